@@ -1,0 +1,10 @@
+/* Time, in milliseconds. Code under src/job never calls these: time is passed in. */
+#ifndef TONY_BASE_CLOCK_H
+#define TONY_BASE_CLOCK_H
+
+#include <stdint.h>
+
+int64_t clock_monotonic_ms(void); /* since boot, including suspend (CLOCK_BOOTTIME) */
+int64_t clock_wall_ms(void);	  /* since 1970-01-01T00:00:00Z */
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * Command-line options from one table: parsing, `--help`, shell completion and man pages.
+ * Forms accepted: --name value, --name=value, -name value (TonY's single dash, for names of two
+ * and more letters), -n value; flags: --name, --no-name when negatable. "--" ends the options.
+ * Options and operands may be mixed unless `stop_at_operand`. An unknown option is an error with a
+ * suggestion, never an operand.
+ */
+#ifndef TONY_BASE_OPT_H
+#define TONY_BASE_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum opt_kind {
+	OPT_FLAG,   /* bool * */
+	OPT_TEXT,   /* char ** (owned; a repeated option replaces) */
+	OPT_LIST,   /* struct str_list * (a repeated option appends) */
+	OPT_NUMBER, /* int64_t * within [min, max] */
+};
+enum opt_completion { OPT_COMPLETE_NONE, OPT_COMPLETE_FILE, OPT_COMPLETE_DIRECTORY, OPT_COMPLETE_JOB,
+		      OPT_COMPLETE_KEY };
+
+struct opt {
+	const char *name;     /* long name, without dashes; '_' and '-' are the same letter */
+	char letter;	      /* 0: none */
+	enum opt_kind kind;
+	size_t offset;	      /* of the field in the verb's options struct */
+	const char *argument; /* NULL for flags; "N", "FILE", "KEY=VALUE" */
+	const char *help;     /* one sentence, no period at the end */
+	int64_t min, max;     /* OPT_NUMBER */
+	enum opt_completion completion;
+	const char *const *choices; /* NULL, or NULL-terminated allowed values */
+};
+
+struct opt_table {
+	const char *verb;	/* "submit"; "" for the program itself */
+	const char *usage;	/* "tony submit [OPTIONS] [-- COMMAND ARG...]" */
+	const char *summary;	/* one line for the verb list */
+	const char *description; /* a paragraph or more for --help and the man page; may be NULL */
+	const struct opt *options;
+	size_t option_count;
+	bool stop_at_operand;
+};
+
+/* Fills `target` (the verb's zeroed options struct) from argv[1..]. Operands are added to
+ * `operands`, and what stands after "--" too (*dashdash, if not NULL, is the index in `operands`
+ * of the first such word, or operands->count when there was no "--"). */
+int opt_parse(const struct opt_table *table, int argc, char **argv, void *target,
+	      struct str_list *operands, size_t *dashdash, struct err *err);
+
+/* Frees every OPT_TEXT and OPT_LIST field. */
+void opt_finish(const struct opt_table *table, void *target);
+
+void opt_help(const struct opt_table *table, struct str *out); /* 80 columns */
+void opt_man_options(const struct opt_table *table, struct str *out); /* scdoc OPTIONS entries */
+
+#endif

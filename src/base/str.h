@@ -1,0 +1,89 @@
+/*
+ * Text: a growing buffer, lists of strings, and the small parsers that configuration and wire share.
+ */
+#ifndef TONY_BASE_STR_H
+#define TONY_BASE_STR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* A growing byte buffer; `text` is always NUL-terminated once anything was appended, and may be
+ * NULL before. Initialise with {0}. */
+struct str {
+	char *text;
+	size_t length;
+	size_t capacity;
+};
+#define cleanup_str __attribute__((cleanup(str_finish)))
+
+void str_append(struct str *str, const char *text);
+void str_append_bytes(struct str *str, const void *bytes, size_t length);
+void str_append_char(struct str *str, char c);
+void str_append_format(struct str *str, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void str_append_vformat(struct str *str, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
+void str_truncate(struct str *str, size_t length);
+const char *str_text(const struct str *str); /* "" when nothing was appended */
+char *str_steal(struct str *str); /* the caller owns the text ("" if none); str is empty again */
+void str_finish(struct str *str);
+
+/* A list of owned strings. Initialise with {0}. */
+struct str_list {
+	char **items; /* NULL-terminated once non-empty: usable as argv */
+	size_t count;
+};
+#define cleanup_str_list __attribute__((cleanup(str_list_finish)))
+
+void str_list_add(struct str_list *list, const char *text);
+void str_list_take(struct str_list *list, char *text); /* takes ownership */
+void str_list_add_format(struct str_list *list, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+bool str_list_has(const struct str_list *list, const char *text);
+void str_list_sort(struct str_list *list);
+char *str_list_join(const struct str_list *list, const char *separator);
+void str_list_finish(struct str_list *list);
+
+/* Splits at `separator`, trims blanks, drops empty items ("a, ,b" -> a b). */
+void str_split(struct str_list *list, const char *text, char separator);
+
+bool str_starts_with(const char *text, const char *prefix);
+bool str_ends_with(const char *text, const char *suffix);
+bool str_equal(const char *a, const char *b); /* NULL equals NULL only */
+bool str_equal_nocase(const char *a, const char *b);
+
+/* The candidate nearest to `text` by edit distance, or NULL when none is near enough to suggest
+ * (more than a third of the letters differ). `candidates` has `count` entries. */
+const char *str_nearest(const char *text, const char *const *candidates, size_t count);
+
+/* Whole-string parsers; -1 without touching *value when the text is not exactly of that form or is
+ * out of range. The caller words the error. */
+int str_parse_int(const char *text, int64_t min, int64_t max, int64_t *value);
+int str_parse_double(const char *text, double *value);
+/* "true"/"false", "yes"/"no", "on"/"off", "1"/"0", any case. */
+int str_parse_bool(const char *text, bool *value);
+/* A memory size in MiB: "2g", "2048m", "1.5g", "1t", "512k", "3" (MiB), any case; result rounded
+ * up, at most 2^40 MiB. */
+int str_parse_mib(const char *text, int64_t *mib);
+/* A duration in ms: "500ms", "10s", "5m", "2h", "1d", "1.5h"; a bare number counts `bare_unit_ms`. */
+int str_parse_duration(const char *text, int64_t bare_unit_ms, int64_t *ms);
+
+/* For people: "3.9 GiB", "512 MiB"; "1.2 s", "3 m 05 s", "2 h 10 m". The caller frees. */
+char *str_format_mib(double mib);
+char *str_format_duration(int64_t ms);
+/* A wall-clock time (ms since 1970) as "2026-11-21T06:14:11.123Z". The caller frees. */
+char *str_format_time(int64_t ms);
+
+/* Quotes one word for a POSIX shell; plain words stay as they are. The caller frees. */
+char *str_shell_quote(const char *word);
+
+/* True when the bytes are valid UTF-8 (no surrogates, no overlong forms, no NUL). */
+bool str_is_utf8(const char *bytes, size_t length);
+/* A copy with every invalid byte and control character (but tab and newline) made '?'. */
+char *str_printable(const char *bytes, size_t length);
+
+#endif

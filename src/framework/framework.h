@@ -1,0 +1,76 @@
+/*
+ * What a framework needs: one const struct per framework, one line in the table of framework.c.
+ */
+#ifndef TONY_FRAMEWORK_FRAMEWORK_H
+#define TONY_FRAMEWORK_FRAMEWORK_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "job/job.h"
+
+/* The cluster spec of one epoch: addresses by type and index. A type that is not part of the
+ * formation has no addresses. */
+struct cluster_type {
+	const char *name;
+	struct cluster_address {
+		char *host;
+		int port;
+	} *addresses;
+	size_t count;
+};
+struct cluster {
+	int epoch;
+	struct cluster_type *types; /* in the order of job->types */
+	size_t type_count;
+};
+
+/* {"epoch": 1, "types": {"worker": ["127.0.0.1:4001", ...], ...}}; see docs/rest.md */
+json_t *cluster_to_json(const struct cluster *cluster);
+struct cluster *cluster_from_json(const struct job *job, const json_t *json, struct err *err);
+void cluster_destroy(struct cluster *cluster);
+
+/* One process of one task, at the moment it is started. */
+struct framework_task {
+	const struct job *job;
+	const struct cluster *cluster;
+	size_t type;
+	int index;
+	int process; /* 0 .. processes-1 */
+	int attempt, restart, am_attempt;
+	int ui_port;		/* 0: this task owns none */
+	const char *am_url;	/* "http://127.0.0.1:4000" */
+	const char *cluster_file; /* path of the cluster spec as JSON */
+	const char *work_dir;
+};
+
+struct environment; /* environment.h: ordered KEY=VALUE set */
+
+struct framework_ops {
+	const char *name;
+	/* The client's check: shapes that cannot work are refused with the remedy. May be NULL. */
+	int (*check)(const struct job *job, struct err *err);
+	/* job->fail_fast unless the user set tony.application.fail-on-worker-failure-enabled. */
+	bool (*fail_fast)(const struct job *job);
+	/* Adds the framework's variables. */
+	int (*environment)(const struct framework_task *task, struct environment *environment,
+			   struct err *err);
+};
+
+const struct framework_ops *framework_find(const char *name); /* any case; NULL: none */
+void framework_names(struct str_list *names);
+
+/* True when this task's first process gets TB_PORT (tony-java.md 3.8). */
+bool framework_owns_tensorboard(const struct job *job, size_t type, int index);
+
+/* Everything the user's process gets beyond the container's own environment: TONY_*, TonY's
+ * variables, the framework's, then the type's `environment` with templates expanded. */
+int framework_environment(const struct framework_task *task, struct environment *environment,
+			  struct err *err);
+
+/* "{{task.index}}" and its siblings (docs: tony-env(7)); an unknown template is an error. The
+ * caller frees. */
+char *framework_expand(const struct framework_task *task, const char *text, struct err *err);
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * The immutable description of a job: what `tony submit` writes as job.json and everything else
+ * reads. Built once from the configuration (client/describe.h), validated there, never changed.
+ * Memory is in MiB, time in ms; 0 means "no limit" for every timeout.
+ */
+#ifndef TONY_JOB_JOB_H
+#define TONY_JOB_JOB_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+#define JOB_JSON_CAP (16u << 20) /* a job.json larger than this is refused */
+#define JOB_MAX_TASKS 100000	 /* over all types */
+#define JOB_MAX_PROCESSES 1024	 /* of one task */
+
+enum job_mode {
+	JOB_MODE_GANG, /* no process starts before every task of the formation is registered */
+	JOB_MODE_FCFS, /* each starts as soon as it is registered */
+};
+
+enum job_role {
+	JOB_ROLE_TRACKED,   /* the job waits for it, and its failure fails the job */
+	JOB_ROLE_UNTRACKED, /* ended when the tracked ones have; its failure fails the job */
+	JOB_ROLE_SIDECAR,   /* ended when the tracked ones have; its failure is only noted */
+};
+
+enum job_isolation { JOB_ISOLATION_NONE, JOB_ISOLATION_PID_NAMESPACE };
+
+enum job_file_kind {
+	JOB_FILE_LINK,	  /* `name` becomes a symbolic link to `source` (a file or directory) */
+	JOB_FILE_CONTENT, /* the content of directory `source` is cloned into directory `name` */
+	JOB_FILE_ARCHIVE, /* the scheduler unpacks archive `source` into directory `name` */
+};
+
+/* Something that is there in a task's working directory before its program starts. */
+struct job_file {
+	enum job_file_kind kind;
+	char *source; /* absolute path, or a URI that the scheduler understands */
+	char *name;   /* relative, without "..", or "." */
+};
+struct job_files {
+	struct job_file *items;
+	size_t count;
+};
+
+/* This type is asked for only after every task of `type` has started, or has succeeded. */
+struct job_dependency {
+	size_t type;
+	bool on_start; /* false: on successful end */
+};
+
+struct job_type {
+	char *name;	 /* [a-z][a-z0-9_-]* */
+	int instances;	 /* >= 0 */
+	int processes;	 /* per task, >= 1: ranks that share a container */
+	int64_t memory;	 /* MiB, of the whole task */
+	int vcores;
+	int gpus;
+	char *command;	 /* for `bash -c` */
+	struct str_list environment; /* KEY=VALUE for the user's process; may hold {{templates}} */
+	struct job_files files;	     /* of this type and of all containers, in that order */
+	enum job_role role;
+	bool stop_on_failure; /* one failure fails the job at once */
+	int max_restarts;     /* in-place restarts of each task's process */
+	bool hold_port;	      /* keep the port bound while the process lives */
+	enum job_isolation isolation;
+	int64_t stop_grace_ms; /* SIGTERM to SIGKILL */
+	struct job_dependency *dependencies;
+	size_t dependency_count;
+	char *node_label;	/* NULL: none */
+	char *docker_image;	/* NULL: none */
+};
+
+/* tony.application.dependency.<type>.timeout.after.<group> */
+struct job_group_timeout {
+	size_t type;
+	char *group;	/* its name, for messages */
+	size_t *members; /* types */
+	size_t member_count;
+	int64_t timeout_ms;
+	bool ignored; /* at the timeout the type becomes untracked instead of failing the job */
+};
+
+struct job {
+	char *id;   /* "tony-20261121-061400-1f3a"; unique, sorts by time, safe in a path */
+	char *name; /* tony.application.name */
+	char *user;
+	char *framework; /* lower case: a name that framework_find() knows */
+	char *queue;
+	struct str_list tags;
+	enum job_mode mode;
+	int64_t submitted_ms; /* wall clock */
+
+	struct job_type *types;
+	size_t type_count;
+	struct job_group_timeout *group_timeouts;
+	size_t group_timeout_count;
+
+	bool fail_fast;	 /* a tracked task's final failure fails (or re-forms) the job at once */
+	bool stop_after_chief; /* the chief's success ends the job */
+	int retry_count;       /* re-formations paid by the user's own failures */
+	int infrastructure_retry_count; /* re-formations for lost nodes, preemption, failed launches */
+	int64_t retry_delay_ms;		/* first back-off; doubles up to 64 times that; with jitter */
+
+	int64_t application_timeout_ms;
+	int64_t allocation_timeout_ms;	 /* request -> the whole gang registered */
+	int64_t registration_timeout_ms; /* launch -> registration, of one task */
+	int64_t execution_timeout_ms;	 /* start -> end, of one process */
+	int64_t executor_give_up_ms;	 /* executor -> AM silence before it ends its task */
+
+	int64_t heartbeat_interval_ms;
+	int max_missed_heartbeats;
+	int64_t metrics_interval_ms;
+	bool gpu_metrics;
+	char *gpu_command; /* nvidia-smi or what stands in for it */
+
+	int error_lines;      /* last lines of stderr kept in an exit report */
+	int64_t log_rotate_bytes; /* of stdout and stderr each; 0: never */
+	int log_keep;		  /* rotated files kept */
+
+	char *checkpoint_dir; /* TONY_CHECKPOINT_DIR: the same for every task, epoch and retry */
+	char *tensorboard_log_dir; /* NULL: none; else the type "tensorboard" is the TB owner */
+
+	json_t *config; /* effective configuration: {"key": {"value": "...", "origin": "..."}} */
+};
+
+void job_destroy(struct job *job); /* NULL is fine */
+
+size_t job_task_count(const struct job *job);
+
+/* The chief: any task of type "chief"; where there is none, worker:0; where there is no worker
+ * either, task 0 of a single-type job. */
+bool job_is_chief(const struct job *job, size_t type, int index);
+
+/* -1: no such type. */
+int job_find_type(const struct job *job, const char *name);
+
+json_t *job_to_json(const struct job *job);
+char *job_to_text(const struct job *job);
+
+/* Reads and checks a whole job.json, as if written by an enemy. NULL and `err` on any flaw. */
+struct job *job_from_text(const char *bytes, size_t length, struct err *err);
+
+#endif

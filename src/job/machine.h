@@ -1,0 +1,231 @@
+/*
+ * The life of a job as a pure state machine: events in, actions out, no I/O, no clock, no globals.
+ * Time (ms, any monotonic origin) and the random seed are passed in, so the AM and the simulator
+ * drive the same code. Drawn and explained in ARCHITECTURE.md.
+ *
+ *   task  waiting -> requested -> allocated -> launching -> registered -> running
+ *         -> succeeded | failed | lost | stopped
+ *   job   submitted -> forming -> running -> (reforming -> running)* -> finishing
+ *         -> succeeded | failed | killed
+ *
+ * Identity. A task's `attempt` counts its containers, `epoch` the formations of the cluster,
+ * `restart` the processes started in one container within one epoch. Events from an executor carry
+ * all three; what is not of the present is stale, changes nothing, and machine_handle() says so.
+ *
+ * The commands to an executor are levels, not edges: machine_order() tells what a task should be
+ * doing now, and the AM repeats it until the executor's own report agrees. So a lost answer
+ * loses nothing.
+ */
+#ifndef TONY_JOB_MACHINE_H
+#define TONY_JOB_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "job/job.h"
+
+enum task_state {
+	TASK_WAITING,	 /* for the types it depends on */
+	TASK_REQUESTED,	 /* a container is asked for */
+	TASK_ALLOCATED,	 /* a container is there; its launch is ordered */
+	TASK_LAUNCHING,	 /* the executor is coming up */
+	TASK_REGISTERED, /* the executor waits for the start order */
+	TASK_RUNNING,	 /* the user's process is ordered to run, or runs */
+	TASK_STOPPING,	 /* ordered to stop its process and register anew */
+	TASK_SUCCEEDED,
+	TASK_FAILED,  /* the user's process failed for good; see the cause */
+	TASK_LOST,    /* its container or executor is gone */
+	TASK_STOPPED, /* ended by us because the job ended */
+	TASK_STATE_COUNT
+};
+
+enum job_state {
+	JOB_SUBMITTED,
+	JOB_FORMING,
+	JOB_RUNNING,
+	JOB_REFORMING, /* tasks are being stopped and lost ones asked for again */
+	JOB_FINISHING, /* the outcome is known; containers are being given back */
+	JOB_SUCCEEDED,
+	JOB_FAILED,
+	JOB_KILLED,
+	JOB_STATE_COUNT
+};
+
+const char *task_state_name(enum task_state state); /* "running" */
+const char *job_state_name(enum job_state state);
+bool job_state_is_final(enum job_state state);
+int task_state_parse(const char *name); /* -1: none of that name */
+int job_state_parse(const char *name);
+
+/* Why something ended. The policy (policy.h) decides by this. */
+enum cause_kind {
+	CAUSE_NONE,
+	CAUSE_EXIT,		    /* the program ended with a code other than 0 */
+	CAUSE_SIGNAL,		    /* killed by a signal, not by us */
+	CAUSE_OUT_OF_MEMORY,	    /* over its memory limit */
+	CAUSE_EXECUTION_TIMEOUT,
+	CAUSE_START_FAILED,	    /* the executor could not start the program */
+	CAUSE_PORT_TAKEN,	    /* the program could not bind the port it was given */
+	CAUSE_EXECUTOR_LOST,	    /* beats missed, or the executor was killed */
+	CAUSE_NODE_LOST,	    /* the scheduler says the node is gone */
+	CAUSE_PREEMPTED,
+	CAUSE_LAUNCH_FAILED,	    /* the container did not come up */
+	CAUSE_REGISTRATION_TIMEOUT, /* it came up and never registered */
+	CAUSE_ALLOCATION_TIMEOUT,
+	CAUSE_ALLOCATION_REFUSED,   /* the scheduler can never give it */
+	CAUSE_APPLICATION_TIMEOUT,
+	CAUSE_GROUP_TIMEOUT,
+	CAUSE_DEPENDENCY_FAILED,    /* a type it waits for failed */
+	CAUSE_KILLED_BY_USER,
+	CAUSE_RESTARTED_BY_USER,
+	CAUSE_AM_FAILED,	    /* the AM itself could not go on (disk full, killed) */
+	CAUSE_KIND_COUNT
+};
+const char *cause_kind_name(enum cause_kind kind); /* "out-of-memory" */
+int cause_kind_parse(const char *name);
+
+struct cause {
+	enum cause_kind kind;
+	int exit_code; /* of CAUSE_EXIT */
+	int signal;    /* of CAUSE_SIGNAL; 0: none */
+	char *text;    /* one sentence for people, without the task's name; NULL: none */
+	char *headline; /* the line of stderr that says most, such as a traceback's last; or NULL */
+	struct str_list tail; /* last lines of stderr */
+};
+void cause_copy(struct cause *to, const struct cause *from); /* frees what `to` held */
+void cause_finish(struct cause *cause);
+
+struct task {
+	size_t type;
+	int index;
+	enum task_state state;
+	int attempt;  /* 0 before the first request */
+	int epoch;    /* of the last start order; 0: never started */
+	int restart;  /* of the last start order, within the attempt and epoch */
+	int restarts_used; /* in-place restarts over the whole job: the budget's counter */
+	bool has_container; /* between allocation and the container's end or release */
+	bool process_up; /* the executor confirmed that the process runs */
+	char *container; /* NULL before allocation; the scheduler's name for it */
+	char *host;	 /* as registered: others reach the task there */
+	int port;	 /* held port; 0 before registration */
+	int ui_port;	 /* TB_PORT; 0: none */
+	int64_t state_since; /* ms */
+	int64_t started_at, ended_at; /* of the last process; 0: not yet */
+	int64_t heard_at;    /* last beat */
+	int64_t start_not_before; /* back-off of an in-place restart */
+	bool exempt;	     /* untracked by an ignored group timeout */
+	struct cause cause;  /* of the last failure; kind CAUSE_NONE while all is well */
+};
+
+enum machine_event_kind {
+	EVENT_SUBMIT,		/* begin */
+	EVENT_ALLOCATED,	/* task, attempt, container */
+	EVENT_REFUSED,		/* task, cause: can never be allocated */
+	EVENT_REGISTERED,	/* task, attempt, epoch: last order obeyed; host, port, ui_port */
+	EVENT_STARTED,		/* task, attempt, epoch, restart */
+	EVENT_EXITED,		/* task, attempt, epoch, restart; cause (CAUSE_NONE: exit code 0) */
+	EVENT_BEAT,		/* task, attempt */
+	EVENT_CONTAINER_ENDED,	/* task, attempt, cause: container is gone, whatever the reason */
+	EVENT_TICK,		/* time passed: at or after machine_deadline() */
+	EVENT_KILL,		/* the user (or the AM itself: cause) ends the job */
+	EVENT_RESTART_TASK,	/* the user restarts one task's process */
+	EVENT_KIND_COUNT
+};
+
+struct machine_event {
+	enum machine_event_kind kind;
+	size_t task;
+	int attempt;
+	int epoch;
+	int restart;
+	const char *container;
+	const char *host;
+	int port;
+	int ui_port;
+	const struct cause *cause; /* borrowed; NULL is CAUSE_NONE */
+};
+
+enum action_kind {
+	ACTION_REQUEST, /* ask the scheduler for a container for `task`, `attempt` */
+	ACTION_CANCEL,	/* take an ask back */
+	ACTION_LAUNCH,	/* start the executor in the task's container */
+	ACTION_ORDER,	/* machine_order() of the task changed: answer its held beat */
+	ACTION_RELEASE, /* give the container back (its executor is told to leave; the scheduler
+			   ends what does not). Answered by EVENT_CONTAINER_ENDED */
+	ACTION_EPOCH,	/* a new cluster spec holds from now on: before the orders that need it */
+	ACTION_TASK_CHANGED, /* for journal and watchers: `from` -> the task's state */
+	ACTION_JOB_CHANGED,  /* `from` -> the job's state */
+	ACTION_NOTE,	     /* `text`: something a person should know (a retry, a back-off) */
+	ACTION_KIND_COUNT
+};
+
+struct action {
+	enum action_kind kind;
+	size_t task;
+	int attempt;
+	int from; /* enum task_state or job_state */
+	char *text; /* owned by the list; NULL but for ACTION_NOTE */
+};
+
+struct action_list {
+	struct action *items;
+	size_t count, capacity;
+};
+void action_list_clear(struct action_list *list);
+void action_list_finish(struct action_list *list);
+
+enum order_kind {
+	ORDER_WAIT, /* hold still: at the barrier, or the process has ended */
+	ORDER_RUN,  /* process `restart` of `epoch` should run */
+	ORDER_STOP, /* end any process, then register anew with `epoch` */
+	ORDER_QUIT, /* end any process and leave the container */
+};
+struct order {
+	enum order_kind kind;
+	int epoch;
+	int restart;
+};
+
+struct machine;
+
+/* `job` is borrowed and must outlive the machine. */
+struct machine *machine_create(const struct job *job, uint64_t seed);
+void machine_destroy(struct machine *machine);
+
+/* Feeds one event and appends what to do, in order. Returns false when the event was stale or
+ * impossible in this state, and therefore ignored. */
+bool machine_handle(struct machine *machine, const struct machine_event *event, int64_t now,
+		    struct action_list *actions);
+
+/* When EVENT_TICK is due next; INT64_MAX: never. */
+int64_t machine_deadline(const struct machine *machine);
+
+struct order machine_order(const struct machine *machine, size_t task);
+
+const struct task *machine_task(const struct machine *machine, size_t task);
+size_t machine_task_count(const struct machine *machine);
+/* "worker:0" -> its number, or -1. */
+int64_t machine_find_task(const struct machine *machine, const char *name);
+/* Task number of `index` of `type`; the caller checks the range. */
+size_t machine_task_number(const struct machine *machine, size_t type, int index);
+
+struct machine_status {
+	enum job_state state;
+	enum job_state outcome; /* JOB_SUCCEEDED, _FAILED or _KILLED once FINISHING */
+	int epoch;
+	int retries_used, infrastructure_retries_used;
+	int64_t state_since;
+	/* The first failure that decided (or will decide) the outcome: task -1 when it is the
+	 * job's own (a timeout, a kill). Valid when cause.kind != CAUSE_NONE; borrowed. */
+	int64_t cause_task;
+	const struct cause *cause;
+	size_t tasks_in[TASK_STATE_COUNT];
+	size_t tracked, tracked_done; /* for progress */
+};
+void machine_status(const struct machine *machine, struct machine_status *status);
+
+/* The types whose tasks belong to the present formation (asked for and not a finished stage). */
+bool machine_type_is_active(const struct machine *machine, size_t type);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * Where containers come from: one const struct per scheduler for the AM's side and one for the
+ * client's, one line in the table of scheduler.c. The local scheduler is the default and lives in
+ * the AM's own process.
+ */
+#ifndef TONY_SCHEDULER_SCHEDULER_H
+#define TONY_SCHEDULER_SCHEDULER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "job/job.h"
+#include "job/machine.h"
+
+struct event_base;
+
+/* ---- the AM's side ------------------------------------------------------------------------ */
+
+/* A container for one attempt of one task. */
+struct scheduler_request {
+	size_t task;
+	int attempt;
+	size_t type; /* of job->types: its memory, vcores, gpus, label */
+	int index;
+};
+
+/* What an executor is started with, the same on every scheduler. */
+struct scheduler_launch {
+	size_t task;
+	int attempt;
+	const char *task_name; /* "worker:0" */
+	const char *am_address; /* "127.0.0.1:4000" */
+};
+
+/* The scheduler tells the AM; never called from within a call of the AM into the scheduler. */
+struct scheduler_listener {
+	void *data;
+	void (*allocated)(void *data, size_t task, int attempt, const char *container,
+			  const char *host);
+	/* The ask can never be met; `text` has the numbers. */
+	void (*refused)(void *data, size_t task, int attempt, const char *text);
+	/* The container is gone. `cause` says what the scheduler knows (CAUSE_NONE: it just ended). */
+	void (*ended)(void *data, size_t task, int attempt, const struct cause *cause);
+	/* Why open asks are not met yet ("waits for 8.0 GiB: 3.2 GiB free, job X holds 20 GiB");
+	 * NULL: nothing waits any more. */
+	void (*waiting)(void *data, const char *text);
+};
+
+struct scheduler;
+struct scheduler_ops {
+	const char *name;
+	/* `job_dir`: where the AM keeps the job's files. */
+	struct scheduler *(*open)(const struct job *job, const char *job_dir,
+				  struct event_base *base,
+				  const struct scheduler_listener *listener, struct err *err);
+	/* Asks for all of these; with JOB_MODE_GANG none is allocated before all can be. */
+	void (*request)(struct scheduler *scheduler, const struct scheduler_request *requests,
+			size_t count);
+	void (*cancel)(struct scheduler *scheduler, size_t task, int attempt);
+	/* Starts the executor. A failure is told through `ended` with CAUSE_LAUNCH_FAILED. */
+	void (*launch)(struct scheduler *scheduler, const struct scheduler_launch *launch);
+	/* Ends the container: the executor gets `grace_ms` to leave by itself (it was told to),
+	 * then all of the container's processes are killed. Told through `ended`. */
+	void (*release)(struct scheduler *scheduler, size_t task, int attempt, int64_t grace_ms);
+	/* Path of a task's log file ("stdout", "stderr", ...) if this machine can read it, or NULL.
+	 * The caller frees. */
+	char *(*log_path)(struct scheduler *scheduler, size_t task, const char *name);
+	/* Kills what is left and frees. */
+	void (*close)(struct scheduler *scheduler);
+};
+
+const struct scheduler_ops *scheduler_find(const char *name);
+
+/* ---- the client's side -------------------------------------------------------------------- */
+
+/* How to reach a job's AM. */
+struct job_door {
+	char *job_dir;	/* local: where job.json, token, journal and logs are */
+	char *address;	/* "127.0.0.1:4000"; NULL: the AM is not there (yet, or any more) */
+	char *token;
+	bool ended;	/* the final record is written: read the journal, not the AM */
+};
+void job_door_finish(struct job_door *door);
+
+struct job_summary {
+	char *id, *name, *user, *framework;
+	enum job_state state;
+	int64_t submitted_ms, ended_ms; /* 0: not ended */
+};
+
+struct scheduler_client_ops {
+	const char *name;
+	/* Can this job ever run here? The refusal names the numbers. */
+	int (*preflight)(const struct job *job, struct err *err);
+	/* Makes the job's directory, with token and job.json; the caller then stages files into it
+	 * (client/stage.h) and start()s. */
+	int (*prepare)(const struct job *job, struct job_door *door, struct err *err);
+	int (*start)(const struct job *job, struct job_door *door, struct err *err);
+	/* By full id, unique prefix, name of a single live job, or NULL for the newest. */
+	int (*find)(const char *id, struct job_door *door, char **full_id, struct err *err);
+	int (*list)(struct job_summary **jobs, size_t *count, struct err *err); /* newest first */
+	/* Ends a job whose AM does not answer. */
+	int (*kill)(const struct job_door *door, struct err *err);
+};
+
+const struct scheduler_client_ops *scheduler_client_find(const char *name);
+
+#endif
