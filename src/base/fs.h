@@ -25,9 +25,11 @@ char *fs_read_file(const char *path, size_t cap, size_t *length, struct err *err
 /* Replaces the file so that a reader sees the old or the new content, never a part (write to a
  * sibling, fsync, rename). */
 int fs_write_file(const char *path, const void *bytes, size_t length, mode_t mode, struct err *err);
-int fs_write_all(int fd, const void *bytes, size_t length, struct err *err); /* retries short writes */
+int fs_write_all(int fd, const void *bytes, size_t length,
+		 struct err *err); /* retries short writes */
 
-int fs_make_directories(const char *path, mode_t mode, struct err *err); /* existing ones are fine */
+int fs_make_directories(const char *path, mode_t mode,
+			struct err *err); /* existing ones are fine */
 
 /* Removes a file or tree without following symbolic links; absent is fine. */
 int fs_remove_tree(const char *path, struct err *err);

@@ -1,5 +1,5 @@
-/* The one global: diagnostics to standard error, one line each, "2026-11-21T06:14:11.123Z info am: text".
- * Never log a token or an environment value. */
+/* The one global: diagnostics to standard error, one line each, "2026-11-21T06:14:11.123Z info am:
+ * text". Never log a token or an environment value. */
 #ifndef TONY_BASE_LOG_H
 #define TONY_BASE_LOG_H
 
@@ -8,9 +8,9 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 /* `who` names the speaker ("am", "exec worker:0") and is copied. Default: level WARNING. */
 void log_open(const char *who, enum log_level level);
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
-#define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_error(...)	 log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_LEVEL_WARNING, __VA_ARGS__)
-#define log_info(...) log_write(LOG_LEVEL_INFO, __VA_ARGS__)
-#define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
+#define log_info(...)	 log_write(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...)	 log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 #endif

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 struct map;
-struct map *map_create(void (*free_value)(void *value)); /* NULL: values are borrowed */
-void map_destroy(struct map *map);			 /* NULL is fine */
+struct map *map_create(void (*free_value)(void *value));     /* NULL: values are borrowed */
+void map_destroy(struct map *map);			     /* NULL is fine */
 void map_set(struct map *map, const char *key, void *value); /* replaces (and frees) an old value */
 void *map_get(const struct map *map, const char *key);	     /* NULL: not there */
 void map_remove(struct map *map, const char *key);

@@ -8,8 +8,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-void *mem_alloc(size_t size); /* zeroed */
-void *mem_alloc_array(size_t count, size_t size); /* zeroed; overflow-checked */
+void *mem_alloc(size_t size);				       /* zeroed */
+void *mem_alloc_array(size_t count, size_t size);	       /* zeroed; overflow-checked */
 void *mem_realloc_array(void *old, size_t count, size_t size); /* new part is not zeroed */
 char *mem_strdup(const char *text);			       /* NULL stays NULL */
 char *mem_strndup(const char *text, size_t length);
@@ -24,10 +24,10 @@ void mem_cleanup_free(void *slot);
 void mem_cleanup_close(const int *fd); /* negative: nothing to close */
 void mem_cleanup_dir(void *slot);      /* DIR ** */
 void mem_cleanup_file(void *slot);     /* FILE ** */
-#define cleanup_free __attribute__((cleanup(mem_cleanup_free)))
+#define cleanup_free  __attribute__((cleanup(mem_cleanup_free)))
 #define cleanup_close __attribute__((cleanup(mem_cleanup_close)))
-#define cleanup_dir __attribute__((cleanup(mem_cleanup_dir)))
-#define cleanup_file __attribute__((cleanup(mem_cleanup_file)))
+#define cleanup_dir   __attribute__((cleanup(mem_cleanup_dir)))
+#define cleanup_file  __attribute__((cleanup(mem_cleanup_file)))
 
 /* Hands a scope-bound pointer over: `return mem_steal(&path);` */
 #define mem_steal(slot)                                                                            \

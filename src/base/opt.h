@@ -20,12 +20,17 @@ enum opt_kind {
 	OPT_LIST,   /* struct str_list * (a repeated option appends) */
 	OPT_NUMBER, /* int64_t * within [min, max] */
 };
-enum opt_completion { OPT_COMPLETE_NONE, OPT_COMPLETE_FILE, OPT_COMPLETE_DIRECTORY, OPT_COMPLETE_JOB,
-		      OPT_COMPLETE_KEY };
+enum opt_completion {
+	OPT_COMPLETE_NONE,
+	OPT_COMPLETE_FILE,
+	OPT_COMPLETE_DIRECTORY,
+	OPT_COMPLETE_JOB,
+	OPT_COMPLETE_KEY
+};
 
 struct opt {
-	const char *name;     /* long name, without dashes; '_' and '-' are the same letter */
-	char letter;	      /* 0: none */
+	const char *name; /* long name, without dashes; '_' and '-' are the same letter */
+	char letter;	  /* 0: none */
 	enum opt_kind kind;
 	size_t offset;	      /* of the field in the verb's options struct */
 	const char *argument; /* NULL for flags; "N", "FILE", "KEY=VALUE" */
@@ -36,9 +41,9 @@ struct opt {
 };
 
 struct opt_table {
-	const char *verb;	/* "submit"; "" for the program itself */
-	const char *usage;	/* "tony submit [OPTIONS] [-- COMMAND ARG...]" */
-	const char *summary;	/* one line for the verb list */
+	const char *verb;	 /* "submit"; "" for the program itself */
+	const char *usage;	 /* "tony submit [OPTIONS] [-- COMMAND ARG...]" */
+	const char *summary;	 /* one line for the verb list */
 	const char *description; /* a paragraph or more for --help and the man page; may be NULL */
 	const struct opt *options;
 	size_t option_count;
@@ -54,7 +59,7 @@ int opt_parse(const struct opt_table *table, int argc, char **argv, void *target
 /* Frees every OPT_TEXT and OPT_LIST field. */
 void opt_finish(const struct opt_table *table, void *target);
 
-void opt_help(const struct opt_table *table, struct str *out); /* 80 columns */
+void opt_help(const struct opt_table *table, struct str *out);	      /* 80 columns */
 void opt_man_options(const struct opt_table *table, struct str *out); /* scdoc OPTIONS entries */
 
 #endif

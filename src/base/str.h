@@ -1,5 +1,6 @@
 /*
- * Text: a growing buffer, lists of strings, and the small parsers that configuration and wire share.
+ * Text: a growing buffer, lists of strings, and the small parsers that configuration and wire
+ * share.
  */
 #ifndef TONY_BASE_STR_H
 #define TONY_BASE_STR_H
@@ -69,7 +70,8 @@ int str_parse_bool(const char *text, bool *value);
 /* A memory size in MiB: "2g", "2048m", "1.5g", "1t", "512k", "3" (MiB), any case; result rounded
  * up, at most 2^40 MiB. */
 int str_parse_mib(const char *text, int64_t *mib);
-/* A duration in ms: "500ms", "10s", "5m", "2h", "1d", "1.5h"; a bare number counts `bare_unit_ms`. */
+/* A duration in ms: "500ms", "10s", "5m", "2h", "1d", "1.5h"; a bare number counts `bare_unit_ms`.
+ */
 int str_parse_duration(const char *text, int64_t bare_unit_ms, int64_t *ms);
 
 /* For people: "3.9 GiB", "512 MiB"; "1.2 s", "3 m 05 s", "2 h 10 m". The caller frees. */

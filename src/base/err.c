@@ -1,0 +1,96 @@
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Takes ownership of `message`. The old message is freed last: the new one may quote it. */
+static void replace(struct err *err, enum err_kind kind, char *message)
+{
+	char *old = err->message;
+
+	err->kind = kind;
+	err->message = message;
+	free(old);
+}
+
+int err_set(struct err *err, enum err_kind kind, const char *format, ...)
+{
+	va_list args;
+
+	if (!err)
+		return -1;
+	va_start(args, format);
+	char *message = mem_vprintf(format, args);
+	va_end(args);
+	replace(err, kind, message);
+	return -1;
+}
+
+static enum err_kind kind_of_errno(int number)
+{
+	switch (number) {
+	case ENOENT:
+		return ERR_NOT_FOUND;
+	case EACCES:
+	case EPERM:
+		return ERR_DENIED;
+	default:
+		return ERR_IO;
+	}
+}
+
+int err_set_errno(struct err *err, const char *format, ...)
+{
+	int number = errno;
+	va_list args;
+
+	if (!err)
+		return -1;
+	va_start(args, format);
+	char *what cleanup_free = mem_vprintf(format, args);
+	va_end(args);
+	replace(err, kind_of_errno(number), mem_printf("%s: %s", what, strerror(number)));
+	errno = number;
+	return -1;
+}
+
+int err_wrap(struct err *err, const char *format, ...)
+{
+	va_list args;
+
+	if (!err || err->kind == ERR_NONE)
+		return -1;
+	va_start(args, format);
+	char *context cleanup_free = mem_vprintf(format, args);
+	va_end(args);
+	replace(err, err->kind, mem_printf("%s: %s", context, err_message(err)));
+	return -1;
+}
+
+const char *err_message(const struct err *err)
+{
+	return err && err->message ? err->message : "no error";
+}
+
+void err_finish(struct err *err)
+{
+	free(err->message);
+	*err = (struct err){0};
+}
+
+_Noreturn void bug_at(const char *file, int line, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s:%d: bug: ", file, line);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	abort();
+}

@@ -1,0 +1,209 @@
+#include "base/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+char *fs_join(const char *directory, const char *name)
+{
+	if (name[0] == '/' || directory[0] == '\0')
+		return mem_strdup(name);
+	return mem_printf("%s%s%s", directory, str_ends_with(directory, "/") ? "" : "/", name);
+}
+
+const char *fs_basename(const char *path)
+{
+	const char *name = path;
+
+	for (const char *c = path; *c; c++) {
+		if (*c == '/' && c[1] && c[1] != '/')
+			name = c + 1;
+	}
+	return name;
+}
+
+char *fs_dirname(const char *path)
+{
+	size_t length = strlen(path);
+
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	while (length > 0 && path[length - 1] != '/')
+		length--;
+	if (length == 0)
+		return mem_strdup(".");
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	return mem_strndup(path, length);
+}
+
+/* Appends the parts of `path`, resolving "." and ".." by text alone. */
+static void append_parts(struct str *out, const char *path)
+{
+	while (*path) {
+		size_t length = strcspn(path, "/");
+		if (length == 2 && memcmp(path, "..", 2) == 0) {
+			const char *slash = strrchr(str_text(out), '/');
+			str_truncate(out, slash ? (size_t)(slash - out->text) : 0);
+		} else if (length > 0 && !(length == 1 && *path == '.')) {
+			str_append_char(out, '/');
+			str_append_bytes(out, path, length);
+		}
+		path += length;
+		path += strspn(path, "/");
+	}
+}
+
+char *fs_absolute(const char *path, struct err *err)
+{
+	struct str out = {0};
+
+	if (path[0] != '/') {
+		char *current cleanup_free = getcwd(NULL, 0);
+		if (!current) {
+			err_set_errno(err, "the current directory");
+			return NULL;
+		}
+		append_parts(&out, current);
+	}
+	append_parts(&out, path);
+	if (out.length == 0)
+		str_append_char(&out, '/');
+	return str_steal(&out);
+}
+
+bool fs_exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+bool fs_is_directory(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* Reads to the end of the file, which may grow meanwhile or (in /proc) claim to be empty. */
+static int read_all(int fd, const char *path, size_t cap, struct str *content, struct err *err)
+{
+	char buffer[32768];
+
+	for (;;) {
+		ssize_t got = read(fd, buffer, sizeof(buffer));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return err_set_errno(err, "%s", path);
+		if (got == 0)
+			return 0;
+		if ((size_t)got > cap - content->length)
+			return err_set(err, ERR_INPUT, "%s: is larger than %zu bytes", path, cap);
+		str_append_bytes(content, buffer, (size_t)got);
+	}
+}
+
+char *fs_read_file(const char *path, size_t cap, size_t *length, struct err *err)
+{
+	/* O_NONBLOCK: opening a FIFO must not wait for a writer. */
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct str content cleanup_str = {0};
+	struct stat info;
+
+	if (fd < 0 || fstat(fd, &info) < 0) {
+		err_set_errno(err, "%s", path);
+		return NULL;
+	}
+	if (!S_ISREG(info.st_mode)) {
+		err_set(err, ERR_INPUT, "%s: is %s", path,
+			S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
+		return NULL;
+	}
+	if (read_all(fd, path, cap, &content, err) < 0)
+		return NULL;
+	if (length)
+		*length = content.length;
+	return str_steal(&content);
+}
+
+int fs_write_all(int fd, const void *bytes, size_t length, struct err *err)
+{
+	const char *next = bytes;
+
+	while (length > 0) {
+		ssize_t written = write(fd, next, length);
+		if (written < 0 && errno == EAGAIN) {
+			struct pollfd ready = {.fd = fd, .events = POLLOUT};
+			poll(&ready, 1, -1);
+			continue;
+		}
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return err_set_errno(err, "write");
+		next += written;
+		length -= (size_t)written;
+	}
+	return 0;
+}
+
+static int fill(int fd, const void *bytes, size_t length, mode_t mode, struct err *err)
+{
+	if (fs_write_all(fd, bytes, length, err) < 0)
+		return -1;
+	/* fchmod: the mode is meant as given, whatever the umask. */
+	if (fchmod(fd, mode) < 0 || fsync(fd) < 0)
+		return err_set_errno(err, "write");
+	return 0;
+}
+
+int fs_write_file(const char *path, const void *bytes, size_t length, mode_t mode, struct err *err)
+{
+	char *sibling cleanup_free = mem_printf("%s.XXXXXX", path);
+	int fd = mkostemp(sibling, O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set_errno(err, "%s", path);
+	int failed = fill(fd, bytes, length, mode, err);
+	if (close(fd) < 0 && !failed)
+		failed = err_set_errno(err, "write");
+	if (!failed && rename(sibling, path) < 0)
+		failed = err_set_errno(err, "rename");
+	if (!failed)
+		return 0;
+	unlink(sibling);
+	return err_wrap(err, "%s", path);
+}
+
+int fs_make_directories(const char *path, mode_t mode, struct err *err)
+{
+	char *prefix cleanup_free = mem_strdup(path);
+	size_t length = strlen(path);
+
+	while (length > 1 && prefix[length - 1] == '/')
+		prefix[--length] = '\0';
+	for (char *c = prefix + 1; length > 0; c++) {
+		char end = *c;
+		if (end != '/' && end != '\0')
+			continue;
+		*c = '\0';
+		/* Not EEXIST alone: a read-only or automounted parent answers otherwise. */
+		if (mkdir(prefix, mode) < 0 && !fs_is_directory(prefix)) {
+			if (errno == EEXIST || errno == ENOTDIR)
+				return err_set(err, ERR_IO, "%s: is not a directory", prefix);
+			return err_set_errno(err, "%s", prefix);
+		}
+		*c = end;
+		if (end == '\0')
+			break;
+	}
+	return 0;
+}

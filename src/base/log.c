@@ -1,0 +1,63 @@
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+static struct {
+	char who[64];
+	enum log_level level;
+} log_state = {.who = "tony", .level = LOG_LEVEL_WARNING};
+
+void log_open(const char *who, enum log_level level)
+{
+	snprintf(log_state.who, sizeof(log_state.who), "%s", who);
+	log_state.level = level;
+}
+
+static const char *level_name(enum log_level level)
+{
+	static const char *const names[] = {"error", "warning", "info", "debug"};
+
+	return names[level];
+}
+
+/* A line break in the text would let its author forge a line of the log. */
+static char *one_line(const char *format, va_list args)
+{
+	char *text cleanup_free = mem_vprintf(format, args);
+	char *line = str_printable(text, strlen(text));
+
+	for (char *c = line; *c; c++) {
+		if (*c == '\n')
+			*c = ' ';
+	}
+	return line;
+}
+
+void log_write(enum log_level level, const char *format, ...)
+{
+	int saved_errno = errno;
+	va_list args;
+
+	if (level > log_state.level)
+		return;
+	va_start(args, format);
+	char *text cleanup_free = one_line(format, args);
+	va_end(args);
+
+	char *time cleanup_free = str_format_time(clock_wall_ms());
+	struct str line cleanup_str = {0};
+	str_append_format(&line, "%s %s %s: %s\n", time, level_name(level), log_state.who, text);
+	/* One write, so that lines of several processes do not mix. */
+	if (write(STDERR_FILENO, line.text, line.length) < 0) {
+		/* Nowhere left to say so. */
+	}
+	errno = saved_errno;
+}

@@ -1,0 +1,180 @@
+#include "base/proc_scan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { STAT_CAP = 4096, ENVIRON_CAP = 8 << 20 };
+
+int proc_read_file(pid_t pid, const char *name, size_t cap, struct str *out)
+{
+	char path[64], buffer[16384];
+
+	str_truncate(out, 0);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	for (;;) {
+		ssize_t got = read(fd, buffer, sizeof(buffer));
+		if (got == 0)
+			return 0;
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 || (size_t)got > cap - out->length)
+			return -1;
+		str_append_bytes(out, buffer, (size_t)got);
+	}
+}
+
+/* Fields of /proc/PID/stat, numbered as in proc(5) from the state (3) on. */
+enum {
+	FIRST = 3,
+	PARENT = 4,
+	GROUP = 5,
+	UTIME = 14,
+	CSTIME = 17,
+	THREADS = 20,
+	START = 22,
+	RSS = 24
+};
+
+static int parse_stat(const char *text, struct proc_entry *entry)
+{
+	/* The second field is the program's name in parentheses, and may hold blanks and
+	 * parentheses itself; nothing behind it can. */
+	const char *next = strrchr(text, ')');
+	unsigned long long fields[RSS + 1] = {0};
+
+	if (!next || next[1] != ' ' || !next[2])
+		return -1;
+	entry->state = next[2];
+	next += 3;
+	for (int i = FIRST + 1; i <= RSS; i++) {
+		char *end;
+		fields[i] = strtoull(next, &end, 10); /* negative ones (tpgid, nice) are not used */
+		if (end == next)
+			return -1;
+		next = end;
+	}
+	entry->parent = (pid_t)fields[PARENT];
+	entry->group = (pid_t)fields[GROUP];
+	for (int i = UTIME; i <= CSTIME; i++)
+		entry->cpu_ticks += fields[i];
+	entry->threads = (uint32_t)fields[THREADS];
+	entry->id.start_time = fields[START];
+	entry->rss_pages = fields[RSS];
+	entry->dead = strchr("ZXx", entry->state) && entry->threads <= 1;
+	return 0;
+}
+
+int proc_read_entry(pid_t pid, struct proc_entry *entry)
+{
+	struct str text cleanup_str = {0};
+
+	*entry = (struct proc_entry){.id.pid = pid};
+	if (proc_read_file(pid, "stat", STAT_CAP, &text) < 0)
+		return -1;
+	return parse_stat(str_text(&text), entry);
+}
+
+static int by_parent(const void *a, const void *b)
+{
+	const struct proc_entry *first = a, *second = b;
+
+	if (first->parent != second->parent)
+		return first->parent < second->parent ? -1 : 1;
+	return (first->id.pid > second->id.pid) - (first->id.pid < second->id.pid);
+}
+
+void proc_scan_take(struct proc_scan *scan)
+{
+	DIR *dir cleanup_dir = opendir("/proc");
+	const struct dirent *file;
+	size_t capacity = 0;
+
+	*scan = (struct proc_scan){0};
+	if (!dir)
+		return;
+	while ((file = readdir(dir))) {
+		struct proc_entry entry;
+		int64_t pid;
+		if (str_parse_int(file->d_name, 1, INT32_MAX, &pid) < 0 ||
+		    proc_read_entry((pid_t)pid, &entry) < 0)
+			continue;
+		if (scan->count == capacity) {
+			capacity = capacity ? 2 * capacity : 256;
+			scan->items = mem_realloc_array(scan->items, capacity, sizeof(entry));
+		}
+		scan->items[scan->count++] = entry;
+	}
+	if (scan->count > 1)
+		qsort(scan->items, scan->count, sizeof(*scan->items), by_parent);
+}
+
+void proc_scan_finish(struct proc_scan *scan)
+{
+	free(scan->items);
+	*scan = (struct proc_scan){0};
+}
+
+/* Where the children of `parent` begin. */
+static size_t first_child(const struct proc_scan *scan, pid_t parent)
+{
+	size_t low = 0, high = scan->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (scan->items[middle].parent < parent)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct proc_entry **proc_scan_descendants(const struct proc_scan *scan, pid_t root,
+						size_t *count)
+{
+	const struct proc_entry **found = mem_alloc_array(scan->count, sizeof(*found));
+	pid_t parent = root;
+
+	*count = 0;
+	if (root <= 0)
+		return found;
+	for (size_t next = 0;;) {
+		for (size_t i = first_child(scan, parent);
+		     i < scan->count && scan->items[i].parent == parent; i++) {
+			/* The scan is no snapshot: a pid reused on the way could close a circle. */
+			if (!scan->items[i].dead && *count < scan->count &&
+			    scan->items[i].id.pid != root)
+				found[(*count)++] = &scan->items[i];
+		}
+		if (next == *count)
+			return found;
+		parent = found[next++]->id.pid;
+	}
+}
+
+bool proc_has_mark(pid_t pid, const char *mark)
+{
+	struct str environment cleanup_str = {0};
+	size_t length = strlen(mark);
+
+	if (proc_read_file(pid, "environ", ENVIRON_CAP, &environment) < 0)
+		return false;
+	for (size_t start = 0; start < environment.length;) {
+		size_t size = strlen(environment.text + start);
+		if (size == length && memcmp(environment.text + start, mark, length) == 0)
+			return true;
+		start += size + 1;
+	}
+	return false;
+}

@@ -1,0 +1,42 @@
+/* One look at /proc: what proc.c and proc_end.c know about processes comes from here. */
+#ifndef TONY_BASE_PROC_SCAN_H
+#define TONY_BASE_PROC_SCAN_H
+
+#include "base/proc.h"
+
+struct proc_entry {
+	struct proc_id id;
+	pid_t parent;
+	pid_t group;
+	char state; /* as in /proc/PID/stat: 'R', 'S', 'Z' ... */
+	uint32_t threads;
+	uint64_t cpu_ticks; /* with waited-for children */
+	uint64_t rss_pages;
+	bool dead; /* a zombie; not one whose first thread alone has ended */
+};
+
+struct proc_scan {
+	struct proc_entry *items; /* sorted by parent */
+	size_t count;
+};
+
+/* Reads /proc/PID/stat of one process; -1 when there is none. */
+int proc_read_entry(pid_t pid, struct proc_entry *entry);
+
+void proc_scan_take(struct proc_scan *scan);
+void proc_scan_finish(struct proc_scan *scan);
+
+/* The live descendants of `root` (without it), parents before children, as pointers into the scan;
+ * the caller frees. `scan` may be reused afterwards, but not finished before. */
+const struct proc_entry **proc_scan_descendants(const struct proc_scan *scan, pid_t root,
+						size_t *count);
+
+/* True when the process's environment holds exactly `mark`. */
+bool proc_has_mark(pid_t pid, const char *mark);
+
+/* Reads a file of /proc/PID into `out` (emptied first); -1 when it is unreadable or larger than
+ * `cap`. */
+struct str;
+int proc_read_file(pid_t pid, const char *name, size_t cap, struct str *out);
+
+#endif
