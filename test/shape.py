@@ -1,0 +1,71 @@
+"""The shape of the sources: no function over 80 lines, no file over 600, every header stands alone.
+
+Long functions and long files are where code goes to rot; a header that needs another one included
+first breaks its next reader. Prints one line for each offence and exits 1 if there was any.
+"""
+
+import concurrent.futures
+import os
+import shlex
+import subprocess
+import sys
+
+FUNCTION_LINES = 80
+FILE_LINES = 600
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PACKAGES = ["libevent_core", "jansson", "libcrypto", "libxml-2.0", "libarchive"]
+
+
+def tracked(*patterns):
+    listing = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, check=True,
+                             capture_output=True, text=True).stdout
+    return [path for path in listing.splitlines() if os.path.exists(os.path.join(ROOT, path))]
+
+
+def long_functions(path, lines):
+    """In K&R layout a function's body starts and ends with a brace in the first column."""
+    start = None
+    for number, line in enumerate(lines, 1):
+        if line.startswith("{"):
+            start = number
+        elif line.startswith("}") and start:
+            length = number - start + 1
+            if length > FUNCTION_LINES:
+                yield f"{path}:{start}: a function of {length} lines (at most {FUNCTION_LINES})"
+            start = None
+
+
+def check_lengths(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as source:
+        lines = source.read().splitlines()
+    if len(lines) > FILE_LINES:
+        yield f"{path}: {len(lines)} lines (at most {FILE_LINES})"
+    yield from long_functions(path, lines)
+
+
+def check_header(path, flags):
+    include = f'#include "{os.path.relpath(path, "src")}"\n'
+    compiled = subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Isrc", *flags, "-fsyntax-only",
+                               "-Wall", "-Werror", "-x", "c", "-"], cwd=ROOT, input=include,
+                              capture_output=True, text=True)
+    return [] if compiled.returncode == 0 else [f"{path}: does not stand alone:\n{compiled.stderr}"]
+
+
+def main():
+    flags = shlex.split(subprocess.run(["pkg-config", "--cflags", *PACKAGES], check=True,
+                                       capture_output=True, text=True).stdout)
+    offences = []
+    for path in tracked("*.c", "*.h", "*.py"):
+        offences += check_lengths(path)
+    headers = tracked("src/**/*.h", "src/*.h")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for result in pool.map(lambda path: check_header(path, flags), headers):
+            offences += result
+    for offence in offences:
+        print(offence)
+    print(f"{len(headers)} headers, {len(offences)} offences")
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
