@@ -61,25 +61,25 @@ int job_state_parse(const char *name);
 /* Why something ended. The policy (policy.h) decides by this. */
 enum cause_kind {
 	CAUSE_NONE,
-	CAUSE_EXIT,		    /* the program ended with a code other than 0 */
-	CAUSE_SIGNAL,		    /* killed by a signal, not by us */
-	CAUSE_OUT_OF_MEMORY,	    /* over its memory limit */
+	CAUSE_EXIT,	     /* the program ended with a code other than 0 */
+	CAUSE_SIGNAL,	     /* killed by a signal, not by us */
+	CAUSE_OUT_OF_MEMORY, /* over its memory limit */
 	CAUSE_EXECUTION_TIMEOUT,
-	CAUSE_START_FAILED,	    /* the executor could not start the program */
-	CAUSE_PORT_TAKEN,	    /* the program could not bind the port it was given */
-	CAUSE_EXECUTOR_LOST,	    /* beats missed, or the executor was killed */
-	CAUSE_NODE_LOST,	    /* the scheduler says the node is gone */
+	CAUSE_START_FAILED,  /* the executor could not start the program */
+	CAUSE_PORT_TAKEN,    /* the program could not bind the port it was given */
+	CAUSE_EXECUTOR_LOST, /* beats missed, or the executor was killed */
+	CAUSE_NODE_LOST,     /* the scheduler says the node is gone */
 	CAUSE_PREEMPTED,
 	CAUSE_LAUNCH_FAILED,	    /* the container did not come up */
 	CAUSE_REGISTRATION_TIMEOUT, /* it came up and never registered */
 	CAUSE_ALLOCATION_TIMEOUT,
-	CAUSE_ALLOCATION_REFUSED,   /* the scheduler can never give it */
+	CAUSE_ALLOCATION_REFUSED, /* the scheduler can never give it */
 	CAUSE_APPLICATION_TIMEOUT,
 	CAUSE_GROUP_TIMEOUT,
-	CAUSE_DEPENDENCY_FAILED,    /* a type it waits for failed */
+	CAUSE_DEPENDENCY_FAILED, /* a type it waits for failed */
 	CAUSE_KILLED_BY_USER,
 	CAUSE_RESTARTED_BY_USER,
-	CAUSE_AM_FAILED,	    /* the AM itself could not go on (disk full, killed) */
+	CAUSE_AM_FAILED, /* the AM itself could not go on (disk full, killed) */
 	CAUSE_KIND_COUNT
 };
 const char *cause_kind_name(enum cause_kind kind); /* "out-of-memory" */
@@ -87,9 +87,9 @@ int cause_kind_parse(const char *name);
 
 struct cause {
 	enum cause_kind kind;
-	int exit_code; /* of CAUSE_EXIT */
-	int signal;    /* of CAUSE_SIGNAL; 0: none */
-	char *text;    /* one sentence for people, without the task's name; NULL: none */
+	int exit_code;	/* of CAUSE_EXIT */
+	int signal;	/* of CAUSE_SIGNAL; 0: none */
+	char *text;	/* one sentence for people, without the task's name; NULL: none */
 	char *headline; /* the line of stderr that says most, such as a traceback's last; or NULL */
 	struct str_list tail; /* last lines of stderr */
 };
@@ -100,36 +100,36 @@ struct task {
 	size_t type;
 	int index;
 	enum task_state state;
-	int attempt;  /* 0 before the first request */
-	int epoch;    /* of the last start order; 0: never started */
-	int restart;  /* of the last start order, within the attempt and epoch */
-	int restarts_used; /* in-place restarts over the whole job: the budget's counter */
-	bool has_container; /* between allocation and the container's end or release */
-	bool process_up; /* the executor confirmed that the process runs */
-	char *container; /* NULL before allocation; the scheduler's name for it */
-	char *host;	 /* as registered: others reach the task there */
-	int port;	 /* held port; 0 before registration */
-	int ui_port;	 /* TB_PORT; 0: none */
+	int attempt;	     /* 0 before the first request */
+	int epoch;	     /* of the last start order; 0: never started */
+	int restart;	     /* of the last start order, within the attempt and epoch */
+	int restarts_used;   /* in-place restarts over the whole job: the budget's counter */
+	bool has_container;  /* between allocation and the container's end or release */
+	bool process_up;     /* the executor confirmed that the process runs */
+	char *container;     /* NULL before allocation; the scheduler's name for it */
+	char *host;	     /* as registered: others reach the task there */
+	int port;	     /* held port; 0 before registration */
+	int ui_port;	     /* TB_PORT; 0: none */
 	int64_t state_since; /* ms */
 	int64_t started_at, ended_at; /* of the last process; 0: not yet */
-	int64_t heard_at;    /* last beat */
-	int64_t start_not_before; /* back-off of an in-place restart */
-	bool exempt;	     /* untracked by an ignored group timeout */
-	struct cause cause;  /* of the last failure; kind CAUSE_NONE while all is well */
+	int64_t heard_at;	      /* last beat */
+	int64_t start_not_before;     /* back-off of an in-place restart */
+	bool exempt;		      /* untracked by an ignored group timeout */
+	struct cause cause;	      /* of the last failure; kind CAUSE_NONE while all is well */
 };
 
 enum machine_event_kind {
-	EVENT_SUBMIT,		/* begin */
-	EVENT_ALLOCATED,	/* task, attempt, container */
-	EVENT_REFUSED,		/* task, cause: can never be allocated */
-	EVENT_REGISTERED,	/* task, attempt, epoch: last order obeyed; host, port, ui_port */
-	EVENT_STARTED,		/* task, attempt, epoch, restart */
-	EVENT_EXITED,		/* task, attempt, epoch, restart; cause (CAUSE_NONE: exit code 0) */
-	EVENT_BEAT,		/* task, attempt */
-	EVENT_CONTAINER_ENDED,	/* task, attempt, cause: container is gone, whatever the reason */
-	EVENT_TICK,		/* time passed: at or after machine_deadline() */
-	EVENT_KILL,		/* the user (or the AM itself: cause) ends the job */
-	EVENT_RESTART_TASK,	/* the user restarts one task's process */
+	EVENT_SUBMIT,	       /* begin */
+	EVENT_ALLOCATED,       /* task, attempt, container */
+	EVENT_REFUSED,	       /* task, cause: can never be allocated */
+	EVENT_REGISTERED,      /* task, attempt, epoch: last order obeyed; host, port, ui_port */
+	EVENT_STARTED,	       /* task, attempt, epoch, restart */
+	EVENT_EXITED,	       /* task, attempt, epoch, restart; cause (CAUSE_NONE: exit code 0) */
+	EVENT_BEAT,	       /* task, attempt */
+	EVENT_CONTAINER_ENDED, /* task, attempt, cause: container is gone, whatever the reason */
+	EVENT_TICK,	       /* time passed: at or after machine_deadline() */
+	EVENT_KILL,	       /* the user (or the AM itself: cause) ends the job */
+	EVENT_RESTART_TASK,    /* the user restarts one task's process */
 	EVENT_KIND_COUNT
 };
 
@@ -155,6 +155,7 @@ enum action_kind {
 			   ends what does not). Answered by EVENT_CONTAINER_ENDED */
 	ACTION_EPOCH,	/* a new cluster spec holds from now on: before the orders that need it */
 	ACTION_TASK_CHANGED, /* for journal and watchers: `from` -> the task's state */
+	ACTION_TASK_UP,	     /* the task's process was confirmed to run; its state stays RUNNING */
 	ACTION_JOB_CHANGED,  /* `from` -> the job's state */
 	ACTION_NOTE,	     /* `text`: something a person should know (a retry, a back-off) */
 	ACTION_KIND_COUNT
@@ -164,7 +165,7 @@ struct action {
 	enum action_kind kind;
 	size_t task;
 	int attempt;
-	int from; /* enum task_state or job_state */
+	int from;   /* enum task_state or job_state */
 	char *text; /* owned by the list; NULL but for ACTION_NOTE */
 };
 
@@ -193,8 +194,10 @@ struct machine;
 struct machine *machine_create(const struct job *job, uint64_t seed);
 void machine_destroy(struct machine *machine);
 
-/* Feeds one event and appends what to do, in order. Returns false when the event was stale or
- * impossible in this state, and therefore ignored. */
+/* Feeds one event and appends what to do, in order. Returns false, and does nothing, when the event
+ * speaks for a container that is not (or no longer) this task's, or is impossible in this state: an
+ * executor that sent it must end its process and leave. Old news from the task's present container,
+ * such as the end of a process that was replaced meanwhile, is accepted and changes nothing. */
 bool machine_handle(struct machine *machine, const struct machine_event *event, int64_t now,
 		    struct action_list *actions);
 
@@ -216,8 +219,9 @@ struct machine_status {
 	int epoch;
 	int retries_used, infrastructure_retries_used;
 	int64_t state_since;
-	/* The first failure that decided (or will decide) the outcome: task -1 when it is the
-	 * job's own (a timeout, a kill). Valid when cause.kind != CAUSE_NONE; borrowed. */
+	/* The first failure since the last (re-)formation: what decided, or will decide, the
+	 * outcome. Task -1 when it is the job's own (a timeout, a kill). CAUSE_NONE while there is
+	 * none; borrowed. */
 	int64_t cause_task;
 	const struct cause *cause;
 	size_t tasks_in[TASK_STATE_COUNT];

@@ -1,0 +1,203 @@
+#include "job/machine_internal.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+/* What is not back this long after the last grace period is left to the scheduler's close(). */
+#define FINISH_MARGIN_MS 30000
+
+/* ---- failures ----------------------------------------------------------------------------- */
+
+void machine_blame(struct machine *m, int64_t task, const struct cause *cause)
+{
+	if (m->cause.kind != CAUSE_NONE)
+		return;
+	cause_copy(&m->cause, cause);
+	m->cause_task = task;
+}
+
+void machine_fail(struct machine *m, enum cause_kind kind, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	char *text cleanup_free = mem_vprintf(format, args);
+	va_end(args);
+	struct cause cause = {.kind = kind, .text = text};
+	machine_blame(m, -1, &cause);
+	machine_finish(m, JOB_FAILED);
+}
+
+static bool is_awaited(const struct machine *m, size_t type)
+{
+	for (size_t i = 0; i < m->job->type_count; i++)
+		for (size_t k = 0; k < m->job->types[i].dependency_count; k++)
+			if (m->job->types[i].dependencies[k].type == type && !m->types[i].active &&
+			    m->types[i].count > 0)
+				return true;
+	return false;
+}
+
+/* Without a retry left: can the others still end well, or at least usefully? */
+static bool ends_the_job(const struct machine *m, size_t task)
+{
+	const struct task *t = &m->tasks[task];
+	const struct job_type *type = &m->job->types[t->type];
+	return m->job->fail_fast || type->stop_on_failure ||
+	       job_is_chief(m->job, t->type, t->index) ||
+	       machine_role(m, t->type) == JOB_ROLE_UNTRACKED || is_awaited(m, t->type) ||
+	       (m->job->mode == JOB_MODE_GANG && t->epoch != m->epoch) || /* no gang without it */
+	       policy_find(t->cause.kind)->charge == CHARGE_NEVER;
+}
+
+static void let_go(struct machine *m, size_t task)
+{
+	if (m->tasks[task].has_container)
+		machine_act(m, ACTION_RELEASE, task);
+}
+
+/* Nobody's cluster spec names this container yet, or nobody has one: a new container will do. */
+static bool can_be_replaced_alone(const struct machine *m, size_t task)
+{
+	return m->tasks[task].epoch != m->epoch || m->job->mode == JOB_MODE_FCFS;
+}
+
+static void replace_charged(struct machine *m, size_t task)
+{
+	const struct task *t = &m->tasks[task];
+	/* What is lost while a back-off runs belongs to the incident already paid for. */
+	if (m->now >= m->hold_until)
+		machine_charge(m, CHARGE_INFRASTRUCTURE);
+	machine_note(m, task, "%s:%d: %s; asking for another container",
+		     m->job->types[t->type].name, t->index, t->cause.text ? t->cause.text : "lost");
+	let_go(m, task);
+	machine_replace(m, task);
+	machine_open_barrier(m);
+}
+
+static void reform_for(struct machine *m, size_t task, enum policy_charge charge)
+{
+	const struct task *t = &m->tasks[task];
+	bool user = charge == CHARGE_USER;
+	machine_note(m, task, "%s:%d: %s; the job re-forms (%s %d of %d)",
+		     m->job->types[t->type].name, t->index,
+		     t->cause.text ? t->cause.text : "failed",
+		     user ? "retry" : "infrastructure retry",
+		     (user ? m->retries_used : m->infrastructure_retries_used) + 1,
+		     user ? m->job->retry_count : m->job->infrastructure_retry_count);
+	if (t->state == TASK_LOST)
+		let_go(m, task);
+	machine_reform(m, charge);
+}
+
+void machine_task_failed(struct machine *m, size_t task)
+{
+	const struct task *t = &m->tasks[task];
+	enum policy_charge charge = policy_find(t->cause.kind)->charge;
+	if (machine_role(m, t->type) == JOB_ROLE_SIDECAR && !is_awaited(m, t->type)) {
+		let_go(m, task);
+		machine_open_barrier(m);
+		machine_check_end(m);
+		return;
+	}
+	bool lost = t->state == TASK_LOST;
+	if (lost && charge == CHARGE_INFRASTRUCTURE && can_be_replaced_alone(m, task) &&
+	    machine_can_charge(m, charge)) {
+		replace_charged(m, task);
+		return;
+	}
+	machine_blame(m, (int64_t)task, &t->cause);
+	if (machine_can_charge(m, charge)) {
+		reform_for(m, task, charge);
+		return;
+	}
+	if (ends_the_job(m, task)) {
+		machine_finish(m, JOB_FAILED);
+		return;
+	}
+	let_go(m, task);
+	machine_open_barrier(m);
+	machine_check_end(m);
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+static int64_t longest_grace(const struct job *job)
+{
+	int64_t longest = 0;
+	for (size_t i = 0; i < job->type_count; i++)
+		if (job->types[i].stop_grace_ms > longest)
+			longest = job->types[i].stop_grace_ms;
+	return longest;
+}
+
+static void stop_task(struct machine *m, size_t task)
+{
+	switch (m->tasks[task].state) {
+	case TASK_WAITING:
+		machine_set_task(m, task, TASK_STOPPED);
+		break;
+	case TASK_REQUESTED:
+		machine_act(m, ACTION_CANCEL, task);
+		machine_set_task(m, task, TASK_STOPPED);
+		break;
+	case TASK_ALLOCATED:
+	case TASK_LAUNCHING:
+	case TASK_REGISTERED:
+	case TASK_RUNNING:
+	case TASK_STOPPING:
+		if (m->tasks[task].started_at != 0)
+			m->tasks[task].ended_at = m->now;
+		machine_set_task(m, task, TASK_STOPPED);
+		machine_act(m, ACTION_RELEASE, task);
+		break;
+	case TASK_FAILED:
+		/* The one whose failure ended the job still has its executor. */
+		if (m->tasks[task].has_container)
+			machine_act(m, ACTION_RELEASE, task);
+		break;
+	default:
+		break;
+	}
+	machine_set_rejoin(m, task, false);
+}
+
+void machine_finish(struct machine *m, enum job_state outcome)
+{
+	if (m->state >= JOB_FINISHING)
+		return;
+	m->outcome = outcome;
+	machine_set_job(m, JOB_FINISHING);
+	m->finish_by = m->now + longest_grace(m->job) + FINISH_MARGIN_MS;
+	m->deadline = m->finish_by;
+	for (size_t task = 0; task < m->task_count; task++)
+		stop_task(m, task);
+	machine_check_end(m);
+}
+
+/* TASK_FAILED or _LOST for good counts as ended too. */
+static bool tracked_have_ended(const struct machine *m, bool *failed)
+{
+	for (size_t i = 0; i < m->job->type_count; i++) {
+		const struct type_tally *type = &m->types[i];
+		if (machine_role(m, i) != JOB_ROLE_TRACKED)
+			continue;
+		size_t bad = type->in[TASK_FAILED] + type->in[TASK_LOST];
+		if (type->in[TASK_SUCCEEDED] + bad < type->count || type->rejoining > 0)
+			return false;
+		*failed = *failed || bad > 0;
+	}
+	return true;
+}
+
+void machine_check_end(struct machine *m)
+{
+	if (m->state == JOB_FINISHING) {
+		if (m->containers == 0)
+			machine_set_job(m, m->outcome);
+		return;
+	}
+	bool failed = false;
+	if (tracked_have_ended(m, &failed))
+		machine_finish(m, failed ? JOB_FAILED : JOB_SUCCEEDED);
+}
