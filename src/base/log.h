@@ -1,5 +1,5 @@
-/* The one global: diagnostics to standard error, one line each, "2026-11-21T06:14:11.123Z info am:
- * text". Never log a token or an environment value. */
+/* The one global: diagnostics to standard error, one line each:
+ * "2026-11-21T06:14:11.123Z info am: text". Never log a token or an environment value. */
 #ifndef TONY_BASE_LOG_H
 #define TONY_BASE_LOG_H
 

@@ -147,7 +147,7 @@ char *str_format_duration(int64_t ms)
 char *str_format_time(int64_t ms)
 {
 	int64_t part = ((ms % 1000) + 1000) % 1000;
-	time_t seconds = (time_t)((ms - part) / 1000);
+	time_t seconds = (time_t)(ms / 1000 - (ms % 1000 < 0));
 	struct tm tm;
 
 	if (!gmtime_r(&seconds, &tm))
