@@ -15,7 +15,9 @@
 #include "base/str.h"
 
 #define JOB_JSON_CAP (16u << 20) /* a job.json larger than this is refused */
+#define JOB_FORMAT    1		 /* of job.json: its member "format" */
 #define JOB_MAX_TASKS 100000	 /* over all types */
+#define JOB_MAX_TYPES 1000
 #define JOB_MAX_PROCESSES 1024	 /* of one task */
 
 enum job_mode {

@@ -1,0 +1,157 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "job/cause_json.h"
+
+static const char *const names[CAUSE_KIND_COUNT] = {
+	[CAUSE_NONE] = "none",
+	[CAUSE_EXIT] = "exit",
+	[CAUSE_SIGNAL] = "signal",
+	[CAUSE_OUT_OF_MEMORY] = "out-of-memory",
+	[CAUSE_EXECUTION_TIMEOUT] = "execution-timeout",
+	[CAUSE_START_FAILED] = "start-failed",
+	[CAUSE_PORT_TAKEN] = "port-taken",
+	[CAUSE_EXECUTOR_LOST] = "executor-lost",
+	[CAUSE_NODE_LOST] = "node-lost",
+	[CAUSE_PREEMPTED] = "preempted",
+	[CAUSE_LAUNCH_FAILED] = "launch-failed",
+	[CAUSE_REGISTRATION_TIMEOUT] = "registration-timeout",
+	[CAUSE_ALLOCATION_TIMEOUT] = "allocation-timeout",
+	[CAUSE_ALLOCATION_REFUSED] = "allocation-refused",
+	[CAUSE_APPLICATION_TIMEOUT] = "application-timeout",
+	[CAUSE_GROUP_TIMEOUT] = "group-timeout",
+	[CAUSE_DEPENDENCY_FAILED] = "dependency-failed",
+	[CAUSE_KILLED_BY_USER] = "killed-by-user",
+	[CAUSE_RESTARTED_BY_USER] = "restarted-by-user",
+	[CAUSE_AM_FAILED] = "am-failed",
+};
+
+const char *cause_kind_name(enum cause_kind kind)
+{
+	return names[kind];
+}
+
+int cause_kind_parse(const char *name)
+{
+	for (size_t i = 0; i < array_length(names); i++)
+		if (strcmp(names[i], name) == 0)
+			return (int)i;
+	return -1;
+}
+
+void cause_finish(struct cause *cause)
+{
+	free(cause->text);
+	free(cause->headline);
+	str_list_finish(&cause->tail);
+	*cause = (struct cause){0};
+}
+
+void cause_copy(struct cause *to, const struct cause *from)
+{
+	struct cause copy = {
+		.kind = from->kind,
+		.exit_code = from->exit_code,
+		.signal = from->signal,
+		.text = mem_strdup(from->text),
+		.headline = mem_strdup(from->headline),
+	};
+
+	for (size_t i = 0; i < from->tail.count; i++)
+		str_list_add(&copy.tail, from->tail.items[i]);
+	cause_finish(to);
+	*to = copy;
+}
+
+json_t *cause_to_json(const struct cause *cause)
+{
+	json_t *object = json_object();
+
+	cause_set_json(object, "kind", cause);
+	return object;
+}
+
+int cause_from_json(const json_t *object, struct cause *cause, struct err *err)
+{
+	return cause_read_json(object, "kind", cause, err);
+}
+
+void cause_set_json(json_t *object, const char *kind_member, const struct cause *cause)
+{
+	json_set_text(object, kind_member, cause_kind_name(cause->kind));
+	if (cause->exit_code != 0)
+		json_set_int(object, "exit_code", cause->exit_code);
+	if (cause->signal != 0)
+		json_set_int(object, "signal", cause->signal);
+	json_set_text(object, "text", cause->text);
+	json_set_text(object, "headline", cause->headline);
+	if (cause->tail.count > 0)
+		json_set_list(object, "tail", &cause->tail);
+}
+
+/* Cuts between characters: what is UTF-8 stays UTF-8. */
+static void cut(char *text)
+{
+	if (!text || strlen(text) <= CAUSE_TEXT_CAP)
+		return;
+	size_t end = CAUSE_TEXT_CAP;
+	while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
+		end--;
+	text[end] = '\0';
+}
+
+static void cut_tail(struct str_list *tail)
+{
+	if (tail->count > CAUSE_TAIL_CAP) {
+		struct str_list kept = {0};
+		for (size_t i = tail->count - CAUSE_TAIL_CAP; i < tail->count; i++)
+			str_list_add(&kept, tail->items[i]);
+		str_list_finish(tail);
+		*tail = kept;
+	}
+	for (size_t i = 0; i < tail->count; i++)
+		cut(tail->items[i]);
+}
+
+static int read_members(const json_t *object, const char *kind_member, struct cause *cause,
+			struct err *err)
+{
+	char *kind cleanup_free = NULL;
+	int64_t exit_code = 0, signal = 0;
+
+	if (json_need_text(object, kind_member, &kind, err) < 0 ||
+	    json_read_int(object, "exit_code", 0, 255, &exit_code, err) < 0 ||
+	    json_read_int(object, "signal", 0, 128, &signal, err) < 0 ||
+	    json_read_text(object, "text", &cause->text, err) < 0 ||
+	    json_read_text(object, "headline", &cause->headline, err) < 0 ||
+	    json_read_list(object, "tail", &cause->tail, err) < 0)
+		return -1;
+	int parsed = cause_kind_parse(kind);
+	if (parsed < 0) {
+		cut(kind);
+		return err_set(err, ERR_INPUT, "%s: \"%s\" is not a cause", kind_member, kind);
+	}
+	cause->kind = (enum cause_kind)parsed;
+	cause->exit_code = (int)exit_code;
+	cause->signal = (int)signal;
+	return 0;
+}
+
+int cause_read_json(const json_t *object, const char *kind_member, struct cause *cause,
+		    struct err *err)
+{
+	struct cause read = {0};
+
+	if (read_members(object, kind_member, &read, err) < 0) {
+		cause_finish(&read);
+		return -1;
+	}
+	cut(read.text);
+	cut(read.headline);
+	cut_tail(&read.tail);
+	cause_finish(cause);
+	*cause = read;
+	return 0;
+}

@@ -1,0 +1,79 @@
+#include "job/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/job_fields.h"
+
+static void finish_type(struct job_type *type)
+{
+	job_fields_finish(job_type_fields, job_type_field_count, type);
+	for (size_t i = 0; i < type->files.count; i++) {
+		free(type->files.items[i].source);
+		free(type->files.items[i].name);
+	}
+	free(type->files.items);
+	free(type->dependencies);
+}
+
+void job_destroy(struct job *job)
+{
+	if (!job)
+		return;
+	job_fields_finish(job_fields, job_field_count, job);
+	for (size_t i = 0; i < job->type_count; i++)
+		finish_type(&job->types[i]);
+	free(job->types);
+	for (size_t i = 0; i < job->group_timeout_count; i++) {
+		free(job->group_timeouts[i].group);
+		free(job->group_timeouts[i].members);
+	}
+	free(job->group_timeouts);
+	json_decref(job->config);
+	free(job);
+}
+
+size_t job_task_count(const struct job *job)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < job->type_count; i++)
+		count += (size_t)job->types[i].instances;
+	return count;
+}
+
+int job_find_type(const struct job *job, const char *name)
+{
+	for (size_t i = 0; i < job->type_count; i++)
+		if (strcmp(job->types[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+/* A type without instances is not there. */
+static bool has_tasks_of(const struct job *job, const char *name)
+{
+	int type = job_find_type(job, name);
+
+	return type >= 0 && job->types[type].instances > 0;
+}
+
+static bool is_single_type(const struct job *job)
+{
+	size_t types = 0;
+
+	for (size_t i = 0; i < job->type_count; i++)
+		types += job->types[i].instances > 0;
+	return types == 1;
+}
+
+bool job_is_chief(const struct job *job, size_t type, int index)
+{
+	const char *name = job->types[type].name;
+
+	if (has_tasks_of(job, "chief"))
+		return strcmp(name, "chief") == 0;
+	if (has_tasks_of(job, "worker"))
+		return strcmp(name, "worker") == 0 && index == 0;
+	return is_single_type(job) && index == 0;
+}
