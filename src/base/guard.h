@@ -1,0 +1,46 @@
+/*
+ * The guardian pair: a process that ends everything below it even when it is killed itself.
+ *
+ *   guardian (parent, subreaper) -- worker (child, subreaper) -- what the worker starts
+ *
+ * The guardian does nothing but wait for the worker and pass signals on, the worker does the work.
+ * Each notices the other's death at once, and the survivor ends the whole tree: descendants, and
+ * whatever carries the mark in its environment. Needs fork, pipes and /proc only (no pidfd).
+ */
+#ifndef TONY_BASE_GUARD_H
+#define TONY_BASE_GUARD_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct guard {
+	bool is_worker;
+	const char *mark; /* borrowed */
+
+	/* In the worker: */
+	pid_t guardian; /* to be spared when the worker ends processes by mark */
+	int fd;		/* becomes readable (end of file) when the guardian is gone */
+
+	/* In the guardian, where guard_start() returns only after the worker has ended: */
+	int exit_code; /* the worker's; 128 + signal when it was killed */
+	int signal;    /* that killed the worker; 0: it left by itself */
+};
+
+/*
+ * Forks. In the worker (guard->is_worker) it returns at once, with signals as they were before; the
+ * worker watches guard->fd and calls guard_end_tree() when that becomes readable. In the guardian it
+ * returns when the worker has ended and everything below is gone: what is left to do is a last
+ * record and to exit with guard->exit_code. SIGTERM, SIGINT, SIGHUP and SIGQUIT to the guardian are
+ * passed to the worker. Call it early (the guardian keeps the memory and descriptors of this
+ * moment) and in a process with one thread and no children. `mark` ("TONY_CONTAINER=...", NULL:
+ * none) must outlive the guard. -1: nothing was started.
+ */
+int guard_start(const char *mark, struct guard *guard, struct err *err);
+
+/* Ends with SIGKILL everything below the caller and all that carries the mark, but neither the
+ * caller nor its guardian. -1 when something survives (uninterruptible sleep). */
+int guard_end_tree(const struct guard *guard);
+
+#endif

@@ -1,0 +1,20 @@
+/* A directory of its own for every test, removed afterwards: use as setup and teardown; the path
+ * is *state. */
+#ifndef TONY_TEST_UNIT_BASE_SCRATCH_H
+#define TONY_TEST_UNIT_BASE_SCRATCH_H
+
+int scratch_create(void **state);
+int scratch_remove(void **state);
+#define scratch_test(function)                                                                     \
+	cmocka_unit_test_setup_teardown(function, scratch_create, scratch_remove)
+
+/* "<scratch>/<name>"; valid until the test ends. */
+const char *scratch_path(void **state, const char *name);
+
+/* Writes a file below the scratch directory, making its directories. */
+void scratch_write(void **state, const char *name, const char *text, unsigned mode);
+
+/* What the file holds; the caller frees. */
+char *scratch_read(void **state, const char *name);
+
+#endif
