@@ -1,0 +1,79 @@
+/*
+ * An HTTP/1.1 client: asynchronous on an event loop for the executor, and synchronous calls for the
+ * client's verbs. Neither raises SIGPIPE nor needs a resolver.
+ */
+#ifndef TONY_NET_HTTP_CLIENT_H
+#define TONY_NET_HTTP_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct event_base;
+struct http_client;
+struct http_call;
+
+#define HTTP_RESPONSE_CAP (64u << 20) /* a gathered body larger than this fails the call */
+
+struct http_response {
+	int status;
+	const char *body; /* NUL-terminated; valid within `done` */
+	size_t length;
+};
+
+/* What to ask, and whom to tell. Texts and body are copied. */
+struct http_question {
+	const char *method;
+	const char *path;   /* with the query; the caller percent-encodes */
+	const char *accept; /* NULL: anything */
+	const char *body;
+	size_t body_length;
+	int64_t timeout_ms; /* from the call to the whole answer; 0: no limit */
+	/* NULL: the body is gathered. Else it gets the bytes of a 2xx body as they come; false
+	 * ends the call (`done` is told so: ERR_NONE, status of the answer, empty body). */
+	bool (*on_bytes)(void *data, const char *bytes, size_t length);
+	/* Called exactly once, from the loop, unless the call was cancelled. `response` is NULL
+	 * when there was no (whole) answer: `err` says why (ERR_UNREACHABLE: refused, dropped,
+	 * timed out; ERR_INPUT: not HTTP). It may make new calls, and destroy the client. */
+	void (*done)(void *data, const struct http_response *response, const struct err *err);
+	void *data;
+};
+
+/* One connection to HOST:PORT, made when it is needed and kept alive. Calls are sent one after the
+ * other, each when the one before is answered: who holds a beat and must report at the same time
+ * uses two clients. A dropped connection fails the call in progress at once; calls that wait their
+ * turn are tried on a new one. Fails when `address` is not numeric. */
+struct http_client *http_client_create(struct event_base *base, const char *address,
+				       const char *token, struct err *err);
+/* Calls in progress are cancelled. NULL is fine. */
+void http_client_destroy(struct http_client *client);
+
+/* The call lives until `done` returns, or it is cancelled. */
+struct http_call *http_client_start(struct http_client *client,
+				    const struct http_question *question);
+/* `done` will not be called. Closes the connection when the call was on the wire. */
+void http_client_cancel(struct http_call *call);
+
+/* 0 for a 2xx; else sets `err` to the message of the body's "error" object (or the status) with a
+ * kind by status: 400 ERR_INPUT, 401 ERR_DENIED, 404 ERR_NOT_FOUND, 409 ERR_STALE when its code is
+ * "stale", 503 ERR_UNREACHABLE, else ERR_FAILED. */
+int http_response_check(int status, const char *body, size_t length, struct err *err);
+
+/* ---- synchronous -------------------------------------------------------------------------- */
+
+/* 0 when an answer came, whatever its status (see http_response_check()). `body` is text or NULL.
+ * `response` may be NULL; else the body is appended to it. */
+int http_call(const char *address, const char *token, const char *method, const char *path,
+	      const char *body, int64_t timeout_ms, int *status, struct str *response,
+	      struct err *err);
+
+/* Reads a streamed answer until it ends or on_bytes() returns false: 0 either way. A status other
+ * than 2xx is an error as http_response_check() words it. No time limit. */
+int http_stream(const char *address, const char *token, const char *path, const char *accept,
+		bool (*on_bytes)(void *data, const char *bytes, size_t length), void *data,
+		struct err *err);
+
+#endif

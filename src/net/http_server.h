@@ -1,0 +1,116 @@
+/*
+ * An HTTP/1.1 server on libevent's loop, for callers that hold a bearer token. What it answers to
+ * bad input is docs/rest.md, "Limits and refusals": it checks size, form, token, path and method
+ * in that order, before a handler sees anything.
+ *
+ * It frames messages itself (http_message.h) rather than through evhttp, which in libevent 2.1 can
+ * neither cap connections, nor bound the time of a whole request, nor word its refusals, nor tell
+ * at once that the client of a request in progress is gone.
+ *
+ * Every handler gets a request that it must either answer (once; the pointer is invalid
+ * afterwards) or hold and answer later. Nothing here calls back from within a call of the holder
+ * into it, http_server_destroy() excepted.
+ */
+#ifndef TONY_NET_HTTP_SERVER_H
+#define TONY_NET_HTTP_SERVER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct event_base;
+struct evbuffer;
+struct http_request;
+struct http_server;
+struct http_stream;
+
+struct http_route {
+	const char *method; /* "GET", "POST", "PUT", "DELETE" */
+	/* "/v1/tasks/{task}/beat": a name in braces takes one segment; "{key*}" as the last takes
+	 * the rest of the path. */
+	const char *pattern;
+	void (*handle)(void *data, struct http_request *request);
+	bool open; /* needs no token */
+};
+
+/* A member that is 0 gets the default of docs/rest.md. */
+struct http_limits {
+	size_t head_bytes;  /* request line and headers: 16 KiB */
+	size_t body_bytes;  /* 1 MiB */
+	size_t connections; /* 1,024; never more than the process may open, less 64 */
+	int64_t idle_ms;    /* for a whole request to arrive, or an answer to move on: 30 s */
+};
+
+struct http_server_config {
+	const char *address;		 /* "127.0.0.1:0": port 0 is any; copied */
+	const char *token;		 /* copied */
+	const struct http_route *routes; /* borrowed */
+	size_t route_count;
+	void *data; /* for the handlers */
+	struct http_limits limits;
+};
+
+struct http_server *http_server_create(struct event_base *base,
+				       const struct http_server_config *config, struct err *err);
+const char *http_server_address(const struct http_server *server); /* with the port bound */
+size_t http_server_connection_count(const struct http_server *server);
+
+/* Accepts no more, answers new requests 503, and calls `done` once every answer is delivered and
+ * every stream has ended, at the latest after timeout_ms. Answer what is held before or after. */
+void http_server_drain(struct http_server *server, int64_t timeout_ms, void (*done)(void *data),
+		       void *data);
+
+/* Closes everything; tells the holders of requests and streams. NULL is fine. */
+void http_server_destroy(struct http_server *server);
+
+/* ---- the request ------------------------------------------------------------------------- */
+
+/* All NUL-terminated, percent-decoded where the URL says so, valid until the answer. NULL: there
+ * is none. Parameters never hold a NUL; queries and headers neither. */
+const char *http_request_parameter(const struct http_request *request, const char *name);
+const char *http_request_query(const struct http_request *request, const char *name);
+const char *http_request_header(const struct http_request *request, const char *name);
+const char *http_request_body(const struct http_request *request, size_t *length);
+
+/* The query member as a number. Absent: *value stays. Out of range or no number: answers 400 and
+ * returns -1 (the request is gone). */
+int http_request_query_int(struct http_request *request, const char *name, int64_t min, int64_t max,
+			   int64_t *value);
+
+/* Keeps the request for a later answer. `closed` is called at once when the client goes away (also
+ * when it only ends its sending side); the request is gone then. */
+void http_request_hold(struct http_request *request, void (*closed)(void *data), void *data);
+
+/* ---- the answer -------------------------------------------------------------------------- */
+
+void http_answer_json(struct http_request *request, int status, json_t *body); /* takes `body` */
+/* {"error": {"code": ..., "message": ...}} */
+void http_answer_error(struct http_request *request, int status, const char *code,
+		       const char *format, ...) __attribute__((format(printf, 4, 5)));
+void http_answer_bytes(struct http_request *request, int status, const char *content_type,
+		       const void *bytes, size_t length);
+/* Moves the content of `body` (shared parts stay shared), which is empty afterwards. */
+void http_answer_buffer(struct http_request *request, int status, const char *content_type,
+			struct evbuffer *body);
+
+/* An answer without a known end. The stream pulls: `fill` is called when there is room (from the
+ * loop, first right after this call) and writes up to HTTP_STREAM_CHUNK bytes or so; when it wrote
+ * nothing it is called again after http_stream_wake(). So a slow reader costs no memory.
+ * `closed` comes when the client went away or the server is destroyed, not after
+ * http_stream_end(); the stream is gone then. */
+enum { HTTP_STREAM_CHUNK = 64 * 1024 };
+struct http_stream_source {
+	void (*fill)(void *data, struct http_stream *stream);
+	void (*closed)(void *data);
+	void *data;
+};
+struct http_stream *http_answer_stream(struct http_request *request, const char *content_type,
+				       const struct http_stream_source *source);
+void http_stream_write(struct http_stream *stream, const void *bytes, size_t length);
+void http_stream_wake(struct http_stream *stream);
+void http_stream_end(struct http_stream *stream); /* delivers what was written; stream is gone */
+
+#endif
