@@ -16,4 +16,6 @@ void environment_remove(struct environment *environment, const char *key);
 const char *environment_get(const struct environment *environment, const char *key); /* or NULL */
 void environment_finish(struct environment *environment);
 
+#define cleanup_environment __attribute__((cleanup(environment_finish)))
+
 #endif

@@ -11,13 +11,14 @@
 #include "job/job.h"
 
 /* The cluster spec of one epoch: addresses by type and index. A type that is not part of the
- * formation has no addresses. */
+ * formation has no addresses; with JOB_MODE_FCFS the host of a task that is not registered yet is
+ * NULL (null in JSON). */
 struct cluster_type {
 	const char *name;
 	struct cluster_address {
 		char *host;
 		int port;
-	} *addresses;
+	} * addresses;
 	size_t count;
 };
 struct cluster {
@@ -39,8 +40,8 @@ struct framework_task {
 	int index;
 	int process; /* 0 .. processes-1 */
 	int attempt, restart, am_attempt;
-	int ui_port;		/* 0: this task owns none */
-	const char *am_url;	/* "http://127.0.0.1:4000" */
+	int ui_port;		  /* 0: this task owns none */
+	const char *am_url;	  /* "http://127.0.0.1:4000" */
 	const char *cluster_file; /* path of the cluster spec as JSON */
 	const char *work_dir;
 };
@@ -63,6 +64,9 @@ void framework_names(struct str_list *names);
 
 /* True when this task's first process gets TB_PORT (tony-java.md 3.8). */
 bool framework_owns_tensorboard(const struct job *job, size_t type, int index);
+
+/* True when the configuration names no task type at all: the command runs as the only task. */
+bool framework_is_single_node(const struct job *job);
 
 /* Everything the user's process gets beyond the container's own environment: TONY_*, TonY's
  * variables, the framework's, then the type's `environment` with templates expanded. */

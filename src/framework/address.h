@@ -1,0 +1,20 @@
+/* Addresses of a cluster spec as text; for the files of this folder. */
+#ifndef TONY_FRAMEWORK_ADDRESS_H
+#define TONY_FRAMEWORK_ADDRESS_H
+
+#include "framework/framework.h"
+
+/* Of the task itself; NULL when it has none. */
+const struct cluster_address *address_of_task(const struct framework_task *task);
+
+/* "host:port", an IPv6 address in brackets. The caller frees. */
+char *address_text(const struct cluster_address *address);
+
+/* ["host:port", ...]; a task without an address is null. */
+json_t *address_list_to_json(const struct cluster_type *type);
+
+/* The longest string the kernel takes as one environment entry (MAX_ARG_STRLEN), "KEY=" and the
+ * final NUL included. */
+#define ENVIRONMENT_ENTRY_MAX (128 * 1024)
+
+#endif

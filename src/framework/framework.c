@@ -1,0 +1,94 @@
+#include "framework/framework.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "framework/environment.h"
+#include "framework/implementations.h"
+#include "framework/variables.h"
+
+static const struct framework_ops *const table[] = {
+	&framework_tensorflow,
+	&framework_pytorch,
+	&framework_standalone,
+	&framework_generic,
+};
+
+const struct framework_ops *framework_find(const char *name)
+{
+	for (size_t i = 0; i < array_length(table); i++)
+		if (str_equal_nocase(table[i]->name, name))
+			return table[i];
+	return NULL;
+}
+
+void framework_names(struct str_list *names)
+{
+	for (size_t i = 0; i < array_length(table); i++)
+		str_list_add(names, table[i]->name);
+}
+
+bool framework_owns_tensorboard(const struct job *job, size_t type, int index)
+{
+	if (str_equal(job->framework, framework_standalone.name))
+		return false;
+	if (job->tensorboard_log_dir)
+		return str_equal(job->types[type].name, "tensorboard");
+	return job_is_chief(job, type, index);
+}
+
+bool framework_is_single_node(const struct job *job)
+{
+	if (job->type_count != 1)
+		return false;
+	char *key cleanup_free = mem_printf("tony.%s.instances", job->types[0].name);
+	return json_object_get(job->config, key) == NULL;
+}
+
+/* A process that could take the job's marks off itself would not be found when the job ends. */
+static int check_own_name(const struct environment *tony, const char *pair, struct err *err)
+{
+	char *key cleanup_free = mem_strndup(pair, strcspn(pair, "="));
+
+	if (!*key)
+		return err_set(err, ERR_CONFIG, "environment \"%s\": no name before \"=\"", pair);
+	if (environment_get(tony, key) || str_equal(key, "TONY_CONTAINER"))
+		return err_set(err, ERR_CONFIG,
+			       "environment %s: this name is tony's own; choose another", key);
+	return 0;
+}
+
+static int add_user_environment(const struct framework_task *task, struct environment *environment,
+				struct err *err)
+{
+	const struct str_list *pairs = &task->job->types[task->type].environment;
+	struct environment tony cleanup_environment = {0};
+
+	variables_add_tony(task, &tony);
+	for (size_t i = 0; i < pairs->count; i++) {
+		char *pair cleanup_free = NULL;
+		if (check_own_name(&tony, pairs->items[i], err) < 0)
+			return -1;
+		pair = framework_expand(task, pairs->items[i], err);
+		if (!pair)
+			return err_wrap(err, "environment \"%s\"", pairs->items[i]);
+		environment_set_pair(environment, pair);
+	}
+	return 0;
+}
+
+int framework_environment(const struct framework_task *task, struct environment *environment,
+			  struct err *err)
+{
+	const struct framework_ops *ops = framework_find(task->job->framework);
+
+	if (!ops)
+		BUG("framework %s of a checked job", task->job->framework);
+	/* YARN sets it for the JVM's sake; TonY's users measured what it costs their programs. */
+	environment_remove(environment, "MALLOC_ARENA_MAX");
+	variables_add_tony(task, environment);
+	variables_add_compatible(task, environment);
+	if (ops->environment(task, environment, err) < 0)
+		return -1;
+	return add_user_environment(task, environment, err);
+}

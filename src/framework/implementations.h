@@ -1,0 +1,12 @@
+/* The frameworks, for the table of framework.c. */
+#ifndef TONY_FRAMEWORK_IMPLEMENTATIONS_H
+#define TONY_FRAMEWORK_IMPLEMENTATIONS_H
+
+#include "framework/framework.h"
+
+extern const struct framework_ops framework_tensorflow;
+extern const struct framework_ops framework_pytorch;
+extern const struct framework_ops framework_standalone;
+extern const struct framework_ops framework_generic;
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * A number for every training process of the formation, unique over all tracked types. Rank 0 is
+ * the chief: the chief's type comes first (type "chief", else "worker", else the first tracked
+ * one), then the others in the job's order; within a type by index, within a task by process.
+ */
+#ifndef TONY_FRAMEWORK_RANK_H
+#define TONY_FRAMEWORK_RANK_H
+
+#include "framework/framework.h"
+
+struct rank {
+	int rank, world;		      /* among all processes */
+	int group, group_world;		      /* among all containers */
+	int role, role_world;		      /* among the processes of this type */
+	const struct cluster_address *master; /* of rank 0; NULL: nobody is in the world */
+};
+
+/* False when the task is not counted (not tracked, or not part of the formation): then only
+ * `world` and `master` are set. */
+bool rank_find(const struct framework_task *task, struct rank *rank);
+
+#endif
