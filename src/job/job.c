@@ -50,6 +50,23 @@ int job_find_type(const struct job *job, const char *name)
 	return -1;
 }
 
+int64_t job_find_task(const struct job *job, const char *name)
+{
+	const char *colon = strchr(name, ':');
+	int64_t index, first = 0;
+
+	if (!colon || str_parse_int(colon + 1, 0, JOB_MAX_TASKS, &index) < 0)
+		return -1;
+	size_t length = (size_t)(colon - name);
+	for (size_t i = 0; i < job->type_count; i++) {
+		const struct job_type *type = &job->types[i];
+		if (strncmp(type->name, name, length) == 0 && type->name[length] == '\0')
+			return index < type->instances ? first + index : -1;
+		first += type->instances;
+	}
+	return -1;
+}
+
 /* A type without instances is not there. */
 static bool has_tasks_of(const struct job *job, const char *name)
 {

@@ -1,0 +1,30 @@
+/*
+ * What the lines of a journal say (journal.h frames them). Every builder returns a new JSON object
+ * for journal_append(); view.h reads them back. Members that say nothing are left out.
+ *
+ *   am       attempt pid address version        an AM has begun
+ *   job      from to epoch retries infrastructure_retries outcome? cause? cause_task?
+ *   task     task from to attempt epoch restart restarts_used up container? host? port? ui_port?
+ *            log_dir? cause?                     also when only `up` or the address changed
+ *   note     text task?                          something a person should know
+ *   waiting  text?                               why containers are not there; absent: no more
+ *   final    state message                       the last line of a journal
+ */
+#ifndef TONY_JOB_RECORD_H
+#define TONY_JOB_RECORD_H
+
+#include <jansson.h>
+
+#include "job/machine.h"
+
+json_t *record_am(int am_attempt, int64_t pid, const char *address);
+json_t *record_job(const struct job *job, const struct machine *machine, enum job_state from);
+/* `log_dir`: where the task's logs are, as its executor said; NULL: not known (yet). */
+json_t *record_task(const struct job *job, const struct task *task, enum task_state from,
+		    const char *log_dir);
+/* `task` NULL: it is about the whole job. */
+json_t *record_note(const struct job *job, const struct task *task, const char *text);
+json_t *record_waiting(const char *text); /* NULL: nothing is waited for any more */
+json_t *record_final(enum job_state state, const char *message);
+
+#endif

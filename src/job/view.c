@@ -1,0 +1,269 @@
+#include "job/view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "job/cause_json.h"
+
+struct job_view *job_view_create(const struct job *job)
+{
+	struct job_view *view = mem_alloc(sizeof(*view));
+	size_t next = 0;
+
+	view->job = job;
+	view->cause_task = -1;
+	view->task_count = job_task_count(job);
+	view->tasks = mem_alloc_array(view->task_count, sizeof(*view->tasks));
+	view->tasks_in[TASK_WAITING] = view->task_count;
+	for (size_t i = 0; i < job->type_count; i++)
+		for (int k = 0; k < job->types[i].instances; k++)
+			view->tasks[next++] = (struct task_view){.type = i, .index = k};
+	return view;
+}
+
+void job_view_destroy(struct job_view *view)
+{
+	if (!view)
+		return;
+	for (size_t i = 0; i < view->task_count; i++) {
+		free(view->tasks[i].container);
+		free(view->tasks[i].host);
+		free(view->tasks[i].log_dir);
+		cause_finish(&view->tasks[i].cause);
+	}
+	free(view->tasks);
+	free(view->am_address);
+	cause_finish(&view->cause);
+	free(view->waiting);
+	free(view->note);
+	free(view->message);
+	free(view);
+}
+
+/* ---- members ------------------------------------------------------------------------------ */
+
+static int read_number(const json_t *record, const char *name, int *value, struct err *err)
+{
+	int64_t number = *value;
+
+	if (json_read_int(record, name, 0, INT32_MAX, &number, err) < 0)
+		return -1;
+	*value = (int)number;
+	return 0;
+}
+
+/* What `parse` makes of the member's text. */
+static int need_state(const json_t *record, const char *name, int (*parse)(const char *name),
+		      int *state, struct err *err)
+{
+	char *text cleanup_free = NULL;
+
+	if (json_need_text(record, name, &text, err) < 0)
+		return -1;
+	*state = parse(text);
+	if (*state < 0)
+		return err_set(err, ERR_INPUT, "%s: \"%.64s\" is not a state", name, text);
+	return 0;
+}
+
+/* Absent: NULL. */
+static int read_text(const json_t *record, const char *name, char **value, struct err *err)
+{
+	mem_replace(value, NULL);
+	return json_read_text(record, name, value, err);
+}
+
+/* Absent: -1. */
+static int read_task_name(const struct job_view *view, const json_t *record, const char *member,
+			  int64_t *task, struct err *err)
+{
+	char *name cleanup_free = NULL;
+
+	*task = -1;
+	if (json_read_text(record, member, &name, err) < 0)
+		return -1;
+	if (name && (*task = job_find_task(view->job, name)) < 0)
+		return err_set(err, ERR_INPUT, "%s: the job has no task \"%.128s\"", member, name);
+	return 0;
+}
+
+/* ---- one fold per kind of record ---------------------------------------------------------- */
+
+static int fold_am(struct job_view *view, const json_t *record, int64_t time_ms, struct err *err)
+{
+	if (read_number(record, "attempt", &view->am_attempt, err) < 0 ||
+	    json_read_int(record, "pid", 0, INT32_MAX, &view->am_pid, err) < 0)
+		return -1;
+	return read_text(record, "address", &view->am_address, err);
+}
+
+static int fold_cause(struct job_view *view, const json_t *record, struct err *err)
+{
+	const json_t *cause = json_object_get(record, "cause");
+
+	if (read_task_name(view, record, "cause_task", &view->cause_task, err) < 0)
+		return -1;
+	if (cause)
+		return cause_from_json(cause, &view->cause, err);
+	cause_finish(&view->cause);
+	return 0;
+}
+
+static int fold_job(struct job_view *view, const json_t *record, int64_t time_ms, struct err *err)
+{
+	int state, outcome = JOB_SUBMITTED;
+
+	if (need_state(record, "to", job_state_parse, &state, err) < 0 ||
+	    (json_object_get(record, "outcome") &&
+	     need_state(record, "outcome", job_state_parse, &outcome, err) < 0) ||
+	    read_number(record, "epoch", &view->epoch, err) < 0 ||
+	    read_number(record, "retries", &view->retries, err) < 0 ||
+	    read_number(record, "infrastructure_retries", &view->infrastructure_retries, err) < 0)
+		return -1;
+	view->state = (enum job_state)state;
+	view->outcome = (enum job_state)outcome;
+	view->state_since_ms = time_ms;
+	if (view->state == JOB_RUNNING && view->running_ms == 0)
+		view->running_ms = time_ms;
+	if (job_state_is_final(view->state))
+		view->ended_ms = time_ms;
+	return fold_cause(view, record, err);
+}
+
+static int read_task_members(struct task_view *task, const json_t *record, struct err *err)
+{
+	const json_t *cause = json_object_get(record, "cause");
+
+	task->port = 0;
+	task->ui_port = 0;
+	task->up = false;
+	if (read_number(record, "attempt", &task->attempt, err) < 0 ||
+	    read_number(record, "epoch", &task->epoch, err) < 0 ||
+	    read_number(record, "restart", &task->restart, err) < 0 ||
+	    read_number(record, "restarts_used", &task->restarts_used, err) < 0 ||
+	    read_number(record, "port", &task->port, err) < 0 ||
+	    read_number(record, "ui_port", &task->ui_port, err) < 0 ||
+	    json_read_bool(record, "up", &task->up, err) < 0 ||
+	    read_text(record, "container", &task->container, err) < 0 ||
+	    read_text(record, "host", &task->host, err) < 0 ||
+	    read_text(record, "log_dir", &task->log_dir, err) < 0)
+		return -1;
+	return cause ? cause_from_json(cause, &task->cause, err) : 0;
+}
+
+static bool has_ended(enum task_state state)
+{
+	return state >= TASK_SUCCEEDED;
+}
+
+static void set_times(struct task_view *task, enum task_state from, bool was_up, int64_t time_ms)
+{
+	if (task->state == TASK_REQUESTED && task->requested_ms == 0)
+		task->requested_ms = time_ms;
+	if (task->up && !was_up) {
+		task->started_ms = time_ms;
+		task->ended_ms = 0;
+	}
+	if (from == TASK_RUNNING ? task->state != TASK_RUNNING
+				 : has_ended(task->state) && !has_ended(from))
+		task->ended_ms = time_ms;
+	if (from != task->state)
+		task->state_since_ms = time_ms;
+}
+
+static int fold_task(struct job_view *view, const json_t *record, int64_t time_ms, struct err *err)
+{
+	int64_t number;
+	int state;
+
+	if (read_task_name(view, record, "task", &number, err) < 0)
+		return -1;
+	if (number < 0)
+		return err_set(err, ERR_INPUT, "task: is missing");
+	struct task_view *task = &view->tasks[number];
+	enum task_state from = task->state;
+	bool was_up = task->up;
+	if (need_state(record, "to", task_state_parse, &state, err) < 0 ||
+	    read_task_members(task, record, err) < 0)
+		return -1;
+	task->state = (enum task_state)state;
+	view->tasks_in[from]--;
+	view->tasks_in[state]++;
+	set_times(task, from, was_up, time_ms);
+	return 0;
+}
+
+static int fold_note(struct job_view *view, const json_t *record, int64_t time_ms, struct err *err)
+{
+	return read_text(record, "text", &view->note, err);
+}
+
+static int fold_waiting(struct job_view *view, const json_t *record, int64_t time_ms,
+			struct err *err)
+{
+	return read_text(record, "text", &view->waiting, err);
+}
+
+static int fold_final(struct job_view *view, const json_t *record, int64_t time_ms, struct err *err)
+{
+	int state;
+
+	if (need_state(record, "state", job_state_parse, &state, err) < 0)
+		return -1;
+	view->state = (enum job_state)state;
+	view->outcome = view->state;
+	view->is_final = true;
+	if (view->ended_ms == 0)
+		view->ended_ms = time_ms;
+	return read_text(record, "message", &view->message, err);
+}
+
+static const struct {
+	const char *event;
+	int (*fold)(struct job_view *view, const json_t *record, int64_t time_ms, struct err *err);
+} folds[] = {
+	{"am", fold_am},     {"job", fold_job},		{"task", fold_task},
+	{"note", fold_note}, {"waiting", fold_waiting}, {"final", fold_final},
+};
+
+/* ---- all of them -------------------------------------------------------------------------- */
+
+static int fold(struct job_view *view, const json_t *record, int64_t time_ms, struct err *err)
+{
+	char *event cleanup_free = NULL;
+
+	if (json_need_text(record, "ev", &event, err) < 0)
+		return -1;
+	for (size_t i = 0; i < array_length(folds); i++)
+		if (strcmp(folds[i].event, event) == 0)
+			return folds[i].fold(view, record, time_ms, err);
+	return 0;
+}
+
+int job_view_add(struct job_view *view, const struct journal_line *line, struct err *err)
+{
+	if (line->sequence <= view->sequence)
+		return 0;
+	json_t *record cleanup_json = journal_line_record(line, err);
+	if (!record)
+		return -1;
+	if (fold(view, record, line->time_ms, err) < 0)
+		return err_wrap(err, "journal line %" PRId64, line->sequence);
+	view->sequence = line->sequence;
+	if (view->begun_ms == 0)
+		view->begun_ms = line->time_ms;
+	return 0;
+}
+
+static int visit(void *data, const struct journal_line *line, struct err *err)
+{
+	return job_view_add(data, line, err);
+}
+
+int job_view_read(struct job_view *view, const char *path, struct err *err)
+{
+	return journal_read(path, view->sequence + 1, visit, view, err);
+}
