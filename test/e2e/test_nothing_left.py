@@ -1,0 +1,96 @@
+"""Nothing is left behind: whichever of a job's own processes are killed with SIGKILL, in whatever
+order, every process of the job ends and the ledger holds nothing. The user's program here does what
+it can to get away: double fork, setsid, SIGTERM ignored."""
+
+import itertools
+import os
+import signal
+
+import pytest
+from conftest import PYTHON, wait_until
+
+PARTS = ("am guardian", "am", "executor guardian", "supervisor")
+ORDERS = [order for count in (1, 2, 3, 4) for order in itertools.permutations(PARTS, count)]
+# All orders of one and of two; of three and four those that start with each part once are enough:
+# what matters is who is left to notice.
+CHOSEN = [order for order in ORDERS if len(order) <= 2] + [
+    order for order in ORDERS if len(order) == 3][::3] + [
+    order for order in ORDERS if len(order) == 4][::4]
+
+
+def parent_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+        return int(stat.read().rpartition(")")[2].split()[1])
+
+
+def start(tony):
+    job = tony.submit({"tony.worker.instances": 2, "tony.am.retry-count": 0},
+                      "--executes", f"{PYTHON} escape.py")
+    for task in ("worker:0", "worker:1"):
+        job.wait_log(task, "left")
+    status = job.status()
+    supervisor = next(task for task in status["tasks"] if task["task"] == "worker:0")["executor_pid"]
+    pids = {"am": status["am_pid"], "am guardian": parent_of(status["am_pid"]),
+            "supervisor": supervisor, "executor guardian": parent_of(supervisor)}
+    assert len(set(pids.values())) == 4 and 1 not in pids.values(), pids
+    return job, pids
+
+
+@pytest.mark.parametrize("order", CHOSEN, ids=lambda order: " then ".join(order))
+def test_killed(tony, order):
+    job, pids = start(tony)
+    for part in order:
+        try:
+            os.kill(pids[part], signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    if not {"am", "am guardian"}.intersection(order):
+        # The AM is there to replace the container; the job goes on and is ended here.
+        job.wait_task("worker:0", attempt=2)
+        tony.run("kill", job.id)
+    wait_until(lambda: not job.processes(), f"everything to end after {order}", 20)
+    wait_until(lambda: not tony.held(), "the ledger to be free", 5)
+
+
+def test_everything_of_the_job_killed_at_once_but_the_program(tony):
+    job, _ = start(tony)
+    programs = {pid for task in job.status()["tasks"] for pid in task["pids"]}
+    for pid in job.processes():
+        if pid not in programs and b"tony-agent" in open(f"/proc/{pid}/cmdline", "rb").read():
+            try:
+                os.kill(pid, signal.SIGSTOP)
+            except ProcessLookupError:
+                pass
+    # Stopped, none of them can react; then the same kill -9 for all: only what the kernel does for
+    # the dead remains (PDEATHSIG), and the next `tony` that looks.
+    for pid in job.processes():
+        try:
+            if b"tony-agent" in open(f"/proc/{pid}/cmdline", "rb").read():
+                os.kill(pid, signal.SIGKILL)
+        except (ProcessLookupError, FileNotFoundError):
+            pass
+    tony.run("kill", job.id)
+    tony.run("list")
+    wait_until(lambda: not job.processes(), "everything to end", 20)
+
+
+def test_normal_end_takes_escaped_processes_along(tony):
+    answer, job = tony.job({"tony.worker.instances": 2, "tony.worker.stop-grace": 200},
+                           "--executes", f"{PYTHON} escape.py --exit")
+    assert answer.returncode == 0, answer.stderr
+    wait_until(lambda: not job.processes(), "the escaped processes to end", 20)
+
+
+def test_killing_the_job_takes_escaped_processes_along(tony):
+    job, _ = start(tony)
+    assert tony.run("kill", job.id).returncode == 0
+    wait_until(lambda: not job.processes(), "the escaped processes to end", 20)
+
+
+def test_pid_namespace(tony):
+    """The kernel's guarantee, for those who ask for it."""
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.isolation": "pid-namespace"},
+                      "--executes", f"{PYTHON} escape.py")
+    job.wait_log("worker:0", "left")
+    tony.run("kill", job.id)
+    wait_until(lambda: not job.processes(), "everything to end", 20)
