@@ -105,14 +105,14 @@ int guard_start(const char *mark, struct guard *guard, struct err *err)
 		err_set_errno(err, "cannot start the supervising process");
 		close(lifeline[1]);
 	}
-	if (worker > 0)
+	close(lifeline[worker == 0]);
+	if (worker > 0) {
 		be_guardian(guard, worker);
-	if (worker == 0) {
-		close(lifeline[1]);
-		be_worker(guard, lifeline[0], guardian);
-	} else {
-		close(lifeline[0]);
+		return 0; /* signals stay blocked: nothing shall cut the caller's last record short
+			   */
 	}
+	if (worker == 0)
+		be_worker(guard, lifeline[0], guardian);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return worker < 0 ? -1 : 0;
 }
@@ -124,5 +124,5 @@ int guard_end_tree(const struct guard *guard)
 	size_t spared = guard->is_worker && getppid() == guard->guardian ? 1 : 0;
 
 	return proc_end_all(getpid(), guard->mark, &guard->guardian, spared, SIGKILL, 0) < 0 ? -1
-											      : 0;
+											     : 0;
 }

@@ -30,12 +30,12 @@ struct guard {
 
 /*
  * Forks. In the worker (guard->is_worker) it returns at once, with signals as they were before; the
- * worker watches guard->fd and calls guard_end_tree() when that becomes readable. In the guardian it
- * returns when the worker has ended and everything below is gone: what is left to do is a last
+ * worker watches guard->fd and calls guard_end_tree() when that becomes readable. In the guardian
+ * it returns when the worker has ended and everything below is gone: what is left to do is a last
  * record and to exit with guard->exit_code. SIGTERM, SIGINT, SIGHUP and SIGQUIT to the guardian are
- * passed to the worker. Call it early (the guardian keeps the memory and descriptors of this
- * moment) and in a process with one thread and no children. `mark` ("TONY_CONTAINER=...", NULL:
- * none) must outlive the guard. -1: nothing was started.
+ * passed to the worker, and stay blocked in the guardian. Call it early (the guardian keeps the
+ * memory and descriptors of this moment) and in a process with one thread and no children. `mark`
+ * ("TONY_CONTAINER=...", NULL: none) must outlive the guard. -1: nothing was started.
  */
 int guard_start(const char *mark, struct guard *guard, struct err *err);
 

@@ -96,7 +96,7 @@ static void add_usage(struct proc_usage *usage, const struct proc_entry *entry, 
 		usage->write_bytes += bytes;
 }
 
-void proc_measure_tree(pid_t root, struct proc_usage *usage)
+static void measure(pid_t root, bool with_root, struct proc_usage *usage)
 {
 	struct str text cleanup_str = {0};
 	struct proc_scan scan;
@@ -104,7 +104,7 @@ void proc_measure_tree(pid_t root, struct proc_usage *usage)
 
 	*usage = (struct proc_usage){0};
 	proc_scan_take(&scan);
-	for (size_t i = 0; i < scan.count; i++) {
+	for (size_t i = 0; with_root && i < scan.count; i++) {
 		if (scan.items[i].id.pid == root && !scan.items[i].dead)
 			add_usage(usage, &scan.items[i], &text);
 	}
@@ -113,6 +113,16 @@ void proc_measure_tree(pid_t root, struct proc_usage *usage)
 		add_usage(usage, found[i], &text);
 	free(found);
 	proc_scan_finish(&scan);
+}
+
+void proc_measure_tree(pid_t root, struct proc_usage *usage)
+{
+	measure(root, true, usage);
+}
+
+void proc_measure_descendants(pid_t root, struct proc_usage *usage)
+{
+	measure(root, false, usage);
 }
 
 const char *proc_signal_name(int signal)

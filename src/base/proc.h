@@ -52,6 +52,7 @@ struct proc_usage {
 	uint32_t threads;
 };
 void proc_measure_tree(pid_t root, struct proc_usage *usage);
+void proc_measure_descendants(pid_t root, struct proc_usage *usage); /* without `root` */
 
 /* A signal's name without table lookups by the caller: 9 -> "SIGKILL"; "signal 40" for others. */
 const char *proc_signal_name(int signal);
