@@ -43,18 +43,19 @@ json_t *record_am(int am_attempt, int64_t pid, const char *address)
 	return record;
 }
 
-json_t *record_job(const struct job *job, const struct machine *machine, enum job_state from)
+json_t *record_job(const struct job *job, const struct machine *machine, enum job_state from,
+		   enum job_state to)
 {
 	struct machine_status status;
 	json_t *record = begin("job");
 
 	machine_status(machine, &status);
 	json_set_text(record, "from", job_state_name(from));
-	json_set_text(record, "to", job_state_name(status.state));
+	json_set_text(record, "to", job_state_name(to));
 	json_set_int(record, "epoch", status.epoch);
 	json_set_int(record, "retries", status.retries_used);
 	json_set_int(record, "infrastructure_retries", status.infrastructure_retries_used);
-	if (status.state == JOB_FINISHING || job_state_is_final(status.state))
+	if (to == JOB_FINISHING || job_state_is_final(to))
 		json_set_text(record, "outcome", job_state_name(status.outcome));
 	set_cause(record, status.cause);
 	if (status.cause->kind != CAUSE_NONE && status.cause_task >= 0)
@@ -64,13 +65,13 @@ json_t *record_job(const struct job *job, const struct machine *machine, enum jo
 }
 
 json_t *record_task(const struct job *job, const struct task *task, enum task_state from,
-		    const char *log_dir)
+		    enum task_state to, const char *log_dir)
 {
 	json_t *record = begin("task");
 
 	set_task_name(record, "task", job, task);
 	json_set_text(record, "from", task_state_name(from));
-	json_set_text(record, "to", task_state_name(task->state));
+	json_set_text(record, "to", task_state_name(to));
 	json_set_int(record, "attempt", task->attempt);
 	json_set_int(record, "epoch", task->epoch);
 	json_set_int(record, "restart", task->restart);

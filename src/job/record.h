@@ -18,10 +18,12 @@
 #include "job/machine.h"
 
 json_t *record_am(int am_attempt, int64_t pid, const char *address);
-json_t *record_job(const struct job *job, const struct machine *machine, enum job_state from);
+/* `to` may already be left behind: one event can move a job or a task twice. */
+json_t *record_job(const struct job *job, const struct machine *machine, enum job_state from,
+		   enum job_state to);
 /* `log_dir`: where the task's logs are, as its executor said; NULL: not known (yet). */
 json_t *record_task(const struct job *job, const struct task *task, enum task_state from,
-		    const char *log_dir);
+		    enum task_state to, const char *log_dir);
 /* `task` NULL: it is about the whole job. */
 json_t *record_note(const struct job *job, const struct task *task, const char *text);
 json_t *record_waiting(const char *text); /* NULL: nothing is waited for any more */
