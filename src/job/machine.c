@@ -123,6 +123,7 @@ void machine_set_task(struct machine *m, size_t task, enum task_state state)
 	struct action *action = append_action(m, ACTION_TASK_CHANGED, task);
 	action->attempt = t->attempt;
 	action->from = (int)from;
+	action->to = (int)state;
 }
 
 void machine_set_job(struct machine *m, enum job_state state)
@@ -131,6 +132,7 @@ void machine_set_job(struct machine *m, enum job_state state)
 		return;
 	struct action *action = append_action(m, ACTION_JOB_CHANGED, 0);
 	action->from = (int)m->state;
+	action->to = (int)state;
 	m->state = state;
 	m->state_since = m->now;
 }

@@ -154,9 +154,9 @@ enum action_kind {
 	ACTION_RELEASE, /* give the container back (its executor is told to leave; the scheduler
 			   ends what does not). Answered by EVENT_CONTAINER_ENDED */
 	ACTION_EPOCH,	/* a new cluster spec holds from now on: before the orders that need it */
-	ACTION_TASK_CHANGED, /* for journal and watchers: `from` -> the task's state */
+	ACTION_TASK_CHANGED, /* for journal and watchers: `from` -> `to` */
 	ACTION_TASK_UP,	     /* the task's process was confirmed to run; its state stays RUNNING */
-	ACTION_JOB_CHANGED,  /* `from` -> the job's state */
+	ACTION_JOB_CHANGED,  /* `from` -> `to` */
 	ACTION_NOTE,	     /* `text`: something a person should know (a retry, a back-off) */
 	ACTION_KIND_COUNT
 };
@@ -165,8 +165,8 @@ struct action {
 	enum action_kind kind;
 	size_t task;
 	int attempt;
-	int from;   /* enum task_state or job_state */
-	char *text; /* owned by the list; NULL but for ACTION_NOTE */
+	int from, to; /* enum task_state or job_state */
+	char *text;   /* owned by the list; NULL but for ACTION_NOTE */
 };
 
 struct action_list {
