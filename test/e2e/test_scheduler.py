@@ -1,0 +1,129 @@
+"""The local scheduler: several jobs share one machine through the ledger; a gang waits, visibly,
+until all of it fits; GPUs belong to one task at a time."""
+
+import json
+import os
+import signal
+
+import pytest
+from conftest import wait_until
+
+SMALL = ("--conf", "tony.local.memory=200m")
+NVIDIA_SMI = """#!/bin/sh
+# Stands for nvidia-smi on a machine with 4 devices.
+case "$*" in
+*--query-gpu=*) for gpu in 0 1 2 3; do echo "$gpu, 37, 1024, 81920"; done ;;
+*-L*) for gpu in 0 1 2 3; do echo "GPU $gpu: NVIDIA H100 (UUID: GPU-0000000$gpu)"; done ;;
+*) exit 1 ;;
+esac
+"""
+
+
+def test_two_jobs_share_the_machine(tony):
+    go = tony.directory / "go"
+    jobs = [tony.submit({"tony.worker.instances": 1}, *SMALL, "--executes", f"./exit_after.sh {go} 0")
+            for _ in range(2)]
+    for job in jobs:
+        job.wait_task("worker:0")
+    go.touch()
+    assert [job.wait() for job in jobs] == [0, 0]
+
+
+def test_a_gang_waits_visibly_until_it_fits(tony):
+    go = tony.directory / "go"
+    first = tony.submit({"tony.worker.instances": 2}, *SMALL, "--executes", f"./exit_after.sh {go} 0")
+    first.wait_task("worker:1")
+    second = tony.submit({"tony.worker.instances": 2}, *SMALL, "--executes", "true")
+    waiting = wait_until(lambda: second.status().get("waiting"), "the reason to be told")
+    assert first.id in waiting and "MiB" in waiting
+    assert {task["state"] for task in second.status()["tasks"]} == {"requested"}, "nothing is half held"
+    assert waiting in tony.run("status", second.id).stdout
+    go.touch()
+    assert first.wait() == 0
+    assert second.wait() == 0
+
+
+def test_what_a_killed_job_held_is_free_again(tony):
+    first = tony.submit({"tony.worker.instances": 3}, *SMALL, "--executes", "sleep 1000")
+    first.wait_task("worker:2")
+    second = tony.submit({"tony.worker.instances": 3}, *SMALL, "--executes", "true")
+    wait_until(lambda: second.status().get("waiting"), "the second job to wait")
+    os.kill(first.status()["am_pid"], signal.SIGKILL)
+    assert second.wait() == 0
+
+
+def test_jobs_one_after_the_other_under_pressure(tony):
+    """Six jobs of which two fit at a time: all get through, none twice, none never."""
+    jobs = [tony.submit({"tony.worker.instances": 1, "tony.worker.memory": "100m"}, *SMALL,
+                        "--executes", "true") for _ in range(6)]
+    assert [job.wait() for job in jobs] == [0] * 6
+
+
+@pytest.fixture
+def gpus(tony):
+    tools = tony.directory / "tools"
+    tools.mkdir()
+    (tools / "nvidia-smi").write_text(NVIDIA_SMI)
+    (tools / "nvidia-smi").chmod(0o755)
+    tony.env["PATH"] = f"{tools}:{tony.env['PATH']}"
+    return ("--conf", "tony.local.gpus=4", "--conf", f"tony.task.gpu-command={tools}/nvidia-smi")
+
+
+def devices(job, tasks):
+    """The devices of each task, from what its program printed."""
+    return [set(job.wait_log(task, "gpus=").partition("gpus=")[2].split()[0].split(","))
+            for task in tasks]
+
+
+def test_gpus_are_exclusive(tony, gpus):
+    show = "echo gpus=$CUDA_VISIBLE_DEVICES; sleep 1000"
+    first = tony.submit({"tony.worker.instances": 2, "tony.worker.gpus": 1}, *gpus, "--executes", show)
+    second = tony.submit({"tony.worker.instances": 1, "tony.worker.gpus": 2}, *gpus, "--executes", show)
+    held = devices(first, ("worker:0", "worker:1")) + devices(second, ("worker:0",))
+    assert sum(len(part) for part in held) == 4
+    assert len(set.union(*held)) == 4, held
+    third = tony.submit({"tony.worker.instances": 1, "tony.worker.gpus": 1}, *gpus, "--executes", "true")
+    assert "GPU" in wait_until(lambda: third.status().get("waiting"), "the third job to wait")
+    tony.run("kill", second.id)
+    assert third.wait() == 0
+    tony.run("kill", first.id)
+
+
+def test_more_gpus_than_there_are(tony, gpus):
+    answer, job = tony.job({"tony.worker.instances": 5, "tony.worker.gpus": 1}, *gpus,
+                           "--executes", "true")
+    assert answer.returncode != 0 and job is None
+    assert "5 GPUs" in answer.stderr and "4" in answer.stderr
+
+
+def test_a_task_without_gpus_sees_none(tony, gpus):
+    answer, job = tony.job({"tony.worker.instances": 1}, *gpus, "--executes",
+                           'test -z "$CUDA_VISIBLE_DEVICES" && test "${CUDA_VISIBLE_DEVICES+set}"')
+    assert answer.returncode == 0, job and job.logs("worker:0", "stderr")
+
+
+def test_gpu_metrics(tony, gpus):
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.gpus": 1,
+                       "tony.task.metrics-interval-ms": 100}, *gpus, "--executes", "sleep 1000")
+    job.wait_task("worker:0")
+
+    def measured():
+        _, body = job.rest("GET", "/v1/metrics")
+        return json.loads(body)["tasks"].get("worker:0", {}).get("gpus")
+    found = wait_until(measured, "GPU metrics")
+    assert len(found) == 1, "only the device that the task owns"
+    assert found[0]["utilization_percent"] == 37 and found[0]["memory_total_mib"] == 81920
+
+
+def test_task_metrics(tony):
+    job = tony.submit({"tony.worker.instances": 1, "tony.task.metrics-interval-ms": 100},
+                      "--executes", "sleep 1000")
+
+    def measured():
+        if job.status()["state"] != "running":
+            return None
+        _, body = job.rest("GET", "/v1/metrics")
+        metrics = json.loads(body)["tasks"].get("worker:0", {})
+        return metrics if metrics.get("processes") else None
+    metrics = wait_until(measured, "metrics")
+    assert metrics["rss_bytes"] > 0 and metrics["threads"] >= 1

@@ -1,0 +1,271 @@
+"""Every verb of `tony`, as people and scripts use it."""
+
+import json
+import os
+import signal
+
+import pytest
+from conftest import BUILD, PYTHON, wait_until
+
+VERBS = ("submit", "list", "status", "wait", "logs", "events", "kill", "restart", "config", "check",
+         "render", "history", "version", "completion")
+
+
+@pytest.fixture
+def running(tony):
+    """Two workers that print a line each and wait for the file `go`."""
+    job = tony.submit({"tony.application.name": "fox", "tony.worker.instances": 2}, "--executes",
+                      f"echo hello from $TASK_INDEX; echo trouble >&2; ./exit_after.sh {tony.directory}/go 0")
+    job.wait_task("worker:0")
+    job.wait_task("worker:1")
+    job.wait_log("worker:1", "hello")
+    return job
+
+
+def finish(tony, job):
+    (tony.directory / "go").touch()
+    return job.wait()
+
+
+def test_help_names_every_verb(tony):
+    text = tony.run("--help").stdout
+    for verb in VERBS:
+        assert verb in text
+        answer = tony.run(verb, "--help")
+        assert answer.returncode == 0 and verb in answer.stdout
+
+
+def test_no_verb(tony):
+    answer = tony.run()
+    assert answer.returncode == 2 and "submit" in answer.stderr + answer.stdout
+
+
+def test_version(tony):
+    assert tony.run("version").stdout.startswith("tony ")
+    assert json.loads(tony.run("version", "--json").stdout)["version"]
+
+
+def test_short_way(tony):
+    answer = tony.run("submit", "--framework", "pytorch", "--workers", "2", "--memory", "64m", "--",
+                      PYTHON, "-c", "import os, sys; print(os.environ['WORLD_SIZE'], sys.argv[1:])",
+                      "--epochs", "3 or more")
+    assert answer.returncode == 0, answer.stderr
+    job = tony.found_job(answer.stdout + answer.stderr)
+    assert job.logs("worker:1") == "2 ['--epochs', '3 or more']\n"
+
+
+def test_single_dash_options(tony):
+    answer = tony.run("submit", "-executes", "true", "-conf", "tony.worker.instances=1",
+                      "-conf", "tony.worker.memory=64m")
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_list(tony, running):
+    row = next(row for row in json.loads(tony.run("list", "--json").stdout) if row["id"] == running.id)
+    assert row["name"] == "fox" and row["state"] == "running"
+    assert running.id in tony.run("list").stdout
+    finish(tony, running)
+    assert running.id in tony.run("list").stdout + tony.run("list", "--all").stdout
+
+
+def test_status(tony, running):
+    status = running.status()
+    assert status["id"] == running.id and status["name"] == "fox" and status["epoch"] == 1
+    assert {task["task"] for task in status["tasks"]} == {"worker:0", "worker:1"}
+    for task in status["tasks"]:
+        assert task["state"] == "running" and task["port"] > 0
+        assert all(os.path.exists(f"/proc/{pid}") for pid in task["pids"] + [task["executor_pid"]])
+    text = tony.run("status", running.id).stdout
+    assert "worker:0" in text and "running" in text
+
+
+def test_a_job_is_found_by_prefix_by_name_and_as_the_newest(tony, running):
+    for name in (running.id[:-2], "fox", None):
+        answer = tony.run("status", "--json", *([name] if name else []))
+        assert json.loads(answer.stdout)["id"] == running.id
+
+
+def test_logs(tony, running):
+    assert "hello from 0" in tony.run("logs", running.id).stdout
+    one = tony.run("logs", running.id, "--task", "worker:1").stdout
+    assert "hello from 1" in one and "hello from 0" not in one
+    assert "trouble" in tony.run("logs", running.id).stdout
+    grep = tony.run("logs", running.id, "--grep", "from 1").stdout
+    assert "hello from 1" in grep and "hello from 0" not in grep and "trouble" not in grep
+    finish(tony, running)
+    assert "hello from 0" in tony.run("logs", running.id).stdout, "also after the end"
+
+
+def test_logs_follow_ends_with_the_job(tony, running):
+    follower = tony.start("logs", "-f", running.id, "--task", "worker:0")
+    finish(tony, running)
+    output, _ = follower.communicate(timeout=30)
+    assert follower.returncode == 0
+    assert output.count("hello from 0") == 1
+
+
+def test_events(tony, running):
+    events = running.events()
+    assert [event["seq"] for event in events] == sorted({event["seq"] for event in events})
+    assert "worker:0" in json.dumps(events)
+    follower = tony.start("events", "-f", "--json", running.id)
+    finish(tony, running)
+    output, _ = follower.communicate(timeout=30)
+    assert follower.returncode == 0
+    followed = [json.loads(line) for line in output.splitlines()]
+    assert followed[:len(events)] == events and len(followed) > len(events)
+    assert "succeeded" in json.dumps(followed[-5:])
+
+
+def test_wait_has_the_exit_code_of_the_job(tony):
+    good = tony.submit({"tony.worker.instances": 1}, "--executes", "true")
+    bad = tony.submit({"tony.worker.instances": 1}, "--executes", "exit 9")
+    assert good.wait() == 0
+    assert bad.wait() == 1
+
+
+def test_kill(tony, running):
+    answer = tony.run("kill", running.id)
+    assert answer.returncode == 0
+    assert running.wait_state("killed")["outcome"] == "killed"
+    assert running.wait() not in (0, 1), "killed is told apart from failed"
+    assert tony.run("kill", running.id).returncode != 0
+
+
+def test_detached_job_outlives_its_terminal(tony):
+    """submit runs in a session of its own that is hung up on."""
+    go = tony.directory / "go"
+    shell = tony.start(*tony.arguments({"tony.worker.instances": 1}, "--detach", "--executes",
+                                       f"./exit_after.sh {go} 0"), start_new_session=True)
+    output, errors = shell.communicate(timeout=30)
+    job = tony.found_job(output)
+    assert job, output + errors
+    job.wait_task("worker:0")
+    try:
+        os.killpg(shell.pid, signal.SIGHUP)
+    except ProcessLookupError:
+        pass
+    go.touch()
+    assert job.wait() == 0
+
+
+def test_ctrl_c_asks_the_job_to_stop(tony):
+    client = tony.start(*tony.arguments({"tony.worker.instances": 1}, "--executes",
+                                        "trap 'echo asked; exit 0' TERM; echo up; while :; do sleep 0.1; done"))
+    wait_until(lambda: tony.ids(), "the job")
+    job = tony.found_job(tony.ids()[0])
+    job.wait_log("worker:0", "up")
+    client.send_signal(signal.SIGINT)
+    output, errors = client.communicate(timeout=30)
+    assert client.returncode not in (0, 1), output + errors
+    assert job.status()["outcome"] == "killed"
+    assert "asked" in job.logs("worker:0")
+
+
+def test_ctrl_c_twice_kills(tony):
+    client = tony.start(*tony.arguments({"tony.worker.instances": 1, "tony.worker.stop-grace": "1h"},
+                                        "--executes", "trap '' TERM; echo up; while :; do sleep 0.1; done"))
+    wait_until(lambda: tony.ids(), "the job")
+    job = tony.found_job(tony.ids()[0])
+    job.wait_log("worker:0", "up")
+    client.send_signal(signal.SIGINT)
+    wait_until(lambda: job.status()["state"] == "finishing", "the job to be ending")
+    client.send_signal(signal.SIGINT)
+    client.communicate(timeout=30)
+    assert client.returncode not in (0, 1)
+    wait_until(lambda: not job.processes(), "everything to end")
+
+
+def test_a_client_killed_by_surprise_takes_nothing_along(tony):
+    """kill -9 of `tony submit` in the foreground: the job goes on."""
+    go = tony.directory / "go"
+    client = tony.start(*tony.arguments({"tony.worker.instances": 1}, "--executes",
+                                        f"./exit_after.sh {go} 0"))
+    wait_until(lambda: tony.ids(), "the job")
+    job = tony.found_job(tony.ids()[0])
+    job.wait_task("worker:0")
+    client.kill()
+    client.communicate()
+    go.touch()
+    assert job.wait() == 0
+
+
+def test_plain_lines_when_piped(tony):
+    answer, job = tony.job({"tony.worker.instances": 2}, "--executes", "true")
+    assert answer.returncode == 0
+    assert "\033" not in answer.stdout + answer.stderr
+    assert job.id in answer.stdout + answer.stderr and "succeeded" in answer.stdout + answer.stderr
+
+
+def test_final_line_names_the_first_cause_and_the_log(tony):
+    answer, job = tony.job({"tony.worker.instances": 1}, "--executes", "echo 'no such table' >&2; exit 4")
+    text = answer.stdout + answer.stderr
+    for word in ("worker:0", "4", "no such table", "tony logs"):
+        assert word in text, text
+
+
+def test_check_starts_nothing(tony):
+    answer = tony.run("check", *tony.arguments({"tony.worker.instances": 1}, "--executes", "true")[1:])
+    assert answer.returncode == 0, answer.stderr
+    assert tony.ids() == []
+    answer = tony.run("check", *tony.arguments({"tony.worker.instances": 1, "tony.worker.memory": "9t"},
+                                               "--executes", "true")[1:])
+    assert answer.returncode != 0 and "TiB" in answer.stderr + answer.stdout or "GiB" in answer.stderr + answer.stdout
+
+
+def test_render_shows_what_each_task_would_get(tony):
+    answer = tony.run("render", *tony.arguments(
+        {"tony.application.framework": "pytorch", "tony.worker.instances": 2,
+         "tony.worker.command": "run --index {{task.index}}"})[1:])
+    assert answer.returncode == 0, answer.stderr
+    assert "worker:1" in answer.stdout and "RANK=1" in answer.stdout
+    assert tony.ids() == []
+
+
+def test_history(tony):
+    _, good = tony.job({"tony.worker.instances": 1}, "--executes", "true")
+    _, bad = tony.job({"tony.worker.instances": 1}, "--executes", "exit 1")
+    rows = {row["id"]: row for row in json.loads(tony.run("history", "--json").stdout)}
+    assert rows[good.id]["state"] == "succeeded" and rows[bad.id]["state"] == "failed"
+    assert good.id in tony.run("history").stdout
+
+
+def test_data_verbs_speak_json(tony, running):
+    for arguments in (("list",), ("status", running.id), ("history",), ("version",), ("config", "keys"),
+                      ("config", "show")):
+        answer = tony.run(*arguments, "--json")
+        assert answer.returncode == 0, (arguments, answer.stderr)
+        json.loads(answer.stdout)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion(tony, shell):
+    script = tony.run("completion", shell).stdout
+    for verb in VERBS:
+        assert verb in script
+
+
+def test_bash_completion_completes(tony):
+    import subprocess
+    script = tony.directory / "completion"
+    script.write_text(tony.run("completion", "bash").stdout)
+    probe = ('source "$1"; COMP_WORDS=(tony sub); COMP_CWORD=1; COMP_LINE="tony sub"; COMP_POINT=8; '
+             'f=$(complete -p tony | sed "s/.*-F \\([^ ]*\\).*/\\1/"); "$f" tony sub tony; echo "${COMPREPLY[@]}"')
+    answer = subprocess.run(["bash", "-c", probe, "bash", script], capture_output=True, text=True,
+                            env={**tony.env, "PATH": f"{BUILD}:{tony.env['PATH']}"}, timeout=30)
+    assert "submit" in answer.stdout, answer.stderr
+
+
+def test_the_token_is_nobody_elses(tony, running):
+    """Not in an argument list, an environment, a log, the journal or job.json; files are 0600."""
+    token = running.token()
+    assert len(token) == 64 and (running.directory / "token").stat().st_mode & 0o777 == 0o600
+    assert running.directory.stat().st_mode & 0o077 == 0
+    for pid in running.processes():
+        for name in ("cmdline", "environ"):
+            assert token.encode() not in open(f"/proc/{pid}/{name}", "rb").read()
+    for path in running.directory.rglob("*"):
+        if path.is_file() and path.name != "token":
+            assert token.encode() not in path.read_bytes(), path
+    for verb in (("status", "--json"), ("events",), ("logs",), ("list", "--json")):
+        assert token not in tony.run(*verb, *([running.id] if verb[0] != "list" else [])).stdout
