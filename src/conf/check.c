@@ -1,0 +1,159 @@
+/* What may be said of each key on its own, once all layers are there. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "conf/conf_internal.h"
+
+static void check_foreign(struct conf *conf, const struct conf_entry *entry)
+{
+	if (entry->layer < CONF_LAYER_CONF)
+		return; /* Hadoop's files hold much that is not for us */
+	char *fixed cleanup_free = mem_printf("tony.%s", entry->name);
+	problems_warning(
+		&conf->problems,
+		"%s: %s: does not begin with \"tony.\" and only counts within ${...}%s%s%s",
+		entry->origin, entry->name, key_find(fixed, NULL) ? "; did you mean " : "",
+		key_find(fixed, NULL) ? fixed : "", key_find(fixed, NULL) ? "?" : "");
+}
+
+static void check_unknown(struct conf *conf, struct conf_entry *entry, bool allow_unknown)
+{
+	char *nearest cleanup_free = key_suggest(entry->name);
+	char *name cleanup_free = str_printable(entry->name, strlen(entry->name));
+	char *hint cleanup_free = nearest ? mem_printf("did you mean %s?", nearest)
+					  : mem_strdup("\"tony config keys\" lists the known ones");
+
+	entry->invalid = true;
+	if (allow_unknown)
+		problems_warning(&conf->problems,
+				 "%s: %s: is not a known key and has no effect; %s", entry->origin,
+				 name, hint);
+	else
+		problems_error(&conf->problems, "%s: %s: is not a known key; %s", entry->origin,
+			       name, hint);
+}
+
+/* In a pattern, what stands for <type> must be a type's name (of <group>, any word will do). */
+static void check_type_word(struct conf *conf, struct conf_entry *entry)
+{
+	struct key_word words[KEY_MAX_WORDS];
+
+	if (!strstr(entry->key->name, "<type>"))
+		return;
+	key_find(entry->name, words);
+	char *type cleanup_free = mem_strndup(words[0].start, words[0].length);
+	/* tony.docker.am.image is the application master's. */
+	if (key_is_task_type(type) || str_equal(type, "am"))
+		return;
+	problems_error(&conf->problems,
+		       "%s: %s: \"%s\" is not a task type's name; write a lower-case letter, then "
+		       "lower-case letters, digits, - and _",
+		       entry->origin, entry->name, type);
+	entry->invalid = true;
+}
+
+static void check_value(struct conf *conf, struct conf_entry *entry)
+{
+	struct err err cleanup_err = {0};
+	bool may_be_empty = entry->key->type == KEY_TEXT || entry->key->type >= KEY_LIST;
+
+	/* An empty number or truth value is as good as none, as in TonY's own files. */
+	if (!*entry->value && !may_be_empty) {
+		entry->invalid = true;
+		problems_warning(&conf->problems, "%s: %s: is empty; the default holds",
+				 entry->origin, entry->name);
+		return;
+	}
+	if (key_check(entry->key, entry->value, &err) == 0)
+		return;
+	problems_error(&conf->problems, "%s: %s: %s", entry->origin, entry->name,
+		       err_message(&err));
+	entry->invalid = true;
+}
+
+static bool is_default(const struct conf_entry *entry)
+{
+	const char *usual = entry->key->default_value;
+
+	return str_equal_nocase(entry->value, usual ? usual : "");
+}
+
+static void check_status(struct conf *conf, const struct conf_entry *entry)
+{
+	const struct key *key = entry->key;
+
+	if (is_default(entry))
+		return;
+	switch (key->status) {
+	case KEY_HONOURED:
+		return;
+	case KEY_CLUSTER:
+		problems_warning(&conf->problems,
+				 "%s: %s: has no effect on the local scheduler: %s", entry->origin,
+				 entry->name, key->note);
+		return;
+	case KEY_SITE:
+		if (entry->layer == CONF_LAYER_SITE)
+			return;
+		problems_warning(&conf->problems, "%s: %s: has no effect on a job: %s",
+				 entry->origin, entry->name, key->note);
+		return;
+	case KEY_IGNORED:
+		problems_warning(&conf->problems, "%s: %s: is ignored: %s", entry->origin,
+				 entry->name, key->note);
+		return;
+	case KEY_REFUSED:
+		problems_error(&conf->problems, "%s: %s: \"%s\" is not supported; %s",
+			       entry->origin, entry->name, entry->value, key->note);
+		return;
+	}
+}
+
+/* The old name's value counts under the new one, unless that was set as well. */
+static void follow_new_name(struct conf *conf, const struct conf_entry *old)
+{
+	const char *name = old->key->deprecated_by;
+
+	if (conf_entry_of(conf, name)) {
+		problems_warning(&conf->problems,
+				 "%s: %s: has no effect: its newer name %s is set too", old->origin,
+				 old->name, name);
+		return;
+	}
+	problems_warning(&conf->problems, "%s: %s: is now called %s; the old name still works",
+			 old->origin, old->name, name);
+	const struct conf_place place = {old->layer, old->origin, 0};
+	conf_set_literal(conf, &place, name, old->value);
+	struct conf_entry *entry = conf_entry_of(conf, name);
+	entry->value = mem_strdup(old->value);
+	entry->state = CONF_RESOLVED;
+}
+
+static void check_entry(struct conf *conf, struct conf_entry *entry, bool allow_unknown)
+{
+	if (!str_starts_with(entry->name, "tony.")) {
+		check_foreign(conf, entry);
+		return;
+	}
+	if (!entry->key) {
+		check_unknown(conf, entry, allow_unknown);
+		return;
+	}
+	check_type_word(conf, entry);
+	if (!entry->invalid)
+		check_value(conf, entry);
+	if (!entry->invalid)
+		check_status(conf, entry);
+	if (!entry->invalid && entry->key->deprecated_by)
+		follow_new_name(conf, entry);
+}
+
+void conf_resolve(struct conf *conf, bool allow_unknown)
+{
+	const char *name;
+	void *value;
+
+	conf_substitute(conf);
+	for (size_t i = 0; map_next(conf->entries, &i, &name, &value);)
+		check_entry(conf, value, allow_unknown);
+}

@@ -1,0 +1,219 @@
+/* The store: who may set what over whom. */
+#include "conf/conf.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "conf/conf_internal.h"
+
+static void entry_destroy(void *value)
+{
+	struct conf_entry *entry = value;
+
+	free(entry->name);
+	free(entry->raw);
+	free(entry->value);
+	free(entry->origin);
+	free(entry);
+}
+
+struct conf *conf_create(void)
+{
+	struct conf *conf = mem_alloc(sizeof(*conf));
+
+	conf->entries = map_create(entry_destroy);
+	return conf;
+}
+
+void conf_destroy(struct conf *conf)
+{
+	if (!conf)
+		return;
+	map_destroy(conf->entries);
+	problems_finish(&conf->problems);
+	free(conf);
+}
+
+void conf_cleanup(struct conf **conf)
+{
+	conf_destroy(*conf);
+}
+
+struct problems *conf_problems(struct conf *conf)
+{
+	return &conf->problems;
+}
+
+bool conf_has_file(const struct conf *conf)
+{
+	return conf->has_file;
+}
+
+static char *place_text(const struct conf_place *place)
+{
+	if (place->line > 0)
+		return mem_printf("%s:%d", place->where, place->line);
+	return mem_strdup(place->where);
+}
+
+struct conf_entry *conf_entry_of(const struct conf *conf, const char *name)
+{
+	return map_get(conf->entries, name);
+}
+
+static struct conf_entry *create_entry(struct conf *conf, const char *name)
+{
+	struct conf_entry *entry = mem_alloc(sizeof(*entry));
+
+	entry->name = mem_strdup(name);
+	entry->key = str_starts_with(name, "tony.") ? key_find(name, NULL) : NULL;
+	map_set(conf->entries, name, entry);
+	return entry;
+}
+
+/* False, with a warning that names both places, when the site has said the last word. Within one
+ * file a second value is most likely a slip: it counts, as in Hadoop, and is told. */
+static bool may_set(struct conf *conf, const struct conf_entry *old, const struct conf_place *place,
+		    const char *value)
+{
+	char *where cleanup_free = place_text(place);
+
+	if (!old || str_equal(old->raw, value))
+		return true;
+	if (old->final) {
+		problems_warning(&conf->problems,
+				 "%s: %s: ignored, because %s says it is final there", where,
+				 old->name, old->origin);
+		return false;
+	}
+	if (old->layer == place->layer && place->line > 0)
+		problems_warning(&conf->problems,
+				 "%s: %s: set again; the value at %s has no effect", where,
+				 old->name, old->origin);
+	return true;
+}
+
+static struct conf_entry *set(struct conf *conf, const struct conf_place *place, const char *name,
+			      const char *value)
+{
+	struct conf_entry *entry = conf_entry_of(conf, name);
+
+	if (!may_set(conf, entry, place, value))
+		return NULL;
+	if (!entry)
+		entry = create_entry(conf, name);
+	else if (entry->final)
+		return NULL; /* the same value again: the site stays its origin */
+	mem_replace(&entry->raw, mem_strdup(value));
+	mem_replace(&entry->origin, place_text(place));
+	entry->layer = place->layer;
+	entry->literal = false;
+	return entry;
+}
+
+void conf_set(struct conf *conf, const struct conf_place *place, const char *name,
+	      const char *value)
+{
+	set(conf, place, name, value);
+}
+
+void conf_set_literal(struct conf *conf, const struct conf_place *place, const char *name,
+		      const char *value)
+{
+	struct conf_entry *entry = set(conf, place, name, value);
+
+	if (entry)
+		entry->literal = true;
+}
+
+void conf_set_final(struct conf *conf, const struct conf_place *place, const char *name)
+{
+	struct conf_entry *entry = conf_entry_of(conf, name);
+
+	if (entry && place->layer == CONF_LAYER_SITE)
+		entry->final = true;
+}
+
+void conf_set_default(struct conf *conf, const char *name, const char *value)
+{
+	const struct conf_place place = {CONF_LAYER_DEFAULT, "default", 0};
+
+	if (!conf_entry_of(conf, name))
+		conf_set_literal(conf, &place, name, value);
+}
+
+/* One item as an element of a list: in KEY=VALUE lists its commas are protected. */
+static char *list_item(const struct key *key, const char *value)
+{
+	struct str item = {0};
+
+	for (; *value; value++) {
+		if (*value == ',' && key && key->type == KEY_ENVIRONMENT)
+			str_append_char(&item, '\\');
+		str_append_char(&item, *value);
+	}
+	return str_steal(&item);
+}
+
+static void append(struct conf *conf, const struct conf_place *place, const char *name,
+		   const char *more)
+{
+	const struct conf_entry *entry = conf_entry_of(conf, name);
+
+	if (!entry || !*entry->raw) {
+		conf_set(conf, place, name, more);
+		return;
+	}
+	char *where cleanup_free = place_text(place);
+	char *value cleanup_free = mem_printf("%s,%s", entry->raw, more);
+	char *old_origin cleanup_free = mem_strdup(entry->origin);
+	struct conf_entry *changed = set(conf, place, name, value);
+	if (changed && !str_equal(old_origin, where))
+		mem_replace(&changed->origin, mem_printf("%s, %s", old_origin, where));
+}
+
+void conf_append(struct conf *conf, const struct conf_place *place, const char *name,
+		 const char *value)
+{
+	char *item cleanup_free = list_item(key_find(name, NULL), value);
+
+	append(conf, place, name, item);
+}
+
+/* "k=v". A bare word is most likely a slip, where TonY sets an empty value. */
+static void load_pair(struct conf *conf, const char *pair)
+{
+	const struct conf_place place = {CONF_LAYER_CONF, "--conf", 0};
+	const char *equals = strchr(pair, '=');
+
+	if (!equals || equals == pair) {
+		problems_error(&conf->problems,
+			       "--conf: \"%s\" is not KEY=VALUE; write --conf KEY=VALUE", pair);
+		return;
+	}
+	char *name cleanup_free = mem_strndup(pair, (size_t)(equals - pair));
+	const struct key *key = key_find(name, NULL);
+	if (key && key->multi_value)
+		append(conf, &place, name, equals + 1);
+	else
+		conf_set(conf, &place, name, equals + 1);
+}
+
+void conf_load_pairs(struct conf *conf, const struct str_list *pairs)
+{
+	for (size_t i = 0; i < pairs->count; i++)
+		load_pair(conf, pairs->items[i]);
+}
+
+bool conf_next(const struct conf *conf, size_t *cursor, const struct conf_entry **entry)
+{
+	const char *name;
+	void *value;
+
+	if (!map_next(conf->entries, cursor, &name, &value))
+		return false;
+	*entry = value;
+	return true;
+}

@@ -1,0 +1,121 @@
+/*
+ * A job's configuration in layers, of which a later one wins:
+ *
+ *   built-in < $TONY_CONF_DIR/tony-site.xml < tony.xml or --conf_file < --conf k=v < options
+ *
+ * Create it, load the layers from the lowest up, set what the options say, then conf_resolve():
+ * variables are substituted and every value is checked. What is wrong is collected in
+ * conf_problems(), so that all of it is told at once; a value that failed its check reads as if it
+ * were not set.
+ */
+#ifndef TONY_CONF_CONF_H
+#define TONY_CONF_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "conf/keys.h"
+#include "conf/problems.h"
+
+#define CONF_FILE_CAP	  (16u << 20) /* bytes of a file, with all that it includes */
+#define CONF_INCLUDE_CAP  16	      /* files within files */
+#define CONF_VARIABLE_CAP 20	      /* variables within variables */
+#define CONF_VALUE_CAP	  (1u << 20)  /* bytes of a value after substitution */
+#define CONF_TOTAL_CAP	  (64u << 20) /* of all values */
+
+enum conf_layer {
+	CONF_LAYER_DEFAULT,
+	CONF_LAYER_SITE,
+	CONF_LAYER_FILE,
+	CONF_LAYER_CONF,
+	CONF_LAYER_OPTION,
+};
+
+/* Where a value comes from. `where` is a file's path or an option ("--workers"); borrowed. */
+struct conf_place {
+	enum conf_layer layer;
+	const char *where;
+	int line; /* 0: not a file */
+};
+
+struct conf_entry {
+	char *name;
+	const struct key *key; /* NULL: not a tony.* key (only for ${...}), or an unknown one */
+	char *raw;	       /* as written */
+	char *value;	       /* after conf_resolve(): substituted, trimmed */
+	enum conf_layer layer; /* of the last place */
+	char *origin; /* "tony.xml:12"; several places of a key that adds up: ", " between */
+	bool literal; /* not substituted: the user's shell has seen it already */
+	bool final;   /* the site's last word */
+	bool invalid; /* an error has been told */
+	enum { CONF_UNRESOLVED, CONF_RESOLVING, CONF_RESOLVED } state;
+};
+
+struct conf;
+
+struct conf *conf_create(void);
+void conf_destroy(struct conf *conf); /* NULL is fine */
+void conf_cleanup(struct conf **conf);
+#define cleanup_conf __attribute__((cleanup(conf_cleanup)))
+
+struct problems *conf_problems(struct conf *conf);
+
+/* tony-site.xml, then `conf_file` or, when that is NULL, tony.xml if there is one. Fails when a
+ * file cannot be read or is not XML of the right form: then nothing else can be trusted. */
+int conf_load_files(struct conf *conf, const char *conf_file, struct err *err);
+bool conf_has_file(const struct conf *conf); /* a tony.xml or --conf_file was loaded */
+
+/* --conf KEY=VALUE, in order; flaws become problems. */
+void conf_load_pairs(struct conf *conf, const struct str_list *pairs);
+
+/* Reads one file of properties (Hadoop's XML). `path` names it in messages and places what it
+ * includes; conf_load_bytes() with a NULL path includes nothing. */
+int conf_load_file(struct conf *conf, enum conf_layer layer, const char *path, struct err *err);
+int conf_load_bytes(struct conf *conf, enum conf_layer layer, const char *path, const char *bytes,
+		    size_t length, struct err *err);
+
+void conf_set(struct conf *conf, const struct conf_place *place, const char *name,
+	      const char *value);
+/* For values that must not be substituted. */
+void conf_set_literal(struct conf *conf, const struct conf_place *place, const char *name,
+		      const char *value);
+/* Adds an item to a list; `value` is one item: commas in it are kept when it is KEY=VALUE. */
+void conf_append(struct conf *conf, const struct conf_place *place, const char *name,
+		 const char *value);
+/* A file's <final>: from the site, nothing later may change it. */
+void conf_set_final(struct conf *conf, const struct conf_place *place, const char *name);
+/* Another built-in default for this job. */
+void conf_set_default(struct conf *conf, const char *name, const char *value);
+
+/* `allow_unknown`: unknown keys are warnings instead of errors. */
+void conf_resolve(struct conf *conf, bool allow_unknown);
+
+/* What was set for the key, valid or not; NULL: nothing was. */
+const struct conf_entry *conf_find(const struct conf *conf, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* In the order they were first set. for (size_t i = 0; conf_next(conf, &i, &entry);) */
+bool conf_next(const struct conf *conf, size_t *cursor, const struct conf_entry **entry);
+
+/* Readers by key name: the valid value that was set, else the default. */
+const char *conf_text(const struct conf *conf, const char *format, ...)
+	__attribute__((format(printf, 2, 3))); /* NULL: unset or empty, and no default */
+bool conf_bool(const struct conf *conf, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+int64_t conf_int(const struct conf *conf, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+int64_t conf_mib(const struct conf *conf, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+int64_t conf_ms(const struct conf *conf, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void conf_list(const struct conf *conf, struct str_list *list, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* "tony.xml:12: tony.worker.memory", for messages; the key's name alone where nothing was set. The
+ * caller frees. */
+char *conf_locate(const struct conf *conf, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

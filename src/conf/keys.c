@@ -1,0 +1,133 @@
+/* Finding a key's row: exact names first, then patterns with <words>. */
+#include "conf/keys.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Words that tony.WORD.* has other uses for; they cannot be task types. */
+static const char *const reserved[] = {
+	"am",	   "application", "container", "containers", "docker", "execution",
+	"history", "horovod",	  "http",      "https",	     "keytab", "local",
+	"other",   "portal",	  "secret",    "task",	     "yarn",   "version-info",
+};
+
+static bool is_word_letter(char c)
+{
+	return isalnum((unsigned char)c) || c == '-' || c == '_';
+}
+
+static bool is_reserved(const struct key_word *word)
+{
+	for (size_t i = 0; i < array_length(reserved); i++)
+		if (strlen(reserved[i]) == word->length &&
+		    memcmp(reserved[i], word->start, word->length) == 0)
+			return true;
+	return false;
+}
+
+/* How many <words> the pattern has when `name` is of its form, or -1. */
+static int match(const char *pattern, const char *name, struct key_word words[KEY_MAX_WORDS])
+{
+	int count = 0;
+
+	for (; *pattern; pattern++) {
+		if (*pattern != '<') {
+			if (*name++ != *pattern)
+				return -1;
+			continue;
+		}
+		struct key_word word = {name, 0};
+		while (is_word_letter(*name)) {
+			name++;
+			word.length++;
+		}
+		if (word.length == 0)
+			return -1;
+		words[count++] = word;
+		pattern = strchr(pattern, '>');
+	}
+	return *name ? -1 : count;
+}
+
+/* tony.task.memory is not the memory of a type called task. */
+static bool is_usable(const char *pattern, const struct key_word *words)
+{
+	return !str_starts_with(pattern, "tony.<type>.") || !is_reserved(&words[0]);
+}
+
+const struct key *key_find(const char *name, struct key_word words[KEY_MAX_WORDS])
+{
+	struct key_word found[KEY_MAX_WORDS], scratch[KEY_MAX_WORDS];
+	const struct key *key = NULL;
+
+	for (size_t g = 0; g < key_group_count; g++) {
+		for (size_t i = 0; i < key_groups[g].count; i++) {
+			const struct key *row = &key_groups[g].keys[i];
+			int count = match(row->name, name, scratch);
+			if (count == 0)
+				return row;
+			if (count < 0 || key || !is_usable(row->name, scratch))
+				continue;
+			key = row;
+			memcpy(found, scratch, sizeof(found));
+		}
+	}
+	if (key && words)
+		memcpy(words, found, sizeof(found));
+	return key;
+}
+
+/* The pattern with the n-th part of `name` in place of <type>: "tony.wroker.memory" is compared
+ * with "tony.wroker.memory", so that only the rest of the key counts as misspelt. */
+static char *fill_pattern(const char *pattern, const char *name)
+{
+	struct str filled = {0};
+
+	while (*pattern) {
+		size_t length = strcspn(name, ".");
+		size_t own = strcspn(pattern, ".");
+		if (*pattern == '<' && length > 0)
+			str_append_bytes(&filled, name, length);
+		else
+			str_append_bytes(&filled, pattern, own);
+		name += length + (name[length] == '.');
+		pattern += own;
+		if (*pattern == '.')
+			str_append_char(&filled, *pattern++);
+	}
+	return str_steal(&filled);
+}
+
+char *key_suggest(const char *name)
+{
+	struct str_list candidates cleanup_str_list = {0};
+
+	for (size_t g = 0; g < key_group_count; g++) {
+		for (size_t i = 0; i < key_groups[g].count; i++) {
+			char *candidate cleanup_free =
+				fill_pattern(key_groups[g].keys[i].name, name);
+			if (key_find(candidate, NULL))
+				str_list_add(&candidates, candidate);
+		}
+	}
+	return mem_strdup(
+		str_nearest(name, (const char *const *)candidates.items, candidates.count));
+}
+
+bool key_is_task_type(const char *name)
+{
+	struct key_word word = {name, strlen(name)};
+
+	if (!islower((unsigned char)*name) || word.length > 63)
+		return false;
+	return !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] && !is_reserved(&word);
+}
+
+const char *key_status_name(enum key_status status)
+{
+	static const char *const names[] = {"honoured", "cluster", "site", "ignored", "refused"};
+
+	return names[status];
+}

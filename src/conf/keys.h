@@ -1,0 +1,103 @@
+/*
+ * Every tony.* key, once: the table validates a configuration and generates `tony config keys` and
+ * tony-conf(5). Its rows are in keys_table.c.
+ */
+#ifndef TONY_CONF_KEYS_H
+#define TONY_CONF_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum key_type {
+	KEY_TEXT,
+	KEY_BOOL,
+	KEY_INT,
+	KEY_SIZE,	  /* memory, in MiB */
+	KEY_DURATION,	  /* in ms; a bare number counts `bare_ms` */
+	KEY_CHOICE,	  /* one of `choices`, any case */
+	KEY_LIST,	  /* items between commas */
+	KEY_TYPES,	  /* a list of task types */
+	KEY_DEPENDENCIES, /* a list of TYPE, TYPE:start or TYPE:finish */
+	KEY_ENVIRONMENT,  /* a list of KEY=VALUE; "\," is a comma within a value */
+	KEY_RESOURCES,	  /* a list of SOURCE[::NAME][#archive] */
+};
+
+/* What this program does with a key that a user has set to something else than the default. */
+enum key_status {
+	KEY_HONOURED,
+	KEY_CLUSTER, /* has an effect on a cluster's scheduler; on the local one, a warning */
+	KEY_SITE,    /* read by the history portal: belongs in tony-site.xml, elsewhere a warning */
+	KEY_IGNORED, /* a warning that says why */
+	KEY_REFUSED, /* an error that says what to write instead */
+};
+
+struct key {
+	const char *name; /* with <type>, <group> or <field> where a word of the user's stands */
+	enum key_type type;
+	const char *default_value; /* NULL: none */
+	int64_t min, max; /* INT: as written; SIZE: MiB; DURATION: ms; max 0: no limit. A min of
+			     -1 lets "-1" stand for "no limit" */
+	int64_t bare_ms;  /* DURATION: what a number without a unit counts */
+	const char *const *choices; /* NULL-terminated */
+	bool multi_value;	    /* --conf adds to what the files say, as in TonY */
+	bool secret;		    /* never shown */
+	enum key_status status;
+	const char *note; /* the status's reason or remedy, a phrase */
+	const char *deprecated_by;
+	const char *since;
+	const char *doc; /* sentences */
+};
+
+struct key_group {
+	const char *title;
+	const char *intro;
+	const struct key *keys;
+	size_t count;
+};
+extern const struct key_group key_groups[];
+extern const size_t key_group_count;
+
+/* A word of the user's within a key's name; points into it. */
+struct key_word {
+	const char *start;
+	size_t length;
+};
+#define KEY_MAX_WORDS 2
+
+/* The row that covers `name`, or NULL. `words`, when not NULL, gets what stands for <...>, in
+ * order. */
+const struct key *key_find(const char *name, struct key_word words[KEY_MAX_WORDS]);
+
+/* The known key nearest to an unknown one, or NULL. The caller frees. */
+char *key_suggest(const char *name);
+
+/* [a-z][a-z0-9_-]*, at most 63 letters, and none of the words that tony.WORD.* has other uses for
+ * (am, task ...). */
+bool key_is_task_type(const char *name);
+
+/* Is `value` of the key's form and within its range? The error is a phrase that begins with the
+ * quoted value and ends with what to write. */
+int key_check(const struct key *key, const char *value, struct err *err);
+
+/* Readers of values that key_check() lets pass. */
+bool key_read_bool(const char *value);
+int64_t key_read_int(const char *value);
+int64_t key_read_mib(const char *value);		       /* -1: no limit */
+int64_t key_read_ms(const struct key *key, const char *value); /* negative ones are 0 */
+void key_read_list(const struct key *key, const char *value, struct str_list *list);
+
+/* "duration in ms", "one of GANG, FCFS": what a manual says of the value. The caller frees. */
+char *key_describe_type(const struct key *key);
+const char *key_status_name(enum key_status status);
+
+/* scdoc source of tony-conf(5). */
+void keys_write_man(struct str *out);
+/* `tony config keys`: a table for people, or a JSON array. */
+void keys_write_table(struct str *out);
+void keys_write_json(struct str *out);
+
+#endif

@@ -1,0 +1,199 @@
+/* The table as documents: tony-conf(5), `tony config keys` for people and for programs. */
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "conf/keys.h"
+
+static char *describe_duration(const struct key *key)
+{
+	return mem_printf("duration, a bare number counts %s",
+			  key->bare_ms == 1000 ? "seconds" : "milliseconds");
+}
+
+static char *describe_int(const struct key *key)
+{
+	if (!key->max || key->max == INT32_MAX)
+		return mem_printf("whole number, at least %lld", (long long)key->min);
+	return mem_printf("whole number from %lld to %lld", (long long)key->min,
+			  (long long)key->max);
+}
+
+static char *describe_choice(const struct key *key)
+{
+	struct str text = {0};
+
+	for (size_t i = 0; key->choices[i]; i++)
+		str_append_format(&text, "%s%s", i == 0 ? "" : " or ", key->choices[i]);
+	return str_steal(&text);
+}
+
+char *key_describe_type(const struct key *key)
+{
+	switch (key->type) {
+	case KEY_TEXT:
+		return mem_strdup("text");
+	case KEY_BOOL:
+		return mem_strdup("true or false");
+	case KEY_INT:
+		return describe_int(key);
+	case KEY_SIZE:
+		return mem_strdup("size such as 2g or 512m, a bare number counts MiB");
+	case KEY_DURATION:
+		return describe_duration(key);
+	case KEY_CHOICE:
+		return describe_choice(key);
+	case KEY_LIST:
+		return mem_strdup("list, with commas");
+	case KEY_TYPES:
+		return mem_strdup("list of task types, with commas");
+	case KEY_DEPENDENCIES:
+		return mem_strdup("list of TYPE, TYPE:start or TYPE:finish, with commas");
+	case KEY_ENVIRONMENT:
+		return mem_strdup("list of KEY=VALUE, with commas (\\, within a value)");
+	case KEY_RESOURCES:
+		return mem_strdup("list of SOURCE[::NAME][#archive], with commas");
+	}
+	BUG("key type %d", (int)key->type);
+}
+
+/* What happens to a value other than the default, as a sentence; "" when it is honoured. */
+static char *describe_status(const struct key *key)
+{
+	if (key->deprecated_by)
+		return mem_printf("Deprecated: write %s.", key->deprecated_by);
+	switch (key->status) {
+	case KEY_CLUSTER:
+		return mem_printf("No effect, and a warning, on the local scheduler: %s.",
+				  key->note);
+	case KEY_SITE:
+		return mem_printf("No effect on a job: %s.", key->note);
+	case KEY_IGNORED:
+		return mem_printf("Accepted with a warning, and ignored: %s.", key->note);
+	case KEY_REFUSED:
+		return mem_printf("Refused: %s.", key->note);
+	case KEY_HONOURED:
+		break;
+	}
+	return mem_strdup("");
+}
+
+/* scdoc gives * and _ a meaning, and \ takes it away. */
+static void append_escaped(struct str *out, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("*_\\#~<>[", *text))
+			str_append_char(out, '\\');
+		str_append_char(out, *text);
+	}
+}
+
+static void write_man_key(struct str *out, const struct key *key)
+{
+	char *type cleanup_free = key_describe_type(key);
+	char *status cleanup_free = describe_status(key);
+
+	str_append(out, "*");
+	append_escaped(out, key->name);
+	str_append(out, "*\n\t");
+	append_escaped(out, key->doc);
+	if (*status) {
+		str_append(out, "\n\n\t");
+		append_escaped(out, status);
+	}
+	str_append(out, "\n\n\tValue: ");
+	append_escaped(out, type);
+	if (key->default_value && *key->default_value) {
+		str_append(out, "; default: ");
+		append_escaped(out, key->default_value);
+	}
+	if (key->multi_value)
+		str_append(out, "; several add up");
+	str_append_format(out, ". Since %s.\n\n", key->since);
+}
+
+static const char man_head[] =
+	"tony-conf(5)\n\n"
+	"# NAME\n\n"
+	"tony-conf - the configuration of a tony job\n\n"
+	"# SYNOPSIS\n\n"
+	"tony.xml, $TONY\\_CONF\\_DIR/tony-site.xml\n\n"
+	"# DESCRIPTION\n\n"
+	"A job is described by keys and values. They come in layers, of which a later one wins:\n\n"
+	". the built-in defaults below,\n"
+	". tony-site.xml in the directory $TONY\\_CONF\\_DIR (/etc/tony when that is not set),\n"
+	". tony.xml in the current directory, or the file of *--conf\\_file*,\n"
+	". *--conf* KEY=VALUE,\n"
+	". other options, such as *--workers*.\n\n"
+	"A value of the site with <final>true</final> cannot be overridden; a try is ignored with "
+	"a warning. (TonY lets every value of the site win.) To keys that add up, *--conf* and "
+	"options append.\n\n"
+	"The files are Hadoop's: a <configuration> of <property> elements with <name>, <value> "
+	"and possibly <final>. <xi:include href=\"FILE\"/> includes another local file. Names that "
+	"do not begin with \"tony.\" are left alone. An unknown name that does is an error.\n\n"
+	"In a value, ${NAME} stands for the value of another name, ${env.NAME} for the environment "
+	"of the client, ${env.NAME:-DEFAULT} for DEFAULT where that is unset or empty, and "
+	"${env.NAME-DEFAULT} where it is unset. What cannot be resolved stays as it is, for the "
+	"shell that runs the command.\n\n"
+	"*tony config show* prints the values in effect and where each comes from; *tony config "
+	"keys* prints this list.\n\n";
+
+void keys_write_man(struct str *out)
+{
+	str_append(out, man_head);
+	for (size_t g = 0; g < key_group_count; g++) {
+		str_append_format(out, "# %s\n\n", key_groups[g].title);
+		append_escaped(out, key_groups[g].intro);
+		str_append(out, "\n\n");
+		for (size_t i = 0; i < key_groups[g].count; i++)
+			write_man_key(out, &key_groups[g].keys[i]);
+	}
+	str_append(out,
+		   "# SEE ALSO\n\n*tony*(1), *tony-config*(1), *tony-env*(7), *tony-exit*(7)\n");
+}
+
+void keys_write_table(struct str *out)
+{
+	for (size_t g = 0; g < key_group_count; g++) {
+		str_append_format(out, "%s%s\n", g == 0 ? "" : "\n", key_groups[g].title);
+		for (size_t i = 0; i < key_groups[g].count; i++) {
+			const struct key *key = &key_groups[g].keys[i];
+			char *type cleanup_free = key_describe_type(key);
+			char *status cleanup_free = describe_status(key);
+			str_append_format(out, "  %s", key->name);
+			if (key->default_value && *key->default_value)
+				str_append_format(out, " = %s", key->default_value);
+			str_append_format(out, "\n      %s\n      %s.\n", key->doc, type);
+			if (*status)
+				str_append_format(out, "      %s\n", status);
+		}
+	}
+}
+
+static json_t *key_to_json(const struct key *key)
+{
+	json_t *object = json_object();
+	char *type cleanup_free = key_describe_type(key);
+
+	json_set_text(object, "name", key->name);
+	json_set_text(object, "type", type);
+	json_set_text(object, "default", key->default_value);
+	json_set_text(object, "status", key_status_name(key->status));
+	json_set_text(object, "note", key->note);
+	json_set_text(object, "deprecated_by", key->deprecated_by);
+	json_set_bool(object, "multi_value", key->multi_value);
+	json_set_text(object, "since", key->since);
+	json_set_text(object, "doc", key->doc);
+	return object;
+}
+
+void keys_write_json(struct str *out)
+{
+	json_t *array cleanup_json = json_array();
+
+	for (size_t g = 0; g < key_group_count; g++)
+		for (size_t i = 0; i < key_groups[g].count; i++)
+			json_array_append_new(array, key_to_json(&key_groups[g].keys[i]));
+	char *text cleanup_free = json_text(array);
+	str_append_format(out, "%s\n", text);
+}

@@ -1,0 +1,355 @@
+/* The rows. A new key is one row here, and one reader in client/describe*.c. */
+#include "base/mem.h"
+#include "conf/keys.h"
+
+#define TONY_L "TonY 0.4.6"
+#define TONY_N "TonY 0.5.3"
+#define OURS   "tony 0.1"
+
+/* Reasons that several rows share. */
+#define NO_JVM	      "there is no JVM here"
+#define NO_LABELS     "only a cluster has node labels"
+#define NO_PLACEMENT  "only YARN places containers by constraints"
+#define NO_DOCKER     "only a cluster's container runtime starts images"
+#define NO_HADOOP     "tasks of a local job do not talk to Hadoop"
+#define NO_DRIVER     "the application master serves Horovod's rendezvous, there is no driver process"
+#define FOR_PORTAL    "only the history portal reads it; it belongs in tony-site.xml"
+#define MAX_INSTANCES 100000
+
+static const char *const modes[] = {"GANG", "FCFS", NULL};
+static const char *const isolations[] = {"none", "pid-namespace", NULL};
+static const char *const schedulers[] = {"local", NULL};
+
+static const struct key application_keys[] = {
+	{"tony.application.name", KEY_TEXT, "TensorFlowApplication", .since = TONY_L,
+	 .doc = "The job's name, for people. Without a tony.xml and --executes it is the name of "
+		"the program."},
+	{"tony.application.framework", KEY_TEXT, "tensorflow", .since = TONY_L,
+	 .doc = "Which variables the programs get: tensorflow, pytorch, standalone or generic. "
+		"TonY's default holds where a TonY user looks: when a tony.xml, --conf_file or "
+		"--executes says what to run. A command after -- alone is generic."},
+	{"tony.application.distributed-mode", KEY_CHOICE, "GANG", .choices = modes, .since = TONY_L,
+	 .doc = "GANG: no program starts before every task is registered. FCFS: each starts as "
+		"soon as it is registered, and gets no cluster spec."},
+	{"tony.application.timeout", KEY_DURATION, "0", .bare_ms = 1, .since = TONY_L,
+	 .doc = "The longest that the whole job may take; 0: no limit."},
+	{"tony.application.tags", KEY_LIST, .since = TONY_L,
+	 .doc = "Words by which people and other programs find the job."},
+	{"tony.application.prepare-stage", KEY_TYPES, .since = TONY_L,
+	 .doc = "Task types that run first. The types of the training stage start when every "
+		"tracked task of these has succeeded (in TonY, also when it has failed)."},
+	{"tony.application.training-stage", KEY_TYPES, .since = TONY_L,
+	 .doc = "Task types that wait for the prepare stage. When only one stage is given, the "
+		"other is all remaining types."},
+	{"tony.application.untracked.jobtypes", KEY_TYPES, "ps", .since = TONY_L,
+	 .doc = "Task types that the job does not wait for: they are ended when the tracked ones "
+		"have succeeded. Their failure fails the job."},
+	{"tony.application.sidecar.jobtypes", KEY_TYPES, "tensorboard", .since = TONY_L,
+	 .doc = "Task types that the job does not wait for, and whose failure is only noted."},
+	{"tony.application.stop-on-failure-jobtypes", KEY_TYPES, "ps", .since = TONY_L,
+	 .doc = "Task types of which one failed task ends the job at once."},
+	{"tony.application.fail-on-worker-failure-enabled", KEY_BOOL, .since = TONY_L,
+	 .doc = "Whether the failure of any tracked task ends (or re-forms) the job at once "
+		"instead of after the others are done. Unset, it is as the framework needs: true "
+		"where peers hang without each other. Either way a job with a failed tracked task "
+		"has failed, also when others survived (in TonY it had succeeded)."},
+	{"tony.application.stop-after-chief", KEY_BOOL, .since = OURS,
+	 .doc = "Whether the success of the task type chief ends the job. Unset: true, unless a "
+		"tony.application.dependency timeout says how long others may go on."},
+	{"tony.application.tensorboard-log-dir", KEY_TEXT, .since = TONY_L,
+	 .doc = "Runs TensorBoard on this directory beside the job, as the task type "
+		"tensorboard."},
+	{"tony.application.checkpoint-dir", KEY_TEXT, .since = OURS,
+	 .doc = "What the programs get as TONY_CHECKPOINT_DIR, the same in every epoch and retry. "
+		"Unset: a directory of the job's own."},
+	{"tony.application.group.<group>", KEY_TYPES, .since = TONY_N,
+	 .doc = "Names a group of task types."},
+	{"tony.application.dependency.<type>.timeout.after.<group>", KEY_DURATION, .bare_ms = 1000,
+	 .since = TONY_N,
+	 .doc = "How long tasks of the type may go on after every task of the group has ended; "
+		"then the job fails. Unknown types and groups are left out."},
+	{"tony.application.dependency.<type>.timeout.after.<group>.ignored", KEY_BOOL, "false",
+	 .since = TONY_N,
+	 .doc = "Whether at that timeout the type becomes untracked instead of failing the job."},
+	{"tony.application.scheduler", KEY_CHOICE, "local", .choices = schedulers, .since = OURS,
+	 .doc = "Where containers come from. local: this machine."},
+	{"tony.application.security.enabled", KEY_BOOL, "true", .since = TONY_L,
+	 .status = KEY_IGNORED, .note = "security is detected, not configured",
+	 .doc = "In TonY, whether the cluster uses Kerberos."},
+	{"tony.application.enable-preprocess", KEY_BOOL, "false", .since = TONY_L,
+	 .status = KEY_REFUSED,
+	 .note = "make the step a task type of its own and name it in "
+		 "tony.application.prepare-stage",
+	 .doc = "In TonY, the application master ran the command before the training."},
+	{"tony.yarn.queue", KEY_TEXT, "default", .since = TONY_L, .status = KEY_CLUSTER,
+	 .note = "only a cluster has queues", .doc = "The queue the job is submitted to."},
+	{"tony.application.type", KEY_TEXT, "TONY", .since = TONY_L, .status = KEY_CLUSTER,
+	 .note = "only YARN has application types", .doc = "YARN's application type."},
+	{"tony.application.node-label", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
+	 .note = NO_LABELS, .doc = "The node label expression for all containers."},
+	{"tony.application.placement-spec", KEY_TEXT, .since = TONY_N, .status = KEY_CLUSTER,
+	 .note = NO_PLACEMENT, .doc = "YARN placement constraint of the application."},
+	{"tony.application.num-client-rm-connect-retries", KEY_INT, "3", .max = INT32_MAX,
+	 .since = TONY_L, .status = KEY_CLUSTER, .note = "only YARN has a resource manager",
+	 .doc = "How often the client tries to reach the resource manager."},
+	{"tony.application.hdfs-conf-path", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
+	 .note = NO_HADOOP, .doc = "An hdfs-site.xml for client and containers."},
+	{"tony.application.yarn-conf-path", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
+	 .note = NO_HADOOP, .doc = "A yarn-site.xml for client and containers."},
+	{"tony.application.mapred-conf-path", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
+	 .note = NO_HADOOP, .doc = "A mapred-site.xml for the client."},
+	{"tony.application.hadoop.location", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
+	 .note = NO_HADOOP, .doc = "URI of a Hadoop archive that every container gets."},
+	{"tony.application.hadoop.classpath", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
+	 .note = NO_HADOOP, .doc = "The class path within that archive."},
+	{"tony.other.namenodes", KEY_LIST, .since = TONY_L, .status = KEY_CLUSTER,
+	 .note = NO_HADOOP, .doc = "File systems to get delegation tokens for."},
+	{"tony.version-info.<field>", KEY_TEXT, .since = TONY_L, .status = KEY_IGNORED,
+	 .note = "TonY's client writes it; the job's description holds this program's version",
+	 .doc = "In TonY, which build submitted the job."},
+};
+
+/* The rows of one exact type stand before the pattern's: key_find() prefers them. */
+static const struct key type_keys[] = {
+	{"tony.<type>.instances", KEY_INT, .max = MAX_INSTANCES, .since = TONY_L,
+	 .doc = "How many tasks of this type. The types of a job are those with this key; with "
+		"none, the command runs as one task of the type driver."},
+	{"tony.<type>.memory", KEY_SIZE, "2g", .min = 1, .since = TONY_L,
+	 .doc = "Memory of each task, with all its processes."},
+	{"tony.<type>.vcores", KEY_INT, "1", .min = 1, .max = 100000, .since = TONY_L,
+	 .doc = "Cores of each task."},
+	{"tony.<type>.gpus", KEY_INT, "0", .max = 1024, .since = TONY_L,
+	 .doc = "GPUs of each task, its own while it lives."},
+	{"tony.<type>.command", KEY_TEXT, .since = TONY_L,
+	 .doc = "What each task runs, for bash -c. Unset: tony.containers.command."},
+	{"tony.<type>.resources", KEY_RESOURCES, .since = TONY_L,
+	 .doc = "Files for this type's working directories: SOURCE[::NAME][#archive]."},
+	{"tony.<type>.envs", KEY_ENVIRONMENT, .multi_value = true, .since = OURS,
+	 .doc = "Environment of this type's programs; wins over tony.execution.envs."},
+	{"tony.<type>.processes", KEY_INT, "1", .min = 1, .max = 1024, .since = OURS,
+	 .doc = "Processes in each task, with a rank each: one per GPU, say."},
+	{"tony.<type>.max-restarts", KEY_INT, "0", .max = 1000000, .since = OURS,
+	 .doc = "How often a failed task's program is started again in its place, without "
+		"disturbing the others."},
+	{"tony.<type>.depends-on", KEY_DEPENDENCIES, .since = OURS,
+	 .doc = "Types that come first: db:finish waits until every task of db has succeeded, "
+		"db:start until all have started. Plain db is db:finish, and db:start where db is "
+		"untracked or a sidecar. (TonY knows the key and does nothing with it.)"},
+	{"tony.<type>.hold-port", KEY_BOOL, "true", .since = OURS,
+	 .doc = "Whether the task's port stays bound while its program lives, so that nobody "
+		"takes it. Programs that set neither SO_REUSEADDR nor SO_REUSEPORT need false."},
+	{"tony.<type>.isolation", KEY_CHOICE, "none", .choices = isolations, .since = OURS,
+	 .doc = "pid-namespace: the kernel itself ends every process with the task; the program "
+		"sees other process numbers than the host."},
+	{"tony.<type>.stop-grace", KEY_DURATION, "10s", .bare_ms = 1, .max = 86400000,
+	 .since = OURS, .doc = "Time between SIGTERM and SIGKILL when a task is stopped."},
+	{"tony.<type>.max-instances", KEY_INT, "-1", .min = -1, .max = INT32_MAX, .since = TONY_L,
+	 .doc = "The most instances of this type that a job may have; -1: no limit."},
+	{"tony.<type>.node-label", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
+	 .note = NO_LABELS,
+	 .doc = "The node label expression for this type. Unset: tony.application.node-label."},
+	{"tony.<type>.placement-spec", KEY_TEXT, .since = TONY_N, .status = KEY_CLUSTER,
+	 .note = NO_PLACEMENT, .doc = "YARN placement constraint of this type."},
+	{"tony.<type>.allocation-tags", KEY_LIST, .since = TONY_N, .status = KEY_CLUSTER,
+	 .note = NO_PLACEMENT, .doc = "YARN allocation tags of this type."},
+	{"tony.docker.<type>.image", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
+	 .note = NO_DOCKER, .doc = "Image of this type. Unset: tony.docker.containers.image."},
+};
+
+static const struct key container_keys[] = {
+	{"tony.containers.command", KEY_TEXT, .since = TONY_L,
+	 .doc = "What the types without a command of their own run. --executes and the command "
+		"after -- set it."},
+	{"tony.containers.resources", KEY_RESOURCES, .multi_value = true, .since = TONY_L,
+	 .doc = "Files for every task's working directory: SOURCE[::NAME][#archive]."},
+	{"tony.execution.envs", KEY_ENVIRONMENT, .multi_value = true, .since = TONY_L,
+	 .doc = "Environment of every program; --env and --shell_env add to it."},
+	{"tony.containers.envs", KEY_ENVIRONMENT, .multi_value = true, .since = TONY_L,
+	 .doc = "Environment of every container, and so of the programs in it; --container_env "
+		"adds to it. tony.execution.envs wins."},
+	{"tony.containers.placement-spec", KEY_TEXT, .since = TONY_N, .status = KEY_CLUSTER,
+	 .note = NO_PLACEMENT, .doc = "YARN placement constraint of all types."},
+	{"tony.containers.allocation-tags", KEY_LIST, .since = TONY_N, .status = KEY_CLUSTER,
+	 .note = NO_PLACEMENT, .doc = "YARN allocation tags of all types."},
+	{"tony.container.allocation.timeout", KEY_DURATION, "0", .min = -1, .bare_ms = 1,
+	 .since = TONY_N,
+	 .doc = "How long the whole gang may take from the request to its registration. Then what "
+		"is held is given back, and the job tries again later; 0: no limit. (TonY 0.4.6 "
+		"meant what tony.container.registration.timeout means now.)"},
+	{"tony.container.registration.timeout", KEY_DURATION, "15m", .min = -1, .bare_ms = 1,
+	 .since = TONY_N,
+	 .doc = "How long a container may take from its launch to its registration; 0 or -1: no "
+		"limit, as in TonY's tony-default.xml, where a container that dies on the way "
+		"holds the job up for ever."},
+	{"tony.docker.enabled", KEY_BOOL, "false", .since = TONY_L, .status = KEY_CLUSTER,
+	 .note = NO_DOCKER, .doc = "Whether containers run from images."},
+	{"tony.docker.containers.image", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
+	 .note = NO_DOCKER, .doc = "Image of the types without one of their own."},
+	{"tony.docker.containers.mount", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
+	 .note = NO_DOCKER, .doc = "Directories that are mounted into the images."},
+	{"tony.python-exec-path", KEY_TEXT, .since = TONY_L, .status = KEY_IGNORED,
+	 .note = NO_DRIVER, .doc = "In TonY, the interpreter of Horovod's driver."},
+	{"tony.gpu-exec-path", KEY_TEXT, .since = TONY_L, .deprecated_by = "tony.task.gpu-command",
+	 .doc = "The older name of tony.task.gpu-command."},
+};
+
+static const struct key task_keys[] = {
+	{"tony.task.max-total-instances", KEY_INT, "-1", .min = -1, .max = INT32_MAX,
+	 .since = TONY_L, .doc = "The most tasks that a job may have; -1: no limit."},
+	{"tony.task.max-total-memory", KEY_SIZE, "-1", .min = -1, .since = TONY_L,
+	 .doc = "The most memory of all tasks together; -1: no limit."},
+	{"tony.task.max-total-vcores", KEY_INT, "-1", .min = -1, .max = INT32_MAX, .since = TONY_L,
+	 .doc = "The most cores of all tasks together; -1: no limit."},
+	{"tony.task.max-total-gpus", KEY_INT, "-1", .min = -1, .max = INT32_MAX, .since = TONY_L,
+	 .doc = "The most GPUs of all tasks together; -1: no limit."},
+	{"tony.task.heartbeat-interval-ms", KEY_DURATION, "1000", .min = 10, .max = 3600000,
+	 .bare_ms = 1, .since = TONY_L,
+	 .doc = "The longest time between two messages of an executor."},
+	{"tony.task.max-missed-heartbeats", KEY_INT, "25", .min = 1, .max = 1000000,
+	 .since = TONY_L,
+	 .doc = "After so many intervals (at least 3) of silence a task counts as lost."},
+	{"tony.task.executor.am-timeout", KEY_DURATION, .bare_ms = 1, .min = 1, .since = OURS,
+	 .doc = "How long an executor goes on without hearing from the application master before "
+		"it ends its task. Unset: as long as the master waits for it (interval times "
+		"missed heartbeats)."},
+	{"tony.task.metrics-interval-ms", KEY_DURATION, "5000", .min = 100, .max = 3600000,
+	 .bare_ms = 1, .since = TONY_L, .doc = "Time between two measurements of a task."},
+	{"tony.task.gpu-metrics.enabled", KEY_BOOL, "true", .since = TONY_L,
+	 .doc = "Whether GPUs are measured, in tasks that have some."},
+	{"tony.task.gpu-command", KEY_TEXT, "nvidia-smi", .since = OURS,
+	 .doc = "The program that says what the GPUs do."},
+	{"tony.task.executor.execution-timeout-ms", KEY_DURATION, "0", .bare_ms = 1,
+	 .since = TONY_N, .doc = "The longest that a program of any type may run; 0: no limit."},
+	{"tony.worker.timeout", KEY_DURATION, "0", .bare_ms = 1, .since = TONY_L,
+	 .deprecated_by = "tony.task.executor.execution-timeout-ms",
+	 .doc = "The older name of tony.task.executor.execution-timeout-ms; it never was for "
+		"workers only."},
+	{"tony.task.executor.registry-timeout-sec", KEY_DURATION, "0", .bare_ms = 1000,
+	 .since = TONY_N,
+	 .doc = "How long an executor may try to register; 0: no limit. The shorter of this and "
+		"tony.container.registration.timeout holds."},
+	{"tony.task.executor.execution.error-message-max-depth", KEY_INT, "20", .max = 1000,
+	 .since = TONY_N,
+	 .doc = "How many of the last lines of stderr a failed task's report holds."},
+	{"tony.task.log-rotate-size", KEY_SIZE, "1g", .since = OURS,
+	 .doc = "A task's stdout and stderr files are rotated at this size each; 0: never."},
+	{"tony.task.log-keep", KEY_INT, "2", .max = 1000, .since = OURS,
+	 .doc = "How many rotated files are kept of each."},
+	{"tony.task.am.jvm.opts", KEY_TEXT, "", .since = TONY_L, .status = KEY_IGNORED,
+	 .note = NO_JVM, .doc = "In TonY, flags for the application master's JVM."},
+	{"tony.task.executor.jvm.opts", KEY_TEXT, "-Xmx1536m", .since = TONY_L,
+	 .status = KEY_IGNORED, .note = NO_JVM, .doc = "In TonY, flags for the executors' JVM."},
+	{"tony.task.default.jvm.opts", KEY_TEXT, .since = TONY_N, .status = KEY_IGNORED,
+	 .note = NO_JVM, .doc = "In TonY, flags for every JVM."},
+};
+
+static const struct key am_keys[] = {
+	{"tony.am.retry-count", KEY_INT, "0", .max = 1000000, .since = TONY_L,
+	 .doc = "How often the job forms its cluster anew after failures of the user's own. "
+		"Tasks keep their containers; the program goes on from its checkpoint."},
+	{"tony.am.infrastructure-retry-count", KEY_INT, "10", .max = 1000000, .since = OURS,
+	 .doc = "How often it does so for lost nodes, preemption and failed launches, which never "
+		"count against tony.am.retry-count."},
+	{"tony.am.retry-delay", KEY_DURATION, "200ms", .bare_ms = 1, .max = 3600000, .since = OURS,
+	 .doc = "Pause before the first retry; each further one doubles it, up to 64 times."},
+	{"tony.am.memory", KEY_SIZE, "2g", .min = 1, .since = TONY_L,
+	 .doc = "Memory of the application master's container; of the task, in a job without "
+		"task types."},
+	{"tony.am.vcores", KEY_INT, "1", .min = 1, .max = 100000, .since = TONY_L,
+	 .doc = "Cores, likewise."},
+	{"tony.am.gpus", KEY_INT, "0", .max = 1024, .since = TONY_L, .doc = "GPUs, likewise."},
+	{"tony.am.resources", KEY_RESOURCES, .since = TONY_L, .doc = "Files, likewise."},
+	{"tony.am.command", KEY_TEXT, .since = TONY_L,
+	 .doc = "The command of a job without task types. Unset: tony.containers.command."},
+	{"tony.am.node-label", KEY_TEXT, .since = TONY_N, .status = KEY_CLUSTER, .note = NO_LABELS,
+	 .doc = "Node label of the application master's container."},
+	{"tony.am.startup-timeout", KEY_DURATION, "0", .bare_ms = 1, .since = TONY_N,
+	 .status = KEY_CLUSTER, .note = "the application master starts at once",
+	 .doc = "How long the application master may wait for its container; 0: no limit."},
+	{"tony.am.wait-client-signal-stop-timeout-sec", KEY_DURATION, "15", .bare_ms = 1000,
+	 .since = TONY_L, .status = KEY_IGNORED,
+	 .note = "the outcome is on record before the job ends, nobody needs to wait",
+	 .doc = "In TonY, how long the application master waits for its client at the end."},
+};
+
+static const struct key companion_keys[] = {
+	{"tony.tensorboard.instances", KEY_INT, "1", .max = MAX_INSTANCES, .since = TONY_L,
+	 .doc = "1 when tony.application.tensorboard-log-dir is set."},
+	{"tony.tensorboard.memory", KEY_SIZE, "2g", .min = 1, .since = TONY_L,
+	 .doc = "Memory of TensorBoard."},
+	{"tony.tensorboard.vcores", KEY_INT, "2", .min = 1, .max = 100000, .since = TONY_L,
+	 .doc = "Cores of TensorBoard."},
+	{"tony.tensorboard.gpus", KEY_INT, "0", .max = 1024, .since = TONY_L,
+	 .doc = "GPUs of TensorBoard."},
+	{"tony.tensorboard.command", KEY_TEXT, .since = TONY_L,
+	 .doc = "Unset: python3 -m tensorboard.main on the log directory, with the python of "
+		"--python_binary_path when that is given."},
+	{"tony.horovod.mode.test", KEY_BOOL, "false", .since = TONY_L, .status = KEY_IGNORED,
+	 .note = NO_DRIVER, .doc = "In TonY, a hook of its tests."},
+	{"tony.horovod.mode.test.fast.fail", KEY_BOOL, "false", .since = TONY_L,
+	 .status = KEY_IGNORED, .note = NO_DRIVER, .doc = "In TonY, a hook of its tests."},
+	{"tony.horovod.driver.mode.debug", KEY_BOOL, "false", .since = TONY_L,
+	 .status = KEY_IGNORED, .note = NO_DRIVER,
+	 .doc = "In TonY, whether the user supplies Horovod's driver."},
+	{"tony.local.memory", KEY_SIZE, .min = 1, .since = OURS,
+	 .doc = "How much memory the local scheduler gives out in all. Unset: the machine's."},
+	{"tony.local.vcores", KEY_INT, .min = 1, .max = 100000, .since = OURS,
+	 .doc = "How many cores, likewise."},
+	{"tony.local.gpus", KEY_INT, .max = 1024, .since = OURS, .doc = "How many GPUs, likewise."},
+};
+
+static const struct key site_keys[] = {
+	{"tony.portal.url", KEY_TEXT, "https://localhost:19886", .since = TONY_L,
+	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "Where the history portal answers."},
+	{"tony.history.location", KEY_TEXT, "/path/to/tony-history", .since = TONY_L,
+	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "Where finished jobs are kept."},
+	{"tony.history.intermediate", KEY_TEXT, .since = TONY_L, .status = KEY_SITE,
+	 .note = FOR_PORTAL, .doc = "Where running jobs write. Unset: below the location."},
+	{"tony.history.finished", KEY_TEXT, .since = TONY_L, .status = KEY_SITE, .note = FOR_PORTAL,
+	 .doc = "Where finished jobs are moved. Unset: below the location."},
+	{"tony.history.mover-interval-ms", KEY_DURATION, "300000", .bare_ms = 1, .since = TONY_L,
+	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "Time between two moves."},
+	{"tony.history.finished-dir-timezone", KEY_TEXT, "UTC", .since = TONY_L, .status = KEY_SITE,
+	 .note = FOR_PORTAL, .doc = "The time zone of the days in paths."},
+	{"tony.history.retention-sec", KEY_DURATION, "2592000", .bare_ms = 1000, .since = TONY_L,
+	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "How long finished jobs are kept."},
+	{"tony.history.purger-interval-ms", KEY_DURATION, "21600000", .bare_ms = 1, .since = TONY_L,
+	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "Time between two removals."},
+	{"tony.portal.cache.max-entries", KEY_INT, "10000", .max = INT32_MAX, .since = TONY_L,
+	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "Jobs that the portal keeps in memory."},
+	{"tony.keytab.user", KEY_TEXT, "user", .since = TONY_L, .status = KEY_SITE,
+	 .note = FOR_PORTAL, .doc = "The portal's Kerberos principal."},
+	{"tony.keytab.location", KEY_TEXT, .since = TONY_L, .status = KEY_SITE, .note = FOR_PORTAL,
+	 .doc = "The portal's keytab."},
+	{"tony.https.port", KEY_TEXT, "19886", .since = TONY_L, .status = KEY_SITE,
+	 .note = FOR_PORTAL, .doc = "The portal's port for HTTPS."},
+	{"tony.https.keystore.path", KEY_TEXT, .since = TONY_L, .status = KEY_SITE,
+	 .note = FOR_PORTAL, .doc = "The portal's certificate and key."},
+	{"tony.https.keystore.type", KEY_TEXT, "JKS", .since = TONY_L, .status = KEY_SITE,
+	 .note = FOR_PORTAL, .doc = "Their format."},
+	{"tony.https.keystore.password", KEY_TEXT, .secret = true, .since = TONY_L,
+	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "Their password."},
+	{"tony.https.keystore.algorithm", KEY_TEXT, "SunX509", .since = TONY_L, .status = KEY_SITE,
+	 .note = FOR_PORTAL, .doc = "In TonY, the key manager's algorithm."},
+	{"tony.http.port", KEY_TEXT, "disabled", .since = TONY_L, .status = KEY_SITE,
+	 .note = FOR_PORTAL, .doc = "The portal's port for plain HTTP, or disabled."},
+	{"tony.secret.key", KEY_TEXT, "changeme", .secret = true, .since = TONY_L,
+	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "The portal's key for sessions."},
+};
+
+const struct key_group key_groups[] = {
+	{"APPLICATION", "The job as a whole.", application_keys, array_length(application_keys)},
+	{"TASK TYPES",
+	 "<type> is a name of the user's: a lower-case letter, then lower-case letters, digits, "
+	 "- and _. Well known are chief, worker, ps and evaluator.",
+	 type_keys, array_length(type_keys)},
+	{"CONTAINERS", "What all types share.", container_keys, array_length(container_keys)},
+	{"TASKS", "How tasks are watched, measured and limited.", task_keys,
+	 array_length(task_keys)},
+	{"APPLICATION MASTER", "Retries, and the one task of a job without task types.", am_keys,
+	 array_length(am_keys)},
+	{"TENSORBOARD, HOROVOD AND THE LOCAL SCHEDULER", "Companions of a job.", companion_keys,
+	 array_length(companion_keys)},
+	{"HISTORY AND PORTAL", "For tony-site.xml.", site_keys, array_length(site_keys)},
+};
+const size_t key_group_count = array_length(key_groups);

@@ -1,0 +1,26 @@
+/*
+ * What is wrong with a configuration, collected so that a user sees all of it at once. Each line
+ * reads `place: key: "value" is not ...; write ...`.
+ */
+#ifndef TONY_CONF_PROBLEMS_H
+#define TONY_CONF_PROBLEMS_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct problems {
+	struct str_list errors;
+	struct str_list warnings;
+};
+
+void problems_error(struct problems *problems, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void problems_warning(struct problems *problems, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* -1 and ERR_CONFIG with one line per error when there is any; else 0. */
+int problems_to_err(const struct problems *problems, struct err *err);
+
+void problems_finish(struct problems *problems);
+
+#endif

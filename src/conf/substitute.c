@@ -1,0 +1,219 @@
+/*
+ * ${name}, ${env.NAME}, ${env.NAME:-default} and ${env.NAME-default}, as Hadoop's Configuration
+ * does it: what cannot be resolved stays as written (a command's ${HOME} is the shell's), a blank
+ * or "$" within the braces makes it plain text, ${a${b}} resolves from the inside. Unlike there, a
+ * circle is an error and the values of variables are not scanned again.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "conf/conf_internal.h"
+
+/* One value under way; `outer` is the one that asked for it. */
+struct expansion {
+	struct conf *conf;
+	struct conf_entry *entry;
+	const struct expansion *outer;
+	int depth;
+	bool failed;
+};
+
+static void resolve(struct conf *conf, struct conf_entry *entry, const struct expansion *outer);
+
+static void fail(struct expansion *expansion, const char *text)
+{
+	if (!expansion->failed)
+		problems_error(&expansion->conf->problems, "%s: %s: %s", expansion->entry->origin,
+			       expansion->entry->name, text);
+	expansion->failed = true;
+}
+
+/* "tony.a -> tony.b -> tony.a", from the outermost on. */
+static void append_circle(struct str *text, const struct expansion *expansion,
+			  const struct conf_entry *start)
+{
+	if (expansion->entry != start)
+		append_circle(text, expansion->outer, start);
+	str_append_format(text, "%s -> ", expansion->entry->name);
+}
+
+static void fail_circle(struct expansion *expansion, const struct conf_entry *again)
+{
+	struct str text cleanup_str = {0};
+
+	str_append(&text, "variables go in a circle: ");
+	append_circle(&text, expansion, again);
+	str_append(&text, again->name);
+	str_append(&text, "; write a value in one of them");
+	fail(expansion, text.text);
+}
+
+/* ${env.NAME...}: NULL when it stays as written. The caller frees. */
+static char *environment_value(const char *name)
+{
+	const char *dash = strchr(name, '-');
+	bool or_empty = dash && dash > name && dash[-1] == ':';
+	char *variable cleanup_free =
+		dash ? mem_strndup(name, (size_t)(dash - name) - or_empty) : mem_strdup(name);
+	const char *value = getenv(variable);
+
+	if (dash && (!value || (or_empty && !*value)))
+		return mem_strdup(dash + 1);
+	return mem_strdup(value);
+}
+
+/* Java's system properties that site files use. */
+static const char *system_value(const char *name)
+{
+	if (str_equal(name, "user.name"))
+		return getenv("USER");
+	if (str_equal(name, "user.home"))
+		return getenv("HOME");
+	return NULL;
+}
+
+static char *entry_value(struct expansion *expansion, struct conf_entry *entry)
+{
+	if (entry->state == CONF_RESOLVING) {
+		fail_circle(expansion, entry);
+		return NULL;
+	}
+	if (expansion->depth >= CONF_VARIABLE_CAP) {
+		fail(expansion, "variables are nested more than 20 deep; write the value itself");
+		return NULL;
+	}
+	resolve(expansion->conf, entry, expansion);
+	if (entry->invalid)
+		expansion->failed = true; /* told where it happened */
+	return mem_strdup(entry->value);
+}
+
+static void warn_unresolved(const struct expansion *expansion, const char *name)
+{
+	bool is_environment = str_starts_with(name, "env.");
+
+	if (is_environment || str_starts_with(name, "tony."))
+		problems_warning(&expansion->conf->problems,
+				 "%s: %s: ${%s} stays as written, because %s is not set%s",
+				 expansion->entry->origin, expansion->entry->name, name,
+				 is_environment ? name + strlen("env.") : name,
+				 is_environment ? "; write ${env.NAME:-default}" : "");
+}
+
+/* The value of ${name}, or NULL: leave it as written. The caller frees. */
+static char *variable_value(struct expansion *expansion, const char *name)
+{
+	char *value = NULL;
+
+	if (str_starts_with(name, "env.")) {
+		value = environment_value(name + strlen("env."));
+	} else {
+		struct conf_entry *entry = conf_entry_of(expansion->conf, name);
+		const struct key *key = key_find(name, NULL);
+		if (entry)
+			return entry_value(expansion, entry);
+		value = mem_strdup(system_value(name));
+		if (!value && key)
+			value = mem_strdup(key->default_value);
+	}
+	if (!value)
+		warn_unresolved(expansion, name);
+	return value;
+}
+
+/* A value being put together. Variables are resolved from the inside, so the text between an open
+ * "${" and the end of `out` is a name in the making. */
+struct output {
+	struct str text;
+	size_t open[CONF_VARIABLE_CAP]; /* where the "${" stand that are not closed yet */
+	size_t open_count;
+};
+
+static void close_brace(struct expansion *expansion, struct output *out)
+{
+	if (out->open_count == 0) {
+		str_append_char(&out->text, '}');
+		return;
+	}
+	size_t open = out->open[--out->open_count];
+	const char *name = out->text.text + open + strlen("${");
+	char *value cleanup_free = *name ? variable_value(expansion, name) : NULL;
+	if (value)
+		str_truncate(&out->text, open);
+	str_append(&out->text, value ? value : "}");
+}
+
+static void add_letter(struct output *out, char c)
+{
+	struct str *text = &out->text;
+
+	/* A blank makes all that is open plain text: no name holds one. */
+	if (isspace((unsigned char)c))
+		out->open_count = 0;
+	if (c == '{' && text->length > 0 && text->text[text->length - 1] == '$' &&
+	    out->open_count < array_length(out->open))
+		out->open[out->open_count++] = text->length - 1;
+	str_append_char(text, c);
+}
+
+static char *expand(struct expansion *expansion, const char *text)
+{
+	struct output out = {0};
+
+	for (; *text && !expansion->failed; text++) {
+		if (*text == '}')
+			close_brace(expansion, &out);
+		else
+			add_letter(&out, *text);
+		if (out.text.length > CONF_VALUE_CAP)
+			fail(expansion,
+			     "is longer than 1 MiB with its variables; write a shorter value");
+	}
+	expansion->conf->expanded += out.text.length;
+	if (expansion->conf->expanded > CONF_TOTAL_CAP)
+		fail(expansion, "all values together are longer than 64 MiB with their variables; "
+				"write shorter values");
+	return str_steal(&out.text);
+}
+
+/* What people put around a value in XML. */
+static char *trimmed(const char *text)
+{
+	size_t end = strlen(text);
+
+	while (isspace((unsigned char)*text)) {
+		text++;
+		end--;
+	}
+	while (end > 0 && isspace((unsigned char)text[end - 1]))
+		end--;
+	return mem_strndup(text, end);
+}
+
+static void resolve(struct conf *conf, struct conf_entry *entry, const struct expansion *outer)
+{
+	struct expansion expansion = {conf, entry, outer, outer ? outer->depth + 1 : 0, false};
+
+	if (entry->state == CONF_RESOLVED)
+		return;
+	entry->state = CONF_RESOLVING;
+	if (entry->literal) {
+		mem_replace(&entry->value, mem_strdup(entry->raw));
+	} else {
+		char *expanded cleanup_free = expand(&expansion, entry->raw);
+		mem_replace(&entry->value, trimmed(expanded));
+	}
+	entry->invalid = expansion.failed;
+	entry->state = CONF_RESOLVED;
+}
+
+void conf_substitute(struct conf *conf)
+{
+	const char *name;
+	void *value;
+
+	for (size_t i = 0; map_next(conf->entries, &i, &name, &value);)
+		resolve(conf, value, NULL);
+}
