@@ -1,0 +1,41 @@
+/*
+ * Archives from users: zip, tar, tar.gz (tgz), tar.zst, tar.xz and tar.bz2, told by their content.
+ *
+ * An archive is taken as written by an enemy. Refused, with the entry's name: absolute names, "..",
+ * names through a symbolic link, links that lead out, devices, sockets and FIFOs, set-user-id and
+ * set-group-id files, encrypted entries, absurd names, and bombs (archive_limits). On any refusal
+ * nothing is left, and nothing was written outside of `target`.
+ *
+ * One absolute link is fine: to a python in /usr/bin or /usr/local/bin, as every virtual
+ * environment has one.
+ */
+#ifndef TONY_CLIENT_ARCHIVE_H
+#define TONY_CLIENT_ARCHIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct archive_limits {
+	uint64_t bytes; /* unpacked, over all entries */
+	uint64_t entries;
+	uint64_t ratio;	     /* unpacked to packed bytes ... */
+	uint64_t ratio_from; /* ... asked once this many bytes are unpacked */
+};
+extern const struct archive_limits archive_default_limits;
+
+/* By the first bytes of the file. False also for what cannot be read. */
+bool archive_is_archive(const char *path);
+
+/* Unpacks into `target`, which is made and must not exist. Modes (but for the special bits),
+ * times and symbolic links are kept; owners are not. NULL limits: the default ones. */
+int archive_unpack(const char *path, const char *target, const struct archive_limits *limits,
+		   struct err *err);
+
+/* The same from memory. */
+int archive_unpack_bytes(const void *bytes, size_t length, const char *target,
+			 const struct archive_limits *limits, struct err *err);
+
+#endif
