@@ -1,0 +1,216 @@
+"""The figures that the project promises, measured on this machine: medians of several runs, with the
+goal beside each. Nothing here fails; the reader judges. Python's standard library only.
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.environ.get("TONY_BUILD", os.path.join(ROOT, "build"))
+TONY = os.path.join(BUILD, "tony")
+PYTHON = "/usr/bin/python3"
+PATIENCE_S = 60
+
+
+class Workplace:
+    """A state directory of its own, so that the user's jobs are neither seen nor disturbed."""
+
+    def __init__(self):
+        self.path = tempfile.mkdtemp(prefix="tony-bench-")
+        self.env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": self.path, "USER": "bench",
+                    "TONY_STATE_DIR": os.path.join(self.path, "state"), "LANG": "C.UTF-8"}
+
+    def tony(self, *arguments):
+        done = subprocess.run([TONY, *map(str, arguments)], env=self.env, cwd=self.path,
+                              capture_output=True, text=True, timeout=PATIENCE_S)
+        if done.returncode != 0:
+            sys.exit(f"tony {' '.join(map(str, arguments))}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def submit(self, tasks, command, *options):
+        out = self.tony("submit", "--detach", "--conf", f"tony.worker.instances={tasks}",
+                        "--conf", "tony.worker.memory=16m", *options, "--executes", command)
+        return re.search(r"tony-\d{8}-\d{6}-[0-9a-f]+", out).group()
+
+    def status(self, job):
+        return json.loads(self.tony("status", "--json", job))
+
+    def end(self, job):
+        self.tony("kill", job)
+
+    def close(self):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.001)
+    sys.exit("bench: waited in vain")
+
+
+def timed(function):
+    start = time.perf_counter()
+    function()
+    return (time.perf_counter() - start) * 1000
+
+
+def read_stamps(directory, count):
+    """The times (s) that `count` programs wrote, once all are there."""
+    def there():
+        names = os.listdir(directory)
+        texts = [open(os.path.join(directory, name), encoding="ascii").read() for name in names]
+        return [float(text) for text in texts] if len(texts) == count and all(
+            text.endswith("\n") for text in texts) else None
+    return wait_until(there)
+
+
+def cold_start(place):
+    subprocess.run([TONY, "version"], env=place.env, check=True, capture_output=True)
+    return timed(lambda: subprocess.run([TONY, "version"], env=place.env, check=True,
+                                        stdout=subprocess.DEVNULL))
+
+
+def submit_to_running(place):
+    directory = tempfile.mkdtemp(dir=place.path)
+    start = time.time()
+    job = place.submit(1, f"echo $EPOCHREALTIME > {directory}/stamp; sleep 1000")
+    stamp = read_stamps(directory, 1)[0]
+    place.end(job)
+    return (stamp - start) * 1000
+
+
+def no_op_tasks(place, tasks, command="true", memory="16m"):
+    return timed(lambda: place.tony("submit", "--conf", f"tony.worker.instances={tasks}",
+                                    "--conf", f"tony.worker.memory={memory}", "--executes", command))
+
+
+def bare_fork_exec(tasks):
+    def run():
+        children = [subprocess.Popen(["bash", "-c", "true"]) for _ in range(tasks)]
+        for child in children:
+            child.wait()
+    return timed(run)
+
+
+def torchrun(place, processes):
+    """Debian's torchrun needs these flags with its own Python."""
+    program = os.path.join(place.path, "noop.py")
+    with open(program, "w", encoding="ascii") as file:
+        file.write("")
+    command = [PYTHON, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}",
+               "--redirects=2", "--tee=1", f"--log_dir={place.path}/torchrun", program]
+    done = subprocess.run(command, env=place.env, capture_output=True, text=True, timeout=300)
+    if done.returncode != 0:
+        return None
+    return timed(lambda: subprocess.run(command, env=place.env, capture_output=True, timeout=300))
+
+
+def resident_mib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status.read()).group(1)) / 1024
+
+
+def resident_sizes(place):
+    """(AM, executor) of a job with 8 tasks that have run for a moment."""
+    job = place.submit(8, "sleep 1000")
+    def running():
+        status = place.status(job)
+        ready = len(status["tasks"]) == 8 and all(task["state"] == "running" and task["pids"]
+                                                  for task in status["tasks"])
+        return status if ready else None
+    status = wait_until(running)
+    time.sleep(2)  # some beats and metrics later
+    sizes = resident_mib(status["am_pid"]), max(resident_mib(task["executor_pid"])
+                                                for task in status["tasks"])
+    place.end(job)
+    return sizes
+
+
+def recover(place, *options):
+    """kill -9 of one of four workers -> the last of the four has started again."""
+    directory = tempfile.mkdtemp(dir=place.path)
+    command = (f"mkdir -p {directory}/$TONY_EPOCH; "
+               f"echo $EPOCHREALTIME > {directory}/$TONY_EPOCH/$TASK_INDEX; exec sleep 1000")
+    job = place.submit(4, command, "--framework", "pytorch", "--conf", "tony.am.retry-count=1", *options)
+    wait_until(lambda: os.path.isdir(f"{directory}/1"))
+    read_stamps(f"{directory}/1", 4)
+    task = wait_until(lambda: next((task for task in place.status(job)["tasks"]
+                                    if task["task"] == "worker:1" and task["pids"]), None))
+    start = time.time()
+    os.kill(task["pids"][0], signal.SIGKILL)
+    wait_until(lambda: os.path.isdir(f"{directory}/2"))
+    last = max(read_stamps(f"{directory}/2", 4))
+    place.end(job)
+    return (last - start) * 1000
+
+
+def stripped_agent_mib(place):
+    path = os.path.join(place.path, "tony-agent")
+    subprocess.run(["strip", "-o", path, os.path.join(BUILD, "tony-agent")], check=True)
+    return os.path.getsize(path) / (1 << 20)
+
+
+def describe_machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        model = re.search(r"model name\s*: (.*)", file.read())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    release = platform.freedesktop_os_release().get("PRETTY_NAME", "?")
+    load = os.getloadavg()[0]
+    return (f"{model.group(1) if model else platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB, "
+            f"Linux {platform.release()}, {release}; load {load:.1f} at the start")
+
+
+def show(name, values, unit, goal):
+    values = [value for value in values if value is not None]
+    if not values:
+        print(f"{name:58} {'not to be had here':>18}", flush=True)
+        return
+    spread = f"{min(values):.1f} .. {max(values):.1f}" if len(values) > 1 else ""
+    print(f"{name:58} {statistics.median(values):9.1f} {unit:4} {goal:>12}   {spread}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=9)
+    runs = parser.parse_args().runs
+    place = Workplace()
+    try:
+        print(describe_machine())
+        print(f"medians of {runs} runs (100 for the cold start)\n")
+        print(f"{'':58} {'median':>9} {'':4} {'goal':>12}   least .. most")
+        show("client cold start (tony version)", [cold_start(place) for _ in range(100)], "ms", "<= 10")
+        show("submit -> user process running, 1 task",
+             [submit_to_running(place) for _ in range(runs)], "ms", "<= 60")
+        show("100 no-op tasks, start to end", [no_op_tasks(place, 100) for _ in range(runs)], "ms", "")
+        show("  bare fork/exec of the same", [bare_fork_exec(100) for _ in range(runs)], "ms", "")
+        show("8 no-op Python tasks, start to end",
+             [no_op_tasks(place, 8, f"{PYTHON} -c pass", "64m") for _ in range(runs)], "ms", "")
+        show("  torchrun --nproc-per-node 8 of the same", [torchrun(place, 8) for _ in range(3)], "ms", "")
+        sizes = [resident_sizes(place) for _ in range(3)]
+        show("RSS of the AM, 8 tasks", [am for am, _ in sizes], "MiB", "<= 10")
+        show("RSS of an executor (the largest of 8)", [executor for _, executor in sizes], "MiB", "<= 6")
+        show("size of tony-agent, stripped", [stripped_agent_mib(place)], "MiB", "<= 8")
+        show("kill -9 of one of 4 workers -> all running again",
+             [recover(place) for _ in range(runs)], "ms", "<= 300")
+        show("  the same without the pause before a retry",
+             [recover(place, "--conf", "tony.am.retry-delay=0") for _ in range(runs)], "ms", "")
+    finally:
+        place.close()
+
+
+if __name__ == "__main__":
+    main()
