@@ -1,0 +1,401 @@
+#include "net/http_client.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "net/address.h"
+#include "net/http_message.h"
+#include "net/wire.h"
+
+enum {
+	INPUT_CAP = 256 * 1024,
+	HEAD_CAP = 64 * 1024,
+};
+
+struct http_call {
+	TAILQ_ENTRY(http_call) link;
+	struct http_client *client;
+	struct http_question question; /* its texts are owned */
+	char *method, *path, *accept;
+	struct str body;
+	struct event timer;
+};
+TAILQ_HEAD(http_call_list, http_call);
+
+/* How the end of the body in progress is told. */
+enum framing { FRAMING_HEAD, FRAMING_LENGTH, FRAMING_CHUNKED, FRAMING_CLOSE };
+
+struct http_client {
+	struct event_base *base;
+	struct net_address peer;
+	char *address, *token;
+	struct http_call_list calls; /* the first is on the wire when `is_busy` */
+	bool is_connected;	     /* `wire` holds a socket, maybe one still connecting */
+	bool is_busy;
+	struct wire wire;
+	struct event next; /* sends the first call, from the loop */
+
+	/* The answer in progress. */
+	enum framing framing;
+	size_t looked;
+	uint64_t left; /* FRAMING_LENGTH */
+	struct http_chunks chunks;
+	int status;
+	bool keep_alive;
+	struct str body;
+};
+
+static void free_call(struct http_call *call)
+{
+	event_del(&call->timer);
+	TAILQ_REMOVE(&call->client->calls, call, link);
+	free(call->method);
+	free(call->path);
+	free(call->accept);
+	str_finish(&call->body);
+	free(call);
+}
+
+static void disconnect(struct http_client *client)
+{
+	if (client->is_connected)
+		wire_finish(&client->wire);
+	client->is_connected = false;
+	client->is_busy = false;
+}
+
+static void send_next(struct http_client *client)
+{
+	if (!TAILQ_EMPTY(&client->calls) && !client->is_busy)
+		event_active(&client->next, EV_TIMEOUT, 0);
+}
+
+/* Ends `call` with what is told. Last thing of every event: the client may be gone afterwards. */
+static void tell(struct http_call *call, const struct http_response *response,
+		 const struct err *err)
+{
+	void (*done)(void *, const struct http_response *, const struct err *) =
+		call->question.done;
+	void *data = call->question.data;
+	struct http_client *client = call->client;
+
+	free_call(call);
+	send_next(client);
+	done(data, response, err);
+}
+
+static void fail(struct http_call *call, enum err_kind kind, const char *text)
+{
+	struct http_client *client = call->client;
+	struct err err cleanup_err = {0};
+
+	err_set(&err, kind, "%s: %s", client->address, text);
+	if (client->is_busy && call == TAILQ_FIRST(&client->calls))
+		disconnect(client);
+	tell(call, NULL, &err);
+}
+
+/* The answer is whole, or as much of it as was wanted. */
+static void complete(struct http_client *client, bool may_keep)
+{
+	const struct err err = {0};
+	struct str body cleanup_str = client->body;
+
+	client->body = (struct str){0};
+	client->is_busy = false;
+	/* Bytes behind the answer belong to nothing that was asked. */
+	if (!may_keep || !client->keep_alive || evbuffer_get_length(client->wire.input) > 0)
+		disconnect(client);
+	struct http_response response = {client->status, str_text(&body), body.length};
+	tell(TAILQ_FIRST(&client->calls), &response, &err);
+}
+
+static bool is_success(int status)
+{
+	return status >= 200 && status < 300;
+}
+
+/* False: the call has ended. */
+static bool deliver(struct http_client *client, const char *bytes, size_t length)
+{
+	struct http_call *call = TAILQ_FIRST(&client->calls);
+
+	if (call->question.on_bytes && is_success(client->status)) {
+		if (length == 0 || call->question.on_bytes(call->question.data, bytes, length))
+			return true;
+		complete(client, false);
+		return false;
+	}
+	if (client->body.length + length > HTTP_RESPONSE_CAP) {
+		fail(call, ERR_INPUT, "the answer is too large");
+		return false;
+	}
+	str_append_bytes(&client->body, bytes, length);
+	return true;
+}
+
+static void begin_body(struct http_client *client, const struct http_head *head)
+{
+	client->status = head->status;
+	client->keep_alive = head->keep_alive;
+	client->chunks = (struct http_chunks){0};
+	client->left = head->content_length > 0 ? (uint64_t)head->content_length : 0;
+	if (head->status == 204 || head->status == 304)
+		client->left = 0;
+	if (head->chunked)
+		client->framing = FRAMING_CHUNKED;
+	else if (head->content_length >= 0 || head->status == 204 || head->status == 304)
+		client->framing = FRAMING_LENGTH;
+	else
+		client->framing = FRAMING_CLOSE;
+}
+
+/* True: there may be more to take. */
+static bool take_head(struct http_client *client)
+{
+	struct evbuffer *input = client->wire.input;
+	size_t have = evbuffer_get_length(input);
+	struct err err cleanup_err = {0};
+	struct http_head head;
+
+	const char *bytes = (const char *)evbuffer_pullup(input, -1);
+	size_t length = http_head_length(bytes, have, client->looked);
+	client->looked = have;
+	if (length == 0 && have < HEAD_CAP)
+		return false;
+	if (length == 0) {
+		fail(TAILQ_FIRST(&client->calls), ERR_INPUT, "the answer's headers are too large");
+		return false;
+	}
+	if (http_head_parse_response(&head, bytes, length, &err) < 0) {
+		fail(TAILQ_FIRST(&client->calls), ERR_INPUT, err_message(&err));
+		return false;
+	}
+	client->looked = 0;
+	evbuffer_drain(input, length);
+	if (head.status >= 200) /* 1xx only announces the answer */
+		begin_body(client, &head);
+	http_head_finish(&head);
+	return true;
+}
+
+static bool take_chunked(struct http_client *client, const struct evbuffer_iovec *part)
+{
+	const char *data;
+	size_t data_length;
+	ssize_t used = http_chunks_next(&client->chunks, part->iov_base, part->iov_len, &data,
+					&data_length);
+
+	if (used < 0) {
+		fail(TAILQ_FIRST(&client->calls), ERR_INPUT, "the answer is badly chunked");
+		return false;
+	}
+	if (!deliver(client, data, data_length))
+		return false;
+	evbuffer_drain(client->wire.input, (size_t)used);
+	if (client->chunks.state != CHUNKS_DONE)
+		return true;
+	complete(client, true);
+	return false;
+}
+
+static bool take_plain(struct http_client *client, const struct evbuffer_iovec *part)
+{
+	size_t some = part->iov_len;
+
+	if (client->framing == FRAMING_LENGTH && some > client->left)
+		some = (size_t)client->left;
+	if (!deliver(client, part->iov_base, some))
+		return false;
+	evbuffer_drain(client->wire.input, some);
+	client->left -= client->framing == FRAMING_LENGTH ? some : 0;
+	return true;
+}
+
+static bool take_body(struct http_client *client)
+{
+	struct evbuffer_iovec part;
+
+	if (client->framing == FRAMING_LENGTH && client->left == 0) {
+		complete(client, true);
+		return false;
+	}
+	if (evbuffer_peek(client->wire.input, -1, NULL, &part, 1) < 1)
+		return false;
+	return client->framing == FRAMING_CHUNKED ? take_chunked(client, &part)
+						  : take_plain(client, &part);
+}
+
+static bool take(struct http_client *client)
+{
+	return client->framing == FRAMING_HEAD ? take_head(client) : take_body(client);
+}
+
+static void on_input(void *data)
+{
+	struct http_client *client = data;
+
+	if (!client->is_busy) {
+		disconnect(client);
+		return;
+	}
+	/* The call that ends this loop may have freed the client. */
+	while (take(client))
+		continue;
+}
+
+static void on_output(void *data)
+{
+}
+
+static void on_end(void *data, int error)
+{
+	struct http_client *client = data;
+
+	if (!client->is_busy)
+		disconnect(client);
+	else if (!error && client->framing == FRAMING_CLOSE)
+		complete(client, false);
+	else
+		fail(TAILQ_FIRST(&client->calls), ERR_UNREACHABLE,
+		     error ? strerror(error) : "the connection was closed");
+}
+
+static int connect_to_peer(struct http_client *client)
+{
+	int fd = socket(client->peer.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			0);
+
+	if (fd < 0)
+		return -1;
+	if (connect(fd, (const struct sockaddr *)&client->peer.storage, client->peer.length) < 0 &&
+	    errno != EINPROGRESS) {
+		int error = errno;
+		close(fd);
+		errno = error;
+		return -1;
+	}
+	client->wire = (struct wire){
+		.input_cap = INPUT_CAP,
+		.on_input = on_input,
+		.on_output = on_output,
+		.on_end = on_end,
+		.data = client,
+	};
+	wire_init(&client->wire, client->base, fd);
+	client->is_connected = true;
+	return 0;
+}
+
+static void send_call(struct http_client *client, const struct http_call *call)
+{
+	struct evbuffer *output = client->wire.output;
+
+	client->is_busy = true;
+	client->framing = FRAMING_HEAD;
+	client->looked = 0;
+	str_truncate(&client->body, 0);
+	evbuffer_add_printf(output, "%s %s HTTP/1.1\r\nHost: %s\r\n", call->method, call->path,
+			    client->address);
+	if (client->token)
+		evbuffer_add_printf(output, "Authorization: Bearer %s\r\n", client->token);
+	if (call->accept)
+		evbuffer_add_printf(output, "Accept: %s\r\n", call->accept);
+	if (call->body.length > 0 || strcmp(call->method, "GET") != 0)
+		evbuffer_add_printf(output, "Content-Length: %zu\r\n", call->body.length);
+	evbuffer_add(output, "\r\n", 2);
+	evbuffer_add(output, call->body.text, call->body.length);
+	wire_flush(&client->wire);
+}
+
+static void on_next(evutil_socket_t fd, short what, void *data)
+{
+	struct http_client *client = data;
+	struct http_call *call = TAILQ_FIRST(&client->calls);
+
+	if (!call || client->is_busy)
+		return;
+	if (!client->is_connected && connect_to_peer(client) < 0)
+		fail(call, ERR_UNREACHABLE, strerror(errno));
+	else
+		send_call(client, call);
+}
+
+static void on_timeout(evutil_socket_t fd, short what, void *data)
+{
+	struct http_call *call = data;
+	char *waited cleanup_free = str_format_duration(call->question.timeout_ms);
+	char *text cleanup_free = mem_printf("no answer within %s", waited);
+
+	fail(call, ERR_UNREACHABLE, text);
+}
+
+struct http_client *http_client_create(struct event_base *base, const char *address,
+				       const char *token, struct err *err)
+{
+	struct net_address peer;
+
+	if (net_address_parse(address, &peer, err) < 0)
+		return NULL;
+	struct http_client *client = mem_alloc(sizeof(*client));
+	client->base = base;
+	client->peer = peer;
+	client->address = mem_strdup(address);
+	client->token = mem_strdup(token);
+	TAILQ_INIT(&client->calls);
+	event_assign(&client->next, base, -1, 0, on_next, client);
+	return client;
+}
+
+void http_client_destroy(struct http_client *client)
+{
+	if (!client)
+		return;
+	while (!TAILQ_EMPTY(&client->calls))
+		free_call(TAILQ_FIRST(&client->calls));
+	disconnect(client);
+	event_del(&client->next);
+	str_finish(&client->body);
+	free(client->address);
+	free(client->token);
+	free(client);
+}
+
+struct http_call *http_client_start(struct http_client *client,
+				    const struct http_question *question)
+{
+	struct http_call *call = mem_alloc(sizeof(*call));
+	struct timeval timeout = {.tv_sec = question->timeout_ms / 1000,
+				  .tv_usec = question->timeout_ms % 1000 * 1000};
+
+	call->client = client;
+	call->question = *question;
+	call->method = mem_strdup(question->method);
+	call->path = mem_strdup(question->path);
+	call->accept = mem_strdup(question->accept);
+	str_append_bytes(&call->body, question->body, question->body_length);
+	event_assign(&call->timer, client->base, -1, 0, on_timeout, call);
+	if (question->timeout_ms > 0)
+		event_add(&call->timer, &timeout);
+	TAILQ_INSERT_TAIL(&client->calls, call, link);
+	send_next(client);
+	return call;
+}
+
+void http_client_cancel(struct http_call *call)
+{
+	struct http_client *client = call->client;
+
+	if (client->is_busy && call == TAILQ_FIRST(&client->calls))
+		disconnect(client);
+	free_call(call);
+	send_next(client);
+}

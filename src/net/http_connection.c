@@ -1,0 +1,351 @@
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/mem.h"
+#include "net/http_internal.h"
+
+enum {
+	INPUT_CAP = 64 * 1024,
+	OUTPUT_CAP = 256 * 1024, /* more unread answers than this, and no request is looked at */
+	LINGER_MS = 2000,
+	STREAM_TURNS = 16, /* of a stream, before other connections have their turn */
+};
+
+void http_connection_set_deadline(struct http_connection *connection, int64_t ms)
+{
+	struct timeval wait = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+
+	if (ms < 0)
+		event_del(&connection->timer);
+	else
+		event_add(&connection->timer, &wait);
+}
+
+void http_connection_wake(struct http_connection *connection)
+{
+	event_active(&connection->wake, EV_TIMEOUT, 0);
+}
+
+/* A request that cannot be parsed has no head: the answer closes the connection. */
+static void refuse_head(struct http_connection *connection, int status, const char *code,
+			const char *message)
+{
+	connection->phase = PHASE_REQUEST;
+	http_answer_refusal(connection->request, status, code, message);
+}
+
+static void begin_body(struct http_connection *connection)
+{
+	struct http_request *request = connection->request;
+	struct evbuffer *output = connection->wire.output;
+
+	connection->phase = PHASE_BODY;
+	connection->chunks = (struct http_chunks){0};
+	if (request->head.expects_continue && evbuffer_get_length(connection->wire.input) == 0) {
+		evbuffer_add_printf(output, "HTTP/1.1 100 Continue\r\n\r\n");
+		wire_flush(&connection->wire);
+	}
+}
+
+static void begin_request(struct http_connection *connection, const char *bytes, size_t length)
+{
+	struct err err cleanup_err = {0};
+	struct http_request *request = mem_alloc(sizeof(*request));
+
+	request->connection = connection;
+	connection->request = request;
+	connection->looked = 0;
+	if (!bytes) {
+		refuse_head(connection, 431, "too-large", "the headers are too large");
+		return;
+	}
+	if (http_head_parse_request(&request->head, bytes, length, &err) < 0) {
+		refuse_head(connection, 400, "bad-request", err_message(&err));
+		return;
+	}
+	evbuffer_drain(connection->wire.input, length);
+	connection->phase = PHASE_REQUEST;
+	if (http_request_admit(request) == 0)
+		begin_body(connection);
+}
+
+/* An empty line in front of a request is what careless clients send behind a body. */
+static void skip_empty_line(struct evbuffer *input)
+{
+	char start[2];
+
+	if (evbuffer_copyout(input, start, 2) == 2 && memcmp(start, "\r\n", 2) == 0)
+		evbuffer_drain(input, 2);
+}
+
+static bool take_head(struct http_connection *connection)
+{
+	struct evbuffer *input = connection->wire.input;
+	size_t cap = connection->server->config.limits.head_bytes;
+
+	if (connection->close_after || evbuffer_get_length(connection->wire.output) > OUTPUT_CAP)
+		return false;
+	if (connection->looked == 0)
+		skip_empty_line(input);
+	size_t have = evbuffer_get_length(input);
+	size_t some = have < cap ? have : cap;
+	if (some == 0)
+		return false;
+	const char *bytes = (const char *)evbuffer_pullup(input, (ssize_t)some);
+	size_t length = http_head_length(bytes, some, connection->looked);
+	if (length == 0 && some < cap) {
+		connection->looked = some;
+		return false;
+	}
+	begin_request(connection, length ? bytes : NULL, length);
+	return true;
+}
+
+static void dispatch(struct http_connection *connection)
+{
+	struct http_server *server = connection->server;
+	struct http_request *request = connection->request;
+
+	connection->phase = PHASE_REQUEST;
+	http_connection_set_deadline(connection, -1);
+	if (server->draining) {
+		http_answer_refusal(request, 503, "busy", "the job is ending");
+		return;
+	}
+	request->route->handle(server->config.data, request);
+	if (connection->request && !connection->request->is_held)
+		BUG("%s was neither answered nor held", request->route->pattern);
+}
+
+/* Moves up to `count` bytes of the input into the body. */
+static void take_plain(struct http_connection *connection, size_t count)
+{
+	struct evbuffer *input = connection->wire.input;
+	struct evbuffer_iovec part;
+
+	while (count > 0 && evbuffer_peek(input, -1, NULL, &part, 1) > 0) {
+		size_t some = part.iov_len < count ? part.iov_len : count;
+		str_append_bytes(&connection->request->body, part.iov_base, some);
+		evbuffer_drain(input, some);
+		count -= some;
+	}
+}
+
+/* -1: malformed or too large, and refused. */
+static int take_chunked(struct http_connection *connection)
+{
+	struct evbuffer *input = connection->wire.input;
+	struct str *body = &connection->request->body;
+	size_t cap = connection->server->config.limits.body_bytes, data_length;
+	struct evbuffer_iovec part;
+	const char *data;
+
+	while (connection->chunks.state != CHUNKS_DONE &&
+	       evbuffer_peek(input, -1, NULL, &part, 1) > 0) {
+		ssize_t used = http_chunks_next(&connection->chunks, part.iov_base, part.iov_len,
+						&data, &data_length);
+		if (used < 0) {
+			refuse_head(connection, 400, "bad-request", "the body is badly chunked");
+			return -1;
+		}
+		if (body->length + data_length > cap) {
+			refuse_head(connection, 413, "too-large", "the body is too large");
+			return -1;
+		}
+		str_append_bytes(body, data, data_length);
+		evbuffer_drain(input, (size_t)used);
+	}
+	return 0;
+}
+
+static bool take_body(struct http_connection *connection)
+{
+	struct http_request *request = connection->request;
+	bool is_whole;
+
+	if (request->head.chunked) {
+		if (take_chunked(connection) < 0)
+			return true;
+		is_whole = connection->chunks.state == CHUNKS_DONE;
+	} else {
+		size_t length =
+			request->head.content_length > 0 ? (size_t)request->head.content_length : 0;
+		take_plain(connection, length - request->body.length);
+		is_whole = request->body.length == length;
+	}
+	if (is_whole)
+		dispatch(connection);
+	return is_whole;
+}
+
+/* Lets the stream's source write while there is room. True: there is more to do. */
+static bool pump(struct http_connection *connection)
+{
+	struct http_stream *stream = connection->stream;
+
+	for (int turn = 0; turn < STREAM_TURNS; turn++) {
+		if (evbuffer_get_length(connection->wire.output) >= HTTP_STREAM_CHUNK)
+			return false;
+		connection->stream_wrote = false;
+		stream->source.fill(stream->source.data, stream);
+		wire_flush(&connection->wire);
+		if (connection->phase != PHASE_STREAM)
+			return true;
+		if (!connection->stream_wrote)
+			return false;
+	}
+	http_connection_wake(connection);
+	return false;
+}
+
+static bool advance_once(struct http_connection *connection)
+{
+	switch (connection->phase) {
+	case PHASE_HEAD:
+		return take_head(connection);
+	case PHASE_BODY:
+		return take_body(connection);
+	case PHASE_STREAM:
+		return pump(connection);
+	case PHASE_REQUEST:
+	case PHASE_LINGER:
+		break;
+	}
+	return false;
+}
+
+/* Everything is said: waits until the peer has read it, because closing over bytes that it still
+ * sends would reset the connection and take the answer away. */
+static void linger(struct http_connection *connection)
+{
+	struct evbuffer *input = connection->wire.input;
+
+	connection->phase = PHASE_LINGER;
+	shutdown(connection->wire.fd, SHUT_WR);
+	evbuffer_drain(input, evbuffer_get_length(input));
+	wire_resume(&connection->wire);
+	http_connection_set_deadline(connection, LINGER_MS);
+}
+
+/* Does what the bytes at hand allow. The connection may be gone afterwards. */
+static void go_on(struct http_connection *connection)
+{
+	connection->advancing = true;
+	while (advance_once(connection))
+		continue;
+	connection->advancing = false;
+	wire_resume(&connection->wire);
+	if (evbuffer_get_length(connection->wire.output) > 0)
+		return;
+	bool is_between = connection->phase == PHASE_HEAD;
+	if (connection->peer_ended && (is_between || connection->phase == PHASE_BODY))
+		http_connection_free(connection);
+	else if (is_between && connection->close_after)
+		linger(connection);
+}
+
+static void on_input(void *data)
+{
+	struct http_connection *connection = data;
+	struct evbuffer *input = connection->wire.input;
+
+	if (connection->phase == PHASE_LINGER)
+		evbuffer_drain(input, evbuffer_get_length(input));
+	else
+		go_on(connection);
+}
+
+static void on_output(void *data)
+{
+	struct http_connection *connection = data;
+
+	/* A slow reader is fine as long as it reads. */
+	if (connection->phase == PHASE_HEAD)
+		http_connection_set_deadline(connection, connection->server->config.limits.idle_ms);
+	if (connection->phase != PHASE_LINGER)
+		go_on(connection);
+}
+
+static void on_end(void *data, int error)
+{
+	struct http_connection *connection = data;
+
+	connection->peer_ended = true;
+	if (error || connection->phase > PHASE_BODY) {
+		http_connection_free(connection);
+		return;
+	}
+	wire_stop_reading(&connection->wire);
+	go_on(connection);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *data)
+{
+	http_connection_free(data);
+}
+
+static void on_wake(evutil_socket_t fd, short what, void *data)
+{
+	go_on(data);
+}
+
+void http_connection_open(struct http_server *server, int fd)
+{
+	struct http_connection *connection = mem_alloc(sizeof(*connection));
+
+	connection->server = server;
+	connection->wire.input_cap = INPUT_CAP;
+	if (connection->wire.input_cap < server->config.limits.head_bytes)
+		connection->wire.input_cap = server->config.limits.head_bytes;
+	connection->wire.on_input = on_input;
+	connection->wire.on_output = on_output;
+	connection->wire.on_end = on_end;
+	connection->wire.data = connection;
+	wire_init(&connection->wire, server->base, fd);
+	event_assign(&connection->timer, server->base, -1, 0, on_timer, connection);
+	event_assign(&connection->wake, server->base, -1, 0, on_wake, connection);
+	http_connection_set_deadline(connection, server->config.limits.idle_ms);
+	TAILQ_INSERT_TAIL(&server->strangers, connection, link);
+	server->connection_count++;
+}
+
+void http_connection_free(struct http_connection *connection)
+{
+	struct http_request *request = connection->request;
+	struct http_stream *stream = connection->stream;
+
+	http_server_forget(connection->server, connection);
+	event_del(&connection->timer);
+	event_del(&connection->wake);
+	wire_finish(&connection->wire);
+	free(connection);
+	if (stream)
+		stream->source.closed(stream->source.data);
+	free(stream);
+	if (request && request->is_held)
+		request->closed(request->closed_data);
+	if (request)
+		http_request_free(request);
+}
+
+void http_connection_close_idle(struct http_connection *connection)
+{
+	if (connection->phase != PHASE_HEAD)
+		return;
+	if (evbuffer_get_length(connection->wire.output) == 0)
+		http_connection_free(connection);
+	else
+		connection->close_after = true;
+}
+
+void http_connection_answered(struct http_connection *connection)
+{
+	connection->phase = PHASE_HEAD;
+	http_connection_set_deadline(connection, connection->server->config.limits.idle_ms);
+	wire_flush(&connection->wire);
+	if (!connection->advancing)
+		http_connection_wake(connection);
+}

@@ -1,0 +1,98 @@
+/* What the files of the HTTP server share: one connection, the request it is busy with. */
+#ifndef TONY_NET_HTTP_INTERNAL_H
+#define TONY_NET_HTTP_INTERNAL_H
+
+#include <sys/queue.h>
+
+#include "base/str.h"
+#include "net/http_message.h"
+#include "net/http_server.h"
+#include "net/http_url.h"
+#include "net/wire.h"
+
+enum http_phase {
+	PHASE_HEAD,    /* waits for a request's head to be complete */
+	PHASE_BODY,    /* waits for its body */
+	PHASE_REQUEST, /* the handler has it, or somebody holds it */
+	PHASE_STREAM,  /* an answer without a known end */
+	PHASE_LINGER,  /* the last answer is sent: waits for the peer to have read it */
+};
+
+struct http_connection {
+	TAILQ_ENTRY(http_connection) link;
+	struct http_server *server;
+	struct wire wire;
+	enum http_phase phase;
+	bool is_known;	  /* presented the token: not a stranger any more */
+	bool close_after; /* the answer in progress is the last */
+	bool peer_ended;  /* no more input */
+	bool advancing;	  /* handlers run: who answers within need not wake it */
+	size_t looked;	  /* bytes of the incomplete head looked at */
+	struct http_chunks chunks;
+	struct http_request *request; /* while there is one */
+	struct http_stream *stream;
+	bool stream_wrote;  /* in the present call of its source */
+	struct event timer; /* the phase's deadline */
+	struct event wake;  /* go on from the loop, not from within a caller */
+};
+TAILQ_HEAD(http_connection_list, http_connection);
+
+struct http_request {
+	struct http_connection *connection;
+	const struct http_route *route;
+	struct http_head head;
+	struct http_pairs parameters, query;
+	struct str body;
+	void (*closed)(void *data); /* while held */
+	void *closed_data;
+	bool is_held;
+};
+
+struct http_stream {
+	struct http_connection *connection;
+	struct http_stream_source source;
+	bool is_chunked;
+};
+
+struct http_server {
+	struct event_base *base;
+	struct http_server_config config; /* token owned, address not kept */
+	char *address, *token;
+	struct evconnlistener *listener;
+	struct event resume; /* listening again after accept failed */
+	/* By time of arrival: the first stranger is the first to go when room is needed. */
+	struct http_connection_list strangers, known;
+	size_t connection_count;
+	bool draining;
+	void (*drained)(void *data);
+	void *drained_data;
+	struct event drain_timer;
+};
+
+/* http_connection.c */
+void http_connection_open(struct http_server *server, int fd);
+void http_connection_free(struct http_connection *connection); /* tells holders */
+void http_connection_close_idle(struct http_connection *connection);
+/* The whole answer stands in the output: sends it and goes on to the next request. */
+void http_connection_answered(struct http_connection *connection);
+/* Runs the connection again from the loop. */
+void http_connection_wake(struct http_connection *connection);
+void http_connection_set_deadline(struct http_connection *connection, int64_t ms); /* -1: none */
+
+/* http_request.c */
+void http_request_free(struct http_request *request);
+/* Checks token, path, method and size in that order. -1: refused and answered. */
+int http_request_admit(struct http_request *request);
+
+/* http_answer.c */
+const char *http_status_reason(int status);
+char *http_error_body(const char *code, const char *message);
+/* An error after which the connection is closed: what follows on it is not to be trusted. */
+void http_answer_refusal(struct http_request *request, int status, const char *code,
+			 const char *message);
+
+/* http_server.c */
+void http_server_forget(struct http_server *server, struct http_connection *connection);
+void http_server_know(struct http_server *server, struct http_connection *connection);
+
+#endif

@@ -1,0 +1,239 @@
+#include "net/http_server.h"
+
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <event2/listener.h>
+#include <event2/util.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "net/address.h"
+#include "net/http_internal.h"
+
+enum {
+	HEAD_BYTES = 16 * 1024,
+	BODY_BYTES = 1024 * 1024,
+	CONNECTIONS = 1024,
+	IDLE_MS = 30 * 1000,
+	BACKLOG = 4096,
+	FDS_LEFT = 64, /* for the rest of the process */
+	ACCEPT_PAUSE_MS = 100,
+};
+
+static struct timeval duration(int64_t ms)
+{
+	return (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+}
+
+static void set_limits(struct http_limits *limits)
+{
+	struct rlimit files;
+
+	limits->head_bytes = limits->head_bytes ? limits->head_bytes : HEAD_BYTES;
+	limits->body_bytes = limits->body_bytes ? limits->body_bytes : BODY_BYTES;
+	limits->connections = limits->connections ? limits->connections : CONNECTIONS;
+	limits->idle_ms = limits->idle_ms ? limits->idle_ms : IDLE_MS;
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == RLIM_INFINITY)
+		return;
+	size_t room = files.rlim_cur > FDS_LEFT * 2 ? files.rlim_cur - FDS_LEFT : FDS_LEFT;
+	if (limits->connections > room) {
+		log_warning("%zu connections instead of %zu: the limit of open files is %zu", room,
+			    limits->connections, (size_t)files.rlim_cur);
+		limits->connections = room;
+	}
+}
+
+/* Says no on a socket that is closed right away. What was received is read first: closing over
+ * unread bytes would reset the connection and take the answer with it. */
+static void refuse_busy(int fd, const char *message)
+{
+	char *body cleanup_free = http_error_body("busy", message);
+	struct str answer cleanup_str = {0};
+	char scratch[4096];
+
+	while (recv(fd, scratch, sizeof(scratch), MSG_DONTWAIT) == (ssize_t)sizeof(scratch))
+		continue;
+	str_append_format(&answer,
+			  "HTTP/1.1 503 %s\r\nContent-Type: application/json\r\n"
+			  "Content-Length: %zu\r\nRetry-After: 1\r\nConnection: close\r\n\r\n%s",
+			  http_status_reason(503), strlen(body), body);
+	/* Nothing was sent on it before, so the kernel takes it or the peer is gone. */
+	send(fd, answer.text, answer.length, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* Room for one more: whoever has not shown the token for longest makes way, so that a flood of
+ * strangers does not keep those out who belong here. */
+static bool make_room(struct http_server *server)
+{
+	struct http_connection *oldest = TAILQ_FIRST(&server->strangers);
+
+	if (server->connection_count < server->config.limits.connections)
+		return true;
+	if (!oldest)
+		return false;
+	if (evbuffer_get_length(oldest->wire.output) == 0)
+		refuse_busy(oldest->wire.fd, "too many connections");
+	http_connection_free(oldest);
+	return true;
+}
+
+static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *peer,
+		      int peer_length, void *data)
+{
+	struct http_server *server = data;
+
+	if (!make_room(server)) {
+		refuse_busy(fd, "too many connections");
+		close(fd);
+		return;
+	}
+	http_connection_open(server, fd);
+}
+
+/* Out of descriptors or memory: the listener would stay readable and spin. */
+static void on_accept_error(struct evconnlistener *listener, void *data)
+{
+	struct http_server *server = data;
+	struct timeval pause = duration(ACCEPT_PAUSE_MS);
+
+	log_warning("cannot accept a connection: %s",
+		    evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
+	evconnlistener_disable(listener);
+	event_add(&server->resume, &pause);
+}
+
+static void on_resume(evutil_socket_t fd, short what, void *data)
+{
+	struct http_server *server = data;
+
+	if (!server->draining)
+		evconnlistener_enable(server->listener);
+}
+
+static void on_drain_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct http_server *server = data;
+	void (*drained)(void *data) = mem_steal(&server->drained);
+
+	if (drained)
+		drained(server->drained_data);
+}
+
+static int listen_at(struct http_server *server, const char *text, struct err *err)
+{
+	struct net_address address;
+
+	if (net_address_parse(text, &address, err) < 0)
+		return -1;
+	server->listener = evconnlistener_new_bind(
+		server->base, on_accept, server,
+		LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, BACKLOG,
+		(struct sockaddr *)&address.storage, (int)address.length);
+	if (!server->listener)
+		return err_set_errno(err, "%s: cannot listen", text);
+	evconnlistener_set_error_cb(server->listener, on_accept_error);
+	if (getsockname(evconnlistener_get_fd(server->listener),
+			(struct sockaddr *)&address.storage, &address.length) < 0)
+		return err_set_errno(err, "%s: cannot tell the port", text);
+	server->address = net_address_text(&address);
+	return 0;
+}
+
+struct http_server *http_server_create(struct event_base *base,
+				       const struct http_server_config *config, struct err *err)
+{
+	struct http_server *server = mem_alloc(sizeof(*server));
+
+	server->base = base;
+	server->config = *config;
+	server->token = mem_strdup(config->token);
+	set_limits(&server->config.limits);
+	TAILQ_INIT(&server->strangers);
+	TAILQ_INIT(&server->known);
+	event_assign(&server->resume, base, -1, 0, on_resume, server);
+	event_assign(&server->drain_timer, base, -1, 0, on_drain_timer, server);
+	if (listen_at(server, config->address, err) < 0) {
+		http_server_destroy(server);
+		return NULL;
+	}
+	return server;
+}
+
+const char *http_server_address(const struct http_server *server)
+{
+	return server->address;
+}
+
+size_t http_server_connection_count(const struct http_server *server)
+{
+	return server->connection_count;
+}
+
+void http_server_know(struct http_server *server, struct http_connection *connection)
+{
+	if (connection->is_known)
+		return;
+	connection->is_known = true;
+	TAILQ_REMOVE(&server->strangers, connection, link);
+	TAILQ_INSERT_TAIL(&server->known, connection, link);
+}
+
+void http_server_forget(struct http_server *server, struct http_connection *connection)
+{
+	TAILQ_REMOVE(connection->is_known ? &server->known : &server->strangers, connection, link);
+	server->connection_count--;
+	if (server->draining && server->connection_count == 0)
+		event_active(&server->drain_timer, EV_TIMEOUT, 0);
+}
+
+static void close_idle(struct http_connection_list *list)
+{
+	struct http_connection *connection = TAILQ_FIRST(list);
+
+	while (connection) {
+		struct http_connection *next = TAILQ_NEXT(connection, link);
+		http_connection_close_idle(connection);
+		connection = next;
+	}
+}
+
+void http_server_drain(struct http_server *server, int64_t timeout_ms, void (*done)(void *data),
+		       void *data)
+{
+	struct timeval timeout = duration(timeout_ms);
+
+	server->draining = true;
+	server->drained = done;
+	server->drained_data = data;
+	evconnlistener_disable(server->listener);
+	event_add(&server->drain_timer, &timeout);
+	close_idle(&server->strangers);
+	close_idle(&server->known);
+	if (server->connection_count == 0)
+		event_active(&server->drain_timer, EV_TIMEOUT, 0);
+}
+
+void http_server_destroy(struct http_server *server)
+{
+	if (!server)
+		return;
+	/* Nobody wants to hear that it has drained any more. */
+	server->draining = false;
+	while (!TAILQ_EMPTY(&server->strangers))
+		http_connection_free(TAILQ_FIRST(&server->strangers));
+	while (!TAILQ_EMPTY(&server->known))
+		http_connection_free(TAILQ_FIRST(&server->known));
+	event_del(&server->resume);
+	event_del(&server->drain_timer);
+	if (server->listener)
+		evconnlistener_free(server->listener);
+	free(server->address);
+	free(server->token);
+	free(server);
+}

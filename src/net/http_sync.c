@@ -1,0 +1,131 @@
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "net/http_client.h"
+
+/* One call with a loop of its own. */
+struct sync_call {
+	struct event_base *base;
+	bool (*on_bytes)(void *data, const char *bytes, size_t length);
+	void *data;
+	int result;
+	int status;
+	struct str *response; /* may be NULL */
+	struct err *err;
+};
+
+static bool on_bytes(void *data, const char *bytes, size_t length)
+{
+	struct sync_call *call = data;
+
+	return call->on_bytes(call->data, bytes, length);
+}
+
+static void on_done(void *data, const struct http_response *response, const struct err *err)
+{
+	struct sync_call *call = data;
+
+	event_base_loopbreak(call->base);
+	if (!response) {
+		call->result = err_set(call->err, err->kind, "%s", err_message(err));
+		return;
+	}
+	call->status = response->status;
+	if (call->response)
+		str_append_bytes(call->response, response->body, response->length);
+}
+
+static int run(struct sync_call *call, const char *address, const char *token,
+	       struct http_question *question)
+{
+	struct http_client *client;
+
+	question->done = on_done;
+	question->data = call;
+	call->base = event_base_new();
+	if (!call->base)
+		return err_set_errno(call->err, "cannot make an event loop");
+	client = http_client_create(call->base, address, token, call->err);
+	if (client) {
+		http_client_start(client, question);
+		event_base_dispatch(call->base);
+	} else {
+		call->result = -1;
+	}
+	http_client_destroy(client);
+	event_base_free(call->base);
+	return call->result;
+}
+
+int http_call(const char *address, const char *token, const char *method, const char *path,
+	      const char *body, int64_t timeout_ms, int *status, struct str *response,
+	      struct err *err)
+{
+	struct sync_call call = {.response = response, .err = err};
+	struct http_question question = {
+		.method = method,
+		.path = path,
+		.body = body,
+		.body_length = body ? strlen(body) : 0,
+		.timeout_ms = timeout_ms,
+	};
+
+	if (run(&call, address, token, &question) < 0)
+		return -1;
+	*status = call.status;
+	return 0;
+}
+
+int http_stream(const char *address, const char *token, const char *path, const char *accept,
+		bool (*consume)(void *data, const char *bytes, size_t length), void *data,
+		struct err *err)
+{
+	struct str response cleanup_str = {0};
+	struct sync_call call = {
+		.on_bytes = consume, .data = data, .response = &response, .err = err};
+	struct http_question question = {
+		.method = "GET",
+		.path = path,
+		.accept = accept,
+		.on_bytes = on_bytes,
+	};
+
+	if (run(&call, address, token, &question) < 0)
+		return -1;
+	return http_response_check(call.status, str_text(&response), response.length, err);
+}
+
+static enum err_kind kind_of(int status, const char *code)
+{
+	switch (status) {
+	case 400:
+		return ERR_INPUT;
+	case 401:
+		return ERR_DENIED;
+	case 404:
+		return ERR_NOT_FOUND;
+	case 409:
+		return str_equal(code, "stale") ? ERR_STALE : ERR_FAILED;
+	case 503:
+		return ERR_UNREACHABLE;
+	default:
+		return ERR_FAILED;
+	}
+}
+
+int http_response_check(int status, const char *body, size_t length, struct err *err)
+{
+	if (status >= 200 && status < 300)
+		return 0;
+	json_t *json cleanup_json = json_parse(body, length, NULL);
+	const json_t *error = json_object_get(json, "error");
+	const char *code = json_string_value(json_object_get(error, "code"));
+	const char *message = json_string_value(json_object_get(error, "message"));
+	if (!message)
+		return err_set(err, kind_of(status, code), "the answer is HTTP status %d", status);
+	char *text cleanup_free = str_printable(message, strlen(message));
+	return err_set(err, kind_of(status, code), "%s", text);
+}
