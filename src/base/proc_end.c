@@ -2,7 +2,8 @@
  * Ending every process of a task. Killing what one look at /proc shows is not enough: a process
  * not yet seen may be forked meanwhile, and loses its parent (and with it the way it is found) when
  * that is killed. So all are stopped first, again and again until a look shows none that runs; the
- * tree no longer changes then, and is killed as a whole.
+ * tree no longer changes then, and is killed as a whole. What replaces itself faster than a look
+ * takes is chased by the last pid given out.
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,11 +15,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/proc_scan.h"
 
 enum {
-	LOOK_AGAIN_MS = 20,    /* at most, when waiting for processes to go */
+	LOOK_AGAIN_MS = 20, /* at most, when waiting for processes to go */
+	CHASE_ROUNDS = 500,
+	CHASE_PIDS = 4096,     /* to look at in one round */
 	FREEZE_ROUNDS = 50,    /* then kill what is there, stable or not */
 	KILL_LIMIT_MS = 10000, /* what survives that long sleeps uninterruptibly */
 };
@@ -41,6 +45,7 @@ struct hunt {
 	size_t protect_count;
 	struct victims victims; /* of the last look */
 	struct proc_scan scan;	/* the last look */
+	bool stop_on_sight;
 };
 
 static bool is_protected(const struct hunt *hunt, pid_t pid)
@@ -84,19 +89,15 @@ static void reap(const struct hunt *hunt)
 	}
 }
 
-/* Looks at all processes: reaps the victims of the last look that are dead, lists the new ones. */
-static void look(struct hunt *hunt)
+/* Victims among the processes of the scan. */
+static void list_victims(struct hunt *hunt)
 {
-	proc_scan_finish(&hunt->scan);
-	proc_scan_take(&hunt->scan);
-	reap(hunt);
-	free(hunt->victims.items);
-
 	const struct proc_scan *scan = &hunt->scan;
 	struct victims victims = {.items = mem_alloc_array(scan->count, sizeof(struct victim))};
 	bool *chosen cleanup_free = mem_alloc_array(scan->count, sizeof(*chosen));
 	size_t count;
 	const struct proc_entry **found = proc_scan_descendants(scan, hunt->root, &count);
+
 	for (size_t i = 0; i < count; i++)
 		chosen[found[i] - scan->items] = true;
 	free(found);
@@ -110,7 +111,99 @@ static void look(struct hunt *hunt)
 	}
 	if (victims.count > 1)
 		qsort(victims.items, victims.count, sizeof(*victims.items), by_pid);
+	free(hunt->victims.items);
 	hunt->victims = victims;
+}
+
+/* The pid (or thread id) given out last, 0 when the kernel does not tell. */
+static pid_t last_pid(void)
+{
+	char *text cleanup_free = fs_read_file("/proc/loadavg", 256, NULL, NULL);
+	const char *field = text ? strrchr(text, ' ') : NULL;
+
+	return field ? (pid_t)strtol(field, NULL, 10) : 0;
+}
+
+static bool descends(pid_t pid, pid_t root)
+{
+	struct proc_entry entry;
+	pid_t at = pid;
+
+	for (int steps = 0; root > 0 && steps < 1000; steps++) {
+		if (proc_read_entry(at, &entry) < 0 || entry.dead) {
+			if (at == pid)
+				return false;
+			at = pid; /* an ancestor died under way: there is a new parent */
+			continue;
+		}
+		if (entry.parent == root)
+			return true;
+		if (entry.parent <= 1)
+			return false;
+		at = entry.parent;
+	}
+	return false;
+}
+
+/* Makes a process the scan has missed a victim, if it is one. */
+static void meet(struct hunt *hunt, pid_t pid)
+{
+	int fd cleanup_close = pidfd_open(pid, 0);
+	struct proc_entry entry;
+
+	if (fd < 0 || is_protected(hunt, pid) || proc_read_entry(pid, &entry) < 0)
+		return;
+	if (entry.dead && entry.parent == getpid() && hunt->root == getpid())
+		waitpid(pid, NULL, WNOHANG);
+	if (entry.dead || is_victim(&hunt->victims, &entry.id))
+		return;
+	if (!descends(pid, hunt->root) && !(hunt->mark && proc_has_mark(pid, hunt->mark)))
+		return;
+	if (hunt->stop_on_sight)
+		pidfd_send_signal(fd, SIGSTOP, NULL, 0);
+
+	struct victims *victims = &hunt->victims;
+	victims->items =
+		mem_realloc_array(victims->items, victims->count + 1, sizeof(*victims->items));
+	victims->items[victims->count++] = (struct victim){.id = entry.id, .group = entry.group};
+	qsort(victims->items, victims->count, sizeof(*victims->items), by_pid);
+}
+
+/* Follows the pids given out after `last`, until there is none that was not looked at. */
+static void chase(struct hunt *hunt, pid_t last)
+{
+	for (int i = 0; i < CHASE_ROUNDS; i++) {
+		pid_t newest = last_pid();
+		pid_t first = newest > last ? last + 1 : 1; /* else they began anew */
+		bool enough = hunt->victims.count > 0 && !hunt->stop_on_sight;
+		if (newest == last || enough)
+			return;
+		if (newest - first >= CHASE_PIDS)
+			first = newest - CHASE_PIDS + 1;
+		for (pid_t pid = newest; pid >= first; pid--)
+			meet(hunt, pid);
+		last = newest;
+	}
+}
+
+/* Looks at all processes: reaps the victims of the last look that are dead, lists the new ones. */
+static void look_once(struct hunt *hunt)
+{
+	pid_t last = last_pid();
+
+	proc_scan_finish(&hunt->scan);
+	proc_scan_take(&hunt->scan);
+	reap(hunt);
+	list_victims(hunt);
+	chase(hunt, last);
+}
+
+/* That there are none is believed only when seen twice: reading /proc is no snapshot. */
+static void look(struct hunt *hunt)
+{
+	look_once(hunt);
+	if (hunt->victims.count == 0)
+		look_once(hunt);
 }
 
 /* The descriptor holds on to the process, so that the check of its start time stays true. */
@@ -217,6 +310,7 @@ static bool kill_all(struct hunt *hunt)
 {
 	int64_t deadline = clock_monotonic_ms() + KILL_LIMIT_MS;
 
+	hunt->stop_on_sight = true;
 	do {
 		freeze(hunt);
 		signal_all(hunt, SIGKILL);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,25 +40,29 @@ enum {
 	FIRST = 3,
 	PARENT = 4,
 	GROUP = 5,
+	FLAGS = 9,
 	UTIME = 14,
 	CSTIME = 17,
 	THREADS = 20,
 	START = 22,
-	RSS = 24
+	RSS = 24,
+	ARG_START = 48,
 };
+
+enum { KERNEL_THREAD = 0x200000 }; /* PF_KTHREAD of the flags */
 
 static int parse_stat(const char *text, struct proc_entry *entry)
 {
 	/* The second field is the program's name in parentheses, and may hold blanks and
 	 * parentheses itself; nothing behind it can. */
 	const char *next = strrchr(text, ')');
-	unsigned long long fields[RSS + 1] = {0};
+	unsigned long long fields[ARG_START + 1] = {0};
 
 	if (!next || next[1] != ' ' || !next[2])
 		return -1;
 	entry->state = next[2];
 	next += 3;
-	for (int i = FIRST + 1; i <= RSS; i++) {
+	for (int i = FIRST + 1; i <= ARG_START; i++) {
 		char *end;
 		fields[i] = strtoull(next, &end, 10); /* negative ones (tpgid, nice) are not used */
 		if (end == next)
@@ -71,6 +76,7 @@ static int parse_stat(const char *text, struct proc_entry *entry)
 	entry->threads = (uint32_t)fields[THREADS];
 	entry->id.start_time = fields[START];
 	entry->rss_pages = fields[RSS];
+	entry->executing = fields[ARG_START] == 0 && !(fields[FLAGS] & KERNEL_THREAD);
 	entry->dead = strchr("ZXx", entry->state) && entry->threads <= 1;
 	return 0;
 }
@@ -163,12 +169,29 @@ const struct proc_entry **proc_scan_descendants(const struct proc_scan *scan, pi
 	}
 }
 
+/* The environment, which is empty for a moment while a new program is being loaded. */
+static int read_environment(pid_t pid, struct str *environment)
+{
+	struct proc_entry entry;
+
+	for (int tries = 0; tries < 20; tries++) {
+		if (proc_read_file(pid, "environ", ENVIRON_CAP, environment) < 0)
+			return -1;
+		if (environment->length > 0)
+			return 0;
+		if (proc_read_entry(pid, &entry) < 0 || entry.dead || !entry.executing)
+			return -1;
+		poll(NULL, 0, 1);
+	}
+	return -1;
+}
+
 bool proc_has_mark(pid_t pid, const char *mark)
 {
 	struct str environment cleanup_str = {0};
 	size_t length = strlen(mark);
 
-	if (proc_read_file(pid, "environ", ENVIRON_CAP, &environment) < 0)
+	if (read_environment(pid, &environment) < 0)
 		return false;
 	for (size_t start = 0; start < environment.length;) {
 		size_t size = strlen(environment.text + start);

@@ -12,7 +12,8 @@ struct proc_entry {
 	uint32_t threads;
 	uint64_t cpu_ticks; /* with waited-for children */
 	uint64_t rss_pages;
-	bool dead; /* a zombie; not one whose first thread alone has ended */
+	bool executing; /* a new program is being loaded (shown to who may read its memory) */
+	bool dead;	/* a zombie; not one whose first thread alone has ended */
 };
 
 struct proc_scan {

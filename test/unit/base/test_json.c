@@ -39,7 +39,7 @@ static void errors_name_the_place(void **state)
 		const char *text, *part;
 	} cases[] = {
 		{"", "line 1, column"},
-		{"{\n \"a\": 1,\n \"b\" 2}", "line 3, column 5: "},
+		{"{\n \"a\": 1,\n \"b\" 2}", "line 3, column 6: "},
 		{"{\"a\": 1, \"a\": 2}", "line 1, column "},
 		{"{} x", "line 1, column 4: "},
 		{"{}{}", "line 1, column "},

@@ -184,7 +184,7 @@ static void refusals_are_worded(void **state)
 		{{"-x"}, "unknown option -x; see tony submit --help"},
 		{{"--d"}, "unknown option --d; see tony submit --help"},
 		{{"-dn"}, "unknown option -dn; see tony submit --help"},
-		{{"--no-src_dir"}, "unknown option --no-src_dir; see tony submit --help"},
+		{{"--no-conf"}, "unknown option --no-conf; see tony submit --help"},
 		{{"--=x"}, "unknown option --; see tony submit --help"},
 		{{"-=x"}, "unknown option -; see tony submit --help"},
 		{{"--\033[2J"}, "unknown option --?[2J; see tony submit --help"},

@@ -1,0 +1,337 @@
+/*
+ * Ending all processes of a task, also those that try to get away. Every process of a test holds
+ * the write end of a pipe: its end of file says, without a race, that none is left.
+ */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/proc.h"
+
+enum { LIFE_MS = 60000 }; /* should a test fail, its processes end by themselves */
+
+static int life[2]; /* the pipe: read, write */
+
+static int life_begin(void **state)
+{
+	if (pipe(life) < 0)
+		return -1;
+	fcntl(life[0], F_SETFD, FD_CLOEXEC);
+	/* Orphans come to the test, as they come to an executor. */
+	return prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+static int life_end(void **state)
+{
+	close(life[0]);
+	if (life[1] >= 0)
+		close(life[1]);
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	return prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+#define life_test(function) cmocka_unit_test_setup_teardown(function, life_begin, life_end)
+
+/* A process is there: told through the pipe. */
+static void announce(void)
+{
+	if (write(life[1], "", 1) != 1)
+		_exit(1);
+}
+
+static void await(int processes)
+{
+	char byte;
+
+	for (int i = 0; i < processes; i++)
+		assert_int_equal(read(life[0], &byte, 1), 1);
+}
+
+static void assert_none_left(void)
+{
+	char byte;
+
+	close(life[1]);
+	life[1] = -1;
+	while (read(life[0], &byte, 1) == 1)
+		;
+}
+
+static _Noreturn void sleep_on(void)
+{
+	announce();
+	poll(NULL, 0, LIFE_MS);
+	_exit(0);
+}
+
+static pid_t start(void (*body)(void))
+{
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		body();
+		sleep_on();
+	}
+	return child;
+}
+
+static void nothing(void)
+{
+}
+
+static void heed_no_signal(void)
+{
+	signal(SIGTERM, SIG_IGN);
+}
+
+static void assert_no_child(void)
+{
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
+static void ending_nothing_is_fine(void **state)
+{
+	assert_int_equal(proc_end_all(getpid(), NULL, NULL, 0, SIGTERM, 1000), 0);
+	assert_int_equal(proc_end_all(0, NULL, NULL, 0, SIGKILL, 0), 0);
+	assert_int_equal(proc_end_all(getpid(), "TONY_CONTAINER=nobody", NULL, 0, SIGKILL, 0), 0);
+}
+
+static void who_heeds_the_signal_is_not_killed(void **state)
+{
+	start(nothing);
+	start(nothing);
+	await(2);
+	assert_int_equal(proc_end_all(getpid(), NULL, NULL, 0, SIGTERM, LIFE_MS), 0);
+	assert_none_left();
+	assert_no_child();
+}
+
+static void who_ignores_it_is_killed_after_the_grace(void **state)
+{
+	start(heed_no_signal);
+	start(nothing);
+	start(heed_no_signal);
+	await(3);
+	assert_int_equal(proc_end_all(getpid(), NULL, NULL, 0, SIGTERM, 300), 2);
+	assert_none_left();
+	assert_no_child();
+}
+
+static void a_stopped_process_gets_the_signal(void **state)
+{
+	pid_t child = start(nothing);
+	siginfo_t info;
+
+	await(1);
+	kill(child, SIGSTOP);
+	assert_int_equal(waitid(P_PID, (id_t)child, &info, WSTOPPED | WNOWAIT), 0);
+	assert_int_equal(proc_end_all(getpid(), NULL, NULL, 0, SIGTERM, LIFE_MS), 0);
+	assert_none_left();
+}
+
+/* The daemon's way: a session of its own, and no parent. */
+static void daemonize_twice(void)
+{
+	for (int i = 0; i < 2; i++) {
+		setsid();
+		if (fork() > 0)
+			_exit(0);
+	}
+	setsid();
+}
+
+static void a_daemon_does_not_get_away(void **state)
+{
+	for (int i = 0; i < 5; i++)
+		start(daemonize_twice);
+	await(5);
+	assert_int_equal(proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0), 5);
+	assert_none_left();
+	assert_no_child();
+}
+
+static void start_marked_daemon(char *mark)
+{
+	char *const environment[] = {(char *)"PATH=/bin", mark, NULL};
+	char *const argv[] = {(char *)"sh", (char *)"-c",
+			      (char *)"setsid sh -c 'printf x; exec sleep 60' & exit", NULL};
+	pid_t child = fork();
+
+	if (child == 0) {
+		dup2(life[1], STDOUT_FILENO);
+		execve("/bin/sh", argv, environment);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+/* Without a subreaper nothing but the mark leads to it. */
+static void the_mark_leads_to_what_left_the_tree(void **state)
+{
+	char *mark cleanup_free = mem_printf("TONY_CONTAINER=end_%d", (int)getpid());
+
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
+	start_marked_daemon(mark);
+	await(1);
+	assert_int_equal(proc_end_all(0, mark, NULL, 0, SIGKILL, 0), 1);
+	assert_none_left();
+}
+
+static void another_mark_is_left_alone(void **state)
+{
+	char *mark cleanup_free = mem_printf("TONY_CONTAINER=end_%d", (int)getpid());
+	char *other cleanup_free = mem_printf("%s1", mark);
+
+	start_marked_daemon(other);
+	await(1);
+	assert_int_equal(proc_end_all(0, mark, NULL, 0, SIGKILL, 0), 0);
+	assert_int_equal(proc_end_all(0, other, NULL, 0, SIGKILL, 0), 1);
+	assert_none_left();
+}
+
+static void two_below(void)
+{
+	start(nothing);
+	start(heed_no_signal);
+}
+
+static void the_protected_live_but_not_their_children(void **state)
+{
+	pid_t child = start(two_below);
+	struct proc_list list;
+	struct proc_id id;
+
+	await(3);
+	assert_true(proc_identify(child, &id));
+	assert_int_equal(proc_end_all(getpid(), NULL, &child, 1, SIGTERM, 200), 1);
+	assert_true(proc_is_alive(&id));
+	proc_find_descendants(child, &list);
+	assert_int_equal(list.count, 0);
+	proc_list_finish(&list);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_none_left();
+}
+
+static void other_trees_are_left_alone(void **state)
+{
+	pid_t other = start(nothing), root = start(two_below);
+	siginfo_t info;
+	int status;
+
+	await(4);
+	pid_t ended = start(nothing);
+	await(1);
+	kill(ended, SIGTERM);
+	assert_int_equal(waitid(P_PID, (id_t)ended, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(proc_end_all(root, NULL, NULL, 0, SIGKILL, 0), 2);
+	assert_int_equal(waitpid(root, NULL, WNOHANG), 0);
+	assert_int_equal(waitpid(other, NULL, WNOHANG), 0);
+	/* The status of a child that is not of this tree is still the caller's to read. */
+	assert_int_equal(waitpid(ended, &status, WNOHANG), ended);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0), 2);
+	assert_none_left();
+}
+
+/* Always one process, never the same: each is gone before it can be looked at twice. */
+static void keep_replacing(bool new_session)
+{
+	int64_t end = clock_monotonic_ms() + LIFE_MS;
+
+	announce();
+	while (clock_monotonic_ms() < end) {
+		if (new_session)
+			setsid();
+		if (fork() != 0)
+			_exit(0);
+	}
+	_exit(0);
+}
+
+static void be_a_comet(void)
+{
+	keep_replacing(false);
+}
+
+static void be_a_comet_with_sessions(void)
+{
+	keep_replacing(true);
+}
+
+static void a_process_that_keeps_replacing_itself_is_caught(void **state)
+{
+	void (*const bodies[])(void) = {be_a_comet, be_a_comet_with_sessions};
+
+	for (size_t i = 0; i < array_length(bodies); i++) {
+		start(bodies[i]);
+		await(1);
+		assert_true(proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0) >= 0);
+	}
+	assert_none_left();
+	assert_no_child();
+}
+
+/* Keeps up a crowd of children that come and go, in sessions of their own. */
+static void swarm(void)
+{
+	int64_t end = clock_monotonic_ms() + LIFE_MS;
+
+	announce();
+	for (int alive = 0; clock_monotonic_ms() < end;) {
+		if (alive == 60) {
+			waitpid(-1, NULL, 0);
+			alive--;
+			continue;
+		}
+		pid_t child = fork();
+		if (child == 0) {
+			setsid();
+			if (fork() == 0)
+				poll(NULL, 0, 50);
+			_exit(0);
+		}
+		alive += child > 0;
+	}
+	_exit(0);
+}
+
+static void a_swarm_is_frozen_and_ended(void **state)
+{
+	start(swarm);
+	start(swarm);
+	await(2);
+	assert_true(proc_end_all(getpid(), NULL, NULL, 0, SIGTERM, 100) >= 0);
+	assert_none_left();
+	assert_no_child();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		life_test(ending_nothing_is_fine),
+		life_test(who_heeds_the_signal_is_not_killed),
+		life_test(who_ignores_it_is_killed_after_the_grace),
+		life_test(a_stopped_process_gets_the_signal),
+		life_test(a_daemon_does_not_get_away),
+		life_test(the_mark_leads_to_what_left_the_tree),
+		life_test(another_mark_is_left_alone),
+		life_test(the_protected_live_but_not_their_children),
+		life_test(other_trees_are_left_alone),
+		life_test(a_process_that_keeps_replacing_itself_is_caught),
+		life_test(a_swarm_is_frozen_and_ended),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
