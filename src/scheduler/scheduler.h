@@ -30,7 +30,7 @@ struct scheduler_request {
 struct scheduler_launch {
 	size_t task;
 	int attempt;
-	const char *task_name; /* "worker:0" */
+	const char *task_name;	/* "worker:0" */
 	const char *am_address; /* "127.0.0.1:4000" */
 };
 
@@ -41,14 +41,19 @@ struct scheduler_listener {
 			  const char *host);
 	/* The ask can never be met; `text` has the numbers. */
 	void (*refused)(void *data, size_t task, int attempt, const char *text);
-	/* The container is gone. `cause` says what the scheduler knows (CAUSE_NONE: it just ended). */
+	/* The container is gone. `cause` says what the scheduler knows (CAUSE_NONE: it just ended).
+	 */
 	void (*ended)(void *data, size_t task, int attempt, const struct cause *cause);
 	/* Why open asks are not met yet ("waits for 8.0 GiB: 3.2 GiB free, job X holds 20 GiB");
 	 * NULL: nothing waits any more. */
 	void (*waiting)(void *data, const char *text);
 };
 
-struct scheduler;
+/* The first member of every scheduler's own struct. */
+struct scheduler {
+	const struct scheduler_ops *ops;
+};
+
 struct scheduler_ops {
 	const char *name;
 	/* `job_dir`: where the AM keeps the job's files. */
@@ -67,8 +72,11 @@ struct scheduler_ops {
 	/* Path of a task's log file ("stdout", "stderr", ...) if this machine can read it, or NULL.
 	 * The caller frees. */
 	char *(*log_path)(struct scheduler *scheduler, size_t task, const char *name);
-	/* Kills what is left and frees. */
+	/* Kills what is left and frees. Not from within a listener's call. */
 	void (*close)(struct scheduler *scheduler);
+	/* For the AM's guardian: removes what a killed AM could not, once no process of the job is
+	 * left. */
+	void (*clean)(const char *job_id);
 };
 
 const struct scheduler_ops *scheduler_find(const char *name);
@@ -77,10 +85,12 @@ const struct scheduler_ops *scheduler_find(const char *name);
 
 /* How to reach a job's AM. */
 struct job_door {
-	char *job_dir;	/* local: where job.json, token, journal and logs are */
-	char *address;	/* "127.0.0.1:4000"; NULL: the AM is not there (yet, or any more) */
+	char *job_dir; /* local: where job.json, token, journal and logs are */
+	char *address; /* "127.0.0.1:4000"; NULL: the AM is not there (yet, or any more) */
 	char *token;
-	bool ended;	/* the final record is written: read the journal, not the AM */
+	bool ended; /* the final record is written: read the journal, not the AM */
+	int claim;  /* local: says, as long as it is open, that a new job is being submitted;
+		       0: none */
 };
 void job_door_finish(struct job_door *door);
 

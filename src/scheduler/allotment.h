@@ -1,0 +1,34 @@
+/*
+ * Who may take how much when: the rules of the ledger, as arithmetic without I/O.
+ *
+ * First come, first served, and strictly: a job waits behind every job that waits longer, also when
+ * what it needs would fit, so that small jobs cannot starve a large gang. One exception: a job that
+ * holds containers goes before those that hold none, and never waits behind others in its state,
+ * because it must get what it misses before it can end and give anything back.
+ */
+#ifndef TONY_SCHEDULER_ALLOTMENT_H
+#define TONY_SCHEDULER_ALLOTMENT_H
+
+#include "scheduler/capacity.h"
+#include "scheduler/ledger.h"
+
+struct allotment {
+	const struct capacity *capacity;
+	const struct ledger_entry *own;
+	const struct ledger_entry *others;
+	size_t count;
+};
+
+/* The job that goes first, or NULL when it is the own one's turn. */
+const struct ledger_entry *allotment_ahead(const struct allotment *allotment);
+
+/* Whether `need` is free now, whoever's turn it is. */
+bool allotment_fits(const struct allotment *allotment, const struct share *need);
+
+/* Appends the names of `count` free GPUs, which the caller knows to be there. */
+void allotment_pick_gpus(const struct allotment *allotment, int64_t count, struct str_list *gpus);
+
+/* "waits for 8.0 GiB: 3.2 GiB free, job X holds 20.0 GiB". The caller frees. */
+char *allotment_waiting(const struct allotment *allotment, const struct share *need);
+
+#endif

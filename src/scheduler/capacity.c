@@ -1,0 +1,136 @@
+#include "scheduler/capacity.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "scheduler/cgroup.h"
+#include "scheduler/gpus.h"
+
+enum { SLACK_LIMIT_MIB = 1024 };
+
+/* The value of a key of the effective configuration, or NULL. */
+static const char *config_value(const json_t *config, const char *key)
+{
+	const char *value =
+		json_string_value(json_object_get(json_object_get(config, key), "value"));
+
+	return value && *value ? value : NULL;
+}
+
+static int read_count(const json_t *config, const char *key, int64_t *count, struct err *err)
+{
+	const char *text = config_value(config, key);
+
+	if (text && str_parse_int(text, 0, 1 << 20, count) < 0)
+		return err_set(err, ERR_CONFIG, "%s: \"%s\" is not a number; write 4", key, text);
+	return 0;
+}
+
+static int64_t machine_memory(const char *root)
+{
+	char *path cleanup_free = mem_printf("%s/proc/meminfo", root);
+	FILE *file cleanup_file = fopen(path, "re");
+	char line[256];
+	int64_t kib = 0;
+
+	while (file && kib == 0 && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "MemTotal: %" SCNd64 " kB", &kib) != 1)
+			kib = 0;
+	}
+	return kib >> 10;
+}
+
+static int find_memory(const char *root, const json_t *config, struct capacity *capacity,
+		       struct err *err)
+{
+	const char *text = config_value(config, "tony.local.memory");
+
+	if (text) {
+		if (str_parse_mib(text, &capacity->memory) < 0)
+			return err_set(err, ERR_CONFIG,
+				       "tony.local.memory: \"%s\" is not a size; write 16g", text);
+		return 0;
+	}
+	int64_t allowed = cgroup_memory_allowed(root);
+	int64_t total = machine_memory(root);
+	if (total == 0 || allowed < total) {
+		capacity->memory = allowed;
+		return 0;
+	}
+	capacity->memory = total;
+	capacity->slack = total / 8 < SLACK_LIMIT_MIB ? total / 8 : SLACK_LIMIT_MIB;
+	return 0;
+}
+
+static int64_t count_cores(void)
+{
+	cpu_set_t set;
+
+	/* Fails on machines with more processors than the set has room for. */
+	if (sched_getaffinity(0, sizeof(set), &set) < 0)
+		return sysconf(_SC_NPROCESSORS_ONLN);
+	return CPU_COUNT(&set);
+}
+
+/* More GPUs than were found are taken on the user's word, less are a limit. */
+static void limit_gpus(struct str_list *gpus, int64_t count)
+{
+	struct str_list chosen = {0};
+
+	for (int64_t i = 0; i < count; i++) {
+		if ((size_t)i < gpus->count)
+			str_list_add(&chosen, gpus->items[i]);
+		else
+			str_list_add_format(&chosen, "%" PRId64, i);
+	}
+	str_list_finish(gpus);
+	*gpus = chosen;
+}
+
+int capacity_find(const char *root, const json_t *config, struct capacity *capacity,
+		  struct err *err)
+{
+	struct capacity found = {.cores = count_cores()};
+	int64_t gpus = -1;
+
+	if (find_memory(root, config, &found, err) < 0 ||
+	    read_count(config, "tony.local.vcores", &found.vcores, err) < 0 ||
+	    read_count(config, "tony.local.gpus", &gpus, err) < 0)
+		return -1;
+	found.has_gpus = gpus_find(root, getenv("CUDA_VISIBLE_DEVICES"), &found.gpus);
+	if (gpus >= 0)
+		limit_gpus(&found.gpus, gpus);
+	*capacity = found;
+	return 0;
+}
+
+void capacity_finish(struct capacity *capacity)
+{
+	str_list_finish(&capacity->gpus);
+}
+
+static char *refusal(const char *unit, int64_t needed, int64_t there, const char *key)
+{
+	return mem_printf("%" PRId64 " %s%s; this machine has %" PRId64 " (%s)", needed, unit,
+			  needed == 1 ? "" : "s", there, key);
+}
+
+char *capacity_refusal(const struct capacity *capacity, const struct share *need)
+{
+	if (need->memory > capacity->memory + capacity->slack) {
+		char *needed cleanup_free = str_format_mib((double)need->memory);
+		char *there cleanup_free = str_format_mib((double)capacity->memory);
+		return mem_printf("%s; this machine has %s (tony.local.memory)", needed, there);
+	}
+	if (need->gpus > (int64_t)capacity->gpus.count)
+		return refusal("GPU", need->gpus, (int64_t)capacity->gpus.count, "tony.local.gpus");
+	if (capacity->vcores > 0 && need->vcores > capacity->vcores)
+		return refusal("vcore", need->vcores, capacity->vcores, "tony.local.vcores");
+	return NULL;
+}

@@ -1,0 +1,85 @@
+#include "scheduler/gang.h"
+
+#include "base/mem.h"
+
+struct share gang_share(const struct job *job, const struct scheduler_request *requests,
+			size_t count)
+{
+	struct share sum = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		struct share one = share_of_type(&job->types[requests[i].type]);
+		share_add(&sum, &one);
+	}
+	return sum;
+}
+
+static char *refuse_one(const struct job *job, const struct capacity *capacity,
+			const struct scheduler_request *request)
+{
+	const struct job_type *type = &job->types[request->type];
+	struct share need = share_of_type(type);
+	char *why cleanup_free = capacity_refusal(capacity, &need);
+
+	return why ? mem_printf("%s:%d needs %s", type->name, request->index, why) : NULL;
+}
+
+static char *refuse_all(const struct job *job, const struct capacity *capacity,
+			const struct scheduler_request *requests, size_t count)
+{
+	struct share need = gang_share(job, requests, count);
+	char *why cleanup_free = capacity_refusal(capacity, &need);
+	size_t *counts cleanup_free = mem_alloc_array(job->type_count, sizeof(*counts));
+	struct str_list parts cleanup_str_list = {0};
+
+	if (!why)
+		return NULL;
+	for (size_t i = 0; i < count; i++)
+		counts[requests[i].type]++;
+	for (size_t i = 0; i < job->type_count; i++) {
+		if (counts[i] > 0)
+			str_list_add_format(&parts, "%s x %zu", job->types[i].name, counts[i]);
+	}
+	char *members cleanup_free = str_list_join(&parts, ", ");
+	return mem_printf("%zu tasks that run together (%s) need %s", count, members, why);
+}
+
+char *gang_refusal(const struct job *job, const struct capacity *capacity,
+		   const struct scheduler_request *requests, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		/* All tasks of a type need the same. */
+		if (i > 0 && requests[i].type == requests[i - 1].type)
+			continue;
+		char *text = refuse_one(job, capacity, &requests[i]);
+		if (text)
+			return text;
+	}
+	return job->mode == JOB_MODE_GANG ? refuse_all(job, capacity, requests, count) : NULL;
+}
+
+static size_t add_requests(const struct job *job, size_t type, struct scheduler_request *requests)
+{
+	for (int index = 0; index < job->types[type].instances; index++)
+		requests[index] = (struct scheduler_request){.type = type, .index = index};
+	return (size_t)job->types[type].instances;
+}
+
+char *gang_refusal_of_job(const struct job *job, const struct capacity *capacity)
+{
+	struct scheduler_request *requests cleanup_free =
+		mem_alloc_array(job_task_count(job), sizeof(*requests));
+	size_t together = 0;
+
+	for (size_t i = 0; i < job->type_count; i++) {
+		if (job->types[i].dependency_count == 0)
+			together += add_requests(job, i, requests + together);
+	}
+	char *text = gang_refusal(job, capacity, requests, together);
+	for (size_t i = 0; i < job->type_count && !text; i++) {
+		if (job->types[i].dependency_count > 0)
+			text = gang_refusal(job, capacity, requests,
+					    add_requests(job, i, requests));
+	}
+	return text;
+}

@@ -1,0 +1,170 @@
+#include "scheduler/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "scheduler/cgroup.h"
+
+enum {
+	EXIT_NO_EXEC = 127, /* as a shell says it */
+	REMOVE_ROUNDS = 200,
+	REMOVE_PAUSE_US = 10000,
+};
+
+/* ---- in the child ------------------------------------------------------------------------- */
+
+static void set_path(const char *name, const char *directory, const char *file)
+{
+	char *path cleanup_free = fs_join(directory, file);
+
+	setenv(name, path, 1);
+}
+
+static void set_number(const char *name, int value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", value);
+	setenv(name, text, 1);
+}
+
+static void set_gpus(const struct launch *launch)
+{
+	if (launch->gpus->count > 0) {
+		char *names cleanup_free = str_list_join(launch->gpus, ",");
+		setenv("CUDA_VISIBLE_DEVICES", names, 1);
+		setenv("NVIDIA_VISIBLE_DEVICES", names, 1);
+		/* Our indexes count in the order of the bus; CUDA's default is the fastest first.
+		 */
+		setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+	} else if (launch->hide_gpus) {
+		setenv("CUDA_VISIBLE_DEVICES", "", 1);
+		setenv("NVIDIA_VISIBLE_DEVICES", "void", 1);
+	}
+}
+
+static void set_environment(const struct launch *launch)
+{
+	setenv("TONY_JOB_ID", launch->job_id, 1);
+	set_path("TONY_JOB_FILE", launch->job_dir, "job.json");
+	set_path("TONY_TOKEN_FILE", launch->job_dir, "token");
+	setenv("TONY_AM_ADDRESS", launch->am_address, 1);
+	setenv("TONY_TASK", launch->task_name, 1);
+	set_number("TONY_TASK_ATTEMPT", launch->attempt);
+	setenv("TONY_CONTAINER", launch->mark, 1);
+	setenv("TONY_CONTAINER_DIR", launch->dir, 1);
+	setenv("TONY_HOST", launch->host, 1);
+	set_number("TONY_LEDGER_FD", launch->ledger);
+	set_gpus(launch);
+}
+
+/* Before the exec, so that no process of the task is ever outside. */
+static void limit_memory(const struct launch *launch)
+{
+	bool limited = launch->cgroup && cgroup_enter(launch->cgroup) == 0;
+
+	if (limited) {
+		setenv("TONY_CGROUP", launch->cgroup, 1);
+		unsetenv("TONY_MEMORY_WATCH");
+	} else {
+		unsetenv("TONY_CGROUP");
+		setenv("TONY_MEMORY_WATCH", "1", 1);
+	}
+}
+
+/* What the AM ignores or blocks is none of the executor's business. */
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void redirect(int input, int output)
+{
+	dup2(input, STDIN_FILENO);
+	dup2(output, STDOUT_FILENO);
+	dup2(output, STDERR_FILENO);
+}
+
+/* `output` also gets the one message of an executor that could not be started. */
+static _Noreturn void become_executor(const struct launch *launch, const char *work, int input,
+				      int output)
+{
+	char *const argv[] = {"tony-agent", "exec", NULL};
+
+	setsid();
+	reset_signals();
+	redirect(input, output);
+	close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
+	fcntl(launch->ledger, F_SETFD, 0);
+	limit_memory(launch);
+	set_environment(launch);
+	if (chdir(work) < 0)
+		dprintf(STDERR_FILENO, "cannot enter %s: %s\n", work, strerror(errno));
+	else
+		execv("/proc/self/exe", argv);
+	dprintf(STDERR_FILENO, "cannot start the executor: %s\n", strerror(errno));
+	_exit(EXIT_NO_EXEC);
+}
+
+static _Noreturn void sweep(const char *mark, pid_t executor, const char *cgroup, int ledger)
+{
+	char *variable = mem_printf("TONY_CONTAINER=%s", mark);
+
+	reset_signals();
+	/* While something is left, the job's part of the machine must stay taken, and nothing else
+	 * of the AM's be held open, above all not its port. */
+	dup2(ledger, STDERR_FILENO + 1);
+	close_range(STDERR_FILENO + 2, UINT_MAX, 0);
+	if (cgroup)
+		cgroup_kill(cgroup);
+	int left = proc_end_all(executor, variable, NULL, 0, SIGKILL, 0);
+	for (int i = 0; cgroup && i < REMOVE_ROUNDS && cgroup_remove(cgroup) < 0; i++) {
+		cgroup_kill(cgroup);
+		usleep(REMOVE_PAUSE_US);
+	}
+	_exit(left < 0);
+}
+
+/* ---- in the AM ---------------------------------------------------------------------------- */
+
+pid_t launch_start(const struct launch *launch, struct err *err)
+{
+	char *work cleanup_free = fs_join(launch->dir, "work");
+	char *log cleanup_free = fs_join(launch->dir, "executor.log");
+
+	if (fs_make_directories(work, 0700, err) < 0)
+		return -1;
+	int input cleanup_close = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int output cleanup_close = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (input < 0 || output < 0)
+		return err_set_errno(err, "%s", input < 0 ? "/dev/null" : log);
+	pid_t pid = fork();
+	if (pid == 0)
+		become_executor(launch, work, input, output);
+	return pid < 0 ? err_set_errno(err, "fork") : pid;
+}
+
+pid_t launch_sweep(const char *mark, pid_t executor, const char *cgroup, int ledger,
+		   struct err *err)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		sweep(mark, executor, cgroup, ledger);
+	return pid < 0 ? err_set_errno(err, "fork") : pid;
+}

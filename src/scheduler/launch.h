@@ -1,0 +1,37 @@
+/* Starting an executor, and ending what may be left of a container, in child processes. */
+#ifndef TONY_SCHEDULER_LAUNCH_H
+#define TONY_SCHEDULER_LAUNCH_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct launch {
+	const char *job_id;
+	const char *job_dir;
+	const char *dir;  /* of the container: made by launch_start(), with work/ in it */
+	const char *mark; /* value of TONY_CONTAINER: on every process of the container */
+	const char *task_name;
+	int attempt;
+	const char *am_address;
+	const char *host;   /* where other tasks reach this one */
+	const char *cgroup; /* to run in; NULL: the executor watches the memory itself */
+	const struct str_list *gpus;
+	bool hide_gpus; /* there are GPUs here, and none is this task's */
+	int ledger;	/* descriptor to be inherited */
+};
+
+/* Starts "tony-agent exec" (this program's own file) in a session of its own, with the environment
+ * that all schedulers give it and, locally, TONY_LEDGER_FD, TONY_CGROUP or TONY_MEMORY_WATCH=1,
+ * and CUDA_VISIBLE_DEVICES; its output goes to executor.log. The process, or -1. */
+pid_t launch_start(const struct launch *launch, struct err *err);
+
+/* Starts a process that kills everything that carries the container's mark, descends from
+ * `executor` (0: it has ended) or is in `cgroup` (NULL: none), removes the group and ends. The
+ * process, or -1. */
+pid_t launch_sweep(const char *mark, pid_t executor, const char *cgroup, int ledger,
+		   struct err *err);
+
+#endif

@@ -1,0 +1,280 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "scheduler/gang.h"
+#include "scheduler/local.h"
+#include "scheduler/local_internal.h"
+#include "scheduler/state_dir.h"
+
+static struct local *local_of(struct scheduler *scheduler)
+{
+	return (struct local *)scheduler;
+}
+
+static struct container *find_container(struct local *local, size_t task, int attempt)
+{
+	struct container *container = task < local->task_count ? local->tasks[task].newest : NULL;
+
+	while (container && container->request.attempt != attempt)
+		container = container->older;
+	return container;
+}
+
+static struct container *add_container(struct local *local, const struct scheduler_request *request)
+{
+	const char *type = local->job->types[request->type].name;
+	struct local_task *task = &local->tasks[request->task];
+	struct container *container = mem_alloc(sizeof(*container));
+
+	*container = (struct container){.local = local, .request = *request};
+	container->name = mem_printf("%s-%d-%d", type, request->index, request->attempt);
+	container->dir = mem_printf("%s/containers/%s", local->job_dir, container->name);
+	container->mark = mem_printf("%s/%s", local->job->id, container->name);
+	container->older = task->newest;
+	task->newest = container;
+	TAILQ_INSERT_TAIL(&local->containers, container, link);
+	return container;
+}
+
+void local_container_free(struct container *container)
+{
+	struct local *local = container->local;
+	struct container **slot = &local->tasks[container->request.task].newest;
+
+	while (*slot != container)
+		slot = &(*slot)->older;
+	*slot = container->older;
+	TAILQ_REMOVE(&local->containers, container, link);
+	if (container->has_news)
+		TAILQ_REMOVE(&local->news, container, news_link);
+	if (container->grace)
+		event_free(container->grace);
+	cause_finish(&container->cause);
+	str_list_finish(&container->gpus);
+	free(container->refusal);
+	free(container->cgroup);
+	free(container->name);
+	free(container->mark);
+	free(container->dir);
+	free(container);
+}
+
+/* ---- telling the AM ----------------------------------------------------------------------- */
+
+void local_pump_soon(struct local *local)
+{
+	event_active(local->pump, EV_TIMEOUT, 0);
+}
+
+void local_add_news(struct container *container)
+{
+	struct local *local = container->local;
+
+	if (!container->has_news)
+		TAILQ_INSERT_TAIL(&local->news, container, news_link);
+	container->has_news = true;
+	local_pump_soon(local);
+}
+
+static void tell(struct local *local, struct container *container)
+{
+	const struct scheduler_listener *listener = &local->listener;
+	size_t task = container->request.task;
+	int attempt = container->request.attempt;
+
+	switch (container->state) {
+	case CONTAINER_ALLOCATED:
+		listener->allocated(listener->data, task, attempt, container->name, LOCAL_HOST);
+		return;
+	case CONTAINER_REFUSED:
+		listener->refused(listener->data, task, attempt, container->refusal);
+		break;
+	case CONTAINER_ENDED:
+		listener->ended(listener->data, task, attempt, &container->cause);
+		break;
+	case CONTAINER_ASKED:
+	case CONTAINER_RUNNING:
+		BUG("%s: nothing to tell in state %d", container->mark, (int)container->state);
+	}
+	local_container_free(container);
+}
+
+/* The ends are told before the ledger is settled: what the AM asks for in answer to them is then
+ * settled together with what they gave back, and no other job comes between. */
+static void tell_news(struct local *local)
+{
+	struct container *container;
+
+	while ((container = TAILQ_FIRST(&local->news))) {
+		TAILQ_REMOVE(&local->news, container, news_link);
+		container->has_news = false;
+		tell(local, container);
+	}
+}
+
+static void on_pump(int fd, short what, void *data)
+{
+	struct local *local = data;
+
+	tell_news(local);
+	local_queue_settle(local);
+}
+
+/* ---- the interface ------------------------------------------------------------------------ */
+
+static void close_local(struct scheduler *scheduler)
+{
+	struct local *local = local_of(scheduler);
+	struct container *container;
+
+	while ((container = TAILQ_FIRST(&local->containers))) {
+		container_kill(container);
+		local_container_free(container);
+	}
+	if (local->ledger)
+		local_queue_close(local);
+	ledger_close(local->ledger);
+	if (local->pump)
+		event_free(local->pump);
+	for (size_t i = 0; i < local->task_count; i++)
+		free(local->tasks[i].last_name);
+	free(local->tasks);
+	cgroup_home_finish(&local->home);
+	capacity_finish(&local->capacity);
+	free(local->job_dir);
+	free(local);
+}
+
+static struct scheduler *open_local(const struct job *job, const char *job_dir,
+				    struct event_base *base,
+				    const struct scheduler_listener *listener, struct err *err)
+{
+	char *ledger cleanup_free = state_dir_ledger(job_dir);
+	struct local *local = mem_alloc(sizeof(*local));
+
+	*local = (struct local){.scheduler.ops = &local_scheduler,
+				.job = job,
+				.job_dir = mem_strdup(job_dir),
+				.base = base,
+				.listener = *listener,
+				.task_count = job_task_count(job)};
+	TAILQ_INIT(&local->containers);
+	TAILQ_INIT(&local->news);
+	TAILQ_INIT(&local->asks);
+	local->tasks = mem_alloc_array(local->task_count, sizeof(*local->tasks));
+	if (capacity_find("", job->config, &local->capacity, err) < 0)
+		goto fail;
+	cgroup_find_home("", &local->home);
+	local->ledger = ledger_open(ledger, job->id, err);
+	if (!local->ledger || local_queue_open(local, err) < 0)
+		goto fail;
+	local->pump = evtimer_new(base, on_pump, local);
+	if (!local->pump) {
+		err_set(err, ERR_FAILED, "no timer");
+		goto fail;
+	}
+	return &local->scheduler;
+fail:
+	close_local(&local->scheduler);
+	return NULL;
+}
+
+static void refuse(struct local *local, const struct scheduler_request *requests, size_t count,
+		   const char *text)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct container *container = add_container(local, &requests[i]);
+		container->state = CONTAINER_REFUSED;
+		container->refusal = mem_strdup(text);
+		local_add_news(container);
+	}
+}
+
+static void ask(struct local *local, const struct scheduler_request *requests, size_t count)
+{
+	char *text cleanup_free = gang_refusal(local->job, &local->capacity, requests, count);
+	struct container **containers cleanup_free = mem_alloc_array(count, sizeof(*containers));
+
+	if (text) {
+		refuse(local, requests, count, text);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		containers[i] = add_container(local, &requests[i]);
+	local_queue_add(local, containers, count);
+	local_pump_soon(local);
+}
+
+static void request_containers(struct scheduler *scheduler,
+			       const struct scheduler_request *requests, size_t count)
+{
+	struct local *local = local_of(scheduler);
+	size_t together = local->job->mode == JOB_MODE_GANG ? count : 1;
+
+	for (size_t i = 0; i < count; i += together)
+		ask(local, requests + i, together);
+}
+
+static void cancel(struct scheduler *scheduler, size_t task, int attempt)
+{
+	struct local *local = local_of(scheduler);
+	struct container *container = find_container(local, task, attempt);
+
+	if (!container)
+		return;
+	if (container->state == CONTAINER_ASKED)
+		local_queue_remove(container);
+	else if (!container->has_news || container->state == CONTAINER_ENDED)
+		return; /* the AM knows of it, or of its end: that is what release() is for */
+	local_container_free(container);
+	local_pump_soon(local);
+}
+
+static void launch(struct scheduler *scheduler, const struct scheduler_launch *order)
+{
+	struct local *local = local_of(scheduler);
+	struct container *container = find_container(local, order->task, order->attempt);
+
+	if (!container || container->state != CONTAINER_ALLOCATED)
+		return;
+	mem_replace(&local->tasks[order->task].last_name, mem_strdup(container->name));
+	container_launch(container, order);
+}
+
+static void release(struct scheduler *scheduler, size_t task, int attempt, int64_t grace_ms)
+{
+	struct container *container = find_container(local_of(scheduler), task, attempt);
+
+	if (container)
+		container_release(container, grace_ms);
+}
+
+static char *log_path(struct scheduler *scheduler, size_t task, const char *name)
+{
+	const struct local *local = local_of(scheduler);
+	const char *container = task < local->task_count ? local->tasks[task].last_name : NULL;
+
+	if (!container || !*name || *name == '.' || strchr(name, '/'))
+		return NULL;
+	return mem_printf("%s/containers/%s/%s", local->job_dir, container, name);
+}
+
+static void clean(const char *job_id)
+{
+	cgroup_clean("", job_id);
+}
+
+const struct scheduler_ops local_scheduler = {
+	.name = "local",
+	.open = open_local,
+	.request = request_containers,
+	.cancel = cancel,
+	.launch = launch,
+	.release = release,
+	.log_path = log_path,
+	.close = close_local,
+	.clean = clean,
+};

@@ -1,0 +1,146 @@
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "scheduler/gang.h"
+#include "scheduler/local.h"
+#include "scheduler/local_job.h"
+#include "scheduler/local_jobs.h"
+#include "scheduler/local_start.h"
+#include "scheduler/state_dir.h"
+
+enum { TOKEN_BYTES = 32 };
+
+/* What a cluster's scheduler would heed, and the only machine there is cannot. */
+static void warn_of_ignored(const struct job *job)
+{
+	for (size_t i = 0; i < job->type_count; i++) {
+		const struct job_type *type = &job->types[i];
+		if (type->node_label)
+			log_warning("node label \"%s\" of %s has no meaning on the local "
+				    "scheduler",
+				    type->node_label, type->name);
+		if (type->docker_image)
+			log_warning("docker image \"%s\" of %s is not used by the local "
+				    "scheduler",
+				    type->docker_image, type->name);
+	}
+}
+
+static int preflight(const struct job *job, struct err *err)
+{
+	struct capacity capacity cleanup_capacity = {0};
+
+	if (capacity_find("", job->config, &capacity, err) < 0)
+		return -1;
+	warn_of_ignored(job);
+	char *refusal cleanup_free = gang_refusal_of_job(job, &capacity);
+	return refusal ? err_set(err, ERR_CAPACITY, "%s", refusal) : 0;
+}
+
+/* ---- prepare ------------------------------------------------------------------------------ */
+
+static char *new_token(struct err *err)
+{
+	unsigned char bytes[TOKEN_BYTES];
+	struct str text cleanup_str = {0};
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) {
+		err_set_errno(err, "no random bytes for a token");
+		return NULL;
+	}
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		str_append_format(&text, "%02x", bytes[i]);
+	return str_steal(&text);
+}
+
+static char *make_job_dir(const char *job_id, struct err *err)
+{
+	char *state cleanup_free = state_dir_find(err);
+	char *jobs cleanup_free = state ? state_dir_jobs(state) : NULL;
+
+	if (!jobs || fs_make_directories(jobs, 0700, err) < 0)
+		return NULL;
+	char *job_dir = state_dir_job(state, job_id);
+	if (mkdir(job_dir, 0700) == 0)
+		return job_dir;
+	err_set_errno(err, "%s", job_dir);
+	free(job_dir);
+	return NULL;
+}
+
+static int write_in(const char *job_dir, const char *name, const char *text, struct err *err)
+{
+	char *path cleanup_free = fs_join(job_dir, name);
+
+	return fs_write_file(path, text, strlen(text), 0600, err);
+}
+
+/* job.json comes last: a directory that has one is a job. */
+static int fill(const struct job *job, struct job_door *door, struct err *err)
+{
+	char *text cleanup_free = job_to_text(job);
+
+	door->claim = local_job_claim(door->job_dir, err);
+	if (door->claim < 0)
+		return -1;
+	door->token = new_token(err);
+	if (!door->token || write_in(door->job_dir, "token", door->token, err) < 0)
+		return -1;
+	return write_in(door->job_dir, "job.json", text, err);
+}
+
+static int prepare(const struct job *job, struct job_door *door, struct err *err)
+{
+	struct job_door made = {0};
+
+	if (!state_dir_is_job_id(job->id))
+		return err_set(err, ERR_INPUT, "\"%s\" cannot be the name of a job's directory",
+			       job->id);
+	made.job_dir = make_job_dir(job->id, err);
+	if (!made.job_dir)
+		return -1;
+	if (fill(job, &made, err) < 0) {
+		fs_remove_tree(made.job_dir, NULL);
+		job_door_finish(&made);
+		return -1;
+	}
+	*door = made;
+	return 0;
+}
+
+static int start(const struct job *job, struct job_door *door, struct err *err)
+{
+	if (local_start_am(job->id, door->job_dir, err) < 0)
+		return -1;
+	local_job_life(door->job_dir, &door->address);
+	if (door->claim > 0)
+		close(door->claim);
+	door->claim = 0;
+	return 0;
+}
+
+static int kill_job(const struct job_door *door, struct err *err)
+{
+	char *host cleanup_free = local_job_host(door->job_dir);
+
+	if (local_job_life(door->job_dir, NULL) == LOCAL_ELSEWHERE)
+		return err_set(err, ERR_UNREACHABLE, "%s runs on %s: kill it there",
+			       fs_basename(door->job_dir), host);
+	return local_job_end(door->job_dir, "killed: its AM did not answer", err);
+}
+
+const struct scheduler_client_ops local_scheduler_client = {
+	.name = "local",
+	.preflight = preflight,
+	.prepare = prepare,
+	.start = start,
+	.find = local_jobs_find,
+	.list = local_jobs_list,
+	.kill = kill_job,
+};

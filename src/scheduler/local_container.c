@@ -1,0 +1,231 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "scheduler/launch.h"
+#include "scheduler/local_internal.h"
+#include "scheduler/state_dir.h"
+
+enum {
+	EXECUTOR_MIB = 24, /* the executor is in the task's control group and not to be billed */
+	TAIL_LINES = 20,
+	SHELL_SIGNAL =
+		128, /* an executor's guardian tells the supervisor's signal as a shell does */
+};
+
+static const struct job_type *type_of(const struct container *container)
+{
+	return &container->local->job->types[container->request.type];
+}
+
+static void fail_launch(struct container *container, const char *why)
+{
+	container->cause.kind = CAUSE_LAUNCH_FAILED;
+	mem_replace(&container->cause.text, mem_printf("the executor did not start: %s", why));
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+static void end(struct container *container)
+{
+	if (container->grace)
+		event_free(container->grace);
+	container->grace = NULL;
+	container->state = CONTAINER_ENDED;
+	local_add_news(container);
+}
+
+static void set_lost(struct container *container, int signal)
+{
+	const struct job_type *type = type_of(container);
+	struct cause *cause = &container->cause;
+
+	cause->signal = signal;
+	if (signal == SIGKILL && container->oom_kills > 0) {
+		char *limit cleanup_free = str_format_mib((double)type->memory);
+		cause->kind = CAUSE_OUT_OF_MEMORY;
+		cause->text = mem_printf("the task went over its memory of %s (tony.%s.memory)",
+					 limit, type->name);
+		return;
+	}
+	cause->kind = CAUSE_EXECUTOR_LOST;
+	cause->text = mem_printf("its executor was killed by signal %d (%s)", signal,
+				 proc_signal_name(signal));
+}
+
+/* The executor left with `code` although nobody had told it to. */
+static void set_left(struct container *container, int code)
+{
+	char *output cleanup_free = fs_join(container->dir, "stdout");
+	char *log cleanup_free = fs_join(container->dir, "executor.log");
+	struct cause *cause = &container->cause;
+
+	state_dir_tail(log, TAIL_LINES, &cause->tail);
+	const char *last = cause->tail.count ? cause->tail.items[cause->tail.count - 1] : "";
+	/* The user's program has never been started where it has no output file. */
+	bool ran = code == 0 || fs_exists(output);
+	cause->kind = ran ? CAUSE_EXECUTOR_LOST : CAUSE_LAUNCH_FAILED;
+	cause->text = mem_printf("its executor left with exit code %d%s%s%s", code,
+				 ran ? "" : " before it could run", *last ? ": " : "", last);
+}
+
+static void judge(struct container *container)
+{
+	int status = container->status, code = WEXITSTATUS(status);
+
+	if (container->released)
+		return;
+	if (WIFSIGNALED(status))
+		set_lost(container, WTERMSIG(status));
+	else if (code > SHELL_SIGNAL && code < SHELL_SIGNAL + NSIG)
+		set_lost(container, code - SHELL_SIGNAL);
+	else
+		set_left(container, code);
+}
+
+static void on_swept(void *data, int status)
+{
+	struct container *container = data;
+
+	if (status != 0)
+		log_error("%s: some of its processes cannot be killed", container->mark);
+	container->swept = true;
+	if (container->executor.pid == 0) {
+		end(container);
+		return;
+	}
+	/* It was between fork and exec when the sweep went by; its end comes as an event. */
+	kill(container->executor.pid, SIGKILL);
+}
+
+static void start_sweep(struct container *container)
+{
+	struct local *local = container->local;
+	struct err err cleanup_err = {0};
+
+	if (container->sweeper.pid != 0)
+		return;
+	pid_t pid = launch_sweep(container->mark, container->executor.pid, container->cgroup,
+				 ledger_descriptor(local->ledger), &err);
+	if (pid > 0 &&
+	    child_watch(&container->sweeper, local->base, pid, on_swept, container, &err) == 0)
+		return;
+	log_error("%s: %s", container->mark, err_message(&err));
+	container->swept = true;
+	if (container->executor.pid != 0)
+		kill(container->executor.pid, SIGKILL);
+	else
+		end(container);
+}
+
+static void on_executor_end(void *data, int status)
+{
+	struct container *container = data;
+	const char *cgroup = container->cgroup;
+
+	container->status = status;
+	if (cgroup)
+		container->oom_kills = cgroup_oom_kills(cgroup);
+	judge(container);
+	if (container->sweeper.pid != 0)
+		return; /* on_swept() goes on */
+	if (container->swept || (cgroup && cgroup_is_empty(cgroup) && cgroup_remove(cgroup) == 0))
+		end(container);
+	else
+		start_sweep(container);
+}
+
+static void on_grace_over(int fd, short what, void *data)
+{
+	start_sweep(data);
+}
+
+void container_release(struct container *container, int64_t grace_ms)
+{
+	struct timeval grace = {.tv_sec = grace_ms / 1000, .tv_usec = grace_ms % 1000 * 1000};
+
+	container->released = true;
+	if (container->state == CONTAINER_ALLOCATED)
+		end(container);
+	if (container->state != CONTAINER_RUNNING || container->executor.pid == 0)
+		return;
+	if (!container->grace)
+		container->grace = evtimer_new(container->local->base, on_grace_over, container);
+	if (!container->grace || event_add(container->grace, &grace) < 0)
+		start_sweep(container);
+}
+
+void container_kill(struct container *container)
+{
+	char *variable cleanup_free = mem_printf("TONY_CONTAINER=%s", container->mark);
+	pid_t executor = container->executor.pid;
+
+	child_kill(&container->sweeper);
+	if (container->state != CONTAINER_RUNNING)
+		return;
+	if (container->cgroup)
+		cgroup_kill(container->cgroup);
+	proc_end_all(executor, variable, NULL, 0, SIGKILL, 0);
+	child_kill(&container->executor);
+	if (container->cgroup)
+		cgroup_remove(container->cgroup);
+}
+
+/* ---- the start ---------------------------------------------------------------------------- */
+
+static void make_cgroup(struct container *container)
+{
+	struct local *local = container->local;
+	struct err err cleanup_err = {0};
+
+	if (local->home.version == CGROUP_NONE)
+		return;
+	char *name cleanup_free = cgroup_name(local->job->id, container->name);
+	container->cgroup =
+		cgroup_create(&local->home, name, type_of(container)->memory + EXECUTOR_MIB, &err);
+	if (!container->cgroup)
+		log_warning("%s: watched instead of limited: %s", container->mark,
+			    err_message(&err));
+}
+
+static void remove_cgroup(struct container *container)
+{
+	if (container->cgroup)
+		cgroup_remove(container->cgroup);
+	mem_replace(&container->cgroup, NULL);
+}
+
+void container_launch(struct container *container, const struct scheduler_launch *order)
+{
+	struct local *local = container->local;
+	struct err err cleanup_err = {0};
+
+	make_cgroup(container);
+	struct launch launch = {
+		.job_id = local->job->id,
+		.job_dir = local->job_dir,
+		.dir = container->dir,
+		.mark = container->mark,
+		.task_name = order->task_name,
+		.attempt = order->attempt,
+		.am_address = order->am_address,
+		.host = LOCAL_HOST,
+		.cgroup = container->cgroup,
+		.gpus = &container->gpus,
+		.hide_gpus = local->capacity.has_gpus || local->capacity.gpus.count > 0,
+		.ledger = ledger_descriptor(local->ledger),
+	};
+	pid_t pid = launch_start(&launch, &err);
+	container->state = CONTAINER_RUNNING;
+	if (pid > 0 && child_watch(&container->executor, local->base, pid, on_executor_end,
+				   container, &err) == 0)
+		return;
+	fail_launch(container, err_message(&err));
+	remove_cgroup(container);
+	end(container);
+}

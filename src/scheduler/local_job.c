@@ -1,0 +1,225 @@
+#include "scheduler/local_job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "job/record.h"
+#include "scheduler/cgroup.h"
+
+enum { FILE_CAP = 64 << 10, END_GRACE_MS = 3000 };
+
+static char *mark_of(const char *job_dir)
+{
+	return mem_printf("TONY_JOB_ID=%s", fs_basename(job_dir));
+}
+
+/* ---- the origin --------------------------------------------------------------------------- */
+
+/* Two lines: a process id means something on one host, from one start of it to the next. */
+static char *describe_machine(void)
+{
+	struct utsname name;
+	size_t length = 0;
+	char *boot cleanup_free = NULL;
+	int fd cleanup_close = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	char id[64] = "";
+
+	uname(&name);
+	if (fd >= 0 && read(fd, id, sizeof(id) - 1) > 0)
+		length = strcspn(id, "\n");
+	boot = mem_strndup(id, length);
+	return mem_printf("%s\n%s\n", name.nodename, boot);
+}
+
+int local_job_claim(const char *job_dir, struct err *err)
+{
+	char *path cleanup_free = fs_join(job_dir, "origin");
+	char *text cleanup_free = describe_machine();
+	int fd cleanup_close = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return err_set_errno(err, "%s", path);
+	if (fs_write_all(fd, text, strlen(text), err) < 0)
+		return err_wrap(err, "%s", path);
+	return mem_steal_fd(&fd);
+}
+
+static bool is_claimed(const char *job_dir)
+{
+	char *path cleanup_free = fs_join(job_dir, "origin");
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+static void read_origin(const char *job_dir, struct str_list *lines)
+{
+	char *path cleanup_free = fs_join(job_dir, "origin");
+	char *text cleanup_free = fs_read_file(path, FILE_CAP, NULL, NULL);
+
+	str_split(lines, text ? text : "", '\n');
+}
+
+char *local_job_host(const char *job_dir)
+{
+	struct str_list origin cleanup_str_list = {0};
+
+	read_origin(job_dir, &origin);
+	return mem_strdup(origin.count > 0 ? origin.items[0] : "an unknown host");
+}
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+static bool read_am(const char *job_dir, char **address, struct proc_id *id)
+{
+	char *path cleanup_free = fs_join(job_dir, "am.json");
+	size_t length = 0;
+	char *text cleanup_free = fs_read_file(path, FILE_CAP, &length, NULL);
+	json_t *object cleanup_json = text ? json_parse(text, length, NULL) : NULL;
+	int64_t pid, start_time;
+
+	if (!object || json_need_int(object, "pid", 1, INT_MAX, &pid, NULL) < 0 ||
+	    json_need_int(object, "start_time", 0, INT64_MAX, &start_time, NULL) < 0 ||
+	    json_need_text(object, "address", address, NULL) < 0)
+		return false;
+	*id = (struct proc_id){.pid = (pid_t)pid, .start_time = (uint64_t)start_time};
+	return true;
+}
+
+static bool has_processes(const char *job_dir)
+{
+	char *mark cleanup_free = mark_of(job_dir);
+	struct proc_list list;
+
+	proc_find_marked(mark, 0, &list);
+	bool found = list.count > 0;
+	proc_list_finish(&list);
+	return found;
+}
+
+/* GONE here: of an earlier start of this machine. LIVE: nothing is known against it. */
+static enum local_life judge_origin(const char *job_dir)
+{
+	struct str_list origin cleanup_str_list = {0}, here cleanup_str_list = {0};
+	char *machine cleanup_free = describe_machine();
+
+	read_origin(job_dir, &origin);
+	str_split(&here, machine, '\n');
+	if (origin.count < 2 || here.count < 2)
+		return LOCAL_LIVE;
+	if (!str_equal(origin.items[0], here.items[0]))
+		return LOCAL_ELSEWHERE;
+	return str_equal(origin.items[1], here.items[1]) ? LOCAL_LIVE : LOCAL_GONE;
+}
+
+enum local_life local_job_life(const char *job_dir, char **address)
+{
+	enum local_life life = judge_origin(job_dir);
+	char *found cleanup_free = NULL;
+	struct proc_id am;
+
+	if (life != LOCAL_LIVE)
+		return life;
+	if (read_am(job_dir, &found, &am)) {
+		if (!proc_is_alive(&am))
+			return LOCAL_GONE;
+		if (address)
+			*address = mem_steal(&found);
+		return LOCAL_LIVE;
+	}
+	return is_claimed(job_dir) || has_processes(job_dir) ? LOCAL_STARTING : LOCAL_GONE;
+}
+
+/* ---- journal ------------------------------------------------------------------------------ */
+
+static struct job *read_description(const char *job_dir, struct err *err)
+{
+	char *path cleanup_free = fs_join(job_dir, "job.json");
+	size_t length;
+	char *text cleanup_free = fs_read_file(path, JOB_JSON_CAP, &length, err);
+	struct job *job = text ? job_from_text(text, length, err) : NULL;
+
+	if (!job)
+		err_wrap(err, "%s", path);
+	return job;
+}
+
+int local_job_read(const char *job_dir, struct job **job, struct job_view **view, struct err *err)
+{
+	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
+
+	*job = read_description(job_dir, err);
+	if (!*job)
+		return -1;
+	*view = job_view_create(*job);
+	/* An AM that has not begun has no journal. */
+	if (fs_exists(path) && job_view_read(*view, path, err) < 0) {
+		err_wrap(err, "%s", path);
+		job_view_destroy(*view);
+		job_destroy(*job);
+		return -1;
+	}
+	return 0;
+}
+
+static int write_final(const char *job_dir, const char *message, struct err *err)
+{
+	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
+	/* The journal's own lock keeps two clients from both writing a last record. */
+	struct journal *journal = journal_open(path, err);
+	struct job_view *view;
+	struct job *job;
+
+	if (!journal)
+		return -1;
+	int result = local_job_read(job_dir, &job, &view, err);
+	if (result == 0) {
+		if (!view->is_final)
+			result = journal_append(journal, record_final(JOB_KILLED, message),
+						clock_wall_ms(), true, err);
+		job_view_destroy(view);
+		job_destroy(job);
+	}
+	journal_close(journal);
+	return result;
+}
+
+/* The grace lets the AM's guardian, which may be at it just now, finish by itself. */
+int local_job_end(const char *job_dir, const char *message, struct err *err)
+{
+	char *mark cleanup_free = mark_of(job_dir);
+
+	if (proc_end_all(0, mark, NULL, 0, SIGTERM, END_GRACE_MS) < 0)
+		return err_set(err, ERR_FAILED, "%s: some of its processes cannot be killed",
+			       fs_basename(job_dir));
+	cgroup_clean("", fs_basename(job_dir));
+	return write_final(job_dir, message, err);
+}
+
+bool local_job_settle(const char *job_dir, const struct job_view *view)
+{
+	struct err err cleanup_err = {0};
+
+	if (view->is_final || local_job_life(job_dir, NULL) != LOCAL_GONE)
+		return false;
+	const char *message =
+		view->am_pid ? "killed: its AM is gone" : "killed: its submission was given up";
+	if (local_job_end(job_dir, message, &err) < 0) {
+		log_warning("%s: %s", fs_basename(job_dir), err_message(&err));
+		return false;
+	}
+	return true;
+}

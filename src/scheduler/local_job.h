@@ -1,0 +1,35 @@
+/* A job's directory as clients see it: who made it, whether its AM lives, what its journal says. */
+#ifndef TONY_SCHEDULER_LOCAL_JOB_H
+#define TONY_SCHEDULER_LOCAL_JOB_H
+
+#include "job/job.h"
+#include "job/view.h"
+
+enum local_life {
+	LOCAL_LIVE,	 /* its AM runs */
+	LOCAL_STARTING,	 /* it is being submitted, or its AM comes up */
+	LOCAL_GONE,	 /* its AM is dead, or never was */
+	LOCAL_ELSEWHERE, /* it is another machine's, which shares the file system: not known here */
+};
+
+/* Writes who submits the job, and holds that claim as long as the returned descriptor is open: a
+ * job without an AM whose claim nobody holds was given up. -1: `err`. */
+int local_job_claim(const char *job_dir, struct err *err);
+
+/* `address` (NULL: not wanted) gets that of a live AM, which the caller frees. */
+enum local_life local_job_life(const char *job_dir, char **address);
+
+/* The host on which the job runs. The caller frees. */
+char *local_job_host(const char *job_dir);
+
+/* The job's description and what its journal tells; the caller destroys both, view first. */
+int local_job_read(const char *job_dir, struct job **job, struct job_view **view, struct err *err);
+
+/* For a job whose AM is gone or does not answer: ends what is left of its processes and, when its
+ * journal has no last record by then, writes `message` as that. */
+int local_job_end(const char *job_dir, const char *message, struct err *err);
+
+/* As local_job_end(), if the job is LOCAL_GONE and not final; true when its journal has grown. */
+bool local_job_settle(const char *job_dir, const struct job_view *view);
+
+#endif

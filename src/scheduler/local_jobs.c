@@ -1,0 +1,249 @@
+#include "scheduler/local_jobs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "scheduler/local_job.h"
+#include "scheduler/state_dir.h"
+
+enum { TOKEN_CAP = 4096, NAMED_AT_MOST = 5 };
+
+/* ---- all jobs, newest first --------------------------------------------------------------- */
+
+struct place {
+	char *id;
+	char *dir;
+	struct timespec made;
+};
+
+struct places {
+	struct place *items;
+	size_t count;
+};
+
+static void places_finish(struct places *places)
+{
+	for (size_t i = 0; i < places->count; i++) {
+		free(places->items[i].id);
+		free(places->items[i].dir);
+	}
+	free(places->items);
+}
+#define cleanup_places __attribute__((cleanup(places_finish)))
+
+static int newest_first(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	if (a->made.tv_sec != b->made.tv_sec)
+		return a->made.tv_sec < b->made.tv_sec ? 1 : -1;
+	if (a->made.tv_nsec != b->made.tv_nsec)
+		return a->made.tv_nsec < b->made.tv_nsec ? 1 : -1;
+	return strcmp(b->id, a->id);
+}
+
+/* A directory is a job's once job.json is in it. */
+static void consider(struct places *places, const char *jobs, const char *name)
+{
+	char *description cleanup_free = mem_printf("%s/%s/job.json", jobs, name);
+	struct stat status;
+
+	if (!state_dir_is_job_id(name) || stat(description, &status) < 0)
+		return;
+	places->items = mem_realloc_array(places->items, places->count + 1, sizeof(*places->items));
+	places->items[places->count++] = (struct place){
+		.id = mem_strdup(name), .dir = fs_join(jobs, name), .made = status.st_mtim};
+}
+
+static int find_places(struct places *places, struct err *err)
+{
+	char *state cleanup_free = state_dir_find(err);
+	char *jobs cleanup_free = state ? state_dir_jobs(state) : NULL;
+	DIR *directory cleanup_dir = jobs ? opendir(jobs) : NULL;
+	const struct dirent *entry;
+
+	if (!jobs)
+		return -1;
+	if (!directory)
+		return errno == ENOENT ? 0 : err_set_errno(err, "%s", jobs);
+	while ((entry = readdir(directory)))
+		consider(places, jobs, entry->d_name);
+	if (places->count > 1)
+		qsort(places->items, places->count, sizeof(*places->items), newest_first);
+	return 0;
+}
+
+/* Reads a job; one whose AM is gone has ended by then. */
+static int read_settled(const char *job_dir, struct job **job, struct job_view **view,
+			struct err *err)
+{
+	if (local_job_read(job_dir, job, view, err) < 0)
+		return -1;
+	if (!local_job_settle(job_dir, *view))
+		return 0;
+	job_view_destroy(*view);
+	job_destroy(*job);
+	return local_job_read(job_dir, job, view, err);
+}
+
+/* ---- list --------------------------------------------------------------------------------- */
+
+static void summarize(const struct job *job, const struct job_view *view,
+		      struct job_summary *summary)
+{
+	*summary = (struct job_summary){
+		.id = mem_strdup(job->id),
+		.name = mem_strdup(job->name),
+		.user = mem_strdup(job->user),
+		.framework = mem_strdup(job->framework),
+		.state = view->state,
+		.submitted_ms = job->submitted_ms,
+		.ended_ms = view->ended_ms,
+	};
+}
+
+int local_jobs_list(struct job_summary **jobs, size_t *count, struct err *err)
+{
+	struct places places cleanup_places = {0};
+
+	if (find_places(&places, err) < 0)
+		return -1;
+	*jobs = mem_alloc_array(places.count, sizeof(**jobs));
+	*count = 0;
+	for (size_t i = 0; i < places.count; i++) {
+		struct err flaw cleanup_err = {0};
+		struct job_view *view;
+		struct job *job;
+		if (read_settled(places.items[i].dir, &job, &view, &flaw) < 0) {
+			log_warning("%s is passed over: %s", places.items[i].id,
+				    err_message(&flaw));
+			continue;
+		}
+		summarize(job, view, &(*jobs)[(*count)++]);
+		job_view_destroy(view);
+		job_destroy(job);
+	}
+	return 0;
+}
+
+/* ---- find --------------------------------------------------------------------------------- */
+
+static bool has_exact(const struct places *places, const char *id, size_t *found)
+{
+	for (size_t i = 0; i < places->count; i++) {
+		if (str_equal(places->items[i].id, id)) {
+			*found = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool has_prefix(const struct place *place, const char *prefix)
+{
+	return str_starts_with(place->id, prefix);
+}
+
+/* A live job of that name. */
+static bool has_name(const struct place *place, const char *name)
+{
+	struct job_view *view;
+	struct job *job;
+	enum local_life life = local_job_life(place->dir, NULL);
+
+	if ((life != LOCAL_LIVE && life != LOCAL_STARTING) ||
+	    local_job_read(place->dir, &job, &view, NULL) < 0)
+		return false;
+	bool same = str_equal(job->name, name);
+	job_view_destroy(view);
+	job_destroy(job);
+	return same;
+}
+
+/* How many match, the first of them, and, when there are several, an error that names them. */
+static size_t match(const struct places *places, const char *id,
+		    bool (*matches)(const struct place *place, const char *id), size_t *found,
+		    struct err *err)
+{
+	struct str_list names cleanup_str_list = {0};
+	size_t count = 0;
+
+	for (size_t i = 0; i < places->count; i++) {
+		if (!matches(&places->items[i], id))
+			continue;
+		if (count++ == 0)
+			*found = i;
+		if (count <= NAMED_AT_MOST)
+			str_list_add(&names, places->items[i].id);
+	}
+	if (count > 1) {
+		char *text cleanup_free = str_list_join(&names, ", ");
+		err_set(err, ERR_USAGE, "\"%s\" fits %zu jobs (%s%s); write more of the id", id,
+			count, text, count > NAMED_AT_MOST ? ", ..." : "");
+	}
+	return count;
+}
+
+static int choose(const struct places *places, const char *id, size_t *found, struct err *err)
+{
+	if (places->count == 0 && !id)
+		return err_set(err, ERR_NOT_FOUND, "there is no job yet");
+	if (!id || has_exact(places, id, found))
+		return 0;
+	size_t count = *id ? match(places, id, has_prefix, found, err) : 0;
+	if (count == 0)
+		count = match(places, id, has_name, found, err);
+	if (count == 0)
+		err_set(err, ERR_NOT_FOUND, "no job \"%s\"; `tony list` shows those there are", id);
+	return count == 1 ? 0 : -1;
+}
+
+static char *read_token(const char *job_dir, struct err *err)
+{
+	char *path cleanup_free = fs_join(job_dir, "token");
+	char *token = fs_read_file(path, TOKEN_CAP, NULL, err);
+
+	if (token)
+		token[strcspn(token, "\n")] = '\0';
+	return token;
+}
+
+static int open_door(const struct place *place, struct job_door *door, struct err *err)
+{
+	struct job_door found = {0};
+	struct job_view *view;
+	struct job *job;
+
+	if (read_settled(place->dir, &job, &view, err) < 0)
+		return -1;
+	found.ended = view->is_final;
+	job_view_destroy(view);
+	job_destroy(job);
+	found.token = read_token(place->dir, err);
+	if (!found.token)
+		return -1;
+	found.job_dir = mem_strdup(place->dir);
+	if (!found.ended)
+		local_job_life(place->dir, &found.address);
+	*door = found;
+	return 0;
+}
+
+int local_jobs_find(const char *id, struct job_door *door, char **full_id, struct err *err)
+{
+	struct places places cleanup_places = {0};
+	size_t found = 0;
+
+	if (find_places(&places, err) < 0 || choose(&places, id, &found, err) < 0 ||
+	    open_door(&places.items[found], door, err) < 0)
+		return -1;
+	if (full_id)
+		*full_id = mem_strdup(places.items[found].id);
+	return 0;
+}

@@ -1,0 +1,11 @@
+/* The local jobs of this user, by name. */
+#ifndef TONY_SCHEDULER_LOCAL_JOBS_H
+#define TONY_SCHEDULER_LOCAL_JOBS_H
+
+#include "scheduler/scheduler.h"
+
+/* Both end what is left of jobs whose AM is gone, on the way. See scheduler_client_ops. */
+int local_jobs_find(const char *id, struct job_door *door, char **full_id, struct err *err);
+int local_jobs_list(struct job_summary **jobs, size_t *count, struct err *err);
+
+#endif

@@ -1,0 +1,179 @@
+#include "scheduler/local_start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "scheduler/state_dir.h"
+
+enum {
+	START_LIMIT_MS = 60000,
+	LOOK_AGAIN_MS = 1000, /* where inotify is not to be had */
+	TAIL_LINES = 10,
+	EXIT_NO_EXEC = 127,
+};
+
+/* ---- which program ------------------------------------------------------------------------ */
+
+/* The path if it is an executable file; else NULL, and freed. */
+static char *if_executable(char *path)
+{
+	if (!fs_is_directory(path) && access(path, X_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+static char *find_in_path(void)
+{
+	struct str_list directories cleanup_str_list = {0};
+	const char *path = getenv("PATH");
+
+	str_split(&directories, path ? path : "", ':');
+	for (size_t i = 0; i < directories.count; i++) {
+		if (directories.items[i][0] != '/')
+			continue; /* the AM starts in another directory */
+		char *found = if_executable(fs_join(directories.items[i], "tony-agent"));
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+char *local_find_agent(struct err *err)
+{
+	char self[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[length > 0 ? length : 0] = '\0';
+	char *directory cleanup_free = fs_dirname(self);
+	char *found = if_executable(fs_join(directory, "tony-agent"));
+	if (!found)
+		found = if_executable(fs_join(directory, "../libexec/tony/tony-agent"));
+	if (!found)
+		found = find_in_path();
+	if (!found)
+		err_set(err, ERR_NOT_FOUND,
+			"tony-agent is neither in %s, nor in %s/../libexec/tony, nor in PATH; "
+			"install it beside tony",
+			directory, directory);
+	return found;
+}
+
+/* ---- the process -------------------------------------------------------------------------- */
+
+static _Noreturn void become_am(const char *agent, const char *job_id, const char *job_dir,
+				int output)
+{
+	char *const argv[] = {"tony-agent", "am", "--job-dir", (char *)job_dir, NULL};
+	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	sigset_t none;
+
+	setsid();
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	dup2(input, STDIN_FILENO);
+	dup2(output, STDOUT_FILENO);
+	dup2(output, STDERR_FILENO);
+	close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
+	setenv("TONY_JOB_ID", job_id, 1);
+	if (chdir(job_dir) == 0)
+		execv(agent, argv);
+	dprintf(STDERR_FILENO, "cannot start %s in %s: %s\n", agent, job_dir, strerror(errno));
+	_exit(EXIT_NO_EXEC);
+}
+
+static pid_t start(const char *agent, const char *job_id, const char *job_dir, struct err *err)
+{
+	char *log cleanup_free = fs_join(job_dir, "am.log");
+	int output cleanup_close = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+	if (output < 0)
+		return err_set_errno(err, "%s", log);
+	pid_t pid = fork();
+	if (pid == 0)
+		become_am(agent, job_id, job_dir, output);
+	return pid < 0 ? err_set_errno(err, "fork") : pid;
+}
+
+/* ---- until it listens --------------------------------------------------------------------- */
+
+static int set_died(const char *job_dir, int status, struct err *err)
+{
+	char *log cleanup_free = fs_join(job_dir, "am.log");
+	struct str_list lines cleanup_str_list = {0};
+	struct str how cleanup_str = {0};
+
+	if (WIFSIGNALED(status))
+		str_append_format(&how, "was killed by %s", proc_signal_name(WTERMSIG(status)));
+	else
+		str_append_format(&how, "ended with exit code %d", WEXITSTATUS(status));
+	state_dir_tail(log, TAIL_LINES, &lines);
+	char *tail cleanup_free = str_list_join(&lines, "\n  ");
+	return err_set(err, ERR_FAILED, "the job's AM %s before it was up%s%s\nall of it: %s",
+		       str_text(&how), lines.count ? ":\n  " : "; it wrote nothing", tail, log);
+}
+
+static bool has_ended(pid_t pid, int *status)
+{
+	return waitpid(pid, status, WNOHANG) == pid;
+}
+
+static void drain(int watch)
+{
+	char bytes[16 * (sizeof(struct inotify_event) + NAME_MAX + 1)];
+
+	while (watch >= 0 && read(watch, bytes, sizeof(bytes)) > 0)
+		;
+}
+
+static int wait_for_am(pid_t pid, int watch, const char *job_dir, struct err *err)
+{
+	char *am_file cleanup_free = fs_join(job_dir, "am.json");
+	int process cleanup_close = pidfd_open(pid, 0);
+	struct pollfd fds[] = {{.fd = watch, .events = POLLIN}, {.fd = process, .events = POLLIN}};
+	int64_t deadline = clock_monotonic_ms() + START_LIMIT_MS;
+	int status;
+
+	while (!fs_exists(am_file)) {
+		if (has_ended(pid, &status))
+			return fs_exists(am_file) ? 0 : set_died(job_dir, status, err);
+		if (clock_monotonic_ms() >= deadline)
+			return err_set(err, ERR_UNREACHABLE,
+				       "the job's AM (process %d) is not up after %d s: see "
+				       "%s/am.log",
+				       (int)pid, START_LIMIT_MS / 1000, job_dir);
+		poll(fds, array_length(fds), LOOK_AGAIN_MS);
+		drain(watch);
+	}
+	return 0;
+}
+
+int local_start_am(const char *job_id, const char *job_dir, struct err *err)
+{
+	char *agent cleanup_free = local_find_agent(err);
+	if (!agent)
+		return -1;
+	/* Before the start, so that nothing is missed. */
+	int watch cleanup_close = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (watch >= 0)
+		inotify_add_watch(watch, job_dir, IN_MOVED_TO | IN_CLOSE_WRITE);
+	pid_t pid = start(agent, job_id, job_dir, err);
+	return pid < 0 ? -1 : wait_for_am(pid, watch, job_dir, err);
+}

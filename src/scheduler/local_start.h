@@ -1,0 +1,14 @@
+/* Starting a job's AM as a process of its own, which outlives the client and its terminal. */
+#ifndef TONY_SCHEDULER_LOCAL_START_H
+#define TONY_SCHEDULER_LOCAL_START_H
+
+#include "base/err.h"
+
+/* tony-agent: beside this program, in ../libexec/tony, or in PATH. The caller frees. */
+char *local_find_agent(struct err *err);
+
+/* Starts `tony-agent am --job-dir job_dir` and waits until it has written am.json; when it ends
+ * before, `err` has the last lines of am.log. */
+int local_start_am(const char *job_id, const char *job_dir, struct err *err);
+
+#endif

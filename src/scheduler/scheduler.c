@@ -1,0 +1,16 @@
+#include "scheduler/scheduler.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "scheduler/local.h"
+
+static const struct scheduler_ops *const schedulers[] = {&local_scheduler};
+
+const struct scheduler_ops *scheduler_find(const char *name)
+{
+	for (size_t i = 0; i < array_length(schedulers); i++) {
+		if (str_equal(schedulers[i]->name, name))
+			return schedulers[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,15 @@
+#include "base/mem.h"
+#include "base/str.h"
+#include "scheduler/local.h"
+#include "scheduler/scheduler.h"
+
+static const struct scheduler_client_ops *const schedulers[] = {&local_scheduler_client};
+
+const struct scheduler_client_ops *scheduler_client_find(const char *name)
+{
+	for (size_t i = 0; i < array_length(schedulers); i++) {
+		if (str_equal(schedulers[i]->name, name))
+			return schedulers[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,36 @@
+#include "scheduler/share.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+struct share share_of_type(const struct job_type *type)
+{
+	return (struct share){.memory = type->memory, .vcores = type->vcores, .gpus = type->gpus};
+}
+
+void share_add(struct share *sum, const struct share *part)
+{
+	sum->memory += part->memory;
+	sum->vcores += part->vcores;
+	sum->gpus += part->gpus;
+}
+
+static const char *plural(int64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+char *share_text(const struct share *share, bool with_vcores)
+{
+	struct str_list parts cleanup_str_list = {0};
+
+	str_list_take(&parts, str_format_mib((double)share->memory));
+	if (with_vcores)
+		str_list_add_format(&parts, "%" PRId64 " vcore%s", share->vcores,
+				    plural(share->vcores));
+	if (share->gpus > 0)
+		str_list_add_format(&parts, "%" PRId64 " GPU%s", share->gpus, plural(share->gpus));
+	return str_list_join(&parts, " and ");
+}

@@ -1,0 +1,26 @@
+/*
+ * A share of a machine: what a container, a gang or a job holds or needs.
+ */
+#ifndef TONY_SCHEDULER_SHARE_H
+#define TONY_SCHEDULER_SHARE_H
+
+#include <stdint.h>
+
+#include "job/job.h"
+
+struct share {
+	int64_t memory; /* MiB */
+	int64_t vcores;
+	int64_t gpus;
+};
+
+/* What one task of `type` needs. */
+struct share share_of_type(const struct job_type *type);
+
+/* Sums do not overflow: a job has at most JOB_MAX_TASKS tasks of at most 2^40 MiB. */
+void share_add(struct share *sum, const struct share *part);
+
+/* "8.0 GiB", "8.0 GiB and 2 GPUs"; vcores only when `with_vcores`. The caller frees. */
+char *share_text(const struct share *share, bool with_vcores);
+
+#endif

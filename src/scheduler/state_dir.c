@@ -1,0 +1,114 @@
+#include "scheduler/state_dir.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+
+enum { TAIL_BYTES = 16 << 10 };
+
+static const char *environment(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+char *state_dir_find(struct err *err)
+{
+	const char *directory = environment("TONY_STATE_DIR");
+	if (directory)
+		return fs_absolute(directory, err);
+	directory = environment("XDG_STATE_HOME");
+	/* The XDG specification wants a relative path ignored. */
+	if (directory && *directory == '/')
+		return fs_join(directory, "tony");
+	directory = environment("HOME");
+	if (directory && *directory == '/')
+		return fs_join(directory, ".local/state/tony");
+	err_set(err, ERR_CONFIG,
+		"no place for jobs: none of TONY_STATE_DIR, XDG_STATE_HOME and HOME is set; "
+		"set TONY_STATE_DIR to a directory");
+	return NULL;
+}
+
+char *state_dir_jobs(const char *state)
+{
+	return fs_join(state, "jobs");
+}
+
+char *state_dir_job(const char *state, const char *job_id)
+{
+	return mem_printf("%s/jobs/%s", state, job_id);
+}
+
+char *state_dir_ledger(const char *job_dir)
+{
+	char *jobs cleanup_free = fs_dirname(job_dir);
+	char *state cleanup_free = fs_dirname(jobs);
+	struct utsname name;
+
+	uname(&name);
+	const char *host = state_dir_is_job_id(name.nodename) ? name.nodename : "localhost";
+	return mem_printf("%s/ledger/%s", state, host);
+}
+
+char *state_dir_new_job_id(int64_t wall_ms)
+{
+	time_t seconds = (time_t)(wall_ms / 1000);
+	unsigned char random[2];
+	char stamp[32];
+	struct tm tm;
+
+	/* Two bytes are never refused nor cut short once the pool is up. */
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		BUG("getrandom failed");
+	gmtime_r(&seconds, &tm);
+	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
+	return mem_printf("tony-%s-%02x%02x", stamp, random[0], random[1]);
+}
+
+bool state_dir_is_job_id(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789._-";
+
+	return *name && *name != '.' && name[strspn(name, letters)] == '\0';
+}
+
+/* The end of the file; `whole` is false when its first line may be cut. */
+static ssize_t read_end(const char *path, char *bytes, bool *whole)
+{
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+		return -1;
+	*whole = status.st_size <= TAIL_BYTES;
+	return pread(fd, bytes, TAIL_BYTES, *whole ? 0 : status.st_size - TAIL_BYTES);
+}
+
+void state_dir_tail(const char *path, size_t count, struct str_list *lines)
+{
+	char *bytes cleanup_free = mem_alloc(TAIL_BYTES);
+	struct str_list all cleanup_str_list = {0};
+	bool whole;
+
+	ssize_t length = read_end(path, bytes, &whole);
+	if (length <= 0)
+		return;
+	char *text cleanup_free = str_printable(bytes, (size_t)length);
+	str_split(&all, text, '\n');
+	size_t first = all.count > count ? all.count - count : 0;
+	if (first == 0 && !whole && all.count > 1)
+		first = 1;
+	for (size_t i = first; i < all.count; i++)
+		str_list_add(lines, all.items[i]);
+}

@@ -1,0 +1,39 @@
+/*
+ * Where the local scheduler keeps everything, readable by its user only:
+ *   <state>/jobs/<job id>/  a job's description, token, journal, logs and containers
+ *   <state>/ledger/<host>/  who holds how much of this machine (ledger.h)
+ *   <state>/cache/          unpacked archives
+ */
+#ifndef TONY_SCHEDULER_STATE_DIR_H
+#define TONY_SCHEDULER_STATE_DIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+/* $TONY_STATE_DIR, else $XDG_STATE_HOME/tony, else $HOME/.local/state/tony; absolute. The caller
+ * frees; NULL when none of them is set. Nothing is made. */
+char *state_dir_find(struct err *err);
+
+/* The caller frees. */
+char *state_dir_jobs(const char *state);
+char *state_dir_job(const char *state, const char *job_id);
+
+/* The ledger of this machine, from the directory of one of its jobs. A state directory on a shared
+ * file system serves several machines, hence the host's name in it. The caller frees. */
+char *state_dir_ledger(const char *job_dir);
+
+/* "tony-20261121-061400-1f3a": time in UTC and 16 random bits. The caller frees. */
+char *state_dir_new_job_id(int64_t wall_ms);
+
+/* Whether a name can be a job's directory: [A-Za-z0-9._-]+, not starting with a dot. */
+bool state_dir_is_job_id(const char *name);
+
+/* The last lines of a log (at most `count`, of its last 16 KiB), made printable; none when it
+ * cannot be read. */
+void state_dir_tail(const char *path, size_t count, struct str_list *lines);
+
+#endif
