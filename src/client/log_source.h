@@ -1,0 +1,33 @@
+/*
+ * One log file of a task, read line by line through its rotated parts, oldest first
+ * ("stdout.2", "stdout.1", "stdout"), while it may still grow and be rotated.
+ */
+#ifndef TONY_CLIENT_LOG_SOURCE_H
+#define TONY_CLIENT_LOG_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LOG_LINE_CAP 65536 /* a longer line is told in pieces */
+
+struct log_source;
+
+/* The file need not be there yet. */
+struct log_source *log_source_create(const char *path);
+void log_source_destroy(struct log_source *source); /* NULL is fine */
+
+/* Starts `lines` lines before the present end. */
+void log_source_seek_tail(struct log_source *source, int64_t lines);
+
+struct log_line {
+	const char *text; /* without newline, not NUL-terminated; valid until the next call */
+	size_t length;
+	int64_t time_ms; /* when its first byte was read from the program, to about 100 ms; 0:
+			    unknown */
+};
+
+/* False: no (whole) line now. With `to_the_end` a last line without a newline counts too. */
+bool log_source_next(struct log_source *source, bool to_the_end, struct log_line *line);
+
+#endif

@@ -1,0 +1,87 @@
+#include "client/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "client/exit_code.h"
+
+void report_table_begin(struct report_table *table, const char *const *headings, size_t count)
+{
+	table->columns = count;
+	for (size_t i = 0; i < count; i++)
+		str_list_add(&table->cells, headings[i]);
+}
+
+void report_table_add(struct report_table *table, const char *text)
+{
+	str_list_add(&table->cells, text && *text ? text : "-");
+}
+
+void report_table_take(struct report_table *table, char *text)
+{
+	report_table_add(table, text);
+	free(text);
+}
+
+void report_table_print(struct report_table *table)
+{
+	size_t *widths = mem_alloc_array(table->columns, sizeof(*widths));
+	for (size_t i = 0; i < table->cells.count; i++) {
+		size_t width = strlen(table->cells.items[i]);
+		if (width > widths[i % table->columns])
+			widths[i % table->columns] = width;
+	}
+	for (size_t i = 0; i < table->cells.count; i++) {
+		bool last = i % table->columns == table->columns - 1;
+		printf("%-*s%s", last ? 0 : (int)widths[i % table->columns], table->cells.items[i],
+		       last ? "\n" : "  ");
+	}
+	free(widths);
+	str_list_finish(&table->cells);
+}
+
+int report_error(const struct err *err)
+{
+	fflush(stdout);
+	fprintf(stderr, "tony: %s\n", err_message(err));
+	return (int)exit_code_of(err->kind);
+}
+
+void report_json(json_t *value)
+{
+	char *text = json_dumps(value, JSON_INDENT(2));
+	puts(text);
+	free(text);
+	json_decref(value);
+}
+
+bool report_parse(const struct opt_table *table, int argc, char **argv, void *options,
+		  struct str_list *operands, int *code)
+{
+	struct err err cleanup_err = {0};
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0)
+			continue;
+		struct str help cleanup_str = {0};
+		opt_help(table, &help);
+		fputs(str_text(&help), stdout);
+		*code = 0;
+		return false;
+	}
+	if (opt_parse(table, argc, argv, options, operands, NULL, &err) == 0)
+		return true;
+	*code = report_error(&err);
+	return false;
+}
+
+int report_one_operand(const struct opt_table *table, const struct str_list *operands,
+		       const char **operand, struct err *err)
+{
+	if (operands->count > 1)
+		return err_set(err, ERR_USAGE, "too many arguments: \"%s\"; usage: %s",
+			       operands->items[1], table->usage);
+	*operand = operands->count == 1 ? operands->items[0] : NULL;
+	return 0;
+}

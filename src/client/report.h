@@ -1,0 +1,36 @@
+/* What verbs print: tables, errors, JSON. */
+#ifndef TONY_CLIENT_REPORT_H
+#define TONY_CLIENT_REPORT_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/opt.h"
+#include "base/str.h"
+
+/* A table with aligned columns; cells are owned by the table. Initialise with {0}. */
+struct report_table {
+	struct str_list cells; /* row by row, the heading first */
+	size_t columns;
+};
+void report_table_begin(struct report_table *table, const char *const *headings, size_t count);
+void report_table_add(struct report_table *table, const char *text); /* NULL or "": "-" */
+void report_table_take(struct report_table *table, char *text);
+void report_table_print(struct report_table *table); /* and empties it */
+
+/* "tony: message" on standard error; the exit code for that kind of error. */
+int report_error(const struct err *err);
+
+void report_json(json_t *value); /* indented, on standard output; takes `value` */
+
+/* What all verbs do first: parses the command line; prints help or the error. Returns true when the
+ * verb is to go on, else *code is its exit code. */
+bool report_parse(const struct opt_table *table, int argc, char **argv, void *options,
+		  struct str_list *operands, int *code);
+
+/* The single optional operand, as in `tony status [JOB]`. */
+int report_one_operand(const struct opt_table *table, const struct str_list *operands,
+		       const char **operand, struct err *err);
+
+#endif

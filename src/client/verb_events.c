@@ -1,0 +1,122 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "client/opened.h"
+#include "client/report.h"
+#include "client/verbs.h"
+
+struct events_options {
+	bool follow;
+	bool json;
+	int64_t since;
+};
+
+static const struct opt options[] = {
+	{.name = "follow",
+	 .letter = 'f',
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct events_options, follow),
+	 .help = "go on until the job ends"},
+	{.name = "since",
+	 .kind = OPT_NUMBER,
+	 .offset = offsetof(struct events_options, since),
+	 .argument = "N",
+	 .help = "begin with sequence number N",
+	 .min = 1,
+	 .max = INT64_MAX},
+	{.name = "json",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct events_options, json),
+	 .help = "the journal's own lines, one JSON object each"},
+};
+
+const struct opt_table verb_events_options = {
+	.verb = "events",
+	.usage = "tony events [OPTIONS] [JOB]",
+	.summary = "print what happened to a job, in order",
+	.options = options,
+	.option_count = array_length(options),
+};
+
+static const char *text_of(const json_t *record, const char *name)
+{
+	const char *text = json_string_value(json_object_get(record, name));
+	return text ? text : "";
+}
+
+static void print_change(const json_t *record)
+{
+	const char *task = text_of(record, "task");
+	const char *from = text_of(record, "from");
+	const char *to = text_of(record, "to");
+	const json_t *cause = json_object_get(record, "cause");
+	if (!str_equal(from, to))
+		printf("%s %s", *task ? task : "job", to);
+	else
+		printf("%s process is up", task);
+	if (cause && !str_equal(from, to))
+		printf(": %s", text_of(cause, "text"));
+}
+
+static void print_for_people(const struct journal_line *line, const json_t *record)
+{
+	const char *event = text_of(record, "ev");
+	char *time cleanup_free = str_format_time(line->time_ms);
+	printf("%s  ", time);
+	if (str_equal(event, "task") || str_equal(event, "job"))
+		print_change(record);
+	else if (str_equal(event, "am"))
+		printf("application master at %s", text_of(record, "address"));
+	else if (str_equal(event, "final"))
+		printf("end: %s: %s", text_of(record, "state"), text_of(record, "message"));
+	else if (str_equal(event, "waiting") && !*text_of(record, "text"))
+		printf("nothing is waited for any more");
+	else
+		printf("%s: %s", event, text_of(record, "text"));
+	putchar('\n');
+}
+
+static int on_line(void *data, const struct journal_line *line, struct err *err)
+{
+	const struct events_options *chosen = data;
+	if (line->sequence < chosen->since)
+		return 0;
+	if (chosen->json) {
+		printf("%.*s\n", (int)line->length, line->text);
+	} else {
+		json_t *record cleanup_json = journal_line_record(line, err);
+		if (!record)
+			return -1;
+		print_for_people(line, record);
+	}
+	if (chosen->follow)
+		fflush(stdout);
+	return 0;
+}
+
+static int print_events(struct events_options *chosen, const struct str_list *operands,
+			struct err *err)
+{
+	struct opened opened cleanup_opened = {0};
+	const char *id;
+	if (report_one_operand(&verb_events_options, operands, &id, err) < 0 ||
+	    opened_find(&opened, id, err) < 0)
+		return -1;
+	if (!chosen->follow)
+		return journal_read(opened.journal_path, chosen->since, on_line, chosen, err);
+	return opened_follow(&opened, 1, 0, on_line, chosen, err) < 0 ? -1 : 0;
+}
+
+int verb_events(int argc, char **argv)
+{
+	struct err err cleanup_err = {0};
+	struct events_options chosen = {.since = 1};
+	struct str_list operands cleanup_str_list = {0};
+	int code = 0;
+	if (report_parse(&verb_events_options, argc, argv, &chosen, &operands, &code) &&
+	    print_events(&chosen, &operands, &err) < 0)
+		code = report_error(&err);
+	return code;
+}

@@ -1,0 +1,106 @@
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "client/report.h"
+#include "client/verbs.h"
+#include "scheduler/scheduler.h"
+
+struct list_options {
+	bool json;
+	bool all;
+};
+
+static const struct opt options[] = {
+	{.name = "all",
+	 .letter = 'a',
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct list_options, all),
+	 .help = "also the jobs that have ended"},
+	{.name = "json",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct list_options, json),
+	 .help = "as JSON"},
+};
+
+const struct opt_table verb_list_options = {
+	.verb = "list",
+	.usage = "tony list [OPTIONS]",
+	.summary = "list the jobs that run",
+	.options = options,
+	.option_count = array_length(options),
+};
+
+static json_t *summary_to_json(const struct job_summary *job)
+{
+	json_t *object = json_object();
+	json_set_text(object, "id", job->id);
+	json_set_text(object, "name", job->name);
+	json_set_text(object, "user", job->user);
+	json_set_text(object, "framework", job->framework);
+	json_set_text(object, "state", job_state_name(job->state));
+	json_set_int(object, "submitted_ms", job->submitted_ms);
+	if (job->ended_ms > 0)
+		json_set_int(object, "ended_ms", job->ended_ms);
+	return object;
+}
+
+static bool is_shown(const struct list_options *chosen, const struct job_summary *job)
+{
+	return chosen->all || !job_state_is_final(job->state);
+}
+
+static void print_json(const struct list_options *chosen, const struct job_summary *jobs,
+		       size_t count)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < count; i++)
+		if (is_shown(chosen, &jobs[i]))
+			json_array_append_new(list, summary_to_json(&jobs[i]));
+	report_json(list);
+}
+
+static void print_table(const struct list_options *chosen, const struct job_summary *jobs,
+			size_t count)
+{
+	static const char *const headings[] = {"JOB", "STATE", "FRAMEWORK", "FOR", "NAME"};
+	struct report_table table = {0};
+	report_table_begin(&table, headings, array_length(headings));
+	int64_t now = clock_wall_ms();
+	for (size_t i = 0; i < count; i++) {
+		const struct job_summary *job = &jobs[i];
+		if (!is_shown(chosen, job))
+			continue;
+		report_table_add(&table, job->id);
+		report_table_add(&table, job_state_name(job->state));
+		report_table_add(&table, job->framework);
+		int64_t end = job->ended_ms > 0 ? job->ended_ms : now;
+		report_table_take(&table, str_format_duration(end - job->submitted_ms));
+		report_table_add(&table, job->name);
+	}
+	report_table_print(&table);
+}
+
+int verb_list(int argc, char **argv)
+{
+	struct err err cleanup_err = {0};
+	struct list_options chosen = {0};
+	struct str_list operands cleanup_str_list = {0};
+	const char *none = NULL;
+	int code;
+	if (!report_parse(&verb_list_options, argc, argv, &chosen, &operands, &code))
+		return code;
+	if (report_one_operand(&verb_list_options, &operands, &none, &err) < 0)
+		return report_error(&err);
+	struct job_summary *jobs;
+	size_t count;
+	if (scheduler_client_find("local")->list(&jobs, &count, &err) < 0)
+		return report_error(&err);
+	if (chosen.json)
+		print_json(&chosen, jobs, count);
+	else
+		print_table(&chosen, jobs, count);
+	job_summaries_free(jobs, count);
+	return 0;
+}

@@ -1,0 +1,41 @@
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "client/opened.h"
+#include "client/report.h"
+#include "client/verbs.h"
+
+const struct opt_table verb_restart_options = {
+	.verb = "restart",
+	.usage = "tony restart JOB TASK",
+	.summary = "restart the program of one task in its container",
+	.description = "The program is ended (SIGTERM, grace, SIGKILL) and started again on the "
+		       "same port. Costs none of the task's restarts.",
+};
+
+static int restart_task(const struct str_list *operands, struct err *err)
+{
+	struct opened opened cleanup_opened = {0};
+	if (operands->count != 2)
+		return err_set(err, ERR_USAGE, "usage: %s", verb_restart_options.usage);
+	if (opened_find(&opened, operands->items[0], err) < 0)
+		return -1;
+	char *path cleanup_free = mem_printf("/v1/tasks/%s/restart", operands->items[1]);
+	json_t *answer cleanup_json = opened_ask(&opened, "POST", path, "{}", err);
+	if (!answer)
+		return -1;
+	printf("%s of %s restarts\n", operands->items[1], opened.id);
+	return 0;
+}
+
+int verb_restart(int argc, char **argv)
+{
+	struct err err cleanup_err = {0};
+	struct str_list operands cleanup_str_list = {0};
+	int code = 0;
+	if (report_parse(&verb_restart_options, argc, argv, NULL, &operands, &code) &&
+	    restart_task(&operands, &err) < 0)
+		code = report_error(&err);
+	return code;
+}
