@@ -12,9 +12,10 @@
 #include "base/str.h"
 
 char *fs_join(const char *directory, const char *name); /* the caller frees; absolute name wins */
-const char *fs_basename(const char *path);		/* points into path */
-char *fs_dirname(const char *path);			/* the caller frees */
-char *fs_absolute(const char *path, struct err *err);	/* lexical: against the current directory */
+/* What stands behind the last slash; slashes at the end are kept. Points into path. */
+const char *fs_basename(const char *path);
+char *fs_dirname(const char *path);		      /* the caller frees */
+char *fs_absolute(const char *path, struct err *err); /* lexical: against the current directory */
 bool fs_exists(const char *path);
 bool fs_is_directory(const char *path);
 

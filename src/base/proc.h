@@ -36,7 +36,8 @@ void proc_find_marked(const char *mark, pid_t except, struct proc_list *list);
  * first when it is not SIGKILL and waits up to grace_ms for them to go, then SIGKILL, again and
  * again until none is left (a fork bomb is first frozen with SIGSTOP). Never signals the caller,
  * nor the `protect_count` processes in `protect` (their descendants are still ended).
- * Blocks; reaps what has become the caller's child. Returns how many were still there after the
+ * Blocks; reaps those that are the caller's children (with the caller as root: all of its dead
+ * children but the protected ones). Returns how many were still there after the
  * grace, or -1 when some survive 10 s of SIGKILL (uninterruptible sleep). */
 int proc_end_all(pid_t root, const char *mark, const pid_t *protect, size_t protect_count,
 		 int signal, int64_t grace_ms);

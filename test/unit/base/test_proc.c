@@ -263,6 +263,8 @@ static void shared_memory_counts_once_in_pss(void **state)
 	assert_true(usage.rss_bytes >= 3 * (uint64_t)TOUCHED);
 	assert_true(usage.pss_bytes >= TOUCHED);
 	assert_true(usage.pss_bytes < 2 * (uint64_t)TOUCHED);
+	proc_measure_descendants(child, &usage);
+	assert_int_equal(usage.processes, 2);
 	stop(child);
 }
 
