@@ -12,3 +12,14 @@ void job_door_finish(struct job_door *door)
 		close(door->claim);
 	*door = (struct job_door){0};
 }
+
+void job_summaries_free(struct job_summary *jobs, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(jobs[i].id);
+		free(jobs[i].name);
+		free(jobs[i].user);
+		free(jobs[i].framework);
+	}
+	free(jobs);
+}

@@ -100,6 +100,8 @@ struct job_summary {
 	int64_t submitted_ms, ended_ms; /* 0: not ended */
 };
 
+void job_summaries_free(struct job_summary *jobs, size_t count);
+
 struct scheduler_client_ops {
 	const char *name;
 	/* Can this job ever run here? The refusal names the numbers. */
