@@ -1,0 +1,298 @@
+#include "executor/gpu.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum {
+	TIME_LIMIT_S = 10,
+	GIVE_UP_AFTER = 10, /* failures in a row */
+	CANCEL_TRIES = 50,
+	CANCEL_PAUSE_US = 1000,
+};
+
+struct gpu {
+	struct event_base *base;
+	char *command;
+	char *devices; /* NULL: all */
+	pid_t child;   /* 0: none */
+	int fd;	       /* its output; -1: ended */
+	struct event *readable, *timer;
+	struct str output;
+	int failures;
+	json_t *metrics;
+};
+
+/* ---- the answer --------------------------------------------------------------------------- */
+
+/* A device is named by its index, its UUID, or the beginning of its UUID. */
+static bool is_owned(const char *devices, const char *index, const char *uuid)
+{
+	struct str_list names cleanup_str_list = {0};
+
+	if (!devices)
+		return true;
+	str_split(&names, devices, ',');
+	for (size_t i = 0; i < names.count; i++) {
+		if (str_equal(names.items[i], index) || (str_starts_with(names.items[i], "GPU-") &&
+							 str_starts_with(uuid, names.items[i])))
+			return true;
+	}
+	return false;
+}
+
+/* "[N/A]" and "[Not Supported]" stand where a device does not tell. */
+static void set_number(json_t *device, const char *name, const char *text)
+{
+	int64_t value;
+
+	if (str_parse_int(text, 0, INT64_C(1) << 40, &value) == 0)
+		json_set_int(device, name, value);
+}
+
+static int parse_line(const char *line, const char *devices, json_t *found, struct err *err)
+{
+	enum { INDEX, UUID, UTILIZATION, USED, TOTAL, FIELDS };
+	struct str_list fields cleanup_str_list = {0};
+	int64_t index;
+
+	str_split(&fields, line, ',');
+	if (fields.count != FIELDS ||
+	    str_parse_int(fields.items[INDEX], 0, INT32_MAX, &index) < 0) {
+		char *shown cleanup_free = mem_strndup(line, 200);
+		return err_set(err, ERR_INPUT, "\"%s\" is not a device", shown);
+	}
+	if (!is_owned(devices, fields.items[INDEX], fields.items[UUID]))
+		return 0;
+	json_t *device = json_object();
+	json_set_int(device, "index", index);
+	set_number(device, "utilization_percent", fields.items[UTILIZATION]);
+	set_number(device, "memory_used_mib", fields.items[USED]);
+	set_number(device, "memory_total_mib", fields.items[TOTAL]);
+	json_array_append_new(found, device);
+	return 0;
+}
+
+json_t *gpu_parse(const char *bytes, size_t length, const char *devices, struct err *err)
+{
+	char *text cleanup_free = str_printable(bytes, length);
+	struct str_list lines cleanup_str_list = {0};
+	json_t *found cleanup_json = json_array();
+
+	str_split(&lines, text, '\n');
+	if (lines.count == 0) {
+		err_set(err, ERR_INPUT, "no device");
+		return NULL;
+	}
+	for (size_t i = 0; i < lines.count; i++) {
+		if (parse_line(lines.items[i], devices, found, err) < 0)
+			return NULL;
+	}
+	return mem_steal(&found);
+}
+
+/* ---- the child ---------------------------------------------------------------------------- */
+
+static void note_failure(struct gpu *gpu, const char *why)
+{
+	gpu->failures++;
+	if (gpu->failures == 1)
+		log_warning("%s: %s", gpu->command, why);
+	if (gpu->failures == GIVE_UP_AFTER)
+		log_warning("%s failed %d times in a row: no GPU metrics from now on", gpu->command,
+			    GIVE_UP_AFTER);
+}
+
+static void take_answer(struct gpu *gpu, int status)
+{
+	struct err err cleanup_err = {0};
+
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+		note_failure(gpu, "it failed, or did not answer in time");
+		return;
+	}
+	json_t *metrics = gpu_parse(str_text(&gpu->output), gpu->output.length, gpu->devices, &err);
+	if (!metrics) {
+		note_failure(gpu, err_message(&err));
+		return;
+	}
+	json_decref(gpu->metrics);
+	gpu->metrics = metrics;
+	gpu->failures = 0;
+}
+
+static void close_output(struct gpu *gpu)
+{
+	if (gpu->readable)
+		event_free(gpu->readable);
+	gpu->readable = NULL;
+	mem_cleanup_close(&gpu->fd);
+	gpu->fd = -1;
+}
+
+/* False: the end, for now or for good. */
+static bool read_some(struct gpu *gpu)
+{
+	char buffer[4096];
+	ssize_t got = read(gpu->fd, buffer, sizeof(buffer));
+
+	if (got > 0 && gpu->output.length + (size_t)got <= GPU_OUTPUT_CAP)
+		str_append_bytes(&gpu->output, buffer, (size_t)got);
+	else if (got == 0)
+		close_output(gpu);
+	return got > 0 && gpu->fd >= 0;
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *context)
+{
+	read_some(context);
+}
+
+static void on_time_limit(evutil_socket_t fd, short what, void *context)
+{
+	struct gpu *gpu = context;
+
+	kill(gpu->child, SIGKILL);
+}
+
+static pid_t start(const struct gpu *gpu, int output)
+{
+	char *const arguments[] = {
+		gpu->command, "--query-gpu=index,uuid,utilization.gpu,memory.used,memory.total",
+		"--format=csv,noheader,nounits", NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	pid_t pid;
+
+	sigemptyset(&none);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, output, 1);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+	int error = posix_spawn(&pid, gpu->command, &actions, &attributes, arguments, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	errno = error;
+	return error == 0 ? pid : -1;
+}
+
+void gpu_look(struct gpu *gpu)
+{
+	const struct timeval limit = {.tv_sec = TIME_LIMIT_S};
+	int ends[2];
+
+	if (gpu->child > 0 || gpu->failures >= GIVE_UP_AFTER)
+		return;
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
+		note_failure(gpu, strerror(errno));
+		return;
+	}
+	pid_t pid = start(gpu, ends[1]);
+	close(ends[1]);
+	if (pid < 0) {
+		note_failure(gpu, strerror(errno));
+		close(ends[0]);
+		return;
+	}
+	gpu->child = pid;
+	gpu->fd = ends[0];
+	str_truncate(&gpu->output, 0);
+	gpu->readable = event_new(gpu->base, gpu->fd, EV_READ | EV_PERSIST, on_readable, gpu);
+	event_add(gpu->readable, NULL);
+	evtimer_add(gpu->timer, &limit);
+}
+
+static void forget_child(struct gpu *gpu)
+{
+	gpu->child = 0;
+	evtimer_del(gpu->timer);
+	close_output(gpu);
+}
+
+bool gpu_child_ended(struct gpu *gpu, pid_t pid, int status)
+{
+	if (!gpu || gpu->child != pid)
+		return false;
+	while (gpu->fd >= 0 && read_some(gpu))
+		continue;
+	forget_child(gpu);
+	take_answer(gpu, status);
+	return true;
+}
+
+void gpu_cancel(struct gpu *gpu)
+{
+	if (!gpu || gpu->child == 0)
+		return;
+	kill(gpu->child, SIGKILL);
+	/* One that hangs in its driver does not die even now: it is reaped whenever it does. */
+	for (int i = 0; i < CANCEL_TRIES && waitpid(gpu->child, NULL, WNOHANG) == 0; i++)
+		usleep(CANCEL_PAUSE_US);
+	forget_child(gpu);
+}
+
+/* The drivers' own places: a container's PATH often lacks them. */
+static char *find_command(const char *command)
+{
+	static const char *const places[] = {"/usr/bin", "/bin", "/usr/local/nvidia/bin"};
+	struct str_list directories cleanup_str_list = {0};
+	const char *path = getenv("PATH");
+
+	if (strchr(command, '/'))
+		return mem_strdup(command);
+	str_split(&directories, path ? path : "", ':');
+	for (size_t i = 0; i < array_length(places); i++)
+		str_list_add(&directories, places[i]);
+	for (size_t i = 0; i < directories.count; i++) {
+		char *file cleanup_free = fs_join(directories.items[i], command);
+		if (access(file, X_OK) == 0)
+			return mem_steal(&file);
+	}
+	return mem_strdup(command);
+}
+
+struct gpu *gpu_create(struct event_base *base, const char *command, const char *devices)
+{
+	struct gpu *gpu = mem_alloc(sizeof(*gpu));
+
+	gpu->base = base;
+	gpu->fd = -1;
+	gpu->command = find_command(command);
+	gpu->devices = mem_strdup(devices);
+	gpu->timer = evtimer_new(base, on_time_limit, gpu);
+	return gpu;
+}
+
+void gpu_destroy(struct gpu *gpu)
+{
+	if (!gpu)
+		return;
+	gpu_cancel(gpu);
+	event_free(gpu->timer);
+	str_finish(&gpu->output);
+	json_decref(gpu->metrics);
+	free(gpu->command);
+	free(gpu->devices);
+	free(gpu);
+}
+
+const json_t *gpu_metrics(const struct gpu *gpu)
+{
+	return gpu ? gpu->metrics : NULL;
+}

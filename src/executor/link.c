@@ -1,0 +1,386 @@
+#include "executor/link.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "net/backoff.h"
+#include "net/http_client.h"
+
+enum {
+	FIRST_RETRY_MS = 50,
+	RETRY_CAP_MS = 5000,
+	BEAT_INTERVAL_MS = 1000, /* until the AM says otherwise */
+	ANSWER_MS = 10000,	 /* an answer that takes longer is lost */
+};
+
+/* One kind of message: what is to be sent, on the wire or waiting for its next try. */
+struct message {
+	struct link *link;
+	const char *verb; /* the path's last segment */
+	json_t *body;	  /* NULL: nothing to send */
+	struct http_client *client;
+	struct http_call *call;
+	struct event *retry;
+	struct backoff backoff;
+	void (*answered)(struct link *link, const json_t *answer);
+};
+
+struct link {
+	struct link_options options;
+	struct message enter, report, beat; /* "register" is a keyword of C */
+	struct http_client *reports, *beats;
+	struct event *silence;
+	int64_t interval_ms, give_up_ms;
+	int am_attempt; /* the highest seen */
+	bool registered;
+	int64_t orders;	       /* received so far */
+	uint64_t changes;      /* of the state */
+	uint64_t changes_told; /* as of the last beat */
+	int64_t told_at;
+	bool ended;
+};
+
+static void send_message(struct message *message);
+
+static void set_timer(struct event *timer, int64_t ms)
+{
+	struct timeval time = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+
+	evtimer_add(timer, &time);
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+static void stop_message(struct message *message)
+{
+	if (message->call)
+		http_client_cancel(message->call);
+	message->call = NULL;
+	evtimer_del(message->retry);
+	json_decref(message->body);
+	message->body = NULL;
+}
+
+static void end(struct link *link, enum link_end how, const char *text)
+{
+	if (link->ended)
+		return;
+	link->ended = true;
+	stop_message(&link->enter);
+	stop_message(&link->report);
+	stop_message(&link->beat);
+	evtimer_del(link->silence);
+	link->options.events.ended(link->options.events.data, how, text);
+}
+
+static void on_silence(evutil_socket_t fd, short what, void *data)
+{
+	struct link *link = data;
+	char *time cleanup_free = str_format_duration(link->give_up_ms);
+	char *text cleanup_free = mem_printf("the AM was silent for %s", time);
+
+	end(link, LINK_SILENT, text);
+}
+
+static void heard(struct link *link)
+{
+	if (link->give_up_ms > 0)
+		set_timer(link->silence, link->give_up_ms);
+}
+
+/* ---- sending ------------------------------------------------------------------------------ */
+
+static uint64_t random_bits(void)
+{
+	uint64_t bits = 0;
+
+	if (getrandom(&bits, sizeof(bits), 0) != sizeof(bits))
+		bits = (uint64_t)clock_monotonic_ms();
+	return bits;
+}
+
+static void try_again(struct message *message, const char *why)
+{
+	if (message->backoff.tries == 0)
+		log_info("%s: %s; trying again", message->verb, why);
+	set_timer(message->retry, backoff_next(&message->backoff, random_bits()));
+}
+
+/* A refusal that no repetition changes. */
+static void refused(struct message *message, const struct err *err)
+{
+	struct link *link = message->link;
+
+	if (message == &link->report) {
+		/* Of an epoch that is over: the orders tell what holds now. */
+		log_info("exit report not taken: %s", err_message(err));
+		stop_message(message);
+		link->options.events.reported(link->options.events.data);
+	} else {
+		end(link, err->kind == ERR_STALE ? LINK_STALE : LINK_REFUSED, err_message(err));
+	}
+}
+
+static void take_answer(struct message *message, const struct http_response *response)
+{
+	struct link *link = message->link;
+	struct err err cleanup_err = {0};
+
+	if (http_response_check(response->status, response->body, response->length, &err) < 0) {
+		heard(link);
+		if (err.kind == ERR_UNREACHABLE || err.kind == ERR_FAILED)
+			try_again(message, err_message(&err));
+		else
+			refused(message, &err);
+		return;
+	}
+	json_t *answer cleanup_json = json_parse(response->body, response->length, &err);
+	if (!json_is_object(answer)) {
+		try_again(message, "the answer is not JSON");
+		return;
+	}
+	heard(link);
+	backoff_reset(&message->backoff);
+	json_decref(message->body);
+	message->body = NULL;
+	message->answered(link, answer);
+}
+
+static void on_done(void *data, const struct http_response *response, const struct err *err)
+{
+	struct message *message = data;
+
+	message->call = NULL;
+	if (!response)
+		try_again(message, err_message(err));
+	else
+		take_answer(message, response);
+}
+
+static void send_message(struct message *message)
+{
+	const struct link *link = message->link;
+
+	if (link->ended || message->call || !message->body)
+		return;
+	evtimer_del(message->retry);
+	char *path cleanup_free = mem_printf("/v1/tasks/%s/%s", link->options.task, message->verb);
+	char *body cleanup_free = json_text(message->body);
+	struct http_question question = {
+		.method = "POST",
+		.path = path,
+		.body = body,
+		.body_length = strlen(body),
+		.timeout_ms = ANSWER_MS + (message == &link->beat ? link->interval_ms : 0),
+		.done = on_done,
+		.data = message,
+	};
+	message->call = http_client_start(message->client, &question);
+}
+
+static void on_retry(evutil_socket_t fd, short what, void *data)
+{
+	send_message(data);
+}
+
+/* ---- beats -------------------------------------------------------------------------------- */
+
+static void beat(struct link *link)
+{
+	if (link->ended || !link->registered || link->beat.call || link->enter.body)
+		return;
+	evtimer_del(link->beat.retry);
+	json_decref(link->beat.body);
+	link->beat.body = link->options.events.state(link->options.events.data);
+	json_set_int(link->beat.body, "attempt", link->options.attempt);
+	json_set_int(link->beat.body, "seen", link->orders);
+	link->changes_told = link->changes;
+	link->told_at = clock_monotonic_ms();
+	send_message(&link->beat);
+}
+
+/* A beat that failed is not repeated but made anew: by now there may be more to say. */
+static void on_beat_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct message *message = data;
+
+	beat(message->link);
+}
+
+static void beat_later(struct link *link)
+{
+	set_timer(link->beat.retry, link->interval_ms);
+}
+
+/* After an answer: at once when there is news or the beat was held as it should be. Else the AM and
+ * this executor disagree until something here is done (a program is ending): not in a hot loop. */
+static void beat_on(struct link *link)
+{
+	bool held = clock_monotonic_ms() - link->told_at >= link->interval_ms / 2;
+
+	if (link->beat.call || link->ended)
+		return;
+	if (held || link->changes != link->changes_told)
+		beat(link);
+	else
+		beat_later(link);
+}
+
+static int read_order(const json_t *answer, struct link_order *order, struct err *err)
+{
+	static const char *const names[] = {"wait", "run", "stop", "quit"};
+	char *name cleanup_free = NULL;
+	int64_t am_attempt, epoch = 0, restart = 0;
+
+	if (json_need_int(answer, "am_attempt", 0, INT_MAX, &am_attempt, err) < 0 ||
+	    json_need_text(answer, "order", &name, err) < 0 ||
+	    json_read_int(answer, "epoch", 0, INT_MAX, &epoch, err) < 0 ||
+	    json_read_int(answer, "restart", 0, INT_MAX, &restart, err) < 0)
+		return -1;
+	size_t kind = 0;
+	while (kind < array_length(names) && !str_equal(names[kind], name))
+		kind++;
+	if (kind == array_length(names))
+		return err_set(err, ERR_INPUT, "order: \"%s\" is none", name);
+	*order = (struct link_order){
+		.order = {.kind = (enum order_kind)kind,
+			  .epoch = (int)epoch,
+			  .restart = (int)restart},
+		.am_attempt = (int)am_attempt,
+		.cluster = json_object_get(answer, "cluster"),
+	};
+	return 0;
+}
+
+static void on_order(struct link *link, const json_t *answer)
+{
+	struct err err cleanup_err = {0};
+	struct link_order order;
+
+	if (read_order(answer, &order, &err) < 0) {
+		log_error("an order that makes no sense: %s", err_message(&err));
+		beat_later(link);
+		return;
+	}
+	link->orders++;
+	if (order.am_attempt < link->am_attempt) {
+		log_warning("ignoring an order of AM attempt %d: %d is at work", order.am_attempt,
+			    link->am_attempt);
+		beat_later(link);
+		return;
+	}
+	link->am_attempt = order.am_attempt;
+	link->options.events.order(link->options.events.data, &order);
+	beat_on(link);
+}
+
+void link_changed(struct link *link)
+{
+	link->changes++;
+	beat(link);
+}
+
+/* ---- registration, reports ---------------------------------------------------------------- */
+
+static void on_registered(struct link *link, const json_t *answer)
+{
+	struct err err cleanup_err = {0};
+	int64_t am_attempt = link->am_attempt;
+
+	if (json_read_int(answer, "am_attempt", 0, INT_MAX, &am_attempt, &err) < 0 ||
+	    json_read_int(answer, "beat_interval_ms", 1, INT_MAX, &link->interval_ms, &err) < 0 ||
+	    json_read_int(answer, "give_up_ms", 0, INT_MAX, &link->give_up_ms, &err) < 0)
+		log_error("an answer that makes no sense: %s", err_message(&err));
+	if (am_attempt > link->am_attempt)
+		link->am_attempt = (int)am_attempt;
+	heard(link);
+	link->registered = true;
+	beat(link);
+}
+
+static void on_reported(struct link *link, const json_t *answer)
+{
+	link->options.events.reported(link->options.events.data);
+}
+
+static void post(struct message *message, json_t *body)
+{
+	stop_message(message);
+	json_set_int(body, "attempt", message->link->options.attempt);
+	message->body = body;
+	send_message(message);
+}
+
+void link_register(struct link *link, json_t *body)
+{
+	post(&link->enter, body);
+}
+
+void link_report(struct link *link, json_t *body)
+{
+	post(&link->report, body);
+}
+
+bool link_is_reporting(const struct link *link)
+{
+	return link->report.body != NULL;
+}
+
+/* ---- creation ----------------------------------------------------------------------------- */
+
+static void init_message(struct message *message, struct link *link, const char *verb,
+			 struct http_client *client, event_callback_fn on_timer,
+			 void (*answered)(struct link *link, const json_t *answer))
+{
+	*message = (struct message){
+		.link = link,
+		.verb = verb,
+		.client = client,
+		.retry = evtimer_new(link->options.base, on_timer, message),
+		.backoff = {.first_ms = FIRST_RETRY_MS, .cap_ms = RETRY_CAP_MS},
+		.answered = answered,
+	};
+}
+
+struct link *link_create(const struct link_options *options, struct err *err)
+{
+	struct http_client *reports =
+		http_client_create(options->base, options->address, options->token, err);
+
+	if (!reports)
+		return NULL;
+	struct link *link = mem_alloc(sizeof(*link));
+	link->options = *options;
+	link->interval_ms = BEAT_INTERVAL_MS;
+	link->give_up_ms = options->give_up_ms;
+	link->reports = reports;
+	link->beats = http_client_create(options->base, options->address, options->token, NULL);
+	init_message(&link->enter, link, "register", reports, on_retry, on_registered);
+	init_message(&link->report, link, "exit", reports, on_retry, on_reported);
+	init_message(&link->beat, link, "beat", link->beats, on_beat_timer, on_order);
+	link->silence = evtimer_new(options->base, on_silence, link);
+	heard(link);
+	return link;
+}
+
+void link_destroy(struct link *link)
+{
+	struct message *messages[] = {&link->enter, &link->report, &link->beat};
+
+	if (!link)
+		return;
+	for (size_t i = 0; i < array_length(messages); i++) {
+		stop_message(messages[i]);
+		event_free(messages[i]->retry);
+	}
+	event_free(link->silence);
+	http_client_destroy(link->reports);
+	http_client_destroy(link->beats);
+	free(link);
+}

@@ -1,0 +1,70 @@
+/*
+ * The executor's side of docs/rest.md, "For executors": registers, keeps one beat held at the AM,
+ * reports exits. It repeats what got lost, with back-off, until the AM has been silent for too
+ * long.
+ *
+ * Beats and reports have a connection each, so that a report need not wait for a held beat. Where
+ * the AM is, is known in one place only: link_create().
+ */
+#ifndef TONY_EXECUTOR_LINK_H
+#define TONY_EXECUTOR_LINK_H
+
+#include <event2/event.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "job/machine.h"
+
+struct link;
+
+struct link_order {
+	struct order order;
+	int am_attempt;
+	const json_t *cluster; /* of ORDER_RUN; borrowed; NULL: none was sent */
+};
+
+enum link_end {
+	LINK_STALE,   /* another attempt of this task is the valid one */
+	LINK_REFUSED, /* a wrong token, or a task that the AM does not know */
+	LINK_SILENT,  /* the AM was not heard of for too long */
+};
+
+struct link_events {
+	/* What the next beat says: {"epoch", "restart", "state", "pids", "metrics"}. */
+	json_t *(*state)(void *data);
+	/* An order of the highest AM attempt seen; repeated until the state agrees with it. */
+	void (*order)(void *data, const struct link_order *order);
+	void (*reported)(void *data); /* the AM has the last exit report */
+	/* The link is of no use any more; nothing else will be called. */
+	void (*ended)(void *data, enum link_end how, const char *text);
+	void *data;
+};
+
+struct link_options {
+	struct event_base *base;
+	const char *address; /* HOST:PORT */
+	const char *token;
+	const char *task; /* "worker:0" */
+	int attempt;
+	int64_t give_up_ms; /* until the AM says otherwise; 0: never */
+	struct link_events events;
+};
+
+/* `options` and what it points to, but for address and token, must outlive the link. */
+struct link *link_create(const struct link_options *options, struct err *err);
+void link_destroy(struct link *link); /* NULL is fine */
+
+/* Registers with these members of docs/rest.md ("attempt" is added); takes `body`. Beats go on when
+ * it is done. */
+void link_register(struct link *link, json_t *body);
+
+/* Reports an exit ("attempt" is added); takes `body`. */
+void link_report(struct link *link, json_t *body);
+bool link_is_reporting(const struct link *link);
+
+/* The state differs from what the last beat said. */
+void link_changed(struct link *link);
+
+#endif

@@ -1,0 +1,98 @@
+#include "executor/memory.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/proc.h"
+#include "base/proc_scan.h"
+#include "base/str.h"
+#include "scheduler/cgroup.h"
+
+enum {
+	MIB = 1 << 20,
+	LOOK_MS = 1000,
+	LOOK_OFTEN_MS = 250, /* above NEAR_PERCENT / 2 of the limit */
+	NEAR_PERCENT = 95,
+};
+
+void memory_init(struct memory *memory, int64_t limit_mib, const char *cgroup, bool enforce)
+{
+	*memory = (struct memory){
+		.limit = (uint64_t)limit_mib * MIB,
+		.cgroup = cgroup,
+		.enforce = enforce && limit_mib > 0,
+	};
+}
+
+void memory_begin(struct memory *memory)
+{
+	memory->used = memory->peak = 0;
+	memory->kills = memory->cgroup ? cgroup_oom_kills(memory->cgroup) : 0;
+}
+
+void memory_note(struct memory *memory, uint64_t used)
+{
+	memory->used = used;
+	if (used > memory->peak)
+		memory->peak = used;
+}
+
+static uint64_t resident_set(void)
+{
+	struct proc_scan scan;
+	uint64_t pages = 0;
+	size_t count;
+
+	proc_scan_take(&scan);
+	const struct proc_entry **found = proc_scan_descendants(&scan, getpid(), &count);
+	for (size_t i = 0; i < count; i++)
+		pages += found[i]->rss_pages;
+	free(found);
+	proc_scan_finish(&scan);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+bool memory_look(struct memory *memory)
+{
+	uint64_t used = resident_set();
+
+	/* The resident set counts what processes share once for each. The true share costs a walk
+	 * over all their pages: only when it decides. */
+	if (memory->limit > 0 && used > memory->limit) {
+		struct proc_usage usage;
+		proc_measure_descendants(getpid(), &usage);
+		used = usage.pss_bytes;
+	}
+	memory_note(memory, used);
+	return memory->enforce && used > memory->limit;
+}
+
+int64_t memory_interval(const struct memory *memory)
+{
+	return memory->used > memory->limit / 100 * (NEAR_PERCENT / 2) ? LOOK_OFTEN_MS : LOOK_MS;
+}
+
+bool memory_kernel_killed(const struct memory *memory)
+{
+	return memory->cgroup && cgroup_oom_kills(memory->cgroup) > memory->kills;
+}
+
+bool memory_was_near(const struct memory *memory)
+{
+	return memory->limit > 0 && memory->peak >= memory->limit / 100 * NEAR_PERCENT;
+}
+
+char *memory_peak_text(const struct memory *memory)
+{
+	double limit = (double)memory->limit / MIB, peak = (double)memory->peak / MIB;
+
+	if (limit >= 1024)
+		return mem_printf("%.1f of %.1f GiB", peak / 1024, limit / 1024);
+	return mem_printf("%.0f of %.0f MiB", peak, limit);
+}
+
+char *memory_limit_text(const struct memory *memory)
+{
+	return str_format_mib((double)memory->limit / MIB);
+}

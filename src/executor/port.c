@@ -1,0 +1,58 @@
+#include "executor/port.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+static socklen_t choose_address(const char *host, union address *address)
+{
+	*address = (union address){0};
+	if (strchr(host, ':')) {
+		address->v6.sin6_family = AF_INET6;
+		if (str_equal(host, "::1"))
+			address->v6.sin6_addr = in6addr_loopback;
+		return sizeof(address->v6);
+	}
+	bool loopback = str_starts_with(host, "127.") || str_equal(host, "localhost");
+	address->v4.sin_family = AF_INET;
+	address->v4.sin_addr.s_addr = htonl(loopback ? INADDR_LOOPBACK : INADDR_ANY);
+	return sizeof(address->v4);
+}
+
+int port_hold(const char *host, struct port *port, struct err *err)
+{
+	union address address;
+	socklen_t length = choose_address(host, &address);
+	const int on = 1;
+
+	int fd cleanup_close = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return err_set_errno(err, "cannot hold a port: no socket");
+	/* With port 0 the kernel shares no port that another socket is bound to, whatever the
+	 * options: so no two executors hold the same one. */
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0 ||
+	    bind(fd, &address.any, length) < 0 || getsockname(fd, &address.any, &length) < 0)
+		return err_set_errno(err, "cannot hold a port");
+	port->number = ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port
+							       : address.v4.sin_port);
+	port->fd = mem_steal_fd(&fd);
+	return 0;
+}
+
+void port_release(struct port *port)
+{
+	mem_cleanup_close(&port->fd);
+	port->fd = -1;
+}

@@ -1,0 +1,21 @@
+/*
+ * Ports held for a task: bound with SO_REUSEADDR and SO_REUSEPORT, never listening. The task's
+ * program may then bind and listen on them if it sets either option, as servers do, while the
+ * kernel hands them to nobody else (docs: design, "A port that nobody can steal").
+ */
+#ifndef TONY_EXECUTOR_PORT_H
+#define TONY_EXECUTOR_PORT_H
+
+#include "base/err.h"
+
+struct port {
+	int number; /* 0: none */
+	int fd;	    /* -1: not held */
+};
+
+/* A free port, held on the loopback address when `host` (how others reach the task) is one, else on
+ * every address. Sets *port only on success. */
+int port_hold(const char *host, struct port *port, struct err *err);
+void port_release(struct port *port); /* keeps the number */
+
+#endif

@@ -1,0 +1,372 @@
+#include "executor/program.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "executor/output.h"
+#include "executor/report.h"
+#include "executor/spawn.h"
+
+enum {
+	/* What a program leaves behind may end by itself (a `tee` at the end of a pipe) before it
+	 * is killed. */
+	LEAVE_MS = 100,
+};
+
+enum phase {
+	PHASE_RUNNING,
+	PHASE_ENDING,  /* SIGTERM was sent; the timer ends the grace */
+	PHASE_LEAVING, /* the program has ended, something it left behind has not */
+	PHASE_OVER,
+};
+
+struct process {
+	pid_t pid; /* 0: not started */
+	bool ended;
+	int status;    /* valid when ended */
+	int status_fd; /* see spawn.h */
+	struct output *out, *error;
+};
+
+struct program {
+	struct program_options options;
+	struct process *processes;
+	size_t count, alive;
+	size_t decider; /* the first that failed; `count`: none yet */
+	enum phase phase;
+	bool stopped;		   /* by order: nobody asks for the cause */
+	enum cause_kind ended_for; /* see report.h */
+	struct event *child, *phase_timer, *timeout, *memory_timer;
+};
+
+static struct timeval milliseconds(int64_t ms)
+{
+	return (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+}
+
+static void set_timer(struct event *timer, int64_t ms)
+{
+	struct timeval time = milliseconds(ms);
+
+	evtimer_add(timer, &time);
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+static bool has_children(const struct program *program)
+{
+	siginfo_t info;
+
+	gpu_cancel(program->options.gpu);
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
+static void make_cause(const struct program *program, struct cause *cause)
+{
+	size_t which = program->decider < program->count ? program->decider : 0;
+	const struct process *process = &program->processes[which];
+	struct report report = {
+		.status = process->status,
+		.process = (int)which,
+		.processes = (int)program->count,
+		.memory = program->options.memory,
+		.ended_for = program->ended_for,
+		.timeout_ms = program->options.job->execution_timeout_ms,
+		.tail = output_tail(process->error),
+		.port = program->options.port,
+		.port_was_held = program->options.port_is_held,
+	};
+	int error;
+
+	report.lost_bytes = output_lost(process->out, &report.lost_error);
+	report.lost_bytes += output_lost(process->error, &error);
+	if (error != 0)
+		report.lost_error = error;
+	report_cause(&report, cause);
+}
+
+static void drain(struct program *program)
+{
+	for (size_t i = 0; i < program->count; i++) {
+		output_drain(program->processes[i].out);
+		output_drain(program->processes[i].error);
+	}
+}
+
+/* Nothing of the program is left: tells so. The program may be gone afterwards. */
+static void finish(struct program *program)
+{
+	struct cause cause = {0};
+
+	program->phase = PHASE_OVER;
+	event_del(program->child);
+	evtimer_del(program->phase_timer);
+	evtimer_del(program->timeout);
+	evtimer_del(program->memory_timer);
+	drain(program);
+	if (!program->stopped)
+		make_cause(program, &cause);
+	program->options.ended(program->options.data, program->stopped ? NULL : &cause);
+	cause_finish(&cause);
+}
+
+/* The status of the program inside of a pid namespace, whose first process has ended. */
+static int inner_status(const struct process *process)
+{
+	int status;
+
+	if (read(process->status_fd, &status, sizeof(status)) == sizeof(status))
+		return status;
+	return SIGKILL;
+}
+
+static void note_end(struct program *program, struct process *process, int status)
+{
+	if (process->ended)
+		return;
+	process->ended = true;
+	process->status = process->status_fd >= 0 ? inner_status(process) : status;
+	program->alive--;
+	size_t which = (size_t)(process - program->processes);
+	if (process->status != 0 && program->decider == program->count)
+		program->decider = which;
+}
+
+static void reap(struct program *program)
+{
+	int status;
+
+	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+		if (gpu_child_ended(program->options.gpu, pid, status))
+			continue;
+		for (size_t i = 0; i < program->count; i++) {
+			if (program->processes[i].pid == pid)
+				note_end(program, &program->processes[i], status);
+		}
+	}
+}
+
+/* Kills all there is. Own statuses are taken before: the killing reaps. */
+static void kill_all(struct program *program)
+{
+	gpu_cancel(program->options.gpu);
+	reap(program);
+	if (proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0) < 0)
+		log_error("some processes survive SIGKILL (they sleep in the kernel)");
+	for (size_t i = 0; i < program->count; i++) {
+		if (program->processes[i].pid > 0)
+			note_end(program, &program->processes[i], SIGKILL);
+	}
+}
+
+static void send_to_all(int signal)
+{
+	struct proc_list list;
+
+	proc_find_descendants(getpid(), &list);
+	for (size_t i = 0; i < list.count; i++)
+		kill(list.items[i].pid, signal);
+	proc_list_finish(&list);
+}
+
+static void begin_end(struct program *program)
+{
+	if (program->phase != PHASE_RUNNING)
+		return;
+	program->phase = PHASE_ENDING;
+	gpu_cancel(program->options.gpu);
+	send_to_all(SIGTERM);
+	send_to_all(SIGCONT); /* a stopped process heeds no signal */
+	set_timer(program->phase_timer, program->options.type->stop_grace_ms);
+}
+
+/* After processes ended: whether this was the end, and what it means for the others. */
+static void proceed(struct program *program)
+{
+	if (program->phase == PHASE_OVER)
+		return;
+	if (program->alive > 0) {
+		if (program->decider < program->count)
+			begin_end(program);
+		return;
+	}
+	if (!has_children(program)) {
+		finish(program);
+	} else if (program->phase == PHASE_RUNNING) {
+		program->phase = PHASE_LEAVING;
+		set_timer(program->phase_timer, LEAVE_MS);
+	}
+}
+
+static void on_child(evutil_socket_t fd, short what, void *data)
+{
+	struct program *program = data;
+
+	reap(program);
+	proceed(program);
+}
+
+static void on_phase_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct program *program = data;
+
+	kill_all(program);
+	finish(program);
+}
+
+/* ---- limits ------------------------------------------------------------------------------- */
+
+static void on_timeout(evutil_socket_t fd, short what, void *data)
+{
+	struct program *program = data;
+
+	if (program->phase != PHASE_RUNNING)
+		return;
+	program->ended_for = CAUSE_EXECUTION_TIMEOUT;
+	begin_end(program);
+}
+
+static void on_memory_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct program *program = data;
+	struct memory *memory = program->options.memory;
+
+	if (!memory_look(memory)) {
+		set_timer(program->memory_timer, memory_interval(memory));
+		return;
+	}
+	reap(program);
+	if (program->alive > 0 && program->phase == PHASE_RUNNING)
+		program->ended_for = CAUSE_OUT_OF_MEMORY;
+	kill_all(program); /* no grace: it would go on to eat the machine */
+	finish(program);
+}
+
+static void start_timers(struct program *program)
+{
+	int64_t timeout = program->options.job->execution_timeout_ms;
+
+	if (timeout > 0)
+		set_timer(program->timeout, timeout);
+	if (program->options.memory->enforce)
+		set_timer(program->memory_timer, memory_interval(program->options.memory));
+}
+
+/* ---- the beginning ------------------------------------------------------------------------ */
+
+static struct output *open_log(const struct program *program, const char *name, size_t which,
+			       int fd, int tail_lines)
+{
+	const struct job *job = program->options.job;
+	struct output_options options = {
+		.rotate_bytes = job->log_rotate_bytes,
+		.keep = job->log_keep,
+		.tail_lines = tail_lines,
+	};
+	char *file cleanup_free = which == 0 ? mem_strdup(name) : mem_printf("%s-%zu", name, which);
+	char *path cleanup_free = fs_join(program->options.log_dir, file);
+
+	return output_open(program->options.base, fd, path, &options);
+}
+
+static int start_process(struct program *program, size_t which, struct err *err)
+{
+	const struct program_options *options = &program->options;
+	struct process *process = &program->processes[which];
+	struct spawn_options how = {
+		.command = options->type->command,
+		.work_dir = options->work_dir,
+		.environment = options->environments[which].entries.items,
+		.isolation = options->type->isolation,
+	};
+	struct spawn spawn;
+
+	if (spawn_start(&how, &spawn, err) < 0)
+		return -1;
+	process->pid = spawn.pid;
+	process->status_fd = spawn.status_fd;
+	process->out = open_log(program, "stdout", which, spawn.stdout_fd, 0);
+	process->error =
+		open_log(program, "stderr", which, spawn.stderr_fd, options->job->error_lines);
+	program->alive++;
+	return 0;
+}
+
+static struct program *create(const struct program_options *options)
+{
+	struct program *program = mem_alloc(sizeof(*program));
+	struct event_base *base = options->base;
+
+	program->options = *options;
+	program->count = program->decider = (size_t)options->type->processes;
+	program->processes = mem_alloc_array(program->count, sizeof(*program->processes));
+	for (size_t i = 0; i < program->count; i++)
+		program->processes[i].status_fd = -1;
+	program->child = evsignal_new(base, SIGCHLD, on_child, program);
+	program->phase_timer = evtimer_new(base, on_phase_timer, program);
+	program->timeout = evtimer_new(base, on_timeout, program);
+	program->memory_timer = evtimer_new(base, on_memory_timer, program);
+	evsignal_add(program->child, NULL);
+	return program;
+}
+
+struct program *program_start(const struct program_options *options, struct err *err)
+{
+	struct program *program = create(options);
+
+	spawn_make_executable(options->type->command, options->work_dir);
+	memory_begin(options->memory);
+	for (size_t i = 0; i < program->count; i++) {
+		if (start_process(program, i, err) < 0) {
+			program_destroy(program);
+			return NULL;
+		}
+	}
+	start_timers(program);
+	return program;
+}
+
+void program_stop(struct program *program)
+{
+	program->stopped = true;
+	begin_end(program);
+}
+
+void program_destroy(struct program *program)
+{
+	if (!program)
+		return;
+	if (program->phase != PHASE_OVER)
+		kill_all(program);
+	for (size_t i = 0; i < program->count; i++) {
+		output_close(program->processes[i].out);
+		output_close(program->processes[i].error);
+		mem_cleanup_close(&program->processes[i].status_fd);
+	}
+	event_free(program->child);
+	event_free(program->phase_timer);
+	event_free(program->timeout);
+	event_free(program->memory_timer);
+	free(program->processes);
+	free(program);
+}
+
+json_t *program_pids(const struct program *program)
+{
+	json_t *pids = json_array();
+
+	for (size_t i = 0; program && i < program->count; i++) {
+		if (!program->processes[i].ended)
+			json_array_append_new(pids, json_integer(program->processes[i].pid));
+	}
+	return pids;
+}

@@ -1,0 +1,48 @@
+/*
+ * One run of the user's program: one process or several that share the fate of the first that
+ * fails, everything they start, and their output. While a program exists it owns SIGCHLD and every
+ * child of this process.
+ */
+#ifndef TONY_EXECUTOR_PROGRAM_H
+#define TONY_EXECUTOR_PROGRAM_H
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "base/err.h"
+#include "executor/gpu.h"
+#include "executor/memory.h"
+#include "framework/environment.h"
+#include "job/machine.h"
+
+struct program;
+
+struct program_options {
+	struct event_base *base;
+	const struct job *job;
+	const struct job_type *type;
+	const char *work_dir, *log_dir;
+	const struct environment *environments; /* one per process; needed for the start only */
+	struct memory *memory;
+	struct gpu *gpu; /* NULL: none */
+	int port;
+	bool port_is_held;
+	/* Called once, from the loop, when nothing of the program is left: with its cause (kind
+	 * CAUSE_NONE: it succeeded), or NULL when program_stop() ended it. The program may be
+	 * destroyed in it. */
+	void (*ended)(void *data, const struct cause *cause);
+	void *data;
+};
+
+/* NULL: not started, and nothing of it is left. */
+struct program *program_start(const struct program_options *options, struct err *err);
+
+/* Ends the whole tree: SIGTERM, the type's grace, SIGKILL. `ended` follows. */
+void program_stop(struct program *program);
+
+/* The same without grace, and without `ended`. NULL is fine. */
+void program_destroy(struct program *program);
+
+json_t *program_pids(const struct program *program);
+
+#endif

@@ -1,0 +1,153 @@
+#include "executor/report.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/mem.h"
+#include "base/proc.h"
+
+enum {
+	SHELL_CANNOT_EXECUTE = 126,
+	SHELL_NOT_FOUND = 127,
+	SHELL_SIGNAL = 128, /* a shell's code for a child killed by signal n is 128 + n */
+};
+
+static void append_exit(struct str *text, int code)
+{
+	str_append_format(text, "exited with code %d", code);
+	if (code == SHELL_CANNOT_EXECUTE)
+		str_append(text, ": the command could not be executed");
+	else if (code == SHELL_NOT_FOUND)
+		str_append(text, ": the command was not found");
+	else if (code > SHELL_SIGNAL && code < SHELL_SIGNAL + NSIG)
+		str_append_format(text, ": a program it ran was killed by signal %d (%s)",
+				  code - SHELL_SIGNAL, proc_signal_name(code - SHELL_SIGNAL));
+}
+
+static void append_signal(struct str *text, int status)
+{
+	int number = WTERMSIG(status);
+
+	str_append_format(text, "killed by signal %d (%s)", number, proc_signal_name(number));
+	if (WCOREDUMP(status))
+		str_append(text, ", core dumped");
+}
+
+/* The signal that ended the program or, as far as the shell's code tells, one it ran. */
+static int deciding_signal(int status)
+{
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status);
+	int code = WEXITSTATUS(status);
+	return code > SHELL_SIGNAL && code < SHELL_SIGNAL + NSIG ? code - SHELL_SIGNAL : 0;
+}
+
+/* Sets kind and wording when memory was the reason, or probably was. */
+static bool judge_memory(const struct report *report, struct str *text, struct cause *cause)
+{
+	bool killed = memory_kernel_killed(report->memory);
+	bool likely = deciding_signal(report->status) == SIGKILL && memory_was_near(report->memory);
+
+	if (!killed && !likely)
+		return false;
+	cause->kind = CAUSE_OUT_OF_MEMORY;
+	char *peak cleanup_free = memory_peak_text(report->memory);
+	char *limit cleanup_free = memory_limit_text(report->memory);
+	if (killed)
+		str_append_format(text, ", out of memory: the kernel ended it at its limit of %s",
+				  limit);
+	else
+		str_append_format(text, ", likely out of memory: the task used %s", peak);
+	return true;
+}
+
+static bool line_says_port_taken(const char *line)
+{
+	static const char *const words[] = {"address already in use", "EADDRINUSE",
+					    "address in use", "errno 98", "errno: 98"};
+
+	for (size_t i = 0; i < array_length(words); i++) {
+		if (strcasestr(line, words[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A program may meet a taken port of its own choosing and go on; so either it was the last word, or
+ * it names ours. */
+static bool port_was_taken(const struct report *report, const struct cause *cause)
+{
+	char number[16];
+
+	if (cause->headline && line_says_port_taken(cause->headline))
+		return true;
+	snprintf(number, sizeof(number), "%d", report->port);
+	for (size_t i = 0; i < cause->tail.count; i++) {
+		if (line_says_port_taken(cause->tail.items[i]) &&
+		    strstr(cause->tail.items[i], number))
+			return true;
+	}
+	return false;
+}
+
+static void judge_port(const struct report *report, struct str *text, struct cause *cause)
+{
+	if (!port_was_taken(report, cause))
+		return;
+	cause->kind = CAUSE_PORT_TAKEN;
+	str_append_format(text, "; it could not bind its port %d", report->port);
+	if (report->port_was_held)
+		str_append(text, ", which is held for it: let it set SO_REUSEADDR or SO_REUSEPORT, "
+				 "or set hold-port=false for this task type");
+}
+
+static void judge_own_end(const struct report *report, struct str *text, struct cause *cause)
+{
+	if (WIFSIGNALED(report->status)) {
+		cause->kind = CAUSE_SIGNAL;
+		cause->signal = WTERMSIG(report->status);
+		append_signal(text, report->status);
+	} else {
+		cause->kind = CAUSE_EXIT;
+		cause->exit_code = WEXITSTATUS(report->status);
+		append_exit(text, cause->exit_code);
+	}
+	if (!judge_memory(report, text, cause))
+		judge_port(report, text, cause);
+}
+
+static void judge_our_end(const struct report *report, struct str *text, struct cause *cause)
+{
+	cause->kind = report->ended_for;
+	if (report->ended_for == CAUSE_OUT_OF_MEMORY) {
+		char *peak cleanup_free = memory_peak_text(report->memory);
+		str_append_format(text, "ended, out of memory: the task used %s", peak);
+	} else {
+		char *limit cleanup_free = str_format_duration(report->timeout_ms);
+		str_append_format(text, "ended after its execution timeout of %s", limit);
+	}
+}
+
+void report_cause(const struct report *report, struct cause *cause)
+{
+	struct str text cleanup_str = {0};
+
+	if (report->ended_for == CAUSE_NONE && report->status == 0)
+		return;
+	tail_list(report->tail, &cause->tail);
+	cause->headline = mem_strdup(tail_headline(&cause->tail));
+	if (report->processes > 1)
+		str_append_format(&text, "process %d of %d ", report->process, report->processes);
+	if (report->ended_for == CAUSE_NONE)
+		judge_own_end(report, &text, cause);
+	else
+		judge_our_end(report, &text, cause);
+	if (report->lost_bytes > 0)
+		str_append_format(&text, "; %llu bytes of its output were lost: %s",
+				  (unsigned long long)report->lost_bytes,
+				  strerror(report->lost_error));
+	cause->text = str_steal(&text);
+}

@@ -1,0 +1,26 @@
+/* How a program ended, as a cause in words (job/machine.h). */
+#ifndef TONY_EXECUTOR_REPORT_H
+#define TONY_EXECUTOR_REPORT_H
+
+#include "executor/memory.h"
+#include "executor/tail.h"
+#include "job/machine.h"
+
+/* What is known when the program has ended. */
+struct report {
+	int status;		/* wait status of the process that decided */
+	int process, processes; /* which of how many */
+	const struct memory *memory;
+	/* What this executor ended it for; CAUSE_NONE: it ended by itself. */
+	enum cause_kind ended_for;
+	int64_t timeout_ms;	 /* for CAUSE_EXECUTION_TIMEOUT */
+	const struct tail *tail; /* of its stderr */
+	int port;		 /* the one it was to bind */
+	bool port_was_held;
+	uint64_t lost_bytes; /* of its output */
+	int lost_error;	     /* errno: why */
+};
+
+void report_cause(const struct report *report, struct cause *cause);
+
+#endif

@@ -1,0 +1,78 @@
+#include "executor/run.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "framework/framework.h"
+
+/* No process reads it now, so it need not be replaced in one step. */
+static int write_cluster(const char *path, const json_t *cluster, struct err *err)
+{
+	char *text cleanup_free = json_text(cluster);
+	int fd cleanup_close = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return err_set_errno(err, "cannot write %s", path);
+	return fs_write_all(fd, text, strlen(text), err) < 0 ? err_wrap(err, "%s", path) : 0;
+}
+
+static int fill(const struct run *run, struct framework_task *task,
+		struct environment *environments, struct err *err)
+{
+	const struct job_type *type = &run->settings->job->types[run->settings->type];
+
+	for (int i = 0; i < type->processes; i++) {
+		task->process = i;
+		settings_copy_environment(&environments[i]);
+		if (framework_environment(task, &environments[i], err) < 0)
+			return err_wrap(err, "environment");
+	}
+	return 0;
+}
+
+struct environment *run_prepare(const struct run *run, struct err *err)
+{
+	const struct settings *settings = run->settings;
+	const struct job_type *type = &settings->job->types[settings->type];
+	char *path cleanup_free = fs_join(settings->container_dir, "cluster.json");
+	char *am_url cleanup_free = mem_printf("http://%s", settings->am_address);
+
+	struct cluster *cluster = cluster_from_json(settings->job, run->cluster, err);
+	if (!cluster)
+		return NULL;
+	struct framework_task task = {
+		.job = settings->job,
+		.cluster = cluster,
+		.type = settings->type,
+		.index = settings->index,
+		.attempt = settings->attempt,
+		.restart = run->restart,
+		.am_attempt = run->am_attempt,
+		.ui_port = run->ui_port,
+		.am_url = am_url,
+		.cluster_file = path,
+		.work_dir = settings->work_dir,
+	};
+	struct environment *environments =
+		mem_alloc_array((size_t)type->processes, sizeof(*environments));
+	if (write_cluster(path, run->cluster, err) < 0 || fill(run, &task, environments, err) < 0) {
+		run_finish(run, environments);
+		environments = NULL;
+	}
+	cluster_destroy(cluster);
+	return environments;
+}
+
+void run_finish(const struct run *run, struct environment *environments)
+{
+	int count = run->settings->job->types[run->settings->type].processes;
+
+	for (int i = 0; environments && i < count; i++)
+		environment_finish(&environments[i]);
+	free(environments);
+}

@@ -1,0 +1,115 @@
+#include "executor/settings.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+
+enum { TOKEN_CAP = 4096 };
+
+static int need(const char *name, const char **value, struct err *err)
+{
+	*value = getenv(name);
+	if (!*value || !**value)
+		return err_set(err, ERR_USAGE,
+			       "%s is not set: executors are started by a scheduler", name);
+	return 0;
+}
+
+static int read_token(struct settings *settings, struct err *err)
+{
+	const char *path;
+	size_t length;
+
+	if (need("TONY_TOKEN_FILE", &path, err) < 0)
+		return -1;
+	settings->token = fs_read_file(path, TOKEN_CAP, &length, err);
+	if (!settings->token)
+		return -1;
+	settings->token[strcspn(settings->token, " \t\r\n")] = '\0';
+	return 0;
+}
+
+static int read_job(struct settings *settings, struct err *err)
+{
+	const char *path;
+	size_t length;
+
+	if (need("TONY_JOB_FILE", &path, err) < 0)
+		return -1;
+	char *text cleanup_free = fs_read_file(path, JOB_JSON_CAP, &length, err);
+	if (!text)
+		return -1;
+	settings->job = job_from_text(text, length, err);
+	return settings->job ? 0 : err_wrap(err, "%s", path);
+}
+
+static int read_task(struct settings *settings, struct err *err)
+{
+	const char *attempt;
+	int64_t number;
+
+	if (need("TONY_TASK", &settings->task, err) < 0 ||
+	    need("TONY_TASK_ATTEMPT", &attempt, err) < 0)
+		return -1;
+	const char *colon = strrchr(settings->task, ':');
+	char *name cleanup_free =
+		mem_strndup(settings->task, colon ? (size_t)(colon - settings->task) : 0);
+	int type = job_find_type(settings->job, name);
+	if (type < 0 ||
+	    str_parse_int(colon + 1, 0, settings->job->types[type].instances - 1, &number) < 0)
+		return err_set(err, ERR_USAGE, "TONY_TASK: the job has no task \"%s\"",
+			       settings->task);
+	settings->type = (size_t)type;
+	settings->index = (int)number;
+	if (str_parse_int(attempt, 1, INT_MAX, &number) < 0)
+		return err_set(err, ERR_USAGE, "TONY_TASK_ATTEMPT: \"%s\" is not a number from 1",
+			       attempt);
+	settings->attempt = (int)number;
+	return 0;
+}
+
+int settings_read(struct settings *settings, struct err *err)
+{
+	const char *watch = getenv("TONY_MEMORY_WATCH");
+
+	if (need("TONY_AM_ADDRESS", &settings->am_address, err) < 0 ||
+	    need("TONY_HOST", &settings->host, err) < 0 ||
+	    need("TONY_CONTAINER", &settings->container, err) < 0 ||
+	    need("TONY_CONTAINER_DIR", &settings->container_dir, err) < 0 ||
+	    read_token(settings, err) < 0 || read_job(settings, err) < 0 ||
+	    read_task(settings, err) < 0)
+		return -1;
+	settings->cgroup = getenv("TONY_CGROUP");
+	settings->memory_watch = str_equal(watch, "1");
+	settings->work_dir = getcwd(NULL, 0);
+	return settings->work_dir ? 0 : err_set_errno(err, "the working directory");
+}
+
+void settings_finish(struct settings *settings)
+{
+	job_destroy(settings->job);
+	if (settings->token)
+		explicit_bzero(settings->token, strlen(settings->token));
+	free(settings->token);
+	free(settings->work_dir);
+	*settings = (struct settings){0};
+}
+
+void settings_copy_environment(struct environment *environment)
+{
+	/* MALLOC_ARENA_MAX: set for launchers to save memory, it slows down programs with many
+	 * threads, and TonY removes it, too. */
+	static const char *const own[] = {
+		"TONY_JOB_FILE", "TONY_TOKEN_FILE",   "TONY_AM_ADDRESS", "TONY_CONTAINER_DIR",
+		"TONY_CGROUP",	 "TONY_MEMORY_WATCH", "TONY_LEDGER_FD",	 "MALLOC_ARENA_MAX",
+	};
+
+	for (char **pair = environ; *pair; pair++)
+		environment_set_pair(environment, *pair);
+	for (size_t i = 0; i < array_length(own); i++)
+		environment_remove(environment, own[i]);
+}

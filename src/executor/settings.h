@@ -1,0 +1,34 @@
+/* What the scheduler tells an executor, all by environment. See tony-env(7). */
+#ifndef TONY_EXECUTOR_SETTINGS_H
+#define TONY_EXECUTOR_SETTINGS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "framework/environment.h"
+#include "job/job.h"
+
+struct settings {
+	struct job *job;
+	size_t type;
+	int index;
+	int attempt;
+	char *token;
+	char *work_dir; /* the current directory */
+	/* Borrowed from the environment: */
+	const char *task;	   /* "worker:0" */
+	const char *am_address;	   /* HOST:PORT */
+	const char *host;	   /* where others reach the task */
+	const char *container;	   /* the mark's value */
+	const char *container_dir; /* for logs and cluster.json */
+	const char *cgroup;	   /* the task's control group; NULL: none */
+	bool memory_watch;	   /* nobody else enforces the memory limit */
+};
+
+int settings_read(struct settings *settings, struct err *err);
+void settings_finish(struct settings *settings);
+
+/* This process's environment without what is the executor's alone. */
+void settings_copy_environment(struct environment *environment);
+
+#endif

@@ -1,0 +1,161 @@
+#include "executor/tail.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+void tail_init(struct tail *tail, int lines)
+{
+	*tail = (struct tail){.capacity = (size_t)lines};
+	if (lines > 0)
+		tail->lines = mem_alloc_array((size_t)lines, sizeof(*tail->lines));
+}
+
+static void end_line(struct tail *tail)
+{
+	char **slot = &tail->lines[tail->next];
+
+	mem_replace(slot, str_printable(tail->line, tail->length));
+	tail->next = (tail->next + 1) % tail->capacity;
+	if (tail->count < tail->capacity)
+		tail->count++;
+	tail->length = 0;
+}
+
+static void feed_byte(struct tail *tail, char byte)
+{
+	bool returned = tail->returned;
+
+	tail->returned = byte == '\r';
+	if (byte == '\n') {
+		end_line(tail);
+	} else if (byte != '\r') {
+		if (returned)
+			tail->length = 0;
+		if (tail->length < TAIL_LINE_CAP)
+			tail->line[tail->length++] = byte;
+	}
+}
+
+void tail_feed(struct tail *tail, const char *bytes, size_t length)
+{
+	if (tail->capacity == 0)
+		return;
+	for (size_t i = 0; i < length; i++)
+		feed_byte(tail, bytes[i]);
+}
+
+void tail_end(struct tail *tail)
+{
+	if (tail->length > 0)
+		end_line(tail);
+}
+
+void tail_finish(struct tail *tail)
+{
+	for (size_t i = 0; i < tail->count; i++)
+		free(tail->lines[i]);
+	free(tail->lines);
+	*tail = (struct tail){0};
+}
+
+void tail_list(const struct tail *tail, struct str_list *lines)
+{
+	size_t first = tail->count < tail->capacity ? 0 : tail->next;
+
+	for (size_t i = 0; i < tail->count; i++)
+		str_list_add(lines, tail->lines[(first + i) % tail->capacity]);
+}
+
+static bool is_blank(const char *line)
+{
+	return line[strspn(line, " \t")] == '\0';
+}
+
+/* "ValueError: no data", "torch.cuda.OutOfMemoryError: ...", "KeyboardInterrupt": what Python
+ * prints below a traceback, recognised by its name when the traceback itself has scrolled away. */
+static bool is_exception(const char *line)
+{
+	static const char *const endings[] = {"Error", "Exception", "Interrupt", "Exit", "Warning"};
+	size_t length = strspn(line, "abcdefghijklmnopqrstuvwxyz"
+				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+
+	if (length == 0 || !isalpha((unsigned char)line[0]) ||
+	    (line[length] != ':' && line[length] != '\0'))
+		return false;
+	for (size_t i = 0; i < array_length(endings); i++) {
+		size_t size = strlen(endings[i]);
+		if (length >= size && strncmp(line + length - size, endings[i], size) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const char *find_traceback(const struct str_list *lines)
+{
+	size_t start = lines->count;
+
+	for (size_t i = lines->count; i-- > 0 && start == lines->count;) {
+		if (strstr(lines->items[i], "Traceback (most recent call last)"))
+			start = i;
+	}
+	for (size_t i = start + 1; i < lines->count; i++) {
+		/* Frames are indented; the exception is the first line that is not. */
+		if (!isspace((unsigned char)lines->items[i][0]) && !is_blank(lines->items[i]))
+			return lines->items[i];
+	}
+	for (size_t i = lines->count; i-- > 0;) {
+		if (is_exception(lines->items[i]))
+			return lines->items[i];
+	}
+	return NULL;
+}
+
+static bool speaks_of_error(const char *line)
+{
+	static const char *const words[] = {
+		"terminate called",
+		"what():",
+		"Segmentation fault",
+		"error:",
+		"Error:",
+		"ERROR",
+		"fatal:",
+		"Fatal",
+		"FATAL",
+		"panic:",
+		"Assertion",
+		"Aborted",
+		"command not found",
+		"not found",
+		"No such file",
+		"Permission denied",
+		"CUDA error",
+		"NCCL error",
+		"out of memory",
+		"Address already in use",
+	};
+
+	for (size_t i = 0; i < array_length(words); i++) {
+		if (strstr(line, words[i]))
+			return true;
+	}
+	return false;
+}
+
+const char *tail_headline(const struct str_list *lines)
+{
+	const char *line = find_traceback(lines);
+
+	for (size_t i = lines->count; !line && i-- > 0;) {
+		if (speaks_of_error(lines->items[i]))
+			line = lines->items[i];
+	}
+	for (size_t i = lines->count; !line && i-- > 0;) {
+		if (!is_blank(lines->items[i]))
+			line = lines->items[i];
+	}
+	return line;
+}

@@ -1,0 +1,35 @@
+/*
+ * The last lines of a stream, kept for the exit report. Lines are cut at TAIL_LINE_CAP bytes; what
+ * a carriage return overwrites (progress bars) counts as one line.
+ */
+#ifndef TONY_EXECUTOR_TAIL_H
+#define TONY_EXECUTOR_TAIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+enum { TAIL_LINE_CAP = 500 };
+
+struct tail {
+	char **lines; /* a ring; `next` is the slot to be filled next */
+	size_t capacity, count, next;
+	char line[TAIL_LINE_CAP]; /* begun, not yet ended */
+	size_t length;
+	bool returned; /* a carriage return was the last byte */
+};
+
+void tail_init(struct tail *tail, int lines); /* 0: keeps nothing */
+void tail_feed(struct tail *tail, const char *bytes, size_t length);
+void tail_end(struct tail *tail); /* what was begun is a line, too */
+void tail_finish(struct tail *tail);
+
+/* The lines, oldest first, made printable. */
+void tail_list(const struct tail *tail, struct str_list *lines);
+
+/* The line that says most: the last exception of a Python traceback, else the last line that speaks
+ * of an error, else the last that is not blank. NULL: there is none. Borrowed from `lines`. */
+const char *tail_headline(const struct str_list *lines);
+
+#endif

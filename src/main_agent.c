@@ -1,0 +1,45 @@
+/* tony-agent: what goes into containers. A table of verbs, nothing else. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "executor/executor.h"
+
+static int version_main(int argc, char **argv)
+{
+	printf("tony-agent %s\n", TONY_VERSION);
+	return 0;
+}
+
+static const struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+} verbs[] = {
+	{"exec", executor_main, "runs one task, in its container"},
+	{"version", version_main, "prints the version"},
+};
+
+static int usage(FILE *stream, int code)
+{
+	fprintf(stream, "usage: tony-agent VERB ...\n"
+			"Started by schedulers; people use tony.\n\n");
+	for (size_t i = 0; i < array_length(verbs); i++)
+		fprintf(stream, "  %-8s %s\n", verbs[i].name, verbs[i].summary);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+
+	if (strcmp(name, "--version") == 0)
+		name = "version";
+	for (size_t i = 0; i < array_length(verbs); i++) {
+		if (strcmp(name, verbs[i].name) == 0)
+			return verbs[i].run(argc - 1, argv + 1);
+	}
+	if (strcmp(name, "--help") == 0 || strcmp(name, "help") == 0)
+		return usage(stdout, 0);
+	return usage(stderr, 2);
+}
