@@ -1,0 +1,199 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "am/am_internal.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "job/record.h"
+
+/* ---- the journal -------------------------------------------------------------------------- */
+
+void am_record(struct am *am, json_t *record, bool sync)
+{
+	struct err err cleanup_err = {0};
+	if (am->failure) {
+		json_decref(record);
+		return;
+	}
+	if (journal_append(am->journal, record, clock_wall_ms(), sync, &err) < 0) {
+		am_break(am, err_message(&err));
+		return;
+	}
+	if (am->api)
+		api_journal_appended(am->api);
+}
+
+void am_break(struct am *am, const char *text)
+{
+	if (am->failure)
+		return;
+	log_error("%s", text);
+	am->failure = mem_strdup(text);
+	if (am->feeding)
+		return; /* am_feed() ends the job when it is done with the event in hand */
+	struct cause cause = {.kind = CAUSE_AM_FAILED, .text = am->failure};
+	am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
+}
+
+/* ---- actions ------------------------------------------------------------------------------ */
+
+static void request_containers(struct am *am, const struct action *actions, size_t count)
+{
+	struct scheduler_request *requests = mem_alloc_array(count, sizeof(*requests));
+	for (size_t i = 0; i < count; i++) {
+		const struct task *task = machine_task(am->machine, actions[i].task);
+		requests[i] = (struct scheduler_request){.task = actions[i].task,
+							 .attempt = actions[i].attempt,
+							 .type = task->type,
+							 .index = task->index};
+	}
+	am->scheduler_ops->request(am->scheduler, requests, count);
+	free(requests);
+}
+
+static void launch(struct am *am, const struct action *action)
+{
+	const struct task *task = machine_task(am->machine, action->task);
+	char *name cleanup_free = mem_printf("%s:%d", am->job->types[task->type].name, task->index);
+	struct scheduler_launch order = {.task = action->task,
+					 .attempt = action->attempt,
+					 .task_name = name,
+					 .am_address = api_address(am->api)};
+	am->scheduler_ops->launch(am->scheduler, &order);
+}
+
+static void release(struct am *am, const struct action *action)
+{
+	const struct task *task = machine_task(am->machine, action->task);
+	api_order_changed(am->api, action->task);
+	am->scheduler_ops->release(am->scheduler, action->task, action->attempt,
+				   am->job->types[task->type].stop_grace_ms);
+}
+
+static void record_task_change(struct am *am, const struct action *action, enum task_state from,
+			       enum task_state to)
+{
+	const struct task *task = machine_task(am->machine, action->task);
+	am_record(am, record_task(am->job, task, from, to, api_log_dir(am->api, action->task)),
+		  false);
+}
+
+static void record_job_change(struct am *am, const struct action *action)
+{
+	am_record(am,
+		  record_job(am->job, am->machine, (enum job_state)action->from,
+			     (enum job_state)action->to),
+		  true);
+}
+
+static void note(struct am *am, const struct action *action)
+{
+	log_info("%s", action->text);
+	am_record(am, record_note(am->job, NULL, action->text), false);
+}
+
+static void act(struct am *am, const struct action *action)
+{
+	switch (action->kind) {
+	case ACTION_CANCEL:
+		am->scheduler_ops->cancel(am->scheduler, action->task, action->attempt);
+		break;
+	case ACTION_LAUNCH:
+		launch(am, action);
+		break;
+	case ACTION_ORDER:
+		api_order_changed(am->api, action->task);
+		break;
+	case ACTION_RELEASE:
+		release(am, action);
+		break;
+	case ACTION_EPOCH:
+		api_cluster_changed(am->api);
+		break;
+	case ACTION_TASK_CHANGED:
+		record_task_change(am, action, (enum task_state)action->from,
+				   (enum task_state)action->to);
+		break;
+	case ACTION_TASK_UP:
+		record_task_change(am, action, TASK_RUNNING, TASK_RUNNING);
+		break;
+	case ACTION_JOB_CHANGED:
+		record_job_change(am, action);
+		break;
+	case ACTION_NOTE:
+		note(am, action);
+		break;
+	case ACTION_REQUEST:
+	case ACTION_KIND_COUNT:
+		BUG("action %d is not one to be carried out alone", (int)action->kind);
+	}
+}
+
+static bool is_record(enum action_kind kind)
+{
+	return kind == ACTION_TASK_CHANGED || kind == ACTION_TASK_UP ||
+	       kind == ACTION_JOB_CHANGED || kind == ACTION_NOTE;
+}
+
+/* What happened is written down before anything is done about it; asks that belong together go
+ * out together. */
+static void act_on_all(struct am *am, const struct action_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (is_record(list->items[i].kind))
+			act(am, &list->items[i]);
+	struct action *requests = mem_alloc_array(list->count, sizeof(*requests));
+	size_t request_count = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->items[i].kind == ACTION_REQUEST)
+			requests[request_count++] = list->items[i];
+		else if (!is_record(list->items[i].kind))
+			act(am, &list->items[i]);
+	}
+	if (request_count > 0)
+		request_containers(am, requests, request_count);
+	free(requests);
+}
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+static void set_timer(struct am *am)
+{
+	int64_t deadline = machine_deadline(am->machine);
+	if (deadline == INT64_MAX) {
+		event_del(am->timer);
+		return;
+	}
+	int64_t wait = deadline - clock_monotonic_ms();
+	wait = wait < 0 ? 0 : wait;
+	struct timeval timeout = {.tv_sec = wait / 1000, .tv_usec = wait % 1000 * 1000};
+	event_add(am->timer, &timeout);
+}
+
+static void leave_when_final(struct am *am)
+{
+	struct machine_status status;
+	machine_status(am->machine, &status);
+	if (job_state_is_final(status.state))
+		event_base_loopbreak(am->base);
+}
+
+bool am_feed(struct am *am, const struct machine_event *event)
+{
+	if (am->feeding)
+		BUG("event %d came while another was in hand", (int)event->kind);
+	am->feeding = true;
+	bool was_whole = !am->failure;
+	bool heard = machine_handle(am->machine, event, clock_monotonic_ms(), &am->actions);
+	act_on_all(am, &am->actions);
+	action_list_clear(&am->actions);
+	am->feeding = false;
+	if (was_whole && am->failure) {
+		struct cause cause = {.kind = CAUSE_AM_FAILED, .text = am->failure};
+		am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
+	}
+	set_timer(am);
+	leave_when_final(am);
+	return heard;
+}

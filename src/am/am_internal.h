@@ -1,0 +1,52 @@
+/* The AM's own data; am_main.c sets it up, am_act.c turns the machine's actions into effects. */
+#ifndef TONY_AM_AM_INTERNAL_H
+#define TONY_AM_AM_INTERNAL_H
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "am/api.h"
+#include "base/guard.h"
+#include "job/journal.h"
+#include "job/machine.h"
+#include "scheduler/scheduler.h"
+
+#define AM_FIRST_ATTEMPT 1
+
+struct am {
+	char *job_dir;
+	char *journal_path;
+	struct job *job;
+	struct machine *machine;
+	struct journal *journal;
+	struct event_base *base;
+	struct event *timer;
+	struct event *signals[3];
+	struct event *guardian_gone;
+	const struct scheduler_ops *scheduler_ops;
+	struct scheduler *scheduler;
+	struct api *api;
+	struct guard guard;
+	char *waiting; /* what open asks wait for; NULL: nothing */
+	struct action_list actions;
+	char *failure; /* why the AM itself cannot go on; NULL: it can */
+	bool feeding;  /* an event is in hand: failures are fed once it is done */
+};
+
+/* Feeds the machine and carries out what it says. False: the event was stale. */
+bool am_feed(struct am *am, const struct machine_event *event);
+
+/* The AM itself cannot go on (full disk ...): the job fails with `text`. */
+void am_break(struct am *am, const char *text);
+
+/* Appends to the journal and tells those who follow it. `record` is taken. */
+void am_record(struct am *am, json_t *record, bool sync);
+
+/* The last line of a job's journal, after which nobody writes it; the message names the first
+ * cause. Used by the AM, and by its guardian when the AM was killed. */
+void am_record_final(struct journal *journal, enum job_state state, const char *message);
+
+/* "worker:1 (127.0.0.1): exited with code 1: ValueError: no data". The caller frees. */
+char *am_final_message(const struct am *am);
+
+#endif

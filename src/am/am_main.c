@@ -1,0 +1,398 @@
+#include "am/am_main.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "am/am_internal.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/opt.h"
+#include "base/proc.h"
+#include "job/record.h"
+#include "job/view.h"
+
+#define JOURNAL_RESERVE_BYTES 65536
+#define TOKEN_CAP	      4096
+#define DRAIN_MS	      2000
+
+struct am_options {
+	char *job_dir;
+};
+
+static const struct opt am_option_rows[] = {
+	{.name = "job-dir",
+	 .kind = OPT_TEXT,
+	 .offset = offsetof(struct am_options, job_dir),
+	 .argument = "DIR",
+	 .help = "the job's directory, with job.json and token",
+	 .completion = OPT_COMPLETE_DIRECTORY},
+};
+
+static const struct opt_table table = {
+	.verb = "am",
+	.usage = "tony-agent am --job-dir DIR",
+	.summary = "run a job's application master",
+	.options = am_option_rows,
+	.option_count = array_length(am_option_rows),
+};
+
+/* ---- what the scheduler tells ------------------------------------------------------------- */
+
+static void on_allocated(void *data, size_t task, int attempt, const char *container,
+			 const char *host)
+{
+	am_feed(data, &(struct machine_event){.kind = EVENT_ALLOCATED,
+					      .task = task,
+					      .attempt = attempt,
+					      .container = container,
+					      .host = host});
+}
+
+static void on_refused(void *data, size_t task, int attempt, const char *text)
+{
+	struct cause cause = {.kind = CAUSE_ALLOCATION_REFUSED, .text = (char *)text};
+	am_feed(data,
+		&(struct machine_event){
+			.kind = EVENT_REFUSED, .task = task, .attempt = attempt, .cause = &cause});
+}
+
+static void on_ended(void *data, size_t task, int attempt, const struct cause *cause)
+{
+	am_feed(data, &(struct machine_event){.kind = EVENT_CONTAINER_ENDED,
+					      .task = task,
+					      .attempt = attempt,
+					      .cause = cause});
+}
+
+static void on_waiting(void *data, const char *text)
+{
+	struct am *am = data;
+	if (str_equal(am->waiting, text))
+		return;
+	mem_replace(&am->waiting, mem_strdup(text));
+	am_record(am, record_waiting(text), false);
+}
+
+/* ---- what the clock, signals and the guardian tell ---------------------------------------- */
+
+static void on_timer(evutil_socket_t fd, short what, void *data)
+{
+	am_feed(data, &(struct machine_event){.kind = EVENT_TICK});
+}
+
+static void on_signal(evutil_socket_t signal, short what, void *data)
+{
+	char *text cleanup_free = mem_printf("the application master was told to end by %s",
+					     proc_signal_name((int)signal));
+	struct cause cause = {.kind = CAUSE_KILLED_BY_USER, .text = text};
+	am_feed(data, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
+}
+
+static void on_guardian_gone(evutil_socket_t fd, short what, void *data)
+{
+	struct am *am = data;
+	event_del(am->guardian_gone);
+	am_break(am, "the application master's guardian was killed");
+}
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+static struct job *read_job(const char *job_dir, struct err *err)
+{
+	size_t length;
+	char *path cleanup_free = fs_join(job_dir, "job.json");
+	char *text cleanup_free = fs_read_file(path, JOB_JSON_CAP, &length, err);
+	if (!text)
+		return NULL;
+	struct job *job = job_from_text(text, length, err);
+	if (!job)
+		err_wrap(err, "%s", path);
+	return job;
+}
+
+static char *read_token(const char *job_dir, struct err *err)
+{
+	char *path cleanup_free = fs_join(job_dir, "token");
+	char *token = fs_read_file(path, TOKEN_CAP, NULL, err);
+	if (token)
+		token[strcspn(token, "\n")] = '\0';
+	return token;
+}
+
+/* So that the end of a job can be written down even when its disk is full. */
+static void reserve_journal_space(struct am *am)
+{
+	char *path cleanup_free = fs_join(am->job_dir, "journal.reserve");
+	int fd cleanup_close = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || posix_fallocate(fd, 0, JOURNAL_RESERVE_BYTES) != 0)
+		log_warning("cannot keep %d bytes free for the end of the journal",
+			    JOURNAL_RESERVE_BYTES);
+}
+
+static void give_up_reserve(const char *job_dir)
+{
+	char *path cleanup_free = fs_join(job_dir, "journal.reserve");
+	unlink(path);
+}
+
+/* Where others find this AM. */
+static int announce(struct am *am, struct err *err)
+{
+	struct proc_id self = {0};
+	proc_identify(getpid(), &self);
+	json_t *door cleanup_json = json_object();
+	json_set_text(door, "address", api_address(am->api));
+	json_set_int(door, "pid", self.pid);
+	json_set_int(door, "start_time", (int64_t)self.start_time);
+	json_set_int(door, "am_attempt", AM_FIRST_ATTEMPT);
+	char *text cleanup_free = json_text(door);
+	char *path cleanup_free = fs_join(am->job_dir, "am.json");
+	return fs_write_file(path, text, strlen(text), 0600, err);
+}
+
+static uint64_t random_seed(void)
+{
+	uint64_t seed = 0;
+	if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
+		seed = (uint64_t)clock_monotonic_ms();
+	return seed;
+}
+
+static void watch(struct am *am)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+	am->timer = event_new(am->base, -1, 0, on_timer, am);
+	for (size_t i = 0; i < array_length(signals); i++) {
+		am->signals[i] = evsignal_new(am->base, signals[i], on_signal, am);
+		event_add(am->signals[i], NULL);
+	}
+	am->guardian_gone = event_new(am->base, am->guard.fd, EV_READ, on_guardian_gone, am);
+	event_add(am->guardian_gone, NULL);
+}
+
+static bool on_message(void *data, const struct machine_event *event)
+{
+	return am_feed(data, event);
+}
+
+static char *on_log_path(void *data, size_t task, const char *name)
+{
+	const struct am *am = data;
+	return am->scheduler_ops->log_path(am->scheduler, task, name);
+}
+
+static int open_api(struct am *am, const char *token, struct err *err)
+{
+	const struct api_host host = {.data = am,
+				      .job = am->job,
+				      .machine = am->machine,
+				      .journal_path = am->journal_path,
+				      .am_attempt = AM_FIRST_ATTEMPT,
+				      .deliver = on_message,
+				      .log_path = on_log_path};
+	const struct api_options options = {.address = "127.0.0.1:0", .token = token};
+	am->api = api_create(am->base, &host, &options, err);
+	return am->api ? 0 : -1;
+}
+
+static int open_scheduler(struct am *am, struct err *err)
+{
+	const struct scheduler_listener listener = {.data = am,
+						    .allocated = on_allocated,
+						    .refused = on_refused,
+						    .ended = on_ended,
+						    .waiting = on_waiting};
+	am->scheduler_ops = scheduler_find("local");
+	am->scheduler = am->scheduler_ops->open(am->job, am->job_dir, am->base, &listener, err);
+	return am->scheduler ? 0 : -1;
+}
+
+static int open_all(struct am *am, struct err *err)
+{
+	am->job = read_job(am->job_dir, err);
+	char *token cleanup_free = am->job ? read_token(am->job_dir, err) : NULL;
+	if (!token)
+		return -1;
+	am->journal_path = fs_join(am->job_dir, "journal.jsonl");
+	am->journal = journal_open(am->journal_path, err);
+	if (!am->journal)
+		return -1;
+	reserve_journal_space(am);
+	am->machine = machine_create(am->job, random_seed());
+	am->base = event_base_new();
+	if (!am->base)
+		return err_set_errno(err, "cannot make an event loop");
+	watch(am);
+	if (open_scheduler(am, err) < 0 || open_api(am, token, err) < 0)
+		return -1;
+	return announce(am, err);
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+char *am_final_message(const struct am *am)
+{
+	struct machine_status status;
+	machine_status(am->machine, &status);
+	const struct cause *cause = status.cause;
+	if (status.state == JOB_SUCCEEDED || cause->kind == CAUSE_NONE)
+		return mem_printf("the job %s", job_state_name(status.state));
+	const char *text = cause->text ? cause->text : cause_kind_name(cause->kind);
+	if (status.cause_task < 0)
+		return mem_strdup(text);
+	const struct task *task = machine_task(am->machine, (size_t)status.cause_task);
+	struct str message = {0};
+	str_append_format(&message, "%s:%d on %s %s", am->job->types[task->type].name, task->index,
+			  task->host ? task->host : "no host", text);
+	if (cause->headline)
+		str_append_format(&message, ": %s", cause->headline);
+	return str_steal(&message);
+}
+
+void am_record_final(struct journal *journal, enum job_state state, const char *message)
+{
+	struct err err cleanup_err = {0};
+	if (journal_append(journal, record_final(state, message), clock_wall_ms(), true, &err) < 0)
+		log_error("the end of the job cannot be written down: %s", err_message(&err));
+}
+
+static void close_all(struct am *am)
+{
+	if (am->api)
+		api_destroy(am->api);
+	if (am->scheduler)
+		am->scheduler_ops->close(am->scheduler);
+	for (size_t i = 0; i < array_length(am->signals); i++)
+		if (am->signals[i])
+			event_free(am->signals[i]);
+	if (am->timer)
+		event_free(am->timer);
+	if (am->guardian_gone)
+		event_free(am->guardian_gone);
+	if (am->base)
+		event_base_free(am->base);
+	machine_destroy(am->machine);
+	journal_close(am->journal);
+	action_list_finish(&am->actions);
+	job_destroy(am->job);
+	free(am->waiting);
+	free(am->failure);
+	free(am->journal_path);
+}
+
+static void on_drained(void *data)
+{
+	event_base_loopbreak(data);
+}
+
+/* Containers are gone; lets those who watch the job read its last lines. */
+static enum job_state end(struct am *am)
+{
+	struct machine_status status;
+	machine_status(am->machine, &status);
+	char *message cleanup_free = am_final_message(am);
+	log_info("the job %s: %s", job_state_name(status.state), message);
+	give_up_reserve(am->job_dir);
+	am_record_final(am->journal, status.state, message);
+	api_journal_appended(am->api);
+	api_drain(am->api, DRAIN_MS, on_drained, am->base);
+	event_base_dispatch(am->base);
+	return status.state;
+}
+
+static int run(struct am *am, struct err *err)
+{
+	if (open_all(am, err) < 0)
+		return -1;
+	am_record(am, record_am(AM_FIRST_ATTEMPT, getpid(), api_address(am->api)), true);
+	am_feed(am, &(struct machine_event){.kind = EVENT_SUBMIT});
+	event_base_dispatch(am->base);
+	return end(am) == JOB_SUCCEEDED ? 0 : 1;
+}
+
+/* ---- the guardian's last duty ------------------------------------------------------------- */
+
+static bool is_final(const char *job_dir, const char *journal_path)
+{
+	struct err err cleanup_err = {0};
+	struct job *job = read_job(job_dir, &err);
+	if (!job)
+		return false;
+	struct job_view *view = job_view_create(job);
+	bool final = job_view_read(view, journal_path, &err) == 0 && view->is_final;
+	job_view_destroy(view);
+	job_destroy(job);
+	return final;
+}
+
+/* A job whose AM was killed still gets its last line. */
+static void conclude(const char *job_dir, const struct guard *guard)
+{
+	struct err err cleanup_err = {0};
+	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
+	char *door cleanup_free = fs_join(job_dir, "am.json");
+	unlink(door);
+	give_up_reserve(job_dir);
+	scheduler_find("local")->clean(fs_basename(job_dir));
+	if (is_final(job_dir, path))
+		return;
+	char *message cleanup_free =
+		guard->signal ? mem_printf("the application master was killed by %s",
+					   proc_signal_name(guard->signal))
+			      : mem_printf("the application master ended early, with code %d "
+					   "(see am.log)",
+					   guard->exit_code);
+	struct journal *journal = journal_open(path, &err);
+	if (!journal) {
+		log_error("%s", err_message(&err));
+		return;
+	}
+	am_record_final(journal, JOB_FAILED, message);
+	journal_close(journal);
+}
+
+static int run_guarded(const char *job_dir)
+{
+	struct err err cleanup_err = {0};
+	char *mark cleanup_free = mem_printf("TONY_JOB_ID=%s", fs_basename(job_dir));
+	struct am am = {.job_dir = (char *)job_dir};
+	if (guard_start(mark, &am.guard, &err) < 0) {
+		log_error("%s", err_message(&err));
+		return 1;
+	}
+	if (!am.guard.is_worker) {
+		conclude(job_dir, &am.guard);
+		return am.guard.exit_code;
+	}
+	int code = run(&am, &err);
+	if (code < 0)
+		log_error("%s", err_message(&err));
+	close_all(&am);
+	guard_end_tree(&am.guard);
+	return code < 0 ? 1 : code;
+}
+
+int am_main(int argc, char **argv)
+{
+	struct err err cleanup_err = {0};
+	struct am_options chosen = {0};
+	struct str_list operands cleanup_str_list = {0};
+	log_open("am", LOG_LEVEL_INFO);
+	int code = 2;
+	if (opt_parse(&table, argc, argv, &chosen, &operands, NULL, &err) < 0)
+		log_error("%s", err_message(&err));
+	else if (!chosen.job_dir || operands.count > 0)
+		log_error("usage: %s", table.usage);
+	else
+		code = run_guarded(chosen.job_dir);
+	opt_finish(&table, &chosen);
+	return code;
+}
