@@ -57,8 +57,8 @@ void report_json(json_t *value)
 	json_decref(value);
 }
 
-bool report_parse(const struct opt_table *table, int argc, char **argv, void *options,
-		  struct str_list *operands, int *code)
+bool report_parse_command(const struct opt_table *table, int argc, char **argv, void *options,
+			  struct str_list *operands, size_t *dashdash, int *code)
 {
 	struct err err cleanup_err = {0};
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -70,10 +70,16 @@ bool report_parse(const struct opt_table *table, int argc, char **argv, void *op
 		*code = 0;
 		return false;
 	}
-	if (opt_parse(table, argc, argv, options, operands, NULL, &err) == 0)
+	if (opt_parse(table, argc, argv, options, operands, dashdash, &err) == 0)
 		return true;
 	*code = report_error(&err);
 	return false;
+}
+
+bool report_parse(const struct opt_table *table, int argc, char **argv, void *options,
+		  struct str_list *operands, int *code)
+{
+	return report_parse_command(table, argc, argv, options, operands, NULL, code);
 }
 
 int report_one_operand(const struct opt_table *table, const struct str_list *operands,

@@ -1,0 +1,241 @@
+#include "client/describe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "client/describe_internal.h"
+#include "framework/framework.h"
+
+bool describe_is_set(const struct conf *conf, const char *key)
+{
+	const struct conf_entry *entry = conf_find(conf, "%s", key);
+
+	return entry && !entry->invalid && entry->value && *entry->value;
+}
+
+/* "tony-20261121-061400-1f3a" */
+static char *make_id(int64_t now_ms)
+{
+	time_t seconds = (time_t)(now_ms / 1000);
+	struct tm tm;
+	uint16_t random;
+
+	if (!gmtime_r(&seconds, &tm))
+		BUG("the clock says %lld", (long long)now_ms);
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		random = (uint16_t)(now_ms ^ getpid());
+	return mem_printf("tony-%04d%02d%02d-%02d%02d%02d-%04x", tm.tm_year + 1900, tm.tm_mon + 1,
+			  tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, random);
+}
+
+/* From the environment: name services are none of the static agent's, nor ours. */
+static char *find_user(void)
+{
+	const char *user = getenv("USER");
+
+	if (!user || !*user)
+		user = getenv("LOGNAME");
+	return user && *user ? mem_strdup(user) : mem_printf("uid-%u", (unsigned)getuid());
+}
+
+static char *describe_framework(struct describer *describer)
+{
+	struct str_list names cleanup_str_list = {0};
+	const char *name = conf_text(describer->conf, "tony.application.framework");
+	const struct framework_ops *ops = framework_find(name ? name : "generic");
+
+	/* As in TonY, one program without a cluster gets no framework's cluster variables. But a
+	 * user who asks for PyTorch may want several ranks in that one task. */
+	if (ops && describer->single_node && str_equal(ops->name, "tensorflow"))
+		return mem_strdup("generic");
+	if (ops)
+		return mem_strdup(ops->name);
+	framework_names(&names);
+	char *list cleanup_free = str_list_join(&names, ", ");
+	char *where cleanup_free = conf_locate(describer->conf, "tony.application.framework");
+	const char *nearest = str_nearest(name, (const char *const *)names.items, names.count);
+	problems_error(describer->problems, "%s: \"%s\" is not a known framework; write %s%s",
+		       where, name, nearest ? nearest : "one of ", nearest ? "" : list);
+	return mem_strdup("generic");
+}
+
+/* Relative paths are the submitting user's; a URI stays as it is. */
+static char *absolute(struct describer *describer, const char *option, const char *path)
+{
+	struct err err cleanup_err = {0};
+
+	if (!path || strstr(path, "://"))
+		return mem_strdup(path);
+	char *result = fs_absolute(path, &err);
+	if (!result)
+		problems_error(describer->problems, "%s: \"%s\": %s", option, path,
+			       err_message(&err));
+	return result;
+}
+
+static void describe_identity(struct describer *describer)
+{
+	const struct conf *conf = describer->conf;
+	struct job *job = describer->job;
+
+	job->submitted_ms = clock_wall_ms();
+	job->id = make_id(job->submitted_ms);
+	job->user = find_user();
+	const char *name = conf_text(conf, "tony.application.name");
+	job->name = mem_strdup(name ? name : "unnamed");
+	const char *queue = conf_text(conf, "tony.yarn.queue");
+	job->queue = mem_strdup(queue ? queue : "default");
+	job->framework = describe_framework(describer);
+	conf_list(conf, &job->tags, "tony.application.tags");
+	job->mode = str_equal_nocase(conf_text(conf, "tony.application.distributed-mode"), "FCFS")
+			    ? JOB_MODE_FCFS
+			    : JOB_MODE_GANG;
+	describer->out->scheduler = mem_strdup(conf_text(conf, "tony.application.scheduler"));
+	const char *checkpoint = conf_text(conf, "tony.application.checkpoint-dir");
+	job->checkpoint_dir = absolute(describer, "tony.application.checkpoint-dir", checkpoint);
+	job->tensorboard_log_dir =
+		mem_strdup(conf_text(conf, "tony.application.tensorboard-log-dir"));
+}
+
+/* The shorter of two limits of which 0 is none. */
+static int64_t shorter(int64_t a, int64_t b)
+{
+	if (a == 0 || b == 0)
+		return a + b;
+	return a < b ? a : b;
+}
+
+static void describe_times(struct describer *describer)
+{
+	const struct conf *conf = describer->conf;
+	struct job *job = describer->job;
+
+	job->application_timeout_ms = conf_ms(conf, "tony.application.timeout");
+	job->allocation_timeout_ms = conf_ms(conf, "tony.container.allocation.timeout");
+	job->registration_timeout_ms =
+		shorter(conf_ms(conf, "tony.container.registration.timeout"),
+			conf_ms(conf, "tony.task.executor.registry-timeout-sec"));
+	job->execution_timeout_ms = conf_ms(conf, "tony.task.executor.execution-timeout-ms");
+	job->heartbeat_interval_ms = conf_ms(conf, "tony.task.heartbeat-interval-ms");
+	job->max_missed_heartbeats = (int)conf_int(conf, "tony.task.max-missed-heartbeats");
+	int missed = job->max_missed_heartbeats > 3 ? job->max_missed_heartbeats : 3;
+	job->executor_give_up_ms = conf_ms(conf, "tony.task.executor.am-timeout");
+	if (job->executor_give_up_ms == 0)
+		job->executor_give_up_ms = job->heartbeat_interval_ms * missed;
+	job->metrics_interval_ms = conf_ms(conf, "tony.task.metrics-interval-ms");
+	job->retry_count = (int)conf_int(conf, "tony.am.retry-count");
+	job->infrastructure_retry_count = (int)conf_int(conf, "tony.am.infrastructure-retry-count");
+	job->retry_delay_ms = conf_ms(conf, "tony.am.retry-delay");
+}
+
+static void describe_watching(struct describer *describer)
+{
+	const struct conf *conf = describer->conf;
+	struct job *job = describer->job;
+	const char *command = conf_text(conf, "tony.task.gpu-command");
+
+	job->gpu_metrics = conf_bool(conf, "tony.task.gpu-metrics.enabled");
+	job->gpu_command = mem_strdup(command ? command : "nvidia-smi");
+	job->error_lines =
+		(int)conf_int(conf, "tony.task.executor.execution.error-message-max-depth");
+	job->log_rotate_bytes = conf_mib(conf, "tony.task.log-rotate-size") << 20;
+	job->log_keep = (int)conf_int(conf, "tony.task.log-keep");
+}
+
+static bool has_chief(const struct job *job)
+{
+	int chief = job_find_type(job, "chief");
+
+	return chief >= 0 && job->types[chief].instances > 0;
+}
+
+/* What the framework decides unless the user does. */
+static void describe_policy(struct describer *describer)
+{
+	static const char fail_key[] = "tony.application.fail-on-worker-failure-enabled";
+	static const char chief_key[] = "tony.application.stop-after-chief";
+	const struct framework_ops *ops = framework_find(describer->job->framework);
+	struct job *job = describer->job;
+	struct err err cleanup_err = {0};
+
+	if (describe_is_set(describer->conf, fail_key))
+		job->fail_fast = conf_bool(describer->conf, fail_key);
+	else
+		job->fail_fast = ops->fail_fast && ops->fail_fast(job);
+	if (describe_is_set(describer->conf, chief_key))
+		job->stop_after_chief = conf_bool(describer->conf, chief_key);
+	else
+		job->stop_after_chief = has_chief(job) && job->group_timeout_count == 0;
+	if (ops->check && ops->check(job, &err) < 0)
+		problems_error(describer->problems, "%s", err_message(&err));
+}
+
+void description_finish(struct description *description)
+{
+	if (description->job)
+		for (size_t i = 0; description->resources && i < description->job->type_count; i++)
+			resource_list_finish(&description->resources[i]);
+	free(description->resources);
+	job_destroy(description->job);
+	free(description->src_dir);
+	free(description->python_venv);
+	free(description->interpreter);
+	free(description->scheduler);
+	*description = (struct description){0};
+}
+
+int describe_job(struct conf *conf, const struct job_options *options,
+		 struct description *description, struct err *err)
+{
+	struct describer describer = {
+		.conf = conf,
+		.options = options,
+		.out = description,
+		.job = mem_alloc(sizeof(struct job)),
+		.problems = conf_problems(conf),
+	};
+
+	description->job = describer.job;
+	describe_types(&describer);
+	describe_identity(&describer);
+	describe_times(&describer);
+	describe_watching(&describer);
+	describe_resources(&describer);
+	describe_order(&describer);
+	describe_groups(&describer);
+	describe_limits(&describer);
+	describe_effects(&describer);
+	describer.job->config = describe_config(conf, true);
+	describe_policy(&describer);
+	if (problems_to_err(describer.problems, err) == 0)
+		return 0;
+	description_finish(description);
+	return -1;
+}
+
+void describe_print_warnings(struct conf *conf)
+{
+	const struct str_list *warnings = &conf_problems(conf)->warnings;
+
+	for (size_t i = 0; i < warnings->count; i++)
+		fprintf(stderr, "tony: warning: %s\n", warnings->items[i]);
+}
+
+int describe_from_options(const struct job_options *options, const struct str_list *command,
+			  struct description *description, struct err *err)
+{
+	struct conf *conf cleanup_conf = NULL;
+
+	if (job_options_load(options, command, &conf, err) < 0)
+		return -1;
+	int result = describe_job(conf, options, description, err);
+	describe_print_warnings(conf);
+	return result;
+}

@@ -1,0 +1,110 @@
+/* Files that tasks need: named here, staged by whoever submits. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "client/describe_internal.h"
+
+/* Two files cannot have one name; the same file twice is one. True: `spec` is new. */
+static bool is_new(const struct describer *describer, const char *where,
+		   const struct resource_list *list, const struct resource_spec *spec)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct resource_spec *other = &list->items[i];
+		if (!str_equal(other->name, spec->name))
+			continue;
+		if (!str_equal(other->source, spec->source) || other->archive != spec->archive)
+			problems_error(describer->problems,
+				       "%s: \"%s\" and \"%s\" would both appear as \"%s\"; write "
+				       "one of them as SOURCE::NAME",
+				       where, other->source, spec->source, spec->name);
+		return false;
+	}
+	return true;
+}
+
+static void check_source(const struct describer *describer, const char *where,
+			 const struct resource_spec *spec)
+{
+	if (spec->remote)
+		problems_error(describer->problems,
+			       "%s: \"%s\" is not on this machine, and the local scheduler reads "
+			       "nothing else; copy it here and write its path",
+			       where, spec->source);
+	else if (access(spec->source, R_OK) < 0)
+		problems_error(describer->problems,
+			       "%s: \"%s\": %s; write the path of a file or directory", where,
+			       spec->source, strerror(errno));
+}
+
+static void add_resources(const struct describer *describer, const char *key,
+			  struct resource_list *list)
+{
+	struct str_list items cleanup_str_list = {0};
+	char *where cleanup_free = conf_locate(describer->conf, "%s", key);
+
+	conf_list(describer->conf, &items, "%s", key);
+	for (size_t i = 0; i < items.count; i++) {
+		struct resource_spec spec = {0};
+		if (resource_parse(items.items[i], &spec, NULL) < 0)
+			continue; /* told when the key was checked */
+		check_source(describer, where, &spec);
+		if (is_new(describer, where, list, &spec))
+			resource_list_take(list, &spec);
+		resource_finish(&spec);
+	}
+}
+
+/* An absolute path that can be read, or NULL after a problem was told. */
+static char *find_path(const struct describer *describer, const char *option, const char *path,
+		       const char *what)
+{
+	struct err err cleanup_err = {0};
+	struct resource_spec spec = {0};
+
+	if (!path)
+		return NULL;
+	if (resource_parse(path, &spec, &err) < 0 && !fs_exists(path)) {
+		problems_error(describer->problems, "%s: %s", option, err_message(&err));
+		return NULL;
+	}
+	/* "." and ".." name no file to a task, but a directory to us. */
+	const char *source = spec.source ? spec.source : path;
+	char *result = NULL;
+	if (spec.remote)
+		problems_error(describer->problems,
+			       "%s: \"%s\" is not on this machine, and the local scheduler reads "
+			       "nothing else; copy it here and write its path",
+			       option, source);
+	else if (access(source, R_OK) < 0)
+		problems_error(describer->problems, "%s: \"%s\": %s; write the path of %s", option,
+			       source, strerror(errno), what);
+	else
+		result = fs_absolute(source, NULL);
+	resource_finish(&spec);
+	return result;
+}
+
+void describe_resources(struct describer *describer)
+{
+	const struct job_options *options = describer->options;
+	struct description *out = describer->out;
+	struct job *job = describer->job;
+
+	out->resources = mem_alloc_array(job->type_count, sizeof(*out->resources));
+	for (size_t i = 0; i < job->type_count; i++) {
+		char *own cleanup_free =
+			describe_type_key(describer, job->types[i].name, "resources");
+		add_resources(describer, own, &out->resources[i]);
+		add_resources(describer, "tony.containers.resources", &out->resources[i]);
+	}
+	out->src_dir =
+		find_path(describer, "--src_dir", options->src_dir, "a directory or an archive");
+	out->python_venv = find_path(describer, "--python_venv", options->python_venv,
+				     "an archive or a directory");
+	out->interpreter =
+		job_options_interpreter(options->python_venv, options->python_binary_path);
+}

@@ -1,0 +1,40 @@
+/* What the parts of describe share. */
+#ifndef TONY_CLIENT_DESCRIBE_INTERNAL_H
+#define TONY_CLIENT_DESCRIBE_INTERNAL_H
+
+#include "client/describe.h"
+
+/* The one task type of a job that configures none. */
+#define SINGLE_NODE_TYPE "driver"
+#define TENSORBOARD_TYPE "tensorboard"
+
+struct describer {
+	struct conf *conf;
+	const struct job_options *options;
+	struct description *out;
+	struct job *job;
+	struct problems *problems;
+	bool single_node;
+};
+
+/* A value was set, is valid and not empty. */
+bool describe_is_set(const struct conf *conf, const char *key);
+
+/* The task types that `conf` asks for, by .instances, in the order they are named. */
+void describe_find_types(const struct conf *conf, struct str_list *types);
+
+/* The key of `what` for this type: the one task of a job without types has tony.am.memory. The
+ * caller frees. */
+char *describe_type_key(const struct describer *describer, const char *type, const char *what);
+
+/* The type of that name, or -1 and, in *hint, "; did you mean worker?" or "". The caller frees. */
+int describe_find_type(const struct describer *describer, const char *name, char **hint);
+
+void describe_types(struct describer *describer);     /* describe_types.c */
+void describe_resources(struct describer *describer); /* describe_files.c */
+void describe_order(struct describer *describer);     /* describe_order.c: stages, depends-on */
+void describe_groups(struct describer *describer);    /* describe_groups.c: group timeouts */
+void describe_limits(struct describer *describer);    /* describe_limits.c */
+void describe_effects(struct describer *describer);   /* describe_effects.c: keys without any */
+
+#endif

@@ -1,0 +1,276 @@
+/* The task types: which there are, and what each asks for. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "client/describe_internal.h"
+
+#define INSTANCES ".instances"
+
+void describe_find_types(const struct conf *conf, struct str_list *types)
+{
+	const struct conf_entry *entry;
+
+	for (size_t i = 0; conf_next(conf, &i, &entry);) {
+		if (!entry->key || !str_ends_with(entry->key->name, INSTANCES))
+			continue;
+		size_t prefix = strlen("tony."), suffix = strlen(INSTANCES);
+		char *type cleanup_free =
+			mem_strndup(entry->name + prefix, strlen(entry->name) - prefix - suffix);
+		if (key_is_task_type(type))
+			str_list_add(types, type);
+	}
+	if (conf_text(conf, "tony.application.tensorboard-log-dir") &&
+	    !str_list_has(types, TENSORBOARD_TYPE))
+		str_list_add(types, TENSORBOARD_TYPE);
+}
+
+char *describe_type_key(const struct describer *describer, const char *type, const char *what)
+{
+	static const char *const of_am[] = {"memory", "vcores", "gpus", "command", "resources"};
+
+	for (size_t i = 0; i < array_length(of_am); i++)
+		if (describer->single_node && str_equal(type, SINGLE_NODE_TYPE) &&
+		    str_equal(what, of_am[i]))
+			return mem_printf("tony.am.%s", what);
+	return mem_printf("tony.%s.%s", type, what);
+}
+
+int describe_find_type(const struct describer *describer, const char *name, char **hint)
+{
+	const struct job *job = describer->job;
+	int found = job_find_type(job, name);
+	struct str_list names cleanup_str_list = {0};
+
+	if (found >= 0) {
+		*hint = NULL;
+		return found;
+	}
+	for (size_t i = 0; i < job->type_count; i++)
+		str_list_add(&names, job->types[i].name);
+	const char *nearest = str_nearest(name, (const char *const *)names.items, names.count);
+	*hint = nearest ? mem_printf("; did you mean %s?", nearest) : mem_strdup("");
+	return -1;
+}
+
+/* A value that is no number has been told; one task is the least surprising guess for the rest of
+ * the checks. */
+static int instances_of(const struct conf *conf, const char *type)
+{
+	const struct conf_entry *entry = conf_find(conf, "tony.%s.instances", type);
+
+	if (str_equal(type, TENSORBOARD_TYPE) &&
+	    conf_text(conf, "tony.application.tensorboard-log-dir"))
+		return 1;
+	if (!entry || entry->invalid)
+		return 1;
+	return (int)conf_int(conf, "tony.%s.instances", type);
+}
+
+static enum job_role role_of(const struct describer *describer, const char *type)
+{
+	struct str_list sidecars cleanup_str_list = {0}, untracked cleanup_str_list = {0};
+
+	conf_list(describer->conf, &sidecars, "tony.application.sidecar.jobtypes");
+	conf_list(describer->conf, &untracked, "tony.application.untracked.jobtypes");
+	if (str_list_has(&sidecars, type))
+		return JOB_ROLE_SIDECAR;
+	return str_list_has(&untracked, type) ? JOB_ROLE_UNTRACKED : JOB_ROLE_TRACKED;
+}
+
+static char *tensorboard_command(const struct describer *describer)
+{
+	const struct job_options *options = describer->options;
+	char *python cleanup_free =
+		job_options_interpreter(options->python_venv, options->python_binary_path);
+	char *quoted cleanup_free = str_shell_quote(python ? python : "python3");
+
+	return mem_printf("exec %s -m tensorboard.main --logdir \"$TB_LOG_DIR\" "
+			  "--port \"$TB_PORT\" --host \"$TONY_HOST\"",
+			  quoted);
+}
+
+static char *command_of(const struct describer *describer, const struct job_type *type)
+{
+	const struct conf *conf = describer->conf;
+	char *key cleanup_free = describe_type_key(describer, type->name, "command");
+	const char *command = conf_text(conf, "%s", key);
+
+	if (command)
+		return mem_strdup(command);
+	if (str_equal(type->name, TENSORBOARD_TYPE) &&
+	    conf_text(conf, "tony.application.tensorboard-log-dir"))
+		return tensorboard_command(describer);
+	command = conf_text(conf, "tony.containers.command");
+	if (!command && type->instances > 0)
+		problems_error(describer->problems,
+			       "%s: the task command is empty; write %s, tony.containers.command, "
+			       "--executes COMMAND or -- COMMAND",
+			       key, key);
+	return mem_strdup(command ? command : "");
+}
+
+/* A bare KEY is KEY with an empty value, as in TonY. */
+static void add_environment(const struct conf *conf, struct str_list *environment, const char *key)
+{
+	struct str_list pairs cleanup_str_list = {0};
+
+	conf_list(conf, &pairs, "%s", key);
+	for (size_t i = 0; i < pairs.count; i++)
+		str_list_add_format(environment, "%s%s", pairs.items[i],
+				    strchr(pairs.items[i], '=') ? "" : "=");
+}
+
+static void describe_environment(const struct describer *describer, struct job_type *type)
+{
+	char *own cleanup_free = mem_printf("tony.%s.envs", type->name);
+
+	add_environment(describer->conf, &type->environment, "tony.containers.envs");
+	add_environment(describer->conf, &type->environment, "tony.execution.envs");
+	add_environment(describer->conf, &type->environment, own);
+}
+
+static int64_t number_of(const struct describer *describer, const char *type, const char *what)
+{
+	char *key cleanup_free = describe_type_key(describer, type, what);
+
+	return conf_int(describer->conf, "%s", key);
+}
+
+static char *text_of(const struct conf *conf, const char *own, const char *common)
+{
+	const char *text = conf_text(conf, "%s", own);
+
+	return mem_strdup(text ? text : conf_text(conf, "%s", common));
+}
+
+static void describe_type(const struct describer *describer, struct job_type *type)
+{
+	const struct conf *conf = describer->conf;
+	struct str_list stop cleanup_str_list = {0};
+	char *memory cleanup_free = describe_type_key(describer, type->name, "memory");
+	char *label cleanup_free = mem_printf("tony.%s.node-label", type->name);
+	char *image cleanup_free = mem_printf("tony.docker.%s.image", type->name);
+
+	type->memory = conf_mib(conf, "%s", memory);
+	type->vcores = (int)number_of(describer, type->name, "vcores");
+	type->gpus = (int)number_of(describer, type->name, "gpus");
+	type->processes = (int)number_of(describer, type->name, "processes");
+	type->max_restarts = (int)number_of(describer, type->name, "max-restarts");
+	type->command = command_of(describer, type);
+	describe_environment(describer, type);
+	type->role = role_of(describer, type->name);
+	conf_list(conf, &stop, "tony.application.stop-on-failure-jobtypes");
+	type->stop_on_failure = str_list_has(&stop, type->name);
+	type->hold_port = conf_bool(conf, "tony.%s.hold-port", type->name);
+	type->isolation =
+		str_equal_nocase(conf_text(conf, "tony.%s.isolation", type->name), "pid-namespace")
+			? JOB_ISOLATION_PID_NAMESPACE
+			: JOB_ISOLATION_NONE;
+	type->stop_grace_ms = conf_ms(conf, "tony.%s.stop-grace", type->name);
+	type->node_label = text_of(conf, label, "tony.application.node-label");
+	if (conf_bool(conf, "tony.docker.enabled"))
+		type->docker_image = text_of(conf, image, "tony.docker.containers.image");
+}
+
+/* The lists of types that a user wrote may name only types that there are. */
+static void check_list(const struct describer *describer, const char *key)
+{
+	struct str_list names cleanup_str_list = {0};
+
+	if (!describe_is_set(describer->conf, key))
+		return;
+	conf_list(describer->conf, &names, "%s", key);
+	for (size_t i = 0; i < names.count; i++) {
+		char *hint cleanup_free = NULL;
+		if (describe_find_type(describer, names.items[i], &hint) >= 0)
+			continue;
+		char *where cleanup_free = conf_locate(describer->conf, "%s", key);
+		problems_warning(describer->problems, "%s: \"%s\" is no task type of this job%s",
+				 where, names.items[i], hint);
+	}
+}
+
+static void check_tracked(const struct describer *describer)
+{
+	const struct job *job = describer->job;
+
+	for (size_t i = 0; i < job->type_count; i++)
+		if (job->types[i].role == JOB_ROLE_TRACKED && job->types[i].instances > 0)
+			return;
+	char *where cleanup_free =
+		conf_locate(describer->conf, "tony.application.untracked.jobtypes");
+	problems_error(describer->problems,
+		       "%s: every task is untracked or a sidecar, so the job would end at once; "
+		       "take one type, such as worker, out of it or add one",
+		       where);
+}
+
+static void check_tensorboard(const struct describer *describer)
+{
+	const struct conf_entry *entry = conf_find(describer->conf, "tony.tensorboard.instances");
+
+	if (!entry || entry->invalid || str_equal(entry->value, "1") ||
+	    !conf_text(describer->conf, "tony.application.tensorboard-log-dir"))
+		return;
+	problems_warning(describer->problems,
+			 "%s: %s: \"%s\" is taken as 1: one TensorBoard shows the log directory",
+			 entry->origin, entry->name, entry->value);
+}
+
+static void create_types(struct describer *describer, const struct str_list *names)
+{
+	struct job *job = describer->job;
+
+	job->types = mem_alloc_array(names->count + 1, sizeof(*job->types));
+	for (size_t i = 0; i < names->count; i++) {
+		struct job_type *type = &job->types[job->type_count++];
+		type->name = mem_strdup(names->items[i]);
+		type->instances = instances_of(describer->conf, type->name);
+	}
+	if (!describer->single_node)
+		return;
+	struct job_type *only = &job->types[job->type_count++];
+	only->name = mem_strdup(SINGLE_NODE_TYPE);
+	only->instances = 1;
+}
+
+static bool is_single_node(const struct conf *conf, const struct str_list *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (!str_equal(names->items[i], TENSORBOARD_TYPE) &&
+		    instances_of(conf, names->items[i]) > 0)
+			return false;
+	/* A TensorBoard of the user's own making is a type like any other. */
+	return !str_list_has(names, TENSORBOARD_TYPE) ||
+	       instances_of(conf, TENSORBOARD_TYPE) == 0 ||
+	       conf_text(conf, "tony.application.tensorboard-log-dir");
+}
+
+/* In single-node mode only TensorBoard may stand beside the one task; types with 0 instances, as a
+ * shared tony.xml may have them, would only be in the way. */
+static void keep_tensorboard(struct str_list *names)
+{
+	bool found = str_list_has(names, TENSORBOARD_TYPE);
+
+	str_list_finish(names);
+	if (found)
+		str_list_add(names, TENSORBOARD_TYPE);
+}
+
+void describe_types(struct describer *describer)
+{
+	struct str_list names cleanup_str_list = {0};
+
+	describe_find_types(describer->conf, &names);
+	describer->single_node = is_single_node(describer->conf, &names);
+	if (describer->single_node)
+		keep_tensorboard(&names);
+	create_types(describer, &names);
+	for (size_t i = 0; i < describer->job->type_count; i++)
+		describe_type(describer, &describer->job->types[i]);
+	check_list(describer, "tony.application.untracked.jobtypes");
+	check_list(describer, "tony.application.sidecar.jobtypes");
+	check_list(describer, "tony.application.stop-on-failure-jobtypes");
+	check_tracked(describer);
+	check_tensorboard(describer);
+}

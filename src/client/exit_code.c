@@ -1,0 +1,48 @@
+#include "client/exit_code.h"
+
+#include "base/mem.h"
+
+const struct exit_code_row exit_code_table[] = {
+#define EXIT_CODE_ROW(id, code, name, doc) {EXIT_CODE_##id, name, doc},
+	EXIT_CODES(EXIT_CODE_ROW)
+#undef EXIT_CODE_ROW
+};
+const size_t exit_code_count = array_length(exit_code_table);
+
+enum exit_code exit_code_of(enum err_kind kind)
+{
+	switch (kind) {
+	case ERR_NONE:
+		return EXIT_CODE_OK;
+	case ERR_USAGE:
+		return EXIT_CODE_USAGE;
+	case ERR_CONFIG:
+		return EXIT_CODE_CONFIG;
+	case ERR_NOT_FOUND:
+		return EXIT_CODE_NOT_FOUND;
+	case ERR_UNREACHABLE:
+		return EXIT_CODE_UNREACHABLE;
+	case ERR_DENIED:
+		return EXIT_CODE_DENIED;
+	case ERR_CAPACITY:
+		return EXIT_CODE_CAPACITY;
+	case ERR_FAILED:
+	case ERR_INPUT:
+	case ERR_IO:
+	case ERR_STALE:
+		break;
+	}
+	return EXIT_CODE_INTERNAL;
+}
+
+enum exit_code exit_code_of_job(enum job_state state)
+{
+	switch (state) {
+	case JOB_SUCCEEDED:
+		return EXIT_CODE_OK;
+	case JOB_KILLED:
+		return EXIT_CODE_JOB_KILLED;
+	default:
+		return EXIT_CODE_JOB_FAILED;
+	}
+}

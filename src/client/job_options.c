@@ -1,0 +1,235 @@
+#include "client/job_options.h"
+
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+
+int job_options_command(const struct str_list *operands, size_t dashdash, struct str_list *command,
+			struct err *err)
+{
+	if (dashdash > 0 && operands->count > 0)
+		return err_set(err, ERR_USAGE,
+			       "unexpected \"%s\"; the program and its arguments stand after --",
+			       operands->items[0]);
+	for (size_t i = dashdash; i < operands->count; i++)
+		str_list_add(command, operands->items[i]);
+	return 0;
+}
+
+char *job_options_interpreter(const char *venv, const char *python)
+{
+	if (!python)
+		return NULL;
+	return venv && *python != '/' ? mem_printf("venv/%s", python) : mem_strdup(python);
+}
+
+char *job_options_build_command(const char *venv, const char *python, const char *executes,
+				const char *params)
+{
+	struct str command = {0};
+	char *interpreter cleanup_free = job_options_interpreter(venv, python);
+
+	if (!executes)
+		return NULL;
+	if (interpreter)
+		str_append_format(&command, "%s ", interpreter);
+	str_append(&command, executes);
+	if (params && *params)
+		str_append_format(&command, " %s", params);
+	return str_steal(&command);
+}
+
+static void set(struct conf *conf, const char *option, const char *key, const char *value)
+{
+	const struct conf_place place = {CONF_LAYER_OPTION, option, 0};
+
+	if (value)
+		conf_set(conf, &place, key, value);
+}
+
+static void append_all(struct conf *conf, const char *option, const char *key,
+		       const struct str_list *values)
+{
+	const struct conf_place place = {CONF_LAYER_OPTION, option, 0};
+
+	for (size_t i = 0; i < values->count; i++)
+		conf_append(conf, &place, key, values->items[i]);
+}
+
+static void set_type(struct conf *conf, const char *option, const char *type, const char *what,
+		     const char *value)
+{
+	char *key cleanup_free = mem_printf("tony.%s.%s", type, what);
+
+	set(conf, option, key, value);
+}
+
+/* TonY drops what is not there, with a warning (#495). */
+static void add_classpath(const struct job_options *options, struct conf *conf)
+{
+	const struct conf_place place = {CONF_LAYER_OPTION, "--hdfs_classpath", 0};
+	struct str_list items cleanup_str_list = {0};
+
+	str_split(&items, options->hdfs_classpath ? options->hdfs_classpath : "", ',');
+	for (size_t i = 0; i < items.count; i++) {
+		if (fs_exists(items.items[i]))
+			conf_append(conf, &place, "tony.containers.resources", items.items[i]);
+		else
+			problems_warning(conf_problems(conf),
+					 "--hdfs_classpath: \"%s\" is not on this machine and is "
+					 "left out",
+					 items.items[i]);
+	}
+}
+
+/* Does any layer so far ask for tasks of a type? */
+static bool has_types(const struct conf *conf)
+{
+	const struct conf_entry *entry;
+
+	for (size_t i = 0; conf_next(conf, &i, &entry);)
+		if (entry->key && str_ends_with(entry->key->name, ".instances") &&
+		    !str_equal(entry->raw, "0"))
+			return true;
+	return false;
+}
+
+static void set_instances(const struct job_options *options, struct conf *conf,
+			  struct str_list *types)
+{
+	set(conf, "--workers", "tony.worker.instances", options->workers);
+	set(conf, "--ps", "tony.ps.instances", options->ps);
+	for (size_t i = 0; i < options->type.count; i++) {
+		const char *item = options->type.items[i];
+		size_t length = strcspn(item, "=");
+		char *name cleanup_free = mem_strndup(item, length);
+		if (!item[length] || !key_is_task_type(name)) {
+			problems_error(conf_problems(conf),
+				       "--type: \"%s\" is not NAME=N; write --type evaluator=1",
+				       item);
+			continue;
+		}
+		set_type(conf, "--type", name, "instances", item + length + 1);
+		str_list_add(types, name);
+	}
+	if (options->workers || (types->count == 0 && conf_find(conf, "tony.worker.instances")))
+		str_list_add(types, "worker");
+}
+
+/* --gpus and its kin: of the workers and every --type; without any task type, of the one task. */
+static void set_each(struct conf *conf, const struct str_list *types, const char *option,
+		     const char *what, const char *value, const char *alone)
+{
+	if (!value)
+		return;
+	for (size_t i = 0; i < types->count; i++)
+		set_type(conf, option, types->items[i], what, value);
+	if (types->count > 0)
+		return;
+	if (has_types(conf))
+		problems_error(conf_problems(conf),
+			       "%s: \"%s\" is for workers, and the job has none; write --conf "
+			       "tony.<type>.%s=%s",
+			       option, value, what, value);
+	else
+		set_type(conf, option, alone, what, value);
+}
+
+static void set_shape(const struct job_options *options, struct conf *conf)
+{
+	struct str_list types cleanup_str_list = {0};
+
+	set_instances(options, conf, &types);
+	set_each(conf, &types, "--gpus", "gpus", options->gpus, "am");
+	set_each(conf, &types, "--memory", "memory", options->memory, "am");
+	set_each(conf, &types, "--vcores", "vcores", options->vcores, "am");
+	set_each(conf, &types, "--processes", "processes", options->processes, "driver");
+	set_each(conf, &types, "--max-restarts", "max-restarts", options->max_restarts, "driver");
+}
+
+static void set_plain(const struct job_options *options, struct conf *conf)
+{
+	set(conf, "--name", "tony.application.name", options->name);
+	set(conf, "--framework", "tony.application.framework", options->framework);
+	set(conf, "--scheduler", "tony.application.scheduler", options->scheduler);
+	set(conf, "--timeout", "tony.application.timeout", options->timeout);
+	set(conf, "--retries", "tony.am.retry-count", options->retries);
+	set(conf, "--sidecar_tensorboard_log_dir", "tony.application.tensorboard-log-dir",
+	    options->sidecar_tensorboard_log_dir);
+	append_all(conf, "--container_env", "tony.containers.envs", &options->container_env);
+	append_all(conf, "--shell_env", "tony.execution.envs", &options->shell_env);
+	append_all(conf, "--env", "tony.execution.envs", &options->env);
+	add_classpath(options, conf);
+	if (options->debug)
+		problems_warning(conf_problems(conf),
+				 "--debug: has no effect: there are no temporary files to keep");
+}
+
+/* "python3 -u train.py --epochs 3" is called train.py; what is no script is called by its first
+ * word. */
+static const char *program_name(const struct str_list *command)
+{
+	for (size_t i = 0; i < command->count; i++)
+		if (str_ends_with(command->items[i], ".py") ||
+		    str_ends_with(command->items[i], ".sh"))
+			return fs_basename(command->items[i]);
+	return fs_basename(command->items[0]);
+}
+
+static void set_words(struct conf *conf, const struct str_list *command)
+{
+	const struct conf_place place = {CONF_LAYER_OPTION, "command line", 0};
+	struct str text cleanup_str = {0};
+
+	for (size_t i = 0; i < command->count; i++) {
+		char *quoted cleanup_free = str_shell_quote(command->items[i]);
+		str_append_format(&text, "%s%s", i == 0 ? "" : " ", quoted);
+	}
+	conf_set_literal(conf, &place, "tony.containers.command", text.text);
+	/* Neither a tony.xml nor --executes: not a TonY user. */
+	if (!conf_has_file(conf)) {
+		conf_set_default(conf, "tony.application.framework", "generic");
+		conf_set_default(conf, "tony.application.name", program_name(command));
+	}
+}
+
+static int set_command(const struct job_options *options, const struct str_list *command,
+		       struct conf *conf, struct err *err)
+{
+	char *built cleanup_free =
+		job_options_build_command(options->python_venv, options->python_binary_path,
+					  options->executes, options->task_params);
+
+	if (!options->executes && options->task_params)
+		return err_set(err, ERR_USAGE, "--task_params needs --executes");
+	set(conf, "--executes", "tony.containers.command", built);
+	if (!command || command->count == 0)
+		return 0;
+	if (options->executes)
+		return err_set(err, ERR_USAGE,
+			       "--executes and a command after -- say the same thing; give one");
+	set_words(conf, command);
+	return 0;
+}
+
+int job_options_load(const struct job_options *options, const struct str_list *command,
+		     struct conf **out, struct err *err)
+{
+	struct conf *conf cleanup_conf = conf_create();
+
+	if (conf_load_files(conf, options->conf_file, err) < 0) {
+		/* Whatever kept the file from being read, the configuration is what is wrong. */
+		if (err)
+			err->kind = ERR_CONFIG;
+		return -1;
+	}
+	conf_load_pairs(conf, &options->conf);
+	set_plain(options, conf);
+	set_shape(options, conf);
+	if (set_command(options, command, conf, err) < 0)
+		return -1;
+	conf_resolve(conf, options->allow_unknown_keys);
+	*out = mem_steal(&conf);
+	return 0;
+}

@@ -1,0 +1,105 @@
+/* tony config show | keys */
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "client/describe.h"
+#include "client/exit_code.h"
+#include "client/report.h"
+#include "client/verbs.h"
+
+struct config_options {
+	struct job_options job;
+	bool json;
+};
+
+static const struct opt options[] = {
+	{.name = "json",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct config_options, json),
+	 .help = "as JSON"},
+	JOB_OPTIONS(struct config_options, job),
+};
+
+const struct opt_table verb_config_options = {
+	.verb = "config",
+	.usage = "tony config show|keys [OPTIONS] [-- COMMAND...]",
+	.summary = "show the configuration in effect, or all keys there are",
+	.description = "show: every key in effect for a job that would be submitted with the same "
+		       "options, its value, and where the value comes from.\n"
+		       "keys: every key that tony knows, with its default and meaning.",
+	.options = options,
+	.option_count = array_length(options),
+};
+
+static void print_config(json_t *config)
+{
+	const char *key;
+	json_t *row;
+
+	json_object_foreach(config, key, row)
+		printf("%s = %s  (%s)\n", key, json_string_value(json_object_get(row, "value")),
+		       json_string_value(json_object_get(row, "origin")));
+}
+
+static int show(const struct config_options *config, const struct str_list *command,
+		struct err *err)
+{
+	struct conf *conf cleanup_conf = NULL;
+
+	if (job_options_load(&config->job, command, &conf, err) < 0)
+		return -1;
+	json_t *effective = describe_config(conf, false);
+	if (config->json) {
+		report_json(effective);
+	} else {
+		print_config(effective);
+		json_decref(effective);
+	}
+	describe_print_warnings(conf);
+	return problems_to_err(conf_problems(conf), err);
+}
+
+static void print_keys(bool as_json)
+{
+	struct str text cleanup_str = {0};
+
+	if (as_json)
+		keys_write_json(&text);
+	else
+		keys_write_table(&text);
+	fputs(str_text(&text), stdout);
+}
+
+/* operands: what to do, then what stood behind "--". */
+static int run(const struct config_options *config, struct str_list *operands, size_t dashdash,
+	       struct err *err)
+{
+	struct str_list command cleanup_str_list = {0};
+	const char *what = operands->count > 0 && dashdash > 0 ? operands->items[0] : NULL;
+
+	if (dashdash != 1 || !(str_equal(what, "show") || str_equal(what, "keys")))
+		return err_set(err, ERR_USAGE,
+			       "config: say what to do: tony config show, or tony config keys");
+	for (size_t i = dashdash; i < operands->count; i++)
+		str_list_add(&command, operands->items[i]);
+	if (str_equal(what, "show"))
+		return show(config, &command, err);
+	print_keys(config->json);
+	return 0;
+}
+
+int verb_config(int argc, char **argv)
+{
+	struct config_options config = {0};
+	struct str_list operands cleanup_str_list = {0};
+	struct err err cleanup_err = {0};
+	size_t dashdash = 0;
+	int code = EXIT_CODE_OK;
+
+	if (report_parse_command(&verb_config_options, argc, argv, &config, &operands, &dashdash,
+				 &code) &&
+	    run(&config, &operands, dashdash, &err) < 0)
+		code = report_error(&err);
+	opt_finish(&verb_config_options, &config);
+	return code;
+}
