@@ -1,0 +1,176 @@
+/*
+ * A world in which the state machine of src/job runs a job: a scheduler that gives, refuses, takes
+ * back; executors that obey machine_order() as docs/rest.md says; a network that delays, repeats
+ * and loses; users that kill and restart. All of it follows from one seed, and a job's hour passes
+ * in milliseconds.
+ *
+ *   shape.c     a random job, and how rough its world is
+ *   world.c     the scheduler, the executors and the network
+ *   check.c     what must hold, whatever happens
+ *   test_sim.c  seeds, the report
+ */
+#ifndef TONY_TEST_SIM_SIM_H
+#define TONY_TEST_SIM_SIM_H
+
+#include "job/machine.h"
+#include "random.h"
+
+/* How rough the world is: chances per mille. */
+struct weather {
+	int slow_allocation, too_late, refused, launch_failed, never_up, late_up;
+	int container_lost, stuck, deaf;
+	int failing_process, hanging_process;
+	int lost_message, repeated_message;
+	int user_kill, user_restart;
+};
+
+struct job *shape_job(struct random *random, int max_tasks);
+void shape_weather(struct random *random, const struct job *job, struct weather *weather);
+bool weather_is_calm(const struct weather *weather);
+
+enum container_state {
+	CONTAINER_ASKED,
+	CONTAINER_CANCELLED, /* before it was given */
+	CONTAINER_GIVEN,
+	CONTAINER_GONE,
+};
+
+enum executor_phase { EXECUTOR_ABSENT, EXECUTOR_REGISTERING, EXECUTOR_BEATING, EXECUTOR_STOPPING };
+
+/* One attempt of one task, as it really is. */
+struct container {
+	size_t task;
+	int attempt;
+	size_t older; /* the task's container before; SIZE_MAX: none */
+	enum container_state state;
+	bool released; /* the machine gave it back */
+	bool known;    /* the machine heard of it: EVENT_ALLOCATED was delivered */
+	/* the executor */
+	enum executor_phase phase;
+	bool registered; /* the machine heard of its registration */
+	int port;
+	int stop_epoch; /* of the last stop order obeyed */
+	bool process;	/* one runs */
+	bool exited;	/* the last one ended by itself */
+	bool told_exit; /* ... and the AM confirmed the report */
+	int epoch, restart;
+	unsigned process_number, message_number;
+	struct order next; /* after the stop under way */
+	int64_t deaf_until, heard_at;
+	/* the AM's side */
+	bool held; /* a beat waits for its answer */
+	unsigned held_number;
+	/* how its last process ended */
+	struct cause_brief {
+		enum cause_kind kind;
+		int exit_code, signal;
+		unsigned number; /* names the failure in the cause's text */
+	} end;
+};
+
+enum happening_kind {
+	HAPPENS_GRANT,
+	HAPPENS_REFUSAL,
+	HAPPENS_COME_UP,
+	HAPPENS_CONTAINER_END,
+	HAPPENS_MESSAGE,   /* arrives at the AM */
+	HAPPENS_ANSWER,	   /* arrives at the executor */
+	HAPPENS_HOLD_OVER, /* the AM answers a held beat */
+	HAPPENS_NO_ANSWER, /* the executor sends again */
+	HAPPENS_PROCESS_END,
+	HAPPENS_STOPPED,
+	HAPPENS_KILL,
+	HAPPENS_RESTART,
+};
+
+struct happening {
+	int64_t when;
+	uint64_t order; /* among those of the same time */
+	enum happening_kind kind;
+	size_t container; /* or the task, of HAPPENS_RESTART */
+	unsigned number;
+	bool repeated; /* a copy of a message: nobody waits for its answer */
+	enum machine_event_kind event;
+	int epoch, restart, port;
+	bool running; /* of a beat */
+	struct order answer;
+	struct cause_brief cause;
+};
+
+/* What was fed to the machine, for the report. */
+struct trace {
+	int64_t when;
+	enum machine_event_kind event;
+	size_t task;
+	int attempt, epoch, restart;
+	enum cause_kind cause;
+	bool repeated, accepted;
+	enum task_state before, after;
+	enum job_state job;
+};
+#define TRACE_LENGTH 30
+
+/* What check.c remembers of a task. */
+struct known_task {
+	enum task_state state; /* by the actions */
+	struct cause_brief failure;
+	uint64_t failed_order; /* when it went to FAILED or LOST; 0: it is neither */
+	int user_restarts;
+	size_t newest; /* container; SIZE_MAX: none */
+	int processes; /* that run now, in whatever container */
+};
+
+struct sim {
+	struct random random;
+	struct weather weather;
+	struct job *job;
+	struct machine *machine;
+	struct action_list actions;
+	int64_t now;
+	uint64_t order;
+	int64_t scheduler_latency_ms; /* the same for all its news: they stay in order */
+	unsigned failure_number;
+	int next_port;
+
+	struct happening *heap;
+	size_t heap_count, heap_capacity;
+	struct container *containers;
+	size_t container_count, container_capacity;
+
+	struct known_task *tasks;
+	enum job_state job_state; /* by the actions */
+	bool kill_delivered, finish_overdue;
+	uint64_t events, ticks_at_once;
+
+	struct trace trace[TRACE_LENGTH];
+	bool verbose;
+	char *broken; /* the first invariant that did not hold; NULL: all is well */
+};
+
+/* ---- world.c ---- */
+void world_begin(struct sim *sim);
+/* Lets the next thing happen; false: nothing is left to happen. */
+bool world_step(struct sim *sim);
+struct container *world_newest(struct sim *sim, size_t task);
+
+/* ---- feed.c: every event goes through here, to be checked ---- */
+struct feed {
+	struct machine_event event;
+	struct cause_brief cause;
+	bool repeated;
+	bool stale; /* by what the world knows: must change nothing */
+};
+bool sim_feed(struct sim *sim, const struct feed *feed);
+void world_act(struct sim *sim, const struct action *action);
+
+/* ---- check.c ---- */
+void sim_break(struct sim *sim, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void check_action(struct sim *sim, const struct action *action, const struct feed *feed);
+void check_task(struct sim *sim, size_t task);
+void check_all(struct sim *sim);
+void check_end(struct sim *sim);
+uint64_t check_digest(const struct sim *sim);
+
+void trace_print(const struct sim *sim, const struct trace *trace);
+
+#endif
