@@ -124,6 +124,8 @@ void machine_set_task(struct machine *m, size_t task, enum task_state state)
 	action->attempt = t->attempt;
 	action->from = (int)from;
 	action->to = (int)state;
+	if (m->job->group_timeout_count > 0)
+		machine_due(m, m->now); /* a group may have ended, or a type may have begun */
 }
 
 void machine_set_job(struct machine *m, enum job_state state)
@@ -245,8 +247,6 @@ bool machine_handle(struct machine *m, const struct machine_event *event, int64_
 		machine_tick(m);
 		return true;
 	default:
-		if (m->job->group_timeout_count > 0 && event->kind != EVENT_BEAT)
-			machine_due(m, now); /* a group may just have ended */
 		return m->state != JOB_SUBMITTED && task_event(m, event);
 	}
 }
