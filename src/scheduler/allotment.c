@@ -95,7 +95,7 @@ static void add_holders(const struct allotment *allotment, struct str *text, boo
 		str_append_format(text, ", job %s holds %s", other->job, held);
 	}
 	if (named > HOLDERS_NAMED)
-		str_append_format(text, " and %d more jobs hold some", named - HOLDERS_NAMED);
+		str_append_format(text, " and %d more hold some", named - HOLDERS_NAMED);
 }
 
 char *allotment_waiting(const struct allotment *allotment, const struct share *need)
@@ -108,6 +108,7 @@ char *allotment_waiting(const struct allotment *allotment, const struct share *n
 	char *needed cleanup_free = share_text(need, with_vcores);
 	left.memory = left.memory > 0 ? left.memory : 0;
 	left.vcores = left.vcores > 0 ? left.vcores : 0;
+	left.gpus = need->gpus > 0 ? left.gpus : 0; /* else of no interest */
 	char *there cleanup_free = share_text(&left, with_vcores);
 	str_append_format(&text, "waits for %s: %s%s free", needed, there,
 			  need->gpus > 0 && left.gpus == 0 ? " and no GPU" : "");

@@ -176,8 +176,11 @@ void ledger_close(struct ledger *ledger)
 	/* As any other job's entry then: removed unless an executor still has it open. */
 	mem_replace(&ledger->file, NULL);
 	forget_others(ledger);
-	if (ledger->lock >= 0 && lock_ledger(ledger, 0) == 0)
+	if (ledger->lock >= 0 && lock_ledger(ledger, 0) == 0) {
 		read_others(ledger, NULL);
+		/* Closing would not do, were a child just between fork and exec. */
+		flock(ledger->lock, LOCK_UN);
+	}
 	forget_others(ledger);
 	mem_cleanup_close(&ledger->lock);
 	ledger_entry_finish(&ledger->own);

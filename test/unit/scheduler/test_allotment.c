@@ -1,0 +1,153 @@
+#include "../base/test.h"
+
+#include "scheduler/allotment.h"
+
+static char zero[] = "0", one[] = "1", two[] = "2", three[] = "3";
+static char *all_gpus[] = {zero, one, two, three, NULL};
+static const struct capacity machine = {.memory = 10240, .gpus = {all_gpus, 4}};
+
+static char job_a[] = "a", job_b[] = "b", job_c[] = "c", job_d[] = "d", job_e[] = "e";
+
+static struct ledger_entry holder(char *job, int64_t memory)
+{
+	return (struct ledger_entry){.job = job, .containers = 1, .holds.memory = memory};
+}
+
+static struct ledger_entry waiter(char *job, int64_t ticket, int64_t memory)
+{
+	return (struct ledger_entry){.job = job, .ticket = ticket, .wants.memory = memory};
+}
+
+static const char *ahead(const struct ledger_entry *own, const struct ledger_entry *others,
+			 size_t count)
+{
+	const struct allotment allotment = {&machine, own, others, count};
+	const struct ledger_entry *first = allotment_ahead(&allotment);
+
+	return first ? first->job : "nobody";
+}
+
+static void first_come_first_served(void **state)
+{
+	const struct ledger_entry others[] = {waiter(job_b, 7, 1), waiter(job_c, 3, 9000),
+					      holder(job_d, 5)};
+	struct ledger_entry own = waiter(job_a, 0, 1);
+
+	/* A newcomer goes behind all, also when it is small. */
+	assert_string_equal(ahead(&own, others, 3), "c");
+	own.ticket = 5;
+	assert_string_equal(ahead(&own, others, 3), "c");
+	own.ticket = 2;
+	assert_string_equal(ahead(&own, others, 3), "nobody");
+	/* Those who hold and want nothing more are in nobody's way. */
+	assert_string_equal(ahead(&own, others + 2, 1), "nobody");
+}
+
+static void a_job_that_runs_does_not_queue(void **state)
+{
+	struct ledger_entry running = holder(job_a, 1000), waiting = waiter(job_b, 1, 9000);
+	struct ledger_entry fresh = waiter(job_c, 1, 1);
+
+	assert_string_equal(ahead(&running, &waiting, 1), "nobody");
+	/* What it misses is kept for it against those who hold nothing. */
+	running.ticket = 9;
+	assert_string_equal(ahead(&fresh, &running, 1), "a");
+	/* Two that run and wait never block each other. */
+	waiting = holder(job_b, 1000);
+	waiting.ticket = 1;
+	assert_string_equal(ahead(&running, &waiting, 1), "nobody");
+	assert_string_equal(ahead(&waiting, &running, 1), "nobody");
+}
+
+static bool fits(const struct ledger_entry *own, const struct ledger_entry *others, size_t count,
+		 struct share need)
+{
+	const struct allotment allotment = {&machine, own, others, count};
+
+	return allotment_fits(&allotment, &need);
+}
+
+static void memory_is_what_others_leave(void **state)
+{
+	const struct ledger_entry own = holder(job_a, 1000);
+	const struct ledger_entry others[] = {holder(job_b, 4000), holder(job_c, 5000)};
+
+	assert_true(fits(&own, others, 2, (struct share){.memory = 240}));
+	assert_false(fits(&own, others, 2, (struct share){.memory = 241}));
+	assert_true(fits(&own, others, 2, (struct share){.vcores = 1000}));
+	/* Jobs with other limits may hold more than there is. */
+	const struct ledger_entry greedy = holder(job_b, 99999);
+	assert_false(fits(&own, &greedy, 1, (struct share){.memory = 1}));
+}
+
+static void vcores_count_when_limited(void **state)
+{
+	const struct capacity limited = {.memory = 100, .vcores = 4};
+	const struct ledger_entry own = {.job = job_a};
+	const struct ledger_entry other = {.job = job_b, .containers = 3, .holds.vcores = 3};
+	const struct allotment allotment = {&limited, &own, &other, 1};
+	struct share need = {.vcores = 1};
+
+	assert_true(allotment_fits(&allotment, &need));
+	need.vcores = 2;
+	assert_false(allotment_fits(&allotment, &need));
+	assert_text_freed(allotment_waiting(&allotment, &need),
+			  "waits for 0 MiB and 2 vcores: 100 MiB and 1 vcore free, job b holds 0 "
+			  "MiB and 3 vcores");
+}
+
+static void gpus_are_never_shared(void **state)
+{
+	char *held_a[] = {one, NULL}, *held_b[] = {zero, three, NULL};
+	const struct ledger_entry own = {.job = job_a, .containers = 1, .gpus = {held_a, 1}};
+	const struct ledger_entry other = {
+		.job = job_b, .containers = 2, .holds.gpus = 2, .gpus = {held_b, 2}};
+	const struct allotment allotment = {&machine, &own, &other, 1};
+	struct str_list picked = {0};
+
+	assert_true(fits(&own, &other, 1, (struct share){.gpus = 1}));
+	assert_false(fits(&own, &other, 1, (struct share){.gpus = 2}));
+	allotment_pick_gpus(&allotment, 1, &picked);
+	assert_text_freed(str_list_join(&picked, ","), "2");
+	str_list_finish(&picked);
+}
+
+static void the_text_says_who_holds_what(void **state)
+{
+	const struct ledger_entry own = waiter(job_a, 2, 0);
+	struct ledger_entry others[] = {holder(job_b, 7168), waiter(job_c, 1, 4096)};
+	const struct allotment allotment = {&machine, &own, others, 2};
+	struct share need = {.memory = 8192, .gpus = 1};
+
+	assert_text_freed(allotment_waiting(&allotment, &need),
+			  "waits for 8.0 GiB and 1 GPU: 3.0 GiB and 4 GPUs free, job b holds 7.0 "
+			  "GiB; job c is first and waits for 4.0 GiB");
+}
+
+static void the_text_stays_short(void **state)
+{
+	const struct ledger_entry own = {.job = job_a};
+	const struct ledger_entry others[] = {holder(job_b, 4096), holder(job_c, 4096),
+					      holder(job_d, 1024), holder(job_e, 1024)};
+	const struct allotment allotment = {&machine, &own, others, 4};
+	struct share need = {.memory = 1024};
+
+	assert_text_freed(allotment_waiting(&allotment, &need),
+			  "waits for 1.0 GiB: 0 MiB free, job b holds 4.0 GiB, job c holds 4.0 "
+			  "GiB, job d holds 1.0 GiB and 1 more hold some");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(first_come_first_served),
+		cmocka_unit_test(a_job_that_runs_does_not_queue),
+		cmocka_unit_test(memory_is_what_others_leave),
+		cmocka_unit_test(vcores_count_when_limited),
+		cmocka_unit_test(gpus_are_never_shared),
+		cmocka_unit_test(the_text_says_who_holds_what),
+		cmocka_unit_test(the_text_stays_short),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
