@@ -207,17 +207,13 @@ class Tony:
 
     def submit(self, keys=None, *options, src_dir=PROGRAMS, env=None):
         """Starts a job in the background."""
-        answer = self.run(*self.arguments(keys, *options, src_dir=src_dir), "--detach", env=env) \
-            if "--" not in options else self.run(*self.detached(keys, options, src_dir), env=env)
+        verb, *rest = self.arguments(keys, *options, src_dir=src_dir)
+        answer = self.run(verb, "--detach", *rest, env=env)
         assert answer.returncode == 0, answer.stdout + answer.stderr
         job = self.found_job(answer.stdout)
         assert job, answer.stdout
         self.jobs.append(job)
         return job
-
-    def detached(self, keys, options, src_dir):
-        cut = options.index("--")
-        return self.arguments(keys, *options[:cut], "--detach", *options[cut:], src_dir=src_dir)
 
     def job(self, keys=None, *options, src_dir=PROGRAMS, env=None, timeout=PATIENCE_S):
         """Runs a job to its end in the foreground: (answer, job); job is None if none was made."""
