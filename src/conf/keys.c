@@ -100,6 +100,19 @@ static char *fill_pattern(const char *pattern, const char *name)
 	return str_steal(&filled);
 }
 
+/* Near enough also without the parts that both have in common? The user's own words in a pattern
+ * would make anything look alike. */
+static bool is_near(const char *name, const char *candidate)
+{
+	size_t common = 0;
+
+	for (size_t i = 0; name[i] && name[i] == candidate[i]; i++)
+		if (name[i] == '.')
+			common = i + 1;
+	candidate += common;
+	return str_nearest(name + common, &candidate, 1) != NULL;
+}
+
 char *key_suggest(const char *name)
 {
 	struct str_list candidates cleanup_str_list = {0};
@@ -112,8 +125,9 @@ char *key_suggest(const char *name)
 				str_list_add(&candidates, candidate);
 		}
 	}
-	return mem_strdup(
-		str_nearest(name, (const char *const *)candidates.items, candidates.count));
+	const char *nearest =
+		str_nearest(name, (const char *const *)candidates.items, candidates.count);
+	return nearest && is_near(name, nearest) ? mem_strdup(nearest) : NULL;
 }
 
 bool key_is_task_type(const char *name)

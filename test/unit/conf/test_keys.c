@@ -1,0 +1,357 @@
+#include "fixture.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "conf/keys.h"
+
+/* Every key of TonY 0.4.6 and 0.5.3, with words of a user's in place of the patterns. */
+static const char *const tony_keys[] = {
+	"tony.yarn.queue",
+	"tony.application.name",
+	"tony.application.type",
+	"tony.application.tags",
+	"tony.application.framework",
+	"tony.application.node-label",
+	"tony.am.node-label",
+	"tony.application.placement-spec",
+	"tony.application.enable-preprocess",
+	"tony.application.timeout",
+	"tony.application.num-client-rm-connect-retries",
+	"tony.application.prepare-stage",
+	"tony.application.training-stage",
+	"tony.application.distributed-mode",
+	"tony.application.untracked.jobtypes",
+	"tony.application.sidecar.jobtypes",
+	"tony.application.stop-on-failure-jobtypes",
+	"tony.application.fail-on-worker-failure-enabled",
+	"tony.application.security.enabled",
+	"tony.application.hdfs-conf-path",
+	"tony.application.yarn-conf-path",
+	"tony.application.mapred-conf-path",
+	"tony.application.hadoop.location",
+	"tony.application.hadoop.classpath",
+	"tony.application.tensorboard-log-dir",
+	"tony.application.group.A",
+	"tony.application.dependency.worker.timeout.after.A",
+	"tony.application.dependency.worker.timeout.after.A.ignored",
+	"tony.other.namenodes",
+	"tony.version-info.version",
+	"tony.version-info.checksum",
+	"tony.worker.instances",
+	"tony.worker.memory",
+	"tony.worker.vcores",
+	"tony.worker.gpus",
+	"tony.worker.resources",
+	"tony.worker.command",
+	"tony.worker.node-label",
+	"tony.worker.max-instances",
+	"tony.worker.depends-on",
+	"tony.worker.placement-spec",
+	"tony.worker.allocation-tags",
+	"tony.docker.worker.image",
+	"tony.docker.am.image",
+	"tony.containers.resources",
+	"tony.containers.command",
+	"tony.containers.envs",
+	"tony.containers.placement-spec",
+	"tony.containers.allocation-tags",
+	"tony.execution.envs",
+	"tony.docker.enabled",
+	"tony.docker.containers.image",
+	"tony.docker.containers.mount",
+	"tony.python-exec-path",
+	"tony.gpu-exec-path",
+	"tony.container.allocation.timeout",
+	"tony.container.registration.timeout",
+	"tony.task.max-total-instances",
+	"tony.task.max-total-gpus",
+	"tony.task.max-total-memory",
+	"tony.task.max-total-vcores",
+	"tony.task.am.jvm.opts",
+	"tony.task.executor.jvm.opts",
+	"tony.task.default.jvm.opts",
+	"tony.task.heartbeat-interval-ms",
+	"tony.task.max-missed-heartbeats",
+	"tony.task.metrics-interval-ms",
+	"tony.task.gpu-metrics.enabled",
+	"tony.worker.timeout",
+	"tony.task.executor.execution-timeout-ms",
+	"tony.task.executor.registry-timeout-sec",
+	"tony.task.executor.execution.error-message-max-depth",
+	"tony.am.retry-count",
+	"tony.am.memory",
+	"tony.am.vcores",
+	"tony.am.gpus",
+	"tony.am.resources",
+	"tony.am.command",
+	"tony.am.wait-client-signal-stop-timeout-sec",
+	"tony.am.startup-timeout",
+	"tony.tensorboard.instances",
+	"tony.tensorboard.vcores",
+	"tony.tensorboard.memory",
+	"tony.tensorboard.gpus",
+	"tony.tensorboard.command",
+	"tony.horovod.mode.test",
+	"tony.horovod.mode.test.fast.fail",
+	"tony.horovod.driver.mode.debug",
+	"tony.portal.url",
+	"tony.history.location",
+	"tony.history.intermediate",
+	"tony.history.finished",
+	"tony.history.mover-interval-ms",
+	"tony.history.finished-dir-timezone",
+	"tony.history.retention-sec",
+	"tony.history.purger-interval-ms",
+	"tony.portal.cache.max-entries",
+	"tony.keytab.user",
+	"tony.keytab.location",
+	"tony.https.port",
+	"tony.https.keystore.path",
+	"tony.https.keystore.type",
+	"tony.https.keystore.password",
+	"tony.https.keystore.algorithm",
+	"tony.http.port",
+	"tony.secret.key",
+};
+
+static void test_every_key_of_tony_is_known(void **state)
+{
+	for (size_t i = 0; i < array_length(tony_keys); i++)
+		if (!key_find(tony_keys[i], NULL))
+			fail_msg("%s is not known", tony_keys[i]);
+}
+
+static void test_rows_are_whole(void **state)
+{
+	struct str_list names cleanup_str_list = {0};
+
+	for (size_t g = 0; g < key_group_count; g++) {
+		for (size_t i = 0; i < key_groups[g].count; i++) {
+			const struct key *key = &key_groups[g].keys[i];
+			struct err err cleanup_err = {0};
+			if (str_list_has(&names, key->name))
+				fail_msg("%s is there twice", key->name);
+			str_list_add(&names, key->name);
+			if (key->default_value && key_check(key, key->default_value, &err) < 0 &&
+			    *key->default_value)
+				fail_msg("%s: default: %s", key->name, err_message(&err));
+			if (!str_ends_with(key->doc, ".") && !str_ends_with(key->doc, ".)"))
+				fail_msg("%s: no sentence", key->name);
+			if (!key->since)
+				fail_msg("%s: no since", key->name);
+			if (key->status != KEY_HONOURED && !key->note)
+				fail_msg("%s: no reason", key->name);
+			if (key->type == KEY_DURATION && !key->bare_ms)
+				fail_msg("%s: no unit", key->name);
+			if ((key->type == KEY_CHOICE) != (key->choices != NULL))
+				fail_msg("%s: choices", key->name);
+			if (key->deprecated_by && !key_find(key->deprecated_by, NULL))
+				fail_msg("%s: deprecated by nothing", key->name);
+		}
+	}
+}
+
+static void test_find(void **state)
+{
+	struct key_word words[KEY_MAX_WORDS];
+
+	assert_string_equal(key_find("tony.my-type_2.memory", words)->name, "tony.<type>.memory");
+	assert_int_equal(words[0].length, strlen("my-type_2"));
+	assert_memory_equal(words[0].start, "my-type_2", words[0].length);
+	assert_string_equal(key_find("tony.tensorboard.vcores", NULL)->default_value, "2");
+	assert_string_equal(key_find("tony.am.memory", NULL)->name, "tony.am.memory");
+	assert_string_equal(key_find("tony.worker.timeout", NULL)->name, "tony.worker.timeout");
+	assert_non_null(key_find("tony.application.dependency.b.timeout.after.G.ignored", words));
+	assert_memory_equal(words[1].start, "G", words[1].length);
+	assert_null(key_find("tony.task.instances", NULL));
+	assert_null(key_find("tony.am.instances", NULL));
+	assert_null(key_find("tony..memory", NULL));
+	assert_null(key_find("tony.a.b.memory", NULL));
+	assert_null(key_find("tony.worker.memory.", NULL));
+	assert_null(key_find("tony.worker.", NULL));
+	assert_null(key_find("tony.", NULL));
+	assert_null(key_find("", NULL));
+	assert_null(key_find("worker.memory", NULL));
+}
+
+static void check_suggestion(const char *name, const char *expected)
+{
+	char *nearest cleanup_free = key_suggest(name);
+
+	if (!str_equal(nearest, expected))
+		fail_msg("%s: suggested %s instead of %s", name, nearest ? nearest : "nothing",
+			 expected ? expected : "nothing");
+}
+
+static void test_suggestions(void **state)
+{
+	check_suggestion("tony.worker.memmory", "tony.worker.memory");
+	check_suggestion("tony.trainer.instnces", "tony.trainer.instances");
+	check_suggestion("tony.aplication.name", "tony.application.name");
+	check_suggestion("tony.am.retry-cuont", "tony.am.retry-count");
+	check_suggestion("tony.application.dependency.ps.timeout.after.G.ignore",
+			 "tony.application.dependency.ps.timeout.after.G.ignored");
+	check_suggestion("tony.something.entirely.different.and.long", NULL);
+}
+
+static void test_task_types(void **state)
+{
+	assert_true(key_is_task_type("worker"));
+	assert_true(key_is_task_type("a"));
+	assert_true(key_is_task_type("worker-a2_b"));
+	assert_false(key_is_task_type(""));
+	assert_false(key_is_task_type("Worker"));
+	assert_false(key_is_task_type("2nd"));
+	assert_false(key_is_task_type("-a"));
+	assert_false(key_is_task_type("a.b"));
+	assert_false(key_is_task_type("a/b"));
+	assert_false(key_is_task_type("task"));
+	assert_false(key_is_task_type("am"));
+	assert_false(key_is_task_type(
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
+}
+
+static void accept(const char *name, const char *value)
+{
+	struct err err cleanup_err = {0};
+
+	if (key_check(key_find(name, NULL), value, &err) < 0)
+		fail_msg("%s=%s: %s", name, value, err_message(&err));
+}
+
+static void refuse(const char *name, const char *value, const char *message)
+{
+	struct err err cleanup_err = {0};
+
+	if (key_check(key_find(name, NULL), value, &err) == 0)
+		fail_msg("%s=%s was accepted", name, value);
+	assert_int_equal(err.kind, ERR_CONFIG);
+	assert_message(&err, message);
+}
+
+static void test_values_accepted(void **state)
+{
+	accept("tony.worker.memory", "2g");
+	accept("tony.worker.memory", "2M");
+	accept("tony.worker.memory", "3");
+	accept("tony.worker.memory", "1.5g");
+	accept("tony.worker.max-instances", "-1");
+	accept("tony.task.max-total-memory", "-1");
+	accept("tony.container.registration.timeout", "-1");
+	accept("tony.application.timeout", "86400000");
+	accept("tony.application.timeout", "1.5h");
+	accept("tony.application.distributed-mode", "fcfs");
+	accept("tony.docker.enabled", "TRUE");
+	accept("tony.worker.depends-on", "db, dbloader:start,x:finish");
+	accept("tony.worker.resources", " a::b#archive, , c ,");
+	accept("tony.execution.envs", "A=1,B=a\\,b,bar");
+	accept("tony.application.tags", "any thing: at all");
+}
+
+static void test_values_refused(void **state)
+{
+	const char *size = "tony.worker.memory";
+
+	refuse(size, "2gb", "\"2gb\" is not a size; write 2g or 2048m");
+	refuse(size, "-1", "\"-1\" is not a size; write 2g or 2048m");
+	refuse(size, "", "\"\" is not a size; write 2g or 2048m");
+	refuse(size, "0", "\"0\" is out of range; write a value from 1m to 1099511627776m");
+	refuse("tony.worker.instances", "two",
+	       "\"two\" is not a whole number; write digits only, such as 1");
+	refuse("tony.worker.instances", "1.0",
+	       "\"1.0\" is not a whole number; write digits only, such as 1");
+	refuse("tony.worker.instances", "99999999999999999999",
+	       "\"99999999999999999999\" is not a whole number; write digits only, such as 1");
+	refuse("tony.worker.instances", "100001",
+	       "\"100001\" is out of range; write a value from 0 to 100000");
+	refuse("tony.worker.instances", "-1",
+	       "\"-1\" is out of range; write a value from 0 to 100000");
+	refuse("tony.worker.vcores", "0", "\"0\" is out of range; write a value from 1 to 100000");
+	refuse("tony.application.timeout", "10 min",
+	       "\"10 min\" is not a duration; write 90s, 10m or 2h (a bare number counts "
+	       "milliseconds)");
+	refuse("tony.application.timeout", "-1",
+	       "\"-1\" is not a duration; write 90s, 10m or 2h (a bare number counts "
+	       "milliseconds)");
+	refuse("tony.task.executor.registry-timeout-sec", "x",
+	       "\"x\" is not a duration; write 90s, 10m or 2h (a bare number counts seconds)");
+	refuse("tony.task.heartbeat-interval-ms", "0",
+	       "\"0\" is out of range; write a value from 10 ms to 1 h 00 m");
+	refuse("tony.docker.enabled", "maybe",
+	       "\"maybe\" is not true or false; write true or false");
+	refuse("tony.application.distributed-mode", "GNAG",
+	       "\"GNAG\" is not known; write GANG or FCFS");
+	refuse("tony.application.prepare-stage", "db,Worker",
+	       "\"Worker\" is not a task type's name; write a lower-case letter, then lower-case "
+	       "letters, digits, - and _");
+	refuse("tony.worker.depends-on", "db:end",
+	       "\"db:end\" is not a dependency; write TYPE, TYPE:start or TYPE:finish");
+	refuse("tony.execution.envs", "A=1,=x",
+	       "\"=x\" is not KEY=VALUE; write a name before \"=\"");
+	refuse("tony.execution.envs", "A B=1",
+	       "\"A B=1\" is not KEY=VALUE; write a name before \"=\"");
+	refuse("tony.worker.resources", "a::b::c",
+	       "\"a::b::c\" has more than one \"::\"; write SOURCE[::NAME][#archive]");
+	refuse("tony.application.name", "a\xff", "\"a?\" is not UTF-8 text; write it in UTF-8");
+}
+
+static void test_readers(void **state)
+{
+	const struct key *environment = key_find("tony.execution.envs", NULL);
+	const struct key *timeout = key_find("tony.container.allocation.timeout", NULL);
+	struct str_list pairs cleanup_str_list = {0};
+
+	assert_int_equal(key_read_mib("2g"), 2048);
+	assert_int_equal(key_read_mib("2M"), 2);
+	assert_int_equal(key_read_mib("3"), 3);
+	assert_int_equal(key_read_mib("-1"), -1);
+	assert_int_equal(key_read_ms(timeout, "-1"), 0);
+	assert_int_equal(key_read_ms(timeout, "900000"), 900000);
+	assert_int_equal(
+		key_read_ms(key_find("tony.task.executor.registry-timeout-sec", NULL), "5"), 5000);
+	key_read_list(environment, "A=1, B=x\\,y z,, C=a=b,D", &pairs);
+	assert_int_equal(pairs.count, 4);
+	assert_string_equal(pairs.items[0], "A=1");
+	assert_string_equal(pairs.items[1], "B=x,y z");
+	assert_string_equal(pairs.items[2], "C=a=b");
+	assert_string_equal(pairs.items[3], "D");
+}
+
+static void test_documents_have_every_key(void **state)
+{
+	struct str man cleanup_str = {0}, table cleanup_str = {0}, text cleanup_str = {0};
+	size_t count = 0;
+
+	keys_write_man(&man);
+	keys_write_table(&table);
+	keys_write_json(&text);
+	assert_true(str_starts_with(man.text, "tony-conf(5)\n"));
+	json_t *array cleanup_json = json_parse(text.text, strlen(text.text), NULL);
+	assert_non_null(array);
+	for (size_t g = 0; g < key_group_count; g++) {
+		for (size_t i = 0; i < key_groups[g].count; i++, count++) {
+			const json_t *row = json_array_get(array, count);
+			assert_string_equal(json_string_value(json_object_get(row, "name")),
+					    key_groups[g].keys[i].name);
+			assert_non_null(strstr(table.text, key_groups[g].keys[i].name));
+		}
+	}
+	assert_int_equal(json_array_size(array), count);
+	assert_non_null(strstr(man.text, "*tony.\\<type\\>.max-restarts*"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_key_of_tony_is_known),
+		cmocka_unit_test(test_rows_are_whole),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_suggestions),
+		cmocka_unit_test(test_task_types),
+		cmocka_unit_test(test_values_accepted),
+		cmocka_unit_test(test_values_refused),
+		cmocka_unit_test(test_readers),
+		cmocka_unit_test(test_documents_have_every_key),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
