@@ -97,9 +97,9 @@ static void append(struct output *output, const char *bytes, size_t length)
 {
 	if (length == 0)
 		return;
+	errno = 0;
 	if (output->file < 0)
 		open_file(output);
-	errno = 0;
 	size_t done = 0;
 	if (output->file >= 0 && (output->error == 0 || recover(output)))
 		done = write_bytes(output, bytes, length);

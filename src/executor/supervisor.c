@@ -211,6 +211,14 @@ static void on_program_ended(void *data, const struct cause *cause)
 	pursue(supervisor);
 }
 
+static void plan_metrics(struct supervisor *supervisor)
+{
+	int64_t interval = supervisor->settings->job->metrics_interval_ms;
+
+	if (interval > 0)
+		set_timer(supervisor->metrics_timer, interval);
+}
+
 static void on_metrics_timer(evutil_socket_t fd, short what, void *data)
 {
 	struct supervisor *supervisor = data;
@@ -219,7 +227,7 @@ static void on_metrics_timer(evutil_socket_t fd, short what, void *data)
 	supervisor->metrics = metrics_take(&supervisor->memory, supervisor->gpu);
 	if (supervisor->gpu)
 		gpu_look(supervisor->gpu);
-	set_timer(supervisor->metrics_timer, supervisor->settings->job->metrics_interval_ms);
+	plan_metrics(supervisor);
 }
 
 static int start_program(struct supervisor *supervisor, struct err *err)
@@ -248,6 +256,9 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 
 	if (supervisor->trouble)
 		return err_set(err, ERR_FAILED, "%s", supervisor->trouble);
+	if (!supervisor->type->command)
+		return err_set(err, ERR_CONFIG, "task type %s has no command",
+			       supervisor->type->name);
 	struct environment *environments = run_prepare(&run, err);
 	if (!environments)
 		return -1;
@@ -278,7 +289,7 @@ static void begin_run(struct supervisor *supervisor)
 	}
 	supervisor->activity = ACTIVITY_RUNNING;
 	log_info("started process %d of epoch %d", supervisor->restart, supervisor->epoch);
-	set_timer(supervisor->metrics_timer, supervisor->settings->job->metrics_interval_ms);
+	plan_metrics(supervisor);
 	link_changed(supervisor->link);
 }
 
@@ -421,7 +432,8 @@ static void init(struct supervisor *supervisor, const struct settings *settings)
 	memory_init(&supervisor->memory, supervisor->type->memory, settings->cgroup,
 		    settings->memory_watch);
 	if (job->gpu_metrics && supervisor->type->gpus > 0)
-		supervisor->gpu = gpu_create(supervisor->base, job->gpu_command,
+		supervisor->gpu = gpu_create(supervisor->base,
+					     job->gpu_command ? job->gpu_command : "nvidia-smi",
 					     getenv("CUDA_VISIBLE_DEVICES"));
 }
 

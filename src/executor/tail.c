@@ -93,19 +93,31 @@ static bool is_exception(const char *line)
 	return false;
 }
 
+/* The exception below the last traceback: frames are indented, it is the first line that is not.
+ * Launchers and loggers put a prefix ("[rank1]: ") before every line. */
 static const char *find_traceback(const struct str_list *lines)
 {
-	size_t start = lines->count;
+	const char *head = NULL;
+	size_t i = lines->count;
 
-	for (size_t i = lines->count; i-- > 0 && start == lines->count;) {
-		if (strstr(lines->items[i], "Traceback (most recent call last)"))
-			start = i;
-	}
-	for (size_t i = start + 1; i < lines->count; i++) {
-		/* Frames are indented; the exception is the first line that is not. */
-		if (!isspace((unsigned char)lines->items[i][0]) && !is_blank(lines->items[i]))
+	while (!head && i > 0)
+		head = strstr(lines->items[--i], "Traceback (most recent call last)");
+	if (!head)
+		return NULL;
+	size_t prefix = (size_t)(head - lines->items[i]);
+	const char *prefixed = lines->items[i];
+	for (i++; i < lines->count; i++) {
+		const char *line = lines->items[i];
+		if (strncmp(line, prefixed, prefix) == 0)
+			line += prefix;
+		if (!isspace((unsigned char)*line) && !is_blank(line))
 			return lines->items[i];
 	}
+	return NULL;
+}
+
+static const char *find_exception(const struct str_list *lines)
+{
 	for (size_t i = lines->count; i-- > 0;) {
 		if (is_exception(lines->items[i]))
 			return lines->items[i];
@@ -149,6 +161,8 @@ const char *tail_headline(const struct str_list *lines)
 {
 	const char *line = find_traceback(lines);
 
+	if (!line)
+		line = find_exception(lines);
 	for (size_t i = lines->count; !line && i-- > 0;) {
 		if (speaks_of_error(lines->items[i]))
 			line = lines->items[i];

@@ -1,0 +1,137 @@
+/* Files in the working directory, and nowhere else. */
+#include "../base/scratch.h"
+#include "../base/test.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "executor/localize.h"
+
+static int localize(void **state, enum job_file_kind kind, const char *source, const char *name,
+		    struct err *err)
+{
+	struct job_file file = {.kind = kind, .source = (char *)source, .name = (char *)name};
+	struct job_files files = {.items = &file, .count = 1};
+
+	return localize_files(&files, scratch_path(state, "work"), err);
+}
+
+static int create(void **state)
+{
+	if (scratch_create(state) < 0)
+		return -1;
+	scratch_write(state, "source/train.py", "print(1)\n", 0755);
+	scratch_write(state, "source/sub/data", "data\n", 0640);
+	scratch_write(state, "outside/secret", "secret\n", 0600);
+	return mkdir(scratch_path(state, "work"), 0700);
+}
+
+static void content_is_copied_and_links_are_laid(void **state)
+{
+	struct err err = {0};
+	struct stat original, copy;
+
+	assert_success(localize(state, JOB_FILE_CONTENT, scratch_path(state, "source"), ".", &err),
+		       &err);
+	assert_success(
+		localize(state, JOB_FILE_LINK, scratch_path(state, "outside"), "a/b/data", &err),
+		&err);
+	assert_text_freed(scratch_read(state, "work/train.py"), "print(1)\n");
+	assert_text_freed(scratch_read(state, "work/sub/data"), "data\n");
+	assert_text_freed(scratch_read(state, "work/a/b/data/secret"), "secret\n");
+	assert_int_equal(stat(scratch_path(state, "source/train.py"), &original), 0);
+	assert_int_equal(stat(scratch_path(state, "work/train.py"), &copy), 0);
+	assert_int_equal(copy.st_mode & 07777, 0755);
+	/* A program may write into its copy. */
+	assert_int_not_equal(original.st_ino, copy.st_ino);
+}
+
+static void a_link_replaces_a_file_of_its_name(void **state)
+{
+	struct err err = {0};
+
+	scratch_write(state, "work/data", "from src_dir\n", 0600);
+	assert_success(
+		localize(state, JOB_FILE_LINK, scratch_path(state, "outside/secret"), "data", &err),
+		&err);
+	assert_text_freed(scratch_read(state, "work/data"), "secret\n");
+
+	scratch_write(state, "work/directory/file", "keep\n", 0600);
+	assert_int_equal(
+		localize(state, JOB_FILE_LINK, scratch_path(state, "outside"), "directory", &err),
+		-1);
+	err_finish(&err);
+	assert_text_freed(scratch_read(state, "work/directory/file"), "keep\n");
+}
+
+static void names_that_lead_out_are_refused(void **state)
+{
+	static const char *const names[] = {"..", "../x", "a/../../x", "/tmp/tony-x", "", "a/.."};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct err err = {0};
+		assert_int_equal(localize(state, JOB_FILE_CONTENT, scratch_path(state, "source"),
+					  names[i], &err),
+				 -1);
+		assert_message_has(&err, "leads out of the working directory");
+		err_finish(&err);
+	}
+	assert_false(fs_exists(scratch_path(state, "x")));
+}
+
+static void earlier_links_lead_nowhere(void **state)
+{
+	struct err err = {0};
+
+	assert_success(localize(state, JOB_FILE_LINK, scratch_path(state, "outside"), "out", &err),
+		       &err);
+	assert_int_equal(
+		localize(state, JOB_FILE_CONTENT, scratch_path(state, "source"), "out/x", &err),
+		-1);
+	assert_message_has(&err, "no directory");
+	err_finish(&err);
+	assert_int_equal(
+		localize(state, JOB_FILE_LINK, scratch_path(state, "source"), "out/y", &err), -1);
+	err_finish(&err);
+	assert_int_equal(
+		localize(state, JOB_FILE_CONTENT, scratch_path(state, "source"), "out", &err), -1);
+	err_finish(&err);
+	assert_false(fs_exists(scratch_path(state, "outside/x")));
+	assert_false(fs_exists(scratch_path(state, "outside/y")));
+	assert_false(fs_exists(scratch_path(state, "outside/train.py")));
+}
+
+static void assert_refused(void **state, enum job_file_kind kind, const char *source,
+			   const char *part)
+{
+	struct err err = {0};
+
+	assert_int_equal(localize(state, kind, source, "name", &err), -1);
+	assert_message_has(&err, "\"name\"");
+	assert_message_has(&err, part);
+	err_finish(&err);
+}
+
+static void what_is_not_there_is_named(void **state)
+{
+	assert_refused(state, JOB_FILE_LINK, scratch_path(state, "absent"), "absent: no such file");
+	assert_refused(state, JOB_FILE_CONTENT, scratch_path(state, "source/train.py"),
+		       "train.py: no such directory");
+	assert_refused(state, JOB_FILE_LINK, "hdfs://nn/user/x", "hdfs://nn/user/x is not on this");
+	assert_refused(state, JOB_FILE_ARCHIVE, scratch_path(state, "source"), "was not unpacked");
+}
+
+int main(void)
+{
+#define localize_test(function) cmocka_unit_test_setup_teardown(function, create, scratch_remove)
+	const struct CMUnitTest tests[] = {
+		localize_test(content_is_copied_and_links_are_laid),
+		localize_test(a_link_replaces_a_file_of_its_name),
+		localize_test(names_that_lead_out_are_refused),
+		localize_test(earlier_links_lead_nowhere),
+		localize_test(what_is_not_there_is_named),
+	};
+
+	return cmocka_run_group_tests_name("localize", tests, NULL, NULL);
+}

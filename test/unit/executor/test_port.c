@@ -1,0 +1,127 @@
+/* Ports that nobody can steal. */
+#include "../base/test.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "executor/port.h"
+
+/* A listener on the port, as a program with or without SO_REUSEADDR makes it; -1: refused. */
+static int listen_on(int number, int option)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)number),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	const int on = 1;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (option)
+		setsockopt(fd, SOL_SOCKET, option, &on, sizeof(on));
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 && listen(fd, 5) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static void the_program_can_listen_on_it(void **state)
+{
+	const int options[] = {SO_REUSEADDR, SO_REUSEPORT};
+	struct err err = {0};
+	struct port port;
+
+	assert_success(port_hold("127.0.0.1", &port, &err), &err);
+	assert_true(port.number > 0);
+	for (int i = 0; i < 2; i++) {
+		int fd = listen_on(port.number, options[i]);
+		assert_true(fd >= 0);
+		close(fd);
+	}
+	port_release(&port);
+}
+
+static void others_are_refused_until_it_is_released(void **state)
+{
+	struct err err = {0};
+	struct port port;
+
+	assert_success(port_hold("127.0.0.1", &port, &err), &err);
+	int number = port.number;
+	assert_int_equal(listen_on(number, 0), -1);
+	port_release(&port);
+	assert_int_equal(port.number, number);
+	assert_int_equal(port.fd, -1);
+	int fd = listen_on(number, 0);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static void nothing_answers_on_a_held_port(void **state)
+{
+	struct err err = {0};
+	struct port port;
+
+	assert_success(port_hold("127.0.0.1", &port, &err), &err);
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port.number),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), -1);
+	close(fd);
+	port_release(&port);
+}
+
+static void held_ports_are_all_different(void **state)
+{
+	enum { COUNT = 500 };
+	struct port ports[COUNT];
+	struct err err = {0};
+
+	for (int i = 0; i < COUNT; i++) {
+		assert_success(port_hold("127.0.0.1", &ports[i], &err), &err);
+		for (int k = 0; k < i; k++)
+			assert_int_not_equal(ports[i].number, ports[k].number);
+	}
+	for (int i = 0; i < COUNT; i++)
+		port_release(&ports[i]);
+}
+
+static void assert_bound_to(const char *host, in_addr_t expected)
+{
+	struct sockaddr_in address;
+	socklen_t length = sizeof(address);
+	struct err err = {0};
+	struct port port;
+
+	assert_success(port_hold(host, &port, &err), &err);
+	assert_int_equal(getsockname(port.fd, (struct sockaddr *)&address, &length), 0);
+	assert_int_equal(ntohl(address.sin_addr.s_addr), expected);
+	assert_int_equal(ntohs(address.sin_port), port.number);
+	port_release(&port);
+}
+
+static void the_address_follows_the_host(void **state)
+{
+	assert_bound_to("127.0.0.1", INADDR_LOOPBACK);
+	assert_bound_to("localhost", INADDR_LOOPBACK);
+	assert_bound_to("node-7.example.org", INADDR_ANY);
+	assert_bound_to("10.1.2.3", INADDR_ANY);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_program_can_listen_on_it),
+		cmocka_unit_test(others_are_refused_until_it_is_released),
+		cmocka_unit_test(nothing_answers_on_a_held_port),
+		cmocka_unit_test(held_ports_are_all_different),
+		cmocka_unit_test(the_address_follows_the_host),
+	};
+
+	return cmocka_run_group_tests_name("port", tests, NULL, NULL);
+}

@@ -1,0 +1,246 @@
+/* How a program ended, in words. */
+#include "../base/scratch.h"
+#include "../base/test.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "base/mem.h"
+#include "executor/report.h"
+
+#define EXITED(code)   ((code) << 8)
+#define KILLED(number) (number)
+#define DUMPED(number) ((number) | 0x80)
+
+enum { GIB_IN_MIB = 1024 };
+#define GIB ((uint64_t)1 << 30)
+
+struct bed {
+	struct report report;
+	struct memory memory;
+	struct tail tail;
+	struct cause cause;
+};
+
+static void init(struct bed *bed, int status, const char *text)
+{
+	*bed = (struct bed){0};
+	memory_init(&bed->memory, 4 * GIB_IN_MIB, NULL, false);
+	tail_init(&bed->tail, 10);
+	tail_feed(&bed->tail, text, strlen(text));
+	tail_end(&bed->tail);
+	bed->report = (struct report){
+		.status = status,
+		.processes = 1,
+		.memory = &bed->memory,
+		.tail = &bed->tail,
+		.port = 40001,
+		.port_was_held = true,
+	};
+}
+
+static void finish(struct bed *bed)
+{
+	cause_finish(&bed->cause);
+	tail_finish(&bed->tail);
+}
+
+static void assert_cause(int status, enum cause_kind kind, const char *text)
+{
+	struct bed bed;
+
+	init(&bed, status, "");
+	report_cause(&bed.report, &bed.cause);
+	assert_int_equal(bed.cause.kind, kind);
+	assert_string_equal(bed.cause.text, text);
+	finish(&bed);
+}
+
+static void success_has_no_cause(void **state)
+{
+	struct bed bed;
+
+	init(&bed, 0, "Traceback (most recent call last):\nWarning: never mind\n");
+	report_cause(&bed.report, &bed.cause);
+	assert_int_equal(bed.cause.kind, CAUSE_NONE);
+	assert_null(bed.cause.text);
+	assert_int_equal(bed.cause.tail.count, 0);
+	finish(&bed);
+}
+
+static void codes_and_signals_are_put_in_words(void **state)
+{
+	assert_cause(EXITED(1), CAUSE_EXIT, "exited with code 1");
+	assert_cause(EXITED(127), CAUSE_EXIT, "exited with code 127: the command was not found");
+	assert_cause(EXITED(126), CAUSE_EXIT,
+		     "exited with code 126: the command could not be executed");
+	assert_cause(EXITED(137), CAUSE_EXIT,
+		     "exited with code 137: a program it ran was killed by signal 9 (SIGKILL)");
+	assert_cause(EXITED(255), CAUSE_EXIT, "exited with code 255");
+	assert_cause(KILLED(SIGKILL), CAUSE_SIGNAL, "killed by signal 9 (SIGKILL)");
+	assert_cause(DUMPED(SIGSEGV), CAUSE_SIGNAL, "killed by signal 11 (SIGSEGV), core dumped");
+}
+
+static void numbers_go_with_the_words(void **state)
+{
+	struct bed bed;
+
+	init(&bed, EXITED(3), "one\nValueError: no data\n");
+	report_cause(&bed.report, &bed.cause);
+	assert_int_equal(bed.cause.exit_code, 3);
+	assert_int_equal(bed.cause.signal, 0);
+	assert_string_equal(bed.cause.headline, "ValueError: no data");
+	assert_int_equal(bed.cause.tail.count, 2);
+	finish(&bed);
+
+	init(&bed, KILLED(SIGABRT), "");
+	report_cause(&bed.report, &bed.cause);
+	assert_int_equal(bed.cause.signal, SIGABRT);
+	assert_null(bed.cause.headline);
+	finish(&bed);
+}
+
+static void one_of_several_is_named(void **state)
+{
+	struct bed bed;
+
+	init(&bed, EXITED(1), "");
+	bed.report.process = 2;
+	bed.report.processes = 4;
+	report_cause(&bed.report, &bed.cause);
+	assert_string_equal(bed.cause.text, "process 2 of 4 exited with code 1");
+	finish(&bed);
+}
+
+static void assert_memory(int status, uint64_t peak, enum cause_kind kind, const char *text)
+{
+	struct bed bed;
+
+	init(&bed, status, "");
+	memory_note(&bed.memory, peak);
+	memory_note(&bed.memory, 0);
+	report_cause(&bed.report, &bed.cause);
+	assert_int_equal(bed.cause.kind, kind);
+	assert_string_equal(bed.cause.text, text);
+	finish(&bed);
+}
+
+static void sigkill_near_the_limit_is_likely_for_memory(void **state)
+{
+	assert_memory(KILLED(SIGKILL), GIB * 39 / 10, CAUSE_OUT_OF_MEMORY,
+		      "killed by signal 9 (SIGKILL), likely out of memory: "
+		      "the task used 3.9 of 4.0 GiB");
+	assert_memory(EXITED(137), GIB * 39 / 10, CAUSE_OUT_OF_MEMORY,
+		      "exited with code 137: a program it ran was killed by signal 9 (SIGKILL), "
+		      "likely out of memory: the task used 3.9 of 4.0 GiB");
+	assert_memory(KILLED(SIGKILL), GIB * 2, CAUSE_SIGNAL, "killed by signal 9 (SIGKILL)");
+	assert_memory(KILLED(SIGSEGV), GIB * 39 / 10, CAUSE_SIGNAL,
+		      "killed by signal 11 (SIGSEGV)");
+	assert_memory(EXITED(1), GIB * 39 / 10, CAUSE_EXIT, "exited with code 1");
+}
+
+static void the_kernel_is_asked_what_it_killed(void **state)
+{
+	struct bed bed;
+
+	scratch_write(state, "memory.events", "low 0\noom 3\noom_kill 1\n", 0600);
+	init(&bed, EXITED(1), "");
+	memory_init(&bed.memory, 4 * GIB_IN_MIB, scratch_path(state, "."), false);
+	memory_begin(&bed.memory);
+	report_cause(&bed.report, &bed.cause);
+	assert_int_equal(bed.cause.kind, CAUSE_EXIT); /* that was before this program */
+	cause_finish(&bed.cause);
+	scratch_write(state, "memory.events", "low 0\noom 9\noom_kill 2\n", 0600);
+	report_cause(&bed.report, &bed.cause);
+	assert_int_equal(bed.cause.kind, CAUSE_OUT_OF_MEMORY);
+	assert_string_equal(bed.cause.text, "exited with code 1, out of memory: "
+					    "the kernel ended it at its limit of 4.0 GiB");
+	finish(&bed);
+}
+
+static void what_we_ended_says_why(void **state)
+{
+	struct bed bed;
+
+	init(&bed, KILLED(SIGKILL), "");
+	memory_note(&bed.memory, GIB * 41 / 10);
+	bed.report.ended_for = CAUSE_OUT_OF_MEMORY;
+	report_cause(&bed.report, &bed.cause);
+	assert_int_equal(bed.cause.kind, CAUSE_OUT_OF_MEMORY);
+	assert_string_equal(bed.cause.text, "ended, out of memory: the task used 4.1 of 4.0 GiB");
+	finish(&bed);
+
+	/* Also when it then managed to leave with code 0. */
+	init(&bed, EXITED(0), "");
+	bed.report.ended_for = CAUSE_EXECUTION_TIMEOUT;
+	bed.report.timeout_ms = 5000;
+	report_cause(&bed.report, &bed.cause);
+	assert_int_equal(bed.cause.kind, CAUSE_EXECUTION_TIMEOUT);
+	assert_text_has(bed.cause.text, "ended after its execution timeout of 5");
+	finish(&bed);
+}
+
+static enum cause_kind kind_for(int status, bool held, const char *text)
+{
+	struct bed bed;
+
+	init(&bed, status, text);
+	bed.report.port_was_held = held;
+	report_cause(&bed.report, &bed.cause);
+	enum cause_kind kind = bed.cause.kind;
+	if (kind == CAUSE_PORT_TAKEN) {
+		assert_text_has(bed.cause.text, "could not bind its port 40001");
+		assert_int_equal(strstr(bed.cause.text, "hold-port=false") != NULL, held);
+	}
+	finish(&bed);
+	return kind;
+}
+
+static void a_taken_port_is_recognised(void **state)
+{
+	static const char python[] = "Traceback (most recent call last):\n  File \"a.py\"\n"
+				     "OSError: [Errno 98] Address already in use\n";
+
+	assert_int_equal(kind_for(EXITED(1), true, python), CAUSE_PORT_TAKEN);
+	assert_int_equal(kind_for(EXITED(1), false, python), CAUSE_PORT_TAKEN);
+	assert_int_equal(
+		kind_for(EXITED(1), false,
+			 "cannot listen on 127.0.0.1:40001: EADDRINUSE\nRuntimeError: x\n"),
+		CAUSE_PORT_TAKEN);
+	/* Another port, and not what it died of. */
+	assert_int_equal(kind_for(EXITED(1), false,
+				  "port 8265: address already in use, taking the next\n"
+				  "ValueError: no data\n"),
+			 CAUSE_EXIT);
+	assert_int_equal(kind_for(EXITED(0), false, python), CAUSE_NONE);
+}
+
+static void lost_output_is_told(void **state)
+{
+	struct bed bed;
+
+	init(&bed, EXITED(1), "");
+	bed.report.lost_bytes = 17;
+	bed.report.lost_error = ENOSPC;
+	report_cause(&bed.report, &bed.cause);
+	assert_string_equal(bed.cause.text, "exited with code 1; 17 bytes of its output were lost: "
+					    "No space left on device");
+	finish(&bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(success_has_no_cause),
+		cmocka_unit_test(codes_and_signals_are_put_in_words),
+		cmocka_unit_test(numbers_go_with_the_words),
+		cmocka_unit_test(one_of_several_is_named),
+		cmocka_unit_test(sigkill_near_the_limit_is_likely_for_memory),
+		scratch_test(the_kernel_is_asked_what_it_killed),
+		cmocka_unit_test(what_we_ended_says_why),
+		cmocka_unit_test(a_taken_port_is_recognised),
+		cmocka_unit_test(lost_output_is_told),
+	};
+
+	return cmocka_run_group_tests_name("report", tests, NULL, NULL);
+}
