@@ -1,0 +1,136 @@
+#include "client/live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define CLEAR_BELOW	 "\033[J"
+#define LINE_BURST	 50 /* lines about single tasks in one batch of records */
+#define SUMMARY_EVERY_MS 1000
+
+struct live {
+	FILE *stream;
+	const struct job_view *view;
+	bool table, color;
+	size_t drawn;	      /* lines of the table that are on the screen */
+	size_t burst;	      /* lines since the last live_show() */
+	enum job_state state; /* at the last summary */
+	int64_t summary_at;
+	char *summary;
+};
+
+struct live *live_open(FILE *stream, const struct job_view *view)
+{
+	struct live *live = mem_alloc(sizeof(*live));
+	const char *terminal = getenv("TERM");
+
+	live->stream = stream;
+	live->view = view;
+	live->table = isatty(fileno(stream)) && terminal && !str_equal(terminal, "dumb");
+	live->color = live->table && !getenv("NO_COLOR");
+	return live;
+}
+
+bool live_is_table(const struct live *live)
+{
+	return live->table;
+}
+
+/* The cursor stands below the table: goes to its top. */
+static void erase(struct live *live)
+{
+	if (live->drawn > 0)
+		fprintf(live->stream, "\033[%zuA\r" CLEAR_BELOW, live->drawn);
+	live->drawn = 0;
+}
+
+static struct live_size window_size(const struct live *live)
+{
+	struct winsize window;
+
+	if (ioctl(fileno(live->stream), TIOCGWINSZ, &window) < 0 || window.ws_col == 0)
+		return (struct live_size){.columns = 80, .rows = 23};
+	return (struct live_size){.columns = window.ws_col, .rows = window.ws_row - 1};
+}
+
+static void draw(struct live *live, int64_t now_ms)
+{
+	struct str text cleanup_str = {0};
+
+	live_table(live->view, now_ms, window_size(live), live->color, &text);
+	erase(live);
+	fputs(str_text(&text), live->stream);
+	for (size_t i = 0; i < text.length; i++)
+		live->drawn += text.text[i] == '\n';
+	fflush(live->stream);
+}
+
+/* Tasks come up by the hundred: they are counted, at most once a second and at each turn of the
+ * job. */
+static void summarize(struct live *live, int64_t now_ms)
+{
+	struct str text cleanup_str = {0};
+	bool turned = live->view->state != live->state;
+
+	if (live->burst > LINE_BURST)
+		fprintf(live->stream, "... and %zu lines more: see tony events %s\n",
+			live->burst - LINE_BURST, live->view->job->id);
+	live->burst = 0;
+	live_summary(live->view, &text);
+	if (live->view->state == JOB_SUBMITTED || str_equal(live->summary, text.text) ||
+	    (!turned && now_ms - live->summary_at < SUMMARY_EVERY_MS))
+		return;
+	char *time cleanup_free = str_format_time(now_ms);
+	fprintf(live->stream, "%s %s\n", time, text.text);
+	fflush(live->stream);
+	mem_replace(&live->summary, str_steal(&text));
+	live->summary_at = now_ms;
+	live->state = live->view->state;
+}
+
+void live_show(struct live *live, int64_t now_ms)
+{
+	if (live->table)
+		draw(live, now_ms);
+	else
+		summarize(live, now_ms);
+}
+
+void live_add(struct live *live, const struct journal_line *line)
+{
+	struct str text cleanup_str = {0};
+
+	if (live->table)
+		return;
+	live_line(live->view, line, &text);
+	if (text.length > 0 && live->burst++ < LINE_BURST)
+		fputs(text.text, live->stream);
+}
+
+void live_say(struct live *live, const char *format, ...)
+{
+	va_list args;
+
+	erase(live);
+	va_start(args, format);
+	vfprintf(live->stream, format, args);
+	va_end(args);
+	fputc('\n', live->stream);
+	if (live->table)
+		draw(live, clock_wall_ms());
+	fflush(live->stream);
+}
+
+void live_close(struct live *live)
+{
+	if (!live)
+		return;
+	fflush(live->stream);
+	free(live->summary);
+	free(live);
+}

@@ -1,0 +1,46 @@
+/*
+ * What `tony submit` shows while a job runs: a table that is drawn anew in a terminal, and lines
+ * about what changed when the output is piped.
+ */
+#ifndef TONY_CLIENT_LIVE_H
+#define TONY_CLIENT_LIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/str.h"
+#include "job/view.h"
+
+struct live_size {
+	int columns, rows;
+};
+
+/* The table, at most size.rows lines of at most size.columns columns. Tasks that do not fit are
+ * folded by type and state. `color`: states in colour (SGR sequences, which take no columns). */
+void live_table(const struct job_view *view, int64_t now_ms, struct live_size size, bool color,
+		struct str *out);
+
+/* What a task waits for, or why it failed; NULL: nothing to say. The caller frees. */
+char *live_task_detail(const struct job_view *view, size_t task);
+
+/* What one record of the journal (already folded into `view`) means to a reader of lines: appends
+ * a line, or nothing when it does not matter to people. */
+void live_line(const struct job_view *view, const struct journal_line *line, struct str *out);
+/* "4 tasks: 3 running, 1 launching". */
+void live_summary(const struct job_view *view, struct str *out);
+
+/* ---- on a stream -------------------------------------------------------------------------- */
+
+struct live;
+/* A table when `stream` is a terminal that can move its cursor, else lines. `view` is borrowed. */
+struct live *live_open(FILE *stream, const struct job_view *view);
+bool live_is_table(const struct live *live);
+void live_add(struct live *live, const struct journal_line *line);
+/* After a batch of records, and every second while there is a table. */
+void live_show(struct live *live, int64_t now_ms);
+/* Something to say to the user beside the table. */
+void live_say(struct live *live, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void live_close(struct live *live); /* NULL is fine; what is shown stays */
+
+#endif

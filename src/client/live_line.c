@@ -1,0 +1,79 @@
+/* Lines for those who read them later: what changed, and when. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "client/live.h"
+
+static const char *member(const json_t *record, const char *name)
+{
+	return json_string_value(json_object_get(record, name));
+}
+
+static void append_job(const struct job_view *view, const json_t *record, struct str *out)
+{
+	const char *to = member(record, "to");
+
+	str_append_format(out, "job %s", to ? to : "?");
+	if (view->epoch > 1)
+		str_append_format(out, " (epoch %d)", view->epoch);
+	if (to && str_equal(to, "reforming") && view->cause_task >= 0 && view->cause.text) {
+		const struct task_view *task = &view->tasks[view->cause_task];
+		str_append_format(out, ": %s:%d %s", view->job->types[task->type].name, task->index,
+				  view->cause.text);
+	}
+}
+
+/* Single tasks are told when something went wrong; the summary counts the others. */
+static void append_task(const json_t *record, struct str *out)
+{
+	const char *task = member(record, "task"), *to = member(record, "to");
+	const json_t *cause = json_object_get(record, "cause");
+	const char *text = member(cause, "text"), *headline = member(cause, "headline");
+
+	if (!task || !to || str_equal(to, member(record, "from")) ||
+	    (!str_equal(to, "failed") && !str_equal(to, "lost")))
+		return;
+	str_append_format(out, "%s %s", task, to);
+	if (text)
+		str_append_format(out, ": %s", text);
+	if (headline)
+		str_append_format(out, ": %s", headline);
+}
+
+static void append_note(const json_t *record, struct str *out)
+{
+	const char *task = member(record, "task"), *text = member(record, "text");
+
+	if (text)
+		str_append_format(out, "%s%s%s", task ? task : "", task ? ": " : "", text);
+}
+
+static void append_record(const struct job_view *view, const json_t *record, struct str *out)
+{
+	const char *event = member(record, "ev"), *text = member(record, "text");
+
+	if (str_equal(event, "job"))
+		append_job(view, record, out);
+	else if (str_equal(event, "task"))
+		append_task(record, out);
+	else if (str_equal(event, "note"))
+		append_note(record, out);
+	else if (str_equal(event, "waiting") && text)
+		str_append_format(out, "waiting: %s", text);
+}
+
+void live_line(const struct job_view *view, const struct journal_line *line, struct str *out)
+{
+	struct str text cleanup_str = {0};
+	json_t *record cleanup_json = journal_line_record(line, NULL);
+
+	append_record(view, record, &text);
+	if (text.length == 0)
+		return;
+	char *time cleanup_free = str_format_time(line->time_ms);
+	char *clean cleanup_free = str_printable(text.text, text.length);
+	clean[strcspn(clean, "\n")] = '\0';
+	str_append_format(out, "%s %s\n", time, clean);
+}

@@ -1,0 +1,280 @@
+/* The table, as a pure function of what is known of the job. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "client/live.h"
+
+#define GREEN  "\033[32m"
+#define RED    "\033[31m"
+#define YELLOW "\033[33m"
+#define PLAIN  "\033[0m"
+
+enum { MIN_ROWS = 4, STATE_WIDTH = 10, TIME_WIDTH = 9 };
+
+struct table {
+	const struct job_view *view;
+	int64_t now_ms;
+	struct live_size size;
+	bool color;
+	struct str *out;
+	int left; /* rows */
+};
+
+static const char *task_color(enum task_state state)
+{
+	switch (state) {
+	case TASK_FAILED:
+	case TASK_LOST:
+		return RED;
+	case TASK_RUNNING:
+	case TASK_SUCCEEDED:
+		return GREEN;
+	default:
+		return YELLOW;
+	}
+}
+
+static const char *job_color(enum job_state state)
+{
+	if (state == JOB_FAILED || state == JOB_KILLED)
+		return RED;
+	return state == JOB_RUNNING || state == JOB_SUCCEEDED ? GREEN : YELLOW;
+}
+
+/* Bytes of `text` that fill at most `columns`: no character is cut in two. */
+static size_t fit(const char *text, size_t columns)
+{
+	size_t bytes = 0;
+
+	while (text[bytes] && text[bytes] != '\n') {
+		bool starts = ((unsigned char)text[bytes] & 0xc0) != 0x80;
+		if (starts && columns-- == 0)
+			break;
+		bytes++;
+	}
+	return bytes;
+}
+
+/* One line, cut at the width; the `colored` bytes from `from` on are in `color`. */
+static void add_line(struct table *table, const char *text, size_t from, size_t colored,
+		     const char *color)
+{
+	char *clean cleanup_free = str_printable(text, strlen(text));
+	size_t length = fit(clean, (size_t)table->size.columns);
+
+	if (table->left <= 0)
+		return;
+	table->left--;
+	if (!table->color || !color || from + colored > length) {
+		str_append_bytes(table->out, clean, length);
+	} else {
+		str_append_bytes(table->out, clean, from);
+		str_append(table->out, color);
+		str_append_bytes(table->out, clean + from, colored);
+		str_append(table->out, PLAIN);
+		str_append_bytes(table->out, clean + from + colored, length - from - colored);
+	}
+	str_append_char(table->out, '\n');
+}
+
+static char *task_name(const struct job_view *view, size_t task)
+{
+	const struct task_view *shown = &view->tasks[task];
+
+	return mem_printf("%s:%d", view->job->types[shown->type].name, shown->index);
+}
+
+static void add_head(struct table *table)
+{
+	const struct job_view *view = table->view;
+	const char *state = job_state_name(view->state);
+	int64_t end = view->ended_ms > 0 ? view->ended_ms : table->now_ms;
+	int64_t lasted = end - view->job->submitted_ms;
+	char *duration cleanup_free = str_format_duration(lasted > 0 ? lasted : 0);
+	struct str line cleanup_str = {0};
+
+	str_append_format(&line, "%s  ", view->job->id);
+	size_t from = line.length;
+	str_append_format(&line, "%s  %s", state, duration);
+	if (view->epoch > 1)
+		str_append_format(&line, "  epoch %d", view->epoch);
+	if (view->retries > 0)
+		str_append_format(&line, "  retry %d of %d", view->retries, view->job->retry_count);
+	str_append_format(&line, "  %s", view->job->name);
+	add_line(table, line.text, from, strlen(state), job_color(view->state));
+}
+
+static void add_labelled(struct table *table, const char *label, const char *text)
+{
+	char *line cleanup_free = mem_printf("%s %s", label, text);
+
+	add_line(table, line, 0, 0, NULL);
+}
+
+static void add_cause(struct table *table)
+{
+	const struct job_view *view = table->view;
+	const struct cause *cause = &view->cause;
+	const char *text = cause->text ? cause->text : cause_kind_name(cause->kind);
+
+	if (cause->kind == CAUSE_NONE)
+		return;
+	char *who cleanup_free = view->cause_task >= 0 ? task_name(view, (size_t)view->cause_task)
+						       : mem_strdup("the job");
+	char *line cleanup_free = mem_printf("first failure: %s: %s", who, text);
+	add_line(table, line, 0, strlen("first failure:"), RED);
+	if (cause->headline)
+		add_labelled(table, "  ", cause->headline);
+}
+
+static int name_width(const struct job_view *view)
+{
+	size_t width = 4;
+
+	for (size_t i = 0; i < view->task_count; i++) {
+		char *name cleanup_free = task_name(view, i);
+		width = strlen(name) > width ? strlen(name) : width;
+	}
+	return (int)width;
+}
+
+static void add_task(struct table *table, size_t number, int width)
+{
+	const struct task_view *task = &table->view->tasks[number];
+	const char *state = task_state_name(task->state);
+	int64_t since = task->state_since_ms > 0 ? table->now_ms - task->state_since_ms : 0;
+	char *name cleanup_free = task_name(table->view, number);
+	char *duration cleanup_free = str_format_duration(since > 0 ? since : 0);
+	char *detail cleanup_free = live_task_detail(table->view, number);
+	char *line cleanup_free = mem_printf("  %-*s  %-*s  %*s  %s", width, name, STATE_WIDTH,
+					     state, TIME_WIDTH, duration, detail ? detail : "");
+	size_t length = strlen(line);
+
+	while (length > 0 && line[length - 1] == ' ')
+		line[--length] = '\0';
+	add_line(table, line, (size_t)width + 4, strlen(state), task_color(task->state));
+}
+
+/* "96 running, 3 launching"; the states that want attention first. */
+static void append_counts(const size_t counts[TASK_STATE_COUNT], struct str *out)
+{
+	static const enum task_state order[] = {
+		TASK_FAILED,	 TASK_LOST,	 TASK_RUNNING,	 TASK_STOPPING,
+		TASK_REGISTERED, TASK_LAUNCHING, TASK_ALLOCATED, TASK_REQUESTED,
+		TASK_WAITING,	 TASK_SUCCEEDED, TASK_STOPPED,
+	};
+	const char *separator = "";
+
+	for (size_t i = 0; i < array_length(order); i++) {
+		if (counts[order[i]] == 0)
+			continue;
+		str_append_format(out, "%s%zu %s", separator, counts[order[i]],
+				  task_state_name(order[i]));
+		separator = ", ";
+	}
+}
+
+static void add_type(struct table *table, size_t type)
+{
+	const struct job_view *view = table->view;
+	size_t counts[TASK_STATE_COUNT] = {0};
+	struct str line cleanup_str = {0};
+
+	for (size_t i = 0; i < view->task_count; i++)
+		if (view->tasks[i].type == type)
+			counts[view->tasks[i].state]++;
+	str_append_format(&line, "  %s  %d: ", view->job->types[type].name,
+			  view->job->types[type].instances);
+	append_counts(counts, &line);
+	add_line(table, line.text, 0, 0, NULL);
+}
+
+/* One line per type, then as many of the troubled tasks as there is room for. */
+static void add_folded(struct table *table)
+{
+	const struct job_view *view = table->view;
+	int width = name_width(view);
+
+	for (size_t type = 0; type < view->job->type_count; type++)
+		if (view->job->types[type].instances > 0)
+			add_type(table, type);
+	for (size_t i = 0; i < view->task_count && table->left > 0; i++)
+		if (view->tasks[i].state == TASK_FAILED || view->tasks[i].state == TASK_LOST)
+			add_task(table, i, width);
+}
+
+void live_table(const struct job_view *view, int64_t now_ms, struct live_size size, bool color,
+		struct str *out)
+{
+	struct table table = {
+		.view = view, .now_ms = now_ms, .size = size, .color = color, .out = out};
+
+	table.left = size.rows < MIN_ROWS ? MIN_ROWS : size.rows;
+	add_head(&table);
+	if (view->waiting)
+		add_labelled(&table, "waiting:", view->waiting);
+	add_cause(&table);
+	if (view->task_count > (size_t)(table.left > 0 ? table.left : 0)) {
+		add_folded(&table);
+		return;
+	}
+	int width = name_width(view);
+	for (size_t i = 0; i < view->task_count; i++)
+		add_task(&table, i, width);
+}
+
+void live_summary(const struct job_view *view, struct str *out)
+{
+	str_append_format(out, "%zu task%s: ", view->task_count, view->task_count == 1 ? "" : "s");
+	append_counts(view->tasks_in, out);
+}
+
+/* The types that must have started or ended before this one is asked for. */
+static char *dependencies(const struct job *job, size_t type)
+{
+	struct str_list names cleanup_str_list = {0};
+
+	for (size_t i = 0; i < job->types[type].dependency_count; i++) {
+		const struct job_dependency *on = &job->types[type].dependencies[i];
+		str_list_add_format(&names, "%s to %s", job->types[on->type].name,
+				    on->on_start ? "start" : "succeed");
+	}
+	char *joined cleanup_free = str_list_join(&names, ", ");
+	return *joined ? mem_printf("for %s", joined) : NULL;
+}
+
+static char *barrier(const struct job_view *view)
+{
+	size_t missing = view->tasks_in[TASK_REQUESTED] + view->tasks_in[TASK_ALLOCATED] +
+			 view->tasks_in[TASK_LAUNCHING] + view->tasks_in[TASK_STOPPING];
+
+	if (view->job->mode != JOB_MODE_GANG || missing == 0)
+		return NULL;
+	return mem_printf("for %zu more of the gang", missing);
+}
+
+char *live_task_detail(const struct job_view *view, size_t number)
+{
+	const struct task_view *task = &view->tasks[number];
+
+	switch (task->state) {
+	case TASK_WAITING:
+		return dependencies(view->job, task->type);
+	case TASK_REQUESTED:
+		return mem_strdup("for a container");
+	case TASK_LAUNCHING:
+		return mem_strdup("for its executor");
+	case TASK_REGISTERED:
+		return barrier(view);
+	case TASK_RUNNING:
+		if (!task->up)
+			return mem_strdup("for its process");
+		return task->port > 0 ? mem_printf("%s:%d", task->host, task->port) : NULL;
+	case TASK_FAILED:
+	case TASK_LOST:
+		return mem_strdup(task->cause.text);
+	default:
+		return NULL;
+	}
+}

@@ -1,0 +1,18 @@
+/* Would the first word of a command be found? For `tony check`: nothing is run. */
+#ifndef TONY_CLIENT_PROGRAM_H
+#define TONY_CLIENT_PROGRAM_H
+
+#include "client/stage.h"
+
+enum program_verdict {
+	PROGRAM_FOUND,
+	PROGRAM_MISSING,
+	PROGRAM_UNKNOWN, /* only the shell will know */
+};
+
+/* `path` is a PATH; `files` are those of the task's type. *text says where it is, or what is wrong
+ * and what to do; the caller frees. */
+enum program_verdict program_find(const char *command, const struct stage_files *files,
+				  const char *path, char **text);
+
+#endif

@@ -1,0 +1,238 @@
+#include "client/stage.h"
+
+#include <stdlib.h>
+
+#include "base/fs.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "client/archive.h"
+#include "client/stage_cache.h"
+#include "conf/problems.h"
+#include "scheduler/state_dir.h"
+
+struct planner {
+	const struct description *description;
+	struct stage_files *files; /* of the type at hand */
+	struct problems problems;
+};
+
+/* ---- plan --------------------------------------------------------------------------------- */
+
+/* Told once, however many types ask for the same file. */
+static void tell(struct planner *planner, char *text)
+{
+	if (!str_list_has(&planner->problems.errors, text))
+		problems_error(&planner->problems, "%s", text);
+	free(text);
+}
+
+static void add(struct planner *planner, enum stage_kind kind, const char *source, const char *name)
+{
+	struct stage_files *files = planner->files;
+
+	for (size_t i = 0; i < files->count; i++)
+		if (str_equal(files->items[i].name, name))
+			tell(planner, mem_printf("\"%s\" and \"%s\" would both appear as \"%s\"; "
+						 "write the resource as SOURCE::OTHER-NAME",
+						 files->items[i].source, source, name));
+	files->items = mem_realloc_array(files->items, files->count + 1, sizeof(*files->items));
+	files->items[files->count++] = (struct stage_file){
+		.kind = kind, .source = mem_strdup(source), .name = mem_strdup(name)};
+}
+
+/* Of a source that may be a directory or an archive, and nothing else. */
+static void add_either(struct planner *planner, const char *what,
+		       const struct stage_file *directory, enum stage_kind if_archive)
+{
+	const char *source = directory->source;
+
+	if (fs_is_directory(source))
+		add(planner, directory->kind, source, directory->name);
+	else if (archive_is_archive(source))
+		add(planner, if_archive, source, directory->name);
+	else
+		tell(planner, mem_printf("%s: \"%s\" is neither a directory nor an archive (zip, "
+					 "tar, tar.gz, tar.zst, tar.xz, tar.bz2)",
+					 what, source));
+}
+
+static void plan_type(struct planner *planner, const struct resource_list *resources)
+{
+	const struct description *from = planner->description;
+
+	if (from->src_dir)
+		add_either(planner, "--src_dir",
+			   &(struct stage_file){STAGE_SOURCE, from->src_dir, "."},
+			   STAGE_SOURCE_ARCHIVE);
+	if (from->python_venv)
+		add_either(planner, "--python_venv",
+			   &(struct stage_file){STAGE_LINK, from->python_venv, "venv"},
+			   STAGE_UNPACK);
+	for (size_t i = 0; i < resources->count; i++) {
+		const struct resource_spec *spec = &resources->items[i];
+		char *source cleanup_free = fs_absolute(spec->source, NULL);
+		/* TonY packs a directory to send it, and unpacks it again: it is one in any case.
+		 */
+		if (spec->archive)
+			add_either(planner, "resource",
+				   &(struct stage_file){STAGE_LINK, source, spec->name},
+				   STAGE_UNPACK);
+		else
+			add(planner, STAGE_LINK, source, spec->name);
+	}
+}
+
+int stage_plan(const struct description *description, struct stage *stage, struct err *err)
+{
+	struct planner planner = {.description = description};
+	const struct job *job = description->job;
+
+	stage->type_count = job->type_count;
+	stage->types = mem_alloc_array(job->type_count, sizeof(*stage->types));
+	for (size_t i = 0; i < job->type_count; i++) {
+		planner.files = &stage->types[i];
+		plan_type(&planner, &description->resources[i]);
+	}
+	int result = problems_to_err(&planner.problems, err);
+	problems_finish(&planner.problems);
+	return result;
+}
+
+void stage_finish(struct stage *stage)
+{
+	for (size_t i = 0; i < stage->type_count; i++) {
+		for (size_t k = 0; k < stage->types[i].count; k++) {
+			free(stage->types[i].items[k].source);
+			free(stage->types[i].items[k].name);
+		}
+		free(stage->types[i].items);
+	}
+	free(stage->types);
+	*stage = (struct stage){0};
+}
+
+const char *stage_kind_name(enum stage_kind kind)
+{
+	switch (kind) {
+	case STAGE_LINK:
+		return "link";
+	case STAGE_UNPACK:
+		return "unpacked archive";
+	case STAGE_SOURCE:
+		return "copy of the content";
+	case STAGE_SOURCE_ARCHIVE:
+		return "content of the archive";
+	}
+	BUG("kind of file %d", (int)kind);
+}
+
+/* ---- resolve ------------------------------------------------------------------------------ */
+
+struct resolver {
+	const char *state, *job_dir;
+	struct map *unpacked; /* archive -> directory; several types may share one */
+};
+
+static const char *unpack(struct resolver *resolver, const char *archive, struct err *err)
+{
+	char *cache cleanup_free = fs_join(resolver->state, "cache");
+	char *directory = map_get(resolver->unpacked, archive);
+
+	if (directory)
+		return directory;
+	directory = stage_cache_unpack(cache, archive, err);
+	if (directory)
+		map_set(resolver->unpacked, archive, directory);
+	return directory;
+}
+
+static int resolve_file(struct resolver *resolver, const struct stage_file *file,
+			struct job_files *files, struct err *err)
+{
+	enum job_file_kind kind = JOB_FILE_LINK;
+	char *source = NULL;
+
+	if (file->kind == STAGE_UNPACK) {
+		source = mem_strdup(unpack(resolver, file->source, err));
+		if (!source)
+			return -1;
+	} else if (file->kind == STAGE_LINK) {
+		source = mem_strdup(file->source);
+	} else {
+		source = stage_source_dir(resolver->job_dir);
+		kind = JOB_FILE_CONTENT;
+	}
+	files->items = mem_realloc_array(files->items, files->count + 1, sizeof(*files->items));
+	files->items[files->count++] =
+		(struct job_file){.kind = kind, .source = source, .name = mem_strdup(file->name)};
+	return 0;
+}
+
+static int resolve_types(struct resolver *resolver, const struct stage *stage, struct job *job,
+			 struct err *err)
+{
+	for (size_t i = 0; i < stage->type_count; i++)
+		for (size_t k = 0; k < stage->types[i].count; k++)
+			if (resolve_file(resolver, &stage->types[i].items[k], &job->types[i].files,
+					 err) < 0)
+				return -1;
+	return 0;
+}
+
+int stage_resolve(const struct stage *stage, struct job *job, struct err *err)
+{
+	char *state cleanup_free = state_dir_find(err);
+
+	if (!state)
+		return -1;
+	char *job_dir cleanup_free = state_dir_job(state, job->id);
+	if (!job->checkpoint_dir)
+		job->checkpoint_dir = fs_join(job_dir, "checkpoint");
+	struct resolver resolver = {
+		.state = state, .job_dir = job_dir, .unpacked = map_create(free)};
+	int result = resolve_types(&resolver, stage, job, err);
+	map_destroy(resolver.unpacked);
+	return result;
+}
+
+/* ---- copy --------------------------------------------------------------------------------- */
+
+char *stage_source_dir(const char *job_dir)
+{
+	return fs_join(job_dir, "files/src");
+}
+
+static const struct stage_file *find_source(const struct stage *stage)
+{
+	for (size_t i = 0; i < stage->type_count; i++)
+		for (size_t k = 0; k < stage->types[i].count; k++)
+			if (stage->types[i].items[k].kind == STAGE_SOURCE ||
+			    stage->types[i].items[k].kind == STAGE_SOURCE_ARCHIVE)
+				return &stage->types[i].items[k];
+	return NULL;
+}
+
+static int copy_source(const struct stage_file *source, const char *job_dir, struct err *err)
+{
+	char *files cleanup_free = fs_join(job_dir, "files");
+	char *target cleanup_free = stage_source_dir(job_dir);
+
+	if (fs_make_directories(files, 0700, err) < 0)
+		return -1;
+	if (source->kind == STAGE_SOURCE_ARCHIVE)
+		return archive_unpack(source->source, target, NULL, err);
+	/* Not by hard links: the user goes on editing these files. */
+	return fs_clone_tree(source->source, target, false, err);
+}
+
+int stage_copy(const struct stage *stage, const struct job *job, const char *job_dir,
+	       struct err *err)
+{
+	const struct stage_file *source = find_source(stage);
+
+	if (source && copy_source(source, job_dir, err) < 0)
+		return err_wrap(err, "src_dir");
+	if (fs_make_directories(job->checkpoint_dir, 0700, err) < 0)
+		return err_wrap(err, "tony.application.checkpoint-dir");
+	return 0;
+}

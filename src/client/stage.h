@@ -1,0 +1,55 @@
+/*
+ * From the sources that a configuration names to what a task finds in its working directory. On one
+ * machine nothing is packed or sent: files and directories are linked where they are, archives are
+ * unpacked once per content, and src_dir is snapshotted, since its owner goes on editing it.
+ *
+ *   stage_plan()     what is to be done; nothing is written
+ *   stage_resolve()  unpacks archives and fills job->types[].files
+ *   ... the scheduler makes the job's directory ...
+ *   stage_copy()     takes the snapshot of src_dir
+ */
+#ifndef TONY_CLIENT_STAGE_H
+#define TONY_CLIENT_STAGE_H
+
+#include "client/describe.h"
+
+enum stage_kind {
+	STAGE_LINK,	      /* a symbolic link to the source */
+	STAGE_UNPACK,	      /* a symbolic link to the archive's content in the cache */
+	STAGE_SOURCE,	      /* the content of a directory, by way of a snapshot */
+	STAGE_SOURCE_ARCHIVE, /* the content of an archive, likewise */
+};
+
+struct stage_file {
+	enum stage_kind kind;
+	char *source; /* absolute */
+	char *name;   /* in the working directory */
+};
+struct stage_files {
+	struct stage_file *items;
+	size_t count;
+};
+struct stage {
+	struct stage_files *types; /* as job->types */
+	size_t type_count;
+};
+
+/* Fills a zeroed `stage`. `err` (ERR_CONFIG) has a line for every source that is not what it is
+ * said to be, or in the way of another. */
+int stage_plan(const struct description *description, struct stage *stage, struct err *err);
+void stage_finish(struct stage *stage);
+#define cleanup_stage __attribute__((cleanup(stage_finish)))
+
+/* Gives the job its checkpoint directory too, where the user chose none. */
+int stage_resolve(const struct stage *stage, struct job *job, struct err *err);
+
+/* Into the directory that the scheduler has made. Makes the checkpoint directory too. */
+int stage_copy(const struct stage *stage, const struct job *job, const char *job_dir,
+	       struct err *err);
+
+/* Where the snapshot of src_dir is. The caller frees. */
+char *stage_source_dir(const char *job_dir);
+
+const char *stage_kind_name(enum stage_kind kind); /* "link", "archive", "copy" ... */
+
+#endif

@@ -1,0 +1,145 @@
+/* tony submit: describe, check, stage, start, watch. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "client/exit_code.h"
+#include "client/job_verb.h"
+#include "client/report.h"
+#include "client/verbs.h"
+#include "client/watch.h"
+
+struct submit_options {
+	struct job_options job;
+	bool detach, json;
+};
+
+static const struct opt options[] = {
+	{.name = "detach",
+	 .letter = 'd',
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct submit_options, detach),
+	 .help = "print the job's id and return; see tony wait, status, logs"},
+	{.name = "json",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct submit_options, json),
+	 .help = "print the ended job as JSON, and what goes on before to standard error"},
+	JOB_OPTIONS(struct submit_options, job),
+};
+
+const struct opt_table verb_submit_options = {
+	.verb = "submit",
+	.usage = "tony submit [OPTIONS] [-- COMMAND ARG...]",
+	.summary = "run a job, and show how it goes until it has ended",
+	.description =
+		"The configuration comes from tony-site.xml, then ./tony.xml or --conf_file, then "
+		"--conf, then the other options. Without any task type the command runs as a "
+		"single "
+		"task.\n"
+		"Ctrl-C asks the job to stop, as tony kill does; a second one ends it at once. "
+		"When "
+		"the terminal is closed the job goes on. The exit code is the job's: see "
+		"tony-exit(7).",
+	.options = options,
+	.option_count = array_length(options),
+};
+
+/* From here to the watch, a signal waits: the job's directory must not stay behind half made. */
+static void hold_signals(void)
+{
+	sigset_t set;
+
+	watch_signals(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static bool was_interrupted(void)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+	       sigismember(&pending, SIGHUP) == 1;
+}
+
+static int fill_and_start(const struct scheduler_client_ops *ops, const struct stage *stage,
+			  const struct job *job, struct job_door *door, struct err *err)
+{
+	if (stage_copy(stage, job, door->job_dir, err) < 0)
+		return -1;
+	if (was_interrupted())
+		return err_set(err, ERR_FAILED, "interrupted before the job was started");
+	return ops->start(job, door, err);
+}
+
+static int start(const struct scheduler_client_ops *ops, const struct stage *stage, struct job *job,
+		 struct job_door *door, struct err *err)
+{
+	if (ops->preflight(job, err) < 0 || stage_resolve(stage, job, err) < 0)
+		return -1;
+	hold_signals();
+	if (ops->prepare(job, door, err) < 0)
+		return -1;
+	if (fill_and_start(ops, stage, job, door, err) == 0)
+		return 0;
+	ops->kill(door, NULL); /* an AM that is there and does not answer */
+	fs_remove_tree(door->job_dir, NULL);
+	return -1;
+}
+
+static void print_submitted(const struct job *job, const char *job_dir, bool as_json)
+{
+	if (!as_json) {
+		puts(job->id);
+		return;
+	}
+	json_t *object = json_object();
+	json_set_text(object, "id", job->id);
+	json_set_text(object, "job_dir", job_dir);
+	report_json(object);
+}
+
+static int submit(const struct submit_options *chosen, const struct str_list *operands,
+		  size_t dashdash, struct err *err)
+{
+	struct description description cleanup_description = {0};
+	struct stage stage cleanup_stage = {0};
+	struct opened opened cleanup_opened = {0};
+
+	if (job_verb_describe(&chosen->job, operands, dashdash, &description, &stage, err) < 0)
+		return -1;
+	opened.ops = job_verb_scheduler(&description);
+	if (start(opened.ops, &stage, description.job, &opened.door, err) < 0)
+		return was_interrupted() ? EXIT_CODE_INTERRUPTED : -1;
+	if (chosen->detach) {
+		print_submitted(description.job, opened.door.job_dir, chosen->json);
+		return EXIT_CODE_OK;
+	}
+	opened.id = mem_strdup(description.job->id);
+	opened.journal_path = fs_join(opened.door.job_dir, "journal.jsonl");
+	opened.view = job_view_create(description.job);
+	int code = watch_job(&opened, chosen->json ? stderr : stdout, err);
+	if (chosen->json && opened.view->is_final)
+		report_json(job_view_to_json(opened.view));
+	return code;
+}
+
+int verb_submit(int argc, char **argv)
+{
+	struct submit_options chosen = {0};
+	struct str_list operands cleanup_str_list = {0};
+	struct err err cleanup_err = {0};
+	size_t dashdash = 0;
+	int code;
+
+	if (report_parse_command(&verb_submit_options, argc, argv, &chosen, &operands, &dashdash,
+				 &code)) {
+		code = submit(&chosen, &operands, dashdash, &err);
+		code = code < 0 ? report_error(&err) : code;
+	}
+	opt_finish(&verb_submit_options, &chosen);
+	return code;
+}

@@ -1,0 +1,85 @@
+/* tony: the verbs of users. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/opt.h"
+#include "client/exit_code.h"
+#include "client/verbs.h"
+
+struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const struct opt_table *options;
+};
+
+#define VERB_ROW(name) {#name, verb_##name, &verb_##name##_options},
+static const struct verb verbs[] = {VERBS(VERB_ROW)};
+
+static void print_help(FILE *stream)
+{
+	fputs("tony - run distributed machine-learning jobs\n\n"
+	      "Usage: tony VERB [OPTIONS] [ARGUMENTS]\n\n",
+	      stream);
+	for (size_t i = 0; i < array_length(verbs); i++)
+		fprintf(stream, "  %-12s%s\n", verbs[i].name, verbs[i].options->summary);
+	fputs("\ntony VERB --help tells more about a verb; so does tony-VERB(1). The keys of a job "
+	      "are in tony-conf(5).\n"
+	      "To begin with:  tony submit -- python3 train.py\n",
+	      stream);
+}
+
+static const struct verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < array_length(verbs); i++)
+		if (strcmp(verbs[i].name, name) == 0)
+			return &verbs[i];
+	return NULL;
+}
+
+static int unknown_verb(const char *name)
+{
+	const char *names[array_length(verbs)];
+
+	for (size_t i = 0; i < array_length(verbs); i++)
+		names[i] = verbs[i].name;
+	const char *nearest = str_nearest(name, names, array_length(names));
+	if (nearest)
+		fprintf(stderr, "tony: unknown verb \"%s\"; did you mean %s? see tony --help\n",
+			name, nearest);
+	else
+		fprintf(stderr, "tony: unknown verb \"%s\"; see tony --help\n", name);
+	return EXIT_CODE_USAGE;
+}
+
+/* tony help [VERB] */
+static int help(int argc, char **argv)
+{
+	const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
+	char *help_argv[] = {argc > 1 ? argv[1] : NULL, "--help", NULL};
+
+	if (argc > 1)
+		return verb ? verb->run(2, help_argv) : unknown_verb(argv[1]);
+	print_help(stdout);
+	return EXIT_CODE_OK;
+}
+
+int main(int argc, char **argv)
+{
+	const char *first = argc > 1 ? argv[1] : NULL;
+	log_open("tony", LOG_LEVEL_WARNING);
+	if (!first) {
+		print_help(stderr);
+		return EXIT_CODE_USAGE;
+	}
+	if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "help") == 0)
+		return help(argc - 1, argv + 1);
+	if (strcmp(first, "--version") == 0)
+		return verb_version(1, argv);
+	/* As TonY is called: options, and no verb. argv[0] stands where the verb would. */
+	if (first[0] == '-')
+		return verb_submit(argc, argv);
+	const struct verb *verb = find_verb(first);
+	return verb ? verb->run(argc - 1, argv + 1) : unknown_verb(first);
+}
