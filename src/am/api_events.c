@@ -1,0 +1,84 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "am/api_internal.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+static void free_follower(struct api_event_follower *follower)
+{
+	LIST_REMOVE(follower, link);
+	journal_reader_close(follower->reader);
+	free(follower);
+}
+
+static void append(struct str *text, const struct journal_line *line, bool as_server_sent)
+{
+	if (as_server_sent)
+		str_append_format(text, "id: %" PRId64 "\ndata: ", line->sequence);
+	str_append_bytes(text, line->text, line->length);
+	str_append(text, as_server_sent ? "\n\n" : "\n");
+}
+
+/* The lines of the journal are what is sent: no copy is kept, and a slow reader costs nothing. */
+static void fill(void *data, struct http_stream *stream)
+{
+	struct api_event_follower *follower = data;
+	struct err err cleanup_err = {0};
+	struct str text cleanup_str = {0};
+	struct journal_line line;
+	int got = 1;
+
+	while (text.length < HTTP_STREAM_CHUNK &&
+	       (got = journal_reader_next(follower->reader, &line, &err)) > 0)
+		append(&text, &line, follower->as_server_sent);
+	http_stream_write(stream, text.text, text.length);
+	if (got < 0)
+		log_error("the journal cannot be followed: %s", err_message(&err));
+	if (got < 0 || (got == 0 && (!follower->follows || follower->api->draining))) {
+		free_follower(follower);
+		http_stream_end(stream);
+	}
+}
+
+static void on_closed(void *data)
+{
+	free_follower(data);
+}
+
+/* What a browser has seen already, when it comes back by itself. */
+static int64_t first_unseen(const struct http_request *request)
+{
+	const char *last = http_request_header(request, "Last-Event-ID");
+	int64_t id;
+
+	return last && str_parse_int(last, 0, INT64_MAX - 1, &id) == 0 ? id + 1 : 0;
+}
+
+void api_handle_events(void *data, struct http_request *request)
+{
+	struct api *api = data;
+	const char *accept = http_request_header(request, "Accept");
+	bool as_server_sent = accept && strstr(accept, "text/event-stream");
+	int64_t since = first_unseen(request), follows = as_server_sent;
+	struct err err cleanup_err = {0};
+
+	if (http_request_query_int(request, "since", 0, INT64_MAX, &since) < 0 ||
+	    http_request_query_int(request, "follow", 0, 1, &follows) < 0)
+		return;
+	struct journal_reader *reader = journal_reader_open(api->host.journal_path, since, &err);
+	if (!reader) {
+		http_answer_error(request, 500, "failed", "%s", err_message(&err));
+		return;
+	}
+	struct api_event_follower *follower = mem_alloc(sizeof(*follower));
+	follower->api = api;
+	follower->reader = reader;
+	follower->follows = follows;
+	follower->as_server_sent = as_server_sent;
+	LIST_INSERT_HEAD(&api->event_followers, follower, link);
+	follower->stream = http_answer_stream(
+		request, as_server_sent ? "text/event-stream" : "application/x-ndjson",
+		&(struct http_stream_source){.fill = fill, .closed = on_closed, .data = follower});
+}

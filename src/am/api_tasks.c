@@ -1,0 +1,317 @@
+#include <event2/buffer.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "am/api_internal.h"
+#include "am/spec.h"
+#include "base/json.h"
+#include "base/mem.h"
+
+static const char *const order_names[] = {
+	[ORDER_WAIT] = "wait",
+	[ORDER_RUN] = "run",
+	[ORDER_STOP] = "stop",
+	[ORDER_QUIT] = "quit",
+};
+
+static void on_expiry(evutil_socket_t fd, short what, void *data);
+
+/* Tasks are set up when first heard of: a job may have 100,000 that never are. */
+static struct api_task *get_task(struct api *api, size_t number)
+{
+	struct api_task *task = &api->tasks[number];
+
+	if (!task->api) {
+		task->api = api;
+		task->number = number;
+		event_assign(&task->expiry, api->base, -1, 0, on_expiry, task);
+	}
+	return task;
+}
+
+void api_task_finish(struct api_task *task)
+{
+	event_del(&task->expiry);
+	json_decref(task->pids);
+	api_metrics_free(task->metrics);
+	free(task->log_dir);
+}
+
+struct api_task *api_find_task(struct api *api, struct http_request *request)
+{
+	const char *name = http_request_parameter(request, "task");
+	int64_t number = machine_find_task(api->host.machine, name);
+
+	if (number < 0) {
+		http_answer_error(request, 404, "not-found", "this job has no task of that name");
+		return NULL;
+	}
+	return get_task(api, (size_t)number);
+}
+
+const char *api_log_dir(const struct api *api, size_t task)
+{
+	return api->tasks[task].log_dir;
+}
+
+static int present_attempt(const struct api_task *task)
+{
+	return machine_task(task->api->host.machine, task->number)->attempt;
+}
+
+static void answer_stale(struct http_request *request)
+{
+	http_answer_error(request, 409, "stale", "another attempt of this task is the valid one");
+}
+
+/* ---- orders ------------------------------------------------------------------------------- */
+
+/* One buffer for all: answers share its bytes. */
+static struct evbuffer *cluster_text(struct api *api)
+{
+	if (!api->cluster) {
+		struct cluster *cluster = spec_build(api->host.job, api->host.machine);
+		json_t *json cleanup_json = cluster_to_json(cluster);
+		char *text cleanup_free = json_text(json);
+		api->cluster = evbuffer_new();
+		evbuffer_add(api->cluster, text, strlen(text));
+		cluster_destroy(cluster);
+	}
+	return api->cluster;
+}
+
+/* Whether the executor has something to do that its report does not show as done. */
+static bool has_news(const struct api_task *task, const struct order *order)
+{
+	switch (order->kind) {
+	case ORDER_WAIT:
+		return false;
+	case ORDER_RUN:
+		return task->state == MESSAGE_WAITING || task->of.epoch != order->epoch ||
+		       task->of.restart != order->restart;
+	case ORDER_STOP:
+	case ORDER_QUIT:
+		break;
+	}
+	return true;
+}
+
+static struct http_request *take_held(struct api_task *task)
+{
+	event_del(&task->expiry);
+	return mem_steal(&task->held);
+}
+
+static void answer_order(struct api_task *task, const struct order *order)
+{
+	struct api *api = task->api;
+	struct evbuffer *body = evbuffer_new();
+
+	evbuffer_add_printf(body, "{\"am_attempt\":%d,\"order\":\"%s\",\"epoch\":%d,\"restart\":%d",
+			    api->host.am_attempt, order_names[order->kind], order->epoch,
+			    order->restart);
+	if (order->kind == ORDER_RUN && has_news(task, order)) {
+		evbuffer_add_printf(body, ",\"cluster\":");
+		evbuffer_add_buffer_reference(body, cluster_text(api));
+	}
+	evbuffer_add_printf(body, "}");
+	http_answer_buffer(take_held(task), 200, "application/json", body);
+	evbuffer_free(body);
+}
+
+static void answer_held(struct api_task *task)
+{
+	struct order order = machine_order(task->api->host.machine, task->number);
+
+	if (task->of.attempt != present_attempt(task))
+		answer_stale(take_held(task));
+	else
+		answer_order(task, &order);
+}
+
+/* Answers the held beat if there is reason to. */
+static void settle(struct api_task *task)
+{
+	if (!task->held)
+		return;
+	struct order order = machine_order(task->api->host.machine, task->number);
+	if (task->of.attempt != present_attempt(task) || has_news(task, &order))
+		answer_held(task);
+}
+
+static void on_expiry(evutil_socket_t fd, short what, void *data)
+{
+	answer_held(data);
+}
+
+static void on_closed(void *data)
+{
+	struct api_task *task = data;
+	struct api *api = task->api;
+
+	take_held(task);
+	if (!api->destroying && !api->draining && api->host.connection_lost)
+		api->host.connection_lost(api->host.data, task->number);
+}
+
+static void hold(struct api_task *task, struct http_request *request)
+{
+	int64_t interval = task->api->host.job->heartbeat_interval_ms;
+	struct timeval wait = {.tv_sec = interval / 1000, .tv_usec = interval % 1000 * 1000};
+
+	task->held = request;
+	http_request_hold(request, on_closed, task);
+	event_add(&task->expiry, &wait);
+	settle(task);
+}
+
+void api_order_changed(struct api *api, size_t task)
+{
+	settle(&api->tasks[task]);
+}
+
+void api_tasks_answer_all(struct api *api)
+{
+	for (size_t i = 0; i < api->task_count; i++) {
+		if (api->tasks[i].held)
+			answer_held(&api->tasks[i]);
+	}
+}
+
+/* ---- messages ----------------------------------------------------------------------------- */
+
+static bool deliver(struct api_task *task, enum machine_event_kind kind,
+		    const struct message_identity *of, const struct cause *cause)
+{
+	const struct api_host *host = &task->api->host;
+
+	return host->deliver(host->data, &(struct machine_event){
+						 .kind = kind,
+						 .task = task->number,
+						 .attempt = of->attempt,
+						 .epoch = of->epoch,
+						 .restart = of->restart,
+						 .cause = cause,
+					 });
+}
+
+static void take_beat(struct api_task *task, struct message_beat *message)
+{
+	const struct task *known = machine_task(task->api->host.machine, task->number);
+
+	/* An executor that lost its connection comes back on another one. */
+	if (task->held)
+		answer_held(task);
+	task->of = message->of;
+	task->state = message->state;
+	if (message->pids) {
+		json_decref(task->pids);
+		task->pids = mem_steal(&message->pids);
+	}
+	if (message->has_metrics)
+		api_metrics_add(task, &message->metrics);
+	deliver(task, EVENT_BEAT, &message->of, NULL);
+	if (message->state == MESSAGE_RUNNING && !known->process_up)
+		deliver(task, EVENT_STARTED, &message->of, NULL);
+}
+
+void api_handle_beat(void *data, struct http_request *request)
+{
+	struct api *api = data;
+	struct api_task *task = api_find_task(api, request);
+	struct err err cleanup_err = {0};
+	struct message_beat message;
+	size_t length;
+
+	if (!task)
+		return;
+	const char *body = http_request_body(request, &length);
+	if (message_parse_beat(&message, body, length, &err) < 0) {
+		api_answer_bad(request, &err);
+		return;
+	}
+	if (message.of.attempt != present_attempt(task)) {
+		answer_stale(request);
+	} else {
+		take_beat(task, &message);
+		hold(task, request);
+	}
+	message_beat_finish(&message);
+}
+
+static void answer_registered(struct api *api, struct http_request *request)
+{
+	json_t *answer = json_object();
+
+	json_set_int(answer, "am_attempt", api->host.am_attempt);
+	json_set_int(answer, "beat_interval_ms", api->host.job->heartbeat_interval_ms);
+	json_set_int(answer, "give_up_ms", api->host.job->executor_give_up_ms);
+	http_answer_json(request, 200, answer);
+}
+
+static bool take_register(struct api_task *task, struct message_register *message)
+{
+	const struct api_host *host = &task->api->host;
+
+	if (message->of.attempt != present_attempt(task))
+		return false;
+	/* Before the event: what follows from it tells the addresses and where the logs are. */
+	api_cluster_changed(task->api);
+	mem_replace(&task->log_dir, mem_steal(&message->log_dir));
+	return host->deliver(host->data, &(struct machine_event){
+						 .kind = EVENT_REGISTERED,
+						 .task = task->number,
+						 .attempt = message->of.attempt,
+						 .epoch = message->of.epoch,
+						 .host = message->host,
+						 .port = message->port,
+						 .ui_port = message->ui_port,
+					 });
+}
+
+void api_handle_register(void *data, struct http_request *request)
+{
+	struct api *api = data;
+	struct api_task *task = api_find_task(api, request);
+	struct err err cleanup_err = {0};
+	struct message_register message;
+	size_t length;
+
+	if (!task)
+		return;
+	const char *body = http_request_body(request, &length);
+	if (message_parse_register(&message, body, length, &err) < 0) {
+		api_answer_bad(request, &err);
+		return;
+	}
+	if (take_register(task, &message))
+		answer_registered(api, request);
+	else
+		answer_stale(request);
+	message_register_finish(&message);
+}
+
+void api_handle_exit(void *data, struct http_request *request)
+{
+	struct api *api = data;
+	struct api_task *task = api_find_task(api, request);
+	struct err err cleanup_err = {0};
+	struct message_exit message;
+	size_t length;
+
+	if (!task)
+		return;
+	const char *body = http_request_body(request, &length);
+	if (message_parse_exit(&message, body, length, &err) < 0) {
+		api_answer_bad(request, &err);
+		return;
+	}
+	bool is_present = message.of.attempt == present_attempt(task);
+	if (is_present && message.has_metrics)
+		api_metrics_add(task, &message.metrics);
+	if (is_present && deliver(task, EVENT_EXITED, &message.of, &message.cause))
+		api_answer_empty(request);
+	else
+		answer_stale(request);
+	message_exit_finish(&message);
+}

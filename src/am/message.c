@@ -1,0 +1,308 @@
+#include "am/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "job/cause_json.h"
+
+enum {
+	HOST_MAX = 255,
+	PATH_CAP = 4096,
+	REASON_CAP = 1024,
+	PID_MAX = 4194304, /* the kernel's PID_MAX_LIMIT */
+	NUMBER_MAX = 1000000000,
+};
+#define AMOUNT_MAX ((int64_t)1 << 60)
+
+static json_t *parse_object(const char *bytes, size_t length, struct err *err)
+{
+	json_t *body = json_parse(bytes, length, err);
+
+	if (body && !json_is_object(body)) {
+		err_set(err, ERR_INPUT, "the body is not an object");
+		json_decref(body);
+		return NULL;
+	}
+	return body;
+}
+
+static int need_int(const json_t *object, const char *name, int min, int max, int *value,
+		    struct err *err)
+{
+	int64_t number;
+
+	if (json_need_int(object, name, min, max, &number, err) < 0)
+		return -1;
+	*value = (int)number;
+	return 0;
+}
+
+static int read_int(const json_t *object, const char *name, int min, int max, int *value,
+		    struct err *err)
+{
+	return json_object_get(object, name) ? need_int(object, name, min, max, value, err) : 0;
+}
+
+/* ---- metrics ------------------------------------------------------------------------------ */
+
+static int read_gpu(const json_t *object, struct message_gpu *gpu, struct err *err)
+{
+	if (need_int(object, "index", 0, 1023, &gpu->index, err) < 0 ||
+	    read_int(object, "utilization_percent", 0, 100, &gpu->utilization_percent, err) < 0 ||
+	    json_read_int(object, "memory_used_mib", 0, AMOUNT_MAX, &gpu->memory_used_mib, err) <
+		    0 ||
+	    json_read_int(object, "memory_total_mib", 0, AMOUNT_MAX, &gpu->memory_total_mib, err) <
+		    0)
+		return err_wrap(err, "metrics.gpus");
+	return 0;
+}
+
+static int read_gpus(const json_t *list, struct message_metrics *metrics, struct err *err)
+{
+	if (!list)
+		return 0;
+	if (!json_is_array(list) || json_array_size(list) > MESSAGE_GPUS_MAX)
+		return err_set(err, ERR_INPUT, "metrics.gpus: is not a list of at most %d",
+			       MESSAGE_GPUS_MAX);
+	metrics->gpus = mem_alloc_array(json_array_size(list), sizeof(*metrics->gpus));
+	metrics->gpu_count = json_array_size(list);
+	for (size_t i = 0; i < metrics->gpu_count; i++) {
+		if (read_gpu(json_array_get(list, i), &metrics->gpus[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+struct metric_member {
+	const char *name;
+	size_t offset;
+};
+static const struct metric_member metric_members[] = {
+	{"rss_bytes", offsetof(struct message_metrics, rss_bytes)},
+	{"pss_bytes", offsetof(struct message_metrics, pss_bytes)},
+	{"cpu_ms", offsetof(struct message_metrics, cpu_ms)},
+	{"read_bytes", offsetof(struct message_metrics, read_bytes)},
+	{"write_bytes", offsetof(struct message_metrics, write_bytes)},
+	{"processes", offsetof(struct message_metrics, processes)},
+	{"threads", offsetof(struct message_metrics, threads)},
+};
+
+static int read_metrics(const json_t *body, bool *has_metrics, struct message_metrics *metrics,
+			struct err *err)
+{
+	const json_t *object = json_object_get(body, "metrics");
+
+	*has_metrics = object != NULL;
+	if (!object)
+		return 0;
+	for (size_t i = 0; i < array_length(metric_members); i++) {
+		int64_t *value = (int64_t *)((char *)metrics + metric_members[i].offset);
+		if (json_read_int(object, metric_members[i].name, 0, AMOUNT_MAX, value, err) < 0)
+			return err_wrap(err, "metrics");
+	}
+	return read_gpus(json_object_get(object, "gpus"), metrics, err);
+}
+
+void message_metrics_finish(struct message_metrics *metrics)
+{
+	free(metrics->gpus);
+	*metrics = (struct message_metrics){0};
+}
+
+json_t *message_metrics_to_json(const struct message_metrics *metrics)
+{
+	json_t *object = json_object();
+	json_t *gpus = json_array();
+
+	for (size_t i = 0; i < array_length(metric_members); i++)
+		json_set_int(object, metric_members[i].name,
+			     *(const int64_t *)((const char *)metrics + metric_members[i].offset));
+	for (size_t i = 0; i < metrics->gpu_count; i++) {
+		const struct message_gpu *gpu = &metrics->gpus[i];
+		json_t *row = json_object();
+		json_set_int(row, "index", gpu->index);
+		json_set_int(row, "utilization_percent", gpu->utilization_percent);
+		json_set_int(row, "memory_used_mib", gpu->memory_used_mib);
+		json_set_int(row, "memory_total_mib", gpu->memory_total_mib);
+		json_array_append_new(gpus, row);
+	}
+	json_object_set_new(object, "gpus", gpus);
+	return object;
+}
+
+/* ---- register ----------------------------------------------------------------------------- */
+
+/* It goes into every task's cluster spec and environment. */
+static int check_host(const char *host, struct err *err)
+{
+	size_t length = strlen(host);
+
+	for (size_t i = 0; i < length; i++) {
+		if (host[i] <= ' ' || host[i] > '~' || strchr("/\"\\,@", host[i]))
+			return err_set(err, ERR_INPUT, "host: is neither a name nor an address");
+	}
+	if (length == 0 || length > HOST_MAX)
+		return err_set(err, ERR_INPUT, "host: has not 1 to %d letters", HOST_MAX);
+	return 0;
+}
+
+static int check_log_dir(const char *log_dir, struct err *err)
+{
+	if (log_dir && (log_dir[0] != '/' || strlen(log_dir) >= PATH_CAP))
+		return err_set(err, ERR_INPUT, "log_dir: is not an absolute path");
+	return 0;
+}
+
+static int read_register(struct message_register *message, const json_t *body, struct err *err)
+{
+	int pid = 0;
+
+	if (need_int(body, "attempt", 1, NUMBER_MAX, &message->of.attempt, err) < 0 ||
+	    need_int(body, "epoch", 0, NUMBER_MAX, &message->of.epoch, err) < 0 ||
+	    json_need_text(body, "host", &message->host, err) < 0 ||
+	    check_host(message->host, err) < 0 ||
+	    need_int(body, "port", 1, 65535, &message->port, err) < 0 ||
+	    read_int(body, "ui_port", 0, 65535, &message->ui_port, err) < 0 ||
+	    read_int(body, "pid", 1, PID_MAX, &pid, err) < 0 ||
+	    json_read_text(body, "log_dir", &message->log_dir, err) < 0)
+		return -1;
+	return check_log_dir(message->log_dir, err);
+}
+
+int message_parse_register(struct message_register *message, const char *bytes, size_t length,
+			   struct err *err)
+{
+	json_t *body cleanup_json = parse_object(bytes, length, err);
+
+	*message = (struct message_register){0};
+	if (body && read_register(message, body, err) == 0)
+		return 0;
+	message_register_finish(message);
+	return -1;
+}
+
+void message_register_finish(struct message_register *message)
+{
+	free(message->host);
+	free(message->log_dir);
+	*message = (struct message_register){0};
+}
+
+/* ---- beat --------------------------------------------------------------------------------- */
+
+static int read_identity(const json_t *body, struct message_identity *of, struct err *err)
+{
+	if (need_int(body, "attempt", 1, NUMBER_MAX, &of->attempt, err) < 0 ||
+	    need_int(body, "epoch", 0, NUMBER_MAX, &of->epoch, err) < 0)
+		return -1;
+	return need_int(body, "restart", 0, NUMBER_MAX, &of->restart, err);
+}
+
+static int read_state(const json_t *body, enum message_state *state, struct err *err)
+{
+	static const char *const names[] = {"waiting", "running", "exited"};
+	char *text cleanup_free = NULL;
+
+	if (json_need_text(body, "state", &text, err) < 0)
+		return -1;
+	for (size_t i = 0; i < array_length(names); i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*state = (enum message_state)i;
+			return 0;
+		}
+	}
+	return err_set(err, ERR_INPUT, "state: is none of waiting, running, exited");
+}
+
+static int read_pids(json_t *body, json_t **pids, struct err *err)
+{
+	json_t *list = json_object_get(body, "pids");
+	json_t *pid;
+	size_t i;
+
+	if (!list)
+		return 0;
+	if (!json_is_array(list) || json_array_size(list) > MESSAGE_PIDS_MAX)
+		return err_set(err, ERR_INPUT, "pids: is not a list of at most %d",
+			       MESSAGE_PIDS_MAX);
+	json_array_foreach(list, i, pid)
+	{
+		if (!json_is_integer(pid) || json_integer_value(pid) < 1 ||
+		    json_integer_value(pid) > PID_MAX)
+			return err_set(err, ERR_INPUT, "pids[%zu]: is not a process id", i);
+	}
+	*pids = json_incref(list);
+	return 0;
+}
+
+static int read_beat(struct message_beat *message, json_t *body, struct err *err)
+{
+	int64_t seen;
+
+	if (read_identity(body, &message->of, err) < 0 ||
+	    read_state(body, &message->state, err) < 0 ||
+	    json_read_int(body, "seen", 0, INT64_MAX, &seen, err) < 0 ||
+	    read_pids(body, &message->pids, err) < 0)
+		return -1;
+	return read_metrics(body, &message->has_metrics, &message->metrics, err);
+}
+
+int message_parse_beat(struct message_beat *message, const char *bytes, size_t length,
+		       struct err *err)
+{
+	json_t *body cleanup_json = parse_object(bytes, length, err);
+
+	*message = (struct message_beat){0};
+	if (body && read_beat(message, body, err) == 0)
+		return 0;
+	message_beat_finish(message);
+	return -1;
+}
+
+void message_beat_finish(struct message_beat *message)
+{
+	json_decref(message->pids);
+	message_metrics_finish(&message->metrics);
+	*message = (struct message_beat){0};
+}
+
+/* ---- exit, kill --------------------------------------------------------------------------- */
+
+int message_parse_exit(struct message_exit *message, const char *bytes, size_t length,
+		       struct err *err)
+{
+	json_t *body cleanup_json = parse_object(bytes, length, err);
+
+	*message = (struct message_exit){0};
+	if (body && read_identity(body, &message->of, err) == 0 &&
+	    cause_read_json(body, "cause", &message->cause, err) == 0 &&
+	    read_metrics(body, &message->has_metrics, &message->metrics, err) == 0)
+		return 0;
+	message_exit_finish(message);
+	return -1;
+}
+
+void message_exit_finish(struct message_exit *message)
+{
+	cause_finish(&message->cause);
+	message_metrics_finish(&message->metrics);
+	*message = (struct message_exit){0};
+}
+
+int message_parse_kill(char **reason, const char *bytes, size_t length, struct err *err)
+{
+	char *text cleanup_free = NULL;
+
+	*reason = NULL;
+	if (length == 0)
+		return 0;
+	json_t *body cleanup_json = parse_object(bytes, length, err);
+	if (!body || json_read_text(body, "reason", &text, err) < 0)
+		return -1;
+	if (text && strlen(text) > REASON_CAP)
+		return err_set(err, ERR_INPUT, "reason: is longer than %d bytes", REASON_CAP);
+	*reason = text ? str_printable(text, strlen(text)) : NULL;
+	return 0;
+}

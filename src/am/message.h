@@ -1,0 +1,79 @@
+/*
+ * What executors say (docs/rest.md, "For executors"): taken apart and checked as if an enemy had
+ * sent it. Parsers set `err` to "member: what is wrong" and leave nothing to free on failure.
+ */
+#ifndef TONY_AM_MESSAGE_H
+#define TONY_AM_MESSAGE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "job/machine.h"
+
+enum { MESSAGE_GPUS_MAX = 64, MESSAGE_PIDS_MAX = 4096 };
+
+struct message_gpu {
+	int index;
+	int utilization_percent;
+	int64_t memory_used_mib, memory_total_mib;
+};
+
+struct message_metrics {
+	int64_t rss_bytes, pss_bytes, cpu_ms, read_bytes, write_bytes, processes, threads;
+	struct message_gpu *gpus; /* owned */
+	size_t gpu_count;
+};
+
+enum message_state {
+	MESSAGE_WAITING, /* registered, no process */
+	MESSAGE_RUNNING,
+	MESSAGE_EXITED,
+};
+
+/* Which process of which container. */
+struct message_identity {
+	int attempt, epoch, restart;
+};
+
+struct message_register {
+	struct message_identity of; /* without `restart` */
+	char *host;
+	int port, ui_port;
+	char *log_dir; /* NULL: not given */
+};
+
+struct message_beat {
+	struct message_identity of;
+	enum message_state state;
+	json_t *pids; /* an array of numbers, owned; NULL: not given */
+	bool has_metrics;
+	struct message_metrics metrics;
+};
+
+struct message_exit {
+	struct message_identity of;
+	struct cause cause; /* CAUSE_NONE: exit code 0 */
+	bool has_metrics;
+	struct message_metrics metrics;
+};
+
+int message_parse_register(struct message_register *message, const char *bytes, size_t length,
+			   struct err *err);
+int message_parse_beat(struct message_beat *message, const char *bytes, size_t length,
+		       struct err *err);
+int message_parse_exit(struct message_exit *message, const char *bytes, size_t length,
+		       struct err *err);
+/* {"reason": "..."}; no bytes at all are fine. The text is printable, or NULL; the caller frees. */
+int message_parse_kill(char **reason, const char *bytes, size_t length, struct err *err);
+
+void message_register_finish(struct message_register *message);
+void message_beat_finish(struct message_beat *message);
+void message_exit_finish(struct message_exit *message);
+void message_metrics_finish(struct message_metrics *metrics);
+
+json_t *message_metrics_to_json(const struct message_metrics *metrics);
+
+#endif
