@@ -214,6 +214,14 @@ static bool kill_job(struct machine *m, const struct machine_event *event)
 	return true;
 }
 
+/* It is stale; but a container that nobody waits for any more must not leak. */
+static bool refuse(struct machine *m, const struct machine_event *event)
+{
+	if (event->kind == EVENT_ALLOCATED && event->task < m->task_count)
+		append_action(m, ACTION_RELEASE, event->task)->attempt = event->attempt;
+	return false;
+}
+
 static bool task_event(struct machine *m, const struct machine_event *event)
 {
 	if (event->task >= m->task_count)
@@ -221,12 +229,8 @@ static bool task_event(struct machine *m, const struct machine_event *event)
 	const struct task *task = &m->tasks[event->task];
 	if (event->kind == EVENT_RESTART_TASK && m->state >= JOB_FINISHING)
 		return false;
-	if (event->kind != EVENT_RESTART_TASK && event->attempt != task->attempt) {
-		/* A container that nobody waits for any more must not leak. */
-		if (event->kind == EVENT_ALLOCATED)
-			append_action(m, ACTION_RELEASE, event->task)->attempt = event->attempt;
-		return false;
-	}
+	if (event->kind != EVENT_RESTART_TASK && event->attempt != task->attempt)
+		return refuse(m, event);
 	machine_handler *handler = task_table[task->state][event->kind];
 	return handler && handler(m, event->task, event);
 }
@@ -237,7 +241,7 @@ bool machine_handle(struct machine *m, const struct machine_event *event, int64_
 	m->out = actions;
 	m->now = now;
 	if (job_state_is_final(m->state))
-		return false;
+		return refuse(m, event);
 	switch (event->kind) {
 	case EVENT_SUBMIT:
 		return submit(m);

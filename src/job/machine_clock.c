@@ -15,11 +15,12 @@ int64_t machine_beat_limit(const struct machine *m)
 
 /* ---- one task ----------------------------------------------------------------------------- */
 
-/* When the present state of the task becomes a failure, and which; INT64_MAX: never. */
+/* When the present state of the task becomes a failure, and which; INT64_MAX: never. An executor
+ * that is ending a process may be silent for the grace on top. */
 static int64_t task_limit(const struct machine *m, size_t task, enum cause_kind *kind)
 {
 	const struct task *t = &m->tasks[task];
-	int64_t silence = INT64_MAX;
+	int64_t grace = m->job->types[t->type].stop_grace_ms;
 	*kind = CAUSE_EXECUTOR_LOST;
 	switch (t->state) {
 	case TASK_LAUNCHING:
@@ -27,12 +28,13 @@ static int64_t task_limit(const struct machine *m, size_t task, enum cause_kind 
 		return m->job->registration_timeout_ms > 0
 			       ? t->state_since + m->job->registration_timeout_ms
 			       : INT64_MAX;
-	case TASK_STOPPING:
-		silence = t->state_since + m->job->types[t->type].stop_grace_ms + STOP_MARGIN_MS;
-		/* fall through */
 	case TASK_REGISTERED:
-	case TASK_RUNNING: {
-		int64_t beat = t->heard_at + machine_beat_limit(m);
+		return t->heard_at + machine_beat_limit(m);
+	case TASK_RUNNING:
+		return t->heard_at + machine_beat_limit(m) + (t->process_up ? 0 : grace);
+	case TASK_STOPPING: {
+		int64_t beat = t->heard_at + machine_beat_limit(m) + grace;
+		int64_t silence = t->state_since + grace + STOP_MARGIN_MS;
 		return beat < silence ? beat : silence;
 	}
 	default:
@@ -116,7 +118,6 @@ static void give_gang_back(struct machine *m)
 		machine_set_task(m, task, TASK_LOST);
 		machine_set_rejoin(m, task, true);
 	}
-	m->formation_since = m->hold_until;
 	machine_ask_rejoining(m);
 }
 

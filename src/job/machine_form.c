@@ -36,11 +36,12 @@ static bool dependencies_met(const struct machine *m, size_t type)
 	return true;
 }
 
+/* The allocation timeout counts from the end of a back-off: nothing is asked for before. */
 static void formation_begins(struct machine *m)
 {
-	m->formation_since = m->now;
+	m->formation_since = m->now > m->hold_until ? m->now : m->hold_until;
 	if (m->job->allocation_timeout_ms > 0)
-		machine_due(m, m->now + m->job->allocation_timeout_ms);
+		machine_due(m, m->formation_since + m->job->allocation_timeout_ms);
 }
 
 void machine_activate_types(struct machine *m)
@@ -212,6 +213,7 @@ void machine_charge(struct machine *m, enum policy_charge charge)
 	int times = m->streak++ + (charge == CHARGE_INFRASTRUCTURE ? 1 : 0);
 	m->hold_until = m->now + machine_backoff(m, times);
 	machine_due(m, m->hold_until);
+	formation_begins(m);
 }
 
 static void rejoin_one(struct machine *m, size_t task)
@@ -256,7 +258,6 @@ void machine_reform(struct machine *m, enum policy_charge charge)
 	machine_charge(m, charge);
 	m->epoch++;
 	machine_set_job(m, JOB_REFORMING);
-	formation_begins(m);
 	for (size_t i = 0; i < m->job->type_count; i++) {
 		struct type_tally *type = &m->types[i];
 		type->exempt = false;

@@ -44,13 +44,15 @@ static bool is_bad(enum task_state state)
 	return state == TASK_FAILED || state == TASK_LOST;
 }
 
+/* By the actions so far. */
 static bool every_task_of(const struct sim *sim, size_t type, bool started_is_enough)
 {
 	for (int i = 0; i < sim->job->types[type].instances; i++) {
-		const struct task *task =
-			machine_task(sim->machine, machine_task_number(sim->machine, type, i));
-		bool up = started_is_enough && task->state == TASK_RUNNING && task->process_up;
-		if (task->state != TASK_SUCCEEDED && !up)
+		size_t number = machine_task_number(sim->machine, type, i);
+		enum task_state state = sim->tasks[number].state;
+		bool up = started_is_enough && state == TASK_RUNNING &&
+			  machine_task(sim->machine, number)->process_up;
+		if (state != TASK_SUCCEEDED && !up)
 			return false;
 	}
 	return true;
@@ -84,6 +86,18 @@ static void check_request(struct sim *sim, const struct action *action)
 		sim_break(sim, "a container is asked for while the task holds another");
 }
 
+/* A type whose end others wait for, and got. */
+static bool is_finished_stage(const struct sim *sim, size_t type)
+{
+	bool awaited = false;
+
+	for (size_t i = 0; i < sim->job->type_count; i++)
+		for (size_t k = 0; k < sim->job->types[i].dependency_count; k++)
+			awaited = awaited || (sim->job->types[i].dependencies[k].type == type &&
+					      !sim->job->types[i].dependencies[k].on_start);
+	return awaited && every_task_of(sim, type, false);
+}
+
 static void check_started(struct sim *sim, size_t task)
 {
 	const struct container *container = world_newest(sim, task);
@@ -92,27 +106,37 @@ static void check_started(struct sim *sim, size_t task)
 		sim_break(sim, "a process is ordered where no executor is registered");
 }
 
+static void check_member(struct sim *sim, size_t number, int epoch)
+{
+	const struct task *task = machine_task(sim->machine, number);
+	const struct container *container = world_newest(sim, number);
+
+	if (!machine_type_is_active(sim->machine, task->type) ||
+	    sim->job->types[task->type].role == JOB_ROLE_SIDECAR)
+		return;
+	if (container && container->process && !container->released && container->epoch != epoch)
+		sim_break(sim, "a process of epoch %d runs while epoch %d starts", container->epoch,
+			  epoch);
+	if (task->state == TASK_SUCCEEDED) {
+		if (task->epoch != epoch && !is_finished_stage(sim, task->type))
+			sim_break(sim, "a task that succeeded in epoch %d is missing in epoch %d",
+				  task->epoch, epoch);
+	} else if (task->state != TASK_RUNNING && task->state != TASK_REGISTERED &&
+		   !is_bad(task->state)) {
+		sim_break(sim, "the gang starts while a task is %s", task_state_name(task->state));
+	}
+}
+
 /* With GANG, a new formation starts only when all of it is there, and nothing of the old runs. */
 static void check_formation(struct sim *sim)
 {
+	struct machine_status status;
+
 	if (sim->job->mode != JOB_MODE_GANG)
 		return;
-	for (size_t i = 0; i < machine_task_count(sim->machine); i++) {
-		const struct task *task = machine_task(sim->machine, i);
-		const struct container *container = world_newest(sim, i);
-		bool sidecar = sim->job->types[task->type].role == JOB_ROLE_SIDECAR;
-		struct machine_status status;
-		machine_status(sim->machine, &status);
-		if (container && container->process && !sidecar && !container->released &&
-		    container->epoch != status.epoch)
-			sim_break(sim, "a process of epoch %d runs while epoch %d starts",
-				  container->epoch, status.epoch);
-		if (machine_type_is_active(sim->machine, task->type) &&
-		    task->state != TASK_RUNNING && task->state != TASK_SUCCEEDED &&
-		    task->state != TASK_REGISTERED && !is_bad(task->state))
-			sim_break(sim, "the gang starts while a task is %s",
-				  task_state_name(task->state));
-	}
+	machine_status(sim->machine, &status);
+	for (size_t i = 0; i < machine_task_count(sim->machine); i++)
+		check_member(sim, i, status.epoch);
 }
 
 static void check_task_changed(struct sim *sim, const struct action *action,
@@ -124,6 +148,14 @@ static void check_task_changed(struct sim *sim, const struct action *action,
 	if (known->state != from)
 		sim_break(sim, "a task goes from %s, but was %s", task_state_name(from),
 			  task_state_name(known->state));
+	if (from == TASK_SUCCEEDED &&
+	    is_finished_stage(sim, machine_task(sim->machine, action->task)->type))
+		sim_break(sim, "a finished stage is run again");
+	if (to == TASK_STOPPING && type_of(sim, action->task)->role == JOB_ROLE_SIDECAR)
+		sim_break(sim, "a sidecar is disturbed");
+	if (to == TASK_LOST && sim->job_state != JOB_FINISHING &&
+	    weather_spares_machines(&sim->weather))
+		sim_break(sim, "a task is lost, but no machine failed");
 	known->state = to;
 	if (from == TASK_WAITING && to == TASK_REQUESTED)
 		check_released_stage(sim, action->task);
@@ -195,6 +227,17 @@ void check_task(struct sim *sim, size_t number)
 		sim_break(sim, "more restarts in place than max-restarts");
 	if (task->restart > task->restarts_used + known->user_restarts)
 		sim_break(sim, "a restart that nobody paid for");
+}
+
+/* A task that has ended, or was lost, holds no container. */
+void check_given_back(struct sim *sim, size_t number)
+{
+	const struct container *container = world_newest(sim, number);
+
+	if (sim->tasks[number].state >= TASK_SUCCEEDED && container &&
+	    container->state == CONTAINER_GIVEN && container->known && !container->released)
+		sim_break(sim, "a task that is %s keeps its container",
+			  task_state_name(sim->tasks[number].state));
 }
 
 static void check_budgets(struct sim *sim)

@@ -117,8 +117,10 @@ bool sim_feed(struct sim *sim, const struct feed *feed)
 	sim->events++;
 	action_list_clear(&sim->actions);
 	bool accepted = handle(sim, feed);
-	for (size_t i = 0; i < sim->actions.count; i++)
+	for (size_t i = 0; i < sim->actions.count; i++) {
 		check_action(sim, &sim->actions.items[i], feed);
+		world_act(sim, &sim->actions.items[i]);
+	}
 	if (feed->stale || (whole && !accepted))
 		check_unchanged(sim, feed, digest);
 	if (!accepted)
@@ -127,7 +129,6 @@ bool sim_feed(struct sim *sim, const struct feed *feed)
 	check_task(sim, feed->event.task);
 	if (sim->events % 256 == 0)
 		check_all(sim);
-	for (size_t i = 0; i < sim->actions.count; i++)
-		world_act(sim, &sim->actions.items[i]);
+	check_given_back(sim, feed->event.task);
 	return accepted;
 }

@@ -134,6 +134,11 @@ struct job *shape_job(struct random *random, int max_tasks)
 
 bool weather_is_calm(const struct weather *weather)
 {
+	return weather->failing_process + weather->user_kill + weather->lost_message == 0;
+}
+
+bool weather_spares_machines(const struct weather *weather)
+{
 	return weather->lost_message == 0;
 }
 
@@ -145,8 +150,15 @@ void shape_weather(struct random *random, const struct job *job, struct weather 
 	bool has_end = job->application_timeout_ms > 0;
 
 	*weather = (struct weather){0};
-	if (random_chance(random, 150))
+	if (random_chance(random, 100))
 		return;
+	if (random_chance(random, 150)) {
+		weather->failing_process = rough * 2;
+		weather->hanging_process = job->execution_timeout_ms > 0 ? rough : 0;
+		weather->repeated_message = (int)random_between(random, 0, 200);
+		weather->user_restart = 100;
+		return;
+	}
 	*weather = (struct weather){
 		.slow_allocation = rough,
 		.too_late = 200,

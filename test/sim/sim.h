@@ -26,7 +26,8 @@ struct weather {
 
 struct job *shape_job(struct random *random, int max_tasks);
 void shape_weather(struct random *random, const struct job *job, struct weather *weather);
-bool weather_is_calm(const struct weather *weather);
+bool weather_is_calm(const struct weather *weather);	     /* nothing goes wrong */
+bool weather_spares_machines(const struct weather *weather); /* only programs fail */
 
 enum container_state {
 	CONTAINER_ASKED,
@@ -50,6 +51,7 @@ struct container {
 	bool registered; /* the machine heard of its registration */
 	int port;
 	int stop_epoch; /* of the last stop order obeyed */
+	bool started;	/* a process, since it registered last */
 	bool process;	/* one runs */
 	bool exited;	/* the last one ended by itself */
 	bool told_exit; /* ... and the AM confirmed the report */
@@ -167,6 +169,7 @@ void world_act(struct sim *sim, const struct action *action);
 void sim_break(struct sim *sim, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void check_action(struct sim *sim, const struct action *action, const struct feed *feed);
 void check_task(struct sim *sim, size_t task);
+void check_given_back(struct sim *sim, size_t task); /* after the actions were carried out */
 void check_all(struct sim *sim);
 void check_end(struct sim *sim);
 uint64_t check_digest(const struct sim *sim);

@@ -306,6 +306,7 @@ static void register_anew(struct sim *sim, struct container *container, int epoc
 	container->stop_epoch = epoch;
 	container->port = ++sim->next_port;
 	container->exited = false;
+	container->started = false;
 	speak(sim, container);
 }
 
@@ -363,6 +364,7 @@ static void start_process(struct sim *sim, struct container *container, struct o
 	const struct task *task = machine_task(sim->machine, container->task);
 
 	container->process = true;
+	container->started = true;
 	container->exited = false;
 	container->told_exit = false;
 	container->epoch = order.epoch;
@@ -484,6 +486,12 @@ static void hold(struct sim *sim, struct container *container, const struct happ
 					.number = beat->number});
 }
 
+/* The executor has begun a process since, or registered anew. */
+static bool is_past_registration(const struct container *container, const struct happening *message)
+{
+	return container->started || message->port != container->port;
+}
+
 static bool feed_message(struct sim *sim, const struct happening *message,
 			 enum machine_event_kind kind)
 {
@@ -503,7 +511,8 @@ static bool feed_message(struct sim *sim, const struct happening *message,
 			  .port = message->port},
 		.cause = message->cause,
 		.repeated = message->repeated,
-		.stale = container->attempt != task->attempt || (of_process && older),
+		.stale = container->attempt != task->attempt || (of_process && older) ||
+			 (kind == EVENT_REGISTERED && is_past_registration(container, message)),
 	};
 	if (kind == EVENT_ALLOCATED)
 		container->known = true;

@@ -1,0 +1,103 @@
+/* What the simulator found: one test per bug. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "machine_bed.h"
+
+/* A canceled request can be answered after all, even when the job has ended since. */
+static void a_container_that_comes_after_the_end_is_given_back(void **state)
+{
+	struct bed *bed = bed_create("worker=1");
+	struct machine_event kill = {.kind = EVENT_KILL};
+
+	bed_submit(bed);
+	machine_handle(bed->machine, &kill, bed->now, &bed->actions);
+	assert_int_equal(bed_status(bed).state, JOB_KILLED);
+	assert_false(bed_allocate(bed, "worker:0"));
+	assert_true(bed_acted(bed, ACTION_RELEASE, "worker:0"));
+	bed_destroy(bed);
+}
+
+/* An executor that waits for a process to end does not beat meanwhile. */
+static void a_long_grace_is_no_lost_executor(void **state)
+{
+	struct bed *bed = bed_create("worker=2");
+
+	bed->job->retry_count = 1;
+	bed->job->max_missed_heartbeats = 3;
+	bed_type(bed, "worker")->stop_grace_ms = 20000;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_exit(bed, "worker:0", 1);
+	bed_register(bed, "worker:0");
+	for (int i = 0; i < 10; i++) {
+		bed_pass(bed, 2000);
+		bed_beat(bed, "worker:0");
+	}
+	assert_int_equal(bed_look(bed, "worker:1")->state, TASK_STOPPING);
+	assert_true(bed_register(bed, "worker:1"));
+	assert_int_equal(bed_look(bed, "worker:1")->state, TASK_RUNNING);
+	bed_destroy(bed);
+}
+
+/* ... but there is an end to it. */
+static void an_executor_that_never_stops_is_lost(void **state)
+{
+	struct bed *bed = bed_create("worker=2");
+
+	bed->job->retry_count = 1;
+	bed->job->max_missed_heartbeats = 3;
+	bed_type(bed, "worker")->stop_grace_ms = 20000;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_exit(bed, "worker:0", 1);
+	bed_pass(bed, 30000);
+	assert_int_equal(bed_look(bed, "worker:1")->state, TASK_LOST);
+	bed_destroy(bed);
+}
+
+/* The pause before a retry is no time in which containers could have come. */
+static void a_back_off_does_not_use_up_the_allocation_timeout(void **state)
+{
+	struct bed *bed = bed_create("worker=2");
+	struct machine_event tick = {.kind = EVENT_TICK};
+
+	bed->job->retry_count = 5;
+	bed->job->infrastructure_retry_count = 5;
+	bed->job->retry_delay_ms = 10000;
+	bed->job->allocation_timeout_ms = 15000;
+	bed->job->max_missed_heartbeats = 1000;
+	bed_submit(bed);
+	for (int i = 0; i < 4; i++) { /* the pauses grow beyond the timeout */
+		bed_bring_up(bed, "worker");
+		bed_exit(bed, "worker:0", 0);
+		bed_gone(bed, "worker:0");
+		bed_exit(bed, "worker:1", 1);
+		bed_register(bed, "worker:1");
+		for (int k = 0; bed_look(bed, "worker:0")->state != TASK_REQUESTED; k++) {
+			assert_in_range(k, 0, 1000);
+			bed_pass(bed, 100);
+		}
+		bed_pass(bed, 10000);
+		machine_handle(bed->machine, &tick, bed->now, &bed->actions);
+		assert_int_equal(bed_look(bed, "worker:1")->state, TASK_REGISTERED);
+		assert_int_equal(bed_look(bed, "worker:1")->attempt, 1);
+	}
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
+	bed_destroy(bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_container_that_comes_after_the_end_is_given_back),
+		cmocka_unit_test(a_long_grace_is_no_lost_executor),
+		cmocka_unit_test(an_executor_that_never_stops_is_lost),
+		cmocka_unit_test(a_back_off_does_not_use_up_the_allocation_timeout),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
