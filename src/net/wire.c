@@ -37,7 +37,7 @@ static void on_readable(evutil_socket_t fd, short what, void *data)
 		evbuffer_add(wire->input, bytes, (size_t)got);
 		wire->on_input(wire->data);
 	} else if (got == 0) {
-		wire->on_end(wire->data, 0);
+		wire->on_end(wire->data, wire->error);
 	} else if (errno != EAGAIN && errno != EINTR) {
 		wire->on_end(wire->data, errno);
 	}
@@ -63,8 +63,10 @@ static void on_writable(evutil_socket_t fd, short what, void *data)
 {
 	struct wire *wire = data;
 
-	if (evbuffer_get_length(wire->output) > 0 && send_some(wire) < 0) {
-		wire->on_end(wire->data, errno);
+	if (!wire->error && evbuffer_get_length(wire->output) > 0 && send_some(wire) < 0)
+		wire->error = errno;
+	if (wire->error) {
+		wire->on_end(wire->data, wire->error);
 		return;
 	}
 	if (evbuffer_get_length(wire->output) > 0)
@@ -111,12 +113,17 @@ void wire_flush(struct wire *wire)
 	if (evbuffer_get_length(wire->output) == 0 ||
 	    event_pending(&wire->write_event, EV_WRITE, NULL))
 		return;
-	/* A failure shows again when the loop tries, which then tells. */
 	while (evbuffer_get_length(wire->output) > 0) {
-		if (send_some(wire) <= 0) {
-			event_add(&wire->write_event, NULL);
-			return;
+		ssize_t sent = send_some(wire);
+		if (sent > 0)
+			continue;
+		event_add(&wire->write_event, NULL);
+		if (sent < 0) {
+			/* The kernel tells an error once: it is kept for the loop to tell. */
+			wire->error = errno;
+			event_active(&wire->write_event, EV_WRITE, 0);
 		}
+		return;
 	}
 }
 

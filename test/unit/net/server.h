@@ -1,0 +1,35 @@
+/* A server with a few routes, for the tests of server and client. */
+#ifndef TONY_TEST_NET_SERVER_H
+#define TONY_TEST_NET_SERVER_H
+
+#include <event2/event.h>
+
+#include "net/http_server.h"
+
+#define TEST_TOKEN	   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define TEST_AUTHORIZATION "Authorization: Bearer " TEST_TOKEN "\r\n"
+
+struct fixture {
+	struct event_base *base;
+	struct http_server *server;
+	/* GET /hold: the requests held, and how many clients of theirs went away. */
+	struct http_request *held[8];
+	size_t held_count;
+	size_t closed_count;
+	bool has_held, has_closed;
+	/* GET /stream: an endless one of this many bytes a fill; or what a test puts in `line`. */
+	struct http_stream *stream;
+	size_t fill_bytes;
+	size_t filled;
+	const char *line;
+	bool end_stream;
+	size_t handled;
+	bool drained;
+};
+
+/* Routes: GET /echo?text=, POST /echo, GET /item/{name}, GET /hold, GET /stream, GET /open (needs
+ * no token), GET /big (8 MiB). */
+void fixture_open(struct fixture *fixture, const struct http_limits *limits);
+void fixture_close(struct fixture *fixture);
+
+#endif

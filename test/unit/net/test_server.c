@@ -1,0 +1,451 @@
+/* What is promised: docs/rest.md, "Limits and refusals", and what http_server.h says of requests
+ * that are held and answers that stream. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "peer.h"
+#include "server.h"
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = mem_alloc(sizeof(*fixture));
+
+	fixture_open(fixture, NULL);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	fixture_close(*state);
+	free(*state);
+	return 0;
+}
+
+static void open_peer(struct peer *peer, struct fixture *fixture)
+{
+	peer_open(peer, fixture->base, http_server_address(fixture->server));
+}
+
+/* One request on a connection of its own; the answer must hold both texts. */
+static void ask(struct fixture *fixture, const char *request, const char *status, const char *rest)
+{
+	struct peer peer;
+
+	open_peer(&peer, fixture);
+	peer_send(&peer, request);
+	peer_expect(&peer, fixture->base, status);
+	peer_expect(&peer, fixture->base, rest);
+	peer_close(&peer);
+}
+
+static void test_answers(void **state)
+{
+	ask(*state, "GET /echo?text=a%20b HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n",
+	    "HTTP/1.1 200 OK", "\r\n\r\na b");
+	ask(*state, "POST /echo HTTP/1.1\r\nContent-Length: 5\r\n" TEST_AUTHORIZATION "\r\nhello",
+	    "Content-Length: 5\r\n", "\r\n\r\nhello");
+	ask(*state,
+	    "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" TEST_AUTHORIZATION
+	    "\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
+	    "200 OK", "\r\n\r\nabcde");
+	ask(*state, "GET /item/worker%3A0 HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n", "200 OK",
+	    "{\"name\":\"worker:0\",\"count\":7}");
+	ask(*state, "\r\nGET /open?text=x HTTP/1.0\r\n\r\n", "Connection: close", "\r\n\r\nx");
+}
+
+static void test_refusals(void **state)
+{
+	static const struct {
+		const char *request, *status, *rest;
+	} rows[] = {
+		{"GET /echo HTTP/1.1\r\n\r\n", "401 Unauthorized",
+		 "{\"error\":{\"code\":\"unauthorized\","},
+		{"GET /echo HTTP/1.1\r\nAuthorization: Bearer x\r\n\r\n", "401 Unauthorized",
+		 "WWW-Authenticate: Bearer"},
+		{"GET /echo HTTP/1.1\r\nAuthorization: Bearer "
+		 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdeF\r\n\r\n",
+		 "401 Unauthorized", "unauthorized"},
+		{"GET /echo HTTP/1.1\r\nAuthorization: Basic " TEST_TOKEN "\r\n\r\n",
+		 "401 Unauthorized", "unauthorized"},
+		/* A stranger does not learn which paths there are. */
+		{"GET /none HTTP/1.1\r\n\r\n", "401 Unauthorized", "unauthorized"},
+		{"GET /none HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n", "404 Not Found",
+		 "{\"error\":{\"code\":\"not-found\","},
+		{"GET /item/a/b HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n", "404 Not Found",
+		 "not-found"},
+		{"DELETE /echo HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n", "405 Method Not Allowed",
+		 "Allow: GET, POST\r\n"},
+		{"GET /item/%00 HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n", "400 Bad Request",
+		 "bad-request"},
+		{"GET /item/a?b=%2 HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n", "400 Bad Request",
+		 "bad-request"},
+		{"GET /item/a?count=11 HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n", "400 Bad Request",
+		 "count: is not a whole number between 1 and 10"},
+		{"nonsense\r\n\r\n", "400 Bad Request", "bad-request"},
+		{"POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" TEST_AUTHORIZATION
+		 "\r\nzz\r\n",
+		 "400 Bad Request", "bad-request"},
+		{"POST /echo HTTP/1.1\r\nContent-Length: 1048577\r\n" TEST_AUTHORIZATION "\r\n",
+		 "413 Content Too Large", "{\"error\":{\"code\":\"too-large\","},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++)
+		ask(*state, rows[i].request, rows[i].status, rows[i].rest);
+}
+
+static void test_headers_too_large(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer peer;
+	char *filler cleanup_free = mem_alloc(16 * 1024 + 1);
+
+	memset(filler, 'a', 16 * 1024);
+	open_peer(&peer, fixture);
+	peer_send(&peer, "GET /echo HTTP/1.1\r\nA: ");
+	peer_send(&peer, filler);
+	peer_expect(&peer, fixture->base, "HTTP/1.1 431 ");
+	peer_expect(&peer, fixture->base, "\"too-large\"");
+	peer_expect_end(&peer, fixture->base);
+	peer_close(&peer);
+}
+
+static void test_headers_of_just_the_size(void **state)
+{
+	struct fixture *fixture = *state;
+	static const char first[] = "GET /echo?text=whole HTTP/1.1\r\n" TEST_AUTHORIZATION "A: ";
+	struct str text cleanup_str = {0};
+	struct peer peer;
+
+	str_append(&text, first);
+	while (text.length < 16 * 1024 - 4)
+		str_append_char(&text, 'a');
+	str_append(&text, "\r\n\r\n");
+	open_peer(&peer, fixture);
+	peer_send(&peer, text.text);
+	peer_expect(&peer, fixture->base, "\r\n\r\nwhole");
+	peer_close(&peer);
+}
+
+/* The refusal must arrive although the client is still sending. */
+static void test_big_bodies(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer peer;
+	char *filler cleanup_free = mem_alloc((2 << 20) + 1);
+
+	memset(filler, 'a', 2 << 20);
+	open_peer(&peer, fixture);
+	peer_send(&peer,
+		  "POST /echo HTTP/1.1\r\nContent-Length: 2097152\r\n" TEST_AUTHORIZATION "\r\n");
+	peer_send(&peer, filler);
+	peer_expect(&peer, fixture->base, "HTTP/1.1 413 ");
+	peer_close(&peer);
+
+	open_peer(&peer, fixture);
+	peer_send(&peer, "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" TEST_AUTHORIZATION
+			 "\r\n200000\r\n");
+	peer_send(&peer, filler);
+	peer_expect(&peer, fixture->base, "HTTP/1.1 413 ");
+	peer_close(&peer);
+
+	open_peer(&peer, fixture);
+	filler[1 << 20] = '\0';
+	peer_send(&peer,
+		  "POST /echo HTTP/1.1\r\nContent-Length: 1048576\r\n" TEST_AUTHORIZATION "\r\n");
+	peer_send(&peer, filler);
+	peer_expect(&peer, fixture->base, "HTTP/1.1 200 ");
+	while (peer.received.length < 1 << 20)
+		event_base_loop(fixture->base, EVLOOP_ONCE);
+	peer_close(&peer);
+	assert_int_equal(fixture->handled, 1);
+}
+
+static void test_expect_continue(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer peer;
+
+	open_peer(&peer, fixture);
+	peer_send(&peer, "POST /echo HTTP/1.1\r\nExpect: 100-continue\r\n"
+			 "Content-Length: 2\r\n" TEST_AUTHORIZATION "\r\n");
+	peer_expect(&peer, fixture->base, "HTTP/1.1 100 Continue\r\n\r\n");
+	peer_send(&peer, "ok");
+	peer_expect(&peer, fixture->base, "\r\n\r\nok");
+	peer_close(&peer);
+}
+
+static void test_keep_alive_byte_by_byte(void **state)
+{
+	struct fixture *fixture = *state;
+	static const char request[] = "GET /echo?text=again HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n";
+	struct peer peer;
+
+	open_peer(&peer, fixture);
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < sizeof(request) - 1; i++) {
+			peer_send_bytes(&peer, request + i, 1);
+			run_idle(fixture->base);
+		}
+		peer_expect(&peer, fixture->base, "\r\n\r\nagain");
+		peer_forget(&peer);
+	}
+	assert_int_equal(fixture->handled, 3);
+	peer_close(&peer);
+}
+
+static void test_pipelining(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer peer;
+
+	open_peer(&peer, fixture);
+	peer_send(&peer, "GET /echo?text=one HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n"
+			 "GET /hold HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n"
+			 "GET /echo?text=three HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+	run_until(fixture->base, &fixture->has_held);
+	peer_expect(&peer, fixture->base, "\r\n\r\none");
+	run_idle(fixture->base);
+	/* Answers come in the order of the requests. */
+	assert_null(strstr(peer.received.text, "three"));
+	http_answer_bytes(fixture->held[0], 200, "text/plain", "two", 3);
+	peer_expect(&peer, fixture->base, "\r\n\r\ntwo");
+	peer_expect(&peer, fixture->base, "\r\n\r\nthree");
+	peer_close(&peer);
+}
+
+/* Pipelined requests whose answers nobody reads must not pile up answers. */
+static void test_unread_answers_do_not_pile_up(void **state)
+{
+	struct fixture *fixture = *state;
+	static const char request[] = "GET /big HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n";
+	struct peer peer;
+
+	open_peer(&peer, fixture);
+	event_del(&peer.event);
+	for (int i = 0; i < 20; i++)
+		peer_send(&peer, request);
+	run_idle(fixture->base);
+	assert_in_range(fixture->handled, 1, 2);
+	event_add(&peer.event, NULL);
+	while (peer.received.length < (size_t)20 << 23)
+		event_base_loop(fixture->base, EVLOOP_ONCE);
+	peer_close(&peer);
+}
+
+static void test_held_client_goes_away(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer peer;
+
+	open_peer(&peer, fixture);
+	peer_send(&peer, "GET /hold HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+	run_until(fixture->base, &fixture->has_held);
+	run_idle(fixture->base);
+	assert_int_equal(fixture->closed_count, 0);
+	peer_close(&peer);
+	run_until(fixture->base, &fixture->has_closed);
+	assert_int_equal(fixture->closed_count, 1);
+	assert_int_equal(http_server_connection_count(fixture->server), 0);
+}
+
+static void test_held_client_resets(void **state)
+{
+	struct fixture *fixture = *state;
+	struct linger at_once = {.l_onoff = 1};
+	struct peer peer;
+
+	open_peer(&peer, fixture);
+	peer_send(&peer, "GET /hold HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+	run_until(fixture->base, &fixture->has_held);
+	setsockopt(peer.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	peer_close(&peer);
+	run_until(fixture->base, &fixture->has_closed);
+	assert_int_equal(fixture->closed_count, 1);
+}
+
+static void test_held_is_answered_once_and_not_told(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer peer;
+
+	open_peer(&peer, fixture);
+	peer_send(&peer, "GET /hold HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+	run_until(fixture->base, &fixture->has_held);
+	http_answer_error(fixture->held[0], 409, "stale", "attempt %d", 2);
+	peer_expect(&peer, fixture->base,
+		    "{\"error\":{\"code\":\"stale\",\"message\":\"attempt 2\"}}");
+	peer_close(&peer);
+	run_idle(fixture->base);
+	assert_int_equal(fixture->closed_count, 0);
+}
+
+static void test_half_closed_client_still_gets_its_answer(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer peer;
+
+	open_peer(&peer, fixture);
+	peer_send(&peer, "GET /echo?text=last HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+	shutdown(peer.fd, SHUT_WR);
+	peer_expect(&peer, fixture->base, "\r\n\r\nlast");
+	peer_expect_end(&peer, fixture->base);
+	peer_close(&peer);
+}
+
+static void test_stream(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer peer;
+
+	open_peer(&peer, fixture);
+	fixture->line = "first";
+	peer_send(&peer, "GET /stream HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+	peer_expect(&peer, fixture->base, "Transfer-Encoding: chunked\r\n");
+	peer_expect(&peer, fixture->base, "5\r\nfirst\r\n");
+	fixture->line = "second";
+	run_idle(fixture->base);
+	assert_null(strstr(peer.received.text, "second"));
+	http_stream_wake(fixture->stream);
+	peer_expect(&peer, fixture->base, "6\r\nsecond\r\n");
+	fixture->end_stream = true;
+	http_stream_wake(fixture->stream);
+	peer_expect(&peer, fixture->base, "0\r\n\r\n");
+	peer_forget(&peer);
+	/* The connection is good for more. */
+	peer_send(&peer, "GET /echo?text=more HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+	peer_expect(&peer, fixture->base, "\r\n\r\nmore");
+	peer_close(&peer);
+}
+
+static void test_stream_waits_for_its_reader(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer peer;
+
+	open_peer(&peer, fixture);
+	fixture->fill_bytes = HTTP_STREAM_CHUNK;
+	peer_send(&peer, "GET /stream HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+	event_del(&peer.event);
+	/* The kernel's buffers take some megabytes; then it must stop asking for more. */
+	size_t before;
+	do {
+		before = fixture->filled;
+		for (int i = 0; i < 100; i++)
+			event_base_loop(fixture->base, EVLOOP_NONBLOCK);
+	} while (fixture->filled > before);
+	assert_true(fixture->filled < 64 << 20);
+	event_add(&peer.event, NULL);
+	while (fixture->filled < before + (16 << 20))
+		event_base_loop(fixture->base, EVLOOP_ONCE);
+	peer_close(&peer);
+	run_until(fixture->base, &fixture->has_closed);
+	assert_int_equal(fixture->closed_count, 1);
+}
+
+static void on_drained(void *data)
+{
+	struct fixture *fixture = data;
+
+	fixture->drained = true;
+}
+
+static void test_drain_delivers_what_is_promised(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer idle, holder;
+
+	open_peer(&idle, fixture);
+	open_peer(&holder, fixture);
+	peer_send(&holder, "GET /hold HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+	run_until(fixture->base, &fixture->has_held);
+	http_server_drain(fixture->server, 60 * 1000, on_drained, fixture);
+	peer_expect_end(&idle, fixture->base);
+	run_idle(fixture->base);
+	assert_false(fixture->drained);
+	http_answer_bytes(fixture->held[0], 200, "text/plain", "bye", 3);
+	peer_expect(&holder, fixture->base, "\r\n\r\nbye");
+	peer_expect_end(&holder, fixture->base);
+	peer_close(&holder);
+	run_until(fixture->base, &fixture->drained);
+	peer_close(&idle);
+}
+
+static void test_drain_ends_after_its_time(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer holder;
+
+	open_peer(&holder, fixture);
+	peer_send(&holder, "GET /hold HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+	run_until(fixture->base, &fixture->has_held);
+	http_server_drain(fixture->server, 20, on_drained, fixture);
+	run_until(fixture->base, &fixture->drained);
+	assert_int_equal(fixture->closed_count, 0);
+	peer_close(&holder);
+}
+
+static void test_destroy_tells_holders(void **state)
+{
+	struct fixture fixture;
+	struct peer peer;
+
+	fixture_open(&fixture, NULL);
+	peer_open(&peer, fixture.base, http_server_address(fixture.server));
+	peer_send(&peer, "GET /hold HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+	run_until(fixture.base, &fixture.has_held);
+	http_server_destroy(fixture.server);
+	fixture.server = NULL;
+	assert_int_equal(fixture.closed_count, 1);
+	peer_close(&peer);
+	fixture_close(&fixture);
+}
+
+static void test_address_in_use(void **state)
+{
+	struct fixture *fixture = *state;
+	struct err err cleanup_err = {0};
+	struct http_server_config config = {.address = http_server_address(fixture->server),
+					    .token = "x"};
+
+	assert_null(http_server_create(fixture->base, &config, &err));
+	assert_non_null(strstr(err_message(&err), config.address));
+}
+
+#define on_server(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		on_server(test_answers),
+		on_server(test_refusals),
+		on_server(test_headers_too_large),
+		on_server(test_headers_of_just_the_size),
+		on_server(test_big_bodies),
+		on_server(test_expect_continue),
+		on_server(test_keep_alive_byte_by_byte),
+		on_server(test_pipelining),
+		on_server(test_unread_answers_do_not_pile_up),
+		on_server(test_held_client_goes_away),
+		on_server(test_held_client_resets),
+		on_server(test_held_is_answered_once_and_not_told),
+		on_server(test_half_closed_client_still_gets_its_answer),
+		on_server(test_stream),
+		on_server(test_stream_waits_for_its_reader),
+		on_server(test_drain_delivers_what_is_promised),
+		on_server(test_drain_ends_after_its_time),
+		on_server(test_destroy_tells_holders),
+		on_server(test_address_in_use),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
