@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "am/am_main.h"
 #include "base/mem.h"
 #include "executor/executor.h"
 
@@ -16,6 +17,7 @@ static const struct verb {
 	int (*run)(int argc, char **argv);
 	const char *summary;
 } verbs[] = {
+	{"am", am_main, "runs one job: its application master"},
 	{"exec", executor_main, "runs one task, in its container"},
 	{"version", version_main, "prints the version"},
 };
