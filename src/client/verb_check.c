@@ -64,8 +64,8 @@ static void check_files(struct check *check, const struct stage *stage)
 	for (size_t i = 0; i < stage->type_count; i++)
 		if (stage->types[i].count > files)
 			files = stage->types[i].count;
-	char *text cleanup_free = mem_printf("%zu for each task, at most", files);
-	add_row(check, "files", true, text);
+	char *text cleanup_free = mem_printf("at most %zu for each task", files);
+	add_row(check, "files", true, files > 0 ? text : "none");
 }
 
 static const char *find_path(const struct job_type *type)
@@ -114,7 +114,7 @@ static void check_capacity(struct check *check, const struct description *descri
 		memory += job->types[i].memory * job->types[i].instances;
 	char *size cleanup_free = str_format_mib((double)memory);
 	char *text cleanup_free =
-		mem_printf("%zu tasks with %s can run here", job_task_count(job), size);
+		mem_printf("tasks: %zu, memory: %s in all", job_task_count(job), size);
 	add_row(check, "capacity", true, text);
 }
 

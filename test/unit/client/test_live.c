@@ -1,0 +1,265 @@
+#include "../base/test.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "client/live.h"
+
+struct scene {
+	struct job *job;
+	struct job_view *view;
+	struct str out;
+};
+
+static void add_type(struct job *job, const char *name, int instances)
+{
+	job->types = mem_realloc_array(job->types, job->type_count + 1, sizeof(*job->types));
+	job->types[job->type_count++] =
+		(struct job_type){.name = mem_strdup(name), .instances = instances, .processes = 1};
+}
+
+static int open_scene(void **state)
+{
+	struct scene *scene = mem_alloc(sizeof(*scene));
+	struct job *job = mem_alloc(sizeof(*job));
+
+	job->id = mem_strdup("tony-1");
+	job->name = mem_strdup("digits");
+	job->submitted_ms = 1000;
+	job->retry_count = 3;
+	add_type(job, "db", 1);
+	add_type(job, "worker", 3);
+	job->types[1].dependencies = mem_alloc(sizeof(struct job_dependency));
+	job->types[1].dependency_count = 1;
+	scene->job = job;
+	scene->view = job_view_create(job);
+	*state = scene;
+	return 0;
+}
+
+static int close_scene(void **state)
+{
+	struct scene *scene = *state;
+
+	job_view_destroy(scene->view);
+	job_destroy(scene->job);
+	str_finish(&scene->out);
+	free(scene);
+	return 0;
+}
+
+static void set_state(struct scene *scene, size_t task, enum task_state state)
+{
+	struct task_view *shown = &scene->view->tasks[task];
+
+	scene->view->tasks_in[shown->state]--;
+	shown->state = state;
+	shown->state_since_ms = 2000;
+	scene->view->tasks_in[state]++;
+}
+
+static const char *table(struct scene *scene, int columns, int rows, bool color)
+{
+	str_truncate(&scene->out, 0);
+	live_table(scene->view, 62000, (struct live_size){columns, rows}, color, &scene->out);
+	return str_text(&scene->out);
+}
+
+/* Lines at most `columns` wide; returns how many there are. */
+static int measure(const char *text, size_t columns)
+{
+	int lines = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+		size_t characters = 0;
+		for (size_t i = 0; i < length; i++)
+			characters += ((unsigned char)text[i] & 0xc0) != 0x80;
+		assert_true(characters <= columns);
+		lines++;
+		text += length + 1;
+	}
+	return lines;
+}
+
+static void every_task_has_a_line(void **state)
+{
+	struct scene *scene = *state;
+
+	set_state(scene, 0, TASK_RUNNING);
+	scene->view->state = JOB_FORMING;
+	const char *text = table(scene, 80, 24, false);
+	assert_int_equal(measure(text, 80), 5);
+	assert_text_has(text, "tony-1  forming  1 m 01 s  digits\n");
+	assert_text_has(text, "  db:0      running ");
+	assert_text_has(text, "  worker:2  waiting ");
+	assert_text_has(text, "for db to succeed\n");
+	assert_null(strchr(text, '\033'));
+}
+
+static void what_is_waited_for_and_what_failed_first_is_said(void **state)
+{
+	struct scene *scene = *state;
+	struct job_view *view = scene->view;
+
+	view->waiting = mem_strdup("needs 8.0 GiB: 3.2 GiB free");
+	view->cause.kind = CAUSE_EXIT;
+	view->cause.text = mem_strdup("exited with code 1");
+	view->cause.headline = mem_strdup("ValueError: no data");
+	view->cause_task = 2;
+	view->retries = 1;
+	view->epoch = 2;
+	const char *text = table(scene, 80, 24, false);
+	assert_text_has(text, "epoch 2  retry 1 of 3");
+	assert_text_has(text, "\nwaiting: needs 8.0 GiB: 3.2 GiB free\n");
+	assert_text_has(text, "\nfirst failure: worker:1: exited with code 1\n");
+	assert_text_has(text, "ValueError: no data\n");
+}
+
+static void a_narrow_terminal_cuts_lines_not_characters(void **state)
+{
+	struct scene *scene = *state;
+
+	mem_replace(&scene->job->name,
+		    mem_strdup("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"));
+	for (int columns = 1; columns < 60; columns++) {
+		const char *text = table(scene, columns, 24, columns % 2);
+		if (columns % 2 == 0)
+			measure(text, (size_t)columns);
+		assert_true(str_is_utf8(text, strlen(text)));
+	}
+}
+
+static void escape_sequences_of_programs_do_not_reach_the_terminal(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->view->cause.kind = CAUSE_EXIT;
+	scene->view->cause.text = mem_strdup("\033]0;evil\007 and\r more");
+	const char *text = table(scene, 80, 24, true);
+	assert_null(strstr(text, "\033]"));
+	assert_null(strchr(text, '\r'));
+	assert_null(strchr(text, '\007'));
+}
+
+static void many_tasks_are_folded_by_state(void **state)
+{
+	struct scene *scene = *state;
+
+	job_view_destroy(scene->view);
+	scene->job->types[1].instances = 100;
+	scene->view = job_view_create(scene->job);
+	for (size_t i = 1; i < 98; i++)
+		set_state(scene, i, TASK_RUNNING);
+	set_state(scene, 98, TASK_FAILED);
+	scene->view->tasks[98].cause.text = mem_strdup("exited with code 1");
+	const char *text = table(scene, 80, 12, false);
+	assert_true(measure(text, 80) <= 12);
+	assert_text_has(text, "  worker  100: 1 failed, 97 running, 2 waiting\n");
+	assert_text_has(text, "  worker:97  failed ");
+	assert_null(strstr(text, "worker:3 "));
+	assert_true(measure(table(scene, 80, 0, false), 80) <= 4);
+}
+
+static void colours_say_how_a_task_is(void **state)
+{
+	struct scene *scene = *state;
+
+	set_state(scene, 0, TASK_RUNNING);
+	set_state(scene, 1, TASK_FAILED);
+	const char *text = table(scene, 80, 24, true);
+	assert_text_has(text, "\033[32mrunning\033[0m");
+	assert_text_has(text, "\033[31mfailed\033[0m");
+}
+
+static const char *line(struct scene *scene, json_t *record)
+{
+	json_set_int(record, "seq", 1);
+	char *text cleanup_free = json_text(record);
+	struct journal_line framed = {
+		.sequence = 1, .time_ms = 0, .text = text, .length = strlen(text)};
+
+	json_decref(record);
+	str_truncate(&scene->out, 0);
+	live_line(scene->view, &framed, &scene->out);
+	return str_text(&scene->out);
+}
+
+static void lines_tell_what_matters(void **state)
+{
+	struct scene *scene = *state;
+
+	assert_string_equal(line(scene, json_pack("{ss ss ss}", "ev", "job", "from", "submitted",
+						  "to", "forming")),
+			    "1970-01-01T00:00:00.000Z job forming\n");
+	assert_text_has(
+		line(scene, json_pack("{ss ss ss ss s{ss ss}}", "ev", "task", "task", "worker:1",
+				      "from", "running", "to", "failed", "cause", "text",
+				      "exited with code 1", "headline", "ValueError: x\nmore")),
+		" worker:1 failed: exited with code 1: ValueError: x\n");
+	assert_text_has(line(scene, json_pack("{ss ss}", "ev", "note", "text", "a retry in 2 s")),
+			" a retry in 2 s\n");
+	assert_text_has(line(scene, json_pack("{ss ss}", "ev", "waiting", "text", "needs 8 GiB")),
+			" waiting: needs 8 GiB\n");
+	assert_string_equal(line(scene, json_pack("{ss ss ss ss}", "ev", "task", "task", "worker:1",
+						  "from", "launching", "to", "registered")),
+			    "");
+	assert_string_equal(line(scene, json_pack("{ss}", "ev", "tomorrow")), "");
+	assert_string_equal(line(scene, json_pack("{si}", "ev", 5)), "");
+}
+
+static void the_summary_counts(void **state)
+{
+	struct scene *scene = *state;
+
+	set_state(scene, 0, TASK_SUCCEEDED);
+	set_state(scene, 1, TASK_RUNNING);
+	live_summary(scene->view, &scene->out);
+	assert_string_equal(scene->out.text, "4 tasks: 1 running, 2 waiting, 1 succeeded");
+}
+
+static void a_pipe_gets_lines_without_escapes(void **state)
+{
+	struct scene *scene = *state;
+	char *text = NULL;
+	size_t length;
+	FILE *stream = tmpfile();
+	struct live *live = live_open(stream, scene->view);
+
+	assert_false(live_is_table(live));
+	scene->view->state = JOB_FORMING;
+	live_show(live, 5000);
+	live_show(live, 5001); /* nothing new */
+	set_state(scene, 0, TASK_RUNNING);
+	live_show(live, 5002); /* too soon */
+	scene->view->state = JOB_RUNNING;
+	live_show(live, 5003); /* a turn of the job is told at once */
+	live_say(live, "said %d", 1);
+	live_close(live);
+	length = (size_t)ftell(stream);
+	rewind(stream);
+	text = mem_alloc(length + 1);
+	assert_int_equal(fread(text, 1, length, stream), length);
+	fclose(stream);
+	assert_string_equal(text, "1970-01-01T00:00:05.000Z 4 tasks: 4 waiting\n"
+				  "1970-01-01T00:00:05.003Z 4 tasks: 1 running, 3 waiting\n"
+				  "said 1\n");
+	free(text);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, open_scene, close_scene)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(every_task_has_a_line),
+		TEST(what_is_waited_for_and_what_failed_first_is_said),
+		TEST(a_narrow_terminal_cuts_lines_not_characters),
+		TEST(escape_sequences_of_programs_do_not_reach_the_terminal),
+		TEST(many_tasks_are_folded_by_state),
+		TEST(colours_say_how_a_task_is),
+		TEST(lines_tell_what_matters),
+		TEST(the_summary_counts),
+		TEST(a_pipe_gets_lines_without_escapes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+#include "../base/test.h"
+
+#include <sys/stat.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "client/program.h"
+
+static char *base;
+
+static int open_base(void **state)
+{
+	char template[] = "/tmp/tony-program-XXXXXX";
+
+	assert_non_null(mkdtemp(template));
+	base = mem_strdup(template);
+	char *bin cleanup_free = fs_join(base, "bin");
+	char *python cleanup_free = fs_join(bin, "python3");
+	char *text cleanup_free = fs_join(bin, "no-program");
+	char *script cleanup_free = fs_join(base, "train.py");
+	assert_int_equal(mkdir(bin, 0755), 0);
+	assert_int_equal(fs_write_file(python, "", 0, 0755, NULL), 0);
+	assert_int_equal(fs_write_file(text, "", 0, 0644, NULL), 0);
+	assert_int_equal(fs_write_file(script, "", 0, 0644, NULL), 0);
+	return 0;
+}
+
+static int close_base(void **state)
+{
+	fs_remove_tree(base, NULL);
+	free(base);
+	return 0;
+}
+
+static enum program_verdict find(const char *command, enum stage_kind source_kind)
+{
+	char *path cleanup_free = fs_join(base, "bin");
+	char *text cleanup_free = NULL;
+	struct stage_file items[] = {{source_kind, base, "."}, {STAGE_LINK, path, "tools"}};
+	const struct stage_files files = {items, 2};
+	enum program_verdict verdict = program_find(command, &files, path, &text);
+
+	if (verdict == PROGRAM_MISSING)
+		assert_non_null(text);
+	return verdict;
+}
+
+static void programs_are_found_where_the_shell_would(void **state)
+{
+	static const struct {
+		const char *command;
+		enum program_verdict verdict;
+	} rows[] = {
+		{"python3", PROGRAM_FOUND},
+		{"python3 -m trainer", PROGRAM_FOUND},
+		{"python3 train.py --epochs 3", PROGRAM_FOUND},
+		{"python3 ./train.py", PROGRAM_FOUND},
+		{"python3 other.py", PROGRAM_MISSING},
+		{"  'python3' x", PROGRAM_FOUND},
+		{"A=1 B='x y' python3", PROGRAM_FOUND},
+		{"exec python3", PROGRAM_FOUND},
+		{"A=1 no-such", PROGRAM_MISSING},
+		{"no-program", PROGRAM_MISSING},
+		{"no-such; python3", PROGRAM_MISSING},
+		{"cd x && python3", PROGRAM_FOUND},
+		{"if true; then x; fi", PROGRAM_FOUND},
+		{"./train.py", PROGRAM_FOUND},
+		{"train.py", PROGRAM_MISSING},
+		{"./absent.sh", PROGRAM_MISSING},
+		{"tools/python3", PROGRAM_FOUND},
+		{"tools/absent", PROGRAM_MISSING},
+		{"toolsX/python3", PROGRAM_MISSING},
+		{"/bin/sh -c x", PROGRAM_FOUND},
+		{"/no/such/python", PROGRAM_MISSING},
+		{"$PYTHON train.py", PROGRAM_UNKNOWN},
+		{"(python3)", PROGRAM_UNKNOWN},
+		{"~/bin/x", PROGRAM_UNKNOWN},
+		{"{{job.name}}", PROGRAM_UNKNOWN},
+		{"PATH=/x y", PROGRAM_UNKNOWN},
+		{"env A=1 x", PROGRAM_UNKNOWN},
+		{"", PROGRAM_UNKNOWN},
+		{"'unclosed", PROGRAM_MISSING},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++)
+		if (find(rows[i].command, STAGE_SOURCE) != rows[i].verdict)
+			fail_msg("%s: %d", rows[i].command,
+				 (int)find(rows[i].command, STAGE_SOURCE));
+}
+
+static void what_an_archive_holds_is_not_guessed(void **state)
+{
+	assert_int_equal(find("./absent.sh", STAGE_SOURCE_ARCHIVE), PROGRAM_UNKNOWN);
+	assert_int_equal(find("python3 absent.py", STAGE_SOURCE_ARCHIVE), PROGRAM_FOUND);
+	assert_int_equal(find("/no/such", STAGE_SOURCE_ARCHIVE), PROGRAM_MISSING);
+}
+
+static void a_program_beside_the_path_is_hinted_at(void **state)
+{
+	struct stage_file items[] = {{STAGE_SOURCE, base, "."}};
+	const struct stage_files files = {items, 1};
+	char *text cleanup_free = NULL;
+
+	assert_int_equal(program_find("train.py", &files, "/nowhere", &text), PROGRAM_MISSING);
+	assert_text_has(text, "./train.py");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(programs_are_found_where_the_shell_would),
+		cmocka_unit_test(what_an_archive_holds_is_not_guessed),
+		cmocka_unit_test(a_program_beside_the_path_is_hinted_at),
+	};
+	return cmocka_run_group_tests(tests, open_base, close_base);
+}

@@ -1,0 +1,289 @@
+#include "../base/test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "client/stage.h"
+#include "client/stage_cache.h"
+
+struct scene {
+	char *base;
+	struct description description;
+	struct stage stage;
+	struct err err;
+};
+
+static char *in(const struct scene *scene, const char *name)
+{
+	return fs_join(scene->base, name);
+}
+
+static void write_file(const struct scene *scene, const char *name, const char *text)
+{
+	char *path cleanup_free = in(scene, name);
+	char *directory cleanup_free = fs_dirname(path);
+
+	assert_int_equal(fs_make_directories(directory, 0755, NULL), 0);
+	assert_int_equal(fs_write_file(path, text, strlen(text), 0644, NULL), 0);
+}
+
+/* A tar of the directory `name`, as name.tar. */
+static char *pack(const struct scene *scene, const char *name)
+{
+	char *path cleanup_free = mem_printf("%s/%s.tar", scene->base, name);
+	char *command cleanup_free = mem_printf("tar -cf %s -C %s/%s .", path, scene->base, name);
+
+	assert_int_equal(system(command), 0);
+	return mem_steal(&path);
+}
+
+static int open_scene(void **state)
+{
+	struct scene *scene = mem_alloc(sizeof(*scene));
+	char template[] = "/tmp/tony-stage-XXXXXX";
+	struct job *job = mem_alloc(sizeof(*job));
+
+	assert_non_null(mkdtemp(template));
+	scene->base = mem_strdup(template);
+	setenv("TONY_STATE_DIR", template, 1);
+	job->id = mem_strdup("tony-20261121-061400-1f3a");
+	job->type_count = 2;
+	job->types = mem_alloc_array(2, sizeof(*job->types));
+	job->types[0].name = mem_strdup("worker");
+	job->types[1].name = mem_strdup("ps");
+	scene->description.job = job;
+	scene->description.resources = mem_alloc_array(2, sizeof(struct resource_list));
+	*state = scene;
+	return 0;
+}
+
+static int close_scene(void **state)
+{
+	struct scene *scene = *state;
+
+	description_finish(&scene->description);
+	stage_finish(&scene->stage);
+	err_finish(&scene->err);
+	fs_remove_tree(scene->base, NULL);
+	free(scene->base);
+	free(scene);
+	return 0;
+}
+
+static void add_resource(struct scene *scene, size_t type, const char *text)
+{
+	struct resource_spec spec = {0};
+
+	assert_success(resource_parse(text, &spec, &scene->err), &scene->err);
+	resource_list_take(&scene->description.resources[type], &spec);
+}
+
+static void plan(struct scene *scene)
+{
+	assert_success(stage_plan(&scene->description, &scene->stage, &scene->err), &scene->err);
+}
+
+static const struct job_file *resolved(struct scene *scene, size_t type, size_t file)
+{
+	return &scene->description.job->types[type].files.items[file];
+}
+
+static void files_are_linked_and_the_source_is_copied(void **state)
+{
+	struct scene *scene = *state;
+	char *data cleanup_free = in(scene, "data");
+	char *job_dir cleanup_free = in(scene, "jobs/tony-20261121-061400-1f3a");
+	char *copy cleanup_free = fs_join(job_dir, "files/src/deep/train.py");
+	char *checkpoint cleanup_free = fs_join(job_dir, "checkpoint");
+
+	write_file(scene, "data", "1");
+	write_file(scene, "code/deep/train.py", "old");
+	char *named cleanup_free = mem_printf("%s::renamed", data);
+	add_resource(scene, 0, named);
+	scene->description.src_dir = in(scene, "code");
+	plan(scene);
+	assert_success(stage_resolve(&scene->stage, scene->description.job, &scene->err),
+		       &scene->err);
+	assert_int_equal(scene->description.job->types[0].files.count, 2);
+	assert_int_equal(scene->description.job->types[1].files.count, 1);
+	assert_int_equal(resolved(scene, 0, 0)->kind, JOB_FILE_CONTENT);
+	assert_string_equal(resolved(scene, 0, 0)->name, ".");
+	assert_string_equal(resolved(scene, 0, 0)->source, resolved(scene, 1, 0)->source);
+	assert_int_equal(resolved(scene, 0, 1)->kind, JOB_FILE_LINK);
+	assert_string_equal(resolved(scene, 0, 1)->source, data);
+	assert_string_equal(resolved(scene, 0, 1)->name, "renamed");
+	assert_string_equal(scene->description.job->checkpoint_dir, checkpoint);
+
+	assert_success(fs_make_directories(job_dir, 0700, &scene->err), &scene->err);
+	assert_success(stage_copy(&scene->stage, scene->description.job, job_dir, &scene->err),
+		       &scene->err);
+	write_file(scene, "code/deep/train.py", "new");
+	assert_text_freed(fs_read_file(copy, 100, NULL, NULL), "old");
+	assert_true(fs_is_directory(checkpoint));
+}
+
+static void an_archive_is_unpacked_once_for_all(void **state)
+{
+	struct scene *scene = *state;
+
+	write_file(scene, "venv/bin/python", "#!/bin/sh\n");
+	char *archive cleanup_free = pack(scene, "venv");
+	char *as_resource cleanup_free = mem_printf("%s::lib#archive", archive);
+	scene->description.python_venv = mem_strdup(archive);
+	add_resource(scene, 1, as_resource);
+	plan(scene);
+	assert_int_equal(scene->stage.types[1].items[1].kind, STAGE_UNPACK);
+	assert_success(stage_resolve(&scene->stage, scene->description.job, &scene->err),
+		       &scene->err);
+	assert_string_equal(resolved(scene, 0, 0)->name, "venv");
+	assert_string_equal(resolved(scene, 1, 1)->name, "lib");
+	assert_string_equal(resolved(scene, 0, 0)->source, resolved(scene, 1, 1)->source);
+	char *program cleanup_free = fs_join(resolved(scene, 0, 0)->source, "bin/python");
+	assert_true(fs_exists(program));
+}
+
+static void a_source_may_be_an_archive(void **state)
+{
+	struct scene *scene = *state;
+	char *job_dir cleanup_free = in(scene, "jobs/j");
+	char *copied cleanup_free = fs_join(job_dir, "files/src/train.py");
+
+	write_file(scene, "code/train.py", "print(1)");
+	scene->description.src_dir = pack(scene, "code");
+	plan(scene);
+	assert_success(stage_resolve(&scene->stage, scene->description.job, &scene->err),
+		       &scene->err);
+	assert_success(fs_make_directories(job_dir, 0700, &scene->err), &scene->err);
+	assert_success(stage_copy(&scene->stage, scene->description.job, job_dir, &scene->err),
+		       &scene->err);
+	assert_true(fs_exists(copied));
+}
+
+static void directories_need_no_unpacking(void **state)
+{
+	struct scene *scene = *state;
+
+	write_file(scene, "model/weights", "1");
+	char *text cleanup_free = mem_printf("%s/model#archive", scene->base);
+	add_resource(scene, 0, text);
+	plan(scene);
+	assert_int_equal(scene->stage.types[0].items[0].kind, STAGE_LINK);
+	assert_string_equal(scene->stage.types[0].items[0].name, "model");
+}
+
+static void all_that_is_wrong_is_told_together(void **state)
+{
+	struct scene *scene = *state;
+
+	write_file(scene, "plain", "text");
+	char *text cleanup_free = mem_printf("%s/plain#archive", scene->base);
+	char *venv cleanup_free = mem_printf("%s/plain::venv", scene->base);
+	add_resource(scene, 0, text);
+	add_resource(scene, 1, text);
+	add_resource(scene, 1, venv);
+	write_file(scene, "dir/x", "x");
+	scene->description.python_venv = in(scene, "dir");
+	scene->description.src_dir = in(scene, "plain");
+	assert_int_equal(stage_plan(&scene->description, &scene->stage, &scene->err), -1);
+	assert_int_equal(scene->err.kind, ERR_CONFIG);
+	assert_message_has(&scene->err, "--src_dir: ");
+	assert_message_has(&scene->err, "resource: ");
+	assert_message_has(&scene->err, "would both appear as \"venv\"");
+	const char *first = strstr(err_message(&scene->err), "resource: ");
+	assert_null(strstr(first + 1, "resource: "));
+}
+
+static void nothing_is_written_before_the_job_is_there(void **state)
+{
+	struct scene *scene = *state;
+	char *jobs cleanup_free = in(scene, "jobs"), *cache cleanup_free = in(scene, "cache");
+
+	write_file(scene, "code/train.py", "print(1)");
+	scene->description.src_dir = pack(scene, "code");
+	plan(scene);
+	assert_false(fs_exists(cache));
+	assert_success(stage_resolve(&scene->stage, scene->description.job, &scene->err),
+		       &scene->err);
+	assert_false(fs_exists(jobs));
+}
+
+static void a_hostile_archive_leaves_nothing_in_the_cache(void **state)
+{
+	struct scene *scene = *state;
+	char *cache cleanup_free = in(scene, "cache");
+	char *archive cleanup_free = in(scene, "evil.tar");
+	char *command cleanup_free =
+		mem_printf("cd %s && ln -s /etc evil && tar -cf evil.tar evil", scene->base);
+
+	assert_int_equal(system(command), 0);
+	assert_null(stage_cache_unpack(cache, archive, &scene->err));
+	assert_message_has(&scene->err, "entry \"evil\"");
+	char *look cleanup_free = mem_printf("test $(ls -d %s/*/ 2>/dev/null | wc -l) = 0", cache);
+	assert_int_equal(system(look), 0);
+}
+
+static void many_at_once_share_one_unpacking(void **state)
+{
+	enum { PROCESSES = 8 };
+	struct scene *scene = *state;
+	char *cache cleanup_free = in(scene, "cache");
+	pid_t children[PROCESSES];
+
+	for (int i = 0; i < 200; i++) {
+		char *name cleanup_free = mem_printf("many/file-%d", i);
+		write_file(scene, name, name);
+	}
+	char *archive cleanup_free = pack(scene, "many");
+	for (int i = 0; i < PROCESSES; i++) {
+		children[i] = fork();
+		if (children[i] == 0) {
+			char *directory cleanup_free = stage_cache_unpack(cache, archive, NULL);
+			char *last cleanup_free = directory ? fs_join(directory, "file-199") : NULL;
+			_exit(last && fs_exists(last) ? 0 : 1);
+		}
+	}
+	for (int i = 0; i < PROCESSES; i++) {
+		int status;
+		assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+		assert_int_equal(status, 0);
+	}
+}
+
+static void what_a_killed_unpacking_left_is_no_harm(void **state)
+{
+	struct scene *scene = *state;
+	char *cache cleanup_free = in(scene, "cache");
+
+	write_file(scene, "code/train.py", "print(1)");
+	char *archive cleanup_free = pack(scene, "code");
+	char *hash cleanup_free = fs_hash_tree(archive, NULL);
+	char *half cleanup_free = mem_printf("cache/%s.part/junk", hash);
+	write_file(scene, half, "junk");
+	char *directory cleanup_free = stage_cache_unpack(cache, archive, &scene->err);
+	assert_non_null(directory);
+	char *junk cleanup_free = fs_join(directory, "junk");
+	assert_false(fs_exists(junk));
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, open_scene, close_scene)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(files_are_linked_and_the_source_is_copied),
+		TEST(an_archive_is_unpacked_once_for_all),
+		TEST(a_source_may_be_an_archive),
+		TEST(directories_need_no_unpacking),
+		TEST(all_that_is_wrong_is_told_together),
+		TEST(nothing_is_written_before_the_job_is_there),
+		TEST(a_hostile_archive_leaves_nothing_in_the_cache),
+		TEST(many_at_once_share_one_unpacking),
+		TEST(what_a_killed_unpacking_left_is_no_harm),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
