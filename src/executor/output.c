@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "executor/log_times.h"
 
 enum {
 	READ_SIZE = 16384,
@@ -23,6 +25,7 @@ struct output {
 	int pipe, file; /* -1: closed */
 	char *path;
 	int64_t size; /* of the file */
+	struct log_times times;
 	uint64_t lost;
 	int error; /* of the last write; 0: it went well */
 	int first_error;
@@ -35,18 +38,22 @@ static void open_file(struct output *output)
 
 	output->file = open(output->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	output->size = output->file >= 0 && fstat(output->file, &info) == 0 ? info.st_size : 0;
+	if (output->file >= 0)
+		log_times_open(&output->times, output->path, output->size);
 }
 
 /* stdout.1 -> stdout.2, stdout -> stdout.1; the oldest is overwritten. */
 static void rotate(struct output *output)
 {
 	close(mem_steal_fd(&output->file));
+	log_times_close(&output->times);
 	if (output->options.keep == 0)
 		unlink(output->path);
 	for (int i = output->options.keep; i > 0; i--) {
 		char *to cleanup_free = mem_printf("%s.%d", output->path, i);
 		char *from cleanup_free = i == 1 ? mem_strdup(output->path)
 						 : mem_printf("%s.%d", output->path, i - 1);
+		log_times_rename(from, to);
 		rename(from, to);
 	}
 	open_file(output);
@@ -100,6 +107,7 @@ static void append(struct output *output, const char *bytes, size_t length)
 	errno = 0;
 	if (output->file < 0)
 		open_file(output);
+	log_times_mark(&output->times, output->size, clock_wall_ms());
 	size_t done = 0;
 	if (output->file >= 0 && (output->error == 0 || recover(output)))
 		done = write_bytes(output, bytes, length);
@@ -166,6 +174,7 @@ struct output *output_open(struct event_base *base, int fd, const char *path,
 	struct output *output = mem_alloc(sizeof(*output));
 
 	*output = (struct output){.options = *options, .pipe = fd, .path = mem_strdup(path)};
+	output->times.fd = -1;
 	tail_init(&output->tail, options->tail_lines);
 	open_file(output);
 	if (output->file < 0)
@@ -190,6 +199,7 @@ void output_close(struct output *output)
 		return;
 	close_pipe(output);
 	mem_cleanup_close(&output->file);
+	log_times_close(&output->times);
 	tail_finish(&output->tail);
 	free(output->path);
 	free(output);

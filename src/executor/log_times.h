@@ -1,0 +1,30 @@
+/*
+ * The index beside a log file, "<file>.times": a line "wall_ms offset" says that the bytes of the
+ * log from that offset on were written then. `tony logs` merges and picks lines by it. It costs the
+ * job nothing: an entry that cannot be written is left out, and the bytes then count to the entry
+ * before.
+ */
+#ifndef TONY_EXECUTOR_LOG_TIMES_H
+#define TONY_EXECUTOR_LOG_TIMES_H
+
+#include <stdint.h>
+
+#define LOG_TIMES_STEP_MS 100 /* entries are at least this far apart */
+
+struct log_times {
+	int fd;	      /* -1: there is none */
+	int64_t size; /* of the index: whole entries */
+	int64_t last_ms;
+};
+
+/* Goes on where the index of the log ends; that of an empty log begins anew. */
+void log_times_open(struct log_times *times, const char *log, int64_t log_size);
+void log_times_close(struct log_times *times);
+
+/* Bytes are about to be appended to the log, which is `offset` bytes long. */
+void log_times_mark(struct log_times *times, int64_t offset, int64_t now_ms);
+
+/* To be called before the log itself is renamed. */
+void log_times_rename(const char *log, const char *new_log);
+
+#endif
