@@ -1,0 +1,511 @@
+#include "../base/scratch.h"
+#include "../base/test.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "job/journal.h"
+#include "job/view.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/state_dir.h"
+
+/* Stands for tony-agent: an AM that comes up as the real one does, or not, as STAND_IN says. */
+static const char agent[] =
+	"#!/bin/sh\n"
+	"test \"$1 $2\" = 'am --job-dir' || exit 64\n"
+	"case $STAND_IN in die) echo one >&2; echo 'no such moon' >&2; exit 7;; esac\n"
+	"test $STAND_IN = deaf && trap '' TERM\n"
+	"start=$(cut -d' ' -f22 /proc/$$/stat)\n"
+	"echo \"{\\\"address\\\":\\\"127.0.0.1:4000\\\",\\\"pid\\\":$$,"
+	"\\\"start_time\\\":$start,\\\"am_attempt\\\":1}\" > am.tmp\n"
+	"sleep 1000 & echo $! > below\n"
+	"pwd > where\n"
+	"mv am.tmp \"$3/am.json\"\n"
+	"wait; wait; sleep 1000\n";
+
+static const struct scheduler_client_ops *client(void)
+{
+	return scheduler_client_find("local");
+}
+
+static int set_up(void **state)
+{
+	if (scratch_create(state) != 0)
+		return -1;
+	scratch_write(state, "bin/tony-agent", agent, 0700);
+	char *path cleanup_free = mem_printf("%s:/usr/bin:/bin", scratch_path(state, "bin"));
+	setenv("PATH", path, 1);
+	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
+	setenv("STAND_IN", "up", 1);
+	return 0;
+}
+
+/* Everything that a test started carries its state directory in the environment. */
+static int tear_down(void **state)
+{
+	char *mark cleanup_free = mem_printf("TONY_STATE_DIR=%s", scratch_path(state, "state"));
+
+	proc_end_all(0, mark, NULL, 0, SIGKILL, 0);
+	return scratch_remove(state);
+}
+#define client_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+/* ---- jobs --------------------------------------------------------------------------------- */
+
+static char worker[] = "worker", user[] = "tester", framework[] = "generic";
+
+struct sample {
+	struct job_type type;
+	struct job job;
+};
+
+static const struct job *sample_job(struct sample *sample, const char *id, const char *name)
+{
+	static char command[] = "true";
+
+	sample->type = (struct job_type){
+		.name = worker, .instances = 1, .processes = 1, .memory = 64, .command = command};
+	sample->job = (struct job){.id = (char *)id,
+				   .name = (char *)name,
+				   .user = user,
+				   .framework = framework,
+				   .submitted_ms = 1000,
+				   .types = &sample->type,
+				   .type_count = 1,
+				   .heartbeat_interval_ms = 1000,
+				   .max_missed_heartbeats = 1};
+	return &sample->job;
+}
+
+static struct job_door prepare(const char *id, const char *name)
+{
+	struct sample sample;
+	struct job_door door = {0};
+	struct err err = {0};
+	const struct job *job = sample_job(&sample, id, name);
+
+	assert_success(client()->prepare(job, &door, &err), &err);
+	return door;
+}
+
+static struct job_door submit(const char *id, const char *name)
+{
+	struct sample sample;
+	struct err err = {0};
+	struct job_door door = prepare(id, name);
+
+	assert_success(client()->start(sample_job(&sample, id, name), &door, &err), &err);
+	return door;
+}
+
+static int64_t read_number(const struct job_door *door, const char *name)
+{
+	struct err err = {0};
+	char *path cleanup_free = fs_join(door->job_dir, name);
+	char *text cleanup_free = fs_read_file(path, 1000, NULL, &err);
+
+	if (!text)
+		fail_msg("%s", err_message(&err));
+	return atoll(text);
+}
+
+static pid_t am_of(const struct job_door *door)
+{
+	char *path cleanup_free = fs_join(door->job_dir, "am.json");
+	char *text cleanup_free = fs_read_file(path, 1000, NULL, NULL);
+	json_t *object cleanup_json = json_parse(text, strlen(text), NULL);
+
+	return (pid_t)json_integer_value(json_object_get(object, "pid"));
+}
+
+static bool is_running(pid_t pid)
+{
+	struct proc_id id;
+
+	return proc_identify(pid, &id) && proc_is_alive(&id);
+}
+
+/* How often "final" is in the journal: must never be more than once. */
+static int count_final(const struct job_door *door, const char *message)
+{
+	char *path cleanup_free = fs_join(door->job_dir, "journal.jsonl");
+	char *text cleanup_free = fs_read_file(path, 1 << 20, NULL, NULL);
+	int count = 0;
+
+	for (const char *at = text; at && (at = strstr(at, "\"final\"")); at++)
+		count++;
+	if (count > 0)
+		assert_text_has(text, message);
+	return count;
+}
+
+/* The state of a job as list() tells it. */
+static const char *listed(const char *id)
+{
+	struct job_summary *jobs;
+	struct err err = {0};
+	size_t count;
+	const char *state = "(not there)";
+
+	assert_success(client()->list(&jobs, &count, &err), &err);
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(jobs[i].id, id) == 0)
+			state = job_state_name(jobs[i].state);
+		free(jobs[i].id);
+		free(jobs[i].name);
+		free(jobs[i].user);
+		free(jobs[i].framework);
+	}
+	free(jobs);
+	return state;
+}
+
+static void assert_found(const char *id, const char *expected)
+{
+	struct job_door door = {0};
+	struct err err = {0};
+	char *full = NULL;
+
+	assert_success(client()->find(id, &door, &full, &err), &err);
+	assert_string_equal(full, expected);
+	assert_string_equal(fs_basename(door.job_dir), expected);
+	assert_int_equal(strlen(door.token), 64);
+	job_door_finish(&door);
+	free(full);
+}
+
+static void assert_not_found(const char *id, const char *part)
+{
+	struct job_door door = {0};
+	struct err err = {0};
+	char *full = NULL;
+
+	assert_int_equal(client()->find(id, &door, &full, &err), -1);
+	assert_null(full);
+	assert_null(door.job_dir);
+	assert_message_has(&err, part);
+	err_finish(&err);
+}
+
+/* ---- the state directory ------------------------------------------------------------------ */
+
+static void the_state_directory_is_where_the_environment_says(void **state)
+{
+	struct err err = {0};
+
+	setenv("TONY_STATE_DIR", "/a/b", 1);
+	setenv("XDG_STATE_HOME", "/x", 1);
+	setenv("HOME", "/home/me", 1);
+	assert_text_freed(state_dir_find(&err), "/a/b");
+	unsetenv("TONY_STATE_DIR");
+	assert_text_freed(state_dir_find(&err), "/x/tony");
+	setenv("XDG_STATE_HOME", "relative", 1);
+	assert_text_freed(state_dir_find(&err), "/home/me/.local/state/tony");
+	unsetenv("XDG_STATE_HOME");
+	setenv("TONY_STATE_DIR", "", 1);
+	assert_text_freed(state_dir_find(&err), "/home/me/.local/state/tony");
+	unsetenv("HOME");
+	assert_null(state_dir_find(&err));
+	assert_message_has(&err, "TONY_STATE_DIR");
+	err_finish(&err);
+}
+
+static void job_ids_sort_by_time(void **state)
+{
+	char *first cleanup_free = state_dir_new_job_id(1795241651123);
+	char *later cleanup_free = state_dir_new_job_id(1795241652000);
+
+	assert_true(str_starts_with(first, "tony-20261121-061411-"));
+	assert_int_equal(strlen(first), strlen("tony-20261121-061411-1f3a"));
+	assert_true(strcmp(first, later) < 0);
+	assert_true(state_dir_is_job_id(first));
+	assert_false(state_dir_is_job_id(""));
+	assert_false(state_dir_is_job_id(".."));
+	assert_false(state_dir_is_job_id("a/b"));
+}
+
+static void the_tail_of_a_log_is_short_and_printable(void **state)
+{
+	struct str_list lines = {0};
+	struct str text cleanup_str = {0};
+
+	for (int i = 0; i < 5000; i++)
+		str_append_format(&text, "line %d\n", i);
+	str_append(&text, "the \033[31mend");
+	scratch_write(state, "log", str_text(&text), 0600);
+	state_dir_tail(scratch_path(state, "log"), 2, &lines);
+	assert_int_equal(lines.count, 2);
+	assert_string_equal(lines.items[0], "line 4999");
+	assert_string_equal(lines.items[1], "the ?[31mend");
+	str_list_finish(&lines);
+	state_dir_tail(scratch_path(state, "log"), 1000000, &lines);
+	assert_true(lines.count < 5000);
+	assert_true(str_starts_with(lines.items[0], "line "));
+	str_list_finish(&lines);
+	state_dir_tail(scratch_path(state, "none"), 2, &lines);
+	state_dir_tail(scratch_path(state, ""), 2, &lines);
+	assert_int_equal(lines.count, 0);
+}
+
+/* ---- prepare and start -------------------------------------------------------------------- */
+
+static void assert_mode(const struct job_door *door, const char *name, unsigned mode)
+{
+	char *path cleanup_free = fs_join(door->job_dir, name);
+	struct stat status;
+
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_mode & 0777, mode);
+}
+
+static void a_prepared_job_is_the_users_alone(void **state)
+{
+	struct sample sample;
+	struct err err = {0};
+
+	umask(0);
+	struct job_door door = prepare("tony-1", "one"), second = {0};
+	assert_mode(&door, ".", 0700);
+	assert_mode(&door, "..", 0700);
+	assert_mode(&door, "token", 0600);
+	assert_mode(&door, "job.json", 0600);
+	assert_int_equal(strlen(door.token), 64);
+	assert_int_equal(strspn(door.token, "0123456789abcdef"), 64);
+	assert_null(door.address);
+
+	struct job_door other = prepare("tony-2", "two");
+	assert_string_not_equal(door.token, other.token);
+	assert_int_equal(client()->prepare(sample_job(&sample, "tony-1", "x"), &second, &err), -1);
+	assert_message_has(&err, "tony-1");
+	err_finish(&err);
+	assert_int_equal(client()->prepare(sample_job(&sample, "../x", "x"), &second, &err), -1);
+	assert_message_has(&err, "../x");
+	err_finish(&err);
+	job_door_finish(&door);
+	job_door_finish(&other);
+}
+
+static void start_returns_when_the_am_is_up(void **state)
+{
+	struct job_door door = submit("tony-1", "one");
+	char *where cleanup_free = fs_join(door.job_dir, "where");
+	char *cwd cleanup_free = fs_read_file(where, 4096, NULL, NULL);
+	struct proc_list marked;
+	pid_t am = am_of(&door);
+
+	assert_string_equal(door.address, "127.0.0.1:4000");
+	assert_int_equal(door.claim, 0);
+	assert_true(is_running(am));
+	assert_int_equal(getsid(am), am);
+	cwd[strcspn(cwd, "\n")] = '\0';
+	assert_string_equal(cwd, door.job_dir);
+	proc_find_marked("TONY_JOB_ID=tony-1", 0, &marked);
+	assert_true(marked.count >= 2);
+	proc_list_finish(&marked);
+	job_door_finish(&door);
+}
+
+static void an_am_that_dies_at_once_is_told_with_its_log(void **state)
+{
+	struct sample sample;
+	struct err err = {0};
+	struct job_door door = prepare("tony-1", "one");
+
+	setenv("STAND_IN", "die", 1);
+	assert_int_equal(client()->start(sample_job(&sample, "tony-1", "one"), &door, &err), -1);
+	assert_message_has(&err, "exit code 7");
+	assert_message_has(&err, "no such moon");
+	assert_message_has(&err, "/tony-1/am.log");
+	err_finish(&err);
+	job_door_finish(&door);
+	assert_string_equal(listed("tony-1"), "killed");
+}
+
+static void a_missing_agent_is_told_with_the_places(void **state)
+{
+	struct sample sample;
+	struct err err = {0};
+	struct job_door door = prepare("tony-1", "one");
+
+	setenv("PATH", "/nowhere:.", 1);
+	assert_int_equal(client()->start(sample_job(&sample, "tony-1", "one"), &door, &err), -1);
+	assert_int_equal(err.kind, ERR_NOT_FOUND);
+	assert_message_has(&err, "libexec/tony");
+	setenv("PATH", "/usr/bin:/bin", 1);
+	err_finish(&err);
+	job_door_finish(&door);
+}
+
+static void a_job_too_large_is_refused_before_anything_starts(void **state)
+{
+	struct sample sample;
+	struct job *job = (struct job *)sample_job(&sample, "tony-1", "one");
+	struct err err = {0};
+
+	assert_success(client()->preflight(job, &err), &err);
+	job->types[0].memory = (int64_t)1 << 40;
+	assert_int_equal(client()->preflight(job, &err), -1);
+	assert_int_equal(err.kind, ERR_CAPACITY);
+	assert_message_has(&err, "worker:0 needs ");
+	assert_message_has(&err, "tony.local.memory");
+	err_finish(&err);
+}
+
+/* ---- find and list ------------------------------------------------------------------------ */
+
+static void without_jobs_nothing_is_found(void **state)
+{
+	struct job_summary *jobs;
+	struct err err = {0};
+	size_t count = 7;
+
+	assert_not_found(NULL, "no job yet");
+	assert_not_found("x", "\"x\"");
+	assert_success(client()->list(&jobs, &count, &err), &err);
+	assert_int_equal(count, 0);
+	free(jobs);
+}
+
+static void jobs_are_found_by_id_prefix_name_and_age(void **state)
+{
+	struct job_door a = submit("tony-20261121-061400-aaaa", "mnist");
+	struct job_door b = submit("tony-20261121-061401-bbbb", "mnist");
+	struct job_door c = submit("tony-20261121-061300-cccc", "other");
+
+	assert_found(NULL, "tony-20261121-061300-cccc"); /* by time of submission, not by name */
+	assert_found("tony-20261121-061400-aaaa", "tony-20261121-061400-aaaa");
+	assert_found("tony-20261121-061401", "tony-20261121-061401-bbbb");
+	assert_found("other", "tony-20261121-061300-cccc");
+	assert_not_found("tony-20261121", "3 jobs (tony-20261121-061300-cccc, ");
+	assert_not_found("mnist", "2 jobs");
+	assert_not_found("", "\"\"");
+	assert_not_found("../state", "no job");
+	job_door_finish(&a);
+	job_door_finish(&b);
+	job_door_finish(&c);
+}
+
+static void broken_jobs_do_not_hide_others(void **state)
+{
+	struct job_door door = submit("tony-1", "one");
+
+	scratch_write(state, "state/jobs/tony-2/job.json", "{", 0600);
+	scratch_write(state, "state/jobs/.hidden/job.json", "{", 0600);
+	scratch_write(state, "state/jobs/empty/token", "x", 0600);
+	assert_string_equal(listed("tony-1"), "submitted");
+	assert_string_equal(listed("tony-2"), "(not there)");
+	assert_string_equal(listed("empty"), "(not there)");
+	job_door_finish(&door);
+}
+
+/* ---- jobs without an AM ------------------------------------------------------------------- */
+
+static void what_a_dead_am_left_is_ended_once(void **state)
+{
+	struct job_door door = submit("tony-1", "one");
+	pid_t below = (pid_t)read_number(&door, "below");
+
+	kill(am_of(&door), SIGKILL);
+	while (is_running(am_of(&door)))
+		usleep(1000);
+	assert_true(is_running(below));
+	assert_string_equal(listed("tony-1"), "killed");
+	assert_false(is_running(below));
+	assert_string_equal(listed("tony-1"), "killed");
+	assert_int_equal(count_final(&door, "killed: "), 1);
+
+	struct job_door found = {0};
+	struct err err = {0};
+	assert_success(client()->find("tony-1", &found, NULL, &err), &err);
+	assert_true(found.ended);
+	assert_null(found.address);
+	job_door_finish(&found);
+	job_door_finish(&door);
+}
+
+static void a_job_being_submitted_is_left_alone(void **state)
+{
+	struct job_door door = prepare("tony-1", "one");
+
+	assert_string_equal(listed("tony-1"), "submitted");
+	assert_int_equal(count_final(&door, ""), 0);
+	close(door.claim); /* as when the client is killed */
+	door.claim = 0;
+	assert_string_equal(listed("tony-1"), "killed");
+	assert_int_equal(count_final(&door, "its submission was given up"), 1);
+	job_door_finish(&door);
+}
+
+static void a_job_of_another_host_is_left_alone(void **state)
+{
+	struct job_door door = submit("tony-1", "one");
+	struct err err = {0};
+
+	scratch_write(state, "state/jobs/tony-1/origin", "elsewhere\nboot\n", 0600);
+	kill(am_of(&door), SIGKILL);
+	while (is_running(am_of(&door)))
+		usleep(1000);
+	assert_string_equal(listed("tony-1"), "submitted");
+	assert_int_equal(client()->kill(&door, &err), -1);
+	assert_message_has(&err, "elsewhere");
+	err_finish(&err);
+	job_door_finish(&door);
+}
+
+static void a_job_from_before_a_reboot_is_over(void **state)
+{
+	struct job_door door = submit("tony-1", "one");
+	char host[256];
+
+	/* Its AM's process id is somebody else's by now. */
+	assert_int_equal(gethostname(host, sizeof(host)), 0);
+	char *origin cleanup_free = mem_printf("%s\nanother-boot\n", host);
+	scratch_write(state, "state/jobs/tony-1/origin", origin, 0600);
+	assert_string_equal(listed("tony-1"), "killed");
+	job_door_finish(&door);
+}
+
+static void a_deaf_am_is_killed(void **state)
+{
+	struct err err = {0};
+
+	setenv("STAND_IN", "deaf", 1);
+	struct job_door door = submit("tony-1", "one");
+	pid_t am = am_of(&door), below = (pid_t)read_number(&door, "below");
+	assert_success(client()->kill(&door, &err), &err);
+	assert_false(is_running(am));
+	assert_false(is_running(below));
+	assert_int_equal(count_final(&door, "killed: its AM did not answer"), 1);
+	assert_string_equal(listed("tony-1"), "killed");
+	job_door_finish(&door);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		client_test(the_state_directory_is_where_the_environment_says),
+		client_test(job_ids_sort_by_time),
+		client_test(the_tail_of_a_log_is_short_and_printable),
+		client_test(a_prepared_job_is_the_users_alone),
+		client_test(start_returns_when_the_am_is_up),
+		client_test(an_am_that_dies_at_once_is_told_with_its_log),
+		client_test(a_missing_agent_is_told_with_the_places),
+		client_test(a_job_too_large_is_refused_before_anything_starts),
+		client_test(without_jobs_nothing_is_found),
+		client_test(jobs_are_found_by_id_prefix_name_and_age),
+		client_test(broken_jobs_do_not_hide_others),
+		client_test(what_a_dead_am_left_is_ended_once),
+		client_test(a_job_being_submitted_is_left_alone),
+		client_test(a_job_of_another_host_is_left_alone),
+		client_test(a_job_from_before_a_reboot_is_over),
+		client_test(a_deaf_am_is_killed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
