@@ -1,0 +1,282 @@
+/* Order, group timeouts and limits. */
+#include "describe_bed.h"
+
+#include "base/mem.h"
+
+static void check_dependencies(const struct bed *bed, const char *type, const char *expected)
+{
+	char *found cleanup_free = bed_dependencies(bed, type);
+
+	assert_string_equal(found, expected);
+}
+
+static void test_stages(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "dbwriter=1", "db=1", "ps=1", "worker=2");
+	bed_conf(bed, "tony.application.untracked.jobtypes=db,ps");
+	bed_conf(bed, "tony.application.prepare-stage=dbwriter, db");
+	bed_conf(bed, "tony.application.training-stage=ps,worker");
+	bed_describe(bed);
+	check_dependencies(bed, "worker", "dbwriter:finish");
+	check_dependencies(bed, "ps", "dbwriter:finish");
+	check_dependencies(bed, "db", "");
+	check_dependencies(bed, "dbwriter", "");
+	assert_no_lines(bed_warnings(bed));
+}
+
+static void test_training_stage_is_filled_in(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "db=1", "worker=1", "ps=1");
+	bed->options.sidecar_tensorboard_log_dir = mem_strdup("/logs");
+	bed_conf(bed, "tony.application.prepare-stage=db");
+	bed_describe(bed);
+	check_dependencies(bed, "worker", "db:finish");
+	check_dependencies(bed, "tensorboard", "");
+	assert_line(bed_warnings(bed), "tony.application.training-stage: is not set and taken as "
+				       "\"worker, ps\"");
+}
+
+static void test_prepare_stage_is_filled_in(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "db=1", "worker=1");
+	bed_conf(bed, "tony.application.training-stage=worker");
+	bed_describe(bed);
+	check_dependencies(bed, "worker", "db:finish");
+	assert_line(bed_warnings(bed), "tony.application.prepare-stage: is not set and taken as "
+				       "\"db\"");
+}
+
+static void test_stages_that_do_not_add_up(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "db=1", "worker=1", "extra=1");
+	bed_conf(bed, "tony.application.prepare-stage=db,wroker");
+	bed_conf(bed, "tony.application.training-stage=worker,db");
+	bed_refuse(bed);
+	assert_int_equal(bed_errors(bed)->count, 3);
+	assert_line(bed_errors(bed),
+		    "--conf: tony.application.prepare-stage: \"wroker\" is no task type of this "
+		    "job; did you mean worker?; write tony.wroker.instances or take it out");
+	assert_line(bed_errors(bed), "--conf: tony.application.training-stage: \"db\" is in the "
+				     "prepare stage too; write it in one");
+	assert_line(bed_errors(bed),
+		    "--conf: tony.application.training-stage: the task type extra is in no stage; "
+		    "add it to this one or to tony.application.prepare-stage");
+}
+
+static void test_depends_on(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "db=1", "cache=1", "ps=1", "worker=4", "report=1");
+	bed_conf(bed, "tony.worker.depends-on=db, cache:start, ps");
+	bed_conf(bed, "tony.report.depends-on=worker:finish,db:start,db:finish");
+	bed_describe(bed);
+	check_dependencies(bed, "worker", "db:finish,cache:start,ps:start");
+	check_dependencies(bed, "report", "db:finish,worker:finish");
+}
+
+static void test_depends_on_errors(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1", "ps=1");
+	bed_conf(bed, "tony.worker.depends-on=ps:finish,wroker,db");
+	bed_refuse(bed);
+	assert_int_equal(bed_errors(bed)->count, 3);
+	assert_line(bed_errors(bed),
+		    "--conf: tony.worker.depends-on: \"ps:finish\" would wait for ever: ps is "
+		    "untracked or a sidecar, and only ends with the job; write ps:start");
+	assert_line(bed_errors(bed),
+		    "--conf: tony.worker.depends-on: \"wroker\" is no task type of "
+		    "this job; did you mean worker?");
+	assert_line(bed_errors(bed), "--conf: tony.worker.depends-on: \"db\" is no task type of "
+				     "this job; write the name of one");
+}
+
+static void test_circle(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "a=1", "b=1", "c=1", "d=1");
+	bed_conf(bed, "tony.a.depends-on=b");
+	bed_conf(bed, "tony.b.depends-on=c:start");
+	bed_conf(bed, "tony.c.depends-on=a");
+	bed_conf(bed, "tony.d.depends-on=d,a");
+	bed_refuse(bed);
+	assert_int_equal(bed_errors(bed)->count, 2);
+	assert_line(bed_errors(bed), "--conf: tony.c.depends-on: task types wait for each other: a "
+				     "-> b -> c -> a; take one of these out");
+	assert_line(bed_errors(bed), "--conf: tony.d.depends-on: task types wait for each other: d "
+				     "-> d; take one of these out");
+}
+
+static void test_circle_through_a_stage(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "db=1", "worker=1");
+	bed_conf(bed, "tony.application.prepare-stage=db");
+	bed_conf(bed, "tony.db.depends-on=worker");
+	bed_refuse(bed);
+	assert_line(bed_errors(bed), "--conf: tony.db.depends-on: task types wait for each other: "
+				     "db -> worker -> db; take one of these out");
+}
+
+static void test_group_timeouts(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "chief=1", "worker=3", "evaluator=1");
+	bed_conf(bed, "tony.application.group.A=chief,worker,nobody");
+	bed_conf(bed, "tony.application.dependency.evaluator.timeout.after.A=3600");
+	bed_conf(bed, "tony.application.dependency.evaluator.timeout.after.A.ignored=true");
+	bed_conf(bed, "tony.application.dependency.worker.timeout.after.A=2m");
+	const struct job *job = bed_describe(bed);
+	assert_int_equal(job->group_timeout_count, 2);
+	const struct job_group_timeout *first = &job->group_timeouts[0];
+	assert_string_equal(job->types[first->type].name, "evaluator");
+	assert_string_equal(first->group, "A");
+	assert_int_equal(first->timeout_ms, 3600000);
+	assert_true(first->ignored);
+	assert_int_equal(first->member_count, 2);
+	assert_string_equal(job->types[first->members[1]].name, "worker");
+	assert_int_equal(job->group_timeouts[1].timeout_ms, 120000);
+	assert_false(job->group_timeouts[1].ignored);
+	assert_line_has(bed_warnings(bed),
+			"tony.application.group.A: \"nobody\" is no task type of "
+			"this job and is left out");
+}
+
+static void test_group_timeouts_left_out(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1");
+	bed_conf(bed, "tony.application.group.A=worker");
+	bed_conf(bed, "tony.application.dependency.nobody.timeout.after.A=1");
+	bed_conf(bed, "tony.application.dependency.worker.timeout.after.B=1");
+	bed_conf(bed, "tony.application.dependency.worker.timeout.after.A=0");
+	bed_conf(bed, "tony.application.dependency.worker.timeout.after.C.ignored=true");
+	assert_int_equal(bed_describe(bed)->group_timeout_count, 0);
+	assert_int_equal(bed_warnings(bed)->count, 4);
+	assert_line(bed_warnings(bed),
+		    "--conf: tony.application.dependency.nobody.timeout.after.A: "
+		    "has no effect: no task type is called nobody");
+	assert_line(bed_warnings(bed),
+		    "--conf: tony.application.dependency.worker.timeout.after.B: "
+		    "has no effect: no task type of the job is in the group B");
+	assert_line_has(bed_warnings(bed), "after.A: has no effect: 0 is no limit for A");
+	assert_line_has(bed_warnings(bed), "C.ignored: has no effect: the timeout itself is not "
+					   "set");
+}
+
+static void test_limit_of_instances(void **state)
+{
+	struct bed *bed = *state;
+
+	fixture_write("site/tony-site.xml", XML("\n" FINAL("tony.foo.max-instances", "1") FINAL(
+						    "tony.task.max-total-instances", "3")));
+	BED_TYPES(bed, "foo=2", "bar=2");
+	bed_refuse(bed);
+	assert_int_equal(bed_errors(bed)->count, 2);
+	assert_line(bed_errors(bed), "--conf: tony.foo.instances: \"2\" is more than the limit 1 "
+				     "(site/tony-site.xml:2: tony.foo.max-instances); write 1 or "
+				     "less");
+	assert_line(bed_errors(bed),
+		    "site/tony-site.xml:3: tony.task.max-total-instances: the job asks for 4 "
+		    "instances over all tasks, and 3 is the limit; ask for less");
+}
+
+/* TonY multiplies each type's instances with themselves here. */
+static void test_limit_of_instances_is_no_square(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=4", "ps=2");
+	bed_conf(bed, "tony.task.max-total-instances=6");
+	bed_describe(bed);
+}
+
+static void test_limits_of_resources(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=3", "ps=1");
+	bed_conf(bed, "tony.worker.gpus=1");
+	bed_conf(bed, "tony.ps.gpus=3");
+	bed_conf(bed, "tony.worker.vcores=2");
+	bed_conf(bed, "tony.task.max-total-gpus=5");
+	bed_conf(bed, "tony.task.max-total-vcores=6");
+	bed_conf(bed, "tony.task.max-total-memory=7g");
+	bed_refuse(bed);
+	assert_int_equal(bed_errors(bed)->count, 3);
+	assert_line_has(bed_errors(bed), "tony.task.max-total-gpus: the job asks for 6 gpus over "
+					 "all tasks, and 5 is the limit");
+	assert_line_has(bed_errors(bed), "tony.task.max-total-vcores: the job asks for 7 vcores");
+	assert_line_has(bed_errors(bed), "tony.task.max-total-memory: the job asks for 8.0 GiB of "
+					 "memory over all tasks, and 7.0 GiB is the limit");
+}
+
+static void test_limits_that_are_just_met(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=2");
+	bed_conf(bed, "tony.worker.max-instances=2");
+	bed_conf(bed, "tony.worker.gpus=5");
+	bed_conf(bed, "tony.task.max-total-gpus=10");
+	bed_conf(bed, "tony.task.max-total-memory=4g");
+	bed_describe(bed);
+}
+
+static void test_limit_of_nothing_for_no_tasks(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1", "ps=0");
+	bed_conf(bed, "tony.ps.max-instances=0");
+	bed_conf(bed, "tony.ps.gpus=4");
+	bed_conf(bed, "tony.task.max-total-gpus=0");
+	bed_describe(bed);
+}
+
+static void test_too_many_tasks(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=100000", "ps=1");
+	bed_refuse(bed);
+	assert_line(bed_errors(bed), "tony.<type>.instances: the job asks for 100001 tasks, and "
+				     "100000 is the most; ask for fewer");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		BED_TEST(test_stages),
+		BED_TEST(test_training_stage_is_filled_in),
+		BED_TEST(test_prepare_stage_is_filled_in),
+		BED_TEST(test_stages_that_do_not_add_up),
+		BED_TEST(test_depends_on),
+		BED_TEST(test_depends_on_errors),
+		BED_TEST(test_circle),
+		BED_TEST(test_circle_through_a_stage),
+		BED_TEST(test_group_timeouts),
+		BED_TEST(test_group_timeouts_left_out),
+		BED_TEST(test_limit_of_instances),
+		BED_TEST(test_limit_of_instances_is_no_square),
+		BED_TEST(test_limits_of_resources),
+		BED_TEST(test_limits_that_are_just_met),
+		BED_TEST(test_limit_of_nothing_for_no_tasks),
+		BED_TEST(test_too_many_tasks),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

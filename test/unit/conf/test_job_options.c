@@ -1,0 +1,242 @@
+/* TonY's options and the short ways. */
+#include "describe_bed.h"
+
+#include "base/mem.h"
+#include "client/exit_code.h"
+
+static void check_command(const char *venv, const char *python, const char *executes,
+			  const char *params, const char *expected)
+{
+	char *command cleanup_free = job_options_build_command(venv, python, executes, params);
+
+	if (!str_equal(command, expected))
+		fail_msg("%s instead of %s", command ? command : "NULL", expected);
+}
+
+static void test_task_command(void **state)
+{
+	check_command("hello", "Python/bin/python", "s", "p", "venv/Python/bin/python s p");
+	check_command("hello", "/usr/bin/python", "s", "p", "/usr/bin/python s p");
+	check_command(NULL, "bin/python", "s", NULL, "bin/python s");
+	check_command(NULL, NULL, "sleep 5", NULL, "sleep 5");
+	check_command("hello", NULL, "s", "", "s");
+	check_command(NULL, "python", NULL, "p", NULL);
+}
+
+static void words(struct bed *bed, const char *const *list)
+{
+	for (; *list; list++)
+		str_list_add(&bed->command, *list);
+}
+#define WORDS(bed, ...) words(bed, (const char *const[]){__VA_ARGS__, NULL})
+
+static void test_short_ways(void **state)
+{
+	struct bed *bed = *state;
+
+	bed->options.framework = mem_strdup("pytorch");
+	bed->options.workers = mem_strdup("4");
+	bed->options.gpus = mem_strdup("1");
+	bed->options.memory = mem_strdup("1.5g");
+	bed->options.vcores = mem_strdup("2");
+	bed->options.processes = mem_strdup("2");
+	bed->options.max_restarts = mem_strdup("3");
+	bed->options.timeout = mem_strdup("10m");
+	bed->options.retries = mem_strdup("5");
+	str_list_add(&bed->options.env, "A=1,2");
+	WORDS(bed, "python", "train it.py", "--epochs", "3", "${HOME}");
+	const struct job *job = bed_describe(bed);
+	const struct job_type *worker = bed_type(bed, "worker");
+	assert_int_equal(job->type_count, 1);
+	assert_string_equal(job->framework, "pytorch");
+	assert_string_equal(job->name, "train it.py");
+	assert_int_equal(job->application_timeout_ms, 600000);
+	assert_int_equal(job->retry_count, 5);
+	assert_int_equal(worker->instances, 4);
+	assert_int_equal(worker->gpus, 1);
+	assert_int_equal(worker->memory, 1536);
+	assert_int_equal(worker->vcores, 2);
+	assert_int_equal(worker->processes, 2);
+	assert_int_equal(worker->max_restarts, 3);
+	assert_string_equal(worker->command, "python 'train it.py' --epochs 3 '${HOME}'");
+	assert_string_equal(worker->environment.items[0], "A=1,2");
+	assert_no_lines(bed_warnings(bed));
+}
+
+static void test_other_types(void **state)
+{
+	struct bed *bed = *state;
+
+	str_list_add(&bed->options.type, "trainer=2");
+	bed->options.ps = mem_strdup("1");
+	bed->options.gpus = mem_strdup("3");
+	WORDS(bed, "./run");
+	const struct job *job = bed_describe(bed);
+	assert_string_equal(job->framework, "generic");
+	assert_string_equal(job->name, "run");
+	assert_int_equal(bed_type(bed, "trainer")->instances, 2);
+	assert_int_equal(bed_type(bed, "trainer")->gpus, 3);
+	assert_int_equal(bed_type(bed, "ps")->gpus, 0);
+}
+
+static void test_one_task(void **state)
+{
+	struct bed *bed = *state;
+
+	bed->options.memory = mem_strdup("512m");
+	bed->options.processes = mem_strdup("2");
+	bed->options.max_restarts = mem_strdup("1");
+	bed->options.name = mem_strdup("mine");
+	WORDS(bed, "sleep", "1");
+	const struct job *job = bed_describe(bed);
+	assert_string_equal(job->name, "mine");
+	assert_int_equal(bed_type(bed, "driver")->memory, 512);
+	assert_int_equal(bed_type(bed, "driver")->processes, 2);
+	assert_int_equal(bed_type(bed, "driver")->max_restarts, 1);
+	assert_no_lines(bed_warnings(bed));
+}
+
+static void test_options_over_a_file(void **state)
+{
+	struct bed *bed = *state;
+
+	fixture_write("tony.xml",
+		      XML(PROPERTY("tony.worker.instances", "1") PROPERTY("tony.worker.gpus", "7")
+				  PROPERTY("tony.containers.command", "old")));
+	bed->options.gpus = mem_strdup("2");
+	WORDS(bed, "new");
+	const struct job *job = bed_describe(bed);
+	assert_string_equal(job->framework, "tensorflow");
+	assert_string_equal(job->name, "TensorFlowApplication");
+	assert_int_equal(bed_type(bed, "worker")->gpus, 2);
+	assert_string_equal(bed_type(bed, "worker")->command, "new");
+	assert_string_equal(conf_find(bed->conf, "tony.worker.gpus")->origin, "--gpus");
+}
+
+static void test_executes_is_a_tony_user(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1");
+	assert_string_equal(bed_describe(bed)->framework, "tensorflow");
+}
+
+static void test_what_does_not_fit(void **state)
+{
+	struct bed *bed = *state;
+
+	bed->options.workers = mem_strdup("four");
+	bed->options.memory = mem_strdup("2gb");
+	str_list_add(&bed->options.type, "Bad=1");
+	str_list_add(&bed->options.type, "noequals");
+	WORDS(bed, "x");
+	bed_refuse(bed);
+	assert_int_equal(bed_errors(bed)->count, 4);
+	assert_line(bed_errors(bed), "--workers: tony.worker.instances: \"four\" is not a whole "
+				     "number; write digits only, such as 1");
+	assert_line(bed_errors(bed),
+		    "--memory: tony.worker.memory: \"2gb\" is not a size; write 2g or 2048m");
+	assert_line(bed_errors(bed), "--type: \"Bad=1\" is not NAME=N; write --type evaluator=1");
+	assert_line(bed_errors(bed),
+		    "--type: \"noequals\" is not NAME=N; write --type evaluator=1");
+}
+
+static void test_gpus_of_whom(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "trainer=1");
+	bed->options.gpus = mem_strdup("1");
+	bed_refuse(bed);
+	assert_line(bed_errors(bed), "--gpus: \"1\" is for workers, and the job has none; write "
+				     "--conf tony.<type>.gpus=1");
+}
+
+static void test_hdfs_classpath_drops_what_is_not_there(void **state)
+{
+	struct bed *bed = *state;
+
+	fixture_write("yarn/lib/a.jar", "");
+	BED_TYPES(bed, "worker=1");
+	bed->options.hdfs_classpath = mem_strdup("random/path,yarn/lib");
+	bed_describe(bed);
+	assert_int_equal(bed->description.resources[0].count, 1);
+	assert_string_equal(bed->description.resources[0].items[0].source, "yarn/lib");
+	assert_line(bed_warnings(bed), "--hdfs_classpath: \"random/path\" is not on this machine "
+				       "and is left out");
+}
+
+static void test_contradictions(void **state)
+{
+	struct bed *bed = *state;
+
+	bed->options.executes = mem_strdup("a");
+	WORDS(bed, "b");
+	assert_int_equal(job_options_load(&bed->options, &bed->command, &bed->conf, &bed->err), -1);
+	assert_int_equal(bed->err.kind, ERR_USAGE);
+	err_finish(&bed->err);
+	mem_replace(&bed->options.executes, NULL);
+	bed->options.task_params = mem_strdup("p");
+	assert_int_equal(job_options_load(&bed->options, NULL, &bed->conf, &bed->err), -1);
+	assert_message(&bed->err, "--task_params needs --executes");
+}
+
+static void test_unreadable_file(void **state)
+{
+	struct bed *bed = *state;
+
+	bed->options.conf_file = mem_strdup("missing.xml");
+	assert_int_equal(job_options_load(&bed->options, NULL, &bed->conf, &bed->err), -1);
+	assert_int_equal(bed->err.kind, ERR_CONFIG);
+	assert_int_equal(exit_code_of(bed->err.kind), EXIT_CODE_CONFIG);
+	assert_non_null(strstr(err_message(&bed->err), "missing.xml"));
+}
+
+static void test_operands(void **state)
+{
+	struct str_list operands cleanup_str_list = {0}, command cleanup_str_list = {0};
+	struct err err cleanup_err = {0};
+
+	str_list_add(&operands, "python");
+	str_list_add(&operands, "x.py");
+	assert_int_equal(job_options_command(&operands, 0, &command, &err), 0);
+	assert_int_equal(command.count, 2);
+	assert_int_equal(job_options_command(&operands, 1, &command, &err), -1);
+	assert_int_equal(err.kind, ERR_USAGE);
+	assert_message(&err, "unexpected \"python\"; the program and its arguments stand after --");
+}
+
+static void test_exit_codes(void **state)
+{
+	assert_int_equal(exit_code_of(ERR_NONE), 0);
+	assert_int_equal(exit_code_of(ERR_USAGE), 2);
+	assert_int_equal(exit_code_of(ERR_CONFIG), 3);
+	assert_int_equal(exit_code_of(ERR_NOT_FOUND), 4);
+	assert_int_equal(exit_code_of(ERR_UNREACHABLE), 5);
+	assert_int_equal(exit_code_of(ERR_DENIED), 6);
+	assert_int_equal(exit_code_of(ERR_CAPACITY), 7);
+	assert_int_equal(exit_code_of(ERR_IO), 70);
+	for (size_t i = 0; i < exit_code_count; i++)
+		for (size_t j = i + 1; j < exit_code_count; j++)
+			assert_int_not_equal(exit_code_table[i].code, exit_code_table[j].code);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_task_command),
+		BED_TEST(test_short_ways),
+		BED_TEST(test_other_types),
+		BED_TEST(test_one_task),
+		BED_TEST(test_options_over_a_file),
+		BED_TEST(test_executes_is_a_tony_user),
+		BED_TEST(test_what_does_not_fit),
+		BED_TEST(test_gpus_of_whom),
+		BED_TEST(test_hdfs_classpath_drops_what_is_not_there),
+		BED_TEST(test_contradictions),
+		BED_TEST(test_unreadable_file),
+		cmocka_unit_test(test_operands),
+		cmocka_unit_test(test_exit_codes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
