@@ -1,0 +1,64 @@
+#include "bed.h"
+
+#include "../base/scratch.h"
+#include "../base/test.h"
+
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/proc.h"
+
+enum { PATIENCE_MS = 30000 };
+
+struct job *bed_job(const char *command)
+{
+	struct job *job = mem_alloc(sizeof(*job));
+
+	*job = (struct job){
+		.id = mem_strdup("tony-20261121-061400-1f3a"),
+		.name = mem_strdup("digits"),
+		.user = mem_strdup("ada"),
+		.framework = mem_strdup("generic"),
+		.heartbeat_interval_ms = 1000,
+		.max_missed_heartbeats = 25,
+		.executor_give_up_ms = 60000,
+		.error_lines = 20,
+		.types = mem_alloc(sizeof(*job->types)),
+		.type_count = 1,
+		.config = json_object(),
+	};
+	job->types[0] = (struct job_type){
+		.name = mem_strdup("worker"),
+		.instances = 1,
+		.processes = 1,
+		.command = mem_strdup(command),
+		.role = JOB_ROLE_TRACKED,
+		.hold_port = true,
+		.stop_grace_ms = 5000,
+	};
+	return job;
+}
+
+int bed_await_number(void **state, const char *name)
+{
+	const char *path = scratch_path(state, name);
+
+	for (int i = 0; i < PATIENCE_MS; i++) {
+		char *text cleanup_free = fs_read_file(path, 4096, NULL, NULL);
+		if (text && strchr(text, '\n'))
+			return atoi(text);
+		usleep(1000);
+	}
+	fail_msg("%s does not come", name);
+	return -1;
+}
+
+void bed_await_end(int pid)
+{
+	struct proc_id id;
+
+	for (int i = 0; i < PATIENCE_MS && proc_identify(pid, &id) && proc_is_alive(&id); i++)
+		usleep(1000);
+	assert_false(proc_identify(pid, &id) && proc_is_alive(&id));
+}
