@@ -31,7 +31,9 @@ struct api_task {
 	/* The last report. */
 	struct message_identity of;
 	enum message_state state;
-	json_t *pids;		     /* NULL: not told */
+	json_t *pids;	  /* NULL: not told */
+	int executor_pid; /* of executor_attempt; 0: not told */
+	int executor_attempt;
 	struct api_metrics *metrics; /* NULL: none yet */
 	char *log_dir;		     /* NULL: not told */
 };

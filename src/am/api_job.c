@@ -46,13 +46,24 @@ void api_handle_job(void *data, struct http_request *request)
 		http_answer_json(request, 200, job_view_to_json(view));
 }
 
+/* Does the last report name processes of the present attempt, epoch and restart? */
+static bool is_present(const struct api_task *task, const struct job_view *view, size_t number)
+{
+	const struct task_view *row = &view->tasks[number];
+
+	return task->pids && task->state == MESSAGE_RUNNING && task->of.attempt == row->attempt &&
+	       task->of.epoch == row->epoch && task->of.restart == row->restart;
+}
+
 static json_t *task_to_json(const struct api *api, const struct job_view *view, size_t number)
 {
 	const struct api_task *task = &api->tasks[number];
 	json_t *object = task_view_to_json(view, number);
 
-	if (task->pids)
+	if (is_present(task, view, number))
 		json_object_set(object, "pids", task->pids);
+	if (task->executor_pid > 0 && task->executor_attempt == view->tasks[number].attempt)
+		json_set_int(object, "executor_pid", task->executor_pid);
 	if (task->metrics)
 		json_object_set_new(object, "metrics", api_metrics_to_json(task->metrics));
 	return object;

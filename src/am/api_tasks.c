@@ -258,6 +258,8 @@ static bool take_register(struct api_task *task, struct message_register *messag
 	/* Before the event: what follows from it tells the addresses and where the logs are. */
 	api_cluster_changed(task->api);
 	mem_replace(&task->log_dir, mem_steal(&message->log_dir));
+	task->executor_pid = message->pid;
+	task->executor_attempt = message->of.attempt;
 	return host->deliver(host->data, &(struct machine_event){
 						 .kind = EVENT_REGISTERED,
 						 .task = task->number,

@@ -157,15 +157,13 @@ static int check_log_dir(const char *log_dir, struct err *err)
 
 static int read_register(struct message_register *message, const json_t *body, struct err *err)
 {
-	int pid = 0;
-
 	if (need_int(body, "attempt", 1, NUMBER_MAX, &message->of.attempt, err) < 0 ||
 	    need_int(body, "epoch", 0, NUMBER_MAX, &message->of.epoch, err) < 0 ||
 	    json_need_text(body, "host", &message->host, err) < 0 ||
 	    check_host(message->host, err) < 0 ||
 	    need_int(body, "port", 1, 65535, &message->port, err) < 0 ||
 	    read_int(body, "ui_port", 0, 65535, &message->ui_port, err) < 0 ||
-	    read_int(body, "pid", 1, PID_MAX, &pid, err) < 0 ||
+	    read_int(body, "pid", 1, PID_MAX, &message->pid, err) < 0 ||
 	    json_read_text(body, "log_dir", &message->log_dir, err) < 0)
 		return -1;
 	return check_log_dir(message->log_dir, err);

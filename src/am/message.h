@@ -42,6 +42,7 @@ struct message_register {
 	struct message_identity of; /* without `restart` */
 	char *host;
 	int port, ui_port;
+	int pid;       /* of the executor; 0: not given */
 	char *log_dir; /* NULL: not given */
 };
 
