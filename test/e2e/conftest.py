@@ -117,7 +117,7 @@ class Job:
                 return None
             if any(task.get(key) != value for key, value in members.items()):
                 return None
-            return task if state != "running" or task["pids"] else None
+            return task if state != "running" or task.get("pids") else None
         return wait_until(there, f"{self.id}: {name} {state} {members}", patience_s)
 
     def wait_state(self, *states, patience_s=PATIENCE_S):

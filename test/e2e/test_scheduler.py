@@ -12,7 +12,7 @@ SMALL = ("--conf", "tony.local.memory=200m")
 NVIDIA_SMI = """#!/bin/sh
 # Stands for nvidia-smi on a machine with 4 devices.
 case "$*" in
-*--query-gpu=*) for gpu in 0 1 2 3; do echo "$gpu, 37, 1024, 81920"; done ;;
+*--query-gpu=*) for gpu in 0 1 2 3; do echo "$gpu, GPU-0000000$gpu, 37, 1024, 81920"; done ;;
 *-L*) for gpu in 0 1 2 3; do echo "GPU $gpu: NVIDIA H100 (UUID: GPU-0000000$gpu)"; done ;;
 *) exit 1 ;;
 esac

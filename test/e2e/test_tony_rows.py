@@ -204,7 +204,7 @@ def test_TonyClientCallbackHandler(tony):
     tasks = job.status()["tasks"]
     assert {task["task"]: task["state"] for task in tasks} == {"ps:0": "stopped",
                                                              "worker:0": "succeeded"}
-    assert "worker:0" in output and "ps:0" in output
+    assert "1 succeeded, 1 stopped" in output
 
 
 def test_TonyPSCrashShouldFailAndStopAM(tony):
@@ -257,14 +257,16 @@ def test_TonyFinalConf(tony):
     value = {key: row["value"] for key, row in config.items()}
     assert value["tony.containers.command"] == "ls"
     assert value["tony.worker.command"] == "cat"
-    assert "A=1" in value["tony.containers.envs"] and "B=2" in value["tony.execution.envs"]
+    assert value["tony.containers.envs"] == "A=***", "values may be secrets"
+    assert value["tony.execution.envs"] == "B=***"
     for name in ("common.zip", "test.zip"):
         assert f"{at}/{name}" in value["tony.containers.resources"]
 
 
 def test_AllocationTimeoutShouldFail(tony):
     """What can never fit is refused at once, with the numbers; TonY waits for its timeout."""
-    answer, job = tony.job({"tony.worker.instances": 10000, "tony.worker.memory": "2g",
+    answer, job = tony.job({"tony.application.framework": "generic",
+                            "tony.worker.instances": 10000, "tony.worker.memory": "2g",
                             "tony.container.allocation.timeout": 1000}, "--executes", "exit 0")
     assert answer.returncode != 0
     assert "worker" in answer.stderr and "GiB" in answer.stderr
@@ -316,7 +318,7 @@ def test_DependencyTimeoutButIgnoredButFailed(tony):
         "tony.worker.command": f"./exit_after.sh {go} 1", "tony.evaluator.instances": 1,
         "tony.evaluator.command": "sleep 1000",
         "tony.application.stop-on-failure-jobtypes": "worker"}))
-    wait_until(lambda: any("untracked" in json.dumps(event) for event in job.events()),
+    wait_until(lambda: any("not waited for" in json.dumps(event) for event in job.events()),
                "the timeout to be noted")
     go.touch()
     assert job.wait() != 0
