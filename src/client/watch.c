@@ -228,11 +228,12 @@ void watch_conclude(const struct opened *opened, FILE *stream)
 
 	str_append_format(&text, "%s %s after %s", opened->id, job_state_name(view->state),
 			  duration);
-	if (view->message)
+	if (view->state != JOB_SUCCEEDED && view->message)
 		str_append_format(&text, ": %s", view->message);
 	str_append_char(&text, '\n');
-	append_tail(&view->cause, view->message, &text);
-	if (view->cause_task >= 0 && view->state != JOB_SUCCEEDED) {
+	if (view->state != JOB_SUCCEEDED)
+		append_tail(&view->cause, view->message, &text);
+	if (view->state != JOB_SUCCEEDED && view->cause_task >= 0) {
 		const struct task_view *task = &view->tasks[view->cause_task];
 		str_append_format(&text, "see: tony logs %s --task %s:%d\n", opened->id,
 				  view->job->types[task->type].name, task->index);
