@@ -26,7 +26,7 @@ static const struct job_type *type_of(const struct container *container)
 static void fail_launch(struct container *container, const char *why)
 {
 	container->cause.kind = CAUSE_LAUNCH_FAILED;
-	mem_replace(&container->cause.text, mem_printf("the executor did not start: %s", why));
+	mem_replace(&container->cause.text, mem_printf("could not start its executor: %s", why));
 }
 
 /* ---- the end ------------------------------------------------------------------------------ */
@@ -49,12 +49,12 @@ static void set_lost(struct container *container, int signal)
 	if (signal == SIGKILL && container->oom_kills > 0) {
 		char *limit cleanup_free = str_format_mib((double)type->memory);
 		cause->kind = CAUSE_OUT_OF_MEMORY;
-		cause->text = mem_printf("the task went over its memory of %s (tony.%s.memory)",
-					 limit, type->name);
+		cause->text = mem_printf("went over its memory of %s (tony.%s.memory)", limit,
+					 type->name);
 		return;
 	}
 	cause->kind = CAUSE_EXECUTOR_LOST;
-	cause->text = mem_printf("its executor was killed by signal %d (%s)", signal,
+	cause->text = mem_printf("lost its executor: killed by signal %d (%s)", signal,
 				 proc_signal_name(signal));
 }
 
@@ -70,8 +70,10 @@ static void set_left(struct container *container, int code)
 	/* The user's program has never been started where it has no output file. */
 	bool ran = code == 0 || fs_exists(output);
 	cause->kind = ran ? CAUSE_EXECUTOR_LOST : CAUSE_LAUNCH_FAILED;
-	cause->text = mem_printf("its executor left with exit code %d%s%s%s", code,
-				 ran ? "" : " before it could run", *last ? ": " : "", last);
+	cause->text =
+		mem_printf("%s with exit code %d%s%s",
+			   ran ? "lost its executor: it left" : "could not run: its executor left",
+			   code, *last ? ": " : "", last);
 }
 
 static void judge(struct container *container)

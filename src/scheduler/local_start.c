@@ -18,6 +18,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "scheduler/local_job.h"
 #include "scheduler/state_dir.h"
 
 enum {
@@ -130,6 +131,20 @@ static int set_died(const char *job_dir, int status, struct err *err)
 		       str_text(&how), lines.count ? ":\n  " : "; it wrote nothing", tail, log);
 }
 
+/* A job can be over, and am.json gone, before this process is scheduled again. */
+static bool has_begun(const char *job_dir)
+{
+	struct job_view *view;
+	struct job *job;
+
+	if (local_job_read(job_dir, &job, &view, NULL) < 0)
+		return false;
+	bool begun = view->am_pid != 0;
+	job_view_destroy(view);
+	job_destroy(job);
+	return begun;
+}
+
 static bool has_ended(pid_t pid, int *status)
 {
 	return waitpid(pid, status, WNOHANG) == pid;
@@ -153,7 +168,7 @@ static int wait_for_am(pid_t pid, int watch, const char *job_dir, struct err *er
 
 	while (!fs_exists(am_file)) {
 		if (has_ended(pid, &status))
-			return fs_exists(am_file) ? 0 : set_died(job_dir, status, err);
+			return has_begun(job_dir) ? 0 : set_died(job_dir, status, err);
 		if (clock_monotonic_ms() >= deadline)
 			return err_set(err, ERR_UNREACHABLE,
 				       "the job's AM (process %d) is not up after %d s: see "

@@ -121,7 +121,7 @@ static void a_killed_executor_takes_its_processes_along(void **state)
 	bed_wait(bed, "ended worker:0/1");
 	assert_int_equal(bed->cause->kind, CAUSE_EXECUTOR_LOST);
 	assert_int_equal(bed->cause->signal, SIGKILL);
-	assert_string_equal(bed->cause->text, "its executor was killed by signal 9 (SIGKILL)");
+	assert_string_equal(bed->cause->text, "lost its executor: killed by signal 9 (SIGKILL)");
 	assert_false(is_running(escaped));
 	bed_close(bed);
 }
@@ -152,8 +152,9 @@ static void an_executor_that_cannot_run_is_a_failed_launch(void **state)
 
 	bed_wait(bed, "ended worker:0/1");
 	assert_int_equal(bed->cause->kind, CAUSE_LAUNCH_FAILED);
-	assert_string_equal(bed->cause->text, "its executor left with exit code 3 before it could "
-					      "run: cannot find the moon");
+	assert_string_equal(
+		bed->cause->text,
+		"could not run: its executor left with exit code 3: cannot find the moon");
 	assert_int_equal(bed->cause->tail.count, 2);
 	bed_close(bed);
 }
@@ -178,7 +179,7 @@ static void a_container_without_a_place_is_a_failed_launch(void **state)
 	bed_launch(bed, "worker:0");
 	bed_wait(bed, "ended worker:0/1");
 	assert_int_equal(bed->cause->kind, CAUSE_LAUNCH_FAILED);
-	assert_text_has(bed->cause->text, "the executor did not start: ");
+	assert_text_has(bed->cause->text, "could not start its executor: ");
 	/* Its share is free again. */
 	bed_request(bed, "worker:0/2");
 	bed_wait(bed, "allocated worker:0/2");
@@ -198,7 +199,7 @@ static void over_its_memory_is_told_as_such(void **state)
 	bed_wait(bed, "ended worker:0/1");
 	assert_int_equal(bed->cause->kind, CAUSE_OUT_OF_MEMORY);
 	assert_string_equal(bed->cause->text,
-			    "the task went over its memory of 64 MiB (tony.worker.memory)");
+			    "went over its memory of 64 MiB (tony.worker.memory)");
 	bed_close(bed);
 }
 
