@@ -12,12 +12,14 @@
 #define CLEAR_BELOW	 "\033[J"
 #define LINE_BURST	 50 /* lines about single tasks in one batch of records */
 #define SUMMARY_EVERY_MS 1000
+#define DRAW_EVERY_MS	 50
 
 struct live {
 	FILE *stream;
 	const struct job_view *view;
 	bool table, color;
-	size_t drawn;	      /* lines of the table that are on the screen */
+	size_t drawn; /* lines of the table that are on the screen */
+	int64_t drawn_at;
 	size_t burst;	      /* lines since the last live_show() */
 	enum job_state state; /* at the last summary */
 	int64_t summary_at;
@@ -68,6 +70,7 @@ static void draw(struct live *live, int64_t now_ms)
 	for (size_t i = 0; i < text.length; i++)
 		live->drawn += text.text[i] == '\n';
 	fflush(live->stream);
+	live->drawn_at = now_ms;
 }
 
 /* Tasks come up by the hundred: they are counted, at most once a second and at each turn of the
@@ -93,12 +96,18 @@ static void summarize(struct live *live, int64_t now_ms)
 	live->state = live->view->state;
 }
 
-void live_show(struct live *live, int64_t now_ms)
+int live_show(struct live *live, int64_t now_ms)
 {
-	if (live->table)
-		draw(live, now_ms);
-	else
+	int64_t since = now_ms - live->drawn_at;
+
+	if (!live->table) {
 		summarize(live, now_ms);
+		return SUMMARY_EVERY_MS;
+	}
+	if (since >= 0 && since < DRAW_EVERY_MS && !live->view->is_final)
+		return (int)(DRAW_EVERY_MS - since);
+	draw(live, now_ms);
+	return SUMMARY_EVERY_MS;
 }
 
 void live_add(struct live *live, const struct journal_line *line)

@@ -37,8 +37,9 @@ struct live;
 struct live *live_open(FILE *stream, const struct job_view *view);
 bool live_is_table(const struct live *live);
 void live_add(struct live *live, const struct journal_line *line);
-/* After a batch of records, and every second while there is a table. */
-void live_show(struct live *live, int64_t now_ms);
+/* To be called after each batch of records, and again after as many ms as it returns: a table is
+ * not drawn more often than the eye can follow. */
+int live_show(struct live *live, int64_t now_ms);
 /* Something to say to the user beside the table. */
 void live_say(struct live *live, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void live_close(struct live *live); /* NULL is fine; what is shown stays */

@@ -118,7 +118,7 @@ static void add_cause(struct table *table)
 	const struct cause *cause = &view->cause;
 	const char *text = cause->text ? cause->text : cause_kind_name(cause->kind);
 
-	if (cause->kind == CAUSE_NONE)
+	if (cause->kind == CAUSE_NONE || cause->kind == CAUSE_KILLED_BY_USER)
 		return;
 	char *who cleanup_free = view->cause_task >= 0 ? task_name(view, (size_t)view->cause_task)
 						       : mem_strdup("the job");

@@ -16,7 +16,6 @@
 #include "net/http_client.h"
 
 enum {
-	REDRAW_MS = 1000,
 	SILENCE_MS = 3000, /* of the journal, after which the AM is looked for */
 	KILL_TIMEOUT_MS = 3000,
 };
@@ -104,8 +103,7 @@ static int post_kill(const struct opened *opened, struct err *err)
 	if (!opened->door.address)
 		return err_set(err, ERR_UNREACHABLE, "it has no application master");
 	if (http_call(opened->door.address, opened->door.token, "POST", "/v1/job/kill",
-		      "{\"reason\": \"interrupted by its user\"}", KILL_TIMEOUT_MS, &status,
-		      &answer, err) < 0)
+		      "{\"reason\": \"Ctrl-C\"}", KILL_TIMEOUT_MS, &status, &answer, err) < 0)
 		return -1;
 	return http_response_check(status, str_text(&answer), answer.length, err);
 }
@@ -160,10 +158,10 @@ static int run(struct watch *watch)
 	for (;;) {
 		if (read_journal(watch) < 0)
 			return -1;
-		live_show(watch->live, clock_wall_ms());
+		int again_ms = live_show(watch->live, clock_wall_ms());
 		if (watch->opened->view->is_final || watch->left)
 			return 0;
-		poll(fds, array_length(fds), REDRAW_MS);
+		poll(fds, array_length(fds), again_ms);
 		take_signals(watch);
 		if (look_for_am(watch) < 0)
 			return -1;
