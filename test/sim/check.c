@@ -122,7 +122,7 @@ static void check_member(struct sim *sim, size_t number, int epoch)
 			sim_break(sim, "a task that succeeded in epoch %d is missing in epoch %d",
 				  task->epoch, epoch);
 	} else if (task->state != TASK_RUNNING && task->state != TASK_REGISTERED &&
-		   !is_bad(task->state)) {
+		   !(is_bad(task->state) && task->epoch == epoch)) {
 		sim_break(sim, "the gang starts while a task is %s", task_state_name(task->state));
 	}
 }
@@ -196,6 +196,10 @@ static void check_job_changed(struct sim *sim, const struct action *action)
 void check_action(struct sim *sim, const struct action *action, const struct feed *feed)
 {
 	switch (action->kind) {
+	case ACTION_ORDER:
+	case ACTION_RELEASE:
+		sim->tasks[action->task].told_at = sim->events;
+		break;
 	case ACTION_TASK_CHANGED:
 		check_task_changed(sim, action, feed);
 		break;
@@ -227,6 +231,20 @@ void check_task(struct sim *sim, size_t number)
 		sim_break(sim, "more restarts in place than max-restarts");
 	if (task->restart > task->restarts_used + known->user_restarts)
 		sim_break(sim, "a restart that nobody paid for");
+}
+
+/* An executor must not have to wait for its next beat. */
+void check_told(struct sim *sim, size_t number)
+{
+	struct known_task *known = &sim->tasks[number];
+	struct order order = machine_order(sim->machine, number);
+	bool same = order.kind == known->order.kind && order.restart == known->order.restart &&
+		    (order.epoch == known->order.epoch || order.kind != ORDER_RUN);
+
+	known->order = order;
+	if (!same && (order.kind == ORDER_RUN || order.kind == ORDER_STOP) &&
+	    known->told_at != sim->events)
+		sim_break(sim, "an order changes, and nobody is told");
 }
 
 /* A task that has ended, or was lost, holds no container. */

@@ -121,6 +121,9 @@ bool sim_feed(struct sim *sim, const struct feed *feed)
 		check_action(sim, &sim->actions.items[i], feed);
 		world_act(sim, &sim->actions.items[i]);
 	}
+	for (size_t i = 0; i < sim->actions.count; i++)
+		if (sim->actions.items[i].kind == ACTION_TASK_CHANGED)
+			check_told(sim, sim->actions.items[i].task);
 	if (feed->stale || (whole && !accepted))
 		check_unchanged(sim, feed, digest);
 	if (!accepted)
@@ -129,6 +132,7 @@ bool sim_feed(struct sim *sim, const struct feed *feed)
 	check_task(sim, feed->event.task);
 	if (sim->events % 256 == 0)
 		check_all(sim);
+	check_told(sim, feed->event.task);
 	check_given_back(sim, feed->event.task);
 	return accepted;
 }

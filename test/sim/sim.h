@@ -117,6 +117,8 @@ struct known_task {
 	enum task_state state; /* by the actions */
 	struct cause_brief failure;
 	uint64_t failed_order; /* when it went to FAILED or LOST; 0: it is neither */
+	struct order order;    /* the newest */
+	uint64_t told_at;      /* the event with which the executor was told to look */
 	int user_restarts;
 	size_t newest; /* container; SIZE_MAX: none */
 	int processes; /* that run now, in whatever container */
@@ -169,6 +171,7 @@ void world_act(struct sim *sim, const struct action *action);
 void sim_break(struct sim *sim, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void check_action(struct sim *sim, const struct action *action, const struct feed *feed);
 void check_task(struct sim *sim, size_t task);
+void check_told(struct sim *sim, size_t task);
 void check_given_back(struct sim *sim, size_t task); /* after the actions were carried out */
 void check_all(struct sim *sim);
 void check_end(struct sim *sim);

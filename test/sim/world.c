@@ -310,20 +310,24 @@ static void register_anew(struct sim *sim, struct container *container, int epoc
 	speak(sim, container);
 }
 
+static void lose_within(struct sim *sim, const struct container *container, int64_t ms)
+{
+	static const enum cause_kind kinds[] = {CAUSE_NODE_LOST, CAUSE_PREEMPTED,
+						CAUSE_EXECUTOR_LOST, CAUSE_NONE};
+
+	plan(sim, between(sim, 0, ms),
+	     (struct happening){.kind = HAPPENS_CONTAINER_END,
+				.container = number_of(sim, container),
+				.cause = new_failure(sim, kinds[between(sim, 0, 3)])});
+}
+
 static void come_up(struct sim *sim, struct container *container)
 {
 	if (container->state != CONTAINER_GIVEN)
 		return;
-	size_t number = number_of(sim, container);
 	container->heard_at = sim->now;
-	if (chance(sim, sim->weather.container_lost)) {
-		static const enum cause_kind kinds[] = {CAUSE_NODE_LOST, CAUSE_PREEMPTED,
-							CAUSE_EXECUTOR_LOST, CAUSE_NONE};
-		plan(sim, between(sim, 0, 60000),
-		     (struct happening){.kind = HAPPENS_CONTAINER_END,
-					.container = number,
-					.cause = new_failure(sim, kinds[between(sim, 0, 3)])});
-	}
+	if (chance(sim, sim->weather.container_lost))
+		lose_within(sim, container, 60000);
 	if (chance(sim, sim->weather.deaf))
 		container->deaf_until = sim->now + between(sim, 1000, 60000);
 	if (chance(sim, sim->weather.stuck))
@@ -424,6 +428,8 @@ static void change_to(struct sim *sim, struct container *container, struct order
 		sim->job->types[machine_task(sim->machine, container->task)->type].stop_grace_ms;
 	container->phase = EXECUTOR_STOPPING;
 	container->next = order;
+	if (chance(sim, sim->weather.container_lost))
+		lose_within(sim, container, grace);
 	plan(sim, between(sim, 0, grace + 500),
 	     (struct happening){.kind = HAPPENS_STOPPED,
 				.container = number_of(sim, container),
