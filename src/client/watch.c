@@ -13,6 +13,7 @@
 #include "client/exit_code.h"
 #include "client/follow.h"
 #include "client/live.h"
+#include "client/remedy.h"
 #include "net/http_client.h"
 
 enum {
@@ -217,6 +218,42 @@ static void append_tail(const struct cause *cause, const char *message, struct s
 			str_append_format(out, "    %s\n", cause->tail.items[i]);
 }
 
+/* What to change, where one key decides; `type` is NULL when the job as a whole failed. */
+static void append_remedy(const struct job_type *type, enum cause_kind kind, struct str *out)
+{
+	char *memory cleanup_free = type ? str_format_mib((double)type->memory) : NULL;
+
+	if (kind == CAUSE_OUT_OF_MEMORY && type)
+		str_append_format(out, "try: more than %s for tony.%s.memory\n", memory,
+				  type->name);
+	else if (kind == CAUSE_PORT_TAKEN && type)
+		str_append_format(out, "try: tony.%s.hold-port=false\n", type->name);
+	else if (kind == CAUSE_EXECUTION_TIMEOUT)
+		str_append_format(out, "try: a longer tony.task.executor.execution-timeout-ms\n");
+	else if (kind == CAUSE_APPLICATION_TIMEOUT)
+		str_append_format(out, "try: a longer tony.application.timeout\n");
+	else if (kind == CAUSE_ALLOCATION_TIMEOUT)
+		str_append_format(out, "try: fewer or smaller tasks, or a longer "
+				       "tony.container.allocation.timeout\n");
+}
+
+static void append_failure(const struct opened *opened, struct str *out)
+{
+	const struct job_view *view = opened->view;
+	const struct task_view *task =
+		view->cause_task >= 0 ? &view->tasks[view->cause_task] : NULL;
+	const struct job_type *type = task ? &view->job->types[task->type] : NULL;
+
+	if (view->message)
+		str_append_format(out, ": %s", view->message);
+	str_append_char(out, '\n');
+	append_tail(&view->cause, view->message, out);
+	append_remedy(type, view->cause.kind, out);
+	if (task)
+		str_append_format(out, "see: tony logs %s --task %s:%d\n", opened->id, type->name,
+				  task->index);
+}
+
 void watch_conclude(const struct opened *opened, FILE *stream)
 {
 	const struct job_view *view = opened->view;
@@ -226,16 +263,10 @@ void watch_conclude(const struct opened *opened, FILE *stream)
 
 	str_append_format(&text, "%s %s after %s", opened->id, job_state_name(view->state),
 			  duration);
-	if (view->state != JOB_SUCCEEDED && view->message)
-		str_append_format(&text, ": %s", view->message);
-	str_append_char(&text, '\n');
 	if (view->state != JOB_SUCCEEDED)
-		append_tail(&view->cause, view->message, &text);
-	if (view->state != JOB_SUCCEEDED && view->cause_task >= 0) {
-		const struct task_view *task = &view->tasks[view->cause_task];
-		str_append_format(&text, "see: tony logs %s --task %s:%d\n", opened->id,
-				  view->job->types[task->type].name, task->index);
-	}
+		append_failure(opened, &text);
+	else
+		str_append_char(&text, '\n');
 	fputs(text.text, stream);
 	fflush(stream);
 }

@@ -1,0 +1,33 @@
+#include "client/remedy.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+/* {type} stands for the type of the task that failed. */
+static const char *const remedies[CAUSE_KIND_COUNT] = {
+	[CAUSE_OUT_OF_MEMORY] = "raise tony.{type}.memory, or let the program use less",
+	[CAUSE_EXECUTION_TIMEOUT] = "raise tony.task.executor.execution-timeout-ms",
+	[CAUSE_PORT_TAKEN] = "set tony.{type}.hold-port=false, or let the program set "
+			     "SO_REUSEADDR",
+	[CAUSE_EXECUTOR_LOST] = "see executor.log in the container's directory",
+	[CAUSE_REGISTRATION_TIMEOUT] = "raise tony.container.registration.timeout",
+	[CAUSE_ALLOCATION_TIMEOUT] = "raise tony.container.allocation.timeout, or ask for less",
+	[CAUSE_APPLICATION_TIMEOUT] = "raise tony.application.timeout",
+};
+
+char *remedy_of(const struct job_view *view)
+{
+	const char *remedy = remedies[view->cause.kind];
+
+	if (!remedy)
+		return NULL;
+	const char *place = strstr(remedy, "{type}");
+	if (!place)
+		return mem_strdup(remedy);
+	if (view->cause_task < 0)
+		return NULL;
+	const struct task_view *task = &view->tasks[view->cause_task];
+	return mem_printf("%.*s%s%s", (int)(place - remedy), remedy,
+			  view->job->types[task->type].name, place + strlen("{type}"));
+}
