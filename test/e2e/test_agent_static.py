@@ -29,8 +29,8 @@ def test_small(stripped):
 
 def in_empty_root(root, *command):
     namespaces = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
-    return subprocess.run([*namespaces, "chroot", root, *command], capture_output=True, text=True,
-                          timeout=60, env={"PATH": "/bin"})
+    return subprocess.run([*namespaces, "/usr/sbin/chroot", root, *command], capture_output=True,
+                          text=True, timeout=60, env={"PATH": "/usr/bin:/bin"})
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def test_user_failures_are_counted_and_the_first_cause_is_told(tony):
     assert answer.returncode == 1
     status = job.status()
     assert status["epoch"] == 3
-    assert status["cause"]["task"] == "worker:1" and status["cause"]["exit_code"] == 7
+    assert status["cause_task"] == "worker:1" and status["cause"]["exit_code"] == 7
     assert "ValueError: no data" in answer.stdout + answer.stderr
 
 
