@@ -267,6 +267,8 @@ void watch_conclude(const struct opened *opened, FILE *stream)
 		append_failure(opened, &text);
 	else
 		str_append_char(&text, '\n');
-	fputs(text.text, stream);
+	/* What a program wrote must not reach the terminal as commands. */
+	char *clean cleanup_free = str_printable(text.text, text.length);
+	fputs(clean, stream);
 	fflush(stream);
 }
