@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/proc_scan.h"
@@ -55,6 +56,7 @@ static uint64_t resident_set(void)
 
 bool memory_look(struct memory *memory)
 {
+	int64_t begin = clock_monotonic_ms();
 	uint64_t used = resident_set();
 
 	/* The resident set counts what processes share once for each. The true share costs a walk
@@ -64,13 +66,19 @@ bool memory_look(struct memory *memory)
 		proc_measure_descendants(getpid(), &usage);
 		used = usage.pss_bytes;
 	}
+	memory->cost_ms = clock_monotonic_ms() - begin;
 	memory_note(memory, used);
 	return memory->enforce && used > memory->limit;
 }
 
 int64_t memory_interval(const struct memory *memory)
 {
-	return memory->used > memory->limit / 100 * (NEAR_PERCENT / 2) ? LOOK_OFTEN_MS : LOOK_MS;
+	bool often = memory->used > memory->limit / 100 * (NEAR_PERCENT / 2);
+	int64_t interval = often ? LOOK_OFTEN_MS : LOOK_MS;
+
+	/* A look reads about every process of the machine, and so does every other executor on it:
+	 * none of them takes more than a hundredth of a core for that. */
+	return memory->cost_ms > interval / 100 ? memory->cost_ms * 100 : interval;
 }
 
 bool memory_kernel_killed(const struct memory *memory)

@@ -15,6 +15,7 @@ struct memory {
 	int64_t kills;	    /* of the group, when the program began */
 	uint64_t used;	    /* bytes, at the last look */
 	uint64_t peak;	    /* the most seen since the program began */
+	int64_t cost_ms;    /* of the last look */
 };
 
 /* `limit_mib` 0: none. */
@@ -28,7 +29,7 @@ void memory_note(struct memory *memory, uint64_t used);
  */
 bool memory_look(struct memory *memory);
 
-/* When to look next, ms: sooner when the limit is near. */
+/* When to look next, ms: sooner when the limit is near, later when looking is slow. */
 int64_t memory_interval(const struct memory *memory);
 
 bool memory_kernel_killed(const struct memory *memory); /* since the program began */

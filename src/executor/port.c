@@ -56,3 +56,14 @@ void port_release(struct port *port)
 	mem_cleanup_close(&port->fd);
 	port->fd = -1;
 }
+
+int port_renew(const char *host, struct port *port, struct err *err)
+{
+	struct port fresh;
+
+	if (port_hold(host, &fresh, err) < 0)
+		return -1;
+	port_release(port);
+	*port = fresh;
+	return 0;
+}

@@ -18,4 +18,7 @@ struct port {
 int port_hold(const char *host, struct port *port, struct err *err);
 void port_release(struct port *port); /* keeps the number */
 
+/* Another one: held before the old is let go, so they differ. On failure *port is as before. */
+int port_renew(const char *host, struct port *port, struct err *err);
+
 #endif

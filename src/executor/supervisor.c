@@ -171,24 +171,15 @@ static void on_reported(void *data)
 
 /* ---- ports -------------------------------------------------------------------------------- */
 
-/* Fresh ones: the new are held before the old are let go, so they differ. */
 static int take_ports(struct supervisor *supervisor, struct err *err)
 {
 	const struct settings *settings = supervisor->settings;
-	struct port port = {.fd = -1}, ui_port = {.fd = -1};
 
-	if (port_hold(settings->host, &port, err) < 0)
+	if (port_renew(settings->host, &supervisor->port, err) < 0)
 		return -1;
-	if (framework_owns_tensorboard(settings->job, settings->type, settings->index) &&
-	    port_hold(settings->host, &ui_port, err) < 0) {
-		port_release(&port);
-		return -1;
-	}
-	port_release(&supervisor->port);
-	port_release(&supervisor->ui_port);
-	supervisor->port = port;
-	supervisor->ui_port = ui_port;
-	return 0;
+	if (!framework_owns_tensorboard(settings->job, settings->type, settings->index))
+		return 0;
+	return port_renew(settings->host, &supervisor->ui_port, err);
 }
 
 /* ---- the program -------------------------------------------------------------------------- */
