@@ -13,6 +13,8 @@
 #include "client/describe_internal.h"
 #include "framework/framework.h"
 
+#define MAX_GIVE_UP_MS ((int64_t)365 * 86400 * 1000)
+
 bool describe_is_set(const struct conf *conf, const char *key)
 {
 	const struct conf_entry *entry = conf_find(conf, "%s", key);
@@ -128,7 +130,8 @@ static void describe_times(struct describer *describer)
 	int missed = job->max_missed_heartbeats > 3 ? job->max_missed_heartbeats : 3;
 	job->executor_give_up_ms = conf_ms(conf, "tony.task.executor.am-timeout");
 	if (job->executor_give_up_ms == 0)
-		job->executor_give_up_ms = job->heartbeat_interval_ms * missed;
+		job->executor_give_up_ms =
+			shorter(job->heartbeat_interval_ms * missed, MAX_GIVE_UP_MS);
 	job->metrics_interval_ms = conf_ms(conf, "tony.task.metrics-interval-ms");
 	job->retry_count = (int)conf_int(conf, "tony.am.retry-count");
 	job->infrastructure_retry_count = (int)conf_int(conf, "tony.am.infrastructure-retry-count");

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "client/describe_internal.h"
 
+#define GROUP_KEY   "tony.application.group.<group>"
 #define TIMEOUT_KEY "tony.application.dependency.<type>.timeout.after.<group>"
 #define IGNORED_KEY TIMEOUT_KEY ".ignored"
 
@@ -75,6 +76,21 @@ static void check_ignored(const struct describer *describer, const struct conf_e
 		warn(describer, entry, "the timeout itself is not set", "");
 }
 
+/* A site may name groups for all of its jobs; a job's own that nothing names is a slip. */
+static void check_group(const struct describer *describer, const struct conf_entry *group)
+{
+	const char *name = strrchr(group->name, '.') + 1;
+	char *suffix cleanup_free = mem_printf(".after.%s", name);
+	const struct conf_entry *entry;
+
+	if (group->layer == CONF_LAYER_SITE)
+		return;
+	for (size_t i = 0; conf_next(describer->conf, &i, &entry);)
+		if (entry->key && str_ends_with(entry->name, suffix))
+			return;
+	warn(describer, group, "no tony.application.dependency.<type>.timeout names it", "");
+}
+
 void describe_groups(struct describer *describer)
 {
 	const struct conf_entry *entry;
@@ -83,6 +99,8 @@ void describe_groups(struct describer *describer)
 	for (size_t i = 0; conf_next(describer->conf, &i, &entry);) {
 		if (!entry->key || entry->invalid)
 			continue;
+		if (str_equal(entry->key->name, GROUP_KEY))
+			check_group(describer, entry);
 		if (str_equal(entry->key->name, IGNORED_KEY))
 			check_ignored(describer, entry);
 		if (!str_equal(entry->key->name, TIMEOUT_KEY))

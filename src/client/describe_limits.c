@@ -21,8 +21,10 @@ static int64_t total(const struct job *job, int64_t (*of)(const struct job_type 
 {
 	int64_t sum = 0;
 
+	/* One product cannot overflow, but there may be many types. */
 	for (size_t i = 0; i < job->type_count; i++)
-		sum += job->types[i].instances * of(&job->types[i]);
+		if (__builtin_add_overflow(sum, job->types[i].instances * of(&job->types[i]), &sum))
+			return INT64_MAX;
 	return sum;
 }
 

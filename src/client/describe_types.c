@@ -11,7 +11,8 @@ void describe_find_types(const struct conf *conf, struct str_list *types)
 	const struct conf_entry *entry;
 
 	for (size_t i = 0; conf_next(conf, &i, &entry);) {
-		if (!entry->key || !str_ends_with(entry->key->name, INSTANCES))
+		/* An empty value is as good as none, and has been told. */
+		if (!entry->key || !str_ends_with(entry->key->name, INSTANCES) || !*entry->value)
 			continue;
 		size_t prefix = strlen("tony."), suffix = strlen(INSTANCES);
 		char *type cleanup_free =
@@ -265,6 +266,13 @@ void describe_types(struct describer *describer)
 	describer->single_node = is_single_node(describer->conf, &names);
 	if (describer->single_node)
 		keep_tensorboard(&names);
+	if (names.count > JOB_MAX_TYPES) {
+		problems_error(describer->problems,
+			       "tony.<type>.instances: the job has %zu task types, and %d is the "
+			       "most; write fewer",
+			       names.count, JOB_MAX_TYPES);
+		keep_tensorboard(&names);
+	}
 	create_types(describer, &names);
 	for (size_t i = 0; i < describer->job->type_count; i++)
 		describe_type(describer, &describer->job->types[i]);

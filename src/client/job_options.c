@@ -89,7 +89,7 @@ static bool has_types(const struct conf *conf)
 	const struct conf_entry *entry;
 
 	for (size_t i = 0; conf_next(conf, &i, &entry);)
-		if (entry->key && str_ends_with(entry->key->name, ".instances") &&
+		if (entry->key && str_ends_with(entry->key->name, ".instances") && *entry->raw &&
 		    !str_equal(entry->raw, "0"))
 			return true;
 	return false;

@@ -154,6 +154,7 @@ void conf_resolve(struct conf *conf, bool allow_unknown)
 	void *value;
 
 	conf_substitute(conf);
-	for (size_t i = 0; map_next(conf->entries, &i, &name, &value);)
+	for (size_t i = 0;
+	     !problems_are_full(&conf->problems) && map_next(conf->entries, &i, &name, &value);)
 		check_entry(conf, value, allow_unknown);
 }

@@ -39,8 +39,9 @@ struct key {
 	const char *name; /* with <type>, <group> or <field> where a word of the user's stands */
 	enum key_type type;
 	const char *default_value; /* NULL: none */
-	int64_t min, max; /* INT: as written; SIZE: MiB; DURATION: ms; max 0: no limit. A min of
-			     -1 lets "-1" stand for "no limit" */
+	int64_t min, max; /* INT: as written; SIZE: MiB; DURATION: ms; TEXT and LIST: bytes (of an
+			     item). max 0: as for all keys of the type. A min of -1 lets "-1" stand
+			     for "no limit" */
 	int64_t bare_ms;  /* DURATION: what a number without a unit counts */
 	const char *const *choices; /* NULL-terminated */
 	bool multi_value;	    /* --conf adds to what the files say, as in TonY */

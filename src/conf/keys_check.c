@@ -6,9 +6,10 @@
 #include "conf/keys.h"
 #include "conf/resource.h"
 
-/* The most that a duration may be when its row has no smaller limit: what fits into job.json and
- * can be added to any clock. */
-#define MAX_DURATION_MS ((int64_t)100 * 365 * 86400 * 1000)
+/* Limits of rows that have no smaller one of their own: what job.json takes. */
+#define MAX_DURATION_MS ((int64_t)3650 * 86400 * 1000)
+#define MAX_TEXT	4096
+#define MAX_ENVIRONMENT 131071 /* what Linux takes as one argument or variable */
 
 static bool means_no_limit(const struct key *key, const char *value)
 {
@@ -40,6 +41,16 @@ static int check_range(const struct key *key, const char *value, int64_t number,
 	}
 	return err_set(err, ERR_CONFIG, "\"%s\" is out of range; write a value from %s to %s",
 		       value, least, most);
+}
+
+static int check_text(const struct key *key, const char *value, struct err *err)
+{
+	int64_t max = key->max ? key->max : MAX_TEXT;
+
+	if (strlen(value) <= (size_t)max)
+		return 0;
+	return err_set(err, ERR_CONFIG, "\"%.*s...\" is %zu bytes long; write at most %lld", 40,
+		       value, strlen(value), (long long)max);
 }
 
 static int check_bool(const char *value, struct err *err)
@@ -127,6 +138,10 @@ static int check_environment(const char *item, struct err *err)
 {
 	size_t length = strcspn(item, "=");
 
+	if (strlen(item) > MAX_ENVIRONMENT)
+		return err_set(err, ERR_CONFIG,
+			       "\"%.*s=...\" is longer than %d bytes; write it to a file", 64, item,
+			       MAX_ENVIRONMENT);
 	/* TonY takes a bare KEY for an empty value. */
 	if (length > 0 && strcspn(item, " \t\n") >= length)
 		return 0;
@@ -138,6 +153,8 @@ static int check_item(const struct key *key, const char *item, struct err *err)
 	struct resource_spec spec = {0};
 
 	switch (key->type) {
+	case KEY_LIST:
+		return check_text(key, item, err);
 	case KEY_TYPES:
 		return check_task_type(item, err);
 	case KEY_DEPENDENCIES:
@@ -174,7 +191,7 @@ int key_check(const struct key *key, const char *value, struct err *err)
 	}
 	switch (key->type) {
 	case KEY_TEXT:
-		return 0;
+		return check_text(key, value, err);
 	case KEY_BOOL:
 		return check_bool(value, err);
 	case KEY_INT:

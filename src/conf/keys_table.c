@@ -15,6 +15,7 @@
 #define NO_DRIVER     "the application master serves Horovod's rendezvous, there is no driver process"
 #define FOR_PORTAL    "only the history portal reads it; it belongs in tony-site.xml"
 #define MAX_INSTANCES 100000
+#define MAX_COMMAND   131071 /* what Linux takes as one argument */
 
 static const char *const modes[] = {"GANG", "FCFS", NULL};
 static const char *const isolations[] = {"none", "pid-namespace", NULL};
@@ -120,7 +121,7 @@ static const struct key type_keys[] = {
 	 .doc = "Cores of each task."},
 	{"tony.<type>.gpus", KEY_INT, "0", .max = 1024, .since = TONY_L,
 	 .doc = "GPUs of each task, its own while it lives."},
-	{"tony.<type>.command", KEY_TEXT, .since = TONY_L,
+	{"tony.<type>.command", KEY_TEXT, .max = MAX_COMMAND, .since = TONY_L,
 	 .doc = "What each task runs, for bash -c. Unset: tony.containers.command."},
 	{"tony.<type>.resources", KEY_RESOURCES, .since = TONY_L,
 	 .doc = "Files for this type's working directories: SOURCE[::NAME][#archive]."},
@@ -157,7 +158,7 @@ static const struct key type_keys[] = {
 };
 
 static const struct key container_keys[] = {
-	{"tony.containers.command", KEY_TEXT, .since = TONY_L,
+	{"tony.containers.command", KEY_TEXT, .max = MAX_COMMAND, .since = TONY_L,
 	 .doc = "What the types without a command of their own run. --executes and the command "
 		"after -- set it."},
 	{"tony.containers.resources", KEY_RESOURCES, .multi_value = true, .since = TONY_L,
@@ -231,7 +232,7 @@ static const struct key task_keys[] = {
 	{"tony.task.executor.execution.error-message-max-depth", KEY_INT, "20", .max = 1000,
 	 .since = TONY_N,
 	 .doc = "How many of the last lines of stderr a failed task's report holds."},
-	{"tony.task.log-rotate-size", KEY_SIZE, "1g", .since = OURS,
+	{"tony.task.log-rotate-size", KEY_SIZE, "1g", .max = 1 << 30, .since = OURS,
 	 .doc = "A task's stdout and stderr files are rotated at this size each; 0: never."},
 	{"tony.task.log-keep", KEY_INT, "2", .max = 1000, .since = OURS,
 	 .doc = "How many rotated files are kept of each."},
@@ -259,7 +260,7 @@ static const struct key am_keys[] = {
 	 .doc = "Cores, likewise."},
 	{"tony.am.gpus", KEY_INT, "0", .max = 1024, .since = TONY_L, .doc = "GPUs, likewise."},
 	{"tony.am.resources", KEY_RESOURCES, .since = TONY_L, .doc = "Files, likewise."},
-	{"tony.am.command", KEY_TEXT, .since = TONY_L,
+	{"tony.am.command", KEY_TEXT, .max = MAX_COMMAND, .since = TONY_L,
 	 .doc = "The command of a job without task types. Unset: tony.containers.command."},
 	{"tony.am.node-label", KEY_TEXT, .since = TONY_N, .status = KEY_CLUSTER, .note = NO_LABELS,
 	 .doc = "Node label of the application master's container."},
@@ -281,7 +282,7 @@ static const struct key companion_keys[] = {
 	 .doc = "Cores of TensorBoard."},
 	{"tony.tensorboard.gpus", KEY_INT, "0", .max = 1024, .since = TONY_L,
 	 .doc = "GPUs of TensorBoard."},
-	{"tony.tensorboard.command", KEY_TEXT, .since = TONY_L,
+	{"tony.tensorboard.command", KEY_TEXT, .max = MAX_COMMAND, .since = TONY_L,
 	 .doc = "Unset: python3 -m tensorboard.main on the log directory, with the python of "
 		"--python_binary_path when that is given."},
 	{"tony.horovod.mode.test", KEY_BOOL, "false", .since = TONY_L, .status = KEY_IGNORED,

@@ -6,8 +6,13 @@
 
 static void add(struct str_list *list, const char *format, va_list args)
 {
+	if (list->count > PROBLEMS_CAP)
+		return;
+	if (list->count == PROBLEMS_CAP) {
+		str_list_add(list, "and more like these");
+		return;
+	}
 	char *line cleanup_free = mem_vprintf(format, args);
-
 	/* One place may be looked at twice, for two reasons; it is told once. */
 	if (!str_list_has(list, line))
 		str_list_add(list, line);
@@ -29,6 +34,11 @@ void problems_warning(struct problems *problems, const char *format, ...)
 	va_start(args, format);
 	add(&problems->warnings, format, args);
 	va_end(args);
+}
+
+bool problems_are_full(const struct problems *problems)
+{
+	return problems->errors.count > PROBLEMS_CAP;
 }
 
 int problems_to_err(const struct problems *problems, struct err *err)

@@ -5,8 +5,12 @@
 #ifndef TONY_CONF_PROBLEMS_H
 #define TONY_CONF_PROBLEMS_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/str.h"
+
+#define PROBLEMS_CAP 100 /* errors, and warnings, that are told; beyond, one line says so */
 
 struct problems {
 	struct str_list errors;
@@ -17,6 +21,9 @@ void problems_error(struct problems *problems, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void problems_warning(struct problems *problems, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* No further error would be told: finding the words for it is idle. */
+bool problems_are_full(const struct problems *problems);
 
 /* -1 and ERR_CONFIG with one line per error when there is any; else 0. */
 int problems_to_err(const struct problems *problems, struct err *err);

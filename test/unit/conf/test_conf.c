@@ -548,6 +548,21 @@ static void test_older_names(void **state)
 		    "tony.task.gpu-command is set too");
 }
 
+static void test_a_flood_of_errors_is_cut_short(void **state)
+{
+	struct conf *conf cleanup_conf = load();
+	const struct conf_place place = {CONF_LAYER_CONF, "--conf", 0};
+
+	for (int i = 0; i < 5000; i++) {
+		char *name cleanup_free = mem_printf("tony.unknown-%d", i);
+		conf_set(conf, &place, name, "x");
+	}
+	conf_resolve(conf, false);
+	const struct str_list *errors = &conf_problems(conf)->errors;
+	assert_int_equal(errors->count, PROBLEMS_CAP + 1);
+	assert_string_equal(errors->items[PROBLEMS_CAP], "and more like these");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_enter, fixture_leave)
 
 int main(void)
@@ -579,6 +594,7 @@ int main(void)
 		TEST(test_too_large),
 		TEST(test_unknown_keys),
 		TEST(test_all_errors_together),
+		TEST(test_a_flood_of_errors_is_cut_short),
 		TEST(test_statuses),
 		TEST(test_defaults_written_out_warn_of_nothing),
 		TEST(test_older_names),

@@ -456,6 +456,47 @@ static void test_errors_of_keys_and_of_the_whole_together(void **state)
 		assert_non_null(strstr(err_message(&bed->err), bed_errors(bed)->items[i]));
 }
 
+/* What the configuration lets pass, job.json must be able to say. */
+static void test_extremes_survive_the_way_to_the_am(void **state)
+{
+	static const char *const pairs[] = {
+		"tony.worker.memory=1048576t",
+		"tony.worker.vcores=100000",
+		"tony.worker.gpus=1024",
+		"tony.worker.processes=1024",
+		"tony.worker.max-restarts=1000000",
+		"tony.worker.stop-grace=1d",
+		"tony.am.retry-count=1000000",
+		"tony.am.retry-delay=1h",
+		"tony.application.timeout=3650d",
+		"tony.container.allocation.timeout=3650d",
+		"tony.task.log-rotate-size=1024t",
+		"tony.task.log-keep=1000",
+		"tony.task.heartbeat-interval-ms=1h",
+		"tony.task.max-missed-heartbeats=1000000",
+		"tony.task.metrics-interval-ms=1h",
+		"tony.application.framework=generic",
+		"tony.task.executor.execution.error-message-max-depth=1000",
+		"tony.task.executor.am-timeout=3650d",
+		"tony.am.infrastructure-retry-count=1000000",
+		"tony.application.checkpoint-dir=/c",
+		"tony.worker.stop-grace=0",
+	};
+	struct bed *bed = *state;
+	struct err err cleanup_err = {0};
+
+	BED_TYPES(bed, "worker=3");
+	for (size_t i = 0; i < array_length(pairs); i++)
+		bed_conf(bed, pairs[i]);
+	char *text cleanup_free = job_to_text(bed_describe(bed));
+	struct job *again = job_from_text(text, strlen(text), &err);
+	if (!again)
+		fail_msg("%s", err_message(&err));
+	char *text_again cleanup_free = job_to_text(again);
+	assert_string_equal(text, text_again);
+	job_destroy(again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -484,6 +525,7 @@ int main(void)
 		BED_TEST(test_files),
 		BED_TEST(test_the_current_directory_as_source),
 		BED_TEST(test_missing_files),
+		BED_TEST(test_extremes_survive_the_way_to_the_am),
 		BED_TEST(test_errors_of_keys_and_of_the_whole_together),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,8 +165,11 @@ static void test_group_timeouts_left_out(void **state)
 	bed_conf(bed, "tony.application.dependency.worker.timeout.after.B=1");
 	bed_conf(bed, "tony.application.dependency.worker.timeout.after.A=0");
 	bed_conf(bed, "tony.application.dependency.worker.timeout.after.C.ignored=true");
+	bed_conf(bed, "tony.application.group.D=worker");
 	assert_int_equal(bed_describe(bed)->group_timeout_count, 0);
-	assert_int_equal(bed_warnings(bed)->count, 4);
+	assert_int_equal(bed_warnings(bed)->count, 5);
+	assert_line(bed_warnings(bed), "--conf: tony.application.group.D: has no effect: no "
+				       "tony.application.dependency.<type>.timeout names it");
 	assert_line(bed_warnings(bed),
 		    "--conf: tony.application.dependency.nobody.timeout.after.A: "
 		    "has no effect: no task type is called nobody");
@@ -258,6 +261,34 @@ static void test_too_many_tasks(void **state)
 				     "100000 is the most; ask for fewer");
 }
 
+/* Sums of what no machine has must not wrap around. */
+static void test_sums_do_not_overflow(void **state)
+{
+	struct bed *bed = *state;
+
+	for (int i = 0; i < 200; i++) {
+		str_list_add_format(&bed->options.conf, "tony.t%d.instances=100000", i);
+		str_list_add_format(&bed->options.conf, "tony.t%d.memory=1048576t", i);
+	}
+	bed->options.executes = mem_strdup("true");
+	bed_conf(bed, "tony.task.max-total-memory=1t");
+	bed_refuse(bed);
+	assert_line_has(bed_errors(bed), "tony.task.max-total-memory: the job asks for ");
+	assert_line_has(bed_errors(bed), "the job asks for 20000000 tasks");
+}
+
+static void test_too_many_types(void **state)
+{
+	struct bed *bed = *state;
+
+	for (int i = 0; i < 1001; i++)
+		str_list_add_format(&bed->options.conf, "tony.t%d.instances=1", i);
+	bed->options.executes = mem_strdup("true");
+	bed_refuse(bed);
+	assert_line(bed_errors(bed), "tony.<type>.instances: the job has 1001 task types, and 1000 "
+				     "is the most; write fewer");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +308,8 @@ int main(void)
 		BED_TEST(test_limits_that_are_just_met),
 		BED_TEST(test_limit_of_nothing_for_no_tasks),
 		BED_TEST(test_too_many_tasks),
+		BED_TEST(test_too_many_types),
+		BED_TEST(test_sums_do_not_overflow),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

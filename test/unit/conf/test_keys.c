@@ -292,7 +292,32 @@ static void test_values_refused(void **state)
 	       "\"A B=1\" is not KEY=VALUE; write a name before \"=\"");
 	refuse("tony.worker.resources", "a::b::c",
 	       "\"a::b::c\" has more than one \"::\"; write SOURCE[::NAME][#archive]");
+	refuse("tony.application.timeout", "3651d",
+	       "\"3651d\" is out of range; write a value from 0 ms to 3650 d 00 h");
 	refuse("tony.application.name", "a\xff", "\"a?\" is not UTF-8 text; write it in UTF-8");
+}
+
+static void test_lengths(void **state)
+{
+	char *text cleanup_free = mem_alloc(131073);
+	struct err err cleanup_err = {0};
+
+	memset(text, 'a', 4096);
+	accept("tony.application.name", text);
+	text[4096] = 'a';
+	accept("tony.worker.command", text);
+	refuse("tony.application.name", text,
+	       "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...\" is 4097 bytes long; write at most "
+	       "4096");
+	refuse("tony.application.tags", text,
+	       "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...\" is 4097 bytes long; write at most "
+	       "4096");
+	memset(text, 'a', 131072);
+	assert_int_equal(key_check(key_find("tony.worker.command", NULL), text, &err), -1);
+	err_finish(&err);
+	text[1] = '=';
+	assert_int_equal(key_check(key_find("tony.worker.envs", NULL), text, &err), -1);
+	assert_non_null(strstr(err_message(&err), "is longer than 131071 bytes"));
 }
 
 static void test_readers(void **state)
@@ -350,6 +375,7 @@ int main(void)
 		cmocka_unit_test(test_task_types),
 		cmocka_unit_test(test_values_accepted),
 		cmocka_unit_test(test_values_refused),
+		cmocka_unit_test(test_lengths),
 		cmocka_unit_test(test_readers),
 		cmocka_unit_test(test_documents_have_every_key),
 	};
