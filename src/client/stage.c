@@ -126,6 +126,14 @@ const char *stage_kind_name(enum stage_kind kind)
 	BUG("kind of file %d", (int)kind);
 }
 
+/* A file of the user's that is not as it should be is the user's to mend. */
+static int blame(struct err *err)
+{
+	if (err && err->kind == ERR_INPUT)
+		err->kind = ERR_CONFIG;
+	return -1;
+}
+
 /* ---- resolve ------------------------------------------------------------------------------ */
 
 struct resolver {
@@ -192,7 +200,7 @@ int stage_resolve(const struct stage *stage, struct job *job, struct err *err)
 		.state = state, .job_dir = job_dir, .unpacked = map_create(free)};
 	int result = resolve_types(&resolver, stage, job, err);
 	map_destroy(resolver.unpacked);
-	return result;
+	return result < 0 ? blame(err) : 0;
 }
 
 /* ---- copy --------------------------------------------------------------------------------- */
@@ -230,8 +238,10 @@ int stage_copy(const struct stage *stage, const struct job *job, const char *job
 {
 	const struct stage_file *source = find_source(stage);
 
-	if (source && copy_source(source, job_dir, err) < 0)
-		return err_wrap(err, "src_dir");
+	if (source && copy_source(source, job_dir, err) < 0) {
+		err_wrap(err, "--src_dir");
+		return blame(err);
+	}
 	if (fs_make_directories(job->checkpoint_dir, 0700, err) < 0)
 		return err_wrap(err, "tony.application.checkpoint-dir");
 	return 0;

@@ -227,6 +227,30 @@ static void a_hostile_archive_leaves_nothing_in_the_cache(void **state)
 	assert_int_equal(system(look), 0);
 }
 
+static void flaws_of_the_users_files_are_the_users_to_mend(void **state)
+{
+	struct scene *scene = *state;
+	char *job_dir cleanup_free = in(scene, "jobs/j");
+	char *pipe cleanup_free = in(scene, "code/pipe");
+
+	write_file(scene, "code/train.py", "print(1)");
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+	scene->description.src_dir = in(scene, "code");
+	scene->description.python_venv = in(scene, "cut.tar.gz");
+	write_file(scene, "cut.tar.gz", "\x1f\x8b\x08");
+	plan(scene);
+	assert_int_equal(stage_resolve(&scene->stage, scene->description.job, &scene->err), -1);
+	assert_int_equal(scene->err.kind, ERR_CONFIG);
+	assert_message_has(&scene->err, "cut.tar.gz");
+	err_finish(&scene->err);
+	assert_success(fs_make_directories(job_dir, 0700, &scene->err), &scene->err);
+	assert_int_equal(stage_copy(&scene->stage, scene->description.job, job_dir, &scene->err),
+			 -1);
+	assert_int_equal(scene->err.kind, ERR_CONFIG);
+	assert_message_has(&scene->err, "--src_dir");
+	assert_message_has(&scene->err, "pipe");
+}
+
 static void many_at_once_share_one_unpacking(void **state)
 {
 	enum { PROCESSES = 8 };
@@ -282,6 +306,7 @@ int main(void)
 		TEST(all_that_is_wrong_is_told_together),
 		TEST(nothing_is_written_before_the_job_is_there),
 		TEST(a_hostile_archive_leaves_nothing_in_the_cache),
+		TEST(flaws_of_the_users_files_are_the_users_to_mend),
 		TEST(many_at_once_share_one_unpacking),
 		TEST(what_a_killed_unpacking_left_is_no_harm),
 	};
