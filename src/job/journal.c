@@ -122,6 +122,7 @@ static void compose(struct str *line, int64_t sequence, int64_t time_ms, json_t 
 	json_set_int(framed, "seq", sequence);
 	json_set_int(framed, "t", time_ms);
 	json_object_update_missing(framed, record);
+	json_object_del(framed, "crc"); /* the frame's own member */
 	char *text cleanup_free = json_text(framed);
 	str_append_bytes(line, text, strlen(text) - 1);
 	str_append_format(line, ",\"crc\":\"%08" PRIx32 "\"}\n",

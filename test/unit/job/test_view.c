@@ -1,0 +1,285 @@
+/* What the machine did, written to a journal and folded again, is what the machine shows. */
+#include "sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "job/record.h"
+#include "job/view.h"
+#include "machine_bed.h"
+
+/* A job whose every action goes to a journal, as the AM writes it. */
+struct scene {
+	struct bed *bed;
+	struct journal *journal;
+	struct job_view *view;
+	char *path;
+};
+
+static void add(struct scene *scene, json_t *record)
+{
+	struct err err cleanup_err = {0};
+
+	assert_int_equal(journal_append(scene->journal, record, scene->bed->now, false, &err), 0);
+}
+
+static void write_actions(struct scene *scene)
+{
+	const struct bed *bed = scene->bed;
+
+	for (size_t i = 0; i < bed->actions.count; i++) {
+		const struct action *action = &bed->actions.items[i];
+		const struct task *task = machine_task(bed->machine, action->task);
+		if (action->kind == ACTION_TASK_CHANGED)
+			add(scene, record_task(bed->job, task, (enum task_state)action->from,
+					       (enum task_state)action->to, "/logs"));
+		else if (action->kind == ACTION_TASK_UP)
+			add(scene,
+			    record_task(bed->job, task, TASK_RUNNING, TASK_RUNNING, "/logs"));
+		else if (action->kind == ACTION_JOB_CHANGED)
+			add(scene, record_job(bed->job, bed->machine, (enum job_state)action->from,
+					      (enum job_state)action->to));
+		else if (action->kind == ACTION_NOTE)
+			add(scene, record_note(bed->job, task, action->text));
+	}
+	struct err err cleanup_err = {0};
+	assert_int_equal(job_view_read(scene->view, scene->path, &err), 0);
+}
+
+static struct scene begin(void **state, const char *types)
+{
+	struct scene scene = {.bed = bed_create(types)};
+
+	scene.path = sample_path(state, "journal.jsonl");
+	scene.journal = journal_open(scene.path, NULL);
+	scene.view = job_view_create(scene.bed->job);
+	bed_submit(scene.bed);
+	write_actions(&scene);
+	return scene;
+}
+
+static void end(struct scene *scene)
+{
+	job_view_destroy(scene->view);
+	journal_close(scene->journal);
+	bed_destroy(scene->bed);
+	free(scene->path);
+}
+
+/* `steps`: "a0" allocate task 0, "r0" register, "s0" start, "x0" exit 0, "f0" exit 3, "g0" gone. */
+static void play(struct scene *scene, const char *steps)
+{
+	for (const char *step = steps; *step; step += step[2] ? 3 : 2) {
+		const char name[] = {'w', 'o', 'r', 'k', 'e', 'r', ':', step[1], '\0'};
+		scene->bed->now += 1000;
+		assert_true(*step == 'a'   ? bed_allocate(scene->bed, name)
+			    : *step == 'r' ? bed_register(scene->bed, name)
+			    : *step == 's' ? bed_start(scene->bed, name)
+			    : *step == 'x' ? bed_exit(scene->bed, name, 0)
+			    : *step == 'f' ? bed_exit(scene->bed, name, 3)
+					   : bed_gone(scene->bed, name));
+		write_actions(scene);
+	}
+}
+
+static void assert_view_is_machine(const struct scene *scene)
+{
+	struct machine_status status = bed_status(scene->bed);
+	const struct job_view *view = scene->view;
+
+	assert_int_equal(view->state, status.state);
+	assert_int_equal(view->epoch, status.epoch);
+	assert_int_equal(view->retries, status.retries_used);
+	assert_int_equal(view->cause.kind, status.cause->kind);
+	assert_memory_equal(view->tasks_in, status.tasks_in, sizeof(status.tasks_in));
+	for (size_t i = 0; i < view->task_count; i++) {
+		const struct task *task = machine_task(scene->bed->machine, i);
+		const struct task_view *row = &view->tasks[i];
+		assert_int_equal(row->state, task->state);
+		assert_int_equal(row->attempt, task->attempt);
+		assert_int_equal(row->epoch, task->epoch);
+		assert_int_equal(row->restart, task->restart);
+		assert_int_equal(row->restarts_used, task->restarts_used);
+		assert_int_equal(row->port, task->port);
+		assert_int_equal(row->up, task->process_up);
+		assert_true(str_equal(row->host, task->host));
+		assert_true(str_equal(row->container, task->container));
+	}
+}
+
+/* ---- folding ------------------------------------------------------------------------------ */
+
+static void a_good_job_is_seen_whole(void **state)
+{
+	struct scene scene = begin(state, "worker=2");
+
+	play(&scene, "a0 a1 r0 r1 s0 s1");
+	assert_view_is_machine(&scene);
+	assert_int_equal(scene.view->tasks[1].started_ms, scene.bed->now);
+	play(&scene, "x0 x1 g0 g1");
+	assert_view_is_machine(&scene);
+	assert_int_equal(scene.view->state, JOB_SUCCEEDED);
+	assert_int_equal(scene.view->begun_ms, 1000);
+	assert_int_equal(scene.view->running_ms, 5000);
+	assert_int_equal(scene.view->ended_ms, 11000);
+	assert_int_equal(scene.view->tasks[0].requested_ms, 1000);
+	assert_int_equal(scene.view->tasks[0].started_ms, 6000);
+	assert_int_equal(scene.view->tasks[0].ended_ms, 8000);
+	assert_string_equal(scene.view->tasks[0].log_dir, "/logs");
+	end(&scene);
+}
+
+static void a_failure_names_its_cause(void **state)
+{
+	struct scene scene = begin(state, "worker=2");
+
+	scene.bed->job->fail_fast = true;
+	play(&scene, "a0 a1 r0 r1 s0 s1 f1 g0 g1");
+	assert_view_is_machine(&scene);
+	assert_int_equal(scene.view->state, JOB_FAILED);
+	assert_int_equal(scene.view->outcome, JOB_FAILED);
+	assert_int_equal(scene.view->cause_task, 1);
+	assert_int_equal(scene.view->cause.exit_code, 3);
+	assert_int_equal(scene.view->tasks[1].cause.exit_code, 3);
+	assert_int_equal(scene.view->tasks[0].ended_ms, 8000);
+	end(&scene);
+}
+
+/* Of a job that recovered nothing is told as its cause, but its tasks' scars stay. */
+static void a_recovered_job_has_no_cause(void **state)
+{
+	struct scene scene = begin(state, "worker=2");
+
+	scene.bed->job->retry_count = 1;
+	play(&scene, "a0 a1 r0 r1 s0 s1 f1");
+	assert_int_equal(scene.view->state, JOB_REFORMING);
+	play(&scene, "r0 r1 s0 s1");
+	assert_view_is_machine(&scene);
+	assert_int_equal(scene.view->epoch, 2);
+	assert_int_equal(scene.view->cause.kind, CAUSE_NONE);
+	assert_int_equal(scene.view->tasks[1].ended_ms, 0);
+	end(&scene);
+}
+
+static void notes_waiting_and_the_end_are_seen(void **state)
+{
+	struct scene scene = begin(state, "worker=1");
+	struct job_view *view = scene.view;
+
+	add(&scene, record_am(2, 4711, "127.0.0.1:4000"));
+	add(&scene, record_waiting("waits for 8.0 GiB: 3.2 GiB free"));
+	add(&scene, record_note(scene.bed->job, NULL, "something"));
+	assert_int_equal(job_view_read(view, scene.path, NULL), 0);
+	assert_int_equal(view->am_attempt, 2);
+	assert_int_equal(view->am_pid, 4711);
+	assert_string_equal(view->am_address, "127.0.0.1:4000");
+	assert_string_equal(view->waiting, "waits for 8.0 GiB: 3.2 GiB free");
+	assert_string_equal(view->note, "something");
+	assert_false(view->is_final);
+	add(&scene, record_waiting(NULL));
+	add(&scene, record_final(JOB_KILLED, "killed by the user"));
+	assert_int_equal(job_view_read(view, scene.path, NULL), 0);
+	assert_null(view->waiting);
+	assert_true(view->is_final);
+	assert_int_equal(view->state, JOB_KILLED);
+	assert_string_equal(view->message, "killed by the user");
+	end(&scene);
+}
+
+/* ---- robustness --------------------------------------------------------------------------- */
+
+static int fold_text(struct job_view *view, const char *members, struct err *err)
+{
+	char *body cleanup_free =
+		mem_printf("{\"seq\":%lld,\"t\":5,%s", (long long)view->sequence + 1, members);
+	char *text cleanup_free =
+		mem_printf("%s,\"crc\":\"%08x\"}", body, journal_checksum(body, strlen(body)));
+	struct journal_line line;
+
+	assert_int_equal(journal_parse_line(text, strlen(text), &line, NULL), 0);
+	return job_view_add(view, &line, err);
+}
+
+static void flawed_records_are_refused(void **state)
+{
+	static const char *const bad[] = {
+		"\"x\":1",
+		"\"ev\":3",
+		"\"ev\":\"job\"",
+		"\"ev\":\"job\",\"to\":\"happy\"",
+		"\"ev\":\"job\",\"to\":\"running\",\"epoch\":-1",
+		"\"ev\":\"job\",\"to\":\"running\",\"cause\":{\"kind\":\"boredom\"}",
+		"\"ev\":\"job\",\"to\":\"failed\",\"cause_task\":\"worker:9\"",
+		"\"ev\":\"task\",\"to\":\"running\"",
+		"\"ev\":\"task\",\"task\":\"worker:2\",\"to\":\"running\"",
+		"\"ev\":\"task\",\"task\":\"worker:0\",\"to\":\"flying\"",
+		"\"ev\":\"task\",\"task\":\"worker:0\",\"to\":\"running\",\"port\":\"80\"",
+		"\"ev\":\"final\"",
+		"\"ev\":\"am\",\"pid\":[]",
+		"\"ev\":",
+	};
+	struct job *job = sample_job();
+	struct job_view *view = job_view_create(job);
+
+	for (size_t i = 0; i < array_length(bad); i++) {
+		struct err err cleanup_err = {0};
+		assert_int_equal(fold_text(view, bad[i], &err), -1);
+		assert_ptr_equal(strstr(err.message, "journal line 1: "), err.message);
+	}
+	assert_int_equal(view->sequence, 0);
+	job_view_destroy(view);
+	job_destroy(job);
+}
+
+static void unknown_records_are_passed_over(void **state)
+{
+	struct job *job = sample_job();
+	struct job_view *view = job_view_create(job);
+
+	assert_int_equal(fold_text(view, "\"ev\":\"weather\",\"sky\":\"blue\"", NULL), 0);
+	assert_int_equal(view->sequence, 1);
+	job_view_destroy(view);
+	job_destroy(job);
+}
+
+/* ---- as the AM tells it ------------------------------------------------------------------- */
+
+static void the_view_is_told_as_json(void **state)
+{
+	struct scene scene = begin(state, "worker=2");
+
+	scene.bed->job->fail_fast = true;
+	play(&scene, "a0 a1 r0 r1 s0 s1 f1");
+	json_t *job cleanup_json = job_view_to_json(scene.view);
+	assert_string_equal(json_string_value(json_object_get(job, "state")), "finishing");
+	assert_string_equal(json_string_value(json_object_get(job, "outcome")), "failed");
+	assert_string_equal(json_string_value(json_object_get(job, "cause_task")), "worker:1");
+	json_t *progress = json_object_get(job, "progress");
+	assert_int_equal(json_integer_value(json_object_get(progress, "stopped")), 1);
+	json_t *task cleanup_json = task_view_to_json(scene.view, 1);
+	char *text cleanup_free = json_text(task);
+	assert_string_equal(
+		text, "{\"task\":\"worker:1\",\"state\":\"failed\",\"attempt\":1,\"epoch\":1,"
+		      "\"restart\":0,\"restarts_used\":0,\"host\":\"127.0.0.1\",\"port\":4000,"
+		      "\"container\":\"container\",\"log_dir\":\"/logs\",\"started_ms\":7000,"
+		      "\"ended_ms\":8000,\"cause\":{\"kind\":\"exit\",\"exit_code\":3,"
+		      "\"text\":\"exited\"}}");
+	end(&scene);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define in_directory(test) cmocka_unit_test_setup_teardown(test, sample_setup, sample_finish)
+		in_directory(a_good_job_is_seen_whole),
+		in_directory(a_failure_names_its_cause),
+		in_directory(a_recovered_job_has_no_cause),
+		in_directory(notes_waiting_and_the_end_are_seen),
+		in_directory(the_view_is_told_as_json),
+		cmocka_unit_test(flawed_records_are_refused),
+		cmocka_unit_test(unknown_records_are_passed_over),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
