@@ -1,0 +1,256 @@
+#include "fake_am.h"
+
+#include "../base/scratch.h"
+#include "../base/test.h"
+#include "bed.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+
+static json_t *body_of(struct http_request *request)
+{
+	size_t length;
+	const char *text = http_request_body(request, &length);
+	struct err err = {0};
+	json_t *body = json_parse(text, length, &err);
+
+	if (!body)
+		fail_msg("%s", err_message(&err));
+	assert_string_equal(http_request_parameter(request, "task"), "worker:0");
+	assert_int_equal(json_integer_value(json_object_get(body, "attempt")), 1);
+	return body;
+}
+
+int am_number(const json_t *object, const char *name)
+{
+	return (int)json_integer_value(json_object_get(object, name));
+}
+
+static void on_deaf_closed(void *data)
+{
+}
+
+static bool refuse(struct am *am, struct http_request *request)
+{
+	if (am->deaf)
+		http_request_hold(request, on_deaf_closed, am);
+	else if (am->stale)
+		http_answer_error(request, 409, "stale", "attempt 1 is not the present one");
+	else if (am->refusals > 0)
+		http_answer_error(request, 503, "busy", "too many connections");
+	else
+		return false;
+	am->refusals -= am->refusals > 0;
+	return true;
+}
+
+static void on_register(void *data, struct http_request *request)
+{
+	struct am *am = data;
+	json_t *body cleanup_json = body_of(request);
+
+	if (refuse(am, request))
+		return;
+	am->registrations++;
+	am->registered_epoch = am_number(body, "epoch");
+	am->port = am_number(body, "port");
+	am->ui_port = am_number(body, "ui_port");
+	assert_string_equal(json_string_value(json_object_get(body, "host")), "127.0.0.1");
+	json_t *answer = json_object();
+	json_set_int(answer, "am_attempt", am->am_attempt);
+	json_set_int(answer, "beat_interval_ms", 500);
+	json_set_int(answer, "give_up_ms", am->job->executor_give_up_ms);
+	http_answer_json(request, 200, answer);
+}
+
+static void answer_order(struct am *am, struct http_request *request)
+{
+	json_t *answer = json_object();
+
+	json_set_int(answer, "am_attempt", am->am_attempt);
+	json_set_text(answer, "order", am->order);
+	json_set_int(answer, "epoch", am->epoch);
+	json_set_int(answer, "restart", am->restart);
+	if (str_equal(am->order, "run")) {
+		json_t *cluster = json_object(), *types = json_object(), *worker = json_array();
+		char *address cleanup_free = mem_printf("127.0.0.1:%d", am->port);
+		json_array_append_new(worker, json_string(address));
+		json_object_set_new(types, "worker", worker);
+		json_set_int(cluster, "epoch", am->epoch);
+		json_object_set_new(cluster, "types", types);
+		json_object_set_new(answer, "cluster", cluster);
+	}
+	http_answer_json(request, 200, answer);
+}
+
+static void on_closed(void *data)
+{
+	((struct am *)data)->held = NULL;
+}
+
+static bool agrees(const struct am *am)
+{
+	if (str_equal(am->order, "run"))
+		return !str_equal(am->state_told, "waiting") && am->epoch_told == am->epoch &&
+		       am->restart_told == am->restart;
+	return str_equal(am->order, "wait");
+}
+
+static void on_beat(void *data, struct http_request *request)
+{
+	struct am *am = data;
+	json_t *body cleanup_json = body_of(request);
+
+	if (refuse(am, request))
+		return;
+	am->beats++;
+	snprintf(am->state_told, sizeof(am->state_told), "%s",
+		 json_string_value(json_object_get(body, "state")));
+	am->epoch_told = am_number(body, "epoch");
+	am->restart_told = am_number(body, "restart");
+	json_decref(am->metrics);
+	am->metrics = json_incref(json_object_get(body, "metrics"));
+	if (agrees(am)) {
+		am->held = request;
+		http_request_hold(request, on_closed, am);
+	} else {
+		answer_order(am, request);
+	}
+}
+
+void am_order(struct am *am, const char *name, int epoch, int restart)
+{
+	struct http_request *held = am->held;
+
+	am->order = name;
+	am->epoch = epoch;
+	am->restart = restart;
+	am->held = NULL;
+	if (held)
+		answer_order(am, held);
+}
+
+static void on_exit_report(void *data, struct http_request *request)
+{
+	struct am *am = data;
+	json_t *body = body_of(request);
+
+	if (refuse(am, request)) {
+		json_decref(body);
+		return;
+	}
+	am->exits++;
+	json_decref(am->exit);
+	am->exit = body;
+	http_answer_json(request, 200, json_object());
+	am_order(am, am->order, am->epoch, am->restart); /* the beat it holds is out of date */
+}
+
+static const struct http_route routes[] = {
+	{.method = "POST", .pattern = "/v1/tasks/{task}/register", .handle = on_register},
+	{.method = "POST", .pattern = "/v1/tasks/{task}/beat", .handle = on_beat},
+	{.method = "POST", .pattern = "/v1/tasks/{task}/exit", .handle = on_exit_report},
+};
+
+/* ---- the executor ------------------------------------------------------------------------- */
+
+static void become_executor(const struct am *am, const char *token_file)
+{
+	char *const arguments[] = {"test", "exec", NULL};
+	const char *work = scratch_path(am->state, "work");
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setenv("TONY_JOB_ID", am->job->id, 1);
+	setenv("TONY_JOB_FILE", scratch_path(am->state, "job.json"), 1);
+	setenv("TONY_TOKEN_FILE", scratch_path(am->state, token_file), 1);
+	setenv("TONY_AM_ADDRESS", http_server_address(am->server), 1);
+	setenv("TONY_TASK", "worker:0", 1);
+	setenv("TONY_TASK_ATTEMPT", "1", 1);
+	setenv("TONY_CONTAINER", scratch_path(am->state, "mark"), 1);
+	setenv("TONY_CONTAINER_DIR", scratch_path(am->state, "."), 1);
+	setenv("TONY_HOST", "127.0.0.1", 1);
+	setenv("HERE", scratch_path(am->state, "."), 1);
+	setenv("MALLOC_ARENA_MAX", "4", 1);
+	if (chdir(work) == 0)
+		execv("/proc/self/exe", arguments);
+	_exit(99);
+}
+
+void am_start_with_token(struct am *am, const char *token_file)
+{
+	char *text cleanup_free = job_to_text(am->job);
+
+	scratch_write(am->state, "job.json", text, 0600);
+	scratch_write(am->state, "token", AM_TOKEN "\n", 0600);
+	scratch_write(am->state, "wrong-token", "ffff\n", 0600);
+	scratch_write(am->state, "work/.keep", "", 0600);
+	am->executor = fork();
+	if (am->executor == 0)
+		become_executor(am, token_file);
+}
+
+void am_init(struct am *am, void **state, const char *command)
+{
+	struct http_server_config config = {
+		.address = "127.0.0.1:0",
+		.token = AM_TOKEN,
+		.routes = routes,
+		.route_count = array_length(routes),
+		.data = am,
+	};
+	struct err err = {0};
+
+	*am = (struct am){.state = state, .am_attempt = 1, .order = "wait"};
+	am->base = event_base_new();
+	am->server = http_server_create(am->base, &config, &err);
+	if (!am->server)
+		fail_msg("%s", err_message(&err));
+	am->job = bed_job(command);
+}
+
+void am_start(struct am *am)
+{
+	am_start_with_token(am, "token");
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *data)
+{
+}
+
+int am_await_leave(struct am *am)
+{
+	struct event *tick = event_new(am->base, -1, EV_PERSIST, on_tick, NULL);
+	const struct timeval often = {.tv_usec = 5000};
+	int status;
+
+	event_add(tick, &often);
+	while (waitpid(am->executor, &status, WNOHANG) == 0)
+		event_base_loop(am->base, EVLOOP_ONCE);
+	event_free(tick);
+	assert_true(WIFEXITED(status));
+	/* The guardian is a subreaper and leaves last: nothing can be left behind. */
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	return WEXITSTATUS(status);
+}
+
+void am_finish(struct am *am)
+{
+	http_server_destroy(am->server);
+	json_decref(am->exit);
+	json_decref(am->metrics);
+	job_destroy(am->job);
+	event_base_free(am->base);
+}
+
+const char *am_exit_text(const struct am *am, const char *name)
+{
+	const char *text = json_string_value(json_object_get(am->exit, name));
+
+	return text ? text : "(none)";
+}

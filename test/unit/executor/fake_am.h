@@ -1,0 +1,64 @@
+/* An AM made for the test of an executor, and that executor in a process of its own: the test's own
+ * program, started with "exec" as its first argument. */
+#ifndef TONY_TEST_UNIT_EXECUTOR_FAKE_AM_H
+#define TONY_TEST_UNIT_EXECUTOR_FAKE_AM_H
+
+#include <event2/event.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "job/job.h"
+#include "net/http_server.h"
+
+#define AM_TOKEN "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* The AM: what it orders, and what it has heard. It answers a beat at once when that differs from
+ * the order, and holds it otherwise. */
+struct am {
+	void **state;
+	struct event_base *base;
+	struct http_server *server;
+	struct job *job;
+	pid_t executor;
+
+	int am_attempt;
+	const char *order;
+	int epoch, restart;
+	bool stale, deaf; /* answers 409; answers nothing */
+	int refusals;	  /* so many messages more are answered 503 */
+
+	struct http_request *held;
+	int registrations, exits, beats;
+	int registered_epoch, port, ui_port;
+	char state_told[16];
+	int epoch_told, restart_told;
+	json_t *exit; /* the last report */
+	json_t *metrics;
+};
+
+/* `state` is a scratch directory; the job has one worker that runs `command`. The caller may change
+ * am->job before the start. */
+void am_init(struct am *am, void **state, const char *command);
+void am_start(struct am *am);
+void am_start_with_token(struct am *am, const char *token_file); /* "token", "wrong-token" */
+void am_finish(struct am *am);
+
+/* Orders from now on, and answers a held beat with it. */
+void am_order(struct am *am, const char *name, int epoch, int restart);
+
+/* Lets the AM work until something has come to pass. */
+#define await(am, condition)                                                                       \
+	do {                                                                                       \
+		while (!(condition))                                                               \
+			event_base_loop((am)->base, EVLOOP_ONCE);                                  \
+	} while (0)
+
+/* The executor's exit code. Fails when it left something behind. */
+int am_await_leave(struct am *am);
+
+/* Members of the last exit report; of any object. */
+const char *am_exit_text(const struct am *am, const char *name);
+int am_number(const json_t *object, const char *name);
+
+#endif
