@@ -35,66 +35,149 @@ struct job_options {
 	bool allow_unknown_keys;
 };
 
-/* clang-format off */
-#define JOB_OPTIONS(owner, member) \
-	{.name = "executes", .kind = OPT_TEXT, .offset = offsetof(owner, member.executes), .argument = "COMMAND", \
-	 .help = "shell command of every task without one of its own"}, \
-	{.name = "task_params", .kind = OPT_TEXT, .offset = offsetof(owner, member.task_params), .argument = "TEXT", \
-	 .help = "text put behind the command of --executes"}, \
-	{.name = "src_dir", .kind = OPT_TEXT, .offset = offsetof(owner, member.src_dir), .argument = "DIR", \
-	 .help = "directory (or archive) whose content appears in every task's working directory", \
-	 .completion = OPT_COMPLETE_FILE}, \
-	{.name = "python_venv", .kind = OPT_TEXT, .offset = offsetof(owner, member.python_venv), .argument = "FILE", \
-	 .help = "archive (or directory) that appears as ./venv", .completion = OPT_COMPLETE_FILE}, \
-	{.name = "python_binary_path", .kind = OPT_TEXT, .offset = offsetof(owner, member.python_binary_path), \
-	 .argument = "PATH", .help = "interpreter put before --executes; relative: within ./venv", \
-	 .completion = OPT_COMPLETE_FILE}, \
-	{.name = "shell_env", .kind = OPT_LIST, .offset = offsetof(owner, member.shell_env), .argument = "KEY=VALUE", \
-	 .help = "environment of the programs (the same as --env)"}, \
-	{.name = "container_env", .kind = OPT_LIST, .offset = offsetof(owner, member.container_env), \
-	 .argument = "KEY=VALUE", .help = "environment of the containers and the programs in them"}, \
-	{.name = "hdfs_classpath", .kind = OPT_TEXT, .offset = offsetof(owner, member.hdfs_classpath), \
-	 .argument = "LIST", .help = "files for every task, with commas; missing ones are left out"}, \
-	{.name = "conf", .kind = OPT_LIST, .offset = offsetof(owner, member.conf), .argument = "KEY=VALUE", \
-	 .help = "sets a key; see tony-conf(5)", .completion = OPT_COMPLETE_KEY}, \
-	{.name = "conf_file", .kind = OPT_TEXT, .offset = offsetof(owner, member.conf_file), .argument = "FILE", \
-	 .help = "configuration file instead of ./tony.xml", .completion = OPT_COMPLETE_FILE}, \
-	{.name = "sidecar_tensorboard_log_dir", .kind = OPT_TEXT, \
-	 .offset = offsetof(owner, member.sidecar_tensorboard_log_dir), .argument = "DIR", \
-	 .help = "runs TensorBoard on this directory beside the job", .completion = OPT_COMPLETE_DIRECTORY}, \
-	{.name = "debug", .kind = OPT_FLAG, .offset = offsetof(owner, member.debug), \
-	 .help = "accepted for TonY's sake; there are no temporary files to keep"}, \
-	{.name = "name", .kind = OPT_TEXT, .offset = offsetof(owner, member.name), .argument = "NAME", \
-	 .help = "the job's name"}, \
-	{.name = "framework", .kind = OPT_TEXT, .offset = offsetof(owner, member.framework), .argument = "NAME", \
-	 .help = "tensorflow, pytorch, standalone or generic"}, \
-	{.name = "scheduler", .kind = OPT_TEXT, .offset = offsetof(owner, member.scheduler), .argument = "NAME", \
-	 .help = "where containers come from: local"}, \
-	{.name = "workers", .kind = OPT_TEXT, .offset = offsetof(owner, member.workers), .argument = "N", \
-	 .help = "tasks of the type worker"}, \
-	{.name = "ps", .kind = OPT_TEXT, .offset = offsetof(owner, member.ps), .argument = "N", \
-	 .help = "tasks of the type ps (parameter servers)"}, \
-	{.name = "type", .kind = OPT_LIST, .offset = offsetof(owner, member.type), .argument = "NAME=N", \
-	 .help = "tasks of any other type"}, \
-	{.name = "gpus", .kind = OPT_TEXT, .offset = offsetof(owner, member.gpus), .argument = "N", \
-	 .help = "GPUs of each worker (or task of a --type, or of the only task)"}, \
-	{.name = "memory", .kind = OPT_TEXT, .offset = offsetof(owner, member.memory), .argument = "SIZE", \
-	 .help = "memory of each, likewise: 2g, 512m"}, \
-	{.name = "vcores", .kind = OPT_TEXT, .offset = offsetof(owner, member.vcores), .argument = "N", \
-	 .help = "cores of each, likewise"}, \
-	{.name = "processes", .kind = OPT_TEXT, .offset = offsetof(owner, member.processes), .argument = "N", \
-	 .help = "processes in each, likewise"}, \
-	{.name = "max-restarts", .kind = OPT_TEXT, .offset = offsetof(owner, member.max_restarts), .argument = "N", \
-	 .help = "restarts of each in its place, likewise"}, \
-	{.name = "env", .letter = 'e', .kind = OPT_LIST, .offset = offsetof(owner, member.env), \
-	 .argument = "KEY=VALUE", .help = "environment of the programs"}, \
-	{.name = "timeout", .kind = OPT_TEXT, .offset = offsetof(owner, member.timeout), .argument = "TIME", \
-	 .help = "the longest that the job may take: 90s, 10m, 2h"}, \
-	{.name = "retries", .kind = OPT_TEXT, .offset = offsetof(owner, member.retries), .argument = "N", \
-	 .help = "how often the cluster is formed anew after a failure"}, \
-	{.name = "allow-unknown-keys", .kind = OPT_FLAG, .offset = offsetof(owner, member.allow_unknown_keys), \
-	 .help = "warn about unknown keys instead of refusing them"}
-/* clang-format on */
+#define JOB_OPTIONS(owner, member)                                                                 \
+	{.name = "executes",                                                                       \
+	 .kind = OPT_TEXT,                                                                         \
+	 .offset = offsetof(owner, member.executes),                                               \
+	 .argument = "COMMAND",                                                                    \
+	 .help = "shell command of every task without one of its own"},                            \
+		{.name = "task_params",                                                            \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.task_params),                                    \
+		 .argument = "TEXT",                                                               \
+		 .help = "text put behind the command of --executes"},                             \
+		{.name = "src_dir",                                                                \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.src_dir),                                        \
+		 .argument = "DIR",                                                                \
+		 .help = "directory (or archive) whose content appears in every task's working "   \
+			 "directory",                                                              \
+		 .completion = OPT_COMPLETE_FILE},                                                 \
+		{.name = "python_venv",                                                            \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.python_venv),                                    \
+		 .argument = "FILE",                                                               \
+		 .help = "archive (or directory) that appears as ./venv",                          \
+		 .completion = OPT_COMPLETE_FILE},                                                 \
+		{.name = "python_binary_path",                                                     \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.python_binary_path),                             \
+		 .argument = "PATH",                                                               \
+		 .help = "interpreter put before --executes; relative: within ./venv",             \
+		 .completion = OPT_COMPLETE_FILE},                                                 \
+		{.name = "shell_env",                                                              \
+		 .kind = OPT_LIST,                                                                 \
+		 .offset = offsetof(owner, member.shell_env),                                      \
+		 .argument = "KEY=VALUE",                                                          \
+		 .help = "environment of the programs (the same as --env)"},                       \
+		{.name = "container_env",                                                          \
+		 .kind = OPT_LIST,                                                                 \
+		 .offset = offsetof(owner, member.container_env),                                  \
+		 .argument = "KEY=VALUE",                                                          \
+		 .help = "environment of the containers and the programs in them"},                \
+		{.name = "hdfs_classpath",                                                         \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.hdfs_classpath),                                 \
+		 .argument = "LIST",                                                               \
+		 .help = "files for every task, with commas; missing ones are left out"},          \
+		{.name = "conf",                                                                   \
+		 .kind = OPT_LIST,                                                                 \
+		 .offset = offsetof(owner, member.conf),                                           \
+		 .argument = "KEY=VALUE",                                                          \
+		 .help = "sets a key; see tony-conf(5)",                                           \
+		 .completion = OPT_COMPLETE_KEY},                                                  \
+		{.name = "conf_file",                                                              \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.conf_file),                                      \
+		 .argument = "FILE",                                                               \
+		 .help = "configuration file instead of ./tony.xml",                               \
+		 .completion = OPT_COMPLETE_FILE},                                                 \
+		{.name = "sidecar_tensorboard_log_dir",                                            \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.sidecar_tensorboard_log_dir),                    \
+		 .argument = "DIR",                                                                \
+		 .help = "runs TensorBoard on this directory beside the job",                      \
+		 .completion = OPT_COMPLETE_DIRECTORY},                                            \
+		{.name = "debug",                                                                  \
+		 .kind = OPT_FLAG,                                                                 \
+		 .offset = offsetof(owner, member.debug),                                          \
+		 .help = "accepted for TonY's sake; there are no temporary files to keep"},        \
+		{.name = "name",                                                                   \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.name),                                           \
+		 .argument = "NAME",                                                               \
+		 .help = "the job's name"},                                                        \
+		{.name = "framework",                                                              \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.framework),                                      \
+		 .argument = "NAME",                                                               \
+		 .help = "tensorflow, pytorch, standalone or generic"},                            \
+		{.name = "scheduler",                                                              \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.scheduler),                                      \
+		 .argument = "NAME",                                                               \
+		 .help = "where containers come from: local"},                                     \
+		{.name = "workers",                                                                \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.workers),                                        \
+		 .argument = "N",                                                                  \
+		 .help = "tasks of the type worker"},                                              \
+		{.name = "ps",                                                                     \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.ps),                                             \
+		 .argument = "N",                                                                  \
+		 .help = "tasks of the type ps (parameter servers)"},                              \
+		{.name = "type",                                                                   \
+		 .kind = OPT_LIST,                                                                 \
+		 .offset = offsetof(owner, member.type),                                           \
+		 .argument = "NAME=N",                                                             \
+		 .help = "tasks of any other type"},                                               \
+		{.name = "gpus",                                                                   \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.gpus),                                           \
+		 .argument = "N",                                                                  \
+		 .help = "GPUs of each worker (or task of a --type, or of the only task)"},        \
+		{.name = "memory",                                                                 \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.memory),                                         \
+		 .argument = "SIZE",                                                               \
+		 .help = "memory of each, likewise: 2g, 512m"},                                    \
+		{.name = "vcores",                                                                 \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.vcores),                                         \
+		 .argument = "N",                                                                  \
+		 .help = "cores of each, likewise"},                                               \
+		{.name = "processes",                                                              \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.processes),                                      \
+		 .argument = "N",                                                                  \
+		 .help = "processes in each, likewise"},                                           \
+		{.name = "max-restarts",                                                           \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.max_restarts),                                   \
+		 .argument = "N",                                                                  \
+		 .help = "restarts of each in its place, likewise"},                               \
+		{.name = "env",                                                                    \
+		 .letter = 'e',                                                                    \
+		 .kind = OPT_LIST,                                                                 \
+		 .offset = offsetof(owner, member.env),                                            \
+		 .argument = "KEY=VALUE",                                                          \
+		 .help = "environment of the programs"},                                           \
+		{.name = "timeout",                                                                \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.timeout),                                        \
+		 .argument = "TIME",                                                               \
+		 .help = "the longest that the job may take: 90s, 10m, 2h"},                       \
+		{.name = "retries",                                                                \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.retries),                                        \
+		 .argument = "N",                                                                  \
+		 .help = "how often the cluster is formed anew after a failure"},                  \
+	{                                                                                          \
+		.name = "allow-unknown-keys", .kind = OPT_FLAG,                                    \
+		.offset = offsetof(owner, member.allow_unknown_keys),                              \
+		.help = "warn about unknown keys instead of refusing them"                         \
+	}
 
 /* The words after "--" out of what opt_parse() gave: words before it are a mistake. */
 int job_options_command(const struct str_list *operands, size_t dashdash, struct str_list *command,

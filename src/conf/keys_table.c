@@ -12,7 +12,7 @@
 #define NO_PLACEMENT  "only YARN places containers by constraints"
 #define NO_DOCKER     "only a cluster's container runtime starts images"
 #define NO_HADOOP     "tasks of a local job do not talk to Hadoop"
-#define NO_DRIVER     "the application master serves Horovod's rendezvous, there is no driver process"
+#define NO_DRIVER     "the application master serves Horovod's rendezvous itself"
 #define FOR_PORTAL    "only the history portal reads it; it belongs in tony-site.xml"
 #define MAX_INSTANCES 100000
 #define MAX_COMMAND   131071 /* what Linux takes as one argument */
