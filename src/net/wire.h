@@ -18,9 +18,9 @@ struct wire {
 	struct evbuffer *input, *output;
 	size_t input_cap; /* reading pauses while so much lies in `input` */
 	struct event read_event, write_event;
-	int error; /* of wire_flush(), to be told from the loop; 0: none */
-	void (*on_input)(void *data);	       /* bytes came */
-	void (*on_output)(void *data);	       /* bytes left; `output` may be empty now */
+	int error;		       /* of wire_flush(), to be told from the loop; 0: none */
+	void (*on_input)(void *data);  /* bytes came */
+	void (*on_output)(void *data); /* bytes left; `output` may be empty now */
 	void (*on_end)(void *data, int error); /* 0: the peer ends its side; else errno: it broke */
 	void *data;
 };

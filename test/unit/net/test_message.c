@@ -96,8 +96,7 @@ static void test_bad_requests(void **state)
 		"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
 		"GET / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
 		"GET / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
-		"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: "
-		"chunked\r\n\r\n",
+		"GET / HTTP/1.1\r\nTransfer-Encoding: x\r\nTransfer-Encoding: chunked\r\n\r\n",
 	};
 
 	for (size_t i = 0; i < array_length(rows); i++) {

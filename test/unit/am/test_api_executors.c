@@ -1,0 +1,352 @@
+/* What is promised: docs/rest.md, "For executors". Orders are levels: repeated until the report
+ * agrees, given at once when they change; what is stale is refused and changes nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "api_bed.h"
+#include "base/mem.h"
+
+#define BEAT_0	   "/v1/tasks/worker:0/beat"
+#define BEAT_1	   "/v1/tasks/worker:1/beat"
+#define EXIT_0	   "/v1/tasks/worker:0/exit"
+#define REGISTER_0 "/v1/tasks/worker:0/register"
+
+static void expect_order(const struct reply *reply, const char *order, int epoch, int restart)
+{
+	assert_int_equal(reply->status, 200);
+	assert_string_equal(reply_member(reply, "order"), order);
+	assert_int_equal(reply_number(reply, "epoch"), epoch);
+	assert_int_equal(reply_number(reply, "restart"), restart);
+	assert_int_equal(reply_number(reply, "am_attempt"), 3);
+}
+
+static void expect_refusal(const struct reply *reply, int status, const char *code,
+			   const char *text)
+{
+	const json_t *error = json_object_get(reply->json, "error");
+
+	assert_int_equal(reply->status, status);
+	assert_string_equal(json_string_value(json_object_get(error, "code")), code);
+	if (!strstr(json_string_value(json_object_get(error, "message")), text))
+		fail_msg("\"%s\" is not in %s", text, reply->text.text);
+}
+
+static void test_from_registration_to_success(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=2", NULL);
+	struct reply first, second, answer;
+
+	api_bed_allocate(bed, "worker:0");
+	ask(bed, &answer, "POST", REGISTER_0, register_text(1, 0, 4001));
+	assert_int_equal(answer.status, 200);
+	assert_int_equal(reply_number(&answer, "am_attempt"), 3);
+	assert_int_equal(reply_number(&answer, "beat_interval_ms"), 3600 * 1000);
+	assert_int_equal(reply_number(&answer, "give_up_ms"), 25000);
+	reply_finish(&answer);
+
+	/* At the barrier nothing is ordered; once all are there, all are told at once. */
+	ask_later(bed, &first, "POST", BEAT_0, beat_text(1, 0, 0, "waiting"));
+	assert_false(first.done);
+	bring_in(bed, "worker:1", 4002);
+	reply_wait(&first);
+	expect_order(&first, "run", 1, 0);
+	assert_non_null(strstr(first.text.text, "\"cluster\":{\"epoch\":1,\"types\":{\"worker\":"
+						"[\"127.0.0.1:4001\",\"127.0.0.1:4002\"]}}"));
+	reply_finish(&first);
+	ask(bed, &second, "POST", BEAT_1, beat_text(1, 0, 0, "waiting"));
+	expect_order(&second, "run", 1, 0);
+	reply_finish(&second);
+
+	ask_later(bed, &first, "POST", BEAT_0, beat_text(1, 1, 0, "running"));
+	assert_false(first.done);
+	assert_true(bed_look(bed->bed, "worker:0")->process_up);
+	ask(bed, &answer, "POST", EXIT_0, exit_text(1, 1, 0, 0));
+	assert_int_equal(answer.status, 200);
+	assert_string_equal(answer.text.text, "{}");
+	reply_finish(&answer);
+	reply_wait(&first);
+	expect_order(&first, "quit", 1, 0);
+	reply_finish(&first);
+	/* The report once more, because its answer was lost. */
+	ask(bed, &answer, "POST", EXIT_0, exit_text(1, 1, 0, 0));
+	assert_int_equal(answer.status, 200);
+	assert_int_equal(bed_look(bed->bed, "worker:0")->state, TASK_SUCCEEDED);
+	reply_finish(&answer);
+	api_bed_destroy(bed);
+}
+
+static void test_order_is_repeated_until_the_report_agrees(void **state)
+{
+	static const struct {
+		int epoch, restart;
+		const char *state;
+		bool agrees;
+	} rows[] = {
+		{0, 0, "waiting", false}, {1, 0, "waiting", false}, {0, 0, "running", false},
+		{1, 1, "running", false}, {1, 0, "running", true},  {1, 0, "exited", true},
+	};
+	struct api_bed *bed = api_bed_create("worker=1", NULL);
+	struct reply reply;
+
+	bring_in(bed, "worker:0", 4001);
+	for (size_t i = 0; i < array_length(rows); i++) {
+		ask_later(bed, &reply, "POST", BEAT_0,
+			  beat_text(1, rows[i].epoch, rows[i].restart, rows[i].state));
+		if (rows[i].agrees) {
+			assert_false(reply.done);
+		} else {
+			reply_wait(&reply);
+			expect_order(&reply, "run", 1, 0);
+			assert_true(json_is_object(json_object_get(reply.json, "cluster")));
+		}
+		reply_finish(&reply);
+	}
+	api_bed_destroy(bed);
+}
+
+static void beat_fast(struct bed *bed)
+{
+	bed->job->heartbeat_interval_ms = 20;
+}
+
+static void test_agreeing_beat_is_answered_after_the_interval(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=1", beat_fast);
+	struct reply reply;
+
+	bring_in(bed, "worker:0", 4001);
+	ask(bed, &reply, "POST", BEAT_0, beat_text(1, 1, 0, "running"));
+	expect_order(&reply, "run", 1, 0);
+	/* It has the spec: no need to send it every second. */
+	assert_null(json_object_get(reply.json, "cluster"));
+	reply_finish(&reply);
+	api_bed_destroy(bed);
+}
+
+static void retry(struct bed *bed)
+{
+	bed->job->retry_count = 1;
+	bed->job->retry_delay_ms = 0;
+	bed->job->fail_fast = true;
+}
+
+static void test_survivor_is_stopped_and_started_anew(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=2", retry);
+	struct reply survivor, answer;
+
+	bring_in(bed, "worker:0", 4001);
+	bring_in(bed, "worker:1", 4002);
+	ask_later(bed, &survivor, "POST", BEAT_1, beat_text(1, 1, 0, "running"));
+	assert_false(survivor.done);
+	ask(bed, &answer, "POST", EXIT_0, exit_text(1, 1, 0, 1));
+	assert_int_equal(answer.status, 200);
+	reply_finish(&answer);
+	reply_wait(&survivor);
+	expect_order(&survivor, "stop", 2, 0);
+	reply_finish(&survivor);
+	ask(bed, &answer, "POST", "/v1/tasks/worker:1/register", register_text(1, 2, 4003));
+	assert_int_equal(answer.status, 200);
+	assert_int_equal(bed_look(bed->bed, "worker:1")->port, 4003);
+	reply_finish(&answer);
+	/* The exit of the old epoch once more changes nothing. */
+	ask(bed, &answer, "POST", EXIT_0, exit_text(1, 1, 0, 1));
+	assert_int_equal(answer.status, 200);
+	assert_int_equal(bed_status(bed->bed).retries_used, 1);
+	reply_finish(&answer);
+	api_bed_destroy(bed);
+}
+
+static void test_stale_attempts_are_refused(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=1", NULL);
+	struct reply held, answer;
+
+	bed->bed->job->infrastructure_retry_count = 1;
+	bring_in(bed, "worker:0", 4001);
+	ask_later(bed, &held, "POST", BEAT_0, beat_text(1, 1, 0, "running"));
+	/* Its node is lost, another container takes over; the old executor lives on unseen. */
+	bed_lose(bed->bed, "worker:0", CAUSE_NODE_LOST);
+	api_bed_apply(bed);
+	bed_pass(bed->bed, 60000);
+	api_bed_apply(bed);
+	api_bed_allocate(bed, "worker:0");
+	assert_int_equal(bed_look(bed->bed, "worker:0")->attempt, 2);
+	ask(bed, &answer, "POST", REGISTER_0, register_text(1, 1, 4001));
+	expect_refusal(&answer, 409, "stale", "another attempt");
+	reply_finish(&answer);
+	ask(bed, &answer, "POST", EXIT_0, exit_text(1, 1, 0, 0));
+	expect_refusal(&answer, 409, "stale", "another attempt");
+	reply_finish(&answer);
+	ask(bed, &answer, "POST", REGISTER_0, register_text(3, 1, 4001));
+	expect_refusal(&answer, 409, "stale", "another attempt");
+	reply_finish(&answer);
+	assert_int_equal(bed_look(bed->bed, "worker:0")->state, TASK_LAUNCHING);
+	/* The held beat of the old one is refused as soon as there is an order. */
+	api_order_changed(bed->api, 0);
+	reply_wait(&held);
+	expect_refusal(&held, 409, "stale", "another attempt");
+	reply_finish(&held);
+	ask(bed, &answer, "POST", BEAT_0, beat_text(1, 1, 0, "running"));
+	expect_refusal(&answer, 409, "stale", "another attempt");
+	reply_finish(&answer);
+	api_bed_destroy(bed);
+}
+
+static void test_bad_messages(void **state)
+{
+	static const struct {
+		const char *path, *body, *text;
+	} rows[] = {
+		{BEAT_0, "", "line 1"},
+		{BEAT_0, "not json", "line 1"},
+		{BEAT_0, "[]", "not an object"},
+		{BEAT_0, "{}", "attempt: is missing"},
+		{BEAT_0, "{\"attempt\":0,\"epoch\":1,\"restart\":0,\"state\":\"running\"}",
+		 "attempt: 0 is not between"},
+		{BEAT_0, "{\"attempt\":1,\"epoch\":-1,\"restart\":0,\"state\":\"running\"}",
+		 "epoch: -1"},
+		{BEAT_0, "{\"attempt\":1,\"epoch\":1,\"restart\":0,\"state\":\"dancing\"}",
+		 "state: is none of"},
+		{REGISTER_0, "{\"attempt\":1,\"epoch\":0,\"host\":\"h\"}", "port: is missing"},
+		{EXIT_0, "{\"attempt\":1,\"epoch\":1,\"restart\":0,\"cause\":\"boredom\"}",
+		 "cause"},
+	};
+	struct api_bed *bed = api_bed_create("worker=1", NULL);
+	struct reply reply;
+
+	bring_in(bed, "worker:0", 4001);
+	for (size_t i = 0; i < array_length(rows); i++) {
+		ask(bed, &reply, "POST", rows[i].path, rows[i].body);
+		expect_refusal(&reply, 400, "bad-request", rows[i].text);
+		reply_finish(&reply);
+	}
+	assert_int_equal(bed_look(bed->bed, "worker:0")->state, TASK_RUNNING);
+	api_bed_destroy(bed);
+}
+
+static void test_unknown_tasks(void **state)
+{
+	static const char *const names[] = {"worker:1", "worker:-1", "worker:00",
+					    "worker",	"ps:0",	     "worker%3A0x"};
+	struct api_bed *bed = api_bed_create("worker=1", NULL);
+	struct reply reply;
+
+	for (size_t i = 0; i < array_length(names); i++) {
+		char *path cleanup_free = mem_printf("/v1/tasks/%s/beat", names[i]);
+		ask(bed, &reply, "POST", path, beat_text(1, 1, 0, "running"));
+		if (strcmp(names[i], "worker:00") != 0)
+			expect_refusal(&reply, 404, "not-found", "no task of that name");
+		reply_finish(&reply);
+	}
+	ask(bed, &reply, "GET", BEAT_0, NULL);
+	expect_refusal(&reply, 405, "method-not-allowed", "method");
+	reply_finish(&reply);
+	api_bed_destroy(bed);
+}
+
+static void test_messages_before_their_time(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=2", NULL);
+	struct reply reply;
+
+	/* Nothing was launched for it yet. */
+	ask(bed, &reply, "POST", REGISTER_0, register_text(1, 0, 4001));
+	expect_refusal(&reply, 409, "stale", "");
+	reply_finish(&reply);
+	api_bed_allocate(bed, "worker:0");
+	ask(bed, &reply, "POST", EXIT_0, exit_text(1, 1, 0, 0));
+	expect_refusal(&reply, 409, "stale", "");
+	reply_finish(&reply);
+	/* A start of a process that was never ordered is no start. */
+	ask(bed, &reply, "POST", REGISTER_0, register_text(1, 0, 4001));
+	assert_int_equal(reply.status, 200);
+	reply_finish(&reply);
+	ask_later(bed, &reply, "POST", BEAT_0, beat_text(1, 7, 0, "running"));
+	assert_false(bed_look(bed->bed, "worker:0")->process_up);
+	assert_int_equal(bed_look(bed->bed, "worker:0")->state, TASK_REGISTERED);
+	reply_finish(&reply);
+	api_bed_destroy(bed);
+}
+
+static void test_closed_beat_is_told_at_once(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=1", NULL);
+	struct reply reply;
+
+	bring_in(bed, "worker:0", 4001);
+	ask_later(bed, &reply, "POST", BEAT_0, beat_text(1, 1, 0, "running"));
+	assert_int_equal(bed->lost.count, 0);
+	reply_finish(&reply);
+	while (bed->lost.count == 0)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+	assert_string_equal(bed->lost.items[0], "worker:0");
+	/* Missed beats decide, not a connection. */
+	assert_int_equal(bed_look(bed->bed, "worker:0")->state, TASK_RUNNING);
+	api_bed_destroy(bed);
+}
+
+static void test_second_beat_takes_over(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=1", NULL);
+	struct reply old, new;
+
+	bring_in(bed, "worker:0", 4001);
+	ask_later(bed, &old, "POST", BEAT_0, beat_text(1, 1, 0, "running"));
+	ask_later(bed, &new, "POST", BEAT_0, beat_text(1, 1, 0, "running"));
+	reply_wait(&old);
+	assert_int_equal(old.status, 200);
+	assert_false(new.done);
+	reply_finish(&old);
+	api_bed_run_idle(bed);
+	assert_int_equal(bed->lost.count, 0);
+	reply_finish(&new);
+	api_bed_destroy(bed);
+}
+
+static void on_drained(void *data)
+{
+	*(bool *)data = true;
+}
+
+static void test_drain_answers_what_is_held(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=1", NULL);
+	struct reply held;
+	bool drained = false;
+
+	bring_in(bed, "worker:0", 4001);
+	ask_later(bed, &held, "POST", BEAT_0, beat_text(1, 1, 0, "running"));
+	assert_false(held.done);
+	api_drain(bed->api, 60 * 1000, on_drained, &drained);
+	reply_wait(&held);
+	assert_int_equal(held.status, 200);
+	reply_finish(&held);
+	while (!drained)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+	api_bed_destroy(bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_from_registration_to_success),
+		cmocka_unit_test(test_order_is_repeated_until_the_report_agrees),
+		cmocka_unit_test(test_agreeing_beat_is_answered_after_the_interval),
+		cmocka_unit_test(test_survivor_is_stopped_and_started_anew),
+		cmocka_unit_test(test_stale_attempts_are_refused),
+		cmocka_unit_test(test_bad_messages),
+		cmocka_unit_test(test_unknown_tasks),
+		cmocka_unit_test(test_messages_before_their_time),
+		cmocka_unit_test(test_closed_beat_is_told_at_once),
+		cmocka_unit_test(test_second_beat_takes_over),
+		cmocka_unit_test(test_drain_answers_what_is_held),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
