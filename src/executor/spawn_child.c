@@ -54,12 +54,23 @@ static void close_from(int first, bool at_exec)
 	}
 }
 
+/* Where there is no /dev (an empty root), a pipe that nobody writes to is as empty. */
+static int open_empty(void)
+{
+	int ends[2], null = open("/dev/null", O_RDONLY);
+
+	if (null >= 0 || pipe(ends) < 0)
+		return null;
+	close(ends[1]);
+	return ends[0];
+}
+
 _Noreturn static void become_program(const struct spawn_child *child)
 {
 	char *const arguments[] = {(char *)child->shell, "-c", (char *)child->command, NULL};
-	int null = open("/dev/null", O_RDONLY);
+	int empty = open_empty();
 
-	if (null < 0 || dup2(null, 0) < 0 || dup2(child->stdout_fd, 1) < 0 ||
+	if (empty < 0 || dup2(empty, 0) < 0 || dup2(child->stdout_fd, 1) < 0 ||
 	    dup2(child->stderr_fd, 2) < 0 || setsid() < 0)
 		fail(child, SPAWN_STAGE_SETUP);
 	/* What this process inherited or opened is none of the program's. */
