@@ -11,11 +11,12 @@
 #include "base/mem.h"
 #include "executor/gpu.h"
 
-/* Recorded on a machine with four devices, the last without a utilization counter (MIG). */
-static const char recorded[] = "0, GPU-4b0a1c52-7b7e-3f0a-9b52-0c0c1e1d2a31, 87, 30211, 40960\n"
-			       "1, GPU-9e1f0c11-2f4a-8a3b-1c5d-6f7e8d9c0b1a, 0, 3, 40960\n"
-			       "2, GPU-d0c1b2a3-9484-7565-a6b7-c8d9eafb0c1d, 100, 40001, 40960\n"
-			       "3, GPU-00112233-4455-6677-8899-aabbccddeeff, [N/A], 12, 40960\n";
+/* As nvidia-smi words it, for four devices, the last without a utilization counter (MIG). */
+static const char answer_of_four[] =
+	"0, GPU-4b0a1c52-7b7e-3f0a-9b52-0c0c1e1d2a31, 87, 30211, 40960\n"
+	"1, GPU-9e1f0c11-2f4a-8a3b-1c5d-6f7e8d9c0b1a, 0, 3, 40960\n"
+	"2, GPU-d0c1b2a3-9484-7565-a6b7-c8d9eafb0c1d, 100, 40001, 40960\n"
+	"3, GPU-00112233-4455-6677-8899-aabbccddeeff, [N/A], 12, 40960\n";
 
 static void assert_parsed(const char *text, const char *devices, const char *expected)
 {
@@ -30,15 +31,15 @@ static void assert_parsed(const char *text, const char *devices, const char *exp
 
 static void only_own_devices_are_told(void **state)
 {
-	assert_parsed(recorded, "1",
+	assert_parsed(answer_of_four, "1",
 		      "[{\"index\":1,\"utilization_percent\":0,\"memory_used_mib\":3,"
 		      "\"memory_total_mib\":40960}]");
-	assert_parsed(recorded, "0, GPU-00112233",
+	assert_parsed(answer_of_four, "0, GPU-00112233",
 		      "[{\"index\":0,\"utilization_percent\":87,\"memory_used_mib\":30211,"
 		      "\"memory_total_mib\":40960},"
 		      "{\"index\":3,\"memory_used_mib\":12,\"memory_total_mib\":40960}]");
-	assert_parsed(recorded, "", "[]");
-	assert_parsed(recorded, "7", "[]");
+	assert_parsed(answer_of_four, "", "[]");
+	assert_parsed(answer_of_four, "7", "[]");
 	/* "2" is not the beginning of a UUID. */
 	assert_parsed("12, GPU-2, 1, 2, 3\n", "2", "[]");
 }
@@ -46,7 +47,7 @@ static void only_own_devices_are_told(void **state)
 static void without_a_selection_all_are_told(void **state)
 {
 	struct err err = {0};
-	json_t *gpus = gpu_parse(recorded, strlen(recorded), NULL, &err);
+	json_t *gpus = gpu_parse(answer_of_four, strlen(answer_of_four), NULL, &err);
 
 	assert_int_equal(json_array_size(gpus), 4);
 	json_decref(gpus);
@@ -102,7 +103,7 @@ static const char *stand_in(void **state, const char *body)
 static void a_stand_in_is_asked(void **state)
 {
 	struct event_base *base = event_base_new();
-	scratch_write(state, "answer", recorded, 0600);
+	scratch_write(state, "answer", answer_of_four, 0600);
 	char *body cleanup_free =
 		mem_printf("test \"$1\" = --query-gpu=index,uuid,utilization.gpu,memory.used,"
 			   "memory.total || exit 9\n"
