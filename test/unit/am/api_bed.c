@@ -63,6 +63,7 @@ static bool on_deliver(void *data, const struct machine_event *event)
 	struct api_bed *bed = data;
 	bool heard = machine_handle(bed->bed->machine, event, bed->bed->now, &bed->bed->actions);
 
+	bed->delivered++;
 	api_bed_apply(bed);
 	return heard;
 }
@@ -206,7 +207,11 @@ void ask_later(struct api_bed *bed, struct reply *reply, const char *method, con
 		.body_length = body ? strlen(body) : 0,
 	};
 
+	size_t before = bed->delivered;
 	begin(bed, reply, &question);
+	while (!reply->done && bed->delivered == before)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+	/* Were there an answer, it would come now. */
 	api_bed_run_idle(bed);
 }
 

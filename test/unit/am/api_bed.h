@@ -21,6 +21,7 @@ struct api_bed {
 	struct journal *journal;
 	struct api *api;
 	char *directory, *journal_path;
+	size_t delivered;     /* events that the interface gave the machine */
 	struct str_list lost; /* names of tasks whose connection_lost was called */
 };
 
@@ -49,7 +50,7 @@ struct reply {
 /* Asks and waits for the answer. `body` NULL: none. Finish the reply before the next use. */
 void ask(struct api_bed *bed, struct reply *reply, const char *method, const char *path,
 	 const char *body);
-/* Only asks; `accept` and `body` may be NULL. */
+/* Asks and waits until it was answered, or was heard by the machine and is held. */
 void ask_later(struct api_bed *bed, struct reply *reply, const char *method, const char *path,
 	       const char *body);
 void ask_stream(struct api_bed *bed, struct reply *reply, const char *path, const char *accept);
