@@ -62,9 +62,3 @@ char *net_address_text(const struct net_address *address)
 	inet_ntop(AF_INET, &v4->sin_addr, host, sizeof(host));
 	return mem_printf("%s:%d", host, ntohs(v4->sin_port));
 }
-
-int net_address_port(const struct net_address *address)
-{
-	/* The port stands at the same place in both families. */
-	return ntohs(((const struct sockaddr_in *)&address->storage)->sin_port);
-}

@@ -17,6 +17,5 @@ int net_address_parse(const char *text, struct net_address *address, struct err 
 
 /* "127.0.0.1:4000" or "[::1]:4000"; the caller frees. */
 char *net_address_text(const struct net_address *address);
-int net_address_port(const struct net_address *address);
 
 #endif

@@ -67,20 +67,6 @@ char *http_url_decode(const char *text, size_t length, bool plus)
 	return mem_steal(&decoded);
 }
 
-char *http_url_encode(const char *text)
-{
-	struct str out = {0};
-
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-		if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-		    (*c >= '0' && *c <= '9') || strchr("._~:-", *c))
-			str_append_char(&out, (char)*c);
-		else
-			str_append_format(&out, "%%%02X", *c);
-	}
-	return str_steal(&out);
-}
-
 static int add_parameter(struct http_pairs *pairs, const char *name, size_t name_length,
 			 const char *value, size_t value_length)
 {

@@ -20,7 +20,6 @@ void http_pairs_finish(struct http_pairs *pairs);
 /* Percent-decodes ('+' is a blank when `plus`). NULL: malformed, or it holds a NUL. The caller
  * frees. */
 char *http_url_decode(const char *text, size_t length, bool plus);
-char *http_url_encode(const char *text); /* all but [A-Za-z0-9._~:-]; the caller frees */
 
 int http_hex_digit(char c); /* -1: none */
 

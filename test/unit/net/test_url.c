@@ -72,15 +72,6 @@ static void test_query(void **state)
 	http_pairs_finish(&pairs);
 }
 
-static void test_encode(void **state)
-{
-	char *encoded cleanup_free = http_url_encode("worker:0/a b\xc3\xa9?");
-	char *decoded cleanup_free = http_url_decode(encoded, strlen(encoded), false);
-
-	assert_string_equal(encoded, "worker:0%2Fa%20b%C3%A9%3F");
-	assert_string_equal(decoded, "worker:0/a b\xc3\xa9?");
-}
-
 static void test_addresses(void **state)
 {
 	static const struct {
@@ -104,8 +95,6 @@ static void test_addresses(void **state)
 		char *text cleanup_free = net_address_text(&address);
 		assert_string_equal(text, good[i].again);
 	}
-	assert_int_equal(net_address_parse("[::1]:4711", &address, NULL), 0);
-	assert_int_equal(net_address_port(&address), 4711);
 	for (size_t i = 0; i < array_length(bad); i++) {
 		struct err err cleanup_err = {0};
 		if (net_address_parse(bad[i], &address, &err) == 0)
@@ -135,8 +124,9 @@ static void test_backoff(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_match),	cmocka_unit_test(test_query),
-		cmocka_unit_test(test_encode),	cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_match),
+		cmocka_unit_test(test_query),
+		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_backoff),
 	};
 
