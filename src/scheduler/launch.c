@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -101,11 +102,15 @@ static void redirect(int input, int output)
 }
 
 /* `output` also gets the one message of an executor that could not be started. */
-static _Noreturn void become_executor(const struct launch *launch, const char *work, int input,
-				      int output)
+static _Noreturn void become_executor(const struct launch *launch, const char *work, pid_t am,
+				      int input, int output)
 {
 	char *const argv[] = {"tony-agent", "exec", NULL};
 
+	/* On this scheduler no AM comes after this one: when both of its processes are killed, this
+	 * tells the executor at once, which would otherwise wait for its AM to come back. */
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != am)
+		_exit(EXIT_NO_EXEC);
 	setsid();
 	reset_signals();
 	redirect(input, output);
@@ -153,9 +158,10 @@ pid_t launch_start(const struct launch *launch, struct err *err)
 	int output cleanup_close = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (input < 0 || output < 0)
 		return err_set_errno(err, "%s", input < 0 ? "/dev/null" : log);
+	pid_t am = getpid();
 	pid_t pid = fork();
 	if (pid == 0)
-		become_executor(launch, work, input, output);
+		become_executor(launch, work, am, input, output);
 	return pid < 0 ? err_set_errno(err, "fork") : pid;
 }
 
