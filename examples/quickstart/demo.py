@@ -77,6 +77,16 @@ def kill_one(job):
     os.kill(task["pids"][0], signal.SIGKILL)
 
 
+def shorten(name, line):
+    """What is worth the reader's time: all of the log, and of the events all but the small steps of
+    each task; without their times, since say() prints one."""
+    if name == "logs":
+        return "    " + line
+    text = re.sub(r"^\S+Z +", "", line)
+    return None if re.search(r"requested|allocated|launching|registered|running|stopping", text) \
+        and not text.startswith(("job", "note")) else text
+
+
 def watch(job):
     """Prints logs and events until both end; returns the step at which the training resumed and
     its last line."""
@@ -95,7 +105,9 @@ def watch(job):
         if line is None:
             open_streams -= 1
             continue
-        say(("    " if name == "logs" else "") + line)
+        shown = shorten(name, line)
+        if shown:
+            say(shown)
         step = re.search(r"step +(\d+) of", line)
         if step and int(step.group(1)) >= KILL_AT_STEP and not killed:
             killed = True
