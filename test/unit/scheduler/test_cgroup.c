@@ -130,7 +130,7 @@ static void version_2_limits_memory_and_swap(void **state)
 	lay_out_v2(state);
 	scratch_write(state, APP "/job.worker-0-1/memory.max", "", 0600);
 	scratch_write(state, APP "/job.worker-0-1/memory.swap.max", "", 0600);
-	char *path cleanup_free = create(state, "job.worker-0-1", 64);
+	free(create(state, "job.worker-0-1", 64));
 	assert_file(state, APP "/job.worker-0-1/memory.max", "67108864");
 	assert_file(state, APP "/job.worker-0-1/memory.swap.max", "0");
 }
@@ -140,7 +140,7 @@ static void version_1_limits_memory_and_swap(void **state)
 	lay_out_v1(state);
 	scratch_write(state, "sys/fs/cgroup/memory/a/b/g/memory.limit_in_bytes", "", 0600);
 	scratch_write(state, "sys/fs/cgroup/memory/a/b/g/memory.memsw.limit_in_bytes", "", 0600);
-	char *path cleanup_free = create(state, "g", 1);
+	free(create(state, "g", 1));
 	assert_file(state, "sys/fs/cgroup/memory/a/b/g/memory.limit_in_bytes", "1048576");
 	assert_file(state, "sys/fs/cgroup/memory/a/b/g/memory.memsw.limit_in_bytes", "1048576");
 }
