@@ -71,7 +71,7 @@ def follow(name, arguments, lines):
 
 def kill_one(job):
     task = next(task for task in status(job)["tasks"] if task["task"] == VICTIM)
-    if not task["pids"]:
+    if not task.get("pids"):
         fail(f"{VICTIM} has no process")
     say(f"$ kill -9 {task['pids'][0]}    # the training process of {VICTIM}", bold=True)
     os.kill(task["pids"][0], signal.SIGKILL)
