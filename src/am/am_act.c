@@ -71,11 +71,12 @@ static void release(struct am *am, const struct action *action)
 				   am->job->types[task->type].stop_grace_ms);
 }
 
-static void record_task_change(struct am *am, const struct action *action, enum task_state from,
-			       enum task_state to)
+static void record_task_change(struct am *am, const struct action *action)
 {
 	const struct task *task = machine_task(am->machine, action->task);
-	am_record(am, record_task(am->job, task, from, to, api_log_dir(am->api, action->task)),
+	am_record(am,
+		  record_task(am->job, task, (enum task_state)action->from,
+			      (enum task_state)action->to, api_log_dir(am->api, action->task)),
 		  false);
 }
 
@@ -112,11 +113,7 @@ static void act(struct am *am, const struct action *action)
 		api_cluster_changed(am->api);
 		break;
 	case ACTION_TASK_CHANGED:
-		record_task_change(am, action, (enum task_state)action->from,
-				   (enum task_state)action->to);
-		break;
-	case ACTION_TASK_UP:
-		record_task_change(am, action, TASK_RUNNING, TASK_RUNNING);
+		record_task_change(am, action);
 		break;
 	case ACTION_JOB_CHANGED:
 		record_job_change(am, action);
@@ -132,8 +129,7 @@ static void act(struct am *am, const struct action *action)
 
 static bool is_record(enum action_kind kind)
 {
-	return kind == ACTION_TASK_CHANGED || kind == ACTION_TASK_UP ||
-	       kind == ACTION_JOB_CHANGED || kind == ACTION_NOTE;
+	return kind == ACTION_TASK_CHANGED || kind == ACTION_JOB_CHANGED || kind == ACTION_NOTE;
 }
 
 /* What happened is written down before anything is done about it; asks that belong together go

@@ -97,6 +97,13 @@ void machine_act(struct machine *m, enum action_kind kind, size_t task)
 	append_action(m, kind, task)->attempt = m->task_count ? m->tasks[task].attempt : 0;
 }
 
+void machine_tell(struct machine *m, size_t task)
+{
+	struct action *action = append_action(m, ACTION_TASK_CHANGED, task);
+	action->attempt = m->tasks[task].attempt;
+	action->from = action->to = (int)m->tasks[task].state;
+}
+
 void machine_note(struct machine *m, size_t task, const char *format, ...)
 {
 	va_list args;

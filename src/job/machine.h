@@ -154,8 +154,8 @@ enum action_kind {
 	ACTION_RELEASE, /* give the container back (its executor is told to leave; the scheduler
 			   ends what does not). Answered by EVENT_CONTAINER_ENDED */
 	ACTION_EPOCH,	/* a new cluster spec holds from now on: before the orders that need it */
-	ACTION_TASK_CHANGED, /* for journal and watchers: `from` -> `to` */
-	ACTION_TASK_UP,	     /* the task's process was confirmed to run; its state stays RUNNING */
+	ACTION_TASK_CHANGED, /* for journal and watchers: `from` -> `to`, which are equal when only
+				its process changed */
 	ACTION_JOB_CHANGED,  /* `from` -> `to` */
 	ACTION_NOTE,	     /* `text`: something a person should know (a retry, a back-off) */
 	ACTION_KIND_COUNT

@@ -61,6 +61,7 @@ struct machine {
 void machine_set_task(struct machine *m, size_t task, enum task_state state);
 void machine_set_job(struct machine *m, enum job_state state);
 void machine_act(struct machine *m, enum action_kind kind, size_t task);
+void machine_tell(struct machine *m, size_t task); /* its process changed, its state did not */
 void machine_note(struct machine *m, size_t task, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void machine_due(struct machine *m, int64_t when); /* brings the deadline forward */

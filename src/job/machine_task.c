@@ -114,7 +114,7 @@ bool task_started(struct machine *m, size_t task, const struct machine_event *ev
 	t->started_at = m->now;
 	t->ended_at = 0;
 	machine_set_up(m, task, true);
-	machine_act(m, ACTION_TASK_UP, task);
+	machine_tell(m, task);
 	machine_activate_types(m);
 	return true;
 }
@@ -188,6 +188,7 @@ bool task_restart(struct machine *m, size_t task, const struct machine_event *ev
 	struct task *t = &m->tasks[task];
 	machine_set_up(m, task, false);
 	t->restart++;
+	machine_tell(m, task);
 	machine_act(m, ACTION_ORDER, task);
 	machine_note(m, task, "%s:%d is restarted by the user", m->job->types[t->type].name,
 		     t->index);

@@ -35,9 +35,6 @@ static void write_actions(struct scene *scene)
 		if (action->kind == ACTION_TASK_CHANGED)
 			add(scene, record_task(bed->job, task, (enum task_state)action->from,
 					       (enum task_state)action->to, "/logs"));
-		else if (action->kind == ACTION_TASK_UP)
-			add(scene,
-			    record_task(bed->job, task, TASK_RUNNING, TASK_RUNNING, "/logs"));
 		else if (action->kind == ACTION_JOB_CHANGED)
 			add(scene, record_job(bed->job, bed->machine, (enum job_state)action->from,
 					      (enum job_state)action->to));
