@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "am/am_internal.h"
@@ -308,8 +309,22 @@ static enum job_state end(struct am *am)
 	return status.state;
 }
 
+/* Two connections per executor: as many descriptors as are allowed. What runs in containers gets
+ * the limit that it would have had (scheduler/launch.c). */
+static void raise_open_files(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
+		return;
+	char *before cleanup_free = mem_printf("%llu", (unsigned long long)limit.rlim_cur);
+	setenv("TONY_OPEN_FILES", before, 1);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int run(struct am *am, struct err *err)
 {
+	raise_open_files();
 	if (open_all(am, err) < 0)
 		return -1;
 	am_record(am, record_am(AM_FIRST_ATTEMPT, getpid(), api_address(am->api)), true);

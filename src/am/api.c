@@ -65,7 +65,6 @@ void api_destroy(struct api *api)
 {
 	if (!api)
 		return;
-	api->destroying = true;
 	http_server_destroy(api->server);
 	for (size_t i = 0; i < api->task_count; i++) {
 		if (api->tasks[i].api)

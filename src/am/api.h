@@ -28,9 +28,6 @@ struct api_host {
 	bool (*deliver)(void *data, const struct machine_event *event);
 	/* Path of a task's "stdout" or "stderr" now, or NULL; the caller frees. */
 	char *(*log_path)(void *data, size_t task, const char *name);
-	/* The connection of a task's held beat was closed: its executor may be gone. It may also
-	 * come back, so the missed beats decide; this is a hint to look sooner. May be NULL. */
-	void (*connection_lost)(void *data, size_t task);
 };
 
 struct api_options {
@@ -41,7 +38,7 @@ struct api_options {
 
 struct api *api_create(struct event_base *base, const struct api_host *host,
 		       const struct api_options *options, struct err *err);
-void api_destroy(struct api *api); /* NULL is fine; connection_lost is not called any more */
+void api_destroy(struct api *api); /* NULL is fine */
 
 const char *api_address(const struct api *api); /* "127.0.0.1:4000" */
 

@@ -70,7 +70,7 @@ struct api {
 	struct kv *kv;
 	LIST_HEAD(, api_event_follower) event_followers;
 	LIST_HEAD(, api_log_follower) log_followers;
-	bool draining, destroying;
+	bool draining;
 };
 
 /* The task of the path, or NULL when there is none: then 404 is answered. */

@@ -146,12 +146,7 @@ static void on_expiry(evutil_socket_t fd, short what, void *data)
 
 static void on_closed(void *data)
 {
-	struct api_task *task = data;
-	struct api *api = task->api;
-
-	take_held(task);
-	if (!api->destroying && !api->draining && api->host.connection_lost)
-		api->host.connection_lost(api->host.data, task->number);
+	take_held(data);
 }
 
 static void hold(struct api_task *task, struct http_request *request)

@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "base/str.h"
 #include "scheduler/cgroup.h"
 
 enum {
@@ -94,6 +96,21 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* The AM raised its limit for its own sake; programs with select() rely on a low one. */
+static void restore_open_files(void)
+{
+	const char *before = getenv("TONY_OPEN_FILES");
+	struct rlimit limit;
+	int64_t soft;
+
+	if (!before || str_parse_int(before, 1, INT64_MAX, &soft) < 0 ||
+	    getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = (rlim_t)soft;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	unsetenv("TONY_OPEN_FILES");
+}
+
 static void redirect(int input, int output)
 {
 	dup2(input, STDIN_FILENO);
@@ -116,6 +133,7 @@ static _Noreturn void become_executor(const struct launch *launch, const char *w
 	redirect(input, output);
 	close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
 	fcntl(launch->ledger, F_SETFD, 0);
+	restore_open_files();
 	limit_memory(launch);
 	set_environment(launch);
 	if (chdir(work) < 0)

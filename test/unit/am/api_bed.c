@@ -75,13 +75,6 @@ static char *on_log_path(void *data, size_t task, const char *name)
 	return task == 0 ? fs_join(bed->directory, name) : NULL;
 }
 
-static void on_lost(void *data, size_t task)
-{
-	struct api_bed *bed = data;
-
-	str_list_take(&bed->lost, task_name(bed->bed, task));
-}
-
 static void open_api(struct api_bed *bed)
 {
 	const struct api_host host = {
@@ -92,7 +85,6 @@ static void open_api(struct api_bed *bed)
 		.am_attempt = 3,
 		.deliver = on_deliver,
 		.log_path = on_log_path,
-		.connection_lost = on_lost,
 	};
 	const struct api_options options = {.address = "127.0.0.1:0", .token = BED_TOKEN};
 
@@ -131,7 +123,6 @@ void api_bed_destroy(struct api_bed *bed)
 	bed_destroy(bed->bed);
 	event_base_free(bed->base);
 	fs_remove_tree(bed->directory, NULL);
-	str_list_finish(&bed->lost);
 	free(bed->directory);
 	free(bed->journal_path);
 	free(bed);

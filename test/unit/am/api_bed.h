@@ -21,8 +21,7 @@ struct api_bed {
 	struct journal *journal;
 	struct api *api;
 	char *directory, *journal_path;
-	size_t delivered;     /* events that the interface gave the machine */
-	struct str_list lost; /* names of tasks whose connection_lost was called */
+	size_t delivered; /* events that the interface gave the machine */
 };
 
 /* A job of these types (machine_bed.h), submitted; tune() may adjust the job before. */
