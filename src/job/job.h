@@ -14,11 +14,11 @@
 #include "base/err.h"
 #include "base/str.h"
 
-#define JOB_JSON_CAP (16u << 20) /* a job.json larger than this is refused */
-#define JOB_FORMAT    1		 /* of job.json: its member "format" */
-#define JOB_MAX_TASKS 100000	 /* over all types */
-#define JOB_MAX_TYPES 1000
-#define JOB_MAX_PROCESSES 1024	 /* of one task */
+#define JOB_JSON_CAP	  (16u << 20) /* a job.json larger than this is refused */
+#define JOB_FORMAT	  1	      /* of job.json: its member "format" */
+#define JOB_MAX_TASKS	  100000      /* over all types */
+#define JOB_MAX_TYPES	  1000
+#define JOB_MAX_PROCESSES 1024 /* of one task */
 
 enum job_mode {
 	JOB_MODE_GANG, /* no process starts before every task of the formation is registered */
@@ -57,13 +57,13 @@ struct job_dependency {
 };
 
 struct job_type {
-	char *name;	 /* [a-z][a-z0-9_-]* */
-	int instances;	 /* >= 0 */
-	int processes;	 /* per task, >= 1: ranks that share a container */
-	int64_t memory;	 /* MiB, of the whole task */
+	char *name;	/* [a-z][a-z0-9_-]* */
+	int instances;	/* >= 0 */
+	int processes;	/* per task, >= 1: ranks that share a container */
+	int64_t memory; /* MiB, of the whole task */
 	int vcores;
 	int gpus;
-	char *command;	 /* for `bash -c` */
+	char *command;		     /* for `bash -c` */
 	struct str_list environment; /* KEY=VALUE for the user's process; may hold {{templates}} */
 	struct job_files files;	     /* of this type and of all containers, in that order */
 	enum job_role role;
@@ -74,14 +74,14 @@ struct job_type {
 	int64_t stop_grace_ms; /* SIGTERM to SIGKILL */
 	struct job_dependency *dependencies;
 	size_t dependency_count;
-	char *node_label;	/* NULL: none */
-	char *docker_image;	/* NULL: none */
+	char *node_label;   /* NULL: none */
+	char *docker_image; /* NULL: none */
 };
 
 /* tony.application.dependency.<type>.timeout.after.<group> */
 struct job_group_timeout {
 	size_t type;
-	char *group;	/* its name, for messages */
+	char *group;	 /* its name, for messages */
 	size_t *members; /* types */
 	size_t member_count;
 	int64_t timeout_ms;
@@ -103,11 +103,12 @@ struct job {
 	struct job_group_timeout *group_timeouts;
 	size_t group_timeout_count;
 
-	bool fail_fast;	 /* a tracked task's final failure fails (or re-forms) the job at once */
-	bool stop_after_chief; /* the chief's success ends the job */
-	int retry_count;       /* re-formations paid by the user's own failures */
-	int infrastructure_retry_count; /* re-formations for lost nodes, preemption, failed launches */
-	int64_t retry_delay_ms;		/* first back-off; doubles up to 64 times that; with jitter */
+	bool fail_fast; /* a tracked task's final failure fails (or re-forms) the job at once */
+	bool stop_after_chief;		/* the chief's success ends the job */
+	int retry_count;		/* re-formations paid by the user's own failures */
+	int infrastructure_retry_count; /* re-formations for lost nodes, preemption, failed launches
+					 */
+	int64_t retry_delay_ms; /* first back-off; doubles up to 64 times that; with jitter */
 
 	int64_t application_timeout_ms;
 	int64_t allocation_timeout_ms;	 /* request -> the whole gang registered */
@@ -121,7 +122,7 @@ struct job {
 	bool gpu_metrics;
 	char *gpu_command; /* nvidia-smi or what stands in for it */
 
-	int error_lines;      /* last lines of stderr kept in an exit report */
+	int error_lines;	  /* last lines of stderr kept in an exit report */
 	int64_t log_rotate_bytes; /* of stdout and stderr each; 0: never */
 	int log_keep;		  /* rotated files kept */
 
