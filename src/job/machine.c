@@ -131,8 +131,6 @@ void machine_set_task(struct machine *m, size_t task, enum task_state state)
 	action->attempt = t->attempt;
 	action->from = (int)from;
 	action->to = (int)state;
-	if (m->job->group_timeout_count > 0)
-		machine_due(m, m->now); /* a group may have ended, or a type may have begun */
 }
 
 void machine_set_job(struct machine *m, enum job_state state)
@@ -258,7 +256,10 @@ bool machine_handle(struct machine *m, const struct machine_event *event, int64_
 		machine_tick(m);
 		return true;
 	default:
-		return m->state != JOB_SUBMITTED && task_event(m, event);
+		if (m->state == JOB_SUBMITTED || !task_event(m, event))
+			return false;
+		machine_check_groups(m);
+		return true;
 	}
 }
 

@@ -66,15 +66,17 @@ static void give_up(struct machine *m, size_t task, enum cause_kind kind)
 		machine_task_failed(m, task);
 }
 
+/* Looks at every task, so not too often: what is due soon may wait for what is due with it. */
 static void check_tasks(struct machine *m)
 {
+	int64_t step = m->job->heartbeat_interval_ms / 4 + 1;
 	for (size_t task = 0; task < m->task_count && m->state < JOB_FINISHING; task++) {
 		enum cause_kind kind;
 		int64_t limit = task_limit(m, task, &kind);
 		if (limit <= m->now)
 			give_up(m, task, kind);
 		else if (limit != INT64_MAX)
-			machine_due(m, limit);
+			machine_due(m, limit > m->now + step ? limit : m->now + step);
 	}
 }
 
@@ -168,6 +170,8 @@ static void check_group(struct machine *m, const struct job_group_timeout *group
 	int64_t end = group_end(m, group);
 	if (end < 0)
 		return;
+	if (end < type->begun_at) /* what begins later has its time as well */
+		end = type->begun_at;
 	if (m->now < end + group->timeout_ms) {
 		machine_due(m, end + group->timeout_ms);
 		return;
@@ -188,10 +192,10 @@ static void check_group(struct machine *m, const struct job_group_timeout *group
 		     name, text, group->group, name, group->group);
 }
 
-static void check_groups(struct machine *m)
+void machine_check_groups(struct machine *m)
 {
 	/* As in TonY: not before every task has been scheduled. */
-	if (m->in[TASK_WAITING] + count_forming(m) > 0)
+	if (m->job->group_timeout_count == 0 || m->in[TASK_WAITING] + count_forming(m) > 0)
 		return;
 	for (size_t i = 0; i < m->job->group_timeout_count && m->state < JOB_FINISHING; i++)
 		check_group(m, &m->job->group_timeouts[i]);
@@ -224,7 +228,7 @@ void machine_tick(struct machine *m)
 	if (m->state < JOB_FINISHING)
 		check_tasks(m);
 	if (m->state < JOB_FINISHING)
-		check_groups(m);
+		machine_check_groups(m);
 	if (m->state >= JOB_FINISHING)
 		return;
 	machine_activate_types(m);

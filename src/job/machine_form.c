@@ -94,6 +94,8 @@ static void start(struct machine *m, size_t task)
 {
 	struct task *t = &m->tasks[task];
 	bool again = m->extras[task].restarting;
+	if (m->types[t->type].in[TASK_RUNNING] == 0)
+		m->types[t->type].begun_at = m->now;
 	t->restart = again ? t->restart + 1 : 0;
 	t->epoch = m->epoch;
 	t->started_at = 0;

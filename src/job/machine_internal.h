@@ -23,6 +23,7 @@ struct type_tally {
 	bool active;	   /* its dependencies are met: asked for */
 	bool exempt;	   /* an ignored group timeout made it untracked */
 	bool is_stage;	   /* another type waits for its successful end */
+	int64_t begun_at;  /* when tasks of it began to run, after none did */
 	int64_t last_end;  /* when the last of its tasks ended */
 };
 
@@ -102,6 +103,7 @@ void machine_check_end(struct machine *m); /* are we done? */
 
 /* ---- machine_clock.c ---- */
 void machine_tick(struct machine *m);
+void machine_check_groups(struct machine *m);	     /* has a type outlived its group's timeout? */
 int64_t machine_beat_limit(const struct machine *m); /* ms of silence after which a task is lost */
 
 #endif

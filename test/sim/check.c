@@ -132,9 +132,9 @@ static void check_formation(struct sim *sim)
 {
 	struct machine_status status;
 
-	if (sim->job->mode != JOB_MODE_GANG)
-		return;
 	machine_status(sim->machine, &status);
+	if (sim->job->mode != JOB_MODE_GANG || status.state >= JOB_FINISHING)
+		return;
 	for (size_t i = 0; i < machine_task_count(sim->machine); i++)
 		check_member(sim, i, status.epoch);
 }

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "machine_bed.h"
 
 /* A canceled request can be answered after all, even when the job has ended since. */
@@ -91,6 +92,37 @@ static void a_back_off_does_not_use_up_the_allocation_timeout(void **state)
 	bed_destroy(bed);
 }
 
+/* A group that ended long before the type began leaves it its whole time. */
+static void a_group_timeout_counts_from_the_start_of_the_type(void **state)
+{
+	struct bed *bed = bed_create("chief=1 prepare=1 worker=1");
+	struct job_group_timeout *timeout = mem_alloc(sizeof(*timeout));
+
+	*timeout = (struct job_group_timeout){.type = 2,
+					      .group = mem_strdup("leaders"),
+					      .members = mem_alloc(sizeof(size_t)),
+					      .member_count = 1,
+					      .timeout_ms = 10000};
+	bed->job->group_timeouts = timeout;
+	bed->job->group_timeout_count = 1;
+	bed->job->max_missed_heartbeats = 1000;
+	bed_depend(bed, "worker", "prepare", false);
+	bed_submit(bed);
+	bed_bring_up(bed, "chief");
+	bed_bring_up(bed, "prepare");
+	bed_exit(bed, "chief:0", 0);
+	bed_pass(bed, 60000);
+	bed_exit(bed, "prepare:0", 0);
+	bed_bring_up(bed, "worker");
+	assert_int_equal(bed_look(bed, "worker:0")->state, TASK_RUNNING);
+	bed_pass(bed, 9000);
+	assert_int_equal(bed_status(bed).state, JOB_RUNNING);
+	bed_pass(bed, 2000);
+	assert_int_equal(bed_status(bed).state, JOB_FINISHING);
+	assert_int_equal(bed_status(bed).cause->kind, CAUSE_GROUP_TIMEOUT);
+	bed_destroy(bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -98,6 +130,7 @@ int main(void)
 		cmocka_unit_test(a_long_grace_is_no_lost_executor),
 		cmocka_unit_test(an_executor_that_never_stops_is_lost),
 		cmocka_unit_test(a_back_off_does_not_use_up_the_allocation_timeout),
+		cmocka_unit_test(a_group_timeout_counts_from_the_start_of_the_type),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
