@@ -16,13 +16,6 @@
 #include "base/mem.h"
 #include "job/record.h"
 
-static char *task_name(const struct bed *bed, size_t number)
-{
-	const struct task *task = machine_task(bed->machine, number);
-
-	return mem_printf("%s:%d", bed->job->types[task->type].name, task->index);
-}
-
 static void record(struct api_bed *bed, json_t *line)
 {
 	assert_int_equal(journal_append(bed->journal, line, 1000, false, NULL), 0);
