@@ -119,6 +119,7 @@ bool sim_feed(struct sim *sim, const struct feed *feed)
 	bool accepted = handle(sim, feed);
 	for (size_t i = 0; i < sim->actions.count; i++) {
 		check_action(sim, &sim->actions.items[i], feed);
+		mirror_action(sim, &sim->actions.items[i]);
 		world_act(sim, &sim->actions.items[i]);
 	}
 	for (size_t i = 0; i < sim->actions.count; i++)

@@ -6,13 +6,16 @@
  *
  *   shape.c     a random job, and how rough its world is
  *   world.c     the scheduler, the executors and the network
+ *   feed.c      every event on its way to the machine
  *   check.c     what must hold, whatever happens
+ *   mirror.c    what a reader of the journal sees of it all
  *   test_sim.c  seeds, the report
  */
 #ifndef TONY_TEST_SIM_SIM_H
 #define TONY_TEST_SIM_SIM_H
 
 #include "job/machine.h"
+#include "job/view.h"
 #include "random.h"
 
 /* How rough the world is: chances per mille. */
@@ -146,6 +149,7 @@ struct sim {
 	bool kill_delivered, finish_overdue;
 	uint64_t events, ticks_at_once;
 
+	struct job_view *view; /* NULL: not in this run */
 	struct trace trace[TRACE_LENGTH];
 	bool verbose;
 	char *broken; /* the first invariant that did not hold; NULL: all is well */
@@ -176,6 +180,10 @@ void check_given_back(struct sim *sim, size_t task); /* after the actions were c
 void check_all(struct sim *sim);
 void check_end(struct sim *sim);
 uint64_t check_digest(const struct sim *sim);
+
+/* ---- mirror.c ---- */
+void mirror_action(struct sim *sim, const struct action *action);
+void mirror_check(struct sim *sim); /* at the end */
 
 void trace_print(const struct sim *sim, const struct trace *trace);
 

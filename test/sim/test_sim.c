@@ -14,6 +14,7 @@
 #define TIME_CAP_MS  (30LL * 24 * 3600 * 1000)
 #define FINISH_MS    30000 /* containers that are not back after that are left to the scheduler */
 #define BROKEN_CAP   5
+#define MIRROR_EVERY 4	 /* seeds: the journal costs more than the rest */
 #define STALE_AT_END 200 /* late messages that an ended job is still tried with */
 
 struct options {
@@ -56,6 +57,8 @@ static void begin(struct sim *sim, uint64_t seed, int max_tasks, bool verbose)
 	shape_weather(&sim->random, sim->job, &sim->weather);
 	sim->machine = machine_create(sim->job, seed);
 	size_t count = machine_task_count(sim->machine);
+	if (seed % MIRROR_EVERY == 0)
+		sim->view = job_view_create(sim->job);
 	sim->tasks = mem_alloc_array(count, sizeof(*sim->tasks));
 	for (size_t i = 0; i < count; i++)
 		sim->tasks[i].newest = SIZE_MAX;
@@ -63,6 +66,7 @@ static void begin(struct sim *sim, uint64_t seed, int max_tasks, bool verbose)
 
 static void finish(struct sim *sim)
 {
+	job_view_destroy(sim->view);
 	machine_destroy(sim->machine);
 	job_destroy(sim->job);
 	action_list_finish(&sim->actions);
@@ -86,6 +90,7 @@ static void run_to_the_end(struct sim *sim)
 	sim->finish_overdue = finishing_since > 0 && sim->now >= finishing_since + FINISH_MS;
 	if (!sim->broken)
 		check_end(sim);
+	mirror_check(sim);
 	for (int i = 0; i < STALE_AT_END && !sim->broken; i++)
 		if (!world_step(sim))
 			break;

@@ -1,0 +1,64 @@
+#include "sim.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "job/record.h"
+
+static void add(struct sim *sim, json_t *record)
+{
+	struct err err cleanup_err = {0};
+	char *text cleanup_free = json_text(record);
+	struct journal_line line = {.sequence = sim->view->sequence + 1,
+				    .time_ms = sim->now,
+				    .text = text,
+				    .length = strlen(text)};
+
+	json_decref(record);
+	if (job_view_add(sim->view, &line, &err) < 0)
+		sim_break(sim, "a record cannot be read: %s", err_message(&err));
+}
+
+void mirror_action(struct sim *sim, const struct action *action)
+{
+	if (!sim->view)
+		return;
+	if (action->kind == ACTION_TASK_CHANGED)
+		add(sim,
+		    record_task(sim->job, machine_task(sim->machine, action->task),
+				(enum task_state)action->from, (enum task_state)action->to, NULL));
+	else if (action->kind == ACTION_JOB_CHANGED)
+		add(sim, record_job(sim->job, sim->machine, (enum job_state)action->from,
+				    (enum job_state)action->to));
+}
+
+static bool is_same_task(const struct task_view *row, const struct task *task)
+{
+	return row->state == task->state && row->attempt == task->attempt &&
+	       row->epoch == task->epoch && row->restart == task->restart &&
+	       row->restarts_used == task->restarts_used && row->up == task->process_up &&
+	       row->port == task->port && str_equal(row->host, task->host) &&
+	       str_equal(row->container, task->container) &&
+	       (task->cause.kind == CAUSE_NONE || row->cause.kind == task->cause.kind);
+}
+
+void mirror_check(struct sim *sim)
+{
+	const struct job_view *view = sim->view;
+	struct machine_status status;
+
+	if (!view)
+		return;
+	machine_status(sim->machine, &status);
+	if (view->state != status.state || view->epoch != status.epoch ||
+	    view->retries != status.retries_used ||
+	    view->infrastructure_retries != status.infrastructure_retries_used ||
+	    view->cause.kind != status.cause->kind ||
+	    (status.cause->kind != CAUSE_NONE && view->cause_task != status.cause_task))
+		sim_break(sim, "the journal tells of another job");
+	for (size_t i = 0; i < view->task_count; i++)
+		if (!is_same_task(&view->tasks[i], machine_task(sim->machine, i)))
+			sim_break(sim, "the journal tells of another %s:%d",
+				  sim->job->types[view->tasks[i].type].name, view->tasks[i].index);
+}
