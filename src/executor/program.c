@@ -283,7 +283,8 @@ static int start_process(struct program *program, size_t which, struct err *err)
 	const struct program_options *options = &program->options;
 	struct process *process = &program->processes[which];
 	struct spawn_options how = {
-		.command = options->type->command,
+		.command = options->commands ? options->commands->items[which]
+					     : options->type->command,
 		.work_dir = options->work_dir,
 		.environment = options->environments[which].entries.items,
 		.isolation = options->type->isolation,

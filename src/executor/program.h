@@ -22,7 +22,9 @@ struct program_options {
 	const struct job *job;
 	const struct job_type *type;
 	const char *work_dir, *log_dir;
-	const struct environment *environments; /* one per process; needed for the start only */
+	/* One per process; needed for the start only. */
+	const struct environment *environments;
+	const struct str_list *commands; /* NULL: the type's, as it is */
 	struct memory *memory;
 	struct gpu *gpu; /* NULL: none */
 	int port;

@@ -22,7 +22,7 @@ static int write_cluster(const char *path, const json_t *cluster, struct err *er
 }
 
 static int fill(const struct run *run, struct framework_task *task,
-		struct environment *environments, struct err *err)
+		struct environment *environments, struct str_list *commands, struct err *err)
 {
 	const struct job_type *type = &run->settings->job->types[run->settings->type];
 
@@ -31,11 +31,15 @@ static int fill(const struct run *run, struct framework_task *task,
 		settings_copy_environment(&environments[i]);
 		if (framework_environment(task, &environments[i], err) < 0)
 			return err_wrap(err, "environment");
+		char *command = framework_expand(task, type->command, err);
+		if (!command)
+			return err_wrap(err, "command");
+		str_list_take(commands, command);
 	}
 	return 0;
 }
 
-struct environment *run_prepare(const struct run *run, struct err *err)
+struct environment *run_prepare(const struct run *run, struct str_list *commands, struct err *err)
 {
 	const struct settings *settings = run->settings;
 	const struct job_type *type = &settings->job->types[settings->type];
@@ -60,7 +64,8 @@ struct environment *run_prepare(const struct run *run, struct err *err)
 	};
 	struct environment *environments =
 		mem_alloc_array((size_t)type->processes, sizeof(*environments));
-	if (write_cluster(path, run->cluster, err) < 0 || fill(run, &task, environments, err) < 0) {
+	if (write_cluster(path, run->cluster, err) < 0 ||
+	    fill(run, &task, environments, commands, err) < 0) {
 		run_finish(run, environments);
 		environments = NULL;
 	}

@@ -14,8 +14,9 @@ struct run {
 	int ui_port;
 };
 
-/* One environment per process of the type; NULL on failure. */
-struct environment *run_prepare(const struct run *run, struct err *err);
+/* One environment per process of the type, and to `commands` its command with templates expanded;
+ * NULL on failure. */
+struct environment *run_prepare(const struct run *run, struct str_list *commands, struct err *err);
 void run_finish(const struct run *run, struct environment *environments); /* NULL is fine */
 
 #endif

@@ -250,7 +250,8 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 	if (!supervisor->type->command)
 		return err_set(err, ERR_CONFIG, "task type %s has no command",
 			       supervisor->type->name);
-	struct environment *environments = run_prepare(&run, err);
+	struct str_list commands cleanup_str_list = {0};
+	struct environment *environments = run_prepare(&run, &commands, err);
 	if (!environments)
 		return -1;
 	if (!supervisor->type->hold_port) {
@@ -258,6 +259,7 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 		port_release(&supervisor->ui_port);
 	}
 	options.environments = environments;
+	options.commands = &commands;
 	supervisor->program = program_start(&options, err);
 	run_finish(&run, environments);
 	return supervisor->program ? 0 : -1;

@@ -1,0 +1,182 @@
+"""What programs find in their environment and in their working directory."""
+
+import io
+import json
+import os
+import stat
+import tarfile
+import zipfile
+
+import pytest
+from conftest import PYTHON
+
+SHOW = f"{PYTHON} -c 'import json, os; print(json.dumps(dict(os.environ)))'"
+
+
+def environments(job, task):
+    """Of each process of the task."""
+    text = job.logs(task) + "".join(job.logs(task, f"stdout-{number}") for number in range(1, 4))
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def run(tony, keys, *options, **more):
+    answer, job = tony.job(keys, *options, **more)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return job
+
+
+def test_tensorflow(tony):
+    job = run(tony, {f"tony.{name}.instances": count for name, count in
+                     (("chief", 1), ("worker", 2), ("ps", 1), ("evaluator", 1))}
+              | {"tony.application.stop-after-chief": "false", "tony.ps.command": SHOW + "; sleep 1000"},
+              "--executes", SHOW)
+    config = {task: json.loads(environments(job, task)[0]["TF_CONFIG"])
+              for task in ("chief:0", "worker:1", "evaluator:0")}
+    assert config["worker:1"]["task"] == {"type": "worker", "index": 1}
+    assert set(config["worker:1"]["cluster"]) == {"chief", "worker", "ps"}
+    assert "evaluator" in config["evaluator:0"]["cluster"]
+    assert len(config["chief:0"]["cluster"]["worker"]) == 2
+    spec = json.loads(environments(job, "worker:0")[0]["CLUSTER_SPEC"])
+    assert set(spec) == {"chief", "worker", "ps", "evaluator"}
+    addresses = [address for group in spec.values() for address in group]
+    assert len(set(addresses)) == 5
+
+
+def test_pytorch_ranks_are_unique_over_types_and_processes(tony):
+    job = run(tony, {"tony.application.framework": "pytorch", "tony.chief.instances": 1,
+                     "tony.worker.instances": 2, "tony.worker.processes": 2}, "--executes", SHOW)
+    found = [env for task in ("chief:0", "worker:0", "worker:1") for env in environments(job, task)]
+    assert len(found) == 5
+    assert {env["RANK"] for env in found} == {"0", "1", "2", "3", "4"}
+    assert {env["WORLD_SIZE"] for env in found} == {env["WORLD"] for env in found} == {"5"}
+    assert len({(env["MASTER_ADDR"], env["MASTER_PORT"]) for env in found}) == 1
+    worker = environments(job, "worker:1")
+    assert {env["LOCAL_RANK"] for env in worker} == {"0", "1"}
+    assert {env["LOCAL_WORLD_SIZE"] for env in worker} == {"2"}
+
+
+def test_generic(tony):
+    job = run(tony, {"tony.application.framework": "generic", "tony.worker.instances": 2,
+                     "tony.worker.command": SHOW + "; test -d $TONY_CHECKPOINT_DIR"},
+              "--shell_env", "WHERE={{task.type}}-{{task.index}}", "--container_env", "BOX=1")
+    env = environments(job, "worker:1")[0]
+    assert env["TONY_TASK"] == "worker:1" and env["TONY_JOB_ID"] == job.id
+    assert env["WHERE"] == "worker-1" and env["BOX"] == "1"
+    assert env["JOB_NAME"] == "worker" and env["TASK_INDEX"] == "1" and env["TASK_NUM"] == "2"
+    assert env["TONY_EPOCH"] == "1" and env["TONY_AM_URL"].startswith("http://")
+    assert not [name for name in env if "TOKEN" in name], "secrets are none of the program's business"
+
+
+def test_fcfs_has_no_barrier(tony):
+    """The first worker does not wait for a second one that cannot start yet."""
+    job = tony.submit({"tony.application.distributed-mode": "fcfs", "tony.worker.instances": 2},
+                      "--conf", "tony.local.memory=64m", "--executes", "true")
+    assert job.wait() == 0
+
+
+def test_templates(tony):
+    answer, _ = tony.job({"tony.worker.instances": 2,
+                          "tony.worker.command": 'test "{{task.name}}" = "worker:$TASK_INDEX"'})
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_unknown_template(tony):
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.command": "echo {{task.rank}}"})
+    assert answer.returncode != 0 and "{{task.rank}}" in answer.stderr
+    assert job is None
+
+
+# ---- files
+
+
+def make_tar(path, *members):
+    with tarfile.open(path, "w:gz") as archive:
+        for name, kind, content in members:
+            member = tarfile.TarInfo(name)
+            member.type = kind
+            if kind == tarfile.REGTYPE:
+                member.size, member.mode = len(content), 0o755
+                archive.addfile(member, io.BytesIO(content))
+            else:
+                member.linkname = content.decode()
+                archive.addfile(member)
+    return path
+
+
+def test_modes_and_links_are_kept(tony):
+    path = make_tar(tony.directory / "tools.tar.gz", ("bin/run", tarfile.REGTYPE, b"#!/bin/sh\nexit 0\n"),
+                    ("bin/alias", tarfile.SYMTYPE, b"run"))
+    run(tony, {"tony.worker.instances": 1, "tony.worker.resources": f"{path}::tools#archive",
+               "tony.worker.command": "test -L tools/bin/alias && tools/bin/alias"})
+
+
+def test_an_archive_is_unpacked_once(tony):
+    path = make_tar(tony.directory / "data.tar.gz", ("file", tarfile.REGTYPE, b"x"))
+    for _ in range(2):
+        run(tony, {"tony.worker.instances": 2, "tony.worker.resources": f"{path}#archive",
+                   "tony.worker.command": "test -f data.tar.gz/file"})
+    assert len([entry for entry in (tony.state / "cache").iterdir() if entry.is_dir()]) == 1
+
+
+def test_sources_are_a_snapshot(tony):
+    """What is edited after the submission does not change the job."""
+    source = tony.directory / "src"
+    source.mkdir()
+    (source / "value").write_text("old")
+    go = tony.directory / "go"
+    job = tony.submit({"tony.worker.instances": 1}, "--executes",
+                      f"until [ -e {go} ]; do sleep 0.05; done; grep old value", src_dir=source)
+    (source / "value").write_text("new")
+    go.touch()
+    assert job.wait() == 0
+
+
+def test_tasks_do_not_write_into_each_others_files(tony):
+    source = tony.directory / "src"
+    source.mkdir()
+    (source / "value").write_text("old")
+    run(tony, {"tony.worker.instances": 2,
+               "tony.worker.command": "grep -q old value && echo new > value"}, src_dir=source)
+    assert (source / "value").read_text() == "old"
+
+
+HOSTILE = {
+    "upwards": [("../evil", tarfile.REGTYPE, b"x")],
+    "absolute": [("/tmp/tony-evil", tarfile.REGTYPE, b"x")],
+    "link out": [("out", tarfile.SYMTYPE, b"/etc"), ("out/evil", tarfile.REGTYPE, b"x")],
+    "hard link out": [("out", tarfile.LNKTYPE, b"../../../../etc/passwd")],
+    "device": [("null", tarfile.CHRTYPE, b"")],
+    "fifo": [("pipe", tarfile.FIFOTYPE, b"")],
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_archive(tony, kind):
+    path = make_tar(tony.directory / "evil.tar.gz", *HOSTILE[kind])
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.resources": f"{path}#archive"},
+                           "--executes", "true")
+    assert answer.returncode != 0 and "evil.tar.gz" in answer.stderr, answer.stderr
+    assert not os.path.exists("/tmp/tony-evil")
+    written = [found for found in tony.directory.rglob("*evil*") if found != path]
+    assert written == []
+
+
+def test_zip_bomb(tony):
+    path = tony.directory / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(40):
+            archive.writestr(f"part{number}", bytes(64 << 20))
+    answer, _ = tony.job({"tony.worker.instances": 1, "tony.worker.resources": f"{path}#archive"},
+                         "--executes", "true")
+    assert answer.returncode != 0 and "bomb.zip" in answer.stderr
+
+
+def test_setuid_bits_do_not_survive(tony):
+    path = tony.directory / "suid.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        member = zipfile.ZipInfo("tool")
+        member.external_attr = (stat.S_IFREG | 0o4755) << 16
+        archive.writestr(member, "#!/bin/sh\n")
+    answer, _ = tony.job({"tony.worker.instances": 1, "tony.worker.resources": f"{path}#archive"},
+                         "--executes", "test ! -u suid.zip/tool")
+    assert answer.returncode == 0 or "suid.zip" in answer.stderr
