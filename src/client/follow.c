@@ -1,6 +1,5 @@
 #include "client/follow.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
@@ -8,19 +7,17 @@
 
 #include "base/mem.h"
 
+#define WAIT_MAX_MS 1000
+
 struct follow {
-	int fd;
+	int fd; /* -1: no watches */
 };
 
-struct follow *follow_create(struct err *err)
+struct follow *follow_create(void)
 {
-	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (fd < 0) {
-		err_set_errno(err, "cannot watch files");
-		return NULL;
-	}
 	struct follow *follow = mem_alloc(sizeof(*follow));
-	follow->fd = fd;
+
+	follow->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	return follow;
 }
 
@@ -28,14 +25,15 @@ void follow_destroy(struct follow *follow)
 {
 	if (!follow)
 		return;
-	close(follow->fd);
+	mem_cleanup_close(&follow->fd);
 	free(follow);
 }
 
 void follow_add(struct follow *follow, const char *path)
 {
-	inotify_add_watch(follow->fd, path,
-			  IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE);
+	if (follow->fd >= 0)
+		inotify_add_watch(follow->fd, path,
+				  IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE);
 }
 
 int follow_fd(const struct follow *follow)
@@ -46,13 +44,14 @@ int follow_fd(const struct follow *follow)
 void follow_drain(struct follow *follow)
 {
 	char buffer[4096];
-	while (read(follow->fd, buffer, sizeof(buffer)) > 0)
-		;
+
+	while (follow->fd >= 0 && read(follow->fd, buffer, sizeof(buffer)) > 0)
+		continue;
 }
 
-int follow_wait(struct follow *follow, int64_t timeout_ms)
+void follow_wait(struct follow *follow, int64_t timeout_ms)
 {
 	struct pollfd wait = {.fd = follow->fd, .events = POLLIN};
-	int ready = poll(&wait, 1, (int)timeout_ms);
-	return ready < 0 && errno == EINTR ? -1 : 0;
+
+	poll(&wait, 1, timeout_ms < WAIT_MAX_MS ? (int)timeout_ms : WAIT_MAX_MS);
 }

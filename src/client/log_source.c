@@ -12,130 +12,175 @@
 
 #define PARTS_MAX 1000 /* "stdout.999" is the oldest part looked for */
 
-struct log_source {
-	char *path;
-	int fd;				/* the part being read; -1: none yet */
-	ino_t inode;			/* of that part */
-	FILE *times;			/* its index: lines "time_ms offset"; NULL: none */
-	int64_t time;			/* of the last index entry passed */
-	int64_t next_time, next_offset; /* the entry after that; offset INT64_MAX: none yet */
-	int64_t offset;			/* of buffer[start] in the part */
-	char *buffer;			/* of LOG_LINE_CAP bytes */
-	size_t start, end;
+struct part {
+	int fd; /* -1: none */
+	ino_t inode;
+	FILE *times; /* its index: lines "time_ms offset"; NULL: none */
 };
 
-struct log_source *log_source_create(const char *path)
-{
-	struct log_source *source = mem_alloc(sizeof(*source));
-	source->path = mem_strdup(path);
-	source->fd = -1;
-	source->buffer = mem_alloc(LOG_LINE_CAP);
-	return source;
-}
-
-static void close_part(struct log_source *source)
-{
-	mem_cleanup_close(&source->fd);
-	source->fd = -1;
-	if (source->times)
-		fclose(source->times);
-	source->times = NULL;
-}
-
-void log_source_destroy(struct log_source *source)
-{
-	if (!source)
-		return;
-	close_part(source);
-	free(source->path);
-	free(source->buffer);
-	free(source);
-}
+struct log_source {
+	char *path;
+	struct part part; /* the one being read */
+	int64_t offset;	  /* of buffer[start] in it */
+	char *buffer;	  /* of LOG_LINE_CAP bytes; NULL until there is something to read */
+	size_t start, end;
+	int64_t time;	      /* of the last index entry passed */
+	int64_t entry_time;   /* of the entry after that */
+	int64_t entry_offset; /* INT64_MAX: there was none */
+	bool times_may_grow;  /* the part was read since the index's end was met */
+};
 
 /* ---- parts -------------------------------------------------------------------------------- */
 
-static char *part_path(const struct log_source *source, int part)
+static char *part_path(const struct log_source *source, int number)
 {
-	return part == 0 ? mem_strdup(source->path) : mem_printf("%s.%d", source->path, part);
+	return number == 0 ? mem_strdup(source->path) : mem_printf("%s.%d", source->path, number);
 }
 
-static bool part_inode(const struct log_source *source, int part, ino_t *inode)
+static bool part_inode(const struct log_source *source, int number, ino_t *inode)
 {
 	struct stat info;
-	char *path cleanup_free = part_path(source, part);
+	char *path cleanup_free = part_path(source, number);
+
 	if (stat(path, &info) < 0)
 		return false;
 	*inode = info.st_ino;
 	return true;
 }
 
-static int oldest_part(const struct log_source *source)
-{
-	ino_t inode;
-	int part = 0;
-	while (part + 1 < PARTS_MAX && part_inode(source, part + 1, &inode))
-		part++;
-	return part;
-}
-
-static void open_part(struct log_source *source, int part)
+static bool part_open(const struct log_source *source, int number, struct part *part)
 {
 	struct stat info;
-	char *path cleanup_free = part_path(source, part);
-	close_part(source);
-	source->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (source->fd < 0 || fstat(source->fd, &info) < 0)
-		return;
-	source->inode = info.st_ino;
+	char *path cleanup_free = part_path(source, number);
 	char *times cleanup_free = mem_printf("%s.times", path);
-	source->times = fopen(times, "re");
-	source->next_offset = INT64_MAX;
-	source->offset = 0;
-	source->start = source->end = 0;
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &info) < 0)
+		return false;
+	*part = (struct part){.inode = info.st_ino, .times = fopen(times, "re")};
+	part->fd = mem_steal_fd(&fd);
+	return true;
 }
 
-/* Goes on to the part that was begun after this one; false: this is the newest. */
-static bool open_next_part(struct log_source *source)
+static void part_close(struct part *part)
+{
+	mem_cleanup_close(&part->fd);
+	part->fd = -1;
+	mem_cleanup_file(&part->times);
+	part->times = NULL;
+}
+
+/* Goes on with this part (taken) from `offset` on. */
+static void take_part(struct log_source *source, struct part *part, int64_t offset)
+{
+	part_close(&source->part);
+	source->part = *part;
+	source->offset = lseek(part->fd, offset, SEEK_SET);
+	source->start = source->end = 0;
+	source->entry_offset = INT64_MAX;
+	source->times_may_grow = true;
+}
+
+static bool is_newest(const struct log_source *source)
 {
 	ino_t inode;
-	if (source->fd < 0) {
-		open_part(source, oldest_part(source));
-		return source->fd >= 0;
-	}
-	for (int part = 0; part < PARTS_MAX && part_inode(source, part, &inode); part++) {
-		if (inode != source->inode)
+
+	return part_inode(source, 0, &inode) && inode == source->part.inode;
+}
+
+/* The number that the part being read has now; -1: none is read, or it was deleted. `oldest` is the
+ * number of the oldest part (-1: there is none). In the middle of a rotation one number is
+ * nobody's.
+ */
+static int find_part(const struct log_source *source, int *oldest)
+{
+	int found = -1;
+	ino_t inode;
+
+	*oldest = -1;
+	for (int number = 0; number < PARTS_MAX && number <= *oldest + 2; number++) {
+		if (!part_inode(source, number, &inode))
 			continue;
-		if (part == 0)
-			return false;
-		open_part(source, part - 1);
-		return source->fd >= 0;
+		*oldest = number;
+		if (source->part.fd >= 0 && inode == source->part.inode)
+			found = number;
 	}
-	open_part(source, oldest_part(source)); /* ours was deleted meanwhile */
-	return source->fd >= 0;
+	return found;
+}
+
+/* The part begun after that with the number `present` (-1: the oldest). */
+static bool open_after(const struct log_source *source, int present, int oldest, struct part *part)
+{
+	int number = present < 0 ? oldest : present - 1;
+
+	while (number >= 0 && !part_open(source, number, part))
+		number--;
+	return number >= 0;
+}
+
+/* Goes on to the part that was begun after this one; false: there is none yet. */
+static bool go_to_next_part(struct log_source *source)
+{
+	struct part next;
+	int oldest;
+	int present = find_part(source, &oldest);
+
+	while (open_after(source, present, oldest, &next)) {
+		/* A rotation renames the oldest part first: as long as a part keeps its number, so
+		 * do those after it. */
+		int now = find_part(source, &oldest);
+		if (now == present) {
+			take_part(source, &next, 0);
+			return true;
+		}
+		part_close(&next);
+		present = now;
+	}
+	return false;
 }
 
 /* ---- times -------------------------------------------------------------------------------- */
 
-/* Reads the next whole entry of the index, if there is one. */
+/* "time_ms offset\n" */
+static bool parse_entry(struct log_source *source, const char *line)
+{
+	int64_t time, offset;
+
+	if (sscanf(line, "%" SCNd64 " %" SCNd64, &time, &offset) != 2)
+		return false;
+	source->entry_time = time;
+	source->entry_offset = offset;
+	return true;
+}
+
+/* Reads the next whole entry of the index. An entry is written before the bytes that it is about:
+ * there is no new one before more of the log is read. */
 static void read_entry(struct log_source *source)
 {
 	char line[64];
-	long before = ftell(source->times);
-	if (fgets(line, sizeof(line), source->times) && strchr(line, '\n') &&
-	    sscanf(line, "%" SCNd64 " %" SCNd64, &source->next_time, &source->next_offset) == 2)
-		return;
-	fseek(source->times, before, SEEK_SET); /* also clears the end-of-file mark */
-	source->next_offset = INT64_MAX;
+	FILE *times = source->part.times;
+
+	source->entry_offset = INT64_MAX;
+	for (long start = ftell(times); fgets(line, sizeof(line), times); start = ftell(times)) {
+		if (!strchr(line, '\n') && feof(times)) {
+			fseek(times, start, SEEK_SET); /* torn: the rest may come */
+			break;
+		}
+		if (parse_entry(source, line))
+			return;
+	}
+	clearerr(times);
+	source->times_may_grow = false;
 }
 
 static int64_t time_at(struct log_source *source, int64_t offset)
 {
-	if (!source->times)
-		return 0;
-	if (source->next_offset == INT64_MAX)
+	if (!source->part.times)
+		return source->time;
+	if (source->entry_offset == INT64_MAX && source->times_may_grow)
 		read_entry(source);
-	while (source->next_offset <= offset) {
-		source->time = source->next_time;
+	while (source->entry_offset <= offset) {
+		source->time = source->entry_time;
 		read_entry(source);
 	}
 	return source->time;
@@ -145,16 +190,17 @@ static int64_t time_at(struct log_source *source, int64_t offset)
 
 static bool read_more(struct log_source *source)
 {
-	if (source->start > 0) {
-		memmove(source->buffer, source->buffer + source->start,
-			source->end - source->start);
-		source->end -= source->start;
-		source->start = 0;
-	}
-	ssize_t got = read(source->fd, source->buffer + source->end, LOG_LINE_CAP - source->end);
+	size_t there = source->end - source->start;
+
+	if (source->start > 0)
+		memmove(source->buffer, source->buffer + source->start, there);
+	source->start = 0;
+	source->end = there;
+	ssize_t got = read(source->part.fd, source->buffer + there, LOG_LINE_CAP - there);
 	if (got <= 0)
 		return false;
 	source->end += (size_t)got;
+	source->times_may_grow = true;
 	return true;
 }
 
@@ -168,40 +214,58 @@ static bool take_line(struct log_source *source, size_t length, size_t skip, str
 	return true;
 }
 
+/* What is left of a part that gets no more, or of which no more is waited for. */
+static bool take_rest(struct log_source *source, struct log_line *line)
+{
+	size_t there = source->end - source->start;
+
+	return there > 0 && take_line(source, there, 0, line);
+}
+
+/* A line out of the buffer. */
+static bool take_buffered(struct log_source *source, struct log_line *line)
+{
+	size_t there = source->end - source->start;
+	const char *text = source->buffer + source->start;
+	const char *newline = memchr(text, '\n', there);
+
+	if (newline)
+		return take_line(source, (size_t)(newline - text), 1, line);
+	return there == LOG_LINE_CAP && take_line(source, there, 0, line);
+}
+
 bool log_source_next(struct log_source *source, bool to_the_end, struct log_line *line)
 {
-	if (source->fd < 0 && !open_next_part(source))
+	if (source->part.fd < 0 && !go_to_next_part(source))
 		return false;
+	if (!source->buffer)
+		source->buffer = mem_alloc(LOG_LINE_CAP);
 	for (;;) {
-		size_t there = source->end - source->start;
-		const char *text = source->buffer + source->start;
-		const char *newline = memchr(text, '\n', there);
-		if (newline)
-			return take_line(source, (size_t)(newline - text), 1, line);
-		if (there == LOG_LINE_CAP)
-			return take_line(source, there, 0, line);
+		if (take_buffered(source, line))
+			return true;
 		if (read_more(source))
 			continue;
-		ino_t inode;
-		bool newest = part_inode(source, 0, &inode) && inode == source->inode;
-		if (newest && read_more(source))
+		if (is_newest(source))
+			return to_the_end && take_rest(source, line);
+		/* It may have grown between the last read and its rotation. */
+		if (read_more(source))
 			continue;
-		there = source->end - source->start;
-		if (there > 0 && (to_the_end || !newest))
-			return take_line(source, there, 0, line);
-		if (newest || !open_next_part(source))
+		if (take_rest(source, line))
+			return true;
+		if (!go_to_next_part(source))
 			return false;
 	}
 }
 
 /* ---- the tail ----------------------------------------------------------------------------- */
 
-/* Where the last `*lines` lines of the part begin; *lines is what is still missing before it. */
+/* Where the last `*lines` lines of a part begin; *lines is what is still missing before it. */
 static int64_t find_tail(int fd, int64_t *lines)
 {
 	char block[8192];
-	int64_t position = lseek(fd, 0, SEEK_END);
-	bool at_end = true;
+	int64_t end = lseek(fd, 0, SEEK_END);
+	int64_t position = end;
+
 	while (position > 0) {
 		int64_t size =
 			position < (int64_t)sizeof(block) ? position : (int64_t)sizeof(block);
@@ -209,28 +273,49 @@ static int64_t find_tail(int fd, int64_t *lines)
 		if (pread(fd, block, (size_t)size, position) != size)
 			return 0;
 		for (int64_t i = size - 1; i >= 0; i--) {
-			bool ends_line = block[i] == '\n' && !at_end;
-			at_end = false;
+			bool ends_line = block[i] == '\n' && position + i + 1 < end;
 			if (ends_line && --*lines == 0)
 				return position + i + 1;
 		}
 	}
-	--*lines; /* the first line has no newline before it */
+	*lines -= end > 0; /* the first line has no newline before it */
 	return 0;
 }
 
 void log_source_seek_tail(struct log_source *source, int64_t lines)
 {
-	int oldest = oldest_part(source);
-	for (int part = 0; part <= oldest; part++) {
-		open_part(source, part);
-		if (source->fd < 0)
-			return;
+	int oldest;
+	struct part part;
+
+	find_part(source, &oldest);
+	for (int number = 0; number <= oldest; number++) {
+		if (!part_open(source, number, &part))
+			continue;
 		int64_t offset =
-			lines > 0 ? find_tail(source->fd, &lines) : lseek(source->fd, 0, SEEK_END);
-		lseek(source->fd, offset, SEEK_SET);
-		source->offset = offset;
+			lines > 0 ? find_tail(part.fd, &lines) : lseek(part.fd, 0, SEEK_END);
+		take_part(source, &part, offset);
 		if (lines <= 0)
 			return;
 	}
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+struct log_source *log_source_create(const char *path)
+{
+	struct log_source *source = mem_alloc(sizeof(*source));
+
+	source->path = mem_strdup(path);
+	source->part.fd = -1;
+	return source;
+}
+
+void log_source_destroy(struct log_source *source)
+{
+	if (!source)
+		return;
+	part_close(&source->part);
+	free(source->path);
+	free(source->buffer);
+	free(source);
 }

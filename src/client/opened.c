@@ -1,6 +1,7 @@
 #include "client/opened.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -10,13 +11,14 @@
 #include "net/http_client.h"
 
 #define ASK_TIMEOUT_MS 10000
-#define POLL_MS	       1000 /* where the file system tells of no changes */
+#define SILENCE_MS     3000 /* of the journal, after which the AM is looked for */
 
 static int read_description(struct opened *opened, struct err *err)
 {
 	size_t length;
 	char *path cleanup_free = fs_join(opened->door.job_dir, "job.json");
 	char *text cleanup_free = fs_read_file(path, JOB_JSON_CAP, &length, err);
+
 	if (!text)
 		return -1;
 	opened->job = job_from_text(text, length, err);
@@ -33,11 +35,13 @@ int opened_find(struct opened *opened, const char *id, struct err *err)
 	if (opened->ops->find(id, &opened->door, &opened->id, err) < 0 ||
 	    read_description(opened, err) < 0)
 		return -1;
-	return opened_refresh(opened, err);
+	opened->heard_ms = clock_monotonic_ms();
+	return opened_read(opened, NULL, NULL, err);
 }
 
 void opened_finish(struct opened *opened)
 {
+	journal_reader_close(opened->reader);
 	job_view_destroy(opened->view);
 	job_destroy(opened->job);
 	free(opened->journal_path);
@@ -45,78 +49,86 @@ void opened_finish(struct opened *opened)
 	job_door_finish(&opened->door);
 }
 
-int opened_refresh(struct opened *opened, struct err *err)
+/* ---- the journal -------------------------------------------------------------------------- */
+
+void opened_rewind(struct opened *opened, int64_t since)
 {
-	if (!fs_exists(opened->journal_path))
-		return 0; /* the AM has not begun */
-	return job_view_read(opened->view, opened->journal_path, err);
+	journal_reader_close(opened->reader);
+	opened->reader = NULL;
+	if (fs_exists(opened->journal_path))
+		opened->reader = journal_reader_open(opened->journal_path, since, NULL);
 }
 
-/* Every line there is now. */
-static int read_lines(struct opened *opened, struct journal_reader *reader, journal_visit *on_line,
-		      void *data, struct err *err)
+int opened_read(struct opened *opened, journal_visit *on_line, void *data, struct err *err)
 {
 	struct journal_line line;
-	int more;
-	while ((more = journal_reader_next(reader, &line, err)) > 0) {
-		if (job_view_add(opened->view, &line, err) < 0)
+	int more = 0;
+
+	if (!opened->reader && fs_exists(opened->journal_path)) {
+		opened->reader = journal_reader_open(opened->journal_path, 1, err);
+		if (!opened->reader)
 			return -1;
-		if (on_line && on_line(data, &line, err) < 0)
+	}
+	while (opened->reader && (more = journal_reader_next(opened->reader, &line, err)) > 0) {
+		opened->heard_ms = clock_monotonic_ms();
+		if (job_view_add(opened->view, &line, err) < 0 ||
+		    (on_line && on_line(data, &line, err) < 0))
 			return -1;
 	}
 	return more;
 }
 
-static int follow_reader(struct opened *opened, struct journal_reader *reader,
-			 struct follow *follow, int64_t timeout_ms, journal_visit *on_line,
-			 void *data, struct err *err)
+static int follow(struct opened *opened, struct follow *changes, int64_t timeout_ms,
+		  journal_visit *on_line, void *data, struct err *err)
 {
-	int64_t until = timeout_ms > 0 ? clock_monotonic_ms() + timeout_ms : INT64_MAX;
+	int64_t start = clock_monotonic_ms();
+
 	for (;;) {
-		follow_drain(follow);
-		if (read_lines(opened, reader, on_line, data, err) < 0)
+		follow_drain(changes);
+		if (opened_read(opened, on_line, data, err) < 0)
 			return -1;
 		if (opened->view->is_final)
 			return 1;
-		int64_t left = until - clock_monotonic_ms();
+		int64_t left =
+			timeout_ms < 0 ? INT64_MAX : start + timeout_ms - clock_monotonic_ms();
 		if (left <= 0)
 			return 0;
-		follow_wait(follow, left < POLL_MS ? left : POLL_MS);
+		follow_wait(changes, left);
+		if (opened_look_for_am(opened, err) < 0)
+			return -1;
 	}
 }
 
-/* The journal comes into being shortly after the job's directory. */
-static int wait_for_journal(const struct opened *opened, struct follow *follow, int64_t timeout_ms)
+int opened_follow(struct opened *opened, int64_t timeout_ms, journal_visit *on_line, void *data,
+		  struct err *err)
 {
-	int64_t until = timeout_ms > 0 ? clock_monotonic_ms() + timeout_ms : INT64_MAX;
-	follow_add(follow, opened->door.job_dir);
-	while (!fs_exists(opened->journal_path)) {
-		int64_t left = until - clock_monotonic_ms();
-		if (left <= 0)
-			return 0;
-		follow_wait(follow, left < POLL_MS ? left : POLL_MS);
-		follow_drain(follow);
-	}
-	follow_add(follow, opened->journal_path);
-	return 1;
-}
+	struct follow *changes = follow_create();
 
-int opened_follow(struct opened *opened, int64_t since, int64_t timeout_ms, journal_visit *on_line,
-		  void *data, struct err *err)
-{
-	struct follow *follow = follow_create(err);
-	if (!follow)
-		return -1;
-	int result = wait_for_journal(opened, follow, timeout_ms);
-	struct journal_reader *reader =
-		result > 0 ? journal_reader_open(opened->journal_path, since, err) : NULL;
-	if (result > 0)
-		result = reader ? follow_reader(opened, reader, follow, timeout_ms, on_line, data,
-						err)
-				: -1;
-	journal_reader_close(reader);
-	follow_destroy(follow);
+	follow_add(changes, opened->door.job_dir);
+	int result = follow(opened, changes, timeout_ms, on_line, data, err);
+	follow_destroy(changes);
 	return result;
+}
+
+/* ---- the AM ------------------------------------------------------------------------------- */
+
+int opened_find_am(struct opened *opened, struct err *err)
+{
+	struct job_door door = {0};
+
+	if (opened->ops->find(opened->id, &door, NULL, err) < 0)
+		return -1;
+	job_door_finish(&opened->door);
+	opened->door = door;
+	return 0;
+}
+
+int opened_look_for_am(struct opened *opened, struct err *err)
+{
+	if (clock_monotonic_ms() - opened->heard_ms < SILENCE_MS)
+		return 0;
+	opened->heard_ms = clock_monotonic_ms();
+	return opened_find_am(opened, err);
 }
 
 json_t *opened_ask(const struct opened *opened, const char *method, const char *path,
@@ -124,8 +136,14 @@ json_t *opened_ask(const struct opened *opened, const char *method, const char *
 {
 	struct str response cleanup_str = {0};
 	int status;
-	if (!opened->door.address) {
-		err_set(err, ERR_UNREACHABLE, "%s has no running application master", opened->id);
+
+	if (opened->view->is_final || !opened->door.address) {
+		if (opened->view->is_final)
+			err_set(err, ERR_NOT_FOUND, "%s has already ended: %s", opened->id,
+				job_state_name(opened->view->state));
+		else
+			err_set(err, ERR_UNREACHABLE, "%s has no running application master",
+				opened->id);
 		return NULL;
 	}
 	if (http_call(opened->door.address, opened->door.token, method, path, body, ASK_TIMEOUT_MS,
@@ -133,4 +151,27 @@ json_t *opened_ask(const struct opened *opened, const char *method, const char *
 	    http_response_check(status, str_text(&response), response.length, err) < 0)
 		return NULL;
 	return json_parse(str_text(&response), response.length, err);
+}
+
+/* ---- tasks -------------------------------------------------------------------------------- */
+
+static bool has_task(const struct job *job, const char *name)
+{
+	const char *colon = strrchr(name, ':');
+	char *type cleanup_free = mem_strndup(name, colon ? (size_t)(colon - name) : strlen(name));
+	int number = job_find_type(job, type);
+	int64_t index;
+
+	if (number < 0 || !colon)
+		return number >= 0;
+	return !(colon[1] == '0' && colon[2]) && /* "worker:01" is nobody's name */
+	       str_parse_int(colon + 1, 0, job->types[number].instances - 1, &index) == 0;
+}
+
+int opened_check_task(const struct opened *opened, const char *name, struct err *err)
+{
+	if (has_task(opened->job, name))
+		return 0;
+	return err_set(err, ERR_NOT_FOUND, "%s has no task \"%s\"; see tony status %s", opened->id,
+		       name, opened->id);
 }

@@ -13,6 +13,8 @@ struct opened {
 	char *journal_path;
 	struct job *job;
 	struct job_view *view;
+	struct journal_reader *reader; /* NULL: the journal was not there yet */
+	int64_t heard_ms; /* monotonic: the journal's last line, or the last look for the AM */
 };
 #define cleanup_opened __attribute__((cleanup(opened_finish)))
 
@@ -21,17 +23,27 @@ struct opened {
 int opened_find(struct opened *opened, const char *id, struct err *err);
 void opened_finish(struct opened *opened);
 
-/* Folds in what the journal has got since. */
-int opened_refresh(struct opened *opened, struct err *err);
+/* Folds in what the journal has got since; `on_line` (NULL: none) sees every new line. */
+int opened_read(struct opened *opened, journal_visit *on_line, void *data, struct err *err);
 
-/* Blocks until the journal has its final line or timeout_ms have passed (0: no limit). `on_line`
- * (NULL: none) sees every line from sequence number `since` on. Returns 1 when final, 0 at the
- * timeout, -1 on error. */
-int opened_follow(struct opened *opened, int64_t since, int64_t timeout_ms, journal_visit *on_line,
-		  void *data, struct err *err);
+/* Makes the next opened_read() begin with sequence number `since`. */
+void opened_rewind(struct opened *opened, int64_t since);
 
-/* Asks the AM, which must be there: the answer's JSON (NULL on any failure). */
+/* opened_read() until the journal has its final line or timeout_ms have passed (negative: no
+ * limit). Returns 1 when final, 0 at the timeout, -1 on error. */
+int opened_follow(struct opened *opened, int64_t timeout_ms, journal_visit *on_line, void *data,
+		  struct err *err);
+
+/* Finds an AM that was restarted, and ends the record of a job whose AM is gone for good. */
+int opened_find_am(struct opened *opened, struct err *err);
+/* The same when the journal has said nothing for a while: for loops that follow it. */
+int opened_look_for_am(struct opened *opened, struct err *err);
+
+/* Asks the AM: the answer's JSON (NULL on any failure; ERR_NOT_FOUND: the job has ended). */
 json_t *opened_ask(const struct opened *opened, const char *method, const char *path,
 		   const char *body, struct err *err);
+
+/* ERR_NOT_FOUND unless the job has this task ("worker:1") or type of tasks ("worker"). */
+int opened_check_task(const struct opened *opened, const char *name, struct err *err);
 
 #endif

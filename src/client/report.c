@@ -4,43 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "client/exit_code.h"
-
-void report_table_begin(struct report_table *table, const char *const *headings, size_t count)
-{
-	table->columns = count;
-	for (size_t i = 0; i < count; i++)
-		str_list_add(&table->cells, headings[i]);
-}
-
-void report_table_add(struct report_table *table, const char *text)
-{
-	str_list_add(&table->cells, text && *text ? text : "-");
-}
-
-void report_table_take(struct report_table *table, char *text)
-{
-	report_table_add(table, text);
-	free(text);
-}
-
-void report_table_print(struct report_table *table)
-{
-	size_t *widths = mem_alloc_array(table->columns, sizeof(*widths));
-	for (size_t i = 0; i < table->cells.count; i++) {
-		size_t width = strlen(table->cells.items[i]);
-		if (width > widths[i % table->columns])
-			widths[i % table->columns] = width;
-	}
-	for (size_t i = 0; i < table->cells.count; i++) {
-		bool last = i % table->columns == table->columns - 1;
-		printf("%-*s%s", last ? 0 : (int)widths[i % table->columns], table->cells.items[i],
-		       last ? "\n" : "  ");
-	}
-	free(widths);
-	str_list_finish(&table->cells);
-}
 
 int report_error(const struct err *err)
 {
@@ -61,6 +25,7 @@ bool report_parse_command(const struct opt_table *table, int argc, char **argv, 
 			  struct str_list *operands, size_t *dashdash, int *code)
 {
 	struct err err cleanup_err = {0};
+
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		if (strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0)
 			continue;
@@ -89,5 +54,14 @@ int report_one_operand(const struct opt_table *table, const struct str_list *ope
 		return err_set(err, ERR_USAGE, "too many arguments: \"%s\"; usage: %s",
 			       operands->items[1], table->usage);
 	*operand = operands->count == 1 ? operands->items[0] : NULL;
+	return 0;
+}
+
+int report_no_operand(const struct opt_table *table, const struct str_list *operands,
+		      struct err *err)
+{
+	if (operands->count > 0)
+		return err_set(err, ERR_USAGE, "too many arguments: \"%s\"; usage: %s",
+			       operands->items[0], table->usage);
 	return 0;
 }

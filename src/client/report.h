@@ -17,7 +17,16 @@ struct report_table {
 void report_table_begin(struct report_table *table, const char *const *headings, size_t count);
 void report_table_add(struct report_table *table, const char *text); /* NULL or "": "-" */
 void report_table_take(struct report_table *table, char *text);
-void report_table_print(struct report_table *table); /* and empties it */
+size_t report_table_rows(const struct report_table *table); /* without the heading */
+
+/* Within `width` columns (0: no limit, a row is a line): a last cell that is too long is folded,
+ * and the others are cut. */
+void report_table_format(const struct report_table *table, size_t width, struct str *out);
+void report_table_print(const struct report_table *table); /* as wide as standard output */
+void report_table_finish(struct report_table *table);
+
+/* A line of text, folded to the width of standard output. */
+void report_line(const char *text);
 
 /* "tony: message" on standard error; the exit code for that kind of error. */
 int report_error(const struct err *err);
@@ -35,5 +44,7 @@ bool report_parse_command(const struct opt_table *table, int argc, char **argv, 
 /* The single optional operand, as in `tony status [JOB]`. */
 int report_one_operand(const struct opt_table *table, const struct str_list *operands,
 		       const char **operand, struct err *err);
+int report_no_operand(const struct opt_table *table, const struct str_list *operands,
+		      struct err *err);
 
 #endif

@@ -106,7 +106,8 @@ static int print_events(struct events_options *chosen, const struct str_list *op
 		return -1;
 	if (!chosen->follow)
 		return journal_read(opened.journal_path, chosen->since, on_line, chosen, err);
-	return opened_follow(&opened, 1, 0, on_line, chosen, err) < 0 ? -1 : 0;
+	opened_rewind(&opened, chosen->since);
+	return opened_follow(&opened, -1, on_line, chosen, err) < 0 ? -1 : 0;
 }
 
 int verb_events(int argc, char **argv)

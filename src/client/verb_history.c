@@ -97,12 +97,13 @@ static int print_history(const struct history_options *chosen, const struct str_
 		shown += add_job(chosen, &jobs[i], &table, list);
 	job_summaries_free(jobs, count);
 	if (chosen->json) {
-		str_list_finish(&table.cells);
+		report_table_finish(&table);
 		report_json(list);
 		return 0;
 	}
 	json_decref(list);
 	report_table_print(&table);
+	report_table_finish(&table);
 	return 0;
 }
 

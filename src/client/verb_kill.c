@@ -65,7 +65,7 @@ static int kill_job(const struct kill_options *chosen, const struct str_list *op
 	if (chosen->force ? opened.ops->kill(&opened.door, err) < 0
 			  : ask_to_end(&opened, chosen->reason, err) < 0)
 		return -1;
-	int final = opened_follow(&opened, 1, END_TIMEOUT_MS, NULL, NULL, err);
+	int final = opened_follow(&opened, END_TIMEOUT_MS, NULL, NULL, err);
 	if (final == 0)
 		return err_set(err, ERR_FAILED, "%s is ending, but has not ended yet", opened.id);
 	if (final > 0)

@@ -80,6 +80,7 @@ static void print_table(const struct list_options *chosen, const struct job_summ
 		report_table_add(&table, job->name);
 	}
 	report_table_print(&table);
+	report_table_finish(&table);
 }
 
 int verb_list(int argc, char **argv)

@@ -13,8 +13,6 @@
 #include "client/report.h"
 #include "client/verbs.h"
 
-#define POLL_MS 1000
-
 struct logs_options {
 	bool follow;
 	struct str_list tasks;
@@ -140,21 +138,9 @@ static bool is_chosen(const struct logs *logs, const char *type, const char *tas
 
 static int check_tasks(const struct logs *logs, struct err *err)
 {
-	const struct job *job = logs->opened->job;
-	for (size_t i = 0; i < logs->chosen->tasks.count; i++) {
-		const char *name = logs->chosen->tasks.items[i];
-		const char *colon = strrchr(name, ':');
-		char *type cleanup_free =
-			mem_strndup(name, colon ? (size_t)(colon - name) : strlen(name));
-		int64_t index = 0;
-		int number = job_find_type(job, type);
-		if (number < 0 ||
-		    (colon &&
-		     str_parse_int(colon + 1, 0, job->types[number].instances - 1, &index) < 0))
-			return err_set(err, ERR_NOT_FOUND,
-				       "the job has no task %s; see tony status %s", name,
-				       logs->opened->id);
-	}
+	for (size_t i = 0; i < logs->chosen->tasks.count; i++)
+		if (opened_check_task(logs->opened, logs->chosen->tasks.items[i], err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -259,14 +245,15 @@ static int follow_logs(struct logs *logs, struct err *err)
 {
 	for (;;) {
 		follow_drain(logs->follow);
-		if (opened_refresh(logs->opened, err) < 0)
+		if (opened_read(logs->opened, NULL, NULL, err) < 0 ||
+		    opened_look_for_am(logs->opened, err) < 0)
 			return -1;
 		bool final = logs->opened->view->is_final;
 		add_files(logs);
 		print_lines(logs, final);
 		if (final)
 			return 0;
-		follow_wait(logs->follow, POLL_MS);
+		follow_wait(logs->follow, INT64_MAX);
 	}
 }
 
@@ -280,9 +267,7 @@ static int print_logs(struct logs *logs, const char *id, struct err *err)
 		print_lines(logs, true);
 		return 0;
 	}
-	logs->follow = follow_create(err);
-	if (!logs->follow)
-		return -1;
+	logs->follow = follow_create();
 	follow_add(logs->follow, logs->opened->journal_path);
 	follow_add(logs->follow, logs->opened->door.job_dir);
 	return follow_logs(logs, err);

@@ -83,6 +83,7 @@ static void print_table(const struct job_view *view)
 	for (size_t i = 0; i < view->task_count; i++)
 		add_task(&table, view, i, now);
 	report_table_print(&table);
+	report_table_finish(&table);
 }
 
 static void print_head(const struct opened *opened)

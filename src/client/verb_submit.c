@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -121,6 +122,7 @@ static int submit(const struct submit_options *chosen, const struct str_list *op
 	opened.id = mem_strdup(description.job->id);
 	opened.journal_path = fs_join(opened.door.job_dir, "journal.jsonl");
 	opened.view = job_view_create(description.job);
+	opened.heard_ms = clock_monotonic_ms();
 	int code = watch_job(&opened, chosen->json ? stderr : stdout, err);
 	if (chosen->json && opened.view->is_final)
 		report_json(job_view_to_json(opened.view));

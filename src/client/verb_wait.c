@@ -36,7 +36,7 @@ static int wait_for(const struct wait_options *chosen, const struct str_list *op
 		    struct err *err)
 {
 	struct opened opened cleanup_opened = {0};
-	int64_t timeout_ms = 0;
+	int64_t timeout_ms = -1;
 	const char *id;
 	if (chosen->timeout && str_parse_duration(chosen->timeout, 1000, &timeout_ms) < 0)
 		return err_set(err, ERR_USAGE,
@@ -45,8 +45,7 @@ static int wait_for(const struct wait_options *chosen, const struct str_list *op
 	if (report_one_operand(&verb_wait_options, operands, &id, err) < 0 ||
 	    opened_find(&opened, id, err) < 0)
 		return -1;
-	int final =
-		opened.view->is_final ? 1 : opened_follow(&opened, 1, timeout_ms, NULL, NULL, err);
+	int final = opened.view->is_final ? 1 : opened_follow(&opened, timeout_ms, NULL, NULL, err);
 	if (final < 0)
 		return -1;
 	if (final == 0) {

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/fs.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/follow.h"
@@ -16,82 +15,35 @@
 #include "client/remedy.h"
 #include "net/http_client.h"
 
-enum {
-	SILENCE_MS = 3000, /* of the journal, after which the AM is looked for */
-	KILL_TIMEOUT_MS = 3000,
-};
+enum { KILL_TIMEOUT_MS = 3000 };
 
 struct watch {
 	struct opened *opened;
 	struct live *live;
 	struct follow *follow;
-	struct journal_reader *reader; /* NULL until the journal is there */
 	int signals;
-	int interrupts;	  /* SIGINT and SIGTERM so far */
-	bool left;	  /* by the terminal */
-	int64_t heard_ms; /* monotonic: the journal's last line, or the last look at the AM */
+	int interrupts; /* SIGINT and SIGTERM so far */
+	bool left;	/* by the terminal */
 	struct err *err;
 };
 
 void watch_signals(sigset_t *set)
 {
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
+	struct sigaction action;
+
 	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
-	sigaddset(set, SIGWINCH);
+	for (size_t i = 0; i < array_length(numbers); i++)
+		if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			sigaddset(set, numbers[i]);
 }
 
-/* ---- the journal -------------------------------------------------------------------------- */
-
-static int open_reader(struct watch *watch)
+static int on_line(void *data, const struct journal_line *line, struct err *err)
 {
-	struct opened *opened = watch->opened;
+	struct watch *watch = data;
 
-	if (watch->reader || !fs_exists(opened->journal_path))
-		return 0;
-	follow_add(watch->follow, opened->journal_path);
-	watch->reader = journal_reader_open(opened->journal_path, 1, watch->err);
-	return watch->reader ? 0 : -1;
-}
-
-static int read_journal(struct watch *watch)
-{
-	struct journal_line line;
-	int more = 0;
-
-	follow_drain(watch->follow);
-	if (open_reader(watch) < 0)
-		return -1;
-	while (watch->reader &&
-	       (more = journal_reader_next(watch->reader, &line, watch->err)) > 0) {
-		if (job_view_add(watch->opened->view, &line, watch->err) < 0)
-			return -1;
-		live_add(watch->live, &line);
-		watch->heard_ms = clock_monotonic_ms();
-	}
-	return more;
-}
-
-/* Finds a restarted AM, and ends the record of a job whose AM is gone for good. */
-static int find_am(struct opened *opened, struct err *err)
-{
-	struct job_door door = {0};
-	char *id cleanup_free = NULL;
-
-	if (opened->ops->find(opened->id, &door, &id, err) < 0)
-		return -1;
-	job_door_finish(&opened->door);
-	opened->door = door;
+	live_add(watch->live, line);
 	return 0;
-}
-
-static int look_for_am(struct watch *watch)
-{
-	if (clock_monotonic_ms() - watch->heard_ms < SILENCE_MS)
-		return 0;
-	watch->heard_ms = clock_monotonic_ms();
-	return find_am(watch->opened, watch->err);
 }
 
 /* ---- signals ------------------------------------------------------------------------------ */
@@ -114,7 +66,7 @@ static void ask_to_stop(struct watch *watch)
 	struct err err cleanup_err = {0};
 
 	/* The address may be that of an AM before this one. */
-	if (find_am(watch->opened, &err) == 0 && post_kill(watch->opened, &err) == 0)
+	if (opened_find_am(watch->opened, &err) == 0 && post_kill(watch->opened, &err) == 0)
 		live_say(watch->live, "asked the job to stop; Ctrl-C again ends it at once");
 	else
 		live_say(watch->live,
@@ -157,14 +109,15 @@ static int run(struct watch *watch)
 	};
 
 	for (;;) {
-		if (read_journal(watch) < 0)
+		follow_drain(watch->follow);
+		if (opened_read(watch->opened, on_line, watch, watch->err) < 0)
 			return -1;
 		int again_ms = live_show(watch->live, clock_wall_ms());
 		if (watch->opened->view->is_final || watch->left)
 			return 0;
 		poll(fds, array_length(fds), again_ms);
 		take_signals(watch);
-		if (look_for_am(watch) < 0)
+		if (opened_look_for_am(watch->opened, watch->err) < 0)
 			return -1;
 	}
 }
@@ -178,12 +131,9 @@ static int open_watch(struct watch *watch, FILE *stream)
 	watch->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (watch->signals < 0)
 		return err_set_errno(watch->err, "cannot wait for signals");
-	watch->follow = follow_create(watch->err);
-	if (!watch->follow)
-		return -1;
+	watch->follow = follow_create();
 	follow_add(watch->follow, watch->opened->door.job_dir);
 	watch->live = live_open(stream, watch->opened->view);
-	watch->heard_ms = clock_monotonic_ms();
 	if (!live_is_table(watch->live))
 		live_say(watch->live, "%s submitted", watch->opened->id);
 	return 0;
@@ -196,7 +146,6 @@ int watch_job(struct opened *opened, FILE *stream, struct err *err)
 
 	if (result == 0)
 		result = run(&watch);
-	journal_reader_close(watch.reader);
 	follow_destroy(watch.follow);
 	live_close(watch.live);
 	if (watch.signals >= 0)
@@ -218,40 +167,22 @@ static void append_tail(const struct cause *cause, const char *message, struct s
 			str_append_format(out, "    %s\n", cause->tail.items[i]);
 }
 
-/* What to change, where one key decides; `type` is NULL when the job as a whole failed. */
-static void append_remedy(const struct job_type *type, enum cause_kind kind, struct str *out)
-{
-	char *memory cleanup_free = type ? str_format_mib((double)type->memory) : NULL;
-
-	if (kind == CAUSE_OUT_OF_MEMORY && type)
-		str_append_format(out, "try: more than %s for tony.%s.memory\n", memory,
-				  type->name);
-	else if (kind == CAUSE_PORT_TAKEN && type)
-		str_append_format(out, "try: tony.%s.hold-port=false\n", type->name);
-	else if (kind == CAUSE_EXECUTION_TIMEOUT)
-		str_append_format(out, "try: a longer tony.task.executor.execution-timeout-ms\n");
-	else if (kind == CAUSE_APPLICATION_TIMEOUT)
-		str_append_format(out, "try: a longer tony.application.timeout\n");
-	else if (kind == CAUSE_ALLOCATION_TIMEOUT)
-		str_append_format(out, "try: fewer or smaller tasks, or a longer "
-				       "tony.container.allocation.timeout\n");
-}
-
 static void append_failure(const struct opened *opened, struct str *out)
 {
 	const struct job_view *view = opened->view;
 	const struct task_view *task =
 		view->cause_task >= 0 ? &view->tasks[view->cause_task] : NULL;
-	const struct job_type *type = task ? &view->job->types[task->type] : NULL;
+	char *remedy cleanup_free = remedy_of(view);
 
 	if (view->message)
 		str_append_format(out, ": %s", view->message);
 	str_append_char(out, '\n');
 	append_tail(&view->cause, view->message, out);
-	append_remedy(type, view->cause.kind, out);
+	if (remedy)
+		str_append_format(out, "try: %s\n", remedy);
 	if (task)
-		str_append_format(out, "see: tony logs %s --task %s:%d\n", opened->id, type->name,
-				  task->index);
+		str_append_format(out, "see: tony logs %s --task %s:%d\n", opened->id,
+				  view->job->types[task->type].name, task->index);
 }
 
 void watch_conclude(const struct opened *opened, FILE *stream)

@@ -8,7 +8,8 @@
 #include "base/err.h"
 #include "client/opened.h"
 
-/* The signals that watch_job() takes; they are to be blocked before. */
+/* The signals that watch_job() takes; they are to be blocked before. Not those that our caller had
+ * ignored for us, as nohup does. */
 void watch_signals(sigset_t *set);
 
 /* Follows the job to its end on `stream`. Returns the exit code, or -1 and `err` when it could not

@@ -1,0 +1,123 @@
+#include "../base/test.h"
+
+#include <signal.h>
+
+#include "base/mem.h"
+#include "client/watch.h"
+
+struct scene {
+	struct job *job;
+	struct opened opened;
+	struct job_view *view;
+	char *text;
+};
+
+static int open_scene(void **state)
+{
+	struct scene *scene = mem_alloc(sizeof(*scene));
+	struct job *job = mem_alloc(sizeof(*job));
+
+	job->id = mem_strdup("tony-1");
+	job->submitted_ms = 1000;
+	job->type_count = 1;
+	job->types = mem_alloc(sizeof(*job->types));
+	job->types[0] = (struct job_type){
+		.name = mem_strdup("worker"), .instances = 2, .processes = 1, .memory = 100};
+	scene->job = job;
+	scene->view = job_view_create(job);
+	scene->view->ended_ms = 3000;
+	scene->view->is_final = true;
+	scene->opened = (struct opened){.id = job->id, .view = scene->view};
+	*state = scene;
+	return 0;
+}
+
+static int close_scene(void **state)
+{
+	struct scene *scene = *state;
+
+	job_view_destroy(scene->view);
+	job_destroy(scene->job);
+	free(scene->text);
+	free(scene);
+	return 0;
+}
+
+static const char *conclude(struct scene *scene)
+{
+	FILE *stream = tmpfile();
+	char text[4096] = {0};
+
+	watch_conclude(&scene->opened, stream);
+	rewind(stream);
+	assert_true(fread(text, 1, sizeof(text) - 1, stream) > 0);
+	fclose(stream);
+	mem_replace(&scene->text, mem_strdup(text));
+	return scene->text;
+}
+
+static void success_is_one_line(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->view->state = JOB_SUCCEEDED;
+	scene->view->message = mem_strdup("the job succeeded");
+	assert_string_equal(conclude(scene), "tony-1 succeeded after 2.0 s\n");
+}
+
+static void failure_names_cause_remedy_and_log(void **state)
+{
+	struct scene *scene = *state;
+	struct cause *cause = &scene->view->cause;
+
+	scene->view->state = JOB_FAILED;
+	scene->view->message = mem_strdup("worker:1 on h ran out of memory: MemoryError");
+	scene->view->cause_task = 1;
+	cause->kind = CAUSE_OUT_OF_MEMORY;
+	str_list_add(&cause->tail, "step 41");
+	str_list_add(&cause->tail, "MemoryError");
+	const char *text = conclude(scene);
+	assert_text_has(text, "tony-1 failed after 2.0 s: worker:1 on h ran out of memory");
+	assert_text_has(text, "\n    step 41\n");
+	assert_null(strstr(text, "    MemoryError")); /* the message has it */
+	assert_text_has(text, "tony.worker.memory");
+	assert_text_has(text, "tony logs tony-1 --task worker:1\n");
+}
+
+static void a_programs_escape_sequences_are_made_harmless(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->view->state = JOB_FAILED;
+	scene->view->message = mem_strdup("\033]0;evil\007");
+	str_list_add(&scene->view->cause.tail, "\033[2J");
+	const char *text = conclude(scene);
+	assert_null(strchr(text, '\033'));
+	assert_null(strchr(text, '\007'));
+}
+
+static void signals_that_are_ignored_for_us_stay_so(void **state)
+{
+	sigset_t set;
+
+	signal(SIGHUP, SIG_IGN); /* nohup */
+	watch_signals(&set);
+	assert_int_equal(sigismember(&set, SIGHUP), 0);
+	assert_int_equal(sigismember(&set, SIGINT), 1);
+	signal(SIGHUP, SIG_DFL);
+	watch_signals(&set);
+	assert_int_equal(sigismember(&set, SIGHUP), 1);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, open_scene, close_scene)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(success_is_one_line),
+		TEST(failure_names_cause_remedy_and_log),
+		TEST(a_programs_escape_sequences_are_made_harmless),
+		TEST(signals_that_are_ignored_for_us_stay_so),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
