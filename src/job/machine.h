@@ -114,7 +114,6 @@ struct task {
 	int64_t started_at, ended_at; /* of the last process; 0: not yet */
 	int64_t heard_at;	      /* last beat */
 	int64_t start_not_before;     /* back-off of an in-place restart */
-	bool exempt;		      /* untracked by an ignored group timeout */
 	struct cause cause;	      /* of the last failure; kind CAUSE_NONE while all is well */
 };
 
