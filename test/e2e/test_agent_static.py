@@ -28,8 +28,8 @@ def test_small(stripped):
 
 
 def in_empty_root(root, *command):
-    namespaces = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
-    return subprocess.run([*namespaces, "/usr/sbin/chroot", root, *command], capture_output=True,
+    become_root = [] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
+    return subprocess.run([*become_root, "/usr/sbin/chroot", root, *command], capture_output=True,
                           text=True, timeout=60, env={"PATH": "/usr/bin:/bin"})
 
 
