@@ -152,7 +152,7 @@ def test_detached_job_outlives_its_terminal(tony):
 def test_ctrl_c_asks_the_job_to_stop(tony):
     client = tony.start(*tony.arguments({"tony.worker.instances": 1}, "--executes",
                                         "trap 'echo asked; exit 0' TERM; echo up; while :; do sleep 0.1; done"))
-    wait_until(lambda: tony.ids(), "the job")
+    wait_until(lambda: list(tony.state.glob("jobs/*/job.json")), "the job")
     job = tony.found_job(tony.ids()[0])
     job.wait_log("worker:0", "up")
     client.send_signal(signal.SIGINT)
@@ -165,7 +165,7 @@ def test_ctrl_c_asks_the_job_to_stop(tony):
 def test_ctrl_c_twice_kills(tony):
     client = tony.start(*tony.arguments({"tony.worker.instances": 1, "tony.worker.stop-grace": "1h"},
                                         "--executes", "trap '' TERM; echo up; while :; do sleep 0.1; done"))
-    wait_until(lambda: tony.ids(), "the job")
+    wait_until(lambda: list(tony.state.glob("jobs/*/job.json")), "the job")
     job = tony.found_job(tony.ids()[0])
     job.wait_log("worker:0", "up")
     client.send_signal(signal.SIGINT)
@@ -181,7 +181,7 @@ def test_a_client_killed_by_surprise_takes_nothing_along(tony):
     go = tony.directory / "go"
     client = tony.start(*tony.arguments({"tony.worker.instances": 1}, "--executes",
                                         f"./exit_after.sh {go} 0"))
-    wait_until(lambda: tony.ids(), "the job")
+    wait_until(lambda: list(tony.state.glob("jobs/*/job.json")), "the job")
     job = tony.found_job(tony.ids()[0])
     job.wait_task("worker:0")
     client.kill()
