@@ -171,7 +171,10 @@ class Tony:
         self.home.mkdir(parents=True)
         self.env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.home), "USER": "tester",
                     "LANG": "C.UTF-8", "TONY_STATE_DIR": str(self.state),
-                    "TONY_CONF_DIR": str(directory / "conf")}
+                    "TONY_CONF_DIR": str(directory / "conf"),
+                    # Of a build with sanitizers: what they find, in whichever process.
+                    "ASAN_OPTIONS": f"log_path={directory}/sanitizer",
+                    "UBSAN_OPTIONS": f"log_path={directory}/sanitizer:print_stacktrace=1"}
         self.jobs = []
         self.children = []
 
@@ -235,6 +238,9 @@ class Tony:
         """The ledger's files that a process still holds: the kernel's locks are the reservation."""
         return [path for path in (self.state / "ledger").rglob("*") if is_locked(path)]
 
+    def sanitizer_findings(self):
+        return "".join(path.read_text() for path in self.directory.glob("sanitizer.*"))
+
     def finish(self):
         """Ends what the test left running."""
         for child in self.children:
@@ -267,6 +273,7 @@ def tony(tmp_path):
         for pid in tony.processes():
             os.kill(pid, signal.SIGKILL)
         pytest.fail(f"left behind: {left}, ledger: {tony.held()}, running at the end: {left_running}")
+    assert tony.sanitizer_findings() == ""
     shutil.rmtree(tmp_path, ignore_errors=True)
 
 

@@ -11,7 +11,7 @@ import socket
 import subprocess
 
 import pytest
-from conftest import BUILD, PROGRAMS, PYTHON, write_xml
+from conftest import BUILD, PROGRAMS, PYTHON, wait_until, write_xml
 
 CONFIG = 3
 USAGE = 2
@@ -392,7 +392,7 @@ def test_disk_full_before_the_start(tony):
                            " code=$?; ls $TONY_STATE_DIR/jobs; exit $code")
     assert answer.returncode not in (0, 134, 139)
     assert "No space left on device" in answer.stdout + answer.stderr
-    assert not tony.processes()
+    wait_until(lambda: not tony.processes(), "everything to end", 10)
 
 
 def test_disk_full_on_the_way(tony):
@@ -401,4 +401,4 @@ def test_disk_full_on_the_way(tony):
                            " --conf tony.worker.memory=64m --src_dir " + str(PROGRAMS) +
                            " --executes 'yes | head -c 5000000; sleep 0.5; exit 0'")
     assert answer.returncode not in (134, 139), answer.stderr
-    assert not tony.processes()
+    wait_until(lambda: not tony.processes(), "everything to end", 10)

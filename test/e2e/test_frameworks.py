@@ -44,7 +44,8 @@ def test_tensorflow(tony):
 
 def test_pytorch_ranks_are_unique_over_types_and_processes(tony):
     job = run(tony, {"tony.application.framework": "pytorch", "tony.chief.instances": 1,
-                     "tony.worker.instances": 2, "tony.worker.processes": 2}, "--executes", SHOW)
+                     "tony.worker.instances": 2, "tony.worker.processes": 2,
+                     "tony.application.stop-after-chief": "false"}, "--executes", SHOW)
     found = [env for task in ("chief:0", "worker:0", "worker:1") for env in environments(job, task)]
     assert len(found) == 5
     assert {env["RANK"] for env in found} == {"0", "1", "2", "3", "4"}
