@@ -61,7 +61,7 @@ def test_PSWorkerTrainingShouldFail(tony):
 
 def test_PSWorkerTrainingShouldFailMissedHeartbeat(tony):
     job = tony.submit({"tony.ps.instances": 1, "tony.worker.instances": 1,
-                       "tony.task.heartbeat-interval-ms": 100, "tony.task.max-missed-heartbeats": 3,
+                       "tony.task.heartbeat-interval-ms": 100, "tony.task.max-missed-heartbeats": 15,
                        **NO_RETRIES}, "--executes", "sleep 1000")
     job.wait_task("ps:0")
     executor = job.wait_task("worker:0")["executor_pid"]
@@ -328,7 +328,7 @@ def test_DependencyTimeoutButIgnoredButFailed(tony):
 def test_LostConnectionWithAM(tony):
     """An executor that does not hear its AM ends its program: no second writer stays behind."""
     job = tony.submit({"tony.worker.instances": 1, "tony.task.heartbeat-interval-ms": 100,
-                       "tony.task.max-missed-heartbeats": 3, **NO_RETRIES},
+                       "tony.task.max-missed-heartbeats": 15, **NO_RETRIES},
                       "--executes", "sleep 1000")
     program = job.wait_task("worker:0")["pids"][0]
     am = job.status()["am_pid"]
