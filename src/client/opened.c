@@ -51,12 +51,15 @@ void opened_finish(struct opened *opened)
 
 /* ---- the journal -------------------------------------------------------------------------- */
 
-void opened_rewind(struct opened *opened, int64_t since)
+int opened_rewind(struct opened *opened, int64_t since, struct err *err)
 {
 	journal_reader_close(opened->reader);
 	opened->reader = NULL;
-	if (fs_exists(opened->journal_path))
-		opened->reader = journal_reader_open(opened->journal_path, since, NULL);
+	opened->since = since;
+	if (!fs_exists(opened->journal_path))
+		return 0; /* the AM has not begun */
+	opened->reader = journal_reader_open(opened->journal_path, since, err);
+	return opened->reader ? 0 : -1;
 }
 
 int opened_read(struct opened *opened, journal_visit *on_line, void *data, struct err *err)
@@ -64,11 +67,8 @@ int opened_read(struct opened *opened, journal_visit *on_line, void *data, struc
 	struct journal_line line;
 	int more = 0;
 
-	if (!opened->reader && fs_exists(opened->journal_path)) {
-		opened->reader = journal_reader_open(opened->journal_path, 1, err);
-		if (!opened->reader)
-			return -1;
-	}
+	if (!opened->reader && opened_rewind(opened, opened->since, err) < 0)
+		return -1;
 	while (opened->reader && (more = journal_reader_next(opened->reader, &line, err)) > 0) {
 		opened->heard_ms = clock_monotonic_ms();
 		if (job_view_add(opened->view, &line, err) < 0 ||
@@ -131,6 +131,12 @@ int opened_look_for_am(struct opened *opened, struct err *err)
 	return opened_find_am(opened, err);
 }
 
+int opened_say_ended(const struct opened *opened, struct err *err)
+{
+	return err_set(err, ERR_NOT_FOUND, "%s has already ended: %s", opened->id,
+		       job_state_name(opened->view->state));
+}
+
 json_t *opened_ask(const struct opened *opened, const char *method, const char *path,
 		   const char *body, struct err *err)
 {
@@ -139,8 +145,7 @@ json_t *opened_ask(const struct opened *opened, const char *method, const char *
 
 	if (opened->view->is_final || !opened->door.address) {
 		if (opened->view->is_final)
-			err_set(err, ERR_NOT_FOUND, "%s has already ended: %s", opened->id,
-				job_state_name(opened->view->state));
+			opened_say_ended(opened, err);
 		else
 			err_set(err, ERR_UNREACHABLE, "%s has no running application master",
 				opened->id);

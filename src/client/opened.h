@@ -13,7 +13,8 @@ struct opened {
 	char *journal_path;
 	struct job *job;
 	struct job_view *view;
-	struct journal_reader *reader; /* NULL: the journal was not there yet */
+	struct journal_reader *reader; /* NULL until the journal is there */
+	int64_t since;		       /* the first sequence number that the reader tells */
 	int64_t heard_ms; /* monotonic: the journal's last line, or the last look for the AM */
 };
 #define cleanup_opened __attribute__((cleanup(opened_finish)))
@@ -27,7 +28,7 @@ void opened_finish(struct opened *opened);
 int opened_read(struct opened *opened, journal_visit *on_line, void *data, struct err *err);
 
 /* Makes the next opened_read() begin with sequence number `since`. */
-void opened_rewind(struct opened *opened, int64_t since);
+int opened_rewind(struct opened *opened, int64_t since, struct err *err);
 
 /* opened_read() until the journal has its final line or timeout_ms have passed (negative: no
  * limit). Returns 1 when final, 0 at the timeout, -1 on error. */
@@ -39,7 +40,10 @@ int opened_find_am(struct opened *opened, struct err *err);
 /* The same when the journal has said nothing for a while: for loops that follow it. */
 int opened_look_for_am(struct opened *opened, struct err *err);
 
-/* Asks the AM: the answer's JSON (NULL on any failure; ERR_NOT_FOUND: the job has ended). */
+/* ERR_NOT_FOUND: there is nothing left to order about. Returns -1. */
+int opened_say_ended(const struct opened *opened, struct err *err);
+
+/* Asks the AM: the answer's JSON (NULL on any failure). */
 json_t *opened_ask(const struct opened *opened, const char *method, const char *path,
 		   const char *body, struct err *err);
 

@@ -178,7 +178,7 @@ void report_table_format(const struct report_table *table, size_t width, struct 
 	for (size_t i = 0; i < table->cells.count; i++) {
 		const char *cell = table->cells.items[i];
 		if (i % table->columns == last)
-			append_last_cell(out, cell, start, limit);
+			append_last_cell(out, cell, start, i == last ? 0 : limit);
 		else
 			append_cell(out, cell, widths[i % table->columns]);
 	}

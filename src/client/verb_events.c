@@ -1,5 +1,4 @@
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -43,46 +42,61 @@ const struct opt_table verb_events_options = {
 static const char *text_of(const json_t *record, const char *name)
 {
 	const char *text = json_string_value(json_object_get(record, name));
+
 	return text ? text : "";
 }
 
-static void print_change(const json_t *record)
+static void describe_change(const json_t *record, struct str *out)
 {
 	const char *task = text_of(record, "task");
 	const char *from = text_of(record, "from");
 	const char *to = text_of(record, "to");
 	const json_t *cause = json_object_get(record, "cause");
-	if (!str_equal(from, to))
-		printf("%s %s", *task ? task : "job", to);
-	else
-		printf("%s process is up", task);
-	if (cause && !str_equal(from, to))
-		printf(": %s", text_of(cause, "text"));
+
+	if (str_equal(from, to)) {
+		bool is_up = json_is_true(json_object_get(record, "up"));
+		str_append_format(out, "%s %s", task, is_up ? "process is up" : to);
+		return;
+	}
+	str_append_format(out, "%s %s", *task ? task : "job", to);
+	if (cause)
+		str_append_format(out, ": %s", text_of(cause, "text"));
 }
 
-static void print_for_people(const struct journal_line *line, const json_t *record)
+static void describe_event(const json_t *record, struct str *out)
 {
 	const char *event = text_of(record, "ev");
-	char *time cleanup_free = str_format_time(line->time_ms);
-	printf("%s  ", time);
+	const char *task = text_of(record, "task");
+
 	if (str_equal(event, "task") || str_equal(event, "job"))
-		print_change(record);
+		describe_change(record, out);
 	else if (str_equal(event, "am"))
-		printf("application master at %s", text_of(record, "address"));
+		str_append_format(out, "application master at %s", text_of(record, "address"));
 	else if (str_equal(event, "final"))
-		printf("end: %s: %s", text_of(record, "state"), text_of(record, "message"));
+		str_append_format(out, "end: %s: %s", text_of(record, "state"),
+				  text_of(record, "message"));
 	else if (str_equal(event, "waiting") && !*text_of(record, "text"))
-		printf("nothing is waited for any more");
+		str_append(out, "nothing is waited for any more");
 	else
-		printf("%s: %s", event, text_of(record, "text"));
-	putchar('\n');
+		str_append_format(out, "%s%s%s: %s", event, *task ? " of " : "", task,
+				  text_of(record, "text"));
+}
+
+/* What programs have said in their last words must not move the cursor. */
+static void print_for_people(const struct journal_line *line, const json_t *record)
+{
+	struct str text cleanup_str = {0};
+	char *time cleanup_free = str_format_time(line->time_ms);
+
+	describe_event(record, &text);
+	char *printable cleanup_free = str_printable(str_text(&text), text.length);
+	printf("%s  %s\n", time, printable);
 }
 
 static int on_line(void *data, const struct journal_line *line, struct err *err)
 {
 	const struct events_options *chosen = data;
-	if (line->sequence < chosen->since)
-		return 0;
+
 	if (chosen->json) {
 		printf("%.*s\n", (int)line->length, line->text);
 	} else {
@@ -101,13 +115,13 @@ static int print_events(struct events_options *chosen, const struct str_list *op
 {
 	struct opened opened cleanup_opened = {0};
 	const char *id;
+
 	if (report_one_operand(&verb_events_options, operands, &id, err) < 0 ||
-	    opened_find(&opened, id, err) < 0)
+	    opened_find(&opened, id, err) < 0 || opened_rewind(&opened, chosen->since, err) < 0)
 		return -1;
-	if (!chosen->follow)
-		return journal_read(opened.journal_path, chosen->since, on_line, chosen, err);
-	opened_rewind(&opened, chosen->since);
-	return opened_follow(&opened, -1, on_line, chosen, err) < 0 ? -1 : 0;
+	if (chosen->follow)
+		return opened_follow(&opened, -1, on_line, chosen, err) < 0 ? -1 : 0;
+	return opened_read(&opened, on_line, chosen, err);
 }
 
 int verb_events(int argc, char **argv)
@@ -116,6 +130,7 @@ int verb_events(int argc, char **argv)
 	struct events_options chosen = {.since = 1};
 	struct str_list operands cleanup_str_list = {0};
 	int code = 0;
+
 	if (report_parse(&verb_events_options, argc, argv, &chosen, &operands, &code) &&
 	    print_events(&chosen, &operands, &err) < 0)
 		code = report_error(&err);

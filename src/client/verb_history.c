@@ -1,5 +1,5 @@
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -44,66 +44,96 @@ const struct opt_table verb_history_options = {
 	.option_count = array_length(options),
 };
 
+/* The jobs that are shown; the caller frees. Of jobs whose journal cannot be read the reason is
+ * told. */
+static struct opened *open_jobs(const struct history_options *chosen,
+				const struct job_summary *jobs, size_t count, size_t *shown)
+{
+	struct opened *opened = mem_alloc_array(count, sizeof(*opened));
+
+	*shown = 0;
+	for (size_t i = 0; i < count && (int64_t)*shown < chosen->last; i++) {
+		struct err err cleanup_err = {0};
+		if (!job_state_is_final(jobs[i].state) ||
+		    (chosen->state && !str_equal(chosen->state, job_state_name(jobs[i].state))))
+			continue;
+		if (opened_find(&opened[*shown], jobs[i].id, &err) == 0) {
+			++*shown;
+			continue;
+		}
+		report_error(&err);
+		opened_finish(&opened[*shown]);
+		opened[*shown] = (struct opened){0};
+	}
+	return opened;
+}
+
+static void print_json(const struct opened *jobs, size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, job_view_to_json(jobs[i].view));
+	report_json(list);
+}
+
 static void add_row(struct report_table *table, const struct opened *opened)
 {
 	const struct job_view *view = opened->view;
-	char *submitted cleanup_free = str_format_time(view->job->submitted_ms);
-	submitted[19] = '\0'; /* to the second */
+	int64_t lasted = view->ended_ms - view->job->submitted_ms;
+	char *ended cleanup_free = str_format_time(view->ended_ms);
+
+	ended[strlen("2026-11-21T06:14")] = '\0';
 	report_table_add(table, opened->id);
 	report_table_add(table, job_state_name(view->state));
-	report_table_add(table, submitted);
-	report_table_take(table, str_format_duration(view->ended_ms - view->job->submitted_ms));
-	report_table_take(table, mem_printf("%zu", view->task_count));
-	report_table_add(table, view->job->name);
-	report_table_add(table, view->state == JOB_SUCCEEDED ? NULL : view->message);
+	report_table_add(table, ended);
+	report_table_take(table, str_format_duration(lasted > 0 ? lasted : 0));
+	report_table_take(table, view->state == JOB_SUCCEEDED || !view->message
+					 ? mem_strdup(view->job->name)
+					 : mem_printf("%s: %s", view->job->name, view->message));
 }
 
-/* Adds the job to the table or the list; false: it cannot be read, or is not chosen. */
-static bool add_job(const struct history_options *chosen, const struct job_summary *job,
-		    struct report_table *table, json_t *list)
+static void print_table(const struct opened *jobs, size_t count)
 {
-	struct err err cleanup_err = {0};
-	struct opened opened cleanup_opened = {0};
-	if (!job_state_is_final(job->state) ||
-	    (chosen->state && !str_equal(chosen->state, job_state_name(job->state))))
-		return false;
-	if (opened_find(&opened, job->id, &err) < 0) {
-		report_error(&err);
-		return false;
-	}
-	if (chosen->json)
-		json_array_append_new(list, job_view_to_json(opened.view));
-	else
-		add_row(table, &opened);
-	return true;
-}
-
-static int print_history(const struct history_options *chosen, const struct str_list *operands,
-			 struct err *err)
-{
-	static const char *const headings[] = {"JOB",	"STATE", "SUBMITTED", "TOOK",
-					       "TASKS", "NAME",	 "CAUSE"};
+	static const char *const headings[] = {"JOB", "STATE", "ENDED", "TOOK", "NAME, CAUSE"};
 	struct report_table table = {0};
-	struct job_summary *jobs;
-	size_t count;
-	if (operands->count > 0)
-		return err_set(err, ERR_USAGE, "usage: %s", verb_history_options.usage);
-	if (scheduler_client_find("local")->list(&jobs, &count, err) < 0)
-		return -1;
-	json_t *list = json_array();
+
 	report_table_begin(&table, headings, array_length(headings));
-	int64_t shown = 0;
-	for (size_t i = 0; i < count && shown < chosen->last; i++)
-		shown += add_job(chosen, &jobs[i], &table, list);
-	job_summaries_free(jobs, count);
-	if (chosen->json) {
-		report_table_finish(&table);
-		report_json(list);
-		return 0;
-	}
-	json_decref(list);
+	for (size_t i = 0; i < count; i++)
+		add_row(&table, &jobs[i]);
 	report_table_print(&table);
 	report_table_finish(&table);
+}
+
+static void print_history(const struct history_options *chosen, const struct job_summary *jobs,
+			  size_t count)
+{
+	size_t shown;
+	struct opened *opened cleanup_free = open_jobs(chosen, jobs, count, &shown);
+
+	if (chosen->json)
+		print_json(opened, shown);
+	else if (shown > 0)
+		print_table(opened, shown);
+	else
+		fputs(chosen->state ? "No job has ended so.\n"
+				    : "No job has ended yet; tony list shows those that run.\n",
+		      stderr);
+	for (size_t i = 0; i < shown; i++)
+		opened_finish(&opened[i]);
+}
+
+static int run(const struct history_options *chosen, const struct str_list *operands,
+	       struct err *err)
+{
+	struct job_summary *jobs;
+	size_t count;
+
+	if (report_no_operand(&verb_history_options, operands, err) < 0 ||
+	    scheduler_client_find("local")->list(&jobs, &count, err) < 0)
+		return -1;
+	print_history(chosen, jobs, count);
+	job_summaries_free(jobs, count);
 	return 0;
 }
 
@@ -113,8 +143,9 @@ int verb_history(int argc, char **argv)
 	struct history_options chosen = {.last = 20};
 	struct str_list operands cleanup_str_list = {0};
 	int code = 0;
+
 	if (report_parse(&verb_history_options, argc, argv, &chosen, &operands, &code) &&
-	    print_history(&chosen, &operands, &err) < 0)
+	    run(&chosen, &operands, &err) < 0)
 		code = report_error(&err);
 	opt_finish(&verb_history_options, &chosen);
 	return code;

@@ -1,13 +1,17 @@
 #include <stdio.h>
-#include <stdlib.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "client/exit_code.h"
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
 
-#define END_TIMEOUT_MS 60000
+#define END_TIMEOUT_MS	60000
+#define FIND_TIMEOUT_MS 5000 /* for an AM that is being started */
+#define FIND_STEP_MS	100
 
 struct kill_options {
 	bool force;
@@ -36,15 +40,56 @@ const struct opt_table verb_kill_options = {
 	.option_count = array_length(options),
 };
 
-static int ask_to_end(struct opened *opened, const char *reason, struct err *err)
+static int ask_am(struct opened *opened, const char *reason, struct err *err)
 {
 	json_t *body cleanup_json = json_object();
+
 	json_set_text(body, "reason", reason);
 	char *text cleanup_free = json_text(body);
 	json_t *answer cleanup_json = opened_ask(opened, "POST", "/v1/job/kill", text, err);
-	if (!answer)
-		return err_wrap(err, "%s; --force ends it all the same", opened->id);
-	return 0;
+	return answer ? 0 : -1;
+}
+
+/* True when there is nothing (more) to ask for: the job ends, or has ended. */
+static bool is_ending(struct opened *opened)
+{
+	return opened_read(opened, NULL, NULL, NULL) == 0 && opened->view->state >= JOB_FINISHING;
+}
+
+/* An AM may be on its way: that of a new job, or the one that follows a killed one. */
+static int ask_to_end(struct opened *opened, const char *reason, struct err *err)
+{
+	int64_t until = clock_monotonic_ms() + FIND_TIMEOUT_MS;
+
+	for (;;) {
+		struct err failure cleanup_err = {0};
+		if (ask_am(opened, reason, &failure) == 0 || is_ending(opened))
+			return 0;
+		if (failure.kind != ERR_UNREACHABLE || clock_monotonic_ms() > until)
+			return err_set(err, failure.kind,
+				       "%s: %s; tony kill --force ends it all the same", opened->id,
+				       err_message(&failure));
+		usleep(FIND_STEP_MS * 1000);
+		if (opened_find_am(opened, err) < 0)
+			return -1;
+	}
+}
+
+static int await_end(struct opened *opened, struct err *err)
+{
+	int final = opened_follow(opened, END_TIMEOUT_MS, NULL, NULL, err);
+
+	if (final < 0)
+		return -1;
+	if (final == 0) {
+		fprintf(stderr,
+			"tony: %s is ending, but has not ended yet: tony wait %s waits on, tony "
+			"kill --force %s ends it at once\n",
+			opened->id, opened->id, opened->id);
+		return EXIT_CODE_TIMEOUT;
+	}
+	printf("%s %s\n", opened->id, job_state_name(opened->view->state));
+	return EXIT_CODE_OK;
 }
 
 static int kill_job(const struct kill_options *chosen, const struct str_list *operands,
@@ -52,6 +97,7 @@ static int kill_job(const struct kill_options *chosen, const struct str_list *op
 {
 	struct opened opened cleanup_opened = {0};
 	const char *id;
+
 	if (report_one_operand(&verb_kill_options, operands, &id, err) < 0)
 		return -1;
 	if (!id)
@@ -60,17 +106,11 @@ static int kill_job(const struct kill_options *chosen, const struct str_list *op
 	if (opened_find(&opened, id, err) < 0)
 		return -1;
 	if (opened.view->is_final)
-		return err_set(err, ERR_FAILED, "%s has already ended: %s", opened.id,
-			       job_state_name(opened.view->state));
+		return opened_say_ended(&opened, err);
 	if (chosen->force ? opened.ops->kill(&opened.door, err) < 0
 			  : ask_to_end(&opened, chosen->reason, err) < 0)
 		return -1;
-	int final = opened_follow(&opened, END_TIMEOUT_MS, NULL, NULL, err);
-	if (final == 0)
-		return err_set(err, ERR_FAILED, "%s is ending, but has not ended yet", opened.id);
-	if (final > 0)
-		printf("%s %s\n", opened.id, job_state_name(opened.view->state));
-	return final < 0 ? -1 : 0;
+	return await_end(&opened, err);
 }
 
 int verb_kill(int argc, char **argv)
@@ -78,10 +118,12 @@ int verb_kill(int argc, char **argv)
 	struct err err cleanup_err = {0};
 	struct kill_options chosen = {0};
 	struct str_list operands cleanup_str_list = {0};
-	int code = 0;
-	if (report_parse(&verb_kill_options, argc, argv, &chosen, &operands, &code) &&
-	    kill_job(&chosen, &operands, &err) < 0)
-		code = report_error(&err);
+	int code;
+
+	if (report_parse(&verb_kill_options, argc, argv, &chosen, &operands, &code)) {
+		code = kill_job(&chosen, &operands, &err);
+		code = code < 0 ? report_error(&err) : code;
+	}
 	opt_finish(&verb_kill_options, &chosen);
 	return code;
 }

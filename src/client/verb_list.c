@@ -1,8 +1,9 @@
-#include <stdlib.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "client/exit_code.h"
 #include "client/report.h"
 #include "client/verbs.h"
 #include "scheduler/scheduler.h"
@@ -35,6 +36,7 @@ const struct opt_table verb_list_options = {
 static json_t *summary_to_json(const struct job_summary *job)
 {
 	json_t *object = json_object();
+
 	json_set_text(object, "id", job->id);
 	json_set_text(object, "name", job->name);
 	json_set_text(object, "user", job->user);
@@ -46,41 +48,56 @@ static json_t *summary_to_json(const struct job_summary *job)
 	return object;
 }
 
-static bool is_shown(const struct list_options *chosen, const struct job_summary *job)
-{
-	return chosen->all || !job_state_is_final(job->state);
-}
-
-static void print_json(const struct list_options *chosen, const struct job_summary *jobs,
-		       size_t count)
+static void print_json(const struct job_summary *const *jobs, size_t count)
 {
 	json_t *list = json_array();
+
 	for (size_t i = 0; i < count; i++)
-		if (is_shown(chosen, &jobs[i]))
-			json_array_append_new(list, summary_to_json(&jobs[i]));
+		json_array_append_new(list, summary_to_json(jobs[i]));
 	report_json(list);
 }
 
-static void print_table(const struct list_options *chosen, const struct job_summary *jobs,
-			size_t count)
+static void add_row(struct report_table *table, const struct job_summary *job, int64_t now)
+{
+	int64_t lasted = (job->ended_ms > 0 ? job->ended_ms : now) - job->submitted_ms;
+
+	report_table_add(table, job->id);
+	report_table_add(table, job_state_name(job->state));
+	report_table_add(table, job->framework);
+	report_table_take(table, str_format_duration(lasted > 0 ? lasted : 0));
+	report_table_add(table, job->name);
+}
+
+static void print_table(const struct job_summary *const *jobs, size_t count)
 {
 	static const char *const headings[] = {"JOB", "STATE", "FRAMEWORK", "FOR", "NAME"};
 	struct report_table table = {0};
-	report_table_begin(&table, headings, array_length(headings));
 	int64_t now = clock_wall_ms();
-	for (size_t i = 0; i < count; i++) {
-		const struct job_summary *job = &jobs[i];
-		if (!is_shown(chosen, job))
-			continue;
-		report_table_add(&table, job->id);
-		report_table_add(&table, job_state_name(job->state));
-		report_table_add(&table, job->framework);
-		int64_t end = job->ended_ms > 0 ? job->ended_ms : now;
-		report_table_take(&table, str_format_duration(end - job->submitted_ms));
-		report_table_add(&table, job->name);
-	}
+
+	report_table_begin(&table, headings, array_length(headings));
+	for (size_t i = 0; i < count; i++)
+		add_row(&table, jobs[i], now);
 	report_table_print(&table);
 	report_table_finish(&table);
+}
+
+static void print_jobs(const struct list_options *chosen, const struct job_summary *jobs,
+		       size_t count)
+{
+	const struct job_summary **shown cleanup_free = mem_alloc_array(count, sizeof(*shown));
+	size_t shown_count = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (chosen->all || !job_state_is_final(jobs[i].state))
+			shown[shown_count++] = &jobs[i];
+	if (chosen->json)
+		print_json(shown, shown_count);
+	else if (shown_count > 0)
+		print_table(shown, shown_count);
+	else
+		fputs(count > 0 ? "No job runs; tony history lists those that have ended.\n"
+				: "There is no job yet; tony submit starts one.\n",
+		      stderr);
 }
 
 int verb_list(int argc, char **argv)
@@ -88,20 +105,16 @@ int verb_list(int argc, char **argv)
 	struct err err cleanup_err = {0};
 	struct list_options chosen = {0};
 	struct str_list operands cleanup_str_list = {0};
-	const char *none = NULL;
-	int code;
-	if (!report_parse(&verb_list_options, argc, argv, &chosen, &operands, &code))
-		return code;
-	if (report_one_operand(&verb_list_options, &operands, &none, &err) < 0)
-		return report_error(&err);
 	struct job_summary *jobs;
 	size_t count;
-	if (scheduler_client_find("local")->list(&jobs, &count, &err) < 0)
+	int code;
+
+	if (!report_parse(&verb_list_options, argc, argv, &chosen, &operands, &code))
+		return code;
+	if (report_no_operand(&verb_list_options, &operands, &err) < 0 ||
+	    scheduler_client_find("local")->list(&jobs, &count, &err) < 0)
 		return report_error(&err);
-	if (chosen.json)
-		print_json(&chosen, jobs, count);
-	else
-		print_table(&chosen, jobs, count);
+	print_jobs(&chosen, jobs, count);
 	job_summaries_free(jobs, count);
-	return 0;
+	return EXIT_CODE_OK;
 }

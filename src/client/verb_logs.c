@@ -2,13 +2,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "client/follow.h"
-#include "client/log_source.h"
+#include "client/log_merge.h"
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
@@ -22,7 +23,7 @@ struct logs_options {
 	int64_t tail;
 };
 
-static const char *const streams[] = {"stdout", "stderr", "both", NULL};
+static const char *const stream_choices[] = {"stdout", "stderr", "both", NULL};
 
 static const struct opt options[] = {
 	{.name = "follow",
@@ -40,8 +41,8 @@ static const struct opt options[] = {
 	 .kind = OPT_TEXT,
 	 .offset = offsetof(struct logs_options, stream),
 	 .argument = "NAME",
-	 .help = "only standard output or standard error",
-	 .choices = streams},
+	 .help = "only standard output or only standard error",
+	 .choices = stream_choices},
 	{.name = "since",
 	 .kind = OPT_TEXT,
 	 .offset = offsetof(struct logs_options, since),
@@ -66,41 +67,42 @@ const struct opt_table verb_logs_options = {
 	.usage = "tony logs [OPTIONS] [JOB]",
 	.summary = "print what the tasks of a job have written",
 	.description =
-		"Lines of several tasks are merged by time, each behind the name of its task "
-		"(and \"stderr\" where it was written there). Logs of earlier attempts of a task "
-		"come first.",
+		"Lines are merged by time. Each stands behind the name of its task, if the job has "
+		"several and not only one of them is asked for, and behind \"stderr\" where it "
+		"was written there.",
 	.options = options,
 	.option_count = array_length(options),
 };
 
-/* One file, with the line of it that is to be printed next. */
-struct entry {
-	char *label;
-	struct log_source *source;
-	struct log_line line;
-	bool has_line;
-};
+/* ---- what is asked for -------------------------------------------------------------------- */
 
 struct logs {
 	const struct logs_options *chosen;
 	struct opened *opened;
-	struct entry *entries;
-	size_t count;
-	struct str_list known; /* paths that have an entry */
-	struct follow *follow;
+	struct log_merge *merge;
+	struct follow *follow; /* NULL: the files as they are now */
+	int64_t tail;	       /* as chosen, then -1: files that come later are told in full */
+	bool names_tasks;      /* there is more than one */
 	regex_t grep;
 	bool greps;
 	int64_t since_ms;
 };
 
-/* ---- options ------------------------------------------------------------------------------ */
+/* What may stand behind the seconds: a fraction, and "Z". All times are UTC. */
+static bool ends_moment(const char *text)
+{
+	if (*text == '.')
+		text += 1 + strspn(text + 1, "0123456789");
+	return *text == '\0' || str_equal(text, "Z");
+}
 
 static int parse_since(const char *text, int64_t *since_ms, struct err *err)
 {
 	int64_t ago;
 	struct tm moment = {0};
 	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &moment);
-	if (rest && (*rest == '\0' || strcmp(rest, "Z") == 0 || *rest == '.')) {
+
+	if (rest && ends_moment(rest)) {
 		*since_ms = (int64_t)timegm(&moment) * 1000;
 		return 0;
 	}
@@ -113,140 +115,147 @@ static int parse_since(const char *text, int64_t *since_ms, struct err *err)
 	return 0;
 }
 
-static int apply_options(struct logs *logs, struct err *err)
+static int compile_grep(struct logs *logs, struct err *err)
 {
-	const struct logs_options *chosen = logs->chosen;
-	if (chosen->since && parse_since(chosen->since, &logs->since_ms, err) < 0)
-		return -1;
-	if (!chosen->grep)
-		return 0;
-	int bad = regcomp(&logs->grep, chosen->grep, REG_EXTENDED | REG_NOSUB);
+	int bad = regcomp(&logs->grep, logs->chosen->grep, REG_EXTENDED);
+
 	if (bad) {
 		char why[128];
 		regerror(bad, &logs->grep, why, sizeof(why));
-		return err_set(err, ERR_USAGE, "--grep: \"%s\": %s", chosen->grep, why);
+		return err_set(err, ERR_USAGE, "--grep: \"%s\": %s", logs->chosen->grep, why);
 	}
 	logs->greps = true;
+	return 0;
+}
+
+static int check_options(struct logs *logs, struct err *err)
+{
+	const struct logs_options *chosen = logs->chosen;
+
+	if (chosen->since && parse_since(chosen->since, &logs->since_ms, err) < 0)
+		return -1;
+	return chosen->grep ? compile_grep(logs, err) : 0;
+}
+
+static int check_tasks(const struct logs *logs, struct err *err)
+{
+	const struct str_list *tasks = &logs->chosen->tasks;
+
+	for (size_t i = 0; i < tasks->count; i++)
+		if (opened_check_task(logs->opened, tasks->items[i], err) < 0)
+			return -1;
 	return 0;
 }
 
 static bool is_chosen(const struct logs *logs, const char *type, const char *task)
 {
 	const struct str_list *tasks = &logs->chosen->tasks;
-	return tasks->count == 0 || str_list_has(tasks, task) || str_list_has(tasks, type);
-}
 
-static int check_tasks(const struct logs *logs, struct err *err)
-{
-	for (size_t i = 0; i < logs->chosen->tasks.count; i++)
-		if (opened_check_task(logs->opened, logs->chosen->tasks.items[i], err) < 0)
-			return -1;
-	return 0;
+	return tasks->count == 0 || str_list_has(tasks, task) || str_list_has(tasks, type);
 }
 
 /* ---- files -------------------------------------------------------------------------------- */
 
 static void add_file(struct logs *logs, const char *directory, const char *file, const char *task)
 {
+	struct str label cleanup_str = {0};
 	char *path cleanup_free = fs_join(directory, file);
-	if (str_list_has(&logs->known, path) || !fs_exists(path))
+
+	if (!fs_exists(path))
 		return;
-	str_list_add(&logs->known, path);
-	logs->entries = mem_realloc_array(logs->entries, logs->count + 1, sizeof(*logs->entries));
-	struct entry *entry = &logs->entries[logs->count++];
-	*entry = (struct entry){.source = log_source_create(path)};
-	entry->label = str_equal(file, "stdout") ? mem_printf("%s| ", task)
-						 : mem_printf("%s %s| ", task, file);
-	if (logs->chosen->tail > 0)
-		log_source_seek_tail(entry->source, logs->chosen->tail);
-	if (logs->follow)
-		follow_add(logs->follow, path);
+	if (logs->names_tasks)
+		str_append(&label, task);
+	if (!str_equal(file, "stdout"))
+		str_append_format(&label, "%s%s", label.length > 0 ? " " : "", file);
+	if (label.length > 0)
+		str_append(&label, "| ");
+	log_merge_add(logs->merge, path, str_text(&label), logs->tail);
 }
 
-static void add_streams(struct logs *logs, const char *directory, const char *task, int processes)
+static void add_stream(struct logs *logs, const char *directory, const char *stream,
+		       const char *task, int processes)
 {
-	const char *stream = logs->chosen->stream ? logs->chosen->stream : "both";
-	if (logs->follow)
-		follow_add(logs->follow, directory);
-	for (int process = 0; process < processes; process++) {
-		for (size_t i = 0; i < 2; i++) {
-			if (!str_equal(stream, "both") && !str_equal(stream, streams[i]))
-				continue;
-			char *file cleanup_free =
-				process == 0 ? mem_strdup(streams[i])
-					     : mem_printf("%s-%d", streams[i], process);
-			add_file(logs, directory, file, task);
-		}
+	const char *chosen = logs->chosen->stream;
+
+	if (chosen && !str_equal(chosen, "both") && !str_equal(chosen, stream))
+		return;
+	add_file(logs, directory, stream, task);
+	for (int process = 1; process < processes; process++) {
+		char *file cleanup_free = mem_printf("%s-%d", stream, process);
+		add_file(logs, directory, file, task);
 	}
 }
 
-/* The files of every attempt so far that are not known yet. */
+static void add_task(struct logs *logs, const struct task_view *task)
+{
+	const struct job_type *type = &logs->opened->view->job->types[task->type];
+	char *name cleanup_free = mem_printf("%s:%d", type->name, task->index);
+
+	if (!is_chosen(logs, type->name, name))
+		return;
+	for (int attempt = 1; attempt <= task->attempt; attempt++) {
+		char *directory cleanup_free =
+			mem_printf("%s/containers/%s-%d-%d", logs->opened->door.job_dir, type->name,
+				   task->index, attempt);
+		if (logs->follow)
+			follow_add(logs->follow, directory);
+		add_stream(logs, directory, "stdout", name, type->processes);
+		add_stream(logs, directory, "stderr", name, type->processes);
+	}
+}
+
+/* The files of every attempt so far. */
 static void add_files(struct logs *logs)
 {
 	const struct job_view *view = logs->opened->view;
-	for (size_t i = 0; i < view->task_count; i++) {
-		const struct task_view *task = &view->tasks[i];
-		const struct job_type *type = &view->job->types[task->type];
-		char *name cleanup_free = mem_printf("%s:%d", type->name, task->index);
-		if (!is_chosen(logs, type->name, name))
-			continue;
-		for (int attempt = 1; attempt <= task->attempt; attempt++) {
-			char *directory cleanup_free =
-				mem_printf("%s/containers/%s-%d-%d", logs->opened->door.job_dir,
-					   type->name, task->index, attempt);
-			add_streams(logs, directory, name, type->processes);
-		}
-	}
+
+	for (size_t i = 0; i < view->task_count; i++)
+		add_task(logs, &view->tasks[i]);
+	logs->tail = -1;
+}
+
+static bool is_one_task(const struct logs *logs)
+{
+	const struct str_list *tasks = &logs->chosen->tasks;
+
+	return logs->opened->view->task_count == 1 ||
+	       (tasks->count == 1 && strchr(tasks->items[0], ':'));
 }
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
 static bool is_wanted(const struct logs *logs, const struct log_line *line)
 {
+	regmatch_t range = {.rm_so = 0, .rm_eo = (regoff_t)line->length};
+
 	if (line->time_ms > 0 && line->time_ms < logs->since_ms)
 		return false;
-	if (!logs->greps)
-		return true;
-	char *text cleanup_free = mem_strndup(line->text, line->length);
-	return regexec(&logs->grep, text, 0, NULL, 0) == 0;
-}
-
-static void fetch(struct logs *logs, struct entry *entry, bool to_the_end)
-{
-	while (!entry->has_line &&
-	       (entry->has_line = log_source_next(entry->source, to_the_end, &entry->line)))
-		entry->has_line = is_wanted(logs, &entry->line);
+	return !logs->greps || regexec(&logs->grep, line->text, 1, &range, REG_STARTEND) == 0;
 }
 
 static void print_lines(struct logs *logs, bool to_the_end)
 {
-	bool labels = logs->count > 1;
-	for (;;) {
-		struct entry *first = NULL;
-		for (size_t i = 0; i < logs->count; i++) {
-			struct entry *entry = &logs->entries[i];
-			fetch(logs, entry, to_the_end);
-			if (entry->has_line &&
-			    (!first || entry->line.time_ms < first->line.time_ms))
-				first = entry;
-		}
-		if (!first)
-			break;
-		if (labels)
-			fputs(first->label, stdout);
-		fwrite(first->line.text, 1, first->line.length, stdout);
+	struct log_line line;
+	const char *label;
+
+	while (log_merge_next(logs->merge, to_the_end, &line, &label)) {
+		if (!is_wanted(logs, &line))
+			continue;
+		fputs(label, stdout);
+		fwrite(line.text, 1, line.length, stdout);
 		putchar('\n');
-		first->has_line = false;
 	}
 	fflush(stdout);
 }
 
 static int follow_logs(struct logs *logs, struct err *err)
 {
+	char *containers cleanup_free = fs_join(logs->opened->door.job_dir, "containers");
+
 	for (;;) {
 		follow_drain(logs->follow);
-		if (opened_read(logs->opened, NULL, NULL, err) < 0 ||
-		    opened_look_for_am(logs->opened, err) < 0)
+		follow_add(logs->follow, containers);
+		if (opened_read(logs->opened, NULL, NULL, err) < 0)
 			return -1;
 		bool final = logs->opened->view->is_final;
 		add_files(logs);
@@ -254,52 +263,62 @@ static int follow_logs(struct logs *logs, struct err *err)
 		if (final)
 			return 0;
 		follow_wait(logs->follow, INT64_MAX);
+		if (opened_look_for_am(logs->opened, err) < 0)
+			return -1;
 	}
 }
 
-static int print_logs(struct logs *logs, const char *id, struct err *err)
+/* Every file that is read stays open, with its index. */
+static void raise_file_limit(void)
 {
-	if (opened_find(logs->opened, id, err) < 0 || check_tasks(logs, err) < 0 ||
-	    apply_options(logs, err) < 0)
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int print_logs(struct logs *logs, const struct str_list *operands, struct err *err)
+{
+	const char *id;
+
+	if (report_one_operand(&verb_logs_options, operands, &id, err) < 0 ||
+	    check_options(logs, err) < 0 || opened_find(logs->opened, id, err) < 0 ||
+	    check_tasks(logs, err) < 0)
 		return -1;
-	if (!logs->chosen->follow) {
-		add_files(logs);
-		print_lines(logs, true);
-		return 0;
+	raise_file_limit();
+	logs->names_tasks = !is_one_task(logs);
+	if (logs->chosen->follow) {
+		logs->follow = follow_create();
+		follow_add(logs->follow, logs->opened->door.job_dir);
+		return follow_logs(logs, err);
 	}
-	logs->follow = follow_create();
-	follow_add(logs->follow, logs->opened->journal_path);
-	follow_add(logs->follow, logs->opened->door.job_dir);
-	return follow_logs(logs, err);
-}
-
-static void finish(struct logs *logs)
-{
-	for (size_t i = 0; i < logs->count; i++) {
-		free(logs->entries[i].label);
-		log_source_destroy(logs->entries[i].source);
-	}
-	free(logs->entries);
-	str_list_finish(&logs->known);
-	follow_destroy(logs->follow);
-	if (logs->greps)
-		regfree(&logs->grep);
+	add_files(logs);
+	print_lines(logs, true);
+	return 0;
 }
 
 int verb_logs(int argc, char **argv)
 {
 	struct err err cleanup_err = {0};
-	struct logs_options chosen = {0};
+	struct logs_options chosen = {.tail = -1};
 	struct str_list operands cleanup_str_list = {0};
 	struct opened opened cleanup_opened = {0};
-	struct logs logs = {.chosen = &chosen, .opened = &opened};
-	const char *id;
 	int code = 0;
-	if (report_parse(&verb_logs_options, argc, argv, &chosen, &operands, &code) &&
-	    (report_one_operand(&verb_logs_options, &operands, &id, &err) < 0 ||
-	     print_logs(&logs, id, &err) < 0))
-		code = report_error(&err);
-	finish(&logs);
+
+	if (report_parse(&verb_logs_options, argc, argv, &chosen, &operands, &code)) {
+		struct logs logs = {.chosen = &chosen,
+				    .opened = &opened,
+				    .merge = log_merge_create(),
+				    .tail = chosen.tail};
+		if (print_logs(&logs, &operands, &err) < 0)
+			code = report_error(&err);
+		log_merge_destroy(logs.merge);
+		follow_destroy(logs.follow);
+		if (logs.greps)
+			regfree(&logs.grep);
+	}
 	opt_finish(&verb_logs_options, &chosen);
 	return code;
 }

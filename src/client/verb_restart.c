@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -17,15 +18,20 @@ const struct opt_table verb_restart_options = {
 static int restart_task(const struct str_list *operands, struct err *err)
 {
 	struct opened opened cleanup_opened = {0};
+
 	if (operands->count != 2)
 		return err_set(err, ERR_USAGE, "usage: %s", verb_restart_options.usage);
-	if (opened_find(&opened, operands->items[0], err) < 0)
+	const char *task = operands->items[1];
+	if (opened_find(&opened, operands->items[0], err) < 0 ||
+	    opened_check_task(&opened, task, err) < 0)
 		return -1;
-	char *path cleanup_free = mem_printf("/v1/tasks/%s/restart", operands->items[1]);
+	if (!strchr(task, ':'))
+		return err_set(err, ERR_USAGE, "which %s? write %s:0", task, task);
+	char *path cleanup_free = mem_printf("/v1/tasks/%s/restart", task);
 	json_t *answer cleanup_json = opened_ask(&opened, "POST", path, "{}", err);
 	if (!answer)
 		return -1;
-	printf("%s of %s restarts\n", operands->items[1], opened.id);
+	printf("%s of %s restarts\n", task, opened.id);
 	return 0;
 }
 
@@ -34,6 +40,7 @@ int verb_restart(int argc, char **argv)
 	struct err err cleanup_err = {0};
 	struct str_list operands cleanup_str_list = {0};
 	int code = 0;
+
 	if (report_parse(&verb_restart_options, argc, argv, NULL, &operands, &code) &&
 	    restart_task(&operands, &err) < 0)
 		code = report_error(&err);

@@ -1,5 +1,4 @@
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -28,23 +27,40 @@ const struct opt_table verb_status_options = {
 	.option_count = array_length(options),
 };
 
-/* The AM knows pids and metrics that the journal does not; without an AM the journal is all. */
+/* ---- JSON --------------------------------------------------------------------------------- */
+
+/* Adds a page of the AM's answer; false: that was the last one, or there is no answer. */
+static bool add_page(const struct opened *opened, json_t *tasks)
+{
+	size_t before = json_array_size(tasks);
+	char *path cleanup_free = mem_printf("/v1/tasks?offset=%zu", before);
+	json_t *answer cleanup_json = opened_ask(opened, "GET", path, NULL, NULL);
+
+	json_array_extend(tasks, json_object_get(answer, "tasks"));
+	size_t count = json_array_size(tasks);
+	return count > before && count < opened->view->task_count;
+}
+
+/* The AM knows processes and metrics that the journal does not; without an AM the journal is all.
+ */
 static json_t *tasks_json(const struct opened *opened)
 {
-	struct err err cleanup_err = {0};
-	json_t *answer cleanup_json = opened_ask(opened, "GET", "/v1/tasks", NULL, &err);
-	json_t *tasks = json_object_get(answer, "tasks");
-	if (tasks)
-		return json_incref(tasks);
-	tasks = json_array();
-	for (size_t i = 0; i < opened->view->task_count; i++)
-		json_array_append_new(tasks, task_view_to_json(opened->view, i));
+	json_t *tasks = json_array();
+
+	while (add_page(opened, tasks))
+		continue;
+	for (size_t i = json_array_size(tasks); i < opened->view->task_count; i++) {
+		json_t *task = task_view_to_json(opened->view, i);
+		json_object_set_new(task, "pids", json_array());
+		json_array_append_new(tasks, task);
+	}
 	return tasks;
 }
 
 static void print_json(const struct opened *opened)
 {
 	json_t *object = job_view_to_json(opened->view);
+
 	json_object_set_new(object, "tasks", tasks_json(opened));
 	json_set_text(object, "job_dir", opened->door.job_dir);
 	if (opened->door.address) {
@@ -56,10 +72,19 @@ static void print_json(const struct opened *opened)
 	report_json(object);
 }
 
+/* ---- for people --------------------------------------------------------------------------- */
+
+static char *age_of(int64_t from_ms, int64_t to_ms)
+{
+	return str_format_duration(to_ms > from_ms ? to_ms - from_ms : 0);
+}
+
 static void add_task(struct report_table *table, const struct job_view *view, size_t number,
 		     int64_t now)
 {
 	const struct task_view *task = &view->tasks[number];
+	int64_t end = task->ended_ms > 0 ? task->ended_ms : now;
+
 	report_table_take(table,
 			  mem_printf("%s:%d", view->job->types[task->type].name, task->index));
 	report_table_add(table, task_state_name(task->state));
@@ -67,39 +92,41 @@ static void add_task(struct report_table *table, const struct job_view *view, si
 	report_table_take(table, mem_printf("%d", task->epoch));
 	report_table_take(table, task->port > 0 ? mem_printf("%s:%d", task->host, task->port)
 						: mem_strdup(task->host));
-	int64_t end = task->ended_ms > 0 ? task->ended_ms : now;
-	report_table_take(table, task->started_ms > 0 ? str_format_duration(end - task->started_ms)
-						      : NULL);
+	report_table_take(table, task->started_ms > 0 ? age_of(task->started_ms, end) : NULL);
 	report_table_add(table, task->cause.text);
 }
 
-static void print_table(const struct job_view *view)
+static void print_tasks(const struct job_view *view)
 {
 	static const char *const headings[] = {"TASK",	  "STATE", "ATTEMPT",	  "EPOCH",
 					       "ADDRESS", "RAN",   "LAST FAILURE"};
 	struct report_table table = {0};
-	report_table_begin(&table, headings, array_length(headings));
 	int64_t now = clock_wall_ms();
+
+	report_table_begin(&table, headings, array_length(headings));
 	for (size_t i = 0; i < view->task_count; i++)
 		add_task(&table, view, i, now);
 	report_table_print(&table);
 	report_table_finish(&table);
 }
 
-static void print_head(const struct opened *opened)
+static void print_job(const struct opened *opened)
 {
 	const struct job_view *view = opened->view;
-	char *since cleanup_free = str_format_duration(
-		(view->ended_ms > 0 ? view->ended_ms : clock_wall_ms()) - view->job->submitted_ms);
-	printf("%s  %s  %s  for %s", opened->id, view->job->name, job_state_name(view->state),
-	       since);
+	int64_t end = view->ended_ms > 0 ? view->ended_ms : clock_wall_ms();
+	char *age cleanup_free = age_of(view->job->submitted_ms, end);
+
+	printf("%s  %s  %s  %s %s", opened->id, view->job->name, job_state_name(view->state),
+	       view->is_final ? "after" : "for", age);
 	if (view->epoch > 1)
 		printf("  epoch %d", view->epoch);
 	putchar('\n');
-	if (view->waiting)
-		printf("waiting: %s\n", view->waiting);
+	if (view->waiting && !view->is_final) {
+		char *line cleanup_free = mem_printf("waiting: %s", view->waiting);
+		report_line(line);
+	}
 	if (view->message)
-		printf("%s\n", view->message);
+		report_line(view->message);
 	putchar('\n');
 }
 
@@ -111,6 +138,7 @@ int verb_status(int argc, char **argv)
 	struct opened opened cleanup_opened = {0};
 	const char *id;
 	int code;
+
 	if (!report_parse(&verb_status_options, argc, argv, &chosen, &operands, &code))
 		return code;
 	if (report_one_operand(&verb_status_options, &operands, &id, &err) < 0 ||
@@ -118,9 +146,9 @@ int verb_status(int argc, char **argv)
 		return report_error(&err);
 	if (chosen.json) {
 		print_json(&opened);
-		return 0;
+	} else {
+		print_job(&opened);
+		print_tasks(opened.view);
 	}
-	print_head(&opened);
-	print_table(opened.view);
-	return 0;
+	return EXIT_CODE_OK;
 }

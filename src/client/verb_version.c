@@ -26,11 +26,15 @@ const struct opt_table verb_version_options = {
 
 int verb_version(int argc, char **argv)
 {
+	struct err err cleanup_err = {0};
 	struct version_options chosen = {0};
 	struct str_list operands cleanup_str_list = {0};
 	int code;
+
 	if (!report_parse(&verb_version_options, argc, argv, &chosen, &operands, &code))
 		return code;
+	if (report_no_operand(&verb_version_options, &operands, &err) < 0)
+		return report_error(&err);
 	if (!chosen.json) {
 		puts("tony " TONY_VERSION);
 		return 0;

@@ -38,6 +38,7 @@ static int wait_for(const struct wait_options *chosen, const struct str_list *op
 	struct opened opened cleanup_opened = {0};
 	int64_t timeout_ms = -1;
 	const char *id;
+
 	if (chosen->timeout && str_parse_duration(chosen->timeout, 1000, &timeout_ms) < 0)
 		return err_set(err, ERR_USAGE,
 			       "--timeout: \"%s\" is not a time; write 10s, 5m or 2h",
@@ -45,7 +46,7 @@ static int wait_for(const struct wait_options *chosen, const struct str_list *op
 	if (report_one_operand(&verb_wait_options, operands, &id, err) < 0 ||
 	    opened_find(&opened, id, err) < 0)
 		return -1;
-	int final = opened.view->is_final ? 1 : opened_follow(&opened, timeout_ms, NULL, NULL, err);
+	int final = opened_follow(&opened, timeout_ms, NULL, NULL, err);
 	if (final < 0)
 		return -1;
 	if (final == 0) {
@@ -66,6 +67,7 @@ int verb_wait(int argc, char **argv)
 	struct wait_options chosen = {0};
 	struct str_list operands cleanup_str_list = {0};
 	int code;
+
 	if (report_parse(&verb_wait_options, argc, argv, &chosen, &operands, &code)) {
 		code = wait_for(&chosen, &operands, &err);
 		code = code < 0 ? report_error(&err) : code;

@@ -1,0 +1,21 @@
+/* Several log files as one stream of lines, in the order in which they were written. */
+#ifndef TONY_CLIENT_LOG_MERGE_H
+#define TONY_CLIENT_LOG_MERGE_H
+
+#include "client/log_source.h"
+
+struct log_merge;
+struct log_merge *log_merge_create(void);
+void log_merge_destroy(struct log_merge *merge); /* NULL is fine */
+
+/* `label` comes back with every line of it. `tail` >= 0: begins that many lines before the present
+ * end. A path that was added before is passed over. */
+void log_merge_add(struct log_merge *merge, const char *path, const char *label, int64_t tail);
+
+/* False: no (whole) line now in any file; the next call looks at all of them again. With
+ * `to_the_end` last lines without a newline count too. `label` and the text are valid until the
+ * next call. */
+bool log_merge_next(struct log_merge *merge, bool to_the_end, struct log_line *line,
+		    const char **label);
+
+#endif
