@@ -73,6 +73,10 @@ typedef int journal_visit(void *data, const struct journal_line *line, struct er
 int journal_read(const char *path, int64_t since, journal_visit *visit, void *data,
 		 struct err *err);
 
+/* The last line of a journal, without reading the others; its text is in *text, which the caller
+ * frees. False when there is none, or it is longer than 16 KiB. */
+bool journal_read_last(const char *path, char **text, struct journal_line *line);
+
 /* CRC-32C. */
 uint32_t journal_checksum(const char *bytes, size_t length);
 

@@ -8,7 +8,8 @@
 #include "base/mem.h"
 #include "job/journal.h"
 
-#define CHUNK 65536
+#define CHUNK	   65536
+#define LAST_CHUNK 16384
 
 struct journal_reader {
 	int fd;
@@ -233,4 +234,29 @@ int journal_read(const char *path, int64_t since, journal_visit *visit, void *da
 		result = got < 0 ? -1 : visit(data, &line, err);
 	journal_reader_close(reader);
 	return result;
+}
+
+/* The line that the text ends with; a torn one after it is passed over. */
+static bool parse_last(const char *text, size_t length, struct journal_line *line)
+{
+	const char *newline = memrchr(text, '\n', length);
+	if (!newline)
+		return false;
+	const char *before = memrchr(text, '\n', (size_t)(newline - text));
+	const char *start = before ? before + 1 : text;
+
+	return journal_parse_line(start, (size_t)(newline - start), line, NULL) == 0;
+}
+
+bool journal_read_last(const char *path, char **text, struct journal_line *line)
+{
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC);
+	off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
+
+	if (end <= 0)
+		return false;
+	*text = mem_alloc(LAST_CHUNK);
+	off_t offset = end > LAST_CHUNK ? end - LAST_CHUNK : 0;
+	ssize_t got = pread(fd, *text, LAST_CHUNK, offset);
+	return got > 0 && parse_last(*text, (size_t)got, line);
 }

@@ -175,6 +175,25 @@ int local_job_read(const char *job_dir, struct job **job, struct job_view **view
 	return 0;
 }
 
+int local_job_read_end(const char *job_dir, struct job **job, struct job_view **view)
+{
+	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
+	char *text cleanup_free = NULL;
+	struct journal_line line;
+
+	if (!journal_read_last(path, &text, &line))
+		return -1;
+	*job = read_description(job_dir, NULL);
+	if (!*job)
+		return -1;
+	*view = job_view_create(*job);
+	if (job_view_add(*view, &line, NULL) == 0 && (*view)->is_final)
+		return 0;
+	job_view_destroy(*view);
+	job_destroy(*job);
+	return -1;
+}
+
 static int write_final(const char *job_dir, const char *message, struct err *err)
 {
 	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");

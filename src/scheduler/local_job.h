@@ -25,6 +25,10 @@ char *local_job_host(const char *job_dir);
 /* The job's description and what its journal tells; the caller destroys both, view first. */
 int local_job_read(const char *job_dir, struct job **job, struct job_view **view, struct err *err);
 
+/* The same for a job whose journal has its final record, from that alone: the view knows no more
+ * than how and when the job ended. -1: it is none, read it in full. */
+int local_job_read_end(const char *job_dir, struct job **job, struct job_view **view);
+
 /* For a job whose AM is gone or does not answer: ends what is left of its processes and, when its
  * journal has no last record by then, writes `message` as that. */
 int local_job_end(const char *job_dir, const char *message, struct err *err);

@@ -61,15 +61,19 @@ static void consider(struct places *places, const char *jobs, const char *name)
 		.id = mem_strdup(name), .dir = fs_join(jobs, name), .made = status.st_mtim};
 }
 
-static int find_places(struct places *places, struct err *err)
+/* `id` NULL: all. A whole id needs no look at the other jobs. */
+static int find_places(struct places *places, const char *id, struct err *err)
 {
 	char *state cleanup_free = state_dir_find(err);
 	char *jobs cleanup_free = state ? state_dir_jobs(state) : NULL;
-	DIR *directory cleanup_dir = jobs ? opendir(jobs) : NULL;
-	const struct dirent *entry;
-
 	if (!jobs)
 		return -1;
+	if (id)
+		consider(places, jobs, id);
+	if (places->count > 0)
+		return 0;
+	DIR *directory cleanup_dir = opendir(jobs);
+	const struct dirent *entry;
 	if (!directory)
 		return errno == ENOENT ? 0 : err_set_errno(err, "%s", jobs);
 	while ((entry = readdir(directory)))
@@ -112,7 +116,7 @@ int local_jobs_list(struct job_summary **jobs, size_t *count, struct err *err)
 {
 	struct places places cleanup_places = {0};
 
-	if (find_places(&places, err) < 0)
+	if (find_places(&places, NULL, err) < 0)
 		return -1;
 	*jobs = mem_alloc_array(places.count, sizeof(**jobs));
 	*count = 0;
@@ -120,7 +124,9 @@ int local_jobs_list(struct job_summary **jobs, size_t *count, struct err *err)
 		struct err flaw cleanup_err = {0};
 		struct job_view *view;
 		struct job *job;
-		if (read_settled(places.items[i].dir, &job, &view, &flaw) < 0) {
+		const char *dir = places.items[i].dir;
+		if (local_job_read_end(dir, &job, &view) < 0 &&
+		    read_settled(dir, &job, &view, &flaw) < 0) {
 			log_warning("%s is passed over: %s", places.items[i].id,
 				    err_message(&flaw));
 			continue;
@@ -240,7 +246,7 @@ int local_jobs_find(const char *id, struct job_door *door, char **full_id, struc
 	struct places places cleanup_places = {0};
 	size_t found = 0;
 
-	if (find_places(&places, err) < 0 || choose(&places, id, &found, err) < 0 ||
+	if (find_places(&places, id, err) < 0 || choose(&places, id, &found, err) < 0 ||
 	    open_door(&places.items[found], door, err) < 0)
 		return -1;
 	if (full_id)
