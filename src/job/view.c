@@ -167,6 +167,9 @@ static void set_times(struct task_view *task, enum task_state from, bool was_up,
 		task->started_ms = time_ms;
 		task->ended_ms = 0;
 	}
+	/* One that ended before it was seen to be up had started when it was ordered to. */
+	if (from == TASK_RUNNING && task->state != TASK_RUNNING && !was_up)
+		task->started_ms = task->state_since_ms;
 	if (from == TASK_RUNNING ? task->state != TASK_RUNNING
 				 : has_ended(task->state) && !has_ended(from))
 		task->ended_ms = time_ms;
