@@ -17,7 +17,6 @@ struct report_table {
 void report_table_begin(struct report_table *table, const char *const *headings, size_t count);
 void report_table_add(struct report_table *table, const char *text); /* NULL or "": "-" */
 void report_table_take(struct report_table *table, char *text);
-size_t report_table_rows(const struct report_table *table); /* without the heading */
 
 /* Within `width` columns (0: no limit, a row is a line): a last cell that is too long is folded,
  * and the others are cut. */

@@ -123,11 +123,6 @@ void report_table_take(struct report_table *table, char *text)
 	free(text);
 }
 
-size_t report_table_rows(const struct report_table *table)
-{
-	return table->cells.count / table->columns - 1;
-}
-
 static size_t *measure(const struct report_table *table, size_t limit)
 {
 	size_t *widths = mem_alloc_array(table->columns, sizeof(*widths));

@@ -1,3 +1,4 @@
+/* tony completion bash | zsh: scripts made from the option tables. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,82 +20,131 @@ static const struct opt_table *const verbs[] = {
 #undef VERB_TABLE
 };
 
-/* Verbs whose operand is a job. */
+/* ---- operands: the usage line tells ------------------------------------------------------- */
+
 static bool takes_job(const struct opt_table *verb)
 {
 	return strstr(verb->usage, "JOB") != NULL;
 }
 
+static bool takes_command(const struct opt_table *verb)
+{
+	return strstr(verb->usage, "COMMAND") != NULL;
+}
+
+/* "tony completion bash|zsh": the words of a first operand that is one of a few. */
+static void list_words(const struct opt_table *verb, struct str_list *words)
+{
+	struct str_list usage cleanup_str_list = {0};
+
+	str_split(&usage, verb->usage, ' ');
+	if (usage.count > 2 && usage.items[2][0] != '[' && strchr(usage.items[2], '|'))
+		str_split(words, usage.items[2], '|');
+}
+
+static char *join_choices(const char *const *choices)
+{
+	struct str_list list cleanup_str_list = {0};
+
+	for (size_t i = 0; choices[i]; i++)
+		str_list_add(&list, choices[i]);
+	return str_list_join(&list, " ");
+}
+
+static char *join_verbs(void)
+{
+	struct str_list list cleanup_str_list = {0};
+
+	for (size_t i = 0; i < array_length(verbs); i++)
+		str_list_add(&list, verbs[i]->verb);
+	return str_list_join(&list, " ");
+}
+
 /* ---- bash --------------------------------------------------------------------------------- */
 
-static void print_bash_option_values(const struct opt_table *verb)
+static void print_bash_value(const struct opt_table *verb, const struct opt *opt)
 {
-	for (size_t i = 0; i < verb->option_count; i++) {
-		const struct opt *opt = &verb->options[i];
-		if (!opt->choices && opt->completion == OPT_COMPLETE_NONE)
-			continue;
-		printf("\t\t%s:--%s) ", verb->verb, opt->name);
-		if (opt->choices) {
-			fputs("words='", stdout);
-			for (size_t k = 0; opt->choices[k]; k++)
-				printf("%s%s", k ? " " : "", opt->choices[k]);
-			puts("' ;;");
-			continue;
-		}
-		static const char *const sources[] = {
-			[OPT_COMPLETE_FILE] = "compopt -o default; return",
-			[OPT_COMPLETE_DIRECTORY] = "compopt -o dirnames; return",
-			[OPT_COMPLETE_JOB] = "words=$(_tony_jobs)",
-			[OPT_COMPLETE_KEY] = "compopt -o nospace; words=$(_tony_keys)",
-		};
-		printf("%s ;;\n", sources[opt->completion]);
+	static const char *const sources[] = {
+		[OPT_COMPLETE_NONE] = "return",
+		[OPT_COMPLETE_FILE] = "compopt -o default; return",
+		[OPT_COMPLETE_DIRECTORY] = "compopt -o dirnames; return",
+		[OPT_COMPLETE_JOB] = "words=$(_tony_jobs)",
+		[OPT_COMPLETE_KEY] = "compopt -o nospace; words=$(_tony_keys)",
+	};
+
+	printf("\t%s:--%s", verb->verb, opt->name);
+	if (opt->letter)
+		printf(" | %s:-%c", verb->verb, opt->letter);
+	if (opt->choices) {
+		char *choices cleanup_free = join_choices(opt->choices);
+		printf(") words='%s' ;;\n", choices);
+	} else {
+		printf(") %s ;;\n", sources[opt->completion]);
 	}
 }
 
-static void print_bash_options(const struct opt_table *verb)
+static void print_bash_verb(const struct opt_table *verb)
 {
-	printf("\t\t%s) words='--help", verb->verb);
+	struct str_list words cleanup_str_list = {0};
+
+	for (size_t i = 0; i < verb->option_count; i++)
+		if (verb->options[i].kind != OPT_FLAG)
+			print_bash_value(verb, &verb->options[i]);
+	printf("\t%s:*) options='--help", verb->verb);
 	for (size_t i = 0; i < verb->option_count; i++)
 		printf(" --%s", verb->options[i].name);
-	fputs("'", stdout);
+	putchar('\'');
+	list_words(verb, &words);
+	if (words.count > 0) {
+		char *text cleanup_free = str_list_join(&words, " ");
+		printf("; words='%s'", text);
+	}
 	if (takes_job(verb))
 		fputs("; [[ $word == -* ]] || words=$(_tony_jobs)", stdout);
-	if (verb == &verb_completion_options)
-		fputs("; [[ $word == -* ]] || words='bash zsh'", stdout);
-	if (verb == &verb_config_options)
-		fputs("; [[ $word == -* ]] || words='show keys'", stdout);
 	puts(" ;;");
 }
 
+/* bash hands "--name=value" over as three words. */
+static const char bash_head[] =
+	"# bash completion for tony; made by `tony completion bash`\n"
+	"_tony_jobs() { tony list --all 2>/dev/null | awk 'NR > 1 { print $1 }'; }\n"
+	"_tony_keys() { tony config keys 2>/dev/null | awk '$1 ~ /^tony[.][^<]*$/ { print $1 \"=\" "
+	"}'; }\n"
+	"_tony() {\n"
+	"\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+	"\tlocal verb=${COMP_WORDS[1]} words='' options='' i\n"
+	"\tCOMPREPLY=()\n"
+	"\tif [[ $word == = ]]; then\n"
+	"\t\tword=''\n"
+	"\telif [[ $before == = ]] && ((COMP_CWORD > 2)); then\n"
+	"\t\tbefore=${COMP_WORDS[COMP_CWORD-2]}\n"
+	"\tfi\n"
+	"\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+	"\t\tif [[ ${COMP_WORDS[i]} == -- ]]; then\n"
+	"\t\t\tcompopt -o default\n"
+	"\t\t\treturn\n"
+	"\t\tfi\n"
+	"\tdone\n"
+	"\t((COMP_CWORD > 1)) || verb=''\n"
+	"\tcase $verb:$before in\n";
+
+static const char bash_tail[] =
+	"\tesac\n"
+	"\t[[ $word == -* ]] && words=$options\n"
+	"\tmapfile -t COMPREPLY < <(compgen -W \"${words:-$options}\" -- \"$word\")\n"
+	"}\n"
+	"complete -F _tony tony\n";
+
 static void print_bash(void)
 {
-	puts("# bash completion for tony; made by `tony completion bash`\n"
-	     "_tony_jobs() { tony list --all 2>/dev/null | awk 'NR > 1 { print $1 }'; }\n"
-	     "_tony_keys() { tony config keys 2>/dev/null | awk '/^tony\\./ { print $1 \"=\" }'; "
-	     "}\n"
-	     "_tony() {\n"
-	     "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=''\n"
-	     "\tlocal verb=${COMP_WORDS[1]}\n"
-	     "\tCOMPREPLY=()\n"
-	     "\tif ((COMP_CWORD == 1)); then");
-	fputs("\t\twords='", stdout);
+	char *names cleanup_free = join_verbs();
+
+	fputs(bash_head, stdout);
+	printf("\t:*) words='%s help'; options='--help --version' ;;\n", names);
+	printf("\thelp:*) words='%s' ;;\n", names);
 	for (size_t i = 0; i < array_length(verbs); i++)
-		printf("%s ", verbs[i]->verb);
-	puts("help --help --version'\n"
-	     "\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
-	     "\t\treturn\n"
-	     "\tfi\n"
-	     "\tcase $verb:$before in");
-	for (size_t i = 0; i < array_length(verbs); i++)
-		print_bash_option_values(verbs[i]);
-	puts("\t\t*) case $verb in");
-	for (size_t i = 0; i < array_length(verbs); i++)
-		print_bash_options(verbs[i]);
-	puts("\t\tesac ;;\n"
-	     "\tesac\n"
-	     "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
-	     "}\n"
-	     "complete -F _tony tony");
+		print_bash_verb(verbs[i]);
+	fputs(bash_tail, stdout);
 }
 
 /* ---- zsh ---------------------------------------------------------------------------------- */
@@ -112,7 +162,7 @@ static void print_zsh_text(const char *text)
 	}
 }
 
-static void print_zsh_option(const struct opt *opt)
+static void print_zsh_value(const struct opt *opt)
 {
 	static const char *const actions[] = {
 		[OPT_COMPLETE_NONE] = " ",
@@ -121,64 +171,86 @@ static void print_zsh_option(const struct opt *opt)
 		[OPT_COMPLETE_JOB] = "_tony_jobs",
 		[OPT_COMPLETE_KEY] = "_tony_keys",
 	};
-	printf("\t\t\t'%s--%s%s[", opt->kind == OPT_LIST ? "*" : "", opt->name,
-	       opt->kind == OPT_FLAG ? "" : "=");
+
+	putchar(':');
+	print_zsh_text(opt->argument ? opt->argument : "value");
+	if (opt->choices) {
+		char *choices cleanup_free = join_choices(opt->choices);
+		printf(":(%s)", choices);
+	} else {
+		printf(":%s", actions[opt->completion]);
+	}
+}
+
+static void print_zsh_spelling(const struct opt *opt, const char *dashes, const char *name,
+			       const char *joint)
+{
+	printf("\t\t\t'%s%s%s%s[", opt->kind == OPT_LIST ? "*" : "", dashes, name,
+	       opt->kind == OPT_FLAG ? "" : joint);
 	print_zsh_text(opt->help);
 	putchar(']');
-	if (opt->kind != OPT_FLAG) {
-		putchar(':');
-		print_zsh_text(opt->argument ? opt->argument : "value");
-		putchar(':');
-		if (opt->choices) {
-			putchar('(');
-			for (size_t k = 0; opt->choices[k]; k++)
-				printf("%s%s", k ? " " : "", opt->choices[k]);
-			putchar(')');
-		} else {
-			fputs(actions[opt->completion], stdout);
-		}
-	}
+	if (opt->kind != OPT_FLAG)
+		print_zsh_value(opt);
 	puts("' \\");
+}
+
+static void print_zsh_option(const struct opt *opt)
+{
+	const char letter[] = {opt->letter, '\0'};
+
+	if (opt->letter)
+		print_zsh_spelling(opt, "-", letter, "");
+	print_zsh_spelling(opt, "--", opt->name, "=");
 }
 
 static void print_zsh_verb(const struct opt_table *verb)
 {
+	struct str_list words cleanup_str_list = {0};
+
 	printf("\t\t%s) _arguments \\\n", verb->verb);
 	for (size_t i = 0; i < verb->option_count; i++)
 		print_zsh_option(&verb->options[i]);
-	const char *operand = takes_job(verb)			 ? "job:_tony_jobs"
-			      : verb == &verb_completion_options ? "shell:(bash zsh)"
-			      : verb == &verb_config_options	 ? "action:(show keys)"
-								 : NULL;
-	if (operand)
-		printf("\t\t\t'*:%s' \\\n", operand);
+	list_words(verb, &words);
+	if (words.count > 0) {
+		char *text cleanup_free = str_list_join(&words, " ");
+		printf("\t\t\t'1:word:(%s)' \\\n", text);
+	}
+	if (takes_job(verb))
+		puts("\t\t\t'1:job:_tony_jobs' \\");
+	if (takes_command(verb))
+		puts("\t\t\t'*:::command:_normal' \\");
 	puts("\t\t\t'--help[show help]' ;;");
 }
 
+static const char zsh_head[] =
+	"#compdef tony\n"
+	"# zsh completion for tony; made by `tony completion zsh`\n"
+	"_tony_jobs() { compadd -- ${(f)\"$(tony list --all 2>/dev/null | awk 'NR > 1 { print $1 "
+	"}')\"} }\n"
+	"_tony_keys() { compadd -S '=' -- ${(f)\"$(tony config keys 2>/dev/null | awk '$1 ~ "
+	"/^tony[.][^<]*$/ { print $1 }')\"} }\n"
+	"_tony() {\n"
+	"\tlocal -a verbs=(\n";
+
+static const char zsh_middle[] = "\t)\n"
+				 "\tif ((CURRENT == 2)) || [[ $words[2] == help ]]; then\n"
+				 "\t\t_describe verb verbs\n"
+				 "\t\treturn\n"
+				 "\tfi\n"
+				 "\tlocal verb=$words[2]\n"
+				 "\tshift words\n"
+				 "\t((CURRENT--))\n"
+				 "\tcase $verb in\n";
+
 static void print_zsh(void)
 {
-	puts("#compdef tony\n"
-	     "# zsh completion for tony; made by `tony completion zsh`\n"
-	     "_tony_jobs() { compadd -- ${(f)\"$(tony list --all 2>/dev/null | awk 'NR > 1 { print "
-	     "$1 }')\"} }\n"
-	     "_tony_keys() { compadd -S '=' -- ${(f)\"$(tony config keys 2>/dev/null | awk "
-	     "'/^tony\\./ { print $1 }')\"} }\n"
-	     "_tony() {\n"
-	     "\tif ((CURRENT == 2)); then\n"
-	     "\t\tlocal -a verbs=(");
+	fputs(zsh_head, stdout);
 	for (size_t i = 0; i < array_length(verbs); i++) {
-		printf("\t\t\t'%s:", verbs[i]->verb);
+		printf("\t\t'%s:", verbs[i]->verb);
 		print_zsh_text(verbs[i]->summary);
 		puts("'");
 	}
-	puts("\t\t)\n"
-	     "\t\t_describe verb verbs\n"
-	     "\t\treturn\n"
-	     "\tfi\n"
-	     "\tlocal verb=$words[2]\n"
-	     "\tshift words\n"
-	     "\t((CURRENT--))\n"
-	     "\tcase $verb in");
+	fputs(zsh_middle, stdout);
 	for (size_t i = 0; i < array_length(verbs); i++)
 		print_zsh_verb(verbs[i]);
 	puts("\tesac\n"
@@ -190,9 +262,11 @@ static void print_zsh(void)
 
 static int print_for(const struct str_list *operands, struct err *err)
 {
-	if (operands->count == 1 && str_equal(operands->items[0], "bash"))
+	const char *shell = operands->count == 1 ? operands->items[0] : NULL;
+
+	if (str_equal(shell, "bash"))
 		print_bash();
-	else if (operands->count == 1 && str_equal(operands->items[0], "zsh"))
+	else if (str_equal(shell, "zsh"))
 		print_zsh();
 	else
 		return err_set(err, ERR_USAGE, "usage: %s", verb_completion_options.usage);
@@ -204,6 +278,7 @@ int verb_completion(int argc, char **argv)
 	struct err err cleanup_err = {0};
 	struct str_list operands cleanup_str_list = {0};
 	int code = 0;
+
 	if (report_parse(&verb_completion_options, argc, argv, NULL, &operands, &code) &&
 	    print_for(&operands, &err) < 0)
 		code = report_error(&err);

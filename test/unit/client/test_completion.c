@@ -1,0 +1,221 @@
+/* The completion scripts, run by the shells that they are for. */
+#include "../base/scratch.h"
+#include "../base/test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "client/exit_code.h"
+#include "client/verbs.h"
+
+static const struct opt_table *const verbs[] = {
+#define VERB_TABLE(name) &verb_##name##_options,
+	VERBS(VERB_TABLE)
+#undef VERB_TABLE
+};
+
+/* Runs `tony completion` with standard output in the file `name`. */
+static int run_completion(void **state, const char *shell, const char *name)
+{
+	char *argv[] = {"completion", (char *)shell, NULL};
+	int file = open(scratch_path(state, name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int saved = dup(STDOUT_FILENO);
+
+	assert_true(file >= 0 && saved >= 0);
+	fflush(stdout);
+	dup2(file, STDOUT_FILENO);
+	int code = verb_completion(shell ? 2 : 1, argv);
+	fflush(stdout);
+	dup2(saved, STDOUT_FILENO);
+	close(saved);
+	close(file);
+	return code;
+}
+
+/* What a shell command prints, which must succeed. */
+static char *run_shell(const char *format, const char *shell, const char *script,
+		       const char *argument)
+{
+	struct str command cleanup_str = {0};
+	struct str output = {0};
+	char buffer[4096];
+	size_t got;
+
+	str_append_format(&command, format, shell, script, argument);
+	FILE *pipe = popen(command.text, "re");
+	assert_non_null(pipe);
+	while ((got = fread(buffer, 1, sizeof(buffer), pipe)) > 0)
+		str_append_bytes(&output, buffer, got);
+	assert_int_equal(pclose(pipe), 0);
+	return str_steal(&output);
+}
+
+static void assert_parses(void **state, const char *shell)
+{
+	assert_int_equal(run_completion(state, shell, "script"), 0);
+	free(run_shell("%s -n %s%s 2>&1", shell, scratch_path(state, "script"), ""));
+}
+
+static void scripts_parse(void **state)
+{
+	assert_parses(state, "bash");
+	assert_parses(state, "zsh");
+}
+
+static void an_unknown_shell_is_an_error(void **state)
+{
+	assert_int_equal(run_completion(state, "fish", "script"), EXIT_CODE_USAGE);
+	assert_int_equal(run_completion(state, NULL, "script"), EXIT_CODE_USAGE);
+	assert_text_freed(scratch_read(state, "script"), "");
+}
+
+/* ---- bash --------------------------------------------------------------------------------- */
+
+/* The completions of a command line given as bash words, one a line, each ended by a newline. A
+ * stand-in for tony lists two jobs and two keys. */
+static char *complete_bash(void **state, const char *words)
+{
+	return run_shell(
+		"%s -c '. %s; "
+		"tony() { case $1 in "
+		"list) printf \"JOB STATE\\ntony-1 running\\ntony-2 failed\\n\" ;; "
+		"config) printf \"GROUP\\n  tony.am.memory = 2g\\n  tony.<type>.gpus = 0\\n"
+		"      text\\n\" ;; esac; }; "
+		"compopt() { echo \"compopt $*\"; }; "
+		"COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _tony; "
+		"((${#COMPREPLY[@]})) && printf \"%%s\\n\" \"${COMPREPLY[@]}\"; exit 0'",
+		"bash", scratch_path(state, "script"), words);
+}
+
+static void assert_bash(void **state, const char *words, const char *expected)
+{
+	assert_text_freed(complete_bash(state, words), expected);
+}
+
+static bool has_line(const char *text, const char *line)
+{
+	char *wanted cleanup_free = mem_printf("\n%s\n", line);
+	char *framed cleanup_free = mem_printf("\n%s", text);
+
+	return strstr(framed, wanted) != NULL;
+}
+
+static void bash_completes_verbs(void **state)
+{
+	run_completion(state, "bash", "script");
+	assert_bash(state, "tony sub", "submit\n");
+	assert_bash(state, "tony re", "restart\nrender\n");
+	assert_bash(state, "tony --h", "--help\n");
+	assert_bash(state, "tony help ver", "version\n");
+	char *all cleanup_free = complete_bash(state, "tony \"\"");
+	for (size_t i = 0; i < array_length(verbs); i++)
+		assert_true(has_line(all, verbs[i]->verb));
+}
+
+static void bash_completes_every_option_of_every_verb(void **state)
+{
+	run_completion(state, "bash", "script");
+	for (size_t i = 0; i < array_length(verbs); i++) {
+		char *words cleanup_free = mem_printf("tony %s --", verbs[i]->verb);
+		char *all cleanup_free = complete_bash(state, words);
+		assert_true(has_line(all, "--help"));
+		for (size_t k = 0; k < verbs[i]->option_count; k++) {
+			char *option cleanup_free = mem_printf("--%s", verbs[i]->options[k].name);
+			if (!has_line(all, option))
+				fail_msg("tony %s %s is not completed", verbs[i]->verb, option);
+		}
+	}
+}
+
+static void bash_completes_values(void **state)
+{
+	run_completion(state, "bash", "script");
+	assert_bash(state, "tony logs --stream std", "stdout\nstderr\n");
+	/* As bash splits --stream=stdo */
+	assert_bash(state, "tony logs --stream = stdo", "stdout\n");
+	assert_bash(state, "tony history --state =", "succeeded\nfailed\nkilled\n");
+	assert_bash(state, "tony submit --conf \"\"", "compopt -o nospace\ntony.am.memory=\n");
+	assert_bash(state, "tony submit --conf_file \"\"", "compopt -o default\n");
+	/* Nothing can be said of these values; jobs and options they are not. */
+	assert_bash(state, "tony logs --grep \"\"", "");
+	assert_bash(state, "tony logs -t \"\"", "");
+}
+
+static void bash_completes_operands(void **state)
+{
+	run_completion(state, "bash", "script");
+	assert_bash(state, "tony status \"\"", "tony-1\ntony-2\n");
+	assert_bash(state, "tony logs --follow tony-2", "tony-2\n");
+	assert_bash(state, "tony completion \"\"", "bash\nzsh\n");
+	assert_bash(state, "tony config k", "keys\n");
+	assert_bash(state, "tony submit --json -- pyt", "compopt -o default\n");
+}
+
+/* ---- zsh ---------------------------------------------------------------------------------- */
+
+/* What the script hands to zsh's own functions. */
+static char *complete_zsh(void **state, const char *words)
+{
+	return run_shell("%s -f -c '_arguments() { print -l -- \"$@\"; }; "
+			 "_describe() { print -l -- \"${(@P)2}\"; }; "
+			 "script=%s; words=(%s); CURRENT=$#words; . $script'",
+			 "zsh", scratch_path(state, "script"), words);
+}
+
+static void assert_zsh_has_options(void **state, const struct opt_table *verb)
+{
+	char *words cleanup_free = mem_printf("tony %s -", verb->verb);
+	char *all cleanup_free = complete_zsh(state, words);
+
+	for (size_t k = 0; k < verb->option_count; k++) {
+		const struct opt *opt = &verb->options[k];
+		char *option cleanup_free =
+			mem_printf("--%s%s[", opt->name, opt->kind == OPT_FLAG ? "" : "=");
+		if (!strstr(all, option))
+			fail_msg("tony %s %s is not completed", verb->verb, option);
+	}
+}
+
+static void zsh_completes_verbs_and_options(void **state)
+{
+	run_completion(state, "zsh", "script");
+	char *all cleanup_free = complete_zsh(state, "tony \"\"");
+	for (size_t i = 0; i < array_length(verbs); i++) {
+		char *verb cleanup_free = mem_printf("%s:", verbs[i]->verb);
+		assert_text_has(all, verb);
+		assert_zsh_has_options(state, verbs[i]);
+	}
+}
+
+static void zsh_completes_values_and_operands(void **state)
+{
+	run_completion(state, "zsh", "script");
+	char *logs cleanup_free = complete_zsh(state, "tony logs \"\"");
+	assert_text_has(logs, "--stream=[only standard output or only standard error]:NAME:"
+			      "(stdout stderr both)");
+	assert_text_has(logs, "1:job:_tony_jobs");
+	char *submit cleanup_free = complete_zsh(state, "tony submit \"\"");
+	assert_text_has(submit, "*:::command:_normal");
+	assert_text_has(submit, ":KEY=VALUE:_tony_keys");
+	char *completion cleanup_free = complete_zsh(state, "tony completion \"\"");
+	assert_text_has(completion, "1:word:(bash zsh)");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(scripts_parse),
+		scratch_test(an_unknown_shell_is_an_error),
+		scratch_test(bash_completes_verbs),
+		scratch_test(bash_completes_every_option_of_every_verb),
+		scratch_test(bash_completes_values),
+		scratch_test(bash_completes_operands),
+		scratch_test(zsh_completes_verbs_and_options),
+		scratch_test(zsh_completes_values_and_operands),
+	};
+
+	return cmocka_run_group_tests_name("completion", tests, NULL, NULL);
+}
