@@ -21,7 +21,6 @@
 #include "job/view.h"
 
 #define JOURNAL_RESERVE_BYTES 65536
-#define TOKEN_CAP	      4096
 #define DRAIN_MS	      2000
 
 struct am_options {
@@ -105,28 +104,6 @@ static void on_guardian_gone(evutil_socket_t fd, short what, void *data)
 }
 
 /* ---- opening ------------------------------------------------------------------------------ */
-
-static struct job *read_job(const char *job_dir, struct err *err)
-{
-	size_t length;
-	char *path cleanup_free = fs_join(job_dir, "job.json");
-	char *text cleanup_free = fs_read_file(path, JOB_JSON_CAP, &length, err);
-	if (!text)
-		return NULL;
-	struct job *job = job_from_text(text, length, err);
-	if (!job)
-		err_wrap(err, "%s", path);
-	return job;
-}
-
-static char *read_token(const char *job_dir, struct err *err)
-{
-	char *path cleanup_free = fs_join(job_dir, "token");
-	char *token = fs_read_file(path, TOKEN_CAP, NULL, err);
-	if (token)
-		token[strcspn(token, "\n")] = '\0';
-	return token;
-}
 
 /* So that the end of a job can be written down even when its disk is full. */
 static void reserve_journal_space(struct am *am)
@@ -218,8 +195,10 @@ static int open_scheduler(struct am *am, struct err *err)
 
 static int open_all(struct am *am, struct err *err)
 {
-	am->job = read_job(am->job_dir, err);
-	char *token cleanup_free = am->job ? read_token(am->job_dir, err) : NULL;
+	char *job_path cleanup_free = fs_join(am->job_dir, "job.json");
+	char *token_path cleanup_free = fs_join(am->job_dir, "token");
+	am->job = job_read_file(job_path, err);
+	char *token cleanup_free = am->job ? job_read_token(token_path, err) : NULL;
 	if (!token)
 		return -1;
 	am->journal_path = fs_join(am->job_dir, "journal.jsonl");
@@ -338,7 +317,8 @@ static int run(struct am *am, struct err *err)
 static bool is_final(const char *job_dir, const char *journal_path)
 {
 	struct err err cleanup_err = {0};
-	struct job *job = read_job(job_dir, &err);
+	char *job_path cleanup_free = fs_join(job_dir, "job.json");
+	struct job *job = job_read_file(job_path, &err);
 	if (!job)
 		return false;
 	struct job_view *view = job_view_create(job);

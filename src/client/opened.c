@@ -15,15 +15,11 @@
 
 static int read_description(struct opened *opened, struct err *err)
 {
-	size_t length;
 	char *path cleanup_free = fs_join(opened->door.job_dir, "job.json");
-	char *text cleanup_free = fs_read_file(path, JOB_JSON_CAP, &length, err);
 
-	if (!text)
-		return -1;
-	opened->job = job_from_text(text, length, err);
+	opened->job = job_read_file(path, err);
 	if (!opened->job)
-		return err_wrap(err, "%s", path);
+		return -1;
 	opened->journal_path = fs_join(opened->door.job_dir, "journal.jsonl");
 	opened->view = job_view_create(opened->job);
 	return 0;

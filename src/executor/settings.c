@@ -8,8 +8,6 @@
 #include "base/fs.h"
 #include "base/mem.h"
 
-enum { TOKEN_CAP = 4096 };
-
 static int need(const char *name, const char **value, struct err *err)
 {
 	*value = getenv(name);
@@ -22,29 +20,21 @@ static int need(const char *name, const char **value, struct err *err)
 static int read_token(struct settings *settings, struct err *err)
 {
 	const char *path;
-	size_t length;
 
 	if (need("TONY_TOKEN_FILE", &path, err) < 0)
 		return -1;
-	settings->token = fs_read_file(path, TOKEN_CAP, &length, err);
-	if (!settings->token)
-		return -1;
-	settings->token[strcspn(settings->token, " \t\r\n")] = '\0';
-	return 0;
+	settings->token = job_read_token(path, err);
+	return settings->token ? 0 : -1;
 }
 
 static int read_job(struct settings *settings, struct err *err)
 {
 	const char *path;
-	size_t length;
 
 	if (need("TONY_JOB_FILE", &path, err) < 0)
 		return -1;
-	char *text cleanup_free = fs_read_file(path, JOB_JSON_CAP, &length, err);
-	if (!text)
-		return -1;
-	settings->job = job_from_text(text, length, err);
-	return settings->job ? 0 : err_wrap(err, "%s", path);
+	settings->job = job_read_file(path, err);
+	return settings->job ? 0 : -1;
 }
 
 static int read_task(struct settings *settings, struct err *err)

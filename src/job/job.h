@@ -152,4 +152,9 @@ char *job_to_text(const struct job *job);
 /* Reads and checks a whole job.json, as if written by an enemy. NULL and `err` on any flaw. */
 struct job *job_from_text(const char *bytes, size_t length, struct err *err);
 
+/* The same from a file ("<job dir>/job.json"); errors name it. */
+struct job *job_read_file(const char *path, struct err *err);
+/* The bearer token out of its file ("<job dir>/token"). The caller frees. */
+char *job_read_token(const char *path, struct err *err);
+
 #endif

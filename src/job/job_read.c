@@ -1,10 +1,12 @@
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "job/job_fields.h"
 
-#define LIST_CAP 100000 /* entries of any list of objects */
+#define TOKEN_CAP 4096
+#define LIST_CAP  100000 /* entries of any list of objects */
 
 /* ---- small checks ------------------------------------------------------------------------- */
 
@@ -318,4 +320,26 @@ struct job *job_from_text(const char *bytes, size_t length, struct err *err)
 		return NULL;
 	}
 	return job;
+}
+
+struct job *job_read_file(const char *path, struct err *err)
+{
+	size_t length;
+	char *text cleanup_free = fs_read_file(path, JOB_JSON_CAP, &length, err);
+
+	if (!text)
+		return NULL;
+	struct job *job = job_from_text(text, length, err);
+	if (!job)
+		err_wrap(err, "%s", path);
+	return job;
+}
+
+char *job_read_token(const char *path, struct err *err)
+{
+	char *token = fs_read_file(path, TOKEN_CAP, NULL, err);
+
+	if (token)
+		token[strcspn(token, " \t\r\n")] = '\0';
+	return token;
 }

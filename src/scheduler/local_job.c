@@ -145,23 +145,12 @@ enum local_life local_job_life(const char *job_dir, char **address)
 
 /* ---- journal ------------------------------------------------------------------------------ */
 
-static struct job *read_description(const char *job_dir, struct err *err)
-{
-	char *path cleanup_free = fs_join(job_dir, "job.json");
-	size_t length;
-	char *text cleanup_free = fs_read_file(path, JOB_JSON_CAP, &length, err);
-	struct job *job = text ? job_from_text(text, length, err) : NULL;
-
-	if (!job)
-		err_wrap(err, "%s", path);
-	return job;
-}
-
 int local_job_read(const char *job_dir, struct job **job, struct job_view **view, struct err *err)
 {
 	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
+	char *job_path cleanup_free = fs_join(job_dir, "job.json");
 
-	*job = read_description(job_dir, err);
+	*job = job_read_file(job_path, err);
 	if (!*job)
 		return -1;
 	*view = job_view_create(*job);
@@ -178,12 +167,13 @@ int local_job_read(const char *job_dir, struct job **job, struct job_view **view
 int local_job_read_end(const char *job_dir, struct job **job, struct job_view **view)
 {
 	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
+	char *job_path cleanup_free = fs_join(job_dir, "job.json");
 	char *text cleanup_free = NULL;
 	struct journal_line line;
 
 	if (!journal_read_last(path, &text, &line))
 		return -1;
-	*job = read_description(job_dir, NULL);
+	*job = job_read_file(job_path, NULL);
 	if (!*job)
 		return -1;
 	*view = job_view_create(*job);

@@ -12,7 +12,7 @@
 #include "scheduler/local_job.h"
 #include "scheduler/state_dir.h"
 
-enum { TOKEN_CAP = 4096, NAMED_AT_MOST = 5 };
+enum { NAMED_AT_MOST = 5 };
 
 /* ---- all jobs, newest first --------------------------------------------------------------- */
 
@@ -210,18 +210,9 @@ static int choose(const struct places *places, const char *id, size_t *found, st
 	return count == 1 ? 0 : -1;
 }
 
-static char *read_token(const char *job_dir, struct err *err)
-{
-	char *path cleanup_free = fs_join(job_dir, "token");
-	char *token = fs_read_file(path, TOKEN_CAP, NULL, err);
-
-	if (token)
-		token[strcspn(token, "\n")] = '\0';
-	return token;
-}
-
 static int open_door(const struct place *place, struct job_door *door, struct err *err)
 {
+	char *token cleanup_free = fs_join(place->dir, "token");
 	struct job_door found = {0};
 	struct job_view *view;
 	struct job *job;
@@ -231,7 +222,7 @@ static int open_door(const struct place *place, struct job_door *door, struct er
 	found.ended = view->is_final;
 	job_view_destroy(view);
 	job_destroy(job);
-	found.token = read_token(place->dir, err);
+	found.token = job_read_token(token, err);
 	if (!found.token)
 		return -1;
 	found.job_dir = mem_strdup(place->dir);
