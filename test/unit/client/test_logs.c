@@ -1,0 +1,177 @@
+/* tony logs */
+#include "../base/scratch.h"
+#include "../base/test.h"
+#include "verb_bed.h"
+
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "client/exit_code.h"
+
+static const char id[] = "tony-20261121-061400-1f3a";
+
+static void assert_logs(void **state, const char *line, const char *expected)
+{
+	int code = bed_run(state, line);
+
+	if (code != 0)
+		fail_msg("%s: exit %d: %s", line, code, bed_err());
+	assert_string_equal(bed_out(), expected);
+}
+
+static void open_job(struct bed_job *bed)
+{
+	bed_job_open(bed, id);
+	bed_job_state(bed, "running");
+	bed_job_task(bed, "worker:0", "running", 1);
+	bed_job_task(bed, "worker:1", "running", 2);
+	bed_job_task(bed, "chief:0", "running", 1);
+}
+
+static void lines_are_merged_by_time_behind_their_tasks(void **state)
+{
+	struct bed_job bed;
+
+	open_job(&bed);
+	bed_job_write(&bed, "worker-0-1/stdout", "one\nfour\n");
+	bed_job_write(&bed, "worker-0-1/stdout.times", "1000 0\n4000 4\n");
+	bed_job_write(&bed, "worker-1-1/stderr", "two\n");
+	bed_job_write(&bed, "worker-1-1/stderr.times", "2000 0\n");
+	bed_job_write(&bed, "worker-1-2/stdout", "three\nno end");
+	bed_job_write(&bed, "worker-1-2/stdout.times", "3000 0\n5000 6\n");
+	static const char expected[] = "worker:0| one\n"
+				       "worker:1 stderr| two\n"
+				       "worker:1| three\n"
+				       "worker:0| four\n"
+				       "worker:1| no end\n";
+	assert_logs(state, "logs", expected);
+	assert_logs(state, "logs --task worker", expected);
+	bed_job_close(&bed);
+}
+
+static void one_task_needs_no_name(void **state)
+{
+	struct bed_job bed;
+
+	open_job(&bed);
+	bed_job_write(&bed, "worker-0-1/stdout", "one\n");
+	bed_job_write(&bed, "worker-1-2/stdout", "two\n");
+	bed_job_write(&bed, "worker-1-2/stderr", "trouble\n");
+	assert_logs(state, "logs -t worker:1", "two\nstderr| trouble\n");
+	assert_logs(state, "logs -t worker:1 --stream stdout", "two\n");
+	assert_logs(state, "logs -t worker:1 --stream both", "two\nstderr| trouble\n");
+	assert_logs(state, "logs -t worker:1 -t chief:0 --stream stdout", "worker:1| two\n");
+	assert_logs(state, "logs -t chief:0", "");
+	bed_job_close(&bed);
+}
+
+static void lines_are_chosen_by_expression(void **state)
+{
+	struct bed_job bed;
+
+	open_job(&bed);
+	bed_job_write(&bed, "chief-0-1/stdout", "loss 0.5\nloss 12\naccuracy 1\n");
+	assert_logs(state, "logs --grep ^loss..", "chief:0| loss 0.5\nchief:0| loss 12\n");
+	assert_logs(state, "logs --grep (5|y.1)$", "chief:0| loss 0.5\nchief:0| accuracy 1\n");
+	/* An expression ends with its line. */
+	assert_logs(state, "logs --grep loss.0.5.loss", "");
+	bed_job_close(&bed);
+}
+
+static void lines_are_chosen_by_time(void **state)
+{
+	struct bed_job bed;
+	int64_t now = clock_wall_ms();
+
+	open_job(&bed);
+	char *index cleanup_free =
+		mem_printf("1000 0\n%lld 4\n", (long long)now - 60000); /* a minute ago */
+	bed_job_write(&bed, "chief-0-1/stdout", "old\nnew\n");
+	bed_job_write(&bed, "chief-0-1/stdout.times", index);
+	bed_job_write(&bed, "worker-0-1/stdout", "who knows when\n");
+	assert_logs(state, "logs --since 1h",
+		    "worker:0| who knows when\n"
+		    "chief:0| new\n");
+	assert_logs(state, "logs -t chief --since 30s", "");
+	assert_logs(state, "logs -t chief:0 --since 1970-01-01T00:00:01Z", "old\nnew\n");
+	assert_logs(state, "logs -t chief:0 --since 1970-01-01T00:00:02.5", "new\n");
+	bed_job_close(&bed);
+}
+
+static void the_tail_is_that_of_each_file(void **state)
+{
+	struct bed_job bed;
+
+	open_job(&bed);
+	bed_job_write(&bed, "worker-0-1/stdout.1", "a\nb\n");
+	bed_job_write(&bed, "worker-0-1/stdout", "c\n");
+	bed_job_write(&bed, "chief-0-1/stdout", "x\ny\nz\n");
+	assert_logs(state, "logs --tail 2", "worker:0| b\nworker:0| c\nchief:0| y\nchief:0| z\n");
+	assert_logs(state, "logs --tail 0", "");
+	bed_job_close(&bed);
+}
+
+static void processes_of_a_task_have_files_of_their_own(void **state)
+{
+	struct bed_job bed;
+
+	open_job(&bed);
+	bed_job_write(&bed, "chief-0-1/stdout-1", "of a job that says it has one process\n");
+	assert_logs(state, "logs", "");
+	bed_job_close(&bed);
+}
+
+static void a_job_without_logs_prints_nothing(void **state)
+{
+	struct bed_job bed;
+
+	bed_job_open(&bed, id);
+	assert_logs(state, "logs", "");
+	assert_logs(state, "logs --tail 5", "");
+	bed_job_close(&bed);
+}
+
+/* The follower must see lines, files and attempts that come later, and end with the job. */
+static void following_ends_with_the_job(void **state)
+{
+	struct bed_job bed;
+
+	open_job(&bed);
+	bed_job_write(&bed, "chief-0-1/stdout", "not this\nbut this\n");
+	fflush(NULL);
+	pid_t writer = fork();
+	if (writer == 0) {
+		bed_job_write(&bed, "worker-0-1/stdout", "hello\nagain\n");
+		bed_job_task(&bed, "worker:0", "running", 2);
+		bed_job_write(&bed, "worker-0-2/stdout", "second attempt");
+		usleep(100 * 1000);
+		bed_job_end(&bed, "succeeded", "all tasks succeeded");
+		_exit(0);
+	}
+	assert_int_equal(bed_run(state, "logs -f --tail 1"), 0);
+	waitpid(writer, NULL, 0);
+	assert_text_has(bed_out(), "chief:0| but this\n");
+	assert_null(strstr(bed_out(), "not this"));
+	assert_text_has(bed_out(), "worker:0| again\n");
+	assert_text_has(bed_out(), "worker:0| second attempt\n");
+	bed_job_close(&bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		verb_test(lines_are_merged_by_time_behind_their_tasks),
+		verb_test(one_task_needs_no_name),
+		verb_test(lines_are_chosen_by_expression),
+		verb_test(lines_are_chosen_by_time),
+		verb_test(the_tail_is_that_of_each_file),
+		verb_test(processes_of_a_task_have_files_of_their_own),
+		verb_test(a_job_without_logs_prints_nothing),
+		verb_test(following_ends_with_the_job),
+	};
+
+	return cmocka_run_group_tests_name("logs", tests, NULL, NULL);
+}
