@@ -186,7 +186,9 @@ class Tony:
     def start(self, *arguments, env=None, cwd=None, **options):
         """Starts tony and leaves it running; it is ended with the test."""
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True,
-                   "stdin": subprocess.DEVNULL, **options}
+                   "stdin": subprocess.DEVNULL, **options,
+                   # Whoever runs the tests in the background may ignore it.
+                   "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
         child = subprocess.Popen([BUILD / "tony", *map(str, arguments)], cwd=cwd or self.directory,
                                  env={**self.env, **(env or {})}, **options)
         self.children.append(child)
