@@ -7,6 +7,9 @@
 #include "base/mem.h"
 #include "job/record.h"
 
+/* A sync takes milliseconds: a cluster that comes up must not pay one for each of its tasks. */
+#define SYNC_DELAY_US 50000
+
 /* ---- the journal -------------------------------------------------------------------------- */
 
 void am_record(struct am *am, json_t *record, bool sync)
@@ -20,8 +23,21 @@ void am_record(struct am *am, json_t *record, bool sync)
 		am_break(am, err_message(&err));
 		return;
 	}
+	const struct timeval soon = {.tv_usec = SYNC_DELAY_US};
+	if (sync)
+		event_del(am->sync_timer);
+	else if (!event_pending(am->sync_timer, EV_TIMEOUT, NULL))
+		event_add(am->sync_timer, &soon);
 	if (am->api)
 		api_journal_appended(am->api);
+}
+
+void am_on_sync_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct am *am = data;
+	struct err err cleanup_err = {0};
+	if (!am->failure && journal_sync(am->journal, &err) < 0)
+		am_break(am, err_message(&err));
 }
 
 void am_break(struct am *am, const char *text)

@@ -21,6 +21,7 @@ struct am {
 	struct journal *journal;
 	struct event_base *base;
 	struct event *timer;
+	struct event *sync_timer; /* pending: the journal has lines that may not be on the disk */
 	struct event *signals[3];
 	struct event *guardian_gone;
 	const struct scheduler_ops *scheduler_ops;
@@ -39,8 +40,12 @@ bool am_feed(struct am *am, const struct machine_event *event);
 /* The AM itself cannot go on (full disk ...): the job fails with `text`. */
 void am_break(struct am *am, const char *text);
 
-/* Appends to the journal and tells those who follow it. `record` is taken. */
+/* Appends to the journal and tells those who follow it. `record` is taken. With `sync` it is on the
+ * disk then, else shortly: lines that come together share one sync. */
 void am_record(struct am *am, json_t *record, bool sync);
+
+/* For the event loop: syncs the journal. */
+void am_on_sync_timer(evutil_socket_t fd, short what, void *data);
 
 /* The last line of a job's journal, after which nobody writes it; the message names the first
  * cause. Used by the AM, and by its guardian when the AM was killed. */

@@ -148,6 +148,7 @@ static void watch(struct am *am)
 {
 	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
 	am->timer = event_new(am->base, -1, 0, on_timer, am);
+	am->sync_timer = event_new(am->base, -1, 0, am_on_sync_timer, am);
 	for (size_t i = 0; i < array_length(signals); i++) {
 		am->signals[i] = evsignal_new(am->base, signals[i], on_signal, am);
 		event_add(am->signals[i], NULL);
@@ -255,6 +256,8 @@ static void close_all(struct am *am)
 			event_free(am->signals[i]);
 	if (am->timer)
 		event_free(am->timer);
+	if (am->sync_timer)
+		event_free(am->sync_timer);
 	if (am->guardian_gone)
 		event_free(am->guardian_gone);
 	if (am->base)

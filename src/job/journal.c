@@ -136,6 +136,13 @@ static void undo(const struct journal *journal)
 		log_error("%s: cannot take a half-written line back", journal->path);
 }
 
+int journal_sync(struct journal *journal, struct err *err)
+{
+	if (fdatasync(journal->fd) < 0)
+		return err_set_errno(err, "%s: cannot sync", journal->path);
+	return 0;
+}
+
 int journal_append(struct journal *journal, json_t *record, int64_t time_ms, bool sync,
 		   struct err *err)
 {
@@ -150,8 +157,7 @@ int journal_append(struct journal *journal, json_t *record, int64_t time_ms, boo
 		undo(journal);
 		return err_wrap(err, "%s", journal->path);
 	}
-	if (sync && fdatasync(journal->fd) < 0) {
-		err_set_errno(err, "%s: cannot sync", journal->path);
+	if (sync && journal_sync(journal, err) < 0) {
 		undo(journal);
 		return -1;
 	}

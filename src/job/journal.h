@@ -36,6 +36,9 @@ void journal_close(struct journal *journal); /* NULL is fine */
 int journal_append(struct journal *journal, json_t *record, int64_t time_ms, bool sync,
 		   struct err *err);
 
+/* All that was appended is on the disk then. */
+int journal_sync(struct journal *journal, struct err *err);
+
 /* The last line's `seq`; 0 in an empty journal. */
 int64_t journal_sequence(const struct journal *journal);
 
