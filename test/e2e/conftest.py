@@ -251,7 +251,7 @@ class Tony:
             child.communicate()
         for job in self.ids():
             if find_marked(f"TONY_JOB_ID={job}"):
-                self.run("kill", job)
+                self.run("kill", "--force", job)
 
 
 def is_locked(path):
