@@ -24,7 +24,9 @@ static void check_unknown(struct conf *conf, struct conf_entry *entry, bool allo
 					  : mem_strdup("\"tony config keys\" lists the known ones");
 
 	entry->invalid = true;
-	if (allow_unknown)
+	/* The site's file is the administrator's: a key of another version there must not stop
+	 * every user's job. */
+	if (allow_unknown || entry->layer == CONF_LAYER_SITE)
 		problems_warning(&conf->problems,
 				 "%s: %s: is not a known key and has no effect; %s", entry->origin,
 				 name, hint);

@@ -453,6 +453,16 @@ static void test_unknown_keys(void **state)
 	}
 }
 
+/* It is the administrator's, and may be for another version. */
+static void test_unknown_key_of_the_site(void **state)
+{
+	fixture_write("site/tony-site.xml", XML(PROPERTY("tony.history.host", "http://h")));
+	struct conf *conf cleanup_conf = load();
+	conf_resolve(conf, false);
+	assert_no_lines(&conf_problems(conf)->errors);
+	assert_int_equal(conf_problems(conf)->warnings.count, 1);
+}
+
 static void test_all_errors_together(void **state)
 {
 	struct err err cleanup_err = {0};
@@ -593,6 +603,7 @@ int main(void)
 		TEST(test_bytes_without_a_place_include_nothing),
 		TEST(test_too_large),
 		TEST(test_unknown_keys),
+		TEST(test_unknown_key_of_the_site),
 		TEST(test_all_errors_together),
 		TEST(test_a_flood_of_errors_is_cut_short),
 		TEST(test_statuses),
