@@ -156,7 +156,8 @@ static void a_daemon_does_not_get_away(void **state)
 	for (int i = 0; i < 5; i++)
 		start(daemonize_twice);
 	await(5);
-	assert_int_equal(proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0), 5);
+	/* Of a daemon's two parents, the later may still be on its way out. */
+	assert_in_range(proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0), 5, 10);
 	assert_none_left();
 	assert_no_child();
 }
