@@ -59,7 +59,8 @@ static void describe_change(const json_t *record, struct str *out)
 		return;
 	}
 	str_append_format(out, "%s %s", *task ? task : "job", to);
-	if (cause)
+	/* A task that goes on after a failure still carries its cause. */
+	if (cause && (!*task || task_state_parse(to) >= TASK_SUCCEEDED))
 		str_append_format(out, ": %s", text_of(cause, "text"));
 }
 
