@@ -11,6 +11,7 @@
 #include "base/mem.h"
 
 #define PARTS_MAX 1000 /* "stdout.999" is the oldest part looked for */
+#define TRIES_MAX 1000 /* more rotations do not happen meanwhile: a part cannot be opened */
 
 struct part {
 	int fd; /* -1: none */
@@ -108,14 +109,29 @@ static int find_part(const struct log_source *source, int *oldest)
 	return found;
 }
 
-/* The part begun after that with the number `present` (-1: the oldest). */
-static bool open_after(const struct log_source *source, int present, int oldest, struct part *part)
+/* The part begun after that with the number `present` (-1: the oldest); its number, -1: none. */
+static int open_after(const struct log_source *source, int present, int oldest, struct part *part)
 {
 	int number = present < 0 ? oldest : present - 1;
 
 	while (number >= 0 && !part_open(source, number, part))
 		number--;
-	return number >= 0;
+	return number;
+}
+
+/* A rotation renames the oldest part first. So as long as a part keeps its number, and no part has
+ * come to stand between it and the one that was opened, no rotation has passed between them. */
+static bool is_still_next(const struct log_source *source, int present, int number)
+{
+	ino_t inode;
+	int oldest;
+	int last = present < 0 ? number + 2 : present - 1;
+
+	for (int between = number + 1; between <= last; between++) {
+		if (part_inode(source, between, &inode))
+			return false;
+	}
+	return find_part(source, &oldest) == present;
 }
 
 /* Goes on to the part that was begun after this one; false: there is none yet. */
@@ -123,20 +139,18 @@ static bool go_to_next_part(struct log_source *source)
 {
 	struct part next;
 	int oldest;
-	int present = find_part(source, &oldest);
 
-	while (open_after(source, present, oldest, &next)) {
-		/* A rotation renames the oldest part first: as long as a part keeps its number, so
-		 * do those after it. */
-		int now = find_part(source, &oldest);
-		if (now == present) {
+	for (int tries = 0;; tries++) {
+		int present = find_part(source, &oldest);
+		int number = open_after(source, present, oldest, &next);
+		if (number < 0)
+			return false;
+		if (tries == TRIES_MAX || is_still_next(source, present, number)) {
 			take_part(source, &next, 0);
 			return true;
 		}
 		part_close(&next);
-		present = now;
 	}
-	return false;
 }
 
 /* ---- times -------------------------------------------------------------------------------- */

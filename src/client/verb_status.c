@@ -93,7 +93,9 @@ static void add_task(struct report_table *table, const struct job_view *view, si
 	report_table_take(table, task->port > 0 ? mem_printf("%s:%d", task->host, task->port)
 						: mem_strdup(task->host));
 	report_table_take(table, task->started_ms > 0 ? age_of(task->started_ms, end) : NULL);
-	report_table_add(table, task->cause.text);
+	report_table_take(table, task->cause.headline ? mem_printf("%s: %s", task->cause.text,
+								   task->cause.headline)
+						      : mem_strdup(task->cause.text));
 }
 
 static void print_tasks(const struct job_view *view)

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -102,6 +103,17 @@ static void a_rotation_that_broke_off_hides_no_part(void **state)
 	scratch_write(state, "stdout.1", "b\n", 0600); /* .2 is missing */
 	scratch_write(state, "stdout", "c\n", 0600);
 	assert_text_freed(read_all(source, false), "a|b|c");
+	log_source_destroy(source);
+}
+
+/* A socket cannot be opened, not even by root. */
+static void a_part_that_refuses_to_be_opened_does_not_stop_the_others(void **state)
+{
+	struct log_source *source = open_source(state);
+
+	assert_int_equal(mknod(scratch_path(state, "stdout.1"), S_IFSOCK | 0600, 0), 0);
+	scratch_write(state, "stdout", "c\n", 0600);
+	assert_text_freed(read_all(source, false), "c");
 	log_source_destroy(source);
 }
 
@@ -409,6 +421,7 @@ int main(void)
 		scratch_test(a_file_may_come_later_and_grow),
 		scratch_test(rotation_while_reading_loses_nothing),
 		scratch_test(a_rotation_that_broke_off_hides_no_part),
+		scratch_test(a_part_that_refuses_to_be_opened_does_not_stop_the_others),
 		scratch_test(after_a_deleted_part_the_oldest_is_next),
 		scratch_test(a_line_over_the_cap_comes_in_pieces),
 		scratch_test(bytes_may_be_anything),
