@@ -65,10 +65,10 @@ static int help(int argc, char **argv)
 	return EXIT_CODE_OK;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const char *first = argc > 1 ? argv[1] : NULL;
-	log_open("tony", LOG_LEVEL_WARNING);
+
 	if (!first) {
 		print_help(stderr);
 		return EXIT_CODE_USAGE;
@@ -82,4 +82,14 @@ int main(int argc, char **argv)
 		return verb_submit(argc, argv);
 	const struct verb *verb = find_verb(first);
 	return verb ? verb->run(argc - 1, argv + 1) : unknown_verb(first);
+}
+
+int main(int argc, char **argv)
+{
+	log_open("tony", LOG_LEVEL_WARNING);
+	int code = run(argc, argv);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	perror("tony: standard output");
+	return code == EXIT_CODE_OK ? EXIT_CODE_INTERNAL : code;
 }
