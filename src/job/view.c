@@ -210,6 +210,23 @@ static int fold_waiting(struct job_view *view, const json_t *record, int64_t tim
 	return read_text(record, "text", &view->waiting, err);
 }
 
+/* An AM that was killed could not say so of its tasks: nothing of an ended job runs. */
+static void stop_the_rest(struct job_view *view, int64_t time_ms)
+{
+	for (size_t i = 0; i < view->task_count; i++) {
+		struct task_view *task = &view->tasks[i];
+		if (task->state >= TASK_SUCCEEDED)
+			continue;
+		view->tasks_in[task->state]--;
+		view->tasks_in[TASK_STOPPED]++;
+		task->state = TASK_STOPPED;
+		task->state_since_ms = time_ms;
+		task->up = false;
+		if (task->started_ms > 0 && task->ended_ms == 0)
+			task->ended_ms = time_ms;
+	}
+}
+
 static int fold_final(struct job_view *view, const json_t *record, int64_t time_ms, struct err *err)
 {
 	int state;
@@ -219,6 +236,7 @@ static int fold_final(struct job_view *view, const json_t *record, int64_t time_
 	view->state = (enum job_state)state;
 	view->outcome = view->state;
 	view->is_final = true;
+	stop_the_rest(view, time_ms);
 	if (view->ended_ms == 0)
 		view->ended_ms = time_ms;
 	return read_text(record, "message", &view->message, err);

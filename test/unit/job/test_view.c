@@ -185,6 +185,23 @@ static void notes_waiting_and_the_end_are_seen(void **state)
 	end(&scene);
 }
 
+/* The final line of an AM that was killed is its guardian's, which knows nothing of tasks. */
+static void nothing_of_an_ended_job_runs(void **state)
+{
+	struct scene scene = begin(state, "worker=2");
+	struct job_view *view = scene.view;
+
+	bed_allocate(scene.bed, "worker:0");
+	write_actions(&scene);
+	add(&scene, record_final(JOB_FAILED, "the application master was killed"));
+	assert_int_equal(job_view_read(view, scene.path, NULL), 0);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(view->tasks[i].state, TASK_STOPPED);
+	assert_int_equal(view->tasks_in[TASK_STOPPED], 2);
+	assert_int_equal(view->tasks_in[TASK_LAUNCHING], 0);
+	end(&scene);
+}
+
 /* ---- robustness --------------------------------------------------------------------------- */
 
 static int fold_text(struct job_view *view, const char *members, struct err *err)
@@ -274,6 +291,7 @@ int main(void)
 		in_directory(a_failure_names_its_cause),
 		in_directory(a_recovered_job_has_no_cause),
 		in_directory(notes_waiting_and_the_end_are_seen),
+		in_directory(nothing_of_an_ended_job_runs),
 		in_directory(the_view_is_told_as_json),
 		cmocka_unit_test(flawed_records_are_refused),
 		cmocka_unit_test(unknown_records_are_passed_over),
