@@ -305,15 +305,18 @@ static void freeze(struct hunt *hunt)
 	free(stopped.items);
 }
 
-/* Whether all are gone. */
+/* Whether all are gone. The first blow falls without freezing anybody: who is killed while ending
+ * others must not leave them stopped for ever. Those that outlive it multiply, and are held first.
+ */
 static bool kill_all(struct hunt *hunt)
 {
 	int64_t deadline = clock_monotonic_ms() + KILL_LIMIT_MS;
 
-	hunt->stop_on_sight = true;
 	do {
-		freeze(hunt);
+		if (hunt->stop_on_sight)
+			freeze(hunt);
 		signal_all(hunt, SIGKILL);
+		hunt->stop_on_sight = true;
 		wait_for_change(hunt);
 		look(hunt);
 	} while (hunt->victims.count > 0 && clock_monotonic_ms() < deadline);
