@@ -37,10 +37,9 @@ def start(tony):
 
 
 def is_over(tony, job, order):
-    """Both halves of the AM die within a moment, the second in the midst of ending the rest, perhaps
-    with both halves of an executor: what nobody was left to notice is ended by the next `tony` that
-    looks."""
-    if {"am", "am guardian"}.issubset(order):
+    """When both halves of the AM and both halves of an executor die within a moment, nobody is left
+    to notice what escaped from that executor: the next `tony` that looks ends it."""
+    if len(set(order)) == 4:
         tony.run("list")
     return not job.processes()
 
