@@ -183,12 +183,11 @@ static void set_timer(struct am *am)
 	event_add(am->timer, &timeout);
 }
 
-static void leave_when_final(struct am *am)
+bool am_is_over(const struct am *am)
 {
 	struct machine_status status;
 	machine_status(am->machine, &status);
-	if (job_state_is_final(status.state))
-		event_base_loopbreak(am->base);
+	return job_state_is_final(status.state);
 }
 
 bool am_feed(struct am *am, const struct machine_event *event)
@@ -206,6 +205,7 @@ bool am_feed(struct am *am, const struct machine_event *event)
 		am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
 	}
 	set_timer(am);
-	leave_when_final(am);
+	if (am_is_over(am))
+		event_base_loopbreak(am->base);
 	return heard;
 }

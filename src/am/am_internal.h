@@ -37,6 +37,9 @@ struct am {
 /* Feeds the machine and carries out what it says. False: the event was stale. */
 bool am_feed(struct am *am, const struct machine_event *event);
 
+/* The job is in its final state: the event loop is left. */
+bool am_is_over(const struct am *am);
+
 /* The AM itself cannot go on (full disk ...): the job fails with `text`. */
 void am_break(struct am *am, const char *text);
 

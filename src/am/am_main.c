@@ -311,7 +311,9 @@ static int run(struct am *am, struct err *err)
 		return -1;
 	am_record(am, record_am(AM_FIRST_ATTEMPT, getpid(), api_address(am->api)), true);
 	am_feed(am, &(struct machine_event){.kind = EVENT_SUBMIT});
-	event_base_dispatch(am->base);
+	/* A loop that is not running yet cannot be left. */
+	if (!am_is_over(am))
+		event_base_dispatch(am->base);
 	return end(am) == JOB_SUCCEEDED ? 0 : 1;
 }
 
