@@ -71,7 +71,7 @@ static void request_containers(struct am *am, const struct action *actions, size
 static void launch(struct am *am, const struct action *action)
 {
 	const struct task *task = machine_task(am->machine, action->task);
-	char *name cleanup_free = mem_printf("%s:%d", am->job->types[task->type].name, task->index);
+	char *name cleanup_free = job_task_name(am->job, task->type, task->index);
 	struct scheduler_launch order = {.task = action->task,
 					 .attempt = action->attempt,
 					 .task_name = name,

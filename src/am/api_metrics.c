@@ -50,7 +50,7 @@ static char *task_name(const struct api *api, size_t number)
 {
 	const struct task *task = machine_task(api->host.machine, number);
 
-	return mem_printf("%s:%d", api->host.job->types[task->type].name, task->index);
+	return job_task_name(api->host.job, task->type, task->index);
 }
 
 /* ---- Prometheus' text format -------------------------------------------------------------- */

@@ -82,7 +82,7 @@ static char *task_name(const struct job_view *view, size_t task)
 {
 	const struct task_view *shown = &view->tasks[task];
 
-	return mem_printf("%s:%d", view->job->types[shown->type].name, shown->index);
+	return job_task_name(view->job, shown->type, shown->index);
 }
 
 static void add_head(struct table *table)

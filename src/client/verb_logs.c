@@ -188,8 +188,9 @@ static void add_stream(struct logs *logs, const char *directory, const char *str
 
 static void add_task(struct logs *logs, const struct task_view *task)
 {
-	const struct job_type *type = &logs->opened->view->job->types[task->type];
-	char *name cleanup_free = mem_printf("%s:%d", type->name, task->index);
+	const struct job *job = logs->opened->view->job;
+	const struct job_type *type = &job->types[task->type];
+	char *name cleanup_free = job_task_name(job, task->type, task->index);
 
 	if (!is_chosen(logs, type->name, name))
 		return;

@@ -85,8 +85,7 @@ static void add_task(struct report_table *table, const struct job_view *view, si
 	const struct task_view *task = &view->tasks[number];
 	int64_t end = task->ended_ms > 0 ? task->ended_ms : now;
 
-	report_table_take(table,
-			  mem_printf("%s:%d", view->job->types[task->type].name, task->index));
+	report_table_take(table, job_task_name(view->job, task->type, task->index));
 	report_table_add(table, task_state_name(task->state));
 	report_table_take(table, mem_printf("%d", task->attempt));
 	report_table_take(table, mem_printf("%d", task->epoch));

@@ -73,6 +73,12 @@ json_t *cause_to_json(const struct cause *cause)
 	return object;
 }
 
+void cause_set_member(json_t *object, const struct cause *cause)
+{
+	if (cause->kind != CAUSE_NONE)
+		json_object_set_new(object, "cause", cause_to_json(cause));
+}
+
 int cause_from_json(const json_t *object, struct cause *cause, struct err *err)
 {
 	return cause_read_json(object, "kind", cause, err);

@@ -17,6 +17,8 @@
 
 /* With the kind in member "kind". */
 json_t *cause_to_json(const struct cause *cause);
+/* As the member "cause" of `object`; none when all is well. */
+void cause_set_member(json_t *object, const struct cause *cause);
 int cause_from_json(const json_t *object, struct cause *cause, struct err *err);
 
 /* Adds to, or reads from, an object that holds more than the cause. On failure `cause` is as it

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "job/job_fields.h"
 
 static void finish_type(struct job_type *type)
@@ -48,6 +49,11 @@ int job_find_type(const struct job *job, const char *name)
 		if (strcmp(job->types[i].name, name) == 0)
 			return (int)i;
 	return -1;
+}
+
+char *job_task_name(const struct job *job, size_t type, int index)
+{
+	return mem_printf("%s:%d", job->types[type].name, index);
 }
 
 int64_t job_find_task(const struct job *job, const char *name)

@@ -143,6 +143,8 @@ bool job_is_chief(const struct job *job, size_t type, int index);
 /* -1: no such type. */
 int job_find_type(const struct job *job, const char *name);
 
+/* "worker:0". The caller frees. */
+char *job_task_name(const struct job *job, size_t type, int index);
 /* "worker:0" -> its number, counting over all types in order, or -1. */
 int64_t job_find_task(const struct job *job, const char *name);
 

@@ -15,15 +15,9 @@ static json_t *begin(const char *event)
 static void set_task_name(json_t *record, const char *member, const struct job *job,
 			  const struct task *task)
 {
-	char *name cleanup_free = mem_printf("%s:%d", job->types[task->type].name, task->index);
+	char *name cleanup_free = job_task_name(job, task->type, task->index);
 
 	json_set_text(record, member, name);
-}
-
-static void set_cause(json_t *record, const struct cause *cause)
-{
-	if (cause->kind != CAUSE_NONE)
-		json_object_set_new(record, "cause", cause_to_json(cause));
 }
 
 static void set_positive(json_t *record, const char *member, int64_t value)
@@ -57,7 +51,7 @@ json_t *record_job(const struct job *job, const struct machine *machine, enum jo
 	json_set_int(record, "infrastructure_retries", status.infrastructure_retries_used);
 	if (to == JOB_FINISHING || job_state_is_final(to))
 		json_set_text(record, "outcome", job_state_name(status.outcome));
-	set_cause(record, status.cause);
+	cause_set_member(record, status.cause);
 	if (status.cause->kind != CAUSE_NONE && status.cause_task >= 0)
 		set_task_name(record, "cause_task", job,
 			      machine_task(machine, (size_t)status.cause_task));
@@ -82,7 +76,7 @@ json_t *record_task(const struct job *job, const struct task *task, enum task_st
 	set_positive(record, "port", task->port);
 	set_positive(record, "ui_port", task->ui_port);
 	json_set_text(record, "log_dir", log_dir);
-	set_cause(record, &task->cause);
+	cause_set_member(record, &task->cause);
 	return record;
 }
 

@@ -7,15 +7,9 @@ static void set_task_name(json_t *object, const char *member, const struct job_v
 			  size_t task)
 {
 	const struct task_view *row = &view->tasks[task];
-	char *name cleanup_free = mem_printf("%s:%d", view->job->types[row->type].name, row->index);
+	char *name cleanup_free = job_task_name(view->job, row->type, row->index);
 
 	json_set_text(object, member, name);
-}
-
-static void set_cause(json_t *object, const struct cause *cause)
-{
-	if (cause->kind != CAUSE_NONE)
-		json_object_set_new(object, "cause", cause_to_json(cause));
 }
 
 /* A time that has not come is left out. */
@@ -58,7 +52,7 @@ json_t *job_view_to_json(const struct job_view *view)
 	set_time(object, "running_ms", view->running_ms);
 	set_time(object, "ended_ms", view->ended_ms);
 	json_set_text(object, "waiting", view->waiting);
-	set_cause(object, &view->cause);
+	cause_set_member(object, &view->cause);
 	if (view->cause.kind != CAUSE_NONE && view->cause_task >= 0)
 		set_task_name(object, "cause_task", view, (size_t)view->cause_task);
 	json_set_text(object, "message", view->message);
@@ -85,6 +79,6 @@ json_t *task_view_to_json(const struct job_view *view, size_t task)
 	json_set_text(object, "log_dir", row->log_dir);
 	set_time(object, "started_ms", row->started_ms);
 	set_time(object, "ended_ms", row->ended_ms);
-	set_cause(object, &row->cause);
+	cause_set_member(object, &row->cause);
 	return object;
 }
