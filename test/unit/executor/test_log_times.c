@@ -11,12 +11,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "executor/log_times.h"
-#include "executor/output.h"
-
-static void assert_file(void **state, const char *name, const char *expected)
-{
-	assert_text_freed(scratch_read(state, name), expected);
-}
+#include "output_bed.h"
 
 static void entries_are_a_step_apart(void **state)
 {
@@ -92,35 +87,6 @@ static void what_cannot_be_written_is_left_out(void **state)
 }
 
 /* ---- with the output ---------------------------------------------------------------------- */
-
-struct bed {
-	struct event_base *base;
-	struct output *output;
-	int writer;
-};
-
-static void open_bed(struct bed *bed, const char *path, const struct output_options *options)
-{
-	int ends[2];
-
-	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	bed->base = event_base_new();
-	bed->output = output_open(bed->base, ends[0], path, options);
-	bed->writer = ends[1];
-}
-
-static void put(struct bed *bed, const char *text)
-{
-	assert_int_equal(write(bed->writer, text, strlen(text)), strlen(text));
-	event_base_loop(bed->base, EVLOOP_NONBLOCK);
-}
-
-static void close_bed(struct bed *bed)
-{
-	close(bed->writer);
-	output_close(bed->output);
-	event_base_free(bed->base);
-}
 
 static void assert_entry(void **state, const char *name, int64_t since_ms, int64_t offset)
 {
