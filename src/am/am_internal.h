@@ -50,11 +50,4 @@ void am_record(struct am *am, json_t *record, bool sync);
 /* For the event loop: syncs the journal. */
 void am_on_sync_timer(evutil_socket_t fd, short what, void *data);
 
-/* The last line of a job's journal, after which nobody writes it; the message names the first
- * cause. Used by the AM, and by its guardian when the AM was killed. */
-void am_record_final(struct journal *journal, enum job_state state, const char *message);
-
-/* "worker:1 (127.0.0.1): exited with code 1: ValueError: no data". The caller frees. */
-char *am_final_message(const struct am *am);
-
 #endif

@@ -18,7 +18,6 @@
 #include "base/opt.h"
 #include "base/proc.h"
 #include "job/record.h"
-#include "job/view.h"
 
 #define JOURNAL_RESERVE_BYTES 65536
 #define DRAIN_MS	      2000
@@ -219,7 +218,8 @@ static int open_all(struct am *am, struct err *err)
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-char *am_final_message(const struct am *am)
+/* "worker:1 on 127.0.0.1 exited with code 1: ValueError: no data". The caller frees. */
+static char *final_message(const struct am *am)
 {
 	struct machine_status status;
 	machine_status(am->machine, &status);
@@ -238,7 +238,8 @@ char *am_final_message(const struct am *am)
 	return str_steal(&message);
 }
 
-void am_record_final(struct journal *journal, enum job_state state, const char *message)
+/* The last line of a job's journal, after which nobody writes it. */
+static void record_end(struct journal *journal, enum job_state state, const char *message)
 {
 	struct err err cleanup_err = {0};
 	if (journal_append(journal, record_final(state, message), clock_wall_ms(), true, &err) < 0)
@@ -281,10 +282,10 @@ static enum job_state end(struct am *am)
 {
 	struct machine_status status;
 	machine_status(am->machine, &status);
-	char *message cleanup_free = am_final_message(am);
+	char *message cleanup_free = final_message(am);
 	log_info("the job %s: %s", job_state_name(status.state), message);
 	give_up_reserve(am->job_dir);
-	am_record_final(am->journal, status.state, message);
+	record_end(am->journal, status.state, message);
 	api_journal_appended(am->api);
 	api_drain(am->api, DRAIN_MS, on_drained, am->base);
 	event_base_dispatch(am->base);
@@ -319,18 +320,15 @@ static int run(struct am *am, struct err *err)
 
 /* ---- the guardian's last duty ------------------------------------------------------------- */
 
-static bool is_final(const char *job_dir, const char *journal_path)
+/* The final record is a journal's last line. */
+static bool is_final(const char *journal_path)
 {
-	struct err err cleanup_err = {0};
-	char *job_path cleanup_free = fs_join(job_dir, "job.json");
-	struct job *job = job_read_file(job_path, &err);
-	if (!job)
+	char *text cleanup_free = NULL;
+	struct journal_line line;
+	if (!journal_read_last(journal_path, &text, &line))
 		return false;
-	struct job_view *view = job_view_create(job);
-	bool final = job_view_read(view, journal_path, &err) == 0 && view->is_final;
-	job_view_destroy(view);
-	job_destroy(job);
-	return final;
+	json_t *record cleanup_json = journal_line_record(&line, NULL);
+	return str_equal(json_string_value(json_object_get(record, "ev")), "final");
 }
 
 /* A job whose AM was killed still gets its last line. */
@@ -342,7 +340,7 @@ static void conclude(const char *job_dir, const struct guard *guard)
 	unlink(door);
 	give_up_reserve(job_dir);
 	scheduler_find("local")->clean(fs_basename(job_dir));
-	if (is_final(job_dir, path))
+	if (is_final(path))
 		return;
 	char *message cleanup_free =
 		guard->signal ? mem_printf("the application master was killed by %s",
@@ -355,7 +353,7 @@ static void conclude(const char *job_dir, const struct guard *guard)
 		log_error("%s", err_message(&err));
 		return;
 	}
-	am_record_final(journal, JOB_FAILED, message);
+	record_end(journal, JOB_FAILED, message);
 	journal_close(journal);
 }
 

@@ -77,7 +77,7 @@ int journal_read(const char *path, int64_t since, journal_visit *visit, void *da
 		 struct err *err);
 
 /* The last line of a journal, without reading the others; its text is in *text, which the caller
- * frees. False when there is none, or it is longer than 16 KiB. */
+ * frees. False when there is none, or it is longer than 64 KiB. */
 bool journal_read_last(const char *path, char **text, struct journal_line *line);
 
 /* CRC-32C. */

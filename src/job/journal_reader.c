@@ -9,7 +9,7 @@
 #include "job/journal.h"
 
 #define CHUNK	   65536
-#define LAST_CHUNK 16384
+#define LAST_CHUNK 65536 /* a final record with its texts at their caps, all of it escaped */
 
 struct journal_reader {
 	int fd;

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "job/cause_json.h"
 #include "job/record.h"
 #include "job/view.h"
 #include "machine_bed.h"
@@ -185,6 +186,24 @@ static void notes_waiting_and_the_end_are_seen(void **state)
 	end(&scene);
 }
 
+static void the_longest_end_is_found_without_the_rest(void **state)
+{
+	struct scene scene = begin(state, "worker=1");
+	struct journal_line line;
+	char *text = NULL;
+	char *message cleanup_free = mem_alloc(2 * CAUSE_TEXT_CAP + 1);
+
+	memset(message, '"', 2 * CAUSE_TEXT_CAP); /* doubled by its escape */
+	add(&scene, record_final(JOB_FAILED, message));
+	assert_true(journal_read_last(scene.path, &text, &line));
+	json_t *record = journal_line_record(&line, NULL);
+	assert_string_equal(json_string_value(json_object_get(record, "ev")), "final");
+	assert_string_equal(json_string_value(json_object_get(record, "message")), message);
+	json_decref(record);
+	free(text);
+	end(&scene);
+}
+
 /* The final line of an AM that was killed is its guardian's, which knows nothing of tasks. */
 static void nothing_of_an_ended_job_runs(void **state)
 {
@@ -292,6 +311,7 @@ int main(void)
 		in_directory(a_recovered_job_has_no_cause),
 		in_directory(notes_waiting_and_the_end_are_seen),
 		in_directory(nothing_of_an_ended_job_runs),
+		in_directory(the_longest_end_is_found_without_the_rest),
 		in_directory(the_view_is_told_as_json),
 		cmocka_unit_test(flawed_records_are_refused),
 		cmocka_unit_test(unknown_records_are_passed_over),
