@@ -140,7 +140,7 @@ Where to look next:
   build/tony logs {job} --task worker:0
   build/tony events {job}
   examples/quickstart/README.md   what the program does to survive this
-  examples/pytorch-ddp/           the same with PyTorch and real data""")
+  examples/pytorch/               the same with PyTorch and real data""")
 
 
 if __name__ == "__main__":

@@ -162,16 +162,13 @@ static bool has_chief(const struct job *job)
 /* What the framework decides unless the user does. */
 static void describe_policy(struct describer *describer)
 {
-	static const char fail_key[] = "tony.application.fail-on-worker-failure-enabled";
 	static const char chief_key[] = "tony.application.stop-after-chief";
 	const struct framework_ops *ops = framework_find(describer->job->framework);
 	struct job *job = describer->job;
 	struct err err cleanup_err = {0};
 
-	if (describe_is_set(describer->conf, fail_key))
-		job->fail_fast = conf_bool(describer->conf, fail_key);
-	else
-		job->fail_fast = ops->fail_fast && ops->fail_fast(job);
+	job->fail_fast =
+		conf_bool(describer->conf, "tony.application.fail-on-worker-failure-enabled");
 	if (describe_is_set(describer->conf, chief_key))
 		job->stop_after_chief = conf_bool(describer->conf, chief_key);
 	else

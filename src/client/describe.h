@@ -20,6 +20,9 @@ struct description {
 void description_finish(struct description *description);
 #define cleanup_description __attribute__((cleanup(description_finish)))
 
+/* Adds the framework's own defaults to a resolved configuration; job_options_load() does. */
+void describe_defaults(struct conf *conf, const struct job_options *options);
+
 /* Fills a zeroed `description` from a resolved configuration. On failure `err` (ERR_CONFIG) has a
  * line for every error, also for those that conf_problems() had before. Warnings are left in
  * conf_problems(). */

@@ -23,6 +23,12 @@ bool describe_is_set(const struct conf *conf, const char *key);
 /* The task types that `conf` asks for, by .instances, in the order they are named. */
 void describe_find_types(const struct conf *conf, struct str_list *types);
 
+/* How many tasks `conf` asks for of this type. */
+int describe_instances(const struct conf *conf, const char *type);
+
+/* The tasks' Python, as a word for the shell. The caller frees. */
+char *describe_python(const struct job_options *options);
+
 /* The key of `what` for this type: the one task of a job without types has tony.am.memory. The
  * caller frees. */
 char *describe_type_key(const struct describer *describer, const char *type, const char *what);

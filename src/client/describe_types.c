@@ -55,7 +55,7 @@ int describe_find_type(const struct describer *describer, const char *name, char
 
 /* A value that is no number has been told; one task is the least surprising guess for the rest of
  * the checks. */
-static int instances_of(const struct conf *conf, const char *type)
+int describe_instances(const struct conf *conf, const char *type)
 {
 	const struct conf_entry *entry = conf_find(conf, "tony.%s.instances", type);
 
@@ -78,16 +78,21 @@ static enum job_role role_of(const struct describer *describer, const char *type
 	return str_list_has(&untracked, type) ? JOB_ROLE_UNTRACKED : JOB_ROLE_TRACKED;
 }
 
-static char *tensorboard_command(const struct describer *describer)
+char *describe_python(const struct job_options *options)
 {
-	const struct job_options *options = describer->options;
 	char *python cleanup_free =
 		job_options_interpreter(options->python_venv, options->python_binary_path);
-	char *quoted cleanup_free = str_shell_quote(python ? python : "python3");
+
+	return str_shell_quote(python ? python : "python3");
+}
+
+static char *tensorboard_command(const struct describer *describer)
+{
+	char *python cleanup_free = describe_python(describer->options);
 
 	return mem_printf("exec %s -m tensorboard.main --logdir \"$TB_LOG_DIR\" "
 			  "--port \"$TB_PORT\" --host \"$TONY_HOST\"",
-			  quoted);
+			  python);
 }
 
 static char *command_of(const struct describer *describer, const struct job_type *type)
@@ -226,7 +231,7 @@ static void create_types(struct describer *describer, const struct str_list *nam
 	for (size_t i = 0; i < names->count; i++) {
 		struct job_type *type = &job->types[job->type_count++];
 		type->name = mem_strdup(names->items[i]);
-		type->instances = instances_of(describer->conf, type->name);
+		type->instances = describe_instances(describer->conf, type->name);
 	}
 	if (!describer->single_node)
 		return;
@@ -239,11 +244,11 @@ static bool is_single_node(const struct conf *conf, const struct str_list *names
 {
 	for (size_t i = 0; i < names->count; i++)
 		if (!str_equal(names->items[i], TENSORBOARD_TYPE) &&
-		    instances_of(conf, names->items[i]) > 0)
+		    describe_instances(conf, names->items[i]) > 0)
 			return false;
 	/* A TensorBoard of the user's own making is a type like any other. */
 	return !str_list_has(names, TENSORBOARD_TYPE) ||
-	       instances_of(conf, TENSORBOARD_TYPE) == 0 ||
+	       describe_instances(conf, TENSORBOARD_TYPE) == 0 ||
 	       conf_text(conf, "tony.application.tensorboard-log-dir");
 }
 

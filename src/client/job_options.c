@@ -4,6 +4,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "client/describe.h"
 
 int job_options_command(const struct str_list *operands, size_t dashdash, struct str_list *command,
 			struct err *err)
@@ -230,6 +231,7 @@ int job_options_load(const struct job_options *options, const struct str_list *c
 	if (set_command(options, command, conf, err) < 0)
 		return -1;
 	conf_resolve(conf, options->allow_unknown_keys);
+	describe_defaults(conf, options);
 	*out = mem_steal(&conf);
 	return 0;
 }

@@ -11,6 +11,9 @@ struct cluster *job_verb_example_cluster(const struct job *job)
 	int port = EXAMPLE_PORT;
 
 	cluster->epoch = 1;
+	if (framework_find(job->framework)->rendezvous)
+		cluster->rendezvous =
+			(struct cluster_address){mem_strdup("127.0.0.1"), EXAMPLE_PORT};
 	cluster->type_count = job->type_count;
 	cluster->types = mem_alloc_array(job->type_count, sizeof(*cluster->types));
 	for (size_t i = 0; i < job->type_count; i++) {
@@ -42,6 +45,8 @@ void job_verb_example_task(const struct job *job, const struct cluster *cluster,
 		.ui_port = has_ui ? EXAMPLE_UI_PORT : 0,
 		.am_url = "http://127.0.0.1:40000",
 		.cluster_file = "/.../cluster.json",
+		.token_file = "/.../token",
+		.agent = "/.../tony-agent",
 		.work_dir = "/.../work",
 	};
 }

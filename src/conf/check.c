@@ -111,6 +111,16 @@ static void check_status(struct conf *conf, const struct conf_entry *entry)
 	}
 }
 
+/* For what comes after all layers are resolved. */
+static void set_resolved(struct conf *conf, const struct conf_place *place, const char *name,
+			 const char *value)
+{
+	conf_set_literal(conf, place, name, value);
+	struct conf_entry *entry = conf_entry_of(conf, name);
+	entry->value = mem_strdup(value);
+	entry->state = CONF_RESOLVED;
+}
+
 /* The old name's value counts under the new one, unless that was set as well. */
 static void follow_new_name(struct conf *conf, const struct conf_entry *old)
 {
@@ -124,11 +134,7 @@ static void follow_new_name(struct conf *conf, const struct conf_entry *old)
 	}
 	problems_warning(&conf->problems, "%s: %s: is now called %s; the old name still works",
 			 old->origin, old->name, name);
-	const struct conf_place place = {old->layer, old->origin, 0};
-	conf_set_literal(conf, &place, name, old->value);
-	struct conf_entry *entry = conf_entry_of(conf, name);
-	entry->value = mem_strdup(old->value);
-	entry->state = CONF_RESOLVED;
+	set_resolved(conf, &(struct conf_place){old->layer, old->origin, 0}, name, old->value);
 }
 
 static void check_entry(struct conf *conf, struct conf_entry *entry, bool allow_unknown)
@@ -159,4 +165,12 @@ void conf_resolve(struct conf *conf, bool allow_unknown)
 	for (size_t i = 0;
 	     !problems_are_full(&conf->problems) && map_next(conf->entries, &i, &name, &value);)
 		check_entry(conf, value, allow_unknown);
+}
+
+void conf_add_default(struct conf *conf, const char *origin, const char *name, const char *value)
+{
+	const struct conf_place place = {CONF_LAYER_DEFAULT, origin, 0};
+
+	if (!conf_entry_of(conf, name))
+		set_resolved(conf, &place, name, value);
 }

@@ -1,7 +1,8 @@
 /*
  * A job's configuration in layers, of which a later one wins:
  *
- *   built-in < $TONY_CONF_DIR/tony-site.xml < tony.xml or --conf_file < --conf k=v < options
+ *   built-in < the framework's < $TONY_CONF_DIR/tony-site.xml < tony.xml or --conf_file
+ *            < --conf k=v < options
  *
  * Create it, load the layers from the lowest up, set what the options say, then conf_resolve():
  * variables are substituted and every value is checked. What is wrong is collected in
@@ -89,6 +90,8 @@ void conf_append(struct conf *conf, const struct conf_place *place, const char *
 void conf_set_final(struct conf *conf, const struct conf_place *place, const char *name);
 /* Another built-in default for this job. */
 void conf_set_default(struct conf *conf, const char *name, const char *value);
+/* The same after conf_resolve(): the default depends on what is set. `origin` is shown. */
+void conf_add_default(struct conf *conf, const char *origin, const char *name, const char *value);
 
 /* `allow_unknown`: unknown keys are warnings instead of errors. */
 void conf_resolve(struct conf *conf, bool allow_unknown);

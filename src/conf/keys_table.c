@@ -26,7 +26,9 @@ static const struct key application_keys[] = {
 	 .doc = "The job's name, for people. Without a tony.xml and --executes it is the name of "
 		"the program."},
 	{"tony.application.framework", KEY_TEXT, "tensorflow", .since = TONY_L,
-	 .doc = "Which variables the programs get: tensorflow, pytorch, standalone or generic. "
+	 .doc = "What the programs are written for, which decides the variables that they get, the "
+		"types that the job waits for and what follows a failure: tensorflow, pytorch, "
+		"torchrun, horovod, mxnet, xgboost, jax, mpi, ray, dask, standalone or generic. "
 		"TonY's default holds where a TonY user looks: when a tony.xml, --conf_file or "
 		"--executes says what to run. A command after -- alone is generic."},
 	{"tony.application.distributed-mode", KEY_CHOICE, "GANG", .choices = modes, .since = TONY_L,

@@ -15,6 +15,7 @@
 #include "executor/output.h"
 #include "executor/report.h"
 #include "executor/spawn.h"
+#include "framework/framework.h"
 
 enum {
 	/* What a program leaves behind may end by itself (a `tee` at the end of a pipe) before it
@@ -308,7 +309,8 @@ static struct program *create(const struct program_options *options)
 	struct event_base *base = options->base;
 
 	program->options = *options;
-	program->count = program->decider = (size_t)options->type->processes;
+	program->count = (size_t)framework_process_count(options->job, options->type);
+	program->decider = program->count;
 	program->processes = mem_alloc_array(program->count, sizeof(*program->processes));
 	for (size_t i = 0; i < program->count; i++)
 		program->processes[i].status_fd = -1;

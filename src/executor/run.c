@@ -21,12 +21,19 @@ static int write_cluster(const char *path, const json_t *cluster, struct err *er
 	return fs_write_all(fd, text, strlen(text), err) < 0 ? err_wrap(err, "%s", path) : 0;
 }
 
+static int count_processes(const struct run *run)
+{
+	const struct job *job = run->settings->job;
+
+	return framework_process_count(job, &job->types[run->settings->type]);
+}
+
 static int fill(const struct run *run, struct framework_task *task,
 		struct environment *environments, struct str_list *commands, struct err *err)
 {
 	const struct job_type *type = &run->settings->job->types[run->settings->type];
 
-	for (int i = 0; i < type->processes; i++) {
+	for (int i = 0; i < count_processes(run); i++) {
 		task->process = i;
 		settings_copy_environment(&environments[i]);
 		if (framework_environment(task, &environments[i], err) < 0)
@@ -42,7 +49,6 @@ static int fill(const struct run *run, struct framework_task *task,
 struct environment *run_prepare(const struct run *run, struct str_list *commands, struct err *err)
 {
 	const struct settings *settings = run->settings;
-	const struct job_type *type = &settings->job->types[settings->type];
 	char *path cleanup_free = fs_join(settings->container_dir, "cluster.json");
 	char *am_url cleanup_free = mem_printf("http://%s", settings->am_address);
 
@@ -60,10 +66,12 @@ struct environment *run_prepare(const struct run *run, struct str_list *commands
 		.ui_port = run->ui_port,
 		.am_url = am_url,
 		.cluster_file = path,
+		.token_file = settings->token_file,
+		.agent = settings->agent,
 		.work_dir = settings->work_dir,
 	};
 	struct environment *environments =
-		mem_alloc_array((size_t)type->processes, sizeof(*environments));
+		mem_alloc_array((size_t)count_processes(run), sizeof(*environments));
 	if (write_cluster(path, run->cluster, err) < 0 ||
 	    fill(run, &task, environments, commands, err) < 0) {
 		run_finish(run, environments);
@@ -75,9 +83,7 @@ struct environment *run_prepare(const struct run *run, struct str_list *commands
 
 void run_finish(const struct run *run, struct environment *environments)
 {
-	int count = run->settings->job->types[run->settings->type].processes;
-
-	for (int i = 0; environments && i < count; i++)
+	for (int i = 0; environments && i < count_processes(run); i++)
 		environment_finish(&environments[i]);
 	free(environments);
 }

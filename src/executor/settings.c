@@ -19,11 +19,9 @@ static int need(const char *name, const char **value, struct err *err)
 
 static int read_token(struct settings *settings, struct err *err)
 {
-	const char *path;
-
-	if (need("TONY_TOKEN_FILE", &path, err) < 0)
+	if (need("TONY_TOKEN_FILE", &settings->token_file, err) < 0)
 		return -1;
-	settings->token = job_read_token(path, err);
+	settings->token = job_read_token(settings->token_file, err);
 	return settings->token ? 0 : -1;
 }
 
@@ -75,6 +73,7 @@ int settings_read(struct settings *settings, struct err *err)
 		return -1;
 	settings->cgroup = getenv("TONY_CGROUP");
 	settings->memory_watch = str_equal(watch, "1");
+	settings->agent = realpath("/proc/self/exe", NULL);
 	settings->work_dir = getcwd(NULL, 0);
 	return settings->work_dir ? 0 : err_set_errno(err, "the working directory");
 }
@@ -85,6 +84,7 @@ void settings_finish(struct settings *settings)
 	if (settings->token)
 		explicit_bzero(settings->token, strlen(settings->token));
 	free(settings->token);
+	free(settings->agent);
 	free(settings->work_dir);
 	*settings = (struct settings){0};
 }
@@ -94,8 +94,8 @@ void settings_copy_environment(struct environment *environment)
 	/* MALLOC_ARENA_MAX: set for launchers to save memory, it slows down programs with many
 	 * threads, and TonY removes it, too. */
 	static const char *const own[] = {
-		"TONY_JOB_FILE", "TONY_TOKEN_FILE",   "TONY_AM_ADDRESS", "TONY_CONTAINER_DIR",
-		"TONY_CGROUP",	 "TONY_MEMORY_WATCH", "TONY_LEDGER_FD",	 "MALLOC_ARENA_MAX",
+		"TONY_JOB_FILE",     "TONY_AM_ADDRESS", "TONY_CONTAINER_DIR", "TONY_CGROUP",
+		"TONY_MEMORY_WATCH", "TONY_LEDGER_FD",	"MALLOC_ARENA_MAX",
 	};
 
 	for (char **pair = environ; *pair; pair++)

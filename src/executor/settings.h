@@ -15,14 +15,16 @@ struct settings {
 	int attempt;
 	char *token;
 	char *work_dir; /* the current directory */
+	char *agent;	/* this program's file */
 	/* Borrowed from the environment: */
 	const char *task;	   /* "worker:0" */
 	const char *am_address;	   /* HOST:PORT */
 	const char *host;	   /* where others reach the task */
 	const char *container;	   /* the mark's value */
 	const char *container_dir; /* for logs and cluster.json */
-	const char *cgroup;	   /* the task's control group; NULL: none */
-	bool memory_watch;	   /* nobody else enforces the memory limit */
+	const char *token_file;
+	const char *cgroup; /* the task's control group; NULL: none */
+	bool memory_watch;  /* nobody else enforces the memory limit */
 };
 
 int settings_read(struct settings *settings, struct err *err);

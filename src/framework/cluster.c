@@ -16,6 +16,10 @@ json_t *cluster_to_json(const struct cluster *cluster)
 				    address_list_to_json(&cluster->types[i]));
 	json_set_int(json, "epoch", cluster->epoch);
 	json_object_set_new(json, "types", types);
+	if (cluster->rendezvous.host) {
+		char *text cleanup_free = address_text(&cluster->rendezvous);
+		json_set_text(json, "rendezvous", text);
+	}
 	return json;
 }
 
@@ -79,6 +83,17 @@ static int read_types(struct cluster *cluster, const struct job *job, json_t *ty
 	return 0;
 }
 
+static int read_rendezvous(struct cluster *cluster, const json_t *json, struct err *err)
+{
+	char *text cleanup_free = NULL;
+
+	if (json_read_text(json, "rendezvous", &text, err) < 0)
+		return -1;
+	if (text && read_address(text, &cluster->rendezvous) < 0)
+		return err_set(err, ERR_INPUT, "rendezvous: not \"host:port\"");
+	return 0;
+}
+
 struct cluster *cluster_from_json(const struct job *job, const json_t *json, struct err *err)
 {
 	json_t *types = json_object_get(json, "types");
@@ -96,7 +111,7 @@ struct cluster *cluster_from_json(const struct job *job, const json_t *json, str
 	cluster->types = mem_alloc_array(job->type_count, sizeof(*cluster->types));
 	for (size_t i = 0; i < job->type_count; i++)
 		cluster->types[i].name = job->types[i].name;
-	if (read_types(cluster, job, types, err) < 0) {
+	if (read_types(cluster, job, types, err) < 0 || read_rendezvous(cluster, json, err) < 0) {
 		cluster_destroy(cluster);
 		return NULL;
 	}
@@ -113,5 +128,6 @@ void cluster_destroy(struct cluster *cluster)
 		free(cluster->types[i].addresses);
 	}
 	free(cluster->types);
+	free(cluster->rendezvous.host);
 	free(cluster);
 }

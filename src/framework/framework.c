@@ -8,10 +8,9 @@
 #include "framework/variables.h"
 
 static const struct framework_ops *const table[] = {
-	&framework_tensorflow,
-	&framework_pytorch,
-	&framework_standalone,
-	&framework_generic,
+	&framework_tensorflow, &framework_pytorch, &framework_torchrun,	  &framework_horovod,
+	&framework_mxnet,      &framework_xgboost, &framework_jax,	  &framework_mpi,
+	&framework_ray,	       &framework_dask,	   &framework_standalone, &framework_generic,
 };
 
 const struct framework_ops *framework_find(const char *name)
@@ -26,6 +25,25 @@ void framework_names(struct str_list *names)
 {
 	for (size_t i = 0; i < array_length(table); i++)
 		str_list_add(names, table[i]->name);
+}
+
+bool framework_shape_has(const struct framework_shape *shape, const char *type)
+{
+	return str_list_has(shape->types, type);
+}
+
+static const struct framework_ops *ops_of(const struct job *job)
+{
+	const struct framework_ops *ops = framework_find(job->framework);
+
+	if (!ops)
+		BUG("framework %s of a checked job", job->framework);
+	return ops;
+}
+
+int framework_process_count(const struct job *job, const struct job_type *type)
+{
+	return ops_of(job)->starts_processes ? 1 : type->processes;
 }
 
 bool framework_owns_tensorboard(const struct job *job, size_t type, int index)
@@ -80,15 +98,11 @@ static int add_user_environment(const struct framework_task *task, struct enviro
 int framework_environment(const struct framework_task *task, struct environment *environment,
 			  struct err *err)
 {
-	const struct framework_ops *ops = framework_find(task->job->framework);
-
-	if (!ops)
-		BUG("framework %s of a checked job", task->job->framework);
 	/* YARN sets it for the JVM's sake; TonY's users measured what it costs their programs. */
 	environment_remove(environment, "MALLOC_ARENA_MAX");
 	variables_add_tony(task, environment);
 	variables_add_compatible(task, environment);
-	if (ops->environment(task, environment, err) < 0)
+	if (ops_of(task->job)->environment(task, environment, err) < 0)
 		return -1;
 	return add_user_environment(task, environment, err);
 }

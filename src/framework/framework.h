@@ -12,7 +12,8 @@
 
 /* The cluster spec of one epoch: addresses by type and index. A type that is not part of the
  * formation has no addresses; with JOB_MODE_FCFS the host of a task that is not registered yet is
- * NULL (null in JSON). */
+ * NULL (null in JSON). `rendezvous` is the AM's store for this epoch where the framework asks for
+ * one (framework_ops.rendezvous); else its host is NULL. */
 struct cluster_type {
 	const char *name;
 	struct cluster_address {
@@ -25,6 +26,7 @@ struct cluster {
 	int epoch;
 	struct cluster_type *types; /* in the order of job->types */
 	size_t type_count;
+	struct cluster_address rendezvous;
 };
 
 /* {"epoch": 1, "types": {"worker": ["127.0.0.1:4001", ...], ...}}; see docs/rest.md */
@@ -43,17 +45,33 @@ struct framework_task {
 	int ui_port;		  /* 0: this task owns none */
 	const char *am_url;	  /* "http://127.0.0.1:4000" */
 	const char *cluster_file; /* path of the cluster spec as JSON */
+	const char *token_file;	  /* path of the job's token */
+	const char *agent;	  /* path of the tony-agent that runs the executor */
 	const char *work_dir;
 };
 
 struct environment; /* environment.h: ordered KEY=VALUE set */
 
+/* What a job's configuration says before the framework has its say. */
+struct framework_shape {
+	const struct str_list *types; /* those with instances, in order */
+	const char *python;	      /* the interpreter, as a word for the shell */
+};
+bool framework_shape_has(const struct framework_shape *shape, const char *type);
+
 struct framework_ops {
 	const char *name;
+	/* Adds "KEY=VALUE" pairs: what the framework wants unless the user says otherwise. They are
+	 * a layer of the configuration, right above tony's own defaults: which types are tracked,
+	 * what is restarted in place, types that tony adds and what those run. */
+	void (*defaults)(const struct framework_shape *shape, struct str_list *pairs);
 	/* The client's check: shapes that cannot work are refused with the remedy. May be NULL. */
 	int (*check)(const struct job *job, struct err *err);
-	/* job->fail_fast unless the user set tony.application.fail-on-worker-failure-enabled. */
-	bool (*fail_fast)(const struct job *job);
+	/* The framework's own launcher starts tony.<type>.processes in each task: tony starts one
+	 * process, which is told that number. */
+	bool starts_processes;
+	/* The AM serves a rendezvous store of each epoch's own (cluster->rendezvous). */
+	bool rendezvous;
 	/* Adds the framework's variables. */
 	int (*environment)(const struct framework_task *task, struct environment *environment,
 			   struct err *err);
@@ -61,6 +79,9 @@ struct framework_ops {
 
 const struct framework_ops *framework_find(const char *name); /* any case; NULL: none */
 void framework_names(struct str_list *names);
+
+/* How many processes tony starts in a task of this type. */
+int framework_process_count(const struct job *job, const struct job_type *type);
 
 /* True when this task's first process gets TB_PORT (tony-java.md 3.8). */
 bool framework_owns_tensorboard(const struct job *job, size_t type, int index);

@@ -2,9 +2,9 @@
 #include "framework/implementations.h"
 #include "framework/variables.h"
 
-static bool fail_fast(const struct job *job)
+static void defaults(const struct framework_shape *shape, struct str_list *pairs)
 {
-	return false;
+	str_list_add(pairs, "tony.application.fail-on-worker-failure-enabled=false");
 }
 
 static int environment(const struct framework_task *task, struct environment *variables,
@@ -17,6 +17,6 @@ static int environment(const struct framework_task *task, struct environment *va
 
 const struct framework_ops framework_generic = {
 	.name = "generic",
-	.fail_fast = fail_fast,
+	.defaults = defaults,
 	.environment = environment,
 };

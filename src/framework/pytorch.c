@@ -23,9 +23,9 @@ static int check(const struct job *job, struct err *err)
 }
 
 /* All ranks take part in every step. */
-static bool fail_fast(const struct job *job)
+static void defaults(const struct framework_shape *shape, struct str_list *pairs)
 {
-	return true;
+	str_list_add(pairs, "tony.application.fail-on-worker-failure-enabled=true");
 }
 
 static void add_master(const struct cluster_address *master, struct environment *variables)
@@ -88,6 +88,6 @@ static int environment(const struct framework_task *task, struct environment *va
 const struct framework_ops framework_pytorch = {
 	.name = "pytorch",
 	.check = check,
-	.fail_fast = fail_fast,
+	.defaults = defaults,
 	.environment = environment,
 };

@@ -14,9 +14,9 @@ static int check(const struct job *job, struct err *err)
 	return 0;
 }
 
-static bool fail_fast(const struct job *job)
+static void defaults(const struct framework_shape *shape, struct str_list *pairs)
 {
-	return false;
+	str_list_add(pairs, "tony.application.fail-on-worker-failure-enabled=false");
 }
 
 static int environment(const struct framework_task *task, struct environment *variables,
@@ -28,6 +28,6 @@ static int environment(const struct framework_task *task, struct environment *va
 const struct framework_ops framework_standalone = {
 	.name = "standalone",
 	.check = check,
-	.fail_fast = fail_fast,
+	.defaults = defaults,
 	.environment = environment,
 };

@@ -20,9 +20,10 @@ static int check(const struct job *job, struct err *err)
 
 /* With parameter servers a lost worker is replaced while the chief goes on. Without them all
  * workers take part in every step: the others hang when one is gone. */
-static bool fail_fast(const struct job *job)
+static void defaults(const struct framework_shape *shape, struct str_list *pairs)
 {
-	return job_find_type(job, "ps") < 0;
+	str_list_add_format(pairs, "tony.application.fail-on-worker-failure-enabled=%s",
+			    framework_shape_has(shape, "ps") ? "false" : "true");
 }
 
 /* The sidecar serves the browser, not the cluster. An evaluator is in its own cluster only: the
@@ -68,6 +69,6 @@ static int environment(const struct framework_task *task, struct environment *va
 const struct framework_ops framework_tensorflow = {
 	.name = "tensorflow",
 	.check = check,
-	.fail_fast = fail_fast,
+	.defaults = defaults,
 	.environment = environment,
 };

@@ -33,6 +33,8 @@ void variables_add_tony(const struct framework_task *task, struct environment *e
 	set_text(environment, "TONY_CHECKPOINT_DIR", job->checkpoint_dir);
 	set_text(environment, "TONY_CLUSTER_FILE", task->cluster_file);
 	set_text(environment, "TONY_AM_URL", task->am_url);
+	set_text(environment, "TONY_TOKEN_FILE", task->token_file);
+	set_text(environment, "TONY_AGENT", task->agent);
 	if (address) {
 		environment_set(environment, "TONY_HOST", address->host);
 		environment_set_format(environment, "TONY_PORT", "%d", address->port);

@@ -93,6 +93,14 @@ def write_xml(path, keys):
     return path
 
 
+def venv_bin(example):
+    """Where the programs are of the virtual environment that examples/<example> asks for."""
+    made = subprocess.run([ROOT / "test/frameworks/venv", example], capture_output=True, text=True,
+                          timeout=1800)
+    assert made.returncode == 0, made.stderr
+    return Path(made.stdout.strip()) / "bin"
+
+
 class Job:
     """A job that was submitted."""
 
@@ -227,6 +235,19 @@ class Tony:
         if job:
             self.jobs.append(job)
         return answer, job
+
+    def example(self, name, *options, python=None):
+        """Starts examples/<name> as its README says, in a folder of its own. `python` is the
+        directory of the interpreter that is first in PATH, as if activated."""
+        folder = self.directory / f"example-{len(self.jobs)}"
+        shutil.copytree(ROOT / "examples" / name, folder)
+        path = f"{python}:" * bool(python) + self.env["PATH"]
+        answer = self.run("submit", "--detach", "--src_dir", ".", *options, env={"PATH": path}, cwd=folder)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        job = self.found_job(answer.stdout)
+        assert job, answer.stdout
+        self.jobs.append(job)
+        return job
 
     def ids(self):
         jobs = self.state / "jobs"

@@ -74,9 +74,10 @@ static void the_program_gets_its_environment(void **state)
 	assert_text_has(text, "TONY_CONTAINER=");
 	assert_text_has(text, "TONY_JOB_ID=");
 	assert_text_has(text, "TONY_AM_URL=http://127.0.0.1:");
+	assert_text_has(text, "TONY_TOKEN_FILE=/");
+	assert_text_has(text, "TONY_AGENT=/");
 	/* What is the executor's alone, and what would let others in. */
 	assert_null(strstr(text, AM_TOKEN));
-	assert_null(strstr(text, "TONY_TOKEN_FILE"));
 	assert_null(strstr(text, "TONY_JOB_FILE"));
 	assert_null(strstr(text, "MALLOC_ARENA_MAX"));
 	am_order(&am, "quit", 2, 1);

@@ -1,68 +1,55 @@
 #include "fixture.h"
 
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
 
-static const char *const configurations[] = {
-	[SHAPE_WORKERS] = "{\"tony.worker.instances\": {\"value\": \"2\"}}",
-	[SHAPE_ROLES] = "{\"tony.worker.instances\": {\"value\": \"2\"}}",
-	[SHAPE_DENSE] = "{\"tony.worker.instances\": {\"value\": \"2\"}}",
-	[SHAPE_SINGLE] = "{\"tony.worker.instances\": {\"value\": \"1\"}}",
-};
-
-static const char *const clusters[] = {
-	[SHAPE_WORKERS] = "{\"epoch\": 1, \"types\": {"
-			  "\"worker\": [\"127.0.0.1:4001\", \"127.0.0.1:4002\"]}}",
-	[SHAPE_ROLES] = "{\"epoch\": 3, \"types\": {\"ps\": [\"node-a:4010\"],"
-			"\"worker\": [\"node-b:4001\", \"node-c:4002\"],"
-			"\"chief\": [\"node-a:4003\"], \"evaluator\": [\"node-b:4004\"],"
-			"\"tensorboard\": [\"node-a:4005\"]}}",
-	[SHAPE_DENSE] = "{\"epoch\": 2, \"types\": {\"data\": [], \"helper\": [\"[::1]:4001\"],"
-			"\"worker\": [\"[fe80::1]:4002\", \"node-b:4003\"]}}",
-	[SHAPE_SINGLE] = "{\"epoch\": 1, \"types\": {\"worker\": [\"127.0.0.1:4001\"]}}",
-};
-
-static void add_type(struct job *job, const char *name, int instances, int processes,
-		     enum job_role role)
+static json_t *read_shape(const char *name)
 {
-	job->types = mem_realloc_array(job->types, job->type_count + 1, sizeof(*job->types));
-	struct job_type *type = &job->types[job->type_count++];
+	struct err err cleanup_err = {0};
+	size_t length;
+	char *path cleanup_free = mem_printf(SHAPE_DIR "/%s.json", name);
+	char *text cleanup_free = fs_read_file(path, 1 << 20, &length, &err);
+	json_t *shape = text ? json_parse(text, length, &err) : NULL;
 
-	*type = (struct job_type){.name = mem_strdup(name),
-				  .instances = instances,
-				  .processes = processes,
-				  .role = role,
-				  .command = mem_strdup("true")};
+	if (!shape)
+		BUG("%s: %s", path, err_message(&err));
+	return shape;
+}
+
+static const char *text_of(const json_t *object, const char *name, const char *otherwise)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : otherwise;
+}
+
+static enum job_role role_of(const char *name)
+{
+	if (str_equal(name, "untracked"))
+		return JOB_ROLE_UNTRACKED;
+	return str_equal(name, "sidecar") ? JOB_ROLE_SIDECAR : JOB_ROLE_TRACKED;
+}
+
+static void read_type(struct job *job, const json_t *shape, struct job_type *type)
+{
+	const json_t *processes = json_object_get(shape, "processes");
+	char *key cleanup_free = NULL;
+
+	type->name = mem_strdup(text_of(shape, "name", NULL));
+	type->instances = (int)json_integer_value(json_object_get(shape, "instances"));
+	type->processes = processes ? (int)json_integer_value(processes) : 1;
+	type->role = role_of(text_of(shape, "role", "tracked"));
+	type->command = mem_strdup("true");
 	str_list_add(&type->environment, "DATA=/data/{{task.type}}-{{task.index}}");
+	key = mem_printf("tony.%s.instances", type->name);
+	json_object_set_new(job->config, key, json_pack("{s:s}", "value", "1"));
 }
 
-static void add_types(struct job *job, enum shape shape)
+struct job *fixture_job(const char *framework, const char *shape_name)
 {
-	switch (shape) {
-	case SHAPE_WORKERS:
-		add_type(job, "worker", 2, 1, JOB_ROLE_TRACKED);
-		break;
-	case SHAPE_ROLES:
-		add_type(job, "ps", 1, 1, JOB_ROLE_UNTRACKED);
-		add_type(job, "worker", 2, 1, JOB_ROLE_TRACKED);
-		add_type(job, "chief", 1, 1, JOB_ROLE_TRACKED);
-		add_type(job, "evaluator", 1, 1, JOB_ROLE_TRACKED);
-		add_type(job, "tensorboard", 1, 1, JOB_ROLE_SIDECAR);
-		job->tensorboard_log_dir = mem_strdup("/logs/tb");
-		break;
-	case SHAPE_DENSE:
-		add_type(job, "data", 1, 1, JOB_ROLE_TRACKED);
-		add_type(job, "helper", 1, 1, JOB_ROLE_TRACKED);
-		add_type(job, "worker", 2, 2, JOB_ROLE_TRACKED);
-		break;
-	case SHAPE_SINGLE:
-		add_type(job, "worker", 1, 1, JOB_ROLE_TRACKED);
-		break;
-	}
-}
-
-struct job *fixture_job(const char *framework, enum shape shape)
-{
+	json_t *shape cleanup_json = read_shape(shape_name);
+	const json_t *types = json_object_get(shape, "types");
 	struct job *job = mem_alloc(sizeof(*job));
 
 	job->id = mem_strdup("tony-20261121-061400-1f3a");
@@ -73,16 +60,20 @@ struct job *fixture_job(const char *framework, enum shape shape)
 	job->mode = JOB_MODE_GANG;
 	job->retry_count = 3;
 	job->checkpoint_dir = mem_strdup("/state/jobs/j/checkpoint");
-	job->config = json_loads(configurations[shape], 0, NULL);
-	add_types(job, shape);
+	job->tensorboard_log_dir = mem_strdup(text_of(shape, "tensorboard_log_dir", NULL));
+	job->config = json_object();
+	job->type_count = json_array_size(types);
+	job->types = mem_alloc_array(job->type_count, sizeof(*job->types));
+	for (size_t i = 0; i < job->type_count; i++)
+		read_type(job, json_array_get(types, i), &job->types[i]);
 	return job;
 }
 
-struct cluster *fixture_cluster(const struct job *job, enum shape shape)
+struct cluster *fixture_cluster(const struct job *job, const char *shape_name)
 {
 	struct err err cleanup_err = {0};
-	json_t *json cleanup_json = json_loads(clusters[shape], 0, NULL);
-	struct cluster *cluster = cluster_from_json(job, json, &err);
+	json_t *shape cleanup_json = read_shape(shape_name);
+	struct cluster *cluster = cluster_from_json(job, json_object_get(shape, "cluster"), &err);
 
 	if (!cluster)
 		BUG("fixture: %s", err_message(&err));
@@ -102,6 +93,8 @@ void fixture_task(const struct job *job, const struct cluster *cluster, const ch
 		.ui_port = 6006,
 		.am_url = "http://127.0.0.1:4000",
 		.cluster_file = "/state/jobs/j/containers/c/cluster.json",
+		.token_file = "/state/jobs/j/token",
+		.agent = "/opt/tony/tony-agent",
 		.work_dir = "/state/jobs/j/containers/c/work",
 	};
 }

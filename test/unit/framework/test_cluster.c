@@ -8,8 +8,8 @@
 
 static void a_cluster_survives_its_json(void **state)
 {
-	struct job *job = fixture_job("generic", SHAPE_DENSE);
-	struct cluster *first = fixture_cluster(job, SHAPE_DENSE);
+	struct job *job = fixture_job("generic", "dense");
+	struct cluster *first = fixture_cluster(job, "dense");
 	json_t *json cleanup_json = cluster_to_json(first);
 	struct cluster *second = cluster_from_json(job, json, NULL);
 	json_t *again cleanup_json = cluster_to_json(second);
@@ -46,7 +46,7 @@ static void malformed_clusters_are_refused(void **state)
 		"{\"epoch\": 1, \"types\": {\"worker\": [\"[]:80\"]}}",
 		"{\"epoch\": 1, \"types\": {\"worker\": [\"[:80\"]}}",
 	};
-	struct job *job = fixture_job("generic", SHAPE_WORKERS);
+	struct job *job = fixture_job("generic", "workers");
 
 	for (size_t i = 0; i < array_length(rows); i++) {
 		struct err err cleanup_err = {0};
@@ -62,7 +62,7 @@ static void malformed_clusters_are_refused(void **state)
 static void a_host_of_absurd_length_is_refused(void **state)
 {
 	struct err err cleanup_err = {0};
-	struct job *job = fixture_job("generic", SHAPE_WORKERS);
+	struct job *job = fixture_job("generic", "workers");
 	char host[400];
 
 	memset(host, 'a', sizeof(host));

@@ -16,7 +16,8 @@ struct scene {
 	struct err err;
 };
 
-static struct scene scene_open(const char *framework, enum shape shape, const char *type, int index)
+static struct scene scene_open(const char *framework, const char *shape, const char *type,
+			       int index)
 {
 	struct scene scene = {.job = fixture_job(framework, shape)};
 
@@ -83,7 +84,7 @@ static void environment_keeps_order_and_the_last_value(void **state)
 
 static void templates_are_expanded(void **state)
 {
-	struct scene scene = scene_open("generic", SHAPE_DENSE, "worker", 1);
+	struct scene scene = scene_open("generic", "dense", "worker", 1);
 
 	scene.task.process = 1;
 	expect_expansion(&scene, "", "");
@@ -104,7 +105,7 @@ static void templates_are_expanded(void **state)
 
 static void text_that_only_looks_like_a_template_stays(void **state)
 {
-	struct scene scene = scene_open("generic", SHAPE_WORKERS, "worker", 0);
+	struct scene scene = scene_open("generic", "workers", "worker", 0);
 
 	expect_expansion(&scene, "awk '{{print $1}}'", "awk '{{print $1}}'");
 	expect_expansion(&scene, "{{", "{{");
@@ -117,7 +118,7 @@ static void text_that_only_looks_like_a_template_stays(void **state)
 
 static void unknown_templates_are_errors_that_help(void **state)
 {
-	struct scene scene = scene_open("generic", SHAPE_WORKERS, "worker", 0);
+	struct scene scene = scene_open("generic", "workers", "worker", 0);
 
 	expect_refusal(&scene, "x {{task.indx}}", "unknown template {{task.indx}}");
 	expect_refusal(&scene, "{{task}}", "task.index");
@@ -131,7 +132,7 @@ static void unknown_templates_are_errors_that_help(void **state)
 
 static void first_come_first_served_has_no_cluster_variables(void **state)
 {
-	struct scene scene = scene_open("tensorflow", SHAPE_WORKERS, "worker", 1);
+	struct scene scene = scene_open("tensorflow", "workers", "worker", 1);
 
 	scene.job->mode = JOB_MODE_FCFS;
 	free(scene.cluster->types[0].addresses[0].host);
@@ -157,7 +158,7 @@ static void tensorboard_port_goes_to_its_owner_only(void **state)
 	};
 
 	for (size_t i = 0; i < array_length(rows); i++) {
-		struct scene scene = scene_open(rows[i].framework, SHAPE_ROLES, rows[i].type, 0);
+		struct scene scene = scene_open(rows[i].framework, "roles", rows[i].type, 0);
 		if (!rows[i].sidecar)
 			mem_replace(&scene.job->tensorboard_log_dir, NULL);
 		assert_int_equal(get(&scene, "TB_PORT") != NULL, rows[i].owns);
@@ -167,7 +168,7 @@ static void tensorboard_port_goes_to_its_owner_only(void **state)
 
 static void only_the_first_process_gets_the_tensorboard_port(void **state)
 {
-	struct scene scene = scene_open("pytorch", SHAPE_DENSE, "worker", 0);
+	struct scene scene = scene_open("pytorch", "dense", "worker", 0);
 
 	assert_string_equal(get(&scene, "TB_PORT"), "6006");
 	scene.task.process = 1;
@@ -177,7 +178,7 @@ static void only_the_first_process_gets_the_tensorboard_port(void **state)
 
 static void retries_are_counted_from_the_second_epoch(void **state)
 {
-	struct scene scene = scene_open("generic", SHAPE_WORKERS, "worker", 0);
+	struct scene scene = scene_open("generic", "workers", "worker", 0);
 
 	assert_null(get(&scene, "NUM_AM_RETRIES"));
 	assert_string_equal(environment_get(&scene.environment, "SESSION_ID"), "0");
@@ -191,7 +192,7 @@ static void retries_are_counted_from_the_second_epoch(void **state)
 
 static void a_job_without_types_is_a_single_node(void **state)
 {
-	struct scene scene = scene_open("generic", SHAPE_SINGLE, "worker", 0);
+	struct scene scene = scene_open("generic", "single", "worker", 0);
 
 	assert_null(get(&scene, "PREPROCESSING_JOB"));
 	json_object_clear(scene.job->config);
@@ -202,7 +203,7 @@ static void a_job_without_types_is_a_single_node(void **state)
 
 static void the_user_has_the_last_word_but_for_tonys_own_names(void **state)
 {
-	struct scene scene = scene_open("pytorch", SHAPE_WORKERS, "worker", 0);
+	struct scene scene = scene_open("pytorch", "workers", "worker", 0);
 	struct str_list *pairs = &scene.job->types[0].environment;
 
 	str_list_add(pairs, "MASTER_PORT=29500");
@@ -221,7 +222,7 @@ static void the_user_has_the_last_word_but_for_tonys_own_names(void **state)
 
 static void malloc_arena_max_is_yarns_not_the_users(void **state)
 {
-	struct scene scene = scene_open("generic", SHAPE_SINGLE, "worker", 0);
+	struct scene scene = scene_open("generic", "single", "worker", 0);
 
 	environment_set(&scene.environment, "MALLOC_ARENA_MAX", "4");
 	assert_int_equal(framework_environment(&scene.task, &scene.environment, &scene.err), 0);
@@ -233,7 +234,7 @@ static void malloc_arena_max_is_yarns_not_the_users(void **state)
 
 static void ranks_are_unique_and_start_at_the_master(void **state)
 {
-	struct scene scene = scene_open("pytorch", SHAPE_ROLES, "worker", 0);
+	struct scene scene = scene_open("pytorch", "roles", "worker", 0);
 	bool seen[4] = {false};
 	static const struct {
 		const char *type;
@@ -257,7 +258,7 @@ static void ranks_are_unique_and_start_at_the_master(void **state)
 
 static void a_cluster_too_large_for_a_variable_is_told(void **state)
 {
-	struct scene scene = scene_open("tensorflow", SHAPE_WORKERS, "worker", 0);
+	struct scene scene = scene_open("tensorflow", "workers", "worker", 0);
 	struct cluster_type *type = &scene.cluster->types[0];
 
 	type->addresses = mem_realloc_array(type->addresses, 10000, sizeof(*type->addresses));
@@ -272,7 +273,7 @@ static void a_cluster_too_large_for_a_variable_is_told(void **state)
 	scene_close(&scene);
 }
 
-static int check(const char *framework, enum shape shape, enum job_mode mode)
+static int check(const char *framework, const char *shape, enum job_mode mode)
 {
 	struct err err cleanup_err = {0};
 	struct job *job = fixture_job(framework, shape);
@@ -287,19 +288,19 @@ static int check(const char *framework, enum shape shape, enum job_mode mode)
 
 static void shapes_that_cannot_work_are_refused(void **state)
 {
-	assert_int_equal(check("standalone", SHAPE_SINGLE, JOB_MODE_GANG), 0);
-	assert_int_equal(check("standalone", SHAPE_WORKERS, JOB_MODE_GANG), -1);
-	assert_int_equal(check("tensorflow", SHAPE_ROLES, JOB_MODE_FCFS), 0);
-	assert_int_equal(check("tensorflow", SHAPE_DENSE, JOB_MODE_GANG), -1);
-	assert_int_equal(check("pytorch", SHAPE_DENSE, JOB_MODE_GANG), 0);
-	assert_int_equal(check("pytorch", SHAPE_WORKERS, JOB_MODE_FCFS), -1);
-	assert_int_equal(check("generic", SHAPE_DENSE, JOB_MODE_FCFS), 0);
+	assert_int_equal(check("standalone", "single", JOB_MODE_GANG), 0);
+	assert_int_equal(check("standalone", "workers", JOB_MODE_GANG), -1);
+	assert_int_equal(check("tensorflow", "roles", JOB_MODE_FCFS), 0);
+	assert_int_equal(check("tensorflow", "dense", JOB_MODE_GANG), -1);
+	assert_int_equal(check("pytorch", "dense", JOB_MODE_GANG), 0);
+	assert_int_equal(check("pytorch", "workers", JOB_MODE_FCFS), -1);
+	assert_int_equal(check("generic", "dense", JOB_MODE_FCFS), 0);
 }
 
 static void a_job_in_which_nobody_trains_is_refused(void **state)
 {
 	struct err err cleanup_err = {0};
-	struct job *job = fixture_job("pytorch", SHAPE_WORKERS);
+	struct job *job = fixture_job("pytorch", "workers");
 
 	job->types[0].role = JOB_ROLE_UNTRACKED;
 	assert_int_equal(framework_find("pytorch")->check(job, &err), -1);

@@ -1,19 +1,16 @@
-/* What every process of a job gets, compared with golden/<framework>-<shape>.env. To write the
- * files anew after a change that is meant: TONY_UPDATE_GOLDEN=1 */
+/* What every process of a job gets: for each golden/<framework>-<shape>.env, the framework's
+ * environment in the shape of shapes/<shape>.json. To write the files anew after a change that is
+ * meant, or an empty one: TONY_UPDATE_GOLDEN=1 */
 #include "../base/test.h"
 
+#include <dirent.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
 #include "fixture.h"
 #include "framework/environment.h"
-
-struct golden {
-	const char *framework;
-	const char *shape_name;
-	enum shape shape;
-};
 
 static void append_process(const struct framework_task *task, struct str *out)
 {
@@ -36,7 +33,8 @@ static void append_job(const struct job *job, const struct cluster *cluster, str
 			struct framework_task task;
 			fixture_task(job, cluster, job->types[type].name, (int)i, &task);
 			task.restart = cluster->epoch == 3 && i == 1;
-			for (; task.process < job->types[type].processes; task.process++)
+			for (; task.process < framework_process_count(job, &job->types[type]);
+			     task.process++)
 				append_process(&task, out);
 		}
 	}
@@ -44,13 +42,15 @@ static void append_job(const struct job *job, const struct cluster *cluster, str
 
 static void check_golden(void **state)
 {
-	const struct golden *golden = *state;
+	const char *name = *state;
+	const char *dash = strchr(name, '-');
 	struct err err cleanup_err = {0};
 	struct str text cleanup_str = {0};
-	struct job *job = fixture_job(golden->framework, golden->shape);
-	struct cluster *cluster = fixture_cluster(job, golden->shape);
-	char *path cleanup_free =
-		mem_printf(GOLDEN_DIR "/%s-%s.env", golden->framework, golden->shape_name);
+	char *framework cleanup_free = mem_strndup(name, (size_t)(dash - name));
+	char *shape cleanup_free = mem_strndup(dash + 1, strcspn(dash + 1, "."));
+	struct job *job = fixture_job(framework, shape);
+	struct cluster *cluster = fixture_cluster(job, shape);
+	char *path cleanup_free = fs_join(GOLDEN_DIR, name);
 
 	append_job(job, cluster, &text);
 	if (getenv("TONY_UPDATE_GOLDEN"))
@@ -63,28 +63,28 @@ static void check_golden(void **state)
 	job_destroy(job);
 }
 
-#define GOLDEN(framework_, name_, shape_)                                                          \
-	{                                                                                          \
-		.name = framework_ "-" name_, .test_func = check_golden,                           \
-		.initial_state = &(struct golden)                                                  \
-		{                                                                                  \
-			framework_, name_, shape_                                                  \
-		}                                                                                  \
-	}
+static void list_golden(struct str_list *names)
+{
+	DIR *directory = opendir(GOLDEN_DIR);
+
+	if (!directory)
+		BUG("no " GOLDEN_DIR);
+	for (const struct dirent *entry; (entry = readdir(directory));)
+		if (str_ends_with(entry->d_name, ".env"))
+			str_list_add(names, entry->d_name);
+	closedir(directory);
+	str_list_sort(names);
+}
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		GOLDEN("tensorflow", "workers", SHAPE_WORKERS),
-		GOLDEN("tensorflow", "roles", SHAPE_ROLES),
-		GOLDEN("tensorflow", "single", SHAPE_SINGLE),
-		GOLDEN("pytorch", "workers", SHAPE_WORKERS),
-		GOLDEN("pytorch", "roles", SHAPE_ROLES),
-		GOLDEN("pytorch", "dense", SHAPE_DENSE),
-		GOLDEN("generic", "workers", SHAPE_WORKERS),
-		GOLDEN("generic", "roles", SHAPE_ROLES),
-		GOLDEN("generic", "dense", SHAPE_DENSE),
-		GOLDEN("standalone", "single", SHAPE_SINGLE),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	struct str_list names cleanup_str_list = {0};
+
+	list_golden(&names);
+	struct CMUnitTest *tests cleanup_free = mem_alloc_array(names.count, sizeof(*tests));
+	for (size_t i = 0; i < names.count; i++)
+		tests[i] = (struct CMUnitTest){.name = names.items[i],
+					       .test_func = check_golden,
+					       .initial_state = names.items[i]};
+	return _cmocka_run_group_tests("golden", tests, names.count, NULL, NULL);
 }

@@ -1,0 +1,36 @@
+/* What the framework wants unless the user says otherwise: one more layer of configuration. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "client/describe_internal.h"
+#include "framework/framework.h"
+
+static void add_pair(struct conf *conf, const char *origin, const char *pair)
+{
+	size_t length = strcspn(pair, "=");
+	char *name cleanup_free = mem_strndup(pair, length);
+
+	if (!pair[length] || !key_find(name, NULL))
+		BUG("%s: default \"%s\"", origin, pair);
+	conf_add_default(conf, origin, name, pair + length + 1);
+}
+
+void describe_defaults(struct conf *conf, const struct job_options *options)
+{
+	const char *name = conf_text(conf, "tony.application.framework");
+	const struct framework_ops *ops = name ? framework_find(name) : NULL;
+	struct str_list all cleanup_str_list = {0}, types cleanup_str_list = {0};
+	struct str_list pairs cleanup_str_list = {0};
+
+	if (!ops)
+		return; /* told when the job is described */
+	describe_find_types(conf, &all);
+	for (size_t i = 0; i < all.count; i++)
+		if (describe_instances(conf, all.items[i]) > 0)
+			str_list_add(&types, all.items[i]);
+	char *python cleanup_free = describe_python(options);
+	ops->defaults(&(struct framework_shape){.types = &types, .python = python}, &pairs);
+	char *origin cleanup_free = mem_printf("framework %s", ops->name);
+	for (size_t i = 0; i < pairs.count; i++)
+		add_pair(conf, origin, pairs.items[i]);
+}
