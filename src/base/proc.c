@@ -32,17 +32,39 @@ void proc_list_finish(struct proc_list *list)
 	*list = (struct proc_list){0};
 }
 
-void proc_find_descendants(pid_t root, struct proc_list *list)
+static void find_descendants(pid_t root, bool stopped_only, struct proc_list *list)
 {
 	struct proc_scan scan;
+	size_t count;
 
 	proc_scan_take(&scan);
-	const struct proc_entry **found = proc_scan_descendants(&scan, root, &list->count);
-	list->items = mem_alloc_array(list->count, sizeof(*list->items));
-	for (size_t i = 0; i < list->count; i++)
-		list->items[i] = found[i]->id;
+	const struct proc_entry **found = proc_scan_descendants(&scan, root, &count);
+	*list = (struct proc_list){.items = mem_alloc_array(count, sizeof(*list->items))};
+	for (size_t i = 0; i < count; i++)
+		if (!stopped_only || found[i]->state == 'T')
+			list->items[list->count++] = found[i]->id;
 	free(found);
 	proc_scan_finish(&scan);
+}
+
+void proc_find_descendants(pid_t root, struct proc_list *list)
+{
+	find_descendants(root, false, list);
+}
+
+void proc_find_stopped(pid_t root, struct proc_list *list)
+{
+	find_descendants(root, true, list);
+}
+
+char *proc_name(pid_t pid)
+{
+	struct str text cleanup_str = {0};
+
+	if (proc_read_file(pid, "comm", 4096, &text) < 0)
+		return mem_strdup("?");
+	return str_printable(text.text,
+			     text.length > 0 ? text.length - 1 : 0); /* less its line end */
 }
 
 void proc_find_marked(const char *mark, pid_t except, struct proc_list *list)

@@ -28,6 +28,9 @@ void proc_list_finish(struct proc_list *list);
 /* All live descendants of `root` (without it), parents before children. */
 void proc_find_descendants(pid_t root, struct proc_list *list);
 
+/* Those of them that a signal such as SIGSTOP has stopped. */
+void proc_find_stopped(pid_t root, struct proc_list *list);
+
 /* All live processes whose environment holds exactly `mark` ("TONY_CONTAINER=..."), except the
  * caller and `except` (0: none). Only processes whose /proc/PID/environ is readable are seen. */
 void proc_find_marked(const char *mark, pid_t except, struct proc_list *list);
@@ -54,6 +57,10 @@ struct proc_usage {
 };
 void proc_measure_tree(pid_t root, struct proc_usage *usage);
 void proc_measure_descendants(pid_t root, struct proc_usage *usage); /* without `root` */
+
+/* The program's name as the kernel keeps it (15 bytes), made printable; "?" when it is gone. The
+ * caller frees. */
+char *proc_name(pid_t pid);
 
 /* A signal's name without table lookups by the caller: 9 -> "SIGKILL"; "signal 40" for others. */
 const char *proc_signal_name(int signal);

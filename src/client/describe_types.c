@@ -173,6 +173,7 @@ static void describe_type(const struct describer *describer, struct job_type *ty
 			? JOB_ISOLATION_PID_NAMESPACE
 			: JOB_ISOLATION_NONE;
 	type->stop_grace_ms = conf_ms(conf, "tony.%s.stop-grace", type->name);
+	type->frozen_timeout_ms = conf_ms(conf, "tony.%s.frozen-timeout", type->name);
 	type->node_label = text_of(conf, label, "tony.application.node-label");
 	if (conf_bool(conf, "tony.docker.enabled"))
 		type->docker_image = text_of(conf, image, "tony.docker.containers.image");

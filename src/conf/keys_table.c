@@ -146,6 +146,11 @@ static const struct key type_keys[] = {
 		"sees other process numbers than the host."},
 	{"tony.<type>.stop-grace", KEY_DURATION, "10s", .bare_ms = 1, .max = 86400000,
 	 .since = OURS, .doc = "Time between SIGTERM and SIGKILL when a task is stopped."},
+	{"tony.<type>.frozen-timeout", KEY_DURATION, "60s", .bare_ms = 1, .since = OURS,
+	 .doc = "A task one of whose processes is stopped (SIGSTOP, not a debugger) for so long "
+		"has "
+		"failed: its peers would wait for it, some for ever; 0: stopped processes are left "
+		"alone."},
 	{"tony.<type>.max-instances", KEY_INT, "-1", .min = -1, .max = INT32_MAX, .since = TONY_L,
 	 .doc = "The most instances of this type that a job may have; -1: no limit."},
 	{"tony.<type>.node-label", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,

@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "executor/freeze.h"
 #include "executor/output.h"
 #include "executor/report.h"
 #include "executor/spawn.h"
@@ -46,7 +48,9 @@ struct program {
 	enum phase phase;
 	bool stopped;		   /* by order: nobody asks for the cause */
 	enum cause_kind ended_for; /* see report.h */
-	struct event *child, *phase_timer, *timeout, *memory_timer;
+	char *ended_text;	   /* why, where that says more than the kind; NULL: nothing */
+	struct freeze freeze;
+	struct event *child, *phase_timer, *timeout, *memory_timer, *freeze_timer;
 };
 
 static struct timeval milliseconds(int64_t ms)
@@ -81,6 +85,7 @@ static void make_cause(const struct program *program, struct cause *cause)
 		.processes = (int)program->count,
 		.memory = program->options.memory,
 		.ended_for = program->ended_for,
+		.ended_text = program->ended_text,
 		.timeout_ms = program->options.job->execution_timeout_ms,
 		.tail = output_tail(process->error),
 		.port = program->options.port,
@@ -113,6 +118,7 @@ static void finish(struct program *program)
 	evtimer_del(program->phase_timer);
 	evtimer_del(program->timeout);
 	evtimer_del(program->memory_timer);
+	evtimer_del(program->freeze_timer);
 	drain(program);
 	if (!program->stopped)
 		make_cause(program, &cause);
@@ -252,6 +258,22 @@ static void on_memory_timer(evutil_socket_t fd, short what, void *data)
 	finish(program);
 }
 
+/* What is stopped heeds no SIGTERM: begin_end() continues it for that. */
+static void on_freeze_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct program *program = data;
+
+	if (program->phase != PHASE_RUNNING)
+		return;
+	if (!freeze_look(&program->freeze, clock_monotonic_ms())) {
+		set_timer(program->freeze_timer, freeze_interval(&program->freeze));
+		return;
+	}
+	program->ended_for = CAUSE_FROZEN;
+	program->ended_text = freeze_text(&program->freeze);
+	begin_end(program);
+}
+
 static void start_timers(struct program *program)
 {
 	int64_t timeout = program->options.job->execution_timeout_ms;
@@ -260,6 +282,8 @@ static void start_timers(struct program *program)
 		set_timer(program->timeout, timeout);
 	if (program->options.memory->enforce)
 		set_timer(program->memory_timer, memory_interval(program->options.memory));
+	if (program->freeze.limit_ms > 0)
+		set_timer(program->freeze_timer, freeze_interval(&program->freeze));
 }
 
 /* ---- the beginning ------------------------------------------------------------------------ */
@@ -318,6 +342,8 @@ static struct program *create(const struct program_options *options)
 	program->phase_timer = evtimer_new(base, on_phase_timer, program);
 	program->timeout = evtimer_new(base, on_timeout, program);
 	program->memory_timer = evtimer_new(base, on_memory_timer, program);
+	program->freeze_timer = evtimer_new(base, on_freeze_timer, program);
+	program->freeze.limit_ms = options->type->frozen_timeout_ms;
 	evsignal_add(program->child, NULL);
 	return program;
 }
@@ -359,6 +385,8 @@ void program_destroy(struct program *program)
 	event_free(program->phase_timer);
 	event_free(program->timeout);
 	event_free(program->memory_timer);
+	event_free(program->freeze_timer);
+	free(program->ended_text);
 	free(program->processes);
 	free(program);
 }

@@ -125,6 +125,8 @@ static void judge_our_end(const struct report *report, struct str *text, struct 
 	if (report->ended_for == CAUSE_OUT_OF_MEMORY) {
 		char *peak cleanup_free = memory_peak_text(report->memory);
 		str_append_format(text, "ended, out of memory: the task used %s", peak);
+	} else if (report->ended_for == CAUSE_FROZEN) {
+		str_append_format(text, "ended, frozen: %s", report->ended_text);
 	} else {
 		char *limit cleanup_free = str_format_duration(report->timeout_ms);
 		str_append_format(text, "ended after its execution timeout of %s", limit);

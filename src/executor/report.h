@@ -13,6 +13,7 @@ struct report {
 	const struct memory *memory;
 	/* What this executor ended it for; CAUSE_NONE: it ended by itself. */
 	enum cause_kind ended_for;
+	const char *ended_text;	 /* of CAUSE_FROZEN: what stood still, for how long */
 	int64_t timeout_ms;	 /* for CAUSE_EXECUTION_TIMEOUT */
 	const struct tail *tail; /* of its stderr */
 	int port;		 /* the one it was to bind */

@@ -11,6 +11,7 @@ static const char *const names[CAUSE_KIND_COUNT] = {
 	[CAUSE_SIGNAL] = "signal",
 	[CAUSE_OUT_OF_MEMORY] = "out-of-memory",
 	[CAUSE_EXECUTION_TIMEOUT] = "execution-timeout",
+	[CAUSE_FROZEN] = "frozen",
 	[CAUSE_START_FAILED] = "start-failed",
 	[CAUSE_PORT_TAKEN] = "port-taken",
 	[CAUSE_EXECUTOR_LOST] = "executor-lost",

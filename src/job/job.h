@@ -71,7 +71,8 @@ struct job_type {
 	int max_restarts;     /* in-place restarts of each task's process */
 	bool hold_port;	      /* keep the port bound while the process lives */
 	enum job_isolation isolation;
-	int64_t stop_grace_ms; /* SIGTERM to SIGKILL */
+	int64_t stop_grace_ms;	   /* SIGTERM to SIGKILL */
+	int64_t frozen_timeout_ms; /* a process stopped by SIGSTOP for so long is a failure */
 	struct job_dependency *dependencies;
 	size_t dependency_count;
 	char *node_label;   /* NULL: none */

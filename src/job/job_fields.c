@@ -66,6 +66,7 @@ const struct job_field job_type_fields[] = {
 	{TYPE(hold_port), .kind = FIELD_BOOL},
 	{TYPE(isolation), .kind = FIELD_CHOICE, .choices = isolations},
 	{TYPE(stop_grace_ms), .kind = FIELD_INT64, .max = MS_CAP},
+	{TYPE(frozen_timeout_ms), .kind = FIELD_INT64, .max = MS_CAP},
 	{TYPE(node_label), .kind = FIELD_OPTIONAL_TEXT, .max = TEXT_CAP},
 	{TYPE(docker_image), .kind = FIELD_OPTIONAL_TEXT, .max = TEXT_CAP},
 };

@@ -65,8 +65,9 @@ enum cause_kind {
 	CAUSE_SIGNAL,	     /* killed by a signal, not by us */
 	CAUSE_OUT_OF_MEMORY, /* over its memory limit */
 	CAUSE_EXECUTION_TIMEOUT,
-	CAUSE_START_FAILED,  /* the executor could not start the program */
-	CAUSE_PORT_TAKEN,    /* the program could not bind the port it was given */
+	CAUSE_FROZEN,	    /* a process of it was stopped (SIGSTOP) and stood still for too long */
+	CAUSE_START_FAILED, /* the executor could not start the program */
+	CAUSE_PORT_TAKEN,   /* the program could not bind the port it was given */
 	CAUSE_EXECUTOR_LOST, /* beats missed, or the executor was killed */
 	CAUSE_NODE_LOST,     /* the scheduler says the node is gone */
 	CAUSE_PREEMPTED,

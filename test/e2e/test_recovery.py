@@ -183,3 +183,14 @@ def test_executors_outlive_a_busy_am(tony):
     assert job.task("worker:0")["pids"] == before["pids"]
     go.touch()
     assert job.wait() == 0
+
+
+def test_a_task_that_somebody_stopped_is_found(tony):
+    """Its executor beats on, and nothing else would ever tell."""
+    job = tony.submit({"tony.worker.instances": 2, "tony.worker.frozen-timeout": "300ms",
+                       "tony.am.retry-count": 1, **FAST},
+                      "--executes", "if [ $TONY_EPOCH = 1 ]; then sleep 1000; fi")
+    job.wait_task("worker:0")
+    os.kill(job.wait_task("worker:1")["pids"][0], signal.SIGSTOP)
+    assert job.wait() == 0
+    assert any("worker:1: ended, frozen: process" in event.get("text", "") for event in job.events())

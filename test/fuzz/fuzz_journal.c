@@ -22,7 +22,7 @@ static const char job_text[] =
 	"\"error_lines\":0,\"log_rotate_bytes\":0,\"log_keep\":0,\"types\":[{\"name\":\"worker\","
 	"\"instances\":2,\"processes\":1,\"memory\":0,\"vcores\":0,\"gpus\":0,\"command\":\"\","
 	"\"role\":\"tracked\",\"stop_on_failure\":false,\"max_restarts\":0,\"hold_port\":false,"
-	"\"isolation\":\"none\",\"stop_grace_ms\":0}]}";
+	"\"isolation\":\"none\",\"stop_grace_ms\":0,\"frozen_timeout_ms\":0}]}";
 
 static int count(void *data, const struct journal_line *line, struct err *err)
 {

@@ -268,6 +268,36 @@ static void shared_memory_counts_once_in_pss(void **state)
 	stop(child);
 }
 
+static void stopped_ones_are_told_from_others(void **state)
+{
+	pid_t first = start(NULL), second = start(NULL);
+	struct proc_list list;
+	int status;
+
+	kill(second, SIGSTOP);
+	assert_int_equal(waitpid(second, &status, WUNTRACED), second);
+	proc_find_stopped(getpid(), &list);
+	assert_int_equal(list.count, 1);
+	assert_int_equal(list.items[0].pid, second);
+	proc_list_finish(&list);
+	kill(second, SIGCONT);
+	assert_int_equal(waitpid(second, &status, WCONTINUED), second);
+	proc_find_stopped(getpid(), &list);
+	assert_int_equal(list.count, 0);
+	proc_list_finish(&list);
+	stop(first);
+	stop(second);
+}
+
+static void a_process_has_a_name(void **state)
+{
+	char *own cleanup_free = proc_name(getpid());
+	char *none cleanup_free = proc_name(0);
+
+	assert_string_equal(own, "test_base_proc");
+	assert_string_equal(none, "?");
+}
+
 static void burn(void)
 {
 	while (clock() < CLOCKS_PER_SEC / 10)
@@ -332,6 +362,8 @@ int main(void)
 		cmocka_unit_test(marks_match_exactly),
 		cmocka_unit_test(marks_are_found_in_large_environments),
 		cmocka_unit_test(shared_memory_counts_once_in_pss),
+		cmocka_unit_test(stopped_ones_are_told_from_others),
+		cmocka_unit_test(a_process_has_a_name),
 		cmocka_unit_test(processor_time_includes_ended_children),
 		cmocka_unit_test(what_is_gone_uses_nothing),
 		cmocka_unit_test(signals_have_names),

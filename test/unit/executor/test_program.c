@@ -396,6 +396,32 @@ static void an_execution_timeout_ends_it(void **state)
 	finish(&bed);
 }
 
+static void who_stands_still_is_ended(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state, "kill -STOP $$; sleep 1000");
+	bed.job->types[0].frozen_timeout_ms = 100;
+	run(&bed);
+	assert_int_equal(bed.cause.kind, CAUSE_FROZEN);
+	assert_text_has(bed.cause.text, "ended, frozen: process ");
+	assert_text_has(bed.cause.text, "(bash) was stopped (SIGSTOP) and stood still for 100 ms");
+	finish(&bed);
+}
+
+static void a_short_stop_is_no_harm(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state,
+	     "(kill -STOP $BASHPID; echo on) & "
+	     "until grep -q 'T (stopped)' /proc/$!/status; do :; done; kill -CONT $!; wait $!");
+	bed.job->types[0].frozen_timeout_ms = 30000;
+	run(&bed);
+	assert_int_equal(bed.cause.kind, CAUSE_NONE);
+	finish(&bed);
+}
+
 /* Grows to 64 MiB and stays. */
 #define GROW                                                                                       \
 	"tail -c 64m /dev/zero | (sleep 1000) & head -c 64m /dev/zero | tail -c 64m | sleep 1000"
@@ -491,6 +517,8 @@ int main(void)
 		scratch_test(one_failure_ends_all_and_is_told),
 		scratch_test(a_success_waits_for_the_others),
 		scratch_test(an_execution_timeout_ends_it),
+		scratch_test(who_stands_still_is_ended),
+		scratch_test(a_short_stop_is_no_harm),
 		scratch_test(who_uses_too_much_memory_is_ended),
 		cmocka_unit_test(shared_memory_is_counted_once),
 		scratch_test(a_pid_namespace_ends_with_its_program),

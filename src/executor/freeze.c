@@ -1,0 +1,49 @@
+#include "executor/freeze.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { INTERVAL_MAX_MS = 5000 };
+
+static bool is_among(const struct proc_list *list, const struct proc_id *process)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].pid == process->pid &&
+		    list->items[i].start_time == process->start_time)
+			return true;
+	return false;
+}
+
+bool freeze_look(struct freeze *freeze, int64_t now)
+{
+	struct proc_list stopped;
+
+	proc_find_stopped(getpid(), &stopped);
+	if (stopped.count == 0) {
+		freeze->process.pid = 0;
+	} else if (!is_among(&stopped, &freeze->process)) {
+		freeze->process = stopped.items[0];
+		freeze->since = now;
+	}
+	proc_list_finish(&stopped);
+	return freeze->process.pid > 0 && now - freeze->since >= freeze->limit_ms;
+}
+
+int64_t freeze_interval(const struct freeze *freeze)
+{
+	int64_t interval = freeze->limit_ms / 4 + 1;
+
+	return interval < INTERVAL_MAX_MS ? interval : INTERVAL_MAX_MS;
+}
+
+char *freeze_text(const struct freeze *freeze)
+{
+	char *name cleanup_free = proc_name(freeze->process.pid);
+	char *limit cleanup_free = str_format_duration(freeze->limit_ms);
+
+	return mem_printf("process %d (%s) was stopped (SIGSTOP) and stood still for %s",
+			  (int)freeze->process.pid, name, limit);
+}
