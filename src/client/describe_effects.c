@@ -13,7 +13,7 @@ static void check_type_key(const struct describer *describer, const struct conf_
 	char *type cleanup_free = mem_strndup(word, strcspn(word, "."));
 	bool in_single_node = describer->single_node && str_equal(type, SINGLE_NODE_TYPE);
 	/* A site's limits hold for whoever uses the type. */
-	if (entry->layer == CONF_LAYER_SITE || str_ends_with(entry->name, ".max-instances"))
+	if (entry->layer <= CONF_LAYER_SITE || str_ends_with(entry->name, ".max-instances"))
 		return;
 	if (in_single_node || str_ends_with(entry->name, ".instances") ||
 	    describe_find_type(describer, type, &hint) >= 0)
