@@ -35,12 +35,20 @@ int fs_make_directories(const char *path, mode_t mode,
 /* Removes a file or tree without following symbolic links; absent is fine. */
 int fs_remove_tree(const char *path, struct err *err);
 
+enum fs_clone {
+	/* Files over 1 MiB may be hard-linked: only for sources that nobody writes. */
+	FS_CLONE_HARD_LINK = 1 << 0,
+	/* For a tree of the user's, which is to be of use elsewhere: in place of a relative
+	 * symbolic link that leads out of `source` stands the file's content, or an absolute link
+	 * to the directory. */
+	FS_CLONE_FROM_OUTSIDE = 1 << 1,
+};
+
 /* Makes `target` a copy of the file or directory tree `source`: modes, times and symbolic links
  * kept; devices, sockets and FIFOs are an error. File content is shared by reflink where the file
- * system can; otherwise files up to 1 MiB are copied and larger ones hard-linked when
- * `may_hard_link` (only for sources that nobody writes), else copied. An existing directory
- * `target` is merged into (files replaced). */
-int fs_clone_tree(const char *source, const char *target, bool may_hard_link, struct err *err);
+ * system can, else copied. An existing directory `target` is merged into (files replaced). `how`:
+ * of enum fs_clone. */
+int fs_clone_tree(const char *source, const char *target, unsigned how, struct err *err);
 
 /* SHA-256, lower-case hex, of the file; of a tree: over names, modes, link targets, contents, in
  * sorted order. The caller frees. (Implemented in fs_hash.c: links with OpenSSL's libcrypto.) */

@@ -1,7 +1,7 @@
 /*
  * Copies of files and trees, by sharing content where the file system can. Everything below the two
  * roots is reached by openat() without following symbolic links, so neither tree can lead
- * elsewhere.
+ * elsewhere; the one exception are links of the source, and only with FS_CLONE_FROM_OUTSIDE.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 enum { DEPTH_CAP = 128, LARGE = 1 << 20 };
 
 struct clone {
-	bool may_hard_link;
+	unsigned how;		 /* enum fs_clone */
 	bool no_reflink;	 /* tried once, not to be had here */
 	struct stat target_root; /* to notice a target inside of the source */
 	struct str path;	 /* of the entry at hand, for messages */
@@ -103,11 +103,11 @@ static int clone_file(struct clone *clone, const struct place *place, int from,
 	if (to < 0)
 		return fail(clone);
 	if (!reflink(clone, from, to)) {
-		if (clone->may_hard_link && info->st_size > LARGE) {
+		if ((clone->how & FS_CLONE_HARD_LINK) && info->st_size > LARGE) {
 			if (clear(clone, place->to_at, place->to_name) < 0)
 				return -1;
 			if (linkat(place->from_at, place->from_name, place->to_at, place->to_name,
-				   place->from_at == AT_FDCWD ? AT_SYMLINK_FOLLOW : 0) == 0)
+				   AT_SYMLINK_FOLLOW) == 0)
 				return 0;
 			close(mem_steal_fd(&to));
 			to = openat(place->to_at, place->to_name, flags, 0600);
@@ -120,21 +120,70 @@ static int clone_file(struct clone *clone, const struct place *place, int from,
 	return copy_attributes(clone, to, info);
 }
 
-static int clone_link(struct clone *clone, const struct place *place, const struct stat *info)
+static int make_link(struct clone *clone, const struct place *place, const char *target,
+		     const struct stat *info)
 {
 	const struct timespec times[] = {info->st_atim, info->st_mtim};
-	char target[4097];
-	ssize_t length = readlinkat(place->from_at, place->from_name, target, sizeof(target) - 1);
 
-	if (length < 0)
-		return fail(clone);
-	target[length] = '\0';
 	if (clear(clone, place->to_at, place->to_name) < 0)
 		return -1;
 	if (symlinkat(target, place->to_at, place->to_name) < 0 ||
 	    utimensat(place->to_at, place->to_name, times, AT_SYMLINK_NOFOLLOW) < 0)
 		return fail(clone);
 	return 0;
+}
+
+/* Does a relative link, `depth` directories below the root, climb over it? */
+static bool leads_out(const char *target, int depth)
+{
+	struct str_list steps cleanup_str_list = {0};
+
+	if (*target == '/')
+		return false;
+	str_split(&steps, target, '/');
+	for (size_t i = 0; i < steps.count && depth >= 0; i++) {
+		if (str_equal(steps.items[i], ".."))
+			depth--;
+		else if (*steps.items[i] && !str_equal(steps.items[i], "."))
+			depth++;
+	}
+	return depth < 0;
+}
+
+/* What a link of the source leads to, for a copy that stands elsewhere: a file's content; a
+ * directory stays where it is. A link that leads nowhere does so in the copy, too. */
+static int clone_outside(struct clone *clone, const struct place *place, const char *target,
+			 const struct stat *link)
+{
+	struct stat info;
+
+	if (fstatat(place->from_at, place->from_name, &info, 0) < 0)
+		return make_link(clone, place, target, link);
+	if (S_ISDIR(info.st_mode)) {
+		char *directory cleanup_free = realpath(str_text(&clone->path), NULL);
+		return directory ? make_link(clone, place, directory, link) : fail(clone);
+	}
+	if (!S_ISREG(info.st_mode))
+		return err_set(clone->err, ERR_INPUT,
+			       "%s: leads to what is neither a file nor a directory",
+			       str_text(&clone->path));
+	int from cleanup_close =
+		openat(place->from_at, place->from_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return from < 0 ? fail(clone) : clone_file(clone, place, from, &info);
+}
+
+static int clone_link(struct clone *clone, const struct place *place, int depth,
+		      const struct stat *info)
+{
+	char target[4097];
+	ssize_t length = readlinkat(place->from_at, place->from_name, target, sizeof(target) - 1);
+
+	if (length < 0)
+		return fail(clone);
+	target[length] = '\0';
+	if ((clone->how & FS_CLONE_FROM_OUTSIDE) && leads_out(target, depth))
+		return clone_outside(clone, place, target, info);
+	return make_link(clone, place, target, info);
 }
 
 static int clone_directory(struct clone *clone, int from, int to, int depth);
@@ -178,7 +227,7 @@ static int clone_entry(struct clone *clone, const struct place *place, int depth
 	if (S_ISDIR(info.st_mode))
 		return clone_subdirectory(clone, place, depth + 1);
 	if (S_ISLNK(info.st_mode))
-		return clone_link(clone, place, &info);
+		return clone_link(clone, place, depth, &info);
 	if (!S_ISREG(info.st_mode))
 		return err_set(clone->err, ERR_INPUT,
 			       "%s: is neither a file, a directory nor a symbolic link",
@@ -258,9 +307,9 @@ static int clone_root(struct clone *clone, const char *source, const char *targe
 	return copy_attributes(clone, to, &info);
 }
 
-int fs_clone_tree(const char *source, const char *target, bool may_hard_link, struct err *err)
+int fs_clone_tree(const char *source, const char *target, unsigned how, struct err *err)
 {
-	struct clone clone = {.may_hard_link = may_hard_link, .err = err};
+	struct clone clone = {.how = how, .err = err};
 
 	str_append(&clone.path, source);
 	int failed = clone_root(&clone, source, target);

@@ -230,7 +230,7 @@ static int copy_source(const struct stage_file *source, const char *job_dir, str
 	if (source->kind == STAGE_SOURCE_ARCHIVE)
 		return archive_unpack(source->source, target, NULL, err);
 	/* Not by hard links: the user goes on editing these files. */
-	return fs_clone_tree(source->source, target, false, err);
+	return fs_clone_tree(source->source, target, FS_CLONE_FROM_OUTSIDE, err);
 }
 
 int stage_copy(const struct stage *stage, const struct job *job, const char *job_dir,

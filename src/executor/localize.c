@@ -59,7 +59,7 @@ static int copy_content(const struct job_file *file, const char *path, struct er
 	if (lstat(path, &info) == 0 && !S_ISDIR(info.st_mode))
 		return err_set(err, ERR_CONFIG, "%s is in the way of a directory", path);
 	/* No hard links: a program may write into its copy. */
-	return fs_clone_tree(file->source, path, false, err);
+	return fs_clone_tree(file->source, path, 0, err);
 }
 
 static int localize_file(const struct job_file *file, const char *work_dir, struct err *err)

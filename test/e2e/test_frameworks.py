@@ -132,6 +132,20 @@ def test_sources_are_a_snapshot(tony):
     assert job.wait() == 0
 
 
+def test_a_source_folder_may_borrow_from_its_neighbours(tony):
+    """By relative links: TonY's archive holds what they lead to."""
+    source = tony.directory / "src"
+    source.mkdir()
+    data = tony.directory / "data"
+    data.mkdir()
+    (data / "table").write_text("1,2")
+    (source / "table").symlink_to("../data/table")
+    (source / "data").symlink_to("../data")
+    (source / "again").symlink_to("table")
+    run(tony, {"tony.worker.instances": 1, "tony.worker.command":
+               "test ! -L table && grep -q 1,2 table data/table again && readlink again"}, src_dir=source)
+
+
 def test_tasks_do_not_write_into_each_others_files(tony):
     source = tony.directory / "src"
     source.mkdir()

@@ -45,12 +45,11 @@ static void unlock(void **state)
 	chmod(scratch_path(state, "to/data"), 0755);
 }
 
-static void clone(void **state, const char *from, const char *to, bool may_hard_link)
+static void clone(void **state, const char *from, const char *to, unsigned how)
 {
 	struct err err cleanup_err = {0};
 
-	assert_success(fs_clone_tree(scratch_path(state, from), scratch_path(state, to),
-				     may_hard_link, &err),
+	assert_success(fs_clone_tree(scratch_path(state, from), scratch_path(state, to), how, &err),
 		       &err);
 }
 
@@ -65,7 +64,7 @@ static void a_clone_keeps_modes_times_and_links(void **state)
 	mode_t old = umask(077);
 
 	make_tree(state);
-	clone(state, "from", "to", false);
+	clone(state, "from", "to", 0);
 	umask(old);
 	for (size_t i = 0; i < array_length(names); i++) {
 		struct stat a = status_of(state, names[i][0]), b = status_of(state, names[i][1]);
@@ -84,7 +83,7 @@ static void a_clone_keeps_modes_times_and_links(void **state)
 static void a_clone_has_its_own_content(void **state)
 {
 	make_tree(state);
-	clone(state, "from", "to", true);
+	clone(state, "from", "to", FS_CLONE_HARD_LINK);
 	scratch_write(state, "to/train.py", "changed", 0644);
 	assert_text_freed(scratch_read(state, "from/train.py"), "print()\n");
 	unlock(state);
@@ -103,8 +102,8 @@ static void large_files_may_be_linked(void **state)
 {
 	make_large(state, "from/large");
 	scratch_write(state, "from/small", "x", 0644);
-	clone(state, "from", "linked", true);
-	clone(state, "from", "copied", false);
+	clone(state, "from", "linked", FS_CLONE_HARD_LINK);
+	clone(state, "from", "copied", 0);
 	assert_int_equal(status_of(state, "linked/large").st_size, 3 << 20);
 	assert_int_equal(status_of(state, "copied/large").st_size, 3 << 20);
 	assert_int_equal(status_of(state, "copied/large").st_nlink, 1);
@@ -118,7 +117,7 @@ static void large_files_may_be_linked(void **state)
 static void merging_replaces_files_and_keeps_others(void **state)
 {
 	make_large(state, "from/large");
-	clone(state, "from", "to", true);
+	clone(state, "from", "to", FS_CLONE_HARD_LINK);
 	scratch_write(state, "other/large", "small now", 0644);
 	scratch_write(state, "other/was-link", "file", 0644);
 	scratch_write(state, "other/was-file/inner", "x", 0644);
@@ -126,7 +125,7 @@ static void merging_replaces_files_and_keeps_others(void **state)
 	scratch_write(state, "to/was-file", "x", 0644);
 	scratch_write(state, "victim", "untouched", 0644);
 	assert_int_equal(symlink("../victim", scratch_path(state, "to/was-link")), 0);
-	clone(state, "other", "to", true);
+	clone(state, "other", "to", FS_CLONE_HARD_LINK);
 	assert_text_freed(scratch_read(state, "to/large"), "small now");
 	assert_int_equal(status_of(state, "from/large").st_size, 3 << 20);
 	assert_text_freed(scratch_read(state, "to/kept"), "kept");
@@ -142,7 +141,7 @@ static void links_in_the_target_are_not_followed(void **state)
 	scratch_write(state, "outside/other", "x", 0644);
 	assert_int_equal(mkdir(scratch_path(state, "to"), 0700), 0);
 	assert_int_equal(symlink("../outside", scratch_path(state, "to/sub")), 0);
-	clone(state, "from", "to", false);
+	clone(state, "from", "to", 0);
 	assert_false(fs_exists(scratch_path(state, "outside/file")));
 	assert_true(S_ISDIR(status_of(state, "to/sub").st_mode));
 	assert_text_freed(scratch_read(state, "to/sub/file"), "x");
@@ -151,10 +150,10 @@ static void links_in_the_target_are_not_followed(void **state)
 static void a_file_is_cloned_alone(void **state)
 {
 	scratch_write(state, "file", "text", 0640);
-	clone(state, "file", "copy", false);
+	clone(state, "file", "copy", 0);
 	assert_text_freed(scratch_read(state, "copy"), "text");
 	assert_int_equal(status_of(state, "copy").st_mode & 07777, 0640);
-	clone(state, "file", "file", false);
+	clone(state, "file", "file", 0);
 	assert_text_freed(scratch_read(state, "file"), "text");
 }
 
@@ -164,19 +163,80 @@ static void the_root_may_be_a_link(void **state)
 	make_large(state, "large");
 	assert_int_equal(symlink("from", scratch_path(state, "link")), 0);
 	assert_int_equal(symlink("large", scratch_path(state, "large-link")), 0);
-	clone(state, "link", "to", false);
-	clone(state, "large-link", "large-copy", true);
+	clone(state, "link", "to", 0);
+	clone(state, "large-link", "large-copy", FS_CLONE_HARD_LINK);
 	assert_text_freed(scratch_read(state, "to/train.py"), "print()\n");
 	assert_true(S_ISREG(status_of(state, "large-copy").st_mode));
 	unlock(state);
+}
+
+static void expect_link(void **state, const char *name, const char *target)
+{
+	char link[4096] = "";
+
+	assert_true(readlink(scratch_path(state, name), link, sizeof(link) - 1) > 0);
+	assert_string_equal(link, target);
+}
+
+static void link_to(void **state, const char *target, const char *name)
+{
+	assert_int_equal(symlink(target, scratch_path(state, name)), 0);
+}
+
+/* A program's folder may borrow from its neighbours. */
+static void links_that_lead_out_are_of_use_elsewhere(void **state)
+{
+	scratch_write(state, "data/table", "1,2\n", 0640);
+	scratch_write(state, "from/sub/own", "x", 0644);
+	make_large(state, "data/large");
+	link_to(state, "../data/table", "from/table");
+	link_to(state, "../../data/table", "from/sub/table");
+	link_to(state, "sub/../../data/large", "from/large");
+	link_to(state, "table", "from/again");
+	link_to(state, "..//data", "from/directory");
+	clone(state, "from", "to", FS_CLONE_FROM_OUTSIDE | FS_CLONE_HARD_LINK);
+	assert_int_equal(status_of(state, "to/table").st_mode, S_IFREG | 0640);
+	assert_text_freed(scratch_read(state, "to/table"), "1,2\n");
+	assert_text_freed(scratch_read(state, "to/sub/table"), "1,2\n");
+	assert_true(S_ISREG(status_of(state, "to/large").st_mode));
+	expect_link(state, "to/again", "table");
+	char *data cleanup_free = realpath(scratch_path(state, "data"), NULL);
+	expect_link(state, "to/directory", data);
+}
+
+static void links_that_need_no_help_stay(void **state)
+{
+	scratch_write(state, "from/own", "x", 0644);
+	assert_int_equal(mkdir(scratch_path(state, "from/sub"), 0755), 0);
+	link_to(state, "../own", "from/sub/up");
+	link_to(state, "own", "from/inside");
+	link_to(state, "/dev/null", "from/absolute");
+	link_to(state, "../none", "from/dangling");
+	link_to(state, "../from/circle", "from/circle");
+	clone(state, "from", "to", FS_CLONE_FROM_OUTSIDE);
+	expect_link(state, "to/sub/up", "../own");
+	expect_link(state, "to/inside", "own");
+	expect_link(state, "to/absolute", "/dev/null");
+	expect_link(state, "to/dangling", "../none");
+	expect_link(state, "to/circle", "../from/circle");
+}
+
+static void only_the_users_links_are_followed(void **state)
+{
+	scratch_write(state, "data/table", "1,2\n", 0640);
+	assert_int_equal(mkdir(scratch_path(state, "from"), 0755), 0);
+	link_to(state, "../data/table", "from/table");
+	clone(state, "from", "to", 0);
+	expect_link(state, "to/table", "../data/table");
 }
 
 static void expect_failure(void **state, const char *from, const char *to, const char *part)
 {
 	struct err err cleanup_err = {0};
 
-	assert_int_equal(
-		fs_clone_tree(scratch_path(state, from), scratch_path(state, to), true, &err), -1);
+	assert_int_equal(fs_clone_tree(scratch_path(state, from), scratch_path(state, to),
+				       FS_CLONE_HARD_LINK | FS_CLONE_FROM_OUTSIDE, &err),
+			 -1);
 	assert_message_has(&err, part);
 }
 
@@ -191,6 +251,9 @@ static void what_cannot_be_cloned_is_named(void **state)
 	assert_int_equal(mkfifo(scratch_path(state, "from/fifo"), 0600), 0);
 	expect_failure(state, "from", "to", "from/fifo: is neither a file");
 	expect_failure(state, "from/fifo", "to", "is neither a file");
+	scratch_write(state, "lender/a", "x", 0644);
+	link_to(state, "../from/fifo", "lender/fifo");
+	expect_failure(state, "lender", "to", "lender/fifo: leads to what is neither");
 }
 
 static void endless_depth_is_refused(void **state)
@@ -231,7 +294,7 @@ static void a_files_hash_is_that_of_sha256sum(void **state)
 static void equal_trees_hash_alike(void **state)
 {
 	make_tree(state);
-	clone(state, "from", "to", false);
+	clone(state, "from", "to", 0);
 	set_time(state, "to/train.py", 5, 0);
 	char *a cleanup_free = hash(state, "from");
 	assert_text_freed(hash(state, "to"), a);
@@ -300,6 +363,9 @@ int main(void)
 		scratch_test(links_in_the_target_are_not_followed),
 		scratch_test(a_file_is_cloned_alone),
 		scratch_test(the_root_may_be_a_link),
+		scratch_test(links_that_lead_out_are_of_use_elsewhere),
+		scratch_test(links_that_need_no_help_stay),
+		scratch_test(only_the_users_links_are_followed),
 		scratch_test(what_cannot_be_cloned_is_named),
 		scratch_test(endless_depth_is_refused),
 		scratch_test(a_files_hash_is_that_of_sha256sum),
