@@ -88,6 +88,25 @@ static char *find_path(const struct describer *describer, const char *option, co
 	return result;
 }
 
+/* A job file names what lies beside it, wherever the job is submitted from. */
+static char *find_source(const struct describer *describer)
+{
+	static const char key[] = "tony.application.src-dir", what[] = "a directory or an archive";
+	const struct conf_entry *entry = conf_find(describer->conf, key);
+
+	if (describer->options->src_dir)
+		return find_path(describer, "--src_dir", describer->options->src_dir, what);
+	if (!describe_is_set(describer->conf, key))
+		return NULL;
+	char *where cleanup_free = conf_locate(describer->conf, key);
+	if (entry->layer == CONF_LAYER_CONF || strstr(entry->value, "://"))
+		return find_path(describer, where, entry->value, what);
+	/* The origin is the file's path and, behind a colon, the line. */
+	char *folder cleanup_free = fs_dirname(entry->origin);
+	char *path cleanup_free = fs_join(folder, entry->value);
+	return find_path(describer, where, path, what);
+}
+
 void describe_resources(struct describer *describer)
 {
 	const struct job_options *options = describer->options;
@@ -101,8 +120,7 @@ void describe_resources(struct describer *describer)
 		add_resources(describer, own, &out->resources[i]);
 		add_resources(describer, "tony.containers.resources", &out->resources[i]);
 	}
-	out->src_dir =
-		find_path(describer, "--src_dir", options->src_dir, "a directory or an archive");
+	out->src_dir = find_source(describer);
 	out->python_venv = find_path(describer, "--python_venv", options->python_venv,
 				     "an archive or a directory");
 	out->interpreter =

@@ -49,6 +49,15 @@ static void set(struct conf *conf, const char *option, const char *key, const ch
 		conf_set(conf, &place, key, value);
 }
 
+/* A path is taken as it stands. */
+static void set_source(const struct job_options *options, struct conf *conf)
+{
+	const struct conf_place place = {CONF_LAYER_OPTION, "--src_dir", 0};
+
+	if (options->src_dir)
+		conf_set_literal(conf, &place, "tony.application.src-dir", options->src_dir);
+}
+
 static void append_all(struct conf *conf, const char *option, const char *key,
 		       const struct str_list *values)
 {
@@ -158,6 +167,7 @@ static void set_plain(const struct job_options *options, struct conf *conf)
 	set(conf, "--retries", "tony.am.retry-count", options->retries);
 	set(conf, "--sidecar_tensorboard_log_dir", "tony.application.tensorboard-log-dir",
 	    options->sidecar_tensorboard_log_dir);
+	set_source(options, conf);
 	append_all(conf, "--container_env", "tony.containers.envs", &options->container_env);
 	append_all(conf, "--shell_env", "tony.execution.envs", &options->shell_env);
 	append_all(conf, "--env", "tony.execution.envs", &options->env);

@@ -61,7 +61,7 @@ static void plan_type(struct planner *planner, const struct resource_list *resou
 	const struct description *from = planner->description;
 
 	if (from->src_dir)
-		add_either(planner, "--src_dir",
+		add_either(planner, "src_dir",
 			   &(struct stage_file){STAGE_SOURCE, from->src_dir, "."},
 			   STAGE_SOURCE_ARCHIVE);
 	if (from->python_venv)
@@ -239,7 +239,7 @@ int stage_copy(const struct stage *stage, const struct job *job, const char *job
 	const struct stage_file *source = find_source(stage);
 
 	if (source && copy_source(source, job_dir, err) < 0) {
-		err_wrap(err, "--src_dir");
+		err_wrap(err, "src_dir");
 		return blame(err);
 	}
 	if (fs_make_directories(job->checkpoint_dir, 0700, err) < 0)

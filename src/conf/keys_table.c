@@ -65,6 +65,10 @@ static const struct key application_keys[] = {
 	{"tony.application.checkpoint-dir", KEY_TEXT, .since = OURS,
 	 .doc = "What the programs get as TONY_CHECKPOINT_DIR, the same in every epoch and retry. "
 		"Unset: a directory of the job's own."},
+	{"tony.application.src-dir", KEY_TEXT, .since = OURS,
+	 .doc = "Directory (or archive) whose content every task finds in its working directory. A "
+		"relative path starts at the folder of the file that says it (with --conf: at the "
+		"current directory); \".\" is that folder itself. The option --src_dir wins."},
 	{"tony.application.group.<group>", KEY_TYPES, .since = TONY_N,
 	 .doc = "Names a group of task types."},
 	{"tony.application.dependency.<type>.timeout.after.<group>", KEY_DURATION, .bare_ms = 1000,

@@ -191,7 +191,7 @@ static void all_that_is_wrong_is_told_together(void **state)
 	scene->description.src_dir = in(scene, "plain");
 	assert_int_equal(stage_plan(&scene->description, &scene->stage, &scene->err), -1);
 	assert_int_equal(scene->err.kind, ERR_CONFIG);
-	assert_message_has(&scene->err, "--src_dir: ");
+	assert_message_has(&scene->err, "src_dir: ");
 	assert_message_has(&scene->err, "resource: ");
 	assert_message_has(&scene->err, "would both appear as \"venv\"");
 	const char *first = strstr(err_message(&scene->err), "resource: ");
@@ -247,7 +247,7 @@ static void flaws_of_the_users_files_are_the_users_to_mend(void **state)
 	assert_int_equal(stage_copy(&scene->stage, scene->description.job, job_dir, &scene->err),
 			 -1);
 	assert_int_equal(scene->err.kind, ERR_CONFIG);
-	assert_message_has(&scene->err, "--src_dir");
+	assert_message_has(&scene->err, "src_dir: ");
 	assert_message_has(&scene->err, "pipe");
 }
 

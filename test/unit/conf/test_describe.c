@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
 
@@ -414,6 +415,53 @@ static void test_the_current_directory_as_source(void **state)
 	assert_string_equal(bed->description.src_dir, here);
 }
 
+/* In a job file it starts there; elsewhere it is the submitting user's. */
+static void expect_source(struct bed *bed, const char *expected)
+{
+	fixture_write("job/tony.xml", XML(PROPERTY("tony.application.src-dir", ".")));
+	BED_TYPES(bed, "worker=1");
+	bed->options.conf_file = mem_strdup("job/tony.xml");
+	bed_describe(bed);
+	char *path cleanup_free = fs_absolute(expected, NULL);
+	assert_string_equal(bed->description.src_dir, path);
+}
+
+static void test_the_source_of_a_job_file(void **state)
+{
+	expect_source(*state, "job");
+}
+
+static void test_another_source_than_the_job_files(void **state)
+{
+	struct bed *bed = *state;
+
+	fixture_write("src/main.py", "");
+	bed_conf(bed, "tony.application.src-dir=src");
+	expect_source(bed, "src");
+}
+
+static void test_the_option_for_the_source_wins(void **state)
+{
+	struct bed *bed = *state;
+
+	fixture_write("${src}/main.py", "");
+	bed_conf(bed, "tony.application.src-dir=nowhere");
+	bed->options.src_dir = mem_strdup("${src}");
+	expect_source(bed, "${src}");
+}
+
+static void test_a_missing_source_of_a_job_file(void **state)
+{
+	struct bed *bed = *state;
+
+	fixture_write("tony.xml", XML(PROPERTY("tony.application.src-dir", "src")));
+	BED_TYPES(bed, "worker=1");
+	bed_refuse(bed);
+	assert_line(bed_errors(bed),
+		    "tony.xml:1: tony.application.src-dir: \"./src\": No such file "
+		    "or directory; write the path of a directory or an archive");
+}
+
 static void test_missing_files(void **state)
 {
 	struct bed *bed = *state;
@@ -524,6 +572,10 @@ int main(void)
 		BED_TEST(test_no_chief_ends_nothing),
 		BED_TEST(test_files),
 		BED_TEST(test_the_current_directory_as_source),
+		BED_TEST(test_the_source_of_a_job_file),
+		BED_TEST(test_another_source_than_the_job_files),
+		BED_TEST(test_the_option_for_the_source_wins),
+		BED_TEST(test_a_missing_source_of_a_job_file),
 		BED_TEST(test_missing_files),
 		BED_TEST(test_extremes_survive_the_way_to_the_am),
 		BED_TEST(test_errors_of_keys_and_of_the_whole_together),
