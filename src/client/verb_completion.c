@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "client/examples.h"
 #include "client/report.h"
 #include "client/verbs.h"
 
@@ -32,11 +33,18 @@ static bool takes_command(const struct opt_table *verb)
 	return strstr(verb->usage, "COMMAND") != NULL;
 }
 
+static bool takes_example(const struct opt_table *verb)
+{
+	return strstr(verb->usage, "EXAMPLE") != NULL;
+}
+
 /* "tony completion bash|zsh": the words of a first operand that is one of a few. */
 static void list_words(const struct opt_table *verb, struct str_list *words)
 {
 	struct str_list usage cleanup_str_list = {0};
 
+	for (size_t i = 0; takes_example(verb) && i < example_count; i++)
+		str_list_add(words, examples[i].name);
 	str_split(&usage, verb->usage, ' ');
 	if (usage.count > 2 && usage.items[2][0] != '[' && strchr(usage.items[2], '|'))
 		str_split(words, usage.items[2], '|');
@@ -99,6 +107,8 @@ static void print_bash_verb(const struct opt_table *verb)
 		char *text cleanup_free = str_list_join(&words, " ");
 		printf("; words='%s'", text);
 	}
+	if (takes_example(verb))
+		fputs("; ((COMP_CWORD == 2)) || { compopt -o dirnames; return; }", stdout);
 	if (takes_job(verb))
 		fputs("; [[ $word == -* ]] || words=$(_tony_jobs)", stdout);
 	puts(" ;;");
@@ -215,6 +225,8 @@ static void print_zsh_verb(const struct opt_table *verb)
 		char *text cleanup_free = str_list_join(&words, " ");
 		printf("\t\t\t'1:word:(%s)' \\\n", text);
 	}
+	if (takes_example(verb))
+		puts("\t\t\t'2:directory:_files -/' \\");
 	if (takes_job(verb))
 		puts("\t\t\t'1:job:_tony_jobs' \\");
 	if (takes_command(verb))

@@ -8,7 +8,7 @@
 #include "base/opt.h"
 
 #define VERBS(row)                                                                                 \
-	row(submit) row(list) row(status) row(wait) row(logs) row(events) row(kill) row(restart)   \
+	row(init) row(submit) row(list) row(status) row(wait) row(logs) row(events) row(kill) row(restart)   \
 		row(config) row(check) row(render) row(history) row(version) row(completion)
 
 #define VERB_DECLARE(name)                                                                         \

@@ -9,7 +9,7 @@ from conftest import BUILD, PYTHON, ROOT
 
 def test_demo(tony):
     start = time.monotonic()
-    answer = subprocess.run([PYTHON, ROOT / "examples/quickstart/demo.py"], capture_output=True,
+    answer = subprocess.run([PYTHON, ROOT / "examples/demo.py"], capture_output=True,
                             text=True, timeout=120, env={**tony.env, "TONY_BUILD": str(BUILD)})
     print(answer.stdout, answer.stderr, f"{time.monotonic() - start:.1f} s")
     assert answer.returncode == 0, answer.stdout + answer.stderr
@@ -18,7 +18,7 @@ def test_demo(tony):
 
 
 def test_demo_fails_when_something_is_not_there(tony):
-    answer = subprocess.run([PYTHON, ROOT / "examples/quickstart/demo.py"], capture_output=True,
+    answer = subprocess.run([PYTHON, ROOT / "examples/demo.py"], capture_output=True,
                             text=True, timeout=120,
                             env={**tony.env, "TONY_BUILD": str(BUILD), "PATH": os.devnull})
     assert answer.returncode != 0

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from conftest import BUILD
 
-VERBS = ("submit", "list", "status", "wait", "logs", "events", "kill", "restart", "config", "check",
+VERBS = ("init", "submit", "list", "status", "wait", "logs", "events", "kill", "restart", "config", "check",
          "render", "history", "version", "completion")
 
 

@@ -7,7 +7,7 @@ import signal
 import pytest
 from conftest import BUILD, PYTHON, wait_until
 
-VERBS = ("submit", "list", "status", "wait", "logs", "events", "kill", "restart", "config", "check",
+VERBS = ("init", "submit", "list", "status", "wait", "logs", "events", "kill", "restart", "config", "check",
          "render", "history", "version", "completion")
 
 

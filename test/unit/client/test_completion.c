@@ -152,6 +152,8 @@ static void bash_completes_operands(void **state)
 	assert_bash(state, "tony completion \"\"", "bash\nzsh\n");
 	assert_bash(state, "tony config k", "keys\n");
 	assert_bash(state, "tony submit --json -- pyt", "compopt -o default\n");
+	assert_bash(state, "tony init quick", "quickstart\n");
+	assert_bash(state, "tony init quickstart \"\"", "compopt -o dirnames\n");
 }
 
 /* ---- zsh ---------------------------------------------------------------------------------- */
@@ -202,6 +204,9 @@ static void zsh_completes_values_and_operands(void **state)
 	assert_text_has(submit, ":KEY=VALUE:_tony_keys");
 	char *completion cleanup_free = complete_zsh(state, "tony completion \"\"");
 	assert_text_has(completion, "1:word:(bash zsh)");
+	char *init cleanup_free = complete_zsh(state, "tony init \"\"");
+	assert_text_has(init, "1:word:(quickstart ");
+	assert_text_has(init, "2:directory:_files -/");
 }
 
 int main(void)

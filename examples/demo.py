@@ -1,6 +1,6 @@
 """What `./dev demo` shows: a real distributed training that loses a worker and recovers.
 
-Submits the job next to this file to the local scheduler, lets it train, kills one worker with
+Submits the job in quickstart/ to the local scheduler, lets it train, kills one worker with
 SIGKILL, and watches the job form anew and resume from its checkpoint. Exits 1 if any of it does not
 happen.
 """
@@ -16,7 +16,8 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TONY = os.path.join(os.environ.get("TONY_BUILD", os.path.join(HERE, "..", "..", "build")), "tony")
+JOB = os.path.join(HERE, "quickstart", "tony.xml")
+TONY = os.path.join(os.environ.get("TONY_BUILD", os.path.join(HERE, "..", "build")), "tony")
 VICTIM = "worker:2"
 KILL_AT_STEP = 80
 PATIENCE_S = 60
@@ -38,11 +39,8 @@ def tony(*arguments):
 
 
 def submit():
-    command = ["submit", "--detach", "--conf_file", os.path.join(HERE, "tony.xml"),
-               "--src_dir", HERE]
-    say("$ build/tony submit --detach --conf_file examples/quickstart/tony.xml"
-        " --src_dir examples/quickstart", bold=True)
-    submitted = tony(*command)
+    say("$ build/tony submit --detach --conf_file examples/quickstart/tony.xml", bold=True)
+    submitted = tony("submit", "--detach", "--conf_file", JOB)
     found = re.search(r"tony-\d{8}-\d{6}-[0-9a-f]+", submitted.stdout)
     if submitted.returncode != 0 or not found:
         fail(f"submit: {submitted.stdout}{submitted.stderr}")
@@ -140,7 +138,7 @@ Where to look next:
   build/tony logs {job} --task worker:0
   build/tony events {job}
   examples/quickstart/README.md   what the program does to survive this
-  examples/pytorch/               the same with PyTorch and real data""")
+  build/tony init                 one for each framework, to start from""")
 
 
 if __name__ == "__main__":
