@@ -1,4 +1,5 @@
 /* Files that tasks need: named here, staged by whoever submits. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,24 @@ static char *find_source(const struct describer *describer)
 	return find_path(describer, where, path, what);
 }
 
+/* It lies beside the program where its user works, and makes gigabytes of a few small files. */
+static void warn_of_environments(const struct describer *describer)
+{
+	const char *source = describer->out->src_dir;
+	DIR *dir cleanup_dir = source ? opendir(source) : NULL;
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		char *mark cleanup_free = mem_printf("%s/%s/pyvenv.cfg", source, entry->d_name);
+		if (entry->d_type != DT_LNK && fs_exists(mark))
+			problems_warning(describer->problems,
+					 "src_dir: %s/%s is a virtual environment, and would be "
+					 "copied for every task; move it out of there, and name it "
+					 "by --python_venv or activate it",
+					 source, entry->d_name);
+	}
+}
+
 void describe_resources(struct describer *describer)
 {
 	const struct job_options *options = describer->options;
@@ -121,6 +140,7 @@ void describe_resources(struct describer *describer)
 		add_resources(describer, "tony.containers.resources", &out->resources[i]);
 	}
 	out->src_dir = find_source(describer);
+	warn_of_environments(describer);
 	out->python_venv = find_path(describer, "--python_venv", options->python_venv,
 				     "an archive or a directory");
 	out->interpreter =

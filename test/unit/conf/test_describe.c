@@ -462,6 +462,17 @@ static void test_a_missing_source_of_a_job_file(void **state)
 		    "or directory; write the path of a directory or an archive");
 }
 
+static void test_an_environment_within_the_source(void **state)
+{
+	struct bed *bed = *state;
+
+	fixture_write("src/.venv/pyvenv.cfg", "");
+	BED_TYPES(bed, "worker=1");
+	bed->options.src_dir = mem_strdup("src");
+	bed_describe(bed);
+	assert_line_has(bed_warnings(bed), "/src/.venv is a virtual environment, and would be");
+}
+
 static void test_missing_files(void **state)
 {
 	struct bed *bed = *state;
@@ -576,6 +587,7 @@ int main(void)
 		BED_TEST(test_another_source_than_the_job_files),
 		BED_TEST(test_the_option_for_the_source_wins),
 		BED_TEST(test_a_missing_source_of_a_job_file),
+		BED_TEST(test_an_environment_within_the_source),
 		BED_TEST(test_missing_files),
 		BED_TEST(test_extremes_survive_the_way_to_the_am),
 		BED_TEST(test_errors_of_keys_and_of_the_whole_together),
