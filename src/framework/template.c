@@ -8,14 +8,15 @@
 #include "framework/framework.h"
 
 static const char *const known =
-	"task.name, task.type, task.index, task.count, task.process, task.attempt, task.restart, "
-	"task.host, task.port, job.id, job.name, job.user, epoch, am.url, cluster.file, "
-	"cluster.TYPE, cluster.TYPE.INDEX, checkpoint.dir, work.dir, ui.port";
+	"task.name, task.type, task.index, task.count, task.process, task.processes, task.memory, "
+	"task.vcores, task.gpus, task.attempt, task.restart, task.host, task.port, job.id, "
+	"job.name, job.user, epoch, am.url, cluster.file, cluster.TYPE, cluster.TYPE.INDEX, "
+	"checkpoint.dir, work.dir, ui.port";
 
 struct value {
 	const char *name;
 	const char *text; /* NULL: `number` is meant */
-	int number;
+	int64_t number;
 };
 
 static bool expand_simple(const struct framework_task *task, const char *name, struct str *out)
@@ -28,6 +29,10 @@ static bool expand_simple(const struct framework_task *task, const char *name, s
 		{"task.index", NULL, task->index},
 		{"task.count", NULL, type->instances},
 		{"task.process", NULL, task->process},
+		{"task.processes", NULL, type->processes},
+		{"task.memory", NULL, type->memory},
+		{"task.vcores", NULL, type->vcores},
+		{"task.gpus", NULL, type->gpus},
 		{"task.attempt", NULL, task->attempt},
 		{"task.restart", NULL, task->restart},
 		{"task.host", self ? self->host : "", 0},
@@ -49,7 +54,7 @@ static bool expand_simple(const struct framework_task *task, const char *name, s
 		if (values[i].text)
 			str_append(out, values[i].text);
 		else
-			str_append_format(out, "%d", values[i].number);
+			str_append_format(out, "%lld", (long long)values[i].number);
 		return true;
 	}
 	if (!str_equal(name, "task.name"))

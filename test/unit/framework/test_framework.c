@@ -86,6 +86,10 @@ static void templates_are_expanded(void **state)
 {
 	struct scene scene = scene_open("generic", "dense", "worker", 1);
 
+	struct job_type *type = &scene.job->types[scene.task.type];
+	type->memory = 3072;
+	type->vcores = 4;
+	type->gpus = 2;
 	scene.task.process = 1;
 	expect_expansion(&scene, "", "");
 	expect_expansion(&scene, "plain { } }} text", "plain { } }} text");
@@ -93,6 +97,8 @@ static void templates_are_expanded(void **state)
 			 "worker:1 worker 1 of 2");
 	expect_expansion(&scene, "{{task.process}}{{task.attempt}}{{task.restart}}{{epoch}}",
 			 "1102");
+	expect_expansion(&scene, "{{task.processes}} {{task.memory}} {{task.vcores}} {{task.gpus}}",
+			 "2 3072 4 2");
 	expect_expansion(&scene, "{{task.host}}:{{task.port}} {{ui.port}}", "node-b:4003 6006");
 	expect_expansion(&scene, "{{cluster.worker}}", "[fe80::1]:4002,node-b:4003");
 	expect_expansion(&scene, "{{cluster.worker.1}}|{{cluster.data}}|", "node-b:4003||");
