@@ -1,20 +1,76 @@
+/* dask.distributed: a scheduler, workers, and the user's program as their client. */
+#include "base/mem.h"
+#include "framework/address.h"
 #include "framework/implementations.h"
+#include "framework/pool.h"
 #include "framework/variables.h"
+
+/* Dask would show its dashboard on a port of every interface: here it is on the scheduler's address
+ * (and needs the package bokeh). tony is the nanny: a worker's own would hide its death. Workers
+ * listen on ports of their choice, which they tell the scheduler. */
+static const struct pool pool = {
+	.framework = "Dask",
+	.server = "scheduler",
+	.server_arguments = "-m distributed.cli.dask_scheduler --host \"$TONY_HOST\" "
+			    "--port \"$TONY_PORT\" --dashboard-address \"$TONY_HOST:0\"",
+	.worker_arguments =
+		"-m distributed.cli.dask_worker --no-nanny --no-dashboard --host \"$TONY_HOST\" "
+		"--name {{task.type}}-{{task.index}}-{{task.process}} "
+		"--nthreads $((({{task.vcores}} + {{task.processes}} - 1) / {{task.processes}})) "
+		"--memory-limit $(({{task.memory}} / {{task.processes}}))MiB",
+};
+
+static int check(const struct job *job, struct err *err)
+{
+	return pool_check(&pool, job, err);
+}
 
 static void defaults(const struct framework_shape *shape, struct str_list *pairs)
 {
-	str_list_add(pairs, "tony.application.fail-on-worker-failure-enabled=true");
+	pool_defaults(&pool, shape, pairs);
+	str_list_add(pairs, "tony.scheduler.memory=1g");
+}
+
+/* What the nanny would set for its workers: each core has a thread of Dask's already
+ * (distributed.yaml, nanny.pre-spawn-environ). */
+static void add_worker(struct environment *variables)
+{
+	environment_set(variables, "MALLOC_TRIM_THRESHOLD_", "65536");
+	environment_set(variables, "OMP_NUM_THREADS", "1");
+	environment_set(variables, "MKL_NUM_THREADS", "1");
+	environment_set(variables, "OPENBLAS_NUM_THREADS", "1");
+}
+
+/* Client() gives up after 30 s: on a busy machine, or with a slow disk, the scheduler may take
+ * longer to start. Workers ask for ever. */
+static void add_driver(struct environment *variables)
+{
+	environment_set(variables, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "300s");
 }
 
 static int environment(const struct framework_task *task, struct environment *variables,
 		       struct err *err)
 {
+	const struct cluster_address *scheduler = pool_server(&pool, task, err);
+	const char *type = task->job->types[task->type].name;
+
+	if (!scheduler)
+		return -1;
+	char *address cleanup_free = address_text(scheduler);
 	variables_add_cluster_spec(task, variables);
+	environment_set_format(variables, "DASK_SCHEDULER_ADDRESS", "tcp://%s", address);
+	/* Otherwise what does not fit into memory goes to /tmp, and stays there. */
+	environment_set(variables, "DASK_TEMPORARY_DIRECTORY", task->work_dir);
+	if (pool_is_worker(type))
+		add_worker(variables);
+	else if (!str_equal(type, pool.server))
+		add_driver(variables);
 	return 0;
 }
 
 const struct framework_ops framework_dask = {
 	.name = "dask",
+	.check = check,
 	.defaults = defaults,
 	.environment = environment,
 };
