@@ -29,7 +29,10 @@ void describe_defaults(struct conf *conf, const struct job_options *options)
 		if (describe_instances(conf, all.items[i]) > 0)
 			str_list_add(&types, all.items[i]);
 	char *python cleanup_free = describe_python(options);
-	ops->defaults(&(struct framework_shape){.types = &types, .python = python}, &pairs);
+	struct framework_shape shape = {.types = &types, .python = python};
+	if (!conf_text(conf, "tony.containers.command"))
+		shape.worker_command = conf_text(conf, "tony.worker.command");
+	ops->defaults(&shape, &pairs);
 	char *origin cleanup_free = mem_printf("framework %s", ops->name);
 	for (size_t i = 0; i < pairs.count; i++)
 		add_pair(conf, origin, pairs.items[i]);

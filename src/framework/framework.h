@@ -56,6 +56,7 @@ struct environment; /* environment.h: ordered KEY=VALUE set */
 struct framework_shape {
 	const struct str_list *types; /* those with instances, in order */
 	const char *python;	      /* the interpreter, as a word for the shell */
+	const char *worker_command;   /* NULL: none, or there is one for all types */
 };
 bool framework_shape_has(const struct framework_shape *shape, const char *type);
 

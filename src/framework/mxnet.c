@@ -1,20 +1,148 @@
+/* ps-lite, the parameter server in MXNet's key-value store of the types dist_*: one scheduler,
+ * servers and workers. The variables are TonY's and those of MXNet's own launcher. */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "framework/address.h"
 #include "framework/implementations.h"
 #include "framework/variables.h"
 
+static const char scheduler_type[] = "scheduler", server_type[] = "server",
+		  worker_type[] = "worker";
+
+static int count_processes(const struct job *job, const char *name)
+{
+	int type = job_find_type(job, name);
+
+	return type < 0 ? 0 : job->types[type].instances * job->types[type].processes;
+}
+
+static int check_roles(const struct job *job, struct err *err)
+{
+	static const char *const own[] = {scheduler_type, server_type};
+
+	for (size_t i = 0; i < array_length(own); i++) {
+		int type = job_find_type(job, own[i]);
+		if (type >= 0 && job->types[type].role == JOB_ROLE_TRACKED)
+			return err_set(err, ERR_CONFIG,
+				       "tony.application.untracked.jobtypes: the job would wait "
+				       "for its %s, which serves the workers; add %s to this list",
+				       own[i], own[i]);
+	}
+	return 0;
+}
+
+static int check(const struct job *job, struct err *err)
+{
+	int schedulers = count_processes(job, scheduler_type);
+
+	if (framework_is_single_node(job))
+		return 0;
+	if (job->mode != JOB_MODE_GANG)
+		return err_set(
+			err, ERR_CONFIG,
+			"tony.application.distributed-mode: \"FCFS\": MXNet's processes need "
+			"the scheduler's address when they start; use GANG");
+	if (schedulers != 1)
+		return err_set(err, ERR_CONFIG,
+			       "tony.scheduler.instances: \"%d\": MXNet's processes know one "
+			       "scheduler; set it, and its processes, to 1",
+			       schedulers);
+	if (count_processes(job, server_type) == 0 || count_processes(job, worker_type) == 0)
+		return err_set(err, ERR_CONFIG,
+			       "tony.%s.instances: \"0\": MXNet needs servers and workers; ask for "
+			       "1 or more of each",
+			       count_processes(job, server_type) == 0 ? server_type : worker_type);
+	return check_roles(job, err);
+}
+
+/* Each role runs the same program: the library itself becomes a scheduler or a server when it is
+ * loaded. Whoever loses a peer hangs. */
 static void defaults(const struct framework_shape *shape, struct str_list *pairs)
 {
+	static const char *const own[] = {scheduler_type, server_type};
+
 	str_list_add(pairs, "tony.application.fail-on-worker-failure-enabled=true");
+	if (shape->types->count == 0)
+		return; /* a single program */
+	str_list_add(pairs, "tony.application.untracked.jobtypes=scheduler,server");
+	for (size_t i = 0; i < array_length(own); i++) {
+		str_list_add_format(pairs, "tony.%s.instances=1", own[i]);
+		if (shape->worker_command)
+			str_list_add_format(pairs, "tony.%s.command=%s", own[i],
+					    shape->worker_command);
+	}
+	str_list_add(pairs, "tony.scheduler.memory=1g");
+}
+
+static bool is_ipv4(const char *host)
+{
+	struct in_addr address;
+
+	return inet_pton(AF_INET, host, &address) == 1;
+}
+
+/* ps-lite binds to the address that it is told, which has to be a number. Where tasks are known by
+ * name the scheduler is told to bind to all (it calls that Kubernetes), and without DMLC_NODE_HOST
+ * the others find their own number. */
+static void add_hosts(const struct cluster_address *scheduler, const struct cluster_address *own,
+		      struct environment *variables)
+{
+	environment_set(variables, "DMLC_PS_ROOT_URI", scheduler->host);
+	environment_set_format(variables, "DMLC_PS_ROOT_PORT", "%d", scheduler->port);
+	if (!is_ipv4(scheduler->host))
+		environment_set(variables, "DMLC_USE_KUBERNETES", "1");
+	if (is_ipv4(own->host))
+		environment_set(variables, "DMLC_NODE_HOST", own->host);
+}
+
+static const struct cluster_address *find_scheduler(const struct framework_task *task)
+{
+	int type = job_find_type(task->job, scheduler_type);
+	const struct cluster_type *found = type < 0 ? NULL : &task->cluster->types[type];
+
+	return found && found->count > 0 && found->addresses[0].host ? &found->addresses[0] : NULL;
+}
+
+static bool has_role(const char *type)
+{
+	return str_equal(type, scheduler_type) || str_equal(type, server_type) ||
+	       str_equal(type, worker_type);
 }
 
 static int environment(const struct framework_task *task, struct environment *variables,
 		       struct err *err)
 {
+	const char *role = task->job->types[task->type].name;
+	const struct cluster_address *scheduler = find_scheduler(task);
+	const struct cluster_address *own = address_of_task(task);
+
 	variables_add_cluster_spec(task, variables);
+	if (!has_role(role))
+		return 0;
+	if (!scheduler || !own)
+		return err_set(err, ERR_INPUT, "the cluster spec has no address for the scheduler");
+	if (strchr(own->host, ':') || strchr(scheduler->host, ':'))
+		return err_set(err, ERR_INPUT,
+			       "MXNet's key-value store knows IPv4 only, and the address is %s",
+			       strchr(own->host, ':') ? own->host : scheduler->host);
+	environment_set(variables, "DMLC_ROLE", role);
+	add_hosts(scheduler, own, variables);
+	environment_set(variables, "DMLC_LOCAL", "0");
+	environment_set_format(variables, "DMLC_NUM_SERVER", "%d",
+			       count_processes(task->job, server_type));
+	environment_set_format(variables, "DMLC_NUM_WORKER", "%d",
+			       count_processes(task->job, worker_type));
+	/* Else ps-lite takes a port of its own choice; a task's further processes do. */
+	if (task->process == 0 && !str_equal(role, scheduler_type))
+		environment_set_format(variables, "PORT", "%d", own->port);
 	return 0;
 }
 
 const struct framework_ops framework_mxnet = {
 	.name = "mxnet",
+	.check = check,
 	.defaults = defaults,
 	.environment = environment,
 };

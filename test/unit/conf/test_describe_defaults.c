@@ -86,9 +86,12 @@ static void test_every_default_is_valid(void **state)
 		for (size_t k = 0; k < array_length(shapes); k++) {
 			struct str_list types cleanup_str_list = {0}, pairs cleanup_str_list = {0};
 			str_split(&types, shapes[k], ',');
-			framework_find(names.items[i])
-				->defaults(&(struct framework_shape){&types, "'my python'"},
-					   &pairs);
+			const struct framework_shape shape = {
+				.types = &types,
+				.python = "'my python'",
+				.worker_command = "python3 train.py",
+			};
+			framework_find(names.items[i])->defaults(&shape, &pairs);
 			for (size_t p = 0; p < pairs.count; p++) {
 				struct err err cleanup_err = {0};
 				const char *equals = strchr(pairs.items[p], '=');
