@@ -18,21 +18,6 @@ static int count_processes(const struct job *job, const char *name)
 	return type < 0 ? 0 : job->types[type].instances * job->types[type].processes;
 }
 
-static int check_roles(const struct job *job, struct err *err)
-{
-	static const char *const own[] = {scheduler_type, server_type};
-
-	for (size_t i = 0; i < array_length(own); i++) {
-		int type = job_find_type(job, own[i]);
-		if (type >= 0 && job->types[type].role == JOB_ROLE_TRACKED)
-			return err_set(err, ERR_CONFIG,
-				       "tony.application.untracked.jobtypes: the job would wait "
-				       "for its %s, which serves the workers; add %s to this list",
-				       own[i], own[i]);
-	}
-	return 0;
-}
-
 static int check(const struct job *job, struct err *err)
 {
 	int schedulers = count_processes(job, scheduler_type);
@@ -54,7 +39,7 @@ static int check(const struct job *job, struct err *err)
 			       "tony.%s.instances: \"0\": MXNet needs servers and workers; ask for "
 			       "1 or more of each",
 			       count_processes(job, server_type) == 0 ? server_type : worker_type);
-	return check_roles(job, err);
+	return 0;
 }
 
 /* Each role runs the same program: the library itself becomes a scheduler or a server when it is

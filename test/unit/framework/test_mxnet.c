@@ -52,17 +52,6 @@ static void every_role_is_there_and_one_scheduler(void **state)
 	expect_refusal(job, "tony.worker.instances: \"0\"");
 }
 
-static void the_job_does_not_wait_for_who_serves(void **state)
-{
-	struct job *job = fixture_job("mxnet", "mxnet");
-
-	job->types[2].role = JOB_ROLE_TRACKED;
-	expect_refusal(job, "add server to this list");
-	job = fixture_job("mxnet", "mxnet");
-	job->types[1].role = JOB_ROLE_TRACKED;
-	expect_refusal(job, "add scheduler to this list");
-}
-
 static void the_schedulers_address_is_known_at_the_start(void **state)
 {
 	struct job *job = fixture_job("mxnet", "mxnet");
@@ -107,7 +96,6 @@ int main(void)
 		cmocka_unit_test(what_works_is_taken),
 		cmocka_unit_test(a_single_program_needs_no_peers),
 		cmocka_unit_test(every_role_is_there_and_one_scheduler),
-		cmocka_unit_test(the_job_does_not_wait_for_who_serves),
 		cmocka_unit_test(the_schedulers_address_is_known_at_the_start),
 		cmocka_unit_test(every_role_runs_the_workers_program),
 		cmocka_unit_test(ipv6_is_refused),
