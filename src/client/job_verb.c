@@ -46,6 +46,7 @@ void job_verb_example_task(const struct job *job, const struct cluster *cluster,
 		.am_url = "http://127.0.0.1:40000",
 		.cluster_file = "/.../cluster.json",
 		.token_file = "/.../token",
+		.secret_file = "/.../secret",
 		.agent = "/.../tony-agent",
 		.work_dir = "/.../work",
 	};

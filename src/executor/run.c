@@ -11,14 +11,27 @@
 #include "framework/framework.h"
 
 /* No process reads it now, so it need not be replaced in one step. */
-static int write_cluster(const char *path, const json_t *cluster, struct err *err)
+static int write_private(const char *path, const char *text, struct err *err)
 {
-	char *text cleanup_free = json_text(cluster);
 	int fd cleanup_close = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return err_set_errno(err, "cannot write %s", path);
 	return fs_write_all(fd, text, strlen(text), err) < 0 ? err_wrap(err, "%s", path) : 0;
+}
+
+static int write_cluster(const char *path, const json_t *cluster, struct err *err)
+{
+	char *text cleanup_free = json_text(cluster);
+
+	return write_private(path, text, err);
+}
+
+static int write_secret(const char *path, const struct settings *settings, struct err *err)
+{
+	char *secret cleanup_free = framework_secret(settings->job, settings->token);
+
+	return secret ? write_private(path, secret, err) : 0;
 }
 
 static int count_processes(const struct run *run)
@@ -50,6 +63,7 @@ struct environment *run_prepare(const struct run *run, struct str_list *commands
 {
 	const struct settings *settings = run->settings;
 	char *path cleanup_free = fs_join(settings->container_dir, "cluster.json");
+	char *secret cleanup_free = fs_join(settings->container_dir, "secret");
 	char *am_url cleanup_free = mem_printf("http://%s", settings->am_address);
 
 	struct cluster *cluster = cluster_from_json(settings->job, run->cluster, err);
@@ -67,12 +81,13 @@ struct environment *run_prepare(const struct run *run, struct str_list *commands
 		.am_url = am_url,
 		.cluster_file = path,
 		.token_file = settings->token_file,
+		.secret_file = secret,
 		.agent = settings->agent,
 		.work_dir = settings->work_dir,
 	};
 	struct environment *environments =
 		mem_alloc_array((size_t)count_processes(run), sizeof(*environments));
-	if (write_cluster(path, run->cluster, err) < 0 ||
+	if (write_cluster(path, run->cluster, err) < 0 || write_secret(secret, settings, err) < 0 ||
 	    fill(run, &task, environments, commands, err) < 0) {
 		run_finish(run, environments);
 		environments = NULL;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/secret.h"
 #include "framework/environment.h"
 #include "framework/implementations.h"
 #include "framework/variables.h"
@@ -39,6 +40,14 @@ static const struct framework_ops *ops_of(const struct job *job)
 	if (!ops)
 		BUG("framework %s of a checked job", job->framework);
 	return ops;
+}
+
+/* Not the token itself: the framework may show it about, and send it where it likes. */
+char *framework_secret(const struct job *job, const char *token)
+{
+	const struct framework_ops *ops = ops_of(job);
+
+	return ops->secret ? secret_derive(token, ops->name) : NULL;
 }
 
 int framework_process_count(const struct job *job, const struct job_type *type)

@@ -46,6 +46,7 @@ struct framework_task {
 	const char *am_url;	  /* "http://127.0.0.1:4000" */
 	const char *cluster_file; /* path of the cluster spec as JSON */
 	const char *token_file;	  /* path of the job's token */
+	const char *secret_file;  /* of framework_ops.secret */
 	const char *agent;	  /* path of the tony-agent that runs the executor */
 	const char *work_dir;
 };
@@ -73,6 +74,8 @@ struct framework_ops {
 	bool starts_processes;
 	/* The AM serves a rendezvous store of each epoch's own (cluster->rendezvous). */
 	bool rendezvous;
+	/* Its processes know each other by a secret, the job's own and the same in every task. */
+	bool secret;
 	/* Adds the framework's variables. */
 	int (*environment)(const struct framework_task *task, struct environment *environment,
 			   struct err *err);
@@ -80,6 +83,10 @@ struct framework_ops {
 
 const struct framework_ops *framework_find(const char *name); /* any case; NULL: none */
 void framework_names(struct str_list *names);
+
+/* The framework's secret (framework_ops.secret) in the job of this token; NULL: it wants none. The
+ * caller frees. */
+char *framework_secret(const struct job *job, const char *token);
 
 /* How many processes tony starts in a task of this type. */
 int framework_process_count(const struct job *job, const struct job_type *type);

@@ -38,6 +38,8 @@ static void read_type(struct job *job, const json_t *shape, struct job_type *typ
 
 	type->name = mem_strdup(text_of(shape, "name", NULL));
 	type->instances = (int)json_integer_value(json_object_get(shape, "instances"));
+	type->memory = 2048;
+	type->vcores = 1;
 	type->processes = processes ? (int)json_integer_value(processes) : 1;
 	type->role = role_of(text_of(shape, "role", "tracked"));
 	type->command = mem_strdup("true");
@@ -94,6 +96,7 @@ void fixture_task(const struct job *job, const struct cluster *cluster, const ch
 		.am_url = "http://127.0.0.1:4000",
 		.cluster_file = "/state/jobs/j/containers/c/cluster.json",
 		.token_file = "/state/jobs/j/token",
+		.secret_file = "/state/jobs/j/containers/c/secret",
 		.agent = "/opt/tony/tony-agent",
 		.work_dir = "/state/jobs/j/containers/c/work",
 	};
