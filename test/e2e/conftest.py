@@ -183,12 +183,13 @@ class Tony:
                     # Of a build with sanitizers: what they find, in whichever process.
                     "ASAN_OPTIONS": f"log_path={directory}/sanitizer",
                     "UBSAN_OPTIONS": f"log_path={directory}/sanitizer:print_stacktrace=1"}
+        self.enter = []  # a command in front of tony's, to run it in another namespace
         self.jobs = []
         self.children = []
 
     def run(self, *arguments, timeout=PATIENCE_S, env=None, cwd=None, stdin=subprocess.DEVNULL):
-        return subprocess.run([BUILD / "tony", *map(str, arguments)], capture_output=True, text=True,
-                              timeout=timeout, env={**self.env, **(env or {})},
+        return subprocess.run([*self.enter, BUILD / "tony", *map(str, arguments)], capture_output=True,
+                              text=True, timeout=timeout, env={**self.env, **(env or {})},
                               cwd=cwd or self.directory, stdin=stdin)
 
     def start(self, *arguments, env=None, cwd=None, **options):
@@ -197,8 +198,8 @@ class Tony:
                    "stdin": subprocess.DEVNULL, **options,
                    # Whoever runs the tests in the background may ignore it.
                    "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
-        child = subprocess.Popen([BUILD / "tony", *map(str, arguments)], cwd=cwd or self.directory,
-                                 env={**self.env, **(env or {})}, **options)
+        child = subprocess.Popen([*self.enter, BUILD / "tony", *map(str, arguments)],
+                                 cwd=cwd or self.directory, env={**self.env, **(env or {})}, **options)
         self.children.append(child)
         return child
 

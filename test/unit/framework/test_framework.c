@@ -313,6 +313,21 @@ static void a_job_in_which_nobody_trains_is_refused(void **state)
 	job_destroy(job);
 }
 
+static void a_secret_is_of_one_job_and_is_not_its_token(void **state)
+{
+	struct job *job = fixture_job("ray", "ray");
+	char *one cleanup_free = framework_secret(job, "4faeb949");
+	char *again cleanup_free = framework_secret(job, "4faeb949");
+	char *other cleanup_free = framework_secret(job, "4faeb94a");
+
+	assert_string_equal(one, again);
+	assert_string_not_equal(one, other);
+	assert_null(strstr(one, "4faeb949"));
+	mem_replace(&job->framework, mem_strdup("pytorch"));
+	assert_null(framework_secret(job, "4faeb949"));
+	job_destroy(job);
+}
+
 static void frameworks_are_found_in_any_case(void **state)
 {
 	struct str_list names cleanup_str_list = {0};
@@ -342,6 +357,7 @@ int main(void)
 		cmocka_unit_test(a_cluster_too_large_for_a_variable_is_told),
 		cmocka_unit_test(shapes_that_cannot_work_are_refused),
 		cmocka_unit_test(a_job_in_which_nobody_trains_is_refused),
+		cmocka_unit_test(a_secret_is_of_one_job_and_is_not_its_token),
 		cmocka_unit_test(frameworks_are_found_in_any_case),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

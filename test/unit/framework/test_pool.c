@@ -10,7 +10,7 @@ struct row {
 	const char *framework, *server;
 };
 
-static const struct row rows[] = {{"dask", "scheduler"}};
+static const struct row rows[] = {{"dask", "scheduler"}, {"ray", "head"}};
 
 static void defaults_of(const char *framework, const char *types, struct str_list *pairs)
 {
@@ -127,6 +127,41 @@ static void a_job_without_its_server_is_refused(void **state)
 	}
 }
 
+static void a_node_of_ray_has_room_and_the_processes_that_it_wants(void **state)
+{
+	const struct row *row = &rows[1];
+	struct job *job = fixture_job("ray", "ray");
+	struct job_type *worker = type_of(job, "worker");
+
+	worker->processes = 2;
+	worker->vcores = 4;
+	expect_message(row, job, "tony.worker.processes: \"2\"");
+	expect_message(row, job, "tony.worker.vcores to 8");
+	worker->processes = 1;
+	worker->memory = 511;
+	expect_message(row, job, "tony.worker.memory: 511 MiB");
+	worker->memory = 512;
+	expect_message(row, job, NULL);
+	type_of(job, "head")->memory = 256;
+	expect_message(row, job, "tony.head.memory: 256 MiB");
+	job_destroy(job);
+}
+
+static void the_driver_of_ray_sees_its_head(void **state)
+{
+	const struct row *row = &rows[1];
+	struct job *job = fixture_job("ray", "ray");
+
+	type_of(job, "worker")->isolation = JOB_ISOLATION_PID_NAMESPACE;
+	expect_message(row, job, NULL);
+	type_of(job, "driver")->isolation = JOB_ISOLATION_PID_NAMESPACE;
+	expect_message(row, job, "tony.driver.isolation");
+	type_of(job, "driver")->isolation = JOB_ISOLATION_NONE;
+	type_of(job, "head")->isolation = JOB_ISOLATION_PID_NAMESPACE;
+	expect_message(row, job, "tony.head.isolation");
+	job_destroy(job);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +169,8 @@ int main(void)
 		cmocka_unit_test(every_pool_is_restarted_in_place),
 		cmocka_unit_test(shapes_that_cannot_work_are_refused),
 		cmocka_unit_test(a_job_without_its_server_is_refused),
+		cmocka_unit_test(a_node_of_ray_has_room_and_the_processes_that_it_wants),
+		cmocka_unit_test(the_driver_of_ray_sees_its_head),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,59 @@
+"""A job whose program is a driver, as in examples/dask and examples/ray: what their tests ask of it."""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+from conftest import children_of, wait_until
+
+PATIENCE_S = 180
+
+# Trains until told otherwise: the driver looks when it starts.
+COMMAND = 'tony.driver.command=python3 train.py --epochs "$(cat "$TONY_CHECKPOINT_DIR/epochs" || echo 1000000)"'
+
+
+def epochs_of(job):
+    """The last epoch that the present driver has finished."""
+    done = re.findall(r"epoch +(\d+) of", job.logs("driver:0").rpartition("ing at epoch")[2])
+    return int(done[-1]) if done else 0
+
+
+def wait_progress(job):
+    """Ten more epochs; the number then."""
+    goal = epochs_of(job) + 10
+    wait_until(lambda: epochs_of(job) >= goal, f"epoch {goal}", PATIENCE_S)
+    return goal
+
+
+def wait_resumed(job, times, epoch):
+    """The driver has started anew, and went on where it was or later."""
+    def found():
+        resumed = re.findall(r"resuming at epoch (\d+)", job.logs("driver:0"))
+        return len(resumed) == times and resumed
+    assert int(wait_until(found, f"resumed {times} times", PATIENCE_S)[-1]) >= epoch
+
+
+def end_after(job, epoch):
+    """The next driver ends there."""
+    (job.directory / "checkpoint" / "epochs").write_text(str(epoch))
+
+
+def strike(job, task, number=signal.SIGKILL, child=None):
+    """Signals the task's process, or its child of that name."""
+    pid = job.wait_task(task)["pids"][0]
+    if child:
+        pid = next(pid for pid in children_of(pid) if Path(f"/proc/{pid}/comm").read_text().strip() == child)
+    os.kill(pid, number)
+
+
+def wait_note(job, pattern):
+    def found():
+        return any(event["ev"] == "note" and re.fullmatch(pattern, event["text"]) for event in job.events())
+    wait_until(found, pattern, PATIENCE_S)
+
+
+def expect_success(job):
+    assert job.wait(PATIENCE_S) == 0, job.logs("driver:0", "stderr")
+    accuracy = re.search(r"done: accuracy (\S+)", job.logs("driver:0"))
+    assert accuracy and float(accuracy.group(1)) >= 0.92

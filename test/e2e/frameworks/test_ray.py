@@ -1,0 +1,83 @@
+"""Ray trains on the digits table and loses, one after the other, a worker's node to SIGKILL, a node that
+freezes, the head's table and the driver."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+from conftest import venv_bin
+from driver_job import (COMMAND, PATIENCE_S, end_after, expect_success, strike, wait_note, wait_progress,
+                        wait_resumed)
+
+pytestmark = pytest.mark.slow
+
+ASK_HEAD = """
+import os
+from ray._raylet import GcsClient
+print(GcsClient(address=os.environ["RAY_ADDRESS"]).internal_kv_get(b"session_name", b"session"))
+"""
+
+
+@pytest.fixture
+def alone(tony):
+    """The tony fixture in a network namespace without any device but lo: Ray replaces 127.0.0.1 by the
+    machine's outward address where it finds one, and then listens to everybody."""
+    as_root = os.geteuid() == 0
+    holder = subprocess.Popen(
+        ["unshare", "--net", *([] if as_root else ["--user", "--map-root-user"]),
+         "sh", "-c", "ip link set lo up && echo up && exec sleep infinity"], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "up\n"
+    tony.enter = ["nsenter", f"--target={holder.pid}", "--net",
+                  *([] if as_root else ["--user", "--preserve-credentials"])]
+    yield tony
+    tony.finish()
+    holder.kill()
+    holder.communicate()
+
+
+def ask_head(alone, job, **token):
+    """Somebody with a token of theirs asks the head for something."""
+    head = job.task("head:0")
+    env = {**alone.env, "RAY_ADDRESS": f"{head['host']}:{head['port']}", "RAY_AUTH_MODE": "token", **token}
+    return subprocess.run([*alone.enter, venv_bin("ray") / "python3", "-c", ASK_HEAD], env=env, timeout=PATIENCE_S,
+                          capture_output=True, text=True)
+
+
+def expect_closed(alone, job):
+    """Whoever has not the cluster's secret gets no answer."""
+    secret = job.directory / "containers" / "head-0-1" / "secret"
+    assert secret.stat().st_mode & 0o777 == 0o600
+    assert "session_" in ask_head(alone, job, RAY_AUTH_TOKEN_PATH=str(secret)).stdout
+    for token in ({"RAY_AUTH_MODE": "disabled"}, {"RAY_AUTH_TOKEN": job.token()}):
+        refused = ask_head(alone, job, **token)
+        assert refused.returncode != 0 and "AuthenticationError" in refused.stderr, refused
+
+
+def test_a_lost_worker_comes_back_and_a_lost_head_or_driver_forms_the_cluster_anew(alone):
+    job = alone.example("ray", "--conf", COMMAND, "--conf", "tony.worker.frozen-timeout=2s",
+                        python=venv_bin("ray"))
+    wait_progress(job)
+    driver = job.wait_task("driver:0")["pids"]
+    expect_closed(alone, job)
+
+    strike(job, "worker:1")
+    wait_note(job, r"worker:1 killed by signal 9 \(SIGKILL\); restart 1 of 10 in place")
+    wait_progress(job)
+
+    strike(job, "worker:0", signal.SIGSTOP, child="raylet")
+    wait_note(job, r"worker:0 ended, frozen: process \d+ \(raylet\) was stopped \(SIGSTOP\) and stood still for .*; "
+                   r"restart 1 of 10 in place")
+    reached = wait_progress(job)
+    assert (job.wait_task("driver:0")["pids"], job.status()["epoch"]) == (driver, 1)
+
+    strike(job, "head:0", child="gcs_server")
+    wait_note(job, r"head:0: exited with code 1; the job re-forms \(retry 1 of 2\)")
+    wait_resumed(job, 1, reached)
+    reached = wait_progress(job)
+
+    end_after(job, reached + 100)
+    strike(job, "driver:0")
+    wait_note(job, r"driver:0: killed by signal 9 \(SIGKILL\); the job re-forms \(retry 2 of 2\)")
+    wait_resumed(job, 2, reached)
+    expect_success(job)
