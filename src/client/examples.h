@@ -18,7 +18,7 @@ struct example_file {
 struct example {
 	const char *name;
 	const char *summary;  /* a line */
-	const char *commands; /* what to type in the folder: lines */
+	const char *commands; /* what to type in the folder: lines, each ended */
 	const struct example_file *files;
 	size_t file_count;
 };

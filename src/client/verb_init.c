@@ -122,16 +122,13 @@ static int write_files(const struct example *example, const char *directory,
 
 static void print_commands(const struct example *example, const char *directory)
 {
-	struct str_list lines cleanup_str_list = {0};
-
-	str_split(&lines, example->commands, '\n');
 	puts("\nNext:");
 	if (!str_equal(directory, ".")) {
 		char *quoted cleanup_free = str_shell_quote(directory);
 		printf("    cd %s\n", quoted);
 	}
-	for (size_t i = 0; i < lines.count; i++)
-		printf("    %s\n", lines.items[i]);
+	for (const char *line = example->commands; *line; line += strcspn(line, "\n") + 1)
+		printf("    %.*s\n", (int)strcspn(line, "\n"), line);
 }
 
 static int run(const struct init_options *chosen, const struct str_list *operands, struct err *err)

@@ -20,7 +20,7 @@ def readme_of(name):
     lines = (ROOT / "examples" / name / "README.md").read_text().splitlines()
     blocks = [number for number, line in enumerate(lines) if line.startswith("    ")]
     end = next(number for number in range(blocks[0], len(lines)) if not lines[number])
-    return lines[2], [line.strip() for line in lines[blocks[0]:end]]
+    return lines[2], lines[blocks[0]:end]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -31,8 +31,8 @@ def test_example(tony, name):
     assert files_of(folder) == files_of(ROOT / "examples" / name)
     assert not any(path.is_symlink() for path in folder.rglob("*"))
     summary, commands = readme_of(name)
-    said = [line.strip() for line in answer.stdout.partition("Next:\n")[2].splitlines()]
-    assert said == [f"cd {folder}", *commands]
+    said = answer.stdout.partition("Next:\n")[2].splitlines()
+    assert said == [f"    cd {folder}", *commands]
     assert commands[-1].split("#")[0].strip() == "tony submit"
     assert summary.endswith(".") and len(summary) <= 88 and summary in tony.run("init").stdout
     checked = tony.run("check", cwd=folder)
@@ -43,7 +43,7 @@ def test_example(tony, name):
 
 def test_requirements_are_installed_before_the_submission():
     for name in EXAMPLES:
-        asked = "pip install -r requirements.txt" in "\n".join(readme_of(name)[1])
+        asked = "-r requirements.txt" in "\n".join(readme_of(name)[1])
         assert asked == (ROOT / "examples" / name / "requirements.txt").exists(), name
 
 
