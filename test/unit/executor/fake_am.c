@@ -13,8 +13,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 
-static json_t *body_of(struct http_request *request)
+static json_t *body_of(const struct am *am, struct http_request *request)
 {
+	char *task cleanup_free = job_task_name(am->job, 0, 0);
 	size_t length;
 	const char *text = http_request_body(request, &length);
 	struct err err = {0};
@@ -22,7 +23,7 @@ static json_t *body_of(struct http_request *request)
 
 	if (!body)
 		fail_msg("%s", err_message(&err));
-	assert_string_equal(http_request_parameter(request, "task"), "worker:0");
+	assert_string_equal(http_request_parameter(request, "task"), task);
 	assert_int_equal(json_integer_value(json_object_get(body, "attempt")), 1);
 	return body;
 }
@@ -53,7 +54,7 @@ static bool refuse(struct am *am, struct http_request *request)
 static void on_register(void *data, struct http_request *request)
 {
 	struct am *am = data;
-	json_t *body cleanup_json = body_of(request);
+	json_t *body cleanup_json = body_of(am, request);
 
 	if (refuse(am, request))
 		return;
@@ -81,7 +82,7 @@ static void answer_order(struct am *am, struct http_request *request)
 		json_t *cluster = json_object(), *types = json_object(), *worker = json_array();
 		char *address cleanup_free = mem_printf("127.0.0.1:%d", am->port);
 		json_array_append_new(worker, json_string(address));
-		json_object_set_new(types, "worker", worker);
+		json_object_set_new(types, am->job->types[0].name, worker);
 		json_set_int(cluster, "epoch", am->epoch);
 		json_object_set_new(cluster, "types", types);
 		json_object_set_new(answer, "cluster", cluster);
@@ -105,7 +106,7 @@ static bool agrees(const struct am *am)
 static void on_beat(void *data, struct http_request *request)
 {
 	struct am *am = data;
-	json_t *body cleanup_json = body_of(request);
+	json_t *body cleanup_json = body_of(am, request);
 
 	if (refuse(am, request))
 		return;
@@ -139,7 +140,7 @@ void am_order(struct am *am, const char *name, int epoch, int restart)
 static void on_exit_report(void *data, struct http_request *request)
 {
 	struct am *am = data;
-	json_t *body = body_of(request);
+	json_t *body = body_of(am, request);
 
 	if (refuse(am, request)) {
 		json_decref(body);
@@ -170,7 +171,8 @@ static void become_executor(const struct am *am, const char *token_file)
 	setenv("TONY_JOB_FILE", scratch_path(am->state, "job.json"), 1);
 	setenv("TONY_TOKEN_FILE", scratch_path(am->state, token_file), 1);
 	setenv("TONY_AM_ADDRESS", http_server_address(am->server), 1);
-	setenv("TONY_TASK", "worker:0", 1);
+	char *task cleanup_free = job_task_name(am->job, 0, 0);
+	setenv("TONY_TASK", task, 1);
 	setenv("TONY_TASK_ATTEMPT", "1", 1);
 	setenv("TONY_CONTAINER", scratch_path(am->state, "mark"), 1);
 	setenv("TONY_CONTAINER_DIR", scratch_path(am->state, "."), 1);

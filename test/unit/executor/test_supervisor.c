@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "base/secret.h"
 #include "executor/executor.h"
 
 /* ---- tests -------------------------------------------------------------------------------- */
@@ -81,6 +82,26 @@ static void the_program_gets_its_environment(void **state)
 	assert_null(strstr(text, "TONY_JOB_FILE"));
 	assert_null(strstr(text, "MALLOC_ARENA_MAX"));
 	am_order(&am, "quit", 2, 1);
+	am_await_leave(&am);
+	am_finish(&am);
+}
+
+static void a_framework_finds_its_secret_in_a_file_of_its_owners(void **state)
+{
+	struct am am;
+
+	am_init(&am, state, "stat -c %a $RAY_AUTH_TOKEN_PATH; cat $RAY_AUTH_TOKEN_PATH; env");
+	mem_replace(&am.job->framework, mem_strdup("ray"));
+	mem_replace(&am.job->types[0].name, mem_strdup("head"));
+	am_start(&am);
+	am_order(&am, "run", 1, 0);
+	await(&am, am.exits == 1);
+	char *text cleanup_free = scratch_read(state, "stdout");
+	char *secret cleanup_free = secret_derive(AM_TOKEN, "ray");
+	char *first cleanup_free = mem_printf("600\n%s", secret);
+	assert_true(str_starts_with(text, first));
+	assert_null(strstr(text + strlen(first), secret));
+	am_order(&am, "quit", 1, 0);
 	am_await_leave(&am);
 	am_finish(&am);
 }
@@ -426,6 +447,7 @@ int main(int argc, char **argv)
 		scratch_test(a_task_runs_and_its_end_is_reported),
 		scratch_test(a_failure_is_reported_with_its_last_words),
 		scratch_test(the_program_gets_its_environment),
+		scratch_test(a_framework_finds_its_secret_in_a_file_of_its_owners),
 		scratch_test(a_restart_in_place_keeps_the_port),
 		scratch_test(a_newer_run_ends_the_older),
 		scratch_test(a_stop_brings_a_fresh_port_and_a_new_registration),
