@@ -11,7 +11,7 @@ struct cluster *job_verb_example_cluster(const struct job *job)
 	int port = EXAMPLE_PORT;
 
 	cluster->epoch = 1;
-	if (framework_find(job->framework)->rendezvous)
+	if (framework_has_rendezvous(job))
 		cluster->rendezvous =
 			(struct cluster_address){mem_strdup("127.0.0.1"), EXAMPLE_PORT};
 	cluster->type_count = job->type_count;
@@ -61,7 +61,7 @@ static int check_type(const struct job *job, const struct cluster *cluster, size
 	if (job->types[type].instances == 0)
 		return 0;
 	job_verb_example_task(job, cluster, type, 0, &task);
-	char *command cleanup_free = framework_expand(&task, job->types[type].command, err);
+	char *command cleanup_free = framework_command(&task, err);
 	if (!command || framework_environment(&task, &environment, err) < 0) {
 		if (err)
 			err->kind = ERR_CONFIG;

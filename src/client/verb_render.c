@@ -73,7 +73,7 @@ static json_t *process_json(const struct framework_task *task, const struct stag
 	const struct job_type *type = &task->job->types[task->type];
 	struct environment environment cleanup_environment = {0};
 	char *name cleanup_free = job_task_name(task->job, task->type, task->index);
-	char *command cleanup_free = framework_expand(task, type->command, err);
+	char *command cleanup_free = framework_command(task, err);
 
 	if (!command || framework_environment(task, &environment, err) < 0) {
 		err_wrap(err, "%s", name);

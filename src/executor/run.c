@@ -44,14 +44,12 @@ static int count_processes(const struct run *run)
 static int fill(const struct run *run, struct framework_task *task,
 		struct environment *environments, struct str_list *commands, struct err *err)
 {
-	const struct job_type *type = &run->settings->job->types[run->settings->type];
-
 	for (int i = 0; i < count_processes(run); i++) {
 		task->process = i;
 		settings_copy_environment(&environments[i]);
 		if (framework_environment(task, &environments[i], err) < 0)
 			return err_wrap(err, "environment");
-		char *command = framework_expand(task, type->command, err);
+		char *command = framework_command(task, err);
 		if (!command)
 			return err_wrap(err, "command");
 		str_list_take(commands, command);

@@ -20,6 +20,28 @@ char *address_text(const struct cluster_address *address)
 	return mem_printf(literal_v6 ? "[%s]:%d" : "%s:%d", address->host, address->port);
 }
 
+/* The last colon parts them. */
+int address_parse(const char *text, struct cluster_address *address)
+{
+	const char *colon = strrchr(text, ':');
+	size_t length = colon ? (size_t)(colon - text) : 0;
+	int64_t port;
+
+	if (length == 0 || str_parse_int(colon + 1, 1, 65535, &port) < 0)
+		return -1;
+	if (text[0] == '[' && text[length - 1] == ']') {
+		text++;
+		length -= 2;
+	} else if (memchr(text, ':', length)) {
+		return -1;
+	}
+	if (length == 0 || length > 255 || memchr(text, '[', length) || memchr(text, ']', length))
+		return -1;
+	address->host = mem_strndup(text, length);
+	address->port = (int)port;
+	return 0;
+}
+
 json_t *address_list_to_json(const struct cluster_type *type)
 {
 	json_t *list = json_array();

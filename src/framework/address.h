@@ -1,4 +1,4 @@
-/* Addresses of a cluster spec as text; for the files of this folder. */
+/* Addresses of a cluster spec as text. */
 #ifndef TONY_FRAMEWORK_ADDRESS_H
 #define TONY_FRAMEWORK_ADDRESS_H
 
@@ -9,6 +9,9 @@ const struct cluster_address *address_of_task(const struct framework_task *task)
 
 /* "host:port", an IPv6 address in brackets. The caller frees. */
 char *address_text(const struct cluster_address *address);
+
+/* The reverse: "host:port" or "[v6]:port"; -1: it is not of that form. The host is the caller's. */
+int address_parse(const char *text, struct cluster_address *address);
 
 /* ["host:port", ...]; a task without an address is null. */
 json_t *address_list_to_json(const struct cluster_type *type);

@@ -23,28 +23,6 @@ json_t *cluster_to_json(const struct cluster *cluster)
 	return json;
 }
 
-/* "host:port" or "[v6]:port"; the last colon parts them. */
-static int read_address(const char *text, struct cluster_address *address)
-{
-	const char *colon = strrchr(text, ':');
-	size_t length = colon ? (size_t)(colon - text) : 0;
-	int64_t port;
-
-	if (length == 0 || str_parse_int(colon + 1, 1, 65535, &port) < 0)
-		return -1;
-	if (text[0] == '[' && text[length - 1] == ']') {
-		text++;
-		length -= 2;
-	} else if (memchr(text, ':', length)) {
-		return -1;
-	}
-	if (length == 0 || length > 255 || memchr(text, '[', length) || memchr(text, ']', length))
-		return -1;
-	address->host = mem_strndup(text, length);
-	address->port = (int)port;
-	return 0;
-}
-
 static int read_type(struct cluster_type *type, int instances, const json_t *list, struct err *err)
 {
 	if (!json_is_array(list))
@@ -59,7 +37,7 @@ static int read_type(struct cluster_type *type, int instances, const json_t *lis
 		if (json_is_null(item))
 			continue; /* FCFS: that task is not registered yet */
 		if (!json_is_string(item) ||
-		    read_address(json_string_value(item), &type->addresses[i]) < 0)
+		    address_parse(json_string_value(item), &type->addresses[i]) < 0)
 			return err_set(err, ERR_INPUT, "types.%s[%zu]: not \"host:port\"",
 				       type->name, i);
 	}
@@ -89,7 +67,7 @@ static int read_rendezvous(struct cluster *cluster, const json_t *json, struct e
 
 	if (json_read_text(json, "rendezvous", &text, err) < 0)
 		return -1;
-	if (text && read_address(text, &cluster->rendezvous) < 0)
+	if (text && address_parse(text, &cluster->rendezvous) < 0)
 		return err_set(err, ERR_INPUT, "rendezvous: not \"host:port\"");
 	return 0;
 }

@@ -55,6 +55,23 @@ int framework_process_count(const struct job *job, const struct job_type *type)
 	return ops_of(job)->starts_processes ? 1 : type->processes;
 }
 
+bool framework_has_rendezvous(const struct job *job)
+{
+	const struct framework_ops *ops = ops_of(job);
+
+	return ops->rendezvous && ops->rendezvous(job);
+}
+
+char *framework_command(const struct framework_task *task, struct err *err)
+{
+	const struct framework_ops *ops = ops_of(task->job);
+	char *command = framework_expand(task, task->job->types[task->type].command, err);
+
+	if (command && ops->command)
+		mem_replace(&command, ops->command(task, command));
+	return command;
+}
+
 bool framework_owns_tensorboard(const struct job *job, size_t type, int index)
 {
 	if (str_equal(job->framework, framework_standalone.name))

@@ -72,13 +72,16 @@ struct framework_ops {
 	/* The framework's own launcher starts tony.<type>.processes in each task: tony starts one
 	 * process, which is told that number. */
 	bool starts_processes;
-	/* The AM serves a rendezvous store of each epoch's own (cluster->rendezvous). */
-	bool rendezvous;
+	/* True: the AM serves a rendezvous store of each epoch's own (cluster->rendezvous). NULL:
+	 * never. */
+	bool (*rendezvous)(const struct job *job);
 	/* Its processes know each other by a secret, the job's own and the same in every task. */
 	bool secret;
 	/* Adds the framework's variables. */
 	int (*environment)(const struct framework_task *task, struct environment *environment,
 			   struct err *err);
+	/* What is run in place of the task's command; the caller frees. NULL: the command. */
+	char *(*command)(const struct framework_task *task, const char *command);
 };
 
 const struct framework_ops *framework_find(const char *name); /* any case; NULL: none */
@@ -101,6 +104,12 @@ bool framework_is_single_node(const struct job *job);
  * variables, the framework's, then the type's `environment` with templates expanded. */
 int framework_environment(const struct framework_task *task, struct environment *environment,
 			  struct err *err);
+
+/* What is run: the type's command with templates expanded, or what the framework puts in its place.
+ * The caller frees. */
+char *framework_command(const struct framework_task *task, struct err *err);
+
+bool framework_has_rendezvous(const struct job *job);
 
 /* "{{task.index}}" and its siblings (docs: tony-env(7)); an unknown template is an error. The
  * caller frees. */

@@ -1,26 +1,43 @@
 #include "framework/rank.h"
 
+#include <stdlib.h>
+
+#include "base/mem.h"
+
 /* A finished prepare stage is tracked, but no longer there to answer. */
-static bool is_counted(const struct framework_task *task, size_t type)
+static bool is_counted(const struct job *job, const struct cluster *cluster, size_t type)
 {
-	return task->job->types[type].role == JOB_ROLE_TRACKED &&
-	       task->cluster->types[type].count > 0;
+	return job->types[type].role == JOB_ROLE_TRACKED && cluster->types[type].count > 0;
 }
 
 /* The type of rank 0, or type_count when there is none. */
-static size_t first_type(const struct framework_task *task)
+static size_t first_type(const struct job *job, const struct cluster *cluster)
 {
 	static const char *const preferred[] = {"chief", "worker"};
-	size_t count = task->job->type_count, type = 0;
+	size_t type = 0;
 
 	for (size_t i = 0; i < sizeof(preferred) / sizeof(*preferred); i++) {
-		int found = job_find_type(task->job, preferred[i]);
-		if (found >= 0 && is_counted(task, (size_t)found))
+		int found = job_find_type(job, preferred[i]);
+		if (found >= 0 && is_counted(job, cluster, (size_t)found))
 			return (size_t)found;
 	}
-	while (type < count && !is_counted(task, type))
+	while (type < job->type_count && !is_counted(job, cluster, type))
 		type++;
 	return type;
+}
+
+size_t *rank_order(const struct job *job, const struct cluster *cluster, size_t *count)
+{
+	size_t *order = mem_alloc_array(job->type_count, sizeof(*order));
+	size_t first = first_type(job, cluster);
+
+	*count = 0;
+	if (first < job->type_count)
+		order[(*count)++] = first;
+	for (size_t type = 0; type < job->type_count; type++)
+		if (type != first && is_counted(job, cluster, type))
+			order[(*count)++] = type;
+	return order;
 }
 
 static void count_type(const struct framework_task *task, size_t type, struct rank *rank)
@@ -40,15 +57,29 @@ static void count_type(const struct framework_task *task, size_t type, struct ra
 
 bool rank_find(const struct framework_task *task, struct rank *rank)
 {
-	size_t first = first_type(task);
+	size_t count, *order cleanup_free = rank_order(task->job, task->cluster, &count);
 
 	*rank = (struct rank){0};
-	if (first == task->job->type_count)
+	if (count == 0)
 		return false;
-	rank->master = &task->cluster->types[first].addresses[0];
-	count_type(task, first, rank);
-	for (size_t type = 0; type < task->job->type_count; type++)
-		if (type != first && is_counted(task, type))
-			count_type(task, type, rank);
-	return is_counted(task, task->type);
+	rank->master = &task->cluster->types[order[0]].addresses[0];
+	for (size_t i = 0; i < count; i++)
+		count_type(task, order[i], rank);
+	return is_counted(task->job, task->cluster, task->type);
+}
+
+int rank_check(const struct job *job, const char *who, struct err *err)
+{
+	if (job->mode != JOB_MODE_GANG)
+		return err_set(
+			err, ERR_CONFIG,
+			"tony.application.distributed-mode: \"FCFS\": %s need the address of "
+			"rank 0 when they start; use GANG",
+			who);
+	for (size_t i = 0; i < job->type_count; i++)
+		if (job->types[i].role == JOB_ROLE_TRACKED && job->types[i].instances > 0)
+			return 0;
+	return err_set(err, ERR_CONFIG,
+		       "tony.application.untracked.jobtypes: every task is untracked, so no one "
+		       "trains; leave one type, such as worker, out of it");
 }
