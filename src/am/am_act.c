@@ -87,6 +87,13 @@ static void release(struct am *am, const struct action *action)
 				   am->job->types[task->type].stop_grace_ms);
 }
 
+static void form(struct am *am)
+{
+	struct err err cleanup_err = {0};
+	if (api_cluster_formed(am->api, &err) < 0)
+		am_break(am, err_message(&err));
+}
+
 static void record_task_change(struct am *am, const struct action *action)
 {
 	const struct task *task = machine_task(am->machine, action->task);
@@ -126,7 +133,7 @@ static void act(struct am *am, const struct action *action)
 		release(am, action);
 		break;
 	case ACTION_EPOCH:
-		api_cluster_changed(am->api);
+		form(am);
 		break;
 	case ACTION_TASK_CHANGED:
 		record_task_change(am, action);

@@ -50,7 +50,7 @@ struct api *api_create(struct event_base *base, const struct api_host *host,
 	api->task_count = machine_task_count(host->machine);
 	api->tasks = mem_alloc_array(api->task_count, sizeof(*api->tasks));
 	api->view = job_view_create(host->job);
-	api->kv = kv_create();
+	api->kv = kv_create(KV_TOTAL_MAX);
 	LIST_INIT(&api->event_followers);
 	LIST_INIT(&api->log_followers);
 	api->server = open_server(api, options, err);
@@ -66,6 +66,7 @@ void api_destroy(struct api *api)
 	if (!api)
 		return;
 	http_server_destroy(api->server);
+	api_rendezvous_close(api);
 	for (size_t i = 0; i < api->task_count; i++) {
 		if (api->tasks[i].api)
 			api_task_finish(&api->tasks[i]);
@@ -104,6 +105,7 @@ void api_drain(struct api *api, int64_t timeout_ms, void (*done)(void *data), vo
 	struct api_log_follower *follower;
 
 	api->draining = true;
+	api_rendezvous_close(api);
 	api_tasks_answer_all(api);
 	api_journal_appended(api);
 	LIST_FOREACH(follower, &api->log_followers, link)

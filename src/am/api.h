@@ -48,8 +48,12 @@ const char *api_log_dir(const struct api *api, size_t task);
 /* machine_order() of this task may be another one: answers its held beat if so. */
 void api_order_changed(struct api *api, size_t task);
 
-/* Addresses changed or a new epoch began: the cluster spec is built anew when next needed. */
+/* Addresses changed: the cluster spec is built anew when next needed. */
 void api_cluster_changed(struct api *api);
+
+/* Tasks are about to be told to start: the cluster changed, and a ring that forms anew finds a
+ * fresh rendezvous where the framework asks for one. -1: there is no port for it. */
+int api_cluster_formed(struct api *api, struct err *err);
 
 /* To be called after each append: those who follow the events get it at once. */
 void api_journal_appended(struct api *api);

@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include "am/api.h"
+#include "am/gloo.h"
 #include "am/kv.h"
 #include "am/message.h"
 #include "job/journal.h"
@@ -68,6 +69,8 @@ struct api {
 	struct job_view *view;
 	struct journal_reader *reader; /* feeds `view`; NULL: not needed yet */
 	struct kv *kv;
+	struct gloo *gloo; /* NULL: none is needed, or no ring has formed yet */
+	char *ring;	   /* which it serves; NULL: none */
 	LIST_HEAD(, api_event_follower) event_followers;
 	LIST_HEAD(, api_log_follower) log_followers;
 	bool draining;
@@ -83,6 +86,10 @@ void api_answer_empty(struct http_request *request);
 /* Answers what is held whatever the order is. */
 void api_tasks_answer_all(struct api *api);
 void api_task_finish(struct api_task *task);
+
+/* Tells where the rendezvous of the present ring is, if there is one. */
+void api_rendezvous_tell(const struct api *api, struct cluster *cluster);
+void api_rendezvous_close(struct api *api);
 
 void api_metrics_add(struct api_task *task, struct message_metrics *metrics); /* takes them */
 json_t *api_metrics_to_json(const struct api_metrics *metrics);

@@ -71,6 +71,7 @@ static struct evbuffer *cluster_text(struct api *api)
 {
 	if (!api->cluster) {
 		struct cluster *cluster = spec_build(api->host.job, api->host.machine);
+		api_rendezvous_tell(api, cluster);
 		json_t *json cleanup_json = cluster_to_json(cluster);
 		char *text cleanup_free = json_text(json);
 		api->cluster = evbuffer_new();

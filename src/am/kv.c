@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 struct kv_value {
 	size_t length;
@@ -14,14 +15,15 @@ struct kv_value {
 
 struct kv {
 	struct map *values;
-	size_t total;
+	size_t total, total_max;
 };
 
-struct kv *kv_create(void)
+struct kv *kv_create(size_t total_max)
 {
 	struct kv *kv = mem_alloc(sizeof(*kv));
 
 	kv->values = map_create(free);
+	kv->total_max = total_max;
 	return kv;
 }
 
@@ -53,7 +55,7 @@ enum kv_result kv_put(struct kv *kv, const char *key, const void *value, size_t 
 		return KV_TOO_LARGE;
 	const struct kv_value *old = map_get(kv->values, key);
 	size_t total = kv->total - (old ? cost(key, old->length) : 0) + cost(key, length);
-	if (total > KV_TOTAL_MAX)
+	if (total > kv->total_max)
 		return KV_FULL;
 	struct kv_value *copy = mem_alloc(sizeof(*copy) + length);
 	copy->length = length;
@@ -88,6 +90,16 @@ enum kv_result kv_delete(struct kv *kv, const char *key)
 	kv->total -= cost(key, found->length);
 	map_remove(kv->values, key);
 	return KV_OK;
+}
+
+void kv_delete_under(struct kv *kv, const char *prefix)
+{
+	const char *key;
+	void *value;
+
+	for (size_t i = 0; map_next(kv->values, &i, &key, &value);)
+		if (str_starts_with(key, prefix))
+			kv_delete(kv, key);
 }
 
 size_t kv_total(const struct kv *kv)

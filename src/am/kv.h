@@ -9,11 +9,12 @@
 
 enum { KV_KEY_MAX = 512 };
 #define KV_VALUE_MAX  ((size_t)1 << 20)
-#define KV_TOTAL_MAX  ((size_t)64 << 20) /* keys, values and KV_ENTRY_COST for each */
+#define KV_TOTAL_MAX  ((size_t)64 << 20) /* of a store that need not be larger */
 #define KV_ENTRY_COST 128
 
 struct kv;
-struct kv *kv_create(void);
+/* total_max: bytes of keys and values, and KV_ENTRY_COST for each. */
+struct kv *kv_create(size_t total_max);
 void kv_destroy(struct kv *kv); /* NULL is fine */
 
 enum kv_result { KV_OK, KV_NO_SUCH_KEY, KV_BAD_KEY, KV_TOO_LARGE, KV_FULL };
@@ -23,7 +24,8 @@ enum kv_result kv_put(struct kv *kv, const char *key, const void *value, size_t 
 /* *value is borrowed until the next change. */
 enum kv_result kv_get(const struct kv *kv, const char *key, const void **value, size_t *length);
 enum kv_result kv_delete(struct kv *kv, const char *key);
+void kv_delete_under(struct kv *kv, const char *prefix); /* all keys that begin so */
 
-size_t kv_total(const struct kv *kv); /* as KV_TOTAL_MAX counts */
+size_t kv_total(const struct kv *kv); /* as total_max counts */
 
 #endif

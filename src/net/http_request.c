@@ -21,7 +21,7 @@ static bool has_token(const struct http_request *request)
 	const char *token = request->connection->server->token;
 	const char *given = http_head_find(&request->head, "Authorization");
 
-	if (!given || strncasecmp(given, scheme, sizeof(scheme) - 1) != 0)
+	if (!token || !given || strncasecmp(given, scheme, sizeof(scheme) - 1) != 0)
 		return false;
 	given += sizeof(scheme) - 1;
 	/* The length is no secret; where they differ is. */
@@ -61,7 +61,7 @@ static int admit_by_token(struct http_request *request)
 		http_server_know(request->connection->server, request->connection);
 		return 0;
 	}
-	if (request->route && request->route->open)
+	if (request->route ? request->route->open : !request->connection->server->token)
 		return 0;
 	return refuse(request, 401, "unauthorized",
 		      http_head_find(&request->head, "Authorization")

@@ -46,7 +46,7 @@ struct http_limits {
 
 struct http_server_config {
 	const char *address;		 /* "127.0.0.1:0": port 0 is any; copied */
-	const char *token;		 /* copied */
+	const char *token;		 /* copied; NULL: there is none to show */
 	const struct http_route *routes; /* borrowed */
 	size_t route_count;
 	void *data; /* for the handlers */

@@ -29,7 +29,7 @@ static void act(struct api_bed *bed, const struct action *action)
 	const struct machine *machine = bed->bed->machine;
 
 	if (action->kind == ACTION_EPOCH)
-		api_cluster_changed(bed->api);
+		assert_int_equal(api_cluster_formed(bed->api, NULL), 0);
 	if (action->kind == ACTION_ORDER || action->kind == ACTION_RELEASE)
 		api_order_changed(bed->api, action->task);
 	if (action->kind == ACTION_TASK_CHANGED)
@@ -98,6 +98,7 @@ struct api_bed *api_bed_create(const char *types, void (*tune)(struct bed *bed))
 	assert_non_null(bed->journal);
 	bed->bed = bed_create(types);
 	bed->bed->job->id = mem_strdup("tony-test");
+	bed->bed->job->framework = mem_strdup("generic");
 	bed->bed->job->executor_give_up_ms = 25000;
 	/* Long enough never to end a hold by itself in a test. */
 	bed->bed->job->heartbeat_interval_ms = 3600 * 1000;

@@ -23,7 +23,7 @@ static void expect_stored(const struct kv *kv, const char *key, const char *valu
 
 static void test_put_get_delete(void **state)
 {
-	struct kv *kv = kv_create();
+	struct kv *kv = kv_create(KV_TOTAL_MAX);
 	const void *value;
 	size_t length;
 
@@ -40,7 +40,7 @@ static void test_put_get_delete(void **state)
 
 static void test_keys(void **state)
 {
-	struct kv *kv = kv_create();
+	struct kv *kv = kv_create(KV_TOTAL_MAX);
 	char key[KV_KEY_MAX + 2];
 
 	memset(key, 'k', sizeof(key));
@@ -56,7 +56,7 @@ static void test_keys(void **state)
 
 static void test_caps(void **state)
 {
-	struct kv *kv = kv_create();
+	struct kv *kv = kv_create(KV_TOTAL_MAX);
 	char *value cleanup_free = mem_alloc(KV_VALUE_MAX + 1);
 	char key[32];
 	int count = 0;
@@ -80,7 +80,7 @@ static void test_caps(void **state)
 /* Many empty values cost memory too. */
 static void test_number_of_keys_is_capped(void **state)
 {
-	struct kv *kv = kv_create();
+	struct kv *kv = kv_create(KV_TOTAL_MAX);
 	char key[32];
 	int count = 0;
 
@@ -91,6 +91,34 @@ static void test_number_of_keys_is_capped(void **state)
 	kv_destroy(kv);
 }
 
+static void test_a_store_of_another_size(void **state)
+{
+	struct kv *kv = kv_create(KV_ENTRY_COST + 2);
+
+	assert_int_equal(kv_put(kv, "a", "xy", 2), KV_FULL);
+	assert_int_equal(kv_put(kv, "a", "x", 1), KV_OK);
+	assert_int_equal(kv_put(kv, "b", NULL, 0), KV_FULL);
+	kv_destroy(kv);
+}
+
+static void test_delete_under(void **state)
+{
+	struct kv *kv = kv_create(KV_TOTAL_MAX);
+	const void *value;
+	size_t length;
+
+	assert_int_equal(kv_put(kv, "a/1", "x", 1), KV_OK);
+	assert_int_equal(kv_put(kv, "ab/1", "y", 1), KV_OK);
+	assert_int_equal(kv_put(kv, "a/2", "z", 1), KV_OK);
+	kv_delete_under(kv, "a/");
+	assert_int_equal(kv_get(kv, "a/1", &value, &length), KV_NO_SUCH_KEY);
+	assert_int_equal(kv_get(kv, "a/2", &value, &length), KV_NO_SUCH_KEY);
+	expect_stored(kv, "ab/1", "y", 1);
+	kv_delete_under(kv, "");
+	assert_int_equal(kv_total(kv), 0);
+	kv_destroy(kv);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -98,6 +126,8 @@ int main(void)
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_caps),
 		cmocka_unit_test(test_number_of_keys_is_capped),
+		cmocka_unit_test(test_a_store_of_another_size),
+		cmocka_unit_test(test_delete_under),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
