@@ -5,6 +5,7 @@
 #include "am/am_main.h"
 #include "base/mem.h"
 #include "executor/executor.h"
+#include "executor/horovod.h"
 
 static int version_main(int argc, char **argv)
 {
@@ -19,6 +20,7 @@ static const struct verb {
 } verbs[] = {
 	{"am", am_main, "runs one job: its application master"},
 	{"exec", executor_main, "runs one task, in its container"},
+	{"horovod", horovod_main, "runs a task of a job that brings its own driver of Horovod"},
 	{"version", version_main, "prints the version"},
 };
 

@@ -13,6 +13,7 @@
 #define NO_DOCKER     "only a cluster's container runtime starts images"
 #define NO_HADOOP     "tasks of a local job do not talk to Hadoop"
 #define NO_DRIVER     "the application master serves Horovod's rendezvous itself"
+#define TEST_HOOK     "these programs have no hooks for tests"
 #define FOR_PORTAL    "only the history portal reads it; it belongs in tony-site.xml"
 #define MAX_INSTANCES 100000
 #define MAX_COMMAND   131071 /* what Linux takes as one argument */
@@ -297,12 +298,13 @@ static const struct key companion_keys[] = {
 	 .doc = "Unset: python3 -m tensorboard.main on the log directory, with the python of "
 		"--python_binary_path when that is given."},
 	{"tony.horovod.mode.test", KEY_BOOL, "false", .since = TONY_L, .status = KEY_IGNORED,
-	 .note = NO_DRIVER, .doc = "In TonY, a hook of its tests."},
+	 .note = TEST_HOOK, .doc = "In TonY, a hook of its tests."},
 	{"tony.horovod.mode.test.fast.fail", KEY_BOOL, "false", .since = TONY_L,
-	 .status = KEY_IGNORED, .note = NO_DRIVER, .doc = "In TonY, a hook of its tests."},
+	 .status = KEY_IGNORED, .note = TEST_HOOK, .doc = "In TonY, a hook of its tests."},
 	{"tony.horovod.driver.mode.debug", KEY_BOOL, "false", .since = TONY_L,
-	 .status = KEY_IGNORED, .note = NO_DRIVER,
-	 .doc = "In TonY, whether the user supplies Horovod's driver."},
+	 .doc = "Whether tony.driver.command is the user's own driver of Horovod, which serves the "
+		"rendezvous and says which process gets which rank. Else the application master "
+		"does, and tony.driver.* is refused."},
 	{"tony.local.memory", KEY_SIZE, .min = 1, .since = OURS,
 	 .doc = "How much memory the local scheduler gives out in all. Unset: the machine's."},
 	{"tony.local.vcores", KEY_INT, .min = 1, .max = 100000, .since = OURS,

@@ -3,9 +3,6 @@
 Left for the cluster's scheduler, because there is nothing of it on one machine:
   27 TonyFinalConfWithNonExistentHDFSClasspath   HDFS
   29 AMStartupTimeoutShouldFail                  an AM that waits in the resource manager's queue
-Left for the frameworks they are about:
-  22 TonyHorovodDriverCrashShouldFailAndStopAM, 23 TonyHorovodShouldPass,
-  24 TonyHorovodWithDebugModeShouldPass          Horovod
 
 Where TonY's test used a hook inside its own code (skip pings, delay a callback, throw in the AM),
 this suite does the thing from outside, with signals: the programs have no test hooks.
@@ -229,6 +226,43 @@ def test_TonySidecarExecutorCrashShouldPass(tony):
     assert job.wait() == 0
     states = {task["task"]: task["state"] for task in job.status()["tasks"]}
     assert states == {"sidecarexecutor:0": "failed", "worker:0": "succeeded"}
+
+
+HOROVOD = ["HOROVOD_CONTROLLER=gloo", "HOROVOD_CPU_OPERATIONS=gloo", "HOROVOD_GLOO_TIMEOUT_SECONDS",
+           "HOROVOD_GLOO_RENDEZVOUS_ADDR=127.0.0.1", "HOROVOD_GLOO_RENDEZVOUS_PORT", "HOROVOD_HOSTNAME",
+           "HOROVOD_RANK", "HOROVOD_SIZE=2", "HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE=2",
+           "HOROVOD_CROSS_RANK=0", "HOROVOD_CROSS_SIZE=1", "JOB_NAME=worker"]
+HOROVOD_DRIVER = {"tony.application.framework": "horovod", "tony.horovod.driver.mode.debug": "true",
+                  "tony.driver.instances": 1, "tony.driver.vcores": 1,
+                  "tony.application.untracked.jobtypes": "driver"}
+
+
+def test_TonyHorovodDriverCrashShouldFailAndStopAM(tony):
+    """TonY's own driver crashes by a hook of its tests; here it is the user's."""
+    answer, job = tony.job({**HOROVOD_DRIVER, "tony.worker.instances": 1,
+                            "tony.worker.command": "sleep 30",
+                            "tony.driver.command": python("horovod_driver.py", "9999", "--exit 1")})
+    assert answer.returncode != 0
+    states = {task["task"]: task["state"] for task in job.status()["tasks"]}
+    assert states == {"driver:0": "failed", "worker:0": "stopped"}
+
+
+def test_TonyHorovodShouldPass(tony):
+    answer, _ = tony.job({"tony.application.framework": "horovod", "tony.horovod.mode.test": "true",
+                          "tony.worker.instances": 2},
+                         "--executes", python("check_env.py", *HOROVOD))
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_TonyHorovodWithDebugModeShouldPass(tony):
+    answer, job = tony.job({**HOROVOD_DRIVER, "tony.horovod.mode.test": "true",
+                            "tony.worker.instances": 2,
+                            "tony.driver.command": python("horovod_driver.py", "9999")},
+                           "--executes", python("check_env.py", "HOROVOD_GLOO_RENDEZVOUS_PORT=9999",
+                                                *HOROVOD))
+    assert answer.returncode == 0, answer.stderr
+    states = {task["task"]: task["state"] for task in job.status()["tasks"]}
+    assert states == {"driver:0": "stopped", "worker:0": "succeeded", "worker:1": "succeeded"}
 
 
 def test_AttachedTensorboardShouldPass(tony):
