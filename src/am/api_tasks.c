@@ -176,25 +176,38 @@ void api_tasks_answer_all(struct api *api)
 
 /* ---- messages ----------------------------------------------------------------------------- */
 
-static bool deliver(struct api_task *task, enum machine_event_kind kind,
-		    const struct message_identity *of, const struct cause *cause)
+static struct machine_event event_of(const struct api_task *task, enum machine_event_kind kind,
+				     const struct message_identity *of)
 {
-	const struct api_host *host = &task->api->host;
+	return (struct machine_event){
+		.kind = kind,
+		.task = task->number,
+		.attempt = of->attempt,
+		.epoch = of->epoch,
+		.restart = of->restart,
+	};
+}
 
-	return host->deliver(host->data, &(struct machine_event){
-						 .kind = kind,
-						 .task = task->number,
-						 .attempt = of->attempt,
-						 .epoch = of->epoch,
-						 .restart = of->restart,
-						 .cause = cause,
-					 });
+static bool deliver(const struct api_task *task, const struct machine_event *event)
+{
+	return task->api->host.deliver(task->api->host.data, event);
+}
+
+/* The beat last: its web interface is that of a process which has started. */
+static void tell_beat(const struct api_task *task, const struct message_beat *message)
+{
+	const struct task *known = machine_task(task->api->host.machine, task->number);
+	struct machine_event started = event_of(task, EVENT_STARTED, &message->of);
+	struct machine_event beat = event_of(task, EVENT_BEAT, &message->of);
+
+	if (message->state == MESSAGE_RUNNING && !known->process_up)
+		deliver(task, &started);
+	beat.ui_port = message->ui_port;
+	deliver(task, &beat);
 }
 
 static void take_beat(struct api_task *task, struct message_beat *message)
 {
-	const struct task *known = machine_task(task->api->host.machine, task->number);
-
 	/* An executor that lost its connection comes back on another one. */
 	if (task->held)
 		answer_held(task);
@@ -206,9 +219,7 @@ static void take_beat(struct api_task *task, struct message_beat *message)
 	}
 	if (message->has_metrics)
 		api_metrics_add(task, &message->metrics);
-	deliver(task, EVENT_BEAT, &message->of, NULL);
-	if (message->state == MESSAGE_RUNNING && !known->process_up)
-		deliver(task, EVENT_STARTED, &message->of, NULL);
+	tell_beat(task, message);
 }
 
 void api_handle_beat(void *data, struct http_request *request)
@@ -247,7 +258,7 @@ static void answer_registered(struct api *api, struct http_request *request)
 
 static bool take_register(struct api_task *task, struct message_register *message)
 {
-	const struct api_host *host = &task->api->host;
+	struct machine_event event = event_of(task, EVENT_REGISTERED, &message->of);
 
 	if (message->of.attempt != present_attempt(task))
 		return false;
@@ -256,15 +267,9 @@ static bool take_register(struct api_task *task, struct message_register *messag
 	mem_replace(&task->log_dir, mem_steal(&message->log_dir));
 	task->executor_pid = message->pid;
 	task->executor_attempt = message->of.attempt;
-	return host->deliver(host->data, &(struct machine_event){
-						 .kind = EVENT_REGISTERED,
-						 .task = task->number,
-						 .attempt = message->of.attempt,
-						 .epoch = message->of.epoch,
-						 .host = message->host,
-						 .port = message->port,
-						 .ui_port = message->ui_port,
-					 });
+	event.host = message->host;
+	event.port = message->port;
+	return deliver(task, &event);
 }
 
 void api_handle_register(void *data, struct http_request *request)
@@ -304,10 +309,12 @@ void api_handle_exit(void *data, struct http_request *request)
 		api_answer_bad(request, &err);
 		return;
 	}
+	struct machine_event event = event_of(task, EVENT_EXITED, &message.of);
+	event.cause = &message.cause;
 	bool is_present = message.of.attempt == present_attempt(task);
 	if (is_present && message.has_metrics)
 		api_metrics_add(task, &message.metrics);
-	if (is_present && deliver(task, EVENT_EXITED, &message.of, &message.cause))
+	if (is_present && deliver(task, &event))
 		api_answer_empty(request);
 	else
 		answer_stale(request);

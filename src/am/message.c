@@ -162,7 +162,6 @@ static int read_register(struct message_register *message, const json_t *body, s
 	    json_need_text(body, "host", &message->host, err) < 0 ||
 	    check_host(message->host, err) < 0 ||
 	    need_int(body, "port", 1, 65535, &message->port, err) < 0 ||
-	    read_int(body, "ui_port", 0, 65535, &message->ui_port, err) < 0 ||
 	    read_int(body, "pid", 1, PID_MAX, &message->pid, err) < 0 ||
 	    json_read_text(body, "log_dir", &message->log_dir, err) < 0)
 		return -1;
@@ -242,7 +241,8 @@ static int read_beat(struct message_beat *message, json_t *body, struct err *err
 	if (read_identity(body, &message->of, err) < 0 ||
 	    read_state(body, &message->state, err) < 0 ||
 	    json_read_int(body, "seen", 0, INT64_MAX, &seen, err) < 0 ||
-	    read_pids(body, &message->pids, err) < 0)
+	    read_pids(body, &message->pids, err) < 0 ||
+	    read_int(body, "ui_port", 0, 65535, &message->ui_port, err) < 0)
 		return -1;
 	return read_metrics(body, &message->has_metrics, &message->metrics, err);
 }

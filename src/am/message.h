@@ -41,7 +41,7 @@ struct message_identity {
 struct message_register {
 	struct message_identity of; /* without `restart` */
 	char *host;
-	int port, ui_port;
+	int port;
 	int pid;       /* of the executor; 0: not given */
 	char *log_dir; /* NULL: not given */
 };
@@ -50,6 +50,7 @@ struct message_beat {
 	struct message_identity of;
 	enum message_state state;
 	json_t *pids; /* an array of numbers, owned; NULL: not given */
+	int ui_port;  /* where its web interface listens; 0: it has none, or not yet */
 	bool has_metrics;
 	struct message_metrics metrics;
 };

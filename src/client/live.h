@@ -24,6 +24,10 @@ void live_table(const struct job_view *view, int64_t now_ms, struct live_size si
 /* What a task waits for, or why it failed; NULL: nothing to say. The caller frees. */
 char *live_task_detail(const struct job_view *view, size_t task);
 
+/* "TensorBoard  http://127.0.0.1:6006": the web interface that a task serves; NULL: it serves none.
+ * The caller frees. */
+char *live_ui(const struct job_view *view, size_t task);
+
 /* What one record of the journal (already folded into `view`) means to a reader of lines: appends
  * a line, or nothing when it does not matter to people. */
 void live_line(const struct job_view *view, const struct journal_line *line, struct str *out);

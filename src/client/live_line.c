@@ -26,14 +26,28 @@ static void append_job(const struct job_view *view, const json_t *record, struct
 }
 
 /* Single tasks are told when something went wrong; the summary counts the others. */
-static void append_task(const json_t *record, struct str *out)
+static void append_ui(const struct job_view *view, const char *task, struct str *out)
+{
+	int64_t number = job_find_task(view->job, task);
+	char *text cleanup_free = number < 0 ? NULL : live_ui(view, (size_t)number);
+
+	if (text)
+		str_append(out, text);
+}
+
+static void append_task(const struct job_view *view, const json_t *record, struct str *out)
 {
 	const char *task = member(record, "task"), *to = member(record, "to");
 	const json_t *cause = json_object_get(record, "cause");
 	const char *text = member(cause, "text"), *headline = member(cause, "headline");
 
-	if (!task || !to || str_equal(to, member(record, "from")) ||
-	    (!str_equal(to, "failed") && !str_equal(to, "lost")))
+	if (!task || !to)
+		return;
+	if (str_equal(to, member(record, "from"))) {
+		append_ui(view, task, out);
+		return;
+	}
+	if (!str_equal(to, "failed") && !str_equal(to, "lost"))
 		return;
 	str_append_format(out, "%s %s", task, to);
 	if (text)
@@ -57,7 +71,7 @@ static void append_record(const struct job_view *view, const json_t *record, str
 	if (str_equal(event, "job"))
 		append_job(view, record, out);
 	else if (str_equal(event, "task"))
-		append_task(record, out);
+		append_task(view, record, out);
 	else if (str_equal(event, "note"))
 		append_note(record, out);
 	else if (str_equal(event, "waiting") && text)

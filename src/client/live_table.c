@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "client/live.h"
+#include "framework/framework.h"
 
 #define GREEN  "\033[32m"
 #define RED    "\033[31m"
@@ -128,6 +129,15 @@ static void add_cause(struct table *table)
 		add_labelled(table, "  ", cause->headline);
 }
 
+static void add_uis(struct table *table)
+{
+	for (size_t i = 0; i < table->view->task_count; i++) {
+		char *line cleanup_free = live_ui(table->view, i);
+		if (line)
+			add_line(table, line, 0, 0, NULL);
+	}
+}
+
 static int name_width(const struct job_view *view)
 {
 	size_t width = 4;
@@ -215,6 +225,7 @@ void live_table(const struct job_view *view, int64_t now_ms, struct live_size si
 	if (view->waiting)
 		add_labelled(&table, "waiting:", view->waiting);
 	add_cause(&table);
+	add_uis(&table);
 	if (view->task_count > (size_t)(table.left > 0 ? table.left : 0)) {
 		add_folded(&table);
 		return;
@@ -252,6 +263,15 @@ static char *barrier(const struct job_view *view)
 	if (view->job->mode != JOB_MODE_GANG || missing == 0)
 		return NULL;
 	return mem_printf("for %zu more of the gang", missing);
+}
+
+char *live_ui(const struct job_view *view, size_t task)
+{
+	/* The one program of a job without task types may be a notebook as well. */
+	bool is_single = framework_is_single_node(view->job);
+	char *url cleanup_free = task_view_ui_url(&view->tasks[task]);
+
+	return url ? mem_printf("%s  %s", is_single ? "Web interface" : "TensorBoard", url) : NULL;
 }
 
 char *live_task_detail(const struct job_view *view, size_t number)

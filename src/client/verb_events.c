@@ -55,7 +55,11 @@ static void describe_change(const json_t *record, struct str *out)
 
 	if (str_equal(from, to)) {
 		bool is_up = json_is_true(json_object_get(record, "up"));
-		str_append_format(out, "%s %s", task, is_up ? "process is up" : to);
+		bool has_ui = json_object_get(record, "ui_port") != NULL;
+		str_append_format(out, "%s %s", task,
+				  has_ui  ? "serves its web interface"
+				  : is_up ? "process is up"
+					  : to);
 		return;
 	}
 	str_append_format(out, "%s %s", *task ? task : "job", to);

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
+#include "client/live.h"
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
@@ -128,6 +129,11 @@ static void print_job(const struct opened *opened)
 	}
 	if (view->message)
 		report_line(view->message);
+	for (size_t i = 0; i < view->task_count; i++) {
+		char *line cleanup_free = live_ui(view, i);
+		if (line)
+			report_line(line);
+	}
 	putchar('\n');
 }
 

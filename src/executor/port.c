@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -66,4 +68,39 @@ int port_renew(const char *host, struct port *port, struct err *err)
 	port_release(port);
 	*port = fresh;
 	return 0;
+}
+
+/* "  0: 0100007F:1F90 00000000:0000 0A ...": the kernel lists those that listen first, so a busy
+ * machine's connections need not be read. */
+static bool is_listed(FILE *table, int number)
+{
+	char line[512];
+	unsigned port, state;
+
+	if (!fgets(line, sizeof(line), table)) /* the headings */
+		return false;
+	while (fgets(line, sizeof(line), table)) {
+		if (sscanf(line, "%*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &port, &state) !=
+			    2 ||
+		    state != TCP_LISTEN)
+			return false;
+		if (port == (unsigned)number)
+			return true;
+	}
+	return false;
+}
+
+bool port_is_served(int number)
+{
+	static const char *const tables[] = {"/proc/self/net/tcp", "/proc/self/net/tcp6"};
+	bool found = false;
+
+	for (size_t i = 0; i < array_length(tables) && !found; i++) {
+		FILE *table = fopen(tables[i], "re");
+		if (!table)
+			continue;
+		found = is_listed(table, number);
+		fclose(table);
+	}
+	return found;
 }

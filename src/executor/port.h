@@ -6,6 +6,8 @@
 #ifndef TONY_EXECUTOR_PORT_H
 #define TONY_EXECUTOR_PORT_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 struct port {
@@ -20,5 +22,8 @@ void port_release(struct port *port); /* keeps the number */
 
 /* Another one: held before the old is let go, so they differ. On failure *port is as before. */
 int port_renew(const char *host, struct port *port, struct err *err);
+
+/* Does any process of this network namespace listen on that port of TCP? */
+bool port_is_served(int number);
 
 #endif

@@ -20,6 +20,7 @@
 
 enum {
 	LAST_REPORT_MS = 3000, /* for an exit report, when ordered to leave */
+	UI_LOOK_MS = 1000,     /* between two looks whether the web interface is there */
 };
 
 enum activity {
@@ -35,6 +36,7 @@ struct supervisor {
 	struct event_base *base;
 	struct link *link;
 	struct port port, ui_port;
+	bool ui_is_served; /* by this program: what the user may be told */
 	struct memory memory;
 	struct gpu *gpu;	 /* NULL: none to be asked for */
 	struct program *program; /* NULL: none runs, or is being ended */
@@ -48,7 +50,7 @@ struct supervisor {
 	char *trouble;	 /* why no program can be started here; NULL: all is well */
 	bool leaving;
 	int code;
-	struct event *metrics_timer, *leave_timer, *guardian;
+	struct event *metrics_timer, *ui_timer, *leave_timer, *guardian;
 	struct event *signals[3];
 };
 
@@ -130,6 +132,8 @@ static json_t *on_state(void *data)
 	json_set_int(body, "restart", waiting ? 0 : supervisor->restart);
 	json_set_text(body, "state", names[supervisor->activity]);
 	json_object_set_new(body, "pids", program_pids(supervisor->program));
+	if (supervisor->ui_is_served)
+		json_set_int(body, "ui_port", supervisor->ui_port.number);
 	if (supervisor->metrics)
 		json_object_set(body, "metrics", supervisor->metrics);
 	return body;
@@ -142,7 +146,6 @@ static void enter(struct supervisor *supervisor)
 	json_set_int(body, "epoch", supervisor->registered_epoch);
 	json_set_text(body, "host", supervisor->settings->host);
 	json_set_int(body, "port", supervisor->port.number);
-	json_set_int(body, "ui_port", supervisor->ui_port.number);
 	json_set_int(body, "pid", getpid());
 	json_set_text(body, "log_dir", supervisor->settings->container_dir);
 	link_register(supervisor->link, body);
@@ -188,7 +191,9 @@ static void forget_program(struct supervisor *supervisor)
 {
 	program_destroy(supervisor->program);
 	supervisor->program = NULL;
+	supervisor->ui_is_served = false;
 	evtimer_del(supervisor->metrics_timer);
+	evtimer_del(supervisor->ui_timer);
 }
 
 static void on_program_ended(void *data, const struct cause *cause)
@@ -219,6 +224,18 @@ static void on_metrics_timer(evutil_socket_t fd, short what, void *data)
 	if (supervisor->gpu)
 		gpu_look(supervisor->gpu);
 	plan_metrics(supervisor);
+}
+
+/* Few programs that are given a port for a web interface have one: it is told when it is there. */
+static void on_ui_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct supervisor *supervisor = data;
+
+	supervisor->ui_is_served = port_is_served(supervisor->ui_port.number);
+	if (supervisor->ui_is_served)
+		link_changed(supervisor->link);
+	else
+		set_timer(supervisor->ui_timer, UI_LOOK_MS);
 }
 
 static int start_program(struct supervisor *supervisor, struct err *err)
@@ -283,6 +300,8 @@ static void begin_run(struct supervisor *supervisor)
 	supervisor->activity = ACTIVITY_RUNNING;
 	log_info("started process %d of epoch %d", supervisor->restart, supervisor->epoch);
 	plan_metrics(supervisor);
+	if (supervisor->ui_port.number > 0)
+		set_timer(supervisor->ui_timer, UI_LOOK_MS);
 	link_changed(supervisor->link);
 }
 
@@ -406,6 +425,7 @@ static void watch(struct supervisor *supervisor)
 		evsignal_add(supervisor->signals[i], NULL);
 	}
 	supervisor->metrics_timer = evtimer_new(supervisor->base, on_metrics_timer, supervisor);
+	supervisor->ui_timer = evtimer_new(supervisor->base, on_ui_timer, supervisor);
 	supervisor->leave_timer = evtimer_new(supervisor->base, on_leave_timer, supervisor);
 	if (!supervisor->guard)
 		return;
@@ -433,8 +453,9 @@ static void init(struct supervisor *supervisor, const struct settings *settings)
 static void finish(struct supervisor *supervisor)
 {
 	struct event *events[] = {
-		supervisor->metrics_timer, supervisor->leave_timer, supervisor->guardian,
-		supervisor->signals[0],	   supervisor->signals[1],  supervisor->signals[2],
+		supervisor->metrics_timer, supervisor->ui_timer,   supervisor->leave_timer,
+		supervisor->guardian,	   supervisor->signals[0], supervisor->signals[1],
+		supervisor->signals[2],
 	};
 
 	program_destroy(supervisor->program);

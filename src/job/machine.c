@@ -171,6 +171,8 @@ void machine_set_restarting(struct machine *m, size_t task, bool restarting)
 
 void machine_set_up(struct machine *m, size_t task, bool up)
 {
+	if (!up)
+		m->tasks[task].ui_port = 0;
 	set_tallied(&m->tasks[task].process_up, up, &m->types[m->tasks[task].type].up);
 }
 

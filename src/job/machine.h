@@ -110,7 +110,7 @@ struct task {
 	char *container;     /* NULL before allocation; the scheduler's name for it */
 	char *host;	     /* as registered: others reach the task there */
 	int port;	     /* held port; 0 before registration */
-	int ui_port;	     /* TB_PORT; 0: none */
+	int ui_port;	     /* where its process serves a web interface; 0: it does not */
 	int64_t state_since; /* ms */
 	int64_t started_at, ended_at; /* of the last process; 0: not yet */
 	int64_t heard_at;	      /* last beat */
@@ -122,10 +122,10 @@ enum machine_event_kind {
 	EVENT_SUBMIT,	       /* begin */
 	EVENT_ALLOCATED,       /* task, attempt, container */
 	EVENT_REFUSED,	       /* task, cause: can never be allocated */
-	EVENT_REGISTERED,      /* task, attempt, epoch: last order obeyed; host, port, ui_port */
+	EVENT_REGISTERED,      /* task, attempt, epoch: last order obeyed; host, port */
 	EVENT_STARTED,	       /* task, attempt, epoch, restart */
 	EVENT_EXITED,	       /* task, attempt, epoch, restart; cause (CAUSE_NONE: exit code 0) */
-	EVENT_BEAT,	       /* task, attempt */
+	EVENT_BEAT,	       /* task, attempt, epoch, restart; ui_port */
 	EVENT_CONTAINER_ENDED, /* task, attempt, cause: container is gone, whatever the reason */
 	EVENT_TICK,	       /* time passed: at or after machine_deadline() */
 	EVENT_KILL,	       /* the user (or the AM itself: cause) ends the job */

@@ -14,7 +14,6 @@ static void ask(struct machine *m, size_t task)
 	t->restart = 0;
 	t->epoch = 0;
 	t->port = 0;
-	t->ui_port = 0;
 	mem_replace(&t->container, NULL);
 	machine_set_task(m, task, TASK_REQUESTED);
 	machine_act(m, ACTION_REQUEST, task);

@@ -11,11 +11,6 @@ bool task_accept(struct machine *m, size_t task, const struct machine_event *eve
 	return true;
 }
 
-bool task_beat(struct machine *m, size_t task, const struct machine_event *event)
-{
-	return task_accept(m, task, event);
-}
-
 /* ---- coming up ---------------------------------------------------------------------------- */
 
 bool task_allocated(struct machine *m, size_t task, const struct machine_event *event)
@@ -56,7 +51,6 @@ static void take_address(struct machine *m, size_t task, const struct machine_ev
 	if (event->host)
 		mem_replace(&t->host, mem_strdup(event->host));
 	t->port = event->port;
-	t->ui_port = event->ui_port;
 	t->heard_at = m->now;
 	machine_due(m, m->now + machine_beat_limit(m));
 }
@@ -101,6 +95,16 @@ static bool is_past_process(const struct machine *m, size_t task, const struct m
 {
 	const struct task *t = &m->tasks[task];
 	return event->epoch < t->epoch || (event->epoch == t->epoch && event->restart < t->restart);
+}
+
+bool task_beat(struct machine *m, size_t task, const struct machine_event *event)
+{
+	struct task *t = &m->tasks[task];
+	if (t->process_up && is_present_process(m, task, event) && t->ui_port != event->ui_port) {
+		t->ui_port = event->ui_port;
+		machine_tell(m, task);
+	}
+	return task_accept(m, task, event);
 }
 
 bool task_started(struct machine *m, size_t task, const struct machine_event *event)

@@ -18,7 +18,8 @@ struct task_view {
 	int attempt, epoch, restart, restarts_used;
 	bool up;			  /* its process is confirmed to run */
 	char *container, *host, *log_dir; /* NULL: not known */
-	int port, ui_port;
+	int port;
+	int ui_port; /* where its process serves a web interface; 0: it does not (yet) */
 	int64_t state_since_ms;
 	int64_t requested_ms;	      /* its first request */
 	int64_t started_ms, ended_ms; /* of the last process */
@@ -63,5 +64,8 @@ int job_view_read(struct job_view *view, const char *path, struct err *err);
 /* As GET /v1/job and GET /v1/tasks/{task} show it (docs/rest.md). */
 json_t *job_view_to_json(const struct job_view *view);
 json_t *task_view_to_json(const struct job_view *view, size_t task);
+
+/* "http://127.0.0.1:6006", the task's web interface; NULL: it has none (yet). The caller frees. */
+char *task_view_ui_url(const struct task_view *task);
 
 #endif

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "base/json.h"
 #include "base/mem.h"
 #include "job/cause_json.h"
@@ -60,9 +62,19 @@ json_t *job_view_to_json(const struct job_view *view)
 	return object;
 }
 
+char *task_view_ui_url(const struct task_view *task)
+{
+	if (task->ui_port == 0 || !task->host)
+		return NULL;
+	if (strchr(task->host, ':'))
+		return mem_printf("http://[%s]:%d", task->host, task->ui_port);
+	return mem_printf("http://%s:%d", task->host, task->ui_port);
+}
+
 json_t *task_view_to_json(const struct job_view *view, size_t task)
 {
 	const struct task_view *row = &view->tasks[task];
+	char *ui_url cleanup_free = task_view_ui_url(row);
 	json_t *object = json_object();
 
 	set_task_name(object, "task", view, task);
@@ -73,8 +85,7 @@ json_t *task_view_to_json(const struct job_view *view, size_t task)
 	json_set_int(object, "restarts_used", row->restarts_used);
 	json_set_text(object, "host", row->host);
 	json_set_int(object, "port", row->port);
-	if (row->ui_port > 0)
-		json_set_int(object, "ui_port", row->ui_port);
+	json_set_text(object, "ui_url", ui_url);
 	json_set_text(object, "container", row->container);
 	json_set_text(object, "log_dir", row->log_dir);
 	set_time(object, "started_ms", row->started_ms);

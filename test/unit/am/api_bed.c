@@ -268,7 +268,7 @@ const char *beat_text(int attempt, int epoch, int restart, const char *state)
 const char *register_text(int attempt, int epoch, int port)
 {
 	snprintf(message, sizeof(message),
-		 "{\"attempt\":%d,\"epoch\":%d,\"host\":\"127.0.0.1\",\"port\":%d,\"ui_port\":0,"
+		 "{\"attempt\":%d,\"epoch\":%d,\"host\":\"127.0.0.1\",\"port\":%d,"
 		 "\"pid\":4711,\"log_dir\":\"/logs\"}",
 		 attempt, epoch, port);
 	return message;

@@ -15,14 +15,13 @@
 static void test_register(void **state)
 {
 	static const char text[] = "{\"attempt\":1,\"epoch\":0,\"host\":\"::1\",\"port\":65535,"
-				   "\"ui_port\":6006,\"pid\":4711,\"log_dir\":\"/x\"}";
+				   "\"pid\":4711,\"log_dir\":\"/x\"}";
 	struct message_register message;
 
 	assert_int_equal(message_parse_register(&message, text, strlen(text), NULL), 0);
 	assert_int_equal(message.of.attempt, 1);
 	assert_string_equal(message.host, "::1");
 	assert_int_equal(message.port, 65535);
-	assert_int_equal(message.ui_port, 6006);
 	assert_string_equal(message.log_dir, "/x");
 	message_register_finish(&message);
 }
@@ -31,6 +30,7 @@ static void test_beat(void **state)
 {
 	static const char text[] =
 		"{\"attempt\":2,\"epoch\":3,\"restart\":4,\"state\":\"exited\",\"seen\":17,"
+		"\"ui_port\":6006,"
 		"\"pids\":[1,4194304],\"future\":true,\"metrics\":{\"rss_bytes\":5,\"cpu_ms\":6,"
 		"\"gpus\":[{\"index\":1,\"utilization_percent\":100,\"memory_used_mib\":7,"
 		"\"memory_total_mib\":8}]}}";
@@ -41,6 +41,7 @@ static void test_beat(void **state)
 	assert_int_equal(message.of.epoch, 3);
 	assert_int_equal(message.of.restart, 4);
 	assert_int_equal(message.state, MESSAGE_EXITED);
+	assert_int_equal(message.ui_port, 6006);
 	assert_int_equal(json_array_size(message.pids), 2);
 	assert_true(message.has_metrics);
 	assert_int_equal(message.metrics.gpu_count, 1);
@@ -90,7 +91,7 @@ static void expect_why(const struct flaw *flaw, int result, const struct err *er
 static void test_bad_registers(void **state)
 {
 	static const char good[] = "{\"attempt\":1,\"epoch\":0,\"host\":\"h\",\"port\":4000,"
-				   "\"ui_port\":0,\"pid\":4711,\"log_dir\":\"/x\"}";
+				   "\"pid\":4711,\"log_dir\":\"/x\"}";
 	static const struct flaw flaws[] = {
 		{"\"attempt\":1", "\"attempt\":0", "attempt"},
 		{"\"attempt\":1", "\"attempt\":1.0", "attempt"},
@@ -104,7 +105,6 @@ static void test_bad_registers(void **state)
 		{"\"h\"", "7", "host"},
 		{"4000", "0", "port"},
 		{"4000", "65536", "port"},
-		{"\"ui_port\":0", "\"ui_port\":-1", "ui_port"},
 		{"4711", "0", "pid"},
 		{"4711", "4194305", "pid"},
 		{"\"/x\"", "\"x\"", "log_dir"},
@@ -131,6 +131,8 @@ static void test_bad_beats(void **state)
 		{"\"running\"", "\"Running\"", "state"},
 		{"\"running\"", "null", "state"},
 		{"\"seen\":1", "\"seen\":-1", "seen"},
+		{"\"seen\":1", "\"ui_port\":-1", "ui_port"},
+		{"\"seen\":1", "\"ui_port\":65536", "ui_port"},
 		{"[1]", "{}", "pids"},
 		{"[1]", "[0]", "pids[0]"},
 		{"[1]", "[1,\"2\"]", "pids[1]"},

@@ -115,6 +115,34 @@ static void what_is_waited_for_and_what_failed_first_is_said(void **state)
 	assert_text_has(text, "ValueError: no data\n");
 }
 
+static void serve(struct scene *scene, size_t task)
+{
+	set_state(scene, task, TASK_RUNNING);
+	scene->view->tasks[task].host = mem_strdup("127.0.0.1");
+	scene->view->tasks[task].ui_port = 6006;
+}
+
+static void a_web_interface_is_shown(void **state)
+{
+	struct scene *scene = *state;
+
+	assert_null(strstr(table(scene, 80, 24, false), "TensorBoard"));
+	serve(scene, 1);
+	assert_text_has(table(scene, 80, 24, false), "\nTensorBoard  http://127.0.0.1:6006\n");
+}
+
+static void in_a_job_without_types_it_may_be_a_notebook(void **state)
+{
+	struct scene *scene = *state;
+
+	serve(scene, 0);
+	scene->job->type_count = 1;
+	scene->view->task_count = 1;
+	assert_text_has(table(scene, 80, 24, false), "\nWeb interface  http://127.0.0.1:6006\n");
+	scene->job->type_count = 2;
+	scene->view->task_count = 4;
+}
+
 static void a_narrow_terminal_cuts_lines_not_characters(void **state)
 {
 	struct scene *scene = *state;
@@ -203,6 +231,10 @@ static void lines_tell_what_matters(void **state)
 	assert_string_equal(line(scene, json_pack("{ss ss ss ss}", "ev", "task", "task", "worker:1",
 						  "from", "launching", "to", "registered")),
 			    "");
+	serve(scene, 1);
+	assert_text_has(line(scene, json_pack("{ss ss ss ss}", "ev", "task", "task", "worker:0",
+					      "from", "running", "to", "running")),
+			" TensorBoard  http://127.0.0.1:6006\n");
 	assert_string_equal(line(scene, json_pack("{ss}", "ev", "tomorrow")), "");
 	assert_string_equal(line(scene, json_pack("{si}", "ev", 5)), "");
 }
@@ -253,6 +285,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(every_task_has_a_line),
 		TEST(what_is_waited_for_and_what_failed_first_is_said),
+		TEST(a_web_interface_is_shown),
+		TEST(in_a_job_without_types_it_may_be_a_notebook),
 		TEST(a_narrow_terminal_cuts_lines_not_characters),
 		TEST(escape_sequences_of_programs_do_not_reach_the_terminal),
 		TEST(many_tasks_are_folded_by_state),

@@ -61,7 +61,6 @@ static void on_register(void *data, struct http_request *request)
 	am->registrations++;
 	am->registered_epoch = am_number(body, "epoch");
 	am->port = am_number(body, "port");
-	am->ui_port = am_number(body, "ui_port");
 	assert_string_equal(json_string_value(json_object_get(body, "host")), "127.0.0.1");
 	json_t *answer = json_object();
 	json_set_int(answer, "am_attempt", am->am_attempt);
@@ -115,6 +114,7 @@ static void on_beat(void *data, struct http_request *request)
 		 json_string_value(json_object_get(body, "state")));
 	am->epoch_told = am_number(body, "epoch");
 	am->restart_told = am_number(body, "restart");
+	am->ui_port_told = (int)json_integer_value(json_object_get(body, "ui_port"));
 	json_decref(am->metrics);
 	am->metrics = json_incref(json_object_get(body, "metrics"));
 	if (agrees(am)) {

@@ -30,9 +30,9 @@ struct am {
 
 	struct http_request *held;
 	int registrations, exits, beats;
-	int registered_epoch, port, ui_port;
+	int registered_epoch, port;
 	char state_told[16];
-	int epoch_told, restart_told;
+	int epoch_told, restart_told, ui_port_told;
 	json_t *exit; /* the last report */
 	json_t *metrics;
 };

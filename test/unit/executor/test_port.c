@@ -113,6 +113,34 @@ static void the_address_follows_the_host(void **state)
 	assert_bound_to("10.1.2.3", INADDR_ANY);
 }
 
+static void who_listens_is_seen(void **state)
+{
+	struct err err = {0};
+	struct port port;
+
+	assert_success(port_hold("127.0.0.1", &port, &err), &err);
+	assert_false(port_is_served(port.number)); /* held is not served */
+	int fd = listen_on(port.number, SO_REUSEADDR);
+	assert_true(port_is_served(port.number));
+	close(fd);
+	assert_false(port_is_served(port.number));
+	port_release(&port);
+}
+
+static void who_listens_on_ipv6_is_seen(void **state)
+{
+	struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_addr = in6addr_any};
+	socklen_t length = sizeof(address);
+	int fd = socket(AF_INET6, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+	assert_false(port_is_served(ntohs(address.sin6_port)));
+	assert_int_equal(listen(fd, 5), 0);
+	assert_true(port_is_served(ntohs(address.sin6_port)));
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -121,6 +149,8 @@ int main(void)
 		cmocka_unit_test(nothing_answers_on_a_held_port),
 		cmocka_unit_test(held_ports_are_all_different),
 		cmocka_unit_test(the_address_follows_the_host),
+		cmocka_unit_test(who_listens_is_seen),
+		cmocka_unit_test(who_listens_on_ipv6_is_seen),
 	};
 
 	return cmocka_run_group_tests_name("port", tests, NULL, NULL);

@@ -15,6 +15,7 @@
 #include "base/proc.h"
 #include "base/secret.h"
 #include "executor/executor.h"
+#include "executor/port.h"
 
 /* ---- tests -------------------------------------------------------------------------------- */
 
@@ -363,6 +364,37 @@ static void metrics_come_with_the_beats(void **state)
 	am_finish(&am);
 }
 
+static void a_web_interface_is_told_when_it_is_there(void **state)
+{
+	struct am am;
+
+	am_init(&am, state,
+		"python3 -c 'import os,socket,time\n"
+		"s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)\n"
+		"s.bind((\"127.0.0.1\", int(os.environ[\"TB_PORT\"])))\n"
+		"while not os.path.exists(os.environ[\"HERE\"] + \"/go\"): time.sleep(0.01)\n"
+		"s.listen(); time.sleep(1000)'");
+	am_start(&am);
+	am_order(&am, "run", 1, 0);
+	await(&am, str_equal(am.state_told, "running"));
+	assert_int_equal(am.ui_port_told, 0);
+	scratch_write(state, "go", "", 0644);
+	while (am.ui_port_told == 0) {
+		am_order(&am, "wait", 1, 0); /* lets it beat on */
+		event_base_loop(am.base, EVLOOP_ONCE);
+		am_order(&am, "run", 1, 0);
+	}
+	assert_true(port_is_served(am.ui_port_told));
+	assert_int_not_equal(am.ui_port_told, am.port);
+	am_order(&am, "stop", 2, 0);
+	await(&am, am.registrations == 2);
+	await(&am, str_equal(am.state_told, "waiting"));
+	assert_int_equal(am.ui_port_told, 0);
+	am_order(&am, "quit", 2, 0);
+	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
+	am_finish(&am);
+}
+
 /* ---- the executor's own death ------------------------------------------------------------- */
 
 static pid_t worker_of(pid_t guardian)
@@ -460,6 +492,7 @@ int main(int argc, char **argv)
 		scratch_test(files_are_there_or_the_start_fails),
 		scratch_test(a_port_not_to_be_held_is_free_at_the_start),
 		scratch_test(metrics_come_with_the_beats),
+		scratch_test(a_web_interface_is_told_when_it_is_there),
 		scratch_test(a_killed_supervisor_leaves_nothing),
 		scratch_test(a_killed_guardian_leaves_nothing),
 		scratch_test(a_term_ends_it_in_order),

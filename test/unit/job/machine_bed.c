@@ -151,6 +151,13 @@ bool bed_beat(struct bed *bed, const char *name)
 	return feed(bed, &event);
 }
 
+bool bed_serve(struct bed *bed, const char *name, int ui_port)
+{
+	struct machine_event event = event_of(bed, EVENT_BEAT, name);
+	event.ui_port = ui_port;
+	return feed(bed, &event);
+}
+
 void bed_pass(struct bed *bed, int64_t ms)
 {
 	int64_t until = bed->now + ms;

@@ -33,6 +33,7 @@ bool bed_exit(struct bed *bed, const char *name, int code);
 bool bed_lose(struct bed *bed, const char *name, enum cause_kind kind);
 bool bed_gone(struct bed *bed, const char *name); /* a released container ended */
 bool bed_beat(struct bed *bed, const char *name);
+bool bed_serve(struct bed *bed, const char *name, int ui_port); /* a beat that tells so */
 void bed_pass(struct bed *bed, int64_t ms); /* time passes, ticks come when due */
 
 /* All of a type: allocate, register and (once ordered) start. */

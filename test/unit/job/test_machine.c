@@ -244,6 +244,27 @@ static void test_restart_in_place(void **state)
 	bed_destroy(bed);
 }
 
+static void test_web_interface_is_that_of_a_process(void **state)
+{
+	struct bed *bed = bed_create("worker=1");
+	bed_type(bed, "worker")->max_restarts = 1;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_serve(bed, "worker:0", 6006);
+	assert_true(bed_acted(bed, ACTION_TASK_CHANGED, "worker:0"));
+	assert_int_equal(bed_look(bed, "worker:0")->ui_port, 6006);
+	bed_serve(bed, "worker:0", 6006);
+	assert_false(bed_acted(bed, ACTION_TASK_CHANGED, "worker:0")); /* told once */
+	struct machine_event old = {
+		.kind = EVENT_BEAT, .task = 0, .attempt = 1, .epoch = 1, .ui_port = 6006};
+	bed_exit(bed, "worker:0", 1); /* and started again in place */
+	assert_int_equal(bed_look(bed, "worker:0")->ui_port, 0);
+	bed_start(bed, "worker:0");
+	assert_true(machine_handle(bed->machine, &old, bed->now, &bed->actions));
+	assert_int_equal(bed_look(bed, "worker:0")->ui_port, 0);
+	bed_destroy(bed);
+}
+
 static void test_stale_exit_changes_nothing(void **state)
 {
 	struct bed *bed = bed_create("worker=1");
@@ -505,6 +526,7 @@ int main(void)
 		cmocka_unit_test(test_lost_container_is_asked_for_again),
 		cmocka_unit_test(test_silent_executor_is_released_before_it_is_replaced),
 		cmocka_unit_test(test_restart_in_place),
+		cmocka_unit_test(test_web_interface_is_that_of_a_process),
 		cmocka_unit_test(test_stale_exit_changes_nothing),
 		cmocka_unit_test(test_stages),
 		cmocka_unit_test(test_failed_stage_never_releases_the_next),

@@ -101,6 +101,7 @@ static void assert_view_is_machine(const struct scene *scene)
 		assert_int_equal(row->restart, task->restart);
 		assert_int_equal(row->restarts_used, task->restarts_used);
 		assert_int_equal(row->port, task->port);
+		assert_int_equal(row->ui_port, task->ui_port);
 		assert_int_equal(row->up, task->process_up);
 		assert_true(str_equal(row->host, task->host));
 		assert_true(str_equal(row->container, task->container));
@@ -127,6 +128,36 @@ static void a_good_job_is_seen_whole(void **state)
 	assert_int_equal(scene.view->tasks[0].ended_ms, 8000);
 	assert_string_equal(scene.view->tasks[0].log_dir, "/logs");
 	end(&scene);
+}
+
+static void assert_ui_url(const struct scene *scene, const char *expected)
+{
+	char *url cleanup_free = task_view_ui_url(&scene->view->tasks[0]);
+
+	assert_true(str_equal(url, expected));
+}
+
+static void a_web_interface_has_an_address(void **state)
+{
+	struct scene scene = begin(state, "worker=1");
+	struct task_view v6 = {.host = (char *)"fe80::1", .ui_port = 6006};
+
+	play(&scene, "a0 r0 s0");
+	assert_ui_url(&scene, NULL);
+	int64_t started_ms = scene.view->tasks[0].started_ms;
+	scene.bed->now += 1000;
+	bed_serve(scene.bed, "worker:0", 6006);
+	write_actions(&scene);
+	assert_view_is_machine(&scene);
+	char *url cleanup_free = mem_printf("http://%s:6006", scene.view->tasks[0].host);
+	assert_ui_url(&scene, url);
+	assert_int_equal(scene.view->tasks[0].started_ms, started_ms);
+	play(&scene, "x0 g0");
+	assert_ui_url(&scene, NULL);
+	end(&scene);
+
+	char *bracketed cleanup_free = task_view_ui_url(&v6);
+	assert_string_equal(bracketed, "http://[fe80::1]:6006");
 }
 
 static void a_failure_names_its_cause(void **state)
@@ -307,6 +338,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define in_directory(test) cmocka_unit_test_setup_teardown(test, sample_setup, sample_finish)
 		in_directory(a_good_job_is_seen_whole),
+		in_directory(a_web_interface_has_an_address),
 		in_directory(a_failure_names_its_cause),
 		in_directory(a_recovered_job_has_no_cause),
 		in_directory(notes_waiting_and_the_end_are_seen),
