@@ -90,7 +90,6 @@ static void summarize(struct live *live, int64_t now_ms)
 		return;
 	char *time cleanup_free = str_format_time(now_ms);
 	fprintf(live->stream, "%s %s\n", time, text.text);
-	fflush(live->stream);
 	mem_replace(&live->summary, str_steal(&text));
 	live->summary_at = now_ms;
 	live->state = live->view->state;
@@ -102,6 +101,7 @@ int live_show(struct live *live, int64_t now_ms)
 
 	if (!live->table) {
 		summarize(live, now_ms);
+		fflush(live->stream);
 		return SUMMARY_EVERY_MS;
 	}
 	if (since >= 0 && since < DRAW_EVERY_MS && !live->view->is_final)
