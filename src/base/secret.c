@@ -29,19 +29,20 @@ static struct digest hash(const void *first, size_t first_length, const void *se
 /* RFC 2104. */
 char *secret_derive(const char *key, const char *purpose)
 {
-	unsigned char inner[SHA256_CBLOCK] = {0}, outer[SHA256_CBLOCK];
+	unsigned char inner[SHA256_CBLOCK], outer[SHA256_CBLOCK];
 	size_t length = strlen(key);
+	struct digest short_key;
 	struct str text = {0};
 
 	if (length > sizeof(inner)) {
-		struct digest short_key = hash(key, length, "", 0);
-		memcpy(inner, short_key.bytes, sizeof(short_key.bytes));
-	} else {
-		memcpy(inner, key, length);
+		short_key = hash(key, length, "", 0);
+		key = (const char *)short_key.bytes;
+		length = sizeof(short_key.bytes);
 	}
 	for (size_t i = 0; i < sizeof(inner); i++) {
-		outer[i] = inner[i] ^ 0x5c;
-		inner[i] ^= 0x36;
+		unsigned char byte = i < length ? (unsigned char)key[i] : 0;
+		inner[i] = byte ^ 0x36;
+		outer[i] = byte ^ 0x5c;
 	}
 	struct digest sum = hash(inner, sizeof(inner), purpose, strlen(purpose));
 	sum = hash(outer, sizeof(outer), sum.bytes, sizeof(sum.bytes));
