@@ -54,6 +54,26 @@ static void test_the_site_wins(void **state)
 	assert_string_equal(origin_of(bed, fail_fast), "site/tony-site.xml:1");
 }
 
+/* One line makes a Dask job: what is added is there, and the user's program is the driver's. */
+static void test_a_framework_adds_tasks(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=2");
+	bed_conf(bed, "tony.application.framework=dask");
+	bed_conf(bed, "tony.driver.memory=8g");
+	bed_describe(bed);
+	assert_int_equal(bed_type(bed, "scheduler")->role, JOB_ROLE_UNTRACKED);
+	assert_non_null(strstr(bed_type(bed, "scheduler")->command, "dask_scheduler"));
+	assert_int_equal(bed_type(bed, "worker")->role, JOB_ROLE_UNTRACKED);
+	assert_int_equal(bed_type(bed, "worker")->max_restarts, 10);
+	assert_non_null(strstr(bed_type(bed, "worker")->command, "dask_worker"));
+	assert_int_equal(bed_type(bed, "driver")->role, JOB_ROLE_TRACKED);
+	assert_int_equal(bed_type(bed, "driver")->memory, 8192);
+	assert_string_equal(bed_type(bed, "driver")->command, "true"); /* the command for all */
+	assert_int_equal(bed_warnings(bed)->count, 0);
+}
+
 static void test_an_unknown_framework_adds_nothing(void **state)
 {
 	struct bed *bed = *state;
@@ -78,6 +98,7 @@ static void test_every_default_is_valid(void **state)
 		"tracker,worker",
 		"launcher,worker",
 		"head,worker,driver",
+		"worker,gpuworker",
 	};
 	struct str_list names cleanup_str_list = {0};
 
@@ -113,6 +134,7 @@ int main(void)
 		BED_TEST(test_the_origin_is_the_framework),
 		BED_TEST(test_the_user_wins),
 		BED_TEST(test_the_site_wins),
+		BED_TEST(test_a_framework_adds_tasks),
 		BED_TEST(test_an_unknown_framework_adds_nothing),
 		BED_TEST(test_every_default_is_valid),
 	};
