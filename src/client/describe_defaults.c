@@ -15,20 +15,37 @@ static void add_pair(struct conf *conf, const char *origin, const char *pair)
 	conf_add_default(conf, origin, name, pair + length + 1);
 }
 
+/* The TensorBoard that stands beside a job is a task like any other; this is what it runs. */
+static void add_tensorboard(struct conf *conf, const char *python)
+{
+	static const char origin[] = "tony.application.tensorboard-log-dir";
+	char *command cleanup_free =
+		mem_printf("exec %s -m tensorboard.main --logdir \"$TB_LOG_DIR\" "
+			   "--port \"$TB_PORT\" --host \"$TONY_HOST\"",
+			   python);
+
+	if (!conf_text(conf, origin))
+		return;
+	conf_add_default(conf, origin, "tony.tensorboard.instances", "1");
+	conf_add_default(conf, origin, "tony.tensorboard.command", command);
+	conf_add_default(conf, origin, "tony.tensorboard.max-restarts", "3");
+}
+
 void describe_defaults(struct conf *conf, const struct job_options *options)
 {
 	const char *name = conf_text(conf, "tony.application.framework");
 	const struct framework_ops *ops = name ? framework_find(name) : NULL;
 	struct str_list all cleanup_str_list = {0}, types cleanup_str_list = {0};
 	struct str_list pairs cleanup_str_list = {0};
+	char *python cleanup_free = describe_python(options);
 
+	add_tensorboard(conf, python);
 	if (!ops)
 		return; /* told when the job is described */
 	describe_find_types(conf, &all);
 	for (size_t i = 0; i < all.count; i++)
 		if (describe_instances(conf, all.items[i]) > 0)
 			str_list_add(&types, all.items[i]);
-	char *python cleanup_free = describe_python(options);
 	struct framework_shape shape = {.types = &types, .python = python};
 	if (!conf_text(conf, "tony.containers.command"))
 		shape.worker_command = conf_text(conf, "tony.worker.command");

@@ -20,9 +20,6 @@ void describe_find_types(const struct conf *conf, struct str_list *types)
 		if (key_is_task_type(type))
 			str_list_add(types, type);
 	}
-	if (conf_text(conf, "tony.application.tensorboard-log-dir") &&
-	    !str_list_has(types, TENSORBOARD_TYPE))
-		str_list_add(types, TENSORBOARD_TYPE);
 }
 
 char *describe_type_key(const struct describer *describer, const char *type, const char *what)
@@ -59,9 +56,6 @@ int describe_instances(const struct conf *conf, const char *type)
 {
 	const struct conf_entry *entry = conf_find(conf, "tony.%s.instances", type);
 
-	if (str_equal(type, TENSORBOARD_TYPE) &&
-	    conf_text(conf, "tony.application.tensorboard-log-dir"))
-		return 1;
 	if (!entry || entry->invalid)
 		return 1;
 	return (int)conf_int(conf, "tony.%s.instances", type);
@@ -86,15 +80,6 @@ char *describe_python(const struct job_options *options)
 	return str_shell_quote(python ? python : "python3");
 }
 
-static char *tensorboard_command(const struct describer *describer)
-{
-	char *python cleanup_free = describe_python(describer->options);
-
-	return mem_printf("exec %s -m tensorboard.main --logdir \"$TB_LOG_DIR\" "
-			  "--port \"$TB_PORT\" --host \"$TONY_HOST\"",
-			  python);
-}
-
 static char *command_of(const struct describer *describer, const struct job_type *type)
 {
 	const struct conf *conf = describer->conf;
@@ -103,9 +88,6 @@ static char *command_of(const struct describer *describer, const struct job_type
 
 	if (command)
 		return mem_strdup(command);
-	if (str_equal(type->name, TENSORBOARD_TYPE) &&
-	    conf_text(conf, "tony.application.tensorboard-log-dir"))
-		return tensorboard_command(describer);
 	command = conf_text(conf, "tony.containers.command");
 	if (!command && type->instances > 0)
 		problems_error(describer->problems,
@@ -212,18 +194,6 @@ static void check_tracked(const struct describer *describer)
 		       where);
 }
 
-static void check_tensorboard(const struct describer *describer)
-{
-	const struct conf_entry *entry = conf_find(describer->conf, "tony.tensorboard.instances");
-
-	if (!entry || entry->invalid || str_equal(entry->value, "1") ||
-	    !conf_text(describer->conf, "tony.application.tensorboard-log-dir"))
-		return;
-	problems_warning(describer->problems,
-			 "%s: %s: \"%s\" is taken as 1: one TensorBoard shows the log directory",
-			 entry->origin, entry->name, entry->value);
-}
-
 static void create_types(struct describer *describer, const struct str_list *names)
 {
 	struct job *job = describer->job;
@@ -286,5 +256,4 @@ void describe_types(struct describer *describer)
 	check_list(describer, "tony.application.sidecar.jobtypes");
 	check_list(describer, "tony.application.stop-on-failure-jobtypes");
 	check_tracked(describer);
-	check_tensorboard(describer);
 }

@@ -62,7 +62,7 @@ static const struct key application_keys[] = {
 		"tony.application.dependency timeout says how long others may go on."},
 	{"tony.application.tensorboard-log-dir", KEY_TEXT, .since = TONY_L,
 	 .doc = "Runs TensorBoard on this directory beside the job, as the task type "
-		"tensorboard."},
+		"tensorboard. Every task gets it as TB_LOG_DIR."},
 	{"tony.application.checkpoint-dir", KEY_TEXT, .since = OURS,
 	 .doc = "What the programs get as TONY_CHECKPOINT_DIR, the same in every epoch and retry. "
 		"Unset: a directory of the job's own."},
@@ -287,7 +287,7 @@ static const struct key am_keys[] = {
 
 static const struct key companion_keys[] = {
 	{"tony.tensorboard.instances", KEY_INT, "1", .max = MAX_INSTANCES, .since = TONY_L,
-	 .doc = "1 when tony.application.tensorboard-log-dir is set."},
+	 .doc = "Unset: 1 when tony.application.tensorboard-log-dir is set."},
 	{"tony.tensorboard.memory", KEY_SIZE, "2g", .min = 1, .since = TONY_L,
 	 .doc = "Memory of TensorBoard."},
 	{"tony.tensorboard.vcores", KEY_INT, "2", .min = 1, .max = 100000, .since = TONY_L,

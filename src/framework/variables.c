@@ -78,7 +78,6 @@ static void add_tensorboard(const struct framework_task *task, struct environmen
 	    !framework_owns_tensorboard(job, task->type, task->index))
 		return;
 	environment_set_format(environment, "TB_PORT", "%d", task->ui_port);
-	set_text(environment, "TB_LOG_DIR", job->tensorboard_log_dir);
 }
 
 void variables_add_compatible(const struct framework_task *task, struct environment *environment)
@@ -103,6 +102,7 @@ void variables_add_compatible(const struct framework_task *task, struct environm
 		environment_set(environment, "PREPROCESSING_JOB", "true");
 	add_am(task->am_url, environment);
 	add_tensorboard(task, environment);
+	set_text(environment, "TB_LOG_DIR", job->tensorboard_log_dir);
 }
 
 void variables_add_cluster_spec(const struct framework_task *task, struct environment *environment)

@@ -278,7 +278,7 @@ static void test_tensorboard(void **state)
 {
 	struct bed *bed = *state;
 
-	BED_TYPES(bed, "chief=1", "worker=2", "tensorboard=3");
+	BED_TYPES(bed, "chief=1", "worker=2");
 	bed->options.sidecar_tensorboard_log_dir = mem_strdup("/tmp/logs");
 	const struct job *job = bed_describe(bed);
 	const struct job_type *board = bed_type(bed, "tensorboard");
@@ -289,7 +289,21 @@ static void test_tensorboard(void **state)
 	assert_string_equal(board->command,
 			    "exec python3 -m tensorboard.main --logdir \"$TB_LOG_DIR\" --port "
 			    "\"$TB_PORT\" --host \"$TONY_HOST\"");
-	assert_line_has(bed_warnings(bed), "tony.tensorboard.instances: \"3\" is taken as 1");
+	assert_int_equal(board->max_restarts, 3);
+	const json_t *shown = json_object_get(job->config, "tony.tensorboard.instances");
+	assert_string_equal(json_string_value(json_object_get(shown, "origin")),
+			    "tony.application.tensorboard-log-dir");
+}
+
+static void test_tensorboard_is_what_the_user_says(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=2", "tensorboard=0");
+	bed_conf(bed, "tony.application.tensorboard-log-dir=/tmp/logs");
+	bed_describe(bed);
+	assert_int_equal(bed_type(bed, "tensorboard")->instances, 0);
+	assert_no_lines(bed_warnings(bed));
 }
 
 static void test_tensorboard_by_key_beside_one_task(void **state)
@@ -573,6 +587,7 @@ int main(void)
 		BED_TEST(test_single_node_prefers_the_am_command),
 		BED_TEST(test_am_keys_beside_types),
 		BED_TEST(test_tensorboard),
+		BED_TEST(test_tensorboard_is_what_the_user_says),
 		BED_TEST(test_tensorboard_by_key_beside_one_task),
 		BED_TEST(test_frameworks),
 		BED_TEST(test_standalone_is_one_task),
