@@ -82,6 +82,13 @@ static char *absolute(struct describer *describer, const char *option, const cha
 	return result;
 }
 
+enum job_mode describe_mode(const struct conf *conf)
+{
+	const char *mode = conf_text(conf, "tony.application.distributed-mode");
+
+	return str_equal_nocase(mode, "FCFS") ? JOB_MODE_FCFS : JOB_MODE_GANG;
+}
+
 static void describe_identity(struct describer *describer)
 {
 	const struct conf *conf = describer->conf;
@@ -96,9 +103,7 @@ static void describe_identity(struct describer *describer)
 	job->queue = mem_strdup(queue ? queue : "default");
 	job->framework = describe_framework(describer);
 	conf_list(conf, &job->tags, "tony.application.tags");
-	job->mode = str_equal_nocase(conf_text(conf, "tony.application.distributed-mode"), "FCFS")
-			    ? JOB_MODE_FCFS
-			    : JOB_MODE_GANG;
+	job->mode = describe_mode(conf);
 	describer->out->scheduler = mem_strdup(conf_text(conf, "tony.application.scheduler"));
 	const char *checkpoint = conf_text(conf, "tony.application.checkpoint-dir");
 	job->checkpoint_dir = absolute(describer, "tony.application.checkpoint-dir", checkpoint);

@@ -31,22 +31,37 @@ static void add_tensorboard(struct conf *conf, const char *python)
 	conf_add_default(conf, origin, "tony.tensorboard.max-restarts", "3");
 }
 
+static void find_timed(const struct conf *conf, struct str_list *types)
+{
+	const struct conf_entry *entry;
+	struct key_word words[KEY_MAX_WORDS];
+
+	for (size_t i = 0; conf_next(conf, &i, &entry);) {
+		if (!entry->key || !str_equal(entry->key->name, TIMEOUT_KEY))
+			continue;
+		key_find(entry->name, words);
+		str_list_take(types, mem_strndup(words[0].start, words[0].length));
+	}
+}
+
 void describe_defaults(struct conf *conf, const struct job_options *options)
 {
 	const char *name = conf_text(conf, "tony.application.framework");
 	const struct framework_ops *ops = name ? framework_find(name) : NULL;
 	struct str_list all cleanup_str_list = {0}, types cleanup_str_list = {0};
-	struct str_list pairs cleanup_str_list = {0};
+	struct str_list timed cleanup_str_list = {0}, pairs cleanup_str_list = {0};
 	char *python cleanup_free = describe_python(options);
 
 	add_tensorboard(conf, python);
 	if (!ops)
 		return; /* told when the job is described */
 	describe_find_types(conf, &all);
+	find_timed(conf, &timed);
 	for (size_t i = 0; i < all.count; i++)
 		if (describe_instances(conf, all.items[i]) > 0)
 			str_list_add(&types, all.items[i]);
-	struct framework_shape shape = {.types = &types, .python = python};
+	struct framework_shape shape = {.types = &types, .python = python, .timed = &timed};
+	shape.mode = describe_mode(conf);
 	if (!conf_text(conf, "tony.containers.command"))
 		shape.worker_command = conf_text(conf, "tony.worker.command");
 	ops->defaults(&shape, &pairs);

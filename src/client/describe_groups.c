@@ -7,7 +7,6 @@
 #include "client/describe_internal.h"
 
 #define GROUP_KEY   "tony.application.group.<group>"
-#define TIMEOUT_KEY "tony.application.dependency.<type>.timeout.after.<group>"
 #define IGNORED_KEY TIMEOUT_KEY ".ignored"
 
 static void warn(const struct describer *describer, const struct conf_entry *entry,

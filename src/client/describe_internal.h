@@ -8,6 +8,8 @@
 #define SINGLE_NODE_TYPE "driver"
 #define TENSORBOARD_TYPE "tensorboard"
 
+#define TIMEOUT_KEY "tony.application.dependency.<type>.timeout.after.<group>"
+
 struct describer {
 	struct conf *conf;
 	const struct job_options *options;
@@ -25,6 +27,8 @@ void describe_find_types(const struct conf *conf, struct str_list *types);
 
 /* How many tasks `conf` asks for of this type. */
 int describe_instances(const struct conf *conf, const char *type);
+
+enum job_mode describe_mode(const struct conf *conf);
 
 /* The tasks' Python, as a word for the shell. The caller frees. */
 char *describe_python(const struct job_options *options);

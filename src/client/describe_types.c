@@ -61,15 +61,28 @@ int describe_instances(const struct conf *conf, const char *type)
 	return (int)conf_int(conf, "tony.%s.instances", type);
 }
 
+static bool is_users(const struct conf *conf, const char *key)
+{
+	const struct conf_entry *entry = conf_find(conf, "%s", key);
+
+	return entry && entry->layer != CONF_LAYER_DEFAULT;
+}
+
+/* A type that the user lists as untracked is so, though its framework would have it a sidecar. */
 static enum job_role role_of(const struct describer *describer, const char *type)
 {
+	static const char sidecar_key[] = "tony.application.sidecar.jobtypes";
+	static const char untracked_key[] = "tony.application.untracked.jobtypes";
 	struct str_list sidecars cleanup_str_list = {0}, untracked cleanup_str_list = {0};
 
-	conf_list(describer->conf, &sidecars, "tony.application.sidecar.jobtypes");
-	conf_list(describer->conf, &untracked, "tony.application.untracked.jobtypes");
-	if (str_list_has(&sidecars, type))
-		return JOB_ROLE_SIDECAR;
-	return str_list_has(&untracked, type) ? JOB_ROLE_UNTRACKED : JOB_ROLE_TRACKED;
+	conf_list(describer->conf, &sidecars, "%s", sidecar_key);
+	conf_list(describer->conf, &untracked, "%s", untracked_key);
+	bool is_sidecar = str_list_has(&sidecars, type);
+	if (str_list_has(&untracked, type) &&
+	    (!is_sidecar ||
+	     (is_users(describer->conf, untracked_key) && !is_users(describer->conf, sidecar_key))))
+		return JOB_ROLE_UNTRACKED;
+	return is_sidecar ? JOB_ROLE_SIDECAR : JOB_ROLE_TRACKED;
 }
 
 char *describe_python(const struct job_options *options)

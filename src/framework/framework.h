@@ -58,6 +58,9 @@ struct framework_shape {
 	const struct str_list *types; /* those with instances, in order */
 	const char *python;	      /* the interpreter, as a word for the shell */
 	const char *worker_command;   /* NULL: none, or there is one for all types */
+	enum job_mode mode;
+	const struct str_list *timed; /* types that may outlive others for so long only: the user
+					 wants the job to wait for them */
 };
 bool framework_shape_has(const struct framework_shape *shape, const char *type);
 

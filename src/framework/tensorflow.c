@@ -9,6 +9,8 @@
 
 static int check(const struct job *job, struct err *err)
 {
+	if (job->mode != JOB_MODE_GANG)
+		return 0; /* no process has an address that another one knows */
 	for (size_t i = 0; i < job->type_count; i++)
 		if (job->types[i].processes > 1)
 			return err_set(err, ERR_CONFIG,
@@ -18,12 +20,43 @@ static int check(const struct job *job, struct err *err)
 	return 0;
 }
 
-/* With parameter servers a lost worker is replaced while the chief goes on. Without them all
- * workers take part in every step: the others hang when one is gone. */
+#define RESTARTS "10"
+
+/* ParameterServerStrategy: the chief tells workers and servers what to do, and these sit in
+ * Server.join() for ever. It goes on while a worker is away, and finds it where it was. With ps but
+ * no chief the job is one of TonY's time: each worker has a training loop of its own, and ends. */
+static void add_parameter_servers(const struct framework_shape *shape, struct str_list *pairs)
+{
+	if (!framework_shape_has(shape, "chief") || !framework_shape_has(shape, "worker"))
+		return;
+	if (!str_list_has(shape->timed, "worker"))
+		str_list_add(pairs, "tony.application.untracked.jobtypes=ps,worker");
+	str_list_add(pairs, "tony.worker.max-restarts=" RESTARTS);
+}
+
+/* It follows the checkpoints, often for ever, and nobody's step needs it: the training neither
+ * waits for it nor forms anew for its sake. With a group timeout the user decides who is waited
+ * for. */
+static void add_evaluator(const struct framework_shape *shape, struct str_list *pairs)
+{
+	str_list_add(pairs, "tony.evaluator.max-restarts=" RESTARTS);
+	if (shape->timed->count == 0)
+		str_list_add(pairs, "tony.application.sidecar.jobtypes=tensorboard,evaluator");
+}
+
+/* Without servers (MultiWorkerMirroredStrategy) all workers take part in every step: the others end
+ * or hang when one is gone. With FCFS the tasks know nothing of each other. */
 static void defaults(const struct framework_shape *shape, struct str_list *pairs)
 {
+	bool is_gang = shape->mode == JOB_MODE_GANG, has_ps = framework_shape_has(shape, "ps");
+	bool trains = framework_shape_has(shape, "worker") || framework_shape_has(shape, "chief");
+
 	str_list_add_format(pairs, "tony.application.fail-on-worker-failure-enabled=%s",
-			    framework_shape_has(shape, "ps") ? "false" : "true");
+			    is_gang && !has_ps ? "true" : "false");
+	if (is_gang && has_ps)
+		add_parameter_servers(shape, pairs);
+	if (is_gang && trains && framework_shape_has(shape, "evaluator"))
+		add_evaluator(shape, pairs);
 }
 
 /* The sidecar serves the browser, not the cluster. An evaluator is in its own cluster only: the

@@ -106,11 +106,13 @@ static void test_every_default_is_valid(void **state)
 	for (size_t i = 0; i < names.count; i++) {
 		for (size_t k = 0; k < array_length(shapes); k++) {
 			struct str_list types cleanup_str_list = {0}, pairs cleanup_str_list = {0};
+			struct str_list timed cleanup_str_list = {0};
 			str_split(&types, shapes[k], ',');
 			const struct framework_shape shape = {
 				.types = &types,
 				.python = "'my python'",
 				.worker_command = "python3 train.py",
+				.timed = &timed,
 			};
 			framework_find(names.items[i])->defaults(&shape, &pairs);
 			for (size_t p = 0; p < pairs.count; p++) {
