@@ -104,7 +104,7 @@ static void a_program_gets_what_it_should(void **state)
 	struct bed bed;
 
 	init(&bed, state,
-	     "pwd -P; echo $PROCESS; readlink /proc/self/fd/0; ls /proc/$$/fd | wc -l; "
+	     "pwd -P; echo $PROCESS; readlink /proc/self/fd/0; ls /proc/$$/fd >fds; wc -l <fds; "
 	     "test \"$(ps -o sid= -p $$ | tr -d ' ')\" = $$ && echo own session; "
 	     "grep -E 'SigBlk|SigIgn' /proc/self/status | cut -f2 | sort -u; echo oops >&2");
 	signal(SIGUSR1, SIG_IGN); /* of this process: not of the program's */
