@@ -98,15 +98,28 @@ static int check_driver(const struct job *job, struct err *err)
 	return 0;
 }
 
-static int check_type(const struct job_type *type, struct err *err)
+/* What others wait for to end is not in their ring. */
+static bool is_stage(const struct job *job, size_t type)
 {
-	if (type->max_restarts == 0)
+	for (size_t i = 0; i < job->type_count; i++)
+		for (size_t k = 0; k < job->types[i].dependency_count; k++)
+			if (job->types[i].dependencies[k].type == type &&
+			    !job->types[i].dependencies[k].on_start)
+				return true;
+	return false;
+}
+
+static int check_restarts(const struct job *job, size_t type, struct err *err)
+{
+	int restarts = job->types[type].max_restarts;
+
+	if (restarts == 0 || is_stage(job, type))
 		return 0;
 	return err_set(err, ERR_CONFIG,
 		       "tony.%s.max-restarts: \"%d\": a process cannot join a ring of Horovod that "
 		       "is formed; leave it out, and set tony.am.retry-count for the ring to form "
 		       "anew",
-		       type->name, type->max_restarts);
+		       job->types[type].name, restarts);
 }
 
 static int check(const struct job *job, struct err *err)
@@ -121,7 +134,7 @@ static int check(const struct job *job, struct err *err)
 		const struct job_type *type = &job->types[i];
 		if (type->role != JOB_ROLE_TRACKED || type->instances == 0)
 			continue;
-		if (check_type(type, err) < 0)
+		if (check_restarts(job, i, err) < 0)
 			return -1;
 		processes += (int64_t)type->instances * type->processes;
 	}
@@ -254,13 +267,18 @@ static int environment(const struct framework_task *task, struct environment *va
 	return is_member(task) ? add_member(task, &slots, variables, err) : 0;
 }
 
+static bool needs_driver(const struct framework_task *task)
+{
+	return has_driver(task->job) && is_member(task) && !is_stage(task->job, task->type);
+}
+
 /* The user's driver is watched until it has told where its rendezvous is, and those that need it
  * wait so long (executor/horovod.h). $0 is the shell that runs this. */
 static char *command(const struct framework_task *task, const char *command)
 {
 	bool driver = is_driver(task);
 
-	if (!has_driver(task->job) || (!driver && !is_member(task)))
+	if (!driver && !needs_driver(task))
 		return mem_strdup(command);
 	char *agent cleanup_free = str_shell_quote(task->agent);
 	char *quoted cleanup_free = str_shell_quote(command);

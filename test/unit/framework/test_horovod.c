@@ -70,6 +70,17 @@ static void a_ring_needs_all_from_the_start(void **state)
 	expect_refusal(job, "4098 processes");
 }
 
+static void what_prepares_may_restart_in_its_place(void **state)
+{
+	struct job *job = fixture_job("horovod", "dense");
+	struct job_type *worker = &job->types[2];
+
+	job->types[0].max_restarts = 2;
+	worker->dependencies = mem_alloc(sizeof(*worker->dependencies));
+	worker->dependency_count = 1;
+	expect_accepted(job);
+}
+
 static void a_driver_needs_its_mode(void **state)
 {
 	struct job *job = debug_job();
@@ -149,6 +160,12 @@ static void a_driver_and_those_that_wait_for_it_run_below_the_agent(void **state
 	assert_text_freed(command_of(job, "driver", "driver"),
 			  "exec /opt/tony/tony-agent horovod driver 900000 \"$0\" -c "
 			  "'echo '\\''a'\\'''");
+	/* What ends before the driver begins cannot wait for it. */
+	job->types[0].dependencies = mem_alloc(sizeof(*job->types[0].dependencies));
+	job->types[0].dependencies[0].type = 1;
+	job->types[0].dependency_count = 1;
+	assert_text_freed(command_of(job, "driver", "worker"), "echo 'a'");
+	job->types[0].dependency_count = 0;
 	job->types[1].role = JOB_ROLE_SIDECAR;
 	assert_text_freed(command_of(job, "driver", "worker"), "echo 'a'");
 	job_destroy(job);
@@ -312,6 +329,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_works_is_taken),
 		cmocka_unit_test(a_ring_needs_all_from_the_start),
+		cmocka_unit_test(what_prepares_may_restart_in_its_place),
 		cmocka_unit_test(a_driver_needs_its_mode),
 		cmocka_unit_test(there_is_one_driver_with_a_command_of_its_own),
 		cmocka_unit_test(a_single_node_is_no_driver),
