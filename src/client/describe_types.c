@@ -179,7 +179,7 @@ static void check_list(const struct describer *describer, const char *key)
 {
 	struct str_list names cleanup_str_list = {0};
 
-	if (!describe_is_set(describer->conf, key))
+	if (!describe_is_set(describer->conf, key) || !is_users(describer->conf, key))
 		return;
 	conf_list(describer->conf, &names, "%s", key);
 	for (size_t i = 0; i < names.count; i++) {

@@ -50,11 +50,10 @@ static void an_evaluator_stands_beside_the_training(void **state)
 
 	bed_conf(bed, "tony.application.framework=tensorflow");
 	BED_TYPES(bed, "worker=2", "evaluator=1", "monitor=1");
-	bed_conf(bed, "tony.application.tensorboard-log-dir=/logs");
 	assert_true(bed_describe(bed)->fail_fast);
 	assert_role(bed, "evaluator", JOB_ROLE_SIDECAR, RESTARTS);
-	assert_role(bed, "tensorboard", JOB_ROLE_SIDECAR, 3);
 	assert_role(bed, "monitor", JOB_ROLE_TRACKED, 0);
+	assert_no_lines(bed_warnings(bed)); /* of a list that no user wrote */
 }
 
 static void an_evaluator_alone_is_the_job(void **state)
