@@ -28,7 +28,8 @@ def run(tony, keys, *options, **more):
 def test_tensorflow(tony):
     job = run(tony, {f"tony.{name}.instances": count for name, count in
                      (("chief", 1), ("worker", 2), ("ps", 1), ("evaluator", 1))}
-              | {"tony.application.stop-after-chief": "false", "tony.ps.command": SHOW + "; sleep 1000"},
+              | {"tony.application.stop-after-chief": "false", "tony.ps.command": SHOW + "; sleep 1000",
+                 "tony.application.untracked.jobtypes": "ps", "tony.application.sidecar.jobtypes": "none"},
               "--executes", SHOW)
     config = {task: json.loads(environments(job, task)[0]["TF_CONFIG"])
               for task in ("chief:0", "worker:1", "evaluator:0")}
@@ -73,6 +74,20 @@ def test_fcfs_has_no_barrier(tony):
     job = tony.submit({"tony.application.distributed-mode": "fcfs", "tony.worker.instances": 2},
                       "--conf", "tony.local.memory=64m", "--executes", "true")
     assert job.wait() == 0
+
+
+def test_fcfs_tasks_are_on_their_own(tony):
+    """TonY's other way with TensorFlow: nobody knows of anybody, and who fails takes nobody along."""
+    go = tony.directory / "go"
+    job = tony.submit({"tony.application.distributed-mode": "FCFS", "tony.worker.instances": 2, "tony.worker.command":
+                       f"[ $TASK_INDEX = 0 ] || exit 3; until [ -e {go} ]; do sleep 0.1; done; " + SHOW,
+                       "tony.application.framework": "tensorflow"})
+    job.wait_task("worker:1", "failed")
+    assert job.task("worker:0")["state"] == "running"
+    go.touch()
+    assert job.wait() != 0  # a failed task is no success, but the others' work is done
+    (env,) = environments(job, "worker:0")
+    assert env["DISTRIBUTED_MODE"] == "FCFS" and not {"TF_CONFIG", "CLUSTER_SPEC"} & set(env)
 
 
 def test_templates(tony):

@@ -165,7 +165,9 @@ def test_TensorBoardPortSetOnlyOnChiefWorker(tony):
     check = {"chief": "TB_PORT", "ps": "!TB_PORT", "worker": "!TB_PORT"}
     answer, _ = tony.job({f"tony.{name}.instances": 1 for name in check}
                          | {f"tony.{name}.command": python("check_env.py", f"'{what}'")
-                            for name, what in check.items()})
+                            for name, what in check.items()}
+                         | {"tony.application.untracked.jobtypes": "ps",
+                            "tony.application.stop-after-chief": "false"})
     assert answer.returncode == 0, answer.stderr
 
 
