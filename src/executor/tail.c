@@ -74,6 +74,22 @@ static bool is_blank(const char *line)
 	return line[strspn(line, " \t")] == '\0';
 }
 
+/* "}", "^^^^": of something that began further up. */
+static bool has_no_word(const char *line)
+{
+	while (*line && !isalnum((unsigned char)*line) && !((unsigned char)*line & 0x80))
+		line++;
+	return *line == '\0';
+}
+
+/* "I0000 00:00:1795255901.215822   11536 port.cc:153] ...": what Google's libraries tell all along,
+ * information and warnings. Their errors begin with E or F. */
+static bool is_chatter(const char *line)
+{
+	return (line[0] == 'I' || line[0] == 'W') && strspn(line + 1, "0123456789") == 4 &&
+	       line[5] == ' ' && strstr(line, "] ");
+}
+
 /* "ValueError: no data", "torch.cuda.OutOfMemoryError: ...", "KeyboardInterrupt": what Python
  * prints below a traceback, recognised by its name when the traceback itself has scrolled away. */
 static bool is_exception(const char *line)
@@ -164,11 +180,11 @@ const char *tail_headline(const struct str_list *lines)
 	if (!line)
 		line = find_exception(lines);
 	for (size_t i = lines->count; !line && i-- > 0;) {
-		if (speaks_of_error(lines->items[i]))
+		if (speaks_of_error(lines->items[i]) && !is_chatter(lines->items[i]))
 			line = lines->items[i];
 	}
 	for (size_t i = lines->count; !line && i-- > 0;) {
-		if (!is_blank(lines->items[i]))
+		if (!has_no_word(lines->items[i]) && !is_chatter(lines->items[i]))
 			line = lines->items[i];
 	}
 	return line;

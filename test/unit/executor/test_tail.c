@@ -159,8 +159,22 @@ static void other_errors_are_found(void **state)
 static void else_it_is_the_last_line_that_says_anything(void **state)
 {
 	assert_headline("one\ntwo\n\n  \n", "two");
+	assert_headline("lost the connection {\n  }\n^^^^\n", "lost the connection {");
 	assert_headline("", NULL);
 	assert_headline("\n \n", NULL);
+}
+
+static void what_is_told_all_along_is_no_headline(void **state)
+{
+	static const char told[] =
+		"E0000 00:00:1795255217.362980   32320 server.cc:1061] Could not start\n"
+		"I0000 00:00:1795255901.215822   11536 port.cc:153] oneDNN: see https://x\n"
+		"W0000 00:00:1795255933.264338   12928 dataset.cc:997] ERROR messages are on\n";
+
+	assert_headline(told,
+			"E0000 00:00:1795255217.362980   32320 server.cc:1061] Could not start");
+	assert_headline(strchr(told, '\n') + 1, NULL);
+	assert_headline("Windows 2000 is] gone\n", "Windows 2000 is] gone");
 }
 
 int main(void)
@@ -174,6 +188,7 @@ int main(void)
 		cmocka_unit_test(a_traceback_ends_in_the_headline),
 		cmocka_unit_test(other_errors_are_found),
 		cmocka_unit_test(else_it_is_the_last_line_that_says_anything),
+		cmocka_unit_test(what_is_told_all_along_is_no_headline),
 	};
 
 	return cmocka_run_group_tests_name("tail", tests, NULL, NULL);
