@@ -71,11 +71,16 @@ def describe(pid):
         return f"{pid} (gone)"
 
 
+def read_children(thread):
+    try:
+        return [int(child) for child in (thread / "children").read_text().split()]
+    except OSError:
+        return []  # threads come and go
+
+
 def children_of(pid):
     try:
-        threads = list(Path(f"/proc/{pid}/task").iterdir())
-        return [int(child) for thread in threads
-                for child in (thread / "children").read_text().split()]
+        return [child for thread in Path(f"/proc/{pid}/task").iterdir() for child in read_children(thread)]
     except OSError:
         return []
 
@@ -265,6 +270,14 @@ class Tony:
     def sanitizer_findings(self):
         return "".join(path.read_text() for path in self.directory.glob("sanitizer.*"))
 
+    def tell(self):
+        """What happened to the jobs of a test that failed, for who reads its report."""
+        for job in self.ids():
+            print(self.run("events", job).stdout)
+            for path in sorted((self.state / "jobs" / job / "containers").glob("*/stderr*")):
+                if path.suffix != ".times":
+                    print(f"== {path.parent.name}/{path.name}", path.read_text(errors="replace")[-3000:], sep="\n")
+
     def finish(self):
         """Ends what the test left running."""
         for child in self.children:
@@ -284,9 +297,11 @@ def is_locked(path):
 
 
 @pytest.fixture
-def tony(tmp_path):
+def tony(tmp_path, request):
     tony = Tony(tmp_path)
     yield tony
+    if getattr(request.node, "failed", False):
+        tony.tell()
     left_running = [job for job in tony.ids() if find_marked(f"TONY_JOB_ID={job}")]
     tony.finish()
     try:
@@ -307,3 +322,5 @@ def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
     if report.skipped:
         report.outcome = "failed"
+    if report.when == "call" and report.failed:
+        item.failed = True
