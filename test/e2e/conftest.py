@@ -243,12 +243,14 @@ class Tony:
         return answer, job
 
     def example(self, name, *options, python=None):
-        """Starts examples/<name> as its README says, in a folder of its own. `python` is the
-        directory of the interpreter that is first in PATH, as if activated."""
+        """Starts examples/<name> as its README says: what `tony init` writes is what was there when
+        tony was built. `python` is the directory of the interpreter that is first in PATH, as if
+        activated."""
         folder = self.directory / f"example-{len(self.jobs)}"
-        shutil.copytree(ROOT / "examples" / name, folder)
+        made = self.run("init", name, folder)
+        assert made.returncode == 0, made.stderr
         path = f"{python}:" * bool(python) + self.env["PATH"]
-        answer = self.run("submit", "--detach", "--src_dir", ".", *options, env={"PATH": path}, cwd=folder)
+        answer = self.run("submit", "--detach", *options, env={"PATH": path}, cwd=folder)
         assert answer.returncode == 0, answer.stdout + answer.stderr
         job = self.found_job(answer.stdout)
         assert job, answer.stdout
