@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import stat
 import tarfile
 import zipfile
@@ -88,6 +89,33 @@ def test_fcfs_tasks_are_on_their_own(tony):
     assert job.wait() != 0  # a failed task is no success, but the others' work is done
     (env,) = environments(job, "worker:0")
     assert env["DISTRIBUTED_MODE"] == "FCFS" and not {"TF_CONFIG", "CLUSTER_SPEC"} & set(env)
+
+
+SERVERS = {"tony.chief.instances": 1, "tony.worker.instances": 1, "tony.ps.instances": 1, "tony.evaluator.instances": 1,
+           "tony.application.framework": "tensorflow", "tony.containers.command": "sleep 1000"}
+
+
+def test_the_chief_ends_servers_and_evaluator(tony):
+    go = tony.directory / "go"
+    job = tony.submit({**SERVERS, "tony.chief.command": f"until [ -e {go} ]; do sleep 0.1; done",
+                       "tony.worker.command": "exit $TONY_RESTART"})  # one that leaves by itself, and well
+    job.wait_task("worker:0", "succeeded")
+    os.kill(job.wait_task("evaluator:0")["pids"][0], signal.SIGKILL)
+    job.wait_task("evaluator:0", restart=1)
+    assert job.task("chief:0")["state"] == "running" and job.status()["epoch"] == 1
+    go.touch()
+    assert job.wait() == 0
+    assert {task["task"]: task["state"] for task in job.status()["tasks"]} == \
+        {"chief:0": "succeeded", "worker:0": "succeeded", "ps:0": "stopped", "evaluator:0": "stopped"}
+
+
+@pytest.mark.parametrize("command, state", (("sleep 1; exit 0", "succeeded"), ("sleep 1000", "stopped")))
+def test_an_evaluator_may_have_time_for_its_last_measurement(tony, command, state):
+    after = "tony.application.dependency.evaluator.timeout.after.training"
+    _, job = tony.job({**SERVERS, "tony.chief.command": "exit 0", "tony.evaluator.command": command,
+                       "tony.application.group.training": "chief", after: "4s", after + ".ignored": "true"})
+    assert job.status()["state"] == "succeeded"
+    assert job.task("evaluator:0")["state"] == state
 
 
 def test_templates(tony):
