@@ -66,8 +66,12 @@ static bool judge_memory(const struct report *report, struct str *text, struct c
 
 static bool line_says_port_taken(const char *line)
 {
-	static const char *const words[] = {"address already in use", "EADDRINUSE",
-					    "address in use", "errno 98", "errno: 98"};
+	static const char *const words[] = {"address already in use",
+					    "EADDRINUSE",
+					    "address in use",
+					    "errno 98",
+					    "errno: 98",
+					    "Failed to add port to server" /* gRPC */};
 
 	for (size_t i = 0; i < array_length(words); i++) {
 		if (strcasestr(line, words[i]))

@@ -207,6 +207,13 @@ static void a_taken_port_is_recognised(void **state)
 		kind_for(EXITED(1), false,
 			 "cannot listen on 127.0.0.1:40001: EADDRINUSE\nRuntimeError: x\n"),
 		CAUSE_PORT_TAKEN);
+	assert_int_equal(
+		kind_for(EXITED(1), true,
+			 "E0000 00:00:1795260884.145859   25948 add_port.cc:83] Failed to "
+			 "add port to server: No address added out of total 1 resolved for "
+			 "'0.0.0.0:40001'\n"
+			 "UnknownError: Could not start gRPC server\n"),
+		CAUSE_PORT_TAKEN);
 	/* Another port, and not what it died of. */
 	assert_int_equal(kind_for(EXITED(1), false,
 				  "port 8265: address already in use, taking the next\n"
