@@ -55,8 +55,8 @@ def evaluate():
     for path in tf.train.checkpoints_iterator(CHECKPOINTS):
         try:
             checkpoint.restore(path).expect_partial()
-        except tf.errors.NotFoundError:
-            continue  # the chief has dropped it for a newer one
+        except tf.errors.OpError:
+            continue  # files are missing: the chief has dropped it for a newer one
         reached = accuracy(model, test)
         write_scalar(writer, "accuracy", reached, int(epoch))
         print(f"epoch {int(epoch):3}  accuracy {reached:.3f}", flush=True)
