@@ -47,9 +47,11 @@ static const struct key application_keys[] = {
 		"other is all remaining types."},
 	{"tony.application.untracked.jobtypes", KEY_TYPES, "ps", .since = TONY_L,
 	 .doc = "Task types that the job does not wait for: they are ended when the tracked ones "
-		"have succeeded. Their failure fails the job. Unset, it is as the framework needs."},
+		"have succeeded. Their failure fails the job. Unset, it is as the framework "
+		"needs."},
 	{"tony.application.sidecar.jobtypes", KEY_TYPES, "tensorboard", .since = TONY_L,
-	 .doc = "Task types that the job does not wait for, and whose failure is only noted. Unset, "
+	 .doc = "Task types that the job does not wait for, and whose failure is only noted. "
+		"Unset, "
 		"it is as the framework needs."},
 	{"tony.application.stop-on-failure-jobtypes", KEY_TYPES, "ps", .since = TONY_L,
 	 .doc = "Task types of which one failed task ends the job at once."},
