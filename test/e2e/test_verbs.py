@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from conftest import BUILD, PYTHON, wait_until
@@ -256,6 +257,14 @@ def test_bash_completion_completes(tony):
     assert "submit" in answer.stdout, answer.stderr
 
 
+def read_proc(pid, name):
+    """Nothing when the process has ended meanwhile."""
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""
+
+
 def test_the_token_is_nobody_elses(tony, running):
     """Not in an argument list, an environment, a log, the journal or job.json; files are 0600."""
     token = running.token()
@@ -263,7 +272,7 @@ def test_the_token_is_nobody_elses(tony, running):
     assert running.directory.stat().st_mode & 0o077 == 0
     for pid in running.processes():
         for name in ("cmdline", "environ"):
-            assert token.encode() not in open(f"/proc/{pid}/{name}", "rb").read()
+            assert token.encode() not in read_proc(pid, name)
     for path in running.directory.rglob("*"):
         if path.is_file() and path.name != "token":
             assert token.encode() not in path.read_bytes(), path
