@@ -10,16 +10,7 @@
 
 static int check(const struct job *job, struct err *err)
 {
-	if (job->mode != JOB_MODE_GANG)
-		return err_set(err, ERR_CONFIG,
-			       "tony.application.distributed-mode: \"FCFS\": PyTorch's processes "
-			       "need the address of rank 0 when they start; use GANG");
-	for (size_t i = 0; i < job->type_count; i++)
-		if (job->types[i].role == JOB_ROLE_TRACKED && job->types[i].instances > 0)
-			return 0;
-	return err_set(err, ERR_CONFIG,
-		       "tony.application.untracked.jobtypes: every task is untracked, so no one "
-		       "trains; leave one type, such as worker, out of it");
+	return rank_check(job, "PyTorch's processes", err);
 }
 
 /* All ranks take part in every step. */

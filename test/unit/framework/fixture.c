@@ -41,6 +41,7 @@ static void read_type(struct job *job, const json_t *shape, struct job_type *typ
 	type->memory = 2048;
 	type->vcores = 1;
 	type->processes = processes ? (int)json_integer_value(processes) : 1;
+	type->gpus = (int)json_integer_value(json_object_get(shape, "gpus"));
 	type->role = role_of(text_of(shape, "role", "tracked"));
 	type->command = mem_strdup("true");
 	str_list_add(&type->environment, "DATA=/data/{{task.type}}-{{task.index}}");

@@ -1,0 +1,1 @@
+../pytorch/train.py
