@@ -70,10 +70,16 @@ bool rank_find(const struct framework_task *task, struct rank *rank)
 
 int rank_check(const struct job *job, const char *who, struct err *err)
 {
-	if (job->mode == JOB_MODE_GANG)
-		return 0;
+	if (job->mode != JOB_MODE_GANG)
+		return err_set(
+			err, ERR_CONFIG,
+			"tony.application.distributed-mode: \"FCFS\": %s need the address of "
+			"rank 0 when they start; use GANG",
+			who);
+	for (size_t i = 0; i < job->type_count; i++)
+		if (job->types[i].role == JOB_ROLE_TRACKED && job->types[i].instances > 0)
+			return 0;
 	return err_set(err, ERR_CONFIG,
-		       "tony.application.distributed-mode: \"FCFS\": %s need the address of rank 0 "
-		       "when they start; use GANG",
-		       who);
+		       "tony.application.untracked.jobtypes: every task is untracked, so no one "
+		       "trains; leave one type, such as worker, out of it");
 }

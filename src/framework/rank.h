@@ -19,7 +19,8 @@ struct rank {
  * `world` and `master` are set. */
 bool rank_find(const struct framework_task *task, struct rank *rank);
 
-/* Refuses FCFS: `who` ("JAX's processes") need to know rank 0 when they start. */
+/* Refuses a job without a rank 0 that is known when `who` ("JAX's processes") start: FCFS, and one
+ * in which no task is tracked. */
 int rank_check(const struct job *job, const char *who, struct err *err);
 
 /* The types whose processes are counted, in the order of their ranks. The caller frees. */
