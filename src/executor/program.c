@@ -47,6 +47,7 @@ struct program {
 	size_t decider; /* the first that failed; `count`: none yet */
 	enum phase phase;
 	bool stopped;		   /* by order: nobody asks for the cause */
+	bool told;		   /* that it failed */
 	enum cause_kind ended_for; /* see report.h */
 	char *ended_text;	   /* why, where that says more than the kind; NULL: nothing */
 	struct freeze freeze;
@@ -108,11 +109,23 @@ static void drain(struct program *program)
 	}
 }
 
-/* Nothing of the program is left: tells so. The program may be gone afterwards. */
-static void finish(struct program *program)
+/* Tells the cause when it failed, as far as is known now. */
+static void tell(struct program *program)
 {
 	struct cause cause = {0};
 
+	if (program->stopped || program->told)
+		return;
+	make_cause(program, &cause);
+	program->told = cause.kind != CAUSE_NONE;
+	if (program->told)
+		program->options.failed(program->options.data, &cause);
+	cause_finish(&cause);
+}
+
+/* Nothing of the program is left: tells so. The program may be gone afterwards. */
+static void finish(struct program *program)
+{
 	program->phase = PHASE_OVER;
 	event_del(program->child);
 	evtimer_del(program->phase_timer);
@@ -120,10 +133,8 @@ static void finish(struct program *program)
 	evtimer_del(program->memory_timer);
 	evtimer_del(program->freeze_timer);
 	drain(program);
-	if (!program->stopped)
-		make_cause(program, &cause);
-	program->options.ended(program->options.data, program->stopped ? NULL : &cause);
-	cause_finish(&cause);
+	tell(program);
+	program->options.ended(program->options.data, !program->stopped && !program->told);
 }
 
 /* The status of the program inside of a pid namespace, whose first process has ended. */
@@ -239,6 +250,7 @@ static void on_timeout(evutil_socket_t fd, short what, void *data)
 	if (program->phase != PHASE_RUNNING)
 		return;
 	program->ended_for = CAUSE_EXECUTION_TIMEOUT;
+	tell(program);
 	begin_end(program);
 }
 
@@ -271,6 +283,7 @@ static void on_freeze_timer(evutil_socket_t fd, short what, void *data)
 	}
 	program->ended_for = CAUSE_FROZEN;
 	program->ended_text = freeze_text(&program->freeze);
+	tell(program);
 	begin_end(program);
 }
 

@@ -29,10 +29,13 @@ struct program_options {
 	struct gpu *gpu; /* NULL: none */
 	int port;
 	bool port_is_held;
-	/* Called once, from the loop, when nothing of the program is left: with its cause (kind
-	 * CAUSE_NONE: it succeeded), or NULL when program_stop() ended it. The program may be
-	 * destroyed in it. */
-	void (*ended)(void *data, const struct cause *cause);
+	/* Called at most once, from the loop, when the program has failed, and not after
+	 * program_stop(). What this executor ends it for is told before it is ended: its peers, who
+	 * notice that it ends, must not be the first to tell. */
+	void (*failed)(void *data, const struct cause *cause);
+	/* Called once, from the loop, when nothing of the program is left. False: it failed, as was
+	 * told, or program_stop() ended it. The program may be destroyed in it. */
+	void (*ended)(void *data, bool succeeded);
 	void *data;
 };
 
@@ -42,7 +45,7 @@ struct program *program_start(const struct program_options *options, struct err 
 /* Ends the whole tree: SIGTERM, the type's grace, SIGKILL. `ended` follows. */
 void program_stop(struct program *program);
 
-/* The same without grace, and without `ended`. NULL is fine. */
+/* The same without grace, and nothing is called. NULL is fine. */
 void program_destroy(struct program *program);
 
 json_t *program_pids(const struct program *program);

@@ -196,13 +196,19 @@ static void forget_program(struct supervisor *supervisor)
 	evtimer_del(supervisor->ui_timer);
 }
 
-static void on_program_ended(void *data, const struct cause *cause)
+static void on_program_failed(void *data, const struct cause *cause)
 {
+	report(data, cause);
+}
+
+static void on_program_ended(void *data, bool succeeded)
+{
+	const struct cause none = {0};
 	struct supervisor *supervisor = data;
 
 	forget_program(supervisor);
-	if (cause)
-		report(supervisor, cause);
+	if (succeeded)
+		report(supervisor, &none);
 	supervisor->activity = ACTIVITY_EXITED;
 	pursue(supervisor);
 }
@@ -258,6 +264,7 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 		.gpu = supervisor->gpu,
 		.port = supervisor->port.number,
 		.port_is_held = supervisor->type->hold_port,
+		.failed = on_program_failed,
 		.ended = on_program_ended,
 		.data = supervisor,
 	};

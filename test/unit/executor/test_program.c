@@ -25,18 +25,30 @@ struct bed {
 	struct environment environments[4];
 	struct program *program;
 	struct cause cause;
-	bool ended, stopped;
+	bool ended, stopped, failed;
+	int alive; /* of its processes, when it was told that it failed */
 	struct err err;
 };
 
-static void on_ended(void *data, const struct cause *cause)
+static void on_failed(void *data, const struct cause *cause)
+{
+	struct bed *bed = data;
+
+	assert_false(bed->failed || bed->ended);
+	bed->failed = true;
+	json_t *pids = program_pids(bed->program);
+	bed->alive = (int)json_array_size(pids);
+	json_decref(pids);
+	cause_copy(&bed->cause, cause);
+}
+
+static void on_ended(void *data, bool succeeded)
 {
 	struct bed *bed = data;
 
 	bed->ended = true;
-	bed->stopped = cause == NULL;
-	if (cause)
-		cause_copy(&bed->cause, cause);
+	assert_false(succeeded && bed->failed);
+	bed->stopped = !succeeded && !bed->failed;
 	event_base_loopbreak(bed->base);
 }
 
@@ -63,6 +75,7 @@ static int start(struct bed *bed)
 		.memory = &bed->memory,
 		.port = 40001,
 		.port_is_held = true,
+		.failed = on_failed,
 		.ended = on_ended,
 		.data = bed,
 	};
@@ -170,6 +183,7 @@ static void a_start_that_fails_says_why(void **state)
 		.log_dir = scratch_path(state, "."),
 		.environments = bed.environments,
 		.memory = &bed.memory,
+		.failed = on_failed,
 		.ended = on_ended,
 		.data = &bed,
 	};
@@ -393,6 +407,7 @@ static void an_execution_timeout_ends_it(void **state)
 	run(&bed);
 	assert_int_equal(bed.cause.kind, CAUSE_EXECUTION_TIMEOUT);
 	assert_text_has(bed.cause.text, "ended after its execution timeout of");
+	assert_int_equal(bed.alive, 1);
 	finish(&bed);
 }
 
@@ -406,6 +421,8 @@ static void who_stands_still_is_ended(void **state)
 	assert_int_equal(bed.cause.kind, CAUSE_FROZEN);
 	assert_text_has(bed.cause.text, "ended, frozen: process ");
 	assert_text_has(bed.cause.text, "(bash) was stopped (SIGSTOP) and stood still for 100 ms");
+	/* Before it is ended: its peers would tell of that first. */
+	assert_int_equal(bed.alive, 1);
 	finish(&bed);
 }
 
