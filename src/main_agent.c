@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "executor/executor.h"
 #include "executor/horovod.h"
+#include "executor/remote.h"
 
 static int version_main(int argc, char **argv)
 {
@@ -21,6 +22,8 @@ static const struct verb {
 	{"am", am_main, "runs one job: its application master"},
 	{"exec", executor_main, "runs one task, in its container"},
 	{"horovod", horovod_main, "runs a task of a job that brings its own driver of Horovod"},
+	{"host", remote_host_main, "serves a task: runs what rsh asks for"},
+	{"rsh", remote_rsh_main, "runs a command in the container of another task"},
 	{"version", version_main, "prints the version"},
 };
 

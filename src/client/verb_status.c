@@ -80,8 +80,22 @@ static char *age_of(int64_t from_ms, int64_t to_ms)
 	return str_format_duration(to_ms > from_ms ? to_ms - from_ms : 0);
 }
 
+/* "4711 4712" of a task as JSON; NULL: there are none to see. */
+static char *pids_of(const json_t *task)
+{
+	struct str_list words cleanup_str_list = {0};
+	size_t i;
+	json_t *pid;
+
+	json_array_foreach(json_object_get(task, "pids"), i, pid)
+	{
+		str_list_add_format(&words, "%" JSON_INTEGER_FORMAT, json_integer_value(pid));
+	}
+	return words.count > 0 ? str_list_join(&words, " ") : NULL;
+}
+
 static void add_task(struct report_table *table, const struct job_view *view, size_t number,
-		     int64_t now)
+		     const json_t *task_json, int64_t now)
 {
 	const struct task_view *task = &view->tasks[number];
 	int64_t end = task->ended_ms > 0 ? task->ended_ms : now;
@@ -92,22 +106,25 @@ static void add_task(struct report_table *table, const struct job_view *view, si
 	report_table_take(table, mem_printf("%d", task->epoch));
 	report_table_take(table, task->port > 0 ? mem_printf("%s:%d", task->host, task->port)
 						: mem_strdup(task->host));
+	report_table_take(table, pids_of(task_json));
 	report_table_take(table, task->started_ms > 0 ? age_of(task->started_ms, end) : NULL);
 	report_table_take(table, task->cause.headline ? mem_printf("%s: %s", task->cause.text,
 								   task->cause.headline)
 						      : mem_strdup(task->cause.text));
 }
 
-static void print_tasks(const struct job_view *view)
+static void print_tasks(const struct opened *opened)
 {
-	static const char *const headings[] = {"TASK",	  "STATE", "ATTEMPT",	  "EPOCH",
-					       "ADDRESS", "RAN",   "LAST FAILURE"};
+	static const char *const headings[] = {"TASK",	  "STATE", "ATTEMPT", "EPOCH",
+					       "ADDRESS", "PIDS",  "RAN",     "LAST FAILURE"};
+	json_t *tasks cleanup_json = tasks_json(opened);
+	const struct job_view *view = opened->view;
 	struct report_table table = {0};
 	int64_t now = clock_wall_ms();
 
 	report_table_begin(&table, headings, array_length(headings));
 	for (size_t i = 0; i < view->task_count; i++)
-		add_task(&table, view, i, now);
+		add_task(&table, view, i, json_array_get(tasks, i), now);
 	report_table_print(&table);
 	report_table_finish(&table);
 }
@@ -155,7 +172,7 @@ int verb_status(int argc, char **argv)
 		print_json(&opened);
 	} else {
 		print_job(&opened);
-		print_tasks(opened.view);
+		print_tasks(&opened);
 	}
 	return EXIT_CODE_OK;
 }

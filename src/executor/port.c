@@ -32,6 +32,20 @@ static socklen_t choose_address(const char *host, union address *address)
 	return sizeof(address->v4);
 }
 
+char *port_address(const char *host, int number)
+{
+	char text[INET6_ADDRSTRLEN];
+	union address address;
+
+	choose_address(host, &address);
+	if (address.any.sa_family == AF_INET6) {
+		inet_ntop(AF_INET6, &address.v6.sin6_addr, text, sizeof(text));
+		return mem_printf("[%s]:%d", text, number);
+	}
+	inet_ntop(AF_INET, &address.v4.sin_addr, text, sizeof(text));
+	return mem_printf("%s:%d", text, number);
+}
+
 int port_hold(const char *host, struct port *port, struct err *err)
 {
 	union address address;

@@ -20,6 +20,10 @@ struct port {
 int port_hold(const char *host, struct port *port, struct err *err);
 void port_release(struct port *port); /* keeps the number */
 
+/* Where a task's program listens at its port: "127.0.0.1:4001", "0.0.0.0:4001". The caller frees.
+ */
+char *port_address(const char *host, int number);
+
 /* Another one: held before the old is let go, so they differ. On failure *port is as before. */
 int port_renew(const char *host, struct port *port, struct err *err);
 

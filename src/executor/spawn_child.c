@@ -19,7 +19,7 @@ _Noreturn static void fail(const struct spawn_child *child, enum spawn_stage sta
 	_exit(127);
 }
 
-static void reset_signals(void)
+void spawn_child_reset_signals(void)
 {
 	sigset_t none;
 
@@ -38,8 +38,7 @@ static void die_with_parent(pid_t parent)
 		_exit(127);
 }
 
-/* All descriptors from `first` on: now, or when a program is started. */
-static void close_from(int first, bool at_exec)
+void spawn_child_close_from(int first, bool at_exec)
 {
 	enum { CLOEXEC_RANGE = 4, MANY = 65536 }; /* CLOSE_RANGE_CLOEXEC is of Linux 5.11 */
 	unsigned int flags = at_exec ? CLOEXEC_RANGE : 0;
@@ -74,7 +73,7 @@ _Noreturn static void become_program(const struct spawn_child *child)
 	    dup2(child->stderr_fd, 2) < 0 || setsid() < 0)
 		fail(child, SPAWN_STAGE_SETUP);
 	/* What this process inherited or opened is none of the program's. */
-	close_from(3, true);
+	spawn_child_close_from(3, true);
 	if (chdir(child->work_dir) < 0)
 		fail(child, SPAWN_STAGE_WORK_DIR);
 	execve(child->shell, arguments, child->environment);
@@ -95,13 +94,13 @@ _Noreturn static void become_init(const struct spawn_child *child)
 	/* Pipes stay open here otherwise, and the lock that says this machine's share is in use. */
 	if (dup2(child->status_fd, 3) < 0)
 		_exit(1);
-	close_from(4, false);
+	spawn_child_close_from(4, false);
 	namespace_run_init(program, 3);
 }
 
 void spawn_child_run(const struct spawn_child *child)
 {
-	reset_signals();
+	spawn_child_reset_signals();
 	die_with_parent(child->status_fd < 0 ? child->parent : 0);
 	if (child->status_fd >= 0)
 		become_init(child);

@@ -173,6 +173,28 @@ static bool speaks_of_error(const char *line)
 	return false;
 }
 
+/* "------------" */
+static bool is_rule(const char *line)
+{
+	return line[0] == '-' && strspn(line, "-") == strlen(line);
+}
+
+/* Of a paragraph between two rules at the end, as Open MPI prints them, the first line. */
+static const char *find_framed(const struct str_list *lines)
+{
+	const char *first = NULL;
+	size_t i = lines->count;
+
+	while (i > 0 && is_blank(lines->items[i - 1]))
+		i--;
+	if (i == 0 || !is_rule(lines->items[i - 1]))
+		return NULL;
+	while (--i > 0 && !is_rule(lines->items[i - 1]))
+		if (!has_no_word(lines->items[i - 1]))
+			first = lines->items[i - 1];
+	return i > 0 ? first : NULL; /* 0: its beginning has scrolled away */
+}
+
 const char *tail_headline(const struct str_list *lines)
 {
 	const char *line = find_traceback(lines);
@@ -183,6 +205,8 @@ const char *tail_headline(const struct str_list *lines)
 		if (speaks_of_error(lines->items[i]) && !is_chatter(lines->items[i]))
 			line = lines->items[i];
 	}
+	if (!line)
+		line = find_framed(lines);
 	for (size_t i = lines->count; !line && i-- > 0;) {
 		if (!has_no_word(lines->items[i]) && !is_chatter(lines->items[i]))
 			line = lines->items[i];

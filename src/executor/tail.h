@@ -29,7 +29,8 @@ void tail_finish(struct tail *tail);
 void tail_list(const struct tail *tail, struct str_list *lines);
 
 /* The line that says most: the last exception of a Python traceback, else the last line that speaks
- * of an error, else the last that is not blank. NULL: there is none. Borrowed from `lines`. */
+ * of an error, else the first of a paragraph framed by rules at the end, else the last that says
+ * anything. NULL: there is none. Borrowed from `lines`. */
 const char *tail_headline(const struct str_list *lines);
 
 #endif

@@ -78,6 +78,8 @@ def test_status(tony, running):
         assert all(os.path.exists(f"/proc/{pid}") for pid in task["pids"] + [task["executor_pid"]])
     text = tony.run("status", running.id).stdout
     assert "worker:0" in text and "running" in text
+    for task in status["tasks"]:
+        assert " ".join(map(str, task["pids"])) in next(line for line in text.splitlines() if task["task"] in line)
 
 
 def test_a_job_is_found_by_prefix_by_name_and_as_the_newest(tony, running):

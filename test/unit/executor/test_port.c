@@ -141,6 +141,17 @@ static void who_listens_on_ipv6_is_seen(void **state)
 	close(fd);
 }
 
+static void a_program_listens_where_its_port_is_held(void **state)
+{
+	assert_text_freed(port_address("127.0.0.1", 4001), "127.0.0.1:4001");
+	assert_text_freed(port_address("localhost", 4001), "127.0.0.1:4001");
+	assert_text_freed(port_address("::1", 4001), "[::1]:4001");
+	/* The name by which others know a task need not be one that this machine has. */
+	assert_text_freed(port_address("node-a", 4001), "0.0.0.0:4001");
+	assert_text_freed(port_address("10.0.0.5", 4001), "0.0.0.0:4001");
+	assert_text_freed(port_address("fd00::5", 4001), "[::]:4001");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +162,7 @@ int main(void)
 		cmocka_unit_test(the_address_follows_the_host),
 		cmocka_unit_test(who_listens_is_seen),
 		cmocka_unit_test(who_listens_on_ipv6_is_seen),
+		cmocka_unit_test(a_program_listens_where_its_port_is_held),
 	};
 
 	return cmocka_run_group_tests_name("port", tests, NULL, NULL);

@@ -156,6 +156,16 @@ static void other_errors_are_found(void **state)
 			"error: no such option: --epcohs");
 }
 
+static void a_framed_paragraph_begins_with_what_it_is_about(void **state)
+{
+	assert_headline("-----\nelse\n-----\n-----\n"
+			"mpirun noticed that rank 1 exited on signal 9 (Killed).\n"
+			"It says more.\n-----\n\n",
+			"mpirun noticed that rank 1 exited on signal 9 (Killed).");
+	assert_headline("-----\nabout\n-----\nbye\n", "bye");
+	assert_headline("more\n-----\n", "more");
+}
+
 static void else_it_is_the_last_line_that_says_anything(void **state)
 {
 	assert_headline("one\ntwo\n\n  \n", "two");
@@ -187,6 +197,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_text_is_made_printable),
 		cmocka_unit_test(a_traceback_ends_in_the_headline),
 		cmocka_unit_test(other_errors_are_found),
+		cmocka_unit_test(a_framed_paragraph_begins_with_what_it_is_about),
 		cmocka_unit_test(else_it_is_the_last_line_that_says_anything),
 		cmocka_unit_test(what_is_told_all_along_is_no_headline),
 	};

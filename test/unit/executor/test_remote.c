@@ -1,0 +1,375 @@
+/* A command in another task's container: run as ssh would, and never outliving whoever asked, nor
+ * its host. */
+#include "../base/scratch.h"
+#include "../base/test.h"
+#include "bed.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "executor/port.h"
+#include "executor/remote.h"
+#include "net/http_client.h"
+
+#define TOKEN "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define NAME  "tony-worker-0"
+
+struct bed {
+	void **state;
+	struct port port;
+	pid_t host; /* 0: not started */
+};
+
+static void init(struct bed *bed, void **state)
+{
+	struct err err = {0};
+
+	*bed = (struct bed){.state = state};
+	/* What escapes is seen here, and reaped. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	assert_success(port_hold("127.0.0.1", &bed->port, &err), &err);
+	char *cluster cleanup_free = mem_printf(
+		"{\"epoch\": 3, \"types\": {\"worker\": [\"127.0.0.1:%d\"]}}", bed->port.number);
+	char *port cleanup_free = mem_printf("%d", bed->port.number);
+	scratch_write(state, "token", TOKEN "\n", 0600);
+	scratch_write(state, "wrong-token", "feed\n", 0600);
+	scratch_write(state, "cluster.json", cluster, 0600);
+	setenv("TONY_TOKEN_FILE", scratch_path(state, "token"), 1);
+	setenv("TONY_CLUSTER_FILE", scratch_path(state, "cluster.json"), 1);
+	setenv("TONY_HOST", "127.0.0.1", 1);
+	setenv("TONY_PORT", port, 1);
+	setenv("TONY_EPOCH", "3", 1);
+	assert_int_equal(chdir(scratch_path(state, ".")), 0);
+}
+
+static void write_to(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+	dup2(fd, STDOUT_FILENO);
+	dup2(fd, STDERR_FILENO);
+}
+
+static void start_host(struct bed *bed)
+{
+	bed->host = fork();
+	if (bed->host > 0)
+		return;
+	write_to("host.log");
+	_exit(remote_host_main(1, (char *[]){"host", NULL}));
+}
+
+/* Words, the last one NULL. */
+static pid_t start_rsh(char **words)
+{
+	int count = 0;
+	pid_t pid = fork();
+
+	if (pid > 0)
+		return pid;
+	write_to("rsh.log");
+	while (words[count])
+		count++;
+	_exit(remote_rsh_main(count, words));
+}
+#define rsh(...) start_rsh((char *[]){"rsh", __VA_ARGS__, NULL})
+
+static int await_status(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static int await_code(pid_t pid)
+{
+	int status = await_status(pid);
+
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void expect_log(struct bed *bed, const char *name, const char *part)
+{
+	char *text cleanup_free = scratch_read(bed->state, name);
+
+	assert_text_has(text, part);
+}
+
+/* Ends the host; nothing is left of anything. */
+static void finish(struct bed *bed)
+{
+	if (bed->host > 0) {
+		kill(bed->host, SIGTERM);
+		await_status(bed->host);
+	}
+	while (waitpid(-1, NULL, 0) > 0)
+		continue;
+	port_release(&bed->port);
+	assert_int_equal(chdir("/"), 0);
+}
+
+/* ---- it is as ssh ------------------------------------------------------------------------- */
+
+static void the_exit_code_comes_back(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state);
+	start_host(&bed);
+	assert_int_equal(await_code(rsh(NAME, "exit", "7")), 7);
+	assert_int_equal(await_code(rsh(NAME, "true")), 0);
+	assert_int_equal(await_code(rsh(NAME, "no-such-program")), 127);
+	expect_log(&bed, "rsh.log", NAME ": the command exited with code 7; its output is in");
+	finish(&bed);
+}
+
+static void a_shell_reads_the_words(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state);
+	start_host(&bed);
+	char *words[] = {"rsh",
+			 NAME,
+			 "A=\"two words\";",
+			 "export A;",
+			 "sh",
+			 "-c",
+			 "'echo $A; read B || echo end'",
+			 NULL};
+	assert_int_equal(await_code(start_rsh(words)), 0);
+	expect_log(&bed, "host.log", "two words\nend\n");
+	finish(&bed);
+}
+
+static void many_run_side_by_side(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state);
+	start_host(&bed);
+	/* Each waits for the other. */
+	pid_t one = rsh(NAME, "mkfifo fifo; echo there >fifo; exit 1");
+	pid_t other = rsh(NAME, "until test -p fifo; do sleep 0.01; done; read A <fifo; exit 2");
+	assert_int_equal(await_code(other), 2);
+	assert_int_equal(await_code(one), 1);
+	finish(&bed);
+}
+
+static void the_host_may_come_later(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state);
+	pid_t early = rsh(NAME, "exit 3");
+	usleep(100000);
+	start_host(&bed);
+	assert_int_equal(await_code(early), 3);
+	finish(&bed);
+}
+
+/* ---- what is refused ---------------------------------------------------------------------- */
+
+static void nothing_of_another_epoch_is_run(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state);
+	start_host(&bed);
+	setenv("TONY_EPOCH", "2", 1);
+	assert_int_equal(await_code(rsh(NAME, "touch was-run")), 1);
+	expect_log(&bed, "rsh.log", "formed anew: this is epoch 3, not 2");
+	assert_int_equal(access("was-run", F_OK), -1);
+	finish(&bed);
+}
+
+static void nothing_is_run_without_the_token(void **state)
+{
+	struct bed bed;
+	int status;
+	struct err err cleanup_err = {0};
+
+	init(&bed, state);
+	start_host(&bed);
+	setenv("TONY_TOKEN_FILE", scratch_path(state, "wrong-token"), 1);
+	assert_int_equal(await_code(rsh(NAME, "touch was-run")), 1);
+	expect_log(&bed, "rsh.log", "the token is not this job's");
+	char *address cleanup_free = mem_printf("127.0.0.1:%d", bed.port.number);
+	assert_success(http_call(address, "feed", "POST", "/v1/run",
+				 "{\"epoch\": 3, \"command\": \"touch was-run\"}", 0, &status, NULL,
+				 &err),
+		       &err);
+	assert_int_equal(status, 401);
+	assert_int_equal(access("was-run", F_OK), -1);
+	finish(&bed);
+}
+
+static void bad_requests_are_told(void **state)
+{
+	static const char *const bodies[] = {"",
+					     "[]",
+					     "{\"epoch\": 3}",
+					     "{\"command\": \"true\"}",
+					     "{\"epoch\": \"3\", \"command\": \"true\"}",
+					     "{\"epoch\": 3, \"command\": [\"true\"]}"};
+	struct bed bed;
+
+	init(&bed, state);
+	start_host(&bed);
+	assert_int_equal(await_code(rsh(NAME, "true")), 0);
+	char *address cleanup_free = mem_printf("127.0.0.1:%d", bed.port.number);
+	for (size_t i = 0; i < array_length(bodies); i++) {
+		struct err err cleanup_err = {0};
+		int status;
+		assert_success(http_call(address, TOKEN, "POST", "/v1/run", bodies[i], 0, &status,
+					 NULL, &err),
+			       &err);
+		assert_int_equal(status, 400);
+	}
+	finish(&bed);
+}
+
+static void wrong_uses_are_told(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state);
+	assert_int_equal(await_code(rsh(NAME)), 1);
+	expect_log(&bed, "rsh.log", "usage: tony-agent rsh HOST COMMAND...");
+	assert_int_equal(await_code(rsh("node-a", "true")), 1);
+	expect_log(&bed, "rsh.log", "\"node-a\" is no host of this job");
+	assert_int_equal(await_code(rsh(NAME, "echo \xff")), 1);
+	expect_log(&bed, "rsh.log", "not UTF-8");
+	unsetenv("TONY_PORT");
+	start_host(&bed);
+	assert_int_equal(await_code(bed.host), 1);
+	expect_log(&bed, "host.log", "it is a task's program");
+	bed.host = 0;
+	finish(&bed);
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+/* Starts what has a session of its own and does not hear SIGTERM. */
+#define ESCAPE                                                                                     \
+	"(trap '' TERM; setsid sh -c 'echo $$ >escaped; exec sleep 1000' >/dev/null 2>&1 &); "     \
+	"until test -s escaped; do sleep 0.01; done; "
+
+static void whoever_asked_takes_the_command_along(void **state)
+{
+	const int signals[] = {SIGTERM, SIGKILL};
+
+	for (size_t i = 0; i < array_length(signals); i++) {
+		struct bed bed;
+		init(&bed, state);
+		start_host(&bed);
+		pid_t asking = rsh(NAME, "echo $$ >shell; exec sleep 1000");
+		int shell = bed_await_number(state, "shell");
+		kill(asking, signals[i]);
+		assert_int_equal(WTERMSIG(await_status(asking)), signals[i]);
+		bed_await_end(shell);
+		/* That was nobody's failure. */
+		assert_int_equal(await_code(rsh(NAME, "rm shell")), 0);
+		finish(&bed);
+	}
+}
+
+static void what_is_left_of_a_command_belongs_to_it(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state);
+	start_host(&bed);
+	pid_t asking = rsh(NAME, ESCAPE "exit 5");
+	int escaped = bed_await_number(state, "escaped");
+	/* A daemon that detached itself is still the command. */
+	usleep(100000);
+	assert_int_equal(waitpid(asking, NULL, WNOHANG), 0);
+	kill(escaped, SIGKILL);
+	assert_int_equal(await_code(asking), 5);
+	finish(&bed);
+}
+
+static void what_escaped_is_ended_with_whoever_asked(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state);
+	start_host(&bed);
+	pid_t asking = rsh(NAME, ESCAPE "sleep 1000");
+	int escaped = bed_await_number(state, "escaped");
+	kill(asking, SIGKILL);
+	await_status(asking);
+	bed_await_end(escaped);
+	finish(&bed);
+}
+
+/* As tony sees it, the task was killed: for memory, say. */
+static void a_command_that_is_killed_is_the_hosts_end(void **state)
+{
+	static const char *const commands[] = {
+		ESCAPE "kill -KILL $$",			 /* the shell */
+		ESCAPE "sh -c 'kill -KILL $$'; exit $?", /* what it ran */
+	};
+
+	for (size_t i = 0; i < array_length(commands); i++) {
+		struct bed bed;
+		init(&bed, state);
+		start_host(&bed);
+		pid_t asking = rsh(NAME, (char *)commands[i]);
+		int status = await_status(bed.host);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+		bed.host = 0;
+		bed_await_end(bed_await_number(state, "escaped"));
+		assert_int_equal(await_code(asking), 1);
+		expect_log(&bed, "host.log", "a command was killed by SIGKILL");
+		assert_int_equal(unlink("escaped"), 0);
+		finish(&bed);
+	}
+}
+
+static void whoever_asked_fails_when_the_host_is_gone(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state);
+	start_host(&bed);
+	pid_t asking = rsh(NAME, "echo $$ >shell; exec sleep 1000");
+	int shell = bed_await_number(state, "shell");
+	kill(bed.host, SIGKILL);
+	await_status(bed.host);
+	bed.host = 0;
+	assert_int_equal(await_code(asking), 1);
+	expect_log(&bed, "rsh.log", "the host is gone, and the command with it");
+	kill(shell, SIGKILL); /* the executor's part */
+	finish(&bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(the_exit_code_comes_back),
+		scratch_test(a_shell_reads_the_words),
+		scratch_test(many_run_side_by_side),
+		scratch_test(the_host_may_come_later),
+		scratch_test(nothing_of_another_epoch_is_run),
+		scratch_test(nothing_is_run_without_the_token),
+		scratch_test(bad_requests_are_told),
+		scratch_test(wrong_uses_are_told),
+		scratch_test(whoever_asked_takes_the_command_along),
+		scratch_test(what_is_left_of_a_command_belongs_to_it),
+		scratch_test(what_escaped_is_ended_with_whoever_asked),
+		scratch_test(a_command_that_is_killed_is_the_hosts_end),
+		scratch_test(whoever_asked_fails_when_the_host_is_gone),
+	};
+
+	return cmocka_run_group_tests_name("remote", tests, NULL, NULL);
+}
