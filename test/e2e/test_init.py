@@ -47,6 +47,12 @@ def test_requirements_are_installed_before_the_submission():
         assert asked == (ROOT / "examples" / name / "requirements.txt").exists(), name
 
 
+def test_the_table_of_examples():
+    table = (ROOT / "examples/README.md").read_text()
+    for name in EXAMPLES:
+        assert f"| [{name}]({name}) | {readme_of(name)[0]} |" in table
+
+
 def test_data_comes_with_its_notice():
     for name in EXAMPLES:
         files = files_of(ROOT / "examples" / name)
