@@ -153,7 +153,7 @@ static int serve(struct host *host, struct err *err)
 		{"GET", "/v1/host", handle_host},
 		{"POST", "/v1/run", handle_run},
 	};
-	struct settings settings;
+	struct settings settings = {0};
 
 	if (read_settings(&settings, err) < 0)
 		return -1;
