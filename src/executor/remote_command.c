@@ -27,12 +27,13 @@ _Noreturn static void become_shell(const char *command)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* The signal that killed the shell, or the program for which it stood; 0: none. */
+/* The signal that killed the shell, or the program for which it stood; 0: none. Open MPI's own exit
+ * codes are far above those that shells use to tell a signal. */
 static int fatal_signal(int status)
 {
 	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 
-	return code > 128 && code - 128 < NSIG ? code - 128 : 0;
+	return code > 128 && code - 128 <= SIGSYS ? code - 128 : 0;
 }
 
 /* As `status` says: whoever waits for this process sees the same. */
