@@ -126,7 +126,9 @@ static bool is_chosen(const char *chosen, const char *type, int index)
 static int render_task(struct framework_task *task, const struct stage_files *files, json_t *list,
 		       struct err *err)
 {
-	for (; task->process < task->job->types[task->type].processes; task->process++) {
+	int processes = framework_process_count(task->job, &task->job->types[task->type]);
+
+	for (; task->process < processes; task->process++) {
 		json_t *process = process_json(task, files, err);
 		if (!process)
 			return -1;

@@ -41,6 +41,9 @@ static void add_ranks(const struct framework_task *task, const struct rank *rank
 	environment_set(variables, "ROLE_NAME", type->name);
 	environment_set_format(variables, "ROLE_RANK", "%d", rank->role);
 	environment_set_format(variables, "ROLE_WORLD_SIZE", "%d", rank->role_world);
+	/* As torchrun does: ranks that each have a thread per core are in each other's way. */
+	if (type->processes > 1 && !environment_get(variables, "OMP_NUM_THREADS"))
+		environment_set(variables, "OMP_NUM_THREADS", "1");
 }
 
 /* Programs written for torchrun ask these how often they were started. Rank 0 serves the store

@@ -46,6 +46,9 @@ static int environment(const struct framework_task *task, struct environment *va
 	/* Where rank 0 is found if it is here (torch 2); by itself the machine's full name. */
 	environment_set(variables, "PET_LOCAL_ADDR", address_of_task(task)->host);
 	environment_set(variables, "PET_ROLE", type->name);
+	/* Else ranks that are started anew meet in the store of those before them (torch 2.4 and
+	 * later), and take their addresses for the new ones': pytorch/pytorch#135712. */
+	environment_set(variables, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1");
 	return 0;
 }
 

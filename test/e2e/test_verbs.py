@@ -225,6 +225,13 @@ def test_render_shows_what_each_task_would_get(tony):
     assert tony.ids() == []
 
 
+def test_render_shows_what_tony_starts_where_a_launcher_starts_the_rest(tony):
+    keys = {"tony.worker.instances": 1, "tony.worker.processes": 2, "tony.worker.command": "run"}
+    for framework, count in (("pytorch", 2), ("torchrun", 1)):
+        answer = tony.run("render", *tony.arguments({**keys, "tony.application.framework": framework})[1:])
+        assert answer.stdout.count("command: run") == count, answer.stderr
+
+
 def test_history(tony):
     _, good = tony.job({"tony.worker.instances": 1}, "--executes", "true")
     _, bad = tony.job({"tony.worker.instances": 1}, "--executes", "exit 1")
