@@ -57,3 +57,13 @@ def test_a_rank_and_an_agent_are_lost(tony):
     accuracy = [float(number) for task in TASKS for number in re.findall(r"done: accuracy (\S+)", job.logs(task))]
     assert accuracy and min(accuracy) >= 0.90
     assert job.status()["epoch"] == 3
+
+
+def test_an_agent_comes_back_in_its_place(tony):
+    job = tony.example("torchrun", "--conf", "tony.worker.command=torchrun --max_restarts=3 train.py --epochs 60",
+                       "--conf", "tony.worker.max-restarts=1", "--conf", "tony.am.retry-count=0")
+    reached = wait_epochs(job, 5)
+    os.kill(agent(job, "worker:1"), signal.SIGKILL)
+    wait_resumed(job, 1, reached)
+    assert job.wait(120) == 0, job.logs("worker:0", "stderr")
+    assert job.status()["epoch"] == 1 and job.task("worker:1")["restarts_used"] == 1
