@@ -1,11 +1,13 @@
 """PyTorch DDP over gloo (Debian's package) trains on the digits table, loses both ranks to SIGKILL and
-one that freezes, and finishes from its checkpoint."""
+one that freezes, and finishes from its checkpoint; programs for torchrun run as they are."""
 
+import json
 import os
 import re
 import signal
+import subprocess
 
-from conftest import wait_until
+from conftest import PROGRAMS, wait_until
 
 
 def resumptions(job):
@@ -34,3 +36,31 @@ def test_both_ranks_are_lost_and_one_freezes(tony):
     reached = re.search(r"done: accuracy (\S+)", job.logs("worker:0"))
     assert reached and float(reached.group(1)) >= 0.90
     assert job.status()["epoch"] == 4
+
+
+def test_a_program_for_torchrun_finds_the_same(tony):
+    # What is about output is for Debian's PyTorch 1.13, which starts no ranks without.
+    alone = subprocess.Popen(["torchrun", "--nproc_per_node=2", "--rdzv_backend=c10d", "--rdzv_endpoint=localhost:0",
+                              "--tee=2", "--redirects=2", "--log_dir=logs", PROGRAMS / "torch_ranks.py"],
+                             env=tony.env, cwd=tony.directory, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    tony.children.append(alone)
+    _, job = tony.job({"tony.application.framework": "pytorch", "tony.worker.instances": 1, "tony.worker.processes": 2,
+                       "tony.worker.memory": "2g", "tony.worker.command": "python3 torch_ranks.py"}, timeout=120)
+    said, errors = alone.communicate(timeout=120)
+    assert alone.returncode == 0, errors
+    by_tony = [json.loads(job.logs("worker:0", file)) for file in ("stdout", "stdout-1")]
+    by_torchrun = sorted(map(json.loads, said.splitlines()), key=lambda found: found["RANK"])
+    assert by_tony == by_torchrun
+    assert by_tony[1]["total"] == 1 and len(by_tony[1]["present"]) == 3
+
+
+def test_a_peer_that_freezes_is_told_in_the_words_of_who_waits(tony):
+    job = tony.submit({"tony.application.framework": "pytorch", "tony.worker.instances": 2, "tony.worker.memory": "1g",
+                       "tony.worker.command": "python3 torch_ranks.py 5"})
+    for task in ("worker:0", "worker:1"):
+        wait_until(lambda: "together" in job.logs(task), f"{task} to begin", 120)
+    os.kill(job.wait_task("worker:1")["pids"][0], signal.SIGSTOP)
+    assert job.wait(120) == 1
+    assert re.fullmatch(r"worker:0 on \S+ exited with code 1: RuntimeError: .*Timed out waiting 5000ms for .*",
+                        job.status()["message"])
