@@ -137,6 +137,17 @@ static void judge_our_end(const struct report *report, struct str *text, struct 
 	}
 }
 
+static char *find_headline(const struct tail *tail, const struct str_list *lines)
+{
+	struct str_list all cleanup_str_list = {0};
+
+	tail_list_all(tail, &all);
+	const char *line = tail_headline_of_rank(&all);
+	if (!line)
+		line = tail_headline(lines);
+	return line ? mem_strdup(line + strspn(line, " \t")) : NULL;
+}
+
 void report_cause(const struct report *report, struct cause *cause)
 {
 	struct str text cleanup_str = {0};
@@ -144,7 +155,7 @@ void report_cause(const struct report *report, struct cause *cause)
 	if (report->ended_for == CAUSE_NONE && report->status == 0)
 		return;
 	tail_list(report->tail, &cause->tail);
-	cause->headline = mem_strdup(tail_headline(&cause->tail));
+	cause->headline = find_headline(report->tail, &cause->tail);
 	if (report->processes > 1)
 		str_append_format(&text, "process %d of %d ", report->process, report->processes);
 	if (report->ended_for == CAUSE_NONE)

@@ -8,9 +8,11 @@
 
 void tail_init(struct tail *tail, int lines)
 {
-	*tail = (struct tail){.capacity = (size_t)lines};
-	if (lines > 0)
-		tail->lines = mem_alloc_array((size_t)lines, sizeof(*tail->lines));
+	*tail = (struct tail){.listed = (size_t)lines};
+	if (lines == 0)
+		return;
+	tail->capacity = lines > TAIL_DEPTH ? (size_t)lines : TAIL_DEPTH;
+	tail->lines = mem_alloc_array(tail->capacity, sizeof(*tail->lines));
 }
 
 static void end_line(struct tail *tail)
@@ -61,12 +63,22 @@ void tail_finish(struct tail *tail)
 	*tail = (struct tail){0};
 }
 
-void tail_list(const struct tail *tail, struct str_list *lines)
+static void list_last(const struct tail *tail, size_t count, struct str_list *lines)
 {
 	size_t first = tail->count < tail->capacity ? 0 : tail->next;
 
-	for (size_t i = 0; i < tail->count; i++)
+	for (size_t i = tail->count - count; i < tail->count; i++)
 		str_list_add(lines, tail->lines[(first + i) % tail->capacity]);
+}
+
+void tail_list(const struct tail *tail, struct str_list *lines)
+{
+	list_last(tail, tail->count < tail->listed ? tail->count : tail->listed, lines);
+}
+
+void tail_list_all(const struct tail *tail, struct str_list *lines)
+{
+	list_last(tail, tail->count, lines);
 }
 
 static bool is_blank(const char *line)
@@ -124,8 +136,9 @@ static const char *find_traceback(const struct str_list *lines)
 	const char *prefixed = lines->items[i];
 	for (i++; i < lines->count; i++) {
 		const char *line = lines->items[i];
-		if (strncmp(line, prefixed, prefix) == 0)
-			line += prefix;
+		if (strncmp(line, prefixed, prefix) != 0)
+			continue; /* somebody else's, in between */
+		line += prefix;
 		if (!isspace((unsigned char)*line) && !is_blank(line))
 			return lines->items[i];
 	}
@@ -212,4 +225,33 @@ const char *tail_headline(const struct str_list *lines)
 			line = lines->items[i];
 	}
 	return line;
+}
+
+/* The last line before `end` that has `text` in it; 0 also when there is none. */
+static size_t find_before(const struct str_list *lines, size_t end, const char *text)
+{
+	while (end > 0 && !strstr(lines->items[--end], text))
+		;
+	return end;
+}
+
+/* Of a rank that a signal ended, the report says so, and there is nothing better to quote. */
+static bool tells_signal(const struct str_list *lines, size_t i)
+{
+	for (; i < lines->count; i++)
+		if (strstr(lines->items[i], "exitcode") && strstr(lines->items[i], ": -"))
+			return true;
+	return false;
+}
+
+const char *tail_headline_of_rank(const struct str_list *all)
+{
+	size_t root = find_before(all, all->count, "Root Cause (first observed failure)");
+	size_t failed = find_before(all, root, "ChildFailedError");
+	size_t end = find_before(all, failed, "Traceback (most recent call last)");
+
+	if (end > 0 && strstr(all->items[end - 1], "failed (exitcode: "))
+		end--; /* torchrun's, too */
+	struct str_list ranks = {.items = all->items, .count = end};
+	return tells_signal(all, root) ? NULL : tail_headline(&ranks);
 }

@@ -10,11 +10,15 @@
 
 #include "base/str.h"
 
-enum { TAIL_LINE_CAP = 500 };
+enum {
+	TAIL_LINE_CAP = 500,
+	TAIL_DEPTH = 250, /* lines kept, whatever is asked for: a launcher's report is long */
+};
 
 struct tail {
 	char **lines; /* a ring; `next` is the slot to be filled next */
 	size_t capacity, count, next;
+	size_t listed;		  /* at most, by tail_list() */
 	char line[TAIL_LINE_CAP]; /* begun, not yet ended */
 	size_t length;
 	bool returned; /* a carriage return was the last byte */
@@ -25,12 +29,17 @@ void tail_feed(struct tail *tail, const char *bytes, size_t length);
 void tail_end(struct tail *tail); /* what was begun is a line, too */
 void tail_finish(struct tail *tail);
 
-/* The lines, oldest first, made printable. */
+/* The last lines, oldest first, made printable: as many as tail_init() says, or all there are. */
 void tail_list(const struct tail *tail, struct str_list *lines);
+void tail_list_all(const struct tail *tail, struct str_list *lines);
 
 /* The line that says most: the last exception of a Python traceback, else the last line that speaks
  * of an error, else the first of a paragraph framed by rules at the end, else the last that says
  * anything. NULL: there is none. Borrowed from `lines`. */
 const char *tail_headline(const struct str_list *lines);
+
+/* The same of what came before the report with which torchrun ends when a rank of its failed, and
+ * which says no more than the exit code. NULL: there is no such report. */
+const char *tail_headline_of_rank(const struct str_list *all);
 
 #endif

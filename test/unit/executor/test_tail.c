@@ -6,6 +6,16 @@
 #include "base/mem.h"
 #include "executor/tail.h"
 
+static void split(const char *text, struct str_list *lines)
+{
+	const char *next;
+
+	for (; *text; text = *next ? next + 1 : next) {
+		next = strchrnul(text, '\n');
+		str_list_take(lines, mem_strndup(text, (size_t)(next - text)));
+	}
+}
+
 static void assert_tail(int capacity, const char *text, const char *expected)
 {
 	struct str_list lines = {0};
@@ -91,12 +101,8 @@ static void what_is_no_text_is_made_printable(void **state)
 static void assert_headline(const char *text, const char *expected)
 {
 	struct str_list lines = {0};
-	const char *next;
 
-	for (; *text; text = *next ? next + 1 : next) {
-		next = strchrnul(text, '\n');
-		str_list_take(&lines, mem_strndup(text, (size_t)(next - text)));
-	}
+	split(text, &lines);
 	const char *line = tail_headline(&lines);
 	if (expected)
 		assert_string_equal(line ? line : "(none)", expected);
@@ -187,6 +193,60 @@ static void what_is_told_all_along_is_no_headline(void **state)
 	assert_headline("Windows 2000 is] gone\n", "Windows 2000 is] gone");
 }
 
+static void assert_headline_of_rank(const char *before, const char *code, const char *expected)
+{
+	struct str_list lines cleanup_str_list = {0};
+	char *text cleanup_free = mem_printf(
+		"%sE1121 11:50:35.388000 14130 api.py:1002] failed (exitcode: %s) local_rank: 0\n"
+		"Traceback (most recent call last):\n"
+		"  File \"bin/torchrun\", line 8, in <module>\n"
+		"    raise ChildFailedError(\n"
+		"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
+		"====\ntrain.py FAILED\n----\n"
+		"Failures:\n[1]:\n  exitcode  : -15 (pid: 14170)\n----\n"
+		"Root Cause (first observed failure):\n[0]:\n"
+		"  rank      : 2 (local_rank: 0)\n"
+		"  exitcode  : %s (pid: 14169)\n"
+		"  traceback : To enable traceback see: https://x/errors.html\n"
+		"====\n",
+		before, code, code);
+
+	split(text, &lines);
+	const char *line = tail_headline_of_rank(&lines);
+	assert_string_equal(line ? line : "(none)", expected);
+}
+
+static void a_rank_says_more_than_the_torchrun_that_started_it(void **state)
+{
+	struct str_list lines cleanup_str_list = {0};
+
+	assert_headline_of_rank("[worker0]:Traceback (most recent call last):\n"
+				"[worker1]:Traceback (most recent call last):\n"
+				"[worker0]:  File \"train.py\", line 3\n"
+				"[worker0]:ValueError: no data\n"
+				"[worker1]:  File \"train.py\", line 3\n"
+				"[worker1]:ValueError: none here\n",
+				"1", "[worker1]:ValueError: none here");
+	assert_headline_of_rank("the goal was missed\n", "1", "the goal was missed");
+	assert_headline_of_rank("", "1", "(none)");
+	/* Of a signal torchrun does tell, and nothing that was said before is about it. */
+	assert_headline_of_rank("KeyError: 'x'\n", "-9", "(none)");
+	split("KeyError: 'x'\nbye\n", &lines);
+	assert_null(tail_headline_of_rank(&lines));
+}
+
+static void more_is_kept_than_is_listed(void **state)
+{
+	struct str_list lines cleanup_str_list = {0};
+	struct tail tail;
+
+	tail_init(&tail, 2);
+	tail_feed(&tail, "a\nb\nc\n", 6);
+	tail_list_all(&tail, &lines);
+	assert_text_freed(str_list_join(&lines, "|"), "a|b|c");
+	tail_finish(&tail);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +260,8 @@ int main(void)
 		cmocka_unit_test(a_framed_paragraph_begins_with_what_it_is_about),
 		cmocka_unit_test(else_it_is_the_last_line_that_says_anything),
 		cmocka_unit_test(what_is_told_all_along_is_no_headline),
+		cmocka_unit_test(a_rank_says_more_than_the_torchrun_that_started_it),
+		cmocka_unit_test(more_is_kept_than_is_listed),
 	};
 
 	return cmocka_run_group_tests_name("tail", tests, NULL, NULL);
