@@ -26,9 +26,13 @@ static socklen_t choose_address(const char *host, union address *address)
 			address->v6.sin6_addr = in6addr_loopback;
 		return sizeof(address->v6);
 	}
-	bool loopback = str_starts_with(host, "127.") || str_equal(host, "localhost");
 	address->v4.sin_family = AF_INET;
-	address->v4.sin_addr.s_addr = htonl(loopback ? INADDR_LOOPBACK : INADDR_ANY);
+	/* 127.0.0.2 is another node than 127.0.0.1 where one machine plays several. */
+	if (str_equal(host, "localhost"))
+		address->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	else if (!str_starts_with(host, "127.") ||
+		 inet_pton(AF_INET, host, &address->v4.sin_addr) != 1)
+		address->v4.sin_addr.s_addr = htonl(INADDR_ANY);
 	return sizeof(address->v4);
 }
 

@@ -15,8 +15,8 @@ struct port {
 	int fd;	    /* -1: not held */
 };
 
-/* A free port, held on the loopback address when `host` (how others reach the task) is one, else on
- * every address. Sets *port only on success. */
+/* A free port, held on the loopback address that `host` (how others reach the task) is, if it is
+ * one, else on every address. Sets *port only on success. */
 int port_hold(const char *host, struct port *port, struct err *err);
 void port_release(struct port *port); /* keeps the number */
 

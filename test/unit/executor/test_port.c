@@ -108,6 +108,7 @@ static void assert_bound_to(const char *host, in_addr_t expected)
 static void the_address_follows_the_host(void **state)
 {
 	assert_bound_to("127.0.0.1", INADDR_LOOPBACK);
+	assert_bound_to("127.0.0.3", INADDR_LOOPBACK + 2);
 	assert_bound_to("localhost", INADDR_LOOPBACK);
 	assert_bound_to("node-7.example.org", INADDR_ANY);
 	assert_bound_to("10.1.2.3", INADDR_ANY);
@@ -144,6 +145,7 @@ static void who_listens_on_ipv6_is_seen(void **state)
 static void a_program_listens_where_its_port_is_held(void **state)
 {
 	assert_text_freed(port_address("127.0.0.1", 4001), "127.0.0.1:4001");
+	assert_text_freed(port_address("127.0.0.3", 4001), "127.0.0.3:4001");
 	assert_text_freed(port_address("localhost", 4001), "127.0.0.1:4001");
 	assert_text_freed(port_address("::1", 4001), "[::1]:4001");
 	/* The name by which others know a task need not be one that this machine has. */
