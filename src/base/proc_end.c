@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +33,8 @@ enum {
 struct victim {
 	struct proc_id id;
 	pid_t group;
+	bool watches; /* it runs the caller's own program: it would take over from a killed caller
+		       */
 };
 
 struct victims {
@@ -43,6 +47,7 @@ struct hunt {
 	const char *mark;
 	const pid_t *protect;
 	size_t protect_count;
+	struct stat program;	/* the caller's own file */
 	struct victims victims; /* of the last look */
 	struct proc_scan scan;	/* the last look */
 	bool stop_on_sight;
@@ -89,6 +94,18 @@ static void reap(const struct hunt *hunt)
 	}
 }
 
+static struct victim make_victim(const struct hunt *hunt, const struct proc_entry *entry)
+{
+	struct victim victim = {.id = entry->id, .group = entry->group};
+	struct stat program;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)entry->id.pid);
+	victim.watches = stat(path, &program) == 0 && program.st_dev == hunt->program.st_dev &&
+			 program.st_ino == hunt->program.st_ino;
+	return victim;
+}
+
 /* Victims among the processes of the scan. */
 static void list_victims(struct hunt *hunt)
 {
@@ -106,8 +123,7 @@ static void list_victims(struct hunt *hunt)
 		if (entry->dead || is_protected(hunt, entry->id.pid))
 			continue;
 		if (chosen[i] || (hunt->mark && proc_has_mark(entry->id.pid, hunt->mark)))
-			victims.items[victims.count++] =
-				(struct victim){.id = entry->id, .group = entry->group};
+			victims.items[victims.count++] = make_victim(hunt, entry);
 	}
 	if (victims.count > 1)
 		qsort(victims.items, victims.count, sizeof(*victims.items), by_pid);
@@ -165,7 +181,7 @@ static void meet(struct hunt *hunt, pid_t pid)
 	struct victims *victims = &hunt->victims;
 	victims->items =
 		mem_realloc_array(victims->items, victims->count + 1, sizeof(*victims->items));
-	victims->items[victims->count++] = (struct victim){.id = entry.id, .group = entry.group};
+	victims->items[victims->count++] = make_victim(hunt, &entry);
 	qsort(victims->items, victims->count, sizeof(*victims->items), by_pid);
 }
 
@@ -229,10 +245,20 @@ static void send_signal(const struct proc_id *id, int signal)
 		kill(id->pid, signal); /* no pidfd: sandbox, or out of descriptors */
 }
 
+static void signal_those(const struct hunt *hunt, bool watching, int signal)
+{
+	for (size_t i = 0; i < hunt->victims.count; i++) {
+		if (hunt->victims.items[i].watches == watching)
+			send_signal(&hunt->victims.items[i].id, signal);
+	}
+}
+
+/* Who watches goes last: if the caller is killed while it does this, guardians and supervisors not
+ * yet reached end what was not reached either. */
 static void signal_all(const struct hunt *hunt, int signal)
 {
-	for (size_t i = 0; i < hunt->victims.count; i++)
-		send_signal(&hunt->victims.items[i].id, signal);
+	signal_those(hunt, false, signal);
+	signal_those(hunt, true, signal);
 }
 
 /* Waits until a victim is gone, but not long: others may have gone, or come, before. */
@@ -329,6 +355,7 @@ int proc_end_all(pid_t root, const char *mark, const pid_t *protect, size_t prot
 	struct hunt hunt = {
 		.root = root, .mark = mark, .protect = protect, .protect_count = protect_count};
 
+	stat("/proc/self/exe", &hunt.program);
 	look(&hunt);
 	if (hunt.victims.count > 0 && signal != SIGKILL) {
 		signal_all(&hunt, signal);

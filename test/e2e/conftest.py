@@ -65,8 +65,12 @@ def find_marked(*marks):
 
 
 def describe(pid):
+    """Pid, state, parent, name and command line: enough to tell who waits for what."""
     try:
-        return f"{pid} " + Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+        name, _, rest = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").partition("(")[2].rpartition(")")
+        state, parent = rest.split()[:2]
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+        return f"{pid} {state} child of {parent}: {name}: {command}"
     except OSError:
         return f"{pid} (gone)"
 
@@ -273,11 +277,14 @@ class Tony:
         return "".join(path.read_text() for path in self.directory.glob("sanitizer.*"))
 
     def tell(self):
-        """What happened to the jobs of a test that failed, for who reads its report."""
+        """What happened to the jobs of a test that failed, for who reads its report. What still runs
+        comes first: any command of tony's may end it."""
+        print(*map(describe, self.processes()), sep="\n")
         for job in self.ids():
             print(self.run("events", job).stdout)
-            for path in sorted((self.state / "jobs" / job / "containers").glob("*/stderr*")):
-                if path.suffix != ".times":
+            logs = (self.state / "jobs" / job).glob("am.log"), (self.state / "jobs" / job / "containers").glob("*/*")
+            for path in sorted(path for paths in logs for path in paths):
+                if path.name.startswith(("stderr", "executor", "am.")) and path.suffix != ".times":
                     print(f"== {path.parent.name}/{path.name}", path.read_text(errors="replace")[-3000:], sep="\n")
 
     def finish(self):
