@@ -23,7 +23,9 @@ def main():
     found = {name: os.environ.get(name) for name in DOCUMENTED}
     found["present"] = [name for name in PRESENT if os.environ.get(name)]
     found["elastic"] = dist.is_torchelastic_launched()
-    print(json.dumps({**found, "total": total.item()}), flush=True)
+    # In one piece: torchrun's ranks share its output, and print() may write the end of the line by itself.
+    sys.stdout.write(json.dumps({**found, "total": total.item()}) + "\n")
+    sys.stdout.flush()
     if len(sys.argv) > 1:
         group = dist.new_group(timeout=datetime.timedelta(seconds=float(sys.argv[1])))
         print("together", flush=True)
