@@ -79,6 +79,8 @@ static void be_guardian(struct guard *guard, pid_t worker)
 
 static void be_worker(struct guard *guard, int fd, pid_t guardian)
 {
+	/* Who kills a container by its process group must not kill both of the pair at once. */
+	setsid();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	guard->is_worker = true;
 	guard->guardian = guardian;

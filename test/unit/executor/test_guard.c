@@ -94,6 +94,7 @@ static pid_t start_pair(struct family *family, int *report)
 	if (pid == 0) {
 		struct guard guard;
 		close(ends[0]);
+		setpgid(0, 0);
 		if (guard_start(NULL, &guard, NULL) < 0)
 			_exit(99);
 		if (guard.is_worker)
@@ -149,6 +150,22 @@ static void a_killed_guardian_is_noticed(void **state)
 		int report;
 		start_pair(&family, &report);
 		kill(family.guardian, SIGKILL);
+		await_end(family.worker);
+		await_end(family.child);
+		await_end(family.escaped);
+		close(report);
+		reap_all();
+	}
+}
+
+/* As a NodeManager kills a container. */
+static void a_killed_group_is_noticed(void **state)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		struct family family;
+		int report;
+		pid_t pid = start_pair(&family, &report);
+		kill(-pid, SIGKILL);
 		await_end(family.worker);
 		await_end(family.child);
 		await_end(family.escaped);
@@ -277,6 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_killed_worker_is_noticed),
 		cmocka_unit_test(a_killed_guardian_is_noticed),
+		cmocka_unit_test(a_killed_group_is_noticed),
 		cmocka_unit_test(a_worker_that_ends_leaves_nothing),
 		cmocka_unit_test(signals_reach_the_worker),
 		cmocka_unit_test(marked_strangers_are_ended),
