@@ -1,0 +1,42 @@
+/*
+ * Hadoop's tokens: an identifier, which the server made and reads, and the password that proves it.
+ * Neither is looked into here. Passwords are wiped when they are freed, and belong in no message.
+ */
+#ifndef TONY_HADOOP_TOKEN_H
+#define TONY_HADOOP_TOKEN_H
+
+#include <stddef.h>
+
+#include "proto/rpc.pb-c.h"
+
+/* All is owned; no text is NULL once filled. Initialise with {0}. */
+struct hadoop_token {
+	unsigned char *identifier;
+	size_t identifier_length;
+	unsigned char *password;
+	size_t password_length;
+	char *kind;    /* TOKEN_KIND_... */
+	char *service; /* whom it is for: "ip:port", "ha-hdfs:name"; often "" */
+};
+#define cleanup_token __attribute__((cleanup(token_finish)))
+
+#define TOKEN_KIND_AMRM		 "YARN_AM_RM_TOKEN"
+#define TOKEN_KIND_NM		 "NMToken"
+#define TOKEN_KIND_CONTAINER	 "ContainerToken"
+#define TOKEN_KIND_RM_DELEGATION "RM_DELEGATION_TOKEN"
+#define TOKEN_KIND_HDFS		 "HDFS_DELEGATION_TOKEN"
+
+/* These fill what was empty ({0} or finished). Everything is copied. */
+void token_set(struct hadoop_token *token, const void *identifier, size_t identifier_length,
+	       const void *password, size_t password_length, const char *kind, const char *service);
+void token_copy(struct hadoop_token *token, const struct hadoop_token *from);
+void token_from_proto(struct hadoop_token *token, const Hadoop__TokenProto *from);
+
+/* As WebHDFS takes it behind "delegation=" (Token.encodeToUrlString): letters, digits, '-' and '_'
+ * only. It holds the password. The caller frees. */
+char *token_url_string(const struct hadoop_token *token);
+
+/* Wipes and frees; {0} is fine. */
+void token_finish(struct hadoop_token *token);
+
+#endif
