@@ -105,6 +105,7 @@ static void describe_identity(struct describer *describer)
 	conf_list(conf, &job->tags, "tony.application.tags");
 	job->mode = describe_mode(conf);
 	describer->out->scheduler = mem_strdup(conf_text(conf, "tony.application.scheduler"));
+	job->scheduler = mem_strdup(describer->out->scheduler);
 	const char *checkpoint = conf_text(conf, "tony.application.checkpoint-dir");
 	job->checkpoint_dir = absolute(describer, "tony.application.checkpoint-dir", checkpoint);
 	job->tensorboard_log_dir =

@@ -42,7 +42,8 @@ enum job_file_kind {
 /* Something that is there in a task's working directory before its program starts. */
 struct job_file {
 	enum job_file_kind kind;
-	char *source; /* absolute path, or a URI that the scheduler understands */
+	char *source; /* absolute path; "container:PATH": in the directory that the scheduler
+			 started the executor in; or another URI that the scheduler understands */
 	char *name;   /* relative, without "..", or "." */
 };
 struct job_files {
@@ -94,6 +95,7 @@ struct job {
 	char *name; /* tony.application.name */
 	char *user;
 	char *framework; /* lower case: a name that framework_find() knows */
+	char *scheduler; /* a name that scheduler_find() knows; NULL: the local one */
 	char *queue;
 	struct str_list tags;
 	enum job_mode mode;
@@ -130,7 +132,9 @@ struct job {
 	char *checkpoint_dir; /* TONY_CHECKPOINT_DIR: the same for every task, epoch and retry */
 	char *tensorboard_log_dir; /* NULL: none; else the type "tensorboard" is the TB owner */
 
-	json_t *config; /* effective configuration: {"key": {"value": "...", "origin": "..."}} */
+	json_t *config;	 /* effective configuration: {"key": {"value": "...", "origin": "..."}} */
+	json_t *cluster; /* what the scheduler's client side tells its other side, in a form of its
+			    own (on YARN: hadoop/cluster.h); NULL: nothing */
 };
 
 void job_destroy(struct job *job); /* NULL is fine */

@@ -24,6 +24,7 @@ const struct job_field job_fields[] = {
 	{JOB(name), .kind = FIELD_TEXT, .max = TEXT_CAP},
 	{JOB(user), .kind = FIELD_TEXT, .max = 256},
 	{JOB(framework), .kind = FIELD_TEXT, .min = 1, .max = 64},
+	{JOB(scheduler), .kind = FIELD_OPTIONAL_TEXT, .max = 64},
 	{JOB(queue), .kind = FIELD_OPTIONAL_TEXT, .max = TEXT_CAP},
 	{JOB(tags), .kind = FIELD_LIST, .max = TEXT_CAP},
 	{JOB(mode), .kind = FIELD_CHOICE, .choices = modes},

@@ -290,6 +290,17 @@ static int read_config(struct job *job, const json_t *root, struct err *err)
 	return 0;
 }
 
+/* Whoever reads it checks it. */
+static int read_cluster(struct job *job, const json_t *root, struct err *err)
+{
+	json_t *cluster = json_object_get(root, "cluster");
+
+	if (cluster && !json_is_object(cluster))
+		return err_set(err, ERR_INPUT, "cluster: is not an object");
+	job->cluster = json_incref(cluster);
+	return 0;
+}
+
 static int read_job(struct job *job, const json_t *root, struct err *err)
 {
 	int64_t format = 0;
@@ -303,7 +314,7 @@ static int read_job(struct job *job, const json_t *root, struct err *err)
 	if (get_list(root, "types", &types, err) < 0 || read_types(job, types, err) < 0 ||
 	    read_all_dependencies(job, types, err) < 0 || read_group_timeouts(job, root, err) < 0)
 		return -1;
-	return read_config(job, root, err);
+	return read_config(job, root, err) < 0 ? -1 : read_cluster(job, root, err);
 }
 
 struct job *job_from_text(const char *bytes, size_t length, struct err *err)

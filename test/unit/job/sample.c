@@ -73,6 +73,7 @@ struct job *sample_job(void)
 		.name = mem_strdup("digits"),
 		.user = mem_strdup("ada"),
 		.framework = mem_strdup("tensorflow"),
+		.scheduler = mem_strdup("yarn"),
 		.queue = mem_strdup("ml"),
 		.mode = JOB_MODE_FCFS,
 		.submitted_ms = 1795241640000,
@@ -98,6 +99,7 @@ struct job *sample_job(void)
 		.tensorboard_log_dir = mem_strdup("/jobs/tb"),
 		.config = json_pack("{s{ssss}}", "tony.application.name", "value", "digits",
 				    "origin", "tony.xml:3"),
+		.cluster = json_pack("{ss}", "fs", "hdfs://nn:8020"),
 	};
 	job->types = mem_alloc_array(4, sizeof(*job->types));
 	str_list_add(&job->tags, "nightly");

@@ -54,6 +54,8 @@ static void the_members_hold_what_was_meant(void **state)
 	assert_int_equal(read->group_timeouts[0].members[1], 2);
 	assert_true(read->group_timeouts[0].ignored);
 	assert_true(json_equal(read->config, job->config));
+	assert_string_equal(read->scheduler, "yarn");
+	assert_true(json_equal(read->cluster, job->cluster));
 	job_destroy(read);
 	job_destroy(job);
 }
@@ -76,9 +78,9 @@ static void unknown_members_are_passed_over(void **state)
 
 static void optional_members_may_be_absent(void **state)
 {
-	static const char *const optional[] = {"queue",		 "tags",   "gpu_command",
-					       "checkpoint_dir", "config", "tensorboard_log_dir",
-					       "group_timeouts"};
+	static const char *const optional[] = {"queue",		 "tags",      "gpu_command",
+					       "checkpoint_dir", "config",    "tensorboard_log_dir",
+					       "group_timeouts", "scheduler", "cluster"};
 	struct job *job = sample_job();
 	json_t *root cleanup_json = job_to_json(job);
 
@@ -197,6 +199,7 @@ static void every_flaw_is_named(void **state)
 		 "job.json: group_timeouts[0]: timeout_ms: -1 is not between 0 and "
 		 "2305843009213693951"},
 		{"config", "[]", "job.json: config: is not an object"},
+		{"cluster", "[]", "job.json: cluster: is not an object"},
 		{"config", "{\"tony.x\": {\"value\": \"1\"}}",
 		 "job.json: config: \"tony.x\" lacks a value or an origin"},
 	};

@@ -1,0 +1,100 @@
+/*
+ * A Hadoop cluster as one job sees it. The client resolves it once from the site files
+ * (cluster_site.h); it travels in job.json as job->cluster, so that nothing in a container reads
+ * site files or guesses.
+ */
+#ifndef TONY_HADOOP_CLUSTER_H
+#define TONY_HADOOP_CLUSTER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+#define HADOOP_MAX_ADDRESSES 64	    /* of one service */
+#define HADOOP_MAX_FILES     100000 /* of one job */
+
+/* A file of the distributed file system that NodeManagers localise. YARN compares `timestamp` with
+ * the file's, and refuses the container when they differ. */
+struct hadoop_file {
+	char *url;	   /* "hdfs://nameservice/user/alice/.tony/cache/ab12...tar.gz" */
+	int64_t length;	   /* bytes */
+	int64_t timestamp; /* modification time, ms */
+	bool archive;	   /* ARCHIVE: the NodeManager unpacks it; else FILE */
+	bool shared;	   /* PUBLIC; else PRIVATE: cached for this user on each node */
+};
+
+/* Under which name a task finds a file in its container's working directory. */
+struct hadoop_link {
+	char *name;  /* relative, without ".."; may have "/" */
+	size_t file; /* of `files` */
+};
+
+/* The same, as asked for by the tasks of job->types[i]. */
+struct hadoop_cluster_type {
+	struct hadoop_link *links;
+	size_t link_count;
+	/* Beyond memory and cores: "yarn.io/gpu" (as job_type.gpus says), "yarn.io/fpga" ... */
+	struct hadoop_amount {
+		char *name;
+		int64_t value;
+	} * amounts;
+	size_t amount_count;
+	/* KEY=VALUE for the container's launch context: the Docker runtime's variables. Safe within
+	 * double quotes of a shell: no `"`, `$`, `\`, backquote or newline. */
+	struct str_list environment;
+	char *placement; /* placement constraint, as the user wrote it; NULL: none */
+	struct str_list allocation_tags;
+};
+
+struct hadoop_cluster {
+	char *user; /* who the job runs as */
+
+	/* YARN. Addresses are "host:port"; more than one: a pair of which one is active. */
+	struct str_list rm;	      /* ApplicationClientProtocol */
+	struct str_list rm_scheduler; /* ApplicationMasterProtocol, in the same order */
+	struct str_list rm_web;	      /* "http://host:port", or https */
+	char *queue;
+	char *node_label; /* the application's node label expression; NULL: the queue's own */
+	char *placement;  /* the application's placement constraint; NULL: none */
+
+	/* RPC: see struct rpc_options. */
+	unsigned protections; /* of SASL_* (sasl.h), from hadoop.rpc.protection */
+	bool require_sasl;    /* the cluster uses Kerberos */
+	int64_t connect_timeout_ms, call_timeout_ms;
+	int64_t retry_interval_ms, max_wait_ms; /* yarn.resourcemanager.connect.*; -1: for ever */
+
+	/* The file system. */
+	char *fs;		    /* "hdfs://nameservice" or "hdfs://host:port" */
+	struct str_list name_nodes; /* "host:port", of RPC */
+	struct str_list webhdfs;    /* "http://host:port", or https */
+	bool http_fs;		    /* `webhdfs` are HttpFS gateways: no redirects */
+	char *ca_file;		    /* PEM, for https; NULL: the system's */
+	char *home;		    /* "/user/alice" */
+
+	/* Where aggregated logs go; NULL: the cluster keeps none. */
+	char *log_dir;	  /* "/app-logs" */
+	char *log_suffix; /* "logs" */
+
+	/* This job's: paths within `fs`. */
+	char *job_dir; /* "/user/alice/.tony/application_1_0001": removed by the AM at its end */
+	char *history_dir; /* "/user/alice/.tony/history/application_1_0001" */
+
+	struct hadoop_file *files;
+	size_t file_count;
+	size_t agent; /* of `files`: tony-agent, for the link of that name in every container */
+	struct hadoop_cluster_type *types; /* as job->types; NULL when not staged yet */
+	size_t type_count;
+};
+
+void hadoop_cluster_destroy(struct hadoop_cluster *cluster); /* NULL is fine */
+
+json_t *hadoop_cluster_to_json(const struct hadoop_cluster *cluster);
+
+/* Reads and checks, as if written by an enemy. NULL and `err` (ERR_INPUT) on any flaw. */
+struct hadoop_cluster *hadoop_cluster_from_json(const json_t *object, struct err *err);
+
+#endif
