@@ -6,11 +6,12 @@ import signal
 import subprocess
 
 import pytest
-from conftest import venv_bin
+from conftest import PROGRAMS, venv_bin
 from driver_job import (COMMAND, PATIENCE_S, end_after, expect_success, strike, wait_note, wait_progress,
                         wait_resumed)
 
 pytestmark = pytest.mark.slow
+COMMAND = COMMAND.replace("=", f"=python3 {PROGRAMS}/ray_head.py && ", 1)
 
 ASK_HEAD = """
 import os
