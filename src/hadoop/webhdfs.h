@@ -1,0 +1,153 @@
+/*
+ * WebHDFS, the REST interface of HDFS (Hadoop 2.10 to 3.5), as far as it does not depend on how
+ * bytes travel: what is asked, and what the answers mean. webhdfs_client.h (the tony program,
+ * libcurl) and webhdfs_async.h (the static agent, event loop) do the asking.
+ *
+ * Metadata is the NameNode's answer, in JSON. Content goes to or comes from a DataNode: the
+ * NameNode names it, either as {"Location": URL} (noredirect=true) or, where it does not know that
+ * parameter, by a redirect. An HttpFS gateway has the same interface without that second step.
+ */
+#ifndef TONY_HADOOP_WEBHDFS_H
+#define TONY_HADOOP_WEBHDFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum {
+	WEBHDFS_ANSWER_CAP = 64 << 20, /* bytes of JSON: some 200,000 files of a directory */
+	WEBHDFS_PATH_CAP = 8000,       /* bytes; HDFS's own limit */
+	WEBHDFS_CONNECT_TIMEOUT_MS = 20000,
+	WEBHDFS_SILENCE_TIMEOUT_MS = 60000,
+	WEBHDFS_MAX_WAIT_MS = 20000,
+};
+
+/* Where the file system is, and who asks. Initialise with {0}; texts are copied by who is given
+ * options. */
+struct webhdfs_options {
+	/* "http://host:port", or https; a gateway's may have a path behind it. More than one: of a
+	 * pair of NameNodes one is active, the others answer StandbyException. Not empty. */
+	struct str_list addresses;
+	bool http_fs;		    /* the addresses are of HttpFS gateways */
+	char *ca_file;		    /* PEM, for https; NULL: the system's */
+	char *user;		    /* user.name=: believed where the cluster is without security */
+	char *delegation;	    /* a token's URL string, in place of the user; NULL: none */
+	int64_t connect_timeout_ms; /* 0: WEBHDFS_CONNECT_TIMEOUT_MS */
+	int64_t silence_timeout_ms; /* without any progress; 0: WEBHDFS_SILENCE_TIMEOUT_MS */
+	/* For how long a call that could not be served is repeated, with growing pauses; 0:
+	 * WEBHDFS_MAX_WAIT_MS; -1: each address is tried once. */
+	int64_t max_wait_ms;
+};
+/* ERR_CONFIG names what is wrong with them. Fills in the times that are 0. */
+int webhdfs_options_check(struct webhdfs_options *options, struct err *err);
+void webhdfs_options_copy(struct webhdfs_options *to, const struct webhdfs_options *from);
+void webhdfs_options_finish(struct webhdfs_options *options);
+
+/* What the NameNode tells of a file or directory. */
+struct webhdfs_file {
+	char *name; /* within its directory; "" when it was asked for by its path */
+	bool is_directory;
+	int64_t length;	     /* bytes */
+	int64_t modified_ms; /* what YARN compares with a LocalResource's timestamp */
+	unsigned permission; /* 0755, sticky bit included */
+	char *owner, *group;
+};
+void webhdfs_file_finish(struct webhdfs_file *file);
+#define cleanup_webhdfs_file __attribute__((cleanup(webhdfs_file_finish)))
+
+struct webhdfs_create {
+	unsigned permission; /* of a new file: the DataNode's umask (022) is taken off; 0: 0644 */
+	/* Replaces an existing file. Only then a try that failed half-way is repeated: without, it
+	 * would find itself in the way. */
+	bool overwrite;
+};
+
+/* ---- what is asked ------------------------------------------------------------------------ */
+
+enum webhdfs_op {
+	WEBHDFS_GETFILESTATUS,
+	WEBHDFS_LISTSTATUS,
+	WEBHDFS_OPEN,
+	WEBHDFS_MKDIRS,
+	WEBHDFS_CREATE,
+	WEBHDFS_DELETE,
+	WEBHDFS_RENAME,
+	WEBHDFS_SETPERMISSION,
+	WEBHDFS_SETTIMES,
+};
+
+/* One question to one server. Borrows all of its texts. */
+struct webhdfs_question {
+	enum webhdfs_op op;
+	const char *server; /* of the options' addresses */
+	const char *path;   /* absolute */
+};
+
+const char *webhdfs_op_name(enum webhdfs_op op);   /* "MKDIRS" */
+const char *webhdfs_op_method(enum webhdfs_op op); /* "PUT" */
+
+/* ERR_INPUT: not absolute, too long, or with "." or ".." in it. */
+int webhdfs_path_check(const char *path, struct err *err);
+
+/* Appends "/webhdfs/v1/user/a%20b?op=MKDIRS&user.name=alice", preceded by the server's own path. */
+void webhdfs_target(struct str *target, const struct webhdfs_options *options,
+		    const struct webhdfs_question *question);
+/* Appends "&name=value". */
+void webhdfs_target_add(struct str *target, const char *name, const char *value);
+
+/* ---- what is answered --------------------------------------------------------------------- */
+
+enum webhdfs_verdict {
+	WEBHDFS_DONE,
+	WEBHDFS_NOT_HERE, /* nothing was done: the next address may be better (StandbyException) */
+	WEBHDFS_NOT_NOW, /* nothing was done: again after a pause (RetriableException, safe mode) */
+	WEBHDFS_BROKEN,	 /* a gateway's or server's own failure: what was done is not known */
+	WEBHDFS_REFUSED, /* no use to try again */
+};
+
+/* Judges status and body of an answer. Anything but WEBHDFS_DONE sets `err` to one line: server,
+ * operation, path, class of the exception, first line of its message; ERR_NOT_FOUND:
+ * FileNotFoundException; ERR_DENIED: AccessControlException and other doubts about who asks. */
+enum webhdfs_verdict webhdfs_judge(const struct webhdfs_question *question, int status,
+				   const char *body, size_t length, struct err *err);
+
+/* The answers' bodies. -1: `err` (ERR_INPUT) names server and path. */
+int webhdfs_answer_file(const struct webhdfs_question *question, const char *body, size_t length,
+			struct webhdfs_file *file, struct err *err);
+int webhdfs_answer_list(const struct webhdfs_question *question, const char *body, size_t length,
+			void (*visit)(void *data, const struct webhdfs_file *file), void *data,
+			struct err *err);
+int webhdfs_answer_boolean(const struct webhdfs_question *question, const char *body, size_t length,
+			   bool *value, struct err *err);
+/* Of {"Location": URL}; the caller frees. */
+char *webhdfs_answer_location(const struct webhdfs_question *question, const char *body,
+			      size_t length, struct err *err);
+
+/* ---- URLs --------------------------------------------------------------------------------- */
+
+/* "https://dn1:9865/webhdfs/v1/..." in its parts. */
+struct webhdfs_url {
+	bool is_tls;
+	char *host;    /* without brackets */
+	char *address; /* "dn1:9865": the scheme's own port where the URL has none */
+	char *target;  /* starts with a slash; "" when the URL ends behind the address */
+};
+#define cleanup_webhdfs_url __attribute__((cleanup(webhdfs_url_finish)))
+/* ERR_INPUT: no http or https URL of printable ASCII, or one with a user or a fragment in it. */
+int webhdfs_url_parse(const char *text, struct webhdfs_url *url, struct err *err);
+void webhdfs_url_finish(struct webhdfs_url *url);
+
+/* Where content goes to or comes from. A server that is asked over https may not send us to a place
+ * without: ERR_INPUT. */
+int webhdfs_location_parse(const struct webhdfs_question *question, const char *location,
+			   struct webhdfs_url *url, struct err *err);
+
+/* Sets `err` (ERR_UNREACHABLE): the DataNode that the NameNode named cannot be reached, because
+ * `why`, and what to do about that. Returns -1. */
+int webhdfs_err_data_node(const struct webhdfs_question *question, const struct webhdfs_url *url,
+			  const char *why, struct err *err);
+
+#endif

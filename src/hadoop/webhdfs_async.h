@@ -1,0 +1,58 @@
+/*
+ * The few calls to HDFS that the AM makes: asynchronous, over src/net, small bodies only. The same
+ * rules as webhdfs_client.h about addresses, repetition and errors.
+ */
+#ifndef TONY_HADOOP_WEBHDFS_ASYNC_H
+#define TONY_HADOOP_WEBHDFS_ASYNC_H
+
+#include "hadoop/webhdfs.h"
+
+struct event_base;
+struct webhdfs_async;
+struct webhdfs_call;
+
+/* Larger bodies are refused (ERR_INPUT). */
+#define WEBHDFS_BODY_CAP (64u << 20)
+
+/* What a call came to; valid within `done`. */
+struct webhdfs_result {
+	const struct webhdfs_file *file; /* of webhdfs_async_stat() */
+	const char *bytes;		 /* of webhdfs_async_read(); NUL-terminated */
+	size_t length;
+};
+
+/* Called exactly once, from the loop and never from within the call that starts it, unless the call
+ * is cancelled. `err` is NULL after success, `result` after a failure. It may make and cancel
+ * calls, and destroy the client. */
+typedef void webhdfs_done(void *data, const struct webhdfs_result *result, const struct err *err);
+
+/* ERR_CONFIG: as webhdfs_options_check(); and an address with https, which the agent does not
+ * speak. */
+struct webhdfs_async *webhdfs_async_create(struct event_base *base,
+					   const struct webhdfs_options *options, struct err *err);
+/* Cancels all calls. NULL is fine. */
+void webhdfs_async_destroy(struct webhdfs_async *client);
+
+/* Each call runs by itself; who needs an order makes the next one in `done`. */
+struct webhdfs_call *webhdfs_async_make_directories(struct webhdfs_async *client, const char *path,
+						    unsigned permission, webhdfs_done *done,
+						    void *data);
+struct webhdfs_call *webhdfs_async_stat(struct webhdfs_async *client, const char *path,
+					webhdfs_done *done, void *data);
+/* The bytes are copied. */
+struct webhdfs_call *webhdfs_async_write(struct webhdfs_async *client, const char *path,
+					 const struct webhdfs_create *create, const void *bytes,
+					 size_t length, webhdfs_done *done, void *data);
+struct webhdfs_call *webhdfs_async_read(struct webhdfs_async *client, const char *path,
+					webhdfs_done *done, void *data);
+struct webhdfs_call *webhdfs_async_remove(struct webhdfs_async *client, const char *path,
+					  webhdfs_done *done, void *data);
+/* `overwrite` as in webhdfs_rename(). */
+struct webhdfs_call *webhdfs_async_rename(struct webhdfs_async *client, const char *from,
+					  const char *to, bool overwrite, webhdfs_done *done,
+					  void *data);
+
+/* `done` will not be called; what the server makes of it is not known. Not after `done`. */
+void webhdfs_call_cancel(struct webhdfs_call *call);
+
+#endif
