@@ -9,7 +9,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-static int parse_host(const char *host, int port, struct net_address *address)
+enum { NAME_CAP = 253 };
+
+int net_address_from_host(const char *host, int port, struct net_address *address)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)&address->storage;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&address->storage;
@@ -30,18 +32,47 @@ static int parse_host(const char *host, int port, struct net_address *address)
 	return 0;
 }
 
-int net_address_parse(const char *text, struct net_address *address, struct err *err)
+static bool is_name(const char *host)
+{
+	size_t length = strlen(host);
+
+	return length > 0 && length <= NAME_CAP && host[0] != '.' && host[0] != '-' &&
+	       strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
+		       length;
+}
+
+int net_address_split(const char *text, char **host, int *port, struct err *err)
 {
 	const char *colon = strrchr(text, ':');
 	size_t length = colon ? (size_t)(colon - text) : 0;
 	bool in_brackets = length > 2 && text[0] == '[' && text[length - 1] == ']';
-	int64_t port;
+	struct net_address address;
+	int64_t number;
 
-	if (!colon || str_parse_int(colon + 1, 0, 65535, &port) < 0)
+	if (!colon || str_parse_int(colon + 1, 0, 65535, &number) < 0)
 		return err_set(err, ERR_INPUT, "\"%s\" is not HOST:PORT", text);
-	char *host cleanup_free =
+	char *name cleanup_free =
 		in_brackets ? mem_strndup(text + 1, length - 2) : mem_strndup(text, length);
-	if ((strchr(host, ':') && !in_brackets) || parse_host(host, (int)port, address) < 0)
+	bool is_good = in_brackets ? strchr(name, ':') &&
+					     net_address_from_host(name, (int)number, &address) == 0
+				   : is_name(name);
+	if (!is_good)
+		return err_set(err, ERR_INPUT,
+			       "\"%s\" is not HOST:PORT: the host is neither a name nor numeric",
+			       text);
+	*host = mem_steal(&name);
+	*port = (int)number;
+	return 0;
+}
+
+int net_address_parse(const char *text, struct net_address *address, struct err *err)
+{
+	char *host cleanup_free = NULL;
+	int port = 0;
+
+	if (net_address_split(text, &host, &port, err) < 0)
+		return -1;
+	if (net_address_from_host(host, port, address) < 0)
 		return err_set(
 			err, ERR_INPUT,
 			"\"%s\" is not a numeric address such as 127.0.0.1:4000 or [::1]:4000",

@@ -1,5 +1,5 @@
-/* Socket addresses as text. Numeric only, so that a static program needs no resolver:
- * "127.0.0.1:4000", "[::1]:4000"; "localhost" means 127.0.0.1. */
+/* Socket addresses as text: "127.0.0.1:4000", "[::1]:4000"; "localhost" means 127.0.0.1. Other
+ * names need net/resolve.h. */
 #ifndef TONY_NET_ADDRESS_H
 #define TONY_NET_ADDRESS_H
 
@@ -12,8 +12,15 @@ struct net_address {
 	socklen_t length;
 };
 
-/* Port 0 (any) is fine here. */
+/* Numeric only. Port 0 (any) is fine here. */
 int net_address_parse(const char *text, struct net_address *address, struct err *err);
+
+/* HOST:PORT into its parts: HOST is numeric, without brackets, or what may be a name (letters,
+ * digits, "-", "_", "."; at most 253). The caller frees *host. */
+int net_address_split(const char *text, char **host, int *port, struct err *err);
+
+/* -1 when `host` (without brackets) is not numeric. */
+int net_address_from_host(const char *host, int port, struct net_address *address);
 
 /* "127.0.0.1:4000" or "[::1]:4000"; the caller frees. */
 char *net_address_text(const struct net_address *address);

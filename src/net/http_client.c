@@ -1,23 +1,22 @@
 #include "net/http_client.h"
 
-#include <errno.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "net/address.h"
+#include "net/dial.h"
 #include "net/http_message.h"
 #include "net/wire.h"
 
 enum {
 	INPUT_CAP = 256 * 1024,
 	HEAD_CAP = 64 * 1024,
+	CONNECT_TIMEOUT_MS = 20 * 1000,
 };
 
 struct http_call {
@@ -35,10 +34,10 @@ enum framing { FRAMING_HEAD, FRAMING_LENGTH, FRAMING_CHUNKED, FRAMING_CLOSE };
 
 struct http_client {
 	struct event_base *base;
-	struct net_address peer;
 	char *address, *token;
 	struct http_call_list calls; /* the first is on the wire when `is_busy` */
-	bool is_connected;	     /* `wire` holds a socket, maybe one still connecting */
+	struct dial *dial;	     /* NULL: not connecting */
+	bool is_connected;	     /* `wire` holds a socket */
 	bool is_busy;
 	struct wire wire;
 	struct event next; /* sends the first call, from the loop */
@@ -269,19 +268,16 @@ static void on_end(void *data, int error)
 		     error ? strerror(error) : "the connection was closed");
 }
 
-static int connect_to_peer(struct http_client *client)
+static void on_dialed(void *data, int fd, const struct err *err)
 {
-	int fd = socket(client->peer.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-			0);
+	struct http_client *client = data;
+	struct http_call *call = TAILQ_FIRST(&client->calls);
 
-	if (fd < 0)
-		return -1;
-	if (connect(fd, (const struct sockaddr *)&client->peer.storage, client->peer.length) < 0 &&
-	    errno != EINPROGRESS) {
-		int error = errno;
-		close(fd);
-		errno = error;
-		return -1;
+	client->dial = NULL;
+	if (fd < 0) {
+		if (call)
+			fail(call, err->kind, err_message(err));
+		return;
 	}
 	client->wire = (struct wire){
 		.input_cap = INPUT_CAP,
@@ -292,7 +288,7 @@ static int connect_to_peer(struct http_client *client)
 	};
 	wire_init(&client->wire, client->base, fd);
 	client->is_connected = true;
-	return 0;
+	send_next(client);
 }
 
 static void send_call(struct http_client *client, const struct http_call *call)
@@ -321,12 +317,13 @@ static void on_next(evutil_socket_t fd, short what, void *data)
 	struct http_client *client = data;
 	struct http_call *call = TAILQ_FIRST(&client->calls);
 
-	if (!call || client->is_busy)
+	if (!call || client->is_busy || client->dial)
 		return;
-	if (!client->is_connected && connect_to_peer(client) < 0)
-		fail(call, ERR_UNREACHABLE, strerror(errno));
-	else
+	if (client->is_connected)
 		send_call(client, call);
+	else
+		client->dial = dial_start(client->base, client->address, CONNECT_TIMEOUT_MS,
+					  on_dialed, client, NULL);
 }
 
 static void on_timeout(evutil_socket_t fd, short what, void *data)
@@ -341,13 +338,13 @@ static void on_timeout(evutil_socket_t fd, short what, void *data)
 struct http_client *http_client_create(struct event_base *base, const char *address,
 				       const char *token, struct err *err)
 {
-	struct net_address peer;
+	char *host cleanup_free = NULL;
+	int port = 0;
 
-	if (net_address_parse(address, &peer, err) < 0)
+	if (net_address_split(address, &host, &port, err) < 0)
 		return NULL;
 	struct http_client *client = mem_alloc(sizeof(*client));
 	client->base = base;
-	client->peer = peer;
 	client->address = mem_strdup(address);
 	client->token = mem_strdup(token);
 	TAILQ_INIT(&client->calls);
@@ -362,6 +359,8 @@ void http_client_destroy(struct http_client *client)
 	while (!TAILQ_EMPTY(&client->calls))
 		free_call(TAILQ_FIRST(&client->calls));
 	disconnect(client);
+	if (client->dial)
+		dial_cancel(client->dial);
 	event_del(&client->next);
 	str_finish(&client->body);
 	free(client->address);

@@ -1,6 +1,6 @@
 /*
  * An HTTP/1.1 client: asynchronous on an event loop for the executor, and synchronous calls for the
- * client's verbs. Neither raises SIGPIPE nor needs a resolver.
+ * client's verbs. Neither raises SIGPIPE nor needs the C library's resolver.
  */
 #ifndef TONY_NET_HTTP_CLIENT_H
 #define TONY_NET_HTTP_CLIENT_H
@@ -45,7 +45,8 @@ struct http_question {
 /* One connection to HOST:PORT, made when it is needed and kept alive. Calls are sent one after the
  * other, each when the one before is answered: who holds a beat and must report at the same time
  * uses two clients. A dropped connection fails the call in progress at once; calls that wait their
- * turn are tried on a new one. Fails when `address` is not numeric. */
+ * turn are tried on a new one. The host may be a name (net/resolve.h). Fails when `address` is not
+ * HOST:PORT. */
 struct http_client *http_client_create(struct event_base *base, const char *address,
 				       const char *token, struct err *err);
 /* Calls in progress are cancelled. NULL is fine. */

@@ -56,6 +56,8 @@ static int run(struct sync_call *call, const char *address, const char *token,
 		call->result = -1;
 	}
 	http_client_destroy(client);
+	/* What was cancelled there ends here. */
+	event_base_loop(call->base, EVLOOP_NONBLOCK);
 	event_base_free(call->base);
 	return call->result;
 }
