@@ -1,0 +1,312 @@
+"""What the suites share: the real programs, run with a state directory of their own, and the jobs that
+they start.
+
+Tests wait for events, never for a time to pass: wait_until() polls a condition and gives up, loudly,
+long after it should have come true.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("TONY_BUILD", ROOT / "build"))
+PROGRAMS = ROOT / "test/e2e/programs"
+PYTHON = "/usr/bin/python3"
+PATIENCE_S = 60
+FINAL = ("succeeded", "failed", "killed")
+
+
+def wait_until(condition, what, patience_s=PATIENCE_S):
+    """The first true value of condition(); fails the test when none comes."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            pytest.fail(f"waited {patience_s} s in vain: {what}")
+        time.sleep(0.02)
+
+
+def read_environ(pid):
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def is_alive(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def find_marked(*marks):
+    """Every live process whose environment holds one of the marks ("KEY=VALUE")."""
+    wanted = {mark.encode() for mark in marks}
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and int(entry) != os.getpid() and is_alive(entry):
+            if wanted.intersection(read_environ(entry)):
+                found.append(int(entry))
+    return found
+
+
+def describe(pid):
+    """Pid, state, parent, name and command line: enough to tell who waits for what."""
+    try:
+        name, _, rest = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").partition("(")[2].rpartition(")")
+        state, parent = rest.split()[:2]
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+        return f"{pid} {state} child of {parent}: {name}: {command}"
+    except OSError:
+        return f"{pid} (gone)"
+
+
+def read_children(thread):
+    try:
+        return [int(child) for child in (thread / "children").read_text().split()]
+    except OSError:
+        return []  # threads come and go
+
+
+def children_of(pid):
+    try:
+        return [child for thread in Path(f"/proc/{pid}/task").iterdir() for child in read_children(thread)]
+    except OSError:
+        return []
+
+
+def write_xml(path, keys):
+    """A tony.xml with these keys; a value may be (value, final)."""
+    lines = ["<configuration>"]
+    for name, value in keys.items():
+        final = ""
+        if isinstance(value, tuple):
+            value, final = value[0], "<final>true</final>" if value[1] else ""
+        text = str(value).replace("&", "&amp;").replace("<", "&lt;")
+        lines.append(f"<property><name>{name}</name><value>{text}</value>{final}</property>")
+    path.write_text("\n".join(lines + ["</configuration>"]) + "\n")
+    return path
+
+
+def venv_bin(example):
+    """Where the programs are of the virtual environment that examples/<example> asks for."""
+    made = subprocess.run([ROOT / "test/frameworks/venv", example], capture_output=True, text=True,
+                          timeout=1800)
+    assert made.returncode == 0, made.stderr
+    return Path(made.stdout.strip()) / "bin"
+
+
+class Job:
+    """A job that was submitted."""
+
+    def __init__(self, tony, job_id):
+        self.tony, self.id = tony, job_id
+        self.directory = tony.state / "jobs" / job_id
+
+    def status(self):
+        answer = self.tony.run("status", "--json", self.id)
+        assert answer.returncode == 0, answer.stderr
+        return json.loads(answer.stdout)
+
+    def task(self, name):
+        return next((task for task in self.status()["tasks"] if task["task"] == name), None)
+
+    def wait_task(self, name, state="running", patience_s=PATIENCE_S, **members):
+        """The task's status once it is in `state` with these members, and when running with a
+        process to see."""
+        def there():
+            task = self.task(name)
+            if not task or task["state"] != state:
+                return None
+            if any(task.get(key) != value for key, value in members.items()):
+                return None
+            return task if state != "running" or task.get("pids") else None
+        return wait_until(there, f"{self.id}: {name} {state} {members}", patience_s)
+
+    def wait_state(self, *states, patience_s=PATIENCE_S):
+        return wait_until(lambda: (s := self.status())["state"] in states and s,
+                          f"{self.id} {states}", patience_s)
+
+    def wait(self, patience_s=PATIENCE_S):
+        """Waits for the end; the exit code that `tony submit` would have had."""
+        return self.tony.run("wait", self.id, timeout=patience_s).returncode
+
+    def events(self):
+        answer = self.tony.run("events", "--json", self.id)
+        assert answer.returncode == 0, answer.stderr
+        return [json.loads(line) for line in answer.stdout.splitlines()]
+
+    def logs(self, task, file="stdout"):
+        """What the task's containers wrote, the oldest first."""
+        pattern = f"{task.replace(':', '-')}-*/{file}"
+        files = sorted((self.directory / "containers").glob(pattern))
+        return "".join(path.read_text(errors="replace") for path in files)
+
+    def wait_log(self, task, text, file="stdout"):
+        return wait_until(lambda: text in (log := self.logs(task, file)) and log,
+                          f"{self.id}: {text!r} in {file} of {task}")
+
+    def description(self):
+        """What job.json says."""
+        return json.loads((self.directory / "job.json").read_text())
+
+    def token(self):
+        return (self.directory / "token").read_text().strip()
+
+    def rest(self, method, path, body=None, token=None):
+        """(status, body) of one call of the AM."""
+        request = urllib.request.Request(self.status()["am_url"] + path, method=method)
+        request.add_header("Authorization", "Bearer " + (token or self.token()))
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            with urllib.request.urlopen(request, data, timeout=PATIENCE_S) as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+
+    def processes(self):
+        return find_marked(f"TONY_JOB_ID={self.id}")
+
+
+class Tony:
+    """Runs build/tony with its own state directory and an environment that holds nothing else."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.state = directory / "state"
+        self.home = directory / "home"
+        self.home.mkdir(parents=True)
+        self.env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.home), "USER": "tester",
+                    "LANG": "C.UTF-8", "TONY_STATE_DIR": str(self.state),
+                    "TONY_CONF_DIR": str(directory / "conf"),
+                    # Of a build with sanitizers: what they find, in whichever process.
+                    "ASAN_OPTIONS": f"log_path={directory}/sanitizer",
+                    "UBSAN_OPTIONS": f"log_path={directory}/sanitizer:print_stacktrace=1"}
+        self.enter = []  # a command in front of tony's, to run it in another namespace
+        self.jobs = []
+        self.children = []
+
+    def run(self, *arguments, timeout=PATIENCE_S, env=None, cwd=None, stdin=subprocess.DEVNULL):
+        return subprocess.run([*self.enter, BUILD / "tony", *map(str, arguments)], capture_output=True,
+                              text=True, timeout=timeout, env={**self.env, **(env or {})},
+                              cwd=cwd or self.directory, stdin=stdin)
+
+    def start(self, *arguments, env=None, cwd=None, **options):
+        """Starts tony and leaves it running; it is ended with the test."""
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True,
+                   "stdin": subprocess.DEVNULL, **options,
+                   # Whoever runs the tests in the background may ignore it.
+                   "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+        child = subprocess.Popen([*self.enter, BUILD / "tony", *map(str, arguments)],
+                                 cwd=cwd or self.directory, env={**self.env, **(env or {})}, **options)
+        self.children.append(child)
+        return child
+
+    def arguments(self, keys=None, *options, src_dir=PROGRAMS):
+        """`submit` with these keys in a tony.xml; every task is small unless a key says otherwise."""
+        keys = dict(keys or {})
+        for name in list(keys):
+            found = re.fullmatch(r"tony\.([a-z0-9_-]+)\.instances", name)
+            if found:
+                keys.setdefault(f"tony.{found.group(1)}.memory", "64m")
+        number = len(list(self.directory.glob("tony-*.xml")))
+        xml = write_xml(self.directory / f"tony-{number}.xml", keys)
+        source = ["--src_dir", src_dir] if src_dir else []
+        return ["submit", "--conf_file", xml, *source, *options]
+
+    id_pattern = r"tony-\d{8}-\d{6}-[0-9a-f]+"
+    job_class = Job
+    one_host = True
+
+    def found_job(self, text):
+        found = re.search(self.id_pattern, text)
+        return self.job_class(self, found.group()) if found else None
+
+    def submit(self, keys=None, *options, src_dir=PROGRAMS, env=None):
+        """Starts a job in the background."""
+        verb, *rest = self.arguments(keys, *options, src_dir=src_dir)
+        answer = self.run(verb, "--detach", *rest, env=env)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        job = self.found_job(answer.stdout)
+        assert job, answer.stdout
+        self.jobs.append(job)
+        return job
+
+    def job(self, keys=None, *options, src_dir=PROGRAMS, env=None, timeout=PATIENCE_S):
+        """Runs a job to its end in the foreground: (answer, job); job is None if none was made."""
+        answer = self.run(*self.arguments(keys, *options, src_dir=src_dir), env=env, timeout=timeout)
+        job = self.found_job(answer.stdout + answer.stderr)
+        if job:
+            self.jobs.append(job)
+        return answer, job
+
+    def example(self, name, *options, python=None):
+        """Starts examples/<name> as its README says: what `tony init` writes is what was there when
+        tony was built. `python` is the directory of the interpreter that is first in PATH, as if
+        activated."""
+        folder = self.directory / f"example-{len(self.jobs)}"
+        made = self.run("init", name, folder)
+        assert made.returncode == 0, made.stderr
+        path = f"{python}:" * bool(python) + self.env["PATH"]
+        answer = self.run("submit", "--detach", *options, env={"PATH": path}, cwd=folder)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        job = self.found_job(answer.stdout)
+        assert job, answer.stdout
+        self.jobs.append(job)
+        return job
+
+    def ids(self):
+        jobs = self.state / "jobs"
+        return sorted(path.name for path in jobs.iterdir()) if jobs.is_dir() else []
+
+    def processes(self):
+        marks = [f"TONY_STATE_DIR={self.state}"] + [f"TONY_JOB_ID={job}" for job in self.ids()]
+        return [pid for pid in find_marked(*marks)]
+
+    def held(self):
+        """The ledger's files that a process still holds: the kernel's locks are the reservation."""
+        return [path for path in (self.state / "ledger").rglob("*") if is_locked(path)]
+
+    def sanitizer_findings(self):
+        return "".join(path.read_text() for path in self.directory.glob("sanitizer.*"))
+
+    def tell(self):
+        """What happened to the jobs of a test that failed, for who reads its report. What still runs
+        comes first: any command of tony's may end it."""
+        print(*map(describe, self.processes()), sep="\n")
+        for job in self.ids():
+            print(self.run("events", job).stdout)
+            logs = (self.state / "jobs" / job).glob("am.log"), (self.state / "jobs" / job / "containers").glob("*/*")
+            for path in sorted(path for paths in logs for path in paths):
+                if path.name.startswith(("stderr", "executor", "am.")) and path.suffix != ".times":
+                    print(f"== {path.parent.name}/{path.name}", path.read_text(errors="replace")[-3000:], sep="\n")
+
+    def finish(self):
+        """Ends what the test left running."""
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+            child.communicate()
+        for job in self.ids():
+            if find_marked(f"TONY_JOB_ID={job}"):
+                self.run("kill", "--force", job)
+
+
+def is_locked(path):
+    """Does any live process hold a flock on this file? /proc/locks knows, by inode."""
+    inode = os.stat(path).st_ino
+    return any(line.split()[1] == "FLOCK" and int(line.split()[-3].rpartition(":")[2]) == inode
+               for line in Path("/proc/locks").read_text().splitlines() if "->" not in line)
