@@ -33,15 +33,17 @@ struct hadoop_link {
 	size_t file; /* of `files` */
 };
 
-/* The same, as asked for by the tasks of job->types[i]. */
+/* Of a resource beyond memory and cores: "yarn.io/gpu" (as job_type.gpus says), "yarn.io/fpga". */
+struct hadoop_amount {
+	char *name;
+	int64_t value;
+};
+
+/* What the containers of job->types[i] are made with. */
 struct hadoop_cluster_type {
 	struct hadoop_link *links;
 	size_t link_count;
-	/* Beyond memory and cores: "yarn.io/gpu" (as job_type.gpus says), "yarn.io/fpga" ... */
-	struct hadoop_amount {
-		char *name;
-		int64_t value;
-	} * amounts;
+	struct hadoop_amount *amounts;
 	size_t amount_count;
 	/* KEY=VALUE for the container's launch context: the Docker runtime's variables. Safe within
 	 * double quotes of a shell: no `"`, `$`, `\`, backquote or newline. */

@@ -1,0 +1,379 @@
+#include "hadoop/cluster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "hadoop/sasl.h"
+
+#define TEXT_CAP 4096
+#define LIST_CAP 100000 /* entries of a type's lists */
+#define MS_CAP	 (366LL * 86400 * 1000)
+
+enum field_kind { FIELD_TEXT, FIELD_OPTIONAL, FIELD_LIST, FIELD_BOOL, FIELD_MS };
+
+struct field {
+	const char *name;
+	size_t offset;
+	enum field_kind kind;
+};
+
+#define MEMBER(member) #member, offsetof(struct hadoop_cluster, member)
+
+static const struct field fields[] = {
+	{MEMBER(user), FIELD_TEXT},
+	{MEMBER(rm), FIELD_LIST},
+	{MEMBER(rm_scheduler), FIELD_LIST},
+	{MEMBER(rm_web), FIELD_LIST},
+	{MEMBER(queue), FIELD_OPTIONAL},
+	{MEMBER(node_label), FIELD_OPTIONAL},
+	{MEMBER(placement), FIELD_OPTIONAL},
+	{MEMBER(require_sasl), FIELD_BOOL},
+	{MEMBER(connect_timeout_ms), FIELD_MS},
+	{MEMBER(call_timeout_ms), FIELD_MS},
+	{MEMBER(retry_interval_ms), FIELD_MS},
+	{MEMBER(max_wait_ms), FIELD_MS},
+	{MEMBER(fs), FIELD_TEXT},
+	{MEMBER(name_nodes), FIELD_LIST},
+	{MEMBER(webhdfs), FIELD_LIST},
+	{MEMBER(http_fs), FIELD_BOOL},
+	{MEMBER(ca_file), FIELD_OPTIONAL},
+	{MEMBER(home), FIELD_TEXT},
+	{MEMBER(log_dir), FIELD_OPTIONAL},
+	{MEMBER(log_suffix), FIELD_OPTIONAL},
+	{MEMBER(job_dir), FIELD_OPTIONAL},
+	{MEMBER(history_dir), FIELD_OPTIONAL},
+};
+
+static void *at(const struct hadoop_cluster *cluster, const struct field *field)
+{
+	return (char *)cluster + field->offset;
+}
+
+/* ---- destroy ------------------------------------------------------------------------------ */
+
+static void finish_type(struct hadoop_cluster_type *type)
+{
+	for (size_t i = 0; i < type->link_count; i++)
+		free(type->links[i].name);
+	free(type->links);
+	for (size_t i = 0; i < type->amount_count; i++)
+		free(type->amounts[i].name);
+	free(type->amounts);
+	str_list_finish(&type->environment);
+	free(type->placement);
+	str_list_finish(&type->allocation_tags);
+}
+
+void hadoop_cluster_destroy(struct hadoop_cluster *cluster)
+{
+	if (!cluster)
+		return;
+	for (size_t i = 0; i < array_length(fields); i++) {
+		if (fields[i].kind == FIELD_TEXT || fields[i].kind == FIELD_OPTIONAL)
+			free(*(char **)at(cluster, &fields[i]));
+		else if (fields[i].kind == FIELD_LIST)
+			str_list_finish(at(cluster, &fields[i]));
+	}
+	for (size_t i = 0; i < cluster->file_count; i++)
+		free(cluster->files[i].url);
+	free(cluster->files);
+	for (size_t i = 0; i < cluster->type_count; i++)
+		finish_type(&cluster->types[i]);
+	free(cluster->types);
+	free(cluster);
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static json_t *file_to_json(const struct hadoop_file *file)
+{
+	json_t *object = json_object();
+
+	json_set_text(object, "url", file->url);
+	json_set_int(object, "length", file->length);
+	json_set_int(object, "timestamp", file->timestamp);
+	json_set_bool(object, "archive", file->archive);
+	json_set_bool(object, "shared", file->shared);
+	return object;
+}
+
+static json_t *type_to_json(const struct hadoop_cluster_type *type)
+{
+	json_t *object = json_object(), *links = json_array(), *amounts = json_object();
+
+	for (size_t i = 0; i < type->link_count; i++) {
+		json_t *link = json_object();
+		json_set_text(link, "name", type->links[i].name);
+		json_set_int(link, "file", (int64_t)type->links[i].file);
+		json_array_append_new(links, link);
+	}
+	for (size_t i = 0; i < type->amount_count; i++)
+		json_set_int(amounts, type->amounts[i].name, type->amounts[i].value);
+	json_object_set_new(object, "links", links);
+	json_object_set_new(object, "amounts", amounts);
+	json_set_list(object, "environment", &type->environment);
+	json_set_text(object, "placement", type->placement);
+	json_set_list(object, "allocation_tags", &type->allocation_tags);
+	return object;
+}
+
+static void write_field(const struct hadoop_cluster *cluster, const struct field *field,
+			json_t *object)
+{
+	const void *from = at(cluster, field);
+
+	switch (field->kind) {
+	case FIELD_TEXT:
+	case FIELD_OPTIONAL:
+		json_set_text(object, field->name, *(char *const *)from);
+		break;
+	case FIELD_LIST:
+		json_set_list(object, field->name, from);
+		break;
+	case FIELD_BOOL:
+		json_set_bool(object, field->name, *(const bool *)from);
+		break;
+	case FIELD_MS:
+		json_set_int(object, field->name, *(const int64_t *)from);
+		break;
+	}
+}
+
+json_t *hadoop_cluster_to_json(const struct hadoop_cluster *cluster)
+{
+	json_t *object = json_object(), *files = json_array(), *types = json_array();
+
+	for (size_t i = 0; i < array_length(fields); i++)
+		write_field(cluster, &fields[i], object);
+	json_set_int(object, "protections", cluster->protections);
+	for (size_t i = 0; i < cluster->file_count; i++)
+		json_array_append_new(files, file_to_json(&cluster->files[i]));
+	for (size_t i = 0; i < cluster->type_count; i++)
+		json_array_append_new(types, type_to_json(&cluster->types[i]));
+	json_object_set_new(object, "files", files);
+	json_object_set_new(object, "types", types);
+	json_set_int(object, "agent", (int64_t)cluster->agent);
+	return object;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static int check_text(const char *name, const char *text, struct err *err)
+{
+	if (strlen(text) <= TEXT_CAP && !strpbrk(text, "\r\n"))
+		return 0;
+	return err_set(err, ERR_INPUT, "%s: is longer than %d bytes, or has a newline", name,
+		       TEXT_CAP);
+}
+
+static int check_list(const char *name, const struct str_list *list, size_t cap, struct err *err)
+{
+	if (list->count > cap)
+		return err_set(err, ERR_INPUT, "%s: has more than %zu entries", name, cap);
+	for (size_t i = 0; i < list->count; i++)
+		if (check_text(name, list->items[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static int read_field(struct hadoop_cluster *cluster, const struct field *field,
+		      const json_t *object, struct err *err)
+{
+	void *to = at(cluster, field);
+	char **text = to;
+
+	switch (field->kind) {
+	case FIELD_TEXT:
+		if (json_need_text(object, field->name, text, err) < 0)
+			return -1;
+		return check_text(field->name, *text, err);
+	case FIELD_OPTIONAL:
+		if (json_read_text(object, field->name, text, err) < 0)
+			return -1;
+		return *text ? check_text(field->name, *text, err) : 0;
+	case FIELD_LIST:
+		if (json_read_list(object, field->name, to, err) < 0)
+			return -1;
+		return check_list(field->name, to, HADOOP_MAX_ADDRESSES, err);
+	case FIELD_BOOL:
+		return json_read_bool(object, field->name, to, err);
+	case FIELD_MS:
+		return json_need_int(object, field->name, -1, MS_CAP, to, err);
+	}
+	return 0;
+}
+
+static int get_list(const json_t *object, const char *name, size_t cap, json_t **list,
+		    struct err *err)
+{
+	*list = json_object_get(object, name);
+	if (*list && !json_is_array(*list))
+		return err_set(err, ERR_INPUT, "%s: is not a list", name);
+	if (json_array_size(*list) > cap)
+		return err_set(err, ERR_INPUT, "%s: has more than %zu entries", name, cap);
+	return 0;
+}
+
+static int read_file(const json_t *object, struct hadoop_file *file, struct err *err)
+{
+	if (json_need_text(object, "url", &file->url, err) < 0 ||
+	    check_text("url", file->url, err) < 0 ||
+	    json_need_int(object, "length", 0, INT64_MAX, &file->length, err) < 0 ||
+	    json_need_int(object, "timestamp", 0, INT64_MAX, &file->timestamp, err) < 0 ||
+	    json_read_bool(object, "archive", &file->archive, err) < 0 ||
+	    json_read_bool(object, "shared", &file->shared, err) < 0)
+		return -1;
+	if (!strstr(file->url, "://"))
+		return err_set(err, ERR_INPUT, "url: \"%.128s\" is no URL", file->url);
+	return 0;
+}
+
+static int read_files(struct hadoop_cluster *cluster, const json_t *object, struct err *err)
+{
+	json_t *list;
+	int64_t agent = 0;
+
+	if (get_list(object, "files", HADOOP_MAX_FILES, &list, err) < 0)
+		return -1;
+	cluster->files = mem_alloc_array(json_array_size(list), sizeof(*cluster->files));
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		cluster->file_count = i + 1;
+		if (read_file(json_array_get(list, i), &cluster->files[i], err) < 0)
+			return err_wrap(err, "files[%zu]", i);
+	}
+	int64_t last = cluster->file_count > 0 ? (int64_t)cluster->file_count - 1 : 0;
+	if (json_read_int(object, "agent", 0, last, &agent, err) < 0)
+		return -1;
+	cluster->agent = (size_t)agent;
+	return 0;
+}
+
+/* Relative, and no part of it is "..". */
+static bool is_inside(const char *name)
+{
+	struct str_list parts cleanup_str_list = {0};
+
+	str_split(&parts, name, '/');
+	return *name && *name != '/' && !str_list_has(&parts, "..") && !strpbrk(name, "\r\n");
+}
+
+static int read_link(const struct hadoop_cluster *cluster, const json_t *object,
+		     struct hadoop_link *link, struct err *err)
+{
+	int64_t file = 0;
+
+	if (json_need_text(object, "name", &link->name, err) < 0 ||
+	    json_need_int(object, "file", 0, (int64_t)cluster->file_count - 1, &file, err) < 0)
+		return -1;
+	link->file = (size_t)file;
+	return is_inside(link->name)
+		       ? 0
+		       : err_set(err, ERR_INPUT,
+				 "name: \"%.256s\" leads out of the working directory", link->name);
+}
+
+static int read_links(const struct hadoop_cluster *cluster, const json_t *object,
+		      struct hadoop_cluster_type *type, struct err *err)
+{
+	json_t *list;
+
+	if (get_list(object, "links", LIST_CAP, &list, err) < 0)
+		return -1;
+	type->links = mem_alloc_array(json_array_size(list), sizeof(*type->links));
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		type->link_count = i + 1;
+		if (read_link(cluster, json_array_get(list, i), &type->links[i], err) < 0)
+			return err_wrap(err, "links[%zu]", i);
+	}
+	return 0;
+}
+
+static int read_amounts(const json_t *object, struct hadoop_cluster_type *type, struct err *err)
+{
+	json_t *amounts = json_object_get(object, "amounts"), *value;
+	const char *name;
+
+	if (amounts && !json_is_object(amounts))
+		return err_set(err, ERR_INPUT, "amounts: is not an object");
+	type->amounts = mem_alloc_array(json_object_size(amounts), sizeof(*type->amounts));
+	json_object_foreach(amounts, name, value)
+	{
+		if (!json_is_integer(value) || json_integer_value(value) < 0)
+			return err_set(err, ERR_INPUT, "amounts: \"%.128s\" is no amount", name);
+		type->amounts[type->amount_count++] = (struct hadoop_amount){
+			.name = mem_strdup(name), .value = json_integer_value(value)};
+	}
+	return 0;
+}
+
+/* These lines go unquoted between double quotes into a script of the NodeManager's. */
+static int check_environment(const struct hadoop_cluster_type *type, struct err *err)
+{
+	for (size_t i = 0; i < type->environment.count; i++) {
+		const char *line = type->environment.items[i], *equals = strchr(line, '=');
+		if (!equals || equals == line || strpbrk(line, "\"$`\\"))
+			return err_set(err, ERR_INPUT,
+				       "environment[%zu]: is not KEY=VALUE that a shell leaves as "
+				       "it is",
+				       i);
+	}
+	return check_list("environment", &type->environment, LIST_CAP, err);
+}
+
+static int read_type(const struct hadoop_cluster *cluster, const json_t *object,
+		     struct hadoop_cluster_type *type, struct err *err)
+{
+	if (read_links(cluster, object, type, err) < 0 || read_amounts(object, type, err) < 0 ||
+	    json_read_list(object, "environment", &type->environment, err) < 0 ||
+	    json_read_text(object, "placement", &type->placement, err) < 0 ||
+	    json_read_list(object, "allocation_tags", &type->allocation_tags, err) < 0 ||
+	    check_list("allocation_tags", &type->allocation_tags, LIST_CAP, err) < 0 ||
+	    (type->placement && check_text("placement", type->placement, err) < 0))
+		return -1;
+	return check_environment(type, err);
+}
+
+static int read_types(struct hadoop_cluster *cluster, const json_t *object, struct err *err)
+{
+	json_t *list;
+
+	if (get_list(object, "types", LIST_CAP, &list, err) < 0)
+		return -1;
+	cluster->types = mem_alloc_array(json_array_size(list), sizeof(*cluster->types));
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		cluster->type_count = i + 1;
+		if (read_type(cluster, json_array_get(list, i), &cluster->types[i], err) < 0)
+			return err_wrap(err, "types[%zu]", i);
+	}
+	return 0;
+}
+
+static int read_cluster(struct hadoop_cluster *cluster, const json_t *object, struct err *err)
+{
+	const unsigned all = SASL_AUTH | SASL_INTEGRITY | SASL_PRIVACY;
+	int64_t protections = SASL_AUTH;
+
+	for (size_t i = 0; i < array_length(fields); i++)
+		if (read_field(cluster, &fields[i], object, err) < 0)
+			return -1;
+	if (json_read_int(object, "protections", 1, all, &protections, err) < 0)
+		return -1;
+	cluster->protections = (unsigned)protections;
+	if (cluster->rm.count == 0 || cluster->rm_scheduler.count == 0 ||
+	    cluster->webhdfs.count == 0)
+		return err_set(err, ERR_INPUT, "rm, rm_scheduler or webhdfs has no address");
+	return read_files(cluster, object, err) < 0 ? -1 : read_types(cluster, object, err);
+}
+
+struct hadoop_cluster *hadoop_cluster_from_json(const json_t *object, struct err *err)
+{
+	struct hadoop_cluster *cluster = mem_alloc(sizeof(*cluster));
+
+	if (read_cluster(cluster, object, err) == 0)
+		return cluster;
+	err_wrap(err, "cluster");
+	hadoop_cluster_destroy(cluster);
+	return NULL;
+}

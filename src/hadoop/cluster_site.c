@@ -1,0 +1,337 @@
+#include "hadoop/cluster_site.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "hadoop/sasl.h"
+
+#define MS_CAP	     (365LL * 86400 * 1000)
+#define LOCAL_HOST   "127.0.0.1"
+#define ANY_ADDRESS  "0.0.0.0"
+#define DEFAULT_PORT "8020" /* of a NameNode's RPC */
+
+struct reader {
+	struct hadoop_site *site;
+	struct hadoop_cluster *cluster;
+	struct err *err;
+};
+
+/* ---- addresses ---------------------------------------------------------------------------- */
+
+/* "host" of "host:port"; the caller frees. */
+static char *host_of(const char *address)
+{
+	const char *colon = strrchr(address, ':');
+
+	return colon ? mem_strndup(address, (size_t)(colon - address)) : mem_strdup(address);
+}
+
+static const char *port_of(const char *address)
+{
+	const char *colon = strrchr(address, ':');
+
+	return colon ? colon + 1 : NULL;
+}
+
+/* A server's "every address of mine" is, to a client, `host`. */
+static char *reachable(const char *address, const char *host)
+{
+	char *named cleanup_free = host_of(address);
+	bool is_any = !*named || str_equal(named, ANY_ADDRESS);
+
+	return mem_printf("%s:%s", is_any ? host : named, port_of(address));
+}
+
+static int check_address(const struct reader *reader, const char *key, const char *address)
+{
+	const char *port = address ? port_of(address) : NULL;
+	int64_t number;
+
+	if (port && port > address + 1 && str_parse_int(port, 1, 65535, &number) == 0 &&
+	    !strpbrk(address, "/${} \t"))
+		return 0;
+	return err_set(reader->err, ERR_CONFIG, "%s: \"%s\" is not HOST:PORT (in %s)", key,
+		       address ? address : "", hadoop_site_origin(reader->site));
+}
+
+/* ---- the ResourceManager ------------------------------------------------------------------ */
+
+/* Of one of a pair: `key`.ID, or the port of `key`'s default at hostname.ID. */
+static int add_of_pair(const struct reader *reader, const char *key, const char *port,
+		       const char *id, struct str_list *list)
+{
+	const char *address = hadoop_site_get_format(reader->site, "%s.%s", key, id);
+	const char *host =
+		hadoop_site_get_format(reader->site, "yarn.resourcemanager.hostname.%s", id);
+
+	if (!address && !host)
+		return err_set(reader->err, ERR_CONFIG,
+			       "yarn.resourcemanager.ha.rm-ids has %s, but neither %s.%s nor "
+			       "yarn.resourcemanager.hostname.%s is set (in %s)",
+			       id, key, id, id, hadoop_site_origin(reader->site));
+	char *full cleanup_free = address && port_of(address)
+					  ? mem_strdup(address)
+					  : mem_printf("%s:%s", address ? address : host, port);
+	if (check_address(reader, key, full) < 0)
+		return -1;
+	str_list_take(list, reachable(full, LOCAL_HOST));
+	return 0;
+}
+
+static int add_single(const struct reader *reader, const char *key, const char *port,
+		      struct str_list *list)
+{
+	const char *address = hadoop_site_get(reader->site, key);
+	char *full cleanup_free = address && !port_of(address) && *address
+					  ? mem_printf("%s:%s", address, port)
+					  : mem_strdup(address);
+
+	if (check_address(reader, key, full) < 0)
+		return -1;
+	str_list_take(list, reachable(full, LOCAL_HOST));
+	return 0;
+}
+
+static int read_rm(const struct reader *reader, const char *key, const char *port,
+		   struct str_list *list)
+{
+	struct str_list ids cleanup_str_list = {0};
+
+	if (!hadoop_site_bool(reader->site, "yarn.resourcemanager.ha.enabled"))
+		return add_single(reader, key, port, list);
+	hadoop_site_list(reader->site, "yarn.resourcemanager.ha.rm-ids", &ids);
+	if (ids.count == 0)
+		return err_set(reader->err, ERR_CONFIG,
+			       "yarn.resourcemanager.ha.enabled is true, but "
+			       "yarn.resourcemanager.ha.rm-ids is not set (in %s)",
+			       hadoop_site_origin(reader->site));
+	for (size_t i = 0; i < ids.count && i < HADOOP_MAX_ADDRESSES; i++)
+		if (add_of_pair(reader, key, port, ids.items[i], list) < 0)
+			return -1;
+	return 0;
+}
+
+static int read_rm_web(const struct reader *reader)
+{
+	bool https =
+		str_equal_nocase(hadoop_site_get(reader->site, "yarn.http.policy"), "HTTPS_ONLY");
+	struct str_list addresses cleanup_str_list = {0};
+
+	if (read_rm(reader,
+		    https ? "yarn.resourcemanager.webapp.https.address"
+			  : "yarn.resourcemanager.webapp.address",
+		    https ? "8090" : "8088", &addresses) < 0)
+		return -1;
+	for (size_t i = 0; i < addresses.count; i++)
+		str_list_add_format(&reader->cluster->rm_web, "http%s://%s", https ? "s" : "",
+				    addresses.items[i]);
+	return 0;
+}
+
+static int read_yarn(const struct reader *reader)
+{
+	struct hadoop_cluster *cluster = reader->cluster;
+	struct hadoop_site *site = reader->site;
+
+	if (read_rm(reader, "yarn.resourcemanager.address", "8032", &cluster->rm) < 0 ||
+	    read_rm(reader, "yarn.resourcemanager.scheduler.address", "8030",
+		    &cluster->rm_scheduler) < 0 ||
+	    read_rm_web(reader) < 0)
+		return -1;
+	if (!hadoop_site_bool(site, "yarn.log-aggregation-enable"))
+		return 0;
+	cluster->log_dir = mem_strdup(hadoop_site_get(site, "yarn.nodemanager.remote-app-log-dir"));
+	cluster->log_suffix =
+		mem_strdup(hadoop_site_get(site, "yarn.nodemanager.remote-app-log-dir-suffix"));
+	return 0;
+}
+
+/* ---- RPC ---------------------------------------------------------------------------------- */
+
+static int read_protections(const struct reader *reader)
+{
+	static const struct {
+		const char *word;
+		unsigned protection;
+	} words[] = {{"authentication", SASL_AUTH},
+		     {"integrity", SASL_INTEGRITY},
+		     {"privacy", SASL_PRIVACY}};
+	struct str_list list cleanup_str_list = {0};
+
+	hadoop_site_list(reader->site, "hadoop.rpc.protection", &list);
+	for (size_t i = 0; i < list.count; i++) {
+		unsigned found = 0;
+		for (size_t k = 0; k < array_length(words); k++)
+			if (str_equal_nocase(list.items[i], words[k].word))
+				found = words[k].protection;
+		if (found == 0)
+			return err_set(reader->err, ERR_CONFIG,
+				       "hadoop.rpc.protection: \"%s\" is none of authentication, "
+				       "integrity, privacy (in %s)",
+				       list.items[i], hadoop_site_origin(reader->site));
+		reader->cluster->protections |= found;
+	}
+	if (list.count == 0)
+		reader->cluster->protections = SASL_AUTH;
+	return 0;
+}
+
+static int read_rpc(const struct reader *reader)
+{
+	struct hadoop_cluster *cluster = reader->cluster;
+	const char *authentication =
+		hadoop_site_get(reader->site, "hadoop.security.authentication");
+	const struct {
+		const char *key;
+		int64_t min, *value;
+	} times[] = {
+		{"ipc.client.connect.timeout", 1, &cluster->connect_timeout_ms},
+		{"ipc.client.rpc-timeout.ms", 0, &cluster->call_timeout_ms},
+		{"yarn.resourcemanager.connect.retry-interval.ms", 1, &cluster->retry_interval_ms},
+		{"yarn.resourcemanager.connect.max-wait.ms", -1, &cluster->max_wait_ms},
+	};
+
+	cluster->require_sasl = str_equal_nocase(authentication, "kerberos");
+	for (size_t i = 0; i < array_length(times); i++)
+		if (hadoop_site_int(reader->site, times[i].key, times[i].min, MS_CAP,
+				    times[i].value, reader->err) < 0)
+			return -1;
+	if (cluster->call_timeout_ms == 0)
+		cluster->call_timeout_ms = MS_CAP; /* Hadoop's "none" */
+	return read_protections(reader);
+}
+
+/* ---- HDFS --------------------------------------------------------------------------------- */
+
+static bool uses_https(struct hadoop_site *site)
+{
+	return str_equal_nocase(hadoop_site_get(site, "dfs.http.policy"), "HTTPS_ONLY");
+}
+
+/* `suffix`: "", ".NAMESERVICE" or ".NAMESERVICE.NAMENODE". */
+static int add_name_node(const struct reader *reader, const char *rpc, const char *suffix)
+{
+	struct hadoop_cluster *cluster = reader->cluster;
+	bool https = uses_https(reader->site);
+	const char *key = https ? "dfs.namenode.https-address" : "dfs.namenode.http-address";
+	const char *web = hadoop_site_get_format(reader->site, "%s%s", key, suffix);
+	char *host cleanup_free = host_of(rpc);
+
+	if (!web)
+		web = hadoop_site_get(reader->site, key);
+	if (check_address(reader, "dfs.namenode.rpc-address", rpc) < 0 ||
+	    check_address(reader, key, web) < 0)
+		return -1;
+	char *reached cleanup_free = reachable(web, host);
+	str_list_add(&cluster->name_nodes, rpc);
+	str_list_add_format(&cluster->webhdfs, "http%s://%s", https ? "s" : "", reached);
+	return 0;
+}
+
+static int read_pair(const struct reader *reader, const char *nameservice,
+		     const struct str_list *ids)
+{
+	for (size_t i = 0; i < ids->count && i < HADOOP_MAX_ADDRESSES; i++) {
+		char *suffix cleanup_free = mem_printf(".%s.%s", nameservice, ids->items[i]);
+		const char *rpc =
+			hadoop_site_get_format(reader->site, "dfs.namenode.rpc-address%s", suffix);
+		if (!rpc)
+			return err_set(reader->err, ERR_CONFIG,
+				       "dfs.ha.namenodes.%s has %s, but "
+				       "dfs.namenode.rpc-address%s is not set (in %s)",
+				       nameservice, ids->items[i], suffix,
+				       hadoop_site_origin(reader->site));
+		char *reached cleanup_free = reachable(rpc, LOCAL_HOST);
+		if (add_name_node(reader, reached, suffix) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* `authority`: what stands behind "hdfs://": a nameservice, or a NameNode. */
+static int read_name_nodes(const struct reader *reader, const char *authority)
+{
+	struct str_list ids cleanup_str_list = {0};
+	char *ids_key cleanup_free = mem_printf("dfs.ha.namenodes.%s", authority);
+	char *suffix cleanup_free = mem_printf(".%s", authority);
+
+	hadoop_site_list(reader->site, ids_key, &ids);
+	if (ids.count > 0)
+		return read_pair(reader, authority, &ids);
+	/* A federated NameNode has keys of its own; else the authority is its address. */
+	const char *rpc =
+		hadoop_site_get_format(reader->site, "dfs.namenode.rpc-address%s", suffix);
+	char *address cleanup_free =
+		rpc ? mem_strdup(rpc)
+		    : mem_printf("%s%s", authority, port_of(authority) ? "" : ":" DEFAULT_PORT);
+	char *reached cleanup_free =
+		port_of(address) ? reachable(address, LOCAL_HOST) : mem_strdup(address);
+	return add_name_node(reader, reached, rpc ? suffix : "");
+}
+
+static int read_file_system(const struct reader *reader, const struct str_list *http_fs)
+{
+	static const char scheme[] = "hdfs://";
+	struct hadoop_cluster *cluster = reader->cluster;
+	const char *fs = hadoop_site_get(reader->site, "fs.defaultFS");
+
+	if (!str_starts_with(fs, scheme))
+		return err_set(reader->err, ERR_CONFIG,
+			       "fs.defaultFS: \"%s\": the job's files go through HDFS; it must be "
+			       "hdfs://NAMESERVICE or hdfs://HOST:PORT (in %s)",
+			       fs, hadoop_site_origin(reader->site));
+	const char *start = fs + strlen(scheme);
+	char *authority cleanup_free = mem_strndup(start, strcspn(start, "/"));
+	if (!*authority || strpbrk(authority, "${} \t"))
+		return err_set(reader->err, ERR_CONFIG,
+			       "fs.defaultFS: \"%s\" names no NameNode (in %s)", fs,
+			       hadoop_site_origin(reader->site));
+	cluster->fs = mem_printf("%s%s", scheme, authority);
+	if (read_name_nodes(reader, authority) < 0)
+		return -1;
+	cluster->home = mem_printf(
+		"%s/%s", hadoop_site_get(reader->site, "dfs.user.home.dir.prefix"), cluster->user);
+	if (http_fs->count > 0) {
+		str_list_finish(&cluster->webhdfs);
+		for (size_t i = 0; i < http_fs->count; i++)
+			str_list_add(&cluster->webhdfs, http_fs->items[i]);
+		cluster->http_fs = true;
+		return 0;
+	}
+	if (hadoop_site_bool(reader->site, "dfs.webhdfs.enabled"))
+		return 0;
+	return err_set(reader->err, ERR_CONFIG,
+		       "dfs.webhdfs.enabled is false (in %s), and files go through WebHDFS; set "
+		       "tony.hdfs.httpfs to the URL of an HttpFS gateway",
+		       hadoop_site_origin(reader->site));
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+struct hadoop_cluster *hadoop_cluster_from_site(struct hadoop_site *site, const char *user,
+						const struct str_list *http_fs, struct err *err)
+{
+	struct hadoop_cluster *cluster = mem_alloc(sizeof(*cluster));
+	const struct reader reader = {site, cluster, err};
+
+	cluster->user = mem_strdup(user);
+	if (read_yarn(&reader) == 0 && read_rpc(&reader) == 0 &&
+	    read_file_system(&reader, http_fs) == 0)
+		return cluster;
+	hadoop_cluster_destroy(cluster);
+	return NULL;
+}
+
+char *hadoop_cluster_user(void)
+{
+	static const char *const variables[] = {"HADOOP_USER_NAME", "USER", "LOGNAME"};
+
+	for (size_t i = 0; i < array_length(variables); i++) {
+		const char *user = getenv(variables[i]);
+		if (user && *user)
+			return mem_strdup(user);
+	}
+	return mem_printf("uid-%u", (unsigned)getuid());
+}

@@ -1,0 +1,341 @@
+#include "hadoop/site.h"
+
+#include <libxml/parser.h>
+#include <libxml/xinclude.h>
+#include <libxml/xmlerror.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "hadoop/site_value.h"
+
+#define DEFAULT_DIRECTORY "/etc/hadoop/conf"
+#define DEPTH_CAP	  16 /* of <configuration> within <configuration>, as XInclude makes them */
+
+struct value {
+	char *raw;
+	bool final;
+};
+
+struct hadoop_site {
+	struct map *values;   /* name -> struct value */
+	struct map *resolved; /* name -> text */
+	struct str_list paths;
+	char *origin;
+};
+
+/* Those of the keys that are asked for. */
+static const char *const defaults[][2] = {
+
+	{"dfs.http.policy", "HTTP_ONLY"},
+	{"dfs.namenode.http-address", "0.0.0.0:9870"},
+	{"dfs.namenode.https-address", "0.0.0.0:9871"},
+	{"dfs.user.home.dir.prefix", "/user"},
+	{"dfs.webhdfs.enabled", "true"},
+	{"fs.defaultFS", "file:///"},
+	{"hadoop.rpc.protection", "authentication"},
+	{"hadoop.security.authentication", "simple"},
+	{"hadoop.tmp.dir", "/tmp/hadoop-${user.name}"},
+	{"ipc.client.connect.timeout", "20000"},
+	{"ipc.client.rpc-timeout.ms", "120000"},
+	{"yarn.http.policy", "HTTP_ONLY"},
+	{"yarn.log-aggregation-enable", "false"},
+	{"yarn.nodemanager.remote-app-log-dir", "/tmp/logs"},
+	{"yarn.nodemanager.remote-app-log-dir-suffix", "logs"},
+	{"yarn.resourcemanager.address", "${yarn.resourcemanager.hostname}:8032"},
+	{"yarn.resourcemanager.connect.max-wait.ms", "900000"},
+	{"yarn.resourcemanager.connect.retry-interval.ms", "30000"},
+	{"yarn.resourcemanager.ha.enabled", "false"},
+	{"yarn.resourcemanager.hostname", "0.0.0.0"},
+	{"yarn.resourcemanager.scheduler.address", "${yarn.resourcemanager.hostname}:8030"},
+	{"yarn.resourcemanager.webapp.address", "${yarn.resourcemanager.hostname}:8088"},
+	{"yarn.resourcemanager.webapp.https.address", "${yarn.resourcemanager.hostname}:8090"},
+};
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+static void value_free(void *data)
+{
+	struct value *value = data;
+
+	free(value->raw);
+	free(value);
+}
+
+static bool is_named(const xmlNode *node, const char *name)
+{
+	return node->type == XML_ELEMENT_NODE && str_equal((const char *)node->name, name);
+}
+
+static char *trim(const char *text, size_t length)
+{
+	static const char blanks[] = " \t\r\n";
+
+	while (length > 0 && strchr(blanks, *text)) {
+		text++;
+		length--;
+	}
+	while (length > 0 && strchr(blanks, text[length - 1]))
+		length--;
+	return mem_strndup(text, length);
+}
+
+static void set(struct hadoop_site *site, const char *name, const char *raw, bool final)
+{
+	const struct value *old = map_get(site->values, name);
+
+	if (old && old->final)
+		return;
+	struct value *value = mem_alloc(sizeof(*value));
+	value->raw = mem_strdup(raw);
+	value->final = final;
+	map_set(site->values, name, value);
+}
+
+/* One of <name>, <value> and <final>, as an element or, since Hadoop 3, an attribute. */
+static void take_member(const char *member, const xmlNode *from, char **name, char **value,
+			bool *final)
+{
+	xmlChar *content = xmlNodeGetContent(from);
+	const char *text = content ? (const char *)content : "";
+	char *trimmed cleanup_free = trim(text, strlen(text));
+
+	if (str_equal(member, "name"))
+		mem_replace(name, mem_steal(&trimmed));
+	else if (str_equal(member, "value"))
+		mem_replace(value, mem_strdup(text));
+	else if (str_equal(member, "final"))
+		*final = str_equal_nocase(trimmed, "true");
+	xmlFree(content);
+}
+
+static void read_property(struct hadoop_site *site, const xmlNode *property)
+{
+	char *name cleanup_free = NULL, *value cleanup_free = NULL;
+	bool final = false;
+
+	for (const xmlAttr *a = property->properties; a; a = a->next)
+		take_member((const char *)a->name, (const xmlNode *)a, &name, &value, &final);
+	for (const xmlNode *node = property->children; node; node = node->next)
+		if (node->type == XML_ELEMENT_NODE)
+			take_member((const char *)node->name, node, &name, &value, &final);
+	if (name && *name && value)
+		set(site, name, value, final);
+}
+
+static void read_configuration(struct hadoop_site *site, const xmlNode *root, int depth)
+{
+	for (const xmlNode *node = root->children; node; node = node->next) {
+		if (is_named(node, "property"))
+			read_property(site, node);
+		else if (is_named(node, "configuration") && depth < DEPTH_CAP)
+			read_configuration(site, node, depth + 1);
+	}
+}
+
+static void note_complaint(void *data, const xmlError *error)
+{
+	char **complaint = data;
+	const char *message = error->message ? error->message : "malformed XML";
+
+	if (!*complaint && error->level >= XML_ERR_ERROR)
+		*complaint = mem_printf("line %d: %.*s", error->line, (int)strcspn(message, "\n"),
+					message);
+}
+
+static xmlDocPtr parse(const char *path, const char *bytes, size_t length)
+{
+	const int options = XML_PARSE_NONET | XML_PARSE_XINCLUDE | XML_PARSE_NOBASEFIX;
+	xmlDocPtr document = xmlReadMemory(bytes, (int)length, path, NULL, options);
+
+	if (document && xmlXIncludeProcessFlags(document, options) < 0) {
+		xmlFreeDoc(document);
+		return NULL;
+	}
+	return document;
+}
+
+static int read_document(struct hadoop_site *site, const char *path, const char *bytes,
+			 size_t length, struct err *err)
+{
+	char *complaint cleanup_free = NULL;
+
+	xmlSetStructuredErrorFunc(&complaint, (xmlStructuredErrorFunc)note_complaint);
+	xmlDocPtr document = parse(path, bytes, length);
+	xmlSetStructuredErrorFunc(NULL, NULL);
+	if (!document)
+		return err_set(err, ERR_CONFIG, "%s: %s", path,
+			       complaint ? complaint : "is no XML");
+	const xmlNode *root = xmlDocGetRootElement(document);
+	bool is_configuration = root && is_named(root, "configuration");
+	if (is_configuration)
+		read_configuration(site, root, 0);
+	xmlFreeDoc(document);
+	return is_configuration ? 0
+				: err_set(err, ERR_CONFIG,
+					  "%s: is no Hadoop configuration: its "
+					  "first element is not <configuration>",
+					  path);
+}
+
+static int read_file(struct hadoop_site *site, const char *path, struct err *err)
+{
+	size_t length;
+
+	if (str_list_has(&site->paths, path))
+		return 0;
+	char *bytes cleanup_free = fs_read_file(path, HADOOP_SITE_CAP, &length, err);
+	if (!bytes)
+		return -1;
+	str_list_add(&site->paths, path);
+	return read_document(site, path, bytes, length, err);
+}
+
+static int read_if_there(struct hadoop_site *site, const char *directory, const char *name,
+			 struct err *err)
+{
+	char *path cleanup_free = fs_join(directory, name);
+
+	return fs_exists(path) ? read_file(site, path, err) : 0;
+}
+
+/* ---- which files -------------------------------------------------------------------------- */
+
+static const char *directory_of(const char *variable)
+{
+	const char *directory = getenv(variable);
+
+	return directory && *directory ? directory : NULL;
+}
+
+static bool holds_yarn(const char *directory)
+{
+	char *path cleanup_free = directory ? fs_join(directory, "yarn-site.xml") : NULL;
+
+	return path && fs_exists(path);
+}
+
+bool hadoop_site_has_yarn(void)
+{
+	return holds_yarn(directory_of("YARN_CONF_DIR")) ||
+	       holds_yarn(directory_of("HADOOP_CONF_DIR"));
+}
+
+static int read_all(struct hadoop_site *site, const struct hadoop_site_files *files,
+		    struct err *err)
+{
+	const char *directory = files->directory, *yarn = NULL;
+
+	if (!directory) {
+		directory = directory_of("HADOOP_CONF_DIR");
+		yarn = directory_of("YARN_CONF_DIR");
+		if (!directory)
+			directory = yarn ? yarn : DEFAULT_DIRECTORY;
+	}
+	if (read_if_there(site, directory, "core-site.xml", err) < 0 ||
+	    read_if_there(site, directory, "hdfs-site.xml", err) < 0 ||
+	    read_if_there(site, holds_yarn(yarn) ? yarn : directory, "yarn-site.xml", err) < 0 ||
+	    (files->hdfs_site && read_file(site, files->hdfs_site, err) < 0) ||
+	    (files->yarn_site && read_file(site, files->yarn_site, err) < 0))
+		return -1;
+	if (site->paths.count == 0)
+		return err_set(err, ERR_CONFIG,
+			       "%s has no core-site.xml, hdfs-site.xml or yarn-site.xml; set "
+			       "HADOOP_CONF_DIR to the directory of the cluster's configuration",
+			       directory);
+	return 0;
+}
+
+struct hadoop_site *hadoop_site_load(const struct hadoop_site_files *files, struct err *err)
+{
+	struct hadoop_site *site = mem_alloc(sizeof(*site));
+
+	site->values = map_create(value_free);
+	site->resolved = map_create(free);
+	for (size_t i = 0; i < array_length(defaults); i++)
+		set(site, defaults[i][0], defaults[i][1], false);
+	if (read_all(site, files, err) == 0) {
+		site->origin = str_list_join(&site->paths, ", ");
+		return site;
+	}
+	hadoop_site_destroy(site);
+	return NULL;
+}
+
+void hadoop_site_destroy(struct hadoop_site *site)
+{
+	if (!site)
+		return;
+	map_destroy(site->values);
+	map_destroy(site->resolved);
+	str_list_finish(&site->paths);
+	free(site->origin);
+	free(site);
+}
+
+void hadoop_site_cleanup(struct hadoop_site **site)
+{
+	hadoop_site_destroy(*site);
+}
+
+const char *hadoop_site_origin(const struct hadoop_site *site)
+{
+	return site->origin;
+}
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+static const char *raw_value(const void *data, const char *key)
+{
+	const struct hadoop_site *site = data;
+	const struct value *value = map_get(site->values, key);
+
+	return value ? value->raw : NULL;
+}
+
+const char *hadoop_site_get(struct hadoop_site *site, const char *key)
+{
+	const char *known = map_get(site->resolved, key), *raw = raw_value(site, key);
+
+	if (known || !raw)
+		return known;
+	char *resolved cleanup_free = site_value_resolve(raw, raw_value, site);
+	map_set(site->resolved, key, trim(resolved, strlen(resolved)));
+	return map_get(site->resolved, key);
+}
+
+const char *hadoop_site_get_format(struct hadoop_site *site, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	char *key cleanup_free = mem_vprintf(format, args);
+	va_end(args);
+	return hadoop_site_get(site, key);
+}
+
+bool hadoop_site_bool(struct hadoop_site *site, const char *key)
+{
+	return str_equal_nocase(hadoop_site_get(site, key), "true");
+}
+
+int hadoop_site_int(struct hadoop_site *site, const char *key, int64_t min, int64_t max,
+		    int64_t *value, struct err *err)
+{
+	const char *text = hadoop_site_get(site, key);
+
+	if (!text || !*text || str_parse_int(text, min, max, value) == 0)
+		return 0;
+	return err_set(err, ERR_CONFIG, "%s: \"%s\" is no number from %lld to %lld (in %s)", key,
+		       text, (long long)min, (long long)max, site->origin);
+}
+
+void hadoop_site_list(struct hadoop_site *site, const char *key, struct str_list *list)
+{
+	const char *text = hadoop_site_get(site, key);
+
+	str_split(list, text ? text : "", ',');
+}

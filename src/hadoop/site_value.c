@@ -1,0 +1,70 @@
+#include "hadoop/site_value.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#define RESOLVE_CAP 20
+#define VALUE_CAP   (1u << 20)
+
+/* The first "${name}" without another one, a blank or "$" within; false: there is none. */
+static bool find_variable(const char *text, size_t *start, size_t *end)
+{
+	for (const char *open = strstr(text, "${"); open; open = strstr(open + 2, "${")) {
+		size_t length = strcspn(open + 2, "}$ \t\r\n");
+		if (length == 0 || open[2 + length] != '}')
+			continue;
+		*start = (size_t)(open - text);
+		*end = *start + 2 + length + 1;
+		return true;
+	}
+	return false;
+}
+
+/* ${env.NAME}, ${env.NAME:-default}: also when empty, ${env.NAME-default}: when unset. */
+static char *environment_value(const char *name)
+{
+	const char *dash = strchr(name, '-');
+	bool or_empty = dash && dash > name && dash[-1] == ':';
+	char *variable cleanup_free =
+		dash ? mem_strndup(name, (size_t)(dash - name) - or_empty) : mem_strdup(name);
+	const char *value = getenv(variable);
+
+	if (dash && (!value || (or_empty && !*value)))
+		return mem_strdup(dash + 1);
+	return mem_strdup(value);
+}
+
+/* Java's system properties that site files use: they come before keys of that name. */
+static const char *system_value(const char *name)
+{
+	if (str_equal(name, "user.name"))
+		return getenv("USER");
+	if (str_equal(name, "user.home"))
+		return getenv("HOME");
+	return str_equal(name, "java.io.tmpdir") ? "/tmp" : NULL;
+}
+
+char *site_value_resolve(const char *raw, const char *(*find)(const void *data, const char *key),
+			 const void *data)
+{
+	char *text = mem_strdup(raw);
+	size_t start, end;
+
+	for (int i = 0; i < RESOLVE_CAP && find_variable(text, &start, &end); i++) {
+		char *name cleanup_free = mem_strndup(text + start + 2, end - start - 3);
+		char *value cleanup_free = NULL;
+		if (str_starts_with(name, "env."))
+			value = environment_value(name + strlen("env."));
+		else
+			value = mem_strdup(system_value(name) ? system_value(name)
+							      : find(data, name));
+		if (!value || strlen(text) + strlen(value) > VALUE_CAP)
+			break;
+		mem_replace(&text, mem_printf("%.*s%s%s", (int)start, text, value, text + end));
+	}
+	return text;
+}

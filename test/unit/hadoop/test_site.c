@@ -1,0 +1,335 @@
+/* Hadoop's site files, and the cluster that they describe. */
+#include "../base/scratch.h"
+#include "../base/test.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "hadoop/cluster_site.h"
+#include "hadoop/sasl.h"
+
+#define CONFIGURATION(properties)                                                                  \
+	"<?xml version=\"1.0\"?>\n<configuration>" properties "</configuration>"
+#define P(name, value) "<property><name>" name "</name><value>" value "</value></property>\n"
+#define FINAL(name, value)                                                                         \
+	"<property><name>" name "</name><value>" value "</value><final>true</final></property>\n"
+
+static struct hadoop_site *load(void **state)
+{
+	const struct hadoop_site_files files = {.directory = scratch_path(state, ".")};
+	struct err err cleanup_err = {0};
+	struct hadoop_site *site = hadoop_site_load(&files, &err);
+
+	assert_string_equal(err_message(&err), "no error");
+	return site;
+}
+
+/* Of the value `written` in a core-site.xml that also has a=1 and b=${a}${a}. */
+static char *resolved(void **state, const char *written)
+{
+	char *text cleanup_free = mem_printf(
+		CONFIGURATION(P("a", "1") P("b", "${a}${a}") P("loop", "x${loop}") P("v", "%s")),
+		written);
+
+	scratch_write(state, "core-site.xml", text, 0600);
+	struct hadoop_site *site cleanup_hadoop_site = load(state);
+	return mem_strdup(hadoop_site_get(site, "v"));
+}
+
+static void variables_resolve_as_in_hadoop(void **state)
+{
+	static const char *const cases[][2] = {
+		{" plain ", "plain"},
+		{"${a}-${b}", "1-11"},
+		{"${unknown}", "${unknown}"},
+		{"${with blank}", "${with blank}"},
+		{"${env.TONY_TEST_SET}", "here"},
+		{"${env.TONY_TEST_UNSET}", "${env.TONY_TEST_UNSET}"},
+		{"${env.TONY_TEST_UNSET:-other}", "other"},
+		{"${env.TONY_TEST_UNSET-other}", "other"},
+		{"${env.TONY_TEST_EMPTY:-other}", "other"},
+		{"${env.TONY_TEST_EMPTY-other}", ""},
+		{"$a {a} ${} $", "$a {a} ${} $"},
+	};
+
+	setenv("TONY_TEST_SET", "here", 1);
+	setenv("TONY_TEST_EMPTY", "", 1);
+	for (size_t i = 0; i < array_length(cases); i++) {
+		char *value cleanup_free = resolved(state, cases[i][0]);
+		assert_string_equal(value, cases[i][1]);
+	}
+}
+
+static void a_circle_of_variables_ends(void **state)
+{
+	char *value cleanup_free = resolved(state, "${loop}");
+
+	assert_non_null(value);
+}
+
+static void a_later_file_overrides_but_not_what_is_final(void **state)
+{
+	scratch_write(state, "core-site.xml",
+		      CONFIGURATION(P("plain", "core") FINAL("fixed", "core")), 0600);
+	scratch_write(state, "yarn-site.xml", CONFIGURATION(P("plain", "yarn") P("fixed", "yarn")),
+		      0600);
+	struct hadoop_site *site cleanup_hadoop_site = load(state);
+
+	assert_string_equal(hadoop_site_get(site, "plain"), "yarn");
+	assert_string_equal(hadoop_site_get(site, "fixed"), "core");
+	assert_string_equal(hadoop_site_get(site, "dfs.user.home.dir.prefix"), "/user");
+	assert_null(hadoop_site_get(site, "nobody.knows"));
+}
+
+static void attributes_and_included_files_are_read(void **state)
+{
+	scratch_write(state, "more.xml", CONFIGURATION(P("included", "yes")), 0600);
+	scratch_write(state, "core-site.xml",
+		      "<configuration xmlns:xi=\"http://www.w3.org/2001/XInclude\">"
+		      "<xi:include href=\"more.xml\"/>"
+		      "<xi:include href=\"missing.xml\"><xi:fallback>"
+		      "<property name=\"fallback\" value=\"yes\"/></xi:fallback></xi:include>"
+		      "</configuration>",
+		      0600);
+	struct hadoop_site *site cleanup_hadoop_site = load(state);
+
+	assert_string_equal(hadoop_site_get(site, "included"), "yes");
+	assert_string_equal(hadoop_site_get(site, "fallback"), "yes");
+}
+
+static void what_is_no_configuration_is_named(void **state)
+{
+	const struct hadoop_site_files files = {.directory = scratch_path(state, ".")};
+	struct err err cleanup_err = {0};
+
+	assert_null(hadoop_site_load(&files, &err));
+	assert_int_equal(err.kind, ERR_CONFIG);
+	assert_non_null(strstr(err_message(&err), "HADOOP_CONF_DIR"));
+	err_finish(&err);
+	scratch_write(state, "core-site.xml", "<configuration><property>", 0600);
+	assert_null(hadoop_site_load(&files, &err));
+	assert_non_null(strstr(err_message(&err), "core-site.xml: line 1"));
+	err_finish(&err);
+	scratch_write(state, "core-site.xml", "<properties/>", 0600);
+	assert_null(hadoop_site_load(&files, &err));
+	assert_non_null(strstr(err_message(&err), "is no Hadoop configuration"));
+}
+
+static void a_yarn_site_is_looked_for_in_both_directories(void **state)
+{
+	scratch_write(state, "yarn/yarn-site.xml", CONFIGURATION(""), 0600);
+	unsetenv("HADOOP_CONF_DIR");
+	unsetenv("YARN_CONF_DIR");
+	assert_false(hadoop_site_has_yarn());
+	setenv("HADOOP_CONF_DIR", scratch_path(state, "."), 1);
+	assert_false(hadoop_site_has_yarn());
+	setenv("YARN_CONF_DIR", scratch_path(state, "yarn"), 1);
+	assert_true(hadoop_site_has_yarn());
+	unsetenv("HADOOP_CONF_DIR");
+	unsetenv("YARN_CONF_DIR");
+}
+
+/* ---- the cluster -------------------------------------------------------------------------- */
+
+static struct hadoop_cluster *cluster_of(void **state, const char *core, const char *yarn,
+					 struct err *err)
+{
+	const struct str_list none = {0};
+
+	scratch_write(state, "core-site.xml", core, 0600);
+	scratch_write(state, "yarn-site.xml", yarn, 0600);
+	struct hadoop_site *site cleanup_hadoop_site = load(state);
+	return hadoop_cluster_from_site(site, "alice", &none, err);
+}
+
+static void assert_list(const struct str_list *list, const char *expected)
+{
+	char *joined cleanup_free = str_list_join(list, " ");
+
+	assert_string_equal(joined, expected);
+}
+
+static void a_plain_cluster(void **state)
+{
+	struct err err cleanup_err = {0};
+	struct hadoop_cluster *cluster =
+		cluster_of(state, CONFIGURATION(P("fs.defaultFS", "hdfs://master")),
+			   CONFIGURATION(P("yarn.resourcemanager.hostname", "rm")
+						 P("yarn.log-aggregation-enable", "true")),
+			   &err);
+
+	assert_non_null(cluster);
+	assert_list(&cluster->rm, "rm:8032");
+	assert_list(&cluster->rm_scheduler, "rm:8030");
+	assert_list(&cluster->rm_web, "http://rm:8088");
+	assert_string_equal(cluster->fs, "hdfs://master");
+	assert_list(&cluster->name_nodes, "master:8020");
+	assert_list(&cluster->webhdfs, "http://master:9870");
+	assert_string_equal(cluster->home, "/user/alice");
+	assert_string_equal(cluster->log_dir, "/tmp/logs");
+	assert_int_equal(cluster->protections, SASL_AUTH);
+	assert_int_equal(cluster->retry_interval_ms, 30000);
+	assert_false(cluster->require_sasl);
+	hadoop_cluster_destroy(cluster);
+}
+
+static void pairs_are_resolved(void **state)
+{
+	struct err err cleanup_err = {0};
+	struct hadoop_cluster *cluster = cluster_of(
+		state,
+		CONFIGURATION(P("fs.defaultFS", "hdfs://big/") P("dfs.nameservices", "big") P(
+			"dfs.ha.namenodes.big",
+			"n1, n2") P("dfs.namenode.rpc-address.big.n1",
+				    "one:8021") P("dfs.namenode.rpc-address.big.n2", "two:8021")
+				      P("dfs.namenode.http-address.big.n1", "0.0.0.0:50070") P(
+					      "hadoop.rpc.protection", "integrity,privacy")
+					      P("hadoop.security.authentication", "kerberos")),
+		CONFIGURATION(P("yarn.resourcemanager.ha.enabled",
+				"true") P("yarn.resourcemanager.ha.rm-ids", "a,b")
+				      P("yarn.resourcemanager.hostname.a", "rma")
+					      P("yarn.resourcemanager.address.b", "rmb:9032")
+						      P("yarn.resourcemanager.hostname.b", "rmb")),
+		&err);
+
+	assert_string_equal(err_message(&err), "no error");
+	assert_list(&cluster->rm, "rma:8032 rmb:9032");
+	assert_list(&cluster->rm_scheduler, "rma:8030 rmb:8030");
+	assert_string_equal(cluster->fs, "hdfs://big");
+	assert_list(&cluster->name_nodes, "one:8021 two:8021");
+	assert_list(&cluster->webhdfs, "http://one:50070 http://two:9870");
+	assert_int_equal(cluster->protections, SASL_INTEGRITY | SASL_PRIVACY);
+	assert_true(cluster->require_sasl);
+	hadoop_cluster_destroy(cluster);
+}
+
+static void what_is_wrong_is_named(void **state)
+{
+	static const struct {
+		const char *core, *yarn, *message;
+	} cases[] = {
+		{CONFIGURATION(""), CONFIGURATION(""), "fs.defaultFS: \"file:///\""},
+		{CONFIGURATION(P("fs.defaultFS", "s3a://bucket")), CONFIGURATION(""),
+		 "fs.defaultFS: \"s3a://bucket\""},
+		{CONFIGURATION(P("fs.defaultFS", "hdfs://nn")),
+		 CONFIGURATION(P("yarn.resourcemanager.address", "rm:port")),
+		 "yarn.resourcemanager.address: \"rm:port\" is not HOST:PORT"},
+		{CONFIGURATION(P("fs.defaultFS", "hdfs://nn")),
+		 CONFIGURATION(P("yarn.resourcemanager.ha.enabled", "true")
+				       P("yarn.resourcemanager.ha.rm-ids", "a")),
+		 "neither yarn.resourcemanager.address.a nor yarn.resourcemanager.hostname.a"},
+		{CONFIGURATION(P("fs.defaultFS", "hdfs://nn") P("dfs.webhdfs.enabled", "false")),
+		 CONFIGURATION(""), "dfs.webhdfs.enabled is false"},
+		{CONFIGURATION(P("fs.defaultFS", "hdfs://nn") P("hadoop.rpc.protection", "none")),
+		 CONFIGURATION(""), "hadoop.rpc.protection: \"none\""},
+		{CONFIGURATION(P("fs.defaultFS", "hdfs://nn")),
+		 CONFIGURATION(P("yarn.resourcemanager.connect.max-wait.ms", "soon")),
+		 "yarn.resourcemanager.connect.max-wait.ms: \"soon\" is no number"},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		struct err err cleanup_err = {0};
+		assert_null(cluster_of(state, cases[i].core, cases[i].yarn, &err));
+		assert_int_equal(err.kind, ERR_CONFIG);
+		if (!strstr(err_message(&err), cases[i].message))
+			fail_msg("%s", err_message(&err));
+	}
+}
+
+/* ---- as JSON ------------------------------------------------------------------------------ */
+
+static struct hadoop_cluster *sample(void **state)
+{
+	struct hadoop_cluster *cluster =
+		cluster_of(state, CONFIGURATION(P("fs.defaultFS", "hdfs://nn")),
+			   CONFIGURATION(P("yarn.resourcemanager.hostname", "rm")), NULL);
+
+	cluster->job_dir = mem_strdup("/user/alice/.tony/application_1_0001");
+	cluster->files = mem_alloc_array(1, sizeof(*cluster->files));
+	cluster->file_count = 1;
+	cluster->files[0] = (struct hadoop_file){.url = mem_strdup("hdfs://nn/a.tar.gz"),
+						 .length = 5,
+						 .timestamp = 7,
+						 .archive = true};
+	cluster->types = mem_alloc_array(1, sizeof(*cluster->types));
+	cluster->type_count = 1;
+	struct hadoop_cluster_type *type = &cluster->types[0];
+	type->links = mem_alloc_array(1, sizeof(*type->links));
+	type->link_count = 1;
+	type->links[0] = (struct hadoop_link){.name = mem_strdup("data/a")};
+	type->amounts = mem_alloc_array(1, sizeof(*type->amounts));
+	type->amount_count = 1;
+	type->amounts[0] = (struct hadoop_amount){mem_strdup("yarn.io/gpu"), 2};
+	str_list_add(&type->environment, "YARN_CONTAINER_RUNTIME_TYPE=docker");
+	str_list_add(&type->allocation_tags, "ml");
+	return cluster;
+}
+
+static void every_member_survives(void **state)
+{
+	struct err err cleanup_err = {0};
+	struct hadoop_cluster *cluster = sample(state);
+	json_t *written cleanup_json = hadoop_cluster_to_json(cluster);
+	struct hadoop_cluster *read = hadoop_cluster_from_json(written, &err);
+
+	assert_string_equal(err_message(&err), "no error");
+	json_t *again cleanup_json = hadoop_cluster_to_json(read);
+	assert_true(json_equal(written, again));
+	assert_int_equal(read->types[0].amounts[0].value, 2);
+	assert_string_equal(read->types[0].links[0].name, "data/a");
+	hadoop_cluster_destroy(read);
+	hadoop_cluster_destroy(cluster);
+}
+
+static void a_hostile_description_is_refused(void **state)
+{
+	static const struct {
+		const char *from, *to, *message;
+	} cases[] = {
+		{"data/a", "data/../../a", "leads out of the working directory"},
+		{"\"file\":0", "\"file\":1", "file"},
+		{"TYPE=docker", "TYPE=$(date)", "that a shell leaves as it is"},
+		{"hdfs://nn/a.tar.gz", "a.tar.gz", "is no URL"},
+		{"\"yarn.io/gpu\":2", "\"yarn.io/gpu\":-2", "is no amount"},
+		{"\"rm\":[\"rm:8032\"]", "\"rm\":[]", "has no address"},
+		{"\"protections\":1", "\"protections\":9", "protections"},
+	};
+	struct hadoop_cluster *cluster = sample(state);
+	json_t *written cleanup_json = hadoop_cluster_to_json(cluster);
+	char *text cleanup_free = json_text(written);
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		struct err err cleanup_err = {0};
+		const char *at = strstr(text, cases[i].from);
+		assert_non_null(at);
+		char *changed cleanup_free = mem_printf("%.*s%s%s", (int)(at - text), text,
+							cases[i].to, at + strlen(cases[i].from));
+		json_t *object cleanup_json = json_parse(changed, strlen(changed), &err);
+		assert_null(hadoop_cluster_from_json(object, &err));
+		assert_int_equal(err.kind, ERR_INPUT);
+		if (!strstr(err_message(&err), cases[i].message))
+			fail_msg("%s", err_message(&err));
+	}
+	hadoop_cluster_destroy(cluster);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(variables_resolve_as_in_hadoop),
+		scratch_test(a_circle_of_variables_ends),
+		scratch_test(a_later_file_overrides_but_not_what_is_final),
+		scratch_test(attributes_and_included_files_are_read),
+		scratch_test(what_is_no_configuration_is_named),
+		scratch_test(a_yarn_site_is_looked_for_in_both_directories),
+		scratch_test(a_plain_cluster),
+		scratch_test(pairs_are_resolved),
+		scratch_test(what_is_wrong_is_named),
+		scratch_test(every_member_survives),
+		scratch_test(a_hostile_description_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
