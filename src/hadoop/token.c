@@ -1,0 +1,68 @@
+#include "hadoop/token.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "hadoop/base64.h"
+#include "hadoop/writable.h"
+
+static unsigned char *copy(const void *bytes, size_t length)
+{
+	unsigned char *made = mem_alloc(length + 1);
+
+	if (length > 0)
+		memcpy(made, bytes, length);
+	return made;
+}
+
+void token_set(struct hadoop_token *token, const void *identifier, size_t identifier_length,
+	       const void *password, size_t password_length, const char *kind, const char *service)
+{
+	*token = (struct hadoop_token){
+		.identifier = copy(identifier, identifier_length),
+		.identifier_length = identifier_length,
+		.password = copy(password, password_length),
+		.password_length = password_length,
+		.kind = mem_strdup(kind),
+		.service = mem_strdup(service),
+	};
+}
+
+void token_copy(struct hadoop_token *token, const struct hadoop_token *from)
+{
+	token_set(token, from->identifier, from->identifier_length, from->password,
+		  from->password_length, from->kind, from->service);
+}
+
+void token_from_proto(struct hadoop_token *token, const Hadoop__TokenProto *from)
+{
+	token_set(token, from->identifier.data, from->identifier.len, from->password.data,
+		  from->password.len, from->kind, from->service);
+}
+
+char *token_url_string(const struct hadoop_token *token)
+{
+	struct str bytes = {0};
+
+	writable_put_bytes(&bytes, token->identifier, token->identifier_length);
+	writable_put_bytes(&bytes, token->password, token->password_length);
+	writable_put_text(&bytes, token->kind);
+	writable_put_text(&bytes, token->service);
+	char *text = base64_encode_url(bytes.text, bytes.length);
+	explicit_bzero(bytes.text, bytes.length);
+	str_finish(&bytes);
+	return text;
+}
+
+void token_finish(struct hadoop_token *token)
+{
+	if (token->password)
+		explicit_bzero(token->password, token->password_length);
+	free(token->identifier);
+	free(token->password);
+	free(token->kind);
+	free(token->service);
+	*token = (struct hadoop_token){0};
+}

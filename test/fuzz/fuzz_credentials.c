@@ -1,0 +1,48 @@
+/* Any bytes as a container's credentials. What is taken can be written, and is read as the same. */
+#include <stdint.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "hadoop/credentials.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What anybody may ask of them. */
+static void use(const struct credentials *credentials)
+{
+	size_t length;
+
+	for (size_t i = 0; i < credentials->token_count; i++) {
+		const struct hadoop_token *token = &credentials->tokens[i].token;
+		char *url cleanup_free = token_url_string(token);
+
+		if (!credentials_find_kind(credentials, token->kind) || strlen(url) == 0)
+			BUG("token %zu is not found", i);
+	}
+	for (size_t i = 0; i < credentials->secret_count; i++) {
+		if (!credentials_find_secret(credentials, credentials->secrets[i].alias, &length))
+			BUG("secret %zu is not found", i);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct credentials credentials cleanup_credentials = {0}, again cleanup_credentials = {0};
+	struct str first cleanup_str = {0}, second cleanup_str = {0};
+	struct err err cleanup_err = {0};
+
+	if (credentials_parse(data, size, &credentials, &err) < 0) {
+		if (err.kind != ERR_INPUT || credentials.tokens || credentials.secrets)
+			BUG("a refusal without a reason, or with what was refused");
+		return 0;
+	}
+	use(&credentials);
+	credentials_write(&credentials, &first);
+	if (credentials_parse(first.text, first.length, &again, &err) < 0)
+		BUG("what was written is not read: %s", err_message(&err));
+	credentials_write(&again, &second);
+	if (first.length != second.length || memcmp(first.text, second.text, first.length) != 0)
+		BUG("what was written is read as something else");
+	return 0;
+}

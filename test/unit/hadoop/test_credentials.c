@@ -1,0 +1,295 @@
+/* Tokens, and the files that carry them. */
+#include "hadoop/credentials.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "hadoop/writable.h"
+
+/* ---- Writable ----------------------------------------------------------------------------- */
+
+/* What WritableUtils.writeVLong() makes of them. */
+static const struct {
+	int64_t value;
+	size_t length;
+	const char *bytes;
+} numbers[] = {
+	{0, 1, "\x00"},
+	{127, 1, "\x7f"},
+	{-1, 1, "\xff"},
+	{-112, 1, "\x90"},
+	{-113, 2, "\x87\x70"},
+	{128, 2, "\x8f\x80"},
+	{255, 2, "\x8f\xff"},
+	{256, 3, "\x8e\x01\x00"},
+	{-256, 2, "\x87\xff"},
+	{-257, 3, "\x86\x01\x00"},
+	{INT32_MAX, 5, "\x8c\x7f\xff\xff\xff"},
+	{(int64_t)INT32_MAX + 1, 5, "\x8c\x80\x00\x00\x00"},
+	{INT64_MAX, 9, "\x88\x7f\xff\xff\xff\xff\xff\xff\xff"},
+	{INT64_MIN, 9, "\x80\x7f\xff\xff\xff\xff\xff\xff\xff"},
+};
+
+static void test_numbers(void **state)
+{
+	for (size_t i = 0; i < array_length(numbers); i++) {
+		struct str out cleanup_str = {0};
+		int64_t value = 42;
+
+		writable_put_number(&out, numbers[i].value);
+		assert_int_equal(out.length, numbers[i].length);
+		assert_memory_equal(out.text, numbers[i].bytes, out.length);
+
+		struct writable from = {(unsigned char *)out.text, out.length};
+		assert_true(writable_take_number(&from, &value));
+		assert_int_equal(value, numbers[i].value);
+		assert_int_equal(from.left, 0);
+		for (size_t cut = 0; cut < out.length; cut++) {
+			from = (struct writable){(unsigned char *)out.text, cut};
+			assert_false(writable_take_number(&from, &value));
+			assert_int_equal(from.left, cut);
+		}
+	}
+}
+
+static void test_lengths(void **state)
+{
+	struct writable from = {(const unsigned char *)"\x05"
+						       "abcd",
+				5};
+	const unsigned char *bytes;
+	size_t length;
+	char *text;
+
+	/* longer than what is there, and negative */
+	assert_false(writable_take_bytes(&from, &bytes, &length));
+	from = (struct writable){(const unsigned char *)"\xff", 1};
+	assert_false(writable_take_bytes(&from, &bytes, &length));
+	from = (struct writable){(const unsigned char *)"\x02\xc3\xa4z", 4};
+	assert_true(writable_take_text(&from, &text));
+	assert_string_equal(text, "\xc3\xa4");
+	assert_int_equal(from.left, 1);
+	free(text);
+	/* neither NUL nor what is no UTF-8 is text */
+	from = (struct writable){(const unsigned char *)"\x02z\0", 3};
+	assert_false(writable_take_text(&from, &text));
+	from = (struct writable){(const unsigned char *)"\x02\xc3z", 3};
+	assert_false(writable_take_text(&from, &text));
+}
+
+/* ---- tokens ------------------------------------------------------------------------------- */
+
+static void test_url_string(void **state)
+{
+	struct hadoop_token token cleanup_token = {0}, copy cleanup_token = {0};
+
+	token_set(&token, "id", 2, "\xfb\xff\xfe", 3, "HDFS_DELEGATION_TOKEN", "127.0.0.1:8020");
+	char *text cleanup_free = token_url_string(&token);
+	/* Token.encodeToUrlString() of Hadoop 3.4.2 */
+	assert_string_equal(text, "AmlkA_v__hVIREZTX0RFTEVHQVRJT05fVE9LRU4OMTI3LjAuMC4xOjgwMjA");
+	token_copy(&copy, &token);
+	char *same cleanup_free = token_url_string(&copy);
+	assert_string_equal(text, same);
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+static const char empty[] = "HDTS\0\0";
+
+/* As a NodeManager of Hadoop 3.4.2 writes it for an ApplicationMaster, but for the identifier's
+ * and password's bytes; and a secret of the client's. */
+static const char am_file[] = "HDTS\0"
+			      "\x01\x00"
+			      "\x15"
+			      "0123456789abcdefghijk"
+			      "\x14"
+			      "password\0with\xff\x80"
+			      "bytes"
+			      "\x10YARN_AM_RM_TOKEN"
+			      "\x00"
+			      "\x01\x0atony.token\x04s\0\xfft";
+
+static void test_am_file(void **state)
+{
+	struct credentials credentials cleanup_credentials = {0};
+	struct str out cleanup_str = {0};
+	struct err err = {0};
+	size_t length;
+
+	assert_int_equal(credentials_parse(am_file, sizeof(am_file) - 1, &credentials, &err), 0);
+	assert_int_equal(credentials.token_count, 1);
+	assert_string_equal(credentials.tokens[0].alias, "");
+	const struct hadoop_token *token = credentials_find_kind(&credentials, TOKEN_KIND_AMRM);
+	assert_ptr_equal(token, &credentials.tokens[0].token);
+	assert_int_equal(token->identifier_length, 21);
+	assert_memory_equal(token->identifier, "0123456789abcdefghijk", 21);
+	assert_int_equal(token->password_length, 20);
+	assert_memory_equal(token->password,
+			    "password\0with\xff\x80"
+			    "bytes",
+			    20);
+	assert_string_equal(token->service, "");
+	assert_null(credentials_find_kind(&credentials, TOKEN_KIND_HDFS));
+
+	const unsigned char *secret = credentials_find_secret(&credentials, "tony.token", &length);
+	assert_int_equal(length, 4);
+	assert_memory_equal(secret, "s\0\xfft", 4);
+	assert_null(credentials_find_secret(&credentials, "tony", &length));
+
+	credentials_write(&credentials, &out);
+	assert_int_equal(out.length, sizeof(am_file) - 1);
+	assert_memory_equal(out.text, am_file, out.length);
+}
+
+static void test_empty(void **state)
+{
+	struct credentials credentials cleanup_credentials = {0};
+	struct str out cleanup_str = {0};
+
+	credentials_write(&credentials, &out);
+	assert_int_equal(out.length, sizeof(empty));
+	assert_memory_equal(out.text, empty, sizeof(empty));
+	assert_int_equal(credentials_parse(empty, sizeof(empty), &credentials, NULL), 0);
+	assert_int_equal(credentials.token_count + credentials.secret_count, 0);
+}
+
+/* Credentials.writeTokenStorageToStream(.., SerializedFormat.PROTOBUF) */
+static void test_protobuf(void **state)
+{
+	static const char file[] = "HDTS\x01"
+				   "\x29"
+				   "\x0a\x17"
+				   "\x0a\x03"
+				   "rm1"
+				   "\x12\x10"
+				   "\x0a\x02id"
+				   "\x12\x02pw"
+				   "\x1a\x04KIND"
+				   "\x22\x00"
+				   "\x12\x0e"
+				   "\x0a\x06secret"
+				   "\x1a\x04s\0\xfft"
+				   "what follows is of no interest";
+	struct credentials credentials cleanup_credentials = {0};
+	struct err err = {0};
+	size_t length;
+
+	assert_int_equal(credentials_parse(file, sizeof(file), &credentials, &err), 0);
+	const struct hadoop_token *token = credentials_find_kind(&credentials, "KIND");
+	assert_non_null(token);
+	assert_string_equal(credentials.tokens[0].alias, "rm1");
+	assert_memory_equal(token->identifier, "id", 2);
+	assert_int_equal(token->password_length, 2);
+	const unsigned char *secret = credentials_find_secret(&credentials, "secret", &length);
+	assert_int_equal(length, 4);
+	assert_memory_equal(secret, "s\0\xfft", 4);
+	credentials_finish(&credentials);
+
+	/* cut short anywhere, it is none */
+	for (size_t cut = 0; cut < 6 + 0x29; cut++) {
+		assert_int_equal(credentials_parse(file, cut, &credentials, NULL), -1);
+		assert_null(credentials.tokens);
+	}
+}
+
+static void test_truncated(void **state)
+{
+	for (size_t cut = 0; cut < sizeof(am_file) - 1; cut++) {
+		struct credentials credentials = {0};
+		struct err err cleanup_err = {0};
+		/* A copy, so that a sanitizer sees what is read behind the end. */
+		char *bytes cleanup_free = mem_alloc(cut + !cut);
+
+		memcpy(bytes, am_file, cut);
+		assert_int_equal(credentials_parse(bytes, cut, &credentials, &err), -1);
+		assert_int_equal(err.kind, ERR_INPUT);
+		assert_null(credentials.tokens);
+		assert_null(credentials.secrets);
+	}
+}
+
+static void test_not_credentials(void **state)
+{
+	static const struct {
+		const char *bytes, *says;
+	} cases[] = {
+		{"", "HDTS"},
+		{"HDTX\x01\x01\x01", "HDTS"},
+		{"HDTS\x02\x01\x01", "version 2"},
+		{"HDTS\x01\x02\x0a\x7f", "message"},
+		{"HDTS\x01\xff\xff\xff\xff\xff\x01", "ends early"},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		struct credentials credentials = {0};
+		struct err err cleanup_err = {0};
+
+		assert_int_equal(credentials_parse(cases[i].bytes, strlen(cases[i].bytes),
+						   &credentials, &err),
+				 -1);
+		assert_int_equal(err.kind, ERR_INPUT);
+		assert_non_null(strstr(err.message, cases[i].says));
+	}
+	/* more tokens than anybody has; a negative number of them */
+	assert_int_equal(
+		credentials_parse("HDTS\0\x8c\x7f\xff\xff\xff", 10, &(struct credentials){0}, NULL),
+		-1);
+	assert_int_equal(credentials_parse("HDTS\0\xff\0", 7, &(struct credentials){0}, NULL), -1);
+}
+
+/* What is added replaces what had its name; in a file, a later one hides an earlier one. */
+static void test_add(void **state)
+{
+	struct credentials credentials cleanup_credentials = {0}, read cleanup_credentials = {0};
+	struct hadoop_token first cleanup_token = {0}, second cleanup_token = {0};
+	struct str out cleanup_str = {0};
+	size_t length;
+
+	token_set(&first, "1", 1, "p", 1, TOKEN_KIND_HDFS, "ha-hdfs:a");
+	token_set(&second, "2", 1, "p", 1, TOKEN_KIND_HDFS, "ha-hdfs:b");
+	credentials_add_token(&credentials, "a", &first);
+	credentials_add_token(&credentials, "a", &second);
+	assert_int_equal(credentials.token_count, 1);
+	credentials_add_token(&credentials, "a", &credentials.tokens[0].token);
+	credentials_add_token(&credentials, "b", &first);
+	assert_int_equal(credentials.token_count, 2);
+	assert_string_equal(credentials_find_kind(&credentials, TOKEN_KIND_HDFS)->service,
+			    "ha-hdfs:a");
+	credentials_add_secret(&credentials, "s", "old", 3);
+	credentials_add_secret(&credentials, "s", "", 0);
+	assert_int_equal(credentials.secret_count, 1);
+	assert_non_null(credentials_find_secret(&credentials, "s", &length));
+	assert_int_equal(length, 0);
+
+	credentials_write(&credentials, &out);
+	assert_int_equal(credentials_parse(out.text, out.length, &read, NULL), 0);
+	assert_int_equal(read.token_count, 2);
+	assert_memory_equal(read.tokens[0].token.identifier, "2", 1);
+
+	static const char twice[] = "HDTS\0\0\x02\x01s\x01"
+				    "1\x01s\x01"
+				    "2";
+	credentials_finish(&read);
+	assert_int_equal(credentials_parse(twice, sizeof(twice) - 1, &read, NULL), 0);
+	assert_memory_equal(credentials_find_secret(&read, "s", &length), "2", 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers),	   cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_url_string), cmocka_unit_test(test_am_file),
+		cmocka_unit_test(test_empty),	   cmocka_unit_test(test_protobuf),
+		cmocka_unit_test(test_truncated),  cmocka_unit_test(test_not_credentials),
+		cmocka_unit_test(test_add),
+	};
+
+	return cmocka_run_group_tests_name("hadoop credentials", tests, NULL, NULL);
+}
