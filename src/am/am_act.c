@@ -132,6 +132,10 @@ static void act(struct am *am, const struct action *action)
 	case ACTION_RELEASE:
 		release(am, action);
 		break;
+	case ACTION_AVOID:
+		if (am->scheduler_ops->avoid)
+			am->scheduler_ops->avoid(am->scheduler, action->task, action->attempt);
+		break;
 	case ACTION_EPOCH:
 		form(am);
 		break;

@@ -14,8 +14,8 @@
 #define AM_FIRST_ATTEMPT 1
 
 struct am {
-	char *job_dir;
-	char *journal_path;
+	const char *job_dir;
+	struct scheduler_place place;
 	struct job *job;
 	struct machine *machine;
 	struct journal *journal;
@@ -30,8 +30,9 @@ struct am {
 	struct guard guard;
 	char *waiting; /* what open asks wait for; NULL: nothing */
 	struct action_list actions;
-	char *failure; /* why the AM itself cannot go on; NULL: it can */
-	bool feeding;  /* an event is in hand: failures are fed once it is done */
+	char *failure;	 /* why the AM itself cannot go on; NULL: it can */
+	char *dismissal; /* why the scheduler wants nothing of this AM any more; NULL: it does */
+	bool feeding;	 /* an event is in hand: failures are fed once it is done */
 };
 
 /* Feeds the machine and carries out what it says. False: the event was stale. */

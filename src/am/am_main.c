@@ -31,13 +31,13 @@ static const struct opt am_option_rows[] = {
 	 .kind = OPT_TEXT,
 	 .offset = offsetof(struct am_options, job_dir),
 	 .argument = "DIR",
-	 .help = "the job's directory, with job.json and token",
+	 .help = "the job's directory, with job.json; else the working directory",
 	 .completion = OPT_COMPLETE_DIRECTORY},
 };
 
 static const struct opt_table table = {
 	.verb = "am",
-	.usage = "tony-agent am --job-dir DIR",
+	.usage = "tony-agent am [--job-dir DIR]",
 	.summary = "run a job's application master",
 	.options = am_option_rows,
 	.option_count = array_length(am_option_rows),
@@ -78,6 +78,31 @@ static void on_waiting(void *data, const char *text)
 		return;
 	mem_replace(&am->waiting, mem_strdup(text));
 	am_record(am, record_waiting(text), false);
+}
+
+static void on_preempted(void *data, size_t task, int attempt, const struct cause *cause)
+{
+	am_feed(data,
+		&(struct machine_event){
+			.kind = EVENT_PREEMPTED, .task = task, .attempt = attempt, .cause = cause});
+}
+
+static void on_dismissed(void *data, const char *text)
+{
+	struct am *am = data;
+	if (am->dismissal)
+		return;
+	am->dismissal = mem_strdup(text);
+	am_record(am, record_note(am->job, NULL, text), true);
+	event_base_loopbreak(am->base);
+}
+
+static double on_progress(void *data)
+{
+	const struct am *am = data;
+	struct machine_status status;
+	machine_status(am->machine, &status);
+	return status.tracked ? (double)status.tracked_done / (double)status.tracked : 0;
 }
 
 /* ---- what the clock, signals and the guardian tell ---------------------------------------- */
@@ -167,42 +192,63 @@ static char *on_log_path(void *data, size_t task, const char *name)
 	return am->scheduler_ops->log_path(am->scheduler, task, name);
 }
 
-static int open_api(struct am *am, const char *token, struct err *err)
+static int open_api(struct am *am, struct err *err)
 {
 	const struct api_host host = {.data = am,
 				      .job = am->job,
 				      .machine = am->machine,
-				      .journal_path = am->journal_path,
+				      .journal_path = am->place.journal,
 				      .am_attempt = AM_FIRST_ATTEMPT,
 				      .deliver = on_message,
 				      .log_path = on_log_path};
-	const struct api_options options = {.address = "127.0.0.1:0", .token = token};
+	const struct api_options options = {.address = "127.0.0.1:0", .token = am->place.token};
 	am->api = api_create(am->base, &host, &options, err);
 	return am->api ? 0 : -1;
 }
 
 static int open_scheduler(struct am *am, struct err *err)
 {
-	const struct scheduler_listener listener = {.data = am,
-						    .allocated = on_allocated,
-						    .refused = on_refused,
-						    .ended = on_ended,
-						    .waiting = on_waiting};
-	am->scheduler_ops = scheduler_find("local");
-	am->scheduler = am->scheduler_ops->open(am->job, am->job_dir, am->base, &listener, err);
+	const struct scheduler_setup setup = {
+		.job = am->job,
+		.job_dir = am->job_dir,
+		.am_address = api_address(am->api),
+		.base = am->base,
+		.listener = {.data = am,
+			     .allocated = on_allocated,
+			     .refused = on_refused,
+			     .ended = on_ended,
+			     .waiting = on_waiting,
+			     .preempted = on_preempted,
+			     .dismissed = on_dismissed,
+			     .progress = on_progress},
+	};
+	am->scheduler = am->scheduler_ops->open(&setup, err);
 	return am->scheduler ? 0 : -1;
+}
+
+/* The job, its scheduler, and what that one left here for the AM. */
+static int find_all(const char *job_dir, struct job **job, const struct scheduler_ops **ops,
+		    struct scheduler_place *place, struct err *err)
+{
+	char *path cleanup_free = fs_join(job_dir, "job.json");
+	*job = job_read_file(path, err);
+	if (!*job)
+		return -1;
+	const char *name = (*job)->scheduler ? (*job)->scheduler : "local";
+	*ops = scheduler_find(name);
+	if (!*ops)
+		return err_set(err, ERR_INPUT,
+			       "%s: scheduler: this program knows none named "
+			       "\"%s\"",
+			       path, name);
+	return (*ops)->find_place(job_dir, place, err);
 }
 
 static int open_all(struct am *am, struct err *err)
 {
-	char *job_path cleanup_free = fs_join(am->job_dir, "job.json");
-	char *token_path cleanup_free = fs_join(am->job_dir, "token");
-	am->job = job_read_file(job_path, err);
-	char *token cleanup_free = am->job ? job_read_token(token_path, err) : NULL;
-	if (!token)
+	if (find_all(am->job_dir, &am->job, &am->scheduler_ops, &am->place, err) < 0)
 		return -1;
-	am->journal_path = fs_join(am->job_dir, "journal.jsonl");
-	am->journal = journal_open(am->journal_path, err);
+	am->journal = journal_open(am->place.journal, err);
 	if (!am->journal)
 		return -1;
 	reserve_journal_space(am);
@@ -211,7 +257,7 @@ static int open_all(struct am *am, struct err *err)
 	if (!am->base)
 		return err_set_errno(err, "cannot make an event loop");
 	watch(am);
-	if (open_scheduler(am, err) < 0 || open_api(am, token, err) < 0)
+	if (open_api(am, err) < 0 || open_scheduler(am, err) < 0)
 		return -1;
 	return announce(am, err);
 }
@@ -269,12 +315,23 @@ static void close_all(struct am *am)
 	job_destroy(am->job);
 	free(am->waiting);
 	free(am->failure);
-	free(am->journal_path);
+	free(am->dismissal);
+	scheduler_place_finish(&am->place);
 }
 
 static void on_drained(void *data)
 {
 	event_base_loopbreak(data);
+}
+
+static void tell_end(struct am *am, enum job_state state, const char *message)
+{
+	const struct scheduler_end end = {
+		.state = state, .message = message, .journal = am->place.journal};
+	if (!am->scheduler_ops->finish || am->dismissal)
+		return;
+	am->scheduler_ops->finish(am->scheduler, &end, on_drained, am->base);
+	event_base_dispatch(am->base);
 }
 
 /* Containers are gone; lets those who watch the job read its last lines. */
@@ -289,6 +346,7 @@ static enum job_state end(struct am *am)
 	api_journal_appended(am->api);
 	api_drain(am->api, DRAIN_MS, on_drained, am->base);
 	event_base_dispatch(am->base);
+	tell_end(am, status.state, message);
 	return status.state;
 }
 
@@ -315,6 +373,8 @@ static int run(struct am *am, struct err *err)
 	/* A loop that is not running yet cannot be left. */
 	if (!am_is_over(am))
 		event_base_dispatch(am->base);
+	if (am->dismissal)
+		return err_set(err, ERR_FAILED, "%s", am->dismissal);
 	return end(am) == JOB_SUCCEEDED ? 0 : 1;
 }
 
@@ -332,14 +392,9 @@ static bool is_final(const char *journal_path)
 }
 
 /* A job whose AM was killed still gets its last line. */
-static void conclude(const char *job_dir, const struct guard *guard)
+static void write_last_line(const char *path, const struct guard *guard)
 {
 	struct err err cleanup_err = {0};
-	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
-	char *door cleanup_free = fs_join(job_dir, "am.json");
-	unlink(door);
-	give_up_reserve(job_dir);
-	scheduler_find("local")->clean(fs_basename(job_dir));
 	if (is_final(path))
 		return;
 	char *message cleanup_free =
@@ -357,11 +412,31 @@ static void conclude(const char *job_dir, const struct guard *guard)
 	journal_close(journal);
 }
 
-static int run_guarded(const char *job_dir)
+static void conclude(const char *job_dir, const struct guard *guard)
 {
 	struct err err cleanup_err = {0};
-	char *mark cleanup_free = mem_printf("TONY_JOB_ID=%s", fs_basename(job_dir));
-	struct am am = {.job_dir = (char *)job_dir};
+	struct job *job = NULL;
+	const struct scheduler_ops *ops;
+	struct scheduler_place place = {0};
+	char *door cleanup_free = fs_join(job_dir, "am.json");
+	unlink(door);
+	give_up_reserve(job_dir);
+	if (find_all(job_dir, &job, &ops, &place, &err) < 0) {
+		log_error("%s", err_message(&err));
+	} else {
+		if (ops->clean)
+			ops->clean(fs_basename(job_dir));
+		write_last_line(place.journal, guard);
+	}
+	scheduler_place_finish(&place);
+	job_destroy(job);
+}
+
+/* `mark`: in the environment of every process below. */
+static int run_guarded(const char *job_dir, const char *mark)
+{
+	struct err err cleanup_err = {0};
+	struct am am = {.job_dir = job_dir};
 	if (guard_start(mark, &am.guard, &err) < 0) {
 		log_error("%s", err_message(&err));
 		return 1;
@@ -378,6 +453,19 @@ static int run_guarded(const char *job_dir)
 	return code < 0 ? 1 : code;
 }
 
+static int run_in(const char *job_dir)
+{
+	const char *container = getenv("CONTAINER_ID");
+	char *here cleanup_free = getcwd(NULL, 0);
+	if (!job_dir && (!container || !here)) {
+		log_error("usage: %s (without DIR: in a YARN container)", table.usage);
+		return 2;
+	}
+	char *mark cleanup_free = job_dir ? mem_printf("TONY_JOB_ID=%s", fs_basename(job_dir))
+					  : mem_printf("CONTAINER_ID=%s", container);
+	return run_guarded(job_dir ? job_dir : here, mark);
+}
+
 int am_main(int argc, char **argv)
 {
 	struct err err cleanup_err = {0};
@@ -387,10 +475,10 @@ int am_main(int argc, char **argv)
 	int code = 2;
 	if (opt_parse(&table, argc, argv, &chosen, &operands, NULL, &err) < 0)
 		log_error("%s", err_message(&err));
-	else if (!chosen.job_dir || operands.count > 0)
+	else if (operands.count > 0)
 		log_error("usage: %s", table.usage);
 	else
-		code = run_guarded(chosen.job_dir);
+		code = run_in(chosen.job_dir);
 	opt_finish(&table, &chosen);
 	return code;
 }

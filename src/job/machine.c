@@ -25,6 +25,7 @@ static machine_handler *const task_table[TASK_STATE_COUNT][EVENT_KIND_COUNT] = {
 		{
 			[EVENT_REGISTERED] = task_registered,
 			[EVENT_CONTAINER_ENDED] = task_gone_launching,
+			[EVENT_PREEMPTED] = task_preempted,
 		},
 	[TASK_REGISTERED] =
 		{
@@ -32,6 +33,7 @@ static machine_handler *const task_table[TASK_STATE_COUNT][EVENT_KIND_COUNT] = {
 			[EVENT_EXITED] = task_exited_again,
 			[EVENT_BEAT] = task_beat,
 			[EVENT_CONTAINER_ENDED] = task_gone_unstarted,
+			[EVENT_PREEMPTED] = task_preempted,
 		},
 	[TASK_RUNNING] =
 		{
@@ -40,6 +42,7 @@ static machine_handler *const task_table[TASK_STATE_COUNT][EVENT_KIND_COUNT] = {
 			[EVENT_EXITED] = task_exited,
 			[EVENT_BEAT] = task_beat,
 			[EVENT_CONTAINER_ENDED] = task_gone_running,
+			[EVENT_PREEMPTED] = task_preempted,
 			[EVENT_RESTART_TASK] = task_restart,
 		},
 	[TASK_STOPPING] =
@@ -49,6 +52,7 @@ static machine_handler *const task_table[TASK_STATE_COUNT][EVENT_KIND_COUNT] = {
 			[EVENT_EXITED] = task_accept,
 			[EVENT_BEAT] = task_beat,
 			[EVENT_CONTAINER_ENDED] = task_gone_stopping,
+			[EVENT_PREEMPTED] = task_preempted,
 		},
 	[TASK_SUCCEEDED] =
 		{

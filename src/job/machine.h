@@ -127,6 +127,7 @@ enum machine_event_kind {
 	EVENT_EXITED,	       /* task, attempt, epoch, restart; cause (CAUSE_NONE: exit code 0) */
 	EVENT_BEAT,	       /* task, attempt, epoch, restart; ui_port */
 	EVENT_CONTAINER_ENDED, /* task, attempt, cause: container is gone, whatever the reason */
+	EVENT_PREEMPTED,       /* task, attempt, cause: the scheduler wants the container back */
 	EVENT_TICK,	       /* time passed: at or after machine_deadline() */
 	EVENT_KILL,	       /* the user (or the AM itself: cause) ends the job */
 	EVENT_RESTART_TASK,    /* the user restarts one task's process */
@@ -153,6 +154,8 @@ enum action_kind {
 	ACTION_ORDER,	/* machine_order() of the task changed: answer its held beat */
 	ACTION_RELEASE, /* give the container back (its executor is told to leave; the scheduler
 			   ends what does not). Answered by EVENT_CONTAINER_ENDED */
+	ACTION_AVOID,	/* the machine of the task's container is suspect: no other container there,
+			   if it can be helped */
 	ACTION_EPOCH,	/* a new cluster spec holds from now on: before the orders that need it */
 	ACTION_TASK_CHANGED, /* for journal and watchers: `from` -> `to`, which are equal when only
 				its process changed */

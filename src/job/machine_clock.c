@@ -44,7 +44,7 @@ static int64_t task_limit(const struct machine *m, size_t task, enum cause_kind 
 
 static void give_up(struct machine *m, size_t task, enum cause_kind kind)
 {
-	struct task *t = &m->tasks[task];
+	const struct task *t = &m->tasks[task];
 	char *after cleanup_free =
 		str_format_duration(kind == CAUSE_REGISTRATION_TIMEOUT ? m->now - t->state_since
 								       : m->now - t->heard_at);
@@ -53,17 +53,7 @@ static void give_up(struct machine *m, size_t task, enum cause_kind kind)
 			? mem_printf("its executor did not register within %s", after)
 			: mem_printf("its executor was not heard of for %s", after);
 	struct cause cause = {.kind = kind, .text = text};
-	cause_copy(&t->cause, &cause);
-	if (t->started_at != 0 && t->ended_at == 0)
-		t->ended_at = m->now;
-	m->types[t->type].last_end = m->now;
-	bool stopping = t->state == TASK_STOPPING;
-	machine_set_task(m, task, TASK_LOST);
-	machine_act(m, ACTION_RELEASE, task);
-	if (stopping)
-		machine_replace(m, task);
-	else
-		machine_task_failed(m, task);
+	machine_give_up(m, task, &cause);
 }
 
 /* Looks at every task, so not too often: what is due soon may wait for what is due with it. */

@@ -94,6 +94,8 @@ void machine_task_failed(struct machine *m, size_t task)
 {
 	const struct task *t = &m->tasks[task];
 	enum policy_charge charge = policy_find(t->cause.kind)->charge;
+	if (policy_find(t->cause.kind)->blames_host && t->container)
+		machine_act(m, ACTION_AVOID, task);
 	if (machine_role(m, t->type) == JOB_ROLE_SIDECAR && !is_awaited(m, t->type)) {
 		let_go(m, task);
 		machine_open_barrier(m);

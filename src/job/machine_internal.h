@@ -78,7 +78,10 @@ typedef bool machine_handler(struct machine *m, size_t task, const struct machin
 machine_handler task_accept, task_allocated, task_refused, task_surplus, task_registered,
 	task_registered_again, task_reregistered, task_started, task_exited, task_exited_again,
 	task_beat, task_gone_launching, task_gone_unstarted, task_gone_running, task_gone_stopping,
-	task_gone_after_end, task_restart;
+	task_gone_after_end, task_preempted, task_restart;
+
+/* Its container is of no use any more and given back, but not gone yet. */
+void machine_give_up(struct machine *m, size_t task, const struct cause *cause);
 
 /* ---- machine_form.c ---- */
 void machine_activate_types(struct machine *m); /* asks for types whose dependencies are met */

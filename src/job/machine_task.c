@@ -248,3 +248,30 @@ bool task_gone_after_end(struct machine *m, size_t task, const struct machine_ev
 	machine_check_end(m);
 	return true;
 }
+
+/* ---- the container is no longer of use ---------------------------------------------------- */
+
+void machine_give_up(struct machine *m, size_t task, const struct cause *cause)
+{
+	struct task *t = &m->tasks[task];
+	bool stopping = t->state == TASK_STOPPING;
+	cause_copy(&t->cause, cause);
+	if (t->started_at != 0 && t->ended_at == 0)
+		t->ended_at = m->now;
+	m->types[t->type].last_end = m->now;
+	machine_set_task(m, task, TASK_LOST);
+	machine_act(m, ACTION_RELEASE, task);
+	if (stopping)
+		machine_replace(m, task);
+	else
+		machine_task_failed(m, task);
+}
+
+/* It will be killed soon: better that its process ends in good order now. */
+bool task_preempted(struct machine *m, size_t task, const struct machine_event *event)
+{
+	const struct cause preempted = {.kind = CAUSE_PREEMPTED,
+					.text = (char *)"the scheduler wants its container back"};
+	machine_give_up(m, task, event->cause ? event->cause : &preempted);
+	return true;
+}

@@ -18,7 +18,8 @@ enum policy_charge {
 struct policy_row {
 	enum cause_kind cause;
 	enum policy_charge charge;
-	bool in_place; /* tony.<type>.max-restarts may restart the process in its container */
+	bool in_place;	  /* tony.<type>.max-restarts may restart the process in its container */
+	bool blames_host; /* the container's machine is suspect: not there again, if possible */
 };
 
 const struct policy_row *policy_find(enum cause_kind cause);

@@ -148,18 +148,17 @@ static void close_local(struct scheduler *scheduler)
 	free(local);
 }
 
-static struct scheduler *open_local(const struct job *job, const char *job_dir,
-				    struct event_base *base,
-				    const struct scheduler_listener *listener, struct err *err)
+static struct scheduler *open_local(const struct scheduler_setup *setup, struct err *err)
 {
-	char *ledger cleanup_free = state_dir_ledger(job_dir);
+	const struct job *job = setup->job;
+	char *ledger cleanup_free = state_dir_ledger(setup->job_dir);
 	struct local *local = mem_alloc(sizeof(*local));
 
 	*local = (struct local){.scheduler.ops = &local_scheduler,
 				.job = job,
-				.job_dir = mem_strdup(job_dir),
-				.base = base,
-				.listener = *listener,
+				.job_dir = mem_strdup(setup->job_dir),
+				.base = setup->base,
+				.listener = setup->listener,
 				.task_count = job_task_count(job)};
 	TAILQ_INIT(&local->containers);
 	TAILQ_INIT(&local->news);
@@ -171,7 +170,7 @@ static struct scheduler *open_local(const struct job *job, const char *job_dir,
 	local->ledger = ledger_open(ledger, job->id, err);
 	if (!local->ledger || local_queue_open(local, err) < 0)
 		goto fail;
-	local->pump = evtimer_new(base, on_pump, local);
+	local->pump = evtimer_new(setup->base, on_pump, local);
 	if (!local->pump) {
 		err_set(err, ERR_FAILED, "no timer");
 		goto fail;
@@ -267,8 +266,20 @@ static void clean(const char *job_id)
 	cgroup_clean("", job_id);
 }
 
+static int find_place(const char *job_dir, struct scheduler_place *place, struct err *err)
+{
+	char *token cleanup_free = fs_join(job_dir, "token");
+
+	place->token = job_read_token(token, err);
+	if (!place->token)
+		return -1;
+	place->journal = fs_join(job_dir, "journal.jsonl");
+	return 0;
+}
+
 const struct scheduler_ops local_scheduler = {
 	.name = "local",
+	.find_place = find_place,
 	.open = open_local,
 	.request = request_containers,
 	.cancel = cancel,

@@ -1,5 +1,8 @@
 #include "scheduler/scheduler.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/mem.h"
 #include "base/str.h"
 #include "scheduler/local.h"
@@ -13,4 +16,13 @@ const struct scheduler_ops *scheduler_find(const char *name)
 			return schedulers[i];
 	}
 	return NULL;
+}
+
+void scheduler_place_finish(struct scheduler_place *place)
+{
+	if (place->token)
+		explicit_bzero(place->token, strlen(place->token));
+	free(place->token);
+	free(place->journal);
+	*place = (struct scheduler_place){0};
 }

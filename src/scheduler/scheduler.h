@@ -47,6 +47,36 @@ struct scheduler_listener {
 	/* Why open asks are not met yet ("waits for 8.0 GiB: 3.2 GiB free, job X holds 20 GiB");
 	 * NULL: nothing waits any more. */
 	void (*waiting)(void *data, const char *text);
+	/* The container will be taken away soon: release it, so that it ends in good order. */
+	void (*preempted)(void *data, size_t task, int attempt, const struct cause *cause);
+	/* This AM is no longer the one of its job, or the scheduler is out of reach for good: it
+	 * must leave, and nothing can be asked or told any more. */
+	void (*dismissed)(void *data, const char *text);
+	/* How much of the job is done, 0 to 1, for the scheduler's own display. */
+	double (*progress)(void *data);
+};
+
+/* What an AM finds where its scheduler started it; owned. */
+struct scheduler_place {
+	char *token;   /* the job's bearer token */
+	char *journal; /* path of the journal */
+};
+void scheduler_place_finish(struct scheduler_place *place);
+
+/* Borrowed, but for the listener, which is copied. */
+struct scheduler_setup {
+	const struct job *job;
+	const char *job_dir;	/* where the AM keeps the job's files */
+	const char *am_address; /* HOST:PORT of its interface */
+	struct event_base *base;
+	struct scheduler_listener listener;
+};
+
+/* How the job ended. */
+struct scheduler_end {
+	enum job_state state;
+	const char *message; /* one line: the first cause */
+	const char *journal; /* path; it has its last line */
 };
 
 /* The first member of every scheduler's own struct. */
@@ -56,10 +86,8 @@ struct scheduler {
 
 struct scheduler_ops {
 	const char *name;
-	/* `job_dir`: where the AM keeps the job's files. */
-	struct scheduler *(*open)(const struct job *job, const char *job_dir,
-				  struct event_base *base,
-				  const struct scheduler_listener *listener, struct err *err);
+	int (*find_place)(const char *job_dir, struct scheduler_place *place, struct err *err);
+	struct scheduler *(*open)(const struct scheduler_setup *setup, struct err *err);
 	/* Asks for all of these; with JOB_MODE_GANG none is allocated before all can be. */
 	void (*request)(struct scheduler *scheduler, const struct scheduler_request *requests,
 			size_t count);
@@ -69,13 +97,20 @@ struct scheduler_ops {
 	/* Ends the container: the executor gets `grace_ms` to leave by itself (it was told to),
 	 * then all of the container's processes are killed. Told through `ended`. */
 	void (*release)(struct scheduler *scheduler, size_t task, int attempt, int64_t grace_ms);
+	/* Asks for no further container where this one was, if there are other machines. NULL:
+	 * there is but one. */
+	void (*avoid)(struct scheduler *scheduler, size_t task, int attempt);
 	/* Path of a task's log file ("stdout", "stderr", ...) if this machine can read it, or NULL.
 	 * The caller frees. */
 	char *(*log_path)(struct scheduler *scheduler, size_t task, const char *name);
+	/* Tells who else asks the scheduler how the job ended, once all containers have; calls
+	 * `done` from the loop, whether it could or not. NULL: nobody else is to be told. */
+	void (*finish)(struct scheduler *scheduler, const struct scheduler_end *end,
+		       void (*done)(void *data), void *data);
 	/* Kills what is left and frees. Not from within a listener's call. */
 	void (*close)(struct scheduler *scheduler);
 	/* For the AM's guardian: removes what a killed AM could not, once no process of the job is
-	 * left. */
+	 * left. NULL: nothing. */
 	void (*clean)(const char *job_id);
 };
 

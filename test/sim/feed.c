@@ -15,6 +15,7 @@ static const char *const event_names[EVENT_KIND_COUNT] = {
 	[EVENT_EXITED] = "exited",
 	[EVENT_BEAT] = "beat",
 	[EVENT_CONTAINER_ENDED] = "container ended",
+	[EVENT_PREEMPTED] = "preempted",
 	[EVENT_TICK] = "tick",
 	[EVENT_KILL] = "kill",
 	[EVENT_RESTART_TASK] = "restart",

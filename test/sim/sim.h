@@ -78,10 +78,11 @@ enum happening_kind {
 	HAPPENS_REFUSAL,
 	HAPPENS_COME_UP,
 	HAPPENS_CONTAINER_END,
-	HAPPENS_MESSAGE,   /* arrives at the AM */
-	HAPPENS_ANSWER,	   /* arrives at the executor */
-	HAPPENS_HOLD_OVER, /* the AM answers a held beat */
-	HAPPENS_NO_ANSWER, /* the executor sends again */
+	HAPPENS_PREEMPTION, /* is announced */
+	HAPPENS_MESSAGE,    /* arrives at the AM */
+	HAPPENS_ANSWER,	    /* arrives at the executor */
+	HAPPENS_HOLD_OVER,  /* the AM answers a held beat */
+	HAPPENS_NO_ANSWER,  /* the executor sends again */
 	HAPPENS_PROCESS_END,
 	HAPPENS_STOPPED,
 	HAPPENS_KILL,

@@ -314,11 +314,15 @@ static void lose_within(struct sim *sim, const struct container *container, int6
 {
 	static const enum cause_kind kinds[] = {CAUSE_NODE_LOST, CAUSE_PREEMPTED,
 						CAUSE_EXECUTOR_LOST, CAUSE_NONE};
-
-	plan(sim, between(sim, 0, ms),
-	     (struct happening){.kind = HAPPENS_CONTAINER_END,
+	struct happening end = {.kind = HAPPENS_CONTAINER_END,
 				.container = number_of(sim, container),
-				.cause = new_failure(sim, kinds[between(sim, 0, 3)])});
+				.cause = new_failure(sim, kinds[between(sim, 0, 3)])};
+	struct happening notice = end;
+
+	plan(sim, between(sim, 0, ms), end);
+	notice.kind = HAPPENS_PREEMPTION;
+	if (end.cause.kind == CAUSE_PREEMPTED)
+		plan(sim, between(sim, 0, ms), notice);
 }
 
 static void come_up(struct sim *sim, struct container *container)
@@ -633,6 +637,10 @@ static void happen(struct sim *sim, const struct happening *happening)
 		break;
 	case HAPPENS_CONTAINER_END:
 		container_gone(sim, happening->container, happening->cause);
+		break;
+	case HAPPENS_PREEMPTION:
+		if (sim->containers[happening->container].state == CONTAINER_GIVEN)
+			tell(sim, happening->container, EVENT_PREEMPTED, happening->cause);
 		break;
 	case HAPPENS_MESSAGE:
 		deliver(sim, happening);

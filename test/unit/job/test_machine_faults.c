@@ -123,9 +123,46 @@ static void a_group_timeout_counts_from_the_start_of_the_type(void **state)
 	bed_destroy(bed);
 }
 
+/* What is announced to be taken back is stopped in good order and replaced; its user does not pay.
+ */
+static void a_preempted_task_is_stopped_and_replaced(void **state)
+{
+	struct bed *bed = bed_create("worker=2");
+	struct machine_event notice = {.kind = EVENT_PREEMPTED, .attempt = 1};
+
+	bed->job->infrastructure_retry_count = 1;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	notice.task = bed_task(bed, "worker:1");
+	assert_true(machine_handle(bed->machine, &notice, bed->now, &bed->actions));
+	assert_true(bed_acted(bed, ACTION_RELEASE, "worker:1"));
+	assert_false(bed_acted(bed, ACTION_AVOID, "worker:1"));
+	assert_int_equal(bed_look(bed, "worker:1")->cause.kind, CAUSE_PREEMPTED);
+	assert_int_equal(bed_status(bed).retries_used, 0);
+	assert_false(machine_handle(bed->machine, &notice, bed->now, &bed->actions));
+	bed_gone(bed, "worker:1");
+	bed_pass(bed, 60000);
+	assert_int_equal(bed_look(bed, "worker:1")->attempt, 2);
+	bed_destroy(bed);
+}
+
+static void a_machine_where_a_launch_failed_is_avoided(void **state)
+{
+	struct bed *bed = bed_create("worker=2");
+
+	bed->job->infrastructure_retry_count = 1;
+	bed_submit(bed);
+	bed_allocate(bed, "worker:0");
+	bed_lose(bed, "worker:0", CAUSE_LAUNCH_FAILED);
+	assert_true(bed_acted(bed, ACTION_AVOID, "worker:0"));
+	bed_destroy(bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_preempted_task_is_stopped_and_replaced),
+		cmocka_unit_test(a_machine_where_a_launch_failed_is_avoided),
 		cmocka_unit_test(a_container_that_comes_after_the_end_is_given_back),
 		cmocka_unit_test(a_long_grace_is_no_lost_executor),
 		cmocka_unit_test(an_executor_that_never_stops_is_lost),

@@ -109,8 +109,6 @@ struct bed *bed_open(void **state, const char *id, enum job_mode mode, const cha
 {
 	const struct scheduler_ops *ops = scheduler_find("local");
 	struct bed *bed = mem_alloc(sizeof(*bed));
-	const struct scheduler_listener listener = {bed, on_allocated, on_refused, on_ended,
-						    on_waiting};
 	struct err err = {0};
 
 	add_job(bed, id, mode, types, config);
@@ -119,7 +117,17 @@ struct bed *bed_open(void **state, const char *id, enum job_mode mode, const cha
 	assert_success(fs_make_directories(bed->dir, 0700, &err), &err);
 	bed->cause = mem_alloc(sizeof(*bed->cause));
 	bed->base = event_base_new();
-	bed->scheduler = ops->open(&bed->job, bed->dir, bed->base, &listener, &err);
+	const struct scheduler_setup setup = {
+		.job = &bed->job,
+		.job_dir = bed->dir,
+		.base = bed->base,
+		.listener = {.data = bed,
+			     .allocated = on_allocated,
+			     .refused = on_refused,
+			     .ended = on_ended,
+			     .waiting = on_waiting},
+	};
+	bed->scheduler = ops->open(&setup, &err);
 	if (!bed->scheduler)
 		fail_msg("%s", err_message(&err));
 	*free_slot() = bed;
