@@ -1,0 +1,93 @@
+"""The suite's cluster, and the `tony` fixture: the real programs against a real YARN and HDFS, and
+afterwards the proof that nothing was left behind.
+
+One cluster serves the whole run, also one with several workers (-n): the process that was started first
+brings it up. Tests that break daemons have a cluster of their own, see `own_cluster`.
+"""
+
+import os
+import shutil
+import signal
+
+import pytest
+
+pytest.register_assert_rewrite("tony_rows")
+
+import kit  # noqa: E402
+from program import describe, wait_until  # noqa: E402
+from yarn_tony import YarnTony  # noqa: E402
+
+SUITE_DIRECTORY = "TONY_YARN_SUITE"  # tells the workers of a run where the cluster is
+WATCHED = pytest.StashKey()
+
+
+def pytest_sessionstart(session):
+    config = session.config
+    if hasattr(config, "workerinput") or config.option.collectonly:
+        return
+    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("ended by SIGTERM", 143))
+    cluster = kit.fitting_developers()
+    if not cluster:
+        config.stash[WATCHED] = kit.Watched(kit.SUITE)
+        cluster = config.stash[WATCHED].cluster
+    os.environ[SUITE_DIRECTORY] = str(cluster.directory)
+
+
+def pytest_unconfigure(config):
+    watched = config.stash.get(WATCHED, None)
+    if watched:
+        watched.close()
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    return kit.Cluster(os.environ[SUITE_DIRECTORY])
+
+
+@pytest.fixture(scope="module")
+def own_cluster(request):
+    """A cluster of this file's tests alone; `CLUSTER` in the file says what it is made of."""
+    watched = kit.Watched(request.module.CLUSTER)
+    yield watched.cluster
+    watched.close()
+
+
+def serve(tmp_path, request, cluster):
+    tony = YarnTony(tmp_path, cluster)
+    yield tony
+    if getattr(request.node, "failed", False):
+        tony.tell()
+    unfinished = tony.unfinished()
+    tony.finish()
+    try:
+        wait_until(lambda: not tony.unfinished(), "every application of the test to end", 60)
+        wait_until(lambda: not tony.processes(), "every process of the test to end", 30)
+        wait_until(lambda: not tony.staged(), "the files of the jobs to be deleted", 30)
+    except pytest.fail.Exception:
+        left = [describe(pid) for pid in tony.processes()]
+        for pid in tony.processes():
+            os.kill(pid, signal.SIGKILL)
+        pytest.fail(f"left behind: {left}, applications: {tony.unfinished()}, files: {tony.staged()}, "
+                    f"running at the end: {unfinished}")
+    shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+@pytest.fixture
+def tony(tmp_path, request, cluster):
+    yield from serve(tmp_path, request, cluster)
+
+
+@pytest.fixture
+def own_tony(tmp_path, request, own_cluster):
+    """tony on the file's own cluster."""
+    yield from serve(tmp_path, request, own_cluster)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A skipped test is a failure."""
+    report = (yield).get_result()
+    if report.skipped:
+        report.outcome = "failed"
+    if report.when == "call" and report.failed:
+        item.failed = True

@@ -1,0 +1,186 @@
+"""The suite's clusters: what they are made of, and how a test or a developer handles one.
+
+As a program: `kit.py up|down|env|status` keeps a developer's cluster of the suite's making between runs
+(`./dev yarn up`); the suite then uses that one, and leaves it up.
+"""
+
+import functools
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+KIT = Path(__file__).resolve().parent / "cluster" / "yarn-cluster"
+DEVELOPERS = Path(os.environ.get("TONY_YARN_DIR") or f"{tempfile.gettempdir()}/tony-yarn-{os.getuid()}")
+# Three nodes for everybody; a fourth that only a label opens, so that one cluster does for all.
+SUITE = {"--nodes": 4, "--labels": ",,,fast", "--gpus": 2, "--heartbeat-ms": 100, "--recovery": None}
+LABELLED_NODE = 4
+
+
+def version():
+    """Of Hadoop, for new clusters; None: the kit's own."""
+    return os.environ.get("TONY_YARN_VERSION")
+
+
+class Cluster:
+    """A running cluster in `directory`."""
+
+    def __init__(self, directory):
+        self.directory = Path(directory)
+
+    def kit(self, verb, *arguments, check=True, timeout=300):
+        done = subprocess.run([KIT, verb, "--dir", self.directory, *map(str, arguments)], text=True,
+                              capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL)
+        if check and done.returncode != 0:
+            raise RuntimeError(f"yarn-cluster {verb} {' '.join(map(str, arguments))}: "
+                               f"{done.stdout}{done.stderr}")
+        return done
+
+    def up(self, options):
+        flags = [str(part) for pair in options.items() for part in pair if part is not None]
+        self.kit("up", *flags)
+        return self
+
+    def down(self):
+        self.kit("down", "--delete")
+
+    def is_up(self):
+        return (self.directory / "cluster.json").exists() and self.kit("status", check=False).returncode == 0
+
+    def has(self, options):
+        """Was it started with these options, and with the version of Hadoop that is wanted now?"""
+        spec = json.loads((self.directory / "cluster.json").read_text())
+        wanted = {flag.strip("-").replace("-", "_"): value for flag, value in options.items()}
+        if version():
+            wanted["version"] = version()
+        return all(spec.get(name) == (value.split(",") if name == "labels" else True if value is None else value)
+                   for name, value in wanted.items())
+
+    @functools.cached_property
+    def env(self):
+        """What `yarn-cluster env` exports."""
+        lines = shlex.split(self.kit("env").stdout)
+        return dict(word.split("=", 1) for word in lines if "=" in word)
+
+    def restart(self, daemon, number=""):
+        self.kit("restart", *([daemon, number] if number else [daemon]))
+
+    def kill(self, daemon, number="", containers=False):
+        self.kit("kill", *([daemon, number] if number else [daemon]), *(["--containers"] if containers else []))
+
+    @property
+    def user(self):
+        return json.loads((self.directory / "cluster.json").read_text())["user"]
+
+    def rm(self, path, query=""):
+        """One answer of the ResourceManager's REST interface."""
+        url = f"{self.env['YARN_RM_WEB']}/ws/v1/cluster/{path}?user.name={self.user}{query}"
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            return json.load(answer)
+
+    def application(self, app):
+        return self.rm(f"apps/{app}")["app"]
+
+    def hdfs(self, method, path, body=None, **query):
+        """One call of WebHDFS: bytes of the answer, or None if there is no such file."""
+        query = urllib.parse.urlencode({"user.name": self.user, **query})
+        url = f"{self.env['WEBHDFS_URL']}{urllib.parse.quote(path)}?{query}"
+        try:
+            return self.request(method, url, body)
+        except urllib.error.HTTPError as error:
+            if error.code == 404:
+                return None
+            raise RuntimeError(f"{method} {url}: {error.code} {error.read().decode()}") from error
+
+    @staticmethod
+    def request(method, url, body=None):
+        if body is not None:   # the NameNode says where; it wants nothing of the file itself
+            with urllib.request.urlopen(urllib.request.Request(url + "&noredirect=true", method=method),
+                                        timeout=30) as answer:
+                url = json.load(answer)["Location"]
+        with urllib.request.urlopen(urllib.request.Request(url, body, method=method,
+                                    headers={"Content-Type": "application/octet-stream"}), timeout=60) as answer:
+            return answer.read()
+
+    def put(self, path, content):
+        self.hdfs("PUT", path, content, op="CREATE", overwrite="true")
+
+    def get(self, path):
+        return self.hdfs("GET", path, op="OPEN")
+
+    def list(self, path):
+        answer = self.hdfs("GET", path, op="LISTSTATUS")
+        return [] if answer is None else [row["pathSuffix"] for row in
+                                          json.loads(answer)["FileStatuses"]["FileStatus"]]
+
+    def status(self, path):
+        answer = self.hdfs("GET", path, op="GETFILESTATUS")
+        return answer and json.loads(answer)["FileStatus"]
+
+
+class Watched:
+    """A new cluster that is taken down by close(), and also when this process ends in any other way:
+    a process of its own waits for the pipe to be closed."""
+
+    def __init__(self, options):
+        self.place = Path(tempfile.mkdtemp(prefix="tony-yarn-"))
+        self.guard = subprocess.Popen([sys.executable, __file__, "guard", self.place], start_new_session=True,
+                                      stdin=subprocess.PIPE)
+        try:
+            self.cluster = Cluster(self.place / "cluster").up(options)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self):
+        self.guard.stdin.close()
+        self.guard.wait(timeout=120)
+
+
+def guard(place):
+    sys.stdin.buffer.read()
+    cluster = Cluster(Path(place) / "cluster")
+    if (cluster.directory / "cluster.json").exists():
+        cluster.down()
+    shutil.rmtree(place, ignore_errors=True)
+    return 0
+
+
+def fitting_developers():
+    """The cluster that a developer keeps up, if it is of the suite's making."""
+    cluster = Cluster(DEVELOPERS)
+    return cluster if cluster.is_up() and cluster.has(SUITE) else None
+
+
+def main(verb):
+    cluster = Cluster(DEVELOPERS)
+    if verb == "up":
+        if cluster.is_up():
+            print(f"a cluster is up in {DEVELOPERS} already", file=sys.stderr)
+        else:
+            cluster.up(SUITE)
+            print(f"up in {DEVELOPERS}; ./dev test yarn uses it. For your shell:\n"
+                  "  eval \"$(./dev yarn env)\"", file=sys.stderr)
+        return 0
+    if verb == "down":
+        cluster.down()
+        return 0
+    if verb in ("env", "status"):
+        done = cluster.kit(verb, check=False)
+        print(done.stdout, end="")
+        print(done.stderr, end="", file=sys.stderr)
+        return done.returncode
+    sys.exit("usage: kit.py up|down|env|status")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["guard"]:
+        sys.exit(guard(sys.argv[2]))
+    sys.exit(main(sys.argv[1] if len(sys.argv) == 2 else ""))

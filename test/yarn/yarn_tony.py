@@ -1,0 +1,127 @@
+"""tony on a cluster: what differs from one machine."""
+
+import json
+import os
+import urllib.error
+import urllib.request
+
+from program import Job, Tony, describe, is_alive, read_environ
+
+OVER = ("FINISHED", "FAILED", "KILLED")
+
+
+class YarnJob(Job):
+    """A job that is an application of YARN; its files are in HDFS."""
+
+    @property
+    def cluster(self):
+        return self.tony.cluster
+
+    @property
+    def files(self):
+        return f"/user/{self.cluster.user}/.tony/{self.id}"
+
+    @property
+    def history(self):
+        return f"/user/{self.cluster.user}/.tony/history/{self.id}"
+
+    def application(self):
+        return self.cluster.application(self.id)
+
+    def description(self):
+        text = self.cluster.get(f"{self.files}/job.json") or self.cluster.get(f"{self.history}/job.json")
+        return json.loads(text)
+
+    def token(self):
+        return self.cluster.get(f"{self.files}/token").decode().strip()
+
+    def logs(self, task, file="stdout"):
+        answer = self.tony.run("logs", "--task", task, "--stream", file, self.id)
+        assert answer.returncode == 0, answer.stderr
+        return answer.stdout
+
+    def containers(self):
+        """The id of every live container, by what its processes have in their environment."""
+        return {value.split(b"=", 1)[1].decode() for pid in self.processes() for value in read_environ(pid)
+                if value.startswith(b"CONTAINER_ID=")}
+
+    def processes(self):
+        _, stamp, number = self.id.split("_")
+        marks = f"_{stamp}_{number}_".encode()
+        return find(lambda variable: variable.startswith(b"CONTAINER_ID=") and marks in variable
+                    or variable == f"TONY_JOB_ID={self.id}".encode())
+
+
+def find(matches):
+    return [int(entry) for entry in os.listdir("/proc")
+            if entry.isdigit() and int(entry) != os.getpid() and is_alive(entry)
+            and any(map(matches, read_environ(entry)))]
+
+
+class YarnTony(Tony):
+    id_pattern = r"application_\d+_\d+"
+    job_class = YarnJob
+    one_host = False
+
+    def __init__(self, directory, cluster):
+        super().__init__(directory)
+        self.cluster = cluster
+        env = cluster.env
+        self.env |= {name: env[name] for name in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME")}
+        self.seen = {}
+
+    def arguments(self, keys=None, *options, **others):
+        """The AM is small, too."""
+        return super().arguments({"tony.am.memory": "64m", **(keys or {})}, *options, **others)
+
+    def found_job(self, text):
+        job = super().found_job(text)
+        if job:
+            self.seen[job.id] = job
+        return job
+
+    def ids(self):
+        return sorted(self.seen)
+
+    def processes(self):
+        state = f"TONY_STATE_DIR={self.state}".encode()
+        return sorted({*find(lambda variable: variable == state),
+                       *(pid for job in self.seen.values() for pid in job.processes())})
+
+    def unfinished(self):
+        return [job.id for job in self.seen.values() if job.application()["state"] not in OVER]
+
+    def staged(self):
+        """Directories of ended jobs that are still in HDFS."""
+        there = set(self.cluster.list(f"/user/{self.cluster.user}/.tony"))
+        return sorted(there.intersection(self.seen))
+
+    def held(self):
+        return []
+
+    def tell(self):
+        print(*map(describe, self.processes()), sep="\n")
+        for job in self.seen.values():
+            report = job.application()
+            print("==", job.id, report["state"], report["finalStatus"], report.get("diagnostics"))
+            print(self.run("events", job.id).stdout)
+            done = self.cluster.kit("yarn", "logs", "-applicationId", job.id, check=False, timeout=60)
+            print(done.stdout[-12000:])
+
+    def finish(self):
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+            child.communicate()
+        for app in self.unfinished():
+            self.kill_application(app)
+
+    def kill_application(self, app):
+        """Through the ResourceManager's REST interface, so that no fault of ours keeps it alive."""
+        url = f"{self.cluster.env['YARN_RM_WEB']}/ws/v1/cluster/apps/{app}/state?user.name={self.cluster.user}"
+        request = urllib.request.Request(url, b'{"state": "KILLED"}', method="PUT",
+                                         headers={"Content-Type": "application/json"})
+        try:
+            urllib.request.urlopen(request, timeout=30).close()
+        except urllib.error.HTTPError as error:
+            print(f"kill {app}: {error.code} {error.read().decode()}")
