@@ -59,9 +59,11 @@ struct rpc_options {
 	struct str_list addresses;	   /* "host:port", host a name or numeric; not empty */
 	const char *user;		   /* who we say we are where nobody proves it */
 	const struct hadoop_token *token;  /* NULL: none */
-	unsigned protections;	    /* of SASL_AUTH, SASL_INTEGRITY, SASL_PRIVACY (sasl.h): those
-				       that will do; 0: SASL_AUTH */
-	bool require_sasl;	    /* a server that asks for no proof is refused */
+	const char *principal; /* what the configuration says the server is, for mechanisms in
+				  which it has one; NULL: nothing */
+	unsigned protections;  /* of SASL_AUTH, SASL_INTEGRITY, SASL_PRIVACY (sasl.h): those that
+				  will do; 0: SASL_AUTH */
+	bool require_sasl;     /* a server that asks for no proof is refused */
 	int64_t connect_timeout_ms; /* for name, connection and authentication together; > 0 */
 	int64_t call_timeout_ms;    /* a server that is silent for so long is taken for lost; > 0 */
 	int64_t retry_interval_ms;

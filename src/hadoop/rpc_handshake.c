@@ -1,0 +1,171 @@
+#include "hadoop/rpc_handshake.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "hadoop/rpc_frame.h"
+#include "hadoop/sasl.h"
+
+void rpc_handshake_begin(struct str *out)
+{
+	Hadoop__RpcSaslProto message = HADOOP__RPC_SASL_PROTO__INIT;
+
+	message.state = HADOOP__SASL_STATE__SASL_NEGOTIATE;
+	rpc_frame_add_sasl(out, &message);
+}
+
+/* What we say with a token is present even when it is empty. */
+static void say(struct str *out, Hadoop__SaslState state, const struct str *token,
+		Hadoop__SaslAuth *auth)
+{
+	Hadoop__RpcSaslProto message = HADOOP__RPC_SASL_PROTO__INIT;
+
+	message.state = state;
+	if (token) {
+		message.has_token = 1;
+		message.token = (ProtobufCBinaryData){token->length, (uint8_t *)str_text(token)};
+	}
+	if (auth) {
+		message.n_auths = 1;
+		message.auths = &auth;
+	}
+	rpc_frame_add_sasl(out, &message);
+}
+
+static int refuse_simple(const struct rpc_handshake *handshake, struct err *err)
+{
+	if (!handshake->require_sasl)
+		return 1;
+	return err_set(err, ERR_DENIED,
+		       "the server asks for no proof of who we are, but this cluster is configured "
+		       "to (hadoop.security.authentication): it may not be the real one");
+}
+
+static int step(struct rpc_handshake *handshake, const ProtobufCBinaryData *challenge,
+		struct str *response, struct err *err)
+{
+	if (handshake->is_proved)
+		return err_set(err, ERR_INPUT, "the server goes on with SASL that is complete");
+	return sasl_step(handshake->sasl, challenge->len > 0 ? (const void *)challenge->data : "",
+			 challenge->len, response, &handshake->is_proved, err);
+}
+
+/* The first of the offers that we can take. */
+static Hadoop__SaslAuth *choose(const struct rpc_handshake *handshake,
+				const Hadoop__RpcSaslProto *message,
+				const struct sasl_mechanism **mechanism)
+{
+	for (size_t i = 0; i < message->n_auths; i++) {
+		Hadoop__SaslAuth *auth = message->auths[i];
+
+		*mechanism = sasl_find(auth->method, auth->mechanism);
+		if (strcmp(auth->method, "TOKEN") == 0 && !handshake->token)
+			continue;
+		if (*mechanism || strcmp(auth->method, "SIMPLE") == 0)
+			return auth;
+	}
+	return NULL;
+}
+
+static int refuse_offers(const struct rpc_handshake *handshake, const Hadoop__RpcSaslProto *message,
+			 struct err *err)
+{
+	struct str offers cleanup_str = {0};
+
+	for (size_t i = 0; i < message->n_auths; i++)
+		str_append_format(&offers, "%s%s %s", i > 0 ? ", " : "", message->auths[i]->method,
+				  message->auths[i]->mechanism);
+	char *text cleanup_free = str_printable(str_text(&offers), offers.length);
+	return err_set(err, ERR_DENIED,
+		       "the server asks for a proof that we cannot give (it takes: %s; we have %s)",
+		       message->n_auths > 0 ? text : "nothing",
+		       handshake->token ? "a token" : "no token");
+}
+
+static int initiate(struct rpc_handshake *handshake, const Hadoop__RpcSaslProto *message,
+		    struct str *out, struct err *err)
+{
+	const struct sasl_mechanism *mechanism = NULL;
+	struct str response cleanup_str = {0};
+	Hadoop__SaslAuth *offer = choose(handshake, message, &mechanism);
+
+	if (!offer)
+		return refuse_offers(handshake, message, err);
+	/* What is sent back is the offer without its challenge. */
+	Hadoop__SaslAuth chosen = *offer;
+	chosen.has_challenge = 0;
+	if (!mechanism) {
+		if (refuse_simple(handshake, err) < 0)
+			return -1;
+		/* No answer will come. */
+		say(out, HADOOP__SASL_STATE__SASL_INITIATE, NULL, &chosen);
+		return 1;
+	}
+	const struct sasl_identity identity = {
+		.token = handshake->token,
+		.protocol = offer->protocol ? offer->protocol : "",
+		.server_id = offer->serverid ? offer->serverid : "",
+		.principal = handshake->principal,
+	};
+	handshake->sasl = mechanism->create(&identity, handshake->protections, err);
+	if (!handshake->sasl)
+		return -1;
+	if (step(handshake, &offer->challenge, &response, err) < 0)
+		return -1;
+	say(out, HADOOP__SASL_STATE__SASL_INITIATE, &response, &chosen);
+	return 0;
+}
+
+static int respond(struct rpc_handshake *handshake, const Hadoop__RpcSaslProto *message,
+		   struct str *out, struct err *err)
+{
+	struct str response cleanup_str = {0};
+
+	if (step(handshake, &message->token, &response, err) < 0)
+		return -1;
+	say(out, HADOOP__SASL_STATE__SASL_RESPONSE, &response, NULL);
+	return 0;
+}
+
+static int succeed(struct rpc_handshake *handshake, const Hadoop__RpcSaslProto *message,
+		   struct err *err)
+{
+	struct str nothing cleanup_str = {0};
+
+	if (!handshake->sasl)
+		return refuse_simple(handshake, err);
+	if (message->has_token && step(handshake, &message->token, &nothing, err) < 0)
+		return -1;
+	if (!handshake->is_proved)
+		return err_set(err, ERR_DENIED,
+			       "the server has not proved that it knows the secret of our token: "
+			       "it may not be the real one");
+	return 1;
+}
+
+int rpc_handshake_take(struct rpc_handshake *handshake, const Hadoop__RpcSaslProto *message,
+		       struct str *out, struct err *err)
+{
+	switch ((int)message->state) {
+	case HADOOP__SASL_STATE__SASL_NEGOTIATE:
+		if (!handshake->sasl)
+			return initiate(handshake, message, out, err);
+		break;
+	case HADOOP__SASL_STATE__SASL_CHALLENGE:
+		if (handshake->sasl)
+			return respond(handshake, message, out, err);
+		break;
+	case HADOOP__SASL_STATE__SASL_SUCCESS:
+		return succeed(handshake, message, err);
+	default:
+		break;
+	}
+	return err_set(err, ERR_INPUT, "the server sends SASL's state %d where it has no meaning",
+		       (int)message->state);
+}
+
+void rpc_handshake_finish(struct rpc_handshake *handshake)
+{
+	sasl_destroy(handshake->sasl);
+	handshake->sasl = NULL;
+}

@@ -1,0 +1,36 @@
+/* How the two ends of a connection agree on who the client is: SASL within RpcSaslProto. Bytes in,
+ * bytes out. */
+#ifndef TONY_HADOOP_RPC_HANDSHAKE_H
+#define TONY_HADOOP_RPC_HANDSHAKE_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "proto/rpc.pb-c.h"
+
+struct hadoop_token;
+struct sasl;
+
+/* Initialise with the members of the first part; the texts are borrowed. */
+struct rpc_handshake {
+	const struct hadoop_token *token; /* NULL: none */
+	const char *principal;		  /* of the server; NULL: not told */
+	unsigned protections;
+	bool require_sasl;
+
+	struct sasl *sasl; /* NULL once it is over: SIMPLE, nobody has proved anything */
+	bool is_proved;	   /* the server has shown that it knows our secret */
+};
+
+/* Appends the first frame. */
+void rpc_handshake_begin(struct str *out);
+
+/* Takes what the server says and appends the answer. 1: it is over, `out` is to be sent before
+ * anything else; 0: it goes on; -1: ERR_DENIED, or ERR_INPUT for nonsense. */
+int rpc_handshake_take(struct rpc_handshake *handshake, const Hadoop__RpcSaslProto *message,
+		       struct str *out, struct err *err);
+
+void rpc_handshake_finish(struct rpc_handshake *handshake);
+
+#endif
