@@ -23,7 +23,7 @@ struct http_call {
 	TAILQ_ENTRY(http_call) link;
 	struct http_client *client;
 	struct http_question question; /* its texts are owned */
-	char *method, *path, *accept;
+	char *method, *path, *accept, *content_type;
 	struct str body;
 	struct event timer;
 };
@@ -49,6 +49,7 @@ struct http_client {
 	struct http_chunks chunks;
 	int status;
 	bool keep_alive;
+	char *location;
 	struct str body;
 };
 
@@ -59,6 +60,7 @@ static void free_call(struct http_call *call)
 	free(call->method);
 	free(call->path);
 	free(call->accept);
+	free(call->content_type);
 	str_finish(&call->body);
 	free(call);
 }
@@ -107,13 +109,14 @@ static void complete(struct http_client *client, bool may_keep)
 {
 	const struct err err = {0};
 	struct str body cleanup_str = client->body;
+	char *location cleanup_free = mem_steal(&client->location);
 
 	client->body = (struct str){0};
 	client->is_busy = false;
 	/* Bytes behind the answer belong to nothing that was asked. */
 	if (!may_keep || !client->keep_alive || evbuffer_get_length(client->wire.input) > 0)
 		disconnect(client);
-	struct http_response response = {client->status, str_text(&body), body.length};
+	struct http_response response = {client->status, str_text(&body), body.length, location};
 	tell(TAILQ_FIRST(&client->calls), &response, &err);
 }
 
@@ -145,6 +148,7 @@ static void begin_body(struct http_client *client, const struct http_head *head)
 {
 	client->status = head->status;
 	client->keep_alive = head->keep_alive;
+	mem_replace(&client->location, mem_strdup(http_head_find(head, "Location")));
 	client->chunks = (struct http_chunks){0};
 	client->left = head->content_length > 0 ? (uint64_t)head->content_length : 0;
 	if (head->status == 204 || head->status == 304)
@@ -305,6 +309,8 @@ static void send_call(struct http_client *client, const struct http_call *call)
 		evbuffer_add_printf(output, "Authorization: Bearer %s\r\n", client->token);
 	if (call->accept)
 		evbuffer_add_printf(output, "Accept: %s\r\n", call->accept);
+	if (call->content_type)
+		evbuffer_add_printf(output, "Content-Type: %s\r\n", call->content_type);
 	if (call->body.length > 0 || strcmp(call->method, "GET") != 0)
 		evbuffer_add_printf(output, "Content-Length: %zu\r\n", call->body.length);
 	evbuffer_add(output, "\r\n", 2);
@@ -363,6 +369,7 @@ void http_client_destroy(struct http_client *client)
 		dial_cancel(client->dial);
 	event_del(&client->next);
 	str_finish(&client->body);
+	free(client->location);
 	free(client->address);
 	free(client->token);
 	free(client);
@@ -380,6 +387,7 @@ struct http_call *http_client_start(struct http_client *client,
 	call->method = mem_strdup(question->method);
 	call->path = mem_strdup(question->path);
 	call->accept = mem_strdup(question->accept);
+	call->content_type = mem_strdup(question->content_type);
 	str_append_bytes(&call->body, question->body, question->body_length);
 	event_assign(&call->timer, client->base, -1, 0, on_timeout, call);
 	if (question->timeout_ms > 0)

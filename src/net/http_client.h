@@ -22,13 +22,15 @@ struct http_response {
 	int status;
 	const char *body; /* NUL-terminated; valid within `done` */
 	size_t length;
+	const char *location; /* where a redirect leads, as it was sent; NULL: nowhere */
 };
 
 /* What to ask, and whom to tell. Texts and body are copied. */
 struct http_question {
 	const char *method;
-	const char *path;   /* with the query; the caller percent-encodes */
-	const char *accept; /* NULL: anything */
+	const char *path;	  /* with the query; the caller percent-encodes */
+	const char *accept;	  /* NULL: anything */
+	const char *content_type; /* of the body; NULL: not told */
 	const char *body;
 	size_t body_length;
 	int64_t timeout_ms; /* from the call to the whole answer; 0: no limit */

@@ -28,6 +28,7 @@ struct outcome {
 	int status; /* -1: no answer */
 	enum err_kind kind;
 	struct str text; /* the body, or the error */
+	struct str location;
 	struct str pieces;
 	size_t stop_after;
 };
@@ -40,6 +41,8 @@ static void on_done(void *data, const struct http_response *response, const stru
 	outcome->is_done = true;
 	outcome->status = response ? response->status : -1;
 	outcome->kind = err->kind;
+	if (response && response->location)
+		str_append(&outcome->location, response->location);
 	if (response)
 		str_append_bytes(&outcome->text, response->body, response->length);
 	else
@@ -59,6 +62,7 @@ static bool on_bytes(void *data, const char *bytes, size_t length)
 static void outcome_finish(struct outcome *outcome)
 {
 	str_finish(&outcome->text);
+	str_finish(&outcome->location);
 	str_finish(&outcome->pieces);
 	*outcome = (struct outcome){0};
 }
@@ -309,6 +313,44 @@ static void test_strange_answers(void **state)
 	}
 }
 
+/* Both at once, because the one who is redirected sends a body to a stranger. */
+static void test_redirect_and_type_of_body(void **state)
+{
+	static const char answer[] = "HTTP/1.1 307 Temporary Redirect\r\nlocation: "
+				     "http://other:1/x?y=z\r\nContent-Length: 0\r\n\r\n";
+	struct event_base *base = event_base_new();
+	struct outcome outcome = {0};
+	char *address cleanup_free = NULL;
+	char got[1024] = {0};
+	int listener cleanup_close = listen_anywhere(&address);
+	struct http_client *client = http_client_create(base, address, NULL, NULL);
+
+	http_client_start(client,
+			  &(struct http_question){.method = "PUT",
+						  .path = "/",
+						  .body = "b",
+						  .body_length = 1,
+						  .content_type = "application/octet-stream",
+						  .done = on_done,
+						  .data = &outcome});
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	int fd = accept(listener, NULL, NULL);
+	assert_true(fd >= 0);
+	while (!strstr(got, "\r\n\r\nb")) {
+		event_base_loop(base, EVLOOP_NONBLOCK);
+		recv(fd, got + strlen(got), sizeof(got) - 1 - strlen(got), MSG_DONTWAIT);
+	}
+	assert_non_null(strstr(got, "\r\nContent-Type: application/octet-stream\r\n"));
+	send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+	run_until(base, &outcome.is_done);
+	assert_int_equal(outcome.status, 307);
+	assert_string_equal(str_text(&outcome.location), "http://other:1/x?y=z");
+	close(fd);
+	http_client_destroy(client);
+	event_base_free(base);
+	outcome_finish(&outcome);
+}
+
 static void on_life_end(evutil_socket_t fd, short what, void *data)
 {
 	_exit(0);
@@ -423,6 +465,7 @@ int main(void)
 		cmocka_unit_test(test_stream_comes_as_it_is_written),
 		cmocka_unit_test(test_stream_may_be_left),
 		cmocka_unit_test(test_strange_answers),
+		cmocka_unit_test(test_redirect_and_type_of_body),
 		cmocka_unit_test(test_synchronous_calls),
 		cmocka_unit_test(test_response_check),
 	};
