@@ -220,7 +220,7 @@ static char *plain_text(const char *class, const char *message)
 
 	if (length > 0 && strncmp(message, class, length) == 0 && message[length] == ':')
 		message += length + 1;
-	size_t text_length = trace && trace > message ? (size_t)(trace - message) : strlen(message);
+	size_t text_length = trace && trace >= message ? (size_t)(trace - message) : strlen(message);
 	if (text_length > TEXT_CAP)
 		text_length = TEXT_CAP;
 	char *text cleanup_free = str_printable(message, text_length);
