@@ -1,0 +1,159 @@
+#include "hadoop/webhdfs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static const struct {
+	const char *name, *method;
+} operations[] = {
+	[WEBHDFS_GETFILESTATUS] = {"GETFILESTATUS", "GET"},
+	[WEBHDFS_LISTSTATUS] = {"LISTSTATUS", "GET"},
+	[WEBHDFS_OPEN] = {"OPEN", "GET"},
+	[WEBHDFS_MKDIRS] = {"MKDIRS", "PUT"},
+	[WEBHDFS_CREATE] = {"CREATE", "PUT"},
+	[WEBHDFS_DELETE] = {"DELETE", "DELETE"},
+	[WEBHDFS_RENAME] = {"RENAME", "PUT"},
+	[WEBHDFS_SETPERMISSION] = {"SETPERMISSION", "PUT"},
+	[WEBHDFS_SETTIMES] = {"SETTIMES", "PUT"},
+};
+
+const char *webhdfs_op_name(enum webhdfs_op op)
+{
+	return operations[op].name;
+}
+
+const char *webhdfs_op_method(enum webhdfs_op op)
+{
+	return operations[op].method;
+}
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+static int check_address(const char *address, struct err *err)
+{
+	struct webhdfs_url url cleanup_webhdfs_url = {0};
+
+	if (webhdfs_url_parse(address, &url, err) < 0) {
+		if (err)
+			err->kind = ERR_CONFIG;
+		return -1;
+	}
+	if (strchr(url.target, '?'))
+		return err_set(err, ERR_CONFIG, "\"%s\" has a query; write http://HOST:PORT",
+			       address);
+	return 0;
+}
+
+int webhdfs_options_check(struct webhdfs_options *options, struct err *err)
+{
+	if (options->addresses.count == 0)
+		return err_set(err, ERR_CONFIG,
+			       "no address for WebHDFS is known: is "
+			       "dfs.namenode.http-address in hdfs-site.xml?");
+	for (size_t i = 0; i < options->addresses.count; i++)
+		if (check_address(options->addresses.items[i], err) < 0)
+			return -1;
+	if (!options->user && !options->delegation)
+		return err_set(err, ERR_CONFIG, "WebHDFS needs to know as which user");
+	if (options->connect_timeout_ms <= 0)
+		options->connect_timeout_ms = WEBHDFS_CONNECT_TIMEOUT_MS;
+	if (options->silence_timeout_ms <= 0)
+		options->silence_timeout_ms = WEBHDFS_SILENCE_TIMEOUT_MS;
+	if (options->max_wait_ms == 0)
+		options->max_wait_ms = WEBHDFS_MAX_WAIT_MS;
+	return 0;
+}
+
+void webhdfs_options_copy(struct webhdfs_options *to, const struct webhdfs_options *from)
+{
+	*to = *from;
+	to->addresses = (struct str_list){0};
+	for (size_t i = 0; i < from->addresses.count; i++)
+		str_list_add(&to->addresses, from->addresses.items[i]);
+	to->ca_file = mem_strdup(from->ca_file);
+	to->user = mem_strdup(from->user);
+	to->delegation = mem_strdup(from->delegation);
+}
+
+void webhdfs_options_finish(struct webhdfs_options *options)
+{
+	str_list_finish(&options->addresses);
+	free(options->ca_file);
+	free(options->user);
+	free(options->delegation);
+	*options = (struct webhdfs_options){0};
+}
+
+void webhdfs_file_finish(struct webhdfs_file *file)
+{
+	free(file->name);
+	free(file->owner);
+	free(file->group);
+	*file = (struct webhdfs_file){0};
+}
+
+/* ---- targets ------------------------------------------------------------------------------ */
+
+int webhdfs_path_check(const char *path, struct err *err)
+{
+	size_t length = strlen(path);
+
+	if (path[0] != '/' || length > WEBHDFS_PATH_CAP)
+		return err_set(err, ERR_INPUT, "%s: is no absolute path of at most %d bytes", path,
+			       WEBHDFS_PATH_CAP);
+	/* Java would put U+FFFD in place of what it cannot decode: another name. */
+	if (!str_is_utf8(path, length)) {
+		char *shown cleanup_free = str_printable(path, length);
+		return err_set(err, ERR_INPUT, "%s: names in HDFS are UTF-8, and this is not",
+			       shown);
+	}
+	for (const char *at = path; *at; at += strspn(at, "/")) {
+		size_t segment = strcspn(at, "/");
+		if ((segment == 1 || segment == 2) && strncmp(at, "..", segment) == 0)
+			return err_set(err, ERR_INPUT, "%s: \".\" and \"..\" are no names in HDFS",
+				       path);
+		at += segment;
+	}
+	return 0;
+}
+
+/* All but what RFC 3986 calls unreserved: a blank, '+', '%', ';', '?' and '#' have meanings of
+ * their own to the web servers in front of HDFS. */
+static void append_encoded(struct str *target, const char *text, const char *also)
+{
+	static const char unreserved[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+					 "0123456789-._~";
+
+	for (; *text; text++) {
+		if (strchr(unreserved, *text) || strchr(also, *text))
+			str_append_char(target, *text);
+		else
+			str_append_format(target, "%%%02X", (unsigned char)*text);
+	}
+}
+
+void webhdfs_target_add(struct str *target, const char *name, const char *value)
+{
+	str_append_format(target, "&%s=", name);
+	append_encoded(target, value, "");
+}
+
+void webhdfs_target(struct str *target, const struct webhdfs_options *options,
+		    const struct webhdfs_question *question)
+{
+	const char *prefix = strchr(strstr(question->server, "://") + 3, '/');
+	size_t length = prefix ? strlen(prefix) : 0;
+
+	while (length > 0 && prefix[length - 1] == '/')
+		length--;
+	str_append_bytes(target, prefix, length);
+	str_append(target, "/webhdfs/v1");
+	append_encoded(target, question->path, "/");
+	str_append_format(target, "?op=%s", webhdfs_op_name(question->op));
+	if (options->delegation)
+		webhdfs_target_add(target, "delegation", options->delegation);
+	else
+		webhdfs_target_add(target, "user.name", options->user);
+}

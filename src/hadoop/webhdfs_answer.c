@@ -1,0 +1,252 @@
+/* What NameNodes, DataNodes and gateways answer: org.apache.hadoop.hdfs.web.JsonUtil writes it. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "hadoop/webhdfs.h"
+
+/* ---- exceptions --------------------------------------------------------------------------- */
+
+struct exception {
+	char *class, *text; /* owned; never NULL once read */
+};
+
+static void finish_exception(struct exception *exception)
+{
+	free(exception->class);
+	free(exception->text);
+}
+#define cleanup_exception __attribute__((cleanup(finish_exception)))
+
+/* Behind the first line there is a Java stack. */
+static char *first_line(const char *text)
+{
+	return str_printable(text, strcspn(text, "\r\n"));
+}
+
+/* Of {"RemoteException": {"exception": "FileNotFoundException", "message": ...}}. */
+static bool read_exception(const char *body, size_t length, struct exception *exception)
+{
+	json_t *answer cleanup_json = json_parse(body, length, NULL);
+	const json_t *remote = json_object_get(answer, "RemoteException");
+	const char *class = json_string_value(json_object_get(remote, "exception"));
+	const char *text = json_string_value(json_object_get(remote, "message"));
+
+	if (!class || !*class)
+		return false;
+	exception->class = first_line(class);
+	exception->text = first_line(text ? text : "");
+	return true;
+}
+
+static const struct meaning {
+	const char *class;
+	enum webhdfs_verdict verdict;
+	enum err_kind kind;
+} meanings[] = {
+	{"StandbyException", WEBHDFS_NOT_HERE, ERR_UNREACHABLE},
+	{"ObserverRetryOnActiveException", WEBHDFS_NOT_HERE, ERR_UNREACHABLE},
+	{"RetriableException", WEBHDFS_NOT_NOW, ERR_UNREACHABLE},
+	{"SafeModeException", WEBHDFS_NOT_NOW, ERR_UNREACHABLE},
+	/* A gateway that does not reach the NameNode itself. */
+	{"ConnectException", WEBHDFS_BROKEN, ERR_UNREACHABLE},
+	{"NoRouteToHostException", WEBHDFS_BROKEN, ERR_UNREACHABLE},
+	{"SocketTimeoutException", WEBHDFS_BROKEN, ERR_UNREACHABLE},
+	{"ConnectTimeoutException", WEBHDFS_BROKEN, ERR_UNREACHABLE},
+	{"FileNotFoundException", WEBHDFS_REFUSED, ERR_NOT_FOUND},
+	{"AccessControlException", WEBHDFS_REFUSED, ERR_DENIED},
+	{"AuthorizationException", WEBHDFS_REFUSED, ERR_DENIED},
+	{"AuthenticationException", WEBHDFS_REFUSED, ERR_DENIED},
+	{"SecurityException", WEBHDFS_REFUSED, ERR_DENIED},
+	{"InvalidToken", WEBHDFS_REFUSED, ERR_DENIED},
+};
+
+static enum webhdfs_verdict judge_exception(const struct webhdfs_question *question,
+					    const struct exception *exception, struct err *err)
+{
+	struct meaning meaning = {NULL, WEBHDFS_REFUSED, ERR_FAILED};
+
+	for (size_t i = 0; i < array_length(meanings); i++)
+		if (strcmp(meanings[i].class, exception->class) == 0)
+			meaning = meanings[i];
+	err_set(err, meaning.kind, "%s: %s %s: %s%s%s", question->server,
+		webhdfs_op_name(question->op), question->path, exception->class,
+		*exception->text ? ": " : "", exception->text);
+	return meaning.verdict;
+}
+
+/* An answer that HDFS did not write: a gateway's, or that of a server without WebHDFS. */
+static enum webhdfs_verdict judge_status(const struct webhdfs_question *question, int status,
+					 struct err *err)
+{
+	enum webhdfs_verdict verdict = WEBHDFS_REFUSED;
+	enum err_kind kind = ERR_FAILED;
+	const char *text = "is there WebHDFS at that address?";
+
+	if (status == 401 || status == 403) {
+		kind = ERR_DENIED;
+		text = "it wants to know who asks";
+	} else if (status == 404) {
+		text = "there is no WebHDFS at that address: is dfs.webhdfs.enabled set to false?";
+	} else if (status == 429) {
+		verdict = WEBHDFS_NOT_NOW;
+		kind = ERR_UNREACHABLE;
+		text = "it is too busy";
+	} else if (status >= 500 && status != 501) {
+		verdict = WEBHDFS_BROKEN;
+		kind = ERR_UNREACHABLE;
+		text = "the server or a gateway in front of it failed";
+	}
+	err_set(err, kind, "%s: %s %s: HTTP status %d: %s", question->server,
+		webhdfs_op_name(question->op), question->path, status, text);
+	return verdict;
+}
+
+enum webhdfs_verdict webhdfs_judge(const struct webhdfs_question *question, int status,
+				   const char *body, size_t length, struct err *err)
+{
+	struct exception exception cleanup_exception = {0};
+
+	if (status >= 200 && status < 300)
+		return WEBHDFS_DONE;
+	if (read_exception(body, length, &exception))
+		return judge_exception(question, &exception, err);
+	return judge_status(question, status, err);
+}
+
+/* ---- results ------------------------------------------------------------------------------ */
+
+static int err_answer(const struct webhdfs_question *question, struct err *err)
+{
+	return err_wrap(err, "%s: %s %s: the answer", question->server,
+			webhdfs_op_name(question->op), question->path);
+}
+
+/* "755", or "1777" with the sticky bit. */
+static int read_permission(const json_t *object, unsigned *permission, struct err *err)
+{
+	char *text cleanup_free = NULL;
+	char *end;
+
+	if (json_need_text(object, "permission", &text, err) < 0)
+		return -1;
+	unsigned long value = strtoul(text, &end, 8);
+	if (strlen(text) > 4 || strspn(text, "01234567") != strlen(text) || end == text)
+		return err_set(err, ERR_INPUT, "permission: \"%s\" is not octal", text);
+	*permission = (unsigned)value;
+	return 0;
+}
+
+static int read_type(const json_t *object, bool *is_directory, struct err *err)
+{
+	char *text cleanup_free = NULL;
+
+	if (json_need_text(object, "type", &text, err) < 0)
+		return -1;
+	*is_directory = strcmp(text, "DIRECTORY") == 0;
+	if (*is_directory || strcmp(text, "FILE") == 0 || strcmp(text, "SYMLINK") == 0)
+		return 0;
+	return err_set(err, ERR_INPUT, "type: \"%s\" is not known", text);
+}
+
+static int read_members(const json_t *object, struct webhdfs_file *file, struct err *err)
+{
+	if (read_type(object, &file->is_directory, err) < 0 ||
+	    json_need_text(object, "pathSuffix", &file->name, err) < 0 ||
+	    json_need_int(object, "length", 0, INT64_MAX, &file->length, err) < 0 ||
+	    json_need_int(object, "modificationTime", 0, INT64_MAX, &file->modified_ms, err) < 0 ||
+	    json_need_text(object, "owner", &file->owner, err) < 0 ||
+	    json_need_text(object, "group", &file->group, err) < 0)
+		return -1;
+	return read_permission(object, &file->permission, err);
+}
+
+static int read_file(const json_t *object, struct webhdfs_file *file, struct err *err)
+{
+	*file = (struct webhdfs_file){0};
+	if (read_members(object, file, err) == 0)
+		return 0;
+	webhdfs_file_finish(file);
+	return -1;
+}
+
+int webhdfs_answer_file(const struct webhdfs_question *question, const char *body, size_t length,
+			struct webhdfs_file *file, struct err *err)
+{
+	json_t *answer cleanup_json = json_parse(body, length, err);
+
+	if (!answer || read_file(json_object_get(answer, "FileStatus"), file, err) < 0)
+		return err_answer(question, err);
+	return 0;
+}
+
+/* A name leads to nothing but what is in the directory. */
+static int check_name(const struct webhdfs_file *file, size_t count, struct err *err)
+{
+	if ((file->name[0] == '\0' && count > 1) || strchr(file->name, '/') ||
+	    strcmp(file->name, ".") == 0 || strcmp(file->name, "..") == 0)
+		return err_set(err, ERR_INPUT, "pathSuffix: \"%s\" is not the name of a file",
+			       file->name);
+	return 0;
+}
+
+static int visit_file(const json_t *object, size_t count,
+		      void (*visit)(void *data, const struct webhdfs_file *file), void *data,
+		      struct err *err)
+{
+	struct webhdfs_file file cleanup_webhdfs_file = {0};
+
+	if (read_file(object, &file, err) < 0 || check_name(&file, count, err) < 0)
+		return -1;
+	visit(data, &file);
+	return 0;
+}
+
+int webhdfs_answer_list(const struct webhdfs_question *question, const char *body, size_t length,
+			void (*visit)(void *data, const struct webhdfs_file *file), void *data,
+			struct err *err)
+{
+	json_t *answer cleanup_json = json_parse(body, length, err);
+
+	if (!answer)
+		return err_answer(question, err);
+	const json_t *list = json_object_get(json_object_get(answer, "FileStatuses"), "FileStatus");
+	if (!json_is_array(list)) {
+		err_set(err, ERR_INPUT, "FileStatuses.FileStatus: is not a list");
+		return err_answer(question, err);
+	}
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (visit_file(json_array_get(list, i), json_array_size(list), visit, data, err) <
+		    0)
+			return err_answer(question, err);
+	return 0;
+}
+
+int webhdfs_answer_boolean(const struct webhdfs_question *question, const char *body, size_t length,
+			   bool *value, struct err *err)
+{
+	json_t *answer cleanup_json = json_parse(body, length, err);
+
+	if (!answer)
+		return err_answer(question, err);
+	const json_t *member = json_object_get(answer, "boolean");
+	if (!json_is_boolean(member)) {
+		err_set(err, ERR_INPUT, "boolean: is missing");
+		return err_answer(question, err);
+	}
+	*value = json_is_true(member);
+	return 0;
+}
+
+char *webhdfs_answer_location(const struct webhdfs_question *question, const char *body,
+			      size_t length, struct err *err)
+{
+	json_t *answer cleanup_json = json_parse(body, length, err);
+	char *location = NULL;
+
+	if (!answer || json_need_text(answer, "Location", &location, err) < 0)
+		err_answer(question, err);
+	return location;
+}

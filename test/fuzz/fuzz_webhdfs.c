@@ -1,0 +1,77 @@
+/* What a NameNode answers: the first byte says as the answer to what the rest is read. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "hadoop/webhdfs.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct webhdfs_question question = {WEBHDFS_OPEN, "https://nn:9871", "/a"};
+
+static void visit(void *data, const struct webhdfs_file *file)
+{
+	if (strchr(file->name, '/') || file->length < 0 || file->permission > 07777)
+		BUG("%s", file->name);
+}
+
+static void read_location(const char *text)
+{
+	struct webhdfs_url url cleanup_webhdfs_url = {0};
+
+	if (webhdfs_location_parse(&question, text, &url, NULL) < 0)
+		return;
+	if (!url.is_tls || strpbrk(url.address, "/@ \r\n") || strpbrk(url.target, " \r\n") ||
+	    (*url.target && *url.target != '/'))
+		BUG("%s: %s %s", text, url.address, url.target);
+}
+
+static void read_path(const char *path)
+{
+	const struct webhdfs_options options = {.user = (char *)path};
+	struct str target cleanup_str = {0};
+
+	if (webhdfs_path_check(path, NULL) < 0)
+		return;
+	webhdfs_target(&target, &options,
+		       &(struct webhdfs_question){WEBHDFS_OPEN, "http://nn:9870", path});
+	if (strpbrk(target.text, " \r\n#+"))
+		BUG("%s: %s", path, target.text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct webhdfs_file file cleanup_webhdfs_file = {0};
+	struct err err cleanup_err = {0};
+	bool value;
+
+	if (size < 1)
+		return 0;
+	char *text cleanup_free = mem_strndup((const char *)data + 1, size - 1);
+	switch (data[0] % 7) {
+	case 0:
+		webhdfs_answer_file(&question, text, size - 1, &file, NULL);
+		break;
+	case 1:
+		webhdfs_answer_list(&question, text, size - 1, visit, NULL, NULL);
+		break;
+	case 2:
+		webhdfs_answer_boolean(&question, text, size - 1, &value, NULL);
+		break;
+	case 3:
+		free(webhdfs_answer_location(&question, text, size - 1, NULL));
+		break;
+	case 4:
+		if (webhdfs_judge(&question, 403, text, size - 1, &err) == WEBHDFS_DONE ||
+		    strchr(err_message(&err), '\n'))
+			BUG("%s", err_message(&err));
+		break;
+	case 5:
+		read_location(text);
+		break;
+	default:
+		read_path(text);
+	}
+	return 0;
+}
