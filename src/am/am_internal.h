@@ -11,8 +11,6 @@
 #include "job/machine.h"
 #include "scheduler/scheduler.h"
 
-#define AM_FIRST_ATTEMPT 1
-
 struct am {
 	const char *job_dir;
 	struct scheduler_place place;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "am/am_internal.h"
+#include "am/listen.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
@@ -114,17 +115,24 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
 
 static void on_signal(evutil_socket_t signal, short what, void *data)
 {
+	struct am *am = data;
 	char *text cleanup_free = mem_printf("the application master was told to end by %s",
 					     proc_signal_name((int)signal));
 	struct cause cause = {.kind = CAUSE_KILLED_BY_USER, .text = text};
-	am_feed(data, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
+	if (am->place.may_return)
+		on_dismissed(am, text);
+	else
+		am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
 }
 
 static void on_guardian_gone(evutil_socket_t fd, short what, void *data)
 {
 	struct am *am = data;
 	event_del(am->guardian_gone);
-	am_break(am, "the application master's guardian was killed");
+	if (am->place.may_return)
+		on_dismissed(am, "the application master's guardian was killed");
+	else
+		am_break(am, "the application master's guardian was killed");
 }
 
 /* ---- opening ------------------------------------------------------------------------------ */
@@ -154,7 +162,7 @@ static int announce(struct am *am, struct err *err)
 	json_set_text(door, "address", api_address(am->api));
 	json_set_int(door, "pid", self.pid);
 	json_set_int(door, "start_time", (int64_t)self.start_time);
-	json_set_int(door, "am_attempt", AM_FIRST_ATTEMPT);
+	json_set_int(door, "am_attempt", am->place.am_attempt);
 	char *text cleanup_free = json_text(door);
 	char *path cleanup_free = fs_join(am->job_dir, "am.json");
 	return fs_write_file(path, text, strlen(text), 0600, err);
@@ -198,11 +206,20 @@ static int open_api(struct am *am, struct err *err)
 				      .job = am->job,
 				      .machine = am->machine,
 				      .journal_path = am->place.journal,
-				      .am_attempt = AM_FIRST_ATTEMPT,
+				      .am_attempt = am->place.am_attempt,
 				      .deliver = on_message,
 				      .log_path = on_log_path};
-	const struct api_options options = {.address = "127.0.0.1:0", .token = am->place.token};
+	char *address cleanup_free = listen_address(am->place.host);
+	struct api_options options = {
+		.address = address, .host = am->place.host, .token = am->place.token};
 	am->api = api_create(am->base, &host, &options, err);
+	if (!am->api && am->place.may_return) {
+		/* A container may have a network of its own, in which its node's address is not. */
+		log_warning("%s; listening on every address", err_message(err));
+		err_finish(err);
+		options.address = listen_everywhere;
+		am->api = api_create(am->base, &host, &options, err);
+	}
 	return am->api ? 0 : -1;
 }
 
@@ -368,7 +385,7 @@ static int run(struct am *am, struct err *err)
 	raise_open_files();
 	if (open_all(am, err) < 0)
 		return -1;
-	am_record(am, record_am(AM_FIRST_ATTEMPT, getpid(), api_address(am->api)), true);
+	am_record(am, record_am(am->place.am_attempt, getpid(), api_address(am->api)), true);
 	am_feed(am, &(struct machine_event){.kind = EVENT_SUBMIT});
 	/* A loop that is not running yet cannot be left. */
 	if (!am_is_over(am))
@@ -426,7 +443,8 @@ static void conclude(const char *job_dir, const struct guard *guard)
 	} else {
 		if (ops->clean)
 			ops->clean(fs_basename(job_dir));
-		write_last_line(place.journal, guard);
+		if (!place.may_return)
+			write_last_line(place.journal, guard);
 	}
 	scheduler_place_finish(&place);
 	job_destroy(job);

@@ -2,6 +2,7 @@
 
 #include <event2/buffer.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "am/api_internal.h"
 #include "base/mem.h"
@@ -58,6 +59,8 @@ struct api *api_create(struct event_base *base, const struct api_host *host,
 		api_destroy(api);
 		return NULL;
 	}
+	api->name = mem_strdup(options->host);
+	api->address = api_advertise(api, http_server_address(api->server));
 	return api;
 }
 
@@ -77,12 +80,22 @@ void api_destroy(struct api *api)
 	journal_reader_close(api->reader);
 	job_view_destroy(api->view);
 	kv_destroy(api->kv);
+	free(api->name);
+	free(api->address);
 	free(api);
 }
 
 const char *api_address(const struct api *api)
 {
-	return http_server_address(api->server);
+	return api->address;
+}
+
+char *api_advertise(const struct api *api, const char *address)
+{
+	if (!api->name)
+		return mem_strdup(address);
+	return mem_printf(strchr(api->name, ':') ? "[%s]%s" : "%s%s", api->name,
+			  strrchr(address, ':'));
 }
 
 void api_cluster_changed(struct api *api)

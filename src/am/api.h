@@ -31,7 +31,8 @@ struct api_host {
 };
 
 struct api_options {
-	const char *address; /* "127.0.0.1:0" */
+	const char *address; /* where it listens: "127.0.0.1:0" */
+	const char *host;    /* the name by which others reach that address; NULL: itself */
 	const char *token;
 	struct http_limits limits; /* 0: as documented; connections: by the number of tasks */
 };
@@ -40,7 +41,7 @@ struct api *api_create(struct event_base *base, const struct api_host *host,
 		       const struct api_options *options, struct err *err);
 void api_destroy(struct api *api); /* NULL is fine */
 
-const char *api_address(const struct api *api); /* "127.0.0.1:4000" */
+const char *api_address(const struct api *api); /* for others: "127.0.0.1:4000", "node-7:4000" */
 
 /* Where the task's logs are, as its executor said when it registered; NULL: not known. */
 const char *api_log_dir(const struct api *api, size_t task);

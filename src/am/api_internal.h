@@ -63,6 +63,8 @@ struct api {
 	struct api_host host;
 	struct event_base *base;
 	struct http_server *server;
+	char *name; /* of this machine, for others; NULL: the address that is listened at */
+	char *address;
 	struct api_task *tasks;
 	size_t task_count;
 	struct evbuffer *cluster; /* serialized; NULL: to be built anew */
@@ -78,6 +80,9 @@ struct api {
 
 /* The task of the path, or NULL when there is none: then 404 is answered. */
 struct api_task *api_find_task(struct api *api, struct http_request *request);
+
+/* "0.0.0.0:4000" as others know it: "node-7:4000". The caller frees. */
+char *api_advertise(const struct api *api, const char *address);
 
 /* 400 with what `err` says. */
 void api_answer_bad(struct http_request *request, const struct err *err);

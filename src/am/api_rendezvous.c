@@ -25,7 +25,7 @@ static char *name_ring(const struct cluster *cluster, const struct slots *slots)
  * differ. */
 static int serve(struct api *api, const struct slots *slots, struct err *err)
 {
-	const char *own = api_address(api);
+	const char *own = http_server_address(api->server);
 	char *address cleanup_free = mem_printf("%.*s:0", (int)(strrchr(own, ':') - own), own);
 	struct gloo *gloo = gloo_create(api->base, address, slots, err);
 
@@ -65,8 +65,11 @@ int api_cluster_formed(struct api *api, struct err *err)
 
 void api_rendezvous_tell(const struct api *api, struct cluster *cluster)
 {
-	if (api->gloo && address_parse(gloo_address(api->gloo), &cluster->rendezvous) < 0)
-		BUG("rendezvous at %s", gloo_address(api->gloo));
+	if (!api->gloo)
+		return;
+	char *address cleanup_free = api_advertise(api, gloo_address(api->gloo));
+	if (address_parse(address, &cluster->rendezvous) < 0)
+		BUG("rendezvous at %s", address);
 }
 
 void api_rendezvous_close(struct api *api)

@@ -274,6 +274,8 @@ static int find_place(const char *job_dir, struct scheduler_place *place, struct
 	if (!place->token)
 		return -1;
 	place->journal = fs_join(job_dir, "journal.jsonl");
+	place->host = mem_strdup(LOCAL_HOST);
+	place->am_attempt = 1;
 	return 0;
 }
 

@@ -24,5 +24,6 @@ void scheduler_place_finish(struct scheduler_place *place)
 		explicit_bzero(place->token, strlen(place->token));
 	free(place->token);
 	free(place->journal);
+	free(place->host);
 	*place = (struct scheduler_place){0};
 }

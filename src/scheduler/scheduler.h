@@ -58,8 +58,13 @@ struct scheduler_listener {
 
 /* What an AM finds where its scheduler started it; owned. */
 struct scheduler_place {
-	char *token;   /* the job's bearer token */
-	char *journal; /* path of the journal */
+	char *token;	/* the job's bearer token */
+	char *journal;	/* path of the journal */
+	char *host;	/* name or numeric address by which others reach this machine */
+	int am_attempt; /* which AM of the job this is, from 1 */
+	/* Another AM may follow this one: that its processes are told to end, or killed, is not the
+	 * job's end. */
+	bool may_return;
 };
 void scheduler_place_finish(struct scheduler_place *place);
 
