@@ -40,17 +40,33 @@ void log_merge_destroy(struct log_merge *merge)
 	free(merge);
 }
 
+void log_merge_add_source(struct log_merge *merge, struct log_source *source, const char *label,
+			  int64_t tail)
+{
+	merge->entries =
+		mem_realloc_array(merge->entries, merge->count + 1, sizeof(*merge->entries));
+	merge->entries[merge->count++] =
+		(struct entry){.label = mem_strdup(label), .source = source};
+	if (tail >= 0)
+		log_source_seek_tail(source, tail);
+}
+
 void log_merge_add(struct log_merge *merge, const char *path, const char *label, int64_t tail)
 {
 	if (map_get(merge->paths, path))
 		return;
 	map_set(merge->paths, path, merge);
-	merge->entries =
-		mem_realloc_array(merge->entries, merge->count + 1, sizeof(*merge->entries));
-	struct entry *entry = &merge->entries[merge->count++];
-	*entry = (struct entry){.label = mem_strdup(label), .source = log_source_create(path)};
-	if (tail >= 0)
-		log_source_seek_tail(entry->source, tail);
+	log_merge_add_source(merge, log_source_create(path), label, tail);
+}
+
+const char *log_merge_problem(const struct log_merge *merge)
+{
+	for (size_t i = 0; i < merge->count; i++) {
+		const char *problem = log_source_problem(merge->entries[i].source);
+		if (problem)
+			return problem;
+	}
+	return NULL;
 }
 
 static void fetch(struct entry *entry, bool to_the_end)

@@ -11,11 +11,17 @@ void log_merge_destroy(struct log_merge *merge); /* NULL is fine */
 /* `label` comes back with every line of it. `tail` >= 0: begins that many lines before the present
  * end. A path that was added before is passed over. */
 void log_merge_add(struct log_merge *merge, const char *path, const char *label, int64_t tail);
+/* The same for another source, which is taken. */
+void log_merge_add_source(struct log_merge *merge, struct log_source *source, const char *label,
+			  int64_t tail);
 
 /* False: no (whole) line now in any file; the next call looks at all of them again. With
  * `to_the_end` last lines without a newline count too. `label` and the text are valid until the
  * next call. */
 bool log_merge_next(struct log_merge *merge, bool to_the_end, struct log_line *line,
 		    const char **label);
+
+/* Why lines of a log are missing; NULL: none is known to be. */
+const char *log_merge_problem(const struct log_merge *merge);
 
 #endif

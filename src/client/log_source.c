@@ -1,7 +1,6 @@
 #include "client/log_source.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "client/log_lines.h"
 
 #define PARTS_MAX 1000 /* "stdout.999" is the oldest part looked for */
 #define TRIES_MAX 1000 /* more rotations do not happen meanwhile: a part cannot be opened */
@@ -16,29 +16,23 @@
 struct part {
 	int fd; /* -1: none */
 	ino_t inode;
-	FILE *times; /* its index: lines "time_ms offset"; NULL: none */
+	FILE *times; /* its index, until it is read; NULL: none */
 };
 
-struct log_source {
+struct file_source {
+	struct log_source base;
 	char *path;
 	struct part part; /* the one being read */
-	int64_t offset;	  /* of buffer[start] in it */
-	char *buffer;	  /* of LOG_LINE_CAP bytes; NULL until there is something to read */
-	size_t start, end;
-	int64_t time;	      /* of the last index entry passed */
-	int64_t entry_time;   /* of the entry after that */
-	int64_t entry_offset; /* INT64_MAX: there was none */
-	bool times_may_grow;  /* the part was read since the index's end was met */
 };
 
 /* ---- parts -------------------------------------------------------------------------------- */
 
-static char *part_path(const struct log_source *source, int number)
+static char *part_path(const struct file_source *source, int number)
 {
 	return number == 0 ? mem_strdup(source->path) : mem_printf("%s.%d", source->path, number);
 }
 
-static bool part_inode(const struct log_source *source, int number, ino_t *inode)
+static bool part_inode(const struct file_source *source, int number, ino_t *inode)
 {
 	struct stat info;
 	char *path cleanup_free = part_path(source, number);
@@ -49,7 +43,7 @@ static bool part_inode(const struct log_source *source, int number, ino_t *inode
 	return true;
 }
 
-static bool part_open(const struct log_source *source, int number, struct part *part)
+static bool part_open(const struct file_source *source, int number, struct part *part)
 {
 	struct stat info;
 	char *path cleanup_free = part_path(source, number);
@@ -72,17 +66,15 @@ static void part_close(struct part *part)
 }
 
 /* Goes on with this part (taken) from `offset` on. */
-static void take_part(struct log_source *source, struct part *part, int64_t offset)
+static void take_part(struct file_source *source, struct part *part, int64_t offset)
 {
 	part_close(&source->part);
 	source->part = *part;
-	source->offset = lseek(part->fd, offset, SEEK_SET);
-	source->start = source->end = 0;
-	source->entry_offset = INT64_MAX;
-	source->times_may_grow = true;
+	log_lines_begin(&source->base, lseek(part->fd, offset, SEEK_SET),
+			mem_steal(&source->part.times));
 }
 
-static bool is_newest(const struct log_source *source)
+static bool is_newest(const struct file_source *source)
 {
 	ino_t inode;
 
@@ -93,7 +85,7 @@ static bool is_newest(const struct log_source *source)
  * number of the oldest part (-1: there is none). In the middle of a rotation one number is
  * nobody's.
  */
-static int find_part(const struct log_source *source, int *oldest)
+static int find_part(const struct file_source *source, int *oldest)
 {
 	int found = -1;
 	ino_t inode;
@@ -110,7 +102,7 @@ static int find_part(const struct log_source *source, int *oldest)
 }
 
 /* The part begun after that with the number `present` (-1: the oldest); its number, -1: none. */
-static int open_after(const struct log_source *source, int present, int oldest, struct part *part)
+static int open_after(const struct file_source *source, int present, int oldest, struct part *part)
 {
 	int number = present < 0 ? oldest : present - 1;
 
@@ -121,7 +113,7 @@ static int open_after(const struct log_source *source, int present, int oldest, 
 
 /* A rotation renames the oldest part first. So as long as a part keeps its number, and no part has
  * come to stand between it and the one that was opened, no rotation has passed between them. */
-static bool is_still_next(const struct log_source *source, int present, int number)
+static bool is_still_next(const struct file_source *source, int present, int number)
 {
 	ino_t inode;
 	int oldest;
@@ -135,7 +127,7 @@ static bool is_still_next(const struct log_source *source, int present, int numb
 }
 
 /* Goes on to the part that was begun after this one; false: there is none yet. */
-static bool go_to_next_part(struct log_source *source)
+static bool go_to_next_part(struct file_source *source)
 {
 	struct part next;
 	int oldest;
@@ -153,118 +145,24 @@ static bool go_to_next_part(struct log_source *source)
 	}
 }
 
-/* ---- times -------------------------------------------------------------------------------- */
-
-/* "time_ms offset\n" */
-static bool parse_entry(struct log_source *source, const char *line)
+static ssize_t read_part(struct log_source *base, char *bytes, size_t length)
 {
-	int64_t time, offset;
-
-	if (sscanf(line, "%" SCNd64 " %" SCNd64, &time, &offset) != 2)
-		return false;
-	source->entry_time = time;
-	source->entry_offset = offset;
-	return true;
+	return read(((struct file_source *)base)->part.fd, bytes, length);
 }
 
-/* Reads the next whole entry of the index. An entry is written before the bytes that it is about:
- * there is no new one before more of the log is read. */
-static void read_entry(struct log_source *source)
+static bool next(struct log_source *base, bool to_the_end, struct log_line *line)
 {
-	char line[64];
-	FILE *times = source->part.times;
+	struct file_source *source = (struct file_source *)base;
 
-	source->entry_offset = INT64_MAX;
-	for (long start = ftell(times); fgets(line, sizeof(line), times); start = ftell(times)) {
-		if (!strchr(line, '\n') && feof(times)) {
-			fseek(times, start, SEEK_SET); /* torn: the rest may come */
-			break;
-		}
-		if (parse_entry(source, line))
-			return;
-	}
-	clearerr(times);
-	source->times_may_grow = false;
-}
-
-static int64_t time_at(struct log_source *source, int64_t offset)
-{
-	if (!source->part.times)
-		return source->time;
-	if (source->entry_offset == INT64_MAX && source->times_may_grow)
-		read_entry(source);
-	while (source->entry_offset <= offset) {
-		source->time = source->entry_time;
-		read_entry(source);
-	}
-	return source->time;
-}
-
-/* ---- lines -------------------------------------------------------------------------------- */
-
-static bool read_more(struct log_source *source)
-{
-	size_t there = source->end - source->start;
-
-	if (source->start > 0)
-		memmove(source->buffer, source->buffer + source->start, there);
-	source->start = 0;
-	source->end = there;
-	ssize_t got = read(source->part.fd, source->buffer + there, LOG_LINE_CAP - there);
-	if (got <= 0)
-		return false;
-	source->end += (size_t)got;
-	source->times_may_grow = true;
-	return true;
-}
-
-static bool take_line(struct log_source *source, size_t length, size_t skip, struct log_line *line)
-{
-	*line = (struct log_line){.text = source->buffer + source->start,
-				  .length = length,
-				  .time_ms = time_at(source, source->offset)};
-	source->start += length + skip;
-	source->offset += (int64_t)(length + skip);
-	return true;
-}
-
-/* What is left of a part that gets no more, or of which no more is waited for. */
-static bool take_rest(struct log_source *source, struct log_line *line)
-{
-	size_t there = source->end - source->start;
-
-	return there > 0 && take_line(source, there, 0, line);
-}
-
-/* A line out of the buffer. */
-static bool take_buffered(struct log_source *source, struct log_line *line)
-{
-	size_t there = source->end - source->start;
-	const char *text = source->buffer + source->start;
-	const char *newline = memchr(text, '\n', there);
-
-	if (newline)
-		return take_line(source, (size_t)(newline - text), 1, line);
-	return there == LOG_LINE_CAP && take_line(source, there, 0, line);
-}
-
-bool log_source_next(struct log_source *source, bool to_the_end, struct log_line *line)
-{
 	if (source->part.fd < 0 && !go_to_next_part(source))
 		return false;
-	if (!source->buffer)
-		source->buffer = mem_alloc(LOG_LINE_CAP);
 	for (;;) {
-		if (take_buffered(source, line))
+		if (log_lines_next(base, line))
 			return true;
-		if (read_more(source))
-			continue;
 		if (is_newest(source))
-			return to_the_end && take_rest(source, line);
+			return to_the_end && log_lines_rest(base, line);
 		/* It may have grown between the last read and its rotation. */
-		if (read_more(source))
-			continue;
-		if (take_rest(source, line))
+		if (log_lines_next(base, line) || log_lines_rest(base, line))
 			return true;
 		if (!go_to_next_part(source))
 			return false;
@@ -296,8 +194,9 @@ static int64_t find_tail(int fd, int64_t *lines)
 	return 0;
 }
 
-void log_source_seek_tail(struct log_source *source, int64_t lines)
+static void seek_tail(struct log_source *base, int64_t lines)
 {
+	struct file_source *source = (struct file_source *)base;
 	int oldest;
 	struct part part;
 
@@ -315,21 +214,23 @@ void log_source_seek_tail(struct log_source *source, int64_t lines)
 
 /* ------------------------------------------------------------------------------------------- */
 
-struct log_source *log_source_create(const char *path)
+static void destroy(struct log_source *base)
 {
-	struct log_source *source = mem_alloc(sizeof(*source));
+	struct file_source *source = (struct file_source *)base;
 
-	source->path = mem_strdup(path);
-	source->part.fd = -1;
-	return source;
-}
-
-void log_source_destroy(struct log_source *source)
-{
-	if (!source)
-		return;
 	part_close(&source->part);
 	free(source->path);
-	free(source->buffer);
 	free(source);
+}
+
+struct log_source *log_source_create(const char *path)
+{
+	static const struct log_source_ops ops = {
+		.read = read_part, .next = next, .seek_tail = seek_tail, .destroy = destroy};
+	struct file_source *source = mem_alloc(sizeof(*source));
+
+	source->base.ops = &ops;
+	source->path = mem_strdup(path);
+	source->part.fd = -1;
+	return &source->base;
 }

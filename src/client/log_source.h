@@ -1,6 +1,6 @@
 /*
- * One log file of a task, read line by line through its rotated parts, oldest first
- * ("stdout.2", "stdout.1", "stdout"), while it may still grow and be rotated.
+ * One log of a task, read line by line through its rotated parts, oldest first ("stdout.2",
+ * "stdout.1", "stdout"): a file that may still grow and be rotated, or what a cluster has kept.
  */
 #ifndef TONY_CLIENT_LOG_SOURCE_H
 #define TONY_CLIENT_LOG_SOURCE_H
@@ -12,9 +12,12 @@
 #define LOG_LINE_CAP 65536 /* a longer line is told in pieces */
 
 struct log_source;
+struct job_log;
 
 /* The file need not be there yet. */
 struct log_source *log_source_create(const char *path);
+/* The log of a container that has ended, which is taken. */
+struct log_source *log_source_kept(struct job_log *log);
 void log_source_destroy(struct log_source *source); /* NULL is fine */
 
 /* Starts `lines` lines before the present end. */
@@ -29,5 +32,8 @@ struct log_line {
 
 /* False: no (whole) line now. With `to_the_end` a last line without a newline counts too. */
 bool log_source_next(struct log_source *source, bool to_the_end, struct log_line *line);
+
+/* Why there are no more lines although there may be; NULL: no such thing. */
+const char *log_source_problem(const struct log_source *source);
 
 #endif
