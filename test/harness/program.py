@@ -230,6 +230,7 @@ class Tony:
     id_pattern = r"tony-\d{8}-\d{6}-[0-9a-f]+"
     job_class = Job
     one_host = True
+    one_am = {}  # keys with which no other AM follows one that was killed
 
     def found_job(self, text):
         found = re.search(self.id_pattern, text)

@@ -93,7 +93,7 @@ def test_WorkerTrainingPyTorchShouldPass(tony):
 
 
 def test_AMCrashTonyShouldFail(tony):
-    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
+    job = tony.submit({"tony.worker.instances": 1, **tony.one_am}, "--executes", "sleep 1000")
     job.wait_task("worker:0")
     client = tony.start("wait", job.id)
     os.kill(job.status()["am_pid"], signal.SIGKILL)
@@ -102,7 +102,7 @@ def test_AMCrashTonyShouldFail(tony):
 
 
 def test_AMThrowExceptionCrashShouldFail(tony):
-    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
+    job = tony.submit({"tony.worker.instances": 1, **tony.one_am}, "--executes", "sleep 1000")
     job.wait_task("worker:0")
     client = tony.start("wait", job.id)
     os.kill(job.status()["am_pid"], signal.SIGABRT)

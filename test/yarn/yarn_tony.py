@@ -62,6 +62,7 @@ class YarnTony(Tony):
     id_pattern = r"application_\d+_\d+"
     job_class = YarnJob
     one_host = False
+    one_am = {"tony.am.max-attempts": 1}
 
     def __init__(self, directory, cluster):
         super().__init__(directory)
