@@ -1,0 +1,443 @@
+#include "executor/mirror.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "executor/mirror_look.h"
+
+enum {
+	NS_PER_MS = 1000000,
+	/* Of so many looks one takes every file for settled: logs grow all the time. */
+	LOOKS_PER_ROUND = 30,
+};
+
+enum activity { ACTIVITY_NONE, ACTIVITY_FETCH, ACTIVITY_STORE };
+
+struct mirror {
+	struct event_base *base;
+	char *directory, *scratch;
+	struct mirror_store store;
+	int64_t interval_ms;
+	struct event *timer;
+
+	struct map *stored; /* path -> struct mirror_file: what the store has, as far as we know */
+	struct mirror_files seen; /* by the last look */
+	unsigned looks;
+	bool watching, flush_next;
+	char *trouble; /* logged already */
+
+	enum activity activity;
+	struct mirror_files todo; /* to be fetched or stored, one after the other */
+	struct mirror_files gone; /* then to be removed */
+	size_t next;
+	int fd; /* of the file in hand; -1: none */
+
+	mirror_done *done; /* of a fetch or flush; NULL: none */
+	void *done_data;
+};
+
+/* What advances the work in hand returns true when the next piece can be done at once; false: it
+ * is being waited for, or all has ended. */
+static void go_on(struct mirror *mirror);
+static void look(struct mirror *mirror);
+
+/* ---- what the store has ------------------------------------------------------------------- */
+
+static void free_file(void *value)
+{
+	struct mirror_file *file = value;
+
+	free(file->path);
+	free(file);
+}
+
+static void remember(struct mirror *mirror, const struct mirror_file *file)
+{
+	struct mirror_file *copy = mem_alloc(sizeof(*copy));
+
+	*copy = *file;
+	copy->path = mem_strdup(file->path);
+	map_set(mirror->stored, copy->path, copy);
+}
+
+static bool is_stored(const struct mirror *mirror, const struct mirror_file *file)
+{
+	const struct mirror_file *stored = map_get(mirror->stored, file->path);
+
+	return stored && mirror_file_same(stored, file);
+}
+
+/* ---- ends --------------------------------------------------------------------------------- */
+
+static void plan(struct mirror *mirror)
+{
+	struct timeval time = {.tv_sec = mirror->interval_ms / 1000,
+			       .tv_usec = mirror->interval_ms % 1000 * 1000};
+
+	if (mirror->watching)
+		evtimer_add(mirror->timer, &time);
+}
+
+/* A store that is out of reach is said once, not at every look. */
+static void complain(struct mirror *mirror, const struct err *err)
+{
+	const char *text = err ? err_message(err) : NULL;
+
+	if (text && !str_equal(text, mirror->trouble))
+		log_warning("%s; trying again", text);
+	mem_replace(&mirror->trouble, mem_strdup(text));
+}
+
+static void tell(struct mirror *mirror, const struct err *err)
+{
+	mirror_done *done = mirror->done;
+
+	mirror->done = NULL;
+	if (done)
+		done(mirror->done_data, err);
+}
+
+static void drop_work(struct mirror *mirror)
+{
+	mem_cleanup_close(&mirror->fd);
+	mirror->fd = -1;
+	mirror_files_finish(&mirror->todo);
+	mirror_files_finish(&mirror->gone);
+	mirror->next = 0;
+}
+
+static void end(struct mirror *mirror, const struct err *err)
+{
+	bool was_look = mirror->activity == ACTIVITY_STORE && mirror->watching;
+
+	drop_work(mirror);
+	mirror->activity = ACTIVITY_NONE;
+	if (was_look)
+		complain(mirror, err);
+	if (mirror->flush_next) {
+		mirror->flush_next = false;
+		look(mirror);
+	} else if (was_look) {
+		plan(mirror);
+	} else {
+		tell(mirror, err);
+	}
+}
+
+static bool end_with_errno(struct mirror *mirror, const char *what, const char *path)
+{
+	struct err err cleanup_err = {0};
+
+	err_set_errno(&err, "%s %s", what, path);
+	end(mirror, &err);
+	return false;
+}
+
+/* ---- storing ------------------------------------------------------------------------------ */
+
+static void on_stored(void *data, const struct err *err)
+{
+	struct mirror *mirror = data;
+
+	if (err) {
+		end(mirror, err);
+		return;
+	}
+	remember(mirror, &mirror->todo.items[mirror->next++]);
+	go_on(mirror);
+}
+
+static bool store_next(struct mirror *mirror)
+{
+	struct mirror_file *file = &mirror->todo.items[mirror->next];
+	char *path cleanup_free = fs_join(mirror->directory, file->path);
+	struct stat info;
+
+	mirror->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (mirror->fd < 0 && errno == ENOENT) {
+		mirror->next++; /* removed since: the next look tells */
+		return true;
+	}
+	if (mirror->fd < 0 || fstat(mirror->fd, &info) < 0)
+		return end_with_errno(mirror, "cannot read", path);
+	/* It may have grown since the look: stored is what it is now. */
+	file->length = info.st_size;
+	file->modified = (int64_t)info.st_mtim.tv_sec * 1000 * NS_PER_MS + info.st_mtim.tv_nsec;
+	mirror->store.store(mirror->store.data, file, mirror->fd, on_stored, mirror);
+	return false;
+}
+
+static void on_removed(void *data, const struct err *err)
+{
+	struct mirror *mirror = data;
+
+	if (err) {
+		end(mirror, err);
+		return;
+	}
+	map_remove(mirror->stored, mirror->gone.items[mirror->next++ - mirror->todo.count].path);
+	go_on(mirror);
+}
+
+static bool remove_next(struct mirror *mirror)
+{
+	const char *path = mirror->gone.items[mirror->next - mirror->todo.count].path;
+
+	mirror->store.remove(mirror->store.data, path, on_removed, mirror);
+	return false;
+}
+
+/* ---- fetching ----------------------------------------------------------------------------- */
+
+static int put_in_place(const struct mirror *mirror, const struct mirror_file *file,
+			struct err *err)
+{
+	int64_t ms = file->modified / NS_PER_MS;
+	const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * NS_PER_MS};
+	const struct timespec times[] = {time, time};
+	char *path cleanup_free = fs_join(mirror->directory, file->path);
+	char *parent cleanup_free = fs_dirname(path);
+
+	if (fs_make_directories(parent, 0700, err) < 0)
+		return -1;
+	if (futimens(mirror->fd, times) < 0 || rename(mirror->scratch, path) < 0)
+		return err_set_errno(err, "cannot write %s", path);
+	return 0;
+}
+
+static void on_fetched(void *data, const struct err *err)
+{
+	struct mirror *mirror = data;
+	struct err own cleanup_err = {0};
+
+	if (!err && put_in_place(mirror, &mirror->todo.items[mirror->next], &own) < 0)
+		err = &own;
+	if (err) {
+		end(mirror, err);
+		return;
+	}
+	mirror->next++;
+	go_on(mirror);
+}
+
+static bool fetch_next(struct mirror *mirror)
+{
+	const struct mirror_file *file = &mirror->todo.items[mirror->next];
+
+	mirror->fd = open(mirror->scratch, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (mirror->fd < 0)
+		return end_with_errno(mirror, "cannot write", mirror->scratch);
+	mirror->store.fetch(mirror->store.data, file->path, mirror->fd, on_fetched, mirror);
+	return false;
+}
+
+static bool drop_next(struct mirror *mirror)
+{
+	const char *gone = mirror->gone.items[mirror->next++ - mirror->todo.count].path;
+	char *path cleanup_free = fs_join(mirror->directory, gone);
+
+	if (unlink(path) < 0 && errno != ENOENT)
+		return end_with_errno(mirror, "cannot remove", path);
+	return true;
+}
+
+/* What is in the list and is not (so) in the map. */
+static void list_missing(const struct mirror_files *list, const struct map *map, bool same,
+			 struct mirror_files *missing)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct mirror_file *file = &list->items[i];
+		const struct mirror_file *other = map_get(map, file->path);
+		if (!other || (same && !mirror_file_same(other, file)))
+			mirror_files_add(missing, file->path, file->length, file->modified);
+	}
+}
+
+static int check_paths(const struct mirror_files *files, struct err *err)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		if (!mirror_path_is_safe(files->items[i].path))
+			return err_set(err, ERR_INPUT, "\"%s\" is no name of a file to be fetched",
+				       files->items[i].path);
+	}
+	return 0;
+}
+
+static void on_listed(void *data, const struct err *list_err)
+{
+	struct mirror *mirror = data;
+	struct mirror_files here cleanup_mirror_files = {0};
+	struct mirror_files there cleanup_mirror_files = mirror->todo;
+	struct err err cleanup_err = {0};
+
+	mirror->todo = (struct mirror_files){0};
+	if (list_err) {
+		end(mirror, list_err);
+		return;
+	}
+	if (check_paths(&there, &err) < 0 || mirror_look(mirror->directory, &here, &err) < 0) {
+		end(mirror, &err);
+		return;
+	}
+	struct map *by_path_here = mirror_files_map(&here);
+	struct map *by_path_there = mirror_files_map(&there);
+	list_missing(&there, by_path_here, true, &mirror->todo);
+	list_missing(&here, by_path_there, false, &mirror->gone);
+	map_destroy(by_path_here);
+	map_destroy(by_path_there);
+	map_destroy(mirror->stored);
+	mirror->stored = map_create(free_file);
+	for (size_t i = 0; i < there.count; i++)
+		remember(mirror, &there.items[i]);
+	go_on(mirror);
+}
+
+/* ---- one after the other ------------------------------------------------------------------ */
+
+static bool advance(struct mirror *mirror)
+{
+	bool fetching = mirror->activity == ACTIVITY_FETCH;
+
+	mem_cleanup_close(&mirror->fd);
+	mirror->fd = -1;
+	if (mirror->next < mirror->todo.count)
+		return fetching ? fetch_next(mirror) : store_next(mirror);
+	if (mirror->next < mirror->todo.count + mirror->gone.count)
+		return fetching ? drop_next(mirror) : remove_next(mirror);
+	end(mirror, NULL);
+	return false;
+}
+
+static void go_on(struct mirror *mirror)
+{
+	while (advance(mirror))
+		continue;
+}
+
+/* ---- looking ------------------------------------------------------------------------------ */
+
+static void list_new(struct mirror *mirror, const struct mirror_files *files)
+{
+	struct map *before = mirror_files_map(&mirror->seen);
+	bool all = !mirror->watching || mirror->looks++ % LOOKS_PER_ROUND == LOOKS_PER_ROUND - 1;
+
+	for (size_t i = 0; i < files->count; i++) {
+		const struct mirror_file *file = &files->items[i];
+		const struct mirror_file *last = map_get(before, file->path);
+		bool settled = last && mirror_file_same(last, file);
+		if (!is_stored(mirror, file) && (all || settled))
+			mirror_files_add(&mirror->todo, file->path, file->length, file->modified);
+	}
+	map_destroy(before);
+	mirror_files_sort(&mirror->todo);
+}
+
+static void list_gone(struct mirror *mirror, const struct mirror_files *files)
+{
+	struct map *here = mirror_files_map(files);
+	const char *path;
+	void *value;
+
+	for (size_t i = 0; map_next(mirror->stored, &i, &path, &value);) {
+		if (!map_get(here, path))
+			mirror_files_add(&mirror->gone, path, 0, 0);
+	}
+	map_destroy(here);
+}
+
+static void look(struct mirror *mirror)
+{
+	struct mirror_files files = {0};
+	struct err err cleanup_err = {0};
+
+	mirror->activity = ACTIVITY_STORE;
+	if (mirror_look(mirror->directory, &files, &err) < 0) {
+		mirror_files_finish(&files);
+		end(mirror, &err);
+		return;
+	}
+	list_new(mirror, &files);
+	list_gone(mirror, &files);
+	mirror_files_finish(&mirror->seen);
+	mirror->seen = files;
+	go_on(mirror);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct mirror *mirror = data;
+
+	mirror->flush_next = false;
+	look(mirror);
+}
+
+/* ---- what is asked of it ------------------------------------------------------------------ */
+
+void mirror_fetch(struct mirror *mirror, mirror_done *done, void *data)
+{
+	mirror->done = done;
+	mirror->done_data = data;
+	mirror->activity = ACTIVITY_FETCH;
+	mirror->store.list(mirror->store.data, &mirror->todo, on_listed, mirror);
+}
+
+void mirror_watch(struct mirror *mirror)
+{
+	mirror->watching = true;
+	mirror->looks = 0;
+	plan(mirror);
+}
+
+void mirror_flush(struct mirror *mirror, mirror_done *done, void *data)
+{
+	mirror->done = done;
+	mirror->done_data = data;
+	mirror->watching = false;
+	mirror->flush_next = true;
+	evtimer_del(mirror->timer);
+	/* `done` is told from the loop, also when there is nothing to do. */
+	if (mirror->activity == ACTIVITY_NONE)
+		event_active(mirror->timer, EV_TIMEOUT, 0);
+}
+
+struct mirror *mirror_create(const struct mirror_options *options, struct err *err)
+{
+	if (fs_make_directories(options->directory, 0700, err) < 0)
+		return NULL;
+	struct mirror *mirror = mem_alloc(sizeof(*mirror));
+	*mirror = (struct mirror){
+		.base = options->base,
+		.directory = mem_strdup(options->directory),
+		.scratch = mem_strdup(options->scratch),
+		.store = options->store,
+		.interval_ms = options->interval_ms,
+		.timer = evtimer_new(options->base, on_timer, mirror),
+		.stored = map_create(free_file),
+		.fd = -1,
+	};
+	return mirror;
+}
+
+void mirror_destroy(struct mirror *mirror)
+{
+	if (!mirror)
+		return;
+	mirror->store.close(mirror->store.data);
+	drop_work(mirror);
+	mirror_files_finish(&mirror->seen);
+	map_destroy(mirror->stored);
+	event_free(mirror->timer);
+	free(mirror->trouble);
+	free(mirror->directory);
+	free(mirror->scratch);
+	free(mirror);
+}

@@ -1,0 +1,84 @@
+/*
+ * A directory of this container that is kept where every container can get at it (in HDFS): it is
+ * fetched before a program starts, and what the program writes is stored while it runs. Programs
+ * see plain files, and need to know nothing.
+ *
+ * A file is stored once it has been left alone from one look to the next, older ones first, so that
+ * whoever fetches finds what the program's own order of writing promised: not the list of parts
+ * before the parts. A removal follows what was stored before it. Programs that write a new file and
+ * rename it are therefore never seen half-way.
+ *
+ * Regular files only, and symbolic links to such; directories exist as far as files are in them.
+ */
+#ifndef TONY_EXECUTOR_MIRROR_H
+#define TONY_EXECUTOR_MIRROR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct event_base;
+struct mirror;
+
+#define MIRROR_MAX_FILES 100000
+#define MIRROR_MAX_DEPTH 32
+
+struct mirror_file {
+	char *path; /* relative, without ".." */
+	int64_t length;
+	int64_t modified; /* its last change, in ns since 1970 */
+};
+
+struct mirror_files {
+	struct mirror_file *items;
+	size_t count;
+};
+void mirror_files_add(struct mirror_files *files, const char *path, int64_t length,
+		      int64_t modified);
+void mirror_files_finish(struct mirror_files *files);
+#define cleanup_mirror_files __attribute__((cleanup(mirror_files_finish)))
+
+/* `err` is NULL after success. */
+typedef void mirror_done(void *data, const struct err *err);
+
+/* The other side. Each call runs alone, and calls `done` exactly once, from the loop and never from
+ * within itself, unless the store is closed. */
+struct mirror_store {
+	void *data;
+	/* Adds all files. A directory that is not there holds none. */
+	void (*list)(void *data, struct mirror_files *files, mirror_done *done, void *done_data);
+	void (*fetch)(void *data, const char *path, int fd, mirror_done *done, void *done_data);
+	/* The file appears as a whole, or stays as it was. Its length bytes are read from `fd`,
+	 * and list() will tell its time as given, to the ms. */
+	void (*store)(void *data, const struct mirror_file *file, int fd, mirror_done *done,
+		      void *done_data);
+	void (*remove)(void *data, const char *path, mirror_done *done, void *done_data);
+	/* No call is answered any more. */
+	void (*close)(void *data);
+};
+
+/* All copied. */
+struct mirror_options {
+	struct event_base *base;
+	const char *directory; /* made when it is not there */
+	const char *scratch;   /* a path in the same file system, for a file being fetched */
+	struct mirror_store store;
+	int64_t interval_ms; /* between two looks */
+};
+
+struct mirror *mirror_create(const struct mirror_options *options, struct err *err);
+/* Closes the store. NULL is fine. */
+void mirror_destroy(struct mirror *mirror);
+
+/* Makes the directory equal to the store. Nobody may write to it meanwhile. */
+void mirror_fetch(struct mirror *mirror, mirror_done *done, void *data);
+
+/* From now on what changes is stored. A failure is logged, and tried again at the next look. */
+void mirror_watch(struct mirror *mirror);
+
+/* Stores all that has changed, settled or not, and watches no more. The first failure ends it: what
+ * was not stored is found by the next flush. */
+void mirror_flush(struct mirror *mirror, mirror_done *done, void *data);
+
+#endif
