@@ -52,6 +52,9 @@ struct log_store_ops {
 /* Directories of this machine: yarn.nodemanager.remote-app-log-dir may be on a shared disk
  * ("file:///nfs/logs"). */
 struct log_store *log_store_local(void);
+/* HDFS; takes the client. */
+struct webhdfs_client;
+struct log_store *log_store_webhdfs(struct webhdfs_client *client);
 void log_store_destroy(struct log_store *store); /* NULL is fine */
 
 /* ---- an application's logs ---------------------------------------------------------------- */
