@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,27 +40,55 @@ static int make_parents(const char *work_dir, const char *name, struct err *err)
 	return 0;
 }
 
-static int lay_link(const struct job_file *file, const char *path, struct err *err)
+static int lay_link(const char *source, const char *path, struct err *err)
 {
-	if (!fs_exists(file->source))
-		return err_set(err, ERR_NOT_FOUND, "%s: no such file", file->source);
+	if (!fs_exists(source))
+		return err_set(err, ERR_NOT_FOUND, "%s: no such file", source);
 	if (unlink(path) < 0 && errno != ENOENT)
 		return err_set_errno(err, "cannot replace %s", path);
-	if (symlink(file->source, path) < 0)
-		return err_set_errno(err, "cannot link %s to %s", path, file->source);
+	if (symlink(source, path) < 0)
+		return err_set_errno(err, "cannot link %s to %s", path, source);
 	return 0;
 }
 
-static int copy_content(const struct job_file *file, const char *path, struct err *err)
+static int copy_content(const char *source, const char *path, struct err *err)
 {
 	struct stat info;
 
-	if (!fs_is_directory(file->source))
-		return err_set(err, ERR_NOT_FOUND, "%s: no such directory", file->source);
+	if (!fs_is_directory(source))
+		return err_set(err, ERR_NOT_FOUND, "%s: no such directory", source);
 	if (lstat(path, &info) == 0 && !S_ISDIR(info.st_mode))
 		return err_set(err, ERR_CONFIG, "%s is in the way of a directory", path);
 	/* No hard links: a program may write into its copy. */
-	return fs_clone_tree(file->source, path, 0, err);
+	return fs_clone_tree(source, path, 0, err);
+}
+
+/* Where the file is now; NULL: on another machine. The caller frees. */
+static char *find_source(const struct job_file *file, const char *work_dir, struct err *err)
+{
+	static const char container[] = "container:";
+
+	if (file->source[0] == '/')
+		return mem_strdup(file->source);
+	if (!str_starts_with(file->source, container))
+		return NULL;
+	const char *name = file->source + strlen(container);
+	if (check_name(name, err) < 0)
+		return NULL;
+	char *path = fs_join(work_dir, name);
+	char *real = realpath(path, NULL); /* YARN lays links */
+	if (!real)
+		return path;
+	free(path);
+	return real;
+}
+
+/* Of another machine's files, the scheduler has put into the directory what is needed. */
+static int check_presence(const struct job_file *file, const char *path, struct err *err)
+{
+	if (fs_exists(path))
+		return 0;
+	return err_set(err, ERR_CONFIG, "%s is not on this machine", file->source);
 }
 
 static int localize_file(const struct job_file *file, const char *work_dir, struct err *err)
@@ -69,13 +98,14 @@ static int localize_file(const struct job_file *file, const char *work_dir, stru
 
 	if (check_name(file->name, err) < 0 || make_parents(work_dir, file->name, err) < 0)
 		return -1;
-	if (file->source[0] != '/')
-		return err_set(err, ERR_CONFIG, "%s is not on this machine", file->source);
+	char *source cleanup_free = find_source(file, work_dir, err);
+	if (!source)
+		return err->message ? -1 : check_presence(file, path, err);
 	switch (file->kind) {
 	case JOB_FILE_LINK:
-		return lay_link(file, path, err);
+		return lay_link(source, path, err);
 	case JOB_FILE_CONTENT:
-		return copy_content(file, path, err);
+		return copy_content(source, path, err);
 	case JOB_FILE_ARCHIVE:
 		break;
 	}

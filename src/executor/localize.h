@@ -1,6 +1,7 @@
 /*
  * Puts a type's files into the task's working directory before anything runs there: links, and
- * copies of directories. Archives are unpacked by whoever staged them.
+ * copies of directories. Archives are unpacked by whoever staged them; what comes from another
+ * machine (a URI) is there already. Sources are as job.h says.
  */
 #ifndef TONY_EXECUTOR_LOCALIZE_H
 #define TONY_EXECUTOR_LOCALIZE_H

@@ -7,6 +7,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "hadoop/container.h"
 
 static int need(const char *name, const char **value, struct err *err)
 {
@@ -17,23 +18,61 @@ static int need(const char *name, const char **value, struct err *err)
 	return 0;
 }
 
-static int read_token(struct settings *settings, struct err *err)
+static int read_job(struct settings *settings, const char *path, struct err *err)
 {
-	if (need("TONY_TOKEN_FILE", &settings->token_file, err) < 0)
-		return -1;
-	settings->token = job_read_token(settings->token_file, err);
-	return settings->token ? 0 : -1;
-}
-
-static int read_job(struct settings *settings, struct err *err)
-{
-	const char *path;
-
-	if (need("TONY_JOB_FILE", &path, err) < 0)
-		return -1;
 	settings->job = job_read_file(path, err);
 	return settings->job ? 0 : -1;
 }
+
+/* ---- started by the local scheduler ------------------------------------------------------- */
+
+static int read_places(struct settings *settings, struct err *err)
+{
+	const char *directory, *token_file, *job_file;
+
+	if (need("TONY_CONTAINER_DIR", &directory, err) < 0 ||
+	    need("TONY_TOKEN_FILE", &token_file, err) < 0 ||
+	    need("TONY_JOB_FILE", &job_file, err) < 0)
+		return -1;
+	settings->container_dir = mem_strdup(directory);
+	settings->log_dir = mem_strdup(directory);
+	settings->token_file = mem_strdup(token_file);
+	settings->token = job_read_token(token_file, err);
+	return settings->token ? read_job(settings, job_file, err) : -1;
+}
+
+/* ---- in a container of YARN --------------------------------------------------------------- */
+
+/* For the program, which finds the token in a file. */
+static int write_token(const struct settings *settings, struct err *err)
+{
+	if (fs_make_directories(settings->container_dir, 0700, err) < 0)
+		return -1;
+	return fs_write_file(settings->token_file, settings->token, strlen(settings->token), 0600,
+			     err);
+}
+
+static int read_container(struct settings *settings, struct err *err)
+{
+	struct hadoop_container container = {0};
+
+	if (hadoop_container_read(&container, err) < 0)
+		return -1;
+	settings->container_dir = fs_join(container.work_dir, ".tony");
+	settings->log_dir = mem_steal(&container.log_dir);
+	settings->token_file = fs_join(settings->container_dir, "token");
+	char *job_file cleanup_free = fs_join(container.work_dir, "job.json");
+	/* YARN's own is a directory that is nobody's ("/home/"): pip and caches fail there. What
+	 * the job sets comes after this. */
+	setenv("HOME", container.work_dir, 1);
+	hadoop_container_finish(&container);
+	settings->token = hadoop_container_token(err);
+	return settings->token && write_token(settings, err) == 0
+		       ? read_job(settings, job_file, err)
+		       : -1;
+}
+
+/* ------------------------------------------------------------------------------------------- */
 
 static int read_task(struct settings *settings, struct err *err)
 {
@@ -63,12 +102,13 @@ static int read_task(struct settings *settings, struct err *err)
 int settings_read(struct settings *settings, struct err *err)
 {
 	const char *watch = getenv("TONY_MEMORY_WATCH");
+	/* A local job may itself have been submitted in a container of YARN. */
+	bool is_local = getenv("TONY_JOB_FILE") || !hadoop_container_is_here();
 
 	if (need("TONY_AM_ADDRESS", &settings->am_address, err) < 0 ||
 	    need("TONY_HOST", &settings->host, err) < 0 ||
 	    need("TONY_CONTAINER", &settings->container, err) < 0 ||
-	    need("TONY_CONTAINER_DIR", &settings->container_dir, err) < 0 ||
-	    read_token(settings, err) < 0 || read_job(settings, err) < 0 ||
+	    (is_local ? read_places(settings, err) : read_container(settings, err)) < 0 ||
 	    read_task(settings, err) < 0)
 		return -1;
 	settings->cgroup = getenv("TONY_CGROUP");
@@ -86,6 +126,9 @@ void settings_finish(struct settings *settings)
 	free(settings->token);
 	free(settings->agent);
 	free(settings->work_dir);
+	free(settings->container_dir);
+	free(settings->log_dir);
+	free(settings->token_file);
 	*settings = (struct settings){0};
 }
 

@@ -1,4 +1,10 @@
-/* What the scheduler tells an executor, all by environment. See tony-env(7). */
+/*
+ * What the scheduler tells an executor, all by environment. See tony-env(7).
+ *
+ * Locally it names job, token and directories. In a container of YARN these are where YARN puts
+ * them: job.json in the working directory, the token in the container's credentials, logs in the
+ * container's log directory.
+ */
 #ifndef TONY_EXECUTOR_SETTINGS_H
 #define TONY_EXECUTOR_SETTINGS_H
 
@@ -14,17 +20,18 @@ struct settings {
 	int index;
 	int attempt;
 	char *token;
-	char *work_dir; /* the current directory */
-	char *agent;	/* this program's file */
+	char *work_dir;	     /* the current directory */
+	char *agent;	     /* this program's file */
+	char *container_dir; /* for cluster.json and secrets: its owner's only */
+	char *log_dir;	     /* for stdout and stderr */
+	char *token_file;
 	/* Borrowed from the environment: */
-	const char *task;	   /* "worker:0" */
-	const char *am_address;	   /* HOST:PORT */
-	const char *host;	   /* where others reach the task */
-	const char *container;	   /* the mark's value */
-	const char *container_dir; /* for logs and cluster.json */
-	const char *token_file;
-	const char *cgroup; /* the task's control group; NULL: none */
-	bool memory_watch;  /* nobody else enforces the memory limit */
+	const char *task;	/* "worker:0" */
+	const char *am_address; /* HOST:PORT */
+	const char *host;	/* where others reach the task */
+	const char *container;	/* the mark's value */
+	const char *cgroup;	/* the task's control group; NULL: none */
+	bool memory_watch;	/* nobody else enforces the memory limit */
 };
 
 int settings_read(struct settings *settings, struct err *err);

@@ -147,7 +147,7 @@ static void enter(struct supervisor *supervisor)
 	json_set_text(body, "host", supervisor->settings->host);
 	json_set_int(body, "port", supervisor->port.number);
 	json_set_int(body, "pid", getpid());
-	json_set_text(body, "log_dir", supervisor->settings->container_dir);
+	json_set_text(body, "log_dir", supervisor->settings->log_dir);
 	link_register(supervisor->link, body);
 }
 
@@ -259,7 +259,7 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 		.job = settings->job,
 		.type = supervisor->type,
 		.work_dir = settings->work_dir,
-		.log_dir = settings->container_dir,
+		.log_dir = settings->log_dir,
 		.memory = &supervisor->memory,
 		.gpu = supervisor->gpu,
 		.port = supervisor->port.number,

@@ -10,8 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "hadoop/credentials.h"
 
 static json_t *body_of(const struct am *am, struct http_request *request)
 {
@@ -161,21 +163,46 @@ static const struct http_route routes[] = {
 
 /* ---- the executor ------------------------------------------------------------------------- */
 
+/* As the local scheduler has it. */
+static void set_places(const struct am *am, const char *token_file)
+{
+	setenv("TONY_JOB_ID", am->job->id, 1);
+	setenv("TONY_JOB_FILE", scratch_path(am->state, "job.json"), 1);
+	setenv("TONY_TOKEN_FILE", scratch_path(am->state, token_file), 1);
+	setenv("TONY_CONTAINER_DIR", scratch_path(am->state, "."), 1);
+}
+
+/* As a NodeManager has it. */
+static void set_container(const struct am *am)
+{
+	static const char *const absent[] = {"TONY_JOB_FILE", "TONY_TOKEN_FILE", "TONY_JOB_ID",
+					     "TONY_CONTAINER_DIR"};
+
+	for (size_t i = 0; i < array_length(absent); i++)
+		unsetenv(absent[i]);
+	char *logs cleanup_free = mem_printf("%s,/tmp/other", scratch_path(am->state, "logs"));
+	setenv("LOG_DIRS", logs, 1);
+	setenv("CONTAINER_ID", "container_e17_1700000000000_0001_01_000002", 1);
+	setenv("NM_HOST", "127.0.0.1", 1);
+	setenv("HOME", "/home/", 1);
+	setenv("HADOOP_TOKEN_FILE_LOCATION", scratch_path(am->state, "container_tokens"), 1);
+}
+
 static void become_executor(const struct am *am, const char *token_file)
 {
 	char *const arguments[] = {"test", "exec", NULL};
 	const char *work = scratch_path(am->state, "work");
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setenv("TONY_JOB_ID", am->job->id, 1);
-	setenv("TONY_JOB_FILE", scratch_path(am->state, "job.json"), 1);
-	setenv("TONY_TOKEN_FILE", scratch_path(am->state, token_file), 1);
+	if (am->in_container)
+		set_container(am);
+	else
+		set_places(am, token_file);
 	setenv("TONY_AM_ADDRESS", http_server_address(am->server), 1);
 	char *task cleanup_free = job_task_name(am->job, 0, 0);
 	setenv("TONY_TASK", task, 1);
 	setenv("TONY_TASK_ATTEMPT", "1", 1);
 	setenv("TONY_CONTAINER", scratch_path(am->state, "mark"), 1);
-	setenv("TONY_CONTAINER_DIR", scratch_path(am->state, "."), 1);
 	setenv("TONY_HOST", "127.0.0.1", 1);
 	setenv("HERE", scratch_path(am->state, "."), 1);
 	setenv("MALLOC_ARENA_MAX", "4", 1);
@@ -184,9 +211,26 @@ static void become_executor(const struct am *am, const char *token_file)
 	_exit(99);
 }
 
+static void write_container(const struct am *am, const char *job)
+{
+	struct credentials credentials cleanup_credentials = {0};
+	struct str bytes cleanup_str = {0};
+
+	credentials_add_secret(&credentials, "tony.token", AM_TOKEN, strlen(AM_TOKEN));
+	credentials_write(&credentials, &bytes);
+	assert_int_equal(fs_write_file(scratch_path(am->state, "container_tokens"), bytes.text,
+				       bytes.length, 0600, NULL),
+			 0);
+	scratch_write(am->state, "work/job.json", job, 0600);
+	scratch_write(am->state, "logs/executor.log", "", 0600);
+}
+
 void am_start_with_token(struct am *am, const char *token_file)
 {
 	char *text cleanup_free = job_to_text(am->job);
+
+	if (am->in_container)
+		write_container(am, text);
 
 	scratch_write(am->state, "job.json", text, 0600);
 	scratch_write(am->state, "token", AM_TOKEN "\n", 0600);

@@ -25,8 +25,9 @@ struct am {
 	int am_attempt;
 	const char *order;
 	int epoch, restart;
-	bool stale, deaf; /* answers 409; answers nothing */
-	int refusals;	  /* so many messages more are answered 503 */
+	bool in_container; /* of YARN, its executor is */
+	bool stale, deaf;  /* answers 409; answers nothing */
+	int refusals;	   /* so many messages more are answered 503 */
 
 	struct http_request *held;
 	int registrations, exits, beats;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/mem.h"
 #include "executor/localize.h"
 
 static int localize(void **state, enum job_file_kind kind, const char *source, const char *name,
@@ -45,6 +46,24 @@ static void content_is_copied_and_links_are_laid(void **state)
 	assert_int_equal(copy.st_mode & 07777, 0755);
 	/* A program may write into its copy. */
 	assert_int_not_equal(original.st_ino, copy.st_ino);
+}
+
+/* As YARN does it: under a name of its own, behind a link. */
+static void what_the_scheduler_has_put_there_is_used(void **state)
+{
+	struct err err = {0};
+	char *source cleanup_free = mem_strdup(scratch_path(state, "source"));
+
+	assert_int_equal(symlink(source, scratch_path(state, "work/src.tgz")), 0);
+	assert_success(localize(state, JOB_FILE_CONTENT, "container:src.tgz", ".", &err), &err);
+	assert_text_freed(scratch_read(state, "work/sub/data"), "data\n");
+	/* "data" is there: YARN's name for it is the job's. */
+	scratch_write(state, "work/data", "from the cluster\n", 0600);
+	assert_success(localize(state, JOB_FILE_LINK, "hdfs://nn/user/data", "data", &err), &err);
+	assert_text_freed(scratch_read(state, "work/data"), "from the cluster\n");
+	assert_int_equal(localize(state, JOB_FILE_CONTENT, "container:../outside", ".", &err), -1);
+	assert_text_has(err_message(&err), "leads out of the working directory");
+	err_finish(&err);
 }
 
 static void a_link_replaces_a_file_of_its_name(void **state)
@@ -127,6 +146,7 @@ int main(void)
 #define localize_test(function) cmocka_unit_test_setup_teardown(function, create, scratch_remove)
 	const struct CMUnitTest tests[] = {
 		localize_test(content_is_copied_and_links_are_laid),
+		localize_test(what_the_scheduler_has_put_there_is_used),
 		localize_test(a_link_replaces_a_file_of_its_name),
 		localize_test(names_that_lead_out_are_refused),
 		localize_test(earlier_links_lead_nowhere),

@@ -58,6 +58,29 @@ static void a_failure_is_reported_with_its_last_words(void **state)
 	am_finish(&am);
 }
 
+/* Where everything lies in a container of YARN. */
+static void in_a_container_of_yarn_it_is_at_home(void **state)
+{
+	struct am am;
+
+	am_init(&am, state,
+		"stat -c %a \"$TONY_TOKEN_FILE\" \"$(dirname \"$TONY_TOKEN_FILE\")\"; "
+		"cat \"$TONY_TOKEN_FILE\"; test \"$HOME\" = \"$PWD\" && echo \" home\"; "
+		"stat -c %a \"$TONY_CLUSTER_FILE\"; echo $TONY_JOB_ID; echo bad >&2");
+	am.in_container = true;
+	am_start(&am);
+	am_order(&am, "run", 1, 0);
+	await(&am, am.exits == 1);
+	assert_string_equal(am_exit_text(&am, "cause"), "none");
+	char *expected cleanup_free =
+		mem_printf("600\n700\n" AM_TOKEN " home\n600\n%s\n", am.job->id);
+	assert_text_freed(scratch_read(state, "logs/stdout"), expected);
+	assert_text_freed(scratch_read(state, "logs/stderr"), "bad\n");
+	am_order(&am, "quit", 1, 0);
+	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
+	am_finish(&am);
+}
+
 static void the_program_gets_its_environment(void **state)
 {
 	struct am am;
@@ -478,6 +501,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		scratch_test(a_task_runs_and_its_end_is_reported),
 		scratch_test(a_failure_is_reported_with_its_last_words),
+		scratch_test(in_a_container_of_yarn_it_is_at_home),
 		scratch_test(the_program_gets_its_environment),
 		scratch_test(a_framework_finds_its_secret_in_a_file_of_its_owners),
 		scratch_test(a_restart_in_place_keeps_the_port),
