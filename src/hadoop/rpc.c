@@ -163,6 +163,15 @@ static void on_answer(void *data, const struct rpc_answer *answer)
 	struct rpc_client *client = data;
 	struct rpc_call *call = find_sent(client, answer->id);
 
+	if (!call && answer->id > client->last_call_id) {
+		char *why cleanup_free = mem_printf(
+			"it answers a call with the number %d, which was never made", answer->id);
+		struct rpc_connection *connection = client->connection;
+		forget_connection(client);
+		rpc_connection_close(connection);
+		end_calls(client, RPC_PROTOCOL, NULL, why);
+		return;
+	}
 	/* To one that was cancelled, else. */
 	if (call)
 		rpc_call_take(call, answer);

@@ -165,8 +165,8 @@ void rpc_call_take(struct rpc_call *call, const struct rpc_answer *answer)
 		take_exception(call, answer);
 		return;
 	}
-	call->response = protobuf_c_message_unpack(call->method->response, NULL, answer->length,
-						   answer->message);
+	call->response =
+		rpc_message_unpack(call->method->response, answer->message, answer->length);
 	if (call->response)
 		end(call);
 	else

@@ -182,21 +182,28 @@ int rpc_frame_look(const void *bytes, size_t length, size_t *payload, struct err
 	return length - RPC_FRAME_HEAD >= size;
 }
 
-/* A message behind its length. The bytes taken, or 0 when there is none. */
-static size_t take_message(const unsigned char *bytes, size_t length, size_t *message_length)
+/* The bytes taken, or 0 when there is none. */
+static size_t take_varint(const unsigned char *bytes, size_t length, uint64_t *value)
 {
-	uint64_t value = 0;
-
+	*value = 0;
 	for (size_t i = 0; i < length && i < VARINT_BYTES; i++) {
-		value |= (uint64_t)(bytes[i] & 0x7f) << (7 * i);
-		if (bytes[i] & 0x80)
-			continue;
-		if (value > length - i - 1)
-			return 0;
-		*message_length = (size_t)value;
-		return i + 1;
+		*value |= (uint64_t)(bytes[i] & 0x7f) << (7 * i);
+		if (!(bytes[i] & 0x80))
+			return i + 1;
 	}
 	return 0;
+}
+
+/* A message behind its length. The bytes taken before it, or 0 when there is none. */
+static size_t take_message(const unsigned char *bytes, size_t length, size_t *message_length)
+{
+	uint64_t value;
+	const size_t used = take_varint(bytes, length, &value);
+
+	if (used == 0 || value > length - used)
+		return 0;
+	*message_length = (size_t)value;
+	return used;
 }
 
 /* "org.apache.hadoop.security.token.SecretManager$InvalidToken" -> "InvalidToken". */
@@ -220,7 +227,8 @@ static char *plain_text(const char *class, const char *message)
 
 	if (length > 0 && strncmp(message, class, length) == 0 && message[length] == ':')
 		message += length + 1;
-	size_t text_length = trace && trace >= message ? (size_t)(trace - message) : strlen(message);
+	size_t text_length =
+		trace && trace >= message ? (size_t)(trace - message) : strlen(message);
 	if (text_length > TEXT_CAP)
 		text_length = TEXT_CAP;
 	char *text cleanup_free = str_printable(message, text_length);
@@ -271,6 +279,64 @@ int rpc_answer_parse(const void *payload, size_t length, struct rpc_answer *answ
 	if (answer->status != HADOOP__RPC_STATUS_PROTO__RPC_SUCCESS)
 		return 0;
 	return take_body(answer, bytes + used + header_length, length - used - header_length, err);
+}
+
+/* How many bytes the value of a field takes, with what says so, which is the first *head; 0:
+ * malformed. */
+static size_t value_length(unsigned wire_type, const unsigned char *bytes, size_t length,
+			   size_t *head)
+{
+	size_t size = 0;
+	uint64_t number;
+
+	*head = 0;
+	switch (wire_type) {
+	case 0:
+		return take_varint(bytes, length, &number);
+	case 1:
+		return length < 8 ? 0 : 8;
+	case 2:
+		*head = take_message(bytes, length, &size);
+		return *head == 0 ? 0 : *head + size;
+	case 5:
+		return length < 4 ? 0 : 4;
+	default:
+		return 0;
+	}
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): it is what bounds the recursion */
+static bool is_shallow(const ProtobufCMessageDescriptor *descriptor, const unsigned char *bytes,
+		       size_t length, int levels)
+{
+	for (size_t at = 0; at < length;) {
+		uint64_t tag;
+		size_t head;
+		const size_t tag_length = take_varint(bytes + at, length - at, &tag);
+
+		if (tag_length == 0)
+			return false;
+		at += tag_length;
+		const size_t size = value_length(tag & 7, bytes + at, length - at, &head);
+		if (size == 0 || tag >> 3 > UINT32_MAX)
+			return false;
+		const ProtobufCFieldDescriptor *field =
+			protobuf_c_message_descriptor_get_field(descriptor, (unsigned)(tag >> 3));
+		if (field && field->type == PROTOBUF_C_TYPE_MESSAGE && head > 0 &&
+		    (levels <= 1 ||
+		     !is_shallow(field->descriptor, bytes + at + head, size - head, levels - 1)))
+			return false;
+		at += size;
+	}
+	return true;
+}
+
+ProtobufCMessage *rpc_message_unpack(const ProtobufCMessageDescriptor *descriptor,
+				     const unsigned char *bytes, size_t length)
+{
+	if (!is_shallow(descriptor, bytes, length, RPC_MESSAGE_DEPTH))
+		return NULL;
+	return protobuf_c_message_unpack(descriptor, NULL, length, bytes);
 }
 
 void rpc_answer_finish(struct rpc_answer *answer)

@@ -53,6 +53,12 @@ struct rpc_answer {
 int rpc_answer_parse(const void *payload, size_t length, struct rpc_answer *answer,
 		     struct err *err);
 void rpc_answer_finish(struct rpc_answer *answer);
+
+/* protobuf_c_message_unpack(), which itself goes as deep into messages within messages as an enemy
+ * likes, until the stack ends. NULL: malformed, or deeper than RPC_MESSAGE_DEPTH. */
+enum { RPC_MESSAGE_DEPTH = 64 };
+ProtobufCMessage *rpc_message_unpack(const ProtobufCMessageDescriptor *descriptor,
+				     const unsigned char *bytes, size_t length);
 #define cleanup_rpc_answer __attribute__((cleanup(rpc_answer_finish)))
 
 #endif

@@ -213,6 +213,37 @@ static void test_bytes_behind_the_end(void **state)
 	assert_non_null(strstr(err_message(&err), "1 bytes behind the end"));
 }
 
+/* A queue within a queue within ... `levels` messages in all. */
+static ProtobufCMessage *unpack_queues(int levels)
+{
+	struct str bytes cleanup_str = {0};
+
+	for (int i = 1; i < levels; i++) {
+		struct str outer = {0};
+		size_t length = bytes.length;
+
+		str_append_char(&outer, (char)(i + 1 < levels ? 0x32 : 0x0a));
+		for (; length > 0x7f; length >>= 7)
+			str_append_char(&outer, (char)(0x80 | (length & 0x7f)));
+		str_append_char(&outer, (char)length);
+		str_append_bytes(&outer, bytes.text, bytes.length);
+		str_finish(&bytes);
+		bytes = outer;
+	}
+	return rpc_message_unpack(RM_GET_QUEUE_INFO.response, (const unsigned char *)bytes.text,
+				  bytes.length);
+}
+
+static void test_depth(void **state)
+{
+	ProtobufCMessage *message = unpack_queues(RPC_MESSAGE_DEPTH);
+
+	assert_non_null(message);
+	protobuf_c_message_free_unpacked(message, NULL);
+	assert_null(unpack_queues(RPC_MESSAGE_DEPTH + 1));
+	assert_null(unpack_queues(20000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_golden_call),   cmocka_unit_test(test_golden_sasl),
 		cmocka_unit_test(test_golden_answer), cmocka_unit_test(test_no_frames),
 		cmocka_unit_test(test_exceptions),    cmocka_unit_test(test_bytes_behind_the_end),
+		cmocka_unit_test(test_depth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
