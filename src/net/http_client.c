@@ -1,11 +1,13 @@
 #include "net/http_client.h"
 
+#include <errno.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "net/address.h"
@@ -17,6 +19,7 @@ enum {
 	INPUT_CAP = 256 * 1024,
 	HEAD_CAP = 64 * 1024,
 	CONNECT_TIMEOUT_MS = 20 * 1000,
+	FILE_AT_ONCE = 64 * 1024, /* of a file's bytes that wait to be sent */
 };
 
 struct http_call {
@@ -41,6 +44,8 @@ struct http_client {
 	bool is_busy;
 	struct wire wire;
 	struct event next; /* sends the first call, from the loop */
+
+	size_t file_left; /* of the body on the wire: not read yet */
 
 	/* The answer in progress. */
 	enum framing framing;
@@ -114,8 +119,9 @@ static void complete(struct http_client *client, bool may_keep)
 	client->body = (struct str){0};
 	client->is_busy = false;
 	/* Bytes behind the answer belong to nothing that was asked. */
-	if (!may_keep || !client->keep_alive || evbuffer_get_length(client->wire.input) > 0)
-		disconnect(client);
+	if (!may_keep || !client->keep_alive || evbuffer_get_length(client->wire.input) > 0 ||
+	    client->file_left > 0 || evbuffer_get_length(client->wire.output) > 0)
+		disconnect(client); /* also when it came before all was said */
 	struct http_response response = {client->status, str_text(&body), body.length, location};
 	tell(TAILQ_FIRST(&client->calls), &response, &err);
 }
@@ -255,8 +261,37 @@ static void on_input(void *data)
 		continue;
 }
 
+/* Keeps some of the file ready to be sent. False: the call has ended. */
+static bool read_file(struct http_client *client)
+{
+	struct http_call *call = TAILQ_FIRST(&client->calls);
+	char bytes[FILE_AT_ONCE];
+
+	while (client->file_left > 0 && evbuffer_get_length(client->wire.output) < sizeof(bytes)) {
+		size_t want = client->file_left < sizeof(bytes) ? client->file_left : sizeof(bytes);
+		ssize_t got = read(call->question.body_fd, bytes, want);
+		if (got <= 0) {
+			fail(call, ERR_INPUT,
+			     got < 0 ? strerror(errno) : "the file to be sent became shorter");
+			return false;
+		}
+		evbuffer_add(client->wire.output, bytes, (size_t)got);
+		client->file_left -= (size_t)got;
+	}
+	return true;
+}
+
 static void on_output(void *data)
 {
+	struct http_client *client = data;
+
+	if (client->file_left == 0 || !read_file(client))
+		return;
+	wire_flush(&client->wire);
+	/* When the socket took it all there is no event to come: others have their turn, then on.
+	 */
+	if (client->file_left > 0 && evbuffer_get_length(client->wire.output) == 0)
+		event_active(&client->wire.write_event, EV_WRITE, 0);
 }
 
 static void on_end(void *data, int error)
@@ -311,11 +346,14 @@ static void send_call(struct http_client *client, const struct http_call *call)
 		evbuffer_add_printf(output, "Accept: %s\r\n", call->accept);
 	if (call->content_type)
 		evbuffer_add_printf(output, "Content-Type: %s\r\n", call->content_type);
-	if (call->body.length > 0 || strcmp(call->method, "GET") != 0)
-		evbuffer_add_printf(output, "Content-Length: %zu\r\n", call->body.length);
+	if (call->question.body_length > 0 || strcmp(call->method, "GET") != 0)
+		evbuffer_add_printf(output, "Content-Length: %zu\r\n", call->question.body_length);
 	evbuffer_add(output, "\r\n", 2);
 	evbuffer_add(output, call->body.text, call->body.length);
+	client->file_left = call->question.body_length - call->body.length;
 	wire_flush(&client->wire);
+	if (client->file_left > 0)
+		event_active(&client->wire.write_event, EV_WRITE, 0); /* on_output() */
 }
 
 static void on_next(evutil_socket_t fd, short what, void *data)
@@ -388,7 +426,8 @@ struct http_call *http_client_start(struct http_client *client,
 	call->path = mem_strdup(question->path);
 	call->accept = mem_strdup(question->accept);
 	call->content_type = mem_strdup(question->content_type);
-	str_append_bytes(&call->body, question->body, question->body_length);
+	if (question->body)
+		str_append_bytes(&call->body, question->body, question->body_length);
 	event_assign(&call->timer, client->base, -1, 0, on_timeout, call);
 	if (question->timeout_ms > 0)
 		event_add(&call->timer, &timeout);

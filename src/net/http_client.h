@@ -33,6 +33,9 @@ struct http_question {
 	const char *content_type; /* of the body; NULL: not told */
 	const char *body;
 	size_t body_length;
+	/* With `body` NULL and a length: so many bytes of this file, from where it stands, read as
+	 * they are sent. Borrowed until the end of the call. */
+	int body_fd;
 	int64_t timeout_ms; /* from the call to the whole answer; 0: no limit */
 	/* NULL: the body is gathered. Else it gets the bytes of a 2xx body as they come; false
 	 * ends the call (`done` is told so: ERR_NONE, status of the answer, empty body). */

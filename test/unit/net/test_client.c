@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -351,6 +352,117 @@ static void test_redirect_and_type_of_body(void **state)
 	outcome_finish(&outcome);
 }
 
+/* A file that nobody else sees, of so many bytes. */
+static int make_file(size_t length)
+{
+	char block[1000];
+	int fd = memfd_create("body", MFD_CLOEXEC);
+
+	for (size_t done = 0; done < length; done += sizeof(block)) {
+		memset(block, (char)('a' + done / sizeof(block) % 26), sizeof(block));
+		size_t some = length - done < sizeof(block) ? length - done : sizeof(block);
+		assert_int_equal(write(fd, block, some), some);
+	}
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static void put_file(struct http_client *client, int fd, size_t length, struct outcome *outcome)
+{
+	http_client_start(client, &(struct http_question){.method = "PUT",
+							  .path = "/file",
+							  .body_fd = fd,
+							  .body_length = length,
+							  .done = on_done,
+							  .data = outcome});
+}
+
+static void test_body_of_a_file(void **state)
+{
+	enum { LENGTH = 3000777 };
+	static const char answer[] = "HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n";
+	struct event_base *base = event_base_new();
+	struct outcome outcome = {0};
+	char *address cleanup_free = NULL;
+	char *got cleanup_free = mem_alloc(LENGTH + 1000);
+	size_t length = 0;
+	const char *body = NULL;
+	int listener cleanup_close = listen_anywhere(&address);
+	int file cleanup_close = make_file(LENGTH);
+	struct http_client *client = http_client_create(base, address, NULL, NULL);
+
+	put_file(client, file, LENGTH, &outcome);
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	int fd = accept(listener, NULL, NULL);
+	while (!body || got + length < body + LENGTH) {
+		event_base_loop(base, EVLOOP_NONBLOCK);
+		ssize_t some = recv(fd, got + length, LENGTH + 999 - length, MSG_DONTWAIT);
+		length += some > 0 ? (size_t)some : 0;
+		char *end = body ? NULL : strstr(got, "\r\n\r\n");
+		body = end ? end + 4 : body;
+	}
+	assert_non_null(strstr(got, "\r\nContent-Length: 3000777\r\n"));
+	for (size_t i = 0; i < LENGTH; i++)
+		assert_int_equal(body[i], 'a' + i / 1000 % 26);
+	send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+	run_until(base, &outcome.is_done);
+	assert_int_equal(outcome.status, 201);
+	close(fd);
+	http_client_destroy(client);
+	event_base_free(base);
+	outcome_finish(&outcome);
+}
+
+static void test_body_of_a_file_that_is_shorter(void **state)
+{
+	struct event_base *base = event_base_new();
+	struct outcome outcome = {0};
+	char *address cleanup_free = NULL;
+	int listener = listen_anywhere(&address);
+	int file cleanup_close = make_file(1000);
+	struct http_client *client = http_client_create(base, address, NULL, NULL);
+
+	put_file(client, file, 1001, &outcome);
+	run_until(base, &outcome.is_done);
+	assert_int_equal(outcome.status, -1);
+	assert_int_equal(outcome.kind, ERR_INPUT);
+	assert_non_null(strstr(str_text(&outcome.text), "became shorter"));
+	close(listener);
+	http_client_destroy(client);
+	event_base_free(base);
+	outcome_finish(&outcome);
+}
+
+/* Whoever refuses a large body need not read it. */
+static void test_answer_before_the_file_is_sent(void **state)
+{
+	static const char answer[] = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n";
+	struct event_base *base = event_base_new();
+	struct outcome outcome = {0};
+	char *address cleanup_free = NULL;
+	int listener cleanup_close = listen_anywhere(&address);
+	int file cleanup_close = make_file(32 << 20);
+	struct http_client *client = http_client_create(base, address, NULL, NULL);
+
+	put_file(client, file, 32 << 20, &outcome);
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	int fd = accept(listener, NULL, NULL);
+	send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+	run_until(base, &outcome.is_done);
+	assert_int_equal(outcome.status, 403);
+	/* What was not sent is not taken for the next request: there is a new connection. */
+	outcome.is_done = false;
+	put_file(client, file, 1, &outcome);
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	int second = accept(listener, NULL, NULL);
+	assert_true(second >= 0);
+	close(second);
+	close(fd);
+	http_client_destroy(client);
+	event_base_free(base);
+	outcome_finish(&outcome);
+}
+
 static void on_life_end(evutil_socket_t fd, short what, void *data)
 {
 	_exit(0);
@@ -466,6 +578,9 @@ int main(void)
 		cmocka_unit_test(test_stream_may_be_left),
 		cmocka_unit_test(test_strange_answers),
 		cmocka_unit_test(test_redirect_and_type_of_body),
+		cmocka_unit_test(test_body_of_a_file),
+		cmocka_unit_test(test_body_of_a_file_that_is_shorter),
+		cmocka_unit_test(test_answer_before_the_file_is_sent),
 		cmocka_unit_test(test_synchronous_calls),
 		cmocka_unit_test(test_response_check),
 	};
