@@ -1,0 +1,84 @@
+#include "hadoop/sasl.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "hadoop/sasl_digest.h"
+
+static const struct sasl_mechanism *const mechanisms[] = {&sasl_digest_token};
+
+const struct sasl_mechanism *sasl_find(const char *method, const char *name)
+{
+	for (size_t i = 0; i < array_length(mechanisms); i++) {
+		if (strcmp(mechanisms[i]->method, method) == 0 &&
+		    strcmp(mechanisms[i]->name, name) == 0)
+			return mechanisms[i];
+	}
+	return NULL;
+}
+
+int sasl_step(struct sasl *sasl, const void *challenge, size_t length, struct str *response,
+	      bool *complete, struct err *err)
+{
+	return sasl->mechanism->step(sasl, challenge, length, response, complete, err);
+}
+
+unsigned sasl_protection(const struct sasl *sasl)
+{
+	return sasl->mechanism->protection(sasl);
+}
+
+size_t sasl_wrap_cap(const struct sasl *sasl)
+{
+	return sasl->mechanism->wrap_cap(sasl);
+}
+
+int sasl_wrap(struct sasl *sasl, const void *bytes, size_t length, struct str *out, struct err *err)
+{
+	return sasl->mechanism->wrap(sasl, bytes, length, out, err);
+}
+
+int sasl_unwrap(struct sasl *sasl, const void *token, size_t length, struct str *out,
+		struct err *err)
+{
+	return sasl->mechanism->unwrap(sasl, token, length, out, err);
+}
+
+void sasl_destroy(struct sasl *sasl)
+{
+	if (sasl)
+		sasl->mechanism->destroy(sasl);
+}
+
+int sasl_protections_parse(const char *text, unsigned *protections, struct err *err)
+{
+	static const struct {
+		const char *name;
+		unsigned protection;
+	} names[] = {{"authentication", SASL_AUTH},
+		     {"integrity", SASL_INTEGRITY},
+		     {"privacy", SASL_PRIVACY}};
+	struct str_list list cleanup_str_list = {0};
+	unsigned all = 0;
+
+	str_split(&list, text, ',');
+	for (size_t i = 0; i < list.count; i++) {
+		unsigned found = 0;
+		for (size_t k = 0; k < array_length(names); k++) {
+			if (str_equal_nocase(list.items[i], names[k].name))
+				found = names[k].protection;
+		}
+		if (!found)
+			return err_set(
+				err, ERR_CONFIG,
+				"\"%s\" is no protection; write authentication, integrity or "
+				"privacy",
+				list.items[i]);
+		all |= found;
+	}
+	if (!all)
+		return err_set(err, ERR_CONFIG,
+			       "it is empty; write authentication, integrity or privacy");
+	*protections = all;
+	return 0;
+}
