@@ -34,6 +34,7 @@ static const struct field fields[] = {
 	{MEMBER(call_timeout_ms), FIELD_MS},
 	{MEMBER(retry_interval_ms), FIELD_MS},
 	{MEMBER(max_wait_ms), FIELD_MS},
+	{MEMBER(client_wait_ms), FIELD_MS},
 	{MEMBER(fs), FIELD_TEXT},
 	{MEMBER(name_nodes), FIELD_LIST},
 	{MEMBER(webhdfs), FIELD_LIST},

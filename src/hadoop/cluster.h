@@ -68,6 +68,7 @@ struct hadoop_cluster {
 	bool require_sasl;    /* the cluster uses Kerberos */
 	int64_t connect_timeout_ms, call_timeout_ms;
 	int64_t retry_interval_ms, max_wait_ms; /* yarn.resourcemanager.connect.*; -1: for ever */
+	int64_t client_wait_ms; /* the same for the client, which a person waits for */
 
 	/* The file system. */
 	char *fs;		    /* "hdfs://nameservice" or "hdfs://host:port" */

@@ -1,6 +1,5 @@
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,8 +12,7 @@
 #include "scheduler/local_jobs.h"
 #include "scheduler/local_start.h"
 #include "scheduler/state_dir.h"
-
-enum { TOKEN_BYTES = 32 };
+#include "scheduler/token.h"
 
 /* What a cluster's scheduler would heed, and the only machine there is cannot. */
 static void warn_of_ignored(const struct job *job)
@@ -32,7 +30,7 @@ static void warn_of_ignored(const struct job *job)
 	}
 }
 
-static int preflight(const struct job *job, struct err *err)
+static int preflight(struct job *job, struct err *err)
 {
 	struct capacity capacity cleanup_capacity = {0};
 
@@ -44,20 +42,6 @@ static int preflight(const struct job *job, struct err *err)
 }
 
 /* ---- prepare ------------------------------------------------------------------------------ */
-
-static char *new_token(struct err *err)
-{
-	unsigned char bytes[TOKEN_BYTES];
-	struct str text cleanup_str = {0};
-
-	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) {
-		err_set_errno(err, "no random bytes for a token");
-		return NULL;
-	}
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		str_append_format(&text, "%02x", bytes[i]);
-	return str_steal(&text);
-}
 
 static char *make_job_dir(const char *job_id, struct err *err)
 {
@@ -89,7 +73,7 @@ static int fill(const struct job *job, struct job_door *door, struct err *err)
 	door->claim = local_job_claim(door->job_dir, err);
 	if (door->claim < 0)
 		return -1;
-	door->token = new_token(err);
+	door->token = token_create(err);
 	if (!door->token || write_in(door->job_dir, "token", door->token, err) < 0)
 		return -1;
 	return write_in(door->job_dir, "job.json", text, err);

@@ -125,7 +125,8 @@ const struct scheduler_ops *scheduler_find(const char *name);
 
 /* How to reach a job's AM. */
 struct job_door {
-	char *job_dir; /* local: where job.json, token, journal and logs are */
+	char *job_dir; /* local: where job.json, token, journal and logs are. Elsewhere: this
+			  machine's copy of the first three, which pull() brings up to date */
 	char *address; /* "127.0.0.1:4000"; NULL: the AM is not there (yet, or any more) */
 	char *token;
 	bool ended; /* the final record is written: read the journal, not the AM */
@@ -142,21 +143,54 @@ struct job_summary {
 
 void job_summaries_free(struct job_summary *jobs, size_t count);
 
+/* Something that the tasks of a type are to find in their working directory. */
+struct scheduler_file {
+	const char *source; /* absolute path on this machine, or a URI */
+	const char *name;   /* relative, without ".." */
+	bool archive;	    /* is to be a directory: `source` is one, or an archive */
+	size_t type;	    /* of job->types */
+};
+
+struct scheduler_staging {
+	const struct scheduler_file *files;
+	size_t count;
+	/* Writes directory `source`, or an archive of any form, to `fd` as tar.gz. */
+	int (*pack)(const char *source, int fd, struct err *err);
+	/* How much of `name` is sent; false: stop, which fails with "interrupted". */
+	bool (*progress)(void *data, const char *name, int64_t sent, int64_t total);
+	void *data;
+};
+
 struct scheduler_client_ops {
 	const char *name;
-	/* Can this job ever run here? The refusal names the numbers. */
-	int (*preflight)(const struct job *job, struct err *err);
-	/* Makes the job's directory, with token and job.json; the caller then stages files into it
-	 * (client/stage.h) and start()s. */
+	/* Has this user such a scheduler? NULL: always. */
+	bool (*is_there)(void);
+	/* Can `id` be nothing but the whole id of a job here? NULL: nobody can tell. */
+	bool (*is_id)(const char *id);
+	/* Can this job ever run here? The refusal names the numbers. A cluster gives the job an id
+	 * of its own, its user's name there, and job->cluster. */
+	int (*preflight)(struct job *job, struct err *err);
+	/* NULL: containers see the files of this machine, and job->types[].files say where
+	 * (client/stage.h). Else: brings files to where containers find them, each content once and
+	 * for all jobs of the user, and notes that in job->cluster. */
+	int (*stage)(struct job *job, const struct scheduler_staging *staging, struct err *err);
+	/* Makes the job's directory, with token and job.json; where there is no stage() the caller
+	 * then fills it (client/stage.h), and start()s. When it could not, it kill()s, and removes
+	 * door->job_dir. */
 	int (*prepare)(const struct job *job, struct job_door *door, struct err *err);
 	int (*start)(const struct job *job, struct job_door *door, struct err *err);
 	/* By full id, unique prefix, name of a single live job, or NULL for the newest. */
 	int (*find)(const char *id, struct job_door *door, char **full_id, struct err *err);
 	int (*list)(struct job_summary **jobs, size_t *count, struct err *err); /* newest first */
+	/* NULL: door->job_dir is the job's own. Else: appends to its journal what the AM has
+	 * written since. An AM that does not answer is no error. */
+	int (*pull)(const struct job_door *door, struct err *err);
 	/* Ends a job whose AM does not answer. */
 	int (*kill)(const struct job_door *door, struct err *err);
 };
 
+/* In the order in which jobs are looked for; NULL behind the last. */
+const struct scheduler_client_ops *scheduler_client_at(size_t index);
 const struct scheduler_client_ops *scheduler_client_find(const char *name);
 
 #endif

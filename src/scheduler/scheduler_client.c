@@ -13,3 +13,8 @@ const struct scheduler_client_ops *scheduler_client_find(const char *name)
 	}
 	return NULL;
 }
+
+const struct scheduler_client_ops *scheduler_client_at(size_t index)
+{
+	return index < array_length(schedulers) ? schedulers[index] : NULL;
+}

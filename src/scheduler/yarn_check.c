@@ -1,0 +1,263 @@
+/* Can the cluster ever run this job? Asked before anything is sent; a refusal names the numbers. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "hadoop/id.h"
+#include "hadoop/methods.h"
+#include "scheduler/yarn_client.h"
+
+#define AM_MEMORY     512 /* MiB, unless tony.am.memory says otherwise */
+#define MAX_TAGS      10  /* YARN's own limits */
+#define MAX_TAG_BYTES 100
+
+struct yarn_am_size yarn_am_size(const struct job *job)
+{
+	struct yarn_am_size size = {.memory = AM_MEMORY, .vcores = 1};
+	const char *memory = yarn_config(job, "tony.am.memory");
+	const char *vcores = yarn_config(job, "tony.am.vcores");
+	int64_t number;
+
+	/* Without task types these keys are the one task's. */
+	if (job->type_count == 1 && str_equal(job->types[0].name, "driver") &&
+	    yarn_config_is_default(job, "tony.driver.instances"))
+		return size;
+	if (memory && !yarn_config_is_default(job, "tony.am.memory"))
+		str_parse_mib(memory, &size.memory);
+	if (vcores && str_parse_int(vcores, 1, INT32_MAX, &number) == 0)
+		size.vcores = (int)number;
+	return size;
+}
+
+/* ---- the largest container ---------------------------------------------------------------- */
+
+static int64_t maximum_of(const Hadoop__ResourceProto *maximum, const char *name)
+{
+	for (size_t i = 0; i < maximum->n_resource_value_map; i++)
+		if (str_equal(maximum->resource_value_map[i]->key, name))
+			return maximum->resource_value_map[i]->value;
+	return -1;
+}
+
+static int refuse_size(const char *who, const char *need, const char *most, const char *key,
+		       struct err *err)
+{
+	return err_set(err, ERR_CAPACITY,
+		       "%s needs %s; the cluster's largest container has %s (%s)", who, need, most,
+		       key);
+}
+
+static int check_size(const char *who, int64_t memory, int64_t vcores,
+		      const Hadoop__ResourceProto *maximum, struct err *err)
+{
+	if (memory > maximum->memory) {
+		char *need cleanup_free = str_format_mib((double)memory);
+		char *most cleanup_free = str_format_mib((double)maximum->memory);
+		return refuse_size(who, need, most, "yarn.scheduler.maximum-allocation-mb", err);
+	}
+	if (vcores > maximum->virtual_cores) {
+		char *need cleanup_free = mem_printf("%" PRId64 " vcores", vcores);
+		char *most cleanup_free = mem_printf("%d", maximum->virtual_cores);
+		return refuse_size(who, need, most, "yarn.scheduler.maximum-allocation-vcores",
+				   err);
+	}
+	return 0;
+}
+
+/* YARN itself drops a resource that it does not know without a word. */
+static int check_amount(const char *who, const struct hadoop_amount *amount,
+			const Hadoop__ResourceProto *maximum, struct err *err)
+{
+	int64_t most = maximum_of(maximum, amount->name);
+	bool is_gpu = str_equal(amount->name, "yarn.io/gpu");
+
+	if (most < 0)
+		return err_set(err, ERR_CAPACITY,
+			       "%s needs %" PRId64 " of %s, but %s not available on the cluster "
+			       "(yarn.resource-types)",
+			       who, amount->value, amount->name,
+			       is_gpu ? "GPU is" : "that resource is");
+	if (amount->value <= most)
+		return 0;
+	char *need cleanup_free = mem_printf("%" PRId64 " of %s", amount->value, amount->name);
+	char *number cleanup_free = mem_printf("%" PRId64, most);
+	char *key cleanup_free =
+		mem_printf("yarn.resource-types.%s.maximum-allocation", amount->name);
+	return refuse_size(who, need, number, key, err);
+}
+
+static int check_tasks(const struct hadoop_cluster *cluster, const struct job *job,
+		       const Hadoop__ResourceProto *maximum, struct err *err)
+{
+	struct yarn_am_size am = yarn_am_size(job);
+
+	if (check_size("the application master (tony.am.*)", am.memory, am.vcores, maximum, err) <
+	    0)
+		return -1;
+	for (size_t i = 0; i < job->type_count; i++) {
+		const struct job_type *type = &job->types[i];
+		const struct hadoop_cluster_type *more = &cluster->types[i];
+		char *who cleanup_free = mem_printf("%s:0", type->name);
+		if (type->instances == 0)
+			continue;
+		if (check_size(who, type->memory, type->vcores, maximum, err) < 0)
+			return -1;
+		for (size_t k = 0; k < more->amount_count; k++)
+			if (check_amount(who, &more->amounts[k], maximum, err) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+/* ---- what the types want beside memory and cores ------------------------------------------ */
+
+static void add_amount(struct hadoop_cluster_type *type, const char *name, int64_t value)
+{
+	type->amounts =
+		mem_realloc_array(type->amounts, type->amount_count + 1, sizeof(*type->amounts));
+	type->amounts[type->amount_count++] =
+		(struct hadoop_amount){.name = mem_strdup(name), .value = value};
+}
+
+/* tony.<type>.resource.<name> */
+static int add_amounts(const struct job *job, const struct job_type *from,
+		       struct hadoop_cluster_type *type, struct err *err)
+{
+	char *prefix cleanup_free = mem_printf("tony.%s.resource.", from->name);
+	const char *key;
+	json_t *entry;
+
+	if (from->gpus > 0)
+		add_amount(type, "yarn.io/gpu", from->gpus);
+	json_object_foreach(job->config, key, entry)
+	{
+		const char *text = json_string_value(json_object_get(entry, "value"));
+		int64_t value;
+		if (!str_starts_with(key, prefix) || !text || !*text)
+			continue;
+		if (str_parse_int(text, 0, INT64_MAX, &value) < 0)
+			return err_set(err, ERR_CONFIG, "%s: \"%s\" is not a number; write 1", key,
+				       text);
+		if (value > 0)
+			add_amount(type, key + strlen(prefix), value);
+	}
+	return 0;
+}
+
+/* The variables of YARN's Docker runtime (yarn.nodemanager.runtime.linux.docker.*). */
+static int add_docker(const struct job *job, const char *image, struct str_list *environment,
+		      struct err *err)
+{
+	const char *mounts = yarn_config(job, "tony.docker.containers.mount");
+
+	if (!yarn_config_bool(job, "tony.docker.enabled"))
+		return 0;
+	if (!image)
+		return err_set(err, ERR_CONFIG,
+			       "tony.docker.enabled is true, but there is no image; write "
+			       "tony.docker.containers.image");
+	if (strpbrk(image, "\"$`\\\r\n") || (mounts && strpbrk(mounts, "\"$`\\\r\n")))
+		return err_set(err, ERR_CONFIG,
+			       "tony.docker.*: \"%s\" has a letter that no image or path has",
+			       strpbrk(image, "\"$`\\\r\n") ? image : mounts);
+	str_list_add(environment, "YARN_CONTAINER_RUNTIME_TYPE=docker");
+	str_list_add_format(environment, "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE=%s", image);
+	if (mounts)
+		str_list_add_format(environment, "YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS=%s", mounts);
+	return 0;
+}
+
+static const char *own_or_common(const struct job *job, const char *type, const char *what)
+{
+	const char *own = yarn_config_format(job, "tony.%s.%s", type, what);
+
+	return own ? own : yarn_config_format(job, "tony.containers.%s", what);
+}
+
+static int describe_type(const struct job *job, const struct job_type *from,
+			 struct hadoop_cluster_type *type, struct err *err)
+{
+	const char *tags = own_or_common(job, from->name, "allocation-tags");
+
+	type->placement = mem_strdup(own_or_common(job, from->name, "placement-spec"));
+	str_split(&type->allocation_tags, tags ? tags : "", ',');
+	if (add_amounts(job, from, type, err) < 0)
+		return -1;
+	return add_docker(job, from->docker_image, &type->environment, err);
+}
+
+static int describe(struct hadoop_cluster *cluster, const struct job *job, struct err *err)
+{
+	const char *am_image = yarn_config(job, "tony.docker.am.image");
+	struct str_list am cleanup_str_list = {0};
+
+	cluster->queue = mem_strdup(job->queue);
+	cluster->node_label = mem_strdup(yarn_config(job, "tony.application.node-label"));
+	cluster->placement = mem_strdup(yarn_config(job, "tony.application.placement-spec"));
+	cluster->type_count = job->type_count;
+	cluster->types = mem_alloc_array(job->type_count, sizeof(*cluster->types));
+	if (am_image && add_docker(job, am_image, &am, err) < 0)
+		return -1;
+	for (size_t i = 0; i < job->type_count; i++)
+		if (describe_type(job, &job->types[i], &cluster->types[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+static int check_tags(const struct job *job, struct err *err)
+{
+	if (job->tags.count + 2 > MAX_TAGS)
+		return err_set(err, ERR_CONFIG,
+			       "tony.application.tags: YARN takes %d of them at most, and tony "
+			       "needs two; there are %zu",
+			       MAX_TAGS, job->tags.count);
+	for (size_t i = 0; i < job->tags.count; i++) {
+		const char *tag = job->tags.items[i];
+		bool is_ascii = true;
+		for (const char *c = tag; *c; c++)
+			is_ascii = is_ascii && *c >= ' ' && *c <= '~';
+		if (!is_ascii || strlen(tag) > MAX_TAG_BYTES)
+			return err_set(err, ERR_CONFIG,
+				       "tony.application.tags: YARN does not take \"%s\": a tag is "
+				       "of ASCII letters, %d at most",
+				       tag, MAX_TAG_BYTES);
+	}
+	return 0;
+}
+
+static void take_identity(struct hadoop_cluster *cluster, struct job *job,
+			  const Hadoop__ApplicationIdProto *id)
+{
+	char *text = hadoop_application_id_text(id);
+	char *history cleanup_free = mem_printf("history/%s", text);
+
+	cluster->job_dir = yarn_user_path(cluster, text);
+	cluster->history_dir = yarn_user_path(cluster, history);
+	mem_replace(&job->id, text);
+	mem_replace(&job->user, mem_strdup(cluster->user));
+	json_decref(job->cluster);
+	job->cluster = hadoop_cluster_to_json(cluster);
+}
+
+int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *err)
+{
+	Hadoop__GetNewApplicationRequestProto request =
+		HADOOP__GET_NEW_APPLICATION_REQUEST_PROTO__INIT;
+	ProtobufCMessage *response cleanup_message = NULL;
+
+	if (check_tags(job, err) < 0 || describe(cluster, job, err) < 0 ||
+	    yarn_call(cluster, &RM_GET_NEW_APPLICATION, &request.base, &response, NULL, err) < 0)
+		return -1;
+	const Hadoop__GetNewApplicationResponseProto *made =
+		(const Hadoop__GetNewApplicationResponseProto *)response;
+	if (!made->application_id || !made->maximumcapability)
+		return err_set(err, ERR_INPUT, "the ResourceManager gives no application id");
+	if (yarn_check_queue(cluster, job, err) < 0 ||
+	    check_tasks(cluster, job, made->maximumcapability, err) < 0)
+		return -1;
+	take_identity(cluster, job, made->application_id);
+	return 0;
+}

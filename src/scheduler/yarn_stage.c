@@ -1,0 +1,300 @@
+/* Files for containers: in HDFS under the hash of their content, so that nothing is sent twice and
+ * each node unpacks an archive once for all jobs of the user. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "hadoop/webhdfs_client.h"
+#include "scheduler/local_start.h"
+#include "scheduler/yarn_client.h"
+
+#define CACHE_PERMISSION 0700
+#define FILE_PERMISSION	 0600
+
+struct stager {
+	const struct scheduler_staging *staging;
+	struct hadoop_cluster *cluster;
+	struct webhdfs_client *client;
+	char *cache;
+	struct map *numbers; /* what was staged -> its number in cluster->files, from 1 */
+	struct err *err;
+};
+
+/* ---- the cluster's files ------------------------------------------------------------------ */
+
+static size_t add_file(struct stager *stager, const char *path, const struct webhdfs_file *status,
+		       bool archive)
+{
+	struct hadoop_cluster *cluster = stager->cluster;
+
+	cluster->files =
+		mem_realloc_array(cluster->files, cluster->file_count + 1, sizeof(*cluster->files));
+	cluster->files[cluster->file_count] = (struct hadoop_file){
+		.url = mem_printf("%s%s", cluster->fs, path),
+		.length = status->length,
+		.timestamp = status->modified_ms,
+		.archive = archive,
+	};
+	return cluster->file_count++;
+}
+
+static void add_link(struct stager *stager, size_t type, const char *name, size_t file)
+{
+	struct hadoop_cluster_type *to = &stager->cluster->types[type];
+
+	to->links = mem_realloc_array(to->links, to->link_count + 1, sizeof(*to->links));
+	to->links[to->link_count++] = (struct hadoop_link){mem_strdup(name), file};
+}
+
+/* ---- sending ------------------------------------------------------------------------------ */
+
+struct sending {
+	const struct scheduler_staging *staging;
+	const char *name;
+	int64_t total;
+};
+
+static bool on_progress(void *data, int64_t bytes)
+{
+	const struct sending *sending = data;
+	const struct scheduler_staging *staging = sending->staging;
+
+	return !staging->progress ||
+	       staging->progress(staging->data, sending->name, bytes, sending->total);
+}
+
+/* Whoever is first has made it: the content is the same. */
+static int publish(struct stager *stager, const char *part, const char *path)
+{
+	struct webhdfs_file there cleanup_webhdfs_file = {0};
+
+	if (webhdfs_rename(stager->client, part, path, false, stager->err) == 0)
+		return 0;
+	if (webhdfs_stat(stager->client, path, &there, NULL) < 0)
+		return -1;
+	err_finish(stager->err);
+	return webhdfs_remove(stager->client, part, stager->err);
+}
+
+static int send(struct stager *stager, const char *name, int fd, const char *path)
+{
+	struct stat info;
+	uint64_t random = 0;
+
+	if (fstat(fd, &info) < 0)
+		return err_set_errno(stager->err, "%s", name);
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return err_set_errno(stager->err, "no random bytes for a file's name");
+	char *part cleanup_free = mem_printf("%s/.%s.%016llx.part", stager->cache,
+					     fs_basename(path), (unsigned long long)random);
+	struct sending sending = {stager->staging, name, info.st_size};
+	const struct webhdfs_progress progress = {on_progress, &sending};
+	const struct webhdfs_create create = {.permission = FILE_PERMISSION, .overwrite = true};
+	if (webhdfs_create(stager->client, part, &create, fd, info.st_size, &progress,
+			   stager->err) == 0 &&
+	    publish(stager, part, path) == 0)
+		return 0;
+	webhdfs_remove(stager->client, part, NULL);
+	return err_wrap(stager->err, "cannot send %s", name);
+}
+
+/* A file without a name, gone when it is closed. */
+static int scratch_file(struct err *err)
+{
+	const char *directory = getenv("TMPDIR");
+	int fd = open(directory && *directory ? directory : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC,
+		      0600);
+
+	return fd < 0 ? err_set_errno(err, "no room to pack in %s", directory ? directory : "/tmp")
+		      : fd;
+}
+
+/* What the NodeManager unpacks by itself, told by the name. */
+static const char *unpackable_suffix(const char *source)
+{
+	static const char *const suffixes[] = {".tar.gz", ".tgz", ".zip", ".tar", ".jar"};
+
+	for (size_t i = 0; i < array_length(suffixes); i++)
+		if (str_ends_with(source, suffixes[i]))
+			return suffixes[i];
+	return NULL;
+}
+
+static int send_source(struct stager *stager, const struct scheduler_file *file, bool packs,
+		       const char *path)
+{
+	int fd cleanup_close =
+		packs ? scratch_file(stager->err) : open(file->source, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return packs ? -1 : err_set_errno(stager->err, "%s", file->source);
+	if (packs && stager->staging->pack(file->source, fd, stager->err) < 0)
+		return -1;
+	return send(stager, fs_basename(file->source), fd, path);
+}
+
+/* ---- one file ----------------------------------------------------------------------------- */
+
+static int stage_local(struct stager *stager, const struct scheduler_file *file, size_t *number)
+{
+	const char *suffix = file->archive ? unpackable_suffix(file->source) : "";
+	bool packs = fs_is_directory(file->source) || !suffix;
+	struct webhdfs_file status cleanup_webhdfs_file = {0};
+	struct err missing cleanup_err = {0};
+	char *hash cleanup_free = fs_hash_tree(file->source, stager->err);
+
+	if (!hash)
+		return -1;
+	char *path cleanup_free =
+		mem_printf("%s/%s%s", stager->cache, hash, packs ? ".tar.gz" : suffix);
+	if (webhdfs_stat(stager->client, path, &status, &missing) < 0) {
+		if (missing.kind != ERR_NOT_FOUND)
+			return err_set(stager->err, missing.kind, "%s", err_message(&missing));
+		if (send_source(stager, file, packs, path) < 0 ||
+		    webhdfs_stat(stager->client, path, &status, stager->err) < 0)
+			return -1;
+	}
+	*number = add_file(stager, path, &status, packs || file->archive);
+	return 0;
+}
+
+/* "/data/x" of "hdfs:///data/x" and "hdfs://<the cluster's>/data/x"; NULL: another file system. */
+static const char *path_within(const struct hadoop_cluster *cluster, const char *uri)
+{
+	size_t length = strlen(cluster->fs);
+
+	if (str_starts_with(uri, "hdfs:///"))
+		return uri + strlen("hdfs://");
+	if (str_starts_with(uri, "hdfs:/") && !str_starts_with(uri, "hdfs://"))
+		return uri + strlen("hdfs:");
+	return strncmp(uri, cluster->fs, length) == 0 && uri[length] == '/' ? uri + length : NULL;
+}
+
+struct directory {
+	struct stager *stager;
+	const char *path;
+	size_t type;
+};
+
+static void add_of_directory(void *data, const struct webhdfs_file *file)
+{
+	const struct directory *directory = data;
+
+	if (file->is_directory)
+		return;
+	char *path cleanup_free = fs_join(directory->path, file->name);
+	add_link(directory->stager, directory->type, file->name,
+		 add_file(directory->stager, path, file, false));
+}
+
+/* Used in place. Of a directory the files right in it come, each under its own name, as in TonY. */
+static int stage_remote(struct stager *stager, const struct scheduler_file *file)
+{
+	const char *path = path_within(stager->cluster, file->source);
+	struct webhdfs_file status cleanup_webhdfs_file = {0};
+
+	if (!path)
+		return err_set(stager->err, ERR_CONFIG,
+			       "resource \"%s\" is not in the cluster's file system, %s; copy it "
+			       "there",
+			       file->source, stager->cluster->fs);
+	if (webhdfs_stat(stager->client, path, &status, stager->err) < 0)
+		return err_wrap(stager->err, "resource \"%s\"", file->source);
+	if (!status.is_directory) {
+		add_link(stager, file->type, file->name,
+			 add_file(stager, path, &status, file->archive));
+		return 0;
+	}
+	if (file->archive)
+		return err_set(stager->err, ERR_CONFIG,
+			       "resource \"%s\" is a directory, no archive; leave #archive out",
+			       file->source);
+	struct directory directory = {stager, path, file->type};
+	return webhdfs_list(stager->client, path, add_of_directory, &directory, stager->err);
+}
+
+static int stage_file(struct stager *stager, const struct scheduler_file *file)
+{
+	char *key cleanup_free =
+		mem_printf("%d%s", file->archive || fs_is_directory(file->source), file->source);
+	size_t number = (size_t)(uintptr_t)map_get(stager->numbers, key);
+
+	if (*file->source != '/')
+		return stage_remote(stager, file);
+	if (number == 0) {
+		if (stage_local(stager, file, &number) < 0)
+			return -1;
+		map_set(stager->numbers, key, (void *)(uintptr_t)++number);
+	}
+	add_link(stager, file->type, file->name, number - 1);
+	return 0;
+}
+
+static int stage_agent(struct stager *stager)
+{
+	char *agent cleanup_free = local_find_agent(stager->err);
+	const struct scheduler_file file = {.source = agent, .name = "tony-agent"};
+
+	return agent ? stage_local(stager, &file, &stager->cluster->agent) : -1;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+static int stage_all(struct stager *stager)
+{
+	const struct scheduler_staging *staging = stager->staging;
+
+	if (webhdfs_make_directories(stager->client, stager->cache, CACHE_PERMISSION, stager->err) <
+		    0 ||
+	    stage_agent(stager) < 0)
+		return -1;
+	for (size_t i = 0; i < staging->count; i++)
+		if (stage_file(stager, &staging->files[i]) < 0)
+			return -1;
+	return 0;
+}
+
+/* Where the user chose none: in the user's directory, for as long as the user wants. */
+static int make_checkpoint_dir(struct stager *stager, struct job *job)
+{
+	if (!job->checkpoint_dir) {
+		char *name cleanup_free = mem_printf("checkpoints/%s", job->id);
+		char *path cleanup_free = yarn_user_path(stager->cluster, name);
+		job->checkpoint_dir = mem_printf("%s%s", stager->cluster->fs, path);
+	}
+	const char *path = path_within(stager->cluster, job->checkpoint_dir);
+	if (!path) /* of each node's own, or a file system that only the programs know */
+		return 0;
+	return webhdfs_make_directories(stager->client, path, CACHE_PERMISSION, stager->err);
+}
+
+int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct err *err)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
+		hadoop_cluster_from_json(job->cluster, err);
+	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
+
+	if (!client)
+		return -1;
+	char *cache cleanup_free = yarn_user_path(cluster, "cache");
+	struct stager stager = {.staging = staging,
+				.cluster = cluster,
+				.client = client,
+				.cache = cache,
+				.numbers = map_create(NULL),
+				.err = err};
+	int result = stage_all(&stager) < 0 ? -1 : make_checkpoint_dir(&stager, job);
+	map_destroy(stager.numbers);
+	if (result == 0) {
+		json_decref(job->cluster);
+		job->cluster = hadoop_cluster_to_json(cluster);
+	}
+	return result;
+}

@@ -1,0 +1,133 @@
+/* From a described and staged job to an application that YARN has accepted. */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "hadoop/webhdfs_client.h"
+#include "scheduler/token.h"
+#include "scheduler/yarn_client.h"
+
+#define DIRECTORY_PERMISSION 0700
+#define FILE_PERMISSION	     0600
+#define ACCEPT_TIMEOUT_MS    60000
+#define ACCEPT_POLL_MS	     20
+
+/* ---- prepare ------------------------------------------------------------------------------ */
+
+static int write_file(struct webhdfs_client *client, const char *directory, const char *name,
+		      const char *text, struct err *err)
+{
+	const struct webhdfs_create create = {.permission = FILE_PERMISSION, .overwrite = true};
+	char *path cleanup_free = fs_join(directory, name);
+
+	return webhdfs_write(client, path, &create, text, strlen(text), err);
+}
+
+/* The merged configuration stands beside the description, for people. */
+static int fill_directory(struct webhdfs_client *client, const char *directory,
+			  const struct job *job, const char *token, struct err *err)
+{
+	char *text cleanup_free = job_to_text(job);
+	char *config cleanup_free = json_text(job->config);
+
+	if (webhdfs_make_directories(client, directory, DIRECTORY_PERMISSION, err) < 0 ||
+	    write_file(client, directory, "token", token, err) < 0 ||
+	    write_file(client, directory, "config.json", config, err) < 0)
+		return -1;
+	return write_file(client, directory, "job.json", text, err);
+}
+
+static int fill_mirror(const char *mirror, const struct job *job, const char *token,
+		       struct err *err)
+{
+	char *text cleanup_free = job_to_text(job);
+
+	if (yarn_mirror_write(mirror, "token", token, err) < 0)
+		return -1;
+	return yarn_mirror_write(mirror, "job.json", text, err);
+}
+
+int yarn_prepare(const struct job *job, struct job_door *door, struct err *err)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
+		hadoop_cluster_from_json(job->cluster, err);
+	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
+	struct job_door made = {0};
+
+	if (!client)
+		return -1;
+	made.token = token_create(err);
+	made.job_dir = made.token ? yarn_mirror(job->id, err) : NULL;
+	if (made.job_dir && fill_mirror(made.job_dir, job, made.token, err) == 0 &&
+	    fill_directory(client, cluster->job_dir, job, made.token, err) == 0) {
+		*door = made;
+		return 0;
+	}
+	webhdfs_remove(client, cluster->job_dir, NULL);
+	if (made.job_dir)
+		fs_remove_tree(made.job_dir, NULL);
+	job_door_finish(&made);
+	return -1;
+}
+
+/* ---- start -------------------------------------------------------------------------------- */
+
+/* A wrong queue, say, is refused a few ms after the submission. */
+static int await_acceptance(const struct hadoop_cluster *cluster, const char *id, struct err *err)
+{
+	int64_t deadline = clock_monotonic_ms() + ACCEPT_TIMEOUT_MS;
+
+	for (;;) {
+		Hadoop__GetApplicationReportResponseProto *response = yarn_report(cluster, id, err);
+		ProtobufCMessage *message cleanup_message = (ProtobufCMessage *)response;
+		if (!response)
+			return -1;
+		const Hadoop__ApplicationReportProto *report = response->application_report;
+		switch (report->yarn_application_state) {
+		case HADOOP__YARN_APPLICATION_STATE_PROTO__NEW:
+		case HADOOP__YARN_APPLICATION_STATE_PROTO__NEW_SAVING:
+		case HADOOP__YARN_APPLICATION_STATE_PROTO__SUBMITTED:
+			break;
+		case HADOOP__YARN_APPLICATION_STATE_PROTO__FAILED:
+		case HADOOP__YARN_APPLICATION_STATE_PROTO__KILLED:
+			return err_set(err, ERR_CAPACITY, "YARN refuses %s: %s", id,
+				       report->diagnostics ? report->diagnostics : "no reason");
+		default:
+			return 0;
+		}
+		if (clock_monotonic_ms() >= deadline)
+			return err_set(err, ERR_UNREACHABLE,
+				       "%s is not accepted after %d s; see the ResourceManager's "
+				       "log",
+				       id, ACCEPT_TIMEOUT_MS / 1000);
+		poll(NULL, 0, ACCEPT_POLL_MS);
+	}
+}
+
+static int submit(const struct hadoop_cluster *cluster, struct webhdfs_client *client,
+		  const struct job *job, const char *token, struct err *err)
+{
+	struct webhdfs_file status cleanup_webhdfs_file = {0};
+	char *path cleanup_free = fs_join(cluster->job_dir, "job.json");
+
+	if (webhdfs_stat(client, path, &status, err) < 0 ||
+	    yarn_submit(cluster, job, token, status.length, status.modified_ms, err) < 0)
+		return -1;
+	return await_acceptance(cluster, job->id, err);
+}
+
+int yarn_start(const struct job *job, struct job_door *door, struct err *err)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
+		hadoop_cluster_from_json(job->cluster, err);
+	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
+
+	if (!client)
+		return -1;
+	return submit(cluster, client, job, door->token, err);
+}

@@ -1,0 +1,364 @@
+/* The submission itself: the job's directory in HDFS, the application's context, and the first
+ * answer of the ResourceManager, which accepts nearly everything and refuses it a moment later. */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "hadoop/credentials.h"
+#include "hadoop/id.h"
+#include "hadoop/methods.h"
+#include "hadoop/webhdfs_client.h"
+#include "scheduler/token.h"
+#include "scheduler/yarn_client.h"
+
+#define DIRECTORY_PERMISSION 0700
+#define FILE_PERMISSION	     0600
+#define ACCEPT_TIMEOUT_MS    60000
+#define ACCEPT_POLL_MS	     50
+#define LIFETIME_MARGIN_S    60
+#define AM_PRIORITY	     0
+#define COMMAND		     "./tony-agent am 1><LOG_DIR>/am.stdout 2><LOG_DIR>/am.log"
+
+#define TIMEOUT_LIFETIME HADOOP__APPLICATION_TIMEOUT_TYPE_PROTO__APP_TIMEOUT_LIFETIME
+#define VIEW_APP	 HADOOP__APPLICATION_ACCESS_TYPE_PROTO__APPACCESS_VIEW_APP
+#define MODIFY_APP	 HADOOP__APPLICATION_ACCESS_TYPE_PROTO__APPACCESS_MODIFY_APP
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+/* All messages of one submission, which refer to each other. */
+struct submission {
+	const struct hadoop_cluster *cluster;
+	const struct job *job;
+	Hadoop__ApplicationIdProto id;
+	Hadoop__ApplicationSubmissionContextProto context;
+	Hadoop__ContainerLaunchContextProto launch;
+	Hadoop__ResourceProto resource;
+	Hadoop__PriorityProto priority, am_priority;
+	Hadoop__ResourceRequestProto request, *requests[1];
+	Hadoop__LogAggregationContextProto logs;
+	Hadoop__ApplicationTimeoutMapProto timeout, *timeouts[1];
+	Hadoop__ApplicationACLMapProto acls[2], *acl_list[2];
+	Hadoop__URLProto urls[2];
+	Hadoop__LocalResourceProto files[2];
+	Hadoop__StringLocalResourceMapProto file_entries[2], *file_list[2];
+	Hadoop__StringStringMapProto *variables, **variable_list;
+	struct str_list names, values; /* of the variables */
+	struct str_list url_parts;
+	struct str_list tags;
+	char *command[1];
+	struct str credentials;
+};
+
+/* "hdfs://host:port/path" in its parts, as the NodeManager puts them together again. */
+static int fill_url(struct submission *submission, const char *text, Hadoop__URLProto *url,
+		    struct err *err)
+{
+	struct str_list *parts = &submission->url_parts;
+	const char *scheme_end = strstr(text, "://");
+	const char *host = scheme_end ? scheme_end + strlen("://") : NULL;
+	const char *path = host ? strchr(host, '/') : NULL;
+	int64_t port;
+
+	if (!path)
+		return err_set(err, ERR_INPUT, "\"%s\" is no URL of a file", text);
+	const char *colon = memrchr(host, ':', (size_t)(path - host));
+	const char *host_end = colon ? colon : path;
+	str_list_take(parts, mem_strndup(text, (size_t)(scheme_end - text)));
+	url->scheme = parts->items[parts->count - 1];
+	str_list_take(parts, mem_strndup(host, (size_t)(host_end - host)));
+	url->host = parts->items[parts->count - 1];
+	str_list_add(parts, path);
+	url->file = parts->items[parts->count - 1];
+	if (colon) {
+		char *number cleanup_free = mem_strndup(colon + 1, (size_t)(path - colon - 1));
+		if (str_parse_int(number, 1, 65535, &port) < 0)
+			return err_set(err, ERR_INPUT, "\"%s\" has no port", text);
+		url->has_port = true;
+		url->port = (int32_t)port;
+	}
+	return 0;
+}
+
+static int add_file(struct submission *submission, const char *name, const struct hadoop_file *file,
+		    struct err *err)
+{
+	size_t number = submission->launch.n_localresources++;
+	Hadoop__LocalResourceProto *resource = &submission->files[number];
+	Hadoop__StringLocalResourceMapProto *entry = &submission->file_entries[number];
+
+	hadoop__urlproto__init(&submission->urls[number]);
+	hadoop__local_resource_proto__init(resource);
+	hadoop__string_local_resource_map_proto__init(entry);
+	resource->resource = &submission->urls[number];
+	resource->has_size = resource->has_timestamp = true;
+	resource->size = file->length;
+	resource->timestamp = file->timestamp;
+	resource->has_type = resource->has_visibility = true;
+	resource->type = HADOOP__LOCAL_RESOURCE_TYPE_PROTO__FILE;
+	resource->visibility = HADOOP__LOCAL_RESOURCE_VISIBILITY_PROTO__PRIVATE;
+	entry->key = (char *)name;
+	entry->value = resource;
+	submission->file_list[number] = entry;
+	return fill_url(submission, file->url, resource->resource, err);
+}
+
+static int add_files(struct submission *submission, int64_t json_length, int64_t json_timestamp,
+		     struct err *err)
+{
+	const struct hadoop_cluster *cluster = submission->cluster;
+	char *url cleanup_free = mem_printf("%s%s/job.json", cluster->fs, cluster->job_dir);
+	const struct hadoop_file description = {
+		.url = url, .length = json_length, .timestamp = json_timestamp};
+
+	if (cluster->agent >= cluster->file_count)
+		return err_set(err, ERR_INPUT, "the job's files are not staged");
+	submission->launch.localresources = submission->file_list;
+	if (add_file(submission, "job.json", &description, err) < 0)
+		return -1;
+	return add_file(submission, "tony-agent", &cluster->files[cluster->agent], err);
+}
+
+/* ---- the AM's container ------------------------------------------------------------------- */
+
+static void add_variable(struct submission *submission, const char *name, const char *value)
+{
+	str_list_add(&submission->names, name);
+	str_list_add(&submission->values, value);
+}
+
+/* Whatever the user has written is in job.json: these lines are read by a shell. */
+static void add_environment(struct submission *submission, int64_t json_length,
+			    int64_t json_timestamp)
+{
+	const struct job *job = submission->job;
+	const char *image = yarn_config(job, "tony.docker.am.image");
+	const char *mounts = yarn_config(job, "tony.docker.containers.mount");
+	char *described cleanup_free =
+		mem_printf("%" PRId64 ":%" PRId64, json_length, json_timestamp);
+
+	add_variable(submission, "TONY_JOB_JSON", described);
+	if (!image)
+		image = yarn_config(job, "tony.docker.containers.image");
+	if (yarn_config_bool(job, "tony.docker.enabled") && image) {
+		add_variable(submission, "YARN_CONTAINER_RUNTIME_TYPE", "docker");
+		add_variable(submission, "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE", image);
+		if (mounts)
+			add_variable(submission, "YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS", mounts);
+	}
+	size_t count = submission->names.count;
+	submission->variables = mem_alloc_array(count, sizeof(*submission->variables));
+	submission->variable_list = mem_alloc_array(count, sizeof(*submission->variable_list));
+	for (size_t i = 0; i < count; i++) {
+		hadoop__string_string_map_proto__init(&submission->variables[i]);
+		submission->variables[i].key = submission->names.items[i];
+		submission->variables[i].value = submission->values.items[i];
+		submission->variable_list[i] = &submission->variables[i];
+	}
+	submission->launch.n_environment = count;
+	submission->launch.environment = submission->variable_list;
+}
+
+static void add_acls(struct submission *submission)
+{
+	static const char *const keys[] = {"tony.yarn.view-acl", "tony.yarn.modify-acl"};
+
+	for (size_t i = 0; i < array_length(keys); i++) {
+		const char *acl = yarn_config(submission->job, keys[i]);
+		if (!acl)
+			continue; /* the owner and administrators */
+		size_t number = submission->launch.n_application_acls++;
+		hadoop__application_aclmap_proto__init(&submission->acls[number]);
+		submission->acls[number].has_accesstype = true;
+		submission->acls[number].accesstype = i == 0 ? VIEW_APP : MODIFY_APP;
+		submission->acls[number].acl = (char *)acl;
+		submission->acl_list[number] = &submission->acls[number];
+	}
+	submission->launch.application_acls = submission->acl_list;
+}
+
+static void add_credentials(struct submission *submission, const char *token)
+{
+	struct credentials credentials cleanup_credentials = {0};
+
+	credentials_add_secret(&credentials, YARN_TOKEN_SECRET, token, strlen(token));
+	credentials_write(&credentials, &submission->credentials);
+	submission->launch.has_tokens = true;
+	submission->launch.tokens.data = (uint8_t *)submission->credentials.text;
+	submission->launch.tokens.len = submission->credentials.length;
+}
+
+static void fill_launch(struct submission *submission, const char *token)
+{
+	submission->command[0] = (char *)COMMAND;
+	submission->launch.n_command = 1;
+	submission->launch.command = submission->command;
+	add_acls(submission);
+	add_credentials(submission, token);
+	submission->context.am_container_spec = &submission->launch;
+}
+
+static void fill_resource(struct submission *submission)
+{
+	struct yarn_am_size size = yarn_am_size(submission->job);
+	const char *label = yarn_config(submission->job, "tony.am.node-label");
+	Hadoop__ResourceRequestProto *request = &submission->request;
+
+	submission->resource.has_memory = submission->resource.has_virtual_cores = true;
+	submission->resource.memory = size.memory;
+	submission->resource.virtual_cores = size.vcores;
+	submission->context.resource = &submission->resource;
+	if (!label)
+		return;
+	submission->am_priority.has_priority = true;
+	submission->am_priority.priority = AM_PRIORITY;
+	request->priority = &submission->am_priority;
+	request->resource_name = (char *)"*";
+	request->capability = &submission->resource;
+	request->has_num_containers = request->has_relax_locality = true;
+	request->num_containers = 1;
+	request->relax_locality = true;
+	request->node_label_expression = (char *)label;
+	submission->requests[0] = request;
+	submission->context.n_am_container_resource_request = 1;
+	submission->context.am_container_resource_request = submission->requests;
+}
+
+/* ---- the application ---------------------------------------------------------------------- */
+
+static void fill_tags(struct submission *submission)
+{
+	const struct job *job = submission->job;
+
+	str_list_add(&submission->tags, YARN_TAG);
+	str_list_add_format(&submission->tags, "%s%s", YARN_FRAMEWORK_TAG, job->framework);
+	for (size_t i = 0; i < job->tags.count; i++)
+		if (!str_list_has(&submission->tags, job->tags.items[i]))
+			str_list_add(&submission->tags, job->tags.items[i]);
+	submission->context.n_applicationtags = submission->tags.count;
+	submission->context.applicationtags = submission->tags.items;
+}
+
+static void fill_logs(struct submission *submission)
+{
+	Hadoop__LogAggregationContextProto *logs = &submission->logs;
+	const struct {
+		const char *key;
+		char **pattern;
+	} patterns[] = {
+		{"tony.yarn.log-include", &logs->include_pattern},
+		{"tony.yarn.log-exclude", &logs->exclude_pattern},
+		{"tony.yarn.rolled-log-include", &logs->rolled_logs_include_pattern},
+		{"tony.yarn.rolled-log-exclude", &logs->rolled_logs_exclude_pattern},
+	};
+	bool any = false;
+
+	for (size_t i = 0; i < array_length(patterns); i++) {
+		const char *text = yarn_config(submission->job, patterns[i].key);
+		if (text)
+			*patterns[i].pattern = (char *)text;
+		any = any || text;
+	}
+	if (any)
+		submission->context.log_aggregation_context = logs;
+}
+
+/* The AM ends the job in time by itself; this ends it when the AM cannot. */
+static void fill_timeout(struct submission *submission)
+{
+	int64_t ms = submission->job->application_timeout_ms;
+
+	if (ms <= 0)
+		return;
+	submission->timeout.has_application_timeout_type = true;
+	submission->timeout.application_timeout_type = TIMEOUT_LIFETIME;
+	submission->timeout.has_timeout = true;
+	submission->timeout.timeout = ms / 1000 + LIFETIME_MARGIN_S;
+	submission->timeouts[0] = &submission->timeout;
+	submission->context.n_application_timeouts = 1;
+	submission->context.application_timeouts = submission->timeouts;
+}
+
+static int64_t number_of(const struct job *job, const char *key)
+{
+	const char *text = yarn_config(job, key);
+	int64_t number = 0;
+
+	if (text)
+		str_parse_int(text, 0, INT32_MAX, &number);
+	return number;
+}
+
+static void fill_context(struct submission *submission)
+{
+	Hadoop__ApplicationSubmissionContextProto *context = &submission->context;
+	const struct job *job = submission->job;
+	const char *type = yarn_config(job, "tony.application.type");
+
+	context->application_id = &submission->id;
+	context->application_name = job->name;
+	context->queue = job->queue;
+	context->applicationtype = (char *)(type ? type : "TONY");
+	context->node_label_expression = submission->cluster->node_label;
+	context->has_maxappattempts = true;
+	context->maxappattempts = (int32_t)number_of(job, "tony.am.max-attempts");
+	if (yarn_config(job, "tony.yarn.priority")) {
+		submission->priority.has_priority = true;
+		submission->priority.priority = (int32_t)number_of(job, "tony.yarn.priority");
+		context->priority = &submission->priority;
+	}
+	fill_tags(submission);
+	fill_logs(submission);
+	fill_timeout(submission);
+	fill_resource(submission);
+}
+
+static void submission_init(struct submission *submission)
+{
+	hadoop__application_id_proto__init(&submission->id);
+	hadoop__application_submission_context_proto__init(&submission->context);
+	hadoop__container_launch_context_proto__init(&submission->launch);
+	hadoop__resource_proto__init(&submission->resource);
+	hadoop__priority_proto__init(&submission->priority);
+	hadoop__priority_proto__init(&submission->am_priority);
+	hadoop__resource_request_proto__init(&submission->request);
+	hadoop__log_aggregation_context_proto__init(&submission->logs);
+	hadoop__application_timeout_map_proto__init(&submission->timeout);
+}
+
+static void submission_finish(struct submission *submission)
+{
+	free(submission->variables);
+	free(submission->variable_list);
+	str_list_finish(&submission->names);
+	str_list_finish(&submission->values);
+	str_list_finish(&submission->url_parts);
+	str_list_finish(&submission->tags);
+	if (submission->credentials.text)
+		explicit_bzero(submission->credentials.text, submission->credentials.length);
+	str_finish(&submission->credentials);
+}
+#define cleanup_submission __attribute__((cleanup(submission_finish)))
+
+int yarn_submit(const struct hadoop_cluster *cluster, const struct job *job, const char *token,
+		int64_t json_length, int64_t json_timestamp, struct err *err)
+{
+	Hadoop__SubmitApplicationRequestProto request =
+		HADOOP__SUBMIT_APPLICATION_REQUEST_PROTO__INIT;
+	struct submission submission cleanup_submission = {.cluster = cluster, .job = job};
+	ProtobufCMessage *response cleanup_message = NULL;
+
+	submission_init(&submission);
+	if (hadoop_application_id_parse(job->id, &submission.id, err) < 0 ||
+	    add_files(&submission, json_length, json_timestamp, err) < 0)
+		return -1;
+	add_environment(&submission, json_length, json_timestamp);
+	fill_launch(&submission, token);
+	fill_context(&submission);
+	request.application_submission_context = &submission.context;
+	return yarn_call(cluster, &RM_SUBMIT_APPLICATION, &request.base, &response, NULL, err);
+}
