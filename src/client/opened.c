@@ -8,10 +8,12 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/follow.h"
+#include "client/schedulers.h"
 #include "net/http_client.h"
 
 #define ASK_TIMEOUT_MS 10000
 #define SILENCE_MS     3000 /* of the journal, after which the AM is looked for */
+#define PULL_MS	       250  /* between two questions to an AM whose journal is elsewhere */
 
 static int read_description(struct opened *opened, struct err *err)
 {
@@ -27,9 +29,8 @@ static int read_description(struct opened *opened, struct err *err)
 
 int opened_find(struct opened *opened, const char *id, struct err *err)
 {
-	opened->ops = scheduler_client_find("local");
-	if (opened->ops->find(id, &opened->door, &opened->id, err) < 0 ||
-	    read_description(opened, err) < 0)
+	opened->ops = schedulers_find(id, &opened->door, &opened->id, err);
+	if (!opened->ops || read_description(opened, err) < 0)
 		return -1;
 	opened->heard_ms = clock_monotonic_ms();
 	return opened_read(opened, NULL, NULL, err);
@@ -63,6 +64,9 @@ int opened_read(struct opened *opened, journal_visit *on_line, void *data, struc
 	struct journal_line line;
 	int more = 0;
 
+	if (opened->ops->pull && !opened->view->is_final &&
+	    opened->ops->pull(&opened->door, err) < 0)
+		return -1;
 	if (!opened->reader && opened_rewind(opened, opened->since, err) < 0)
 		return -1;
 	while (opened->reader && (more = journal_reader_next(opened->reader, &line, err)) > 0) {
@@ -72,6 +76,13 @@ int opened_read(struct opened *opened, journal_visit *on_line, void *data, struc
 			return -1;
 	}
 	return more;
+}
+
+int64_t opened_wait_ms(const struct opened *opened, int64_t timeout_ms)
+{
+	bool asks = opened->ops->pull != NULL;
+
+	return asks && (timeout_ms < 0 || timeout_ms > PULL_MS) ? PULL_MS : timeout_ms;
 }
 
 static int follow(struct opened *opened, struct follow *changes, int64_t timeout_ms,
@@ -89,7 +100,7 @@ static int follow(struct opened *opened, struct follow *changes, int64_t timeout
 			timeout_ms < 0 ? INT64_MAX : start + timeout_ms - clock_monotonic_ms();
 		if (left <= 0)
 			return 0;
-		follow_wait(changes, left);
+		follow_wait(changes, opened_wait_ms(opened, left));
 		if (opened_look_for_am(opened, err) < 0)
 			return -1;
 	}
@@ -121,7 +132,10 @@ int opened_find_am(struct opened *opened, struct err *err)
 
 int opened_look_for_am(struct opened *opened, struct err *err)
 {
-	if (clock_monotonic_ms() - opened->heard_ms < SILENCE_MS)
+	/* Before it has registered there is nobody to be silent. */
+	int64_t patience_ms = opened->ops->pull && !opened->door.address ? PULL_MS : SILENCE_MS;
+
+	if (clock_monotonic_ms() - opened->heard_ms < patience_ms)
 		return 0;
 	opened->heard_ms = clock_monotonic_ms();
 	return opened_find_am(opened, err);

@@ -35,6 +35,10 @@ int opened_rewind(struct opened *opened, int64_t since, struct err *err);
 int opened_follow(struct opened *opened, int64_t timeout_ms, journal_visit *on_line, void *data,
 		  struct err *err);
 
+/* How long to wait for a change of files before looking again: timeout_ms (negative: no limit), or
+ * less where nothing tells of one. */
+int64_t opened_wait_ms(const struct opened *opened, int64_t timeout_ms);
+
 /* Finds an AM that was restarted, and ends the record of a job whose AM is gone for good. */
 int opened_find_am(struct opened *opened, struct err *err);
 /* The same when the journal has said nothing for a while: for loops that follow it. */

@@ -86,7 +86,7 @@ static enum program_verdict find_staged(const struct search *search, const char 
 				continue;
 			rest = name + length + (name[length] == '/');
 		}
-		if (file->kind == STAGE_UNPACK || file->kind == STAGE_SOURCE_ARCHIVE) {
+		if (file->kind != STAGE_LINK && file->kind != STAGE_SOURCE) {
 			verdict = PROGRAM_UNKNOWN;
 			continue;
 		}

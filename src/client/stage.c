@@ -1,6 +1,7 @@
 #include "client/stage.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fs.h"
 #include "base/map.h"
@@ -56,6 +57,15 @@ static void add_either(struct planner *planner, const char *what,
 					 what, source));
 }
 
+static void plan_venv(struct planner *planner, const char *source)
+{
+	if (strstr(source, "://"))
+		add(planner, STAGE_REMOTE_UNPACK, source, "venv");
+	else
+		add_either(planner, "--python_venv",
+			   &(struct stage_file){STAGE_LINK, (char *)source, "venv"}, STAGE_UNPACK);
+}
+
 static void plan_type(struct planner *planner, const struct resource_list *resources)
 {
 	const struct description *from = planner->description;
@@ -65,11 +75,14 @@ static void plan_type(struct planner *planner, const struct resource_list *resou
 			   &(struct stage_file){STAGE_SOURCE, from->src_dir, "."},
 			   STAGE_SOURCE_ARCHIVE);
 	if (from->python_venv)
-		add_either(planner, "--python_venv",
-			   &(struct stage_file){STAGE_LINK, from->python_venv, "venv"},
-			   STAGE_UNPACK);
+		plan_venv(planner, from->python_venv);
 	for (size_t i = 0; i < resources->count; i++) {
 		const struct resource_spec *spec = &resources->items[i];
+		if (spec->remote) {
+			add(planner, spec->archive ? STAGE_REMOTE_UNPACK : STAGE_REMOTE,
+			    spec->source, spec->name);
+			continue;
+		}
 		char *source cleanup_free = fs_absolute(spec->source, NULL);
 		/* TonY packs a directory to send it, and unpacks it again: it is one in any case.
 		 */
@@ -122,6 +135,10 @@ const char *stage_kind_name(enum stage_kind kind)
 		return "copy of the content";
 	case STAGE_SOURCE_ARCHIVE:
 		return "content of the archive";
+	case STAGE_REMOTE:
+		return "from the cluster";
+	case STAGE_REMOTE_UNPACK:
+		return "unpacked archive from the cluster";
 	}
 	BUG("kind of file %d", (int)kind);
 }

@@ -7,6 +7,8 @@
  *   stage_resolve()  unpacks archives and fills job->types[].files
  *   ... the scheduler makes the job's directory ...
  *   stage_copy()     takes the snapshot of src_dir
+ *
+ * Where containers are on other machines, stage_send.h stands for the last two.
  */
 #ifndef TONY_CLIENT_STAGE_H
 #define TONY_CLIENT_STAGE_H
@@ -18,11 +20,13 @@ enum stage_kind {
 	STAGE_UNPACK,	      /* a symbolic link to the archive's content in the cache */
 	STAGE_SOURCE,	      /* the content of a directory, by way of a snapshot */
 	STAGE_SOURCE_ARCHIVE, /* the content of an archive, likewise */
+	STAGE_REMOTE,	      /* a file (or those in a directory) of the cluster's file system */
+	STAGE_REMOTE_UNPACK,  /* the content of an archive there */
 };
 
 struct stage_file {
 	enum stage_kind kind;
-	char *source; /* absolute */
+	char *source; /* absolute; of remote ones a URI */
 	char *name;   /* in the working directory */
 };
 struct stage_files {

@@ -78,8 +78,9 @@ static const char *find_path(const struct job_type *type)
 	return path;
 }
 
+/* `elsewhere`: the program runs on other machines, which may have what this one lacks. */
 static void check_program(struct check *check, const struct job_type *type,
-			  const struct stage_files *files)
+			  const struct stage_files *files, bool elsewhere)
 {
 	char *what cleanup_free = mem_printf("program of %s", type->name);
 	char *text cleanup_free = NULL;
@@ -93,6 +94,10 @@ static void check_program(struct check *check, const struct job_type *type,
 		add_row(check, what, true, "left to the shell");
 		break;
 	case PROGRAM_MISSING:
+		if (elsewhere) {
+			add_row(check, what, true, "not here; left to the cluster's nodes");
+			break;
+		}
 		err_set(&err, ERR_CONFIG, "%s", text);
 		add_problem(check, what, &err);
 		break;
@@ -102,7 +107,7 @@ static void check_program(struct check *check, const struct job_type *type,
 static void check_capacity(struct check *check, const struct description *description)
 {
 	const struct scheduler_client_ops *ops = job_verb_scheduler(description);
-	const struct job *job = description->job;
+	struct job *job = description->job;
 	struct err err cleanup_err = {0};
 	int64_t memory = 0;
 
@@ -131,9 +136,11 @@ static void check_all(struct check *check, const struct check_options *chosen,
 	}
 	add_row(check, "configuration", true, description.job->framework);
 	check_files(check, &stage);
+	bool elsewhere = job_verb_scheduler(&description)->stage != NULL;
 	for (size_t i = 0; i < description.job->type_count; i++)
 		if (description.job->types[i].instances > 0)
-			check_program(check, &description.job->types[i], &stage.types[i]);
+			check_program(check, &description.job->types[i], &stage.types[i],
+				      elsewhere);
 	check_capacity(check, &description);
 }
 

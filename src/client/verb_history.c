@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "client/opened.h"
 #include "client/report.h"
+#include "client/schedulers.h"
 #include "client/verbs.h"
 
 struct history_options {
@@ -130,7 +131,7 @@ static int run(const struct history_options *chosen, const struct str_list *oper
 	size_t count;
 
 	if (report_no_operand(&verb_history_options, operands, err) < 0 ||
-	    scheduler_client_find("local")->list(&jobs, &count, err) < 0)
+	    schedulers_list(&jobs, &count, err) < 0)
 		return -1;
 	print_history(chosen, jobs, count);
 	job_summaries_free(jobs, count);

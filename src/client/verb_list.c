@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/report.h"
+#include "client/schedulers.h"
 #include "client/verbs.h"
-#include "scheduler/scheduler.h"
 
 struct list_options {
 	bool json;
@@ -112,7 +112,7 @@ int verb_list(int argc, char **argv)
 	if (!report_parse(&verb_list_options, argc, argv, &chosen, &operands, &code))
 		return code;
 	if (report_no_operand(&verb_list_options, &operands, &err) < 0 ||
-	    scheduler_client_find("local")->list(&jobs, &count, &err) < 0)
+	    schedulers_list(&jobs, &count, &err) < 0)
 		return report_error(&err);
 	print_jobs(&chosen, jobs, count);
 	job_summaries_free(jobs, count);

@@ -263,7 +263,7 @@ static int follow_logs(struct logs *logs, struct err *err)
 		print_lines(logs, final);
 		if (final)
 			return 0;
-		follow_wait(logs->follow, INT64_MAX);
+		follow_wait(logs->follow, opened_wait_ms(logs->opened, INT64_MAX));
 		if (opened_look_for_am(logs->opened, err) < 0)
 			return -1;
 	}

@@ -10,6 +10,7 @@
 #include "client/exit_code.h"
 #include "client/job_verb.h"
 #include "client/report.h"
+#include "client/stage_send.h"
 #include "client/verbs.h"
 #include "client/watch.h"
 
@@ -69,7 +70,7 @@ static bool was_interrupted(void)
 static int fill_and_start(const struct scheduler_client_ops *ops, const struct stage *stage,
 			  const struct job *job, struct job_door *door, struct err *err)
 {
-	if (stage_copy(stage, job, door->job_dir, err) < 0)
+	if (!ops->stage && stage_copy(stage, job, door->job_dir, err) < 0)
 		return -1;
 	if (was_interrupted())
 		return err_set(err, ERR_FAILED, "interrupted before the job was started");
@@ -79,9 +80,11 @@ static int fill_and_start(const struct scheduler_client_ops *ops, const struct s
 static int start(const struct scheduler_client_ops *ops, const struct stage *stage, struct job *job,
 		 struct job_door *door, struct err *err)
 {
-	if (ops->preflight(job, err) < 0 || stage_resolve(stage, job, err) < 0)
+	if (ops->preflight(job, err) < 0 || (!ops->stage && stage_resolve(stage, job, err) < 0))
 		return -1;
 	hold_signals();
+	if (ops->stage && stage_send(stage, job, ops, was_interrupted, err) < 0)
+		return -1;
 	if (ops->prepare(job, door, err) < 0)
 		return -1;
 	if (fill_and_start(ops, stage, job, door, err) == 0)

@@ -115,7 +115,7 @@ static int run(struct watch *watch)
 		int again_ms = live_show(watch->live, clock_wall_ms());
 		if (watch->opened->view->is_final || watch->left)
 			return 0;
-		poll(fds, array_length(fds), again_ms);
+		poll(fds, array_length(fds), (int)opened_wait_ms(watch->opened, again_ms));
 		take_signals(watch);
 		if (opened_look_for_am(watch->opened, watch->err) < 0)
 			return -1;

@@ -1,0 +1,169 @@
+#include "client/schedulers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+static bool is_there(const struct scheduler_client_ops *ops)
+{
+	return !ops->is_there || ops->is_there();
+}
+
+/* ---- find --------------------------------------------------------------------------------- */
+
+struct finding {
+	const struct scheduler_client_ops *ops;
+	struct job_door door;
+	char *id;
+	int64_t submitted_ms;
+};
+
+static void finding_finish(struct finding *finding)
+{
+	job_door_finish(&finding->door);
+	free(finding->id);
+	*finding = (struct finding){0};
+}
+
+static int64_t submitted_ms(const struct job_door *door)
+{
+	char *path cleanup_free = fs_join(door->job_dir, "job.json");
+	struct job *job = job_read_file(path, NULL);
+	int64_t result = job ? job->submitted_ms : 0;
+
+	job_destroy(job);
+	return result;
+}
+
+static int find_on(const struct scheduler_client_ops *ops, const char *id, struct finding *finding,
+		   struct err *err)
+{
+	*finding = (struct finding){.ops = ops};
+	return ops->find(id, &finding->door, &finding->id, err);
+}
+
+/* An id in a scheduler's own form: NULL when it is in none's. */
+static const struct scheduler_client_ops *owner_of(const char *id)
+{
+	const struct scheduler_client_ops *ops;
+
+	for (size_t i = 0; (ops = scheduler_client_at(i)); i++)
+		if (ops->is_id && ops->is_id(id))
+			return ops;
+	return NULL;
+}
+
+static int find_named(const char *id, struct finding *finding, struct err *err)
+{
+	const struct scheduler_client_ops *ops = owner_of(id);
+	int result = -1;
+
+	if (ops)
+		return find_on(ops, id, finding, err);
+	for (size_t i = 0; result < 0 && (ops = scheduler_client_at(i)); i++) {
+		struct err why cleanup_err = {0};
+		if (!is_there(ops))
+			continue;
+		result = find_on(ops, id, finding, &why);
+		if (result == 0)
+			return 0;
+		/* Of several reasons the one that says more than "not here" is told. */
+		if (err && (err->kind == ERR_NONE || err->kind == ERR_NOT_FOUND)) {
+			err_finish(err);
+			err_set(err, why.kind, "%s", err_message(&why));
+		}
+		if (why.kind != ERR_NOT_FOUND)
+			return -1;
+	}
+	return result;
+}
+
+static int find_newest(struct finding *newest, struct err *err)
+{
+	const struct scheduler_client_ops *ops;
+
+	for (size_t i = 0; (ops = scheduler_client_at(i)); i++) {
+		struct err why cleanup_err = {0};
+		struct finding one;
+		if (!is_there(ops))
+			continue;
+		if (find_on(ops, NULL, &one, &why) < 0) {
+			if (why.kind != ERR_NOT_FOUND && newest->ops)
+				log_warning("%s", err_message(&why));
+			if (err && (err->kind == ERR_NONE || err->kind == ERR_NOT_FOUND)) {
+				err_finish(err);
+				err_set(err, why.kind, "%s", err_message(&why));
+			}
+			continue;
+		}
+		one.submitted_ms = submitted_ms(&one.door);
+		struct finding *loser =
+			newest->ops && newest->submitted_ms >= one.submitted_ms ? &one : newest;
+		struct finding winner = loser == newest ? one : *newest;
+		finding_finish(loser);
+		*newest = winner;
+	}
+	if (!newest->ops)
+		return -1;
+	if (err)
+		err_finish(err);
+	return 0;
+}
+
+const struct scheduler_client_ops *schedulers_find(const char *id, struct job_door *door,
+						   char **full_id, struct err *err)
+{
+	struct finding found = {0};
+
+	if ((id ? find_named(id, &found, err) : find_newest(&found, err)) < 0)
+		return NULL;
+	*door = found.door;
+	*full_id = found.id;
+	return found.ops;
+}
+
+/* ---- list --------------------------------------------------------------------------------- */
+
+static int newest_first(const void *left, const void *right)
+{
+	const struct job_summary *a = left, *b = right;
+
+	if (a->submitted_ms != b->submitted_ms)
+		return a->submitted_ms < b->submitted_ms ? 1 : -1;
+	return strcmp(b->id, a->id);
+}
+
+int schedulers_list(struct job_summary **jobs, size_t *count, struct err *err)
+{
+	const struct scheduler_client_ops *ops;
+	struct err last cleanup_err = {0};
+	size_t answers = 0;
+
+	*jobs = NULL;
+	*count = 0;
+	for (size_t i = 0; (ops = scheduler_client_at(i)); i++) {
+		struct job_summary *more;
+		size_t added;
+		if (!is_there(ops))
+			continue;
+		err_finish(&last);
+		if (ops->list(&more, &added, &last) < 0) {
+			log_warning("jobs on %s are not shown: %s", ops->name, err_message(&last));
+			continue;
+		}
+		answers++;
+		*jobs = mem_realloc_array(*jobs, *count + added + 1, sizeof(**jobs));
+		if (added > 0)
+			memcpy(*jobs + *count, more, added * sizeof(**jobs));
+		*count += added;
+		free(more);
+	}
+	if (answers == 0)
+		return err_set(err, last.kind ? last.kind : ERR_FAILED, "%s", err_message(&last));
+	if (*count > 1)
+		qsort(*jobs, *count, sizeof(**jobs), newest_first);
+	return 0;
+}

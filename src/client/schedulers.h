@@ -1,0 +1,18 @@
+/* Jobs on every scheduler that this user has: for verbs to which it does not matter where one runs.
+ */
+#ifndef TONY_CLIENT_SCHEDULERS_H
+#define TONY_CLIENT_SCHEDULERS_H
+
+#include "scheduler/scheduler.h"
+
+/* As scheduler_client_ops.find(), of the scheduler whose job it is; NULL: `err`. An id of a
+ * scheduler's own form is looked for there only, a name first on this machine, and the newest job
+ * is that of all. */
+const struct scheduler_client_ops *schedulers_find(const char *id, struct job_door *door,
+						   char **full_id, struct err *err);
+
+/* As scheduler_client_ops.list(), of all of them. One that does not answer is warned of, unless it
+ * is the only one with jobs. */
+int schedulers_list(struct job_summary **jobs, size_t *count, struct err *err);
+
+#endif

@@ -1,0 +1,161 @@
+#include "client/stage_send.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "client/archive_pack.h"
+
+/* Under this name src_dir is unpacked in a container; its content is then put into the working
+ * directory. */
+#define SOURCE_NAME "tony-src"
+#define SHOW_MS	    100
+#define BAR_WIDTH   30
+
+/* ---- the bar ------------------------------------------------------------------------------ */
+
+struct bar {
+	bool (*interrupted)(void);
+	bool is_terminal, is_shown;
+	int64_t shown_ms;
+};
+
+static void clear_bar(struct bar *bar)
+{
+	if (bar->is_shown)
+		fputs("\r\033[K", stderr);
+	bar->is_shown = false;
+}
+
+static bool on_progress(void *data, const char *name, int64_t sent, int64_t total)
+{
+	struct bar *bar = data;
+	int64_t now = clock_monotonic_ms();
+
+	if (bar->is_terminal && (now - bar->shown_ms >= SHOW_MS || sent == total)) {
+		int filled = total > 0 ? (int)(sent * BAR_WIDTH / total) : BAR_WIDTH;
+		char *size cleanup_free = str_format_mib((double)total / (1 << 20));
+		char *clean cleanup_free = str_printable(name, strlen(name));
+		fprintf(stderr, "\r\033[Ksending %.40s [%.*s%*s] %s", clean, filled,
+			"##############################", BAR_WIDTH - filled, "", size);
+		fflush(stderr);
+		bar->is_shown = true;
+		bar->shown_ms = now;
+	}
+	return !bar->interrupted();
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+struct sender {
+	const struct stage *stage;
+	struct job *job;
+	struct scheduler_file *files;
+	size_t count;
+	char *snapshot; /* of src_dir; NULL: none is needed */
+};
+
+static bool is_source(const struct stage_file *file)
+{
+	return file->kind == STAGE_SOURCE || file->kind == STAGE_SOURCE_ARCHIVE;
+}
+
+/* Its owner goes on editing it, and what its links lead to belongs to it. */
+static int take_snapshot(struct sender *sender, const char *source, struct err *err)
+{
+	const char *parent = getenv("TMPDIR");
+	char *made cleanup_free =
+		mem_printf("%s/tony-src-XXXXXX", parent && *parent ? parent : "/tmp");
+
+	if (sender->snapshot)
+		return 0;
+	if (!mkdtemp(made))
+		return err_set_errno(err, "%s", made);
+	sender->snapshot = mem_steal(&made);
+	char *target cleanup_free = fs_join(sender->snapshot, "src");
+	return fs_clone_tree(source, target, FS_CLONE_FROM_OUTSIDE, err) < 0
+		       ? err_wrap(err, "src_dir")
+		       : 0;
+}
+
+static void expect_source(struct job_type *type)
+{
+	struct job_files *files = &type->files;
+
+	files->items = mem_realloc_array(files->items, files->count + 1, sizeof(*files->items));
+	files->items[files->count++] =
+		(struct job_file){.kind = JOB_FILE_CONTENT,
+				  .source = mem_strdup("container:" SOURCE_NAME),
+				  .name = mem_strdup(".")};
+}
+
+static int add(struct sender *sender, size_t type, const struct stage_file *file, struct err *err)
+{
+	struct scheduler_file *to = &sender->files[sender->count++];
+
+	*to = (struct scheduler_file){.source = file->source, .name = file->name, .type = type};
+	to->archive = file->kind == STAGE_UNPACK || file->kind == STAGE_REMOTE_UNPACK;
+	if (!is_source(file))
+		return 0;
+	to->name = SOURCE_NAME;
+	to->archive = true;
+	expect_source(&sender->job->types[type]);
+	if (file->kind != STAGE_SOURCE)
+		return 0;
+	return take_snapshot(sender, file->source, err);
+}
+
+static int add_all(struct sender *sender, struct err *err)
+{
+	const struct stage *stage = sender->stage;
+	size_t count = 0;
+
+	for (size_t i = 0; i < stage->type_count; i++)
+		count += stage->types[i].count;
+	sender->files = mem_alloc_array(count, sizeof(*sender->files));
+	for (size_t i = 0; i < stage->type_count; i++)
+		for (size_t k = 0; k < stage->types[i].count; k++)
+			if (add(sender, i, &stage->types[i].items[k], err) < 0)
+				return -1;
+	return 0;
+}
+
+/* The snapshot stands for the directory, under a name that people know. */
+static char *use_snapshot(struct sender *sender)
+{
+	char *copy = sender->snapshot ? fs_join(sender->snapshot, "src") : NULL;
+
+	for (size_t i = 0; i < sender->count && copy; i++)
+		if (str_equal(sender->files[i].name, SOURCE_NAME))
+			sender->files[i].source = copy;
+	return copy;
+}
+
+int stage_send(const struct stage *stage, struct job *job, const struct scheduler_client_ops *ops,
+	       bool (*interrupted)(void), struct err *err)
+{
+	struct sender sender = {.stage = stage, .job = job};
+	struct bar bar = {.interrupted = interrupted, .is_terminal = isatty(STDERR_FILENO)};
+	int result = add_all(&sender, err);
+	char *copy cleanup_free = use_snapshot(&sender);
+	const struct scheduler_staging staging = {
+		.files = sender.files,
+		.count = sender.count,
+		.pack = archive_pack,
+		.progress = on_progress,
+		.data = &bar,
+	};
+
+	if (result == 0)
+		result = ops->stage(job, &staging, err);
+	clear_bar(&bar);
+	if (sender.snapshot)
+		fs_remove_tree(sender.snapshot, NULL);
+	free(sender.snapshot);
+	free(sender.files);
+	return result;
+}
