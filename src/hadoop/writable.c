@@ -12,7 +12,7 @@ bool writable_take_number(struct writable *from, int64_t *value)
 {
 	if (from->left == 0)
 		return false;
-	int first = (signed char)from->at[0];
+	int first = from->at[0] < 128 ? from->at[0] : from->at[0] - 256;
 	size_t count = 0;
 	uint64_t bits = 0;
 
