@@ -25,6 +25,8 @@ PATIENCE_S = 60
 class Workplace:
     """A state directory of its own, so that the user's jobs are neither seen nor disturbed."""
 
+    id_pattern = r"tony-\d{8}-\d{6}-[0-9a-f]+"
+
     def __init__(self):
         self.path = tempfile.mkdtemp(prefix="tony-bench-")
         self.env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": self.path, "USER": "bench",
@@ -40,7 +42,7 @@ class Workplace:
     def submit(self, tasks, command, *options):
         out = self.tony("submit", "--detach", "--conf", f"tony.worker.instances={tasks}",
                         "--conf", "tony.worker.memory=16m", *options, "--executes", command)
-        return re.search(r"tony-\d{8}-\d{6}-[0-9a-f]+", out).group()
+        return re.search(self.id_pattern, out).group()
 
     def status(self, job):
         return json.loads(self.tony("status", "--json", job))
