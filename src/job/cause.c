@@ -13,6 +13,7 @@ static const char *const names[CAUSE_KIND_COUNT] = {
 	[CAUSE_EXECUTION_TIMEOUT] = "execution-timeout",
 	[CAUSE_FROZEN] = "frozen",
 	[CAUSE_START_FAILED] = "start-failed",
+	[CAUSE_STORE_FAILED] = "store-failed",
 	[CAUSE_PORT_TAKEN] = "port-taken",
 	[CAUSE_EXECUTOR_LOST] = "executor-lost",
 	[CAUSE_NODE_LOST] = "node-lost",

@@ -67,6 +67,7 @@ enum cause_kind {
 	CAUSE_EXECUTION_TIMEOUT,
 	CAUSE_FROZEN,	    /* a process of it was stopped (SIGSTOP) and stood still for too long */
 	CAUSE_START_FAILED, /* the executor could not start the program */
+	CAUSE_STORE_FAILED, /* the program succeeded, but what it made could not be stored */
 	CAUSE_PORT_TAKEN,   /* the program could not bind the port it was given */
 	CAUSE_EXECUTOR_LOST, /* beats missed, or the executor was killed */
 	CAUSE_NODE_LOST,     /* the scheduler says the node is gone */

@@ -350,9 +350,9 @@ static void leave(struct sim *sim, struct container *container)
 /* How the process will end, and when; INT64_MAX: not by itself. */
 static int64_t draw_end(struct sim *sim, enum job_role role, struct cause_brief *end)
 {
-	static const enum cause_kind kinds[] = {CAUSE_EXIT,	    CAUSE_EXIT,
-						CAUSE_SIGNAL,	    CAUSE_OUT_OF_MEMORY,
-						CAUSE_START_FAILED, CAUSE_PORT_TAKEN};
+	static const enum cause_kind kinds[] = {
+		CAUSE_EXIT,	    CAUSE_EXIT,		CAUSE_SIGNAL,	 CAUSE_OUT_OF_MEMORY,
+		CAUSE_START_FAILED, CAUSE_STORE_FAILED, CAUSE_PORT_TAKEN};
 	bool tracked = role == JOB_ROLE_TRACKED;
 
 	*end = (struct cause_brief){0};
