@@ -15,7 +15,8 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/tasks", api_handle_tasks},
 	{"GET", "/v1/tasks/{task}", api_handle_task},
 	{"GET", "/v1/events", api_handle_events},
-	{"GET", "/v1/tasks/{task}/logs/{file}", api_handle_logs},
+	{"GET", "/v1/tasks/{task}/logs/{log}", api_handle_logs},
+	{"POST", "/v1/tasks/{task}/logs/{log}", api_handle_log_piece},
 	{"GET", "/v1/metrics", api_handle_metrics},
 	{"POST", "/v1/job/kill", api_handle_kill},
 	{"POST", "/v1/tasks/{task}/restart", api_handle_restart},
@@ -115,14 +116,11 @@ void api_journal_appended(struct api *api)
 
 void api_drain(struct api *api, int64_t timeout_ms, void (*done)(void *data), void *data)
 {
-	struct api_log_follower *follower;
-
 	api->draining = true;
 	api_rendezvous_close(api);
 	api_tasks_answer_all(api);
 	api_journal_appended(api);
-	LIST_FOREACH(follower, &api->log_followers, link)
-	http_stream_wake(follower->stream);
+	api_logs_wake(api);
 	http_server_drain(api->server, timeout_ms, done, data);
 }
 

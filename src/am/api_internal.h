@@ -9,6 +9,7 @@
 #include "am/api.h"
 #include "am/gloo.h"
 #include "am/kv.h"
+#include "am/log_relay.h"
 #include "am/message.h"
 #include "job/journal.h"
 #include "job/view.h"
@@ -37,6 +38,11 @@ struct api_task {
 	int executor_attempt;
 	struct api_metrics *metrics; /* NULL: none yet */
 	char *log_dir;		     /* NULL: not told */
+	/* Logs that its executor is ordered to send; NULL: none. */
+	struct log_relays *relays;
+	int64_t logs_told[MESSAGE_LOGS_MAX]; /* orders of it that the executor knows of */
+	size_t logs_told_count;
+	int64_t beat_at; /* monotonic, ms; 0: never */
 };
 
 struct api_event_follower {
@@ -47,17 +53,7 @@ struct api_event_follower {
 	bool follows, as_server_sent;
 };
 
-struct api_log_follower {
-	LIST_ENTRY(api_log_follower) link;
-	struct api *api;
-	struct http_stream *stream;
-	struct event poll;
-	size_t task;
-	char *name;
-	int fd; /* -1: the file is not there yet */
-	int64_t offset, left;
-	bool follows;
-};
+struct api_log_follower; /* api_logs.c */
 
 struct api {
 	struct api_host host;
@@ -88,6 +84,15 @@ char *api_advertise(const struct api *api, const char *address);
 void api_answer_bad(struct http_request *request, const struct err *err);
 void api_answer_empty(struct http_request *request);
 
+/* Ends or wakes who follows logs: all of them, when the job ends; those of a task whose container
+ * is another one now. */
+void api_logs_wake(struct api *api);
+void api_logs_check(struct api_task *task);
+
+/* The held beat is answered if there is reason to. */
+void api_task_settle(struct api_task *task);
+struct api_task *api_get_task(struct api *api, size_t number);
+
 /* Answers what is held whatever the order is. */
 void api_tasks_answer_all(struct api *api);
 void api_task_finish(struct api_task *task);
@@ -113,6 +118,7 @@ void api_handle_restart(void *data, struct http_request *request);
 
 void api_handle_events(void *data, struct http_request *request);
 void api_handle_logs(void *data, struct http_request *request);
+void api_handle_log_piece(void *data, struct http_request *request);
 void api_handle_metrics(void *data, struct http_request *request);
 
 void api_handle_kv_put(void *data, struct http_request *request);

@@ -1,75 +1,279 @@
-#include <errno.h>
-#include <fcntl.h>
+/*
+ * Logs for people. Where the file can be read here it is read as the client takes it; else it comes
+ * from the task's executor, piece by piece (log_relay.h).
+ */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "am/api_internal.h"
+#include "base/clock.h"
 #include "base/mem.h"
+#include "job/log_frame.h"
 
-enum { POLL_MS = 100 };
+enum {
+	POLL_MS = 100,
+	SILENCE_MS = 5000, /* of an executor whose task is over: it has left */
+};
 
-/* A log that can be read, or -1. What stands at its path is the user's doing: a FIFO there must not
- * block the AM. */
-static int open_log(const struct api *api, size_t task, const char *name, struct stat *status)
-{
-	char *path cleanup_free = api->host.log_path(api->host.data, task, name);
-	int fd cleanup_close = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+struct api_log_follower {
+	LIST_ENTRY(api_log_follower) link;
+	struct api *api;
+	struct http_stream *stream;
+	struct event poll;
+	size_t task;
+	char *log;   /* "stdout" */
+	char *file;  /* that it is in */
+	int attempt; /* of this container only; 0: of one after the other */
+	int read;    /* the attempt whose executor was asked last */
+	int whole;   /* the attempt whose log was delivered to its end; 0: none */
+	char from[LOG_POSITION_SIZE];
+	int64_t left;
+	bool follows, is_framed;
+	bool knows_end; /* was told that there is nothing more for now */
 
-	if (fd < 0 || fstat(fd, status) < 0 || !S_ISREG(status->st_mode))
-		return -1;
-	return mem_steal_fd(&fd);
-}
+	/* Of a file here. */
+	char *path;
+	struct log_reader *reader; /* NULL: not this way */
+
+	/* Of an executor's. */
+	struct log_taker taker;
+	struct log_piece *piece; /* NULL: none */
+	const char *rest;	 /* of it */
+	size_t rest_length;
+};
 
 static void free_follower(struct api_log_follower *follower)
 {
 	LIST_REMOVE(follower, link);
 	event_del(&follower->poll);
-	mem_cleanup_close(&follower->fd);
-	free(follower->name);
+	log_taker_leave(&follower->taker);
+	log_piece_release(follower->piece);
+	log_reader_destroy(follower->reader);
+	free(follower->path);
+	free(follower->log);
+	free(follower->file);
 	free(follower);
 }
 
-/* Bytes sent; 0: at the end of the file. */
-static size_t send_some(struct api_log_follower *follower)
+static const struct task *task_of(const struct api_log_follower *follower)
 {
-	char bytes[HTTP_STREAM_CHUNK];
-	size_t most = sizeof(bytes);
-
-	if ((int64_t)most > follower->left)
-		most = (size_t)follower->left;
-	if (follower->fd < 0 || most == 0)
-		return 0;
-	ssize_t got = pread(follower->fd, bytes, most, follower->offset);
-	if (got <= 0)
-		return 0;
-	http_stream_write(follower->stream, bytes, (size_t)got);
-	follower->offset += got;
-	follower->left -= got;
-	return (size_t)got;
+	return machine_task(follower->api->host.machine, follower->task);
 }
 
-/* The log was rotated, the task got another container, or there was no log before: goes on with the
- * file that stands there now. False: it is the same one. */
-static bool change_file(struct api_log_follower *follower)
-{
-	struct stat now, before = {0};
-	int fd cleanup_close = open_log(follower->api, follower->task, follower->name, &now);
+/* ---- bytes -------------------------------------------------------------------------------- */
 
-	if (fd < 0)
+static void send_span(struct api_log_follower *follower, struct log_span *span)
+{
+	if ((int64_t)span->length > follower->left)
+		span->length = (size_t)follower->left;
+	if (follower->is_framed) {
+		struct str head cleanup_str = {0};
+		log_frame_append_head(&head, span);
+		http_stream_write(follower->stream, head.text, head.length);
+	}
+	http_stream_write(follower->stream, span->bytes, span->length);
+	follower->left -= (int64_t)span->length;
+	follower->knows_end = false;
+}
+
+static bool send_file(struct api_log_follower *follower)
+{
+	struct log_span span;
+	size_t sent = 0;
+
+	while (sent < HTTP_STREAM_CHUNK && follower->left > 0 &&
+	       log_reader_next(follower->reader, HTTP_STREAM_CHUNK - sent, &span)) {
+		sent += span.length;
+		send_span(follower, &span);
+	}
+	return sent > 0;
+}
+
+/* That there is nothing more for now, once. */
+static bool send_end(struct api_log_follower *follower)
+{
+	struct str head cleanup_str = {0};
+
+	if (follower->knows_end)
 		return false;
-	if (follower->fd >= 0 && fstat(follower->fd, &before) == 0 && before.st_ino == now.st_ino &&
-	    before.st_dev == now.st_dev)
+	follower->knows_end = true;
+	if (!follower->is_framed)
 		return false;
-	/* Lines may have come between the last look and the rotation. */
-	if (send_some(follower) > 0)
+	log_frame_append_head(&head, NULL);
+	http_stream_write(follower->stream, head.text, head.length);
+	return true;
+}
+
+/* A piece is small: all of it. */
+static bool send_piece(struct api_log_follower *follower)
+{
+	struct log_piece *piece = follower->piece;
+	struct log_span span;
+	bool sent = false;
+
+	while (follower->left > 0 &&
+	       log_frame_next(&follower->rest, &follower->rest_length, &span) > 0) {
+		send_span(follower, &span);
+		sent = true;
+	}
+	if (piece->is_last)
+		follower->whole = follower->read;
+	bool is_end = piece->at_end;
+	log_piece_release(mem_steal(&follower->piece));
+	if (is_end && !follower->follows)
+		follower->left = 0;
+	if (is_end && send_end(follower))
+		sent = true;
+	return sent;
+}
+
+/* ---- where they come from ----------------------------------------------------------------- */
+
+static void on_relay_changed(void *data)
+{
+	api_task_settle(data);
+}
+
+static void on_piece(void *data, struct log_piece *piece)
+{
+	struct api_log_follower *follower = data;
+
+	follower->piece = piece;
+	snprintf(follower->from, sizeof(follower->from), "%s", piece->after);
+	follower->rest = piece->frames;
+	follower->rest_length = piece->length;
+	http_stream_wake(follower->stream);
+}
+
+/* The container is another one: its log begins at the beginning. */
+static void on_relay_gone(void *data)
+{
+	struct api_log_follower *follower = data;
+
+	snprintf(follower->from, sizeof(follower->from), "oldest");
+	http_stream_wake(follower->stream);
+}
+
+void api_logs_check(struct api_task *task)
+{
+	if (!task->relays)
+		return;
+	int present = machine_task(task->api->host.machine, task->number)->attempt;
+	if (log_relays_attempt(task->relays) != present)
+		log_relays_destroy(mem_steal(&task->relays));
+}
+
+static bool is_heard_of(const struct api_log_follower *follower)
+{
+	const struct api_task *task = &follower->api->tasks[follower->task];
+	const struct task *known = task_of(follower);
+
+	if (!task->api || task->executor_attempt == 0 || task->executor_attempt != known->attempt)
+		return false;
+	bool is_over = known->state >= TASK_SUCCEEDED || !known->has_container;
+	return !is_over || clock_monotonic_ms() - task->beat_at < SILENCE_MS;
+}
+
+static bool has_file(const char *path)
+{
+	struct stat info;
+
+	return path && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static char *path_of(const struct api_log_follower *follower)
+{
+	return follower->api->host.log_path(follower->api->host.data, follower->task,
+					    follower->file);
+}
+
+/* Goes on with another file than before, or the first. */
+static bool open_file(struct api_log_follower *follower, const char *path)
+{
+	if (!has_file(path) || (follower->reader && str_equal(path, follower->path)))
+		return false;
+	log_reader_destroy(follower->reader);
+	follower->reader = log_reader_create(path);
+	log_reader_seek(follower->reader, follower->from);
+	/* That of the next container is read from its beginning. */
+	snprintf(follower->from, sizeof(follower->from), "oldest");
+	mem_replace(&follower->path, mem_strdup(path));
+	http_stream_wake(follower->stream);
+	return true;
+}
+
+/* Asks the executor. False: there is none to ask. */
+static bool ask_executor(struct api_log_follower *follower)
+{
+	struct api_task *task = api_get_task(follower->api, follower->task);
+	int present = task_of(follower)->attempt;
+
+	api_logs_check(task);
+	if (follower->whole == present || !is_heard_of(follower))
+		return false;
+	if (!task->relays)
+		task->relays = log_relays_create(present, on_relay_changed, task);
+	if (!follower->taker.relay &&
+	    log_relays_join(task->relays, follower->log, &follower->taker) < 0)
+		return false;
+	follower->read = present;
+	if (!follower->taker.asks)
+		log_taker_ask(&follower->taker, follower->from,
+			      follower->follows && (follower->knows_end || !follower->is_framed));
+	return true;
+}
+
+/* Nothing more of the one container that is asked for can come. */
+static bool has_ended(const struct api_log_follower *follower)
+{
+	const struct task *task = task_of(follower);
+
+	if (follower->attempt == 0 || task->attempt < follower->attempt)
+		return false;
+	if (task->attempt > follower->attempt || follower->whole == follower->attempt)
 		return true;
-	bool is_first = follower->fd < 0;
-	mem_cleanup_close(&follower->fd);
-	follower->fd = mem_steal_fd(&fd);
-	if (!is_first)
-		follower->offset = 0;
+	bool is_over = task->state >= TASK_SUCCEEDED || !task->has_container;
+	return is_over && (follower->reader || !is_heard_of(follower));
+}
+
+/* ---- the answer --------------------------------------------------------------------------- */
+
+static bool send_some(struct api_log_follower *follower)
+{
+	if (follower->piece)
+		return send_piece(follower);
+	return follower->reader && send_file(follower);
+}
+
+static bool is_its_turn(const struct api_log_follower *follower)
+{
+	return follower->attempt == 0 || follower->attempt == task_of(follower)->attempt;
+}
+
+/* Where more bytes will come from; false: nowhere for now. */
+static bool find_source(struct api_log_follower *follower)
+{
+	if (!is_its_turn(follower))
+		return false;
+	char *path cleanup_free = path_of(follower);
+	if (path)
+		return open_file(follower, path);
+	return !follower->reader && ask_executor(follower);
+}
+
+/* Nothing is at hand: whether anything may come. */
+static bool goes_on(struct api_log_follower *follower)
+{
+	if (follower->left == 0 || follower->api->draining)
+		return false;
+	if (find_source(follower))
+		return true;
+	if (!follower->follows || has_ended(follower))
+		return false;
+	if (send_end(follower))
+		http_stream_wake(follower->stream);
 	return true;
 }
 
@@ -78,12 +282,9 @@ static void fill(void *data, struct http_stream *stream)
 	struct api_log_follower *follower = data;
 	struct timeval pause = {.tv_usec = POLL_MS * 1000};
 
-	if (send_some(follower) > 0)
+	if (send_some(follower))
 		return;
-	bool goes_on = follower->follows && follower->left > 0;
-	if (goes_on && change_file(follower)) {
-		http_stream_wake(stream);
-	} else if (goes_on && !follower->api->draining) {
+	if (goes_on(follower)) {
 		event_add(&follower->poll, &pause);
 	} else {
 		free_follower(follower);
@@ -103,48 +304,164 @@ static void on_closed(void *data)
 	free_follower(data);
 }
 
-static void begin(struct api *api, struct http_request *request,
-		  const struct api_log_follower *with)
+void api_logs_wake(struct api *api)
 {
-	struct api_log_follower *follower = mem_alloc(sizeof(*follower));
+	struct api_log_follower *follower;
 
-	*follower = *with;
-	follower->api = api;
+	LIST_FOREACH(follower, &api->log_followers, link)
+	http_stream_wake(follower->stream);
+}
+
+static void begin(struct api_log_follower *follower, struct http_request *request)
+{
+	struct api *api = follower->api;
+
+	follower->taker.given = on_piece;
+	follower->taker.gone = on_relay_gone;
+	follower->taker.data = follower;
 	event_assign(&follower->poll, api->base, -1, 0, on_poll, follower);
 	LIST_INSERT_HEAD(&api->log_followers, follower, link);
 	follower->stream = http_answer_stream(
-		request, "application/octet-stream",
+		request,
+		follower->is_framed ? "application/x-tony-log" : "application/octet-stream",
 		&(struct http_stream_source){.fill = fill, .closed = on_closed, .data = follower});
+}
+
+/* ---- the question ------------------------------------------------------------------------- */
+
+/* -1: refused and answered. */
+static int read_from(struct http_request *request, struct api_log_follower *follower)
+{
+	const char *from = http_request_query(request, "from");
+	int64_t offset = 0;
+
+	if (http_request_query_int(request, "offset", INT64_MIN, INT64_MAX, &offset) < 0)
+		return -1;
+	if (!from) {
+		snprintf(follower->from, sizeof(follower->from), "offset:%lld", (long long)offset);
+		return 0;
+	}
+	if (!log_position_is_valid(from)) {
+		http_answer_error(request, 400, "bad-request",
+				  "from: \"%s\" is none of oldest, offset:N, tail:N and "
+				  "at:PART:OFFSET",
+				  from);
+		return -1;
+	}
+	snprintf(follower->from, sizeof(follower->from), "%s", from);
+	return 0;
+}
+
+static int read_question(struct http_request *request, struct api_log_follower *follower)
+{
+	int64_t follows = 0, frames = 0, attempt = 0;
+
+	follower->left = INT64_MAX;
+	if (read_from(request, follower) < 0 ||
+	    http_request_query_int(request, "limit", 0, INT64_MAX, &follower->left) < 0 ||
+	    http_request_query_int(request, "follow", 0, 1, &follows) < 0 ||
+	    http_request_query_int(request, "frames", 0, 1, &frames) < 0 ||
+	    http_request_query_int(request, "attempt", 1, INT32_MAX, &attempt) < 0)
+		return -1;
+	follower->follows = follows;
+	follower->is_framed = frames;
+	follower->attempt = (int)attempt;
+	return 0;
+}
+
+/* Whether there can be an answer now. */
+static bool is_there(struct api_log_follower *follower)
+{
+	if (!is_its_turn(follower))
+		return false;
+	char *path cleanup_free = path_of(follower);
+	return path ? has_file(path) : is_heard_of(follower);
 }
 
 void api_handle_logs(void *data, struct http_request *request)
 {
 	struct api *api = data;
 	const struct api_task *task = api_find_task(api, request);
-	const char *name = http_request_parameter(request, "file");
-	int64_t offset = 0, limit = INT64_MAX, follows = 0;
-	struct stat status = {0};
+	struct api_log_follower question = {.api = api};
 
-	if (!task || http_request_query_int(request, "offset", INT64_MIN, INT64_MAX, &offset) < 0 ||
-	    http_request_query_int(request, "limit", 0, INT64_MAX, &limit) < 0 ||
-	    http_request_query_int(request, "follow", 0, 1, &follows) < 0)
+	if (!task || read_question(request, &question) < 0)
 		return;
-	bool is_log = strcmp(name, "stdout") == 0 || strcmp(name, "stderr") == 0;
-	int fd = is_log ? open_log(api, task->number, name, &status) : -1;
-	if (!is_log || (fd < 0 && !follows)) {
+	question.task = task->number;
+	const char *log = http_request_parameter(request, "log");
+	char *file cleanup_free = log_file_name(log);
+	question.file = file;
+	if (!file || (!question.follows && !is_there(&question))) {
 		http_answer_error(request, 404, "not-found", "%s has no log \"%s\"",
-				  http_request_parameter(request, "task"), name);
+				  http_request_parameter(request, "task"), log);
 		return;
 	}
-	if (offset < 0)
-		offset = status.st_size + offset > 0 ? status.st_size + offset : 0;
-	begin(api, request,
-	      &(struct api_log_follower){
-		      .task = task->number,
-		      .name = mem_strdup(name),
-		      .fd = fd,
-		      .offset = offset,
-		      .left = limit,
-		      .follows = follows,
-	      });
+	struct api_log_follower *follower = mem_alloc(sizeof(*follower));
+	*follower = question;
+	follower->log = mem_strdup(log);
+	follower->file = mem_steal(&file);
+	begin(follower, request);
+}
+
+/* ---- what executors send ------------------------------------------------------------------ */
+
+static struct log_piece *parse_piece(const char *bytes, size_t length)
+{
+	const char *rest = bytes;
+	size_t rest_length = length;
+	struct log_span span;
+	int more;
+
+	while ((more = log_frame_next(&rest, &rest_length, &span)) > 0)
+		if (span.length == 0)
+			return NULL;
+	if (more < 0)
+		return NULL;
+	struct log_piece *piece = mem_alloc(sizeof(*piece));
+	piece->frames = mem_alloc(length + 1);
+	memcpy(piece->frames, bytes, length);
+	piece->length = length;
+	return piece;
+}
+
+static void take_piece(struct api_task *task, struct http_request *request, int64_t number,
+		       int64_t end)
+{
+	const char *after = http_request_query(request, "after");
+	size_t length;
+	const char *bytes = http_request_body(request, &length);
+
+	if (length > LOG_PIECE_MAX) {
+		http_answer_error(request, 413, "too-large",
+				  "a piece of a log has at most %d bytes", LOG_PIECE_MAX);
+		return;
+	}
+	struct log_piece *piece =
+		after && log_position_is_valid(after) ? parse_piece(bytes, length) : NULL;
+	if (!piece) {
+		http_answer_error(request, 400, "bad-request", "this is no piece of a log");
+		return;
+	}
+	snprintf(piece->after, sizeof(piece->after), "%s", after);
+	piece->at_end = end > 0;
+	piece->is_last = end > 1;
+	log_relays_give(task->relays, http_request_parameter(request, "log"), number, piece);
+	api_answer_empty(request);
+}
+
+void api_handle_log_piece(void *data, struct http_request *request)
+{
+	struct api *api = data;
+	struct api_task *task = api_find_task(api, request);
+	int64_t attempt = 0, number = 0, end = 0;
+
+	if (!task || http_request_query_int(request, "attempt", 0, INT32_MAX, &attempt) < 0 ||
+	    http_request_query_int(request, "number", 0, INT64_MAX, &number) < 0 ||
+	    http_request_query_int(request, "end", 0, 2, &end) < 0)
+		return;
+	api_logs_check(task);
+	if (attempt != machine_task(api->host.machine, task->number)->attempt)
+		http_answer_error(request, 409, "stale",
+				  "another attempt of this task is the valid one");
+	else
+		take_piece(task, request, number, end);
 }

@@ -4,6 +4,7 @@
 
 #include "am/api_internal.h"
 #include "am/spec.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 
@@ -17,7 +18,7 @@ static const char *const order_names[] = {
 static void on_expiry(evutil_socket_t fd, short what, void *data);
 
 /* Tasks are set up when first heard of: a job may have 100,000 that never are. */
-static struct api_task *get_task(struct api *api, size_t number)
+struct api_task *api_get_task(struct api *api, size_t number)
 {
 	struct api_task *task = &api->tasks[number];
 
@@ -34,6 +35,7 @@ void api_task_finish(struct api_task *task)
 	event_del(&task->expiry);
 	json_decref(task->pids);
 	api_metrics_free(task->metrics);
+	log_relays_destroy(mem_steal(&task->relays));
 	free(task->log_dir);
 }
 
@@ -46,7 +48,7 @@ struct api_task *api_find_task(struct api *api, struct http_request *request)
 		http_answer_error(request, 404, "not-found", "this job has no task of that name");
 		return NULL;
 	}
-	return get_task(api, (size_t)number);
+	return api_get_task(api, (size_t)number);
 }
 
 const char *api_log_dir(const struct api *api, size_t task)
@@ -81,15 +83,22 @@ static struct evbuffer *cluster_text(struct api *api)
 	return api->cluster;
 }
 
+static bool is_to_start(const struct api_task *task, const struct order *order)
+{
+	return task->state == MESSAGE_WAITING || task->of.epoch != order->epoch ||
+	       task->of.restart != order->restart;
+}
+
 /* Whether the executor has something to do that its report does not show as done. */
 static bool has_news(const struct api_task *task, const struct order *order)
 {
+	if (!log_relays_agree(task->relays, task->logs_told, task->logs_told_count))
+		return true;
 	switch (order->kind) {
 	case ORDER_WAIT:
 		return false;
 	case ORDER_RUN:
-		return task->state == MESSAGE_WAITING || task->of.epoch != order->epoch ||
-		       task->of.restart != order->restart;
+		return is_to_start(task, order);
 	case ORDER_STOP:
 	case ORDER_QUIT:
 		break;
@@ -111,9 +120,14 @@ static void answer_order(struct api_task *task, const struct order *order)
 	evbuffer_add_printf(body, "{\"am_attempt\":%d,\"order\":\"%s\",\"epoch\":%d,\"restart\":%d",
 			    api->host.am_attempt, order_names[order->kind], order->epoch,
 			    order->restart);
-	if (order->kind == ORDER_RUN && has_news(task, order)) {
+	if (order->kind == ORDER_RUN && is_to_start(task, order)) {
 		evbuffer_add_printf(body, ",\"cluster\":");
 		evbuffer_add_buffer_reference(body, cluster_text(api));
+	}
+	json_t *logs cleanup_json = log_relays_orders(task->relays);
+	if (logs) {
+		char *text cleanup_free = json_text(logs);
+		evbuffer_add_printf(body, ",\"logs\":%s", text);
 	}
 	evbuffer_add_printf(body, "}");
 	http_answer_buffer(take_held(task), 200, "application/json", body);
@@ -131,7 +145,7 @@ static void answer_held(struct api_task *task)
 }
 
 /* Answers the held beat if there is reason to. */
-static void settle(struct api_task *task)
+void api_task_settle(struct api_task *task)
 {
 	if (!task->held)
 		return;
@@ -158,12 +172,13 @@ static void hold(struct api_task *task, struct http_request *request)
 	task->held = request;
 	http_request_hold(request, on_closed, task);
 	event_add(&task->expiry, &wait);
-	settle(task);
+	api_task_settle(task);
 }
 
 void api_order_changed(struct api *api, size_t task)
 {
-	settle(&api->tasks[task]);
+	api_logs_check(&api->tasks[task]);
+	api_task_settle(&api->tasks[task]);
 }
 
 void api_tasks_answer_all(struct api *api)
@@ -213,6 +228,9 @@ static void take_beat(struct api_task *task, struct message_beat *message)
 		answer_held(task);
 	task->of = message->of;
 	task->state = message->state;
+	task->beat_at = clock_monotonic_ms();
+	memcpy(task->logs_told, message->logs, sizeof(task->logs_told));
+	task->logs_told_count = message->log_count;
 	if (message->pids) {
 		json_decref(task->pids);
 		task->pids = mem_steal(&message->pids);
@@ -267,6 +285,7 @@ static bool take_register(struct api_task *task, struct message_register *messag
 	mem_replace(&task->log_dir, mem_steal(&message->log_dir));
 	task->executor_pid = message->pid;
 	task->executor_attempt = message->of.attempt;
+	api_logs_check(task);
 	event.host = message->host;
 	event.port = message->port;
 	return deliver(task, &event);

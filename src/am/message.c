@@ -234,6 +234,28 @@ static int read_pids(json_t *body, json_t **pids, struct err *err)
 	return 0;
 }
 
+static int read_logs(json_t *body, struct message_beat *message, struct err *err)
+{
+	json_t *list = json_object_get(body, "logs");
+	json_t *number;
+	size_t i;
+
+	if (!list)
+		return 0;
+	if (!json_is_array(list) || json_array_size(list) > MESSAGE_LOGS_MAX)
+		return err_set(err, ERR_INPUT, "logs: is not a list of at most %d",
+			       MESSAGE_LOGS_MAX);
+	json_array_foreach(list, i, number)
+	{
+		if (!json_is_integer(number) || json_integer_value(number) < 1)
+			return err_set(err, ERR_INPUT, "logs[%zu]: is not the number of an order",
+				       i);
+		message->logs[i] = json_integer_value(number);
+	}
+	message->log_count = i;
+	return 0;
+}
+
 static int read_beat(struct message_beat *message, json_t *body, struct err *err)
 {
 	int64_t seen;
@@ -242,7 +264,8 @@ static int read_beat(struct message_beat *message, json_t *body, struct err *err
 	    read_state(body, &message->state, err) < 0 ||
 	    json_read_int(body, "seen", 0, INT64_MAX, &seen, err) < 0 ||
 	    read_pids(body, &message->pids, err) < 0 ||
-	    read_int(body, "ui_port", 0, 65535, &message->ui_port, err) < 0)
+	    read_int(body, "ui_port", 0, 65535, &message->ui_port, err) < 0 ||
+	    read_logs(body, message, err) < 0)
 		return -1;
 	return read_metrics(body, &message->has_metrics, &message->metrics, err);
 }

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "job/machine.h"
 
-enum { MESSAGE_GPUS_MAX = 64, MESSAGE_PIDS_MAX = 4096 };
+enum { MESSAGE_GPUS_MAX = 64, MESSAGE_PIDS_MAX = 4096, MESSAGE_LOGS_MAX = 64 };
 
 struct message_gpu {
 	int index;
@@ -51,6 +51,8 @@ struct message_beat {
 	enum message_state state;
 	json_t *pids; /* an array of numbers, owned; NULL: not given */
 	int ui_port;  /* where its web interface listens; 0: it has none, or not yet */
+	int64_t logs[MESSAGE_LOGS_MAX]; /* numbers of the orders for logs that it has */
+	size_t log_count;
 	bool has_metrics;
 	struct message_metrics metrics;
 };

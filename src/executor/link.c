@@ -254,6 +254,7 @@ static int read_order(const json_t *answer, struct link_order *order, struct err
 			  .restart = (int)restart},
 		.am_attempt = (int)am_attempt,
 		.cluster = json_object_get(answer, "cluster"),
+		.logs = json_object_get(answer, "logs"),
 	};
 	return 0;
 }

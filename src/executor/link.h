@@ -23,6 +23,7 @@ struct link_order {
 	struct order order;
 	int am_attempt;
 	const json_t *cluster; /* of ORDER_RUN; borrowed; NULL: none was sent */
+	const json_t *logs;    /* that are wanted (log_send.h); borrowed; NULL: none */
 };
 
 enum link_end {
@@ -32,7 +33,7 @@ enum link_end {
 };
 
 struct link_events {
-	/* What the next beat says: {"epoch", "restart", "state", "pids", "metrics"}. */
+	/* What the next beat says: {"epoch", "restart", "state", "pids", "logs", "metrics"}. */
 	json_t *(*state)(void *data);
 	/* An order of the highest AM attempt seen; repeated until the state agrees with it. */
 	void (*order)(void *data, const struct link_order *order);

@@ -11,6 +11,7 @@
 #include "executor/executor.h"
 #include "executor/link.h"
 #include "executor/localize.h"
+#include "executor/log_send.h"
 #include "executor/metrics.h"
 #include "executor/port.h"
 #include "executor/program.h"
@@ -20,6 +21,7 @@
 
 enum {
 	LAST_REPORT_MS = 3000, /* for an exit report, when ordered to leave */
+	LAST_LOGS_MS = 3000,   /* for the last bytes of logs that somebody follows */
 	UI_LOOK_MS = 1000,     /* between two looks whether the web interface is there */
 };
 
@@ -35,6 +37,7 @@ struct supervisor {
 	const struct guard *guard; /* NULL: none */
 	struct event_base *base;
 	struct link *link;
+	struct log_send *logs; /* that people who are elsewhere look at */
 	struct port port, ui_port;
 	bool ui_is_served; /* by this program: what the user may be told */
 	struct memory memory;
@@ -49,6 +52,7 @@ struct supervisor {
 	json_t *metrics; /* the last taken of this program; NULL: none yet */
 	char *trouble;	 /* why no program can be started here; NULL: all is well */
 	bool leaving;
+	bool is_last; /* nothing is left to be done but to send what was logged */
 	int code;
 	struct event *metrics_timer, *ui_timer, *leave_timer, *guardian;
 	struct event *signals[3];
@@ -134,6 +138,9 @@ static json_t *on_state(void *data)
 	json_object_set_new(body, "pids", program_pids(supervisor->program));
 	if (supervisor->ui_is_served)
 		json_set_int(body, "ui_port", supervisor->ui_port.number);
+	json_t *logs = log_send_numbers(supervisor->logs);
+	if (logs)
+		json_object_set_new(body, "logs", logs);
 	if (supervisor->metrics)
 		json_object_set(body, "metrics", supervisor->metrics);
 	return body;
@@ -352,6 +359,20 @@ static void obey_stop(struct supervisor *supervisor)
 	enter(supervisor);
 }
 
+/* Everything was reported. Who follows a log gets its end, if the AM is there to take it. */
+static void finish_logs(struct supervisor *supervisor)
+{
+	bool is_heard = supervisor->code == EXECUTOR_DONE || supervisor->code == EXECUTOR_ENDED;
+
+	if (!supervisor->is_last && is_heard) {
+		supervisor->is_last = true;
+		set_timer(supervisor->leave_timer, LAST_LOGS_MS);
+		log_send_end(supervisor->logs);
+	}
+	if (!is_heard || log_send_is_done(supervisor->logs))
+		event_base_loopbreak(supervisor->base);
+}
+
 static void pursue(struct supervisor *supervisor)
 {
 	bool stop = stop_is_due(supervisor), run = run_is_due(supervisor);
@@ -361,7 +382,7 @@ static void pursue(struct supervisor *supervisor)
 	if (supervisor->program)
 		program_stop(supervisor->program); /* and on from on_program_ended() */
 	else if (supervisor->leaving && !link_is_reporting(supervisor->link))
-		event_base_loopbreak(supervisor->base);
+		finish_logs(supervisor);
 	else if (!supervisor->leaving && stop)
 		obey_stop(supervisor);
 	else if (!supervisor->leaving)
@@ -378,10 +399,24 @@ static void on_order(void *data, const struct link_order *order)
 		json_decref(supervisor->cluster);
 		supervisor->cluster = json_incref((json_t *)order->cluster);
 	}
+	if (log_send_order(supervisor->logs, order->logs))
+		link_changed(supervisor->link);
 	if (order->order.kind == ORDER_QUIT)
 		leave(supervisor, EXECUTOR_DONE);
 	else
 		pursue(supervisor);
+}
+
+static void on_log_sent(void *data)
+{
+	struct supervisor *supervisor = data;
+
+	link_changed(supervisor->link);
+}
+
+static void on_logs_done(void *data)
+{
+	pursue(data);
 }
 
 /* ---- begin and end ------------------------------------------------------------------------ */
@@ -406,8 +441,21 @@ static int connect_link(struct supervisor *supervisor, struct err *err)
 			},
 	};
 
+	struct log_send_options logs = {
+		.base = supervisor->base,
+		.address = settings->am_address,
+		.token = settings->token,
+		.task = settings->task,
+		.attempt = settings->attempt,
+		.log_dir = settings->log_dir,
+		.sent = on_log_sent,
+		.done = on_logs_done,
+		.data = supervisor,
+	};
+
 	supervisor->link = link_create(&options, err);
-	return supervisor->link ? 0 : err_wrap(err, "TONY_AM_ADDRESS");
+	supervisor->logs = supervisor->link ? log_send_create(&logs, err) : NULL;
+	return supervisor->logs ? 0 : err_wrap(err, "TONY_AM_ADDRESS");
 }
 
 /* Told only when a start is ordered: the AM then knows it for the task's own failure, which another
@@ -466,6 +514,7 @@ static void finish(struct supervisor *supervisor)
 	};
 
 	program_destroy(supervisor->program);
+	log_send_destroy(supervisor->logs);
 	link_destroy(supervisor->link);
 	gpu_destroy(supervisor->gpu);
 	for (size_t i = 0; i < array_length(events); i++) {

@@ -258,7 +258,8 @@ static char *log_path(struct scheduler *scheduler, size_t task, const char *name
 
 	if (!container || !*name || *name == '.' || strchr(name, '/'))
 		return NULL;
-	return mem_printf("%s/containers/%s/%s", local->job_dir, container, name);
+	char *directory cleanup_free = mem_printf("%s/containers/%s", local->job_dir, container);
+	return fs_is_directory(directory) ? fs_join(directory, name) : NULL;
 }
 
 static void clean(const char *job_id)

@@ -174,6 +174,34 @@ static void test_lists_are_capped(void **state)
 	assert_non_null(strstr(err_message(&err), "pids"));
 }
 
+static int parse_logs(const char *logs, struct message_beat *message)
+{
+	char *text cleanup_free = mem_printf("{\"attempt\":1,\"epoch\":1,\"restart\":0,"
+					     "\"state\":\"running\",\"logs\":%s}",
+					     logs);
+
+	return message_parse_beat(message, text, strlen(text), NULL);
+}
+
+static void test_logs_are_numbers_of_orders(void **state)
+{
+	struct str many cleanup_str = {0};
+	struct message_beat message;
+
+	assert_int_equal(parse_logs("[7,9]", &message), 0);
+	assert_int_equal(message.log_count, 2);
+	assert_int_equal(message.logs[1], 9);
+	message_beat_finish(&message);
+	assert_int_equal(parse_logs("{}", &message), -1);
+	assert_int_equal(parse_logs("[0]", &message), -1);
+	assert_int_equal(parse_logs("[\"7\"]", &message), -1);
+	str_append(&many, "[1");
+	for (int i = 0; i < MESSAGE_LOGS_MAX; i++)
+		str_append(&many, ",1");
+	str_append(&many, "]");
+	assert_int_equal(parse_logs(many.text, &message), -1);
+}
+
 static void test_kill(void **state)
 {
 	struct str text cleanup_str = {0};
@@ -196,9 +224,13 @@ static void test_kill(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_register),  cmocka_unit_test(test_beat),
-		cmocka_unit_test(test_exit),	  cmocka_unit_test(test_bad_registers),
-		cmocka_unit_test(test_bad_beats), cmocka_unit_test(test_lists_are_capped),
+		cmocka_unit_test(test_register),
+		cmocka_unit_test(test_beat),
+		cmocka_unit_test(test_exit),
+		cmocka_unit_test(test_bad_registers),
+		cmocka_unit_test(test_bad_beats),
+		cmocka_unit_test(test_lists_are_capped),
+		cmocka_unit_test(test_logs_are_numbers_of_orders),
 		cmocka_unit_test(test_kill),
 	};
 

@@ -1,0 +1,316 @@
+#include "executor/log_send.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "job/log_frame.h"
+#include "net/http_client.h"
+
+enum {
+	LOGS_MAX = 64,
+	PIECE_BYTES = 64 * 1024, /* of the log */
+	PIECE_MAX = 96 * 1024,	 /* with the lines that describe them; the AM takes 128 KiB */
+	LOOK_MS = 100,		 /* whether a log has grown */
+	RETRY_MS = 500,
+	ANSWER_MS = 10000,
+};
+
+/* What the AM learns of the log's end. */
+enum piece_end { END_OPEN, END_NOW, END_FOR_GOOD };
+
+/* One order. */
+struct wanted {
+	char *log, *from;
+	int64_t number;
+	bool waits;
+	bool is_sent;
+	bool is_whole; /* sent to the end of a log that nobody writes any more */
+	struct log_reader *reader;
+};
+
+struct log_send {
+	struct log_send_options options;
+	struct http_client *client;
+	struct wanted items[LOGS_MAX];
+	size_t count;
+	struct event *timer;
+	/* The piece on the wire. */
+	struct http_call *call;
+	int64_t number;
+	enum piece_end end;
+	bool is_ending;
+};
+
+static void wanted_finish(struct wanted *wanted)
+{
+	free(wanted->log);
+	free(wanted->from);
+	log_reader_destroy(wanted->reader);
+	*wanted = (struct wanted){0};
+}
+
+static void set_timer(struct log_send *sender, int64_t ms)
+{
+	struct timeval time = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+
+	evtimer_add(sender->timer, &time);
+}
+
+/* ---- pieces ------------------------------------------------------------------------------- */
+
+static bool open_reader(struct log_send *sender, struct wanted *wanted)
+{
+	char at[LOG_POSITION_SIZE] = "";
+
+	if (!wanted->reader) {
+		char *file cleanup_free = log_file_name(wanted->log);
+		char *path cleanup_free = fs_join(sender->options.log_dir, file);
+		wanted->reader = log_reader_create(path);
+	} else {
+		log_reader_tell(wanted->reader, at);
+	}
+	return str_equal(at, wanted->from) || log_reader_seek(wanted->reader, wanted->from) == 0;
+}
+
+/* Fills a piece. True: the log's present end was met. */
+static bool read_piece(struct wanted *wanted, struct str *frames)
+{
+	struct log_span span;
+	size_t bytes = 0;
+
+	while (bytes < PIECE_BYTES && frames->length < PIECE_MAX - LOG_FRAME_HEAD_MAX) {
+		size_t room = PIECE_MAX - LOG_FRAME_HEAD_MAX - frames->length;
+		size_t most = PIECE_BYTES - bytes < room ? PIECE_BYTES - bytes : room;
+		if (!log_reader_next(wanted->reader, most, &span))
+			return true;
+		log_frame_append_head(frames, &span);
+		str_append_bytes(frames, span.bytes, span.length);
+		bytes += span.length;
+	}
+	return false;
+}
+
+static struct wanted *find_number(struct log_send *sender, int64_t number)
+{
+	for (size_t i = 0; i < sender->count; i++) {
+		if (sender->items[i].number == number)
+			return &sender->items[i];
+	}
+	return NULL;
+}
+
+static void send_next(struct log_send *sender);
+
+static void on_answer(void *data, const struct http_response *response, const struct err *err)
+{
+	struct log_send *sender = data;
+	struct wanted *wanted = find_number(sender, sender->number);
+
+	sender->call = NULL;
+	if (!response || response->status >= 500) {
+		set_timer(sender, RETRY_MS); /* it stands as not sent */
+		return;
+	}
+	if (response->status >= 300)
+		log_info("a piece of a log was not taken: HTTP status %d", response->status);
+	if (wanted) {
+		wanted->is_sent = true;
+		wanted->is_whole = sender->end == END_FOR_GOOD || response->status >= 300;
+	}
+	sender->options.sent(sender->options.data);
+	send_next(sender);
+}
+
+static void post(struct log_send *sender, const struct wanted *wanted, const struct str *frames,
+		 enum piece_end end)
+{
+	char after[LOG_POSITION_SIZE];
+
+	log_reader_tell(wanted->reader, after);
+	char *path cleanup_free =
+		mem_printf("/v1/tasks/%s/logs/%s?attempt=%d&number=%" PRId64 "&after=%s&end=%d",
+			   sender->options.task, wanted->log, sender->options.attempt,
+			   wanted->number, after, (int)end);
+	struct http_question question = {
+		.method = "POST",
+		.path = path,
+		.body = str_text(frames),
+		.body_length = frames->length,
+		.timeout_ms = ANSWER_MS,
+		.done = on_answer,
+		.data = sender,
+	};
+	sender->number = wanted->number;
+	sender->end = end;
+	sender->call = http_client_start(sender->client, &question);
+}
+
+/* True: there was something to send. */
+static bool try_to_send(struct log_send *sender, struct wanted *wanted)
+{
+	struct str frames cleanup_str = {0};
+
+	if (!open_reader(sender, wanted))
+		return false;
+	bool met_end = read_piece(wanted, &frames);
+	if (frames.length == 0 && wanted->waits && !sender->is_ending)
+		return false;
+	post(sender, wanted, &frames,
+	     !met_end		 ? END_OPEN
+	     : sender->is_ending ? END_FOR_GOOD
+				 : END_NOW);
+	return true;
+}
+
+static void send_next(struct log_send *sender)
+{
+	bool waits = false;
+
+	for (size_t i = 0; i < sender->count && !sender->call; i++) {
+		if (!sender->items[i].is_sent && !try_to_send(sender, &sender->items[i]))
+			waits = true;
+	}
+	if (waits && !sender->call)
+		set_timer(sender, LOOK_MS);
+	if (log_send_is_done(sender))
+		sender->options.done(sender->options.data);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct log_send *sender = data;
+
+	if (!sender->call)
+		send_next(sender);
+}
+
+/* ---- orders ------------------------------------------------------------------------------- */
+
+static int read_order(const json_t *order, struct wanted *wanted)
+{
+	char *log cleanup_free = NULL, *from cleanup_free = NULL;
+
+	*wanted = (struct wanted){.waits = json_is_true(json_object_get(order, "wait"))};
+	if (json_need_text(order, "log", &log, NULL) < 0 ||
+	    json_need_text(order, "from", &from, NULL) < 0 ||
+	    json_need_int(order, "number", 1, INT64_MAX, &wanted->number, NULL) < 0)
+		return -1;
+	char *file cleanup_free = log_file_name(log);
+	if (!file || !log_position_is_valid(from))
+		return -1;
+	wanted->log = mem_steal(&log);
+	wanted->from = mem_steal(&from);
+	return 0;
+}
+
+/* What is known of the log already: where it is read, or that this very order was obeyed. */
+static void inherit(struct log_send *sender, struct wanted *wanted)
+{
+	for (size_t i = 0; i < sender->count; i++) {
+		struct wanted *old = &sender->items[i];
+		if (!str_equal(old->log, wanted->log))
+			continue;
+		wanted->reader = mem_steal(&old->reader);
+		wanted->is_sent = old->is_sent && old->number == wanted->number;
+		wanted->is_whole = old->is_whole && wanted->is_sent;
+	}
+}
+
+static bool is_same(const struct log_send *sender, const json_t *logs)
+{
+	if (json_array_size(logs) != sender->count)
+		return false;
+	for (size_t i = 0; i < sender->count; i++) {
+		const json_t *number = json_object_get(json_array_get(logs, i), "number");
+		if (json_integer_value(number) != sender->items[i].number)
+			return false;
+	}
+	return true;
+}
+
+bool log_send_order(struct log_send *sender, const json_t *logs)
+{
+	struct wanted items[LOGS_MAX];
+	size_t count = 0;
+
+	if (is_same(sender, logs))
+		return false;
+	for (size_t i = 0; i < json_array_size(logs) && count < LOGS_MAX; i++) {
+		if (read_order(json_array_get(logs, i), &items[count]) < 0) {
+			log_error("an order for a log that makes no sense");
+			continue;
+		}
+		inherit(sender, &items[count++]);
+	}
+	for (size_t i = 0; i < sender->count; i++)
+		wanted_finish(&sender->items[i]);
+	memcpy(sender->items, items, count * sizeof(*items));
+	sender->count = count;
+	if (!sender->call)
+		set_timer(sender, 0); /* not from within the caller */
+	return true;
+}
+
+json_t *log_send_numbers(const struct log_send *sender)
+{
+	if (sender->count == 0)
+		return NULL;
+	json_t *numbers = json_array();
+	for (size_t i = 0; i < sender->count; i++)
+		json_array_append_new(numbers, json_integer(sender->items[i].number));
+	return numbers;
+}
+
+void log_send_end(struct log_send *sender)
+{
+	if (sender->is_ending)
+		return;
+	sender->is_ending = true;
+	if (!sender->call)
+		set_timer(sender, 0);
+}
+
+bool log_send_is_done(const struct log_send *sender)
+{
+	if (!sender->is_ending || sender->call)
+		return false;
+	for (size_t i = 0; i < sender->count; i++) {
+		if (!sender->items[i].is_whole)
+			return false;
+	}
+	return true;
+}
+
+struct log_send *log_send_create(const struct log_send_options *options, struct err *err)
+{
+	struct http_client *client =
+		http_client_create(options->base, options->address, options->token, err);
+
+	if (!client)
+		return NULL;
+	struct log_send *sender = mem_alloc(sizeof(*sender));
+	sender->options = *options;
+	sender->client = client;
+	sender->timer = evtimer_new(options->base, on_timer, sender);
+	return sender;
+}
+
+void log_send_destroy(struct log_send *sender)
+{
+	if (!sender)
+		return;
+	if (sender->call)
+		http_client_cancel(sender->call);
+	http_client_destroy(sender->client);
+	for (size_t i = 0; i < sender->count; i++)
+		wanted_finish(&sender->items[i]);
+	event_free(sender->timer);
+	free(sender);
+}

@@ -1,0 +1,44 @@
+/*
+ * Sends logs of this container to the AM, for people who cannot read them here (docs/rest.md,
+ * "Logs"): one piece for each order, when there is something to send. An order is a level: it
+ * stands until another takes its place, and what was lost is sent again.
+ */
+#ifndef TONY_EXECUTOR_LOG_SEND_H
+#define TONY_EXECUTOR_LOG_SEND_H
+
+#include <event2/event.h>
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct log_send;
+
+struct log_send_options {
+	struct event_base *base;
+	const char *address, *token; /* of the AM; copied */
+	const char *task;	     /* "worker:0" */
+	int attempt;
+	const char *log_dir;
+	/* The AM may have new orders, which it tells in the answer to a beat. */
+	void (*sent)(void *data);
+	/* After log_send_end(): all that is wanted was sent. */
+	void (*done)(void *data);
+	void *data;
+};
+
+/* Texts must outlive it, but for address and token. */
+struct log_send *log_send_create(const struct log_send_options *options, struct err *err);
+void log_send_destroy(struct log_send *sender); /* NULL is fine */
+
+/* The "logs" of an order; NULL: none are wanted. True: they are others than before. */
+bool log_send_order(struct log_send *sender, const json_t *logs);
+
+/* The numbers of the orders, for the next beat; NULL: there are none. The caller owns it. */
+json_t *log_send_numbers(const struct log_send *sender);
+
+/* Nothing writes the logs any more. */
+void log_send_end(struct log_send *sender);
+bool log_send_is_done(const struct log_send *sender);
+
+#endif

@@ -1,0 +1,446 @@
+/*
+ * Logs that the AM cannot read itself: the real interface, and the real sender of an executor whose
+ * directory only it knows. (The bed's AM can read the logs of worker:0 only.)
+ */
+#include "api_bed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../net/peer.h"
+#include "am/log_relay.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "executor/link.h"
+#include "executor/log_send.h"
+#include "job/log_frame.h"
+
+#define LOGS "/v1/tasks/worker:1/logs/"
+
+/* An executor, as far as its messages go. */
+struct far {
+	struct api_bed *bed;
+	struct link *link;
+	struct log_send *sender;
+	char *log_dir;
+	int pieces; /* sent so far */
+	bool done;
+};
+
+static json_t *on_state(void *data)
+{
+	struct far *far = data;
+	json_t *body = json_object(), *logs = log_send_numbers(far->sender);
+
+	json_set_int(body, "epoch", 0);
+	json_set_int(body, "restart", 0);
+	json_set_text(body, "state", "waiting");
+	if (logs)
+		json_object_set_new(body, "logs", logs);
+	return body;
+}
+
+static void on_order(void *data, const struct link_order *order)
+{
+	struct far *far = data;
+
+	if (log_send_order(far->sender, order->logs))
+		link_changed(far->link);
+}
+
+static void on_reported(void *data)
+{
+}
+
+static void on_ended(void *data, enum link_end how, const char *text)
+{
+	fail_msg("%s", text);
+}
+
+static void on_sent(void *data)
+{
+	struct far *far = data;
+
+	far->pieces++;
+	link_changed(far->link);
+}
+
+static void on_done(void *data)
+{
+	struct far *far = data;
+
+	far->done = true;
+}
+
+static void connect_far(struct far *far)
+{
+	const struct task *task = bed_look(far->bed->bed, "worker:1");
+	struct link_options link = {
+		.base = far->bed->base,
+		.address = api_address(far->bed->api),
+		.token = BED_TOKEN,
+		.task = "worker:1",
+		.attempt = task->attempt,
+		.events = {on_state, on_order, on_reported, on_ended, far},
+	};
+	struct log_send_options sender = {
+		.base = far->bed->base,
+		.address = api_address(far->bed->api),
+		.token = BED_TOKEN,
+		.task = "worker:1",
+		.attempt = task->attempt,
+		.log_dir = far->log_dir,
+		.sent = on_sent,
+		.done = on_done,
+		.data = far,
+	};
+	json_t *body = json_object();
+	size_t before = far->bed->delivered;
+
+	far->link = link_create(&link, NULL);
+	far->sender = log_send_create(&sender, NULL);
+	json_set_int(body, "epoch", 0);
+	json_set_text(body, "host", "127.0.0.1");
+	json_set_int(body, "port", 4001);
+	link_register(far->link, body);
+	while (far->bed->delivered == before)
+		event_base_loop(far->bed->base, EVLOOP_ONCE);
+}
+
+static void disconnect_far(struct far *far)
+{
+	log_send_destroy(far->sender);
+	link_destroy(far->link);
+}
+
+static void may_lose(struct bed *bed)
+{
+	bed->job->infrastructure_retry_count = 3;
+}
+
+static int set_up(void **state)
+{
+	struct far *far = mem_alloc(sizeof(*far));
+
+	far->bed = api_bed_create("worker=2", may_lose);
+	far->log_dir = fs_join(far->bed->directory, "far");
+	assert_int_equal(fs_make_directories(far->log_dir, 0700, NULL), 0);
+	api_bed_allocate(far->bed, "worker:0");
+	api_bed_allocate(far->bed, "worker:1");
+	connect_far(far);
+	*state = far;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct far *far = *state;
+
+	disconnect_far(far);
+	api_bed_destroy(far->bed);
+	free(far->log_dir);
+	free(far);
+	return 0;
+}
+
+static void rename_in(struct far *far, const char *from, const char *to)
+{
+	char *source cleanup_free = mem_printf("%s/%s", far->log_dir, from);
+	char *target cleanup_free = mem_printf("%s/%s", far->log_dir, to);
+
+	assert_int_equal(rename(source, target), 0);
+}
+
+static void write_log(struct far *far, const char *name, const char *text)
+{
+	char *path cleanup_free = mem_printf("far/%s", name);
+
+	api_bed_log(far->bed, path, text);
+}
+
+static void expect_text(struct far *far, const char *path, const char *text)
+{
+	struct reply reply;
+
+	ask_stream(far->bed, &reply, path, NULL);
+	reply_wait(&reply);
+	assert_int_equal(reply.status, 200);
+	assert_string_equal(str_text(&reply.text), text);
+	reply_finish(&reply);
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static void they_are_read_where_they_are(void **state)
+{
+	struct far *far = *state;
+
+	expect_text(far, LOGS "stdout", ""); /* not there yet */
+	write_log(far, "stdout", "0123456789");
+	write_log(far, "stderr-1", "of the second process");
+	write_log(far, "executor.log", "started");
+	expect_text(far, LOGS "stdout", "0123456789");
+	expect_text(far, LOGS "stdout?offset=4", "456789");
+	expect_text(far, LOGS "stdout?offset=4&limit=2", "45");
+	expect_text(far, LOGS "stdout?offset=-3", "789");
+	expect_text(far, LOGS "stdout?offset=300", "");
+	expect_text(far, LOGS "stderr-1", "of the second process");
+	expect_text(far, LOGS "executor?attempt=1", "started");
+}
+
+static void they_are_followed_over_rotation_and_truncation(void **state)
+{
+	struct far *far = *state;
+	struct reply reply;
+
+	ask_stream(far->bed, &reply, LOGS "stdout?follow=1", NULL);
+	write_log(far, "stdout", "one ");
+	reply_wait_text(&reply, "one ");
+	write_log(far, "stdout", "two ");
+	rename_in(far, "stdout", "stdout.1");
+	write_log(far, "stdout", "three ");
+	reply_wait_text(&reply, "one two three ");
+	char *path cleanup_free = fs_join(far->log_dir, "stdout");
+	assert_int_equal(truncate(path, 0), 0);
+	write_log(far, "stdout", "4 ");
+	reply_wait_text(&reply, "one two three 4 ");
+	reply_finish(&reply);
+}
+
+static void what_is_larger_than_a_piece_comes_whole(void **state)
+{
+	struct far *far = *state;
+	struct str text cleanup_str = {0};
+
+	for (int i = 0; i < 60000; i++)
+		str_append_format(&text, "line %d\n", i);
+	write_log(far, "stdout", text.text);
+	expect_text(far, LOGS "stdout", text.text);
+	assert_true((size_t)far->pieces >= text.length / LOG_PIECE_MAX);
+}
+
+static void frames_tell_times_and_ends(void **state)
+{
+	struct far *far = *state;
+	struct reply reply;
+	struct log_span span;
+
+	write_log(far, "stdout.1", "a\n");
+	write_log(far, "stdout.1.times", "1000 0\n");
+	write_log(far, "stdout", "b\nc\n");
+	write_log(far, "stdout.times", "2000 0\n3000 2\n");
+	ask_stream(far->bed, &reply, LOGS "stdout?from=oldest&frames=1&follow=1", NULL);
+	reply_wait_text(&reply, "\n0 0 0 0\n");
+	const char *rest = reply.text.text;
+	size_t length = reply.text.length;
+	const int64_t times[] = {1000, 2000, 3000};
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(log_frame_next(&rest, &length, &span), 1);
+		assert_int_equal(span.time_ms, times[i]);
+		assert_int_equal(span.length, 2);
+		assert_int_equal(span.bytes[0], 'a' + i);
+	}
+	/* Where it was broken off, it goes on. */
+	char *from cleanup_free = mem_printf(LOGS "stdout?from=at:%llx:%lld",
+					     (unsigned long long)span.part, (long long)span.offset);
+	expect_text(far, from, "c\n");
+	expect_text(far, LOGS "stdout?from=tail:2", "b\nc\n");
+	expect_text(far, LOGS "stdout?from=tail:3", "a\nb\nc\n");
+	reply_finish(&reply);
+}
+
+/* ---- many, and slow ones ------------------------------------------------------------------ */
+
+static void followers_of_one_log_share_what_is_sent(void **state)
+{
+	enum { COUNT = 20 };
+	struct far *far = *state;
+	struct reply replies[COUNT];
+
+	for (int i = 0; i < COUNT; i++)
+		ask_stream(far->bed, &replies[i], LOGS "stdout?follow=1", NULL);
+	write_log(far, "stdout", "one ");
+	for (int i = 0; i < COUNT; i++)
+		reply_wait_text(&replies[i], "one ");
+	int pieces = far->pieces;
+	write_log(far, "stdout", "two ");
+	for (int i = 0; i < COUNT; i++)
+		reply_wait_text(&replies[i], "one two ");
+	assert_true(far->pieces <= pieces + 1);
+	for (int i = 0; i < COUNT; i++)
+		reply_finish(&replies[i]);
+}
+
+static void who_does_not_read_is_not_sent_more(void **state)
+{
+	enum { LINES = 500000 }; /* 16 MB: more than the sockets' buffers hold */
+	struct far *far = *state;
+	char *path cleanup_free = fs_join(far->log_dir, "stdout");
+	FILE *file = fopen(path, "we");
+	struct peer peer;
+
+	for (int i = 0; i < LINES; i++)
+		fprintf(file, "%031d\n", i);
+	fclose(file);
+	peer_open(&peer, far->bed->base, api_address(far->bed->api));
+	event_del(&peer.event); /* never reads */
+	peer_send(&peer, "GET " LOGS "stdout?offset=0&follow=1 HTTP/1.1\r\nHost: x\r\n"
+			 "Authorization: Bearer " BED_TOKEN "\r\n\r\n");
+	/* Somebody else's log comes along, however long that one takes. */
+	write_log(far, "stderr", "meanwhile");
+	for (int last = -1; far->pieces != last;) {
+		last = far->pieces;
+		expect_text(far, LOGS "stderr", "meanwhile");
+		far->pieces -= 1;
+		api_bed_run_idle(far->bed);
+	}
+	assert_true(far->pieces < LINES * 32 / LOG_PIECE_MAX);
+	peer_close(&peer);
+}
+
+/* ---- ends and beginnings ------------------------------------------------------------------ */
+
+static void the_last_bytes_come_before_the_executor_leaves(void **state)
+{
+	struct far *far = *state;
+	struct reply reply, other;
+
+	ask_stream(far->bed, &reply, LOGS "stdout?follow=1&attempt=1", NULL);
+	ask_stream(far->bed, &other, LOGS "stderr?follow=1&attempt=1", NULL);
+	write_log(far, "stdout", "begun ");
+	reply_wait_text(&reply, "begun ");
+	write_log(far, "stdout", "ended");
+	log_send_end(far->sender);
+	run_until(far->bed->base, &far->done);
+	reply_wait(&reply);
+	assert_string_equal(str_text(&reply.text), "begun ended");
+	reply_wait(&other);
+	assert_string_equal(str_text(&other.text), "");
+	reply_finish(&reply);
+	reply_finish(&other);
+}
+
+static void without_followers_nothing_is_waited_for(void **state)
+{
+	struct far *far = *state;
+
+	write_log(far, "stdout", "text");
+	log_send_end(far->sender);
+	run_until(far->bed->base, &far->done);
+	assert_int_equal(far->pieces, 0);
+}
+
+static void an_executor_that_connects_anew_goes_on(void **state)
+{
+	struct far *far = *state;
+	struct reply reply;
+
+	ask_stream(far->bed, &reply, LOGS "stdout?follow=1", NULL);
+	write_log(far, "stdout", "one ");
+	reply_wait_text(&reply, "one ");
+	disconnect_far(far);
+	write_log(far, "stdout", "two ");
+	connect_far(far);
+	reply_wait_text(&reply, "one two ");
+	assert_string_equal(str_text(&reply.text), "one two ");
+	reply_finish(&reply);
+}
+
+static void the_next_container_is_followed_from_its_beginning(void **state)
+{
+	struct far *far = *state;
+	struct reply reply, first;
+
+	ask_stream(far->bed, &reply, LOGS "stdout?follow=1", NULL);
+	ask_stream(far->bed, &first, LOGS "stdout?follow=1&attempt=1", NULL);
+	write_log(far, "stdout", "first ");
+	reply_wait_text(&reply, "first ");
+	disconnect_far(far);
+	assert_true(bed_lose(far->bed->bed, "worker:1", CAUSE_NODE_LOST));
+	api_bed_apply(far->bed);
+	while (bed_look(far->bed->bed, "worker:1")->attempt == 1) {
+		bed_pass(far->bed->bed, 1000);
+		api_bed_apply(far->bed);
+	}
+	reply_wait(&first);
+	char *path cleanup_free = fs_join(far->log_dir, "stdout");
+	assert_int_equal(unlink(path), 0);
+	write_log(far, "stdout", "second ");
+	api_bed_allocate(far->bed, "worker:1");
+	connect_far(far);
+	reply_wait_text(&reply, "first second ");
+	reply_finish(&reply);
+	reply_finish(&first);
+}
+
+/* ---- bad input ---------------------------------------------------------------------------- */
+
+static void expect_status(struct far *far, int status, const char *path, const char *body)
+{
+	struct reply reply;
+
+	ask(far->bed, &reply, body ? "POST" : "GET", path, body);
+	assert_int_equal(reply.status, status);
+	reply_finish(&reply);
+}
+
+static void bad_questions_are_refused(void **state)
+{
+	struct far *far = *state;
+
+	expect_status(far, 404, LOGS "stdout-x", NULL);
+	expect_status(far, 404, LOGS "executor.log", NULL);
+	expect_status(far, 404, LOGS "..%2Fstdout", NULL);
+	expect_status(far, 404, LOGS "stdout?attempt=2", NULL);
+	expect_status(far, 400, LOGS "stdout?attempt=0", NULL);
+	expect_status(far, 400, LOGS "stdout?from=at:x", NULL);
+	expect_status(far, 400, LOGS "stdout?from=tail:-1", NULL);
+	expect_status(far, 400, LOGS "stdout?frames=2", NULL);
+}
+
+static void pieces_that_nobody_wants_or_that_are_none_are_refused(void **state)
+{
+	struct far *far = *state;
+	char *huge cleanup_free = mem_alloc(LOG_PIECE_MAX + 2);
+
+	expect_status(far, 200, LOGS "stdout?attempt=1&number=7&after=oldest", "0 0 0 1\nx");
+	expect_status(far, 409, LOGS "stdout?attempt=2&number=7&after=oldest", "0 0 0 1\nx");
+	expect_status(far, 400, LOGS "stdout?attempt=1&number=7", "0 0 0 1\nx");
+	expect_status(far, 400, LOGS "stdout?attempt=1&number=7&after=up", "0 0 0 1\nx");
+	expect_status(far, 400, LOGS "stdout?attempt=1&number=7&after=oldest&end=3", "0 0 0 1\nx");
+	expect_status(far, 400, LOGS "stdout?attempt=1&number=7&after=oldest", "0 0 0 2\nx");
+	expect_status(far, 400, LOGS "stdout?attempt=1&number=7&after=oldest", "0 0 0 0\n");
+	memset(huge, 'x', LOG_PIECE_MAX + 1);
+	expect_status(far, 413, LOGS "stdout?attempt=1&number=7&after=oldest", huge);
+}
+
+#define on_far(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		on_far(they_are_read_where_they_are),
+		on_far(they_are_followed_over_rotation_and_truncation),
+		on_far(what_is_larger_than_a_piece_comes_whole),
+		on_far(frames_tell_times_and_ends),
+		on_far(followers_of_one_log_share_what_is_sent),
+		on_far(who_does_not_read_is_not_sent_more),
+		on_far(the_last_bytes_come_before_the_executor_leaves),
+		on_far(without_followers_nothing_is_waited_for),
+		on_far(an_executor_that_connects_anew_goes_on),
+		on_far(the_next_container_is_followed_from_its_beginning),
+		on_far(bad_questions_are_refused),
+		on_far(pieces_that_nobody_wants_or_that_are_none_are_refused),
+	};
+
+	return cmocka_run_group_tests_name("logs relayed", tests, NULL, NULL);
+}
