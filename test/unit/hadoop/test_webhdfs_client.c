@@ -1,0 +1,461 @@
+/* What is promised by webhdfs_client.h, with servers that answer as Hadoop 3.4.2 does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "hadoop/webhdfs_client.h"
+#include "web_server.h"
+
+#define CLOSE		   "Connection: close\r\n"
+#define JSON(status, body) status " X\r\n" CLOSE "Content-Type: application/json\r\n\r\n" body
+#define EXCEPTION(status, class, message)                                                          \
+	JSON(status, "{\"RemoteException\":{\"exception\":\"" class "\",\"javaClassName\":"        \
+								    "\"x." class "\",\"message\":" \
+										 "\"" message      \
+										 "\"}}")
+#define STANDBY                                                                                    \
+	EXCEPTION("403", "StandbyException",                                                       \
+		  "Operation category READ is not supported in state standby")
+#define TRUE	  JSON("200", "{\"boolean\":true}")
+#define FALSE	  JSON("200", "{\"boolean\":false}")
+#define NOT_FOUND EXCEPTION("404", "FileNotFoundException", "File does not exist: /a")
+#define LOCATION  JSON("200", "{\"Location\":\"http://@/data?op=X\"}")
+#define STATUS(length)                                                                             \
+	JSON("200", "{\"FileStatus\":{\"group\":\"g\",\"length\":" length                          \
+		    ",\"modificationTime\":5,\"owner\":\"o\",\"pathSuffix\":\"\","                 \
+		    "\"permission\":\"644\",\"type\":\"FILE\"}}")
+
+struct bed {
+	struct web_server server;
+	struct webhdfs_client *client;
+	struct err err;
+};
+
+static struct webhdfs_client *connect_to(const char *const *urls, bool http_fs, int64_t max_wait_ms)
+{
+	struct webhdfs_options options = {
+		.user = (char *)"alice", .http_fs = http_fs, .max_wait_ms = max_wait_ms};
+
+	for (; *urls; urls++)
+		str_list_add(&options.addresses, *urls);
+	struct webhdfs_client *client = webhdfs_client_create(&options, NULL);
+	assert_non_null(client);
+	str_list_finish(&options.addresses);
+	return client;
+}
+
+#define OPEN(bed, ...)                                                                             \
+	do {                                                                                       \
+		static const struct web_step steps_[] = {__VA_ARGS__};                             \
+		web_server_start(&(bed)->server, steps_, array_length(steps_));                    \
+		(bed)->client =                                                                    \
+			connect_to((const char *[]){(bed)->server.url, NULL}, false, 60000);       \
+		(bed)->err = (struct err){0};                                                      \
+	} while (0)
+
+static void close_bed(struct bed *bed)
+{
+	web_server_stop(&bed->server);
+	web_server_finish(&bed->server);
+	webhdfs_client_destroy(bed->client);
+	err_finish(&bed->err);
+}
+
+static const struct webhdfs_create replace = {.permission = 0600, .overwrite = true};
+
+static void test_metadata(void **state)
+{
+	struct webhdfs_file file;
+	struct bed bed;
+
+	OPEN(&bed, {"PUT /webhdfs/v1/a%20b?op=MKDIRS&user.name=alice&permission=700 ", TRUE},
+	     {"GET /webhdfs/v1/a?op=GETFILESTATUS&user.name=alice ", STATUS("7")},
+	     {"PUT /webhdfs/v1/a?op=SETPERMISSION&user.name=alice&permission=755 ",
+	      JSON("200", "")},
+	     {"op=SETTIMES&user.name=alice&modificationtime=5&accesstime=-1 ", JSON("200", "")},
+	     {"DELETE /webhdfs/v1/a?op=DELETE&user.name=alice&recursive=true ", TRUE},
+	     {"DELETE /webhdfs/v1/a?op=DELETE", FALSE}, {"op=DELETE", NOT_FOUND},
+	     {"op=GETFILESTATUS", NOT_FOUND});
+	assert_int_equal(webhdfs_make_directories(bed.client, "/a b", 0700, &bed.err), 0);
+	assert_int_equal(webhdfs_stat(bed.client, "/a", &file, &bed.err), 0);
+	assert_int_equal(file.length, 7);
+	assert_int_equal(file.modified_ms, 5);
+	webhdfs_file_finish(&file);
+	assert_int_equal(webhdfs_set_permission(bed.client, "/a", 0755, &bed.err), 0);
+	assert_int_equal(webhdfs_set_times(bed.client, "/a", 5, -1, &bed.err), 0);
+	/* There, gone, and gone as a gateway says it. */
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(webhdfs_remove(bed.client, "/a", &bed.err), 0);
+	assert_int_equal(webhdfs_stat(bed.client, "/a", &file, &bed.err), -1);
+	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
+	assert_non_null(strstr(err_message(&bed.err), bed.server.url));
+	assert_non_null(strstr(err_message(&bed.err), "GETFILESTATUS /a: FileNotFoundException"));
+	close_bed(&bed);
+}
+
+static void test_create_in_two_steps(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed,
+	     {"PUT /webhdfs/v1/a?op=CREATE&user.name=alice&overwrite=true&permission=600"
+	      "&noredirect=true ",
+	      LOCATION},
+	     {"PUT /data?op=X ", JSON("201", "")},
+	     /* A NameNode that does not know noredirect. */
+	     {"op=CREATE",
+	      "307 X\r\n" CLOSE "Location: http://@/there?x=y\r\nContent-Length: 0\r\n\r\n"},
+	     {"PUT /there?x=y ", JSON("201", "")}, {"op=CREATE", LOCATION},
+	     {"PUT /data", JSON("201", "")});
+	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "hello", 5, &bed.err), 0);
+	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, " you", 4, &bed.err), 0);
+	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, NULL, 0, &bed.err), 0);
+	close_bed(&bed);
+}
+
+struct told {
+	int64_t bytes, stop_at;
+};
+
+static bool tell(void *data, int64_t bytes)
+{
+	struct told *told = data;
+
+	told->bytes = bytes;
+	return told->stop_at < 0 || bytes < told->stop_at;
+}
+
+static int file_of(size_t size)
+{
+	int fd = memfd_create("content", MFD_CLOEXEC);
+	char *bytes cleanup_free = mem_alloc(size);
+
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = (char)('a' + i % 26);
+	assert_int_equal(write(fd, bytes, size), size);
+	return fd;
+}
+
+enum { LARGE = 3 << 20 };
+
+static void test_create_from_a_file_is_repeated_from_its_start(void **state)
+{
+	struct told told = {.stop_at = -1};
+	const struct webhdfs_progress progress = {tell, &told};
+	int fd cleanup_close = file_of(LARGE);
+	struct bed bed;
+
+	OPEN(&bed, {"op=CREATE", LOCATION}, {"PUT /data", NULL},
+	     {"op=CREATE", EXCEPTION("403", "RetriableException", "later")},
+	     {"op=CREATE", LOCATION}, {"PUT /data", JSON("201", "")});
+	assert_int_equal(webhdfs_create(bed.client, "/a", &replace, fd, LARGE, &progress, &bed.err),
+			 0);
+	assert_int_equal(told.bytes, LARGE);
+	web_server_stop(&bed.server);
+	assert_int_equal(bed.server.bodies.length, 2 * LARGE);
+	assert_memory_equal(bed.server.bodies.text, bed.server.bodies.text + LARGE, LARGE);
+	assert_int_equal(bed.server.bodies.text[LARGE - 1], 'a' + (LARGE - 1) % 26);
+	web_server_finish(&bed.server);
+	webhdfs_client_destroy(bed.client);
+}
+
+static void test_create_that_may_not_replace_is_not_repeated(void **state)
+{
+	const struct webhdfs_create keep = {.permission = 0644};
+	struct bed bed;
+
+	OPEN(&bed, {"overwrite=false&permission=644", LOCATION}, {"PUT /data", NULL});
+	assert_int_equal(webhdfs_write(bed.client, "/a", &keep, "x", 1, &bed.err), -1);
+	assert_int_equal(bed.err.kind, ERR_UNREACHABLE);
+	assert_non_null(strstr(err_message(&bed.err), "DataNode"));
+	close_bed(&bed);
+}
+
+static void test_create_is_refused(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed,
+	     {"op=CREATE", EXCEPTION("403", "AccessControlException",
+				     "Permission denied: user=alice, access=WRITE\\n\\tat org.x")},
+	     {"op=CREATE", LOCATION},
+	     {"PUT /data", EXCEPTION("403", "DSQuotaExceededException", "The quota is exceeded")});
+	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "x", 1, &bed.err), -1);
+	assert_int_equal(bed.err.kind, ERR_DENIED);
+	assert_true(str_ends_with(err_message(&bed.err), "user=alice, access=WRITE"));
+	err_finish(&bed.err);
+	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "x", 1, &bed.err), -1);
+	assert_true(str_ends_with(err_message(&bed.err),
+				  "CREATE /a: DSQuotaExceededException: The quota is exceeded"));
+	close_bed(&bed);
+}
+
+static void test_create_is_interrupted(void **state)
+{
+	struct told told = {.stop_at = 1};
+	const struct webhdfs_progress progress = {tell, &told};
+	int fd cleanup_close = file_of(LARGE);
+	struct bed bed;
+
+	/* The DataNode's request is never whole, so it is no step. */
+	OPEN(&bed, {"op=CREATE", LOCATION});
+	assert_int_equal(webhdfs_create(bed.client, "/a", &replace, fd, LARGE, &progress, &bed.err),
+			 -1);
+	assert_non_null(strstr(err_message(&bed.err), "interrupted"));
+	close_bed(&bed);
+}
+
+static void test_file_that_becomes_shorter(void **state)
+{
+	int fd cleanup_close = file_of(100);
+	struct bed bed;
+
+	OPEN(&bed, {"op=CREATE", LOCATION});
+	assert_int_equal(webhdfs_create(bed.client, "/a", &replace, fd, 200, NULL, &bed.err), -1);
+	assert_int_equal(bed.err.kind, ERR_IO);
+	assert_non_null(strstr(err_message(&bed.err), "became shorter"));
+	close_bed(&bed);
+}
+
+static bool take(void *data, const char *bytes, size_t length)
+{
+	str_append_bytes(data, bytes, length);
+	return true;
+}
+
+static bool take_once(void *data, const char *bytes, size_t length)
+{
+	str_append_bytes(data, bytes, length);
+	return false;
+}
+
+static void test_read(void **state)
+{
+	struct str got cleanup_str = {0};
+	struct bed bed;
+
+	OPEN(&bed,
+	     {"GET /webhdfs/v1/a?op=OPEN&user.name=alice&offset=3&length=4&noredirect=true ",
+	      LOCATION},
+	     {"GET /data", JSON("200", "3456 and more than was asked for")},
+	     {"op=GETFILESTATUS", STATUS("6")}, {"offset=0&length=6&noredirect=true", LOCATION},
+	     {"GET /data", "200 X\r\nContent-Length: 6\r\n\r\nab"}, {"offset=2&length=4", LOCATION},
+	     {"GET /data", JSON("200", "cdef")}, {"op=GETFILESTATUS", STATUS("0")},
+	     {"op=OPEN", LOCATION}, {"GET /data", JSON("200", "xyz")},
+	     {"op=GETFILESTATUS", STATUS("9")}, {"op=OPEN", LOCATION},
+	     {"GET /data", JSON("200", "123456789")}, {"op=OPEN", NOT_FOUND});
+	assert_int_equal(webhdfs_read(bed.client, "/a", 3, 4, take, &got, &bed.err), 0);
+	assert_string_equal(got.text, "3456");
+	str_truncate(&got, 0);
+	/* Broken in the middle. */
+	assert_int_equal(webhdfs_read_file(bed.client, "/a", 6, &got, &bed.err), 0);
+	assert_string_equal(got.text, "abcdef");
+	str_truncate(&got, 0);
+	assert_int_equal(webhdfs_read_file(bed.client, "/a", 6, &got, &bed.err), 0);
+	assert_int_equal(got.length, 0);
+	assert_int_equal(webhdfs_read(bed.client, "/a", 0, 3, take_once, &got, &bed.err), 0);
+	assert_int_equal(got.length, 3);
+	assert_int_equal(webhdfs_read_file(bed.client, "/a", 8, &got, &bed.err), -1);
+	assert_int_equal(bed.err.kind, ERR_INPUT);
+	err_finish(&bed.err);
+	assert_int_equal(webhdfs_read(bed.client, "/a", 0, 3, take, &got, &bed.err), -1);
+	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
+	close_bed(&bed);
+}
+
+static void test_rename(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed,
+	     {"PUT "
+	      "/webhdfs/v1/a?op=RENAME&user.name=alice&destination=%2Fb%20c&renameoptions=NONE ",
+	      JSON("200", "")},
+	     {"renameoptions=OVERWRITE ", JSON("200", "")},
+	     {"renameoptions=NONE ",
+	      EXCEPTION("403", "FileAlreadyExistsException", "rename destination /b exists")},
+	     /* Lost after it was done; lost before. */
+	     {"op=RENAME", NULL}, {"/a?op=GETFILESTATUS", NOT_FOUND},
+	     {"/b?op=GETFILESTATUS", STATUS("1")}, {"op=RENAME", NULL},
+	     {"/a?op=GETFILESTATUS", STATUS("1")}, {"op=RENAME", JSON("200", "")});
+	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b c", false, &bed.err), 0);
+	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", true, &bed.err), 0);
+	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", false, &bed.err), -1);
+	assert_int_equal(bed.err.kind, ERR_FAILED);
+	err_finish(&bed.err);
+	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", false, &bed.err), 0);
+	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", false, &bed.err), 0);
+	close_bed(&bed);
+}
+
+static void test_gateway(void **state)
+{
+	static const struct web_step steps[] = {
+		{"PUT /gate/webhdfs/v1/a?op=CREATE&user.name=alice&overwrite=true&permission=600"
+		 "&data=true ",
+		 JSON("201", "")},
+		{"GET /gate/webhdfs/v1/a?op=OPEN&user.name=alice&offset=0&length=5 ",
+		 JSON("200", "hello")},
+		{"/b?op=GETFILESTATUS", NOT_FOUND},
+		{"op=RENAME&user.name=alice&destination=%2Fb ", TRUE},
+		{"/b?op=GETFILESTATUS", STATUS("1")},
+		{"/b?op=GETFILESTATUS", STATUS("1")},
+		{"DELETE /gate/webhdfs/v1/b?op=DELETE&user.name=alice&recursive=false ", TRUE},
+		{"op=RENAME", TRUE},
+		{"op=OPEN", "502 Bad Gateway\r\n" CLOSE "\r\n<html>"},
+		{"op=OPEN", JSON("200", "again")},
+	};
+	struct str got cleanup_str = {0};
+	struct bed bed = {0};
+
+	web_server_start(&bed.server, steps, array_length(steps));
+	char *url cleanup_free = mem_printf("%s/gate/", bed.server.url);
+	bed.client = connect_to((const char *[]){url, NULL}, true, 60000);
+	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "hello", 5, &bed.err), 0);
+	assert_int_equal(webhdfs_read(bed.client, "/a", 0, 5, take, &got, &bed.err), 0);
+	assert_string_equal(got.text, "hello");
+	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", true, &bed.err), 0);
+	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", false, &bed.err), -1);
+	assert_non_null(strstr(err_message(&bed.err), "/b exists"));
+	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", true, &bed.err), 0);
+	assert_int_equal(webhdfs_read(bed.client, "/a", 0, 5, take, &got, &bed.err), 0);
+	web_server_stop(&bed.server);
+	assert_non_null(strstr(bed.server.heads.text, "Content-Type: application/octet-stream"));
+	assert_string_equal(bed.server.bodies.text, "hello");
+	web_server_finish(&bed.server);
+	webhdfs_client_destroy(bed.client);
+	err_finish(&bed.err);
+}
+
+static void test_pair_of_name_nodes(void **state)
+{
+	static const struct web_step standby_steps[] = {{"MKDIRS", STANDBY}, {"MKDIRS", TRUE}};
+	static const struct web_step active_steps[] = {
+		{"MKDIRS", TRUE}, {"SETPERMISSION", JSON("200", "")}, {"MKDIRS", STANDBY}};
+	struct web_server standby, active;
+	char *dead cleanup_free = web_nobody();
+	char *dead_url cleanup_free = mem_printf("http://%s", dead);
+
+	web_server_start(&standby, standby_steps, array_length(standby_steps));
+	web_server_start(&active, active_steps, array_length(active_steps));
+	struct webhdfs_client *client =
+		connect_to((const char *[]){dead_url, standby.url, active.url, NULL}, false, 60000);
+	assert_int_equal(webhdfs_make_directories(client, "/a", 0755, NULL), 0);
+	/* Stays with the active one, until that is not active any more. */
+	assert_int_equal(webhdfs_set_permission(client, "/a", 0755, NULL), 0);
+	assert_int_equal(webhdfs_make_directories(client, "/a", 0755, NULL), 0);
+	webhdfs_client_destroy(client);
+	web_server_stop(&standby);
+	web_server_stop(&active);
+	web_server_finish(&standby);
+	web_server_finish(&active);
+}
+
+static void test_nobody_serves(void **state)
+{
+	static const struct web_step steps[] = {{"MKDIRS", STANDBY}};
+	struct err err cleanup_err = {0};
+	struct web_server standby;
+	char *dead cleanup_free = web_nobody();
+	char *dead_url cleanup_free = mem_printf("http://%s", dead);
+
+	web_server_start(&standby, steps, array_length(steps));
+	struct webhdfs_client *client =
+		connect_to((const char *[]){dead_url, standby.url, NULL}, false, -1);
+	assert_int_equal(webhdfs_make_directories(client, "/a", 0755, &err), -1);
+	assert_int_equal(err.kind, ERR_UNREACHABLE);
+	/* Both say what was wrong with them. */
+	assert_non_null(strstr(err_message(&err), dead_url));
+	assert_non_null(strstr(err_message(&err), "onnect"));
+	assert_non_null(strstr(err_message(&err), "StandbyException"));
+	webhdfs_client_destroy(client);
+	web_server_stop(&standby);
+	web_server_finish(&standby);
+}
+
+static void test_data_node_without_a_name(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, {"op=CREATE", JSON("200", "{\"Location\":\"http://dn.invalid:9864/x\"}")},
+	     {"op=CREATE", JSON("200", "{\"Location\":\"ftp://dn/x\"}")},
+	     {"op=CREATE", JSON("200", "<html>")});
+	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "x", 1, &bed.err), -1);
+	assert_int_equal(bed.err.kind, ERR_UNREACHABLE);
+	assert_non_null(strstr(err_message(&bed.err), "DataNode dn.invalid:9864"));
+	assert_non_null(strstr(err_message(&bed.err), "HttpFS"));
+	err_finish(&bed.err);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "x", 1, &bed.err), -1);
+		assert_int_equal(bed.err.kind, ERR_INPUT);
+		err_finish(&bed.err);
+	}
+	close_bed(&bed);
+}
+
+static void test_data_node_that_is_down_is_replaced(void **state)
+{
+	char *dead cleanup_free = web_nobody();
+	char *first cleanup_free =
+		mem_printf("200 X\r\n" CLOSE "\r\n{\"Location\":\"http://%s/x\"}", dead);
+	const struct web_step steps[] = {
+		{"op=CREATE", first}, {"op=CREATE", LOCATION}, {"PUT /data", JSON("201", "")}};
+	struct bed bed = {0};
+
+	web_server_start(&bed.server, steps, array_length(steps));
+	bed.client = connect_to((const char *[]){bed.server.url, NULL}, false, 60000);
+	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "x", 1, &bed.err), 0);
+	close_bed(&bed);
+}
+
+static void test_trouble_that_passes(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, {"MKDIRS", EXCEPTION("403", "SafeModeException", "Name node is in safe mode")},
+	     {"MKDIRS", NULL}, {"MKDIRS", "503 X\r\n" CLOSE "\r\n"}, {"MKDIRS", TRUE});
+	assert_int_equal(webhdfs_make_directories(bed.client, "/a", 0755, &bed.err), 0);
+	close_bed(&bed);
+}
+
+static void test_list(void **state)
+{
+	struct bed bed;
+	struct err err cleanup_err = {0};
+
+	OPEN(&bed, {"GET /webhdfs/v1/a?op=LISTSTATUS", NOT_FOUND});
+	assert_int_equal(webhdfs_list(bed.client, "/a", NULL, NULL, &err), -1);
+	assert_int_equal(err.kind, ERR_NOT_FOUND);
+	close_bed(&bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_metadata),
+		cmocka_unit_test(test_create_in_two_steps),
+		cmocka_unit_test(test_create_from_a_file_is_repeated_from_its_start),
+		cmocka_unit_test(test_create_that_may_not_replace_is_not_repeated),
+		cmocka_unit_test(test_create_is_refused),
+		cmocka_unit_test(test_create_is_interrupted),
+		cmocka_unit_test(test_file_that_becomes_shorter),
+		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_rename),
+		cmocka_unit_test(test_gateway),
+		cmocka_unit_test(test_pair_of_name_nodes),
+		cmocka_unit_test(test_nobody_serves),
+		cmocka_unit_test(test_data_node_without_a_name),
+		cmocka_unit_test(test_data_node_that_is_down_is_replaced),
+		cmocka_unit_test(test_trouble_that_passes),
+		cmocka_unit_test(test_list),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
