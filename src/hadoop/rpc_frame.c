@@ -305,7 +305,6 @@ static size_t value_length(unsigned wire_type, const unsigned char *bytes, size_
 	}
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): it is what bounds the recursion */
 static bool is_shallow(const ProtobufCMessageDescriptor *descriptor, const unsigned char *bytes,
 		       size_t length, int levels)
 {
