@@ -45,7 +45,7 @@ int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *met
 	      const ProtobufCMessage *request, ProtobufCMessage **response,
 	      struct rpc_failure *failure, struct err *err);
 void yarn_message_cleanup(ProtobufCMessage **message);
-#define cleanup_message __attribute__((cleanup(yarn_message_cleanup)))
+#define cleanup_message __attribute__((cleanup(yarn_message_cleanup), unused))
 
 struct webhdfs_client *yarn_webhdfs(const struct hadoop_cluster *cluster, struct err *err);
 void yarn_webhdfs_cleanup(struct webhdfs_client **client);
