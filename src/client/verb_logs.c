@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "client/follow.h"
+#include "client/kept_logs.h"
 #include "client/log_merge.h"
 #include "client/opened.h"
 #include "client/report.h"
@@ -80,9 +81,12 @@ struct logs {
 	const struct logs_options *chosen;
 	struct opened *opened;
 	struct log_merge *merge;
-	struct follow *follow; /* NULL: the files as they are now */
-	int64_t tail;	       /* as chosen, then -1: files that come later are told in full */
-	bool names_tasks;      /* there is more than one */
+	struct follow *follow;	/* NULL: the files as they are now */
+	struct kept_logs *kept; /* NULL: they are files of this machine */
+	struct err missing;	/* the first log that is not to be had */
+	size_t found;		/* of the kept ones */
+	int64_t tail;		/* as chosen, then -1: files that come later are told in full */
+	bool names_tasks;	/* there is more than one */
 	regex_t grep;
 	bool greps;
 	int64_t since_ms;
@@ -156,39 +160,75 @@ static bool is_chosen(const struct logs *logs, const char *type, const char *tas
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-static void add_file(struct logs *logs, const char *directory, const char *file, const char *task)
+/* What stands in front of every line; the caller frees. */
+static char *make_label(const struct logs *logs, const char *file, const char *task)
 {
-	struct str label cleanup_str = {0};
-	char *path cleanup_free = fs_join(directory, file);
+	struct str label = {0};
 
-	if (!fs_exists(path))
-		return;
 	if (logs->names_tasks)
 		str_append(&label, task);
 	if (!str_equal(file, "stdout"))
 		str_append_format(&label, "%s%s", label.length > 0 ? " " : "", file);
 	if (label.length > 0)
 		str_append(&label, "| ");
-	log_merge_add(logs->merge, path, str_text(&label), logs->tail);
+	return str_steal(&label);
 }
 
-static void add_stream(struct logs *logs, const char *directory, const char *stream,
-		       const char *task, int processes)
+/* The log of one attempt of a task. */
+struct log_place {
+	const char *directory; /* on this machine */
+	size_t task;
+	const char *task_name;
+	int attempt;
+};
+
+static void add_kept(struct logs *logs, const struct log_place *place, const char *file)
+{
+	struct err problem cleanup_err = {0};
+	char *label cleanup_free = make_label(logs, file, place->task_name);
+	struct job_log *log =
+		kept_logs_open(logs->kept, place->task, place->attempt, file, &problem);
+
+	if (log) {
+		logs->found++;
+		log_merge_add_source(logs->merge, log_source_kept(log), label, logs->tail);
+	} else if (logs->missing.kind == ERR_NONE || logs->missing.kind == ERR_NOT_FOUND) {
+		err_finish(&logs->missing);
+		err_set(&logs->missing, problem.kind, "%s of %s: %s", file, place->task_name,
+			err_message(&problem));
+	}
+}
+
+static void add_file(struct logs *logs, const struct log_place *place, const char *file)
+{
+	char *path cleanup_free = fs_join(place->directory, file);
+
+	if (logs->kept) {
+		add_kept(logs, place, file);
+	} else if (fs_exists(path)) {
+		char *label cleanup_free = make_label(logs, file, place->task_name);
+		log_merge_add(logs->merge, path, label, logs->tail);
+	}
+}
+
+static void add_stream(struct logs *logs, const struct log_place *place, const char *stream,
+		       int processes)
 {
 	const char *chosen = logs->chosen->stream;
 
 	if (chosen && !str_equal(chosen, "both") && !str_equal(chosen, stream))
 		return;
-	add_file(logs, directory, stream, task);
+	add_file(logs, place, stream);
 	for (int process = 1; process < processes; process++) {
 		char *file cleanup_free = mem_printf("%s-%d", stream, process);
-		add_file(logs, directory, file, task);
+		add_file(logs, place, file);
 	}
 }
 
-static void add_task(struct logs *logs, const struct task_view *task)
+static void add_task(struct logs *logs, size_t number)
 {
 	const struct job *job = logs->opened->view->job;
+	const struct task_view *task = &logs->opened->view->tasks[number];
 	const struct job_type *type = &job->types[task->type];
 	char *name cleanup_free = job_task_name(job, task->type, task->index);
 
@@ -198,10 +238,14 @@ static void add_task(struct logs *logs, const struct task_view *task)
 		char *directory cleanup_free =
 			mem_printf("%s/containers/%s-%d-%d", logs->opened->door.job_dir, type->name,
 				   task->index, attempt);
+		const struct log_place place = {.directory = directory,
+						.task = number,
+						.task_name = name,
+						.attempt = attempt};
 		if (logs->follow)
 			follow_add(logs->follow, directory);
-		add_stream(logs, directory, "stdout", name, type->processes);
-		add_stream(logs, directory, "stderr", name, type->processes);
+		add_stream(logs, &place, "stdout", type->processes);
+		add_stream(logs, &place, "stderr", type->processes);
 	}
 }
 
@@ -211,7 +255,7 @@ static void add_files(struct logs *logs)
 	const struct job_view *view = logs->opened->view;
 
 	for (size_t i = 0; i < view->task_count; i++)
-		add_task(logs, &view->tasks[i]);
+		add_task(logs, i);
 	logs->tail = -1;
 }
 
@@ -280,6 +324,32 @@ static void raise_file_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* What there is of kept logs is printed, even if some are not to be had; that one has left none is
+ * worth mentioning only where none has. */
+static int check_missing(const struct logs *logs, struct err *err)
+{
+	const char *problem = log_merge_problem(logs->merge);
+
+	if (problem)
+		return err_set(err, ERR_INPUT, "%s", problem);
+	if (logs->missing.kind == ERR_NONE ||
+	    (logs->missing.kind == ERR_NOT_FOUND && logs->found > 0))
+		return 0;
+	return err_set(err, logs->missing.kind, "%s", err_message(&logs->missing));
+}
+
+static int print_present(struct logs *logs, struct err *err)
+{
+	if (logs->opened->ops->logs && !logs->kept) {
+		logs->kept = kept_logs_create(logs->opened, err);
+		if (!logs->kept)
+			return -1;
+	}
+	add_files(logs);
+	print_lines(logs, true);
+	return check_missing(logs, err);
+}
+
 static int print_logs(struct logs *logs, const struct str_list *operands, struct err *err)
 {
 	const char *id;
@@ -295,9 +365,7 @@ static int print_logs(struct logs *logs, const struct str_list *operands, struct
 		follow_add(logs->follow, logs->opened->door.job_dir);
 		return follow_logs(logs, err);
 	}
-	add_files(logs);
-	print_lines(logs, true);
-	return 0;
+	return print_present(logs, err);
 }
 
 int verb_logs(int argc, char **argv)
@@ -316,6 +384,8 @@ int verb_logs(int argc, char **argv)
 		if (print_logs(&logs, &operands, &err) < 0)
 			code = report_error(&err);
 		log_merge_destroy(logs.merge);
+		kept_logs_destroy(logs.kept);
+		err_finish(&logs.missing);
 		follow_destroy(logs.follow);
 		if (logs.greps)
 			regfree(&logs.grep);

@@ -128,8 +128,11 @@ static int compare_files(const void *left, const void *right)
 static int find_files(struct aggregated *logs, const char *root, const char *user, struct err *err)
 {
 	struct listing user_listing;
-	char *directory cleanup_free = mem_printf("%s/%s", root, user);
+	size_t length = strlen(root);
 
+	while (length > 0 && root[length - 1] == '/')
+		length--;
+	char *directory cleanup_free = mem_printf("%.*s/%s", (int)length, root, user);
 	int result = list(logs, directory, visit_directory, &user_listing, err);
 	str_list_sort(&user_listing.directories);
 	for (size_t i = 0; i < user_listing.directories.count && result == 0; i++) {

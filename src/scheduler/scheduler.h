@@ -15,6 +15,7 @@
 #include "job/machine.h"
 
 struct event_base;
+struct job_logs;
 
 /* ---- the AM's side ------------------------------------------------------------------------ */
 
@@ -185,6 +186,10 @@ struct scheduler_client_ops {
 	/* NULL: door->job_dir is the job's own. Else: appends to its journal what the AM has
 	 * written since. An AM that does not answer is no error. */
 	int (*pull)(const struct job_door *door, struct err *err);
+	/* NULL: what containers have written is below door->job_dir. Else: where it is to be found,
+	 * while they run and after (job_logs.h). The caller destroys it. */
+	struct job_logs *(*logs)(const struct job_door *door, const struct job *job,
+				 struct err *err);
 	/* Ends a job whose AM does not answer. */
 	int (*kill)(const struct job_door *door, struct err *err);
 };

@@ -9,6 +9,7 @@
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
 #include "hadoop/webhdfs_client.h"
+#include "scheduler/yarn_logs.h"
 
 #define CONNECT_RETRIES	    3
 #define MAX_CONNECT_RETRIES 100
@@ -217,5 +218,6 @@ const struct scheduler_client_ops yarn_scheduler_client = {
 	.find = yarn_find,
 	.list = yarn_list,
 	.pull = yarn_pull,
+	.logs = yarn_logs,
 	.kill = yarn_kill,
 };

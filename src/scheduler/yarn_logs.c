@@ -1,0 +1,189 @@
+#include "scheduler/yarn_logs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "hadoop/methods.h"
+#include "hadoop/webhdfs_client.h"
+#include "scheduler/yarn_client.h"
+
+struct yarn_logs {
+	struct job_logs base;
+	struct hadoop_cluster *cluster;
+	char *application, *owner;
+	struct log_store *store; /* NULL: not needed so far */
+	/* Listings, the newest last: logs that were opened go on reading what an older one found.
+	 */
+	struct aggregated **listings;
+	size_t count;
+	ProtobufCMessage *nodes; /* NULL: not asked for so far */
+};
+
+/* ---- aggregated --------------------------------------------------------------------------- */
+
+/* The path in the file system of the setting, which may be a URL: "hdfs://nameservice/app-logs". */
+static const char *path_of(const char *url)
+{
+	const char *authority = strstr(url, "://");
+	const char *path = authority ? strchr(authority + 3, '/') : url;
+
+	return path ? path : "/";
+}
+
+static int open_store(struct yarn_logs *logs, struct err *err)
+{
+	const struct hadoop_cluster *cluster = logs->cluster;
+	const char *place = cluster->log_dir;
+	size_t length = strlen(cluster->fs);
+
+	if (str_starts_with(place, "file:")) {
+		logs->store = log_store_local();
+		return 0;
+	}
+	bool is_of_cluster = strncmp(place, cluster->fs, length) == 0 &&
+			     (place[length] == '/' || place[length] == '\0');
+	if (strstr(place, "://") && !is_of_cluster)
+		return err_set(err, ERR_CONFIG,
+			       "yarn.nodemanager.remote-app-log-dir: %s is in another file system "
+			       "than %s; `yarn logs -applicationId %s` may reach it",
+			       place, cluster->fs, logs->application);
+	struct webhdfs_client *client = yarn_webhdfs(cluster, err);
+	if (!client)
+		return -1;
+	logs->store = log_store_webhdfs(client);
+	return 0;
+}
+
+/* "file:/logs" is a URL, too. */
+static const char *root_of(const struct yarn_logs *logs)
+{
+	const char *place = logs->cluster->log_dir;
+
+	return str_starts_with(place, "file:/") && !strstr(place, "://") ? place + 5
+									 : path_of(place);
+}
+
+/* Looks anew for what is aggregated. */
+static int list(struct yarn_logs *logs, struct err *err)
+{
+	if (!logs->cluster->log_dir)
+		return err_set(err, ERR_NOT_FOUND,
+			       "the cluster does not aggregate logs: yarn.log-aggregation-enable "
+			       "is not true in %s's yarn-site.xml",
+			       logs->cluster->fs);
+	if (!logs->store && open_store(logs, err) < 0)
+		return -1;
+	struct aggregated *listing =
+		aggregated_open(logs->store, root_of(logs), logs->owner, logs->application, err);
+	if (!listing)
+		return -1;
+	logs->listings =
+		mem_realloc_array(logs->listings, logs->count + 1, sizeof(struct aggregated *));
+	logs->listings[logs->count++] = listing;
+	return 0;
+}
+
+static struct job_log *open_kept(struct yarn_logs *logs, const char *container, const char *host,
+				 const char *name, struct err *err)
+{
+	const struct aggregated_container *found =
+		aggregated_find(logs->listings[logs->count - 1], container, host, err);
+
+	return found ? yarn_log_kept(found, name, err) : NULL;
+}
+
+/* ---- NodeManagers ------------------------------------------------------------------------- */
+
+static int ask_nodes(struct yarn_logs *logs, struct err *err)
+{
+	Hadoop__GetClusterNodesRequestProto request = HADOOP__GET_CLUSTER_NODES_REQUEST_PROTO__INIT;
+
+	if (logs->nodes)
+		return 0;
+	return yarn_call(logs->cluster, &RM_GET_CLUSTER_NODES, &request.base, &logs->nodes, NULL,
+			 err);
+}
+
+/* The address of a NodeManager's web service; NULL: ERR_NOT_FOUND. */
+static const char *node_address(struct yarn_logs *logs, const char *host, struct err *err)
+{
+	if (ask_nodes(logs, err) < 0)
+		return NULL;
+	const Hadoop__GetClusterNodesResponseProto *answer =
+		(const Hadoop__GetClusterNodesResponseProto *)logs->nodes;
+	for (size_t i = 0; i < answer->n_nodereports; i++) {
+		const Hadoop__NodeReportProto *node = answer->nodereports[i];
+		if (node->nodeid && str_equal(node->nodeid->host, host) && node->httpaddress)
+			return node->httpaddress;
+	}
+	err_set(err, ERR_NOT_FOUND, "the ResourceManager knows no node %s (any more)", host);
+	return NULL;
+}
+
+static struct job_log *open_at_node(struct yarn_logs *logs, const char *container, const char *host,
+				    const char *name, struct err *err)
+{
+	struct node_log_question question = {.container = container, .user = logs->cluster->user};
+
+	if (!host) {
+		err_set(err, ERR_NOT_FOUND, "it is not known where %s ran", container);
+		return NULL;
+	}
+	question.address = node_address(logs, host, err);
+	return question.address ? yarn_log_of_node(&question, name, err) : NULL;
+}
+
+/* ---- both --------------------------------------------------------------------------------- */
+
+/* What is not aggregated is at the NodeManager, which removes it once it has uploaded it: what is
+ * in neither place is looked for in the first one once more. */
+static struct job_log *open_log(struct job_logs *base, const char *container, const char *host,
+				const char *name, struct err *err)
+{
+	struct yarn_logs *logs = (struct yarn_logs *)base;
+	struct err kept cleanup_err = {0};
+	struct err node cleanup_err = {0};
+	struct err again cleanup_err = {0};
+	struct job_log *log = NULL;
+
+	if (logs->count > 0 || list(logs, &kept) == 0)
+		log = open_kept(logs, container, host, name, &kept);
+	if (!log && kept.kind == ERR_NOT_FOUND)
+		log = open_at_node(logs, container, host, name, &node);
+	if (!log && node.kind == ERR_NOT_FOUND && list(logs, &again) == 0)
+		log = open_kept(logs, container, host, name, &again);
+	if (!log)
+		err_set(err, kept.kind, "%s", err_message(&kept));
+	return log;
+}
+
+static void destroy(struct job_logs *base)
+{
+	struct yarn_logs *logs = (struct yarn_logs *)base;
+
+	for (size_t i = 0; i < logs->count; i++)
+		aggregated_close(logs->listings[i]);
+	free(logs->listings);
+	log_store_destroy(logs->store);
+	yarn_message_cleanup(&logs->nodes);
+	hadoop_cluster_destroy(logs->cluster);
+	free(logs->application);
+	free(logs->owner);
+	free(logs);
+}
+
+struct job_logs *yarn_logs(const struct job_door *door, const struct job *job, struct err *err)
+{
+	static const struct job_logs_ops ops = {.open = open_log, .destroy = destroy};
+	struct hadoop_cluster *cluster = yarn_cluster_find(job, err);
+
+	if (!cluster)
+		return NULL;
+	struct yarn_logs *logs = mem_alloc(sizeof(*logs));
+	logs->base.ops = &ops;
+	logs->cluster = cluster;
+	logs->application = mem_strdup(job->id);
+	logs->owner = mem_strdup(job->user);
+	return &logs->base;
+}
