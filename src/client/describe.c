@@ -22,6 +22,11 @@ bool describe_is_set(const struct conf *conf, const char *key)
 	return entry && !entry->invalid && entry->value && *entry->value;
 }
 
+bool describe_is_for_cluster(const struct conf *conf)
+{
+	return !str_equal_nocase(conf_text(conf, "tony.application.scheduler"), "local");
+}
+
 /* "tony-20261121-061400-1f3a" */
 static char *make_id(int64_t now_ms)
 {

@@ -29,21 +29,25 @@ static bool is_of_type(const struct key *key)
 	       str_starts_with(key->name, "tony.tensorboard.");
 }
 
-/* The application master of a local job is a plain process of this machine. */
+/* The application master of a local job is a plain process of this machine; on a cluster it has a
+ * container, and runs nothing of the user's. */
 static void check_am_key(const struct describer *describer, const struct conf_entry *entry)
 {
-	static const char *const names[] = {"tony.am.memory", "tony.am.vcores", "tony.am.gpus",
-					    "tony.am.resources", "tony.am.command"};
+	static const char *const names[] = {"tony.am.gpus", "tony.am.resources", "tony.am.command",
+					    "tony.am.memory", "tony.am.vcores"};
+	const bool is_for_cluster = describe_is_for_cluster(describer->conf);
+	const size_t count = array_length(names) - (is_for_cluster ? 2 : 0);
 
 	if (describer->single_node || entry->layer == CONF_LAYER_SITE ||
 	    str_equal_nocase(entry->value, entry->key->default_value))
 		return;
-	for (size_t i = 0; i < array_length(names); i++)
+	for (size_t i = 0; i < count; i++)
 		if (str_equal(entry->name, names[i]))
 			problems_warning(describer->problems,
-					 "%s: %s: has no effect: on the local scheduler it is for "
+					 "%s: %s: has no effect: on the %s scheduler it is for "
 					 "jobs without task types",
-					 entry->origin, entry->name);
+					 entry->origin, entry->name,
+					 is_for_cluster ? "YARN" : "local");
 }
 
 static void check_common_command(const struct describer *describer)

@@ -27,14 +27,26 @@ static bool is_new(const struct describer *describer, const char *where,
 	return true;
 }
 
+/* Whether it is there, only the cluster can tell. */
+static void check_remote(const struct describer *describer, const char *where, const char *source)
+{
+	if (!describe_is_for_cluster(describer->conf))
+		problems_error(describer->problems,
+			       "%s: \"%s\" is not on this machine, and the local scheduler reads "
+			       "nothing else; copy it here and write its path",
+			       where, source);
+	else if (!str_starts_with(source, "hdfs:"))
+		problems_error(describer->problems,
+			       "%s: \"%s\" is neither on this machine nor in HDFS; copy it to "
+			       "either",
+			       where, source);
+}
+
 static void check_source(const struct describer *describer, const char *where,
 			 const struct resource_spec *spec)
 {
 	if (spec->remote)
-		problems_error(describer->problems,
-			       "%s: \"%s\" is not on this machine, and the local scheduler reads "
-			       "nothing else; copy it here and write its path",
-			       where, spec->source);
+		check_remote(describer, where, spec->source);
 	else if (access(spec->source, R_OK) < 0)
 		problems_error(describer->problems,
 			       "%s: \"%s\": %s; write the path of a file or directory", where,
@@ -59,9 +71,11 @@ static void add_resources(const struct describer *describer, const char *key,
 	}
 }
 
-/* An absolute path that can be read, or NULL after a problem was told. */
+/* An absolute path that can be read (with `or_remote` also a URI), or NULL after a problem was
+ * told.
+ */
 static char *find_path(const struct describer *describer, const char *option, const char *path,
-		       const char *what)
+		       const char *what, bool or_remote)
 {
 	struct err err cleanup_err = {0};
 	struct resource_spec spec = {0};
@@ -75,10 +89,12 @@ static char *find_path(const struct describer *describer, const char *option, co
 	/* "." and ".." name no file to a task, but a directory to us. */
 	const char *source = spec.source ? spec.source : path;
 	char *result = NULL;
-	if (spec.remote)
+	if (spec.remote && or_remote) {
+		check_remote(describer, option, source);
+		result = mem_strdup(source);
+	} else if (spec.remote)
 		problems_error(describer->problems,
-			       "%s: \"%s\" is not on this machine, and the local scheduler reads "
-			       "nothing else; copy it here and write its path",
+			       "%s: \"%s\" is not on this machine; copy it here and write its path",
 			       option, source);
 	else if (access(source, R_OK) < 0)
 		problems_error(describer->problems, "%s: \"%s\": %s; write the path of %s", option,
@@ -96,16 +112,16 @@ static char *find_source(const struct describer *describer)
 	const struct conf_entry *entry = conf_find(describer->conf, key);
 
 	if (describer->options->src_dir)
-		return find_path(describer, "--src_dir", describer->options->src_dir, what);
+		return find_path(describer, "--src_dir", describer->options->src_dir, what, false);
 	if (!describe_is_set(describer->conf, key))
 		return NULL;
 	char *where cleanup_free = conf_locate(describer->conf, key);
 	if (entry->layer == CONF_LAYER_CONF || strstr(entry->value, "://"))
-		return find_path(describer, where, entry->value, what);
+		return find_path(describer, where, entry->value, what, false);
 	/* The origin is the file's path and, behind a colon, the line. */
 	char *folder cleanup_free = fs_dirname(entry->origin);
 	char *path cleanup_free = fs_join(folder, entry->value);
-	return find_path(describer, where, path, what);
+	return find_path(describer, where, path, what, false);
 }
 
 /* It lies beside the program where its user works, and makes gigabytes of a few small files. */
@@ -126,6 +142,31 @@ static void warn_of_environments(const struct describer *describer)
 	}
 }
 
+/* "hdfs:///hadoop.tar.gz#mr-framework", as mapreduce.application.framework.path has it. */
+static void add_hadoop(const struct describer *describer, struct resource_list *list)
+{
+	static const char key[] = "tony.application.hadoop.location";
+	const char *location = conf_text(describer->conf, key);
+	const char *hash = location ? strrchr(location, '#') : NULL;
+	struct resource_spec spec = {.archive = true, .remote = true};
+
+	if (!location || !describe_is_for_cluster(describer->conf))
+		return;
+	char *where cleanup_free = conf_locate(describer->conf, key);
+	if (!hash || !hash[1] || strchr(hash, '/')) {
+		problems_error(describer->problems,
+			       "%s: \"%s\" does not say what it is to be called; write URI#NAME",
+			       where, location);
+		return;
+	}
+	spec.source = mem_strndup(location, (size_t)(hash - location));
+	spec.name = mem_strdup(hash + 1);
+	check_remote(describer, where, spec.source);
+	if (is_new(describer, where, list, &spec))
+		resource_list_take(list, &spec);
+	resource_finish(&spec);
+}
+
 void describe_resources(struct describer *describer)
 {
 	const struct job_options *options = describer->options;
@@ -138,11 +179,12 @@ void describe_resources(struct describer *describer)
 			describe_type_key(describer, job->types[i].name, "resources");
 		add_resources(describer, own, &out->resources[i]);
 		add_resources(describer, "tony.containers.resources", &out->resources[i]);
+		add_hadoop(describer, &out->resources[i]);
 	}
 	out->src_dir = find_source(describer);
 	warn_of_environments(describer);
 	out->python_venv = find_path(describer, "--python_venv", options->python_venv,
-				     "an archive or a directory");
+				     "an archive or a directory", true);
 	out->interpreter =
 		job_options_interpreter(options->python_venv, options->python_binary_path);
 }

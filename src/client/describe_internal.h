@@ -22,6 +22,9 @@ struct describer {
 /* A value was set, is valid and not empty. */
 bool describe_is_set(const struct conf *conf, const char *key);
 
+/* Do the job's containers come from a cluster, and not from this machine? */
+bool describe_is_for_cluster(const struct conf *conf);
+
 /* The task types that `conf` asks for, by .instances, in the order they are named. */
 void describe_find_types(const struct conf *conf, struct str_list *types);
 

@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "client/describe.h"
+#include "hadoop/site.h"
 
 int job_options_command(const struct str_list *operands, size_t dashdash, struct str_list *command,
 			struct err *err)
@@ -83,7 +84,7 @@ static void add_classpath(const struct job_options *options, struct conf *conf)
 
 	str_split(&items, options->hdfs_classpath ? options->hdfs_classpath : "", ',');
 	for (size_t i = 0; i < items.count; i++) {
-		if (fs_exists(items.items[i]))
+		if (fs_exists(items.items[i]) || strstr(items.items[i], "://"))
 			conf_append(conf, &place, "tony.containers.resources", items.items[i]);
 		else
 			problems_warning(conf_problems(conf),
@@ -240,6 +241,8 @@ int job_options_load(const struct job_options *options, const struct str_list *c
 	set_shape(options, conf);
 	if (set_command(options, command, conf, err) < 0)
 		return -1;
+	if (hadoop_site_has_yarn())
+		conf_set_default(conf, "tony.application.scheduler", "yarn");
 	conf_resolve(conf, options->allow_unknown_keys);
 	describe_defaults(conf, options);
 	*out = mem_steal(&conf);

@@ -80,6 +80,13 @@ static bool is_default(const struct conf_entry *entry)
 	return str_equal_nocase(entry->value, usual ? usual : "");
 }
 
+static bool is_for_cluster(const struct conf *conf)
+{
+	const char *scheduler = conf_text(conf, "tony.application.scheduler");
+
+	return scheduler && !str_equal_nocase(scheduler, "local");
+}
+
 static void check_status(struct conf *conf, const struct conf_entry *entry)
 {
 	const struct key *key = entry->key;
@@ -90,6 +97,8 @@ static void check_status(struct conf *conf, const struct conf_entry *entry)
 	case KEY_HONOURED:
 		return;
 	case KEY_CLUSTER:
+		if (is_for_cluster(conf))
+			return;
 		problems_warning(&conf->problems,
 				 "%s: %s: has no effect on the local scheduler: %s", entry->origin,
 				 entry->name, key->note);

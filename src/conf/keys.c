@@ -8,14 +8,16 @@
 
 /* Words that tony.WORD.* has other uses for; they cannot be task types. */
 static const char *const reserved[] = {
-	"am",	   "application", "container", "containers", "docker", "execution",
-	"history", "horovod",	  "http",      "https",	     "keytab", "local",
-	"other",   "portal",	  "secret",    "task",	     "yarn",   "version-info",
+	"am",	   "application", "container", "containers", "docker",	     "execution", "hdfs",
+	"history", "horovod",	  "http",      "https",	     "keytab",	     "local",	  "other",
+	"portal",  "secret",	  "task",      "yarn",	     "version-info",
 };
 
-static bool is_word_letter(char c)
+/* YARN's resource types have names such as "yarn.io/gpu". */
+static bool is_word_letter(char c, bool of_resource)
 {
-	return isalnum((unsigned char)c) || c == '-' || c == '_';
+	return isalnum((unsigned char)c) || c == '-' || c == '_' ||
+	       (of_resource && (c == '.' || c == '/'));
 }
 
 static bool is_reserved(const struct key_word *word)
@@ -38,8 +40,9 @@ static int match(const char *pattern, const char *name, struct key_word words[KE
 				return -1;
 			continue;
 		}
+		bool of_resource = str_starts_with(pattern, "<resource>");
 		struct key_word word = {name, 0};
-		while (is_word_letter(*name)) {
+		while (is_word_letter(*name, of_resource)) {
 			name++;
 			word.length++;
 		}

@@ -11,7 +11,9 @@
 #define NO_LABELS     "only a cluster has node labels"
 #define NO_PLACEMENT  "only YARN places containers by constraints"
 #define NO_DOCKER     "only a cluster's container runtime starts images"
-#define NO_HADOOP     "tasks of a local job do not talk to Hadoop"
+#define NO_HADOOP     "a local job does not talk to Hadoop"
+#define NO_YARN	      "only YARN has it"
+#define NO_CLASSPATH  "there is no JVM here whose class path it could be"
 #define NO_DRIVER     "the application master serves Horovod's rendezvous itself"
 #define TEST_HOOK     "these programs have no hooks for tests"
 #define FOR_PORTAL    "only the history portal reads it; it belongs in tony-site.xml"
@@ -20,7 +22,7 @@
 
 static const char *const modes[] = {"GANG", "FCFS", NULL};
 static const char *const isolations[] = {"none", "pid-namespace", NULL};
-static const char *const schedulers[] = {"local", NULL};
+static const char *const schedulers[] = {"local", "yarn", NULL};
 
 static const struct key application_keys[] = {
 	{"tony.application.name", KEY_TEXT, "TensorFlowApplication", .since = TONY_L,
@@ -83,7 +85,11 @@ static const struct key application_keys[] = {
 	 .since = TONY_N,
 	 .doc = "Whether at that timeout the type becomes untracked instead of failing the job."},
 	{"tony.application.scheduler", KEY_CHOICE, "local", .choices = schedulers, .since = OURS,
-	 .doc = "Where containers come from. local: this machine."},
+	 .doc = "Where containers come from. local: this machine. yarn: the cluster whose site "
+		"files "
+		"are in HADOOP_CONF_DIR; that is the default where HADOOP_CONF_DIR or "
+		"YARN_CONF_DIR "
+		"holds a yarn-site.xml."},
 	{"tony.application.security.enabled", KEY_BOOL, "true", .since = TONY_L,
 	 .status = KEY_IGNORED, .note = "security is detected, not configured",
 	 .doc = "In TonY, whether the cluster uses Kerberos."},
@@ -94,27 +100,65 @@ static const struct key application_keys[] = {
 	 .doc = "In TonY, the application master ran the command before the training."},
 	{"tony.yarn.queue", KEY_TEXT, "default", .since = TONY_L, .status = KEY_CLUSTER,
 	 .note = "only a cluster has queues", .doc = "The queue the job is submitted to."},
-	{"tony.application.type", KEY_TEXT, "TONY", .since = TONY_L, .status = KEY_CLUSTER,
-	 .note = "only YARN has application types", .doc = "YARN's application type."},
+	{"tony.application.type", KEY_TEXT, "TONY", .max = 20, .since = TONY_L,
+	 .status = KEY_CLUSTER, .note = "only YARN has application types",
+	 .doc = "YARN's application type."},
 	{"tony.application.node-label", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
-	 .note = NO_LABELS, .doc = "The node label expression for all containers."},
+	 .note = NO_LABELS,
+	 .doc = "The node label for all containers, the application master's included."},
 	{"tony.application.placement-spec", KEY_TEXT, .since = TONY_N, .status = KEY_CLUSTER,
 	 .note = NO_PLACEMENT, .doc = "YARN placement constraint of the application."},
 	{"tony.application.num-client-rm-connect-retries", KEY_INT, "3", .max = INT32_MAX,
 	 .since = TONY_L, .status = KEY_CLUSTER, .note = "only YARN has a resource manager",
-	 .doc = "How often the client tries to reach the resource manager."},
+	 .doc = "For how many times yarn.resourcemanager.connect.retry-interval.ms the client "
+		"tries "
+		"to reach the ResourceManager."},
 	{"tony.application.hdfs-conf-path", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
-	 .note = NO_HADOOP, .doc = "An hdfs-site.xml for client and containers."},
+	 .note = NO_HADOOP,
+	 .doc = "An hdfs-site.xml that is read after those of HADOOP_CONF_DIR. Containers read "
+		"none: what they need travels with the job."},
 	{"tony.application.yarn-conf-path", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
-	 .note = NO_HADOOP, .doc = "A yarn-site.xml for client and containers."},
-	{"tony.application.mapred-conf-path", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
-	 .note = NO_HADOOP, .doc = "A mapred-site.xml for the client."},
+	 .note = NO_HADOOP, .doc = "A yarn-site.xml, likewise."},
+	{"tony.application.mapred-conf-path", KEY_TEXT, .since = TONY_L, .status = KEY_IGNORED,
+	 .note = NO_CLASSPATH,
+	 .doc = "In TonY, where the client looks for tony.application.hadoop.location and "
+		"tony.application.hadoop.classpath."},
 	{"tony.application.hadoop.location", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
-	 .note = NO_HADOOP, .doc = "URI of a Hadoop archive that every container gets."},
-	{"tony.application.hadoop.classpath", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
-	 .note = NO_HADOOP, .doc = "The class path within that archive."},
+	 .note = NO_HADOOP,
+	 .doc = "URI#NAME of a Hadoop archive in the cluster's file system, which every task finds "
+		"unpacked as NAME."},
+	{"tony.application.hadoop.classpath", KEY_TEXT, .since = TONY_L, .status = KEY_IGNORED,
+	 .note = NO_CLASSPATH, .doc = "In TonY, the class path of its own JVMs."},
 	{"tony.other.namenodes", KEY_LIST, .since = TONY_L, .status = KEY_CLUSTER,
-	 .note = NO_HADOOP, .doc = "File systems to get delegation tokens for."},
+	 .note = NO_HADOOP,
+	 .doc = "File systems to get delegation tokens for, on a cluster with Kerberos. (This "
+		"version submits to clusters without; there nobody needs tokens.)"},
+	{"tony.yarn.priority", KEY_INT, .max = INT32_MAX, .since = OURS, .status = KEY_CLUSTER,
+	 .note = NO_YARN,
+	 .doc = "The application's priority within its queue; larger ones go first. Unset: the "
+		"queue's default."},
+	{"tony.yarn.view-acl", KEY_TEXT, .since = OURS, .status = KEY_CLUSTER, .note = NO_YARN,
+	 .doc = "Who, beside the owner and administrators, may see the application and its logs: "
+		"\"user1,user2 group1\", or * for everybody, which is what TonY has."},
+	{"tony.yarn.modify-acl", KEY_TEXT, .since = OURS, .status = KEY_CLUSTER, .note = NO_YARN,
+	 .doc = "Who may kill it, likewise."},
+	{"tony.yarn.log-include", KEY_TEXT, .since = OURS, .status = KEY_CLUSTER, .note = NO_YARN,
+	 .doc = "Regular expression (Java's) of the log files that YARN collects at the job's end. "
+		"Unset: all."},
+	{"tony.yarn.log-exclude", KEY_TEXT, .since = OURS, .status = KEY_CLUSTER, .note = NO_YARN,
+	 .doc = "Of those that it does not."},
+	{"tony.yarn.rolled-log-include", KEY_TEXT, .since = OURS, .status = KEY_CLUSTER,
+	 .note = NO_YARN, .doc = "Of those that it collects already while the job runs."},
+	{"tony.yarn.rolled-log-exclude", KEY_TEXT, .since = OURS, .status = KEY_CLUSTER,
+	 .note = NO_YARN, .doc = "Of those that it does not."},
+	{"tony.hdfs.httpfs", KEY_LIST, .since = OURS, .status = KEY_CLUSTER, .note = NO_HADOOP,
+	 .doc = "URLs of HttpFS gateways (http://host:14000) through which files go in place of "
+		"the "
+		"NameNode's and DataNodes' own WebHDFS."},
+	{"tony.hdfs.ca-file", KEY_TEXT, .since = OURS, .status = KEY_CLUSTER, .note = NO_HADOOP,
+	 .doc = "PEM file with the authorities that https addresses are checked against. Unset: "
+		"the "
+		"system's."},
 	{"tony.version-info.<field>", KEY_TEXT, .since = TONY_L, .status = KEY_IGNORED,
 	 .note = "TonY's client writes it; the job's description holds this program's version",
 	 .doc = "In TonY, which build submitted the job."},
@@ -165,9 +209,15 @@ static const struct key type_keys[] = {
 	 .note = NO_LABELS,
 	 .doc = "The node label expression for this type. Unset: tony.application.node-label."},
 	{"tony.<type>.placement-spec", KEY_TEXT, .since = TONY_N, .status = KEY_CLUSTER,
-	 .note = NO_PLACEMENT, .doc = "YARN placement constraint of this type."},
+	 .note = NO_PLACEMENT,
+	 .doc = "YARN placement constraint of this type. Unset: tony.containers.placement-spec."},
 	{"tony.<type>.allocation-tags", KEY_LIST, .since = TONY_N, .status = KEY_CLUSTER,
-	 .note = NO_PLACEMENT, .doc = "YARN allocation tags of this type."},
+	 .note = NO_PLACEMENT,
+	 .doc = "YARN allocation tags of this type. Unset: tony.containers.allocation-tags."},
+	{"tony.<type>.resource.<resource>", KEY_INT, .max = INT32_MAX, .since = OURS,
+	 .status = KEY_CLUSTER, .note = NO_YARN,
+	 .doc = "How much of another of YARN's resource types each task gets: "
+		"tony.worker.resource.yarn.io/fpga is 1."},
 	{"tony.docker.<type>.image", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
 	 .note = NO_DOCKER, .doc = "Image of this type. Unset: tony.docker.containers.image."},
 };
@@ -198,11 +248,15 @@ static const struct key container_keys[] = {
 		"limit, as in TonY's tony-default.xml, where a container that dies on the way "
 		"holds the job up for ever."},
 	{"tony.docker.enabled", KEY_BOOL, "false", .since = TONY_L, .status = KEY_CLUSTER,
-	 .note = NO_DOCKER, .doc = "Whether containers run from images."},
+	 .note = NO_DOCKER,
+	 .doc = "Whether containers run from images. Without an image the job is "
+		"refused (TonY ran it without Docker)."},
 	{"tony.docker.containers.image", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
 	 .note = NO_DOCKER, .doc = "Image of the types without one of their own."},
 	{"tony.docker.containers.mount", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
-	 .note = NO_DOCKER, .doc = "Directories that are mounted into the images."},
+	 .note = NO_DOCKER,
+	 .doc = "Directories that are mounted into the images: SOURCE:TARGET:MODE, between commas, "
+		"as YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS takes them."},
 	{"tony.python-exec-path", KEY_TEXT, .since = TONY_L, .status = KEY_IGNORED,
 	 .note = NO_DRIVER, .doc = "In TonY, the interpreter of Horovod's driver."},
 	{"tony.gpu-exec-path", KEY_TEXT, .since = TONY_L, .deprecated_by = "tony.task.gpu-command",
@@ -269,8 +323,9 @@ static const struct key am_keys[] = {
 	{"tony.am.retry-delay", KEY_DURATION, "200ms", .bare_ms = 1, .max = 3600000, .since = OURS,
 	 .doc = "Pause before the first retry; each further one doubles it, up to 64 times."},
 	{"tony.am.memory", KEY_SIZE, "2g", .min = 1, .since = TONY_L,
-	 .doc = "Memory of the application master's container; of the task, in a job without "
-		"task types."},
+	 .doc = "Memory of the application master's container on a cluster, which gets 512 MiB "
+		"when "
+		"it is unset; of the task, in a job without task types."},
 	{"tony.am.vcores", KEY_INT, "1", .min = 1, .max = 100000, .since = TONY_L,
 	 .doc = "Cores, likewise."},
 	{"tony.am.gpus", KEY_INT, "0", .max = 1024, .since = TONY_L, .doc = "GPUs, likewise."},
@@ -279,9 +334,14 @@ static const struct key am_keys[] = {
 	 .doc = "The command of a job without task types. Unset: tony.containers.command."},
 	{"tony.am.node-label", KEY_TEXT, .since = TONY_N, .status = KEY_CLUSTER, .note = NO_LABELS,
 	 .doc = "Node label of the application master's container."},
+	{"tony.am.max-attempts", KEY_INT, "0", .max = 1000, .since = OURS, .status = KEY_CLUSTER,
+	 .note = "there is one application master, and its guardian",
+	 .doc = "How often YARN starts the application master in all; 0: as often as the cluster's "
+		"yarn.resourcemanager.am.max-attempts says, which is also the most."},
 	{"tony.am.startup-timeout", KEY_DURATION, "0", .bare_ms = 1, .since = TONY_N,
 	 .status = KEY_CLUSTER, .note = "the application master starts at once",
-	 .doc = "How long the application master may wait for its container; 0: no limit."},
+	 .doc = "How long the client waits for the application master to start before it kills the "
+		"application; 0: no limit."},
 	{"tony.am.wait-client-signal-stop-timeout-sec", KEY_DURATION, "15", .bare_ms = 1000,
 	 .since = TONY_L, .status = KEY_IGNORED,
 	 .note = "the outcome is on record before the job ends, nobody needs to wait",

@@ -2,8 +2,12 @@
 #include "base/str.h"
 #include "scheduler/local.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/yarn_client.h"
 
-static const struct scheduler_client_ops *const schedulers[] = {&local_scheduler_client};
+static const struct scheduler_client_ops *const schedulers[] = {
+	&local_scheduler_client,
+	&yarn_scheduler_client,
+};
 
 const struct scheduler_client_ops *scheduler_client_find(const char *name)
 {

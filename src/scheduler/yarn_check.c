@@ -255,8 +255,8 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *
 		(const Hadoop__GetNewApplicationResponseProto *)response;
 	if (!made->application_id || !made->maximumcapability)
 		return err_set(err, ERR_INPUT, "the ResourceManager gives no application id");
-	if (yarn_check_queue(cluster, job, err) < 0 ||
-	    check_tasks(cluster, job, made->maximumcapability, err) < 0)
+	if (check_tasks(cluster, job, made->maximumcapability, err) < 0 ||
+	    yarn_check_queue(cluster, job, err) < 0)
 		return -1;
 	take_identity(cluster, job, made->application_id);
 	return 0;
