@@ -49,36 +49,3 @@ void sasl_destroy(struct sasl *sasl)
 	if (sasl)
 		sasl->mechanism->destroy(sasl);
 }
-
-int sasl_protections_parse(const char *text, unsigned *protections, struct err *err)
-{
-	static const struct {
-		const char *name;
-		unsigned protection;
-	} names[] = {{"authentication", SASL_AUTH},
-		     {"integrity", SASL_INTEGRITY},
-		     {"privacy", SASL_PRIVACY}};
-	struct str_list list cleanup_str_list = {0};
-	unsigned all = 0;
-
-	str_split(&list, text, ',');
-	for (size_t i = 0; i < list.count; i++) {
-		unsigned found = 0;
-		for (size_t k = 0; k < array_length(names); k++) {
-			if (str_equal_nocase(list.items[i], names[k].name))
-				found = names[k].protection;
-		}
-		if (!found)
-			return err_set(
-				err, ERR_CONFIG,
-				"\"%s\" is no protection; write authentication, integrity or "
-				"privacy",
-				list.items[i]);
-		all |= found;
-	}
-	if (!all)
-		return err_set(err, ERR_CONFIG,
-			       "it is empty; write authentication, integrity or privacy");
-	*protections = all;
-	return 0;
-}

@@ -88,8 +88,4 @@ int sasl_unwrap(struct sasl *sasl, const void *token, size_t length, struct str 
 /* NULL is fine. */
 void sasl_destroy(struct sasl *sasl);
 
-/* hadoop.rpc.protection: "authentication", "integrity", "privacy", or some of them with commas, any
- * case. ERR_CONFIG: something else, or nothing. */
-int sasl_protections_parse(const char *text, unsigned *protections, struct err *err);
-
 #endif

@@ -348,23 +348,6 @@ static void test_wrap_cap(void **state)
 	assert_int_equal(sasl_wrap_cap(sasl), 100 - 26);
 }
 
-/* ---- settings ----------------------------------------------------------------------------- */
-
-static void test_protections(void **state)
-{
-	struct err err cleanup_err = {0};
-	unsigned protections = 0;
-
-	assert_int_equal(sasl_protections_parse("authentication", &protections, NULL), 0);
-	assert_int_equal(protections, SASL_AUTH);
-	assert_int_equal(sasl_protections_parse("Privacy, integrity", &protections, NULL), 0);
-	assert_int_equal(protections, SASL_PRIVACY | SASL_INTEGRITY);
-	assert_int_equal(sasl_protections_parse("privacy,none", &protections, &err), -1);
-	assert_int_equal(err.kind, ERR_CONFIG);
-	assert_non_null(strstr(err.message, "\"none\""));
-	assert_int_equal(sasl_protections_parse(" ", &protections, NULL), -1);
-}
-
 int main(void)
 {
 	struct CMUnitTest tests[32] = {
@@ -378,9 +361,8 @@ int main(void)
 		cmocka_unit_test(test_escapes),
 		cmocka_unit_test(test_nul),
 		cmocka_unit_test(test_wrap_cap),
-		cmocka_unit_test(test_protections),
 	};
-	size_t count = 11;
+	size_t count = 10;
 
 	for (size_t i = 0; i < array_length(offers); i++)
 		tests[count++] = (struct CMUnitTest){.name = offers[i].text,
