@@ -141,7 +141,7 @@ int stage_send(const struct stage *stage, struct job *job, const struct schedule
 	struct sender sender = {.stage = stage, .job = job};
 	struct bar bar = {.interrupted = interrupted, .is_terminal = isatty(STDERR_FILENO)};
 	int result = add_all(&sender, err);
-	char *copy cleanup_free = use_snapshot(&sender);
+	char *copy cleanup_free __attribute__((unused)) = use_snapshot(&sender);
 	const struct scheduler_staging staging = {
 		.files = sender.files,
 		.count = sender.count,
