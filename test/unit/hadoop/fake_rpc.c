@@ -241,23 +241,22 @@ static void add_payload(struct str *out, const Hadoop__RpcResponseHeaderProto *h
 	str_append_bytes(out, payload.text, payload.length);
 }
 
-void fake_add_answer(struct str *out, int32_t id, Hadoop__RpcStatusProto status, const void *body,
-		     size_t length)
+void fake_add_answer(struct str *out, int32_t id, int status, const void *body, size_t length)
 {
 	Hadoop__RpcResponseHeaderProto header = HADOOP__RPC_RESPONSE_HEADER_PROTO__INIT;
 
 	header.callid = (uint32_t)id;
-	header.status = status;
+	header.status = (Hadoop__RpcStatusProto)status;
 	add_payload(out, &header, body, length);
 }
 
-void fake_add_error(struct str *out, int32_t id, Hadoop__RpcStatusProto status, int detail,
-		    const char *class, const char *text)
+void fake_add_error(struct str *out, int32_t id, int status, int detail, const char *class,
+		    const char *text)
 {
 	Hadoop__RpcResponseHeaderProto header = HADOOP__RPC_RESPONSE_HEADER_PROTO__INIT;
 
 	header.callid = (uint32_t)id;
-	header.status = status;
+	header.status = (Hadoop__RpcStatusProto)status;
 	header.has_errordetail = detail != 0;
 	header.errordetail = (Hadoop__RpcErrorCodeProto)detail;
 	header.exceptionclassname = (char *)class;
@@ -287,8 +286,8 @@ void fake_answer(struct fake_connection *connection, int32_t id, int application
 	fake_send(connection, out.text, out.length);
 }
 
-void fake_fail(struct fake_connection *connection, int32_t id, Hadoop__RpcStatusProto status,
-	       int detail, const char *class, const char *text)
+void fake_fail(struct fake_connection *connection, int32_t id, int status, int detail,
+	       const char *class, const char *text)
 {
 	struct str out cleanup_str = {0};
 

@@ -57,17 +57,16 @@ void fake_send(struct fake_connection *connection, const void *bytes, size_t len
 void fake_hang_up(struct fake_connection *connection);
 
 /* Appends one frame. `body`: of status SUCCESS. `class`, `text`: of the others; NULL: not told. */
-void fake_add_answer(struct str *out, int32_t id, Hadoop__RpcStatusProto status, const void *body,
-		     size_t length);
-void fake_add_error(struct str *out, int32_t id, Hadoop__RpcStatusProto status, int detail,
-		    const char *class, const char *text);
+void fake_add_answer(struct str *out, int32_t id, int status, const void *body, size_t length);
+void fake_add_error(struct str *out, int32_t id, int status, int detail, const char *class,
+		    const char *text);
 
 /* An answer to getNewApplication. */
 void fake_add_application(struct str *out, int32_t id, int application);
 
 void fake_answer(struct fake_connection *connection, int32_t id, int application);
-void fake_fail(struct fake_connection *connection, int32_t id, Hadoop__RpcStatusProto status,
-	       int detail, const char *class, const char *text);
+void fake_fail(struct fake_connection *connection, int32_t id, int status, int detail,
+	       const char *class, const char *text);
 void fake_say_sasl(struct fake_connection *connection, Hadoop__RpcSaslProto *message);
 /* For on_sasl: adds what a token held; whole frames go the way of those that come in clear. */
 void fake_take_clear(struct fake_connection *connection, const struct str *bytes);
