@@ -47,7 +47,8 @@ struct webhdfs_call *webhdfs_async_read(struct webhdfs_async *client, const char
 					webhdfs_done *done, void *data);
 struct webhdfs_call *webhdfs_async_remove(struct webhdfs_async *client, const char *path,
 					  webhdfs_done *done, void *data);
-/* `overwrite` as in webhdfs_rename(). */
+/* `overwrite` as in webhdfs_rename(). Through an HttpFS gateway without `overwrite`, a directory
+ * `to` would be moved into. */
 struct webhdfs_call *webhdfs_async_rename(struct webhdfs_async *client, const char *from,
 					  const char *to, bool overwrite, webhdfs_done *done,
 					  void *data);

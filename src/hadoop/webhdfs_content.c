@@ -74,7 +74,10 @@ static enum webhdfs_verdict ask_location(struct webhdfs_request *request, char *
 	if (verdict == WEBHDFS_DONE)
 		*location = webhdfs_answer_location(&request->question, str_text(&exchange.answer),
 						    exchange.answer.length, err);
-	return verdict == WEBHDFS_DONE && !*location ? WEBHDFS_REFUSED : verdict;
+	if (verdict == WEBHDFS_DONE && !*location)
+		return WEBHDFS_REFUSED;
+	/* To be told a place does nothing yet. */
+	return verdict == WEBHDFS_BROKEN ? WEBHDFS_NOT_HERE : verdict;
 }
 
 /* A DataNode that fails says nothing about the NameNode, which may name another one next time. */

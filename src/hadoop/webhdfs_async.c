@@ -1,0 +1,489 @@
+#include "hadoop/webhdfs_async.h"
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "hadoop/webhdfs_tries.h"
+#include "net/http_client.h"
+
+enum { SLOWEST_BYTES_PER_MS = 256 };
+
+/* What the exchange in progress is for. Every try starts with STAGE_CLEAR or STAGE_ASK. */
+enum stage {
+	STAGE_CLEAR, /* HttpFS cannot rename onto a file: that is removed before */
+	STAGE_ASK,
+	STAGE_CONTENT, /* with the DataNode */
+	STAGE_LOOK,    /* whether a rename that broke off, and cannot be repeated, was done */
+};
+
+struct webhdfs_call {
+	TAILQ_ENTRY(webhdfs_call) link;
+	struct webhdfs_async *client;
+	struct webhdfs_question question; /* `path` is owned, the server is of the options */
+	char *path, *to;		  /* `to`: where a rename leads; else NULL */
+	bool overwrite;
+	struct str parameters, body;
+	struct err flaw; /* of the call itself: there is no try */
+	webhdfs_done *done;
+	void *data;
+
+	struct webhdfs_tries tries;
+	struct event timer; /* the pause before the next try */
+	enum stage stage;
+	struct webhdfs_url place; /* STAGE_CONTENT: where the content goes to or comes from */
+	struct http_client *http; /* the exchange in progress; NULL: none */
+};
+TAILQ_HEAD(call_list, webhdfs_call);
+
+struct webhdfs_async {
+	struct event_base *base;
+	struct webhdfs_options options;
+	size_t active; /* the address that answered last */
+	struct call_list calls;
+};
+
+static int check_scheme(const struct webhdfs_options *options, struct err *err)
+{
+	for (size_t i = 0; i < options->addresses.count; i++)
+		if (strncasecmp(options->addresses.items[i], "https", 5) == 0)
+			return err_set(err, ERR_CONFIG,
+				       "%s: only http is spoken from within a container; enable it "
+				       "for WebHDFS (dfs.http.policy=HTTP_AND_HTTPS)",
+				       options->addresses.items[i]);
+	return 0;
+}
+
+struct webhdfs_async *webhdfs_async_create(struct event_base *base,
+					   const struct webhdfs_options *options, struct err *err)
+{
+	struct webhdfs_async *client = mem_alloc(sizeof(*client));
+
+	client->base = base;
+	TAILQ_INIT(&client->calls);
+	webhdfs_options_copy(&client->options, options);
+	if (webhdfs_options_check(&client->options, err) == 0 &&
+	    check_scheme(&client->options, err) == 0)
+		return client;
+	webhdfs_async_destroy(client);
+	return NULL;
+}
+
+void webhdfs_async_destroy(struct webhdfs_async *client)
+{
+	if (!client)
+		return;
+	while (!TAILQ_EMPTY(&client->calls))
+		webhdfs_call_cancel(TAILQ_FIRST(&client->calls));
+	webhdfs_options_finish(&client->options);
+	free(client);
+}
+
+void webhdfs_call_cancel(struct webhdfs_call *call)
+{
+	TAILQ_REMOVE(&call->client->calls, call, link);
+	event_del(&call->timer);
+	http_client_destroy(call->http);
+	webhdfs_tries_finish(&call->tries);
+	webhdfs_url_finish(&call->place);
+	err_finish(&call->flaw);
+	str_finish(&call->parameters);
+	str_finish(&call->body);
+	free(call->path);
+	free(call->to);
+	free(call);
+}
+
+/* ---- the end of a call -------------------------------------------------------------------- */
+
+/* The last thing of every event: the client may be gone afterwards. `err` may be the call's. */
+static void tell(struct webhdfs_call *call, const struct webhdfs_result *result,
+		 const struct err *err)
+{
+	struct err flaw cleanup_err = call->flaw;
+	webhdfs_done *done = call->done;
+	void *data = call->data;
+
+	if (err == &call->flaw)
+		err = &flaw;
+	call->flaw = (struct err){0};
+	webhdfs_call_cancel(call);
+	done(data, result, err);
+}
+
+static void start_exchange(struct webhdfs_call *call);
+
+static void exchange(struct webhdfs_call *call, enum stage stage)
+{
+	call->stage = stage;
+	start_exchange(call);
+}
+
+static void pause_for(struct webhdfs_call *call, int64_t ms)
+{
+	const struct timeval pause = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+
+	event_add(&call->timer, &pause);
+}
+
+/* `err` is set, and freed here. */
+static void fail(struct webhdfs_call *call, enum webhdfs_verdict verdict, struct err *err)
+{
+	struct err failure cleanup_err = *err;
+	uint64_t random = 0;
+
+	*err = (struct err){0};
+	/* The source is gone: by a try of ours that seemed to fail? */
+	if (call->to && call->tries.is_unsure && call->stage == STAGE_ASK &&
+	    failure.kind == ERR_NOT_FOUND) {
+		err_set(&call->flaw, failure.kind, "%s", err_message(&failure));
+		exchange(call, STAGE_LOOK);
+		return;
+	}
+	(void)!getrandom(&random, sizeof(random), 0);
+	int64_t pause =
+		webhdfs_tries_next(&call->tries, verdict, clock_monotonic_ms(), random, &failure);
+	if (pause >= 0)
+		pause_for(call, pause);
+	else
+		tell(call, NULL, call->flaw.message ? &call->flaw : &failure);
+}
+
+static void refuse(struct webhdfs_call *call, struct err *err)
+{
+	fail(call, WEBHDFS_REFUSED, err);
+}
+
+static void succeed(struct webhdfs_call *call, const struct webhdfs_result *result)
+{
+	call->client->active = call->tries.address;
+	tell(call, result, NULL);
+}
+
+/* ---- answers ------------------------------------------------------------------------------ */
+
+static void take_file(struct webhdfs_call *call, const char *body, size_t length)
+{
+	struct webhdfs_file file cleanup_webhdfs_file = {0};
+	struct err err cleanup_err = {0};
+
+	if (webhdfs_answer_file(&call->question, body, length, &file, &err) < 0)
+		refuse(call, &err);
+	else
+		succeed(call, &(struct webhdfs_result){.file = &file});
+}
+
+static void take_boolean(struct webhdfs_call *call, const char *body, size_t length)
+{
+	struct err err cleanup_err = {0};
+	bool value = false;
+
+	if (webhdfs_answer_boolean(&call->question, body, length, &value, &err) < 0) {
+		refuse(call, &err);
+	} else if (!value && call->question.op != WEBHDFS_DELETE) {
+		err_set(&err, ERR_FAILED, "%s: %s %s: was not done", call->question.server,
+			webhdfs_op_name(call->question.op), call->path);
+		refuse(call, &err);
+	} else {
+		succeed(call, &(struct webhdfs_result){0});
+	}
+}
+
+static void go_to(struct webhdfs_call *call, const char *location)
+{
+	struct err err cleanup_err = {0};
+
+	webhdfs_url_finish(&call->place);
+	if (webhdfs_location_parse(&call->question, location, &call->place, &err) < 0) {
+		refuse(call, &err);
+	} else if (call->place.is_tls) {
+		err_set(&err, ERR_INPUT,
+			"%s: %s %s: leads to https://%s, and only http is spoken "
+			"from within a container",
+			call->question.server, webhdfs_op_name(call->question.op), call->path,
+			call->place.address);
+		refuse(call, &err);
+	} else {
+		exchange(call, STAGE_CONTENT);
+	}
+}
+
+static void take_location(struct webhdfs_call *call, const struct http_response *response)
+{
+	struct err err cleanup_err = {0};
+	char *location cleanup_free =
+		response->status == 307 ? mem_strdup(response->location)
+					: webhdfs_answer_location(&call->question, response->body,
+								  response->length, &err);
+
+	if (location) {
+		go_to(call, location);
+		return;
+	}
+	if (response->status == 307)
+		err_set(&err, ERR_INPUT, "%s: %s %s: a redirect to nowhere", call->question.server,
+			webhdfs_op_name(call->question.op), call->path);
+	refuse(call, &err);
+}
+
+static bool is_content(const struct webhdfs_call *call)
+{
+	return call->question.op == WEBHDFS_OPEN || call->question.op == WEBHDFS_CREATE;
+}
+
+static bool asks_for_place(const struct webhdfs_call *call)
+{
+	return is_content(call) && call->stage == STAGE_ASK && !call->client->options.http_fs;
+}
+
+/* A good answer to the call's own question. */
+static void take_answer(struct webhdfs_call *call, const struct http_response *response)
+{
+	bool http_fs = call->client->options.http_fs;
+
+	if (asks_for_place(call))
+		take_location(call, response);
+	else if (call->question.op == WEBHDFS_GETFILESTATUS)
+		take_file(call, response->body, response->length);
+	else if (call->question.op == WEBHDFS_OPEN)
+		succeed(call, &(struct webhdfs_result){.bytes = response->body,
+						       .length = response->length});
+	else if (is_content(call) || (call->to && !http_fs))
+		succeed(call, &(struct webhdfs_result){0});
+	else
+		take_boolean(call, response->body, response->length);
+}
+
+/* A DataNode that fails says nothing about the NameNode, which may name another one next time. */
+static enum webhdfs_verdict adjust(const struct webhdfs_call *call, enum webhdfs_verdict verdict)
+{
+	bool is_passing = verdict == WEBHDFS_NOT_HERE || verdict == WEBHDFS_BROKEN;
+
+	/* To be told where content goes does nothing yet. */
+	if (asks_for_place(call) && verdict == WEBHDFS_BROKEN)
+		return WEBHDFS_NOT_HERE;
+	if (call->stage == STAGE_CONTENT && is_passing)
+		return call->tries.is_harmless ? WEBHDFS_NOT_NOW : WEBHDFS_REFUSED;
+	return verdict;
+}
+
+static void on_no_answer(struct webhdfs_call *call, const struct err *why)
+{
+	struct err err cleanup_err = {0};
+
+	if (call->stage == STAGE_CONTENT)
+		webhdfs_err_data_node(&call->question, &call->place, err_message(why), &err);
+	else
+		err_set(&err, why->kind, "%s %s: %s", webhdfs_op_name(call->question.op),
+			call->path, err_message(why));
+	fail(call, adjust(call, why->kind == ERR_UNREACHABLE ? WEBHDFS_BROKEN : WEBHDFS_REFUSED),
+	     &err);
+}
+
+static void on_answer(void *data, const struct http_response *response, const struct err *why)
+{
+	struct webhdfs_call *call = data;
+	struct err err cleanup_err = {0};
+	struct http_client *http = mem_steal(&call->http);
+	enum webhdfs_verdict verdict = WEBHDFS_DONE;
+
+	if (!response) {
+		on_no_answer(call, why);
+		http_client_destroy(http);
+		return;
+	}
+	if (response->status != 307 || !asks_for_place(call))
+		verdict = webhdfs_judge(&call->question, response->status, response->body,
+					response->length, &err);
+	if (call->question.op == WEBHDFS_DELETE && err.kind == ERR_NOT_FOUND)
+		succeed(call, &(struct webhdfs_result){0});
+	else if (call->stage == STAGE_CLEAR &&
+		 (verdict == WEBHDFS_DONE || err.kind == ERR_NOT_FOUND))
+		exchange(call, STAGE_ASK);
+	else if (verdict != WEBHDFS_DONE)
+		fail(call, adjust(call, verdict), &err);
+	else if (call->stage == STAGE_LOOK)
+		succeed(call, &(struct webhdfs_result){0});
+	else
+		take_answer(call, response);
+	http_client_destroy(http);
+}
+
+/* ---- questions ---------------------------------------------------------------------------- */
+
+/* STAGE_CLEAR and STAGE_LOOK ask something else than the call itself, about `to`. */
+static void append_target(const struct webhdfs_call *call, struct str *target)
+{
+	struct webhdfs_question other = {.server = call->question.server, .path = call->to};
+
+	other.op = call->stage == STAGE_CLEAR ? WEBHDFS_DELETE : WEBHDFS_GETFILESTATUS;
+	if (call->stage == STAGE_CONTENT) {
+		str_append(target, call->place.target);
+		return;
+	}
+	if (call->stage != STAGE_ASK) {
+		webhdfs_target(target, &call->client->options, &other);
+		return;
+	}
+	webhdfs_target(target, &call->client->options, &call->question);
+	str_append(target, str_text(&call->parameters));
+	if (is_content(call) && !call->client->options.http_fs)
+		str_append(target, "&noredirect=true");
+	else if (call->question.op == WEBHDFS_CREATE)
+		str_append(target, "&data=true");
+}
+
+static const char *method(const struct webhdfs_call *call)
+{
+	if (call->stage == STAGE_CLEAR)
+		return "DELETE";
+	return call->stage == STAGE_LOOK ? "GET" : webhdfs_op_method(call->question.op);
+}
+
+static void ask(struct webhdfs_call *call, const char *address)
+{
+	bool moves =
+		is_content(call) && (call->stage == STAGE_CONTENT || call->client->options.http_fs);
+	bool sends = moves && call->question.op == WEBHDFS_CREATE;
+	size_t most = !moves ? 0 : sends ? call->body.length : WEBHDFS_BODY_CAP;
+	struct str target cleanup_str = {0};
+	struct err err cleanup_err = {0};
+
+	call->http = http_client_create(call->client->base, address, NULL, &err);
+	if (!call->http) {
+		refuse(call, &err);
+		return;
+	}
+	append_target(call, &target);
+	http_client_start(call->http,
+			  &(struct http_question){
+				  .method = method(call),
+				  .path = target.text,
+				  .content_type = sends ? "application/octet-stream" : NULL,
+				  .body = sends ? call->body.text : NULL,
+				  .body_length = sends ? call->body.length : 0,
+				  .timeout_ms = call->client->options.silence_timeout_ms +
+						(int64_t)(most / SLOWEST_BYTES_PER_MS),
+				  .done = on_answer,
+				  .data = call,
+			  });
+}
+
+static void start_exchange(struct webhdfs_call *call)
+{
+	struct webhdfs_url server cleanup_webhdfs_url = {0};
+
+	if (call->stage == STAGE_CONTENT) {
+		ask(call, call->place.address);
+		return;
+	}
+	webhdfs_url_parse(call->question.server, &server, NULL);
+	ask(call, server.address);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct webhdfs_call *call = data;
+
+	if (call->flaw.message) {
+		tell(call, NULL, &call->flaw);
+		return;
+	}
+	call->question.server = webhdfs_tries_server(&call->tries);
+	/* What stands there after a try that seemed to fail may be what was renamed. */
+	bool clears = call->to && call->overwrite && call->client->options.http_fs &&
+		      !call->tries.is_unsure;
+	exchange(call, clears ? STAGE_CLEAR : STAGE_ASK);
+}
+
+/* ---- calls -------------------------------------------------------------------------------- */
+
+static struct webhdfs_call *start(struct webhdfs_async *client, enum webhdfs_op op,
+				  const char *path, webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = mem_alloc(sizeof(*call));
+
+	call->client = client;
+	call->path = mem_strdup(path);
+	call->question = (struct webhdfs_question){.op = op, .path = call->path};
+	call->done = done;
+	call->data = data;
+	webhdfs_path_check(path, &call->flaw);
+	webhdfs_tries_begin(&call->tries, &client->options, client->active, true,
+			    clock_monotonic_ms());
+	event_assign(&call->timer, client->base, -1, 0, on_timer, call);
+	TAILQ_INSERT_TAIL(&client->calls, call, link);
+	pause_for(call, 0);
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_make_directories(struct webhdfs_async *client, const char *path,
+						    unsigned permission, webhdfs_done *done,
+						    void *data)
+{
+	struct webhdfs_call *call = start(client, WEBHDFS_MKDIRS, path, done, data);
+
+	str_append_format(&call->parameters, "&permission=%o", permission);
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_stat(struct webhdfs_async *client, const char *path,
+					webhdfs_done *done, void *data)
+{
+	return start(client, WEBHDFS_GETFILESTATUS, path, done, data);
+}
+
+struct webhdfs_call *webhdfs_async_write(struct webhdfs_async *client, const char *path,
+					 const struct webhdfs_create *create, const void *bytes,
+					 size_t length, webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = start(client, WEBHDFS_CREATE, path, done, data);
+
+	if (length > WEBHDFS_BODY_CAP && !call->flaw.message)
+		err_set(&call->flaw, ERR_INPUT, "%s: %zu bytes are more than %u", path, length,
+			WEBHDFS_BODY_CAP);
+	else
+		str_append_bytes(&call->body, bytes, length);
+	call->tries.is_harmless = create->overwrite;
+	str_append_format(&call->parameters, "&overwrite=%s&permission=%o",
+			  create->overwrite ? "true" : "false",
+			  create->permission ? create->permission : 0644);
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_read(struct webhdfs_async *client, const char *path,
+					webhdfs_done *done, void *data)
+{
+	return start(client, WEBHDFS_OPEN, path, done, data);
+}
+
+struct webhdfs_call *webhdfs_async_remove(struct webhdfs_async *client, const char *path,
+					  webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = start(client, WEBHDFS_DELETE, path, done, data);
+
+	str_append(&call->parameters, "&recursive=true");
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_rename(struct webhdfs_async *client, const char *from,
+					  const char *to, bool overwrite, webhdfs_done *done,
+					  void *data)
+{
+	struct webhdfs_call *call = start(client, WEBHDFS_RENAME, from, done, data);
+
+	call->to = mem_strdup(to);
+	call->overwrite = overwrite;
+	if (!call->flaw.message)
+		webhdfs_path_check(to, &call->flaw);
+	webhdfs_target_add(&call->parameters, "destination", to);
+	if (!client->options.http_fs)
+		webhdfs_target_add(&call->parameters, "renameoptions",
+				   overwrite ? "OVERWRITE" : "NONE");
+	return call;
+}

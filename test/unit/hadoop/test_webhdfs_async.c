@@ -1,0 +1,329 @@
+/* What is promised by webhdfs_async.h, with servers that answer as Hadoop 3.4.2 does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "hadoop/webhdfs_async.h"
+#include "web_server.h"
+
+#define JSON(status, body)                                                                         \
+	status " X\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n" body
+#define EXCEPTION(status, class, message)                                                          \
+	JSON(status,                                                                               \
+	     "{\"RemoteException\":{\"exception\":\"" class "\",\"javaClassName\":"                \
+							    "\"x." class "\",\"message\":"         \
+									 "\"" message "\"}}")
+#define STANDBY	  EXCEPTION("403", "StandbyException", "state standby")
+#define TRUE	  JSON("200", "{\"boolean\":true}")
+#define NOT_FOUND EXCEPTION("404", "FileNotFoundException", "File does not exist: /a")
+#define LOCATION  JSON("200", "{\"Location\":\"http://@/data?op=X\"}")
+#define STATUS                                                                                     \
+	JSON("200", "{\"FileStatus\":{\"group\":\"g\",\"length\":7,\"modificationTime\":5,"        \
+		    "\"owner\":\"o\",\"pathSuffix\":\"\",\"permission\":\"644\","                  \
+		    "\"type\":\"FILE\"}}")
+
+struct bed {
+	struct event_base *base;
+	struct web_server server;
+	struct webhdfs_async *client;
+	/* What the last call came to. */
+	int told;
+	struct str bytes;
+	int64_t length; /* of a file; -1: none */
+	struct err err;
+	bool destroys;
+};
+
+static struct webhdfs_async *connect_to(struct event_base *base, const char *const *urls,
+					bool http_fs, int64_t max_wait_ms)
+{
+	struct webhdfs_options options = {
+		.user = (char *)"alice", .http_fs = http_fs, .max_wait_ms = max_wait_ms};
+
+	for (; *urls; urls++)
+		str_list_add(&options.addresses, *urls);
+	struct webhdfs_async *client = webhdfs_async_create(base, &options, NULL);
+	assert_non_null(client);
+	str_list_finish(&options.addresses);
+	return client;
+}
+
+static void open_bed(struct bed *bed, bool http_fs, const struct web_step *steps, size_t count)
+{
+	memset(bed, 0, sizeof(*bed));
+	bed->base = event_base_new();
+	web_server_start(&bed->server, steps, count);
+	bed->client =
+		connect_to(bed->base, (const char *[]){bed->server.url, NULL}, http_fs, 60000);
+}
+
+#define OPEN(bed, http_fs, ...)                                                                    \
+	do {                                                                                       \
+		static const struct web_step steps_[] = {__VA_ARGS__};                             \
+		open_bed(bed, http_fs, steps_, array_length(steps_));                              \
+	} while (0)
+
+static void close_bed(struct bed *bed)
+{
+	webhdfs_async_destroy(bed->client);
+	web_server_stop(&bed->server);
+	web_server_finish(&bed->server);
+	event_base_loop(bed->base, EVLOOP_NONBLOCK);
+	event_base_free(bed->base);
+	err_finish(&bed->err);
+	str_finish(&bed->bytes);
+}
+
+static void on_done(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct bed *bed = data;
+
+	assert_true((result == NULL) != (err == NULL));
+	bed->told++;
+	str_truncate(&bed->bytes, 0);
+	bed->length = -1;
+	err_finish(&bed->err);
+	if (err)
+		err_set(&bed->err, err->kind, "%s", err_message(err));
+	if (result && result->bytes)
+		str_append_bytes(&bed->bytes, result->bytes, result->length);
+	if (result && result->file)
+		bed->length = result->file->length;
+	if (bed->destroys) {
+		webhdfs_async_destroy(bed->client);
+		bed->client = NULL;
+	}
+}
+
+static void wait_for(struct bed *bed, struct webhdfs_call *call)
+{
+	int before = bed->told;
+
+	assert_non_null(call);
+	while (bed->told == before)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+}
+
+static const struct webhdfs_create replace = {.permission = 0600, .overwrite = true};
+
+static void test_calls(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, false, {"PUT /webhdfs/v1/a%20b?op=MKDIRS&user.name=alice&permission=700 ", TRUE},
+	     {"GET /webhdfs/v1/a?op=GETFILESTATUS&user.name=alice ", STATUS},
+	     {"PUT /webhdfs/v1/a?op=CREATE&user.name=alice&overwrite=true&permission=600"
+	      "&noredirect=true ",
+	      LOCATION},
+	     {"PUT /data?op=X ", JSON("201", "")},
+	     {"GET /webhdfs/v1/a?op=OPEN&user.name=alice&noredirect=true ",
+	      "307 X\r\nConnection: close\r\nLocation: http://@/there\r\n\r\n"},
+	     {"GET /there ", JSON("200", "content")},
+	     {"op=RENAME&user.name=alice&destination=%2Fb&renameoptions=OVERWRITE ",
+	      JSON("200", "")},
+	     {"DELETE /webhdfs/v1/a?op=DELETE&user.name=alice&recursive=true ",
+	      JSON("200", "{\"boolean\":false}")},
+	     {"op=DELETE", NOT_FOUND}, {"op=GETFILESTATUS", NOT_FOUND});
+	wait_for(&bed, webhdfs_async_make_directories(bed.client, "/a b", 0700, on_done, &bed));
+	assert_null(bed.err.message);
+	wait_for(&bed, webhdfs_async_stat(bed.client, "/a", on_done, &bed));
+	assert_int_equal(bed.length, 7);
+	wait_for(&bed, webhdfs_async_write(bed.client, "/a", &replace, "hel\0o", 5, on_done, &bed));
+	assert_null(bed.err.message);
+	wait_for(&bed, webhdfs_async_read(bed.client, "/a", on_done, &bed));
+	assert_string_equal(bed.bytes.text, "content");
+	wait_for(&bed, webhdfs_async_rename(bed.client, "/a", "/b", true, on_done, &bed));
+	assert_null(bed.err.message);
+	for (int i = 0; i < 2; i++) {
+		wait_for(&bed, webhdfs_async_remove(bed.client, "/a", on_done, &bed));
+		assert_null(bed.err.message);
+	}
+	wait_for(&bed, webhdfs_async_stat(bed.client, "/a", on_done, &bed));
+	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
+	assert_non_null(strstr(bed.err.message, "GETFILESTATUS /a: FileNotFoundException"));
+	web_server_stop(&bed.server);
+	assert_int_equal(bed.server.bodies.length, 5);
+	assert_memory_equal(bed.server.bodies.text, "hel\0o", 5);
+	web_server_finish(&bed.server);
+	webhdfs_async_destroy(bed.client);
+	event_base_free(bed.base);
+	err_finish(&bed.err);
+	str_finish(&bed.bytes);
+}
+
+static void test_gateway(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, true,
+	     {"op=CREATE&user.name=alice&overwrite=true&permission=600&data=true ", NULL},
+	     {"Content-Type: application/octet-stream", JSON("201", "")},
+	     {"GET /webhdfs/v1/a?op=OPEN&user.name=alice ", JSON("200", "content")},
+	     {"DELETE /webhdfs/v1/b?op=DELETE&user.name=alice ", NOT_FOUND},
+	     {"PUT /webhdfs/v1/a?op=RENAME&user.name=alice&destination=%2Fb ", TRUE},
+	     {"PUT /webhdfs/v1/a?op=RENAME&user.name=alice&destination=%2Fb ",
+	      JSON("200", "{\"boolean\":false}")});
+	wait_for(&bed, webhdfs_async_write(bed.client, "/a", &replace, "x", 1, on_done, &bed));
+	assert_null(bed.err.message);
+	wait_for(&bed, webhdfs_async_read(bed.client, "/a", on_done, &bed));
+	assert_string_equal(bed.bytes.text, "content");
+	wait_for(&bed, webhdfs_async_rename(bed.client, "/a", "/b", true, on_done, &bed));
+	assert_null(bed.err.message);
+	wait_for(&bed, webhdfs_async_rename(bed.client, "/a", "/b", false, on_done, &bed));
+	assert_int_equal(bed.err.kind, ERR_FAILED);
+	close_bed(&bed);
+}
+
+static void test_pair_of_name_nodes(void **state)
+{
+	static const struct web_step steps[] = {{"MKDIRS", STANDBY}};
+	struct web_server standby;
+	struct bed bed;
+	char *dead cleanup_free = web_nobody();
+	char *dead_url cleanup_free = mem_printf("http://%s", dead);
+
+	OPEN(&bed, false, {"MKDIRS", TRUE}, {"MKDIRS", TRUE});
+	web_server_start(&standby, steps, array_length(steps));
+	webhdfs_async_destroy(bed.client);
+	bed.client =
+		connect_to(bed.base, (const char *[]){dead_url, standby.url, bed.server.url, NULL},
+			   false, 60000);
+	for (int i = 0; i < 2; i++) {
+		wait_for(&bed,
+			 webhdfs_async_make_directories(bed.client, "/a", 0700, on_done, &bed));
+		assert_null(bed.err.message);
+	}
+	web_server_stop(&standby);
+	web_server_finish(&standby);
+	close_bed(&bed);
+}
+
+static void test_nobody_serves(void **state)
+{
+	struct bed bed;
+	char *dead cleanup_free = web_nobody();
+	char *dead_url cleanup_free = mem_printf("http://%s", dead);
+
+	OPEN(&bed, false, {"MKDIRS", STANDBY});
+	webhdfs_async_destroy(bed.client);
+	bed.client =
+		connect_to(bed.base, (const char *[]){dead_url, bed.server.url, NULL}, false, -1);
+	wait_for(&bed, webhdfs_async_make_directories(bed.client, "/a", 0700, on_done, &bed));
+	assert_int_equal(bed.err.kind, ERR_UNREACHABLE);
+	assert_non_null(strstr(bed.err.message, dead));
+	assert_non_null(strstr(bed.err.message, "StandbyException"));
+	close_bed(&bed);
+}
+
+static void test_trouble_that_passes(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, false, {"op=CREATE", NULL}, {"op=CREATE", LOCATION}, {"PUT /data", NULL},
+	     {"op=CREATE", EXCEPTION("403", "SafeModeException", "Name node is in safe mode")},
+	     {"op=CREATE", LOCATION}, {"PUT /data", JSON("201", "")});
+	wait_for(&bed, webhdfs_async_write(bed.client, "/a", &replace, "x", 1, on_done, &bed));
+	assert_null(bed.err.message);
+	close_bed(&bed);
+}
+
+static void test_create_that_may_not_replace_is_not_repeated(void **state)
+{
+	const struct webhdfs_create keep = {.permission = 0644};
+	struct bed bed;
+
+	OPEN(&bed, false, {"overwrite=false", LOCATION}, {"PUT /data", NULL});
+	wait_for(&bed, webhdfs_async_write(bed.client, "/a", &keep, "x", 1, on_done, &bed));
+	assert_int_equal(bed.err.kind, ERR_UNREACHABLE);
+	assert_non_null(strstr(bed.err.message, "DataNode"));
+	close_bed(&bed);
+}
+
+static void test_rename_that_was_done_though_it_broke_off(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, false, {"op=RENAME", NULL}, {"op=RENAME", NOT_FOUND},
+	     {"/b?op=GETFILESTATUS", STATUS}, {"op=RENAME", NULL}, {"op=RENAME", NOT_FOUND},
+	     {"/b?op=GETFILESTATUS", NOT_FOUND}, {"op=RENAME", NOT_FOUND});
+	wait_for(&bed, webhdfs_async_rename(bed.client, "/a", "/b", false, on_done, &bed));
+	assert_null(bed.err.message);
+	/* It never was; and it was not asked for in vain. */
+	for (int i = 0; i < 2; i++) {
+		wait_for(&bed, webhdfs_async_rename(bed.client, "/a", "/b", false, on_done, &bed));
+		assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
+	}
+	close_bed(&bed);
+}
+
+static void test_strange_answers(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, false, {"op=OPEN", JSON("200", "<html>")},
+	     {"op=OPEN", "307 X\r\nConnection: close\r\n\r\n"},
+	     {"op=OPEN", JSON("200", "{\"Location\":\"https://dn/x\"}")},
+	     {"op=OPEN", "200\r\nBad: \x01\r\n\r\n"});
+	for (int i = 0; i < 4; i++) {
+		wait_for(&bed, webhdfs_async_read(bed.client, "/a", on_done, &bed));
+		assert_int_equal(bed.err.kind, ERR_INPUT);
+	}
+	close_bed(&bed);
+}
+
+static void test_refused_before_anything_is_sent(void **state)
+{
+	struct bed bed;
+	struct err err cleanup_err = {0};
+	struct webhdfs_options secure = {.user = (char *)"alice"};
+
+	OPEN(&bed, false, {"MKDIRS", TRUE});
+	wait_for(&bed, webhdfs_async_stat(bed.client, "/a/../b", on_done, &bed));
+	assert_int_equal(bed.err.kind, ERR_INPUT);
+	wait_for(&bed, webhdfs_async_rename(bed.client, "/a", "b", true, on_done, &bed));
+	assert_int_equal(bed.err.kind, ERR_INPUT);
+	str_list_add(&secure.addresses, "https://nn:9871");
+	assert_null(webhdfs_async_create(bed.base, &secure, &err));
+	assert_int_equal(err.kind, ERR_CONFIG);
+	str_list_finish(&secure.addresses);
+	wait_for(&bed, webhdfs_async_make_directories(bed.client, "/a", 0700, on_done, &bed));
+	close_bed(&bed);
+}
+
+static void test_cancel_and_destroy(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, false, {"op=MKDIRS", TRUE});
+	webhdfs_call_cancel(webhdfs_async_stat(bed.client, "/never", on_done, &bed));
+	bed.destroys = true;
+	struct webhdfs_call *call =
+		webhdfs_async_make_directories(bed.client, "/a", 0700, on_done, &bed);
+	wait_for(&bed, call);
+	assert_int_equal(bed.told, 1);
+	close_bed(&bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_gateway),
+		cmocka_unit_test(test_pair_of_name_nodes),
+		cmocka_unit_test(test_nobody_serves),
+		cmocka_unit_test(test_trouble_that_passes),
+		cmocka_unit_test(test_create_that_may_not_replace_is_not_repeated),
+		cmocka_unit_test(test_rename_that_was_done_though_it_broke_off),
+		cmocka_unit_test(test_strange_answers),
+		cmocka_unit_test(test_refused_before_anything_is_sent),
+		cmocka_unit_test(test_cancel_and_destroy),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
