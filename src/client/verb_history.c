@@ -58,11 +58,12 @@ static struct opened *open_jobs(const struct history_options *chosen,
 		if (!job_state_is_final(jobs[i].state) ||
 		    (chosen->state && !str_equal(chosen->state, job_state_name(jobs[i].state))))
 			continue;
-		if (opened_find(&opened[*shown], jobs[i].id, &err) == 0) {
+		if (opened_find(&opened[*shown], jobs[i].id, &err) < 0) {
+			report_error(&err);
+		} else if (opened[*shown].view->is_final) {
 			++*shown;
 			continue;
 		}
-		report_error(&err);
 		opened_finish(&opened[*shown]);
 		opened[*shown] = (struct opened){0};
 	}

@@ -24,6 +24,7 @@ struct watch {
 	int signals;
 	int interrupts; /* SIGINT and SIGTERM so far */
 	bool left;	/* by the terminal */
+	bool gave_up;	/* on an application master that does not start */
 	struct err *err;
 };
 
@@ -99,6 +100,40 @@ static void take_signals(struct watch *watch)
 	}
 }
 
+/* ---- the start ---------------------------------------------------------------------------- */
+
+/* tony.am.startup-timeout; 0: none. */
+static int64_t startup_timeout_ms(const struct job *job)
+{
+	const json_t *entry = json_object_get(job->config, "tony.am.startup-timeout");
+	const char *text = json_string_value(json_object_get(entry, "value"));
+	int64_t ms = 0;
+
+	if (text)
+		str_parse_duration(text, 1, &ms);
+	return ms;
+}
+
+/* A cluster may keep the application master waiting for longer than its user wants to. */
+static void check_start(struct watch *watch)
+{
+	const struct opened *opened = watch->opened;
+	int64_t limit_ms = startup_timeout_ms(opened->view->job);
+	struct err err cleanup_err = {0};
+
+	if (!opened->ops->pull || limit_ms <= 0 || opened->view->begun_ms > 0 || watch->gave_up ||
+	    opened->door.address || clock_wall_ms() - opened->view->job->submitted_ms < limit_ms)
+		return;
+	watch->gave_up = true;
+	char *waited cleanup_free = str_format_duration(limit_ms);
+	live_say(watch->live,
+		 "the application master has not started within %s (tony.am.startup-timeout); "
+		 "ending the job",
+		 waited);
+	if (opened->ops->kill(&opened->door, &err) < 0)
+		live_say(watch->live, "%s", err_message(&err));
+}
+
 /* ---- the loop ----------------------------------------------------------------------------- */
 
 static int run(struct watch *watch)
@@ -117,6 +152,7 @@ static int run(struct watch *watch)
 			return 0;
 		poll(fds, array_length(fds), (int)opened_wait_ms(watch->opened, again_ms));
 		take_signals(watch);
+		check_start(watch);
 		if (opened_look_for_am(watch->opened, watch->err) < 0)
 			return -1;
 	}

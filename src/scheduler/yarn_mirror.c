@@ -200,9 +200,33 @@ static int conclude(const char *mirror, const Hadoop__ApplicationReportProto *re
 	return result;
 }
 
+/* Of an AM that has told of the end itself. */
 static bool may_still_come(const Hadoop__ApplicationReportProto *report)
 {
-	return report && report->finishtime > 0 && clock_wall_ms() - report->finishtime < SETTLE_MS;
+	return report &&
+	       report->yarn_application_state == HADOOP__YARN_APPLICATION_STATE_PROTO__FINISHED &&
+	       clock_wall_ms() - report->finishtime < SETTLE_MS;
+}
+
+static int publish_file(struct webhdfs_client *client, const char *directory, const char *mirror,
+			const char *name)
+{
+	const struct webhdfs_create create = {.permission = 0600, .overwrite = true};
+	char *from cleanup_free = fs_join(mirror, name),
+		   *to cleanup_free = fs_join(directory, name);
+	size_t length;
+	char *bytes cleanup_free = fs_read_file(from, JOURNAL_CAP, &length, NULL);
+
+	return bytes ? webhdfs_write(client, to, &create, bytes, length, NULL) : -1;
+}
+
+/* In place of the AM that could not, so that other machines of the user's know it, too. */
+static void clear_up(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+		     const char *mirror)
+{
+	if (publish_file(client, cluster->history_dir, mirror, "job.json") == 0 &&
+	    publish_file(client, cluster->history_dir, mirror, "journal.jsonl") == 0)
+		webhdfs_remove(client, cluster->job_dir, NULL);
 }
 
 static int settle_journal(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
@@ -223,7 +247,12 @@ static int settle_journal(struct webhdfs_client *client, const struct hadoop_clu
 	    0) {
 		if (missing.kind != ERR_NOT_FOUND)
 			return err_set(err, missing.kind, "%s", err_message(&missing));
-		return may_still_come(report) ? 0 : conclude(mirror, report, err);
+		if (may_still_come(report))
+			return 0;
+		if (conclude(mirror, report, err) < 0)
+			return -1;
+		clear_up(client, cluster, mirror);
+		return 0;
 	}
 	/* The lines that are here already are the same ones. */
 	const char *start = bytes.text;
