@@ -43,7 +43,9 @@ struct http_client {
 	bool is_connected;	     /* `wire` holds a socket */
 	bool is_busy;
 	struct wire wire;
-	struct event next; /* sends the first call, from the loop */
+	struct event next;  /* sends the first call, from the loop */
+	struct event again; /* goes on with the answer, from the loop */
+	bool is_paused;	    /* nobody takes the answer now */
 
 	size_t file_left; /* of the body on the wire: not read yet */
 
@@ -76,6 +78,8 @@ static void disconnect(struct http_client *client)
 		wire_finish(&client->wire);
 	client->is_connected = false;
 	client->is_busy = false;
+	client->is_paused = false;
+	event_del(&client->again);
 }
 
 static void send_next(struct http_client *client)
@@ -257,7 +261,7 @@ static void on_input(void *data)
 		return;
 	}
 	/* The call that ends this loop may have freed the client. */
-	while (take(client))
+	while (!client->is_paused && take(client))
 		continue;
 }
 
@@ -298,13 +302,23 @@ static void on_end(void *data, int error)
 {
 	struct http_client *client = data;
 
-	if (!client->is_busy)
+	if (client->is_busy && client->is_paused)
+		event_del(&client->wire.read_event); /* it is told again once that is pending */
+	else if (!client->is_busy)
 		disconnect(client);
 	else if (!error && client->framing == FRAMING_CLOSE)
 		complete(client, false);
 	else
 		fail(TAILQ_FIRST(&client->calls), ERR_UNREACHABLE,
 		     error ? strerror(error) : "the connection was closed");
+}
+
+static void on_again(evutil_socket_t fd, short what, void *data)
+{
+	struct http_client *client = data;
+
+	if (client->is_connected && client->is_busy)
+		on_input(client);
 }
 
 static void on_dialed(void *data, int fd, const struct err *err)
@@ -393,6 +407,7 @@ struct http_client *http_client_create(struct event_base *base, const char *addr
 	client->token = mem_strdup(token);
 	TAILQ_INIT(&client->calls);
 	event_assign(&client->next, base, -1, 0, on_next, client);
+	event_assign(&client->again, base, -1, 0, on_again, client);
 	return client;
 }
 
@@ -444,4 +459,19 @@ void http_client_cancel(struct http_call *call)
 		disconnect(client);
 	free_call(call);
 	send_next(client);
+}
+
+void http_client_pause(struct http_client *client)
+{
+	client->is_paused = client->is_busy;
+}
+
+void http_client_resume(struct http_client *client)
+{
+	if (!client->is_paused)
+		return;
+	client->is_paused = false;
+	/* What has come already goes first: reading on a full input would stop at once. */
+	event_active(&client->again, EV_TIMEOUT, 0);
+	event_add(&client->wire.read_event, NULL);
 }

@@ -63,6 +63,11 @@ struct http_call *http_client_start(struct http_client *client,
 /* `done` will not be called. Closes the connection when the call was on the wire. */
 void http_client_cancel(struct http_call *call);
 
+/* For the on_bytes() of the call in progress: takes no more of its answer for now. Of what comes
+ * meanwhile no more than 256 KiB is kept; then the peer has to wait. Fine at any time. */
+void http_client_pause(struct http_client *client);
+void http_client_resume(struct http_client *client);
+
 /* 0 for a 2xx; else sets `err` to the message of the body's "error" object (or the status) with a
  * kind by status: 400 ERR_INPUT, 401 ERR_DENIED, 404 ERR_NOT_FOUND, 409 ERR_STALE when its code is
  * "stale", 503 ERR_UNREACHABLE, else ERR_FAILED. */
