@@ -42,6 +42,8 @@ enum fs_clone {
 	 * symbolic link that leads out of `source` stands the file's content, or an absolute link
 	 * to the directory. */
 	FS_CLONE_FROM_OUTSIDE = 1 << 1,
+	/* What is read-only in the source can be written by the copy's owner. */
+	FS_CLONE_WRITABLE = 1 << 2,
 };
 
 /* Makes `target` a copy of the file or directory tree `source`: modes, times and symbolic links

@@ -73,7 +73,9 @@ static int copy_attributes(struct clone *clone, int fd, const struct stat *info)
 {
 	const struct timespec times[] = {info->st_atim, info->st_mtim};
 
-	if (fchmod(fd, info->st_mode & 07777) < 0 || futimens(fd, times) < 0)
+	mode_t more = clone->how & FS_CLONE_WRITABLE ? S_IWUSR : 0;
+
+	if (fchmod(fd, (info->st_mode & 07777) | more) < 0 || futimens(fd, times) < 0)
 		return fail(clone);
 	return 0;
 }

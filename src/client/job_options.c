@@ -84,13 +84,18 @@ static void add_classpath(const struct job_options *options, struct conf *conf)
 
 	str_split(&items, options->hdfs_classpath ? options->hdfs_classpath : "", ',');
 	for (size_t i = 0; i < items.count; i++) {
-		if (fs_exists(items.items[i]) || strstr(items.items[i], "://"))
-			conf_append(conf, &place, "tony.containers.resources", items.items[i]);
+		const char *item = items.items[i];
+		bool is_here = fs_exists(item), is_there = !is_here && hadoop_site_has_yarn();
+		char *uri cleanup_free = mem_printf("hdfs://%s", item);
+		if (is_here || (is_there && strstr(item, "://")))
+			conf_append(conf, &place, "tony.containers.resources", item);
+		else if (is_there && *item == '/')
+			conf_append(conf, &place, "tony.containers.resources", uri);
 		else
 			problems_warning(conf_problems(conf),
 					 "--hdfs_classpath: \"%s\" is not on this machine and is "
 					 "left out",
-					 items.items[i]);
+					 item);
 	}
 }
 

@@ -51,7 +51,7 @@ static int lay_link(const char *source, const char *path, struct err *err)
 	return 0;
 }
 
-static int copy_content(const char *source, const char *path, struct err *err)
+static int copy_content(const char *source, const char *path, unsigned how, struct err *err)
 {
 	struct stat info;
 
@@ -60,7 +60,7 @@ static int copy_content(const char *source, const char *path, struct err *err)
 	if (lstat(path, &info) == 0 && !S_ISDIR(info.st_mode))
 		return err_set(err, ERR_CONFIG, "%s is in the way of a directory", path);
 	/* No hard links: a program may write into its copy. */
-	return fs_clone_tree(source, path, 0, err);
+	return fs_clone_tree(source, path, how, err);
 }
 
 /* Where the file is now; NULL: on another machine. The caller frees. */
@@ -105,7 +105,9 @@ static int localize_file(const struct job_file *file, const char *work_dir, stru
 	case JOB_FILE_LINK:
 		return lay_link(source, path, err);
 	case JOB_FILE_CONTENT:
-		return copy_content(source, path, err);
+		/* NodeManagers leave nothing writable. */
+		return copy_content(source, path, file->source[0] == '/' ? 0 : FS_CLONE_WRITABLE,
+				    err);
 	case JOB_FILE_ARCHIVE:
 		break;
 	}

@@ -230,6 +230,14 @@ static void only_the_users_links_are_followed(void **state)
 	expect_link(state, "to/table", "../data/table");
 }
 
+static void a_copy_may_be_made_writable(void **state)
+{
+	scratch_write(state, "from/table", "1,2\n", 0540);
+	clone(state, "from", "to", FS_CLONE_WRITABLE);
+	assert_int_equal(status_of(state, "to/table").st_mode & 07777, 0740);
+	assert_int_equal(status_of(state, "from/table").st_mode & 07777, 0540);
+}
+
 static void expect_failure(void **state, const char *from, const char *to, const char *part)
 {
 	struct err err cleanup_err = {0};
@@ -366,6 +374,7 @@ int main(void)
 		scratch_test(links_that_lead_out_are_of_use_elsewhere),
 		scratch_test(links_that_need_no_help_stay),
 		scratch_test(only_the_users_links_are_followed),
+		scratch_test(a_copy_may_be_made_writable),
 		scratch_test(what_cannot_be_cloned_is_named),
 		scratch_test(endless_depth_is_refused),
 		scratch_test(a_files_hash_is_that_of_sha256sum),
