@@ -119,32 +119,23 @@ void digest_layer_wrap(struct digest_layer *layer, const void *bytes, size_t len
 	str_append_bytes(out, trailer, sizeof(trailer));
 }
 
-/* The length of the message that is before `length` bytes' MAC; -1: this cannot be one. */
+/* The length of the message that comes before padding and MAC; negative: this cannot be one. What
+ * the padding is made of is nobody's business: a wrong length makes a wrong MAC. */
 static ssize_t message_length(const struct digest_layer *layer, const unsigned char *bytes,
 			      size_t length)
 {
-	size_t padding = 0;
+	int padding = layer->cipher == DIGEST_3DES ? bytes[length - MAC - 1] : 0;
 
-	if (layer->cipher == DIGEST_3DES && length > MAC) {
-		padding = bytes[length - MAC - 1];
-		if (padding < 1 || padding > DES_BLOCK)
-			return -1;
-	}
-	if (length < MAC + padding)
-		return -1;
-	return (ssize_t)(length - MAC - padding);
+	return (ssize_t)length - MAC - padding;
 }
 
 static bool is_genuine(const struct digest_layer *layer, const unsigned char *bytes, size_t length,
 		       size_t message)
 {
 	unsigned char mac[MD5_LENGTH];
-	bool good = true;
 
-	for (size_t i = message; i < length - MAC; i++)
-		good = good && bytes[i] == length - MAC - message;
 	make_mac(&layer->in, bytes, message, mac);
-	return CRYPTO_memcmp(bytes + length - MAC, mac, MAC) == 0 && good;
+	return CRYPTO_memcmp(bytes + length - MAC, mac, MAC) == 0;
 }
 
 /* A wrong number is told apart from other damage for people only: the MAC covers the number. */

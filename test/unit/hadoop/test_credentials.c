@@ -237,6 +237,12 @@ static void test_not_credentials(void **state)
 		assert_int_equal(err.kind, ERR_INPUT);
 		assert_non_null(strstr(err.message, cases[i].says));
 	}
+	char *large cleanup_free = mem_alloc(CREDENTIALS_CAP + 1);
+	memcpy(large, empty, sizeof(empty));
+	assert_int_equal(credentials_parse(large, CREDENTIALS_CAP, &(struct credentials){0}, NULL),
+			 0);
+	assert_int_equal(
+		credentials_parse(large, CREDENTIALS_CAP + 1, &(struct credentials){0}, NULL), -1);
 	/* more tokens than anybody has; a negative number of them */
 	assert_int_equal(
 		credentials_parse("HDTS\0\x8c\x7f\xff\xff\xff", 10, &(struct credentials){0}, NULL),
