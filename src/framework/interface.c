@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <stddef.h>
 
 #include "base/mem.h"
@@ -11,7 +12,13 @@ static int has_address(const struct ifaddrs *interface, struct in_addr address)
 	const struct sockaddr_in *own =
 		(const struct sockaddr_in *)(const void *)interface->ifa_addr;
 
-	return own && own->sin_family == AF_INET && own->sin_addr.s_addr == address.s_addr;
+	if (!own || own->sin_family != AF_INET)
+		return 0;
+	if (own->sin_addr.s_addr == address.s_addr)
+		return 1;
+	/* All of 127.0.0.0/8 is the loopback interface's, whichever of them it is listed with. */
+	return (interface->ifa_flags & IFF_LOOPBACK) &&
+	       ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
 char *interface_of(const char *address)
