@@ -6,8 +6,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "scheduler/local.h"
+#include "scheduler/yarn.h"
 
-static const struct scheduler_ops *const schedulers[] = {&local_scheduler};
+static const struct scheduler_ops *const schedulers[] = {&local_scheduler, &yarn_scheduler};
 
 const struct scheduler_ops *scheduler_find(const char *name)
 {

@@ -1,0 +1,537 @@
+#include "scheduler/yarn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "hadoop/container.h"
+#include "hadoop/id.h"
+#include "hadoop/message.h"
+#include "hadoop/placement.h"
+#include "scheduler/yarn_internal.h"
+
+/* How long a NodeManager that does not answer is tried for: the task is better off elsewhere. */
+#define NODE_GIVE_UP_MS	   30000
+#define NODE_CALL_LIMIT_MS 20000
+
+static struct yarn *yarn_of(struct scheduler *scheduler)
+{
+	return (struct yarn *)scheduler;
+}
+
+struct yarn_container *yarn_find_container(struct yarn *yarn, size_t task, int attempt)
+{
+	struct yarn_container *container = task < yarn->task_count ? yarn->tasks[task] : NULL;
+
+	while (container && container->request.attempt != attempt)
+		container = container->older;
+	return container;
+}
+
+const struct job_type *yarn_type_of(const struct yarn_container *container)
+{
+	return &container->yarn->job->types[container->request.type];
+}
+
+/* ---- telling the AM ----------------------------------------------------------------------- */
+
+void yarn_pump_soon(struct yarn *yarn)
+{
+	event_active(yarn->pump, EV_TIMEOUT, 0);
+}
+
+void yarn_add_news(struct yarn_container *container)
+{
+	struct yarn *yarn = container->yarn;
+
+	if (!container->has_news)
+		TAILQ_INSERT_TAIL(&yarn->news, container, news_link);
+	container->has_news = true;
+	yarn_pump_soon(yarn);
+}
+
+static void tell(struct yarn *yarn, struct yarn_container *container)
+{
+	const struct scheduler_listener *listener = &yarn->listener;
+	size_t task = container->request.task;
+	int attempt = container->request.attempt;
+
+	switch (container->state) {
+	case YARN_ALLOCATED:
+		container->told = true;
+		listener->allocated(listener->data, task, attempt, container->id,
+				    container->proto->nodeid->host);
+		return;
+	case YARN_REFUSED:
+		listener->refused(listener->data, task, attempt, container->refusal);
+		break;
+	case YARN_ENDED:
+		listener->ended(listener->data, task, attempt, &container->cause);
+		break;
+	default:
+		BUG("there is no news of a container in state %d", (int)container->state);
+	}
+	yarn_container_free(container);
+}
+
+static void on_pump(evutil_socket_t fd, short what, void *data)
+{
+	struct yarn *yarn = data;
+	struct yarn_container *container;
+
+	while ((container = TAILQ_FIRST(&yarn->news))) {
+		TAILQ_REMOVE(&yarn->news, container, news_link);
+		container->has_news = false;
+		tell(yarn, container);
+	}
+	yarn_gang_tell_waiting(yarn);
+}
+
+/* ---- what the ResourceManager tells ------------------------------------------------------- */
+
+static void on_registered(void *data,
+			  const Hadoop__RegisterApplicationMasterResponseProto *response)
+{
+	struct yarn *yarn = data;
+
+	yarn->is_registered = true;
+	log_info("registered with the ResourceManager");
+	if (response) {
+		yarn->limits = message_copy(&response->base);
+		/* Those of an AM before this one run tasks that nobody knows any more. */
+		for (size_t i = 0; i < response->n_containers_from_previous_attempts; i++)
+			application_master_release(
+				yarn->master, response->containers_from_previous_attempts[i]->id);
+	}
+	yarn_gang_judge_all(yarn);
+}
+
+static void on_node_token(void *data, const Hadoop__NMTokenProto *token)
+{
+	struct yarn *yarn = data;
+
+	node_managers_set_token(yarn->nodes, token);
+}
+
+/* NULL: all is well. */
+static const char *trouble_of(const Hadoop__NodeReportProto *node)
+{
+	switch (node->node_state) {
+	case HADOOP__NODE_STATE_PROTO__NS_LOST:
+		return "its NodeManager is not heard of any more";
+	case HADOOP__NODE_STATE_PROTO__NS_UNHEALTHY:
+		return "is unhealthy";
+	case HADOOP__NODE_STATE_PROTO__NS_DECOMMISSIONED:
+		return "is decommissioned";
+	case HADOOP__NODE_STATE_PROTO__NS_REBOOTED:
+		return "was restarted";
+	case HADOOP__NODE_STATE_PROTO__NS_SHUTDOWN:
+		return "was shut down";
+	default:
+		return NULL;
+	}
+}
+
+static void on_node_changed(void *data, const Hadoop__NodeReportProto *node)
+{
+	struct yarn *yarn = data;
+	const char *trouble = trouble_of(node);
+
+	if (!node->nodeid || !node->nodeid->host)
+		return;
+	char *name cleanup_free = mem_printf("%s:%d", node->nodeid->host, node->nodeid->port);
+	if (!trouble) {
+		map_remove(yarn->bad_nodes, name);
+		return;
+	}
+	const char *report = node->health_report ? node->health_report : "";
+	char *line cleanup_free = str_printable(report, strcspn(report, "\r\n"));
+	map_set(yarn->bad_nodes, name,
+		mem_printf("%s %s%s%s", name, trouble, *line ? ": " : "", line));
+	log_info("%s", (char *)map_get(yarn->bad_nodes, name));
+}
+
+static struct yarn_container *find_by_id(struct yarn *yarn, const Hadoop__ContainerIdProto *id)
+{
+	char *name cleanup_free = hadoop_container_id_text(id);
+
+	return map_get(yarn->containers, name);
+}
+
+/* Of what is not known any more, the end comes late or twice. */
+static void on_completed(void *data, const Hadoop__ContainerStatusProto *status)
+{
+	struct yarn *yarn = data;
+	struct yarn_container *container = find_by_id(yarn, status->container_id);
+
+	if (container)
+		yarn_container_completed(container, status);
+}
+
+static void on_allocated(void *data, size_t kind, const Hadoop__ContainerProto *proto)
+{
+	struct yarn *yarn = data;
+
+	if (!find_by_id(yarn, proto->id))
+		yarn_gang_take(yarn, kind, proto);
+}
+
+/* The CapacityScheduler names what it will kill in the contract that leaves a choice, the
+ * FairScheduler in the strict one. */
+static void on_preempting(void *data, const Hadoop__ContainerIdProto *id, bool strict)
+{
+	struct yarn *yarn = data;
+	struct yarn_container *container = find_by_id(yarn, id);
+
+	if (container)
+		yarn_container_preempted(container);
+}
+
+static void on_refused(void *data, const char *text)
+{
+	yarn_gang_refuse_all(data, text);
+}
+
+static void on_answered(void *data, const Hadoop__AllocateResponseProto *response)
+{
+	struct yarn *yarn = data;
+
+	if (response->has_num_cluster_nodes)
+		yarn->node_count = response->num_cluster_nodes;
+	yarn_avoid_fewer(yarn);
+}
+
+static void on_over(void *data, const char *text)
+{
+	struct yarn *yarn = data;
+
+	yarn->is_over = true;
+	yarn->listener.dismissed(yarn->listener.data, text);
+}
+
+static double on_progress(void *data)
+{
+	const struct yarn *yarn = data;
+
+	return yarn->listener.progress(yarn->listener.data);
+}
+
+/* ---- what NodeManagers tell --------------------------------------------------------------- */
+
+static void on_started(void *data, const char *id)
+{
+	log_debug("%s is started", id);
+}
+
+static void on_start_failed(void *data, const char *id, const char *text)
+{
+	struct yarn *yarn = data;
+	struct yarn_container *container = map_get(yarn->containers, id);
+
+	if (container)
+		yarn_container_start_failed(container, text);
+}
+
+static void on_stopped(void *data, const char *id, const char *failure)
+{
+	struct yarn *yarn = data;
+	struct yarn_container *container = map_get(yarn->containers, id);
+
+	if (container && failure)
+		yarn_container_stop_failed(container, failure);
+}
+
+/* ---- open and close ----------------------------------------------------------------------- */
+
+static void free_container_lists(struct yarn *yarn)
+{
+	struct yarn_gang *gang;
+
+	for (size_t i = 0; yarn->tasks && i < yarn->task_count; i++) {
+		while (yarn->tasks[i])
+			yarn_container_free(yarn->tasks[i]);
+	}
+	while ((gang = TAILQ_FIRST(&yarn->gangs)))
+		yarn_gang_destroy(gang);
+}
+
+static void close_yarn(struct scheduler *scheduler)
+{
+	struct yarn *yarn = yarn_of(scheduler);
+	size_t type_count = yarn->job->type_count;
+
+	yarn_finish_destroy(yarn->finish);
+	free_container_lists(yarn);
+	node_managers_destroy(yarn->nodes);
+	application_master_destroy(yarn->master);
+	for (size_t i = 0; i < type_count; i++)
+		placement_free(yarn->placements[i]);
+	if (yarn->pump)
+		event_free(yarn->pump);
+	map_destroy(yarn->containers);
+	map_destroy(yarn->bad_nodes);
+	message_free(yarn->limits);
+	credentials_finish(&yarn->credentials);
+	if (yarn->task_tokens.text)
+		explicit_bzero(yarn->task_tokens.text, yarn->task_tokens.length);
+	str_finish(&yarn->task_tokens);
+	str_list_finish(&yarn->avoided);
+	hadoop_cluster_destroy(yarn->cluster);
+	free(yarn->job_file.url);
+	free(yarn->placements);
+	free(yarn->kinds);
+	free(yarn->asked);
+	free(yarn->asked_count);
+	free(yarn->tasks);
+	free(yarn->waiting);
+	free(yarn->am_address);
+	free(yarn->job_dir);
+	free(yarn);
+}
+
+/* The job's bearer token and nothing else: what the AM may do at the ResourceManager is no task's
+ * business. */
+static int make_task_tokens(struct yarn *yarn, struct err *err)
+{
+	struct credentials credentials cleanup_credentials = {0};
+	size_t length;
+
+	if (hadoop_container_credentials(&yarn->credentials, err) < 0)
+		return -1;
+	const unsigned char *token =
+		credentials_find_secret(&yarn->credentials, HADOOP_SECRET_TOKEN, &length);
+	if (!token)
+		return err_set(err, ERR_DENIED, "the container's credentials hold no \"%s\"",
+			       HADOOP_SECRET_TOKEN);
+	credentials_add_secret(&credentials, HADOOP_SECRET_TOKEN, token, length);
+	credentials_write(&credentials, &yarn->task_tokens);
+	return 0;
+}
+
+/* TONY_JOB_JSON: "<bytes>:<modification time in ms>", which job.json cannot say of itself. */
+static int describe_job_file(struct yarn *yarn, struct err *err)
+{
+	struct hadoop_file *file = &yarn->job_file;
+	struct str_list parts cleanup_str_list = {0};
+	const char *text = getenv("TONY_JOB_JSON");
+
+	str_split(&parts, text ? text : "", ':');
+	if (parts.count != 2 || str_parse_int(parts.items[0], 0, INT64_MAX, &file->length) < 0 ||
+	    str_parse_int(parts.items[1], 0, INT64_MAX, &file->timestamp) < 0)
+		return err_set(err, ERR_USAGE,
+			       "TONY_JOB_JSON: \"%s\" is not \"<bytes>:<ms>\": the job was not "
+			       "submitted by tony",
+			       text ? text : "");
+	file->url = mem_printf("%s%s/job.json", yarn->cluster->fs, yarn->cluster->job_dir);
+	return 0;
+}
+
+static int describe_kind(struct yarn *yarn, size_t number, struct err *err)
+{
+	const struct job_type *type = &yarn->job->types[number];
+	const struct hadoop_cluster_type *more = &yarn->cluster->types[number];
+	const char *placement = more->placement ? more->placement : yarn->cluster->placement;
+
+	yarn->kinds[number] = (struct container_kind){
+		.memory = type->memory,
+		.vcores = type->vcores,
+		.amounts = more->amounts,
+		.amount_count = more->amount_count,
+		.node_label = type->node_label,
+		.tags = &more->allocation_tags,
+	};
+	if (!placement)
+		return 0;
+	yarn->placements[number] = placement_parse(placement, strlen(placement), err);
+	yarn->kinds[number].placement = yarn->placements[number];
+	return yarn->placements[number] ? 0 : err_wrap(err, "tony.%s.placement-spec", type->name);
+}
+
+static int describe_kinds(struct yarn *yarn, struct err *err)
+{
+	const struct job *job = yarn->job;
+
+	yarn->kinds = mem_alloc_array(job->type_count, sizeof(*yarn->kinds));
+	yarn->placements = mem_alloc_array(job->type_count, sizeof(*yarn->placements));
+	yarn->asked = mem_alloc_array(job->type_count, sizeof(*yarn->asked));
+	yarn->asked_count = mem_alloc_array(job->type_count, sizeof(*yarn->asked_count));
+	for (size_t i = 0; i < job->type_count; i++)
+		TAILQ_INIT(&yarn->asked[i]);
+	yarn->cluster = hadoop_cluster_from_json(job->cluster, err);
+	if (!yarn->cluster)
+		return err_wrap(err, "cluster");
+	if (yarn->cluster->type_count != job->type_count || yarn->cluster->file_count == 0)
+		return err_set(err, ERR_INPUT, "cluster: the job's files were not staged for YARN");
+	for (size_t i = 0; i < job->type_count; i++)
+		if (describe_kind(yarn, i, err) < 0)
+			return -1;
+	return 0;
+}
+
+static struct rpc_options rpc_options(const struct yarn *yarn)
+{
+	const struct hadoop_cluster *cluster = yarn->cluster;
+
+	return (struct rpc_options){
+		.addresses = cluster->rm_scheduler,
+		.user = cluster->user,
+		.token = credentials_find_kind(&yarn->credentials, TOKEN_KIND_AMRM),
+		.protections = cluster->protections,
+		.require_sasl = true, /* of these services on every cluster */
+		.connect_timeout_ms = cluster->connect_timeout_ms,
+		.call_timeout_ms = cluster->call_timeout_ms,
+		.retry_interval_ms = cluster->retry_interval_ms,
+		.max_wait_ms = cluster->max_wait_ms,
+	};
+}
+
+static int open_master(struct yarn *yarn, struct err *err)
+{
+	const char *host = getenv("NM_HOST");
+	const char *colon = strrchr(yarn->am_address, ':');
+	char *url cleanup_free = mem_printf("http://%s/", yarn->am_address);
+	const struct application_master_options options = {
+		.rpc = rpc_options(yarn),
+		.host = host ? host : "",
+		.port = colon ? atoi(colon + 1) : 0,
+		.tracking_url = url,
+		.kinds = yarn->kinds,
+		.kind_count = yarn->job->type_count,
+		.events = {.data = yarn,
+			   .registered = on_registered,
+			   .node_token = on_node_token,
+			   .node_changed = on_node_changed,
+			   .completed = on_completed,
+			   .allocated = on_allocated,
+			   .preempting = on_preempting,
+			   .refused = on_refused,
+			   .answered = on_answered,
+			   .over = on_over,
+			   .progress = on_progress},
+	};
+
+	if (!options.rpc.token)
+		return err_set(err, ERR_DENIED, "the container's credentials hold no %s",
+			       TOKEN_KIND_AMRM);
+	yarn->master = application_master_create(yarn->base, &options, err);
+	return yarn->master ? 0 : -1;
+}
+
+static void open_nodes(struct yarn *yarn)
+{
+	struct node_managers_options options = {
+		.rpc = rpc_options(yarn),
+		.give_up_ms = NODE_GIVE_UP_MS,
+		.events = {.data = yarn,
+			   .started = on_started,
+			   .failed = on_start_failed,
+			   .stopped = on_stopped},
+	};
+
+	if (options.rpc.connect_timeout_ms > NODE_CALL_LIMIT_MS)
+		options.rpc.connect_timeout_ms = NODE_CALL_LIMIT_MS;
+	if (options.rpc.call_timeout_ms > NODE_CALL_LIMIT_MS)
+		options.rpc.call_timeout_ms = NODE_CALL_LIMIT_MS;
+	yarn->nodes = node_managers_create(yarn->base, &options);
+}
+
+static struct scheduler *open_yarn(const struct scheduler_setup *setup, struct err *err)
+{
+	struct yarn *yarn = mem_alloc(sizeof(*yarn));
+
+	*yarn = (struct yarn){
+		.scheduler.ops = &yarn_scheduler,
+		.job = setup->job,
+		.job_dir = mem_strdup(setup->job_dir),
+		.am_address = mem_strdup(setup->am_address),
+		.base = setup->base,
+		.listener = setup->listener,
+		.task_count = job_task_count(setup->job),
+		.containers = map_create(NULL),
+		.bad_nodes = map_create(free),
+	};
+	TAILQ_INIT(&yarn->gangs);
+	TAILQ_INIT(&yarn->news);
+	yarn->tasks = mem_alloc_array(yarn->task_count, sizeof(*yarn->tasks));
+	yarn->pump = evtimer_new(yarn->base, on_pump, yarn);
+	if (describe_kinds(yarn, err) < 0 || make_task_tokens(yarn, err) < 0 ||
+	    describe_job_file(yarn, err) < 0 || open_master(yarn, err) < 0) {
+		close_yarn(&yarn->scheduler);
+		return NULL;
+	}
+	open_nodes(yarn);
+	return &yarn->scheduler;
+}
+
+/* ---- the interface ------------------------------------------------------------------------ */
+
+static void request_containers(struct scheduler *scheduler,
+			       const struct scheduler_request *requests, size_t count)
+{
+	struct yarn *yarn = yarn_of(scheduler);
+	size_t together = yarn->job->mode == JOB_MODE_GANG ? count : 1;
+
+	for (size_t i = 0; i < count; i += together)
+		yarn_gang_ask(yarn, requests + i, together);
+	yarn_pump_soon(yarn);
+}
+
+static void cancel(struct scheduler *scheduler, size_t task, int attempt)
+{
+	struct yarn_container *container = yarn_find_container(yarn_of(scheduler), task, attempt);
+
+	if (!container || container->told || container->state == YARN_ENDED)
+		return; /* the AM knows of it, or of its end: that is what release() is for */
+	if (container->gang)
+		yarn_gang_leave(container);
+	yarn_container_give_back(container);
+	yarn_container_free(container);
+}
+
+static void launch(struct scheduler *scheduler, const struct scheduler_launch *order)
+{
+	struct yarn_container *container =
+		yarn_find_container(yarn_of(scheduler), order->task, order->attempt);
+
+	if (container && container->state == YARN_ALLOCATED)
+		yarn_container_launch(container, order);
+}
+
+static void release(struct scheduler *scheduler, size_t task, int attempt, int64_t grace_ms)
+{
+	struct yarn_container *container = yarn_find_container(yarn_of(scheduler), task, attempt);
+
+	if (container)
+		yarn_container_release(container, grace_ms);
+}
+
+static void avoid(struct scheduler *scheduler, size_t task, int attempt)
+{
+	struct yarn *yarn = yarn_of(scheduler);
+	struct yarn_container *container = yarn_find_container(yarn, task, attempt);
+
+	if (container && container->proto)
+		yarn_avoid(yarn, container->proto->nodeid->host);
+}
+
+/* They are on another machine. */
+static char *log_path(struct scheduler *scheduler, size_t task, const char *name)
+{
+	return NULL;
+}
+
+const struct scheduler_ops yarn_scheduler = {
+	.name = "yarn",
+	.find_place = yarn_find_place,
+	.open = open_yarn,
+	.request = request_containers,
+	.cancel = cancel,
+	.launch = launch,
+	.release = release,
+	.avoid = avoid,
+	.log_path = log_path,
+	.finish = yarn_finish,
+	.close = close_yarn,
+};

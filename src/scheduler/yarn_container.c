@@ -1,0 +1,214 @@
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "hadoop/id.h"
+#include "hadoop/message.h"
+#include "scheduler/yarn_internal.h"
+
+/* How long a NodeManager that was told to stop a container may take until the ResourceManager is
+ * told to take it back. */
+#define STOP_MS 5000
+
+struct yarn_container *yarn_container_create(struct yarn *yarn,
+					     const struct scheduler_request *request)
+{
+	struct yarn_container *container = mem_alloc(sizeof(*container));
+
+	*container = (struct yarn_container){.yarn = yarn, .request = *request};
+	container->older = yarn->tasks[request->task];
+	yarn->tasks[request->task] = container;
+	return container;
+}
+
+static void set_releasing(struct yarn_container *container, bool releasing)
+{
+	struct yarn *yarn = container->yarn;
+
+	if (container->released == releasing)
+		return;
+	container->released = releasing;
+	yarn->releasing = releasing ? yarn->releasing + 1 : yarn->releasing - 1;
+	application_master_hurry(yarn->master, yarn->releasing > 0);
+}
+
+void yarn_container_free(struct yarn_container *container)
+{
+	struct yarn *yarn = container->yarn;
+	struct yarn_container **slot = &yarn->tasks[container->request.task];
+
+	while (*slot != container)
+		slot = &(*slot)->older;
+	*slot = container->older;
+	if (container->has_news)
+		TAILQ_REMOVE(&yarn->news, container, news_link);
+	set_releasing(container, false);
+	if (container->id)
+		map_remove(yarn->containers, container->id);
+	if (container->timer)
+		event_free(container->timer);
+	message_free(container->proto);
+	cause_finish(&container->cause);
+	free(container->refusal);
+	free(container->id);
+	free(container);
+}
+
+void yarn_container_fill(struct yarn_container *container, const Hadoop__ContainerProto *proto)
+{
+	container->proto = message_copy(&proto->base);
+	container->id = hadoop_container_id_text(proto->id);
+	map_set(container->yarn->containers, container->id, container);
+}
+
+void yarn_container_empty(struct yarn_container *container)
+{
+	if (!container->proto)
+		return;
+	map_remove(container->yarn->containers, container->id);
+	mem_replace(&container->id, NULL);
+	message_free(container->proto);
+	container->proto = NULL;
+}
+
+void yarn_container_give_back(struct yarn_container *container)
+{
+	if (container->proto)
+		application_master_release(container->yarn->master, container->proto->id);
+	yarn_container_empty(container);
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+static void end(struct yarn_container *container)
+{
+	if (container->timer)
+		event_free(container->timer);
+	container->timer = NULL;
+	set_releasing(container, false);
+	container->state = YARN_ENDED;
+	yarn_add_news(container);
+}
+
+static const char *state_of_node(const struct yarn_container *container)
+{
+	const Hadoop__NodeIdProto *node = container->proto->nodeid;
+	char *name cleanup_free = mem_printf("%s:%d", node->host, node->port);
+
+	return map_get(container->yarn->bad_nodes, name);
+}
+
+void yarn_container_completed(struct yarn_container *container,
+			      const Hadoop__ContainerStatusProto *status)
+{
+	if (container->state == YARN_HELD ||
+	    (container->state == YARN_ALLOCATED && !container->told)) {
+		log_info("%s ended before it was used", container->id);
+		if (container->has_news)
+			TAILQ_REMOVE(&container->yarn->news, container, news_link);
+		container->has_news = false;
+		yarn_gang_lose(container);
+		return;
+	}
+	if (container->state != YARN_ALLOCATED && container->state != YARN_LAUNCHED)
+		return;
+	if (!container->released)
+		yarn_judge(&container->cause, yarn_type_of(container), status,
+			   state_of_node(container));
+	end(container);
+}
+
+void yarn_container_start_failed(struct yarn_container *container, const char *text)
+{
+	if (container->state != YARN_LAUNCHED)
+		return;
+	application_master_release(container->yarn->master, container->proto->id);
+	if (!container->released) {
+		container->cause.kind = CAUSE_LAUNCH_FAILED;
+		mem_replace(&container->cause.text, mem_printf("could not be started: %s", text));
+	}
+	end(container);
+}
+
+/* ---- release ------------------------------------------------------------------------------ */
+
+static void plan(struct yarn_container *container, int64_t ms)
+{
+	struct timeval time = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+
+	evtimer_add(container->timer, &time);
+}
+
+/* The NodeManager is the faster way, the ResourceManager the sure one. */
+static void stop(struct yarn_container *container)
+{
+	struct yarn *yarn = container->yarn;
+
+	if (!container->stopping) {
+		container->stopping = true;
+		node_managers_stop(yarn->nodes, container->proto->nodeid, container->proto->id);
+		plan(container, STOP_MS);
+	} else if (!container->given_up) {
+		container->given_up = true;
+		application_master_release(yarn->master, container->proto->id);
+	}
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *data)
+{
+	stop(data);
+}
+
+void yarn_container_stop_failed(struct yarn_container *container, const char *text)
+{
+	log_warning("%s: %s", container->id, text);
+	if (container->state == YARN_LAUNCHED && container->stopping)
+		stop(container);
+}
+
+void yarn_container_release(struct yarn_container *container, int64_t grace_ms)
+{
+	if (container->released)
+		return;
+	if (container->state == YARN_ALLOCATED) {
+		application_master_release(container->yarn->master, container->proto->id);
+		end(container);
+	} else if (container->state == YARN_LAUNCHED) {
+		set_releasing(container, true);
+		container->timer = evtimer_new(container->yarn->base, on_timer, container);
+		plan(container, grace_ms);
+	}
+}
+
+void yarn_container_preempted(struct yarn_container *container)
+{
+	const struct scheduler_listener *listener = &container->yarn->listener;
+	struct cause cause = {
+		.kind = CAUSE_PREEMPTED,
+		.text = (char *)"is preempted: YARN takes its container back for others",
+	};
+
+	if (!container->told || container->released || container->preempted ||
+	    container->state == YARN_ENDED)
+		return;
+	container->preempted = true;
+	log_info("%s is to be preempted", container->id);
+	listener->preempted(listener->data, container->request.task, container->request.attempt,
+			    &cause);
+}
+
+/* ---- launch ------------------------------------------------------------------------------- */
+
+void yarn_container_launch(struct yarn_container *container, const struct scheduler_launch *order)
+{
+	struct err err cleanup_err = {0};
+	Hadoop__ContainerLaunchContextProto *context = yarn_launch_context(container, order, &err);
+
+	container->state = YARN_LAUNCHED;
+	if (!context) {
+		yarn_container_start_failed(container, err_message(&err));
+		return;
+	}
+	node_managers_start(container->yarn->nodes, container->proto, context);
+	message_free(context);
+}

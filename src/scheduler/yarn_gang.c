@@ -1,0 +1,359 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "scheduler/yarn_internal.h"
+
+enum {
+	/* How long an incomplete gang may hold containers without another coming, and how long it
+	 * pauses then. Both are random within a half, so that of two gangs one gives way first. */
+	FIRST_PATIENCE_MS = 10000,
+	LONGEST_PATIENCE_MS = 60000,
+	FIRST_PAUSE_MS = 2000,
+	LONGEST_PAUSE_MS = 30000,
+};
+
+/* ---- asking ------------------------------------------------------------------------------- */
+
+static void say_wanted(struct yarn *yarn, size_t type)
+{
+	int32_t count = yarn->asked_count[type];
+
+	if (yarn->is_registered && application_master_wanted(yarn->master, type) != count)
+		application_master_want(yarn->master, type, count);
+}
+
+static void say_all_wanted(struct yarn *yarn)
+{
+	for (size_t i = 0; i < yarn->job->type_count; i++)
+		say_wanted(yarn, i);
+	yarn_pump_soon(yarn);
+}
+
+static void queue(struct yarn_container *container)
+{
+	container->state = YARN_ASKED;
+	container->yarn->asked_count[container->request.type]++;
+	TAILQ_INSERT_TAIL(&container->yarn->asked[container->request.type], container, queued);
+}
+
+static void unqueue(struct yarn_container *container)
+{
+	container->yarn->asked_count[container->request.type]--;
+	TAILQ_REMOVE(&container->yarn->asked[container->request.type], container, queued);
+}
+
+/* ---- time --------------------------------------------------------------------------------- */
+
+/* What comes in time does not lengthen the patience: `backoff` is not counted on. */
+static void plan(struct yarn_gang *gang, struct backoff backoff)
+{
+	uint64_t random = 0;
+
+	if (getrandom(&random, sizeof(random), 0) < 0)
+		random = (uint64_t)clock_monotonic_ms();
+	int64_t ms = backoff_next(&backoff, random);
+	struct timeval time = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+	evtimer_add(gang->timer, &time);
+}
+
+static void give_all_back(struct yarn_gang *gang)
+{
+	struct yarn_container *member;
+
+	log_info("%zu of %zu containers came, and no more: they are given back, and asked for "
+		 "again after a pause",
+		 gang->held, gang->count);
+	TAILQ_FOREACH(member, &gang->members, link)
+	{
+		if (member->state == YARN_ASKED)
+			unqueue(member);
+		else
+			yarn_container_give_back(member);
+		member->state = YARN_PAUSING;
+	}
+	gang->held = 0;
+	gang->pausing = true;
+	plan(gang, gang->pause);
+	gang->pause.tries++;
+	gang->patience.tries++;
+}
+
+static void ask_again(struct yarn_gang *gang)
+{
+	struct yarn_container *member;
+
+	gang->pausing = false;
+	TAILQ_FOREACH(member, &gang->members, link)
+	queue(member);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct yarn_gang *gang = data;
+	struct yarn *yarn = gang->yarn;
+
+	if (gang->pausing)
+		ask_again(gang);
+	else
+		give_all_back(gang);
+	say_all_wanted(yarn);
+}
+
+/* ---- members ------------------------------------------------------------------------------ */
+
+static struct yarn_gang *create(struct yarn *yarn)
+{
+	struct yarn_gang *gang = mem_alloc(sizeof(*gang));
+
+	gang->yarn = yarn;
+	gang->timer = evtimer_new(yarn->base, on_timer, gang);
+	gang->patience =
+		(struct backoff){.first_ms = FIRST_PATIENCE_MS, .cap_ms = LONGEST_PATIENCE_MS};
+	gang->pause = (struct backoff){.first_ms = FIRST_PAUSE_MS, .cap_ms = LONGEST_PAUSE_MS};
+	TAILQ_INIT(&gang->members);
+	TAILQ_INSERT_TAIL(&yarn->gangs, gang, link);
+	return gang;
+}
+
+void yarn_gang_destroy(struct yarn_gang *gang)
+{
+	TAILQ_REMOVE(&gang->yarn->gangs, gang, link);
+	event_free(gang->timer);
+	free(gang);
+}
+
+static void join(struct yarn_gang *gang, struct yarn_container *container)
+{
+	container->gang = gang;
+	gang->count++;
+	TAILQ_INSERT_TAIL(&gang->members, container, link);
+	queue(container);
+}
+
+static void detach(struct yarn_container *container)
+{
+	struct yarn_gang *gang = container->gang;
+
+	if (container->state == YARN_ASKED)
+		unqueue(container);
+	gang->held -= container->state == YARN_HELD;
+	gang->count--;
+	container->gang = NULL;
+	TAILQ_REMOVE(&gang->members, container, link);
+	if (gang->count == 0)
+		yarn_gang_destroy(gang);
+}
+
+static void allocate_if_complete(struct yarn_gang *gang)
+{
+	struct yarn_container *member;
+
+	while (gang->held == gang->count) {
+		bool last = gang->count == 1;
+		member = TAILQ_FIRST(&gang->members);
+		detach(member);
+		member->state = YARN_ALLOCATED;
+		yarn_add_news(member);
+		if (last)
+			return;
+	}
+}
+
+/* ---- refusals ----------------------------------------------------------------------------- */
+
+static void refuse(struct yarn_container *container, const char *text)
+{
+	detach(container);
+	yarn_container_give_back(container);
+	container->state = YARN_REFUSED;
+	mem_replace(&container->refusal, mem_strdup(text));
+	yarn_add_news(container);
+}
+
+void yarn_gang_refuse_all(struct yarn *yarn, const char *text)
+{
+	for (size_t i = 0; i < yarn->job->type_count; i++) {
+		struct yarn_container *container;
+		while ((container = TAILQ_FIRST(&yarn->asked[i])))
+			refuse(container, text);
+	}
+	say_all_wanted(yarn);
+}
+
+/* What YARN does not know it leaves out, without a word. */
+static char *unknown_amount(const struct yarn *yarn, const struct container_kind *kind)
+{
+	const Hadoop__RegisterApplicationMasterResponseProto *limits = yarn->limits;
+
+	for (size_t i = 0; i < kind->amount_count; i++) {
+		bool known = limits->n_resource_types == 0;
+		for (size_t k = 0; k < limits->n_resource_types && !known; k++)
+			known = str_equal(limits->resource_types[k]->name, kind->amounts[i].name);
+		if (!known)
+			return mem_printf("%" PRId64
+					  " of %s, a resource that this cluster does not "
+					  "have",
+					  kind->amounts[i].value, kind->amounts[i].name);
+	}
+	return NULL;
+}
+
+static char *too_large(const struct yarn *yarn, const struct container_kind *kind)
+{
+	const Hadoop__ResourceProto *most = yarn->limits->maximumcapability;
+
+	if (!most)
+		return NULL;
+	if (most->has_memory && kind->memory > most->memory)
+		return mem_printf("%" PRId64 " MiB; the cluster gives a container at most %" PRId64
+				  " MiB",
+				  kind->memory, most->memory);
+	if (most->has_virtual_cores && kind->vcores > most->virtual_cores)
+		return mem_printf("%d vcores; the cluster gives a container at most %d",
+				  kind->vcores, most->virtual_cores);
+	return NULL;
+}
+
+static void judge(struct yarn *yarn, size_t type)
+{
+	const struct container_kind *kind = &yarn->kinds[type];
+	struct yarn_container *container;
+
+	if (!yarn->limits || TAILQ_EMPTY(&yarn->asked[type]))
+		return;
+	char *why cleanup_free = unknown_amount(yarn, kind);
+	if (!why)
+		why = too_large(yarn, kind);
+	if (!why)
+		return;
+	char *text cleanup_free = mem_printf("a %s needs %s", yarn->job->types[type].name, why);
+	while ((container = TAILQ_FIRST(&yarn->asked[type])))
+		refuse(container, text);
+}
+
+void yarn_gang_judge_all(struct yarn *yarn)
+{
+	for (size_t i = 0; i < yarn->job->type_count; i++)
+		judge(yarn, i);
+	say_all_wanted(yarn);
+}
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+void yarn_gang_ask(struct yarn *yarn, const struct scheduler_request *requests, size_t count)
+{
+	struct yarn_gang *gang = create(yarn);
+
+	for (size_t i = 0; i < count; i++)
+		join(gang, yarn_container_create(yarn, &requests[i]));
+	if (yarn->is_registered)
+		yarn_gang_judge_all(yarn);
+}
+
+static char *missing_amount(const struct container_kind *kind, const Hadoop__ResourceProto *given)
+{
+	for (size_t i = 0; i < kind->amount_count; i++) {
+		int64_t value = 0;
+		for (size_t k = 0; given && k < given->n_resource_value_map; k++)
+			if (str_equal(given->resource_value_map[k]->key, kind->amounts[i].name))
+				value = given->resource_value_map[k]->value;
+		if (value < kind->amounts[i].value)
+			return mem_printf("YARN gave a container with %" PRId64 " of %s in place "
+					  "of %" PRId64,
+					  value, kind->amounts[i].name, kind->amounts[i].value);
+	}
+	return NULL;
+}
+
+void yarn_gang_take(struct yarn *yarn, size_t type, const Hadoop__ContainerProto *proto)
+{
+	struct yarn_container *container = TAILQ_FIRST(&yarn->asked[type]);
+	char *missing cleanup_free = missing_amount(&yarn->kinds[type], proto->resource);
+
+	if (!container || missing) {
+		application_master_release(yarn->master, proto->id);
+		if (container)
+			refuse(container, missing);
+		return;
+	}
+	struct yarn_gang *gang = container->gang;
+	unqueue(container);
+	yarn_container_fill(container, proto);
+	container->state = YARN_HELD;
+	gang->held++;
+	yarn_pump_soon(yarn);
+	if (gang->held == gang->count)
+		allocate_if_complete(gang);
+	else
+		plan(gang, gang->patience);
+}
+
+void yarn_gang_lose(struct yarn_container *container)
+{
+	struct yarn *yarn = container->yarn;
+
+	yarn_container_empty(container);
+	if (container->gang) {
+		container->gang->held--;
+		queue(container);
+	} else {
+		join(create(yarn), container);
+	}
+	say_all_wanted(yarn);
+}
+
+void yarn_gang_leave(struct yarn_container *container)
+{
+	struct yarn *yarn = container->yarn;
+	struct yarn_gang *gang = container->gang;
+	bool last = gang->count == 1;
+
+	detach(container);
+	if (!last && gang->held == gang->count)
+		allocate_if_complete(gang);
+	say_all_wanted(yarn);
+}
+
+/* ---- what is waited for ------------------------------------------------------------------- */
+
+/* "waits for 3 of 9 containers (worker x 2, ps x 1) of queue ml" */
+static char *waiting_text(const struct yarn *yarn)
+{
+	struct str_list parts cleanup_str_list = {0};
+	const struct yarn_gang *gang;
+	int64_t missing = 0;
+	size_t all = 0;
+	bool pausing = false;
+
+	for (size_t i = 0; i < yarn->job->type_count; i++) {
+		int32_t count = yarn->asked_count[i];
+		if (count > 0)
+			str_list_add_format(&parts, "%s x %" PRId32, yarn->job->types[i].name,
+					    count);
+		missing += count;
+	}
+	TAILQ_FOREACH(gang, &yarn->gangs, link)
+	{
+		all += gang->count;
+		pausing = pausing || gang->pausing;
+	}
+	char *what cleanup_free = str_list_join(&parts, ", ");
+	if (missing == 0)
+		return pausing ? mem_strdup("pauses, having given back an incomplete gang") : NULL;
+	return mem_printf("waits for %" PRId64 " of %zu containers (%s) of queue %s", missing, all,
+			  what, yarn->cluster->queue ? yarn->cluster->queue : "default");
+}
+
+void yarn_gang_tell_waiting(struct yarn *yarn)
+{
+	char *text cleanup_free = waiting_text(yarn);
+
+	if (str_equal(text, yarn->waiting))
+		return;
+	mem_replace(&yarn->waiting, mem_strdup(text));
+	yarn->listener.waiting(yarn->listener.data, text);
+}

@@ -1,0 +1,169 @@
+/*
+ * The YARN scheduler's own data, and its parts:
+ *   yarn.c            the interface, and what the ResourceManager and NodeManagers tell
+ *   yarn_gang.c       what is asked for, held and given back together
+ *   yarn_container.c  the life of one container
+ *   yarn_launch.c     what a container is started with
+ *   yarn_cause.c      why a container ended, in words
+ *   yarn_avoid.c      machines that no further container should be on
+ *   yarn_place.c      what the AM finds in its own container
+ *   yarn_finish.c     what is left of a job at its end
+ */
+#ifndef TONY_SCHEDULER_YARN_INTERNAL_H
+#define TONY_SCHEDULER_YARN_INTERNAL_H
+
+#include <event2/event.h>
+#include <sys/queue.h>
+
+#include "base/map.h"
+#include "hadoop/application_master.h"
+#include "hadoop/cluster.h"
+#include "hadoop/credentials.h"
+#include "hadoop/node_manager.h"
+#include "net/backoff.h"
+#include "scheduler/scheduler.h"
+
+struct yarn;
+struct yarn_gang;
+
+enum yarn_state {
+	YARN_PAUSING,	/* its gang was given back and waits for its next try */
+	YARN_ASKED,	/* for */
+	YARN_HELD,	/* came; others of its gang did not yet */
+	YARN_ALLOCATED, /* to be told, or told */
+	YARN_LAUNCHED,	/* has an executor, or will have one */
+	YARN_REFUSED,	/* to be told */
+	YARN_ENDED,	/* to be told */
+};
+
+struct yarn_container {
+	struct yarn *yarn;
+	struct yarn_container *older;	    /* of the same task */
+	TAILQ_ENTRY(yarn_container) link;   /* in its task's gang, until it is allocated */
+	TAILQ_ENTRY(yarn_container) queued; /* in yarn->asked, while YARN_ASKED */
+	TAILQ_ENTRY(yarn_container) news_link;
+	bool has_news;
+	struct scheduler_request request;
+	enum yarn_state state;
+	struct yarn_gang *gang;		   /* NULL once it is allocated */
+	Hadoop__ContainerProto *proto;	   /* from HELD on, as YARN gave it */
+	char *id;			   /* its name for it; NULL before */
+	bool told;			   /* the AM knows that it is allocated */
+	bool released, stopping, given_up; /* how far its end was ordered */
+	bool preempted;			   /* the AM was told that it is to be given back */
+	struct event *timer;		   /* grace, then how long the NodeManager may take */
+	struct cause cause;
+	char *refusal;
+};
+TAILQ_HEAD(yarn_queue, yarn_container);
+
+/* What is allocated at once. */
+struct yarn_gang {
+	struct yarn *yarn;
+	TAILQ_ENTRY(yarn_gang) link;
+	struct yarn_queue members;
+	size_t count, held;
+	struct event *timer; /* how long it may stand still; then how long it pauses */
+	bool pausing;
+	struct backoff patience, pause;
+};
+TAILQ_HEAD(yarn_gang_queue, yarn_gang);
+
+struct yarn {
+	struct scheduler scheduler;
+	const struct job *job;
+	char *job_dir, *am_address;
+	struct event_base *base;
+	struct scheduler_listener listener;
+	struct hadoop_cluster *cluster;
+	struct credentials credentials; /* of the AM's own container */
+	struct str task_tokens;		/* a task's credentials, as bytes */
+	struct hadoop_file job_file;	/* job.json, for tasks */
+	struct container_kind *kinds;	/* of the types, in their order */
+	Hadoop__PlacementConstraintProto **placements;
+	struct application_master *master;
+	struct node_managers *nodes;
+	bool is_registered;
+	Hadoop__RegisterApplicationMasterResponseProto *limits; /* NULL: not known */
+
+	struct yarn_container **tasks; /* each task's, newest first */
+	size_t task_count;
+	struct map *containers;	  /* by id, from HELD on */
+	struct yarn_queue *asked; /* by type: first come, first served */
+	int32_t *asked_count;	  /* likewise */
+	struct yarn_gang_queue gangs;
+	struct yarn_queue news; /* what the AM is to be told, in order */
+	struct event *pump;	/* tells the news */
+	size_t releasing;	/* containers whose end was ordered and has not come */
+	char *waiting;		/* as last told */
+	bool is_over;
+
+	struct str_list avoided; /* hosts, the longest avoided first */
+	int32_t node_count;	 /* of the cluster, as last told */
+	struct map *bad_nodes;	 /* "host:port": what is wrong with it, in words */
+
+	struct yarn_finish *finish; /* NULL: the job has not ended */
+};
+
+/* ---- yarn.c ---- */
+struct yarn_container *yarn_find_container(struct yarn *yarn, size_t task, int attempt);
+/* Told from the event loop, soon. */
+void yarn_add_news(struct yarn_container *container);
+void yarn_pump_soon(struct yarn *yarn);
+const struct job_type *yarn_type_of(const struct yarn_container *container);
+
+/* ---- yarn_gang.c ---- */
+/* One gang of all these. */
+void yarn_gang_ask(struct yarn *yarn, const struct scheduler_request *requests, size_t count);
+/* After registration: what was asked for before it is judged by the cluster's limits. */
+void yarn_gang_judge_all(struct yarn *yarn);
+void yarn_gang_refuse_all(struct yarn *yarn, const char *text); /* what is still asked for */
+/* A container for one of the type came. */
+void yarn_gang_take(struct yarn *yarn, size_t type, const Hadoop__ContainerProto *proto);
+/* It ended, or is not wanted any more, before the AM heard of it. */
+void yarn_gang_lose(struct yarn_container *container); /* is asked for again */
+void yarn_gang_leave(struct yarn_container *container);
+/* Tells what is waited for, if that changed. */
+void yarn_gang_tell_waiting(struct yarn *yarn);
+void yarn_gang_destroy(struct yarn_gang *gang);
+
+/* ---- yarn_container.c ---- */
+struct yarn_container *yarn_container_create(struct yarn *yarn,
+					     const struct scheduler_request *request);
+void yarn_container_free(struct yarn_container *container);
+/* Takes what YARN gave, forgets it, and gives it back to YARN. */
+void yarn_container_fill(struct yarn_container *container, const Hadoop__ContainerProto *proto);
+void yarn_container_empty(struct yarn_container *container);
+void yarn_container_give_back(struct yarn_container *container);
+void yarn_container_launch(struct yarn_container *container, const struct scheduler_launch *order);
+void yarn_container_release(struct yarn_container *container, int64_t grace_ms);
+void yarn_container_completed(struct yarn_container *container,
+			      const Hadoop__ContainerStatusProto *status);
+void yarn_container_start_failed(struct yarn_container *container, const char *text);
+void yarn_container_stop_failed(struct yarn_container *container, const char *text);
+void yarn_container_preempted(struct yarn_container *container);
+
+/* ---- yarn_launch.c ---- */
+/* The caller frees it with message_free(). NULL: `err`. */
+Hadoop__ContainerLaunchContextProto *yarn_launch_context(const struct yarn_container *container,
+							 const struct scheduler_launch *order,
+							 struct err *err);
+
+/* ---- yarn_cause.c ---- */
+/* `node_state`: what is known to be wrong with its node; NULL: nothing. */
+void yarn_judge(struct cause *cause, const struct job_type *type,
+		const Hadoop__ContainerStatusProto *status, const char *node_state);
+
+/* ---- yarn_avoid.c ---- */
+void yarn_avoid(struct yarn *yarn, const char *host);
+void yarn_avoid_fewer(struct yarn *yarn); /* as the cluster's size allows */
+
+/* ---- yarn_place.c ---- */
+int yarn_find_place(const char *job_dir, struct scheduler_place *place, struct err *err);
+
+/* ---- yarn_finish.c ---- */
+void yarn_finish(struct scheduler *scheduler, const struct scheduler_end *end,
+		 void (*done)(void *data), void *data);
+void yarn_finish_destroy(struct yarn_finish *finish);
+
+#endif

@@ -1,0 +1,175 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "hadoop/message.h"
+#include "scheduler/yarn_internal.h"
+
+/* Constant: what a user writes never gets into the launch script. NodeManagers put the directory of
+ * the container's logs in place of <LOG_DIR>. */
+#define COMMAND "./tony-agent exec 1><LOG_DIR>/executor.stdout 2><LOG_DIR>/executor.log"
+
+/* A launch context is built as if it had been unpacked, so that message_free() frees all of it. */
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+/* "hdfs://host:8020/path" */
+static int fill_url(Hadoop__URLProto *url, const char *text, struct err *err)
+{
+	const char *scheme_end = strstr(text, "://");
+	const char *host = scheme_end ? scheme_end + strlen("://") : NULL;
+	const char *path = host ? strchr(host, '/') : NULL;
+	int64_t port;
+
+	if (!path)
+		return err_set(err, ERR_INPUT, "\"%s\" is no URL of a file", text);
+	const char *colon = memrchr(host, ':', (size_t)(path - host));
+	url->scheme = mem_strndup(text, (size_t)(scheme_end - text));
+	url->host = mem_strndup(host, (size_t)((colon ? colon : path) - host));
+	url->file = mem_strdup(path);
+	if (!colon)
+		return 0;
+	char *number cleanup_free = mem_strndup(colon + 1, (size_t)(path - colon - 1));
+	if (str_parse_int(number, 1, 65535, &port) < 0)
+		return err_set(err, ERR_INPUT, "\"%s\": \"%s\" is no port", text, number);
+	url->has_port = true;
+	url->port = (int32_t)port;
+	return 0;
+}
+
+static int fill_file(Hadoop__LocalResourceProto *resource, const struct hadoop_file *file,
+		     struct err *err)
+{
+	resource->has_size = resource->has_timestamp = true;
+	resource->size = file->length;
+	resource->timestamp = file->timestamp;
+	resource->has_type = resource->has_visibility = true;
+	resource->type = file->archive ? HADOOP__LOCAL_RESOURCE_TYPE_PROTO__ARCHIVE
+				       : HADOOP__LOCAL_RESOURCE_TYPE_PROTO__FILE;
+	resource->visibility = file->shared ? HADOOP__LOCAL_RESOURCE_VISIBILITY_PROTO__PUBLIC
+					    : HADOOP__LOCAL_RESOURCE_VISIBILITY_PROTO__PRIVATE;
+	resource->resource = mem_alloc(sizeof(*resource->resource));
+	hadoop__urlproto__init(resource->resource);
+	return fill_url(resource->resource, file->url, err);
+}
+
+static int add_file(Hadoop__ContainerLaunchContextProto *context, const char *name,
+		    const struct hadoop_file *file, struct err *err)
+{
+	Hadoop__StringLocalResourceMapProto *entry = mem_alloc(sizeof(*entry));
+
+	hadoop__string_local_resource_map_proto__init(entry);
+	entry->key = mem_strdup(name);
+	entry->value = mem_alloc(sizeof(*entry->value));
+	hadoop__local_resource_proto__init(entry->value);
+	context->localresources[context->n_localresources++] = entry;
+	return fill_file(entry->value, file, err);
+}
+
+static int add_files(Hadoop__ContainerLaunchContextProto *context,
+		     const struct yarn_container *container, struct err *err)
+{
+	const struct yarn *yarn = container->yarn;
+	const struct hadoop_cluster *cluster = yarn->cluster;
+	const struct hadoop_cluster_type *type = &cluster->types[container->request.type];
+
+	context->localresources = mem_alloc_array(type->link_count + 2, sizeof(void *));
+	if (add_file(context, "tony-agent", &cluster->files[cluster->agent], err) < 0 ||
+	    add_file(context, "job.json", &yarn->job_file, err) < 0)
+		return -1;
+	for (size_t i = 0; i < type->link_count; i++) {
+		const struct hadoop_link *link = &type->links[i];
+		if (add_file(context, link->name, &cluster->files[link->file], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- environment -------------------------------------------------------------------------- */
+
+/* The launch script has it in double quotes and escapes nothing. */
+static bool is_safe(const char *value)
+{
+	return !strpbrk(value, "\"$`\\\n\r") && !strstr(value, "{{") &&
+	       str_is_utf8(value, strlen(value));
+}
+
+static int add_pair(Hadoop__ContainerLaunchContextProto *context, const char *name,
+		    const char *value, struct err *err)
+{
+	Hadoop__StringStringMapProto *entry;
+
+	if (!is_safe(value))
+		return err_set(err, ERR_INPUT,
+			       "%s: \"%s\" cannot be in the environment of a YARN container", name,
+			       value);
+	entry = mem_alloc(sizeof(*entry));
+	hadoop__string_string_map_proto__init(entry);
+	entry->key = mem_strdup(name);
+	entry->value = mem_strdup(value);
+	context->environment =
+		mem_realloc_array(context->environment, context->n_environment + 1, sizeof(entry));
+	context->environment[context->n_environment++] = entry;
+	return 0;
+}
+
+static int add_runtime(Hadoop__ContainerLaunchContextProto *context,
+		       const struct hadoop_cluster_type *type, struct err *err)
+{
+	for (size_t i = 0; i < type->environment.count; i++) {
+		const char *pair = type->environment.items[i];
+		const char *equals = strchr(pair, '=');
+		char *name cleanup_free =
+			mem_strndup(pair, equals ? (size_t)(equals - pair) : strlen(pair));
+		if (add_pair(context, name, equals ? equals + 1 : "", err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int add_environment(Hadoop__ContainerLaunchContextProto *context,
+			   const struct yarn_container *container,
+			   const struct scheduler_launch *order, struct err *err)
+{
+	const struct yarn *yarn = container->yarn;
+	char *mark cleanup_free = mem_printf("%s/%s", yarn->job->id, container->id);
+	char *attempt cleanup_free = mem_printf("%d", order->attempt);
+	const struct {
+		const char *name, *value;
+	} pairs[] = {
+		{"TONY_JOB_ID", yarn->job->id},	 {"TONY_AM_ADDRESS", order->am_address},
+		{"TONY_TASK", order->task_name}, {"TONY_TASK_ATTEMPT", attempt},
+		{"TONY_CONTAINER", mark},	 {"TONY_HOST", container->proto->nodeid->host},
+	};
+
+	for (size_t i = 0; i < array_length(pairs); i++)
+		if (add_pair(context, pairs[i].name, pairs[i].value, err) < 0)
+			return -1;
+	return add_runtime(context, &yarn->cluster->types[container->request.type], err);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------- */
+
+Hadoop__ContainerLaunchContextProto *yarn_launch_context(const struct yarn_container *container,
+							 const struct scheduler_launch *order,
+							 struct err *err)
+{
+	const struct str *tokens = &container->yarn->task_tokens;
+	Hadoop__ContainerLaunchContextProto *context = mem_alloc(sizeof(*context));
+
+	hadoop__container_launch_context_proto__init(context);
+	context->n_command = 1;
+	context->command = mem_alloc(sizeof(char *));
+	context->command[0] = mem_strdup(COMMAND);
+	context->has_tokens = true;
+	context->tokens.len = tokens->length;
+	context->tokens.data = mem_alloc(tokens->length + 1);
+	memcpy(context->tokens.data, tokens->text, tokens->length);
+	if (add_files(context, container, err) < 0 ||
+	    add_environment(context, container, order, err) < 0) {
+		message_free(context);
+		return NULL;
+	}
+	return context;
+}
