@@ -145,6 +145,51 @@ static void test_fatal_before_the_call(void **state)
 	assert_int_equal(bed->second.accepted, 0);
 }
 
+enum { LARGE = 32 << 20 };
+
+static void on_large_done(void *data, const ProtobufCMessage *response,
+			  const struct rpc_error *error)
+{
+	struct bed *bed = data;
+
+	bed->told++;
+	assert_null(response);
+	assert_int_equal(error->kind, RPC_DENIED);
+	assert_non_null(strstr(error->text, "SIMPLE authentication is not enabled."));
+}
+
+/* So large that it never leaves whole. */
+static void test_fatal_while_sending(void **state)
+{
+	Hadoop__KillApplicationRequestProto request = HADOOP__KILL_APPLICATION_REQUEST_PROTO__INIT;
+	struct bed *bed = *state;
+	char *text cleanup_free = mem_alloc(LARGE + 1);
+
+	memset(text, 'x', LARGE);
+	request.diagnostics = text;
+	bed->first.on_connect = refuse_and_close;
+	rpc_call_start(bed_client(bed), &RM_FORCE_KILL_APPLICATION, &request.base, on_large_done,
+		       bed);
+	while (bed->told == 0)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+}
+
+static void test_request_too_large(void **state)
+{
+	Hadoop__KillApplicationRequestProto request = HADOOP__KILL_APPLICATION_REQUEST_PROTO__INIT;
+	struct bed *bed = *state;
+	struct err err cleanup_err = {0};
+	ProtobufCMessage *response = NULL;
+	char *text cleanup_free = mem_alloc(RPC_FRAME_CAP + 1);
+
+	memset(text, 'x', RPC_FRAME_CAP);
+	request.diagnostics = text;
+	assert_int_equal(rpc_call_wait(&bed->options, &RM_FORCE_KILL_APPLICATION, &request.base,
+				       &response, NULL, &err),
+			 -1);
+	assert_non_null(strstr(err_message(&err), "a server takes 134217728"));
+}
+
 static void end_all(struct fake_connection *connection, const struct fake_call *call)
 {
 	if (call->id == 1)
@@ -339,6 +384,8 @@ int main(void)
 		TEST(test_merged_frames_out_of_order),
 		TEST(test_exception_ends_one_call),
 		TEST(test_fatal_before_the_call),
+		TEST(test_fatal_while_sending),
+		TEST(test_request_too_large),
 		TEST(test_fatal_ends_all_calls),
 		TEST(test_nonsense),
 		TEST(test_addresses_are_checked),

@@ -270,6 +270,37 @@ static void test_no_pair_there(void **state)
 	assert_non_null(strstr(bed->outcomes[0].text, bed->second.address));
 }
 
+static struct bed *bed_of_latecomer;
+
+static void hang_up_once(struct fake_connection *connection, const struct fake_call *call)
+{
+	if (connection->server->calls == 1)
+		fake_hang_up(connection);
+	else
+		answer_seven(connection, call);
+}
+
+static void call_and_hang_up(struct fake_connection *connection)
+{
+	bed_call(bed_of_latecomer, 1);
+	fake_hang_up(connection);
+}
+
+/* A call that is made when half of the addresses have been tried gets to see them all. */
+static void test_latecomer(void **state)
+{
+	struct bed *bed = *state;
+
+	bed_of_latecomer = bed;
+	bed->options.max_wait_ms = 0;
+	bed->first.on_call = hang_up_once;
+	bed->second.on_connect = call_and_hang_up;
+	bed_run(bed, 0);
+	bed_wait(bed, 1);
+	assert_error(&bed->outcomes[0], RPC_UNREACHABLE, NULL, "the last of them");
+	assert_application(&bed->outcomes[1], 7);
+}
+
 /* ---- time --------------------------------------------------------------------------------- */
 
 static void test_deadline_of_a_call(void **state)
@@ -372,6 +403,7 @@ int main(void)
 		TEST(test_closed_while_idle),
 		TEST(test_nobody_there),
 		TEST(test_no_pair_there),
+		TEST(test_latecomer),
 		TEST(test_deadline_of_a_call),
 		TEST(test_deadline_of_the_handshake),
 		TEST(test_wait),
