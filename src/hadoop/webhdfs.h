@@ -133,10 +133,11 @@ struct webhdfs_url {
 	bool is_tls;
 	char *host;    /* without brackets */
 	char *address; /* "dn1:9865": the scheme's own port where the URL has none */
-	char *target;  /* starts with a slash; "" when the URL ends behind the address */
+	char *target;  /* ASCII; starts with a slash; "" when the URL ends behind the address */
 };
 #define cleanup_webhdfs_url __attribute__((cleanup(webhdfs_url_finish)))
-/* ERR_INPUT: no http or https URL of printable ASCII, or one with a user or a fragment in it. */
+/* ERR_INPUT: no http or https URL, or one with blanks, control characters, a user or a fragment in
+ * it. Letters beyond ASCII are percent-encoded. */
 int webhdfs_url_parse(const char *text, struct webhdfs_url *url, struct err *err);
 void webhdfs_url_finish(struct webhdfs_url *url);
 

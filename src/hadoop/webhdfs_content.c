@@ -111,7 +111,9 @@ static enum webhdfs_verdict move_by_data_node(struct webhdfs_request *request, s
 		return verdict;
 	if (webhdfs_location_parse(&request->question, location, &url, err) < 0)
 		return WEBHDFS_REFUSED;
-	enum webhdfs_exchange_end end = move_content(request, location, &exchange, err);
+	char *target cleanup_free =
+		mem_printf("%s://%s%s", url.is_tls ? "https" : "http", url.address, url.target);
+	enum webhdfs_exchange_end end = move_content(request, target, &exchange, err);
 	if (request->is_stopped)
 		return WEBHDFS_DONE;
 	return data_node_verdict(request, end, &exchange, &url, err);

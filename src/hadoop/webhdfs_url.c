@@ -6,12 +6,26 @@
 #include "hadoop/webhdfs.h"
 #include "net/address.h"
 
-static bool is_printable_ascii(const char *text)
+/* NameNodes name their DataNodes' URLs with blanks encoded, and letters beyond ASCII as they are.
+ */
+static char *encode_letters(const char *text)
 {
+	struct str encoded cleanup_str = {0};
+
 	for (; *text; text++)
-		if (*text <= ' ' || *text > '~')
+		if ((unsigned char)*text >= 0x80)
+			str_append_format(&encoded, "%%%02X", (unsigned char)*text);
+		else
+			str_append_char(&encoded, *text);
+	return str_steal(&encoded);
+}
+
+static bool is_graphic(const char *text)
+{
+	for (const char *at = text; *at; at++)
+		if ((unsigned char)*at <= ' ' || *at == 0x7f)
 			return false;
-	return true;
+	return str_is_utf8(text, strlen(text));
 }
 
 /* What stands behind "http://" or "https://". */
@@ -50,8 +64,8 @@ static int split_authority(const char *text, size_t length, struct webhdfs_url *
 
 static int parse(const char *text, struct webhdfs_url *url, struct err *err)
 {
-	if (!is_printable_ascii(text))
-		return err_set(err, ERR_INPUT, "a URL is printable ASCII");
+	if (!is_graphic(text))
+		return err_set(err, ERR_INPUT, "it has blanks or control characters in it");
 	const char *authority = skip_scheme(text, &url->is_tls);
 	if (!authority)
 		return err_set(err, ERR_INPUT, "it starts with neither http:// nor https://");
@@ -63,7 +77,8 @@ static int parse(const char *text, struct webhdfs_url *url, struct err *err)
 	if (split_authority(authority, length, url, err) < 0)
 		return -1;
 	const char *rest = authority + length;
-	url->target = mem_printf("%s%s", *rest == '?' ? "/" : "", rest);
+	char *target cleanup_free = encode_letters(rest);
+	url->target = mem_printf("%s%s", *rest == '?' ? "/" : "", target);
 	return 0;
 }
 

@@ -22,8 +22,8 @@ static void read_location(const char *text)
 
 	if (webhdfs_location_parse(&question, text, &url, NULL) < 0)
 		return;
-	if (!url.is_tls || strpbrk(url.address, "/@ \r\n") || strpbrk(url.target, " \r\n") ||
-	    (*url.target && *url.target != '/'))
+	if (!url.is_tls || strpbrk(url.address, "/@ \r\n") ||
+	    strpbrk(url.target, " \r\n\x80\xff") || (*url.target && *url.target != '/'))
 		BUG("%s: %s %s", text, url.address, url.target);
 }
 
@@ -48,7 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	char *text cleanup_free = mem_strndup((const char *)data + 1, size - 1);
+	char *text cleanup_free = mem_alloc(size);
+	memcpy(text, data + 1, size - 1);
 	switch (data[0] % 7) {
 	case 0:
 		webhdfs_answer_file(&question, text, size - 1, &file, NULL);
