@@ -1,0 +1,205 @@
+"""tony's WebHDFS clients - the program's over libcurl, the agent's on its event loop - against a real
+HDFS."""
+
+import hashlib
+import os
+import subprocess
+import threading
+
+import pytest
+from program import BUILD
+
+CLUSTER = {"--nodes": 1}  # of the tests that stop a NameNode
+NOT_FOUND, DENIED, FAILED, UNREACHABLE = 5, 6, 1, 8  # of enum err_kind
+LARGE = 200 << 20
+NAMES = ["a b", "100%", "50%25", "a+b", "what?", "#1", "äöü ß €", "semi;colon", "a&b=c", "quote'\"", "back\\slash",
+         "[x]{y}", "~tilde", "ctrl\tx"]
+
+
+class Hdfs:
+    def __init__(self, cluster, directory, *flags):
+        self.cluster, self.flags = cluster, flags
+        self.url = cluster.env["WEBHDFS_URL"].removesuffix("/webhdfs/v1")
+        self.root = f"/tmp/{directory}"
+        self.user, self.wait_ms = cluster.user, 60000
+
+    def start(self, *words):
+        environment = {**os.environ, "HADOOP_USER_NAME": self.user, "HDFS_WAIT_MS": str(self.wait_ms)}
+        return subprocess.run([BUILD / "test/yarn/hdfs", *self.flags, self.url, *map(str, words)], text=True,
+                              env=environment, capture_output=True, stdin=subprocess.DEVNULL, timeout=300)
+
+    def __call__(self, *words):
+        done = self.start(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def fails(self, *words):
+        """The kind of the error and its text."""
+        done = self.start(*words)
+        assert done.returncode == 1
+        kind, text = done.stderr.rstrip("\n").split(": ", 1)
+        return int(kind), text
+
+    def stat(self, path):
+        kind, mode, length, modified, owner, *_ = self("stat", path).split(" ")
+        return kind, mode, int(length), int(modified), owner
+
+
+def make(request, cluster, tmp_path, *flags):
+    hdfs = Hdfs(cluster, tmp_path.name, *flags)
+    request.addfinalizer(lambda: hdfs.start("rm", hdfs.root))
+    hdfs("mkdir", hdfs.root, "755")
+    return hdfs
+
+
+@pytest.fixture
+def client(request, cluster, tmp_path):
+    return make(request, cluster, tmp_path)
+
+
+@pytest.fixture(params=[(), ("--agent",)], ids=["client", "agent"])
+def hdfs(request, cluster, tmp_path):
+    return make(request, cluster, tmp_path, *request.param)
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@pytest.mark.short
+def test_200_mb_up_and_down(client, tmp_path):
+    source, copy, part = tmp_path / "source", tmp_path / "copy", tmp_path / "part"
+    with open(source, "wb") as file:
+        for _ in range(LARGE >> 20):
+            file.write(os.urandom(1 << 20))
+    target = f"{client.root}/large"
+    client("put", source, target, "644")
+    client("get", target, copy)
+    assert digest(copy) == digest(source)
+    # What YARN compares with the LocalResource.
+    status = client.cluster.status(target)
+    assert client.stat(target) == ("f", "644", LARGE, status["modificationTime"], client.user)
+    client("get", target, part, LARGE - 10, 100)
+    assert part.read_bytes() == source.read_bytes()[-10:]
+    client("get", target, part, (128 << 20) - 5, 10)  # across two blocks
+    with open(source, "rb") as file:
+        file.seek((128 << 20) - 5)
+        assert part.read_bytes() == file.read(10)
+
+
+@pytest.mark.short
+def test_names(hdfs, tmp_path):
+    source, copy = tmp_path / "source", tmp_path / "copy"
+    for name in NAMES:
+        source.write_text(name)
+        directory, path = f"{hdfs.root}/{name}", f"{hdfs.root}/{name}/{name}"
+        hdfs("mkdir", directory, "755")
+        hdfs("put", source, path, "644")
+        assert hdfs.stat(path)[2] == len(name.encode())
+        hdfs("get", path, copy)
+        assert copy.read_text() == name
+        hdfs("mv", path, f"{path} two")
+        assert hdfs.cluster.get(f"{path} two").decode() == name
+    assert sorted(hdfs.cluster.list(hdfs.root)) == sorted(NAMES)
+    for name in NAMES:
+        hdfs("rm", f"{hdfs.root}/{name}")
+    assert hdfs.cluster.list(hdfs.root) == []
+
+
+def test_list_names_and_5000_files(client, tmp_path):
+    for name in NAMES:
+        client("mkdir", f"{client.root}/names/{name}", "755")
+    lines = client("ls", f"{client.root}/names").splitlines()
+    assert sorted(line.split(" ", 6)[6] for line in lines) == sorted(NAMES)
+    cluster, root = client.cluster, f"{client.root}/many"
+
+    def make_some(numbers):
+        for number in numbers:
+            cluster.hdfs("PUT", f"{root}/{number:04}", op="MKDIRS")
+
+    threads = [threading.Thread(target=make_some, args=(range(start, 5000, 8),)) for start in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [line.split(" ")[6] for line in client("ls", root).splitlines()] == [f"{n:04}" for n in range(5000)]
+    assert client("ls", f"{root}/0000") == ""
+    client("rm", root)
+    assert cluster.status(root) is None
+
+
+@pytest.mark.short
+def test_permissions(hdfs, tmp_path):
+    source = tmp_path / "source"
+    source.write_text("secret")
+    hdfs("mkdir", f"{hdfs.root}/private/deep", "700")
+    hdfs("put", source, f"{hdfs.root}/private/token", "600")
+    assert hdfs.stat(f"{hdfs.root}/private/deep")[:2] == ("d", "700")
+    assert hdfs.stat(f"{hdfs.root}/private/token")[:2] == ("f", "600")
+    hdfs("mkdir", f"{hdfs.root}/private", "755")
+    assert hdfs.stat(f"{hdfs.root}/private/deep")[1] == "700"
+    hdfs.cluster.hdfs("PUT", f"{hdfs.root}/private", op="SETPERMISSION", permission="700")
+    hdfs.user = "mallory"
+    for words in (("get", f"{hdfs.root}/private/token", tmp_path / "x"), ("mkdir", f"{hdfs.root}/m", "755"),
+                  ("put", source, f"{hdfs.root}/m", "644"), ("rm", f"{hdfs.root}/private")):
+        kind, text = hdfs.fails(*words)
+        assert kind == DENIED and "AccessControlException: Permission denied: user=mallory" in text
+
+
+@pytest.mark.short
+def test_attributes(client, tmp_path):
+    client("mkdir", f"{client.root}/d", "755")
+    client("chmod", f"{client.root}/d", "1777")
+    client("touch", f"{client.root}/d", 1700000000123)
+    assert client.stat(f"{client.root}/d") == ("d", "1777", 0, 1700000000123, client.user)
+
+
+@pytest.mark.short
+def test_what_is_there_already(hdfs, tmp_path):
+    one, two, copy = tmp_path / "one", tmp_path / "two", tmp_path / "copy"
+    one.write_text("one")
+    two.write_text("")
+    a, b = f"{hdfs.root}/a", f"{hdfs.root}/b"
+    hdfs("put", one, a, "644")
+    hdfs("put", two, b, "644")
+    kind, text = hdfs.fails("put", two, a, "644", "new")
+    assert kind == FAILED and "FileAlreadyExistsException" in text
+    kind, text = hdfs.fails("mv", a, b)
+    assert kind == FAILED and "FileAlreadyExistsException" in text
+    hdfs("mkdir", f"{hdfs.root}/c", "755")
+    assert hdfs.fails("mv", a, f"{hdfs.root}/c")[0] == FAILED
+    hdfs("mv", a, b, "over")
+    hdfs("get", b, copy)
+    assert copy.read_text() == "one"
+    hdfs("put", two, b, "644")
+    hdfs("get", b, copy)
+    assert copy.read_text() == ""
+    assert hdfs.fails("mv", a, b)[0] == NOT_FOUND
+    assert hdfs.fails("stat", a)[0] == NOT_FOUND
+    assert hdfs.fails("get", a, copy)[0] == NOT_FOUND
+    hdfs("rm", a)
+    assert hdfs.fails("mkdir", f"{b}/below", "755")[0] == FAILED
+
+
+def test_name_node_down(own_cluster, tmp_path):
+    for flags in ((), ("--agent",)):
+        hdfs = Hdfs(own_cluster, tmp_path.name, *flags)
+        hdfs("mkdir", hdfs.root, "755")
+        own_cluster.kill("nn")
+        hdfs.wait_ms = -1
+        kind, text = hdfs.fails("stat", hdfs.root)
+        assert kind == UNREACHABLE and hdfs.url.removeprefix("http://") in text
+        # One that comes back in time is waited for.
+        restart = threading.Thread(target=own_cluster.restart, args=("nn",))
+        restart.start()
+        hdfs.wait_ms = 120000
+        try:
+            assert hdfs.stat(hdfs.root)[0] == "d"
+        finally:
+            restart.join()
+
+
+def test_one_of_two_name_nodes_is_dead(client):
+    client.url = f"http://127.0.0.1:1,{client.url}"
+    assert client.stat(client.root)[0] == "d"
