@@ -10,10 +10,13 @@
 #include "base/mem.h"
 #include "client/follow.h"
 #include "client/kept_logs.h"
+#include "client/log_live.h"
 #include "client/log_merge.h"
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
+
+#define REST_MS 5000
 
 struct logs_options {
 	bool follow;
@@ -85,6 +88,7 @@ struct logs {
 	struct kept_logs *kept; /* NULL: they are files of this machine */
 	struct err missing;	/* the first log that is not to be had */
 	size_t found;		/* of the kept ones */
+	struct log_live *live;	/* NULL: not followed through the AM */
 	int64_t tail;		/* as chosen, then -1: files that come later are told in full */
 	bool names_tasks;	/* there is more than one */
 	regex_t grep;
@@ -199,11 +203,34 @@ static void add_kept(struct logs *logs, const struct log_place *place, const cha
 	}
 }
 
+/* While a job runs its AM knows best. */
+static bool is_live(const struct logs *logs, const struct log_place *place)
+{
+	const struct opened *opened = logs->opened;
+
+	return !opened->view->is_final && opened->door.address &&
+	       place->attempt >= opened->view->tasks[place->task].attempt;
+}
+
+static void add_live(struct logs *logs, const struct log_place *place, const char *file)
+{
+	char *label cleanup_free = make_label(logs, file, place->task_name);
+	struct log_source *source =
+		logs->live ? log_live_follow(logs->live, place->task_name, file)
+			   : log_live_present(&logs->opened->door, place->task_name, place->attempt,
+					      file);
+
+	logs->found++;
+	log_merge_add_source(logs->merge, source, label, logs->tail);
+}
+
 static void add_file(struct logs *logs, const struct log_place *place, const char *file)
 {
 	char *path cleanup_free = fs_join(place->directory, file);
 
-	if (logs->kept) {
+	if (logs->kept && is_live(logs, place)) {
+		add_live(logs, place, file);
+	} else if (logs->kept) {
 		add_kept(logs, place, file);
 	} else if (fs_exists(path)) {
 		char *label cleanup_free = make_label(logs, file, place->task_name);
@@ -234,7 +261,9 @@ static void add_task(struct logs *logs, size_t number)
 
 	if (!is_chosen(logs, type->name, name))
 		return;
-	for (int attempt = 1; attempt <= task->attempt; attempt++) {
+	int last =
+		logs->live && task->attempt == 0 ? 1 : task->attempt; /* its first one will come */
+	for (int attempt = 1; attempt <= last; attempt++) {
 		char *directory cleanup_free =
 			mem_printf("%s/containers/%s-%d-%d", logs->opened->door.job_dir, type->name,
 				   task->index, attempt);
@@ -340,14 +369,63 @@ static int check_missing(const struct logs *logs, struct err *err)
 
 static int print_present(struct logs *logs, struct err *err)
 {
-	if (logs->opened->ops->logs && !logs->kept) {
-		logs->kept = kept_logs_create(logs->opened, err);
-		if (!logs->kept)
-			return -1;
-	}
 	add_files(logs);
 	print_lines(logs, true);
 	return check_missing(logs, err);
+}
+
+/* What the AM sends once the job has ended is not waited for longer than this. */
+static void print_rest(struct logs *logs)
+{
+	int64_t end = clock_monotonic_ms() + REST_MS;
+
+	for (int64_t left = REST_MS; left > 0; left = end - clock_monotonic_ms()) {
+		print_lines(logs, false);
+		if (!log_live_wait(logs->live, left))
+			break;
+	}
+	print_lines(logs, true);
+}
+
+/* Logs that only the AM sees. It is asked for those of all tasks at once, and sends each as its
+ * containers come and go. */
+static int follow_live(struct logs *logs, struct err *err)
+{
+	struct opened *opened = logs->opened;
+
+	while (!opened->view->is_final && !opened->door.address) {
+		follow_wait(logs->follow, opened_wait_ms(opened, INT64_MAX));
+		if (opened_look_for_am(opened, err) < 0 || opened_read(opened, NULL, NULL, err) < 0)
+			return -1;
+	}
+	if (opened->view->is_final)
+		return print_present(logs, err);
+	logs->live = log_live_create();
+	add_files(logs);
+	for (;;) {
+		if (opened_read(opened, NULL, NULL, err) < 0)
+			return -1;
+		print_lines(logs, false);
+		if (opened->view->is_final)
+			break;
+		log_live_ask(logs->live, &opened->door);
+		int64_t wait_ms = opened_wait_ms(opened, INT64_MAX);
+		if (!log_live_wait(logs->live, wait_ms))
+			follow_wait(logs->follow, wait_ms);
+		if (opened_look_for_am(opened, err) < 0)
+			return -1;
+	}
+	print_rest(logs);
+	return check_missing(logs, err);
+}
+
+/* Where the job's files are not on this machine. */
+static int print_kept(struct logs *logs, struct err *err)
+{
+	logs->kept = kept_logs_create(logs->opened, err);
+	if (!logs->kept)
+		return -1;
+	return logs->chosen->follow ? follow_live(logs, err) : print_present(logs, err);
 }
 
 static int print_logs(struct logs *logs, const struct str_list *operands, struct err *err)
@@ -363,8 +441,11 @@ static int print_logs(struct logs *logs, const struct str_list *operands, struct
 	if (logs->chosen->follow) {
 		logs->follow = follow_create();
 		follow_add(logs->follow, logs->opened->door.job_dir);
-		return follow_logs(logs, err);
 	}
+	if (logs->opened->ops->logs)
+		return print_kept(logs, err);
+	if (logs->follow)
+		return follow_logs(logs, err);
 	return print_present(logs, err);
 }
 
@@ -384,6 +465,7 @@ int verb_logs(int argc, char **argv)
 		if (print_logs(&logs, &operands, &err) < 0)
 			code = report_error(&err);
 		log_merge_destroy(logs.merge);
+		log_live_destroy(logs.live);
 		kept_logs_destroy(logs.kept);
 		err_finish(&logs.missing);
 		follow_destroy(logs.follow);
