@@ -1,0 +1,516 @@
+/* What the client asks of a ResourceManager, and makes of its answers. The ResourceManager is a
+ * child process that knows two nodes, three queues and a label. */
+#include "../base/scratch.h"
+#include "../base/test.h"
+#include "../hadoop/fake_rpc.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "hadoop/credentials.h"
+#include "hadoop/sasl.h"
+#include "scheduler/yarn_client.h"
+
+#define NODE_MEMORY 8192
+#define RUNNING	    HADOOP__QUEUE_STATE_PROTO__Q_RUNNING
+
+/* ---- the ResourceManager ------------------------------------------------------------------ */
+
+static const char *submission_path;
+
+static void answer(struct fake_connection *connection, const struct fake_call *call,
+		   const ProtobufCMessage *message)
+{
+	size_t length = protobuf_c_message_get_packed_size(message);
+	uint8_t *body cleanup_free = mem_alloc(length + 1);
+	struct str out cleanup_str = {0};
+
+	protobuf_c_message_pack(message, body);
+	fake_add_answer(&out, call->id, 0, body, length);
+	fake_send(connection, out.text, out.length);
+}
+
+static void answer_new_application(struct fake_connection *connection, const struct fake_call *call)
+{
+	Hadoop__GetNewApplicationResponseProto response =
+		HADOOP__GET_NEW_APPLICATION_RESPONSE_PROTO__INIT;
+	Hadoop__ApplicationIdProto id = HADOOP__APPLICATION_ID_PROTO__INIT;
+	Hadoop__ResourceProto most = HADOOP__RESOURCE_PROTO__INIT;
+	Hadoop__ResourceInformationProto gpus = HADOOP__RESOURCE_INFORMATION_PROTO__INIT;
+	Hadoop__ResourceInformationProto *more[] = {&gpus};
+
+	id.has_id = id.has_cluster_timestamp = true;
+	id.id = 7;
+	id.cluster_timestamp = 1700000000000;
+	gpus.key = (char *)"yarn.io/gpu";
+	gpus.has_value = true;
+	gpus.value = 2;
+	most.has_memory = most.has_virtual_cores = true;
+	most.memory = 4096;
+	most.virtual_cores = 4;
+	most.n_resource_value_map = 1;
+	most.resource_value_map = more;
+	response.application_id = &id;
+	response.maximumcapability = &most;
+	answer(connection, call, &response.base);
+}
+
+static void make_queue(Hadoop__QueueInfoProto *queue, const char *name, float maximum,
+		       Hadoop__QueueStateProto state)
+{
+	hadoop__queue_info_proto__init(queue);
+	queue->queuename = (char *)name;
+	queue->has_maximumcapacity = queue->has_state = true;
+	queue->maximumcapacity = maximum;
+	queue->state = state;
+}
+
+static void answer_queue(struct fake_connection *connection, const struct fake_call *call)
+{
+	Hadoop__GetQueueInfoRequestProto *request =
+		hadoop__get_queue_info_request_proto__unpack(NULL, call->length, call->request);
+	Hadoop__GetQueueInfoResponseProto response = HADOOP__GET_QUEUE_INFO_RESPONSE_PROTO__INIT;
+	Hadoop__QueueInfoProto root, queues[3], *children[] = {&queues[0], &queues[1], &queues[2]};
+	char *labels[] = {(char *)"fast"};
+
+	make_queue(&root, "root", 1, RUNNING);
+	make_queue(&queues[0], "default", 1, RUNNING);
+	make_queue(&queues[1], "small", 0.25f, RUNNING);
+	make_queue(&queues[2], "closed", 1, HADOOP__QUEUE_STATE_PROTO__Q_STOPPED);
+	queues[0].n_accessiblenodelabels = 1;
+	queues[0].accessiblenodelabels = labels;
+	queues[1].n_accessiblenodelabels = 1;
+	queues[1].accessiblenodelabels = (char *[]){(char *)"slow"};
+	root.n_childqueues = 3;
+	root.childqueues = children;
+	if (str_equal(request->queuename, "root"))
+		response.queueinfo = &root;
+	answer(connection, call, &response.base);
+	hadoop__get_queue_info_request_proto__free_unpacked(request, NULL);
+}
+
+static void answer_nodes(struct fake_connection *connection, const struct fake_call *call)
+{
+	Hadoop__GetClusterNodesResponseProto response =
+		HADOOP__GET_CLUSTER_NODES_RESPONSE_PROTO__INIT;
+	Hadoop__ResourceProto capability = HADOOP__RESOURCE_PROTO__INIT;
+	Hadoop__NodeReportProto node = HADOOP__NODE_REPORT_PROTO__INIT, *nodes[] = {&node, &node};
+
+	capability.has_memory = true;
+	capability.memory = NODE_MEMORY;
+	node.capability = &capability;
+	response.n_nodereports = 2;
+	response.nodereports = nodes;
+	answer(connection, call, &response.base);
+}
+
+static void answer_labels(struct fake_connection *connection, const struct fake_call *call)
+{
+	Hadoop__GetClusterNodeLabelsResponseProto response =
+		HADOOP__GET_CLUSTER_NODE_LABELS_RESPONSE_PROTO__INIT;
+	Hadoop__NodeLabelProto label = HADOOP__NODE_LABEL_PROTO__INIT, *labels[] = {&label};
+
+	label.name = (char *)"fast";
+	response.n_nodelabels = 1;
+	response.nodelabels = labels;
+	answer(connection, call, &response.base);
+}
+
+static void on_call(struct fake_connection *connection, const struct fake_call *call)
+{
+	Hadoop__SubmitApplicationResponseProto submitted =
+		HADOOP__SUBMIT_APPLICATION_RESPONSE_PROTO__INIT;
+
+	if (str_equal(call->method, "getNewApplication"))
+		answer_new_application(connection, call);
+	else if (str_equal(call->method, "getQueueInfo"))
+		answer_queue(connection, call);
+	else if (str_equal(call->method, "getClusterNodes"))
+		answer_nodes(connection, call);
+	else if (str_equal(call->method, "getClusterNodeLabels"))
+		answer_labels(connection, call);
+	else if (str_equal(call->method, "submitApplication") &&
+		 fs_write_file(submission_path, call->request, call->length, 0600, NULL) == 0)
+		answer(connection, call, &submitted.base);
+	else
+		fake_hang_up(connection);
+}
+
+/* ---- the bed ------------------------------------------------------------------------------ */
+
+static pid_t manager;
+static char *address;
+
+static int start_manager(void **state)
+{
+	struct fake_server server = {0};
+	struct event_base *base = event_base_new();
+
+	if (scratch_create(state) < 0)
+		return -1;
+	submission_path = scratch_path(state, "submission");
+	fake_server_open(&server, base);
+	server.on_call = on_call;
+	address = mem_strdup(server.address);
+	manager = fork();
+	if (manager == 0) {
+		event_reinit(base);
+		event_base_dispatch(base);
+		_exit(0);
+	}
+	fake_server_close(&server);
+	event_base_free(base);
+	return manager < 0 ? -1 : 0;
+}
+
+static int stop_manager(void **state)
+{
+	kill(manager, SIGKILL);
+	waitpid(manager, NULL, 0);
+	free(address);
+	return scratch_remove(state);
+}
+
+static struct hadoop_cluster *make_cluster(void)
+{
+	struct hadoop_cluster *cluster = mem_alloc(sizeof(*cluster));
+
+	cluster->user = mem_strdup("alice");
+	str_list_add(&cluster->rm, address);
+	str_list_add(&cluster->rm_scheduler, "127.0.0.1:1");
+	str_list_add(&cluster->webhdfs, "http://127.0.0.1:1");
+	cluster->protections = SASL_AUTH;
+	cluster->connect_timeout_ms = cluster->call_timeout_ms = 30000;
+	cluster->retry_interval_ms = 10;
+	cluster->fs = mem_strdup("hdfs://nn:8020");
+	cluster->home = mem_strdup("/user/alice");
+	return cluster;
+}
+
+static void configure(struct job *job, const char *key, const char *value)
+{
+	json_object_set_new(job->config, key,
+			    json_pack("{ssss}", "value", value, "origin", "tony.xml:1"));
+}
+
+/* Two workers with a GPU each. */
+static struct job *make_job(void)
+{
+	struct job *job = mem_alloc(sizeof(*job));
+
+	*job = (struct job){
+		.id = mem_strdup("tony-20261121-061400-1f3a"),
+		.name = mem_strdup("digits"),
+		.user = mem_strdup("ada"),
+		.framework = mem_strdup("pytorch"),
+		.queue = mem_strdup("default"),
+		.mode = JOB_MODE_GANG,
+		.type_count = 1,
+		.types = mem_alloc_array(1, sizeof(*job->types)),
+		.config = json_object(),
+	};
+	job->types[0].name = mem_strdup("worker");
+	job->types[0].instances = 2;
+	job->types[0].memory = 1024;
+	job->types[0].vcores = 1;
+	job->types[0].gpus = 1;
+	configure(job, "tony.worker.instances", "2");
+	return job;
+}
+
+/* ---- checks ------------------------------------------------------------------------------- */
+
+static void a_job_gets_the_clusters_identity(void **state)
+{
+	struct hadoop_cluster *cluster = make_cluster();
+	struct job *job = make_job();
+	struct err err cleanup_err = {0};
+
+	configure(job, "tony.worker.resource.yarn.io/gpu", "1");
+	assert_success(yarn_preflight(cluster, job, &err), &err);
+	assert_string_equal(job->id, "application_1700000000000_0007");
+	assert_string_equal(job->user, "alice");
+	struct hadoop_cluster *read = hadoop_cluster_from_json(job->cluster, &err);
+	assert_non_null(read);
+	assert_string_equal(read->job_dir, "/user/alice/.tony/application_1700000000000_0007");
+	assert_string_equal(read->history_dir,
+			    "/user/alice/.tony/history/application_1700000000000_0007");
+	assert_string_equal(read->types[0].amounts[0].name, "yarn.io/gpu");
+	assert_int_equal(read->types[0].amounts[0].value, 1);
+	hadoop_cluster_destroy(read);
+	hadoop_cluster_destroy(cluster);
+	job_destroy(job);
+}
+
+static void set_memory(struct job *job)
+{
+	job->types[0].memory = 5000;
+}
+static void set_vcores(struct job *job)
+{
+	job->types[0].vcores = 5;
+}
+static void set_gpus(struct job *job)
+{
+	job->types[0].gpus = 3;
+}
+static void set_fpgas(struct job *job)
+{
+	configure(job, "tony.worker.resource.yarn.io/fpga", "1");
+}
+static void set_instances(struct job *job)
+{
+	job->types[0].instances = 16;
+}
+static void set_small_queue(struct job *job)
+{
+	mem_replace(&job->queue, mem_strdup("small"));
+	job->types[0].instances = 4;
+}
+static void set_closed_queue(struct job *job)
+{
+	mem_replace(&job->queue, mem_strdup("closed"));
+}
+static void set_no_queue(struct job *job)
+{
+	mem_replace(&job->queue, mem_strdup("ml"));
+}
+static void set_root_queue(struct job *job)
+{
+	mem_replace(&job->queue, mem_strdup("root"));
+}
+static void set_no_label(struct job *job)
+{
+	job->types[0].node_label = mem_strdup("blue");
+}
+static void set_forbidden_label(struct job *job)
+{
+	mem_replace(&job->queue, mem_strdup("small"));
+	configure(job, "tony.am.node-label", "fast");
+}
+static void set_docker(struct job *job)
+{
+	configure(job, "tony.docker.enabled", "true");
+}
+static void set_bad_image(struct job *job)
+{
+	configure(job, "tony.docker.enabled", "true");
+	job->types[0].docker_image = mem_strdup("debian:$(date)");
+}
+static void set_tags(struct job *job)
+{
+	for (int i = 0; i < 9; i++)
+		str_list_add_format(&job->tags, "tag%d", i);
+}
+static void set_am_memory(struct job *job)
+{
+	configure(job, "tony.am.memory", "5000m");
+}
+
+static void what_can_never_run_is_refused_with_the_numbers(void **state)
+{
+	static const struct {
+		void (*change)(struct job *job);
+		const char *message;
+	} cases[] = {
+		{set_memory, "worker:0 needs 4.9 GiB; the cluster's largest container has 4.0 GiB "
+			     "(yarn.scheduler.maximum-allocation-mb)"},
+		{set_vcores, "worker:0 needs 5 vcores; the cluster's largest container has 4"},
+		{set_gpus,
+		 "worker:0 needs 3 of yarn.io/gpu; the cluster's largest container has 2"},
+		{set_fpgas, "worker:0 needs 1 of yarn.io/fpga, but that resource is not available"},
+		{set_instances, "16 tasks that run together and the application master need 16.5 "
+				"GiB; the queue \"default\" can have 16.0 GiB of the cluster's "
+				"16.0 GiB (2 nodes)"},
+		{set_small_queue, "the queue \"small\" can have 4.0 GiB of the cluster's 16.0 GiB"},
+		{set_closed_queue, "the queue \"closed\" is stopped"},
+		{set_no_queue, "the cluster has no queue \"ml\"; there is default, small, closed"},
+		{set_root_queue, "\"root\" is no leaf"},
+		{set_no_label, "tony.worker.node-label: the cluster has no node label \"blue\"; it "
+			       "has fast"},
+		{set_forbidden_label,
+		 "tony.am.node-label: the queue \"small\" may not use the node "
+		 "label \"fast\""},
+		{set_docker, "tony.docker.enabled is true, but there is no image"},
+		{set_bad_image, "has a letter that no image or path has"},
+		{set_tags, "YARN takes 10 of them at most"},
+		{set_am_memory, "the application master (tony.am.*) needs 4.9 GiB"},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		struct hadoop_cluster *cluster = make_cluster();
+		struct job *job = make_job();
+		struct err err cleanup_err = {0};
+		cases[i].change(job);
+		assert_int_equal(yarn_preflight(cluster, job, &err), -1);
+		assert_message_has(&err, cases[i].message);
+		hadoop_cluster_destroy(cluster);
+		job_destroy(job);
+	}
+}
+
+/* ---- the submission ----------------------------------------------------------------------- */
+
+static Hadoop__SubmitApplicationRequestProto *submit(struct job *job)
+{
+	struct hadoop_cluster *cluster = make_cluster();
+	struct err err cleanup_err = {0};
+	size_t length;
+
+	assert_success(yarn_preflight(cluster, job, &err), &err);
+	cluster->files = mem_alloc_array(1, sizeof(*cluster->files));
+	cluster->file_count = 1;
+	cluster->files[0] =
+		(struct hadoop_file){.url = mem_strdup("hdfs://nn:8020/user/alice/.tony/cache/ab"),
+				     .length = 5,
+				     .timestamp = 1700000000123};
+	assert_success(yarn_submit(cluster, job, "sesame", 99, 1700000000456, &err), &err);
+	char *bytes cleanup_free = fs_read_file(submission_path, 1 << 20, &length, &err);
+	assert_non_null(bytes);
+	hadoop_cluster_destroy(cluster);
+	return hadoop__submit_application_request_proto__unpack(NULL, length, (uint8_t *)bytes);
+}
+
+static const char *variable(const Hadoop__ContainerLaunchContextProto *launch, const char *name)
+{
+	for (size_t i = 0; i < launch->n_environment; i++)
+		if (str_equal(launch->environment[i]->key, name))
+			return launch->environment[i]->value;
+	return NULL;
+}
+
+static void a_plain_submission_says_what_yarn_needs(void **state)
+{
+	struct job *job = make_job();
+	Hadoop__SubmitApplicationRequestProto *request = submit(job);
+	const Hadoop__ApplicationSubmissionContextProto *context =
+		request->application_submission_context;
+	const Hadoop__ContainerLaunchContextProto *launch = context->am_container_spec;
+
+	assert_string_equal(context->application_name, "digits");
+	assert_string_equal(context->queue, "default");
+	assert_string_equal(context->applicationtype, "TONY");
+	assert_int_equal(context->n_applicationtags, 2);
+	assert_string_equal(context->applicationtags[0], "tony");
+	assert_string_equal(context->applicationtags[1], "tony-pytorch");
+	assert_int_equal(context->resource->memory, 512);
+	assert_null(context->priority);
+	assert_null(context->log_aggregation_context);
+	assert_int_equal(context->n_am_container_resource_request, 0);
+	assert_int_equal(launch->n_command, 1);
+	assert_string_equal(launch->command[0],
+			    "./tony-agent am 1><LOG_DIR>/am.stdout 2><LOG_DIR>/am.log");
+	assert_string_equal(variable(launch, "TONY_JOB_JSON"), "99:1700000000456");
+	assert_int_equal(launch->n_localresources, 2);
+	assert_string_equal(launch->localresources[1]->key, "tony-agent");
+	const Hadoop__LocalResourceProto *agent = launch->localresources[1]->value;
+	assert_int_equal(agent->timestamp, 1700000000123);
+	assert_string_equal(agent->resource->scheme, "hdfs");
+	assert_string_equal(agent->resource->host, "nn");
+	assert_int_equal(agent->resource->port, 8020);
+	assert_string_equal(agent->resource->file, "/user/alice/.tony/cache/ab");
+	hadoop__submit_application_request_proto__free_unpacked(request, NULL);
+	job_destroy(job);
+}
+
+/* Environments are seen by all of the cluster, and launch scripts are kept with the logs. */
+static void the_token_travels_in_the_credentials_only(void **state)
+{
+	struct job *job = make_job();
+	Hadoop__SubmitApplicationRequestProto *request = submit(job);
+	const Hadoop__ContainerLaunchContextProto *launch =
+		request->application_submission_context->am_container_spec;
+	struct credentials credentials cleanup_credentials = {0};
+	struct err err cleanup_err = {0};
+	size_t length;
+
+	assert_success(
+		credentials_parse(launch->tokens.data, launch->tokens.len, &credentials, &err),
+		&err);
+	const unsigned char *token =
+		credentials_find_secret(&credentials, YARN_TOKEN_SECRET, &length);
+	assert_int_equal(length, strlen("sesame"));
+	assert_memory_equal(token, "sesame", length);
+	for (size_t i = 0; i < launch->n_environment; i++)
+		assert_null(strstr(launch->environment[i]->value, "sesame"));
+	hadoop__submit_application_request_proto__free_unpacked(request, NULL);
+	job_destroy(job);
+}
+
+static void what_the_user_asks_for_is_passed_on(void **state)
+{
+	struct job *job = make_job();
+
+	configure(job, "tony.application.type", "TENSORFLOW");
+	configure(job, "tony.yarn.priority", "5");
+	configure(job, "tony.yarn.view-acl", "*");
+	configure(job, "tony.yarn.rolled-log-include", "std.*");
+	configure(job, "tony.am.max-attempts", "3");
+	configure(job, "tony.am.memory", "1g");
+	configure(job, "tony.am.node-label", "fast");
+	configure(job, "tony.docker.enabled", "true");
+	configure(job, "tony.docker.containers.image", "debian:12");
+	configure(job, "tony.docker.containers.mount", "/data:/data:ro");
+	job->types[0].docker_image = mem_strdup("debian:12");
+	job->application_timeout_ms = 60000;
+	str_list_add(&job->tags, "nightly");
+	Hadoop__SubmitApplicationRequestProto *request = submit(job);
+	const Hadoop__ApplicationSubmissionContextProto *context =
+		request->application_submission_context;
+	const Hadoop__ContainerLaunchContextProto *launch = context->am_container_spec;
+	assert_string_equal(context->applicationtype, "TENSORFLOW");
+	assert_int_equal(context->priority->priority, 5);
+	assert_int_equal(context->maxappattempts, 3);
+	assert_string_equal(context->applicationtags[2], "nightly");
+	assert_string_equal(context->log_aggregation_context->rolled_logs_include_pattern, "std.*");
+	assert_int_equal(context->application_timeouts[0]->timeout, 120);
+	assert_int_equal(context->am_container_resource_request[0]->capability->memory, 1024);
+	assert_string_equal(context->am_container_resource_request[0]->node_label_expression,
+			    "fast");
+	assert_int_equal(launch->n_application_acls, 1);
+	assert_string_equal(launch->application_acls[0]->acl, "*");
+	assert_string_equal(variable(launch, "YARN_CONTAINER_RUNTIME_TYPE"), "docker");
+	assert_string_equal(variable(launch, "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE"), "debian:12");
+	assert_string_equal(variable(launch, "YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS"),
+			    "/data:/data:ro");
+	hadoop__submit_application_request_proto__free_unpacked(request, NULL);
+	job_destroy(job);
+}
+
+/* ---- this machine's copy ------------------------------------------------------------------ */
+
+static void a_copy_without_a_journal_is_not_final(void **state)
+{
+	struct err err cleanup_err = {0};
+
+	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
+	char *mirror cleanup_free = yarn_mirror("application_1_0001", &err);
+	assert_non_null(mirror);
+	assert_false(yarn_mirror_is_final(mirror));
+	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
+	assert_success(yarn_mirror_write(mirror, "journal.jsonl", "{\"seq\":1,torn", &err), &err);
+	assert_false(yarn_mirror_is_final(mirror));
+	/* What a killed reader has left is cut off. */
+	char *left cleanup_free = fs_read_file(journal, 4096, NULL, &err);
+	assert_string_equal(left, "");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start_manager, stop_manager)
+	const struct CMUnitTest tests[] = {
+		TEST(a_job_gets_the_clusters_identity),
+		TEST(what_can_never_run_is_refused_with_the_numbers),
+		TEST(a_plain_submission_says_what_yarn_needs),
+		TEST(the_token_travels_in_the_credentials_only),
+		TEST(what_the_user_asks_for_is_passed_on),
+		scratch_test(a_copy_without_a_journal_is_not_final),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
