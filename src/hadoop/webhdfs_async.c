@@ -6,8 +6,10 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "hadoop/webhdfs_tries.h"
 #include "net/http_client.h"
@@ -29,6 +31,9 @@ struct webhdfs_call {
 	char *path, *to;		  /* `to`: where a rename leads; else NULL */
 	bool overwrite;
 	struct str parameters, body;
+	int fd;	       /* of an upload or download; else -1 */
+	size_t length; /* of what is sent or received, as far as it is known */
+	void (*visit)(void *data, const struct webhdfs_file *file);
 	struct err flaw; /* of the call itself: there is no try */
 	webhdfs_done *done;
 	void *data;
@@ -194,6 +199,16 @@ static void take_boolean(struct webhdfs_call *call, const char *body, size_t len
 	}
 }
 
+static void take_list(struct webhdfs_call *call, const char *body, size_t length)
+{
+	struct err err cleanup_err = {0};
+
+	if (webhdfs_answer_list(&call->question, body, length, call->visit, call->data, &err) < 0)
+		refuse(call, &err);
+	else
+		succeed(call, &(struct webhdfs_result){0});
+}
+
 static void go_to(struct webhdfs_call *call, const char *location)
 {
 	struct err err cleanup_err = {0};
@@ -246,14 +261,19 @@ static void take_answer(struct webhdfs_call *call, const struct http_response *r
 {
 	bool http_fs = call->client->options.http_fs;
 
-	if (asks_for_place(call))
+	if (call->flaw.message) /* of on_bytes() */
+		tell(call, NULL, &call->flaw);
+	else if (asks_for_place(call))
 		take_location(call, response);
 	else if (call->question.op == WEBHDFS_GETFILESTATUS)
 		take_file(call, response->body, response->length);
+	else if (call->question.op == WEBHDFS_LISTSTATUS)
+		take_list(call, response->body, response->length);
 	else if (call->question.op == WEBHDFS_OPEN)
 		succeed(call, &(struct webhdfs_result){.bytes = response->body,
 						       .length = response->length});
-	else if (is_content(call) || (call->to && !http_fs))
+	else if (is_content(call) || call->question.op == WEBHDFS_SETTIMES ||
+		 (call->to && !http_fs))
 		succeed(call, &(struct webhdfs_result){0});
 	else
 		take_boolean(call, response->body, response->length);
@@ -345,33 +365,54 @@ static const char *method(const struct webhdfs_call *call)
 	return call->stage == STAGE_LOOK ? "GET" : webhdfs_op_method(call->question.op);
 }
 
+static bool on_bytes(void *data, const char *bytes, size_t length)
+{
+	struct webhdfs_call *call = data;
+
+	return fs_write_all(call->fd, bytes, length, &call->flaw) == 0;
+}
+
+static int rewind_file(const struct webhdfs_call *call, bool empty, struct err *err)
+{
+	if (lseek(call->fd, 0, SEEK_SET) < 0 || (empty && ftruncate(call->fd, 0) < 0))
+		return err_set_errno(err, "%s", call->path);
+	return 0;
+}
+
 static void ask(struct webhdfs_call *call, const char *address)
 {
 	bool moves =
 		is_content(call) && (call->stage == STAGE_CONTENT || call->client->options.http_fs);
 	bool sends = moves && call->question.op == WEBHDFS_CREATE;
-	size_t most = !moves ? 0 : sends ? call->body.length : WEBHDFS_BODY_CAP;
+	bool by_file = moves && call->fd >= 0;
 	struct str target cleanup_str = {0};
 	struct err err cleanup_err = {0};
 
+	if (by_file && rewind_file(call, !sends, &err) < 0) {
+		refuse(call, &err);
+		return;
+	}
 	call->http = http_client_create(call->client->base, address, NULL, &err);
 	if (!call->http) {
 		refuse(call, &err);
 		return;
 	}
 	append_target(call, &target);
-	http_client_start(call->http,
-			  &(struct http_question){
-				  .method = method(call),
-				  .path = target.text,
-				  .content_type = sends ? "application/octet-stream" : NULL,
-				  .body = sends ? call->body.text : NULL,
-				  .body_length = sends ? call->body.length : 0,
-				  .timeout_ms = call->client->options.silence_timeout_ms +
-						(int64_t)(most / SLOWEST_BYTES_PER_MS),
-				  .done = on_answer,
-				  .data = call,
-			  });
+	http_client_start(
+		call->http,
+		&(struct http_question){
+			.method = method(call),
+			.path = target.text,
+			.content_type = sends ? "application/octet-stream" : NULL,
+			.body = sends ? call->body.text : NULL,
+			.body_fd = call->fd,
+			.body_length = sends ? call->length : 0,
+			.timeout_ms = call->client->options.silence_timeout_ms +
+				      (int64_t)((moves ? call->length : 0) / SLOWEST_BYTES_PER_MS),
+			.on_bytes = by_file && !sends ? on_bytes : NULL,
+			.done = on_answer,
+			.data = call,
+		});
 }
 
 static void start_exchange(struct webhdfs_call *call)
@@ -411,6 +452,7 @@ static struct webhdfs_call *start(struct webhdfs_async *client, enum webhdfs_op 
 	call->client = client;
 	call->path = mem_strdup(path);
 	call->question = (struct webhdfs_question){.op = op, .path = call->path};
+	call->fd = -1;
 	call->done = done;
 	call->data = data;
 	webhdfs_path_check(path, &call->flaw);
@@ -438,6 +480,14 @@ struct webhdfs_call *webhdfs_async_stat(struct webhdfs_async *client, const char
 	return start(client, WEBHDFS_GETFILESTATUS, path, done, data);
 }
 
+static void take_create(struct webhdfs_call *call, const struct webhdfs_create *create)
+{
+	call->tries.is_harmless = create->overwrite;
+	str_append_format(&call->parameters, "&overwrite=%s&permission=%o",
+			  create->overwrite ? "true" : "false",
+			  create->permission ? create->permission : 0644);
+}
+
 struct webhdfs_call *webhdfs_async_write(struct webhdfs_async *client, const char *path,
 					 const struct webhdfs_create *create, const void *bytes,
 					 size_t length, webhdfs_done *done, void *data)
@@ -449,17 +499,60 @@ struct webhdfs_call *webhdfs_async_write(struct webhdfs_async *client, const cha
 			WEBHDFS_BODY_CAP);
 	else
 		str_append_bytes(&call->body, bytes, length);
-	call->tries.is_harmless = create->overwrite;
-	str_append_format(&call->parameters, "&overwrite=%s&permission=%o",
-			  create->overwrite ? "true" : "false",
-			  create->permission ? create->permission : 0644);
+	call->length = length;
+	take_create(call, create);
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_upload(struct webhdfs_async *client, const char *path,
+					  const struct webhdfs_create *create, int fd,
+					  int64_t length, webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = start(client, WEBHDFS_CREATE, path, done, data);
+
+	call->fd = fd;
+	call->length = (size_t)length;
+	take_create(call, create);
 	return call;
 }
 
 struct webhdfs_call *webhdfs_async_read(struct webhdfs_async *client, const char *path,
 					webhdfs_done *done, void *data)
 {
-	return start(client, WEBHDFS_OPEN, path, done, data);
+	struct webhdfs_call *call = start(client, WEBHDFS_OPEN, path, done, data);
+
+	call->length = WEBHDFS_BODY_CAP;
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_download(struct webhdfs_async *client, const char *path, int fd,
+					    int64_t length, webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = start(client, WEBHDFS_OPEN, path, done, data);
+
+	call->fd = fd;
+	call->length = (size_t)length;
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_list(struct webhdfs_async *client, const char *path,
+					void (*visit)(void *data, const struct webhdfs_file *file),
+					webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = start(client, WEBHDFS_LISTSTATUS, path, done, data);
+
+	call->visit = visit;
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_set_time(struct webhdfs_async *client, const char *path,
+					    int64_t modified_ms, webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = start(client, WEBHDFS_SETTIMES, path, done, data);
+
+	str_append_format(&call->parameters, "&modificationtime=%lld&accesstime=-1",
+			  (long long)modified_ms);
+	return call;
 }
 
 struct webhdfs_call *webhdfs_async_remove(struct webhdfs_async *client, const char *path,

@@ -1,5 +1,5 @@
 /*
- * The few calls to HDFS that the AM makes: asynchronous, over src/net, small bodies only. The same
+ * The calls to HDFS that are made from within containers: asynchronous, over src/net. The same
  * rules as webhdfs_client.h about addresses, repetition and errors.
  */
 #ifndef TONY_HADOOP_WEBHDFS_ASYNC_H
@@ -11,7 +11,7 @@ struct event_base;
 struct webhdfs_async;
 struct webhdfs_call;
 
-/* Larger bodies are refused (ERR_INPUT). */
+/* Of webhdfs_async_write() and webhdfs_async_read(); larger ones are refused (ERR_INPUT). */
 #define WEBHDFS_BODY_CAP (64u << 20)
 
 /* What a call came to; valid within `done`. */
@@ -47,6 +47,19 @@ struct webhdfs_call *webhdfs_async_read(struct webhdfs_async *client, const char
 					webhdfs_done *done, void *data);
 struct webhdfs_call *webhdfs_async_remove(struct webhdfs_async *client, const char *path,
 					  webhdfs_done *done, void *data);
+/* `visit` is called for each entry, before `done`. */
+struct webhdfs_call *webhdfs_async_list(struct webhdfs_async *client, const char *path,
+					void (*visit)(void *data, const struct webhdfs_file *file),
+					webhdfs_done *done, void *data);
+struct webhdfs_call *webhdfs_async_set_time(struct webhdfs_async *client, const char *path,
+					    int64_t modified_ms, webhdfs_done *done, void *data);
+/* Files of any length, from and to a descriptor, which is borrowed. Each try begins at its
+ * beginning; a download empties it before. How long a try may take follows from `length`. */
+struct webhdfs_call *webhdfs_async_upload(struct webhdfs_async *client, const char *path,
+					  const struct webhdfs_create *create, int fd,
+					  int64_t length, webhdfs_done *done, void *data);
+struct webhdfs_call *webhdfs_async_download(struct webhdfs_async *client, const char *path, int fd,
+					    int64_t length, webhdfs_done *done, void *data);
 /* `overwrite` as in webhdfs_rename(). Through an HttpFS gateway without `overwrite`, a directory
  * `to` would be moved into. */
 struct webhdfs_call *webhdfs_async_rename(struct webhdfs_async *client, const char *from,

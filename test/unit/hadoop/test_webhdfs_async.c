@@ -6,8 +6,11 @@
 
 #include <cmocka.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "hadoop/webhdfs_async.h"
@@ -35,7 +38,7 @@ struct bed {
 	struct webhdfs_async *client;
 	/* What the last call came to. */
 	int told;
-	struct str bytes;
+	struct str bytes, entries;
 	int64_t length; /* of a file; -1: none */
 	struct err err;
 	bool destroys;
@@ -156,6 +159,103 @@ static void test_calls(void **state)
 	event_base_free(bed.base);
 	err_finish(&bed.err);
 	str_finish(&bed.bytes);
+}
+
+static void on_entry(void *data, const struct webhdfs_file *file)
+{
+	struct bed *bed = data;
+
+	str_append_format(&bed->entries, "%s %lld %lld%s;", file->name, (long long)file->length,
+			  (long long)file->modified_ms, file->is_directory ? " d" : "");
+}
+
+#define ENTRY(name, type)                                                                          \
+	"{\"group\":\"g\",\"length\":7,\"modificationTime\":5,\"owner\":\"o\","                    \
+	"\"pathSuffix\":\"" name "\",\"permission\":\"644\",\"type\":\"" type "\"}"
+
+static void test_directory_and_time(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, false,
+	     {"GET /webhdfs/v1/d?op=LISTSTATUS&user.name=alice ",
+	      JSON("200", "{\"FileStatuses\":{\"FileStatus\":[" ENTRY("a b", "FILE") "," ENTRY(
+				  "sub", "DIRECTORY") "]}}")},
+	     {"op=LISTSTATUS", NOT_FOUND},
+	     {"PUT /webhdfs/v1/a?op=SETTIMES&user.name=alice&modificationtime=1700000000123"
+	      "&accesstime=-1 ",
+	      JSON("200", "")});
+	wait_for(&bed, webhdfs_async_list(bed.client, "/d", on_entry, on_done, &bed));
+	assert_null(bed.err.message);
+	assert_string_equal(str_text(&bed.entries), "a b 7 5;sub 7 5 d;");
+	wait_for(&bed, webhdfs_async_list(bed.client, "/d", on_entry, on_done, &bed));
+	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
+	wait_for(&bed, webhdfs_async_set_time(bed.client, "/a", 1700000000123, on_done, &bed));
+	assert_null(bed.err.message);
+	str_finish(&bed.entries);
+	close_bed(&bed);
+}
+
+/* A file of this process's own, standing at its end. */
+static int make_file(const char *text)
+{
+	int fd = memfd_create("file", MFD_CLOEXEC);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	return fd;
+}
+
+static void test_file_goes_up_whole_whatever_happens(void **state)
+{
+	struct bed bed;
+	int fd = make_file("all of it");
+
+	OPEN(&bed, false, {"PUT /webhdfs/v1/a?op=CREATE", LOCATION}, {"PUT /data?op=X ", NULL},
+	     {"PUT /webhdfs/v1/a?op=CREATE", LOCATION}, {"PUT /data?op=X ", JSON("201", "")});
+	wait_for(&bed, webhdfs_async_upload(bed.client, "/a", &replace, fd, 9, on_done, &bed));
+	assert_null(bed.err.message);
+	web_server_stop(&bed.server);
+	/* The second try begins at its beginning, too. */
+	assert_string_equal(str_text(&bed.server.bodies), "all of itall of it");
+	close(fd);
+	webhdfs_async_destroy(bed.client);
+	web_server_finish(&bed.server);
+	event_base_free(bed.base);
+	err_finish(&bed.err);
+	str_finish(&bed.bytes);
+}
+
+static void test_file_comes_down_whole_whatever_happens(void **state)
+{
+	struct bed bed;
+	char got[32] = {0};
+	int fd = make_file("what was there before, and is longer");
+
+	OPEN(&bed, false, {"GET /webhdfs/v1/a?op=OPEN", LOCATION},
+	     {"GET /data?op=X ", "200 X\r\nConnection: close\r\nContent-Length: 9\r\n\r\nall"},
+	     {"GET /webhdfs/v1/a?op=OPEN", LOCATION}, {"GET /data?op=X ", JSON("200", "all of it")},
+	     {"GET /webhdfs/v1/a?op=OPEN", NOT_FOUND});
+	wait_for(&bed, webhdfs_async_download(bed.client, "/a", fd, 9, on_done, &bed));
+	assert_null(bed.err.message);
+	assert_int_equal(pread(fd, got, sizeof(got) - 1, 0), 9);
+	assert_string_equal(got, "all of it");
+	wait_for(&bed, webhdfs_async_download(bed.client, "/a", fd, 9, on_done, &bed));
+	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
+	close(fd);
+	close_bed(&bed);
+}
+
+static void test_file_that_cannot_be_written(void **state)
+{
+	struct bed bed;
+	int fd = memfd_create("full", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW), 0);
+	OPEN(&bed, true, {"GET /webhdfs/v1/a?op=OPEN", JSON("200", "all of it")});
+	wait_for(&bed, webhdfs_async_download(bed.client, "/a", fd, 9, on_done, &bed));
+	assert_non_null(bed.err.message);
+	close(fd);
+	close_bed(&bed);
 }
 
 static void test_gateway(void **state)
@@ -315,6 +415,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_directory_and_time),
+		cmocka_unit_test(test_file_goes_up_whole_whatever_happens),
+		cmocka_unit_test(test_file_comes_down_whole_whatever_happens),
+		cmocka_unit_test(test_file_that_cannot_be_written),
 		cmocka_unit_test(test_gateway),
 		cmocka_unit_test(test_pair_of_name_nodes),
 		cmocka_unit_test(test_nobody_serves),
