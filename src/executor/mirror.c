@@ -18,6 +18,8 @@ enum {
 	NS_PER_MS = 1000000,
 	/* Of so many looks one takes every file for settled: logs grow all the time. */
 	LOOKS_PER_ROUND = 30,
+	LOOKS_PER_FETCH = 5, /* of who follows */
+	FETCH_TRIES = 5,     /* while others write */
 };
 
 enum activity { ACTIVITY_NONE, ACTIVITY_FETCH, ACTIVITY_STORE };
@@ -32,8 +34,10 @@ struct mirror {
 	struct map *stored; /* path -> struct mirror_file: what the store has, as far as we know */
 	struct mirror_files seen; /* by the last look */
 	unsigned looks;
-	bool watching, flush_next;
-	char *trouble; /* logged already */
+	bool follow, watching, flush_next;
+	int tries;	/* of this fetch */
+	bool is_shared; /* a program writes here during this fetch */
+	char *trouble;	/* logged already */
 
 	enum activity activity;
 	struct mirror_files todo; /* to be fetched or stored, one after the other */
@@ -117,16 +121,14 @@ static void drop_work(struct mirror *mirror)
 
 static void end(struct mirror *mirror, const struct err *err)
 {
-	bool was_look = mirror->activity == ACTIVITY_STORE && mirror->watching;
-
 	drop_work(mirror);
 	mirror->activity = ACTIVITY_NONE;
-	if (was_look)
+	if (mirror->watching)
 		complain(mirror, err);
 	if (mirror->flush_next) {
 		mirror->flush_next = false;
 		look(mirror);
-	} else if (was_look) {
+	} else if (mirror->watching) {
 		plan(mirror);
 	} else {
 		tell(mirror, err);
@@ -214,19 +216,38 @@ static int put_in_place(const struct mirror *mirror, const struct mirror_file *f
 	return 0;
 }
 
+static void fetch_all(struct mirror *mirror);
+
+/* ERR_NOT_FOUND: somebody has removed or replaced it since it was listed. */
+static int take_fetched(const struct mirror *mirror, const struct mirror_file *file,
+			struct err *err)
+{
+	struct stat info;
+
+	if (fstat(mirror->fd, &info) < 0)
+		return err_set_errno(err, "%s", mirror->scratch);
+	if (info.st_size != file->length)
+		return err_set(err, ERR_NOT_FOUND, "%s has changed while it was fetched",
+			       file->path);
+	return put_in_place(mirror, file, err);
+}
+
 static void on_fetched(void *data, const struct err *err)
 {
 	struct mirror *mirror = data;
 	struct err own cleanup_err = {0};
 
-	if (!err && put_in_place(mirror, &mirror->todo.items[mirror->next], &own) < 0)
+	if (!err && take_fetched(mirror, &mirror->todo.items[mirror->next], &own) < 0)
 		err = &own;
-	if (err) {
+	if (!err) {
+		mirror->next++;
+		go_on(mirror);
+	} else if (err->kind == ERR_NOT_FOUND && ++mirror->tries < FETCH_TRIES) {
+		drop_work(mirror);
+		fetch_all(mirror);
+	} else {
 		end(mirror, err);
-		return;
 	}
-	mirror->next++;
-	go_on(mirror);
 }
 
 static bool fetch_next(struct mirror *mirror)
@@ -236,7 +257,7 @@ static bool fetch_next(struct mirror *mirror)
 	mirror->fd = open(mirror->scratch, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (mirror->fd < 0)
 		return end_with_errno(mirror, "cannot write", mirror->scratch);
-	mirror->store.fetch(mirror->store.data, file->path, mirror->fd, on_fetched, mirror);
+	mirror->store.fetch(mirror->store.data, file, mirror->fd, on_fetched, mirror);
 	return false;
 }
 
@@ -250,16 +271,32 @@ static bool drop_next(struct mirror *mirror)
 	return true;
 }
 
-/* What is in the list and is not (so) in the map. */
-static void list_missing(const struct mirror_files *list, const struct map *map, bool same,
-			 struct mirror_files *missing)
+/* A program that runs keeps what it has written and nobody has stored yet. */
+static bool keeps(const struct mirror *mirror, const struct mirror_file *here)
 {
-	for (size_t i = 0; i < list->count; i++) {
-		const struct mirror_file *file = &list->items[i];
-		const struct mirror_file *other = map_get(map, file->path);
-		if (!other || (same && !mirror_file_same(other, file)))
-			mirror_files_add(missing, file->path, file->length, file->modified);
+	return mirror->is_shared && !is_stored(mirror, here);
+}
+
+static void compare(struct mirror *mirror, const struct mirror_files *here,
+		    const struct mirror_files *there)
+{
+	struct map *by_path_here = mirror_files_map(here);
+	struct map *by_path_there = mirror_files_map(there);
+
+	for (size_t i = 0; i < there->count; i++) {
+		const struct mirror_file *file = &there->items[i];
+		const struct mirror_file *mine = map_get(by_path_here, file->path);
+		if (!mine || (!mirror_file_same(mine, file) && !keeps(mirror, mine)))
+			mirror_files_add(&mirror->todo, file->path, file->length, file->modified);
 	}
+	for (size_t i = 0; i < here->count; i++) {
+		const struct mirror_file *file = &here->items[i];
+		if (!map_get(by_path_there, file->path) && !keeps(mirror, file))
+			mirror_files_add(&mirror->gone, file->path, 0, 0);
+	}
+	map_destroy(by_path_here);
+	map_destroy(by_path_there);
+	mirror_files_sort(&mirror->todo); /* so that the list comes after its parts, here, too */
 }
 
 static int check_paths(const struct mirror_files *files, struct err *err)
@@ -288,12 +325,7 @@ static void on_listed(void *data, const struct err *list_err)
 		end(mirror, &err);
 		return;
 	}
-	struct map *by_path_here = mirror_files_map(&here);
-	struct map *by_path_there = mirror_files_map(&there);
-	list_missing(&there, by_path_here, true, &mirror->todo);
-	list_missing(&here, by_path_there, false, &mirror->gone);
-	map_destroy(by_path_here);
-	map_destroy(by_path_there);
+	compare(mirror, &here, &there);
 	map_destroy(mirror->stored);
 	mirror->stored = map_create(free_file);
 	for (size_t i = 0; i < there.count; i++)
@@ -328,7 +360,7 @@ static void go_on(struct mirror *mirror)
 static void list_new(struct mirror *mirror, const struct mirror_files *files)
 {
 	struct map *before = mirror_files_map(&mirror->seen);
-	bool all = !mirror->watching || mirror->looks++ % LOOKS_PER_ROUND == LOOKS_PER_ROUND - 1;
+	bool all = !mirror->watching || mirror->looks++ % LOOKS_PER_ROUND == 0;
 
 	for (size_t i = 0; i < files->count; i++) {
 		const struct mirror_file *file = &files->items[i];
@@ -372,12 +404,25 @@ static void look(struct mirror *mirror)
 	go_on(mirror);
 }
 
+static void fetch_all(struct mirror *mirror)
+{
+	mirror->activity = ACTIVITY_FETCH;
+	mirror->store.list(mirror->store.data, &mirror->todo, on_listed, mirror);
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *data)
 {
 	struct mirror *mirror = data;
 
 	mirror->flush_next = false;
-	look(mirror);
+	mirror->tries = 0;
+	mirror->is_shared = mirror->watching;
+	if (mirror->watching && mirror->follow && mirror->looks % LOOKS_PER_FETCH == 0) {
+		mirror->looks++;
+		fetch_all(mirror);
+	} else {
+		look(mirror);
+	}
 }
 
 /* ---- what is asked of it ------------------------------------------------------------------ */
@@ -386,14 +431,15 @@ void mirror_fetch(struct mirror *mirror, mirror_done *done, void *data)
 {
 	mirror->done = done;
 	mirror->done_data = data;
-	mirror->activity = ACTIVITY_FETCH;
-	mirror->store.list(mirror->store.data, &mirror->todo, on_listed, mirror);
+	mirror->tries = 0;
+	mirror->is_shared = false;
+	fetch_all(mirror);
 }
 
 void mirror_watch(struct mirror *mirror)
 {
 	mirror->watching = true;
-	mirror->looks = 0;
+	mirror->looks = 1;
 	plan(mirror);
 }
 
@@ -420,6 +466,7 @@ struct mirror *mirror_create(const struct mirror_options *options, struct err *e
 		.scratch = mem_strdup(options->scratch),
 		.store = options->store,
 		.interval_ms = options->interval_ms,
+		.follow = options->follow,
 		.timer = evtimer_new(options->base, on_timer, mirror),
 		.stored = map_create(free_file),
 		.fd = -1,

@@ -13,6 +13,7 @@
 #ifndef TONY_EXECUTOR_MIRROR_H
 #define TONY_EXECUTOR_MIRROR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,7 +49,9 @@ struct mirror_store {
 	void *data;
 	/* Adds all files. A directory that is not there holds none. */
 	void (*list)(void *data, struct mirror_files *files, mirror_done *done, void *done_data);
-	void (*fetch)(void *data, const char *path, int fd, mirror_done *done, void *done_data);
+	/* ERR_NOT_FOUND: there is none (any more). */
+	void (*fetch)(void *data, const struct mirror_file *file, int fd, mirror_done *done,
+		      void *done_data);
 	/* The file appears as a whole, or stays as it was. Its length bytes are read from `fd`,
 	 * and list() will tell its time as given, to the ms. */
 	void (*store)(void *data, const struct mirror_file *file, int fd, mirror_done *done,
@@ -65,6 +68,7 @@ struct mirror_options {
 	const char *scratch;   /* a path in the same file system, for a file being fetched */
 	struct mirror_store store;
 	int64_t interval_ms; /* between two looks */
+	bool follow;	     /* while it is watched, what others have stored is fetched, too */
 };
 
 struct mirror *mirror_create(const struct mirror_options *options, struct err *err);

@@ -74,6 +74,16 @@ static int read_container(struct settings *settings, struct err *err)
 
 /* ------------------------------------------------------------------------------------------- */
 
+static void take_checkpoint_dir(struct settings *settings)
+{
+	char **directory = &settings->job->checkpoint_dir;
+
+	if (!*directory || !str_starts_with(*directory, "hdfs://"))
+		return;
+	settings->checkpoint_url = mem_steal(directory);
+	*directory = fs_join(settings->container_dir, "checkpoint");
+}
+
 static int read_task(struct settings *settings, struct err *err)
 {
 	const char *attempt;
@@ -111,6 +121,7 @@ int settings_read(struct settings *settings, struct err *err)
 	    (is_local ? read_places(settings, err) : read_container(settings, err)) < 0 ||
 	    read_task(settings, err) < 0)
 		return -1;
+	take_checkpoint_dir(settings);
 	settings->cgroup = getenv("TONY_CGROUP");
 	settings->memory_watch = str_equal(watch, "1");
 	settings->agent = realpath("/proc/self/exe", NULL);
@@ -129,6 +140,7 @@ void settings_finish(struct settings *settings)
 	free(settings->container_dir);
 	free(settings->log_dir);
 	free(settings->token_file);
+	free(settings->checkpoint_url);
 	*settings = (struct settings){0};
 }
 

@@ -25,6 +25,9 @@ struct settings {
 	char *container_dir; /* for cluster.json and secrets: its owner's only */
 	char *log_dir;	     /* for stdout and stderr */
 	char *token_file;
+	/* Where the checkpoints are kept, "hdfs://..."; job->checkpoint_dir is then this
+	 * container's copy. NULL: job->checkpoint_dir is the place itself. */
+	char *checkpoint_url;
 	/* Borrowed from the environment: */
 	const char *task;	/* "worker:0" */
 	const char *am_address; /* HOST:PORT */

@@ -1,4 +1,4 @@
-#include "executor/supervisor.h"
+#include "executor/supervisor_internal.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -8,11 +8,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "executor/checkpoints.h"
 #include "executor/executor.h"
 #include "executor/link.h"
 #include "executor/localize.h"
 #include "executor/log_send.h"
 #include "executor/metrics.h"
+#include "executor/mirror.h"
 #include "executor/port.h"
 #include "executor/program.h"
 #include "executor/run.h"
@@ -22,45 +24,10 @@
 enum {
 	LAST_REPORT_MS = 3000, /* for an exit report, when ordered to leave */
 	LAST_LOGS_MS = 3000,   /* for the last bytes of logs that somebody follows */
-	UI_LOOK_MS = 1000,     /* between two looks whether the web interface is there */
+	LAST_STORE_MS = 30000, /* for the last checkpoint, where it has to be stored elsewhere */
 };
 
-enum activity {
-	ACTIVITY_WAITING, /* since the last registration nothing was started */
-	ACTIVITY_RUNNING,
-	ACTIVITY_EXITED,
-};
-
-struct supervisor {
-	const struct settings *settings;
-	const struct job_type *type;
-	const struct guard *guard; /* NULL: none */
-	struct event_base *base;
-	struct link *link;
-	struct log_send *logs; /* that people who are elsewhere look at */
-	struct port port, ui_port;
-	bool ui_is_served; /* by this program: what the user may be told */
-	struct memory memory;
-	struct gpu *gpu;	 /* NULL: none to be asked for */
-	struct program *program; /* NULL: none runs, or is being ended */
-	enum activity activity;
-	int epoch, restart; /* of the last program */
-	int registered_epoch;
-	struct order goal;
-	json_t *cluster; /* of the goal */
-	int am_attempt;
-	json_t *metrics; /* the last taken of this program; NULL: none yet */
-	char *trouble;	 /* why no program can be started here; NULL: all is well */
-	bool leaving;
-	bool is_last; /* nothing is left to be done but to send what was logged */
-	int code;
-	struct event *metrics_timer, *ui_timer, *leave_timer, *guardian;
-	struct event *signals[3];
-};
-
-static void pursue(struct supervisor *supervisor);
-
-static void set_timer(struct event *timer, int64_t ms)
+void supervisor_set_timer(struct event *timer, int64_t ms)
 {
 	struct timeval time = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
 
@@ -71,12 +38,15 @@ static void set_timer(struct event *timer, int64_t ms)
 
 static void leave(struct supervisor *supervisor, int code)
 {
+	int64_t limit = supervisor->type->stop_grace_ms + LAST_REPORT_MS;
+
 	if (supervisor->leaving)
 		return;
 	supervisor->leaving = true;
 	supervisor->code = code;
-	set_timer(supervisor->leave_timer, supervisor->type->stop_grace_ms + LAST_REPORT_MS);
-	pursue(supervisor);
+	supervisor_set_timer(supervisor->leave_timer,
+			     limit + (supervisor->checkpoints ? LAST_STORE_MS : 0));
+	supervisor_pursue(supervisor);
 }
 
 static void go(struct supervisor *supervisor)
@@ -158,7 +128,7 @@ static void enter(struct supervisor *supervisor)
 	link_register(supervisor->link, body);
 }
 
-static void report(struct supervisor *supervisor, const struct cause *cause)
+void supervisor_report(struct supervisor *supervisor, const struct cause *cause)
 {
 	json_t *body = json_object();
 
@@ -176,147 +146,7 @@ static void report(struct supervisor *supervisor, const struct cause *cause)
 
 static void on_reported(void *data)
 {
-	pursue(data);
-}
-
-/* ---- ports -------------------------------------------------------------------------------- */
-
-static int take_ports(struct supervisor *supervisor, struct err *err)
-{
-	const struct settings *settings = supervisor->settings;
-
-	if (port_renew(settings->host, &supervisor->port, err) < 0)
-		return -1;
-	if (!framework_owns_tensorboard(settings->job, settings->type, settings->index))
-		return 0;
-	return port_renew(settings->host, &supervisor->ui_port, err);
-}
-
-/* ---- the program -------------------------------------------------------------------------- */
-
-static void forget_program(struct supervisor *supervisor)
-{
-	program_destroy(supervisor->program);
-	supervisor->program = NULL;
-	supervisor->ui_is_served = false;
-	evtimer_del(supervisor->metrics_timer);
-	evtimer_del(supervisor->ui_timer);
-}
-
-static void on_program_failed(void *data, const struct cause *cause)
-{
-	report(data, cause);
-}
-
-static void on_program_ended(void *data, bool succeeded)
-{
-	const struct cause none = {0};
-	struct supervisor *supervisor = data;
-
-	forget_program(supervisor);
-	if (succeeded)
-		report(supervisor, &none);
-	supervisor->activity = ACTIVITY_EXITED;
-	pursue(supervisor);
-}
-
-static void plan_metrics(struct supervisor *supervisor)
-{
-	int64_t interval = supervisor->settings->job->metrics_interval_ms;
-
-	if (interval > 0)
-		set_timer(supervisor->metrics_timer, interval);
-}
-
-static void on_metrics_timer(evutil_socket_t fd, short what, void *data)
-{
-	struct supervisor *supervisor = data;
-
-	json_decref(supervisor->metrics);
-	supervisor->metrics = metrics_take(&supervisor->memory, supervisor->gpu);
-	if (supervisor->gpu)
-		gpu_look(supervisor->gpu);
-	plan_metrics(supervisor);
-}
-
-/* Few programs that are given a port for a web interface have one: it is told when it is there. */
-static void on_ui_timer(evutil_socket_t fd, short what, void *data)
-{
-	struct supervisor *supervisor = data;
-
-	supervisor->ui_is_served = port_is_served(supervisor->ui_port.number);
-	if (supervisor->ui_is_served)
-		link_changed(supervisor->link);
-	else
-		set_timer(supervisor->ui_timer, UI_LOOK_MS);
-}
-
-static int start_program(struct supervisor *supervisor, struct err *err)
-{
-	const struct settings *settings = supervisor->settings;
-	struct run run = {
-		.settings = settings,
-		.cluster = supervisor->cluster,
-		.restart = supervisor->restart,
-		.am_attempt = supervisor->am_attempt,
-		.ui_port = supervisor->ui_port.number,
-	};
-	struct program_options options = {
-		.base = supervisor->base,
-		.job = settings->job,
-		.type = supervisor->type,
-		.work_dir = settings->work_dir,
-		.log_dir = settings->log_dir,
-		.memory = &supervisor->memory,
-		.gpu = supervisor->gpu,
-		.port = supervisor->port.number,
-		.port_is_held = supervisor->type->hold_port,
-		.failed = on_program_failed,
-		.ended = on_program_ended,
-		.data = supervisor,
-	};
-
-	if (supervisor->trouble)
-		return err_set(err, ERR_FAILED, "%s", supervisor->trouble);
-	if (!supervisor->type->command)
-		return err_set(err, ERR_CONFIG, "task type %s has no command",
-			       supervisor->type->name);
-	struct str_list commands cleanup_str_list = {0};
-	struct environment *environments = run_prepare(&run, &commands, err);
-	if (!environments)
-		return -1;
-	if (!supervisor->type->hold_port) {
-		port_release(&supervisor->port);
-		port_release(&supervisor->ui_port);
-	}
-	options.environments = environments;
-	options.commands = &commands;
-	supervisor->program = program_start(&options, err);
-	run_finish(&run, environments);
-	return supervisor->program ? 0 : -1;
-}
-
-static void begin_run(struct supervisor *supervisor)
-{
-	struct err err cleanup_err = {0};
-	struct cause cause = {.kind = CAUSE_START_FAILED};
-
-	supervisor->epoch = supervisor->goal.epoch;
-	supervisor->restart = supervisor->goal.restart;
-	json_decref(supervisor->metrics);
-	supervisor->metrics = NULL;
-	if (start_program(supervisor, &err) < 0) {
-		cause.text = mem_strdup(err_message(&err));
-		report(supervisor, &cause);
-		cause_finish(&cause);
-		return;
-	}
-	supervisor->activity = ACTIVITY_RUNNING;
-	log_info("started process %d of epoch %d", supervisor->restart, supervisor->epoch);
-	plan_metrics(supervisor);
-	if (supervisor->ui_port.number > 0)
-		set_timer(supervisor->ui_timer, UI_LOOK_MS);
-	link_changed(supervisor->link);
+	supervisor_pursue(data);
 }
 
 /* ---- orders ------------------------------------------------------------------------------- */
@@ -332,7 +162,7 @@ static bool stop_is_due(const struct supervisor *supervisor)
 	return epoch >= supervisor->epoch && epoch >= supervisor->registered_epoch;
 }
 
-static bool run_is_due(const struct supervisor *supervisor)
+bool supervisor_run_is_due(const struct supervisor *supervisor)
 {
 	const struct order *goal = &supervisor->goal;
 
@@ -348,7 +178,7 @@ static void obey_stop(struct supervisor *supervisor)
 {
 	struct err err cleanup_err = {0};
 
-	if (take_ports(supervisor, &err) < 0) {
+	if (supervisor_take_ports(supervisor, &err) < 0) {
 		log_error("%s", err_message(&err));
 		leave(supervisor, EXECUTOR_FAILED);
 		return;
@@ -366,27 +196,31 @@ static void finish_logs(struct supervisor *supervisor)
 
 	if (!supervisor->is_last && is_heard) {
 		supervisor->is_last = true;
-		set_timer(supervisor->leave_timer, LAST_LOGS_MS);
+		supervisor_set_timer(supervisor->leave_timer, LAST_LOGS_MS);
 		log_send_end(supervisor->logs);
 	}
 	if (!is_heard || log_send_is_done(supervisor->logs))
 		event_base_loopbreak(supervisor->base);
 }
 
-static void pursue(struct supervisor *supervisor)
+/* ---- obeying ------------------------------------------------------------------------------ */
+
+void supervisor_pursue(struct supervisor *supervisor)
 {
-	bool stop = stop_is_due(supervisor), run = run_is_due(supervisor);
+	bool stop = stop_is_due(supervisor), run = supervisor_run_is_due(supervisor);
 
 	if (!supervisor->leaving && !stop && !run)
 		return;
 	if (supervisor->program)
 		program_stop(supervisor->program); /* and on from on_program_ended() */
+	else if (supervisor->is_moving)
+		return; /* and on from on_stored() or on_fetched() */
 	else if (supervisor->leaving && !link_is_reporting(supervisor->link))
 		finish_logs(supervisor);
 	else if (!supervisor->leaving && stop)
 		obey_stop(supervisor);
 	else if (!supervisor->leaving)
-		begin_run(supervisor);
+		supervisor_begin_run(supervisor);
 }
 
 static void on_order(void *data, const struct link_order *order)
@@ -404,7 +238,7 @@ static void on_order(void *data, const struct link_order *order)
 	if (order->order.kind == ORDER_QUIT)
 		leave(supervisor, EXECUTOR_DONE);
 	else
-		pursue(supervisor);
+		supervisor_pursue(supervisor);
 }
 
 static void on_log_sent(void *data)
@@ -416,7 +250,7 @@ static void on_log_sent(void *data)
 
 static void on_logs_done(void *data)
 {
-	pursue(data);
+	supervisor_pursue(data);
 }
 
 /* ---- begin and end ------------------------------------------------------------------------ */
@@ -479,8 +313,9 @@ static void watch(struct supervisor *supervisor)
 			evsignal_new(supervisor->base, numbers[i], on_signal, supervisor);
 		evsignal_add(supervisor->signals[i], NULL);
 	}
-	supervisor->metrics_timer = evtimer_new(supervisor->base, on_metrics_timer, supervisor);
-	supervisor->ui_timer = evtimer_new(supervisor->base, on_ui_timer, supervisor);
+	supervisor->metrics_timer =
+		evtimer_new(supervisor->base, supervisor_on_metrics_timer, supervisor);
+	supervisor->ui_timer = evtimer_new(supervisor->base, supervisor_on_ui_timer, supervisor);
 	supervisor->leave_timer = evtimer_new(supervisor->base, on_leave_timer, supervisor);
 	if (!supervisor->guard)
 		return;
@@ -515,6 +350,7 @@ static void finish(struct supervisor *supervisor)
 
 	program_destroy(supervisor->program);
 	log_send_destroy(supervisor->logs);
+	mirror_destroy(supervisor->checkpoints);
 	link_destroy(supervisor->link);
 	gpu_destroy(supervisor->gpu);
 	for (size_t i = 0; i < array_length(events); i++) {
@@ -534,7 +370,8 @@ int supervisor_run(const struct settings *settings, const struct guard *guard, s
 	struct supervisor supervisor = {.guard = guard, .code = -1};
 
 	init(&supervisor, settings);
-	if (take_ports(&supervisor, err) == 0 && connect_link(&supervisor, err) == 0) {
+	if (supervisor_take_ports(&supervisor, err) == 0 && connect_link(&supervisor, err) == 0 &&
+	    checkpoints_open(settings, supervisor.base, &supervisor.checkpoints, err) == 0) {
 		watch(&supervisor);
 		localize(&supervisor);
 		enter(&supervisor);

@@ -34,10 +34,21 @@ struct bed {
 	void *done_data;
 	struct err fault; /* of the next call, once; ERR_NONE: none */
 	struct str_list log;
+	const char *replacement; /* of the file fetched next, once it is listed; NULL: none */
+	bool follow;
 	/* What the mirror told last. */
 	bool told;
 	struct err told_err;
 };
+
+static void put(const char *directory, const char *name, const char *text)
+{
+	char *path cleanup_free = fs_join(directory, name);
+	char *parent cleanup_free = fs_dirname(path);
+
+	assert_int_equal(fs_make_directories(parent, 0700, NULL), 0);
+	assert_int_equal(fs_write_file(path, text, strlen(text), 0600, NULL), 0);
+}
 
 /* ---- the store ---------------------------------------------------------------------------- */
 
@@ -76,13 +87,17 @@ static void copy(int from, int to)
 		assert_int_equal(write(to, bytes, (size_t)got), got);
 }
 
-static void store_fetch(void *data, const char *path, int fd, mirror_done *done, void *done_data)
+static void store_fetch(void *data, const struct mirror_file *file, int fd, mirror_done *done,
+			void *done_data)
 {
 	struct bed *bed = data;
-	char *from cleanup_free = fs_join(bed->there, path);
-	int source cleanup_close = open(from, O_RDONLY);
+	char *from cleanup_free = fs_join(bed->there, file->path);
 
-	str_list_add_format(&bed->log, "fetch %s", path);
+	if (bed->replacement)
+		put(bed->there, file->path, bed->replacement);
+	bed->replacement = NULL;
+	int source cleanup_close = open(from, O_RDONLY);
+	str_list_add_format(&bed->log, "fetch %s", file->path);
 	copy(source, fd);
 	answer(bed, done, done_data);
 }
@@ -135,6 +150,7 @@ static void open_mirror(struct bed *bed)
 		.scratch = scratch_path(&bed->scratch, "scratch"),
 		.store = {bed, store_list, store_fetch, store_store, store_remove, store_close},
 		.interval_ms = INTERVAL_MS,
+		.follow = bed->follow,
 	};
 
 	bed->mirror = mirror_create(&options, &err);
@@ -196,15 +212,6 @@ static void flush(struct bed *bed)
 	assert_false(bed->told);
 	event_base_dispatch(bed->base);
 	assert_true(bed->told);
-}
-
-static void put(const char *directory, const char *name, const char *text)
-{
-	char *path cleanup_free = fs_join(directory, name);
-	char *parent cleanup_free = fs_dirname(path);
-
-	assert_int_equal(fs_make_directories(parent, 0700, NULL), 0);
-	assert_int_equal(fs_write_file(path, text, strlen(text), 0600, NULL), 0);
 }
 
 static void set_time(const char *directory, const char *name, int64_t seconds)
@@ -387,6 +394,38 @@ static void test_a_list_that_leads_out_is_refused(void **state)
 	assert_non_null(bed);
 }
 
+static void test_a_file_that_changes_while_it_is_fetched(void **state)
+{
+	struct bed *bed = *state;
+
+	put(bed->there, "weights", "first");
+	bed->replacement = "second, and longer";
+	fetch(bed);
+	assert_int_equal(bed->told_err.kind, ERR_NONE);
+	assert_true(has(bed->here, "weights", "second, and longer"));
+}
+
+static void test_who_follows_sees_what_others_write(void **state)
+{
+	struct bed *bed = *state;
+
+	mirror_destroy(bed->mirror);
+	bed->follow = true;
+	open_mirror(bed);
+	put(bed->there, "epoch-1", "one");
+	fetch(bed);
+	mirror_watch(bed->mirror);
+	put(bed->here, "events", "its own");
+	put(bed->there, "epoch-2", "two");
+	drop(bed->there, "epoch-1");
+	while (!has(bed->here, "epoch-2", "two") || has(bed->here, "epoch-1", "one"))
+		event_base_loop(bed->base, EVLOOP_ONCE);
+	flush(bed);
+	assert_true(has(bed->here, "events", "its own"));
+	assert_true(has(bed->there, "events", "its own"));
+	assert_true(has(bed->there, "epoch-2", "two"));
+}
+
 static void test_destroyed_in_the_middle(void **state)
 {
 	struct bed *bed = *state;
@@ -420,6 +459,8 @@ int main(void)
 		TEST(test_another_tasks_files_are_left_alone),
 		TEST(test_a_failing_store),
 		TEST(test_a_list_that_leads_out_is_refused),
+		TEST(test_a_file_that_changes_while_it_is_fetched),
+		TEST(test_who_follows_sees_what_others_write),
 		TEST(test_destroyed_in_the_middle),
 	};
 

@@ -1,0 +1,222 @@
+#include "executor/hdfs_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "hadoop/cluster.h"
+#include "hadoop/webhdfs_async.h"
+
+#define PART_DIRECTORY ".tony-part"
+
+enum { NS_PER_MS = 1000000, DIRECTORY_MODE = 0700, FILE_MODE = 0600 };
+
+struct hdfs_store {
+	struct webhdfs_async *client;
+	char *root; /* "/user/alice/.tony/checkpoints/application_1_0001" */
+	char *part; /* the file on its way */
+	mirror_done *done;
+	void *done_data;
+
+	struct mirror_files *files;  /* of list() */
+	struct str_list directories; /* still to be listed, relative; "" is the root */
+	size_t next;		     /* of `directories` */
+	struct str_list made;	     /* directories that are known to be there */
+	char *path;		     /* of the call in progress, absolute */
+	int64_t modified_ms;
+};
+
+/* ---- ends --------------------------------------------------------------------------------- */
+
+static void end(struct hdfs_store *store, const struct err *err)
+{
+	mem_replace(&store->path, NULL);
+	store->done(store->done_data, err);
+}
+
+static void on_last(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	end(data, err);
+}
+
+static void begin(struct hdfs_store *store, const char *path, mirror_done *done, void *done_data)
+{
+	store->done = done;
+	store->done_data = done_data;
+	mem_replace(&store->path, path ? fs_join(store->root, path) : NULL);
+}
+
+/* ---- list --------------------------------------------------------------------------------- */
+
+static void list_next(struct hdfs_store *store);
+
+static void on_entry(void *data, const struct webhdfs_file *file)
+{
+	struct hdfs_store *store = data;
+	const char *directory = store->directories.items[store->next];
+	char *path cleanup_free =
+		*directory ? fs_join(directory, file->name) : mem_strdup(file->name);
+
+	if (str_equal(path, PART_DIRECTORY))
+		return;
+	if (file->is_directory)
+		str_list_add(&store->directories, path);
+	else
+		mirror_files_add(store->files, path, file->length, file->modified_ms * NS_PER_MS);
+}
+
+static void on_listed(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct hdfs_store *store = data;
+
+	/* What is not there (any more) holds nothing. */
+	if (err && err->kind != ERR_NOT_FOUND) {
+		end(store, err);
+		return;
+	}
+	store->next++;
+	list_next(store);
+}
+
+static void list_next(struct hdfs_store *store)
+{
+	if (store->next == store->directories.count) {
+		end(store, NULL);
+		return;
+	}
+	const char *directory = store->directories.items[store->next];
+	char *path cleanup_free =
+		*directory ? fs_join(store->root, directory) : mem_strdup(store->root);
+	webhdfs_async_list(store->client, path, on_entry, on_listed, store);
+}
+
+static void store_list(void *data, struct mirror_files *files, mirror_done *done, void *done_data)
+{
+	struct hdfs_store *store = data;
+
+	begin(store, NULL, done, done_data);
+	store->files = files;
+	store->next = 0;
+	str_list_finish(&store->directories);
+	store->directories = (struct str_list){0};
+	str_list_add(&store->directories, "");
+	list_next(store);
+}
+
+/* ---- fetch, remove ------------------------------------------------------------------------ */
+
+static void store_fetch(void *data, const struct mirror_file *file, int fd, mirror_done *done,
+			void *done_data)
+{
+	struct hdfs_store *store = data;
+
+	begin(store, file->path, done, done_data);
+	webhdfs_async_download(store->client, store->path, fd, file->length, on_last, store);
+}
+
+static void store_remove(void *data, const char *path, mirror_done *done, void *done_data)
+{
+	struct hdfs_store *store = data;
+
+	begin(store, path, done, done_data);
+	webhdfs_async_remove(store->client, store->path, on_last, store);
+}
+
+/* ---- store: the bytes, their time, the directory, the name -------------------------------- */
+
+static void on_directory(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct hdfs_store *store = data;
+
+	if (err) {
+		end(store, err);
+		return;
+	}
+	char *parent cleanup_free = fs_dirname(store->path);
+	if (!str_list_has(&store->made, parent))
+		str_list_add(&store->made, parent);
+	webhdfs_async_rename(store->client, store->part, store->path, true, on_last, store);
+}
+
+static void on_timed(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct hdfs_store *store = data;
+	char *parent cleanup_free = fs_dirname(store->path);
+
+	if (err)
+		end(store, err);
+	else if (str_list_has(&store->made, parent))
+		on_directory(store, NULL, NULL);
+	else
+		webhdfs_async_make_directories(store->client, parent, DIRECTORY_MODE, on_directory,
+					       store);
+}
+
+static void on_uploaded(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct hdfs_store *store = data;
+
+	if (err)
+		end(store, err);
+	else
+		webhdfs_async_set_time(store->client, store->part, store->modified_ms, on_timed,
+				       store);
+}
+
+static void store_store(void *data, const struct mirror_file *file, int fd, mirror_done *done,
+			void *done_data)
+{
+	struct hdfs_store *store = data;
+	const struct webhdfs_create create = {.permission = FILE_MODE, .overwrite = true};
+
+	begin(store, file->path, done, done_data);
+	store->modified_ms = file->modified / NS_PER_MS;
+	webhdfs_async_upload(store->client, store->part, &create, fd, file->length, on_uploaded,
+			     store);
+}
+
+/* ---- open, close -------------------------------------------------------------------------- */
+
+static void store_close(void *data)
+{
+	struct hdfs_store *store = data;
+
+	webhdfs_async_destroy(store->client);
+	str_list_finish(&store->directories);
+	str_list_finish(&store->made);
+	free(store->path);
+	free(store->root);
+	free(store->part);
+	free(store);
+}
+
+int hdfs_store_open(const struct hadoop_cluster *cluster, const char *url, const char *writer,
+		    struct event_base *base, struct mirror_store *store, struct err *err)
+{
+	size_t length = strlen(cluster->fs);
+	struct webhdfs_options options = {
+		.addresses = cluster->webhdfs,
+		.http_fs = cluster->http_fs,
+		.ca_file = cluster->ca_file,
+		.user = cluster->user,
+	};
+
+	if (strncmp(url, cluster->fs, length) != 0 || url[length] != '/')
+		return err_set(err, ERR_CONFIG,
+			       "tony.application.checkpoint-dir: %s is not in this cluster's file "
+			       "system, %s",
+			       url, cluster->fs);
+	struct webhdfs_async *client = webhdfs_async_create(base, &options, err);
+	if (!client)
+		return -1;
+	struct hdfs_store *made = mem_alloc(sizeof(*made));
+	made->client = client;
+	made->root = mem_strdup(url + length);
+	/* A mark such as "application_1_0001/container_1_0001_01_000002" is no name of a file. */
+	char *name cleanup_free = mem_strdup(fs_basename(writer));
+	made->part = mem_printf("%s/" PART_DIRECTORY "/%s", made->root, name);
+	*store = (struct mirror_store){made,	    store_list,	  store_fetch,
+				       store_store, store_remove, store_close};
+	return 0;
+}

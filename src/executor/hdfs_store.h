@@ -1,0 +1,14 @@
+/* A directory of HDFS as the store of a mirror, through WebHDFS. */
+#ifndef TONY_EXECUTOR_HDFS_STORE_H
+#define TONY_EXECUTOR_HDFS_STORE_H
+
+#include "executor/mirror.h"
+
+struct hadoop_cluster;
+
+/* `url`: "hdfs://nameservice/path", of the cluster's own file system. A file on its way is in
+ * "<path>/.tony-part/<writer>", and is renamed when it is whole. */
+int hdfs_store_open(const struct hadoop_cluster *cluster, const char *url, const char *writer,
+		    struct event_base *base, struct mirror_store *store, struct err *err);
+
+#endif

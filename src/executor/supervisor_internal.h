@@ -1,0 +1,65 @@
+/* What the files of the supervisor share: supervisor.c leads, obeys and leaves,
+ * supervisor_program.c starts the program and sees to its end. */
+#ifndef TONY_EXECUTOR_SUPERVISOR_INTERNAL_H
+#define TONY_EXECUTOR_SUPERVISOR_INTERNAL_H
+
+#include <event2/event.h>
+
+#include "executor/link.h"
+#include "executor/log_send.h"
+#include "executor/metrics.h"
+#include "executor/mirror.h"
+#include "executor/port.h"
+#include "executor/program.h"
+#include "executor/supervisor.h"
+
+enum activity {
+	ACTIVITY_WAITING, /* since the last registration nothing was started */
+	ACTIVITY_RUNNING,
+	ACTIVITY_EXITED,
+};
+
+struct supervisor {
+	const struct settings *settings;
+	const struct job_type *type;
+	const struct guard *guard; /* NULL: none */
+	struct event_base *base;
+	struct link *link;
+	struct log_send *logs; /* that people who are elsewhere look at */
+	struct port port, ui_port;
+	bool ui_is_served; /* by this program: what the user may be told */
+	struct memory memory;
+	struct gpu *gpu;	    /* NULL: none to be asked for */
+	struct mirror *checkpoints; /* NULL: every container finds them where they are */
+	bool is_moving;		    /* checkpoints: nothing is started or reported meanwhile */
+	bool has_succeeded;	    /* the program whose checkpoints are being stored */
+	struct program *program;    /* NULL: none runs, or is being ended */
+	enum activity activity;
+	int epoch, restart; /* of the last program */
+	int registered_epoch;
+	struct order goal;
+	json_t *cluster; /* of the goal */
+	int am_attempt;
+	json_t *metrics; /* the last taken of this program; NULL: none yet */
+	char *trouble;	 /* why no program can be started here; NULL: all is well */
+	bool leaving;
+	bool is_last; /* nothing is left to be done but to send what was logged */
+	int code;
+	struct event *metrics_timer, *ui_timer, *leave_timer, *guardian;
+	struct event *signals[3];
+};
+
+void supervisor_set_timer(struct event *timer, int64_t ms);
+
+/* Tells the AM how the last program ended; CAUSE_NONE: well. */
+void supervisor_report(struct supervisor *supervisor, const struct cause *cause);
+/* Does the next thing that the orders want. */
+void supervisor_pursue(struct supervisor *supervisor);
+bool supervisor_run_is_due(const struct supervisor *supervisor);
+
+int supervisor_take_ports(struct supervisor *supervisor, struct err *err);
+void supervisor_begin_run(struct supervisor *supervisor);
+void supervisor_on_metrics_timer(evutil_socket_t fd, short what, void *data);
+void supervisor_on_ui_timer(evutil_socket_t fd, short what, void *data);
+
+#endif

@@ -1,0 +1,211 @@
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "executor/run.h"
+#include "executor/supervisor_internal.h"
+#include "framework/framework.h"
+
+enum { UI_LOOK_MS = 1000 }; /* between two looks whether the web interface is there */
+
+/* ---- ports -------------------------------------------------------------------------------- */
+
+int supervisor_take_ports(struct supervisor *supervisor, struct err *err)
+{
+	const struct settings *settings = supervisor->settings;
+
+	if (port_renew(settings->host, &supervisor->port, err) < 0)
+		return -1;
+	if (!framework_owns_tensorboard(settings->job, settings->type, settings->index))
+		return 0;
+	return port_renew(settings->host, &supervisor->ui_port, err);
+}
+
+/* ---- the program -------------------------------------------------------------------------- */
+
+static void forget_program(struct supervisor *supervisor)
+{
+	program_destroy(supervisor->program);
+	supervisor->program = NULL;
+	supervisor->ui_is_served = false;
+	evtimer_del(supervisor->metrics_timer);
+	evtimer_del(supervisor->ui_timer);
+}
+
+static void on_program_failed(void *data, const struct cause *cause)
+{
+	supervisor_report(data, cause);
+}
+
+static void end_run(struct supervisor *supervisor, bool succeeded)
+{
+	const struct cause none = {0};
+
+	if (succeeded)
+		supervisor_report(supervisor, &none);
+	supervisor->activity = ACTIVITY_EXITED;
+	supervisor_pursue(supervisor);
+}
+
+static void report_start_failed(struct supervisor *supervisor, const struct err *err)
+{
+	struct cause cause = {.kind = CAUSE_START_FAILED, .text = (char *)err_message(err)};
+
+	supervisor_report(supervisor, &cause);
+}
+
+/* A success that left nothing behind is none. */
+static void on_stored(void *data, const struct err *err)
+{
+	struct supervisor *supervisor = data;
+
+	supervisor->is_moving = false;
+	if (err)
+		log_error("its checkpoints could not be stored: %s", err_message(err));
+	if (err && supervisor->has_succeeded) {
+		struct cause cause = {.kind = CAUSE_STORE_FAILED};
+		cause.text = mem_printf("succeeded, but its checkpoints could not be stored: %s",
+					err_message(err));
+		supervisor_report(supervisor, &cause);
+		cause_finish(&cause);
+	}
+	end_run(supervisor, !err && supervisor->has_succeeded);
+}
+
+static void on_program_ended(void *data, bool succeeded)
+{
+	struct supervisor *supervisor = data;
+
+	forget_program(supervisor);
+	if (!supervisor->checkpoints) {
+		end_run(supervisor, succeeded);
+		return;
+	}
+	supervisor->is_moving = true;
+	supervisor->has_succeeded = succeeded;
+	mirror_flush(supervisor->checkpoints, on_stored, supervisor);
+}
+
+static void plan_metrics(struct supervisor *supervisor)
+{
+	int64_t interval = supervisor->settings->job->metrics_interval_ms;
+
+	if (interval > 0)
+		supervisor_set_timer(supervisor->metrics_timer, interval);
+}
+
+void supervisor_on_metrics_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct supervisor *supervisor = data;
+
+	json_decref(supervisor->metrics);
+	supervisor->metrics = metrics_take(&supervisor->memory, supervisor->gpu);
+	if (supervisor->gpu)
+		gpu_look(supervisor->gpu);
+	plan_metrics(supervisor);
+}
+
+/* Few programs that are given a port for a web interface have one: it is told when it is there. */
+void supervisor_on_ui_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct supervisor *supervisor = data;
+
+	supervisor->ui_is_served = port_is_served(supervisor->ui_port.number);
+	if (supervisor->ui_is_served)
+		link_changed(supervisor->link);
+	else
+		supervisor_set_timer(supervisor->ui_timer, UI_LOOK_MS);
+}
+
+static int start_program(struct supervisor *supervisor, struct err *err)
+{
+	const struct settings *settings = supervisor->settings;
+	struct run run = {
+		.settings = settings,
+		.cluster = supervisor->cluster,
+		.restart = supervisor->restart,
+		.am_attempt = supervisor->am_attempt,
+		.ui_port = supervisor->ui_port.number,
+	};
+	struct program_options options = {
+		.base = supervisor->base,
+		.job = settings->job,
+		.type = supervisor->type,
+		.work_dir = settings->work_dir,
+		.log_dir = settings->log_dir,
+		.memory = &supervisor->memory,
+		.gpu = supervisor->gpu,
+		.port = supervisor->port.number,
+		.port_is_held = supervisor->type->hold_port,
+		.failed = on_program_failed,
+		.ended = on_program_ended,
+		.data = supervisor,
+	};
+
+	if (supervisor->trouble)
+		return err_set(err, ERR_FAILED, "%s", supervisor->trouble);
+	if (!supervisor->type->command)
+		return err_set(err, ERR_CONFIG, "task type %s has no command",
+			       supervisor->type->name);
+	struct str_list commands cleanup_str_list = {0};
+	struct environment *environments = run_prepare(&run, &commands, err);
+	if (!environments)
+		return -1;
+	if (!supervisor->type->hold_port) {
+		port_release(&supervisor->port);
+		port_release(&supervisor->ui_port);
+	}
+	options.environments = environments;
+	options.commands = &commands;
+	supervisor->program = program_start(&options, err);
+	run_finish(&run, environments);
+	return supervisor->program ? 0 : -1;
+}
+
+/* ---- starting ----------------------------------------------------------------------------- */
+
+static void start_run(struct supervisor *supervisor, const struct err *fetch_err)
+{
+	struct err err cleanup_err = {0};
+
+	supervisor->epoch = supervisor->goal.epoch;
+	supervisor->restart = supervisor->goal.restart;
+	json_decref(supervisor->metrics);
+	supervisor->metrics = NULL;
+	if (fetch_err)
+		err_set(&err, fetch_err->kind, "its checkpoints could not be fetched: %s",
+			err_message(fetch_err));
+	if (fetch_err || start_program(supervisor, &err) < 0) {
+		report_start_failed(supervisor, &err);
+		return;
+	}
+	supervisor->activity = ACTIVITY_RUNNING;
+	log_info("started process %d of epoch %d", supervisor->restart, supervisor->epoch);
+	if (supervisor->checkpoints)
+		mirror_watch(supervisor->checkpoints);
+	plan_metrics(supervisor);
+	if (supervisor->ui_port.number > 0)
+		supervisor_set_timer(supervisor->ui_timer, UI_LOOK_MS);
+	link_changed(supervisor->link);
+}
+
+static void on_fetched(void *data, const struct err *err)
+{
+	struct supervisor *supervisor = data;
+
+	supervisor->is_moving = false;
+	if (!supervisor->leaving && supervisor_run_is_due(supervisor))
+		start_run(supervisor, err);
+	else
+		supervisor_pursue(supervisor); /* the orders have changed meanwhile */
+}
+
+void supervisor_begin_run(struct supervisor *supervisor)
+{
+	if (!supervisor->checkpoints) {
+		start_run(supervisor, NULL);
+		return;
+	}
+	supervisor->is_moving = true;
+	mirror_fetch(supervisor->checkpoints, on_fetched, supervisor);
+}
