@@ -126,7 +126,7 @@ int webhdfs_err_data_node(const struct webhdfs_question *question, const struct 
 	return err_set(err, ERR_UNREACHABLE,
 		       "%s: %s %s: DataNode %s cannot be reached from this machine: %s; content "
 		       "goes straight to the DataNodes, so their names must resolve here and their "
-		       "HTTP port be open; or set tony.yarn.httpfs-url to an HttpFS gateway",
+		       "HTTP port be open; or set tony.hdfs.httpfs to an HttpFS gateway",
 		       question->server, webhdfs_op_name(question->op), question->path,
 		       url->address, why);
 }
