@@ -59,13 +59,23 @@ int opened_rewind(struct opened *opened, int64_t since, struct err *err)
 	return opened->reader ? 0 : -1;
 }
 
+static int pull(struct opened *opened, struct err *err)
+{
+	int result = 0;
+
+	if (opened->ops->pull && !opened->view->is_final)
+		result = opened->ops->pull(&opened->door, err);
+	if (result > 0)
+		mem_replace(&opened->door.address, NULL); /* to be looked for soon */
+	return result;
+}
+
 int opened_read(struct opened *opened, journal_visit *on_line, void *data, struct err *err)
 {
 	struct journal_line line;
 	int more = 0;
 
-	if (opened->ops->pull && !opened->view->is_final &&
-	    opened->ops->pull(&opened->door, err) < 0)
+	if (pull(opened, err) < 0)
 		return -1;
 	if (!opened->reader && opened_rewind(opened, opened->since, err) < 0)
 		return -1;

@@ -184,7 +184,7 @@ struct scheduler_client_ops {
 	int (*find)(const char *id, struct job_door *door, char **full_id, struct err *err);
 	int (*list)(struct job_summary **jobs, size_t *count, struct err *err); /* newest first */
 	/* NULL: door->job_dir is the job's own. Else: appends to its journal what the AM has
-	 * written since. An AM that does not answer is no error. */
+	 * written since. 1: there is no AM at that address (any more). */
 	int (*pull)(const struct job_door *door, struct err *err);
 	/* NULL: what containers have written is below door->job_dir. Else: where it is to be found,
 	 * while they run and after (job_logs.h). The caller destroys it. */

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -228,9 +229,16 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	made.job_dir = yarn_mirror(id, err);
 	if (!made.job_dir)
 		return -1;
-	if (yarn_mirror_settle(made.job_dir, cluster, id, report, err) < 0) {
+	struct err why cleanup_err = {0};
+	if (yarn_mirror_settle(made.job_dir, cluster, id, report, &why) < 0) {
+		rmdir(made.job_dir); /* nothing is in it, then */
 		job_door_finish(&made);
-		return -1;
+		if (!report && why.kind == ERR_NOT_FOUND)
+			return err_set(err, ERR_NOT_FOUND,
+				       "no job \"%s\": the ResourceManager does not know it, and "
+				       "nothing of it is in %s",
+				       id, cluster->history_dir);
+		return err_set(err, why.kind, "%s", err_message(&why));
 	}
 	made.ended = yarn_mirror_is_final(made.job_dir);
 	if (!made.ended && report)

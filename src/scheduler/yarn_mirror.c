@@ -140,9 +140,11 @@ int yarn_pull(const struct job_door *door, struct err *err)
 		return -1;
 	int64_t next = last_sequence(door->job_dir, &is_final) + 1;
 	char *path cleanup_free = mem_printf("/v1/events?since=%lld", (long long)next);
-	if (is_final || http_call(door->address, door->token, "GET", path, NULL, PULL_TIMEOUT_MS,
-				  &status, &answer, NULL) < 0)
+	if (is_final)
 		return 0;
+	if (http_call(door->address, door->token, "GET", path, NULL, PULL_TIMEOUT_MS, &status,
+		      &answer, NULL) < 0)
+		return 1;
 	struct err refusal cleanup_err = {0};
 	if (http_response_check(status, str_text(&answer), answer.length, &refusal) < 0) {
 		log_debug("%s: %s", door->address, err_message(&refusal));
