@@ -16,6 +16,11 @@
 #define NODE_GIVE_UP_MS	   30000
 #define NODE_CALL_LIMIT_MS 20000
 
+/* How long the ResourceManager may be away at least, while tasks go on: YARN's own default, which a
+ * site often shortens for the sake of people at a terminal. */
+#define MASTER_PATIENCE_MS 900000
+#define MASTER_PAUSE_MS	   1000 /* between two tries, at most */
+
 static struct yarn *yarn_of(struct scheduler *scheduler)
 {
 	return (struct yarn *)scheduler;
@@ -201,6 +206,7 @@ static void on_answered(void *data, const Hadoop__AllocateResponseProto *respons
 	if (response->has_num_cluster_nodes)
 		yarn->node_count = response->num_cluster_nodes;
 	yarn_avoid_fewer(yarn);
+	yarn_gang_tell_waiting(yarn);
 }
 
 static void on_over(void *data, const char *text)
@@ -373,6 +379,9 @@ static int describe_kinds(struct yarn *yarn, struct err *err)
 static struct rpc_options rpc_options(const struct yarn *yarn)
 {
 	const struct hadoop_cluster *cluster = yarn->cluster;
+	int64_t pause = cluster->retry_interval_ms < MASTER_PAUSE_MS ? cluster->retry_interval_ms
+								     : MASTER_PAUSE_MS;
+	bool patient = cluster->max_wait_ms < 0 || cluster->max_wait_ms > MASTER_PATIENCE_MS;
 
 	return (struct rpc_options){
 		.addresses = cluster->rm_scheduler,
@@ -382,8 +391,8 @@ static struct rpc_options rpc_options(const struct yarn *yarn)
 		.require_sasl = true, /* of these services on every cluster */
 		.connect_timeout_ms = cluster->connect_timeout_ms,
 		.call_timeout_ms = cluster->call_timeout_ms,
-		.retry_interval_ms = cluster->retry_interval_ms,
-		.max_wait_ms = cluster->max_wait_ms,
+		.retry_interval_ms = pause,
+		.max_wait_ms = patient ? cluster->max_wait_ms : MASTER_PATIENCE_MS,
 	};
 }
 

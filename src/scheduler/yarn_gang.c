@@ -14,6 +14,7 @@ enum {
 	LONGEST_PATIENCE_MS = 60000,
 	FIRST_PAUSE_MS = 2000,
 	LONGEST_PAUSE_MS = 30000,
+	WAITING_MS = 1000, /* a gang of thousands grows in many steps: not each is told */
 };
 
 /* ---- asking ------------------------------------------------------------------------------- */
@@ -351,9 +352,13 @@ static char *waiting_text(const struct yarn *yarn)
 void yarn_gang_tell_waiting(struct yarn *yarn)
 {
 	char *text cleanup_free = waiting_text(yarn);
+	int64_t now = clock_monotonic_ms();
 
 	if (str_equal(text, yarn->waiting))
 		return;
+	if (text && yarn->waiting && now - yarn->waiting_at < WAITING_MS)
+		return; /* the next beat comes by here */
+	yarn->waiting_at = now;
 	mem_replace(&yarn->waiting, mem_strdup(text));
 	yarn->listener.waiting(yarn->listener.data, text);
 }

@@ -96,6 +96,7 @@ struct yarn {
 	struct event *pump;	/* tells the news */
 	size_t releasing;	/* containers whose end was ordered and has not come */
 	char *waiting;		/* as last told */
+	int64_t waiting_at;	/* when */
 	bool is_over;
 
 	struct str_list avoided; /* hosts, the longest avoided first */

@@ -7,8 +7,10 @@
 #include "scheduler/yarn_internal.h"
 
 /* Constant: what a user writes never gets into the launch script. NodeManagers put the directory of
- * the container's logs in place of <LOG_DIR>. */
-#define COMMAND "./tony-agent exec 1><LOG_DIR>/executor.stdout 2><LOG_DIR>/executor.log"
+ * the container's logs in place of <LOG_DIR>. The shell makes way (exec): it carries the mark of
+ * the container, and would be ended with what the program left behind, before the program itself.
+ */
+#define COMMAND "exec ./tony-agent exec 1><LOG_DIR>/executor.stdout 2><LOG_DIR>/executor.log"
 
 /* A launch context is built as if it had been unpacked, so that message_free() frees all of it. */
 
