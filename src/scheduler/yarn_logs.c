@@ -70,8 +70,7 @@ static int list(struct yarn_logs *logs, struct err *err)
 	if (!logs->cluster->log_dir)
 		return err_set(err, ERR_NOT_FOUND,
 			       "the cluster does not aggregate logs: yarn.log-aggregation-enable "
-			       "is not true in %s's yarn-site.xml",
-			       logs->cluster->fs);
+			       "is not true in yarn-site.xml");
 	if (!logs->store && open_store(logs, err) < 0)
 		return -1;
 	struct aggregated *listing =
@@ -153,7 +152,9 @@ static struct job_log *open_log(struct job_logs *base, const char *container, co
 		log = open_at_node(logs, container, host, name, &node);
 	if (!log && node.kind == ERR_NOT_FOUND && list(logs, &again) == 0)
 		log = open_kept(logs, container, host, name, &again);
-	if (!log)
+	if (!log && node.kind != ERR_NONE)
+		err_set(err, kept.kind, "%s; %s", err_message(&kept), err_message(&node));
+	else if (!log)
 		err_set(err, kept.kind, "%s", err_message(&kept));
 	return log;
 }
