@@ -10,6 +10,7 @@
 #include "job/log_frame.h"
 #include "net/http_client.h"
 
+#define BUFFERED	   (64 << 10)  /* bytes of a followed log that wait to be read */
 #define PIECE_LIMIT	   (256 << 10) /* bytes of one answer about what is there now */
 #define PRESENT_TIMEOUT_MS 30000
 
@@ -102,6 +103,8 @@ static void forget_used(struct live_source *source)
 		memmove(source->frames.text, source->frames.text + source->used, left);
 	str_truncate(&source->frames, left);
 	source->used = 0;
+	if (source->client)
+		http_client_resume(source->client);
 }
 
 /* Makes source->span the next piece that has bytes; false: there is none yet. */
@@ -265,6 +268,8 @@ static bool on_bytes(void *data, const char *bytes, size_t length)
 	if (source->span.length > 0)
 		source->span.bytes = source->frames.text + at;
 	source->live->is_over = true;
+	if (source->frames.length - source->used >= BUFFERED)
+		http_client_pause(source->client);
 	return true;
 }
 
