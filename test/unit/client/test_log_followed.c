@@ -154,7 +154,7 @@ static void memory_does_not_grow_with_the_log(void **state)
 		append(far, "stderr", text);
 	}
 	await_numbers(far, other, 100);
-	for (int i = 0; i < 50; i++)
+	for (int i = 0; i < 1000; i++)
 		log_live_wait(far->live, 1);
 	await_numbers(far, source, LINES);
 	getrusage(RUSAGE_SELF, &after);
