@@ -129,14 +129,31 @@ int opened_follow(struct opened *opened, int64_t timeout_ms, journal_visit *on_l
 
 /* ---- the AM ------------------------------------------------------------------------------- */
 
+/* Others hold the view. */
+static void forget_journal(struct opened *opened)
+{
+	struct job_view *fresh = job_view_create(opened->view->job), old = *opened->view;
+
+	*opened->view = *fresh;
+	*fresh = old;
+	job_view_destroy(fresh);
+	journal_reader_close(opened->reader);
+	opened->reader = NULL;
+	opened->since = 0;
+}
+
 int opened_find_am(struct opened *opened, struct err *err)
 {
 	struct job_door door = {0};
 
 	if (opened->ops->find(opened->id, &door, NULL, err) < 0)
 		return -1;
+	bool begins_anew = opened->door.am_attempt > 0 && door.am_attempt > 0 &&
+			   opened->door.am_attempt != door.am_attempt;
 	job_door_finish(&opened->door);
 	opened->door = door;
+	if (begins_anew)
+		forget_journal(opened);
 	return 0;
 }
 

@@ -131,6 +131,8 @@ struct job_door {
 	char *address; /* "127.0.0.1:4000"; NULL: the AM is not there (yet, or any more) */
 	char *token;
 	bool ended; /* the final record is written: read the journal, not the AM */
+	int am_attempt; /* that writes the journal in job_dir: another one begins it anew. 0: all
+			   write the same one */
 	int claim;  /* local: says, as long as it is open, that a new job is being submitted;
 		       0: none */
 };

@@ -93,6 +93,8 @@ int yarn_kill(const struct job_door *door, struct err *err);
 /* This machine's copy of a job, made where it is missing. The caller frees. */
 char *yarn_mirror(const char *id, struct err *err);
 int yarn_mirror_write(const char *mirror, const char *name, const char *text, struct err *err);
+/* The journal that is there is forgotten when it is another attempt's: each writes its own. */
+int yarn_mirror_begin(const char *mirror, int attempt, struct err *err);
 bool yarn_mirror_is_final(const char *mirror);
 int yarn_pull(const struct job_door *door, struct err *err);
 /* Fetches job.json and, of an ended job, the journal from where they are published; a journal that

@@ -183,6 +183,14 @@ static char *address_of(const report_proto *report)
 	return mem_printf("%s:%d", report->host, report->rpc_port);
 }
 
+/* 0: none has begun, or it is not told. */
+static int attempt_of(const report_proto *report)
+{
+	return report && report->currentapplicationattemptid
+		       ? report->currentapplicationattemptid->attemptid
+		       : 0;
+}
+
 static char *read_token(const struct hadoop_cluster *cluster, const char *mirror)
 {
 	char *local cleanup_free = fs_join(mirror, "token");
@@ -230,6 +238,11 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	if (!made.job_dir)
 		return -1;
 	struct err why cleanup_err = {0};
+	made.am_attempt = attempt_of(report);
+	if (made.am_attempt > 0 && yarn_mirror_begin(made.job_dir, made.am_attempt, err) < 0) {
+		job_door_finish(&made);
+		return -1;
+	}
 	if (yarn_mirror_settle(made.job_dir, cluster, id, report, &why) < 0) {
 		rmdir(made.job_dir); /* nothing is in it, then */
 		job_door_finish(&made);

@@ -21,6 +21,7 @@
 
 #define PULL_TIMEOUT_MS 10000
 #define JOURNAL_CAP	((size_t)1 << 30)
+#define ATTEMPT_CAP	32
 #define SETTLE_MS	10000 /* the AM publishes the journal, and only then tells of the end */
 
 /* ---- the directory ------------------------------------------------------------------------ */
@@ -151,6 +152,25 @@ int yarn_pull(const struct job_door *door, struct err *err)
 		return 0;
 	}
 	return append(door->job_dir, str_text(&answer), answer.length, next, err);
+}
+
+int yarn_mirror_begin(const char *mirror, int attempt, struct err *err)
+{
+	char *path cleanup_free = fs_join(mirror, "attempt");
+	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
+	char *number cleanup_free = mem_printf("%d", attempt);
+	int held cleanup_close = lock(mirror, err);
+
+	if (held < 0)
+		return -1;
+	char *known cleanup_free =
+		fs_exists(path) ? fs_read_file(path, ATTEMPT_CAP, NULL, NULL) : NULL;
+	if (str_equal(known, number))
+		return 0;
+	/* Who reads the old one has it open. */
+	if (unlink(journal) < 0 && errno != ENOENT)
+		return err_set_errno(err, "%s", journal);
+	return yarn_mirror_write(mirror, "attempt", number, err);
 }
 
 /* ---- an ended job ------------------------------------------------------------------------- */

@@ -500,6 +500,21 @@ static void a_copy_without_a_journal_is_not_final(void **state)
 	assert_string_equal(left, "");
 }
 
+static void each_attempt_of_the_am_has_its_own_journal(void **state)
+{
+	struct err err cleanup_err = {0};
+
+	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
+	char *mirror cleanup_free = yarn_mirror("application_1_0001", &err);
+	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
+	assert_success(yarn_mirror_begin(mirror, 1, &err), &err);
+	assert_success(yarn_mirror_write(mirror, "journal.jsonl", "{}\n", &err), &err);
+	assert_success(yarn_mirror_begin(mirror, 1, &err), &err);
+	assert_true(fs_exists(journal));
+	assert_success(yarn_mirror_begin(mirror, 2, &err), &err);
+	assert_false(fs_exists(journal));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start_manager, stop_manager)
@@ -510,6 +525,7 @@ int main(void)
 		TEST(the_token_travels_in_the_credentials_only),
 		TEST(what_the_user_asks_for_is_passed_on),
 		scratch_test(a_copy_without_a_journal_is_not_final),
+		scratch_test(each_attempt_of_the_am_has_its_own_journal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
