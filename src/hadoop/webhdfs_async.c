@@ -191,8 +191,10 @@ static void take_boolean(struct webhdfs_call *call, const char *body, size_t len
 	if (webhdfs_answer_boolean(&call->question, body, length, &value, &err) < 0) {
 		refuse(call, &err);
 	} else if (!value && call->question.op != WEBHDFS_DELETE) {
-		err_set(&err, ERR_FAILED, "%s: %s %s: was not done", call->question.server,
-			webhdfs_op_name(call->question.op), call->path);
+		err_set(&err, ERR_FAILED, "%s: %s %s: was not done%s%s", call->question.server,
+			webhdfs_op_name(call->question.op), call->path,
+			call->to ? "; is it there, and the directory of " : "",
+			call->to ? call->to : "");
 		refuse(call, &err);
 	} else {
 		succeed(call, &(struct webhdfs_result){0});

@@ -135,14 +135,17 @@ static int remove_one(struct webhdfs_client *client, const char *path, struct er
 	return ask_boolean(&request, &removed, err);
 }
 
-/* HttpFS knows no options of renaming. */
+/* HttpFS knows no options of renaming, and of its failures one word. */
 static int rename_by_gateway(struct webhdfs_request *request, const char *to, bool overwrite,
 			     struct err *err)
 {
+	struct webhdfs_file source cleanup_webhdfs_file = {0};
 	struct webhdfs_file file cleanup_webhdfs_file = {0};
 	struct err missing cleanup_err = {0};
 	bool renamed = false;
 
+	if (webhdfs_stat(request->client, request->question.path, &source, err) < 0)
+		return -1;
 	if (webhdfs_stat(request->client, to, &file, &missing) < 0) {
 		if (missing.kind != ERR_NOT_FOUND)
 			return err_set(err, missing.kind, "%s", err_message(&missing));
@@ -157,8 +160,8 @@ static int rename_by_gateway(struct webhdfs_request *request, const char *to, bo
 		return -1;
 	return renamed ? 0
 		       : err_set(err, ERR_FAILED,
-				 "%s: RENAME %s: could not be renamed to %s; is it there, and the "
-				 "other's directory?",
+				 "%s: RENAME %s: could not be renamed to %s; is the directory of "
+				 "that there?",
 				 request->question.server, request->question.path, to);
 }
 

@@ -2,7 +2,9 @@
 HDFS."""
 
 import hashlib
+import http.server
 import os
+import ssl
 import subprocess
 import threading
 
@@ -10,7 +12,7 @@ import pytest
 from program import BUILD
 
 CLUSTER = {"--nodes": 1}  # of the tests that stop a NameNode
-NOT_FOUND, DENIED, FAILED, UNREACHABLE = 5, 6, 1, 8  # of enum err_kind
+FAILED, INPUT, NOT_FOUND, DENIED, UNREACHABLE = 1, 4, 5, 6, 8  # of enum err_kind
 LARGE = 200 << 20
 NAMES = ["a b", "100%", "50%25", "a+b", "what?", "#1", "äöü ß €", "semi;colon", "a&b=c", "quote'\"", "back\\slash",
          "[x]{y}", "~tilde", "ctrl\tx"]
@@ -180,6 +182,49 @@ def test_what_is_there_already(hdfs, tmp_path):
     assert hdfs.fails("get", a, copy)[0] == NOT_FOUND
     hdfs("rm", a)
     assert hdfs.fails("mkdir", f"{b}/below", "755")[0] == FAILED
+
+
+STATUS = (b'{"FileStatus":{"group":"g","length":7,"modificationTime":5,"owner":"o","pathSuffix":"",'
+          b'"permission":"644","type":"FILE"}}')
+
+
+class SecureNameNode(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        is_status = "op=GETFILESTATUS" in self.path
+        body = STATUS if is_status else b'{"Location":"http://127.0.0.1:1/open"}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_https(tmp_path, monkeypatch):
+    """The kit's clusters speak http only, so that this NameNode is none."""
+    key, certificate = tmp_path / "key", tmp_path / "certificate"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate,
+                    "-subj", "/CN=namenode", "-addext", "subjectAltName=IP:127.0.0.1"], check=True,
+                   capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), SecureNameNode) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        hdfs = Hdfs.__new__(Hdfs)
+        hdfs.flags, hdfs.user, hdfs.wait_ms = (), "alice", -1
+        hdfs.url = f"https://127.0.0.1:{server.server_port}"
+        kind, text = hdfs.fails("stat", "/a")
+        assert kind == DENIED and "certificate" in text and "/etc/ssl/certs" in text
+        monkeypatch.setenv("HDFS_CA_FILE", str(certificate))
+        assert hdfs("stat", "/a") == "f 644 7 5 o g \n"
+        # Content does not leave TLS.
+        kind, text = hdfs.fails("get", "/a", tmp_path / "x")
+        assert kind == INPUT and "dfs.http.policy" in text
+        hdfs.url = hdfs.url.replace("127.0.0.1", "localhost")  # which the certificate is not for
+        assert hdfs.fails("stat", "/a")[0] == DENIED
+        server.shutdown()
 
 
 def test_name_node_down(own_cluster, tmp_path):

@@ -17,10 +17,10 @@
 #define CLOSE		   "Connection: close\r\n"
 #define JSON(status, body) status " X\r\n" CLOSE "Content-Type: application/json\r\n\r\n" body
 #define EXCEPTION(status, class, message)                                                          \
-	JSON(status, "{\"RemoteException\":{\"exception\":\"" class "\",\"javaClassName\":"        \
-								    "\"x." class "\",\"message\":" \
-										 "\"" message      \
-										 "\"}}")
+	JSON(status,                                                                               \
+	     "{\"RemoteException\":{\"exception\":\"" class "\",\"javaClassName\":"                \
+							    "\"x." class "\",\"message\":"         \
+									 "\"" message "\"}}")
 #define STANDBY                                                                                    \
 	EXCEPTION("403", "StandbyException",                                                       \
 		  "Operation category READ is not supported in state standby")
@@ -304,9 +304,13 @@ static void test_gateway(void **state)
 		 JSON("201", "")},
 		{"GET /gate/webhdfs/v1/a?op=OPEN&user.name=alice&offset=0&length=5 ",
 		 JSON("200", "hello")},
+		{"/a?op=GETFILESTATUS", STATUS("1")},
 		{"/b?op=GETFILESTATUS", NOT_FOUND},
 		{"op=RENAME&user.name=alice&destination=%2Fb ", TRUE},
+		{"/a?op=GETFILESTATUS", STATUS("1")},
 		{"/b?op=GETFILESTATUS", STATUS("1")},
+		{"/a?op=GETFILESTATUS", NOT_FOUND},
+		{"/a?op=GETFILESTATUS", STATUS("1")},
 		{"/b?op=GETFILESTATUS", STATUS("1")},
 		{"DELETE /gate/webhdfs/v1/b?op=DELETE&user.name=alice&recursive=false ", TRUE},
 		{"op=RENAME", TRUE},
@@ -325,6 +329,9 @@ static void test_gateway(void **state)
 	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", true, &bed.err), 0);
 	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", false, &bed.err), -1);
 	assert_non_null(strstr(err_message(&bed.err), "/b exists"));
+	err_finish(&bed.err);
+	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", true, &bed.err), -1);
+	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
 	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", true, &bed.err), 0);
 	assert_int_equal(webhdfs_read(bed.client, "/a", 0, 5, take, &got, &bed.err), 0);
 	web_server_stop(&bed.server);
