@@ -108,9 +108,11 @@ bool log_lines_rest(struct log_source *source, struct log_line *line)
 static bool take_buffered(struct log_lines *lines, struct log_line *line)
 {
 	size_t there = lines->end - lines->start;
-	const char *text = lines->buffer + lines->start;
-	const char *newline = there > 0 ? memchr(text, '\n', there) : NULL;
 
+	if (there == 0)
+		return false; /* there may be no buffer yet */
+	const char *text = lines->buffer + lines->start;
+	const char *newline = memchr(text, '\n', there);
 	if (newline)
 		return take_line(lines, (size_t)(newline - text), 1, line);
 	return there == LOG_LINE_CAP && take_line(lines, there, 0, line);
