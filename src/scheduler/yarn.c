@@ -21,6 +21,9 @@
 #define MASTER_PATIENCE_MS 900000
 #define MASTER_PAUSE_MS	   1000 /* between two tries, at most */
 
+#define GANG_PATIENCE_MS 10000
+#define GANG_PAUSE_MS	 2000
+
 static struct yarn *yarn_of(struct scheduler *scheduler)
 {
 	return (struct yarn *)scheduler;
@@ -458,6 +461,8 @@ static struct scheduler *open_yarn(const struct scheduler_setup *setup, struct e
 		.base = setup->base,
 		.listener = setup->listener,
 		.task_count = job_task_count(setup->job),
+		.gang_patience_ms = GANG_PATIENCE_MS,
+		.gang_pause_ms = GANG_PAUSE_MS,
 		.containers = map_create(NULL),
 		.bad_nodes = map_create(free),
 	};

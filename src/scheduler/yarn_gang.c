@@ -9,10 +9,9 @@
 
 enum {
 	/* How long an incomplete gang may hold containers without another coming, and how long it
-	 * pauses then. Both are random within a half, so that of two gangs one gives way first. */
-	FIRST_PATIENCE_MS = 10000,
+	 * pauses then, both doubling from what struct yarn says. They are random within a half, so
+	 * that of two gangs one gives way first. */
 	LONGEST_PATIENCE_MS = 60000,
-	FIRST_PAUSE_MS = 2000,
 	LONGEST_PAUSE_MS = 30000,
 	WAITING_MS = 1000, /* a gang of thousands grows in many steps: not each is told */
 };
@@ -113,8 +112,8 @@ static struct yarn_gang *create(struct yarn *yarn)
 	gang->yarn = yarn;
 	gang->timer = evtimer_new(yarn->base, on_timer, gang);
 	gang->patience =
-		(struct backoff){.first_ms = FIRST_PATIENCE_MS, .cap_ms = LONGEST_PATIENCE_MS};
-	gang->pause = (struct backoff){.first_ms = FIRST_PAUSE_MS, .cap_ms = LONGEST_PAUSE_MS};
+		(struct backoff){.first_ms = yarn->gang_patience_ms, .cap_ms = LONGEST_PATIENCE_MS};
+	gang->pause = (struct backoff){.first_ms = yarn->gang_pause_ms, .cap_ms = LONGEST_PAUSE_MS};
 	TAILQ_INIT(&gang->members);
 	TAILQ_INSERT_TAIL(&yarn->gangs, gang, link);
 	return gang;

@@ -92,11 +92,12 @@ struct yarn {
 	struct yarn_queue *asked; /* by type: first come, first served */
 	int32_t *asked_count;	  /* likewise */
 	struct yarn_gang_queue gangs;
-	struct yarn_queue news; /* what the AM is to be told, in order */
-	struct event *pump;	/* tells the news */
-	size_t releasing;	/* containers whose end was ordered and has not come */
-	char *waiting;		/* as last told */
-	int64_t waiting_at;	/* when */
+	int64_t gang_patience_ms, gang_pause_ms; /* of a gang's first try: see yarn_gang.c */
+	struct yarn_queue news;			 /* what the AM is to be told, in order */
+	struct event *pump;			 /* tells the news */
+	size_t releasing;   /* containers whose end was ordered and has not come */
+	char *waiting;	    /* as last told */
+	int64_t waiting_at; /* when */
 	bool is_over;
 
 	struct str_list avoided; /* hosts, the longest avoided first */
