@@ -11,6 +11,7 @@ static const struct http_route routes[] = {
 	{"POST", "/v1/tasks/{task}/beat", api_handle_beat},
 	{"POST", "/v1/tasks/{task}/register", api_handle_register},
 	{"POST", "/v1/tasks/{task}/exit", api_handle_exit},
+	{"GET", "/", api_handle_page, .open = true},
 	{"GET", "/v1/job", api_handle_job},
 	{"GET", "/v1/tasks", api_handle_tasks},
 	{"GET", "/v1/tasks/{task}", api_handle_task},

@@ -80,6 +80,9 @@ struct api_task *api_find_task(struct api *api, struct http_request *request);
 /* "0.0.0.0:4000" as others know it: "node-7:4000". The caller frees. */
 char *api_advertise(const struct api *api, const char *address);
 
+/* The job at this moment, or NULL when the journal cannot be read: then 500 is answered. */
+const struct job_view *api_view(struct api *api, struct http_request *request);
+
 /* 400 with what `err` says. */
 void api_answer_bad(struct http_request *request, const struct err *err);
 void api_answer_empty(struct http_request *request);
@@ -110,6 +113,7 @@ void api_handle_register(void *data, struct http_request *request);
 void api_handle_beat(void *data, struct http_request *request);
 void api_handle_exit(void *data, struct http_request *request);
 
+void api_handle_page(void *data, struct http_request *request);
 void api_handle_job(void *data, struct http_request *request);
 void api_handle_tasks(void *data, struct http_request *request);
 void api_handle_task(void *data, struct http_request *request);

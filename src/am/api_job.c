@@ -25,8 +25,7 @@ static int catch_up(struct api *api, struct err *err)
 	return got;
 }
 
-/* The view of this moment, or NULL when the journal cannot be read: then 500 is answered. */
-static const struct job_view *get_view(struct api *api, struct http_request *request)
+const struct job_view *api_view(struct api *api, struct http_request *request)
 {
 	struct err err cleanup_err = {0};
 
@@ -40,7 +39,7 @@ static const struct job_view *get_view(struct api *api, struct http_request *req
 
 void api_handle_job(void *data, struct http_request *request)
 {
-	const struct job_view *view = get_view(data, request);
+	const struct job_view *view = api_view(data, request);
 
 	if (view)
 		http_answer_json(request, 200, job_view_to_json(view));
@@ -77,7 +76,7 @@ void api_handle_tasks(void *data, struct http_request *request)
 	if (http_request_query_int(request, "offset", 0, JOB_MAX_TASKS, &offset) < 0 ||
 	    http_request_query_int(request, "limit", 1, PAGE_MAX, &limit) < 0)
 		return;
-	const struct job_view *view = get_view(api, request);
+	const struct job_view *view = api_view(api, request);
 	if (!view)
 		return;
 	json_t *tasks = json_array();
@@ -93,7 +92,7 @@ void api_handle_task(void *data, struct http_request *request)
 {
 	struct api *api = data;
 	const struct api_task *task = api_find_task(api, request);
-	const struct job_view *view = task ? get_view(api, request) : NULL;
+	const struct job_view *view = task ? api_view(api, request) : NULL;
 
 	if (view)
 		http_answer_json(request, 200, task_to_json(api, view, task->number));

@@ -48,6 +48,44 @@ static void expect_text(struct api_bed *bed, const char *path, const char *text)
 	reply_finish(&reply);
 }
 
+static void give_odd_name(struct bed *bed)
+{
+	mem_replace(&bed->job->name, mem_strdup("<script>alert(\"&\")</script>"));
+}
+
+static void take_page(void *data, const struct http_response *response, const struct err *err)
+{
+	struct reply *reply = data;
+
+	assert_non_null(response);
+	reply->status = response->status;
+	str_append_bytes(&reply->text, response->body, response->length);
+	reply->done = true;
+}
+
+static void test_page_is_for_everybody_and_tells_little(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=2 ps=1:untracked", give_odd_name);
+	struct reply reply = {.bed = bed};
+
+	bring_in(bed, "worker:0", 4001);
+	reply.client = http_client_create(bed->base, api_address(bed->api), NULL, NULL);
+	http_client_start(reply.client,
+			  &(struct http_question){
+				  .method = "GET", .path = "/", .done = take_page, .data = &reply});
+	reply_wait(&reply);
+	assert_int_equal(reply.status, 200);
+	const char *page = str_text(&reply.text);
+	assert_non_null(strstr(page, "<h1>&lt;script&gt;alert(&quot;&amp;&quot;)&lt;/script&gt;"));
+	assert_null(strstr(page, "<script"));
+	assert_non_null(strstr(page, "3 tasks"));
+	assert_non_null(strstr(page, "<td>worker:0</td><td>registered</td>"));
+	assert_null(strstr(page, "4001"));
+	assert_null(strstr(page, BED_TOKEN));
+	reply_finish(&reply);
+	api_bed_destroy(bed);
+}
+
 static void test_job_and_tasks(void **state)
 {
 	struct api_bed *bed = *state;
@@ -317,6 +355,7 @@ static void test_journal_that_cannot_be_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_page_is_for_everybody_and_tells_little),
 		on_bed(test_job_and_tasks),
 		on_bed(test_kill),
 		on_bed(test_restart),
