@@ -1,12 +1,18 @@
 #include "scheduler/yarn_logs.h"
 
+#include <poll.h>
+#include <protobuf-c/protobuf-c.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "hadoop/methods.h"
 #include "hadoop/webhdfs_client.h"
 #include "scheduler/yarn_client.h"
+
+#define UPLOAD_WAIT_MS 20000
+#define UPLOAD_POLL_MS 300
 
 struct yarn_logs {
 	struct job_logs base;
@@ -18,6 +24,9 @@ struct yarn_logs {
 	struct aggregated **listings;
 	size_t count;
 	ProtobufCMessage *nodes; /* NULL: not asked for so far */
+	bool has_ended;		 /* the job has */
+	bool is_settled;	 /* nothing more will be uploaded, or it is not waited for */
+	int64_t deadline_ms;	 /* monotonic; 0: nothing was missing so far */
 };
 
 /* ---- aggregated --------------------------------------------------------------------------- */
@@ -137,26 +146,86 @@ static struct job_log *open_at_node(struct yarn_logs *logs, const char *containe
 
 /* What is not aggregated is at the NodeManager, which removes it once it has uploaded it: what is
  * in neither place is looked for in the first one once more. */
-static struct job_log *open_log(struct job_logs *base, const char *container, const char *host,
-				const char *name, struct err *err)
+static struct job_log *look(struct yarn_logs *logs, const char *container, const char *host,
+			    const char *name, struct err *err)
 {
-	struct yarn_logs *logs = (struct yarn_logs *)base;
 	struct err kept cleanup_err = {0};
 	struct err node cleanup_err = {0};
-	struct err again cleanup_err = {0};
 	struct job_log *log = NULL;
 
 	if (logs->count > 0 || list(logs, &kept) == 0)
 		log = open_kept(logs, container, host, name, &kept);
-	if (!log && kept.kind == ERR_NOT_FOUND)
+	bool is_all = logs->is_settled && logs->count > 0;
+	if (!log && kept.kind == ERR_NOT_FOUND && !is_all)
 		log = open_at_node(logs, container, host, name, &node);
-	if (!log && node.kind == ERR_NOT_FOUND && list(logs, &again) == 0)
-		log = open_kept(logs, container, host, name, &again);
+	if (!log && node.kind == ERR_NOT_FOUND && list(logs, NULL) == 0)
+		log = open_kept(logs, container, host, name, NULL);
 	if (!log && node.kind != ERR_NONE)
 		err_set(err, kept.kind, "%s; %s", err_message(&kept), err_message(&node));
 	else if (!log)
 		err_set(err, kept.kind, "%s", err_message(&kept));
 	return log;
+}
+
+static bool is_under_way(const Hadoop__ApplicationReportProto *report)
+{
+	switch (report->log_aggregation_status) {
+	case HADOOP__LOG_AGGREGATION_STATUS_PROTO__LOG_NOT_START:
+	case HADOOP__LOG_AGGREGATION_STATUS_PROTO__LOG_RUNNING:
+	case HADOOP__LOG_AGGREGATION_STATUS_PROTO__LOG_RUNNING_WITH_FAILURE:
+		return report->has_log_aggregation_status;
+	default:
+		return false;
+	}
+}
+
+/* Do the NodeManagers still upload, or begin to, now that the job has ended? While one does, its
+ * web service may not know a container any more whose logs are nowhere else yet. */
+static bool is_uploading(const struct yarn_logs *logs)
+{
+	Hadoop__GetApplicationReportResponseProto *answer =
+		logs->has_ended ? yarn_report(logs->cluster, logs->application, NULL) : NULL;
+
+	if (!answer)
+		return false;
+	const Hadoop__ApplicationReportProto *report = answer->application_report;
+	/* The AM tells its job's end a moment before it leaves. */
+	bool result = !job_state_is_final(yarn_job_state(report)) || is_under_way(report);
+	protobuf_c_message_free_unpacked(&answer->base, NULL);
+	return result;
+}
+
+/* Waits a while for uploads that are under way; no more of them: is_settled, and the listing is
+ * that of now. */
+static void settle(struct yarn_logs *logs)
+{
+	if (logs->deadline_ms == 0)
+		logs->deadline_ms = clock_monotonic_ms() + UPLOAD_WAIT_MS;
+	if (is_uploading(logs) && clock_monotonic_ms() < logs->deadline_ms) {
+		poll(NULL, 0, UPLOAD_POLL_MS);
+		return;
+	}
+	logs->is_settled = true;
+	list(logs, NULL);
+}
+
+static struct job_log *open_log(struct job_logs *base, const char *container, const char *host,
+				const char *name, struct err *err)
+{
+	struct yarn_logs *logs = (struct yarn_logs *)base;
+
+	for (;;) {
+		struct err problem cleanup_err = {0};
+		bool is_last = logs->is_settled;
+		struct job_log *log = look(logs, container, host, name, &problem);
+		if (!log && problem.kind == ERR_NOT_FOUND && !is_last) {
+			settle(logs);
+			continue;
+		}
+		if (!log)
+			err_set(err, problem.kind, "%s", err_message(&problem));
+		return log;
+	}
 }
 
 static void destroy(struct job_logs *base)
@@ -186,5 +255,6 @@ struct job_logs *yarn_logs(const struct job_door *door, const struct job *job, s
 	logs->cluster = cluster;
 	logs->application = mem_strdup(job->id);
 	logs->owner = mem_strdup(job->user);
+	logs->has_ended = door->ended;
 	return &logs->base;
 }
