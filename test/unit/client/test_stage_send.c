@@ -1,0 +1,184 @@
+/* What goes to a cluster: the files of the job, packed and named. */
+#include "../base/scratch.h"
+#include "../base/test.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "client/archive.h"
+#include "client/archive_pack.h"
+#include "client/stage_send.h"
+
+/* ---- packing ------------------------------------------------------------------------------ */
+
+static void make_tree(void **state)
+{
+	scratch_write(state, "tree/run.sh", "#!/bin/sh\n", 0755);
+	scratch_write(state, "tree/data/table", "1,2\n", 0640);
+	assert_int_equal(mkdir(scratch_path(state, "tree/empty"), 0700), 0);
+	assert_int_equal(symlink("data/table", scratch_path(state, "tree/link")), 0);
+	assert_int_equal(symlink("/usr/bin/python3", scratch_path(state, "tree/python")), 0);
+}
+
+static void pack(void **state, const char *source, const char *target)
+{
+	struct err err cleanup_err = {0};
+	int fd cleanup_close =
+		open(scratch_path(state, target), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_success(archive_pack(scratch_path(state, source), fd, &err), &err);
+}
+
+static void expect_tree(void **state, const char *archive)
+{
+	struct err err cleanup_err = {0};
+	char *before cleanup_free = fs_hash_tree(scratch_path(state, "tree"), &err);
+
+	assert_success(archive_unpack(scratch_path(state, archive), scratch_path(state, "out"),
+				      NULL, &err),
+		       &err);
+	char *after cleanup_free = fs_hash_tree(scratch_path(state, "out"), &err);
+	assert_string_equal(before, after);
+}
+
+static void a_packed_directory_comes_out_as_it_was(void **state)
+{
+	make_tree(state);
+	pack(state, "tree", "tree.tar.gz");
+	expect_tree(state, "tree.tar.gz");
+}
+
+static void an_archive_of_another_form_is_packed_again(void **state)
+{
+	char *command cleanup_free =
+		mem_printf("tar -cJf %s -C %s .", scratch_path(state, "tree.tar.xz"),
+			   scratch_path(state, "tree"));
+	unsigned char magic[2];
+
+	make_tree(state);
+	assert_int_equal(system(command), 0);
+	pack(state, "tree.tar.xz", "tree.tar.gz");
+	int fd cleanup_close = open(scratch_path(state, "tree.tar.gz"), O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(fd, magic, sizeof(magic)), sizeof(magic));
+	assert_memory_equal(magic, "\x1f\x8b", sizeof(magic));
+	expect_tree(state, "tree.tar.gz");
+}
+
+static void what_is_no_file_is_named(void **state)
+{
+	struct err err cleanup_err = {0};
+	int fd cleanup_close = open(scratch_path(state, "x"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_int_equal(mkdir(scratch_path(state, "tree"), 0700), 0);
+	assert_int_equal(mkfifo(scratch_path(state, "tree/pipe"), 0600), 0);
+	assert_int_equal(archive_pack(scratch_path(state, "tree"), fd, &err), -1);
+	assert_message_has(&err, "tree/pipe: it is neither a file, a directory nor a link");
+}
+
+/* ---- sending ------------------------------------------------------------------------------ */
+
+/* What the scheduler was given. */
+static struct {
+	struct str names;
+	bool source_is_a_snapshot;
+	bool goes_on;
+} sent;
+
+static int take(struct job *job, const struct scheduler_staging *staging, struct err *err)
+{
+	for (size_t i = 0; i < staging->count; i++) {
+		const struct scheduler_file *file = &staging->files[i];
+		str_append_format(&sent.names, "%zu:%s%s ", file->type, file->name,
+				  file->archive ? "/" : "");
+		if (str_equal(file->name, "tony-src")) {
+			char *script cleanup_free = fs_join(file->source, "train.py");
+			sent.source_is_a_snapshot =
+				strstr(file->source, "tony-src-") && fs_exists(script);
+		}
+	}
+	sent.goes_on = staging->progress(staging->data, "x", 1, 2);
+	return 0;
+}
+
+static bool no(void)
+{
+	return false;
+}
+static bool yes(void)
+{
+	return true;
+}
+
+static void send_all(void **state, bool (*interrupted)(void), struct job *job)
+{
+	const struct scheduler_client_ops ops = {.stage = take};
+	struct stage_file files[] = {
+		{STAGE_SOURCE, (char *)scratch_path(state, "src"), (char *)"."},
+		{STAGE_UNPACK, (char *)"/data/venv.zip", (char *)"venv"},
+		{STAGE_LINK, (char *)"/data/table", (char *)"data/table"},
+		{STAGE_REMOTE, (char *)"hdfs:///x", (char *)"x"},
+		{STAGE_REMOTE_UNPACK, (char *)"hdfs:///y.zip", (char *)"y"},
+	};
+	struct stage_files types[] = {{files, array_length(files)}, {files, 1}};
+	const struct stage stage = {types, 2};
+	struct err err cleanup_err = {0};
+
+	scratch_write(state, "src/train.py", "pass\n", 0644);
+	assert_success(stage_send(&stage, job, &ops, interrupted, &err), &err);
+}
+
+static struct job *make_job(void)
+{
+	struct job *job = mem_alloc(sizeof(*job));
+
+	job->type_count = 2;
+	job->types = mem_alloc_array(2, sizeof(*job->types));
+	return job;
+}
+
+static void files_are_handed_over_as_they_are_to_appear(void **state)
+{
+	struct job *job = make_job();
+
+	sent.names = (struct str){0};
+	setenv("TMPDIR", scratch_path(state, "."), 1);
+	send_all(state, no, job);
+	unsetenv("TMPDIR");
+	assert_string_equal(str_text(&sent.names),
+			    "0:tony-src/ 0:venv/ 0:data/table 0:x 0:y/ 1:tony-src/ ");
+	assert_true(sent.source_is_a_snapshot);
+	assert_true(sent.goes_on);
+	assert_int_equal(job->types[0].files.count, 1);
+	assert_int_equal(job->types[0].files.items[0].kind, JOB_FILE_CONTENT);
+	assert_string_equal(job->types[0].files.items[0].source, "container:tony-src");
+	assert_string_equal(job->types[1].files.items[0].name, ".");
+	str_finish(&sent.names);
+	job_destroy(job);
+}
+
+static void who_is_interrupted_stops(void **state)
+{
+	struct job *job = make_job();
+
+	send_all(state, yes, job);
+	assert_false(sent.goes_on);
+	str_finish(&sent.names);
+	job_destroy(job);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(a_packed_directory_comes_out_as_it_was),
+		scratch_test(an_archive_of_another_form_is_packed_again),
+		scratch_test(what_is_no_file_is_named),
+		scratch_test(files_are_handed_over_as_they_are_to_appear),
+		scratch_test(who_is_interrupted_stops),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
