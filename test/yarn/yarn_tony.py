@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import urllib.error
 import urllib.request
 
@@ -38,7 +39,7 @@ class YarnJob(Job):
     def logs(self, task, file="stdout"):
         answer = self.tony.run("logs", "--task", task, "--stream", file, self.id)
         assert answer.returncode == 0, answer.stderr
-        return answer.stdout
+        return re.sub(r"^stderr\| ", "", answer.stdout, flags=re.M)
 
     def containers(self):
         """The id of every live container, by what its processes have in their environment."""
@@ -93,9 +94,11 @@ class YarnTony(Tony):
         return [job.id for job in self.seen.values() if job.application()["state"] not in OVER]
 
     def staged(self):
-        """Directories of ended jobs that are still in HDFS."""
+        """Directories of jobs that ended by themselves and are still in HDFS. An AM that is killed hard
+        deletes nothing."""
         there = set(self.cluster.list(f"/user/{self.cluster.user}/.tony"))
-        return sorted(there.intersection(self.seen))
+        return [job.id for job in self.seen.values()
+                if job.id in there and job.application()["state"] == "FINISHED"]
 
     def held(self):
         return []
@@ -115,7 +118,8 @@ class YarnTony(Tony):
                 child.kill()
             child.communicate()
         for app in self.unfinished():
-            self.kill_application(app)
+            if self.run("kill", app).returncode != 0:
+                self.kill_application(app)
 
     def kill_application(self, app):
         """Through the ResourceManager's REST interface, so that no fault of ours keeps it alive."""

@@ -1,0 +1,103 @@
+"""What happens when parts of the cluster die under a job. The file has a cluster of its own to break."""
+
+import os
+
+import pytest
+from program import wait_until
+
+CLUSTER = {"--nodes": 3, "--heartbeat-ms": 100, "--expiry-ms": 5000, "--recovery": None}
+PYTORCH = {"tony.application.framework": "pytorch", "tony.am.retry-delay": "10ms"}
+
+
+@pytest.fixture
+def tony(own_tony):
+    return own_tony
+
+
+def node_of(host):
+    return int(host.rpartition(".")[2]) - 1
+
+
+def start(tony, workers=2, **keys):
+    job = tony.submit({"tony.worker.instances": workers, **PYTORCH, **keys}, "--executes",
+                      f"./exit_after.sh {tony.directory}/go 0")
+    for index in range(workers):
+        job.wait_task(f"worker:{index}")
+    return job
+
+
+def finish(tony, job):
+    (tony.directory / "go").touch()
+    return job.wait(180)
+
+
+def test_a_node_is_lost_with_a_task_on_it(tony):
+    """The machine is gone: its task gets another container, the job forms anew and succeeds."""
+    job = start(tony, 3)
+    am = job.application()["amHostHttpAddress"].split(":")[0]
+    task = next(task for task in job.status()["tasks"] if task["host"] != am)
+    node = node_of(task["host"])
+    tony.cluster.kill("nm", node, containers=True)
+    try:
+        replaced = job.wait_task(task["task"], attempt=task["attempt"] + 1)
+        assert replaced["host"] != task["host"]
+        assert finish(tony, job) == 0
+    finally:
+        tony.cluster.restart("nm", node)
+
+
+def test_a_killed_executor_is_replaced(tony):
+    job = start(tony)
+    before = job.task("worker:1")
+    os.kill(before["executor_pid"], 9)
+    assert job.wait_task("worker:1", attempt=2)["container"] != before["container"]
+    assert finish(tony, job) == 0
+
+
+def test_the_resource_manager_restarts_under_a_job(tony):
+    """The AM registers again and goes on; no task notices."""
+    job = start(tony)
+    before = {name: job.task(name)["pids"] for name in ("worker:0", "worker:1")}
+    tony.cluster.restart("rm")
+    assert {name: job.task(name)["pids"] for name in before} == before
+    assert finish(tony, job) == 0
+    wait_until(lambda: job.application()["finalStatus"] == "SUCCEEDED", "the ResourceManager to know")
+
+
+def test_containers_are_had_after_the_resource_manager_restarted(tony):
+    job = start(tony)
+    tony.cluster.restart("rm")
+    os.kill(job.task("worker:1")["executor_pid"], 9)
+    job.wait_task("worker:1", attempt=2, patience_s=120)
+    assert finish(tony, job) == 0
+
+
+def test_a_killed_am_is_followed_by_another(tony):
+    """A new attempt of the application runs the job; the client finds it by itself."""
+    job = start(tony)
+    client = tony.start("wait", job.id)
+    before = job.status()["am_pid"]
+    os.kill(before, 9)
+    wait_until(lambda: (status := tony.run("status", "--json", job.id)).returncode == 0
+               and f'"am_pid": {before}' not in status.stdout and '"running"' in status.stdout,
+               "another AM with running tasks", 120)
+    assert finish(tony, job) == 0
+    assert client.wait(60) == 0
+    assert len(tony.cluster.rm(f"apps/{job.id}/appattempts")["appAttempts"]["appAttempt"]) == 2
+
+
+def test_the_name_node_is_down_at_submit(tony):
+    """Refused with the address that does not answer, and no application is left waiting."""
+    before = tony.cluster.rm("apps")
+    tony.cluster.kill("nn")
+    try:
+        answer, job = tony.job({"tony.worker.instances": 1}, "--executes", "true")
+        assert answer.returncode != 0 and job is None
+        assert tony.cluster.env["WEBHDFS_URL"].split("/")[2] in answer.stderr
+    finally:
+        tony.cluster.restart("nn")
+    assert count(tony.cluster.rm("apps")) == count(before)
+
+
+def count(apps):
+    return len((apps["apps"] or {}).get("app", []))

@@ -1,0 +1,69 @@
+"""What takes a node of its own: labels, and jobs that compete. The suite's fourth node is reached by its
+label only and offers 4096 MB, so that this file alone decides how full it is."""
+
+import kit
+import pytest
+from program import wait_until
+from tony_rows import NO_RETRIES
+
+HOST = f"127.0.0.{kit.LABELLED_NODE + 1}"
+LABELLED = {"tony.worker.node-label": "fast", **NO_RETRIES}
+
+
+def go_command(tony, name="go"):
+    return f"./exit_after.sh {tony.directory}/{name} 0"
+
+
+def test_label_of_a_type(tony):
+    job = tony.submit({"tony.worker.instances": 2, "tony.ps.instances": 1, **LABELLED}, "--executes",
+                      go_command(tony))
+    assert {job.wait_task(f"worker:{i}")["host"] for i in (0, 1)} == {HOST}
+    assert job.wait_task("ps:0")["host"] != HOST
+    (tony.directory / "go").touch()
+    assert job.wait() == 0
+
+
+def test_label_of_the_application_and_of_the_am(tony):
+    job = tony.submit({"tony.application.node-label": "fast", "tony.am.node-label": "fast",
+                       "tony.worker.instances": 1}, "--executes", go_command(tony))
+    assert job.wait_task("worker:0")["host"] == HOST
+    assert job.application()["amHostHttpAddress"].split(":")[0] == HOST
+    (tony.directory / "go").touch()
+    assert job.wait() == 0
+
+
+def test_AllocationTimeoutShouldFail_because_another_job_holds_the_node(tony):
+    large = {"tony.worker.instances": 1, "tony.worker.memory": "3g", **LABELLED}
+    first = tony.submit(large, "--executes", "sleep 1000")
+    first.wait_task("worker:0")
+    answer, second = tony.job({**large, "tony.container.allocation.timeout": 2000}, "--executes", "exit 0")
+    assert answer.returncode != 0
+    assert second.status()["cause"]["kind"] == "allocation-timeout"
+    assert first.task("worker:0")["state"] == "running"
+
+
+def test_two_jobs_that_each_fit_alone_both_finish(tony):
+    """Each gets a part of the node; who holds back what the other needs gives it up, and tries again."""
+    gang = {"tony.worker.instances": 3, "tony.worker.memory": "1g", "tony.worker.node-label": "fast",
+            "tony.container.allocation.timeout": 0}
+    jobs = [tony.submit(gang, "--executes", "sleep 1") for _ in range(2)]
+    assert [job.wait(180) for job in jobs] == [0, 0]
+
+
+def test_what_a_job_waits_for_is_told(tony):
+    large = {"tony.worker.instances": 1, "tony.worker.memory": "3g", "tony.worker.node-label": "fast"}
+    first = tony.submit(large, "--executes", go_command(tony))
+    first.wait_task("worker:0")
+    second = tony.submit(large, "--executes", "true")
+    waiting = wait_until(lambda: second.status().get("waiting"), "the reason to be told")
+    assert waiting in tony.run("status", second.id).stdout
+    (tony.directory / "go").touch()
+    assert [first.wait(), second.wait()] == [0, 0]
+
+
+@pytest.mark.parametrize("key", ["tony.worker.node-label", "tony.application.node-label", "tony.am.node-label"])
+def test_unknown_label_is_refused_before_anything_is_submitted(tony, key):
+    answer, job = tony.job({"tony.worker.instances": 1, key: "slow"}, "--executes", "true")
+    assert answer.returncode == 3, answer.stdout + answer.stderr
+    assert job is None
+    assert key in answer.stderr and "slow" in answer.stderr and "fast" in answer.stderr

@@ -1,0 +1,53 @@
+"""What the cluster cannot run is refused before anything is submitted, with the numbers and the remedy."""
+
+import pytest
+
+ONE = {"tony.worker.instances": 1}
+
+
+CONFIG, NOT_FOUND, CAPACITY = 3, 4, 7  # see tony-exit(7)
+
+
+def refused(tony, code, keys, *words):
+    answer, job = tony.job({**ONE, **keys}, "--executes", "true")
+    assert answer.returncode == code, answer.stdout + answer.stderr
+    assert job is None
+    for word in words:
+        assert word in answer.stderr, f"{word!r} is not in {answer.stderr}"
+
+
+@pytest.mark.short
+def test_queue(tony):
+    refused(tony, CONFIG, {"tony.yarn.queue": "nope"}, "nope", "default", "ml")
+
+
+@pytest.mark.short
+def test_task_larger_than_the_largest_container(tony):
+    refused(tony, CAPACITY, {"tony.worker.memory": "10g"}, "worker:0", "10.0 GiB", "4.0 GiB")
+
+
+def test_task_with_too_many_cores(tony):
+    refused(tony, CAPACITY, {"tony.worker.vcores": 100}, "worker:0", "100 vcores", "8")
+
+
+def test_task_with_too_many_gpus(tony):
+    refused(tony, CAPACITY, {"tony.worker.gpus": 3}, "worker:0", "3 of yarn.io/gpu", "2")
+
+
+def test_am_larger_than_the_largest_container(tony):
+    refused(tony, CAPACITY, {"tony.am.memory": "10g"}, "tony.am", "10.0 GiB", "4.0 GiB")
+
+
+def test_resource_that_the_cluster_does_not_know(tony):
+    """YARN itself drops it silently and gives a container without."""
+    refused(tony, CAPACITY, {"tony.worker.resource.acme.com/teapot": 1}, "acme.com/teapot", "yarn.resource-types")
+
+
+def test_more_than_the_queue_may_ever_have(tony):
+    refused(tony, CAPACITY, {"tony.worker.instances": 100, "tony.worker.memory": "1g"},
+            "100 tasks", "100.1 GiB", "default")
+
+
+def test_resource_file_that_is_not_there(tony):
+    missing = f"{tony.cluster.env['HDFS_URI']}/no/such/file"
+    refused(tony, NOT_FOUND, {"tony.worker.resources": missing}, missing)
