@@ -317,7 +317,7 @@ def test_AllocationTimeoutShouldFail(tony):
                             "tony.worker.instances": 10000, "tony.worker.memory": "2g",
                             "tony.container.allocation.timeout": 1000}, "--executes", "exit 0")
     assert answer.returncode != 0
-    assert "worker" in answer.stderr and "GiB" in answer.stderr
+    assert "10000" in answer.stderr and "GiB" in answer.stderr
     assert job is None
 
 

@@ -16,8 +16,12 @@ parser.add_argument("--silent", action="store_true", help="tells nothing")
 parser.add_argument("--when", help="tells once this file is there")
 options = parser.parse_args()
 
-host, _, count = os.environ["CLUSTER_WORKER_LIST"].partition(":")
-size = int(count) if options.slots is None else options.slots
+# "host:slots" for each host
+hosts = [(host, int(count)) for host, count in
+         (entry.split(":") for entry in os.environ["CLUSTER_WORKER_LIST"].split(","))]
+if options.slots is not None:
+    hosts = [(hosts[0][0], options.slots)]
+size = sum(count for _, count in hosts)
 path = os.path.join(os.environ["DRIVER_OUTPUT_PATH"], f"{options.port}____HOROVOD_RENDEZVOUS_SERVER____")
 if options.exit is not None:
     sys.exit(options.exit)
@@ -26,8 +30,10 @@ while options.when and not os.path.exists(options.when):
     time.sleep(0.02)
 # The first local rank has the last rank: who takes it heeds this plan. Numbers are texts in TonY's own
 # example.
-slots = [{"hostname": host, "rank": str(size - 1 - i), "localRank": str(i), "crossRank": "0",
-          "size": str(size), "localSize": str(size), "crossSize": "1"} for i in range(size)]
+places = [(host, local, count, cross) for cross, (host, count) in enumerate(hosts) for local in range(count)]
+slots = [{"hostname": host, "rank": str(size - 1 - i), "localRank": str(local), "crossRank": str(cross),
+          "size": str(size), "localSize": str(count), "crossSize": str(len(hosts))}
+         for i, (host, local, count, cross) in enumerate(places)]
 if not options.silent:
     with open(path, "w") as file:
         text = json.dumps(slots)
