@@ -1,236 +1,118 @@
+/* A log that is a file of this machine. */
 #include "client/log_source.h"
 
-#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "client/log_lines.h"
-
-#define PARTS_MAX 1000 /* "stdout.999" is the oldest part looked for */
-#define TRIES_MAX 1000 /* more rotations do not happen meanwhile: a part cannot be opened */
-
-struct part {
-	int fd; /* -1: none */
-	ino_t inode;
-	FILE *times; /* its index, until it is read; NULL: none */
-};
+#include "job/log_reader.h"
 
 struct file_source {
 	struct log_source base;
-	char *path;
-	struct part part; /* the one being read */
+	struct log_reader *reader;
+	struct log_span span; /* its bytes are taken from the front */
+	uint64_t part;	      /* of the line that was begun */
+	char *line;	      /* begun, not yet ended: of LOG_LINE_CAP bytes; NULL: none ever was */
+	size_t length;
+	int64_t time;  /* of its first byte */
+	bool was_told; /* the line was returned: it is over */
 };
 
-/* ---- parts -------------------------------------------------------------------------------- */
-
-static char *part_path(const struct file_source *source, int number)
+static void take(struct file_source *source, size_t length)
 {
-	return number == 0 ? mem_strdup(source->path) : mem_printf("%s.%d", source->path, number);
+	source->span.bytes += length;
+	source->span.length -= length;
 }
 
-static bool part_inode(const struct file_source *source, int number, ino_t *inode)
+static bool tell(struct file_source *source, const char *text, size_t length, struct log_line *line)
 {
-	struct stat info;
-	char *path cleanup_free = part_path(source, number);
-
-	if (stat(path, &info) < 0)
-		return false;
-	*inode = info.st_ino;
+	*line = (struct log_line){.text = text, .length = length, .time_ms = source->time};
+	source->was_told = true;
 	return true;
 }
 
-static bool part_open(const struct file_source *source, int number, struct part *part)
+/* Adds bytes to the line that was begun. */
+static void add(struct file_source *source, size_t length)
 {
-	struct stat info;
-	char *path cleanup_free = part_path(source, number);
-	char *times cleanup_free = mem_printf("%s.times", path);
-	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || fstat(fd, &info) < 0)
-		return false;
-	*part = (struct part){.inode = info.st_ino, .times = fopen(times, "re")};
-	part->fd = mem_steal_fd(&fd);
-	return true;
+	if (!source->line)
+		source->line = mem_alloc(LOG_LINE_CAP);
+	memcpy(source->line + source->length, source->span.bytes, length);
+	source->length += length;
+	take(source, length);
 }
 
-static void part_close(struct part *part)
+/* A line out of the span, or the end of the one that was begun. */
+static bool take_line(struct file_source *source, struct log_line *line)
 {
-	mem_cleanup_close(&part->fd);
-	part->fd = -1;
-	mem_cleanup_file(&part->times);
-	part->times = NULL;
-}
+	const char *text = source->span.bytes;
+	size_t room = LOG_LINE_CAP - source->length;
+	size_t there = source->span.length < room ? source->span.length : room;
+	const char *newline = memchr(text, '\n', there);
+	size_t length = newline ? (size_t)(newline - text) : there;
 
-/* Goes on with this part (taken) from `offset` on. */
-static void take_part(struct file_source *source, struct part *part, int64_t offset)
-{
-	part_close(&source->part);
-	source->part = *part;
-	log_lines_begin(&source->base, lseek(part->fd, offset, SEEK_SET),
-			mem_steal(&source->part.times));
-}
-
-static bool is_newest(const struct file_source *source)
-{
-	ino_t inode;
-
-	return part_inode(source, 0, &inode) && inode == source->part.inode;
-}
-
-/* The number that the part being read has now; -1: none is read, or it was deleted. `oldest` is the
- * number of the oldest part (-1: there is none). In the middle of a rotation one number is
- * nobody's.
- */
-static int find_part(const struct file_source *source, int *oldest)
-{
-	int found = -1;
-	ino_t inode;
-
-	*oldest = -1;
-	for (int number = 0; number < PARTS_MAX && number <= *oldest + 2; number++) {
-		if (!part_inode(source, number, &inode))
-			continue;
-		*oldest = number;
-		if (source->part.fd >= 0 && inode == source->part.inode)
-			found = number;
+	if (source->length == 0) {
+		source->time = source->span.time_ms;
+		source->part = source->span.part;
 	}
-	return found;
-}
-
-/* The part begun after that with the number `present` (-1: the oldest); its number, -1: none. */
-static int open_after(const struct file_source *source, int present, int oldest, struct part *part)
-{
-	int number = present < 0 ? oldest : present - 1;
-
-	while (number >= 0 && !part_open(source, number, part))
-		number--;
-	return number;
-}
-
-/* A rotation renames the oldest part first. So as long as a part keeps its number, and no part has
- * come to stand between it and the one that was opened, no rotation has passed between them. */
-static bool is_still_next(const struct file_source *source, int present, int number)
-{
-	ino_t inode;
-	int oldest;
-	int last = present < 0 ? number + 2 : present - 1;
-
-	for (int between = number + 1; between <= last; between++) {
-		if (part_inode(source, between, &inode))
-			return false;
+	if (source->length == 0 && (newline || length == LOG_LINE_CAP)) {
+		take(source, length + (newline != NULL));
+		return tell(source, text, length, line);
 	}
-	return find_part(source, &oldest) == present;
-}
-
-/* Goes on to the part that was begun after this one; false: there is none yet. */
-static bool go_to_next_part(struct file_source *source)
-{
-	struct part next;
-	int oldest;
-
-	for (int tries = 0;; tries++) {
-		int present = find_part(source, &oldest);
-		int number = open_after(source, present, oldest, &next);
-		if (number < 0)
-			return false;
-		if (tries == TRIES_MAX || is_still_next(source, present, number)) {
-			take_part(source, &next, 0);
-			return true;
-		}
-		part_close(&next);
-	}
-}
-
-static ssize_t read_part(struct log_source *base, char *bytes, size_t length)
-{
-	return read(((struct file_source *)base)->part.fd, bytes, length);
+	add(source, length);
+	if (newline)
+		take(source, 1);
+	return (newline || source->length == LOG_LINE_CAP) &&
+	       tell(source, source->line, source->length, line);
 }
 
 static bool next(struct log_source *base, bool to_the_end, struct log_line *line)
 {
 	struct file_source *source = (struct file_source *)base;
 
-	if (source->part.fd < 0 && !go_to_next_part(source))
-		return false;
+	if (source->was_told)
+		source->length = 0;
+	source->was_told = false;
 	for (;;) {
-		if (log_lines_next(base, line))
+		if (source->span.length == 0 &&
+		    !log_reader_next(source->reader, LOG_SPAN_MAX, &source->span))
+			return to_the_end && source->length > 0 &&
+			       tell(source, source->line, source->length, line);
+		/* A part that gets no more, and did not end with a newline. */
+		if (source->length > 0 && source->span.part != source->part)
+			return tell(source, source->line, source->length, line);
+		if (take_line(source, line))
 			return true;
-		if (is_newest(source))
-			return to_the_end && log_lines_rest(base, line);
-		/* It may have grown between the last read and its rotation. */
-		if (log_lines_next(base, line) || log_lines_rest(base, line))
-			return true;
-		if (!go_to_next_part(source))
-			return false;
 	}
-}
-
-/* ---- the tail ----------------------------------------------------------------------------- */
-
-/* Where the last `*lines` lines of a part begin; *lines is what is still missing before it. */
-static int64_t find_tail(int fd, int64_t *lines)
-{
-	char block[8192];
-	int64_t end = lseek(fd, 0, SEEK_END);
-	int64_t position = end;
-
-	while (position > 0) {
-		int64_t size =
-			position < (int64_t)sizeof(block) ? position : (int64_t)sizeof(block);
-		position -= size;
-		if (pread(fd, block, (size_t)size, position) != size)
-			return 0;
-		for (int64_t i = size - 1; i >= 0; i--) {
-			bool ends_line = block[i] == '\n' && position + i + 1 < end;
-			if (ends_line && --*lines == 0)
-				return position + i + 1;
-		}
-	}
-	*lines -= end > 0; /* the first line has no newline before it */
-	return 0;
 }
 
 static void seek_tail(struct log_source *base, int64_t lines)
 {
 	struct file_source *source = (struct file_source *)base;
-	int oldest;
-	struct part part;
+	char position[LOG_POSITION_SIZE];
 
-	find_part(source, &oldest);
-	for (int number = 0; number <= oldest; number++) {
-		if (!part_open(source, number, &part))
-			continue;
-		int64_t offset =
-			lines > 0 ? find_tail(part.fd, &lines) : lseek(part.fd, 0, SEEK_END);
-		take_part(source, &part, offset);
-		if (lines <= 0)
-			return;
-	}
+	snprintf(position, sizeof(position), "tail:%" PRId64, lines);
+	log_reader_seek(source->reader, position);
 }
-
-/* ------------------------------------------------------------------------------------------- */
 
 static void destroy(struct log_source *base)
 {
 	struct file_source *source = (struct file_source *)base;
 
-	part_close(&source->part);
-	free(source->path);
+	log_reader_destroy(source->reader);
+	free(source->line);
 	free(source);
 }
 
 struct log_source *log_source_create(const char *path)
 {
 	static const struct log_source_ops ops = {
-		.read = read_part, .next = next, .seek_tail = seek_tail, .destroy = destroy};
+		.next = next, .seek_tail = seek_tail, .destroy = destroy};
 	struct file_source *source = mem_alloc(sizeof(*source));
 
 	source->base.ops = &ops;
-	source->path = mem_strdup(path);
-	source->part.fd = -1;
+	source->reader = log_reader_create(path);
 	return &source->base;
 }
