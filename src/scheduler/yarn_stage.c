@@ -20,35 +20,58 @@
 
 struct stager {
 	const struct scheduler_staging *staging;
+	struct job *job;
 	struct hadoop_cluster *cluster;
 	struct webhdfs_client *client;
 	char *cache;
 	struct map *numbers; /* what was staged -> its number in cluster->files, from 1 */
+	struct map *urls;    /* where it is -> the same number */
 	struct err *err;
 };
 
 /* ---- the cluster's files ------------------------------------------------------------------ */
 
+/* The number of what may be there already, under another name of the user's. */
 static size_t add_file(struct stager *stager, const char *path, const struct webhdfs_file *status,
 		       bool archive)
 {
 	struct hadoop_cluster *cluster = stager->cluster;
+	char *url cleanup_free = mem_printf("%s%s", cluster->fs, path);
+	char *key cleanup_free = mem_printf("%d%s", archive, url);
+	size_t number = (size_t)(uintptr_t)map_get(stager->urls, key);
 
+	if (number > 0)
+		return number - 1;
 	cluster->files =
 		mem_realloc_array(cluster->files, cluster->file_count + 1, sizeof(*cluster->files));
-	cluster->files[cluster->file_count] = (struct hadoop_file){
-		.url = mem_printf("%s%s", cluster->fs, path),
+	cluster->files[cluster->file_count++] = (struct hadoop_file){
+		.url = mem_steal(&url),
 		.length = status->length,
 		.timestamp = status->modified_ms,
 		.archive = archive,
 	};
-	return cluster->file_count++;
+	map_set(stager->urls, key, (void *)(uintptr_t)cluster->file_count);
+	return cluster->file_count - 1;
 }
 
+/* NodeManagers give a file one name in a container; the others are laid by the executor. */
 static void add_link(struct stager *stager, size_t type, const char *name, size_t file)
 {
 	struct hadoop_cluster_type *to = &stager->cluster->types[type];
+	struct job_files *files = &stager->job->types[type].files;
 
+	for (size_t i = 0; i < to->link_count; i++) {
+		if (to->links[i].file != file)
+			continue;
+		files->items =
+			mem_realloc_array(files->items, files->count + 1, sizeof(*files->items));
+		files->items[files->count++] = (struct job_file){
+			.kind = JOB_FILE_LINK,
+			.source = mem_printf("container:%s", to->links[i].name),
+			.name = mem_strdup(name),
+		};
+		return;
+	}
 	to->links = mem_realloc_array(to->links, to->link_count + 1, sizeof(*to->links));
 	to->links[to->link_count++] = (struct hadoop_link){mem_strdup(name), file};
 }
@@ -288,10 +311,13 @@ int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct 
 				.cluster = cluster,
 				.client = client,
 				.cache = cache,
+				.job = job,
 				.numbers = map_create(NULL),
+				.urls = map_create(NULL),
 				.err = err};
 	int result = stage_all(&stager) < 0 ? -1 : make_checkpoint_dir(&stager, job);
 	map_destroy(stager.numbers);
+	map_destroy(stager.urls);
 	if (result == 0) {
 		json_decref(job->cluster);
 		job->cluster = hadoop_cluster_to_json(cluster);
