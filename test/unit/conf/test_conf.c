@@ -489,6 +489,17 @@ static void test_all_errors_together(void **state)
 	assert_int_equal(conf_int(conf, "tony.am.gpus"), 0);
 }
 
+static void test_a_clusters_keys_are_for_clusters(void **state)
+{
+	fixture_write("tony.xml", XML(PROPERTY("tony.application.scheduler",
+					       "yarn") PROPERTY("tony.am.node-label", "fast")
+					      PROPERTY("tony.worker.resource.yarn.io/fpga", "1")));
+	struct conf *conf cleanup_conf = load();
+	conf_resolve(conf, false);
+	assert_int_equal(conf_problems(conf)->warnings.count, 0);
+	assert_int_equal(conf_problems(conf)->errors.count, 0);
+}
+
 static void test_statuses(void **state)
 {
 	fixture_write("site/tony-site.xml", XML(PROPERTY("tony.history.location", "/h")));
@@ -607,6 +618,7 @@ int main(void)
 		TEST(test_all_errors_together),
 		TEST(test_a_flood_of_errors_is_cut_short),
 		TEST(test_statuses),
+		TEST(test_a_clusters_keys_are_for_clusters),
 		TEST(test_defaults_written_out_warn_of_nothing),
 		TEST(test_older_names),
 	};

@@ -512,6 +512,41 @@ static void test_missing_files(void **state)
 	assert_line_has(bed_errors(bed), "--python_venv: \"s3://venv.zip\" is not on this machine");
 }
 
+static void test_files_of_a_cluster(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1");
+	bed_conf(bed, "tony.application.scheduler=yarn");
+	bed_conf(bed, "tony.worker.resources=hdfs://h/x,hdfs:///d/y.zip::z#archive");
+	bed_conf(bed, "tony.application.hadoop.location=hdfs:///hadoop.tar.gz#mr");
+	bed->options.python_venv = mem_strdup("hdfs:///venv.zip");
+	bed_describe(bed);
+	const struct resource_list *list = &bed->description.resources[0];
+	assert_string_equal(bed->description.scheduler, "yarn");
+	assert_string_equal(bed->description.python_venv, "hdfs:///venv.zip");
+	assert_int_equal(list->count, 3);
+	assert_string_equal(list->items[1].name, "z");
+	assert_true(list->items[1].remote && list->items[1].archive);
+	assert_string_equal(list->items[2].source, "hdfs:///hadoop.tar.gz");
+	assert_string_equal(list->items[2].name, "mr");
+}
+
+static void test_files_that_no_cluster_has(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1");
+	bed_conf(bed, "tony.application.scheduler=yarn");
+	bed_conf(bed, "tony.worker.resources=s3a://bucket/x");
+	bed_conf(bed, "tony.application.hadoop.location=hdfs:///hadoop.tar.gz");
+	bed_refuse(bed);
+	assert_line(bed_errors(bed),
+		    "--conf: tony.worker.resources: \"s3a://bucket/x\" is neither on "
+		    "this machine nor in HDFS; copy it to either");
+	assert_line_has(bed_errors(bed), "does not say what it is to be called; write URI#NAME");
+}
+
 static void test_errors_of_keys_and_of_the_whole_together(void **state)
 {
 	struct bed *bed = *state;
@@ -604,6 +639,8 @@ int main(void)
 		BED_TEST(test_a_missing_source_of_a_job_file),
 		BED_TEST(test_an_environment_within_the_source),
 		BED_TEST(test_missing_files),
+		BED_TEST(test_files_of_a_cluster),
+		BED_TEST(test_files_that_no_cluster_has),
 		BED_TEST(test_extremes_survive_the_way_to_the_am),
 		BED_TEST(test_errors_of_keys_and_of_the_whole_together),
 	};
