@@ -1,0 +1,145 @@
+"""What containers have: GPUs, queues, Docker variables, files from HDFS, text in any characters."""
+
+import io
+import json
+import zipfile
+
+import pytest
+from program import PYTHON, wait_until
+
+ODD = "a \"double\" 'single' $HOME `date` back\\slash\nnew line {{PATH}} <LOG_DIR> %s ü ; & | * ?"
+SHOW = "import json, os, sys; print(json.dumps([os.environ.get('ODD'), os.environ.get('EVEN'), sys.argv[1:]]))"
+
+
+def go_command(tony):
+    return f"./exit_after.sh {tony.directory}/go 0"
+
+
+def test_gpus(tony):
+    job = tony.submit({"tony.worker.instances": 2, "tony.worker.gpus": 1}, "--executes", go_command(tony))
+    for name in ("worker:0", "worker:1"):
+        job.wait_task(name)
+
+    def used():
+        nodes = tony.cluster.rm("nodes")["nodes"]["node"]
+        return sum(row["value"] for node in nodes
+                   for row in node["usedResource"]["resourceInformations"]["resourceInformation"]
+                   if row["name"] == "yarn.io/gpu")
+    wait_until(lambda: used() == 2, "two GPUs in use")
+    (tony.directory / "go").touch()
+    assert job.wait() == 0
+
+
+def test_any_resource_by_its_name(tony):
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.resource.yarn.io/gpu": 2}, "--executes",
+                      go_command(tony))
+    job.wait_task("worker:0")
+    assert "yarn.io/gpu" in json.dumps(job.application())
+    (tony.directory / "go").touch()
+    assert job.wait() == 0
+
+
+@pytest.mark.short
+def test_queue_name_type_and_tags(tony):
+    answer, job = tony.job({"tony.yarn.queue": "ml", "tony.application.name": "a name, with <odd> characters",
+                            "tony.application.tags": "nightly,red", "tony.worker.instances": 1},
+                           "--executes", "true")
+    assert answer.returncode == 0, answer.stderr
+    report = job.application()
+    assert report["queue"].split(".")[-1] == "ml"
+    assert report["name"] == "a name, with <odd> characters"
+    assert report["applicationType"] == "TONY"
+    assert {"nightly", "red"} <= set(report["applicationTags"].split(","))
+
+
+def test_docker_variables_are_what_the_docker_runtime_reads(tony):
+    """This cluster's executor knows no Docker and runs the program as it is, with the variables."""
+    answer, job = tony.job({
+        "tony.worker.instances": 1, "tony.ps.instances": 1, "tony.docker.enabled": "true",
+        "tony.docker.containers.image": "registry/base:1", "tony.docker.ps.image": "registry/ps:2",
+        "tony.docker.containers.mount": "/data:/data:ro"},
+        "--executes", "env | grep ^YARN_CONTAINER_RUNTIME | sort")
+    assert answer.returncode == 0, answer.stderr
+    assert job.logs("worker:0").splitlines() == [
+        "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE=registry/base:1",
+        "YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS=/data:/data:ro",
+        "YARN_CONTAINER_RUNTIME_TYPE=docker"]
+    assert "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE=registry/ps:2" in job.logs("ps:0")
+
+
+@pytest.mark.short
+def test_environment_and_arguments_arrive_unchanged(tony):
+    """Nothing of it may pass through the shell script that a NodeManager starts containers with."""
+    said = ODD.replace("{{", "{{{{")  # tony's own templates
+    answer = tony.run("submit", "--memory", "64m", "--conf", "tony.am.memory=64m", "--type", "worker=1",
+                      "--env", f"ODD={said}", "--container_env", f"EVEN={said}", "--",
+                      PYTHON, "-c", SHOW, said, "", "--last")
+    assert answer.returncode == 0, answer.stderr
+    job = tony.found_job(answer.stdout + answer.stderr)
+    assert json.loads(job.logs("worker:0")) == [ODD, ODD, [ODD, "", "--last"]]
+
+
+def zipped(**members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, text in members.items():
+            member = zipfile.ZipInfo(name.replace("__", "/"))
+            member.external_attr = 0o755 << 16
+            archive.writestr(member, text)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def place(tony):
+    path = f"/user/{tony.cluster.user}/{tony.directory.name}"
+    yield path
+    tony.cluster.hdfs("DELETE", path, op="DELETE", recursive="true")
+
+
+@pytest.mark.short
+def test_files_in_hdfs_of_every_kind(tony, place):
+    """A file, one under another name, an archive that is unpacked, and a directory's files."""
+    tony.cluster.put(f"{place}/plain", b"plain")
+    tony.cluster.put(f"{place}/other", b"other")
+    tony.cluster.put(f"{place}/tree.zip", zipped(inner__file="inside"))
+    tony.cluster.put(f"{place}/folder/one", b"one")
+    tony.cluster.put(f"{place}/folder/two", b"two")
+    at = tony.cluster.env["HDFS_URI"] + place
+    answer, job = tony.job({
+        "tony.worker.instances": 2,
+        "tony.worker.resources": f"{at}/plain,{at}/other::renamed,{at}/tree.zip::tree#archive,{at}/folder"},
+        "--executes", "cat plain renamed tree/inner/file one two; echo")
+    assert answer.returncode == 0, answer.stderr
+    assert job.logs("worker:0") == "plainotherinsideonetwo\n" == job.logs("worker:1")
+
+
+def test_file_that_changed_after_the_job_was_submitted(tony, place):
+    """YARN localises the very file that was there at submit, or nothing; the cause says so."""
+    tony.cluster.put(f"{place}/data", b"old")
+    job = tony.submit({
+        "tony.first.instances": 1, "tony.second.instances": 1, "tony.first.command": go_command(tony),
+        "tony.second.command": "true", "tony.second.depends-on": "first",
+        "tony.second.resources": f"{tony.cluster.env['HDFS_URI']}{place}/data",
+        "tony.am.infrastructure-retry-count": 0})
+    job.wait_task("first:0")
+    tony.cluster.put(f"{place}/data", b"newer")
+    (tony.directory / "go").touch()
+    assert job.wait() != 0
+    status = job.status()
+    assert status["cause_task"] == "second:0"
+    assert "changed" in json.dumps(status["cause"])
+
+
+def test_home_is_the_working_directory(tony):
+    """YARN says /home/, which nobody can write to; caches of pip and others go where the task is."""
+    answer, _ = tony.job({"tony.worker.instances": 1}, "--executes",
+                         '[ "$HOME" = "$PWD" ] && touch "$HOME/.cache" && [ -z "${MALLOC_ARENA_MAX+set}" ]')
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_interpreter_in_hdfs(tony, place):
+    tony.cluster.put(f"{place}/venv.zip", zipped(bin__python=f'#!/bin/sh\nexec {PYTHON} "$@"\n'))
+    answer, _ = tony.job({"tony.worker.instances": 1}, "--executes", "check_env.py JOB_NAME ./venv/bin/python",
+                         "--python_venv", f"{tony.cluster.env['HDFS_URI']}{place}/venv.zip",
+                         "--python_binary_path", "bin/python")
+    assert answer.returncode == 0, answer.stderr
