@@ -223,13 +223,12 @@ static void inherit(struct log_send *sender, struct wanted *wanted)
 	}
 }
 
-static bool is_same(const struct log_send *sender, const json_t *logs)
+static bool is_same(const struct log_send *sender, const struct wanted *items, size_t count)
 {
-	if (json_array_size(logs) != sender->count)
+	if (count != sender->count)
 		return false;
-	for (size_t i = 0; i < sender->count; i++) {
-		const json_t *number = json_object_get(json_array_get(logs, i), "number");
-		if (json_integer_value(number) != sender->items[i].number)
+	for (size_t i = 0; i < count; i++) {
+		if (items[i].number != sender->items[i].number)
 			return false;
 	}
 	return true;
@@ -240,8 +239,6 @@ bool log_send_order(struct log_send *sender, const json_t *logs)
 	struct wanted items[LOGS_MAX];
 	size_t count = 0;
 
-	if (is_same(sender, logs))
-		return false;
 	for (size_t i = 0; i < json_array_size(logs) && count < LOGS_MAX; i++) {
 		if (read_order(json_array_get(logs, i), &items[count]) < 0) {
 			log_error("an order for a log that makes no sense");
@@ -249,13 +246,14 @@ bool log_send_order(struct log_send *sender, const json_t *logs)
 		}
 		inherit(sender, &items[count++]);
 	}
+	bool is_new = !is_same(sender, items, count);
 	for (size_t i = 0; i < sender->count; i++)
 		wanted_finish(&sender->items[i]);
 	memcpy(sender->items, items, count * sizeof(*items));
 	sender->count = count;
-	if (!sender->call)
+	if (is_new && !sender->call)
 		set_timer(sender, 0); /* not from within the caller */
-	return true;
+	return is_new;
 }
 
 json_t *log_send_numbers(const struct log_send *sender)
