@@ -228,6 +228,19 @@ static int check_tags(const struct job *job, struct err *err)
 	return 0;
 }
 
+/* tony-agent is to publish the job's history, keep its checkpoints, and remove its secret. */
+static int check_file_system(const struct hadoop_cluster *cluster, struct err *err)
+{
+	for (size_t i = 0; i < cluster->webhdfs.count; i++)
+		if (strncasecmp(cluster->webhdfs.items[i], "https:", strlen("https:")) == 0)
+			return err_set(err, ERR_CONFIG,
+				       "files go through %s, but from within containers tony "
+				       "speaks http only; set dfs.http.policy to "
+				       "HTTP_AND_HTTPS, or tony.hdfs.httpfs to a gateway with http",
+				       cluster->webhdfs.items[i]);
+	return 0;
+}
+
 static void take_identity(struct hadoop_cluster *cluster, struct job *job,
 			  const Hadoop__ApplicationIdProto *id)
 {
@@ -248,7 +261,8 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *
 		HADOOP__GET_NEW_APPLICATION_REQUEST_PROTO__INIT;
 	ProtobufCMessage *response cleanup_message = NULL;
 
-	if (check_tags(job, err) < 0 || describe(cluster, job, err) < 0 ||
+	if (check_tags(job, err) < 0 || check_file_system(cluster, err) < 0 ||
+	    describe(cluster, job, err) < 0 ||
 	    yarn_call(cluster, &RM_GET_NEW_APPLICATION, &request.base, &response, NULL, err) < 0)
 		return -1;
 	const Hadoop__GetNewApplicationResponseProto *made =

@@ -354,6 +354,22 @@ static void what_can_never_run_is_refused_with_the_numbers(void **state)
 	}
 }
 
+static void files_that_containers_could_not_reach_are_refused(void **state)
+{
+	struct hadoop_cluster *cluster = make_cluster();
+	struct job *job = make_job();
+	struct err err cleanup_err = {0};
+
+	str_list_finish(&cluster->webhdfs);
+	str_list_add(&cluster->webhdfs, "https://nn:9871");
+	assert_int_equal(yarn_preflight(cluster, job, &err), -1);
+	assert_int_equal(err.kind, ERR_CONFIG);
+	assert_message_has(&err, "files go through https://nn:9871");
+	assert_message_has(&err, "HTTP_AND_HTTPS");
+	hadoop_cluster_destroy(cluster);
+	job_destroy(job);
+}
+
 /* ---- the submission ----------------------------------------------------------------------- */
 
 static Hadoop__SubmitApplicationRequestProto *submit(struct job *job)
@@ -521,6 +537,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_job_gets_the_clusters_identity),
 		TEST(what_can_never_run_is_refused_with_the_numbers),
+		TEST(files_that_containers_could_not_reach_are_refused),
 		TEST(a_plain_submission_says_what_yarn_needs),
 		TEST(the_token_travels_in_the_credentials_only),
 		TEST(what_the_user_asks_for_is_passed_on),
