@@ -47,8 +47,10 @@ static int wait_for_worker(pid_t worker)
 		int signal = sigwaitinfo(&set, NULL);
 		if (signal == SIGCHLD && reap(worker, &status))
 			return status;
-		if (signal > 0 && signal != SIGCHLD)
+		if (signal > 0 && signal != SIGCHLD) {
 			kill(worker, signal);
+			kill(worker, SIGCONT); /* a stopped process heeds no signal */
+		}
 	}
 }
 
@@ -79,8 +81,11 @@ static void be_guardian(struct guard *guard, pid_t worker)
 
 static void be_worker(struct guard *guard, int fd, pid_t guardian)
 {
-	/* Who kills a container by its process group must not kill both of the pair at once. */
-	setsid();
+	/* Who kills a container by its process group must not kill both of the pair at once. The
+	 * session stays: when the guardian dies while the worker is stopped, the kernel then lets
+	 * the worker go on, as a group that has become an orphan. */
+	setpgid(0, 0);
+	signal(SIGHUP, SIG_IGN); /* comes with it; the lifeline tells more */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	guard->is_worker = true;
 	guard->guardian = guardian;

@@ -5,8 +5,9 @@
  *
  * The guardian does nothing but wait for the worker and pass signals on, the worker does the work.
  * Each notices the other's death at once, and the survivor ends the whole tree: descendants, and
- * whatever carries the mark in its environment. The worker has a session of its own: a kill of the
- * guardian's process group leaves it to notice. Needs fork, pipes and /proc only (no pidfd).
+ * whatever carries the mark in its environment. The worker has a process group of its own: a
+ * kill of the guardian's leaves it to notice, even if it was stopped. Needs fork, pipes and /proc
+ * only (no pidfd).
  */
 #ifndef TONY_BASE_GUARD_H
 #define TONY_BASE_GUARD_H

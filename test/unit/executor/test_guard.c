@@ -12,6 +12,7 @@
 #include "base/guard.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "base/proc_scan.h"
 
 enum {
 	ROUNDS = 20,
@@ -94,7 +95,7 @@ static pid_t start_pair(struct family *family, int *report)
 	if (pid == 0) {
 		struct guard guard;
 		close(ends[0]);
-		setpgid(0, 0);
+		setsid();
 		if (guard_start(NULL, &guard, NULL) < 0)
 			_exit(99);
 		if (guard.is_worker)
@@ -116,6 +117,17 @@ static void await_end(pid_t pid)
 	for (int i = 0; i < PATIENCE_MS && proc_identify(pid, &id) && proc_is_alive(&id); i++)
 		usleep(1000);
 	assert_false(proc_identify(pid, &id) && proc_is_alive(&id));
+}
+
+static void await_stop(pid_t pid)
+{
+	struct proc_entry entry = {0};
+
+	for (int i = 0; i < PATIENCE_MS && entry.state != 'T'; i++) {
+		assert_int_equal(proc_read_entry(pid, &entry), 0);
+		usleep(1000);
+	}
+	assert_int_equal(entry.state, 'T');
 }
 
 /* Adopts what loses its parents, so that the machine's first process is not asked to reap. */
@@ -165,6 +177,23 @@ static void a_killed_group_is_noticed(void **state)
 		struct family family;
 		int report;
 		pid_t pid = start_pair(&family, &report);
+		kill(-pid, SIGKILL);
+		await_end(family.worker);
+		await_end(family.child);
+		await_end(family.escaped);
+		close(report);
+		reap_all();
+	}
+}
+
+static void a_stopped_worker_goes_on_when_its_guardian_is_killed(void **state)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		struct family family;
+		int report;
+		pid_t pid = start_pair(&family, &report);
+		kill(family.worker, SIGSTOP);
+		await_stop(family.worker);
 		kill(-pid, SIGKILL);
 		await_end(family.worker);
 		await_end(family.child);
@@ -295,6 +324,7 @@ int main(void)
 		cmocka_unit_test(a_killed_worker_is_noticed),
 		cmocka_unit_test(a_killed_guardian_is_noticed),
 		cmocka_unit_test(a_killed_group_is_noticed),
+		cmocka_unit_test(a_stopped_worker_goes_on_when_its_guardian_is_killed),
 		cmocka_unit_test(a_worker_that_ends_leaves_nothing),
 		cmocka_unit_test(signals_reach_the_worker),
 		cmocka_unit_test(marked_strangers_are_ended),
