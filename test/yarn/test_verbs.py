@@ -3,6 +3,7 @@
 import json
 import os
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from program import PYTHON, wait_until
@@ -43,6 +44,28 @@ def test_logs_follow(tony):
     (tony.directory / "go").touch()
     assert follower.stdout.readline() == "last\n"
     assert follower.wait(60) == 0
+
+
+@pytest.mark.short
+def test_the_am_tells_logs_of_other_machines_to_their_end(tony):
+    job = tony.submit({"tony.worker.instances": 1}, "--executes",
+                      f"echo first; ./exit_after.sh {tony.directory}/go 0; echo last")
+    job.wait_task("worker:0")
+    url, authorization = job.status()["am_url"], {"Authorization": f"Bearer {job.token()}"}
+
+    def read(query):
+        request = urllib.request.Request(f"{url}/v1/tasks/worker:0/logs/{query}", headers=authorization)
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            return answer.read().decode()
+
+    with ThreadPoolExecutor() as pool:
+        followers = [pool.submit(read, "stdout?follow=1&attempt=1") for _ in range(3)]
+        wait_until(lambda: read("stdout") == "first\n", "the first line")
+        assert read("stdout?offset=-3") == "st\n"
+        assert "started process" in read("executor")
+        (tony.directory / "go").touch()
+        assert {follower.result() for follower in followers} == {"first\nlast\n"}
+    assert job.wait() == 0
 
 
 @pytest.mark.short
