@@ -87,7 +87,8 @@ int webhdfs_url_parse(const char *text, struct webhdfs_url *url, struct err *err
 	*url = (struct webhdfs_url){0};
 	if (parse(text, url, err) == 0)
 		return 0;
-	char *shown cleanup_free = str_printable(text, strlen(text));
+	/* There may be a token in the query. */
+	char *shown cleanup_free = str_printable(text, strcspn(text, "?"));
 	webhdfs_url_finish(url);
 	return err_wrap(err, "\"%s\" is not a URL such as http://namenode:9870", shown);
 }

@@ -303,6 +303,18 @@ static void test_content_never_leaves_tls(void **state)
 	assert_int_equal(webhdfs_location_parse(&secure, "https://dn:1/", &url, NULL), 0);
 }
 
+static void test_no_token_is_quoted(void **state)
+{
+	struct webhdfs_url url cleanup_webhdfs_url = {0};
+	struct err err cleanup_err = {0};
+
+	assert_int_equal(
+		webhdfs_location_parse(&question, "http://dn 1/x?delegation=sesame", &url, &err),
+		-1);
+	assert_non_null(strstr(err_message(&err), "dn 1/x"));
+	assert_null(strstr(err_message(&err), "sesame"));
+}
+
 static void test_data_node_that_cannot_be_reached(void **state)
 {
 	const struct webhdfs_question create = {WEBHDFS_CREATE, "http://nn:9870", "/a"};
@@ -331,6 +343,7 @@ int main(void)
 		cmocka_unit_test(test_boolean_and_location),
 		cmocka_unit_test(test_urls),
 		cmocka_unit_test(test_content_never_leaves_tls),
+		cmocka_unit_test(test_no_token_is_quoted),
 		cmocka_unit_test(test_data_node_that_cannot_be_reached),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
