@@ -2,6 +2,7 @@
 
 #include <event2/event.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -106,6 +107,9 @@ static bool is(const struct rpc_error *error, const char *class)
 /* What is asked for is against the cluster's rules. */
 static bool is_refusal(const struct rpc_error *error)
 {
+	/* Without yarn.resourcemanager.placement-constraints.handler it is this, in general. */
+	if (is(error, "YarnException") && strstr(error->text, "placement constraints"))
+		return true;
 	return is(error, "InvalidResourceRequestException") ||
 	       is(error, "InvalidLabelResourceRequestException") ||
 	       is(error, "SchedulerInvalidResoureRequestException"); /* as Hadoop spells it */

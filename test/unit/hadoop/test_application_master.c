@@ -151,6 +151,7 @@ static int open_bed(void **state)
 	bed->kinds[SPREAD] = (struct container_kind){
 		.memory = 256, .vcores = 1, .placement = bed->placement, .tags = &bed->tags};
 	open_master(bed);
+	application_master_hurry(bed->am, true);
 	*state = bed;
 	return 0;
 }
@@ -249,6 +250,21 @@ static void what_is_against_the_rules_is_refused(void **state)
 	assert_int_equal(application_master_wanted(bed->am, PS), 0);
 	application_master_want(bed->am, WORKER, 1);
 	rm_wait(&bed->rm, "ask p1 n1");
+}
+
+/* The cluster's administrator did not enable placement constraints. */
+static void constraints_that_nobody_heeds_are_refused(void **state)
+{
+	struct bed *bed = *state;
+
+	wait_told(bed, "registered");
+	bed->rm.error = "org.apache.hadoop.yarn.exceptions.YarnException";
+	bed->rm.error_text = "Found non empty SchedulingRequest of AllocateRequest, but the "
+			     "configured yarn.resourcemanager.placement-constraints.handler cannot "
+			     "handle placement constraints.";
+	application_master_want(bed->am, SPREAD, 1);
+	wait_told(bed, "refused: ");
+	assert_null(strstr(bed->told.text, "over: "));
 }
 
 /* ---- what happens ------------------------------------------------------------------------- */
@@ -431,6 +447,7 @@ int main(void)
 		TEST(surplus_is_given_back),
 		TEST(placed_containers_are_asked_for_one_by_one),
 		TEST(what_is_against_the_rules_is_refused),
+		TEST(constraints_that_nobody_heeds_are_refused),
 		TEST(an_answer_is_told_in_order),
 		TEST(everything_is_said_again_after_a_restart),
 		TEST(a_resync_is_a_restart),
