@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "client/log_lines.h"
 #include "job/log_frame.h"
@@ -13,6 +14,7 @@
 #define BUFFERED	   (64 << 10)  /* bytes of a followed log that wait to be read */
 #define PIECE_LIMIT	   (256 << 10) /* bytes of one answer about what is there now */
 #define PRESENT_TIMEOUT_MS 30000
+#define PATIENCE_MS	   1000 /* with a followed log that says nothing: others are not held up */
 
 /* From this offset on the bytes were written at that time. */
 struct mark {
@@ -28,6 +30,9 @@ struct live_source {
 	struct log_live *live;	     /* likewise */
 	struct http_client *client;  /* of a followed log; NULL: nobody was to be asked */
 	bool is_asked;		     /* the answer has begun, or is waited for */
+	bool is_quiet;		     /* there is nothing more for now, or nothing is heard */
+	bool is_paused;		     /* enough has come for now */
+	int64_t heard_ms;	     /* monotonic: of bytes, or since when they are waited for */
 	bool has_ended;		     /* nothing more comes */
 	char from[LOG_POSITION_SIZE];
 	struct str frames;    /* what came and was not read yet */
@@ -103,8 +108,11 @@ static void forget_used(struct live_source *source)
 		memmove(source->frames.text, source->frames.text + source->used, left);
 	str_truncate(&source->frames, left);
 	source->used = 0;
-	if (source->client)
-		http_client_resume(source->client);
+	if (!source->is_paused)
+		return;
+	source->is_paused = false;
+	source->heard_ms = clock_monotonic_ms();
+	http_client_resume(source->client);
 }
 
 /* Makes source->span the next piece that has bytes; false: there is none yet. */
@@ -123,6 +131,7 @@ static bool next_piece(struct live_source *source)
 		}
 		source->used += (size_t)head + span.length;
 		if (span.length == 0) {
+			source->is_quiet = true;
 			source->has_ended = source->has_ended || !source->live;
 			continue;
 		}
@@ -193,9 +202,9 @@ static int64_t time_at(struct live_source *source, int64_t offset)
 	return source->mark_count > 0 ? source->marks[0].time_ms : 0;
 }
 
-static bool next(struct log_source *base, bool to_the_end, struct log_line *line)
+static bool next_here(struct live_source *source, bool to_the_end, struct log_line *line)
 {
-	struct live_source *source = (struct live_source *)base;
+	struct log_source *base = &source->base;
 	int64_t start = base->lines.offset;
 
 	bool found = log_lines_next(base, line);
@@ -205,6 +214,25 @@ static bool next(struct log_source *base, bool to_the_end, struct log_line *line
 	if (found)
 		line->time_ms = time_at(source, start);
 	return found;
+}
+
+static void run_once(struct log_live *live, int64_t timeout_ms);
+
+/* A followed log that has not been told to its present end yet has lines that may be older than
+ * those of others: they are waited for. */
+static bool next(struct log_source *base, bool to_the_end, struct log_line *line)
+{
+	struct live_source *source = (struct live_source *)base;
+
+	while (!next_here(source, to_the_end, line)) {
+		if (!source->live || !source->is_asked || source->is_quiet || to_the_end)
+			return false;
+		int64_t left = source->heard_ms + PATIENCE_MS - clock_monotonic_ms();
+		source->is_quiet = left <= 0;
+		if (!source->is_quiet)
+			run_once(source->live, left);
+	}
+	return true;
 }
 
 static void seek_tail(struct log_source *base, int64_t lines)
@@ -265,10 +293,13 @@ static bool on_bytes(void *data, const char *bytes, size_t length)
 	size_t at =
 		source->span.length > 0 ? (size_t)(source->span.bytes - source->frames.text) : 0;
 	str_append_bytes(&source->frames, bytes, length);
+	source->is_quiet = false;
 	if (source->span.length > 0)
 		source->span.bytes = source->frames.text + at;
 	source->live->is_over = true;
-	if (source->frames.length - source->used >= BUFFERED)
+	source->heard_ms = clock_monotonic_ms();
+	source->is_paused = source->frames.length - source->used >= BUFFERED;
+	if (source->is_paused)
 		http_client_pause(source->client);
 	return true;
 }
@@ -301,6 +332,8 @@ static void ask(struct live_source *source, const struct job_door *door)
 		return;
 	}
 	source->is_asked = true;
+	source->is_quiet = source->is_paused = false;
+	source->heard_ms = clock_monotonic_ms();
 	http_client_start(source->client, &(struct http_question){.method = "GET",
 								  .path = path,
 								  .on_bytes = on_bytes,
@@ -325,21 +358,27 @@ static void on_timeout(evutil_socket_t fd, short what, void *data)
 	((struct log_live *)data)->is_over = true;
 }
 
-bool log_live_wait(struct log_live *live, int64_t timeout_ms)
+static void run_once(struct log_live *live, int64_t timeout_ms)
 {
 	const struct timeval limit = {.tv_sec = timeout_ms / 1000,
 				      .tv_usec = timeout_ms % 1000 * 1000};
+
+	live->is_over = false;
+	event_add(live->timer, &limit);
+	while (!live->is_over && event_base_loop(live->base, EVLOOP_ONCE) == 0)
+		;
+	event_del(live->timer);
+}
+
+bool log_live_wait(struct log_live *live, int64_t timeout_ms)
+{
 	bool is_open = false;
 
 	for (struct live_source *source = live->sources; source; source = source->next)
 		is_open = is_open || !source->has_ended;
 	if (!is_open)
 		return false;
-	live->is_over = false;
-	event_add(live->timer, &limit);
-	while (!live->is_over && event_base_loop(live->base, EVLOOP_ONCE) == 0)
-		;
-	event_del(live->timer);
+	run_once(live, timeout_ms);
 	return true;
 }
 

@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "client/log_live.h"
+#include "client/log_merge.h"
 
 /* An AM whose only task is worker:0, which has a container. */
 struct far {
@@ -174,6 +175,43 @@ static void a_log_that_is_read_slowly_is_sent_slowly(void **state)
 	log_source_destroy(other);
 }
 
+/* What each has written already is merged by time, however it arrives. */
+static void what_is_there_is_merged_by_time(void **state)
+{
+	enum { LINES = 20000 }; /* of each: more than is sent at once */
+	struct far *far = *state;
+	struct log_merge *merge = log_merge_create();
+	static const char *const names[] = {"stdout", "stderr"};
+	struct log_line line;
+	const char *label;
+	int count = 0;
+
+	for (int which = 0; which < 2; which++) {
+		struct str text cleanup_str = {0}, times cleanup_str = {0};
+		char *index cleanup_free = mem_printf("%s.times", names[which]);
+		for (int i = 0; i < LINES; i++) {
+			str_append_format(&times, "%d %zu\n", 1000 + 2 * i + which, text.length);
+			str_append_format(&text, "%d\n", 2 * i + which);
+		}
+		append(far, index, times.text);
+		append(far, names[which], text.text);
+		log_merge_add_source(merge, log_live_follow(far->live, "worker:0", names[which]),
+				     "", -1);
+	}
+	log_live_ask(far->live, &far->door);
+	while (count < 2 * LINES) {
+		while (log_merge_next(merge, false, &line, &label)) {
+			char number[16];
+			snprintf(number, sizeof(number), "%d", count++);
+			assert_int_equal(line.length, strlen(number));
+			assert_memory_equal(line.text, number, line.length);
+		}
+		if (count < 2 * LINES)
+			log_live_wait(far->live, 1000);
+	}
+	log_merge_destroy(merge);
+}
+
 #define on_far(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -181,6 +219,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		on_far(a_log_is_followed_until_the_job_ends),
 		on_far(a_log_that_is_read_slowly_is_sent_slowly),
+		on_far(what_is_there_is_merged_by_time),
 	};
 
 	return cmocka_run_group_tests_name("logs from the AM", tests, NULL, NULL);
