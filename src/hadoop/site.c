@@ -146,6 +146,26 @@ static void note_complaint(void *data, const xmlError *error)
 					message);
 }
 
+/* For XInclude: regular files of this machine, and no larger than the others. */
+static xmlParserInputPtr load_included(const char *url, const char *id, xmlParserCtxtPtr context)
+{
+	const char *path = url && str_starts_with(url, "file://") ? url + strlen("file://") : url;
+	size_t length;
+	char *bytes cleanup_free = path && !strstr(path, "://")
+					   ? fs_read_file(path, HADOOP_SITE_CAP, &length, NULL)
+					   : NULL;
+
+	if (!bytes)
+		return NULL;
+	xmlParserInputBufferPtr buffer =
+		xmlParserInputBufferCreateMem(bytes, (int)length, XML_CHAR_ENCODING_NONE);
+	xmlParserInputPtr input =
+		buffer ? xmlNewIOInputStream(context, buffer, XML_CHAR_ENCODING_NONE) : NULL;
+	if (input) /* what is included there starts from here */
+		input->filename = (const char *)xmlStrdup((const xmlChar *)url);
+	return input;
+}
+
 static xmlDocPtr parse(const char *path, const char *bytes, size_t length)
 {
 	const int options = XML_PARSE_NONET | XML_PARSE_XINCLUDE | XML_PARSE_NOBASEFIX;
@@ -163,9 +183,13 @@ static int read_document(struct hadoop_site *site, const char *path, const char 
 {
 	char *complaint cleanup_free = NULL;
 
+	xmlExternalEntityLoader usual = xmlGetExternalEntityLoader();
+
+	xmlSetExternalEntityLoader(load_included);
 	xmlSetStructuredErrorFunc(&complaint, (xmlStructuredErrorFunc)note_complaint);
 	xmlDocPtr document = parse(path, bytes, length);
 	xmlSetStructuredErrorFunc(NULL, NULL);
+	xmlSetExternalEntityLoader(usual);
 	if (!document)
 		return err_set(err, ERR_CONFIG, "%s: %s", path,
 			       complaint ? complaint : "is no XML");

@@ -85,10 +85,14 @@ static void a_later_file_overrides_but_not_what_is_final(void **state)
 
 static void attributes_and_included_files_are_read(void **state)
 {
-	scratch_write(state, "more.xml", CONFIGURATION(P("included", "yes")), 0600);
+	scratch_write(state, "sub/inner.xml", CONFIGURATION(P("inner", "yes")), 0600);
+	scratch_write(state, "sub/more.xml",
+		      "<configuration xmlns:xi=\"http://www.w3.org/2001/XInclude\">"
+		      "<xi:include href=\"inner.xml\"/>" P("included", "yes") "</configuration>",
+		      0600);
 	scratch_write(state, "core-site.xml",
 		      "<configuration xmlns:xi=\"http://www.w3.org/2001/XInclude\">"
-		      "<xi:include href=\"more.xml\"/>"
+		      "<xi:include href=\"sub/more.xml\"/>"
 		      "<xi:include href=\"missing.xml\"><xi:fallback>"
 		      "<property name=\"fallback\" value=\"yes\"/></xi:fallback></xi:include>"
 		      "</configuration>",
@@ -96,6 +100,7 @@ static void attributes_and_included_files_are_read(void **state)
 	struct hadoop_site *site cleanup_hadoop_site = load(state);
 
 	assert_string_equal(hadoop_site_get(site, "included"), "yes");
+	assert_string_equal(hadoop_site_get(site, "inner"), "yes");
 	assert_string_equal(hadoop_site_get(site, "fallback"), "yes");
 }
 
