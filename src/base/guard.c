@@ -10,6 +10,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "base/proc_scan.h"
+
+#define ANCESTORS_CAP 32
 
 static const int passed_on[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
@@ -124,12 +127,25 @@ int guard_start(const char *mark, struct guard *guard, struct err *err)
 	return worker < 0 ? -1 : 0;
 }
 
+/* Those above may carry the mark: the guardian while it lives, and the shell of a NodeManager that
+ * waits for the pair and would tell of its own end in place of theirs. */
+static size_t find_ancestors(pid_t *ancestors, size_t cap)
+{
+	struct proc_entry entry = {.parent = getppid()};
+	size_t count = 0;
+
+	while (count < cap && entry.parent > 1) {
+		ancestors[count++] = entry.parent;
+		if (proc_read_entry(entry.parent, &entry) < 0)
+			break;
+	}
+	return count;
+}
+
 int guard_end_tree(const struct guard *guard)
 {
-	/* Marked processes beside the tree exist only once the guardian is dead; while it lives it
-	 * carries the mark itself. */
-	size_t spared = guard->is_worker && getppid() == guard->guardian ? 1 : 0;
+	pid_t ancestors[ANCESTORS_CAP];
+	size_t count = find_ancestors(ancestors, array_length(ancestors));
 
-	return proc_end_all(getpid(), guard->mark, &guard->guardian, spared, SIGKILL, 0) < 0 ? -1
-											     : 0;
+	return proc_end_all(getpid(), guard->mark, ancestors, count, SIGKILL, 0) < 0 ? -1 : 0;
 }

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,10 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/proc_scan.h"
+
+/* How this program is told to be the launcher of a pair, and what both carry. */
+#define LAUNCHER      "launcher"
+#define LAUNCHED_MARK "TONY_CONTAINER=test-guard/launched"
 
 enum {
 	ROUNDS = 20,
@@ -296,6 +301,40 @@ static void marked_strangers_are_ended(void **state)
 	assert_int_equal(WTERMSIG(status), SIGKILL);
 }
 
+/* This program as the launcher of a pair, marked like the pair, waiting for it. */
+static int be_launcher(void)
+{
+	static char mark[] = LAUNCHED_MARK;
+	struct guard guard;
+	int status;
+
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (guard_start(mark, &guard, NULL) < 0)
+			_exit(99);
+		if (guard.is_worker)
+			_exit(guard_end_tree(&guard) < 0 ? 99 : 7);
+		_exit(guard.exit_code);
+	}
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+}
+
+static void a_marked_launcher_is_spared(void **state)
+{
+	char *const environment[] = {LAUNCHED_MARK, NULL};
+	char *const command[] = {"test_guard", LAUNCHER, NULL};
+	int status;
+
+	pid_t pid = fork();
+	if (pid == 0) {
+		execve("/proc/self/exe", command, environment);
+		_exit(99);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 7);
+}
+
 /* Nobody is left to end the grandchildren of a pair killed in one moment but the kernel (a child
  * with a death signal) and whoever adopts them: they are still found by descent. */
 static void after_both_the_adopter_finds_all(void **state)
@@ -318,7 +357,7 @@ static void after_both_the_adopter_finds_all(void **state)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_killed_worker_is_noticed),
@@ -328,9 +367,12 @@ int main(void)
 		cmocka_unit_test(a_worker_that_ends_leaves_nothing),
 		cmocka_unit_test(signals_reach_the_worker),
 		cmocka_unit_test(marked_strangers_are_ended),
+		cmocka_unit_test(a_marked_launcher_is_spared),
 		cmocka_unit_test(after_both_the_adopter_finds_all),
 	};
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (argc > 1 && strcmp(argv[1], LAUNCHER) == 0)
+		return be_launcher();
 	return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
 }
