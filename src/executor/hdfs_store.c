@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
@@ -24,7 +25,8 @@ struct hdfs_store {
 	size_t next;		     /* of `directories` */
 	struct str_list made;	     /* directories that are known to be there */
 	char *path;		     /* of the call in progress, absolute */
-	int64_t modified_ms;
+	int fd;			     /* of the file being stored */
+	int64_t modified;	     /* as it was when that began, ns */
 };
 
 /* ---- ends --------------------------------------------------------------------------------- */
@@ -125,6 +127,16 @@ static void store_remove(void *data, const char *path, mirror_done *done, void *
 
 /* ---- store: the bytes, their time, the directory, the name -------------------------------- */
 
+/* Who writes a new file and renames it never meets this: what is open here stays as it was. */
+static bool has_changed(const struct hdfs_store *store)
+{
+	struct stat info;
+
+	return fstat(store->fd, &info) < 0 ||
+	       (int64_t)info.st_mtim.tv_sec * 1000 * NS_PER_MS + info.st_mtim.tv_nsec !=
+		       store->modified;
+}
+
 static void on_directory(void *data, const struct webhdfs_result *result, const struct err *err)
 {
 	struct hdfs_store *store = data;
@@ -136,6 +148,12 @@ static void on_directory(void *data, const struct webhdfs_result *result, const 
 	char *parent cleanup_free = fs_dirname(store->path);
 	if (!str_list_has(&store->made, parent))
 		str_list_add(&store->made, parent);
+	if (has_changed(store)) {
+		struct err stale cleanup_err = {0};
+		err_set(&stale, ERR_STALE, "%s was written to while it was stored", store->path);
+		end(store, &stale);
+		return;
+	}
 	webhdfs_async_rename(store->client, store->part, store->path, true, on_last, store);
 }
 
@@ -160,8 +178,8 @@ static void on_uploaded(void *data, const struct webhdfs_result *result, const s
 	if (err)
 		end(store, err);
 	else
-		webhdfs_async_set_time(store->client, store->part, store->modified_ms, on_timed,
-				       store);
+		webhdfs_async_set_time(store->client, store->part, store->modified / NS_PER_MS,
+				       on_timed, store);
 }
 
 static void store_store(void *data, const struct mirror_file *file, int fd, mirror_done *done,
@@ -171,7 +189,8 @@ static void store_store(void *data, const struct mirror_file *file, int fd, mirr
 	const struct webhdfs_create create = {.permission = FILE_MODE, .overwrite = true};
 
 	begin(store, file->path, done, done_data);
-	store->modified_ms = file->modified / NS_PER_MS;
+	store->fd = fd;
+	store->modified = file->modified;
 	webhdfs_async_upload(store->client, store->part, &create, fd, file->length, on_uploaded,
 			     store);
 }

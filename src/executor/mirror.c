@@ -16,8 +16,8 @@
 
 enum {
 	NS_PER_MS = 1000000,
-	/* Of so many looks one takes every file for settled: logs grow all the time. */
-	LOOKS_PER_ROUND = 30,
+	/* Of so many looks one takes every file for settled: some change all the time. */
+	LOOKS_PER_ROUND = 5,
 	LOOKS_PER_FETCH = 5, /* of who follows */
 	FETCH_TRIES = 5,     /* while others write */
 };
@@ -150,11 +150,13 @@ static void on_stored(void *data, const struct err *err)
 {
 	struct mirror *mirror = data;
 
-	if (err) {
+	if (err && (err->kind != ERR_STALE || !mirror->watching)) {
 		end(mirror, err);
 		return;
 	}
-	remember(mirror, &mirror->todo.items[mirror->next++]);
+	if (!err)
+		remember(mirror, &mirror->todo.items[mirror->next]);
+	mirror->next++;
 	go_on(mirror);
 }
 

@@ -3,10 +3,11 @@
  * fetched before a program starts, and what the program writes is stored while it runs. Programs
  * see plain files, and need to know nothing.
  *
- * A file is stored once it has been left alone from one look to the next, older ones first, so that
- * whoever fetches finds what the program's own order of writing promised: not the list of parts
- * before the parts. A removal follows what was stored before it. Programs that write a new file and
- * rename it are therefore never seen half-way.
+ * A file is stored once it has been left alone from one look to the next, or now and then if it
+ * never is (but never while it is being written to); older ones first, so that whoever fetches
+ * finds what the program's own order of writing promised: not the list of parts before the parts. A
+ * removal follows what was stored before it. Programs that write a new file and rename it are
+ * therefore never seen half-way.
  *
  * Regular files only, and symbolic links to such; directories exist as far as files are in them.
  */
@@ -53,7 +54,8 @@ struct mirror_store {
 	void (*fetch)(void *data, const struct mirror_file *file, int fd, mirror_done *done,
 		      void *done_data);
 	/* The file appears as a whole, or stays as it was. Its length bytes are read from `fd`,
-	 * and list() will tell its time as given, to the ms. */
+	 * and list() will tell its time as given, to the ms. ERR_STALE: it was written to
+	 * meanwhile, and left as it was. */
 	void (*store)(void *data, const struct mirror_file *file, int fd, mirror_done *done,
 		      void *done_data);
 	void (*remove)(void *data, const char *path, mirror_done *done, void *done_data);

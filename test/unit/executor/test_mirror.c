@@ -383,6 +383,24 @@ static void test_a_failing_store(void **state)
 		event_base_loop(bed->base, EVLOOP_ONCE);
 }
 
+static void test_a_file_that_is_written_to_while_it_is_stored(void **state)
+{
+	struct bed *bed = *state;
+
+	fetch(bed);
+	put(bed->here, "log", "l");
+	put(bed->here, "weights", "w");
+	set_time(bed->here, "log", 1000);
+	err_set(&bed->fault, ERR_STALE, "it was written to");
+	mirror_watch(bed->mirror);
+	/* The others do not wait for it, and it has its turn again. */
+	while (!has(bed->there, "log", "l"))
+		event_base_loop(bed->base, EVLOOP_ONCE);
+	assert_true(has(bed->there, "weights", "w"));
+	assert_string_equal(bed->log.items[0], "store log");
+	assert_string_equal(bed->log.items[1], "store weights");
+}
+
 static void test_a_list_that_leads_out_is_refused(void **state)
 {
 	struct bed *bed = *state;
@@ -458,6 +476,7 @@ int main(void)
 		TEST(test_watching_stores_what_settled),
 		TEST(test_another_tasks_files_are_left_alone),
 		TEST(test_a_failing_store),
+		TEST(test_a_file_that_is_written_to_while_it_is_stored),
 		TEST(test_a_list_that_leads_out_is_refused),
 		TEST(test_a_file_that_changes_while_it_is_fetched),
 		TEST(test_who_follows_sees_what_others_write),
