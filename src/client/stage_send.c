@@ -36,7 +36,7 @@ static bool on_progress(void *data, const char *name, int64_t sent, int64_t tota
 	struct bar *bar = data;
 	int64_t now = clock_monotonic_ms();
 
-	if (bar->is_terminal && (now - bar->shown_ms >= SHOW_MS || sent == total)) {
+	if (bar->is_terminal && now - bar->shown_ms >= SHOW_MS) {
 		int filled = total > 0 ? (int)(sent * BAR_WIDTH / total) : BAR_WIDTH;
 		char *size cleanup_free = str_format_mib((double)total / (1 << 20));
 		char *clean cleanup_free = str_printable(name, strlen(name));
