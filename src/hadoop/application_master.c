@@ -121,8 +121,9 @@ static void register_again(struct application_master *am)
 	log_info("the ResourceManager does not know this application master (any more): "
 		 "registering again");
 	am->response_id = 0;
-	asks_repeat(am->asks);
 	am->stage = STAGE_REGISTERING;
+	am->events.forgotten(am->events.data);
+	asks_repeat(am->asks);
 	send_register(am);
 }
 

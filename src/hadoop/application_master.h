@@ -41,6 +41,9 @@ struct application_master_events {
 	 * the ResourceManager wants to be registered with again. */
 	void (*registered)(void *data,
 			   const Hadoop__RegisterApplicationMasterResponseProto *response);
+	/* It was started anew, or another one took over: containers that were not started yet are
+	 * void. */
+	void (*forgotten)(void *data);
 	void (*node_token)(void *data, const Hadoop__NMTokenProto *token);
 	void (*node_changed)(void *data, const Hadoop__NodeReportProto *node);
 	/* May come again, and for containers that are not known. */

@@ -21,6 +21,7 @@ enum {
 	IDLE_MS = 10000, /* a connection that is not needed for so long is closed */
 	FIRST_PAUSE_MS = 250,
 	LONGEST_PAUSE_MS = 5000,
+	MESSAGE_CAP = 500, /* bytes of what a NodeManager says of a failure */
 };
 
 enum duty { DUTY_START, DUTY_STOP, DUTY_COUNT };
@@ -169,6 +170,16 @@ static bool is_done_already(const struct lane *lane,
 	return says(exception, "is not handled by this NodeManager");
 }
 
+/* The first lines say next to nothing ("Unauthorized request to start container."). */
+static char *one_line(const char *message)
+{
+	struct str_list lines cleanup_str_list = {0};
+	char *text cleanup_free = str_printable(message, strnlen(message, MESSAGE_CAP));
+
+	str_split(&lines, text, '\n');
+	return str_list_join(&lines, " ");
+}
+
 static void take_failure(struct lane *lane, const Hadoop__ContainerExceptionMapProto *failed)
 {
 	struct work *work = find_sent(lane, failed->container_id);
@@ -181,8 +192,7 @@ static void take_failure(struct lane *lane, const Hadoop__ContainerExceptionMapP
 		return;
 	}
 	const char *message = exception && exception->message ? exception->message : "no reason";
-	/* The message alone, in one line. */
-	char *line cleanup_free = str_printable(message, strcspn(message, "\r\n"));
+	char *line cleanup_free = one_line(message);
 	const char *word = lane->duty == DUTY_START ? "start" : "stop";
 	char *text cleanup_free =
 		mem_printf("NodeManager %s did not %s it: %s", lane->node->address, word, line);

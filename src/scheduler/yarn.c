@@ -116,6 +116,11 @@ static void on_registered(void *data,
 	yarn_gang_judge_all(yarn);
 }
 
+static void on_forgotten(void *data)
+{
+	yarn_gang_lose_held(data);
+}
+
 static void on_node_token(void *data, const Hadoop__NMTokenProto *token)
 {
 	struct yarn *yarn = data;
@@ -413,6 +418,7 @@ static int open_master(struct yarn *yarn, struct err *err)
 		.kind_count = yarn->job->type_count,
 		.events = {.data = yarn,
 			   .registered = on_registered,
+			   .forgotten = on_forgotten,
 			   .node_token = on_node_token,
 			   .node_changed = on_node_changed,
 			   .completed = on_completed,

@@ -306,6 +306,22 @@ void yarn_gang_lose(struct yarn_container *container)
 	say_all_wanted(yarn);
 }
 
+/* NodeManagers refuse to start what an earlier ResourceManager allocated. */
+void yarn_gang_lose_held(struct yarn *yarn)
+{
+	struct yarn_gang *gang;
+	struct yarn_container *member;
+
+	TAILQ_FOREACH(gang, &yarn->gangs, link)
+	{
+		TAILQ_FOREACH(member, &gang->members, link)
+		{
+			if (member->state == YARN_HELD)
+				yarn_gang_lose(member);
+		}
+	}
+}
+
 void yarn_gang_leave(struct yarn_container *container)
 {
 	struct yarn *yarn = container->yarn;

@@ -124,6 +124,7 @@ void yarn_gang_refuse_all(struct yarn *yarn, const char *text); /* what is still
 void yarn_gang_take(struct yarn *yarn, size_t type, const Hadoop__ContainerProto *proto);
 /* It ended, or is not wanted any more, before the AM heard of it. */
 void yarn_gang_lose(struct yarn_container *container); /* is asked for again */
+void yarn_gang_lose_held(struct yarn *yarn);	       /* all that came for no use */
 void yarn_gang_leave(struct yarn_container *container);
 /* Tells what is waited for, if that changed. */
 void yarn_gang_tell_waiting(struct yarn *yarn);

@@ -38,6 +38,11 @@ static void on_registered(void *data, const Hadoop__RegisterApplicationMasterRes
 	TELL("registered\n");
 }
 
+static void on_forgotten(void *data)
+{
+	TELL("forgotten\n");
+}
+
 static void on_node_token(void *data, const Hadoop__NMTokenProto *token)
 {
 	TELL("token for %s\n", token->nodeid->host);
@@ -116,9 +121,9 @@ static void open_master(struct bed *bed)
 		.tracking_url = "http://h0:4000/",
 		.kinds = bed->kinds,
 		.kind_count = KINDS,
-		.events = {bed, on_registered, on_node_token, on_node_changed, on_completed,
-			   on_allocated, on_preempting, on_refused, on_answered, on_over,
-			   on_progress},
+		.events = {bed, on_registered, on_forgotten, on_node_token, on_node_changed,
+			   on_completed, on_allocated, on_preempting, on_refused, on_answered,
+			   on_over, on_progress},
 	};
 
 	str_list_add(&options.rpc.addresses, bed->rm.server.address);
@@ -311,6 +316,7 @@ static void everything_is_said_again_after_a_restart(void **state)
 	rm_wait(&bed->rm, "register");
 	rm_wait(&bed->rm, "allocate 0 ask p2 n1 512m 2c; single p3 #1000000 n1 db max=0; "
 			  "release 4; avoid h1; \n");
+	assert_told(bed, "forgotten\n");
 	/* Said once to whoever wants the containers. */
 	assert_null(strstr(strstr(bed->told.text, "registered") + 1, "registered"));
 }

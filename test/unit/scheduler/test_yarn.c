@@ -315,6 +315,22 @@ static void what_is_lost_while_held_is_asked_for_again(void **state)
 	close_bed(bed);
 }
 
+static void what_is_held_over_a_restart_is_asked_for_again(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+
+	request(bed, 0, 2);
+	give(bed, 2);
+	rm_beat(&bed->rm);
+	bed->rm.error = "org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegisteredException";
+	rm_wait(&bed->rm, "register");
+	rm_wait(&bed->rm, "ask p1 n2");
+	give(bed, 3);
+	give(bed, 4);
+	wait_told(bed, "allocated worker:1/1\n");
+	close_bed(bed);
+}
+
 static void a_gang_goes_on_without_who_is_cancelled(void **state)
 {
 	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
@@ -526,6 +542,7 @@ int main(void)
 		scratch_test(without_a_gang_each_is_told),
 		scratch_test(a_gang_that_stands_still_is_given_back),
 		scratch_test(what_is_lost_while_held_is_asked_for_again),
+		scratch_test(what_is_held_over_a_restart_is_asked_for_again),
 		scratch_test(a_gang_goes_on_without_who_is_cancelled),
 		scratch_test(an_unknown_resource_is_refused),
 		scratch_test(a_container_that_lacks_something_is_refused),
