@@ -70,7 +70,8 @@ static const struct key application_keys[] = {
 		"tensorboard. Every task gets it as TB_LOG_DIR."},
 	{"tony.application.checkpoint-dir", KEY_TEXT, .since = OURS,
 	 .doc = "What the programs get as TONY_CHECKPOINT_DIR, the same in every epoch and retry. "
-		"Unset: a directory of the job's own."},
+		"Unset: a directory of the job's own. On YARN it may be in HDFS (hdfs://...): the "
+		"programs then get a directory of their container that is kept equal to it."},
 	{"tony.application.src-dir", KEY_TEXT, .since = OURS,
 	 .doc = "Directory (or archive) whose content every task finds in its working directory. A "
 		"relative path starts at the folder of the file that says it (with --conf: at the "
