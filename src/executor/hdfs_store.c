@@ -214,12 +214,7 @@ int hdfs_store_open(const struct hadoop_cluster *cluster, const char *url, const
 		    struct event_base *base, struct mirror_store *store, struct err *err)
 {
 	size_t length = strlen(cluster->fs);
-	struct webhdfs_options options = {
-		.addresses = cluster->webhdfs,
-		.http_fs = cluster->http_fs,
-		.ca_file = cluster->ca_file,
-		.user = cluster->user,
-	};
+	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
 
 	if (strncmp(url, cluster->fs, length) != 0 || url[length] != '/')
 		return err_set(err, ERR_CONFIG,

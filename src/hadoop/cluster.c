@@ -142,6 +142,17 @@ static void write_field(const struct hadoop_cluster *cluster, const struct field
 	}
 }
 
+struct webhdfs_options hadoop_cluster_webhdfs(const struct hadoop_cluster *cluster)
+{
+	return (struct webhdfs_options){
+		.addresses = cluster->webhdfs,
+		.http_fs = cluster->http_fs,
+		.ca_file = cluster->ca_file,
+		.user = cluster->user,
+		.connect_timeout_ms = cluster->connect_timeout_ms,
+	};
+}
+
 json_t *hadoop_cluster_to_json(const struct hadoop_cluster *cluster)
 {
 	json_t *object = json_object(), *files = json_array(), *types = json_array();

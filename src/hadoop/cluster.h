@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "hadoop/webhdfs.h"
 
 #define HADOOP_MAX_ADDRESSES 64	    /* of one service */
 #define HADOOP_MAX_FILES     100000 /* of one job */
@@ -94,6 +95,9 @@ struct hadoop_cluster {
 };
 
 void hadoop_cluster_destroy(struct hadoop_cluster *cluster); /* NULL is fine */
+
+/* How its file system is reached through WebHDFS. Borrows from the cluster. */
+struct webhdfs_options hadoop_cluster_webhdfs(const struct hadoop_cluster *cluster);
 
 json_t *hadoop_cluster_to_json(const struct hadoop_cluster *cluster);
 

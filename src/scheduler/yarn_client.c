@@ -126,13 +126,7 @@ int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *met
 
 struct webhdfs_client *yarn_webhdfs(const struct hadoop_cluster *cluster, struct err *err)
 {
-	const struct webhdfs_options options = {
-		.addresses = cluster->webhdfs,
-		.http_fs = cluster->http_fs,
-		.ca_file = cluster->ca_file,
-		.user = cluster->user,
-		.connect_timeout_ms = cluster->connect_timeout_ms,
-	};
+	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
 
 	return webhdfs_client_create(&options, err);
 }

@@ -18,8 +18,7 @@ enum {
  */
 enum step {
 	STEP_DIRECTORY,
-	STEP_DESCRIPTION,
-	STEP_JOURNAL,
+	STEP_PUBLISH, /* all files at once: a DataNode takes some 0.4 s for each */
 	STEP_REMOVE,
 	STEP_UNREGISTER,
 };
@@ -28,6 +27,7 @@ struct yarn_finish {
 	struct yarn *yarn;
 	struct webhdfs_async *hdfs; /* NULL: cannot be had */
 	enum step step;
+	int pending; /* calls of this step */
 	enum job_state state;
 	char *message, *journal;
 	void (*done)(void *data);
@@ -42,6 +42,8 @@ static void on_hdfs(void *data, const struct webhdfs_result *result, const struc
 
 	if (err)
 		log_warning("%s", err_message(err));
+	if (--finish->pending > 0)
+		return;
 	/* Without a directory there is nothing to publish in. */
 	finish->step = err && finish->step == STEP_DIRECTORY ? STEP_REMOVE : finish->step + 1;
 	go_on(finish);
@@ -75,8 +77,7 @@ static void unregister(struct yarn_finish *finish)
 				  url, on_unregistered, finish);
 }
 
-/* False: there is no such file, or it is too large. */
-static bool publish(struct yarn_finish *finish, const char *path, const char *name)
+static void publish(struct yarn_finish *finish, const char *path, const char *name)
 {
 	struct err err cleanup_err = {0};
 	const struct webhdfs_create create = {.permission = 0600, .overwrite = true};
@@ -86,12 +87,13 @@ static bool publish(struct yarn_finish *finish, const char *path, const char *na
 
 	if (!bytes) {
 		log_warning("%s is not published: %s", name, err_message(&err));
-		return false;
+		return;
 	}
+	finish->pending++;
 	webhdfs_async_write(finish->hdfs, to, &create, bytes, length, on_hdfs, finish);
-	return true;
 }
 
+/* False: there was nothing to do. */
 static bool take_step(struct yarn_finish *finish)
 {
 	struct yarn *yarn = finish->yarn;
@@ -99,14 +101,16 @@ static bool take_step(struct yarn_finish *finish)
 
 	switch (finish->step) {
 	case STEP_DIRECTORY:
+		finish->pending = 1;
 		webhdfs_async_make_directories(finish->hdfs, yarn->cluster->history_dir, 0700,
 					       on_hdfs, finish);
 		return true;
-	case STEP_DESCRIPTION:
-		return publish(finish, description, "job.json");
-	case STEP_JOURNAL:
-		return publish(finish, finish->journal, "journal.jsonl");
+	case STEP_PUBLISH:
+		publish(finish, description, "job.json");
+		publish(finish, finish->journal, "journal.jsonl");
+		return finish->pending > 0;
 	case STEP_REMOVE:
+		finish->pending = 1;
 		webhdfs_async_remove(finish->hdfs, yarn->cluster->job_dir, on_hdfs, finish);
 		return true;
 	case STEP_UNREGISTER:
@@ -125,13 +129,7 @@ static void go_on(struct yarn_finish *finish)
 static struct webhdfs_async *open_hdfs(struct yarn *yarn)
 {
 	struct err err cleanup_err = {0};
-	const struct hadoop_cluster *cluster = yarn->cluster;
-	const struct webhdfs_options options = {
-		.addresses = cluster->webhdfs,
-		.http_fs = cluster->http_fs,
-		.ca_file = cluster->ca_file,
-		.user = cluster->user,
-	};
+	const struct webhdfs_options options = hadoop_cluster_webhdfs(yarn->cluster);
 	struct webhdfs_async *hdfs = webhdfs_async_create(yarn->base, &options, &err);
 
 	if (!hdfs)

@@ -1,4 +1,5 @@
 /* From a described and staged job to an application that YARN has accepted. */
+#include <event2/event.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "hadoop/webhdfs_async.h"
 #include "hadoop/webhdfs_client.h"
 #include "scheduler/token.h"
 #include "scheduler/yarn_client.h"
@@ -19,27 +21,66 @@
 
 /* ---- prepare ------------------------------------------------------------------------------ */
 
-static int write_file(struct webhdfs_client *client, const char *directory, const char *name,
-		      const char *text, struct err *err)
+/* Files that are written side by side: a DataNode takes some 0.4 s for each. */
+struct writes {
+	struct event_base *base;
+	struct webhdfs_async *hdfs;
+	const char *directory;
+	size_t pending;
+	struct err err; /* the first failure */
+};
+
+static void on_written(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct writes *writes = data;
+
+	if (err && !writes->err.message)
+		err_set(&writes->err, err->kind, "%s", err_message(err));
+	if (--writes->pending == 0)
+		event_base_loopbreak(writes->base);
+}
+
+static void write_file(struct writes *writes, const char *name, const char *text)
 {
 	const struct webhdfs_create create = {.permission = FILE_PERMISSION, .overwrite = true};
-	char *path cleanup_free = fs_join(directory, name);
+	char *path cleanup_free = fs_join(writes->directory, name);
 
-	return webhdfs_write(client, path, &create, text, strlen(text), err);
+	writes->pending++;
+	webhdfs_async_write(writes->hdfs, path, &create, text, strlen(text), on_written, writes);
 }
 
 /* The merged configuration stands beside the description, for people. */
-static int fill_directory(struct webhdfs_client *client, const char *directory,
-			  const struct job *job, const char *token, struct err *err)
+static int write_files(struct writes *writes, const struct job *job, const char *token,
+		       struct err *err)
 {
 	char *text cleanup_free = job_to_text(job);
 	char *config cleanup_free = json_text(job->config);
 
-	if (webhdfs_make_directories(client, directory, DIRECTORY_PERMISSION, err) < 0 ||
-	    write_file(client, directory, "token", token, err) < 0 ||
-	    write_file(client, directory, "config.json", config, err) < 0)
+	write_file(writes, "job.json", text);
+	write_file(writes, "token", token);
+	write_file(writes, "config.json", config);
+	event_base_dispatch(writes->base);
+	if (!writes->err.message)
+		return 0;
+	err_set(err, writes->err.kind, "%s", err_message(&writes->err));
+	err_finish(&writes->err);
+	return -1;
+}
+
+static int fill_directory(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+			  const struct job *job, const char *token, struct err *err)
+{
+	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
+	struct writes writes = {.directory = cluster->job_dir};
+
+	if (webhdfs_make_directories(client, cluster->job_dir, DIRECTORY_PERMISSION, err) < 0)
 		return -1;
-	return write_file(client, directory, "job.json", text, err);
+	writes.base = event_base_new();
+	writes.hdfs = webhdfs_async_create(writes.base, &options, err);
+	int result = writes.hdfs ? write_files(&writes, job, token, err) : -1;
+	webhdfs_async_destroy(writes.hdfs);
+	event_base_free(writes.base);
+	return result;
 }
 
 static int fill_mirror(const char *mirror, const struct job *job, const char *token,
@@ -64,7 +105,7 @@ int yarn_prepare(const struct job *job, struct job_door *door, struct err *err)
 	made.token = token_create(err);
 	made.job_dir = made.token ? yarn_mirror(job->id, err) : NULL;
 	if (made.job_dir && fill_mirror(made.job_dir, job, made.token, err) == 0 &&
-	    fill_directory(client, cluster->job_dir, job, made.token, err) == 0) {
+	    fill_directory(client, cluster, job, made.token, err) == 0) {
 		*door = made;
 		return 0;
 	}
