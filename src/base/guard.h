@@ -42,7 +42,8 @@ struct guard {
 int guard_start(const char *mark, struct guard *guard, struct err *err);
 
 /* Ends with SIGKILL everything below the caller and all that carries the mark, but neither the
- * caller nor its guardian nor what these descend from. -1 when something survives (uninterruptible sleep). */
+ * caller nor its guardian nor what these descend from. -1 when something survives (uninterruptible
+ * sleep). */
 int guard_end_tree(const struct guard *guard);
 
 #endif

@@ -130,11 +130,11 @@ struct job_door {
 			  machine's copy of the first three, which pull() brings up to date */
 	char *address; /* "127.0.0.1:4000"; NULL: the AM is not there (yet, or any more) */
 	char *token;
-	bool ended; /* the final record is written: read the journal, not the AM */
+	bool ended;	/* the final record is written: read the journal, not the AM */
 	int am_attempt; /* that writes the journal in job_dir: another one begins it anew. 0: all
 			   write the same one */
-	int claim;  /* local: says, as long as it is open, that a new job is being submitted;
-		       0: none */
+	int claim;	/* local: says, as long as it is open, that a new job is being submitted;
+			   0: none */
 };
 void job_door_finish(struct job_door *door);
 

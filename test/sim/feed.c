@@ -7,18 +7,12 @@
 #include "base/mem.h"
 
 static const char *const event_names[EVENT_KIND_COUNT] = {
-	[EVENT_SUBMIT] = "submit",
-	[EVENT_ALLOCATED] = "allocated",
-	[EVENT_REFUSED] = "refused",
-	[EVENT_REGISTERED] = "registered",
-	[EVENT_STARTED] = "started",
-	[EVENT_EXITED] = "exited",
-	[EVENT_BEAT] = "beat",
-	[EVENT_CONTAINER_ENDED] = "container ended",
-	[EVENT_PREEMPTED] = "preempted",
-	[EVENT_TICK] = "tick",
-	[EVENT_KILL] = "kill",
-	[EVENT_RESTART_TASK] = "restart",
+	[EVENT_SUBMIT] = "submit",	 [EVENT_ALLOCATED] = "allocated",
+	[EVENT_REFUSED] = "refused",	 [EVENT_REGISTERED] = "registered",
+	[EVENT_STARTED] = "started",	 [EVENT_EXITED] = "exited",
+	[EVENT_BEAT] = "beat",		 [EVENT_CONTAINER_ENDED] = "container ended",
+	[EVENT_PREEMPTED] = "preempted", [EVENT_TICK] = "tick",
+	[EVENT_KILL] = "kill",		 [EVENT_RESTART_TASK] = "restart",
 };
 
 void sim_break(struct sim *sim, const char *format, ...)

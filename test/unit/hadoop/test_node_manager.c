@@ -163,7 +163,8 @@ static void a_refusal_is_final(void **state)
 	bed->first.refusal = "Unauthorized request to start container. \nThis token is expired.";
 	bed->first.refusal_class = "org.apache.hadoop.yarn.exceptions.YarnException";
 	start(bed, &bed->first, 2);
-	wait_told(bed, "did not start it: Unauthorized request to start container. This token is expired.");
+	wait_told(bed, "did not start it: Unauthorized request to start container. This token is "
+		       "expired.");
 	assert_string_equal(bed->first.log.text, "start 2\n");
 }
 
