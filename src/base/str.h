@@ -74,6 +74,10 @@ int str_parse_mib(const char *text, int64_t *mib);
  */
 int str_parse_duration(const char *text, int64_t bare_unit_ms, int64_t *ms);
 
+/* What "NAME", "NAME:-default" (also when it is empty) or "NAME-default" (when it is not set) comes
+ * to in this process's environment; NULL: nothing. The caller frees. */
+char *str_environment(const char *name);
+
 /* For people: "3.9 GiB", "512 MiB"; "1.2 s", "3 m 05 s", "2 h 10 m". The caller frees. */
 char *str_format_mib(double mib);
 char *str_format_duration(int64_t ms);

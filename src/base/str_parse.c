@@ -227,3 +227,16 @@ char *str_printable(const char *bytes, size_t length)
 	}
 	return str_steal(&clean);
 }
+
+char *str_environment(const char *name)
+{
+	const char *dash = strchr(name, '-');
+	bool or_empty = dash && dash > name && dash[-1] == ':';
+	char *variable cleanup_free =
+		dash ? mem_strndup(name, (size_t)(dash - name) - or_empty) : mem_strdup(name);
+	const char *value = getenv(variable);
+
+	if (dash && (!value || (or_empty && !*value)))
+		return mem_strdup(dash + 1);
+	return mem_strdup(value);
+}

@@ -50,20 +50,6 @@ static void fail_circle(struct expansion *expansion, const struct conf_entry *ag
 	fail(expansion, text.text);
 }
 
-/* ${env.NAME...}: NULL when it stays as written. The caller frees. */
-static char *environment_value(const char *name)
-{
-	const char *dash = strchr(name, '-');
-	bool or_empty = dash && dash > name && dash[-1] == ':';
-	char *variable cleanup_free =
-		dash ? mem_strndup(name, (size_t)(dash - name) - or_empty) : mem_strdup(name);
-	const char *value = getenv(variable);
-
-	if (dash && (!value || (or_empty && !*value)))
-		return mem_strdup(dash + 1);
-	return mem_strdup(value);
-}
-
 /* Java's system properties that site files use. */
 static const char *system_value(const char *name)
 {
@@ -108,7 +94,7 @@ static char *variable_value(struct expansion *expansion, const char *name)
 	char *value = NULL;
 
 	if (str_starts_with(name, "env.")) {
-		value = environment_value(name + strlen("env."));
+		value = str_environment(name + strlen("env."));
 	} else {
 		struct conf_entry *entry = conf_entry_of(expansion->conf, name);
 		const struct key *key = key_find(name, NULL);

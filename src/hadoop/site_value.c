@@ -24,20 +24,6 @@ static bool find_variable(const char *text, size_t *start, size_t *end)
 	return false;
 }
 
-/* ${env.NAME}, ${env.NAME:-default}: also when empty, ${env.NAME-default}: when unset. */
-static char *environment_value(const char *name)
-{
-	const char *dash = strchr(name, '-');
-	bool or_empty = dash && dash > name && dash[-1] == ':';
-	char *variable cleanup_free =
-		dash ? mem_strndup(name, (size_t)(dash - name) - or_empty) : mem_strdup(name);
-	const char *value = getenv(variable);
-
-	if (dash && (!value || (or_empty && !*value)))
-		return mem_strdup(dash + 1);
-	return mem_strdup(value);
-}
-
 /* Java's system properties that site files use: they come before keys of that name. */
 static const char *system_value(const char *name)
 {
@@ -58,7 +44,7 @@ char *site_value_resolve(const char *raw, const char *(*find)(const void *data, 
 		char *name cleanup_free = mem_strndup(text + start + 2, end - start - 3);
 		char *value cleanup_free = NULL;
 		if (str_starts_with(name, "env."))
-			value = environment_value(name + strlen("env."));
+			value = str_environment(name + strlen("env."));
 		else
 			value = mem_strdup(system_value(name) ? system_value(name)
 							      : find(data, name));

@@ -19,8 +19,7 @@ struct webhdfs_client;
 
 extern const struct scheduler_client_ops yarn_scheduler_client;
 
-/* Where the AM finds the bearer token in its container's credentials. */
-#define YARN_TOKEN_SECRET  "tony.token"
+/* Tags that say whose an application is. */
 #define YARN_TAG	   "tony"
 #define YARN_FRAMEWORK_TAG "tony-" /* the framework's name behind it */
 

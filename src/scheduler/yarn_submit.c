@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "hadoop/container.h"
 #include "hadoop/credentials.h"
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
@@ -185,7 +186,7 @@ static void add_credentials(struct submission *submission, const char *token)
 {
 	struct credentials credentials cleanup_credentials = {0};
 
-	credentials_add_secret(&credentials, YARN_TOKEN_SECRET, token, strlen(token));
+	credentials_add_secret(&credentials, HADOOP_SECRET_TOKEN, token, strlen(token));
 	credentials_write(&credentials, &submission->credentials);
 	submission->launch.has_tokens = true;
 	submission->launch.tokens.data = (uint8_t *)submission->credentials.text;

@@ -260,9 +260,32 @@ static void what_cannot_be_printed_is_marked(void **state)
 	assert_text_freed(str_printable("", 0), "");
 }
 
+static void test_environment(void **state)
+{
+	static const struct {
+		const char *reference, *value;
+	} rows[] = {
+		{"STR_SET", "here"},	    {"STR_SET-other", "here"},
+		{"STR_SET:-other", "here"}, {"STR_EMPTY", ""},
+		{"STR_EMPTY-other", ""},    {"STR_EMPTY:-other", "other"},
+		{"STR_UNSET", NULL},	    {"STR_UNSET-other", "other"},
+		{"STR_UNSET:-", ""},	    {"STR_UNSET-a-b", "a-b"},
+	};
+
+	setenv("STR_SET", "here", 1);
+	setenv("STR_EMPTY", "", 1);
+	unsetenv("STR_UNSET");
+	for (size_t i = 0; i < array_length(rows); i++) {
+		char *value cleanup_free = str_environment(rows[i].reference);
+		if (!str_equal(value, rows[i].value))
+			fail_msg("%s: %s", rows[i].reference, value ? value : "nothing");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_environment),
 		cmocka_unit_test(whole_numbers),
 		cmocka_unit_test(whole_numbers_have_bounds),
 		cmocka_unit_test(decimal_numbers),

@@ -12,6 +12,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "hadoop/container.h"
 #include "hadoop/credentials.h"
 #include "hadoop/sasl.h"
 #include "scheduler/yarn_client.h"
@@ -449,7 +450,7 @@ static void the_token_travels_in_the_credentials_only(void **state)
 		credentials_parse(launch->tokens.data, launch->tokens.len, &credentials, &err),
 		&err);
 	const unsigned char *token =
-		credentials_find_secret(&credentials, YARN_TOKEN_SECRET, &length);
+		credentials_find_secret(&credentials, HADOOP_SECRET_TOKEN, &length);
 	assert_int_equal(length, strlen("sesame"));
 	assert_memory_equal(token, "sesame", length);
 	for (size_t i = 0; i < launch->n_environment; i++)
