@@ -67,6 +67,8 @@ static int pull(struct opened *opened, struct err *err)
 		result = opened->ops->pull(&opened->door, err);
 	if (result > 0)
 		mem_replace(&opened->door.address, NULL); /* to be looked for soon */
+	else if (result == 0 && opened->ops->pull && opened->door.address)
+		opened->heard_ms = clock_monotonic_ms(); /* it has answered, be it without news */
 	return result;
 }
 
@@ -165,7 +167,12 @@ int opened_look_for_am(struct opened *opened, struct err *err)
 	if (clock_monotonic_ms() - opened->heard_ms < patience_ms)
 		return 0;
 	opened->heard_ms = clock_monotonic_ms();
-	return opened_find_am(opened, err);
+	struct err failure cleanup_err = {0};
+	/* A scheduler that is being restarted will know the job again: nobody stops looking. */
+	if (opened_find_am(opened, &failure) == 0 ||
+	    (opened->ops->pull && failure.kind == ERR_UNREACHABLE))
+		return 0;
+	return err_set(err, failure.kind, "%s", err_message(&failure));
 }
 
 int opened_say_ended(const struct opened *opened, struct err *err)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "scheduler/yarn_logs.h"
 
 struct node_log {
@@ -31,9 +32,10 @@ static int fetch(const struct node_log_question *question, const char *name, FIL
 }
 
 /* A part that a rotation has taken away meanwhile is passed over: it is there under another name.
- */
+ * The newest, `log_name` itself, is always there, unless all were aggregated and removed. */
 static int add_part(struct node_log *log, const struct node_log_question *question,
-		    const struct str_list *names, const char *name, struct err *err)
+		    const struct str_list *names, const char *log_name, const char *name,
+		    struct err *err)
 {
 	struct err problem cleanup_err = {0};
 	char *index cleanup_free = mem_printf("%s.times", name);
@@ -43,7 +45,7 @@ static int add_part(struct node_log *log, const struct node_log_question *questi
 
 	log->base.count++;
 	if (fetch(question, name, &files[0], &part->length, &problem) < 0) {
-		if (problem.kind == ERR_NOT_FOUND)
+		if (problem.kind == ERR_NOT_FOUND && !str_equal(name, log_name))
 			return 0;
 		return err_set(err, problem.kind, "%s", err_message(&problem));
 	}
@@ -90,7 +92,7 @@ static int add_parts(struct node_log *log, const struct node_log_question *quest
 	log->files = mem_alloc_array(count, sizeof(*log->files));
 	log->base.parts = mem_alloc_array(count, sizeof(*log->base.parts));
 	for (size_t i = 0; i < count && result == 0; i++)
-		result = add_part(log, question, &names, names.items[parts[i]], err);
+		result = add_part(log, question, &names, name, names.items[parts[i]], err);
 	free(parts);
 	if (result == 0 && count == 0)
 		return err_set(err, ERR_NOT_FOUND, "the container has left no %s", name);

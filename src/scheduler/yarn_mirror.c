@@ -149,7 +149,8 @@ int yarn_pull(const struct job_door *door, struct err *err)
 	struct err refusal cleanup_err = {0};
 	if (http_response_check(status, str_text(&answer), answer.length, &refusal) < 0) {
 		log_debug("%s: %s", door->address, err_message(&refusal));
-		return 0;
+		/* 503: it is ending, or has much to do. Else it is somebody else's port by now. */
+		return refusal.kind == ERR_UNREACHABLE ? 0 : 1;
 	}
 	return append(door->job_dir, str_text(&answer), answer.length, next, err);
 }

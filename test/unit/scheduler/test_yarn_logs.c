@@ -99,7 +99,8 @@ static const struct {
 } pages[] = {
 	{"/ws/v1/node/containers/" CONTAINER "/logs",
 	 "{\"containerLogsInfo\":{\"containerLogInfo\":[{\"fileName\":\"stdout\"},{\"fileName\":"
-	 "\"stdout.1\"},{\"fileName\":\"stdout.2\"},{\"fileName\":\"stdout.1.times\"}]}}"},
+	 "\"stdout.1\"},{\"fileName\":\"stdout.2\"},{\"fileName\":\"stdout.1.times\"},"
+	 "{\"fileName\":\"executor.log\"}]}}"},
 	{"/ws/v1/node/containerlogs/" CONTAINER "/stdout",
 	 "\nLogType:stdout\nLogLength:3\nLogContents:\nnewEnd of LogType"},
 	{"/ws/v1/node/containerlogs/" CONTAINER "/stdout.1",
@@ -165,7 +166,8 @@ static void node_stop(struct node *node)
 	close(node->fd);
 }
 
-/* "stdout.2" is rotated away between the list and the question: 404. */
+/* "stdout.2" is rotated away between the list and the question: 404. "executor.log" can only have
+ * been aggregated, and is to be looked for there. */
 static void parts_of_a_node_managers_log(void **state)
 {
 	struct err err cleanup_err = {0};
@@ -178,6 +180,9 @@ static void parts_of_a_node_managers_log(void **state)
 	if (!log)
 		fail_msg("%s", err_message(&err));
 	assert_null(yarn_log_of_node(&question, "stderr", &err));
+	assert_int_equal(err.kind, ERR_NOT_FOUND);
+	err_finish(&err);
+	assert_null(yarn_log_of_node(&question, "executor.log", &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
 	node_stop(&node);
 	assert_int_equal(log->count, 3);
