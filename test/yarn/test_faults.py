@@ -59,9 +59,25 @@ def test_the_resource_manager_restarts_under_a_job(tony):
     job = start(tony)
     before = {name: job.task(name)["pids"] for name in ("worker:0", "worker:1")}
     tony.cluster.restart("rm")
-    assert {name: job.task(name)["pids"] for name in before} == before
+    # Until the AM has registered anew, the ResourceManager does not tell where it is.
+    wait_until(lambda: {name: job.task(name)["pids"] for name in before} == before, "the same processes")
     assert finish(tony, job) == 0
     wait_until(lambda: job.application()["finalStatus"] == "SUCCEEDED", "the ResourceManager to know")
+
+
+def test_who_follows_a_job_outlasts_the_resource_manager(tony):
+    """The AM is still there to be asked, and tells the end before the ResourceManager can."""
+    job = start(tony)
+    client = tony.start("events", "-f", job.id)
+    assert client.stdout.readline()
+    tony.cluster.kill("rm")
+    try:
+        (tony.directory / "go").touch()
+        said, errors = client.communicate(timeout=120)
+        assert "end: succeeded" in said and client.returncode == 0, said + errors
+    finally:
+        tony.cluster.restart("rm")
+    wait_until(lambda: job.application()["finalStatus"] == "SUCCEEDED", "the ResourceManager to know", 120)
 
 
 def test_containers_are_had_after_the_resource_manager_restarted(tony):
