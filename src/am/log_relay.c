@@ -48,24 +48,22 @@ static const struct log_taker *find_asker(const struct log_relay *relay, bool or
 
 	TAILQ_FOREACH(taker, &relay->takers, link)
 	{
-		if (taker->asks && taker->is_ordered == ordered)
+		if (taker->asks && (!ordered || taker->is_ordered))
 			return taker;
 	}
 	return NULL;
 }
 
-/* An order that is being met goes on. One that waits for a log to grow gives way to who has asked
- * for longest: there may be bytes where that one is. */
+/* An order that is being met goes on. Else it is for who has asked for longest. */
 static const struct log_taker *find_lead(const struct log_relay *relay)
 {
 	const struct log_taker *present = find_asker(relay, true);
 
-	if (present && !relay->waits)
-		return present;
-	const struct log_taker *next = find_asker(relay, false);
-	return next ? next : present;
+	return present && !relay->waits ? present : find_asker(relay, false);
 }
 
+/* An order waits for the log to grow only as long as everybody who asks would wait there: elsewhere
+ * there may be bytes already, and nobody comes to it before the present order is met. */
 static void plan(struct log_relay *relay)
 {
 	const struct log_taker *lead = find_lead(relay);
@@ -79,7 +77,7 @@ static void plan(struct log_relay *relay)
 	TAILQ_FOREACH(taker, &relay->takers, link)
 	{
 		taker->is_ordered = taker->asks && strcmp(taker->from, from) == 0;
-		waits &= !taker->is_ordered || taker->waits;
+		waits &= !taker->asks || (taker->is_ordered && taker->waits);
 	}
 	bool stands = relay->number > 0 && !relay->is_met && strcmp(relay->from, from) == 0 &&
 		      relay->waits <= waits;
