@@ -85,7 +85,9 @@ def test_who_follows_a_job_outlasts_the_resource_manager(tony):
 def test_containers_are_had_after_the_resource_manager_restarted(tony):
     job = start(tony)
     tony.cluster.restart("rm")
-    os.kill(job.task("worker:1")["executor_pid"], 9)
+    # Until the AM has registered anew, the ResourceManager does not tell where it is.
+    executor = wait_until(lambda: job.task("worker:1").get("executor_pid"), "the AM to be found")
+    os.kill(executor, 9)
     job.wait_task("worker:1", attempt=2, patience_s=120)
     assert finish(tony, job) == 0
 
