@@ -190,7 +190,7 @@ static void set_timer(struct am *am)
 	}
 	int64_t wait = deadline - clock_monotonic_ms();
 	wait = wait < 0 ? 0 : wait;
-	struct timeval timeout = {.tv_sec = wait / 1000, .tv_usec = wait % 1000 * 1000};
+	struct timeval timeout = clock_timeval(wait);
 	event_add(am->timer, &timeout);
 }
 

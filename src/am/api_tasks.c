@@ -167,7 +167,7 @@ static void on_closed(void *data)
 static void hold(struct api_task *task, struct http_request *request)
 {
 	int64_t interval = task->api->host.job->heartbeat_interval_ms;
-	struct timeval wait = {.tv_sec = interval / 1000, .tv_usec = interval % 1000 * 1000};
+	struct timeval wait = clock_timeval(interval);
 
 	task->held = request;
 	http_request_hold(request, on_closed, task);

@@ -19,3 +19,8 @@ int64_t clock_wall_ms(void)
 {
 	return read_ms(CLOCK_REALTIME);
 }
+
+struct timeval clock_timeval(int64_t ms)
+{
+	return (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+}

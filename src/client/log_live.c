@@ -360,8 +360,7 @@ static void on_timeout(evutil_socket_t fd, short what, void *data)
 
 static void run_once(struct log_live *live, int64_t timeout_ms)
 {
-	const struct timeval limit = {.tv_sec = timeout_ms / 1000,
-				      .tv_usec = timeout_ms % 1000 * 1000};
+	const struct timeval limit = clock_timeval(timeout_ms);
 
 	live->is_over = false;
 	event_add(live->timer, &limit);

@@ -50,7 +50,7 @@ static void send_message(struct message *message);
 
 static void set_timer(struct event *timer, int64_t ms)
 {
-	struct timeval time = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+	struct timeval time = clock_timeval(ms);
 
 	evtimer_add(timer, &time);
 }

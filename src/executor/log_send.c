@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -58,7 +59,7 @@ static void wanted_finish(struct wanted *wanted)
 
 static void set_timer(struct log_send *sender, int64_t ms)
 {
-	struct timeval time = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+	struct timeval time = clock_timeval(ms);
 
 	evtimer_add(sender->timer, &time);
 }

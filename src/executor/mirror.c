@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -84,8 +85,7 @@ static bool is_stored(const struct mirror *mirror, const struct mirror_file *fil
 
 static void plan(struct mirror *mirror)
 {
-	struct timeval time = {.tv_sec = mirror->interval_ms / 1000,
-			       .tv_usec = mirror->interval_ms % 1000 * 1000};
+	struct timeval time = clock_timeval(mirror->interval_ms);
 
 	if (mirror->watching)
 		evtimer_add(mirror->timer, &time);

@@ -54,14 +54,9 @@ struct program {
 	struct event *child, *phase_timer, *timeout, *memory_timer, *freeze_timer;
 };
 
-static struct timeval milliseconds(int64_t ms)
-{
-	return (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-}
-
 static void set_timer(struct event *timer, int64_t ms)
 {
-	struct timeval time = milliseconds(ms);
+	struct timeval time = clock_timeval(ms);
 
 	evtimer_add(timer, &time);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -29,7 +30,7 @@ enum {
 
 void supervisor_set_timer(struct event *timer, int64_t ms)
 {
-	struct timeval time = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+	struct timeval time = clock_timeval(ms);
 
 	evtimer_add(timer, &time);
 }

@@ -49,7 +49,7 @@ static void send_finish(struct application_master *am);
 
 static void beat_in(struct application_master *am, int64_t ms)
 {
-	struct timeval time = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+	struct timeval time = clock_timeval(ms);
 
 	if (!am->call)
 		evtimer_add(am->beat, &time);

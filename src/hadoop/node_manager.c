@@ -86,7 +86,7 @@ static void free_queue(struct work_queue *queue)
 
 static void plan(struct event *event, int64_t ms)
 {
-	struct timeval time = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+	struct timeval time = clock_timeval(ms);
 
 	evtimer_add(event, &time);
 }

@@ -43,8 +43,7 @@ static bool has_calls(const struct rpc_client *client, enum rpc_call_state state
 static void pause_or_end(struct rpc_client *client, const char *class, const char *why)
 {
 	const int64_t interval_ms = client->options.retry_interval_ms;
-	const struct timeval interval = {.tv_sec = interval_ms / 1000,
-					 .tv_usec = interval_ms % 1000 * 1000};
+	const struct timeval interval = clock_timeval(interval_ms);
 	const int64_t now_ms = clock_monotonic_ms();
 	struct rpc_call *call, *next;
 

@@ -8,7 +8,7 @@
 
 static void set_timer(struct rpc_call *call, int64_t ms)
 {
-	const struct timeval timeout = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+	const struct timeval timeout = clock_timeval(ms);
 
 	event_add(&call->timer, &timeout);
 }

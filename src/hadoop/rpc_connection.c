@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "hadoop/rpc_handshake.h"
 #include "hadoop/sasl.h"
@@ -374,8 +375,7 @@ struct rpc_connection *rpc_connection_open(struct event_base *base, const char *
 {
 	struct rpc_connection *connection = mem_alloc(sizeof(*connection));
 	const int64_t timeout_ms = options->connect_timeout_ms;
-	const struct timeval timeout = {.tv_sec = timeout_ms / 1000,
-					.tv_usec = timeout_ms % 1000 * 1000};
+	const struct timeval timeout = clock_timeval(timeout_ms);
 
 	connection->base = base;
 	connection->options = options;

@@ -131,7 +131,7 @@ static void exchange(struct webhdfs_call *call, enum stage stage)
 
 static void pause_for(struct webhdfs_call *call, int64_t ms)
 {
-	const struct timeval pause = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+	const struct timeval pause = clock_timeval(ms);
 
 	event_add(&call->timer, &pause);
 }

@@ -54,7 +54,7 @@ static void tell(struct dial *dial, const struct err *err)
 
 static void set_timer(struct dial *dial, int64_t ms)
 {
-	struct timeval timeout = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+	struct timeval timeout = clock_timeval(ms);
 
 	event_add(&dial->timer, &timeout);
 }

@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "net/address.h"
 #include "net/dial.h"
@@ -432,8 +433,7 @@ struct http_call *http_client_start(struct http_client *client,
 				    const struct http_question *question)
 {
 	struct http_call *call = mem_alloc(sizeof(*call));
-	struct timeval timeout = {.tv_sec = question->timeout_ms / 1000,
-				  .tv_usec = question->timeout_ms % 1000 * 1000};
+	struct timeval timeout = clock_timeval(question->timeout_ms);
 
 	call->client = client;
 	call->question = *question;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "net/http_internal.h"
 
@@ -16,7 +17,7 @@ enum {
 
 void http_connection_set_deadline(struct http_connection *connection, int64_t ms)
 {
-	struct timeval wait = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+	struct timeval wait = clock_timeval(ms);
 
 	if (ms < 0)
 		event_del(&connection->timer);

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/address.h"
@@ -25,11 +26,6 @@ enum {
 	FDS_LEFT = 64, /* for the rest of the process */
 	ACCEPT_PAUSE_MS = 100,
 };
-
-static struct timeval duration(int64_t ms)
-{
-	return (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-}
 
 static void set_limits(struct http_limits *limits)
 {
@@ -100,7 +96,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 static void on_accept_error(struct evconnlistener *listener, void *data)
 {
 	struct http_server *server = data;
-	struct timeval pause = duration(ACCEPT_PAUSE_MS);
+	struct timeval pause = clock_timeval(ACCEPT_PAUSE_MS);
 
 	log_warning("cannot accept a connection: %s",
 		    evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
@@ -206,7 +202,7 @@ static void close_idle(struct http_connection_list *list)
 void http_server_drain(struct http_server *server, int64_t timeout_ms, void (*done)(void *data),
 		       void *data)
 {
-	struct timeval timeout = duration(timeout_ms);
+	struct timeval timeout = clock_timeval(timeout_ms);
 
 	server->draining = true;
 	server->drained = done;

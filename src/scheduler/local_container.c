@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -149,7 +150,7 @@ static void on_grace_over(int fd, short what, void *data)
 
 void container_release(struct container *container, int64_t grace_ms)
 {
-	struct timeval grace = {.tv_sec = grace_ms / 1000, .tv_usec = grace_ms % 1000 * 1000};
+	struct timeval grace = clock_timeval(grace_ms);
 
 	container->released = true;
 	if (container->state == CONTAINER_ALLOCATED)

@@ -2,6 +2,7 @@
  * loop: read the ledger, allocate what is due, write the ledger. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "scheduler/local_internal.h"
@@ -119,11 +120,6 @@ static char *allocate_what_fits(struct local *local)
 
 /* ---- waiting ------------------------------------------------------------------------------ */
 
-static struct timeval milliseconds(int ms)
-{
-	return (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-}
-
 static void on_changed(int fd, short what, void *data)
 {
 	struct local *local = data;
@@ -151,7 +147,7 @@ static void keep_waiting(struct local *local)
 {
 	/* The kernel tells of a closed file before it releases the file's lock: the first look may
 	 * still find a dead job alive. */
-	struct timeval delay = milliseconds(local->woken ? SETTLE_MS : LOOK_MS);
+	struct timeval delay = clock_timeval(local->woken ? SETTLE_MS : LOOK_MS);
 	int fd = ledger_watch(local->ledger);
 
 	if (!local->changed && fd >= 0) {
@@ -159,7 +155,7 @@ static void keep_waiting(struct local *local)
 			event_new(local->base, fd, EV_READ | EV_PERSIST, on_changed, local);
 		event_add(local->changed, NULL);
 		/* What changed before the watch was there. */
-		delay = milliseconds(SETTLE_MS);
+		delay = clock_timeval(SETTLE_MS);
 	}
 	local->woken = false;
 	event_add(local->again, &delay);
@@ -177,7 +173,7 @@ static void tell_waiting(struct local *local, char *text)
 
 static void retry_soon(struct local *local)
 {
-	struct timeval delay = milliseconds(BUSY_MS);
+	struct timeval delay = clock_timeval(BUSY_MS);
 
 	event_add(local->pump, &delay);
 }

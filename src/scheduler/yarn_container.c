@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "hadoop/id.h"
@@ -134,7 +135,7 @@ void yarn_container_start_failed(struct yarn_container *container, const char *t
 
 static void plan(struct yarn_container *container, int64_t ms)
 {
-	struct timeval time = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+	struct timeval time = clock_timeval(ms);
 
 	evtimer_add(container->timer, &time);
 }

@@ -56,7 +56,7 @@ static void plan(struct yarn_gang *gang, struct backoff backoff)
 	if (getrandom(&random, sizeof(random), 0) < 0)
 		random = (uint64_t)clock_monotonic_ms();
 	int64_t ms = backoff_next(&backoff, random);
-	struct timeval time = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+	struct timeval time = clock_timeval(ms);
 	evtimer_add(gang->timer, &time);
 }
 
