@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -206,4 +207,20 @@ int fs_make_directories(const char *path, mode_t mode, struct err *err)
 			break;
 	}
 	return 0;
+}
+
+int fs_lock(const char *path, struct err *err)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return err_set_errno(err, "%s", path);
+	while (flock(fd, LOCK_EX) < 0) {
+		if (errno == EINTR)
+			continue;
+		err_set_errno(err, "%s", path);
+		close(fd);
+		return -1;
+	}
+	return fd;
 }

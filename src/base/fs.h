@@ -32,6 +32,10 @@ int fs_write_all(int fd, const void *bytes, size_t length,
 int fs_make_directories(const char *path, mode_t mode,
 			struct err *err); /* existing ones are fine */
 
+/* Waits for the exclusive lock (flock) on the file, which is made when it is not there. The caller
+ * closes the descriptor, and the lock is free; or -1. */
+int fs_lock(const char *path, struct err *err);
+
 /* Removes a file or tree without following symbolic links; absent is fine. */
 int fs_remove_tree(const char *path, struct err *err);
 

@@ -1,9 +1,7 @@
 #include "client/stage_cache.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -34,22 +32,6 @@ static int unpack(const char *archive, const char *directory, struct err *err)
 	return -1;
 }
 
-static int lock(const char *path, struct err *err)
-{
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return err_set_errno(err, "%s", path);
-	while (flock(fd, LOCK_EX) < 0) {
-		if (errno == EINTR)
-			continue;
-		err_set_errno(err, "%s", path);
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
 char *stage_cache_unpack(const char *cache, const char *archive, struct err *err)
 {
 	char *hash cleanup_free = fs_hash_tree(archive, err);
@@ -60,7 +42,7 @@ char *stage_cache_unpack(const char *cache, const char *archive, struct err *err
 	if (fs_is_directory(directory))
 		return mem_steal(&directory);
 	char *lock_path cleanup_free = mem_printf("%s.lock", directory);
-	int held cleanup_close = lock(lock_path, err);
+	int held cleanup_close = fs_lock(lock_path, err);
 	if (held < 0 || (!fs_is_directory(directory) && unpack(archive, directory, err) < 0))
 		return NULL;
 	return mem_steal(&directory);

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -46,18 +45,8 @@ int yarn_mirror_write(const char *mirror, const char *name, const char *text, st
 static int lock(const char *mirror, struct err *err)
 {
 	char *path cleanup_free = fs_join(mirror, "lock");
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
-	if (fd < 0)
-		return err_set_errno(err, "%s", path);
-	while (flock(fd, LOCK_EX) < 0) {
-		if (errno == EINTR)
-			continue;
-		err_set_errno(err, "%s", path);
-		close(fd);
-		return -1;
-	}
-	return fd;
+	return fs_lock(path, err);
 }
 
 /* ---- the journal -------------------------------------------------------------------------- */
