@@ -11,7 +11,7 @@
 
 #define PART_DIRECTORY ".tony-part"
 
-enum { NS_PER_MS = 1000000, DIRECTORY_MODE = 0700, FILE_MODE = 0600 };
+enum { DIRECTORY_MODE = 0700, FILE_MODE = 0600 };
 
 struct hdfs_store {
 	struct webhdfs_async *client;
@@ -65,7 +65,8 @@ static void on_entry(void *data, const struct webhdfs_file *file)
 	if (file->is_directory)
 		str_list_add(&store->directories, path);
 	else
-		mirror_files_add(store->files, path, file->length, file->modified_ms * NS_PER_MS);
+		mirror_files_add(store->files, path, file->length,
+				 file->modified_ms * MIRROR_NS_PER_MS);
 }
 
 static void on_listed(void *data, const struct webhdfs_result *result, const struct err *err)
@@ -132,9 +133,19 @@ static bool has_changed(const struct hdfs_store *store)
 {
 	struct stat info;
 
-	return fstat(store->fd, &info) < 0 ||
-	       (int64_t)info.st_mtim.tv_sec * 1000 * NS_PER_MS + info.st_mtim.tv_nsec !=
-		       store->modified;
+	return fstat(store->fd, &info) < 0 || mirror_time(&info) != store->modified;
+}
+
+static void give_name(struct hdfs_store *store)
+{
+	struct err stale cleanup_err = {0};
+
+	if (has_changed(store)) {
+		err_set(&stale, ERR_STALE, "%s was written to while it was stored", store->path);
+		end(store, &stale);
+		return;
+	}
+	webhdfs_async_rename(store->client, store->part, store->path, true, on_last, store);
 }
 
 static void on_directory(void *data, const struct webhdfs_result *result, const struct err *err)
@@ -145,16 +156,8 @@ static void on_directory(void *data, const struct webhdfs_result *result, const 
 		end(store, err);
 		return;
 	}
-	char *parent cleanup_free = fs_dirname(store->path);
-	if (!str_list_has(&store->made, parent))
-		str_list_add(&store->made, parent);
-	if (has_changed(store)) {
-		struct err stale cleanup_err = {0};
-		err_set(&stale, ERR_STALE, "%s was written to while it was stored", store->path);
-		end(store, &stale);
-		return;
-	}
-	webhdfs_async_rename(store->client, store->part, store->path, true, on_last, store);
+	str_list_take(&store->made, fs_dirname(store->path));
+	give_name(store);
 }
 
 static void on_timed(void *data, const struct webhdfs_result *result, const struct err *err)
@@ -165,7 +168,7 @@ static void on_timed(void *data, const struct webhdfs_result *result, const stru
 	if (err)
 		end(store, err);
 	else if (str_list_has(&store->made, parent))
-		on_directory(store, NULL, NULL);
+		give_name(store);
 	else
 		webhdfs_async_make_directories(store->client, parent, DIRECTORY_MODE, on_directory,
 					       store);
@@ -178,8 +181,8 @@ static void on_uploaded(void *data, const struct webhdfs_result *result, const s
 	if (err)
 		end(store, err);
 	else
-		webhdfs_async_set_time(store->client, store->part, store->modified / NS_PER_MS,
-				       on_timed, store);
+		webhdfs_async_set_time(store->client, store->part,
+				       store->modified / MIRROR_NS_PER_MS, on_timed, store);
 }
 
 static void store_store(void *data, const struct mirror_file *file, int fd, mirror_done *done,
@@ -228,8 +231,7 @@ int hdfs_store_open(const struct hadoop_cluster *cluster, const char *url, const
 	made->client = client;
 	made->root = mem_strdup(url + length);
 	/* A mark such as "application_1_0001/container_1_0001_01_000002" is no name of a file. */
-	char *name cleanup_free = mem_strdup(fs_basename(writer));
-	made->part = mem_printf("%s/" PART_DIRECTORY "/%s", made->root, name);
+	made->part = mem_printf("%s/" PART_DIRECTORY "/%s", made->root, fs_basename(writer));
 	*store = (struct mirror_store){made,	    store_list,	  store_fetch,
 				       store_store, store_remove, store_close};
 	return 0;

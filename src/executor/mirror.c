@@ -16,7 +16,6 @@
 #include "executor/mirror_look.h"
 
 enum {
-	NS_PER_MS = 1000000,
 	/* Of so many looks one takes every file for settled: some change all the time. */
 	LOOKS_PER_ROUND = 5,
 	LOOKS_PER_FETCH = 5, /* of who follows */
@@ -175,7 +174,7 @@ static bool store_next(struct mirror *mirror)
 		return end_with_errno(mirror, "cannot read", path);
 	/* It may have grown since the look: stored is what it is now. */
 	file->length = info.st_size;
-	file->modified = (int64_t)info.st_mtim.tv_sec * 1000 * NS_PER_MS + info.st_mtim.tv_nsec;
+	file->modified = mirror_time(&info);
 	mirror->store.store(mirror->store.data, file, mirror->fd, on_stored, mirror);
 	return false;
 }
@@ -205,8 +204,8 @@ static bool remove_next(struct mirror *mirror)
 static int put_in_place(const struct mirror *mirror, const struct mirror_file *file,
 			struct err *err)
 {
-	int64_t ms = file->modified / NS_PER_MS;
-	const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * NS_PER_MS};
+	int64_t ms = file->modified / MIRROR_NS_PER_MS;
+	const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * MIRROR_NS_PER_MS};
 	const struct timespec times[] = {time, time};
 	char *path cleanup_free = fs_join(mirror->directory, file->path);
 	char *parent cleanup_free = fs_dirname(path);

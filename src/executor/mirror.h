@@ -32,6 +32,12 @@ struct mirror_file {
 	int64_t modified; /* its last change, in ns since 1970 */
 };
 
+#define MIRROR_NS_PER_MS 1000000
+
+/* The time of the last change, as mirror_file.modified has it. */
+struct stat;
+int64_t mirror_time(const struct stat *info);
+
 struct mirror_files {
 	struct mirror_file *items;
 	size_t count;

@@ -10,8 +10,6 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-enum { NS_PER_MS = 1000000 };
-
 struct walk {
 	const char *root;
 	struct mirror_files *files;
@@ -48,7 +46,8 @@ bool mirror_path_is_safe(const char *path)
 
 bool mirror_file_same(const struct mirror_file *a, const struct mirror_file *b)
 {
-	return a->length == b->length && a->modified / NS_PER_MS == b->modified / NS_PER_MS;
+	return a->length == b->length &&
+	       a->modified / MIRROR_NS_PER_MS == b->modified / MIRROR_NS_PER_MS;
 }
 
 struct map *mirror_files_map(const struct mirror_files *files)
@@ -75,9 +74,9 @@ void mirror_files_sort(struct mirror_files *files)
 		qsort(files->items, files->count, sizeof(*files->items), by_time);
 }
 
-static int64_t nanoseconds(const struct timespec *time)
+int64_t mirror_time(const struct stat *info)
 {
-	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+	return (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
 }
 
 static int walk_directory(struct walk *walk, const char *relative, struct err *err);
@@ -100,7 +99,7 @@ static int take_entry(struct walk *walk, const char *relative, struct err *err)
 		return err_set(err, ERR_INPUT,
 			       "%s holds more than %d files: too many to be mirrored", walk->root,
 			       MIRROR_MAX_FILES);
-	mirror_files_add(walk->files, relative, file.st_size, nanoseconds(&file.st_mtim));
+	mirror_files_add(walk->files, relative, file.st_size, mirror_time(&file));
 	return 0;
 }
 
