@@ -92,22 +92,21 @@ def test_WorkerTrainingPyTorchShouldPass(tony):
     assert answer.returncode == 0, answer.stderr
 
 
-def test_AMCrashTonyShouldFail(tony):
+def expect_end_with_am(tony, number):
     job = tony.submit({"tony.worker.instances": 1, **tony.one_am}, "--executes", "sleep 1000")
     job.wait_task("worker:0")
     client = tony.start("wait", job.id)
-    os.kill(job.status()["am_pid"], signal.SIGKILL)
+    os.kill(job.status()["am_pid"], number)
     assert client.wait(60) != 0
     wait_until(lambda: not job.processes(), "the job to end with its AM")
+
+
+def test_AMCrashTonyShouldFail(tony):
+    expect_end_with_am(tony, signal.SIGKILL)
 
 
 def test_AMThrowExceptionCrashShouldFail(tony):
-    job = tony.submit({"tony.worker.instances": 1, **tony.one_am}, "--executes", "sleep 1000")
-    job.wait_task("worker:0")
-    client = tony.start("wait", job.id)
-    os.kill(job.status()["am_pid"], signal.SIGABRT)
-    assert client.wait(60) != 0
-    wait_until(lambda: not job.processes(), "the job to end with its AM")
+    expect_end_with_am(tony, signal.SIGABRT)
 
 
 def test_TonyAMSchedulerShouldPass(tony):

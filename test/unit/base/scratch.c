@@ -71,3 +71,19 @@ char *scratch_read(void **state, const char *name)
 	fclose(file);
 	return str_steal(&text);
 }
+
+void scratch_append(void **state, const char *name, const char *text)
+{
+	FILE *file = fopen(scratch_path(state, name), "ae");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+void scratch_rename(void **state, const char *from, const char *to)
+{
+	char *source cleanup_free = mem_strdup(scratch_path(state, from));
+
+	assert_int_equal(rename(source, scratch_path(state, to)), 0);
+}

@@ -14,6 +14,10 @@ const char *scratch_path(void **state, const char *name);
 /* Writes a file below the scratch directory, making its directories. */
 void scratch_write(void **state, const char *name, const char *text, unsigned mode);
 
+/* Appends to a file, which is made when it is not there. */
+void scratch_append(void **state, const char *name, const char *text);
+void scratch_rename(void **state, const char *from, const char *to);
+
 /* What the file holds; the caller frees. */
 char *scratch_read(void **state, const char *name);
 

@@ -15,22 +15,6 @@
 #include "client/log_merge.h"
 #include "client/log_source.h"
 
-static void append(void **state, const char *name, const char *text)
-{
-	FILE *file = fopen(scratch_path(state, name), "ae");
-
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
-static void rename_in(void **state, const char *from, const char *to)
-{
-	char *source cleanup_free = mem_strdup(scratch_path(state, from));
-
-	assert_int_equal(rename(source, scratch_path(state, to)), 0);
-}
-
 /* All lines there are now, joined by "|", with their times where they are known. */
 static char *read_all(struct log_source *source, bool to_the_end)
 {
@@ -69,9 +53,9 @@ static void a_file_may_come_later_and_grow(void **state)
 	struct log_source *source = open_source(state);
 
 	assert_text_freed(read_all(source, false), "");
-	append(state, "stdout", "one\ntw");
+	scratch_append(state, "stdout", "one\ntw");
 	assert_text_freed(read_all(source, false), "one");
-	append(state, "stdout", "o\nthree");
+	scratch_append(state, "stdout", "o\nthree");
 	assert_text_freed(read_all(source, false), "two");
 	assert_text_freed(read_all(source, true), "three");
 	log_source_destroy(source);
@@ -81,16 +65,16 @@ static void rotation_while_reading_loses_nothing(void **state)
 {
 	struct log_source *source = open_source(state);
 
-	append(state, "stdout", "a\n");
+	scratch_append(state, "stdout", "a\n");
 	assert_text_freed(read_all(source, false), "a");
-	append(state, "stdout", "b\n");
-	rename_in(state, "stdout", "stdout.1");
+	scratch_append(state, "stdout", "b\n");
+	scratch_rename(state, "stdout", "stdout.1");
 	/* In the middle of a rotation there is no file of that name. */
 	assert_text_freed(read_all(source, false), "b");
-	append(state, "stdout", "c\n");
-	rename_in(state, "stdout.1", "stdout.2");
-	rename_in(state, "stdout", "stdout.1");
-	append(state, "stdout", "d\n");
+	scratch_append(state, "stdout", "c\n");
+	scratch_rename(state, "stdout.1", "stdout.2");
+	scratch_rename(state, "stdout", "stdout.1");
+	scratch_append(state, "stdout", "d\n");
 	assert_text_freed(read_all(source, false), "c|d");
 	log_source_destroy(source);
 }
@@ -121,7 +105,7 @@ static void after_a_deleted_part_the_oldest_is_next(void **state)
 {
 	struct log_source *source = open_source(state);
 
-	append(state, "stdout", "a\n");
+	scratch_append(state, "stdout", "a\n");
 	assert_text_freed(read_all(source, false), "a");
 	assert_int_equal(unlink(scratch_path(state, "stdout")), 0);
 	scratch_write(state, "stdout.1", "b\n", 0600);
@@ -204,14 +188,14 @@ static void times_grow_with_the_file(void **state)
 {
 	struct log_source *source = open_source(state);
 
-	append(state, "stdout.times", "1000 0\n");
-	append(state, "stdout", "a\n");
+	scratch_append(state, "stdout.times", "1000 0\n");
+	scratch_append(state, "stdout", "a\n");
 	assert_text_freed(read_all(source, false), "1000 a");
-	append(state, "stdout.times", "15"); /* torn: the rest is on its way */
-	append(state, "stdout", "b\n");
+	scratch_append(state, "stdout.times", "15"); /* torn: the rest is on its way */
+	scratch_append(state, "stdout", "b\n");
 	assert_text_freed(read_all(source, false), "1000 b");
-	append(state, "stdout.times", "00 4\n");
-	append(state, "stdout", "c\n");
+	scratch_append(state, "stdout.times", "00 4\n");
+	scratch_append(state, "stdout", "c\n");
 	assert_text_freed(read_all(source, false), "1500 c");
 	log_source_destroy(source);
 }
@@ -407,9 +391,9 @@ static void a_merge_goes_on_when_files_grow(void **state)
 	scratch_write(state, "b", "x\ny\nz\n", 0600);
 	log_merge_add(merge, scratch_path(state, "b"), "b:", 1);
 	log_merge_add(merge, scratch_path(state, "b"), "again:", -1); /* is known */
-	append(state, "a", "\n");
+	scratch_append(state, "a", "\n");
 	assert_text_freed(merge_all(merge, false), "a:2|b:z");
-	append(state, "b", "end");
+	scratch_append(state, "b", "end");
 	assert_text_freed(merge_all(merge, true), "b:end");
 	log_merge_destroy(merge);
 }

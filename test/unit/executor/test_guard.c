@@ -176,12 +176,16 @@ static void a_killed_guardian_is_noticed(void **state)
 }
 
 /* As a NodeManager kills a container. */
-static void a_killed_group_is_noticed(void **state)
+static void kill_groups(bool worker_is_stopped)
 {
 	for (int i = 0; i < ROUNDS; i++) {
 		struct family family;
 		int report;
 		pid_t pid = start_pair(&family, &report);
+		if (worker_is_stopped) {
+			kill(family.worker, SIGSTOP);
+			await_stop(family.worker);
+		}
 		kill(-pid, SIGKILL);
 		await_end(family.worker);
 		await_end(family.child);
@@ -191,21 +195,14 @@ static void a_killed_group_is_noticed(void **state)
 	}
 }
 
+static void a_killed_group_is_noticed(void **state)
+{
+	kill_groups(false);
+}
+
 static void a_stopped_worker_goes_on_when_its_guardian_is_killed(void **state)
 {
-	for (int i = 0; i < ROUNDS; i++) {
-		struct family family;
-		int report;
-		pid_t pid = start_pair(&family, &report);
-		kill(family.worker, SIGSTOP);
-		await_stop(family.worker);
-		kill(-pid, SIGKILL);
-		await_end(family.worker);
-		await_end(family.child);
-		await_end(family.escaped);
-		close(report);
-		reap_all();
-	}
+	kill_groups(true);
 }
 
 static void a_worker_that_ends_leaves_nothing(void **state)

@@ -77,18 +77,6 @@ static void on_sasl(struct fake_connection *connection, const Hadoop__RpcSaslPro
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
-static void answer(struct fake_connection *connection, const struct fake_call *call,
-		   const ProtobufCMessage *message)
-{
-	size_t length = protobuf_c_message_get_packed_size(message);
-	uint8_t *bytes cleanup_free = mem_alloc(length + 1);
-	struct str out cleanup_str = {0};
-
-	protobuf_c_message_pack(message, bytes);
-	fake_add_answer(&out, call->id, 0, bytes, length);
-	fake_send(connection, out.text, out.length);
-}
-
 static void *read_request(const struct fake_call *call, const ProtobufCMessageDescriptor *type)
 {
 	void *message = protobuf_c_message_unpack(type, NULL, call->length, call->request);
@@ -165,7 +153,7 @@ static void on_register(struct fake_connection *connection, const struct fake_ca
 			  request->tracking_url);
 	message_free(request);
 	rm->response_id = 0;
-	answer(connection, call, &rm->limits.base);
+	fake_answer_message(connection, call, &rm->limits.base);
 }
 
 static void on_allocate(struct fake_connection *connection, const struct fake_call *call)
@@ -182,7 +170,7 @@ static void on_allocate(struct fake_connection *connection, const struct fake_ca
 	rm->allocates++;
 	response->has_response_id = true;
 	response->response_id = ++rm->response_id;
-	answer(connection, call, &response->base);
+	fake_answer_message(connection, call, &response->base);
 	message_free(response);
 }
 
@@ -200,7 +188,7 @@ static void on_finish(struct fake_connection *connection, const struct fake_call
 	message_free(request);
 	response.has_isunregistered = true;
 	response.isunregistered = ++rm->finishes > 1;
-	answer(connection, call, &response.base);
+	fake_answer_message(connection, call, &response.base);
 }
 
 /* ---- the NodeManager's calls -------------------------------------------------------------- */
@@ -252,7 +240,7 @@ static void on_start(struct fake_connection *connection, const struct fake_call 
 	str_append(&rm->log, "\n");
 	message_free(request);
 	if (!rm->is_silent)
-		answer(connection, call, &response->base);
+		fake_answer_message(connection, call, &response->base);
 	message_free(response);
 }
 
@@ -277,7 +265,7 @@ static void on_stop(struct fake_connection *connection, const struct fake_call *
 	}
 	str_append(&rm->log, "\n");
 	message_free(request);
-	answer(connection, call, &response->base);
+	fake_answer_message(connection, call, &response->base);
 	message_free(response);
 }
 

@@ -305,3 +305,15 @@ void fake_say_sasl(struct fake_connection *connection, Hadoop__RpcSaslProto *mes
 	fake_add_answer(&out, -33, HADOOP__RPC_STATUS_PROTO__RPC_SUCCESS, bytes, length);
 	fake_send(connection, out.text, out.length);
 }
+
+void fake_answer_message(struct fake_connection *connection, const struct fake_call *call,
+			 const ProtobufCMessage *message)
+{
+	size_t length = protobuf_c_message_get_packed_size(message);
+	uint8_t *body cleanup_free = mem_alloc(length + 1);
+	struct str out cleanup_str = {0};
+
+	protobuf_c_message_pack(message, body);
+	fake_add_answer(&out, call->id, 0, body, length);
+	fake_send(connection, out.text, out.length);
+}

@@ -61,6 +61,10 @@ void fake_add_answer(struct str *out, int32_t id, int status, const void *body, 
 void fake_add_error(struct str *out, int32_t id, int status, int detail, const char *class,
 		    const char *text);
 
+/* Answers the call, which succeeded, with this message. */
+void fake_answer_message(struct fake_connection *connection, const struct fake_call *call,
+			 const ProtobufCMessage *message);
+
 /* An answer to getNewApplication. */
 void fake_add_application(struct str *out, int32_t id, int application);
 

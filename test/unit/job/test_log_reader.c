@@ -10,22 +10,6 @@
 #include "base/str.h"
 #include "job/log_reader.h"
 
-static void append(void **state, const char *name, const char *text)
-{
-	FILE *file = fopen(scratch_path(state, name), "ae");
-
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
-static void rename_in(void **state, const char *from, const char *to)
-{
-	char *source cleanup_free = mem_strdup(scratch_path(state, from));
-
-	assert_int_equal(rename(source, scratch_path(state, to)), 0);
-}
-
 static char *read_all(struct log_reader *reader, size_t most)
 {
 	struct str text = {0};
@@ -100,14 +84,14 @@ static void another_reader_goes_on_where_one_was(void **state)
 
 	log_reader_tell(reader, position);
 	assert_string_equal(position, "oldest");
-	append(state, "stdout", "0123456789");
+	scratch_append(state, "stdout", "0123456789");
 	assert_true(log_reader_next(reader, 4, &span));
 	log_reader_tell(reader, position);
 	log_reader_destroy(reader);
 	assert_read(state, position, "456789");
 	/* Also when that part is not the newest any more. */
-	rename_in(state, "stdout", "stdout.1");
-	append(state, "stdout", "next");
+	scratch_rename(state, "stdout", "stdout.1");
+	scratch_append(state, "stdout", "next");
 	assert_read(state, position, "456789next");
 }
 
@@ -117,7 +101,7 @@ static void what_is_not_there_yet_is_waited_for(void **state)
 
 	assert_int_equal(log_reader_seek(reader, "offset:4"), 0);
 	assert_text_freed(read_all(reader, 100), "");
-	append(state, "stdout", "012345");
+	scratch_append(state, "stdout", "012345");
 	assert_text_freed(read_all(reader, 100), "45");
 	log_reader_destroy(reader);
 }
@@ -126,10 +110,10 @@ static void a_truncated_log_is_read_from_its_beginning(void **state)
 {
 	struct log_reader *reader = log_reader_create(scratch_path(state, "stdout"));
 
-	append(state, "stdout", "0123456789");
+	scratch_append(state, "stdout", "0123456789");
 	assert_text_freed(read_all(reader, 100), "0123456789");
 	assert_int_equal(truncate(scratch_path(state, "stdout"), 0), 0);
-	append(state, "stdout", "new");
+	scratch_append(state, "stdout", "new");
 	assert_text_freed(read_all(reader, 100), "new");
 	log_reader_destroy(reader);
 }

@@ -24,18 +24,6 @@
 
 static const char *submission_path;
 
-static void answer(struct fake_connection *connection, const struct fake_call *call,
-		   const ProtobufCMessage *message)
-{
-	size_t length = protobuf_c_message_get_packed_size(message);
-	uint8_t *body cleanup_free = mem_alloc(length + 1);
-	struct str out cleanup_str = {0};
-
-	protobuf_c_message_pack(message, body);
-	fake_add_answer(&out, call->id, 0, body, length);
-	fake_send(connection, out.text, out.length);
-}
-
 static void answer_new_application(struct fake_connection *connection, const struct fake_call *call)
 {
 	Hadoop__GetNewApplicationResponseProto response =
@@ -58,7 +46,7 @@ static void answer_new_application(struct fake_connection *connection, const str
 	most.resource_value_map = more;
 	response.application_id = &id;
 	response.maximumcapability = &most;
-	answer(connection, call, &response.base);
+	fake_answer_message(connection, call, &response.base);
 }
 
 static void make_queue(Hadoop__QueueInfoProto *queue, const char *name, float maximum,
@@ -91,7 +79,7 @@ static void answer_queue(struct fake_connection *connection, const struct fake_c
 	root.childqueues = children;
 	if (str_equal(request->queuename, "root"))
 		response.queueinfo = &root;
-	answer(connection, call, &response.base);
+	fake_answer_message(connection, call, &response.base);
 	hadoop__get_queue_info_request_proto__free_unpacked(request, NULL);
 }
 
@@ -107,7 +95,7 @@ static void answer_nodes(struct fake_connection *connection, const struct fake_c
 	node.capability = &capability;
 	response.n_nodereports = 2;
 	response.nodereports = nodes;
-	answer(connection, call, &response.base);
+	fake_answer_message(connection, call, &response.base);
 }
 
 static void answer_labels(struct fake_connection *connection, const struct fake_call *call)
@@ -119,7 +107,7 @@ static void answer_labels(struct fake_connection *connection, const struct fake_
 	label.name = (char *)"fast";
 	response.n_nodelabels = 1;
 	response.nodelabels = labels;
-	answer(connection, call, &response.base);
+	fake_answer_message(connection, call, &response.base);
 }
 
 static void on_call(struct fake_connection *connection, const struct fake_call *call)
@@ -137,7 +125,7 @@ static void on_call(struct fake_connection *connection, const struct fake_call *
 		answer_labels(connection, call);
 	else if (str_equal(call->method, "submitApplication") &&
 		 fs_write_file(submission_path, call->request, call->length, 0600, NULL) == 0)
-		answer(connection, call, &submitted.base);
+		fake_answer_message(connection, call, &submitted.base);
 	else
 		fake_hang_up(connection);
 }
