@@ -128,8 +128,9 @@ static int append_causes(struct str *out, const char *path, struct err *err)
 		char *sentence cleanup_free = find_sentence(sentences, name);
 		if (!sentence)
 			return err_set(err, ERR_INPUT, "%s: nothing about %s", path, name);
+		const struct cause cause = {.kind = (enum cause_kind)kind};
 		str_append_format(out, "|  %s\n:  %s\n:  %s\n", name,
-				  charge_name(policy_find((enum cause_kind)kind)), sentence);
+				  charge_name(policy_find(&cause, NULL)), sentence);
 	}
 	return 0;
 }

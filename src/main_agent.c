@@ -1,4 +1,5 @@
 /* tony-agent: what goes into containers. A table of verbs, nothing else. */
+#include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +41,9 @@ int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 
+	/* No node's openssl.cnf: it can load modules, which a static program cannot, and then there
+	 * is neither randomness nor TLS. */
+	OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
 	if (strcmp(name, "--version") == 0)
 		name = "version";
 	for (size_t i = 0; i < array_length(verbs); i++) {

@@ -1,15 +1,20 @@
 """What a job costs on YARN, on a cluster of three NodeManagers on this machine, beside the floor: the
 smallest application master that asks for as many containers, runs the command and finishes. In one
-run on one cluster, with the heartbeat that Hadoop has by default and with a fast one. Nothing here
+run on one cluster, with the heartbeat that Hadoop has by default and with a fast one. The floor
+starts each container as it comes, and an end brings it the next one at once, where tony starts a
+gang when the last has come: the whole job of many short tasks is where that shows. Nothing here
 fails; the reader judges.
 """
 
 import argparse
 import json
 import os
+import random
 import re
 import resource
+import signal
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -27,6 +32,9 @@ HEARTBEATS_MS = (1000, 100)
 SIZES = ((1, 0), (4, 0), (8, 1))  # workers and parameter servers
 FLOOR = Path(bench.BUILD) / "bench/yarn/yarn-floor-am"
 MEMORY_MIB = 64
+KILLS = 20
+TASKS = 8  # of a job whose AM is killed
+MOMENTS_S = 2  # after its start, in which
 ENDED = ("FINISHED", "FAILED", "KILLED")
 
 
@@ -62,6 +70,15 @@ class YarnPlace(bench.Workplace):
             file.write(f"echo $EPOCHREALTIME > {directory}/$CONTAINER_ID; "
                        f"until [ -e {directory}.go ]; do sleep 0.05; done\n")
         return directory, script
+
+    def tasks_that_beat(self, job, attempt):
+        """Those that this AM has heard of; None: it is not there."""
+        done = subprocess.run([bench.TONY, "status", "--json", job], env=self.env, cwd=self.path, capture_output=True,
+                              text=True, timeout=bench.PATIENCE_S)
+        status = json.loads(done.stdout) if done.returncode == 0 else {}
+        if status.get("am_attempt") != attempt or "am_pid" not in status:
+            return None, []
+        return status["am_pid"], [task for task in status["tasks"] if task.get("pids")]
 
     def uploaded(self):
         """Bytes that are in HDFS below the user's directory for tony."""
@@ -126,8 +143,13 @@ def started_after(place, count, submit, wait):
 
 
 def beside_the_floor(what, runs, ours, floor, goal):
-    """Ours and the floor's take turns, so that both see the same machine."""
-    pairs = [(ours(), floor()) for _ in range(runs)]
+    """Ours and the floor's take turns, so that both see the same machine; each begins at any moment between
+    two heartbeats, and not at the one at which the job before it was seen to end."""
+    def at_any_moment(measure):
+        time.sleep(random.uniform(0, max(HEARTBEATS_MS) / 1000))
+        return measure()
+
+    pairs = [(at_any_moment(ours), at_any_moment(floor)) for _ in range(runs)]
     bench.show(what, [pair[0] for pair in pairs], "ms", "")
     bench.show("  the floor", [pair[1] for pair in pairs], "ms", "")
     medians = [statistics.median(column) for column in zip(*pairs)]
@@ -170,6 +192,53 @@ def client_cpu(place):
     return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000
 
 
+def am_processes(job):
+    """Of the containers of its AMs."""
+    number = job.removeprefix("application_").encode()
+    pattern = re.compile(rb"\0CONTAINER_ID=container_(e\d+_)?" + number + rb"_\d\d_000001\0")
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if pattern.search(b"\0" + Path(f"/proc/{entry}/environ").read_bytes()):
+                yield int(entry)
+        except OSError:
+            pass  # it has ended, or is another user's
+
+
+def age(pid):
+    """Seconds since the process began."""
+    began = int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19])
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - began / os.sysconf("SC_CLK_TCK")
+
+
+def kill_am(place):
+    """kill -9 of all processes of the AM's container: (tasks that were started again; ms from the start of the next AM,
+    and from the kill, until that one has heard of all tasks)."""
+    job = place.submit(TASKS, "sleep 1000")
+
+    def all_beat(attempt):
+        am, found = place.tasks_that_beat(job, attempt)
+        return (am, found) if len(found) == TASKS else None
+
+    _, before = bench.wait_until(lambda: all_beat(1))
+    time.sleep(random.uniform(0, MOMENTS_S))
+    killed = time.time()
+    for pid in am_processes(job):
+        os.kill(pid, signal.SIGKILL)
+    am, after = bench.wait_until(lambda: all_beat(2))
+    took = age(am), time.time() - killed
+    place.end(job)
+    restarted = sum(task["pids"] != other["pids"] for task, other in zip(before, after))
+    return restarted, *(1000 * seconds for seconds in took)
+
+
+def killed_ams(place, kills):
+    restarted, adopted, back = zip(*(kill_am(place) for _ in range(kills)))
+    what = f"kill -9 of the AM of {TASKS} tasks, {kills} times: no task started again"
+    print(f"{what:64} {restarted.count(0):3} of {kills} {f'{kills} of {kills}':>12}", flush=True)
+    bench.show("  the next AM's start -> it has heard of all tasks", adopted, "ms", "<= 10000")
+    bench.show("  the kill -> it has heard of all tasks", back, "ms", "")
+
+
 def report(place, floor, runs):
     first, second = uploads(place)
     bench.show("bytes uploaded by the first submit", [first], "KiB", "")
@@ -185,19 +254,25 @@ def report(place, floor, runs):
     bench.show("RSS of the AM and its guardian, 8 tasks", [am for am, _ in sizes], "MiB", "")
     bench.show("RSS of an executor and its guardian (largest of 8)", [executor for _, executor in sizes], "MiB", "")
     bench.show("CPU time of the client, a job of 8+1", [client_cpu(place) for _ in range(runs)], "ms", "")
+    killed_ams(place, KILLS)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=5)
-    runs = parser.parse_args().runs
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--killed-ams", type=int, metavar="N", help="nothing but this: so many AMs are killed")
+    options = parser.parse_args()
+    runs = options.killed_ams or options.runs
     print(bench.describe_machine())
     print(f"medians of {runs} runs\n")
     watched = kit.Watched(CLUSTER)
     place = YarnPlace(watched.cluster)
     try:
         print(f"{'':58} {'median':>9} {'':4} {'goal':>12}   least .. most")
-        report(place, Floor(watched.cluster), runs)
+        if options.killed_ams:
+            killed_ams(place, runs)
+        else:
+            report(place, Floor(watched.cluster), runs)
     finally:
         place.close()
         watched.close()

@@ -12,6 +12,24 @@
 
 /* ---- the journal -------------------------------------------------------------------------- */
 
+/* `result`: of what was appended to the journal. */
+static void on_appended(struct am *am, int result, bool sync, const struct err *err)
+{
+	const struct timeval soon = {.tv_usec = SYNC_DELAY_US};
+	if (result < 0) {
+		am_break(am, err_message(err));
+		return;
+	}
+	if (sync)
+		event_del(am->sync_timer);
+	else if (!event_pending(am->sync_timer, EV_TIMEOUT, NULL))
+		event_add(am->sync_timer, &soon);
+	if (am->api)
+		api_journal_appended(am->api, journal_sequence(am->journal));
+	if (am->scheduler && am->scheduler_ops->journal_appended)
+		am->scheduler_ops->journal_appended(am->scheduler, journal_sequence(am->journal));
+}
+
 void am_record(struct am *am, json_t *record, bool sync)
 {
 	struct err err cleanup_err = {0};
@@ -19,17 +37,8 @@ void am_record(struct am *am, json_t *record, bool sync)
 		json_decref(record);
 		return;
 	}
-	if (journal_append(am->journal, record, clock_wall_ms(), sync, &err) < 0) {
-		am_break(am, err_message(&err));
-		return;
-	}
-	const struct timeval soon = {.tv_usec = SYNC_DELAY_US};
-	if (sync)
-		event_del(am->sync_timer);
-	else if (!event_pending(am->sync_timer, EV_TIMEOUT, NULL))
-		event_add(am->sync_timer, &soon);
-	if (am->api)
-		api_journal_appended(am->api);
+	int result = journal_append(am->journal, record, clock_wall_ms(), sync, &err);
+	on_appended(am, result, sync, &err);
 }
 
 void am_on_sync_timer(evutil_socket_t fd, short what, void *data)
@@ -54,6 +63,31 @@ void am_break(struct am *am, const char *text)
 
 /* ---- actions ------------------------------------------------------------------------------ */
 
+/* How many more tasks an elastic type needs beside those that have a container. */
+static int64_t count_lacking(const struct am *am, size_t type)
+{
+	const struct job_type *described = &am->job->types[type];
+	int64_t lacking = job_type_minimum(described);
+
+	for (int i = 0; i < job_type_slots(described); i++)
+		lacking -= machine_task(am->machine, machine_task_number(am->machine, type, i))
+				   ->has_container;
+	return lacking;
+}
+
+/* Those beyond what their types need are optional. */
+static void mark_optional(const struct am *am, struct scheduler_request *requests, size_t count)
+{
+	for (size_t type = 0; type < am->job->type_count; type++) {
+		if (!job_type_is_elastic(&am->job->types[type]))
+			continue;
+		int64_t lacking = count_lacking(am, type);
+		for (size_t i = 0; i < count; i++)
+			if (requests[i].type == type)
+				requests[i].is_optional = lacking-- <= 0;
+	}
+}
+
 static void request_containers(struct am *am, const struct action *actions, size_t count)
 {
 	struct scheduler_request *requests = mem_alloc_array(count, sizeof(*requests));
@@ -64,6 +98,7 @@ static void request_containers(struct am *am, const struct action *actions, size
 							 .type = task->type,
 							 .index = task->index};
 	}
+	mark_optional(am, requests, count);
 	am->scheduler_ops->request(am->scheduler, requests, count);
 	free(requests);
 }
@@ -94,27 +129,30 @@ static void form(struct am *am)
 		am_break(am, err_message(&err));
 }
 
-static void record_task_change(struct am *am, const struct action *action)
+static bool leaves_line(const struct am *am, const struct action *action)
 {
-	const struct task *task = machine_task(am->machine, action->task);
-	am_record(am,
-		  record_task(am->job, task, (enum task_state)action->from,
-			      (enum task_state)action->to, api_log_dir(am->api, action->task)),
-		  false);
+	return action->kind == ACTION_TASK_CHANGED || action->kind == ACTION_JOB_CHANGED ||
+	       action->kind == ACTION_NOTE ||
+	       (action->kind == ACTION_AVOID && am->scheduler_ops->avoid);
 }
 
-static void record_job_change(struct am *am, const struct action *action)
+static json_t *describe(const struct am *am, const struct action *action)
 {
-	am_record(am,
-		  record_job(am->job, am->machine, (enum job_state)action->from,
-			     (enum job_state)action->to),
-		  true);
-}
-
-static void note(struct am *am, const struct action *action)
-{
-	log_info("%s", action->text);
-	am_record(am, record_note(am->job, NULL, action->text), false);
+	switch (action->kind) {
+	case ACTION_TASK_CHANGED:
+		return record_task(am->job, machine_task(am->machine, action->task),
+				   (enum task_state)action->from, (enum task_state)action->to,
+				   api_log_dir(am->api, action->task));
+	case ACTION_JOB_CHANGED:
+		return record_job(am->job, am->machine, (enum job_state)action->from,
+				  (enum job_state)action->to);
+	case ACTION_AVOID:
+		return record_avoid(machine_task(am->machine, action->task)->host);
+	case ACTION_NOTE:
+		return record_note(am->job, NULL, action->text);
+	default:
+		BUG("action %d leaves no line", (int)action->kind);
+	}
 }
 
 static void act(struct am *am, const struct action *action)
@@ -134,44 +172,68 @@ static void act(struct am *am, const struct action *action)
 		break;
 	case ACTION_AVOID:
 		if (am->scheduler_ops->avoid)
-			am->scheduler_ops->avoid(am->scheduler, action->task, action->attempt);
+			am->scheduler_ops->avoid(am->scheduler,
+						 machine_task(am->machine, action->task)->host);
 		break;
 	case ACTION_EPOCH:
 		form(am);
 		break;
-	case ACTION_TASK_CHANGED:
-		record_task_change(am, action);
-		break;
-	case ACTION_JOB_CHANGED:
-		record_job_change(am, action);
-		break;
 	case ACTION_NOTE:
-		note(am, action);
+		log_info("%s", action->text);
 		break;
+	case ACTION_TASK_CHANGED:
+	case ACTION_JOB_CHANGED:
+		break; /* is written down, no more */
 	case ACTION_REQUEST:
 	case ACTION_KIND_COUNT:
 		BUG("action %d is not one to be carried out alone", (int)action->kind);
 	}
 }
 
-static bool is_record(enum action_kind kind)
+struct lines {
+	const struct am *am;
+	const struct action **actions; /* that leave one */
+};
+
+static json_t *make_record(void *data, size_t number)
 {
-	return kind == ACTION_TASK_CHANGED || kind == ACTION_JOB_CHANGED || kind == ACTION_NOTE;
+	const struct lines *lines = data;
+	return describe(lines->am, lines->actions[number]);
+}
+
+/* What one event led to is written down as one: an AM that follows this one finds all or none of
+ * it.
+ */
+static void write_down(struct am *am, const struct action_list *list)
+{
+	struct err err cleanup_err = {0};
+	struct lines lines = {am, mem_alloc_array(list->count, sizeof(struct action *))};
+	size_t count = 0;
+	bool sync = false;
+	for (size_t i = 0; i < list->count; i++) {
+		if (leaves_line(am, &list->items[i]))
+			lines.actions[count++] = &list->items[i];
+		sync = sync || list->items[i].kind == ACTION_JOB_CHANGED;
+	}
+	if (count > 0 && !am->failure) {
+		int result = journal_append_all(am->journal, count, make_record, &lines,
+						clock_wall_ms(), sync, &err);
+		on_appended(am, result, sync, &err);
+	}
+	free(lines.actions);
 }
 
 /* What happened is written down before anything is done about it; asks that belong together go
  * out together. */
 static void act_on_all(struct am *am, const struct action_list *list)
 {
-	for (size_t i = 0; i < list->count; i++)
-		if (is_record(list->items[i].kind))
-			act(am, &list->items[i]);
+	write_down(am, list);
 	struct action *requests = mem_alloc_array(list->count, sizeof(*requests));
 	size_t request_count = 0;
 	for (size_t i = 0; i < list->count; i++) {
 		if (list->items[i].kind == ACTION_REQUEST)
 			requests[request_count++] = list->items[i];
-		else if (!is_record(list->items[i].kind))
+		else
 			act(am, &list->items[i]);
 	}
 	if (request_count > 0)
@@ -201,14 +263,13 @@ bool am_is_over(const struct am *am)
 	return job_state_is_final(status.state);
 }
 
-bool am_feed(struct am *am, const struct machine_event *event)
+/* What the machine has said is done, `feeding` all the while. */
+static void carry_out(struct am *am)
 {
-	if (am->feeding)
-		BUG("event %d came while another was in hand", (int)event->kind);
-	am->feeding = true;
 	bool was_whole = !am->failure;
-	bool heard = machine_handle(am->machine, event, clock_monotonic_ms(), &am->actions);
 	act_on_all(am, &am->actions);
+	if (am->actions.count > 0)
+		api_tasks_changed(am->api);
 	action_list_clear(&am->actions);
 	am->feeding = false;
 	if (was_whole && am->failure) {
@@ -218,5 +279,21 @@ bool am_feed(struct am *am, const struct machine_event *event)
 	set_timer(am);
 	if (am_is_over(am))
 		event_base_loopbreak(am->base);
+}
+
+bool am_feed(struct am *am, const struct machine_event *event)
+{
+	if (am->feeding)
+		BUG("event %d came while another was in hand", (int)event->kind);
+	am->feeding = true;
+	bool heard = machine_handle(am->machine, event, clock_monotonic_ms(), &am->actions);
+	carry_out(am);
 	return heard;
+}
+
+void am_resume(struct am *am)
+{
+	am->feeding = true;
+	machine_resume(am->machine, clock_monotonic_ms(), &am->actions);
+	carry_out(am);
 }

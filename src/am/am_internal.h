@@ -1,4 +1,5 @@
-/* The AM's own data; am_main.c sets it up, am_act.c turns the machine's actions into effects. */
+/* The AM's own data; am_main.c sets it up, am_act.c turns the machine's actions into effects,
+ * am_guard.c sees to it that there is an AM. */
 #ifndef TONY_AM_AM_INTERNAL_H
 #define TONY_AM_AM_INTERNAL_H
 
@@ -6,6 +7,8 @@
 #include <jansson.h>
 
 #include "am/api.h"
+#include "am/metrics_file.h"
+#include "am/summon.h"
 #include "base/guard.h"
 #include "job/journal.h"
 #include "job/machine.h"
@@ -13,6 +16,7 @@
 
 struct am {
 	const char *job_dir;
+	bool in_container; /* of YARN: job.json is in its credentials, and not in job_dir */
 	struct scheduler_place place;
 	struct job *job;
 	struct machine *machine;
@@ -25,16 +29,53 @@ struct am {
 	const struct scheduler_ops *scheduler_ops;
 	struct scheduler *scheduler;
 	struct api *api;
+	struct metrics_file *metrics_file; /* NULL: none is needed */
+	struct summons *summons;	   /* NULL: nobody is to be told where this AM is */
 	struct guard guard;
-	char *waiting; /* what open asks wait for; NULL: nothing */
+	/* What outlives a killed AM, so that the next one goes on at the same address: */
+	int listener; /* 0: none, as every AM has an address of its own */
+	struct scheduler_hold hold;
+	char *ring_file;	  /* api_options.ring_file */
+	struct str_list suspects; /* machines that earlier AMs of the job avoided */
+	int short_lives;	  /* AMs in a row that were killed soon after they began */
+	char *waiting;		  /* what open asks wait for; NULL: nothing */
 	struct action_list actions;
 	char *failure;	 /* why the AM itself cannot go on; NULL: it can */
 	char *dismissal; /* why the scheduler wants nothing of this AM any more; NULL: it does */
+	int signal;	 /* that told it to leave a job that another AM may go on with; 0: none */
 	bool feeding;	 /* an event is in hand: failures are fed once it is done */
 };
 
+/* ---- am_main.c ---- */
+
+/* The job, its scheduler, and what that one left here for the AM. */
+int am_find_all(struct am *am, struct err *err);
+
+/* The AM itself, in the worker. Returns its exit code. */
+int am_run(struct am *am);
+
+/* The last line of a job's journal, after which nobody writes it. */
+void am_record_end(struct journal *journal, enum job_state state, const char *message);
+void am_give_up_reserve(const char *job_dir);
+/* Nobody on this machine is to find an AM there any more, nor is another one to follow. */
+void am_withdraw(const char *job_dir);
+
+/* ---- am_guard.c ---- */
+
+/* Runs the AM below a guardian, and another one when it is killed. Returns an exit code. `mark`: in
+ * the environment of every process below. */
+int am_run_guarded(struct am *am, const char *mark);
+
+/* Whose guardian was killed. Returns only when it cannot. */
+void am_become_guardian(const struct am *am);
+
+/* ---- am_act.c ---- */
+
 /* Feeds the machine and carries out what it says. False: the event was stale. */
 bool am_feed(struct am *am, const struct machine_event *event);
+
+/* Carries out what a machine that was restored wants. */
+void am_resume(struct am *am);
 
 /* The job is in its final state: the event loop is left. */
 bool am_is_over(const struct am *am);
@@ -48,5 +89,15 @@ void am_record(struct am *am, json_t *record, bool sync);
 
 /* For the event loop: syncs the journal. */
 void am_on_sync_timer(evutil_socket_t fd, short what, void *data);
+
+/* ---- am_history.c ---- */
+
+/* Goes on with the metrics of an AM before this one. From now on what would be kept of them is on
+ * the disk, about every minute. */
+void am_history_begin(struct am *am);
+
+/* Packs all that is to be kept of the job, which has ended. The directory, which the caller frees;
+ * NULL: it could not be done, and was noted. */
+char *am_history_pack(struct am *am);
 
 #endif

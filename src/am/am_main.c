@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "am/am_internal.h"
 #include "am/listen.h"
+#include "am/open_files.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
@@ -18,9 +18,13 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/proc.h"
+#include "hadoop/container.h"
 #include "job/record.h"
+#include "job/view.h"
 
 #define JOURNAL_RESERVE_BYTES 65536
+#define KV_FILE		      "store.kv"
+#define LINGER_MS	      2000
 #define DRAIN_MS	      2000
 
 struct am_options {
@@ -32,7 +36,8 @@ static const struct opt am_option_rows[] = {
 	 .kind = OPT_TEXT,
 	 .offset = offsetof(struct am_options, job_dir),
 	 .argument = "DIR",
-	 .help = "the job's directory, with job.json; else the working directory",
+	 .help = "the job's directory, with job.json; else the working directory of a YARN "
+		 "container",
 	 .completion = OPT_COMPLETE_DIRECTORY},
 };
 
@@ -91,7 +96,7 @@ static void on_preempted(void *data, size_t task, int attempt, const struct caus
 static void on_dismissed(void *data, const char *text)
 {
 	struct am *am = data;
-	if (am->dismissal)
+	if (am->dismissal || am_is_over(am)) /* nothing follows the journal's last line */
 		return;
 	am->dismissal = mem_strdup(text);
 	am_record(am, record_note(am->job, NULL, text), true);
@@ -101,9 +106,13 @@ static void on_dismissed(void *data, const char *text)
 static double on_progress(void *data)
 {
 	const struct am *am = data;
-	struct machine_status status;
-	machine_status(am->machine, &status);
-	return status.tracked ? (double)status.tracked_done / (double)status.tracked : 0;
+	return api_progress(am->api);
+}
+
+static void on_journal_kept(void *data, int64_t sequence)
+{
+	struct am *am = data;
+	api_journal_kept(am->api, sequence);
 }
 
 /* ---- what the clock, signals and the guardian tell ---------------------------------------- */
@@ -119,20 +128,24 @@ static void on_signal(evutil_socket_t signal, short what, void *data)
 	char *text cleanup_free = mem_printf("the application master was told to end by %s",
 					     proc_signal_name((int)signal));
 	struct cause cause = {.kind = CAUSE_KILLED_BY_USER, .text = text};
-	if (am->place.may_return)
+	if (am->place.may_return) {
+		am->signal = (int)signal;
 		on_dismissed(am, text);
-	else
+	} else {
 		am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
+	}
 }
 
 static void on_guardian_gone(evutil_socket_t fd, short what, void *data)
 {
 	struct am *am = data;
 	event_del(am->guardian_gone);
-	if (am->place.may_return)
+	if (am->place.may_return) {
 		on_dismissed(am, "the application master's guardian was killed");
-	else
-		am_break(am, "the application master's guardian was killed");
+		return;
+	}
+	am_become_guardian(am);
+	am_break(am, "the application master's guardian was killed");
 }
 
 /* ---- opening ------------------------------------------------------------------------------ */
@@ -147,13 +160,13 @@ static void reserve_journal_space(struct am *am)
 			    JOURNAL_RESERVE_BYTES);
 }
 
-static void give_up_reserve(const char *job_dir)
+void am_give_up_reserve(const char *job_dir)
 {
 	char *path cleanup_free = fs_join(job_dir, "journal.reserve");
 	unlink(path);
 }
 
-/* Where others find this AM. */
+/* Where others on this machine find this AM. */
 static int announce(struct am *am, struct err *err)
 {
 	struct proc_id self = {0};
@@ -166,6 +179,14 @@ static int announce(struct am *am, struct err *err)
 	char *text cleanup_free = json_text(door);
 	char *path cleanup_free = fs_join(am->job_dir, "am.json");
 	return fs_write_file(path, text, strlen(text), 0600, err);
+}
+
+void am_withdraw(const char *job_dir)
+{
+	char *path cleanup_free = fs_join(job_dir, "am.json");
+	char *kv_file cleanup_free = fs_join(job_dir, KV_FILE);
+	unlink(path);
+	unlink(kv_file);
 }
 
 static uint64_t random_seed(void)
@@ -209,9 +230,17 @@ static int open_api(struct am *am, struct err *err)
 				      .am_attempt = am->place.am_attempt,
 				      .deliver = on_message,
 				      .log_path = on_log_path};
-	char *address cleanup_free = listen_address(am->place.host);
-	struct api_options options = {
-		.address = address, .host = am->place.host, .token = am->place.token};
+	char *address cleanup_free = am->listener > 0 ? NULL : listen_address(am->place.host);
+	/* An AM at another address is none that the ring's processes would ask. */
+	if (am->listener > 0)
+		am->ring_file = fs_join(am->job_dir, "ring.json");
+	char *kv_file cleanup_free = am->in_container ? NULL : fs_join(am->job_dir, KV_FILE);
+	struct api_options options = {.address = address,
+				      .listener = am->listener,
+				      .host = am->place.host,
+				      .token = am->place.token,
+				      .kv_file = kv_file,
+				      .ring_file = am->ring_file};
 	am->api = api_create(am->base, &host, &options, err);
 	if (!am->api && am->place.may_return) {
 		/* A container may have a network of its own, in which its node's address is not. */
@@ -228,7 +257,9 @@ static int open_scheduler(struct am *am, struct err *err)
 	const struct scheduler_setup setup = {
 		.job = am->job,
 		.job_dir = am->job_dir,
+		.place = &am->place,
 		.am_address = api_address(am->api),
+		.hold = am->hold.count > 0 ? &am->hold : NULL,
 		.base = am->base,
 		.listener = {.data = am,
 			     .allocated = on_allocated,
@@ -237,46 +268,96 @@ static int open_scheduler(struct am *am, struct err *err)
 			     .waiting = on_waiting,
 			     .preempted = on_preempted,
 			     .dismissed = on_dismissed,
-			     .progress = on_progress},
+			     .progress = on_progress,
+			     .journal_kept = on_journal_kept},
 	};
 	am->scheduler = am->scheduler_ops->open(&setup, err);
 	return am->scheduler ? 0 : -1;
 }
 
-/* The job, its scheduler, and what that one left here for the AM. */
-static int find_all(const char *job_dir, struct job **job, const struct scheduler_ops **ops,
-		    struct scheduler_place *place, struct err *err)
+static struct job *read_job(const struct am *am, struct err *err)
 {
-	char *path cleanup_free = fs_join(job_dir, "job.json");
-	*job = job_read_file(path, err);
-	if (!*job)
+	char *path cleanup_free = fs_join(am->job_dir, "job.json");
+	return am->in_container ? hadoop_container_job(err) : job_read_file(path, err);
+}
+
+static void trust_proxies(struct am *am)
+{
+	const char *wanted = job_config(am->job, "tony.am.trust-proxy");
+	bool is_wanted = true, proves;
+
+	if (!am->scheduler_ops->web_proxies ||
+	    (wanted && str_parse_bool(wanted, &is_wanted) == 0 && !is_wanted))
+		return;
+	const struct str_list *hosts = am->scheduler_ops->web_proxies(am->scheduler, &proves);
+	api_trust_proxies(am->api, hosts, proves);
+}
+
+/* The job, its scheduler, and what that one left here for the AM. */
+int am_find_all(struct am *am, struct err *err)
+{
+	am->job = read_job(am, err);
+	if (!am->job)
 		return -1;
-	const char *name = (*job)->scheduler ? (*job)->scheduler : "local";
-	*ops = scheduler_find(name);
-	if (!*ops)
+	const char *name = am->job->scheduler ? am->job->scheduler : "local";
+	am->scheduler_ops = scheduler_find(name);
+	if (!am->scheduler_ops)
 		return err_set(err, ERR_INPUT,
-			       "%s: scheduler: this program knows none named "
-			       "\"%s\"",
-			       path, name);
-	return (*ops)->find_place(job_dir, place, err);
+			       "job.json: scheduler: this program knows none named \"%s\"", name);
+	return am->scheduler_ops->find_place(am->job_dir, &am->place, err);
+}
+
+/* `view`: what the journal tells of the AMs before this one; of the first, nothing. */
+static void restore(struct am *am, const struct job_view *view)
+{
+	if (am->place.am_attempt <= view->am_attempt)
+		am->place.am_attempt = view->am_attempt + 1;
+	am->waiting = mem_strdup(view->waiting);
+	for (size_t i = 0; i < view->avoided.count; i++)
+		str_list_add(&am->suspects, view->avoided.items[i]);
+	am->machine = machine_restore(am->job, random_seed(), view, clock_monotonic_ms(),
+				      clock_wall_ms());
+}
+
+static void restore_log_dirs(const struct am *am, const struct job_view *view)
+{
+	for (size_t i = 0; i < view->task_count; i++)
+		if (view->tasks[i].log_dir)
+			api_set_log_dir(am->api, i, view->tasks[i].log_dir);
+}
+
+static int open_restored(struct am *am, const struct job_view *view, struct err *err)
+{
+	restore(am, view);
+	am->base = event_base_new();
+	if (!am->base)
+		return err_set_errno(err, "cannot make an event loop");
+	watch(am);
+	if (open_api(am, err) < 0)
+		return -1;
+	restore_log_dirs(am, view);
+	if (open_scheduler(am, err) < 0)
+		return -1;
+	am_history_begin(am);
+	trust_proxies(am);
+	return am->in_container ? 0 : announce(am, err);
 }
 
 static int open_all(struct am *am, struct err *err)
 {
-	if (find_all(am->job_dir, &am->job, &am->scheduler_ops, &am->place, err) < 0)
+	if (am->scheduler_ops->recover &&
+	    am->scheduler_ops->recover(am->job, am->job_dir, &am->place, err) < 0)
 		return -1;
 	am->journal = journal_open(am->place.journal, err);
 	if (!am->journal)
 		return -1;
 	reserve_journal_space(am);
-	am->machine = machine_create(am->job, random_seed());
-	am->base = event_base_new();
-	if (!am->base)
-		return err_set_errno(err, "cannot make an event loop");
-	watch(am);
-	if (open_api(am, err) < 0 || open_scheduler(am, err) < 0)
-		return -1;
-	return announce(am, err);
+	struct job_view *view = job_view_create(am->job);
+	int result = job_view_read(view, am->place.journal, err);
+	if (result == 0)
+		result = open_restored(am, view, err);
+	job_view_destroy(view);
+	return result;
 }
 
 /* ---- the end ------------------------------------------------------------------------------ */
@@ -302,7 +383,7 @@ static char *final_message(const struct am *am)
 }
 
 /* The last line of a job's journal, after which nobody writes it. */
-static void record_end(struct journal *journal, enum job_state state, const char *message)
+void am_record_end(struct journal *journal, enum job_state state, const char *message)
 {
 	struct err err cleanup_err = {0};
 	if (journal_append(journal, record_final(state, message), clock_wall_ms(), true, &err) < 0)
@@ -311,6 +392,8 @@ static void record_end(struct journal *journal, enum job_state state, const char
 
 static void close_all(struct am *am)
 {
+	metrics_file_destroy(am->metrics_file);
+	summons_destroy(am->summons);
 	if (am->api)
 		api_destroy(am->api);
 	if (am->scheduler)
@@ -329,64 +412,128 @@ static void close_all(struct am *am)
 	machine_destroy(am->machine);
 	journal_close(am->journal);
 	action_list_finish(&am->actions);
-	job_destroy(am->job);
+	str_list_finish(&am->suspects);
+	free(am->ring_file);
 	free(am->waiting);
 	free(am->failure);
 	free(am->dismissal);
-	scheduler_place_finish(&am->place);
 }
 
-static void on_drained(void *data)
+static void on_done(void *data)
 {
-	event_base_loopbreak(data);
+	*(bool *)data = true;
+}
+
+/* Events that come this late leave the loop, too. */
+static void run_until(struct am *am, const bool *done)
+{
+	while (!*done)
+		event_base_loop(am->base, EVLOOP_ONCE);
 }
 
 static void tell_end(struct am *am, enum job_state state, const char *message)
 {
-	const struct scheduler_end end = {
-		.state = state, .message = message, .journal = am->place.journal};
-	if (!am->scheduler_ops->finish || am->dismissal)
-		return;
-	am->scheduler_ops->finish(am->scheduler, &end, on_drained, am->base);
-	event_base_dispatch(am->base);
+	char *history cleanup_free = am_history_pack(am);
+	const struct scheduler_end end = {.state = state,
+					  .message = message,
+					  .journal = am->place.journal,
+					  .history = history};
+	bool done = false;
+	am->scheduler_ops->finish(am->scheduler, &end, on_done, &done);
+	run_until(am, &done);
+	if (history)
+		fs_remove_tree(history, NULL);
 }
 
-/* Containers are gone; lets those who watch the job read its last lines. */
+/* Containers are gone. Who asks is answered until the end is told elsewhere. */
 static enum job_state end(struct am *am)
 {
 	struct machine_status status;
 	machine_status(am->machine, &status);
 	char *message cleanup_free = final_message(am);
+	bool lingered = false, drained = false;
 	log_info("the job %s: %s", job_state_name(status.state), message);
-	give_up_reserve(am->job_dir);
-	record_end(am->journal, status.state, message);
-	api_journal_appended(am->api);
-	api_drain(am->api, DRAIN_MS, on_drained, am->base);
-	event_base_dispatch(am->base);
+	am_give_up_reserve(am->job_dir);
+	am_record_end(am->journal, status.state, message);
+	api_conclude(am->api);
+	/* Before the scheduler knows: its web proxy leads elsewhere then. */
+	api_linger(am->api, LINGER_MS, on_done, &lingered);
+	run_until(am, &lingered);
 	tell_end(am, status.state, message);
+	api_drain(am->api, DRAIN_MS, on_done, &drained);
+	run_until(am, &drained);
+	am_withdraw(am->job_dir); /* the guardian does so, too, unless it was killed */
 	return status.state;
 }
 
-/* Two connections per executor: as many descriptors as are allowed. What runs in containers gets
- * the limit that it would have had (scheduler/launch.c). */
-static void raise_open_files(void)
+/* The containers that the AM before this one had. */
+static void adopt(struct am *am)
 {
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
-		return;
-	char *before cleanup_free = mem_printf("%llu", (unsigned long long)limit.rlim_cur);
-	setenv("TONY_OPEN_FILES", before, 1);
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
+	size_t task_count = machine_task_count(am->machine), count = 0;
+	struct scheduler_adoption *items = mem_alloc_array(task_count, sizeof(*items));
+	for (size_t i = 0; i < task_count; i++) {
+		const struct task *task = machine_task(am->machine, i);
+		if (task->has_container)
+			items[count++] =
+				(struct scheduler_adoption){.task = i,
+							    .attempt = task->attempt,
+							    .type = task->type,
+							    .index = task->index,
+							    .container = task->container,
+							    .host = task->host,
+							    .is_reachable = task->door > 0};
+	}
+	log_info("AM attempt %d goes on with the job, and with %zu containers",
+		 am->place.am_attempt, count);
+	am->scheduler_ops->adopt(am->scheduler, items, count);
+	free(items);
+	for (size_t i = 0; am->scheduler_ops->avoid && i < am->suspects.count; i++)
+		am->scheduler_ops->avoid(am->scheduler, am->suspects.items[i]);
+	am->summons = summons_create(&(struct summons_options){
+		.base = am->base,
+		.job = am->job,
+		.machine = am->machine,
+		.token = am->place.token,
+		.call = {am->place.am_attempt, (char *)api_address(am->api)},
+	});
 }
 
-static int run(struct am *am, struct err *err)
+/* What cannot go well is not begun. */
+static void submit(struct am *am)
 {
-	raise_open_files();
+	struct err err cleanup_err = {0};
+	struct cause cause = {.kind = CAUSE_AM_FAILED};
+
+	if (open_files_check(machine_task_count(am->machine), &err) < 0) {
+		cause.text = (char *)err_message(&err);
+		am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
+	} else {
+		am_feed(am, &(struct machine_event){.kind = EVENT_SUBMIT});
+	}
+}
+
+static void begin(struct am *am)
+{
+	struct machine_status status;
+	machine_status(am->machine, &status);
+	if (am->place.am_attempt > 1 && am->scheduler_ops->adopt)
+		adopt(am);
+	if (am->waiting)
+		on_waiting(am, NULL); /* it will tell what is waited for now */
+	if (status.state == JOB_SUBMITTED)
+		submit(am);
+	else
+		am_resume(am);
+}
+
+static int serve(struct am *am, struct err *err)
+{
+	open_files_raise();
 	if (open_all(am, err) < 0)
 		return -1;
-	am_record(am, record_am(am->place.am_attempt, getpid(), api_address(am->api)), true);
-	am_feed(am, &(struct machine_event){.kind = EVENT_SUBMIT});
+	/* The job's own line follows at once, and is synced. */
+	am_record(am, record_am(am->place.am_attempt, getpid(), api_address(am->api)), false);
+	begin(am);
 	/* A loop that is not running yet cannot be left. */
 	if (!am_is_over(am))
 		event_base_dispatch(am->base);
@@ -395,81 +542,22 @@ static int run(struct am *am, struct err *err)
 	return end(am) == JOB_SUCCEEDED ? 0 : 1;
 }
 
-/* ---- the guardian's last duty ------------------------------------------------------------- */
-
-/* The final record is a journal's last line. */
-static bool is_final(const char *journal_path)
-{
-	char *text cleanup_free = NULL;
-	struct journal_line line;
-	if (!journal_read_last(journal_path, &text, &line))
-		return false;
-	json_t *record cleanup_json = journal_line_record(&line, NULL);
-	return str_equal(json_string_value(json_object_get(record, "ev")), "final");
-}
-
-/* A job whose AM was killed still gets its last line. */
-static void write_last_line(const char *path, const struct guard *guard)
+int am_run(struct am *am)
 {
 	struct err err cleanup_err = {0};
-	if (is_final(path))
-		return;
-	char *message cleanup_free =
-		guard->signal ? mem_printf("the application master was killed by %s",
-					   proc_signal_name(guard->signal))
-			      : mem_printf("the application master ended early, with code %d "
-					   "(see am.log)",
-					   guard->exit_code);
-	struct journal *journal = journal_open(path, &err);
-	if (!journal) {
-		log_error("%s", err_message(&err));
-		return;
-	}
-	record_end(journal, JOB_FAILED, message);
-	journal_close(journal);
-}
-
-static void conclude(const char *job_dir, const struct guard *guard)
-{
-	struct err err cleanup_err = {0};
-	struct job *job = NULL;
-	const struct scheduler_ops *ops;
-	struct scheduler_place place = {0};
-	char *door cleanup_free = fs_join(job_dir, "am.json");
-	unlink(door);
-	give_up_reserve(job_dir);
-	if (find_all(job_dir, &job, &ops, &place, &err) < 0) {
-		log_error("%s", err_message(&err));
-	} else {
-		if (ops->clean)
-			ops->clean(fs_basename(job_dir));
-		if (!place.may_return)
-			write_last_line(place.journal, guard);
-	}
-	scheduler_place_finish(&place);
-	job_destroy(job);
-}
-
-/* `mark`: in the environment of every process below. */
-static int run_guarded(const char *job_dir, const char *mark)
-{
-	struct err err cleanup_err = {0};
-	struct am am = {.job_dir = job_dir};
-	if (guard_start(mark, &am.guard, &err) < 0) {
-		log_error("%s", err_message(&err));
-		return 1;
-	}
-	if (!am.guard.is_worker) {
-		conclude(job_dir, &am.guard);
-		return am.guard.exit_code;
-	}
-	int code = run(&am, &err);
+	int code = serve(am, &err);
 	if (code < 0)
 		log_error("%s", err_message(&err));
-	close_all(&am);
-	guard_end_tree(&am.guard);
-	return code < 0 ? 1 : code;
+	close_all(am);
+	guard_end_tree(&am->guard);
+	if (code < 0)
+		/* A NodeManager that ends a container, as for its memory, takes any other code for
+		 * the reason, instead of its own. */
+		return am->signal ? 128 + am->signal : 1;
+	return code;
 }
+
+/* ------------------------------------------------------------------------------------------- */
 
 static int run_in(const char *job_dir)
 {
@@ -479,9 +567,10 @@ static int run_in(const char *job_dir)
 		log_error("usage: %s (without DIR: in a YARN container)", table.usage);
 		return 2;
 	}
+	struct am am = {.job_dir = job_dir ? job_dir : here, .in_container = !job_dir};
 	char *mark cleanup_free = job_dir ? mem_printf("TONY_JOB_ID=%s", fs_basename(job_dir))
 					  : mem_printf("CONTAINER_ID=%s", container);
-	return run_guarded(job_dir ? job_dir : here, mark);
+	return am_run_guarded(&am, mark);
 }
 
 int am_main(int argc, char **argv)

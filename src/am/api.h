@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "history/summary.h"
 #include "job/job.h"
 #include "job/machine.h"
 #include "net/http_server.h"
@@ -32,8 +33,11 @@ struct api_host {
 
 struct api_options {
 	const char *address; /* where it listens: "127.0.0.1:0" */
+	int listener;	     /* http_server_listen()'s, in place of `address`; 0: none */
 	const char *host;    /* the name by which others reach that address; NULL: itself */
 	const char *token;
+	const char *kv_file; /* the store is kept there for the AM that follows; NULL: it is not */
+	const char *ring_file;	   /* for the AM that follows (api_ring.h); NULL: none */
 	struct http_limits limits; /* 0: as documented; connections: by the number of tasks */
 };
 
@@ -43,11 +47,23 @@ void api_destroy(struct api *api); /* NULL is fine */
 
 const char *api_address(const struct api *api); /* for others: "127.0.0.1:4000", "node-7:4000" */
 
+/* What comes from these hosts (names or numeric addresses) comes through the scheduler's web proxy:
+ * it may be read by everybody, or with `prove` by the owner and whom the view ACL names. */
+void api_trust_proxies(struct api *api, const struct str_list *hosts, bool prove);
+
+/* How much of the job is done, 0 to 1: what its tracked tasks say of themselves, on average. */
+double api_progress(const struct api *api);
+
 /* Where the task's logs are, as its executor said when it registered; NULL: not known. */
 const char *api_log_dir(const struct api *api, size_t task);
+/* As it said to an earlier AM. */
+void api_set_log_dir(struct api *api, size_t task, const char *log_dir);
 
 /* machine_order() of this task may be another one: answers its held beat if so. */
 void api_order_changed(struct api *api, size_t task);
+
+/* Tasks may have come or gone. */
+void api_tasks_changed(struct api *api);
 
 /* Addresses changed: the cluster spec is built anew when next needed. */
 void api_cluster_changed(struct api *api);
@@ -56,12 +72,33 @@ void api_cluster_changed(struct api *api);
  * fresh rendezvous where the framework asks for one. -1: there is no port for it. */
 int api_cluster_formed(struct api *api, struct err *err);
 
-/* To be called after each append: those who follow the events get it at once. */
-void api_journal_appended(struct api *api);
+/* To be called after each append, with the last line's number: those who follow the events get it
+ * at once. */
+void api_journal_appended(struct api *api, int64_t sequence);
+/* Executors that report exits, and who ends a job or restarts a task, are not answered before an AM
+ * that follows would know of them, that is before it finds the journal up to this line. INT64_MAX,
+ * as in the beginning: it does. */
+void api_journal_kept(struct api *api, int64_t sequence);
 
-/* The journal has its last line: ends the answers that follow events and logs once they have
- * delivered all, takes no new requests, and calls `done` when all is delivered, at the latest after
- * timeout_ms. */
+/* Writes what is kept of the metrics (metrics.jsonl: a line for each task of which there are some)
+ * of `count` tasks from *next on, which is moved on. 1: that was the last; 0: there are more. */
+int api_write_metrics(const struct api *api, size_t *next, size_t count, int fd, struct err *err);
+/* Takes what an earlier AM has written of them, before anything is measured: what is no good is
+ * passed over. -1: the file cannot be read. */
+int api_restore_metrics(struct api *api, const char *path, struct err *err);
+/* Fills in what the types have used. */
+void api_measure(const struct api *api, struct history_summary *summary);
+
+/* The journal has its last line: answers that follow events and logs end once they have delivered
+ * all. New requests are answered until api_drain(). */
+void api_conclude(struct api *api);
+
+/* After api_conclude(): calls `done` once the browsers that were about to ask for the events have
+ * asked, at the latest after timeout_ms; at once when there are none. */
+void api_linger(struct api *api, int64_t timeout_ms, void (*done)(void *data), void *data);
+
+/* After api_conclude(): takes no new requests, and calls `done` when all is delivered, at the
+ * latest after timeout_ms. */
 void api_drain(struct api *api, int64_t timeout_ms, void (*done)(void *data), void *data);
 
 #endif

@@ -9,26 +9,23 @@
 #include "am/api.h"
 #include "am/gloo.h"
 #include "am/kv.h"
+#include "am/kv_file.h"
 #include "am/log_relay.h"
 #include "am/message.h"
+#include "am/usage.h"
+#include "am/user_series.h"
+#include "am/viewers.h"
 #include "job/journal.h"
 #include "job/view.h"
 
 struct evbuffer;
-
-/* The last metrics of a task, and what they came to so far. */
-struct api_metrics {
-	struct message_metrics last;
-	int64_t max_rss_bytes, max_pss_bytes;
-	double rss_sum;
-	int64_t samples;
-};
 
 /* What the wire knows of a task. */
 struct api_task {
 	struct api *api;
 	size_t number;
 	struct http_request *held; /* its beat; NULL: none is held */
+	int64_t ordered;	   /* line of the journal up to which its order is told there */
 	struct event expiry;	   /* of the hold; assigned when `api` is */
 	/* The last report. */
 	struct message_identity of;
@@ -36,13 +33,15 @@ struct api_task {
 	json_t *pids;	  /* NULL: not told */
 	int executor_pid; /* of executor_attempt; 0: not told */
 	int executor_attempt;
-	struct api_metrics *metrics; /* NULL: none yet */
+	struct usage *usage;	     /* NULL: nothing was measured yet */
+	struct user_series *numbers; /* NULL: its program told none yet */
 	char *log_dir;		     /* NULL: not told */
 	/* Logs that its executor is ordered to send; NULL: none. */
 	struct log_relays *relays;
-	int64_t logs_told[MESSAGE_LOGS_MAX]; /* orders of it that the executor knows of */
+	int64_t *logs_told; /* orders of it that the executor knows of */
 	size_t logs_told_count;
-	int64_t beat_at; /* monotonic, ms; 0: never */
+	int64_t beat_at;  /* monotonic, ms; 0: never */
+	int beat_attempt; /* whose it was */
 };
 
 struct api_event_follower {
@@ -51,9 +50,15 @@ struct api_event_follower {
 	struct http_stream *stream;
 	struct journal_reader *reader;
 	bool follows, as_server_sent;
+	bool is_viewer;	     /* a browser: asks again when the answer ends before the job */
+	struct event *hold;  /* pending: waits for a first line. NULL: does not */
+	struct event *pulse; /* of server-sent events: time to say that we are there. Else NULL */
+	bool pulse_due;
 };
 
 struct api_log_follower; /* api_logs.c */
+struct api_waiter;	 /* api_kept.c */
+struct api_looker;	 /* api_view.c */
 
 struct api {
 	struct api_host host;
@@ -63,15 +68,38 @@ struct api {
 	char *address;
 	struct api_task *tasks;
 	size_t task_count;
-	struct evbuffer *cluster; /* serialized; NULL: to be built anew */
+	struct api_spec *spec; /* the cluster's; NULL: to be built anew */
+	struct viewers *viewers;
+	struct user_budget numbers_budget;
 	struct job_view *view;
 	struct journal_reader *reader; /* feeds `view`; NULL: not needed yet */
+	struct event fold;	       /* pending: the journal may have more for `view` */
 	struct kv *kv;
-	struct gloo *gloo; /* NULL: none is needed, or no ring has formed yet */
-	char *ring;	   /* which it serves; NULL: none */
+	struct kv_file *kv_file; /* NULL: it is not kept */
+	char *kv_path;
+	struct gloo *gloo;	       /* NULL: none is needed, or no ring has formed yet */
+	char *ring;		       /* which it serves; NULL: none */
+	struct api_ring *ring_service; /* NULL: the job's processes do not outlive their ring */
 	LIST_HEAD(, api_event_follower) event_followers;
 	LIST_HEAD(, api_log_follower) log_followers;
-	bool draining;
+	TAILQ_HEAD(, api_looker) lookers; /* who wait for the view */
+	LIST_HEAD(, api_waiter) waiters;  /* who is answered when something is kept */
+	int64_t appended, kept;		  /* lines of the journal */
+	/* Browsers that are about to ask for the events; when the last of them was seen (monotonic,
+	 * ms). */
+	size_t viewers_expected;
+	int64_t viewer_expected_at;
+	struct event linger; /* pending: for them */
+	void (*lingered)(void *data);
+	void *lingered_data;
+	size_t ui_requests; /* on their way to a task */
+	json_t *advice;	    /* as it was told last; NULL: nobody has asked */
+	int64_t advised_at; /* monotonic, ms */
+	/* Of all tasks, as it was found last; NULL: nobody has asked. */
+	struct straggler *stragglers;
+	int64_t stragglers_at;	     /* monotonic, ms */
+	int64_t beat_at, resumed_at; /* of any task; after nobody was heard of for long */
+	bool concluded;		     /* the journal has its last line */
 };
 
 /* The task of the path, or NULL when there is none: then 404 is answered. */
@@ -80,12 +108,60 @@ struct api_task *api_find_task(struct api *api, struct http_request *request);
 /* "0.0.0.0:4000" as others know it: "node-7:4000". The caller frees. */
 char *api_advertise(const struct api *api, const char *address);
 
-/* The job at this moment, or NULL when the journal cannot be read: then 500 is answered. */
-const struct job_view *api_view(struct api *api, struct http_request *request);
+/* ---- api_view.c: the job as its journal tells it */
+
+/* Answers a GET once the view holds all that the journal says by now; 500 when it cannot be read.
+ */
+void api_view_look(struct api *api, struct http_request *request,
+		   void (*answer)(struct api *api, struct http_request *request));
+void api_view_fold(struct api *api); /* the journal may have more for it */
+void api_view_go_on(evutil_socket_t fd, short what, void *data);
+
+/* ---- api_spec.c: the cluster spec, made once and shared by all answers that hold it */
+
+/* Answers `front`, the spec, `rear`, which together are JSON; compressed when that pays. */
+void api_spec_answer(struct api *api, struct http_request *request, const char *front,
+		     const char *rear);
+
+/* ---- api_rows.c: answers with a row for each task, written a few at a time: long ones neither lie
+ * in memory nor keep others waiting */
+
+enum { API_PAGE_MAX = 10000 };
+
+struct api_rows {
+	size_t next, end;	  /* numbers of rows */
+	const char *content_type; /* NULL: JSON */
+	const char *separator, *rear;
+	/* Appends the row; nothing: there is none of that number. */
+	void (*append)(const struct api *api, const struct api_rows *rows, size_t number,
+		       struct str *text);
+	int what; /* for `append` */
+};
+/* `front`, the rows, and their `rear`. */
+void api_rows_answer(const struct api *api, struct http_request *request, const char *front,
+		     const struct api_rows *rows);
+/* The tasks that `offset` and `limit` ask for. -1: answered with 400. */
+int api_rows_page(const struct api *api, struct http_request *request, struct api_rows *rows);
 
 /* 400 with what `err` says. */
 void api_answer_bad(struct http_request *request, const struct err *err);
 void api_answer_empty(struct http_request *request);
+
+/* ---- api_kv.c */
+
+/* `path`: of its file; NULL: it has none. */
+void api_kv_open(struct api *api, const char *path);
+void api_kv_close(struct api *api);
+
+/* ---- api_linger.c: browsers that come back for the journal's last line */
+
+/* One is about to ask for the events, for the first time or again. */
+void api_expect_viewer(struct api *api);
+void api_viewer_came(struct api *api); /* it has asked */
+void api_on_linger_over(evutil_socket_t fd, short what, void *data);
+
+/* Answers 200 and `answer`, which is taken, once what was written in the journal so far is kept. */
+void api_answer_when_kept(struct api *api, struct http_request *request, json_t *answer);
 
 /* Ends or wakes who follows logs: all of them, when the job ends; those of a task whose container
  * is another one now. */
@@ -96,34 +172,80 @@ void api_logs_check(struct api_task *task);
 void api_task_settle(struct api_task *task);
 struct api_task *api_get_task(struct api *api, size_t number);
 
+/* How long a beat is held that nothing happens to meanwhile. Each task has a place of its own in
+ * the interval, so that beats come evenly however many tasks were told something together: a hold
+ * that would end after that place is shorter, by so little that executors, who take less than half
+ * an interval for a disagreement, do not mind; one that would end just before it is longer. */
+int64_t api_hold_time(int64_t now_ms, int64_t interval_ms, size_t task, size_t task_count);
+
 /* Answers what is held whatever the order is. */
 void api_tasks_answer_all(struct api *api);
+/* More of the journal is kept than the lines up to `before`. */
+void api_tasks_go_on(struct api *api, int64_t before);
 void api_task_finish(struct api_task *task);
 
 /* Tells where the rendezvous of the present ring is, if there is one. */
 void api_rendezvous_tell(const struct api *api, struct cluster *cluster);
 void api_rendezvous_close(struct api *api);
 
-void api_metrics_add(struct api_task *task, struct message_metrics *metrics); /* takes them */
-json_t *api_metrics_to_json(const struct api_metrics *metrics);
-void api_metrics_free(struct api_metrics *metrics); /* NULL is fine */
+/* Takes what its executor has measured of this process. */
+void api_task_measure(struct api_task *task, const struct message_identity *of,
+		      struct message_metrics *metrics);
+/* Takes what its program tells of itself. */
+void api_task_take_numbers(struct api_task *task, int attempt,
+			   const struct message_numbers *numbers);
+/* Takes what a line of metrics.jsonl says of a task of which nothing is known yet. */
+void api_task_restore_metrics(struct api_task *task, const json_t *line);
+/* Appends the members "series" and "user" of GET /v1/series. */
+void api_task_write_series(const struct api_task *task, size_t points, struct str *text);
+/* A line of metrics.jsonl (docs/history.md), without its newline; of each series at most `points`.
+ */
+void api_append_metrics(const struct api *api, size_t number, size_t points, struct str *text);
+char *api_task_name(const struct api *api, size_t number); /* the caller frees */
+
+/* ---- api_work.c: how far the job's programs are, and which tasks are far behind their siblings */
+
+int64_t api_recent_ms(const struct api *api); /* over which it is looked at what they do */
+double api_done(const struct api *api);	      /* 0 to 1; NAN: no program tells */
+/* Makes api->stragglers what it is now, or was some seconds ago. */
+void api_find_stragglers(struct api *api);
+/* As docs/rest.md has it, out of api->stragglers; NULL: it is none. */
+json_t *api_straggler_to_json(const struct api *api, size_t number);
+
+/* [{"name": "tensorboard", "task": "worker:0", "path": "ui/tensorboard/"}]: what is served now. */
+json_t *api_ui_links(const struct api *api);
 
 /* Handlers, by file; `data` is the api. */
 void api_handle_register(void *data, struct http_request *request);
 void api_handle_beat(void *data, struct http_request *request);
 void api_handle_exit(void *data, struct http_request *request);
 
-void api_handle_page(void *data, struct http_request *request);
+void api_handle_asset(void *data, struct http_request *request);
+void api_handle_server(void *data, struct http_request *request);
+void api_handle_links(void *data, struct http_request *request);
+void api_handle_login(void *data, struct http_request *request);
+void api_handle_advice(void *data, struct http_request *request);
+void api_handle_config(void *data, struct http_request *request);
+void api_handle_cluster(void *data, struct http_request *request);
+void api_handle_environment(void *data, struct http_request *request);
 void api_handle_job(void *data, struct http_request *request);
 void api_handle_tasks(void *data, struct http_request *request);
 void api_handle_task(void *data, struct http_request *request);
+void api_handle_attempts(void *data, struct http_request *request);
 void api_handle_kill(void *data, struct http_request *request);
+void api_handle_scale(void *data, struct http_request *request);
 void api_handle_restart(void *data, struct http_request *request);
 
 void api_handle_events(void *data, struct http_request *request);
 void api_handle_logs(void *data, struct http_request *request);
+void api_handle_log_names(void *data, struct http_request *request);
 void api_handle_log_piece(void *data, struct http_request *request);
 void api_handle_metrics(void *data, struct http_request *request);
+void api_handle_series(void *data, struct http_request *request);
+void api_handle_work(void *data, struct http_request *request);
+
+void api_handle_ui(void *data, struct http_request *request);
+void api_handle_ui_folder(void *data, struct http_request *request);
 
 void api_handle_kv_put(void *data, struct http_request *request);
 void api_handle_kv_get(void *data, struct http_request *request);

@@ -3,46 +3,19 @@
 
 #include "am/api_internal.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "base/mem.h"
 
-enum { PAGE_MAX = 10000 };
-
-/* Folds in what the journal says since the last look. */
-static int catch_up(struct api *api, struct err *err)
+static void answer_job(struct api *api, struct http_request *request)
 {
-	struct journal_line line;
-	int got;
+	json_t *answer = job_view_to_json(api->view);
 
-	if (!api->reader)
-		api->reader = journal_reader_open(api->host.journal_path, 0, err);
-	if (!api->reader)
-		return -1;
-	while ((got = journal_reader_next(api->reader, &line, err)) > 0) {
-		if (job_view_add(api->view, &line, err) < 0)
-			return -1;
-	}
-	return got;
-}
-
-const struct job_view *api_view(struct api *api, struct http_request *request)
-{
-	struct err err cleanup_err = {0};
-
-	if (catch_up(api, &err) == 0)
-		return api->view;
-	log_error("the journal cannot be read: %s", err_message(&err));
-	http_answer_error(request, 500, "failed", "the journal cannot be read: %s",
-			  err_message(&err));
-	return NULL;
+	json_object_set_new(answer, "links", api_ui_links(api));
+	http_answer_json(request, 200, answer);
 }
 
 void api_handle_job(void *data, struct http_request *request)
 {
-	const struct job_view *view = api_view(data, request);
-
-	if (view)
-		http_answer_json(request, 200, job_view_to_json(view));
+	api_view_look(data, request, answer_job);
 }
 
 /* Does the last report name processes of the present attempt, epoch and restart? */
@@ -54,8 +27,9 @@ static bool is_present(const struct api_task *task, const struct job_view *view,
 	       task->of.epoch == row->epoch && task->of.restart == row->restart;
 }
 
-static json_t *task_to_json(const struct api *api, const struct job_view *view, size_t number)
+static json_t *task_to_json(const struct api *api, size_t number)
 {
+	const struct job_view *view = api->view;
 	const struct api_task *task = &api->tasks[number];
 	json_t *object = task_view_to_json(view, number);
 
@@ -63,39 +37,66 @@ static json_t *task_to_json(const struct api *api, const struct job_view *view, 
 		json_object_set(object, "pids", task->pids);
 	if (task->executor_pid > 0 && task->executor_attempt == view->tasks[number].attempt)
 		json_set_int(object, "executor_pid", task->executor_pid);
-	if (task->metrics)
-		json_object_set_new(object, "metrics", api_metrics_to_json(task->metrics));
+	if (task->usage)
+		json_object_set_new(object, "metrics", usage_to_json(task->usage));
+	json_t *straggler = api_straggler_to_json(api, number);
+	if (straggler)
+		json_object_set_new(object, "straggler", straggler);
 	return object;
+}
+
+static void append_task(const struct api *api, const struct api_rows *rows, size_t number,
+			struct str *text)
+{
+	json_t *task cleanup_json = task_to_json(api, number);
+	char *row cleanup_free = json_text(task);
+
+	str_append(text, row);
+}
+
+static void answer_tasks(struct api *api, struct http_request *request)
+{
+	struct api_rows rows = {.append = append_task, .separator = ",", .rear = "]}"};
+
+	if (api_rows_page(api, request, &rows) < 0)
+		return;
+	api_find_stragglers(api);
+	char *front cleanup_free = mem_printf("{\"total\":%zu,\"tasks\":[", api->task_count);
+	api_rows_answer(api, request, front, &rows);
 }
 
 void api_handle_tasks(void *data, struct http_request *request)
 {
-	struct api *api = data;
-	int64_t offset = 0, limit = PAGE_MAX;
+	api_view_look(data, request, answer_tasks);
+}
 
-	if (http_request_query_int(request, "offset", 0, JOB_MAX_TASKS, &offset) < 0 ||
-	    http_request_query_int(request, "limit", 1, PAGE_MAX, &limit) < 0)
+static void answer_task(struct api *api, struct http_request *request)
+{
+	const struct api_task *task = api_find_task(api, request);
+
+	if (!task)
 		return;
-	const struct job_view *view = api_view(api, request);
-	if (!view)
-		return;
-	json_t *tasks = json_array();
-	for (size_t i = (size_t)offset; i < api->task_count && i < (size_t)(offset + limit); i++)
-		json_array_append_new(tasks, task_to_json(api, view, i));
-	json_t *answer = json_object();
-	json_set_int(answer, "total", (int64_t)api->task_count);
-	json_object_set_new(answer, "tasks", tasks);
-	http_answer_json(request, 200, answer);
+	api_find_stragglers(api);
+	http_answer_json(request, 200, task_to_json(api, task->number));
 }
 
 void api_handle_task(void *data, struct http_request *request)
 {
-	struct api *api = data;
-	const struct api_task *task = api_find_task(api, request);
-	const struct job_view *view = task ? api_view(api, request) : NULL;
+	api_view_look(data, request, answer_task);
+}
 
-	if (view)
-		http_answer_json(request, 200, task_to_json(api, view, task->number));
+static void answer_attempts(struct api *api, struct http_request *request)
+{
+	const struct api_task *task = api_find_task(api, request);
+
+	if (task)
+		http_answer_json(request, 200,
+				 task_view_attempts_to_json(&api->view->tasks[task->number]));
+}
+
+void api_handle_attempts(void *data, struct http_request *request)
+{
+	api_view_look(data, request, answer_attempts);
 }
 
 void api_handle_kill(void *data, struct http_request *request)
@@ -115,7 +116,7 @@ void api_handle_kill(void *data, struct http_request *request)
 	struct cause cause = {.kind = CAUSE_KILLED_BY_USER, .text = text};
 	if (api->host.deliver(api->host.data,
 			      &(struct machine_event){.kind = EVENT_KILL, .cause = &cause}))
-		api_answer_empty(request);
+		api_answer_when_kept(api, request, json_object());
 	else
 		http_answer_error(request, 409, "conflict", "the job is ending already");
 }
@@ -129,7 +130,7 @@ void api_handle_restart(void *data, struct http_request *request)
 		return;
 	if (api->host.deliver(api->host.data, &(struct machine_event){.kind = EVENT_RESTART_TASK,
 								      .task = task->number}))
-		api_answer_empty(request);
+		api_answer_when_kept(api, request, json_object());
 	else
 		http_answer_error(
 			request, 409, "conflict", "%s is %s: only a running task is restarted",

@@ -9,6 +9,7 @@
 
 #include "am/api_internal.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "job/log_frame.h"
 
@@ -266,7 +267,7 @@ static bool find_source(struct api_log_follower *follower)
 /* Nothing is at hand: whether anything may come. */
 static bool goes_on(struct api_log_follower *follower)
 {
-	if (follower->left == 0 || follower->api->draining)
+	if (follower->left == 0 || follower->api->concluded)
 		return false;
 	if (find_source(follower))
 		return true;
@@ -400,6 +401,56 @@ void api_handle_logs(void *data, struct http_request *request)
 	follower->log = mem_strdup(log);
 	follower->file = mem_steal(&file);
 	begin(follower, request);
+}
+
+/* ---- which there are ---------------------------------------------------------------------- */
+
+/* One that can be read now; -1: its length is only known where it is. */
+static void add_log(json_t *list, const struct task *task, const char *name, int64_t bytes)
+{
+	json_t *object = json_object();
+
+	json_set_text(object, "log", name);
+	if (bytes >= 0)
+		json_set_int(object, "bytes", bytes);
+	json_set_int(object, "attempt", task->attempt);
+	json_array_append_new(list, object);
+}
+
+static void add_log_if_there(json_t *list, struct api *api, size_t number, const char *name)
+{
+	const struct task *task = machine_task(api->host.machine, number);
+	char *file cleanup_free = log_file_name(name);
+	const struct api_log_follower question = {
+		.api = api, .task = number, .log = (char *)name, .file = file};
+	char *path cleanup_free = path_of(&question);
+	struct stat info;
+
+	if (path && stat(path, &info) == 0 && S_ISREG(info.st_mode))
+		add_log(list, task, name, info.st_size);
+	else if (!path && is_heard_of(&question))
+		add_log(list, task, name, -1);
+}
+
+void api_handle_log_names(void *data, struct http_request *request)
+{
+	static const char *const streams[] = {"stdout", "stderr"};
+	struct api *api = data;
+	const struct api_task *task = api_find_task(api, request);
+
+	if (!task)
+		return;
+	size_t type = machine_task(api->host.machine, task->number)->type;
+	json_t *list = json_array();
+	for (size_t i = 0; i < array_length(streams); i++) {
+		add_log_if_there(list, api, task->number, streams[i]);
+		for (int k = 1; k < api->host.job->types[type].processes; k++) {
+			char *name cleanup_free = mem_printf("%s-%d", streams[i], k);
+			add_log_if_there(list, api, task->number, name);
+		}
+	}
+	add_log_if_there(list, api, task->number, "executor");
+	http_answer_json(request, 200, list);
 }
 
 /* ---- what executors send ------------------------------------------------------------------ */

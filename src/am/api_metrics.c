@@ -1,52 +1,75 @@
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "am/api_internal.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 
-void api_metrics_add(struct api_task *task, struct message_metrics *metrics)
+/* Memory for the series of all tasks together, about; a task with GPUs has those of each besides.
+ */
+#define USAGE_BYTES ((size_t)32 << 20)
+
+static struct usage *usage_of(struct api_task *task)
 {
-	if (!task->metrics)
-		task->metrics = mem_alloc(sizeof(*task->metrics));
-	struct api_metrics *all = task->metrics;
-	message_metrics_finish(&all->last);
-	all->last = *metrics;
-	*metrics = (struct message_metrics){0};
-	if (all->last.rss_bytes > all->max_rss_bytes)
-		all->max_rss_bytes = all->last.rss_bytes;
-	if (all->last.pss_bytes > all->max_pss_bytes)
-		all->max_pss_bytes = all->last.pss_bytes;
-	all->rss_sum += (double)all->last.rss_bytes;
-	all->samples++;
+	if (!task->usage)
+		task->usage = usage_create(
+			series_share(USAGE_BYTES, task->api->task_count, USAGE_COLUMNS, false),
+			api_recent_ms(task->api));
+	return task->usage;
 }
 
-void api_metrics_free(struct api_metrics *metrics)
+static struct user_series *numbers_of(struct api_task *task)
 {
-	if (!metrics)
+	if (!task->numbers)
+		task->numbers = user_series_create(&task->api->numbers_budget);
+	return task->numbers;
+}
+
+void api_task_measure(struct api_task *task, const struct message_identity *of,
+		      struct message_metrics *metrics)
+{
+	usage_add(usage_of(task), of, metrics, clock_wall_ms());
+}
+
+void api_task_restore_metrics(struct api_task *task, const json_t *line)
+{
+	int64_t attempt = 0, now_ms = clock_wall_ms();
+
+	if (json_need_int(line, "attempt", 0, INT32_MAX, &attempt, NULL) < 0)
 		return;
-	message_metrics_finish(&metrics->last);
-	free(metrics);
+	task->of.attempt = (int)attempt;
+	if (json_integer_value(json_object_get(line, "samples")) > 0)
+		usage_restore(usage_of(task), line, now_ms);
+	if (json_array_size(json_object_get(line, "user")) > 0)
+		user_series_restore(numbers_of(task), line, now_ms);
 }
 
-static int64_t average_rss(const struct api_metrics *metrics)
+void api_task_take_numbers(struct api_task *task, int attempt,
+			   const struct message_numbers *numbers)
 {
-	return (int64_t)(metrics->rss_sum / (double)metrics->samples);
+	if (numbers->count == 0)
+		return;
+	user_series_add(numbers_of(task), attempt, numbers);
 }
 
-json_t *api_metrics_to_json(const struct api_metrics *metrics)
+void api_task_write_series(const struct api_task *task, size_t points, struct str *text)
 {
-	json_t *object = message_metrics_to_json(&metrics->last);
-
-	json_set_int(object, "max_rss_bytes", metrics->max_rss_bytes);
-	json_set_int(object, "max_pss_bytes", metrics->max_pss_bytes);
-	json_set_int(object, "average_rss_bytes", average_rss(metrics));
-	json_set_int(object, "samples", metrics->samples);
-	return object;
+	str_append(text, "\"series\":");
+	if (task->usage)
+		usage_write_series(task->usage, points, text);
+	else
+		str_append(text, "[]");
+	str_append(text, ",\"user\":");
+	if (task->numbers)
+		user_series_write(task->numbers, points, text);
+	else
+		str_append(text, "[]");
 }
 
-static char *task_name(const struct api *api, size_t number)
+char *api_task_name(const struct api *api, size_t number)
 {
 	const struct task *task = machine_task(api->host.machine, number);
 
@@ -55,30 +78,44 @@ static char *task_name(const struct api *api, size_t number)
 
 /* ---- Prometheus' text format -------------------------------------------------------------- */
 
-struct series {
+struct family {
 	const char *name, *type, *help;
-	int64_t (*value)(const struct api_metrics *metrics);
+	int64_t (*value)(const struct usage *usage); /* negative: not known */
 };
 
-#define SERIES_VALUE(member)                                                                       \
-	static int64_t get_##member(const struct api_metrics *metrics)                             \
+#define FAMILY_VALUE(member)                                                                       \
+	static int64_t get_##member(const struct usage *usage)                                     \
 	{                                                                                          \
-		return metrics->last.member;                                                       \
+		return usage_last(usage)->member;                                                  \
 	}
-SERIES_VALUE(rss_bytes)
-SERIES_VALUE(pss_bytes)
-SERIES_VALUE(cpu_ms)
-SERIES_VALUE(read_bytes)
-SERIES_VALUE(write_bytes)
-SERIES_VALUE(processes)
-SERIES_VALUE(threads)
+FAMILY_VALUE(rss_bytes)
+FAMILY_VALUE(pss_bytes)
+FAMILY_VALUE(cpu_ms)
+FAMILY_VALUE(read_bytes)
+FAMILY_VALUE(write_bytes)
+FAMILY_VALUE(net_receive_bytes)
+FAMILY_VALUE(net_send_bytes)
+FAMILY_VALUE(processes)
+FAMILY_VALUE(threads)
+FAMILY_VALUE(step)
+FAMILY_VALUE(steps)
 
-static int64_t get_max_rss_bytes(const struct api_metrics *metrics)
+static int64_t get_max_rss_bytes(const struct usage *usage)
 {
-	return metrics->max_rss_bytes;
+	return usage_total(usage)->max_rss_bytes;
 }
 
-static const struct series all_series[] = {
+static int64_t get_longest_silence_ms(const struct usage *usage)
+{
+	return usage_total(usage)->longest_silence_ms;
+}
+
+static int64_t get_late_beats(const struct usage *usage)
+{
+	return usage_total(usage)->late_beats;
+}
+
+static const struct family families[] = {
 	{"tony_task_rss_bytes", "gauge", "Resident memory of the task's processes", get_rss_bytes},
 	{"tony_task_max_rss_bytes", "gauge", "The most resident memory seen", get_max_rss_bytes},
 	{"tony_task_pss_bytes", "gauge", "Memory with shared pages counted in proportion",
@@ -86,40 +123,115 @@ static const struct series all_series[] = {
 	{"tony_task_cpu_milliseconds", "gauge", "Processor time of the live processes", get_cpu_ms},
 	{"tony_task_read_bytes", "gauge", "Bytes read from storage", get_read_bytes},
 	{"tony_task_write_bytes", "gauge", "Bytes written to storage", get_write_bytes},
+	{"tony_task_net_receive_bytes", "gauge", "Bytes received over TCP", get_net_receive_bytes},
+	{"tony_task_net_send_bytes", "gauge", "Bytes sent over TCP", get_net_send_bytes},
 	{"tony_task_processes", "gauge", "Processes of the task", get_processes},
 	{"tony_task_threads", "gauge", "Threads of the task", get_threads},
+	{"tony_task_step", "gauge", "The step that its program says it has come to", get_step},
+	{"tony_task_steps", "gauge", "How many it says there will be", get_steps},
+	{"tony_task_longest_silence_milliseconds", "gauge",
+	 "The longest that its executor said nothing", get_longest_silence_ms},
+	{"tony_task_late_beats", "counter", "Heartbeats that came after two intervals",
+	 get_late_beats},
 };
 
 /* Ids and names of tasks hold nothing that a label would have to escape. */
-static void add_task_series(struct str *text, const struct api *api, const struct series *series)
+static void append_value(const struct api *api, const struct family *family, size_t task,
+			 struct str *text)
 {
-	str_append_format(text, "# HELP %s %s\n# TYPE %s %s\n", series->name, series->help,
-			  series->name, series->type);
-	for (size_t i = 0; i < api->task_count; i++) {
-		if (!api->tasks[i].metrics)
-			continue;
-		char *name cleanup_free = task_name(api, i);
-		str_append_format(text, "%s{job=\"%s\",task=\"%s\"} %" PRId64 "\n", series->name,
-				  api->host.job->id, name, series->value(api->tasks[i].metrics));
+	const struct usage *usage = api->tasks[task].usage;
+	int64_t value = usage ? family->value(usage) : -1;
+
+	if (task == 0)
+		str_append_format(text, "# HELP %s %s\n# TYPE %s %s\n", family->name, family->help,
+				  family->name, family->type);
+	if (value < 0)
+		return;
+	char *name cleanup_free = api_task_name(api, task);
+	str_append_format(text, "%s{job=\"%s\",task=\"%s\"} %" PRId64 "\n", family->name,
+			  api->host.job->id, name, value);
+}
+
+struct gpu_family {
+	const char *name, *help;
+	int64_t (*value)(const struct message_gpu *gpu); /* negative: not known */
+};
+
+static int64_t get_utilization(const struct message_gpu *gpu)
+{
+	return gpu->utilization_percent;
+}
+
+static int64_t get_memory_used(const struct message_gpu *gpu)
+{
+	return gpu->memory_used_mib << 20;
+}
+
+static int64_t get_memory_total(const struct message_gpu *gpu)
+{
+	return gpu->memory_total_mib << 20;
+}
+
+static int64_t get_power(const struct message_gpu *gpu)
+{
+	return gpu->power_watts;
+}
+
+static const struct gpu_family gpu_families[] = {
+	{"tony_task_gpu_utilization_percent", "Use of the device", get_utilization},
+	{"tony_task_gpu_memory_used_bytes", "Memory of the device in use", get_memory_used},
+	{"tony_task_gpu_memory_total_bytes", "Memory of the device", get_memory_total},
+	{"tony_task_gpu_power_watts", "Power that the device draws", get_power},
+};
+
+static void append_gpu_values(const struct api *api, const struct gpu_family *family, size_t task,
+			      struct str *text)
+{
+	const struct usage *usage = api->tasks[task].usage;
+
+	if (task == 0)
+		str_append_format(text, "# HELP %s %s\n# TYPE %s gauge\n", family->name,
+				  family->help, family->name);
+	if (!usage)
+		return;
+	const struct message_metrics *last = usage_last(usage);
+	char *name cleanup_free = api_task_name(api, task);
+	for (size_t i = 0; i < last->gpu_count; i++) {
+		int64_t value = family->value(&last->gpus[i]);
+		if (value >= 0)
+			str_append_format(
+				text, "%s{job=\"%s\",task=\"%s\",gpu=\"%d\"} %" PRId64 "\n",
+				family->name, api->host.job->id, name, last->gpus[i].index, value);
 	}
 }
 
-static void add_gpu_series(struct str *text, const struct api *api)
+enum { ALL_FAMILIES = array_length(families) + array_length(gpu_families) + 1 };
+
+static void append_straggler(const struct api *api, size_t task, struct str *text)
 {
-	str_append(text, "# HELP tony_task_gpu_utilization_percent Use of the device\n"
-			 "# TYPE tony_task_gpu_utilization_percent gauge\n");
-	for (size_t i = 0; i < api->task_count; i++) {
-		const struct api_metrics *metrics = api->tasks[i].metrics;
-		for (size_t k = 0; metrics && k < metrics->last.gpu_count; k++) {
-			char *name cleanup_free = task_name(api, i);
-			str_append_format(
-				text,
-				"tony_task_gpu_utilization_percent{job=\"%s\",task=\"%s\",gpu=\"%d"
-				"\"} %d\n",
-				api->host.job->id, name, metrics->last.gpus[k].index,
-				metrics->last.gpus[k].utilization_percent);
-		}
-	}
+	if (task == 0)
+		str_append(text,
+			   "# HELP tony_task_straggler Whether it is far behind its siblings\n"
+			   "# TYPE tony_task_straggler gauge\n");
+	if (machine_task(api->host.machine, task)->state != TASK_RUNNING)
+		return;
+	char *name cleanup_free = api_task_name(api, task);
+	str_append_format(text, "tony_task_straggler{job=\"%s\",task=\"%s\"} %d\n",
+			  api->host.job->id, name, api->stragglers[task].kind != STRAGGLER_NONE);
+}
+
+/* A family after the other, each of all tasks. */
+static void append_line(const struct api *api, const struct api_rows *rows, size_t number,
+			struct str *text)
+{
+	size_t family = number / api->task_count, task = number % api->task_count;
+
+	if (family < array_length(families))
+		append_value(api, &families[family], task, text);
+	else if (family < ALL_FAMILIES - 1)
+		append_gpu_values(api, &gpu_families[family - array_length(families)], task, text);
+	else
+		append_straggler(api, task, text);
 }
 
 static void add_job_series(struct str *text, const struct api *api)
@@ -136,37 +248,50 @@ static void add_job_series(struct str *text, const struct api *api)
 			  "# HELP tony_job_epoch Formations of the cluster\n"
 			  "# TYPE tony_job_epoch counter\ntony_job_epoch{job=\"%s\"} %d\n",
 			  api->host.job->id, status.epoch);
+	double done = api_done(api);
+	if (!isnan(done))
+		str_append_format(text,
+				  "# HELP tony_job_done_ratio How much of its steps it has made\n"
+				  "# TYPE tony_job_done_ratio gauge\n"
+				  "tony_job_done_ratio{job=\"%s\"} %.4f\n",
+				  api->host.job->id, done);
 }
 
-static void answer_text(const struct api *api, struct http_request *request)
+static void answer_text(struct api *api, struct http_request *request)
 {
-	struct str text cleanup_str = {0};
+	const struct api_rows rows = {
+		.content_type = "text/plain; version=0.0.4; charset=utf-8",
+		.end = ALL_FAMILIES * api->task_count,
+		.append = append_line,
+		.separator = "",
+		.rear = "",
+	};
+	struct str front cleanup_str = {0};
 
-	add_job_series(&text, api);
-	for (size_t i = 0; i < array_length(all_series); i++)
-		add_task_series(&text, api, &all_series[i]);
-	add_gpu_series(&text, api);
-	http_answer_bytes(request, 200, "text/plain; version=0.0.4; charset=utf-8", text.text,
-			  text.length);
+	api_find_stragglers(api);
+	add_job_series(&front, api);
+	api_rows_answer(api, request, front.text, &rows);
+}
+
+static void append_usage(const struct api *api, const struct api_rows *rows, size_t number,
+			 struct str *text)
+{
+	if (!api->tasks[number].usage)
+		return;
+	json_t *usage cleanup_json = usage_to_json(api->tasks[number].usage);
+	char *row cleanup_free = json_text(usage), *name cleanup_free = api_task_name(api, number);
+	str_append_format(text, "\"%s\":%s", name, row);
 }
 
 void api_handle_metrics(void *data, struct http_request *request)
 {
 	struct api *api = data;
 	const char *accept = http_request_header(request, "Accept");
+	const struct api_rows rows = {
+		.end = api->task_count, .append = append_usage, .separator = ",", .rear = "}}"};
 
-	if (accept && strstr(accept, "text/plain")) {
+	if (accept && strstr(accept, "text/plain"))
 		answer_text(api, request);
-		return;
-	}
-	json_t *tasks = json_object();
-	for (size_t i = 0; i < api->task_count; i++) {
-		if (!api->tasks[i].metrics)
-			continue;
-		char *name cleanup_free = task_name(api, i);
-		json_object_set_new(tasks, name, api_metrics_to_json(api->tasks[i].metrics));
-	}
-	json_t *answer = json_object();
-	json_object_set_new(answer, "tasks", tasks);
-	http_answer_json(request, 200, answer);
+	else
+		api_rows_answer(api, request, "{\"tasks\":{", &rows);
 }

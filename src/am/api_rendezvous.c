@@ -55,7 +55,7 @@ static int renew(struct api *api, const struct cluster *cluster, struct err *err
 int api_cluster_formed(struct api *api, struct err *err)
 {
 	api_cluster_changed(api);
-	if (!framework_has_rendezvous(api->host.job))
+	if (!framework_has_rendezvous(api->host.job) || api->ring_service)
 		return 0;
 	struct cluster *cluster = spec_build(api->host.job, api->host.machine);
 	int result = renew(api, cluster, err);
@@ -65,9 +65,10 @@ int api_cluster_formed(struct api *api, struct err *err)
 
 void api_rendezvous_tell(const struct api *api, struct cluster *cluster)
 {
-	if (!api->gloo)
+	if (!api->gloo && !api->ring_service)
 		return;
-	char *address cleanup_free = api_advertise(api, gloo_address(api->gloo));
+	char *address cleanup_free =
+		api->gloo ? api_advertise(api, gloo_address(api->gloo)) : mem_strdup(api->address);
 	if (address_parse(address, &cluster->rendezvous) < 0)
 		BUG("rendezvous at %s", address);
 }

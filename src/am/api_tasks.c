@@ -1,9 +1,8 @@
-#include <event2/buffer.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "am/api_internal.h"
-#include "am/spec.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -34,9 +33,11 @@ void api_task_finish(struct api_task *task)
 {
 	event_del(&task->expiry);
 	json_decref(task->pids);
-	api_metrics_free(task->metrics);
+	usage_destroy(task->usage);
+	user_series_destroy(task->numbers);
 	log_relays_destroy(mem_steal(&task->relays));
 	free(task->log_dir);
+	free(task->logs_told);
 }
 
 struct api_task *api_find_task(struct api *api, struct http_request *request)
@@ -56,6 +57,11 @@ const char *api_log_dir(const struct api *api, size_t task)
 	return api->tasks[task].log_dir;
 }
 
+void api_set_log_dir(struct api *api, size_t task, const char *log_dir)
+{
+	mem_replace(&api_get_task(api, task)->log_dir, mem_strdup(log_dir));
+}
+
 static int present_attempt(const struct api_task *task)
 {
 	return machine_task(task->api->host.machine, task->number)->attempt;
@@ -68,30 +74,29 @@ static void answer_stale(struct http_request *request)
 
 /* ---- orders ------------------------------------------------------------------------------- */
 
-/* One buffer for all: answers share its bytes. */
-static struct evbuffer *cluster_text(struct api *api)
-{
-	if (!api->cluster) {
-		struct cluster *cluster = spec_build(api->host.job, api->host.machine);
-		api_rendezvous_tell(api, cluster);
-		json_t *json cleanup_json = cluster_to_json(cluster);
-		char *text cleanup_free = json_text(json);
-		api->cluster = evbuffer_new();
-		evbuffer_add(api->cluster, text, strlen(text));
-		cluster_destroy(cluster);
-	}
-	return api->cluster;
-}
-
 static bool is_to_start(const struct api_task *task, const struct order *order)
 {
 	return task->state == MESSAGE_WAITING || task->of.epoch != order->epoch ||
 	       task->of.restart != order->restart;
 }
 
+/* A program starts once an AM that follows would know of it. That one might otherwise give up the
+ * container of another task, whose address this program has been told. */
+static struct order order_for(const struct api_task *task)
+{
+	struct order order = machine_order(task->api->host.machine, task->number);
+
+	if (order.kind == ORDER_RUN && is_to_start(task, &order) && task->api->kept < task->ordered)
+		order.kind = ORDER_WAIT;
+	return order;
+}
+
 /* Whether the executor has something to do that its report does not show as done. */
 static bool has_news(const struct api_task *task, const struct order *order)
 {
+	/* It registered with an AM before this one, and does so again when it hears of this one. */
+	if (task->api->host.am_attempt > 1 && task->executor_attempt != task->of.attempt)
+		return true;
 	if (!log_relays_agree(task->relays, task->logs_told, task->logs_told_count))
 		return true;
 	switch (order->kind) {
@@ -112,31 +117,43 @@ static struct http_request *take_held(struct api_task *task)
 	return mem_steal(&task->held);
 }
 
+static void append_rest(struct api_task *task, const struct order *order, struct str *text)
+{
+	json_t *logs cleanup_json = log_relays_orders(task->relays);
+
+	if (logs) {
+		char *orders cleanup_free = json_text(logs);
+		str_append_format(text, ",\"logs\":%s", orders);
+	}
+	if (order->kind == ORDER_QUIT &&
+	    machine_task(task->api->host.machine, task->number)->cause.kind == CAUSE_PREEMPTED)
+		str_append(text, ",\"preempted\":true");
+	if (task->numbers)
+		str_append_format(text, ",\"numbers\":%" PRId64, user_series_taken(task->numbers));
+	str_append(text, "}");
+}
+
 static void answer_order(struct api_task *task, const struct order *order)
 {
 	struct api *api = task->api;
-	struct evbuffer *body = evbuffer_new();
+	struct str text cleanup_str = {0}, rest cleanup_str = {0};
 
-	evbuffer_add_printf(body, "{\"am_attempt\":%d,\"order\":\"%s\",\"epoch\":%d,\"restart\":%d",
-			    api->host.am_attempt, order_names[order->kind], order->epoch,
-			    order->restart);
+	str_append_format(&text, "{\"am_attempt\":%d,\"order\":\"%s\",\"epoch\":%d,\"restart\":%d",
+			  api->host.am_attempt, order_names[order->kind], order->epoch,
+			  order->restart);
+	append_rest(task, order, &rest);
 	if (order->kind == ORDER_RUN && is_to_start(task, order)) {
-		evbuffer_add_printf(body, ",\"cluster\":");
-		evbuffer_add_buffer_reference(body, cluster_text(api));
+		str_append(&text, ",\"cluster\":");
+		api_spec_answer(api, take_held(task), text.text, rest.text);
+	} else {
+		str_append(&text, rest.text);
+		http_answer_bytes(take_held(task), 200, "application/json", text.text, text.length);
 	}
-	json_t *logs cleanup_json = log_relays_orders(task->relays);
-	if (logs) {
-		char *text cleanup_free = json_text(logs);
-		evbuffer_add_printf(body, ",\"logs\":%s", text);
-	}
-	evbuffer_add_printf(body, "}");
-	http_answer_buffer(take_held(task), 200, "application/json", body);
-	evbuffer_free(body);
 }
 
 static void answer_held(struct api_task *task)
 {
-	struct order order = machine_order(task->api->host.machine, task->number);
+	struct order order = order_for(task);
 
 	if (task->of.attempt != present_attempt(task))
 		answer_stale(take_held(task));
@@ -149,7 +166,7 @@ void api_task_settle(struct api_task *task)
 {
 	if (!task->held)
 		return;
-	struct order order = machine_order(task->api->host.machine, task->number);
+	struct order order = order_for(task);
 	if (task->of.attempt != present_attempt(task) || has_news(task, &order))
 		answer_held(task);
 }
@@ -164,10 +181,23 @@ static void on_closed(void *data)
 	take_held(data);
 }
 
+int64_t api_hold_time(int64_t now_ms, int64_t interval_ms, size_t task, size_t task_count)
+{
+	int64_t place_ms = interval_ms * (int64_t)task / (int64_t)task_count;
+	int64_t beyond_ms = (now_ms + interval_ms - place_ms) % interval_ms;
+	int64_t most_ms = interval_ms * 3 / 8;
+
+	if (beyond_ms > interval_ms * 15 / 16)
+		beyond_ms -= interval_ms;
+	return interval_ms - (beyond_ms < most_ms ? beyond_ms : most_ms);
+}
+
 static void hold(struct api_task *task, struct http_request *request)
 {
-	int64_t interval = task->api->host.job->heartbeat_interval_ms;
-	struct timeval wait = clock_timeval(interval);
+	const struct api *api = task->api;
+	struct timeval wait = clock_timeval(api_hold_time(clock_monotonic_ms(),
+							  api->host.job->heartbeat_interval_ms,
+							  task->number, api->task_count));
 
 	task->held = request;
 	http_request_hold(request, on_closed, task);
@@ -177,8 +207,16 @@ static void hold(struct api_task *task, struct http_request *request)
 
 void api_order_changed(struct api *api, size_t task)
 {
+	api->tasks[task].ordered = api->appended;
 	api_logs_check(&api->tasks[task]);
 	api_task_settle(&api->tasks[task]);
+}
+
+void api_tasks_go_on(struct api *api, int64_t before)
+{
+	for (size_t i = 0; i < api->task_count; i++)
+		if (api->tasks[i].ordered > before)
+			api_task_settle(&api->tasks[i]);
 }
 
 void api_tasks_answer_all(struct api *api)
@@ -221,6 +259,21 @@ static void tell_beat(const struct api_task *task, const struct message_beat *me
 	deliver(task, &beat);
 }
 
+/* When all are silent at once it is this machine, or the network around it, that stood still. */
+static void note_silence(struct api_task *task, int attempt)
+{
+	struct api *api = task->api;
+	int64_t now = clock_monotonic_ms(), interval_ms = api->host.job->heartbeat_interval_ms;
+
+	if (now - api->beat_at > 2 * interval_ms)
+		api->resumed_at = now;
+	if (task->usage && task->beat_attempt == attempt && task->beat_at > 0 &&
+	    task->beat_at >= api->resumed_at)
+		usage_add_silence(task->usage, now - task->beat_at, interval_ms);
+	task->beat_at = api->beat_at = now;
+	task->beat_attempt = attempt;
+}
+
 static void take_beat(struct api_task *task, struct message_beat *message)
 {
 	/* An executor that lost its connection comes back on another one. */
@@ -228,15 +281,20 @@ static void take_beat(struct api_task *task, struct message_beat *message)
 		answer_held(task);
 	task->of = message->of;
 	task->state = message->state;
-	task->beat_at = clock_monotonic_ms();
-	memcpy(task->logs_told, message->logs, sizeof(task->logs_told));
+	note_silence(task, message->of.attempt);
+	if (message->log_count > task->logs_told_count)
+		task->logs_told = mem_realloc_array(task->logs_told, message->log_count,
+						    sizeof(*task->logs_told));
+	for (size_t i = 0; i < message->log_count; i++)
+		task->logs_told[i] = message->logs[i];
 	task->logs_told_count = message->log_count;
 	if (message->pids) {
 		json_decref(task->pids);
 		task->pids = mem_steal(&message->pids);
 	}
 	if (message->has_metrics)
-		api_metrics_add(task, &message->metrics);
+		api_task_measure(task, &message->of, &message->metrics);
+	api_task_take_numbers(task, message->of.attempt, &message->numbers);
 	tell_beat(task, message);
 }
 
@@ -288,6 +346,7 @@ static bool take_register(struct api_task *task, struct message_register *messag
 	api_logs_check(task);
 	event.host = message->host;
 	event.port = message->port;
+	event.door = message->door;
 	return deliver(task, &event);
 }
 
@@ -332,9 +391,11 @@ void api_handle_exit(void *data, struct http_request *request)
 	event.cause = &message.cause;
 	bool is_present = message.of.attempt == present_attempt(task);
 	if (is_present && message.has_metrics)
-		api_metrics_add(task, &message.metrics);
+		api_task_measure(task, &message.of, &message.metrics);
+	if (is_present)
+		api_task_take_numbers(task, message.of.attempt, &message.numbers);
 	if (is_present && deliver(task, &event))
-		api_answer_empty(request);
+		api_answer_when_kept(api, request, json_object());
 	else
 		answer_stale(request);
 	message_exit_finish(&message);

@@ -102,6 +102,19 @@ void kv_delete_under(struct kv *kv, const char *prefix)
 			kv_delete(kv, key);
 }
 
+void kv_each(const struct kv *kv,
+	     void (*value)(void *data, const char *key, const void *value, size_t length),
+	     void *data)
+{
+	const char *key;
+	void *found;
+
+	for (size_t i = 0; map_next(kv->values, &i, &key, &found);) {
+		const struct kv_value *held = found;
+		value(data, key, held->bytes, held->length);
+	}
+}
+
 size_t kv_total(const struct kv *kv)
 {
 	return kv->total;

@@ -1,6 +1,6 @@
 /*
  * The rendezvous store: opaque values under keys, for programs that find each other through the AM.
- * In memory only, and capped: what a store of its own would need a file for does not belong here.
+ * In memory, and capped; kv_file.h keeps one for the AM that follows.
  */
 #ifndef TONY_AM_KV_H
 #define TONY_AM_KV_H
@@ -25,6 +25,10 @@ enum kv_result kv_put(struct kv *kv, const char *key, const void *value, size_t 
 enum kv_result kv_get(const struct kv *kv, const char *key, const void **value, size_t *length);
 enum kv_result kv_delete(struct kv *kv, const char *key);
 void kv_delete_under(struct kv *kv, const char *prefix); /* all keys that begin so */
+
+void kv_each(const struct kv *kv,
+	     void (*value)(void *data, const char *key, const void *value, size_t length),
+	     void *data);
 
 size_t kv_total(const struct kv *kv); /* as total_max counts */
 

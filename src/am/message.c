@@ -1,5 +1,6 @@
 #include "am/message.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ enum {
 	REASON_CAP = 1024,
 	PID_MAX = 4194304, /* the kernel's PID_MAX_LIMIT */
 	NUMBER_MAX = 1000000000,
+	POWER_MAX = 1000000,
 };
 #define AMOUNT_MAX ((int64_t)1 << 60)
 
@@ -49,12 +51,14 @@ static int read_int(const json_t *object, const char *name, int min, int max, in
 
 static int read_gpu(const json_t *object, struct message_gpu *gpu, struct err *err)
 {
-	if (need_int(object, "index", 0, 1023, &gpu->index, err) < 0 ||
+	gpu->power_watts = -1;
+	if (need_int(object, "index", 0, MESSAGE_GPU_INDEX_MAX, &gpu->index, err) < 0 ||
 	    read_int(object, "utilization_percent", 0, 100, &gpu->utilization_percent, err) < 0 ||
 	    json_read_int(object, "memory_used_mib", 0, AMOUNT_MAX, &gpu->memory_used_mib, err) <
 		    0 ||
 	    json_read_int(object, "memory_total_mib", 0, AMOUNT_MAX, &gpu->memory_total_mib, err) <
-		    0)
+		    0 ||
+	    read_int(object, "power_watts", 0, POWER_MAX, &gpu->power_watts, err) < 0)
 		return err_wrap(err, "metrics.gpus");
 	return 0;
 }
@@ -87,7 +91,35 @@ static const struct metric_member metric_members[] = {
 	{"write_bytes", offsetof(struct message_metrics, write_bytes)},
 	{"processes", offsetof(struct message_metrics, processes)},
 	{"threads", offsetof(struct message_metrics, threads)},
+	{"net_receive_bytes", offsetof(struct message_metrics, net_receive_bytes)},
+	{"net_send_bytes", offsetof(struct message_metrics, net_send_bytes)},
+	{"step", offsetof(struct message_metrics, step)},
+	{"steps", offsetof(struct message_metrics, steps)},
 };
+
+static int read_members(const json_t *object, struct message_metrics *metrics, struct err *err)
+{
+	metrics->net_receive_bytes = metrics->net_send_bytes = -1;
+	metrics->step = metrics->steps = -1;
+	if (json_read_int(object, "sampled_ms", 0, INT64_MAX, &metrics->sampled_ms, err) < 0)
+		return err_wrap(err, "metrics");
+	for (size_t i = 0; i < array_length(metric_members); i++) {
+		int64_t *value = (int64_t *)((char *)metrics + metric_members[i].offset);
+		if (json_read_int(object, metric_members[i].name, 0, AMOUNT_MAX, value, err) < 0)
+			return err_wrap(err, "metrics");
+	}
+	return read_gpus(json_object_get(object, "gpus"), metrics, err);
+}
+
+int message_metrics_from_json(const json_t *object, struct message_metrics *metrics,
+			      struct err *err)
+{
+	*metrics = (struct message_metrics){0};
+	if (read_members(object, metrics, err) == 0)
+		return 0;
+	message_metrics_finish(metrics);
+	return -1;
+}
 
 static int read_metrics(const json_t *body, bool *has_metrics, struct message_metrics *metrics,
 			struct err *err)
@@ -95,14 +127,7 @@ static int read_metrics(const json_t *body, bool *has_metrics, struct message_me
 	const json_t *object = json_object_get(body, "metrics");
 
 	*has_metrics = object != NULL;
-	if (!object)
-		return 0;
-	for (size_t i = 0; i < array_length(metric_members); i++) {
-		int64_t *value = (int64_t *)((char *)metrics + metric_members[i].offset);
-		if (json_read_int(object, metric_members[i].name, 0, AMOUNT_MAX, value, err) < 0)
-			return err_wrap(err, "metrics");
-	}
-	return read_gpus(json_object_get(object, "gpus"), metrics, err);
+	return object ? message_metrics_from_json(object, metrics, err) : 0;
 }
 
 void message_metrics_finish(struct message_metrics *metrics)
@@ -116,9 +141,12 @@ json_t *message_metrics_to_json(const struct message_metrics *metrics)
 	json_t *object = json_object();
 	json_t *gpus = json_array();
 
-	for (size_t i = 0; i < array_length(metric_members); i++)
-		json_set_int(object, metric_members[i].name,
-			     *(const int64_t *)((const char *)metrics + metric_members[i].offset));
+	for (size_t i = 0; i < array_length(metric_members); i++) {
+		int64_t value =
+			*(const int64_t *)((const char *)metrics + metric_members[i].offset);
+		if (value >= 0)
+			json_set_int(object, metric_members[i].name, value);
+	}
 	for (size_t i = 0; i < metrics->gpu_count; i++) {
 		const struct message_gpu *gpu = &metrics->gpus[i];
 		json_t *row = json_object();
@@ -126,10 +154,94 @@ json_t *message_metrics_to_json(const struct message_metrics *metrics)
 		json_set_int(row, "utilization_percent", gpu->utilization_percent);
 		json_set_int(row, "memory_used_mib", gpu->memory_used_mib);
 		json_set_int(row, "memory_total_mib", gpu->memory_total_mib);
+		if (gpu->power_watts >= 0)
+			json_set_int(row, "power_watts", gpu->power_watts);
 		json_array_append_new(gpus, row);
 	}
 	json_object_set_new(object, "gpus", gpus);
 	return object;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------ */
+
+/* It is shown to people. */
+bool message_is_name(const json_t *value, size_t min)
+{
+	const char *text = json_string_value(value);
+	size_t length = json_string_length(value);
+
+	if (!text || length < min || length > MESSAGE_NAME_MAX)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			return false;
+	return true;
+}
+
+static bool is_count(const json_t *value)
+{
+	return json_is_integer(value) && json_integer_value(value) >= 0;
+}
+
+/* ["loss", "train", 1795000000000, 120, 0.31] */
+static bool read_number(const json_t *row, struct message_number *number)
+{
+	enum { NAME, RUN, TIME, STEP, VALUE, MEMBERS };
+	const json_t *members[MEMBERS];
+
+	if (!json_is_array(row) || json_array_size(row) != MEMBERS)
+		return false;
+	for (size_t i = 0; i < MEMBERS; i++)
+		members[i] = json_array_get(row, i);
+	if (!message_is_name(members[NAME], 1) || !message_is_name(members[RUN], 0) ||
+	    !is_count(members[TIME]) ||
+	    (!json_is_null(members[STEP]) && !is_count(members[STEP])) ||
+	    (!json_is_null(members[VALUE]) && !json_is_number(members[VALUE])))
+		return false;
+	*number = (struct message_number){
+		.name = json_string_value(members[NAME]),
+		.run = json_string_value(members[RUN]),
+		.time_ms = json_integer_value(members[TIME]),
+		.step = json_is_null(members[STEP]) ? -1 : json_integer_value(members[STEP]),
+		.value = json_is_null(members[VALUE]) ? (double)NAN
+						      : json_number_value(members[VALUE]),
+	};
+	return true;
+}
+
+static int read_rows(json_t *list, struct message_numbers *numbers, struct err *err)
+{
+	if (!json_is_array(list) || json_array_size(list) > MESSAGE_NUMBERS_MAX)
+		return err_set(err, ERR_INPUT, "numbers.rows: is not a list of at most %d",
+			       MESSAGE_NUMBERS_MAX);
+	numbers->list = json_incref(list);
+	numbers->count = json_array_size(list);
+	numbers->items = mem_alloc_array(numbers->count, sizeof(*numbers->items));
+	for (size_t i = 0; i < numbers->count; i++) {
+		if (!read_number(json_array_get(list, i), &numbers->items[i]))
+			return err_set(err, ERR_INPUT,
+				       "numbers.rows[%zu]: is not [name, run, time, step, value]",
+				       i);
+	}
+	return 0;
+}
+
+static int read_numbers(const json_t *body, struct message_numbers *numbers, struct err *err)
+{
+	const json_t *object = json_object_get(body, "numbers");
+
+	if (!object)
+		return 0;
+	if (json_need_int(object, "from", 0, AMOUNT_MAX, &numbers->from, err) < 0)
+		return err_wrap(err, "numbers");
+	return read_rows(json_object_get(object, "rows"), numbers, err);
+}
+
+void message_numbers_finish(struct message_numbers *numbers)
+{
+	free(numbers->items);
+	json_decref(numbers->list);
+	*numbers = (struct message_numbers){0};
 }
 
 /* ---- register ----------------------------------------------------------------------------- */
@@ -163,6 +275,7 @@ static int read_register(struct message_register *message, const json_t *body, s
 	    check_host(message->host, err) < 0 ||
 	    need_int(body, "port", 1, 65535, &message->port, err) < 0 ||
 	    read_int(body, "pid", 1, PID_MAX, &message->pid, err) < 0 ||
+	    read_int(body, "door", 0, 65535, &message->door, err) < 0 ||
 	    json_read_text(body, "log_dir", &message->log_dir, err) < 0)
 		return -1;
 	return check_log_dir(message->log_dir, err);
@@ -265,7 +378,7 @@ static int read_beat(struct message_beat *message, json_t *body, struct err *err
 	    json_read_int(body, "seen", 0, INT64_MAX, &seen, err) < 0 ||
 	    read_pids(body, &message->pids, err) < 0 ||
 	    read_int(body, "ui_port", 0, 65535, &message->ui_port, err) < 0 ||
-	    read_logs(body, message, err) < 0)
+	    read_logs(body, message, err) < 0 || read_numbers(body, &message->numbers, err) < 0)
 		return -1;
 	return read_metrics(body, &message->has_metrics, &message->metrics, err);
 }
@@ -286,10 +399,11 @@ void message_beat_finish(struct message_beat *message)
 {
 	json_decref(message->pids);
 	message_metrics_finish(&message->metrics);
+	message_numbers_finish(&message->numbers);
 	*message = (struct message_beat){0};
 }
 
-/* ---- exit, kill --------------------------------------------------------------------------- */
+/* ---- exit, kill, scale -------------------------------------------------------------------- */
 
 int message_parse_exit(struct message_exit *message, const char *bytes, size_t length,
 		       struct err *err)
@@ -299,7 +413,8 @@ int message_parse_exit(struct message_exit *message, const char *bytes, size_t l
 	*message = (struct message_exit){0};
 	if (body && read_identity(body, &message->of, err) == 0 &&
 	    cause_read_json(body, "cause", &message->cause, err) == 0 &&
-	    read_metrics(body, &message->has_metrics, &message->metrics, err) == 0)
+	    read_metrics(body, &message->has_metrics, &message->metrics, err) == 0 &&
+	    read_numbers(body, &message->numbers, err) == 0)
 		return 0;
 	message_exit_finish(message);
 	return -1;
@@ -309,6 +424,7 @@ void message_exit_finish(struct message_exit *message)
 {
 	cause_finish(&message->cause);
 	message_metrics_finish(&message->metrics);
+	message_numbers_finish(&message->numbers);
 	*message = (struct message_exit){0};
 }
 
@@ -325,5 +441,47 @@ int message_parse_kill(char **reason, const char *bytes, size_t length, struct e
 	if (text && strlen(text) > REASON_CAP)
 		return err_set(err, ERR_INPUT, "reason: is longer than %d bytes", REASON_CAP);
 	*reason = text ? str_printable(text, strlen(text)) : NULL;
+	return 0;
+}
+
+static int read_wanted(const struct job *job, const char *name, const json_t *value, int *wanted,
+		       struct err *err)
+{
+	int number = job_find_type(job, name);
+	const struct job_type *type = number < 0 ? NULL : &job->types[number];
+
+	if (!type)
+		return err_set(err, ERR_INPUT, "%s: the job has no such task type", name);
+	if (!job_type_is_elastic(type))
+		return err_set(err, ERR_INPUT,
+			       "%s: has %d tasks and is not elastic; it would be, had the job been "
+			       "submitted with tony.%s.min-instances",
+			       name, type->instances, name);
+	if (!json_is_integer(value) || json_integer_value(value) < type->min_instances ||
+	    json_integer_value(value) > type->max_instances)
+		return err_set(err, ERR_INPUT, "%s: may have %d to %d tasks", name,
+			       type->min_instances, type->max_instances);
+	wanted[number] = (int)json_integer_value(value);
+	return 0;
+}
+
+int message_parse_scale(const struct job *job, int *wanted, const char *bytes, size_t length,
+			struct err *err)
+{
+	json_t *body cleanup_json = parse_object(bytes, length, err);
+	const char *name;
+	json_t *value;
+
+	if (!body)
+		return -1;
+	if (json_object_size(body) == 0)
+		return err_set(err, ERR_INPUT, "names no task type");
+	for (size_t i = 0; i < job->type_count; i++)
+		wanted[i] = -1;
+	json_object_foreach(body, name, value)
+	{
+		if (read_wanted(job, name, value, wanted, err) < 0)
+			return -1;
+	}
 	return 0;
 }

@@ -1,36 +1,50 @@
 #include "am/spec.h"
 
+#include <stdlib.h>
+
 #include "base/mem.h"
 
-static void add_addresses(struct cluster_type *to, const struct machine *machine, size_t type,
-			  size_t count)
+static void add_address(struct cluster_type *to, const struct task *task)
 {
-	to->addresses = mem_alloc_array(count, sizeof(*to->addresses));
-	to->count = count;
-	for (size_t i = 0; i < count; i++) {
-		const struct task *task =
-			machine_task(machine, machine_task_number(machine, type, (int)i));
-		/* With FCFS the others may not have an address yet. */
-		if (task->port == 0)
+	struct cluster_address *address = &to->addresses[to->count];
+
+	to->slots[to->count++] = task->index;
+	/* With FCFS the others may not have an address yet. */
+	if (task->port == 0)
+		return;
+	address->host = mem_strdup(task->host);
+	address->port = task->port;
+}
+
+/* Of an elastic type only the members of this epoch, with their own numbers where these are not
+ * just counted up. */
+static void add_addresses(struct cluster_type *to, const struct machine *machine, size_t type,
+			  const struct job_type *described)
+{
+	int slots = job_type_slots(described), last = -1;
+
+	to->addresses = mem_alloc_array((size_t)slots, sizeof(*to->addresses));
+	to->slots = mem_alloc_array((size_t)slots, sizeof(*to->slots));
+	for (int i = 0; i < slots; i++) {
+		size_t task = machine_task_number(machine, type, i);
+		if (job_type_is_elastic(described) && !machine_task_is_member(machine, task))
 			continue;
-		to->addresses[i].host = mem_strdup(task->host);
-		to->addresses[i].port = task->port;
+		add_address(to, machine_task(machine, task));
+		last = i;
 	}
+	if (to->count != (size_t)(last + 1))
+		return;
+	free(to->slots);
+	to->slots = NULL;
 }
 
 struct cluster *spec_build(const struct job *job, const struct machine *machine)
 {
 	struct machine_status status;
 	machine_status(machine, &status);
-	struct cluster *cluster = mem_alloc(sizeof(*cluster));
-	cluster->epoch = status.epoch;
-	cluster->type_count = job->type_count;
-	cluster->types = mem_alloc_array(job->type_count, sizeof(*cluster->types));
-	for (size_t i = 0; i < job->type_count; i++) {
-		cluster->types[i].name = job->types[i].name;
+	struct cluster *cluster = cluster_create(job, status.epoch);
+	for (size_t i = 0; i < job->type_count; i++)
 		if (machine_type_is_active(machine, i))
-			add_addresses(&cluster->types[i], machine, i,
-				      (size_t)job->types[i].instances);
-	}
+			add_addresses(&cluster->types[i], machine, i, &job->types[i]);
 	return cluster;
 }

@@ -5,7 +5,8 @@
 #include "framework/framework.h"
 #include "job/machine.h"
 
-/* Types that are not asked for yet have no addresses. The caller destroys it. */
+/* Types that are not asked for yet have no addresses, elastic ones those of the members only. The
+ * caller destroys it. */
 struct cluster *spec_build(const struct job *job, const struct machine *machine);
 
 #endif

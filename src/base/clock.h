@@ -11,4 +11,7 @@ int64_t clock_wall_ms(void);	  /* since 1970-01-01T00:00:00Z */
 /* As event loops want it. `ms` >= 0. */
 struct timeval clock_timeval(int64_t ms);
 
+/* Used by this thread so far. */
+int64_t clock_processor_us(void);
+
 #endif

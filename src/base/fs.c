@@ -94,29 +94,39 @@ bool fs_is_directory(const char *path)
 }
 
 /* Reads to the end of the file, which may grow meanwhile or (in /proc) claim to be empty. */
-static int read_all(int fd, const char *path, size_t cap, struct str *content, struct err *err)
+static int read_all(int fd, const char *name, size_t cap, struct str *content, struct err *err)
 {
-	char buffer[32768];
+	char buffer[65536];
 
 	for (;;) {
 		ssize_t got = read(fd, buffer, sizeof(buffer));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return err_set_errno(err, "%s", path);
+			return err_set_errno(err, "%s", name);
 		if (got == 0)
 			return 0;
 		if ((size_t)got > cap - content->length)
-			return err_set(err, ERR_INPUT, "%s: is larger than %zu bytes", path, cap);
+			return err_set(err, ERR_INPUT, "%s: is larger than %zu bytes", name, cap);
 		str_append_bytes(content, buffer, (size_t)got);
 	}
+}
+
+char *fs_read_descriptor(int fd, const char *name, size_t cap, size_t *length, struct err *err)
+{
+	struct str content cleanup_str = {0};
+
+	if (read_all(fd, name, cap, &content, err) < 0)
+		return NULL;
+	if (length)
+		*length = content.length;
+	return str_steal(&content);
 }
 
 char *fs_read_file(const char *path, size_t cap, size_t *length, struct err *err)
 {
 	/* O_NONBLOCK: opening a FIFO must not wait for a writer. */
 	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct str content cleanup_str = {0};
 	struct stat info;
 
 	if (fd < 0 || fstat(fd, &info) < 0) {
@@ -128,11 +138,7 @@ char *fs_read_file(const char *path, size_t cap, size_t *length, struct err *err
 			S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
 		return NULL;
 	}
-	if (read_all(fd, path, cap, &content, err) < 0)
-		return NULL;
-	if (length)
-		*length = content.length;
-	return str_steal(&content);
+	return fs_read_descriptor(fd, path, cap, length, err);
 }
 
 int fs_write_all(int fd, const void *bytes, size_t length, struct err *err)
@@ -209,18 +215,30 @@ int fs_make_directories(const char *path, mode_t mode, struct err *err)
 	return 0;
 }
 
+static bool has_name(int fd, const char *path)
+{
+	struct stat held, named;
+
+	return fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_dev == named.st_dev &&
+	       held.st_ino == named.st_ino;
+}
+
 int fs_lock(const char *path, struct err *err)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return err_set_errno(err, "%s", path);
-	while (flock(fd, LOCK_EX) < 0) {
-		if (errno == EINTR)
-			continue;
-		err_set_errno(err, "%s", path);
+	for (;;) {
+		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		if (fd < 0)
+			return err_set_errno(err, "%s", path);
+		int result;
+		do
+			result = flock(fd, LOCK_EX);
+		while (result < 0 && errno == EINTR);
+		if (result == 0 && has_name(fd, path))
+			return fd;
+		if (result < 0)
+			err_set_errno(err, "%s", path);
 		close(fd);
-		return -1;
+		if (result < 0)
+			return -1;
 	}
-	return fd;
 }

@@ -22,6 +22,8 @@ bool fs_is_directory(const char *path);
 /* The whole file (NUL-terminated for convenience; *length excludes the NUL, and may be NULL).
  * Fails when it is larger than `cap` bytes or not a regular file. The caller frees. */
 char *fs_read_file(const char *path, size_t cap, size_t *length, struct err *err);
+/* The same of what is open, from where it stands; errors call it `name`. */
+char *fs_read_descriptor(int fd, const char *name, size_t cap, size_t *length, struct err *err);
 
 /* Replaces the file so that a reader sees the old or the new content, never a part (write to a
  * sibling, fsync, rename). */
@@ -32,8 +34,8 @@ int fs_write_all(int fd, const void *bytes, size_t length,
 int fs_make_directories(const char *path, mode_t mode,
 			struct err *err); /* existing ones are fine */
 
-/* Waits for the exclusive lock (flock) on the file, which is made when it is not there. The caller
- * closes the descriptor, and the lock is free; or -1. */
+/* Waits for the exclusive lock (flock) on the file, which is made when it is not there; who holds
+ * the lock may remove it. The caller closes the descriptor, and the lock is free; or -1. */
 int fs_lock(const char *path, struct err *err);
 
 /* Removes a file or tree without following symbolic links; absent is fine. */

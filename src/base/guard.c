@@ -40,10 +40,10 @@ static bool reap(pid_t worker, int *status)
 	return found;
 }
 
-static int wait_for_worker(pid_t worker)
+static int wait_for_worker(struct guard *guard, pid_t worker)
 {
 	sigset_t set;
-	int status;
+	int status = 0;
 
 	awaited_signals(&set);
 	for (;;) {
@@ -51,6 +51,7 @@ static int wait_for_worker(pid_t worker)
 		if (signal == SIGCHLD && reap(worker, &status))
 			return status;
 		if (signal > 0 && signal != SIGCHLD) {
+			guard->passed = signal;
 			kill(worker, signal);
 			kill(worker, SIGCONT); /* a stopped process heeds no signal */
 		}
@@ -67,19 +68,9 @@ static bool has_children(void)
 static void be_guardian(struct guard *guard, pid_t worker)
 {
 	prctl(PR_SET_NAME, "tony-guardian");
-	int status = wait_for_worker(worker);
-	if (WIFSIGNALED(status)) {
-		guard->signal = WTERMSIG(status);
-		guard->exit_code = 128 + guard->signal;
-		log_error("the supervising process was killed by %s; ending all it started",
-			  proc_signal_name(guard->signal));
-	} else {
-		guard->exit_code = WEXITSTATUS(status);
-	}
-	/* Whatever the worker left behind is a child of this subreaper now: without children, a
-	 * worker that left in order left nothing, and no look at /proc is needed. */
-	if (guard->signal != 0 || has_children())
-		guard_end_tree(guard);
+	int status = wait_for_worker(guard, worker);
+	guard->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	guard->exit_code = proc_shell_code(status);
 }
 
 static void be_worker(struct guard *guard, int fd, pid_t guardian)
@@ -90,26 +81,33 @@ static void be_worker(struct guard *guard, int fd, pid_t guardian)
 	setpgid(0, 0);
 	signal(SIGHUP, SIG_IGN); /* comes with it; the lifeline tells more */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	prctl(PR_SET_NAME, guard->name); /* it may have been a guardian that forked */
 	guard->is_worker = true;
 	guard->guardian = guardian;
 	guard->fd = fd;
 }
 
-int guard_start(const char *mark, struct guard *guard, struct err *err)
+int guard_open(const char *mark, struct guard *guard, struct err *err)
 {
-	int lifeline[2]; /* the guardian holds the end for writing; nobody ever writes */
-	sigset_t set, before;
+	sigset_t set;
 
 	*guard = (struct guard){.mark = mark, .fd = -1};
 	/* An ignored SIGCHLD is inherited, and would make every wait fail. */
 	signal(SIGCHLD, SIG_DFL);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return err_set_errno(err, "cannot become a subreaper");
+	prctl(PR_GET_NAME, guard->name);
+	awaited_signals(&set);
+	sigprocmask(SIG_BLOCK, &set, &guard->before);
+	return 0;
+}
+
+int guard_fork(struct guard *guard, struct err *err)
+{
+	int lifeline[2]; /* the guardian holds the end for writing; nobody ever writes */
+
 	if (pipe2(lifeline, O_CLOEXEC) < 0)
 		return err_set_errno(err, "cannot make a pipe");
-	awaited_signals(&set);
-	sigprocmask(SIG_BLOCK, &set, &before);
-
 	pid_t guardian = getpid(), worker = fork();
 	if (worker < 0) {
 		err_set_errno(err, "cannot start the supervising process");
@@ -118,13 +116,35 @@ int guard_start(const char *mark, struct guard *guard, struct err *err)
 	close(lifeline[worker == 0]);
 	if (worker > 0) {
 		be_guardian(guard, worker);
-		return 0; /* signals stay blocked: nothing shall cut the caller's last record short
-			   */
-	}
-	if (worker == 0)
+		close(lifeline[1]);
+	} else if (worker == 0) {
 		be_worker(guard, lifeline[0], guardian);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+		sigprocmask(SIG_SETMASK, &guard->before, NULL);
+	}
 	return worker < 0 ? -1 : 0;
+}
+
+void guard_finish(struct guard *guard)
+{
+	if (guard->signal != 0)
+		log_error("the supervising process was killed by %s; ending all it started",
+			  proc_signal_name(guard->signal));
+	/* Whatever the worker left behind is a child of this subreaper now: without children, a
+	 * worker that left in order left nothing, and no look at /proc is needed. */
+	if (guard->signal != 0 || has_children())
+		guard_end_tree(guard);
+}
+
+int guard_start(const char *mark, struct guard *guard, struct err *err)
+{
+	if (guard_open(mark, guard, err) < 0)
+		return -1;
+	int result = guard_fork(guard, err);
+	if (result < 0)
+		sigprocmask(SIG_SETMASK, &guard->before, NULL);
+	else if (!guard->is_worker)
+		guard_finish(guard);
+	return result;
 }
 
 /* Those above may carry the mark: the guardian while it lives, and the shell of a NodeManager that

@@ -12,6 +12,7 @@
 #ifndef TONY_BASE_GUARD_H
 #define TONY_BASE_GUARD_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -28,6 +29,11 @@ struct guard {
 	/* In the guardian, where guard_start() returns only after the worker has ended: */
 	int exit_code; /* the worker's; 128 + signal when it was killed */
 	int signal;    /* that killed the worker; 0: it left by itself */
+	int passed;    /* the last signal passed on to a worker; 0: none */
+
+	/* Its own: */
+	sigset_t before; /* signals blocked before there was a pair */
+	char name[16];	 /* the process's, as the kernel keeps it */
 };
 
 /*
@@ -40,6 +46,15 @@ struct guard {
  * ("TONY_CONTAINER=...", NULL: none) must outlive the guard. -1: nothing was started.
  */
 int guard_start(const char *mark, struct guard *guard, struct err *err);
+
+/*
+ * guard_start() in its parts, for a guardian that may fork another worker where one was killed.
+ * guard_open() comes first, guard_finish() last, in the guardian, which stays one from then on:
+ * guard_fork() returns there when its worker has ended, with all that this one left behind.
+ */
+int guard_open(const char *mark, struct guard *guard, struct err *err);
+int guard_fork(struct guard *guard, struct err *err);
+void guard_finish(struct guard *guard);
 
 /* Ends with SIGKILL everything below the caller and all that carries the mark, but neither the
  * caller nor its guardian nor what these descend from. -1 when something survives (uninterruptible

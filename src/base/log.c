@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,9 +12,13 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#define TROUBLE_MS 30000
+
 static struct {
 	char who[64];
 	enum log_level level;
+	char trouble[256];  /* with what; "": none */
+	int64_t trouble_ms; /* monotonic: when it was said */
 } log_state = {.who = "tony", .level = LOG_LEVEL_WARNING};
 
 void log_open(const char *who, enum log_level level)
@@ -60,4 +66,29 @@ void log_write(enum log_level level, const char *format, ...)
 		/* Nowhere left to say so. */
 	}
 	errno = saved_errno;
+}
+
+static bool is_in_trouble(const char *subject)
+{
+	return *log_state.trouble &&
+	       strncmp(log_state.trouble, subject, sizeof(log_state.trouble) - 1) == 0;
+}
+
+void log_trouble(const char *subject, const char *text)
+{
+	int64_t now_ms = clock_monotonic_ms();
+
+	if (is_in_trouble(subject) && now_ms - log_state.trouble_ms < TROUBLE_MS)
+		return;
+	snprintf(log_state.trouble, sizeof(log_state.trouble), "%s", subject);
+	log_state.trouble_ms = now_ms;
+	log_warning("%s: %s", subject, text);
+}
+
+void log_trouble_over(const char *subject)
+{
+	if (!is_in_trouble(subject))
+		return;
+	log_state.trouble[0] = '\0';
+	log_warning("%s answers again", subject);
 }

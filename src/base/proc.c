@@ -1,12 +1,24 @@
 #include "base/proc.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/proc_scan.h"
 #include "base/str.h"
+
+void proc_reset_signals(void)
+{
+	sigset_t none;
+
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
 
 bool proc_identify(pid_t pid, struct proc_id *id)
 {
@@ -32,29 +44,19 @@ void proc_list_finish(struct proc_list *list)
 	*list = (struct proc_list){0};
 }
 
-static void find_descendants(pid_t root, bool stopped_only, struct proc_list *list)
+void proc_find_descendants(pid_t root, struct proc_list *list)
 {
 	struct proc_scan scan;
 	size_t count;
 
 	proc_scan_take(&scan);
 	const struct proc_entry **found = proc_scan_descendants(&scan, root, &count);
-	*list = (struct proc_list){.items = mem_alloc_array(count, sizeof(*list->items))};
+	*list = (struct proc_list){.items = mem_alloc_array(count, sizeof(*list->items)),
+				   .count = count};
 	for (size_t i = 0; i < count; i++)
-		if (!stopped_only || found[i]->state == 'T')
-			list->items[list->count++] = found[i]->id;
+		list->items[i] = found[i]->id;
 	free(found);
 	proc_scan_finish(&scan);
-}
-
-void proc_find_descendants(pid_t root, struct proc_list *list)
-{
-	find_descendants(root, false, list);
-}
-
-void proc_find_stopped(pid_t root, struct proc_list *list)
-{
-	find_descendants(root, true, list);
 }
 
 char *proc_name(pid_t pid)
@@ -82,69 +84,17 @@ void proc_find_marked(const char *mark, pid_t except, struct proc_list *list)
 	proc_scan_finish(&scan);
 }
 
-/* The number behind "<name>:" at the start of a line of a /proc file; false: not there. */
-static bool find_number(const char *text, const char *name, uint64_t *number)
+int proc_shell_code(int wait_status)
 {
-	size_t length = strlen(name);
-
-	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, name, length) == 0 && line[length] == ':') {
-			*number = strtoull(line + length + 1, NULL, 10);
-			return true;
-		}
-	}
-	return false;
+	return WIFSIGNALED(wait_status) ? PROC_SHELL_SIGNAL + WTERMSIG(wait_status)
+					: WEXITSTATUS(wait_status);
 }
 
-static void add_usage(struct proc_usage *usage, const struct proc_entry *entry, struct str *text)
+int proc_shell_signal(int wait_status)
 {
-	uint64_t rss = entry->rss_pages * (uint64_t)sysconf(_SC_PAGESIZE), pss_kib, bytes;
+	int signal = proc_shell_code(wait_status) - PROC_SHELL_SIGNAL;
 
-	usage->processes++;
-	usage->threads += entry->threads;
-	usage->rss_bytes += rss;
-	usage->cpu_ms += entry->cpu_ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
-	if (proc_read_file(entry->id.pid, "smaps_rollup", 65536, text) == 0 &&
-	    find_number(str_text(text), "Pss", &pss_kib))
-		usage->pss_bytes += pss_kib * 1024;
-	else
-		usage->pss_bytes += rss;
-	if (proc_read_file(entry->id.pid, "io", 65536, text) < 0)
-		return;
-	if (find_number(str_text(text), "read_bytes", &bytes))
-		usage->read_bytes += bytes;
-	if (find_number(str_text(text), "write_bytes", &bytes))
-		usage->write_bytes += bytes;
-}
-
-static void measure(pid_t root, bool with_root, struct proc_usage *usage)
-{
-	struct str text cleanup_str = {0};
-	struct proc_scan scan;
-	size_t count;
-
-	*usage = (struct proc_usage){0};
-	proc_scan_take(&scan);
-	for (size_t i = 0; with_root && i < scan.count; i++) {
-		if (scan.items[i].id.pid == root && !scan.items[i].dead)
-			add_usage(usage, &scan.items[i], &text);
-	}
-	const struct proc_entry **found = proc_scan_descendants(&scan, root, &count);
-	for (size_t i = 0; i < count; i++)
-		add_usage(usage, found[i], &text);
-	free(found);
-	proc_scan_finish(&scan);
-}
-
-void proc_measure_tree(pid_t root, struct proc_usage *usage)
-{
-	measure(root, true, usage);
-}
-
-void proc_measure_descendants(pid_t root, struct proc_usage *usage)
-{
-	measure(root, false, usage);
+	return signal > 0 && signal < NSIG ? signal : 0;
 }
 
 const char *proc_signal_name(int signal)

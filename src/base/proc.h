@@ -11,6 +11,10 @@
 
 #include "base/err.h"
 
+/* Signals as a new program wants them: none handled, ignored or blocked, whatever the parent did.
+ * For a child between fork() and exec(). */
+void proc_reset_signals(void);
+
 /* A process named so that a recycled pid is not mistaken for it. */
 struct proc_id {
 	pid_t pid;
@@ -28,9 +32,6 @@ void proc_list_finish(struct proc_list *list);
 /* All live descendants of `root` (without it), parents before children. */
 void proc_find_descendants(pid_t root, struct proc_list *list);
 
-/* Those of them that a signal such as SIGSTOP has stopped. */
-void proc_find_stopped(pid_t root, struct proc_list *list);
-
 /* All live processes whose environment holds exactly `mark` ("TONY_CONTAINER=..."), except the
  * caller and `except` (0: none). Only processes whose /proc/PID/environ is readable are seen. */
 void proc_find_marked(const char *mark, pid_t except, struct proc_list *list);
@@ -45,22 +46,16 @@ void proc_find_marked(const char *mark, pid_t except, struct proc_list *list);
 int proc_end_all(pid_t root, const char *mark, const pid_t *protect, size_t protect_count,
 		 int signal, int64_t grace_ms);
 
-/* What a tree of processes uses now (root included). Bytes and ms; what cannot be read counts 0. */
-struct proc_usage {
-	uint64_t rss_bytes;   /* summed resident set */
-	uint64_t pss_bytes;   /* proportional set from smaps_rollup; RSS where it is unreadable */
-	uint64_t cpu_ms;      /* user + system, of the live ones and their waited-for children */
-	uint64_t read_bytes;  /* from storage, /proc/PID/io */
-	uint64_t write_bytes; /* to storage */
-	uint32_t processes;
-	uint32_t threads;
-};
-void proc_measure_tree(pid_t root, struct proc_usage *usage);
-void proc_measure_descendants(pid_t root, struct proc_usage *usage); /* without `root` */
-
 /* The program's name as the kernel keeps it (15 bytes), made printable; "?" when it is gone. The
  * caller frees. */
 char *proc_name(pid_t pid);
+
+/* How a shell tells in one number how a program ended: its exit code, or 128 + n when signal n
+ * killed it. */
+enum { PROC_SHELL_SIGNAL = 128 };
+int proc_shell_code(int wait_status);
+/* The other way round: the signal that killed the program, or one that it ran; 0: none did. */
+int proc_shell_signal(int wait_status);
 
 /* A signal's name without table lookups by the caller: 9 -> "SIGKILL"; "signal 40" for others. */
 const char *proc_signal_name(int signal);

@@ -131,15 +131,6 @@ static void list_victims(struct hunt *hunt)
 	hunt->victims = victims;
 }
 
-/* The pid (or thread id) given out last, 0 when the kernel does not tell. */
-static pid_t last_pid(void)
-{
-	char *text cleanup_free = fs_read_file("/proc/loadavg", 256, NULL, NULL);
-	const char *field = text ? strrchr(text, ' ') : NULL;
-
-	return field ? (pid_t)strtol(field, NULL, 10) : 0;
-}
-
 static bool descends(pid_t pid, pid_t root)
 {
 	struct proc_entry entry;
@@ -189,7 +180,7 @@ static void meet(struct hunt *hunt, pid_t pid)
 static void chase(struct hunt *hunt, pid_t last)
 {
 	for (int i = 0; i < CHASE_ROUNDS; i++) {
-		pid_t newest = last_pid();
+		pid_t newest = proc_last_pid();
 		pid_t first = newest > last ? last + 1 : 1; /* else they began anew */
 		bool enough = hunt->victims.count > 0 && !hunt->stop_on_sight;
 		if (newest == last || enough)
@@ -205,7 +196,7 @@ static void chase(struct hunt *hunt, pid_t last)
 /* Looks at all processes: reaps the victims of the last look that are dead, lists the new ones. */
 static void look_once(struct hunt *hunt)
 {
-	pid_t last = last_pid();
+	pid_t last = proc_last_pid();
 
 	proc_scan_finish(&hunt->scan);
 	proc_scan_take(&hunt->scan);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -33,6 +34,28 @@ int proc_read_file(pid_t pid, const char *name, size_t cap, struct str *out)
 			return -1;
 		str_append_bytes(out, buffer, (size_t)got);
 	}
+}
+
+bool proc_find_number(const char *text, const char *name, uint64_t *number)
+{
+	size_t length = strlen(name);
+
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, name, length) == 0 && line[length] == ':') {
+			*number = strtoull(line + length + 1, NULL, 10);
+			return true;
+		}
+	}
+	return false;
+}
+
+pid_t proc_last_pid(void)
+{
+	char *text cleanup_free = fs_read_file("/proc/loadavg", 256, NULL, NULL);
+	const char *field = text ? strrchr(text, ' ') : NULL;
+
+	return field ? (pid_t)strtol(field, NULL, 10) : 0;
 }
 
 /* Fields of /proc/PID/stat, numbered as in proc(5) from the state (3) on. */

@@ -1,4 +1,5 @@
-/* One look at /proc: what proc.c and proc_end.c know about processes comes from here. */
+/* One look at /proc: what proc.c, proc_end.c and proc_tree.c know about processes comes from here.
+ */
 #ifndef TONY_BASE_PROC_SCAN_H
 #define TONY_BASE_PROC_SCAN_H
 
@@ -39,5 +40,11 @@ bool proc_has_mark(pid_t pid, const char *mark);
  * `cap`. */
 struct str;
 int proc_read_file(pid_t pid, const char *name, size_t cap, struct str *out);
+
+/* The number behind "<name>:" at the start of a line of such a file; false: it is not there. */
+bool proc_find_number(const char *text, const char *name, uint64_t *number);
+
+/* The pid (or thread id) given out last, 0 when the kernel does not tell. */
+pid_t proc_last_pid(void);
 
 #endif

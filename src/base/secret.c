@@ -5,8 +5,25 @@
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/str.h"
+
+enum { SECRET_BYTES = 32 };
+
+char *secret_create(struct err *err)
+{
+	unsigned char bytes[SECRET_BYTES];
+	struct str text cleanup_str = {0};
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) {
+		err_set_errno(err, "no random bytes for a secret");
+		return NULL;
+	}
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		str_append_format(&text, "%02x", bytes[i]);
+	return str_steal(&text);
+}
 
 struct digest {
 	unsigned char bytes[SHA256_DIGEST_LENGTH];
@@ -27,28 +44,44 @@ static struct digest hash(const void *first, size_t first_length, const void *se
 }
 
 /* RFC 2104. */
-char *secret_derive(const char *key, const char *purpose)
+void secret_hmac(const void *key, size_t key_length, const void *bytes, size_t length,
+		 unsigned char hmac[SECRET_HMAC_BYTES])
 {
 	unsigned char inner[SHA256_CBLOCK], outer[SHA256_CBLOCK];
-	size_t length = strlen(key);
+	const unsigned char *secret = key;
 	struct digest short_key;
-	struct str text = {0};
 
-	if (length > sizeof(inner)) {
-		short_key = hash(key, length, "", 0);
-		key = (const char *)short_key.bytes;
-		length = sizeof(short_key.bytes);
+	if (key_length > sizeof(inner)) {
+		short_key = hash(key, key_length, "", 0);
+		secret = short_key.bytes;
+		key_length = sizeof(short_key.bytes);
 	}
 	for (size_t i = 0; i < sizeof(inner); i++) {
-		unsigned char byte = i < length ? (unsigned char)key[i] : 0;
+		unsigned char byte = i < key_length ? secret[i] : 0;
 		inner[i] = byte ^ 0x36;
 		outer[i] = byte ^ 0x5c;
 	}
-	struct digest sum = hash(inner, sizeof(inner), purpose, strlen(purpose));
+	struct digest sum = hash(inner, sizeof(inner), bytes, length);
 	sum = hash(outer, sizeof(outer), sum.bytes, sizeof(sum.bytes));
-	for (size_t i = 0; i < sizeof(sum.bytes); i++)
-		str_append_format(&text, "%02x", sum.bytes[i]);
+	memcpy(hmac, sum.bytes, SECRET_HMAC_BYTES);
 	OPENSSL_cleanse(inner, sizeof(inner));
 	OPENSSL_cleanse(outer, sizeof(outer));
+}
+
+char *secret_derive(const char *key, const char *purpose)
+{
+	unsigned char hmac[SECRET_HMAC_BYTES];
+	struct str text = {0};
+
+	secret_hmac(key, strlen(key), purpose, strlen(purpose), hmac);
+	for (size_t i = 0; i < sizeof(hmac); i++)
+		str_append_format(&text, "%02x", hmac[i]);
 	return str_steal(&text);
+}
+
+bool secret_equal(const char *given, const char *right)
+{
+	size_t length = strlen(right);
+
+	return strlen(given) == length && CRYPTO_memcmp(given, right, length) == 0;
 }

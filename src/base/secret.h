@@ -1,9 +1,25 @@
-/* Secrets made of a secret. */
+/* Secrets out of chance, and out of a secret. */
 #ifndef TONY_BASE_SECRET_H
 #define TONY_BASE_SECRET_H
 
-/* HMAC-SHA256 of `purpose` under `key`, in hex: the same wherever both are known, and of no help to
- * who wants to know the key. The caller frees. */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+/* 256 random bits, in hex. The caller frees. */
+char *secret_create(struct err *err);
+
+enum { SECRET_HMAC_BYTES = 32 };
+/* HMAC-SHA256 of `bytes` under `key`. */
+void secret_hmac(const void *key, size_t key_length, const void *bytes, size_t length,
+		 unsigned char hmac[SECRET_HMAC_BYTES]);
+
+/* secret_hmac() of `purpose` under `key`, in hex: the same wherever both are known, and of no help
+ * to who wants to know the key. The caller frees. */
 char *secret_derive(const char *key, const char *purpose);
+
+/* Takes no longer the more of it is right. */
+bool secret_equal(const char *given, const char *right);
 
 #endif

@@ -177,6 +177,15 @@ bool str_starts_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+bool str_is_http_url(const char *text)
+{
+	size_t scheme = str_starts_with(text, "http://")    ? strlen("http://")
+			: str_starts_with(text, "https://") ? strlen("https://")
+							    : 0;
+
+	return scheme > 0 && text[scheme] != '\0' && text[scheme] != '/';
+}
+
 bool str_ends_with(const char *text, const char *suffix)
 {
 	size_t length = strlen(text), tail = strlen(suffix);

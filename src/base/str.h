@@ -52,6 +52,7 @@ void str_list_finish(struct str_list *list);
 /* Splits at `separator`, trims blanks, drops empty items ("a, ,b" -> a b). */
 void str_split(struct str_list *list, const char *text, char separator);
 
+bool str_is_http_url(const char *text); /* http or https, and something behind it */
 bool str_starts_with(const char *text, const char *prefix);
 bool str_ends_with(const char *text, const char *suffix);
 bool str_equal(const char *a, const char *b); /* NULL equals NULL only */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/user.h"
 #include "client/describe_internal.h"
 #include "framework/framework.h"
 
@@ -40,16 +41,6 @@ static char *make_id(int64_t now_ms)
 		random = (uint16_t)(now_ms ^ getpid());
 	return mem_printf("tony-%04d%02d%02d-%02d%02d%02d-%04x", tm.tm_year + 1900, tm.tm_mon + 1,
 			  tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, random);
-}
-
-/* From the environment: name services are none of the static agent's, nor ours. */
-static char *find_user(void)
-{
-	const char *user = getenv("USER");
-
-	if (!user || !*user)
-		user = getenv("LOGNAME");
-	return user && *user ? mem_strdup(user) : mem_printf("uid-%u", (unsigned)getuid());
 }
 
 static char *describe_framework(struct describer *describer)
@@ -101,7 +92,7 @@ static void describe_identity(struct describer *describer)
 
 	job->submitted_ms = clock_wall_ms();
 	job->id = make_id(job->submitted_ms);
-	job->user = find_user();
+	job->user = user_name();
 	const char *name = conf_text(conf, "tony.application.name");
 	job->name = mem_strdup(name ? name : "unnamed");
 	const char *queue = conf_text(conf, "tony.yarn.queue");
@@ -184,6 +175,7 @@ static void describe_policy(struct describer *describer)
 		job->stop_after_chief = conf_bool(describer->conf, chief_key);
 	else
 		job->stop_after_chief = has_chief(job) && job->group_timeout_count == 0;
+	job->live_elastic = framework_lives_through_changes(job);
 	if (ops->check && ops->check(job, &err) < 0)
 		problems_error(describer->problems, "%s", err_message(&err));
 }
@@ -216,6 +208,7 @@ int describe_job(struct conf *conf, const struct job_options *options,
 	description->job = describer.job;
 	describe_types(&describer);
 	describe_identity(&describer);
+	describe_elastic(&describer);
 	describe_times(&describer);
 	describe_watching(&describer);
 	describe_resources(&describer);

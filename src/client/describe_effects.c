@@ -65,6 +65,16 @@ static void check_common_command(const struct describer *describer)
 			 entry->origin, entry->name);
 }
 
+static void check_portal(const struct describer *describer)
+{
+	const struct conf_entry *entry = conf_find(describer->conf, "tony.portal.url");
+
+	if (entry && !entry->invalid && *entry->value && !str_is_http_url(entry->value))
+		problems_error(describer->problems,
+			       "%s: %s: \"%s\" is no address; write http://HOST:PORT/",
+			       entry->origin, entry->name, entry->value);
+}
+
 void describe_effects(struct describer *describer)
 {
 	const struct conf_entry *entry;
@@ -77,4 +87,5 @@ void describe_effects(struct describer *describer)
 		check_am_key(describer, entry);
 	}
 	check_common_command(describer);
+	check_portal(describer);
 }

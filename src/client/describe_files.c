@@ -28,9 +28,10 @@ static bool is_new(const struct describer *describer, const char *where,
 }
 
 /* Whether it is there, only the cluster can tell. */
-static void check_remote(const struct describer *describer, const char *where, const char *source)
+static void check_remote(const struct describer *describer, const char *where, const char *source,
+			 bool is_fetched)
 {
-	if (!describe_is_for_cluster(describer->conf))
+	if (!is_fetched && !describe_is_for_cluster(describer->conf))
 		problems_error(describer->problems,
 			       "%s: \"%s\" is not on this machine, and the local scheduler reads "
 			       "nothing else; copy it here and write its path",
@@ -46,11 +47,23 @@ static void check_source(const struct describer *describer, const char *where,
 			 const struct resource_spec *spec)
 {
 	if (spec->remote)
-		check_remote(describer, where, spec->source);
+		check_remote(describer, where, spec->source, false);
 	else if (access(spec->source, R_OK) < 0)
 		problems_error(describer->problems,
 			       "%s: \"%s\": %s; write the path of a file or directory", where,
 			       spec->source, strerror(errno));
+}
+
+/* What --hdfs_classpath names; see job_options.c. */
+static bool is_of_classpath(const struct describer *describer, const char *source)
+{
+	static const char scheme[] = "hdfs://";
+	const char *list = describer->options->hdfs_classpath;
+	const char *path = str_starts_with(source, scheme) ? source + strlen(scheme) : source;
+	struct str_list items cleanup_str_list = {0};
+
+	str_split(&items, list ? list : "", ',');
+	return str_list_has(&items, source) || str_list_has(&items, path);
 }
 
 static void add_resources(const struct describer *describer, const char *key,
@@ -65,17 +78,17 @@ static void add_resources(const struct describer *describer, const char *key,
 		if (resource_parse(items.items[i], &spec, NULL) < 0)
 			continue; /* told when the key was checked */
 		check_source(describer, where, &spec);
+		spec.optional = spec.remote && is_of_classpath(describer, spec.source);
 		if (is_new(describer, where, list, &spec))
 			resource_list_take(list, &spec);
 		resource_finish(&spec);
 	}
 }
 
-/* An absolute path that can be read (with `or_remote` also a URI), or NULL after a problem was
- * told.
- */
+/* An absolute path that can be read, or a URI; NULL after a problem was told. `is_fetched`: where
+ * nodes cannot get it, whoever submits does. */
 static char *find_path(const struct describer *describer, const char *option, const char *path,
-		       const char *what, bool or_remote)
+		       const char *what, bool is_fetched)
 {
 	struct err err cleanup_err = {0};
 	struct resource_spec spec = {0};
@@ -89,14 +102,10 @@ static char *find_path(const struct describer *describer, const char *option, co
 	/* "." and ".." name no file to a task, but a directory to us. */
 	const char *source = spec.source ? spec.source : path;
 	char *result = NULL;
-	if (spec.remote && or_remote) {
-		check_remote(describer, option, source);
+	if (spec.remote) {
+		check_remote(describer, option, source, is_fetched);
 		result = mem_strdup(source);
-	} else if (spec.remote)
-		problems_error(describer->problems,
-			       "%s: \"%s\" is not on this machine; copy it here and write its path",
-			       option, source);
-	else if (access(source, R_OK) < 0)
+	} else if (access(source, R_OK) < 0)
 		problems_error(describer->problems, "%s: \"%s\": %s; write the path of %s", option,
 			       source, strerror(errno), what);
 	else
@@ -112,16 +121,16 @@ static char *find_source(const struct describer *describer)
 	const struct conf_entry *entry = conf_find(describer->conf, key);
 
 	if (describer->options->src_dir)
-		return find_path(describer, "--src_dir", describer->options->src_dir, what, false);
+		return find_path(describer, "--src_dir", describer->options->src_dir, what, true);
 	if (!describe_is_set(describer->conf, key))
 		return NULL;
 	char *where cleanup_free = conf_locate(describer->conf, key);
-	if (entry->layer == CONF_LAYER_CONF || strstr(entry->value, "://"))
-		return find_path(describer, where, entry->value, what, false);
+	if (entry->layer == CONF_LAYER_CONF || str_starts_with(entry->value, "hdfs:"))
+		return find_path(describer, where, entry->value, what, true);
 	/* The origin is the file's path and, behind a colon, the line. */
 	char *folder cleanup_free = fs_dirname(entry->origin);
 	char *path cleanup_free = fs_join(folder, entry->value);
-	return find_path(describer, where, path, what, false);
+	return find_path(describer, where, path, what, true);
 }
 
 /* It lies beside the program where its user works, and makes gigabytes of a few small files. */
@@ -161,7 +170,7 @@ static void add_hadoop(const struct describer *describer, struct resource_list *
 	}
 	spec.source = mem_strndup(location, (size_t)(hash - location));
 	spec.name = mem_strdup(hash + 1);
-	check_remote(describer, where, spec.source);
+	check_remote(describer, where, spec.source, false);
 	if (is_new(describer, where, list, &spec))
 		resource_list_take(list, &spec);
 	resource_finish(&spec);
@@ -184,7 +193,7 @@ void describe_resources(struct describer *describer)
 	out->src_dir = find_source(describer);
 	warn_of_environments(describer);
 	out->python_venv = find_path(describer, "--python_venv", options->python_venv,
-				     "an archive or a directory", true);
+				     "an archive or a directory", false);
 	out->interpreter =
 		job_options_interpreter(options->python_venv, options->python_binary_path);
 }

@@ -44,6 +44,7 @@ char *describe_type_key(const struct describer *describer, const char *type, con
 int describe_find_type(const struct describer *describer, const char *name, char **hint);
 
 void describe_types(struct describer *describer);     /* describe_types.c */
+void describe_elastic(struct describer *describer);   /* describe_elastic.c */
 void describe_resources(struct describer *describer); /* describe_files.c */
 void describe_order(struct describer *describer);     /* describe_order.c: stages, depends-on */
 void describe_groups(struct describer *describer);    /* describe_groups.c: group timeouts */

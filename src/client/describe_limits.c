@@ -79,9 +79,9 @@ void describe_limits(struct describer *describer)
 		    conf_int(conf, "tony.task.max-total-vcores"), false);
 	check_total(describer, "gpus", "tony.task.max-total-gpus", total(job, gpus),
 		    conf_int(conf, "tony.task.max-total-gpus"), false);
-	if (total(job, one) > JOB_MAX_TASKS)
+	if (job_task_count(job) > JOB_MAX_TASKS)
 		problems_error(describer->problems,
-			       "tony.<type>.instances: the job asks for %lld tasks, and %d is the "
+			       "tony.<type>.instances: the job asks for %zu tasks, and %d is the "
 			       "most; ask for fewer",
-			       (long long)total(job, one), JOB_MAX_TASKS);
+			       job_task_count(job), JOB_MAX_TASKS);
 }

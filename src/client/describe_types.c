@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "client/describe_internal.h"
+#include "job/exit_rules.h"
 
 #define INSTANCES ".instances"
 
@@ -144,6 +145,34 @@ static char *text_of(const struct conf *conf, const char *own, const char *commo
 	return mem_strdup(text ? text : conf_text(conf, "%s", common));
 }
 
+/* All that is wrong with the rules is told at once. */
+static void describe_on_exit(const struct describer *describer, struct job_type *type)
+{
+	const struct conf *conf = describer->conf;
+	char *where cleanup_free = conf_locate(conf, "tony.%s.on-exit", type->name);
+
+	conf_list(conf, &type->on_exit, "tony.%s.on-exit", type->name);
+	if (type->on_exit.count > EXIT_RULES_MAX)
+		problems_error(describer->problems, "%s: has %zu rules; write at most %d", where,
+			       type->on_exit.count, EXIT_RULES_MAX);
+	for (size_t i = 0; i < type->on_exit.count; i++) {
+		struct err err cleanup_err = {0};
+		if (exit_rule_check(type->on_exit.items[i], &err) < 0)
+			problems_error(describer->problems, "%s: %s", where, err_message(&err));
+	}
+}
+
+static void warn_of_hang_timeout(const struct describer *describer, const struct job_type *type)
+{
+	char *where cleanup_free = conf_locate(describer->conf, "tony.%s.hang-timeout", type->name);
+
+	problems_warning(describer->problems,
+			 "%s: %s is %s, and such a type may wait for others for long without doing "
+			 "anything: it would be taken for hung",
+			 where, type->name,
+			 type->role == JOB_ROLE_SIDECAR ? "a sidecar" : "untracked");
+}
+
 static void describe_type(const struct describer *describer, struct job_type *type)
 {
 	const struct conf *conf = describer->conf;
@@ -159,6 +188,7 @@ static void describe_type(const struct describer *describer, struct job_type *ty
 	type->max_restarts = (int)number_of(describer, type->name, "max-restarts");
 	type->command = command_of(describer, type);
 	describe_environment(describer, type);
+	describe_on_exit(describer, type);
 	type->role = role_of(describer, type->name);
 	conf_list(conf, &stop, "tony.application.stop-on-failure-jobtypes");
 	type->stop_on_failure = str_list_has(&stop, type->name);
@@ -169,6 +199,9 @@ static void describe_type(const struct describer *describer, struct job_type *ty
 			: JOB_ISOLATION_NONE;
 	type->stop_grace_ms = conf_ms(conf, "tony.%s.stop-grace", type->name);
 	type->frozen_timeout_ms = conf_ms(conf, "tony.%s.frozen-timeout", type->name);
+	type->hang_timeout_ms = conf_ms(conf, "tony.%s.hang-timeout", type->name);
+	if (type->hang_timeout_ms > 0 && type->role != JOB_ROLE_TRACKED)
+		warn_of_hang_timeout(describer, type);
 	type->node_label = text_of(conf, label, "tony.application.node-label");
 	if (conf_bool(conf, "tony.docker.enabled"))
 		type->docker_image = text_of(conf, image, "tony.docker.containers.image");

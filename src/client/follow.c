@@ -33,7 +33,7 @@ void follow_add(struct follow *follow, const char *path)
 {
 	if (follow->fd >= 0)
 		inotify_add_watch(follow->fd, path,
-				  IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE);
+				  IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE);
 }
 
 int follow_fd(const struct follow *follow)

@@ -1,10 +1,12 @@
 #include "client/job_options.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
 #include "client/describe.h"
+#include "conf/problems.h"
 #include "hadoop/site.h"
 
 int job_options_command(const struct str_list *operands, size_t dashdash, struct str_list *command,
@@ -169,6 +171,7 @@ static void set_plain(const struct job_options *options, struct conf *conf)
 	set(conf, "--name", "tony.application.name", options->name);
 	set(conf, "--framework", "tony.application.framework", options->framework);
 	set(conf, "--scheduler", "tony.application.scheduler", options->scheduler);
+	set(conf, "--queue", "tony.yarn.queue", options->queue);
 	set(conf, "--timeout", "tony.application.timeout", options->timeout);
 	set(conf, "--retries", "tony.am.retry-count", options->retries);
 	set(conf, "--sidecar_tensorboard_log_dir", "tony.application.tensorboard-log-dir",
@@ -230,11 +233,44 @@ static int set_command(const struct job_options *options, const struct str_list 
 	return 0;
 }
 
+/* The key counts milliseconds, as all of TonY's do; whoever types "--timeout 5" means no such. */
+static int check_timeout(const struct job_options *options, struct err *err)
+{
+	const char *text = options->timeout;
+	int64_t number;
+
+	if (!text || str_parse_int(text, 1, INT64_MAX, &number) < 0)
+		return 0;
+	return err_set(err, ERR_USAGE, "--timeout: \"%s\" has no unit; write %ss or %sm", text,
+		       text, text);
+}
+
+/* Who says where the site files are means a cluster. */
+static void choose_scheduler(struct conf *conf)
+{
+	static const char *const variables[] = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"};
+
+	if (hadoop_site_has_yarn()) {
+		conf_set_default(conf, "tony.application.scheduler", "yarn");
+		return;
+	}
+	for (size_t i = 0; i < array_length(variables); i++) {
+		const char *directory = getenv(variables[i]);
+		if (directory && *directory && !conf_find(conf, "tony.application.scheduler"))
+			problems_warning(conf_problems(conf),
+					 "%s: there is no yarn-site.xml in \"%s\": the job runs on "
+					 "this machine",
+					 variables[i], directory);
+	}
+}
+
 int job_options_load(const struct job_options *options, const struct str_list *command,
 		     struct conf **out, struct err *err)
 {
 	struct conf *conf cleanup_conf = conf_create();
 
+	if (check_timeout(options, err) < 0)
+		return -1;
 	if (conf_load_files(conf, options->conf_file, err) < 0) {
 		/* Whatever kept the file from being read, the configuration is what is wrong. */
 		if (err)
@@ -246,8 +282,7 @@ int job_options_load(const struct job_options *options, const struct str_list *c
 	set_shape(options, conf);
 	if (set_command(options, command, conf, err) < 0)
 		return -1;
-	if (hadoop_site_has_yarn())
-		conf_set_default(conf, "tony.application.scheduler", "yarn");
+	choose_scheduler(conf);
 	conf_resolve(conf, options->allow_unknown_keys);
 	describe_defaults(conf, options);
 	*out = mem_steal(&conf);

@@ -26,7 +26,7 @@ struct job_options {
 	char *sidecar_tensorboard_log_dir;
 	bool debug;
 	/* ours; numbers are text, because the key they stand for checks them */
-	char *name, *framework, *scheduler;
+	char *name, *framework, *scheduler, *queue;
 	char *workers, *ps;
 	struct str_list type;
 	char *gpus, *memory, *vcores, *processes, *max_restarts;
@@ -50,8 +50,9 @@ struct job_options {
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.src_dir),                                        \
 		 .argument = "DIR",                                                                \
-		 .help = "directory (or archive) whose content appears in every task's working "   \
-			 "directory",                                                              \
+		 .help = "directory (or archive), here or in HDFS, whose content appears in "      \
+			 "every "                                                                  \
+			 "task's working directory",                                               \
 		 .completion = OPT_COMPLETE_FILE},                                                 \
 		{.name = "python_venv",                                                            \
 		 .kind = OPT_TEXT,                                                                 \
@@ -111,12 +112,17 @@ struct job_options {
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.framework),                                      \
 		 .argument = "NAME",                                                               \
-		 .help = "tensorflow, pytorch, standalone or generic"},                            \
+		 .help = "what the programs are written for: pytorch, tensorflow, ..."},           \
 		{.name = "scheduler",                                                              \
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.scheduler),                                      \
 		 .argument = "NAME",                                                               \
-		 .help = "where containers come from: local"},                                     \
+		 .help = "where containers come from: local or yarn"},                             \
+		{.name = "queue",                                                                  \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.queue),                                          \
+		 .argument = "NAME",                                                               \
+		 .help = "queue of the cluster"},                                                  \
 		{.name = "workers",                                                                \
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.workers),                                        \

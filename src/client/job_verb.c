@@ -7,18 +7,14 @@ enum { EXAMPLE_PORT = 40000, EXAMPLE_UI_PORT = 6006 };
 
 struct cluster *job_verb_example_cluster(const struct job *job)
 {
-	struct cluster *cluster = mem_alloc(sizeof(*cluster));
+	struct cluster *cluster = cluster_create(job, 1);
 	int port = EXAMPLE_PORT;
 
-	cluster->epoch = 1;
 	if (framework_has_rendezvous(job))
 		cluster->rendezvous =
 			(struct cluster_address){mem_strdup("127.0.0.1"), EXAMPLE_PORT};
-	cluster->type_count = job->type_count;
-	cluster->types = mem_alloc_array(job->type_count, sizeof(*cluster->types));
 	for (size_t i = 0; i < job->type_count; i++) {
 		struct cluster_type *type = &cluster->types[i];
-		type->name = job->types[i].name;
 		type->count = (size_t)job->types[i].instances;
 		type->addresses = mem_alloc_array(type->count, sizeof(*type->addresses));
 		for (size_t k = 0; k < type->count; k++) {
@@ -39,12 +35,16 @@ void job_verb_example_task(const struct job *job, const struct cluster *cluster,
 		.job = job,
 		.cluster = cluster,
 		.type = type,
+		.slot = index,
 		.index = index,
 		.attempt = 1,
 		.am_attempt = 1,
 		.ui_port = has_ui ? EXAMPLE_UI_PORT : 0,
 		.am_url = "http://127.0.0.1:40000",
 		.cluster_file = "/.../cluster.json",
+		.metrics_file = "/.../metrics.jsonl",
+		.progress_file = "/.../progress",
+		.preempted_file = "/.../preempted",
 		.token_file = "/.../token",
 		.secret_file = "/.../secret",
 		.agent = "/.../tony-agent",

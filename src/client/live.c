@@ -17,6 +17,7 @@
 struct live {
 	FILE *stream;
 	const struct job_view *view;
+	json_t *work; /* NULL: not known */
 	bool table, color;
 	size_t drawn; /* lines of the table that are on the screen */
 	int64_t drawn_at;
@@ -64,7 +65,7 @@ static void draw(struct live *live, int64_t now_ms)
 {
 	struct str text cleanup_str = {0};
 
-	live_table(live->view, now_ms, window_size(live), live->color, &text);
+	live_table(live->view, live->work, now_ms, window_size(live), live->color, &text);
 	erase(live);
 	fputs(str_text(&text), live->stream);
 	for (size_t i = 0; i < text.length; i++)
@@ -110,6 +111,12 @@ int live_show(struct live *live, int64_t now_ms)
 	return SUMMARY_EVERY_MS;
 }
 
+void live_set_work(struct live *live, json_t *work)
+{
+	json_decref(live->work);
+	live->work = work;
+}
+
 void live_add(struct live *live, const struct journal_line *line)
 {
 	struct str text cleanup_str = {0};
@@ -140,6 +147,7 @@ void live_close(struct live *live)
 	if (!live)
 		return;
 	fflush(live->stream);
+	json_decref(live->work);
 	free(live->summary);
 	free(live);
 }

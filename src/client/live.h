@@ -5,6 +5,7 @@
 #ifndef TONY_CLIENT_LIVE_H
 #define TONY_CLIENT_LIVE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,9 +18,10 @@ struct live_size {
 };
 
 /* The table, at most size.rows lines of at most size.columns columns. Tasks that do not fit are
- * folded by type and state. `color`: states in colour (SGR sequences, which take no columns). */
-void live_table(const struct job_view *view, int64_t now_ms, struct live_size size, bool color,
-		struct str *out);
+ * folded by type and state. `work`: as of work.h. `color`: states in colour (SGR sequences, which
+ * take no columns). */
+void live_table(const struct job_view *view, const json_t *work, int64_t now_ms,
+		struct live_size size, bool color, struct str *out);
 
 /* What a task waits for, or why it failed; NULL: nothing to say. The caller frees. */
 char *live_task_detail(const struct job_view *view, size_t task);
@@ -27,6 +29,9 @@ char *live_task_detail(const struct job_view *view, size_t task);
 /* "TensorBoard  http://127.0.0.1:6006": the web interface that a task serves; NULL: it serves none.
  * The caller frees. */
 char *live_ui(const struct job_view *view, size_t task);
+
+/* "worker: 4 wanted (2 to 8), 3 running"; NULL: the type is not elastic. The caller frees. */
+char *live_elastic(const struct job_view *view, size_t type);
 
 /* What one record of the journal (already folded into `view`) means to a reader of lines: appends
  * a line, or nothing when it does not matter to people. */
@@ -40,6 +45,7 @@ struct live;
 /* A table when `stream` is a terminal that can move its cursor, else lines. `view` is borrowed. */
 struct live *live_open(FILE *stream, const struct job_view *view);
 bool live_is_table(const struct live *live);
+void live_set_work(struct live *live, json_t *work); /* for the table; taken; NULL: not known */
 void live_add(struct live *live, const struct journal_line *line);
 /* To be called after each batch of records, and again after as many ms as it returns: a table is
  * not drawn more often than the eye can follow. */

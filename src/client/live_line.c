@@ -15,6 +15,8 @@ static void append_job(const struct job_view *view, const json_t *record, struct
 {
 	const char *to = member(record, "to");
 
+	if (str_equal(to, member(record, "from"))) /* a note tells why its counters changed */
+		return;
 	str_append_format(out, "job %s", to ? to : "?");
 	if (view->epoch > 1)
 		str_append_format(out, " (epoch %d)", view->epoch);

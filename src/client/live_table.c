@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "client/live.h"
+#include "client/work.h"
 #include "framework/framework.h"
 
 #define GREEN  "\033[32m"
@@ -15,6 +16,7 @@ enum { MIN_ROWS = 4, STATE_WIDTH = 10, TIME_WIDTH = 9 };
 
 struct table {
 	const struct job_view *view;
+	const json_t *work;
 	int64_t now_ms;
 	struct live_size size;
 	bool color;
@@ -129,6 +131,24 @@ static void add_cause(struct table *table)
 		add_labelled(table, "  ", cause->headline);
 }
 
+static size_t count_shown(const struct job_view *view)
+{
+	size_t count = 0;
+
+	for (size_t state = 0; state < TASK_STATE_COUNT; state++)
+		count += view->tasks_in[state];
+	return count;
+}
+
+static void add_elastic(struct table *table)
+{
+	for (size_t i = 0; i < table->view->job->type_count; i++) {
+		char *line cleanup_free = live_elastic(table->view, i);
+		if (line && !job_state_is_final(table->view->state))
+			add_line(table, line, 0, 0, NULL);
+	}
+}
+
 static void add_uis(struct table *table)
 {
 	for (size_t i = 0; i < table->view->task_count; i++) {
@@ -143,10 +163,23 @@ static int name_width(const struct job_view *view)
 	size_t width = 4;
 
 	for (size_t i = 0; i < view->task_count; i++) {
+		if (view->tasks[i].dormant)
+			continue;
 		char *name cleanup_free = task_name(view, i);
 		width = strlen(name) > width ? strlen(name) : width;
 	}
 	return (int)width;
+}
+
+/* As live_task_detail(); and why it is a straggler, without its name. */
+static char *detail_of(const struct table *table, size_t number, const char *name)
+{
+	const char *why = work_straggler(table->work, name);
+
+	if (!why || table->view->tasks[number].state != TASK_RUNNING)
+		return live_task_detail(table->view, number);
+	why += str_starts_with(why, name) ? strlen(name) : 0;
+	return mem_printf("straggler: %s", why + strspn(why, " "));
 }
 
 static void add_task(struct table *table, size_t number, int width)
@@ -156,7 +189,7 @@ static void add_task(struct table *table, size_t number, int width)
 	int64_t since = task->state_since_ms > 0 ? table->now_ms - task->state_since_ms : 0;
 	char *name cleanup_free = task_name(table->view, number);
 	char *duration cleanup_free = str_format_duration(since > 0 ? since : 0);
-	char *detail cleanup_free = live_task_detail(table->view, number);
+	char *detail cleanup_free = detail_of(table, number, name);
 	char *line cleanup_free = mem_printf("  %-*s  %-*s  %*s  %s", width, name, STATE_WIDTH,
 					     state, TIME_WIDTH, duration, detail ? detail : "");
 	size_t length = strlen(line);
@@ -192,15 +225,15 @@ static void add_type(struct table *table, size_t type)
 	struct str line cleanup_str = {0};
 
 	for (size_t i = 0; i < view->task_count; i++)
-		if (view->tasks[i].type == type)
+		if (view->tasks[i].type == type && !view->tasks[i].dormant)
 			counts[view->tasks[i].state]++;
 	str_append_format(&line, "  %s  %d: ", view->job->types[type].name,
-			  view->job->types[type].instances);
+			  view->types[type].wanted);
 	append_counts(counts, &line);
 	add_line(table, line.text, 0, 0, NULL);
 }
 
-/* One line per type, then as many of the troubled tasks as there is room for. */
+/* One line per type, then as many of the troubled tasks as there is room for, stragglers last. */
 static void add_folded(struct table *table)
 {
 	const struct job_view *view = table->view;
@@ -212,32 +245,48 @@ static void add_folded(struct table *table)
 	for (size_t i = 0; i < view->task_count && table->left > 0; i++)
 		if (view->tasks[i].state == TASK_FAILED || view->tasks[i].state == TASK_LOST)
 			add_task(table, i, width);
+	for (size_t i = 0; i < view->task_count && table->left > 0; i++) {
+		char *name cleanup_free = task_name(view, i);
+		if (view->tasks[i].state == TASK_RUNNING && work_straggler(table->work, name))
+			add_task(table, i, width);
+	}
 }
 
-void live_table(const struct job_view *view, int64_t now_ms, struct live_size size, bool color,
-		struct str *out)
+void live_table(const struct job_view *view, const json_t *work, int64_t now_ms,
+		struct live_size size, bool color, struct str *out)
 {
-	struct table table = {
-		.view = view, .now_ms = now_ms, .size = size, .color = color, .out = out};
+	struct table table = {.view = view,
+			      .work = work,
+			      .now_ms = now_ms,
+			      .size = size,
+			      .color = color,
+			      .out = out};
+	char *progress cleanup_free = work_text(work);
 
 	table.left = size.rows < MIN_ROWS ? MIN_ROWS : size.rows;
 	add_head(&table);
 	if (view->waiting)
 		add_labelled(&table, "waiting:", view->waiting);
+	if (progress && view->state == JOB_RUNNING)
+		add_labelled(&table, "progress:", progress);
 	add_cause(&table);
+	add_elastic(&table);
 	add_uis(&table);
-	if (view->task_count > (size_t)(table.left > 0 ? table.left : 0)) {
+	if (count_shown(view) > (size_t)(table.left > 0 ? table.left : 0)) {
 		add_folded(&table);
 		return;
 	}
 	int width = name_width(view);
 	for (size_t i = 0; i < view->task_count; i++)
-		add_task(&table, i, width);
+		if (!view->tasks[i].dormant)
+			add_task(&table, i, width);
 }
 
 void live_summary(const struct job_view *view, struct str *out)
 {
-	str_append_format(out, "%zu task%s: ", view->task_count, view->task_count == 1 ? "" : "s");
+	size_t count = count_shown(view);
+
+	str_append_format(out, "%zu task%s: ", count, count == 1 ? "" : "s");
 	append_counts(view->tasks_in, out);
 }
 
@@ -255,14 +304,28 @@ static char *dependencies(const struct job *job, size_t type)
 	return *joined ? mem_printf("for %s", joined) : NULL;
 }
 
-static char *barrier(const struct job_view *view)
+static char *barrier(const struct job_view *view, const struct task_view *task)
 {
 	size_t missing = view->tasks_in[TASK_REQUESTED] + view->tasks_in[TASK_ALLOCATED] +
 			 view->tasks_in[TASK_LAUNCHING] + view->tasks_in[TASK_STOPPING];
 
+	if (view->state == JOB_RUNNING && !task->restarting &&
+	    job_type_is_elastic(&view->job->types[task->type]))
+		return mem_strdup("to be taken in");
 	if (view->job->mode != JOB_MODE_GANG || missing == 0)
 		return NULL;
 	return mem_printf("for %zu more of the gang", missing);
+}
+
+char *live_elastic(const struct job_view *view, size_t type)
+{
+	const struct job_type *described = &view->job->types[type];
+
+	if (!job_type_is_elastic(described))
+		return NULL;
+	return mem_printf("%s: %d wanted (%d to %d), %zu running", described->name,
+			  view->types[type].wanted, described->min_instances,
+			  described->max_instances, view->types[type].running);
 }
 
 char *live_ui(const struct job_view *view, size_t task)
@@ -286,7 +349,7 @@ char *live_task_detail(const struct job_view *view, size_t number)
 	case TASK_LAUNCHING:
 		return mem_strdup("for its executor");
 	case TASK_REGISTERED:
-		return barrier(view);
+		return barrier(view, task);
 	case TASK_RUNNING:
 		if (!task->up)
 			return mem_strdup("for its process");

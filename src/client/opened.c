@@ -1,5 +1,7 @@
 #include "client/opened.h"
 
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,7 @@
 #define ASK_TIMEOUT_MS 10000
 #define SILENCE_MS     3000 /* of the journal, after which the AM is looked for */
 #define PULL_MS	       250  /* between two questions to an AM whose journal is elsewhere */
+#define LEAVING_MS     5000 /* for an AM that is there, and tells nothing, to be gone or tell */
 
 static int read_description(struct opened *opened, struct err *err)
 {
@@ -27,13 +30,30 @@ static int read_description(struct opened *opened, struct err *err)
 	return 0;
 }
 
+/* An AM that publishes the record of its job, and leaves, does so between two questions of ours. */
+static int read_first(struct opened *opened, struct err *err)
+{
+	int64_t until = clock_monotonic_ms() + LEAVING_MS;
+
+	for (;;) {
+		bool had_am = opened->ops->pull && opened->door.address;
+		int more = opened_read(opened, NULL, NULL, err);
+		if (more < 0 || !had_am || opened->view->sequence > 0 ||
+		    clock_monotonic_ms() >= until)
+			return more;
+		poll(NULL, 0, PULL_MS);
+		if (opened_find_am(opened, err) < 0)
+			return -1;
+	}
+}
+
 int opened_find(struct opened *opened, const char *id, struct err *err)
 {
 	opened->ops = schedulers_find(id, &opened->door, &opened->id, err);
 	if (!opened->ops || read_description(opened, err) < 0)
 		return -1;
 	opened->heard_ms = clock_monotonic_ms();
-	return opened_read(opened, NULL, NULL, err);
+	return read_first(opened, err);
 }
 
 void opened_finish(struct opened *opened)
@@ -64,7 +84,8 @@ static int pull(struct opened *opened, struct err *err)
 	int result = 0;
 
 	if (opened->ops->pull && !opened->view->is_final)
-		result = opened->ops->pull(&opened->door, err);
+		result = opened->ops->pull(&opened->door, opened->hold_ms, err);
+	opened->hold_ms = 0;
 	if (result > 0)
 		mem_replace(&opened->door.address, NULL); /* to be looked for soon */
 	else if (result == 0 && opened->ops->pull && opened->door.address)
@@ -83,6 +104,7 @@ int opened_read(struct opened *opened, journal_visit *on_line, void *data, struc
 		return -1;
 	while (opened->reader && (more = journal_reader_next(opened->reader, &line, err)) > 0) {
 		opened->heard_ms = clock_monotonic_ms();
+		opened->since = line.sequence + 1;
 		if (job_view_add(opened->view, &line, err) < 0 ||
 		    (on_line && on_line(data, &line, err) < 0))
 			return -1;
@@ -97,6 +119,16 @@ int64_t opened_wait_ms(const struct opened *opened, int64_t timeout_ms)
 	return asks && (timeout_ms < 0 || timeout_ms > PULL_MS) ? PULL_MS : timeout_ms;
 }
 
+int64_t opened_let_hold(struct opened *opened, int64_t timeout_ms)
+{
+	int64_t wait_ms = opened_wait_ms(opened, timeout_ms);
+
+	if (!opened->ops->pull || !opened->door.address)
+		return wait_ms;
+	opened->hold_ms = wait_ms;
+	return 0;
+}
+
 static int follow(struct opened *opened, struct follow *changes, int64_t timeout_ms,
 		  journal_visit *on_line, void *data, struct err *err)
 {
@@ -108,11 +140,14 @@ static int follow(struct opened *opened, struct follow *changes, int64_t timeout
 			return -1;
 		if (opened->view->is_final)
 			return 1;
+		char *given_up cleanup_free = opened_check_start(opened);
+		if (given_up)
+			fprintf(stderr, "tony: %s\n", given_up);
 		int64_t left =
 			timeout_ms < 0 ? INT64_MAX : start + timeout_ms - clock_monotonic_ms();
 		if (left <= 0)
 			return 0;
-		follow_wait(changes, opened_wait_ms(opened, left));
+		follow_wait(changes, opened_let_hold(opened, left));
 		if (opened_look_for_am(opened, err) < 0)
 			return -1;
 	}
@@ -130,6 +165,13 @@ int opened_follow(struct opened *opened, int64_t timeout_ms, journal_visit *on_l
 }
 
 /* ---- the AM ------------------------------------------------------------------------------- */
+
+/* Another AM goes on with the journal, in a copy of it that is read anew from where we are. */
+static void read_on(struct opened *opened)
+{
+	journal_reader_close(opened->reader);
+	opened->reader = NULL;
+}
 
 /* Others hold the view. */
 static void forget_journal(struct opened *opened)
@@ -154,8 +196,11 @@ int opened_find_am(struct opened *opened, struct err *err)
 			   opened->door.am_attempt != door.am_attempt;
 	job_door_finish(&opened->door);
 	opened->door = door;
-	if (begins_anew)
+	/* What an AM wrote in its first moments may be known to nobody but us. */
+	if (begins_anew && opened->view->running_ms == 0)
 		forget_journal(opened);
+	else if (begins_anew)
+		read_on(opened);
 	return 0;
 }
 
@@ -173,6 +218,38 @@ int opened_look_for_am(struct opened *opened, struct err *err)
 	    (opened->ops->pull && failure.kind == ERR_UNREACHABLE))
 		return 0;
 	return err_set(err, failure.kind, "%s", err_message(&failure));
+}
+
+/* tony.am.startup-timeout; 0: none. */
+static int64_t startup_timeout_ms(const struct job *job)
+{
+	const json_t *entry = json_object_get(job->config, "tony.am.startup-timeout");
+	const char *text = json_string_value(json_object_get(entry, "value"));
+	int64_t ms = 0;
+
+	if (text)
+		str_parse_duration(text, 1, &ms);
+	return ms;
+}
+
+/* A cluster may keep the application master waiting for longer than its user wants to. */
+char *opened_check_start(struct opened *opened)
+{
+	const struct job_view *view = opened->view;
+	int64_t limit_ms = startup_timeout_ms(view->job);
+	struct err err cleanup_err = {0};
+
+	if (!opened->ops->pull || limit_ms <= 0 || view->begun_ms > 0 || opened->gave_up ||
+	    opened->door.address || clock_wall_ms() - view->job->submitted_ms < limit_ms)
+		return NULL;
+	opened->gave_up = true;
+	char *limit cleanup_free = str_format_duration(limit_ms);
+	char *reason cleanup_free = mem_printf("the application master has not started within %s "
+					       "(tony.am.startup-timeout)",
+					       limit);
+	if (opened->ops->kill(&opened->door, reason, &err) < 0)
+		return mem_printf("%s, and cannot be ended: %s", reason, err_message(&err));
+	return mem_printf("%s; the job is ended", reason);
 }
 
 int opened_say_ended(const struct opened *opened, struct err *err)
@@ -214,7 +291,7 @@ static bool has_task(const struct job *job, const char *name)
 	if (number < 0 || !colon)
 		return number >= 0;
 	return !(colon[1] == '0' && colon[2]) && /* "worker:01" is nobody's name */
-	       str_parse_int(colon + 1, 0, job->types[number].instances - 1, &index) == 0;
+	       str_parse_int(colon + 1, 0, job_type_slots(&job->types[number]) - 1, &index) == 0;
 }
 
 int opened_check_task(const struct opened *opened, const char *name, struct err *err)

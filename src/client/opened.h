@@ -10,12 +10,14 @@ struct opened {
 	const struct scheduler_client_ops *ops;
 	struct job_door door;
 	char *id;
+	bool gave_up; /* on an AM that does not start */
 	char *journal_path;
 	struct job *job;
 	struct job_view *view;
 	struct journal_reader *reader; /* NULL until the journal is there */
-	int64_t since;		       /* the first sequence number that the reader tells */
+	int64_t since;		       /* the sequence number that comes next */
 	int64_t heard_ms; /* monotonic: the journal's last line, or the last look for the AM */
+	int64_t hold_ms;  /* how long the AM may hold the next question for news */
 };
 #define cleanup_opened __attribute__((cleanup(opened_finish)))
 
@@ -38,11 +40,18 @@ int opened_follow(struct opened *opened, int64_t timeout_ms, journal_visit *on_l
 /* How long to wait for a change of files before looking again: timeout_ms (negative: no limit), or
  * less where nothing tells of one. */
 int64_t opened_wait_ms(const struct opened *opened, int64_t timeout_ms);
+/* The same for loops that wait for nothing else: 0 where an AM is asked. It then holds the question
+ * of the next opened_read() that long, and answers at once when there is news. */
+int64_t opened_let_hold(struct opened *opened, int64_t timeout_ms);
 
 /* Finds an AM that was restarted, and ends the record of a job whose AM is gone for good. */
 int opened_find_am(struct opened *opened, struct err *err);
 /* The same when the journal has said nothing for a while: for loops that follow it. */
 int opened_look_for_am(struct opened *opened, struct err *err);
+
+/* Ends a job, once, whose AM has not started within tony.am.startup-timeout, which nobody but its
+ * clients can see. NULL: there was no need; else what to tell the user. The caller frees. */
+char *opened_check_start(struct opened *opened);
 
 /* ERR_NOT_FOUND: there is nothing left to order about. Returns -1. */
 int opened_say_ended(const struct opened *opened, struct err *err);

@@ -8,6 +8,7 @@
 static const char *const remedies[CAUSE_KIND_COUNT] = {
 	[CAUSE_OUT_OF_MEMORY] = "raise tony.{type}.memory, or let the program use less",
 	[CAUSE_EXECUTION_TIMEOUT] = "raise tony.task.executor.execution-timeout-ms",
+	[CAUSE_HUNG] = "see hang-stacks.txt beside its log, or raise tony.{type}.hang-timeout",
 	[CAUSE_FROZEN] = "find out who stopped it, or raise tony.{type}.frozen-timeout",
 	[CAUSE_PORT_TAKEN] = "set tony.{type}.hold-port=false",
 	[CAUSE_EXECUTOR_LOST] = "see executor.log in the container's directory",

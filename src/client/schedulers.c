@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "scheduler/job_stores.h"
 
 static bool is_there(const struct scheduler_client_ops *ops)
 {
@@ -56,7 +57,7 @@ static const struct scheduler_client_ops *owner_of(const char *id)
 	return NULL;
 }
 
-static int find_named(const char *id, struct finding *finding, struct err *err)
+static int find_scheduled(const char *id, struct finding *finding, struct err *err)
 {
 	const struct scheduler_client_ops *ops = owner_of(id);
 	int result = -1;
@@ -81,6 +82,21 @@ static int find_named(const char *id, struct finding *finding, struct err *err)
 	return result;
 }
 
+/* What no scheduler knows any more may have left its history. */
+static int find_named(const char *id, struct finding *finding, struct err *err)
+{
+	struct err why cleanup_err = {0}, missing cleanup_err = {0};
+
+	if (find_scheduled(id, finding, &why) == 0)
+		return 0;
+	if ((why.kind == ERR_NOT_FOUND || why.kind == ERR_CONFIG) &&
+	    find_on(&stored_jobs_client, id, finding, &missing) == 0)
+		return 0;
+	const struct err *told =
+		missing.kind == ERR_NONE || missing.kind == ERR_NOT_FOUND ? &why : &missing;
+	return err_set(err, told->kind, "%s", err_message(told));
+}
+
 static int find_newest(struct finding *newest, struct err *err)
 {
 	const struct scheduler_client_ops *ops;
@@ -91,6 +107,15 @@ static int find_newest(struct finding *newest, struct err *err)
 		if (!is_there(ops))
 			continue;
 		if (find_on(ops, NULL, &one, &why) < 0) {
+			/* Its jobs may be newer. */
+			if (why.kind == ERR_UNREACHABLE) {
+				finding_finish(newest);
+				if (err)
+					err_finish(err);
+				return err_set(err, ERR_UNREACHABLE,
+					       "which job is the newest is not known; name one: %s",
+					       err_message(&why));
+			}
 			if (why.kind != ERR_NOT_FOUND && newest->ops)
 				log_warning("%s", err_message(&why));
 			if (err && (err->kind == ERR_NONE || err->kind == ERR_NOT_FOUND)) {
@@ -136,7 +161,14 @@ static int newest_first(const void *left, const void *right)
 	return strcmp(b->id, a->id);
 }
 
-int schedulers_list(struct job_summary **jobs, size_t *count, struct err *err)
+void schedulers_sort(struct job_summary *jobs, size_t count)
+{
+	if (count > 1)
+		qsort(jobs, count, sizeof(*jobs), newest_first);
+}
+
+int schedulers_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
+		    struct err *err)
 {
 	const struct scheduler_client_ops *ops;
 	struct err last cleanup_err = {0};
@@ -150,7 +182,7 @@ int schedulers_list(struct job_summary **jobs, size_t *count, struct err *err)
 		if (!is_there(ops))
 			continue;
 		err_finish(&last);
-		if (ops->list(&more, &added, &last) < 0) {
+		if (ops->list(ended_since_ms, &more, &added, &last) < 0) {
 			log_warning("jobs on %s are not shown: %s", ops->name, err_message(&last));
 			continue;
 		}
@@ -163,7 +195,6 @@ int schedulers_list(struct job_summary **jobs, size_t *count, struct err *err)
 	}
 	if (answers == 0)
 		return err_set(err, last.kind ? last.kind : ERR_FAILED, "%s", err_message(&last));
-	if (*count > 1)
-		qsort(*jobs, *count, sizeof(**jobs), newest_first);
+	schedulers_sort(*jobs, *count);
 	return 0;
 }

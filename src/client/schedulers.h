@@ -7,12 +7,15 @@
 
 /* As scheduler_client_ops.find(), of the scheduler whose job it is; NULL: `err`. An id of a
  * scheduler's own form is looked for there only, a name first on this machine, and the newest job
- * is that of all. */
+ * is that of all. What no scheduler knows is looked for in the history (scheduler/job_stores.h). */
 const struct scheduler_client_ops *schedulers_find(const char *id, struct job_door *door,
 						   char **full_id, struct err *err);
 
 /* As scheduler_client_ops.list(), of all of them. One that does not answer is warned of, unless it
  * is the only one with jobs. */
-int schedulers_list(struct job_summary **jobs, size_t *count, struct err *err);
+int schedulers_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
+		    struct err *err);
+/* The newest first. */
+void schedulers_sort(struct job_summary *jobs, size_t count);
 
 #endif

@@ -1,7 +1,9 @@
 #include "client/stage.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/map.h"
@@ -10,6 +12,7 @@
 #include "client/stage_cache.h"
 #include "conf/problems.h"
 #include "scheduler/state_dir.h"
+#include "scheduler/yarn_fetch.h"
 
 struct planner {
 	const struct description *description;
@@ -57,9 +60,14 @@ static void add_either(struct planner *planner, const char *what,
 					 what, source));
 }
 
+static bool is_remote(const char *source)
+{
+	return *source != '/';
+}
+
 static void plan_venv(struct planner *planner, const char *source)
 {
-	if (strstr(source, "://"))
+	if (is_remote(source))
 		add(planner, STAGE_REMOTE_UNPACK, source, "venv");
 	else
 		add_either(planner, "--python_venv",
@@ -70,7 +78,9 @@ static void plan_type(struct planner *planner, const struct resource_list *resou
 {
 	const struct description *from = planner->description;
 
-	if (from->src_dir)
+	if (from->src_dir && is_remote(from->src_dir))
+		add(planner, STAGE_SOURCE_REMOTE, from->src_dir, ".");
+	else if (from->src_dir)
 		add_either(planner, "src_dir",
 			   &(struct stage_file){STAGE_SOURCE, from->src_dir, "."},
 			   STAGE_SOURCE_ARCHIVE);
@@ -81,6 +91,7 @@ static void plan_type(struct planner *planner, const struct resource_list *resou
 		if (spec->remote) {
 			add(planner, spec->archive ? STAGE_REMOTE_UNPACK : STAGE_REMOTE,
 			    spec->source, spec->name);
+			planner->files->items[planner->files->count - 1].optional = spec->optional;
 			continue;
 		}
 		char *source cleanup_free = fs_absolute(spec->source, NULL);
@@ -135,6 +146,8 @@ const char *stage_kind_name(enum stage_kind kind)
 		return "copy of the content";
 	case STAGE_SOURCE_ARCHIVE:
 		return "content of the archive";
+	case STAGE_SOURCE_REMOTE:
+		return "content from HDFS";
 	case STAGE_REMOTE:
 		return "from the cluster";
 	case STAGE_REMOTE_UNPACK:
@@ -227,23 +240,45 @@ char *stage_source_dir(const char *job_dir)
 	return fs_join(job_dir, "files/src");
 }
 
+bool stage_is_source(const struct stage_file *file)
+{
+	return file->kind == STAGE_SOURCE || file->kind == STAGE_SOURCE_ARCHIVE ||
+	       file->kind == STAGE_SOURCE_REMOTE;
+}
+
 static const struct stage_file *find_source(const struct stage *stage)
 {
 	for (size_t i = 0; i < stage->type_count; i++)
 		for (size_t k = 0; k < stage->types[i].count; k++)
-			if (stage->types[i].items[k].kind == STAGE_SOURCE ||
-			    stage->types[i].items[k].kind == STAGE_SOURCE_ARCHIVE)
+			if (stage_is_source(&stage->types[i].items[k]))
 				return &stage->types[i].items[k];
 	return NULL;
 }
 
-static int copy_source(const struct stage_file *source, const char *job_dir, struct err *err)
+static int fetch_source(const struct job *job, const char *uri, const char *files,
+			const char *target, struct err *err)
+{
+	char *fetched cleanup_free = fs_join(files, "fetched");
+
+	if (yarn_fetch(job, uri, fetched, err) < 0)
+		return -1;
+	if (fs_is_directory(fetched))
+		return rename(fetched, target) < 0 ? err_set_errno(err, "%s", target) : 0;
+	int result = archive_unpack(fetched, target, NULL, err);
+	unlink(fetched);
+	return result;
+}
+
+static int copy_source(const struct stage_file *source, const struct job *job, const char *job_dir,
+		       struct err *err)
 {
 	char *files cleanup_free = fs_join(job_dir, "files");
 	char *target cleanup_free = stage_source_dir(job_dir);
 
 	if (fs_make_directories(files, 0700, err) < 0)
 		return -1;
+	if (source->kind == STAGE_SOURCE_REMOTE)
+		return fetch_source(job, source->source, files, target, err);
 	if (source->kind == STAGE_SOURCE_ARCHIVE)
 		return archive_unpack(source->source, target, NULL, err);
 	/* Not by hard links: the user goes on editing these files. */
@@ -255,7 +290,7 @@ int stage_copy(const struct stage *stage, const struct job *job, const char *job
 {
 	const struct stage_file *source = find_source(stage);
 
-	if (source && copy_source(source, job_dir, err) < 0) {
+	if (source && copy_source(source, job, job_dir, err) < 0) {
 		err_wrap(err, "src_dir");
 		return blame(err);
 	}

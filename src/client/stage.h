@@ -20,14 +20,16 @@ enum stage_kind {
 	STAGE_UNPACK,	      /* a symbolic link to the archive's content in the cache */
 	STAGE_SOURCE,	      /* the content of a directory, by way of a snapshot */
 	STAGE_SOURCE_ARCHIVE, /* the content of an archive, likewise */
+	STAGE_SOURCE_REMOTE,  /* the content of a directory or an archive in HDFS, likewise */
 	STAGE_REMOTE,	      /* a file (or those in a directory) of the cluster's file system */
 	STAGE_REMOTE_UNPACK,  /* the content of an archive there */
 };
 
 struct stage_file {
 	enum stage_kind kind;
-	char *source; /* absolute; of remote ones a URI */
-	char *name;   /* in the working directory */
+	char *source;  /* absolute; of remote ones a URI */
+	char *name;    /* in the working directory */
+	bool optional; /* a remote one that may be missing */
 };
 struct stage_files {
 	struct stage_file *items;
@@ -53,6 +55,9 @@ int stage_copy(const struct stage *stage, const struct job *job, const char *job
 
 /* Where the snapshot of src_dir is. The caller frees. */
 char *stage_source_dir(const char *job_dir);
+
+/* Is it src_dir, of whichever kind? */
+bool stage_is_source(const struct stage_file *file);
 
 const char *stage_kind_name(enum stage_kind kind); /* "link", "archive", "copy" ... */
 

@@ -1,12 +1,25 @@
 #include "client/stage_cache.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "client/archive.h"
+#include "scheduler/local_job.h"
+#include "scheduler/state_dir.h"
+
+#define LOCK		".lock" /* beside each directory; its time is that of the last use */
+#define PART		".part"
+#define MIN_AGE_MS	86400000 /* longer than any submission takes */
+#define REMOVED_AT_MOST 20
 
 /* A crash must not leave a directory that looks whole and is not: its content goes to the disk
  * before its name does. */
@@ -21,7 +34,7 @@ static int publish(const char *unpacked, const char *directory, struct err *err)
 
 static int unpack(const char *archive, const char *directory, struct err *err)
 {
-	char *unpacked cleanup_free = mem_printf("%s.part", directory);
+	char *unpacked cleanup_free = mem_printf("%s" PART, directory);
 
 	/* Only who holds the lock writes here: what is there is from one that was killed. */
 	if (fs_remove_tree(unpacked, err) < 0 || archive_unpack(archive, unpacked, NULL, err) < 0)
@@ -39,11 +52,95 @@ char *stage_cache_unpack(const char *cache, const char *archive, struct err *err
 	if (!hash || fs_make_directories(cache, 0700, err) < 0)
 		return NULL;
 	char *directory cleanup_free = fs_join(cache, hash);
-	if (fs_is_directory(directory))
-		return mem_steal(&directory);
-	char *lock_path cleanup_free = mem_printf("%s.lock", directory);
+	char *lock_path cleanup_free = mem_printf("%s" LOCK, directory);
 	int held cleanup_close = fs_lock(lock_path, err);
-	if (held < 0 || (!fs_is_directory(directory) && unpack(archive, directory, err) < 0))
+	if (held < 0)
+		return NULL;
+	futimens(held, NULL); /* the last use; programs may write into the directory */
+	if (!fs_is_directory(directory) && unpack(archive, directory, err) < 0)
 		return NULL;
 	return mem_steal(&directory);
+}
+
+/* ---- ageing ------------------------------------------------------------------------------- */
+
+static void note_files(const struct job *job, struct map *used)
+{
+	for (size_t i = 0; i < job->type_count; i++)
+		for (size_t k = 0; k < job->types[i].files.count; k++)
+			map_set(used, job->types[i].files.items[k].source, used);
+}
+
+/* What jobs that have not ended were started with. -1: it cannot be told. */
+static int note_jobs(const char *state, struct map *used)
+{
+	char *jobs cleanup_free = state_dir_jobs(state);
+	DIR *directory cleanup_dir = opendir(jobs);
+	const struct dirent *entry;
+
+	while (directory && (entry = readdir(directory))) {
+		char *job_dir cleanup_free = fs_join(jobs, entry->d_name);
+		char *description cleanup_free = fs_join(job_dir, "job.json");
+		if (!state_dir_is_job_id(entry->d_name) || !fs_exists(description) ||
+		    local_job_life(job_dir, NULL) == LOCAL_GONE)
+			continue;
+		struct job *job = job_read_file(description, NULL);
+		if (!job)
+			return -1;
+		note_files(job, used);
+		job_destroy(job);
+	}
+	return directory ? 0 : -1;
+}
+
+static bool is_old(const struct stat *lock, int64_t oldest_ms)
+{
+	return lock->st_mtim.tv_sec * INT64_C(1000) < oldest_ms;
+}
+
+/* Under the lock, as who asks for it does. */
+static void remove_old(const char *directory, const char *lock_path, int64_t oldest_ms)
+{
+	char *part cleanup_free = mem_printf("%s" PART, directory);
+	int held cleanup_close = fs_lock(lock_path, NULL);
+	struct stat lock;
+
+	if (held < 0 || fstat(held, &lock) < 0 || !is_old(&lock, oldest_ms))
+		return;
+	/* Half of it must not look like the whole. */
+	if (fs_remove_tree(part, NULL) == 0 && (rename(directory, part) == 0 || errno == ENOENT) &&
+	    fs_remove_tree(part, NULL) == 0)
+		unlink(lock_path);
+}
+
+static void remove_unused(const char *cache, const struct map *used, int64_t oldest_ms)
+{
+	DIR *directory cleanup_dir = opendir(cache);
+	const struct dirent *entry;
+	int removed = 0;
+
+	while (directory && removed < REMOVED_AT_MOST && (entry = readdir(directory))) {
+		char *lock_path cleanup_free = fs_join(cache, entry->d_name);
+		struct stat lock;
+		if (!str_ends_with(lock_path, LOCK) || stat(lock_path, &lock) < 0 ||
+		    !is_old(&lock, oldest_ms))
+			continue;
+		char *unpacked cleanup_free =
+			mem_strndup(lock_path, strlen(lock_path) - strlen(LOCK));
+		if (map_get(used, unpacked))
+			continue;
+		remove_old(unpacked, lock_path, oldest_ms);
+		removed++;
+	}
+}
+
+void stage_cache_age(const char *state, int64_t max_age_ms)
+{
+	int64_t age_ms = max_age_ms > MIN_AGE_MS ? max_age_ms : MIN_AGE_MS;
+	char *cache cleanup_free = fs_join(state, "cache");
+	struct map *used = map_create(NULL);
+
+	if (note_jobs(state, used) == 0)
+		remove_unused(cache, used, clock_wall_ms() - age_ms);
+	map_destroy(used);
 }

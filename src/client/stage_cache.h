@@ -2,10 +2,16 @@
 #ifndef TONY_CLIENT_STAGE_CACHE_H
 #define TONY_CLIENT_STAGE_CACHE_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 
 /* The directory <cache>/<sha256 of the archive>, unpacked now or found from before. Any number of
  * processes may ask for the same one at once: one unpacks, the others wait. The caller frees. */
 char *stage_cache_unpack(const char *cache, const char *archive, struct err *err);
+
+/* Removes what no job has asked for for `max_age_ms`, a day at least, and no live one has: some of
+ * it each time. `state`: the directory in which `cache` and `jobs` are. */
+void stage_cache_age(const char *state, int64_t max_age_ms);
 
 #endif

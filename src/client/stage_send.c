@@ -59,11 +59,6 @@ struct sender {
 	char *snapshot; /* of src_dir; NULL: none is needed */
 };
 
-static bool is_source(const struct stage_file *file)
-{
-	return file->kind == STAGE_SOURCE || file->kind == STAGE_SOURCE_ARCHIVE;
-}
-
 /* Its owner goes on editing it, and what its links lead to belongs to it. */
 static int take_snapshot(struct sender *sender, const char *source, struct err *err)
 {
@@ -97,9 +92,12 @@ static int add(struct sender *sender, size_t type, const struct stage_file *file
 {
 	struct scheduler_file *to = &sender->files[sender->count++];
 
-	*to = (struct scheduler_file){.source = file->source, .name = file->name, .type = type};
+	*to = (struct scheduler_file){.source = file->source,
+				      .name = file->name,
+				      .type = type,
+				      .optional = file->optional};
 	to->archive = file->kind == STAGE_UNPACK || file->kind == STAGE_REMOTE_UNPACK;
-	if (!is_source(file))
+	if (!stage_is_source(file))
 		return 0;
 	to->name = SOURCE_NAME;
 	to->archive = true;

@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/json.h"
@@ -46,6 +47,33 @@ static const char *text_of(const json_t *record, const char *name)
 	return text ? text : "";
 }
 
+static int64_t number_of(const json_t *record, const char *name)
+{
+	return json_integer_value(json_object_get(record, name));
+}
+
+/* Its state did not change. */
+static void describe_job(const json_t *record, struct str *out)
+{
+	str_append_format(out, "job %s, retries %" PRId64 ", infrastructure retries %" PRId64,
+			  text_of(record, "to"), number_of(record, "retries"),
+			  number_of(record, "infrastructure_retries"));
+}
+
+/* Its state did not change. */
+static void describe_task(const json_t *record, struct str *out)
+{
+	bool is_up = json_is_true(json_object_get(record, "up"));
+	bool has_ui = json_object_get(record, "ui_port") != NULL;
+	bool rejoins = json_is_true(json_object_get(record, "rejoin"));
+
+	str_append_format(out, "%s %s", text_of(record, "task"),
+			  has_ui    ? "serves its web interface"
+			  : is_up   ? "process is up"
+			  : rejoins ? "is to be started anew"
+				    : text_of(record, "to"));
+}
+
 static void describe_change(const json_t *record, struct str *out)
 {
 	const char *task = text_of(record, "task");
@@ -54,12 +82,10 @@ static void describe_change(const json_t *record, struct str *out)
 	const json_t *cause = json_object_get(record, "cause");
 
 	if (str_equal(from, to)) {
-		bool is_up = json_is_true(json_object_get(record, "up"));
-		bool has_ui = json_object_get(record, "ui_port") != NULL;
-		str_append_format(out, "%s %s", task,
-				  has_ui  ? "serves its web interface"
-				  : is_up ? "process is up"
-					  : to);
+		if (*task)
+			describe_task(record, out);
+		else
+			describe_job(record, out);
 		return;
 	}
 	str_append_format(out, "%s %s", *task ? task : "job", to);
@@ -77,6 +103,8 @@ static void describe_event(const json_t *record, struct str *out)
 		describe_change(record, out);
 	else if (str_equal(event, "am"))
 		str_append_format(out, "application master at %s", text_of(record, "address"));
+	else if (str_equal(event, "avoid"))
+		str_append_format(out, "%s is avoided from now on", text_of(record, "host"));
 	else if (str_equal(event, "final"))
 		str_append_format(out, "end: %s: %s", text_of(record, "state"),
 				  text_of(record, "message"));

@@ -3,14 +3,15 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "client/opened.h"
+#include "client/ended_jobs.h"
+#include "client/moment.h"
+#include "client/prune.h"
 #include "client/report.h"
-#include "client/schedulers.h"
 #include "client/verbs.h"
 
 struct history_options {
-	bool json;
-	char *state;
+	bool json, prunes;
+	char *state, *user, *name, *since, *location, *older_than, *max_size;
 	int64_t last;
 };
 
@@ -31,6 +32,42 @@ static const struct opt options[] = {
 	 .argument = "STATE",
 	 .help = "only jobs that ended so",
 	 .choices = states},
+	{.name = "user",
+	 .kind = OPT_TEXT,
+	 .offset = offsetof(struct history_options, user),
+	 .argument = "USER",
+	 .help = "only this user's"},
+	{.name = "name",
+	 .kind = OPT_TEXT,
+	 .offset = offsetof(struct history_options, name),
+	 .argument = "PATTERN",
+	 .help = "only jobs whose name fits, such as 'mnist*'"},
+	{.name = "since",
+	 .kind = OPT_TEXT,
+	 .offset = offsetof(struct history_options, since),
+	 .argument = "TIME",
+	 .help = "only jobs submitted since then: 2d ago, or 2026-11-21T06:14:11Z"},
+	{.name = "location",
+	 .kind = OPT_TEXT,
+	 .offset = offsetof(struct history_options, location),
+	 .argument = "PLACE",
+	 .help = "this history alone: a directory, or hdfs://NAMESERVICE/PATH",
+	 .completion = OPT_COMPLETE_DIRECTORY},
+	{.name = "prune",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct history_options, prunes),
+	 .help = "remove the histories that are too old or too many, and list nothing"},
+	{.name = "older-than",
+	 .kind = OPT_TEXT,
+	 .offset = offsetof(struct history_options, older_than),
+	 .argument = "AGE",
+	 .help = "with --prune: how old is too old, in whole days, such as 30d "
+		 "(tony.history.retention-sec)"},
+	{.name = "max-size",
+	 .kind = OPT_TEXT,
+	 .offset = offsetof(struct history_options, max_size),
+	 .argument = "SIZE",
+	 .help = "with --prune: how much may be kept, such as 10g (tony.history.retention-size)"},
 	{.name = "json",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct history_options, json),
@@ -45,98 +82,86 @@ const struct opt_table verb_history_options = {
 	.option_count = array_length(options),
 };
 
-/* The jobs that are shown; the caller frees. Of jobs whose journal cannot be read the reason is
- * told. */
-static struct opened *open_jobs(const struct history_options *chosen,
-				const struct job_summary *jobs, size_t count, size_t *shown)
-{
-	struct opened *opened = mem_alloc_array(count, sizeof(*opened));
-
-	*shown = 0;
-	for (size_t i = 0; i < count && (int64_t)*shown < chosen->last; i++) {
-		struct err err cleanup_err = {0};
-		if (!job_state_is_final(jobs[i].state) ||
-		    (chosen->state && !str_equal(chosen->state, job_state_name(jobs[i].state))))
-			continue;
-		if (opened_find(&opened[*shown], jobs[i].id, &err) < 0) {
-			report_error(&err);
-		} else if (opened[*shown].view->is_final) {
-			++*shown;
-			continue;
-		}
-		opened_finish(&opened[*shown]);
-		opened[*shown] = (struct opened){0};
-	}
-	return opened;
-}
-
-static void print_json(const struct opened *jobs, size_t count)
+static void print_json(const struct ended_jobs *jobs)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, job_view_to_json(jobs[i].view));
+	for (size_t i = 0; i < jobs->count; i++)
+		json_array_append_new(list, history_summary_to_json(&jobs->items[i]));
 	report_json(list);
 }
 
-static void add_row(struct report_table *table, const struct opened *opened)
+static void add_row(struct report_table *table, const struct history_summary *job)
 {
-	const struct job_view *view = opened->view;
-	int64_t lasted = view->ended_ms - view->job->submitted_ms;
-	char *ended cleanup_free = str_format_time(view->ended_ms);
+	int64_t lasted = job->ended_ms - job->submitted_ms;
+	char *ended cleanup_free = str_format_time(job->ended_ms);
 
 	ended[strlen("2026-11-21T06:14")] = '\0';
-	report_table_add(table, opened->id);
-	report_table_add(table, job_state_name(view->state));
+	report_table_add(table, job->id);
+	report_table_add(table, job_state_name(job->state));
 	report_table_add(table, ended);
 	report_table_take(table, str_format_duration(lasted > 0 ? lasted : 0));
-	report_table_take(table, view->state == JOB_SUCCEEDED || !view->message
-					 ? mem_strdup(view->job->name)
-					 : mem_printf("%s: %s", view->job->name, view->message));
+	report_table_take(table, job->state == JOB_SUCCEEDED || !job->message
+					 ? mem_strdup(job->name)
+					 : mem_printf("%s: %s", job->name, job->message));
 }
 
-static void print_table(const struct opened *jobs, size_t count)
+static void print_table(const struct ended_jobs *jobs)
 {
 	static const char *const headings[] = {"JOB", "STATE", "ENDED", "TOOK", "NAME, CAUSE"};
 	struct report_table table = {0};
 
 	report_table_begin(&table, headings, array_length(headings));
-	for (size_t i = 0; i < count; i++)
-		add_row(&table, &jobs[i]);
+	for (size_t i = 0; i < jobs->count; i++)
+		add_row(&table, &jobs->items[i]);
 	report_table_print(&table);
 	report_table_finish(&table);
 }
 
-static void print_history(const struct history_options *chosen, const struct job_summary *jobs,
-			  size_t count)
+static bool has_filter(const struct history_options *chosen)
 {
-	size_t shown;
-	struct opened *opened cleanup_free = open_jobs(chosen, jobs, count, &shown);
+	return chosen->state || chosen->user || chosen->name || chosen->since;
+}
 
+static int list(const struct history_options *chosen, struct err *err)
+{
+	struct ended_jobs jobs cleanup_ended_jobs = {0};
+	struct ended_filter filter = {
+		.location = chosen->location,
+		.user = chosen->user,
+		.name = chosen->name,
+		.state = chosen->state,
+		.most = (size_t)chosen->last,
+	};
+
+	if ((chosen->since && moment_parse("--since", chosen->since, &filter.since_ms, err) < 0) ||
+	    ended_jobs_find(&filter, &jobs, err) < 0)
+		return -1;
 	if (chosen->json)
-		print_json(opened, shown);
-	else if (shown > 0)
-		print_table(opened, shown);
+		print_json(&jobs);
+	else if (jobs.count > 0)
+		print_table(&jobs);
 	else
-		fputs(chosen->state ? "No job has ended so.\n"
-				    : "No job has ended yet; tony list shows those that run.\n",
+		fputs(has_filter(chosen)
+			      ? "No job has ended so.\n"
+			      : "No job has ended yet; tony list shows those that run.\n",
 		      stderr);
-	for (size_t i = 0; i < shown; i++)
-		opened_finish(&opened[i]);
+	return 0;
 }
 
 static int run(const struct history_options *chosen, const struct str_list *operands,
 	       struct err *err)
 {
-	struct job_summary *jobs;
-	size_t count;
-
-	if (report_no_operand(&verb_history_options, operands, err) < 0 ||
-	    schedulers_list(&jobs, &count, err) < 0)
+	if (report_no_operand(&verb_history_options, operands, err) < 0)
 		return -1;
-	print_history(chosen, jobs, count);
-	job_summaries_free(jobs, count);
-	return 0;
+	if (chosen->prunes)
+		return prune(chosen->location, chosen->older_than, chosen->max_size, chosen->json,
+			     err);
+	if (chosen->older_than || chosen->max_size)
+		return err_set(err, ERR_USAGE,
+			       "--older-than and --max-size say what --prune removes; without it "
+			       "they mean nothing");
+	return list(chosen, err);
 }
 
 int verb_history(int argc, char **argv)

@@ -107,7 +107,7 @@ static int kill_job(const struct kill_options *chosen, const struct str_list *op
 		return -1;
 	if (opened.view->is_final)
 		return opened_say_ended(&opened, err);
-	if (chosen->force ? opened.ops->kill(&opened.door, err) < 0
+	if (chosen->force ? opened.ops->kill(&opened.door, chosen->reason, err) < 0
 			  : ask_to_end(&opened, chosen->reason, err) < 0)
 		return -1;
 	return await_end(&opened, err);

@@ -2,7 +2,9 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/map.h"
 #include "base/mem.h"
+#include "client/ended_jobs.h"
 #include "client/exit_code.h"
 #include "client/report.h"
 #include "client/schedulers.h"
@@ -100,21 +102,62 @@ static void print_jobs(const struct list_options *chosen, const struct job_summa
 		      stderr);
 }
 
+/* Adds those of which nothing but their history is left. */
+static int add_stored(struct job_summary **jobs, size_t *count, struct err *err)
+{
+	struct ended_jobs stored cleanup_ended_jobs = {0};
+	struct map *known = map_create(NULL);
+
+	if (ended_jobs_stored(&(struct ended_filter){0}, &stored, err) < 0) {
+		map_destroy(known);
+		return -1;
+	}
+	for (size_t i = 0; i < *count; i++)
+		map_set(known, (*jobs)[i].id, known);
+	*jobs = mem_realloc_array(*jobs, *count + stored.count + 1, sizeof(**jobs));
+	for (size_t i = 0; i < stored.count; i++) {
+		struct history_summary *job = &stored.items[i];
+		if (map_get(known, job->id))
+			continue;
+		(*jobs)[(*count)++] = (struct job_summary){
+			.id = mem_steal(&job->id),
+			.name = mem_steal(&job->name),
+			.user = mem_steal(&job->user),
+			.framework = mem_steal(&job->framework),
+			.state = job->state,
+			.submitted_ms = job->submitted_ms,
+			.ended_ms = job->ended_ms,
+		};
+	}
+	map_destroy(known);
+	schedulers_sort(*jobs, *count);
+	return 0;
+}
+
+static int list(const struct list_options *chosen, struct err *err)
+{
+	struct job_summary *jobs;
+	size_t count;
+
+	if (schedulers_list(0, &jobs, &count, err) < 0)
+		return -1;
+	int result = chosen->all ? add_stored(&jobs, &count, err) : 0;
+	if (result == 0)
+		print_jobs(chosen, jobs, count);
+	job_summaries_free(jobs, count);
+	return result;
+}
+
 int verb_list(int argc, char **argv)
 {
 	struct err err cleanup_err = {0};
 	struct list_options chosen = {0};
 	struct str_list operands cleanup_str_list = {0};
-	struct job_summary *jobs;
-	size_t count;
 	int code;
 
 	if (!report_parse(&verb_list_options, argc, argv, &chosen, &operands, &code))
 		return code;
-	if (report_no_operand(&verb_list_options, &operands, &err) < 0 ||
-	    schedulers_list(&jobs, &count, &err) < 0)
+	if (report_no_operand(&verb_list_options, &operands, &err) < 0 || list(&chosen, &err) < 0)
 		return report_error(&err);
-	print_jobs(&chosen, jobs, count);
-	job_summaries_free(jobs, count);
 	return EXIT_CODE_OK;
 }

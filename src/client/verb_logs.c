@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -12,6 +11,7 @@
 #include "client/kept_logs.h"
 #include "client/log_live.h"
 #include "client/log_merge.h"
+#include "client/moment.h"
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
@@ -96,33 +96,6 @@ struct logs {
 	int64_t since_ms;
 };
 
-/* What may stand behind the seconds: a fraction, and "Z". All times are UTC. */
-static bool ends_moment(const char *text)
-{
-	if (*text == '.')
-		text += 1 + strspn(text + 1, "0123456789");
-	return *text == '\0' || str_equal(text, "Z");
-}
-
-static int parse_since(const char *text, int64_t *since_ms, struct err *err)
-{
-	int64_t ago;
-	struct tm moment = {0};
-	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &moment);
-
-	if (rest && ends_moment(rest)) {
-		*since_ms = (int64_t)timegm(&moment) * 1000;
-		return 0;
-	}
-	if (str_parse_duration(text, 1000, &ago) < 0)
-		return err_set(err, ERR_USAGE,
-			       "--since: \"%s\" is neither a time ago nor a moment; write 5m or "
-			       "2026-11-21T06:14:11Z",
-			       text);
-	*since_ms = clock_wall_ms() - ago;
-	return 0;
-}
-
 static int compile_grep(struct logs *logs, struct err *err)
 {
 	int bad = regcomp(&logs->grep, logs->chosen->grep, REG_EXTENDED);
@@ -140,7 +113,7 @@ static int check_options(struct logs *logs, struct err *err)
 {
 	const struct logs_options *chosen = logs->chosen;
 
-	if (chosen->since && parse_since(chosen->since, &logs->since_ms, err) < 0)
+	if (chosen->since && moment_parse("--since", chosen->since, &logs->since_ms, err) < 0)
 		return -1;
 	return chosen->grep ? compile_grep(logs, err) : 0;
 }
@@ -395,6 +368,9 @@ static int follow_live(struct logs *logs, struct err *err)
 
 	while (!opened->view->is_final && !opened->door.address) {
 		follow_wait(logs->follow, opened_wait_ms(opened, INT64_MAX));
+		char *given_up cleanup_free = opened_check_start(opened);
+		if (given_up)
+			fprintf(stderr, "tony: %s\n", given_up);
 		if (opened_look_for_am(opened, err) < 0 || opened_read(opened, NULL, NULL, err) < 0)
 			return -1;
 	}

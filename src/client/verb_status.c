@@ -8,6 +8,9 @@
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
+#include "client/work.h"
+
+enum { STRAGGLERS_MAX = 5 }; /* that are told of above the table */
 
 struct status_options {
 	bool json;
@@ -63,6 +66,9 @@ static void print_json(const struct opened *opened)
 	json_t *object = job_view_to_json(opened->view);
 
 	json_object_set_new(object, "tasks", tasks_json(opened));
+	json_t *work = work_ask(opened);
+	if (work)
+		json_object_set_new(object, "work", work);
 	json_set_text(object, "job_dir", opened->door.job_dir);
 	if (opened->door.address) {
 		char *url cleanup_free = mem_printf("http://%s", opened->door.address);
@@ -70,6 +76,9 @@ static void print_json(const struct opened *opened)
 	}
 	if (!opened->view->is_final)
 		json_set_int(object, "am_pid", opened->view->am_pid);
+	char *page cleanup_free = job_portal_page(opened->view->job);
+	if (page)
+		json_set_text(object, "portal_url", page);
 	report_json(object);
 }
 
@@ -94,6 +103,21 @@ static char *pids_of(const json_t *task)
 	return words.count > 0 ? str_list_join(&words, " ") : NULL;
 }
 
+/* "120/1000", or "120"; NULL: its program does not tell. */
+static char *step_of(const struct task_view *task, const json_t *task_json)
+{
+	const json_t *metrics = json_object_get(task_json, "metrics");
+	const json_t *step = json_object_get(metrics, "step");
+	const json_t *steps = json_object_get(metrics, "steps");
+
+	if (task->started_ms == 0 || !json_is_integer(step))
+		return NULL;
+	if (!json_is_integer(steps))
+		return mem_printf("%" JSON_INTEGER_FORMAT, json_integer_value(step));
+	return mem_printf("%" JSON_INTEGER_FORMAT "/%" JSON_INTEGER_FORMAT,
+			  json_integer_value(step), json_integer_value(steps));
+}
+
 static void add_task(struct report_table *table, const struct job_view *view, size_t number,
 		     const json_t *task_json, int64_t now)
 {
@@ -101,35 +125,76 @@ static void add_task(struct report_table *table, const struct job_view *view, si
 	int64_t end = task->ended_ms > 0 ? task->ended_ms : now;
 
 	report_table_take(table, job_task_name(view->job, task->type, task->index));
-	report_table_add(table, task_state_name(task->state));
+	report_table_take(table,
+			  mem_printf("%s%s", task_state_name(task->state),
+				     json_object_get(task_json, "straggler") ? ", straggler" : ""));
 	report_table_take(table, mem_printf("%d", task->attempt));
 	report_table_take(table, mem_printf("%d", task->epoch));
 	report_table_take(table, task->port > 0 ? mem_printf("%s:%d", task->host, task->port)
 						: mem_strdup(task->host));
 	report_table_take(table, pids_of(task_json));
 	report_table_take(table, task->started_ms > 0 ? age_of(task->started_ms, end) : NULL);
+	report_table_take(table, step_of(task, task_json));
 	report_table_take(table, task->cause.headline ? mem_printf("%s: %s", task->cause.text,
 								   task->cause.headline)
 						      : mem_strdup(task->cause.text));
 }
 
-static void print_tasks(const struct opened *opened)
+static void print_tasks(const struct opened *opened, const json_t *tasks)
 {
-	static const char *const headings[] = {"TASK",	  "STATE", "ATTEMPT", "EPOCH",
-					       "ADDRESS", "PIDS",  "RAN",     "LAST FAILURE"};
-	json_t *tasks cleanup_json = tasks_json(opened);
+	static const char *const headings[] = {"TASK", "STATE", "ATTEMPT", "EPOCH",	  "ADDRESS",
+					       "PIDS", "RAN",	"STEP",	   "LAST FAILURE"};
 	const struct job_view *view = opened->view;
 	struct report_table table = {0};
 	int64_t now = clock_wall_ms();
 
 	report_table_begin(&table, headings, array_length(headings));
 	for (size_t i = 0; i < view->task_count; i++)
-		add_task(&table, view, i, json_array_get(tasks, i), now);
+		if (!view->tasks[i].dormant)
+			add_task(&table, view, i, json_array_get(tasks, i), now);
 	report_table_print(&table);
 	report_table_finish(&table);
 }
 
-static void print_job(const struct opened *opened)
+static void print_work(const struct opened *opened)
+{
+	json_t *work cleanup_json = work_ask(opened);
+	char *text cleanup_free = work_text(work);
+
+	if (!text)
+		return;
+	char *line cleanup_free = mem_printf("progress: %s", text);
+	report_line(line);
+}
+
+static void print_stragglers(const json_t *tasks)
+{
+	size_t i, count = 0;
+	json_t *task;
+
+	json_array_foreach(tasks, i, task)
+	{
+		const char *text = json_string_value(
+			json_object_get(json_object_get(task, "straggler"), "text"));
+		if (!text || ++count > STRAGGLERS_MAX)
+			continue;
+		char *line cleanup_free = mem_printf("straggler: %s", text);
+		report_line(line);
+	}
+	if (count > STRAGGLERS_MAX)
+		printf("and %zu stragglers more\n", count - STRAGGLERS_MAX);
+}
+
+static void print_elastic(const struct job_view *view)
+{
+	for (size_t i = 0; i < view->job->type_count; i++) {
+		char *line cleanup_free = live_elastic(view, i);
+		if (line && !view->is_final)
+			report_line(line);
+	}
+}
+
+static void print_job(const struct opened *opened, const json_t *tasks)
 {
 	const struct job_view *view = opened->view;
 	int64_t end = view->ended_ms > 0 ? view->ended_ms : clock_wall_ms();
@@ -146,10 +211,18 @@ static void print_job(const struct opened *opened)
 	}
 	if (view->message)
 		report_line(view->message);
+	print_elastic(view);
+	print_work(opened);
+	print_stragglers(tasks);
 	for (size_t i = 0; i < view->task_count; i++) {
 		char *line cleanup_free = live_ui(view, i);
 		if (line)
 			report_line(line);
+	}
+	char *page cleanup_free = job_portal_page(view->job);
+	if (page && view->is_final) {
+		char *line cleanup_free = mem_printf("portal: %s", page);
+		report_line(line);
 	}
 	putchar('\n');
 }
@@ -171,8 +244,9 @@ int verb_status(int argc, char **argv)
 	if (chosen.json) {
 		print_json(&opened);
 	} else {
-		print_job(&opened);
-		print_tasks(&opened);
+		json_t *tasks cleanup_json = tasks_json(&opened);
+		print_job(&opened, tasks);
+		print_tasks(&opened, tasks);
 	}
 	return EXIT_CODE_OK;
 }

@@ -11,6 +11,7 @@
 #include "client/job_verb.h"
 #include "client/report.h"
 #include "client/stage_send.h"
+#include "client/upkeep.h"
 #include "client/verbs.h"
 #include "client/watch.h"
 
@@ -67,14 +68,14 @@ static bool was_interrupted(void)
 	       sigismember(&pending, SIGHUP) == 1;
 }
 
-static int fill_and_start(const struct scheduler_client_ops *ops, const struct stage *stage,
-			  const struct job *job, struct job_door *door, struct err *err)
+static int fill(const struct scheduler_client_ops *ops, const struct stage *stage,
+		const struct job *job, struct job_door *door, struct err *err)
 {
 	if (!ops->stage && stage_copy(stage, job, door->job_dir, err) < 0)
 		return -1;
 	if (was_interrupted())
 		return err_set(err, ERR_FAILED, "interrupted before the job was started");
-	return ops->start(job, door, err);
+	return 0;
 }
 
 static int start(const struct scheduler_client_ops *ops, const struct stage *stage, struct job *job,
@@ -87,9 +88,11 @@ static int start(const struct scheduler_client_ops *ops, const struct stage *sta
 		return -1;
 	if (ops->prepare(job, door, err) < 0)
 		return -1;
-	if (fill_and_start(ops, stage, job, door, err) == 0)
-		return 0;
-	ops->kill(door, NULL); /* an AM that is there and does not answer */
+	if (fill(ops, stage, job, door, err) == 0) {
+		if (ops->start(job, door, err) == 0)
+			return 0;
+		ops->kill(door, NULL, NULL); /* an AM that is there and does not answer */
+	}
 	fs_remove_tree(door->job_dir, NULL);
 	return -1;
 }
@@ -118,6 +121,7 @@ static int submit(const struct submit_options *chosen, const struct str_list *op
 	opened.ops = job_verb_scheduler(&description);
 	if (start(opened.ops, &stage, description.job, &opened.door, err) < 0)
 		return was_interrupted() ? EXIT_CODE_INTERRUPTED : -1;
+	upkeep_start(opened.ops, description.job);
 	if (chosen->detach) {
 		print_submitted(description.job, opened.door.job_dir, chosen->json);
 		return EXIT_CODE_OK;

@@ -9,22 +9,29 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "client/advice.h"
 #include "client/exit_code.h"
 #include "client/follow.h"
 #include "client/live.h"
 #include "client/remedy.h"
+#include "client/work.h"
 #include "net/http_client.h"
 
-enum { KILL_TIMEOUT_MS = 3000 };
+enum {
+	KILL_TIMEOUT_MS = 3000,
+	WORK_EVERY_MS = 5000,	       /* the AM is asked how far the programs are */
+	WORK_AFTER_SILENCE_MS = 30000, /* ... when it did not answer */
+};
 
 struct watch {
 	struct opened *opened;
 	struct live *live;
 	struct follow *follow;
 	int signals;
-	int interrupts; /* SIGINT and SIGTERM so far */
-	bool left;	/* by the terminal */
-	bool gave_up;	/* on an application master that does not start */
+	int interrupts;	  /* SIGINT and SIGTERM so far */
+	bool stop_is_due; /* asked for while nobody could be asked */
+	bool left;	  /* by the terminal */
+	int64_t work_due; /* monotonic, ms */
 	struct err *err;
 };
 
@@ -62,17 +69,39 @@ static int post_kill(const struct opened *opened, struct err *err)
 	return http_response_check(status, str_text(&answer), answer.length, err);
 }
 
-static void ask_to_stop(struct watch *watch)
+/* False, and why: there is nobody to ask at the moment. */
+static bool ask_to_stop(struct watch *watch, struct err *err)
+{
+	if (post_kill(watch->opened, err) == 0)
+		live_say(watch->live, "asked the job to stop; Ctrl-C again ends it at once");
+	else if (err->kind == ERR_UNREACHABLE)
+		return false;
+	else
+		live_say(watch->live,
+			 "the job cannot be asked to stop: %s; Ctrl-C again ends it at once",
+			 err_message(err));
+	return true;
+}
+
+static void on_interrupt(struct watch *watch)
 {
 	struct err err cleanup_err = {0};
 
 	/* The address may be that of an AM before this one. */
-	if (opened_find_am(watch->opened, &err) == 0 && post_kill(watch->opened, &err) == 0)
-		live_say(watch->live, "asked the job to stop; Ctrl-C again ends it at once");
-	else
+	watch->stop_is_due = opened_find_am(watch->opened, &err) < 0 || !ask_to_stop(watch, &err);
+	if (watch->stop_is_due)
 		live_say(watch->live,
-			 "the job cannot be asked to stop: %s; Ctrl-C again ends it at once",
+			 "the job is asked to stop as soon as it can be (%s); Ctrl-C again ends it "
+			 "at once",
 			 err_message(&err));
+}
+
+static void ask_again(struct watch *watch)
+{
+	struct err err cleanup_err = {0};
+
+	if (watch->stop_is_due && watch->opened->door.address)
+		watch->stop_is_due = !ask_to_stop(watch, &err);
 }
 
 static void end_at_once(struct watch *watch)
@@ -80,7 +109,7 @@ static void end_at_once(struct watch *watch)
 	struct err err cleanup_err = {0};
 
 	live_say(watch->live, "ending the job at once");
-	if (watch->opened->ops->kill(&watch->opened->door, &err) < 0)
+	if (watch->opened->ops->kill(&watch->opened->door, NULL, &err) < 0)
 		live_say(watch->live, "%s", err_message(&err));
 }
 
@@ -94,44 +123,20 @@ static void take_signals(struct watch *watch)
 		if (info.ssi_signo != SIGINT && info.ssi_signo != SIGTERM)
 			continue;
 		if (++watch->interrupts == 1)
-			ask_to_stop(watch);
+			on_interrupt(watch);
 		else
 			end_at_once(watch);
 	}
 }
 
-/* ---- the start ---------------------------------------------------------------------------- */
-
-/* tony.am.startup-timeout; 0: none. */
-static int64_t startup_timeout_ms(const struct job *job)
+static void look_at_work(struct watch *watch)
 {
-	const json_t *entry = json_object_get(job->config, "tony.am.startup-timeout");
-	const char *text = json_string_value(json_object_get(entry, "value"));
-	int64_t ms = 0;
-
-	if (text)
-		str_parse_duration(text, 1, &ms);
-	return ms;
-}
-
-/* A cluster may keep the application master waiting for longer than its user wants to. */
-static void check_start(struct watch *watch)
-{
-	const struct opened *opened = watch->opened;
-	int64_t limit_ms = startup_timeout_ms(opened->view->job);
-	struct err err cleanup_err = {0};
-
-	if (!opened->ops->pull || limit_ms <= 0 || opened->view->begun_ms > 0 || watch->gave_up ||
-	    opened->door.address || clock_wall_ms() - opened->view->job->submitted_ms < limit_ms)
+	if (!live_is_table(watch->live) || watch->opened->view->state != JOB_RUNNING ||
+	    clock_monotonic_ms() < watch->work_due)
 		return;
-	watch->gave_up = true;
-	char *waited cleanup_free = str_format_duration(limit_ms);
-	live_say(watch->live,
-		 "the application master has not started within %s (tony.am.startup-timeout); "
-		 "ending the job",
-		 waited);
-	if (opened->ops->kill(&opened->door, &err) < 0)
-		live_say(watch->live, "%s", err_message(&err));
+	json_t *work = work_ask(watch->opened);
+	watch->work_due = clock_monotonic_ms() + (work ? WORK_EVERY_MS : WORK_AFTER_SILENCE_MS);
+	live_set_work(watch->live, work);
 }
 
 /* ---- the loop ----------------------------------------------------------------------------- */
@@ -147,14 +152,18 @@ static int run(struct watch *watch)
 		follow_drain(watch->follow);
 		if (opened_read(watch->opened, on_line, watch, watch->err) < 0)
 			return -1;
+		look_at_work(watch);
 		int again_ms = live_show(watch->live, clock_wall_ms());
 		if (watch->opened->view->is_final || watch->left)
 			return 0;
-		poll(fds, array_length(fds), (int)opened_wait_ms(watch->opened, again_ms));
+		poll(fds, array_length(fds), (int)opened_let_hold(watch->opened, again_ms));
 		take_signals(watch);
-		check_start(watch);
+		char *given_up cleanup_free = opened_check_start(watch->opened);
+		if (given_up)
+			live_say(watch->live, "%s", given_up);
 		if (opened_look_for_am(watch->opened, watch->err) < 0)
 			return -1;
+		ask_again(watch);
 	}
 }
 
@@ -221,6 +230,22 @@ static void append_failure(const struct opened *opened, struct str *out)
 				  view->job->types[task->type].name, task->index);
 }
 
+static void append_advice(const struct opened *opened, struct str *out)
+{
+	char *advice cleanup_free = advice_headline(opened);
+
+	if (advice)
+		str_append_format(out, "advice: %s; see: tony advise %s\n", advice, opened->id);
+}
+
+static void append_page(const struct opened *opened, struct str *out)
+{
+	char *page cleanup_free = job_portal_page(opened->view->job);
+
+	if (page)
+		str_append_format(out, "portal: %s\n", page);
+}
+
 void watch_conclude(const struct opened *opened, FILE *stream)
 {
 	const struct job_view *view = opened->view;
@@ -234,6 +259,8 @@ void watch_conclude(const struct opened *opened, FILE *stream)
 		append_failure(opened, &text);
 	else
 		str_append_char(&text, '\n');
+	append_advice(opened, &text);
+	append_page(opened, &text);
 	/* What a program wrote must not reach the terminal as commands. */
 	char *clean cleanup_free = str_printable(text.text, text.length);
 	fputs(clean, stream);

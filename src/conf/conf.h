@@ -67,6 +67,8 @@ struct problems *conf_problems(struct conf *conf);
 /* tony-site.xml, then `conf_file` or, when that is NULL, tony.xml if there is one. Fails when a
  * file cannot be read or is not XML of the right form: then nothing else can be trusted. */
 int conf_load_files(struct conf *conf, const char *conf_file, struct err *err);
+/* tony-site.xml alone, if there is one: what holds for all jobs. */
+int conf_load_site(struct conf *conf, struct err *err);
 bool conf_has_file(const struct conf *conf); /* a tony.xml or --conf_file was loaded */
 
 /* --conf KEY=VALUE, in order; flaws become problems. */

@@ -22,6 +22,8 @@
 
 static const char *const modes[] = {"GANG", "FCFS", NULL};
 static const char *const isolations[] = {"none", "pid-namespace", NULL};
+static const char *const audiences[] = {"owner", "group", "all", NULL};
+static const char *const ui_paths[] = {"strip", "keep", NULL};
 static const char *const schedulers[] = {"local", "yarn", NULL};
 
 static const struct key application_keys[] = {
@@ -34,6 +36,11 @@ static const struct key application_keys[] = {
 		"torchrun, horovod, mxnet, xgboost, jax, mpi, ray, dask, standalone or generic. "
 		"TonY's default holds where a TonY user looks: when a tony.xml, --conf_file or "
 		"--executes says what to run. A command after -- alone is generic."},
+	{"tony.application.elastic-settle-time", KEY_DURATION, "10s", .bare_ms = 1, .max = 86400000,
+	 .since = OURS,
+	 .doc = "When a type has its tony.<type>.min-instances, but not yet all that are wanted, "
+		"the others are waited for so long after the last one came: before the job "
+		"starts, and before it takes in those that came while it ran."},
 	{"tony.application.distributed-mode", KEY_CHOICE, "GANG", .choices = modes, .since = TONY_L,
 	 .doc = "GANG: no program starts before every task is registered. FCFS: each starts as "
 		"soon as it is registered, and gets no cluster spec."},
@@ -65,6 +72,11 @@ static const struct key application_keys[] = {
 	{"tony.application.stop-after-chief", KEY_BOOL, .since = OURS,
 	 .doc = "Whether the success of the task type chief ends the job. Unset: true, unless a "
 		"tony.application.dependency timeout says how long others may go on."},
+	{"tony.application.ui-path", KEY_CHOICE, "strip", .choices = ui_paths, .since = OURS,
+	 .doc = "What the program behind /ui/ is asked for: \"strip\", its own path, as if it were "
+		"alone; \"keep\", the path as the browser sends it, for programs that are told "
+		"where "
+		"they are (TONY_UI_PATH), as a notebook has to be."},
 	{"tony.application.tensorboard-log-dir", KEY_TEXT, .since = TONY_L,
 	 .doc = "Runs TensorBoard on this directory beside the job, as the task type "
 		"tensorboard. Every task gets it as TB_LOG_DIR."},
@@ -73,8 +85,9 @@ static const struct key application_keys[] = {
 		"Unset: a directory of the job's own. On YARN it may be in HDFS (hdfs://...): the "
 		"programs then get a directory of their container that is kept equal to it."},
 	{"tony.application.src-dir", KEY_TEXT, .since = OURS,
-	 .doc = "Directory (or archive) whose content every task finds in its working directory. A "
-		"relative path starts at the folder of the file that says it (with --conf: at the "
+	 .doc = "Directory (or archive), here or in HDFS (hdfs://...), whose content every task "
+		"finds in its working directory. A relative path starts at the folder of the file "
+		"that says it (with --conf: at the "
 		"current directory); \".\" is that folder itself. The option --src_dir wins."},
 	{"tony.application.group.<group>", KEY_TYPES, .since = TONY_N,
 	 .doc = "Names a group of task types."},
@@ -157,9 +170,15 @@ static const struct key application_keys[] = {
 		"the "
 		"NameNode's and DataNodes' own WebHDFS."},
 	{"tony.hdfs.ca-file", KEY_TEXT, .since = OURS, .status = KEY_CLUSTER, .note = NO_HADOOP,
-	 .doc = "PEM file with the authorities that https addresses are checked against. Unset: "
-		"the "
-		"system's."},
+	 .doc = "File with the certificates of the authorities that sign those of the cluster's "
+		"https addresses: PEM, PKCS #12 without a password, or Java's JKS. It travels with "
+		"the job. Unset: the store that ssl-client.xml names, if this machine has it, or "
+		"else what each machine trusts by itself."},
+	{"tony.cache.max-age", KEY_DURATION, "30d", .bare_ms = 1000, .since = OURS,
+	 .doc = "After a job was submitted, what no job has used for so long is removed from the "
+		"user's caches: .tony/cache in HDFS, and cache in the state directory. What is a "
+		"day old at most stays in any case, and what a job that lives was started with; 0: "
+		"nothing is removed."},
 	{"tony.version-info.<field>", KEY_TEXT, .since = TONY_L, .status = KEY_IGNORED,
 	 .note = "TonY's client writes it; the job's description holds this program's version",
 	 .doc = "In TonY, which build submitted the job."},
@@ -187,6 +206,14 @@ static const struct key type_keys[] = {
 	{"tony.<type>.max-restarts", KEY_INT, "0", .max = 1000000, .since = OURS,
 	 .doc = "How often a failed task's program is started again in its place, without "
 		"disturbing the others."},
+	{"tony.<type>.on-exit", KEY_LIST, .max = 64, .since = OURS,
+	 .doc = "What follows when a task's program fails: rules CODE->retry, CODE->fail or "
+		"CODE->ignore, of which the first that fits decides. CODE is an exit code, two of "
+		"them as 64-78, a signal such as SIGTERM, or * for every failure of the program's "
+		"own. retry: tried again while tony.<type>.max-restarts or tony.am.retry-count "
+		"last, also where that is thought to be of no use; fail: never; ignore: it counts "
+		"as success. \"3->retry, 64-78->fail, SIGTERM->ignore\". Without a rule: as "
+		"docs/reliability.md has it."},
 	{"tony.<type>.depends-on", KEY_DEPENDENCIES, .since = OURS,
 	 .doc = "Types that come first: db:finish waits until every task of db has succeeded, "
 		"db:start until all have started. Plain db is db:finish, and db:start where db is "
@@ -204,8 +231,21 @@ static const struct key type_keys[] = {
 		"has "
 		"failed: its peers would wait for it, some for ever; 0: stopped processes are left "
 		"alone."},
+	{"tony.<type>.hang-timeout", KEY_DURATION, "0", .bare_ms = 1, .since = OURS,
+	 .doc = "A task whose processes all together write no log, use no processor and read and "
+		"write nothing for so long, or which tells no further step in TONY_PROGRESS_FILE, "
+		"has failed: where it stands is saved in hang-stacks.txt beside its log, and it is "
+		"ended. 0: nobody looks, which is right for types that wait for others, as "
+		"parameter servers and evaluators do."},
 	{"tony.<type>.max-instances", KEY_INT, "-1", .min = -1, .max = INT32_MAX, .since = TONY_L,
-	 .doc = "The most instances of this type that a job may have; -1: no limit."},
+	 .doc = "The most instances of this type that a job may have; -1: no limit. With "
+		"tony.<type>.min-instances also how many it may grow to."},
+	{"tony.<type>.min-instances", KEY_INT, .min = 1, .max = MAX_INSTANCES, .since = OURS,
+	 .doc = "Makes the type elastic: the job starts when so many tasks are there, and goes on "
+		"while so many are left. Those that are lost are asked for again, those that come "
+		"later join, and `tony scale` changes how many are wanted, up to "
+		"tony.<type>.max-instances (unset: tony.<type>.instances). Each change is a new "
+		"epoch, and costs no retry. Unset: the type has as many tasks as it asks for."},
 	{"tony.<type>.node-label", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
 	 .note = NO_LABELS,
 	 .doc = "The node label expression for this type. Unset: tony.application.node-label."},
@@ -322,7 +362,9 @@ static const struct key am_keys[] = {
 	 .doc = "How often it does so for lost nodes, preemption and failed launches, which never "
 		"count against tony.am.retry-count."},
 	{"tony.am.retry-delay", KEY_DURATION, "200ms", .bare_ms = 1, .max = 3600000, .since = OURS,
-	 .doc = "Pause before the first retry; each further one doubles it, up to 64 times."},
+	 .doc = "Pause before a retry. A program's first one has none, that for a lost node has; "
+		"each further one doubles it, up to 64 times, unless the job has run for a minute "
+		"since."},
 	{"tony.am.memory", KEY_SIZE, "2g", .min = 1, .since = TONY_L,
 	 .doc = "Memory of the application master's container on a cluster, which gets 512 MiB "
 		"when "
@@ -339,10 +381,18 @@ static const struct key am_keys[] = {
 	 .note = "there is one application master, and its guardian",
 	 .doc = "How often YARN starts the application master in all; 0: as often as the cluster's "
 		"yarn.resourcemanager.am.max-attempts says, which is also the most."},
+	{"tony.am.trust-proxy", KEY_BOOL, "true", .since = OURS, .status = KEY_CLUSTER,
+	 .note = "there is no web proxy",
+	 .doc = "The job's page may be looked at through YARN's web proxy: by everybody whom that "
+		"lets "
+		"in, and on a cluster with Kerberos by the owner and by whom tony.yarn.view-acl "
+		"names. "
+		"It is known by its host, so whoever can make requests from that host can, too."},
 	{"tony.am.startup-timeout", KEY_DURATION, "0", .bare_ms = 1, .since = TONY_N,
 	 .status = KEY_CLUSTER, .note = "the application master starts at once",
-	 .doc = "How long the client waits for the application master to start before it kills the "
-		"application; 0: no limit."},
+	 .doc = "How long a client that follows the job (submit, wait, logs -f, events -f) waits "
+		"for "
+		"the application master to start before it kills the application; 0: no limit."},
 	{"tony.am.wait-client-signal-stop-timeout-sec", KEY_DURATION, "15", .bare_ms = 1000,
 	 .since = TONY_L, .status = KEY_IGNORED,
 	 .note = "the outcome is on record before the job ends, nobody needs to wait",
@@ -377,10 +427,18 @@ static const struct key companion_keys[] = {
 };
 
 static const struct key site_keys[] = {
-	{"tony.portal.url", KEY_TEXT, "https://localhost:19886", .since = TONY_L,
-	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "Where the history portal answers."},
-	{"tony.history.location", KEY_TEXT, "/path/to/tony-history", .since = TONY_L,
-	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "Where finished jobs are kept."},
+	{"tony.portal.url", KEY_TEXT, .since = TONY_L,
+	 .doc = "Where the history portal answers, as people reach it: http://HOST:PORT/. Links to "
+		"ended jobs lead there, YARN's own among them. TonY's default, "
+		"https://localhost:19886, is nobody's."},
+	{"tony.history.location", KEY_TEXT, .since = TONY_L,
+	 .doc = "Where the history of ended jobs is kept (docs/history.md): /PATH, of this machine "
+		"for local jobs and in the cluster's file system for those on a cluster; "
+		"file:///PATH; or hdfs://NAMESERVICE/PATH. Unset: history in the state directory, "
+		"or .tony/history in the user's home in HDFS."},
+	{"tony.history.permissions", KEY_CHOICE, "owner", .choices = audiences, .since = OURS,
+	 .doc = "Who may read a job's history: owner, group (that of the location) or all. For a "
+		"portal that runs as another user."},
 	{"tony.history.intermediate", KEY_TEXT, .since = TONY_L, .status = KEY_SITE,
 	 .note = FOR_PORTAL, .doc = "Where running jobs write. Unset: below the location."},
 	{"tony.history.finished", KEY_TEXT, .since = TONY_L, .status = KEY_SITE, .note = FOR_PORTAL,
@@ -391,6 +449,10 @@ static const struct key site_keys[] = {
 	 .note = FOR_PORTAL, .doc = "The time zone of the days in paths."},
 	{"tony.history.retention-sec", KEY_DURATION, "2592000", .bare_ms = 1000, .since = TONY_L,
 	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "How long finished jobs are kept."},
+	{"tony.history.retention-size", KEY_SIZE, .min = 1, .since = OURS, .status = KEY_SITE,
+	 .note = FOR_PORTAL,
+	 .doc = "How large all of them together may grow before the oldest are removed. Unset: no "
+		"limit."},
 	{"tony.history.purger-interval-ms", KEY_DURATION, "21600000", .bare_ms = 1, .since = TONY_L,
 	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "Time between two removals."},
 	{"tony.portal.cache.max-entries", KEY_INT, "10000", .max = INT32_MAX, .since = TONY_L,

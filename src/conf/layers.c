@@ -9,7 +9,7 @@
 #define DEFAULT_SITE_DIRECTORY "/etc/tony"
 #define JOB_FILE	       "tony.xml"
 
-static int load_site(struct conf *conf, struct err *err)
+int conf_load_site(struct conf *conf, struct err *err)
 {
 	const char *directory = getenv("TONY_CONF_DIR");
 	char *path cleanup_free = fs_join(
@@ -36,7 +36,7 @@ static int load_job(struct conf *conf, const char *path, struct err *err)
 
 int conf_load_files(struct conf *conf, const char *conf_file, struct err *err)
 {
-	if (load_site(conf, err) < 0)
+	if (conf_load_site(conf, err) < 0)
 		return -1;
 	return load_job(conf, conf_file, err);
 }

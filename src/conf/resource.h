@@ -11,10 +11,11 @@
 #include "base/err.h"
 
 struct resource_spec {
-	char *source; /* a path as written ("file:" taken off), or a URI when `remote` */
-	char *name;   /* where it appears in the working directory: relative, without ".." */
-	bool archive; /* unpacked into a directory `name` */
-	bool remote;  /* `source` has a scheme other than file: */
+	char *source;  /* a path as written ("file:" taken off), or a URI when `remote` */
+	char *name;    /* where it appears in the working directory: relative, without ".." */
+	bool archive;  /* unpacked into a directory `name` */
+	bool remote;   /* `source` has a scheme other than file: */
+	bool optional; /* left out when it is not there; resource_parse() never says so */
 };
 
 struct resource_list {

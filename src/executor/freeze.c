@@ -1,12 +1,7 @@
 #include "executor/freeze.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "base/mem.h"
 #include "base/str.h"
-
-enum { INTERVAL_MAX_MS = 5000 };
 
 static bool is_among(const struct proc_list *list, const struct proc_id *process)
 {
@@ -17,11 +12,11 @@ static bool is_among(const struct proc_list *list, const struct proc_id *process
 	return false;
 }
 
-bool freeze_look(struct freeze *freeze, int64_t now)
+bool freeze_look(struct freeze *freeze, struct proc_tree *processes, int64_t now)
 {
 	struct proc_list stopped;
 
-	proc_find_stopped(getpid(), &stopped);
+	proc_tree_list_stopped(processes, &stopped);
 	if (stopped.count == 0) {
 		freeze->process.pid = 0;
 	} else if (!is_among(&stopped, &freeze->process)) {
@@ -30,13 +25,6 @@ bool freeze_look(struct freeze *freeze, int64_t now)
 	}
 	proc_list_finish(&stopped);
 	return freeze->process.pid > 0 && now - freeze->since >= freeze->limit_ms;
-}
-
-int64_t freeze_interval(const struct freeze *freeze)
-{
-	int64_t interval = freeze->limit_ms / 4 + 1;
-
-	return interval < INTERVAL_MAX_MS ? interval : INTERVAL_MAX_MS;
 }
 
 char *freeze_text(const struct freeze *freeze)

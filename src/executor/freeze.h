@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/proc.h"
+#include "base/proc_tree.h"
 
 struct freeze {
 	int64_t limit_ms;	/* 0: nobody looks */
@@ -16,11 +16,8 @@ struct freeze {
 	int64_t since;		/* ms, as `now` */
 };
 
-/* Looks at all descendants of this process. True: one has been stopped for limit_ms. */
-bool freeze_look(struct freeze *freeze, int64_t now);
-
-/* When to look next, ms: a limit is overrun by a quarter at most. */
-int64_t freeze_interval(const struct freeze *freeze);
+/* Looks at the task's processes. True: one has been stopped for limit_ms. */
+bool freeze_look(struct freeze *freeze, struct proc_tree *processes, int64_t now);
 
 /* "process 4711 (python3) was stopped (SIGSTOP) and stood still for 60s". The caller frees. */
 char *freeze_text(const struct freeze *freeze);

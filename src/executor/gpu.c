@@ -19,6 +19,7 @@ enum {
 	TIME_LIMIT_S = 10,
 	GIVE_UP_AFTER = 10, /* failures in a row */
 	CANCEL_TRIES = 50,
+	POWER_MAX = 1000000, /* watts */
 	CANCEL_PAUSE_US = 1000,
 };
 
@@ -61,14 +62,22 @@ static void set_number(json_t *device, const char *name, const char *text)
 		json_set_int(device, name, value);
 }
 
+static void set_rounded(json_t *device, const char *name, const char *text)
+{
+	double value;
+
+	if (str_parse_double(text, &value) == 0 && value >= 0 && value <= POWER_MAX)
+		json_set_int(device, name, (int64_t)(value + 0.5));
+}
+
 static int parse_line(const char *line, const char *devices, json_t *found, struct err *err)
 {
-	enum { INDEX, UUID, UTILIZATION, USED, TOTAL, FIELDS };
+	enum { INDEX, UUID, UTILIZATION, USED, TOTAL, POWER, FIELDS };
 	struct str_list fields cleanup_str_list = {0};
 	int64_t index;
 
 	str_split(&fields, line, ',');
-	if (fields.count != FIELDS ||
+	if ((fields.count != FIELDS && fields.count != POWER) ||
 	    str_parse_int(fields.items[INDEX], 0, INT32_MAX, &index) < 0) {
 		char *shown cleanup_free = mem_strndup(line, 200);
 		return err_set(err, ERR_INPUT, "\"%s\" is not a device", shown);
@@ -80,6 +89,8 @@ static int parse_line(const char *line, const char *devices, json_t *found, stru
 	set_number(device, "utilization_percent", fields.items[UTILIZATION]);
 	set_number(device, "memory_used_mib", fields.items[USED]);
 	set_number(device, "memory_total_mib", fields.items[TOTAL]);
+	if (fields.count > POWER)
+		set_rounded(device, "power_watts", fields.items[POWER]);
 	json_array_append_new(found, device);
 	return 0;
 }
@@ -169,7 +180,8 @@ static void on_time_limit(evutil_socket_t fd, short what, void *context)
 static pid_t start(const struct gpu *gpu, int output)
 {
 	char *const arguments[] = {
-		gpu->command, "--query-gpu=index,uuid,utilization.gpu,memory.used,memory.total",
+		gpu->command,
+		"--query-gpu=index,uuid,utilization.gpu,memory.used,memory.total,power.draw",
 		"--format=csv,noheader,nounits", NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;

@@ -29,8 +29,9 @@ void gpu_cancel(struct gpu *gpu);			      /* ends and reaps a child under way */
 /* The last good look as docs/rest.md has it; NULL: none. Borrowed. */
 const json_t *gpu_metrics(const struct gpu *gpu);
 
-/* The answer of --query-gpu=index,uuid,utilization.gpu,memory.used,memory.total
- * --format=csv,noheader,nounits as a JSON array of the devices named by `devices`. */
+/* The answer of --query-gpu=index,uuid,utilization.gpu,memory.used,memory.total,power.draw
+ * --format=csv,noheader,nounits as a JSON array of the devices named by `devices`. What stands in
+ * for nvidia-smi may leave out the power. */
 json_t *gpu_parse(const char *bytes, size_t length, const char *devices, struct err *err);
 
 #endif

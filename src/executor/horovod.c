@@ -14,6 +14,8 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/proc.h"
+#include "executor/horovod_member.h"
 #include "framework/horovod_plan.h"
 #include "job/job.h"
 #include "net/http_client.h"
@@ -101,8 +103,7 @@ static int run_worker(char **command, struct err *err)
 
 	if (store_open(&store, err) < 0 || await_plan(&store, &plan, err) < 0)
 		return -1;
-	for (char **pair = environ; *pair; pair++)
-		environment_set_pair(&variables, *pair);
+	environment_inherit(&variables);
 	if (horovod_plan_apply(plan.text, plan.length, &variables, err) < 0)
 		return -1;
 	execvpe(command[0], command, variables.entries.items);
@@ -170,7 +171,7 @@ static int follow(int status)
 		return WEXITSTATUS(status);
 	signal(WTERMSIG(status), SIG_DFL);
 	raise(WTERMSIG(status));
-	return 128 + WTERMSIG(status);
+	return proc_shell_code(status);
 }
 
 static int end_early(int status, const struct err *missing)
@@ -231,14 +232,16 @@ int horovod_main(int argc, char **argv)
 	struct err err cleanup_err = {0};
 	int code = -1;
 
-	if (argc > 2 && str_equal(argv[1], "worker"))
+	if (argc > 2 && str_equal(argv[1], "member"))
+		code = horovod_member_run(argv + 2, &err);
+	else if (argc > 2 && str_equal(argv[1], "worker"))
 		code = run_worker(argv + 2, &err);
 	else if (argc > 3 && str_equal(argv[1], "driver"))
 		code = run_driver(argv[2], argv + 3, &err);
 	else
 		err_set(&err, ERR_USAGE,
-			"usage: tony-agent horovod worker COMMAND..., or driver "
-			"TIMEOUT_MS COMMAND...");
+			"usage: tony-agent horovod worker COMMAND..., member COMMAND..., or "
+			"driver TIMEOUT_MS COMMAND...");
 	if (code < 0)
 		fprintf(stderr, "horovod: %s\n", err_message(&err));
 	return code < 0 ? 1 : code;

@@ -43,6 +43,7 @@ struct link {
 	uint64_t changes;      /* of the state */
 	uint64_t changes_told; /* as of the last beat */
 	int64_t told_at;
+	json_t *untaken; /* the last exit report, if it was refused */
 	bool ended;
 };
 
@@ -120,6 +121,7 @@ static void refused(struct message *message, const struct err *err)
 	if (message == &link->report) {
 		/* Of an epoch that is over: the orders tell what holds now. */
 		log_info("exit report not taken: %s", err_message(err));
+		link->untaken = json_incref(message->body);
 		stop_message(message);
 		link->options.events.reported(link->options.events.data);
 	} else {
@@ -172,12 +174,15 @@ static void send_message(struct message *message)
 	evtimer_del(message->retry);
 	char *path cleanup_free = mem_printf("/v1/tasks/%s/%s", link->options.task, message->verb);
 	char *body cleanup_free = json_text(message->body);
+	bool is_beat = message == &link->beat;
 	struct http_question question = {
 		.method = "POST",
 		.path = path,
 		.body = body,
 		.body_length = strlen(body),
-		.timeout_ms = ANSWER_MS + (message == &link->beat ? link->interval_ms : 0),
+		.timeout_ms = ANSWER_MS + (is_beat ? link->interval_ms : 0),
+		.takes_gzip = is_beat,
+		.is_last = !is_beat, /* the AM holds one connection for each executor, not two */
 		.done = on_done,
 		.data = message,
 	};
@@ -236,12 +241,13 @@ static int read_order(const json_t *answer, struct link_order *order, struct err
 {
 	static const char *const names[] = {"wait", "run", "stop", "quit"};
 	char *name cleanup_free = NULL;
-	int64_t am_attempt, epoch = 0, restart = 0;
+	int64_t am_attempt, epoch = 0, restart = 0, numbers = -1;
 
 	if (json_need_int(answer, "am_attempt", 0, INT_MAX, &am_attempt, err) < 0 ||
 	    json_need_text(answer, "order", &name, err) < 0 ||
 	    json_read_int(answer, "epoch", 0, INT_MAX, &epoch, err) < 0 ||
-	    json_read_int(answer, "restart", 0, INT_MAX, &restart, err) < 0)
+	    json_read_int(answer, "restart", 0, INT_MAX, &restart, err) < 0 ||
+	    json_read_int(answer, "numbers", 0, INT64_MAX, &numbers, err) < 0)
 		return -1;
 	size_t kind = 0;
 	while (kind < array_length(names) && !str_equal(names[kind], name))
@@ -249,11 +255,13 @@ static int read_order(const json_t *answer, struct link_order *order, struct err
 	if (kind == array_length(names))
 		return err_set(err, ERR_INPUT, "order: \"%s\" is none", name);
 	*order = (struct link_order){
+		.preempted = json_is_true(json_object_get(answer, "preempted")),
 		.order = {.kind = (enum order_kind)kind,
 			  .epoch = (int)epoch,
 			  .restart = (int)restart},
 		.am_attempt = (int)am_attempt,
 		.cluster = json_object_get(answer, "cluster"),
+		.numbers = numbers,
 		.logs = json_object_get(answer, "logs"),
 	};
 	return 0;
@@ -276,7 +284,10 @@ static void on_order(struct link *link, const json_t *answer)
 		beat_later(link);
 		return;
 	}
+	bool is_new = link->am_attempt > 0 && order.am_attempt > link->am_attempt;
 	link->am_attempt = order.am_attempt;
+	if (is_new)
+		link->options.events.am_changed(link->options.events.data);
 	link->options.events.order(link->options.events.data, &order);
 	beat_on(link);
 }
@@ -323,14 +334,63 @@ void link_register(struct link *link, json_t *body)
 	post(&link->enter, body);
 }
 
+static void forget_untaken(struct link *link)
+{
+	json_decref(link->untaken);
+	link->untaken = NULL;
+}
+
 void link_report(struct link *link, json_t *body)
 {
+	forget_untaken(link);
 	post(&link->report, body);
+}
+
+void link_report_again(struct link *link)
+{
+	if (link->untaken)
+		post(&link->report, mem_steal(&link->untaken));
 }
 
 bool link_is_reporting(const struct link *link)
 {
 	return link->report.body != NULL;
+}
+
+/* ---- another AM --------------------------------------------------------------------------- */
+
+static void redirect(struct message *message, struct http_client *client)
+{
+	if (message->call)
+		http_client_cancel(message->call);
+	message->call = NULL;
+	message->client = client;
+	backoff_reset(&message->backoff);
+}
+
+bool link_move(struct link *link, int am_attempt, const char *address)
+{
+	const struct link_options *options = &link->options;
+
+	if (link->ended || am_attempt <= link->am_attempt)
+		return false;
+	struct http_client *reports =
+		http_client_create(options->base, address, options->token, NULL);
+	if (!reports)
+		return false;
+	link->am_attempt = am_attempt;
+	link->registered = false;
+	redirect(&link->enter, reports);
+	redirect(&link->report, reports);
+	http_client_destroy(link->reports);
+	link->reports = reports;
+	stop_message(&link->beat);
+	http_client_destroy(link->beats);
+	link->beats = http_client_create(options->base, address, options->token, NULL);
+	redirect(&link->beat, link->beats);
+	heard(link);
+	send_message(&link->report);
+	return true;
 }
 
 /* ---- creation ----------------------------------------------------------------------------- */
@@ -380,6 +440,7 @@ void link_destroy(struct link *link)
 		stop_message(messages[i]);
 		event_free(messages[i]->retry);
 	}
+	forget_untaken(link);
 	event_free(link->silence);
 	http_client_destroy(link->reports);
 	http_client_destroy(link->beats);

@@ -3,8 +3,7 @@
  * reports exits. It repeats what got lost, with back-off, until the AM has been silent for too
  * long.
  *
- * Beats and reports have a connection each, so that a report need not wait for a held beat. Where
- * the AM is, is known in one place only: link_create().
+ * Beats and reports have a connection each, so that a report need not wait for a held beat.
  */
 #ifndef TONY_EXECUTOR_LINK_H
 #define TONY_EXECUTOR_LINK_H
@@ -23,6 +22,8 @@ struct link_order {
 	struct order order;
 	int am_attempt;
 	const json_t *cluster; /* of ORDER_RUN; borrowed; NULL: none was sent */
+	bool preempted;	       /* of ORDER_QUIT: the scheduler takes its container back */
+	int64_t numbers;       /* that the AM has (numbers.h); -1: it does not say */
 	const json_t *logs;    /* that are wanted (log_send.h); borrowed; NULL: none */
 };
 
@@ -33,10 +34,13 @@ enum link_end {
 };
 
 struct link_events {
-	/* What the next beat says: {"epoch", "restart", "state", "pids", "logs", "metrics"}. */
+	/* What the next beat says: {"epoch", "restart", "state", "pids", "logs", "metrics",
+	 * "numbers"}. */
 	json_t *(*state)(void *data);
 	/* An order of the highest AM attempt seen; repeated until the state agrees with it. */
 	void (*order)(void *data, const struct link_order *order);
+	/* Another AM answers, of a higher attempt: register anew. Before its first order. */
+	void (*am_changed)(void *data);
 	void (*reported)(void *data); /* the AM has the last exit report */
 	/* The link is of no use any more; nothing else will be called. */
 	void (*ended)(void *data, enum link_end how, const char *text);
@@ -57,12 +61,19 @@ struct link_options {
 struct link *link_create(const struct link_options *options, struct err *err);
 void link_destroy(struct link *link); /* NULL is fine */
 
+/* An AM of this attempt is at this address (HOST:PORT) from now on. True: it is a higher one than
+ * was known; nothing of an earlier one is heard any more, an exit that it may not have taken is
+ * reported again, and beats go on when link_register() is done. */
+bool link_move(struct link *link, int am_attempt, const char *address);
+
 /* Registers with these members of docs/rest.md ("attempt" is added); takes `body`. Beats go on when
  * it is done. */
 void link_register(struct link *link, json_t *body);
 
 /* Reports an exit ("attempt" is added); takes `body`. */
 void link_report(struct link *link, json_t *body);
+/* The same once more, if it was refused. */
+void link_report_again(struct link *link);
 bool link_is_reporting(const struct link *link);
 
 /* The state differs from what the last beat said. */

@@ -301,6 +301,22 @@ struct log_send *log_send_create(const struct log_send_options *options, struct 
 	return sender;
 }
 
+void log_send_move(struct log_send *sender, const char *address)
+{
+	const struct log_send_options *options = &sender->options;
+	struct http_client *client =
+		http_client_create(options->base, address, options->token, NULL);
+
+	if (!client)
+		return;
+	if (sender->call)
+		http_client_cancel(sender->call);
+	sender->call = NULL;
+	http_client_destroy(sender->client);
+	sender->client = client;
+	log_send_order(sender, NULL);
+}
+
 void log_send_destroy(struct log_send *sender)
 {
 	if (!sender)

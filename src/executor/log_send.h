@@ -31,6 +31,9 @@ struct log_send_options {
 struct log_send *log_send_create(const struct log_send_options *options, struct err *err);
 void log_send_destroy(struct log_send *sender); /* NULL is fine */
 
+/* The AM is at this address from now on. */
+void log_send_move(struct log_send *sender, const char *address);
+
 /* The "logs" of an order; NULL: none are wanted. True: they are others than before. */
 bool log_send_order(struct log_send *sender, const json_t *logs);
 

@@ -1,12 +1,7 @@
 #include "executor/memory.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/proc.h"
-#include "base/proc_scan.h"
 #include "base/str.h"
 #include "scheduler/cgroup.h"
 
@@ -17,9 +12,11 @@ enum {
 	NEAR_PERCENT = 95,
 };
 
-void memory_init(struct memory *memory, int64_t limit_mib, const char *cgroup, bool enforce)
+void memory_init(struct memory *memory, struct proc_tree *tree, int64_t limit_mib,
+		 const char *cgroup, bool enforce)
 {
 	*memory = (struct memory){
+		.tree = tree,
 		.limit = (uint64_t)limit_mib * MIB,
 		.cgroup = cgroup,
 		.enforce = enforce && limit_mib > 0,
@@ -39,33 +36,15 @@ void memory_note(struct memory *memory, uint64_t used)
 		memory->peak = used;
 }
 
-static uint64_t resident_set(void)
-{
-	struct proc_scan scan;
-	uint64_t pages = 0;
-	size_t count;
-
-	proc_scan_take(&scan);
-	const struct proc_entry **found = proc_scan_descendants(&scan, getpid(), &count);
-	for (size_t i = 0; i < count; i++)
-		pages += found[i]->rss_pages;
-	free(found);
-	proc_scan_finish(&scan);
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 bool memory_look(struct memory *memory)
 {
 	int64_t begin = clock_monotonic_ms();
-	uint64_t used = resident_set();
+	uint64_t used = proc_tree_resident_set(memory->tree);
 
 	/* The resident set counts what processes share once for each. The true share costs a walk
 	 * over all their pages: only when it decides. */
-	if (memory->limit > 0 && used > memory->limit) {
-		struct proc_usage usage;
-		proc_measure_descendants(getpid(), &usage);
-		used = usage.pss_bytes;
-	}
+	if (memory->limit > 0 && used > memory->limit)
+		used = proc_tree_proportional_set(memory->tree);
 	memory->cost_ms = clock_monotonic_ms() - begin;
 	memory_note(memory, used);
 	return memory->enforce && used > memory->limit;
@@ -76,8 +55,8 @@ int64_t memory_interval(const struct memory *memory)
 	bool often = memory->used > memory->limit / 100 * (NEAR_PERCENT / 2);
 	int64_t interval = often ? LOOK_OFTEN_MS : LOOK_MS;
 
-	/* A look reads about every process of the machine, and so does every other executor on it:
-	 * none of them takes more than a hundredth of a core for that. */
+	/* There are as many executors on the machine as tasks: none of them takes more than a
+	 * hundredth of a core for that. */
 	return memory->cost_ms > interval / 100 ? memory->cost_ms * 100 : interval;
 }
 

@@ -8,25 +8,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/proc_tree.h"
+
 struct memory {
-	uint64_t limit;	    /* bytes; 0: none */
-	bool enforce;	    /* by this watch */
-	const char *cgroup; /* borrowed; NULL: none */
-	int64_t kills;	    /* of the group, when the program began */
-	uint64_t used;	    /* bytes, at the last look */
-	uint64_t peak;	    /* the most seen since the program began */
-	int64_t cost_ms;    /* of the last look */
+	struct proc_tree *tree; /* borrowed */
+	uint64_t limit;		/* bytes; 0: none */
+	bool enforce;		/* by this watch */
+	const char *cgroup;	/* borrowed; NULL: none */
+	int64_t kills;		/* of the group, when the program began */
+	uint64_t used;		/* bytes, at the last look */
+	uint64_t peak;		/* the most seen since the program began */
+	int64_t cost_ms;	/* of the last look */
 };
 
-/* `limit_mib` 0: none. */
-void memory_init(struct memory *memory, int64_t limit_mib, const char *cgroup, bool enforce);
+/* Of the processes of `tree` (NULL: nobody will look, nor will a program run). `limit_mib` 0: none.
+ */
+void memory_init(struct memory *memory, struct proc_tree *tree, int64_t limit_mib,
+		 const char *cgroup, bool enforce);
 void memory_begin(struct memory *memory); /* a new program starts */
 
 /* A measurement made for other reasons: for the peak. */
 void memory_note(struct memory *memory, uint64_t used);
 
-/* Measures all descendants of this process. True: they are over a limit that this watch enforces.
- */
+/* Measures. True: they are over a limit that this watch enforces. */
 bool memory_look(struct memory *memory);
 
 /* When to look next, ms: sooner when the limit is near, later when looking is slow. */

@@ -6,9 +6,10 @@
 
 #include "executor/gpu.h"
 #include "executor/memory.h"
+#include "executor/network.h"
 
-/* Of all descendants of this process; what is measured counts for the peak of `memory`. `gpu` may
- * be NULL. */
-json_t *metrics_take(struct memory *memory, const struct gpu *gpu);
+/* Of the processes that `memory` is about; what is measured counts for its peak. `gpu` may be NULL.
+ * NULL: there is no process, or none that has memory any more. */
+json_t *metrics_take(struct memory *memory, struct network *network, const struct gpu *gpu);
 
 #endif

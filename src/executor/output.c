@@ -26,7 +26,7 @@ struct output {
 	char *path;
 	int64_t size; /* of the file */
 	struct log_times times;
-	uint64_t lost;
+	uint64_t taken, lost;
 	int error; /* of the last write; 0: it went well */
 	int first_error;
 	struct tail tail;
@@ -119,6 +119,7 @@ static void take(struct output *output, const char *bytes, size_t length)
 {
 	int64_t room = output->options.rotate_bytes - output->size;
 
+	output->taken += length;
 	tail_feed(&output->tail, bytes, length);
 	if (output->options.rotate_bytes > 0 && (int64_t)length > room) {
 		/* Files change between two lines where there is a line's end to be found. */
@@ -208,6 +209,11 @@ void output_close(struct output *output)
 const struct tail *output_tail(const struct output *output)
 {
 	return &output->tail;
+}
+
+uint64_t output_bytes(const struct output *output)
+{
+	return output->taken;
 }
 
 uint64_t output_lost(const struct output *output, int *error)

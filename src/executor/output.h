@@ -30,6 +30,9 @@ void output_close(struct output *output); /* NULL is fine */
 
 const struct tail *output_tail(const struct output *output);
 
+/* How many bytes came. */
+uint64_t output_bytes(const struct output *output);
+
 /* Bytes that the file does not have, and why (*error is an errno). 0: all is well. */
 uint64_t output_lost(const struct output *output, int *error);
 

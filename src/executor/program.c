@@ -14,7 +14,9 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "executor/freeze.h"
+#include "executor/hang.h"
 #include "executor/output.h"
+#include "executor/progress.h"
 #include "executor/report.h"
 #include "executor/spawn.h"
 #include "framework/framework.h"
@@ -23,7 +25,14 @@ enum {
 	/* What a program leaves behind may end by itself (a `tee` at the end of a pipe) before it
 	 * is killed. */
 	LEAVE_MS = 100,
+	LOOK_MAX_MS = 5000,
+	SAVE_LIMIT_MS = 10000, /* for the stacks of what hangs */
+	STACK_LINES = 12,      /* of them, in the exit report */
+	STACKS_CAP = 1 << 20,
+	CANCEL_TRIES = 100,
+	CANCEL_PAUSE_US = 1000,
 };
+static const char stacks_name[] = "hang-stacks.txt";
 
 enum phase {
 	PHASE_RUNNING,
@@ -51,7 +60,10 @@ struct program {
 	enum cause_kind ended_for; /* see report.h */
 	char *ended_text;	   /* why, where that says more than the kind; NULL: nothing */
 	struct freeze freeze;
-	struct event *child, *phase_timer, *timeout, *memory_timer, *freeze_timer;
+	struct hang hang;
+	pid_t saver; /* writes the stacks of what hangs; 0: none */
+	struct str_list stacks;
+	struct event *child, *phase_timer, *timeout, *memory_timer, *freeze_timer, *hang_timer;
 };
 
 static void set_timer(struct event *timer, int64_t ms)
@@ -63,11 +75,23 @@ static void set_timer(struct event *timer, int64_t ms)
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-static bool has_children(const struct program *program)
+/* What this executor itself has started, and which is not the program's. */
+static void cancel_helpers(struct program *program)
+{
+	gpu_cancel(program->options.gpu);
+	if (program->saver == 0)
+		return;
+	kill(program->saver, SIGKILL);
+	for (int i = 0; i < CANCEL_TRIES && waitpid(program->saver, NULL, WNOHANG) == 0; i++)
+		usleep(CANCEL_PAUSE_US);
+	program->saver = 0;
+}
+
+static bool has_children(struct program *program)
 {
 	siginfo_t info;
 
-	gpu_cancel(program->options.gpu);
+	cancel_helpers(program);
 	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
@@ -82,6 +106,7 @@ static void make_cause(const struct program *program, struct cause *cause)
 		.memory = program->options.memory,
 		.ended_for = program->ended_for,
 		.ended_text = program->ended_text,
+		.stacks = &program->stacks,
 		.timeout_ms = program->options.job->execution_timeout_ms,
 		.tail = output_tail(process->error),
 		.port = program->options.port,
@@ -127,6 +152,7 @@ static void finish(struct program *program)
 	evtimer_del(program->timeout);
 	evtimer_del(program->memory_timer);
 	evtimer_del(program->freeze_timer);
+	evtimer_del(program->hang_timer);
 	drain(program);
 	tell(program);
 	program->options.ended(program->options.data, !program->stopped && !program->told);
@@ -161,6 +187,8 @@ static void reap(struct program *program)
 	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
 		if (gpu_child_ended(program->options.gpu, pid, status))
 			continue;
+		if (pid == program->saver)
+			program->saver = 0;
 		for (size_t i = 0; i < program->count; i++) {
 			if (program->processes[i].pid == pid)
 				note_end(program, &program->processes[i], status);
@@ -171,7 +199,7 @@ static void reap(struct program *program)
 /* Kills all there is. Own statuses are taken before: the killing reaps. */
 static void kill_all(struct program *program)
 {
-	gpu_cancel(program->options.gpu);
+	cancel_helpers(program);
 	reap(program);
 	if (proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0) < 0)
 		log_error("some processes survive SIGKILL (they sleep in the kernel)");
@@ -196,7 +224,7 @@ static void begin_end(struct program *program)
 	if (program->phase != PHASE_RUNNING)
 		return;
 	program->phase = PHASE_ENDING;
-	gpu_cancel(program->options.gpu);
+	cancel_helpers(program);
 	send_to_all(SIGTERM);
 	send_to_all(SIGCONT); /* a stopped process heeds no signal */
 	set_timer(program->phase_timer, program->options.type->stop_grace_ms);
@@ -220,11 +248,16 @@ static void proceed(struct program *program)
 	}
 }
 
+static void end_hung(struct program *program);
+
 static void on_child(evutil_socket_t fd, short what, void *data)
 {
 	struct program *program = data;
+	bool was_saving = program->saver > 0;
 
 	reap(program);
+	if (was_saving && program->saver == 0 && program->alive > 0)
+		end_hung(program);
 	proceed(program);
 }
 
@@ -265,6 +298,14 @@ static void on_memory_timer(evutil_socket_t fd, short what, void *data)
 	finish(program);
 }
 
+/* When to look next, ms: a limit is overrun by a quarter at most. */
+static int64_t look_interval(int64_t limit_ms)
+{
+	int64_t interval = limit_ms / 4 + 1;
+
+	return interval < LOOK_MAX_MS ? interval : LOOK_MAX_MS;
+}
+
 /* What is stopped heeds no SIGTERM: begin_end() continues it for that. */
 static void on_freeze_timer(evutil_socket_t fd, short what, void *data)
 {
@@ -272,14 +313,85 @@ static void on_freeze_timer(evutil_socket_t fd, short what, void *data)
 
 	if (program->phase != PHASE_RUNNING)
 		return;
-	if (!freeze_look(&program->freeze, clock_monotonic_ms())) {
-		set_timer(program->freeze_timer, freeze_interval(&program->freeze));
+	if (!freeze_look(&program->freeze, program->options.memory->tree, clock_monotonic_ms())) {
+		set_timer(program->freeze_timer, look_interval(program->freeze.limit_ms));
 		return;
 	}
 	program->ended_for = CAUSE_FROZEN;
 	program->ended_text = freeze_text(&program->freeze);
 	tell(program);
 	begin_end(program);
+}
+
+static void read_stacks(struct program *program)
+{
+	char *path cleanup_free = fs_join(program->options.log_dir, stacks_name);
+	char *text cleanup_free = fs_read_file(path, STACKS_CAP, NULL, NULL);
+	struct str_list lines cleanup_str_list = {0};
+
+	if (!text)
+		return;
+	char *printable cleanup_free = str_printable(text, strlen(text));
+	str_split(&lines, printable, '\n');
+	for (size_t i = 0; i < lines.count && i < STACK_LINES; i++)
+		str_list_add_format(&program->stacks, "%s: %s", stacks_name, lines.items[i]);
+}
+
+/* Where it stood is known, as far as it can be. */
+static void end_hung(struct program *program)
+{
+	if (program->phase != PHASE_RUNNING)
+		return;
+	cancel_helpers(program);
+	read_stacks(program);
+	program->ended_for = CAUSE_HUNG;
+	program->ended_text = hang_text(&program->hang);
+	tell(program);
+	begin_end(program);
+}
+
+static void measure_signs(const struct program *program, struct hang_signs *signs)
+{
+	struct progress progress;
+
+	*signs = (struct hang_signs){.tells_steps = program->options.progress_file &&
+						    progress_read(program->options.progress_file,
+								  program->count, &progress)};
+	if (signs->tells_steps)
+		signs->change = progress.change;
+	hang_measure(program->options.memory->tree, signs);
+	for (size_t i = 0; i < program->count; i++)
+		signs->output_bytes += output_bytes(program->processes[i].out) +
+				       output_bytes(program->processes[i].error);
+}
+
+static void on_hang_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct program *program = data;
+	int64_t now = clock_monotonic_ms();
+	struct hang_signs signs;
+
+	if (program->phase != PHASE_RUNNING)
+		return;
+	if (program->saver > 0) {
+		end_hung(program); /* that hangs as well */
+		return;
+	}
+	measure_signs(program, &signs);
+	if (program->freeze.process.pid > 0)
+		program->hang.since = now; /* who was stopped does not hang */
+	if (!hang_look(&program->hang, &signs, now)) {
+		set_timer(program->hang_timer, look_interval(program->hang.limit_ms));
+		return;
+	}
+	char *path cleanup_free = fs_join(program->options.log_dir, stacks_name);
+	program->saver = hang_save_stacks(path);
+	if (program->saver < 0) {
+		program->saver = 0;
+		end_hung(program);
+	} else {
+		set_timer(program->hang_timer, SAVE_LIMIT_MS);
+	}
 }
 
 static void start_timers(struct program *program)
@@ -291,7 +403,10 @@ static void start_timers(struct program *program)
 	if (program->options.memory->enforce)
 		set_timer(program->memory_timer, memory_interval(program->options.memory));
 	if (program->freeze.limit_ms > 0)
-		set_timer(program->freeze_timer, freeze_interval(&program->freeze));
+		set_timer(program->freeze_timer, look_interval(program->freeze.limit_ms));
+	hang_begin(&program->hang, clock_monotonic_ms());
+	if (program->hang.limit_ms > 0)
+		set_timer(program->hang_timer, look_interval(program->hang.limit_ms));
 }
 
 /* ---- the beginning ------------------------------------------------------------------------ */
@@ -351,6 +466,8 @@ static struct program *create(const struct program_options *options)
 	program->timeout = evtimer_new(base, on_timeout, program);
 	program->memory_timer = evtimer_new(base, on_memory_timer, program);
 	program->freeze_timer = evtimer_new(base, on_freeze_timer, program);
+	program->hang_timer = evtimer_new(base, on_hang_timer, program);
+	program->hang.limit_ms = options->type->hang_timeout_ms;
 	program->freeze.limit_ms = options->type->frozen_timeout_ms;
 	evsignal_add(program->child, NULL);
 	return program;
@@ -394,6 +511,8 @@ void program_destroy(struct program *program)
 	event_free(program->timeout);
 	event_free(program->memory_timer);
 	event_free(program->freeze_timer);
+	event_free(program->hang_timer);
+	str_list_finish(&program->stacks);
 	free(program->ended_text);
 	free(program->processes);
 	free(program);
@@ -408,4 +527,9 @@ json_t *program_pids(const struct program *program)
 			json_array_append_new(pids, json_integer(program->processes[i].pid));
 	}
 	return pids;
+}
+
+void program_tail(const struct program *program, struct str_list *lines)
+{
+	tail_list(output_tail(program->processes[0].error), lines);
 }

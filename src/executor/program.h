@@ -22,6 +22,7 @@ struct program_options {
 	const struct job *job;
 	const struct job_type *type;
 	const char *work_dir, *log_dir;
+	const char *progress_file; /* of the first process (progress.h) */
 	/* One per process; needed for the start only. */
 	const struct environment *environments;
 	const struct str_list *commands; /* NULL: the type's, as it is */
@@ -47,6 +48,9 @@ void program_stop(struct program *program);
 
 /* The same without grace, and nothing is called. NULL is fine. */
 void program_destroy(struct program *program);
+
+/* The last lines of its stderr so far. */
+void program_tail(const struct program *program, struct str_list *lines);
 
 json_t *program_pids(const struct program *program);
 

@@ -19,7 +19,7 @@ _Noreturn static void become_shell(const char *command)
 	char *const arguments[] = {"sh", "-c", (char *)command, NULL};
 	int empty = open("/dev/null", O_RDONLY);
 
-	spawn_child_reset_signals();
+	proc_reset_signals();
 	if (empty >= 0)
 		dup2(empty, STDIN_FILENO);
 	spawn_child_close_from(3, true);
@@ -27,27 +27,19 @@ _Noreturn static void become_shell(const char *command)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* The signal that killed the shell, or the program for which it stood; 0: none. Open MPI's own exit
- * codes are far above those that shells use to tell a signal. */
-static int fatal_signal(int status)
-{
-	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-
-	return code > 128 && code - 128 <= SIGSYS ? code - 128 : 0;
-}
-
-/* As `status` says: whoever waits for this process sees the same. */
+/* As `status` says: whoever waits for this process sees the same. Open MPI's own exit codes are
+ * above those by which shells tell a signal. */
 _Noreturn static void end_as(int status)
 {
 	const struct rlimit no_core = {0};
-	int signal = fatal_signal(status);
+	int signal = proc_shell_signal(status);
 
 	if (signal == 0)
 		_exit(WEXITSTATUS(status));
 	setrlimit(RLIMIT_CORE, &no_core);
-	spawn_child_reset_signals();
+	proc_reset_signals();
 	kill(getpid(), signal);
-	_exit(128 + signal);
+	_exit(PROC_SHELL_SIGNAL + signal);
 }
 
 /* False: no child is left. What a killed command has started does not outlive it. */
@@ -60,7 +52,7 @@ static bool reap(pid_t shell, int *status)
 		if (pid != shell)
 			continue;
 		*status = one;
-		if (fatal_signal(one) != 0)
+		if (proc_shell_signal(one) != 0)
 			proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0);
 	}
 	return pid == 0;
@@ -73,7 +65,7 @@ _Noreturn static void watch(const char *command)
 
 	prctl(PR_SET_NAME, "tony-command");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	spawn_child_reset_signals();
+	proc_reset_signals();
 	/* Above all the connections: they would stay open here when the host is killed. */
 	spawn_child_close_from(3, false);
 	sigemptyset(&wanted);
@@ -88,7 +80,7 @@ _Noreturn static void watch(const char *command)
 	while (reap(shell, &status)) {
 		if (sigwait(&wanted, &signal) == 0 && signal == SIGTERM) {
 			proc_end_all(getpid(), NULL, NULL, 0, SIGTERM, GRACE_MS);
-			_exit(128 + SIGTERM);
+			_exit(PROC_SHELL_SIGNAL + SIGTERM);
 		}
 	}
 	end_as(status);

@@ -12,19 +12,20 @@
 enum {
 	SHELL_CANNOT_EXECUTE = 126,
 	SHELL_NOT_FOUND = 127,
-	SHELL_SIGNAL = 128, /* a shell's code for a child killed by signal n is 128 + n */
 };
 
-static void append_exit(struct str *text, int code)
+static void append_exit(struct str *text, int status)
 {
+	int code = WEXITSTATUS(status), signal = proc_shell_signal(status);
+
 	str_append_format(text, "exited with code %d", code);
 	if (code == SHELL_CANNOT_EXECUTE)
 		str_append(text, ": the command could not be executed");
 	else if (code == SHELL_NOT_FOUND)
 		str_append(text, ": the command was not found");
-	else if (code > SHELL_SIGNAL && code < SHELL_SIGNAL + NSIG)
-		str_append_format(text, ": a program it ran was killed by signal %d (%s)",
-				  code - SHELL_SIGNAL, proc_signal_name(code - SHELL_SIGNAL));
+	else if (signal > 0)
+		str_append_format(text, ": a program it ran was killed by signal %d (%s)", signal,
+				  proc_signal_name(signal));
 }
 
 static void append_signal(struct str *text, int status)
@@ -36,20 +37,12 @@ static void append_signal(struct str *text, int status)
 		str_append(text, ", core dumped");
 }
 
-/* The signal that ended the program or, as far as the shell's code tells, one it ran. */
-static int deciding_signal(int status)
-{
-	if (WIFSIGNALED(status))
-		return WTERMSIG(status);
-	int code = WEXITSTATUS(status);
-	return code > SHELL_SIGNAL && code < SHELL_SIGNAL + NSIG ? code - SHELL_SIGNAL : 0;
-}
-
 /* Sets kind and wording when memory was the reason, or probably was. */
 static bool judge_memory(const struct report *report, struct str *text, struct cause *cause)
 {
 	bool killed = memory_kernel_killed(report->memory);
-	bool likely = deciding_signal(report->status) == SIGKILL && memory_was_near(report->memory);
+	bool likely =
+		proc_shell_signal(report->status) == SIGKILL && memory_was_near(report->memory);
 
 	if (!killed && !likely)
 		return false;
@@ -117,7 +110,7 @@ static void judge_own_end(const struct report *report, struct str *text, struct 
 	} else {
 		cause->kind = CAUSE_EXIT;
 		cause->exit_code = WEXITSTATUS(report->status);
-		append_exit(text, cause->exit_code);
+		append_exit(text, report->status);
 	}
 	if (!judge_memory(report, text, cause))
 		judge_port(report, text, cause);
@@ -131,6 +124,8 @@ static void judge_our_end(const struct report *report, struct str *text, struct 
 		str_append_format(text, "ended, out of memory: the task used %s", peak);
 	} else if (report->ended_for == CAUSE_FROZEN) {
 		str_append_format(text, "ended, frozen: %s", report->ended_text);
+	} else if (report->ended_for == CAUSE_HUNG) {
+		str_append_format(text, "ended, hung: %s", report->ended_text);
 	} else {
 		char *limit cleanup_free = str_format_duration(report->timeout_ms);
 		str_append_format(text, "ended after its execution timeout of %s", limit);
@@ -156,6 +151,8 @@ void report_cause(const struct report *report, struct cause *cause)
 		return;
 	tail_list(report->tail, &cause->tail);
 	cause->headline = find_headline(report->tail, &cause->tail);
+	for (size_t i = 0; report->stacks && i < report->stacks->count; i++)
+		str_list_add(&cause->tail, report->stacks->items[i]);
 	if (report->processes > 1)
 		str_append_format(&text, "process %d of %d ", report->process, report->processes);
 	if (report->ended_for == CAUSE_NONE)

@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "executor/progress.h"
 #include "framework/framework.h"
 
 /* No process reads it now, so it need not be replaced in one step. */
@@ -45,7 +46,11 @@ static int fill(const struct run *run, struct framework_task *task,
 		struct environment *environments, struct str_list *commands, struct err *err)
 {
 	for (int i = 0; i < count_processes(run); i++) {
+		char *progress cleanup_free =
+			progress_path(run->settings->progress_file, (size_t)i);
+		unlink(progress); /* how far the last one came is not this one's */
 		task->process = i;
+		task->progress_file = progress;
 		settings_copy_environment(&environments[i]);
 		if (framework_environment(task, &environments[i], err) < 0)
 			return err_wrap(err, "environment");
@@ -62,22 +67,31 @@ struct environment *run_prepare(const struct run *run, struct str_list *commands
 	const struct settings *settings = run->settings;
 	char *path cleanup_free = fs_join(settings->container_dir, "cluster.json");
 	char *secret cleanup_free = fs_join(settings->container_dir, "secret");
-	char *am_url cleanup_free = mem_printf("http://%s", settings->am_address);
+	char *am_url cleanup_free = mem_printf("http://%s", run->am_address);
 
 	struct cluster *cluster = cluster_from_json(settings->job, run->cluster, err);
 	if (!cluster)
 		return NULL;
+	int index = cluster_find(cluster, settings->type, settings->index);
+	if (index < 0) {
+		err_set(err, ERR_INPUT, "the cluster spec has no address for %s", settings->task);
+		cluster_destroy(cluster);
+		return NULL;
+	}
 	struct framework_task task = {
 		.job = settings->job,
 		.cluster = cluster,
 		.type = settings->type,
-		.index = settings->index,
+		.slot = settings->index,
+		.index = index,
 		.attempt = settings->attempt,
 		.restart = run->restart,
 		.am_attempt = run->am_attempt,
 		.ui_port = run->ui_port,
 		.am_url = am_url,
 		.cluster_file = path,
+		.metrics_file = settings->metrics_file,
+		.preempted_file = settings->preempted_file,
 		.token_file = settings->token_file,
 		.secret_file = secret,
 		.agent = settings->agent,
@@ -85,6 +99,7 @@ struct environment *run_prepare(const struct run *run, struct str_list *commands
 	};
 	struct environment *environments =
 		mem_alloc_array((size_t)count_processes(run), sizeof(*environments));
+	unlink(settings->preempted_file);
 	if (write_cluster(path, run->cluster, err) < 0 || write_secret(secret, settings, err) < 0 ||
 	    fill(run, &task, environments, commands, err) < 0) {
 		run_finish(run, environments);

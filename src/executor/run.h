@@ -11,6 +11,7 @@ struct run {
 	const struct settings *settings;
 	const json_t *cluster; /* as ordered; docs/rest.md */
 	int restart, am_attempt;
+	const char *am_address;
 	int ui_port;
 };
 

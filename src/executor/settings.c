@@ -18,12 +18,6 @@ static int need(const char *name, const char **value, struct err *err)
 	return 0;
 }
 
-static int read_job(struct settings *settings, const char *path, struct err *err)
-{
-	settings->job = job_read_file(path, err);
-	return settings->job ? 0 : -1;
-}
-
 /* ---- started by the local scheduler ------------------------------------------------------- */
 
 static int read_places(struct settings *settings, struct err *err)
@@ -38,7 +32,8 @@ static int read_places(struct settings *settings, struct err *err)
 	settings->log_dir = mem_strdup(directory);
 	settings->token_file = mem_strdup(token_file);
 	settings->token = job_read_token(token_file, err);
-	return settings->token ? read_job(settings, job_file, err) : -1;
+	settings->job = settings->token ? job_read_file(job_file, err) : NULL;
+	return settings->job ? 0 : -1;
 }
 
 /* ---- in a container of YARN --------------------------------------------------------------- */
@@ -61,15 +56,15 @@ static int read_container(struct settings *settings, struct err *err)
 	settings->container_dir = fs_join(container.work_dir, ".tony");
 	settings->log_dir = mem_steal(&container.log_dir);
 	settings->token_file = fs_join(settings->container_dir, "token");
-	char *job_file cleanup_free = fs_join(container.work_dir, "job.json");
 	/* YARN's own is a directory that is nobody's ("/home/"): pip and caches fail there. What
 	 * the job sets comes after this. */
 	setenv("HOME", container.work_dir, 1);
 	hadoop_container_finish(&container);
 	settings->token = hadoop_container_token(err);
-	return settings->token && write_token(settings, err) == 0
-		       ? read_job(settings, job_file, err)
-		       : -1;
+	if (!settings->token || write_token(settings, err) < 0)
+		return -1;
+	settings->job = hadoop_container_job(err);
+	return settings->job ? 0 : -1;
 }
 
 /* ------------------------------------------------------------------------------------------- */
@@ -96,8 +91,8 @@ static int read_task(struct settings *settings, struct err *err)
 	char *name cleanup_free =
 		mem_strndup(settings->task, colon ? (size_t)(colon - settings->task) : 0);
 	int type = job_find_type(settings->job, name);
-	if (type < 0 ||
-	    str_parse_int(colon + 1, 0, settings->job->types[type].instances - 1, &number) < 0)
+	if (type < 0 || str_parse_int(colon + 1, 0, job_type_slots(&settings->job->types[type]) - 1,
+				      &number) < 0)
 		return err_set(err, ERR_USAGE, "TONY_TASK: the job has no task \"%s\"",
 			       settings->task);
 	settings->type = (size_t)type;
@@ -107,6 +102,16 @@ static int read_task(struct settings *settings, struct err *err)
 			       attempt);
 	settings->attempt = (int)number;
 	return 0;
+}
+
+static void take_lifeline(struct settings *settings)
+{
+	const char *text = getenv("TONY_LIFELINE_FD");
+	int64_t number;
+
+	settings->lifeline = -1;
+	if (text && str_parse_int(text, 0, INT_MAX, &number) == 0)
+		settings->lifeline = (int)number;
 }
 
 int settings_read(struct settings *settings, struct err *err)
@@ -122,8 +127,14 @@ int settings_read(struct settings *settings, struct err *err)
 	    read_task(settings, err) < 0)
 		return -1;
 	take_checkpoint_dir(settings);
+	if (settings->job->metrics_interval_ms > 0)
+		settings->metrics_file = fs_join(settings->container_dir, "metrics.jsonl");
+	settings->preempted_file = fs_join(settings->container_dir, "preempted");
+	settings->progress_file = fs_join(settings->container_dir, "progress");
+	take_lifeline(settings);
 	settings->cgroup = getenv("TONY_CGROUP");
 	settings->memory_watch = str_equal(watch, "1");
+	settings->am_moves = !is_local;
 	settings->agent = realpath("/proc/self/exe", NULL);
 	settings->work_dir = getcwd(NULL, 0);
 	return settings->work_dir ? 0 : err_set_errno(err, "the working directory");
@@ -140,6 +151,9 @@ void settings_finish(struct settings *settings)
 	free(settings->container_dir);
 	free(settings->log_dir);
 	free(settings->token_file);
+	free(settings->metrics_file);
+	free(settings->progress_file);
+	free(settings->preempted_file);
 	free(settings->checkpoint_url);
 	*settings = (struct settings){0};
 }
@@ -150,11 +164,10 @@ void settings_copy_environment(struct environment *environment)
 	 * threads, and TonY removes it, too. */
 	static const char *const own[] = {
 		"TONY_JOB_FILE",     "TONY_AM_ADDRESS", "TONY_CONTAINER_DIR", "TONY_CGROUP",
-		"TONY_MEMORY_WATCH", "TONY_LEDGER_FD",	"MALLOC_ARENA_MAX",
+		"TONY_MEMORY_WATCH", "TONY_LEDGER_FD",	"TONY_LIFELINE_FD",   "MALLOC_ARENA_MAX",
 	};
 
-	for (char **pair = environ; *pair; pair++)
-		environment_set_pair(environment, *pair);
+	environment_inherit(environment);
 	for (size_t i = 0; i < array_length(own); i++)
 		environment_remove(environment, own[i]);
 }

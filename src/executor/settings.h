@@ -2,8 +2,8 @@
  * What the scheduler tells an executor, all by environment. See tony-env(7).
  *
  * Locally it names job, token and directories. In a container of YARN these are where YARN puts
- * them: job.json in the working directory, the token in the container's credentials, logs in the
- * container's log directory.
+ * them: job.json and the token in the container's credentials, logs in the container's log
+ * directory.
  */
 #ifndef TONY_EXECUTOR_SETTINGS_H
 #define TONY_EXECUTOR_SETTINGS_H
@@ -25,16 +25,21 @@ struct settings {
 	char *container_dir; /* for cluster.json and secrets: its owner's only */
 	char *log_dir;	     /* for stdout and stderr */
 	char *token_file;
+	char *preempted_file; /* TONY_PREEMPTED: is there once the container is taken back */
+	char *progress_file;  /* TONY_PROGRESS_FILE of the first process (progress.h) */
+	char *metrics_file;   /* TONY_METRICS_FILE; NULL: nothing is measured */
 	/* Where the checkpoints are kept, "hdfs://..."; job->checkpoint_dir is then this
 	 * container's copy. NULL: job->checkpoint_dir is the place itself. */
 	char *checkpoint_url;
 	/* Borrowed from the environment: */
 	const char *task;	/* "worker:0" */
-	const char *am_address; /* HOST:PORT */
+	const char *am_address; /* HOST:PORT, in the beginning */
 	const char *host;	/* where others reach the task */
 	const char *container;	/* the mark's value */
 	const char *cgroup;	/* the task's control group; NULL: none */
 	bool memory_watch;	/* nobody else enforces the memory limit */
+	int lifeline;  /* a descriptor that ends when the job's AM is gone for good; -1: none */
+	bool am_moves; /* an AM that follows has another address */
 };
 
 int settings_read(struct settings *settings, struct err *err);

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/proc.h"
 #include "executor/namespace.h"
 
 _Noreturn static void fail(const struct spawn_child *child, enum spawn_stage stage)
@@ -17,16 +18,6 @@ _Noreturn static void fail(const struct spawn_child *child, enum spawn_stage sta
 		/* The parent is gone: nobody to tell. */
 	}
 	_exit(127);
-}
-
-void spawn_child_reset_signals(void)
-{
-	sigset_t none;
-
-	for (int i = 1; i < NSIG; i++)
-		signal(i, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* Dies with the parent, also when that died before the kernel was asked for it (inside a new pid
@@ -100,7 +91,7 @@ _Noreturn static void become_init(const struct spawn_child *child)
 
 void spawn_child_run(const struct spawn_child *child)
 {
-	spawn_child_reset_signals();
+	proc_reset_signals();
 	die_with_parent(child->status_fd < 0 ? child->parent : 0);
 	if (child->status_fd >= 0)
 		become_init(child);

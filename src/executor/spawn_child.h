@@ -31,9 +31,8 @@ struct spawn_report {
 /* Becomes the program, or the first process of its namespace. All signals are blocked at entry. */
 _Noreturn void spawn_child_run(const struct spawn_child *child);
 
-/* For every process that this one forks: signals as a program expects them, and all descriptors
- * from `first` on closed, now or when it becomes a program. */
-void spawn_child_reset_signals(void);
+/* For every process that this one forks: all descriptors from `first` on closed, now or when it
+ * becomes a program. */
 void spawn_child_close_from(int first, bool at_exec);
 
 #endif

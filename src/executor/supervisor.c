@@ -2,9 +2,11 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -23,8 +25,12 @@
 #include "job/cause_json.h"
 
 enum {
-	LAST_REPORT_MS = 3000, /* for an exit report, when ordered to leave */
-	LAST_LOGS_MS = 3000,   /* for the last bytes of logs that somebody follows */
+	BEAT_NUMBERS_BYTES = 128 << 10,
+	EXIT_NUMBERS_BYTES = 512 << 10, /* all that is left, if that is possible */
+	LAST_REPORT_MS = 3000,		/* for an exit report, when ordered to leave */
+	LAST_LOGS_MS = 3000,		/* for the last bytes of logs that somebody follows */
+	LAST_WORDS_MS =
+		100, /* for a program's last lines: a NodeManager kills 250 ms after SIGTERM */
 	LAST_STORE_MS = 30000, /* for the last checkpoint, where it has to be stored elsewhere */
 };
 
@@ -62,6 +68,36 @@ static void on_leave_timer(evutil_socket_t fd, short what, void *data)
 	go(data);
 }
 
+/* Why the program is ended: it may look before, or when SIGTERM has come. */
+static void tell_preempted(const struct supervisor *supervisor, const char *why)
+{
+	struct err err cleanup_err = {0};
+	const char *path = supervisor->settings->preempted_file;
+	char *line cleanup_free = mem_printf("%s\n", why);
+
+	if (!fs_exists(path) && fs_write_file(path, line, strlen(line), 0600, &err) < 0)
+		log_warning("%s", err_message(&err));
+}
+
+void supervisor_tell_end(struct supervisor *supervisor)
+{
+	struct cause cause = {.kind = CAUSE_CONTAINER_STOPPED,
+			      .text = mem_strdup("its executor was told to end (SIGTERM)")};
+
+	if (supervisor->told_to_end && supervisor->program &&
+	    supervisor->activity == ACTIVITY_RUNNING) {
+		program_tail(supervisor->program, &cause.tail);
+		supervisor_report(supervisor, &cause);
+	}
+	supervisor->told_to_end = false;
+	cause_finish(&cause);
+}
+
+static void on_words_timer(evutil_socket_t fd, short what, void *data)
+{
+	supervisor_tell_end(data);
+}
+
 static void on_signal(evutil_socket_t signal, short what, void *data)
 {
 	struct supervisor *supervisor = data;
@@ -69,6 +105,11 @@ static void on_signal(evutil_socket_t signal, short what, void *data)
 	log_info("%s", proc_signal_name((int)signal));
 	if (supervisor->leaving)
 		go(supervisor); /* twice: at once */
+	if (!supervisor->leaving && supervisor->program) {
+		supervisor->told_to_end = true;
+		tell_preempted(supervisor, "its container is told to end (SIGTERM)");
+		supervisor_set_timer(supervisor->words_timer, LAST_WORDS_MS);
+	}
 	leave(supervisor, EXECUTOR_ENDED);
 }
 
@@ -80,6 +121,16 @@ static void on_guardian_gone(evutil_socket_t fd, short what, void *data)
 	guard_end_tree(supervisor->guard);
 	supervisor->code = EXECUTOR_ENDED;
 	go(supervisor);
+}
+
+/* Nobody comes after this AM: its container is of no use, as if it had been told to end. */
+static void on_am_gone(evutil_socket_t fd, short what, void *data)
+{
+	struct supervisor *supervisor = data;
+
+	event_del(supervisor->lifeline);
+	log_error("leaving: every process of the AM is gone");
+	leave(supervisor, EXECUTOR_ENDED);
 }
 
 static void on_link_ended(void *data, enum link_end how, const char *text)
@@ -95,6 +146,14 @@ static void on_link_ended(void *data, enum link_end how, const char *text)
 }
 
 /* ---- messages ----------------------------------------------------------------------------- */
+
+static void add_numbers(const struct supervisor *supervisor, json_t *body, size_t bytes)
+{
+	json_t *numbers = supervisor->numbers ? numbers_to_json(supervisor->numbers, bytes) : NULL;
+
+	if (numbers)
+		json_object_set_new(body, "numbers", numbers);
+}
 
 static json_t *on_state(void *data)
 {
@@ -114,6 +173,7 @@ static json_t *on_state(void *data)
 		json_object_set_new(body, "logs", logs);
 	if (supervisor->metrics)
 		json_object_set(body, "metrics", supervisor->metrics);
+	add_numbers(supervisor, body, BEAT_NUMBERS_BYTES);
 	return body;
 }
 
@@ -126,6 +186,8 @@ static void enter(struct supervisor *supervisor)
 	json_set_int(body, "port", supervisor->port.number);
 	json_set_int(body, "pid", getpid());
 	json_set_text(body, "log_dir", supervisor->settings->log_dir);
+	if (supervisor->door)
+		json_set_int(body, "door", door_port(supervisor->door));
 	link_register(supervisor->link, body);
 }
 
@@ -138,6 +200,8 @@ void supervisor_report(struct supervisor *supervisor, const struct cause *cause)
 	cause_set_json(body, "cause", cause);
 	if (supervisor->metrics)
 		json_object_set(body, "metrics", supervisor->metrics);
+	supervisor_look_at_numbers(supervisor);
+	add_numbers(supervisor, body, EXIT_NUMBERS_BYTES);
 	supervisor->activity = ACTIVITY_EXITED;
 	log_info("process %d of epoch %d %s", supervisor->restart, supervisor->epoch,
 		 cause->text ? cause->text : "succeeded");
@@ -145,9 +209,29 @@ void supervisor_report(struct supervisor *supervisor, const struct cause *cause)
 	link_changed(supervisor->link);
 }
 
+/* It knows what the journal tells, and of this executor no more than that. */
+static void on_am_changed(void *data)
+{
+	enter(data);
+}
+
 static void on_reported(void *data)
 {
 	supervisor_pursue(data);
+}
+
+static bool on_called(void *data, const struct am_call *call)
+{
+	struct supervisor *supervisor = data;
+
+	if (!link_move(supervisor->link, call->am_attempt, call->address))
+		return false;
+	log_info("AM %d is at %s", call->am_attempt, call->address);
+	mem_replace(&supervisor->am_address, mem_strdup(call->address));
+	log_send_move(supervisor->logs, call->address);
+	if (!supervisor->leaving)
+		enter(supervisor);
+	return true;
 }
 
 /* ---- orders ------------------------------------------------------------------------------- */
@@ -224,18 +308,32 @@ void supervisor_pursue(struct supervisor *supervisor)
 		supervisor_begin_run(supervisor);
 }
 
+/* It is to run what has run. An AM that follows another may not have known of that process yet when
+ * it was told of its end. */
+static bool is_ended(const struct supervisor *supervisor, const struct order *order)
+{
+	return order->kind == ORDER_RUN && supervisor->activity == ACTIVITY_EXITED &&
+	       order->epoch == supervisor->epoch && order->restart == supervisor->restart;
+}
+
 static void on_order(void *data, const struct link_order *order)
 {
 	struct supervisor *supervisor = data;
 
 	supervisor->am_attempt = order->am_attempt;
 	supervisor->goal = order->order;
+	if (supervisor->numbers)
+		numbers_taken(supervisor->numbers, order->numbers);
 	if (order->order.kind == ORDER_RUN) {
 		json_decref(supervisor->cluster);
 		supervisor->cluster = json_incref((json_t *)order->cluster);
 	}
 	if (log_send_order(supervisor->logs, order->logs))
 		link_changed(supervisor->link);
+	if (order->order.kind == ORDER_QUIT && order->preempted && supervisor->program)
+		tell_preempted(supervisor, "the scheduler takes its container back");
+	if (is_ended(supervisor, &order->order))
+		link_report_again(supervisor->link);
 	if (order->order.kind == ORDER_QUIT)
 		leave(supervisor, EXECUTOR_DONE);
 	else
@@ -270,6 +368,7 @@ static int connect_link(struct supervisor *supervisor, struct err *err)
 			{
 				.state = on_state,
 				.order = on_order,
+				.am_changed = on_am_changed,
 				.reported = on_reported,
 				.ended = on_link_ended,
 				.data = supervisor,
@@ -291,6 +390,28 @@ static int connect_link(struct supervisor *supervisor, struct err *err)
 	supervisor->link = link_create(&options, err);
 	supervisor->logs = supervisor->link ? log_send_create(&logs, err) : NULL;
 	return supervisor->logs ? 0 : err_wrap(err, "TONY_AM_ADDRESS");
+}
+
+/* Without it the task lives as long as its AM. */
+static void open_door(struct supervisor *supervisor)
+{
+	const struct settings *settings = supervisor->settings;
+	struct err err cleanup_err = {0};
+	const struct door_options options = {
+		.base = supervisor->base,
+		.self = {.token = settings->token,
+			 .job = settings->job->id,
+			 .task = settings->task,
+			 .attempt = settings->attempt},
+		.called = on_called,
+		.data = supervisor,
+	};
+
+	if (settings->am_moves)
+		supervisor->door = door_open(&options, &err);
+	if (settings->am_moves && !supervisor->door)
+		log_warning("an AM that follows will not find this executor: %s",
+			    err_message(&err));
 }
 
 /* Told only when a start is ordered: the AM then knows it for the task's own failure, which another
@@ -317,7 +438,13 @@ static void watch(struct supervisor *supervisor)
 	supervisor->metrics_timer =
 		evtimer_new(supervisor->base, supervisor_on_metrics_timer, supervisor);
 	supervisor->ui_timer = evtimer_new(supervisor->base, supervisor_on_ui_timer, supervisor);
+	supervisor->words_timer = evtimer_new(supervisor->base, on_words_timer, supervisor);
 	supervisor->leave_timer = evtimer_new(supervisor->base, on_leave_timer, supervisor);
+	if (supervisor->settings->lifeline >= 0) {
+		supervisor->lifeline = event_new(supervisor->base, supervisor->settings->lifeline,
+						 EV_READ, on_am_gone, supervisor);
+		event_add(supervisor->lifeline, NULL);
+	}
 	if (!supervisor->guard)
 		return;
 	supervisor->guardian = event_new(supervisor->base, supervisor->guard->fd, EV_READ,
@@ -325,16 +452,52 @@ static void watch(struct supervisor *supervisor)
 	event_add(supervisor->guardian, NULL);
 }
 
+static bool is_below(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	return strncmp(path, directory, length) == 0 &&
+	       (path[length] == '/' || path[length] == '\0');
+}
+
+/* Where programs write for TensorBoard: the directory that the job names for it or, by habit, among
+ * their checkpoints. No file is to be read twice. */
+static void find_scalars(struct supervisor *supervisor)
+{
+	const struct job *job = supervisor->settings->job;
+	const char *logs = job->tensorboard_log_dir, *checkpoints = job->checkpoint_dir;
+	int64_t now = clock_wall_ms();
+	bool has_logs = logs && *logs == '/', has_checkpoints = checkpoints && *checkpoints == '/';
+
+	if (has_logs && has_checkpoints) {
+		if (is_below(logs, checkpoints))
+			has_logs = false;
+		else if (is_below(checkpoints, logs))
+			has_checkpoints = false;
+	}
+	if (has_logs)
+		supervisor->scalars[0] = scalars_create(logs, now, supervisor->numbers);
+	if (has_checkpoints)
+		supervisor->scalars[1] = scalars_create(checkpoints, now, supervisor->numbers);
+}
+
 static void init(struct supervisor *supervisor, const struct settings *settings)
 {
 	const struct job *job = settings->job;
 
 	supervisor->settings = settings;
+	supervisor->am_address = mem_strdup(settings->am_address);
 	supervisor->type = &job->types[settings->type];
 	supervisor->base = event_base_new();
 	supervisor->port.fd = supervisor->ui_port.fd = -1;
-	memory_init(&supervisor->memory, supervisor->type->memory, settings->cgroup,
-		    settings->memory_watch);
+	supervisor->processes = proc_tree_create(getpid());
+	memory_init(&supervisor->memory, supervisor->processes, supervisor->type->memory,
+		    settings->cgroup, settings->memory_watch);
+	supervisor->network = network_create();
+	if (settings->metrics_file)
+		supervisor->numbers = numbers_create(settings->metrics_file);
+	if (supervisor->numbers && job_is_chief(job, settings->type, settings->index))
+		find_scalars(supervisor);
 	if (job->gpu_metrics && supervisor->type->gpus > 0)
 		supervisor->gpu = gpu_create(supervisor->base,
 					     job->gpu_command ? job->gpu_command : "nvidia-smi",
@@ -345,15 +508,21 @@ static void finish(struct supervisor *supervisor)
 {
 	struct event *events[] = {
 		supervisor->metrics_timer, supervisor->ui_timer,   supervisor->leave_timer,
-		supervisor->guardian,	   supervisor->signals[0], supervisor->signals[1],
-		supervisor->signals[2],
+		supervisor->words_timer,   supervisor->guardian,   supervisor->lifeline,
+		supervisor->signals[0],	   supervisor->signals[1], supervisor->signals[2],
 	};
 
 	program_destroy(supervisor->program);
 	log_send_destroy(supervisor->logs);
+	door_close(supervisor->door);
 	mirror_destroy(supervisor->checkpoints);
 	link_destroy(supervisor->link);
 	gpu_destroy(supervisor->gpu);
+	network_destroy(supervisor->network);
+	proc_tree_destroy(supervisor->processes);
+	for (size_t i = 0; i < array_length(supervisor->scalars); i++)
+		scalars_destroy(supervisor->scalars[i]);
+	numbers_destroy(supervisor->numbers);
 	for (size_t i = 0; i < array_length(events); i++) {
 		if (events[i])
 			event_free(events[i]);
@@ -363,6 +532,7 @@ static void finish(struct supervisor *supervisor)
 	json_decref(supervisor->cluster);
 	json_decref(supervisor->metrics);
 	free(supervisor->trouble);
+	free(supervisor->am_address);
 	event_base_free(supervisor->base);
 }
 
@@ -374,6 +544,7 @@ int supervisor_run(const struct settings *settings, const struct guard *guard, s
 	if (supervisor_take_ports(&supervisor, err) == 0 && connect_link(&supervisor, err) == 0 &&
 	    checkpoints_open(settings, supervisor.base, &supervisor.checkpoints, err) == 0) {
 		watch(&supervisor);
+		open_door(&supervisor);
 		localize(&supervisor);
 		enter(&supervisor);
 		event_base_dispatch(supervisor.base);

@@ -5,12 +5,15 @@
 
 #include <event2/event.h>
 
+#include "executor/door.h"
 #include "executor/link.h"
 #include "executor/log_send.h"
 #include "executor/metrics.h"
 #include "executor/mirror.h"
+#include "executor/numbers.h"
 #include "executor/port.h"
 #include "executor/program.h"
+#include "executor/scalars.h"
 #include "executor/supervisor.h"
 
 enum activity {
@@ -25,10 +28,16 @@ struct supervisor {
 	const struct guard *guard; /* NULL: none */
 	struct event_base *base;
 	struct link *link;
+	struct door *door;     /* NULL: an AM that follows has the same address */
+	char *am_address;      /* HOST:PORT, now */
 	struct log_send *logs; /* that people who are elsewhere look at */
 	struct port port, ui_port;
-	bool ui_is_served; /* by this program: what the user may be told */
+	bool ui_is_served;	     /* by this program: what the user may be told */
+	struct proc_tree *processes; /* of the task */
 	struct memory memory;
+	struct network *network;
+	struct numbers *numbers;    /* NULL: none are wanted */
+	struct scalars *scalars[2]; /* of the chief; NULL: none to be read */
 	struct gpu *gpu;	    /* NULL: none to be asked for */
 	struct mirror *checkpoints; /* NULL: every container finds them where they are */
 	bool is_moving;		    /* checkpoints: nothing is started or reported meanwhile */
@@ -43,11 +52,15 @@ struct supervisor {
 	json_t *metrics; /* the last taken of this program; NULL: none yet */
 	char *trouble;	 /* why no program can be started here; NULL: all is well */
 	bool leaving;
-	bool is_last; /* nothing is left to be done but to send what was logged */
+	bool told_to_end; /* by a signal, and that is not reported yet */
+	bool is_last;	  /* nothing is left to be done but to send what was logged */
 	int code;
-	struct event *metrics_timer, *ui_timer, *leave_timer, *guardian;
+	struct event *metrics_timer, *ui_timer, *leave_timer, *words_timer, *guardian, *lifeline;
 	struct event *signals[3];
 };
+
+/* What is reported of a task whose container is told to end, once. */
+void supervisor_tell_end(struct supervisor *supervisor);
 
 void supervisor_set_timer(struct event *timer, int64_t ms);
 
@@ -56,6 +69,9 @@ void supervisor_report(struct supervisor *supervisor, const struct cause *cause)
 /* Does the next thing that the orders want. */
 void supervisor_pursue(struct supervisor *supervisor);
 bool supervisor_run_is_due(const struct supervisor *supervisor);
+
+/* Finds what the program has told of itself since the last look. */
+void supervisor_look_at_numbers(struct supervisor *supervisor);
 
 int supervisor_take_ports(struct supervisor *supervisor, struct err *err);
 void supervisor_begin_run(struct supervisor *supervisor);

@@ -1,12 +1,17 @@
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "executor/progress.h"
 #include "executor/run.h"
 #include "executor/supervisor_internal.h"
 #include "framework/framework.h"
 
-enum { UI_LOOK_MS = 1000 }; /* between two looks whether the web interface is there */
+enum {
+	UI_LOOK_MS = 1000, /* between two looks whether the web interface is there */
+	MEASURE_SHARE = 200,
+};
 
 /* ---- ports -------------------------------------------------------------------------------- */
 
@@ -76,6 +81,7 @@ static void on_program_ended(void *data, bool succeeded)
 {
 	struct supervisor *supervisor = data;
 
+	supervisor_tell_end(supervisor);
 	forget_program(supervisor);
 	if (!supervisor->checkpoints) {
 		end_run(supervisor, succeeded);
@@ -86,23 +92,55 @@ static void on_program_ended(void *data, bool succeeded)
 	mirror_flush(supervisor->checkpoints, on_stored, supervisor);
 }
 
-static void plan_metrics(struct supervisor *supervisor)
+/* A task of very many processes is measured less often, in so many times what it takes: half a
+ * hundredth of a core. */
+static void plan_metrics(struct supervisor *supervisor, int64_t cost_us)
 {
 	int64_t interval = supervisor->settings->job->metrics_interval_ms;
+	int64_t least = cost_us * MEASURE_SHARE / 1000;
 
 	if (interval > 0)
-		supervisor_set_timer(supervisor->metrics_timer, interval);
+		supervisor_set_timer(supervisor->metrics_timer,
+				     interval > least ? interval : least);
+}
+
+void supervisor_look_at_numbers(struct supervisor *supervisor)
+{
+	if (!supervisor->numbers)
+		return;
+	numbers_look(supervisor->numbers, clock_wall_ms());
+	for (size_t i = 0; i < array_length(supervisor->scalars); i++)
+		if (supervisor->scalars[i])
+			scalars_look(supervisor->scalars[i]);
+}
+
+static void add_progress(struct supervisor *supervisor)
+{
+	const struct settings *settings = supervisor->settings;
+	int processes = framework_process_count(settings->job, supervisor->type);
+	struct progress progress;
+
+	if (progress_read(settings->progress_file, (size_t)processes, &progress))
+		progress_set_json(supervisor->metrics, &progress);
 }
 
 void supervisor_on_metrics_timer(evutil_socket_t fd, short what, void *data)
 {
 	struct supervisor *supervisor = data;
+	int64_t begin_us = clock_processor_us();
 
-	json_decref(supervisor->metrics);
-	supervisor->metrics = metrics_take(&supervisor->memory, supervisor->gpu);
+	json_t *metrics = metrics_take(&supervisor->memory, supervisor->network, supervisor->gpu);
+	int64_t cost_us = clock_processor_us() - begin_us;
+	if (metrics) {
+		json_decref(supervisor->metrics);
+		supervisor->metrics = metrics;
+	}
+	if (supervisor->metrics)
+		add_progress(supervisor);
+	supervisor_look_at_numbers(supervisor);
 	if (supervisor->gpu)
 		gpu_look(supervisor->gpu);
-	plan_metrics(supervisor);
+	plan_metrics(supervisor, cost_us);
 }
 
 /* Few programs that are given a port for a web interface have one: it is told when it is there. */
@@ -125,6 +163,7 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 		.cluster = supervisor->cluster,
 		.restart = supervisor->restart,
 		.am_attempt = supervisor->am_attempt,
+		.am_address = supervisor->am_address,
 		.ui_port = supervisor->ui_port.number,
 	};
 	struct program_options options = {
@@ -133,6 +172,7 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 		.type = supervisor->type,
 		.work_dir = settings->work_dir,
 		.log_dir = settings->log_dir,
+		.progress_file = settings->progress_file,
 		.memory = &supervisor->memory,
 		.gpu = supervisor->gpu,
 		.port = supervisor->port.number,
@@ -172,6 +212,7 @@ static void start_run(struct supervisor *supervisor, const struct err *fetch_err
 	supervisor->restart = supervisor->goal.restart;
 	json_decref(supervisor->metrics);
 	supervisor->metrics = NULL;
+	network_begin(supervisor->network);
 	if (fetch_err)
 		err_set(&err, fetch_err->kind, "its checkpoints could not be fetched: %s",
 			err_message(fetch_err));
@@ -183,7 +224,7 @@ static void start_run(struct supervisor *supervisor, const struct err *fetch_err
 	log_info("started process %d of epoch %d", supervisor->restart, supervisor->epoch);
 	if (supervisor->checkpoints)
 		mirror_watch(supervisor->checkpoints);
-	plan_metrics(supervisor);
+	plan_metrics(supervisor, 0);
 	if (supervisor->ui_port.number > 0)
 		supervisor_set_timer(supervisor->ui_timer, UI_LOOK_MS);
 	link_changed(supervisor->link);

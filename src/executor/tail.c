@@ -26,8 +26,70 @@ static void end_line(struct tail *tail)
 	tail->length = 0;
 }
 
+/* ---- what is meant for a terminal (ECMA-48) ----------------------------------------------- */
+
+enum { ESCAPE = 0x1b, BELL = 0x07 };
+
+/* Where in such a sequence the stream is. */
+enum { NO_SEQUENCE, BEGUN, CONTROL, STRING, STRING_END };
+
+static bool is_between(char byte, char first, char last)
+{
+	return byte >= first && byte <= last;
+}
+
+/* Its final byte is there. */
+static void end_control(struct tail *tail, char final)
+{
+	if (final == 'K' && tail->returned)
+		tail->length = 0; /* the line is erased */
+	tail->sequence = NO_SEQUENCE;
+}
+
+/* Behind the escape byte: "[" begins a control sequence, others a text (a window's title, a link),
+ * and what is left are a few bytes more. */
+static void begin_sequence(struct tail *tail, char byte)
+{
+	if (byte == '[')
+		tail->sequence = CONTROL;
+	else if (strchr("]PX^_", byte))
+		tail->sequence = STRING;
+	else if (!is_between(byte, ' ', '/'))
+		tail->sequence = NO_SEQUENCE;
+}
+
+/* A line's end, or what else cannot stand there, ends a sequence that is torn. */
+static bool is_torn_by(const struct tail *tail, char byte)
+{
+	return (unsigned char)byte < ' ' ||
+	       (tail->sequence == CONTROL && !is_between(byte, ' ', '~'));
+}
+
+/* True: the byte is none that would be seen. */
+static bool is_for_terminal(struct tail *tail, char byte)
+{
+	if (byte == ESCAPE) {
+		tail->sequence = tail->sequence == STRING ? STRING_END : BEGUN;
+		return true;
+	}
+	if (tail->sequence == NO_SEQUENCE)
+		return false;
+	bool is_seen = byte != BELL && is_torn_by(tail, byte);
+	if (byte == BELL || is_seen || tail->sequence == STRING_END)
+		tail->sequence = NO_SEQUENCE;
+	else if (tail->sequence == BEGUN)
+		begin_sequence(tail, byte);
+	else if (tail->sequence == CONTROL && is_between(byte, '@', '~'))
+		end_control(tail, byte);
+	return !is_seen;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
 static void feed_byte(struct tail *tail, char byte)
 {
+	if (is_for_terminal(tail, byte))
+		return;
 	bool returned = tail->returned;
 
 	tail->returned = byte == '\r';
@@ -121,15 +183,24 @@ static bool is_exception(const char *line)
 	return false;
 }
 
+/* The last line that is the head of one; 0 also when there is none. */
+static size_t find_head(const struct str_list *lines, const char **head)
+{
+	size_t i = lines->count;
+
+	*head = NULL;
+	while (!*head && i > 0)
+		*head = strstr(lines->items[--i], "Traceback (most recent call last)");
+	return i;
+}
+
 /* The exception below the last traceback: frames are indented, it is the first line that is not.
  * Launchers and loggers put a prefix ("[rank1]: ") before every line. */
 static const char *find_traceback(const struct str_list *lines)
 {
-	const char *head = NULL;
-	size_t i = lines->count;
+	const char *head;
+	size_t i = find_head(lines, &head);
 
-	while (!head && i > 0)
-		head = strstr(lines->items[--i], "Traceback (most recent call last)");
 	if (!head)
 		return NULL;
 	size_t prefix = (size_t)(head - lines->items[i]);
@@ -142,6 +213,19 @@ static const char *find_traceback(const struct str_list *lines)
 		if (!isspace((unsigned char)*line) && !is_blank(line))
 			return lines->items[i];
 	}
+	return NULL;
+}
+
+/* The same where what stands before the head is no prefix: a progress bar that was left where it
+ * was, or a frame around the traceback. */
+static const char *find_traceback_behind(const struct str_list *lines)
+{
+	const char *head;
+	size_t i = find_head(lines, &head);
+
+	while (head && ++i < lines->count)
+		if (isalpha((unsigned char)*lines->items[i]))
+			return lines->items[i];
 	return NULL;
 }
 
@@ -214,6 +298,8 @@ const char *tail_headline(const struct str_list *lines)
 
 	if (!line)
 		line = find_exception(lines);
+	if (!line)
+		line = find_traceback_behind(lines);
 	for (size_t i = lines->count; !line && i-- > 0;) {
 		if (speaks_of_error(lines->items[i]) && !is_chatter(lines->items[i]))
 			line = lines->items[i];

@@ -1,6 +1,7 @@
 /*
- * The last lines of a stream, kept for the exit report. Lines are cut at TAIL_LINE_CAP bytes; what
- * a carriage return overwrites (progress bars) counts as one line.
+ * The last lines of a stream, kept for the exit report. Lines are cut at TAIL_LINE_CAP bytes; of
+ * what carriage returns overwrite (progress bars) the last counts. What is meant for a terminal
+ * (colours, titles) is left out.
  */
 #ifndef TONY_EXECUTOR_TAIL_H
 #define TONY_EXECUTOR_TAIL_H
@@ -22,6 +23,7 @@ struct tail {
 	char line[TAIL_LINE_CAP]; /* begun, not yet ended */
 	size_t length;
 	bool returned; /* a carriage return was the last byte */
+	int sequence;  /* for a terminal, that is under way */
 };
 
 void tail_init(struct tail *tail, int lines); /* 0: keeps nothing */

@@ -15,7 +15,7 @@ static const struct pool pool = {
 			    "--port \"$TONY_PORT\" --dashboard-address \"$TONY_HOST:0\"",
 	.worker_arguments =
 		"-m distributed.cli.dask_worker --no-nanny --no-dashboard --host \"$TONY_HOST\" "
-		"--name {{task.type}}-{{task.index}}-{{task.process}} "
+		"--name \"${TONY_TASK/:/-}-{{task.process}}\" "
 		"--nthreads $((({{task.vcores}} + {{task.processes}} - 1) / {{task.processes}})) "
 		"--memory-limit $(({{task.memory}} / {{task.processes}}))MiB",
 };
@@ -72,5 +72,7 @@ const struct framework_ops framework_dask = {
 	.name = "dask",
 	.check = check,
 	.defaults = defaults,
+	.fixed = pool_fixed,
+	.lives_through_changes = pool_lives_through_changes,
 	.environment = environment,
 };

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -49,6 +50,12 @@ void environment_set_pair(struct environment *environment, const char *pair)
 
 	/* TonY takes a bare KEY as one with an empty value. */
 	put(environment, pair[length] ? mem_strdup(pair) : mem_printf("%s=", pair), length);
+}
+
+void environment_inherit(struct environment *environment)
+{
+	for (char **pair = environ; *pair; pair++)
+		environment_set_pair(environment, *pair);
 }
 
 void environment_remove(struct environment *environment, const char *key)

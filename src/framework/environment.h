@@ -12,6 +12,7 @@ void environment_set(struct environment *environment, const char *key, const cha
 void environment_set_format(struct environment *environment, const char *key, const char *format,
 			    ...) __attribute__((format(printf, 3, 4)));
 void environment_set_pair(struct environment *environment, const char *pair); /* "KEY=VALUE" */
+void environment_inherit(struct environment *environment); /* all of this process's own */
 void environment_remove(struct environment *environment, const char *key);
 const char *environment_get(const struct environment *environment, const char *key); /* or NULL */
 void environment_finish(struct environment *environment);

@@ -62,6 +62,29 @@ bool framework_has_rendezvous(const struct job *job)
 	return ops->rendezvous && ops->rendezvous(job);
 }
 
+const char *framework_fixed(const struct job *job, const struct job_type *type)
+{
+	const struct framework_ops *ops = ops_of(job);
+
+	return ops->fixed ? ops->fixed(type) : NULL;
+}
+
+static bool has_elastic_type(const struct job *job)
+{
+	for (size_t i = 0; i < job->type_count; i++)
+		if (job_type_is_elastic(&job->types[i]))
+			return true;
+	return false;
+}
+
+bool framework_lives_through_changes(const struct job *job)
+{
+	const struct framework_ops *ops = ops_of(job);
+
+	return has_elastic_type(job) && ops->lives_through_changes &&
+	       ops->lives_through_changes(job);
+}
+
 char *framework_command(const struct framework_task *task, struct err *err)
 {
 	const struct framework_ops *ops = ops_of(task->job);
@@ -72,13 +95,13 @@ char *framework_command(const struct framework_task *task, struct err *err)
 	return command;
 }
 
-bool framework_owns_tensorboard(const struct job *job, size_t type, int index)
+bool framework_owns_tensorboard(const struct job *job, size_t type, int slot)
 {
 	if (str_equal(job->framework, framework_standalone.name))
 		return false;
 	if (job->tensorboard_log_dir)
 		return str_equal(job->types[type].name, "tensorboard");
-	return job_is_chief(job, type, index);
+	return job_is_chief(job, type, slot);
 }
 
 bool framework_is_single_node(const struct job *job)
@@ -87,6 +110,11 @@ bool framework_is_single_node(const struct job *job)
 		return false;
 	char *key cleanup_free = mem_printf("tony.%s.instances", job->types[0].name);
 	return json_object_get(job->config, key) == NULL;
+}
+
+const char *framework_ui_name(const struct job *job)
+{
+	return framework_is_single_node(job) ? "notebook" : "tensorboard";
 }
 
 /* A process that could take the job's marks off itself would not be found when the job ends. */

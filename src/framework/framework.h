@@ -10,16 +10,19 @@
 #include "base/str.h"
 #include "job/job.h"
 
-/* The cluster spec of one epoch: addresses by type and index. A type that is not part of the
- * formation has no addresses; with JOB_MODE_FCFS the host of a task that is not registered yet is
- * NULL (null in JSON). `rendezvous` is the AM's store for this epoch where the framework asks for
- * one (framework_ops.rendezvous); else its host is NULL. */
+/* The cluster spec of one epoch: addresses by type, in the order of the tasks' numbers. A type that
+ * is not part of the formation has no addresses, of an elastic one there are those of the members
+ * only; with JOB_MODE_FCFS the host of a task that is not registered yet is NULL (null in JSON).
+ * `rendezvous` is the AM's store for this epoch where the framework asks for one
+ * (framework_ops.rendezvous); else its host is NULL. */
 struct cluster_type {
 	const char *name;
 	struct cluster_address {
 		char *host;
 		int port;
 	} * addresses;
+	int *slots; /* the task's number for each address, ascending; NULL: these are 0, 1, 2, ...
+		     */
 	size_t count;
 };
 struct cluster {
@@ -29,6 +32,13 @@ struct cluster {
 	struct cluster_address rendezvous;
 };
 
+/* Of all types of the job, without any address. The caller destroys it. */
+struct cluster *cluster_create(const struct job *job, int epoch);
+/* Where the task of this number stands among the addresses of its type; -1: nowhere. */
+int cluster_find(const struct cluster *cluster, size_t type, int slot);
+/* How many tasks of the type take part; as many as are asked for where it is not part of the
+ * formation. */
+int cluster_count(const struct cluster *cluster, const struct job *job, size_t type);
 /* {"epoch": 1, "types": {"worker": ["127.0.0.1:4001", ...], ...}}; see docs/rest.md */
 json_t *cluster_to_json(const struct cluster *cluster);
 struct cluster *cluster_from_json(const struct job *job, const json_t *json, struct err *err);
@@ -39,15 +49,19 @@ struct framework_task {
 	const struct job *job;
 	const struct cluster *cluster;
 	size_t type;
-	int index;
+	int slot;    /* its own number, as in its name */
+	int index;   /* among those of its type that take part in this epoch */
 	int process; /* 0 .. processes-1 */
 	int attempt, restart, am_attempt;
-	int ui_port;		  /* 0: this task owns none */
-	const char *am_url;	  /* "http://127.0.0.1:4000" */
-	const char *cluster_file; /* path of the cluster spec as JSON */
-	const char *token_file;	  /* path of the job's token */
-	const char *secret_file;  /* of framework_ops.secret */
-	const char *agent;	  /* path of the tony-agent that runs the executor */
+	int ui_port;		    /* 0: this task owns none */
+	const char *am_url;	    /* "http://127.0.0.1:4000" */
+	const char *cluster_file;   /* path of the cluster spec as JSON */
+	const char *preempted_file; /* there once the container is taken back */
+	const char *progress_file;  /* where this process may tell how far it is */
+	const char *metrics_file;   /* where the program may tell numbers; NULL: nowhere */
+	const char *token_file;	    /* path of the job's token */
+	const char *secret_file;    /* of framework_ops.secret */
+	const char *agent;	    /* path of the tony-agent that runs the executor */
 	const char *work_dir;
 };
 
@@ -78,6 +92,12 @@ struct framework_ops {
 	/* True: the AM serves a rendezvous store of each epoch's own (cluster->rendezvous). NULL:
 	 * never. */
 	bool (*rendezvous)(const struct job *job);
+	/* Why a job cannot have fewer or more tasks of this type, as a clause; NULL: it can. NULL:
+	 * always. */
+	const char *(*fixed)(const struct job_type *type);
+	/* True: its processes live through changes of an elastic type: they take in who comes, and
+	 * do without who is lost. NULL: never. */
+	bool (*lives_through_changes)(const struct job *job);
 	/* Its processes know each other by a secret, the job's own and the same in every task. */
 	bool secret;
 	/* Adds the framework's variables. */
@@ -97,8 +117,11 @@ char *framework_secret(const struct job *job, const char *token);
 /* How many processes tony starts in a task of this type. */
 int framework_process_count(const struct job *job, const struct job_type *type);
 
-/* True when this task's first process gets TB_PORT (tony-java.md 3.8). */
-bool framework_owns_tensorboard(const struct job *job, size_t type, int index);
+/* Whether this task's first process gets TB_PORT: with a log directory for TensorBoard the tasks of
+ * the type "tensorboard" do, without one the chief, and nobody in a standalone job. */
+bool framework_owns_tensorboard(const struct job *job, size_t type, int slot);
+/* What the web interface on that port is called: "tensorboard", or "notebook". */
+const char *framework_ui_name(const struct job *job);
 
 /* True when the configuration names no task type at all: the command runs as the only task. */
 bool framework_is_single_node(const struct job *job);
@@ -113,6 +136,13 @@ int framework_environment(const struct framework_task *task, struct environment 
 char *framework_command(const struct framework_task *task, struct err *err);
 
 bool framework_has_rendezvous(const struct job *job);
+
+/* Why the type cannot be elastic, as a clause; NULL: it can. */
+const char *framework_fixed(const struct job *job, const struct job_type *type);
+
+/* What becomes job->live_elastic: a type is elastic, and the framework's processes live through
+ * that. */
+bool framework_lives_through_changes(const struct job *job);
 
 /* "{{task.index}}" and its siblings (docs: tony-env(7)); an unknown template is an error. The
  * caller frees. */

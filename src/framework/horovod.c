@@ -1,5 +1,5 @@
 /* Horovod over Gloo, started as horovodrun starts it (horovod/runner/gloo_run.py), with what TonY
- * gave besides (tony-java.md 3.7). */
+ * gives besides. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,12 +8,19 @@
 #include "base/mem.h"
 #include "framework/address.h"
 #include "framework/environment.h"
+#include "framework/horovod_place.h"
 #include "framework/implementations.h"
 #include "framework/interface.h"
 #include "framework/slots.h"
 
 #define DEBUG_KEY     "tony.horovod.driver.mode.debug"
 #define DRIVER_PREFIX "tony.driver."
+
+/* For how long a process waits for another that does not answer. TonY's value; Horovod's own, 30 s,
+ * is short for processes that load at different speeds. In an elastic ring it is also how long some
+ * of those who are left may take to notice that one is lost: Gloo tells its neighbours only. */
+#define TIMEOUT	     "2000"
+#define LIVE_TIMEOUT "60"
 
 /* Gloo connects each with each: what they tell each other there grows with the square. */
 enum { PROCESSES_MAX = 4096 };
@@ -113,12 +120,12 @@ static int check_restarts(const struct job *job, size_t type, struct err *err)
 {
 	int restarts = job->types[type].max_restarts;
 
-	if (restarts == 0 || is_stage(job, type))
+	if (restarts == 0 || is_stage(job, type) || job->live_elastic)
 		return 0;
 	return err_set(err, ERR_CONFIG,
 		       "tony.%s.max-restarts: \"%d\": a process cannot join a ring of Horovod that "
 		       "is formed; leave it out, and set tony.am.retry-count for the ring to form "
-		       "anew",
+		       "anew, or make the type elastic",
 		       job->types[type].name, restarts);
 }
 
@@ -136,7 +143,7 @@ static int check(const struct job *job, struct err *err)
 			continue;
 		if (check_restarts(job, i, err) < 0)
 			return -1;
-		processes += (int64_t)type->instances * type->processes;
+		processes += (int64_t)job_type_slots(type) * type->processes;
 	}
 	if (processes == 0)
 		return err_set(
@@ -205,18 +212,22 @@ static void add_driver(const struct framework_task *task, const struct slots *sl
 			       task->cluster->epoch, task->restart);
 }
 
-static void add_slot(const struct slot *slot, size_t size, struct environment *variables)
+static void add_gloo(const char *host, const char *timeout, struct environment *variables)
 {
 	/* Without it Gloo takes the address that the machine's name resolves to: often one that
 	 * peers cannot reach (Debian's 127.0.1.1). */
-	char *interface cleanup_free = interface_of(slot->host);
+	char *interface cleanup_free = interface_of(host);
 
 	environment_set(variables, "HOROVOD_CONTROLLER", "gloo");
 	environment_set(variables, "HOROVOD_CPU_OPERATIONS", "gloo");
-	/* TonY's value. Horovod's own, 30 s, is short for ranks that load at different speeds. */
-	environment_set(variables, "HOROVOD_GLOO_TIMEOUT_SECONDS", "2000");
+	environment_set(variables, "HOROVOD_GLOO_TIMEOUT_SECONDS", timeout);
 	if (interface)
 		environment_set(variables, "HOROVOD_GLOO_IFACE", interface);
+}
+
+static void add_slot(const struct slot *slot, size_t size, struct environment *variables)
+{
+	add_gloo(slot->host, TIMEOUT, variables);
 	environment_set(variables, "HOROVOD_HOSTNAME", slot->host);
 	environment_set_format(variables, "HOROVOD_RANK", "%d", slot->rank);
 	environment_set_format(variables, "HOROVOD_SIZE", "%zu", size);
@@ -231,19 +242,48 @@ static bool is_driver(const struct framework_task *task)
 	return has_driver(task->job) && str_equal(task->job->types[task->type].name, driver_type);
 }
 
-static int add_member(const struct framework_task *task, const struct slots *slots,
-		      struct environment *variables, struct err *err)
+static int add_rendezvous(const struct framework_task *task, struct environment *variables,
+			  struct err *err)
 {
 	const struct cluster_address *rendezvous = &task->cluster->rendezvous;
 
-	if (!rendezvous->host && serves_rendezvous(task->job))
-		return err_set(err, ERR_INPUT, "the cluster spec has no rendezvous");
-	add_slot(slots_find(slots, task), slots->count, variables);
 	if (!rendezvous->host)
-		return 0;
+		return serves_rendezvous(task->job)
+			       ? err_set(err, ERR_INPUT, "the cluster spec has no rendezvous")
+			       : 0;
 	environment_set(variables, "HOROVOD_GLOO_RENDEZVOUS_ADDR", rendezvous->host);
 	environment_set_format(variables, "HOROVOD_GLOO_RENDEZVOUS_PORT", "%d", rendezvous->port);
 	return 0;
+}
+
+static int add_member(const struct framework_task *task, const struct slots *slots,
+		      struct environment *variables, struct err *err)
+{
+	add_slot(slots_find(slots, task), slots->count, variables);
+	return add_rendezvous(task, variables, err);
+}
+
+/* Its place in the ring is what it asks for itself (command()). */
+static int add_live_member(const struct framework_task *task, struct environment *variables,
+			   struct err *err)
+{
+	const struct cluster_address *address = address_of_task(task);
+
+	if (!address)
+		return err_set(err, ERR_INPUT, "the cluster spec has no address for this task");
+	char *name cleanup_free = horovod_process_name(&(struct horovod_process){
+		.host = address->host,
+		.type = task->job->types[task->type].name,
+		.slot = task->slot,
+		.process = task->process,
+		.attempt = task->attempt,
+		.epoch = task->cluster->epoch,
+		.restart = task->restart,
+	});
+	add_gloo(address->host, LIVE_TIMEOUT, variables);
+	environment_set(variables, "HOROVOD_ELASTIC", "1");
+	environment_set(variables, "HOROVOD_HOSTNAME", name);
+	return add_rendezvous(task, variables, err);
 }
 
 static bool is_member(const struct framework_task *task)
@@ -257,6 +297,8 @@ static int environment(const struct framework_task *task, struct environment *va
 	struct slots slots cleanup_slots = {0};
 	bool needs_ring = is_member(task) || is_driver(task);
 
+	if (task->job->live_elastic)
+		return is_member(task) ? add_live_member(task, variables, err) : 0;
 	/* A sidecar may start while the ring is not complete. */
 	if (slots_build(task->job, task->cluster, &slots, needs_ring ? err : NULL) < 0)
 		return needs_ring ? -1 : 0;
@@ -273,17 +315,19 @@ static bool needs_driver(const struct framework_task *task)
 }
 
 /* The user's driver is watched until it has told where its rendezvous is, and those that need it
- * wait so long (executor/horovod.h). $0 is the shell that runs this. */
+ * wait so long; a member of an elastic ring waits until the others are ready to take it in
+ * (executor/horovod.h). $0 is the shell that runs this. */
 static char *command(const struct framework_task *task, const char *command)
 {
-	bool driver = is_driver(task);
+	bool driver = is_driver(task), is_live = task->job->live_elastic && is_member(task);
 
-	if (!driver && !needs_driver(task))
+	if (!driver && !is_live && !needs_driver(task))
 		return mem_strdup(command);
 	char *agent cleanup_free = str_shell_quote(task->agent);
 	char *quoted cleanup_free = str_shell_quote(command);
 	if (!driver)
-		return mem_printf("exec %s horovod worker \"$0\" -c %s", agent, quoted);
+		return mem_printf("exec %s horovod %s \"$0\" -c %s", agent,
+				  is_live ? "member" : "worker", quoted);
 	return mem_printf("exec %s horovod driver %lld \"$0\" -c %s", agent,
 			  (long long)task->job->registration_timeout_ms, quoted);
 }
@@ -293,6 +337,7 @@ const struct framework_ops framework_horovod = {
 	.defaults = defaults,
 	.check = check,
 	.rendezvous = serves_rendezvous,
+	.lives_through_changes = serves_rendezvous,
 	.environment = environment,
 	.command = command,
 };

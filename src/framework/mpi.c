@@ -208,10 +208,16 @@ static int environment(const struct framework_task *task, struct environment *va
 			 variables, err);
 }
 
+static const char *fixed(const struct job_type *type)
+{
+	return str_equal(type->name, launcher_type) ? "one task runs mpirun" : NULL;
+}
+
 const struct framework_ops framework_mpi = {
 	.name = "mpi",
 	.check = check,
 	.defaults = defaults,
 	.starts_processes = true,
+	.fixed = fixed,
 	.environment = environment,
 };

@@ -90,6 +90,15 @@ static const struct cluster_address *find_scheduler(const struct framework_task 
 	return found && found->count > 0 && found->addresses[0].host ? &found->addresses[0] : NULL;
 }
 
+static int count_members(const struct framework_task *task, const char *name)
+{
+	int type = job_find_type(task->job, name);
+
+	return type < 0 ? 0
+			: cluster_count(task->cluster, task->job, (size_t)type) *
+				  task->job->types[type].processes;
+}
+
 static bool has_role(const char *type)
 {
 	return str_equal(type, scheduler_type) || str_equal(type, server_type) ||
@@ -116,18 +125,25 @@ static int environment(const struct framework_task *task, struct environment *va
 	add_hosts(scheduler, own, variables);
 	environment_set(variables, "DMLC_LOCAL", "0");
 	environment_set_format(variables, "DMLC_NUM_SERVER", "%d",
-			       count_processes(task->job, server_type));
+			       count_members(task, server_type));
 	environment_set_format(variables, "DMLC_NUM_WORKER", "%d",
-			       count_processes(task->job, worker_type));
+			       count_members(task, worker_type));
 	/* Else ps-lite takes a port of its own choice; a task's further processes do. */
 	if (task->process == 0 && !str_equal(role, scheduler_type))
 		environment_set_format(variables, "PORT", "%d", own->port);
 	return 0;
 }
 
+static const char *fixed(const struct job_type *type)
+{
+	return str_equal(type->name, scheduler_type) ? "MXNet's processes know one scheduler"
+						     : NULL;
+}
+
 const struct framework_ops framework_mxnet = {
 	.name = "mxnet",
 	.check = check,
 	.defaults = defaults,
+	.fixed = fixed,
 	.environment = environment,
 };

@@ -83,6 +83,16 @@ int pool_check(const struct pool *pool, const struct job *job, struct err *err)
 		       "--workers N, or this key");
 }
 
+const char *pool_fixed(const struct job_type *type)
+{
+	return pool_is_worker(type->name) ? NULL : "only its workers may come and go";
+}
+
+bool pool_lives_through_changes(const struct job *job)
+{
+	return true;
+}
+
 const struct cluster_address *pool_server(const struct pool *pool,
 					  const struct framework_task *task, struct err *err)
 {

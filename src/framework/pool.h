@@ -25,6 +25,10 @@ void pool_defaults(const struct pool *pool, const struct framework_shape *shape,
 
 int pool_check(const struct pool *pool, const struct job *job, struct err *err);
 
+/* Only workers may come and go, which their server sees to: the driver goes on. */
+const char *pool_fixed(const struct job_type *type);
+bool pool_lives_through_changes(const struct job *job);
+
 /* The server's address in this formation; NULL and `err` when it has none. */
 const struct cluster_address *pool_server(const struct pool *pool,
 					  const struct framework_task *task, struct err *err);

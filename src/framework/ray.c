@@ -108,6 +108,8 @@ const struct framework_ops framework_ray = {
 	.name = "ray",
 	.check = check,
 	.defaults = defaults,
+	.fixed = pool_fixed,
+	.lives_through_changes = pool_lives_through_changes,
 	.secret = true,
 	.environment = environment,
 };

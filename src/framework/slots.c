@@ -94,15 +94,21 @@ static void count_across(struct slots *slots)
 		slots->items[i].cross_size = sizes[slots->items[i].local_rank];
 }
 
+void slots_number(struct slots *slots)
+{
+	struct map *hosts = list_hosts(slots);
+
+	gather(slots, hosts);
+	map_destroy(hosts);
+	count_across(slots);
+}
+
 int slots_build(const struct job *job, const struct cluster *cluster, struct slots *slots,
 		struct err *err)
 {
 	if (list_processes(job, cluster, slots, err) < 0)
 		return -1;
-	struct map *hosts = list_hosts(slots);
-	gather(slots, hosts);
-	map_destroy(hosts);
-	count_across(slots);
+	slots_number(slots);
 	return 0;
 }
 

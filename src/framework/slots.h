@@ -9,7 +9,8 @@
 #include "framework/framework.h"
 
 struct slot {
-	const char *host; /* borrowed from the cluster */
+	const char *host; /* borrowed, as is the name */
+	const char *name; /* of the process, where it has one; else NULL */
 	size_t type;
 	int index, process;
 	int rank;		    /* hosts are contiguous in it */
@@ -27,6 +28,8 @@ struct slots {
 /* Of the formation's tracked tasks; fails when one has no address. */
 int slots_build(const struct job *job, const struct cluster *cluster, struct slots *slots,
 		struct err *err);
+/* The same for processes that are listed by host, type, index and process. */
+void slots_number(struct slots *slots);
 void slots_finish(struct slots *slots);
 
 /* NULL: the process is not in the ring. */

@@ -1,4 +1,4 @@
-/* One program that has no cluster: exactly one task, no variables of its own (tony-java.md 3.9). */
+/* One program that has no cluster: exactly one task, no variables of its own, as in TonY. */
 #include "framework/implementations.h"
 
 static int check(const struct job *job, struct err *err)

@@ -27,7 +27,7 @@ static bool expand_simple(const struct framework_task *task, const char *name, s
 	const struct value values[] = {
 		{"task.type", type->name},
 		{"task.index", NULL, task->index},
-		{"task.count", NULL, type->instances},
+		{"task.count", NULL, cluster_count(task->cluster, job, task->type)},
 		{"task.process", NULL, task->process},
 		{"task.processes", NULL, type->processes},
 		{"task.memory", NULL, type->memory},
@@ -59,7 +59,7 @@ static bool expand_simple(const struct framework_task *task, const char *name, s
 	}
 	if (!str_equal(name, "task.name"))
 		return false;
-	str_append_format(out, "%s:%d", type->name, task->index);
+	str_append_format(out, "%s:%d", type->name, task->slot);
 	return true;
 }
 

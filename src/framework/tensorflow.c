@@ -1,4 +1,4 @@
-/* TF_CONFIG and CLUSTER_SPEC, by TonY's rules (tony-java.md 3.4; its issues #506, #512, #515). */
+/* TF_CONFIG and CLUSTER_SPEC, by TonY's rules (its issues #506, #512, #515). */
 #include <string.h>
 
 #include "base/json.h"
@@ -99,9 +99,16 @@ static int environment(const struct framework_task *task, struct environment *va
 	return 0;
 }
 
+static const char *fixed(const struct job_type *type)
+{
+	return str_equal(type->name, "ps") ? "each parameter server holds a part of the model"
+					   : NULL;
+}
+
 const struct framework_ops framework_tensorflow = {
 	.name = "tensorflow",
 	.check = check,
 	.defaults = defaults,
+	.fixed = fixed,
 	.environment = environment,
 };

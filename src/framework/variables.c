@@ -21,10 +21,11 @@ void variables_add_tony(const struct framework_task *task, struct environment *e
 	environment_set(environment, "TONY_JOB_ID", job->id);
 	set_text(environment, "TONY_JOB_NAME", job->name);
 	set_text(environment, "TONY_FRAMEWORK", job->framework);
-	environment_set_format(environment, "TONY_TASK", "%s:%d", type->name, task->index);
+	environment_set_format(environment, "TONY_TASK", "%s:%d", type->name, task->slot);
 	environment_set(environment, "TONY_TASK_TYPE", type->name);
 	environment_set_format(environment, "TONY_TASK_INDEX", "%d", task->index);
-	environment_set_format(environment, "TONY_TASK_COUNT", "%d", type->instances);
+	environment_set_format(environment, "TONY_TASK_COUNT", "%d",
+			       cluster_count(task->cluster, job, task->type));
 	environment_set_format(environment, "TONY_PROCESS", "%d", task->process);
 	environment_set_format(environment, "TONY_PROCESS_COUNT", "%d", type->processes);
 	environment_set_format(environment, "TONY_EPOCH", "%d", task->cluster->epoch);
@@ -32,6 +33,9 @@ void variables_add_tony(const struct framework_task *task, struct environment *e
 	environment_set_format(environment, "TONY_RESTART", "%d", task->restart);
 	set_text(environment, "TONY_CHECKPOINT_DIR", job->checkpoint_dir);
 	set_text(environment, "TONY_CLUSTER_FILE", task->cluster_file);
+	set_text(environment, "TONY_METRICS_FILE", task->metrics_file);
+	set_text(environment, "TONY_PROGRESS_FILE", task->progress_file);
+	set_text(environment, "TONY_PREEMPTED", task->preempted_file);
 	set_text(environment, "TONY_AM_URL", task->am_url);
 	set_text(environment, "TONY_TOKEN_FILE", task->token_file);
 	set_text(environment, "TONY_AGENT", task->agent);
@@ -59,13 +63,13 @@ static void add_am(const char *url, struct environment *environment)
 	environment_set(environment, "AM_PORT", colon + 1);
 }
 
-static int tracked_tasks(const struct job *job)
+static int tracked_tasks(const struct framework_task *task)
 {
 	int count = 0;
 
-	for (size_t i = 0; i < job->type_count; i++)
-		if (job->types[i].role == JOB_ROLE_TRACKED)
-			count += job->types[i].instances;
+	for (size_t i = 0; i < task->job->type_count; i++)
+		if (task->job->types[i].role == JOB_ROLE_TRACKED)
+			count += cluster_count(task->cluster, task->job, i);
 	return count;
 }
 
@@ -75,9 +79,10 @@ static void add_tensorboard(const struct framework_task *task, struct environmen
 	const struct job *job = task->job;
 
 	if (task->process != 0 || task->ui_port == 0 ||
-	    !framework_owns_tensorboard(job, task->type, task->index))
+	    !framework_owns_tensorboard(job, task->type, task->slot))
 		return;
 	environment_set_format(environment, "TB_PORT", "%d", task->ui_port);
+	environment_set_format(environment, "TONY_UI_PATH", "/ui/%s/", framework_ui_name(job));
 }
 
 void variables_add_compatible(const struct framework_task *task, struct environment *environment)
@@ -89,7 +94,7 @@ void variables_add_compatible(const struct framework_task *task, struct environm
 	environment_set(environment, "JOB_ID", job->id);
 	environment_set(environment, "JOB_NAME", job->types[task->type].name);
 	environment_set_format(environment, "TASK_INDEX", "%d", task->index);
-	environment_set_format(environment, "TASK_NUM", "%d", tracked_tasks(job));
+	environment_set_format(environment, "TASK_NUM", "%d", tracked_tasks(task));
 	environment_set(environment, "DISTRIBUTED_MODE",
 			job->mode == JOB_MODE_GANG ? "GANG" : "FCFS");
 	environment_set_format(environment, "SESSION_ID", "%d", retries);

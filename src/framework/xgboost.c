@@ -109,9 +109,15 @@ static int environment(const struct framework_task *task, struct environment *va
 	return 0;
 }
 
+static const char *fixed(const struct job_type *type)
+{
+	return str_equal(type->name, TRACKER) ? "the workers know one tracker" : NULL;
+}
+
 const struct framework_ops framework_xgboost = {
 	.name = "xgboost",
 	.check = check,
 	.defaults = defaults,
+	.fixed = fixed,
 	.environment = environment,
 };

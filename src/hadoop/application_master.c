@@ -12,12 +12,14 @@
 #include "hadoop/token.h"
 
 enum {
-	FAST_MS = 100,	/* between beats, while something is expected */
+	FAST_MS = 50,	/* between beats, while something is expected */
 	BRISK_MS = 200, /* ... that has been expected for longer than BRISK_AFTER_MS */
 	BRISK_AFTER_MS = 10000,
 	SLOW_MS = 1000,		/* when nothing is expected */
 	SLOW_AFTER_MS = 120000, /* a job in a long queue must not burden the ResourceManager */
+	NAMED_MS = 2000,	/* how long what is wanted may come from named nodes alone */
 	FINISH_MS = 100,	/* between questions whether the end is written down */
+	CURRENT_MS = 3000,	/* less than any ResourceManager waits for a beat */
 };
 
 enum stage { STAGE_REGISTERING, STAGE_WORKING, STAGE_FINISHING, STAGE_OVER };
@@ -35,6 +37,10 @@ struct application_master {
 	bool was_registered, hurry;
 	int32_t response_id;
 	int64_t news_at; /* when something last came or was asked for, ms */
+	int64_t asked_at;
+	int64_t sent_at;	      /* of `call` */
+	int64_t heard_at;	      /* when what was answered last was sent; 0: nothing yet */
+	struct str_list nodes, racks; /* borrowed */
 	/* The end, once application_master_finish() was called: */
 	Hadoop__FinalApplicationStatusProto status;
 	char *diagnostics, *last_url;
@@ -169,6 +175,14 @@ static void take_completed(struct application_master *am,
 	}
 }
 
+static void take_inherited(struct application_master *am, Hadoop__ContainerProto *const *containers,
+			   size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (containers[i]->id && containers[i]->nodeid && containers[i]->nodeid->host)
+			am->events.inherited(am->events.data, containers[i]);
+}
+
 static void take_allocated(struct application_master *am,
 			   const Hadoop__AllocateResponseProto *response)
 {
@@ -204,6 +218,7 @@ static void take_preemption(struct application_master *am,
 static void take_answer(struct application_master *am,
 			const Hadoop__AllocateResponseProto *response)
 {
+	am->heard_at = am->sent_at;
 	if (response->has_response_id)
 		am->response_id = response->response_id;
 	if (response->am_rm_token)
@@ -214,6 +229,8 @@ static void take_answer(struct application_master *am,
 		am->events.node_changed(am->events.data, response->updated_nodes[i]);
 	for (size_t i = 0; i < response->n_rejected_scheduling_requests; i++)
 		asks_rejected(am->asks, response->rejected_scheduling_requests[i]->request);
+	take_inherited(am, response->containers_from_previous_attempts,
+		       response->n_containers_from_previous_attempts);
 	take_completed(am, response);
 	take_allocated(am, response);
 	if (response->preempt)
@@ -251,7 +268,10 @@ static void send_beat(struct application_master *am)
 	request.has_response_id = request.has_progress = true;
 	request.response_id = am->response_id;
 	request.progress = (float)am->events.progress(am->events.data);
+	if (clock_monotonic_ms() - am->asked_at > NAMED_MS)
+		asks_forget_nodes(am->asks);
 	asks_fill(am->asks, &request);
+	am->sent_at = clock_monotonic_ms();
 	am->call = rpc_call_start(am->rpc, &RM_ALLOCATE, &request.base, on_beat_answer, am);
 	asks_sent(&request);
 }
@@ -272,6 +292,19 @@ static void on_beat(evutil_socket_t fd, short what, void *data)
 
 /* ---- registration ------------------------------------------------------------------------- */
 
+/* Tokens for the nodes of inherited containers are told here, and not again. */
+static void take_registration(struct application_master *am,
+			      const Hadoop__RegisterApplicationMasterResponseProto *response)
+{
+	am->events.registered(am->events.data, response);
+	for (size_t i = 0; response && i < response->n_nm_tokens_from_previous_attempts; i++)
+		am->events.node_token(am->events.data,
+				      response->nm_tokens_from_previous_attempts[i]);
+	if (response)
+		take_inherited(am, response->containers_from_previous_attempts,
+			       response->n_containers_from_previous_attempts);
+}
+
 static void on_registered(void *data, const ProtobufCMessage *message,
 			  const struct rpc_error *error)
 {
@@ -283,10 +316,10 @@ static void on_registered(void *data, const ProtobufCMessage *message,
 		be_over(am, error->text);
 		return;
 	}
+	am->heard_at = am->sent_at;
 	if (!am->was_registered)
-		am->events.registered(
-			am->events.data,
-			(const Hadoop__RegisterApplicationMasterResponseProto *)message);
+		take_registration(am,
+				  (const Hadoop__RegisterApplicationMasterResponseProto *)message);
 	am->was_registered = true;
 	if (am->stage != STAGE_REGISTERING)
 		return;
@@ -304,6 +337,7 @@ static void send_register(struct application_master *am)
 	request.has_rpc_port = true;
 	request.rpc_port = am->port;
 	request.tracking_url = am->tracking_url;
+	am->sent_at = clock_monotonic_ms();
 	am->call = rpc_call_start(am->rpc, &RM_REGISTER, &request.base, on_registered, am);
 }
 
@@ -360,12 +394,18 @@ void application_master_finish(struct application_master *am,
 		beat_in(am, 0);
 }
 
+bool application_master_is_current(const struct application_master *am)
+{
+	return am->heard_at > 0 && clock_monotonic_ms() - am->heard_at < CURRENT_MS;
+}
+
 /* ---- what is said ------------------------------------------------------------------------- */
 
 void application_master_want(struct application_master *am, size_t kind, int32_t count)
 {
 	asks_want(am->asks, kind, count);
 	beat_soon(am);
+	am->asked_at = am->news_at;
 }
 
 int32_t application_master_wanted(const struct application_master *am, size_t kind)
@@ -408,7 +448,9 @@ application_master_create(struct event_base *base, const struct application_mast
 	am->host = mem_strdup(options->host);
 	am->port = options->port;
 	am->tracking_url = mem_strdup(options->tracking_url);
-	am->asks = asks_create(options->kinds, options->kind_count);
+	am->nodes = options->nodes;
+	am->racks = options->racks;
+	am->asks = asks_create(options->kinds, options->kind_count, &am->nodes, &am->racks);
 	am->beat = evtimer_new(base, on_beat, am);
 	am->rpc = rpc_client_create(base, &rpc, err);
 	if (!am->rpc) {

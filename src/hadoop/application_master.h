@@ -8,7 +8,9 @@
  * ResourceManager that was started anew or failed over is registered with again, and told again
  * everything that still holds. AMRMTokens that it rolls over are taken up.
  *
- * It beats every 100 ms while containers are wanted or its user is in a hurry, more slowly when
+ * With more containers than nodes (in a cluster of a few) nodes are named for the first seconds.
+ *
+ * It beats every 50 ms while containers are wanted or its user is in a hurry, more slowly when
  * that lasts, and every second otherwise.
  */
 #ifndef TONY_HADOOP_APPLICATION_MASTER_H
@@ -41,6 +43,8 @@ struct application_master_events {
 	 * the ResourceManager wants to be registered with again. */
 	void (*registered)(void *data,
 			   const Hadoop__RegisterApplicationMasterResponseProto *response);
+	/* Containers of this application that run since an AM before this one. May come again. */
+	void (*inherited)(void *data, const Hadoop__ContainerProto *container);
 	/* It was started anew, or another one took over: containers that were not started yet are
 	 * void. */
 	void (*forgotten)(void *data);
@@ -68,6 +72,8 @@ struct application_master_options {
 	const char *tracking_url;	    /* NULL: none */
 	const struct container_kind *kinds; /* borrowed, must outlive the application master */
 	size_t kind_count;
+	/* Borrowed likewise: hosts of the cluster, and their racks; empty: not known. */
+	struct str_list nodes, racks;
 	struct application_master_events events;
 };
 
@@ -91,6 +97,11 @@ void application_master_release(struct application_master *am,
 void application_master_avoid(struct application_master *am, const char *host, bool avoid);
 /* Something else is expected soon: beat fast. */
 void application_master_hurry(struct application_master *am, bool hurry);
+
+/* The ResourceManager answered a beat that was sent within the last 3 seconds: it cannot have
+ * started another attempt since. A process that stood still finds itself not current, and its next
+ * beat tells whether it is wanted. */
+bool application_master_is_current(const struct application_master *am);
 
 /* Unregisters, for which nothing may be wanted any more. `done` is called from the loop when the
  * ResourceManager has it written down, with NULL, or with what went wrong. Once. */

@@ -1,50 +1,12 @@
-#include "hadoop/asks.h"
-
 #include <stdlib.h>
 
-#include "base/map.h"
 #include "base/mem.h"
+#include "hadoop/asks_internal.h"
 #include "hadoop/id.h"
 #include "hadoop/message.h"
 
 /* Ids of single SchedulingRequests; below are the kinds' own. */
 #define FIRST_SINGLE_ID INT64_C(1000000)
-
-/* One container asked for by a SchedulingRequest of its own: that has the same meaning whether the
- * cluster's handler takes numbers as totals ("scheduler") or as additions ("placement-processor").
- */
-struct single {
-	int64_t id;
-	bool told, cancelled;
-};
-
-struct kind {
-	const struct container_kind *is;
-	bool is_single;
-	int32_t wanted; /* how many are to come */
-	int32_t told;	/* how many the ResourceManager thinks are to come */
-	Hadoop__ResourceProto resource;
-	struct single *singles;
-	size_t single_count;
-};
-
-struct release {
-	Hadoop__ContainerIdProto *container;
-	bool told;
-};
-
-struct avoidance {
-	bool wanted, told;
-};
-
-struct asks {
-	struct kind *kinds;
-	size_t kind_count;
-	int64_t next_id;
-	struct map *releases; /* by container id */
-	struct map *hosts;    /* by name: struct avoidance */
-	bool changed;
-};
 
 static void free_release(void *value)
 {
@@ -85,12 +47,15 @@ static void free_resource(Hadoop__ResourceProto *resource)
 	free(resource->resource_value_map);
 }
 
-struct asks *asks_create(const struct container_kind *kinds, size_t count)
+struct asks *asks_create(const struct container_kind *kinds, size_t count,
+			 const struct str_list *nodes, const struct str_list *racks)
 {
 	struct asks *asks = mem_alloc(sizeof(*asks));
 
 	asks->kinds = mem_alloc_array(count, sizeof(*asks->kinds));
 	asks->kind_count = count;
+	asks->nodes = nodes;
+	asks->racks = racks;
 	asks->next_id = FIRST_SINGLE_ID;
 	asks->releases = map_create(free_release);
 	asks->hosts = map_create(free);
@@ -119,7 +84,7 @@ void asks_destroy(struct asks *asks)
 
 /* ---- what is wanted ----------------------------------------------------------------------- */
 
-static void drop_single(struct kind *kind, size_t index)
+void asks_drop_single(struct kind *kind, size_t index)
 {
 	kind->singles[index] = kind->singles[--kind->single_count];
 }
@@ -140,7 +105,7 @@ static void cancel_single(struct kind *kind)
 		if (single->told)
 			single->cancelled = true;
 		else
-			drop_single(kind, i);
+			asks_drop_single(kind, i);
 		return;
 	}
 }
@@ -156,7 +121,15 @@ void asks_want(struct asks *asks, size_t number, int32_t count)
 	for (int32_t i = kind->wanted; kind->is_single && i > count; i--)
 		cancel_single(kind);
 	kind->wanted = count;
+	asks->names_nodes = asks->nodes->count > 0 && asks_open(asks) > (int64_t)asks->nodes->count;
 	asks->changed = true;
+}
+
+void asks_forget_nodes(struct asks *asks)
+{
+	asks->names_nodes = false;
+	for (size_t i = 0; i < asks->kind_count; i++)
+		asks->changed = asks->changed || asks->kinds[i].named;
 }
 
 int32_t asks_wanted(const struct asks *asks, size_t kind)
@@ -180,7 +153,7 @@ static bool take_single(struct kind *kind, int64_t id)
 		if (kind->singles[i].id != id)
 			continue;
 		bool wanted = !kind->singles[i].cancelled;
-		drop_single(kind, i);
+		asks_drop_single(kind, i);
 		kind->wanted -= wanted;
 		return wanted;
 	}
@@ -274,7 +247,7 @@ void asks_repeat(struct asks *asks)
 		for (size_t k = kind->single_count; k-- > 0;) {
 			kind->singles[k].told = false;
 			if (kind->singles[k].cancelled)
-				drop_single(kind, k);
+				asks_drop_single(kind, k);
 		}
 	}
 	while (map_next(asks->releases, &cursor, &key, &value))
@@ -302,142 +275,4 @@ void asks_drop_releases(struct asks *asks)
 
 	while (map_next(asks->releases, &cursor, &key, &value))
 		((struct release *)value)->told = true;
-}
-
-/* ---- the request -------------------------------------------------------------------------- */
-
-static Hadoop__PriorityProto *priority_of(size_t kind)
-{
-	Hadoop__PriorityProto *priority = mem_alloc(sizeof(*priority));
-
-	hadoop__priority_proto__init(priority);
-	priority->has_priority = true;
-	priority->priority = (int32_t)kind + 1; /* distinct: else one ask replaces another */
-	return priority;
-}
-
-static void add_ask(Hadoop__AllocateRequestProto *request, struct kind *kind, size_t number)
-{
-	Hadoop__ResourceRequestProto *ask = mem_alloc(sizeof(*ask));
-
-	hadoop__resource_request_proto__init(ask);
-	ask->priority = priority_of(number);
-	ask->resource_name = (char *)"*";
-	ask->capability = &kind->resource;
-	ask->has_num_containers = ask->has_relax_locality = ask->has_allocation_request_id = true;
-	ask->num_containers = kind->wanted;
-	ask->relax_locality = true;
-	ask->node_label_expression = (char *)kind->is->node_label;
-	ask->allocation_request_id = (int64_t)number + 1;
-	request->ask = mem_realloc_array(request->ask, request->n_ask + 1, sizeof(ask));
-	request->ask[request->n_ask++] = ask;
-	kind->told = kind->wanted;
-}
-
-static void add_scheduling_request(Hadoop__AllocateRequestProto *request, struct kind *kind,
-				   size_t number, struct single *single)
-{
-	Hadoop__SchedulingRequestProto *ask = mem_alloc(sizeof(*ask));
-	Hadoop__ResourceSizingProto *sizing = mem_alloc(sizeof(*sizing));
-	const struct str_list *tags = kind->is->tags;
-
-	hadoop__scheduling_request_proto__init(ask);
-	hadoop__resource_sizing_proto__init(sizing);
-	sizing->has_numallocations = true;
-	sizing->numallocations = single->cancelled ? 0 : 1;
-	sizing->resources = &kind->resource;
-	ask->resourcesizing = sizing;
-	ask->has_allocationrequestid = true;
-	ask->allocationrequestid = single->id;
-	ask->priority = priority_of(number);
-	ask->n_allocationtags = tags ? tags->count : 0;
-	ask->allocationtags = tags ? tags->items : NULL;
-	ask->placementconstraint = (Hadoop__PlacementConstraintProto *)kind->is->placement;
-	request->scheduling_requests = mem_realloc_array(
-		request->scheduling_requests, request->n_scheduling_requests + 1, sizeof(ask));
-	request->scheduling_requests[request->n_scheduling_requests++] = ask;
-	single->told = true;
-}
-
-static void add_singles(Hadoop__AllocateRequestProto *request, struct kind *kind, size_t number)
-{
-	for (size_t i = kind->single_count; i-- > 0;) {
-		struct single *single = &kind->singles[i];
-		if (single->told && !single->cancelled)
-			continue;
-		add_scheduling_request(request, kind, number, single);
-		if (single->cancelled)
-			drop_single(kind, i);
-	}
-}
-
-static void add_releases(const struct asks *asks, Hadoop__AllocateRequestProto *request)
-{
-	size_t cursor = 0;
-	const char *key;
-	void *value;
-
-	request->release = mem_alloc_array(map_count(asks->releases), sizeof(*request->release));
-	while (map_next(asks->releases, &cursor, &key, &value)) {
-		struct release *release = value;
-		if (!release->told)
-			request->release[request->n_release++] = release->container;
-		release->told = true;
-	}
-}
-
-static void add_hosts(const struct asks *asks, Hadoop__AllocateRequestProto *request)
-{
-	Hadoop__ResourceBlacklistRequestProto *hosts = mem_alloc(sizeof(*hosts));
-	size_t count = map_count(asks->hosts), cursor = 0;
-	const char *key;
-	void *value;
-
-	hadoop__resource_blacklist_request_proto__init(hosts);
-	hosts->blacklist_additions = mem_alloc_array(count, sizeof(char *));
-	hosts->blacklist_removals = mem_alloc_array(count, sizeof(char *));
-	while (map_next(asks->hosts, &cursor, &key, &value)) {
-		struct avoidance *avoidance = value;
-		if (avoidance->wanted == avoidance->told)
-			continue;
-		if (avoidance->wanted)
-			hosts->blacklist_additions[hosts->n_blacklist_additions++] = (char *)key;
-		else
-			hosts->blacklist_removals[hosts->n_blacklist_removals++] = (char *)key;
-		avoidance->told = avoidance->wanted;
-	}
-	request->blacklist_request = hosts;
-}
-
-void asks_fill(struct asks *asks, Hadoop__AllocateRequestProto *request)
-{
-	for (size_t i = 0; i < asks->kind_count; i++) {
-		struct kind *kind = &asks->kinds[i];
-		if (kind->is_single)
-			add_singles(request, kind, i);
-		else if (kind->wanted != kind->told)
-			add_ask(request, kind, i);
-	}
-	add_releases(asks, request);
-	add_hosts(asks, request);
-	asks->changed = false;
-}
-
-void asks_sent(Hadoop__AllocateRequestProto *request)
-{
-	for (size_t i = 0; i < request->n_ask; i++) {
-		free(request->ask[i]->priority);
-		free(request->ask[i]);
-	}
-	for (size_t i = 0; i < request->n_scheduling_requests; i++) {
-		free(request->scheduling_requests[i]->priority);
-		free(request->scheduling_requests[i]->resourcesizing);
-		free(request->scheduling_requests[i]);
-	}
-	free(request->ask);
-	free(request->scheduling_requests);
-	free(request->release);
-	free(request->blacklist_request->blacklist_additions);
-	free(request->blacklist_request->blacklist_removals);
-	free(request->blacklist_request);
 }

@@ -7,7 +7,10 @@
 
 struct asks;
 
-struct asks *asks_create(const struct container_kind *kinds, size_t count);
+/* `nodes`, `racks`: hosts of the cluster and where they stand; both empty, or both not. All is
+ * borrowed. */
+struct asks *asks_create(const struct container_kind *kinds, size_t count,
+			 const struct str_list *nodes, const struct str_list *racks);
 void asks_destroy(struct asks *asks);
 
 void asks_want(struct asks *asks, size_t kind, int32_t count);
@@ -15,6 +18,9 @@ int32_t asks_wanted(const struct asks *asks, size_t kind);
 int64_t asks_open(const struct asks *asks); /* of all kinds */
 void asks_release(struct asks *asks, const Hadoop__ContainerIdProto *container);
 void asks_avoid(struct asks *asks, const char *host, bool avoid);
+
+/* Nodes were named, and what is wanted did not come: from now on it may come from anywhere. */
+void asks_forget_nodes(struct asks *asks);
 
 /* A container came: its kind, or -1 when none of that kind is wanted (any more). */
 int64_t asks_take(struct asks *asks, const Hadoop__ContainerProto *container);

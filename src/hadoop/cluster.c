@@ -6,12 +6,13 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "hadoop/sasl.h"
+#include "net/tls.h"
 
 #define TEXT_CAP 4096
 #define LIST_CAP 100000 /* entries of a type's lists */
 #define MS_CAP	 (366LL * 86400 * 1000)
 
-enum field_kind { FIELD_TEXT, FIELD_OPTIONAL, FIELD_LIST, FIELD_BOOL, FIELD_MS };
+enum field_kind { FIELD_TEXT, FIELD_OPTIONAL, FIELD_PEM, FIELD_LIST, FIELD_BOOL, FIELD_MS };
 
 struct field {
 	const char *name;
@@ -26,6 +27,9 @@ static const struct field fields[] = {
 	{MEMBER(rm), FIELD_LIST},
 	{MEMBER(rm_scheduler), FIELD_LIST},
 	{MEMBER(rm_web), FIELD_LIST},
+	{MEMBER(web_proxies), FIELD_LIST},
+	{MEMBER(nodes), FIELD_LIST},
+	{MEMBER(racks), FIELD_LIST},
 	{MEMBER(queue), FIELD_OPTIONAL},
 	{MEMBER(node_label), FIELD_OPTIONAL},
 	{MEMBER(placement), FIELD_OPTIONAL},
@@ -39,7 +43,7 @@ static const struct field fields[] = {
 	{MEMBER(name_nodes), FIELD_LIST},
 	{MEMBER(webhdfs), FIELD_LIST},
 	{MEMBER(http_fs), FIELD_BOOL},
-	{MEMBER(ca_file), FIELD_OPTIONAL},
+	{MEMBER(authorities), FIELD_PEM},
 	{MEMBER(home), FIELD_TEXT},
 	{MEMBER(log_dir), FIELD_OPTIONAL},
 	{MEMBER(log_suffix), FIELD_OPTIONAL},
@@ -72,10 +76,10 @@ void hadoop_cluster_destroy(struct hadoop_cluster *cluster)
 	if (!cluster)
 		return;
 	for (size_t i = 0; i < array_length(fields); i++) {
-		if (fields[i].kind == FIELD_TEXT || fields[i].kind == FIELD_OPTIONAL)
-			free(*(char **)at(cluster, &fields[i]));
-		else if (fields[i].kind == FIELD_LIST)
+		if (fields[i].kind == FIELD_LIST)
 			str_list_finish(at(cluster, &fields[i]));
+		else if (fields[i].kind != FIELD_BOOL && fields[i].kind != FIELD_MS)
+			free(*(char **)at(cluster, &fields[i]));
 	}
 	for (size_t i = 0; i < cluster->file_count; i++)
 		free(cluster->files[i].url);
@@ -128,6 +132,7 @@ static void write_field(const struct hadoop_cluster *cluster, const struct field
 	switch (field->kind) {
 	case FIELD_TEXT:
 	case FIELD_OPTIONAL:
+	case FIELD_PEM:
 		json_set_text(object, field->name, *(char *const *)from);
 		break;
 	case FIELD_LIST:
@@ -147,7 +152,7 @@ struct webhdfs_options hadoop_cluster_webhdfs(const struct hadoop_cluster *clust
 	return (struct webhdfs_options){
 		.addresses = cluster->webhdfs,
 		.http_fs = cluster->http_fs,
-		.ca_file = cluster->ca_file,
+		.authorities = cluster->authorities,
 		.user = cluster->user,
 		.connect_timeout_ms = cluster->connect_timeout_ms,
 	};
@@ -205,6 +210,12 @@ static int read_field(struct hadoop_cluster *cluster, const struct field *field,
 		if (json_read_text(object, field->name, text, err) < 0)
 			return -1;
 		return *text ? check_text(field->name, *text, err) : 0;
+	case FIELD_PEM:
+		if (json_read_text(object, field->name, text, err) < 0)
+			return -1;
+		return *text && strlen(*text) > TLS_AUTHORITIES_CAP
+			       ? err_set(err, ERR_INPUT, "%s: is too long", field->name)
+			       : 0;
 	case FIELD_LIST:
 		if (json_read_list(object, field->name, to, err) < 0)
 			return -1;

@@ -60,6 +60,9 @@ struct hadoop_cluster {
 	struct str_list rm;	      /* ApplicationClientProtocol */
 	struct str_list rm_scheduler; /* ApplicationMasterProtocol, in the same order */
 	struct str_list rm_web;	      /* "http://host:port", or https */
+	struct str_list web_proxies;  /* hosts through which people look at applications */
+	/* Hosts of its NodeManagers and their racks; empty: they are many, or not known. */
+	struct str_list nodes, racks;
 	char *queue;
 	char *node_label; /* the application's node label expression; NULL: the queue's own */
 	char *placement;  /* the application's placement constraint; NULL: none */
@@ -76,7 +79,7 @@ struct hadoop_cluster {
 	struct str_list name_nodes; /* "host:port", of RPC */
 	struct str_list webhdfs;    /* "http://host:port", or https */
 	bool http_fs;		    /* `webhdfs` are HttpFS gateways: no redirects */
-	char *ca_file;		    /* PEM, for https; NULL: the system's */
+	char *authorities;	    /* PEM, for https; NULL: those that a machine trusts */
 	char *home;		    /* "/user/alice" */
 
 	/* Where aggregated logs go; NULL: the cluster keeps none. */
@@ -85,7 +88,7 @@ struct hadoop_cluster {
 
 	/* This job's: paths within `fs`. */
 	char *job_dir; /* "/user/alice/.tony/application_1_0001": removed by the AM at its end */
-	char *history_dir; /* "/user/alice/.tony/history/application_1_0001" */
+	char *history_dir; /* "/user/alice/.tony/history": the store of ended jobs */
 
 	struct hadoop_file *files;
 	size_t file_count;

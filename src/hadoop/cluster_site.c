@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
+#include "base/user.h"
 #include "hadoop/sasl.h"
 
 #define MS_CAP	     (365LL * 86400 * 1000)
@@ -113,6 +113,24 @@ static int read_rm(const struct reader *reader, const char *key, const char *por
 	return 0;
 }
 
+/* A daemon of its own, or a part of each ResourceManager. */
+static void read_web_proxies(const struct reader *reader, const struct str_list *rm_web)
+{
+	const char *own = hadoop_site_get(reader->site, "yarn.web-proxy.address");
+	struct str_list *hosts = &reader->cluster->web_proxies;
+
+	if (own && *own) {
+		char *full cleanup_free = reachable(own, LOCAL_HOST);
+		str_list_take(hosts, host_of(full));
+		return;
+	}
+	for (size_t i = 0; i < rm_web->count; i++) {
+		char *host cleanup_free = host_of(rm_web->items[i]);
+		if (!str_list_has(hosts, host))
+			str_list_add(hosts, host);
+	}
+}
+
 static int read_rm_web(const struct reader *reader)
 {
 	bool https =
@@ -124,6 +142,7 @@ static int read_rm_web(const struct reader *reader)
 			  : "yarn.resourcemanager.webapp.address",
 		    https ? "8090" : "8088", &addresses) < 0)
 		return -1;
+	read_web_proxies(reader, &addresses);
 	for (size_t i = 0; i < addresses.count; i++)
 		str_list_add_format(&reader->cluster->rm_web, "http%s://%s", https ? "s" : "",
 				    addresses.items[i]);
@@ -210,6 +229,15 @@ static bool uses_https(struct hadoop_site *site)
 	return str_equal_nocase(hadoop_site_get(site, "dfs.http.policy"), "HTTPS_ONLY");
 }
 
+/* A NameNode's RPC address as clients use it. */
+static char *rpc_address(const char *text)
+{
+	char *full cleanup_free =
+		port_of(text) ? mem_strdup(text) : mem_printf("%s:" DEFAULT_PORT, text);
+
+	return reachable(full, LOCAL_HOST);
+}
+
 /* `suffix`: "", ".NAMESERVICE" or ".NAMESERVICE.NAMENODE". */
 static int add_name_node(const struct reader *reader, const char *rpc, const char *suffix)
 {
@@ -243,7 +271,7 @@ static int read_pair(const struct reader *reader, const char *nameservice,
 				       "dfs.namenode.rpc-address%s is not set (in %s)",
 				       nameservice, ids->items[i], suffix,
 				       hadoop_site_origin(reader->site));
-		char *reached cleanup_free = reachable(rpc, LOCAL_HOST);
+		char *reached cleanup_free = rpc_address(rpc);
 		if (add_name_node(reader, reached, suffix) < 0)
 			return -1;
 	}
@@ -263,11 +291,7 @@ static int read_name_nodes(const struct reader *reader, const char *authority)
 	/* A federated NameNode has keys of its own; else the authority is its address. */
 	const char *rpc =
 		hadoop_site_get_format(reader->site, "dfs.namenode.rpc-address%s", suffix);
-	char *address cleanup_free =
-		rpc ? mem_strdup(rpc)
-		    : mem_printf("%s%s", authority, port_of(authority) ? "" : ":" DEFAULT_PORT);
-	char *reached cleanup_free =
-		port_of(address) ? reachable(address, LOCAL_HOST) : mem_strdup(address);
+	char *reached cleanup_free = rpc_address(rpc ? rpc : authority);
 	return add_name_node(reader, reached, rpc ? suffix : "");
 }
 
@@ -326,12 +350,7 @@ struct hadoop_cluster *hadoop_cluster_from_site(struct hadoop_site *site, const 
 
 char *hadoop_cluster_user(void)
 {
-	static const char *const variables[] = {"HADOOP_USER_NAME", "USER", "LOGNAME"};
+	const char *user = getenv("HADOOP_USER_NAME");
 
-	for (size_t i = 0; i < array_length(variables); i++) {
-		const char *user = getenv(variables[i]);
-		if (user && *user)
-			return mem_strdup(user);
-	}
-	return mem_printf("uid-%u", (unsigned)getuid());
+	return user && *user ? mem_strdup(user) : user_name();
 }

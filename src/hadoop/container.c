@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "hadoop/credentials.h"
+#include "job/job.h"
 
 enum {
 	TOKEN_LENGTH = 64, /* 256 bits in hex */
@@ -111,4 +112,21 @@ char *hadoop_container_token(struct err *err)
 		return NULL;
 	}
 	return mem_strndup((const char *)bytes, length);
+}
+
+struct job *hadoop_container_job(struct err *err)
+{
+	struct credentials credentials cleanup_credentials = {0};
+	size_t length = 0;
+
+	if (hadoop_container_credentials(&credentials, err) < 0)
+		return NULL;
+	const unsigned char *bytes =
+		credentials_find_secret(&credentials, HADOOP_SECRET_JOB, &length);
+	if (!bytes) {
+		err_set(err, ERR_INPUT, "%s: there is no secret \"%s\" in it",
+			getenv("HADOOP_TOKEN_FILE_LOCATION"), HADOOP_SECRET_JOB);
+		return NULL;
+	}
+	return job_from_text((const char *)bytes, length, err);
 }

@@ -11,9 +11,16 @@
 #include "base/err.h"
 
 struct credentials;
+struct job;
 
-/* The secret in the credentials that is the job's bearer token. */
+/* Secrets in the credentials: the job's bearer token, and its job.json. What comes with them needs
+ * no file that each job writes and each node fetches. */
 #define HADOOP_SECRET_TOKEN "tony.token"
+#define HADOOP_SECRET_JOB   "tony.job"
+
+/* Bytes of a job.json. The ResourceManager keeps credentials in its store with the application:
+ * ZooKeeper's limit is 1 MiB for all of it. */
+#define HADOOP_JOB_CAP (512u << 10)
 
 struct hadoop_container {
 	char *id;	/* "container_e17_1700000000000_0001_01_000002" */
@@ -34,5 +41,7 @@ int hadoop_container_credentials(struct credentials *credentials, struct err *er
 
 /* The job's bearer token out of it; the caller frees. */
 char *hadoop_container_token(struct err *err);
+/* The job's description out of it; the caller destroys. */
+struct job *hadoop_container_job(struct err *err);
 
 #endif

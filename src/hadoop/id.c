@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "hadoop/message.h"
 
 /* ContainerId.id: the number below, the count of the ResourceManager's restarts above. */
 #define EPOCH_SHIFT 40
@@ -31,6 +32,51 @@ char *hadoop_container_id_text(const Hadoop__ContainerIdProto *id)
 
 	return epoch ? mem_printf("container_e%02" PRId64 "_%s", epoch, text)
 		     : mem_printf("container_%s", text);
+}
+
+/* "17" of "e17_170..."; 0: there is none, and *text is left alone. */
+static int64_t take_epoch(const char **text)
+{
+	int64_t epoch;
+	const char *end = **text == 'e' ? strchr(*text, '_') : NULL;
+	char *digits cleanup_free = end ? mem_strndup(*text + 1, (size_t)(end - *text - 1)) : NULL;
+
+	if (!digits || str_parse_int(digits, 1, INT64_MAX >> EPOCH_SHIFT, &epoch) < 0)
+		return 0;
+	*text = end + 1;
+	return epoch;
+}
+
+Hadoop__ContainerIdProto *hadoop_container_id_parse(const char *text)
+{
+	static const char prefix[] = "container_";
+	Hadoop__ApplicationIdProto application = HADOOP__APPLICATION_ID_PROTO__INIT;
+	Hadoop__ApplicationAttemptIdProto attempt = HADOOP__APPLICATION_ATTEMPT_ID_PROTO__INIT;
+	Hadoop__ContainerIdProto id = HADOOP__CONTAINER_ID_PROTO__INIT;
+	int64_t numbers[4]; /* of the cluster's start, application, attempt, container */
+	struct str_list parts cleanup_str_list = {0};
+
+	if (strncmp(text, prefix, sizeof(prefix) - 1) != 0)
+		return NULL;
+	text += sizeof(prefix) - 1;
+	int64_t epoch = take_epoch(&text);
+	str_split(&parts, text, '_');
+	if (parts.count != array_length(numbers))
+		return NULL;
+	for (size_t i = 0; i < array_length(numbers); i++)
+		if (str_parse_int(parts.items[i], 0, i == 0 ? INT64_MAX : INT32_MAX, &numbers[i]) <
+		    0)
+			return NULL;
+	application.has_cluster_timestamp = application.has_id = true;
+	application.cluster_timestamp = numbers[0];
+	application.id = (int32_t)numbers[1];
+	attempt.application_id = &application;
+	attempt.has_attemptid = true;
+	attempt.attemptid = (int32_t)numbers[2];
+	id.app_attempt_id = &attempt;
+	id.has_id = true;
+	id.id = epoch << EPOCH_SHIFT | numbers[3];
+	return message_copy(&id.base);
 }
 
 int hadoop_application_id_parse(const char *text, Hadoop__ApplicationIdProto *id, struct err *err)

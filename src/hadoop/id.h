@@ -14,5 +14,7 @@ char *hadoop_container_id_text(const Hadoop__ContainerIdProto *id);
 
 /* Fills an initialised message; ERR_INPUT when `text` is no application id. */
 int hadoop_application_id_parse(const char *text, Hadoop__ApplicationIdProto *id, struct err *err);
+/* The caller frees it with message_free(). NULL: `text` is no container id. */
+Hadoop__ContainerIdProto *hadoop_container_id_parse(const char *text);
 
 #endif

@@ -146,19 +146,25 @@ static void append_user(struct str *target, const struct node_log_question *ques
 	append_encoded(target, question->user);
 }
 
+static bool gather(void *data, const char *bytes, size_t length)
+{
+	struct str *body = data;
+
+	str_append_bytes(body, bytes, length);
+	return body->length <= NODE_LOG_LIST_CAP;
+}
+
 int node_log_list(const struct node_log_question *question, struct str_list *names, struct err *err)
 {
 	struct str target cleanup_str = {0};
 	struct str body cleanup_str = {0};
-	int status;
 
 	str_append(&target, "/ws/v1/node/containers/");
 	append_encoded(&target, question->container);
 	str_append(&target, "/logs");
 	append_user(&target, question);
-	if (http_call(question->address, NULL, "GET", str_text(&target), NULL, LIST_TIMEOUT_MS,
-		      &status, &body, err) == 0 &&
-	    http_response_check(status, str_text(&body), body.length, err) == 0 &&
+	if (http_stream(question->address, question->tls, str_text(&target), LIST_TIMEOUT_MS,
+			gather, &body, err) == 0 &&
 	    node_log_parse_list(str_text(&body), body.length, names, err) == 0)
 		return 0;
 	return err_wrap(err, "NodeManager %s, logs of %s", question->address, question->container);
@@ -186,7 +192,7 @@ static bool on_bytes(void *data, const char *bytes, size_t length)
 static int fetch_to(struct fetch *fetch, const struct node_log_question *question,
 		    const char *target, struct err *err)
 {
-	if (http_stream(question->address, NULL, target, NULL, on_bytes, fetch, err) < 0)
+	if (http_stream(question->address, question->tls, target, 0, on_bytes, fetch, err) < 0)
 		return -1;
 	if (fetch->err.kind != ERR_NONE)
 		return err_set(err, fetch->err.kind, "%s", err_message(&fetch->err));

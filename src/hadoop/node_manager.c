@@ -1,7 +1,6 @@
 #include "hadoop/node_manager.h"
 
 #include <event2/event.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -21,24 +20,27 @@ enum {
 	IDLE_MS = 10000, /* a connection that is not needed for so long is closed */
 	FIRST_PAUSE_MS = 250,
 	LONGEST_PAUSE_MS = 5000,
+	FIRST_LOOK_MS = 20,
+	LONGEST_LOOK_MS = 1000,
+	MAY_ACT_MS = 100,  /* until it is asked again */
 	MESSAGE_CAP = 500, /* bytes of what a NodeManager says of a failure */
 };
 
-enum duty { DUTY_START, DUTY_STOP, DUTY_COUNT };
+enum duty { DUTY_START, DUTY_STOP, DUTY_WATCH, DUTY_COUNT };
 
-/* One container to start or stop. */
+/* One container to start, stop or watch. */
 struct work {
 	TAILQ_ENTRY(work) link;
 	char *id;
 	Hadoop__ContainerIdProto *container;
-	Hadoop__StartContainerRequestProto *start; /* NULL: to be stopped */
+	Hadoop__StartContainerRequestProto *start; /* NULL: is not to be started */
 	int64_t since;				   /* when it was first tried; 0: not yet */
 };
 TAILQ_HEAD(work_queue, work);
 
 struct node;
 
-/* Starts and stops take turns among themselves only: a start that hangs holds up no stop. */
+/* Each duty has its own turns: a start that hangs holds up no stop. */
 struct lane {
 	struct node *node;
 	enum duty duty;
@@ -103,6 +105,8 @@ static void tell(struct lane *lane, const struct work *work, const char *failure
 {
 	const struct node_managers_events *events = &lane->node->managers->options.events;
 
+	if (lane->duty == DUTY_WATCH)
+		return;
 	if (lane->duty == DUTY_STOP)
 		events->stopped(events->data, work->id, failure);
 	else if (failure)
@@ -225,6 +229,57 @@ static void take_response(struct lane *lane, const ProtobufCMessage *message)
 		take_failure(lane, is_start ? start->failed_requests[i] : stop->failed_requests[i]);
 }
 
+/* ---- watching ----------------------------------------------------------------------------- */
+
+static void take_status(struct lane *lane, const Hadoop__ContainerStatusProto *status)
+{
+	const struct node_managers_events *events = &lane->node->managers->options.events;
+	struct work *work = find_sent(lane, status->container_id);
+
+	if (!work)
+		return;
+	TAILQ_REMOVE(&lane->sent, work, link);
+	if (status->state == HADOOP__CONTAINER_STATE_PROTO__C_COMPLETE) {
+		events->completed(events->data, status);
+		free_work(work);
+	} else {
+		TAILQ_INSERT_TAIL(&lane->waiting, work, link);
+	}
+}
+
+/* What was watched last decides how soon it is looked again. */
+static int64_t look_again_in(const struct lane *lane)
+{
+	const struct work *work;
+	int64_t newest = 0;
+
+	TAILQ_FOREACH(work, &lane->waiting, link)
+	{
+		if (work->since == 0)
+			return 0;
+		newest = work->since > newest ? work->since : newest;
+	}
+	int64_t pause = (clock_monotonic_ms() - newest) / 4;
+	if (pause < FIRST_LOOK_MS)
+		return FIRST_LOOK_MS;
+	return pause < LONGEST_LOOK_MS ? pause : LONGEST_LOOK_MS;
+}
+
+static void on_statuses(void *data, const ProtobufCMessage *message, const struct rpc_error *error)
+{
+	struct lane *lane = data;
+	const Hadoop__GetContainerStatusesResponseProto *response = (const void *)message;
+
+	lane->call = NULL;
+	for (size_t i = 0; !error && i < response->n_status; i++)
+		take_status(lane, response->status[i]);
+	free_queue(&lane->sent);
+	go_soon(lane, look_again_in(lane));
+	plan(lane->node->idle, IDLE_MS);
+}
+
+/* ---- answers ------------------------------------------------------------------------------ */
+
 /* All that was sent and has no outcome yet. */
 static void take_rest(struct lane *lane, bool again, const char *text)
 {
@@ -294,6 +349,20 @@ static void send_stop(struct lane *lane, size_t count)
 				    lane);
 }
 
+static void send_watch(struct lane *lane, size_t count)
+{
+	Hadoop__GetContainerStatusesRequestProto request =
+		HADOOP__GET_CONTAINER_STATUSES_REQUEST_PROTO__INIT;
+	Hadoop__ContainerIdProto **items cleanup_free = mem_alloc_array(count, sizeof(*items));
+	struct work *work;
+
+	TAILQ_FOREACH(work, &lane->sent, link)
+	items[request.n_container_id++] = work->container;
+	request.container_id = items;
+	lane->call = rpc_call_start(lane->node->rpc, &NM_GET_CONTAINER_STATUSES, &request.base,
+				    on_statuses, lane);
+}
+
 static int connect_to(struct node *node, struct err *err)
 {
 	struct rpc_options options = node->managers->options.rpc;
@@ -314,6 +383,13 @@ static int connect_to(struct node *node, struct err *err)
 	return node->rpc ? 0 : -1;
 }
 
+static bool may_act(const struct lane *lane)
+{
+	const struct node_managers_events *events = &lane->node->managers->options.events;
+
+	return lane->duty == DUTY_WATCH || !events->may_act || events->may_act(events->data);
+}
+
 static void on_go(evutil_socket_t fd, short what, void *data)
 {
 	struct lane *lane = data;
@@ -323,6 +399,10 @@ static void on_go(evutil_socket_t fd, short what, void *data)
 
 	if (lane->call)
 		return;
+	if (!may_act(lane)) {
+		go_soon(lane, MAY_ACT_MS);
+		return;
+	}
 	while (count < BATCH_CAP && (work = TAILQ_FIRST(&lane->waiting))) {
 		TAILQ_REMOVE(&lane->waiting, work, link);
 		TAILQ_INSERT_TAIL(&lane->sent, work, link);
@@ -337,16 +417,19 @@ static void on_go(evutil_socket_t fd, short what, void *data)
 		take_rest(lane, false, err_message(&err));
 	else if (lane->duty == DUTY_START)
 		send_start(lane, count);
-	else
+	else if (lane->duty == DUTY_STOP)
 		send_stop(lane, count);
+	else
+		send_watch(lane, count);
 }
 
 static void on_idle(evutil_socket_t fd, short what, void *data)
 {
 	struct node *node = data;
 
-	if (node->lanes[DUTY_START].call || node->lanes[DUTY_STOP].call)
-		return;
+	for (size_t i = 0; i < DUTY_COUNT; i++)
+		if (node->lanes[i].call)
+			return;
 	rpc_client_destroy(node->rpc);
 	node->rpc = NULL;
 }
@@ -442,6 +525,12 @@ void node_managers_stop(struct node_managers *managers, const Hadoop__NodeIdProt
 			const Hadoop__ContainerIdProto *container)
 {
 	add_work(node_of(managers, node), DUTY_STOP, container, NULL);
+}
+
+void node_managers_watch(struct node_managers *managers, const Hadoop__NodeIdProto *node,
+			 const Hadoop__ContainerIdProto *container)
+{
+	add_work(node_of(managers, node), DUTY_WATCH, container, NULL);
 }
 
 struct node_managers *node_managers_create(struct event_base *base,

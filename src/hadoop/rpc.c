@@ -39,6 +39,12 @@ static bool has_calls(const struct rpc_client *client, enum rpc_call_state state
 	return false;
 }
 
+/* "ResourceManager at rm1:8032, rm2:8032": for messages. The caller frees. */
+static char *server_of(const struct rpc_client *client)
+{
+	return mem_printf("%s at %s", client->options.service->what, client->all_addresses);
+}
+
 /* All addresses were tried in vain. */
 static void pause_or_end(struct rpc_client *client, const char *class, const char *why)
 {
@@ -58,9 +64,11 @@ static void pause_or_end(struct rpc_client *client, const char *class, const cha
 	}
 	if (!client->has_warned) {
 		char *pause cleanup_free = str_format_duration(interval_ms);
-		log_warning("%s at %s: %s%s%s; trying again every %s",
-			    client->options.service->what, client->all_addresses,
-			    class ? class : "", class ? ": " : "", why, pause);
+		char *server cleanup_free = server_of(client);
+		char *text cleanup_free =
+			mem_printf("%s%s%s; trying again every %s", class ? class : "",
+				   class ? ": " : "", why, pause);
+		log_trouble(server, text);
 		client->has_warned = true;
 	}
 	event_add(&client->pause, &interval);
@@ -179,6 +187,8 @@ static void on_answer(void *data, const struct rpc_answer *answer)
 		return;
 	}
 	client->has_served = true;
+	char *server cleanup_free = server_of(client);
+	log_trouble_over(server);
 	client->has_warned = false;
 	client->tries = 0;
 }

@@ -24,7 +24,7 @@ struct hadoop_site {
 	struct map *values;   /* name -> struct value */
 	struct map *resolved; /* name -> text */
 	struct str_list paths;
-	char *origin;
+	char *directory, *origin;
 };
 
 /* Those of the keys that are asked for. */
@@ -259,6 +259,7 @@ static int read_all(struct hadoop_site *site, const struct hadoop_site_files *fi
 		if (!directory)
 			directory = yarn ? yarn : DEFAULT_DIRECTORY;
 	}
+	site->directory = mem_strdup(directory);
 	if (read_if_there(site, directory, "core-site.xml", err) < 0 ||
 	    read_if_there(site, directory, "hdfs-site.xml", err) < 0 ||
 	    read_if_there(site, holds_yarn(yarn) ? yarn : directory, "yarn-site.xml", err) < 0 ||
@@ -296,6 +297,7 @@ void hadoop_site_destroy(struct hadoop_site *site)
 	map_destroy(site->values);
 	map_destroy(site->resolved);
 	str_list_finish(&site->paths);
+	free(site->directory);
 	free(site->origin);
 	free(site);
 }
@@ -308,6 +310,13 @@ void hadoop_site_cleanup(struct hadoop_site **site)
 const char *hadoop_site_origin(const struct hadoop_site *site)
 {
 	return site->origin;
+}
+
+void hadoop_site_load_ssl(struct hadoop_site *site)
+{
+	const char *name = hadoop_site_get(site, "hadoop.ssl.client.conf");
+
+	read_if_there(site, site->directory, name ? name : "ssl-client.xml", NULL);
 }
 
 /* ---- values ------------------------------------------------------------------------------- */

@@ -30,6 +30,9 @@ bool hadoop_site_has_yarn(void);
 /* A file that is not there says nothing; ERR_CONFIG: one that is no configuration, and when there
  * is none at all. */
 struct hadoop_site *hadoop_site_load(const struct hadoop_site_files *files, struct err *err);
+/* Also what Hadoop's clients know of TLS: ssl-client.xml, or what hadoop.ssl.client.conf names, if
+ * it can be read; there may be passwords in it. */
+void hadoop_site_load_ssl(struct hadoop_site *site);
 void hadoop_site_destroy(struct hadoop_site *site); /* NULL is fine */
 #define cleanup_hadoop_site __attribute__((cleanup(hadoop_site_cleanup)))
 void hadoop_site_cleanup(struct hadoop_site **site);

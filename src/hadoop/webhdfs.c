@@ -13,6 +13,7 @@ static const struct {
 	[WEBHDFS_OPEN] = {"OPEN", "GET"},
 	[WEBHDFS_MKDIRS] = {"MKDIRS", "PUT"},
 	[WEBHDFS_CREATE] = {"CREATE", "PUT"},
+	[WEBHDFS_APPEND] = {"APPEND", "POST"},
 	[WEBHDFS_DELETE] = {"DELETE", "DELETE"},
 	[WEBHDFS_RENAME] = {"RENAME", "PUT"},
 	[WEBHDFS_SETPERMISSION] = {"SETPERMISSION", "PUT"},
@@ -22,6 +23,11 @@ static const struct {
 const char *webhdfs_op_name(enum webhdfs_op op)
 {
 	return operations[op].name;
+}
+
+bool webhdfs_op_sends(enum webhdfs_op op)
+{
+	return op == WEBHDFS_CREATE || op == WEBHDFS_APPEND;
 }
 
 const char *webhdfs_op_method(enum webhdfs_op op)
@@ -72,7 +78,7 @@ void webhdfs_options_copy(struct webhdfs_options *to, const struct webhdfs_optio
 	to->addresses = (struct str_list){0};
 	for (size_t i = 0; i < from->addresses.count; i++)
 		str_list_add(&to->addresses, from->addresses.items[i]);
-	to->ca_file = mem_strdup(from->ca_file);
+	to->authorities = mem_strdup(from->authorities);
 	to->user = mem_strdup(from->user);
 	to->delegation = mem_strdup(from->delegation);
 }
@@ -80,7 +86,7 @@ void webhdfs_options_copy(struct webhdfs_options *to, const struct webhdfs_optio
 void webhdfs_options_finish(struct webhdfs_options *options)
 {
 	str_list_finish(&options->addresses);
-	free(options->ca_file);
+	free(options->authorities);
 	free(options->user);
 	free(options->delegation);
 	*options = (struct webhdfs_options){0};

@@ -17,6 +17,11 @@
 #include "base/err.h"
 #include "base/str.h"
 
+/* What to do about a certificate of somebody else. */
+#define WEBHDFS_TRUST_REMEDY                                                                       \
+	"set tony.hdfs.ca-file to a PEM file with the authority that signs the cluster's "         \
+	"certificates"
+
 enum {
 	WEBHDFS_ANSWER_CAP = 64 << 20, /* bytes of JSON: some 200,000 files of a directory */
 	WEBHDFS_PATH_CAP = 8000,       /* bytes; HDFS's own limit */
@@ -32,7 +37,7 @@ struct webhdfs_options {
 	 * pair of NameNodes one is active, the others answer StandbyException. Not empty. */
 	struct str_list addresses;
 	bool http_fs;		    /* the addresses are of HttpFS gateways */
-	char *ca_file;		    /* PEM, for https; NULL: the system's */
+	char *authorities;	    /* PEM, for https; NULL: those that the machine trusts */
 	char *user;		    /* user.name=: believed where the cluster is without security */
 	char *delegation;	    /* a token's URL string, in place of the user; NULL: none */
 	int64_t connect_timeout_ms; /* 0: WEBHDFS_CONNECT_TIMEOUT_MS */
@@ -52,6 +57,7 @@ struct webhdfs_file {
 	bool is_directory;
 	int64_t length;	     /* bytes */
 	int64_t modified_ms; /* what YARN compares with a LocalResource's timestamp */
+	int64_t accessed_ms; /* as far as HDFS notes it, to the hour unless it is set; 0: never */
 	unsigned permission; /* 0755, sticky bit included */
 	char *owner, *group;
 };
@@ -73,6 +79,7 @@ enum webhdfs_op {
 	WEBHDFS_OPEN,
 	WEBHDFS_MKDIRS,
 	WEBHDFS_CREATE,
+	WEBHDFS_APPEND,
 	WEBHDFS_DELETE,
 	WEBHDFS_RENAME,
 	WEBHDFS_SETPERMISSION,
@@ -88,6 +95,7 @@ struct webhdfs_question {
 
 const char *webhdfs_op_name(enum webhdfs_op op);   /* "MKDIRS" */
 const char *webhdfs_op_method(enum webhdfs_op op); /* "PUT" */
+bool webhdfs_op_sends(enum webhdfs_op op);	   /* content, to a DataNode */
 
 /* ERR_INPUT: not absolute, too long, or with "." or ".." in it. */
 int webhdfs_path_check(const char *path, struct err *err);

@@ -1,68 +1,19 @@
 #include "hadoop/webhdfs_async.h"
 
 #include <event2/event.h>
-#include <event2/event_struct.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "hadoop/webhdfs_tries.h"
+#include "hadoop/webhdfs_call.h"
 #include "net/http_client.h"
+#include "net/tls.h"
 
 enum { SLOWEST_BYTES_PER_MS = 256 };
-
-/* What the exchange in progress is for. Every try starts with STAGE_CLEAR or STAGE_ASK. */
-enum stage {
-	STAGE_CLEAR, /* HttpFS cannot rename onto a file: that is removed before */
-	STAGE_ASK,
-	STAGE_CONTENT, /* with the DataNode */
-	STAGE_LOOK,    /* whether a rename that broke off, and cannot be repeated, was done */
-};
-
-struct webhdfs_call {
-	TAILQ_ENTRY(webhdfs_call) link;
-	struct webhdfs_async *client;
-	struct webhdfs_question question; /* `path` is owned, the server is of the options */
-	char *path, *to;		  /* `to`: where a rename leads; else NULL */
-	bool overwrite;
-	struct str parameters, body;
-	int fd;	       /* of an upload or download; else -1 */
-	size_t length; /* of what is sent or received, as far as it is known */
-	void (*visit)(void *data, const struct webhdfs_file *file);
-	struct err flaw; /* of the call itself: there is no try */
-	webhdfs_done *done;
-	void *data;
-
-	struct webhdfs_tries tries;
-	struct event timer; /* the pause before the next try */
-	enum stage stage;
-	struct webhdfs_url place; /* STAGE_CONTENT: where the content goes to or comes from */
-	struct http_client *http; /* the exchange in progress; NULL: none */
-};
-TAILQ_HEAD(call_list, webhdfs_call);
-
-struct webhdfs_async {
-	struct event_base *base;
-	struct webhdfs_options options;
-	size_t active; /* the address that answered last */
-	struct call_list calls;
-};
-
-static int check_scheme(const struct webhdfs_options *options, struct err *err)
-{
-	for (size_t i = 0; i < options->addresses.count; i++)
-		if (strncasecmp(options->addresses.items[i], "https", 5) == 0)
-			return err_set(err, ERR_CONFIG,
-				       "%s: only http is spoken from within a container; enable it "
-				       "for WebHDFS (dfs.http.policy=HTTP_AND_HTTPS)",
-				       options->addresses.items[i]);
-	return 0;
-}
 
 struct webhdfs_async *webhdfs_async_create(struct event_base *base,
 					   const struct webhdfs_options *options, struct err *err)
@@ -72,11 +23,15 @@ struct webhdfs_async *webhdfs_async_create(struct event_base *base,
 	client->base = base;
 	TAILQ_INIT(&client->calls);
 	webhdfs_options_copy(&client->options, options);
-	if (webhdfs_options_check(&client->options, err) == 0 &&
-	    check_scheme(&client->options, err) == 0)
+	if (webhdfs_options_check(&client->options, err) == 0)
 		return client;
 	webhdfs_async_destroy(client);
 	return NULL;
+}
+
+const char *webhdfs_async_address(const struct webhdfs_async *client)
+{
+	return client->options.addresses.items[client->active];
 }
 
 void webhdfs_async_destroy(struct webhdfs_async *client)
@@ -86,6 +41,7 @@ void webhdfs_async_destroy(struct webhdfs_async *client)
 	while (!TAILQ_EMPTY(&client->calls))
 		webhdfs_call_cancel(TAILQ_FIRST(&client->calls));
 	webhdfs_options_finish(&client->options);
+	tls_context_destroy(client->tls);
 	free(client);
 }
 
@@ -216,18 +172,10 @@ static void go_to(struct webhdfs_call *call, const char *location)
 	struct err err cleanup_err = {0};
 
 	webhdfs_url_finish(&call->place);
-	if (webhdfs_location_parse(&call->question, location, &call->place, &err) < 0) {
+	if (webhdfs_location_parse(&call->question, location, &call->place, &err) < 0)
 		refuse(call, &err);
-	} else if (call->place.is_tls) {
-		err_set(&err, ERR_INPUT,
-			"%s: %s %s: leads to https://%s, and only http is spoken "
-			"from within a container",
-			call->question.server, webhdfs_op_name(call->question.op), call->path,
-			call->place.address);
-		refuse(call, &err);
-	} else {
+	else
 		exchange(call, STAGE_CONTENT);
-	}
 }
 
 static void take_location(struct webhdfs_call *call, const struct http_response *response)
@@ -250,7 +198,7 @@ static void take_location(struct webhdfs_call *call, const struct http_response 
 
 static bool is_content(const struct webhdfs_call *call)
 {
-	return call->question.op == WEBHDFS_OPEN || call->question.op == WEBHDFS_CREATE;
+	return call->question.op == WEBHDFS_OPEN || webhdfs_op_sends(call->question.op);
 }
 
 static bool asks_for_place(const struct webhdfs_call *call)
@@ -298,7 +246,7 @@ static void on_no_answer(struct webhdfs_call *call, const struct err *why)
 {
 	struct err err cleanup_err = {0};
 
-	if (call->stage == STAGE_CONTENT)
+	if (call->stage == STAGE_CONTENT && why->kind == ERR_UNREACHABLE)
 		webhdfs_err_data_node(&call->question, &call->place, err_message(why), &err);
 	else
 		err_set(&err, why->kind, "%s %s: %s", webhdfs_op_name(call->question.op),
@@ -356,7 +304,7 @@ static void append_target(const struct webhdfs_call *call, struct str *target)
 	str_append(target, str_text(&call->parameters));
 	if (is_content(call) && !call->client->options.http_fs)
 		str_append(target, "&noredirect=true");
-	else if (call->question.op == WEBHDFS_CREATE)
+	else if (webhdfs_op_sends(call->question.op))
 		str_append(target, "&data=true");
 }
 
@@ -381,11 +329,26 @@ static int rewind_file(const struct webhdfs_call *call, bool empty, struct err *
 	return 0;
 }
 
-static void ask(struct webhdfs_call *call, const char *address)
+/* The client for one exchange; NULL: `err`. */
+static struct http_client *connect_to(struct webhdfs_async *client, const char *address,
+				      bool is_tls, struct err *err)
+{
+	if (is_tls && !client->tls)
+		client->tls = tls_context_create_client(client->options.authorities,
+							WEBHDFS_TRUST_REMEDY, err);
+	if (is_tls && !client->tls)
+		return NULL;
+	struct http_client *http = http_client_create(client->base, address, NULL, err);
+	if (http && is_tls)
+		http_client_use_tls(http, client->tls);
+	return http;
+}
+
+static void ask(struct webhdfs_call *call, const struct webhdfs_url *url)
 {
 	bool moves =
 		is_content(call) && (call->stage == STAGE_CONTENT || call->client->options.http_fs);
-	bool sends = moves && call->question.op == WEBHDFS_CREATE;
+	bool sends = moves && webhdfs_op_sends(call->question.op);
 	bool by_file = moves && call->fd >= 0;
 	struct str target cleanup_str = {0};
 	struct err err cleanup_err = {0};
@@ -394,7 +357,7 @@ static void ask(struct webhdfs_call *call, const char *address)
 		refuse(call, &err);
 		return;
 	}
-	call->http = http_client_create(call->client->base, address, NULL, &err);
+	call->http = connect_to(call->client, url->address, url->is_tls, &err);
 	if (!call->http) {
 		refuse(call, &err);
 		return;
@@ -422,11 +385,11 @@ static void start_exchange(struct webhdfs_call *call)
 	struct webhdfs_url server cleanup_webhdfs_url = {0};
 
 	if (call->stage == STAGE_CONTENT) {
-		ask(call, call->place.address);
+		ask(call, &call->place);
 		return;
 	}
 	webhdfs_url_parse(call->question.server, &server, NULL);
-	ask(call, server.address);
+	ask(call, &server);
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *data)
@@ -444,10 +407,8 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
 	exchange(call, clears ? STAGE_CLEAR : STAGE_ASK);
 }
 
-/* ---- calls -------------------------------------------------------------------------------- */
-
-static struct webhdfs_call *start(struct webhdfs_async *client, enum webhdfs_op op,
-				  const char *path, webhdfs_done *done, void *data)
+struct webhdfs_call *webhdfs_call_start(struct webhdfs_async *client, enum webhdfs_op op,
+					const char *path, webhdfs_done *done, void *data)
 {
 	struct webhdfs_call *call = mem_alloc(sizeof(*call));
 
@@ -463,122 +424,5 @@ static struct webhdfs_call *start(struct webhdfs_async *client, enum webhdfs_op 
 	event_assign(&call->timer, client->base, -1, 0, on_timer, call);
 	TAILQ_INSERT_TAIL(&client->calls, call, link);
 	pause_for(call, 0);
-	return call;
-}
-
-struct webhdfs_call *webhdfs_async_make_directories(struct webhdfs_async *client, const char *path,
-						    unsigned permission, webhdfs_done *done,
-						    void *data)
-{
-	struct webhdfs_call *call = start(client, WEBHDFS_MKDIRS, path, done, data);
-
-	str_append_format(&call->parameters, "&permission=%o", permission);
-	return call;
-}
-
-struct webhdfs_call *webhdfs_async_stat(struct webhdfs_async *client, const char *path,
-					webhdfs_done *done, void *data)
-{
-	return start(client, WEBHDFS_GETFILESTATUS, path, done, data);
-}
-
-static void take_create(struct webhdfs_call *call, const struct webhdfs_create *create)
-{
-	call->tries.is_harmless = create->overwrite;
-	str_append_format(&call->parameters, "&overwrite=%s&permission=%o",
-			  create->overwrite ? "true" : "false",
-			  create->permission ? create->permission : 0644);
-}
-
-struct webhdfs_call *webhdfs_async_write(struct webhdfs_async *client, const char *path,
-					 const struct webhdfs_create *create, const void *bytes,
-					 size_t length, webhdfs_done *done, void *data)
-{
-	struct webhdfs_call *call = start(client, WEBHDFS_CREATE, path, done, data);
-
-	if (length > WEBHDFS_BODY_CAP && !call->flaw.message)
-		err_set(&call->flaw, ERR_INPUT, "%s: %zu bytes are more than %u", path, length,
-			WEBHDFS_BODY_CAP);
-	else
-		str_append_bytes(&call->body, bytes, length);
-	call->length = length;
-	take_create(call, create);
-	return call;
-}
-
-struct webhdfs_call *webhdfs_async_upload(struct webhdfs_async *client, const char *path,
-					  const struct webhdfs_create *create, int fd,
-					  int64_t length, webhdfs_done *done, void *data)
-{
-	struct webhdfs_call *call = start(client, WEBHDFS_CREATE, path, done, data);
-
-	call->fd = fd;
-	call->length = (size_t)length;
-	take_create(call, create);
-	return call;
-}
-
-struct webhdfs_call *webhdfs_async_read(struct webhdfs_async *client, const char *path,
-					webhdfs_done *done, void *data)
-{
-	struct webhdfs_call *call = start(client, WEBHDFS_OPEN, path, done, data);
-
-	call->length = WEBHDFS_BODY_CAP;
-	return call;
-}
-
-struct webhdfs_call *webhdfs_async_download(struct webhdfs_async *client, const char *path, int fd,
-					    int64_t length, webhdfs_done *done, void *data)
-{
-	struct webhdfs_call *call = start(client, WEBHDFS_OPEN, path, done, data);
-
-	call->fd = fd;
-	call->length = (size_t)length;
-	return call;
-}
-
-struct webhdfs_call *webhdfs_async_list(struct webhdfs_async *client, const char *path,
-					void (*visit)(void *data, const struct webhdfs_file *file),
-					webhdfs_done *done, void *data)
-{
-	struct webhdfs_call *call = start(client, WEBHDFS_LISTSTATUS, path, done, data);
-
-	call->visit = visit;
-	return call;
-}
-
-struct webhdfs_call *webhdfs_async_set_time(struct webhdfs_async *client, const char *path,
-					    int64_t modified_ms, webhdfs_done *done, void *data)
-{
-	struct webhdfs_call *call = start(client, WEBHDFS_SETTIMES, path, done, data);
-
-	str_append_format(&call->parameters, "&modificationtime=%lld&accesstime=-1",
-			  (long long)modified_ms);
-	return call;
-}
-
-struct webhdfs_call *webhdfs_async_remove(struct webhdfs_async *client, const char *path,
-					  webhdfs_done *done, void *data)
-{
-	struct webhdfs_call *call = start(client, WEBHDFS_DELETE, path, done, data);
-
-	str_append(&call->parameters, "&recursive=true");
-	return call;
-}
-
-struct webhdfs_call *webhdfs_async_rename(struct webhdfs_async *client, const char *from,
-					  const char *to, bool overwrite, webhdfs_done *done,
-					  void *data)
-{
-	struct webhdfs_call *call = start(client, WEBHDFS_RENAME, from, done, data);
-
-	call->to = mem_strdup(to);
-	call->overwrite = overwrite;
-	if (!call->flaw.message)
-		webhdfs_path_check(to, &call->flaw);
-	webhdfs_target_add(&call->parameters, "destination", to);
-	if (!client->options.http_fs)
-		webhdfs_target_add(&call->parameters, "renameoptions",
-				   overwrite ? "OVERWRITE" : "NONE");
 	return call;
 }

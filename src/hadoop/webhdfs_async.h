@@ -26,10 +26,11 @@ struct webhdfs_result {
  * calls, and destroy the client. */
 typedef void webhdfs_done(void *data, const struct webhdfs_result *result, const struct err *err);
 
-/* ERR_CONFIG: as webhdfs_options_check(); and an address with https, which the agent does not
- * speak. */
+/* ERR_CONFIG: as webhdfs_options_check(). */
 struct webhdfs_async *webhdfs_async_create(struct event_base *base,
 					   const struct webhdfs_options *options, struct err *err);
+/* The one of its addresses that answered last; none did: the first. Borrowed. */
+const char *webhdfs_async_address(const struct webhdfs_async *client);
 /* Cancels all calls. NULL is fine. */
 void webhdfs_async_destroy(struct webhdfs_async *client);
 
@@ -43,6 +44,11 @@ struct webhdfs_call *webhdfs_async_stat(struct webhdfs_async *client, const char
 struct webhdfs_call *webhdfs_async_write(struct webhdfs_async *client, const char *path,
 					 const struct webhdfs_create *create, const void *bytes,
 					 size_t length, webhdfs_done *done, void *data);
+/* To the end of a file that is there. The bytes are copied. After a failure none, some or all of
+ * them are in the file. */
+struct webhdfs_call *webhdfs_async_append(struct webhdfs_async *client, const char *path,
+					  const void *bytes, size_t length, webhdfs_done *done,
+					  void *data);
 struct webhdfs_call *webhdfs_async_read(struct webhdfs_async *client, const char *path,
 					webhdfs_done *done, void *data);
 struct webhdfs_call *webhdfs_async_remove(struct webhdfs_async *client, const char *path,

@@ -60,6 +60,12 @@ int webhdfs_read(struct webhdfs_client *client, const char *path, int64_t offset
 int webhdfs_read_file(struct webhdfs_client *client, const char *path, size_t cap,
 		      struct str *bytes, struct err *err);
 
+/* Brings a file or a tree to this machine, as `target`, which must not be there: content, and
+ * permissions as far as they leave everything to its owner. `progress`, which may be NULL, is told
+ * the bytes of all files so far. What has come stays when it fails. */
+int webhdfs_fetch(struct webhdfs_client *client, const char *path, const char *target,
+		  const struct webhdfs_progress *progress, struct err *err);
+
 /* With everything in it. Nothing there: fine. */
 int webhdfs_remove(struct webhdfs_client *client, const char *path, struct err *err);
 

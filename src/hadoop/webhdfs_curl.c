@@ -148,8 +148,14 @@ static void set_limits(struct webhdfs_curl *curl)
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME,
 			 (long)(curl->options->silence_timeout_ms + 999) / 1000);
-	if (curl->options->ca_file)
-		curl_easy_setopt(easy, CURLOPT_CAINFO, curl->options->ca_file);
+	if (curl->options->authorities) {
+		/* These, and none of the system's. */
+		struct curl_blob blob = {.data = curl->options->authorities,
+					 .len = strlen(curl->options->authorities),
+					 .flags = CURL_BLOB_NOCOPY};
+		curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
+		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+	}
 }
 
 static void set_callbacks(struct webhdfs_curl *curl)
@@ -213,15 +219,16 @@ static void describe(const struct webhdfs_curl *curl, CURLcode code, enum webhdf
 {
 	const char *text = *curl->error ? curl->error : curl_easy_strerror(code);
 	char *shown cleanup_free = str_printable(text, strcspn(text, "\r\n"));
+	long flaw = 0; /* of the certificate; none: it is for another host */
+
+	curl_easy_getinfo(curl->easy, CURLINFO_SSL_VERIFYRESULT, &flaw);
 
 	if (end != WEBHDFS_EXCHANGE_FAILED)
 		err_set(err, ERR_UNREACHABLE, "%s", shown);
 	else if (curl->flaw)
 		err_set(err, code == CURLE_WRITE_ERROR ? ERR_INPUT : ERR_IO, "%s", curl->flaw);
 	else if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
-		err_set(err, ERR_DENIED, "%s; which certificates are trusted is in %s", shown,
-			curl->options->ca_file ? curl->options->ca_file
-					       : "the system's store (/etc/ssl/certs)");
+		err_set(err, ERR_DENIED, "%s%s", shown, flaw ? "; " WEBHDFS_TRUST_REMEDY : "");
 	else
 		err_set(err, ERR_INPUT, "%s", shown);
 }

@@ -35,13 +35,48 @@ void job_destroy(struct job *job)
 	free(job);
 }
 
+bool job_type_is_elastic(const struct job_type *type)
+{
+	return type->max_instances > 0;
+}
+
+int job_type_slots(const struct job_type *type)
+{
+	return job_type_is_elastic(type) ? type->max_instances : type->instances;
+}
+
+int job_type_minimum(const struct job_type *type)
+{
+	return job_type_is_elastic(type) ? type->min_instances : type->instances;
+}
+
 size_t job_task_count(const struct job *job)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < job->type_count; i++)
-		count += (size_t)job->types[i].instances;
+		count += (size_t)job_type_slots(&job->types[i]);
 	return count;
+}
+
+const char *job_config(const struct job *job, const char *key)
+{
+	const json_t *row = json_object_get(job->config, key);
+	const char *value = json_string_value(json_object_get(row, "value"));
+
+	return value && *value ? value : NULL;
+}
+
+char *job_portal_page(const struct job *job)
+{
+	const char *url = job_config(job, "tony.portal.url");
+	size_t length = url ? strlen(url) : 0;
+
+	if (!url || !str_is_http_url(url))
+		return NULL;
+	while (url[length - 1] == '/')
+		length--;
+	return mem_printf("%.*s/#/jobs/%s", (int)length, url, job->id);
 }
 
 int job_find_type(const struct job *job, const char *name)
@@ -68,8 +103,8 @@ int64_t job_find_task(const struct job *job, const char *name)
 	for (size_t i = 0; i < job->type_count; i++) {
 		const struct job_type *type = &job->types[i];
 		if (strncmp(type->name, name, length) == 0 && type->name[length] == '\0')
-			return index < type->instances ? first + index : -1;
-		first += type->instances;
+			return index < job_type_slots(type) ? first + index : -1;
+		first += job_type_slots(type);
 	}
 	return -1;
 }

@@ -58,8 +58,11 @@ struct job_dependency {
 };
 
 struct job_type {
-	char *name;	/* [a-z][a-z0-9_-]* */
-	int instances;	/* >= 0 */
+	char *name;    /* [a-z][a-z0-9_-]* */
+	int instances; /* >= 0: how many are wanted at the start */
+	/* An elastic type may run with any number between these, with instances among them; it is
+	 * of a GANG job and no sidecar. Both 0: it is none. */
+	int min_instances, max_instances;
 	int processes;	/* per task, >= 1: ranks that share a container */
 	int64_t memory; /* MiB, of the whole task */
 	int vcores;
@@ -74,6 +77,8 @@ struct job_type {
 	enum job_isolation isolation;
 	int64_t stop_grace_ms;	   /* SIGTERM to SIGKILL */
 	int64_t frozen_timeout_ms; /* a process stopped by SIGSTOP for so long is a failure */
+	int64_t hang_timeout_ms;   /* no sign of life for so long is one */
+	struct str_list on_exit;   /* exit_rules.h */
 	struct job_dependency *dependencies;
 	size_t dependency_count;
 	char *node_label;   /* NULL: none */
@@ -113,6 +118,11 @@ struct job {
 					 */
 	int64_t retry_delay_ms; /* first back-off; doubles up to 64 times that; with jitter */
 
+	/* What elastic types lose and gain is no reason to stop a process: the program lives
+	 * through it. */
+	bool live_elastic;
+	int64_t elastic_settle_ms; /* how long others are waited for since the last came */
+
 	int64_t application_timeout_ms;
 	int64_t allocation_timeout_ms;	 /* request -> the whole gang registered */
 	int64_t registration_timeout_ms; /* launch -> registration, of one task */
@@ -139,7 +149,20 @@ struct job {
 
 void job_destroy(struct job *job); /* NULL is fine */
 
+/* Of all types: see job_type_slots(). */
 size_t job_task_count(const struct job *job);
+
+bool job_type_is_elastic(const struct job_type *type);
+/* How many tasks of the type have a number, a row and a name: as many as there can ever be. */
+int job_type_slots(const struct job_type *type);
+/* Without so many of them nothing starts. */
+int job_type_minimum(const struct job_type *type);
+
+/* {"NAME": "value"} of a type, as the user gave it; values of what may be secret are "***". */
+json_t *job_environment_to_json(const struct job *job, size_t type);
+
+/* A key of the effective configuration; NULL: unset or empty. Valid as long as the job is. */
+const char *job_config(const struct job *job, const char *key);
 
 /* The chief: any task of type "chief"; where there is none, worker:0; where there is no worker
  * either, task 0 of a single-type job. */
@@ -147,6 +170,9 @@ bool job_is_chief(const struct job *job, size_t type, int index);
 
 /* -1: no such type. */
 int job_find_type(const struct job *job, const char *name);
+/* The job's page in the portal that tony.portal.url names; NULL: it names none. The caller frees.
+ */
+char *job_portal_page(const struct job *job);
 
 /* "worker:0". The caller frees. */
 char *job_task_name(const struct job *job, size_t type, int index);

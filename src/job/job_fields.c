@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "job/exit_rules.h"
 
 #define TEXT_CAP    4096
 #define COMMAND_CAP 131072			/* what Linux takes as one argument */
@@ -12,7 +13,7 @@
 #define COUNT_CAP   1000000
 
 static const char *const modes[] = {"gang", "fcfs", NULL};
-static const char *const roles[] = {"tracked", "untracked", "sidecar", NULL};
+const char *const job_roles[] = {"tracked", "untracked", "sidecar", NULL};
 static const char *const isolations[] = {"none", "pid-namespace", NULL};
 const char *const job_file_kinds[] = {"link", "content", "archive", NULL};
 
@@ -34,6 +35,8 @@ const struct job_field job_fields[] = {
 	{JOB(retry_count), .kind = FIELD_INT, .max = COUNT_CAP},
 	{JOB(infrastructure_retry_count), .kind = FIELD_INT, .max = COUNT_CAP},
 	{JOB(retry_delay_ms), .kind = FIELD_INT64, .max = MS_CAP},
+	{JOB(live_elastic), .kind = FIELD_OPTIONAL_BOOL},
+	{JOB(elastic_settle_ms), .kind = FIELD_OPTIONAL_INT64, .max = MS_CAP},
 	{JOB(application_timeout_ms), .kind = FIELD_INT64, .max = MS_CAP},
 	{JOB(allocation_timeout_ms), .kind = FIELD_INT64, .max = MS_CAP},
 	{JOB(registration_timeout_ms), .kind = FIELD_INT64, .max = MS_CAP},
@@ -55,19 +58,23 @@ const size_t job_field_count = array_length(job_fields);
 const struct job_field job_type_fields[] = {
 	{TYPE(name), .kind = FIELD_TEXT, .min = 1, .max = 64},
 	{TYPE(instances), .kind = FIELD_INT, .max = JOB_MAX_TASKS},
+	{TYPE(min_instances), .kind = FIELD_OPTIONAL_INT, .max = JOB_MAX_TASKS},
+	{TYPE(max_instances), .kind = FIELD_OPTIONAL_INT, .max = JOB_MAX_TASKS},
 	{TYPE(processes), .kind = FIELD_INT, .min = 1, .max = JOB_MAX_PROCESSES},
 	{TYPE(memory), .kind = FIELD_INT64, .max = MIB_CAP},
 	{TYPE(vcores), .kind = FIELD_INT, .max = COUNT_CAP},
 	{TYPE(gpus), .kind = FIELD_INT, .max = COUNT_CAP},
 	{TYPE(command), .kind = FIELD_OPTIONAL_TEXT, .max = COMMAND_CAP},
 	{TYPE(environment), .kind = FIELD_LIST, .max = COMMAND_CAP},
-	{TYPE(role), .kind = FIELD_CHOICE, .choices = roles},
+	{TYPE(role), .kind = FIELD_CHOICE, .choices = job_roles},
 	{TYPE(stop_on_failure), .kind = FIELD_BOOL},
 	{TYPE(max_restarts), .kind = FIELD_INT, .max = COUNT_CAP},
 	{TYPE(hold_port), .kind = FIELD_BOOL},
 	{TYPE(isolation), .kind = FIELD_CHOICE, .choices = isolations},
 	{TYPE(stop_grace_ms), .kind = FIELD_INT64, .max = MS_CAP},
 	{TYPE(frozen_timeout_ms), .kind = FIELD_INT64, .max = MS_CAP},
+	{TYPE(hang_timeout_ms), .kind = FIELD_OPTIONAL_INT64, .max = MS_CAP},
+	{TYPE(on_exit), .kind = FIELD_LIST, .max = EXIT_RULE_CAP},
 	{TYPE(node_label), .kind = FIELD_OPTIONAL_TEXT, .max = TEXT_CAP},
 	{TYPE(docker_image), .kind = FIELD_OPTIONAL_TEXT, .max = TEXT_CAP},
 };
@@ -144,6 +151,15 @@ static int read_field(const struct job_field *field, const json_t *object, void 
 		return need_bool(object, field->name, slot, err);
 	case FIELD_INT64:
 		return json_need_int(object, field->name, field->min, field->max, slot, err);
+	case FIELD_OPTIONAL_INT64:
+		return json_read_int(object, field->name, field->min, field->max, slot, err);
+	case FIELD_OPTIONAL_BOOL:
+		return json_read_bool(object, field->name, slot, err);
+	case FIELD_OPTIONAL_INT:
+		if (json_read_int(object, field->name, field->min, field->max, &number, err) < 0)
+			return -1;
+		*(int *)slot = (int)number;
+		return 0;
 	case FIELD_INT:
 		if (json_need_int(object, field->name, field->min, field->max, &number, err) < 0)
 			return -1;
@@ -177,12 +193,24 @@ static void write_field(const struct job_field *field, const void *slot, json_t 
 	case FIELD_LIST:
 		json_set_list(object, field->name, slot);
 		return;
+	case FIELD_OPTIONAL_BOOL:
+		if (!*(const bool *)slot)
+			return;
+		__attribute__((fallthrough));
 	case FIELD_BOOL:
 		json_set_bool(object, field->name, *(const bool *)slot);
 		return;
+	case FIELD_OPTIONAL_INT64:
+		if (*(const int64_t *)slot == 0)
+			return;
+		__attribute__((fallthrough));
 	case FIELD_INT64:
 		json_set_int(object, field->name, *(const int64_t *)slot);
 		return;
+	case FIELD_OPTIONAL_INT:
+		if (*(const int *)slot == 0)
+			return;
+		__attribute__((fallthrough));
 	case FIELD_INT:
 		json_set_int(object, field->name, *(const int *)slot);
 		return;

@@ -10,13 +10,16 @@
 #include "job/job.h"
 
 enum job_field_kind {
-	FIELD_TEXT,	     /* char *; min and max are lengths in bytes */
-	FIELD_OPTIONAL_TEXT, /* char *, NULL when the member is absent */
-	FIELD_INT,	     /* int */
-	FIELD_INT64,	     /* int64_t */
-	FIELD_BOOL,	     /* bool */
-	FIELD_CHOICE,	     /* an enum, written as one of `choices` (NULL-terminated) */
-	FIELD_LIST,	     /* struct str_list; empty when the member is absent */
+	FIELD_TEXT,	      /* char *; min and max are lengths in bytes */
+	FIELD_OPTIONAL_TEXT,  /* char *, NULL when the member is absent */
+	FIELD_INT,	      /* int */
+	FIELD_OPTIONAL_INT,   /* int; 0 when the member is absent */
+	FIELD_INT64,	      /* int64_t */
+	FIELD_OPTIONAL_INT64, /* int64_t; 0 when the member is absent */
+	FIELD_BOOL,	      /* bool */
+	FIELD_OPTIONAL_BOOL,  /* bool; false when the member is absent */
+	FIELD_CHOICE,	      /* an enum, written as one of `choices` (NULL-terminated) */
+	FIELD_LIST,	      /* struct str_list; empty when the member is absent */
 };
 
 struct job_field {
@@ -32,6 +35,7 @@ extern const size_t job_field_count;
 extern const struct job_field job_type_fields[];
 extern const size_t job_type_field_count;
 
+extern const char *const job_roles[];	   /* by enum job_role; NULL-terminated */
 extern const char *const job_file_kinds[]; /* by enum job_file_kind; NULL-terminated */
 
 int job_fields_read(const struct job_field *fields, size_t count, const json_t *object,

@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "job/exit_rules.h"
 #include "job/job_fields.h"
 
 #define TOKEN_CAP 4096
@@ -113,6 +114,33 @@ static int read_files(const json_t *object, struct job_files *files, struct err 
 	return 0;
 }
 
+static int check_on_exit(const struct job_type *type, struct err *err)
+{
+	if (type->on_exit.count > EXIT_RULES_MAX)
+		return err_set(err, ERR_INPUT, "on_exit: has more than %d rules", EXIT_RULES_MAX);
+	for (size_t i = 0; i < type->on_exit.count; i++)
+		if (exit_rule_check(type->on_exit.items[i], err) < 0)
+			return err_wrap(err, "on_exit[%zu]", i);
+	return 0;
+}
+
+static int check_elastic(const struct job *job, const struct job_type *type, struct err *err)
+{
+	if (type->min_instances == 0 && type->max_instances == 0)
+		return 0;
+	if (type->min_instances < 1 || type->min_instances > type->instances ||
+	    type->max_instances < type->instances || type->min_instances == type->max_instances)
+		return err_set(
+			err, ERR_INPUT,
+			"min_instances: %d, instances: %d and max_instances: %d do not follow "
+			"each other",
+			type->min_instances, type->instances, type->max_instances);
+	if (job->mode != JOB_MODE_GANG || type->role == JOB_ROLE_SIDECAR)
+		return err_set(err, ERR_INPUT,
+			       "min_instances: is not for a sidecar, nor for mode fcfs");
+	return 0;
+}
+
 static int check_type(const struct job *job, size_t index, struct err *err)
 {
 	const struct job_type *type = &job->types[index];
@@ -128,7 +156,7 @@ static int check_type(const struct job *job, size_t index, struct err *err)
 		if (!equals || equals == type->environment.items[i])
 			return err_set(err, ERR_INPUT, "environment[%zu]: is not KEY=VALUE", i);
 	}
-	return 0;
+	return check_elastic(job, type, err) < 0 ? -1 : check_on_exit(type, err);
 }
 
 static int read_type(struct job *job, const json_t *object, struct err *err)

@@ -3,15 +3,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+
+enum { LOCK_WAIT_MS = 3000, LOCK_PAUSE_MS = 5 };
 
 struct journal {
 	int fd;
@@ -38,7 +42,7 @@ static int scan(struct journal *journal, struct err *err)
 	return got;
 }
 
-static int cut_torn_line(struct journal *journal, struct err *err)
+static int cut_torn_end(struct journal *journal, struct err *err)
 {
 	off_t end = lseek(journal->fd, 0, SEEK_END);
 
@@ -46,11 +50,26 @@ static int cut_torn_line(struct journal *journal, struct err *err)
 		return err_set_errno(err, "%s: cannot seek", journal->path);
 	if (end == journal->size)
 		return 0;
-	log_warning("%s: the last line is torn; %" PRId64 " bytes are cut off", journal->path,
-		    (int64_t)end - journal->size);
+	log_warning("%s: what was written last is torn; %" PRId64 " bytes are cut off",
+		    journal->path, (int64_t)end - journal->size);
 	if (ftruncate(journal->fd, journal->size) < 0)
-		return err_set_errno(err, "%s: cannot cut the torn last line", journal->path);
+		return err_set_errno(err, "%s: cannot cut the torn end", journal->path);
 	return 0;
+}
+
+/* What an application master was starting when it was killed holds its descriptors for a moment:
+ * until it is another program, or has closed them. */
+static int lock(int fd)
+{
+	int64_t until = clock_monotonic_ms() + LOCK_WAIT_MS;
+
+	for (;;) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK || clock_monotonic_ms() >= until)
+			return -1;
+		poll(NULL, 0, LOCK_PAUSE_MS);
+	}
 }
 
 static int open_file(struct journal *journal, struct err *err)
@@ -58,7 +77,7 @@ static int open_file(struct journal *journal, struct err *err)
 	journal->fd = open(journal->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (journal->fd < 0)
 		return err_set_errno(err, "%s: cannot open", journal->path);
-	if (flock(journal->fd, LOCK_EX | LOCK_NB) < 0) {
+	if (lock(journal->fd) < 0) {
 		if (errno == EWOULDBLOCK)
 			return err_set(err, ERR_FAILED, "%s: another process writes this journal",
 				       journal->path);
@@ -73,7 +92,7 @@ struct journal *journal_open(const char *path, struct err *err)
 
 	journal->path = mem_strdup(path);
 	if (open_file(journal, err) < 0 || scan(journal, err) < 0 ||
-	    cut_torn_line(journal, err) < 0) {
+	    cut_torn_end(journal, err) < 0) {
 		journal_close(journal);
 		return NULL;
 	}
@@ -97,7 +116,29 @@ int64_t journal_sequence(const struct journal *journal)
 
 /* ---- appending ---------------------------------------------------------------------------- */
 
-/* Nibble by nibble: lines are short, and the table fits in one cache line. */
+#ifdef __x86_64__
+/* Eight bytes at a time, by the processor's own instruction; returns how many were done. */
+__attribute__((target("sse4.2"))) static size_t checksum_words(const char *bytes, size_t length,
+							       uint32_t *crc)
+{
+	uint64_t sum = *crc, word;
+	size_t done = 0;
+
+	for (; length - done >= sizeof(word); done += sizeof(word)) {
+		memcpy(&word, bytes + done, sizeof(word));
+		sum = __builtin_ia32_crc32di(sum, word);
+	}
+	*crc = (uint32_t)sum;
+	return done;
+}
+
+#define HAS_INSTRUCTION __builtin_cpu_supports("sse4.2")
+#else
+#define checksum_words(bytes, length, crc) 0
+#define HAS_INSTRUCTION			   false
+#endif
+
+/* Nibble by nibble: the table fits in one cache line. */
 uint32_t journal_checksum(const char *bytes, size_t length)
 {
 	static const uint32_t table[16] = {
@@ -106,8 +147,9 @@ uint32_t journal_checksum(const char *bytes, size_t length)
 		0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
 	};
 	uint32_t crc = ~0u;
+	size_t done = HAS_INSTRUCTION ? checksum_words(bytes, length, &crc) : 0;
 
-	for (size_t i = 0; i < length; i++) {
+	for (size_t i = done; i < length; i++) {
 		crc ^= (unsigned char)bytes[i];
 		crc = (crc >> 4) ^ table[crc & 15];
 		crc = (crc >> 4) ^ table[crc & 15];
@@ -115,25 +157,50 @@ uint32_t journal_checksum(const char *bytes, size_t length)
 	return ~crc;
 }
 
-static void compose(struct str *line, int64_t sequence, int64_t time_ms, json_t *record)
+static void compose(struct str *lines, const struct journal_line *frame, json_t *record)
 {
 	json_t *framed cleanup_json = json_object();
+	size_t start = lines->length;
 
-	json_set_int(framed, "seq", sequence);
-	json_set_int(framed, "t", time_ms);
+	json_set_int(framed, "seq", frame->sequence);
+	json_set_int(framed, "t", frame->time_ms);
+	json_set_bool(framed, "more", true);
 	json_object_update_missing(framed, record);
-	json_object_del(framed, "crc"); /* the frame's own member */
+	json_object_del(framed, "crc"); /* the frame's own members */
+	if (!frame->more)
+		json_object_del(framed, "more");
 	char *text cleanup_free = json_text(framed);
-	str_append_bytes(line, text, strlen(text) - 1);
-	str_append_format(line, ",\"crc\":\"%08" PRIx32 "\"}\n",
-			  journal_checksum(line->text, line->length));
+	str_append_bytes(lines, text, strlen(text) - 1);
+	str_append_format(lines, ",\"crc\":\"%08" PRIx32 "\"}\n",
+			  journal_checksum(lines->text + start, lines->length - start));
+}
+
+static int compose_all(const struct journal *journal, size_t count, journal_make *make, void *data,
+		       int64_t time_ms, struct str *lines, struct err *err)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct journal_line frame = {.sequence = journal->sequence + 1 + (int64_t)i,
+						   .time_ms = time_ms,
+						   .more = i + 1 < count};
+		size_t start = lines->length;
+		json_t *record cleanup_json = make(data, i);
+		compose(lines, &frame, record);
+		if (lines->length - start > longest)
+			longest = lines->length - start;
+	}
+	if (longest > JOURNAL_LINE_CAP)
+		return err_set(err, ERR_INPUT, "%s: a record of %zu bytes is too long",
+			       journal->path, longest);
+	return 0;
 }
 
 /* What a failed write or sync may have left must not stand before the next line. */
 static void undo(const struct journal *journal)
 {
 	if (ftruncate(journal->fd, journal->size) < 0)
-		log_error("%s: cannot take a half-written line back", journal->path);
+		log_error("%s: cannot take back what was written by half", journal->path);
 }
 
 int journal_sync(struct journal *journal, struct err *err)
@@ -143,17 +210,14 @@ int journal_sync(struct journal *journal, struct err *err)
 	return 0;
 }
 
-int journal_append(struct journal *journal, json_t *record, int64_t time_ms, bool sync,
-		   struct err *err)
+int journal_append_all(struct journal *journal, size_t count, journal_make *make, void *data,
+		       int64_t time_ms, bool sync, struct err *err)
 {
-	struct str line cleanup_str = {0};
+	struct str lines cleanup_str = {0};
 
-	compose(&line, journal->sequence + 1, time_ms, record);
-	json_decref(record);
-	if (line.length > JOURNAL_LINE_CAP)
-		return err_set(err, ERR_INPUT, "%s: a record of %zu bytes is too long",
-			       journal->path, line.length);
-	if (fs_write_all(journal->fd, line.text, line.length, err) < 0) {
+	if (compose_all(journal, count, make, data, time_ms, &lines, err) < 0)
+		return -1;
+	if (fs_write_all(journal->fd, lines.text, lines.length, err) < 0) {
 		undo(journal);
 		return err_wrap(err, "%s", journal->path);
 	}
@@ -161,7 +225,18 @@ int journal_append(struct journal *journal, json_t *record, int64_t time_ms, boo
 		undo(journal);
 		return -1;
 	}
-	journal->sequence++;
-	journal->size += (int64_t)line.length;
+	journal->sequence += (int64_t)count;
+	journal->size += (int64_t)lines.length;
 	return 0;
+}
+
+static json_t *take(void *data, size_t number)
+{
+	return data;
+}
+
+int journal_append(struct journal *journal, json_t *record, int64_t time_ms, bool sync,
+		   struct err *err)
+{
+	return journal_append_all(journal, 1, take, record, time_ms, sync, err);
 }

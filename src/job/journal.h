@@ -4,11 +4,13 @@
  *   {"seq":17,"t":1795241651123,"ev":"task", ... ,"crc":"89abcdef"}
  *
  * `seq` counts 1, 2, 3 ... without a gap; `t` is wall-clock ms; both stand first, in this order.
- * `crc` stands last: CRC-32C (Castagnoli), 8 lower-case hex digits, of all bytes of the line
- * before `,"crc":`. What the other members mean is record.h's business.
+ * `"more":true` follows them where the next line belongs to the same event: the lines of one event
+ * count together or not at all. `crc` stands last: CRC-32C (Castagnoli), 8 lower-case hex digits,
+ * of all bytes of the line before `,"crc":`. What the other members mean is record.h's business.
  *
- * A line is there when its newline and checksum are: the last line of a file may be torn by a
- * crash, and is then not there. A bad line before the last one is an error.
+ * A line is there when its newline and checksum are, and those of all lines of its event: what was
+ * written last may be torn by a crash, and is then not there. A bad line before the last one is an
+ * error.
  */
 #ifndef TONY_JOB_JOURNAL_H
 #define TONY_JOB_JOURNAL_H
@@ -26,8 +28,9 @@
 
 struct journal;
 
-/* Creates the file (0600) or goes on where it ends; a torn last line is cut off. Fails when a line
- * before is bad (naming it) and when another process has the journal open for writing. */
+/* Creates the file (0600) or goes on where it ends; a torn end is cut off. Fails when a line
+ * before is bad (naming it) and when another process has the journal open for writing, for whose
+ * end it waits up to 3 s. */
 struct journal *journal_open(const char *path, struct err *err);
 void journal_close(struct journal *journal); /* NULL is fine */
 
@@ -35,6 +38,12 @@ void journal_close(struct journal *journal); /* NULL is fine */
  * full ...) nothing of it is in the file, and a later append may succeed. */
 int journal_append(struct journal *journal, json_t *record, int64_t time_ms, bool sync,
 		   struct err *err);
+
+/* The same for the `count` records, at least one, of one event: all or none of them are there. Each
+ * is made as its line is written: thousands of tasks may change by one event. */
+typedef json_t *journal_make(void *data, size_t number);
+int journal_append_all(struct journal *journal, size_t count, journal_make *make, void *data,
+		       int64_t time_ms, bool sync, struct err *err);
 
 /* All that was appended is on the disk then. */
 int journal_sync(struct journal *journal, struct err *err);
@@ -47,6 +56,7 @@ int64_t journal_sequence(const struct journal *journal);
 struct journal_line {
 	int64_t sequence;
 	int64_t time_ms;
+	bool more;	  /* the next line belongs to the same event */
 	const char *text; /* the line without its newline; not NUL-terminated; borrowed */
 	size_t length;
 };
@@ -63,7 +73,8 @@ struct journal_reader;
 struct journal_reader *journal_reader_open(const char *path, int64_t since, struct err *err);
 void journal_reader_close(struct journal_reader *reader); /* NULL is fine */
 
-/* 1: `line` is the next one, valid until the next call; 0: nothing more yet; -1: a bad line (`err`
+/* 1: `line` is the next one, valid until the next call, and all of its event is there; 0: nothing
+ * more yet; -1: a bad line (`err`
  * has its number) or a read error. Never blocks. */
 int journal_reader_next(struct journal_reader *reader, struct journal_line *line, struct err *err);
 
@@ -76,8 +87,8 @@ typedef int journal_visit(void *data, const struct journal_line *line, struct er
 int journal_read(const char *path, int64_t since, journal_visit *visit, void *data,
 		 struct err *err);
 
-/* The last line of a journal, without reading the others; its text is in *text, which the caller
- * frees. False when there is none, or it is longer than 64 KiB. */
+/* The last line of a journal, be its event whole or not, without reading the others; its text is in
+ * *text, which the caller frees. False when there is none, or it is longer than 64 KiB. */
 bool journal_read_last(const char *path, char **text, struct journal_line *line);
 
 /* CRC-32C. */

@@ -16,6 +16,7 @@ struct journal_reader {
 	char *path;
 	int64_t since;
 	int64_t number; /* lines passed */
+	int64_t whole;	/* up to this line, all of each event is known to be there */
 	off_t offset;	/* of the next line in the file */
 	char *buffer;
 	size_t capacity;
@@ -48,9 +49,11 @@ static bool take_number(const char **at, const char *end, int64_t *number)
 
 static bool take_head(const char *bytes, const char *end, struct journal_line *line)
 {
-	return take_text(&bytes, end, "{\"seq\":") && take_number(&bytes, end, &line->sequence) &&
-	       take_text(&bytes, end, ",\"t\":") && take_number(&bytes, end, &line->time_ms) &&
-	       bytes < end && (*bytes == ',' || *bytes == '}');
+	if (!take_text(&bytes, end, "{\"seq\":") || !take_number(&bytes, end, &line->sequence) ||
+	    !take_text(&bytes, end, ",\"t\":") || !take_number(&bytes, end, &line->time_ms))
+		return false;
+	line->more = take_text(&bytes, end, ",\"more\":true");
+	return bytes < end && (*bytes == ',' || *bytes == '}');
 }
 
 int journal_parse_line(const char *bytes, size_t length, struct journal_line *line, struct err *err)
@@ -212,12 +215,44 @@ static int next_line(struct journal_reader *reader, struct journal_line *line, s
 	return 1;
 }
 
+/* Back to an earlier place. What is behind it in the buffer is read anew where it did not look
+ * whole. */
+static void go_back(struct journal_reader *reader, off_t offset, int64_t number, bool was_whole)
+{
+	off_t buffered = reader->offset - (off_t)reader->start;
+
+	if (was_whole && offset >= buffered)
+		reader->start = (size_t)(offset - buffered);
+	else
+		reader->start = reader->end = 0;
+	reader->offset = offset;
+	reader->number = number;
+}
+
+/* Looks ahead to the last line of the event. */
+static int next_whole_line(struct journal_reader *reader, struct journal_line *line,
+			   struct err *err)
+{
+	const off_t offset = reader->offset;
+	const int64_t number = reader->number;
+	int got = next_line(reader, line, err);
+
+	if (got <= 0 || !line->more || number < reader->whole)
+		return got;
+	while (got > 0 && line->more)
+		got = next_line(reader, line, err);
+	if (got > 0)
+		reader->whole = reader->number;
+	go_back(reader, offset, number, got > 0);
+	return got > 0 ? next_line(reader, line, err) : got;
+}
+
 int journal_reader_next(struct journal_reader *reader, struct journal_line *line, struct err *err)
 {
 	int got;
 
 	do {
-		got = next_line(reader, line, err);
+		got = next_whole_line(reader, line, err);
 	} while (got > 0 && line->sequence < reader->since);
 	return got;
 }

@@ -32,7 +32,7 @@ static machine_handler *const task_table[TASK_STATE_COUNT][EVENT_KIND_COUNT] = {
 			[EVENT_REGISTERED] = task_registered_again,
 			[EVENT_EXITED] = task_exited_again,
 			[EVENT_BEAT] = task_beat,
-			[EVENT_CONTAINER_ENDED] = task_gone_unstarted,
+			[EVENT_CONTAINER_ENDED] = task_gone,
 			[EVENT_PREEMPTED] = task_preempted,
 		},
 	[TASK_RUNNING] =
@@ -41,7 +41,7 @@ static machine_handler *const task_table[TASK_STATE_COUNT][EVENT_KIND_COUNT] = {
 			[EVENT_STARTED] = task_started,
 			[EVENT_EXITED] = task_exited,
 			[EVENT_BEAT] = task_beat,
-			[EVENT_CONTAINER_ENDED] = task_gone_running,
+			[EVENT_CONTAINER_ENDED] = task_gone,
 			[EVENT_PREEMPTED] = task_preempted,
 			[EVENT_RESTART_TASK] = task_restart,
 		},
@@ -123,27 +123,50 @@ void machine_set_task(struct machine *m, size_t task, enum task_state state)
 	enum task_state from = t->state;
 	if (from == TASK_RUNNING)
 		machine_set_up(m, task, false);
+	if (from == TASK_RUNNING && m->now - t->state_since > GOOD_FORMATION_MS)
+		t->misses = 0;
 	if (from == TASK_REGISTERED)
-		machine_set_restarting(m, task, false);
+		machine_forget_restart(m, task);
+	if (state == TASK_SUCCEEDED || state == TASK_FAILED || state == TASK_LOST)
+		type->last_end = m->now;
 	type->in[from]--;
 	m->in[from]--;
 	t->state = state;
 	t->state_since = m->now;
 	type->in[state]++;
 	m->in[state]++;
+	machine_watch(m, task);
 	struct action *action = append_action(m, ACTION_TASK_CHANGED, task);
 	action->attempt = t->attempt;
 	action->from = (int)from;
 	action->to = (int)state;
 }
 
+static void tell_job(struct machine *m, enum job_state to)
+{
+	struct action *action = append_action(m, ACTION_JOB_CHANGED, 0);
+	action->from = (int)m->state;
+	action->to = (int)to;
+	m->recorded = true;
+}
+
+/* What the job re-formed for has been repaired, or something else decided. */
+static void forget_past_cause(struct machine *m)
+{
+	if (m->cause_epoch == m->epoch)
+		return;
+	cause_finish(&m->cause);
+	m->cause_task = -1;
+	m->cause_epoch = m->epoch;
+}
+
 void machine_set_job(struct machine *m, enum job_state state)
 {
 	if (m->state == state)
 		return;
-	struct action *action = append_action(m, ACTION_JOB_CHANGED, 0);
-	action->from = (int)m->state;
-	action->to = (int)state;
+	if (state != JOB_REFORMING)
+		forget_past_cause(m);
+	tell_job(m, state);
 	m->state = state;
 	m->state_since = m->now;
 }
@@ -164,13 +187,9 @@ static void set_tallied(bool *flag, bool value, size_t *tally)
 
 void machine_set_rejoin(struct machine *m, size_t task, bool rejoin)
 {
-	set_tallied(&m->extras[task].rejoin, rejoin, &m->types[m->tasks[task].type].rejoining);
-}
-
-void machine_set_restarting(struct machine *m, size_t task, bool restarting)
-{
-	set_tallied(&m->extras[task].restarting, restarting,
-		    &m->types[m->tasks[task].type].restarting);
+	if (!rejoin)
+		m->tasks[task].ask_not_before = 0;
+	set_tallied(&m->tasks[task].rejoin, rejoin, &m->types[m->tasks[task].type].rejoining);
 }
 
 void machine_set_up(struct machine *m, size_t task, bool up)
@@ -178,6 +197,7 @@ void machine_set_up(struct machine *m, size_t task, bool up)
 	if (!up)
 		m->tasks[task].ui_port = 0;
 	set_tallied(&m->tasks[task].process_up, up, &m->types[m->tasks[task].type].up);
+	machine_watch(m, task); /* one that is up has less time */
 }
 
 void machine_gain_container(struct machine *m, size_t task)
@@ -246,11 +266,8 @@ static bool task_event(struct machine *m, const struct machine_event *event)
 	return handler && handler(m, event->task, event);
 }
 
-bool machine_handle(struct machine *m, const struct machine_event *event, int64_t now,
-		    struct action_list *actions)
+static bool handle(struct machine *m, const struct machine_event *event)
 {
-	m->out = actions;
-	m->now = now;
 	if (job_state_is_final(m->state))
 		return refuse(m, event);
 	switch (event->kind) {
@@ -261,12 +278,29 @@ bool machine_handle(struct machine *m, const struct machine_event *event, int64_
 	case EVENT_TICK:
 		machine_tick(m);
 		return true;
+	case EVENT_SCALE:
+		if (!machine_scale(m, event))
+			return false;
+		machine_check_groups(m);
+		return true;
 	default:
 		if (m->state == JOB_SUBMITTED || !task_event(m, event))
 			return false;
 		machine_check_groups(m);
 		return true;
 	}
+}
+
+bool machine_handle(struct machine *m, const struct machine_event *event, int64_t now,
+		    struct action_list *actions)
+{
+	m->out = actions;
+	m->now = now;
+	m->unrecorded = m->recorded = false;
+	bool heard = handle(m, event);
+	if (m->unrecorded && !m->recorded)
+		tell_job(m, m->state);
+	return heard;
 }
 
 /* ---- life and looks ----------------------------------------------------------------------- */
@@ -278,7 +312,8 @@ static void lay_out_types(struct machine *m)
 	for (size_t i = 0; i < job->type_count; i++) {
 		struct type_tally *type = &m->types[i];
 		type->first = next;
-		type->count = (size_t)job->types[i].instances;
+		type->count = (size_t)job_type_slots(&job->types[i]);
+		type->wanted = (size_t)job->types[i].instances;
 		type->in[TASK_WAITING] = type->count;
 		for (size_t k = 0; k < type->count; k++, next++)
 			m->tasks[next] = (struct task){.type = i, .index = (int)k};
@@ -297,10 +332,10 @@ struct machine *machine_create(const struct job *job, uint64_t seed)
 	m->job = job;
 	m->random = seed | 1;
 	m->deadline = INT64_MAX;
+	m->look_at = INT64_MAX;
 	m->cause_task = -1;
 	m->task_count = job_task_count(job);
 	m->tasks = mem_alloc_array(m->task_count, sizeof(*m->tasks));
-	m->extras = mem_alloc_array(m->task_count, sizeof(*m->extras));
 	m->types = mem_alloc_array(job->type_count, sizeof(*m->types));
 	lay_out_types(m);
 	return m;
@@ -317,8 +352,8 @@ void machine_destroy(struct machine *m)
 	}
 	cause_finish(&m->cause);
 	free(m->tasks);
-	free(m->extras);
 	free(m->types);
+	free(m->pauses);
 	free(m);
 }
 
@@ -380,20 +415,40 @@ void machine_status(const struct machine *m, struct machine_status *status)
 		.epoch = m->epoch,
 		.retries_used = m->retries_used,
 		.infrastructure_retries_used = m->infrastructure_retries_used,
+		.streak = m->streak,
+		.pause_ms = m->hold_until > m->now ? m->hold_until - m->now : 0,
 		.state_since = m->state_since,
 		.cause_task = m->cause_task,
+		.cause_epoch = m->cause_epoch,
 		.cause = &m->cause,
 	};
 	memcpy(status->tasks_in, m->in, sizeof(m->in));
-	for (size_t i = 0; i < m->job->type_count; i++) {
-		if (machine_role(m, i) != JOB_ROLE_TRACKED)
-			continue;
-		status->tracked += m->types[i].count;
-		status->tracked_done += m->types[i].in[TASK_SUCCEEDED];
-	}
 }
 
 bool machine_type_is_active(const struct machine *m, size_t type)
 {
 	return m->types[type].active;
+}
+
+int machine_wanted(const struct machine *m, size_t type)
+{
+	return (int)m->types[type].wanted;
+}
+
+bool machine_task_is_dormant(const struct machine *m, size_t task)
+{
+	const struct task *t = &m->tasks[task];
+	return (size_t)t->index >= m->types[t->type].wanted && !t->has_container &&
+	       (t->state == TASK_WAITING || t->state == TASK_STOPPED);
+}
+
+bool machine_task_is_member(const struct machine *m, size_t task)
+{
+	const struct task *t = &m->tasks[task];
+	return t->epoch == m->epoch && !t->rejoin && t->state != TASK_STOPPED;
+}
+
+bool machine_type_is_exempt(const struct machine *m, size_t type)
+{
+	return m->types[type].exempt;
 }

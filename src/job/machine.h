@@ -66,11 +66,14 @@ enum cause_kind {
 	CAUSE_OUT_OF_MEMORY, /* over its memory limit */
 	CAUSE_EXECUTION_TIMEOUT,
 	CAUSE_FROZEN,	    /* a process of it was stopped (SIGSTOP) and stood still for too long */
+	CAUSE_HUNG,	    /* nothing of it did anything for too long */
 	CAUSE_START_FAILED, /* the executor could not start the program */
 	CAUSE_STORE_FAILED, /* the program succeeded, but what it made could not be stored */
 	CAUSE_PORT_TAKEN,   /* the program could not bind the port it was given */
-	CAUSE_EXECUTOR_LOST, /* beats missed, or the executor was killed */
-	CAUSE_NODE_LOST,     /* the scheduler says the node is gone */
+	CAUSE_EXECUTOR_LOST,	 /* beats missed, or the executor was killed */
+	CAUSE_CONTAINER_STOPPED, /* its executor was told to end, and the scheduler did not say why,
+				    or who manages the cluster ended it */
+	CAUSE_NODE_LOST,	 /* the scheduler says the node is gone */
 	CAUSE_PREEMPTED,
 	CAUSE_LAUNCH_FAILED,	    /* the container did not come up */
 	CAUSE_REGISTRATION_TIMEOUT, /* it came up and never registered */
@@ -112,18 +115,23 @@ struct task {
 	char *host;	     /* as registered: others reach the task there */
 	int port;	     /* held port; 0 before registration */
 	int ui_port;	     /* where its process serves a web interface; 0: it does not */
+	int door;	     /* where its executor hears of an AM that follows; 0: it has none */
 	int64_t state_since; /* ms */
-	int64_t started_at, ended_at; /* of the last process; 0: not yet */
-	int64_t heard_at;	      /* last beat */
-	int64_t start_not_before;     /* back-off of an in-place restart */
-	struct cause cause;	      /* of the last failure; kind CAUSE_NONE while all is well */
+	int64_t heard_at;    /* last beat */
+	bool rejoin;	     /* to be asked for again: its container gone, the back-off over */
+	bool restarting;     /* REGISTERED for an in-place restart: does not wait for the barrier */
+	int misses;	     /* of an elastic type: containers lost in a row */
+	int64_t ask_not_before;	  /* while rejoin: the end of its own back-off */
+	bool unsure;		  /* LAUNCHING since an earlier AM, which may not have got to it */
+	int64_t start_not_before; /* while restarting: the end of its back-off */
+	struct cause cause;	  /* of the last failure; kind CAUSE_NONE while all is well */
 };
 
 enum machine_event_kind {
 	EVENT_SUBMIT,	       /* begin */
 	EVENT_ALLOCATED,       /* task, attempt, container */
 	EVENT_REFUSED,	       /* task, cause: can never be allocated */
-	EVENT_REGISTERED,      /* task, attempt, epoch: last order obeyed; host, port */
+	EVENT_REGISTERED,      /* task, attempt, epoch: last order obeyed; host, port, door */
 	EVENT_STARTED,	       /* task, attempt, epoch, restart */
 	EVENT_EXITED,	       /* task, attempt, epoch, restart; cause (CAUSE_NONE: exit code 0) */
 	EVENT_BEAT,	       /* task, attempt, epoch, restart; ui_port */
@@ -132,12 +140,15 @@ enum machine_event_kind {
 	EVENT_TICK,	       /* time passed: at or after machine_deadline() */
 	EVENT_KILL,	       /* the user (or the AM itself: cause) ends the job */
 	EVENT_RESTART_TASK,    /* the user restarts one task's process */
+	EVENT_SCALE,	       /* type, count: how many of an elastic type are wanted from now on */
 	EVENT_KIND_COUNT
 };
 
 struct machine_event {
 	enum machine_event_kind kind;
 	size_t task;
+	size_t type;
+	int count;
 	int attempt;
 	int epoch;
 	int restart;
@@ -145,6 +156,7 @@ struct machine_event {
 	const char *host;
 	int port;
 	int ui_port;
+	int door;
 	const struct cause *cause; /* borrowed; NULL is CAUSE_NONE */
 };
 
@@ -159,8 +171,9 @@ enum action_kind {
 			   if it can be helped */
 	ACTION_EPOCH,	/* a new cluster spec holds from now on: before the orders that need it */
 	ACTION_TASK_CHANGED, /* for journal and watchers: `from` -> `to`, which are equal when only
-				its process changed */
-	ACTION_JOB_CHANGED,  /* `from` -> `to` */
+				its process, or what is to become of it, changed */
+	ACTION_JOB_CHANGED,  /* `from` -> `to`, which are equal when only its counters, its back-off
+				or its cause changed */
 	ACTION_NOTE,	     /* `text`: something a person should know (a retry, a back-off) */
 	ACTION_KIND_COUNT
 };
@@ -222,18 +235,49 @@ struct machine_status {
 	enum job_state outcome; /* JOB_SUCCEEDED, _FAILED or _KILLED once FINISHING */
 	int epoch;
 	int retries_used, infrastructure_retries_used;
+	int streak;	  /* re-formations in quick succession: what the next back-off depends on */
+	int64_t pause_ms; /* of the present back-off, left after the last event; 0: none */
 	int64_t state_since;
 	/* The first failure since the last (re-)formation: what decided, or will decide, the
-	 * outcome. Task -1 when it is the job's own (a timeout, a kill). CAUSE_NONE while there is
-	 * none; borrowed. */
+	 * outcome. While the job re-forms: what it re-forms for, of an earlier epoch. Task -1 when
+	 * it is the job's own (a timeout, a kill). CAUSE_NONE while there is none; borrowed. */
 	int64_t cause_task;
+	int cause_epoch;
 	const struct cause *cause;
 	size_t tasks_in[TASK_STATE_COUNT];
-	size_t tracked, tracked_done; /* for progress */
 };
 void machine_status(const struct machine *machine, struct machine_status *status);
 
 /* The types whose tasks belong to the present formation (asked for and not a finished stage). */
 bool machine_type_is_active(const struct machine *machine, size_t type);
+
+/* How many tasks of the type should run: at first its instances, then what EVENT_SCALE said. Those
+ * with the lowest numbers are wanted. */
+int machine_wanted(const struct machine *machine, size_t type);
+/* It is not wanted and has no container: it counts nowhere, and nobody need know of it. */
+bool machine_task_is_dormant(const struct machine *machine, size_t task);
+/* It was started in the present epoch, and not lost for another to take its place. */
+bool machine_task_is_member(const struct machine *machine, size_t task);
+
+/* An ignored group timeout made it untracked. */
+bool machine_type_is_exempt(const struct machine *machine, size_t type);
+
+/* ---- when the AM returns ------------------------------------------------------------------ */
+
+struct job_view; /* job/view.h */
+
+/* The machine of an earlier AM, as it was after the last event that `view` holds whole. Monotonic
+ * `now` and `wall_now` are of the same moment. Every task that had a container in its present
+ * attempt is believed to have it still: the scheduler tells of those that ended meanwhile
+ * (EVENT_CONTAINER_ENDED). Executors count as heard of just now. What no journal says is made
+ * the best of. JOB_SUBMITTED: it never began; feed EVENT_SUBMIT, as to a new one. */
+struct machine *machine_restore(const struct job *job, uint64_t seed, const struct job_view *view,
+				int64_t now, int64_t wall_now);
+
+/* What an AM has to do that was handed the job: asks again for what was asked for (the same
+ * attempt), gives back again what nobody needs any more, builds the cluster spec anew where
+ * processes run by one (ACTION_EPOCH). The machine is due at once after it. All else are levels:
+ * machine_order() says what each executor should be doing. */
+void machine_resume(struct machine *machine, int64_t now, struct action_list *actions);
 
 #endif

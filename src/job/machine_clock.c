@@ -15,31 +15,50 @@ int64_t machine_beat_limit(const struct machine *m)
 
 /* ---- one task ----------------------------------------------------------------------------- */
 
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* When the present state of the task becomes a failure, and which; INT64_MAX: never. An executor
  * that is ending a process may be silent for the grace on top. */
 static int64_t task_limit(const struct machine *m, size_t task, enum cause_kind *kind)
 {
 	const struct task *t = &m->tasks[task];
 	int64_t grace = m->job->types[t->type].stop_grace_ms;
+	int64_t since = later(t->state_since, m->restored_at);
 	*kind = CAUSE_EXECUTOR_LOST;
 	switch (t->state) {
 	case TASK_LAUNCHING:
 		*kind = CAUSE_REGISTRATION_TIMEOUT;
-		return m->job->registration_timeout_ms > 0
-			       ? t->state_since + m->job->registration_timeout_ms
-			       : INT64_MAX;
+		return m->job->registration_timeout_ms > 0 ? since + m->job->registration_timeout_ms
+							   : INT64_MAX;
 	case TASK_REGISTERED:
 		return t->heard_at + machine_beat_limit(m);
 	case TASK_RUNNING:
 		return t->heard_at + machine_beat_limit(m) + (t->process_up ? 0 : grace);
 	case TASK_STOPPING: {
 		int64_t beat = t->heard_at + machine_beat_limit(m) + grace;
-		int64_t silence = t->state_since + grace + STOP_MARGIN_MS;
+		int64_t silence = since + grace + STOP_MARGIN_MS;
 		return beat < silence ? beat : silence;
 	}
 	default:
 		return INT64_MAX;
 	}
+}
+
+static void look_by(struct machine *m, int64_t when)
+{
+	if (when < m->look_at)
+		m->look_at = when;
+	machine_due(m, m->look_at);
+}
+
+void machine_watch(struct machine *m, size_t task)
+{
+	enum cause_kind kind;
+
+	look_by(m, task_limit(m, task, &kind));
 }
 
 static void give_up(struct machine *m, size_t task, enum cause_kind kind)
@@ -60,13 +79,18 @@ static void give_up(struct machine *m, size_t task, enum cause_kind kind)
 static void check_tasks(struct machine *m)
 {
 	int64_t step = m->job->heartbeat_interval_ms / 4 + 1;
+	if (m->now < m->look_at) {
+		machine_due(m, m->look_at);
+		return;
+	}
+	m->look_at = INT64_MAX;
 	for (size_t task = 0; task < m->task_count && m->state < JOB_FINISHING; task++) {
 		enum cause_kind kind;
 		int64_t limit = task_limit(m, task, &kind);
 		if (limit <= m->now)
 			give_up(m, task, kind);
 		else if (limit != INT64_MAX)
-			machine_due(m, limit > m->now + step ? limit : m->now + step);
+			look_by(m, limit > m->now + step ? limit : m->now + step);
 	}
 }
 
@@ -86,9 +110,21 @@ static void check_application_timeout(struct machine *m)
 		     "the job did not end within tony.application.timeout (%s)", text);
 }
 
-static size_t count_forming(const struct machine *m)
+static size_t count_missing(const struct machine *m)
 {
-	return m->in[TASK_REQUESTED] + m->in[TASK_ALLOCATED] + m->in[TASK_LAUNCHING];
+	size_t missing = 0;
+	for (size_t i = 0; i < m->job->type_count; i++)
+		missing += machine_missing(m, i);
+	return missing;
+}
+
+/* Of all tasks that the job cannot do without. */
+static size_t count_needed(const struct machine *m)
+{
+	size_t needed = 0;
+	for (size_t i = 0; i < m->job->type_count; i++)
+		needed += (size_t)job_type_minimum(&m->job->types[i]);
+	return needed;
 }
 
 /* Gives back what a gang holds while it waits for the rest, so that another gang can form. */
@@ -103,7 +139,7 @@ static void give_gang_back(struct machine *m)
 		if (state == TASK_REQUESTED)
 			machine_act(m, ACTION_CANCEL, task);
 		else if (state == TASK_ALLOCATED || state == TASK_LAUNCHING ||
-			 (state == TASK_REGISTERED && !m->extras[task].restarting))
+			 (state == TASK_REGISTERED && !m->tasks[task].restarting))
 			machine_act(m, ACTION_RELEASE, task);
 		else
 			continue;
@@ -116,10 +152,11 @@ static void give_gang_back(struct machine *m)
 static void check_allocation_timeout(struct machine *m)
 {
 	int64_t timeout = m->job->allocation_timeout_ms;
-	if (timeout <= 0 || m->job->mode != JOB_MODE_GANG || count_forming(m) == 0)
+	if (timeout <= 0 || m->job->mode != JOB_MODE_GANG || count_missing(m) == 0)
 		return;
-	if (m->now < m->formation_since + timeout) {
-		machine_due(m, m->formation_since + timeout);
+	int64_t since = later(m->formation_since, m->restored_at);
+	if (m->now < since + timeout) {
+		machine_due(m, since + timeout);
 		return;
 	}
 	bool holds_some =
@@ -133,23 +170,24 @@ static void check_allocation_timeout(struct machine *m)
 	machine_fail(
 		m, CAUSE_ALLOCATION_TIMEOUT,
 		"%zu of %zu tasks were not there within tony.container.allocation.timeout (%s)",
-		count_forming(m), m->task_count, text);
+		count_missing(m), count_needed(m), text);
 }
 
-/* When the last member of the group ended; -1: one still lives (or has yet to). */
-static int64_t group_end(const struct machine *m, const struct job_group_timeout *group)
+/* False: one of the group's members still lives (or has yet to). */
+static bool find_group_end(const struct machine *m, const struct job_group_timeout *group,
+			   int64_t *last)
 {
-	int64_t last = 0;
+	*last = INT64_MIN;
 	for (size_t i = 0; i < group->member_count; i++) {
 		const struct type_tally *type = &m->types[group->members[i]];
 		size_t ended =
 			type->in[TASK_SUCCEEDED] + type->in[TASK_FAILED] + type->in[TASK_LOST];
-		if (ended < type->count || type->rejoining > 0)
-			return -1;
-		if (type->last_end > last)
-			last = type->last_end;
+		if (ended < machine_size(m, group->members[i]) || type->rejoining > 0)
+			return false;
+		if (type->last_end > *last)
+			*last = type->last_end;
 	}
-	return last;
+	return true;
 }
 
 static void check_group(struct machine *m, const struct job_group_timeout *group)
@@ -157,8 +195,8 @@ static void check_group(struct machine *m, const struct job_group_timeout *group
 	struct type_tally *type = &m->types[group->type];
 	if (type->exempt || type->in[TASK_RUNNING] == 0)
 		return;
-	int64_t end = group_end(m, group);
-	if (end < 0)
+	int64_t end;
+	if (!find_group_end(m, group, &end))
 		return;
 	if (end < type->begun_at) /* what begins later has its time as well */
 		end = type->begun_at;
@@ -170,6 +208,7 @@ static void check_group(struct machine *m, const struct job_group_timeout *group
 	char *text cleanup_free = str_format_duration(group->timeout_ms);
 	if (group->ignored) {
 		type->exempt = true;
+		m->unrecorded = true;
 		machine_note(m, type->first,
 			     "%s still runs %s after group %s ended: not waited for", name, text,
 			     group->group);
@@ -182,27 +221,37 @@ static void check_group(struct machine *m, const struct job_group_timeout *group
 		     name, text, group->group, name, group->group);
 }
 
+static bool are_all_scheduled(const struct machine *m)
+{
+	for (size_t i = 0; i < m->job->type_count; i++) {
+		if (m->types[i].active ? machine_missing(m, i) > 0 : m->types[i].wanted > 0)
+			return false;
+	}
+	return true;
+}
+
 void machine_check_groups(struct machine *m)
 {
 	/* As in TonY: not before every task has been scheduled. */
-	if (m->job->group_timeout_count == 0 || m->in[TASK_WAITING] + count_forming(m) > 0)
+	if (m->job->group_timeout_count == 0 || !are_all_scheduled(m))
 		return;
 	for (size_t i = 0; i < m->job->group_timeout_count && m->state < JOB_FINISHING; i++)
 		check_group(m, &m->job->group_timeouts[i]);
 }
 
-static void check_restarts(struct machine *m)
+/* A tick that comes late is of an AM that stood still itself (SIGSTOP, a suspended machine): what
+ * executors said meanwhile has yet to be read, and when it began to stand still nobody knows. */
+static void excuse_silence(struct machine *m)
 {
-	for (size_t i = 0; i < m->job->type_count; i++) {
-		const struct type_tally *type = &m->types[i];
-		for (size_t k = 0; k < type->count && type->restarting > 0; k++)
-			if (m->extras[type->first + k].restarting)
-				machine_due(m, m->tasks[type->first + k].start_not_before);
-	}
+	if (m->deadline == INT64_MAX || m->now - m->deadline < m->job->heartbeat_interval_ms)
+		return;
+	for (size_t task = 0; task < m->task_count; task++)
+		m->tasks[task].heard_at = m->now;
 }
 
 void machine_tick(struct machine *m)
 {
+	excuse_silence(m);
 	m->deadline = INT64_MAX;
 	if (m->state == JOB_FINISHING) {
 		if (m->now >= m->finish_by)
@@ -224,5 +273,4 @@ void machine_tick(struct machine *m)
 	machine_activate_types(m);
 	machine_ask_rejoining(m);
 	machine_open_barrier(m);
-	check_restarts(m);
 }

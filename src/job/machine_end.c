@@ -11,10 +11,12 @@
 
 void machine_blame(struct machine *m, int64_t task, const struct cause *cause)
 {
-	if (m->cause.kind != CAUSE_NONE)
+	if (m->cause.kind != CAUSE_NONE && m->cause_epoch == m->epoch)
 		return;
 	cause_copy(&m->cause, cause);
 	m->cause_task = task;
+	m->cause_epoch = m->epoch;
+	m->unrecorded = true;
 }
 
 void machine_fail(struct machine *m, enum cause_kind kind, const char *format, ...)
@@ -43,14 +45,13 @@ static bool ends_the_job(const struct machine *m, size_t task)
 {
 	const struct task *t = &m->tasks[task];
 	const struct job_type *type = &m->job->types[t->type];
-	return m->job->fail_fast || type->stop_on_failure ||
-	       job_is_chief(m->job, t->type, t->index) ||
+	return m->job->fail_fast || type->stop_on_failure || machine_is_chief(m, task) ||
 	       machine_role(m, t->type) == JOB_ROLE_UNTRACKED || is_awaited(m, t->type) ||
 	       (m->job->mode == JOB_MODE_GANG && t->epoch != m->epoch) || /* no gang without it */
-	       policy_find(t->cause.kind)->charge == CHARGE_NEVER;
+	       policy_judge(m->job, t->type, &t->cause).charge == CHARGE_NEVER;
 }
 
-static void let_go(struct machine *m, size_t task)
+void machine_let_go(struct machine *m, size_t task)
 {
 	if (m->tasks[task].has_container)
 		machine_act(m, ACTION_RELEASE, task);
@@ -70,36 +71,58 @@ static void replace_charged(struct machine *m, size_t task)
 		machine_charge(m, CHARGE_INFRASTRUCTURE);
 	machine_note(m, task, "%s:%d: %s; asking for another container",
 		     m->job->types[t->type].name, t->index, t->cause.text ? t->cause.text : "lost");
-	let_go(m, task);
+	machine_let_go(m, task);
 	machine_replace(m, task);
 	machine_open_barrier(m);
 }
 
-static void reform_for(struct machine *m, size_t task, enum policy_charge charge)
+static void reform_for(struct machine *m, size_t task, const struct policy *policy)
 {
 	const struct task *t = &m->tasks[task];
-	bool user = charge == CHARGE_USER;
-	machine_note(m, task, "%s:%d: %s; the job re-forms (%s %d of %d)",
+	bool user = policy->charge == CHARGE_USER;
+	machine_note(m, task, "%s:%d: %s%s%s; the job re-forms (%s %d of %d)",
 		     m->job->types[t->type].name, t->index,
-		     t->cause.text ? t->cause.text : "failed",
-		     user ? "retry" : "infrastructure retry",
+		     t->cause.text ? t->cause.text : "failed", policy->why ? ": " : "",
+		     policy->why ? policy->why : "", user ? "retry" : "infrastructure retry",
 		     (user ? m->retries_used : m->infrastructure_retries_used) + 1,
 		     user ? m->job->retry_count : m->job->infrastructure_retry_count);
 	if (t->state == TASK_LOST)
-		let_go(m, task);
-	machine_reform(m, charge);
+		machine_let_go(m, task);
+	machine_reform(m, task, policy->charge);
+}
+
+/* What is not tried again though there may be a budget for it. */
+static void tell_why_not(struct machine *m, size_t task, const struct policy *policy)
+{
+	const struct task *t = &m->tasks[task];
+	const char *type = m->job->types[t->type].name;
+	if (policy->charge != CHARGE_NEVER)
+		return;
+	if (policy->by_rule)
+		machine_note(m, task, "%s:%d is not tried again, as tony.%s.on-exit says", type,
+			     t->index, type);
+	else if (policy->why)
+		machine_note(m, task, "%s:%d is not tried again: %s", type, t->index, policy->why);
 }
 
 void machine_task_failed(struct machine *m, size_t task)
 {
 	const struct task *t = &m->tasks[task];
-	enum policy_charge charge = policy_find(t->cause.kind)->charge;
-	if (policy_find(t->cause.kind)->blames_host && t->container)
+	const struct policy policy = policy_judge(m->job, t->type, &t->cause);
+	enum policy_charge charge = policy.charge;
+	if (policy.blames_host && t->container)
 		machine_act(m, ACTION_AVOID, task);
 	if (machine_role(m, t->type) == JOB_ROLE_SIDECAR && !is_awaited(m, t->type)) {
-		let_go(m, task);
+		machine_let_go(m, task);
 		machine_open_barrier(m);
 		machine_check_end(m);
+		return;
+	}
+	/* With the machine that is to blame goes the container. */
+	if (policy.blames_host && t->state == TASK_FAILED && machine_can_charge(m, charge))
+		machine_set_task(m, task, TASK_LOST);
+	if (machine_can_spare(m, task)) {
+		machine_spare(m, task);
 		return;
 	}
 	bool lost = t->state == TASK_LOST;
@@ -110,14 +133,16 @@ void machine_task_failed(struct machine *m, size_t task)
 	}
 	machine_blame(m, (int64_t)task, &t->cause);
 	if (machine_can_charge(m, charge)) {
-		reform_for(m, task, charge);
+		reform_for(m, task, &policy);
 		return;
 	}
+	tell_why_not(m, task, &policy);
 	if (ends_the_job(m, task)) {
 		machine_finish(m, JOB_FAILED);
 		return;
 	}
-	let_go(m, task);
+	machine_let_go(m, task);
+	machine_settle_size(m);
 	machine_open_barrier(m);
 	machine_check_end(m);
 }
@@ -133,7 +158,12 @@ static int64_t longest_grace(const struct job *job)
 	return longest;
 }
 
-static void stop_task(struct machine *m, size_t task)
+int64_t machine_finish_by(const struct machine *m)
+{
+	return m->now + longest_grace(m->job) + FINISH_MARGIN_MS;
+}
+
+void machine_stop_task(struct machine *m, size_t task)
 {
 	switch (m->tasks[task].state) {
 	case TASK_WAITING:
@@ -148,8 +178,6 @@ static void stop_task(struct machine *m, size_t task)
 	case TASK_REGISTERED:
 	case TASK_RUNNING:
 	case TASK_STOPPING:
-		if (m->tasks[task].started_at != 0)
-			m->tasks[task].ended_at = m->now;
 		machine_set_task(m, task, TASK_STOPPED);
 		machine_act(m, ACTION_RELEASE, task);
 		break;
@@ -170,10 +198,10 @@ void machine_finish(struct machine *m, enum job_state outcome)
 		return;
 	m->outcome = outcome;
 	machine_set_job(m, JOB_FINISHING);
-	m->finish_by = m->now + longest_grace(m->job) + FINISH_MARGIN_MS;
+	m->finish_by = machine_finish_by(m);
 	m->deadline = m->finish_by;
 	for (size_t task = 0; task < m->task_count; task++)
-		stop_task(m, task);
+		machine_stop_task(m, task);
 	machine_check_end(m);
 }
 
@@ -185,7 +213,7 @@ static bool tracked_have_ended(const struct machine *m, bool *failed)
 		if (machine_role(m, i) != JOB_ROLE_TRACKED)
 			continue;
 		size_t bad = type->in[TASK_FAILED] + type->in[TASK_LOST];
-		if (type->in[TASK_SUCCEEDED] + bad < type->count || type->rejoining > 0)
+		if (type->in[TASK_SUCCEEDED] + bad < machine_size(m, i) || type->rejoining > 0)
 			return false;
 		*failed = *failed || bad > 0;
 	}

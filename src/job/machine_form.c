@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 
-#define BACKOFF_DOUBLINGS 6 /* the longest pause is 64 times the first */
+#define BACKOFF_LONGEST 64 /* times the first */
 
 /* ---- asking for containers ---------------------------------------------------------------- */
 
@@ -11,9 +11,12 @@ static void ask(struct machine *m, size_t task)
 	struct task *t = &m->tasks[task];
 	machine_set_rejoin(m, task, false);
 	t->attempt++;
+	t->unsure = false;
 	t->restart = 0;
+	m->types[t->type].started -= t->epoch == m->epoch;
 	t->epoch = 0;
 	t->port = 0;
+	t->door = 0;
 	mem_replace(&t->container, NULL);
 	machine_set_task(m, task, TASK_REQUESTED);
 	machine_act(m, ACTION_REQUEST, task);
@@ -22,8 +25,11 @@ static void ask(struct machine *m, size_t task)
 static bool dependency_met(const struct machine *m, const struct job_dependency *dependency)
 {
 	const struct type_tally *type = &m->types[dependency->type];
-	size_t ready = type->in[TASK_SUCCEEDED] + (dependency->on_start ? type->up : 0);
-	return ready == type->count && type->rejoining == 0;
+	size_t running = type->in[TASK_RUNNING], succeeded = type->in[TASK_SUCCEEDED];
+	if (dependency->on_start && machine_gathers(m, dependency->type))
+		return running + succeeded > 0 && type->up == running && type->restarting == 0;
+	size_t ready = succeeded + (dependency->on_start ? type->up : 0);
+	return ready == machine_size(m, dependency->type) && type->rejoining == 0;
 }
 
 static bool dependencies_met(const struct machine *m, size_t type)
@@ -36,7 +42,7 @@ static bool dependencies_met(const struct machine *m, size_t type)
 }
 
 /* The allocation timeout counts from the end of a back-off: nothing is asked for before. */
-static void formation_begins(struct machine *m)
+void machine_formation_begins(struct machine *m)
 {
 	m->formation_since = m->now > m->hold_until ? m->now : m->hold_until;
 	if (m->job->allocation_timeout_ms > 0)
@@ -50,23 +56,26 @@ void machine_activate_types(struct machine *m)
 	bool any = false;
 	for (size_t i = 0; i < m->job->type_count; i++) {
 		struct type_tally *type = &m->types[i];
-		if (type->active || !dependencies_met(m, i))
+		if (type->active || type->count == 0 || !dependencies_met(m, i))
 			continue;
 		type->active = true;
 		any = true;
-		for (size_t k = 0; k < type->count; k++)
+		for (size_t k = 0; k < type->wanted; k++)
 			ask(m, type->first + k);
 	}
 	if (any)
-		formation_begins(m);
+		machine_formation_begins(m);
 }
 
 void machine_ask_again(struct machine *m, size_t task)
 {
-	if (m->state >= JOB_FINISHING || !m->extras[task].rejoin || m->tasks[task].has_container)
+	if (m->state >= JOB_FINISHING || !m->tasks[task].rejoin || m->tasks[task].has_container)
 		return;
-	if (m->now < m->hold_until)
-		machine_due(m, m->hold_until);
+	int64_t not_before = m->tasks[task].ask_not_before;
+	if (not_before < m->hold_until)
+		not_before = m->hold_until;
+	if (m->now < not_before)
+		machine_due(m, not_before);
 	else
 		ask(m, task);
 }
@@ -87,78 +96,98 @@ void machine_replace(struct machine *m, size_t task)
 	machine_ask_again(m, task);
 }
 
+void machine_wake(struct machine *m, size_t task)
+{
+	m->tasks[task].misses = 0;
+	if (!m->tasks[task].has_container && m->now >= m->hold_until) {
+		ask(m, task);
+		return;
+	}
+	machine_set_task(m, task, TASK_LOST);
+	machine_replace(m, task);
+}
+
 /* ---- the barrier -------------------------------------------------------------------------- */
 
 static void start(struct machine *m, size_t task)
 {
 	struct task *t = &m->tasks[task];
-	bool again = m->extras[task].restarting;
+	bool again = m->tasks[task].restarting;
 	if (m->types[t->type].in[TASK_RUNNING] == 0)
 		m->types[t->type].begun_at = m->now;
 	t->restart = again ? t->restart + 1 : 0;
+	m->types[t->type].started += t->epoch != m->epoch;
 	t->epoch = m->epoch;
-	t->started_at = 0;
 	machine_set_task(m, task, TASK_RUNNING);
 	machine_act(m, ACTION_ORDER, task);
 }
 
-static bool may_start(const struct machine *m, size_t task)
+static bool waits_at_barrier(const struct machine *m, size_t task)
 {
-	const struct task *t = &m->tasks[task];
-	return t->state == TASK_REGISTERED && t->start_not_before <= m->now;
-}
-
-static void start_restarting(struct machine *m, struct type_tally *type)
-{
-	for (size_t k = 0; k < type->count && type->restarting > 0; k++)
-		if (m->extras[type->first + k].restarting && may_start(m, type->first + k))
-			start(m, type->first + k);
+	return m->tasks[task].state == TASK_REGISTERED && !m->tasks[task].restarting;
 }
 
 /* How many tasks of the formation wait at the barrier, or SIZE_MAX while one is still to come. */
-static size_t waiting_at_barrier(const struct machine *m)
+static size_t waiting_at_barrier(struct machine *m)
 {
 	size_t waiting = 0;
 	for (size_t i = 0; i < m->job->type_count; i++) {
 		const struct type_tally *type = &m->types[i];
-		if (!type->active)
+		if (!type->active || machine_gathers(m, i))
 			continue;
-		if (type->in[TASK_REQUESTED] + type->in[TASK_ALLOCATED] + type->in[TASK_LAUNCHING] +
-			    type->in[TASK_STOPPING] + type->rejoining >
-		    0)
+		if (type->in[TASK_STOPPING] > 0 ||
+		    (machine_count_coming(type) > 0 && !machine_may_start_without(m, i)))
 			return SIZE_MAX;
 		waiting += type->in[TASK_REGISTERED] - type->restarting;
 	}
 	return waiting;
 }
 
+static void start_type(struct machine *m, size_t i)
+{
+	struct type_tally *type = &m->types[i];
+	for (size_t k = 0; k < type->count && type->in[TASK_REGISTERED] > 0; k++)
+		if (waits_at_barrier(m, type->first + k))
+			start(m, type->first + k);
+}
+
 static void start_waiting(struct machine *m)
 {
 	size_t waiting = 0;
 	for (size_t i = 0; i < m->job->type_count; i++)
-		waiting += m->types[i].in[TASK_REGISTERED] - m->types[i].restarting;
+		if (!machine_gathers(m, i))
+			waiting += m->types[i].in[TASK_REGISTERED] - m->types[i].restarting;
 	if (waiting == 0)
 		return;
 	machine_act(m, ACTION_EPOCH, 0);
 	machine_set_job(m, JOB_RUNNING);
-	for (size_t i = 0; i < m->job->type_count; i++) {
-		struct type_tally *type = &m->types[i];
-		for (size_t k = 0; k < type->count && type->in[TASK_REGISTERED] > 0; k++)
-			if (may_start(m, type->first + k) && !m->extras[type->first + k].restarting)
-				start(m, type->first + k);
-	}
+	for (size_t i = 0; i < m->job->type_count; i++)
+		if (!machine_gathers(m, i))
+			start_type(m, i);
+	m->settle_until = m->now; /* who comes from now on is waited for anew */
+	machine_settle_size(m);
+}
+
+void machine_start_arrivals(struct machine *m)
+{
+	machine_act(m, ACTION_EPOCH, 0);
+	for (size_t i = 0; i < m->job->type_count; i++)
+		if (machine_gathers(m, i))
+			start_type(m, i);
 }
 
 void machine_open_barrier(struct machine *m)
 {
 	if (m->state >= JOB_FINISHING)
 		return;
-	for (size_t i = 0; i < m->job->type_count; i++)
-		start_restarting(m, &m->types[i]);
+	size_t task;
+	while (machine_next_restart(m, &task))
+		start(m, task);
 	if (m->now < m->hold_until) {
 		machine_due(m, m->hold_until);
 		return;
 	}
+	machine_grow(m);
 	size_t waiting = waiting_at_barrier(m);
 	if (m->job->mode == JOB_MODE_FCFS || (waiting > 0 && waiting != SIZE_MAX))
 		start_waiting(m);
@@ -175,16 +204,25 @@ void machine_start_alone(struct machine *m, size_t task)
 
 /* ---- forming anew ------------------------------------------------------------------------- */
 
-int64_t machine_backoff(struct machine *m, int times)
+int64_t machine_pause(struct machine *m, int64_t first, int64_t longest, int times)
 {
-	if (times <= 0 || m->job->retry_delay_ms <= 0)
-		return 0;
-	int doublings = times - 1 < BACKOFF_DOUBLINGS ? times - 1 : BACKOFF_DOUBLINGS;
+	int64_t delay = first;
+	for (int i = 1; i < times && delay < longest; i++)
+		delay *= 2;
+	if (delay > longest)
+		delay = longest;
 	m->random ^= m->random << 13; /* xorshift64 */
 	m->random ^= m->random >> 7;
 	m->random ^= m->random << 17;
-	int64_t delay = m->job->retry_delay_ms << doublings;
 	return delay * (int64_t)(75 + m->random % 51) / 100; /* +-25% */
+}
+
+int64_t machine_backoff(struct machine *m, int times)
+{
+	int64_t first = m->job->retry_delay_ms;
+	if (times <= 0 || first <= 0)
+		return 0;
+	return machine_pause(m, first, first * BACKOFF_LONGEST, times);
 }
 
 bool machine_can_charge(const struct machine *m, enum policy_charge charge)
@@ -199,9 +237,6 @@ bool machine_can_charge(const struct machine *m, enum policy_charge charge)
 	}
 }
 
-/* A formation that held for a minute was a good one: the next pause is short again. */
-#define GOOD_FORMATION_MS 60000
-
 void machine_charge(struct machine *m, enum policy_charge charge)
 {
 	if (charge == CHARGE_USER)
@@ -214,7 +249,22 @@ void machine_charge(struct machine *m, enum policy_charge charge)
 	int times = m->streak++ + (charge == CHARGE_INFRASTRUCTURE ? 1 : 0);
 	m->hold_until = m->now + machine_backoff(m, times);
 	machine_due(m, m->hold_until);
-	formation_begins(m);
+	machine_formation_begins(m);
+	m->unrecorded = true;
+}
+
+static void will_rejoin(struct machine *m, size_t task)
+{
+	if (m->tasks[task].rejoin)
+		return;
+	machine_set_rejoin(m, task, true);
+	machine_tell(m, task);
+}
+
+static void stop_to_rejoin(struct machine *m, size_t task)
+{
+	machine_set_task(m, task, TASK_STOPPING);
+	machine_act(m, ACTION_ORDER, task);
 }
 
 static void rejoin_one(struct machine *m, size_t task)
@@ -222,54 +272,75 @@ static void rejoin_one(struct machine *m, size_t task)
 	const struct task *t = &m->tasks[task];
 	switch (t->state) {
 	case TASK_RUNNING:
-		machine_set_task(m, task, TASK_STOPPING);
-		machine_act(m, ACTION_ORDER, task);
-		break;
-	case TASK_FAILED:
-		if (!t->has_container) {
-			machine_set_rejoin(m, task, true);
-			break;
-		}
-		machine_set_task(m, task, TASK_STOPPING);
-		machine_act(m, ACTION_ORDER, task);
+		stop_to_rejoin(m, task);
 		break;
 	case TASK_REGISTERED:
-		machine_set_restarting(m, task, false);
-		m->tasks[task].start_not_before = 0;
+		if (t->restarting) {
+			machine_forget_restart(m, task);
+			machine_tell(m, task);
+		}
 		break;
 	case TASK_STOPPING:
 		machine_act(m, ACTION_ORDER, task); /* for the newer epoch */
 		break;
 	case TASK_SUCCEEDED:
+	case TASK_FAILED: /* and was let go */
 	case TASK_LOST:
-		machine_set_rejoin(m, task, true);
+		will_rejoin(m, task);
+		break;
+	case TASK_WAITING: /* of an elastic type, as is the next */
+	case TASK_STOPPED:
+		if ((size_t)t->index < m->types[t->type].wanted)
+			machine_wake(m, task);
 		break;
 	default:
 		break;
 	}
 }
 
-static bool is_finished_stage(const struct machine *m, size_t type)
+bool machine_is_finished_stage(const struct machine *m, size_t type)
 {
-	return m->types[type].is_stage && m->types[type].in[TASK_SUCCEEDED] == m->types[type].count;
+	return m->types[type].is_stage &&
+	       m->types[type].in[TASK_SUCCEEDED] == machine_size(m, type);
 }
 
-void machine_reform(struct machine *m, enum policy_charge charge)
+static void begin_epoch(struct machine *m)
 {
-	machine_charge(m, charge);
 	m->epoch++;
+	for (size_t i = 0; i < m->job->type_count; i++)
+		m->types[i].started = 0;
 	machine_set_job(m, JOB_REFORMING);
+}
+
+static void rejoin_all(struct machine *m)
+{
 	for (size_t i = 0; i < m->job->type_count; i++) {
 		struct type_tally *type = &m->types[i];
 		type->exempt = false;
 		if (!type->active || machine_role(m, i) == JOB_ROLE_SIDECAR ||
-		    is_finished_stage(m, i))
+		    machine_is_finished_stage(m, i))
 			continue;
 		for (size_t k = 0; k < type->count; k++)
 			rejoin_one(m, type->first + k);
 	}
-	cause_finish(&m->cause);
-	m->cause_task = -1;
 	machine_ask_rejoining(m);
 	machine_open_barrier(m);
+}
+
+void machine_form_anew(struct machine *m)
+{
+	begin_epoch(m);
+	machine_formation_begins(m);
+	rejoin_all(m);
+}
+
+void machine_reform(struct machine *m, size_t failed, enum policy_charge charge)
+{
+	machine_charge(m, charge);
+	begin_epoch(m);
+	if (m->tasks[failed].state == TASK_FAILED)
+		stop_to_rejoin(m, failed);
+	else
+		will_rejoin(m, failed);
+	rejoin_all(m);
 }

@@ -17,8 +17,11 @@ bool task_allocated(struct machine *m, size_t task, const struct machine_event *
 {
 	struct task *t = &m->tasks[task];
 	machine_gain_container(m, task);
+	if (t->cause.kind == CAUSE_CONTAINER_STOPPED)
+		cause_finish(&t->cause); /* of the container before: see lose() */
 	mem_replace(&t->container, mem_strdup(event->container));
 	mem_replace(&t->host, mem_strdup(event->host));
+	machine_await_others(m, task);
 	machine_set_task(m, task, TASK_ALLOCATED);
 	machine_act(m, ACTION_LAUNCH, task);
 	machine_set_task(m, task, TASK_LAUNCHING);
@@ -51,6 +54,7 @@ static void take_address(struct machine *m, size_t task, const struct machine_ev
 	if (event->host)
 		mem_replace(&t->host, mem_strdup(event->host));
 	t->port = event->port;
+	t->door = event->door;
 	t->heard_at = m->now;
 	machine_due(m, m->now + machine_beat_limit(m));
 }
@@ -58,6 +62,8 @@ static void take_address(struct machine *m, size_t task, const struct machine_ev
 bool task_registered(struct machine *m, size_t task, const struct machine_event *event)
 {
 	take_address(m, task, event);
+	if (m->tasks[task].state == TASK_LAUNCHING)
+		machine_await_others(m, task);
 	machine_set_task(m, task, TASK_REGISTERED);
 	if (m->job->mode == JOB_MODE_FCFS)
 		machine_start_alone(m, task);
@@ -115,8 +121,6 @@ bool task_started(struct machine *m, size_t task, const struct machine_event *ev
 	t->heard_at = m->now;
 	if (t->process_up)
 		return true;
-	t->started_at = m->now;
-	t->ended_at = 0;
 	machine_set_up(m, task, true);
 	machine_tell(m, task);
 	machine_activate_types(m);
@@ -127,22 +131,22 @@ static void succeed(struct machine *m, size_t task)
 {
 	machine_set_task(m, task, TASK_SUCCEEDED);
 	machine_act(m, ACTION_RELEASE, task);
-	if (m->job->stop_after_chief &&
-	    job_is_chief(m->job, m->tasks[task].type, m->tasks[task].index)) {
+	if (m->job->stop_after_chief && machine_is_chief(m, task)) {
 		machine_finish(m, JOB_SUCCEEDED);
 		return;
 	}
+	machine_settle_size(m);
 	machine_activate_types(m);
 	machine_open_barrier(m);
 	machine_check_end(m);
 }
 
 /* A process that failed is started again in its container, on its port. */
-static bool restart_in_place(struct machine *m, size_t task)
+static bool restart_in_place(struct machine *m, size_t task, const struct policy *policy)
 {
 	struct task *t = &m->tasks[task];
 	const struct job_type *type = &m->job->types[t->type];
-	if (t->restarts_used >= type->max_restarts || !policy_find(t->cause.kind)->in_place)
+	if (t->restarts_used >= type->max_restarts || !policy->in_place)
 		return false;
 	int64_t delay = machine_backoff(m, t->restarts_used);
 	t->restarts_used++;
@@ -150,11 +154,27 @@ static bool restart_in_place(struct machine *m, size_t task)
 		     t->cause.text ? t->cause.text : "failed", t->restarts_used, type->max_restarts,
 		     delay > 0 ? " after a pause" : "");
 	machine_set_task(m, task, TASK_REGISTERED);
-	machine_set_restarting(m, task, true);
-	t->start_not_before = m->now + delay;
-	machine_due(m, t->start_not_before);
+	machine_await_restart(m, task, m->now + delay);
 	machine_open_barrier(m);
 	return true;
+}
+
+/* A failure that is none, as the user has it. */
+static void pass_over(struct machine *m, size_t task, const struct cause *cause)
+{
+	struct task *t = &m->tasks[task];
+	const char *type = m->job->types[t->type].name;
+	machine_note(m, task, "%s:%d %s, which counts as success (tony.%s.on-exit)", type, t->index,
+		     cause->text ? cause->text : cause_kind_name(cause->kind), type);
+	cause_finish(&t->cause);
+	succeed(m, task);
+}
+
+/* The container's end follows: the scheduler knows why. */
+static void expect_end(struct machine *m, size_t task, const struct cause *cause)
+{
+	cause_copy(&m->tasks[task].cause, cause);
+	machine_tell(m, task);
 }
 
 bool task_exited(struct machine *m, size_t task, const struct machine_event *event)
@@ -163,17 +183,22 @@ bool task_exited(struct machine *m, size_t task, const struct machine_event *eve
 	if (!is_present_process(m, task, event))
 		return is_past_process(m, task, event) && task_accept(m, task, event);
 	t->heard_at = m->now;
-	t->ended_at = m->now;
-	if (t->started_at == 0)
-		t->started_at = m->now;
-	m->types[t->type].last_end = m->now;
 	if (!event->cause || event->cause->kind == CAUSE_NONE) {
 		cause_finish(&t->cause);
 		succeed(m, task);
 		return true;
 	}
+	if (event->cause->kind == CAUSE_CONTAINER_STOPPED) {
+		expect_end(m, task, event->cause);
+		return true;
+	}
+	const struct policy policy = policy_judge(m->job, t->type, event->cause);
+	if (policy.ignore) {
+		pass_over(m, task, event->cause);
+		return true;
+	}
 	cause_copy(&t->cause, event->cause);
-	if (restart_in_place(m, task))
+	if (restart_in_place(m, task, &policy))
 		return true;
 	machine_set_task(m, task, TASK_FAILED);
 	machine_task_failed(m, task);
@@ -201,43 +226,58 @@ bool task_restart(struct machine *m, size_t task, const struct machine_event *ev
 
 /* ---- the container is gone ---------------------------------------------------------------- */
 
+/* Why, from who knows it, and the last lines, from who saw them. */
+static void explain(struct cause *cause, const struct cause *why)
+{
+	struct cause both = {0};
+	cause_copy(&both, why);
+	if (both.tail.count == 0) {
+		both.tail = cause->tail;
+		cause->tail = (struct str_list){0};
+	}
+	cause_finish(cause);
+	*cause = both;
+}
+
 static void lose(struct machine *m, size_t task, const struct machine_event *event,
 		 enum cause_kind otherwise, const char *text)
 {
 	struct task *t = &m->tasks[task];
 	struct cause guess = {.kind = otherwise, .text = (char *)text};
 	bool known = event->cause && event->cause->kind != CAUSE_NONE;
-	cause_copy(&t->cause, known ? event->cause : &guess);
+	/* What the executor said of its end stands unless the scheduler knows more. */
+	if (t->cause.kind != CAUSE_CONTAINER_STOPPED || t->state != TASK_RUNNING)
+		cause_copy(&t->cause, known ? event->cause : &guess);
+	else if (known && event->cause->kind != CAUSE_EXECUTOR_LOST)
+		explain(&t->cause, event->cause);
 	machine_drop_container(m, task);
-	m->types[t->type].last_end = m->now;
 	machine_set_task(m, task, TASK_LOST);
 }
 
+/* That an AM died before it launched what it had been given is nobody's fault. */
 bool task_gone_launching(struct machine *m, size_t task, const struct machine_event *event)
 {
+	bool unsure = m->tasks[task].unsure;
 	lose(m, task, event, CAUSE_LAUNCH_FAILED, "its container ended before it registered");
-	machine_task_failed(m, task);
+	if (unsure)
+		machine_replace(m, task);
+	else
+		machine_task_failed(m, task);
 	return true;
 }
 
-bool task_gone_unstarted(struct machine *m, size_t task, const struct machine_event *event)
+bool task_gone(struct machine *m, size_t task, const struct machine_event *event)
 {
 	lose(m, task, event, CAUSE_EXECUTOR_LOST, "its executor is gone");
 	machine_task_failed(m, task);
 	return true;
-}
-
-bool task_gone_running(struct machine *m, size_t task, const struct machine_event *event)
-{
-	m->tasks[task].ended_at = m->now;
-	return task_gone_unstarted(m, task, event);
 }
 
 /* While the job re-forms, one more loss belongs to the same incident. */
 bool task_gone_stopping(struct machine *m, size_t task, const struct machine_event *event)
 {
 	lose(m, task, event, CAUSE_EXECUTOR_LOST, "its executor is gone");
-	machine_replace(m, task);
+	machine_replace_survivor(m, task);
 	return true;
 }
 
@@ -256,13 +296,10 @@ void machine_give_up(struct machine *m, size_t task, const struct cause *cause)
 	struct task *t = &m->tasks[task];
 	bool stopping = t->state == TASK_STOPPING;
 	cause_copy(&t->cause, cause);
-	if (t->started_at != 0 && t->ended_at == 0)
-		t->ended_at = m->now;
-	m->types[t->type].last_end = m->now;
 	machine_set_task(m, task, TASK_LOST);
 	machine_act(m, ACTION_RELEASE, task);
 	if (stopping)
-		machine_replace(m, task);
+		machine_replace_survivor(m, task);
 	else
 		machine_task_failed(m, task);
 }

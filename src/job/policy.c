@@ -1,34 +1,243 @@
 #include "job/policy.h"
 
-/* In the order of enum cause_kind. */
-static const struct policy_row rows[CAUSE_KIND_COUNT] = {
-	{CAUSE_NONE, CHARGE_NEVER, false, false},
-	{CAUSE_EXIT, CHARGE_USER, true, false},
-	{CAUSE_SIGNAL, CHARGE_USER, true, false},
-	{CAUSE_OUT_OF_MEMORY, CHARGE_USER, true, false},
-	{CAUSE_EXECUTION_TIMEOUT, CHARGE_USER, true, false},
-	{CAUSE_FROZEN, CHARGE_USER, true, false},
-	{CAUSE_START_FAILED, CHARGE_USER, false, false},
-	{CAUSE_STORE_FAILED, CHARGE_INFRASTRUCTURE, false, false},
-	{CAUSE_PORT_TAKEN, CHARGE_USER, true, false},
-	{CAUSE_EXECUTOR_LOST, CHARGE_INFRASTRUCTURE, false, true},
-	{CAUSE_NODE_LOST, CHARGE_INFRASTRUCTURE, false, true},
-	{CAUSE_PREEMPTED, CHARGE_INFRASTRUCTURE, false, false},
-	{CAUSE_LAUNCH_FAILED, CHARGE_INFRASTRUCTURE, false, true},
-	{CAUSE_REGISTRATION_TIMEOUT, CHARGE_INFRASTRUCTURE, false, true},
-	{CAUSE_ALLOCATION_TIMEOUT, CHARGE_INFRASTRUCTURE, false, false},
-	{CAUSE_ALLOCATION_REFUSED, CHARGE_NEVER, false, false},
-	{CAUSE_APPLICATION_TIMEOUT, CHARGE_NEVER, false, false},
-	{CAUSE_GROUP_TIMEOUT, CHARGE_NEVER, false, false},
-	{CAUSE_DEPENDENCY_FAILED, CHARGE_NEVER, false, false},
-	{CAUSE_KILLED_BY_USER, CHARGE_NEVER, false, false},
-	{CAUSE_RESTARTED_BY_USER, CHARGE_NEVER, true, false},
-	{CAUSE_AM_FAILED, CHARGE_NEVER, false, false},
-};
+#include <signal.h>
+#include <string.h>
 
-const struct policy_row *policy_find(enum cause_kind cause)
+#include "base/mem.h"
+#include "base/proc.h"
+#include "job/exit_rules.h"
+
+#define SAYS(...) .says = {__VA_ARGS__}
+
+/* What follows. Again: in its place if its type has restarts left, else the whole cluster forms
+ * anew. Elsewhere: its container is given back for one on another machine. */
+#define AGAIN	       .charge = CHARGE_USER, .in_place = true
+#define ELSEWHERE      .charge = CHARGE_USER, .blames_host = true
+#define NEVER	       .charge = CHARGE_NEVER
+#define CLUSTERS_FAULT .charge = CHARGE_INFRASTRUCTURE
+#define MACHINES_FAULT .charge = CHARGE_INFRASTRUCTURE, .blames_host = true
+
+/* clang-format off */
+static const struct policy_row rows[] = {
+	/* ---- what the program's last words name: its machine ---- */
+	{SAYS("device-side assert"), AGAIN,
+		.why = "an assertion in the program's own GPU code"},
+	{SAYS("ECC error", "uncorrectable ECC", "cudaErrorECCUncorrectable"), MACHINES_FAULT,
+		.why = "its GPU's memory is faulty"},
+	{SAYS("NVRM: Xid", "GPU is lost", "fallen off the bus", "Unable to determine the device handle"),
+		MACHINES_FAULT, .why = "its GPU has failed"},
+	{SAYS("uncorrectable NVLink", "hardware stack error", "cudaErrorHardwareStackError"), MACHINES_FAULT,
+		.why = "its GPU reports an error of the hardware"},
+	{SAYS("system not yet initialized", "cudaErrorSystemNotReady", "CUDA unknown error",
+	      "CUDA_ERROR_UNKNOWN", "hipErrorNoDevice"), MACHINES_FAULT,
+		.why = "the GPU's driver on its machine is not ready"},
+	{SAYS("no CUDA-capable device is detected", "No CUDA GPUs are available", "cudaErrorNoDevice"), ELSEWHERE,
+		.why = "it found no GPU on its machine"},
+	{SAYS("CUDA-capable device(s) is/are busy", "cudaErrorDevicesUnavailable"), MACHINES_FAULT,
+		.why = "somebody else has its GPU"},
+	{SAYS("CUDA driver version is insufficient", "cudaErrorInsufficientDriver"), ELSEWHERE,
+		.why = "the GPU's driver on its machine is too old"},
+	{SAYS("Input/output error", "[Errno 5]"), MACHINES_FAULT,
+		.why = "a disk of its machine has failed"},
+	{SAYS("Read-only file system", "[Errno 30]"), MACHINES_FAULT,
+		.why = "a file system of its machine has become read-only"},
+	{SAYS("No space left on device", "[Errno 28]"), MACHINES_FAULT,
+		.why = "a disk of its machine is full"},
+	{SAYS("Disk quota exceeded", "[Errno 122]"), NEVER,
+		.why = "its owner's quota is used up: remove files, or ask for more"},
+	{SAYS("Stale file handle", "[Errno 116]"), MACHINES_FAULT,
+		.why = "a network file system of its machine is stale"},
+	{SAYS("Transport endpoint is not connected", "[Errno 107]"), MACHINES_FAULT,
+		.why = "a mounted file system of its machine is gone"},
+	{SAYS("Temporary failure in name resolution"), MACHINES_FAULT,
+		.why = "its machine cannot resolve names"},
+	{SAYS("error while loading shared libraries", "cannot open shared object file"), ELSEWHERE,
+		.why = "its machine lacks a library"},
+	{SAYS("GLIBC_", "GLIBCXX_"), ELSEWHERE,
+		.why = "its machine's C library is too old for it"},
+
+	/* ---- ... or what no other try changes ---- */
+	{SAYS("ModuleNotFoundError", "No module named"), NEVER,
+		.why = "a module is missing: put it into the job's environment"},
+	{SAYS("SyntaxError", "IndentationError", "TabError"), NEVER,
+		.why = "the program does not parse"},
+	{SAYS("cannot import name"), NEVER,
+		.why = "a module is of another version than the program wants"},
+	{SAYS("can't open file", "can't find '__main__' module"), NEVER,
+		.why = "the program's file is not there: see tony.application.src-dir"},
+	{SAYS("unrecognized arguments:", "the following arguments are required:", ": invalid choice:",
+	      "expected one argument"), NEVER,
+		.why = "the program refuses its arguments"},
+
+	/* ---- ... or memory ---- */
+	{SAYS("CUDA out of memory", "cuda.OutOfMemoryError", "ResourceExhaustedError", "RESOURCE_EXHAUSTED: Out of memory"),
+		AGAIN, .why = "its GPU's memory did not suffice"},
+	{SAYS("MemoryError", "Cannot allocate memory", "std::bad_alloc"), AGAIN,
+		.why = "its memory did not suffice"},
+	{SAYS("can't start new thread", "Resource temporarily unavailable"), AGAIN,
+		.why = "a limit on processes and threads was met"},
+	{SAYS("Too many open files", "[Errno 24]"), AGAIN,
+		.why = "the limit on open files was met"},
+	{SAYS("insufficient shared memory", "out of shared memory"), ELSEWHERE,
+		.why = "/dev/shm of its machine is full"},
+
+	/* ---- what frameworks say of themselves ---- */
+	{.framework = "mpi", SAYS("not enough slots"), NEVER,
+		.why = "mpirun wants more processes than the job has places for"},
+	{.framework = "mpi", SAYS("ORTE daemon has unexpectedly failed", "PRTE daemon has unexpectedly failed",
+	      "lost communication with", "daemon did not report back"), CLUSTERS_FAULT,
+		.why = "mpirun lost one of its machines"},
+	{.framework = "mpi", SAYS("unable to launch the specified application", "could not access or execute an executable"),
+		NEVER, .why = "mpirun could not find or execute the program"},
+	{.framework = "horovod", SAYS("HorovodInternalError", "Horovod has been shut down"), AGAIN,
+		.why = "a collective operation failed: one of its peers is gone"},
+	{.framework = "torchrun", SAYS("RendezvousTimeoutError", "RendezvousClosedError", "RendezvousConnectionError"),
+		AGAIN, .why = "its peers did not come to the rendezvous"},
+	{.framework = "torchrun", SAYS("SignalException"), AGAIN,
+		.why = "torchrun was told to end"},
+	{.framework = "jax", SAYS("coordination service", "Barrier timed out", "DEADLINE_EXCEEDED"), AGAIN,
+		.why = "its peers did not come to the coordination service"},
+	{.framework = "ray", SAYS("NodeDiedError", "ActorDiedError", "RaySystemError"), AGAIN,
+		.why = "a node of the Ray cluster is gone"},
+	{.framework = "dask", SAYS("CommClosedError", "KilledWorker"), AGAIN,
+		.why = "a worker of the Dask cluster is gone"},
+	{.framework = "xgboost", SAYS("rabit", "Rabit", "tracker", "allreduce"), AGAIN,
+		.why = "a peer of its collective operations is gone"},
+	{.framework = "tensorflow", SAYS("UnavailableError", "AbortedError"), AGAIN,
+		.why = "one of its peers is gone"},
+	{SAYS("Watchdog caught collective operation timeout", "DistBackendError", "NCCL error", "ncclRemoteError"),
+		AGAIN, .why = "a collective operation failed: one of its peers is gone or stuck"},
+	{SAYS("Connection closed by peer", "Connection reset by peer", "Connection refused", "Broken pipe",
+	      "Socket closed"), AGAIN,
+		.why = "one of its peers, or a service, is gone"},
+
+	/* ---- codes and signals ---- */
+	{CAUSE_EXIT, .exit_code = 126, NEVER,
+		.why = "the command cannot be executed: see its file's mode, and its first line"},
+	{CAUSE_EXIT, .exit_code = 127, NEVER,
+		.why = "the command is not there: see PATH, and the files of the job"},
+	{CAUSE_EXIT, .exit_code = 124, AGAIN,
+		.why = "timeout(1) ended it"},
+	{.signal = SIGILL, MACHINES_FAULT,
+		.why = "its machine's processor lacks an instruction"},
+	{.signal = SIGBUS, ELSEWHERE,
+		.why = "/dev/shm or a disk of its machine is full or faulty"},
+	{.signal = SIGSYS, ELSEWHERE,
+		.why = "its machine forbids a system call that it made"},
+	{.signal = SIGXFSZ, NEVER,
+		.why = "a file of it reached the limit on files' sizes (ulimit -f)"},
+	{.signal = SIGXCPU, AGAIN,
+		.why = "it reached the limit on processor time (ulimit -t)"},
+	{.signal = SIGSEGV, AGAIN},
+	{.signal = SIGABRT, AGAIN},
+	{.signal = SIGFPE, AGAIN},
+	{.signal = SIGKILL, AGAIN,
+		.why = "nobody of this job killed it: maybe the machine was short of memory"},
+	{.signal = SIGTERM, AGAIN,
+		.why = "nobody of this job told it to end"},
+	{.signal = SIGINT, AGAIN},
+	{.signal = SIGHUP, AGAIN},
+	{.signal = SIGPIPE, AGAIN,
+		.why = "what it wrote to is gone"},
+	{CAUSE_EXIT, AGAIN},
+	{CAUSE_SIGNAL, AGAIN},
+
+	/* ---- what the executor and the scheduler found out ---- */
+	{CAUSE_OUT_OF_MEMORY, AGAIN},
+	{CAUSE_EXECUTION_TIMEOUT, AGAIN},
+	{CAUSE_FROZEN, AGAIN},
+	{CAUSE_HUNG, AGAIN},
+	{CAUSE_START_FAILED, .charge = CHARGE_USER},
+	{CAUSE_STORE_FAILED, CLUSTERS_FAULT},
+	{CAUSE_PORT_TAKEN, AGAIN},
+	{CAUSE_EXECUTOR_LOST, MACHINES_FAULT},
+	{CAUSE_CONTAINER_STOPPED, CLUSTERS_FAULT},
+	{CAUSE_NODE_LOST, MACHINES_FAULT},
+	{CAUSE_PREEMPTED, CLUSTERS_FAULT},
+	{CAUSE_LAUNCH_FAILED, MACHINES_FAULT},
+	{CAUSE_REGISTRATION_TIMEOUT, MACHINES_FAULT},
+	{CAUSE_ALLOCATION_TIMEOUT, CLUSTERS_FAULT},
+	{CAUSE_ALLOCATION_REFUSED, NEVER},
+	{CAUSE_APPLICATION_TIMEOUT, NEVER},
+	{CAUSE_GROUP_TIMEOUT, NEVER},
+	{CAUSE_DEPENDENCY_FAILED, NEVER},
+	{CAUSE_KILLED_BY_USER, NEVER},
+	{CAUSE_RESTARTED_BY_USER, .charge = CHARGE_NEVER, .in_place = true},
+	{CAUSE_AM_FAILED, NEVER},
+	{CAUSE_KIND_COUNT, NEVER}, /* no cause at all */
+};
+/* clang-format on */
+
+size_t policy_count(void)
 {
-	if (rows[cause].cause != cause)
-		BUG("the policy table is out of order at cause %d", (int)cause);
-	return &rows[cause];
+	return array_length(rows);
+}
+
+size_t policy_number(const struct policy_row *row)
+{
+	return (size_t)(row - rows);
+}
+
+static bool kind_fits(const struct policy_row *row, const struct cause *cause)
+{
+	if (row->cause == CAUSE_NONE)
+		return cause->kind == CAUSE_EXIT || cause->kind == CAUSE_SIGNAL;
+	return row->cause == cause->kind;
+}
+
+static bool signal_fits(const struct policy_row *row, const struct cause *cause)
+{
+	return row->signal == 0 || row->signal == cause->signal ||
+	       (cause->kind == CAUSE_EXIT && cause->exit_code == PROC_SHELL_SIGNAL + row->signal);
+}
+
+static bool words_fit(const struct policy_row *row, const struct cause *cause)
+{
+	if (!row->says[0])
+		return true;
+	for (size_t i = 0; cause->headline && i < POLICY_SAYS_MAX && row->says[i]; i++)
+		if (strstr(cause->headline, row->says[i]))
+			return true;
+	return false;
+}
+
+static bool framework_fits(const struct policy_row *row, const char *framework)
+{
+	return !row->framework || (framework && strcmp(row->framework, framework) == 0);
+}
+
+const struct policy_row *policy_find(const struct cause *cause, const char *framework)
+{
+	size_t i = 0;
+
+	while (i < array_length(rows) - 1 &&
+	       !(kind_fits(&rows[i], cause) &&
+		 (rows[i].exit_code == 0 || rows[i].exit_code == cause->exit_code) &&
+		 signal_fits(&rows[i], cause) && framework_fits(&rows[i], framework) &&
+		 words_fit(&rows[i], cause)))
+		i++;
+	return &rows[i];
+}
+
+struct policy policy_judge(const struct job *job, size_t type, const struct cause *cause)
+{
+	const struct policy_row *row = policy_find(cause, job->framework);
+	struct policy policy = {
+		.charge = row->charge,
+		.in_place = row->in_place,
+		.blames_host = row->blames_host,
+		.why = row->why,
+	};
+	enum exit_action action = exit_rules_find(&job->types[type].on_exit, cause);
+
+	policy.by_rule = action != EXIT_DEFAULT;
+	if (action == EXIT_RETRY && row->charge == CHARGE_NEVER) {
+		policy.charge = CHARGE_USER;
+		policy.in_place = true;
+	} else if (action == EXIT_FAIL) {
+		policy.charge = CHARGE_NEVER;
+		policy.in_place = policy.blames_host = false;
+	}
+	policy.ignore = action == EXIT_IGNORE;
+	return policy;
 }

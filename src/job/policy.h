@@ -1,5 +1,7 @@
 /*
- * What to do about which end: one table, one row per cause, one test per row.
+ * What to do about which end: one table, from the particular to the general. The first row that
+ * fits decides; each has its test. What a user wants otherwise says tony.<type>.on-exit
+ * (exit_rules.h). docs/reliability.md shows the table to users.
  */
 #ifndef TONY_JOB_POLICY_H
 #define TONY_JOB_POLICY_H
@@ -15,13 +17,39 @@ enum policy_charge {
 	CHARGE_NEVER,	       /* trying again cannot help: the job fails */
 };
 
+enum { POLICY_SAYS_MAX = 6 };
+
 struct policy_row {
-	enum cause_kind cause;
+	/* What has to hold for the row; a member that is not set holds for all. */
+	enum cause_kind cause; /* CAUSE_NONE: CAUSE_EXIT or CAUSE_SIGNAL */
+	int exit_code;	       /* of CAUSE_EXIT */
+	int signal;	       /* also of a program that a shell ran: exit code 128 + signal */
+	const char *framework; /* of the job */
+	const char *says[POLICY_SAYS_MAX]; /* the headline holds one of these */
+
+	/* What follows. */
 	enum policy_charge charge;
 	bool in_place;	  /* tony.<type>.max-restarts may restart the process in its container */
-	bool blames_host; /* the container's machine is suspect: not there again, if possible */
+	bool blames_host; /* the machine is suspect: its container is given back, and the next one
+			     is elsewhere, if possible */
+	const char *why;  /* a phrase for people that says more than the cause; NULL: none does */
 };
 
-const struct policy_row *policy_find(enum cause_kind cause);
+/* `framework`: of the job; NULL: no row of a framework fits. */
+const struct policy_row *policy_find(const struct cause *cause, const char *framework);
+
+/* For tests: every row is of use. The last fits everything. */
+size_t policy_count(void);
+size_t policy_number(const struct policy_row *row);
+
+/* The same with the rules of the task's type: what the machine goes by. */
+struct policy {
+	enum policy_charge charge;
+	bool in_place, blames_host;
+	bool ignore;	 /* it counts as success */
+	const char *why; /* NULL: nothing to be said; "tony.worker.on-exit" is said by `rule` */
+	bool by_rule;	 /* the type's on-exit decided */
+};
+struct policy policy_judge(const struct job *job, size_t type, const struct cause *cause);
 
 #endif

@@ -37,6 +37,43 @@ json_t *record_am(int am_attempt, int64_t pid, const char *address)
 	return record;
 }
 
+static void set_exempt(json_t *record, const struct job *job, const struct machine *machine)
+{
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < job->type_count; i++)
+		if (machine_type_is_exempt(machine, i))
+			json_array_append_new(names, json_string(job->types[i].name));
+	if (json_array_size(names) > 0)
+		json_object_set(record, "exempt", names);
+	json_decref(names);
+}
+
+/* Of the types of which another number is wanted than at the start. */
+static void set_wanted(json_t *record, const struct job *job, const struct machine *machine)
+{
+	json_t *wanted cleanup_json = json_object();
+
+	for (size_t i = 0; i < job->type_count; i++)
+		if (machine_wanted(machine, i) != job->types[i].instances)
+			json_set_int(wanted, job->types[i].name, machine_wanted(machine, i));
+	if (json_object_size(wanted) > 0)
+		json_object_set(record, "wanted", wanted);
+}
+
+static void set_cause(json_t *record, const struct job *job, const struct machine *machine,
+		      const struct machine_status *status)
+{
+	if (status->cause->kind == CAUSE_NONE)
+		return;
+	cause_set_member(record, status->cause);
+	if (status->cause_task >= 0)
+		set_task_name(record, "cause_task", job,
+			      machine_task(machine, (size_t)status->cause_task));
+	if (status->cause_epoch != status->epoch)
+		json_set_int(record, "cause_epoch", status->cause_epoch);
+}
+
 json_t *record_job(const struct job *job, const struct machine *machine, enum job_state from,
 		   enum job_state to)
 {
@@ -49,12 +86,13 @@ json_t *record_job(const struct job *job, const struct machine *machine, enum jo
 	json_set_int(record, "epoch", status.epoch);
 	json_set_int(record, "retries", status.retries_used);
 	json_set_int(record, "infrastructure_retries", status.infrastructure_retries_used);
+	set_positive(record, "streak", status.streak);
+	set_positive(record, "pause", status.pause_ms);
+	set_exempt(record, job, machine);
+	set_wanted(record, job, machine);
 	if (to == JOB_FINISHING || job_state_is_final(to))
 		json_set_text(record, "outcome", job_state_name(status.outcome));
-	cause_set_member(record, status.cause);
-	if (status.cause->kind != CAUSE_NONE && status.cause_task >= 0)
-		set_task_name(record, "cause_task", job,
-			      machine_task(machine, (size_t)status.cause_task));
+	set_cause(record, job, machine, &status);
 	return record;
 }
 
@@ -75,8 +113,27 @@ json_t *record_task(const struct job *job, const struct task *task, enum task_st
 	json_set_text(record, "host", task->host);
 	set_positive(record, "port", task->port);
 	set_positive(record, "ui_port", task->ui_port);
+	set_positive(record, "door", task->door);
 	json_set_text(record, "log_dir", log_dir);
+	set_positive(record, "misses", task->misses);
+	if (task->rejoin) {
+		json_set_bool(record, "rejoin", true);
+		if (task->ask_not_before > 0)
+			set_positive(record, "pause", task->ask_not_before - task->state_since);
+	}
+	if (task->restarting) {
+		json_set_bool(record, "restarting", true);
+		set_positive(record, "pause", task->start_not_before - task->state_since);
+	}
 	cause_set_member(record, &task->cause);
+	return record;
+}
+
+json_t *record_avoid(const char *host)
+{
+	json_t *record = begin("avoid");
+
+	json_set_text(record, "host", host);
 	return record;
 }
 
@@ -105,4 +162,10 @@ json_t *record_final(enum job_state state, const char *message)
 	json_set_text(record, "state", job_state_name(state));
 	json_set_text(record, "message", message);
 	return record;
+}
+
+bool record_is_final(const struct journal_line *line)
+{
+	json_t *record cleanup_json = journal_line_record(line, NULL);
+	return str_equal(json_string_value(json_object_get(record, "ev")), "final");
 }

@@ -3,9 +3,13 @@
  * for journal_append(); view.h reads them back. Members that say nothing are left out.
  *
  *   am       attempt pid address version        an AM has begun
- *   job      from to epoch retries infrastructure_retries outcome? cause? cause_task?
+ *   job      from to epoch retries infrastructure_retries streak? pause? exempt? wanted? outcome?
+ *            cause? cause_task?                  also when only counters, pause or cause changed
  *   task     task from to attempt epoch restart restarts_used up container? host? port? ui_port?
- *            log_dir? cause?                     also when only `up` or the address changed
+ *            door? log_dir? misses? rejoin? restarting? pause? cause?
+ *                                                also when only what follows restarts_used did
+ *   avoid    host                                a machine to blame: no other container there, if
+ *                                                it can be helped
  *   note     text task?                          something a person should know
  *   waiting  text?                               why containers are not there; absent: no more
  *   final    state message                       the last line of a journal
@@ -15,6 +19,7 @@
 
 #include <jansson.h>
 
+#include "job/journal.h"
 #include "job/machine.h"
 
 json_t *record_am(int am_attempt, int64_t pid, const char *address);
@@ -24,9 +29,12 @@ json_t *record_job(const struct job *job, const struct machine *machine, enum jo
 /* `log_dir`: where the task's logs are, as its executor said; NULL: not known (yet). */
 json_t *record_task(const struct job *job, const struct task *task, enum task_state from,
 		    enum task_state to, const char *log_dir);
+json_t *record_avoid(const char *host);
 /* `task` NULL: it is about the whole job. */
 json_t *record_note(const struct job *job, const struct task *task, const char *text);
 json_t *record_waiting(const char *text); /* NULL: nothing is waited for any more */
 json_t *record_final(enum job_state state, const char *message);
+/* Whether it is that one. */
+bool record_is_final(const struct journal_line *line);
 
 #endif

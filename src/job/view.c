@@ -7,6 +7,32 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "job/cause_json.h"
+#include "job/view_attempts.h"
+#include "job/view_record.h"
+
+static bool is_dormant(const struct job_view *view, const struct task_view *task)
+{
+	return task->index >= view->types[task->type].wanted &&
+	       (task->state == TASK_WAITING || task->state == TASK_STOPPED);
+}
+
+static void count_tasks(struct job_view *view)
+{
+	memset(view->tasks_in, 0, sizeof(view->tasks_in));
+	for (size_t i = 0; i < view->task_count; i++) {
+		struct task_view *task = &view->tasks[i];
+		task->dormant = is_dormant(view, task);
+		view->tasks_in[task->state] += !task->dormant;
+	}
+}
+
+static void move_task(struct job_view *view, struct task_view *task, enum task_state to)
+{
+	view->tasks_in[task->state] -= !task->dormant;
+	task->state = to;
+	task->dormant = is_dormant(view, task);
+	view->tasks_in[to] += !task->dormant;
+}
 
 struct job_view *job_view_create(const struct job *job)
 {
@@ -15,12 +41,15 @@ struct job_view *job_view_create(const struct job *job)
 
 	view->job = job;
 	view->cause_task = -1;
+	view->types = mem_alloc_array(job->type_count, sizeof(*view->types));
 	view->task_count = job_task_count(job);
 	view->tasks = mem_alloc_array(view->task_count, sizeof(*view->tasks));
-	view->tasks_in[TASK_WAITING] = view->task_count;
-	for (size_t i = 0; i < job->type_count; i++)
-		for (int k = 0; k < job->types[i].instances; k++)
+	for (size_t i = 0; i < job->type_count; i++) {
+		view->types[i].wanted = job->types[i].instances;
+		for (int k = 0; k < job_type_slots(&job->types[i]); k++)
 			view->tasks[next++] = (struct task_view){.type = i, .index = k};
+	}
+	count_tasks(view);
 	return view;
 }
 
@@ -33,35 +62,39 @@ void job_view_destroy(struct job_view *view)
 		free(view->tasks[i].host);
 		free(view->tasks[i].log_dir);
 		cause_finish(&view->tasks[i].cause);
+		view_attempts_finish(&view->tasks[i]);
 	}
 	free(view->tasks);
+	free(view->types);
 	free(view->am_address);
 	cause_finish(&view->cause);
 	free(view->waiting);
 	free(view->note);
 	free(view->message);
+	str_list_finish(&view->avoided);
 	free(view);
 }
 
 /* ---- members ------------------------------------------------------------------------------ */
 
-static int read_number(const json_t *record, const char *name, int *value, struct err *err)
+static int read_number(const struct view_record *record, const char *name, int *value,
+		       struct err *err)
 {
 	int64_t number = *value;
 
-	if (json_read_int(record, name, 0, INT32_MAX, &number, err) < 0)
+	if (view_record_read_int(record, name, 0, INT32_MAX, &number, err) < 0)
 		return -1;
 	*value = (int)number;
 	return 0;
 }
 
 /* What `parse` makes of the member's text. */
-static int need_state(const json_t *record, const char *name, int (*parse)(const char *name),
-		      int *state, struct err *err)
+static int need_state(const struct view_record *record, const char *name,
+		      int (*parse)(const char *name), int *state, struct err *err)
 {
 	char *text cleanup_free = NULL;
 
-	if (json_need_text(record, name, &text, err) < 0)
+	if (view_record_need_text(record, name, &text, err) < 0)
 		return -1;
 	*state = parse(text);
 	if (*state < 0)
@@ -70,20 +103,21 @@ static int need_state(const json_t *record, const char *name, int (*parse)(const
 }
 
 /* Absent: NULL. */
-static int read_text(const json_t *record, const char *name, char **value, struct err *err)
+static int read_text(const struct view_record *record, const char *name, char **value,
+		     struct err *err)
 {
 	mem_replace(value, NULL);
-	return json_read_text(record, name, value, err);
+	return view_record_read_text(record, name, value, err);
 }
 
 /* Absent: -1. */
-static int read_task_name(const struct job_view *view, const json_t *record, const char *member,
-			  int64_t *task, struct err *err)
+static int read_task_name(const struct job_view *view, const struct view_record *record,
+			  const char *member, int64_t *task, struct err *err)
 {
 	char *name cleanup_free = NULL;
 
 	*task = -1;
-	if (json_read_text(record, member, &name, err) < 0)
+	if (view_record_read_text(record, member, &name, err) < 0)
 		return -1;
 	if (name && (*task = job_find_task(view->job, name)) < 0)
 		return err_set(err, ERR_INPUT, "%s: the job has no task \"%.128s\"", member, name);
@@ -92,19 +126,22 @@ static int read_task_name(const struct job_view *view, const json_t *record, con
 
 /* ---- one fold per kind of record ---------------------------------------------------------- */
 
-static int fold_am(struct job_view *view, const json_t *record, int64_t time_ms, struct err *err)
+static int fold_am(struct job_view *view, const struct view_record *record, int64_t time_ms,
+		   struct err *err)
 {
 	if (read_number(record, "attempt", &view->am_attempt, err) < 0 ||
-	    json_read_int(record, "pid", 0, INT32_MAX, &view->am_pid, err) < 0)
+	    view_record_read_int(record, "pid", 0, INT32_MAX, &view->am_pid, err) < 0)
 		return -1;
 	return read_text(record, "address", &view->am_address, err);
 }
 
-static int fold_cause(struct job_view *view, const json_t *record, struct err *err)
+static int fold_cause(struct job_view *view, const struct view_record *record, struct err *err)
 {
-	const json_t *cause = json_object_get(record, "cause");
+	const json_t *cause = view_record_get(record, "cause");
 
-	if (read_task_name(view, record, "cause_task", &view->cause_task, err) < 0)
+	view->cause_epoch = view->epoch;
+	if (read_task_name(view, record, "cause_task", &view->cause_task, err) < 0 ||
+	    read_number(record, "cause_epoch", &view->cause_epoch, err) < 0)
 		return -1;
 	if (cause)
 		return cause_from_json(cause, &view->cause, err);
@@ -112,20 +149,79 @@ static int fold_cause(struct job_view *view, const json_t *record, struct err *e
 	return 0;
 }
 
-static int fold_job(struct job_view *view, const json_t *record, int64_t time_ms, struct err *err)
+/* Absent: none. */
+static int read_exempt(struct job_view *view, const struct view_record *record, struct err *err)
+{
+	struct str_list names cleanup_str_list = {0};
+
+	if (view_record_read_list(record, "exempt", &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < view->job->type_count; i++)
+		view->types[i].exempt = str_list_has(&names, view->job->types[i].name);
+	return 0;
+}
+
+/* {"worker": 8}; of a type that is not named as many are wanted as at the start. */
+static int read_wanted(struct job_view *view, const struct view_record *record, bool *changed,
+		       struct err *err)
+{
+	const json_t *wanted = view_record_get(record, "wanted");
+
+	for (size_t i = 0; i < view->job->type_count; i++) {
+		const struct job_type *type = &view->job->types[i];
+		int64_t count = type->instances;
+		if (wanted && json_read_int(wanted, type->name, job_type_minimum(type),
+					    job_type_slots(type), &count, err) < 0)
+			return err_wrap(err, "wanted");
+		*changed = *changed || view->types[i].wanted != count;
+		view->types[i].wanted = (int)count;
+	}
+	if (*changed)
+		count_tasks(view);
+	return 0;
+}
+
+static int read_budgets(struct job_view *view, const struct view_record *record, int64_t time_ms,
+			struct err *err)
+{
+	int64_t pause = 0;
+	int64_t charges = (int64_t)view->retries + view->infrastructure_retries;
+	int epoch = view->epoch;
+
+	view->streak = 0;
+	if (read_number(record, "epoch", &view->epoch, err) < 0 ||
+	    read_number(record, "retries", &view->retries, err) < 0 ||
+	    read_number(record, "infrastructure_retries", &view->infrastructure_retries, err) < 0 ||
+	    read_number(record, "streak", &view->streak, err) < 0 ||
+	    view_record_read_int(record, "pause", 0, INT32_MAX, &pause, err) < 0)
+		return -1;
+	view->paused_at_ms = time_ms;
+	view->pause_ms = pause;
+	bool scaled = false;
+	if (read_exempt(view, record, err) < 0 || read_wanted(view, record, &scaled, err) < 0)
+		return -1;
+	if ((int64_t)view->retries + view->infrastructure_retries != charges ||
+	    view->epoch != epoch || scaled)
+		view->formation_ms = time_ms + pause;
+	return 0;
+}
+
+static int fold_job(struct job_view *view, const struct view_record *record, int64_t time_ms,
+		    struct err *err)
 {
 	int state, outcome = JOB_SUBMITTED;
 
 	if (need_state(record, "to", job_state_parse, &state, err) < 0 ||
-	    (json_object_get(record, "outcome") &&
+	    (view_record_has(record, "outcome") &&
 	     need_state(record, "outcome", job_state_parse, &outcome, err) < 0) ||
-	    read_number(record, "epoch", &view->epoch, err) < 0 ||
-	    read_number(record, "retries", &view->retries, err) < 0 ||
-	    read_number(record, "infrastructure_retries", &view->infrastructure_retries, err) < 0)
+	    read_budgets(view, record, time_ms, err) < 0)
 		return -1;
+	if (view->state != (enum job_state)state || view->state_since_ms == 0)
+		view->state_since_ms = time_ms;
 	view->state = (enum job_state)state;
 	view->outcome = (enum job_state)outcome;
-	view->state_since_ms = time_ms;
+	if (view->state == JOB_FORMING && view->forming_ms == 0)
+		view->forming_ms = time_ms;
 	if (view->state == JOB_RUNNING && view->running_ms == 0)
 		view->running_ms = time_ms;
 	if (job_state_is_final(view->state))
@@ -133,24 +229,35 @@ static int fold_job(struct job_view *view, const json_t *record, int64_t time_ms
 	return fold_cause(view, record, err);
 }
 
-static int read_task_members(struct task_view *task, const json_t *record, struct err *err)
+static int read_task_members(struct task_view *task, const struct view_record *record,
+			     struct err *err)
 {
-	const json_t *cause = json_object_get(record, "cause");
+	const json_t *cause = view_record_get(record, "cause");
+	int64_t pause = 0;
 
 	task->port = 0;
 	task->ui_port = 0;
-	task->up = false;
+	task->door = 0;
+	task->misses = 0;
+	task->up = task->rejoin = task->restarting = false;
+	task->is_well = !cause;
 	if (read_number(record, "attempt", &task->attempt, err) < 0 ||
 	    read_number(record, "epoch", &task->epoch, err) < 0 ||
 	    read_number(record, "restart", &task->restart, err) < 0 ||
 	    read_number(record, "restarts_used", &task->restarts_used, err) < 0 ||
 	    read_number(record, "port", &task->port, err) < 0 ||
 	    read_number(record, "ui_port", &task->ui_port, err) < 0 ||
-	    json_read_bool(record, "up", &task->up, err) < 0 ||
+	    read_number(record, "door", &task->door, err) < 0 ||
+	    read_number(record, "misses", &task->misses, err) < 0 ||
+	    view_record_read_bool(record, "up", &task->up, err) < 0 ||
+	    view_record_read_bool(record, "rejoin", &task->rejoin, err) < 0 ||
+	    view_record_read_bool(record, "restarting", &task->restarting, err) < 0 ||
+	    view_record_read_int(record, "pause", 0, INT32_MAX, &pause, err) < 0 ||
 	    read_text(record, "container", &task->container, err) < 0 ||
 	    read_text(record, "host", &task->host, err) < 0 ||
 	    read_text(record, "log_dir", &task->log_dir, err) < 0)
 		return -1;
+	task->pause_ms = pause;
 	return cause ? cause_from_json(cause, &task->cause, err) : 0;
 }
 
@@ -177,7 +284,19 @@ static void set_times(struct task_view *task, enum task_state from, bool was_up,
 		task->state_since_ms = time_ms;
 }
 
-static int fold_task(struct job_view *view, const json_t *record, int64_t time_ms, struct err *err)
+static void fold_type(struct type_view *type, enum task_state from, enum task_state to,
+		      int64_t time_ms)
+{
+	if (from == to)
+		return;
+	if (from == TASK_RUNNING)
+		type->running--;
+	if (to == TASK_RUNNING && type->running++ == 0)
+		type->begun_ms = time_ms;
+}
+
+static int fold_task(struct job_view *view, const struct view_record *record, int64_t time_ms,
+		     struct err *err)
 {
 	int64_t number;
 	int state;
@@ -192,19 +311,34 @@ static int fold_task(struct job_view *view, const json_t *record, int64_t time_m
 	if (need_state(record, "to", task_state_parse, &state, err) < 0 ||
 	    read_task_members(task, record, err) < 0)
 		return -1;
-	task->state = (enum task_state)state;
-	view->tasks_in[from]--;
-	view->tasks_in[state]++;
+	move_task(view, task, (enum task_state)state);
+	if (from == TASK_WAITING && task->state == TASK_REQUESTED)
+		view->formation_ms = time_ms;
+	fold_type(&view->types[task->type], from, task->state, time_ms);
 	set_times(task, from, was_up, time_ms);
+	view_attempts_fold(task, from, time_ms);
 	return 0;
 }
 
-static int fold_note(struct job_view *view, const json_t *record, int64_t time_ms, struct err *err)
+static int fold_avoid(struct job_view *view, const struct view_record *record, int64_t time_ms,
+		      struct err *err)
+{
+	char *host cleanup_free = NULL;
+
+	if (view_record_need_text(record, "host", &host, err) < 0)
+		return -1;
+	if (!str_list_has(&view->avoided, host))
+		str_list_add(&view->avoided, host);
+	return 0;
+}
+
+static int fold_note(struct job_view *view, const struct view_record *record, int64_t time_ms,
+		     struct err *err)
 {
 	return read_text(record, "text", &view->note, err);
 }
 
-static int fold_waiting(struct job_view *view, const json_t *record, int64_t time_ms,
+static int fold_waiting(struct job_view *view, const struct view_record *record, int64_t time_ms,
 			struct err *err)
 {
 	return read_text(record, "text", &view->waiting, err);
@@ -217,17 +351,17 @@ static void stop_the_rest(struct job_view *view, int64_t time_ms)
 		struct task_view *task = &view->tasks[i];
 		if (task->state >= TASK_SUCCEEDED)
 			continue;
-		view->tasks_in[task->state]--;
-		view->tasks_in[TASK_STOPPED]++;
-		task->state = TASK_STOPPED;
+		move_task(view, task, TASK_STOPPED);
 		task->state_since_ms = time_ms;
 		task->up = false;
 		if (task->started_ms > 0 && task->ended_ms == 0)
 			task->ended_ms = time_ms;
+		view_attempts_end(task, time_ms);
 	}
 }
 
-static int fold_final(struct job_view *view, const json_t *record, int64_t time_ms, struct err *err)
+static int fold_final(struct job_view *view, const struct view_record *record, int64_t time_ms,
+		      struct err *err)
 {
 	int state;
 
@@ -244,19 +378,22 @@ static int fold_final(struct job_view *view, const json_t *record, int64_t time_
 
 static const struct {
 	const char *event;
-	int (*fold)(struct job_view *view, const json_t *record, int64_t time_ms, struct err *err);
+	int (*fold)(struct job_view *view, const struct view_record *record, int64_t time_ms,
+		    struct err *err);
 } folds[] = {
-	{"am", fold_am},     {"job", fold_job},		{"task", fold_task},
-	{"note", fold_note}, {"waiting", fold_waiting}, {"final", fold_final},
+	{"am", fold_am},       {"job", fold_job},   {"task", fold_task},
+	{"avoid", fold_avoid}, {"note", fold_note}, {"waiting", fold_waiting},
+	{"final", fold_final},
 };
 
 /* ---- all of them -------------------------------------------------------------------------- */
 
-static int fold(struct job_view *view, const json_t *record, int64_t time_ms, struct err *err)
+static int fold(struct job_view *view, const struct view_record *record, int64_t time_ms,
+		struct err *err)
 {
 	char *event cleanup_free = NULL;
 
-	if (json_need_text(record, "ev", &event, err) < 0)
+	if (view_record_need_text(record, "ev", &event, err) < 0)
 		return -1;
 	for (size_t i = 0; i < array_length(folds); i++)
 		if (strcmp(folds[i].event, event) == 0)
@@ -268,10 +405,10 @@ int job_view_add(struct job_view *view, const struct journal_line *line, struct 
 {
 	if (line->sequence <= view->sequence)
 		return 0;
-	json_t *record cleanup_json = journal_line_record(line, err);
-	if (!record)
+	struct view_record record cleanup_view_record;
+	if (view_record_open(&record, line, err) < 0)
 		return -1;
-	if (fold(view, record, line->time_ms, err) < 0)
+	if (fold(view, &record, line->time_ms, err) < 0)
 		return err_wrap(err, "journal line %" PRId64, line->sequence);
 	view->sequence = line->sequence;
 	if (view->begun_ms == 0)

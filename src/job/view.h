@@ -11,6 +11,19 @@
 #include "job/journal.h"
 #include "job/machine.h"
 
+enum { ATTEMPT_VIEWS_MAX = 1000 }; /* of one task; the oldest are forgotten */
+
+/* One process of a task, or a container that never got to start one. */
+struct attempt_view {
+	int attempt;	    /* which container */
+	int epoch, restart; /* which process in it; 0: none was ordered */
+	char *container, *host, *log_dir;
+	int port;
+	int64_t allocated_ms, launched_ms; /* of the container, also of its later processes */
+	int64_t registered_ms, started_ms, ended_ms;
+	struct cause cause; /* why it ended; CAUSE_NONE: well, or because it was told to, or not */
+};
+
 struct task_view {
 	size_t type;
 	int index;
@@ -20,10 +33,25 @@ struct task_view {
 	char *container, *host, *log_dir; /* NULL: not known */
 	int port;
 	int ui_port; /* where its process serves a web interface; 0: it does not (yet) */
+	int door;    /* where its executor hears of an AM that follows; 0: it has none */
 	int64_t state_since_ms;
 	int64_t requested_ms;	      /* its first request */
 	int64_t started_ms, ended_ms; /* of the last process */
 	struct cause cause;	      /* of the last failure, even if it recovered since */
+	bool is_well;		      /* it did */
+	bool rejoin, restarting;      /* as in struct task */
+	int misses;		      /* as in struct task */
+	int64_t pause_ms;	      /* its own back-off, from state_since_ms on */
+	bool dormant;		      /* machine_task_is_dormant() */
+	struct attempt_view *attempts;
+	size_t attempt_count;
+};
+
+struct type_view {
+	size_t running;	  /* tasks */
+	int64_t begun_ms; /* when tasks of it began to run, after none did */
+	bool exempt;	  /* an ignored group timeout made it untracked */
+	int wanted;	  /* machine_wanted() */
 };
 
 struct job_view {
@@ -31,23 +59,30 @@ struct job_view {
 	enum job_state state;
 	enum job_state outcome; /* valid from JOB_FINISHING on */
 	int epoch, retries, infrastructure_retries;
+	int streak;			/* as in struct machine_status */
+	int64_t paused_at_ms, pause_ms; /* the last back-off: from when, how long; 0: none */
 	int am_attempt;
 	int64_t am_pid;
 	char *am_address;
-	int64_t begun_ms;   /* the first record */
-	int64_t running_ms; /* first in state running */
-	int64_t ended_ms;   /* final */
+	int64_t begun_ms;     /* the first record */
+	int64_t forming_ms;   /* first in state forming */
+	int64_t formation_ms; /* when the last formation began, or was given more time */
+	int64_t running_ms;   /* first in state running */
+	int64_t ended_ms;     /* final */
 	int64_t state_since_ms;
 	int64_t sequence; /* of the last record folded in */
 	struct cause cause;
-	int64_t cause_task; /* -1: the job's own, or none */
-	char *waiting;	    /* NULL: nothing is waited for */
-	char *note;	    /* the newest; NULL: none */
-	char *message;	    /* the final one; NULL: none yet */
-	bool is_final;	    /* the final record is there */
+	int64_t cause_task;	 /* -1: the job's own, or none */
+	int cause_epoch;	 /* before `epoch`: what the job re-forms for */
+	char *waiting;		 /* NULL: nothing is waited for */
+	char *note;		 /* the newest; NULL: none */
+	char *message;		 /* the final one; NULL: none yet */
+	struct str_list avoided; /* machines to blame, the first one first */
+	bool is_final;		 /* the final record is there */
+	struct type_view *types; /* as many as the job has */
 	struct task_view *tasks;
 	size_t task_count;
-	size_t tasks_in[TASK_STATE_COUNT];
+	size_t tasks_in[TASK_STATE_COUNT]; /* without the dormant ones */
 };
 
 struct job_view *job_view_create(const struct job *job);
@@ -64,6 +99,8 @@ int job_view_read(struct job_view *view, const char *path, struct err *err);
 /* As GET /v1/job and GET /v1/tasks/{task} show it (docs/rest.md). */
 json_t *job_view_to_json(const struct job_view *view);
 json_t *task_view_to_json(const struct job_view *view, size_t task);
+/* As GET /v1/tasks/{task}/attempts. */
+json_t *task_view_attempts_to_json(const struct task_view *task);
 
 /* "http://127.0.0.1:6006", the task's web interface; NULL: it has none (yet). The caller frees. */
 char *task_view_ui_url(const struct task_view *task);

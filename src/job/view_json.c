@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "job/cause_json.h"
+#include "job/job_fields.h"
 #include "job/view.h"
 
 static void set_task_name(json_t *object, const char *member, const struct job_view *view,
@@ -32,6 +33,55 @@ static json_t *progress(const struct job_view *view)
 	return object;
 }
 
+static void set_elastic(json_t *object, const struct job_type *type, int wanted)
+{
+	if (!job_type_is_elastic(type))
+		return;
+	json_set_int(object, "min_instances", type->min_instances);
+	json_set_int(object, "max_instances", type->max_instances);
+	json_set_int(object, "wanted", wanted);
+}
+
+static int64_t count_wanted(const struct job_view *view)
+{
+	int64_t count = 0;
+
+	for (size_t i = 0; i < view->job->type_count; i++)
+		count += view->types[i].wanted;
+	return count;
+}
+
+static json_t *types_to_json(const struct job_view *view)
+{
+	const struct job *job = view->job;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < job->type_count; i++) {
+		const struct job_type *type = &job->types[i];
+		json_t *object = json_object();
+		json_set_text(object, "name", type->name);
+		json_set_int(object, "instances", type->instances);
+		set_elastic(object, type, view->types[i].wanted);
+		json_set_text(object, "role", job_roles[type->role]);
+		json_set_int(object, "memory_mib", type->memory);
+		json_set_int(object, "vcores", type->vcores);
+		json_set_int(object, "gpus", type->gpus);
+		json_set_text(object, "command", type->command);
+		json_array_append_new(list, object);
+	}
+	return list;
+}
+
+/* The first cause, and whose it is. */
+static void set_cause(json_t *object, const struct job_view *view)
+{
+	cause_set_member(object, &view->cause);
+	if (view->cause.kind == CAUSE_NONE || view->cause_task < 0)
+		return;
+	set_task_name(object, "cause_task", view, (size_t)view->cause_task);
+	set_task_name(json_object_get(object, "cause"), "task", view, (size_t)view->cause_task);
+}
+
 json_t *job_view_to_json(const struct job_view *view)
 {
 	const struct job *job = view->job;
@@ -41,6 +91,9 @@ json_t *job_view_to_json(const struct job_view *view)
 	json_set_text(object, "name", job->name);
 	json_set_text(object, "user", job->user);
 	json_set_text(object, "framework", job->framework);
+	json_set_text(object, "scheduler", job->scheduler ? job->scheduler : "local");
+	json_set_text(object, "queue", job->queue);
+	json_set_list(object, "tags", &job->tags);
 	json_set_text(object, "state", job_state_name(view->state));
 	if (view->state >= JOB_FINISHING)
 		json_set_text(object, "outcome", job_state_name(view->outcome));
@@ -48,16 +101,16 @@ json_t *job_view_to_json(const struct job_view *view)
 	json_set_int(object, "retries", view->retries);
 	json_set_int(object, "infrastructure_retries", view->infrastructure_retries);
 	json_set_int(object, "am_attempt", view->am_attempt);
-	json_set_int(object, "tasks", (int64_t)view->task_count);
+	json_set_int(object, "tasks", count_wanted(view));
 	json_object_set_new(object, "progress", progress(view));
+	set_time(object, "state_since_ms", view->state_since_ms);
 	set_time(object, "submitted_ms", job->submitted_ms);
 	set_time(object, "running_ms", view->running_ms);
 	set_time(object, "ended_ms", view->ended_ms);
 	json_set_text(object, "waiting", view->waiting);
-	cause_set_member(object, &view->cause);
-	if (view->cause.kind != CAUSE_NONE && view->cause_task >= 0)
-		set_task_name(object, "cause_task", view, (size_t)view->cause_task);
+	set_cause(object, view);
 	json_set_text(object, "message", view->message);
+	json_object_set_new(object, "types", types_to_json(view));
 	json_set_int(object, "sequence", view->sequence);
 	return object;
 }
@@ -82,6 +135,8 @@ json_t *task_view_to_json(const struct job_view *view, size_t task)
 	json_set_int(object, "attempt", row->attempt);
 	json_set_int(object, "epoch", row->epoch);
 	json_set_int(object, "restart", row->restart);
+	if (row->dormant)
+		json_set_bool(object, "dormant", true);
 	json_set_int(object, "restarts_used", row->restarts_used);
 	json_set_text(object, "host", row->host);
 	json_set_int(object, "port", row->port);
@@ -92,4 +147,33 @@ json_t *task_view_to_json(const struct job_view *view, size_t task)
 	set_time(object, "ended_ms", row->ended_ms);
 	cause_set_member(object, &row->cause);
 	return object;
+}
+
+static json_t *attempt_to_json(const struct attempt_view *attempt)
+{
+	json_t *object = json_object();
+
+	json_set_int(object, "attempt", attempt->attempt);
+	json_set_int(object, "epoch", attempt->epoch);
+	json_set_int(object, "restart", attempt->restart);
+	json_set_text(object, "container", attempt->container);
+	json_set_text(object, "host", attempt->host);
+	json_set_int(object, "port", attempt->port);
+	json_set_text(object, "log_dir", attempt->log_dir);
+	set_time(object, "allocated_ms", attempt->allocated_ms);
+	set_time(object, "launched_ms", attempt->launched_ms);
+	set_time(object, "registered_ms", attempt->registered_ms);
+	set_time(object, "started_ms", attempt->started_ms);
+	set_time(object, "ended_ms", attempt->ended_ms);
+	cause_set_member(object, &attempt->cause);
+	return object;
+}
+
+json_t *task_view_attempts_to_json(const struct task_view *task)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < task->attempt_count; i++)
+		json_array_append_new(list, attempt_to_json(&task->attempts[i]));
+	return list;
 }

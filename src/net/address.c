@@ -80,16 +80,26 @@ int net_address_parse(const char *text, struct net_address *address, struct err 
 	return 0;
 }
 
-char *net_address_text(const struct net_address *address)
+char *net_address_host(const struct net_address *address)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
 	char host[INET6_ADDRSTRLEN] = "?";
 
-	if (address->storage.ss_family == AF_INET6) {
+	if (address->storage.ss_family == AF_INET6)
 		inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof(host));
+	else
+		inet_ntop(AF_INET, &v4->sin_addr, host, sizeof(host));
+	return mem_strdup(host);
+}
+
+char *net_address_text(const struct net_address *address)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
+	char *host cleanup_free = net_address_host(address);
+
+	if (address->storage.ss_family == AF_INET6)
 		return mem_printf("[%s]:%d", host, ntohs(v6->sin6_port));
-	}
-	inet_ntop(AF_INET, &v4->sin_addr, host, sizeof(host));
 	return mem_printf("%s:%d", host, ntohs(v4->sin_port));
 }

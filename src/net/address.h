@@ -22,6 +22,9 @@ int net_address_split(const char *text, char **host, int *port, struct err *err)
 /* -1 when `host` (without brackets) is not numeric. */
 int net_address_from_host(const char *host, int port, struct net_address *address);
 
+/* "127.0.0.1" or "::1"; the caller frees. */
+char *net_address_host(const struct net_address *address);
+
 /* "127.0.0.1:4000" or "[::1]:4000"; the caller frees. */
 char *net_address_text(const struct net_address *address);
 

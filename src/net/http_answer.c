@@ -15,14 +15,18 @@ const char *http_status_reason(int status)
 	} reasons[] = {
 		{200, "OK"},
 		{204, "No Content"},
+		{303, "See Other"},
+		{304, "Not Modified"},
 		{400, "Bad Request"},
 		{401, "Unauthorized"},
+		{403, "Forbidden"},
 		{404, "Not Found"},
 		{405, "Method Not Allowed"},
 		{409, "Conflict"},
 		{413, "Content Too Large"},
 		{431, "Request Header Fields Too Large"},
 		{500, "Internal Server Error"},
+		{502, "Bad Gateway"},
 		{503, "Service Unavailable"},
 	};
 
@@ -59,6 +63,13 @@ static void add_allow(struct evbuffer *output, const struct http_request *reques
 	evbuffer_add_printf(output, "\r\n");
 }
 
+void http_answer_header(struct http_request *request, const char *name, const char *value)
+{
+	str_append_format(&request->answer_headers, "%s: %s\r\n", name, value);
+	if (strcmp(name, "Cache-Control") == 0)
+		request->has_cache_control = true;
+}
+
 /* Start line and headers, but for the empty line at the end. */
 static void add_head(struct http_request *request, int status, const char *content_type)
 {
@@ -68,8 +79,11 @@ static void add_head(struct http_request *request, int status, const char *conte
 	if (!request->head.keep_alive || connection->server->draining)
 		connection->close_after = true;
 	evbuffer_add_printf(output,
-			    "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: no-store\r\n",
-			    status, http_status_reason(status), content_type);
+			    "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n"
+			    "X-Content-Type-Options: nosniff\r\n%s%s",
+			    status, http_status_reason(status), content_type,
+			    request->has_cache_control ? "" : "Cache-Control: no-store\r\n",
+			    str_text(&request->answer_headers));
 	if (connection->close_after)
 		evbuffer_add_printf(output, "Connection: close\r\n");
 	if (status == 401)
@@ -84,6 +98,14 @@ static void release(struct http_request *request)
 	http_request_free(request);
 }
 
+void http_raw_end(struct http_request *request)
+{
+	struct http_connection *connection = request->connection;
+
+	release(request);
+	http_connection_answered(connection);
+}
+
 void http_answer_buffer(struct http_request *request, int status, const char *content_type,
 			struct evbuffer *body)
 {
@@ -91,7 +113,11 @@ void http_answer_buffer(struct http_request *request, int status, const char *co
 	struct evbuffer *output = connection->wire.output;
 
 	add_head(request, status, content_type);
-	evbuffer_add_printf(output, "Content-Length: %zu\r\n\r\n", evbuffer_get_length(body));
+	if (status != 304)
+		evbuffer_add_printf(output, "Content-Length: %zu\r\n", evbuffer_get_length(body));
+	evbuffer_add_printf(output, "\r\n");
+	if (status == 304 || str_equal(request->head.method, "HEAD"))
+		evbuffer_drain(body, evbuffer_get_length(body));
 	evbuffer_add_buffer(output, body);
 	release(request);
 	http_connection_answered(connection);

@@ -6,6 +6,7 @@
 #include <event2/event_struct.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/queue.h>
 #include <unistd.h>
 
@@ -13,7 +14,9 @@
 #include "base/mem.h"
 #include "net/address.h"
 #include "net/dial.h"
+#include "net/gzip.h"
 #include "net/http_message.h"
+#include "net/tls.h"
 #include "net/wire.h"
 
 enum {
@@ -39,14 +42,17 @@ enum framing { FRAMING_HEAD, FRAMING_LENGTH, FRAMING_CHUNKED, FRAMING_CLOSE };
 struct http_client {
 	struct event_base *base;
 	char *address, *token;
+	char *host;		     /* of `address` */
+	struct tls_context *tls;     /* borrowed; NULL: without TLS */
 	struct http_call_list calls; /* the first is on the wire when `is_busy` */
 	struct dial *dial;	     /* NULL: not connecting */
 	bool is_connected;	     /* `wire` holds a socket */
 	bool is_busy;
 	struct wire wire;
-	struct event next;  /* sends the first call, from the loop */
-	struct event again; /* goes on with the answer, from the loop */
-	bool is_paused;	    /* nobody takes the answer now */
+	struct event agreed; /* TLS is to be agreed on by now */
+	struct event next;   /* sends the first call, from the loop */
+	struct event again;  /* goes on with the answer, from the loop */
+	bool is_paused;	     /* nobody takes the answer now */
 
 	size_t file_left; /* of the body on the wire: not read yet */
 
@@ -58,6 +64,7 @@ struct http_client {
 	int status;
 	bool keep_alive;
 	char *location;
+	struct gunzip *gunzip; /* NULL: it comes as it is */
 	struct str body;
 };
 
@@ -77,10 +84,12 @@ static void disconnect(struct http_client *client)
 {
 	if (client->is_connected)
 		wire_finish(&client->wire);
+	gunzip_destroy(mem_steal(&client->gunzip));
 	client->is_connected = false;
 	client->is_busy = false;
 	client->is_paused = false;
 	event_del(&client->again);
+	event_del(&client->agreed);
 }
 
 static void send_next(struct http_client *client)
@@ -123,9 +132,10 @@ static void complete(struct http_client *client, bool may_keep)
 
 	client->body = (struct str){0};
 	client->is_busy = false;
+	gunzip_destroy(mem_steal(&client->gunzip));
 	/* Bytes behind the answer belong to nothing that was asked. */
 	if (!may_keep || !client->keep_alive || evbuffer_get_length(client->wire.input) > 0 ||
-	    client->file_left > 0 || evbuffer_get_length(client->wire.output) > 0)
+	    client->file_left > 0 || wire_is_sending(&client->wire))
 		disconnect(client); /* also when it came before all was said */
 	struct http_response response = {client->status, str_text(&body), body.length, location};
 	tell(TAILQ_FIRST(&client->calls), &response, &err);
@@ -136,9 +146,19 @@ static bool is_success(int status)
 	return status >= 200 && status < 300;
 }
 
-/* False: the call has ended. */
-static bool deliver(struct http_client *client, const char *bytes, size_t length)
+/* Its framing says that this was all of the answer. */
+static void end_answer(struct http_client *client, bool may_keep)
 {
+	if (client->gunzip && !gunzip_is_whole(client->gunzip))
+		fail(TAILQ_FIRST(&client->calls), ERR_INPUT, "the compressed answer is cut off");
+	else
+		complete(client, may_keep);
+}
+
+/* False: the call has ended. */
+static bool hand_on(void *data, const char *bytes, size_t length)
+{
+	struct http_client *client = data;
 	struct http_call *call = TAILQ_FIRST(&client->calls);
 
 	if (call->question.on_bytes && is_success(client->status)) {
@@ -153,6 +173,28 @@ static bool deliver(struct http_client *client, const char *bytes, size_t length
 	}
 	str_append_bytes(&client->body, bytes, length);
 	return true;
+}
+
+static bool deliver(struct http_client *client, const char *bytes, size_t length)
+{
+	struct err err cleanup_err = {0};
+
+	if (!client->gunzip)
+		return hand_on(client, bytes, length);
+	int result = gunzip_add(client->gunzip, bytes, length, hand_on, client, &err);
+	if (result < 0)
+		fail(TAILQ_FIRST(&client->calls), ERR_INPUT, err_message(&err));
+	return result == 0;
+}
+
+/* With a body, if it was asked for. */
+static bool is_compressed(const struct http_client *client, const struct http_head *head)
+{
+	const char *encoding = http_head_find(head, "Content-Encoding");
+
+	return TAILQ_FIRST(&client->calls)->question.takes_gzip && encoding &&
+	       strcasecmp(encoding, "gzip") == 0 &&
+	       (client->framing != FRAMING_LENGTH || client->left > 0);
 }
 
 static void begin_body(struct http_client *client, const struct http_head *head)
@@ -170,6 +212,8 @@ static void begin_body(struct http_client *client, const struct http_head *head)
 		client->framing = FRAMING_LENGTH;
 	else
 		client->framing = FRAMING_CLOSE;
+	if (is_compressed(client, head))
+		client->gunzip = gunzip_create();
 }
 
 /* True: there may be more to take. */
@@ -217,7 +261,7 @@ static bool take_chunked(struct http_client *client, const struct evbuffer_iovec
 	evbuffer_drain(client->wire.input, (size_t)used);
 	if (client->chunks.state != CHUNKS_DONE)
 		return true;
-	complete(client, true);
+	end_answer(client, true);
 	return false;
 }
 
@@ -239,7 +283,7 @@ static bool take_body(struct http_client *client)
 	struct evbuffer_iovec part;
 
 	if (client->framing == FRAMING_LENGTH && client->left == 0) {
-		complete(client, true);
+		end_answer(client, true);
 		return false;
 	}
 	if (evbuffer_peek(client->wire.input, -1, NULL, &part, 1) < 1)
@@ -299,6 +343,14 @@ static void on_output(void *data)
 		event_active(&client->wire.write_event, EV_WRITE, 0);
 }
 
+static void fail_wire(struct http_client *client, int error)
+{
+	struct err why cleanup_err = {0};
+
+	wire_err(&client->wire, error, &why);
+	fail(TAILQ_FIRST(&client->calls), why.kind, err_message(&why));
+}
+
 static void on_end(void *data, int error)
 {
 	struct http_client *client = data;
@@ -308,10 +360,18 @@ static void on_end(void *data, int error)
 	else if (!client->is_busy)
 		disconnect(client);
 	else if (!error && client->framing == FRAMING_CLOSE)
-		complete(client, false);
+		end_answer(client, false);
 	else
-		fail(TAILQ_FIRST(&client->calls), ERR_UNREACHABLE,
-		     error ? strerror(error) : "the connection was closed");
+		fail_wire(client, error);
+}
+
+/* Of a peer that accepts connections and says nothing. */
+static void on_agreed(evutil_socket_t fd, short what, void *data)
+{
+	struct http_client *client = data;
+
+	if (client->is_busy && !tls_is_open(client->wire.tls))
+		fail(TAILQ_FIRST(&client->calls), ERR_UNREACHABLE, "it does not agree on TLS");
 }
 
 static void on_again(evutil_socket_t fd, short what, void *data)
@@ -326,6 +386,7 @@ static void on_dialed(void *data, int fd, const struct err *err)
 {
 	struct http_client *client = data;
 	struct http_call *call = TAILQ_FIRST(&client->calls);
+	const struct timeval timeout = clock_timeval(CONNECT_TIMEOUT_MS);
 
 	client->dial = NULL;
 	if (fd < 0) {
@@ -334,6 +395,7 @@ static void on_dialed(void *data, int fd, const struct err *err)
 		return;
 	}
 	client->wire = (struct wire){
+		.tls = client->tls ? tls_create(client->tls, client->host) : NULL,
 		.input_cap = INPUT_CAP,
 		.on_input = on_input,
 		.on_output = on_output,
@@ -342,6 +404,8 @@ static void on_dialed(void *data, int fd, const struct err *err)
 	};
 	wire_init(&client->wire, client->base, fd);
 	client->is_connected = true;
+	if (client->tls)
+		event_add(&client->agreed, &timeout);
 	send_next(client);
 }
 
@@ -361,6 +425,10 @@ static void send_call(struct http_client *client, const struct http_call *call)
 		evbuffer_add_printf(output, "Accept: %s\r\n", call->accept);
 	if (call->content_type)
 		evbuffer_add_printf(output, "Content-Type: %s\r\n", call->content_type);
+	if (call->question.takes_gzip)
+		evbuffer_add_printf(output, "Accept-Encoding: gzip\r\n");
+	if (call->question.is_last)
+		evbuffer_add_printf(output, "Connection: close\r\n");
 	if (call->question.body_length > 0 || strcmp(call->method, "GET") != 0)
 		evbuffer_add_printf(output, "Content-Length: %zu\r\n", call->question.body_length);
 	evbuffer_add(output, "\r\n", 2);
@@ -405,11 +473,18 @@ struct http_client *http_client_create(struct event_base *base, const char *addr
 	struct http_client *client = mem_alloc(sizeof(*client));
 	client->base = base;
 	client->address = mem_strdup(address);
+	client->host = mem_steal(&host);
 	client->token = mem_strdup(token);
 	TAILQ_INIT(&client->calls);
 	event_assign(&client->next, base, -1, 0, on_next, client);
 	event_assign(&client->again, base, -1, 0, on_again, client);
+	event_assign(&client->agreed, base, -1, 0, on_agreed, client);
 	return client;
+}
+
+void http_client_use_tls(struct http_client *client, struct tls_context *tls)
+{
+	client->tls = tls;
 }
 
 void http_client_destroy(struct http_client *client)
@@ -425,6 +500,7 @@ void http_client_destroy(struct http_client *client)
 	str_finish(&client->body);
 	free(client->location);
 	free(client->address);
+	free(client->host);
 	free(client->token);
 	free(client);
 }
@@ -473,5 +549,5 @@ void http_client_resume(struct http_client *client)
 	client->is_paused = false;
 	/* What has come already goes first: reading on a full input would stop at once. */
 	event_active(&client->again, EV_TIMEOUT, 0);
-	event_add(&client->wire.read_event, NULL);
+	wire_read_on(&client->wire);
 }

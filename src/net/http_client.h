@@ -15,6 +15,7 @@
 struct event_base;
 struct http_client;
 struct http_call;
+struct tls_context;
 
 #define HTTP_RESPONSE_CAP (64u << 20) /* a gathered body larger than this fails the call */
 
@@ -37,6 +38,10 @@ struct http_question {
 	 * they are sent. Borrowed until the end of the call. */
 	int body_fd;
 	int64_t timeout_ms; /* from the call to the whole answer; 0: no limit */
+	/* The answer may come compressed; who asked is not told. HTTP_RESPONSE_CAP counts what it
+	 * holds. */
+	bool takes_gzip;
+	bool is_last; /* the connection is closed after the answer */
 	/* NULL: the body is gathered. Else it gets the bytes of a 2xx body as they come; false
 	 * ends the call (`done` is told so: ERR_NONE, status of the answer, empty body). */
 	bool (*on_bytes)(void *data, const char *bytes, size_t length);
@@ -54,6 +59,9 @@ struct http_question {
  * HOST:PORT. */
 struct http_client *http_client_create(struct event_base *base, const char *address,
 				       const char *token, struct err *err);
+/* Before the first call: it is https that is spoken. `tls` is borrowed. What tls_take() says of a
+ * connection is the error of the call. */
+void http_client_use_tls(struct http_client *client, struct tls_context *tls);
 /* Calls in progress are cancelled. NULL is fine. */
 void http_client_destroy(struct http_client *client);
 
@@ -81,9 +89,10 @@ int http_call(const char *address, const char *token, const char *method, const 
 	      const char *body, int64_t timeout_ms, int *status, struct str *response,
 	      struct err *err);
 
-/* Reads a streamed answer until it ends or on_bytes() returns false: 0 either way. A status other
- * than 2xx is an error as http_response_check() words it. No time limit. */
-int http_stream(const char *address, const char *token, const char *path, const char *accept,
+/* GETs what comes as an answer piece by piece, over TLS unless `tls` is NULL, until it ends or
+ * on_bytes() returns false: 0 either way. A status other than 2xx is an error as
+ * http_response_check() words it. timeout_ms: of all of it; 0: no limit. */
+int http_stream(const char *address, struct tls_context *tls, const char *path, int64_t timeout_ms,
 		bool (*on_bytes)(void *data, const char *bytes, size_t length), void *data,
 		struct err *err);
 

@@ -12,7 +12,7 @@ enum {
 	INPUT_CAP = 64 * 1024,
 	OUTPUT_CAP = 256 * 1024, /* more unread answers than this, and no request is looked at */
 	LINGER_MS = 2000,
-	STREAM_TURNS = 16, /* of a stream, before other connections have their turn */
+	STREAM_TURNS = 4, /* of a stream, before other connections have their turn */
 };
 
 void http_connection_set_deadline(struct http_connection *connection, int64_t ms)
@@ -30,6 +30,15 @@ void http_connection_wake(struct http_connection *connection)
 	event_active(&connection->wake, EV_TIMEOUT, 0);
 }
 
+/* Goes on when others have had their turn. (An event that makes itself active comes again before
+ * the kernel is asked what else there is.) */
+static void yield(struct http_connection *connection)
+{
+	const struct timeval now = {0};
+
+	event_add(&connection->wake, &now);
+}
+
 /* A request that cannot be parsed has no head: the answer closes the connection. */
 static void refuse_head(struct http_connection *connection, int status, const char *code,
 			const char *message)
@@ -38,17 +47,37 @@ static void refuse_head(struct http_connection *connection, int status, const ch
 	http_answer_refusal(connection->request, status, code, message);
 }
 
+/* Lets a client send its body that waits for a word. */
+static void expect_body(struct http_connection *connection)
+{
+	if (!connection->request->head.expects_continue ||
+	    evbuffer_get_length(connection->wire.input) > 0)
+		return;
+	evbuffer_add_printf(connection->wire.output, "HTTP/1.1 100 Continue\r\n\r\n");
+	wire_flush(&connection->wire);
+}
+
 static void begin_body(struct http_connection *connection)
 {
-	struct http_request *request = connection->request;
-	struct evbuffer *output = connection->wire.output;
-
 	connection->phase = PHASE_BODY;
 	connection->chunks = (struct http_chunks){0};
-	if (request->head.expects_continue && evbuffer_get_length(connection->wire.input) == 0) {
-		evbuffer_add_printf(output, "HTTP/1.1 100 Continue\r\n\r\n");
-		wire_flush(&connection->wire);
+	expect_body(connection);
+}
+
+static void dispatch(struct http_connection *connection)
+{
+	struct http_server *server = connection->server;
+	struct http_request *request = connection->request;
+
+	connection->phase = PHASE_REQUEST;
+	http_connection_set_deadline(connection, -1);
+	if (server->draining) {
+		http_answer_refusal(request, 503, "busy", "the job is ending");
+		return;
 	}
+	request->route->handle(server->config.data, request);
+	if (connection->request && !connection->request->is_held)
+		BUG("%s was neither answered nor held", request->route->pattern);
 }
 
 static void begin_request(struct http_connection *connection, const char *bytes, size_t length)
@@ -69,8 +98,14 @@ static void begin_request(struct http_connection *connection, const char *bytes,
 	}
 	evbuffer_drain(connection->wire.input, length);
 	connection->phase = PHASE_REQUEST;
-	if (http_request_admit(request) == 0)
+	if (http_request_admit(request) < 0)
+		return;
+	if (request->route->raw) {
+		connection->close_after = true; /* who knows how much of the body is taken */
+		dispatch(connection);
+	} else {
 		begin_body(connection);
+	}
 }
 
 /* An empty line in front of a request is what careless clients send behind a body. */
@@ -103,22 +138,6 @@ static bool take_head(struct http_connection *connection)
 	}
 	begin_request(connection, length ? bytes : NULL, length);
 	return true;
-}
-
-static void dispatch(struct http_connection *connection)
-{
-	struct http_server *server = connection->server;
-	struct http_request *request = connection->request;
-
-	connection->phase = PHASE_REQUEST;
-	http_connection_set_deadline(connection, -1);
-	if (server->draining) {
-		http_answer_refusal(request, 503, "busy", "the job is ending");
-		return;
-	}
-	request->route->handle(server->config.data, request);
-	if (connection->request && !connection->request->is_held)
-		BUG("%s was neither answered nor held", request->route->pattern);
 }
 
 /* Moves up to `count` bytes of the input into the body. */
@@ -198,7 +217,7 @@ static bool pump(struct http_connection *connection)
 		if (!connection->stream_wrote)
 			return false;
 	}
-	http_connection_wake(connection);
+	yield(connection);
 	return false;
 }
 
@@ -211,6 +230,9 @@ static bool advance_once(struct http_connection *connection)
 		return take_body(connection);
 	case PHASE_STREAM:
 		return pump(connection);
+	case PHASE_RAW:
+		connection->request->changed(connection->request->closed_data);
+		return connection->phase != PHASE_RAW;
 	case PHASE_REQUEST:
 	case PHASE_LINGER:
 		break;
@@ -246,6 +268,14 @@ static void go_on(struct http_connection *connection)
 		http_connection_free(connection);
 	else if (is_between && connection->close_after)
 		linger(connection);
+}
+
+void http_connection_begin_raw(struct http_connection *connection)
+{
+	connection->phase = PHASE_RAW;
+	http_connection_set_deadline(connection, -1);
+	expect_body(connection);
+	http_connection_wake(connection);
 }
 
 static void on_input(void *data)

@@ -15,6 +15,7 @@ enum http_phase {
 	PHASE_BODY,    /* waits for its body */
 	PHASE_REQUEST, /* the handler has it, or somebody holds it */
 	PHASE_STREAM,  /* an answer without a known end */
+	PHASE_RAW,     /* the handler reads and writes by itself */
 	PHASE_LINGER,  /* the last answer is sent: waits for the peer to have read it */
 };
 
@@ -40,12 +41,16 @@ TAILQ_HEAD(http_connection_list, http_connection);
 struct http_request {
 	struct http_connection *connection;
 	const struct http_route *route;
+	enum http_access access;
 	struct http_head head;
 	struct http_pairs parameters, query;
 	struct str body;
+	struct str answer_headers;  /* beside those that every answer has */
+	bool has_cache_control;	    /* among them */
 	void (*closed)(void *data); /* while held */
 	void *closed_data;
 	bool is_held;
+	void (*changed)(void *data); /* of PHASE_RAW; with closed_data */
 };
 
 struct http_stream {
@@ -77,6 +82,8 @@ void http_connection_close_idle(struct http_connection *connection);
 void http_connection_answered(struct http_connection *connection);
 /* Runs the connection again from the loop. */
 void http_connection_wake(struct http_connection *connection);
+/* Its handler takes it over. */
+void http_connection_begin_raw(struct http_connection *connection);
 void http_connection_set_deadline(struct http_connection *connection, int64_t ms); /* -1: none */
 
 /* http_request.c */

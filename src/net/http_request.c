@@ -1,9 +1,10 @@
-#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/secret.h"
+#include "net/address.h"
 #include "net/http_internal.h"
 
 void http_request_free(struct http_request *request)
@@ -12,6 +13,7 @@ void http_request_free(struct http_request *request)
 	http_pairs_finish(&request->parameters);
 	http_pairs_finish(&request->query);
 	str_finish(&request->body);
+	str_finish(&request->answer_headers);
 	free(request);
 }
 
@@ -25,7 +27,18 @@ static bool has_token(const struct http_request *request)
 		return false;
 	given += sizeof(scheme) - 1;
 	/* The length is no secret; where they differ is. */
-	return strlen(given) == strlen(token) && CRYPTO_memcmp(given, token, strlen(token)) == 0;
+	return secret_equal(given, token);
+}
+
+/* What the caller may do. */
+static enum http_access find_access(const struct http_request *request)
+{
+	const struct http_server *server = request->connection->server;
+
+	if (!server->token || has_token(request))
+		return HTTP_ACCESS_ALL;
+	return server->config.authorize ? server->config.authorize(server->config.data, request)
+					: HTTP_ACCESS_NONE;
 }
 
 /* The route of path and method; NULL, and whether the path exists at all. */
@@ -39,7 +52,8 @@ static const struct http_route *find_route(const struct http_request *request, b
 		if (!http_url_match(route->pattern, request->head.target, NULL))
 			continue;
 		*path_exists = true;
-		if (strcmp(route->method, request->head.method) == 0)
+		if (strcmp(route->method, request->head.method) == 0 ||
+		    strcmp(route->method, "*") == 0)
 			return route;
 	}
 	return NULL;
@@ -55,13 +69,12 @@ static int refuse(struct http_request *request, int status, const char *code, co
 	return -1;
 }
 
-static int admit_by_token(struct http_request *request)
+static int admit_by_access(struct http_request *request)
 {
-	if (has_token(request)) {
+	request->access = find_access(request);
+	if (request->access < HTTP_ACCESS_NONE && request->connection->server->token)
 		http_server_know(request->connection->server, request->connection);
-		return 0;
-	}
-	if (request->route ? request->route->open : !request->connection->server->token)
+	if (request->access <= (request->route ? request->route->needs : HTTP_ACCESS_READ))
 		return 0;
 	return refuse(request, 401, "unauthorized",
 		      http_head_find(&request->head, "Authorization")
@@ -75,7 +88,7 @@ int http_request_admit(struct http_request *request)
 	bool path_exists;
 
 	request->route = find_route(request, &path_exists);
-	if (admit_by_token(request) < 0)
+	if (admit_by_access(request) < 0)
 		return -1;
 	if (!path_exists)
 		return refuse(request, 404, "not-found", "there is no such path");
@@ -87,7 +100,7 @@ int http_request_admit(struct http_request *request)
 	    http_url_query(request->head.target, &request->query) < 0)
 		return refuse(request, 400, "bad-request",
 			      "path or query is badly encoded, or has too many members");
-	if (request->head.content_length > (int64_t)limits->body_bytes) {
+	if (!request->route->raw && request->head.content_length > (int64_t)limits->body_bytes) {
 		http_answer_refusal(request, 413, "too-large", "the body is too large");
 		return -1;
 	}
@@ -115,6 +128,34 @@ const char *http_request_body(const struct http_request *request, size_t *length
 	return str_text(&request->body);
 }
 
+/* Good enough for what browsers, their proxies and executors send. */
+bool http_request_takes_gzip(const struct http_request *request)
+{
+	const char *encodings = http_head_find(&request->head, "Accept-Encoding");
+
+	return encodings && strstr(encodings, "gzip");
+}
+
+const struct http_head *http_request_head(const struct http_request *request)
+{
+	return &request->head;
+}
+
+enum http_access http_request_access(const struct http_request *request)
+{
+	return request->access;
+}
+
+char *http_request_peer(const struct http_request *request)
+{
+	struct net_address peer = {.length = sizeof(peer.storage)};
+
+	if (getpeername(request->connection->wire.fd, (struct sockaddr *)&peer.storage,
+			&peer.length) < 0)
+		return mem_strdup("");
+	return net_address_host(&peer);
+}
+
 int http_request_query_int(struct http_request *request, const char *name, int64_t min, int64_t max,
 			   int64_t *value)
 {
@@ -135,4 +176,27 @@ void http_request_hold(struct http_request *request, void (*closed)(void *data),
 	request->closed_data = data;
 	/* Thousands are held at once, and all has been read. */
 	str_finish(&request->body);
+}
+
+void http_request_take_over(struct http_request *request, const struct http_raw *raw)
+{
+	http_request_hold(request, raw->closed, raw->data);
+	request->changed = raw->changed;
+	http_connection_begin_raw(request->connection);
+}
+
+struct evbuffer *http_raw_input(struct http_request *request)
+{
+	return request->connection->wire.input;
+}
+
+struct evbuffer *http_raw_output(struct http_request *request)
+{
+	return request->connection->wire.output;
+}
+
+void http_raw_go_on(struct http_request *request)
+{
+	wire_flush(&request->connection->wire);
+	wire_resume(&request->connection->wire);
 }

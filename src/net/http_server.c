@@ -5,6 +5,7 @@
 #include <event2/event_struct.h>
 #include <event2/listener.h>
 #include <event2/util.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -121,24 +122,48 @@ static void on_drain_timer(evutil_socket_t fd, short what, void *data)
 		drained(server->drained_data);
 }
 
-static int listen_at(struct http_server *server, const char *text, struct err *err)
+int http_server_listen(const char *text, struct err *err)
 {
+	const int on = 1;
 	struct net_address address;
 
 	if (net_address_parse(text, &address, err) < 0)
 		return -1;
-	server->listener = evconnlistener_new_bind(
-		server->base, on_accept, server,
-		LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, BACKLOG,
-		(struct sockaddr *)&address.storage, (int)address.length);
-	if (!server->listener)
+	int fd cleanup_close =
+		socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    bind(fd, (struct sockaddr *)&address.storage, address.length) < 0 ||
+	    listen(fd, BACKLOG) < 0)
 		return err_set_errno(err, "%s: cannot listen", text);
+	return mem_steal_fd(&fd);
+}
+
+/* `fd` is the listener's from then on. */
+static int accept_at(struct http_server *server, int fd, struct err *err)
+{
+	struct net_address address = {.length = sizeof(address.storage)};
+
+	server->listener = evconnlistener_new(server->base, on_accept, server,
+					      LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+	if (!server->listener)
+		close(fd);
+	if (!server->listener ||
+	    getsockname(fd, (struct sockaddr *)&address.storage, &address.length) < 0)
+		return err_set_errno(err, "cannot listen");
 	evconnlistener_set_error_cb(server->listener, on_accept_error);
-	if (getsockname(evconnlistener_get_fd(server->listener),
-			(struct sockaddr *)&address.storage, &address.length) < 0)
-		return err_set_errno(err, "%s: cannot tell the port", text);
 	server->address = net_address_text(&address);
 	return 0;
+}
+
+static int start_listening(struct http_server *server, struct err *err)
+{
+	int held = server->config.listener;
+	int fd = held > 0 ? fcntl(held, F_DUPFD_CLOEXEC, 0)
+			  : http_server_listen(server->config.address, err);
+
+	if (held > 0 && fd < 0)
+		err_set_errno(err, "cannot listen");
+	return fd < 0 ? -1 : accept_at(server, fd, err);
 }
 
 struct http_server *http_server_create(struct event_base *base,
@@ -154,7 +179,7 @@ struct http_server *http_server_create(struct event_base *base,
 	TAILQ_INIT(&server->known);
 	event_assign(&server->resume, base, -1, 0, on_resume, server);
 	event_assign(&server->drain_timer, base, -1, 0, on_drain_timer, server);
-	if (listen_at(server, config->address, err) < 0) {
+	if (start_listening(server, err) < 0) {
 		http_server_destroy(server);
 		return NULL;
 	}

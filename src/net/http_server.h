@@ -1,7 +1,7 @@
 /*
- * An HTTP/1.1 server on libevent's loop, for callers that hold a bearer token. What it answers to
- * bad input is docs/rest.md, "Limits and refusals": it checks size, form, token, path and method
- * in that order, before a handler sees anything.
+ * An HTTP/1.1 server on libevent's loop, for callers that hold a bearer token, or that may do less
+ * without it. What it answers to bad input is docs/rest.md, "Limits and refusals": it checks size,
+ * form, token, path and method in that order, before a handler sees anything.
  *
  * It frames messages itself (http_message.h) rather than through evhttp, which in libevent 2.1 can
  * neither cap connections, nor bound the time of a whole request, nor word its refusals, nor tell
@@ -23,17 +23,27 @@
 
 struct event_base;
 struct evbuffer;
+struct http_head;
 struct http_request;
 struct http_server;
 struct http_stream;
 
+/* What a caller may do, from most to least. */
+enum http_access {
+	HTTP_ACCESS_ALL,  /* it showed the token, or the server has none */
+	HTTP_ACCESS_READ, /* look, and change nothing */
+	HTTP_ACCESS_NONE,
+};
+
 struct http_route {
-	const char *method; /* "GET", "POST", "PUT", "DELETE" */
+	const char *method; /* "GET", "POST", "PUT", "DELETE"; "*": any */
 	/* "/v1/tasks/{task}/beat": a name in braces takes one segment; "{key*}" as the last takes
 	 * the rest of the path. */
 	const char *pattern;
 	void (*handle)(void *data, struct http_request *request);
-	bool open; /* needs no token */
+	enum http_access needs; /* what is enough; HTTP_ACCESS_NONE: everybody is welcome */
+	/* The handler is called once the head is there, for http_request_take_over(). */
+	bool raw;
 };
 
 /* A member that is 0 gets the default of docs/rest.md. */
@@ -45,13 +55,19 @@ struct http_limits {
 };
 
 struct http_server_config {
-	const char *address;		 /* "127.0.0.1:0": port 0 is any; copied */
-	const char *token;		 /* copied; NULL: there is none to show */
+	const char *address; /* "127.0.0.1:0": port 0 is any; copied */
+	int listener;	     /* http_server_listen()'s, in place of `address`; 0: none */
+	const char *token;   /* copied; NULL: there is none to show */
 	const struct http_route *routes; /* borrowed */
 	size_t route_count;
 	void *data; /* for the handlers */
+	/* What a caller may do that does not show the token. NULL: nothing. */
+	enum http_access (*authorize)(void *data, const struct http_request *request);
 	struct http_limits limits;
 };
+
+/* A socket that listens, for several servers in turn: who connects meanwhile waits. -1: `err`. */
+int http_server_listen(const char *address, struct err *err);
 
 struct http_server *http_server_create(struct event_base *base,
 				       const struct http_server_config *config, struct err *err);
@@ -74,6 +90,15 @@ const char *http_request_parameter(const struct http_request *request, const cha
 const char *http_request_query(const struct http_request *request, const char *name);
 const char *http_request_header(const struct http_request *request, const char *name);
 const char *http_request_body(const struct http_request *request, size_t *length);
+/* Its client takes an answer with "Content-Encoding: gzip". */
+bool http_request_takes_gzip(const struct http_request *request);
+
+/* As it came (http_message.h): method, target, all headers. */
+const struct http_head *http_request_head(const struct http_request *request);
+enum http_access http_request_access(const struct http_request *request);
+/* The numeric address of the caller, or of a proxy between; "" when it is gone. The caller frees.
+ */
+char *http_request_peer(const struct http_request *request);
 
 /* The query member as a number. Absent: *value stays. Out of range or no number: answers 400 and
  * returns -1 (the request is gone). */
@@ -84,12 +109,37 @@ int http_request_query_int(struct http_request *request, const char *name, int64
  * when it only ends its sending side); the request is gone then. */
 void http_request_hold(struct http_request *request, void (*closed)(void *data), void *data);
 
+/* ---- the connection itself --------------------------------------------------------------- */
+
+/* For the handler of a raw route: it takes the request's body, as it was framed, from the input,
+ * and writes all of the answer, status line included. `changed` is called from the loop when bytes
+ * came, or left; `closed` when the client has gone, or has ended its sending side: the request is
+ * gone then. The connection is not used again afterwards. As long as nothing was written, an
+ * http_answer_...() ends it as well. */
+struct http_raw {
+	void (*changed)(void *data);
+	void (*closed)(void *data);
+	void *data;
+};
+void http_request_take_over(struct http_request *request, const struct http_raw *raw);
+struct evbuffer *http_raw_input(struct http_request *request);
+struct evbuffer *http_raw_output(struct http_request *request);
+/* Sends what was written, and reads on when input was taken. */
+void http_raw_go_on(struct http_request *request);
+/* Delivers what was written. The request is gone. */
+void http_raw_end(struct http_request *request);
+
 /* ---- the answer -------------------------------------------------------------------------- */
+
+/* A header of the answer to come. The value is one line; "Cache-Control" takes the place of
+ * "no-store". */
+void http_answer_header(struct http_request *request, const char *name, const char *value);
 
 void http_answer_json(struct http_request *request, int status, json_t *body); /* takes `body` */
 /* {"error": {"code": ..., "message": ...}} */
 void http_answer_error(struct http_request *request, int status, const char *code,
 		       const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The body of an answer to HEAD, and of a 304, is left out. */
 void http_answer_bytes(struct http_request *request, int status, const char *content_type,
 		       const void *bytes, size_t length);
 /* Moves the content of `body` (shared parts stay shared), which is empty afterwards. */

@@ -9,6 +9,7 @@
 /* One call with a loop of its own. */
 struct sync_call {
 	struct event_base *base;
+	struct tls_context *tls; /* NULL: without TLS */
 	bool (*on_bytes)(void *data, const char *bytes, size_t length);
 	void *data;
 	int result;
@@ -50,6 +51,7 @@ static int run(struct sync_call *call, const char *address, const char *token,
 		return err_set_errno(call->err, "cannot make an event loop");
 	client = http_client_create(call->base, address, token, call->err);
 	if (client) {
+		http_client_use_tls(client, call->tls);
 		http_client_start(client, question);
 		event_base_dispatch(call->base);
 	} else {
@@ -81,21 +83,21 @@ int http_call(const char *address, const char *token, const char *method, const 
 	return 0;
 }
 
-int http_stream(const char *address, const char *token, const char *path, const char *accept,
+int http_stream(const char *address, struct tls_context *tls, const char *path, int64_t timeout_ms,
 		bool (*consume)(void *data, const char *bytes, size_t length), void *data,
 		struct err *err)
 {
 	struct str response cleanup_str = {0};
 	struct sync_call call = {
-		.on_bytes = consume, .data = data, .response = &response, .err = err};
+		.tls = tls, .on_bytes = consume, .data = data, .response = &response, .err = err};
 	struct http_question question = {
 		.method = "GET",
 		.path = path,
-		.accept = accept,
+		.timeout_ms = timeout_ms,
 		.on_bytes = on_bytes,
 	};
 
-	if (run(&call, address, token, &question) < 0)
+	if (run(&call, address, NULL, &question) < 0)
 		return -1;
 	return http_response_check(call.status, str_text(&response), response.length, err);
 }

@@ -5,20 +5,81 @@
 #include <event2/util.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "net/tls.h"
 
 enum {
 	READ_AT_ONCE = 32 * 1024,
 	SEND_PARTS = 16,
 };
 
+/* TLS has ended, in peace or not: the socket may have nothing more to say about it. */
+static bool is_over(const struct wire *wire)
+{
+	return wire->tls && (wire->flaw.message || tls_has_ended(wire->tls));
+}
+
 static bool is_full(const struct wire *wire)
 {
 	return evbuffer_get_length(wire->input) >= wire->input_cap;
+}
+
+/* What the socket is to take next. */
+static struct evbuffer *to_send(struct wire *wire)
+{
+	return wire->tls ? tls_seal(wire->tls, wire->output) : wire->output;
+}
+
+/* Bytes sent; 0: the socket takes none now; -1 and errno. */
+static ssize_t send_some(struct wire *wire, struct evbuffer *bytes)
+{
+	struct evbuffer_iovec parts[SEND_PARTS];
+	int count = evbuffer_peek(bytes, -1, NULL, parts, SEND_PARTS);
+	struct msghdr message = {.msg_iov = parts};
+
+	message.msg_iovlen = (size_t)(count > SEND_PARTS ? SEND_PARTS : count);
+	ssize_t sent = sendmsg(wire->fd, &message, MSG_NOSIGNAL);
+	if (sent > 0)
+		evbuffer_drain(bytes, (size_t)sent);
+	if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	return sent;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+/* What ends without TLS's own word for it may have been cut off by anybody. */
+static int end_of(struct wire *wire)
+{
+	if (wire->tls && !is_over(wire))
+		err_set(&wire->flaw, ERR_UNREACHABLE, "the connection was %s",
+			tls_is_open(wire->tls) ? "cut off" : "closed before TLS was agreed on");
+	return wire->flaw.message ? EPROTO : wire->error;
+}
+
+/* False: the connection is of no use any more, which the peer is told. */
+static bool take_sealed(struct wire *wire, const char *bytes, size_t length)
+{
+	size_t before = evbuffer_get_length(wire->input);
+	int result = tls_take(wire->tls, bytes, length, wire->input, &wire->flaw);
+	struct evbuffer *answer = to_send(wire);
+
+	if (result < 0) {
+		if (evbuffer_get_length(answer) > 0)
+			send_some(wire, answer);
+		wire->on_end(wire->data, EPROTO);
+		return false;
+	}
+	if (evbuffer_get_length(answer) > 0)
+		event_active(&wire->write_event, EV_WRITE, 0);
+	if (is_over(wire)) /* which is told after what came before it */
+		event_active(&wire->read_event, EV_READ, 0);
+	return evbuffer_get_length(wire->input) > before;
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *data)
@@ -32,44 +93,39 @@ static void on_readable(evutil_socket_t fd, short what, void *data)
 		event_del(&wire->read_event);
 		return;
 	}
+	if (is_over(wire)) {
+		wire->on_end(wire->data, end_of(wire));
+		return;
+	}
 	ssize_t got = recv(fd, bytes, sizeof(bytes), 0);
 	if (got > 0) {
-		evbuffer_add(wire->input, bytes, (size_t)got);
+		if (!wire->tls)
+			evbuffer_add(wire->input, bytes, (size_t)got);
+		else if (!take_sealed(wire, bytes, (size_t)got))
+			return;
 		wire->on_input(wire->data);
 	} else if (got == 0) {
-		wire->on_end(wire->data, wire->error);
+		wire->on_end(wire->data, end_of(wire));
 	} else if (errno != EAGAIN && errno != EINTR) {
-		wire->on_end(wire->data, errno);
+		wire->error = errno; /* which the kernel tells once, and the user may want twice */
+		wire->on_end(wire->data, wire->error);
 	}
 }
 
-/* Bytes sent; 0: the socket takes none now; -1 and errno. */
-static ssize_t send_some(struct wire *wire)
-{
-	struct evbuffer_iovec parts[SEND_PARTS];
-	int count = evbuffer_peek(wire->output, -1, NULL, parts, SEND_PARTS);
-	struct msghdr message = {.msg_iov = parts};
-
-	message.msg_iovlen = (size_t)(count > SEND_PARTS ? SEND_PARTS : count);
-	ssize_t sent = sendmsg(wire->fd, &message, MSG_NOSIGNAL);
-	if (sent > 0)
-		evbuffer_drain(wire->output, (size_t)sent);
-	if (sent < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	return sent;
-}
+/* ---- writing ------------------------------------------------------------------------------ */
 
 static void on_writable(evutil_socket_t fd, short what, void *data)
 {
 	struct wire *wire = data;
+	struct evbuffer *bytes = to_send(wire);
 
-	if (!wire->error && evbuffer_get_length(wire->output) > 0 && send_some(wire) < 0)
+	if (!wire->error && evbuffer_get_length(bytes) > 0 && send_some(wire, bytes) < 0)
 		wire->error = errno;
 	if (wire->error) {
 		wire->on_end(wire->data, wire->error);
 		return;
 	}
-	if (evbuffer_get_length(wire->output) > 0)
+	if (evbuffer_get_length(to_send(wire)) > 0)
 		event_add(&wire->write_event, NULL);
 	wire->on_output(wire->data);
 }
@@ -101,20 +157,25 @@ void wire_init(struct wire *wire, struct event_base *base, int fd)
 
 void wire_finish(struct wire *wire)
 {
+	if (wire->tls && !wire->error)
+		send_some(wire, tls_close(wire->tls));
 	event_del(&wire->read_event);
 	event_del(&wire->write_event);
 	evbuffer_free(wire->input);
 	evbuffer_free(wire->output);
+	tls_destroy(wire->tls);
+	err_finish(&wire->flaw);
 	close(wire->fd);
 }
 
 void wire_flush(struct wire *wire)
 {
-	if (evbuffer_get_length(wire->output) == 0 ||
-	    event_pending(&wire->write_event, EV_WRITE, NULL))
+	struct evbuffer *bytes;
+
+	if (event_pending(&wire->write_event, EV_WRITE, NULL))
 		return;
-	while (evbuffer_get_length(wire->output) > 0) {
-		ssize_t sent = send_some(wire);
+	while (evbuffer_get_length(bytes = to_send(wire)) > 0) {
+		ssize_t sent = send_some(wire, bytes);
 		if (sent > 0)
 			continue;
 		event_add(&wire->write_event, NULL);
@@ -127,10 +188,31 @@ void wire_flush(struct wire *wire)
 	}
 }
 
+bool wire_is_sending(const struct wire *wire)
+{
+	return evbuffer_get_length(wire->output) > 0 || (wire->tls && tls_is_sending(wire->tls));
+}
+
+void wire_err(const struct wire *wire, int error, struct err *err)
+{
+	if (wire->flaw.message)
+		err_set(err, wire->flaw.kind, "%s", wire->flaw.message);
+	else
+		err_set(err, ERR_UNREACHABLE, "%s",
+			error ? strerror(error) : "the connection was closed");
+}
+
 void wire_resume(struct wire *wire)
 {
 	if (!event_pending(&wire->read_event, EV_READ, NULL) && !is_full(wire))
-		event_add(&wire->read_event, NULL);
+		wire_read_on(wire);
+}
+
+void wire_read_on(struct wire *wire)
+{
+	event_add(&wire->read_event, NULL);
+	if (is_over(wire))
+		event_active(&wire->read_event, EV_READ, 0);
 }
 
 void wire_stop_reading(struct wire *wire)

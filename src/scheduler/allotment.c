@@ -29,6 +29,14 @@ const struct ledger_entry *allotment_ahead(const struct allotment *allotment)
 	return first;
 }
 
+bool allotment_awaited(const struct allotment *allotment)
+{
+	for (size_t i = 0; i < allotment->count; i++)
+		if (allotment->others[i].ticket != 0)
+			return true;
+	return false;
+}
+
 static void subtract(struct share *from, const struct share *part)
 {
 	from->memory -= part->memory;

@@ -22,6 +22,9 @@ struct allotment {
 /* The job that goes first, or NULL when it is the own one's turn. */
 const struct ledger_entry *allotment_ahead(const struct allotment *allotment);
 
+/* Whether any other job waits. */
+bool allotment_awaited(const struct allotment *allotment);
+
 /* Whether `need` is free now, whoever's turn it is. */
 bool allotment_fits(const struct allotment *allotment, const struct share *need);
 

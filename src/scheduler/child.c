@@ -2,19 +2,21 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 
 #include "base/mem.h"
 
-static int reap(pid_t pid)
+/* Waits for it. */
+static int reap(const struct child *child)
 {
-	int status = 0;
-	pid_t result;
+	struct pollfd end = {.fd = child->fd, .events = POLLIN};
+	int status = 0, result;
 
 	do
-		result = waitpid(pid, &status, 0);
+		result = child->is_adopted ? poll(&end, 1, -1) : waitpid(child->pid, &status, 0);
 	while (result < 0 && errno == EINTR);
 	return status;
 }
@@ -32,10 +34,18 @@ static void forget(struct child *child)
 static void on_end(int fd, short what, void *data)
 {
 	struct child *child = data;
-	int status = reap(child->pid);
+	int status = reap(child);
 
 	forget(child);
 	child->ended(child->data, status);
+}
+
+static int watch(struct child *child, struct event_base *base, struct err *err)
+{
+	child->event = event_new(base, child->fd, EV_READ, on_end, child);
+	if (!child->event || event_add(child->event, NULL) < 0)
+		return err_set(err, ERR_FAILED, "cannot watch process %d", (int)child->pid);
+	return 0;
 }
 
 int child_watch(struct child *child, struct event_base *base, pid_t pid,
@@ -43,25 +53,48 @@ int child_watch(struct child *child, struct event_base *base, pid_t pid,
 {
 	*child = (struct child){.pid = pid, .ended = ended, .data = data};
 	child->fd = pidfd_open(pid, 0);
-	if (child->fd < 0) {
+	if (child->fd < 0)
 		err_set_errno(err, "pidfd_open");
+	else if (watch(child, base, err) == 0)
+		return 0;
+	child_kill(child);
+	return -1;
+}
+
+int child_adopt(struct child *child, struct event_base *base, const struct proc_id *id,
+		void (*ended)(void *data, int status), void *data, struct err *err)
+{
+	*child = (struct child){.pid = id->pid, .is_adopted = true, .ended = ended, .data = data};
+	child->fd = pidfd_open(id->pid, 0);
+	int error = errno;
+	/* What is open stays the process that it is. */
+	if (child->fd >= 0 && proc_is_alive(id)) {
+		if (watch(child, base, err) == 0)
+			return 0;
 		child_kill(child);
 		return -1;
 	}
-	child->event = event_new(base, child->fd, EV_READ, on_end, child);
-	if (!child->event || event_add(child->event, NULL) < 0) {
-		err_set(err, ERR_FAILED, "cannot watch process %d", (int)pid);
-		child_kill(child);
-		return -1;
-	}
-	return 0;
+	bool is_gone = child->fd >= 0 || error == ESRCH;
+	forget(child);
+	errno = error;
+	return is_gone ? 1 : err_set_errno(err, "pidfd_open");
+}
+
+void child_signal(const struct child *child, int signal)
+{
+	if (child->pid == 0)
+		return;
+	if (child->fd >= 0)
+		pidfd_send_signal(child->fd, signal, NULL, 0);
+	else
+		kill(child->pid, signal); /* not yet waited for */
 }
 
 void child_kill(struct child *child)
 {
 	if (child->pid == 0)
 		return;
-	kill(child->pid, SIGKILL);
-	reap(child->pid);
+	child_signal(child, SIGKILL);
+	reap(child);
 	forget(child);
 }

@@ -2,6 +2,27 @@
 
 #include "base/mem.h"
 
+static bool is_of_gang(const struct job *job, const struct scheduler_request *request)
+{
+	return job->mode == JOB_MODE_GANG && !request->is_optional;
+}
+
+void gang_ask_all(const struct job *job, const struct scheduler_request *requests, size_t count,
+		  gang_ask *ask, void *data)
+{
+	struct scheduler_request *gang cleanup_free = mem_alloc_array(count, sizeof(*gang));
+	size_t together = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (is_of_gang(job, &requests[i]))
+			gang[together++] = requests[i];
+	if (together > 0)
+		ask(data, gang, together);
+	for (size_t i = 0; i < count; i++)
+		if (!is_of_gang(job, &requests[i]))
+			ask(data, &requests[i], 1);
+}
+
 struct share gang_share(const struct job *job, const struct scheduler_request *requests,
 			size_t count)
 {
@@ -58,14 +79,17 @@ char *gang_refusal(const struct job *job, const struct capacity *capacity,
 	return job->mode == JOB_MODE_GANG ? refuse_all(job, capacity, requests, count) : NULL;
 }
 
-static size_t add_requests(const struct job *job, size_t type, struct scheduler_request *requests)
+static size_t add_requests(const struct job *job, size_t type, bool wanted,
+			   struct scheduler_request *requests)
 {
-	for (int index = 0; index < job->types[type].instances; index++)
+	int count = wanted ? job->types[type].instances : job_type_minimum(&job->types[type]);
+
+	for (int index = 0; index < count; index++)
 		requests[index] = (struct scheduler_request){.type = type, .index = index};
-	return (size_t)job->types[type].instances;
+	return (size_t)count;
 }
 
-char *gang_refusal_of_job(const struct job *job, const struct capacity *capacity)
+char *gang_refusal_of_job(const struct job *job, const struct capacity *capacity, bool wanted)
 {
 	struct scheduler_request *requests cleanup_free =
 		mem_alloc_array(job_task_count(job), sizeof(*requests));
@@ -73,13 +97,13 @@ char *gang_refusal_of_job(const struct job *job, const struct capacity *capacity
 
 	for (size_t i = 0; i < job->type_count; i++) {
 		if (job->types[i].dependency_count == 0)
-			together += add_requests(job, i, requests + together);
+			together += add_requests(job, i, wanted, requests + together);
 	}
 	char *text = gang_refusal(job, capacity, requests, together);
 	for (size_t i = 0; i < job->type_count && !text; i++) {
 		if (job->types[i].dependency_count > 0)
 			text = gang_refusal(job, capacity, requests,
-					    add_requests(job, i, requests));
+					    add_requests(job, i, wanted, requests));
 	}
 	return text;
 }

@@ -5,6 +5,12 @@
 #include "scheduler/capacity.h"
 #include "scheduler/scheduler.h"
 
+/* Asks for those of the gang together (with JOB_MODE_GANG all that are not optional), then for each
+ * of the others by itself. */
+typedef void gang_ask(void *data, const struct scheduler_request *requests, size_t count);
+void gang_ask_all(const struct job *job, const struct scheduler_request *requests, size_t count,
+		  gang_ask *ask, void *data);
+
 /* What all of these need together. */
 struct share gang_share(const struct job *job, const struct scheduler_request *requests,
 			size_t count);
@@ -15,8 +21,9 @@ struct share gang_share(const struct job *job, const struct scheduler_request *r
 char *gang_refusal(const struct job *job, const struct capacity *capacity,
 		   const struct scheduler_request *requests, size_t count);
 
-/* The same for a whole job. Types that wait for others need not run together with them; those
- * that wait for none are asked for together. */
-char *gang_refusal_of_job(const struct job *job, const struct capacity *capacity);
+/* The same for a whole job, of elastic types the least that can run, or all that is wanted. Types
+ * that wait for others need not run together with them; those that wait for none are asked for
+ * together. */
+char *gang_refusal_of_job(const struct job *job, const struct capacity *capacity, bool wanted);
 
 #endif

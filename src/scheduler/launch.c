@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "scheduler/cgroup.h"
+#include "scheduler/launch_record.h"
 
 enum {
 	EXIT_NO_EXEC = 127, /* as a shell says it */
@@ -68,11 +68,13 @@ static void set_environment(const struct launch *launch)
 	setenv("TONY_CONTAINER_DIR", launch->dir, 1);
 	setenv("TONY_HOST", launch->host, 1);
 	set_number("TONY_LEDGER_FD", launch->ledger);
+	set_number("TONY_LIFELINE_FD", launch->lifeline);
 	set_gpus(launch);
 }
 
-/* Before the exec, so that no process of the task is ever outside. */
-static void limit_memory(const struct launch *launch)
+/* Before the exec, so that no process of the task is ever outside. Returns whether it is limited.
+ */
+static bool limit_memory(const struct launch *launch)
 {
 	bool limited = launch->cgroup && cgroup_enter(launch->cgroup) == 0;
 
@@ -83,17 +85,21 @@ static void limit_memory(const struct launch *launch)
 		unsetenv("TONY_CGROUP");
 		setenv("TONY_MEMORY_WATCH", "1", 1);
 	}
+	return limited;
 }
 
-/* What the AM ignores or blocks is none of the executor's business. */
-static void reset_signals(void)
+static int write_record(const struct launch *launch, bool limited)
 {
-	sigset_t none;
+	struct err err cleanup_err = {0};
+	struct launch_record record = {.am_attempt = launch->am_attempt,
+				       .cgroup = limited ? (char *)launch->cgroup : NULL,
+				       .gpus = *launch->gpus};
 
-	for (int number = 1; number < NSIG; number++)
-		signal(number, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	proc_identify(getpid(), &record.executor);
+	int result = launch_record_write(launch->dir, &record, &err);
+	if (result < 0)
+		dprintf(STDERR_FILENO, "cannot start the executor: %s\n", err_message(&err));
+	return result;
 }
 
 /* The AM raised its limit for its own sake; programs with select() rely on a low one. */
@@ -119,22 +125,20 @@ static void redirect(int input, int output)
 }
 
 /* `output` also gets the one message of an executor that could not be started. */
-static _Noreturn void become_executor(const struct launch *launch, const char *work, pid_t am,
-				      int input, int output)
+static _Noreturn void become_executor(const struct launch *launch, const char *work, int input,
+				      int output)
 {
 	char *const argv[] = {"tony-agent", "exec", NULL};
 
-	/* On this scheduler no AM comes after this one: when both of its processes are killed, this
-	 * tells the executor at once, which would otherwise wait for its AM to come back. */
-	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != am)
-		_exit(EXIT_NO_EXEC);
 	setsid();
-	reset_signals();
+	proc_reset_signals();
 	redirect(input, output);
 	close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
 	fcntl(launch->ledger, F_SETFD, 0);
+	fcntl(launch->lifeline, F_SETFD, 0);
 	restore_open_files();
-	limit_memory(launch);
+	if (write_record(launch, limit_memory(launch)) < 0)
+		_exit(EXIT_NO_EXEC);
 	set_environment(launch);
 	if (chdir(work) < 0)
 		dprintf(STDERR_FILENO, "cannot enter %s: %s\n", work, strerror(errno));
@@ -148,7 +152,7 @@ static _Noreturn void sweep(const char *mark, pid_t executor, const char *cgroup
 {
 	char *variable = mem_printf("TONY_CONTAINER=%s", mark);
 
-	reset_signals();
+	proc_reset_signals();
 	/* While something is left, the job's part of the machine must stay taken, and nothing else
 	 * of the AM's be held open, above all not its port. */
 	dup2(ledger, STDERR_FILENO + 1);
@@ -176,10 +180,9 @@ pid_t launch_start(const struct launch *launch, struct err *err)
 	int output cleanup_close = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (input < 0 || output < 0)
 		return err_set_errno(err, "%s", input < 0 ? "/dev/null" : log);
-	pid_t am = getpid();
 	pid_t pid = fork();
 	if (pid == 0)
-		become_executor(launch, work, am, input, output);
+		become_executor(launch, work, input, output);
 	return pid < 0 ? err_set_errno(err, "fork") : pid;
 }
 

@@ -20,12 +20,16 @@ struct launch {
 	const char *cgroup; /* to run in; NULL: the executor watches the memory itself */
 	const struct str_list *gpus;
 	bool hide_gpus; /* there are GPUs here, and none is this task's */
-	int ledger;	/* descriptor to be inherited */
+	int am_attempt;
+	/* Descriptors to be inherited: the job's hold on the ledger, and a pipe that ends when the
+	 * AM's last process has. */
+	int ledger, lifeline;
 };
 
 /* Starts "tony-agent exec" (this program's own file) in a session of its own, with the environment
- * that all schedulers give it and, locally, TONY_LEDGER_FD, TONY_CGROUP or TONY_MEMORY_WATCH=1,
- * and CUDA_VISIBLE_DEVICES; its output goes to executor.log. The process, or -1. */
+ * that all schedulers give it and, locally, TONY_LEDGER_FD, TONY_LIFELINE_FD, TONY_CGROUP or
+ * TONY_MEMORY_WATCH=1, and CUDA_VISIBLE_DEVICES; its output goes to executor.log. A launch record
+ * says which process it is (launch_record.h). The process, or -1. */
 pid_t launch_start(const struct launch *launch, struct err *err);
 
 /* Starts a process that kills everything that carries the container's mark, descends from

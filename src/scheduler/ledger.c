@@ -23,7 +23,7 @@ enum { ENTRY_CAP = 64 << 10, ENTRY_ROOM = 4096 };
 struct ledger {
 	char *directory;
 	int lock;   /* over the whole ledger */
-	int fd;	    /* the own entry; its open file is the one that executors share */
+	int fd;	    /* the own entry: borrowed, and shared with executors; -1: none */
 	int watch;  /* inotify; -1: none */
 	char *file; /* the own entry's name */
 	char *written;
@@ -50,13 +50,26 @@ static bool read_line(int fd, char *bytes, size_t *length)
 	return end != NULL;
 }
 
-/* True with the entry when a live job wrote one; a dead job's file is removed. */
-static bool read_entry(const struct ledger *ledger, const char *name, struct ledger_entry *entry)
+/* What is written in an entry's open file. False: nothing yet, which is a job that holds nothing.
+ */
+static bool read_entry(const char *path, int fd, struct ledger_entry *entry)
 {
 	struct err err cleanup_err = {0};
-	char *path cleanup_free = fs_join(ledger->directory, name);
 	char *bytes cleanup_free = mem_alloc(ENTRY_CAP);
 	size_t length;
+
+	if (!read_line(fd, bytes, &length))
+		return false;
+	if (ledger_parse(bytes, length, entry, &err) == 0)
+		return true;
+	log_warning("%s: %s", path, err_message(&err));
+	return false;
+}
+
+/* True with the entry when a live job wrote one; a dead job's file is removed. */
+static bool read_other(const struct ledger *ledger, const char *name, struct ledger_entry *entry)
+{
+	char *path cleanup_free = fs_join(ledger->directory, name);
 
 	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
@@ -65,14 +78,7 @@ static bool read_entry(const struct ledger *ledger, const char *name, struct led
 		unlink(path);
 		return false;
 	}
-	/* Nothing written yet: the job holds nothing. */
-	if (!read_line(fd, bytes, &length))
-		return false;
-	if (ledger_parse(bytes, length, entry, &err) < 0) {
-		log_warning("%s: %s", path, err_message(&err));
-		return false;
-	}
-	return true;
+	return read_entry(path, fd, entry);
 }
 
 static int read_others(struct ledger *ledger, struct err *err)
@@ -91,7 +97,7 @@ static int read_others(struct ledger *ledger, struct err *err)
 	str_list_sort(&names);
 	ledger->others = mem_alloc_array(names.count, sizeof(*ledger->others));
 	for (size_t i = 0; i < names.count; i++) {
-		if (read_entry(ledger, names.items[i], &ledger->others[ledger->count]))
+		if (read_other(ledger, names.items[i], &ledger->others[ledger->count]))
 			ledger->count++;
 	}
 	return 0;
@@ -120,51 +126,71 @@ static int lock_ledger(struct ledger *ledger, int flags)
 	return result;
 }
 
-static int make_own(struct ledger *ledger, struct err *err)
+static int make_entry(const char *path, const char *job, struct err *err)
 {
-	char *path cleanup_free = fs_join(ledger->directory, ledger->file);
+	int fd cleanup_close = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
-	ledger->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (ledger->fd < 0)
+	if (fd < 0)
 		return err_set_errno(err, "%s", path);
-	if (flock(ledger->fd, LOCK_EX | LOCK_NB) < 0)
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return err_set(err, ERR_FAILED,
 			       "processes of an earlier start of job %s still hold their part of "
 			       "this machine",
-			       ledger->own.job);
-	int code =
-		ftruncate(ledger->fd, 0) < 0 ? errno : posix_fallocate(ledger->fd, 0, ENTRY_ROOM);
+			       job);
+	int code = ftruncate(fd, 0) < 0 ? errno : posix_fallocate(fd, 0, ENTRY_ROOM);
 	if (code != 0 && code != EOPNOTSUPP && code != EINVAL) {
 		errno = code;
 		return err_set_errno(err, "%s", path);
 	}
-	return 0;
+	return mem_steal_fd(&fd);
 }
 
-struct ledger *ledger_open(const char *directory, const char *job, struct err *err)
+static char *entry_file(const char *job)
+{
+	return mem_printf("%s.job", job);
+}
+
+static struct ledger *open_directory(const char *directory, struct err *err)
 {
 	struct ledger *ledger = mem_alloc(sizeof(*ledger));
 
-	*ledger = (struct ledger){.directory = mem_strdup(directory),
-				  .lock = -1,
-				  .fd = -1,
-				  .watch = -1,
-				  .own.job = mem_strdup(job)};
-	char *file cleanup_free = mem_printf("%s.job", job);
-	if (open_lock(ledger, err) < 0)
-		goto fail;
-	if (lock_ledger(ledger, 0) < 0) {
-		err_set_errno(err, "%s: lock", directory);
-		goto fail;
-	}
-	ledger->file = mem_steal(&file);
-	if (make_own(ledger, err) < 0)
-		goto fail;
-	flock(ledger->lock, LOCK_UN);
-	return ledger;
-fail:
+	*ledger = (struct ledger){
+		.directory = mem_strdup(directory), .lock = -1, .fd = -1, .watch = -1};
+	if (open_lock(ledger, err) == 0)
+		return ledger;
 	ledger_close(ledger);
 	return NULL;
+}
+
+int ledger_hold(const char *directory, const char *job, struct err *err)
+{
+	struct ledger *ledger = open_directory(directory, err);
+	int fd = -1;
+
+	if (!ledger)
+		return -1;
+	char *file cleanup_free = entry_file(job);
+	char *path cleanup_free = fs_join(directory, file);
+	/* Locked, so that nobody takes it for a dead one's meanwhile, and removes it. */
+	if (lock_ledger(ledger, 0) < 0)
+		err_set_errno(err, "%s: lock", directory);
+	else
+		fd = make_entry(path, job, err);
+	ledger_close(ledger);
+	return fd;
+}
+
+struct ledger *ledger_open(const char *directory, const char *job, int held, struct err *err)
+{
+	struct ledger *ledger = open_directory(directory, err);
+
+	if (!ledger)
+		return NULL;
+	ledger->fd = held;
+	ledger->file = entry_file(job);
+	if (!read_entry(ledger->file, held, &ledger->own))
+		ledger->own.job = mem_strdup(job);
+	return ledger;
 }
 
 void ledger_close(struct ledger *ledger)
@@ -172,21 +198,25 @@ void ledger_close(struct ledger *ledger)
 	if (!ledger)
 		return;
 	ledger_unwatch(ledger);
-	mem_cleanup_close(&ledger->fd);
-	/* As any other job's entry then: removed unless an executor still has it open. */
-	mem_replace(&ledger->file, NULL);
-	forget_others(ledger);
-	if (ledger->lock >= 0 && lock_ledger(ledger, 0) == 0) {
-		read_others(ledger, NULL);
+	if (ledger->lock >= 0)
 		/* Closing would not do, were a child just between fork and exec. */
 		flock(ledger->lock, LOCK_UN);
-	}
-	forget_others(ledger);
 	mem_cleanup_close(&ledger->lock);
+	forget_others(ledger);
 	ledger_entry_finish(&ledger->own);
+	free(ledger->file);
 	free(ledger->written);
 	free(ledger->directory);
 	free(ledger);
+}
+
+void ledger_clean(const char *directory)
+{
+	struct ledger *ledger = open_directory(directory, NULL);
+
+	if (ledger && lock_ledger(ledger, 0) == 0)
+		read_others(ledger, NULL);
+	ledger_close(ledger);
 }
 
 /* ---- read, change, write ------------------------------------------------------------------ */

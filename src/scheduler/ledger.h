@@ -24,11 +24,16 @@ struct ledger_entry {
 
 struct ledger;
 
-/* Makes the directory and the job's own, empty entry. Fails when processes of an earlier AM of this
- * job still hold one. */
-struct ledger *ledger_open(const char *directory, const char *job, struct err *err);
+/* Makes the directory and the job's own, empty entry, and returns the open file that holds it: for
+ * a process that outlives ledgers of the job. -1: also when processes of another start of this job
+ * still hold one. */
+int ledger_hold(const char *directory, const char *job, struct err *err);
 
-/* The open file that executors inherit. Close-on-exec: to be cleared in the child. */
+/* `held` is ledger_hold()'s and stays the caller's. What the entry says is what the job has. */
+struct ledger *ledger_open(const char *directory, const char *job, int held, struct err *err);
+
+/* As ledger_open() got it: the open file that executors inherit. Close-on-exec: to be cleared in
+ * the child. */
 int ledger_descriptor(const struct ledger *ledger);
 
 /* Locks the ledger and reads all entries. 0; 1 when another process is just at it (try again in a
@@ -53,8 +58,11 @@ int ledger_watch(struct ledger *ledger);
 void ledger_drain(struct ledger *ledger);
 void ledger_unwatch(struct ledger *ledger);
 
-/* Gives the own part back, unless executors still live. NULL is fine. */
+/* The entry stays as it is. NULL is fine. */
 void ledger_close(struct ledger *ledger);
+
+/* Removes entries that nobody holds. */
+void ledger_clean(const char *directory);
 
 /* One entry's text, for ledger.c and the tests. */
 int ledger_parse(const char *bytes, size_t length, struct ledger_entry *entry, struct err *err);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "scheduler/gang.h"
 #include "scheduler/local.h"
+#include "scheduler/local_history.h"
 #include "scheduler/local_internal.h"
 #include "scheduler/state_dir.h"
 
@@ -23,7 +24,7 @@ static struct container *find_container(struct local *local, size_t task, int at
 	return container;
 }
 
-static struct container *add_container(struct local *local, const struct scheduler_request *request)
+struct container *local_container_add(struct local *local, const struct scheduler_request *request)
 {
 	const char *type = local->job->types[request->type].name;
 	struct local_task *task = &local->tasks[request->task];
@@ -130,6 +131,7 @@ static void close_local(struct scheduler *scheduler)
 	struct local *local = local_of(scheduler);
 	struct container *container;
 
+	local_finish_destroy(local->finish);
 	while ((container = TAILQ_FIRST(&local->containers))) {
 		container_kill(container);
 		local_container_free(container);
@@ -145,6 +147,7 @@ static void close_local(struct scheduler *scheduler)
 	cgroup_home_finish(&local->home);
 	capacity_finish(&local->capacity);
 	free(local->job_dir);
+	free(local->am_address);
 	free(local);
 }
 
@@ -152,11 +155,15 @@ static struct scheduler *open_local(const struct scheduler_setup *setup, struct 
 {
 	const struct job *job = setup->job;
 	char *ledger cleanup_free = state_dir_ledger(setup->job_dir);
+	const int *held = setup->hold->fds;
 	struct local *local = mem_alloc(sizeof(*local));
 
 	*local = (struct local){.scheduler.ops = &local_scheduler,
 				.job = job,
 				.job_dir = mem_strdup(setup->job_dir),
+				.am_address = mem_strdup(setup->am_address),
+				.am_attempt = setup->place->am_attempt,
+				.lifeline = held[LOCAL_HOLD_LIFELINE],
 				.base = setup->base,
 				.listener = setup->listener,
 				.task_count = job_task_count(job)};
@@ -167,7 +174,7 @@ static struct scheduler *open_local(const struct scheduler_setup *setup, struct 
 	if (capacity_find("", job->config, &local->capacity, err) < 0)
 		goto fail;
 	cgroup_find_home("", &local->home);
-	local->ledger = ledger_open(ledger, job->id, err);
+	local->ledger = ledger_open(ledger, job->id, held[LOCAL_HOLD_LEDGER], err);
 	if (!local->ledger || local_queue_open(local, err) < 0)
 		goto fail;
 	local->pump = evtimer_new(setup->base, on_pump, local);
@@ -185,15 +192,16 @@ static void refuse(struct local *local, const struct scheduler_request *requests
 		   const char *text)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct container *container = add_container(local, &requests[i]);
+		struct container *container = local_container_add(local, &requests[i]);
 		container->state = CONTAINER_REFUSED;
 		container->refusal = mem_strdup(text);
 		local_add_news(container);
 	}
 }
 
-static void ask(struct local *local, const struct scheduler_request *requests, size_t count)
+static void ask(void *data, const struct scheduler_request *requests, size_t count)
 {
+	struct local *local = data;
 	char *text cleanup_free = gang_refusal(local->job, &local->capacity, requests, count);
 	struct container **containers cleanup_free = mem_alloc_array(count, sizeof(*containers));
 
@@ -202,7 +210,7 @@ static void ask(struct local *local, const struct scheduler_request *requests, s
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
-		containers[i] = add_container(local, &requests[i]);
+		containers[i] = local_container_add(local, &requests[i]);
 	local_queue_add(local, containers, count);
 	local_pump_soon(local);
 }
@@ -211,10 +219,8 @@ static void request_containers(struct scheduler *scheduler,
 			       const struct scheduler_request *requests, size_t count)
 {
 	struct local *local = local_of(scheduler);
-	size_t together = local->job->mode == JOB_MODE_GANG ? count : 1;
 
-	for (size_t i = 0; i < count; i += together)
-		ask(local, requests + i, together);
+	gang_ask_all(local->job, requests, count, ask, local);
 }
 
 static void cancel(struct scheduler *scheduler, size_t task, int attempt)
@@ -262,9 +268,9 @@ static char *log_path(struct scheduler *scheduler, size_t task, const char *name
 	return fs_is_directory(directory) ? fs_join(directory, name) : NULL;
 }
 
-static void clean(const char *job_id)
+static int publish(const struct job *job, const char *job_dir, struct err *err)
 {
-	cgroup_clean("", job_id);
+	return local_history_publish(job, job_dir, NULL, err);
 }
 
 static int find_place(const char *job_dir, struct scheduler_place *place, struct err *err)
@@ -283,12 +289,16 @@ static int find_place(const char *job_dir, struct scheduler_place *place, struct
 const struct scheduler_ops local_scheduler = {
 	.name = "local",
 	.find_place = find_place,
+	.hold = local_hold,
 	.open = open_local,
+	.adopt = local_adopt,
 	.request = request_containers,
 	.cancel = cancel,
 	.launch = launch,
 	.release = release,
 	.log_path = log_path,
+	.finish = local_finish,
 	.close = close_local,
-	.clean = clean,
+	.clean = local_clean,
+	.publish = publish,
 };

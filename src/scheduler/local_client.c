@@ -6,13 +6,14 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "scheduler/gang.h"
+#include "scheduler/job_stores.h"
 #include "scheduler/local.h"
 #include "scheduler/local_job.h"
 #include "scheduler/local_jobs.h"
 #include "scheduler/local_start.h"
 #include "scheduler/state_dir.h"
-#include "scheduler/token.h"
 
 /* What a cluster's scheduler would heed, and the only machine there is cannot. */
 static void warn_of_ignored(const struct job *job)
@@ -30,15 +31,27 @@ static void warn_of_ignored(const struct job *job)
 	}
 }
 
+/* An elastic job runs all the same. */
+static void note_shortage(const struct job *job, const struct capacity *capacity)
+{
+	char *text cleanup_free = gang_refusal_of_job(job, capacity, true);
+
+	if (text)
+		log_warning("%s: the job runs with fewer", text);
+}
+
 static int preflight(struct job *job, struct err *err)
 {
 	struct capacity capacity cleanup_capacity = {0};
 
-	if (capacity_find("", job->config, &capacity, err) < 0)
+	if (job_stores_prepare(job, err) < 0 || capacity_find("", job->config, &capacity, err) < 0)
 		return -1;
 	warn_of_ignored(job);
-	char *refusal cleanup_free = gang_refusal_of_job(job, &capacity);
-	return refusal ? err_set(err, ERR_CAPACITY, "%s", refusal) : 0;
+	char *refusal cleanup_free = gang_refusal_of_job(job, &capacity, false);
+	if (refusal)
+		return err_set(err, ERR_CAPACITY, "%s", refusal);
+	note_shortage(job, &capacity);
+	return 0;
 }
 
 /* ---- prepare ------------------------------------------------------------------------------ */
@@ -73,7 +86,7 @@ static int fill(const struct job *job, struct job_door *door, struct err *err)
 	door->claim = local_job_claim(door->job_dir, err);
 	if (door->claim < 0)
 		return -1;
-	door->token = token_create(err);
+	door->token = secret_create(err);
 	if (!door->token || write_in(door->job_dir, "token", door->token, err) < 0)
 		return -1;
 	return write_in(door->job_dir, "job.json", text, err);
@@ -109,14 +122,15 @@ static int start(const struct job *job, struct job_door *door, struct err *err)
 	return 0;
 }
 
-static int kill_job(const struct job_door *door, struct err *err)
+static int kill_job(const struct job_door *door, const char *reason, struct err *err)
 {
 	char *host cleanup_free = local_job_host(door->job_dir);
 
 	if (local_job_life(door->job_dir, NULL) == LOCAL_ELSEWHERE)
 		return err_set(err, ERR_UNREACHABLE, "%s runs on %s: kill it there",
 			       fs_basename(door->job_dir), host);
-	return local_job_end(door->job_dir, "killed: its AM did not answer", err);
+	return local_job_kill(door->job_dir, reason ? reason : "killed: its AM did not answer",
+			      err);
 }
 
 const struct scheduler_client_ops local_scheduler_client = {

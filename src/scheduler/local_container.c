@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "scheduler/launch.h"
+#include "scheduler/launch_record.h"
 #include "scheduler/local_internal.h"
 #include "scheduler/state_dir.h"
 
@@ -37,21 +38,28 @@ static void end(struct container *container)
 	if (container->grace)
 		event_free(container->grace);
 	container->grace = NULL;
+	launch_record_close(container->dir);
 	container->state = CONTAINER_ENDED;
 	local_add_news(container);
 }
 
-static void set_lost(struct container *container, int signal)
+static void set_out_of_memory(struct container *container)
 {
 	const struct job_type *type = type_of(container);
+	char *limit cleanup_free = str_format_mib((double)type->memory);
+
+	container->cause.kind = CAUSE_OUT_OF_MEMORY;
+	container->cause.text =
+		mem_printf("went over its memory of %s (tony.%s.memory)", limit, type->name);
+}
+
+static void set_lost(struct container *container, int signal)
+{
 	struct cause *cause = &container->cause;
 
 	cause->signal = signal;
 	if (signal == SIGKILL && container->oom_kills > 0) {
-		char *limit cleanup_free = str_format_mib((double)type->memory);
-		cause->kind = CAUSE_OUT_OF_MEMORY;
-		cause->text = mem_printf("went over its memory of %s (tony.%s.memory)", limit,
-					 type->name);
+		set_out_of_memory(container);
 		return;
 	}
 	cause->kind = CAUSE_EXECUTOR_LOST;
@@ -77,13 +85,26 @@ static void set_left(struct container *container, int code)
 			   code, *last ? ": " : "", last);
 }
 
+/* Another process has its wait status. */
+static void set_gone(struct container *container)
+{
+	if (container->oom_kills > 0) {
+		set_out_of_memory(container);
+		return;
+	}
+	container->cause.kind = CAUSE_EXECUTOR_LOST;
+	container->cause.text = mem_strdup("lost its executor: it is gone");
+}
+
 static void judge(struct container *container)
 {
 	int status = container->status, code = WEXITSTATUS(status);
 
 	if (container->released)
 		return;
-	if (WIFSIGNALED(status))
+	if (container->executor.is_adopted)
+		set_gone(container);
+	else if (WIFSIGNALED(status))
 		set_lost(container, WTERMSIG(status));
 	else if (code > SHELL_SIGNAL && code < SHELL_SIGNAL + NSIG)
 		set_lost(container, code - SHELL_SIGNAL);
@@ -103,7 +124,7 @@ static void on_swept(void *data, int status)
 		return;
 	}
 	/* It was between fork and exec when the sweep went by; its end comes as an event. */
-	kill(container->executor.pid, SIGKILL);
+	child_signal(&container->executor, SIGKILL);
 }
 
 static void start_sweep(struct container *container)
@@ -121,17 +142,15 @@ static void start_sweep(struct container *container)
 	log_error("%s: %s", container->mark, err_message(&err));
 	container->swept = true;
 	if (container->executor.pid != 0)
-		kill(container->executor.pid, SIGKILL);
+		child_signal(&container->executor, SIGKILL);
 	else
 		end(container);
 }
 
-static void on_executor_end(void *data, int status)
+static void conclude(struct container *container)
 {
-	struct container *container = data;
 	const char *cgroup = container->cgroup;
 
-	container->status = status;
 	if (cgroup)
 		container->oom_kills = cgroup_oom_kills(cgroup);
 	judge(container);
@@ -141,6 +160,14 @@ static void on_executor_end(void *data, int status)
 		end(container);
 	else
 		start_sweep(container);
+}
+
+static void on_executor_end(void *data, int status)
+{
+	struct container *container = data;
+
+	container->status = status;
+	conclude(container);
 }
 
 static void on_grace_over(int fd, short what, void *data)
@@ -216,12 +243,14 @@ void container_launch(struct container *container, const struct scheduler_launch
 		.mark = container->mark,
 		.task_name = order->task_name,
 		.attempt = order->attempt,
+		.am_attempt = local->am_attempt,
 		.am_address = order->am_address,
 		.host = LOCAL_HOST,
 		.cgroup = container->cgroup,
 		.gpus = &container->gpus,
 		.hide_gpus = local->capacity.has_gpus || local->capacity.gpus.count > 0,
 		.ledger = ledger_descriptor(local->ledger),
+		.lifeline = local->lifeline,
 	};
 	pid_t pid = launch_start(&launch, &err);
 	container->state = CONTAINER_RUNNING;
@@ -231,4 +260,43 @@ void container_launch(struct container *container, const struct scheduler_launch
 	fail_launch(container, err_message(&err));
 	remove_cgroup(container);
 	end(container);
+}
+
+/* ---- adoption ----------------------------------------------------------------------------- */
+
+static void adopt_executor(struct container *container, struct launch_record *record)
+{
+	struct err err cleanup_err = {0};
+
+	container->cgroup = mem_steal(&record->cgroup);
+	container->gpus = record->gpus;
+	record->gpus = (struct str_list){0};
+	int gone = child_adopt(&container->executor, container->local->base, &record->executor,
+			       on_executor_end, container, &err);
+	if (gone < 0)
+		log_error("%s: %s", container->mark, err_message(&err));
+	if (gone != 0)
+		conclude(container);
+}
+
+void container_adopt(struct container *container)
+{
+	struct launch_record record cleanup_launch_record = {0};
+	struct err err cleanup_err = {0};
+
+	container->state = CONTAINER_RUNNING;
+	switch (launch_record_find(container->dir, container->local->am_attempt, &record, &err)) {
+	case LAUNCH_NEVER:
+		container->state = CONTAINER_ALLOCATED;
+		break;
+	case LAUNCH_DONE:
+		adopt_executor(container, &record);
+		break;
+	case LAUNCH_OVER:
+		end(container);
+		break;
+	default:
+		log_error("%s: %s", container->mark, err_message(&err));
+		start_sweep(container);
+	}
 }

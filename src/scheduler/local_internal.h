@@ -1,5 +1,6 @@
 /* The local scheduler's own data: local.c is its interface, local_container.c the life of one
- * container, local_queue.c what waits for the ledger. */
+ * container, local_adopt.c that of one which an earlier AM launched, local_queue.c what waits for
+ * the ledger, local_hold.c what outlives an AM. */
 #ifndef TONY_SCHEDULER_LOCAL_INTERNAL_H
 #define TONY_SCHEDULER_LOCAL_INTERNAL_H
 
@@ -43,7 +44,7 @@ struct container {
 	struct event *grace; /* how long the executor may take to leave */
 	bool released;
 	bool swept;
-	int status; /* of the executor, from waitpid(2) */
+	int status; /* of the executor, from waitpid(2), if it was this AM's child */
 	int64_t oom_kills;
 	struct cause cause;
 	char *refusal;
@@ -55,6 +56,7 @@ struct ask {
 	TAILQ_ENTRY(ask) link;
 	size_t count;
 	struct share need;
+	bool is_optional;
 };
 TAILQ_HEAD(ask_queue, ask);
 
@@ -67,7 +69,9 @@ struct local_task {
 struct local {
 	struct scheduler scheduler;
 	const struct job *job;
-	char *job_dir;
+	char *job_dir, *am_address;
+	int am_attempt;
+	int lifeline; /* for executors: ends with the AM's last process */
 	struct event_base *base;
 	struct scheduler_listener listener;
 	struct capacity capacity;
@@ -77,12 +81,13 @@ struct local {
 	size_t task_count;
 	struct container_queue containers; /* all of them */
 	struct container_queue news;	   /* what the AM is to be told, in order */
-	struct ask_queue asks;		   /* first come, first served */
+	struct ask_queue asks;		   /* first come, first served; what is optional last */
 	struct event *pump;		   /* settles the asks, then tells the news */
 	struct event *changed;		   /* the ledger, while something waits */
 	struct event *again;		   /* looks anyway, while something waits */
 	bool woken;
-	char *waiting; /* as last told */
+	char *waiting;		     /* as last told */
+	struct local_finish *finish; /* NULL: the job has not ended */
 };
 
 /* ---- local.c ---- */
@@ -90,6 +95,7 @@ struct local {
 /* Told from the event loop, soon. */
 void local_add_news(struct container *container);
 void local_pump_soon(struct local *local);
+struct container *local_container_add(struct local *local, const struct scheduler_request *request);
 void local_container_free(struct container *container);
 
 /* ---- local_container.c ---- */
@@ -99,15 +105,42 @@ void container_launch(struct container *container, const struct scheduler_launch
 void container_release(struct container *container, int64_t grace_ms);
 /* Ends it here and now, waiting. */
 void container_kill(struct container *container);
+/* Goes on with one that an earlier AM allocated, whatever has become of it: CONTAINER_ALLOCATED
+ * when no executor was started. */
+void container_adopt(struct container *container);
+
+/* ---- local_adopt.c ---- */
+
+void local_adopt(struct scheduler *scheduler, const struct scheduler_adoption *items, size_t count);
+
+/* ---- local_hold.c ---- */
+
+enum local_hold {
+	LOCAL_HOLD_LIFE,   /* clients see by it that the job has an AM, or will have one again */
+	LOCAL_HOLD_LEDGER, /* the job's entry */
+	LOCAL_HOLD_LIFELINE,
+	LOCAL_HOLD_LIFELINE_END, /* the writing end, which nobody writes to */
+	LOCAL_HOLD_COUNT,
+};
+int local_hold(const struct job *job, const char *job_dir, struct scheduler_hold *hold,
+	       struct err *err);
+void local_clean(const struct job *job, const char *job_dir, struct scheduler_hold *hold);
 
 /* ---- local_queue.c ---- */
 
 int local_queue_open(struct local *local, struct err *err);
 void local_queue_close(struct local *local);
-/* Queues containers that are all in state CONTAINER_ASKED, to be allocated together. */
+/* Queues containers that are all in state CONTAINER_ASKED, to be allocated together: one or more
+ * that are needed, or a single optional one. */
 void local_queue_add(struct local *local, struct container **containers, size_t count);
 void local_queue_remove(struct container *container);
 /* Brings the ledger up to date and allocates what can be. */
 void local_queue_settle(struct local *local);
+
+/* ---- local_finish.c ---- */
+
+void local_finish(struct scheduler *scheduler, const struct scheduler_end *end,
+		  void (*done)(void *data), void *data);
+void local_finish_destroy(struct local_finish *finish); /* NULL is fine */
 
 #endif

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,8 @@
 #include "base/proc.h"
 #include "job/record.h"
 #include "scheduler/cgroup.h"
+#include "scheduler/local_history.h"
+#include "scheduler/state_dir.h"
 
 enum { FILE_CAP = 64 << 10, END_GRACE_MS = 3000 };
 
@@ -83,20 +84,14 @@ char *local_job_host(const char *job_dir)
 
 /* ---- life --------------------------------------------------------------------------------- */
 
-static bool read_am(const char *job_dir, char **address, struct proc_id *id)
+static bool read_am(const char *job_dir, char **address)
 {
 	char *path cleanup_free = fs_join(job_dir, "am.json");
 	size_t length = 0;
 	char *text cleanup_free = fs_read_file(path, FILE_CAP, &length, NULL);
 	json_t *object cleanup_json = text ? json_parse(text, length, NULL) : NULL;
-	int64_t pid, start_time;
 
-	if (!object || json_need_int(object, "pid", 1, INT_MAX, &pid, NULL) < 0 ||
-	    json_need_int(object, "start_time", 0, INT64_MAX, &start_time, NULL) < 0 ||
-	    json_need_text(object, "address", address, NULL) < 0)
-		return false;
-	*id = (struct proc_id){.pid = (pid_t)pid, .start_time = (uint64_t)start_time};
-	return true;
+	return object && json_need_text(object, "address", address, NULL) == 0;
 }
 
 static bool has_processes(const char *job_dir)
@@ -129,12 +124,11 @@ enum local_life local_job_life(const char *job_dir, char **address)
 {
 	enum local_life life = judge_origin(job_dir);
 	char *found cleanup_free = NULL;
-	struct proc_id am;
 
 	if (life != LOCAL_LIVE)
 		return life;
-	if (read_am(job_dir, &found, &am)) {
-		if (!proc_is_alive(&am))
+	if (read_am(job_dir, &found)) {
+		if (!state_dir_is_held(job_dir))
 			return LOCAL_GONE;
 		if (address)
 			*address = mem_steal(&found);
@@ -164,6 +158,16 @@ int local_job_read(const char *job_dir, struct job **job, struct job_view **view
 	return 0;
 }
 
+bool local_job_ended_before(const char *job_dir, int64_t time_ms)
+{
+	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
+	char *text cleanup_free = NULL;
+	struct journal_line line;
+
+	return journal_read_last(path, &text, &line) && line.time_ms < time_ms &&
+	       record_is_final(&line);
+}
+
 int local_job_read_end(const char *job_dir, struct job **job, struct job_view **view)
 {
 	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
@@ -184,7 +188,17 @@ int local_job_read_end(const char *job_dir, struct job **job, struct job_view **
 	return -1;
 }
 
-static int write_final(const char *job_dir, const char *message, struct err *err)
+/* In place of an AM and a guardian that could not. */
+static void publish(const struct job *job, const char *job_dir)
+{
+	struct err err cleanup_err = {0};
+
+	if (local_history_publish(job, job_dir, NULL, &err) < 0)
+		log_warning("%s", err_message(&err));
+}
+
+static int write_final(const char *job_dir, enum job_state state, const char *message,
+		       struct err *err)
 {
 	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
 	/* The journal's own lock keeps two clients from both writing a last record. */
@@ -197,8 +211,10 @@ static int write_final(const char *job_dir, const char *message, struct err *err
 	int result = local_job_read(job_dir, &job, &view, err);
 	if (result == 0) {
 		if (!view->is_final)
-			result = journal_append(journal, record_final(JOB_KILLED, message),
+			result = journal_append(journal, record_final(state, message),
 						clock_wall_ms(), true, err);
+		if (result == 0)
+			publish(job, job_dir);
 		job_view_destroy(view);
 		job_destroy(job);
 	}
@@ -206,8 +222,18 @@ static int write_final(const char *job_dir, const char *message, struct err *err
 	return result;
 }
 
+/* What an AM or its guardian removes at the end. */
+static void clear(const char *job_dir)
+{
+	char *door cleanup_free = fs_join(job_dir, "am.json");
+	char *reserve cleanup_free = fs_join(job_dir, "journal.reserve");
+
+	unlink(door);
+	unlink(reserve);
+}
+
 /* The grace lets the AM's guardian, which may be at it just now, finish by itself. */
-int local_job_end(const char *job_dir, const char *message, struct err *err)
+static int end(const char *job_dir, enum job_state state, const char *message, struct err *err)
 {
 	char *mark cleanup_free = mark_of(job_dir);
 
@@ -215,7 +241,13 @@ int local_job_end(const char *job_dir, const char *message, struct err *err)
 		return err_set(err, ERR_FAILED, "%s: some of its processes cannot be killed",
 			       fs_basename(job_dir));
 	cgroup_clean("", fs_basename(job_dir));
-	return write_final(job_dir, message, err);
+	clear(job_dir);
+	return write_final(job_dir, state, message, err);
+}
+
+int local_job_kill(const char *job_dir, const char *message, struct err *err)
+{
+	return end(job_dir, JOB_KILLED, message, err);
 }
 
 bool local_job_settle(const char *job_dir, const struct job_view *view)
@@ -224,9 +256,10 @@ bool local_job_settle(const char *job_dir, const struct job_view *view)
 
 	if (view->is_final || local_job_life(job_dir, NULL) != LOCAL_GONE)
 		return false;
-	const char *message =
-		view->am_pid ? "killed: its AM is gone" : "killed: its submission was given up";
-	if (local_job_end(job_dir, message, &err) < 0) {
+	enum job_state state = view->am_pid ? JOB_FAILED : JOB_KILLED;
+	const char *message = view->am_pid ? "every process of its application master was killed"
+					   : "killed: its submission was given up";
+	if (end(job_dir, state, message, &err) < 0) {
 		log_warning("%s: %s", fs_basename(job_dir), err_message(&err));
 		return false;
 	}

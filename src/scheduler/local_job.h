@@ -6,7 +6,7 @@
 #include "job/view.h"
 
 enum local_life {
-	LOCAL_LIVE,	 /* its AM runs */
+	LOCAL_LIVE,	 /* its AM runs, or is killed and comes back at the same address */
 	LOCAL_STARTING,	 /* it is being submitted, or its AM comes up */
 	LOCAL_GONE,	 /* its AM is dead, or never was */
 	LOCAL_ELSEWHERE, /* it is another machine's, which shares the file system: not known here */
@@ -28,12 +28,15 @@ int local_job_read(const char *job_dir, struct job **job, struct job_view **view
 /* The same for a job whose journal has its final record, from that alone: the view knows no more
  * than how and when the job ended. -1: it is none, read it in full. */
 int local_job_read_end(const char *job_dir, struct job **job, struct job_view **view);
+/* By that record alone, without the description. */
+bool local_job_ended_before(const char *job_dir, int64_t time_ms);
 
-/* For a job whose AM is gone or does not answer: ends what is left of its processes and, when its
- * journal has no last record by then, writes `message` as that. */
-int local_job_end(const char *job_dir, const char *message, struct err *err);
+/* Of a job whose AM does not answer: ends what is left of its processes and, when its journal has
+ * no last record by then, writes `message` as that. Its history is published. */
+int local_job_kill(const char *job_dir, const char *message, struct err *err);
 
-/* As local_job_end(), if the job is LOCAL_GONE and not final; true when its journal has grown. */
+/* The same for a job that is LOCAL_GONE and not final: it failed, if it ever had an AM. True when
+ * its journal has grown. */
 bool local_job_settle(const char *job_dir, const struct job_view *view);
 
 #endif

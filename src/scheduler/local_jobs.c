@@ -12,8 +12,6 @@
 #include "scheduler/local_job.h"
 #include "scheduler/state_dir.h"
 
-enum { NAMED_AT_MOST = 5 };
-
 /* ---- all jobs, newest first --------------------------------------------------------------- */
 
 struct place {
@@ -112,7 +110,8 @@ static void summarize(const struct job *job, const struct job_view *view,
 	};
 }
 
-int local_jobs_list(struct job_summary **jobs, size_t *count, struct err *err)
+int local_jobs_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
+		    struct err *err)
 {
 	struct places places cleanup_places = {0};
 
@@ -125,6 +124,8 @@ int local_jobs_list(struct job_summary **jobs, size_t *count, struct err *err)
 		struct job_view *view;
 		struct job *job;
 		const char *dir = places.items[i].dir;
+		if (local_job_ended_before(dir, ended_since_ms))
+			continue;
 		if (local_job_read_end(dir, &job, &view) < 0 &&
 		    read_settled(dir, &job, &view, &flaw) < 0) {
 			log_warning("%s is passed over: %s", places.items[i].id,
@@ -177,23 +178,18 @@ static size_t match(const struct places *places, const char *id,
 		    bool (*matches)(const struct place *place, const char *id), size_t *found,
 		    struct err *err)
 {
-	struct str_list names cleanup_str_list = {0};
-	size_t count = 0;
+	struct str_list ids cleanup_str_list = {0};
 
 	for (size_t i = 0; i < places->count; i++) {
 		if (!matches(&places->items[i], id))
 			continue;
-		if (count++ == 0)
+		if (ids.count == 0)
 			*found = i;
-		if (count <= NAMED_AT_MOST)
-			str_list_add(&names, places->items[i].id);
+		str_list_add(&ids, places->items[i].id);
 	}
-	if (count > 1) {
-		char *text cleanup_free = str_list_join(&names, ", ");
-		err_set(err, ERR_USAGE, "\"%s\" fits %zu jobs (%s%s); write more of the id", id,
-			count, text, count > NAMED_AT_MOST ? ", ..." : "");
-	}
-	return count;
+	if (ids.count > 1)
+		scheduler_err_several(id, &ids, err);
+	return ids.count;
 }
 
 static int choose(const struct places *places, const char *id, size_t *found, struct err *err)

@@ -15,17 +15,30 @@ enum {
 
 /* ---- asks --------------------------------------------------------------------------------- */
 
+static void insert(struct local *local, struct ask *ask)
+{
+	struct ask *first = TAILQ_FIRST(&local->asks);
+
+	while (first && !first->is_optional)
+		first = TAILQ_NEXT(first, link);
+	if (first && !ask->is_optional)
+		TAILQ_INSERT_BEFORE(first, ask, link);
+	else
+		TAILQ_INSERT_TAIL(&local->asks, ask, link);
+}
+
 void local_queue_add(struct local *local, struct container **containers, size_t count)
 {
 	struct ask *ask = mem_alloc(sizeof(*ask));
 
+	ask->is_optional = containers[0]->request.is_optional;
 	for (size_t i = 0; i < count; i++) {
 		struct share one = share_of_type(&local->job->types[containers[i]->request.type]);
 		share_add(&ask->need, &one);
 		containers[i]->ask = ask;
 		ask->count++;
 	}
-	TAILQ_INSERT_TAIL(&local->asks, ask, link);
+	insert(local, ask);
 }
 
 static void drop_ask(struct local *local, struct ask *ask)
@@ -95,6 +108,23 @@ static void allocate(struct local *local, struct ask *ask, const struct allotmen
 	drop_ask(local, ask);
 }
 
+/* What is optional gives way to every job that waits. */
+static bool is_due(const struct allotment *allotment, const struct ask *ask)
+{
+	if (ask->is_optional ? allotment_awaited(allotment) : allotment_ahead(allotment) != NULL)
+		return false;
+	return allotment_fits(allotment, &ask->need);
+}
+
+static char *describe_waiting(const struct allotment *allotment, const struct ask *ask)
+{
+	char *text = allotment_waiting(allotment, &ask->need);
+
+	if (ask->is_optional)
+		mem_replace(&text, mem_printf("can run with fewer; each further task %s", text));
+	return text;
+}
+
 /* Returns why the first ask waits, or NULL when none does. The caller frees. */
 static char *allocate_what_fits(struct local *local)
 {
@@ -104,18 +134,15 @@ static char *allocate_what_fits(struct local *local)
 
 	allotment.others = ledger_others(local->ledger, &allotment.count);
 	count_holdings(local, own);
-	while ((ask = TAILQ_FIRST(&local->asks)) && !allotment_ahead(&allotment) &&
-	       allotment_fits(&allotment, &ask->need))
+	while ((ask = TAILQ_FIRST(&local->asks)) && is_due(&allotment, ask))
 		allocate(local, ask, &allotment, own);
-	if (!ask) {
-		own->ticket = 0;
-		own->wants = (struct share){0};
-		return NULL;
-	}
-	if (own->ticket == 0)
+	bool is_needed = ask && !ask->is_optional;
+	if (is_needed && own->ticket == 0)
 		own->ticket = ledger_next_ticket(local->ledger);
-	own->wants = ask->need;
-	return allotment_waiting(&allotment, &ask->need);
+	if (!is_needed)
+		own->ticket = 0;
+	own->wants = is_needed ? ask->need : (struct share){0};
+	return ask ? describe_waiting(&allotment, ask) : NULL;
 }
 
 /* ---- waiting ------------------------------------------------------------------------------ */

@@ -82,13 +82,9 @@ static _Noreturn void become_am(const char *agent, const char *job_id, const cha
 {
 	char *const argv[] = {"tony-agent", "am", "--job-dir", (char *)job_dir, NULL};
 	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	sigset_t none;
 
 	setsid();
-	for (int number = 1; number < NSIG; number++)
-		signal(number, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	proc_reset_signals();
 	dup2(input, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);

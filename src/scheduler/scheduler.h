@@ -25,6 +25,10 @@ struct scheduler_request {
 	int attempt;
 	size_t type; /* of job->types: its memory, vcores, gpus, label */
 	int index;
+	/* Of an elastic type, and beyond what the job needs to run: it belongs to no gang, and
+	 * holds up nobody, neither others of this job nor, where the scheduler can tell, other
+	 * jobs. */
+	bool is_optional;
 };
 
 /* What an executor is started with, the same on every scheduler. */
@@ -55,6 +59,9 @@ struct scheduler_listener {
 	void (*dismissed)(void *data, const char *text);
 	/* How much of the job is done, 0 to 1, for the scheduler's own display. */
 	double (*progress)(void *data);
+	/* An AM that follows will find all lines of the journal up to this one. INT64_MAX: it may
+	 * not, and nobody is to wait for that. */
+	void (*journal_kept)(void *data, int64_t sequence);
 };
 
 /* What an AM finds where its scheduler started it; owned. */
@@ -69,13 +76,35 @@ struct scheduler_place {
 };
 void scheduler_place_finish(struct scheduler_place *place);
 
+/* Descriptors that are open as long as any process of an AM lives: what would otherwise be given up
+ * when one is killed and another follows it. What they are is the scheduler's own affair. */
+enum { SCHEDULER_HOLD_MAX = 4 };
+struct scheduler_hold {
+	int fds[SCHEDULER_HOLD_MAX];
+	size_t count;
+};
+
 /* Borrowed, but for the listener, which is copied. */
 struct scheduler_setup {
 	const struct job *job;
-	const char *job_dir;	/* where the AM keeps the job's files */
-	const char *am_address; /* HOST:PORT of its interface */
+	const char *job_dir; /* where the AM keeps the job's files */
+	const struct scheduler_place *place;
+	const char *am_address;		   /* HOST:PORT of its interface */
+	const struct scheduler_hold *hold; /* NULL: the scheduler has no hold() */
 	struct event_base *base;
 	struct scheduler_listener listener;
+};
+
+/* A container that an earlier AM of this job had, as its journal tells. Borrowed. */
+struct scheduler_adoption {
+	size_t task;
+	int attempt;
+	size_t type; /* of job->types */
+	int index;
+	const char *container; /* as `allocated` named it */
+	const char *host;      /* NULL: not known */
+	/* Its executor can be told where this AM is. */
+	bool is_reachable;
 };
 
 /* How the job ended. */
@@ -83,6 +112,8 @@ struct scheduler_end {
 	enum job_state state;
 	const char *message; /* one line: the first cause */
 	const char *journal; /* path; it has its last line */
+	const char *history; /* the directory in which all that is to be kept of the job was packed
+				(history/pack.h); NULL: it could not be */
 };
 
 /* The first member of every scheduler's own struct. */
@@ -93,8 +124,33 @@ struct scheduler {
 struct scheduler_ops {
 	const char *name;
 	int (*find_place)(const char *job_dir, struct scheduler_place *place, struct err *err);
+	/* For the AM's guardian, before there is an AM. NULL: the guardian starts no second one,
+	 * that is the scheduler's affair. */
+	int (*hold)(const struct job *job, const char *job_dir, struct scheduler_hold *hold,
+		    struct err *err);
+	/* Before the AM opens its journal: brings what earlier AMs of this job wrote to
+	 * place->journal, if there were any, and their metrics (metrics.jsonl) to `job_dir`. NULL:
+	 * they are there. */
+	int (*recover)(const struct job *job, const char *job_dir,
+		       const struct scheduler_place *place, struct err *err);
+	/* Lines up to this one are in the journal: they are brought to where recover() finds them,
+	 * which journal_kept tells. NULL: they are there. */
+	void (*journal_appended)(struct scheduler *scheduler, int64_t sequence);
+	/* The metrics so far (metrics.jsonl) are in this file, which others will follow: they are
+	 * brought to where whoever finds the job dead looks for them. NULL: they are there. */
+	void (*metrics_written)(struct scheduler *scheduler, const char *path);
 	struct scheduler *(*open)(const struct scheduler_setup *setup, struct err *err);
-	/* Asks for all of these; with JOB_MODE_GANG none is allocated before all can be. */
+	/* For an AM that goes on with the job of an earlier one: called once, after open() and
+	 * before all else, also with a count of 0. These containers are the AM's from now on, as if
+	 * it had launched them: no `allocated` is told of them, release() ends them, and `ended` is
+	 * told, from the loop, of each that is gone or goes. One that was allocated and never
+	 * launched is launched, or told as ended. What the earlier AM had besides these is ended,
+	 * and what it had asked for is forgotten: the AM asks again. NULL: no AM follows another.
+	 */
+	void (*adopt)(struct scheduler *scheduler, const struct scheduler_adoption *items,
+		      size_t count);
+	/* Asks for all of these; with JOB_MODE_GANG none is allocated before all can be that are
+	 * not optional. */
 	void (*request)(struct scheduler *scheduler, const struct scheduler_request *requests,
 			size_t count);
 	void (*cancel)(struct scheduler *scheduler, size_t task, int attempt);
@@ -103,21 +159,28 @@ struct scheduler_ops {
 	/* Ends the container: the executor gets `grace_ms` to leave by itself (it was told to),
 	 * then all of the container's processes are killed. Told through `ended`. */
 	void (*release)(struct scheduler *scheduler, size_t task, int attempt, int64_t grace_ms);
-	/* Asks for no further container where this one was, if there are other machines. NULL:
-	 * there is but one. */
-	void (*avoid)(struct scheduler *scheduler, size_t task, int attempt);
+	/* Asks for no further container on this machine, as `allocated` named it, if there are
+	 * others. NULL: there is but one. */
+	void (*avoid)(struct scheduler *scheduler, const char *host);
 	/* Path of a task's log file ("stdout", "stderr", ...) if this machine can read it, or NULL.
 	 * The caller frees. */
 	char *(*log_path)(struct scheduler *scheduler, size_t task, const char *name);
-	/* Tells who else asks the scheduler how the job ended, once all containers have; calls
-	 * `done` from the loop, whether it could or not. NULL: nobody else is to be told. */
+	/* Hosts of the scheduler's own web proxy, through which people look at the job. *proves: it
+	 * knows who they are. NULL: it has none. */
+	const struct str_list *(*web_proxies)(const struct scheduler *scheduler, bool *proves);
+	/* Brings the job's history to where it is kept, and tells who else asks the scheduler how
+	 * the job ended, once all containers have. Calls `done` from the loop, whether it could or
+	 * not. */
 	void (*finish)(struct scheduler *scheduler, const struct scheduler_end *end,
 		       void (*done)(void *data), void *data);
 	/* Kills what is left and frees. Not from within a listener's call. */
 	void (*close)(struct scheduler *scheduler);
 	/* For the AM's guardian: removes what a killed AM could not, once no process of the job is
-	 * left. NULL: nothing. */
-	void (*clean)(const char *job_id);
+	 * left, and gives up the hold. NULL: nothing. */
+	void (*clean)(const struct job *job, const char *job_dir, struct scheduler_hold *hold);
+	/* For the AM's guardian: the history of a job that has ended is brought to where it is
+	 * kept, unless it is there. NULL: others do it. */
+	int (*publish)(const struct job *job, const char *job_dir, struct err *err);
 };
 
 const struct scheduler_ops *scheduler_find(const char *name);
@@ -131,8 +194,8 @@ struct job_door {
 	char *address; /* "127.0.0.1:4000"; NULL: the AM is not there (yet, or any more) */
 	char *token;
 	bool ended;	/* the final record is written: read the journal, not the AM */
-	int am_attempt; /* that writes the journal in job_dir: another one begins it anew. 0: all
-			   write the same one */
+	int am_attempt; /* that writes the journal in job_dir: another one goes on with a copy. 0:
+			   all write the same one */
 	int claim;	/* local: says, as long as it is open, that a new job is being submitted;
 			   0: none */
 };
@@ -151,6 +214,7 @@ struct scheduler_file {
 	const char *source; /* absolute path on this machine, or a URI */
 	const char *name;   /* relative, without ".." */
 	bool archive;	    /* is to be a directory: `source` is one, or an archive */
+	bool optional;	    /* a URI: left out, with a warning, when nothing is there */
 	size_t type;	    /* of job->types */
 };
 
@@ -182,19 +246,33 @@ struct scheduler_client_ops {
 	 * door->job_dir. */
 	int (*prepare)(const struct job *job, struct job_door *door, struct err *err);
 	int (*start)(const struct job *job, struct job_door *door, struct err *err);
+	/* After a submission, where nobody waits: removes some of what ended jobs have left, and
+	 * of what stage() has sent and no job has used for `max_age_ms` (0: none of that). NULL:
+	 * there is nothing. */
+	void (*upkeep)(const struct job *job, int64_t max_age_ms);
 	/* By full id, unique prefix, name of a single live job, or NULL for the newest. */
 	int (*find)(const char *id, struct job_door *door, char **full_id, struct err *err);
-	int (*list)(struct job_summary **jobs, size_t *count, struct err *err); /* newest first */
+	/* Newest first; what ended before `ended_since_ms` may be left out: it costs less. */
+	int (*list)(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
+		    struct err *err);
 	/* NULL: door->job_dir is the job's own. Else: appends to its journal what the AM has
-	 * written since. 1: there is no AM at that address (any more). */
-	int (*pull)(const struct job_door *door, struct err *err);
+	 * written since, or will have within hold_ms. 1: there is no AM at that address (any more).
+	 */
+	int (*pull)(const struct job_door *door, int64_t hold_ms, struct err *err);
 	/* NULL: what containers have written is below door->job_dir. Else: where it is to be found,
 	 * while they run and after (job_logs.h). The caller destroys it. */
 	struct job_logs *(*logs)(const struct job_door *door, const struct job *job,
 				 struct err *err);
-	/* Ends a job whose AM does not answer. */
-	int (*kill)(const struct job_door *door, struct err *err);
+	/* Where the job's page is behind the scheduler's own web proxy, or NULL; the caller frees.
+	 * NULL: it has none. */
+	char *(*page)(const struct job *job);
+	/* Ends a job whose AM does not answer, or is not there; `reason` (NULL: none) is the job's
+	 * last word where there is no other. */
+	int (*kill)(const struct job_door *door, const char *reason, struct err *err);
 };
+
+/* Sets `err` (ERR_USAGE): what a user calls `id` may be any of these jobs. Returns -1. */
+int scheduler_err_several(const char *id, const struct str_list *ids, struct err *err);
 
 /* In the order in which jobs are looked for; NULL behind the last. */
 const struct scheduler_client_ops *scheduler_client_at(size_t index);

@@ -1,8 +1,10 @@
 #include "scheduler/state_dir.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -12,7 +14,11 @@
 #include "base/fs.h"
 #include "base/mem.h"
 
-enum { TAIL_BYTES = 16 << 10 };
+enum {
+	TAIL_BYTES = 16 << 10,
+	HOLD_ROUNDS = 100,
+	HOLD_PAUSE_US = 10000,
+};
 
 static const char *environment(const char *name)
 {
@@ -59,6 +65,39 @@ char *state_dir_ledger(const char *job_dir)
 	const char *host = state_dir_is_job_id(name.nodename) ? name.nodename : "localhost";
 	return mem_printf("%s/ledger/%s", state, host);
 }
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+static char *life_path(const char *job_dir)
+{
+	return fs_join(job_dir, "am.lock");
+}
+
+int state_dir_hold(const char *job_dir, struct err *err)
+{
+	char *path cleanup_free = life_path(job_dir);
+	int fd cleanup_close = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return err_set_errno(err, "%s", path);
+	/* Who just looks holds it for a moment. */
+	for (int i = 0; i < HOLD_ROUNDS; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return mem_steal_fd(&fd);
+		usleep(HOLD_PAUSE_US);
+	}
+	return err_set(err, ERR_FAILED, "the job in %s has an application master", job_dir);
+}
+
+bool state_dir_is_held(const char *job_dir)
+{
+	char *path cleanup_free = life_path(job_dir);
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+/* ------------------------------------------------------------------------------------------- */
 
 char *state_dir_new_job_id(int64_t wall_ms)
 {

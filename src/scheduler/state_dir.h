@@ -26,6 +26,11 @@ char *state_dir_job(const char *state, const char *job_id);
  * file system serves several machines, hence the host's name in it. The caller frees. */
 char *state_dir_ledger(const char *job_dir);
 
+/* Says that the job has an AM, or will have one again, as long as any process has the returned file
+ * open. -1: another one says so. */
+int state_dir_hold(const char *job_dir, struct err *err);
+bool state_dir_is_held(const char *job_dir);
+
 /* "tony-20261121-061400-1f3a": time in UTC and 16 random bits. The caller frees. */
 char *state_dir_new_job_id(int64_t wall_ms);
 

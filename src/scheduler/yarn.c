@@ -10,6 +10,8 @@
 #include "hadoop/id.h"
 #include "hadoop/message.h"
 #include "hadoop/placement.h"
+#include "hadoop/webhdfs.h"
+#include "scheduler/gang.h"
 #include "scheduler/yarn_internal.h"
 
 /* How long a NodeManager that does not answer is tried for: the task is better off elsewhere. */
@@ -36,6 +38,13 @@ struct yarn_container *yarn_find_container(struct yarn *yarn, size_t task, int a
 	while (container && container->request.attempt != attempt)
 		container = container->older;
 	return container;
+}
+
+struct yarn_container *yarn_find_by_id(struct yarn *yarn, const Hadoop__ContainerIdProto *id)
+{
+	char *name cleanup_free = hadoop_container_id_text(id);
+
+	return map_get(yarn->containers, name);
 }
 
 const struct job_type *yarn_type_of(const struct yarn_container *container)
@@ -106,19 +115,22 @@ static void on_registered(void *data,
 
 	yarn->is_registered = true;
 	log_info("registered with the ResourceManager");
-	if (response) {
+	if (response)
 		yarn->limits = message_copy(&response->base);
-		/* Those of an AM before this one run tasks that nobody knows any more. */
-		for (size_t i = 0; i < response->n_containers_from_previous_attempts; i++)
-			application_master_release(
-				yarn->master, response->containers_from_previous_attempts[i]->id);
-	}
+	else
+		yarn_inherit_all(yarn);
+	yarn_await_inheritance(yarn);
 	yarn_gang_judge_all(yarn);
 }
 
 static void on_forgotten(void *data)
 {
 	yarn_gang_lose_held(data);
+}
+
+static void on_inherited(void *data, const Hadoop__ContainerProto *container)
+{
+	yarn_inherit(data, container);
 }
 
 static void on_node_token(void *data, const Hadoop__NMTokenProto *token)
@@ -166,18 +178,11 @@ static void on_node_changed(void *data, const Hadoop__NodeReportProto *node)
 	log_info("%s", (char *)map_get(yarn->bad_nodes, name));
 }
 
-static struct yarn_container *find_by_id(struct yarn *yarn, const Hadoop__ContainerIdProto *id)
-{
-	char *name cleanup_free = hadoop_container_id_text(id);
-
-	return map_get(yarn->containers, name);
-}
-
 /* Of what is not known any more, the end comes late or twice. */
 static void on_completed(void *data, const Hadoop__ContainerStatusProto *status)
 {
 	struct yarn *yarn = data;
-	struct yarn_container *container = find_by_id(yarn, status->container_id);
+	struct yarn_container *container = yarn_find_by_id(yarn, status->container_id);
 
 	if (container)
 		yarn_container_completed(container, status);
@@ -187,7 +192,7 @@ static void on_allocated(void *data, size_t kind, const Hadoop__ContainerProto *
 {
 	struct yarn *yarn = data;
 
-	if (!find_by_id(yarn, proto->id))
+	if (!yarn_find_by_id(yarn, proto->id))
 		yarn_gang_take(yarn, kind, proto);
 }
 
@@ -196,7 +201,7 @@ static void on_allocated(void *data, size_t kind, const Hadoop__ContainerProto *
 static void on_preempting(void *data, const Hadoop__ContainerIdProto *id, bool strict)
 {
 	struct yarn *yarn = data;
-	struct yarn_container *container = find_by_id(yarn, id);
+	struct yarn_container *container = yarn_find_by_id(yarn, id);
 
 	if (container)
 		yarn_container_preempted(container);
@@ -277,6 +282,8 @@ static void close_yarn(struct scheduler *scheduler)
 	size_t type_count = yarn->job->type_count;
 
 	yarn_finish_destroy(yarn->finish);
+	yarn_journal_destroy(yarn->journal);
+	yarn_metrics_destroy(yarn->metrics);
 	free_container_lists(yarn);
 	node_managers_destroy(yarn->nodes);
 	application_master_destroy(yarn->master);
@@ -284,6 +291,8 @@ static void close_yarn(struct scheduler *scheduler)
 		placement_free(yarn->placements[i]);
 	if (yarn->pump)
 		event_free(yarn->pump);
+	if (yarn->unheard)
+		event_free(yarn->unheard);
 	map_destroy(yarn->containers);
 	map_destroy(yarn->bad_nodes);
 	message_free(yarn->limits);
@@ -293,7 +302,6 @@ static void close_yarn(struct scheduler *scheduler)
 	str_finish(&yarn->task_tokens);
 	str_list_finish(&yarn->avoided);
 	hadoop_cluster_destroy(yarn->cluster);
-	free(yarn->job_file.url);
 	free(yarn->placements);
 	free(yarn->kinds);
 	free(yarn->asked);
@@ -305,40 +313,27 @@ static void close_yarn(struct scheduler *scheduler)
 	free(yarn);
 }
 
-/* The job's bearer token and nothing else: what the AM may do at the ResourceManager is no task's
- * business. */
+/* The job's token and description and nothing else: what the AM may do at the ResourceManager is no
+ * task's business. */
 static int make_task_tokens(struct yarn *yarn, struct err *err)
 {
+	static const char *const secrets[] = {HADOOP_SECRET_TOKEN, HADOOP_SECRET_JOB};
 	struct credentials credentials cleanup_credentials = {0};
-	size_t length;
 
 	if (hadoop_container_credentials(&yarn->credentials, err) < 0)
 		return -1;
-	const unsigned char *token =
-		credentials_find_secret(&yarn->credentials, HADOOP_SECRET_TOKEN, &length);
-	if (!token)
-		return err_set(err, ERR_DENIED, "the container's credentials hold no \"%s\"",
-			       HADOOP_SECRET_TOKEN);
-	credentials_add_secret(&credentials, HADOOP_SECRET_TOKEN, token, length);
+	for (size_t i = 0; i < array_length(secrets); i++) {
+		size_t length;
+		const unsigned char *bytes =
+			credentials_find_secret(&yarn->credentials, secrets[i], &length);
+		if (!bytes)
+			return err_set(err, ERR_DENIED,
+				       "the container's credentials hold no \"%s\": the job was "
+				       "not submitted by tony",
+				       secrets[i]);
+		credentials_add_secret(&credentials, secrets[i], bytes, length);
+	}
 	credentials_write(&credentials, &yarn->task_tokens);
-	return 0;
-}
-
-/* TONY_JOB_JSON: "<bytes>:<modification time in ms>", which job.json cannot say of itself. */
-static int describe_job_file(struct yarn *yarn, struct err *err)
-{
-	struct hadoop_file *file = &yarn->job_file;
-	struct str_list parts cleanup_str_list = {0};
-	const char *text = getenv("TONY_JOB_JSON");
-
-	str_split(&parts, text ? text : "", ':');
-	if (parts.count != 2 || str_parse_int(parts.items[0], 0, INT64_MAX, &file->length) < 0 ||
-	    str_parse_int(parts.items[1], 0, INT64_MAX, &file->timestamp) < 0)
-		return err_set(err, ERR_USAGE,
-			       "TONY_JOB_JSON: \"%s\" is not \"<bytes>:<ms>\": the job was not "
-			       "submitted by tony",
-			       text ? text : "");
-	file->url = mem_printf("%s%s/job.json", yarn->cluster->fs, yarn->cluster->job_dir);
 	return 0;
 }
 
@@ -416,8 +411,11 @@ static int open_master(struct yarn *yarn, struct err *err)
 		.tracking_url = url,
 		.kinds = yarn->kinds,
 		.kind_count = yarn->job->type_count,
+		.nodes = yarn->cluster->nodes,
+		.racks = yarn->cluster->racks,
 		.events = {.data = yarn,
 			   .registered = on_registered,
+			   .inherited = on_inherited,
 			   .forgotten = on_forgotten,
 			   .node_token = on_node_token,
 			   .node_changed = on_node_changed,
@@ -445,7 +443,9 @@ static void open_nodes(struct yarn *yarn)
 		.events = {.data = yarn,
 			   .started = on_started,
 			   .failed = on_start_failed,
-			   .stopped = on_stopped},
+			   .stopped = on_stopped,
+			   .completed = on_completed,
+			   .may_act = yarn_may_act},
 	};
 
 	if (options.rpc.connect_timeout_ms > NODE_CALL_LIMIT_MS)
@@ -477,24 +477,28 @@ static struct scheduler *open_yarn(const struct scheduler_setup *setup, struct e
 	yarn->tasks = mem_alloc_array(yarn->task_count, sizeof(*yarn->tasks));
 	yarn->pump = evtimer_new(yarn->base, on_pump, yarn);
 	if (describe_kinds(yarn, err) < 0 || make_task_tokens(yarn, err) < 0 ||
-	    describe_job_file(yarn, err) < 0 || open_master(yarn, err) < 0) {
+	    open_master(yarn, err) < 0) {
 		close_yarn(&yarn->scheduler);
 		return NULL;
 	}
 	open_nodes(yarn);
+	yarn_open_journal(yarn, setup->place);
 	return &yarn->scheduler;
 }
 
 /* ---- the interface ------------------------------------------------------------------------ */
 
+static void ask(void *data, const struct scheduler_request *requests, size_t count)
+{
+	yarn_gang_ask(data, requests, count);
+}
+
 static void request_containers(struct scheduler *scheduler,
 			       const struct scheduler_request *requests, size_t count)
 {
 	struct yarn *yarn = yarn_of(scheduler);
-	size_t together = yarn->job->mode == JOB_MODE_GANG ? count : 1;
 
-	for (size_t i = 0; i < count; i += together)
-		yarn_gang_ask(yarn, requests + i, together);
+	gang_ask_all(yarn->job, requests, count, ask, yarn);
 	yarn_pump_soon(yarn);
 }
 
@@ -527,31 +531,35 @@ static void release(struct scheduler *scheduler, size_t task, int attempt, int64
 		yarn_container_release(container, grace_ms);
 }
 
-static void avoid(struct scheduler *scheduler, size_t task, int attempt)
-{
-	struct yarn *yarn = yarn_of(scheduler);
-	struct yarn_container *container = yarn_find_container(yarn, task, attempt);
-
-	if (container && container->proto)
-		yarn_avoid(yarn, container->proto->nodeid->host);
-}
-
 /* They are on another machine. */
 static char *log_path(struct scheduler *scheduler, size_t task, const char *name)
 {
 	return NULL;
 }
 
+static const struct str_list *web_proxies(const struct scheduler *scheduler, bool *proves)
+{
+	const struct yarn *yarn = (const struct yarn *)scheduler;
+
+	*proves = yarn->cluster->require_sasl;
+	return &yarn->cluster->web_proxies;
+}
+
 const struct scheduler_ops yarn_scheduler = {
 	.name = "yarn",
 	.find_place = yarn_find_place,
+	.recover = yarn_journal_recover,
+	.adopt = yarn_adopt,
+	.journal_appended = yarn_append_journal,
+	.metrics_written = yarn_metrics_written,
 	.open = open_yarn,
 	.request = request_containers,
 	.cancel = cancel,
 	.launch = launch,
 	.release = release,
-	.avoid = avoid,
+	.avoid = yarn_avoid,
 	.log_path = log_path,
+	.web_proxies = web_proxies,
 	.finish = yarn_finish,
 	.close = close_yarn,
 };

@@ -22,13 +22,17 @@ static void forgive_oldest(struct yarn *yarn)
 
 void yarn_avoid_fewer(struct yarn *yarn)
 {
-	while ((int64_t)yarn->avoided.count > yarn->node_count / AVOIDED_SHARE)
+	while (yarn->node_count > 0 &&
+	       (int64_t)yarn->avoided.count > yarn->node_count / AVOIDED_SHARE)
 		forgive_oldest(yarn);
 }
 
-void yarn_avoid(struct yarn *yarn, const char *host)
+void yarn_avoid(struct scheduler *scheduler, const char *host)
 {
-	if (str_list_has(&yarn->avoided, host) || yarn->node_count < AVOIDED_SHARE)
+	struct yarn *yarn = (struct yarn *)scheduler;
+	bool is_small = yarn->node_count > 0 && yarn->node_count < AVOIDED_SHARE;
+
+	if (is_small || str_list_has(&yarn->avoided, host))
 		return;
 	log_info("%s is avoided from now on", host);
 	str_list_add(&yarn->avoided, host);

@@ -27,8 +27,9 @@ static const struct row {
 	{-103, CAUSE_OUT_OF_MEMORY, "went over its virtual memory"},
 	{-104, CAUSE_OUT_OF_MEMORY, "went over its memory"},
 	{-105, CAUSE_EXECUTOR_LOST, "its container was stopped by its node"},
-	{-106, CAUSE_EXECUTOR_LOST, "its container was killed by the ResourceManager"},
-	{-107, CAUSE_EXECUTOR_LOST, "its container was killed because the application had ended"},
+	{-106, CAUSE_CONTAINER_STOPPED, "its container was killed by the ResourceManager"},
+	{-107, CAUSE_CONTAINER_STOPPED,
+	 "its container was killed because the application had ended"},
 	{-108, CAUSE_PREEMPTED, "was preempted: its node made room for other containers"},
 	{-109, CAUSE_SIGNAL, "was killed because its logs grew over the node's limit"},
 };

@@ -228,27 +228,12 @@ static int check_tags(const struct job *job, struct err *err)
 	return 0;
 }
 
-/* tony-agent is to publish the job's history, keep its checkpoints, and remove its secret. */
-static int check_file_system(const struct hadoop_cluster *cluster, struct err *err)
-{
-	for (size_t i = 0; i < cluster->webhdfs.count; i++)
-		if (strncasecmp(cluster->webhdfs.items[i], "https:", strlen("https:")) == 0)
-			return err_set(err, ERR_CONFIG,
-				       "files go through %s, but from within containers tony "
-				       "speaks http only; set dfs.http.policy to "
-				       "HTTP_AND_HTTPS, or tony.hdfs.httpfs to a gateway with http",
-				       cluster->webhdfs.items[i]);
-	return 0;
-}
-
 static void take_identity(struct hadoop_cluster *cluster, struct job *job,
 			  const Hadoop__ApplicationIdProto *id)
 {
 	char *text = hadoop_application_id_text(id);
-	char *history cleanup_free = mem_printf("history/%s", text);
 
 	cluster->job_dir = yarn_user_path(cluster, text);
-	cluster->history_dir = yarn_user_path(cluster, history);
 	mem_replace(&job->id, text);
 	mem_replace(&job->user, mem_strdup(cluster->user));
 	json_decref(job->cluster);
@@ -261,7 +246,7 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *
 		HADOOP__GET_NEW_APPLICATION_REQUEST_PROTO__INIT;
 	ProtobufCMessage *response cleanup_message = NULL;
 
-	if (check_tags(job, err) < 0 || check_file_system(cluster, err) < 0 ||
+	if (check_tags(job, err) < 0 || yarn_history_prepare(cluster, job, err) < 0 ||
 	    describe(cluster, job, err) < 0 ||
 	    yarn_call(cluster, &RM_GET_NEW_APPLICATION, &request.base, &response, NULL, err) < 0)
 		return -1;
@@ -270,7 +255,7 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *
 	if (!made->application_id || !made->maximumcapability)
 		return err_set(err, ERR_INPUT, "the ResourceManager gives no application id");
 	if (check_tasks(cluster, job, made->maximumcapability, err) < 0 ||
-	    yarn_check_queue(cluster, job, err) < 0)
+	    yarn_check_queue(cluster, job, made->maximumcapability, err) < 0)
 		return -1;
 	take_identity(cluster, job, made->application_id);
 	return 0;

@@ -3,9 +3,13 @@
 #include <protobuf-c/protobuf-c.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
+#include "conf/conf.h"
 #include "hadoop/cluster_site.h"
+#include "hadoop/cluster_trust.h"
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
 #include "hadoop/webhdfs_client.h"
@@ -57,11 +61,22 @@ bool yarn_config_is_default(const struct job *job, const char *key)
 
 /* ---- the cluster -------------------------------------------------------------------------- */
 
-/* As in TonY, so many intervals, and not a quarter of an hour as Hadoop's own clients do. */
-static int64_t client_wait(const struct hadoop_cluster *cluster, const struct job *job)
+/* Of one job, or of all. */
+struct settings {
+	const struct job *job; /* NULL: what `site` says */
+	const struct conf *site;
+};
+
+static const char *setting(const struct settings *settings, const char *key)
 {
-	const char *text =
-		job ? yarn_config(job, "tony.application.num-client-rm-connect-retries") : NULL;
+	return settings->job ? yarn_config(settings->job, key)
+			     : conf_text(settings->site, "%s", key);
+}
+
+/* As in TonY, so many intervals, and not a quarter of an hour as Hadoop's own clients do. */
+static int64_t client_wait(const struct hadoop_cluster *cluster, const struct settings *settings)
+{
+	const char *text = setting(settings, "tony.application.num-client-rm-connect-retries");
 	int64_t retries = CONNECT_RETRIES;
 
 	if (text)
@@ -71,13 +86,26 @@ static int64_t client_wait(const struct hadoop_cluster *cluster, const struct jo
 	return is_shorter ? wait_ms : cluster->max_wait_ms;
 }
 
-struct hadoop_cluster *yarn_cluster_find(const struct job *job, struct err *err)
+/* Those of the job's submit, from wherever they were read then; else those of now. */
+static int find_authorities(struct hadoop_cluster *cluster, struct hadoop_site *site,
+			    const struct settings *settings, struct err *err)
+{
+	const json_t *known = settings->job ? settings->job->cluster : NULL;
+	const char *authorities = json_string_value(json_object_get(known, "authorities"));
+
+	cluster->authorities = mem_strdup(authorities);
+	return authorities ? 0
+			   : hadoop_cluster_trust(cluster, site,
+						  setting(settings, "tony.hdfs.ca-file"), err);
+}
+
+static struct hadoop_cluster *find_cluster(const struct settings *settings, struct err *err)
 {
 	const struct hadoop_site_files files = {
-		.hdfs_site = job ? yarn_config(job, "tony.application.hdfs-conf-path") : NULL,
-		.yarn_site = job ? yarn_config(job, "tony.application.yarn-conf-path") : NULL,
+		.hdfs_site = setting(settings, "tony.application.hdfs-conf-path"),
+		.yarn_site = setting(settings, "tony.application.yarn-conf-path"),
 	};
-	const char *gateways = job ? yarn_config(job, "tony.hdfs.httpfs") : NULL;
+	const char *gateways = setting(settings, "tony.hdfs.httpfs");
 	struct str_list http_fs cleanup_str_list = {0};
 	char *user cleanup_free = hadoop_cluster_user();
 	struct hadoop_site *site cleanup_hadoop_site = hadoop_site_load(&files, err);
@@ -88,10 +116,46 @@ struct hadoop_cluster *yarn_cluster_find(const struct job *job, struct err *err)
 	struct hadoop_cluster *cluster = hadoop_cluster_from_site(site, user, &http_fs, err);
 	if (!cluster)
 		return NULL;
-	cluster->client_wait_ms = client_wait(cluster, job);
-	if (job)
-		cluster->ca_file = mem_strdup(yarn_config(job, "tony.hdfs.ca-file"));
-	return cluster;
+	cluster->client_wait_ms = client_wait(cluster, settings);
+	cluster->history_dir =
+		yarn_history_path(cluster, setting(settings, "tony.history.location"));
+	if (find_authorities(cluster, site, settings, err) == 0)
+		return cluster;
+	hadoop_cluster_destroy(cluster);
+	return NULL;
+}
+
+struct hadoop_cluster *yarn_cluster_find(const struct job *job, struct err *err)
+{
+	struct conf *site cleanup_conf = NULL;
+
+	if (!job) {
+		site = conf_create();
+		if (conf_load_site(site, err) < 0)
+			return NULL;
+		conf_resolve(site, true);
+	}
+	return find_cluster(&(struct settings){job, site}, err);
+}
+
+void yarn_cluster_adopt(struct hadoop_cluster *cluster, const char *job_dir)
+{
+	char *path cleanup_free = fs_join(job_dir, "job.json");
+	struct job *job = job_read_file(path, NULL);
+	struct hadoop_cluster *known cleanup_hadoop_cluster =
+		job && job->cluster ? hadoop_cluster_from_json(job->cluster, NULL) : NULL;
+
+	job_destroy(job);
+	if (!known)
+		return;
+	if (known->authorities)
+		mem_replace(&cluster->authorities, mem_steal(&known->authorities));
+	if (known->http_fs) {
+		str_list_finish(&cluster->webhdfs);
+		cluster->webhdfs = known->webhdfs;
+		known->webhdfs = (struct str_list){0};
+		cluster->http_fs = true;
+	}
 }
 
 void yarn_cluster_cleanup(struct hadoop_cluster **cluster)
@@ -139,6 +203,17 @@ void yarn_webhdfs_cleanup(struct webhdfs_client **client)
 char *yarn_user_path(const struct hadoop_cluster *cluster, const char *name)
 {
 	return mem_printf("%s/.tony/%s", cluster->home, name);
+}
+
+const char *yarn_path_within(const struct hadoop_cluster *cluster, const char *uri)
+{
+	size_t length = strlen(cluster->fs);
+
+	if (str_starts_with(uri, "hdfs:///"))
+		return uri + strlen("hdfs://");
+	if (str_starts_with(uri, "hdfs:/") && !str_starts_with(uri, "hdfs://"))
+		return uri + strlen("hdfs:");
+	return strncmp(uri, cluster->fs, length) == 0 && uri[length] == '/' ? uri + length : NULL;
 }
 
 /* ---- applications ------------------------------------------------------------------------- */
@@ -201,6 +276,16 @@ static int preflight(struct job *job, struct err *err)
 	return cluster ? yarn_preflight(cluster, job, err) : -1;
 }
 
+static char *page(const struct job *job)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
+		hadoop_cluster_from_json(job->cluster, NULL);
+
+	if (!cluster || cluster->rm_web.count == 0)
+		return NULL;
+	return mem_printf("%s/proxy/%s/", cluster->rm_web.items[0], job->id);
+}
+
 const struct scheduler_client_ops yarn_scheduler_client = {
 	.name = "yarn",
 	.is_there = hadoop_site_has_yarn,
@@ -209,9 +294,11 @@ const struct scheduler_client_ops yarn_scheduler_client = {
 	.stage = yarn_stage,
 	.prepare = yarn_prepare,
 	.start = yarn_start,
+	.upkeep = yarn_upkeep,
 	.find = yarn_find,
 	.list = yarn_list,
 	.pull = yarn_pull,
 	.logs = yarn_logs,
+	.page = page,
 	.kill = yarn_kill,
 };

@@ -3,8 +3,10 @@
  * finds it again.
  *
  *   <home>/.tony/cache/<sha256>[.tar.gz]    files of the user's, by content, for all jobs
- *   <home>/.tony/<application id>/          job.json and token, readable by the owner only
- *   <home>/.tony/history/<application id>/  job.json and journal.jsonl of an ended job
+ *   <home>/.tony/<application id>/          job.json and token for the owner's other machines, from
+ *                                           the submission to the end
+ *   <home>/.tony/history/                   ended jobs (history/layout.h), unless
+ *                                           tony.history.location names another place
  *   <state>/yarn/<application id>/          this machine's copy (state_dir.h)
  */
 #ifndef TONY_SCHEDULER_YARN_CLIENT_H
@@ -33,9 +35,12 @@ const char *yarn_config_format(const struct job *job, const char *format, ...)
 bool yarn_config_bool(const struct job *job, const char *key);
 bool yarn_config_is_default(const struct job *job, const char *key);
 
-/* What the site files say, and the keys of `job` about them; NULL: the site files alone. The caller
- * destroys it. */
+/* What the site files say, and the keys of `job` about them; NULL: those of tony-site.xml. The
+ * caller destroys it. */
 struct hadoop_cluster *yarn_cluster_find(const struct job *job, struct err *err);
+/* Takes over how the files of the job in `job_dir` are reached, as far as this machine has its
+ * description: what was said at its submit may be in no site file. */
+void yarn_cluster_adopt(struct hadoop_cluster *cluster, const char *job_dir);
 void yarn_cluster_cleanup(struct hadoop_cluster **cluster);
 #define cleanup_hadoop_cluster __attribute__((cleanup(yarn_cluster_cleanup)))
 
@@ -56,10 +61,14 @@ Hadoop__GetApplicationReportResponseProto *yarn_report(const struct hadoop_clust
 						       const char *id, struct err *err);
 enum job_state yarn_job_state(const Hadoop__ApplicationReportProto *report);
 
+/* "/data/x" of "hdfs:///data/x" and "hdfs://<the cluster's>/data/x"; NULL: another file system. */
+const char *yarn_path_within(const struct hadoop_cluster *cluster, const char *uri);
+
 /* "<home>/.tony/<name>". The caller frees. */
 char *yarn_user_path(const struct hadoop_cluster *cluster, const char *name);
 
-/* ---- yarn_check.c, yarn_queue.c, yarn_stage.c, yarn_submit.c ------------------------------ */
+/* ---- yarn_check.c, yarn_queue.c, yarn_total.c, yarn_stage.c, yarn_submit.c
+ * ------------------------------ */
 
 /* What the AM's own container gets. */
 struct yarn_am_size {
@@ -70,32 +79,66 @@ struct yarn_am_size yarn_am_size(const struct job *job);
 
 int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *err);
 
-/* Is the queue there, open, allowed to use the labels, and large enough? */
-int yarn_check_queue(const struct hadoop_cluster *cluster, const struct job *job, struct err *err);
+/* Is the queue there, open, allowed to use the labels, and large enough? `largest`: the cluster's
+ * largest container. Notes the cluster's nodes. */
+int yarn_check_queue(struct hadoop_cluster *cluster, const struct job *job,
+		     const Hadoop__ResourceProto *largest, struct err *err);
+
+/* A queue, and which part of the cluster it may have at most. */
+struct yarn_queue_found {
+	const Hadoop__QueueInfoProto *queue;
+	double share;
+};
+int yarn_check_total(struct hadoop_cluster *cluster, const struct job *job,
+		     const struct yarn_queue_found *found, const Hadoop__ResourceProto *largest,
+		     struct err *err);
 
 int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct err *err);
 int yarn_prepare(const struct job *job, struct job_door *door, struct err *err);
 int yarn_start(const struct job *job, struct job_door *door, struct err *err);
 
-/* Fills the submission's context. `json_length` and `json_timestamp` are those of job.json in the
- * job's directory. */
+/* `description`: the job's job.json, which travels in the credentials. */
 int yarn_submit(const struct hadoop_cluster *cluster, const struct job *job, const char *token,
-		int64_t json_length, int64_t json_timestamp, struct err *err);
+		const char *description, struct err *err);
 
-/* ---- yarn_jobs.c, yarn_mirror.c ----------------------------------------------------------- */
+/* ---- yarn_history.c ----------------------------------------------------------------------- */
+
+/* Is "hdfs://AUTHORITY" the cluster's file system? An empty one is whatever the cluster has. */
+bool yarn_history_is_own(const struct hadoop_cluster *cluster, const char *authority);
+/* Of what tony.history.location says: the path within the cluster's file system; NULL: it names
+ * none. The caller frees. */
+char *yarn_history_path(const struct hadoop_cluster *cluster, const char *location);
+/* ERR_CONFIG: the job's history would go where its AM cannot bring it. Sets history_dir where no
+ * place is named. */
+int yarn_history_prepare(struct hadoop_cluster *cluster, const struct job *job, struct err *err);
+/* The store in cluster->history_dir. */
+struct history_store *yarn_history_open(const struct hadoop_cluster *cluster, struct err *err);
+/* In place of an AM that could not: what a mirror has of a job that has ended. */
+int yarn_history_publish(const struct hadoop_cluster *cluster, const char *mirror, struct err *err);
+
+/* ---- yarn_jobs.c, yarn_reports.c, yarn_mirror.c ------------------------------------------- */
 
 bool yarn_is_id(const char *id);
 int yarn_find(const char *id, struct job_door *door, char **full_id, struct err *err);
-int yarn_list(struct job_summary **jobs, size_t *count, struct err *err);
-int yarn_kill(const struct job_door *door, struct err *err);
+int yarn_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count, struct err *err);
+void yarn_upkeep(const struct job *job, int64_t max_age_ms);
+int yarn_kill(const struct job_door *door, const char *reason, struct err *err);
 
 /* This machine's copy of a job, made where it is missing. The caller frees. */
 char *yarn_mirror(const char *id, struct err *err);
 int yarn_mirror_write(const char *mirror, const char *name, const char *text, struct err *err);
 /* The journal that is there is forgotten when it is another attempt's: each writes its own. */
 int yarn_mirror_begin(const char *mirror, int attempt, struct err *err);
+/* The address of the AM whose journal this is: as `told` by the ResourceManager; NULL: as it was
+ * told before. A ResourceManager that was started anew does not know it until the AM has registered
+ * with it again. The caller frees; NULL: not known. */
+char *yarn_mirror_address(const char *mirror, const char *told);
+int yarn_mirror_attempt(const char *mirror); /* which AM it is; 0: not known */
 bool yarn_mirror_is_final(const char *mirror);
-int yarn_pull(const struct job_door *door, struct err *err);
+int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err);
+/* Of an ended job: publishes what is here in place of the AM that could not, so that other machines
+ * of the user's know it, too, and removes the job's directory in HDFS. */
+void yarn_mirror_clear_up(const char *mirror, const struct hadoop_cluster *cluster);
 /* Fetches job.json and, of an ended job, the journal from where they are published; a journal that
  * is not there gets a last line as `report` says. */
 int yarn_mirror_settle(const char *mirror, const struct hadoop_cluster *cluster, const char *id,

@@ -81,7 +81,7 @@ void yarn_container_give_back(struct yarn_container *container)
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-static void end(struct yarn_container *container)
+void yarn_container_end(struct yarn_container *container)
 {
 	if (container->timer)
 		event_free(container->timer);
@@ -93,6 +93,8 @@ static void end(struct yarn_container *container)
 
 static const char *state_of_node(const struct yarn_container *container)
 {
+	if (!container->proto)
+		return NULL;
 	const Hadoop__NodeIdProto *node = container->proto->nodeid;
 	char *name cleanup_free = mem_printf("%s:%d", node->host, node->port);
 
@@ -113,10 +115,11 @@ void yarn_container_completed(struct yarn_container *container,
 	}
 	if (container->state != YARN_ALLOCATED && container->state != YARN_LAUNCHED)
 		return;
-	if (!container->released)
+	container->is_awaited = false;
+	if (!container->released && !container->is_unwanted)
 		yarn_judge(&container->cause, yarn_type_of(container), status,
 			   state_of_node(container));
-	end(container);
+	yarn_container_end(container);
 }
 
 void yarn_container_start_failed(struct yarn_container *container, const char *text)
@@ -128,7 +131,7 @@ void yarn_container_start_failed(struct yarn_container *container, const char *t
 		container->cause.kind = CAUSE_LAUNCH_FAILED;
 		mem_replace(&container->cause.text, mem_printf("could not be started: %s", text));
 	}
-	end(container);
+	yarn_container_end(container);
 }
 
 /* ---- release ------------------------------------------------------------------------------ */
@@ -171,13 +174,19 @@ void yarn_container_release(struct yarn_container *container, int64_t grace_ms)
 {
 	if (container->released)
 		return;
+	container->is_unwanted = true;
+	container->grace_ms = grace_ms;
+	if (container->is_awaited)
+		return;
 	if (container->state == YARN_ALLOCATED) {
 		application_master_release(container->yarn->master, container->proto->id);
-		end(container);
+		yarn_container_end(container);
 	} else if (container->state == YARN_LAUNCHED) {
 		set_releasing(container, true);
 		container->timer = evtimer_new(container->yarn->base, on_timer, container);
 		plan(container, grace_ms);
+		node_managers_watch(container->yarn->nodes, container->proto->nodeid,
+				    container->proto->id);
 	}
 }
 

@@ -4,126 +4,133 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "hadoop/webhdfs_async.h"
+#include "history/layout.h"
+#include "history/upload.h"
 #include "scheduler/yarn_internal.h"
 
-enum {
-	HISTORY_CAP = 64 << 20, /* bytes of a file that is published */
-	DIAGNOSTICS_CAP = 4000, /* bytes; the ResourceManager keeps them in memory */
-};
+enum { DIAGNOSTICS_CAP = 4000 }; /* bytes; the ResourceManager keeps them in memory */
 
 /*
- * The steps of the end, one after the other; what fails is noted, and the next one tried:
- * the job's description and journal go where clients look for ended jobs, then the job's own
- * directory is removed, and only then, when all can be found, the ResourceManager is told.
+ * The end is told to the ResourceManager first: from then on nobody starts this job again. At the
+ * same time the job's history is brought beside the place where clients look for ended jobs. It
+ * appears there once the ResourceManager has accepted the end: one that has another AM at work
+ * refuses it, and then nothing is published or removed. Until the history is there, clients ask the
+ * AM, which answers as long as this lasts. The job's own directory is
+ * removed last, when nothing is being written into it any more: who finds it and the job not ended
+ * may write there (yarn_start.c). What else fails is noted, and the rest done all the same.
  */
-enum step {
-	STEP_DIRECTORY,
-	STEP_PUBLISH, /* all files at once: a DataNode takes some 0.4 s for each */
-	STEP_REMOVE,
-	STEP_UNREGISTER,
-};
-
 struct yarn_finish {
 	struct yarn *yarn;
 	struct webhdfs_async *hdfs; /* NULL: cannot be had */
-	enum step step;
-	int pending; /* calls of this step */
-	enum job_state state;
-	char *message, *journal;
+	struct history_upload *upload;
+	int pending;	 /* of what is done at the same time */
+	bool is_refused; /* the end, by the ResourceManager */
 	void (*done)(void *data);
 	void *data;
 };
 
-static void go_on(struct yarn_finish *finish);
-
-static void on_hdfs(void *data, const struct webhdfs_result *result, const struct err *err)
+static void on_removed(void *data, const struct webhdfs_result *result, const struct err *err)
 {
 	struct yarn_finish *finish = data;
 
 	if (err)
 		log_warning("%s", err_message(err));
+	finish->done(finish->data);
+}
+
+static void part_done(struct yarn_finish *finish)
+{
 	if (--finish->pending > 0)
 		return;
-	/* Without a directory there is nothing to publish in. */
-	finish->step = err && finish->step == STEP_DIRECTORY ? STEP_REMOVE : finish->step + 1;
-	go_on(finish);
+	if (finish->hdfs && !finish->is_refused)
+		webhdfs_async_remove(finish->hdfs, finish->yarn->cluster->job_dir, on_removed,
+				     finish);
+	else
+		finish->done(finish->data);
 }
+
+static void on_written(void *data)
+{
+	part_done(data);
+}
+
+/* ---- telling ------------------------------------------------------------------------------ */
 
 static void on_unregistered(void *data, const char *failure)
 {
 	struct yarn_finish *finish = data;
 
+	finish->is_refused = failure;
 	if (failure)
 		log_error("the ResourceManager could not be told the end: %s", failure);
-	finish->done(finish->data);
+	if (finish->upload)
+		history_upload_decide(finish->upload, !failure,
+				      "the ResourceManager did not accept the end");
+	part_done(finish);
 }
 
-static void unregister(struct yarn_finish *finish)
+/* Where people find the job from now on: in the portal or, without one, on the NameNode's own page
+ * for directories. The caller frees. */
+static char *find_page(const struct yarn_finish *finish)
+{
+	const struct hadoop_cluster *cluster = finish->yarn->cluster;
+	const struct job *job = finish->yarn->job;
+	char *page = job_portal_page(job);
+
+	if (page)
+		return page;
+	if (!finish->hdfs || cluster->http_fs || cluster->webhdfs.count == 0)
+		return mem_strdup("");
+	const char *address = yarn_journal_namenode(finish->yarn->journal);
+	char *path cleanup_free = history_path(job->submitted_ms, job->id);
+	return mem_printf("%s/explorer.html#%s/%s", address ? address : cluster->webhdfs.items[0],
+			  cluster->history_dir, path);
+}
+
+static void unregister(struct yarn_finish *finish, const struct scheduler_end *end)
 {
 	static const Hadoop__FinalApplicationStatusProto statuses[JOB_STATE_COUNT] = {
 		[JOB_SUCCEEDED] = HADOOP__FINAL_APPLICATION_STATUS_PROTO__APP_SUCCEEDED,
 		[JOB_FAILED] = HADOOP__FINAL_APPLICATION_STATUS_PROTO__APP_FAILED,
 		[JOB_KILLED] = HADOOP__FINAL_APPLICATION_STATUS_PROTO__APP_KILLED,
 	};
-	const struct hadoop_cluster *cluster = finish->yarn->cluster;
-	bool browsable = finish->hdfs && !cluster->http_fs && cluster->webhdfs.count > 0;
-	/* The NameNode's own page for directories. */
-	char *url cleanup_free =
-		browsable ? mem_printf("%s/explorer.html#%s", cluster->webhdfs.items[0],
-				       cluster->history_dir)
-			  : mem_strdup("");
+	char *url cleanup_free = find_page(finish);
+	char *message cleanup_free = mem_strndup(end->message, DIAGNOSTICS_CAP);
 
-	application_master_finish(finish->yarn->master, statuses[finish->state], finish->message,
-				  url, on_unregistered, finish);
-}
-
-static void publish(struct yarn_finish *finish, const char *path, const char *name)
-{
-	struct err err cleanup_err = {0};
-	const struct webhdfs_create create = {.permission = 0600, .overwrite = true};
-	size_t length;
-	char *bytes cleanup_free = fs_read_file(path, HISTORY_CAP, &length, &err);
-	char *to cleanup_free = fs_join(finish->yarn->cluster->history_dir, name);
-
-	if (!bytes) {
-		log_warning("%s is not published: %s", name, err_message(&err));
-		return;
-	}
 	finish->pending++;
-	webhdfs_async_write(finish->hdfs, to, &create, bytes, length, on_hdfs, finish);
+	application_master_finish(finish->yarn->master, statuses[end->state], message, url,
+				  on_unregistered, finish);
 }
 
-/* False: there was nothing to do. */
-static bool take_step(struct yarn_finish *finish)
-{
-	struct yarn *yarn = finish->yarn;
-	char *description cleanup_free = fs_join(yarn->job_dir, "job.json");
+/* ---- publishing --------------------------------------------------------------------------- */
 
-	switch (finish->step) {
-	case STEP_DIRECTORY:
-		finish->pending = 1;
-		webhdfs_async_make_directories(finish->hdfs, yarn->cluster->history_dir, 0700,
-					       on_hdfs, finish);
-		return true;
-	case STEP_PUBLISH:
-		publish(finish, description, "job.json");
-		publish(finish, finish->journal, "journal.jsonl");
-		return finish->pending > 0;
-	case STEP_REMOVE:
-		finish->pending = 1;
-		webhdfs_async_remove(finish->hdfs, yarn->cluster->job_dir, on_hdfs, finish);
-		return true;
-	case STEP_UNREGISTER:
-		unregister(finish);
-		return true;
+static void on_published(void *data, const struct err *err)
+{
+	if (err)
+		log_warning("the history is not published: %s", err_message(err));
+	part_done(data);
+}
+
+static void publish(struct yarn_finish *finish, const char *history)
+{
+	const struct job *job = finish->yarn->job;
+	const struct history_target target = {
+		.location = finish->yarn->cluster->history_dir,
+		.submitted_ms = job->submitted_ms,
+		.job_id = job->id,
+		.attempt = history_attempt(),
+		.access = history_access_of(job_config(job, "tony.history.permissions")),
+	};
+	struct err err cleanup_err = {0};
+
+	finish->upload =
+		history_upload_start(finish->hdfs, history, &target, on_published, finish, &err);
+	if (finish->upload) {
+		history_upload_hold(finish->upload);
+		finish->pending++;
+	} else {
+		log_warning("the history is not published: %s", err_message(&err));
 	}
-	return true;
-}
-
-static void go_on(struct yarn_finish *finish)
-{
-	while (!take_step(finish))
-		finish->step++;
 }
 
 static struct webhdfs_async *open_hdfs(struct yarn *yarn)
@@ -147,15 +154,19 @@ void yarn_finish(struct scheduler *scheduler, const struct scheduler_end *end,
 	*finish = (struct yarn_finish){
 		.yarn = yarn,
 		.hdfs = open_hdfs(yarn),
-		.state = end->state,
-		.message = mem_strndup(end->message, DIAGNOSTICS_CAP),
-		.journal = mem_strdup(end->journal),
 		.done = done,
 		.data = data,
 	};
-	finish->step = finish->hdfs ? STEP_DIRECTORY : STEP_UNREGISTER;
 	yarn->finish = finish;
-	go_on(finish);
+	unregister(finish, end);
+	if (yarn->journal) {
+		finish->pending++;
+		yarn_journal_finish(yarn->journal, on_written, finish);
+	}
+	if (!yarn_metrics_finish(yarn, on_written, finish))
+		finish->pending++;
+	if (finish->hdfs && end->history)
+		publish(finish, end->history);
 }
 
 void yarn_finish_destroy(struct yarn_finish *finish)
@@ -163,7 +174,6 @@ void yarn_finish_destroy(struct yarn_finish *finish)
 	if (!finish)
 		return;
 	webhdfs_async_destroy(finish->hdfs);
-	free(finish->message);
-	free(finish->journal);
+	history_upload_destroy(finish->upload);
 	free(finish);
 }

@@ -35,9 +35,17 @@ static void say_all_wanted(struct yarn *yarn)
 
 static void queue(struct yarn_container *container)
 {
+	struct yarn_queue *asked = &container->yarn->asked[container->request.type];
+	struct yarn_container *before = TAILQ_LAST(asked, yarn_queue);
+
 	container->state = YARN_ASKED;
 	container->yarn->asked_count[container->request.type]++;
-	TAILQ_INSERT_TAIL(&container->yarn->asked[container->request.type], container, queued);
+	while (before && before->request.is_optional && !container->request.is_optional)
+		before = TAILQ_PREV(before, yarn_queue, queued);
+	if (before)
+		TAILQ_INSERT_AFTER(asked, before, container, queued);
+	else
+		TAILQ_INSERT_HEAD(asked, container, queued);
 }
 
 static void unqueue(struct yarn_container *container)
@@ -336,32 +344,65 @@ void yarn_gang_leave(struct yarn_container *container)
 
 /* ---- what is waited for ------------------------------------------------------------------- */
 
-/* "waits for 3 of 9 containers (worker x 2, ps x 1) of queue ml" */
-static char *waiting_text(const struct yarn *yarn)
+static bool is_optional(const struct yarn_gang *gang)
+{
+	return TAILQ_FIRST(&gang->members)->request.is_optional;
+}
+
+/* How many of the type, needed or optional, are asked for; the optional ones come last. */
+static int32_t count_asked(const struct yarn *yarn, size_t type, bool optional)
+{
+	const struct yarn_container *container = TAILQ_LAST(&yarn->asked[type], yarn_queue);
+	int32_t count = 0;
+
+	for (; container && container->request.is_optional;
+	     container = TAILQ_PREV(container, yarn_queue, queued))
+		count++;
+	return optional ? count : yarn->asked_count[type] - count;
+}
+
+/* "worker x 2, ps x 1"; the caller frees. */
+static char *list_asked(const struct yarn *yarn, bool optional, int64_t *sum)
 {
 	struct str_list parts cleanup_str_list = {0};
-	const struct yarn_gang *gang;
-	int64_t missing = 0;
-	size_t all = 0;
-	bool pausing = false;
 
+	*sum = 0;
 	for (size_t i = 0; i < yarn->job->type_count; i++) {
-		int32_t count = yarn->asked_count[i];
+		int32_t count = count_asked(yarn, i, optional);
 		if (count > 0)
 			str_list_add_format(&parts, "%s x %" PRId32, yarn->job->types[i].name,
 					    count);
-		missing += count;
+		*sum += count;
 	}
+	return str_list_join(&parts, ", ");
+}
+
+/* "waits for 3 of 9 containers (worker x 2, ps x 1) of queue ml" */
+static char *waiting_text(const struct yarn *yarn)
+{
+	const char *queue_name = yarn->cluster->queue ? yarn->cluster->queue : "default";
+	const struct yarn_gang *gang;
+	int64_t missing, wanted;
+	size_t all = 0;
+	bool pausing = false;
+
+	char *what cleanup_free = list_asked(yarn, false, &missing);
+	char *more cleanup_free = list_asked(yarn, true, &wanted);
 	TAILQ_FOREACH(gang, &yarn->gangs, link)
 	{
-		all += gang->count;
+		all += is_optional(gang) ? 0 : gang->count;
 		pausing = pausing || gang->pausing;
 	}
-	char *what cleanup_free = str_list_join(&parts, ", ");
-	if (missing == 0)
-		return pausing ? mem_strdup("pauses, having given back an incomplete gang") : NULL;
-	return mem_printf("waits for %" PRId64 " of %zu containers (%s) of queue %s", missing, all,
-			  what, yarn->cluster->queue ? yarn->cluster->queue : "default");
+	if (missing > 0)
+		return mem_printf("waits for %" PRId64 " of %zu containers (%s) of queue %s",
+				  missing, all, what, queue_name);
+	if (pausing)
+		return mem_strdup("pauses, having given back an incomplete gang");
+	if (wanted > 0)
+		return mem_printf("can run with fewer; waits for %" PRId64
+				  " more containers (%s) of queue %s",
+				  wanted, more, queue_name);
+	return NULL;
 }
 
 void yarn_gang_tell_waiting(struct yarn *yarn)

@@ -5,8 +5,13 @@
  *   yarn_container.c  the life of one container
  *   yarn_launch.c     what a container is started with
  *   yarn_cause.c      why a container ended, in words
+ *   yarn_adopt.c      containers of the AM before
  *   yarn_avoid.c      machines that no further container should be on
  *   yarn_place.c      what the AM finds in its own container
+ *   yarn_journal.c    the journal, for an AM that follows
+ *   yarn_keep.c       that of this AM, opened and appended to
+ *   yarn_recover.c    the journal of the AM before
+ *   yarn_metrics.c    the metrics so far, for who finds the job dead
  *   yarn_finish.c     what is left of a job at its end
  */
 #ifndef TONY_SCHEDULER_YARN_INTERNAL_H
@@ -22,9 +27,11 @@
 #include "hadoop/node_manager.h"
 #include "net/backoff.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/yarn_journal.h"
 
 struct yarn;
 struct yarn_gang;
+struct yarn_metrics;
 
 enum yarn_state {
 	YARN_PAUSING,	/* its gang was given back and waits for its next try */
@@ -51,7 +58,11 @@ struct yarn_container {
 	bool told;			   /* the AM knows that it is allocated */
 	bool released, stopping, given_up; /* how far its end was ordered */
 	bool preempted;			   /* the AM was told that it is to be given back */
-	struct event *timer;		   /* grace, then how long the NodeManager may take */
+	/* Of an earlier AM: YARN has not said yet that it runs (proto is made of what the journal
+	 * tells); the AM wants its end when it does. */
+	bool is_awaited, is_unwanted, is_reachable;
+	int64_t grace_ms;    /* when it is unwanted */
+	struct event *timer; /* grace, then how long the NodeManager may take */
 	struct cause cause;
 	char *refusal;
 };
@@ -78,11 +89,12 @@ struct yarn {
 	struct hadoop_cluster *cluster;
 	struct credentials credentials; /* of the AM's own container */
 	struct str task_tokens;		/* a task's credentials, as bytes */
-	struct hadoop_file job_file;	/* job.json, for tasks */
 	struct container_kind *kinds;	/* of the types, in their order */
 	Hadoop__PlacementConstraintProto **placements;
 	struct application_master *master;
 	struct node_managers *nodes;
+	struct yarn_journal *journal; /* NULL: nothing can be kept */
+	struct yarn_metrics *metrics; /* NULL: nothing was kept yet */
 	bool is_registered;
 	Hadoop__RegisterApplicationMasterResponseProto *limits; /* NULL: not known */
 
@@ -99,9 +111,11 @@ struct yarn {
 	char *waiting;	    /* as last told */
 	int64_t waiting_at; /* when */
 	bool is_over;
+	struct event
+		*unheard; /* when what was adopted must have been heard of; NULL: not yet set */
 
 	struct str_list avoided; /* hosts, the longest avoided first */
-	int32_t node_count;	 /* of the cluster, as last told */
+	int32_t node_count;	 /* of the cluster, as last told; 0: not yet */
 	struct map *bad_nodes;	 /* "host:port": what is wrong with it, in words */
 
 	struct yarn_finish *finish; /* NULL: the job has not ended */
@@ -109,6 +123,7 @@ struct yarn {
 
 /* ---- yarn.c ---- */
 struct yarn_container *yarn_find_container(struct yarn *yarn, size_t task, int attempt);
+struct yarn_container *yarn_find_by_id(struct yarn *yarn, const Hadoop__ContainerIdProto *id);
 /* Told from the event loop, soon. */
 void yarn_add_news(struct yarn_container *container);
 void yarn_pump_soon(struct yarn *yarn);
@@ -145,6 +160,15 @@ void yarn_container_completed(struct yarn_container *container,
 void yarn_container_start_failed(struct yarn_container *container, const char *text);
 void yarn_container_stop_failed(struct yarn_container *container, const char *text);
 void yarn_container_preempted(struct yarn_container *container);
+void yarn_container_end(struct yarn_container *container); /* it has; told from the loop */
+
+/* ---- yarn_adopt.c ---- */
+void yarn_adopt(struct scheduler *scheduler, const struct scheduler_adoption *items, size_t count);
+/* The ResourceManager says that this one runs since an AM before. */
+void yarn_inherit(struct yarn *yarn, const Hadoop__ContainerProto *proto);
+void yarn_await_inheritance(struct yarn *yarn); /* after registration */
+/* The ResourceManager has said which run, and it was not heard. */
+void yarn_inherit_all(struct yarn *yarn);
 
 /* ---- yarn_launch.c ---- */
 /* The caller frees it with message_free(). NULL: `err`. */
@@ -158,11 +182,25 @@ void yarn_judge(struct cause *cause, const struct job_type *type,
 		const Hadoop__ContainerStatusProto *status, const char *node_state);
 
 /* ---- yarn_avoid.c ---- */
-void yarn_avoid(struct yarn *yarn, const char *host);
+void yarn_avoid(struct scheduler *scheduler, const char *host);
 void yarn_avoid_fewer(struct yarn *yarn); /* as the cluster's size allows */
 
 /* ---- yarn_place.c ---- */
 int yarn_find_place(const char *job_dir, struct scheduler_place *place, struct err *err);
+
+/* ---- yarn_keep.c ---- */
+/* Of a `struct yarn`: no other AM can be at work on this job. Whatever is not the ResourceManager's
+ * to refuse, at NodeManagers and in HDFS, is done only then. */
+bool yarn_may_act(void *data);
+/* Without it the job runs on, and an AM that follows begins it anew. */
+void yarn_open_journal(struct yarn *yarn, const struct scheduler_place *place);
+void yarn_append_journal(struct scheduler *scheduler, int64_t sequence);
+
+/* ---- yarn_metrics.c ---- */
+void yarn_metrics_written(struct scheduler *scheduler, const char *path);
+/* Writes no more. False: a write is under way; `done` is called when it is over. */
+bool yarn_metrics_finish(struct yarn *yarn, void (*done)(void *data), void *data);
+void yarn_metrics_destroy(struct yarn_metrics *metrics); /* NULL is fine */
 
 /* ---- yarn_finish.c ---- */
 void yarn_finish(struct scheduler *scheduler, const struct scheduler_end *end,

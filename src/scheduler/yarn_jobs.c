@@ -11,109 +11,16 @@
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
 #include "hadoop/webhdfs_client.h"
-#include "scheduler/yarn_client.h"
+#include "scheduler/job_stores.h"
+#include "scheduler/yarn_reports.h"
 
-#define NAMED_AT_MOST	5
 #define TOKEN_CAP	4096
 #define KILL_TIMEOUT_MS 30000
 #define KILL_POLL_MS	200
 
-/* ---- all of this user's ------------------------------------------------------------------- */
-
 typedef Hadoop__ApplicationReportProto report_proto;
 
-/* Reports, newest first; they belong to `message`. */
-struct reports {
-	ProtobufCMessage *message;
-	const report_proto **items;
-	size_t count;
-};
-
-static void reports_finish(struct reports *reports)
-{
-	yarn_message_cleanup(&reports->message);
-	free(reports->items);
-}
-#define cleanup_reports __attribute__((cleanup(reports_finish)))
-
-static int newest_first(const void *left, const void *right)
-{
-	const report_proto *a = *(const report_proto *const *)left;
-	const report_proto *b = *(const report_proto *const *)right;
-
-	if (a->starttime != b->starttime)
-		return a->starttime < b->starttime ? 1 : -1;
-	return a->applicationid->id < b->applicationid->id ? 1 : -1;
-}
-
-static int ask(const struct hadoop_cluster *cluster, struct reports *reports, struct err *err)
-{
-	Hadoop__GetApplicationsRequestProto request = HADOOP__GET_APPLICATIONS_REQUEST_PROTO__INIT;
-	char *tags[] = {(char *)YARN_TAG}, *users[] = {cluster->user};
-
-	request.n_applicationtags = request.n_users = 1;
-	request.applicationtags = tags;
-	request.users = users;
-	if (yarn_call(cluster, &RM_GET_APPLICATIONS, &request.base, &reports->message, NULL, err) <
-	    0)
-		return -1;
-	const Hadoop__GetApplicationsResponseProto *response =
-		(const Hadoop__GetApplicationsResponseProto *)reports->message;
-	reports->items = mem_alloc_array(response->n_applications, sizeof(*reports->items));
-	for (size_t i = 0; i < response->n_applications; i++)
-		if (response->applications[i]->applicationid)
-			reports->items[reports->count++] = response->applications[i];
-	if (reports->count > 1)
-		qsort(reports->items, reports->count, sizeof(*reports->items), newest_first);
-	return 0;
-}
-
-/* ---- list --------------------------------------------------------------------------------- */
-
-static const char *framework_of(const report_proto *report)
-{
-	for (size_t i = 0; i < report->n_applicationtags; i++)
-		if (str_starts_with(report->applicationtags[i], YARN_FRAMEWORK_TAG))
-			return report->applicationtags[i] + strlen(YARN_FRAMEWORK_TAG);
-	return "generic";
-}
-
-static void summarize(const report_proto *report, struct job_summary *summary)
-{
-	*summary = (struct job_summary){
-		.id = hadoop_application_id_text(report->applicationid),
-		.name = mem_strdup(report->name ? report->name : ""),
-		.user = mem_strdup(report->user ? report->user : ""),
-		.framework = mem_strdup(framework_of(report)),
-		.state = yarn_job_state(report),
-		.submitted_ms = report->starttime,
-	};
-	if (job_state_is_final(summary->state))
-		summary->ended_ms = report->finishtime;
-}
-
-int yarn_list(struct job_summary **jobs, size_t *count, struct err *err)
-{
-	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
-	struct reports reports cleanup_reports = {0};
-
-	if (!cluster || ask(cluster, &reports, err) < 0)
-		return -1;
-	*jobs = mem_alloc_array(reports.count, sizeof(**jobs));
-	for (size_t i = 0; i < reports.count; i++)
-		summarize(reports.items[i], &(*jobs)[i]);
-	*count = reports.count;
-	return 0;
-}
-
 /* ---- find --------------------------------------------------------------------------------- */
-
-bool yarn_is_id(const char *id)
-{
-	Hadoop__ApplicationIdProto parsed = HADOOP__APPLICATION_ID_PROTO__INIT;
-
-	return hadoop_application_id_parse(id, &parsed, NULL) == 0;
-}
 
 static bool fits(const report_proto *report, const char *id, bool by_name)
 {
@@ -124,40 +31,52 @@ static bool fits(const report_proto *report, const char *id, bool by_name)
 	return !job_state_is_final(yarn_job_state(report)) && str_equal(report->name, id);
 }
 
-static size_t match(const struct reports *reports, const char *id, bool by_name, char **found,
+/* Of what a user calls `id` there may be one; *found is left alone unless there is. */
+static void tell_matches(const char *id, const struct str_list *ids, char **found, struct err *err)
+{
+	if (ids->count == 1)
+		*found = mem_strdup(ids->items[0]);
+	else if (ids->count > 1)
+		scheduler_err_several(id, ids, err);
+}
+
+static size_t match(const struct yarn_reports *reports, const char *id, bool by_name, char **found,
 		    struct err *err)
 {
-	struct str_list names cleanup_str_list = {0};
-	size_t count = 0;
+	struct str_list ids cleanup_str_list = {0};
 
-	for (size_t i = 0; i < reports->count; i++) {
-		if (!fits(reports->items[i], id, by_name))
-			continue;
-		char *text = hadoop_application_id_text(reports->items[i]->applicationid);
-		if (count++ < NAMED_AT_MOST)
-			str_list_take(&names, text);
-		else
-			free(text);
-	}
-	if (count == 1)
-		*found = mem_strdup(names.items[0]);
-	if (count > 1) {
-		char *text cleanup_free = str_list_join(&names, ", ");
-		err_set(err, ERR_USAGE, "\"%s\" fits %zu jobs (%s%s); write more of the id", id,
-			count, text, count > NAMED_AT_MOST ? ", ..." : "");
-	}
-	return count;
+	for (size_t i = 0; i < reports->count; i++)
+		if (fits(reports->items[i], id, by_name))
+			str_list_take(&ids,
+				      hadoop_application_id_text(reports->items[i]->applicationid));
+	tell_matches(id, &ids, found, err);
+	return ids.count;
+}
+
+/* Jobs that the ResourceManager has forgotten, by the beginning of their id. */
+static size_t match_history(struct hadoop_cluster *cluster, const char *id, char **found,
+			    struct err *err)
+{
+	struct str_list ids cleanup_str_list = {0};
+
+	yarn_take_place(cluster, id, NULL);
+	struct history_store *store = yarn_history_open(cluster, NULL);
+	if (store)
+		job_stores_match(&(struct job_stores){&store, 1}, id, &ids, NULL);
+	history_store_close(store);
+	tell_matches(id, &ids, found, err);
+	return ids.count;
 }
 
 /* The whole id of what a user calls `id`. */
-static char *choose(const struct hadoop_cluster *cluster, const char *id, struct err *err)
+static char *choose(struct hadoop_cluster *cluster, const char *id, struct err *err)
 {
-	struct reports reports cleanup_reports = {0};
+	struct yarn_reports reports cleanup_yarn_reports = {0};
 	char *found = NULL;
 
 	if (id && yarn_is_id(id))
 		return mem_strdup(id);
-	if (ask(cluster, &reports, err) < 0)
+	if (yarn_reports_ask(cluster, &reports, err) < 0)
 		return NULL;
 	if (!id && reports.count > 0)
 		return hadoop_application_id_text(reports.items[0]->applicationid);
@@ -168,15 +87,19 @@ static char *choose(const struct hadoop_cluster *cluster, const char *id, struct
 	size_t count = *id ? match(&reports, id, false, &found, err) : 0;
 	if (count == 0)
 		count = match(&reports, id, true, &found, err);
+	if (count == 0 && *id)
+		count = match_history(cluster, id, &found, err);
 	if (count == 0)
 		err_set(err, ERR_NOT_FOUND, "no job \"%s\"; `tony list` shows those there are", id);
 	return found;
 }
 
-/* "host:port" once the AM has registered. */
+/* "host:port" once the AM has registered. It says the end first, and then publishes the journal: as
+ * long as that is not to be found, it is there. */
 static char *address_of(const report_proto *report)
 {
-	if (report->yarn_application_state != HADOOP__YARN_APPLICATION_STATE_PROTO__RUNNING ||
+	if ((report->yarn_application_state != HADOOP__YARN_APPLICATION_STATE_PROTO__RUNNING &&
+	     report->yarn_application_state != HADOOP__YARN_APPLICATION_STATE_PROTO__FINISHED) ||
 	    !report->host || !*report->host || str_equal(report->host, "N/A") ||
 	    report->rpc_port <= 0)
 		return NULL;
@@ -208,17 +131,29 @@ static char *read_token(const struct hadoop_cluster *cluster, const char *mirror
 	return str_steal(&token);
 }
 
-/* Another user's job lies in that user's home. */
-static void take_place(struct hadoop_cluster *cluster, const char *id, const report_proto *report)
+/* While the ResourceManager is away: a job whose AM was spoken to from here. */
+static int open_known(const char *id, struct job_door *door)
 {
-	char *history cleanup_free = mem_printf("history/%s", id);
+	char *mirror cleanup_free = yarn_mirror(id, NULL);
+	char *description cleanup_free = mirror ? fs_join(mirror, "job.json") : NULL;
+	char *token cleanup_free = mirror ? fs_join(mirror, "token") : NULL;
 
-	if (report && report->user && *report->user && !str_equal(report->user, "N/A")) {
-		char *parent cleanup_free = fs_dirname(cluster->home);
-		mem_replace(&cluster->home, fs_join(parent, report->user));
+	if (!mirror || !fs_exists(description) || !fs_exists(token)) {
+		if (mirror)
+			rmdir(mirror); /* nothing is in it, then */
+		return -1;
 	}
-	mem_replace(&cluster->job_dir, yarn_user_path(cluster, id));
-	mem_replace(&cluster->history_dir, yarn_user_path(cluster, history));
+	*door = (struct job_door){
+		.address = yarn_mirror_address(mirror, NULL),
+		.token = job_read_token(token, NULL),
+		.am_attempt = yarn_mirror_attempt(mirror),
+		.ended = yarn_mirror_is_final(mirror),
+	};
+	door->job_dir = mem_steal(&mirror);
+	if (door->ended || door->address)
+		return 0;
+	job_door_finish(door);
+	return -1;
 }
 
 static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_door *door,
@@ -231,14 +166,19 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	struct job_door made = {0};
 
 	/* The ResourceManager forgets; what was published stays. */
+	if (!response && unknown.kind == ERR_UNREACHABLE && open_known(id, door) == 0)
+		return 0;
 	if (!response && unknown.kind != ERR_NOT_FOUND)
 		return err_set(err, unknown.kind, "%s", err_message(&unknown));
-	take_place(cluster, id, report);
+	yarn_take_place(cluster, id, report);
 	made.job_dir = yarn_mirror(id, err);
 	if (!made.job_dir)
 		return -1;
+	yarn_cluster_adopt(cluster, made.job_dir);
 	struct err why cleanup_err = {0};
 	made.am_attempt = attempt_of(report);
+	if (made.am_attempt <= 0) /* a ResourceManager that was just started anew may not know */
+		made.am_attempt = yarn_mirror_attempt(made.job_dir);
 	if (made.am_attempt > 0 && yarn_mirror_begin(made.job_dir, made.am_attempt, err) < 0) {
 		job_door_finish(&made);
 		return -1;
@@ -254,16 +194,33 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 		return err_set(err, why.kind, "%s", err_message(&why));
 	}
 	made.ended = yarn_mirror_is_final(made.job_dir);
-	if (!made.ended && report)
-		made.address = address_of(report);
+	char *told cleanup_free = report ? address_of(report) : NULL;
+	if (!made.ended && made.am_attempt > 0)
+		made.address = yarn_mirror_address(made.job_dir, told);
 	made.token = read_token(cluster, made.job_dir);
 	*door = made;
 	return 0;
 }
 
+/* A job that was submitted from here is on the cluster that it was submitted to, whatever site
+ * files were meant then (tony.application.yarn-conf-path, another HADOOP_CONF_DIR). */
+static struct hadoop_cluster *cluster_of(const char *id, struct err *err)
+{
+	char *mirror cleanup_free = id && yarn_is_id(id) ? yarn_mirror(id, NULL) : NULL;
+	char *path cleanup_free = mirror ? fs_join(mirror, "job.json") : NULL;
+	struct job *job = path && fs_exists(path) ? job_read_file(path, NULL) : NULL;
+	struct hadoop_cluster *cluster =
+		job && job->cluster ? hadoop_cluster_from_json(job->cluster, NULL) : NULL;
+
+	job_destroy(job);
+	if (mirror && !cluster)
+		rmdir(mirror); /* if nothing is in it */
+	return cluster ? cluster : yarn_cluster_find(NULL, err);
+}
+
 int yarn_find(const char *id, struct job_door *door, char **full_id, struct err *err)
 {
-	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = cluster_of(id, err);
 	char *found cleanup_free = cluster ? choose(cluster, id, err) : NULL;
 
 	if (!found || open_door(cluster, found, door, err) < 0)
@@ -275,35 +232,67 @@ int yarn_find(const char *id, struct job_door *door, char **full_id, struct err 
 
 /* ---- kill --------------------------------------------------------------------------------- */
 
-int yarn_kill(const struct job_door *door, struct err *err)
+/* ERR_NOT_FOUND: the ResourceManager does not know it. */
+static int kill_application(const struct hadoop_cluster *cluster, const char *id,
+			    const char *reason, struct err *err)
 {
-	const char *id = fs_basename(door->job_dir);
-	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
 	Hadoop__ApplicationIdProto application = HADOOP__APPLICATION_ID_PROTO__INIT;
 	Hadoop__KillApplicationRequestProto request = HADOOP__KILL_APPLICATION_REQUEST_PROTO__INIT;
 	int64_t deadline = clock_monotonic_ms() + KILL_TIMEOUT_MS;
 
-	if (!cluster || hadoop_application_id_parse(id, &application, err) < 0)
+	if (hadoop_application_id_parse(id, &application, err) < 0)
 		return -1;
 	request.application_id = &application;
-	request.diagnostics = (char *)"killed by tony";
+	request.diagnostics = (char *)(reason ? reason : "killed by tony");
 	for (;;) {
+		struct rpc_failure failure cleanup_rpc_failure = {0};
 		ProtobufCMessage *response cleanup_message = NULL;
-		if (yarn_call(cluster, &RM_FORCE_KILL_APPLICATION, &request.base, &response, NULL,
-			      err) < 0)
+		if (yarn_call(cluster, &RM_FORCE_KILL_APPLICATION, &request.base, &response,
+			      &failure, err) < 0) {
+			if (err && str_equal(failure.class, "ApplicationNotFoundException"))
+				err->kind = ERR_NOT_FOUND;
 			return -1;
+		}
 		if (((const Hadoop__KillApplicationResponseProto *)response)->is_kill_completed)
-			break;
+			return 0;
 		if (clock_monotonic_ms() >= deadline)
 			return err_set(err, ERR_UNREACHABLE,
 				       "the ResourceManager has not killed %s after %d s", id,
 				       KILL_TIMEOUT_MS / 1000);
 		poll(NULL, 0, KILL_POLL_MS);
 	}
-	/* An AM that was killed cannot clear up after itself. */
-	struct webhdfs_client *client cleanup_webhdfs = yarn_webhdfs(cluster, NULL);
+}
+
+/* An AM that was killed cannot publish anything, nor clear up after itself. */
+static void clear_up(struct hadoop_cluster *cluster, const char *id, const char *mirror)
+{
+	Hadoop__GetApplicationReportResponseProto *response = yarn_report(cluster, id, NULL);
+	ProtobufCMessage *message cleanup_message = (ProtobufCMessage *)response;
+
+	if (!response)
+		return;
+	yarn_take_place(cluster, id, response->application_report);
+	yarn_mirror_settle(mirror, cluster, id, response->application_report, NULL);
+}
+
+int yarn_kill(const struct job_door *door, const char *reason, struct err *err)
+{
+	const char *id = fs_basename(door->job_dir);
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = cluster_of(id, err);
+	struct err failure cleanup_err = {0};
+
+	if (!cluster)
+		return -1;
+	yarn_cluster_adopt(cluster, door->job_dir);
+	if (kill_application(cluster, id, reason, &failure) == 0) {
+		clear_up(cluster, id, door->job_dir);
+		return 0;
+	}
+	/* One that was never submitted: nothing has happened that could be published. */
+	struct webhdfs_client *client cleanup_webhdfs =
+		failure.kind == ERR_NOT_FOUND ? yarn_webhdfs(cluster, NULL) : NULL;
 	char *directory cleanup_free = yarn_user_path(cluster, id);
 	if (client)
 		webhdfs_remove(client, directory, NULL);
-	return 0;
+	return err_set(err, failure.kind, "%s", err_message(&failure));
 }

@@ -72,13 +72,11 @@ static int add_file(Hadoop__ContainerLaunchContextProto *context, const char *na
 static int add_files(Hadoop__ContainerLaunchContextProto *context,
 		     const struct yarn_container *container, struct err *err)
 {
-	const struct yarn *yarn = container->yarn;
-	const struct hadoop_cluster *cluster = yarn->cluster;
+	const struct hadoop_cluster *cluster = container->yarn->cluster;
 	const struct hadoop_cluster_type *type = &cluster->types[container->request.type];
 
-	context->localresources = mem_alloc_array(type->link_count + 2, sizeof(void *));
-	if (add_file(context, "tony-agent", &cluster->files[cluster->agent], err) < 0 ||
-	    add_file(context, "job.json", &yarn->job_file, err) < 0)
+	context->localresources = mem_alloc_array(type->link_count + 1, sizeof(void *));
+	if (add_file(context, "tony-agent", &cluster->files[cluster->agent], err) < 0)
 		return -1;
 	for (size_t i = 0; i < type->link_count; i++) {
 		const struct hadoop_link *link = &type->links[i];

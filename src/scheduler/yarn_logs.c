@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "hadoop/methods.h"
 #include "hadoop/webhdfs_client.h"
+#include "net/tls.h"
 #include "scheduler/yarn_client.h"
 
 #define UPLOAD_WAIT_MS 20000
@@ -24,6 +25,8 @@ struct yarn_logs {
 	struct aggregated **listings;
 	size_t count;
 	ProtobufCMessage *nodes; /* NULL: not asked for so far */
+	struct tls_context *tls; /* to NodeManagers; NULL: not needed (so far) */
+	bool aggregated_only;	 /* and in HDFS */
 	bool has_ended;		 /* the job has */
 	bool is_settled;	 /* nothing more will be uploaded, or it is not waited for */
 	int64_t deadline_ms;	 /* monotonic; 0: nothing was missing so far */
@@ -46,6 +49,11 @@ static int open_store(struct yarn_logs *logs, struct err *err)
 	const char *place = cluster->log_dir;
 	size_t length = strlen(cluster->fs);
 
+	/* In directories of this machine a user may have put links to others' files. */
+	if (str_starts_with(place, "file:") && logs->aggregated_only)
+		return err_set(err, ERR_DENIED,
+			       "logs are aggregated in %s, not in HDFS; `tony logs %s` reads them",
+			       place, logs->application);
 	if (str_starts_with(place, "file:")) {
 		logs->store = log_store_local();
 		return 0;
@@ -129,6 +137,18 @@ static const char *node_address(struct yarn_logs *logs, const char *host, struct
 	return NULL;
 }
 
+/* NodeManagers speak what the ResourceManager does. */
+static int secure(struct yarn_logs *logs, struct err *err)
+{
+	const struct str_list *web = &logs->cluster->rm_web;
+
+	if (logs->tls || web->count == 0 || !str_starts_with(web->items[0], "https:"))
+		return 0;
+	logs->tls =
+		tls_context_create_client(logs->cluster->authorities, WEBHDFS_TRUST_REMEDY, err);
+	return logs->tls ? 0 : -1;
+}
+
 static struct job_log *open_at_node(struct yarn_logs *logs, const char *container, const char *host,
 				    const char *name, struct err *err)
 {
@@ -138,6 +158,9 @@ static struct job_log *open_at_node(struct yarn_logs *logs, const char *containe
 		err_set(err, ERR_NOT_FOUND, "it is not known where %s ran", container);
 		return NULL;
 	}
+	if (secure(logs, err) < 0)
+		return NULL;
+	question.tls = logs->tls;
 	question.address = node_address(logs, host, err);
 	return question.address ? yarn_log_of_node(&question, name, err) : NULL;
 }
@@ -155,7 +178,7 @@ static struct job_log *look(struct yarn_logs *logs, const char *container, const
 
 	if (logs->count > 0 || list(logs, &kept) == 0)
 		log = open_kept(logs, container, host, name, &kept);
-	bool is_all = logs->is_settled && logs->count > 0;
+	bool is_all = logs->is_settled && (logs->count > 0 || logs->aggregated_only);
 	if (!log && kept.kind == ERR_NOT_FOUND && !is_all)
 		log = open_at_node(logs, container, host, name, &node);
 	if (!log && node.kind == ERR_NOT_FOUND && list(logs, NULL) == 0)
@@ -238,23 +261,46 @@ static void destroy(struct job_logs *base)
 	log_store_destroy(logs->store);
 	yarn_message_cleanup(&logs->nodes);
 	hadoop_cluster_destroy(logs->cluster);
+	tls_context_destroy(logs->tls);
 	free(logs->application);
 	free(logs->owner);
 	free(logs);
 }
 
-struct job_logs *yarn_logs(const struct job_door *door, const struct job *job, struct err *err)
+/* Takes the cluster. */
+static struct yarn_logs *create(struct hadoop_cluster *cluster, const char *application,
+				const char *owner)
 {
 	static const struct job_logs_ops ops = {.open = open_log, .destroy = destroy};
-	struct hadoop_cluster *cluster = yarn_cluster_find(job, err);
+	struct yarn_logs *logs = mem_alloc(sizeof(*logs));
+
+	logs->base.ops = &ops;
+	logs->cluster = cluster;
+	logs->application = mem_strdup(application);
+	logs->owner = mem_strdup(owner);
+	return logs;
+}
+
+struct job_logs *yarn_logs(const struct job_door *door, const struct job *job, struct err *err)
+{
+	struct hadoop_cluster *cluster = job->cluster ? hadoop_cluster_from_json(job->cluster, err)
+						      : yarn_cluster_find(job, err);
 
 	if (!cluster)
 		return NULL;
-	struct yarn_logs *logs = mem_alloc(sizeof(*logs));
-	logs->base.ops = &ops;
-	logs->cluster = cluster;
-	logs->application = mem_strdup(job->id);
-	logs->owner = mem_strdup(job->user);
+	struct yarn_logs *logs = create(cluster, job->id, job->user);
 	logs->has_ended = door->ended;
+	return &logs->base;
+}
+
+struct job_logs *yarn_logs_aggregated(const char *application, const char *owner, struct err *err)
+{
+	struct hadoop_cluster *cluster = yarn_cluster_find(NULL, err);
+
+	if (!cluster)
+		return NULL;
+	struct yarn_logs *logs = create(cluster, application, owner);
+	logs->aggregated_only = true;
+	logs->is_settled = true;
 	return &logs->base;
 }

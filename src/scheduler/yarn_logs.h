@@ -11,6 +11,11 @@
 /* For struct scheduler_client_ops. Nothing is asked before a log is opened. */
 struct job_logs *yarn_logs(const struct job_door *door, const struct job *job, struct err *err);
 
+/* Aggregated ones alone, as they are now, and of `owner`'s applications only, wherever this
+ * machine's site files say. Nothing is asked but the cluster's file system, and nothing waited for.
+ */
+struct job_logs *yarn_logs_aggregated(const char *application, const char *owner, struct err *err);
+
 /* ---- what its parts share ----------------------------------------------------------------- */
 
 /* The log `name` of a container; NULL: ERR_NOT_FOUND, it has none. `container` is to outlive it. */

@@ -8,19 +8,22 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "hadoop/webhdfs_client.h"
+#include "history/layout.h"
+#include "history/store.h"
 #include "job/journal.h"
 #include "job/record.h"
 #include "net/http_client.h"
 #include "scheduler/state_dir.h"
 #include "scheduler/yarn_client.h"
+#include "scheduler/yarn_journal.h"
 
 #define PULL_TIMEOUT_MS 10000
 #define JOURNAL_CAP	((size_t)1 << 30)
 #define ATTEMPT_CAP	32
+#define ADDRESS_CAP	512
 #define SETTLE_MS	10000 /* the AM publishes the journal, and only then tells of the end */
 
 /* ---- the directory ------------------------------------------------------------------------ */
@@ -71,8 +74,7 @@ static int64_t last_sequence(const char *mirror, bool *is_final)
 	*is_final = false;
 	if (!journal_read_last(path, &text, &line))
 		return repaired_sequence(path);
-	json_t *record cleanup_json = journal_line_record(&line, NULL);
-	*is_final = str_equal(json_string_value(json_object_get(record, "ev")), "final");
+	*is_final = record_is_final(&line);
 	return line.sequence;
 }
 
@@ -103,37 +105,78 @@ static size_t count_good(const char *bytes, size_t length, int64_t next)
 	return good;
 }
 
-static int append(const char *mirror, const char *bytes, size_t length, int64_t next,
+/* Which AM the journal is of. The caller frees; NULL: not known. */
+static char *read_attempt(const char *mirror)
+{
+	char *path cleanup_free = fs_join(mirror, "attempt");
+
+	return fs_exists(path) ? fs_read_file(path, ATTEMPT_CAP, NULL, NULL) : NULL;
+}
+
+/* Of lines that begin with number `first` those that are not here yet. Under the lock. */
+static int append(const char *mirror, const char *bytes, size_t length, int64_t first,
 		  struct err *err)
 {
 	char *path cleanup_free = fs_join(mirror, "journal.jsonl");
-	size_t good = count_good(bytes, length, next);
+	const char *start = bytes, *end = bytes + length;
+	bool is_final;
+	int64_t next = last_sequence(mirror, &is_final) + 1;
 
+	for (int64_t i = first; i < next && start; i++) {
+		start = memchr(start, '\n', (size_t)(end - start));
+		start = start ? start + 1 : NULL;
+	}
+	size_t good = start ? count_good(start, (size_t)(end - start), next) : 0;
 	if (good == 0)
 		return 0;
 	int fd cleanup_close = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_set_errno(err, "%s", path);
-	return fs_write_all(fd, bytes, good, err);
+	return fs_write_all(fd, start, good, err);
 }
 
-int yarn_pull(const struct job_door *door, struct err *err)
+/* How far the journal is. -1: `err`; 1: to its end. */
+static int look(const char *mirror, int64_t *next, struct err *err)
+{
+	int held cleanup_close = lock(mirror, err);
+	bool is_final;
+
+	if (held < 0)
+		return -1;
+	*next = last_sequence(mirror, &is_final) + 1;
+	return is_final;
+}
+
+/* Others may have been faster, or may have found another AM. */
+static int take(const struct job_door *door, const struct str *lines, int64_t first,
+		struct err *err)
+{
+	char *present cleanup_free = mem_printf("%d", door->am_attempt);
+	int held cleanup_close = lock(door->job_dir, err);
+
+	if (held < 0)
+		return -1;
+	char *known cleanup_free = read_attempt(door->job_dir);
+	if (!str_equal(known, present))
+		return 1;
+	return append(door->job_dir, str_text(lines), lines->length, first, err);
+}
+
+int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err)
 {
 	struct str answer cleanup_str = {0};
-	bool is_final;
+	int64_t next;
 	int status;
 
 	if (!door->address || !door->token)
 		return 0;
-	int held cleanup_close = lock(door->job_dir, err);
-	if (held < 0)
-		return -1;
-	int64_t next = last_sequence(door->job_dir, &is_final) + 1;
-	char *path cleanup_free = mem_printf("/v1/events?since=%lld", (long long)next);
-	if (is_final)
-		return 0;
-	if (http_call(door->address, door->token, "GET", path, NULL, PULL_TIMEOUT_MS, &status,
-		      &answer, NULL) < 0)
+	int known = look(door->job_dir, &next, err);
+	if (known != 0)
+		return known < 0 ? -1 : 0;
+	char *path cleanup_free =
+		mem_printf("/v1/events?since=%lld&wait=%lld", (long long)next, (long long)hold_ms);
+	if (http_call(door->address, door->token, "GET", path, NULL, PULL_TIMEOUT_MS + hold_ms,
+		      &status, &answer, NULL) < 0)
 		return 1;
 	struct err refusal cleanup_err = {0};
 	if (http_response_check(status, str_text(&answer), answer.length, &refusal) < 0) {
@@ -141,55 +184,118 @@ int yarn_pull(const struct job_door *door, struct err *err)
 		/* 503: it is ending, or has much to do. Else it is somebody else's port by now. */
 		return refusal.kind == ERR_UNREACHABLE ? 0 : 1;
 	}
-	return append(door->job_dir, str_text(&answer), answer.length, next, err);
+	return take(door, &answer, next, err);
 }
 
 int yarn_mirror_begin(const char *mirror, int attempt, struct err *err)
 {
-	char *path cleanup_free = fs_join(mirror, "attempt");
 	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
 	char *number cleanup_free = mem_printf("%d", attempt);
 	int held cleanup_close = lock(mirror, err);
 
 	if (held < 0)
 		return -1;
-	char *known cleanup_free =
-		fs_exists(path) ? fs_read_file(path, ATTEMPT_CAP, NULL, NULL) : NULL;
+	char *known cleanup_free = read_attempt(mirror);
+	char *address cleanup_free = fs_join(mirror, "address");
 	if (str_equal(known, number))
 		return 0;
+	unlink(address);
 	/* Who reads the old one has it open. */
 	if (unlink(journal) < 0 && errno != ENOENT)
 		return err_set_errno(err, "%s", journal);
 	return yarn_mirror_write(mirror, "attempt", number, err);
 }
 
+char *yarn_mirror_address(const char *mirror, const char *told)
+{
+	char *path cleanup_free = fs_join(mirror, "address");
+	char *known = fs_exists(path) ? fs_read_file(path, ADDRESS_CAP, NULL, NULL) : NULL;
+
+	if (!told || str_equal(told, known))
+		return known;
+	free(known);
+	yarn_mirror_write(mirror, "address", told, NULL);
+	return mem_strdup(told);
+}
+
+int yarn_mirror_attempt(const char *mirror)
+{
+	char *text cleanup_free = read_attempt(mirror);
+	int64_t number = 0;
+
+	if (text)
+		str_parse_int(text, 0, INT32_MAX, &number);
+	return (int)number;
+}
+
 /* ---- an ended job ------------------------------------------------------------------------- */
 
-static int fetch(struct webhdfs_client *client, const char *directory, const char *name, size_t cap,
-		 struct str *bytes, struct err *err)
+/* Where the job's history is: under the day on which it was submitted, which the ResourceManager
+ * knows but for a moment, or wherever one with its id is. NULL: `err`. The caller frees. */
+static char *find_history(struct history_store *store, const char *id,
+			  const Hadoop__ApplicationReportProto *report, struct err *err)
 {
-	char *path cleanup_free = fs_join(directory, name);
+	int64_t started_ms = report ? report->starttime : 0;
 
-	return webhdfs_read_file(client, path, cap, bytes, err);
+	for (int days = 0; started_ms > 0 && days < 2; days++) {
+		char *path cleanup_free = history_path(started_ms - days * HISTORY_DAY_MS, id);
+		int fd cleanup_close = history_store_open_file(store, path, HISTORY_SUMMARY,
+							       HISTORY_SUMMARY_CAP, NULL);
+		if (fd >= 0)
+			return mem_steal(&path);
+	}
+	return history_store_find(store, id, err);
+}
+
+static char *fetch_kept(const struct hadoop_cluster *cluster, const char *id,
+			const Hadoop__ApplicationReportProto *report, size_t *length,
+			struct err *err)
+{
+	struct history_store *store = yarn_history_open(cluster, err);
+	char *path cleanup_free = store ? find_history(store, id, report, err) : NULL;
+	char *text =
+		path ? history_store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, length, err)
+		     : NULL;
+
+	history_store_close(store);
+	return text;
 }
 
 /* From the job's directory, or from where an ended one was published. */
 static int fetch_description(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-			     const char *mirror, struct err *err)
+			     const char *mirror, const Hadoop__ApplicationReportProto *report,
+			     struct err *err)
 {
 	char *path cleanup_free = fs_join(mirror, "job.json");
-	struct str text cleanup_str = {0};
+	char *from cleanup_free = fs_join(cluster->job_dir, "job.json");
+	struct str bytes cleanup_str = {0};
+	char *kept cleanup_free = NULL;
+	size_t length;
 
 	if (fs_exists(path))
 		return 0;
-	if (fetch(client, cluster->job_dir, "job.json", JOB_JSON_CAP, &text, NULL) < 0 &&
-	    fetch(client, cluster->history_dir, "job.json", JOB_JSON_CAP, &text, err) < 0)
+	if (webhdfs_read_file(client, from, JOB_JSON_CAP, &bytes, NULL) == 0)
+		length = bytes.length;
+	else if (!(kept = fetch_kept(cluster, fs_basename(mirror), report, &length, err)))
 		return -1;
-	struct job *job = job_from_text(str_text(&text), text.length, err);
+	const char *text = kept ? kept : str_text(&bytes);
+	struct job *job = job_from_text(text, length, err);
 	if (!job)
 		return -1;
 	job_destroy(job);
-	return fs_write_file(path, text.text, text.length, 0600, err);
+	return fs_write_file(path, text, length, 0600, err);
+}
+
+/* The ResourceManager's own words, but of a kill the reason that its user has given. */
+static const char *diagnosis(const Hadoop__ApplicationReportProto *report)
+{
+	static const char mark[] = " with diagnostic message: ";
+	const char *text = report && report->diagnostics && *report->diagnostics
+				   ? report->diagnostics
+				   : "YARN says no more";
+	const char *reason = strstr(text, mark);
+
+	return reason ? reason + strlen(mark) : text;
 }
 
 /* An AM that was killed with all its attempts has published nothing. */
@@ -197,9 +303,7 @@ static int conclude(const char *mirror, const Hadoop__ApplicationReportProto *re
 		    struct err *err)
 {
 	char *path cleanup_free = fs_join(mirror, "journal.jsonl");
-	const char *text = report && report->diagnostics && *report->diagnostics
-				   ? report->diagnostics
-				   : "YARN says no more";
+	const char *text = diagnosis(report);
 	char *message cleanup_free = str_printable(text, strcspn(text, "\n"));
 	enum job_state state = report ? yarn_job_state(report) : JOB_FAILED;
 	struct journal *journal = journal_open(path, err);
@@ -212,6 +316,25 @@ static int conclude(const char *mirror, const Hadoop__ApplicationReportProto *re
 	return result;
 }
 
+/* Clusters may share a file system: what this ResourceManager does not know, another one may. */
+static int check_cluster(const char *mirror, const struct hadoop_cluster *cluster, struct err *err)
+{
+	char *path cleanup_free = fs_join(mirror, "job.json");
+	struct job *job = job_read_file(path, NULL);
+	struct hadoop_cluster *own cleanup_hadoop_cluster =
+		job && job->cluster ? hadoop_cluster_from_json(job->cluster, NULL) : NULL;
+
+	job_destroy(job);
+	for (size_t i = 0; own && i < own->rm.count; i++)
+		if (str_list_has(&cluster->rm, own->rm.items[i]))
+			return 0;
+	return !own ? 0
+		    : err_set(err, ERR_CONFIG,
+			      "%s is a job of the ResourceManager at %s; set HADOOP_CONF_DIR to "
+			      "the site files of that cluster",
+			      fs_basename(mirror), own->rm.items[0]);
+}
+
 /* Of an AM that has told of the end itself. */
 static bool may_still_come(const Hadoop__ApplicationReportProto *report)
 {
@@ -220,25 +343,60 @@ static bool may_still_come(const Hadoop__ApplicationReportProto *report)
 	       clock_wall_ms() - report->finishtime < SETTLE_MS;
 }
 
-static int publish_file(struct webhdfs_client *client, const char *directory, const char *mirror,
-			const char *name)
+/* What its AMs had measured so far. */
+static void fetch_metrics(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+			  const char *mirror)
 {
-	const struct webhdfs_create create = {.permission = 0600, .overwrite = true};
-	char *from cleanup_free = fs_join(mirror, name),
-		   *to cleanup_free = fs_join(directory, name);
-	size_t length;
-	char *bytes cleanup_free = fs_read_file(from, JOURNAL_CAP, &length, NULL);
+	char *from cleanup_free = fs_join(cluster->job_dir, HISTORY_METRICS);
+	char *path cleanup_free = fs_join(mirror, HISTORY_METRICS);
+	struct str bytes cleanup_str = {0};
+	struct err err cleanup_err = {0};
 
-	return bytes ? webhdfs_write(client, to, &create, bytes, length, NULL) : -1;
+	if (webhdfs_read_file(client, from, YARN_METRICS_CAP, &bytes, &err) < 0 ||
+	    fs_write_file(path, str_text(&bytes), bytes.length, 0600, &err) < 0)
+		log_debug("%s: %s", fs_basename(mirror), err_message(&err));
 }
 
-/* In place of the AM that could not, so that other machines of the user's know it, too. */
 static void clear_up(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
 		     const char *mirror)
 {
-	if (publish_file(client, cluster->history_dir, mirror, "job.json") == 0 &&
-	    publish_file(client, cluster->history_dir, mirror, "journal.jsonl") == 0)
+	struct err err cleanup_err = {0};
+
+	fetch_metrics(client, cluster, mirror);
+	if (yarn_history_publish(cluster, mirror, &err) == 0)
 		webhdfs_remove(client, cluster->job_dir, NULL);
+	else
+		log_debug("%s: %s", fs_basename(mirror), err_message(&err));
+}
+
+/* The journal that was published. ERR_NOT_FOUND: it was not, or not yet. */
+static char *fetch_journal(const struct hadoop_cluster *cluster, const char *mirror,
+			   const Hadoop__ApplicationReportProto *report, size_t *length,
+			   struct err *err)
+{
+	const char *id = fs_basename(mirror);
+	char *description cleanup_free = fs_join(mirror, "job.json");
+	struct job *job = job_read_file(description, err);
+	struct history_store *store = job ? yarn_history_open(cluster, err) : NULL;
+	char *path cleanup_free = job ? history_path(job->submitted_ms, id) : NULL;
+	struct err missing cleanup_err = {0};
+	char *bytes = NULL;
+
+	if (store)
+		bytes = history_store_read_file(store, path, HISTORY_EVENTS, JOURNAL_CAP, length,
+						&missing);
+	/* One of TonY's is elsewhere. */
+	if (missing.kind == ERR_NOT_FOUND && !may_still_come(report)) {
+		char *other cleanup_free = history_store_find(store, id, NULL);
+		err_finish(&missing);
+		bytes = history_store_read_file(store, other ? other : path, HISTORY_EVENTS,
+						JOURNAL_CAP, length, &missing);
+	}
+	if (store && !bytes)
+		err_set(err, missing.kind, "%s", err_message(&missing));
+	history_store_close(store);
+	job_destroy(job);
+	return bytes;
 }
 
 static int settle_journal(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
@@ -246,37 +404,40 @@ static int settle_journal(struct webhdfs_client *client, const struct hadoop_clu
 			  struct err *err)
 {
 	int held cleanup_close = lock(mirror, err);
-	struct str bytes cleanup_str = {0};
 	struct err missing cleanup_err = {0};
+	size_t length;
 	bool is_final;
 
 	if (held < 0)
 		return -1;
-	int64_t last = last_sequence(mirror, &is_final);
+	last_sequence(mirror, &is_final);
 	if (is_final)
 		return 0;
-	if (fetch(client, cluster->history_dir, "journal.jsonl", JOURNAL_CAP, &bytes, &missing) <
-	    0) {
-		if (missing.kind != ERR_NOT_FOUND)
+	char *bytes cleanup_free = fetch_journal(cluster, mirror, report, &length, &missing);
+	if (!bytes) {
+		/* Of a store that is none, the ResourceManager's word has to do. */
+		if (missing.kind == ERR_UNREACHABLE || (!report && missing.kind != ERR_NOT_FOUND))
 			return err_set(err, missing.kind, "%s", err_message(&missing));
 		if (may_still_come(report))
 			return 0;
-		if (conclude(mirror, report, err) < 0)
+		if ((!report && check_cluster(mirror, cluster, err) < 0) ||
+		    conclude(mirror, report, err) < 0)
 			return -1;
 		clear_up(client, cluster, mirror);
 		return 0;
 	}
-	/* The lines that are here already are the same ones. */
-	const char *start = bytes.text;
-	for (int64_t i = 0; i < last && start; i++) {
-		start = memchr(start, '\n', bytes.length - (size_t)(start - bytes.text));
-		start = start ? start + 1 : NULL;
-	}
-	if (start &&
-	    append(mirror, start, bytes.length - (size_t)(start - bytes.text), last + 1, err) < 0)
+	if (append(mirror, bytes, length, 1, err) < 0)
 		return -1;
 	last_sequence(mirror, &is_final);
 	return is_final ? 0 : conclude(mirror, report, err);
+}
+
+void yarn_mirror_clear_up(const char *mirror, const struct hadoop_cluster *cluster)
+{
+	struct webhdfs_client *client cleanup_webhdfs = yarn_webhdfs(cluster, NULL);
+
+	if (client)
+		clear_up(client, cluster, mirror);
 }
 
 int yarn_mirror_settle(const char *mirror, const struct hadoop_cluster *cluster, const char *id,
@@ -286,7 +447,7 @@ int yarn_mirror_settle(const char *mirror, const struct hadoop_cluster *cluster,
 
 	if (!client)
 		return -1;
-	if (fetch_description(client, cluster, mirror, err) < 0)
+	if (fetch_description(client, cluster, mirror, report, err) < 0)
 		return err_wrap(err, "%s has no description any more", id);
 	if (report && !job_state_is_final(yarn_job_state(report)))
 		return 0;

@@ -1,5 +1,4 @@
-/* Queues and node labels: are they there, may they be used, and how much can they give? */
-#include <inttypes.h>
+/* Queues and node labels: are they there, and may they be used? */
 #include <string.h>
 
 #include "base/mem.h"
@@ -10,12 +9,6 @@
 #define DEPTH_CAP     32
 
 typedef Hadoop__QueueInfoProto queue_info;
-
-/* A queue, and which part of the cluster it may have at most. */
-struct found {
-	const queue_info *queue;
-	double share;
-};
 
 /* ---- finding it --------------------------------------------------------------------------- */
 
@@ -36,7 +29,7 @@ static bool is_called(const queue_info *queue, const char *path, const char *nam
 }
 
 static bool find_below(const queue_info *queue, const char *parent, const char *name, double share,
-		       int depth, struct found *found)
+		       int depth, struct yarn_queue_found *found)
 {
 	const char *own = last_name(queue->queuename ? queue->queuename : "");
 	char *path cleanup_free = *parent ? mem_printf("%s.%s", parent, own) : mem_strdup(own);
@@ -45,7 +38,7 @@ static bool find_below(const queue_info *queue, const char *parent, const char *
 	if (queue->has_maximumcapacity && queue->maximumcapacity > 0 && queue->maximumcapacity <= 1)
 		share *= (double)queue->maximumcapacity;
 	if (is_called(queue, path, name)) {
-		*found = (struct found){queue, share};
+		*found = (struct yarn_queue_found){queue, share};
 		return true;
 	}
 	for (size_t i = 0; i < queue->n_childqueues && depth < DEPTH_CAP; i++)
@@ -152,80 +145,11 @@ static int check_labels(const struct hadoop_cluster *cluster, const struct job *
 	return 0;
 }
 
-/* ---- size --------------------------------------------------------------------------------- */
-
-struct total {
-	int64_t memory, vcores;
-	size_t tasks;
-};
-
-/* What must be there at the same time: the AM, and of a gang all types that wait for no other. */
-static struct total gang_of(const struct job *job)
-{
-	struct yarn_am_size am = yarn_am_size(job);
-	struct total total = {.memory = am.memory, .vcores = am.vcores};
-
-	for (size_t i = 0; i < job->type_count && job->mode == JOB_MODE_GANG; i++) {
-		const struct job_type *type = &job->types[i];
-		if (type->dependency_count > 0)
-			continue;
-		total.memory += type->instances * type->memory;
-		total.vcores += (int64_t)type->instances * type->vcores;
-		total.tasks += (size_t)type->instances;
-	}
-	return total;
-}
-
-static int sum_nodes(const struct hadoop_cluster *cluster, struct total *sum, struct err *err)
-{
-	Hadoop__NodeStateProto running = HADOOP__NODE_STATE_PROTO__NS_RUNNING;
-	Hadoop__GetClusterNodesRequestProto request = HADOOP__GET_CLUSTER_NODES_REQUEST_PROTO__INIT;
-	ProtobufCMessage *response cleanup_message = NULL;
-
-	request.n_nodestates = 1;
-	request.nodestates = &running;
-	if (yarn_call(cluster, &RM_GET_CLUSTER_NODES, &request.base, &response, NULL, err) < 0)
-		return -1;
-	const Hadoop__GetClusterNodesResponseProto *nodes =
-		(const Hadoop__GetClusterNodesResponseProto *)response;
-	for (size_t i = 0; i < nodes->n_nodereports; i++) {
-		const Hadoop__ResourceProto *node = nodes->nodereports[i]->capability;
-		sum->memory += node ? node->memory : 0;
-		sum->vcores += node ? node->virtual_cores : 0;
-		sum->tasks++;
-	}
-	return 0;
-}
-
-/* Vcores are not counted by every scheduler, and more than there are may run. */
-static int check_total(const struct hadoop_cluster *cluster, const struct job *job,
-		       const struct found *found, struct err *err)
-{
-	struct total need = gang_of(job), there = {0};
-
-	if (sum_nodes(cluster, &there, err) < 0)
-		return -1;
-	if (there.tasks == 0)
-		return err_set(err, ERR_CAPACITY, "the cluster has no running NodeManager");
-	int64_t most = (int64_t)((double)there.memory * found->share);
-	if (found->queue->has_maxresourcememory && found->queue->maxresourcememory > 0 &&
-	    found->queue->maxresourcememory < most)
-		most = found->queue->maxresourcememory;
-	if (need.memory <= most)
-		return 0;
-	char *needed cleanup_free = str_format_mib((double)need.memory);
-	char *given cleanup_free = str_format_mib((double)most);
-	char *all cleanup_free = str_format_mib((double)there.memory);
-	return err_set(err, ERR_CAPACITY,
-		       "%zu tasks that run together and the application master need %s; the queue "
-		       "\"%s\" can have %s of the cluster's %s (%zu nodes)",
-		       need.tasks, needed, job->queue, given, all, there.tasks);
-}
-
 /* ---- the whole ---------------------------------------------------------------------------- */
 
-static int check_found(const struct hadoop_cluster *cluster, const struct job *job,
-		       const struct found *found, struct err *err)
+static int check_found(struct hadoop_cluster *cluster, const struct job *job,
+		       const struct yarn_queue_found *found, const Hadoop__ResourceProto *largest,
+		       struct err *err)
 {
 	const queue_info *queue = found->queue;
 
@@ -245,27 +169,24 @@ static int check_found(const struct hadoop_cluster *cluster, const struct job *j
 										     : "stopped");
 	if (check_labels(cluster, job, queue, err) < 0)
 		return -1;
-	/* How much of the nodes with a label a queue may have is not told. */
-	for (size_t i = 0; i < job->type_count; i++)
-		if (job->types[i].node_label)
-			return 0;
-	return check_total(cluster, job, found, err);
+	return yarn_check_total(cluster, job, found, largest, err);
 }
 
-int yarn_check_queue(const struct hadoop_cluster *cluster, const struct job *job, struct err *err)
+int yarn_check_queue(struct hadoop_cluster *cluster, const struct job *job,
+		     const Hadoop__ResourceProto *largest, struct err *err)
 {
 	ProtobufCMessage *all cleanup_message = NULL, *one cleanup_message = NULL;
-	struct found found = {0};
+	struct yarn_queue_found found = {0};
 
 	if (ask(cluster, (char[]){"root"}, &all, err) < 0)
 		return -1;
 	if (info_of(all) && find_below(info_of(all), "", job->queue, 1, 0, &found))
-		return check_found(cluster, job, &found, err);
+		return check_found(cluster, job, &found, largest, err);
 	/* The tree may leave out queues that are made when they are used. */
 	if (ask(cluster, job->queue, &one, err) < 0)
 		return -1;
 	if (!info_of(one))
 		return refuse_unknown(job->queue, info_of(all), err);
-	found = (struct found){info_of(one), 1};
-	return check_found(cluster, job, &found, err);
+	found = (struct yarn_queue_found){info_of(one), 1};
+	return check_found(cluster, job, &found, largest, err);
 }

@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "hadoop/webhdfs_client.h"
 #include "scheduler/local_start.h"
+#include "scheduler/yarn_cache.h"
 #include "scheduler/yarn_client.h"
 
 #define CACHE_PERMISSION 0700
@@ -24,8 +26,9 @@ struct stager {
 	struct hadoop_cluster *cluster;
 	struct webhdfs_client *client;
 	char *cache;
-	struct map *numbers; /* what was staged -> its number in cluster->files, from 1 */
-	struct map *urls;    /* where it is -> the same number */
+	struct map *numbers;	 /* what was staged -> its number in cluster->files, from 1 */
+	struct map *urls;	 /* where it is -> the same number */
+	struct str_list missing; /* of what may be */
 	struct err *err;
 };
 
@@ -150,6 +153,25 @@ static const char *unpackable_suffix(const char *source)
 	return NULL;
 }
 
+/* Who has no home directory cannot make one. */
+static int make_cache(struct stager *stager)
+{
+	const char *home = stager->cluster->home, *user = stager->cluster->user;
+	struct webhdfs_file file cleanup_webhdfs_file = {0};
+	struct err refusal cleanup_err = {0}, missing cleanup_err = {0};
+
+	if (webhdfs_make_directories(stager->client, stager->cache, CACHE_PERMISSION, &refusal) ==
+	    0)
+		return 0;
+	if (refusal.kind == ERR_DENIED && webhdfs_stat(stager->client, home, &file, &missing) < 0 &&
+	    missing.kind == ERR_NOT_FOUND)
+		return err_set(stager->err, ERR_DENIED,
+			       "%s; %s has no home directory in HDFS: have an administrator type "
+			       "\"hdfs dfs -mkdir %s && hdfs dfs -chown %s %s\"",
+			       err_message(&refusal), user, home, user, home);
+	return err_set(stager->err, refusal.kind, "%s", err_message(&refusal));
+}
+
 static int send_source(struct stager *stager, const struct scheduler_file *file, bool packs,
 		       const char *path)
 {
@@ -159,6 +181,8 @@ static int send_source(struct stager *stager, const struct scheduler_file *file,
 	if (fd < 0)
 		return packs ? -1 : err_set_errno(stager->err, "%s", file->source);
 	if (packs && stager->staging->pack(file->source, fd, stager->err) < 0)
+		return -1;
+	if (make_cache(stager) < 0)
 		return -1;
 	return send(stager, fs_basename(file->source), fd, path);
 }
@@ -177,7 +201,7 @@ static int stage_local(struct stager *stager, const struct scheduler_file *file,
 		return -1;
 	char *path cleanup_free =
 		mem_printf("%s/%s%s", stager->cache, hash, packs ? ".tar.gz" : suffix);
-	if (webhdfs_stat(stager->client, path, &status, &missing) < 0) {
+	if (yarn_cache_use(stager->client, path, &status, &missing) < 0) {
 		if (missing.kind != ERR_NOT_FOUND)
 			return err_set(stager->err, missing.kind, "%s", err_message(&missing));
 		if (send_source(stager, file, packs, path) < 0 ||
@@ -186,18 +210,6 @@ static int stage_local(struct stager *stager, const struct scheduler_file *file,
 	}
 	*number = add_file(stager, path, &status, packs || file->archive);
 	return 0;
-}
-
-/* "/data/x" of "hdfs:///data/x" and "hdfs://<the cluster's>/data/x"; NULL: another file system. */
-static const char *path_within(const struct hadoop_cluster *cluster, const char *uri)
-{
-	size_t length = strlen(cluster->fs);
-
-	if (str_starts_with(uri, "hdfs:///"))
-		return uri + strlen("hdfs://");
-	if (str_starts_with(uri, "hdfs:/") && !str_starts_with(uri, "hdfs://"))
-		return uri + strlen("hdfs:");
-	return strncmp(uri, cluster->fs, length) == 0 && uri[length] == '/' ? uri + length : NULL;
 }
 
 struct directory {
@@ -217,47 +229,87 @@ static void add_of_directory(void *data, const struct webhdfs_file *file)
 		 add_file(directory->stager, path, file, false));
 }
 
+/* What NodeManagers cannot unpack, or lies there as a directory, is fetched, and then sent as if it
+ * had been here. */
+static int stage_fetched(struct stager *stager, const struct scheduler_file *file, const char *path,
+			 size_t *number)
+{
+	struct sending sending = {.staging = stager->staging, .name = file->source};
+	const struct webhdfs_progress progress = {on_progress, &sending};
+	const char *parent = getenv("TMPDIR");
+	char *scratch cleanup_free =
+		mem_printf("%s/tony-hdfs-XXXXXX", parent && *parent ? parent : "/tmp");
+
+	if (!mkdtemp(scratch))
+		return err_set_errno(stager->err, "%s", scratch);
+	char *target cleanup_free = fs_join(scratch, "fetched");
+	const struct scheduler_file fetched = {.source = target, .archive = true};
+	int result = webhdfs_fetch(stager->client, path, target, &progress, stager->err);
+	if (result == 0)
+		result = stage_local(stager, &fetched, number);
+	fs_remove_tree(scratch, NULL);
+	return result;
+}
+
+/* Several types may name it. `path`: where it is in HDFS; NULL: it is here. */
+static int stage_once(struct stager *stager, const struct scheduler_file *file, const char *path)
+{
+	bool is_tree = file->archive || (!path && fs_is_directory(file->source));
+	char *key cleanup_free = mem_printf("%d%s", is_tree, file->source);
+	size_t number = (size_t)(uintptr_t)map_get(stager->numbers, key);
+
+	if (number == 0) {
+		if ((path ? stage_fetched(stager, file, path, &number)
+			  : stage_local(stager, file, &number)) < 0)
+			return -1;
+		map_set(stager->numbers, key, (void *)(uintptr_t)++number);
+	}
+	add_link(stager, file->type, file->name, number - 1);
+	return 0;
+}
+
+/* Several types may name it. */
+static void warn_of_missing(struct stager *stager, const char *source)
+{
+	if (str_list_has(&stager->missing, source))
+		return;
+	str_list_add(&stager->missing, source);
+	log_warning("\"%s\" is not there and is left out", source);
+}
+
 /* Used in place. Of a directory the files right in it come, each under its own name, as in TonY. */
 static int stage_remote(struct stager *stager, const struct scheduler_file *file)
 {
-	const char *path = path_within(stager->cluster, file->source);
+	const char *path = yarn_path_within(stager->cluster, file->source);
 	struct webhdfs_file status cleanup_webhdfs_file = {0};
+	struct err missing cleanup_err = {0};
 
 	if (!path)
 		return err_set(stager->err, ERR_CONFIG,
 			       "resource \"%s\" is not in the cluster's file system, %s; copy it "
 			       "there",
 			       file->source, stager->cluster->fs);
-	if (webhdfs_stat(stager->client, path, &status, stager->err) < 0)
-		return err_wrap(stager->err, "resource \"%s\"", file->source);
+	if (webhdfs_stat(stager->client, path, &status, &missing) < 0) {
+		if (!file->optional || missing.kind != ERR_NOT_FOUND)
+			return err_set(stager->err, missing.kind, "resource \"%s\": %s",
+				       file->source, err_message(&missing));
+		warn_of_missing(stager, file->source);
+		return 0;
+	}
+	if (file->archive && (status.is_directory || !unpackable_suffix(path)))
+		return stage_once(stager, file, path);
 	if (!status.is_directory) {
 		add_link(stager, file->type, file->name,
 			 add_file(stager, path, &status, file->archive));
 		return 0;
 	}
-	if (file->archive)
-		return err_set(stager->err, ERR_CONFIG,
-			       "resource \"%s\" is a directory, no archive; leave #archive out",
-			       file->source);
 	struct directory directory = {stager, path, file->type};
 	return webhdfs_list(stager->client, path, add_of_directory, &directory, stager->err);
 }
 
 static int stage_file(struct stager *stager, const struct scheduler_file *file)
 {
-	char *key cleanup_free =
-		mem_printf("%d%s", file->archive || fs_is_directory(file->source), file->source);
-	size_t number = (size_t)(uintptr_t)map_get(stager->numbers, key);
-
-	if (*file->source != '/')
-		return stage_remote(stager, file);
-	if (number == 0) {
-		if (stage_local(stager, file, &number) < 0)
-			return -1;
-		map_set(stager->numbers, key, (void *)(uintptr_t)++number);
-	}
-	add_link(stager, file->type, file->name, number - 1);
-	return 0;
+	return *file->source == '/' ? stage_once(stager, file, NULL) : stage_remote(stager, file);
 }
 
 static int stage_agent(struct stager *stager)
@@ -274,9 +326,7 @@ static int stage_all(struct stager *stager)
 {
 	const struct scheduler_staging *staging = stager->staging;
 
-	if (webhdfs_make_directories(stager->client, stager->cache, CACHE_PERMISSION, stager->err) <
-		    0 ||
-	    stage_agent(stager) < 0)
+	if (stage_agent(stager) < 0)
 		return -1;
 	for (size_t i = 0; i < staging->count; i++)
 		if (stage_file(stager, &staging->files[i]) < 0)
@@ -292,7 +342,7 @@ static int make_checkpoint_dir(struct stager *stager, struct job *job)
 		char *path cleanup_free = yarn_user_path(stager->cluster, name);
 		job->checkpoint_dir = mem_printf("%s%s", stager->cluster->fs, path);
 	}
-	const char *path = path_within(stager->cluster, job->checkpoint_dir);
+	const char *path = yarn_path_within(stager->cluster, job->checkpoint_dir);
 	if (!path) /* of each node's own, or a file system that only the programs know */
 		return 0;
 	return webhdfs_make_directories(stager->client, path, CACHE_PERMISSION, stager->err);
@@ -318,6 +368,7 @@ int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct 
 	int result = stage_all(&stager) < 0 ? -1 : make_checkpoint_dir(&stager, job);
 	map_destroy(stager.numbers);
 	map_destroy(stager.urls);
+	str_list_finish(&stager.missing);
 	if (result == 0) {
 		json_decref(job->cluster);
 		job->cluster = hadoop_cluster_to_json(cluster);

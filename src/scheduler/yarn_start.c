@@ -1,6 +1,5 @@
 /* From a described and staged job to an application that YARN has accepted. */
 #include <event2/event.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +8,10 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/secret.h"
+#include "hadoop/container.h"
 #include "hadoop/webhdfs_async.h"
 #include "hadoop/webhdfs_client.h"
-#include "scheduler/token.h"
 #include "scheduler/yarn_client.h"
 
 #define DIRECTORY_PERMISSION 0700
@@ -51,12 +51,11 @@ static void write_file(struct writes *writes, const char *name, const char *text
 
 /* The merged configuration stands beside the description, for people. */
 static int write_files(struct writes *writes, const struct job *job, const char *token,
-		       struct err *err)
+		       const char *description, struct err *err)
 {
-	char *text cleanup_free = job_to_text(job);
 	char *config cleanup_free = json_text(job->config);
 
-	write_file(writes, "job.json", text);
+	write_file(writes, "job.json", description);
 	write_file(writes, "token", token);
 	write_file(writes, "config.json", config);
 	event_base_dispatch(writes->base);
@@ -67,8 +66,10 @@ static int write_files(struct writes *writes, const struct job *job, const char 
 	return -1;
 }
 
+/* The owner's other machines find the job by this. */
 static int fill_directory(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-			  const struct job *job, const char *token, struct err *err)
+			  const struct job *job, const char *token, const char *description,
+			  struct err *err)
 {
 	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
 	struct writes writes = {.directory = cluster->job_dir};
@@ -77,39 +78,46 @@ static int fill_directory(struct webhdfs_client *client, const struct hadoop_clu
 		return -1;
 	writes.base = event_base_new();
 	writes.hdfs = webhdfs_async_create(writes.base, &options, err);
-	int result = writes.hdfs ? write_files(&writes, job, token, err) : -1;
+	int result = writes.hdfs ? write_files(&writes, job, token, description, err) : -1;
 	webhdfs_async_destroy(writes.hdfs);
 	event_base_free(writes.base);
 	return result;
 }
 
-static int fill_mirror(const char *mirror, const struct job *job, const char *token,
+static int fill_mirror(const char *mirror, const char *token, const char *description,
 		       struct err *err)
 {
-	char *text cleanup_free = job_to_text(job);
-
 	if (yarn_mirror_write(mirror, "token", token, err) < 0)
 		return -1;
-	return yarn_mirror_write(mirror, "job.json", text, err);
+	return yarn_mirror_write(mirror, "job.json", description, err);
+}
+
+static int check_size(const char *description, struct err *err)
+{
+	size_t length = strlen(description);
+
+	return length <= HADOOP_JOB_CAP
+		       ? 0
+		       : err_set(err, ERR_CONFIG,
+				 "the job's description takes %zu KiB; the ResourceManager keeps "
+				 "it, %u KiB at most; name an archive in place of many single "
+				 "files",
+				 (length + 1023) >> 10, HADOOP_JOB_CAP >> 10);
 }
 
 int yarn_prepare(const struct job *job, struct job_door *door, struct err *err)
 {
-	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
-		hadoop_cluster_from_json(job->cluster, err);
-	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
+	char *description cleanup_free = job_to_text(job);
 	struct job_door made = {0};
 
-	if (!client)
+	if (check_size(description, err) < 0)
 		return -1;
-	made.token = token_create(err);
+	made.token = secret_create(err);
 	made.job_dir = made.token ? yarn_mirror(job->id, err) : NULL;
-	if (made.job_dir && fill_mirror(made.job_dir, job, made.token, err) == 0 &&
-	    fill_directory(client, cluster, job, made.token, err) == 0) {
+	if (made.job_dir && fill_mirror(made.job_dir, made.token, description, err) == 0) {
 		*door = made;
 		return 0;
 	}
-	webhdfs_remove(client, cluster->job_dir, NULL);
 	if (made.job_dir)
 		fs_remove_tree(made.job_dir, NULL);
 	job_door_finish(&made);
@@ -118,8 +126,9 @@ int yarn_prepare(const struct job *job, struct job_door *door, struct err *err)
 
 /* ---- start -------------------------------------------------------------------------------- */
 
-/* A wrong queue, say, is refused a few ms after the submission. */
-static int await_acceptance(const struct hadoop_cluster *cluster, const char *id, struct err *err)
+/* A wrong queue, say, is refused a few ms after the submission. *state: what YARN says then. */
+static int await_acceptance(const struct hadoop_cluster *cluster, const char *id,
+			    enum job_state *state, struct err *err)
 {
 	int64_t deadline = clock_monotonic_ms() + ACCEPT_TIMEOUT_MS;
 
@@ -139,6 +148,7 @@ static int await_acceptance(const struct hadoop_cluster *cluster, const char *id
 			return err_set(err, ERR_CAPACITY, "YARN refuses %s: %s", id,
 				       report->diagnostics ? report->diagnostics : "no reason");
 		default:
+			*state = yarn_job_state(report);
 			return 0;
 		}
 		if (clock_monotonic_ms() >= deadline)
@@ -150,16 +160,35 @@ static int await_acceptance(const struct hadoop_cluster *cluster, const char *id
 	}
 }
 
+static bool has_ended(const struct hadoop_cluster *cluster, const char *id)
+{
+	Hadoop__GetApplicationReportResponseProto *response = yarn_report(cluster, id, NULL);
+	ProtobufCMessage *message cleanup_message = (ProtobufCMessage *)response;
+
+	return response && job_state_is_final(yarn_job_state(response->application_report));
+}
+
+/* While files are written, which takes half a second, YARN starts the AM. A job that has ended by
+ * then has removed its directory, with files in it that were being written: what could be written
+ * after that is removed, and what could not is no loss. */
 static int submit(const struct hadoop_cluster *cluster, struct webhdfs_client *client,
 		  const struct job *job, const char *token, struct err *err)
 {
-	struct webhdfs_file status cleanup_webhdfs_file = {0};
-	char *path cleanup_free = fs_join(cluster->job_dir, "job.json");
+	char *description cleanup_free = job_to_text(job);
+	enum job_state state = JOB_SUBMITTED;
 
-	if (webhdfs_stat(client, path, &status, err) < 0 ||
-	    yarn_submit(cluster, job, token, status.length, status.modified_ms, err) < 0)
+	if (yarn_submit(cluster, job, token, description, err) < 0)
 		return -1;
-	return await_acceptance(cluster, job->id, err);
+	if (fill_directory(client, cluster, job, token, description, err) < 0) {
+		if (!has_ended(cluster, job->id))
+			return -1;
+		err_finish(err);
+	}
+	if (await_acceptance(cluster, job->id, &state, err) < 0)
+		return -1;
+	if (job_state_is_final(state))
+		webhdfs_remove(client, cluster->job_dir, NULL);
+	return 0;
 }
 
 int yarn_start(const struct job *job, struct job_door *door, struct err *err)

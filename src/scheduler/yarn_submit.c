@@ -1,29 +1,17 @@
-/* The submission itself: the job's directory in HDFS, the application's context, and the first
- * answer of the ResourceManager, which accepts nearly everything and refuses it a moment later. */
-#include <inttypes.h>
-#include <poll.h>
+/* The submission itself: the application's context. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/fs.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "hadoop/container.h"
 #include "hadoop/credentials.h"
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
-#include "hadoop/webhdfs_client.h"
-#include "scheduler/token.h"
 #include "scheduler/yarn_client.h"
 
-#define DIRECTORY_PERMISSION 0700
-#define FILE_PERMISSION	     0600
-#define ACCEPT_TIMEOUT_MS    60000
-#define ACCEPT_POLL_MS	     50
-#define LIFETIME_MARGIN_S    60
-#define AM_PRIORITY	     0
-#define COMMAND		     "exec ./tony-agent am 1><LOG_DIR>/am.stdout 2><LOG_DIR>/am.log"
+#define LIFETIME_MARGIN_S 60
+#define AM_PRIORITY	  0
+#define COMMAND		  "exec ./tony-agent am 1><LOG_DIR>/am.stdout 2><LOG_DIR>/am.log"
 
 #define TIMEOUT_LIFETIME HADOOP__APPLICATION_TIMEOUT_TYPE_PROTO__APP_TIMEOUT_LIFETIME
 #define VIEW_APP	 HADOOP__APPLICATION_ACCESS_TYPE_PROTO__APPACCESS_VIEW_APP
@@ -44,9 +32,9 @@ struct submission {
 	Hadoop__LogAggregationContextProto logs;
 	Hadoop__ApplicationTimeoutMapProto timeout, *timeouts[1];
 	Hadoop__ApplicationACLMapProto acls[2], *acl_list[2];
-	Hadoop__URLProto urls[2];
-	Hadoop__LocalResourceProto files[2];
-	Hadoop__StringLocalResourceMapProto file_entries[2], *file_list[2];
+	Hadoop__URLProto url; /* of the agent, the one file that the AM needs */
+	Hadoop__LocalResourceProto agent;
+	Hadoop__StringLocalResourceMapProto entry, *entries[1];
 	Hadoop__StringStringMapProto *variables, **variable_list;
 	struct str_list names, values; /* of the variables */
 	struct str_list url_parts;
@@ -85,43 +73,27 @@ static int fill_url(struct submission *submission, const char *text, Hadoop__URL
 	return 0;
 }
 
-static int add_file(struct submission *submission, const char *name, const struct hadoop_file *file,
-		    struct err *err)
+static int add_agent(struct submission *submission, struct err *err)
 {
-	size_t number = submission->launch.n_localresources++;
-	Hadoop__LocalResourceProto *resource = &submission->files[number];
-	Hadoop__StringLocalResourceMapProto *entry = &submission->file_entries[number];
+	const struct hadoop_cluster *cluster = submission->cluster;
+	Hadoop__LocalResourceProto *resource = &submission->agent;
 
-	hadoop__urlproto__init(&submission->urls[number]);
-	hadoop__local_resource_proto__init(resource);
-	hadoop__string_local_resource_map_proto__init(entry);
-	resource->resource = &submission->urls[number];
+	if (cluster->agent >= cluster->file_count)
+		return err_set(err, ERR_INPUT, "the job's files are not staged");
+	const struct hadoop_file *file = &cluster->files[cluster->agent];
+	resource->resource = &submission->url;
 	resource->has_size = resource->has_timestamp = true;
 	resource->size = file->length;
 	resource->timestamp = file->timestamp;
 	resource->has_type = resource->has_visibility = true;
 	resource->type = HADOOP__LOCAL_RESOURCE_TYPE_PROTO__FILE;
 	resource->visibility = HADOOP__LOCAL_RESOURCE_VISIBILITY_PROTO__PRIVATE;
-	entry->key = (char *)name;
-	entry->value = resource;
-	submission->file_list[number] = entry;
+	submission->entry.key = (char *)"tony-agent";
+	submission->entry.value = resource;
+	submission->entries[0] = &submission->entry;
+	submission->launch.n_localresources = 1;
+	submission->launch.localresources = submission->entries;
 	return fill_url(submission, file->url, resource->resource, err);
-}
-
-static int add_files(struct submission *submission, int64_t json_length, int64_t json_timestamp,
-		     struct err *err)
-{
-	const struct hadoop_cluster *cluster = submission->cluster;
-	char *url cleanup_free = mem_printf("%s%s/job.json", cluster->fs, cluster->job_dir);
-	const struct hadoop_file description = {
-		.url = url, .length = json_length, .timestamp = json_timestamp};
-
-	if (cluster->agent >= cluster->file_count)
-		return err_set(err, ERR_INPUT, "the job's files are not staged");
-	submission->launch.localresources = submission->file_list;
-	if (add_file(submission, "job.json", &description, err) < 0)
-		return -1;
-	return add_file(submission, "tony-agent", &cluster->files[cluster->agent], err);
 }
 
 /* ---- the AM's container ------------------------------------------------------------------- */
@@ -132,17 +104,13 @@ static void add_variable(struct submission *submission, const char *name, const 
 	str_list_add(&submission->values, value);
 }
 
-/* Whatever the user has written is in job.json: these lines are read by a shell. */
-static void add_environment(struct submission *submission, int64_t json_length,
-			    int64_t json_timestamp)
+/* Whatever else the user has written is in job.json: these lines are read by a shell. */
+static void add_environment(struct submission *submission)
 {
 	const struct job *job = submission->job;
 	const char *image = yarn_config(job, "tony.docker.am.image");
 	const char *mounts = yarn_config(job, "tony.docker.containers.mount");
-	char *described cleanup_free =
-		mem_printf("%" PRId64 ":%" PRId64, json_length, json_timestamp);
 
-	add_variable(submission, "TONY_JOB_JSON", described);
 	if (!image)
 		image = yarn_config(job, "tony.docker.containers.image");
 	if (yarn_config_bool(job, "tony.docker.enabled") && image) {
@@ -182,24 +150,26 @@ static void add_acls(struct submission *submission)
 	submission->launch.application_acls = submission->acl_list;
 }
 
-static void add_credentials(struct submission *submission, const char *token)
+static void add_credentials(struct submission *submission, const char *token,
+			    const char *description)
 {
 	struct credentials credentials cleanup_credentials = {0};
 
 	credentials_add_secret(&credentials, HADOOP_SECRET_TOKEN, token, strlen(token));
+	credentials_add_secret(&credentials, HADOOP_SECRET_JOB, description, strlen(description));
 	credentials_write(&credentials, &submission->credentials);
 	submission->launch.has_tokens = true;
 	submission->launch.tokens.data = (uint8_t *)submission->credentials.text;
 	submission->launch.tokens.len = submission->credentials.length;
 }
 
-static void fill_launch(struct submission *submission, const char *token)
+static void fill_launch(struct submission *submission, const char *token, const char *description)
 {
 	submission->command[0] = (char *)COMMAND;
 	submission->launch.n_command = 1;
 	submission->launch.command = submission->command;
 	add_acls(submission);
-	add_credentials(submission, token);
+	add_credentials(submission, token, description);
 	submission->context.am_container_spec = &submission->launch;
 }
 
@@ -305,6 +275,8 @@ static void fill_context(struct submission *submission)
 	context->queue = job->queue;
 	context->applicationtype = (char *)(type ? type : "TONY");
 	context->node_label_expression = submission->cluster->node_label;
+	context->has_keep_containers_across_application_attempts = true;
+	context->keep_containers_across_application_attempts = true;
 	context->has_maxappattempts = true;
 	context->maxappattempts = (int32_t)number_of(job, "tony.am.max-attempts");
 	if (yarn_config(job, "tony.yarn.priority")) {
@@ -323,6 +295,9 @@ static void submission_init(struct submission *submission)
 	hadoop__application_id_proto__init(&submission->id);
 	hadoop__application_submission_context_proto__init(&submission->context);
 	hadoop__container_launch_context_proto__init(&submission->launch);
+	hadoop__urlproto__init(&submission->url);
+	hadoop__local_resource_proto__init(&submission->agent);
+	hadoop__string_local_resource_map_proto__init(&submission->entry);
 	hadoop__resource_proto__init(&submission->resource);
 	hadoop__priority_proto__init(&submission->priority);
 	hadoop__priority_proto__init(&submission->am_priority);
@@ -346,7 +321,7 @@ static void submission_finish(struct submission *submission)
 #define cleanup_submission __attribute__((cleanup(submission_finish)))
 
 int yarn_submit(const struct hadoop_cluster *cluster, const struct job *job, const char *token,
-		int64_t json_length, int64_t json_timestamp, struct err *err)
+		const char *description, struct err *err)
 {
 	Hadoop__SubmitApplicationRequestProto request =
 		HADOOP__SUBMIT_APPLICATION_REQUEST_PROTO__INIT;
@@ -355,10 +330,10 @@ int yarn_submit(const struct hadoop_cluster *cluster, const struct job *job, con
 
 	submission_init(&submission);
 	if (hadoop_application_id_parse(job->id, &submission.id, err) < 0 ||
-	    add_files(&submission, json_length, json_timestamp, err) < 0)
+	    add_agent(&submission, err) < 0)
 		return -1;
-	add_environment(&submission, json_length, json_timestamp);
-	fill_launch(&submission, token);
+	add_environment(&submission);
+	fill_launch(&submission, token, description);
 	fill_context(&submission);
 	request.application_submission_context = &submission.context;
 	return yarn_call(cluster, &RM_SUBMIT_APPLICATION, &request.base, &response, NULL, err);

@@ -4,6 +4,7 @@
  * socket pair, to the client's side of the parser, and through the decoder of chunks, whose result
  * must not depend on the cut.
  */
+#include <event2/buffer.h>
 #include <event2/event.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -55,10 +56,45 @@ static void handle_stream(void *data, struct http_request *request)
 			   &(struct http_stream_source){.fill = fill, .closed = on_closed});
 }
 
+/* The connection is its own: what comes goes back, until a dot does. */
+static struct http_request *raw;
+
+static void on_raw_changed(void *data)
+{
+	struct evbuffer *input = http_raw_input(raw);
+	struct evbuffer_ptr dot = evbuffer_search(input, ".", 1, NULL);
+
+	evbuffer_add_buffer(http_raw_output(raw), input);
+	http_raw_go_on(raw);
+	if (dot.pos >= 0)
+		http_raw_end(raw);
+}
+
+static void handle_raw(void *data, struct http_request *request)
+{
+	if (http_request_query(request, "refuse")) {
+		http_answer_error(request, 502, "no-answer", "%s",
+				  http_request_head(request)->method);
+		return;
+	}
+	raw = request;
+	http_request_take_over(request,
+			       &(struct http_raw){.changed = on_raw_changed, .closed = on_closed});
+}
+
+static enum http_access authorize(void *data, const struct http_request *request)
+{
+	return http_request_header(request, "Cookie") ? HTTP_ACCESS_READ : HTTP_ACCESS_NONE;
+}
+
 static const struct http_route routes[] = {
-	{"GET", "/echo", handle_echo},	    {"POST", "/echo/{name}", handle_echo},
-	{"PUT", "/kv/{key*}", handle_echo}, {"GET", "/hold", handle_hold},
+	{"GET", "/echo", handle_echo},
+	{"POST", "/echo/{name}", handle_echo},
+	{"PUT", "/kv/{key*}", handle_echo},
+	{"GET", "/hold", handle_hold},
 	{"GET", "/stream", handle_stream},
+	{"GET", "/look", handle_echo, HTTP_ACCESS_READ},
+	{"*", "/raw/{path*}", handle_raw, HTTP_ACCESS_READ, .raw = true},
 };
 
 static struct event_base *base;
@@ -70,6 +106,7 @@ static void open_server(void)
 	const struct http_server_config config = {
 		.address = "127.0.0.1:0",
 		.token = "t",
+		.authorize = authorize,
 		.routes = routes,
 		.route_count = array_length(routes),
 		.limits = {.head_bytes = 2048, .body_bytes = 4096},

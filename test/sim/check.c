@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "job/exit_rules.h"
 
 /* ---- helpers ------------------------------------------------------------------------------ */
 
@@ -31,6 +32,8 @@ uint64_t check_digest(const struct sim *sim)
 		digest = mix(digest, task->has_container | task->process_up << 1);
 		digest = mix(digest, task->cause.kind);
 	}
+	for (size_t i = 0; i < sim->job->type_count; i++)
+		digest = mix(digest, machine_wanted(sim->machine, i));
 	return digest;
 }
 
@@ -47,6 +50,8 @@ static bool is_bad(enum task_state state)
 /* By the actions so far. */
 static bool every_task_of(const struct sim *sim, size_t type, bool started_is_enough)
 {
+	if (job_type_is_elastic(&sim->job->types[type]))
+		return elastic_every_task_of(sim, type, started_is_enough);
 	for (int i = 0; i < sim->job->types[type].instances; i++) {
 		size_t number = machine_task_number(sim->machine, type, i);
 		enum task_state state = sim->tasks[number].state;
@@ -75,6 +80,7 @@ static void check_request(struct sim *sim, const struct action *action)
 {
 	const struct container *container = world_newest(sim, action->task);
 
+	elastic_check_request(sim, action->task);
 	if (!container)
 		return;
 	if (action->attempt != container->attempt + 1)
@@ -87,7 +93,7 @@ static void check_request(struct sim *sim, const struct action *action)
 }
 
 /* A type whose end others wait for, and got. */
-static bool is_finished_stage(const struct sim *sim, size_t type)
+bool check_is_finished_stage(const struct sim *sim, size_t type)
 {
 	bool awaited = false;
 
@@ -106,7 +112,8 @@ static void check_started(struct sim *sim, size_t task)
 		sim_break(sim, "a process is ordered where no executor is registered");
 }
 
-static void check_member(struct sim *sim, size_t number, int epoch)
+/* `joins`: some have run in this epoch already, and others join them. */
+static void check_member(struct sim *sim, size_t number, int epoch, bool joins)
 {
 	const struct task *task = machine_task(sim->machine, number);
 	const struct container *container = world_newest(sim, number);
@@ -117,14 +124,27 @@ static void check_member(struct sim *sim, size_t number, int epoch)
 	if (container && container->process && !container->released && container->epoch != epoch)
 		sim_break(sim, "a process of epoch %d runs while epoch %d starts", container->epoch,
 			  epoch);
+	if (job_type_is_elastic(&sim->job->types[task->type]) &&
+	    !machine_task_is_member(sim->machine, number))
+		return; /* it may join later */
 	if (task->state == TASK_SUCCEEDED) {
-		if (task->epoch != epoch && !is_finished_stage(sim, task->type))
+		if (task->epoch != epoch && !check_is_finished_stage(sim, task->type))
 			sim_break(sim, "a task that succeeded in epoch %d is missing in epoch %d",
 				  task->epoch, epoch);
-	} else if (task->state != TASK_RUNNING && task->state != TASK_REGISTERED &&
+	} else if (!joins && task->state != TASK_RUNNING && task->state != TASK_REGISTERED &&
 		   !(is_bad(task->state) && task->epoch == epoch)) {
 		sim_break(sim, "the gang starts while a task is %s", task_state_name(task->state));
 	}
+}
+
+static bool counts_as_success(const struct sim *sim, const struct feed *feed)
+{
+	const struct cause cause = {.kind = feed->cause.kind,
+				    .exit_code = feed->cause.exit_code,
+				    .signal = feed->cause.signal};
+
+	return cause.kind == CAUSE_NONE ||
+	       exit_rules_find(&type_of(sim, feed->event.task)->on_exit, &cause) == EXIT_IGNORE;
 }
 
 /* With GANG, a new formation starts only when all of it is there, and nothing of the old runs. */
@@ -135,8 +155,24 @@ static void check_formation(struct sim *sim)
 	machine_status(sim->machine, &status);
 	if (sim->job->mode != JOB_MODE_GANG || status.state >= JOB_FINISHING)
 		return;
+	bool joins = elastic_has_formed(sim, status.epoch);
 	for (size_t i = 0; i < machine_task_count(sim->machine); i++)
-		check_member(sim, i, status.epoch);
+		check_member(sim, i, status.epoch, joins);
+	elastic_check_formation(sim, &status);
+}
+
+/* An AM that dies may not come to it. */
+static bool was_launched(struct sim *sim, size_t task)
+{
+	const struct container *container = world_newest(sim, task);
+
+	return !container || container->launched;
+}
+
+/* What an elastic type gets beyond that may be asked for at any time. */
+static bool is_needed(const struct sim *sim, size_t task)
+{
+	return machine_task(sim->machine, task)->index < job_type_minimum(type_of(sim, task));
 }
 
 static void check_task_changed(struct sim *sim, const struct action *action,
@@ -149,20 +185,26 @@ static void check_task_changed(struct sim *sim, const struct action *action,
 		sim_break(sim, "a task goes from %s, but was %s", task_state_name(from),
 			  task_state_name(known->state));
 	if (from == TASK_SUCCEEDED &&
-	    is_finished_stage(sim, machine_task(sim->machine, action->task)->type))
+	    check_is_finished_stage(sim, machine_task(sim->machine, action->task)->type))
 		sim_break(sim, "a finished stage is run again");
 	if (to == TASK_STOPPING && type_of(sim, action->task)->role == JOB_ROLE_SIDECAR)
 		sim_break(sim, "a sidecar is disturbed");
-	if (to == TASK_LOST && sim->job_state != JOB_FINISHING &&
+	/* One that rests is wanted, but not asked for while a back-off runs. */
+	bool may_rest = job_type_is_elastic(type_of(sim, action->task)) &&
+			(from == TASK_WAITING || from == TASK_STOPPED);
+	if (to == TASK_LOST && from != to && from != TASK_FAILED && !may_rest &&
+	    was_launched(sim, action->task) && sim->job_state != JOB_FINISHING &&
 	    weather_spares_machines(&sim->weather))
 		sim_break(sim, "a task is lost, but no machine failed");
 	known->state = to;
-	if (from == TASK_WAITING && to == TASK_REQUESTED)
+	if (from == TASK_WAITING && to == TASK_REQUESTED && is_needed(sim, action->task))
 		check_released_stage(sim, action->task);
-	if (to == TASK_SUCCEEDED &&
-	    (feed->event.kind != EVENT_EXITED || feed->cause.kind != CAUSE_NONE ||
+	if (to == TASK_SUCCEEDED && from != to &&
+	    (feed->event.kind != EVENT_EXITED || !counts_as_success(sim, feed) ||
 	     feed->event.task != action->task || feed->stale))
 		sim_break(sim, "a task succeeds that did not end well");
+	if (to == TASK_SUCCEEDED)
+		known->succeeded_epoch = machine_task(sim->machine, action->task)->epoch;
 	if (to == TASK_RUNNING)
 		check_started(sim, action->task);
 	if (!is_bad(to))
@@ -182,6 +224,8 @@ static void forget_failures(struct sim *sim)
 
 static void check_job_changed(struct sim *sim, const struct action *action)
 {
+	struct machine_status status;
+
 	if (sim->job_state != (enum job_state)action->from)
 		sim_break(sim, "the job goes from %s, but was %s",
 			  job_state_name((enum job_state)action->from),
@@ -189,8 +233,11 @@ static void check_job_changed(struct sim *sim, const struct action *action)
 	if (job_state_is_final(sim->job_state))
 		sim_break(sim, "the job goes on after its end");
 	sim->job_state = (enum job_state)action->to;
-	if (sim->job_state == JOB_REFORMING)
+	if (sim->job_state == JOB_REFORMING && action->from != action->to)
 		forget_failures(sim);
+	machine_status(sim->machine, &status);
+	if (status.epoch != sim->known_epoch)
+		elastic_check_anew(sim, &status);
 }
 
 void check_action(struct sim *sim, const struct action *action, const struct feed *feed)
@@ -258,6 +305,18 @@ void check_given_back(struct sim *sim, size_t number)
 			  task_state_name(sim->tasks[number].state));
 }
 
+/* While the job re-forms it says for what, and no longer. */
+static void check_repair(struct sim *sim, const struct machine_status *status)
+{
+	bool told = status->cause->kind != CAUSE_NONE;
+	bool past = told && status->cause_epoch != status->epoch;
+
+	if (status->state == JOB_REFORMING && !told && !elastic_any(sim->job))
+		sim_break(sim, "the job re-forms for no reason");
+	if (status->state != JOB_REFORMING && past)
+		sim_break(sim, "a failure is told that the job has recovered from");
+}
+
 static void check_budgets(struct sim *sim)
 {
 	struct machine_status status;
@@ -271,8 +330,10 @@ static void check_budgets(struct sim *sim)
 		sim_break(sim, "more retries than retry-count");
 	if (status.infrastructure_retries_used > sim->job->infrastructure_retry_count)
 		sim_break(sim, "more infrastructure retries than their count");
-	if (status.epoch > 1 + status.retries_used + status.infrastructure_retries_used)
+	if (status.epoch > 1 + status.retries_used + status.infrastructure_retries_used &&
+	    !elastic_any(sim->job))
 		sim_break(sim, "a re-formation that nobody paid for");
+	check_repair(sim, &status);
 	for (int i = 0; i < TASK_STATE_COUNT; i++)
 		sum += status.tasks_in[i];
 	if (sum != machine_task_count(sim->machine))
@@ -310,7 +371,8 @@ static bool chief_succeeded(const struct sim *sim)
 	for (size_t i = 0; i < machine_task_count(sim->machine); i++) {
 		const struct task *task = machine_task(sim->machine, i);
 		if (task->state == TASK_SUCCEEDED &&
-		    job_is_chief(sim->job, task->type, task->index))
+		    job_is_chief(sim->job, task->type,
+				 job_type_is_elastic(type_of(sim, i)) ? 0 : task->index))
 			return true;
 	}
 	return false;
@@ -332,13 +394,16 @@ static void check_success(struct sim *sim)
 	for (size_t i = 0; i < machine_task_count(sim->machine); i++) {
 		const struct task *task = machine_task(sim->machine, i);
 		enum job_role role = sim->job->types[task->type].role;
-		if (role == JOB_ROLE_TRACKED && task->state != TASK_SUCCEEDED &&
+		bool may_rest = job_type_is_elastic(type_of(sim, i)) && task->state == TASK_STOPPED;
+		if (role == JOB_ROLE_TRACKED && task->state != TASK_SUCCEEDED && !may_rest &&
 		    !may_be_exempt(sim, task->type))
 			sim_break(sim, "the job succeeds, but a tracked task is %s",
 				  task_state_name(task->state));
 		if (role == JOB_ROLE_UNTRACKED && task->state == TASK_FAILED)
 			sim_break(sim, "the job succeeds, but an untracked task failed");
 	}
+	if (sim->job->group_timeout_count == 0)
+		elastic_check_success(sim);
 }
 
 /* The first task that failed for good, of those whose failure counts; SIZE_MAX: none. A lost one
@@ -423,7 +488,8 @@ void check_end(struct sim *sim)
 		check_failure(sim, &status);
 	if (weather_is_calm(&sim->weather) && sim->job->application_timeout_ms == 0 &&
 	    sim->job->execution_timeout_ms == 0 && sim->job->group_timeout_count == 0 &&
-	    (status.state != JOB_SUCCEEDED || status.epoch != 1))
+	    (status.state != JOB_SUCCEEDED || (status.epoch != 1 && !elastic_any(sim->job)) ||
+	     status.retries_used + status.infrastructure_retries_used > 0))
 		sim_break(sim, "nothing went wrong, but the job is %s in epoch %d",
 			  job_state_name(status.state), status.epoch);
 }

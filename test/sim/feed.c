@@ -13,6 +13,7 @@ static const char *const event_names[EVENT_KIND_COUNT] = {
 	[EVENT_BEAT] = "beat",		 [EVENT_CONTAINER_ENDED] = "container ended",
 	[EVENT_PREEMPTED] = "preempted", [EVENT_TICK] = "tick",
 	[EVENT_KILL] = "kill",		 [EVENT_RESTART_TASK] = "restart",
+	[EVENT_SCALE] = "scale",
 };
 
 void sim_break(struct sim *sim, const char *format, ...)
@@ -32,6 +33,10 @@ void trace_print(const struct sim *sim, const struct trace *trace)
 
 	if (trace->when == 0)
 		return;
+	if (trace->mark) {
+		printf("%10.3f s  %s\n", (double)trace->when / 1000, trace->mark);
+		return;
+	}
 	printf("%10.3f s  %s:%d %s", (double)trace->when / 1000, sim->job->types[task->type].name,
 	       task->index, event_names[trace->event]);
 	if (trace->attempt > 0)
@@ -44,11 +49,23 @@ void trace_print(const struct sim *sim, const struct trace *trace)
 	       task_state_name(trace->after), job_state_name(trace->job));
 }
 
+static void add_trace(struct sim *sim, const struct trace *trace)
+{
+	sim->trace[++sim->traced % TRACE_LENGTH] = *trace;
+	if (sim->verbose)
+		trace_print(sim, trace);
+}
+
+void trace_mark(struct sim *sim, const char *mark)
+{
+	const struct trace trace = {.when = sim->now, .mark = mark};
+
+	add_trace(sim, &trace);
+}
+
 static void record(struct sim *sim, const struct feed *feed, enum task_state before, bool accepted)
 {
-	struct trace *trace = &sim->trace[sim->events % TRACE_LENGTH];
-
-	*trace = (struct trace){
+	const struct trace trace = {
 		.when = sim->now,
 		.event = feed->event.kind,
 		.task = feed->event.task,
@@ -62,8 +79,7 @@ static void record(struct sim *sim, const struct feed *feed, enum task_state bef
 		.after = machine_task(sim->machine, feed->event.task)->state,
 		.job = sim->job_state,
 	};
-	if (sim->verbose)
-		trace_print(sim, trace);
+	add_trace(sim, &trace);
 }
 
 /* What is stale may at most give back what nobody waits for. */
@@ -100,7 +116,47 @@ static bool handle(struct sim *sim, const struct feed *feed)
 
 	snprintf(text, sizeof(text), "failure %u", feed->cause.number);
 	event.cause = cause.kind == CAUSE_NONE ? NULL : &cause;
-	return machine_handle(sim->machine, &event, sim->now, &sim->actions);
+	return machine_handle(sim->machine, &event, sim_clock(sim), &sim->actions);
+}
+
+int64_t sim_clock(const struct sim *sim)
+{
+	return sim->now - sim->clock_origin;
+}
+
+/* What may not be true yet where the AM died before it had carried out all of it. */
+static void check_effects(struct sim *sim, const struct feed *feed)
+{
+	check_task(sim, feed->event.task);
+	if (sim->events % 256 == 0)
+		check_all(sim);
+	check_given_back(sim, feed->event.task);
+}
+
+/* Nothing changes by it: but it may find that there is nothing to wait for any more. */
+void sim_resume(struct sim *sim)
+{
+	const struct feed feed = {0};
+
+	action_list_clear(&sim->actions);
+	machine_resume(sim->machine, sim_clock(sim), &sim->actions);
+	for (size_t i = 0; i < sim->actions.count; i++) {
+		const struct action *action = &sim->actions.items[i];
+		if (action->kind != ACTION_EPOCH)
+			check_action(sim, action, &feed);
+		mirror_action(sim, action);
+		world_act(sim, action);
+	}
+	mirror_commit(sim);
+	check_all(sim);
+}
+
+static int count_charges(const struct sim *sim)
+{
+	struct machine_status status;
+
+	machine_status(sim->machine, &status);
+	return status.retries_used + status.infrastructure_retries_used;
 }
 
 bool sim_feed(struct sim *sim, const struct feed *feed)
@@ -108,15 +164,26 @@ bool sim_feed(struct sim *sim, const struct feed *feed)
 	bool whole = feed->stale || feed->repeated || sim->events % 64 == 0;
 	uint64_t digest = whole ? check_digest(sim) : 0;
 	enum task_state before = machine_task(sim->machine, feed->event.task)->state;
+	bool is_free = elastic_is_free_loss(sim, &feed->event);
+	int charges = count_charges(sim);
 
 	sim->events++;
 	action_list_clear(&sim->actions);
 	bool accepted = handle(sim, feed);
+	if (is_free && count_charges(sim) != charges)
+		sim_break(sim, "the job pays for a loss that it can bear");
+	const struct death death = death_draw(sim);
+	if (death.torn) {
+		death_strike(sim, &death);
+		return false;
+	}
 	for (size_t i = 0; i < sim->actions.count; i++) {
 		check_action(sim, &sim->actions.items[i], feed);
 		mirror_action(sim, &sim->actions.items[i]);
-		world_act(sim, &sim->actions.items[i]);
+		if (!death.comes || i < death.actions)
+			world_act(sim, &sim->actions.items[i]);
 	}
+	mirror_commit(sim);
 	for (size_t i = 0; i < sim->actions.count; i++)
 		if (sim->actions.items[i].kind == ACTION_TASK_CHANGED)
 			check_told(sim, sim->actions.items[i].task);
@@ -125,10 +192,10 @@ bool sim_feed(struct sim *sim, const struct feed *feed)
 	if (!accepted)
 		check_refusal(sim, feed);
 	record(sim, feed, before, accepted);
-	check_task(sim, feed->event.task);
-	if (sim->events % 256 == 0)
-		check_all(sim);
 	check_told(sim, feed->event.task);
-	check_given_back(sim, feed->event.task);
+	if (death.comes)
+		death_strike(sim, &death);
+	else
+		check_effects(sim, feed);
 	return accepted;
 }

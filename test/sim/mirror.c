@@ -8,22 +8,26 @@
 
 static void add(struct sim *sim, json_t *record)
 {
-	struct err err cleanup_err = {0};
-	char *text cleanup_free = json_text(record);
-	struct journal_line line = {.sequence = sim->view->sequence + 1,
-				    .time_ms = sim->now,
-				    .text = text,
-				    .length = strlen(text)};
-
+	str_list_take(&sim->lines, json_text(record));
 	json_decref(record);
-	if (job_view_add(sim->view, &line, &err) < 0)
-		sim_break(sim, "a record cannot be read: %s", err_message(&err));
+}
+
+void mirror_commit(struct sim *sim)
+{
+	for (size_t i = 0; i < sim->lines.count; i++) {
+		struct err err cleanup_err = {0};
+		struct journal_line line = {.sequence = sim->view->sequence + 1,
+					    .time_ms = sim->now,
+					    .text = sim->lines.items[i],
+					    .length = strlen(sim->lines.items[i])};
+		if (job_view_add(sim->view, &line, &err) < 0)
+			sim_break(sim, "a record cannot be read: %s", err_message(&err));
+	}
+	str_list_finish(&sim->lines);
 }
 
 void mirror_action(struct sim *sim, const struct action *action)
 {
-	if (!sim->view)
-		return;
 	if (action->kind == ACTION_TASK_CHANGED)
 		add(sim,
 		    record_task(sim->job, machine_task(sim->machine, action->task),
@@ -48,8 +52,6 @@ void mirror_check(struct sim *sim)
 	const struct job_view *view = sim->view;
 	struct machine_status status;
 
-	if (!view)
-		return;
 	machine_status(sim->machine, &status);
 	if (view->state != status.state || view->epoch != status.epoch ||
 	    view->retries != status.retries_used ||
@@ -57,6 +59,10 @@ void mirror_check(struct sim *sim)
 	    view->cause.kind != status.cause->kind ||
 	    (status.cause->kind != CAUSE_NONE && view->cause_task != status.cause_task))
 		sim_break(sim, "the journal tells of another job");
+	for (size_t i = 0; i < sim->job->type_count; i++)
+		if (view->types[i].wanted != machine_wanted(sim->machine, i))
+			sim_break(sim, "the journal tells of another number of %s",
+				  sim->job->types[i].name);
 	for (size_t i = 0; i < view->task_count; i++)
 		if (!is_same_task(&view->tasks[i], machine_task(sim->machine, i)))
 			sim_break(sim, "the journal tells of another %s:%d",

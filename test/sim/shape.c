@@ -6,6 +6,17 @@
 
 /* ---- types -------------------------------------------------------------------------------- */
 
+static void add_rules(struct job_type *type, struct random *random)
+{
+	static const char *const rules[] = {"1-99->retry",    "100-127->ignore", "128-199->fail",
+					    "SIGTERM->fail",  "SIGKILL->ignore", "127->retry",
+					    "200-255->retry", "*->retry",	 "*->fail"};
+
+	while (random_chance(random, 150))
+		str_list_add(&type->on_exit,
+			     rules[random_between(random, 0, (int64_t)array_length(rules) - 1)]);
+}
+
 static struct job_type *add_type(struct job *job, const char *name, int instances,
 				 struct random *random)
 {
@@ -23,6 +34,7 @@ static struct job_type *add_type(struct job *job, const char *name, int instance
 		.hold_port = true,
 		.stop_grace_ms = random_between(random, 0, 5000),
 	};
+	add_rules(type, random);
 	return type;
 }
 
@@ -72,6 +84,8 @@ static void add_dependencies(struct job *job, struct random *random)
 		depend(job, "chief", "worker", true);
 	if (random_chance(random, 150))
 		depend(job, "tensorboard", "chief", true);
+	else if (random_chance(random, 150))
+		depend(job, "worker", "tensorboard", true);
 }
 
 static void add_group_timeout(struct job *job, struct random *random)
@@ -127,6 +141,7 @@ struct job *shape_job(struct random *random, int max_tasks)
 	add_types(job, random, max_tasks);
 	add_dependencies(job, random);
 	add_group_timeout(job, random);
+	shape_elastic(job, random);
 	return job;
 }
 
@@ -145,11 +160,20 @@ bool weather_spares_machines(const struct weather *weather)
 void shape_weather(struct random *random, const struct job *job, struct weather *weather)
 {
 	/* Per container or process; in a big job each must be rarer for the job to get anywhere. */
-	int tasks = (int)job_task_count(job);
+	int tasks = 0;
+	for (size_t i = 0; i < job->type_count; i++)
+		tasks += job->types[i].instances;
 	int rough = (int)random_between(random, 0, 5) * 40 / (1 + tasks / 10);
 	bool has_end = job->application_timeout_ms > 0;
 
-	*weather = (struct weather){0};
+	/* Of the events of a job: so that several AMs die in a short one as well. */
+	int death = random_chance(random, 700)
+			    ? 1 + (int)random_between(random, 0, 40) / (1 + tasks / 4)
+			    : 0;
+
+	int scale = elastic_any(job) ? 500 : 0;
+
+	*weather = (struct weather){.am_death = death, .user_scale = scale};
 	if (random_chance(random, 100))
 		return;
 	if (random_chance(random, 150)) {
@@ -160,6 +184,8 @@ void shape_weather(struct random *random, const struct job *job, struct weather 
 		return;
 	}
 	*weather = (struct weather){
+		.am_death = death,
+		.user_scale = scale,
 		.slow_allocation = rough,
 		.too_late = 200,
 		.refused = rough / 20,

@@ -5,10 +5,13 @@
  * in milliseconds.
  *
  *   shape.c     a random job, and how rough its world is
- *   world.c     the scheduler, the executors and the network
+ *   world.c     the scheduler, the network, and who answers
+ *   executor.c  the executors
  *   feed.c      every event on its way to the machine
  *   check.c     what must hold, whatever happens
+ *   elastic.c   the same of types that may have fewer or more tasks
  *   mirror.c    what a reader of the journal sees of it all
+ *   death.c     AMs that die, and those that follow them
  *   test_sim.c  seeds, the report
  */
 #ifndef TONY_TEST_SIM_SIM_H
@@ -24,7 +27,8 @@ struct weather {
 	int container_lost, stuck, deaf;
 	int failing_process, hanging_process;
 	int lost_message, repeated_message;
-	int user_kill, user_restart;
+	int user_kill, user_restart, user_scale;
+	int am_death; /* per event */
 };
 
 struct job *shape_job(struct random *random, int max_tasks);
@@ -49,6 +53,7 @@ struct container {
 	enum container_state state;
 	bool released; /* the machine gave it back */
 	bool known;    /* the machine heard of it: EVENT_ALLOCATED was delivered */
+	bool launched;
 	/* the executor */
 	enum executor_phase phase;
 	bool registered; /* the machine heard of its registration */
@@ -58,6 +63,7 @@ struct container {
 	bool process;	/* one runs */
 	bool exited;	/* the last one ended by itself */
 	bool told_exit; /* ... and the AM confirmed the report */
+	bool abandoned; /* its AM is gone: it registers with the next one */
 	int epoch, restart;
 	unsigned process_number, message_number;
 	struct order next; /* after the stop under way */
@@ -70,7 +76,7 @@ struct container {
 		enum cause_kind kind;
 		int exit_code, signal;
 		unsigned number; /* names the failure in the cause's text */
-	} end;
+	} end, gone;		 /* and the container */
 };
 
 enum happening_kind {
@@ -87,6 +93,8 @@ enum happening_kind {
 	HAPPENS_STOPPED,
 	HAPPENS_KILL,
 	HAPPENS_RESTART,
+	HAPPENS_SCALE,
+	HAPPENS_AM_RETURN,
 };
 
 struct happening {
@@ -94,8 +102,8 @@ struct happening {
 	uint64_t order; /* among those of the same time */
 	enum happening_kind kind;
 	size_t container; /* or the task, of HAPPENS_RESTART */
-	unsigned number;
-	bool repeated; /* a copy of a message: nobody waits for its answer */
+	unsigned number;  /* of an executor's message, or the AM that the scheduler tells */
+	bool repeated;	  /* a copy of a message: nobody waits for its answer */
 	enum machine_event_kind event;
 	int epoch, restart, port;
 	bool running; /* of a beat */
@@ -106,6 +114,7 @@ struct happening {
 /* What was fed to the machine, for the report. */
 struct trace {
 	int64_t when;
+	const char *mark; /* something else that happened; NULL: an event was fed */
 	enum machine_event_kind event;
 	size_t task;
 	int attempt, epoch, restart;
@@ -124,8 +133,9 @@ struct known_task {
 	struct order order;    /* the newest */
 	uint64_t told_at;      /* the event with which the executor was told to look */
 	int user_restarts;
-	size_t newest; /* container; SIZE_MAX: none */
-	int processes; /* that run now, in whatever container */
+	int succeeded_epoch; /* the last in which it did */
+	size_t newest;	     /* container; SIZE_MAX: none */
+	int processes;	     /* that run now, in whatever container */
 };
 
 struct sim {
@@ -134,6 +144,12 @@ struct sim {
 	struct job *job;
 	struct machine *machine;
 	struct action_list actions;
+	unsigned am; /* how many there were before this one */
+	bool am_is_down;
+	int hasty_deaths; /* of AMs in a row that hardly lived */
+	int64_t returned_at;
+	int doom;	      /* events until it dies, if not before; 0: not for certain */
+	int64_t clock_origin; /* when the monotonic clock of this AM's machine stood at 0 */
 	int64_t now;
 	uint64_t order;
 	int64_t scheduler_latency_ms; /* the same for all its news: they stay in order */
@@ -148,9 +164,12 @@ struct sim {
 	struct known_task *tasks;
 	enum job_state job_state; /* by the actions */
 	bool kill_delivered, finish_overdue;
-	uint64_t events, ticks_at_once;
+	int known_epoch, known_charges; /* when the job formed anew last */
+	int *formed_epochs;		/* by type: the last that its tasks started in */
+	uint64_t events, ticks_at_once, deaths, scalings, free_epochs, traced;
 
-	struct job_view *view; /* NULL: not in this run */
+	struct job_view *view; /* what the journal says */
+	struct str_list lines; /* of the event in hand */
 	struct trace trace[TRACE_LENGTH];
 	bool verbose;
 	char *broken; /* the first invariant that did not hold; NULL: all is well */
@@ -161,6 +180,11 @@ void world_begin(struct sim *sim);
 /* Lets the next thing happen; false: nothing is left to happen. */
 bool world_step(struct sim *sim);
 struct container *world_newest(struct sim *sim, size_t task);
+/* The AM is gone: connections are closed; another one comes after a while. */
+void world_lose_am(struct sim *sim);
+/* The scheduler hands over what the AM believes to have, tells what of it is gone, and ends the
+ * rest. */
+void world_adopt(struct sim *sim);
 
 /* ---- feed.c: every event goes through here, to be checked ---- */
 struct feed {
@@ -169,7 +193,16 @@ struct feed {
 	bool repeated;
 	bool stale; /* by what the world knows: must change nothing */
 };
+/* What of an event comes about before the AM dies in the midst of it. */
+struct death {
+	bool comes;
+	bool torn;	/* the journal's lines were not all written */
+	size_t actions; /* that were carried out */
+};
+/* False also when the AM died of it before its journal told of the event. */
 bool sim_feed(struct sim *sim, const struct feed *feed);
+void sim_resume(struct sim *sim);	  /* what the next AM of a job does first */
+int64_t sim_clock(const struct sim *sim); /* the machine's */
 void world_act(struct sim *sim, const struct action *action);
 
 /* ---- check.c ---- */
@@ -182,10 +215,32 @@ void check_all(struct sim *sim);
 void check_end(struct sim *sim);
 uint64_t check_digest(const struct sim *sim);
 
+bool check_is_finished_stage(const struct sim *sim, size_t type); /* others waited for it */
+
+/* ---- elastic.c ---- */
+void shape_elastic(struct job *job, const struct random *seed);
+bool elastic_any(const struct job *job);
+struct machine_event elastic_draw_scale(struct sim *sim);
+/* Those that are not dormant, or given up. */
+bool elastic_every_task_of(const struct sim *sim, size_t type, bool started_is_enough);
+bool elastic_has_formed(const struct sim *sim, int epoch);
+void elastic_check_formation(struct sim *sim, const struct machine_status *status);
+void elastic_check_anew(struct sim *sim, const struct machine_status *status);
+void elastic_check_request(struct sim *sim, size_t task);
+bool elastic_is_free_loss(const struct sim *sim, const struct machine_event *event);
+void elastic_check_success(struct sim *sim);
+
 /* ---- mirror.c ---- */
 void mirror_action(struct sim *sim, const struct action *action);
-void mirror_check(struct sim *sim); /* at the end */
+void mirror_commit(struct sim *sim); /* all lines of the event are written */
+void mirror_check(struct sim *sim);  /* at the end */
 
+/* ---- death.c ---- */
+struct death death_draw(struct sim *sim);
+void death_strike(struct sim *sim, const struct death *death);
+void death_return(struct sim *sim); /* of the next AM */
+
+void trace_mark(struct sim *sim, const char *mark);
 void trace_print(const struct sim *sim, const struct trace *trace);
 
 #endif

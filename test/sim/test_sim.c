@@ -14,7 +14,6 @@
 #define TIME_CAP_MS  (30LL * 24 * 3600 * 1000)
 #define FINISH_MS    30000 /* containers that are not back after that are left to the scheduler */
 #define BROKEN_CAP   5
-#define MIRROR_EVERY 4	 /* seeds: the journal costs more than the rest */
 #define STALE_AT_END 200 /* late messages that an ended job is still tried with */
 
 struct options {
@@ -51,15 +50,15 @@ static const struct opt_table option_table = {
 
 static void begin(struct sim *sim, uint64_t seed, int max_tasks, bool verbose)
 {
-	*sim = (struct sim){.random = {.state = seed}, .verbose = verbose};
+	*sim = (struct sim){.random = {.state = seed}, .verbose = verbose, .known_epoch = 1};
 	sim->random.state = random_next(&sim->random); /* neighbours must not walk the same way */
 	sim->job = shape_job(&sim->random, max_tasks);
 	shape_weather(&sim->random, sim->job, &sim->weather);
 	sim->machine = machine_create(sim->job, seed);
 	size_t count = machine_task_count(sim->machine);
-	if (seed % MIRROR_EVERY == 0)
-		sim->view = job_view_create(sim->job);
+	sim->view = job_view_create(sim->job);
 	sim->tasks = mem_alloc_array(count, sizeof(*sim->tasks));
+	sim->formed_epochs = mem_alloc_array(sim->job->type_count, sizeof(*sim->formed_epochs));
 	for (size_t i = 0; i < count; i++)
 		sim->tasks[i].newest = SIZE_MAX;
 }
@@ -67,12 +66,14 @@ static void begin(struct sim *sim, uint64_t seed, int max_tasks, bool verbose)
 static void finish(struct sim *sim)
 {
 	job_view_destroy(sim->view);
+	str_list_finish(&sim->lines);
 	machine_destroy(sim->machine);
 	job_destroy(sim->job);
 	action_list_finish(&sim->actions);
 	free(sim->heap);
 	free(sim->containers);
 	free(sim->tasks);
+	free(sim->formed_epochs);
 	free(sim->broken);
 }
 
@@ -100,11 +101,16 @@ static void report(const struct sim *sim, uint64_t seed)
 {
 	printf("seed %" PRIu64 " broke: %s\n", seed, sim->broken);
 	for (uint64_t i = 1; i <= TRACE_LENGTH; i++)
-		trace_print(sim, &sim->trace[(sim->events + i) % TRACE_LENGTH]);
+		trace_print(sim, &sim->trace[(sim->traced + i) % TRACE_LENGTH]);
 }
 
-static bool run_seed(uint64_t seed, const struct options *options, size_t ends[JOB_STATE_COUNT],
-		     uint64_t *events)
+/* Of all seeds. */
+struct sums {
+	size_t ends[JOB_STATE_COUNT];
+	uint64_t events, deaths, scalings, free_epochs;
+};
+
+static bool run_seed(uint64_t seed, const struct options *options, struct sums *sums)
 {
 	struct sim sim;
 
@@ -113,8 +119,11 @@ static bool run_seed(uint64_t seed, const struct options *options, size_t ends[J
 	bool held = !sim.broken;
 	if (!held)
 		report(&sim, seed);
-	ends[sim.job_state]++;
-	*events += sim.events;
+	sums->ends[sim.job_state]++;
+	sums->events += sim.events;
+	sums->deaths += sim.deaths;
+	sums->scalings += sim.scalings;
+	sums->free_epochs += sim.free_epochs;
 	finish(&sim);
 	return held;
 }
@@ -132,9 +141,8 @@ static int parse_seeds(const char *text, int64_t *first, int64_t *last)
 
 static int run_seeds(const struct options *options)
 {
-	size_t ends[JOB_STATE_COUNT] = {0};
+	struct sums sums = {0};
 	int64_t first = 1, last = 1000, seed;
-	uint64_t events = 0;
 	int broken = 0;
 
 	if (options->seeds && parse_seeds(options->seeds, &first, &last) < 0) {
@@ -143,11 +151,12 @@ static int run_seeds(const struct options *options)
 		return 2;
 	}
 	for (seed = first; seed <= last && broken < BROKEN_CAP; seed++)
-		broken += !run_seed((uint64_t)seed, options, ends, &events);
-	printf("%" PRId64 " seeds, %" PRIu64 " events: %zu succeeded, %zu failed, %zu killed; "
-	       "%d broke\n",
-	       seed - first, events, ends[JOB_SUCCEEDED], ends[JOB_FAILED], ends[JOB_KILLED],
-	       broken);
+		broken += !run_seed((uint64_t)seed, options, &sums);
+	printf("%" PRId64 " seeds, %" PRIu64 " events, %" PRIu64 " AMs that died, "
+	       "%" PRIu64 " types scaled, %" PRIu64 " epochs at no charge: "
+	       "%zu succeeded, %zu failed, %zu killed; %d broke\n",
+	       seed - first, sums.events, sums.deaths, sums.scalings, sums.free_epochs,
+	       sums.ends[JOB_SUCCEEDED], sums.ends[JOB_FAILED], sums.ends[JOB_KILLED], broken);
 	return broken > 0;
 }
 

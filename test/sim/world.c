@@ -1,4 +1,4 @@
-#include "sim.h"
+#include "world.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void swap(struct happening *a, struct happening *b)
 	*b = held;
 }
 
-static void plan(struct sim *sim, int64_t delay, struct happening happening)
+void world_plan(struct sim *sim, int64_t delay, struct happening happening)
 {
 	happening.when = sim->now + delay;
 	happening.order = ++sim->order;
@@ -52,12 +52,12 @@ static struct happening take_soonest(struct sim *sim)
 	}
 }
 
-static bool chance(struct sim *sim, int per_mille)
+bool world_chance(struct sim *sim, int per_mille)
 {
 	return random_chance(&sim->random, per_mille);
 }
 
-static int64_t between(struct sim *sim, int64_t low, int64_t high)
+int64_t world_between(struct sim *sim, int64_t low, int64_t high)
 {
 	return random_between(&sim->random, low, high);
 }
@@ -81,7 +81,7 @@ static struct container *find(struct sim *sim, size_t task, int attempt)
 	return container;
 }
 
-static size_t number_of(const struct sim *sim, const struct container *container)
+size_t world_number_of(const struct sim *sim, const struct container *container)
 {
 	return (size_t)(container - sim->containers);
 }
@@ -101,32 +101,33 @@ static void request(struct sim *sim, const struct action *action)
 		.older = sim->tasks[action->task].newest,
 	};
 	sim->tasks[action->task].newest = number;
-	if (chance(sim, sim->weather.refused)) {
-		plan(sim, between(sim, 1, 5000),
-		     (struct happening){.kind = HAPPENS_REFUSAL, .container = number});
+	if (world_chance(sim, sim->weather.refused)) {
+		world_plan(sim, world_between(sim, 1, 5000),
+			   (struct happening){.kind = HAPPENS_REFUSAL, .container = number});
 		return;
 	}
-	bool slow = chance(sim, sim->weather.slow_allocation);
-	plan(sim, slow ? between(sim, 10000, 900000) : between(sim, 1, 3000),
-	     (struct happening){.kind = HAPPENS_GRANT, .container = number});
+	bool slow = world_chance(sim, sim->weather.slow_allocation);
+	world_plan(sim, slow ? world_between(sim, 10000, 900000) : world_between(sim, 1, 3000),
+		   (struct happening){.kind = HAPPENS_GRANT, .container = number});
 }
 
 static void tell(struct sim *sim, size_t container, enum machine_event_kind event,
 		 struct cause_brief cause)
 {
-	plan(sim, sim->scheduler_latency_ms,
-	     (struct happening){.kind = HAPPENS_MESSAGE,
-				.container = container,
-				.event = event,
-				.cause = cause});
+	world_plan(sim, sim->scheduler_latency_ms,
+		   (struct happening){.kind = HAPPENS_MESSAGE,
+				      .container = container,
+				      .number = sim->am,
+				      .event = event,
+				      .cause = cause});
 }
 
-static struct cause_brief new_failure(struct sim *sim, enum cause_kind kind)
+struct cause_brief world_new_failure(struct sim *sim, enum cause_kind kind)
 {
 	return (struct cause_brief){.kind = kind, .number = ++sim->failure_number};
 }
 
-static void process_gone(struct sim *sim, struct container *container)
+void world_process_gone(struct sim *sim, struct container *container)
 {
 	if (container->process)
 		sim->tasks[container->task].processes--;
@@ -139,8 +140,9 @@ static void container_gone(struct sim *sim, size_t number, struct cause_brief ca
 
 	if (container->state != CONTAINER_GIVEN)
 		return;
-	process_gone(sim, container);
+	world_process_gone(sim, container);
 	container->state = CONTAINER_GONE;
+	container->gone = cause;
 	tell(sim, number, EVENT_CONTAINER_ENDED, cause);
 }
 
@@ -159,7 +161,7 @@ static void refuse(struct sim *sim, size_t number)
 	if (sim->containers[number].state != CONTAINER_ASKED)
 		return;
 	sim->containers[number].state = CONTAINER_GONE;
-	tell(sim, number, EVENT_REFUSED, new_failure(sim, CAUSE_ALLOCATION_REFUSED));
+	tell(sim, number, EVENT_REFUSED, world_new_failure(sim, CAUSE_ALLOCATION_REFUSED));
 }
 
 static void cancel(struct sim *sim, const struct action *action)
@@ -168,8 +170,8 @@ static void cancel(struct sim *sim, const struct action *action)
 
 	if (!container || container->state != CONTAINER_ASKED)
 		return;
-	if (chance(sim, sim->weather.too_late))
-		grant(sim, number_of(sim, container)); /* it was on its way */
+	if (world_chance(sim, sim->weather.too_late))
+		grant(sim, world_number_of(sim, container)); /* it was on its way */
 	else
 		container->state = CONTAINER_CANCELLED;
 }
@@ -183,19 +185,21 @@ static void launch(struct sim *sim, const struct action *action)
 		sim_break(sim, "a launch in a container that was not given");
 		return;
 	}
-	size_t number = number_of(sim, container);
-	if (chance(sim, sim->weather.launch_failed)) {
-		plan(sim, between(sim, 1, 5000),
-		     (struct happening){.kind = HAPPENS_CONTAINER_END,
-					.container = number,
-					.cause = new_failure(sim, CAUSE_LAUNCH_FAILED)});
+	size_t number = world_number_of(sim, container);
+	container->launched = true;
+	if (world_chance(sim, sim->weather.launch_failed)) {
+		world_plan(
+			sim, world_between(sim, 1, 5000),
+			(struct happening){.kind = HAPPENS_CONTAINER_END,
+					   .container = number,
+					   .cause = world_new_failure(sim, CAUSE_LAUNCH_FAILED)});
 		return;
 	}
-	if (chance(sim, sim->weather.never_up))
+	if (world_chance(sim, sim->weather.never_up))
 		return;
-	bool late = chance(sim, sim->weather.late_up);
-	plan(sim, late ? between(sim, 5000, 200000) : between(sim, 10, 2000),
-	     (struct happening){.kind = HAPPENS_COME_UP, .container = number});
+	bool late = world_chance(sim, sim->weather.late_up);
+	world_plan(sim, late ? world_between(sim, 5000, 200000) : world_between(sim, 10, 2000),
+		   (struct happening){.kind = HAPPENS_COME_UP, .container = number});
 }
 
 static void release(struct sim *sim, const struct action *action)
@@ -211,40 +215,76 @@ static void release(struct sim *sim, const struct action *action)
 	container->released = true;
 	int64_t grace =
 		sim->job->types[machine_task(sim->machine, container->task)->type].stop_grace_ms;
-	bool slow = chance(sim, sim->weather.stuck);
-	plan(sim, slow ? between(sim, 20000, 100000) : between(sim, 0, grace + 2000),
-	     (struct happening){.kind = HAPPENS_CONTAINER_END,
-				.container = number_of(sim, container)});
+	bool slow = world_chance(sim, sim->weather.stuck);
+	world_plan(sim,
+		   slow ? world_between(sim, 20000, 100000) : world_between(sim, 0, grace + 2000),
+		   (struct happening){.kind = HAPPENS_CONTAINER_END,
+				      .container = world_number_of(sim, container)});
+}
+
+/* Nobody claims it. What is to be asked for anew is not the newest any more. */
+static void drop(struct sim *sim, size_t number)
+{
+	struct container *container = &sim->containers[number];
+	const struct task *task = machine_task(sim->machine, container->task);
+
+	if (container->state == CONTAINER_ASKED)
+		container->state = CONTAINER_CANCELLED;
+	if (container->state == CONTAINER_GIVEN) {
+		world_process_gone(sim, container);
+		container->state = CONTAINER_GONE;
+	}
+	if (task->state == TASK_REQUESTED && task->attempt == container->attempt)
+		sim->tasks[container->task].newest = container->older;
+}
+
+static bool is_adopted(struct sim *sim, const struct container *container)
+{
+	const struct task *task = machine_task(sim->machine, container->task);
+
+	return task->has_container && find(sim, container->task, task->attempt) == container;
+}
+
+void world_adopt(struct sim *sim)
+{
+	for (size_t i = 0; i < sim->container_count; i++) {
+		const struct container *container = &sim->containers[i];
+		if (!is_adopted(sim, container))
+			drop(sim, i);
+		else if (container->state == CONTAINER_GONE)
+			tell(sim, i, EVENT_CONTAINER_ENDED, container->gone);
+		else if (!container->launched)
+			container_gone(sim, i, (struct cause_brief){0});
+	}
 }
 
 /* ---- the network -------------------------------------------------------------------------- */
 
-/* From an executor; lost, late or repeated as the weather is. */
-static void send(struct sim *sim, const struct container *container, struct happening message)
+void world_send(struct sim *sim, const struct container *container, struct happening message)
 {
 	message.kind = HAPPENS_MESSAGE;
-	message.container = number_of(sim, container);
+	message.container = world_number_of(sim, container);
 	if (sim->now < container->deaf_until)
 		return;
-	if (chance(sim, sim->weather.repeated_message)) {
+	if (world_chance(sim, sim->weather.repeated_message)) {
 		struct happening copy = message;
 		copy.repeated = true;
-		plan(sim, between(sim, 50, 100000), copy);
+		world_plan(sim, world_between(sim, 50, 100000), copy);
 	}
-	if (!chance(sim, sim->weather.lost_message))
-		plan(sim, between(sim, 1, 50), message);
+	if (!world_chance(sim, sim->weather.lost_message))
+		world_plan(sim, world_between(sim, 1, 50), message);
 }
 
 static void answer(struct sim *sim, struct container *container, unsigned number,
 		   struct order order)
 {
-	if (sim->now < container->deaf_until || chance(sim, sim->weather.lost_message))
+	if (sim->now < container->deaf_until || world_chance(sim, sim->weather.lost_message))
 		return;
-	plan(sim, between(sim, 1, 50),
-	     (struct happening){.kind = HAPPENS_ANSWER,
-				.container = number_of(sim, container),
-				.number = number,
-				.answer = order});
+	world_plan(sim, world_between(sim, 1, 50),
+		   (struct happening){.kind = HAPPENS_ANSWER,
+				      .container = world_number_of(sim, container),
+				      .number = number,
+				      .answer = order});
 }
 
 static void answer_held(struct sim *sim, struct container *container)
@@ -256,215 +296,6 @@ static void answer_held(struct sim *sim, struct container *container)
 	if (container->attempt == machine_task(sim->machine, container->task)->attempt)
 		order = machine_order(sim->machine, container->task);
 	answer(sim, container, container->held_number, order);
-}
-
-/* ---- the executor ------------------------------------------------------------------------- */
-
-/* One request at a time: the next message makes an answer to the last one worthless. */
-static void expect_answer(struct sim *sim, struct container *container)
-{
-	plan(sim, 2 * sim->job->heartbeat_interval_ms,
-	     (struct happening){.kind = HAPPENS_NO_ANSWER,
-				.container = number_of(sim, container),
-				.number = container->message_number});
-}
-
-static void report_exit(struct sim *sim, const struct container *container)
-{
-	send(sim, container,
-	     (struct happening){.event = EVENT_EXITED,
-				.epoch = container->epoch,
-				.restart = container->restart,
-				.cause = container->end});
-}
-
-static void speak(struct sim *sim, struct container *container)
-{
-	container->message_number++;
-	expect_answer(sim, container);
-	if (container->phase == EXECUTOR_REGISTERING) {
-		send(sim, container,
-		     (struct happening){.event = EVENT_REGISTERED,
-					.number = container->message_number,
-					.epoch = container->stop_epoch,
-					.port = container->port});
-		return;
-	}
-	if (container->exited && !container->told_exit)
-		report_exit(sim, container);
-	send(sim, container,
-	     (struct happening){.event = EVENT_BEAT,
-				.number = container->message_number,
-				.epoch = container->epoch,
-				.restart = container->restart,
-				.running = container->process});
-}
-
-static void register_anew(struct sim *sim, struct container *container, int epoch)
-{
-	container->phase = EXECUTOR_REGISTERING;
-	container->stop_epoch = epoch;
-	container->port = ++sim->next_port;
-	container->exited = false;
-	container->started = false;
-	speak(sim, container);
-}
-
-static void lose_within(struct sim *sim, const struct container *container, int64_t ms)
-{
-	static const enum cause_kind kinds[] = {CAUSE_NODE_LOST, CAUSE_PREEMPTED,
-						CAUSE_EXECUTOR_LOST, CAUSE_NONE};
-	struct happening end = {.kind = HAPPENS_CONTAINER_END,
-				.container = number_of(sim, container),
-				.cause = new_failure(sim, kinds[between(sim, 0, 3)])};
-	struct happening notice = end;
-
-	plan(sim, between(sim, 0, ms), end);
-	notice.kind = HAPPENS_PREEMPTION;
-	if (end.cause.kind == CAUSE_PREEMPTED)
-		plan(sim, between(sim, 0, ms), notice);
-}
-
-static void come_up(struct sim *sim, struct container *container)
-{
-	if (container->state != CONTAINER_GIVEN)
-		return;
-	container->heard_at = sim->now;
-	if (chance(sim, sim->weather.container_lost))
-		lose_within(sim, container, 60000);
-	if (chance(sim, sim->weather.deaf))
-		container->deaf_until = sim->now + between(sim, 1000, 60000);
-	if (chance(sim, sim->weather.stuck))
-		container->deaf_until = INT64_MAX;
-	register_anew(sim, container, 0);
-}
-
-static void leave(struct sim *sim, struct container *container)
-{
-	container->phase = EXECUTOR_ABSENT;
-	plan(sim, between(sim, 1, 100),
-	     (struct happening){.kind = HAPPENS_CONTAINER_END,
-				.container = number_of(sim, container)});
-}
-
-/* How the process will end, and when; INT64_MAX: not by itself. */
-static int64_t draw_end(struct sim *sim, enum job_role role, struct cause_brief *end)
-{
-	static const enum cause_kind kinds[] = {
-		CAUSE_EXIT,	    CAUSE_EXIT,		CAUSE_SIGNAL,	 CAUSE_OUT_OF_MEMORY,
-		CAUSE_START_FAILED, CAUSE_STORE_FAILED, CAUSE_PORT_TAKEN};
-	bool tracked = role == JOB_ROLE_TRACKED;
-
-	*end = (struct cause_brief){0};
-	if (chance(sim, sim->weather.failing_process / (tracked ? 1 : 4))) {
-		*end = new_failure(sim, kinds[between(sim, 0, 5)]);
-		end->exit_code = end->kind == CAUSE_EXIT ? (int)between(sim, 1, 255) : 0;
-		end->signal = end->kind == CAUSE_SIGNAL ? (int)between(sim, 1, 64) : 0;
-		return between(sim, 0, 60000);
-	}
-	if (tracked && !chance(sim, sim->weather.hanging_process))
-		return between(sim, 0, chance(sim, 200) ? 200000 : 30000);
-	return INT64_MAX;
-}
-
-static void start_process(struct sim *sim, struct container *container, struct order order)
-{
-	const struct task *task = machine_task(sim->machine, container->task);
-
-	container->process = true;
-	container->started = true;
-	container->exited = false;
-	container->told_exit = false;
-	container->epoch = order.epoch;
-	container->restart = order.restart;
-	container->process_number++;
-	if (++sim->tasks[container->task].processes > 1)
-		sim_break(sim, "two live processes of one task");
-	if (container->attempt == task->attempt && container->port != task->port)
-		sim_break(sim, "a process starts on a port that the cluster spec does not name");
-	int64_t lasts = draw_end(sim, sim->job->types[task->type].role, &container->end);
-	int64_t limit = sim->job->execution_timeout_ms;
-	if (limit > 0 && lasts > limit && sim->job->types[task->type].role == JOB_ROLE_TRACKED) {
-		lasts = limit;
-		container->end = new_failure(sim, CAUSE_EXECUTION_TIMEOUT);
-	}
-	if (lasts != INT64_MAX)
-		plan(sim, lasts,
-		     (struct happening){.kind = HAPPENS_PROCESS_END,
-					.container = number_of(sim, container),
-					.number = container->process_number});
-}
-
-static void process_end(struct sim *sim, struct container *container, unsigned number)
-{
-	if (!container->process || container->process_number != number)
-		return;
-	process_gone(sim, container);
-	container->exited = true;
-	report_exit(sim, container);
-}
-
-static void next_after_stop(struct sim *sim, struct container *container, struct order order)
-{
-	container->phase = EXECUTOR_BEATING;
-	switch (order.kind) {
-	case ORDER_RUN:
-		start_process(sim, container, order);
-		speak(sim, container);
-		return;
-	case ORDER_STOP:
-		register_anew(sim, container, order.epoch);
-		return;
-	default:
-		leave(sim, container);
-		return;
-	}
-}
-
-/* Ends what runs first. */
-static void change_to(struct sim *sim, struct container *container, struct order order)
-{
-	if (!container->process) {
-		next_after_stop(sim, container, order);
-		return;
-	}
-	int64_t grace =
-		sim->job->types[machine_task(sim->machine, container->task)->type].stop_grace_ms;
-	container->phase = EXECUTOR_STOPPING;
-	container->next = order;
-	if (chance(sim, sim->weather.container_lost))
-		lose_within(sim, container, grace);
-	plan(sim, between(sim, 0, grace + 500),
-	     (struct happening){.kind = HAPPENS_STOPPED,
-				.container = number_of(sim, container),
-				.number = ++container->message_number});
-}
-
-static void obey(struct sim *sim, struct container *container, struct order order)
-{
-	container->heard_at = sim->now;
-	if (order.kind == ORDER_STOP || order.kind == ORDER_QUIT) {
-		change_to(sim, container, order);
-		return;
-	}
-	container->phase = EXECUTOR_BEATING;
-	bool had = container->epoch == order.epoch && container->restart == order.restart;
-	if (order.kind == ORDER_WAIT || had) {
-		speak(sim, container);
-		return;
-	}
-	if (order.epoch < container->epoch ||
-	    (order.epoch == container->epoch && order.restart < container->restart))
-		sim_break(sim, "an order to run a process that was replaced already");
-	change_to(sim, container, order);
-}
-
-static void no_answer(struct sim *sim, struct container *container)
-{
-	if (sim->now - container->heard_at > sim->job->executor_give_up_ms)
-		change_to(sim, container, (struct order){.kind = ORDER_QUIT});
-	else
-		speak(sim, container);
 }
 
 /* ---- the AM ------------------------------------------------------------------------------- */
@@ -490,10 +321,10 @@ static void hold(struct sim *sim, struct container *container, const struct happ
 	if (!agrees(&order, beat))
 		answer_held(sim, container);
 	else
-		plan(sim, sim->job->heartbeat_interval_ms,
-		     (struct happening){.kind = HAPPENS_HOLD_OVER,
-					.container = beat->container,
-					.number = beat->number});
+		world_plan(sim, sim->job->heartbeat_interval_ms,
+			   (struct happening){.kind = HAPPENS_HOLD_OVER,
+					      .container = beat->container,
+					      .number = beat->number});
 }
 
 /* The executor has begun a process since, or registered anew. */
@@ -531,12 +362,38 @@ static bool feed_message(struct sim *sim, const struct happening *message,
 	return sim_feed(sim, &feed);
 }
 
+static bool is_of_scheduler(const struct happening *message)
+{
+	return message->event == EVENT_ALLOCATED || message->event == EVENT_REFUSED ||
+	       message->event == EVENT_CONTAINER_ENDED || message->event == EVENT_PREEMPTED;
+}
+
+/* Nobody listens: the executor tries again soon. */
+static void deliver_to_nobody(struct sim *sim, const struct happening *message)
+{
+	if (!is_of_scheduler(message) && !message->repeated)
+		world_plan(sim, world_between(sim, 100, 1000),
+			   (struct happening){.kind = HAPPENS_NO_ANSWER,
+					      .container = message->container,
+					      .number = message->number});
+}
+
 static void deliver(struct sim *sim, const struct happening *message)
 {
+	if (is_of_scheduler(message) && message->number != sim->am)
+		return;
+	if (sim->am_is_down) {
+		deliver_to_nobody(sim, message);
+		return;
+	}
 	if (message->event == EVENT_BEAT && message->running)
 		feed_message(sim, message, EVENT_STARTED);
-	bool accepted = feed_message(sim, message, message->event);
+	bool accepted = !sim->am_is_down && feed_message(sim, message, message->event);
 	struct container *container = &sim->containers[message->container];
+	if (sim->am_is_down) { /* it died of this */
+		deliver_to_nobody(sim, message);
+		return;
+	}
 	if (message->repeated || container->state == CONTAINER_GONE ||
 	    container->phase == EXECUTOR_ABSENT)
 		return;
@@ -554,7 +411,7 @@ static void deliver(struct sim *sim, const struct happening *message)
 		break;
 	case EVENT_EXITED:
 		if (message->epoch == container->epoch && message->restart == container->restart)
-			container->told_exit = !chance(sim, sim->weather.lost_message);
+			container->told_exit = !world_chance(sim, sim->weather.lost_message);
 		break;
 	default:
 		break;
@@ -585,15 +442,42 @@ void world_act(struct sim *sim, const struct action *action)
 	}
 }
 
+void world_lose_am(struct sim *sim)
+{
+	bool soon = weather_spares_machines(&sim->weather) || world_chance(sim, 800);
+
+	for (size_t i = 0; i < sim->container_count; i++) {
+		struct container *container = &sim->containers[i];
+		container->abandoned = true;
+		if (!container->held)
+			continue;
+		container->heard_at = sim->now; /* it was there until it hung up */
+		world_plan(sim, world_between(sim, 10, 500),
+			   (struct happening){.kind = HAPPENS_NO_ANSWER,
+					      .container = i,
+					      .number = container->held_number});
+		container->held = false;
+	}
+	world_plan(sim, soon ? world_between(sim, 10, 5000) : world_between(sim, 5000, 120000),
+		   (struct happening){.kind = HAPPENS_AM_RETURN});
+}
+
 /* ---- time --------------------------------------------------------------------------------- */
 
 static void restart_some_task(struct sim *sim)
 {
-	size_t task = (size_t)between(sim, 0, (int64_t)machine_task_count(sim->machine) - 1);
+	size_t task = (size_t)world_between(sim, 0, (int64_t)machine_task_count(sim->machine) - 1);
 	struct feed feed = {.event = {.kind = EVENT_RESTART_TASK, .task = task}};
 
 	sim->tasks[task].user_restarts++;
 	sim_feed(sim, &feed);
+}
+
+static void scale_some_type(struct sim *sim)
+{
+	const struct feed feed = {.event = elastic_draw_scale(sim)};
+
+	sim->scalings += sim_feed(sim, &feed);
 }
 
 static void executor_happens(struct sim *sim, const struct happening *happening)
@@ -605,25 +489,32 @@ static void executor_happens(struct sim *sim, const struct happening *happening)
 	if (container->state != CONTAINER_GIVEN)
 		return;
 	if (happening->kind == HAPPENS_PROCESS_END)
-		process_end(sim, container, happening->number);
+		executor_process_end(sim, container, happening->number);
 	else if (happening->kind == HAPPENS_HOLD_OVER) {
 		if (container->held_number == happening->number)
 			answer_held(sim, container);
 	} else if (!expected)
 		return;
 	else if (happening->kind == HAPPENS_ANSWER)
-		obey(sim, container, happening->answer);
+		executor_obey(sim, container, happening->answer);
 	else if (happening->kind == HAPPENS_NO_ANSWER)
-		no_answer(sim, container);
-	else if (happening->kind == HAPPENS_STOPPED) {
-		process_gone(sim, container);
-		next_after_stop(sim, container, container->next);
-	}
+		executor_no_answer(sim, container);
+	else if (happening->kind == HAPPENS_STOPPED)
+		executor_stopped(sim, container);
+}
+
+/* A user whose kill nobody heard tries again. */
+static void kill_job(struct sim *sim)
+{
+	struct feed kill = {.event = {.kind = EVENT_KILL}};
+
+	sim->kill_delivered = !sim->am_is_down && sim_feed(sim, &kill);
+	if (!sim->kill_delivered && sim->am_is_down)
+		world_plan(sim, 1000, (struct happening){.kind = HAPPENS_KILL});
 }
 
 static void happen(struct sim *sim, const struct happening *happening)
 {
-	struct feed kill = {.event = {.kind = EVENT_KILL}};
 
 	switch (happening->kind) {
 	case HAPPENS_GRANT:
@@ -633,7 +524,7 @@ static void happen(struct sim *sim, const struct happening *happening)
 		refuse(sim, happening->container);
 		break;
 	case HAPPENS_COME_UP:
-		come_up(sim, &sim->containers[happening->container]);
+		executor_come_up(sim, &sim->containers[happening->container]);
 		break;
 	case HAPPENS_CONTAINER_END:
 		container_gone(sim, happening->container, happening->cause);
@@ -646,10 +537,18 @@ static void happen(struct sim *sim, const struct happening *happening)
 		deliver(sim, happening);
 		break;
 	case HAPPENS_KILL:
-		sim->kill_delivered = sim_feed(sim, &kill);
+		kill_job(sim);
 		break;
 	case HAPPENS_RESTART:
-		restart_some_task(sim);
+		if (!sim->am_is_down)
+			restart_some_task(sim);
+		break;
+	case HAPPENS_SCALE:
+		if (!sim->am_is_down)
+			scale_some_type(sim);
+		break;
+	case HAPPENS_AM_RETURN:
+		death_return(sim);
 		break;
 	default:
 		executor_happens(sim, happening);
@@ -662,19 +561,26 @@ void world_begin(struct sim *sim)
 	struct feed submit = {.event = {.kind = EVENT_SUBMIT}};
 
 	sim->now = 1000;
-	sim->scheduler_latency_ms = chance(sim, 500) ? 5 : between(sim, 1, 3000);
-	if (chance(sim, sim->weather.user_kill))
-		plan(sim, between(sim, 0, 120000), (struct happening){.kind = HAPPENS_KILL});
-	while (chance(sim, sim->weather.user_restart))
-		plan(sim, between(sim, 0, 120000), (struct happening){.kind = HAPPENS_RESTART});
+	sim->scheduler_latency_ms = world_chance(sim, 500) ? 5 : world_between(sim, 1, 3000);
+	if (world_chance(sim, sim->weather.user_kill))
+		world_plan(sim, world_between(sim, 0, 120000),
+			   (struct happening){.kind = HAPPENS_KILL});
+	while (world_chance(sim, sim->weather.user_restart))
+		world_plan(sim, world_between(sim, 0, 120000),
+			   (struct happening){.kind = HAPPENS_RESTART});
+	while (sim->weather.user_scale > 0 && world_chance(sim, sim->weather.user_scale))
+		world_plan(sim, world_between(sim, 0, 60000),
+			   (struct happening){.kind = HAPPENS_SCALE});
 	sim_feed(sim, &submit);
 }
 
 bool world_step(struct sim *sim)
 {
 	struct feed tick = {.event = {.kind = EVENT_TICK}};
-	int64_t deadline = machine_deadline(sim->machine);
+	int64_t deadline = sim->am_is_down ? INT64_MAX : machine_deadline(sim->machine);
 
+	if (deadline != INT64_MAX)
+		deadline += sim->clock_origin;
 	if (deadline != INT64_MAX && (sim->heap_count == 0 || deadline <= sim->heap[0].when)) {
 		sim->ticks_at_once = deadline > sim->now ? 0 : sim->ticks_at_once + 1;
 		if (sim->ticks_at_once > 10)

@@ -187,8 +187,8 @@ static int start(struct run *run, const struct webhdfs_options *options, bool is
 
 int main(int argc, char **argv)
 {
-	struct webhdfs_options options = {.user = getenv("HADOOP_USER_NAME"),
-					  .ca_file = getenv("HDFS_CA_FILE")};
+	struct webhdfs_options options = {.user = getenv("HADOOP_USER_NAME")};
+	const char *ca_file = getenv("HDFS_CA_FILE");
 	const char *wait = getenv("HDFS_WAIT_MS");
 	struct err err cleanup_err = {0};
 	struct run run = {0};
@@ -202,6 +202,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: hdfs [--agent] [--http-fs] URL VERB ARGUMENT...\n");
 		return 2;
 	}
+	if (ca_file)
+		options.authorities = fs_read_file(ca_file, 1 << 20, &(size_t){0}, NULL);
 	options.max_wait_ms = wait ? strtoll(wait, NULL, 10) : 0;
 	str_split(&options.addresses, argv[0], ',');
 	int result = start(&run, &options, is_agent, argv + 1, &err);
@@ -212,5 +214,6 @@ int main(int argc, char **argv)
 	if (run.base)
 		event_base_free(run.base);
 	str_list_finish(&options.addresses);
+	free(options.authorities);
 	return result < 0;
 }

@@ -20,7 +20,7 @@ static void record(struct api_bed *bed, json_t *line)
 {
 	assert_int_equal(journal_append(bed->journal, line, 1000, false, NULL), 0);
 	if (bed->api)
-		api_journal_appended(bed->api);
+		api_journal_appended(bed->api, journal_sequence(bed->journal));
 }
 
 static void act(struct api_bed *bed, const struct action *action)
@@ -48,6 +48,8 @@ void api_bed_apply(struct api_bed *bed)
 	bed->bed->actions = (struct action_list){0};
 	for (size_t i = 0; i < list.count; i++)
 		act(bed, &list.items[i]);
+	if (bed->api)
+		api_tasks_changed(bed->api);
 	action_list_finish(&list);
 }
 
@@ -98,6 +100,7 @@ struct api_bed *api_bed_create(const char *types, void (*tune)(struct bed *bed))
 	assert_non_null(bed->journal);
 	bed->bed = bed_create(types);
 	bed->bed->job->id = mem_strdup("tony-test");
+	bed->bed->job->user = mem_strdup("alice");
 	bed->bed->job->framework = mem_strdup("generic");
 	bed->bed->job->executor_give_up_ms = 25000;
 	/* Long enough never to end a hold by itself in a test. */
@@ -179,6 +182,7 @@ static void begin(struct api_bed *bed, struct reply *reply, struct http_question
 	reply->client = http_client_create(bed->base, api_address(bed->api), BED_TOKEN, NULL);
 	question->done = on_done;
 	question->data = reply;
+	question->takes_gzip = true;
 	http_client_start(reply->client, question);
 }
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "am/api_internal.h"
 #include "api_bed.h"
 #include "base/mem.h"
 
@@ -109,6 +110,35 @@ static void test_order_is_repeated_until_the_report_agrees(void **state)
 	api_bed_destroy(bed);
 }
 
+/* Compressed or not, what they are told is the same. */
+static void test_all_get_the_same_long_spec(void **state)
+{
+	enum { TASKS = 300, LOOKS = 3 };
+	struct api_bed *bed = api_bed_create("worker=300", NULL);
+	json_t *specs[LOOKS];
+
+	for (int i = 0; i < TASKS; i++) {
+		char *task cleanup_free = mem_printf("worker:%d", i);
+		bring_in(bed, task, 4000 + i);
+	}
+	for (int i = 0; i < LOOKS; i++) {
+		char *path cleanup_free = mem_printf("/v1/tasks/worker:%d/beat", i);
+		struct reply reply;
+		ask(bed, &reply, "POST", path, beat_text(1, 0, 0, "waiting"));
+		expect_order(&reply, "run", 1, 0);
+		specs[i] = json_incref(json_object_get(reply.json, "cluster"));
+		reply_finish(&reply);
+		assert_true(json_equal(specs[i], specs[0]));
+	}
+	json_t *workers = json_object_get(json_object_get(specs[0], "types"), "worker");
+	assert_int_equal(json_array_size(workers), TASKS);
+	assert_string_equal(json_string_value(json_array_get(workers, TASKS - 1)),
+			    "127.0.0.1:4299");
+	for (int i = 0; i < LOOKS; i++)
+		json_decref(specs[i]);
+	api_bed_destroy(bed);
+}
+
 static void beat_fast(struct bed *bed)
 {
 	bed->job->heartbeat_interval_ms = 20;
@@ -126,6 +156,34 @@ static void test_agreeing_beat_is_answered_after_the_interval(void **state)
 	assert_null(json_object_get(reply.json, "cluster"));
 	reply_finish(&reply);
 	api_bed_destroy(bed);
+}
+
+/* Told together, and answered evenly over the interval soon: no hold is so short that executors
+ * would take it for a disagreement. */
+static void test_beats_spread_over_the_interval(void **state)
+{
+	enum { TASKS = 100, INTERVAL_MS = 1000, HOLDS = 4 };
+	static const int64_t starts[] = {0, 999, 123456789};
+
+	for (size_t i = 0; i < array_length(starts) * TASKS; i++) {
+		size_t task = i % TASKS;
+		int64_t now = starts[i / TASKS];
+		for (int k = 0; k < HOLDS; k++) {
+			int64_t hold = api_hold_time(now, INTERVAL_MS, task, TASKS);
+			assert_in_range(hold, INTERVAL_MS / 2 + 1, INTERVAL_MS + INTERVAL_MS / 16);
+			now += hold;
+		}
+		assert_int_equal(now % INTERVAL_MS, task * INTERVAL_MS / TASKS);
+	}
+}
+
+/* Answers that are late, or early by a clock's tick, move nobody. */
+static void test_beat_keeps_its_place_in_the_interval(void **state)
+{
+	assert_int_equal(api_hold_time(7000 + 250, 1000, 25, 100), 1000);
+	assert_int_equal(api_hold_time(7000 + 254, 1000, 25, 100), 996);
+	assert_int_equal(api_hold_time(7000 + 246, 1000, 25, 100), 1004);
+	assert_int_equal(api_hold_time(7000 - 4, 1000, 0, 100), 1004);
 }
 
 static void retry(struct bed *bed)
@@ -309,6 +367,95 @@ static void test_second_beat_takes_over(void **state)
 	api_bed_destroy(bed);
 }
 
+/* The machine knows at once; the executor may leave when an AM that follows would know, too. */
+static void test_exit_is_answered_once_it_is_kept(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=1", NULL);
+	struct reply reply;
+
+	api_journal_kept(bed->api, 0);
+	bring_in(bed, "worker:0", 4001);
+	ask_later(bed, &reply, "POST", BEAT_0, beat_text(1, 1, 0, "running"));
+	reply_finish(&reply);
+	ask_later(bed, &reply, "POST", EXIT_0, exit_text(1, 1, 0, 0));
+	assert_int_equal(bed_look(bed->bed, "worker:0")->state, TASK_SUCCEEDED);
+	int64_t last = journal_sequence(bed->journal);
+	api_journal_kept(bed->api, last - 1);
+	api_bed_run_idle(bed);
+	assert_false(reply.done);
+	api_journal_kept(bed->api, last);
+	reply_wait(&reply);
+	assert_int_equal(reply.status, 200);
+	reply_finish(&reply);
+	/* It was lost on its way; or its sender is gone before it is kept. */
+	ask(bed, &reply, "POST", EXIT_0, exit_text(1, 1, 0, 0));
+	assert_int_equal(reply.status, 200);
+	reply_finish(&reply);
+	api_journal_kept(bed->api, 0);
+	ask_later(bed, &reply, "POST", EXIT_0, exit_text(1, 1, 0, 0));
+	reply_finish(&reply);
+	api_bed_run_idle(bed);
+	api_journal_kept(bed->api, INT64_MAX);
+	api_bed_destroy(bed);
+}
+
+/* An AM that follows must know whom this program has been told of. */
+static void test_a_program_starts_once_its_order_is_kept(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=2", NULL);
+	struct reply first, second;
+
+	api_journal_kept(bed->api, 0);
+	bring_in(bed, "worker:0", 4001);
+	ask_later(bed, &first, "POST", BEAT_0, beat_text(1, 0, 0, "waiting"));
+	bring_in(bed, "worker:1", 4002);
+	int64_t last = journal_sequence(bed->journal);
+	assert_int_equal(bed_look(bed->bed, "worker:0")->state, TASK_RUNNING);
+	ask_later(bed, &second, "POST", BEAT_1, beat_text(1, 0, 0, "waiting"));
+	api_bed_run_idle(bed);
+	assert_false(first.done);
+	assert_false(second.done);
+	/* Who asks meanwhile is told to wait. */
+	api_tasks_answer_all(bed->api);
+	reply_wait(&second);
+	expect_order(&second, "wait", 1, 0);
+	reply_finish(&second);
+	reply_wait(&first);
+	reply_finish(&first);
+	ask_later(bed, &first, "POST", BEAT_0, beat_text(1, 0, 0, "waiting"));
+	api_bed_run_idle(bed);
+	assert_false(first.done);
+	api_journal_kept(bed->api, last);
+	reply_wait(&first);
+	expect_order(&first, "run", 1, 0);
+	reply_finish(&first);
+	api_journal_kept(bed->api, INT64_MAX);
+	api_bed_destroy(bed);
+}
+
+/* An AM that stood still may have a successor, which will not hear of it. */
+static void test_who_gives_orders_is_answered_once_they_are_kept(void **state)
+{
+	static const char *const paths[] = {"/v1/tasks/worker:0/restart", "/v1/job/kill"};
+	struct api_bed *bed = api_bed_create("worker=1", NULL);
+	struct reply reply;
+
+	bring_in(bed, "worker:0", 4001);
+	ask_later(bed, &reply, "POST", BEAT_0, beat_text(1, 1, 0, "running"));
+	reply_finish(&reply);
+	for (size_t i = 0; i < array_length(paths); i++) {
+		api_journal_kept(bed->api, 0);
+		ask_later(bed, &reply, "POST", paths[i], NULL);
+		api_bed_run_idle(bed);
+		assert_false(reply.done);
+		api_journal_kept(bed->api, journal_sequence(bed->journal));
+		reply_wait(&reply);
+		assert_int_equal(reply.status, 200);
+		reply_finish(&reply);
+	}
+	api_bed_destroy(bed);
+}
+
 static void on_drained(void *data)
 {
 	*(bool *)data = true;
@@ -323,6 +470,7 @@ static void test_drain_answers_what_is_held(void **state)
 	bring_in(bed, "worker:0", 4001);
 	ask_later(bed, &held, "POST", BEAT_0, beat_text(1, 1, 0, "running"));
 	assert_false(held.done);
+	api_conclude(bed->api);
 	api_drain(bed->api, 60 * 1000, on_drained, &drained);
 	reply_wait(&held);
 	assert_int_equal(held.status, 200);
@@ -337,7 +485,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_from_registration_to_success),
 		cmocka_unit_test(test_order_is_repeated_until_the_report_agrees),
+		cmocka_unit_test(test_all_get_the_same_long_spec),
 		cmocka_unit_test(test_agreeing_beat_is_answered_after_the_interval),
+		cmocka_unit_test(test_beats_spread_over_the_interval),
+		cmocka_unit_test(test_beat_keeps_its_place_in_the_interval),
 		cmocka_unit_test(test_survivor_is_stopped_and_started_anew),
 		cmocka_unit_test(test_stale_attempts_are_refused),
 		cmocka_unit_test(test_bad_messages),
@@ -345,6 +496,9 @@ int main(void)
 		cmocka_unit_test(test_messages_before_their_time),
 		cmocka_unit_test(test_closed_beat_is_no_loss),
 		cmocka_unit_test(test_second_beat_takes_over),
+		cmocka_unit_test(test_exit_is_answered_once_it_is_kept),
+		cmocka_unit_test(test_a_program_starts_once_its_order_is_kept),
+		cmocka_unit_test(test_who_gives_orders_is_answered_once_they_are_kept),
 		cmocka_unit_test(test_drain_answers_what_is_held),
 	};
 

@@ -5,12 +5,15 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "api_bed.h"
+#include "base/fs.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "job/record.h"
 
@@ -46,44 +49,6 @@ static void expect_text(struct api_bed *bed, const char *path, const char *text)
 	assert_int_equal(reply.status, 200);
 	assert_string_equal(str_text(&reply.text), text);
 	reply_finish(&reply);
-}
-
-static void give_odd_name(struct bed *bed)
-{
-	mem_replace(&bed->job->name, mem_strdup("<script>alert(\"&\")</script>"));
-}
-
-static void take_page(void *data, const struct http_response *response, const struct err *err)
-{
-	struct reply *reply = data;
-
-	assert_non_null(response);
-	reply->status = response->status;
-	str_append_bytes(&reply->text, response->body, response->length);
-	reply->done = true;
-}
-
-static void test_page_is_for_everybody_and_tells_little(void **state)
-{
-	struct api_bed *bed = api_bed_create("worker=2 ps=1:untracked", give_odd_name);
-	struct reply reply = {.bed = bed};
-
-	bring_in(bed, "worker:0", 4001);
-	reply.client = http_client_create(bed->base, api_address(bed->api), NULL, NULL);
-	http_client_start(reply.client,
-			  &(struct http_question){
-				  .method = "GET", .path = "/", .done = take_page, .data = &reply});
-	reply_wait(&reply);
-	assert_int_equal(reply.status, 200);
-	const char *page = str_text(&reply.text);
-	assert_non_null(strstr(page, "<h1>&lt;script&gt;alert(&quot;&amp;&quot;)&lt;/script&gt;"));
-	assert_null(strstr(page, "<script"));
-	assert_non_null(strstr(page, "3 tasks"));
-	assert_non_null(strstr(page, "<td>worker:0</td><td>registered</td>"));
-	assert_null(strstr(page, "4001"));
-	assert_null(strstr(page, BED_TOKEN));
-	reply_finish(&reply);
-	api_bed_destroy(bed);
 }
 
 static void test_job_and_tasks(void **state)
@@ -131,6 +96,76 @@ static void test_kill(void **state)
 	expect_status(bed, 409, "POST", "/v1/job/kill", NULL);
 }
 
+static void make_elastic(struct bed *bed)
+{
+	struct job_type *worker = bed_type(bed, "worker");
+
+	worker->min_instances = 2;
+	worker->max_instances = 5;
+	bed->job->elastic_settle_ms = 1000;
+}
+
+static int set_up_elastic(void **state)
+{
+	*state = api_bed_create("worker=3 ps=1:untracked", make_elastic);
+	return 0;
+}
+
+static int64_t wanted_workers(struct api_bed *bed)
+{
+	struct reply reply;
+
+	ask(bed, &reply, "GET", "/v1/job", NULL);
+	const json_t *type = json_array_get(json_object_get(reply.json, "types"), 0);
+	int64_t wanted = json_integer_value(json_object_get(type, "wanted"));
+	reply_finish(&reply);
+	return wanted;
+}
+
+static void test_scale(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply reply;
+
+	expect_status(bed, 400, "POST", "/v1/job/scale", "{\"worker\":6}");
+	expect_status(bed, 400, "POST", "/v1/job/scale", "{\"worker\":1}");
+	expect_status(bed, 400, "POST", "/v1/job/scale", "{\"worker\":4,\"ps\":1}");
+	assert_int_equal(wanted_workers(bed), 3);
+	ask(bed, &reply, "POST", "/v1/job/scale", "{\"worker\":5}");
+	assert_int_equal(reply.status, 200);
+	assert_string_equal(str_text(&reply.text), "{\"wanted\":{\"worker\":5}}");
+	reply_finish(&reply);
+	assert_int_equal(wanted_workers(bed), 5);
+	assert_int_equal(bed_look(bed->bed, "worker:4")->state, TASK_REQUESTED);
+	/* Not before an AM that follows would know of it. */
+	api_journal_kept(bed->api, 0);
+	ask_later(bed, &reply, "POST", "/v1/job/scale", "{\"worker\":4}");
+	api_bed_run_idle(bed);
+	assert_false(reply.done);
+	api_journal_kept(bed->api, INT64_MAX);
+	reply_wait(&reply);
+	assert_int_equal(reply.status, 200);
+	reply_finish(&reply);
+	expect_status(bed, 200, "POST", "/v1/job/kill", NULL);
+	expect_status(bed, 409, "POST", "/v1/job/scale", "{\"worker\":4}");
+}
+
+static void test_cluster_of_some(void **state)
+{
+	struct api_bed *bed = *state;
+
+	bring_in(bed, "worker:0", 4001);
+	bring_in(bed, "worker:2", 4003);
+	bring_in(bed, "ps:0", 4004);
+	while (bed_status(bed->bed).state == JOB_FORMING) {
+		bed_pass(bed->bed, machine_deadline(bed->bed->machine) - bed->bed->now);
+		api_bed_apply(bed);
+	}
+	expect_text(bed, "/v1/cluster",
+		    "{\"epoch\":1,\"types\":{\"worker\":[\"127.0.0.1:4001\",\"127.0.0.1:4003\"],"
+		    "\"ps\":[\"127.0.0.1:4004\"]},\"slots\":{\"worker\":[0,2]}}");
+}
+
 static void test_restart(void **state)
 {
 	struct api_bed *bed = *state;
@@ -157,7 +192,7 @@ static void note(struct api_bed *bed, const char *text)
 	json_t *line = record_note(bed->bed->job, NULL, text);
 
 	assert_int_equal(journal_append(bed->journal, line, 2000, false, NULL), 0);
-	api_journal_appended(bed->api);
+	api_journal_appended(bed->api, journal_sequence(bed->journal));
 }
 
 static void test_events(void **state)
@@ -204,6 +239,7 @@ static void test_events_are_followed(void **state)
 	reply_wait_text(&events, "something happened");
 	assert_true(strstr(events.text.text, "\n\n") != NULL);
 	note(bed, "the last line");
+	api_conclude(bed->api);
 	api_drain(bed->api, 60 * 1000, on_drained, NULL);
 	reply_wait(&lines);
 	reply_wait(&events);
@@ -211,6 +247,31 @@ static void test_events_are_followed(void **state)
 	assert_non_null(strstr(events.text.text, "the last line"));
 	reply_finish(&lines);
 	reply_finish(&events);
+}
+
+static void test_events_are_waited_for(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply first, second;
+	char *path cleanup_free = mem_printf("/v1/events?wait=60000&since=%d",
+					     (int)journal_sequence(bed->journal) + 1);
+
+	ask_stream(bed, &first, path, NULL);
+	api_bed_run_idle(bed);
+	assert_false(first.done);
+	note(bed, "something happened");
+	reply_wait(&first);
+	assert_non_null(strstr(first.text.text, "something happened"));
+	expect_text(bed, "/v1/events?wait=1&since=1000", "");
+	ask_stream(bed, &second, "/v1/events?wait=60000&since=1000", NULL);
+	api_bed_run_idle(bed);
+	assert_false(second.done);
+	api_conclude(bed->api);
+	reply_wait(&second);
+	assert_int_equal(second.text.length, 0);
+	reply_finish(&first);
+	reply_finish(&second);
+	expect_status(bed, 400, "GET", "/v1/events?wait=60001", NULL);
 }
 
 static void test_logs(void **state)
@@ -259,6 +320,7 @@ static void test_logs_are_followed(void **state)
 	api_bed_log(bed, "stdout", "four ");
 	reply_wait_text(&reply, "four ");
 	api_bed_log(bed, "stdout", "five");
+	api_conclude(bed->api);
 	api_drain(bed->api, 60 * 1000, on_drained, NULL);
 	reply_wait(&reply);
 	assert_string_equal(reply.text.text, "one two three four five");
@@ -318,6 +380,156 @@ static void test_metrics(void **state)
 	reply_finish(&reply);
 }
 
+/* One of its tasks has used 60 of its 64 MiB. */
+static void assert_advised(struct api_bed *bed)
+{
+	struct reply reply;
+
+	bring_in(bed, "worker:0", 4001);
+	ask_later(bed, &reply, "POST", "/v1/tasks/worker:0/beat",
+		  "{\"attempt\":1,\"epoch\":0,\"restart\":0,\"state\":\"waiting\",\"seen\":1,"
+		  "\"metrics\":{\"rss_bytes\":70000000,\"pss_bytes\":62914560}}");
+	reply_finish(&reply);
+	ask(bed, &reply, "GET", "/v1/advice", NULL);
+	const json_t *advice = json_array_get(json_object_get(reply.json, "advice"), 0);
+	assert_string_equal(json_string_value(json_object_get(advice, "rule")), "memory-tight");
+	reply_finish(&reply);
+}
+
+static void test_advice(void **state)
+{
+	struct api_bed *large = api_bed_create("worker=600", NULL);
+
+	assert_advised(*state);
+	assert_advised(large);
+	api_bed_destroy(large);
+}
+
+/* Each second, each one heavier. */
+static void measure(struct api_bed *bed, int first, int last, const char *more)
+{
+	struct reply reply;
+
+	for (int i = first; i <= last; i++) {
+		char *text cleanup_free = mem_printf(
+			"{\"attempt\":1,\"epoch\":0,\"restart\":0,\"state\":\"waiting\",\"seen\":1,"
+			"\"metrics\":{\"sampled_ms\":%d000,\"rss_bytes\":%d000,\"cpu_ms\":%d%s}}",
+			i, i, i * i * 100, more);
+		ask_later(bed, &reply, "POST", "/v1/tasks/worker:0/beat", text);
+		reply_finish(&reply);
+	}
+}
+
+/* The caller frees. */
+static char *write_metrics(struct api_bed *bed)
+{
+	const char *path = api_bed_path(bed, "metrics.jsonl");
+	int fd cleanup_close = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	size_t next = 0, length;
+
+	assert_int_equal(api_write_metrics(bed->api, &next, SIZE_MAX, fd, NULL), 1);
+	return fs_read_file(path, 1 << 20, &length, NULL);
+}
+
+static char *values_of(struct api_bed *bed, const char *name)
+{
+	char *path cleanup_free = mem_printf("/v1/series?all=1&name=%s", name);
+	struct reply reply;
+
+	ask(bed, &reply, "GET", path, NULL);
+	const json_t *tasks = json_object_get(reply.json, "tasks");
+	char *text = json_text(json_object_get(json_object_get(tasks, "worker:0"), "v"));
+	reply_finish(&reply);
+	return text;
+}
+
+static void test_metrics_go_on_in_another_am(void **state)
+{
+	struct api_bed *bed = *state, *next = api_bed_create("worker=2", NULL);
+	struct reply reply;
+
+	bring_in(bed, "worker:0", 4001);
+	measure(bed, 1, 3,
+		",\"gpus\":[{\"index\":1,\"utilization_percent\":30,\"power_watts\":70}]},"
+		"\"numbers\":{\"from\":0,\"rows\":[[\"loss\",\"\",1000,5,0.5],"
+		"[\"loss\",\"\",2000,6,null],[\"a\",\"r\",2000,null,1]]}"
+		",\"unknown\":{");
+	char *written cleanup_free = write_metrics(bed);
+	assert_int_equal(api_restore_metrics(next->api, api_bed_path(bed, "metrics.jsonl"), NULL),
+			 0);
+	char *again cleanup_free = write_metrics(next);
+	assert_string_equal(again, written);
+	/* The process is the same: what it used meanwhile is known. */
+	bring_in(next, "worker:0", 4001);
+	measure(next, 4, 4, "");
+	char *cpu cleanup_free = values_of(next, "cpu_percent");
+	assert_string_equal(cpu, "[null,30,50,70]");
+	/* A number that was told is not taken again. */
+	ask_later(next, &reply, "POST", "/v1/tasks/worker:0/beat",
+		  "{\"attempt\":1,\"epoch\":0,\"restart\":0,\"state\":\"waiting\",\"numbers\":"
+		  "{\"from\":2,\"rows\":[[\"a\",\"r\",2000,null,1],[\"a\",\"r\",3000,null,2]]}}");
+	reply_finish(&reply);
+	ask(next, &reply, "GET", "/v1/series?task=worker:0", NULL);
+	char *user cleanup_free = json_text(json_object_get(reply.json, "user"));
+	assert_string_equal(user, "[{\"name\":\"loss\",\"run\":\"\",\"t\":[1000,2000],"
+				  "\"step\":[5,6],\"v\":[0.5,null]},{\"name\":\"a\",\"run\":\"r\","
+				  "\"t\":[2000,3000],\"step\":[],\"v\":[1,2]}]");
+	reply_finish(&reply);
+	api_bed_destroy(next);
+}
+
+static void test_series(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply reply;
+
+	bring_in(bed, "worker:0", 4001);
+	measure(bed, 1, 3, "");
+	ask(bed, &reply, "GET", "/v1/series?task=worker:0&points=1", NULL);
+	assert_string_equal(reply_member(&reply, "task"), "worker:0");
+	assert_true(json_is_array(json_object_get(reply.json, "user")));
+	const json_t *cpu = json_array_get(json_object_get(reply.json, "series"), 0);
+	char *values cleanup_free = json_text(json_object_get(cpu, "v"));
+	assert_string_equal(json_string_value(json_object_get(cpu, "name")), "cpu_percent");
+	assert_string_equal(values, "[40]");
+	assert_int_equal(json_array_size(json_object_get(cpu, "t")), 1);
+	reply_finish(&reply);
+	ask(bed, &reply, "GET", "/v1/series?all=1&name=cpu_percent", NULL);
+	char *text cleanup_free = json_text(reply.json);
+	assert_string_equal(text, "{\"name\":\"cpu_percent\",\"tasks\":{\"worker:0\":"
+				  "{\"last\":50,\"v\":[null,30,50]}}}");
+	reply_finish(&reply);
+	ask(bed, &reply, "GET", "/v1/series?all=1&name=cpu_percent&offset=1", NULL);
+	assert_int_equal(json_object_size(json_object_get(reply.json, "tasks")), 0);
+	reply_finish(&reply);
+}
+
+static void test_series_that_are_not_there(void **state)
+{
+	static const struct {
+		const char *query;
+		int status;
+	} rows[] = {
+		{"", 400},
+		{"?task=worker:7", 404},
+		{"?task=worker:0&points=0", 400},
+		{"?task=worker:0&points=x", 400},
+		{"?all=1", 400},
+		{"?all=1&name=loss", 400},
+		{"?all=2&name=rss_bytes", 400},
+		{"?all=1&name=rss_bytes&limit=0", 400},
+		{"?task=worker:1", 200},
+	};
+	struct reply reply;
+
+	for (size_t i = 0; i < array_length(rows); i++) {
+		char *path cleanup_free = mem_printf("/v1/series%s", rows[i].query);
+		ask(*state, &reply, "GET", path, NULL);
+		assert_int_equal(reply.status, rows[i].status);
+		reply_finish(&reply);
+	}
+}
+
 static void test_store(void **state)
 {
 	struct api_bed *bed = *state;
@@ -350,22 +562,100 @@ static void test_journal_that_cannot_be_read(void **state)
 	expect_status(bed, 500, "GET", "/v1/events", NULL);
 }
 
-#define on_bed(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+/* Nobody has to read a long list to its end. */
+static void test_long_list_may_be_left(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=20000", NULL);
+	struct reply reply;
+
+	ask_stream(bed, &reply, "/v1/tasks?limit=10000", NULL);
+	reply_wait_text(&reply, "\"task\":\"worker:0\"");
+	reply_finish(&reply);
+	ask(bed, &reply, "GET", "/v1/tasks?offset=19998&limit=7", NULL);
+	assert_int_equal(reply_number(&reply, "total"), 20000);
+	json_t *tasks = json_object_get(reply.json, "tasks");
+	assert_int_equal(json_array_size(tasks), 2);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(tasks, 1), "task")),
+			    "worker:19999");
+	reply_finish(&reply);
+	ask(bed, &reply, "GET", "/v1/tasks?offset=20000", NULL);
+	assert_int_equal(reply.status, 200);
+	assert_int_equal(json_array_size(json_object_get(reply.json, "tasks")), 0);
+	reply_finish(&reply);
+	/* One that is being written ends with the interface. */
+	ask_stream(bed, &reply, "/v1/tasks?limit=10000", NULL);
+	reply_wait_text(&reply, "\"task\":\"worker:0\"");
+	reply_finish(&reply);
+	api_bed_destroy(bed);
+}
+
+/* Who looks at a job of which much was just written waits for all of that; others do not wait. */
+static void test_long_journal_keeps_only_lookers_waiting(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=20000", NULL);
+	struct reply job, left, task, other;
+
+	ask_stream(bed, &job, "/v1/job", NULL);
+	ask_stream(bed, &left, "/v1/job", NULL);
+	ask_stream(bed, &task, "/v1/tasks/worker:19999", NULL);
+	ask_stream(bed, &other, "/v1/kv/none", NULL);
+	reply_wait(&other);
+	assert_int_equal(other.status, 404);
+	assert_false(job.done || task.done || left.done);
+	reply_finish(&other);
+	reply_finish(&left);
+	note(bed, "written while they wait");
+	reply_wait(&job);
+	reply_wait(&task);
+	assert_non_null(strstr(job.text.text, "\"requested\":20000"));
+	assert_non_null(strstr(task.text.text, "\"state\":\"requested\""));
+	reply_finish(&job);
+	reply_finish(&task);
+	api_bed_destroy(bed);
+}
+
+/* One that still waits ends with the interface. */
+static void test_looker_is_left_waiting(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=20000", NULL);
+	struct reply job, other;
+
+	ask_stream(bed, &job, "/v1/job", NULL);
+	ask_stream(bed, &other, "/v1/kv/none", NULL);
+	reply_wait(&other);
+	assert_false(job.done);
+	reply_finish(&other);
+	api_destroy(mem_steal(&bed->api));
+	reply_finish(&job);
+	api_bed_destroy(bed);
+}
+
+#define on_bed(test)	     cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define on_elastic_bed(test) cmocka_unit_test_setup_teardown(test, set_up_elastic, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_page_is_for_everybody_and_tells_little),
 		on_bed(test_job_and_tasks),
+		cmocka_unit_test(test_long_list_may_be_left),
+		cmocka_unit_test(test_long_journal_keeps_only_lookers_waiting),
+		cmocka_unit_test(test_looker_is_left_waiting),
 		on_bed(test_kill),
+		on_elastic_bed(test_scale),
+		on_elastic_bed(test_cluster_of_some),
 		on_bed(test_restart),
 		on_bed(test_events),
 		on_bed(test_events_are_followed),
+		on_bed(test_events_are_waited_for),
 		on_bed(test_logs),
 		on_bed(test_what_is_no_log_is_not_read),
 		on_bed(test_logs_are_followed),
 		on_bed(test_follower_goes_away),
 		on_bed(test_metrics),
+		on_bed(test_advice),
+		on_bed(test_series),
+		on_bed(test_metrics_go_on_in_another_am),
+		on_bed(test_series_that_are_not_there),
 		on_bed(test_store),
 		on_bed(test_journal_that_cannot_be_read),
 	};

@@ -90,7 +90,11 @@ static void connect_far(struct far *far)
 		.token = BED_TOKEN,
 		.task = "worker:1",
 		.attempt = task->attempt,
-		.events = {on_state, on_order, on_reported, on_ended, far},
+		.events = {.state = on_state,
+			   .order = on_order,
+			   .reported = on_reported,
+			   .ended = on_ended,
+			   .data = far},
 	};
 	struct log_send_options sender = {
 		.base = far->bed->base,

@@ -221,6 +221,49 @@ static void test_kill(void **state)
 	assert_null(reason);
 }
 
+static void test_scale(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"[]",
+		"{}",
+		"{\"worker\":1}",
+		"{\"worker\":10}",
+		"{\"worker\":4.0}",
+		"{\"worker\":\"4\"}",
+		"{\"worker\":4,\"worker\":5}",
+		"{\"worker\":4,\"ps\":2}",
+		"{\"worker\":4,\"chief\":1}",
+	};
+	static const char good[] = "{\"reader\":1,\"worker\":9}";
+	struct job_type types[] = {
+		{.name = (char[]){"worker"},
+		 .instances = 4,
+		 .min_instances = 2,
+		 .max_instances = 9},
+		{.name = (char[]){"ps"}, .instances = 2},
+		{.name = (char[]){"reader"},
+		 .instances = 1,
+		 .min_instances = 1,
+		 .max_instances = 2},
+		{.name = (char[]){"more"}, .instances = 1, .min_instances = 1, .max_instances = 2},
+	};
+	const struct job job = {.types = types, .type_count = array_length(types)};
+	int wanted[array_length(types)];
+
+	assert_int_equal(message_parse_scale(&job, wanted, good, strlen(good), NULL), 0);
+	assert_int_equal(wanted[0], 9);
+	assert_int_equal(wanted[1], -1);
+	assert_int_equal(wanted[2], 1);
+	assert_int_equal(wanted[3], -1);
+	for (size_t i = 0; i < array_length(bad); i++) {
+		struct err err cleanup_err = {0};
+		if (message_parse_scale(&job, wanted, bad[i], strlen(bad[i]), &err) == 0)
+			fail_msg("taken: %s", bad[i]);
+		assert_int_equal(err.kind, ERR_INPUT);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +275,7 @@ int main(void)
 		cmocka_unit_test(test_lists_are_capped),
 		cmocka_unit_test(test_logs_are_numbers_of_orders),
 		cmocka_unit_test(test_kill),
+		cmocka_unit_test(test_scale),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

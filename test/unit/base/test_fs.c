@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -304,6 +307,49 @@ static void read_only_directories_are_removed(void **state)
 	assert_int_equal(count_entries(state), 0);
 }
 
+static void *lock(void *path)
+{
+	int *fd = mem_alloc(sizeof(*fd));
+
+	*fd = fs_lock(path, NULL);
+	return fd;
+}
+
+static bool is_waited_for(ino_t inode)
+{
+	char *mark cleanup_free = mem_printf(":%llu ", (unsigned long long)inode);
+	FILE *locks cleanup_file = fopen("/proc/locks", "re");
+	char line[256];
+	bool found = false;
+
+	while (fgets(line, sizeof(line), locks))
+		found = found || (strstr(line, "->") && strstr(line, mark));
+	return found;
+}
+
+/* Who waited for it then holds the lock on a file that others find. */
+static void a_lock_may_be_removed_by_who_holds_it(void **state)
+{
+	const char *path = scratch_path(state, "lock");
+	struct stat held, named;
+	pthread_t waiter;
+	void *got;
+	int fd = fs_lock(path, NULL);
+
+	assert_int_equal(fstat(fd, &held), 0);
+	assert_int_equal(pthread_create(&waiter, NULL, lock, (void *)path), 0);
+	while (!is_waited_for(held.st_ino))
+		sched_yield();
+	assert_int_equal(unlink(path), 0);
+	close(fd);
+	assert_int_equal(pthread_join(waiter, &got), 0);
+	assert_int_equal(fstat(*(int *)got, &held), 0);
+	assert_int_equal(stat(path, &named), 0);
+	assert_int_equal(held.st_ino, named.st_ino);
+	close(*(int *)got);
+	free(got);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +371,7 @@ int main(void)
 		scratch_test(files_and_links_are_removed_alone),
 		scratch_test(a_bottomless_tree_is_removed),
 		scratch_test(read_only_directories_are_removed),
+		scratch_test(a_lock_may_be_removed_by_who_holds_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

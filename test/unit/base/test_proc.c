@@ -1,4 +1,5 @@
 /* Processes as /proc shows them. */
+#include "child.h"
 #include "test.h"
 
 #include <fcntl.h>
@@ -15,35 +16,6 @@
 #include "base/proc.h"
 #include "base/str.h"
 
-/* A child that runs `body` (NULL: nothing), then says so and sleeps until it is killed. */
-static pid_t start(void (*body)(void))
-{
-	int ready[2];
-	char byte;
-
-	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-	pid_t child = fork();
-	if (child == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (body)
-			body();
-		if (write(ready[1], "", 1) != 1)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	close(ready[1]);
-	assert_int_equal(read(ready[0], &byte, 1), 1);
-	close(ready[0]);
-	return child;
-}
-
-static void stop(pid_t child)
-{
-	kill(child, SIGKILL);
-	assert_int_equal(waitpid(child, NULL, 0), child);
-}
-
 static void make_zombie(pid_t child)
 {
 	siginfo_t info;
@@ -55,7 +27,7 @@ static void make_zombie(pid_t child)
 static void a_process_is_told_from_its_successor(void **state)
 {
 	struct proc_id self, child_id;
-	pid_t child = start(NULL);
+	pid_t child = child_start(NULL);
 
 	assert_true(proc_identify(getpid(), &self));
 	assert_int_equal(self.pid, getpid());
@@ -66,7 +38,7 @@ static void a_process_is_told_from_its_successor(void **state)
 
 	assert_true(proc_identify(child, &child_id));
 	assert_true(proc_is_alive(&child_id));
-	stop(child);
+	child_stop(child);
 	assert_false(proc_is_alive(&child_id));
 	assert_false(proc_identify(child, &child_id));
 }
@@ -82,7 +54,7 @@ static void there_are_no_odd_processes(void **state)
 
 static void a_zombie_is_not_alive(void **state)
 {
-	pid_t child = start(NULL);
+	pid_t child = child_start(NULL);
 	struct proc_list list;
 	struct proc_id id;
 
@@ -92,7 +64,7 @@ static void a_zombie_is_not_alive(void **state)
 	proc_find_descendants(getpid(), &list);
 	assert_int_equal(list.count, 0);
 	proc_list_finish(&list);
-	stop(child);
+	child_stop(child);
 }
 
 static void take_a_hostile_name(void)
@@ -102,7 +74,7 @@ static void take_a_hostile_name(void)
 
 static void names_do_not_confuse(void **state)
 {
-	pid_t child = start(take_a_hostile_name);
+	pid_t child = child_start(take_a_hostile_name);
 	struct proc_list list;
 	struct proc_id id;
 
@@ -112,19 +84,19 @@ static void names_do_not_confuse(void **state)
 	assert_int_equal(list.count, 1);
 	assert_int_equal(list.items[0].pid, child);
 	proc_list_finish(&list);
-	stop(child);
+	child_stop(child);
 }
 
 static void fork_grandchild(void)
 {
-	start(NULL);
+	child_start(NULL);
 }
 
 static void fork_generations(void)
 {
 	setsid();
-	start(fork_grandchild);
-	start(NULL);
+	child_start(fork_grandchild);
+	child_start(NULL);
 }
 
 static size_t position(const struct proc_list *list, pid_t pid)
@@ -139,7 +111,7 @@ static size_t position(const struct proc_list *list, pid_t pid)
 
 static void parents_come_before_children(void **state)
 {
-	pid_t child = start(fork_generations);
+	pid_t child = child_start(fork_generations);
 	struct proc_list list, below;
 
 	proc_find_descendants(getpid(), &list);
@@ -156,7 +128,7 @@ static void parents_come_before_children(void **state)
 	}
 	proc_list_finish(&list);
 	proc_list_finish(&below);
-	stop(child);
+	child_stop(child);
 }
 
 static void nobody_descends_from_nobody(void **state)
@@ -215,7 +187,7 @@ static void marks_match_exactly(void **state)
 	assert_int_equal(list.count, 0);
 	proc_list_finish(&list);
 	for (size_t i = 0; i < array_length(children); i++)
-		stop(children[i]);
+		child_stop(children[i]);
 }
 
 static void marks_are_found_in_large_environments(void **state)
@@ -230,63 +202,7 @@ static void marks_are_found_in_large_environments(void **state)
 	proc_find_marked(mark, 0, &list);
 	assert_int_equal(list.count, 1);
 	proc_list_finish(&list);
-	stop(child);
-}
-
-enum { TOUCHED = 64 << 20 };
-
-static void touch_memory(void)
-{
-	char *memory =
-		mmap(NULL, TOUCHED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (memory == MAP_FAILED)
-		_exit(1);
-	memset(memory, 1, TOUCHED);
-}
-
-static void share_memory(void)
-{
-	touch_memory();
-	start(NULL);
-	start(NULL);
-}
-
-static void shared_memory_counts_once_in_pss(void **state)
-{
-	pid_t child = start(share_memory);
-	struct proc_usage usage;
-
-	proc_measure_tree(child, &usage);
-	assert_int_equal(usage.processes, 3);
-	assert_int_equal(usage.threads, 3);
-	assert_true(usage.rss_bytes >= 3 * (uint64_t)TOUCHED);
-	assert_true(usage.pss_bytes >= TOUCHED);
-	assert_true(usage.pss_bytes < 2 * (uint64_t)TOUCHED);
-	proc_measure_descendants(child, &usage);
-	assert_int_equal(usage.processes, 2);
-	stop(child);
-}
-
-static void stopped_ones_are_told_from_others(void **state)
-{
-	pid_t first = start(NULL), second = start(NULL);
-	struct proc_list list;
-	int status;
-
-	kill(second, SIGSTOP);
-	assert_int_equal(waitpid(second, &status, WUNTRACED), second);
-	proc_find_stopped(getpid(), &list);
-	assert_int_equal(list.count, 1);
-	assert_int_equal(list.items[0].pid, second);
-	proc_list_finish(&list);
-	kill(second, SIGCONT);
-	assert_int_equal(waitpid(second, &status, WCONTINUED), second);
-	proc_find_stopped(getpid(), &list);
-	assert_int_equal(list.count, 0);
-	proc_list_finish(&list);
-	stop(first);
-	stop(second);
+	child_stop(child);
 }
 
 static void a_process_has_a_name(void **state)
@@ -296,46 +212,6 @@ static void a_process_has_a_name(void **state)
 
 	assert_string_equal(own, "test_base_proc");
 	assert_string_equal(none, "?");
-}
-
-static void burn(void)
-{
-	while (clock() < CLOCKS_PER_SEC / 10)
-		;
-}
-
-static void burn_in_a_child(void)
-{
-	pid_t child = fork();
-
-	if (child == 0) {
-		burn();
-		_exit(0);
-	}
-	waitpid(child, NULL, 0);
-}
-
-static void processor_time_includes_ended_children(void **state)
-{
-	pid_t child = start(burn_in_a_child);
-	struct proc_usage usage;
-
-	proc_measure_tree(child, &usage);
-	assert_int_equal(usage.processes, 1);
-	assert_true(usage.cpu_ms >= 80);
-	assert_true(usage.cpu_ms < 60000);
-	stop(child);
-}
-
-static void what_is_gone_uses_nothing(void **state)
-{
-	pid_t child = start(NULL);
-	struct proc_usage usage = {.processes = 9};
-
-	stop(child);
-	proc_measure_tree(child, &usage);
-	assert_int_equal(usage.processes, 0);
-	assert_int_equal(usage.rss_bytes, 0);
 }
 
 static void signals_have_names(void **state)
@@ -350,6 +226,21 @@ static void signals_have_names(void **state)
 	assert_string_equal(proc_signal_name(-1), "unknown signal");
 }
 
+static void a_shell_tells_an_end_in_one_number(void **state)
+{
+	const int killed = W_EXITCODE(0, SIGKILL), exited = W_EXITCODE(3, 0);
+	const int of_a_shell = W_EXITCODE(PROC_SHELL_SIGNAL + SIGKILL, 0);
+
+	assert_int_equal(proc_shell_code(exited), 3);
+	assert_int_equal(proc_shell_code(killed), 137);
+	assert_int_equal(proc_shell_code(of_a_shell), 137);
+	assert_int_equal(proc_shell_signal(exited), 0);
+	assert_int_equal(proc_shell_signal(killed), SIGKILL);
+	assert_int_equal(proc_shell_signal(of_a_shell), SIGKILL);
+	assert_int_equal(proc_shell_signal(W_EXITCODE(PROC_SHELL_SIGNAL, 0)), 0);
+	assert_int_equal(proc_shell_signal(W_EXITCODE(255, 0)), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,12 +252,9 @@ int main(void)
 		cmocka_unit_test(nobody_descends_from_nobody),
 		cmocka_unit_test(marks_match_exactly),
 		cmocka_unit_test(marks_are_found_in_large_environments),
-		cmocka_unit_test(shared_memory_counts_once_in_pss),
-		cmocka_unit_test(stopped_ones_are_told_from_others),
 		cmocka_unit_test(a_process_has_a_name),
-		cmocka_unit_test(processor_time_includes_ended_children),
-		cmocka_unit_test(what_is_gone_uses_nothing),
 		cmocka_unit_test(signals_have_names),
+		cmocka_unit_test(a_shell_tells_an_end_in_one_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

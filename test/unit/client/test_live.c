@@ -7,6 +7,7 @@
 struct scene {
 	struct job *job;
 	struct job_view *view;
+	json_t *work;
 	struct str out;
 };
 
@@ -42,6 +43,7 @@ static int close_scene(void **state)
 
 	job_view_destroy(scene->view);
 	job_destroy(scene->job);
+	json_decref(scene->work);
 	str_finish(&scene->out);
 	free(scene);
 	return 0;
@@ -60,7 +62,8 @@ static void set_state(struct scene *scene, size_t task, enum task_state state)
 static const char *table(struct scene *scene, int columns, int rows, bool color)
 {
 	str_truncate(&scene->out, 0);
-	live_table(scene->view, 62000, (struct live_size){columns, rows}, color, &scene->out);
+	live_table(scene->view, scene->work, 62000, (struct live_size){columns, rows}, color,
+		   &scene->out);
 	return str_text(&scene->out);
 }
 
@@ -188,6 +191,83 @@ static void many_tasks_are_folded_by_state(void **state)
 	assert_true(measure(table(scene, 80, 0, false), 80) <= 4);
 }
 
+static void what_is_not_wanted_is_not_shown(void **state)
+{
+	struct scene *scene = *state;
+	struct job_type *worker = &scene->job->types[1];
+
+	job_view_destroy(scene->view);
+	worker->min_instances = 2;
+	worker->max_instances = 100;
+	scene->view = job_view_create(scene->job);
+	scene->view->state = JOB_RUNNING;
+	scene->view->types[1].running = 2;
+	set_state(scene, 1, TASK_RUNNING);
+	set_state(scene, 2, TASK_RUNNING);
+	set_state(scene, 3, TASK_REGISTERED);
+	const char *text = table(scene, 80, 24, false);
+	assert_int_equal(measure(text, 80), 6);
+	assert_text_has(text, "\nworker: 3 wanted (2 to 100), 2 running\n");
+	assert_text_has(text, "to be taken in\n");
+	assert_null(strstr(text, "worker:3"));
+	assert_text_has(table(scene, 80, 4, false), "  worker  3: 2 running, 1 registered\n");
+	str_truncate(&scene->out, 0);
+	live_summary(scene->view, &scene->out);
+	assert_string_equal(str_text(&scene->out), "4 tasks: 2 running, 1 registered, 1 waiting");
+}
+
+static void set_work(struct scene *scene, const char *text)
+{
+	json_decref(scene->work);
+	scene->work = json_parse(text, strlen(text), NULL);
+	assert_non_null(scene->work);
+}
+
+static void how_far_the_programs_are_and_who_is_behind_is_said(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->view->state = JOB_RUNNING;
+	for (size_t i = 1; i < 4; i++)
+		set_state(scene, i, TASK_RUNNING);
+	set_work(scene,
+		 "{\"done\": 0.316, \"least_step\": 120, \"most_step\": 400, \"steps\": "
+		 "1000, \"stragglers\": {\"worker:2\": {\"text\": \"worker:2 is at step 120, "
+		 "its siblings at 400\"}}}");
+	const char *text = table(scene, 100, 24, false);
+	assert_text_has(text, "\nprogress: [######..............] 31%, steps 120 to 400 of 1000\n");
+	assert_text_has(text, "straggler: is at step 120, its siblings at 400\n");
+	assert_true(strstr(text, "straggler") > strstr(text, "worker:2  running "));
+	text = table(scene, 100, 5, false); /* folded */
+	assert_text_has(text, "straggler: is at step 120, its siblings at 400\n");
+	set_state(scene, 3, TASK_STOPPING);
+	assert_null(strstr(table(scene, 80, 24, false), "straggler"));
+	set_work(scene, "{\"least_step\": 7, \"most_step\": 7, \"stragglers\": {}}");
+	assert_text_has(table(scene, 80, 24, false), "\nprogress: step 7\n");
+	scene->view->state = JOB_REFORMING;
+	assert_null(strstr(table(scene, 80, 24, false), "progress"));
+}
+
+/* It may be of another version, or none of tony's. */
+static void answers_that_say_nothing_of_use_are_passed_over(void **state)
+{
+	static const char *const answers[] = {
+		"{}",
+		"[]",
+		"{\"done\": 7e300, \"stragglers\": 5}",
+		"{\"done\": \"all\", \"least_step\": 1.5, \"stragglers\": {\"worker:2\": 1}}",
+		"{\"done\": -1, \"stragglers\": {\"worker:2\": {\"text\": 5}}}",
+	};
+	struct scene *scene = *state;
+
+	scene->view->state = JOB_RUNNING;
+	for (size_t i = 0; i < array_length(answers); i++) {
+		set_work(scene, answers[i]);
+		assert_int_equal(measure(table(scene, 80, 24, false), 80), 5);
+		assert_null(strstr(table(scene, 80, 24, false), "progress"));
+	}
+}
+
 static void colours_say_how_a_task_is(void **state)
 {
 	struct scene *scene = *state;
@@ -285,11 +365,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(every_task_has_a_line),
 		TEST(what_is_waited_for_and_what_failed_first_is_said),
+		TEST(how_far_the_programs_are_and_who_is_behind_is_said),
+		TEST(answers_that_say_nothing_of_use_are_passed_over),
 		TEST(a_web_interface_is_shown),
 		TEST(in_a_job_without_types_it_may_be_a_notebook),
 		TEST(a_narrow_terminal_cuts_lines_not_characters),
 		TEST(escape_sequences_of_programs_do_not_reach_the_terminal),
 		TEST(many_tasks_are_folded_by_state),
+		TEST(what_is_not_wanted_is_not_shown),
 		TEST(colours_say_how_a_task_is),
 		TEST(lines_tell_what_matters),
 		TEST(the_summary_counts),

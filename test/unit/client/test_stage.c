@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
 #include "client/stage.h"
 #include "client/stage_cache.h"
+#include "scheduler/local_job.h"
 
 struct scene {
 	char *base;
@@ -164,6 +166,20 @@ static void a_source_may_be_an_archive(void **state)
 	assert_true(fs_exists(copied));
 }
 
+static void a_source_may_be_elsewhere(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->description.src_dir = mem_strdup("hdfs:///projects/code");
+	plan(scene);
+	assert_int_equal(scene->stage.types[1].items[0].kind, STAGE_SOURCE_REMOTE);
+	assert_true(stage_is_source(&scene->stage.types[1].items[0]));
+	assert_success(stage_resolve(&scene->stage, scene->description.job, &scene->err),
+		       &scene->err);
+	assert_int_equal(resolved(scene, 0, 0)->kind, JOB_FILE_CONTENT);
+	assert_true(str_ends_with(resolved(scene, 0, 0)->source, "/files/src"));
+}
+
 static void directories_need_no_unpacking(void **state)
 {
 	struct scene *scene = *state;
@@ -294,6 +310,86 @@ static void what_a_killed_unpacking_left_is_no_harm(void **state)
 	assert_false(fs_exists(junk));
 }
 
+/* Unpacks `name`.tar, as if that had been done 40 days ago. */
+static char *unpack_long_ago(const struct scene *scene, const char *name)
+{
+	char *cache cleanup_free = in(scene, "cache");
+	char *content cleanup_free = mem_printf("%s/train.py", name);
+
+	write_file(scene, content, name);
+	char *archive cleanup_free = pack(scene, name);
+	char *directory = stage_cache_unpack(cache, archive, NULL);
+	assert_non_null(directory);
+	char *lock cleanup_free = mem_printf("%s.lock", directory);
+	const time_t then = time(NULL) - 40 * 86400;
+	const struct timespec times[] = {{.tv_sec = then}, {.tv_sec = then}};
+	assert_int_equal(utimensat(AT_FDCWD, lock, times, 0), 0);
+	return directory;
+}
+
+static void what_nobody_has_used_for_long_is_removed(void **state)
+{
+	const int64_t day_ms = 86400000;
+	struct scene *scene = *state;
+	char *cache cleanup_free = in(scene, "cache"),
+		    *jobs cleanup_free = in(scene, "jobs/tony-1");
+	char *unused cleanup_free = unpack_long_ago(scene, "unused");
+	char *again cleanup_free = unpack_long_ago(scene, "again");
+	char *lock cleanup_free = mem_printf("%s.lock", unused);
+	char *archive cleanup_free = in(scene, "again.tar");
+
+	stage_cache_age(scene->base, 30 * day_ms);
+	assert_true(fs_is_directory(unused)); /* who knows which jobs there are? */
+	assert_int_equal(fs_make_directories(jobs, 0700, NULL), 0);
+	stage_cache_age(scene->base, 50 * day_ms);
+	assert_true(fs_is_directory(unused));
+	free(stage_cache_unpack(cache, archive, NULL));
+	stage_cache_age(scene->base, 30 * day_ms);
+	assert_false(fs_exists(unused));
+	assert_false(fs_exists(lock));
+	assert_true(fs_is_directory(again));
+	stage_cache_age(scene->base, 1);
+	assert_true(fs_is_directory(again)); /* of today */
+}
+
+static void what_a_live_job_has_stays(void **state)
+{
+	struct scene *scene = *state;
+	struct job *job = scene->description.job;
+	/* Not that of other tests, whose processes may run at this moment. */
+	char *place cleanup_free = mem_printf("jobs/tony-20261121-061400-%x", getpid());
+	char *job_dir cleanup_free = in(scene, place);
+	char *path cleanup_free = fs_join(job_dir, "job.json");
+	char *used cleanup_free = unpack_long_ago(scene, "used");
+
+	assert_int_equal(fs_make_directories(job_dir, 0700, NULL), 0);
+	job->name = mem_strdup("digits");
+	job->user = mem_strdup("ada");
+	job->framework = mem_strdup("generic");
+	job->heartbeat_interval_ms = 1000;
+	job->max_missed_heartbeats = 25;
+	for (size_t i = 0; i < job->type_count; i++) {
+		job->types[i].instances = job->types[i].processes = 1;
+		job->types[i].memory = 64;
+		job->types[i].command = mem_strdup("true");
+	}
+	job->types[0].files.count = 1;
+	job->types[0].files.items = mem_alloc(sizeof(struct job_file));
+	job->types[0].files.items[0] =
+		(struct job_file){JOB_FILE_LINK, mem_strdup(used), mem_strdup("used")};
+	char *unused cleanup_free = unpack_long_ago(scene, "unused");
+	char *text cleanup_free = job_to_text(job);
+	assert_int_equal(fs_write_file(path, text, strlen(text), 0600, NULL), 0);
+	int claim = local_job_claim(job_dir, &scene->err);
+	assert_true(claim >= 0);
+	stage_cache_age(scene->base, 1);
+	assert_true(fs_is_directory(used));
+	assert_false(fs_exists(unused));
+	close(claim);
+	stage_cache_age(scene->base, 1);
+	assert_false(fs_exists(used));
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, open_scene, close_scene)
 
 int main(void)
@@ -302,6 +398,7 @@ int main(void)
 		TEST(files_are_linked_and_the_source_is_copied),
 		TEST(an_archive_is_unpacked_once_for_all),
 		TEST(a_source_may_be_an_archive),
+		TEST(a_source_may_be_elsewhere),
 		TEST(directories_need_no_unpacking),
 		TEST(all_that_is_wrong_is_told_together),
 		TEST(nothing_is_written_before_the_job_is_there),
@@ -309,6 +406,8 @@ int main(void)
 		TEST(flaws_of_the_users_files_are_the_users_to_mend),
 		TEST(many_at_once_share_one_unpacking),
 		TEST(what_a_killed_unpacking_left_is_no_harm),
+		TEST(what_nobody_has_used_for_long_is_removed),
+		TEST(what_a_live_job_has_stays),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

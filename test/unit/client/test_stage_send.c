@@ -92,8 +92,8 @@ static int take(struct job *job, const struct scheduler_staging *staging, struct
 {
 	for (size_t i = 0; i < staging->count; i++) {
 		const struct scheduler_file *file = &staging->files[i];
-		str_append_format(&sent.names, "%zu:%s%s ", file->type, file->name,
-				  file->archive ? "/" : "");
+		str_append_format(&sent.names, "%zu:%s%s%s ", file->type, file->name,
+				  file->archive ? "/" : "", file->optional ? "?" : "");
 		if (str_equal(file->name, "tony-src")) {
 			char *script cleanup_free = fs_join(file->source, "train.py");
 			sent.source_is_a_snapshot =
@@ -123,8 +123,13 @@ static void send_all(void **state, bool (*interrupted)(void), struct job *job)
 		{STAGE_REMOTE, (char *)"hdfs:///x", (char *)"x"},
 		{STAGE_REMOTE_UNPACK, (char *)"hdfs:///y.zip", (char *)"y"},
 	};
-	struct stage_files types[] = {{files, array_length(files)}, {files, 1}};
-	const struct stage stage = {types, 2};
+	struct stage_file remote[] = {
+		{STAGE_SOURCE_REMOTE, (char *)"hdfs:///src", (char *)"."},
+		{STAGE_REMOTE, (char *)"hdfs:///y", (char *)"y", .optional = true},
+	};
+	struct stage_files types[] = {
+		{files, array_length(files)}, {files, 1}, {remote, array_length(remote)}};
+	const struct stage stage = {types, array_length(types)};
 	struct err err cleanup_err = {0};
 
 	scratch_write(state, "src/train.py", "pass\n", 0644);
@@ -135,8 +140,8 @@ static struct job *make_job(void)
 {
 	struct job *job = mem_alloc(sizeof(*job));
 
-	job->type_count = 2;
-	job->types = mem_alloc_array(2, sizeof(*job->types));
+	job->type_count = 3;
+	job->types = mem_alloc_array(3, sizeof(*job->types));
 	return job;
 }
 
@@ -148,14 +153,16 @@ static void files_are_handed_over_as_they_are_to_appear(void **state)
 	setenv("TMPDIR", scratch_path(state, "."), 1);
 	send_all(state, no, job);
 	unsetenv("TMPDIR");
-	assert_string_equal(str_text(&sent.names),
-			    "0:tony-src/ 0:venv/ 0:data/table 0:x 0:y/ 1:tony-src/ ");
+	assert_string_equal(
+		str_text(&sent.names),
+		"0:tony-src/ 0:venv/ 0:data/table 0:x 0:y/ 1:tony-src/ 2:tony-src/ 2:y? ");
 	assert_true(sent.source_is_a_snapshot);
 	assert_true(sent.goes_on);
 	assert_int_equal(job->types[0].files.count, 1);
 	assert_int_equal(job->types[0].files.items[0].kind, JOB_FILE_CONTENT);
 	assert_string_equal(job->types[0].files.items[0].source, "container:tony-src");
 	assert_string_equal(job->types[1].files.items[0].name, ".");
+	assert_string_equal(job->types[2].files.items[0].source, "container:tony-src");
 	str_finish(&sent.names);
 	job_destroy(job);
 }

@@ -48,6 +48,28 @@ static void open_running(struct bed_job *bed)
 	bed_job_task(bed, "worker:1", "running", 2);
 }
 
+/* ---- a cluster that does not answer ------------------------------------------------------- */
+
+#define PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>"
+
+/* Its jobs may be newer than those of this machine. */
+static void which_job_is_the_newest_may_not_be_known(void **state)
+{
+	static const char site[] = "<configuration>" PROPERTY("fs.defaultFS", "hdfs://127.0.0.1:1")
+		PROPERTY("yarn.resourcemanager.address", "127.0.0.1:1") PROPERTY(
+			"yarn.resourcemanager.connect.retry-interval.ms", "1") "</configuration>";
+	struct bed_job bed;
+
+	open_running(&bed);
+	scratch_write(state, "yarn-site.xml", site, 0600);
+	setenv("HADOOP_CONF_DIR", scratch_path(state, "."), 1);
+	assert_run(state, "status", EXIT_CODE_UNREACHABLE);
+	assert_text_has(bed_err(), "which job is the newest is not known; name one: ");
+	assert_run(state, "status tony-20261121-061400-1f3a", EXIT_CODE_OK);
+	unsetenv("HADOOP_CONF_DIR");
+	bed_job_close(&bed);
+}
+
 /* ---- list and history --------------------------------------------------------------------- */
 
 static void without_jobs_a_friendly_line_is_said(void **state)
@@ -151,6 +173,29 @@ static void status_asks_the_am_page_by_page_and_the_journal_for_the_rest(void **
 		assert_int_equal(json_integer_value(json_object_get(task, "executor_pid")), 50);
 	}
 	assert_string_equal(text_in(json_array_get(tasks, 2), "task"), "chief:0");
+	assert_non_null(json_object_get(json_array_get(tasks, 1), "straggler"));
+	const json_t *work = json_object_get(status, "work");
+	assert_int_equal(json_integer_value(json_object_get(work, "most_step")), 400);
+	bed_job_close(&bed);
+}
+
+static void status_shows_how_far_the_programs_are_and_who_is_behind(void **state)
+{
+	struct bed_job bed;
+
+	open_running(&bed);
+	bed_job_task(&bed, "worker:1", "running", 1);
+	assert_run(state, "status", EXIT_CODE_OK);
+	assert_null(strstr(bed_out(), "progress: "));
+	bed_job_start_am(&bed, 200);
+	assert_run(state, "status", EXIT_CODE_OK);
+	assert_text_has(bed_out(),
+			"\nprogress: [#####...............] 26%, steps 120 to 400 of 1000\n"
+			"straggler: worker:1 is at step 120, its siblings at 400\n");
+	assert_text_has(bed_out(), "worker:0  running  ");
+	assert_text_has(bed_out(), "worker:1  running, straggler  ");
+	assert_text_has(bed_out(), "  STEP      LAST FAILURE\n");
+	assert_text_has(bed_out(), "  400/1000  -\n");
 	bed_job_close(&bed);
 }
 
@@ -192,6 +237,8 @@ static void what_is_not_there_exits_4(void **state)
 	assert_text_has(bed_err(), "has already ended: succeeded");
 	assert_run(state, "restart tony-2026 worker:0", EXIT_CODE_NOT_FOUND);
 	assert_text_has(bed_err(), "has already ended: succeeded");
+	assert_run(state, "scale tony-2026 worker=4", EXIT_CODE_NOT_FOUND);
+	assert_text_has(bed_err(), "has already ended: succeeded");
 	bed_job_close(&bed);
 }
 
@@ -207,6 +254,12 @@ static void a_wrong_command_line_exits_2(void **state)
 		"kill",
 		"kill a b",
 		"restart digits",
+		"scale digits",
+		"scale digits worker",
+		"scale digits worker=",
+		"scale digits worker=x",
+		"scale digits =4",
+		"scale digits worker=4 ps",
 		"logs a b",
 		"logs --since x",
 		"logs --grep [",
@@ -287,6 +340,8 @@ static void an_am_that_refuses_is_quoted(void **state)
 	assert_text_has(bed_err(), "this cannot be done now");
 	assert_run(state, "kill digits", EXIT_CODE_INTERNAL);
 	assert_text_has(bed_err(), "this cannot be done now");
+	assert_run(state, "scale digits worker=4", EXIT_CODE_INTERNAL);
+	assert_text_has(bed_err(), "this cannot be done now");
 	bed_job_close(&bed);
 }
 
@@ -298,6 +353,21 @@ static void restart_asks_the_am(void **state)
 	bed_job_start_am(&bed, 200);
 	assert_run(state, "restart digits worker:1", EXIT_CODE_OK);
 	assert_text_has(bed_out(), "worker:1");
+	bed_job_close(&bed);
+}
+
+static void scale_asks_the_am(void **state)
+{
+	struct bed_job bed;
+
+	open_running(&bed);
+	bed_job_start_am(&bed, 200);
+	assert_run(state, "scale digits worker=5", EXIT_CODE_OK);
+	assert_text_has(bed_out(), "5 wanted, 3 more");
+	assert_run(state, "scale digits worker=1", EXIT_CODE_OK);
+	assert_text_has(bed_out(), "1 wanted, 1 fewer");
+	assert_run(state, "scale digits worker=2", EXIT_CODE_OK);
+	assert_text_has(bed_out(), "2 wanted, as before");
 	bed_job_close(&bed);
 }
 
@@ -365,6 +435,27 @@ static void an_am_that_goes_while_it_is_waited_for_is_missed(void **state)
 
 /* ---- events ------------------------------------------------------------------------------- */
 
+static void events_that_change_no_state_say_what_changed(void **state)
+{
+	struct bed_job bed;
+
+	bed_job_open(&bed, id);
+	bed_job_record(&bed,
+		       json_pack("{s:s, s:s, s:s, s:i, s:i}", "ev", "job", "from", "running", "to",
+				 "running", "retries", 1, "infrastructure_retries", 2),
+		       2000);
+	bed_job_record(&bed,
+		       json_pack("{s:s, s:s, s:s, s:s, s:b}", "ev", "task", "task", "worker:0",
+				 "from", "lost", "to", "lost", "rejoin", 1),
+		       3000);
+	assert_run(state, "events", EXIT_CODE_OK);
+	assert_string_equal(
+		bed_out(),
+		"1970-01-01T00:00:02.000Z  job running, retries 1, infrastructure retries 2\n"
+		"1970-01-01T00:00:03.000Z  worker:0 is to be started anew\n");
+	bed_job_close(&bed);
+}
+
 static void events_are_told_in_order(void **state)
 {
 	struct bed_job bed;
@@ -402,11 +493,13 @@ static void events_are_told_in_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		verb_test(which_job_is_the_newest_may_not_be_known),
 		verb_test(without_jobs_a_friendly_line_is_said),
 		verb_test(list_shows_what_runs_and_history_what_has_ended),
 		verb_test(history_is_chosen_by_state_and_number),
 		verb_test(status_shows_tasks_and_last_failures),
 		verb_test(status_asks_the_am_page_by_page_and_the_journal_for_the_rest),
+		verb_test(status_shows_how_far_the_programs_are_and_who_is_behind),
 		verb_test(without_an_am_the_journal_tells),
 		verb_test(what_is_not_there_exits_4),
 		verb_test(a_wrong_command_line_exits_2),
@@ -415,11 +508,13 @@ int main(void)
 		verb_test(a_job_that_is_ending_is_only_waited_for),
 		verb_test(an_am_that_refuses_is_quoted),
 		verb_test(restart_asks_the_am),
+		verb_test(scale_asks_the_am),
 		verb_test(wait_exits_as_the_job_did),
 		verb_test(wait_gives_up_in_time),
 		verb_test(a_job_whose_am_is_gone_has_ended),
 		verb_test(an_am_that_goes_while_it_is_waited_for_is_missed),
 		verb_test(events_are_told_in_order),
+		verb_test(events_that_change_no_state_say_what_changed),
 	};
 
 	return cmocka_run_group_tests_name("verbs", tests, NULL, NULL);

@@ -27,7 +27,9 @@ static int open_scene(void **state)
 	scene->view = job_view_create(job);
 	scene->view->ended_ms = 3000;
 	scene->view->is_final = true;
+	job->heartbeat_interval_ms = 1000;
 	scene->opened = (struct opened){.id = job->id, .view = scene->view};
+	scene->opened.door.job_dir = (char *)"/nonexistent";
 	*state = scene;
 	return 0;
 }
@@ -84,6 +86,20 @@ static void failure_names_cause_remedy_and_log(void **state)
 	assert_text_has(text, "tony logs tony-1 --task worker:1\n");
 }
 
+static void the_worst_that_is_to_be_advised_is_told(void **state)
+{
+	struct scene *scene = *state;
+	struct task_view *task = &scene->view->tasks[1];
+
+	scene->view->state = JOB_SUCCEEDED;
+	task->attempts = mem_alloc(sizeof(*task->attempts));
+	task->attempts[task->attempt_count++] =
+		(struct attempt_view){.attempt = 1, .cause.kind = CAUSE_OUT_OF_MEMORY};
+	assert_string_equal(conclude(scene), "tony-1 succeeded after 2.0 s\n"
+					     "advice: worker needs more memory than it asks for; "
+					     "see: tony advise tony-1\n");
+}
+
 static void a_programs_escape_sequences_are_made_harmless(void **state)
 {
 	struct scene *scene = *state;
@@ -116,6 +132,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(success_is_one_line),
 		TEST(failure_names_cause_remedy_and_log),
+		TEST(the_worst_that_is_to_be_advised_is_told),
 		TEST(a_programs_escape_sequences_are_made_harmless),
 		TEST(signals_that_are_ignored_for_us_stay_so),
 	};

@@ -18,6 +18,7 @@
 #include "job/journal.h"
 #include "job/record.h"
 #include "net/http_server.h"
+#include "scheduler/state_dir.h"
 
 enum { PATIENCE_MS = 30000 };
 
@@ -141,6 +142,13 @@ struct am {
 	int status;
 };
 
+/* What is said of the second worker. */
+static json_t *straggler(void)
+{
+	return json_pack("{s:s, s:s}", "by", "step", "text",
+			 "worker:1 is at step 120, its siblings at 400");
+}
+
 /* One task a page, of the first two. */
 static void answer_tasks(void *data, struct http_request *request)
 {
@@ -151,9 +159,20 @@ static void answer_tasks(void *data, struct http_request *request)
 	json_t *tasks = json_array();
 	char *name cleanup_free = mem_printf("worker:%d", (int)offset);
 	if (offset < 2)
-		json_array_append_new(tasks, json_pack("{s:s, s:[i], s:i}", "task", name, "pids",
-						       100 + (int)offset, "executor_pid", 50));
+		json_array_append_new(
+			tasks, json_pack("{s:s, s:[i], s:i, s:{s:i, s:i}, s:o*}", "task", name,
+					 "pids", 100 + (int)offset, "executor_pid", 50, "metrics",
+					 "step", offset == 1 ? 120 : 400, "steps", 1000,
+					 "straggler", offset == 1 ? straggler() : NULL));
 	http_answer_json(request, 200, json_pack("{s:i, s:o}", "total", 3, "tasks", tasks));
+}
+
+static void answer_work(void *data, struct http_request *request)
+{
+	http_answer_json(request, 200,
+			 json_pack("{s:f, s:i, s:i, s:i, s:{s:o}}", "done", 0.26, "least_step", 120,
+				   "most_step", 400, "steps", 1000, "stragglers", "worker:1",
+				   straggler()));
 }
 
 static void answer_post(const struct am *am, struct http_request *request)
@@ -178,9 +197,16 @@ static void answer_restart(void *data, struct http_request *request)
 	answer_post(data, request);
 }
 
+static void answer_scale(void *data, struct http_request *request)
+{
+	answer_post(data, request);
+}
+
 static const struct http_route routes[] = {
 	{"GET", "/v1/tasks", answer_tasks, false},
+	{"GET", "/v1/work", answer_work, false},
 	{"POST", "/v1/job/kill", answer_kill, false},
+	{"POST", "/v1/job/scale", answer_scale, false},
 	{"POST", "/v1/tasks/{task}/restart", answer_restart, false},
 };
 
@@ -208,7 +234,7 @@ static _Noreturn void be_am(const struct bed_job *bed, int status)
 					    .data = &am};
 	struct http_server *server = http_server_create(base, &config, NULL);
 
-	if (server) {
+	if (server && state_dir_hold(bed->door.job_dir, NULL) >= 0) {
 		write_am_file(bed, http_server_address(server));
 		event_base_dispatch(base);
 	}

@@ -29,8 +29,9 @@ void bed_job_state(const struct bed_job *bed, const char *to);
 void bed_job_task(const struct bed_job *bed, const char *task, const char *to, int attempt);
 void bed_job_end(const struct bed_job *bed, const char *outcome, const char *message);
 
-/* Starts a process that answers as the job's AM, with the two workers on pages of one task; a kill
- * ends the job. `status`: of the answers to POST (200, 409). */
+/* Starts a process that answers as the job's AM, with the two workers on pages of one task, of
+ * which worker:1 is a straggler; a kill ends the job. `status`: of the answers to POST (200, 409).
+ */
 void bed_job_start_am(struct bed_job *bed, int status);
 
 /* Writes a file of a task's container: "worker-0-1/stdout". */

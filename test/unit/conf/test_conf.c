@@ -508,7 +508,7 @@ static void test_statuses(void **state)
 				  PROPERTY("tony.task.executor.jvm.opts", "-Xmx9g") PROPERTY(
 					  "tony.application.security.enabled", "false")
 					  PROPERTY("tony.application.enable-preprocess", "true")
-						  PROPERTY("tony.portal.url", "http://p")));
+						  PROPERTY("tony.keytab.user", "u")));
 	struct conf *conf cleanup_conf = load();
 	conf_resolve(conf, false);
 	const struct problems *problems = conf_problems(conf);
@@ -521,7 +521,8 @@ static void test_statuses(void **state)
 	assert_line(&problems->warnings,
 		    "tony.xml:4: tony.application.security.enabled: is ignored: "
 		    "security is detected, not configured");
-	assert_line_has(&problems->warnings, "tony.xml:6: tony.portal.url: has no effect on a job");
+	assert_line_has(&problems->warnings,
+			"tony.xml:6: tony.keytab.user: has no effect on a job");
 	assert_int_equal(problems->errors.count, 1);
 	assert_line(&problems->errors,
 		    "tony.xml:5: tony.application.enable-preprocess: \"true\" is not supported; "

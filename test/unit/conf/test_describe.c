@@ -521,7 +521,10 @@ static void test_files_of_a_cluster(void **state)
 	bed_conf(bed, "tony.worker.resources=hdfs://h/x,hdfs:///d/y.zip::z#archive");
 	bed_conf(bed, "tony.application.hadoop.location=hdfs:///hadoop.tar.gz#mr");
 	bed->options.python_venv = mem_strdup("hdfs:///venv.zip");
+	bed->options.src_dir = mem_strdup("hdfs:///src");
 	bed_describe(bed);
+	assert_string_equal(bed->description.src_dir, "hdfs:///src");
+	assert_false(bed->description.resources[0].items[0].optional);
 	const struct resource_list *list = &bed->description.resources[0];
 	assert_string_equal(bed->description.scheduler, "yarn");
 	assert_string_equal(bed->description.python_venv, "hdfs:///venv.zip");
@@ -530,6 +533,28 @@ static void test_files_of_a_cluster(void **state)
 	assert_true(list->items[1].remote && list->items[1].archive);
 	assert_string_equal(list->items[2].source, "hdfs:///hadoop.tar.gz");
 	assert_string_equal(list->items[2].name, "mr");
+}
+
+static void test_sources_in_hdfs_of_a_job_on_this_machine(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1");
+	bed_conf(bed, "tony.application.src-dir=hdfs://h/src");
+	bed_describe(bed);
+	assert_string_equal(bed->description.scheduler, "local");
+	assert_string_equal(bed->description.src_dir, "hdfs://h/src");
+}
+
+static void test_sources_in_no_file_system_that_is_read(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1");
+	bed->options.src_dir = mem_strdup("s3a://bucket/src");
+	bed_refuse(bed);
+	assert_line(bed_errors(bed), "--src_dir: \"s3a://bucket/src\" is neither on this machine "
+				     "nor in HDFS; copy it to either");
 }
 
 static void test_files_that_no_cluster_has(void **state)
@@ -640,6 +665,8 @@ int main(void)
 		BED_TEST(test_an_environment_within_the_source),
 		BED_TEST(test_missing_files),
 		BED_TEST(test_files_of_a_cluster),
+		BED_TEST(test_sources_in_hdfs_of_a_job_on_this_machine),
+		BED_TEST(test_sources_in_no_file_system_that_is_read),
 		BED_TEST(test_files_that_no_cluster_has),
 		BED_TEST(test_extremes_survive_the_way_to_the_am),
 		BED_TEST(test_errors_of_keys_and_of_the_whole_together),

@@ -289,6 +289,88 @@ static void test_too_many_types(void **state)
 				     "is the most; write fewer");
 }
 
+static void test_on_exit(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1", "ps=1");
+	bed_conf(bed, "tony.worker.on-exit=3->retry, 64-78->fail,SIGTERM->ignore");
+	bed_describe(bed);
+	char *rules cleanup_free = str_list_join(&bed_type(bed, "worker")->on_exit, "; ");
+	assert_string_equal(rules, "3->retry; 64-78->fail; SIGTERM->ignore");
+	assert_int_equal(bed_type(bed, "ps")->on_exit.count, 0);
+}
+
+static void test_on_exit_errors(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1");
+	bed_conf(bed, "tony.worker.on-exit=0->fail,3=retry,300->retry,4->again,5->fail");
+	bed_refuse(bed);
+	assert_int_equal(bed_errors(bed)->count, 4);
+	assert_line(bed_errors(bed),
+		    "--conf: tony.worker.on-exit: \"0->fail\": 0 is success, which "
+		    "needs no rule; take it out");
+	assert_line(bed_errors(bed),
+		    "--conf: tony.worker.on-exit: \"3=retry\" is not a rule; write "
+		    "CODE->ACTION, such as 3->retry");
+	assert_line(bed_errors(bed), "--conf: tony.worker.on-exit: \"4->again\": \"again\" is not "
+				     "known; write retry, fail or ignore");
+}
+
+static void test_hang_timeout_of_who_waits_for_others(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1", "ps=1");
+	bed_conf(bed, "tony.worker.hang-timeout=10m");
+	bed_conf(bed, "tony.ps.hang-timeout=10m");
+	bed_describe(bed);
+	assert_int_equal(bed_type(bed, "worker")->hang_timeout_ms, 600000);
+	assert_int_equal(bed_warnings(bed)->count, 1);
+	assert_line(bed_warnings(bed),
+		    "--conf: tony.ps.hang-timeout: ps is untracked, and such a type may wait for "
+		    "others for long without doing anything: it would be taken for hung");
+}
+
+static void test_elastic_types(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=4");
+	bed_conf(bed, "tony.application.framework=tensorflow");
+	bed_conf(bed, "tony.worker.min-instances=2");
+	bed_conf(bed, "tony.worker.max-instances=9");
+	bed_conf(bed, "tony.application.elastic-settle-time=3s");
+	const struct job *job = bed_describe(bed);
+	assert_int_equal(job->types[0].min_instances, 2);
+	assert_int_equal(job->types[0].max_instances, 9);
+	assert_int_equal(job->elastic_settle_ms, 3000);
+	assert_int_equal(job_task_count(job), 9);
+	assert_no_lines(bed_warnings(bed));
+}
+
+static void test_a_number_that_is_fixed_stays(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=4", "ps=2", "chief=2");
+	bed_conf(bed, "tony.application.framework=tensorflow");
+	bed_conf(bed, "tony.ps.min-instances=1");
+	bed_conf(bed, "tony.chief.min-instances=1");
+	bed_conf(bed, "tony.worker.min-instances=5");
+	bed_refuse(bed);
+	assert_line(bed_errors(bed),
+		    "--conf: tony.ps.min-instances: ps cannot have fewer or more tasks: each "
+		    "parameter server holds a part of the model; take the key out");
+	assert_line(bed_errors(bed),
+		    "--conf: tony.chief.min-instances: chief cannot have fewer or more "
+		    "tasks: every chief is needed; take the key out");
+	assert_line(bed_errors(bed), "--conf: tony.worker.min-instances: \"5\" is more than "
+				     "tony.worker.instances; write 4 or less");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -299,9 +381,14 @@ int main(void)
 		BED_TEST(test_depends_on),
 		BED_TEST(test_depends_on_errors),
 		BED_TEST(test_circle),
+		BED_TEST(test_on_exit),
+		BED_TEST(test_on_exit_errors),
+		BED_TEST(test_hang_timeout_of_who_waits_for_others),
 		BED_TEST(test_circle_through_a_stage),
 		BED_TEST(test_group_timeouts),
 		BED_TEST(test_group_timeouts_left_out),
+		BED_TEST(test_elastic_types),
+		BED_TEST(test_a_number_that_is_fixed_stays),
 		BED_TEST(test_limit_of_instances),
 		BED_TEST(test_limit_of_instances_is_no_square),
 		BED_TEST(test_limits_of_resources),

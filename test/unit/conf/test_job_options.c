@@ -181,6 +181,41 @@ static void test_contradictions(void **state)
 	assert_message(&bed->err, "--task_params needs --executes");
 }
 
+static void test_a_timeout_has_a_unit(void **state)
+{
+	struct bed *bed = *state;
+
+	bed->options.timeout = mem_strdup("5");
+	assert_int_equal(job_options_load(&bed->options, NULL, &bed->conf, &bed->err), -1);
+	assert_int_equal(bed->err.kind, ERR_USAGE);
+	assert_message(&bed->err, "--timeout: \"5\" has no unit; write 5s or 5m");
+}
+
+static void test_site_files_that_are_not_there(void **state)
+{
+	struct bed *bed = *state;
+
+	setenv("HADOOP_CONF_DIR", "/nowhere", 1);
+	WORDS(bed, "true");
+	bed_describe(bed);
+	unsetenv("HADOOP_CONF_DIR");
+	assert_string_equal(bed->description.scheduler, "local");
+	assert_line(bed_warnings(bed), "HADOOP_CONF_DIR: there is no yarn-site.xml in "
+				       "\"/nowhere\": the job runs on this machine");
+}
+
+static void test_site_files_that_are_not_asked(void **state)
+{
+	struct bed *bed = *state;
+
+	setenv("HADOOP_CONF_DIR", "/nowhere", 1);
+	bed->options.scheduler = mem_strdup("local");
+	WORDS(bed, "true");
+	bed_describe(bed);
+	unsetenv("HADOOP_CONF_DIR");
+	assert_no_lines(bed_warnings(bed));
+}
+
 static void test_unreadable_file(void **state)
 {
 	struct bed *bed = *state;
@@ -234,6 +269,9 @@ int main(void)
 		BED_TEST(test_gpus_of_whom),
 		BED_TEST(test_hdfs_classpath_drops_what_is_not_there),
 		BED_TEST(test_contradictions),
+		BED_TEST(test_a_timeout_has_a_unit),
+		BED_TEST(test_site_files_that_are_not_there),
+		BED_TEST(test_site_files_that_are_not_asked),
 		BED_TEST(test_unreadable_file),
 		cmocka_unit_test(test_operands),
 		cmocka_unit_test(test_exit_codes),

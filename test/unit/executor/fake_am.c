@@ -14,6 +14,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "hadoop/credentials.h"
+#include "job/am_call.h"
+#include "net/http_client.h"
 
 static json_t *body_of(const struct am *am, struct http_request *request)
 {
@@ -63,6 +65,7 @@ static void on_register(void *data, struct http_request *request)
 	am->registrations++;
 	am->registered_epoch = am_number(body, "epoch");
 	am->port = am_number(body, "port");
+	am->door = am_number(body, "door");
 	assert_string_equal(json_string_value(json_object_get(body, "host")), "127.0.0.1");
 	json_t *answer = json_object();
 	json_set_int(answer, "am_attempt", am->am_attempt);
@@ -144,6 +147,13 @@ static void on_exit_report(void *data, struct http_request *request)
 	struct am *am = data;
 	json_t *body = body_of(am, request);
 
+	am->unheard += am->deaf;
+	if (am->stale_exits > 0) {
+		am->stale_exits--;
+		http_answer_error(request, 409, "stale", "nothing is known of that process");
+		json_decref(body);
+		return;
+	}
 	if (refuse(am, request)) {
 		json_decref(body);
 		return;
@@ -217,11 +227,11 @@ static void write_container(const struct am *am, const char *job)
 	struct str bytes cleanup_str = {0};
 
 	credentials_add_secret(&credentials, "tony.token", AM_TOKEN, strlen(AM_TOKEN));
+	credentials_add_secret(&credentials, "tony.job", job, strlen(job));
 	credentials_write(&credentials, &bytes);
 	assert_int_equal(fs_write_file(scratch_path(am->state, "container_tokens"), bytes.text,
 				       bytes.length, 0600, NULL),
 			 0);
-	scratch_write(am->state, "work/job.json", job, 0600);
 	scratch_write(am->state, "logs/executor.log", "", 0600);
 }
 
@@ -241,7 +251,7 @@ void am_start_with_token(struct am *am, const char *token_file)
 		become_executor(am, token_file);
 }
 
-void am_init(struct am *am, void **state, const char *command)
+static void listen_anew(struct am *am)
 {
 	struct http_server_config config = {
 		.address = "127.0.0.1:0",
@@ -252,12 +262,53 @@ void am_init(struct am *am, void **state, const char *command)
 	};
 	struct err err = {0};
 
-	*am = (struct am){.state = state, .am_attempt = 1, .order = "wait"};
-	am->base = event_base_new();
 	am->server = http_server_create(am->base, &config, &err);
 	if (!am->server)
 		fail_msg("%s", err_message(&err));
+}
+
+void am_init(struct am *am, void **state, const char *command)
+{
+	*am = (struct am){.state = state, .am_attempt = 1, .order = "wait"};
+	am->base = event_base_new();
+	listen_anew(am);
 	am->job = bed_job(command);
+}
+
+void am_move(struct am *am)
+{
+	http_server_destroy(am->server);
+	am->am_attempt++;
+	am->deaf = false;
+	am->registrations = am->beats = am->exits = 0;
+	listen_anew(am);
+}
+
+static void on_door_answer(void *data, const struct http_response *response, const struct err *err)
+{
+	*(int *)data = response ? response->status : -1;
+}
+
+int am_call_door(struct am *am, int am_attempt, const char *token)
+{
+	char *task cleanup_free = job_task_name(am->job, 0, 0);
+	char *door cleanup_free = mem_printf("127.0.0.1:%d", am->door);
+	const struct am_call_to to = {
+		.token = token, .job = am->job->id, .task = task, .attempt = 1};
+	const struct am_call call = {am_attempt, (char *)http_server_address(am->server)};
+	char *text cleanup_free = am_call_text(&to, &call);
+	struct http_client *client = http_client_create(am->base, door, NULL, NULL);
+	int status = 0;
+
+	http_client_start(client, &(struct http_question){.method = "POST",
+							  .path = AM_CALL_PATH,
+							  .body = text,
+							  .body_length = strlen(text),
+							  .done = on_door_answer,
+							  .data = &status});
+	await(am, status != 0);
+	http_client_destroy(client);
+	return status;
 }
 
 void am_start(struct am *am)

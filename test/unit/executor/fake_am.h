@@ -28,10 +28,12 @@ struct am {
 	bool in_container; /* of YARN, its executor is */
 	bool stale, deaf;  /* answers 409; answers nothing */
 	int refusals;	   /* so many messages more are answered 503 */
+	int stale_exits;   /* so many exit reports more are answered 409 */
 
 	struct http_request *held;
 	int registrations, exits, beats;
-	int registered_epoch, port;
+	int unheard; /* exits that were reported to deaf ears */
+	int registered_epoch, port, door;
 	char state_told[16];
 	int epoch_told, restart_told, ui_port_told;
 	json_t *exit; /* the last report */
@@ -44,6 +46,11 @@ void am_init(struct am *am, void **state, const char *command);
 void am_start(struct am *am);
 void am_start_with_token(struct am *am, const char *token_file); /* "token", "wrong-token" */
 void am_finish(struct am *am);
+
+/* The AM dies, and the next is at another address; nobody knows that yet. */
+void am_move(struct am *am);
+/* The status that the executor's door answers to this. */
+int am_call_door(struct am *am, int am_attempt, const char *token);
 
 /* Orders from now on, and answers a held beat with it. */
 void am_order(struct am *am, const char *name, int epoch, int restart);

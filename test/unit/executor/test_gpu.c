@@ -44,6 +44,15 @@ static void only_own_devices_are_told(void **state)
 	assert_parsed("12, GPU-2, 1, 2, 3\n", "2", "[]");
 }
 
+static void power_is_told_in_whole_watts(void **state)
+{
+	assert_parsed("0, GPU-4b0a, 87, 1, 2, 65.52\n1, GPU-9e1f, 0, 1, 2, [N/A]\n", "0,1",
+		      "[{\"index\":0,\"utilization_percent\":87,\"memory_used_mib\":1,"
+		      "\"memory_total_mib\":2,\"power_watts\":66},"
+		      "{\"index\":1,\"utilization_percent\":0,\"memory_used_mib\":1,"
+		      "\"memory_total_mib\":2}]");
+}
+
 static void without_a_selection_all_are_told(void **state)
 {
 	struct err err = {0};
@@ -62,7 +71,7 @@ static void what_is_no_answer_is_an_error(void **state)
 		"0, GPU-1, 2, 3\n",
 		"zero, GPU-1, 2, 3, 4\n",
 		"-1, GPU-1, 2, 3, 4\n",
-		"0, GPU-1, 2, 3, 4, 5\n",
+		"0, GPU-1, 2, 3, 4, 5, 6\n",
 		"0, GPU-1, 2, 3, 4\n\xff\xfe\n",
 		"index, uuid, utilization.gpu [%], memory.used [MiB], memory.total [MiB]\n",
 	};
@@ -106,7 +115,7 @@ static void a_stand_in_is_asked(void **state)
 	scratch_write(state, "answer", answer_of_four, 0600);
 	char *body cleanup_free =
 		mem_printf("test \"$1\" = --query-gpu=index,uuid,utilization.gpu,memory.used,"
-			   "memory.total || exit 9\n"
+			   "memory.total,power.draw || exit 9\n"
 			   "test \"$2\" = --format=csv,noheader,nounits || exit 9\n"
 			   "cat %s",
 			   scratch_path(state, "answer"));
@@ -170,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_own_devices_are_told),
+		cmocka_unit_test(power_is_told_in_whole_watts),
 		cmocka_unit_test(without_a_selection_all_are_told),
 		cmocka_unit_test(what_is_no_answer_is_an_error),
 		scratch_test(a_stand_in_is_asked),

@@ -21,11 +21,13 @@ struct bed {
 	void **state;
 	struct event_base *base;
 	struct job *job;
+	struct proc_tree *processes;
 	struct memory memory;
 	struct environment environments[4];
 	struct program *program;
 	struct cause cause;
 	bool ended, stopped, failed;
+	const char *progress_file;
 	int alive; /* of its processes, when it was told that it failed */
 	struct err err;
 };
@@ -55,7 +57,8 @@ static void on_ended(void *data, bool succeeded)
 static void init(struct bed *bed, void **state, const char *command)
 {
 	*bed = (struct bed){.state = state, .base = event_base_new(), .job = bed_job(command)};
-	memory_init(&bed->memory, 0, NULL, false);
+	bed->processes = proc_tree_create(getpid());
+	memory_init(&bed->memory, bed->processes, 0, NULL, false);
 	for (int i = 0; i < 4; i++) {
 		environment_set(&bed->environments[i], "PATH", "/usr/bin:/bin");
 		environment_set_format(&bed->environments[i], "PROCESS", "%d", i);
@@ -71,6 +74,7 @@ static int start(struct bed *bed)
 		.type = &bed->job->types[0],
 		.work_dir = scratch_path(bed->state, "."),
 		.log_dir = scratch_path(bed->state, "."),
+		.progress_file = bed->progress_file,
 		.environments = bed->environments,
 		.memory = &bed->memory,
 		.port = 40001,
@@ -106,6 +110,7 @@ static void finish(struct bed *bed)
 	for (int i = 0; i < 4; i++)
 		environment_finish(&bed->environments[i]);
 	job_destroy(bed->job);
+	proc_tree_destroy(bed->processes);
 	event_base_free(bed->base);
 	err_finish(&bed->err);
 }
@@ -439,6 +444,76 @@ static void a_short_stop_is_no_harm(void **state)
 	finish(&bed);
 }
 
+static bool tail_has(const struct bed *bed, const char *part)
+{
+	for (size_t i = 0; i < bed->cause.tail.count; i++)
+		if (strstr(bed->cause.tail.items[i], part))
+			return true;
+	return false;
+}
+
+static void what_does_nothing_is_ended_and_where_it_stood_is_kept(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state, "sleep 1000");
+	bed.job->types[0].hang_timeout_ms = 100;
+	run(&bed);
+	assert_int_equal(bed.cause.kind, CAUSE_HUNG);
+	assert_text_has(bed.cause.text,
+			"ended, hung: nothing was written, read or computed for 100 ms");
+	assert_int_equal(bed.alive, 1);
+	char *stacks cleanup_free = scratch_read(state, "hang-stacks.txt");
+	assert_text_has(stacks, "(sleep): sleep 1000\n  thread ");
+	assert_text_has(stacks, "(sleep): S (sleeping), in the kernel at ");
+	assert_true(tail_has(&bed, "hang-stacks.txt: process "));
+	finish(&bed);
+}
+
+/* It computes and writes, but says itself that it does not get on. */
+static void who_tells_no_further_step_is_ended(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state, "echo 12 100 >$HERE/progress; while :; do echo; done");
+	bed.job->types[0].hang_timeout_ms = 300;
+	bed.job->log_rotate_bytes = 1 << 20;
+	bed.progress_file = scratch_path(state, "progress");
+	run(&bed);
+	assert_int_equal(bed.cause.kind, CAUSE_HUNG);
+	assert_text_has(bed.cause.text, "ended, hung: it told no further step for 300 ms");
+	finish(&bed);
+}
+
+static void py_spy_tells_where_python_stands(void **state)
+{
+	struct bed bed;
+	char *path cleanup_free = mem_printf("%s:%s", scratch_path(state, "bin"), getenv("PATH"));
+
+	scratch_write(state, "bin/py-spy",
+		      "#!/bin/sh\necho \"$1 $2: MainThread: step (train.py:12)\"\n", 0755);
+	setenv("PATH", path, 1);
+	init(&bed, state, "cp /bin/sleep python3; exec ./python3 1000");
+	bed.job->types[0].hang_timeout_ms = 300;
+	run(&bed);
+	assert_int_equal(bed.cause.kind, CAUSE_HUNG);
+	assert_true(tail_has(&bed, "hang-stacks.txt: dump --pid: MainThread: step (train.py:12)"));
+	finish(&bed);
+}
+
+/* Its limit is the one for what is stopped. */
+static void who_is_stopped_does_not_hang(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state, "kill -STOP $$; sleep 1000");
+	bed.job->types[0].frozen_timeout_ms = 400;
+	bed.job->types[0].hang_timeout_ms = 4000;
+	run(&bed);
+	assert_int_equal(bed.cause.kind, CAUSE_FROZEN);
+	finish(&bed);
+}
+
 /* Grows to 64 MiB and stays. */
 #define GROW                                                                                       \
 	"tail -c 64m /dev/zero | (sleep 1000) & head -c 64m /dev/zero | tail -c 64m | sleep 1000"
@@ -448,7 +523,7 @@ static void who_uses_too_much_memory_is_ended(void **state)
 	struct bed bed;
 
 	init(&bed, state, GROW);
-	memory_init(&bed.memory, 32, NULL, true);
+	memory_init(&bed.memory, bed.processes, 32, NULL, true);
 	run(&bed);
 	assert_int_equal(bed.cause.kind, CAUSE_OUT_OF_MEMORY);
 	assert_text_has(bed.cause.text, "ended, out of memory: the task used ");
@@ -463,7 +538,8 @@ static void shared_memory_is_counted_once(void **state)
 	char *shared = malloc(SIZE);
 
 	memset(shared, 1, SIZE);
-	memory_init(&memory, 100, NULL, true);
+	struct proc_tree *tree = proc_tree_create(getpid());
+	memory_init(&memory, tree, 100, NULL, true);
 	for (int i = 0; i < 4; i++) {
 		if (fork() == 0) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -475,6 +551,7 @@ static void shared_memory_is_counted_once(void **state)
 	proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0);
 	while (waitpid(-1, NULL, 0) > 0)
 		continue;
+	proc_tree_destroy(tree);
 	free(shared);
 }
 
@@ -536,6 +613,10 @@ int main(void)
 		scratch_test(an_execution_timeout_ends_it),
 		scratch_test(who_stands_still_is_ended),
 		scratch_test(a_short_stop_is_no_harm),
+		scratch_test(what_does_nothing_is_ended_and_where_it_stood_is_kept),
+		scratch_test(who_tells_no_further_step_is_ended),
+		scratch_test(py_spy_tells_where_python_stands),
+		scratch_test(who_is_stopped_does_not_hang),
 		scratch_test(who_uses_too_much_memory_is_ended),
 		cmocka_unit_test(shared_memory_is_counted_once),
 		scratch_test(a_pid_namespace_ends_with_its_program),

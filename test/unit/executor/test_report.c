@@ -25,7 +25,7 @@ struct bed {
 static void init(struct bed *bed, int status, const char *text)
 {
 	*bed = (struct bed){0};
-	memory_init(&bed->memory, 4 * GIB_IN_MIB, NULL, false);
+	memory_init(&bed->memory, NULL, 4 * GIB_IN_MIB, NULL, false);
 	tail_init(&bed->tail, 10);
 	tail_feed(&bed->tail, text, strlen(text));
 	tail_end(&bed->tail);
@@ -145,7 +145,7 @@ static void the_kernel_is_asked_what_it_killed(void **state)
 
 	scratch_write(state, "memory.events", "low 0\noom 3\noom_kill 1\n", 0600);
 	init(&bed, EXITED(1), "");
-	memory_init(&bed.memory, 4 * GIB_IN_MIB, scratch_path(state, "."), false);
+	memory_init(&bed.memory, NULL, 4 * GIB_IN_MIB, scratch_path(state, "."), false);
 	memory_begin(&bed.memory);
 	report_cause(&bed.report, &bed.cause);
 	assert_int_equal(bed.cause.kind, CAUSE_EXIT); /* that was before this program */

@@ -226,6 +226,27 @@ static void orders_of_the_past_are_not_obeyed(void **state)
 	am_finish(&am);
 }
 
+static void an_am_that_follows_is_told_who_is_there(void **state)
+{
+	struct am am;
+
+	am_init(&am, state, "echo $$ >$HERE/pid; exec sleep 1000");
+	am_start(&am);
+	am_order(&am, "run", 1, 0);
+	await(&am, str_equal(am.state_told, "running"));
+	assert_int_equal(am.registrations, 1);
+	am.am_attempt = 2;
+	am_order(&am, "run", 1, 0);
+	await(&am, am.registrations == 2);
+	int beats = am.beats;
+	await(&am, am.beats > beats + 1);
+	assert_string_equal(am.state_told, "running");
+	assert_int_equal(am.registrations, 2);
+	am_order(&am, "quit", 1, 0);
+	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
+	am_finish(&am);
+}
+
 static void a_stale_executor_ends_its_tree_and_leaves(void **state)
 {
 	struct am am;
@@ -265,6 +286,76 @@ static void a_busy_am_is_asked_again(void **state)
 	am.refusals = 2;
 	await(&am, am.exits == 1);
 	assert_int_equal(am_number(am.exit, "exit_code"), 3);
+	am_order(&am, "quit", 1, 0);
+	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
+	am_finish(&am);
+}
+
+/* Only whom the token proves, and only a later one. The program does not notice. */
+static void an_am_at_another_address_is_followed(void **state)
+{
+	struct am am;
+
+	am_init(&am, state,
+		"echo $$ >$HERE/pid; until [ -e $HERE/go ]; do sleep 0.01; done; exit 3");
+	am.in_container = true;
+	am_start(&am);
+	am_order(&am, "run", 1, 0);
+	await(&am, str_equal(am.state_told, "running"));
+	int pid = bed_await_number(state, "pid");
+	am_move(&am);
+	assert_int_equal(am_call_door(&am, 2, "wrong"), 401);
+	assert_int_equal(am_call_door(&am, 1, AM_TOKEN), 409);
+	assert_int_equal(am_call_door(&am, 2, AM_TOKEN), 200);
+	await(&am, am.registrations == 1 && am.beats > 0);
+	assert_string_equal(am.state_told, "running");
+	assert_int_equal(kill(pid, 0), 0);
+	assert_int_equal(am_call_door(&am, 2, AM_TOKEN), 409);
+	scratch_write(state, "go", "", 0600);
+	await(&am, am.exits == 1);
+	assert_int_equal(am_number(am.exit, "exit_code"), 3);
+	am_order(&am, "quit", 1, 0);
+	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
+	am_finish(&am);
+}
+
+/* The AM before may have died with it. */
+static void an_exit_is_reported_to_the_am_that_follows(void **state)
+{
+	struct am am;
+
+	am_init(&am, state, "until [ -e $HERE/go ]; do sleep 0.01; done; exit 3");
+	am.in_container = true;
+	am_start(&am);
+	am_order(&am, "run", 1, 0);
+	await(&am, str_equal(am.state_told, "running"));
+	am.deaf = true;
+	scratch_write(state, "go", "", 0600);
+	await(&am, am.unheard == 1);
+	am_move(&am);
+	assert_int_equal(am_call_door(&am, 2, AM_TOKEN), 200);
+	await(&am, am.exits == 1);
+	am_order(&am, "quit", 1, 0);
+	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
+	am_finish(&am);
+}
+
+/* It did not know of the process when it was told of its end, and then orders it to run. */
+static void an_exit_that_was_not_taken_is_reported_to_who_orders_that_run(void **state)
+{
+	struct am am;
+
+	am_init(&am, state, "until [ -e $HERE/go ]; do sleep 0.01; done; exit 3");
+	am_start(&am);
+	am_order(&am, "run", 1, 0);
+	await(&am, str_equal(am.state_told, "running"));
+	am_order(&am, "wait", 1, 0);
+	am.stale_exits = 1;
+	scratch_write(state, "go", "", 0600);
+	await(&am, am.stale_exits == 0);
+	assert_int_equal(am.exits, 0);
+	am_order(&am, "run", 1, 0);
+	await(&am, am.exits == 1);
 	am_order(&am, "quit", 1, 0);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
 	am_finish(&am);
@@ -508,9 +599,13 @@ int main(int argc, char **argv)
 		scratch_test(a_newer_run_ends_the_older),
 		scratch_test(a_stop_brings_a_fresh_port_and_a_new_registration),
 		scratch_test(orders_of_the_past_are_not_obeyed),
+		scratch_test(an_am_that_follows_is_told_who_is_there),
 		scratch_test(a_stale_executor_ends_its_tree_and_leaves),
 		scratch_test(a_wrong_token_is_the_end),
 		scratch_test(a_busy_am_is_asked_again),
+		scratch_test(an_am_at_another_address_is_followed),
+		scratch_test(an_exit_is_reported_to_the_am_that_follows),
+		scratch_test(an_exit_that_was_not_taken_is_reported_to_who_orders_that_run),
 		scratch_test(a_silent_am_is_given_up),
 		scratch_test(an_am_that_is_gone_is_given_up),
 		scratch_test(files_are_there_or_the_start_fails),

@@ -43,7 +43,7 @@ static void the_last_lines_are_kept_in_order(void **state)
 
 static void bytes_may_come_in_any_pieces(void **state)
 {
-	const char *text = "first\nsecond \xc3\xa9\r\nthird";
+	const char *text = "first\nsecond \x1b[1m\xc3\xa9\r\n\x1b]8;;x\x1b\\third";
 	struct str_list lines = {0};
 	struct tail tail;
 
@@ -90,12 +90,63 @@ static void what_is_no_text_is_made_printable(void **state)
 	tail_init(&tail, 2);
 	tail_feed(&tail,
 		  "a\xff\x00"
-		  "b\x1b[31m\n",
-		  10);
+		  "b\a\n",
+		  6);
 	tail_list(&tail, &lines);
-	assert_string_equal(lines.items[0], "a??b?[31m");
+	assert_string_equal(lines.items[0], "a??b?");
 	str_list_finish(&lines);
 	tail_finish(&tail);
+}
+
+/* As pytest --color=yes, rich and tqdm write it. */
+static const char colourful_pytest[] =
+	"\x1b[31m\x1b[1m_____ test_a _____\x1b[0m\n"
+	"\n"
+	"    \x1b[94mdef\x1b[39;49;00m \x1b[92mtest_a\x1b[39;49;00m():\x1b[90m\x1b[39;49;00m\n"
+	"\x1b[1m\x1b[31mE       test_x.Missing: no step 7\x1b[0m\n"
+	"\x1b[31mFAILED\x1b[0m test_x.py::\x1b[1mtest_a\x1b[0m - test_x.Missing: no step 7\n";
+static const char colourful_rich[] =
+	"\x1b[2;36m[11/21/26 20:38:21]\x1b[0m\x1b[2;36m \x1b[0m\x1b[1;31mERROR   \x1b[0m lost it "
+	"\x1b]8;id=506705;file://train.py\x1b\\\x1b[2mtrain.py\x1b[0m\x1b]8;;\x1b\\\n"
+	"\x1b[?25l\r\x1b[2Ktrain \x1b[90m\u2501\u2501\x1b[0m \x1b[35m  0%\x1b[0m"
+	"\r\x1b[2Ktrain \x1b[91m\u2501\u2501\x1b[0m \x1b[35m100%\x1b[0m\n"
+	"\x1b[?25h\x1b[31m\u256d\u2500\x1b[0m\x1b[1;31mTraceback "
+	"\x1b[0m\x1b[1;2;31m(most recent call last)\x1b[0m\x1b[31m \u2500\u256e\x1b[0m\n"
+	"\x1b[31m\u2502\x1b[0m \x1b[33mtrain.py\x1b[0m:\x1b[94m16\x1b[0m\n"
+	"\x1b[31m\u2570\u2500\u2500\u256f\x1b[0m\n"
+	"\x1b[1;91mMissing: \x1b[0mno step 7\n";
+
+static void what_is_meant_for_a_terminal_is_left_out(void **state)
+{
+	assert_tail(9, colourful_pytest,
+		    "_____ test_a _____||    def test_a():|E       test_x.Missing: no step 7|"
+		    "FAILED test_x.py::test_a - test_x.Missing: no step 7");
+	assert_tail(9, colourful_rich,
+		    "[11/21/26 20:38:21] ERROR    lost it train.py|"
+		    "train \u2501\u2501 100%|\u256d\u2500Traceback (most recent call last) "
+		    "\u2500\u256e|"
+		    "\u2502 train.py:16|\u2570\u2500\u2500\u256f|Missing: no step 7");
+	/* A window's title, ended by a bell; a character set; a cursor that is kept. */
+	assert_tail(3,
+		    "\x1b]0;train\aa\x1b(Bb\x1b"
+		    "7c\n",
+		    "abc");
+}
+
+static void what_was_erased_is_not_there(void **state)
+{
+	assert_tail(3, " 10%|#   |\r 90%|### |\r\x1b[Kdone\n", "done");
+	assert_tail(3, " 90%|### |\r\x1b[K\nnext\n", "|next");
+	assert_tail(3, " 90%|### |\x1b[0m\r", " 90%|### |");
+}
+
+static void a_torn_sequence_ends_with_its_line(void **state)
+{
+	assert_tail(3, "a\x1b[31\nb\n", "a|b");
+	assert_tail(3, "a\x1b]0;title\nb\n", "a|b");
+	assert_tail(3, "a\x1b\nb\x1b\x1b[1mc\n", "a|bc");
+	assert_tail(3, "a\x1b[3\xc3\xa9\n", "a\xc3\xa9");
+	assert_tail(3, "a\x1b", "a");
 }
 
 static void assert_headline(const char *text, const char *expected)
@@ -138,6 +189,18 @@ static void a_traceback_ends_in_the_headline(void **state)
 			"[rank1]:   File \"a.py\", line 2\n"
 			"[rank1]: RuntimeError: boom\n",
 			"[rank1]: RuntimeError: boom");
+	/* A progress bar was left where it was. */
+	assert_headline(" 50%|####    | 5/10Traceback (most recent call last):\n"
+			"  File \"train.py\", line 3, in <module>\n"
+			"Missing: no step 7\n"
+			"bye\n",
+			"Missing: no step 7");
+	/* rich puts a frame around it. */
+	assert_headline("\u256d\u2500 Traceback (most recent call last) \u2500\u256e\n"
+			"\u2502 train.py:16 in <module> \u2502\n\u2570\u2500\u256f\n"
+			"Missing: no step 7\n"
+			"bye\n",
+			"Missing: no step 7");
 	/* The traceback's head has scrolled away. */
 	assert_headline("    main()\n"
 			"torch.cuda.OutOfMemoryError: CUDA out of memory.\n"
@@ -255,6 +318,9 @@ int main(void)
 		cmocka_unit_test(a_progress_bar_is_one_line),
 		cmocka_unit_test(long_lines_are_cut),
 		cmocka_unit_test(what_is_no_text_is_made_printable),
+		cmocka_unit_test(what_is_meant_for_a_terminal_is_left_out),
+		cmocka_unit_test(what_was_erased_is_not_there),
+		cmocka_unit_test(a_torn_sequence_ends_with_its_line),
 		cmocka_unit_test(a_traceback_ends_in_the_headline),
 		cmocka_unit_test(other_errors_are_found),
 		cmocka_unit_test(a_framed_paragraph_begins_with_what_it_is_about),

@@ -86,10 +86,14 @@ struct cluster *fixture_cluster(const struct job *job, const char *shape_name)
 void fixture_task(const struct job *job, const struct cluster *cluster, const char *type, int index,
 		  struct framework_task *task)
 {
+	size_t number = (size_t)job_find_type(job, type);
+	const int *slots = cluster->types[number].slots;
+
 	*task = (struct framework_task){
 		.job = job,
 		.cluster = cluster,
-		.type = (size_t)job_find_type(job, type),
+		.type = number,
+		.slot = slots ? slots[index] : index,
 		.index = index,
 		.attempt = 1,
 		.am_attempt = 1,

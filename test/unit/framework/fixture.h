@@ -3,6 +3,7 @@
  *   roles    chief, workers, ps, evaluator, tensorboard, after a re-formation
  *   dense    several processes per task, a finished prepare stage, IPv6
  *   single   one task
+ *   elastic  workers, of which some are away
  * and those of a framework with types of its own, by its name. */
 #ifndef TONY_TEST_FRAMEWORK_FIXTURE_H
 #define TONY_TEST_FRAMEWORK_FIXTURE_H

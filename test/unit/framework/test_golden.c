@@ -20,7 +20,7 @@ static void append_process(const struct framework_task *task, struct str *out)
 	if (framework_environment(task, &environment, &err) < 0)
 		fail_msg("%s", err_message(&err));
 	str_append_format(out, "# %s:%d process %d\n", task->job->types[task->type].name,
-			  task->index, task->process);
+			  task->slot, task->process);
 	for (size_t i = 0; i < environment.entries.count; i++)
 		str_append_format(out, "%s\n", environment.entries.items[i]);
 	str_append(out, "\n");

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "fixture.h"
 #include "framework/environment.h"
+#include "framework/horovod_place.h"
 #include "framework/horovod_plan.h"
 #include "framework/slots.h"
 
@@ -180,6 +181,89 @@ static void without_a_driver_commands_stay_as_they_are(void **state)
 	job_destroy(job);
 }
 
+/* ---- elastic rings ------------------------------------------------------------------------ */
+
+static struct job *live_job(void)
+{
+	struct job *job = fixture_job("horovod", "ring");
+	struct job_type *worker = &job->types[job_find_type(job, "worker")];
+
+	worker->min_instances = 1;
+	worker->max_instances = worker->instances;
+	job->live_elastic = framework_lives_through_changes(job);
+	return job;
+}
+
+static void elastic_rings_live_through_changes(void **state)
+{
+	struct job *job = live_job();
+
+	assert_true(job->live_elastic);
+	job->types[job_find_type(job, "worker")].max_restarts = 3;
+	expect_accepted(job);
+	job = fixture_job("horovod", "ring");
+	assert_false(framework_lives_through_changes(job));
+	job_destroy(job);
+	job = debug_job();
+	job->types[1].min_instances = 1;
+	job->types[1].max_instances = 4;
+	assert_false(framework_lives_through_changes(job));
+	job_destroy(job);
+	job = fixture_job("generic", "workers");
+	job->types[0].min_instances = 1;
+	job->types[0].max_instances = 2;
+	assert_false(framework_lives_through_changes(job));
+	job_destroy(job);
+}
+
+static void all_that_may_come_fit_into_an_elastic_ring(void **state)
+{
+	struct job *job = live_job();
+
+	job->types[job_find_type(job, "worker")].max_instances = 4096;
+	expect_refusal(job, "processes in one ring");
+}
+
+static void a_member_asks_for_its_place(void **state)
+{
+	struct environment variables cleanup_environment = {0};
+	struct job *job = live_job();
+	struct cluster *cluster = fixture_cluster(job, "ring");
+	struct framework_task task;
+
+	fixture_task(job, cluster, "worker", 1, &task);
+	task.restart = 2;
+	assert_int_equal(framework_environment(&task, &variables, NULL), 0);
+	assert_string_equal(environment_get(&variables, "HOROVOD_ELASTIC"), "1");
+	assert_string_equal(environment_get(&variables, "HOROVOD_HOSTNAME"),
+			    "node-a~worker.1.0~1.2.2");
+	assert_string_equal(environment_get(&variables, "HOROVOD_GLOO_RENDEZVOUS_ADDR"), "node-c");
+	assert_null(environment_get(&variables, "HOROVOD_RANK"));
+	assert_null(environment_get(&variables, "CLUSTER_SPEC"));
+	assert_text_freed(command_of(job, "ring", "worker"),
+			  "exec /opt/tony/tony-agent horovod member \"$0\" -c 'echo '\\''a'\\'''");
+	assert_text_freed(command_of(job, "ring", "evaluator"), "echo 'a'");
+	cluster_destroy(cluster);
+	job_destroy(job);
+}
+
+static void a_place_is_six_numbers(void **state)
+{
+	static const char *const others[] = {"", "0,2,0,1,0", "0,2,0,1,0,2,1", "-1,-1,-1,-1,-1,-1"};
+	const struct slot slot = {.rank = 3, .local_rank = 1, .local_size = 2, .cross_size = 5};
+	struct environment variables cleanup_environment = {0};
+	char *text cleanup_free = horovod_place_text(&slot, 7);
+
+	assert_string_equal(text, "3,7,1,2,0,5");
+	assert_int_equal(horovod_place_apply(text, &variables, NULL), 0);
+	assert_string_equal(environment_get(&variables, "HOROVOD_RANK"), "3");
+	assert_string_equal(environment_get(&variables, "HOROVOD_SIZE"), "7");
+	assert_string_equal(environment_get(&variables, "HOROVOD_LOCAL_RANK"), "1");
+	assert_string_equal(environment_get(&variables, "HOROVOD_CROSS_SIZE"), "5");
+	for (size_t i = 0; i < array_length(others); i++)
+		assert_int_equal(horovod_place_apply(others[i], &variables, NULL), -1);
+}
+
 static void a_rendezvous_is_needed(void **state)
 {
 	struct environment variables cleanup_environment = {0};
@@ -336,6 +420,10 @@ int main(void)
 		cmocka_unit_test(defaults_keep_the_driver_from_being_waited_for),
 		cmocka_unit_test(a_driver_and_those_that_wait_for_it_run_below_the_agent),
 		cmocka_unit_test(without_a_driver_commands_stay_as_they_are),
+		cmocka_unit_test(elastic_rings_live_through_changes),
+		cmocka_unit_test(all_that_may_come_fit_into_an_elastic_ring),
+		cmocka_unit_test(a_member_asks_for_its_place),
+		cmocka_unit_test(a_place_is_six_numbers),
 		cmocka_unit_test(a_rendezvous_is_needed),
 		cmocka_unit_test(a_ring_with_a_gap_is_none),
 		cmocka_unit_test(a_sidecar_may_start_alone),

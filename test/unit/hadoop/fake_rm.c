@@ -100,10 +100,12 @@ static void log_ask(struct str *log, const Hadoop__ResourceRequestProto *ask)
 {
 	const Hadoop__ResourceProto *size = ask->capability;
 
-	assert_string_equal(ask->resource_name, "*");
 	assert_int_equal(ask->allocation_request_id, ask->priority->priority);
+	assert_true(ask->relax_locality);
 	str_append_format(log, "ask p%d n%d %dm %dc", ask->priority->priority, ask->num_containers,
 			  (int)size->memory, size->virtual_cores);
+	if (!str_equal(ask->resource_name, "*"))
+		str_append_format(log, " at %s", ask->resource_name);
 	for (size_t i = 0; i < size->n_resource_value_map; i++)
 		str_append_format(log, " %s=%d", size->resource_value_map[i]->key,
 				  (int)size->resource_value_map[i]->value);
@@ -159,6 +161,8 @@ static void on_register(struct fake_connection *connection, const struct fake_ca
 static void on_allocate(struct fake_connection *connection, const struct fake_call *call)
 {
 	struct fake_rm *rm = (struct fake_rm *)connection->server;
+	if (rm->is_silent)
+		return;
 	Hadoop__AllocateRequestProto *request =
 		read_request(call, &hadoop__allocate_request_proto__descriptor);
 	Hadoop__AllocateResponseProto *response = next_of(rm);
@@ -269,6 +273,42 @@ static void on_stop(struct fake_connection *connection, const struct fake_call *
 	message_free(response);
 }
 
+static Hadoop__ContainerStatusProto *status_of(const struct fake_rm *rm, int number)
+{
+	Hadoop__ContainerStatusProto *status = mem_alloc(sizeof(*status));
+
+	hadoop__container_status_proto__init(status);
+	status->container_id = rm_container_id(number);
+	status->has_state = true;
+	status->state = number == rm->ended ? HADOOP__CONTAINER_STATE_PROTO__C_COMPLETE
+					    : HADOOP__CONTAINER_STATE_PROTO__C_RUNNING;
+	return status;
+}
+
+static void on_look(struct fake_connection *connection, const struct fake_call *call)
+{
+	struct fake_rm *rm = (struct fake_rm *)connection->server;
+	Hadoop__GetContainerStatusesRequestProto *request =
+		read_request(call, &hadoop__get_container_statuses_request_proto__descriptor);
+	Hadoop__GetContainerStatusesResponseProto *response = mem_alloc(sizeof(*response));
+
+	hadoop__get_container_statuses_response_proto__init(response);
+	str_append(&rm->log, "look");
+	for (size_t i = 0; i < request->n_container_id; i++) {
+		int number = (int)request->container_id[i]->id;
+		str_append_format(&rm->log, " %d", number);
+		if (rm->refusal)
+			append(response->failed_requests, response->n_failed_requests,
+			       refusal_of(rm, number));
+		else
+			append(response->status, response->n_status, status_of(rm, number));
+	}
+	str_append(&rm->log, "\n");
+	message_free(request);
+	fake_answer_message(connection, call, &response->base);
+	message_free(response);
+}
+
 static void on_call(struct fake_connection *connection, const struct fake_call *call)
 {
 	static const struct {
@@ -280,6 +320,7 @@ static void on_call(struct fake_connection *connection, const struct fake_call *
 		{"finishApplicationMaster", on_finish},
 		{"startContainers", on_start},
 		{"stopContainers", on_stop},
+		{"getContainerStatuses", on_look},
 	};
 	struct fake_rm *rm = (struct fake_rm *)connection->server;
 	const char *class = rm->error;

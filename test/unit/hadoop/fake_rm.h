@@ -12,10 +12,11 @@ struct fake_rm {
 	const char *token; /* identifier (and password) that a client must come with; NULL: none */
 	/* A line per call, for allocate only where it says more than that it is there:
 	 *   register HOST:PORT URL
-	 *   allocate ID ask p1 n2 1024m 1c yarn.io/gpu=1 label=x; release 4; avoid h1; forgive h1;
-	 *            single p1 #1000000 n1 a,b notin
+	 *   allocate ID ask p1 n2 1024m 1c at h1 yarn.io/gpu=1 label=x; release 4; avoid h1;
+	 *            forgive h1; single p1 #1000000 n1 a,b notin
 	 *   finish 1 DIAGNOSTICS URL
-	 *   start h1 4 KEY=VALUE ... ; stop 4 */
+	 *   start h1 4 KEY=VALUE ... ; stop 4; look 4
+	 */
 	struct str log;
 	size_t seen;			     /* of it, by rm_wait() */
 	Hadoop__AllocateResponseProto *next; /* answers the next allocate */
@@ -24,10 +25,11 @@ struct fake_rm {
 
 	int32_t response_id;
 	int allocates, finishes; /* calls */
-	bool is_silent;		 /* calls are heard and not answered */
+	bool is_silent;		 /* allocate and start are heard and not answered */
 
 	/* As a NodeManager: what is said of each container; NULL: success. */
 	const char *refusal, *refusal_class;
+	int ended; /* this one has ended when it is looked at; others run */
 };
 
 void rm_open(struct fake_rm *rm, struct event_base *base);

@@ -24,7 +24,7 @@ struct bed {
 	struct fake_rm rm;
 	struct hadoop_token token;
 	struct container_kind kinds[KINDS];
-	struct str_list tags;
+	struct str_list tags, nodes, racks;
 	Hadoop__PlacementConstraintProto *placement;
 	struct application_master *am;
 	struct str told; /* what the master told, a line each */
@@ -36,6 +36,11 @@ struct bed {
 static void on_registered(void *data, const Hadoop__RegisterApplicationMasterResponseProto *limits)
 {
 	TELL("registered\n");
+}
+
+static void on_inherited(void *data, const Hadoop__ContainerProto *container)
+{
+	TELL("inherited %d on %s\n", (int)container->id->id, container->nodeid->host);
 }
 
 static void on_forgotten(void *data)
@@ -121,9 +126,11 @@ static void open_master(struct bed *bed)
 		.tracking_url = "http://h0:4000/",
 		.kinds = bed->kinds,
 		.kind_count = KINDS,
-		.events = {bed, on_registered, on_forgotten, on_node_token, on_node_changed,
-			   on_completed, on_allocated, on_preempting, on_refused, on_answered,
-			   on_over, on_progress},
+		.nodes = bed->nodes,
+		.racks = bed->racks,
+		.events = {bed, on_registered, on_inherited, on_forgotten, on_node_token,
+			   on_node_changed, on_completed, on_allocated, on_preempting, on_refused,
+			   on_answered, on_over, on_progress},
 	};
 
 	str_list_add(&options.rpc.addresses, bed->rm.server.address);
@@ -169,6 +176,8 @@ static int close_bed(void **state)
 	rm_close(&bed->rm);
 	placement_free(bed->placement);
 	str_list_finish(&bed->tags);
+	str_list_finish(&bed->nodes);
+	str_list_finish(&bed->racks);
 	str_finish(&bed->told);
 	token_finish(&bed->token);
 	event_base_free(bed->base);
@@ -182,6 +191,49 @@ static void release(struct bed *bed, int number)
 
 	application_master_release(bed->am, id);
 	message_free(id);
+}
+
+/* Tokens for their nodes come with the registration, and not again. */
+static void containers_of_an_earlier_attempt_are_told(void **state)
+{
+	struct bed *bed = *state;
+	Hadoop__RegisterApplicationMasterResponseProto *limits = &bed->rm.limits;
+
+	rm_give(&bed->rm, 1, 1, 7, "h1", 1);
+	rm_give_node_token(&bed->rm, "h1", 1, "secret");
+	Hadoop__ContainerProto *container = bed->rm.next->allocated_containers[0];
+	Hadoop__NMTokenProto *token = bed->rm.next->nm_tokens[0];
+	limits->containers_from_previous_attempts = &container;
+	limits->nm_tokens_from_previous_attempts = &token;
+	limits->n_containers_from_previous_attempts = 1;
+	limits->n_nm_tokens_from_previous_attempts = 1;
+	bed->rm.next->n_allocated_containers = bed->rm.next->n_nm_tokens = 0;
+	wait_told(bed, "registered");
+	assert_told(bed, "token for h1\ninherited 7 on h1\n");
+	limits->n_containers_from_previous_attempts = 0;
+	limits->n_nm_tokens_from_previous_attempts = 0;
+	message_free(container);
+	message_free(token);
+}
+
+/* Who was not answered for a while may have been replaced, and must not act. */
+static void who_is_not_answered_is_not_current(void **state)
+{
+	struct bed *bed = *state;
+	const struct timeval moment = {.tv_usec = 20000};
+
+	assert_false(application_master_is_current(bed->am));
+	wait_told(bed, "registered");
+	assert_true(application_master_is_current(bed->am));
+	bed->rm.is_silent = true;
+	while (application_master_is_current(bed->am)) {
+		event_base_loopexit(bed->base, &moment);
+		event_base_dispatch(bed->base);
+	}
+	bed->rm.is_silent = false;
+	fake_hang_up(bed->rm.server.connections);
+	while (!application_master_is_current(bed->am))
+		rm_beat(&bed->rm);
 }
 
 /* ---- asking ------------------------------------------------------------------------------- */
@@ -212,6 +264,32 @@ static void what_came_is_not_said_again(void **state)
 	assert_null(strstr(bed->rm.log.text + bed->rm.seen, "ask"));
 	application_master_want(bed->am, PS, 3);
 	rm_wait(&bed->rm, "ask p2 n3");
+}
+
+/* An ask for any node gets one container for each heartbeat of a node. */
+static void more_containers_than_nodes_are_asked_of_each_by_name(void **state)
+{
+	struct bed *bed = *state;
+
+	application_master_destroy(bed->am);
+	str_list_add(&bed->nodes, "h1");
+	str_list_add(&bed->nodes, "h2");
+	str_list_add(&bed->nodes, "h3");
+	str_list_add(&bed->racks, "/r");
+	open_master(bed);
+	application_master_avoid(bed->am, "h3", true);
+	application_master_want(bed->am, WORKER, 1);
+	application_master_want(bed->am, PS, 5);
+	rm_wait(&bed->rm, "ask p1 n1 1024m 1c yarn.io/gpu=2 label=fast; "
+			  "ask p2 n3 512m 2c at h1; ask p2 n3 512m 2c at h2; "
+			  "ask p2 n0 512m 2c at h3; ask p2 n5 512m 2c at /r; ask p2 n5 512m 2c; ");
+	rm_give(&bed->rm, 2, 2, 7, "h1", 1);
+	/* These nodes do not have them: it does not matter any more where they come from. */
+	rm_wait(&bed->rm, "ask p2 n0 512m 2c at h1; ask p2 n0 512m 2c at h2; "
+			  "ask p2 n0 512m 2c at h3; ask p2 n0 512m 2c at /r; ask p2 n4 512m 2c; ");
+	application_master_want(bed->am, WORKER, 0);
+	application_master_want(bed->am, PS, 3);
+	rm_wait(&bed->rm, "ask p1 n0 1024m 1c yarn.io/gpu=2 label=fast; ask p2 n3 512m 2c; \n");
 }
 
 static void surplus_is_given_back(void **state)
@@ -448,8 +526,11 @@ static void an_end_that_cannot_be_told_is_an_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(containers_of_an_earlier_attempt_are_told),
+		TEST(who_is_not_answered_is_not_current),
 		TEST(asks_of_one_turn_go_out_together),
 		TEST(what_came_is_not_said_again),
+		TEST(more_containers_than_nodes_are_asked_of_each_by_name),
 		TEST(surplus_is_given_back),
 		TEST(placed_containers_are_asked_for_one_by_one),
 		TEST(what_is_against_the_rules_is_refused),

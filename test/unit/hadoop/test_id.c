@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "hadoop/message.h"
 
 static void test_application(void **state)
 {
@@ -75,12 +76,44 @@ static void test_container(void **state)
 	assert_string_equal(later, "container_e03_1700000000123_0007_02_000015");
 }
 
+static void test_container_there_and_back(void **state)
+{
+	static const char *const texts[] = {
+		"container_1700000000123_0007_02_000015",
+		"container_e03_1700000000123_0007_02_000015",
+		"container_e117_1700000000123_12345_102_2000015",
+	};
+	static const char *const others[] = {
+		"",
+		"container_",
+		"container_e_1700000000123_0007_02_000015",
+		"container_e0_1700000000123_0007_02_000015",
+		"container_ex3_1700000000123_0007_02_000015",
+		"container_1700000000123_0007_02",
+		"container_1700000000123_0007_02_000015_1",
+		"container_1700000000123_0007_-2_000015",
+		"container_1700000000123_0007_02_99999999999",
+		"application_1700000000123_0007",
+	};
+
+	for (size_t i = 0; i < array_length(texts); i++) {
+		Hadoop__ContainerIdProto *id = hadoop_container_id_parse(texts[i]);
+		assert_non_null(id);
+		char *text cleanup_free = hadoop_container_id_text(id);
+		assert_string_equal(text, texts[i]);
+		message_free(id);
+	}
+	for (size_t i = 0; i < array_length(others); i++)
+		assert_null(hadoop_container_id_parse(others[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_application),
 		cmocka_unit_test(test_not_an_application),
 		cmocka_unit_test(test_container),
+		cmocka_unit_test(test_container_there_and_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Starting and stopping containers on NodeManagers that answer, refuse, vanish or keep quiet. */
+/* Starting, stopping and watching containers on NodeManagers that answer, refuse, vanish or keep
+ * quiet. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,6 +22,7 @@ struct bed {
 	struct fake_rm first, second; /* as NodeManagers */
 	struct node_managers *managers;
 	struct str told;
+	int refusals; /* so many times, nothing is to be done now */
 };
 
 #define TELL(...) str_append_format(&((struct bed *)data)->told, __VA_ARGS__)
@@ -40,10 +42,22 @@ static void on_stopped(void *data, const char *container, const char *failure)
 	TELL("stopped %s: %s\n", container + strlen(container) - 1, failure ? failure : "well");
 }
 
+static void on_completed(void *data, const Hadoop__ContainerStatusProto *status)
+{
+	TELL("completed %d\n", (int)status->container_id->id);
+}
+
 static void wait_told(struct bed *bed, const char *part)
 {
 	while (!strstr(str_text(&bed->told), part))
 		event_base_loop(bed->base, EVLOOP_ONCE);
+}
+
+static bool may_act(void *data)
+{
+	struct bed *bed = data;
+
+	return bed->refusals == 0 || --bed->refusals == 0;
 }
 
 static int port_of(const struct fake_rm *node)
@@ -84,7 +98,7 @@ static int open_bed(void **state)
 			.call_timeout_ms = SILENCE_MS,
 			.retry_interval_ms = 1},
 		.give_up_ms = GIVE_UP_MS,
-		.events = {bed, on_started, on_failed, on_stopped},
+		.events = {bed, on_started, on_failed, on_stopped, on_completed, may_act},
 	};
 	bed->managers = node_managers_create(bed->base, &options);
 	give_token(bed, &bed->first, "one");
@@ -121,7 +135,9 @@ static void start(struct bed *bed, const struct fake_rm *node, int number)
 	start_at(bed, port_of(node), number);
 }
 
-static void stop(struct bed *bed, const struct fake_rm *node, int number)
+static void order(struct bed *bed, const struct fake_rm *node, int number,
+		  void (*what)(struct node_managers *managers, const Hadoop__NodeIdProto *node,
+			       const Hadoop__ContainerIdProto *container))
 {
 	Hadoop__NodeIdProto id = HADOOP__NODE_ID_PROTO__INIT;
 	Hadoop__ContainerIdProto *container = rm_container_id(number);
@@ -129,8 +145,13 @@ static void stop(struct bed *bed, const struct fake_rm *node, int number)
 	id.host = "127.0.0.1";
 	id.has_port = true;
 	id.port = port_of(node);
-	node_managers_stop(bed->managers, &id, container);
+	what(bed->managers, &id, container);
 	message_free(container);
+}
+
+static void stop(struct bed *bed, const struct fake_rm *node, int number)
+{
+	order(bed, node, number, node_managers_stop);
 }
 
 /* ------------------------------------------------------------------------------------------- */
@@ -254,6 +275,54 @@ static void what_is_gone_is_stopped(void **state)
 	wait_told(bed, "did not stop it: User is not allowed");
 }
 
+static void what_is_watched_is_looked_at_until_it_has_ended(void **state)
+{
+	struct bed *bed = *state;
+
+	order(bed, &bed->first, 2, node_managers_watch);
+	order(bed, &bed->first, 3, node_managers_watch);
+	rm_wait(&bed->first, "look 2 3\n");
+	assert_null(strstr(str_text(&bed->told), "completed"));
+	bed->first.ended = 3;
+	wait_told(bed, "completed 3\n");
+	rm_wait(&bed->first, "look 2\n");
+	bed->first.ended = 2;
+	wait_told(bed, "completed 2\n");
+}
+
+/* The ResourceManager will tell. */
+static void what_the_node_manager_does_not_know_is_not_watched(void **state)
+{
+	struct bed *bed = *state;
+
+	bed->first.refusal = "Container 2 was recently stopped on node manager.";
+	bed->first.refusal_class = "org.apache.hadoop.yarn.exceptions.YarnException";
+	order(bed, &bed->first, 2, node_managers_watch);
+	rm_wait(&bed->first, "look 2\n");
+	bed->first.refusal = NULL;
+	order(bed, &bed->first, 3, node_managers_watch);
+	rm_wait(&bed->first, "look 3\n");
+	assert_false(rm_said(&bed->first, "look 2 3"));
+}
+
+static void nobody_is_told_anything_while_that_is_not_wanted(void **state)
+{
+	struct bed *bed = *state;
+
+	bed->refusals = 3;
+	start(bed, &bed->first, 2);
+	while (bed->refusals > 1)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+	assert_string_equal(str_text(&bed->first.log), "");
+	wait_told(bed, "started 2\n");
+	bed->refusals = 3;
+	stop(bed, &bed->first, 2);
+	while (bed->refusals > 1)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+	assert_false(rm_said(&bed->first, "stop"));
+	wait_told(bed, "stopped 2: well\n");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_bed, close_bed)
 
 int main(void)
@@ -269,6 +338,9 @@ int main(void)
 		TEST(one_that_is_not_there_is_given_up),
 		TEST(the_newest_token_is_used),
 		TEST(what_is_gone_is_stopped),
+		TEST(what_is_watched_is_looked_at_until_it_has_ended),
+		TEST(what_the_node_manager_does_not_know_is_not_watched),
+		TEST(nobody_is_told_anything_while_that_is_not_wanted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,6 +169,7 @@ static void a_plain_cluster(void **state)
 	assert_list(&cluster->rm, "rm:8032");
 	assert_list(&cluster->rm_scheduler, "rm:8030");
 	assert_list(&cluster->rm_web, "http://rm:8088");
+	assert_list(&cluster->web_proxies, "rm");
 	assert_string_equal(cluster->fs, "hdfs://master");
 	assert_list(&cluster->name_nodes, "master:8020");
 	assert_list(&cluster->webhdfs, "http://master:9870");
@@ -188,7 +189,7 @@ static void pairs_are_resolved(void **state)
 		CONFIGURATION(P("fs.defaultFS", "hdfs://big/") P("dfs.nameservices", "big") P(
 			"dfs.ha.namenodes.big",
 			"n1, n2") P("dfs.namenode.rpc-address.big.n1",
-				    "one:8021") P("dfs.namenode.rpc-address.big.n2", "two:8021")
+				    "one:8021") P("dfs.namenode.rpc-address.big.n2", "two")
 				      P("dfs.namenode.http-address.big.n1", "0.0.0.0:50070") P(
 					      "hadoop.rpc.protection", "integrity,privacy")
 					      P("hadoop.security.authentication", "kerberos")),
@@ -203,7 +204,7 @@ static void pairs_are_resolved(void **state)
 	assert_list(&cluster->rm, "rma:8032 rmb:9032");
 	assert_list(&cluster->rm_scheduler, "rma:8030 rmb:8030");
 	assert_string_equal(cluster->fs, "hdfs://big");
-	assert_list(&cluster->name_nodes, "one:8021 two:8021");
+	assert_list(&cluster->name_nodes, "one:8021 two:8020");
 	assert_list(&cluster->webhdfs, "http://one:50070 http://two:9870");
 	assert_int_equal(cluster->protections, SASL_INTEGRITY | SASL_PRIVACY);
 	assert_true(cluster->require_sasl);

@@ -150,7 +150,8 @@ static void test_verdicts(void **state)
 
 /* As Hadoop 3.4.2 sends it. */
 #define MEMBERS(name, type)                                                                        \
-	"{\"accessTime\":1,\"blockSize\":134217728,\"childrenNum\":0,\"fileId\":16390,"            \
+	"{\"accessTime\":1700000000456,\"blockSize\":134217728,\"childrenNum\":0,\"fileId\":"      \
+	"16390,"                                                                                   \
 	"\"group\":\"supergroup\",\"length\":24,\"modificationTime\":1700000000123,"               \
 	"\"owner\":\"alice\",\"pathSuffix\":\"" name "\",\"permission\":\"1644\","                 \
 	"\"replication\":1,\"storagePolicy\":0,\"type\":\"" type "\"}"
@@ -165,6 +166,7 @@ static void test_file(void **state)
 	assert_false(file.is_directory);
 	assert_int_equal(file.length, 24);
 	assert_int_equal(file.modified_ms, 1700000000123);
+	assert_int_equal(file.accessed_ms, 1700000000456);
 	assert_int_equal(file.permission, 01644);
 	assert_string_equal(file.owner, "alice");
 	assert_string_equal(file.group, "supergroup");

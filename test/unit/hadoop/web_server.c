@@ -78,7 +78,7 @@ static void answer(int fd, const struct web_server *server, const char *text)
 	str_append(&whole, "HTTP/1.1 ");
 	for (; *text; text++)
 		if (*text == '@')
-			str_append(&whole, server->address);
+			str_append(&whole, server->outside);
 		else
 			str_append_char(&whole, *text);
 	send_text(fd, whole.text, whole.length);
@@ -120,6 +120,7 @@ void web_server_start(struct web_server *server, const struct web_step *steps, s
 	server->count = count;
 	server->listener = listen_anywhere(&server->address);
 	server->url = mem_printf("http://%s", server->address);
+	server->outside = server->address;
 	assert_int_equal(pthread_create(&server->thread, NULL, run, server), 0);
 }
 

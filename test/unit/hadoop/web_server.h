@@ -9,14 +9,15 @@
 
 struct web_step {
 	const char *expect; /* must be in the request's head */
-	/* From the status line on: "200 OK\r\n\r\nbody"; every '@' becomes the server's
-	 * "host:port". NULL: hangs up instead. */
+	/* From the status line on: "200 OK\r\n\r\nbody"; every '@' becomes `outside`.
+	 * NULL: hangs up instead. */
 	const char *answer;
 };
 
 struct web_server {
-	char *address; /* "127.0.0.1:4711" */
-	char *url;     /* "http://127.0.0.1:4711" */
+	char *address;	     /* "127.0.0.1:4711" */
+	char *url;	     /* "http://127.0.0.1:4711" */
+	const char *outside; /* "127.0.0.1:4711", unless something else stands in front of it */
 	int listener;
 	pthread_t thread;
 	const struct web_step *steps;

@@ -34,6 +34,16 @@ struct bed *bed_create(const char *types)
 	return bed;
 }
 
+struct bed *bed_create_elastic(const char *types)
+{
+	struct bed *bed = bed_create(types);
+
+	bed_type(bed, "worker")->min_instances = 2;
+	bed_type(bed, "worker")->max_instances = 4;
+	bed->job->elastic_settle_ms = BED_SETTLE_MS;
+	return bed;
+}
+
 void bed_destroy(struct bed *bed)
 {
 	machine_destroy(bed->machine);
@@ -116,6 +126,11 @@ bool bed_register(struct bed *bed, const char *name)
 	return feed(bed, &event);
 }
 
+bool bed_come(struct bed *bed, const char *name)
+{
+	return bed_allocate(bed, name) && bed_register(bed, name);
+}
+
 bool bed_start(struct bed *bed, const char *name)
 {
 	struct machine_event event = event_of(bed, EVENT_STARTED, name);
@@ -156,6 +171,19 @@ bool bed_serve(struct bed *bed, const char *name, int ui_port)
 	struct machine_event event = event_of(bed, EVENT_BEAT, name);
 	event.ui_port = ui_port;
 	return feed(bed, &event);
+}
+
+bool bed_scale(struct bed *bed, const char *type, int count)
+{
+	return feed(bed, &(struct machine_event){.kind = EVENT_SCALE,
+						 .type = (size_t)job_find_type(bed->job, type),
+						 .count = count});
+}
+
+void bed_stand_still(struct bed *bed, int64_t ms)
+{
+	bed->now += ms;
+	feed(bed, &(struct machine_event){.kind = EVENT_TICK});
 }
 
 void bed_pass(struct bed *bed, int64_t ms)

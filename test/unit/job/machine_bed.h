@@ -16,6 +16,9 @@ struct bed {
 
 /* "worker=2 ps=1:untracked board=1:sidecar"; the defaults of a job: GANG, no retries. */
 struct bed *bed_create(const char *types);
+/* The same, with workers of 2 to 4; others are waited for BED_SETTLE_MS. */
+struct bed *bed_create_elastic(const char *types);
+enum { BED_SETTLE_MS = 10000 };
 void bed_destroy(struct bed *bed);
 struct job_type *bed_type(struct bed *bed, const char *name);
 void bed_depend(struct bed *bed, const char *type, const char *on, bool on_start);
@@ -28,13 +31,16 @@ struct machine_status bed_status(const struct bed *bed);
 /* One event each, with the task's present attempt, epoch and restart; what the machine answered. */
 bool bed_allocate(struct bed *bed, const char *name);
 bool bed_register(struct bed *bed, const char *name);
+bool bed_come(struct bed *bed, const char *name); /* both */
 bool bed_start(struct bed *bed, const char *name);
 bool bed_exit(struct bed *bed, const char *name, int code);
 bool bed_lose(struct bed *bed, const char *name, enum cause_kind kind);
 bool bed_gone(struct bed *bed, const char *name); /* a released container ended */
 bool bed_beat(struct bed *bed, const char *name);
 bool bed_serve(struct bed *bed, const char *name, int ui_port); /* a beat that tells so */
-void bed_pass(struct bed *bed, int64_t ms); /* time passes, ticks come when due */
+bool bed_scale(struct bed *bed, const char *type, int count);	/* so many are wanted */
+void bed_pass(struct bed *bed, int64_t ms);	   /* time passes, ticks come when due */
+void bed_stand_still(struct bed *bed, int64_t ms); /* time passes for all but the machine */
 
 /* All of a type: allocate, register and (once ordered) start. */
 void bed_bring_up(struct bed *bed, const char *type);

@@ -95,6 +95,44 @@ static void optional_members_may_be_absent(void **state)
 	job_destroy(job);
 }
 
+/* Tasks of an elastic type have names up to the most there can be. */
+static void elastic_types_survive(void **state)
+{
+	struct job *job = sample_job();
+	job->mode = JOB_MODE_GANG;
+	job->live_elastic = true;
+	job->elastic_settle_ms = 7000;
+	job->types[1].min_instances = 1;
+	job->types[1].max_instances = job->types[1].instances + 3;
+	size_t before = job_task_count(job);
+	char *text cleanup_free = job_to_text(job);
+	struct job *read = job_from_text(text, strlen(text), NULL);
+
+	assert_non_null(read);
+	assert_true(read->live_elastic);
+	assert_int_equal(read->elastic_settle_ms, 7000);
+	assert_int_equal(job_type_minimum(&read->types[1]), 1);
+	assert_int_equal(job_task_count(read), before);
+	char *last cleanup_free = job_task_name(read, 1, job_type_slots(&read->types[1]) - 1);
+	char *beyond cleanup_free = job_task_name(read, 1, job_type_slots(&read->types[1]));
+	assert_true(job_find_task(read, last) >= 0);
+	assert_int_equal(job_find_task(read, beyond), -1);
+	job_destroy(read);
+	job_destroy(job);
+}
+
+/* As every job was written before there were any. */
+static void without_them_nothing_is_said(void **state)
+{
+	struct job *job = sample_job();
+	char *text cleanup_free = job_to_text(job);
+
+	assert_null(strstr(text, "elastic"));
+	assert_null(strstr(text, "min_instances"));
+	assert_null(strstr(text, "max_instances"));
+	job_destroy(job);
+}
+
 /* ---- hostile ------------------------------------------------------------------------------ */
 
 /* What `value` (JSON) at `path` ("types.1.name"; "-" for value: removed) makes of the sample. */
@@ -161,6 +199,14 @@ static void every_flaw_is_named(void **state)
 		 "job.json: types[0]: instances: 100001 is not between 0 and 100000"},
 		{"types.0.instances", "99999",
 		 "job.json: types: 100003 tasks are not between 1 and 100000"},
+		{"types.0.min_instances", "-1",
+		 "job.json: types[0]: min_instances: -1 is not between 0 and 100000"},
+		{"types.0.max_instances", "7",
+		 "job.json: types[0]: min_instances: 0, instances: 1 and max_instances: 7 do not "
+		 "follow each other"},
+		{"types.0.min_instances", "1",
+		 "job.json: types[0]: min_instances: 1, instances: 1 and max_instances: 0 do not "
+		 "follow each other"},
 		{"types.0.processes", "0",
 		 "job.json: types[0]: processes: 0 is not between 1 and 1024"},
 		{"types.0.memory", "-1",
@@ -327,6 +373,8 @@ int main(void)
 		cmocka_unit_test(the_members_hold_what_was_meant),
 		cmocka_unit_test(unknown_members_are_passed_over),
 		cmocka_unit_test(optional_members_may_be_absent),
+		cmocka_unit_test(elastic_types_survive),
+		cmocka_unit_test(without_them_nothing_is_said),
 		cmocka_unit_test(every_flaw_is_named),
 		cmocka_unit_test(names_with_dots_are_no_way_out),
 		cmocka_unit_test(a_type_without_tasks_needs_no_command),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -26,6 +27,35 @@ static void append(struct journal *journal, const char *text)
 	struct err err cleanup_err = {0};
 
 	assert_int_equal(journal_append(journal, note(text), TIME, false, &err), 0);
+}
+
+static json_t *numbered_note(void *data, size_t number)
+{
+	char *text cleanup_free = mem_printf("%s%zu", (const char *)data, number);
+
+	return note(text);
+}
+
+/* `count` lines of one event, "a0", "a1" ... */
+static void append_event(struct journal *journal, const char *name, size_t count)
+{
+	struct err err cleanup_err = {0};
+
+	assert_int_equal(
+		journal_append_all(journal, count, numbered_note, (char *)name, TIME, false, &err),
+		0);
+}
+
+/* A journal of an event of one line and one of three, which begins at byte *last. */
+static char *make_event(const char *path, size_t *last, size_t *length)
+{
+	struct journal *journal = journal_open(path, NULL);
+
+	append(journal, "first");
+	free(fs_read_file(path, 1 << 20, last, NULL));
+	append_event(journal, "a", 3);
+	journal_close(journal);
+	return fs_read_file(path, 1 << 20, length, NULL);
 }
 
 /* A journal of three lines; the caller frees its bytes. */
@@ -105,6 +135,28 @@ static void lines_look_as_they_always_did(void **state)
 		"{\"seq\":1,\"t\":1795241651123,\"ev\":\"note\",\"text\":\"hello\","
 		"\"crc\":\"a5680986\"}\n"
 		"{\"seq\":2,\"t\":1795241651124,\"ev\":\"x\",\"n\":-7,\"crc\":\"df509cb1\"}\n");
+}
+
+static json_t *take(void *data, size_t number)
+{
+	return ((json_t **)data)[number];
+}
+
+static void lines_of_one_event_say_so(void **state)
+{
+	char *path cleanup_free = sample_path(state, "journal.jsonl");
+	struct journal *journal = journal_open(path, NULL);
+	struct err err cleanup_err = {0};
+	json_t *records[] = {json_pack("{ss}", "ev", "x"),
+			     json_pack("{sssb}", "ev", "y", "more", 1)};
+
+	assert_int_equal(journal_append_all(journal, 2, take, records, TIME, true, &err), 0);
+	journal_close(journal);
+	char *text cleanup_free = fs_read_file(path, 4096, NULL, NULL);
+	assert_string_equal(text, "{\"seq\":1,\"t\":1795241651123,\"more\":true,\"ev\":\"x\","
+				  "\"crc\":\"3ee0baea\"}\n"
+				  "{\"seq\":2,\"t\":1795241651123,\"ev\":\"y\","
+				  "\"crc\":\"cfeb59d4\"}\n");
 }
 
 static void a_record_cannot_pose_as_another_line(void **state)
@@ -192,6 +244,25 @@ static void one_process_writes_at_a_time(void **state)
 	journal = journal_open(path, NULL);
 	assert_non_null(journal);
 	journal_close(journal);
+}
+
+/* A child between fork() and exec(), when the writer is killed. */
+static void what_the_last_writer_started_is_waited_for(void **state)
+{
+	char *path cleanup_free = sample_path(state, "journal.jsonl");
+	struct journal *journal = journal_open(path, NULL);
+	pid_t child = fork();
+
+	if (child == 0) {
+		usleep(50000);
+		_exit(0);
+	}
+	assert_true(child > 0);
+	journal_close(journal);
+	journal = journal_open(path, NULL);
+	assert_non_null(journal);
+	journal_close(journal);
+	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
 static void what_does_not_fit_leaves_no_trace(void **state)
@@ -287,6 +358,48 @@ static void a_corrupt_last_line_is_cut_off(void **state)
 		assert_texts(path, 1, "first second ");
 		struct journal *journal = journal_open(path, NULL);
 		assert_int_equal(journal_sequence(journal), 2);
+		journal_close(journal);
+	}
+}
+
+/* The lines of one event, cut at every byte: all of them or none. */
+static void a_torn_event_is_cut_off(void **state)
+{
+	char *path cleanup_free = sample_path(state, "journal.jsonl");
+	size_t last, length;
+	char *bytes cleanup_free = make_event(path, &last, &length);
+
+	log_open("test", LOG_LEVEL_ERROR);
+	for (size_t cut = last; cut <= length; cut++) {
+		const char *whole = cut < length ? "first " : "first a0 a1 a2 ";
+		write_bytes(path, bytes, cut);
+		assert_texts(path, 1, whole);
+		struct journal *journal = journal_open(path, NULL);
+		assert_int_equal(journal_sequence(journal), cut < length ? 1 : 4);
+		append_event(journal, "b", 2);
+		journal_close(journal);
+		char *expected cleanup_free = mem_printf("%sb0 b1 ", whole);
+		assert_texts(path, 1, expected);
+	}
+}
+
+/* A wrong byte in the last event: nothing of it counts, or the journal is refused. */
+static void a_corrupt_event_is_not_accepted(void **state)
+{
+	char *path cleanup_free = sample_path(state, "journal.jsonl");
+	size_t last, length;
+	char *bytes cleanup_free = make_event(path, &last, &length);
+
+	for (size_t at = last; at < length; at++) {
+		struct err err cleanup_err = {0};
+		char good = bytes[at];
+		bytes[at] = good == '#' ? '!' : '#';
+		write_bytes(path, bytes, length);
+		bytes[at] = good;
+		char *found cleanup_free = read_all(path, 1, &err);
+		struct journal *journal = journal_open(path, NULL);
+		assert_true(found ? str_equal(found, "first ") && journal_sequence(journal) == 1
+				  : journal == NULL && strstr(err.message, "line "));
 		journal_close(journal);
 	}
 }
@@ -405,6 +518,73 @@ static void a_reader_waits_for_the_whole_line(void **state)
 	journal_reader_close(reader);
 }
 
+/* Byte by byte, too. */
+static void a_reader_waits_for_the_whole_event(void **state)
+{
+	char *path cleanup_free = sample_path(state, "journal.jsonl");
+	size_t last, length;
+	char *bytes cleanup_free = make_event(path, &last, &length);
+	int fd cleanup_close = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	struct journal_reader *reader = journal_reader_open(path, 1, NULL);
+
+	for (size_t i = 0; i < length; i++) {
+		assert_next(reader, 0, NULL);
+		assert_int_equal(write(fd, bytes + i, 1), 1);
+		if (i + 1 == last)
+			assert_next(reader, 1, "first");
+	}
+	assert_next(reader, 1, "a0");
+	assert_next(reader, 1, "a1");
+	assert_next(reader, 1, "a2");
+	assert_next(reader, 0, NULL);
+	journal_reader_close(reader);
+}
+
+/* It saw two lines of an event; the writer's successor cut them off. */
+static void a_reader_forgets_an_event_that_was_cut_off(void **state)
+{
+	char *path cleanup_free = sample_path(state, "journal.jsonl");
+	size_t last, length;
+	char *bytes cleanup_free = make_event(path, &last, &length);
+	write_bytes(path, bytes, length - 5);
+	struct journal_reader *reader = journal_reader_open(path, 1, NULL);
+
+	assert_next(reader, 1, "first");
+	assert_next(reader, 0, NULL);
+	struct journal *journal = journal_open(path, NULL);
+	append(journal, "another");
+	assert_next(reader, 1, "another");
+	append_event(journal, "b", 2);
+	assert_next(reader, 1, "b0");
+	assert_next(reader, 1, "b1");
+	assert_next(reader, 0, NULL);
+	journal_close(journal);
+	journal_reader_close(reader);
+}
+
+/* Larger than a reader's buffer; from its middle on, too. */
+static void an_event_of_many_lines_is_read(void **state)
+{
+	char *path cleanup_free = sample_path(state, "journal.jsonl");
+	struct journal *journal = journal_open(path, NULL);
+	struct journal_line line;
+	int64_t count = 0;
+
+	append_event(journal, "a", 3000);
+	append_event(journal, "b", 2);
+	append_event(journal, "c", 3000);
+	journal_close(journal);
+	struct journal_reader *reader = journal_reader_open(path, 1, NULL);
+	while (journal_reader_next(reader, &line, NULL) == 1)
+		assert_int_equal(line.sequence, ++count);
+	assert_int_equal(count, 6002);
+	journal_reader_close(reader);
+	reader = journal_reader_open(path, 1500, NULL);
+	assert_next(reader, 1, "a1499");
+	assert_next(reader, 1, "a1500");
+	journal_reader_close(reader);
+}
+
 /* It saw a torn line; the writer's successor cut it off and wrote another there. */
 static void a_reader_forgets_what_was_cut_off(void **state)
 {
@@ -470,9 +650,16 @@ int main(void)
 		cmocka_unit_test(bad_heads_are_refused),
 #define in_directory(test) cmocka_unit_test_setup_teardown(test, sample_setup, sample_finish)
 		in_directory(lines_look_as_they_always_did),
+		in_directory(lines_of_one_event_say_so),
+		in_directory(a_torn_event_is_cut_off),
+		in_directory(a_corrupt_event_is_not_accepted),
+		in_directory(a_reader_waits_for_the_whole_event),
+		in_directory(a_reader_forgets_an_event_that_was_cut_off),
+		in_directory(an_event_of_many_lines_is_read),
 		in_directory(a_record_cannot_pose_as_another_line),
 		in_directory(it_goes_on_where_it_ended),
 		in_directory(one_process_writes_at_a_time),
+		in_directory(what_the_last_writer_started_is_waited_for),
 		in_directory(what_does_not_fit_leaves_no_trace),
 		in_directory(a_record_that_is_too_long_is_refused),
 		in_directory(a_missing_directory_is_an_error),

@@ -221,6 +221,23 @@ static void test_silent_executor_is_released_before_it_is_replaced(void **state)
 	bed_destroy(bed);
 }
 
+static void test_silence_while_the_am_stood_still_is_not_held_against_an_executor(void **state)
+{
+	struct bed *bed = bed_create("worker=1");
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_pass(bed, 10000);
+	bed_stand_still(bed, 3600000);
+	assert_task(bed, "worker:0", TASK_RUNNING);
+	bed_beat(bed, "worker:0");
+	bed_pass(bed, 24000);
+	assert_task(bed, "worker:0", TASK_RUNNING);
+	bed_stand_still(bed, 500); /* no more than a busy machine does: that counts */
+	bed_pass(bed, 1000);
+	assert_task(bed, "worker:0", TASK_LOST);
+	bed_destroy(bed);
+}
+
 static void test_restart_in_place(void **state)
 {
 	struct bed *bed = bed_create("worker=2");
@@ -525,6 +542,8 @@ int main(void)
 		cmocka_unit_test(test_old_registration_does_not_pass_for_a_stop),
 		cmocka_unit_test(test_lost_container_is_asked_for_again),
 		cmocka_unit_test(test_silent_executor_is_released_before_it_is_replaced),
+		cmocka_unit_test(
+			test_silence_while_the_am_stood_still_is_not_held_against_an_executor),
 		cmocka_unit_test(test_restart_in_place),
 		cmocka_unit_test(test_web_interface_is_that_of_a_process),
 		cmocka_unit_test(test_stale_exit_changes_nothing),

@@ -158,6 +158,87 @@ static void a_machine_where_a_launch_failed_is_avoided(void **state)
 	bed_destroy(bed);
 }
 
+/* What failed for good gave its container back: it takes part again in another one. */
+static void a_failure_that_was_lived_with_takes_part_again(void **state)
+{
+	struct bed *bed = bed_create("worker=2");
+
+	bed->job->infrastructure_retry_count = 1;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_exit(bed, "worker:1", 1);
+	assert_true(bed_acted(bed, ACTION_RELEASE, "worker:1"));
+	bed_lose(bed, "worker:0", CAUSE_NODE_LOST);
+	assert_int_equal(bed_status(bed).state, JOB_REFORMING);
+	assert_int_equal(bed_look(bed, "worker:1")->state, TASK_FAILED);
+	assert_int_equal(machine_order(bed->machine, bed_task(bed, "worker:1")).kind, ORDER_QUIT);
+	bed_gone(bed, "worker:1");
+	bed_pass(bed, 1000);
+	bed_bring_up(bed, "worker");
+	assert_int_equal(bed_status(bed).state, JOB_RUNNING);
+	assert_int_equal(bed_look(bed, "worker:1")->attempt, 2);
+	bed_destroy(bed);
+}
+
+/* A sidecar that others wait for is no matter of its own. */
+static void an_awaited_sidecar_that_fails_is_run_again(void **state)
+{
+	struct bed *bed = bed_create("board=1:sidecar worker=1");
+
+	bed->job->retry_count = 1;
+	bed_depend(bed, "worker", "board", true);
+	bed_submit(bed);
+	bed_allocate(bed, "board:0");
+	bed_register(bed, "board:0");
+	bed_exit(bed, "board:0", 1);
+	assert_int_equal(bed_status(bed).state, JOB_REFORMING);
+	bed_register(bed, "board:0");
+	bed_start(bed, "board:0");
+	bed_bring_up(bed, "worker");
+	assert_int_equal(bed_status(bed).state, JOB_RUNNING);
+	assert_int_equal(bed_look(bed, "worker:0")->state, TASK_RUNNING);
+	bed_destroy(bed);
+}
+
+/* The job says for what it re-forms, until it has. */
+static void what_a_job_re_forms_for_is_told_meanwhile(void **state)
+{
+	struct bed *bed = bed_create("worker=2");
+
+	bed->job->retry_count = 1;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_exit(bed, "worker:1", 3);
+	assert_int_equal(bed_status(bed).state, JOB_REFORMING);
+	assert_int_equal(bed_status(bed).cause->exit_code, 3);
+	assert_int_equal(bed_status(bed).cause_task, bed_task(bed, "worker:1"));
+	bed_lose(bed, "worker:0", CAUSE_NODE_LOST);
+	assert_int_equal(bed_status(bed).cause->exit_code, 3);
+	bed_register(bed, "worker:1");
+	bed_bring_up(bed, "worker");
+	assert_int_equal(bed_status(bed).state, JOB_RUNNING);
+	assert_int_equal(bed_status(bed).cause->kind, CAUSE_NONE);
+	assert_int_equal(bed_status(bed).cause_task, -1);
+	bed_destroy(bed);
+}
+
+/* ... but what ends it then is another failure. */
+static void a_failure_while_a_job_re_forms_is_the_one_that_ended_it(void **state)
+{
+	struct bed *bed = bed_create("worker=2");
+
+	bed->job->retry_count = 1;
+	bed->job->infrastructure_retry_count = 0;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_exit(bed, "worker:1", 3);
+	bed_register(bed, "worker:1");
+	bed_lose(bed, "worker:1", CAUSE_NODE_LOST);
+	assert_int_equal(bed_status(bed).state, JOB_FINISHING);
+	assert_int_equal(bed_status(bed).cause->kind, CAUSE_NODE_LOST);
+	bed_destroy(bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +249,10 @@ int main(void)
 		cmocka_unit_test(an_executor_that_never_stops_is_lost),
 		cmocka_unit_test(a_back_off_does_not_use_up_the_allocation_timeout),
 		cmocka_unit_test(a_group_timeout_counts_from_the_start_of_the_type),
+		cmocka_unit_test(a_failure_that_was_lived_with_takes_part_again),
+		cmocka_unit_test(an_awaited_sidecar_that_fails_is_run_again),
+		cmocka_unit_test(what_a_job_re_forms_for_is_told_meanwhile),
+		cmocka_unit_test(a_failure_while_a_job_re_forms_is_the_one_that_ended_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

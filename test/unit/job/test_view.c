@@ -184,11 +184,65 @@ static void a_recovered_job_has_no_cause(void **state)
 	scene.bed->job->retry_count = 1;
 	play(&scene, "a0 a1 r0 r1 s0 s1 f1");
 	assert_int_equal(scene.view->state, JOB_REFORMING);
+	assert_int_equal(scene.view->cause.exit_code, 3);
+	assert_int_equal(scene.view->cause_task, 1);
+	assert_int_equal(scene.view->cause_epoch, 1);
 	play(&scene, "r0 r1 s0 s1");
 	assert_view_is_machine(&scene);
 	assert_int_equal(scene.view->epoch, 2);
 	assert_int_equal(scene.view->cause.kind, CAUSE_NONE);
 	assert_int_equal(scene.view->tasks[1].ended_ms, 0);
+	end(&scene);
+}
+
+/* One text for all attempts of a task: container, epoch.restart, times in s ("-": none), cause. */
+static void assert_attempts(const struct scene *scene, size_t task, const char *expected)
+{
+	const struct task_view *row = &scene->view->tasks[task];
+	struct str text cleanup_str = {0};
+
+	for (size_t i = 0; i < row->attempt_count; i++) {
+		const struct attempt_view *one = &row->attempts[i];
+		str_append_format(&text, "%s%d %d.%d a%d l%d r%d s%d e%d %s", i ? " | " : "",
+				  one->attempt, one->epoch, one->restart,
+				  (int)(one->allocated_ms / 1000), (int)(one->launched_ms / 1000),
+				  (int)(one->registered_ms / 1000), (int)(one->started_ms / 1000),
+				  (int)(one->ended_ms / 1000), cause_kind_name(one->cause.kind));
+	}
+	assert_string_equal(str_text(&text), expected);
+}
+
+static void processes_of_one_container_are_attempts(void **state)
+{
+	struct scene scene = begin(state, "worker=2");
+
+	scene.bed->job->retry_count = 1;
+	scene.bed->job->types[0].max_restarts = 1;
+	play(&scene, "a0 a1 r0 r1 s0 s1 f1");
+	play(&scene, "s1 f1 r0 r1 s0 s1 x0 x1 g0 g1");
+	assert_attempts(&scene, 1,
+			"1 1.0 a3 l3 r5 s7 e8 exit | 1 1.1 a3 l3 r8 s9 e10 exit | "
+			"1 2.0 a3 l3 r12 s14 e16 none");
+	/* This one was told to stop. */
+	assert_attempts(&scene, 0, "1 1.0 a2 l2 r4 s6 e10 none | 1 2.0 a2 l2 r11 s13 e15 none");
+	assert_string_equal(scene.view->tasks[0].attempts[0].container, "container");
+	assert_string_equal(scene.view->tasks[0].attempts[0].log_dir, "/logs");
+	end(&scene);
+}
+
+static void containers_that_start_nothing_are_attempts(void **state)
+{
+	struct scene scene = begin(state, "worker=2");
+
+	play(&scene, "a0 a1 r0 g1");
+	assert_int_equal(scene.view->tasks[1].attempt_count, 1);
+	json_t *json cleanup_json = task_view_attempts_to_json(&scene.view->tasks[1]);
+	char *text cleanup_free = json_text(json);
+	assert_string_equal(text, "[{\"attempt\":1,\"epoch\":0,\"restart\":0,\"container\":"
+				  "\"container\",\"host\":\"127.0.0.1\",\"port\":0,\"log_dir\":\"/"
+				  "logs\",\"allocated_ms\":3000,\"launched_ms\":3000,\"ended_ms\":"
+				  "5000,\"cause\":{\"kind\":\"launch-failed\",\"text\":\"its "
+				  "container ended before it registered\"}}]");
 	end(&scene);
 }
 
@@ -214,6 +268,19 @@ static void notes_waiting_and_the_end_are_seen(void **state)
 	assert_true(view->is_final);
 	assert_int_equal(view->state, JOB_KILLED);
 	assert_string_equal(view->message, "killed by the user");
+	end(&scene);
+}
+
+static void machines_to_blame_are_seen(void **state)
+{
+	struct scene scene = begin(state, "worker=1");
+
+	add(&scene, record_avoid("h2"));
+	add(&scene, record_avoid("h1"));
+	add(&scene, record_avoid("h2"));
+	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
+	char *hosts cleanup_free = str_list_join(&scene.view->avoided, " ");
+	assert_string_equal(hosts, "h2 h1");
 	end(&scene);
 }
 
@@ -310,6 +377,40 @@ static void unknown_records_are_passed_over(void **state)
 
 /* ---- as the AM tells it ------------------------------------------------------------------- */
 
+/* How many are wanted, and that the others count nowhere. */
+static void what_is_not_wanted_does_not_count(void **state)
+{
+	struct scene scene = {.bed = bed_create("worker=2")};
+	bed_type(scene.bed, "worker")->min_instances = 1;
+	bed_type(scene.bed, "worker")->max_instances = 4;
+	scene.path = sample_path(state, "journal.jsonl");
+	scene.journal = journal_open(scene.path, NULL);
+	scene.view = job_view_create(scene.bed->job);
+	bed_submit(scene.bed);
+	write_actions(&scene);
+	assert_int_equal(scene.view->task_count, 4);
+	assert_int_equal(scene.view->tasks_in[TASK_WAITING], 0);
+	assert_true(scene.view->tasks[2].dormant);
+	assert_true(bed_scale(scene.bed, "worker", 3));
+	write_actions(&scene);
+	assert_int_equal(scene.view->types[0].wanted, 3);
+	assert_false(scene.view->tasks[2].dormant);
+	assert_true(scene.view->tasks[3].dormant);
+	assert_int_equal(scene.view->tasks_in[TASK_REQUESTED], 3);
+	assert_true(bed_scale(scene.bed, "worker", 1));
+	write_actions(&scene);
+	assert_true(scene.view->tasks[1].dormant);
+	assert_int_equal(scene.view->tasks_in[TASK_REQUESTED], 1);
+	assert_int_equal(scene.view->tasks_in[TASK_STOPPED], 0);
+	json_t *json cleanup_json = job_view_to_json(scene.view);
+	const json_t *type = json_array_get(json_object_get(json, "types"), 0);
+	assert_int_equal(json_integer_value(json_object_get(json, "tasks")), 1);
+	assert_int_equal(json_integer_value(json_object_get(type, "wanted")), 1);
+	assert_int_equal(json_integer_value(json_object_get(type, "min_instances")), 1);
+	assert_int_equal(json_integer_value(json_object_get(type, "max_instances")), 4);
+	end(&scene);
+}
+
 static void the_view_is_told_as_json(void **state)
 {
 	struct scene scene = begin(state, "worker=2");
@@ -341,9 +442,13 @@ int main(void)
 		in_directory(a_web_interface_has_an_address),
 		in_directory(a_failure_names_its_cause),
 		in_directory(a_recovered_job_has_no_cause),
+		in_directory(processes_of_one_container_are_attempts),
+		in_directory(containers_that_start_nothing_are_attempts),
 		in_directory(notes_waiting_and_the_end_are_seen),
+		in_directory(machines_to_blame_are_seen),
 		in_directory(nothing_of_an_ended_job_runs),
 		in_directory(the_longest_end_is_found_without_the_rest),
+		in_directory(what_is_not_wanted_does_not_count),
 		in_directory(the_view_is_told_as_json),
 		cmocka_unit_test(flawed_records_are_refused),
 		cmocka_unit_test(unknown_records_are_passed_over),

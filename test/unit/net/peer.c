@@ -29,18 +29,24 @@ static void on_readable(evutil_socket_t fd, short what, void *data)
 	}
 }
 
+void peer_take(struct peer *peer, struct event_base *base, int fd)
+{
+	memset(peer, 0, sizeof(*peer));
+	peer->fd = fd;
+	evutil_make_socket_nonblocking(fd);
+	event_assign(&peer->event, base, fd, EV_READ | EV_PERSIST, on_readable, peer);
+	event_add(&peer->event, NULL);
+}
+
 void peer_open(struct peer *peer, struct event_base *base, const char *address)
 {
 	struct net_address to;
 
-	memset(peer, 0, sizeof(*peer));
 	assert_int_equal(net_address_parse(address, &to, NULL), 0);
-	peer->fd = socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_true(peer->fd >= 0);
-	assert_int_equal(connect(peer->fd, (struct sockaddr *)&to.storage, to.length), 0);
-	evutil_make_socket_nonblocking(peer->fd);
-	event_assign(&peer->event, base, peer->fd, EV_READ | EV_PERSIST, on_readable, peer);
-	event_add(&peer->event, NULL);
+	int fd = socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&to.storage, to.length), 0);
+	peer_take(peer, base, fd);
 }
 
 void peer_close(struct peer *peer)
@@ -93,6 +99,19 @@ void peer_expect_end(struct peer *peer, struct event_base *base)
 void peer_forget(struct peer *peer)
 {
 	str_truncate(&peer->received, 0);
+}
+
+int peer_listen(char **address)
+{
+	struct net_address any;
+
+	assert_int_equal(net_address_parse("127.0.0.1:0", &any, NULL), 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&any.storage, any.length), 0);
+	assert_int_equal(listen(fd, 4), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&any.storage, &any.length), 0);
+	*address = net_address_text(&any);
+	return fd;
 }
 
 void run_until(struct event_base *base, const bool *flag)

@@ -17,6 +17,8 @@ struct peer {
 };
 
 void peer_open(struct peer *peer, struct event_base *base, const char *address);
+/* Of a socket that somebody else connected: takes `fd`. */
+void peer_take(struct peer *peer, struct event_base *base, int fd);
 void peer_close(struct peer *peer);
 void peer_send(struct peer *peer, const char *text);
 void peer_send_bytes(struct peer *peer, const void *bytes, size_t length);
@@ -25,6 +27,9 @@ void peer_send_bytes(struct peer *peer, const void *bytes, size_t length);
 void peer_expect(struct peer *peer, struct event_base *base, const char *text);
 void peer_expect_end(struct peer *peer, struct event_base *base);
 void peer_forget(struct peer *peer); /* what was received so far */
+
+/* A listener of the loopback, whose answers a test makes up; the caller closes and frees. */
+int peer_listen(char **address);
 
 void run_until(struct event_base *base, const bool *flag);
 /* Lets everything happen that can without waiting. */

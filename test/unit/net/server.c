@@ -6,10 +6,13 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <event2/buffer.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "net/gzip.h"
+#include "net/http_message.h"
 
 enum { BIG_BYTES = 8 << 20 };
 
@@ -95,11 +98,79 @@ static void handle_big(void *data, struct http_request *request)
 	http_answer_bytes(request, 200, "application/octet-stream", bytes, BIG_BYTES);
 }
 
+/* So many bytes, compressed. Where `cut` is given, its last so many are missing. */
+static void handle_gzip(void *data, struct http_request *request)
+{
+	int64_t count = 0, cut = 0;
+
+	if (http_request_query_int(request, "bytes", 0, 1 << 30, &count) < 0 ||
+	    http_request_query_int(request, "cut", 0, 1 << 30, &cut) < 0)
+		return;
+	char *bytes cleanup_free = mem_alloc((size_t)count + 1);
+	memset(bytes, 'x', (size_t)count);
+	if (!http_request_takes_gzip(request)) {
+		http_answer_bytes(request, 200, "text/plain", bytes, (size_t)count);
+		return;
+	}
+	struct gzip_part *part = gzip_part_create(bytes, (size_t)count);
+	struct evbuffer *body = evbuffer_new();
+	struct gzip_body file;
+	gzip_begin(&file, body);
+	gzip_add_part(&file, part);
+	gzip_end(&file);
+	char *all cleanup_free = mem_alloc(evbuffer_get_length(body));
+	size_t length = (size_t)evbuffer_remove(body, all, evbuffer_get_length(body));
+	http_answer_header(request, "Content-Encoding", "gzip");
+	http_answer_bytes(request, 200, "text/plain", all, length - (size_t)cut);
+	evbuffer_free(body);
+	gzip_part_destroy(part);
+}
+
+static void on_raw_changed(void *data)
+{
+	struct fixture *fixture = data;
+	struct evbuffer *input = http_raw_input(fixture->raw);
+	struct evbuffer_ptr dot = evbuffer_search(input, ".", 1, NULL);
+	evbuffer_add_buffer(http_raw_output(fixture->raw), input);
+	http_raw_go_on(fixture->raw);
+	if (dot.pos >= 0)
+		http_raw_end(fixture->raw);
+}
+
+static void handle_raw(void *data, struct http_request *request)
+{
+	struct fixture *fixture = data;
+	char *peer cleanup_free = http_request_peer(request);
+
+	assert_string_equal(peer, "127.0.0.1");
+	if (http_request_query(request, "refuse")) {
+		http_answer_error(request, 502, "gone", "%s", http_request_head(request)->method);
+		return;
+	}
+	fixture->raw = request;
+	http_request_take_over(request, &(struct http_raw){.changed = on_raw_changed,
+							   .closed = on_closed,
+							   .data = fixture});
+}
+
+static enum http_access authorize(void *data, const struct http_request *request)
+{
+	const char *access = http_request_header(request, "X-Access");
+
+	return access && strcmp(access, "read") == 0 ? HTTP_ACCESS_READ : HTTP_ACCESS_NONE;
+}
+
 static const struct http_route routes[] = {
-	{"GET", "/echo", handle_echo},	      {"POST", "/echo", handle_echo},
-	{"GET", "/item/{name}", handle_item}, {"GET", "/hold", handle_hold},
-	{"GET", "/stream", handle_stream},    {"GET", "/open", handle_echo, true},
+	{"GET", "/echo", handle_echo},
+	{"POST", "/echo", handle_echo},
+	{"GET", "/item/{name}", handle_item},
+	{"GET", "/hold", handle_hold},
+	{"GET", "/gzip", handle_gzip},
+	{"GET", "/stream", handle_stream},
+	{"GET", "/open", handle_echo, .needs = HTTP_ACCESS_NONE},
 	{"GET", "/big", handle_big},
+	{"GET", "/look", handle_echo, HTTP_ACCESS_READ},
+	{"*", "/raw", handle_raw, HTTP_ACCESS_READ, .raw = true},
 };
 
 void fixture_open(struct fixture *fixture, const struct http_limits *limits)
@@ -110,6 +181,7 @@ void fixture_open(struct fixture *fixture, const struct http_limits *limits)
 		.routes = routes,
 		.route_count = array_length(routes),
 		.data = fixture,
+		.authorize = authorize,
 	};
 
 	memset(fixture, 0, sizeof(*fixture));

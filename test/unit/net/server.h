@@ -24,11 +24,14 @@ struct fixture {
 	const char *line;
 	bool end_stream;
 	size_t handled;
+	struct http_request *raw; /* the last of /raw */
 	bool drained;
 };
 
 /* Routes: GET /echo?text=, POST /echo, GET /item/{name}, GET /hold, GET /stream, GET /open (needs
- * no token), GET /big (8 MiB). */
+ * no token), GET /big (8 MiB), GET /gzip?bytes=N&cut=N (compressed, for who takes that), GET /look
+ * (reading is enough), any method of /raw (likewise): what comes behind the head goes back, until a
+ * "." comes. Who says "X-Access: read" may read. */
 void fixture_open(struct fixture *fixture, const struct http_limits *limits);
 void fixture_close(struct fixture *fixture);
 

@@ -352,6 +352,24 @@ static void test_stream_waits_for_its_reader(void **state)
 	assert_int_equal(fixture->closed_count, 1);
 }
 
+/* Of a stream that could go on for ever, only a little is written before others have their turn. */
+static void test_stream_lets_others_in(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer reader, other;
+
+	open_peer(&reader, fixture);
+	open_peer(&other, fixture);
+	fixture->fill_bytes = 1;
+	peer_send(&reader, "GET /stream HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+	peer_expect(&reader, fixture->base, "\r\n1\r\nx");
+	peer_send(&other, "GET /echo?text=here HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n");
+	peer_expect(&other, fixture->base, "\r\n\r\nhere");
+	assert_true(fixture->filled < 1000);
+	peer_close(&reader);
+	peer_close(&other);
+}
+
 static void on_drained(void *data)
 {
 	struct fixture *fixture = data;
@@ -441,6 +459,7 @@ int main(void)
 		on_server(test_half_closed_client_still_gets_its_answer),
 		on_server(test_stream),
 		on_server(test_stream_waits_for_its_reader),
+		on_server(test_stream_lets_others_in),
 		on_server(test_drain_delivers_what_is_promised),
 		on_server(test_drain_ends_after_its_time),
 		on_server(test_destroy_tells_holders),

@@ -117,9 +117,13 @@ struct bed *bed_open(void **state, const char *id, enum job_mode mode, const cha
 	assert_success(fs_make_directories(bed->dir, 0700, &err), &err);
 	bed->cause = mem_alloc(sizeof(*bed->cause));
 	bed->base = event_base_new();
+	assert_success(ops->hold(&bed->job, bed->dir, &bed->hold, &err), &err);
+	const struct scheduler_place place = {.am_attempt = 1};
 	const struct scheduler_setup setup = {
 		.job = &bed->job,
 		.job_dir = bed->dir,
+		.place = &place,
+		.hold = &bed->hold,
 		.base = bed->base,
 		.listener = {.data = bed,
 			     .allocated = on_allocated,
@@ -136,7 +140,10 @@ struct bed *bed_open(void **state, const char *id, enum job_mode mode, const cha
 
 void bed_close_scheduler(struct bed *bed)
 {
-	bed->scheduler->ops->close(bed->scheduler);
+	const struct scheduler_ops *ops = bed->scheduler->ops;
+
+	ops->close(bed->scheduler);
+	ops->clean(&bed->job, bed->dir, &bed->hold);
 	bed->scheduler = NULL;
 }
 
@@ -170,13 +177,14 @@ void bed_close(struct bed *bed)
 
 /* ---- what the AM asks --------------------------------------------------------------------- */
 
-/* "worker:0/2" */
+/* "worker:0/2", "worker:0?" */
 static struct scheduler_request parse_task(const struct bed *bed, const char *text)
 {
 	struct scheduler_request request = {.attempt = 1};
 	char name[64];
 
 	assert_true(sscanf(text, "%63[a-z]:%d/%d", name, &request.index, &request.attempt) >= 2);
+	request.is_optional = str_ends_with(text, "?");
 	request.task = (size_t)request.index;
 	while (strcmp(bed->job.types[request.type].name, name) != 0)
 		request.task += (size_t)bed->job.types[request.type++].instances;

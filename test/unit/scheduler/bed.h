@@ -18,6 +18,7 @@ struct bed {
 	char *dir;
 	struct event_base *base;
 	struct scheduler *scheduler;
+	struct scheduler_hold hold;
 	struct str log;	     /* "allocated worker:0/1\n" ... */
 	char *waiting;	     /* as last told */
 	struct cause *cause; /* of the last end */
@@ -31,7 +32,8 @@ struct bed *bed_open(void **state, const char *id, enum job_mode mode, const cha
 void bed_close(struct bed *bed); /* with the scheduler, if it is still open */
 void bed_close_scheduler(struct bed *bed);
 
-/* "worker:0 worker:1": asks for attempt 1 of these together, or for the attempt after a slash. */
+/* "worker:0 worker:1": asks for attempt 1 of these together, or for the attempt after a slash;
+ * "worker:2?" is optional. */
 void bed_request(struct bed *bed, const char *tasks);
 void bed_cancel(struct bed *bed, const char *task);
 void bed_launch(struct bed *bed, const char *task);

@@ -257,20 +257,42 @@ static void gangs_are_refused_with_the_numbers(void **state)
 	};
 	struct job job = {.mode = JOB_MODE_GANG, .types = types, .type_count = 3};
 
-	assert_null(gang_refusal_of_job(&job, &capacity));
+	assert_null(gang_refusal_of_job(&job, &capacity, false));
 	types[1].instances = 3;
-	assert_text_freed(gang_refusal_of_job(&job, &capacity),
+	assert_text_freed(gang_refusal_of_job(&job, &capacity, false),
 			  "7 tasks that run together (worker x 4, ps x 3) need 28.0 GiB; this "
 			  "machine has 23.5 GiB (tony.local.memory)");
 	job.mode = JOB_MODE_FCFS;
-	assert_null(gang_refusal_of_job(&job, &capacity));
+	assert_null(gang_refusal_of_job(&job, &capacity, false));
 	types[2].memory = 65536;
-	assert_text_freed(gang_refusal_of_job(&job, &capacity),
+	assert_text_freed(gang_refusal_of_job(&job, &capacity, false),
 			  "evaluator:0 needs 64.0 GiB; this machine has 23.5 GiB "
 			  "(tony.local.memory)");
 	types[1].gpus = 1;
-	assert_text_freed(gang_refusal_of_job(&job, &capacity),
+	assert_text_freed(gang_refusal_of_job(&job, &capacity, false),
 			  "ps:0 needs 1 GPU; this machine has 0 (tony.local.gpus)");
+}
+
+static void of_an_elastic_type_the_least_has_to_fit(void **state)
+{
+	const struct capacity capacity = {.memory = 24105, .slack = 1024};
+	struct job_type types[] = {
+		{.name = worker,
+		 .instances = 8,
+		 .min_instances = 2,
+		 .max_instances = 99,
+		 .memory = 4096},
+	};
+	struct job job = {.mode = JOB_MODE_GANG, .types = types, .type_count = 1};
+
+	assert_null(gang_refusal_of_job(&job, &capacity, false));
+	assert_text_freed(gang_refusal_of_job(&job, &capacity, true),
+			  "8 tasks that run together (worker x 8) need 32.0 GiB; this machine has "
+			  "23.5 GiB (tony.local.memory)");
+	types[0].min_instances = 7;
+	assert_text_freed(gang_refusal_of_job(&job, &capacity, false),
+			  "7 tasks that run together (worker x 7) need 28.0 GiB; this machine has "
+			  "23.5 GiB (tony.local.memory)");
 }
 
 int main(void)
@@ -289,6 +311,7 @@ int main(void)
 		scratch_test(devices_are_counted_without_the_proc_tree),
 		scratch_test(the_key_limits_the_gpus),
 		cmocka_unit_test(gangs_are_refused_with_the_numbers),
+		cmocka_unit_test(of_an_elastic_type_the_least_has_to_fit),
 	};
 
 	unsetenv("CUDA_VISIBLE_DEVICES");

@@ -15,11 +15,22 @@
 static struct ledger *open_ledger(void **state, const char *job)
 {
 	struct err err = {0};
-	struct ledger *ledger = ledger_open(scratch_path(state, "ledger"), job, &err);
+	const char *directory = scratch_path(state, "ledger");
+	int held = ledger_hold(directory, job, &err);
+	struct ledger *ledger = held < 0 ? NULL : ledger_open(directory, job, held, &err);
 
 	if (!ledger)
 		fail_msg("%s", err_message(&err));
 	return ledger;
+}
+
+static void close_ledger(void **state, struct ledger *ledger)
+{
+	int held = ledger_descriptor(ledger);
+
+	ledger_close(ledger);
+	close(held);
+	ledger_clean(scratch_path(state, "ledger"));
 }
 
 /* Another process may be at it. */
@@ -74,9 +85,9 @@ static void jobs_see_each_other(void **state)
 	assert_others(b, "a:7");
 	hold(b, 9); /* a shorter entry over a longer one */
 	assert_others(a, "b:9");
-	ledger_close(b);
+	close_ledger(state, b);
 	assert_others(a, "");
-	ledger_close(a);
+	close_ledger(state, a);
 }
 
 /* ---- processes that die ------------------------------------------------------------------- */
@@ -157,7 +168,7 @@ static void a_killed_am_holds_as_long_as_an_executor_lives(void **state)
 	assert_others(own, "other:4096");
 
 	struct err err = {0};
-	assert_null(ledger_open(scratch_path(state, "ledger"), "other", &err));
+	assert_int_equal(ledger_hold(scratch_path(state, "ledger"), "other", &err), -1);
 	assert_message_has(&err, "earlier start of job other");
 	err_finish(&err);
 
@@ -165,7 +176,7 @@ static void a_killed_am_holds_as_long_as_an_executor_lives(void **state)
 	wait_for_end(&crew);
 	assert_soon(own, "");
 	assert_false(fs_exists(scratch_path(state, "ledger/other.job")));
-	ledger_close(own);
+	close_ledger(state, own);
 }
 
 static void closing_leaves_what_executors_hold(void **state)
@@ -182,14 +193,14 @@ static void closing_leaves_what_executors_hold(void **state)
 		pause();
 	}
 	wait_for_byte(pipes[0]);
-	ledger_close(other);
+	close_ledger(state, other);
 	assert_others(own, "other:512");
 	kill(executor, SIGKILL);
 	waitpid(executor, NULL, 0);
 	assert_soon(own, "");
 	close(pipes[0]);
 	close(pipes[1]);
-	ledger_close(own);
+	close_ledger(state, own);
 }
 
 static void the_end_of_a_killed_job_wakes_those_who_wait(void **state)
@@ -208,7 +219,7 @@ static void the_end_of_a_killed_job_wakes_those_who_wait(void **state)
 	assert_int_equal(poll(&poll_fd, 1, 30000), 1);
 	wait_for_end(&crew);
 	assert_soon(own, "");
-	ledger_close(own);
+	close_ledger(state, own);
 }
 
 static void a_change_wakes_those_who_wait(void **state)
@@ -221,8 +232,8 @@ static void a_change_wakes_those_who_wait(void **state)
 	ledger_drain(a);
 	hold(b, 1); /* nothing new */
 	assert_int_equal(poll(&poll_fd, 1, 0), 0);
-	ledger_close(a);
-	ledger_close(b);
+	close_ledger(state, a);
+	close_ledger(state, b);
 }
 
 /* ---- the lock over all -------------------------------------------------------------------- */
@@ -237,8 +248,8 @@ static void the_lock_is_tried_and_not_waited_for(void **state)
 	commit(a);
 	assert_int_equal(ledger_begin(b, &err), 0);
 	commit(b);
-	ledger_close(a);
-	ledger_close(b);
+	close_ledger(state, a);
+	close_ledger(state, b);
 }
 
 static void tickets_grow(void **state)
@@ -252,8 +263,8 @@ static void tickets_grow(void **state)
 	begin(b);
 	assert_int_equal(ledger_next_ticket(b), 42);
 	commit(b);
-	ledger_close(a);
-	ledger_close(b);
+	close_ledger(state, a);
+	close_ledger(state, b);
 }
 
 enum { CONTENDERS = 8, ROUNDS = 40, UNIT = 100, FIT = 3 };
@@ -308,7 +319,7 @@ static void many_processes_never_take_more_than_there_is(void **state)
 		assert_false(WIFEXITED(status) && WEXITSTATUS(status) != 0);
 	}
 	assert_soon(own, "");
-	ledger_close(own);
+	close_ledger(state, own);
 }
 
 /* ---- entries ------------------------------------------------------------------------------ */
@@ -370,7 +381,7 @@ static void foreign_files_do_no_harm(void **state)
 	assert_others(own, "");
 	assert_false(fs_exists(scratch_path(state, "ledger/dead.job")));
 	assert_true(fs_exists(scratch_path(state, "ledger/README")));
-	ledger_close(own);
+	close_ledger(state, own);
 }
 
 int main(void)

@@ -372,6 +372,50 @@ static void a_running_job_replaces_a_task_before_others_come(void **state)
 	bed_close(b);
 }
 
+static void what_a_job_can_do_without_does_not_hold_it_up(void **state)
+{
+	struct bed *bed = bed_open(state, "tony-a", GANG, "worker=4:400", GIB_AND_2_GPUS);
+
+	bed_request(bed, "worker:3? worker:0 worker:2? worker:1");
+	bed_wait(bed, "allocated worker:1/1");
+	assert_true(bed_logged(bed, "allocated worker:0/1"));
+	bed_wait_waiting(bed, "can run with fewer; each further task waits for 400 MiB");
+	/* What it needs goes first, although it was asked for later. */
+	bed_request(bed, "worker:1/2");
+	bed_wait_waiting(bed, "waits for 400 MiB");
+	bed_release(bed, "worker:0", 0);
+	bed_wait(bed, "allocated worker:1/2");
+	bed_release(bed, "worker:1", 0);
+	bed_wait(bed, "allocated worker:3/1");
+	assert_false(bed_logged(bed, "allocated worker:2/1"));
+	bed_cancel(bed, "worker:2");
+	bed_wait_waiting(bed, NULL);
+	bed_close(bed);
+}
+
+static void what_a_job_can_do_without_gives_way_to_others(void **state)
+{
+	struct bed *a = bed_open(state, "tony-a", GANG, "worker=3:400", GIB_AND_2_GPUS);
+	struct bed *b = bed_open(state, "tony-b", GANG, "worker=1:500", GIB_AND_2_GPUS);
+	struct bed *c = bed_open(state, "tony-c", GANG, "worker=1:100", GIB_AND_2_GPUS);
+
+	bed_request(a, "worker:0 worker:1? worker:2?");
+	bed_wait(a, "allocated worker:1/1");
+	bed_wait_waiting(a, "can run with fewer");
+	bed_request(b, "worker:0"); /* waits, and not behind worker:2 */
+	bed_wait_waiting(b, "500 MiB");
+	bed_release(a, "worker:1", 0);
+	bed_wait(b, "allocated worker:0/1");
+	assert_false(bed_logged(a, "allocated worker:2/1"));
+	bed_request(c, "worker:0"); /* fits beside it */
+	bed_wait(c, "allocated worker:0/1");
+	bed_release(b, "worker:0", 0);
+	bed_wait(a, "allocated worker:2/1");
+	bed_close(a);
+	bed_close(b);
+	bed_close(c);
+}
+
 static void gpus_belong_to_one_task_each(void **state)
 {
 	struct bed *a = bed_open(state, "tony-a", GANG, "worker=1:64:1 ps=1:64", GIB_AND_2_GPUS);
@@ -417,7 +461,8 @@ static pid_t hold_in_another_process(void **state, struct bed *bed)
 	assert_int_equal(pipe(pipes), 0);
 	pid_t child = fork();
 	if (child == 0) {
-		struct ledger *ledger = ledger_open(directory, "tony-other", NULL);
+		int held = ledger_hold(directory, "tony-other", NULL);
+		struct ledger *ledger = ledger_open(directory, "tony-other", held, NULL);
 		while (ledger_begin(ledger, NULL) != 0)
 			usleep(1000);
 		ledger_own(ledger)->containers = 1;
@@ -469,6 +514,8 @@ int main(int argc, char **argv)
 		scratch_test(a_small_job_does_not_pass_a_waiting_gang),
 		scratch_test(who_gives_up_lets_the_next_one_go),
 		scratch_test(a_running_job_replaces_a_task_before_others_come),
+		scratch_test(what_a_job_can_do_without_does_not_hold_it_up),
+		scratch_test(what_a_job_can_do_without_gives_way_to_others),
 		scratch_test(gpus_belong_to_one_task_each),
 		scratch_test(a_killed_job_gives_way),
 	};

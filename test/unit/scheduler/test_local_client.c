@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "job/journal.h"
+#include "job/record.h"
 #include "job/view.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state_dir.h"
@@ -21,13 +22,18 @@ static const char agent[] =
 	"test \"$1 $2\" = 'am --job-dir' || exit 64\n"
 	"case $STAND_IN in die) echo one >&2; echo 'no such moon' >&2; exit 7;; esac\n"
 	"test $STAND_IN = deaf && trap '' TERM\n"
+	"sleep 1000 & echo $! > below\n" /* before there is a lock: it must not have that, too */
+	"exec 9> \"$3/am.lock\"\n"
+	"flock 9\n"
 	"start=$(cut -d' ' -f22 /proc/$$/stat)\n"
 	"echo \"{\\\"address\\\":\\\"127.0.0.1:4000\\\",\\\"pid\\\":$$,"
 	"\\\"start_time\\\":$start,\\\"am_attempt\\\":1}\" > am.tmp\n"
-	"sleep 1000 & echo $! > below\n"
 	"pwd > where\n"
 	"mv am.tmp \"$3/am.json\"\n"
-	"wait; wait; sleep 1000\n";
+	"wait; wait; sleep 1000 9>&-\n";
+
+/* Jobs of this process alone: those of a name are told by it on the whole machine. */
+static char one[32], two[32];
 
 static const struct scheduler_client_ops *client(void)
 {
@@ -38,12 +44,22 @@ static int set_up(void **state)
 {
 	if (scratch_create(state) != 0)
 		return -1;
+	snprintf(one, sizeof(one), "tony-%d-1", (int)getpid());
+	snprintf(two, sizeof(two), "tony-%d-2", (int)getpid());
 	scratch_write(state, "bin/tony-agent", agent, 0700);
 	char *path cleanup_free = mem_printf("%s:/usr/bin:/bin", scratch_path(state, "bin"));
 	setenv("PATH", path, 1);
 	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
 	setenv("STAND_IN", "up", 1);
 	return 0;
+}
+
+static void write_in(void **state, const char *id, const char *name, const char *text,
+		     unsigned mode)
+{
+	char *path cleanup_free = mem_printf("state/jobs/%s/%s", id, name);
+
+	scratch_write(state, path, text, mode);
 }
 
 /* Everything that a test started carries its state directory in the environment. */
@@ -153,7 +169,7 @@ static const char *listed(const char *id)
 	size_t count;
 	const char *state = "(not there)";
 
-	assert_success(client()->list(&jobs, &count, &err), &err);
+	assert_success(client()->list(0, &jobs, &count, &err), &err);
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(jobs[i].id, id) == 0)
 			state = job_state_name(jobs[i].state);
@@ -270,7 +286,7 @@ static void a_prepared_job_is_the_users_alone(void **state)
 	struct err err = {0};
 
 	umask(0);
-	struct job_door door = prepare("tony-1", "one"), second = {0};
+	struct job_door door = prepare(one, "one"), second = {0};
 	assert_mode(&door, ".", 0700);
 	assert_mode(&door, "..", 0700);
 	assert_mode(&door, "token", 0600);
@@ -279,10 +295,10 @@ static void a_prepared_job_is_the_users_alone(void **state)
 	assert_int_equal(strspn(door.token, "0123456789abcdef"), 64);
 	assert_null(door.address);
 
-	struct job_door other = prepare("tony-2", "two");
+	struct job_door other = prepare(two, "two");
 	assert_string_not_equal(door.token, other.token);
-	assert_int_equal(client()->prepare(sample_job(&sample, "tony-1", "x"), &second, &err), -1);
-	assert_message_has(&err, "tony-1");
+	assert_int_equal(client()->prepare(sample_job(&sample, one, "x"), &second, &err), -1);
+	assert_message_has(&err, one);
 	err_finish(&err);
 	assert_int_equal(client()->prepare(sample_job(&sample, "../x", "x"), &second, &err), -1);
 	assert_message_has(&err, "../x");
@@ -293,7 +309,7 @@ static void a_prepared_job_is_the_users_alone(void **state)
 
 static void start_returns_when_the_am_is_up(void **state)
 {
-	struct job_door door = submit("tony-1", "one");
+	struct job_door door = submit(one, "one");
 	char *where cleanup_free = fs_join(door.job_dir, "where");
 	char *cwd cleanup_free = fs_read_file(where, 4096, NULL, NULL);
 	struct proc_list marked;
@@ -305,7 +321,8 @@ static void start_returns_when_the_am_is_up(void **state)
 	assert_int_equal(getsid(am), am);
 	cwd[strcspn(cwd, "\n")] = '\0';
 	assert_string_equal(cwd, door.job_dir);
-	proc_find_marked("TONY_JOB_ID=tony-1", 0, &marked);
+	char *mark cleanup_free = mem_printf("TONY_JOB_ID=%s", one);
+	proc_find_marked(mark, 0, &marked);
 	assert_true(marked.count >= 2);
 	proc_list_finish(&marked);
 	job_door_finish(&door);
@@ -315,26 +332,27 @@ static void an_am_that_dies_at_once_is_told_with_its_log(void **state)
 {
 	struct sample sample;
 	struct err err = {0};
-	struct job_door door = prepare("tony-1", "one");
+	struct job_door door = prepare(one, "one");
 
 	setenv("STAND_IN", "die", 1);
-	assert_int_equal(client()->start(sample_job(&sample, "tony-1", "one"), &door, &err), -1);
+	assert_int_equal(client()->start(sample_job(&sample, one, "one"), &door, &err), -1);
 	assert_message_has(&err, "exit code 7");
 	assert_message_has(&err, "no such moon");
-	assert_message_has(&err, "/tony-1/am.log");
+	char *log cleanup_free = mem_printf("/%s/am.log", one);
+	assert_message_has(&err, log);
 	err_finish(&err);
 	job_door_finish(&door);
-	assert_string_equal(listed("tony-1"), "killed");
+	assert_string_equal(listed(one), "killed");
 }
 
 static void a_missing_agent_is_told_with_the_places(void **state)
 {
 	struct sample sample;
 	struct err err = {0};
-	struct job_door door = prepare("tony-1", "one");
+	struct job_door door = prepare(one, "one");
 
 	setenv("PATH", "/nowhere:.", 1);
-	assert_int_equal(client()->start(sample_job(&sample, "tony-1", "one"), &door, &err), -1);
+	assert_int_equal(client()->start(sample_job(&sample, one, "one"), &door, &err), -1);
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
 	assert_message_has(&err, "libexec/tony");
 	setenv("PATH", "/usr/bin:/bin", 1);
@@ -345,7 +363,7 @@ static void a_missing_agent_is_told_with_the_places(void **state)
 static void a_job_too_large_is_refused_before_anything_starts(void **state)
 {
 	struct sample sample;
-	struct job *job = (struct job *)sample_job(&sample, "tony-1", "one");
+	struct job *job = (struct job *)sample_job(&sample, one, "one");
 	struct err err = {0};
 
 	assert_success(client()->preflight(job, &err), &err);
@@ -367,7 +385,7 @@ static void without_jobs_nothing_is_found(void **state)
 
 	assert_not_found(NULL, "no job yet");
 	assert_not_found("x", "\"x\"");
-	assert_success(client()->list(&jobs, &count, &err), &err);
+	assert_success(client()->list(0, &jobs, &count, &err), &err);
 	assert_int_equal(count, 0);
 	free(jobs);
 }
@@ -391,15 +409,43 @@ static void jobs_are_found_by_id_prefix_name_and_age(void **state)
 	job_door_finish(&c);
 }
 
+static size_t count_since(int64_t ended_since_ms)
+{
+	struct job_summary *jobs;
+	size_t count = 0;
+
+	assert_int_equal(client()->list(ended_since_ms, &jobs, &count, NULL), 0);
+	job_summaries_free(jobs, count);
+	return count;
+}
+
+static void what_ended_long_ago_may_be_left_out(void **state)
+{
+	static const int64_t ended_ms = 1795241650000;
+	struct job_door live = submit(one, "one"), ended = submit(two, "two");
+	char *path cleanup_free = mem_printf("%s/journal.jsonl", ended.job_dir);
+	struct journal *journal = journal_open(path, NULL);
+
+	journal_append(journal, record_note(NULL, NULL, "\"ev\":\"final\""), 1, false, NULL);
+	assert_int_equal(count_since(INT64_MAX), 2);
+	journal_append(journal, record_final(JOB_SUCCEEDED, "it is over"), ended_ms, false, NULL);
+	journal_close(journal);
+	assert_int_equal(count_since(0), 2);
+	assert_int_equal(count_since(ended_ms), 2);
+	assert_int_equal(count_since(ended_ms + 1), 1);
+	job_door_finish(&live);
+	job_door_finish(&ended);
+}
+
 static void broken_jobs_do_not_hide_others(void **state)
 {
-	struct job_door door = submit("tony-1", "one");
+	struct job_door door = submit(one, "one");
 
-	scratch_write(state, "state/jobs/tony-2/job.json", "{", 0600);
+	write_in(state, two, "job.json", "{", 0600);
 	scratch_write(state, "state/jobs/.hidden/job.json", "{", 0600);
 	scratch_write(state, "state/jobs/empty/token", "x", 0600);
-	assert_string_equal(listed("tony-1"), "submitted");
-	assert_string_equal(listed("tony-2"), "(not there)");
+	assert_string_equal(listed(one), "submitted");
+	assert_string_equal(listed(two), "(not there)");
 	assert_string_equal(listed("empty"), "(not there)");
 	job_door_finish(&door);
 }
@@ -408,21 +454,21 @@ static void broken_jobs_do_not_hide_others(void **state)
 
 static void what_a_dead_am_left_is_ended_once(void **state)
 {
-	struct job_door door = submit("tony-1", "one");
+	struct job_door door = submit(one, "one");
 	pid_t below = (pid_t)read_number(&door, "below");
 
 	kill(am_of(&door), SIGKILL);
 	while (is_running(am_of(&door)))
 		usleep(1000);
 	assert_true(is_running(below));
-	assert_string_equal(listed("tony-1"), "killed");
+	assert_string_equal(listed(one), "killed");
 	assert_false(is_running(below));
-	assert_string_equal(listed("tony-1"), "killed");
+	assert_string_equal(listed(one), "killed");
 	assert_int_equal(count_final(&door, "killed: "), 1);
 
 	struct job_door found = {0};
 	struct err err = {0};
-	assert_success(client()->find("tony-1", &found, NULL, &err), &err);
+	assert_success(client()->find(one, &found, NULL, &err), &err);
 	assert_true(found.ended);
 	assert_null(found.address);
 	job_door_finish(&found);
@@ -431,28 +477,28 @@ static void what_a_dead_am_left_is_ended_once(void **state)
 
 static void a_job_being_submitted_is_left_alone(void **state)
 {
-	struct job_door door = prepare("tony-1", "one");
+	struct job_door door = prepare(one, "one");
 
-	assert_string_equal(listed("tony-1"), "submitted");
+	assert_string_equal(listed(one), "submitted");
 	assert_int_equal(count_final(&door, ""), 0);
 	close(door.claim); /* as when the client is killed */
 	door.claim = 0;
-	assert_string_equal(listed("tony-1"), "killed");
+	assert_string_equal(listed(one), "killed");
 	assert_int_equal(count_final(&door, "its submission was given up"), 1);
 	job_door_finish(&door);
 }
 
 static void a_job_of_another_host_is_left_alone(void **state)
 {
-	struct job_door door = submit("tony-1", "one");
+	struct job_door door = submit(one, "one");
 	struct err err = {0};
 
-	scratch_write(state, "state/jobs/tony-1/origin", "elsewhere\nboot\n", 0600);
+	write_in(state, one, "origin", "elsewhere\nboot\n", 0600);
 	kill(am_of(&door), SIGKILL);
 	while (is_running(am_of(&door)))
 		usleep(1000);
-	assert_string_equal(listed("tony-1"), "submitted");
-	assert_int_equal(client()->kill(&door, &err), -1);
+	assert_string_equal(listed(one), "submitted");
+	assert_int_equal(client()->kill(&door, NULL, &err), -1);
 	assert_message_has(&err, "elsewhere");
 	err_finish(&err);
 	job_door_finish(&door);
@@ -460,14 +506,14 @@ static void a_job_of_another_host_is_left_alone(void **state)
 
 static void a_job_from_before_a_reboot_is_over(void **state)
 {
-	struct job_door door = submit("tony-1", "one");
+	struct job_door door = submit(one, "one");
 	char host[256];
 
 	/* Its AM's process id is somebody else's by now. */
 	assert_int_equal(gethostname(host, sizeof(host)), 0);
 	char *origin cleanup_free = mem_printf("%s\nanother-boot\n", host);
-	scratch_write(state, "state/jobs/tony-1/origin", origin, 0600);
-	assert_string_equal(listed("tony-1"), "killed");
+	write_in(state, one, "origin", origin, 0600);
+	assert_string_equal(listed(one), "killed");
 	job_door_finish(&door);
 }
 
@@ -476,13 +522,13 @@ static void a_deaf_am_is_killed(void **state)
 	struct err err = {0};
 
 	setenv("STAND_IN", "deaf", 1);
-	struct job_door door = submit("tony-1", "one");
+	struct job_door door = submit(one, "one");
 	pid_t am = am_of(&door), below = (pid_t)read_number(&door, "below");
-	assert_success(client()->kill(&door, &err), &err);
+	assert_success(client()->kill(&door, NULL, &err), &err);
 	assert_false(is_running(am));
 	assert_false(is_running(below));
 	assert_int_equal(count_final(&door, "killed: its AM did not answer"), 1);
-	assert_string_equal(listed("tony-1"), "killed");
+	assert_string_equal(listed(one), "killed");
 	job_door_finish(&door);
 }
 
@@ -499,6 +545,7 @@ int main(void)
 		client_test(a_job_too_large_is_refused_before_anything_starts),
 		client_test(without_jobs_nothing_is_found),
 		client_test(jobs_are_found_by_id_prefix_name_and_age),
+		client_test(what_ended_long_ago_may_be_left_out),
 		client_test(broken_jobs_do_not_hide_others),
 		client_test(what_a_dead_am_left_is_ended_once),
 		client_test(a_job_being_submitted_is_left_alone),

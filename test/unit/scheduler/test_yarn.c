@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "hadoop/container.h"
+#include "hadoop/id.h"
+#include "hadoop/message.h"
 #include "scheduler/yarn.h"
 #include "scheduler/yarn_internal.h"
 
@@ -77,6 +79,10 @@ static double on_progress(void *data)
 	return 0;
 }
 
+static void on_journal_kept(void *data, int64_t sequence)
+{
+}
+
 static void wait_told(struct bed *bed, const char *part)
 {
 	while (!strstr(str_text(&bed->told), part))
@@ -103,10 +109,10 @@ static void set_credentials(void **state)
 	token_set(&token, "amrm", 4, "amrm", 4, TOKEN_KIND_AMRM, "");
 	credentials_add_token(&credentials, "", &token);
 	credentials_add_secret(&credentials, HADOOP_SECRET_TOKEN, secret, 64);
+	credentials_add_secret(&credentials, HADOOP_SECRET_JOB, "{}", 2);
 	credentials_write(&credentials, &bytes);
 	assert_success(fs_write_file(path, bytes.text, bytes.length, 0600, &err), &err);
 	setenv("HADOOP_TOKEN_FILE_LOCATION", path, 1);
-	setenv("TONY_JOB_JSON", "12:34", 1);
 	setenv("NM_HOST", "h0", 1);
 }
 
@@ -125,7 +131,7 @@ static json_t *describe_cluster(struct bed *bed)
 		.fs = (char *)"hdfs://nn:8020",
 		.home = (char *)"/user/alice",
 		.job_dir = (char *)"/user/alice/.tony/j",
-		.history_dir = (char *)"/user/alice/.tony/history/j",
+		.history_dir = (char *)"/user/alice/.tony/history",
 		.files = &agent,
 		.file_count = 1,
 		.types = types,
@@ -168,13 +174,15 @@ static struct bed *open_bed(void **state, enum job_mode mode, int64_t fpgas)
 				.types = bed->types,
 				.type_count = TYPES};
 	bed->job.cluster = describe_cluster(bed);
+	const struct scheduler_place place = {.journal = (char *)"/dev/null", .am_attempt = 1};
 	const struct scheduler_setup setup = {
 		.job = &bed->job,
 		.job_dir = "/nowhere",
+		.place = &place,
 		.am_address = "h0:4000",
 		.base = bed->base,
 		.listener = {bed, on_allocated, on_refused, on_ended, on_waiting, on_preempted,
-			     on_dismissed, on_progress},
+			     on_dismissed, on_progress, on_journal_kept},
 	};
 	bed->scheduler = yarn_scheduler.open(&setup, &err);
 	if (!bed->scheduler)
@@ -196,7 +204,7 @@ static void close_bed(struct bed *bed)
 
 /* ---- what is done ------------------------------------------------------------------------- */
 
-static void request(struct bed *bed, size_t first, size_t count)
+static void ask_for(struct bed *bed, size_t first, size_t count, bool optional)
 {
 	struct scheduler_request requests[WORKERS + 1];
 
@@ -206,9 +214,15 @@ static void request(struct bed *bed, size_t first, size_t count)
 			.task = task,
 			.attempt = 1,
 			.type = task < WORKERS ? WORKER : PS,
-			.index = (int)(task < WORKERS ? task : task - WORKERS)};
+			.index = (int)(task < WORKERS ? task : task - WORKERS),
+			.is_optional = optional};
 	}
 	yarn_scheduler.request(bed->scheduler, requests, count);
+}
+
+static void request(struct bed *bed, size_t first, size_t count)
+{
+	ask_for(bed, first, count, false);
 }
 
 static int port_of_node(const struct bed *bed)
@@ -248,6 +262,93 @@ static void assert_cause(struct bed *bed, enum cause_kind kind, const char *part
 			 bed->cause.text ? bed->cause.text : "");
 }
 
+/* ---- an AM that follows ------------------------------------------------------------------- */
+
+/* worker:0 to worker:2 in containers 2 to 4 of the AM before; the last of them never registered. */
+static void adopt(struct bed *bed)
+{
+	for (int i = 0; i < WORKERS; i++) {
+		Hadoop__ContainerIdProto *id = rm_container_id(2 + i);
+		char *name = hadoop_container_id_text(id);
+		const struct scheduler_adoption item = {.task = (size_t)i,
+							.attempt = 1,
+							.type = WORKER,
+							.index = i,
+							.container = name,
+							.is_reachable = i < 2};
+		yarn_scheduler.adopt(bed->scheduler, &item, 1);
+		message_free(id);
+		free(name);
+	}
+}
+
+/* What the next beat would give was there before this AM. */
+static void inherit(struct bed *bed)
+{
+	Hadoop__AllocateResponseProto *next = bed->rm.next;
+
+	next->containers_from_previous_attempts = next->allocated_containers;
+	next->n_containers_from_previous_attempts = next->n_allocated_containers;
+	next->allocated_containers = NULL;
+	next->n_allocated_containers = 0;
+}
+
+static void containers_of_the_am_before_are_taken_over(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+
+	adopt(bed);
+	/* Before YARN has said anything of it. */
+	yarn_scheduler.release(bed->scheduler, 1, 1, 0);
+	rm_give_node_token(&bed->rm, "127.0.0.1", port_of_node(bed), "nm");
+	for (int i = 2; i <= 5; i++)
+		give(bed, i);
+	inherit(bed);
+	rm_wait(&bed->node, "stop 3\n");
+	assert_true(rm_said(&bed->rm, "release 4; release 5; "));
+	wait_told(bed, "ended worker:2/1\n");
+	assert_cause(bed, CAUSE_EXECUTOR_LOST, "had not registered");
+	rm_end(&bed->rm, 3, 143, "killed");
+	wait_told(bed, "ended worker:1/1\n");
+	rm_end(&bed->rm, 2, -100, "Container released on a *lost* node");
+	wait_told(bed, "ended worker:0/1\n");
+	assert_cause(bed, CAUSE_NODE_LOST, "");
+	assert_false(is_told(bed, "allocated"));
+	close_bed(bed);
+}
+
+/* What the ResourceManager has told is lost, and it does not say it again. */
+static void without_an_answer_to_its_registration_the_journal_is_believed(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+	struct yarn *yarn = (struct yarn *)bed->scheduler;
+
+	bed->rm.error =
+		"org.apache.hadoop.yarn.exceptions.InvalidApplicationMasterRequestException";
+	adopt(bed);
+	yarn_scheduler.release(bed->scheduler, 1, 1, 0);
+	wait_told(bed, "ended worker:2/1\n");
+	rm_wait(&bed->rm, "release 4; ");
+	rm_wait(&bed->rm, "release 3; "); /* there is no token for its node */
+	event_active(yarn->unheard, EV_TIMEOUT, 0);
+	rm_beat(&bed->rm);
+	assert_false(is_told(bed, "ended worker:0/1\n"));
+	rm_end(&bed->rm, 2, -100, "Container released on a *lost* node");
+	wait_told(bed, "ended worker:0/1\n");
+	assert_cause(bed, CAUSE_NODE_LOST, "");
+	close_bed(bed);
+}
+
+static void what_ended_between_two_ams_is_told(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+
+	adopt(bed);
+	rm_end(&bed->rm, 2, 137, "killed");
+	wait_told(bed, "ended worker:0/1\n");
+	close_bed(bed);
+}
+
 /* ---- gangs -------------------------------------------------------------------------------- */
 
 static void a_gang_is_told_when_it_is_complete(void **state)
@@ -265,6 +366,25 @@ static void a_gang_is_told_when_it_is_complete(void **state)
 	rm_give(&bed->rm, PS + 1, PS + 1, 5, "127.0.0.1", port_of_node(bed));
 	wait_told(bed, "nothing waits\n");
 	assert_true(is_told(bed, "allocated worker:2/1\nallocated ps:0/1\n"));
+	close_bed(bed);
+}
+
+static void what_a_job_can_do_without_is_told_alone_and_comes_last(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+
+	ask_for(bed, 2, 1, true);
+	request(bed, 0, 2);
+	wait_told(bed, "waits for 2 of 2 containers (worker x 2) of queue ml\n");
+	give(bed, 2);
+	give(bed, 3);
+	wait_told(bed,
+		  "can run with fewer; waits for 1 more containers (worker x 1) of queue ml\n");
+	assert_true(is_told(bed, "allocated worker:0/1\nallocated worker:1/1\n"));
+	assert_false(is_told(bed, "allocated worker:2/1"));
+	give(bed, 4);
+	wait_told(bed, "allocated worker:2/1\n");
+	wait_told(bed, "nothing waits\n");
 	close_bed(bed);
 }
 
@@ -385,38 +505,30 @@ static void a_task_finds_itself_in_its_environment(void **state)
 	close_bed(bed);
 }
 
-static void ends_are_told_in_words(void **state)
+/* The ResourceManager hears of it with the node's next heartbeat only. */
+static void the_node_manager_tells_the_end_of_what_is_released(void **state)
 {
-	static const struct {
-		int status;
-		enum cause_kind kind;
-		const char *said, *part;
-	} rows[] = {
-		{-100, CAUSE_NODE_LOST, "Container released on a *lost* node", "lost its node"},
-		{-102, CAUSE_PREEMPTED, "Container preempted by scheduler", "was preempted"},
-		{-104, CAUSE_OUT_OF_MEMORY,
-		 "[2026-11-21 14:00:00.000]Container [pid=1] is running 1B beyond the limit.\nmore",
-		 "of 128 MiB (tony.worker.memory): Container [pid=1] is running 1B beyond"},
-		{-1000, CAUSE_LAUNCH_FAILED, "File does not exist: hdfs://nn/x",
-		 "could not be started by its node: File does not exist"},
-		{137, CAUSE_EXECUTOR_LOST, "", "killed by signal 9 (SIGKILL)"},
-		{127, CAUSE_LAUNCH_FAILED, "", "exit code 127"},
-		{5, CAUSE_EXECUTOR_LOST, "", "it left with exit code 5"},
-		{-31000, CAUSE_EXECUTOR_LOST, "strange", "exit status -31000: strange"},
-	};
-	struct cause cause = {0};
-	const struct job_type type = {.name = (char *)"worker", .memory = 128};
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
 
-	for (size_t i = 0; i < array_length(rows); i++) {
-		Hadoop__ContainerStatusProto status = HADOOP__CONTAINER_STATUS_PROTO__INIT;
-		status.has_exit_status = true;
-		status.exit_status = rows[i].status;
-		status.diagnostics = (char *)rows[i].said;
-		yarn_judge(&cause, &type, &status, NULL);
-		assert_int_equal(cause.kind, rows[i].kind);
-		assert_non_null(strstr(cause.text, rows[i].part));
-	}
-	cause_finish(&cause);
+	bring_up(bed);
+	bed->node.ended = 2;
+	yarn_scheduler.release(bed->scheduler, 0, 1, AN_HOUR_MS);
+	wait_told(bed, "ended worker:0/1\n");
+	close_bed(bed);
+}
+
+/* Else a job whose AM is lost while it publishes would run again. */
+static void the_end_is_told_before_anything_is_published(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+	const struct scheduler_end end = {.state = JOB_SUCCEEDED,
+					  .message = "the job succeeded",
+					  .journal = scratch_path(state, "tokens")};
+
+	rm_beat(&bed->rm);
+	yarn_scheduler.finish(bed->scheduler, &end, NULL, NULL);
+	rm_wait(&bed->rm, "finish 1 the job succeeded");
+	close_bed(bed);
 }
 
 static void a_lost_node_says_why(void **state)
@@ -517,12 +629,27 @@ static void a_suspect_machine_is_avoided_where_there_are_others(void **state)
 	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
 
 	bring_up(bed);
-	yarn_scheduler.avoid(bed->scheduler, 0, 1);
+	((struct yarn *)bed->scheduler)->node_count = 2;
+	yarn_scheduler.avoid(bed->scheduler, "127.0.0.1");
 	rm_beat(&bed->rm);
 	assert_false(rm_said(&bed->rm, "avoid"));
 	((struct yarn *)bed->scheduler)->node_count = 3;
-	yarn_scheduler.avoid(bed->scheduler, 0, 1);
+	yarn_scheduler.avoid(bed->scheduler, "127.0.0.1");
 	rm_wait(&bed->rm, "avoid 127.0.0.1; ");
+	close_bed(bed);
+}
+
+/* The AM before avoided it; how many others there are is not known yet. */
+static void a_machine_is_avoided_from_the_first_request(void **state)
+{
+	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);
+
+	yarn_scheduler.adopt(bed->scheduler, NULL, 0);
+	yarn_scheduler.avoid(bed->scheduler, "h7");
+	rm_wait(&bed->rm, "avoid h7; ");
+	((struct yarn *)bed->scheduler)->node_count = 2;
+	rm_beat(&bed->rm);
+	rm_wait(&bed->rm, "forgive h7; ");
 	close_bed(bed);
 }
 
@@ -538,7 +665,11 @@ static void an_attempt_that_is_not_wanted_is_dismissed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		scratch_test(containers_of_the_am_before_are_taken_over),
+		scratch_test(without_an_answer_to_its_registration_the_journal_is_believed),
+		scratch_test(what_ended_between_two_ams_is_told),
 		scratch_test(a_gang_is_told_when_it_is_complete),
+		scratch_test(what_a_job_can_do_without_is_told_alone_and_comes_last),
 		scratch_test(without_a_gang_each_is_told),
 		scratch_test(a_gang_that_stands_still_is_given_back),
 		scratch_test(what_is_lost_while_held_is_asked_for_again),
@@ -547,7 +678,8 @@ int main(void)
 		scratch_test(an_unknown_resource_is_refused),
 		scratch_test(a_container_that_lacks_something_is_refused),
 		scratch_test(a_task_finds_itself_in_its_environment),
-		scratch_test(ends_are_told_in_words),
+		scratch_test(the_node_manager_tells_the_end_of_what_is_released),
+		scratch_test(the_end_is_told_before_anything_is_published),
 		scratch_test(a_lost_node_says_why),
 		scratch_test(ends_that_come_twice_or_late_are_one),
 		scratch_test(a_start_that_fails_gives_the_container_back),
@@ -556,6 +688,7 @@ int main(void)
 		scratch_test(what_was_not_launched_is_given_back_at_once),
 		scratch_test(a_preemption_is_announced_once),
 		scratch_test(a_suspect_machine_is_avoided_where_there_are_others),
+		scratch_test(a_machine_is_avoided_from_the_first_request),
 		scratch_test(an_attempt_that_is_not_wanted_is_dismissed),
 	};
 

@@ -66,13 +66,26 @@ static void answer_queue(struct fake_connection *connection, const struct fake_c
 	Hadoop__GetQueueInfoResponseProto response = HADOOP__GET_QUEUE_INFO_RESPONSE_PROTO__INIT;
 	Hadoop__QueueInfoProto root, queues[3], *children[] = {&queues[0], &queues[1], &queues[2]};
 	char *labels[] = {(char *)"fast"};
+	Hadoop__ResourceProto maximum = HADOOP__RESOURCE_PROTO__INIT;
+	Hadoop__QueueConfigurationsProto limits = HADOOP__QUEUE_CONFIGURATIONS_PROTO__INIT;
+	Hadoop__QueueConfigurationsMapProto entry = HADOOP__QUEUE_CONFIGURATIONS_MAP_PROTO__INIT,
+					    *entries[] = {&entry};
 
+	/* Of the labelled node half. */
+	maximum.has_memory = maximum.has_virtual_cores = true;
+	maximum.memory = NODE_MEMORY / 2;
+	maximum.virtual_cores = 4;
+	limits.effectivemaxcapacity = &maximum;
+	entry.partitionname = (char *)"fast";
+	entry.queueconfigurations = &limits;
 	make_queue(&root, "root", 1, RUNNING);
 	make_queue(&queues[0], "default", 1, RUNNING);
 	make_queue(&queues[1], "small", 0.25f, RUNNING);
 	make_queue(&queues[2], "closed", 1, HADOOP__QUEUE_STATE_PROTO__Q_STOPPED);
 	queues[0].n_accessiblenodelabels = 1;
 	queues[0].accessiblenodelabels = labels;
+	queues[0].n_queueconfigurationsmap = 1;
+	queues[0].queueconfigurationsmap = entries;
 	queues[1].n_accessiblenodelabels = 1;
 	queues[1].accessiblenodelabels = (char *[]){(char *)"slow"};
 	root.n_childqueues = 3;
@@ -88,12 +101,24 @@ static void answer_nodes(struct fake_connection *connection, const struct fake_c
 	Hadoop__GetClusterNodesResponseProto response =
 		HADOOP__GET_CLUSTER_NODES_RESPONSE_PROTO__INIT;
 	Hadoop__ResourceProto capability = HADOOP__RESOURCE_PROTO__INIT;
-	Hadoop__NodeReportProto node = HADOOP__NODE_REPORT_PROTO__INIT, *nodes[] = {&node, &node};
+	Hadoop__ResourceInformationProto gpus = HADOOP__RESOURCE_INFORMATION_PROTO__INIT,
+					 *more[] = {&gpus};
+	Hadoop__NodeReportProto node = HADOOP__NODE_REPORT_PROTO__INIT, fast = node,
+				*nodes[] = {&node, &node, &fast};
+	char *labels[] = {(char *)"fast"};
 
-	capability.has_memory = true;
+	gpus.key = (char *)"yarn.io/gpu";
+	gpus.has_value = true;
+	gpus.value = 2;
+	capability.has_memory = capability.has_virtual_cores = true;
 	capability.memory = NODE_MEMORY;
-	node.capability = &capability;
-	response.n_nodereports = 2;
+	capability.virtual_cores = 8;
+	capability.n_resource_value_map = 1;
+	capability.resource_value_map = more;
+	node.capability = fast.capability = &capability;
+	fast.n_node_labels = 1;
+	fast.node_labels = labels;
+	response.n_nodereports = array_length(nodes);
 	response.nodereports = nodes;
 	fake_answer_message(connection, call, &response.base);
 }
@@ -214,6 +239,37 @@ static struct job *make_job(void)
 
 /* ---- checks ------------------------------------------------------------------------------- */
 
+static void the_history_goes_where_the_am_can_bring_it(void **state)
+{
+	static const struct {
+		const char *location, *path;
+	} cases[] = {
+		{"/tony-history", "/tony-history"},
+		{"hdfs:///tony-history/", "/tony-history"},
+		{"file:///tony-history", NULL},
+		{"hdfs://elsewhere/tony-history", NULL},
+		{"tony-history", NULL},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		struct hadoop_cluster *cluster = make_cluster();
+		struct job *job = make_job();
+		struct err err cleanup_err = {0};
+		configure(job, "tony.history.location", cases[i].location);
+		cluster->history_dir = yarn_history_path(cluster, cases[i].location);
+		int result = yarn_preflight(cluster, job, &err);
+		if (cases[i].path) {
+			assert_success(result, &err);
+			assert_string_equal(cluster->history_dir, cases[i].path);
+		} else {
+			assert_int_equal(err.kind, ERR_CONFIG);
+			assert_non_null(strstr(err_message(&err), cases[i].location));
+		}
+		hadoop_cluster_destroy(cluster);
+		job_destroy(job);
+	}
+}
+
 static void a_job_gets_the_clusters_identity(void **state)
 {
 	struct hadoop_cluster *cluster = make_cluster();
@@ -227,8 +283,7 @@ static void a_job_gets_the_clusters_identity(void **state)
 	struct hadoop_cluster *read = hadoop_cluster_from_json(job->cluster, &err);
 	assert_non_null(read);
 	assert_string_equal(read->job_dir, "/user/alice/.tony/application_1700000000000_0007");
-	assert_string_equal(read->history_dir,
-			    "/user/alice/.tony/history/application_1700000000000_0007");
+	assert_string_equal(read->history_dir, "/user/alice/.tony/history");
 	assert_string_equal(read->types[0].amounts[0].name, "yarn.io/gpu");
 	assert_int_equal(read->types[0].amounts[0].value, 1);
 	hadoop_cluster_destroy(read);
@@ -255,6 +310,29 @@ static void set_fpgas(struct job *job)
 static void set_instances(struct job *job)
 {
 	job->types[0].instances = 16;
+}
+static void set_all_vcores(struct job *job)
+{
+	job->types[0].instances = 4;
+	job->types[0].vcores = 4;
+	job->types[0].gpus = 0;
+}
+static void set_all_gpus(struct job *job)
+{
+	job->types[0].instances = 5;
+}
+static void set_label(struct job *job)
+{
+	job->types[0].instances = 5;
+	job->types[0].gpus = 0;
+	job->types[0].node_label = mem_strdup("fast");
+}
+static void set_label_of_all(struct job *job)
+{
+	mem_replace(&job->queue, mem_strdup("default"));
+	configure(job, "tony.application.node-label", "fast");
+	job->types[0].instances = 4;
+	job->types[0].gpus = 0;
 }
 static void set_small_queue(struct job *job)
 {
@@ -316,6 +394,16 @@ static void what_can_never_run_is_refused_with_the_numbers(void **state)
 		{set_instances, "16 tasks that run together and the application master need 16.5 "
 				"GiB; the queue \"default\" can have 16.0 GiB of the cluster's "
 				"16.0 GiB (2 nodes)"},
+		{set_all_vcores,
+		 "4 tasks that run together and the application master need 17 "
+		 "vcores; the queue \"default\" can have 16 vcores of the cluster's 16"},
+		{set_all_gpus, "need 5 of yarn.io/gpu; the queue \"default\" can have 4 of "
+			       "yarn.io/gpu of the cluster's 4"},
+		{set_label,
+		 "5 tasks that run together need 5.0 GiB; the queue \"default\" can have "
+		 "4.0 GiB of the cluster's 8.0 GiB (1 node with the label \"fast\")"},
+		{set_label_of_all, "4 tasks that run together and the application master need 4.5 "
+				   "GiB; the queue \"default\" can have 4.0 GiB"},
 		{set_small_queue, "the queue \"small\" can have 4.0 GiB of the cluster's 16.0 GiB"},
 		{set_closed_queue, "the queue \"closed\" is stopped"},
 		{set_no_queue, "the cluster has no queue \"ml\"; there is default, small, closed"},
@@ -343,22 +431,6 @@ static void what_can_never_run_is_refused_with_the_numbers(void **state)
 	}
 }
 
-static void files_that_containers_could_not_reach_are_refused(void **state)
-{
-	struct hadoop_cluster *cluster = make_cluster();
-	struct job *job = make_job();
-	struct err err cleanup_err = {0};
-
-	str_list_finish(&cluster->webhdfs);
-	str_list_add(&cluster->webhdfs, "https://nn:9871");
-	assert_int_equal(yarn_preflight(cluster, job, &err), -1);
-	assert_int_equal(err.kind, ERR_CONFIG);
-	assert_message_has(&err, "files go through https://nn:9871");
-	assert_message_has(&err, "HTTP_AND_HTTPS");
-	hadoop_cluster_destroy(cluster);
-	job_destroy(job);
-}
-
 /* ---- the submission ----------------------------------------------------------------------- */
 
 static Hadoop__SubmitApplicationRequestProto *submit(struct job *job)
@@ -374,7 +446,7 @@ static Hadoop__SubmitApplicationRequestProto *submit(struct job *job)
 		(struct hadoop_file){.url = mem_strdup("hdfs://nn:8020/user/alice/.tony/cache/ab"),
 				     .length = 5,
 				     .timestamp = 1700000000123};
-	assert_success(yarn_submit(cluster, job, "sesame", 99, 1700000000456, &err), &err);
+	assert_success(yarn_submit(cluster, job, "sesame", "{\"format\":1}", &err), &err);
 	char *bytes cleanup_free = fs_read_file(submission_path, 1 << 20, &length, &err);
 	assert_non_null(bytes);
 	hadoop_cluster_destroy(cluster);
@@ -410,10 +482,10 @@ static void a_plain_submission_says_what_yarn_needs(void **state)
 	assert_int_equal(launch->n_command, 1);
 	assert_string_equal(launch->command[0],
 			    "exec ./tony-agent am 1><LOG_DIR>/am.stdout 2><LOG_DIR>/am.log");
-	assert_string_equal(variable(launch, "TONY_JOB_JSON"), "99:1700000000456");
-	assert_int_equal(launch->n_localresources, 2);
-	assert_string_equal(launch->localresources[1]->key, "tony-agent");
-	const Hadoop__LocalResourceProto *agent = launch->localresources[1]->value;
+	assert_int_equal(launch->n_environment, 0);
+	assert_int_equal(launch->n_localresources, 1);
+	assert_string_equal(launch->localresources[0]->key, "tony-agent");
+	const Hadoop__LocalResourceProto *agent = launch->localresources[0]->value;
 	assert_int_equal(agent->timestamp, 1700000000123);
 	assert_string_equal(agent->resource->scheme, "hdfs");
 	assert_string_equal(agent->resource->host, "nn");
@@ -424,7 +496,7 @@ static void a_plain_submission_says_what_yarn_needs(void **state)
 }
 
 /* Environments are seen by all of the cluster, and launch scripts are kept with the logs. */
-static void the_token_travels_in_the_credentials_only(void **state)
+static void what_is_the_jobs_own_travels_in_the_credentials(void **state)
 {
 	struct job *job = make_job();
 	Hadoop__SubmitApplicationRequestProto *request = submit(job);
@@ -441,9 +513,28 @@ static void the_token_travels_in_the_credentials_only(void **state)
 		credentials_find_secret(&credentials, HADOOP_SECRET_TOKEN, &length);
 	assert_int_equal(length, strlen("sesame"));
 	assert_memory_equal(token, "sesame", length);
+	const unsigned char *description =
+		credentials_find_secret(&credentials, HADOOP_SECRET_JOB, &length);
+	assert_int_equal(length, strlen("{\"format\":1}"));
+	assert_memory_equal(description, "{\"format\":1}", length);
 	for (size_t i = 0; i < launch->n_environment; i++)
 		assert_null(strstr(launch->environment[i]->value, "sesame"));
 	hadoop__submit_application_request_proto__free_unpacked(request, NULL);
+	job_destroy(job);
+}
+
+static void a_description_that_yarn_cannot_keep_is_refused(void **state)
+{
+	struct job *job = make_job();
+	struct job_door door = {0};
+	struct err err cleanup_err = {0};
+	char *long_value cleanup_free = mem_printf("%0*d", 600 << 10, 0);
+
+	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
+	configure(job, "tony.worker.command", long_value);
+	assert_int_equal(yarn_prepare(job, &door, &err), -1);
+	assert_non_null(strstr(err_message(&err), "the job's description takes 601 KiB; the "
+						  "ResourceManager keeps it, 512 KiB at most"));
 	job_destroy(job);
 }
 
@@ -524,11 +615,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start_manager, stop_manager)
 	const struct CMUnitTest tests[] = {
+		TEST(the_history_goes_where_the_am_can_bring_it),
 		TEST(a_job_gets_the_clusters_identity),
 		TEST(what_can_never_run_is_refused_with_the_numbers),
-		TEST(files_that_containers_could_not_reach_are_refused),
 		TEST(a_plain_submission_says_what_yarn_needs),
-		TEST(the_token_travels_in_the_credentials_only),
+		TEST(what_is_the_jobs_own_travels_in_the_credentials),
+		scratch_test(a_description_that_yarn_cannot_keep_is_refused),
 		TEST(what_the_user_asks_for_is_passed_on),
 		scratch_test(a_copy_without_a_journal_is_not_final),
 		scratch_test(each_attempt_of_the_am_has_its_own_journal),

@@ -1,0 +1,195 @@
+/* The guardian of an AM, which is there before it and after it: of one that was killed it starts
+ * another, and of the last it does what is left to do. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "am/am_internal.h"
+#include "am/listen.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "job/record.h"
+
+#define HOLD_VARIABLE "TONY_AM_HOLD"
+#define SHORT_LIFE_MS 10000
+#define SHORT_LIVES   5
+
+/* ---- what outlives an AM ------------------------------------------------------------------ */
+
+/* From the process that this one was before am_become_guardian(): "LISTENER HELD ..." */
+static void take_hold(struct am *am, const char *text)
+{
+	struct str_list words cleanup_str_list = {0};
+	str_split(&words, text, ' ');
+	for (size_t i = 0; i < words.count; i++) {
+		int fd = atoi(words.items[i]);
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+		if (i == 0)
+			am->listener = fd;
+		else if (am->hold.count < SCHEDULER_HOLD_MAX)
+			am->hold.fds[am->hold.count++] = fd;
+	}
+	unsetenv(HOLD_VARIABLE);
+}
+
+static int open_hold(struct am *am, struct err *err)
+{
+	const char *passed_on = getenv(HOLD_VARIABLE);
+	if (!am->scheduler_ops->hold)
+		return 0;
+	if (passed_on) {
+		take_hold(am, passed_on);
+		return 0;
+	}
+	char *address cleanup_free = listen_address(am->place.host);
+	int listener = http_server_listen(address, err);
+	if (listener < 0)
+		return -1;
+	am->listener = listener;
+	return am->scheduler_ops->hold(am->job, am->job_dir, &am->hold, err);
+}
+
+void am_become_guardian(const struct am *am)
+{
+	char *const arguments[] = {"tony-agent", "am", "--job-dir", (char *)am->job_dir, NULL};
+	struct str text cleanup_str = {0};
+	if (am->listener == 0)
+		return;
+	log_warning("the application master's guardian was killed: this process takes its place");
+	str_append_format(&text, "%d", am->listener);
+	fcntl(am->listener, F_SETFD, 0);
+	for (size_t i = 0; i < am->hold.count; i++) {
+		str_append_format(&text, " %d", am->hold.fds[i]);
+		fcntl(am->hold.fds[i], F_SETFD, 0);
+	}
+	setenv(HOLD_VARIABLE, str_text(&text), 1);
+	proc_reset_signals();
+	execv("/proc/self/exe", arguments);
+	log_error("cannot start the guardian anew");
+}
+
+/* ---- the last duty ------------------------------------------------------------------------ */
+
+/* The final record is a journal's last line. */
+static bool is_final(const char *journal_path)
+{
+	char *text cleanup_free = NULL;
+	struct journal_line line;
+	return journal_read_last(journal_path, &text, &line) && record_is_final(&line);
+}
+
+/* The caller frees. */
+static char *describe_end(const struct am *am)
+{
+	const struct guard *guard = &am->guard;
+	if (!guard->signal)
+		return mem_printf("the application master ended early, with code %d (see am.log)",
+				  guard->exit_code);
+	const char *signal = proc_signal_name(guard->signal);
+	if (am->short_lives < SHORT_LIVES)
+		return mem_printf("the application master was killed by %s", signal);
+	return mem_printf("the application master was killed %d times in a row soon after its "
+			  "start, the last time by %s (see am.log)",
+			  am->short_lives, signal);
+}
+
+/* A job whose AM was killed for good still gets its last line. */
+static void write_last_line(const struct am *am)
+{
+	struct err err cleanup_err = {0};
+	if (is_final(am->place.journal))
+		return;
+	char *message cleanup_free = describe_end(am);
+	log_error("%s", message);
+	struct journal *journal = journal_open(am->place.journal, &err);
+	if (!journal) {
+		log_error("%s", err_message(&err));
+		return;
+	}
+	am_record_end(journal, JOB_FAILED, message);
+	journal_close(journal);
+}
+
+static void publish(const struct am *am)
+{
+	struct err err cleanup_err = {0};
+	if (am->scheduler_ops->publish &&
+	    am->scheduler_ops->publish(am->job, am->job_dir, &err) < 0)
+		log_warning("%s", err_message(&err));
+}
+
+static void conclude(struct am *am)
+{
+	am_withdraw(am->job_dir);
+	am_give_up_reserve(am->job_dir);
+	if (!am->place.may_return) {
+		write_last_line(am);
+		publish(am);
+	}
+	if (am->scheduler_ops->clean)
+		am->scheduler_ops->clean(am->job, am->job_dir, &am->hold);
+}
+
+/* ---- while there is an AM ----------------------------------------------------------------- */
+
+/* Whether another AM is to follow the one that has just ended. */
+static bool is_to_return(struct am *am, int64_t lived_ms)
+{
+	const struct guard *guard = &am->guard;
+	/* One that was told to end, and was then killed, was killed for that. */
+	if (am->listener == 0 || guard->signal == 0 || guard->passed != 0 ||
+	    is_final(am->place.journal))
+		return false;
+	am->short_lives = lived_ms < SHORT_LIFE_MS ? am->short_lives + 1 : 0;
+	return am->short_lives < SHORT_LIVES;
+}
+
+/* 1: in the worker; 0: there is none any more; -1: the first could not be started. */
+static int keep_running(struct am *am, struct err *err)
+{
+	for (bool again = false;; again = true) {
+		int64_t begun = clock_monotonic_ms();
+		if (guard_fork(&am->guard, err) < 0)
+			return again ? 0 : -1;
+		if (am->guard.is_worker)
+			return 1;
+		if (!is_to_return(am, clock_monotonic_ms() - begun))
+			return 0;
+		log_warning("the application master was killed by %s: another one goes on",
+			    proc_signal_name(am->guard.signal));
+	}
+}
+
+static int guard(struct am *am, const char *mark)
+{
+	struct err err cleanup_err = {0};
+	int result = am_find_all(am, &err);
+	if (result == 0)
+		result = open_hold(am, &err);
+	if (result == 0)
+		result = guard_open(mark, &am->guard, &err);
+	/* The process that takes its guardian's place may have been at the end already. */
+	if (result == 0 && !is_final(am->place.journal))
+		result = keep_running(am, &err);
+	if (err.kind != ERR_NONE)
+		log_error("%s", err_message(&err));
+	if (result < 0)
+		return 1;
+	if (am->guard.is_worker)
+		return am_run(am);
+	guard_finish(&am->guard);
+	conclude(am);
+	return am->guard.exit_code;
+}
+
+int am_run_guarded(struct am *am, const char *mark)
+{
+	int code = guard(am, mark);
+	scheduler_place_finish(&am->place);
+	job_destroy(am->job);
+	return code;
+}

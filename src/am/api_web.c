@@ -1,0 +1,85 @@
+/* What browsers need beside the answers that programs get: the dashboard's files, and a way in. */
+#include <event2/buffer.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "am/api_internal.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "web/login.h"
+#include "web/serve.h"
+
+void api_handle_asset(void *data, struct http_request *request)
+{
+	const char *path = http_request_parameter(request, "path");
+
+	web_serve(request, path ? path : "index.html");
+}
+
+void api_handle_server(void *data, struct http_request *request)
+{
+	struct api *api = data;
+	char *viewer cleanup_free = http_request_access(request) == HTTP_ACCESS_ALL
+					    ? mem_strdup(api->host.job->user)
+					    : viewers_find(api->viewers, request);
+	json_t *answer = json_object();
+
+	/* What a page asks first when it is opened. */
+	if (viewer && http_request_access(request) != HTTP_ACCESS_ALL)
+		api_expect_viewer(api);
+	json_set_text(answer, "kind", "am");
+	json_set_text(answer, "version", TONY_VERSION);
+	json_set_text(answer, "job", api->host.job->id);
+	json_object_set_new(answer, "viewer", json_null());
+	json_set_text(answer, "viewer", viewer);
+	json_object_set_new(answer, "actions", json_array());
+	http_answer_json(request, 200, answer);
+}
+
+void api_handle_links(void *data, struct http_request *request)
+{
+	const struct api *api = data;
+
+	web_login_invite(request, viewers_sessions(api->viewers));
+}
+
+void api_handle_login(void *data, struct http_request *request)
+{
+	const struct api *api = data;
+
+	web_login_open(request, viewers_sessions(api->viewers), "tony open prints another one.");
+}
+
+/* ---- what the job was told ---------------------------------------------------------------- */
+
+void api_handle_config(void *data, struct http_request *request)
+{
+	struct api *api = data;
+
+	json_t *config = api->host.job->config;
+
+	/* Secrets and values of environments were taken out of it when the job was described. */
+	http_answer_json(request, 200, config ? json_incref(config) : json_object());
+}
+
+void api_handle_cluster(void *data, struct http_request *request)
+{
+	api_spec_answer(data, request, "", "");
+}
+
+void api_handle_environment(void *data, struct http_request *request)
+{
+	const struct api *api = data;
+	const char *name = http_request_query(request, "type");
+	int type = name ? job_find_type(api->host.job, name) : -1;
+
+	if (!name) {
+		http_answer_error(request, 400, "bad-request", "type: is missing");
+		return;
+	}
+	if (type < 0) {
+		http_answer_error(request, 404, "not-found", "this job has no type of that name");
+		return;
+	}
+	http_answer_json(request, 200, job_environment_to_json(api->host.job, (size_t)type));
+}

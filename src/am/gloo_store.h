@@ -1,0 +1,27 @@
+/*
+ * What the processes of one ring of Horovod's tell each other while they meet: opaque values under
+ * /SCOPE/KEY, kept as horovodrun keeps them.
+ *
+ * PUT and GET are those of every store (404 until there). DELETE /SCOPE/RANK says that this rank
+ * needs the scope no more: a scope of the ring is emptied when all its members have said so, of any
+ * other scope that key is removed.
+ */
+#ifndef TONY_AM_GLOO_STORE_H
+#define TONY_AM_GLOO_STORE_H
+
+#include "framework/slots.h"
+
+struct gloo_store;
+struct http_request;
+
+/* What it keeps is limited as in kv.h, or to what a ring of this size needs. */
+struct gloo_store *gloo_store_create(const struct slots *ring);
+void gloo_store_destroy(struct gloo_store *store); /* NULL is fine */
+
+/* Answer the request, whose path has a {key}. */
+void gloo_store_put(struct gloo_store *store, struct http_request *request, const char *scope);
+void gloo_store_get(const struct gloo_store *store, struct http_request *request,
+		    const char *scope);
+void gloo_store_delete(struct gloo_store *store, struct http_request *request, const char *scope);
+
+#endif

@@ -1,0 +1,402 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "am/series_text.h"
+#include "am/usage_internal.h"
+#include "base/json.h"
+#include "base/mem.h"
+
+#define MIB 1048576.0
+
+static const struct {
+	const char *name, *unit;
+} all_series[USAGE_SERIES_COUNT] = {
+	[USAGE_CPU_PERCENT] = {"cpu_percent", "percent"},
+	[USAGE_RSS_BYTES] = {"rss_bytes", "bytes"},
+	[USAGE_PSS_BYTES] = {"pss_bytes", "bytes"},
+	[USAGE_READ_BYTES_PER_S] = {"read_bytes_per_s", "bytes_per_s"},
+	[USAGE_WRITE_BYTES_PER_S] = {"write_bytes_per_s", "bytes_per_s"},
+	[USAGE_NET_RECEIVE_BYTES_PER_S] = {"net_receive_bytes_per_s", "bytes_per_s"},
+	[USAGE_NET_SEND_BYTES_PER_S] = {"net_send_bytes_per_s", "bytes_per_s"},
+	[USAGE_PROCESSES] = {"processes", ""},
+	[USAGE_THREADS] = {"threads", ""},
+	[USAGE_GPU_UTILIZATION_PERCENT] = {"gpu_utilization_percent", "percent"},
+	[USAGE_GPU_MEMORY_USED_BYTES] = {"gpu_memory_used_bytes", "bytes"},
+	[USAGE_GPU_MEMORY_TOTAL_BYTES] = {"gpu_memory_total_bytes", "bytes"},
+	[USAGE_GPU_POWER_WATTS] = {"gpu_power_watts", "watts"},
+};
+
+const char *usage_series_name(enum usage_series name)
+{
+	return all_series[name].name;
+}
+
+int usage_find_series(const char *name)
+{
+	for (int i = 0; i < USAGE_SERIES_COUNT; i++)
+		if (strcmp(all_series[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+struct usage *usage_create(size_t points, int64_t recent_ms)
+{
+	struct usage *usage = mem_alloc(sizeof(*usage));
+
+	usage->points = points;
+	usage->recent_ms = recent_ms;
+	usage->series = series_create(USAGE_COLUMNS, points, false);
+	return usage;
+}
+
+void usage_destroy(struct usage *usage)
+{
+	if (!usage)
+		return;
+	for (size_t i = 0; i < usage->gpu_count; i++)
+		series_destroy(usage->gpus[i].series);
+	free(usage->gpus);
+	series_destroy(usage->series);
+	message_metrics_finish(&usage->last);
+	free(usage);
+}
+
+const struct message_metrics *usage_last(const struct usage *usage)
+{
+	return &usage->last;
+}
+
+const struct usage_total *usage_total(const struct usage *usage)
+{
+	return &usage->total;
+}
+
+/* ---- adding ------------------------------------------------------------------------------- */
+
+static bool is_same_process(const struct message_identity *a, const struct message_identity *b)
+{
+	return a->attempt == b->attempt && a->epoch == b->epoch && a->restart == b->restart;
+}
+
+/* Of what only grows, in a second. The share of processes that have gone is gone, too: then it is
+ * not known. */
+static double rate_of(int64_t before, int64_t after, int64_t elapsed_ms)
+{
+	if (before < 0 || after < before || elapsed_ms <= 0)
+		return NAN;
+	return (double)(after - before) * 1000 / (double)elapsed_ms;
+}
+
+/* ms between the last sample and this one; 0: they cannot be compared. */
+static int64_t elapsed_since_last(const struct usage *usage, const struct message_identity *of,
+				  const struct message_metrics *metrics, int64_t now_ms)
+{
+	const struct message_metrics *last = &usage->last;
+
+	if (usage->total.samples == 0 || !is_same_process(&usage->of, of))
+		return 0;
+	if (last->sampled_ms > 0 && metrics->sampled_ms > 0)
+		return metrics->sampled_ms - last->sampled_ms;
+	return now_ms - usage->last_at;
+}
+
+static void add_sample(struct usage *usage, const struct message_metrics *metrics,
+		       int64_t elapsed_ms, int64_t now_ms)
+{
+	const struct message_metrics *last = &usage->last;
+	double cpu = rate_of(last->cpu_ms, metrics->cpu_ms, elapsed_ms);
+	const double values[USAGE_COLUMNS] = {
+		[USAGE_CPU_PERCENT] = cpu / 10,
+		[USAGE_RSS_BYTES] = (double)metrics->rss_bytes,
+		[USAGE_PSS_BYTES] = (double)metrics->pss_bytes,
+		[USAGE_READ_BYTES_PER_S] =
+			rate_of(last->read_bytes, metrics->read_bytes, elapsed_ms),
+		[USAGE_WRITE_BYTES_PER_S] =
+			rate_of(last->write_bytes, metrics->write_bytes, elapsed_ms),
+		[USAGE_NET_RECEIVE_BYTES_PER_S] =
+			rate_of(last->net_receive_bytes, metrics->net_receive_bytes, elapsed_ms),
+		[USAGE_NET_SEND_BYTES_PER_S] =
+			rate_of(last->net_send_bytes, metrics->net_send_bytes, elapsed_ms),
+		[USAGE_PROCESSES] = (double)metrics->processes,
+		[USAGE_THREADS] = (double)metrics->threads,
+	};
+
+	series_add(usage->series, now_ms, 0, values);
+	if (isnan(cpu))
+		return;
+	usage->total.cpu_ms += (double)(metrics->cpu_ms - last->cpu_ms);
+	usage->total.cpu_time_ms += (double)elapsed_ms;
+}
+
+struct series *usage_gpu_series(struct usage *usage, int index)
+{
+	for (size_t i = 0; i < usage->gpu_count; i++)
+		if (usage->gpus[i].index == index)
+			return usage->gpus[i].series;
+	if (usage->gpu_count == MESSAGE_GPUS_MAX)
+		return NULL;
+	usage->gpus = mem_realloc_array(usage->gpus, usage->gpu_count + 1, sizeof(*usage->gpus));
+	struct gpu_usage *gpu = &usage->gpus[usage->gpu_count++];
+	gpu->index = index;
+	gpu->series = series_create(USAGE_GPU_COLUMNS, usage->points, false);
+	return gpu->series;
+}
+
+static void add_gpu(struct usage *usage, const struct message_gpu *gpu, int64_t now_ms)
+{
+	struct series *series = usage_gpu_series(usage, gpu->index);
+	const double values[USAGE_GPU_COLUMNS] = {
+		gpu->utilization_percent,
+		(double)gpu->memory_used_mib * MIB,
+		(double)gpu->memory_total_mib * MIB,
+		gpu->power_watts >= 0 ? (double)gpu->power_watts : NAN,
+	};
+
+	if (series)
+		series_add(series, now_ms, 0, values);
+	usage->total.gpu_sum += gpu->utilization_percent;
+	usage->total.gpu_samples++;
+}
+
+static void add_total(struct usage_total *total, const struct message_metrics *metrics)
+{
+	if (metrics->rss_bytes > total->max_rss_bytes)
+		total->max_rss_bytes = metrics->rss_bytes;
+	if (metrics->pss_bytes > total->max_pss_bytes)
+		total->max_pss_bytes = metrics->pss_bytes;
+	total->rss_sum += (double)metrics->rss_bytes;
+	total->samples++;
+}
+
+static struct usage_mark mark_now(const struct usage *usage, int64_t now_ms)
+{
+	const struct usage_total *total = &usage->total;
+
+	return (struct usage_mark){
+		.at = now_ms,
+		.step = usage->last.step >= 0 ? (double)usage->last.step : NAN,
+		.cpu_ms = total->cpu_ms,
+		.cpu_time_ms = total->cpu_time_ms,
+		.gpu_sum = total->gpu_sum,
+		.gpu_samples = total->gpu_samples,
+	};
+}
+
+static void set_mark(struct usage *usage, int64_t now_ms)
+{
+	if (usage->mark_count > 0 && usage->span == now_ms / usage->recent_ms)
+		return;
+	usage->span = now_ms / usage->recent_ms;
+	usage->marks[0] = usage->marks[1];
+	usage->marks[1] = mark_now(usage, now_ms);
+	usage->mark_count += usage->mark_count < array_length(usage->marks);
+}
+
+void usage_add(struct usage *usage, const struct message_identity *of,
+	       struct message_metrics *metrics, int64_t now_ms)
+{
+	int64_t elapsed_ms = elapsed_since_last(usage, of, metrics, now_ms);
+
+	if (!is_same_process(&usage->of, of)) {
+		usage->mark_count = 0;
+		usage->fell = false;
+	} else if (metrics->step < usage->last.step && metrics->step >= 0) {
+		usage->fell = true;
+	}
+
+	if (metrics->sampled_ms > 0 && metrics->sampled_ms == usage->last.sampled_ms) {
+		usage->last.step = metrics->step;
+		usage->last.steps = metrics->steps;
+		message_metrics_finish(metrics);
+		return;
+	}
+	add_sample(usage, metrics, elapsed_ms, now_ms);
+	for (size_t i = 0; i < metrics->gpu_count; i++)
+		add_gpu(usage, &metrics->gpus[i], now_ms);
+	add_total(&usage->total, metrics);
+	message_metrics_finish(&usage->last);
+	usage->last = *metrics;
+	*metrics = (struct message_metrics){0};
+	usage->of = *of;
+	usage->last_at = now_ms;
+	set_mark(usage, now_ms);
+}
+
+void usage_add_silence(struct usage *usage, int64_t silence_ms, int64_t interval_ms)
+{
+	if (silence_ms > usage->total.longest_silence_ms)
+		usage->total.longest_silence_ms = silence_ms;
+	usage->total.late_beats += silence_ms > 2 * interval_ms;
+}
+
+/* ---- of late ------------------------------------------------------------------------------ */
+
+bool usage_is_of(const struct usage *usage, const struct message_identity *of)
+{
+	return usage->total.samples > 0 && is_same_process(&usage->of, of);
+}
+
+static double mean(double sum, double count)
+{
+	return count > 0 ? sum / count : NAN;
+}
+
+void usage_signs(const struct usage *usage, struct straggler_signs *signs)
+{
+	const struct usage_mark *then = &usage->marks[0];
+	const struct usage_mark now = mark_now(usage, usage->last_at);
+
+	if (!usage->fell)
+		signs->step = now.step;
+	if (usage->mark_count < array_length(usage->marks) ||
+	    now.at - then->at < usage->recent_ms / 2)
+		return;
+	if (!usage->fell) {
+		signs->step_before = then->step;
+		signs->steps_made = now.step - then->step;
+		signs->seconds = (double)(now.at - then->at) / 1000;
+	}
+	signs->cpu_percent =
+		mean(100 * (now.cpu_ms - then->cpu_ms), now.cpu_time_ms - then->cpu_time_ms);
+	signs->gpu_percent = mean(now.gpu_sum - then->gpu_sum, now.gpu_samples - then->gpu_samples);
+}
+
+/* ---- telling ------------------------------------------------------------------------------ */
+
+json_t *usage_to_json(const struct usage *usage)
+{
+	const struct usage_total *total = &usage->total;
+	json_t *object = message_metrics_to_json(&usage->last);
+
+	json_set_int(object, "max_rss_bytes", total->max_rss_bytes);
+	json_set_int(object, "max_pss_bytes", total->max_pss_bytes);
+	json_set_int(object, "average_rss_bytes",
+		     (int64_t)(total->rss_sum / (double)total->samples));
+	json_set_int(object, "samples", total->samples);
+	json_set_int(object, "longest_silence_ms", total->longest_silence_ms);
+	json_set_int(object, "late_beats", total->late_beats);
+	return object;
+}
+
+static bool has_values(const struct series_point *points, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!isnan(points[i].value))
+			return true;
+	return false;
+}
+
+static void write_series(enum usage_series name, const struct gpu_usage *gpu,
+			 const struct series_point *points, size_t count, struct str *text)
+{
+	str_append_format(text, "{\"name\":\"%s\",\"unit\":\"%s\",\"kind\":\"gauge\",\"gpu\":",
+			  all_series[name].name, all_series[name].unit);
+	if (gpu)
+		str_append_format(text, "%d", gpu->index);
+	else
+		str_append(text, "null");
+	str_append(text, ",\"t\":");
+	series_write_times(text, points, count);
+	str_append(text, ",\"v\":");
+	series_write_values(text, points, count);
+	str_append(text, "}");
+}
+
+static void write_columns(const struct series *series, const struct gpu_usage *gpu, size_t limit,
+			  struct str *text, bool *any)
+{
+	size_t first = gpu ? USAGE_COLUMNS : 0;
+	size_t columns = gpu ? USAGE_GPU_COLUMNS : USAGE_COLUMNS;
+
+	for (size_t i = 0; i < columns; i++) {
+		struct series_point *points cleanup_free = NULL;
+		size_t count = series_read(series, i, limit, &points);
+		if (!has_values(points, count))
+			continue;
+		str_append(text, *any ? "," : "");
+		write_series((enum usage_series)(first + i), gpu, points, count, text);
+		*any = true;
+	}
+}
+
+void usage_write_series(const struct usage *usage, size_t points, struct str *text)
+{
+	bool any = false;
+
+	str_append(text, "[");
+	write_columns(usage->series, NULL, points, text, &any);
+	for (size_t i = 0; i < usage->gpu_count; i++)
+		write_columns(usage->gpus[i].series, &usage->gpus[i], points, text, &any);
+	str_append(text, "]");
+}
+
+/* The devices are measured together: their points are of the same times, but for one that was
+ * missed, whose points then count from the newest back. */
+static size_t read_gpus(const struct usage *usage, size_t column, size_t limit,
+			struct series_point **found)
+{
+	size_t count =
+		usage->gpu_count > 0 ? series_read(usage->gpus[0].series, column, limit, found) : 0;
+	size_t *known cleanup_free = mem_alloc_array(count, sizeof(*known));
+
+	for (size_t i = 0; i < count; i++)
+		known[i] = !isnan((*found)[i].value);
+	for (size_t k = 1; k < usage->gpu_count; k++) {
+		struct series_point *points cleanup_free = NULL;
+		size_t others = series_read(usage->gpus[k].series, column, limit, &points);
+		for (size_t i = 1; i <= count && i <= others; i++) {
+			struct series_point *point = &(*found)[count - i];
+			if (isnan(points[others - i].value))
+				continue;
+			point->value = known[count - i] ? point->value + points[others - i].value
+							: points[others - i].value;
+			known[count - i]++;
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		(*found)[i].value = mean((*found)[i].value, (double)known[i]);
+	return count;
+}
+
+size_t usage_read(const struct usage *usage, enum usage_series name, size_t points,
+		  struct series_point **found)
+{
+	*found = NULL;
+	if (name < USAGE_COLUMNS)
+		return series_read(usage->series, name, points, found);
+	return read_gpus(usage, name - USAGE_COLUMNS, points, found);
+}
+
+static double newest(const struct usage *usage, enum usage_series name)
+{
+	double sum = 0;
+	size_t count = 0;
+
+	if (name < USAGE_COLUMNS)
+		return series_last(usage->series, name);
+	for (size_t i = 0; i < usage->gpu_count; i++) {
+		double value = series_last(usage->gpus[i].series, name - USAGE_COLUMNS);
+		if (isnan(value))
+			continue;
+		sum += value;
+		count++;
+	}
+	return mean(sum, (double)count);
+}
+
+bool usage_write_newest(const struct usage *usage, enum usage_series name, size_t limit,
+			struct str *text)
+{
+	struct series_point *points cleanup_free = NULL;
+	size_t count = usage_read(usage, name, limit, &points);
+
+	if (!has_values(points, count))
+		return false;
+	str_append(text, "{\"last\":");
+	series_write_number(text, newest(usage, name));
+	str_append(text, ",\"v\":");
+	series_write_values(text, points, count);
+	str_append(text, "}");
+	return true;
+}

@@ -1,0 +1,203 @@
+#include "am/user_series.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "am/series_text.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define BYTES	    ((size_t)32 << 20) /* for all tasks together */
+#define USUAL_COUNT 8		       /* of a task's numbers: so many are no matter */
+
+struct row {
+	char *name, *run;
+	struct series *series;
+	bool has_steps; /* every one so far */
+};
+
+struct user_series {
+	struct user_budget *budget;
+	struct row rows[USER_SERIES_MAX];
+	size_t count;
+	int attempt;
+	int64_t taken;
+	bool is_full; /* and that was said */
+};
+
+struct user_budget user_budget_of(size_t tasks)
+{
+	return (struct user_budget){.points = series_share(BYTES, tasks * USUAL_COUNT, 1, true),
+				    .left = BYTES};
+}
+
+struct user_series *user_series_create(struct user_budget *budget)
+{
+	struct user_series *series = mem_alloc(sizeof(*series));
+
+	series->budget = budget;
+	return series;
+}
+
+void user_series_destroy(struct user_series *series)
+{
+	if (!series)
+		return;
+	for (size_t i = 0; i < series->count; i++) {
+		free(series->rows[i].name);
+		free(series->rows[i].run);
+		series_destroy(series->rows[i].series);
+	}
+	free(series);
+}
+
+int64_t user_series_taken(const struct user_series *series)
+{
+	return series->taken;
+}
+
+/* ---- adding ------------------------------------------------------------------------------- */
+
+static struct row *new_row(struct user_series *series, const char *name, const char *run)
+{
+	struct user_budget *budget = series->budget;
+	size_t bytes = series_bytes(1, budget->points, true) + strlen(name) + strlen(run);
+
+	if (series->count == USER_SERIES_MAX || bytes > budget->left) {
+		if (!series->is_full)
+			log_warning("\"%s\" is one number too many that a program tells of itself: "
+				    "it is not kept",
+				    name);
+		series->is_full = true;
+		return NULL;
+	}
+	budget->left -= bytes;
+	struct row *row = &series->rows[series->count++];
+	*row = (struct row){.name = mem_strdup(name),
+			    .run = mem_strdup(run),
+			    .series = series_create(1, budget->points, true),
+			    .has_steps = true};
+	return row;
+}
+
+static struct row *find_row(struct user_series *series, const char *name, const char *run)
+{
+	for (size_t i = 0; i < series->count; i++)
+		if (strcmp(series->rows[i].name, name) == 0 &&
+		    strcmp(series->rows[i].run, run) == 0)
+			return &series->rows[i];
+	return new_row(series, name, run);
+}
+
+static void add(struct user_series *series, const struct message_number *number)
+{
+	struct row *row = find_row(series, number->name, number->run);
+
+	if (!row)
+		return;
+	if (number->step < 0)
+		row->has_steps = false;
+	series_add(row->series, number->time_ms, number->step, &number->value);
+}
+
+void user_series_add(struct user_series *series, int attempt, const struct message_numbers *numbers)
+{
+	if (attempt != series->attempt) {
+		series->attempt = attempt;
+		series->taken = 0;
+	}
+	for (size_t i = 0; i < numbers->count; i++)
+		if (numbers->from + (int64_t)i >= series->taken)
+			add(series, &numbers->items[i]);
+	if (numbers->from + (int64_t)numbers->count > series->taken)
+		series->taken = numbers->from + (int64_t)numbers->count;
+}
+
+/* ---- an AM that follows another ----------------------------------------------------------- */
+
+json_t *user_series_to_resume(const struct user_series *series)
+{
+	json_t *object = json_object();
+
+	json_set_int(object, "attempt", series->attempt);
+	json_set_int(object, "count", series->taken);
+	return object;
+}
+
+static void restore_row(struct user_series *series, const json_t *row, int64_t now_ms)
+{
+	const json_t *name = json_object_get(row, "name"), *run = json_object_get(row, "run");
+	const json_t *steps = json_object_get(row, "step"), *values = json_object_get(row, "v");
+	struct message_number number = {.name = json_string_value(name),
+					.run = json_string_value(run)};
+	size_t i;
+	json_t *time;
+
+	if (!message_is_name(name, 1) || !message_is_name(run, 0))
+		return;
+	json_array_foreach(json_object_get(row, "t"), i, time)
+	{
+		const json_t *step = json_array_get(steps, i);
+		number.step = json_is_integer(step) ? json_integer_value(step) : -1;
+		number.value = series_parse_value(json_array_get(values, i));
+		if (series_parse_time(time, now_ms, &number.time_ms))
+			add(series, &number);
+	}
+}
+
+void user_series_restore(struct user_series *series, const json_t *line, int64_t now_ms)
+{
+	const json_t *numbers = json_object_get(line, "numbers");
+	int64_t attempt = 0, count = 0;
+	size_t i;
+	json_t *row;
+
+	json_array_foreach(json_object_get(line, "user"), i, row)
+	{
+		restore_row(series, row, now_ms);
+	}
+	if (json_need_int(numbers, "attempt", 0, INT32_MAX, &attempt, NULL) < 0 ||
+	    json_need_int(numbers, "count", 0, INT64_MAX, &count, NULL) < 0)
+		return;
+	series->attempt = (int)attempt;
+	series->taken = count;
+}
+
+/* ---- telling ------------------------------------------------------------------------------ */
+
+static void append_quoted(struct str *text, const char *value)
+{
+	json_t *json cleanup_json = json_string(value);
+	char *quoted cleanup_free = json_dumps(json, JSON_ENCODE_ANY);
+
+	str_append(text, quoted);
+}
+
+static void write_row(const struct row *row, size_t limit, struct str *text)
+{
+	struct series_point *points cleanup_free = NULL;
+	size_t count = series_read(row->series, 0, limit, &points);
+
+	str_append(text, "{\"name\":");
+	append_quoted(text, row->name);
+	str_append(text, ",\"run\":");
+	append_quoted(text, row->run);
+	str_append(text, ",\"t\":");
+	series_write_times(text, points, count);
+	str_append(text, ",\"step\":");
+	series_write_steps(text, points, row->has_steps ? count : 0);
+	str_append(text, ",\"v\":");
+	series_write_values(text, points, count);
+	str_append(text, "}");
+}
+
+void user_series_write(const struct user_series *series, size_t points, struct str *text)
+{
+	str_append(text, "[");
+	for (size_t i = 0; i < series->count; i++) {
+		str_append(text, i > 0 ? "," : "");
+		write_row(&series->rows[i], points, text);
+	}
+	str_append(text, "]");
+}

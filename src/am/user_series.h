@@ -1,0 +1,42 @@
+/* The numbers that a task's program tells of itself (loss, accuracy), as time series. */
+#ifndef TONY_AM_USER_SERIES_H
+#define TONY_AM_USER_SERIES_H
+
+#include "am/message.h"
+#include "base/str.h"
+#include "job/series.h"
+
+enum { USER_SERIES_MAX = 64 }; /* of a task; further names are not taken */
+
+/* What the series of all tasks may take together. */
+struct user_budget {
+	size_t points; /* of each series at most */
+	size_t left;   /* bytes */
+};
+
+struct user_budget user_budget_of(size_t tasks);
+
+struct user_series;
+
+/* The budget must outlive it. */
+struct user_series *user_series_create(struct user_budget *budget);
+void user_series_destroy(struct user_series *series); /* NULL is fine */
+
+/* Those that came before are passed over, so that repetitions do no harm. Another container's
+ * numbers begin with 0. */
+void user_series_add(struct user_series *series, int attempt,
+		     const struct message_numbers *numbers);
+
+/* How many this container's program has told so far, as the AM knows it. */
+int64_t user_series_taken(const struct user_series *series);
+
+/* Appends "[{"name": "loss", "run": "", "t": [...], "step": [...], "v": [...]}]". */
+void user_series_write(const struct user_series *series, size_t points, struct str *text);
+
+/* What an AM that follows goes on from, beside the series: {"attempt": 1, "count": 17}. */
+json_t *user_series_to_resume(const struct user_series *series);
+/* Takes what a line of metrics.jsonl says of a task of which nothing was told yet. What is not
+ * good, or of after `now_ms`, is passed over. */
+void user_series_restore(struct user_series *series, const json_t *line, int64_t now_ms);
+
+#endif

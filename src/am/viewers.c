@@ -1,0 +1,125 @@
+#include "am/viewers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "net/http_server.h"
+#include "net/resolve.h"
+#include "web/access.h"
+#include "web/cookie.h"
+
+struct lookup {
+	struct viewers *viewers;
+	struct resolve *resolve; /* NULL: done */
+	char *host;
+};
+
+struct viewers {
+	struct event_base *base;
+	const struct job *job;
+	struct web_sessions *sessions;
+	struct lookup *lookups;
+	size_t lookup_count;
+	struct str_list proxies; /* numeric addresses */
+	bool prove;
+};
+
+struct viewers *viewers_create(struct event_base *base, const struct job *job)
+{
+	struct viewers *viewers = mem_alloc(sizeof(*viewers));
+	char *cookie cleanup_free = mem_printf("tony-%s", job->id);
+
+	viewers->base = base;
+	viewers->job = job;
+	viewers->sessions = web_sessions_create(cookie);
+	return viewers;
+}
+
+static void forget_proxies(struct viewers *viewers)
+{
+	for (size_t i = 0; i < viewers->lookup_count; i++) {
+		if (viewers->lookups[i].resolve)
+			resolve_cancel(viewers->lookups[i].resolve);
+		free(viewers->lookups[i].host);
+	}
+	free(viewers->lookups);
+	str_list_finish(&viewers->proxies);
+}
+
+void viewers_destroy(struct viewers *viewers)
+{
+	if (!viewers)
+		return;
+	forget_proxies(viewers);
+	web_sessions_destroy(viewers->sessions);
+	free(viewers);
+}
+
+struct web_sessions *viewers_sessions(struct viewers *viewers)
+{
+	return viewers->sessions;
+}
+
+static void on_resolved(void *data, const struct net_address *addresses, size_t count,
+			const struct err *err)
+{
+	struct lookup *lookup = data;
+
+	lookup->resolve = NULL;
+	if (count == 0)
+		log_warning("%s: the web proxy's host is not found, so nobody gets here through "
+			    "it: %s",
+			    lookup->host, err_message(err));
+	for (size_t i = 0; i < count; i++)
+		str_list_take(&lookup->viewers->proxies, net_address_host(&addresses[i]));
+}
+
+void viewers_trust(struct viewers *viewers, const struct str_list *proxies, bool prove)
+{
+	forget_proxies(viewers);
+	viewers->prove = prove;
+	viewers->lookup_count = proxies->count;
+	viewers->lookups = mem_alloc_array(proxies->count, sizeof(*viewers->lookups));
+	for (size_t i = 0; i < proxies->count; i++) {
+		struct lookup *lookup = &viewers->lookups[i];
+		lookup->viewers = viewers;
+		lookup->host = mem_strdup(proxies->items[i]);
+		lookup->resolve =
+			resolve_start(viewers->base, NULL, lookup->host, 0, on_resolved, lookup);
+	}
+}
+
+static bool may_look(const struct viewers *viewers, const char *user)
+{
+	const char *acl = job_config(viewers->job, "tony.yarn.view-acl");
+
+	if (!viewers->prove)
+		return true;
+	return user && (str_equal(user, viewers->job->user) || (acl && web_acl_allows(acl, user)));
+}
+
+static char *find_behind_proxy(const struct viewers *viewers, const struct http_request *request,
+			       const char *peer)
+{
+	if (!str_list_has(&viewers->proxies, peer) || !web_request_looks(request))
+		return NULL;
+	char *user cleanup_free =
+		web_cookie_find(http_request_header(request, "Cookie"), "proxy-user");
+	if (!may_look(viewers, user))
+		return NULL;
+	return user ? mem_steal(&user) : mem_strdup("anonymous");
+}
+
+char *viewers_find(const struct viewers *viewers, const struct http_request *request)
+{
+	const char *cookies = http_request_header(request, "Cookie");
+	char *peer cleanup_free = http_request_peer(request);
+
+	if (web_sessions_has(viewers->sessions, cookies, peer, clock_monotonic_ms()) &&
+	    web_request_is_own(request))
+		return mem_strdup(viewers->job->user);
+	return find_behind_proxy(viewers, request, peer);
+}

@@ -1,0 +1,31 @@
+/*
+ * Who looks at the job without its token: browsers that came through a link (web/sessions.h), and
+ * whoever the scheduler's own web proxy lets through to us. That one tells in a cookie who it is;
+ * its address is the only proof, and all that comes from there counts as coming through it.
+ */
+#ifndef TONY_AM_VIEWERS_H
+#define TONY_AM_VIEWERS_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+#include "job/job.h"
+#include "web/sessions.h"
+
+struct event_base;
+struct http_request;
+struct viewers;
+
+struct viewers *viewers_create(struct event_base *base, const struct job *job);
+void viewers_destroy(struct viewers *viewers); /* NULL is fine */
+
+struct web_sessions *viewers_sessions(struct viewers *viewers);
+
+/* Looks up where these hosts (names or numeric addresses) are, from the loop. With `prove` only the
+ * job's owner and whom its view ACL names get through, else everybody does. */
+void viewers_trust(struct viewers *viewers, const struct str_list *proxies, bool prove);
+
+/* Who may look, by name; NULL: nobody. The caller frees. */
+char *viewers_find(const struct viewers *viewers, const struct http_request *request);
+
+#endif

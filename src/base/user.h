@@ -1,0 +1,14 @@
+/* Who runs this process. */
+#ifndef TONY_BASE_USER_H
+#define TONY_BASE_USER_H
+
+#include <sys/types.h>
+
+/* $USER, else $LOGNAME, else what the machine calls the process's user, else "uid-0". The caller
+ * frees. Asks the name services, which a static program cannot: for `tony` only. */
+char *user_name(void);
+
+/* What the machine calls a user; NULL: it knows none of that number. The caller frees. */
+char *user_name_of(uid_t user);
+
+#endif

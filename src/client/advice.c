@@ -1,0 +1,132 @@
+#include "client/advice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "advise/advise.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/ended_jobs.h"
+#include "scheduler/job_stores.h"
+
+#define METRICS_CAP ((size_t)256 << 20)
+
+/* ---- measurements ------------------------------------------------------------------------- */
+
+static void use_metrics(struct advise_uses *uses, const struct job *job, const char *bytes,
+			size_t length)
+{
+	size_t bad = advise_uses_read(uses, job, bytes, length);
+
+	if (bad > 0)
+		log_warning(
+			"%zu lines of what was measured of %s are not good, and are passed over",
+			bad, job->id);
+}
+
+static char *read_kept(const char *id, size_t *length, struct err *err)
+{
+	struct job_stores stores cleanup_job_stores = {0};
+	struct history_store *store;
+
+	if (job_stores_open(NULL, &stores, err) < 0)
+		return NULL;
+	char *path cleanup_free = job_stores_find(&stores, id, &store, err);
+	return path ? history_store_read_file(store, path, HISTORY_METRICS, METRICS_CAP, length,
+					      err)
+		    : NULL;
+}
+
+/* What the AM wrote down while the job ran, on this machine. */
+static char *read_here(const struct opened *opened, size_t *length)
+{
+	char *path cleanup_free = fs_join(opened->door.job_dir, HISTORY_METRICS);
+
+	return fs_read_file(path, METRICS_CAP, length, NULL);
+}
+
+static void find_metrics(const struct opened *opened, struct advise_uses *uses)
+{
+	struct err err cleanup_err = {0};
+	size_t length = 0;
+	char *bytes cleanup_free = read_kept(opened->id, &length, &err);
+
+	if (!bytes && err.kind != ERR_NOT_FOUND)
+		log_warning("what was measured cannot be looked at: %s", err_message(&err));
+	if (!bytes)
+		bytes = read_here(opened, &length);
+	if (bytes)
+		use_metrics(uses, opened->view->job, bytes, length);
+}
+
+/* ---- past runs ---------------------------------------------------------------------------- */
+
+/* A pattern that fits the name alone. */
+static char *pattern_of(const char *name)
+{
+	struct str pattern = {0};
+
+	for (; *name; name++) {
+		if (strchr("*?[]\\", *name))
+			str_append_char(&pattern, '\\');
+		str_append_char(&pattern, *name);
+	}
+	return str_steal(&pattern);
+}
+
+static void find_past(const struct job *job, struct ended_jobs *past)
+{
+	struct err err cleanup_err = {0};
+	char *pattern cleanup_free = pattern_of(job->name);
+	const struct ended_filter filter = {
+		.user = job->user,
+		.name = pattern,
+		.since_ms = job->submitted_ms - ADVISE_PAST_MS,
+		.most = ADVISE_PAST_RUNS,
+	};
+
+	if (ended_jobs_stored(&filter, past, &err) < 0)
+		log_warning("past runs are not looked at: %s", err_message(&err));
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static json_t *advise_ended(const struct opened *opened)
+{
+	struct ended_jobs past cleanup_ended_jobs = {0};
+	struct advice_list list cleanup_advice_list = {0};
+	struct advise_input input = {.view = opened->view, .now_ms = clock_wall_ms()};
+
+	find_past(opened->view->job, &past);
+	find_metrics(opened, &input.uses);
+	input.past = past.items;
+	input.past_count = past.count;
+	advise(&input, &list);
+	advise_uses_finish(&input.uses);
+	return advice_list_to_json(&list);
+}
+
+json_t *advice_get(const struct opened *opened, struct err *err)
+{
+	if (!opened->view->is_final)
+		return opened_ask(opened, "GET", "/v1/advice", NULL, err);
+	return advise_ended(opened);
+}
+
+char *advice_headline(const struct opened *opened)
+{
+	struct advice_list list cleanup_advice_list = {0};
+	struct advise_input input = {.view = opened->view, .now_ms = clock_wall_ms()};
+	size_t length = 0;
+	char *bytes cleanup_free = read_here(opened, &length);
+
+	if (bytes)
+		use_metrics(&input.uses, opened->view->job, bytes, length);
+	advise(&input, &list);
+	advise_uses_finish(&input.uses);
+	if (list.count == 0 || list.items[0].severity < ADVICE_WARNING)
+		return NULL;
+	return mem_strdup(list.items[0].title);
+}

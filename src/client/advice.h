@@ -1,0 +1,17 @@
+/* Advice (src/advise) about a job that was opened. */
+#ifndef TONY_CLIENT_ADVICE_H
+#define TONY_CLIENT_ADVICE_H
+
+#include <jansson.h>
+
+#include "client/opened.h"
+
+/* As GET /v1/advice has it. A live job's AM is asked; one that has ended is looked at with what was
+ * kept of its measurements, and with past runs of its name. NULL: `err`. */
+json_t *advice_get(const struct opened *opened, struct err *err);
+
+/* What is worst about a job that has just ended, a phrase; NULL: nothing worse than waste. Looks at
+ * this machine's files alone. The caller frees. */
+char *advice_headline(const struct opened *opened);
+
+#endif

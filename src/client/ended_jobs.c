@@ -1,0 +1,188 @@
+#include "client/ended_jobs.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "client/opened.h"
+#include "client/schedulers.h"
+#include "scheduler/job_stores.h"
+
+struct search {
+	const struct ended_filter *filter;
+	struct ended_jobs *jobs;
+	struct map *known; /* ids */
+};
+
+void ended_jobs_finish(struct ended_jobs *jobs)
+{
+	for (size_t i = 0; i < jobs->count; i++)
+		history_summary_finish(&jobs->items[i]);
+	free(jobs->items);
+	*jobs = (struct ended_jobs){0};
+}
+
+static bool is_wanted(const struct ended_filter *filter, const struct history_summary *job)
+{
+	return job_state_is_final(job->state) && job->submitted_ms >= filter->since_ms &&
+	       (!filter->user || str_equal(filter->user, job->user)) &&
+	       (!filter->state || str_equal(filter->state, job_state_name(job->state))) &&
+	       (!filter->name || fnmatch(filter->name, job->name, 0) == 0);
+}
+
+/* Takes the summary. */
+static void add(struct search *search, struct history_summary *summary)
+{
+	struct ended_jobs *jobs = search->jobs;
+
+	if (map_get(search->known, summary->id) || !is_wanted(search->filter, summary)) {
+		history_summary_finish(summary);
+		return;
+	}
+	map_set(search->known, summary->id, search);
+	jobs->items = mem_realloc_array(jobs->items, jobs->count + 1, sizeof(*jobs->items));
+	jobs->items[jobs->count++] = *summary;
+	*summary = (struct history_summary){0};
+}
+
+/* ---- in stores ---------------------------------------------------------------------------- */
+
+static int search_folder(struct search *search, struct history_store *store, const char *folder,
+			 struct err *err)
+{
+	struct history_jobs jobs cleanup_history_jobs = {0};
+
+	if (history_store_jobs(store, folder, &jobs, err) < 0)
+		return -1;
+	for (size_t i = 0; i < jobs.count; i++) {
+		struct history_summary summary;
+		struct err flaw cleanup_err = {0};
+		if (map_get(search->known, jobs.items[i].id))
+			continue;
+		if (history_store_summary(store, jobs.items[i].path, &summary, &flaw) == 0)
+			add(search, &summary);
+		else if (flaw.kind != ERR_NOT_FOUND)
+			log_warning("%s is passed over: %s", jobs.items[i].id, err_message(&flaw));
+	}
+	return 0;
+}
+
+/* Day by day, until there are enough of them. */
+static int search_store(struct search *search, struct history_store *store, struct err *err)
+{
+	const struct ended_filter *filter = search->filter;
+	struct history_folders folders cleanup_history_folders = {0};
+	size_t before = search->jobs->count;
+
+	if (history_store_folders(store, &folders, err) < 0)
+		return -1;
+	for (size_t i = 0; i < folders.count; i++) {
+		const struct history_folder *folder = &folders.items[i];
+		bool is_day = folder->day_ms > 0;
+		bool is_too_old = is_day && folder->day_ms + HISTORY_DAY_MS <= filter->since_ms;
+		bool has_enough =
+			is_day && filter->most > 0 && search->jobs->count - before >= filter->most;
+		if (!is_too_old && !has_enough &&
+		    search_folder(search, store, folder->path, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int search_stores(struct search *search, struct err *err)
+{
+	struct job_stores stores cleanup_job_stores = {0};
+
+	if (job_stores_open(search->filter->location, &stores, err) < 0)
+		return -1;
+	for (size_t i = 0; i < stores.count; i++) {
+		struct err why cleanup_err = {0};
+		if (search_store(search, stores.items[i], &why) == 0)
+			continue;
+		if (search->filter->location)
+			return err_set(err, why.kind, "%s", err_message(&why));
+		log_warning("jobs in %s are not shown: %s", history_store_location(stores.items[i]),
+			    err_message(&why));
+	}
+	return 0;
+}
+
+/* ---- of schedulers ------------------------------------------------------------------------ */
+
+/* One whose AM died gets its end, and its history, by being looked at. */
+static void add_scheduled(struct search *search, const char *id)
+{
+	struct opened opened cleanup_opened = {0};
+	struct history_summary summary;
+	struct err err cleanup_err = {0};
+
+	if (opened_find(&opened, id, &err) < 0) {
+		log_warning("%s is passed over: %s", id, err_message(&err));
+	} else if (opened.view->is_final) {
+		history_summary_of(opened.view, &summary);
+		add(search, &summary);
+	}
+}
+
+static int search_schedulers(struct search *search, struct err *err)
+{
+	size_t most = search->filter->most, seen = 0, count;
+	struct job_summary *jobs;
+
+	if (schedulers_list(0, &jobs, &count, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count && (most == 0 || seen < most); i++) {
+		if (!job_state_is_final(jobs[i].state))
+			continue;
+		if (!map_get(search->known, jobs[i].id))
+			add_scheduled(search, jobs[i].id);
+		seen += map_get(search->known, jobs[i].id) != NULL;
+	}
+	job_summaries_free(jobs, count);
+	return 0;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static int newest_first(const void *left, const void *right)
+{
+	const struct history_summary *a = left, *b = right;
+
+	if (a->submitted_ms != b->submitted_ms)
+		return a->submitted_ms < b->submitted_ms ? 1 : -1;
+	return strcmp(b->id, a->id);
+}
+
+static int find(const struct ended_filter *filter, bool asks_schedulers, struct ended_jobs *jobs,
+		struct err *err)
+{
+	struct search search = {filter, jobs, map_create(NULL)};
+
+	*jobs = (struct ended_jobs){0};
+	int result = search_stores(&search, err);
+	if (result == 0 && asks_schedulers)
+		result = search_schedulers(&search, err);
+	map_destroy(search.known);
+	if (result < 0) {
+		ended_jobs_finish(jobs);
+		return -1;
+	}
+	if (jobs->count > 1)
+		qsort(jobs->items, jobs->count, sizeof(*jobs->items), newest_first);
+	while (filter->most > 0 && jobs->count > filter->most)
+		history_summary_finish(&jobs->items[--jobs->count]);
+	return 0;
+}
+
+int ended_jobs_find(const struct ended_filter *filter, struct ended_jobs *jobs, struct err *err)
+{
+	return find(filter, !filter->location, jobs, err);
+}
+
+int ended_jobs_stored(const struct ended_filter *filter, struct ended_jobs *jobs, struct err *err)
+{
+	return find(filter, false, jobs, err);
+}

@@ -1,0 +1,29 @@
+/* The jobs that have ended: out of the histories, and those of which none is there (yet). */
+#ifndef TONY_CLIENT_ENDED_JOBS_H
+#define TONY_CLIENT_ENDED_JOBS_H
+
+#include "history/summary.h"
+
+/* Which are wanted; NULL and 0: all. */
+struct ended_filter {
+	const char *location; /* this store alone */
+	const char *user;
+	const char *name; /* a pattern: "mnist*" */
+	const char *state;
+	int64_t since_ms; /* submitted then or later */
+	size_t most;	  /* the newest ones */
+};
+
+struct ended_jobs {
+	struct history_summary *items; /* the newest first */
+	size_t count;
+};
+void ended_jobs_finish(struct ended_jobs *jobs);
+#define cleanup_ended_jobs __attribute__((cleanup(ended_jobs_finish)))
+
+/* What cannot be read is warned of, and passed over. */
+int ended_jobs_find(const struct ended_filter *filter, struct ended_jobs *jobs, struct err *err);
+/* Those alone that are in a history. */
+int ended_jobs_stored(const struct ended_filter *filter, struct ended_jobs *jobs, struct err *err);
+
+#endif

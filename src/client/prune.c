@@ -1,0 +1,108 @@
+#include "client/prune.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "client/report.h"
+#include "conf/conf.h"
+#include "history/retain.h"
+#include "scheduler/job_stores.h"
+
+#define MIB ((int64_t)1 << 20)
+
+static int parse(const char *older_than, const char *max_size, struct history_retention *retention,
+		 struct err *err)
+{
+	int64_t mib = 0;
+
+	if (older_than && str_parse_duration(older_than, 1000, &retention->age_ms) < 0)
+		return err_set(err, ERR_USAGE,
+			       "--older-than: \"%s\" is not a duration; write 30d or 12h",
+			       older_than);
+	if (max_size && str_parse_mib(max_size, &mib) < 0)
+		return err_set(err, ERR_USAGE, "--max-size: \"%s\" is not a size; write 10g",
+			       max_size);
+	retention->bytes = mib * MIB;
+	return 0;
+}
+
+/* `defaults`: where the site says nothing, tony's own default holds. */
+static int read_site(struct history_retention *retention, bool defaults, struct err *err)
+{
+	struct conf *site cleanup_conf = conf_create();
+
+	if (conf_load_site(site, err) < 0)
+		return -1;
+	conf_resolve(site, true);
+	if (defaults || conf_find(site, "tony.history.retention-sec"))
+		retention->age_ms = conf_ms(site, "tony.history.retention-sec");
+	retention->bytes = conf_mib(site, "tony.history.retention-size") * MIB;
+	return 0;
+}
+
+int prune_read_site(struct history_retention *retention, struct err *err)
+{
+	return read_site(retention, false, err);
+}
+
+static void report(const struct history_store *store, const struct history_retained *retained,
+		   json_t *list)
+{
+	json_t *row = json_object();
+
+	json_set_text(row, "location", history_store_location(store));
+	json_set_int(row, "removed", (int64_t)retained->removed);
+	json_set_int(row, "kept", (int64_t)retained->kept);
+	json_set_int(row, "failed", (int64_t)retained->failed);
+	json_array_append_new(list, row);
+}
+
+static void print(json_t *list)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(list, i, row)
+	{
+		char *line cleanup_free =
+			mem_printf("%s: %lld removed, %lld kept",
+				   json_string_value(json_object_get(row, "location")),
+				   json_integer_value(json_object_get(row, "removed")),
+				   json_integer_value(json_object_get(row, "kept")));
+		report_line(line);
+	}
+	json_decref(list);
+}
+
+int prune(const char *location, const char *older_than, const char *max_size, bool as_json,
+	  struct err *err)
+{
+	struct job_stores stores cleanup_job_stores = {0};
+	struct history_retention retention = {0};
+	size_t failed = 0;
+
+	if ((older_than || max_size ? parse(older_than, max_size, &retention, err)
+				    : read_site(&retention, true, err)) < 0 ||
+	    job_stores_open(location, &stores, err) < 0)
+		return -1;
+	json_t *list = json_array();
+	for (size_t i = 0; i < stores.count; i++) {
+		struct history_retained retained;
+		if (history_retain(stores.items[i], &retention, clock_wall_ms(), &retained, err) <
+		    0) {
+			json_decref(list);
+			return -1;
+		}
+		failed += retained.failed;
+		report(stores.items[i], &retained, list);
+	}
+	if (as_json)
+		report_json(list);
+	else
+		print(list);
+	return failed == 0 ? 0
+			   : err_set(err, ERR_FAILED, "%zu histories could not be removed", failed);
+}

@@ -1,0 +1,200 @@
+#include "client/tunnel.h"
+
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/listener.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "net/address.h"
+#include "net/dial.h"
+#include "net/wire.h"
+
+enum {
+	BACKLOG = 64,
+	DIAL_MS = 10000,
+	ON_THE_WAY = 128 * 1024, /* bytes, each way */
+};
+
+/* One of the two sides of a passage. */
+struct side {
+	struct passage *passage;
+	struct wire wire;
+	bool is_open, has_ended;
+};
+
+struct passage {
+	LIST_ENTRY(passage) link;
+	struct tunnel *tunnel;
+	struct dial *dial; /* NULL: not connecting */
+	struct side near, far;
+};
+
+struct tunnel {
+	struct event_base *base;
+	struct evconnlistener *listener;
+	char *target, *address;
+	LIST_HEAD(, passage) passages;
+};
+
+static void close_side(struct side *side)
+{
+	if (side->is_open)
+		wire_finish(&side->wire);
+}
+
+static void free_passage(struct passage *passage)
+{
+	LIST_REMOVE(passage, link);
+	if (passage->dial)
+		dial_cancel(passage->dial);
+	close_side(&passage->near);
+	close_side(&passage->far);
+	free(passage);
+}
+
+/* As much as there is room for. */
+static void move(struct side *from, struct side *to)
+{
+	if (evbuffer_get_length(to->wire.output) < ON_THE_WAY)
+		evbuffer_add_buffer(to->wire.output, from->wire.input);
+	wire_flush(&to->wire);
+	wire_resume(&from->wire);
+}
+
+/* What came before the end is still delivered. */
+static bool is_over(const struct side *from, const struct side *to)
+{
+	return from->has_ended && evbuffer_get_length(from->wire.input) == 0 &&
+	       evbuffer_get_length(to->wire.output) == 0;
+}
+
+static void go_on(struct passage *passage)
+{
+	struct side *near = &passage->near, *far = &passage->far;
+
+	if (!far->is_open) {
+		if (near->has_ended)
+			free_passage(passage);
+		return;
+	}
+	move(near, far);
+	move(far, near);
+	if (is_over(near, far) || is_over(far, near))
+		free_passage(passage);
+}
+
+static void on_changed(void *data)
+{
+	struct side *side = data;
+
+	go_on(side->passage);
+}
+
+static void on_end(void *data, int error)
+{
+	struct side *side = data;
+
+	if (error) {
+		free_passage(side->passage);
+		return;
+	}
+	side->has_ended = true;
+	wire_stop_reading(&side->wire);
+	go_on(side->passage);
+}
+
+static void open_side(struct passage *passage, struct side *side, int fd)
+{
+	side->passage = passage;
+	side->is_open = true;
+	side->wire = (struct wire){
+		.input_cap = ON_THE_WAY,
+		.on_input = on_changed,
+		.on_output = on_changed,
+		.on_end = on_end,
+		.data = side,
+	};
+	wire_init(&side->wire, passage->tunnel->base, fd);
+}
+
+static void on_dialed(void *data, int fd, const struct err *err)
+{
+	struct passage *passage = data;
+
+	passage->dial = NULL;
+	if (fd < 0) {
+		free_passage(passage);
+		return;
+	}
+	open_side(passage, &passage->far, fd);
+	go_on(passage);
+}
+
+static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *peer,
+		      int length, void *data)
+{
+	struct tunnel *tunnel = data;
+	struct passage *passage = mem_alloc(sizeof(*passage));
+
+	passage->tunnel = tunnel;
+	LIST_INSERT_HEAD(&tunnel->passages, passage, link);
+	open_side(passage, &passage->near, fd);
+	passage->dial = dial_start(tunnel->base, tunnel->target, DIAL_MS, on_dialed, passage, NULL);
+	if (!passage->dial)
+		free_passage(passage);
+}
+
+static int listen_at(struct tunnel *tunnel, const char *text, struct err *err)
+{
+	struct net_address address;
+
+	if (net_address_parse(text, &address, err) < 0)
+		return -1;
+	tunnel->listener = evconnlistener_new_bind(
+		tunnel->base, on_accept, tunnel,
+		LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, BACKLOG,
+		(struct sockaddr *)&address.storage, (int)address.length);
+	if (!tunnel->listener)
+		return err_set_errno(err, "%s: cannot listen", text);
+	if (getsockname(evconnlistener_get_fd(tunnel->listener),
+			(struct sockaddr *)&address.storage, &address.length) < 0)
+		return err_set_errno(err, "%s: cannot tell the port", text);
+	tunnel->address = net_address_text(&address);
+	return 0;
+}
+
+struct tunnel *tunnel_create(struct event_base *base, const char *listen, const char *target,
+			     struct err *err)
+{
+	struct tunnel *tunnel = mem_alloc(sizeof(*tunnel));
+
+	tunnel->base = base;
+	tunnel->target = mem_strdup(target);
+	LIST_INIT(&tunnel->passages);
+	if (listen_at(tunnel, listen, err) < 0) {
+		tunnel_destroy(tunnel);
+		return NULL;
+	}
+	return tunnel;
+}
+
+const char *tunnel_address(const struct tunnel *tunnel)
+{
+	return tunnel->address;
+}
+
+void tunnel_destroy(struct tunnel *tunnel)
+{
+	if (!tunnel)
+		return;
+	while (!LIST_EMPTY(&tunnel->passages))
+		free_passage(LIST_FIRST(&tunnel->passages));
+	if (tunnel->listener)
+		evconnlistener_free(tunnel->listener);
+	free(tunnel->target);
+	free(tunnel->address);
+	free(tunnel);
+}

@@ -1,0 +1,87 @@
+#include "client/upkeep.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "client/stage_cache.h"
+#include "scheduler/state_dir.h"
+
+#define EVERY_MS 3600000
+#define LIMIT_S	 120 /* what is left then is for another time */
+#define NICENESS 10
+
+/* A file's time says when it was done last. */
+static bool take_turn(const char *state, const char *scheduler)
+{
+	char *path cleanup_free = mem_printf("%s/upkeep-%s", state, scheduler);
+	struct stat status;
+
+	if (stat(path, &status) == 0) {
+		int64_t since_ms = clock_wall_ms() - status.st_mtim.tv_sec * INT64_C(1000);
+		if (since_ms >= 0 && since_ms < EVERY_MS)
+			return false;
+	}
+	int fd cleanup_close = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	return fd >= 0 && futimens(fd, NULL) == 0;
+}
+
+/* So that nobody who reads what `tony` writes waits for this process, and no terminal ends it. */
+static void leave(void)
+{
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	setsid();
+	proc_reset_signals();
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		dup2(nothing, fd);
+	close_range(STDERR_FILENO + 1, UINT_MAX, 0);
+}
+
+static int64_t max_age_ms(const struct job *job)
+{
+	const char *text = job_config(job, "tony.cache.max-age");
+	int64_t ms = 0;
+
+	if (text)
+		str_parse_duration(text, 1000, &ms);
+	return ms;
+}
+
+static _Noreturn void run(const struct scheduler_client_ops *ops, const struct job *job,
+			  const char *state)
+{
+	int64_t age_ms = max_age_ms(job);
+
+	leave();
+	/* Whoever waits for its own children has none of us. */
+	if (fork() != 0)
+		_exit(0);
+	(void)!nice(NICENESS);
+	alarm(LIMIT_S);
+	if (age_ms > 0)
+		stage_cache_age(state, age_ms);
+	if (ops->upkeep)
+		ops->upkeep(job, age_ms);
+	_exit(0);
+}
+
+void upkeep_start(const struct scheduler_client_ops *ops, const struct job *job)
+{
+	char *state cleanup_free = state_dir_find(NULL);
+
+	if (!state || !take_turn(state, ops->name))
+		return;
+	pid_t pid = fork();
+	if (pid == 0)
+		run(ops, job, state);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}

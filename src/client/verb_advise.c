@@ -1,0 +1,162 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "client/advice.h"
+#include "client/exit_code.h"
+#include "client/report.h"
+#include "client/verbs.h"
+
+struct advise_options {
+	bool json, xml;
+};
+
+static const struct opt options[] = {
+	{.name = "json",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct advise_options, json),
+	 .help = "as JSON"},
+	{.name = "xml",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct advise_options, xml),
+	 .help = "only the settings to change, as a tony.xml"},
+};
+
+const struct opt_table verb_advise_options = {
+	.verb = "advise",
+	.usage = "tony advise [OPTIONS] [JOB]",
+	.summary = "tell what a job's settings cost it, and what to set instead",
+	.options = options,
+	.option_count = array_length(options),
+};
+
+static const char *text_of(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : "";
+}
+
+/* ---- for people --------------------------------------------------------------------------- */
+
+static void append_setting(const json_t *setting, struct str *out)
+{
+	const char *now = text_of(setting, "now");
+
+	str_append_format(out, "  %s: %s -> %s\n", text_of(setting, "key"), *now ? now : "unset",
+			  text_of(setting, "suggested"));
+}
+
+static void append_advice(const json_t *advice, struct str *out)
+{
+	size_t i;
+	json_t *item;
+
+	str_append_format(out, "%s%-8s  %s (%s)\n", out->length > 0 ? "\n" : "",
+			  text_of(advice, "severity"), text_of(advice, "title"),
+			  text_of(advice, "rule"));
+	json_array_foreach(json_object_get(advice, "evidence"), i, item)
+	{
+		str_append_format(out, "  %s\n",
+				  json_string_value(item) ? json_string_value(item) : "");
+	}
+	json_array_foreach(json_object_get(advice, "settings"), i, item)
+	{
+		append_setting(item, out);
+	}
+	if (*text_of(advice, "remedy"))
+		str_append_format(out, "  %s\n", text_of(advice, "remedy"));
+}
+
+static void print_text(const json_t *list)
+{
+	struct str text cleanup_str = {0};
+	size_t i;
+	json_t *advice;
+
+	if (json_array_size(list) == 0)
+		fputs("There is nothing to advise.\n", stderr);
+	json_array_foreach(list, i, advice)
+	{
+		append_advice(advice, &text);
+	}
+	/* Evidence quotes what programs wrote. */
+	char *clean cleanup_free = str_printable(str_text(&text), text.length);
+	fputs(clean, stdout);
+}
+
+/* ---- to paste ----------------------------------------------------------------------------- */
+
+/* Where two say something of one key the first counts: it is the more severe. */
+static void print_properties(const json_t *advice, struct str_list *told)
+{
+	size_t i;
+	json_t *setting;
+
+	json_array_foreach(json_object_get(advice, "settings"), i, setting)
+	{
+		const char *key = text_of(setting, "key");
+		if (str_list_has(told, key))
+			continue;
+		str_list_add(told, key);
+		printf("  <property>\n    <name>%s</name>\n    <value>%s</value>\n  </property>\n",
+		       key, text_of(setting, "suggested"));
+	}
+}
+
+static void print_xml(const json_t *list)
+{
+	struct str_list told cleanup_str_list = {0};
+	size_t i;
+	json_t *advice;
+
+	puts("<configuration>");
+	json_array_foreach(list, i, advice)
+	{
+		print_properties(advice, &told);
+	}
+	puts("</configuration>");
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static int run(const struct advise_options *chosen, const struct str_list *operands,
+	       struct err *err)
+{
+	struct opened opened cleanup_opened = {0};
+	const char *id;
+
+	if (chosen->json && chosen->xml)
+		return err_set(err, ERR_USAGE, "--json or --xml: not both");
+	if (report_one_operand(&verb_advise_options, operands, &id, err) < 0 ||
+	    opened_find(&opened, id, err) < 0)
+		return -1;
+	json_t *answer = advice_get(&opened, err);
+	if (!answer)
+		return -1;
+	const json_t *list = json_object_get(answer, "advice");
+	if (chosen->json) {
+		report_json(answer);
+		return 0;
+	}
+	if (chosen->xml)
+		print_xml(list);
+	else
+		print_text(list);
+	json_decref(answer);
+	return 0;
+}
+
+int verb_advise(int argc, char **argv)
+{
+	struct err err cleanup_err = {0};
+	struct advise_options chosen = {0};
+	struct str_list operands cleanup_str_list = {0};
+	int code = EXIT_CODE_OK;
+
+	if (report_parse(&verb_advise_options, argc, argv, &chosen, &operands, &code) &&
+	    run(&chosen, &operands, &err) < 0)
+		code = report_error(&err);
+	return code;
+}

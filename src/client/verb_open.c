@@ -1,0 +1,209 @@
+#include <event2/event.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "client/opened.h"
+#include "client/report.h"
+#include "client/tunnel.h"
+#include "client/verbs.h"
+#include "framework/framework.h"
+
+struct open_options {
+	bool browser, tunnel;
+	int64_t port;
+};
+
+static const struct opt options[] = {
+	{.name = "browser",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct open_options, browser),
+	 .help = "open it in this machine's browser (xdg-open)"},
+	{.name = "tunnel",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct open_options, tunnel),
+	 .help = "lead there through a port of this machine, until interrupted"},
+	{.name = "port",
+	 .kind = OPT_NUMBER,
+	 .offset = offsetof(struct open_options, port),
+	 .argument = "N",
+	 .help = "that port; else any",
+	 .min = 1,
+	 .max = 65535},
+};
+
+const struct opt_table verb_open_options = {
+	.verb = "open",
+	.usage = "tony open [OPTIONS] [JOB] [tensorboard|notebook|TASK]",
+	.summary = "print a link that opens a job's page in a browser",
+	.description =
+		"The link is good once, within a minute; behind it the job can be looked at, "
+		"and not changed, for 12 hours. With tensorboard, notebook or a TASK it leads "
+		"to the web interface that is served there.",
+	.options = options,
+	.option_count = array_length(options),
+};
+
+/* "ui/tensorboard/" for what is to be seen; NULL: the job's page. The caller frees. */
+static int find_path(const struct opened *opened, const char *what, char **path, struct err *err)
+{
+	const struct job *job = opened->job;
+	char *owner cleanup_free = NULL;
+
+	for (size_t i = 0; i < job->type_count && !owner; i++)
+		if (framework_owns_tensorboard(job, i, 0))
+			owner = job_task_name(job, i, 0);
+	if (!owner)
+		return err_set(err, ERR_NOT_FOUND,
+			       "%s: no task of a %s job has a port for a web interface", opened->id,
+			       job->framework);
+	bool by_name = str_equal(what, "tensorboard") || str_equal(what, "notebook");
+	if (!by_name && opened_check_task(opened, what, err) < 0)
+		return -1;
+	if (!by_name && strncmp(what, owner, strcspn(what, ":")) != 0)
+		return err_set(err, ERR_NOT_FOUND, "%s: %s serves no web interface; %s may",
+			       opened->id, what, owner);
+	*path = mem_printf("ui/%s/", what);
+	return 0;
+}
+
+/* What the AM answers: "login?code=...". The caller frees. */
+static char *ask_link(const struct opened *opened, struct err *err)
+{
+	char *path = NULL;
+	json_t *answer cleanup_json = opened_ask(opened, "POST", "/v1/links", NULL, err);
+
+	if (answer)
+		json_need_text(answer, "path", &path, err);
+	else if (err->kind == ERR_UNREACHABLE && opened->ops->page) {
+		char *page cleanup_free = opened->ops->page(opened->job);
+		if (page)
+			err_wrap(err,
+				 "from here, the job's page can only be reached through the "
+				 "cluster's web proxy, for looking: %s",
+				 page);
+	}
+	return path;
+}
+
+static int open_browser(const char *url, struct err *err)
+{
+	const char *display = getenv("WAYLAND_DISPLAY");
+
+	if (!display)
+		display = getenv("DISPLAY");
+	if (!display)
+		return err_set(
+			err, ERR_FAILED,
+			"--browser: there is no display here (DISPLAY, WAYLAND_DISPLAY); open "
+			"the link where there is one");
+	pid_t pid = fork();
+	if (pid == 0) {
+		execlp("xdg-open", "xdg-open", url, (char *)NULL);
+		_exit(127);
+	}
+	int status = 0;
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return err_set_errno(err, "--browser: cannot start xdg-open");
+	if (status != 0)
+		return err_set(
+			err, ERR_FAILED,
+			"--browser: xdg-open, which knows the browser, failed or is not here "
+			"(package xdg-utils)");
+	return 0;
+}
+
+static int show(const struct open_options *chosen, const char *address, const char *link,
+		const char *to, struct err *err)
+{
+	char *url cleanup_free =
+		mem_printf("http://%s/%s%s%s", address, link, to ? "&to=" : "", to ? to : "");
+
+	printf("%s\n", url);
+	fflush(stdout);
+	return chosen->browser ? open_browser(url, err) : 0;
+}
+
+/* Of a job that has ended the portal has the page, TensorBoard included. */
+static int show_ended(const struct open_options *chosen, const struct opened *opened,
+		      struct err *err)
+{
+	char *page cleanup_free = job_portal_page(opened->job);
+
+	if (!page)
+		return opened_say_ended(opened, err);
+	printf("%s\n", page);
+	fflush(stdout);
+	return chosen->browser ? open_browser(page, err) : 0;
+}
+
+static void on_interrupt(evutil_socket_t signal, short what, void *data)
+{
+	event_base_loopbreak(data);
+}
+
+static int lead(const struct open_options *chosen, const struct opened *opened, const char *link,
+		const char *to, struct err *err)
+{
+	struct event_base *base = event_base_new();
+	char *listen cleanup_free = mem_printf("127.0.0.1:%d", (int)chosen->port);
+	struct tunnel *tunnel = tunnel_create(base, listen, opened->door.address, err);
+	struct event *interrupt = evsignal_new(base, SIGINT, on_interrupt, base);
+	struct event *end = evsignal_new(base, SIGTERM, on_interrupt, base);
+	int result = -1;
+
+	event_add(interrupt, NULL);
+	event_add(end, NULL);
+	if (tunnel) {
+		result = show(chosen, tunnel_address(tunnel), link, to, err);
+		fprintf(stderr, "tony: %s leads to the job until this is interrupted (Ctrl-C)\n",
+			tunnel_address(tunnel));
+	}
+	if (result == 0)
+		event_base_dispatch(base);
+	tunnel_destroy(tunnel);
+	event_free(interrupt);
+	event_free(end);
+	event_base_free(base);
+	return result;
+}
+
+static int open_job(const struct open_options *chosen, const struct str_list *operands,
+		    struct err *err)
+{
+	struct opened opened cleanup_opened = {0};
+	char *to cleanup_free = NULL;
+
+	if (operands->count > 2)
+		return err_set(err, ERR_USAGE, "usage: %s", verb_open_options.usage);
+	if (opened_find(&opened, operands->count > 0 ? operands->items[0] : NULL, err) < 0 ||
+	    (operands->count > 1 && find_path(&opened, operands->items[1], &to, err) < 0))
+		return -1;
+	if (opened.view->is_final)
+		return show_ended(chosen, &opened, err);
+	char *link cleanup_free = ask_link(&opened, err);
+	if (!link)
+		return -1;
+	if (chosen->tunnel || chosen->port > 0)
+		return lead(chosen, &opened, link, to, err);
+	return show(chosen, opened.door.address, link, to, err);
+}
+
+int verb_open(int argc, char **argv)
+{
+	struct err err cleanup_err = {0};
+	struct open_options chosen = {0};
+	struct str_list operands cleanup_str_list = {0};
+	int code = 0;
+
+	if (report_parse(&verb_open_options, argc, argv, &chosen, &operands, &code) &&
+	    open_job(&chosen, &operands, &err) < 0)
+		code = report_error(&err);
+	opt_finish(&verb_open_options, &chosen);
+	return code;
+}

@@ -1,0 +1,112 @@
+/* tony scale: how many tasks of elastic types are wanted. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "client/opened.h"
+#include "client/report.h"
+#include "client/verbs.h"
+
+#define FIND_TIMEOUT_MS 5000 /* for an AM that is being started */
+#define FIND_STEP_MS	100
+
+const struct opt_table verb_scale_options = {
+	.verb = "scale",
+	.usage = "tony scale JOB TYPE=N [TYPE=N...]",
+	.summary = "change how many tasks of a type a running job wants",
+	.description = "For elastic types, which have tony.<type>.min-instances: N is a number "
+		       "from that to tony.<type>.max-instances. Returns when the job knows it.",
+};
+
+/* {"worker": 8} from the operands after the job. */
+static json_t *read_counts(const struct str_list *operands, struct err *err)
+{
+	json_t *counts = json_object();
+
+	for (size_t i = 1; i < operands->count; i++) {
+		const char *item = operands->items[i], *equals = strchr(item, '=');
+		int64_t count;
+		if (!equals || equals == item ||
+		    str_parse_int(equals + 1, 0, JOB_MAX_TASKS, &count) < 0) {
+			err_set(err, ERR_USAGE, "\"%s\" is not TYPE=N; write worker=8", item);
+			json_decref(counts);
+			return NULL;
+		}
+		char *type cleanup_free = mem_strndup(item, (size_t)(equals - item));
+		json_set_int(counts, type, count);
+	}
+	return counts;
+}
+
+/* An AM may be on its way: that of a new job, or the one that follows a killed one. */
+static json_t *ask_am(struct opened *opened, const json_t *counts, struct err *err)
+{
+	int64_t until = clock_monotonic_ms() + FIND_TIMEOUT_MS;
+	char *body cleanup_free = json_text(counts);
+
+	for (;;) {
+		struct err failure cleanup_err = {0};
+		json_t *answer = opened_ask(opened, "POST", "/v1/job/scale", body, &failure);
+		if (answer)
+			return answer;
+		if (failure.kind != ERR_UNREACHABLE || clock_monotonic_ms() > until) {
+			err_set(err, failure.kind, "%s", err_message(&failure));
+			return NULL;
+		}
+		usleep(FIND_STEP_MS * 1000);
+		if (opened_find_am(opened, err) < 0)
+			return NULL;
+	}
+}
+
+static void say(const struct opened *opened, const char *name, int64_t wanted)
+{
+	int type = job_find_type(opened->job, name);
+	int64_t before = type < 0 ? wanted : opened->view->types[type].wanted;
+
+	printf("%s of %s: %lld wanted", name, opened->id, (long long)wanted);
+	if (wanted > before)
+		printf(", %lld more: they join, in a new epoch, when there is room for them\n",
+		       (long long)(wanted - before));
+	else if (wanted < before)
+		printf(", %lld fewer: the others go on in a new epoch\n",
+		       (long long)(before - wanted));
+	else
+		printf(", as before\n");
+}
+
+static int scale(const struct str_list *operands, struct err *err)
+{
+	struct opened opened cleanup_opened = {0};
+	const char *name;
+	json_t *value;
+
+	if (operands->count < 2)
+		return err_set(err, ERR_USAGE, "usage: %s", verb_scale_options.usage);
+	json_t *counts cleanup_json = read_counts(operands, err);
+	if (!counts || opened_find(&opened, operands->items[0], err) < 0)
+		return -1;
+	json_t *answer cleanup_json = ask_am(&opened, counts, err);
+	if (!answer)
+		return -1;
+	json_object_foreach(counts, name, value)
+	{
+		say(&opened, name, json_integer_value(value));
+	}
+	return 0;
+}
+
+int verb_scale(int argc, char **argv)
+{
+	struct err err cleanup_err = {0};
+	struct str_list operands cleanup_str_list = {0};
+	int code = 0;
+
+	if (report_parse(&verb_scale_options, argc, argv, NULL, &operands, &code) &&
+	    scale(&operands, &err) < 0)
+		code = report_error(&err);
+	return code;
+}

@@ -1,0 +1,66 @@
+#include "client/work.h"
+
+#include <inttypes.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "net/http_client.h"
+
+enum { BAR_WIDTH = 20 };
+
+json_t *work_ask(const struct opened *opened)
+{
+	struct str answer cleanup_str = {0};
+	int status;
+
+	if (opened->view->is_final || !opened->door.address ||
+	    http_call(opened->door.address, opened->door.token, "GET", "/v1/work", NULL,
+		      WORK_TIMEOUT_MS, &status, &answer, NULL) < 0 ||
+	    status != 200)
+		return NULL;
+	return json_parse(str_text(&answer), answer.length, NULL);
+}
+
+static void append_bar(double done, struct str *text)
+{
+	str_append_char(text, '[');
+	for (int i = 0; i < BAR_WIDTH; i++)
+		str_append_char(text, i < (int)(done * BAR_WIDTH) ? '#' : '.');
+	/* 0.29 is a little less in binary. */
+	str_append_format(text, "] %d%%", (int)(done * 100 + 1e-6));
+}
+
+static void append_steps(const json_t *work, struct str *text)
+{
+	const int64_t least = json_integer_value(json_object_get(work, "least_step"));
+	const int64_t most = json_integer_value(json_object_get(work, "most_step"));
+	const json_t *steps = json_object_get(work, "steps");
+
+	str_append(text, text->length > 0 ? ", " : "");
+	if (least < most)
+		str_append_format(text, "steps %" PRId64 " to %" PRId64, least, most);
+	else
+		str_append_format(text, "step %" PRId64, most);
+	if (json_is_integer(steps))
+		str_append_format(text, " of %" PRId64, (int64_t)json_integer_value(steps));
+}
+
+char *work_text(const json_t *work)
+{
+	const json_t *done = json_object_get(work, "done");
+	struct str text = {0};
+
+	if (json_is_number(done) && json_number_value(done) >= 0 && json_number_value(done) <= 1)
+		append_bar(json_number_value(done), &text);
+	if (json_is_integer(json_object_get(work, "least_step")))
+		append_steps(work, &text);
+	return text.length > 0 ? str_steal(&text) : NULL;
+}
+
+const char *work_straggler(const json_t *work, const char *task)
+{
+	const json_t *straggler = json_object_get(json_object_get(work, "stragglers"), task);
+
+	return json_string_value(json_object_get(straggler, "text"));
+}

@@ -1,0 +1,47 @@
+/*
+ * Whether a task still does anything. Its peers wait for one that does not, many frameworks for
+ * ever. (A process that somebody stopped is freeze.h's business.)
+ */
+#ifndef TONY_EXECUTOR_HANG_H
+#define TONY_EXECUTOR_HANG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/proc_tree.h"
+
+/* What only grows, of all its processes. */
+struct hang_signs {
+	uint64_t output_bytes;
+	uint64_t cpu_ms;
+	uint64_t io_bytes; /* read and written, wherever */
+	bool tells_steps;  /* it says how far it is: nothing else counts then, since who waits for
+			      a peer may well compute, and write to its log that it waits */
+	int64_t change;	   /* of progress.h */
+};
+
+struct hang {
+	int64_t limit_ms;	/* 0: nobody looks */
+	int64_t since;		/* of its last sign of life, ms, as `now` */
+	struct hang_signs last; /* at that time */
+};
+
+/* A program begins. */
+void hang_begin(struct hang *hang, int64_t now);
+
+/* Processor time and bytes of the task's processes. */
+void hang_measure(struct proc_tree *processes, struct hang_signs *signs);
+
+/* True: there was no sign of life for limit_ms. */
+bool hang_look(struct hang *hang, const struct hang_signs *signs, int64_t now);
+
+/* "nothing was written, read or computed for 10 m". The caller frees. */
+char *hang_text(const struct hang *hang);
+
+/* Starts a process that writes where all descendants of this one stand to the end of `path`: the
+ * stacks of Python programs where there is a py-spy in the PATH, and what the kernel tells of
+ * threads. Returns its pid; -1: there is none. It may itself hang: the caller ends it then.
+ * (hang_stacks.c) */
+int hang_save_stacks(const char *path);
+
+#endif

@@ -1,0 +1,241 @@
+#include "hadoop/trust_store.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/pkcs12.h>
+#include <openssl/provider.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "net/tls.h"
+
+static int add(struct str *pem, X509 *certificate)
+{
+	BIO *bio = BIO_new(BIO_s_mem());
+	char *text;
+
+	if (!bio || PEM_write_bio_X509(bio, certificate) != 1)
+		BUG("OpenSSL cannot write a certificate");
+	long length = BIO_get_mem_data(bio, &text);
+	str_append_bytes(pem, text, (size_t)length);
+	BIO_free(bio);
+	return pem->length <= TLS_AUTHORITIES_CAP ? 0 : -1;
+}
+
+/* ---- PEM ---------------------------------------------------------------------------------- */
+
+static int parse_pem(const void *bytes, size_t length, struct str *pem, struct err *err)
+{
+	BIO *bio = BIO_new_mem_buf(bytes, (int)length);
+	X509 *certificate;
+
+	while (bio && (certificate = PEM_read_bio_X509(bio, NULL, NULL, NULL)) != NULL) {
+		int result = add(pem, certificate);
+		X509_free(certificate);
+		if (result < 0)
+			break;
+	}
+	bool is_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+	BIO_free(bio);
+	if (is_end || pem->length > TLS_AUTHORITIES_CAP)
+		return 0;
+	return err_set(err, ERR_CONFIG, "one of its certificates is no PEM");
+}
+
+/* ---- JKS ---------------------------------------------------------------------------------- */
+
+#define JKS_MAGIC   0xfeedfeedu
+#define JCEKS_MAGIC 0xcecececeu
+
+enum { JKS_KEY = 1, JKS_CERTIFICATE = 2 };
+
+struct reader {
+	const unsigned char *at;
+	size_t left;
+	bool is_short; /* more was wanted than there is */
+};
+
+static const unsigned char *take(struct reader *reader, size_t length)
+{
+	const unsigned char *bytes = reader->at;
+
+	if (length > reader->left) {
+		reader->is_short = true;
+		return NULL;
+	}
+	reader->at += length;
+	reader->left -= length;
+	return bytes;
+}
+
+static uint32_t take_number(struct reader *reader, size_t bytes)
+{
+	const unsigned char *at = take(reader, bytes);
+	uint32_t number = 0;
+
+	for (size_t i = 0; at && i < bytes; i++)
+		number = number << 8 | at[i];
+	return number;
+}
+
+static void skip_text(struct reader *reader)
+{
+	take(reader, take_number(reader, 2));
+}
+
+/* A certificate with its type; NULL: none that OpenSSL can read. */
+static X509 *take_certificate(struct reader *reader, uint32_t version)
+{
+	if (version == 2)
+		skip_text(reader);
+	uint32_t length = take_number(reader, 4);
+	const unsigned char *der = take(reader, length);
+
+	return der ? d2i_X509(NULL, &der, (long)length) : NULL;
+}
+
+/* A key of one's own, and the certificates that lead to it: nobody to be trusted. */
+static void skip_key(struct reader *reader, uint32_t version)
+{
+	take(reader, take_number(reader, 4));
+	uint32_t count = take_number(reader, 4);
+	for (uint32_t i = 0; i < count && !reader->is_short; i++)
+		X509_free(take_certificate(reader, version));
+}
+
+/* The digest at the end, for which a password is needed, is no matter: whoever can write the file
+ * can choose another. */
+static int parse_jks(const void *bytes, size_t length, struct str *pem, struct err *err)
+{
+	struct reader reader = {bytes, length, false};
+
+	take_number(&reader, 4);
+	uint32_t version = take_number(&reader, 4), count = take_number(&reader, 4);
+	for (uint32_t i = 0; i < count && !reader.is_short; i++) {
+		uint32_t kind = take_number(&reader, 4);
+		skip_text(&reader); /* its name */
+		take(&reader, 8);   /* its time */
+		if (kind == JKS_KEY) {
+			skip_key(&reader, version);
+			continue;
+		}
+		X509 *certificate =
+			kind == JKS_CERTIFICATE ? take_certificate(&reader, version) : NULL;
+		int result = certificate ? add(pem, certificate) : 0;
+		X509_free(certificate);
+		if (!certificate)
+			return err_set(err, ERR_CONFIG,
+				       "entry %u of this Java key store is no certificate", i + 1);
+		if (result < 0)
+			return 0;
+	}
+	return reader.is_short ? err_set(err, ERR_CONFIG, "this Java key store is cut off") : 0;
+}
+
+/* ---- PKCS #12 ----------------------------------------------------------------------------- */
+
+typedef STACK_OF(X509) X509_LIST;
+
+static X509_LIST *open_with(PKCS12 *store, const char *password)
+{
+	X509_LIST *certificates = NULL;
+	EVP_PKEY *key = NULL;
+	X509 *own = NULL;
+
+	if (PKCS12_parse(store, password, &key, &own, &certificates) != 1)
+		return NULL;
+	EVP_PKEY_free(key);
+	X509_free(own);
+	return certificates ? certificates : sk_X509_new_null();
+}
+
+/* One that was made without a password is not opened with one. */
+static X509_LIST *open_pkcs12(PKCS12 *store, const char *password)
+{
+	X509_LIST *certificates = open_with(store, password);
+
+	return certificates || !password ? certificates : open_with(store, NULL);
+}
+
+/* Older versions of Java use ciphers that OpenSSL keeps aside. */
+static X509_LIST *open_old_pkcs12(PKCS12 *store, const char *password)
+{
+	OSSL_PROVIDER *usual = OSSL_PROVIDER_load(NULL, "default");
+	OSSL_PROVIDER *old = OSSL_PROVIDER_load(NULL, "legacy");
+	X509_LIST *certificates = usual && old ? open_pkcs12(store, password) : NULL;
+
+	OSSL_PROVIDER_unload(old);
+	OSSL_PROVIDER_unload(usual);
+	return certificates;
+}
+
+static int parse_pkcs12(const void *bytes, size_t length, const char *password, struct str *pem,
+			struct err *err)
+{
+	const unsigned char *at = bytes;
+	PKCS12 *store = d2i_PKCS12(NULL, &at, (long)length);
+
+	if (!store)
+		return err_set(err, ERR_CONFIG, "it is neither PEM nor PKCS #12 nor JKS");
+	X509_LIST *certificates = open_pkcs12(store, password);
+	if (!certificates)
+		certificates = open_old_pkcs12(store, password);
+	PKCS12_free(store);
+	if (!certificates)
+		return err_set(err, ERR_CONFIG, "this PKCS #12 store cannot be opened %s password",
+			       password ? "with the" : "without a");
+	for (int i = 0; i < sk_X509_num(certificates); i++)
+		if (add(pem, sk_X509_value(certificates, i)) < 0)
+			break;
+	sk_X509_pop_free(certificates, X509_free);
+	return 0;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+static int parse(const void *bytes, size_t length, const char *password, struct str *pem,
+		 struct err *err)
+{
+	struct reader reader = {bytes, length, false};
+	uint32_t magic = take_number(&reader, 4);
+
+	if (magic == JKS_MAGIC || magic == JCEKS_MAGIC)
+		return parse_jks(bytes, length, pem, err);
+	if (memmem(bytes, length, "-----BEGIN", strlen("-----BEGIN")))
+		return parse_pem(bytes, length, pem, err);
+	return parse_pkcs12(bytes, length, password, pem, err);
+}
+
+int trust_store_parse(const void *bytes, size_t length, const char *password, struct str *pem,
+		      struct err *err)
+{
+	struct str found cleanup_str = {0};
+	int result = parse(bytes, length, password, &found, err);
+
+	ERR_clear_error();
+	if (result < 0)
+		return -1;
+	if (found.length == 0)
+		return err_set(err, ERR_CONFIG, "it holds no certificate of an authority");
+	if (found.length > TLS_AUTHORITIES_CAP)
+		return err_set(err, ERR_CONFIG,
+			       "it holds more than %u bytes of certificates; only those that sign "
+			       "the cluster's are needed",
+			       TLS_AUTHORITIES_CAP);
+	str_append_bytes(pem, found.text, found.length);
+	return 0;
+}
+
+int trust_store_read(const char *path, const char *password, struct str *pem, struct err *err)
+{
+	size_t length;
+	char *bytes cleanup_free = fs_read_file(path, TRUST_STORE_CAP, &length, err);
+
+	if (!bytes)
+		return -1;
+	return trust_store_parse(bytes, length, password, pem, err) == 0
+		       ? 0
+		       : err_wrap(err, "%s", path);
+}

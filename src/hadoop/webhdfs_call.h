@@ -1,0 +1,59 @@
+/* A call of webhdfs_async.h: webhdfs_calls.c makes it, webhdfs_async.c brings it to its end. */
+#ifndef TONY_HADOOP_WEBHDFS_CALL_H
+#define TONY_HADOOP_WEBHDFS_CALL_H
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <sys/queue.h>
+
+#include "base/str.h"
+#include "hadoop/webhdfs_async.h"
+#include "hadoop/webhdfs_request.h"
+#include "hadoop/webhdfs_tries.h"
+
+struct http_client;
+struct tls_context;
+
+/* What the exchange in progress is for. Every try starts with STAGE_CLEAR or STAGE_ASK. */
+enum stage {
+	STAGE_CLEAR, /* HttpFS cannot rename onto a file: that is removed before */
+	STAGE_ASK,
+	STAGE_CONTENT, /* with the DataNode */
+	STAGE_LOOK,    /* whether a rename that broke off, and cannot be repeated, was done */
+};
+
+struct webhdfs_call {
+	TAILQ_ENTRY(webhdfs_call) link;
+	struct webhdfs_async *client;
+	struct webhdfs_question question; /* `path` is owned, the server is of the options */
+	char *path, *to;		  /* `to`: where a rename leads; else NULL */
+	bool overwrite;
+	struct str parameters, body;
+	int fd;	       /* of an upload or download; else -1 */
+	size_t length; /* of what is sent or received, as far as it is known */
+	void (*visit)(void *data, const struct webhdfs_file *file);
+	struct err flaw; /* of the call itself: there is no try */
+	webhdfs_done *done;
+	void *data;
+
+	struct webhdfs_tries tries;
+	struct event timer; /* the pause before the next try */
+	enum stage stage;
+	struct webhdfs_url place; /* STAGE_CONTENT: where the content goes to or comes from */
+	struct http_client *http; /* the exchange in progress; NULL: none */
+};
+TAILQ_HEAD(call_list, webhdfs_call);
+
+struct webhdfs_async {
+	struct event_base *base;
+	struct webhdfs_options options;
+	struct tls_context *tls; /* NULL: not needed so far */
+	size_t active;		 /* the address that answered last */
+	struct call_list calls;
+};
+
+/* Its first try is made from the loop: until then its maker fills in the rest. */
+struct webhdfs_call *webhdfs_call_start(struct webhdfs_async *client, enum webhdfs_op op,
+					const char *path, webhdfs_done *done, void *data);
+
+#endif

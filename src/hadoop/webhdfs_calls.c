@@ -1,0 +1,140 @@
+/* Each of the calls: what it asks for, and what it brings along. */
+#include "base/err.h"
+#include "base/mem.h"
+#include "hadoop/webhdfs_call.h"
+
+struct webhdfs_call *webhdfs_async_make_directories(struct webhdfs_async *client, const char *path,
+						    unsigned permission, webhdfs_done *done,
+						    void *data)
+{
+	struct webhdfs_call *call = webhdfs_call_start(client, WEBHDFS_MKDIRS, path, done, data);
+
+	str_append_format(&call->parameters, "&permission=%o", permission);
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_stat(struct webhdfs_async *client, const char *path,
+					webhdfs_done *done, void *data)
+{
+	return webhdfs_call_start(client, WEBHDFS_GETFILESTATUS, path, done, data);
+}
+
+static void take_bytes(struct webhdfs_call *call, const void *bytes, size_t length)
+{
+	call->length = length;
+	if (length <= WEBHDFS_BODY_CAP)
+		str_append_bytes(&call->body, bytes, length);
+	else if (!call->flaw.message)
+		err_set(&call->flaw, ERR_INPUT, "more than %u bytes", WEBHDFS_BODY_CAP);
+}
+
+static struct webhdfs_call *start_create(struct webhdfs_async *client, const char *path,
+					 const struct webhdfs_create *create, webhdfs_done *done,
+					 void *data)
+{
+	struct webhdfs_call *call = webhdfs_call_start(client, WEBHDFS_CREATE, path, done, data);
+
+	call->tries.is_harmless = create->overwrite;
+	str_append_format(&call->parameters, "&overwrite=%s&permission=%o",
+			  create->overwrite ? "true" : "false",
+			  create->permission ? create->permission : 0644);
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_write(struct webhdfs_async *client, const char *path,
+					 const struct webhdfs_create *create, const void *bytes,
+					 size_t length, webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = start_create(client, path, create, done, data);
+
+	take_bytes(call, bytes, length);
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_append(struct webhdfs_async *client, const char *path,
+					  const void *bytes, size_t length, webhdfs_done *done,
+					  void *data)
+{
+	struct webhdfs_call *call = webhdfs_call_start(client, WEBHDFS_APPEND, path, done, data);
+
+	call->tries.is_harmless = false;
+	take_bytes(call, bytes, length);
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_upload(struct webhdfs_async *client, const char *path,
+					  const struct webhdfs_create *create, int fd,
+					  int64_t length, webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = start_create(client, path, create, done, data);
+
+	call->fd = fd;
+	call->length = (size_t)length;
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_read(struct webhdfs_async *client, const char *path,
+					webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = webhdfs_call_start(client, WEBHDFS_OPEN, path, done, data);
+
+	call->length = WEBHDFS_BODY_CAP;
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_download(struct webhdfs_async *client, const char *path, int fd,
+					    int64_t length, webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = webhdfs_call_start(client, WEBHDFS_OPEN, path, done, data);
+
+	call->fd = fd;
+	call->length = (size_t)length;
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_list(struct webhdfs_async *client, const char *path,
+					void (*visit)(void *data, const struct webhdfs_file *file),
+					webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call =
+		webhdfs_call_start(client, WEBHDFS_LISTSTATUS, path, done, data);
+
+	call->visit = visit;
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_set_time(struct webhdfs_async *client, const char *path,
+					    int64_t modified_ms, webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = webhdfs_call_start(client, WEBHDFS_SETTIMES, path, done, data);
+
+	str_append_format(&call->parameters, "&modificationtime=%lld&accesstime=-1",
+			  (long long)modified_ms);
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_remove(struct webhdfs_async *client, const char *path,
+					  webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = webhdfs_call_start(client, WEBHDFS_DELETE, path, done, data);
+
+	str_append(&call->parameters, "&recursive=true");
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_rename(struct webhdfs_async *client, const char *from,
+					  const char *to, bool overwrite, webhdfs_done *done,
+					  void *data)
+{
+	struct webhdfs_call *call = webhdfs_call_start(client, WEBHDFS_RENAME, from, done, data);
+
+	call->to = mem_strdup(to);
+	call->overwrite = overwrite;
+	if (!call->flaw.message)
+		webhdfs_path_check(to, &call->flaw);
+	webhdfs_target_add(&call->parameters, "destination", to);
+	if (!client->options.http_fs)
+		webhdfs_target_add(&call->parameters, "renameoptions",
+				   overwrite ? "OVERWRITE" : "NONE");
+	return call;
+}

@@ -1,0 +1,130 @@
+#include "history/pack.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "history/layout.h"
+#include "history/measure.h"
+#include "history/pack_internal.h"
+
+int pack_create(const char *directory, const char *name, struct err *err)
+{
+	char *path cleanup_free = fs_join(directory, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	return fd < 0 ? err_set_errno(err, "%s", path) : fd;
+}
+
+static int write_text(const char *directory, const char *name, const char *text, struct err *err)
+{
+	int fd cleanup_close = pack_create(directory, name, err);
+
+	if (fd < 0)
+		return -1;
+	return fs_write_all(fd, text, strlen(text), err) < 0 ? err_wrap(err, "%s", name) : 0;
+}
+
+/* ---- metrics ------------------------------------------------------------------------------ */
+
+static int copy(const char *from, const char *directory, const char *name, struct err *err)
+{
+	char *to cleanup_free = fs_join(directory, name);
+
+	return fs_clone_tree(from, to, 0, err);
+}
+
+static int pack_metrics(const struct history_pack *pack, const char *directory, struct err *err)
+{
+	if (pack->metrics && fs_exists(pack->metrics))
+		return copy(pack->metrics, directory, HISTORY_METRICS, err);
+	if (!pack->write_metrics)
+		return 0;
+	int fd cleanup_close = pack_create(directory, HISTORY_METRICS, err);
+	return fd < 0 ? -1 : pack->write_metrics(pack->data, fd, err);
+}
+
+/* ---- summary ------------------------------------------------------------------------------ */
+
+/* Of all files below the directory. */
+static int64_t count_bytes(const char *path)
+{
+	DIR *directory cleanup_dir = opendir(path);
+	const struct dirent *entry;
+	int64_t bytes = 0;
+
+	while (directory && (entry = readdir(directory))) {
+		char *member cleanup_free = fs_join(path, entry->d_name);
+		struct stat status;
+		if (*entry->d_name == '.' || lstat(member, &status) < 0)
+			continue;
+		bytes += S_ISDIR(status.st_mode) ? count_bytes(member) : status.st_size;
+	}
+	return bytes;
+}
+
+static int pack_summary(const struct history_pack *pack, const struct job_view *view,
+			const char *directory, struct err *err)
+{
+	struct history_summary summary cleanup_history_summary = {0};
+
+	history_summary_of(view, &summary);
+	if (pack->measure)
+		pack->measure(pack->data, &summary);
+	else if (pack->metrics && fs_exists(pack->metrics) &&
+		 history_measure_file(pack->job, pack->metrics, &summary, err) < 0)
+		return -1;
+	summary.bytes = count_bytes(directory);
+	json_t *object cleanup_json = history_summary_to_json(&summary);
+	char *text cleanup_free = json_text(object);
+	return write_text(directory, HISTORY_SUMMARY, text, err);
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static int pack_all(const struct history_pack *pack, const struct job_view *view,
+		    const char *directory, struct err *err)
+{
+	char *description cleanup_free = job_to_text(pack->job);
+	char *configuration cleanup_free = pack_configuration(pack->job);
+
+	if (write_text(directory, HISTORY_JOB, description, err) < 0 ||
+	    write_text(directory, HISTORY_CONFIG, configuration, err) < 0 ||
+	    copy(pack->journal, directory, HISTORY_EVENTS, err) < 0 ||
+	    pack_metrics(pack, directory, err) < 0 || pack_logs(pack, view, directory, err) < 0)
+		return -1;
+	return pack_summary(pack, view, directory, err);
+}
+
+static int pack_view(const struct history_pack *pack, struct job_view *view, const char *directory,
+		     struct err *err)
+{
+	if (job_view_read(view, pack->journal, err) < 0)
+		return err_wrap(err, "%s", pack->journal);
+	if (!view->is_final)
+		return err_set(err, ERR_FAILED, "%s has not ended", pack->job->id);
+	if (fs_remove_tree(directory, err) < 0)
+		return -1;
+	if (mkdir(directory, 0700) < 0)
+		return err_set_errno(err, "%s", directory);
+	if (pack_all(pack, view, directory, err) == 0)
+		return 0;
+	fs_remove_tree(directory, NULL);
+	return -1;
+}
+
+int history_pack(const struct history_pack *pack, const char *directory, struct err *err)
+{
+	struct job_view *view = job_view_create(pack->job);
+	int result = pack_view(pack, view, directory, err);
+
+	job_view_destroy(view);
+	return result;
+}

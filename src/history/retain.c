@@ -1,0 +1,173 @@
+#include "history/retain.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "history/store_internal.h"
+
+#define DEPTH_CAP 8 /* directories within a job's */
+
+struct retaining {
+	struct history_store *store;
+	const struct history_retention *retention;
+	int64_t oldest_ms; /* what was before is too old */
+	int64_t bytes;	   /* of all that was met, the newest first */
+	struct history_retained *retained;
+};
+
+/* ---- the size of a job -------------------------------------------------------------------- */
+
+struct measure {
+	struct history_store *store;
+	const char *path;
+	int depth;
+	int64_t bytes;
+};
+
+static void on_member(void *data, const struct store_item *item)
+{
+	struct measure *measure = data;
+
+	measure->bytes += item->is_directory ? 0 : item->length;
+	if (!item->is_directory || measure->depth == DEPTH_CAP)
+		return;
+	char *path cleanup_free = mem_printf("%s/%s", measure->path, item->name);
+	struct measure below = {measure->store, path, measure->depth + 1, 0};
+	measure->store->ops->list(measure->store, path, on_member, &below, NULL);
+	measure->bytes += below.bytes;
+}
+
+static int64_t measure_job(struct history_store *store, const char *path)
+{
+	struct history_summary summary cleanup_history_summary = {0};
+	struct measure measure = {store, path, 0, 0};
+
+	if (history_store_summary(store, path, &summary, NULL) == 0 && summary.bytes > 0)
+		return summary.bytes;
+	store->ops->list(store, path, on_member, &measure, NULL);
+	return measure.bytes;
+}
+
+/* ---- what is a job's ---------------------------------------------------------------------- */
+
+static void on_mark(void *data, const struct store_item *item)
+{
+	bool *is_job = data;
+
+	*is_job = *is_job || (!item->is_directory && (str_equal(item->name, HISTORY_SUMMARY) ||
+						      strstr(item->name, ".jhist")));
+}
+
+static bool is_job(struct history_store *store, const char *path)
+{
+	bool result = false;
+
+	store->ops->list(store, path, on_mark, &result, NULL);
+	return result;
+}
+
+/* What was begun by somebody who was killed. */
+static void on_rest(void *data, const struct store_item *item)
+{
+	struct str_list *rests = data;
+
+	if (item->is_directory && *item->name == '.')
+		str_list_add(rests, item->name);
+}
+
+static void on_any(void *data, const struct store_item *item)
+{
+	++*(size_t *)data;
+}
+
+static void clear_day(const struct retaining *retaining, const char *folder)
+{
+	struct history_store *store = retaining->store;
+	struct str_list rests cleanup_str_list = {0};
+	size_t left = 0;
+
+	store->ops->list(store, folder, on_rest, &rests, NULL);
+	for (size_t i = 0; i < rests.count; i++) {
+		char *path cleanup_free = mem_printf("%s/%s", folder, rests.items[i]);
+		store->ops->remove(store, path, NULL);
+	}
+	if (store->ops->list(store, folder, on_any, &left, NULL) == 0 && left == 0)
+		store->ops->remove(store, folder, NULL);
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static void remove_job(struct retaining *retaining, const char *path, int64_t bytes)
+{
+	struct err err cleanup_err = {0};
+
+	if (history_store_remove(retaining->store, path, &err) == 0) {
+		retaining->retained->removed++;
+		retaining->retained->bytes_removed += bytes;
+		return;
+	}
+	log_warning("%s", err_message(&err));
+	retaining->retained->failed++;
+	retaining->retained->bytes_kept += bytes;
+}
+
+static void retain_job(struct retaining *retaining, const struct history_job *job, bool is_too_old)
+{
+	const struct history_retention *retention = retaining->retention;
+	struct history_retained *retained = retaining->retained;
+
+	if (!is_job(retaining->store, job->path))
+		return;
+	int64_t bytes = retention->bytes > 0 ? measure_job(retaining->store, job->path) : 0;
+	retaining->bytes += bytes;
+	if (is_too_old || (retention->bytes > 0 && retaining->bytes > retention->bytes)) {
+		remove_job(retaining, job->path, bytes);
+		return;
+	}
+	retained->kept++;
+	retained->bytes_kept += bytes;
+}
+
+static int retain_folder(struct retaining *retaining, const struct history_folder *folder,
+			 struct err *err)
+{
+	struct history_jobs jobs cleanup_history_jobs = {0};
+	bool is_day = folder->day_ms > 0;
+	bool is_old_day = is_day && folder->day_ms + HISTORY_DAY_MS <= retaining->oldest_ms;
+
+	if (history_store_jobs(retaining->store, folder->path, &jobs, err) < 0)
+		return -1;
+	if (is_day && !is_old_day && retaining->retention->bytes == 0) {
+		retaining->retained->kept += jobs.count;
+		return 0;
+	}
+	for (size_t i = 0; i < jobs.count; i++)
+		retain_job(retaining, &jobs.items[i],
+			   is_day ? is_old_day : jobs.items[i].modified_ms <= retaining->oldest_ms);
+	if (is_old_day)
+		clear_day(retaining, folder->path);
+	return 0;
+}
+
+int history_retain(struct history_store *store, const struct history_retention *retention,
+		   int64_t now_ms, struct history_retained *retained, struct err *err)
+{
+	struct history_folders folders cleanup_history_folders = {0};
+	struct retaining retaining = {
+		.store = store,
+		.retention = retention,
+		.oldest_ms = retention->age_ms > 0 ? now_ms - retention->age_ms : INT64_MIN,
+		.retained = retained,
+	};
+
+	*retained = (struct history_retained){0};
+	if (history_store_folders(store, &folders, err) < 0)
+		return -1;
+	for (size_t i = 0; i < folders.count; i++)
+		if (retain_folder(&retaining, &folders.items[i], err) < 0)
+			return -1;
+	return 0;
+}

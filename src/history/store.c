@@ -1,0 +1,495 @@
+#include "history/store.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "hadoop/webhdfs_client.h"
+#include "history/location.h"
+#include "history/store_internal.h"
+
+#define FINISHED     "finished"
+#define INTERMEDIATE "intermediate"
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+static int open_hdfs(struct history_store *store, const struct webhdfs_options *hdfs,
+		     struct err *err)
+{
+	if (!hdfs)
+		return err_set(err, ERR_CONFIG,
+			       "%s: no Hadoop configuration says how to reach it; set "
+			       "HADOOP_CONF_DIR",
+			       store->location);
+	store->client = webhdfs_client_create(hdfs, err);
+	return store->client ? 0 : -1;
+}
+
+struct history_store *history_store_open(const char *location, const struct webhdfs_options *hdfs,
+					 struct err *err)
+{
+	struct history_store *store = mem_alloc(sizeof(*store));
+	struct history_location parsed cleanup_history_location = {0};
+
+	store->location = mem_strdup(location);
+	if (history_location_parse(location, &parsed, err) == 0) {
+		store->root = mem_steal(&parsed.path);
+		store->ops = parsed.kind == HISTORY_HDFS ? &store_hdfs : &store_directory;
+		if (parsed.kind != HISTORY_HDFS || open_hdfs(store, hdfs, err) == 0)
+			return store;
+	}
+	history_store_close(store);
+	return NULL;
+}
+
+void history_store_close(struct history_store *store)
+{
+	if (!store)
+		return;
+	store_foreign_destroy(store->foreign);
+	webhdfs_client_destroy(store->client);
+	free(store->root);
+	free(store->location);
+	free(store);
+}
+
+const char *history_store_location(const struct history_store *store)
+{
+	return store->location;
+}
+
+/* ---- paths -------------------------------------------------------------------------------- */
+
+int store_check_path(const char *path, struct err *err)
+{
+	for (const char *part = path;; part++) {
+		size_t length = strcspn(part, "/");
+		char *name cleanup_free = mem_strndup(part, length);
+		if (!history_is_name(name))
+			return err_set(err, ERR_NOT_FOUND, "there is no \"%.256s\" in the store",
+				       path);
+		part += length;
+		if (!*part)
+			return 0;
+	}
+}
+
+static char *join(const char *path, const char *name, struct err *err)
+{
+	char *joined = mem_printf("%s/%s", path, name);
+
+	if (store_check_path(joined, err) == 0)
+		return joined;
+	free(joined);
+	return NULL;
+}
+
+/* What is not there is empty. */
+static int list(struct history_store *store, const char *path, store_visit *visit, void *data,
+		struct err *err)
+{
+	struct err missing cleanup_err = {0};
+
+	if (store->ops->list(store, path, visit, data, &missing) == 0 ||
+	    missing.kind == ERR_NOT_FOUND)
+		return 0;
+	return err_set(err, missing.kind, "%s", err_message(&missing));
+}
+
+/* ---- folders ------------------------------------------------------------------------------ */
+
+void history_folders_finish(struct history_folders *folders)
+{
+	for (size_t i = 0; i < folders->count; i++)
+		free(folders->items[i].path);
+	free(folders->items);
+	*folders = (struct history_folders){0};
+}
+
+static void add_folder(struct history_folders *folders, char *path, int64_t modified_ms)
+{
+	folders->items =
+		mem_realloc_array(folders->items, folders->count + 1, sizeof(*folders->items));
+	folders->items[folders->count++] =
+		(struct history_folder){.path = path, .modified_ms = modified_ms};
+}
+
+/* Which of a directory's members are wanted: those with names of so many digits. */
+struct level {
+	struct history_folders *found;
+	const char *parent;
+	size_t digits;
+};
+
+static void on_level(void *data, const struct store_item *item)
+{
+	const struct level *level = data;
+
+	if (item->is_directory && strspn(item->name, "0123456789") == level->digits &&
+	    item->name[level->digits] == '\0')
+		add_folder(level->found,
+			   *level->parent ? mem_printf("%s/%s", level->parent, item->name)
+					  : mem_strdup(item->name),
+			   item->modified_ms);
+}
+
+/* One more level below each of `parents`, which are freed. */
+static int descend(struct history_store *store, struct history_folders *parents, size_t digits,
+		   struct err *err)
+{
+	struct history_folders found = {0};
+	int result = 0;
+
+	for (size_t i = 0; i < parents->count && result == 0; i++) {
+		struct level level = {&found, parents->items[i].path, digits};
+		result = list(store, level.parent, on_level, &level, err);
+	}
+	history_folders_finish(parents);
+	*parents = found;
+	return result;
+}
+
+/* The days below `tree`. */
+static int find_days(struct history_store *store, const char *tree, struct history_folders *days,
+		     struct err *err)
+{
+	static const size_t digits[] = {4, 2, 2};
+
+	add_folder(days, mem_strdup(tree), 0);
+	for (size_t i = 0; i < array_length(digits); i++)
+		if (descend(store, days, digits[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+/* Of "2026/11/21" or "finished/2026/11/21"; false: no such day. */
+static bool parse_day(const char *path, int64_t *day_ms)
+{
+	const char *start =
+		str_starts_with(path, FINISHED "/") ? path + strlen(FINISHED "/") : path;
+	struct tm tm = {0};
+	const char *end = strptime(start, "%Y/%m/%d", &tm);
+
+	if (!end || *end)
+		return false;
+	*day_ms = (int64_t)timegm(&tm) * 1000;
+	return true;
+}
+
+static int newest_day_first(const void *left, const void *right)
+{
+	const struct history_folder *a = left, *b = right;
+
+	if (a->day_ms != b->day_ms)
+		return a->day_ms < b->day_ms ? 1 : -1;
+	return strcmp(a->path, b->path);
+}
+
+/* Takes those of `days` that a calendar has. */
+static void take_days(struct history_folders *folders, struct history_folders *days)
+{
+	for (size_t i = 0; i < days->count; i++) {
+		int64_t day_ms;
+		if (!parse_day(days->items[i].path, &day_ms))
+			continue;
+		add_folder(folders, mem_steal(&days->items[i].path), days->items[i].modified_ms);
+		folders->items[folders->count - 1].day_ms = day_ms;
+	}
+	history_folders_finish(days);
+}
+
+static void on_intermediate(void *data, const struct store_item *item)
+{
+	if (item->is_directory && str_equal(item->name, INTERMEDIATE))
+		add_folder(data, mem_strdup(INTERMEDIATE), item->modified_ms);
+}
+
+int history_store_folders(struct history_store *store, struct history_folders *folders,
+			  struct err *err)
+{
+	static const char *const trees[] = {"", FINISHED};
+	struct history_folders days cleanup_history_folders = {0};
+
+	*folders = (struct history_folders){0};
+	for (size_t i = 0; i < array_length(trees); i++) {
+		if (find_days(store, trees[i], &days, err) < 0) {
+			history_folders_finish(folders);
+			return -1;
+		}
+		take_days(folders, &days);
+	}
+	if (folders->count > 1)
+		qsort(folders->items, folders->count, sizeof(*folders->items), newest_day_first);
+	if (list(store, "", on_intermediate, folders, err) == 0)
+		return 0;
+	history_folders_finish(folders);
+	return -1;
+}
+
+/* ---- jobs --------------------------------------------------------------------------------- */
+
+void history_jobs_finish(struct history_jobs *jobs)
+{
+	for (size_t i = 0; i < jobs->count; i++) {
+		free(jobs->items[i].id);
+		free(jobs->items[i].path);
+	}
+	free(jobs->items);
+	str_list_finish(&jobs->strays);
+	*jobs = (struct history_jobs){0};
+}
+
+struct job_listing {
+	struct history_jobs *jobs;
+	const char *folder;
+};
+
+static void on_job(void *data, const struct store_item *item)
+{
+	struct job_listing *listing = data;
+	struct history_jobs *jobs = listing->jobs;
+
+	if (!history_is_name(item->name))
+		return;
+	if (!item->is_directory) {
+		str_list_add(&jobs->strays, item->name);
+		return;
+	}
+	jobs->items = mem_realloc_array(jobs->items, jobs->count + 1, sizeof(*jobs->items));
+	jobs->items[jobs->count++] =
+		(struct history_job){.id = mem_strdup(item->name),
+				     .path = mem_printf("%s/%s", listing->folder, item->name),
+				     .modified_ms = item->modified_ms};
+}
+
+static int newest_first(const void *left, const void *right)
+{
+	const struct history_job *a = left, *b = right;
+
+	if (a->modified_ms != b->modified_ms)
+		return a->modified_ms < b->modified_ms ? 1 : -1;
+	return strcmp(b->id, a->id);
+}
+
+int history_store_jobs(struct history_store *store, const char *folder, struct history_jobs *jobs,
+		       struct err *err)
+{
+	struct job_listing listing = {.jobs = jobs, .folder = folder};
+
+	*jobs = (struct history_jobs){0};
+	if (store_check_path(folder, err) < 0)
+		return -1;
+	if (list(store, folder, on_job, &listing, err) < 0) {
+		history_jobs_finish(jobs);
+		return -1;
+	}
+	if (jobs->count > 1)
+		qsort(jobs->items, jobs->count, sizeof(*jobs->items), newest_first);
+	return 0;
+}
+
+char *history_store_find(struct history_store *store, const char *id, struct err *err)
+{
+	struct history_folders folders cleanup_history_folders = {0};
+	int64_t first_ms = 0, last_ms = INT64_MAX;
+
+	history_id_days(id, &first_ms, &last_ms);
+	if (!history_is_name(id)) {
+		err_set(err, ERR_NOT_FOUND, "\"%.256s\" cannot be a job's id", id);
+		return NULL;
+	}
+	if (history_store_folders(store, &folders, err) < 0)
+		return NULL;
+	for (size_t i = 0; i < folders.count; i++) {
+		const struct history_folder *folder = &folders.items[i];
+		char *path cleanup_free = mem_printf("%s/%s", folder->path, id);
+		bool may_be = folder->day_ms == 0 || (folder->day_ms + HISTORY_DAY_MS > first_ms &&
+						      folder->day_ms <= last_ms);
+		if (may_be && store->ops->is_directory(store, path))
+			return mem_steal(&path);
+	}
+	err_set(err, ERR_NOT_FOUND, "no job \"%s\" in %s", id, store->location);
+	return NULL;
+}
+
+int history_store_remove(struct history_store *store, const char *path, struct err *err)
+{
+	return store_check_path(path, err) < 0 ? -1 : store->ops->remove(store, path, err);
+}
+
+/* ---- one job ------------------------------------------------------------------------------ */
+
+int store_make_file(struct err *err)
+{
+	const char *directory = getenv("TMPDIR");
+	char *pattern cleanup_free =
+		mem_printf("%s/tony-XXXXXX", directory && *directory == '/' ? directory : "/tmp");
+	int fd = mkostemp(pattern, O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set_errno(err, "%s", pattern);
+	unlink(pattern);
+	return fd;
+}
+
+int store_open_again(const char *path, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? err_set_errno(err, "%s", path) : fd;
+}
+
+/* Those that are made of what TonY has left. */
+static bool is_made(const char *name)
+{
+	static const char *const names[] = {HISTORY_JOB, HISTORY_CONFIG, HISTORY_EVENTS,
+					    HISTORY_METRICS, HISTORY_SUMMARY};
+
+	for (size_t i = 0; i < array_length(names); i++)
+		if (str_equal(names[i], name))
+			return true;
+	return false;
+}
+
+static bool has_summary(struct history_store *store, const char *path)
+{
+	char *full cleanup_free = mem_printf("%s/" HISTORY_SUMMARY, path);
+	int fd cleanup_close = store->ops->open_file(store, full, HISTORY_SUMMARY_CAP, NULL);
+
+	return fd >= 0;
+}
+
+int history_store_open_file(struct history_store *store, const char *path, const char *name,
+			    int64_t cap, struct err *err)
+{
+	char *full cleanup_free = join(path, name, err);
+	struct err missing cleanup_err = {0};
+
+	if (!full)
+		return -1;
+	int fd = store->ops->open_file(store, full, cap, &missing);
+	/* TonY's own tony-final.xml is not what it becomes. */
+	bool may_be_made =
+		is_made(name) &&
+		(fd >= 0 ? str_equal(name, HISTORY_CONFIG) : missing.kind == ERR_NOT_FOUND) &&
+		!has_summary(store, path);
+	if (may_be_made) {
+		int made = store_foreign_open(store, path, name, fd < 0 ? err : NULL);
+		if (made >= 0 && fd >= 0)
+			close(fd);
+		return made >= 0 ? made : fd;
+	}
+	return fd >= 0 ? fd : err_set(err, missing.kind, "%s", err_message(&missing));
+}
+
+/* Closes the descriptor; -1 is fine. */
+static char *read_opened(const struct history_store *store, int fd, const char *path,
+			 const char *name, size_t cap, size_t *length, struct err *err)
+{
+	int opened cleanup_close = fd;
+
+	if (opened < 0)
+		return NULL;
+	char *full cleanup_free = mem_printf("%s/%s/%s", store->location, path, name);
+	return fs_read_descriptor(opened, full, cap, length, err);
+}
+
+char *history_store_read_file(struct history_store *store, const char *path, const char *name,
+			      size_t cap, size_t *length, struct err *err)
+{
+	int fd = history_store_open_file(store, path, name, (int64_t)cap, err);
+
+	return read_opened(store, fd, path, name, cap, length, err);
+}
+
+char *store_read_file(struct history_store *store, const char *path, const char *name, size_t cap,
+		      size_t *length, struct err *err)
+{
+	char *full cleanup_free = mem_printf("%s/%s", path, name);
+	int fd = store->ops->open_file(store, full, (int64_t)cap, err);
+
+	return read_opened(store, fd, path, name, cap, length, err);
+}
+
+static int read_summary(struct history_store *store, const char *path,
+			struct history_summary *summary, struct err *err)
+{
+	size_t length;
+	char *bytes cleanup_free =
+		store_read_file(store, path, HISTORY_SUMMARY, HISTORY_SUMMARY_CAP, &length, err);
+
+	if (!bytes)
+		return -1;
+	if (history_summary_from_text(bytes, length, summary, err) < 0)
+		return err_wrap(err, "%s/%s/" HISTORY_SUMMARY, store->location, path);
+	return 0;
+}
+
+int history_store_summary(struct history_store *store, const char *path,
+			  struct history_summary *summary, struct err *err)
+{
+	struct err missing cleanup_err = {0};
+
+	if (store_check_path(path, err) < 0)
+		return -1;
+	if (read_summary(store, path, summary, &missing) < 0) {
+		if (missing.kind != ERR_NOT_FOUND)
+			return err_set(err, missing.kind, "%s", err_message(&missing));
+		if (store_foreign_summary(store, path, summary, err) < 0)
+			return -1;
+	}
+	if (str_equal(summary->id, fs_basename(path)))
+		return 0;
+	err_set(err, ERR_INPUT, "%s/%s: the job in it is another, %s", store->location, path,
+		summary->id);
+	history_summary_finish(summary);
+	return -1;
+}
+
+void history_entries_finish(struct history_entries *entries)
+{
+	for (size_t i = 0; i < entries->count; i++)
+		free(entries->items[i].name);
+	free(entries->items);
+	*entries = (struct history_entries){0};
+}
+
+static void on_entry(void *data, const struct store_item *item)
+{
+	struct history_entries *entries = data;
+
+	if (!history_is_name(item->name))
+		return;
+	entries->items =
+		mem_realloc_array(entries->items, entries->count + 1, sizeof(*entries->items));
+	entries->items[entries->count++] =
+		(struct history_entry){.name = mem_strdup(item->name),
+				       .is_directory = item->is_directory,
+				       .length = item->length};
+}
+
+static int by_name(const void *left, const void *right)
+{
+	const struct history_entry *a = left, *b = right;
+
+	return strcmp(a->name, b->name);
+}
+
+int history_store_list(struct history_store *store, const char *path, const char *name,
+		       struct history_entries *entries, struct err *err)
+{
+	char *full cleanup_free = join(path, name, err);
+
+	*entries = (struct history_entries){0};
+	if (!full || list(store, full, on_entry, entries, err) < 0) {
+		history_entries_finish(entries);
+		return -1;
+	}
+	if (entries->count > 1)
+		qsort(entries->items, entries->count, sizeof(*entries->items), by_name);
+	return 0;
+}

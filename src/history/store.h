@@ -1,0 +1,122 @@
+/*
+ * The history store, for those who read it: a directory, or a path in HDFS, with three trees:
+ *
+ *   yyyy/MM/dd/<job id>/                     tony's own (layout.h)
+ *   finished/yyyy/MM/dd/<application id>/    TonY's finished jobs (jhist.h)
+ *   intermediate/<application id>/           TonY's that run, or were not moved yet
+ *
+ * A job of TonY's reads like one of tony's: the files of layout.h are made out of its own.
+ *
+ * Whoever may write to the store is a stranger: nothing but regular files of bounded size is
+ * opened, symbolic links below the location are not followed, and one bad entry hides no other.
+ *
+ * Synchronous; a store over HDFS waits for the network. One thread.
+ */
+#ifndef TONY_HISTORY_STORE_H
+#define TONY_HISTORY_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "hadoop/webhdfs.h"
+#include "history/layout.h"
+#include "history/summary.h"
+
+#define HISTORY_FILE_CAP ((int64_t)1 << 30) /* bytes of a file that is opened */
+
+struct history_store;
+
+/* `location`: an absolute path, "file:///path", or "hdfs://authority/path", which `hdfs` says how
+ * to reach (NULL: ERR_CONFIG). A directory need not be there yet: it is empty then. */
+struct history_store *history_store_open(const char *location, const struct webhdfs_options *hdfs,
+					 struct err *err);
+void history_store_close(struct history_store *store); /* NULL is fine */
+
+const char *history_store_location(const struct history_store *store);
+
+/* ---- what is there ------------------------------------------------------------------------ */
+
+/* A directory of jobs: "2026/11/21", "finished/2026/11/21", "intermediate". */
+struct history_folder {
+	char *path;
+	/* Changes when a job comes or goes, so that a folder need not be listed again as long as
+	 * it stays the same and is older than HISTORY_SETTLED_MS. */
+	int64_t modified_ms;
+	int64_t day_ms; /* its first ms, UTC; 0: it is of no day */
+};
+#define HISTORY_SETTLED_MS 3000
+
+struct history_folders {
+	struct history_folder *items;
+	size_t count;
+};
+void history_folders_finish(struct history_folders *folders);
+
+struct history_job {
+	char *id;
+	char *path;	     /* within the store: "2026/11/21/tony-20261121-061400-1f3a" */
+	int64_t modified_ms; /* of its directory */
+};
+struct history_jobs {
+	struct history_job *items;
+	size_t count;
+	struct str_list strays; /* what has a job's name, and is a file or a symbolic link */
+};
+void history_jobs_finish(struct history_jobs *jobs);
+#define cleanup_history_folders __attribute__((cleanup(history_folders_finish)))
+#define cleanup_history_jobs	__attribute__((cleanup(history_jobs_finish)))
+
+/* All folders, the newest day first; a store that is not there has none. ERR_DENIED,
+ * ERR_UNREACHABLE ... when it cannot be looked at. */
+int history_store_folders(struct history_store *store, struct history_folders *folders,
+			  struct err *err);
+
+/* What may be its jobs, the newest first: the directories that have a job's name. Whether one is a
+ * job shows when its summary is read. A folder that is gone has none. */
+int history_store_jobs(struct history_store *store, const char *folder, struct history_jobs *jobs,
+		       struct err *err);
+
+/* Where the job with this whole id is, or NULL and `err` (ERR_NOT_FOUND). The caller frees. */
+char *history_store_find(struct history_store *store, const char *id, struct err *err);
+
+/* ---- one job ------------------------------------------------------------------------------ */
+
+int history_store_summary(struct history_store *store, const char *path,
+			  struct history_summary *summary, struct err *err);
+
+/* A file of the job's at `path`: "events.jsonl", "logs/worker-0/stdout". A descriptor to read from
+ * and seek in, which the caller closes; what is not a file of this machine is fetched into one
+ * that has no name. -1: `err`; ERR_NOT_FOUND: there is none; ERR_INPUT: larger than `cap`. */
+int history_store_open_file(struct history_store *store, const char *path, const char *name,
+			    int64_t cap, struct err *err);
+/* The whole of it (NUL-terminated for convenience). The caller frees. */
+char *history_store_read_file(struct history_store *store, const char *path, const char *name,
+			      size_t cap, size_t *length, struct err *err);
+
+/* What is in a directory of the job's ("logs", "logs/worker-0"), by name; none when it is not
+ * there. */
+struct history_entry {
+	char *name;
+	bool is_directory;
+	int64_t length; /* bytes */
+};
+struct history_entries {
+	struct history_entry *items;
+	size_t count;
+};
+void history_entries_finish(struct history_entries *entries);
+#define cleanup_history_entries __attribute__((cleanup(history_entries_finish)))
+int history_store_list(struct history_store *store, const char *path, const char *name,
+		       struct history_entries *entries, struct err *err);
+
+/* Whose the job's directory is, and everything that is in it: nobody else can have put it there, or
+ * another one in its place. NULL: `err`; ERR_DENIED: others may write there. The owner of the
+ * location is trusted. The caller frees. */
+char *history_store_owner(struct history_store *store, const char *path, struct err *err);
+
+/* Absent is fine. */
+int history_store_remove(struct history_store *store, const char *path, struct err *err);
+
+#endif

@@ -1,0 +1,144 @@
+/* A store in a directory. Every part of a path is opened by itself, so that no symbolic link that
+ * somebody put there leads elsewhere. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/user.h"
+#include "history/store_internal.h"
+
+#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+
+/* A symbolic link where none may be is nobody's file. */
+static int refuse(const char *root, const char *path, struct err *err)
+{
+	if (errno == ELOOP || errno == ENOTDIR)
+		return err_set(err, ERR_NOT_FOUND, "%s/%s: is not in the store", root, path);
+	return err_set_errno(err, "%s/%s", root, path);
+}
+
+static int open_below(const char *root, const char *path, struct err *err)
+{
+	int fd = open(root, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+	const char *part = path;
+
+	if (fd < 0)
+		return err_set_errno(err, "%s", root);
+	while (*part) {
+		size_t length = strcspn(part, "/");
+		char *name cleanup_free = mem_strndup(part, length);
+		int next = openat(fd, name, OPEN_FLAGS | (part[length] ? O_DIRECTORY : 0));
+		int failure = errno;
+		close(fd);
+		errno = failure;
+		if (next < 0)
+			return refuse(root, path, err);
+		fd = next;
+		part += length + (part[length] == '/');
+	}
+	return fd;
+}
+
+static int64_t modified_ms(const struct stat *status)
+{
+	return (int64_t)status->st_mtim.tv_sec * 1000 + status->st_mtim.tv_nsec / 1000000;
+}
+
+static int list(struct history_store *store, const char *path, store_visit *visit, void *data,
+		struct err *err)
+{
+	int fd = open_below(store->root, path, err);
+	const struct dirent *entry;
+	struct stat status;
+
+	if (fd < 0)
+		return -1;
+	DIR *directory cleanup_dir = fdopendir(fd);
+	if (!directory) {
+		refuse(store->root, path, err);
+		close(fd);
+		return -1;
+	}
+	while ((entry = readdir(directory))) {
+		if (str_equal(entry->d_name, ".") || str_equal(entry->d_name, "..") ||
+		    fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		const struct store_item item = {.name = entry->d_name,
+						.is_directory = S_ISDIR(status.st_mode),
+						.length = status.st_size,
+						.modified_ms = modified_ms(&status)};
+		visit(data, &item);
+	}
+	return 0;
+}
+
+static bool is_directory(struct history_store *store, const char *path)
+{
+	int fd cleanup_close = open_below(store->root, path, NULL);
+	struct stat status;
+
+	return fd >= 0 && fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static int look(struct history_store *store, const char *path, struct store_access *access,
+		struct err *err)
+{
+	int fd cleanup_close = open_below(store->root, path, err);
+	struct stat status;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &status) < 0)
+		return err_set_errno(err, "%s/%s", store->root, path);
+	access->owner = user_name_of(status.st_uid);
+	access->permission = status.st_mode & 07777;
+	return 0;
+}
+
+static int open_file(struct history_store *store, const char *path, int64_t cap, struct err *err)
+{
+	int fd cleanup_close = open_below(store->root, path, err);
+	struct stat status;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &status) < 0)
+		return err_set_errno(err, "%s/%s", store->root, path);
+	if (!S_ISREG(status.st_mode))
+		return err_set(err, ERR_NOT_FOUND, "%s/%s: is not a file", store->root, path);
+	if (status.st_size > cap)
+		return err_set(err, ERR_INPUT, "%s/%s: is larger than %lld bytes", store->root,
+			       path, (long long)cap);
+	return mem_steal_fd(&fd);
+}
+
+static int remove_path(struct history_store *store, const char *path, struct err *err)
+{
+	struct err missing cleanup_err = {0};
+	char *parent cleanup_free = fs_dirname(path);
+	int fd cleanup_close =
+		open_below(store->root, str_equal(parent, ".") ? "" : parent, &missing);
+
+	if (fd < 0)
+		return missing.kind == ERR_NOT_FOUND
+			       ? 0
+			       : err_set(err, missing.kind, "%s", err_message(&missing));
+	char *there cleanup_free = mem_printf("/proc/self/fd/%d/%s", fd, fs_basename(path));
+	if (fs_remove_tree(there, err) < 0)
+		return err_wrap(err, "%s/%s cannot be removed", store->root, path);
+	return 0;
+}
+
+const struct store_ops store_directory = {
+	.list = list,
+	.is_directory = is_directory,
+	.look = look,
+	.open_file = open_file,
+	.remove = remove_path,
+};

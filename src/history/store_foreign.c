@@ -1,0 +1,175 @@
+/* TonY's jobs in a store: made into tony's own when the first of their files is asked for, and kept
+ * until another job's is. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "history/avro.h"
+#include "history/jhist.h"
+#include "history/pack_internal.h"
+#include "history/store_internal.h"
+
+struct store_foreign {
+	char *path;
+	struct jhist jhist;
+};
+
+void store_foreign_destroy(struct store_foreign *foreign)
+{
+	if (!foreign)
+		return;
+	jhist_finish(&foreign->jhist);
+	free(foreign->path);
+	free(foreign);
+}
+
+/* ---- finding ------------------------------------------------------------------------------ */
+
+struct finding {
+	char *newest; /* name of the .jhist of the last AM attempt */
+	int64_t started_ms;
+	const char *config; /* name of the configuration; NULL: none */
+};
+
+static void on_file(void *data, const struct store_item *item)
+{
+	struct finding *finding = data;
+	struct jhist_name name;
+
+	if (item->is_directory)
+		return;
+	if (str_equal(item->name, "tony-final.xml"))
+		finding->config = "tony-final.xml";
+	else if (!finding->config && str_equal(item->name, "config.xml"))
+		finding->config = "config.xml";
+	else if (jhist_name_parse(item->name, &name)) {
+		if (!finding->newest || name.started_ms > finding->started_ms) {
+			mem_replace(&finding->newest, mem_strdup(item->name));
+			finding->started_ms = name.started_ms;
+		}
+		jhist_name_finish(&name);
+	}
+}
+
+static int read_source(struct history_store *store, const char *path, const struct finding *finding,
+		       struct jhist *jhist, struct err *err)
+{
+	struct jhist_source source = {.name = finding->newest};
+	char *events cleanup_free =
+		store_read_file(store, path, finding->newest, AVRO_FILE_CAP, &source.length, err);
+	char *config cleanup_free =
+		finding->config ? store_read_file(store, path, finding->config, JHIST_CONFIG_CAP,
+						  &source.config_length, NULL)
+				: NULL;
+
+	if (!events)
+		return -1;
+	source.events = events;
+	source.config = config;
+	return jhist_read(&source, jhist, err);
+}
+
+static struct store_foreign *load(struct history_store *store, const char *path, struct err *err)
+{
+	struct finding finding = {0};
+	struct store_foreign *foreign = NULL;
+	struct jhist jhist;
+
+	if (store->ops->list(store, path, on_file, &finding, err) < 0) {
+		free(finding.newest);
+		return NULL;
+	}
+	if (!finding.newest) {
+		err_set(err, ERR_NOT_FOUND, "%s/%s: there is no job in it", store->location, path);
+	} else if (read_source(store, path, &finding, &jhist, err) == 0) {
+		foreign = mem_alloc(sizeof(*foreign));
+		*foreign = (struct store_foreign){.path = mem_strdup(path), .jhist = jhist};
+	}
+	free(finding.newest);
+	return foreign;
+}
+
+static struct jhist *find(struct history_store *store, const char *path, struct err *err)
+{
+	if (store->foreign && str_equal(store->foreign->path, path))
+		return &store->foreign->jhist;
+	struct store_foreign *foreign = load(store, path, err);
+	if (!foreign)
+		return NULL;
+	store_foreign_destroy(store->foreign);
+	store->foreign = foreign;
+	return &foreign->jhist;
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+static char *summary_text(const struct jhist *jhist)
+{
+	json_t *object cleanup_json = history_summary_to_json(&jhist->summary);
+
+	return json_text(object);
+}
+
+static char *make_text(const struct jhist *jhist, const char *name)
+{
+	if (str_equal(name, HISTORY_JOB))
+		return job_to_text(jhist->job);
+	if (str_equal(name, HISTORY_CONFIG))
+		return pack_configuration(jhist->job);
+	if (str_equal(name, HISTORY_METRICS) && *jhist->metrics)
+		return mem_strdup(jhist->metrics);
+	return str_equal(name, HISTORY_SUMMARY) ? summary_text(jhist) : NULL;
+}
+
+/* A reader has a position of its own. */
+static int open_events(const struct jhist *jhist, struct err *err)
+{
+	char *path cleanup_free = mem_printf("/proc/self/fd/%d", jhist->events);
+
+	return store_open_again(path, err);
+}
+
+int store_foreign_open(struct history_store *store, const char *path, const char *name,
+		       struct err *err)
+{
+	const struct jhist *jhist = find(store, path, err);
+
+	if (!jhist)
+		return -1;
+	if (str_equal(name, HISTORY_EVENTS))
+		return open_events(jhist, err);
+	char *text cleanup_free = make_text(jhist, name);
+	if (!text)
+		return err_set(err, ERR_NOT_FOUND, "%s/%s: TonY has left no %s", store->location,
+			       path, name);
+	int fd cleanup_close = store_make_file(err);
+	if (fd < 0 || fs_write_all(fd, text, strlen(text), err) < 0)
+		return -1;
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return err_set_errno(err, "%s", name);
+	return mem_steal_fd(&fd);
+}
+
+int store_foreign_summary(struct history_store *store, const char *path,
+			  struct history_summary *summary, struct err *err)
+{
+	const struct jhist *jhist = find(store, path, err);
+
+	if (!jhist)
+		return -1;
+	/* By way of its text: a deep copy. What has not ended could not be read back so. */
+	enum job_state state = jhist->summary.state;
+	struct history_summary ended = jhist->summary;
+	if (!job_state_is_final(state))
+		ended.state = JOB_FAILED;
+	json_t *object cleanup_json = history_summary_to_json(&ended);
+	char *text cleanup_free = json_text(object);
+	if (history_summary_from_text(text, strlen(text), summary, err) < 0)
+		return err_wrap(err, "%s/%s", store->location, path);
+	summary->state = state;
+	return 0;
+}

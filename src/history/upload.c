@@ -1,0 +1,361 @@
+#include "history/upload.h"
+
+#include <dirent.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "history/layout.h"
+
+enum { AT_ONCE = 32 }; /* files on their way */
+
+/* One after the other; each begins when all calls of the one before were answered. */
+enum step {
+	STEP_LOOK, /* at the location's permission, and whether the history is there already */
+	/* Its directories are made. Each by itself: HDFS takes the sticky bit off those that it
+	 * makes on the way. */
+	STEP_YEAR,
+	STEP_MONTH,
+	STEP_DAY,
+	STEP_DIRECTORIES, /* those of the job */
+	STEP_FILES,
+	STEP_RENAME,
+	STEP_CLEAR, /* after a failure: what is beside the place */
+	STEP_END,
+};
+
+struct call {
+	LIST_ENTRY(call) link;
+	struct history_upload *upload;
+	void (*take)(struct history_upload *upload, const struct webhdfs_result *result,
+		     const struct err *err);
+	int fd; /* of the file that is sent; -1: none */
+};
+
+struct history_upload {
+	struct webhdfs_async *hdfs;
+	enum step step;
+	char *from, *side, *place;
+	char *location;
+	struct history_access access;
+	unsigned day_permission;
+	struct str_list directories, files; /* relative to `from` and `side` */
+	size_t next;			    /* of `files` */
+	LIST_HEAD(, call) calls;	    /* that were not answered yet */
+	size_t call_count;
+	struct err err; /* the first failure */
+	bool is_there;	/* it was published before */
+	bool is_held;	/* it does not appear before it is decided upon */
+	void (*done)(void *data, const struct err *err);
+	void *data;
+};
+
+static void go_on(struct history_upload *upload);
+
+static void call_free(struct call *call)
+{
+	LIST_REMOVE(call, link);
+	if (call->fd >= 0)
+		close(call->fd);
+	call->upload->call_count--;
+	free(call);
+}
+
+void history_upload_destroy(struct history_upload *upload)
+{
+	if (!upload)
+		return;
+	while (!LIST_EMPTY(&upload->calls))
+		call_free(LIST_FIRST(&upload->calls));
+	str_list_finish(&upload->directories);
+	str_list_finish(&upload->files);
+	err_finish(&upload->err);
+	free(upload->from);
+	free(upload->side);
+	free(upload->place);
+	free(upload->location);
+	free(upload);
+}
+
+/* ---- calls -------------------------------------------------------------------------------- */
+
+static void on_answer(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct call *call = data;
+	struct history_upload *upload = call->upload;
+
+	call->take(upload, result, err);
+	call_free(call);
+	go_on(upload);
+}
+
+static struct call *call_create(struct history_upload *upload,
+				void (*take)(struct history_upload *upload,
+					     const struct webhdfs_result *result,
+					     const struct err *err))
+{
+	struct call *call = mem_alloc(sizeof(*call));
+
+	*call = (struct call){.upload = upload, .take = take, .fd = -1};
+	LIST_INSERT_HEAD(&upload->calls, call, link);
+	upload->call_count++;
+	return call;
+}
+
+static void take_failure(struct history_upload *upload, const struct webhdfs_result *result,
+			 const struct err *err)
+{
+	if (err && upload->err.kind == ERR_NONE)
+		err_set(&upload->err, err->kind, "%s", err_message(err));
+}
+
+/* Where nothing is yet, the directories are to be their owner's alone. */
+static void take_location(struct history_upload *upload, const struct webhdfs_result *result,
+			  const struct err *err)
+{
+	if (result)
+		upload->day_permission = result->file->permission;
+	else if (err->kind != ERR_NOT_FOUND)
+		take_failure(upload, result, err);
+}
+
+static void take_place(struct history_upload *upload, const struct webhdfs_result *result,
+		       const struct err *err)
+{
+	upload->is_there = result != NULL;
+}
+
+/* What is left beside the place hurts nobody. */
+static void take_nothing(struct history_upload *upload, const struct webhdfs_result *result,
+			 const struct err *err)
+{
+}
+
+static void make_directory(struct history_upload *upload, const char *path, unsigned permission)
+{
+	webhdfs_async_make_directories(upload->hdfs, path, permission, on_answer,
+				       call_create(upload, take_failure));
+}
+
+/* ---- steps -------------------------------------------------------------------------------- */
+
+/* The directory so many levels above the place. */
+static void make_above(struct history_upload *upload, int levels)
+{
+	char *path cleanup_free = mem_strdup(upload->place);
+
+	for (int i = 0; i < levels; i++)
+		mem_replace(&path, fs_dirname(path));
+	make_directory(upload, path, upload->day_permission);
+}
+
+static void make_directories(struct history_upload *upload)
+{
+	unsigned permission = (unsigned)upload->access.directory;
+
+	make_directory(upload, upload->side, permission);
+	for (size_t i = 0; i < upload->directories.count; i++) {
+		char *path cleanup_free = fs_join(upload->side, upload->directories.items[i]);
+		make_directory(upload, path, permission);
+	}
+}
+
+static int send_file(struct history_upload *upload, const char *name)
+{
+	const struct webhdfs_create create = {.permission = (unsigned)upload->access.file,
+					      .overwrite = true};
+	char *from cleanup_free = fs_join(upload->from, name);
+	char *to cleanup_free = fs_join(upload->side, name);
+	int fd cleanup_close = open(from, O_RDONLY | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return err_set_errno(&upload->err, "%s", from);
+	struct call *call = call_create(upload, take_failure);
+	call->fd = mem_steal_fd(&fd);
+	webhdfs_async_upload(upload->hdfs, to, &create, call->fd, status.st_size, on_answer, call);
+	return 0;
+}
+
+/* As many as may be on their way. */
+static void send_files(struct history_upload *upload)
+{
+	while (upload->err.kind == ERR_NONE && upload->call_count < AT_ONCE &&
+	       upload->next < upload->files.count)
+		send_file(upload, upload->files.items[upload->next++]);
+}
+
+static void begin(struct history_upload *upload)
+{
+	switch (upload->step) {
+	case STEP_LOOK:
+		webhdfs_async_stat(upload->hdfs, upload->location, on_answer,
+				   call_create(upload, take_location));
+		webhdfs_async_stat(upload->hdfs, upload->place, on_answer,
+				   call_create(upload, take_place));
+		return;
+	case STEP_YEAR:
+		make_above(upload, 3);
+		return;
+	case STEP_MONTH:
+		make_above(upload, 2);
+		return;
+	case STEP_DAY:
+		make_above(upload, 1);
+		return;
+	case STEP_DIRECTORIES:
+		make_directories(upload);
+		return;
+	case STEP_FILES:
+		send_files(upload);
+		return;
+	case STEP_RENAME:
+		webhdfs_async_rename(upload->hdfs, upload->side, upload->place, false, on_answer,
+				     call_create(upload, take_failure));
+		return;
+	case STEP_CLEAR:
+		webhdfs_async_remove(upload->hdfs, upload->side, on_answer,
+				     call_create(upload, take_nothing));
+		return;
+	case STEP_END:
+		return;
+	}
+}
+
+static enum step step_after(const struct history_upload *upload)
+{
+	if (upload->is_there)
+		return STEP_END;
+	if (upload->err.kind != ERR_NONE)
+		return upload->step < STEP_CLEAR ? STEP_CLEAR : STEP_END;
+	return upload->step < STEP_RENAME ? upload->step + 1 : STEP_END;
+}
+
+static bool waits(const struct history_upload *upload)
+{
+	return upload->is_held && upload->step == STEP_FILES && upload->err.kind == ERR_NONE;
+}
+
+static void go_on(struct history_upload *upload)
+{
+	if (upload->step == STEP_FILES)
+		send_files(upload);
+	while (upload->call_count == 0 && upload->step != STEP_END && !waits(upload)) {
+		upload->step = step_after(upload);
+		begin(upload);
+	}
+	if (upload->step == STEP_END)
+		upload->done(upload->data, upload->err.kind == ERR_NONE ? NULL : &upload->err);
+}
+
+void history_upload_hold(struct history_upload *upload)
+{
+	upload->is_held = true;
+}
+
+void history_upload_decide(struct history_upload *upload, bool appears, const char *why)
+{
+	if (upload->step == STEP_END)
+		return;
+	upload->is_held = false;
+	if (!appears && upload->err.kind == ERR_NONE)
+		err_set(&upload->err, ERR_FAILED, "%s", why);
+	if (upload->call_count == 0)
+		go_on(upload);
+}
+
+/* ---- the beginning ------------------------------------------------------------------------ */
+
+static int scan(struct history_upload *upload, const char *name, struct err *err)
+{
+	char *path cleanup_free = fs_join(upload->from, name);
+	DIR *directory cleanup_dir = opendir(path);
+	const struct dirent *entry;
+
+	if (!directory)
+		return err_set_errno(err, "%s", path);
+	while ((entry = readdir(directory))) {
+		char *member cleanup_free = fs_join(name, entry->d_name);
+		char *full cleanup_free = fs_join(upload->from, member);
+		if (*entry->d_name == '.')
+			continue;
+		if (!fs_is_directory(full)) {
+			str_list_add(&upload->files, member);
+			continue;
+		}
+		str_list_add(&upload->directories, member);
+		if (scan(upload, member, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+struct history_upload *history_upload_start(struct webhdfs_async *hdfs, const char *directory,
+					    const struct history_target *target,
+					    void (*done)(void *data, const struct err *err),
+					    void *data, struct err *err)
+{
+	char *side cleanup_free =
+		history_side_path(target->submitted_ms, target->job_id, target->attempt);
+	char *place cleanup_free = history_path(target->submitted_ms, target->job_id);
+	struct history_upload *upload = mem_alloc(sizeof(*upload));
+
+	*upload = (struct history_upload){
+		.hdfs = hdfs,
+		.from = mem_strdup(directory),
+		.side = fs_join(target->location, side),
+		.place = fs_join(target->location, place),
+		.location = mem_strdup(target->location),
+		.access = target->access,
+		.day_permission = 0700,
+		.done = done,
+		.data = data,
+	};
+	LIST_INIT(&upload->calls);
+	if (scan(upload, "", err) < 0) {
+		history_upload_destroy(upload);
+		return NULL;
+	}
+	begin(upload);
+	return upload;
+}
+
+/* ---- at once ------------------------------------------------------------------------------ */
+
+struct uploading {
+	struct event_base *base;
+	struct err *err;
+	int result;
+};
+
+static void on_uploaded(void *data, const struct err *err)
+{
+	struct uploading *uploading = data;
+
+	uploading->result = err ? err_set(uploading->err, err->kind, "%s", err_message(err)) : 0;
+	event_base_loopbreak(uploading->base);
+}
+
+int history_upload(const struct webhdfs_options *options, const char *directory,
+		   const struct history_target *target, struct err *err)
+{
+	struct uploading uploading = {.base = event_base_new(), .err = err, .result = -1};
+	struct webhdfs_async *hdfs = webhdfs_async_create(uploading.base, options, err);
+	struct history_upload *upload =
+		hdfs ? history_upload_start(hdfs, directory, target, on_uploaded, &uploading, err)
+		     : NULL;
+
+	if (upload)
+		event_base_dispatch(uploading.base);
+	webhdfs_async_destroy(hdfs);
+	history_upload_destroy(upload);
+	event_base_free(uploading.base);
+	return uploading.result;
+}

@@ -1,0 +1,50 @@
+/*
+ * TLS 1.2 and 1.3 for connections (wire.h), by OpenSSL: turns what comes from a socket into the
+ * peer's bytes, and bytes for the peer into what its socket is to send. Neither reads nor writes
+ * sockets itself.
+ */
+#ifndef TONY_NET_TLS_H
+#define TONY_NET_TLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+#define TLS_AUTHORITIES_CAP (1u << 20) /* bytes of PEM */
+
+struct evbuffer;
+struct tls_context; /* what connections of one kind have in common */
+struct tls;	    /* one end of one connection */
+
+/* The client's end: whom it asks must prove with a certificate of one of the authorities that it is
+ * the host that was to be asked. `authorities`: PEM; NULL: those that this machine trusts. `remedy`
+ * is what to do about a certificate of others. ERR_CONFIG: there are no authorities. */
+struct tls_context *tls_context_create_client(const char *authorities, const char *remedy,
+					      struct err *err);
+/* Connections that were made with it go on. NULL is fine. */
+void tls_context_destroy(struct tls_context *context);
+
+/* `host`: a name or a numeric address, without brackets. */
+struct tls *tls_create(struct tls_context *context, const char *host);
+void tls_destroy(struct tls *tls); /* NULL is fine */
+
+/* Takes bytes that came from the socket; the peer's are appended to `input`. -1: the connection is
+ * of no use any more: ERR_DENIED: about the certificate; ERR_INPUT: it is no TLS, or the two ends
+ * have no way in common. */
+int tls_take(struct tls *tls, const void *bytes, size_t length, struct evbuffer *input,
+	     struct err *err);
+/* The handshake is done. */
+bool tls_is_open(const struct tls *tls);
+/* The peer said that nothing more will come. What ends without that may have been cut off. */
+bool tls_has_ended(const struct tls *tls);
+
+/* What the socket is to send: of `output` as much as is good to have ready, none of it before the
+ * handshake is done. */
+struct evbuffer *tls_seal(struct tls *tls, struct evbuffer *output);
+/* Not all of what was sealed has been taken by the socket. */
+bool tls_is_sending(const struct tls *tls);
+/* As tls_seal(), with the word that nothing more will come. */
+struct evbuffer *tls_close(struct tls *tls);
+
+#endif

@@ -1,0 +1,229 @@
+#include "portal/event_copy.h"
+
+#include <event2/event.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "portal/event_files.h"
+#include "scheduler/child.h"
+#include "scheduler/yarn_client.h"
+
+/* How a look ends: the exit status of its process. */
+enum { LOOK_DONE, LOOK_FAILED, LOOK_DENIED };
+
+struct event_copy {
+	struct event_base *base;
+	char *place, *owner;
+	char *directory; /* NULL: none yet */
+	pid_t keeper;	 /* removes it; 0: none */
+	int hold;	 /* which the keeper waits to be closed by all who have it */
+	struct child look;
+	int report; /* what it says */
+	struct event *timer;
+	bool is_whole; /* it was, once */
+	char *left_out;
+	event_copy_changed *changed;
+	void *data;
+};
+
+/* In a child: connections of the parent's are not to stay open with it. */
+static void close_others(int one, int other)
+{
+	int low = one < other ? one : other, high = one < other ? other : one;
+
+	if (low > STDERR_FILENO + 1)
+		close_range(STDERR_FILENO + 1, (unsigned)low - 1, 0);
+	if (high > low + 1)
+		close_range((unsigned)low + 1, (unsigned)high - 1, 0);
+	close_range((unsigned)high + 1, UINT_MAX, 0);
+}
+
+/* ---- the directory ------------------------------------------------------------------------ */
+
+static _Noreturn void keep(const char *directory, int held)
+{
+	sigset_t all;
+	char byte;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	close_others(held, held);
+	while (read(held, &byte, 1) > 0)
+		;
+	_exit(fs_remove_tree(directory, NULL) < 0);
+}
+
+static int make_directory(struct event_copy *copy, struct err *err)
+{
+	const char *parent = getenv("TMPDIR");
+	char *made cleanup_free =
+		mem_printf("%s/tony-tensorboard-XXXXXX", parent && *parent ? parent : "/tmp");
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_set_errno(err, "pipe");
+	copy->hold = ends[1];
+	int held cleanup_close = ends[0];
+	if (!mkdtemp(made))
+		return err_set_errno(err, "%s", made);
+	copy->keeper = fork();
+	if (copy->keeper == 0)
+		keep(made, held);
+	if (copy->keeper < 0) {
+		copy->keeper = 0;
+		rmdir(made);
+		return err_set_errno(err, "fork");
+	}
+	copy->directory = mem_steal(&made);
+	return 0;
+}
+
+/* ---- one look ----------------------------------------------------------------------------- */
+
+static int look(const struct event_copy *copy, char **left_out, struct err *err)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
+	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
+
+	if (!client)
+		return -1;
+	const char *path =
+		*copy->place == '/' ? copy->place : yarn_path_within(cluster, copy->place);
+	if (!path)
+		return err_set(err, ERR_DENIED,
+			       "%s: is not in %s, the file system of this portal's site files",
+			       copy->place, cluster->fs);
+	const struct event_files files = {
+		.client = client, .path = path, .owner = copy->owner, .cap = EVENT_FILES_CAP};
+	return event_files_copy(&files, copy->directory, left_out, err);
+}
+
+static _Noreturn void run_look(const struct event_copy *copy, int report, pid_t parent)
+{
+	struct err err = {0};
+	char *left_out = NULL;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(LOOK_FAILED);
+	close_others(report, copy->hold);
+	bool is_done = look(copy, &left_out, &err) == 0;
+	const char *words = is_done ? left_out : err_message(&err);
+	size_t length = words ? strlen(words) : 0;
+	if (length > 0)
+		fs_write_all(report, words, length < PIPE_BUF ? length : PIPE_BUF, NULL);
+	_exit(is_done ? LOOK_DONE : err.kind == ERR_DENIED ? LOOK_DENIED : LOOK_FAILED);
+}
+
+static void on_looked(void *data, int status)
+{
+	struct event_copy *copy = data;
+	const struct timeval pause = clock_timeval(EVENT_COPY_AGAIN_MS);
+	struct err err cleanup_err = {0};
+	char words[PIPE_BUF];
+	ssize_t got = read(copy->report, words, sizeof(words));
+	char *said = got > 0 ? mem_strndup(words, (size_t)got) : NULL;
+	int ended = WIFEXITED(status) ? WEXITSTATUS(status) : LOOK_FAILED;
+
+	mem_cleanup_close(&copy->report);
+	copy->report = -1;
+	event_add(copy->timer, &pause);
+	if (ended == LOOK_DONE) {
+		mem_replace(&copy->left_out, said);
+		copy->is_whole = true;
+		copy->changed(copy->data, NULL);
+		return;
+	}
+	/* What is there stays of use while the cluster does not answer. */
+	if (ended == LOOK_DENIED || !copy->is_whole) {
+		err_set(&err, ended == LOOK_DENIED ? ERR_DENIED : ERR_FAILED, "%s",
+			said ? said : "the process that copies event files has died");
+		copy->changed(copy->data, &err);
+	}
+	free(said);
+}
+
+static int start_look(struct event_copy *copy, struct err *err)
+{
+	pid_t parent = getpid();
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_set_errno(err, "pipe");
+	copy->report = ends[0];
+	int report cleanup_close = ends[1];
+	pid_t pid = fork();
+	if (pid == 0)
+		run_look(copy, report, parent);
+	if (pid < 0)
+		return err_set_errno(err, "fork");
+	return child_watch(&copy->look, copy->base, pid, on_looked, copy, err);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct event_copy *copy = data;
+	const struct timeval pause = clock_timeval(EVENT_COPY_AGAIN_MS);
+
+	if (start_look(copy, NULL) == 0)
+		return;
+	mem_cleanup_close(&copy->report);
+	copy->report = -1;
+	event_add(copy->timer, &pause);
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+struct event_copy *event_copy_start(struct event_base *base, const char *place, const char *owner,
+				    event_copy_changed *changed, void *data, struct err *err)
+{
+	struct event_copy *copy = mem_alloc(sizeof(*copy));
+
+	copy->base = base;
+	copy->place = mem_strdup(place);
+	copy->owner = mem_strdup(owner);
+	copy->hold = copy->report = -1;
+	copy->changed = changed;
+	copy->data = data;
+	copy->timer = event_new(base, -1, 0, on_timer, copy);
+	if (make_directory(copy, err) == 0 && start_look(copy, err) == 0)
+		return copy;
+	event_copy_stop(copy);
+	return NULL;
+}
+
+void event_copy_stop(struct event_copy *copy)
+{
+	if (!copy)
+		return;
+	child_kill(&copy->look);
+	mem_cleanup_close(&copy->report);
+	mem_cleanup_close(&copy->hold);
+	if (copy->keeper > 0)
+		waitpid(copy->keeper, NULL, 0);
+	event_free(copy->timer);
+	free(copy->place);
+	free(copy->owner);
+	free(copy->directory);
+	free(copy->left_out);
+	free(copy);
+}
+
+const char *event_copy_directory(const struct event_copy *copy)
+{
+	return copy->directory;
+}
+
+const char *event_copy_left_out(const struct event_copy *copy)
+{
+	return copy->left_out;
+}

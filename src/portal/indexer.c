@@ -1,0 +1,325 @@
+#include "portal/indexer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "scheduler/job_stores.h"
+#include "scheduler/scheduler.h"
+
+enum {
+	BATCH = 200, /* jobs between two commits */
+	PAUSE_MS = 2000,
+	PAUSE_FACTOR = 5, /* and at least so many times what a look took */
+	RETAIN_MS = 3600 * 1000,
+	SHOWN_MS = 60 * 1000,	  /* an ended job without its history */
+	HEALING_MS = 3600 * 1000, /* in which a damaged entry may become whole */
+};
+
+/* ---- a folder ----------------------------------------------------------------------------- */
+
+/* A look at one. */
+struct folder_look {
+	struct portal_index *index;
+	struct history_store *store;
+	const struct history_folder *from;
+	struct portal_folder *folder;
+	struct map *known; /* ids */
+	int64_t now_ms;
+};
+
+static void on_known(void *data, const char *id, int64_t modified_ms)
+{
+	map_set(data, id, mem_printf("%lld", (long long)modified_ms));
+}
+
+static bool is_known(const struct map *known, const struct history_job *job)
+{
+	char *modified cleanup_free = mem_printf("%lld", (long long)job->modified_ms);
+
+	return str_equal(map_get(known, job->id), modified);
+}
+
+/* Also if the folder does not change. */
+static void look_again(struct folder_look *look)
+{
+	look->folder->modified_ms = 0;
+}
+
+static int put_damaged(struct folder_look *look, const struct history_job *job, const char *reason,
+		       struct err *err)
+{
+	int64_t day_ms = look->from->day_ms;
+	int64_t submitted_ms = day_ms > 0 && day_ms <= look->now_ms ? day_ms : job->modified_ms;
+
+	/* Somebody may be about to write it. */
+	if (job->modified_ms + HEALING_MS > look->now_ms)
+		look_again(look);
+	return portal_index_put_damaged(look->index, job->id, reason,
+					submitted_ms < look->now_ms ? submitted_ms : look->now_ms,
+					look->folder->number, err);
+}
+
+static int read_summary(const struct folder_look *look, const struct history_job *job,
+			struct history_summary *summary, struct err *err)
+{
+	if (history_store_summary(look->store, job->path, summary, err) < 0)
+		return -1;
+	/* It would be the newest of all for ever. */
+	if (summary->submitted_ms <= look->now_ms + HISTORY_DAY_MS)
+		return 0;
+	history_summary_finish(summary);
+	return err_set(err, ERR_INPUT, "%s: says that it was submitted in the future", job->path);
+}
+
+/* Whether it is the entry's fault that it was not read, and not the store's or ours. */
+static bool is_damage(const struct err *flaw)
+{
+	return flaw->kind == ERR_INPUT || flaw->kind == ERR_NOT_FOUND || flaw->kind == ERR_DENIED;
+}
+
+/* What cannot be read hurts no other. */
+static int read_job(struct folder_look *look, const struct history_job *job, struct err *err)
+{
+	struct history_summary summary cleanup_history_summary = {0};
+	struct err flaw cleanup_err = {0};
+
+	if (read_summary(look, job, &summary, &flaw) == 0)
+		return portal_index_put(look->index, &summary, look->folder->number,
+					job->modified_ms, err);
+	if (is_damage(&flaw))
+		return put_damaged(look, job, err_message(&flaw), err);
+	log_trouble("an entry of a history", err_message(&flaw));
+	look_again(look);
+	return 0;
+}
+
+static int read_jobs(struct folder_look *look, const struct history_jobs *jobs, struct err *err)
+{
+	size_t read = 0;
+
+	for (size_t i = 0; i < jobs->count; i++) {
+		const struct history_job *job = &jobs->items[i];
+		bool is_new = !is_known(look->known, job);
+		map_remove(look->known, job->id);
+		if (!is_new)
+			continue;
+		if (read_job(look, job, err) < 0)
+			return -1;
+		if (++read % BATCH == 0 && (portal_index_commit(look->index, err) < 0 ||
+					    portal_index_begin(look->index, err) < 0))
+			return -1;
+	}
+	return 0;
+}
+
+static int read_strays(struct folder_look *look, const struct history_jobs *jobs, struct err *err)
+{
+	for (size_t i = 0; i < jobs->strays.count; i++) {
+		const struct history_job stray = {.id = jobs->strays.items[i]};
+		map_remove(look->known, stray.id);
+		if (put_damaged(look, &stray, "is no directory, as a job's history is", err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Those that were known and are not there any more. */
+static int forget_jobs(struct portal_index *index, const struct map *known, struct err *err)
+{
+	const char *id;
+	void *value;
+
+	for (size_t i = 0; map_next(known, &i, &id, &value);)
+		if (portal_index_remove(index, id, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int update_folder(struct folder_look *look, struct err *err)
+{
+	struct history_jobs jobs cleanup_history_jobs = {0};
+	const struct history_folder *from = look->from;
+	/* What comes in the same moment as the list would not show in the folder's time. */
+	bool is_settled = from->modified_ms + HISTORY_SETTLED_MS < look->now_ms;
+
+	look->folder->modified_ms = is_settled ? from->modified_ms : 0;
+	if (history_store_jobs(look->store, from->path, &jobs, err) < 0 ||
+	    portal_index_visit(look->index, look->folder->number, on_known, look->known, err) < 0 ||
+	    read_jobs(look, &jobs, err) < 0 || read_strays(look, &jobs, err) < 0 ||
+	    forget_jobs(look->index, look->known, err) < 0)
+		return -1;
+	return portal_index_set_folder(look->index, look->folder, err);
+}
+
+static int look_at_folder(struct portal_index *index, struct history_store *store,
+			  const struct history_folder *from, struct err *err)
+{
+	struct portal_folder folder;
+	struct folder_look look = {.index = index,
+				   .store = store,
+				   .from = from,
+				   .folder = &folder,
+				   .now_ms = clock_wall_ms()};
+
+	if (portal_index_folder(index, history_store_location(store), from->path, &folder, err) < 0)
+		return -1;
+	/* Jobs that have not ended change within their folders. */
+	if (folder.modified_ms == from->modified_ms && from->day_ms > 0)
+		return 0;
+	if (portal_index_begin(index, err) < 0)
+		return -1;
+	look.known = map_create(free);
+	int result = update_folder(&look, err);
+	map_destroy(look.known);
+	return portal_index_commit(index, result < 0 ? NULL : err) < 0 ? -1 : result;
+}
+
+int indexer_look(struct portal_index *index, struct history_store *store, struct err *err)
+{
+	struct history_folders folders cleanup_history_folders = {0};
+	struct str_list paths cleanup_str_list = {0};
+
+	if (history_store_folders(store, &folders, err) < 0)
+		return -1;
+	for (size_t i = 0; i < folders.count; i++) {
+		str_list_add(&paths, folders.items[i].path);
+		if (look_at_folder(index, store, &folders.items[i], err) < 0)
+			return -1;
+	}
+	return portal_index_keep_folders(index, history_store_location(store), &paths, err);
+}
+
+/* ---- what schedulers know ----------------------------------------------------------------- */
+
+static int put_live(struct portal_index *index, const struct job_summary *job, struct map *known,
+		    struct err *err)
+{
+	struct history_summary summary = {.id = job->id,
+					  .name = job->name,
+					  .user = job->user,
+					  .framework = job->framework,
+					  .state = job->state,
+					  .submitted_ms = job->submitted_ms,
+					  .ended_ms = job->ended_ms};
+
+	const struct history_job as_known = {.id = job->id, .modified_ms = (int64_t)job->state};
+	bool is_same = is_known(known, &as_known);
+	map_remove(known, job->id);
+	return is_same ? 0 : portal_index_put(index, &summary, 0, as_known.modified_ms, err);
+}
+
+/* Of one that has ended its history is the better word, once it is there. */
+static bool is_shown(const struct job_summary *job)
+{
+	return !job_state_is_final(job->state) || job->ended_ms + SHOWN_MS > clock_wall_ms();
+}
+
+static int update_live(struct portal_index *index, const struct job_summary *jobs, size_t count,
+		       struct err *err)
+{
+	struct map *known = map_create(free);
+	int result = portal_index_visit(index, 0, on_known, known, err);
+
+	for (size_t i = 0; i < count && result == 0; i++)
+		if (is_shown(&jobs[i]))
+			result = put_live(index, &jobs[i], known, err);
+	if (result == 0)
+		result = forget_jobs(index, known, err);
+	map_destroy(known);
+	return result;
+}
+
+static int look_at_schedulers(struct portal_index *index, const struct indexer *indexer,
+			      struct err *err)
+{
+	struct err why cleanup_err = {0};
+	struct job_summary *jobs;
+	size_t count;
+
+	if (indexer->list_jobs(clock_wall_ms() - SHOWN_MS, &jobs, &count, &why) < 0) {
+		log_trouble("schedulers", err_message(&why));
+		return 0;
+	}
+	log_trouble_over("schedulers");
+	int result = portal_index_begin(index, err);
+	if (result == 0)
+		result = update_live(index, jobs, count, err);
+	if (result == 0)
+		result = portal_index_commit(index, err);
+	job_summaries_free(jobs, count);
+	return result;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static void retain(const struct indexer *indexer, struct history_store *store)
+{
+	struct history_retained retained;
+	struct err err cleanup_err = {0};
+
+	if (indexer->retention.age_ms == 0 && indexer->retention.bytes == 0)
+		return;
+	if (history_retain(store, &indexer->retention, clock_wall_ms(), &retained, &err) < 0)
+		log_trouble("retention", err_message(&err));
+}
+
+/* A store that cannot be looked at now keeps its place in the index. -1: the index is of no use. */
+static int look_at_stores(struct portal_index *index, const struct indexer *indexer, bool retains,
+			  struct err *err)
+{
+	struct job_stores stores cleanup_job_stores = {0};
+	struct str_list locations cleanup_str_list = {0};
+	struct err why cleanup_err = {0};
+
+	if (job_stores_open(indexer->location, &stores, &why) < 0) {
+		log_trouble("stores", err_message(&why));
+		return 0;
+	}
+	for (size_t i = 0; i < stores.count; i++) {
+		const char *location = history_store_location(stores.items[i]);
+		str_list_add(&locations, location);
+		err_finish(&why);
+		if (indexer_look(index, stores.items[i], &why) < 0)
+			log_trouble(location, err_message(&why));
+		else
+			log_trouble_over(location);
+		if (retains)
+			retain(indexer, stores.items[i]);
+	}
+	return portal_index_keep_locations(index, &locations, err);
+}
+
+static int look(struct portal_index *index, const struct indexer *indexer, bool retains,
+		struct err *err)
+{
+	if (look_at_schedulers(index, indexer, err) < 0 ||
+	    look_at_stores(index, indexer, retains, err) < 0)
+		return -1;
+	return portal_index_set_age(index, clock_wall_ms(), err);
+}
+
+void indexer_run(const struct indexer *indexer)
+{
+	struct err err cleanup_err = {0};
+	struct portal_index *index = portal_index_open(indexer->index_path, &err);
+	int64_t retained_at = INT64_MIN / 2;
+
+	while (index) {
+		int64_t begin = clock_monotonic_ms();
+		bool retains = begin - retained_at >= RETAIN_MS;
+		if (look(index, indexer, retains, &err) < 0)
+			break;
+		if (retains)
+			retained_at = begin;
+		int64_t took = clock_monotonic_ms() - begin;
+		int64_t pause = took * PAUSE_FACTOR > PAUSE_MS ? took * PAUSE_FACTOR : PAUSE_MS;
+		usleep((useconds_t)(pause * 1000));
+	}
+	/* Whoever starts the next one finds a flawed index, and makes it anew. */
+	log_error("the index of jobs: %s", err_message(&err));
+	_exit(1);
+}

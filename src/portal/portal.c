@@ -1,0 +1,330 @@
+#include "portal/portal.h"
+
+#include <event2/event.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "net/http_message.h"
+#include "net/http_server.h"
+#include "portal/compare.h"
+#include "portal/portal_internal.h"
+#include "scheduler/child.h"
+#include "web/access.h"
+#include "web/login.h"
+#include "web/serve.h"
+
+enum { RESTART_MS = 5000 };
+
+/* ---- who asks ----------------------------------------------------------------------------- */
+
+/* Whom the proxy in front of us has let through; NULL: nobody. */
+static const char *proxied_user(const struct portal *portal, const struct http_request *request)
+{
+	const char *header = portal->options->auth_header;
+	const char *user = header ? http_request_header(request, header) : NULL;
+	char *peer cleanup_free = user ? http_request_peer(request) : NULL;
+
+	return user && *user && str_list_has(portal->options->proxies, peer) ? user : NULL;
+}
+
+static bool has_session(const struct portal *portal, const struct http_request *request)
+{
+	char *peer cleanup_free = http_request_peer(request);
+
+	return web_sessions_has(portal->sessions, http_request_header(request, "Cookie"), peer,
+				clock_monotonic_ms());
+}
+
+static enum http_access authorize(void *data, const struct http_request *request)
+{
+	const struct portal *portal = data;
+
+	if (!web_request_is_own(request))
+		return HTTP_ACCESS_NONE;
+	return has_session(portal, request) || proxied_user(portal, request) ? HTTP_ACCESS_READ
+									     : HTTP_ACCESS_NONE;
+}
+
+const char *portal_viewer(const struct portal *portal, const struct http_request *request)
+{
+	if (http_request_access(request) == HTTP_ACCESS_ALL || has_session(portal, request))
+		return NULL;
+	const char *user = proxied_user(portal, request);
+	return user ? user : "";
+}
+
+/* ---- the page, and the way in ------------------------------------------------------------- */
+
+static void handle_asset(void *data, struct http_request *request)
+{
+	const char *path = http_request_parameter(request, "path");
+
+	web_serve(request, path ? path : "index.html");
+}
+
+static void handle_server(void *data, struct http_request *request)
+{
+	struct portal *portal = data;
+	json_t *answer = json_object();
+	const char *viewer = portal_viewer(portal, request);
+
+	json_set_text(answer, "kind", "portal");
+	json_set_text(answer, "version", TONY_VERSION);
+	json_object_set_new(answer, "viewer", json_null());
+	if (!viewer || *viewer)
+		json_set_text(answer, "viewer", viewer ? viewer : portal->options->user);
+	json_object_set_new(answer, "actions", json_array());
+	http_answer_json(request, 200, answer);
+}
+
+static void handle_links(void *data, struct http_request *request)
+{
+	const struct portal *portal = data;
+
+	web_login_invite(request, portal->sessions);
+}
+
+static void handle_login(void *data, struct http_request *request)
+{
+	const struct portal *portal = data;
+
+	web_login_open(request, portal->sessions, "tony portal --link prints another one.");
+}
+
+/* ---- a job -------------------------------------------------------------------------------- */
+
+/* What may not be seen is not there. */
+static int find_job(struct portal *portal, struct http_request *request, const char *id,
+		    struct portal_job *job)
+{
+	struct err err cleanup_err = {0};
+
+	if (!portal->index)
+		err_set(&err, ERR_FAILED, "the index of jobs is made anew");
+	else if (portal_index_find(portal->index, id, portal_viewer(portal, request), job, &err) ==
+		 0)
+		return 0;
+	http_answer_error(request, err.kind == ERR_NOT_FOUND ? 404 : 500,
+			  err.kind == ERR_NOT_FOUND ? "not-found" : "failed", "%s",
+			  err_message(&err));
+	return -1;
+}
+
+static void pass(struct portal *portal, struct http_request *request, const char *place,
+		 const char *base)
+{
+	const char *id = http_request_parameter(request, "id");
+	char *prefix cleanup_free = mem_printf("%s/%s", place, id);
+	struct portal_job job cleanup_portal_job = {0};
+
+	/* An id that has to be encoded is none. */
+	if (!str_starts_with(http_request_head(request)->target, prefix))
+		http_answer_error(request, 404, "not-found", "there is no such job");
+	else if (find_job(portal, request, id, &job) == 0)
+		readers_pass(portal->readers, request, id, &job, prefix, base);
+}
+
+static void handle_job(void *data, struct http_request *request)
+{
+	struct portal *portal = data;
+
+	portal->requests++;
+	pass(portal, request, "/v1/jobs", "/v1");
+}
+
+static void handle_ui(void *data, struct http_request *request)
+{
+	pass(data, request, "/ui", "/ui");
+}
+
+static void handle_compare(void *data, struct http_request *request)
+{
+	static const char *const names[] = {"a", "b"};
+	struct portal *portal = data;
+	struct portal_job jobs[2] = {0};
+	struct compare_side sides[2];
+	struct err err cleanup_err = {0};
+	bool answered = false;
+
+	portal->requests++;
+	for (size_t i = 0; i < array_length(names) && !answered; i++) {
+		const char *id = http_request_query(request, names[i]);
+		answered = !id || find_job(portal, request, id, &jobs[i]) < 0;
+		if (!id)
+			http_answer_error(request, 400, "bad-request", "%s: is missing", names[i]);
+		if (answered)
+			break;
+		sides[i].summary = jobs[i].summary;
+		sides[i].address = readers_find(portal->readers, id, &jobs[i], &err);
+		answered = !sides[i].address;
+		if (answered)
+			http_answer_error(request, 500, "failed", "%s", err_message(&err));
+	}
+	if (!answered)
+		compare_start(portal->base, request, portal->reader.token, sides);
+	portal_job_finish(&jobs[0]);
+	portal_job_finish(&jobs[1]);
+}
+
+/* ---- the server --------------------------------------------------------------------------- */
+
+#define EVERYBODY .needs = HTTP_ACCESS_NONE
+#define READERS	  .needs = HTTP_ACCESS_READ
+
+static const struct http_route routes[] = {
+	{"GET", "/", handle_asset, EVERYBODY},
+	{"HEAD", "/", handle_asset, EVERYBODY},
+	{"GET", "/assets/{path*}", handle_asset, EVERYBODY},
+	{"HEAD", "/assets/{path*}", handle_asset, EVERYBODY},
+	{"GET", "/login", handle_login, EVERYBODY},
+	{"GET", "/v1/server", handle_server, EVERYBODY},
+	{"POST", "/v1/links", handle_links},
+	{"GET", "/v1/jobs", portal_handle_jobs, READERS},
+	{"GET", "/v1/compare", handle_compare, READERS},
+	{"PUT", "/v1/jobs/{id}/tensorboard", handle_job, READERS, .raw = true},
+	{"GET", "/v1/jobs/{id}/{path*}", handle_job, READERS, .raw = true},
+	{"*", "/ui/{id}/{path*}", handle_ui, READERS, .raw = true},
+	{"GET", "/metrics", portal_handle_metrics},
+};
+
+static int open_server(struct portal *portal, struct err *err)
+{
+	const struct http_server_config config = {
+		.address = portal->options->listen,
+		.token = portal->options->token,
+		.routes = routes,
+		.route_count = array_length(routes),
+		.data = portal,
+		.authorize = authorize,
+	};
+
+	portal->server = http_server_create(portal->base, &config, err);
+	return portal->server ? 0 : -1;
+}
+
+/* ---- the indexer -------------------------------------------------------------------------- */
+
+static int start_indexer(struct portal *portal, struct err *err);
+
+static void on_restart(evutil_socket_t fd, short what, void *data)
+{
+	struct err err cleanup_err = {0};
+
+	if (start_indexer(data, &err) == 0)
+		return;
+	struct portal *portal = data;
+	const struct timeval pause = clock_timeval(RESTART_MS);
+	log_error("the index of jobs: %s", err_message(&err));
+	event_add(portal->restart, &pause);
+}
+
+static void on_indexer_ended(void *data, int status)
+{
+	struct portal *portal = data;
+	const struct timeval pause = clock_timeval(RESTART_MS);
+
+	event_add(portal->restart, &pause);
+}
+
+static _Noreturn void run_indexer(const struct portal *portal, pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	close_range(STDERR_FILENO + 1, ~0U, 0);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_DFL);
+	indexer_run(&portal->options->indexer);
+}
+
+/* SQLite must have nothing open when the process forks. Opening it makes a flawed one anew. */
+static int start_indexer(struct portal *portal, struct err *err)
+{
+	pid_t parent = getpid();
+
+	portal_index_close(mem_steal(&portal->index));
+	portal->index = portal_index_open(portal->options->indexer.index_path, err);
+	if (!portal->index)
+		return -1;
+	portal_index_close(mem_steal(&portal->index));
+	pid_t pid = fork();
+	if (pid == 0)
+		run_indexer(portal, parent);
+	if (pid < 0)
+		return err_set_errno(err, "fork");
+	if (child_watch(&portal->indexer, portal->base, pid, on_indexer_ended, portal, err) < 0)
+		return -1;
+	portal->index = portal_index_open(portal->options->indexer.index_path, err);
+	return portal->index ? 0 : -1;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static void on_signal(evutil_socket_t number, short what, void *data)
+{
+	event_base_loopbreak(data);
+}
+
+static int tell(struct portal *portal, struct err *err)
+{
+	const char *address = http_server_address(portal->server);
+	char *code cleanup_free = web_sessions_invite(portal->sessions, clock_monotonic_ms(), err);
+
+	if (!code)
+		return -1;
+	char *url cleanup_free = mem_printf("http://%s/", address);
+	char *link cleanup_free = mem_printf("%slogin?code=%s", url, code);
+	portal->options->ready(url, link);
+	return 0;
+}
+
+static int serve(struct portal *portal, struct err *err)
+{
+	static const int signals[] = {SIGTERM, SIGINT};
+	struct event *events[array_length(signals)];
+
+	if (start_indexer(portal, err) < 0 || open_server(portal, err) < 0)
+		return -1;
+	for (size_t i = 0; i < array_length(signals); i++) {
+		events[i] = evsignal_new(portal->base, signals[i], on_signal, portal->base);
+		event_add(events[i], NULL);
+	}
+	int result = tell(portal, err);
+	if (result == 0)
+		event_base_dispatch(portal->base);
+	for (size_t i = 0; i < array_length(signals); i++)
+		event_free(events[i]);
+	return result;
+}
+
+int portal_run(const struct portal_options *options, struct err *err)
+{
+	char *token cleanup_free = secret_create(err);
+	struct portal portal = {.options = options, .reader = options->reader};
+
+	if (!token)
+		return -1;
+	portal.reader.token = token;
+	portal.reader.index_path = options->indexer.index_path;
+	portal.base = event_base_new();
+	portal.sessions = web_sessions_create("tony-portal");
+	portal.restart = evtimer_new(portal.base, on_restart, &portal);
+	portal.readers = readers_create(portal.base, &portal.reader);
+	int result = serve(&portal, err);
+	http_server_destroy(portal.server);
+	readers_destroy(portal.readers);
+	child_kill(&portal.indexer);
+	event_free(portal.restart);
+	portal_index_close(portal.index);
+	web_sessions_destroy(portal.sessions);
+	event_base_free(portal.base);
+	return result;
+}

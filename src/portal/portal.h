@@ -1,0 +1,31 @@
+/*
+ * The portal: all jobs, those that go on and those that have ended, for browsers and programs. This
+ * process knows who asks, and what the index says (index.h); what one job says comes from a reader
+ * (readers.h), and what is new is found by the indexer (indexer.h): children of it.
+ */
+#ifndef TONY_PORTAL_PORTAL_H
+#define TONY_PORTAL_PORTAL_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "portal/indexer.h"
+#include "portal/reader.h"
+
+struct portal_options {
+	const char *listen; /* HOST:PORT */
+	const char *token;  /* of who may see all */
+	const char *user;   /* whose portal it is */
+	/* The header in which a proxy at one of `proxies` (numeric addresses) names its user; NULL:
+	 * none does. */
+	const char *auth_header;
+	const struct str_list *proxies;
+	struct indexer indexer;
+	struct reader_setup reader; /* without its token */
+	/* It listens: `url`, and a link that opens it. */
+	void (*ready)(const char *url, const char *link);
+};
+
+/* Until SIGTERM or SIGINT. */
+int portal_run(const struct portal_options *options, struct err *err);
+
+#endif

@@ -1,0 +1,34 @@
+#ifndef TONY_PORTAL_PORTAL_INTERNAL_H
+#define TONY_PORTAL_PORTAL_INTERNAL_H
+
+#include <stdint.h>
+
+#include "portal/index.h"
+#include "portal/portal.h"
+#include "portal/readers.h"
+#include "scheduler/child.h"
+#include "web/sessions.h"
+
+struct http_request;
+
+struct portal {
+	const struct portal_options *options;
+	struct event_base *base;
+	struct http_server *server;
+	struct web_sessions *sessions;
+	struct reader_setup reader;
+	struct readers *readers;
+	struct portal_index *index; /* NULL: it is being made anew */
+	struct child indexer;
+	struct event *restart; /* of the indexer */
+	int64_t requests;      /* for jobs */
+};
+
+/* Whose jobs only are for this caller; NULL: all are. */
+const char *portal_viewer(const struct portal *portal, const struct http_request *request);
+
+/* portal_list.c */
+void portal_handle_jobs(void *data, struct http_request *request);
+void portal_handle_metrics(void *data, struct http_request *request);
+
+#endif

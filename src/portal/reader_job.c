@@ -1,0 +1,112 @@
+/* What a job in a store was, and was told. */
+#include "base/json.h"
+#include "base/mem.h"
+#include "framework/framework.h"
+#include "portal/reader_internal.h"
+
+enum { PAGE_MAX = 10000 };
+
+void reader_handle_job(void *data, struct http_request *request)
+{
+	struct reader *reader = data;
+
+	if (!reader_open(reader, request))
+		return;
+	json_t *answer = job_view_to_json(reader->view);
+	json_object_set_new(answer, "links", json_array());
+	json_set_text(answer, "waiting", reader->away);
+	http_answer_json(request, 200, answer);
+}
+
+/* One task at a time as text: of many, their JSON would be a multiple of it. */
+void reader_handle_tasks(void *data, struct http_request *request)
+{
+	struct reader *reader = data;
+	int64_t offset = 0, limit = PAGE_MAX;
+	struct str text cleanup_str = {0};
+
+	if (http_request_query_int(request, "offset", 0, JOB_MAX_TASKS, &offset) < 0 ||
+	    http_request_query_int(request, "limit", 1, PAGE_MAX, &limit) < 0 ||
+	    !reader_open(reader, request))
+		return;
+	const struct job_view *view = reader->view;
+	size_t end = (size_t)(offset + limit);
+	str_append_format(&text, "{\"total\":%zu,\"tasks\":[", view->task_count);
+	for (size_t i = (size_t)offset; i < view->task_count && i < end; i++) {
+		json_t *task cleanup_json = task_view_to_json(view, i);
+		char *one cleanup_free = json_text(task);
+		str_append_format(&text, "%s%s", i > (size_t)offset ? "," : "", one);
+	}
+	str_append(&text, "]}");
+	http_answer_bytes(request, 200, "application/json", text.text, text.length);
+}
+
+void reader_handle_task(void *data, struct http_request *request)
+{
+	struct reader *reader = data;
+	int64_t task = reader_open(reader, request) ? reader_find_task(reader, request) : -1;
+
+	if (task >= 0)
+		http_answer_json(request, 200, task_view_to_json(reader->view, (size_t)task));
+}
+
+void reader_handle_attempts(void *data, struct http_request *request)
+{
+	struct reader *reader = data;
+	int64_t task = reader_open(reader, request) ? reader_find_task(reader, request) : -1;
+
+	if (task >= 0)
+		http_answer_json(request, 200,
+				 task_view_attempts_to_json(&reader->view->tasks[task]));
+}
+
+void reader_handle_config(void *data, struct http_request *request)
+{
+	struct reader *reader = data;
+
+	if (!reader_open(reader, request))
+		return;
+	json_t *config = reader->job->config;
+	http_answer_json(request, 200, config ? json_incref(config) : json_object());
+}
+
+/* Of the last epoch. */
+void reader_handle_cluster(void *data, struct http_request *request)
+{
+	struct reader *reader = data;
+
+	if (!reader_open(reader, request))
+		return;
+	const struct job *job = reader->job;
+	const struct task_view *task = reader->view->tasks;
+	struct cluster *cluster = cluster_create(job, reader->view->epoch);
+	for (size_t i = 0; i < job->type_count; i++) {
+		struct cluster_type *type = &cluster->types[i];
+		type->count = (size_t)job_type_slots(&job->types[i]);
+		type->addresses = mem_alloc_array(type->count, sizeof(*type->addresses));
+		for (size_t k = 0; k < type->count; k++, task++) {
+			type->addresses[k].host = mem_strdup(task->host);
+			type->addresses[k].port = task->port;
+		}
+	}
+	http_answer_json(request, 200, cluster_to_json(cluster));
+	cluster_destroy(cluster);
+}
+
+void reader_handle_environment(void *data, struct http_request *request)
+{
+	struct reader *reader = data;
+	const char *name = http_request_query(request, "type");
+
+	if (!name) {
+		http_answer_error(request, 400, "bad-request", "type: is missing");
+		return;
+	}
+	if (!reader_open(reader, request))
+		return;
+	int type = job_find_type(reader->job, name);
+	if (type < 0)
+		http_answer_error(request, 404, "not-found", "this job has no type of that name");
+	else
+		http_answer_json(request, 200, job_environment_to_json(reader->job, (size_t)type));
+}

@@ -1,0 +1,155 @@
+/* The door to the TensorBoard of a job that has ended. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "portal/event_copy.h"
+#include "portal/reader_internal.h"
+#include "portal/tensorboard.h"
+#include "web/ui_proxy.h"
+
+/* NULL: `err`. */
+static const char *find_log_dir(const struct job *job, struct err *err)
+{
+	const char *text =
+		job->tensorboard_log_dir ? job->tensorboard_log_dir : job->checkpoint_dir;
+
+	if (text && *text)
+		return text;
+	err_set(err, ERR_NOT_FOUND, "this job names no directory of TensorBoard's");
+	return NULL;
+}
+
+/* A path is this machine's, if it is there, else the cluster's. */
+static bool is_in_hdfs(const struct job *job, const char *log_dir)
+{
+	return str_starts_with(log_dir, "hdfs:/") ||
+	       (*log_dir == '/' && str_equal(job->scheduler, "yarn") && !fs_is_directory(log_dir));
+}
+
+/* ---- what is in HDFS ---------------------------------------------------------------------- */
+
+static void give_up(struct reader *reader, const struct err *err)
+{
+	reader_stop_tensorboard(reader);
+	mem_replace(&reader->tensorboard_problem, mem_strdup(err_message(err)));
+}
+
+static void on_copied(void *data, const struct err *err)
+{
+	struct reader *reader = data;
+	struct err problem cleanup_err = {0};
+
+	if (!err && !reader->tensorboard) {
+		reader->tensorboard = tensorboard_start(
+			reader->setup->tensorboard, event_copy_directory(reader->events), &problem);
+		err = reader->tensorboard ? NULL : &problem;
+	}
+	if (err)
+		give_up(reader, err);
+}
+
+static int start_copy(struct reader *reader, const char *log_dir, struct err *err)
+{
+	char *owner cleanup_free = reader_find_owner(reader, err);
+
+	if (!owner)
+		return -1;
+	reader->events = event_copy_start(reader->base, log_dir, owner, on_copied, reader, err);
+	return reader->events ? 0 : -1;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static int start(struct reader *reader, struct err *err)
+{
+	const char *log_dir = find_log_dir(reader->job, err);
+
+	if (!log_dir)
+		return -1;
+	if (is_in_hdfs(reader->job, log_dir))
+		return start_copy(reader, log_dir, err);
+	if (str_starts_with(log_dir, "file://"))
+		log_dir += strlen("file://");
+	if (*log_dir != '/')
+		return err_set(err, ERR_NOT_FOUND,
+			       "%s: is neither on this machine nor in HDFS; mount it, or copy it",
+			       log_dir);
+	reader->tensorboard = tensorboard_start(reader->setup->tensorboard, log_dir, err);
+	return reader->tensorboard ? 0 : -1;
+}
+
+void reader_stop_tensorboard(struct reader *reader)
+{
+	tensorboard_stop(mem_steal(&reader->tensorboard));
+	event_copy_stop(mem_steal(&reader->events));
+	mem_replace(&reader->tensorboard_problem, NULL);
+}
+
+/* What it says of itself, as in docs/portal.md. */
+static const char *find_state(struct reader *reader, struct err *err)
+{
+	int state = reader->tensorboard ? tensorboard_look(reader->tensorboard, err) : 0;
+
+	if (reader->tensorboard_problem)
+		state = err_set(err, ERR_FAILED, "%s", reader->tensorboard_problem);
+	if (state != 0)
+		return state < 0 ? "failed" : "running";
+	return reader->tensorboard || reader->events ? "starting" : "stopped";
+}
+
+static void answer_state(struct reader *reader, struct http_request *request)
+{
+	struct err err cleanup_err = {0};
+	char *path cleanup_free = mem_printf("ui/%s/tensorboard/", reader->id);
+	json_t *answer = json_object();
+
+	json_set_text(answer, "state", find_state(reader, &err));
+	json_set_text(answer, "path", path);
+	if (err.kind != ERR_NONE)
+		json_set_text(answer, "message", err_message(&err));
+	else if (reader->events && event_copy_left_out(reader->events))
+		json_set_text(answer, "message", event_copy_left_out(reader->events));
+	http_answer_json(request, 200, answer);
+}
+
+void reader_handle_tensorboard(void *data, struct http_request *request)
+{
+	answer_state(data, request);
+}
+
+void reader_handle_tensorboard_start(void *data, struct http_request *request)
+{
+	struct reader *reader = data;
+	struct err err cleanup_err = {0};
+
+	if (!reader_open(reader, request))
+		return;
+	if (reader->tensorboard && tensorboard_look(reader->tensorboard, NULL) < 0)
+		reader_stop_tensorboard(reader);
+	if (reader->tensorboard || reader->events) {
+		answer_state(reader, request);
+		return;
+	}
+	mem_replace(&reader->tensorboard_problem, NULL);
+	if (start(reader, &err) == 0)
+		answer_state(reader, request);
+	else
+		http_answer_error(request, 409, "conflict", "%s", err_message(&err));
+}
+
+void reader_handle_tensorboard_ui(void *data, struct http_request *request)
+{
+	struct reader *reader = data;
+
+	if (!reader->tensorboard) {
+		http_answer_error(request, 404, "not-found",
+				  "no TensorBoard was started for this job");
+		return;
+	}
+	const struct ui_place place = {.prefix = "/ui/tensorboard",
+				       .address = tensorboard_address(reader->tensorboard)};
+	ui_proxy_start(reader->base, request, &place, &reader->passed);
+}

@@ -1,0 +1,35 @@
+/*
+ * The readers (reader.h) that are open now: a few, started when somebody looks at a job, ended when
+ * nobody has for a while, or when others are wanted more.
+ */
+#ifndef TONY_PORTAL_READERS_H
+#define TONY_PORTAL_READERS_H
+
+#include "portal/index.h"
+#include "portal/reader.h"
+
+struct event_base;
+struct http_request;
+struct readers;
+
+enum {
+	READERS_MAX = 8,
+	READERS_IDLE_MS = 15 * 60 * 1000,
+};
+
+/* `setup` outlives them. */
+struct readers *readers_create(struct event_base *base, const struct reader_setup *setup);
+void readers_destroy(struct readers *readers); /* ends them; NULL is fine */
+
+size_t readers_count(const struct readers *readers);
+
+/* Where the job's reader answers; NULL: `err`. */
+const char *readers_find(struct readers *readers, const char *id, const struct portal_job *job,
+			 struct err *err);
+
+/* Passes the request of a raw route on to the job's reader, with `base` before its path in place of
+ * `prefix`. */
+void readers_pass(struct readers *readers, struct http_request *request, const char *id,
+		  const struct portal_job *job, const char *prefix, const char *base);
+
+#endif

@@ -1,0 +1,149 @@
+#include "portal/tensorboard.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { WORDS = 4096 }; /* bytes of its last words that are looked at */
+
+struct tensorboard {
+	pid_t pid; /* 0: it has ended */
+	int port;
+	char *address;
+	int output; /* what it says */
+};
+
+static struct sockaddr_in address_of(int port)
+{
+	return (struct sockaddr_in){.sin_family = AF_INET,
+				    .sin_port = htons((uint16_t)port),
+				    .sin_addr = {htonl(INADDR_LOOPBACK)}};
+}
+
+/* One that nobody listens on now. */
+static int find_port(struct err *err)
+{
+	int fd cleanup_close = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in address = address_of(0);
+	socklen_t length = sizeof(address);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, length) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&address, &length) < 0)
+		return err_set_errno(err, "no port");
+	return ntohs(address.sin_port);
+}
+
+static _Noreturn void run_program(const struct tensorboard *tensorboard, const char *program,
+				  const char *log_dir)
+{
+	char port[16];
+	char *arguments[] = {(char *)program,
+			     (char *)"--logdir",
+			     (char *)log_dir,
+			     (char *)"--host",
+			     (char *)"127.0.0.1",
+			     (char *)"--port",
+			     port,
+			     NULL};
+	sigset_t none;
+
+	snprintf(port, sizeof(port), "%d", tensorboard->port);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpgid(0, 0);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	dup2(null, STDIN_FILENO);
+	dup2(tensorboard->output, STDOUT_FILENO);
+	dup2(tensorboard->output, STDERR_FILENO);
+	execvp(program, arguments);
+	dprintf(STDERR_FILENO, "%s: %s\n", program, strerror(errno));
+	_exit(127);
+}
+
+struct tensorboard *tensorboard_start(const char *program, const char *log_dir, struct err *err)
+{
+	if (!fs_is_directory(log_dir)) {
+		err_set(err, ERR_NOT_FOUND, "%s: is no directory that this machine can read",
+			log_dir);
+		return NULL;
+	}
+	struct tensorboard *tensorboard = mem_alloc(sizeof(*tensorboard));
+	tensorboard->output = memfd_create("tensorboard", MFD_CLOEXEC);
+	tensorboard->port = find_port(err);
+	tensorboard->pid = tensorboard->port < 0 ? -1 : fork();
+	if (tensorboard->pid == 0)
+		run_program(tensorboard, program, log_dir);
+	tensorboard->address = mem_printf("127.0.0.1:%d", tensorboard->port);
+	if (tensorboard->pid > 0)
+		return tensorboard;
+	if (tensorboard->port >= 0)
+		err_set_errno(err, "fork");
+	tensorboard->pid = 0;
+	tensorboard_stop(tensorboard);
+	return NULL;
+}
+
+void tensorboard_stop(struct tensorboard *tensorboard)
+{
+	if (!tensorboard)
+		return;
+	if (tensorboard->pid > 0) {
+		kill(-tensorboard->pid, SIGKILL);
+		kill(tensorboard->pid, SIGKILL);
+		waitpid(tensorboard->pid, NULL, 0);
+	}
+	mem_cleanup_close(&tensorboard->output);
+	free(tensorboard->address);
+	free(tensorboard);
+}
+
+const char *tensorboard_address(const struct tensorboard *tensorboard)
+{
+	return tensorboard->address;
+}
+
+/* The last line of what it said. */
+static int say_end(const struct tensorboard *tensorboard, struct err *err)
+{
+	char bytes[WORDS];
+	off_t end = lseek(tensorboard->output, 0, SEEK_END);
+	off_t start = end > WORDS ? end - WORDS : 0;
+	ssize_t got = pread(tensorboard->output, bytes, sizeof(bytes), start);
+
+	while (got > 0 && bytes[got - 1] == '\n')
+		got--;
+	ssize_t begin = got > 0 ? got : 0;
+	while (begin > 0 && bytes[begin - 1] != '\n')
+		begin--;
+	char *words cleanup_free =
+		str_printable(bytes + begin, (size_t)((got > 0 ? got : 0) - begin));
+	return err_set(err, ERR_FAILED, "TensorBoard has ended: %s",
+		       *words ? words : "it said nothing");
+}
+
+int tensorboard_look(struct tensorboard *tensorboard, struct err *err)
+{
+	int fd cleanup_close = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in address = address_of(tensorboard->port);
+
+	if (tensorboard->pid > 0 && waitpid(tensorboard->pid, NULL, WNOHANG) == tensorboard->pid)
+		tensorboard->pid = 0;
+	if (tensorboard->pid == 0)
+		return say_end(tensorboard, err);
+	return connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+}

@@ -1,0 +1,219 @@
+#include "scheduler/job_stores.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "conf/conf.h"
+#include "hadoop/site.h"
+#include "history/location.h"
+#include "scheduler/state_dir.h"
+#include "scheduler/yarn_client.h"
+
+void job_stores_close(struct job_stores *stores)
+{
+	for (size_t i = 0; i < stores->count; i++)
+		history_store_close(stores->items[i]);
+	free(stores->items);
+	*stores = (struct job_stores){0};
+}
+
+/* Each once. */
+static int add(struct job_stores *stores, const char *location,
+	       const struct webhdfs_options *options, struct err *err)
+{
+	for (size_t i = 0; i < stores->count; i++)
+		if (str_equal(history_store_location(stores->items[i]), location))
+			return 0;
+	struct history_store *store = history_store_open(location, options, err);
+	if (!store)
+		return -1;
+	stores->items =
+		mem_realloc_array(stores->items, stores->count + 1, sizeof(struct history_store *));
+	stores->items[stores->count++] = store;
+	return 0;
+}
+
+/* ---- in HDFS ------------------------------------------------------------------------------ */
+
+/* The site files tell how to reach one file system. */
+static int check_authority(const struct hadoop_cluster *cluster, const char *authority,
+			   struct err *err)
+{
+	if (yarn_history_is_own(cluster, authority))
+		return 0;
+	return err_set(err, ERR_CONFIG,
+		       "hdfs://%s is not the file system of the Hadoop configuration, %s",
+		       authority, cluster->fs);
+}
+
+/* `path` NULL: the user's own place. */
+static int add_hdfs(struct job_stores *stores, const char *authority, const char *path,
+		    struct err *err)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
+
+	if (!cluster || check_authority(cluster, authority, err) < 0)
+		return -1;
+	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
+	char *own cleanup_free = yarn_user_path(cluster, "history");
+	char *url cleanup_free = mem_printf("%s%s", cluster->fs, path ? path : own);
+	return add(stores, url, &options, err);
+}
+
+static void add_hdfs_if_there(struct job_stores *stores, const char *path)
+{
+	struct err err cleanup_err = {0};
+
+	if (hadoop_site_has_yarn() && add_hdfs(stores, "", path, &err) < 0)
+		log_warning("jobs in HDFS are not looked at: %s", err_message(&err));
+}
+
+/* ---- all of them -------------------------------------------------------------------------- */
+
+/* What tony-site.xml says; the caller frees. */
+static int find_site_location(char **location, struct err *err)
+{
+	struct conf *site cleanup_conf = conf_create();
+
+	if (conf_load_site(site, err) < 0)
+		return -1;
+	conf_resolve(site, true);
+	const char *text = conf_text(site, "tony.history.location");
+	*location = text && *text ? mem_strdup(text) : NULL;
+	return 0;
+}
+
+static int add_own(struct job_stores *stores, struct err *err)
+{
+	char *state cleanup_free = state_dir_find(err);
+	char *own cleanup_free = state ? fs_join(state, "history") : NULL;
+
+	return own ? add(stores, own, NULL, err) : -1;
+}
+
+/* A path without a scheme is, like a job's, of this machine and of the cluster. */
+static int add_site(struct job_stores *stores, const char *text, struct err *err)
+{
+	struct history_location location cleanup_history_location = {0};
+
+	if (history_location_parse(text, &location, err) < 0)
+		return err_wrap(err, "tony-site.xml: tony.history.location");
+	if (location.kind == HISTORY_HDFS)
+		return add_hdfs(stores, location.authority, location.path, err);
+	if (add(stores, location.path, NULL, err) < 0)
+		return -1;
+	if (location.kind == HISTORY_PATH)
+		add_hdfs_if_there(stores, location.path);
+	return 0;
+}
+
+static int add_all(struct job_stores *stores, struct err *err)
+{
+	char *location cleanup_free = NULL;
+
+	if (find_site_location(&location, err) < 0 ||
+	    (location && add_site(stores, location, err) < 0) || add_own(stores, err) < 0)
+		return -1;
+	if (!location)
+		add_hdfs_if_there(stores, NULL);
+	return 0;
+}
+
+static int add_one(struct job_stores *stores, const char *text, struct err *err)
+{
+	struct history_location location cleanup_history_location = {0};
+	char *path cleanup_free = NULL;
+
+	if (!strstr(text, "://")) {
+		path = fs_absolute(text, err);
+		return path ? add(stores, path, NULL, err) : -1;
+	}
+	if (history_location_parse(text, &location, err) < 0)
+		return -1;
+	return location.kind == HISTORY_HDFS
+		       ? add_hdfs(stores, location.authority, location.path, err)
+		       : add(stores, location.path, NULL, err);
+}
+
+int job_stores_open(const char *location, struct job_stores *stores, struct err *err)
+{
+	*stores = (struct job_stores){0};
+	if ((location ? add_one(stores, location, err) : add_all(stores, err)) == 0)
+		return 0;
+	job_stores_close(stores);
+	return -1;
+}
+
+static int note_cluster(struct job *job, const char *authority, struct err *err)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(job, err);
+
+	if (!cluster || check_authority(cluster, authority, err) < 0)
+		return -1;
+	json_decref(job->cluster);
+	job->cluster = hadoop_cluster_to_json(cluster);
+	return 0;
+}
+
+int job_stores_prepare(struct job *job, struct err *err)
+{
+	const char *text = job_config(job, "tony.history.location");
+	struct history_location location cleanup_history_location = {0};
+
+	if (!text)
+		return 0;
+	if (history_location_parse(text, &location, err) < 0 ||
+	    (location.kind == HISTORY_HDFS && note_cluster(job, location.authority, err) < 0))
+		return err_wrap(err, "tony.history.location");
+	return 0;
+}
+
+char *job_stores_find(const struct job_stores *stores, const char *id, struct history_store **store,
+		      struct err *err)
+{
+	struct err why cleanup_err = {0};
+
+	for (size_t i = 0; i < stores->count; i++) {
+		err_finish(&why);
+		char *path = history_store_find(stores->items[i], id, &why);
+		*store = stores->items[i];
+		if (path)
+			return path;
+		if (why.kind != ERR_NOT_FOUND)
+			log_warning("%s", err_message(&why));
+	}
+	err_set(err, ERR_NOT_FOUND, "no job \"%s\" in any history", id);
+	return NULL;
+}
+
+static int match_folder(struct history_store *store, const char *folder, const char *beginning,
+			struct str_list *ids, struct err *err)
+{
+	struct history_jobs jobs cleanup_history_jobs = {0};
+
+	if (history_store_jobs(store, folder, &jobs, err) < 0)
+		return -1;
+	for (size_t i = 0; i < jobs.count; i++)
+		if (str_starts_with(jobs.items[i].id, beginning) &&
+		    !str_list_has(ids, jobs.items[i].id))
+			str_list_add(ids, jobs.items[i].id);
+	return 0;
+}
+
+int job_stores_match(const struct job_stores *stores, const char *beginning, struct str_list *ids,
+		     struct err *err)
+{
+	for (size_t i = 0; i < stores->count; i++) {
+		struct history_folders folders cleanup_history_folders = {0};
+		if (history_store_folders(stores->items[i], &folders, err) < 0)
+			return -1;
+		for (size_t k = 0; k < folders.count; k++)
+			if (match_folder(stores->items[i], folders.items[k].path, beginning, ids,
+					 err) < 0)
+				return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,39 @@
+/*
+ * The stores in which this user's ended jobs are (history/store.h): those of local jobs and those
+ * of the cluster's, where there is one.
+ */
+#ifndef TONY_SCHEDULER_JOB_STORES_H
+#define TONY_SCHEDULER_JOB_STORES_H
+
+#include "history/store.h"
+#include "scheduler/scheduler.h"
+
+struct job_stores {
+	struct history_store **items;
+	size_t count;
+};
+void job_stores_close(struct job_stores *stores);
+#define cleanup_job_stores __attribute__((cleanup(job_stores_close)))
+
+/* `location`: that store alone; NULL: where tony.history.location of tony-site.xml says, and the
+ * places that hold without it. A cluster's that cannot be reached is warned of and left out. */
+int job_stores_open(const char *location, struct job_stores *stores, struct err *err);
+
+/* Where the job with this whole id is; NULL and `err`: in none of them. The caller frees. */
+char *job_stores_find(const struct job_stores *stores, const char *id, struct history_store **store,
+		      struct err *err);
+
+/* The ids of jobs that begin so, each once; the newest first. */
+int job_stores_match(const struct job_stores *stores, const char *beginning, struct str_list *ids,
+		     struct err *err);
+
+/* For a local job that is to be submitted: checks where its history is to go and, when that is in
+ * HDFS, notes in job->cluster how it is reached. */
+int job_stores_prepare(struct job *job, struct err *err);
+
+/* The jobs of which nothing is known but from a store: found by id or the beginning of one, their
+ * logs as far as they were kept. It has name, find() and logs() alone; the door leads to a copy in
+ * <state>/kept/<job id>/. */
+extern const struct scheduler_client_ops stored_jobs_client;
+
+#endif

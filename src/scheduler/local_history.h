@@ -1,0 +1,16 @@
+/* The history of a local job, at its end. */
+#ifndef TONY_SCHEDULER_LOCAL_HISTORY_H
+#define TONY_SCHEDULER_LOCAL_HISTORY_H
+
+#include "job/job.h"
+
+/* Where it goes: what tony.history.location says, or <state>/history. The caller frees. */
+char *local_history_location(const struct job *job, const char *job_dir);
+
+/* Brings the history of a job that has ended to its place; what is there already stays. `packed`:
+ * a directory that the AM has packed (history/pack.h); NULL: what job_dir tells is packed here.
+ * Blocks. */
+int local_history_publish(const struct job *job, const char *job_dir, const char *packed,
+			  struct err *err);
+
+#endif

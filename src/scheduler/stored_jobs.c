@@ -1,0 +1,280 @@
+/* Ended jobs of which nothing is left but their history in a store. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "history/pack.h"
+#include "scheduler/job_logs.h"
+#include "scheduler/job_stores.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/state_dir.h"
+
+#define COPY_DAYS 7 /* for which a copy is kept */
+
+/* ---- finding ------------------------------------------------------------------------------ */
+
+/* The whole id that is meant; the caller frees. */
+static char *complete(const struct job_stores *stores, const char *id, struct err *err)
+{
+	struct str_list found cleanup_str_list = {0};
+
+	if (job_stores_match(stores, id, &found, err) < 0)
+		return NULL;
+	if (found.count == 1)
+		return mem_strdup(found.items[0]);
+	if (found.count == 0) {
+		err_set(err, ERR_NOT_FOUND, "no job \"%s\" in any history", id);
+		return NULL;
+	}
+	scheduler_err_several(id, &found, err);
+	return NULL;
+}
+
+/* ---- the copy ----------------------------------------------------------------------------- */
+
+static char *kept_directory(const char *id, struct err *err)
+{
+	char *state cleanup_free = state_dir_find(err);
+
+	return state ? mem_printf("%s/kept%s%s", state, id ? "/" : "", id ? id : "") : NULL;
+}
+
+/* Nobody looks at a job for ever. */
+static void remove_old_copies(void)
+{
+	char *kept cleanup_free = kept_directory(NULL, NULL);
+	DIR *directory cleanup_dir = kept ? opendir(kept) : NULL;
+	const int64_t oldest = clock_wall_ms() / 1000 - COPY_DAYS * 86400;
+	const struct dirent *entry;
+
+	while (directory && (entry = readdir(directory))) {
+		char *copy cleanup_free = fs_join(kept, entry->d_name);
+		struct stat status;
+		if (*entry->d_name != '.' && lstat(copy, &status) == 0 && status.st_mtime < oldest)
+			fs_remove_tree(copy, NULL);
+	}
+}
+
+static int copy_file(struct history_store *store, const char *path, const char *name,
+		     const char *to, struct err *err)
+{
+	int from cleanup_close = history_store_open_file(store, path, name, HISTORY_FILE_CAP, err);
+	int target cleanup_close =
+		from < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	char buffer[65536];
+	ssize_t got;
+
+	if (from < 0)
+		return -1;
+	if (target < 0)
+		return err_set_errno(err, "%s", to);
+	while ((got = read(from, buffer, sizeof(buffer))) > 0)
+		if (fs_write_all(target, buffer, (size_t)got, err) < 0)
+			return err_wrap(err, "%s", to);
+	return got < 0 ? err_set_errno(err, "%s", path) : 0;
+}
+
+/* Beside its place, and renamed: whoever finds it finds all of it. */
+static int make_copy(struct history_store *store, const char *path, const char *directory,
+		     struct err *err)
+{
+	char *side cleanup_free = mem_printf("%s.%d", directory, getpid());
+	char *description cleanup_free = fs_join(side, "job.json");
+	char *journal cleanup_free = fs_join(side, "journal.jsonl");
+
+	if (fs_make_directories(side, 0700, err) < 0)
+		return -1;
+	int result = copy_file(store, path, HISTORY_JOB, description, err);
+	if (result == 0)
+		result = copy_file(store, path, HISTORY_EVENTS, journal, err);
+	if (result == 0 && rename(side, directory) < 0 && !fs_is_directory(directory))
+		result = err_set_errno(err, "%s", directory);
+	fs_remove_tree(side, NULL);
+	return result;
+}
+
+/* One of TonY's may run, or have lost its AM: nobody could be asked how it goes on. */
+static int check_ended(struct history_store *store, const char *path, struct err *err)
+{
+	struct history_summary summary;
+
+	if (history_store_summary(store, path, &summary, NULL) < 0)
+		return 0;
+	bool has_ended = job_state_is_final(summary.state);
+	history_summary_finish(&summary);
+	return has_ended ? 0
+			 : err_set(err, ERR_FAILED, "%s: its history does not tell its end",
+				   fs_basename(path));
+}
+
+/* Everything else is the name of a job, and those are of live ones. */
+static bool may_begin_id(const char *text)
+{
+	static const char *const beginnings[] = {"tony-", "application_"};
+
+	for (size_t i = 0; i < array_length(beginnings); i++)
+		if (str_starts_with(text, beginnings[i]))
+			return true;
+	return false;
+}
+
+static int find(const char *id, struct job_door *door, char **full_id, struct err *err)
+{
+	struct job_stores stores cleanup_job_stores = {0};
+	struct history_store *store;
+
+	if (!may_begin_id(id))
+		return err_set(err, ERR_NOT_FOUND, "no job \"%s\" in any history", id);
+	if (job_stores_open(NULL, &stores, err) < 0)
+		return -1;
+	char *path cleanup_free = job_stores_find(&stores, id, &store, NULL);
+	char *whole cleanup_free = path ? mem_strdup(id) : complete(&stores, id, err);
+	if (whole && !path)
+		path = job_stores_find(&stores, whole, &store, err);
+	char *directory cleanup_free = path ? kept_directory(whole, err) : NULL;
+	if (!directory)
+		return -1;
+	remove_old_copies();
+	if (!fs_is_directory(directory) &&
+	    (check_ended(store, path, err) < 0 || make_copy(store, path, directory, err) < 0))
+		return -1;
+	*door = (struct job_door){.job_dir = mem_steal(&directory), .ended = true};
+	if (full_id)
+		*full_id = mem_steal(&whole);
+	return 0;
+}
+
+/* ---- logs --------------------------------------------------------------------------------- */
+
+struct stored_logs {
+	struct job_logs base;
+	struct job_stores stores;
+	struct history_store *store; /* that has the job */
+	char *path;
+};
+
+struct stored_log {
+	struct job_log base;
+	struct job_log_part part; /* the only one */
+	int fd, times;		  /* times: -1: none */
+	int64_t start;		  /* behind the head */
+};
+
+static ssize_t read_log(struct job_log *base, size_t part, bool times, int64_t offset, void *bytes,
+			size_t length, struct err *err)
+{
+	const struct stored_log *log = (const struct stored_log *)base;
+	ssize_t got = times ? pread(log->times, bytes, length, offset)
+			    : pread(log->fd, bytes, length, offset + log->start);
+
+	return got < 0 ? err_set_errno(err, "a kept log") : got;
+}
+
+static void destroy_log(struct job_log *base)
+{
+	struct stored_log *log = (struct stored_log *)base;
+
+	mem_cleanup_close(&log->fd);
+	mem_cleanup_close(&log->times);
+	free(log);
+}
+
+/* "worker-0-2" is attempt 2 of worker:0; false: not the name of a local container. */
+static bool split_container(const char *container, char **task, int64_t *attempt)
+{
+	const char *dash = strrchr(container, '-');
+
+	if (!dash || str_parse_int(dash + 1, 1, INT32_MAX, attempt) < 0)
+		return false;
+	*task = mem_strndup(container, (size_t)(dash - container));
+	return true;
+}
+
+static int read_head(struct stored_log *log, int64_t attempt, const char *name, struct err *err)
+{
+	static const struct job_log_ops ops = {.read = read_log, .destroy = destroy_log};
+	struct history_log_head head;
+	char bytes[HISTORY_HEAD_CAP];
+	struct stat status;
+	ssize_t got = pread(log->fd, bytes, sizeof(bytes), 0);
+	size_t length = got > 0 ? history_log_head_read(bytes, (size_t)got, &head) : 0;
+
+	if (length == 0 || fstat(log->fd, &status) < 0)
+		return err_set(err, ERR_INPUT, "%s: the kept log has no head", name);
+	bool is_it = head.attempt == attempt;
+	if (is_it && head.from > 0)
+		log_warning("of %s of %s the last %lld of %lld bytes were kept", name, head.task,
+			    (long long)(head.bytes - head.from), (long long)head.bytes);
+	history_log_head_finish(&head);
+	if (!is_it)
+		return err_set(err, ERR_NOT_FOUND, "%s: kept of another attempt only", name);
+	log->start = (int64_t)length;
+	log->part = (struct job_log_part){.length = status.st_size - log->start,
+					  .has_times = log->times >= 0};
+	log->base = (struct job_log){.ops = &ops, .parts = &log->part, .count = 1};
+	return 0;
+}
+
+static struct job_log *open_log(struct job_logs *base, const char *container, const char *host,
+				const char *name, struct err *err)
+{
+	struct stored_logs *logs = (struct stored_logs *)base;
+	char *task cleanup_free = NULL;
+	int64_t attempt;
+
+	if (!split_container(container, &task, &attempt)) {
+		err_set(err, ERR_NOT_FOUND, "the history has no logs of %s", container);
+		return NULL;
+	}
+	char *file cleanup_free = mem_printf(HISTORY_LOGS "/%s/%s", task, name);
+	char *index cleanup_free = mem_printf("%s.times", file);
+	struct stored_log *log = mem_alloc(sizeof(*log));
+	log->times = -1;
+	log->fd = history_store_open_file(logs->store, logs->path, file, HISTORY_FILE_CAP, err);
+	if (log->fd >= 0)
+		log->times = history_store_open_file(logs->store, logs->path, index,
+						     HISTORY_FILE_CAP, NULL);
+	if (log->fd >= 0 && read_head(log, attempt, name, err) == 0)
+		return &log->base;
+	destroy_log(&log->base);
+	return NULL;
+}
+
+static void destroy_logs(struct job_logs *base)
+{
+	struct stored_logs *logs = (struct stored_logs *)base;
+
+	job_stores_close(&logs->stores);
+	free(logs->path);
+	free(logs);
+}
+
+static struct job_logs *open_logs(const struct job_door *door, const struct job *job,
+				  struct err *err)
+{
+	static const struct job_logs_ops ops = {.open = open_log, .destroy = destroy_logs};
+	struct stored_logs *logs = mem_alloc(sizeof(*logs));
+
+	logs->base.ops = &ops;
+	if (job_stores_open(NULL, &logs->stores, err) == 0)
+		logs->path = job_stores_find(&logs->stores, fs_basename(door->job_dir),
+					     &logs->store, err);
+	if (logs->path)
+		return &logs->base;
+	destroy_logs(&logs->base);
+	return NULL;
+}
+
+const struct scheduler_client_ops stored_jobs_client = {
+	.name = "history",
+	.find = find,
+	.logs = open_logs,
+};

@@ -1,0 +1,156 @@
+#include "scheduler/yarn_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "job/job.h"
+#include "scheduler/yarn_client.h"
+
+#define NOTE_EVERY_MS	3600000	 /* a use is not noted again before */
+#define MIN_AGE_MS	86400000 /* longer than any submission takes */
+#define REMOVED_AT_MOST 20
+
+static int64_t last_use_ms(const struct webhdfs_file *file)
+{
+	return file->accessed_ms > file->modified_ms ? file->accessed_ms : file->modified_ms;
+}
+
+int yarn_cache_use(struct webhdfs_client *client, const char *path, struct webhdfs_file *file,
+		   struct err *err)
+{
+	struct err problem cleanup_err = {0};
+	int64_t now = clock_wall_ms();
+
+	if (webhdfs_stat(client, path, file, err) < 0)
+		return -1;
+	if (now - last_use_ms(file) < NOTE_EVERY_MS ||
+	    webhdfs_set_times(client, path, -1, now, &problem) == 0 ||
+	    problem.kind != ERR_NOT_FOUND)
+		return 0; /* a NameNode may be told to keep no access times */
+	/* It was removed this moment. */
+	webhdfs_file_finish(file);
+	return err_set(err, ERR_NOT_FOUND, "%s", err_message(&problem));
+}
+
+/* ---- what lives --------------------------------------------------------------------------- */
+
+struct ageing {
+	struct webhdfs_client *client;
+	const struct hadoop_cluster *cluster;
+	char *cache;
+	int64_t oldest_ms; /* what was used since then stays */
+	struct str_list old, jobs;
+	struct map *used; /* names in the cache that live jobs have */
+};
+
+static void add_old(void *data, const struct webhdfs_file *file)
+{
+	struct ageing *ageing = data;
+
+	if (!file->is_directory && last_use_ms(file) < ageing->oldest_ms)
+		str_list_add(&ageing->old, file->name);
+}
+
+static void add_job(void *data, const struct webhdfs_file *file)
+{
+	if (file->is_directory && yarn_is_id(file->name))
+		str_list_add(data, file->name);
+}
+
+static void note_files(struct ageing *ageing, const struct hadoop_cluster *job)
+{
+	for (size_t i = 0; i < job->file_count; i++)
+		map_set(ageing->used, fs_basename(job->files[i].url), ageing);
+}
+
+/* -1: it cannot be told what the job uses. One that has no description yet was submitted this
+ * moment, and one that has none any more has ended. */
+static int note_job(struct ageing *ageing, const char *id)
+{
+	char *directory cleanup_free = yarn_user_path(ageing->cluster, id);
+	char *path cleanup_free = fs_join(directory, "job.json");
+	struct str text cleanup_str = {0};
+	struct err err cleanup_err = {0};
+
+	if (webhdfs_read_file(ageing->client, path, JOB_JSON_CAP, &text, &err) < 0)
+		return err.kind == ERR_NOT_FOUND ? 0 : -1;
+	json_t *job cleanup_json = json_parse(str_text(&text), text.length, NULL);
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
+		hadoop_cluster_from_json(json_object_get(job, "cluster"), NULL);
+	if (cluster)
+		note_files(ageing, cluster);
+	return cluster ? 0 : -1;
+}
+
+/* Every job that has not ended has a directory of its own. */
+static int note_jobs(struct ageing *ageing)
+{
+	char *directory cleanup_free = yarn_user_path(ageing->cluster, "");
+
+	if (webhdfs_list(ageing->client, directory, add_job, &ageing->jobs, NULL) < 0)
+		return -1;
+	for (size_t i = 0; i < ageing->jobs.count; i++)
+		if (note_job(ageing, ageing->jobs.items[i]) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- what does not ------------------------------------------------------------------------ */
+
+/* Under another name nobody begins to use it. Who did before, a moment ago, has noted that. */
+static void remove_unused(const struct ageing *ageing, const char *name)
+{
+	struct webhdfs_file file cleanup_webhdfs_file = {0};
+	uint64_t random = 0;
+
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return;
+	char *path cleanup_free = fs_join(ageing->cache, name);
+	char *aside cleanup_free =
+		mem_printf("%s/.%s.%016llx.part", ageing->cache, name, (unsigned long long)random);
+	if (webhdfs_rename(ageing->client, path, aside, false, NULL) < 0)
+		return;
+	bool is_unused = webhdfs_stat(ageing->client, aside, &file, NULL) == 0 &&
+			 last_use_ms(&file) < ageing->oldest_ms;
+	/* Where it was there may be another one by now: the content is the same. */
+	if (is_unused || webhdfs_rename(ageing->client, aside, path, false, NULL) < 0)
+		webhdfs_remove(ageing->client, aside, NULL);
+}
+
+static void remove_all(const struct ageing *ageing)
+{
+	int removed = 0;
+
+	for (size_t i = 0; i < ageing->old.count && removed < REMOVED_AT_MOST; i++) {
+		const char *name = ageing->old.items[i];
+		if (map_get(ageing->used, name))
+			continue;
+		remove_unused(ageing, name);
+		removed++;
+	}
+}
+
+void yarn_cache_age(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+		    int64_t max_age_ms)
+{
+	int64_t age_ms = max_age_ms > MIN_AGE_MS ? max_age_ms : MIN_AGE_MS;
+	char *cache cleanup_free = yarn_user_path(cluster, "cache");
+	struct ageing ageing = {.client = client,
+				.cluster = cluster,
+				.cache = cache,
+				.oldest_ms = clock_wall_ms() - age_ms,
+				.used = map_create(NULL)};
+
+	if (webhdfs_list(client, cache, add_old, &ageing, NULL) == 0 && ageing.old.count > 0 &&
+	    note_jobs(&ageing) == 0)
+		remove_all(&ageing);
+	str_list_finish(&ageing.old);
+	str_list_finish(&ageing.jobs);
+	map_destroy(ageing.used);
+}

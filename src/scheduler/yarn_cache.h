@@ -1,0 +1,22 @@
+/*
+ * <home>/.tony/cache: files of the user's by the hash of their content, for all jobs. When one was
+ * last used is its access time, which the submitting client sets; NodeManagers that fetch it do so
+ * by reading, as exactly as the NameNode notes that.
+ */
+#ifndef TONY_SCHEDULER_YARN_CACHE_H
+#define TONY_SCHEDULER_YARN_CACHE_H
+
+#include "hadoop/cluster.h"
+#include "hadoop/webhdfs_client.h"
+
+/* Is the file there, and going to stay for a day at least? ERR_NOT_FOUND: no. The caller finishes
+ * `file` after success. */
+int yarn_cache_use(struct webhdfs_client *client, const char *path, struct webhdfs_file *file,
+		   struct err *err);
+
+/* Removes what was not used for `max_age_ms`, a day at least, and is none of a live job's: some
+ * files each time. */
+void yarn_cache_age(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+		    int64_t max_age_ms);
+
+#endif

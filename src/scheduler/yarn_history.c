@@ -1,0 +1,92 @@
+/* Where the histories of jobs on YARN are. */
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "history/layout.h"
+#include "history/location.h"
+#include "history/pack.h"
+#include "history/store.h"
+#include "history/upload.h"
+#include "scheduler/yarn_client.h"
+
+bool yarn_history_is_own(const struct hadoop_cluster *cluster, const char *authority)
+{
+	char *fs cleanup_free = mem_printf("hdfs://%s", authority);
+
+	return !*authority || str_equal(fs, cluster->fs);
+}
+
+char *yarn_history_path(const struct hadoop_cluster *cluster, const char *location)
+{
+	struct history_location parsed cleanup_history_location = {0};
+
+	if (!location || history_location_parse(location, &parsed, NULL) < 0 ||
+	    parsed.kind == HISTORY_FILE ||
+	    (parsed.kind == HISTORY_HDFS && !yarn_history_is_own(cluster, parsed.authority)))
+		return NULL;
+	return mem_steal(&parsed.path);
+}
+
+int yarn_history_prepare(struct hadoop_cluster *cluster, const struct job *job, struct err *err)
+{
+	const char *location = yarn_config(job, "tony.history.location");
+	struct history_location parsed cleanup_history_location = {0};
+
+	if (location && history_location_parse(location, &parsed, err) < 0)
+		return err_wrap(err, "tony.history.location");
+	if (location && !cluster->history_dir)
+		return err_set(
+			err, ERR_CONFIG,
+			"tony.history.location: \"%s\" is not in the cluster's own file system, "
+			"and a job's AM can bring its history nowhere else; write /PATH or "
+			"%s/PATH",
+			location, cluster->fs);
+	if (!location)
+		mem_replace(&cluster->history_dir, yarn_user_path(cluster, "history"));
+	return 0;
+}
+
+struct history_store *yarn_history_open(const struct hadoop_cluster *cluster, struct err *err)
+{
+	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
+	char *url cleanup_free = mem_printf("%s%s", cluster->fs, cluster->history_dir);
+
+	return history_store_open(url, &options, err);
+}
+
+/* Where its own AM would have brought it. */
+static int publish(const struct hadoop_cluster *cluster, const struct job *job, const char *mirror,
+		   struct err *err)
+{
+	char *named cleanup_free =
+		yarn_history_path(cluster, job_config(job, "tony.history.location"));
+	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
+	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
+	char *packed cleanup_free = mem_printf("%s/history.%d", mirror, getpid());
+	char *metrics cleanup_free = fs_join(mirror, HISTORY_METRICS);
+	const struct history_pack pack = {.job = job, .journal = journal, .metrics = metrics};
+	const struct history_target target = {
+		.location = named ? named : cluster->history_dir,
+		.submitted_ms = job->submitted_ms,
+		.job_id = job->id,
+		.attempt = history_attempt(),
+		.access = history_access_of(job_config(job, "tony.history.permissions")),
+	};
+
+	if (history_pack(&pack, packed, err) < 0)
+		return -1;
+	int result = history_upload(&options, packed, &target, err);
+	fs_remove_tree(packed, NULL);
+	return result;
+}
+
+int yarn_history_publish(const struct hadoop_cluster *cluster, const char *mirror, struct err *err)
+{
+	char *path cleanup_free = fs_join(mirror, "job.json");
+	struct job *job = job_read_file(path, err);
+	int result = job ? publish(cluster, job, mirror, err) : -1;
+
+	job_destroy(job);
+	return result;
+}

@@ -1,0 +1,300 @@
+/*
+ * Where an AM that follows this one finds the job's journal: in the job's directory in HDFS, a file
+ * for each AM, written on while the job runs. The loop never waits for it: one write is under way
+ * at most, and takes with it all that came meanwhile.
+ *
+ * The file appears by a rename once all lines so far are in it; later ones are appended. Of an
+ * append that failed nobody knows how much was done, so the file is then made anew.
+ */
+#include "scheduler/yarn_journal.h"
+
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "hadoop/webhdfs_async.h"
+#include "net/backoff.h"
+
+enum {
+	DIRECTORY_MODE = 0700,
+	FILE_MODE = 0600,
+	PATIENCE_MS = 5000, /* how long anybody waits for a line to be kept */
+	STILL_MS = 1000,    /* a timer as late as that: the process stood still */
+	MAY_WRITE_MS = 100, /* until it is asked again */
+	FIRST_RETRY_MS = 1000,
+	RETRY_CAP_MS = 30000,
+};
+
+struct yarn_journal {
+	struct yarn_journal_options options;
+	struct webhdfs_async *hdfs;
+	struct webhdfs_call *call; /* NULL: none is under way */
+	char *path, *part;	   /* in HDFS; the part is renamed to the path */
+	int fd;			   /* of the journal itself */
+	bool has_directory, is_whole;
+	int64_t length, sequence;      /* of what `call` is to keep */
+	int64_t kept_length, appended; /* bytes; the last line's number */
+	struct event *retry, *patience;
+	int64_t patience_until;
+	struct backoff backoff;
+	bool is_late;		      /* nobody is to wait */
+	bool is_troubled;	      /* said so */
+	void (*finished)(void *data); /* NULL: it goes on */
+	void *finished_data;
+};
+
+static void go_on(struct yarn_journal *journal);
+
+static void set_timer(struct event *timer, int64_t ms)
+{
+	const struct timeval time = clock_timeval(ms);
+
+	evtimer_add(timer, &time);
+}
+
+/* ---- outcomes ----------------------------------------------------------------------------- */
+
+static void tell(struct yarn_journal *journal, int64_t sequence)
+{
+	journal->options.kept(journal->options.data, sequence);
+}
+
+static void let_go(struct yarn_journal *journal)
+{
+	journal->is_late = true;
+	tell(journal, INT64_MAX);
+}
+
+static void begin_patience(struct yarn_journal *journal)
+{
+	journal->patience_until = clock_monotonic_ms() + PATIENCE_MS;
+	set_timer(journal->patience, PATIENCE_MS);
+}
+
+/* Who stood still learns first whether it is still the job's AM: what was reported to it might be
+ * lost otherwise. */
+static void on_patience_over(evutil_socket_t fd, short what, void *data)
+{
+	struct yarn_journal *journal = data;
+
+	if (clock_monotonic_ms() - journal->patience_until > STILL_MS)
+		begin_patience(journal);
+	else
+		let_go(journal);
+}
+
+static void on_retry(evutil_socket_t fd, short what, void *data)
+{
+	go_on(data);
+}
+
+static void end(struct yarn_journal *journal)
+{
+	void (*finished)(void *data) = journal->finished;
+
+	journal->finished = NULL;
+	if (finished)
+		finished(journal->finished_data);
+}
+
+static void fail(struct yarn_journal *journal, const struct err *err)
+{
+	uint64_t random = 0;
+
+	journal->is_whole = journal->has_directory = false;
+	if (!journal->is_troubled)
+		log_warning("the journal cannot be kept in HDFS for now, where another application "
+			    "master would look for it; the job goes on: %s",
+			    err_message(err));
+	journal->is_troubled = true;
+	if (journal->finished) {
+		end(journal);
+		return;
+	}
+	let_go(journal);
+	(void)!getrandom(&random, sizeof(random), 0);
+	set_timer(journal->retry, backoff_next(&journal->backoff, random));
+}
+
+static void succeed(struct yarn_journal *journal)
+{
+	if (journal->is_troubled)
+		log_info("the journal is kept in HDFS again");
+	journal->is_troubled = journal->is_late = false;
+	backoff_reset(&journal->backoff);
+	evtimer_del(journal->patience);
+	journal->kept_length = journal->length;
+	tell(journal, journal->sequence);
+	if (journal->finished)
+		end(journal);
+	else
+		go_on(journal);
+}
+
+static bool may_write(const struct yarn_journal *journal)
+{
+	return journal->options.may_write(journal->options.data);
+}
+
+/* In the midst of it, this AM may have become one of several. */
+static void put_off(struct yarn_journal *journal)
+{
+	journal->call = NULL;
+	if (journal->finished)
+		end(journal);
+	else
+		set_timer(journal->retry, MAY_WRITE_MS);
+}
+
+/* ---- steps -------------------------------------------------------------------------------- */
+
+static void on_appended(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct yarn_journal *journal = data;
+
+	journal->call = NULL;
+	if (err)
+		fail(journal, err);
+	else
+		succeed(journal);
+}
+
+static void on_renamed(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct yarn_journal *journal = data;
+
+	journal->is_whole = !err;
+	on_appended(data, result, err);
+}
+
+static void on_created(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct yarn_journal *journal = data;
+
+	if (err)
+		on_appended(data, result, err);
+	else if (!may_write(journal))
+		put_off(journal);
+	else
+		journal->call = webhdfs_async_rename(journal->hdfs, journal->part, journal->path,
+						     true, on_renamed, journal);
+}
+
+static void on_directory(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	const struct webhdfs_create create = {.permission = FILE_MODE, .overwrite = true};
+	struct yarn_journal *journal = data;
+
+	journal->has_directory = !err;
+	if (err)
+		on_appended(data, result, err);
+	else if (!may_write(journal))
+		put_off(journal);
+	else
+		journal->call =
+			webhdfs_async_upload(journal->hdfs, journal->part, &create, journal->fd,
+					     journal->length, on_created, journal);
+}
+
+static void append(struct yarn_journal *journal)
+{
+	size_t length = (size_t)(journal->length - journal->kept_length);
+	char *bytes cleanup_free = mem_alloc(length);
+	ssize_t got = pread(journal->fd, bytes, length, journal->kept_length);
+
+	journal->call = webhdfs_async_append(journal->hdfs, journal->path, bytes,
+					     got < 0 ? 0 : (size_t)got, on_appended, journal);
+}
+
+static void go_on(struct yarn_journal *journal)
+{
+	struct stat status;
+
+	if (journal->call || journal->finished || event_pending(journal->retry, EV_TIMEOUT, NULL) ||
+	    fstat(journal->fd, &status) < 0 || status.st_size == journal->kept_length)
+		return;
+	if (!journal->is_late && !event_pending(journal->patience, EV_TIMEOUT, NULL))
+		begin_patience(journal);
+	if (!may_write(journal)) {
+		set_timer(journal->retry, MAY_WRITE_MS);
+		return;
+	}
+	journal->length = status.st_size;
+	journal->sequence = journal->appended;
+	if (!journal->is_whole)
+		journal->call =
+			webhdfs_async_make_directories(journal->hdfs, journal->options.directory,
+						       DIRECTORY_MODE, on_directory, journal);
+	else
+		append(journal);
+}
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+struct yarn_journal *yarn_journal_create(const struct yarn_journal_options *options,
+					 struct err *err)
+{
+	int fd = open(options->journal, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		err_set_errno(err, "%s", options->journal);
+		return NULL;
+	}
+	struct yarn_journal *journal = mem_alloc(sizeof(*journal));
+	*journal = (struct yarn_journal){
+		.options = *options,
+		.hdfs = webhdfs_async_create(options->base, options->hdfs, err),
+		.path = mem_printf("%s/" YARN_JOURNAL_PREFIX "%d" YARN_JOURNAL_SUFFIX,
+				   options->directory, options->am_attempt),
+		.fd = fd,
+		.retry = evtimer_new(options->base, on_retry, journal),
+		.patience = evtimer_new(options->base, on_patience_over, journal),
+		.backoff = {.first_ms = FIRST_RETRY_MS, .cap_ms = RETRY_CAP_MS},
+	};
+	journal->part = mem_printf("%s.part", journal->path);
+	if (journal->hdfs)
+		return journal;
+	yarn_journal_destroy(journal);
+	return NULL;
+}
+
+void yarn_journal_appended(struct yarn_journal *journal, int64_t sequence)
+{
+	journal->appended = sequence;
+	go_on(journal);
+}
+
+const char *yarn_journal_namenode(const struct yarn_journal *journal)
+{
+	return journal ? webhdfs_async_address(journal->hdfs) : NULL;
+}
+
+void yarn_journal_finish(struct yarn_journal *journal, void (*done)(void *data), void *data)
+{
+	journal->finished = done;
+	journal->finished_data = data;
+	evtimer_del(journal->retry);
+	evtimer_del(journal->patience);
+	if (!journal->call)
+		end(journal);
+}
+
+void yarn_journal_destroy(struct yarn_journal *journal)
+{
+	if (!journal)
+		return;
+	webhdfs_async_destroy(journal->hdfs);
+	event_free(journal->retry);
+	event_free(journal->patience);
+	close(journal->fd);
+	free(journal->path);
+	free(journal->part);
+	free(journal);
+}

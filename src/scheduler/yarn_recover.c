@@ -1,0 +1,211 @@
+/*
+ * What an AM finds of the one before it. What took that one may have taken HDFS, too, for a while:
+ * an attempt that gave up at once would be one less for the job.
+ */
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "hadoop/cluster.h"
+#include "hadoop/webhdfs_async.h"
+#include "history/layout.h"
+#include "job/job.h"
+#include "net/backoff.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/yarn_journal.h"
+
+enum {
+	PATIENCE_S = 300, /* half of what YARN waits for an AM to register, unless it is told */
+	FIRST_RETRY_MS = 500,
+	RETRY_CAP_MS = 5000,
+};
+
+struct recovery {
+	struct event_base *base;
+	struct event *retry;
+	struct backoff backoff;
+	int64_t deadline;
+	bool is_troubled; /* said so */
+	struct webhdfs_async *hdfs;
+	const struct hadoop_cluster *cluster;
+	const struct scheduler_place *place;
+	int64_t attempt, length; /* of the newest journal; 0: none */
+	int fd;
+	char *metrics, *metrics_part; /* where those so far are brought */
+	int64_t metrics_length;	      /* 0: there are none */
+	int metrics_fd;
+	struct err *err;
+	int result;
+};
+
+static void try_again(struct recovery *recovery, const struct err *err)
+{
+	uint64_t random = 0;
+
+	if (!recovery->is_troubled)
+		log_warning("the journal of the application master before cannot be read for now, "
+			    "which is tried for %d s: %s",
+			    PATIENCE_S, err_message(err));
+	recovery->is_troubled = true;
+	(void)!getrandom(&random, sizeof(random), 0);
+	const struct timeval time = clock_timeval(backoff_next(&recovery->backoff, random));
+	evtimer_add(recovery->retry, &time);
+}
+
+static void end(struct recovery *recovery, const struct err *err)
+{
+	if (err && (err->kind == ERR_UNREACHABLE || err->kind == ERR_FAILED) &&
+	    clock_monotonic_ms() < recovery->deadline) {
+		try_again(recovery, err);
+		return;
+	}
+	if (err)
+		recovery->result = err_set(recovery->err, err->kind, "%s", err_message(err));
+	event_base_loopbreak(recovery->base);
+}
+
+/* Without them the job goes on as well. */
+static void on_metrics(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct recovery *recovery = data;
+
+	mem_cleanup_close(&recovery->metrics_fd);
+	if (err)
+		log_warning("the metrics of the application master before are lost: %s",
+			    err_message(err));
+	else if (rename(recovery->metrics_part, recovery->metrics) < 0)
+		log_warning("%s cannot be put in its place", recovery->metrics_part);
+	unlink(recovery->metrics_part);
+	end(recovery, NULL);
+}
+
+static bool fetch_metrics(struct recovery *recovery)
+{
+	if (recovery->metrics_length == 0 || recovery->metrics_length > YARN_METRICS_CAP)
+		return false;
+	recovery->metrics_fd =
+		open(recovery->metrics_part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (recovery->metrics_fd < 0)
+		return false;
+	char *path cleanup_free = fs_join(recovery->cluster->job_dir, HISTORY_METRICS);
+	webhdfs_async_download(recovery->hdfs, path, recovery->metrics_fd, recovery->metrics_length,
+			       on_metrics, recovery);
+	return true;
+}
+
+static void on_fetched(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	if (err || !fetch_metrics(data))
+		end(data, err);
+}
+
+/* "journal-3.jsonl" */
+static void on_journal(struct recovery *recovery, const struct webhdfs_file *file)
+{
+	size_t head = strlen(YARN_JOURNAL_PREFIX), tail = strlen(YARN_JOURNAL_SUFFIX);
+	size_t length = strlen(file->name);
+	int64_t attempt;
+
+	if (length <= head + tail || strncmp(file->name, YARN_JOURNAL_PREFIX, head) != 0 ||
+	    !str_equal(file->name + length - tail, YARN_JOURNAL_SUFFIX))
+		return;
+	char *number cleanup_free = mem_strndup(file->name + head, length - head - tail);
+	if (str_parse_int(number, 1, recovery->place->am_attempt - 1, &attempt) < 0 ||
+	    attempt <= recovery->attempt)
+		return;
+	recovery->attempt = attempt;
+	recovery->length = file->length;
+}
+
+static void on_file(void *data, const struct webhdfs_file *file)
+{
+	struct recovery *recovery = data;
+
+	if (str_equal(file->name, HISTORY_METRICS))
+		recovery->metrics_length = file->length;
+	else
+		on_journal(recovery, file);
+}
+
+static void on_listed(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct recovery *recovery = data;
+
+	if (recovery->attempt == 0) {
+		end(recovery, err && err->kind != ERR_NOT_FOUND ? err : NULL);
+		return;
+	}
+	log_info("the journal is that of application master %d", (int)recovery->attempt);
+	char *path cleanup_free = mem_printf("%s/" YARN_JOURNAL_PREFIX "%d" YARN_JOURNAL_SUFFIX,
+					     recovery->cluster->job_dir, (int)recovery->attempt);
+	webhdfs_async_download(recovery->hdfs, path, recovery->fd, recovery->length, on_fetched,
+			       recovery);
+}
+
+static void look(evutil_socket_t fd, short what, void *data)
+{
+	struct recovery *recovery = data;
+
+	recovery->attempt = recovery->length = recovery->metrics_length = 0;
+	webhdfs_async_list(recovery->hdfs, recovery->cluster->job_dir, on_file, on_listed,
+			   recovery);
+}
+
+static int recover(struct recovery *recovery, struct err *err)
+{
+	struct webhdfs_options options = hadoop_cluster_webhdfs(recovery->cluster);
+
+	options.max_wait_ms = -1; /* all of it is done again */
+	recovery->base = event_base_new();
+	recovery->retry = evtimer_new(recovery->base, look, recovery);
+	recovery->backoff = (struct backoff){.first_ms = FIRST_RETRY_MS, .cap_ms = RETRY_CAP_MS};
+	recovery->deadline = clock_monotonic_ms() + PATIENCE_S * INT64_C(1000);
+	recovery->hdfs = webhdfs_async_create(recovery->base, &options, err);
+	if (recovery->hdfs) {
+		look(-1, 0, recovery);
+		event_base_dispatch(recovery->base);
+	} else {
+		recovery->result = -1;
+	}
+	webhdfs_async_destroy(recovery->hdfs);
+	event_free(recovery->retry);
+	event_base_free(recovery->base);
+	return recovery->result;
+}
+
+int yarn_journal_recover(const struct job *job, const char *job_dir,
+			 const struct scheduler_place *place, struct err *err)
+{
+	/* What is there is this AM's own. */
+	if (place->am_attempt <= 1 || fs_exists(place->journal))
+		return 0;
+	struct hadoop_cluster *cluster = hadoop_cluster_from_json(job->cluster, err);
+	int fd cleanup_close =
+		cluster ? open(place->journal, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+	char *metrics cleanup_free = fs_join(job_dir, HISTORY_METRICS);
+	char *metrics_part cleanup_free = mem_printf("%s.part", metrics);
+	struct recovery recovery = {.cluster = cluster,
+				    .place = place,
+				    .fd = fd,
+				    .metrics = metrics,
+				    .metrics_part = metrics_part,
+				    .err = err,
+				    .result = 0};
+	int result = -1;
+
+	if (fd >= 0)
+		result = recover(&recovery, err);
+	else if (cluster)
+		err_set_errno(err, "%s", place->journal);
+	if (result < 0)
+		unlink(place->journal);
+	hadoop_cluster_destroy(cluster);
+	return result < 0 ? err_wrap(err, "the journal of the application master before") : 0;
+}

@@ -1,0 +1,219 @@
+#include "scheduler/yarn_reports.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "hadoop/id.h"
+#include "hadoop/methods.h"
+#include "hadoop/webhdfs_client.h"
+#include "scheduler/yarn_cache.h"
+
+#define SWEPT_AT_MOST	 5
+#define SWEEP_MS	 2000 /* no further one is begun then */
+#define SWEEP_CONNECT_MS 2000
+#define AM_LEAVES_MS	 60000
+
+/* ---- all of this user's ------------------------------------------------------------------- */
+
+typedef Hadoop__ApplicationReportProto report_proto;
+
+void yarn_reports_finish(struct yarn_reports *reports)
+{
+	yarn_message_cleanup(&reports->message);
+	free(reports->items);
+}
+
+static int newest_first(const void *left, const void *right)
+{
+	const report_proto *a = *(const report_proto *const *)left;
+	const report_proto *b = *(const report_proto *const *)right;
+
+	if (a->starttime != b->starttime)
+		return a->starttime < b->starttime ? 1 : -1;
+	return a->applicationid->id < b->applicationid->id ? 1 : -1;
+}
+
+int yarn_reports_ask(const struct hadoop_cluster *cluster, struct yarn_reports *reports,
+		     struct err *err)
+{
+	Hadoop__GetApplicationsRequestProto request = HADOOP__GET_APPLICATIONS_REQUEST_PROTO__INIT;
+	char *tags[] = {(char *)YARN_TAG}, *users[] = {cluster->user};
+
+	request.n_applicationtags = request.n_users = 1;
+	request.applicationtags = tags;
+	request.users = users;
+	if (yarn_call(cluster, &RM_GET_APPLICATIONS, &request.base, &reports->message, NULL, err) <
+	    0)
+		return -1;
+	const Hadoop__GetApplicationsResponseProto *response =
+		(const Hadoop__GetApplicationsResponseProto *)reports->message;
+	reports->items = mem_alloc_array(response->n_applications, sizeof(*reports->items));
+	for (size_t i = 0; i < response->n_applications; i++)
+		if (response->applications[i]->applicationid)
+			reports->items[reports->count++] = response->applications[i];
+	if (reports->count > 1)
+		qsort(reports->items, reports->count, sizeof(*reports->items), newest_first);
+	return 0;
+}
+
+bool yarn_is_id(const char *id)
+{
+	Hadoop__ApplicationIdProto parsed = HADOOP__APPLICATION_ID_PROTO__INIT;
+
+	return hadoop_application_id_parse(id, &parsed, NULL) == 0;
+}
+
+void yarn_take_place(struct hadoop_cluster *cluster, const char *id, const report_proto *report)
+{
+	if (report && report->user && *report->user && !str_equal(report->user, "N/A")) {
+		char *parent cleanup_free = fs_dirname(cluster->home);
+		mem_replace(&cluster->home, fs_join(parent, report->user));
+	}
+	mem_replace(&cluster->job_dir, yarn_user_path(cluster, id));
+	if (!cluster->history_dir)
+		cluster->history_dir = yarn_user_path(cluster, "history");
+}
+
+/* ---- what jobs have left ------------------------------------------------------------------ */
+
+static void add_directory(void *data, const struct webhdfs_file *file)
+{
+	if (file->is_directory && yarn_is_id(file->name))
+		str_list_add(data, file->name);
+}
+
+/* Of this user's jobs that have one; none when HDFS does not answer at once. */
+static void list_directories(const struct hadoop_cluster *cluster, struct str_list *ids)
+{
+	struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
+	char *directory cleanup_free = yarn_user_path(cluster, "");
+
+	options.connect_timeout_ms = SWEEP_CONNECT_MS;
+	options.max_wait_ms = -1;
+	struct webhdfs_client *client cleanup_webhdfs = webhdfs_client_create(&options, NULL);
+	if (client)
+		webhdfs_list(client, directory, add_directory, ids, NULL);
+}
+
+/* NULL: not among them. */
+static const report_proto *find_report(const struct yarn_reports *reports, const char *id)
+{
+	for (size_t i = 0; i < reports->count; i++) {
+		char *text cleanup_free =
+			hadoop_application_id_text(reports->items[i]->applicationid);
+		if (str_equal(text, id))
+			return reports->items[i];
+	}
+	return NULL;
+}
+
+/* The ResourceManager forgets, and lists only so many. */
+static bool is_forgotten(const struct hadoop_cluster *cluster, const char *id)
+{
+	struct err err cleanup_err = {0};
+	Hadoop__GetApplicationReportResponseProto *response = yarn_report(cluster, id, &err);
+	ProtobufCMessage *message cleanup_message = (ProtobufCMessage *)response;
+
+	return !response && err.kind == ERR_NOT_FOUND;
+}
+
+/* Who has told of the end itself publishes it, and clears up. */
+static bool has_am(const report_proto *report)
+{
+	return report &&
+	       report->yarn_application_state == HADOOP__YARN_APPLICATION_STATE_PROTO__FINISHED &&
+	       clock_wall_ms() - report->finishtime < AM_LEAVES_MS;
+}
+
+/* False: it lives, or its end cannot be told. */
+static bool sweep_one(struct hadoop_cluster *cluster, const char *id, const report_proto *report)
+{
+	bool is_over =
+		report ? job_state_is_final(yarn_job_state(report)) : is_forgotten(cluster, id);
+	char *mirror cleanup_free = is_over && !has_am(report) ? yarn_mirror(id, NULL) : NULL;
+
+	if (!mirror)
+		return false;
+	yarn_take_place(cluster, id, report);
+	if (yarn_mirror_settle(mirror, cluster, id, report, NULL) < 0) {
+		rmdir(mirror); /* if nothing is in it */
+		return false;
+	}
+	if (!yarn_mirror_is_final(mirror))
+		return false;
+	yarn_mirror_clear_up(mirror, cluster);
+	return true;
+}
+
+void yarn_sweep(struct hadoop_cluster *cluster, const struct yarn_reports *reports)
+{
+	struct str_list ids cleanup_str_list = {0};
+	int64_t deadline = clock_monotonic_ms() + SWEEP_MS;
+	int swept = 0;
+
+	list_directories(cluster, &ids);
+	for (size_t i = 0; i < ids.count && swept < SWEPT_AT_MOST; i++) {
+		swept += sweep_one(cluster, ids.items[i], find_report(reports, ids.items[i]));
+		if (clock_monotonic_ms() >= deadline)
+			return;
+	}
+}
+
+void yarn_upkeep(const struct job *job, int64_t max_age_ms)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
+		hadoop_cluster_from_json(job->cluster, NULL);
+	struct webhdfs_client *client cleanup_webhdfs =
+		cluster ? yarn_webhdfs(cluster, NULL) : NULL;
+	struct yarn_reports reports cleanup_yarn_reports = {0};
+
+	if (!client)
+		return;
+	if (yarn_reports_ask(cluster, &reports, NULL) == 0)
+		yarn_sweep(cluster, &reports);
+	if (max_age_ms > 0)
+		yarn_cache_age(client, cluster, max_age_ms);
+}
+
+/* ---- list --------------------------------------------------------------------------------- */
+
+static const char *framework_of(const report_proto *report)
+{
+	for (size_t i = 0; i < report->n_applicationtags; i++)
+		if (str_starts_with(report->applicationtags[i], YARN_FRAMEWORK_TAG))
+			return report->applicationtags[i] + strlen(YARN_FRAMEWORK_TAG);
+	return "generic";
+}
+
+static void summarize(const report_proto *report, struct job_summary *summary)
+{
+	*summary = (struct job_summary){
+		.id = hadoop_application_id_text(report->applicationid),
+		.name = mem_strdup(report->name ? report->name : ""),
+		.user = mem_strdup(report->user ? report->user : ""),
+		.framework = mem_strdup(framework_of(report)),
+		.state = yarn_job_state(report),
+		.submitted_ms = report->starttime,
+	};
+	if (job_state_is_final(summary->state))
+		summary->ended_ms = report->finishtime;
+}
+
+int yarn_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count, struct err *err)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
+	struct yarn_reports reports cleanup_yarn_reports = {0};
+
+	if (!cluster || yarn_reports_ask(cluster, &reports, err) < 0)
+		return -1;
+	*jobs = mem_alloc_array(reports.count, sizeof(**jobs));
+	for (size_t i = 0; i < reports.count; i++)
+		summarize(reports.items[i], &(*jobs)[i]);
+	*count = reports.count;
+	yarn_sweep(cluster, &reports);
+	return 0;
+}

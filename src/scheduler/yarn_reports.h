@@ -1,0 +1,28 @@
+/* What the ResourceManager tells of this user's jobs, and where their files are. */
+#ifndef TONY_SCHEDULER_YARN_REPORTS_H
+#define TONY_SCHEDULER_YARN_REPORTS_H
+
+#include "scheduler/yarn_client.h"
+
+/* Newest first; they belong to `message`. */
+struct yarn_reports {
+	ProtobufCMessage *message;
+	const Hadoop__ApplicationReportProto **items;
+	size_t count;
+};
+
+int yarn_reports_ask(const struct hadoop_cluster *cluster, struct yarn_reports *reports,
+		     struct err *err);
+void yarn_reports_finish(struct yarn_reports *reports);
+#define cleanup_yarn_reports __attribute__((cleanup(yarn_reports_finish)))
+
+/* Sets where the job's files are, and where it is published unless that is known. Another user's
+ * lies in that user's home. `report` NULL: it is forgotten, and this user's. */
+void yarn_take_place(struct hadoop_cluster *cluster, const char *id,
+		     const Hadoop__ApplicationReportProto *report);
+
+/* A job that was killed from outside had nobody to publish its end and to remove its secret. Does
+ * that for some of them each time: whoever looks does not wait long for it. */
+void yarn_sweep(struct hadoop_cluster *cluster, const struct yarn_reports *reports);
+
+#endif

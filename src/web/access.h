@@ -1,0 +1,22 @@
+/* What a browser may do that has a cookie: it also sends that when another site's page asks it to.
+ * And who may look at a job at all. */
+#ifndef TONY_WEB_ACCESS_H
+#define TONY_WEB_ACCESS_H
+
+#include <stdbool.h>
+
+struct http_request;
+
+/* A request that only looks: GET or HEAD, and no change of protocol. */
+bool web_request_looks(const struct http_request *request);
+
+/* It was made by a page of this very server, by the user's own doing (typed, a bookmark), or by
+ * following a link to a whole page. Of a request that does more than look: only the first, said by
+ * its Origin. */
+bool web_request_is_own(const struct http_request *request);
+
+/* Whether a job's view ACL, "alice,bob staff" or "*", names the user. Groups are not known here:
+ * they let nobody in. */
+bool web_acl_allows(const char *acl, const char *user);
+
+#endif

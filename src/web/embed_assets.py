@@ -1,0 +1,86 @@
+"""embed_assets.py WEB OUTPUT.c OUTPUT.d: the dashboard's files as C (assets.h).
+
+All of WEB that a browser can use, and what it takes from npm (WEB/packages tells where that is),
+each as it is and compressed; without that there are no charts, and the dashboard says so. The third
+file tells ninja what this was made of: the folders too, so that a new file is seen.
+"""
+
+import gzip
+import hashlib
+import os
+import subprocess
+import sys
+
+TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+PACKAGES = {
+    "uPlot.js": "uplot/dist/uPlot.esm.js",
+    "uPlot.css": "uplot/dist/uPlot.min.css",
+    "uPlot.LICENSE.txt": "uplot/LICENSE",
+}
+
+
+def find_packaged(web, made_of):
+    """Names and paths of what comes from npm; the folder that it comes into goes to `made_of`."""
+    found = subprocess.run([os.path.join(web, "packages"), "--find"], stdout=subprocess.PIPE, text=True)
+    folder = found.stdout.strip()
+    made_of.append(os.path.dirname(os.path.dirname(folder)))
+    if found.returncode != 0:
+        print("the dashboard will have no charts: for these run ./dev deps, then build again")
+        return []
+    return [(name, os.path.join(folder, path)) for name, path in PACKAGES.items()]
+
+
+def find_own(web, made_of):
+    """Names and paths of the files in `web`; folders on the way go to `made_of`."""
+    for folder, folders, names in os.walk(web):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        made_of.append(folder)
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            if os.path.splitext(name)[1] in TYPES and not name.startswith("."):
+                yield os.path.relpath(path, web), path
+
+
+def array(name, data):
+    numbers = [str(byte) for byte in data] + ["0"]
+    rows = [",".join(numbers[i:i + 32]) + "," for i in range(0, len(numbers), 32)]
+    return [f"static const unsigned char {name}[] = {{", *rows, "};"]
+
+
+def embed(number, name, data):
+    """The arrays of one file, and its row in the table."""
+    small = gzip.compress(data, mtime=0)
+    kind = TYPES[os.path.splitext(name)[1]]
+    etag = hashlib.sha256(data).hexdigest()[:16]
+    row = (f'{{"{name}", "{kind}", plain_{number}, {len(data)}, gzip_{number}, {len(small)}, '
+           f'"\\"{etag}\\""}},')
+    return array(f"plain_{number}", data) + array(f"gzip_{number}", small), row
+
+
+def main():
+    web, output, depfile = sys.argv[1:]
+    made_of = [os.path.join(web, "package-lock.json")]
+    files = [*find_own(web, made_of), *find_packaged(web, made_of)]
+    lines, rows = ['#include "web/assets.h"'], []
+    for number, (name, path) in enumerate(sorted(files)):
+        with open(path, "rb") as file:
+            arrays, row = embed(number, name, file.read())
+        lines += arrays
+        rows.append(row)
+        made_of.append(path)
+    lines += ["const struct web_asset web_assets[] = {", *rows, "};",
+              f"const size_t web_asset_count = {len(rows)};", ""]
+    with open(output, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+    with open(depfile, "w", encoding="utf-8") as file:
+        file.write(f"{output}: " + " ".join(path.replace(" ", "\\ ") for path in made_of) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+#include "web/serve.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "net/http_server.h"
+#include "web/assets.h"
+
+/* The page and all it loads comes from here, and nobody frames it. */
+static const char policy[] =
+	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+	"connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
+	"frame-ancestors 'none'";
+
+/* Good enough for what browsers and their proxies send. */
+static bool is_known(const struct http_request *request, const char *etag)
+{
+	const char *known = http_request_header(request, "If-None-Match");
+
+	return known && strstr(known, etag);
+}
+
+void web_serve(struct http_request *request, const char *path)
+{
+	const struct web_asset *asset = web_asset_find(path);
+
+	if (!asset) {
+		http_answer_error(request, 404, "not-found", "there is no such path");
+		return;
+	}
+	http_answer_header(request, "Cache-Control", "no-cache"); /* asked for by ETag each time */
+	http_answer_header(request, "ETag", asset->etag);
+	http_answer_header(request, "Vary", "Accept-Encoding");
+	http_answer_header(request, "Content-Security-Policy", policy);
+	http_answer_header(request, "Referrer-Policy", "no-referrer");
+	bool small = http_request_takes_gzip(request);
+	if (is_known(request, asset->etag)) {
+		http_answer_bytes(request, 304, asset->content_type, NULL, 0);
+		return;
+	}
+	if (small)
+		http_answer_header(request, "Content-Encoding", "gzip");
+	http_answer_bytes(request, 200, asset->content_type, small ? asset->gzip : asset->bytes,
+			  small ? asset->gzip_length : asset->length);
+}
+
+static void append_escaped(struct str *page, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '&')
+			str_append(page, "&amp;");
+		else if (*text == '<')
+			str_append(page, "&lt;");
+		else
+			str_append_char(page, *text);
+	}
+}
+
+void web_answer_text(struct http_request *request, int status, const char *text, int retry_s)
+{
+	struct str page cleanup_str = {0};
+
+	str_append(&page, "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n");
+	if (retry_s > 0)
+		str_append_format(&page, "<meta http-equiv=\"refresh\" content=\"%d\">\n", retry_s);
+	str_append(&page, "<title>tony</title>\n<p>");
+	append_escaped(&page, text);
+	str_append(&page, "</p>\n</html>\n");
+	http_answer_header(request, "Content-Security-Policy",
+			   "default-src 'none'; frame-ancestors 'none'");
+	http_answer_header(request, "Referrer-Policy", "no-referrer");
+	http_answer_bytes(request, status, "text/html; charset=utf-8", page.text, page.length);
+}

@@ -1,0 +1,15 @@
+/* Gives the dashboard to browsers: the same from the AM and from the portal. */
+#ifndef TONY_WEB_SERVE_H
+#define TONY_WEB_SERVE_H
+
+struct http_request;
+
+/* Answers GET or HEAD with the file of this path (assets.h), with its ETag and a policy that lets
+ * the page load from here only; 304 when the client has it already; 404 when there is none. */
+void web_serve(struct http_request *request, const char *path);
+
+/* A page that says `text`, and is loaded anew after retry_s seconds (0: is not). With 303 it is but
+ * the way to somewhere else. */
+void web_answer_text(struct http_request *request, int status, const char *text, int retry_s);
+
+#endif

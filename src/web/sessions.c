@@ -1,0 +1,118 @@
+#include "web/sessions.h"
+
+#include <openssl/crypto.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/str.h"
+#include "web/cookie.h"
+
+struct entry {
+	char *secret; /* NULL: none */
+	char *peer;   /* of a session */
+	int64_t until_ms;
+};
+
+struct web_sessions {
+	char *cookie;
+	struct entry invitations[WEB_INVITATIONS_MAX], sessions[WEB_SESSIONS_MAX];
+};
+
+static void clear(struct entry *entry)
+{
+	if (entry->secret)
+		OPENSSL_cleanse(entry->secret, strlen(entry->secret));
+	free(entry->secret);
+	free(entry->peer);
+	*entry = (struct entry){0};
+}
+
+struct web_sessions *web_sessions_create(const char *cookie)
+{
+	struct web_sessions *sessions = mem_alloc(sizeof(*sessions));
+
+	sessions->cookie = mem_strdup(cookie);
+	return sessions;
+}
+
+void web_sessions_destroy(struct web_sessions *sessions)
+{
+	if (!sessions)
+		return;
+	for (size_t i = 0; i < array_length(sessions->invitations); i++)
+		clear(&sessions->invitations[i]);
+	for (size_t i = 0; i < array_length(sessions->sessions); i++)
+		clear(&sessions->sessions[i]);
+	free(sessions->cookie);
+	free(sessions);
+}
+
+/* A free one, or else the one that ends first: cleared. */
+static struct entry *make_room(struct entry *entries, size_t count)
+{
+	struct entry *first = entries;
+
+	for (size_t i = 1; i < count; i++)
+		if (entries[i].until_ms < first->until_ms)
+			first = &entries[i];
+	clear(first);
+	return first;
+}
+
+/* All are looked at, each in constant time: how long it takes tells nothing of what is there. */
+static const struct entry *find(const struct entry *entries, size_t count, const char *secret,
+				int64_t now_ms)
+{
+	const struct entry *found = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *own = entries[i].secret;
+		if (own && now_ms < entries[i].until_ms && strlen(own) == strlen(secret) &&
+		    CRYPTO_memcmp(own, secret, strlen(own)) == 0)
+			found = &entries[i];
+	}
+	return found;
+}
+
+char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms, struct err *err)
+{
+	char *code cleanup_free = secret_create(err);
+
+	if (!code)
+		return NULL;
+	struct entry *entry = make_room(sessions->invitations, array_length(sessions->invitations));
+	entry->secret = mem_strdup(code);
+	entry->until_ms = now_ms + WEB_INVITATION_MS;
+	return mem_steal(&code);
+}
+
+char *web_sessions_open(struct web_sessions *sessions, const char *code, const char *peer,
+			int64_t now_ms)
+{
+	const struct entry *invitation =
+		find(sessions->invitations, array_length(sessions->invitations), code, now_ms);
+	char *secret cleanup_free = invitation ? secret_create(NULL) : NULL;
+
+	if (!secret)
+		return NULL;
+	clear(&sessions->invitations[invitation - sessions->invitations]);
+	struct entry *entry = make_room(sessions->sessions, array_length(sessions->sessions));
+	entry->secret = mem_strdup(secret);
+	entry->peer = mem_strdup(peer);
+	entry->until_ms = now_ms + WEB_SESSION_MS;
+	return mem_printf("%s=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax", sessions->cookie,
+			  secret, WEB_SESSION_MS / 1000);
+}
+
+bool web_sessions_has(const struct web_sessions *sessions, const char *cookies, const char *peer,
+		      int64_t now_ms)
+{
+	char *secret cleanup_free = web_cookie_find(cookies, sessions->cookie);
+	const struct entry *entry =
+		secret ? find(sessions->sessions, array_length(sessions->sessions), secret, now_ms)
+		       : NULL;
+
+	return entry && strcmp(entry->peer, peer) == 0;
+}

@@ -1,0 +1,41 @@
+/*
+ * Who looks on from a browser. Whoever has the token asks for an invitation: a code for a link,
+ * good once and for a minute. Who comes with it gets a session: a cookie that lets read, for 12
+ * hours, from the address that it was given to. All of it is in memory, and bounded: the oldest
+ * make way. Times are monotonic, in ms.
+ */
+#ifndef TONY_WEB_SESSIONS_H
+#define TONY_WEB_SESSIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum {
+	WEB_INVITATION_MS = 60 * 1000,
+	WEB_SESSION_MS = 12 * 3600 * 1000,
+	WEB_INVITATIONS_MAX = 32,
+	WEB_SESSIONS_MAX = 256,
+};
+
+struct web_sessions;
+
+/* `cookie`: its name, of letters that a cookie's name may have: no other server's of this machine,
+ * since browsers tell cookies apart by host, not by port. */
+struct web_sessions *web_sessions_create(const char *cookie);
+void web_sessions_destroy(struct web_sessions *sessions); /* NULL is fine */
+
+/* The code. The caller frees. NULL: `err` says why. */
+char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms, struct err *err);
+
+/* The value for Set-Cookie of the session that this code opens to who calls from `peer`; the caller
+ * frees. NULL: the code is not good, or not any more. */
+char *web_sessions_open(struct web_sessions *sessions, const char *code, const char *peer,
+			int64_t now_ms);
+
+/* Whether the header Cookie (NULL: there is none) has the cookie of a session of this caller. */
+bool web_sessions_has(const struct web_sessions *sessions, const char *cookies, const char *peer,
+		      int64_t now_ms);
+
+#endif

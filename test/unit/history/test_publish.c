@@ -1,0 +1,134 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../base/scratch.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "history/publish.h"
+#include "job_bed.h"
+
+static struct history_target target_in(void **state, const char *permissions)
+{
+	return (struct history_target){
+		.location = scratch_path(state, "store"),
+		.submitted_ms = 1795241640000,
+		.job_id = BED_ID,
+		.attempt = 7,
+		.access = history_access_of(permissions),
+	};
+}
+
+static void make_packed(void **state)
+{
+	scratch_write(state, "packed/summary.json", "{}", 0600);
+	scratch_write(state, "packed/logs/worker-0/stdout", "hello", 0600);
+}
+
+static unsigned mode_of(void **state, const char *name)
+{
+	struct stat status;
+
+	assert_int_equal(stat(scratch_path(state, name), &status), 0);
+	return status.st_mode & 07777;
+}
+
+static void a_history_gets_its_place(void **state)
+{
+	const struct history_target target = target_in(state, NULL);
+	struct err err cleanup_err = {0};
+
+	make_packed(state);
+	assert_false(history_is_published(&target));
+	history_publish(scratch_path(state, "packed"), &target, &err);
+	assert_string_equal(err_message(&err), "no error");
+	assert_true(history_is_published(&target));
+	char *text cleanup_free = scratch_read(state, "store/" BED_PATH "/logs/worker-0/stdout");
+	assert_string_equal(text, "hello");
+	assert_false(fs_exists(scratch_path(state, "store/2026/11/21/." BED_ID ".7")));
+	assert_int_equal(mode_of(state, "store"), 0700);
+	assert_int_equal(mode_of(state, "store/2026"), 0700);
+	assert_int_equal(mode_of(state, "store/" BED_PATH "/logs"), 0700);
+	assert_int_equal(mode_of(state, "store/" BED_PATH "/summary.json"), 0600);
+}
+
+static void a_shared_store_stays_one(void **state)
+{
+	const struct history_target target = target_in(state, "group");
+
+	make_packed(state);
+	assert_int_equal(mkdir(scratch_path(state, "store"), 0700), 0);
+	assert_int_equal(chmod(scratch_path(state, "store"), 03770), 0);
+	umask(077);
+	assert_int_equal(history_publish(scratch_path(state, "packed"), &target, NULL), 0);
+	assert_int_equal(mode_of(state, "store/2026"), 03770);
+	assert_int_equal(mode_of(state, "store/2026/11/21"), 03770);
+	assert_int_equal(mode_of(state, "store/" BED_PATH) & 0777, 0750);
+	assert_int_equal(mode_of(state, "store/" BED_PATH "/summary.json"), 0640);
+}
+
+static void what_is_published_stays(void **state)
+{
+	const struct history_target target = target_in(state, NULL);
+
+	make_packed(state);
+	assert_int_equal(history_publish(scratch_path(state, "packed"), &target, NULL), 0);
+	scratch_write(state, "packed/summary.json", "another", 0600);
+	assert_int_equal(history_publish(scratch_path(state, "packed"), &target, NULL), 0);
+	char *text cleanup_free = scratch_read(state, "store/" BED_PATH "/summary.json");
+	assert_string_equal(text, "{}");
+}
+
+static void what_a_killed_one_left_is_no_obstacle(void **state)
+{
+	const struct history_target target = target_in(state, NULL);
+
+	make_packed(state);
+	scratch_write(state, "store/2026/11/21/." BED_ID ".7/summary.json", "half", 0600);
+	assert_int_equal(history_publish(scratch_path(state, "packed"), &target, NULL), 0);
+	char *text cleanup_free = scratch_read(state, "store/" BED_PATH "/summary.json");
+	assert_string_equal(text, "{}");
+}
+
+static void a_store_that_cannot_be_is_named(void **state)
+{
+	const struct history_target target = target_in(state, NULL);
+	struct err err cleanup_err = {0};
+
+	make_packed(state);
+	scratch_write(state, "store", "a file", 0600);
+	assert_int_equal(history_publish(scratch_path(state, "packed"), &target, &err), -1);
+	assert_non_null(strstr(err_message(&err), "/store: is not a directory"));
+}
+
+static void what_fails_half_way_leaves_nothing(void **state)
+{
+	const struct history_target target = target_in(state, NULL);
+
+	make_packed(state);
+	assert_int_equal(mkfifo(scratch_path(state, "packed/logs/fifo"), 0600), 0);
+	assert_int_equal(history_publish(scratch_path(state, "packed"), &target, NULL), -1);
+	assert_false(history_is_published(&target));
+	assert_int_equal(rmdir(scratch_path(state, "store/2026/11/21")), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(a_history_gets_its_place),
+		scratch_test(a_shared_store_stays_one),
+		scratch_test(what_is_published_stays),
+		scratch_test(what_a_killed_one_left_is_no_obstacle),
+		scratch_test(a_store_that_cannot_be_is_named),
+		scratch_test(what_fails_half_way_leaves_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/* A history on its way into HDFS that is held until its job's end is accepted, against a NameNode
+ * with a script. */
+#include "../base/scratch.h"
+#include "../base/test.h"
+#include "../hadoop/web_server.h"
+
+#include <event2/event.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "history/upload.h"
+
+#define JSON(status, body)                                                                         \
+	status " X\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n" body
+#define NOT_FOUND                                                                                  \
+	JSON("404", "{\"RemoteException\":{\"exception\":\"FileNotFoundException\","               \
+		    "\"javaClassName\":\"x.FileNotFoundException\",\"message\":\"no\"}}")
+#define TRUE JSON("200", "{\"boolean\":true}")
+/* Of what is asked at once, either may come first. */
+#define BRINGS                                                                                     \
+	{"op=GETFILESTATUS", NOT_FOUND}, {"op=GETFILESTATUS", NOT_FOUND},                          \
+		{"PUT /webhdfs/v1/history/2023?op=MKDIRS", TRUE},                                  \
+		{"PUT /webhdfs/v1/history/2023/11?op=MKDIRS", TRUE},                               \
+		{"PUT /webhdfs/v1/history/2023/11/14?op=MKDIRS", TRUE},                            \
+		{"PUT /webhdfs/v1/history/2023/11/14/.j.1?op=MKDIRS", TRUE},                       \
+		{"PUT /webhdfs/v1/history/2023/11/14/.j.1/summary.json?op=CREATE",                 \
+		 JSON("200", "{\"Location\":\"http://@/data?op=X\"}")},                            \
+	{                                                                                          \
+		"PUT /data", JSON("201", "")                                                       \
+	}
+#define APPEARS                                                                                    \
+	{                                                                                          \
+		"PUT /webhdfs/v1/history/2023/11/14/.j.1?op=RENAME&user.name=alice"                \
+		"&destination=%2Fhistory%2F2023%2F11%2F14%2Fj",                                    \
+			TRUE                                                                       \
+	}
+#define GOES                                                                                       \
+	{                                                                                          \
+		"DELETE /webhdfs/v1/history/2023/11/14/.j.1?op=DELETE", TRUE                       \
+	}
+
+struct bed {
+	struct event_base *base;
+	struct web_server server;
+	struct webhdfs_async *hdfs;
+	struct history_upload *upload;
+	int ends;
+	struct err err; /* of the end */
+};
+
+static void on_done(void *data, const struct err *err)
+{
+	struct bed *bed = data;
+
+	bed->ends++;
+	if (err)
+		err_set(&bed->err, err->kind, "%s", err_message(err));
+}
+
+static void open_bed(struct bed *bed, void **state, const struct web_step *steps, size_t count)
+{
+	const struct history_target target = {
+		.location = "/history",
+		.submitted_ms = 1700000000000,
+		.job_id = "j",
+		.attempt = 1,
+		.access = {.directory = 0700, .file = 0600},
+	};
+	struct webhdfs_options options = {.user = (char *)"alice"};
+	struct err err cleanup_err = {0};
+
+	log_open("test", LOG_LEVEL_ERROR);
+	*bed = (struct bed){.base = event_base_new()};
+	web_server_start(&bed->server, steps, count);
+	str_list_add(&options.addresses, bed->server.url);
+	bed->hdfs = webhdfs_async_create(bed->base, &options, &err);
+	str_list_finish(&options.addresses);
+	scratch_write(state, "packed/summary.json", "{}", 0600);
+	bed->upload = history_upload_start(bed->hdfs, scratch_path(state, "packed"), &target,
+					   on_done, bed, &err);
+	if (!bed->upload)
+		fail_msg("%s", err_message(&err));
+	history_upload_hold(bed->upload);
+}
+
+/* Every step of the script was taken, and the end was told once. */
+static void close_bed(struct bed *bed)
+{
+	while (bed->ends == 0)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+	web_server_stop(&bed->server);
+	web_server_finish(&bed->server);
+	assert_int_equal(bed->ends, 1);
+	webhdfs_async_destroy(bed->hdfs);
+	history_upload_destroy(bed->upload);
+	err_finish(&bed->err);
+	event_base_free(bed->base);
+}
+
+#define OPEN(bed, ...)                                                                             \
+	const struct web_step steps_[] = {__VA_ARGS__};                                            \
+	open_bed(bed, state, steps_, array_length(steps_))
+
+/* All is there, beside its place, and nothing more is asked for. */
+static void bring(struct bed *bed)
+{
+	event_base_dispatch(bed->base);
+	assert_int_equal(bed->ends, 0);
+}
+
+static void what_is_held_appears_when_the_end_is_accepted(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, BRINGS, APPEARS);
+	bring(&bed);
+	history_upload_decide(bed.upload, true, NULL);
+	close_bed(&bed);
+}
+
+static void nothing_is_left_of_it_when_the_end_is_refused(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, BRINGS, GOES);
+	bring(&bed);
+	history_upload_decide(bed.upload, false, "another one is at work");
+	while (bed.ends == 0)
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	assert_message_has(&bed.err, "another one is at work");
+	close_bed(&bed);
+}
+
+static void what_was_decided_before_is_not_held(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, BRINGS, APPEARS);
+	history_upload_decide(bed.upload, true, NULL);
+	close_bed(&bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(what_is_held_appears_when_the_end_is_accepted),
+		scratch_test(nothing_is_left_of_it_when_the_end_is_refused),
+		scratch_test(what_was_decided_before_is_not_held),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

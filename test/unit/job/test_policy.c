@@ -1,0 +1,418 @@
+/* One case at least for each row of the table, and what the machine makes of the rows. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "job/policy.h"
+#include "machine_bed.h"
+
+/* What is to follow, as the table's macros have it. */
+enum verdict {
+	AGAIN,
+	FORM_ANEW,
+	ELSEWHERE,
+	NEVER,
+	CLUSTERS_FAULT,
+	MACHINES_FAULT,
+};
+
+struct row {
+	enum cause_kind kind;
+	int exit_code, signal;
+	const char *headline;
+	const char *framework;
+	enum verdict verdict;
+	const char *why; /* part of it; NULL: there is none */
+};
+
+#define EXIT(code)   CAUSE_EXIT, code, 0
+#define SIGNAL(code) CAUSE_SIGNAL, 0, code
+#define KIND(kind)   kind, 0, 0, NULL, NULL
+
+static const struct row table[] = {
+	{EXIT(1), "RuntimeError: CUDA error: device-side assert triggered", NULL, AGAIN,
+	 "assertion"},
+	{EXIT(1), "RuntimeError: CUDA error: uncorrectable ECC error encountered", NULL,
+	 MACHINES_FAULT, "memory is faulty"},
+	{EXIT(1), "NVRM: Xid (PCI:0000:17:00): 79, pid=1, GPU has fallen off the bus.", NULL,
+	 MACHINES_FAULT, "GPU has failed"},
+	{EXIT(1),
+	 "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution", NULL,
+	 MACHINES_FAULT, "error of the hardware"},
+	{EXIT(1),
+	 "RuntimeError: Unexpected error from cudaGetDeviceCount(): Error 802: system not yet "
+	 "initialized",
+	 NULL, MACHINES_FAULT, "driver on its machine is not ready"},
+	{EXIT(1), "RuntimeError: No CUDA GPUs are available", NULL, ELSEWHERE, "found no GPU"},
+	{EXIT(1), "RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable",
+	 NULL, MACHINES_FAULT, "somebody else has its GPU"},
+	{EXIT(1), "CUDA driver version is insufficient for CUDA runtime version", NULL, ELSEWHERE,
+	 "too old"},
+	{EXIT(1), "OSError: [Errno 5] Input/output error: '/data/a'", NULL, MACHINES_FAULT,
+	 "a disk"},
+	{EXIT(1), "OSError: [Errno 30] Read-only file system: '/data/a'", NULL, MACHINES_FAULT,
+	 "read-only"},
+	{EXIT(1), "OSError: [Errno 28] No space left on device", NULL, MACHINES_FAULT, "full"},
+	{EXIT(1), "OSError: [Errno 122] Disk quota exceeded", NULL, NEVER, "quota"},
+	{EXIT(1), "OSError: [Errno 116] Stale file handle", NULL, MACHINES_FAULT, "stale"},
+	{EXIT(1), "OSError: [Errno 107] Transport endpoint is not connected: '/mnt'", NULL,
+	 MACHINES_FAULT, "mounted file system"},
+	{EXIT(1), "socket.gaierror: [Errno -3] Temporary failure in name resolution", NULL,
+	 MACHINES_FAULT, "resolve names"},
+	{EXIT(127),
+	 "./train: error while loading shared libraries: libnccl.so.2: cannot open shared "
+	 "object file",
+	 NULL, ELSEWHERE, "lacks a library"},
+	{EXIT(1), "./train: /lib/libc.so.6: version `GLIBC_2.38' not found", NULL, ELSEWHERE,
+	 "C library"},
+	{EXIT(1), "ModuleNotFoundError: No module named 'torch'", NULL, NEVER, "module is missing"},
+	{EXIT(1), "/usr/bin/python3: No module named train", NULL, NEVER, "module is missing"},
+	{EXIT(1), "SyntaxError: invalid syntax", NULL, NEVER, "does not parse"},
+	{EXIT(1), "IndentationError: unexpected indent", NULL, NEVER, "does not parse"},
+	{EXIT(1), "ImportError: cannot import name 'x' from 'y'", NULL, NEVER, "another version"},
+	{EXIT(2), "python3: can't open file '/w/train.py': [Errno 2] No such file or directory",
+	 NULL, NEVER, "file is not there"},
+	{EXIT(2), "train.py: error: unrecognized arguments: --lr", NULL, NEVER, "arguments"},
+	{EXIT(1), "torch.cuda.OutOfMemoryError: CUDA out of memory.", NULL, AGAIN, "GPU's memory"},
+	{EXIT(1), "MemoryError", NULL, AGAIN, "memory did not suffice"},
+	{SIGNAL(SIGABRT), "terminate called after throwing an instance of 'std::bad_alloc'", NULL,
+	 AGAIN, "memory did not suffice"},
+	{EXIT(1), "RuntimeError: can't start new thread", NULL, AGAIN, "processes and threads"},
+	{EXIT(1), "OSError: [Errno 24] Too many open files", NULL, AGAIN, "open files"},
+	{EXIT(1),
+	 "ERROR: Unexpected bus error; might be caused by insufficient shared memory (shm)", NULL,
+	 ELSEWHERE, "/dev/shm"},
+	{EXIT(1), "There are not enough slots available in the system", "mpi", NEVER, "mpirun"},
+	{EXIT(1), "An ORTE daemon has unexpectedly failed after launch", "mpi", CLUSTERS_FAULT,
+	 "lost one of its machines"},
+	{EXIT(1), "mpirun was unable to launch the specified application", "mpi", NEVER, "execute"},
+	{EXIT(1), "horovod.common.exceptions.HorovodInternalError: x", "horovod", AGAIN, "peers"},
+	{EXIT(1), "torch.distributed.elastic...RendezvousTimeoutError", "torchrun", AGAIN,
+	 "rendezvous"},
+	{EXIT(1), "SignalException: Process 4711 got signal: 15", "torchrun", AGAIN, "told to end"},
+	{EXIT(1), "XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out", "jax", AGAIN,
+	 "coordination"},
+	{EXIT(1), "ray.exceptions.ActorDiedError: x", "ray", AGAIN, "Ray cluster"},
+	{EXIT(1), "distributed.comm.core.CommClosedError: x", "dask", AGAIN, "Dask cluster"},
+	{EXIT(1), "xgboost.core.XGBoostError: rabit: x", "xgboost", AGAIN, "collective"},
+	{EXIT(1), "tensorflow...UnavailableError: x", "tensorflow", AGAIN, "peers"},
+	{EXIT(1), "torch.distributed.DistBackendError: NCCL error in: x", "pytorch", AGAIN,
+	 "gone or stuck"},
+	{EXIT(1), "RuntimeError: [..] Connection closed by peer [10.0.0.1]:4000", "pytorch", AGAIN,
+	 "peers, or a service"},
+	{EXIT(1), "ConnectionRefusedError: [Errno 111] Connection refused", NULL, AGAIN,
+	 "peers, or a service"},
+	{EXIT(126), NULL, NULL, NEVER, "cannot be executed"},
+	{EXIT(127), "bash: line 1: trian: command not found", NULL, NEVER, "not there"},
+	{EXIT(124), NULL, NULL, AGAIN, "timeout(1)"},
+	{SIGNAL(SIGILL), NULL, NULL, MACHINES_FAULT, "processor"},
+	{EXIT(128 + SIGILL), NULL, NULL, MACHINES_FAULT, "processor"},
+	{SIGNAL(SIGBUS), NULL, NULL, ELSEWHERE, "/dev/shm"},
+	{SIGNAL(SIGSYS), NULL, NULL, ELSEWHERE, "system call"},
+	{SIGNAL(SIGXFSZ), NULL, NULL, NEVER, "files' sizes"},
+	{SIGNAL(SIGXCPU), NULL, NULL, AGAIN, "processor time"},
+	{SIGNAL(SIGSEGV), NULL, NULL, AGAIN, NULL},
+	{EXIT(139), NULL, NULL, AGAIN, NULL},
+	{SIGNAL(SIGABRT), NULL, NULL, AGAIN, NULL},
+	{SIGNAL(SIGFPE), NULL, NULL, AGAIN, NULL},
+	{SIGNAL(SIGKILL), NULL, NULL, AGAIN, "killed it"},
+	{EXIT(137), NULL, NULL, AGAIN, "killed it"},
+	{SIGNAL(SIGTERM), NULL, NULL, AGAIN, "told it to end"},
+	{EXIT(143), NULL, NULL, AGAIN, "told it to end"},
+	{SIGNAL(SIGINT), NULL, NULL, AGAIN, NULL},
+	{SIGNAL(SIGHUP), NULL, NULL, AGAIN, NULL},
+	{SIGNAL(SIGPIPE), NULL, NULL, AGAIN, "wrote to"},
+	{EXIT(1), "ValueError: no data", NULL, AGAIN, NULL},
+	{EXIT(255), NULL, NULL, AGAIN, NULL},
+	{SIGNAL(SIGUSR1), NULL, NULL, AGAIN, NULL},
+	{KIND(CAUSE_OUT_OF_MEMORY), AGAIN, NULL},
+	{CAUSE_OUT_OF_MEMORY, 137, 0, "MemoryError", NULL, AGAIN, NULL},
+	{KIND(CAUSE_EXECUTION_TIMEOUT), AGAIN, NULL},
+	{KIND(CAUSE_FROZEN), AGAIN, NULL},
+	{KIND(CAUSE_HUNG), AGAIN, NULL},
+	{KIND(CAUSE_START_FAILED), FORM_ANEW, NULL},
+	{KIND(CAUSE_STORE_FAILED), CLUSTERS_FAULT, NULL},
+	{KIND(CAUSE_PORT_TAKEN), AGAIN, NULL},
+	{KIND(CAUSE_EXECUTOR_LOST), MACHINES_FAULT, NULL},
+	{KIND(CAUSE_CONTAINER_STOPPED), CLUSTERS_FAULT, NULL},
+	{KIND(CAUSE_NODE_LOST), MACHINES_FAULT, NULL},
+	{KIND(CAUSE_PREEMPTED), CLUSTERS_FAULT, NULL},
+	{KIND(CAUSE_LAUNCH_FAILED), MACHINES_FAULT, NULL},
+	{KIND(CAUSE_REGISTRATION_TIMEOUT), MACHINES_FAULT, NULL},
+	{KIND(CAUSE_ALLOCATION_TIMEOUT), CLUSTERS_FAULT, NULL},
+	{KIND(CAUSE_ALLOCATION_REFUSED), NEVER, NULL},
+	{KIND(CAUSE_APPLICATION_TIMEOUT), NEVER, NULL},
+	{KIND(CAUSE_GROUP_TIMEOUT), NEVER, NULL},
+	{KIND(CAUSE_DEPENDENCY_FAILED), NEVER, NULL},
+	{KIND(CAUSE_KILLED_BY_USER), NEVER, NULL},
+	{KIND(CAUSE_RESTARTED_BY_USER), NEVER, NULL},
+	{KIND(CAUSE_AM_FAILED), NEVER, NULL},
+	{KIND(CAUSE_NONE), NEVER, NULL},
+};
+
+static const struct policy_row *find(const struct row *row)
+{
+	const struct cause cause = {.kind = row->kind,
+				    .exit_code = row->exit_code,
+				    .signal = row->signal,
+				    .headline = (char *)row->headline};
+
+	return policy_find(&cause, row->framework);
+}
+
+static enum verdict verdict_of(const struct policy_row *row)
+{
+	switch (row->charge) {
+	case CHARGE_NEVER:
+		return NEVER;
+	case CHARGE_INFRASTRUCTURE:
+		return row->blames_host ? MACHINES_FAULT : CLUSTERS_FAULT;
+	default:
+		break;
+	}
+	if (row->blames_host)
+		return ELSEWHERE;
+	return row->in_place ? AGAIN : FORM_ANEW;
+}
+
+static void each_end_has_what_follows_from_it(void **state)
+{
+	for (size_t i = 0; i < array_length(table); i++) {
+		const struct policy_row *row = find(&table[i]);
+		const char *said = table[i].headline ? table[i].headline : "";
+		if (verdict_of(row) != table[i].verdict)
+			fail_msg("case %zu (%s %d %d %s): %d", i, cause_kind_name(table[i].kind),
+				 table[i].exit_code, table[i].signal, said, (int)verdict_of(row));
+		if (!row->why != !table[i].why || (row->why && !strstr(row->why, table[i].why)))
+			fail_msg("case %zu (%s): %s", i, said, row->why ? row->why : "no reason");
+	}
+}
+
+static void every_row_has_a_case(void **state)
+{
+	bool *seen cleanup_free = mem_alloc_array(policy_count(), sizeof(*seen));
+
+	assert_in_range(policy_count(), 40, 1000);
+	for (size_t i = 0; i < array_length(table); i++)
+		seen[policy_number(find(&table[i]))] = true;
+	for (size_t i = 0; i < policy_count(); i++)
+		if (!seen[i])
+			fail_msg("row %zu has no case", i);
+}
+
+static void a_frameworks_rows_are_its_own(void **state)
+{
+	struct row row = {EXIT(1), "There are not enough slots available", "pytorch", AGAIN, NULL};
+
+	assert_int_equal(verdict_of(find(&row)), AGAIN);
+	row.framework = NULL;
+	assert_int_equal(verdict_of(find(&row)), AGAIN);
+}
+
+/* ---- what the machine makes of it --------------------------------------------------------- */
+
+static struct bed *running(const char *types, int retries, int infrastructure_retries)
+{
+	struct bed *bed = bed_create(types);
+
+	bed->job->retry_count = retries;
+	bed->job->infrastructure_retry_count = infrastructure_retries;
+	bed->job->retry_delay_ms = 0;
+	return bed;
+}
+
+static bool notes(const struct bed *bed, const char *text)
+{
+	for (size_t i = 0; i < bed->actions.count; i++)
+		if (bed->actions.items[i].text && strstr(bed->actions.items[i].text, text))
+			return true;
+	return false;
+}
+
+static void what_cannot_help_is_not_tried_again(void **state)
+{
+	struct bed *bed = running("worker=2", 3, 3);
+
+	bed_type(bed, "worker")->max_restarts = 3;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_exit(bed, "worker:0", 127);
+	assert_true(notes(bed, "worker:0 is not tried again: the command is not there"));
+	assert_int_equal(bed_status(bed).state, JOB_FINISHING);
+	assert_int_equal(bed_status(bed).cause->exit_code, 127);
+	bed_destroy(bed);
+}
+
+/* Its executor is well, but on the wrong machine. */
+static void with_the_machine_that_is_to_blame_goes_the_container(void **state)
+{
+	struct bed *bed = running("worker=2", 0, 1);
+
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_exit(bed, "worker:0", 128 + SIGILL);
+	assert_true(bed_acted(bed, ACTION_AVOID, "worker:0"));
+	assert_true(bed_acted(bed, ACTION_RELEASE, "worker:0"));
+	assert_true(notes(bed, "its machine's processor lacks an instruction; the job re-forms "
+			       "(infrastructure retry 1 of 1)"));
+	assert_int_equal(bed_look(bed, "worker:0")->state, TASK_LOST);
+	assert_int_equal(bed_look(bed, "worker:1")->state, TASK_STOPPING);
+	bed_gone(bed, "worker:0");
+	assert_int_equal(bed_look(bed, "worker:0")->state, TASK_REQUESTED);
+	assert_int_equal(bed_status(bed).retries_used, 0);
+	bed_destroy(bed);
+}
+
+static void a_machine_is_blamed_on_the_last_try_as_well(void **state)
+{
+	struct bed *bed = running("worker=1", 0, 0);
+
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_exit(bed, "worker:0", 128 + SIGILL);
+	assert_true(bed_acted(bed, ACTION_RELEASE, "worker:0"));
+	assert_int_equal(bed_look(bed, "worker:0")->state, TASK_FAILED);
+	assert_int_equal(bed_status(bed).state, JOB_FINISHING);
+	bed_gone(bed, "worker:0");
+	assert_int_equal(bed_status(bed).state, JOB_FAILED);
+	bed_destroy(bed);
+}
+
+/* ---- tony.<type>.on-exit ------------------------------------------------------------------ */
+
+static struct bed *ruled(const char *rule, int retries)
+{
+	struct bed *bed = running("worker=2", retries, 3);
+
+	bed->job->fail_fast = true;
+	str_list_add(&bed_type(bed, "worker")->on_exit, rule);
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	return bed;
+}
+
+static void a_rule_makes_a_retry_of_what_would_have_none(void **state)
+{
+	struct bed *bed = ruled("127->retry", 1);
+
+	bed_exit(bed, "worker:0", 127);
+	assert_int_equal(bed_status(bed).state, JOB_REFORMING);
+	assert_int_equal(bed_status(bed).retries_used, 1);
+	bed_destroy(bed);
+}
+
+static void a_retry_by_rule_ends_with_the_budget(void **state)
+{
+	struct bed *bed = ruled("127->retry", 0);
+
+	bed_exit(bed, "worker:0", 127);
+	assert_int_equal(bed_status(bed).state, JOB_FINISHING);
+	bed_destroy(bed);
+}
+
+static void a_rule_ends_what_would_be_tried_again(void **state)
+{
+	struct bed *bed = ruled("64-78->fail", 5);
+
+	bed_type(bed, "worker")->max_restarts = 5;
+	bed_exit(bed, "worker:0", 70);
+	assert_true(notes(bed, "worker:0 is not tried again, as tony.worker.on-exit says"));
+	assert_int_equal(bed_status(bed).state, JOB_FINISHING);
+	assert_int_equal(bed_status(bed).outcome, JOB_FAILED);
+	bed_destroy(bed);
+}
+
+static void what_is_ignored_is_success(void **state)
+{
+	struct bed *bed = ruled("3->ignore", 5);
+
+	bed_exit(bed, "worker:0", 3);
+	assert_int_equal(bed_look(bed, "worker:0")->state, TASK_SUCCEEDED);
+	assert_int_equal(bed_look(bed, "worker:0")->cause.kind, CAUSE_NONE);
+	assert_true(notes(bed, "worker:0 exited, which counts as success (tony.worker.on-exit)"));
+	bed_exit(bed, "worker:1", 0);
+	assert_int_equal(bed_status(bed).outcome, JOB_SUCCEEDED);
+	assert_int_equal(bed_status(bed).state, JOB_FINISHING);
+	bed_destroy(bed);
+}
+
+static void a_lost_machine_is_no_rules_business(void **state)
+{
+	struct bed *bed = ruled("*->fail", 5);
+
+	bed_lose(bed, "worker:0", CAUSE_NODE_LOST);
+	assert_int_equal(bed_status(bed).state, JOB_REFORMING);
+	bed_destroy(bed);
+}
+
+/* ---- a container that is told to end ------------------------------------------------------ */
+
+static struct bed *told_to_end(struct cause *why)
+{
+	struct bed *bed = running("worker=2", 0, 3);
+	struct cause cause = {.kind = CAUSE_CONTAINER_STOPPED};
+	struct machine_event event = {
+		.kind = EVENT_EXITED, .attempt = 1, .epoch = 1, .cause = &cause};
+	struct machine_event end = {.kind = EVENT_CONTAINER_ENDED, .attempt = 1, .cause = why};
+
+	str_list_add(&cause.tail, "last words");
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	assert_true(machine_handle(bed->machine, &event, bed->now, &bed->actions));
+	assert_int_equal(bed_look(bed, "worker:0")->state, TASK_RUNNING);
+	cause_finish(&cause);
+	action_list_clear(&bed->actions);
+	assert_true(machine_handle(bed->machine, &end, bed->now, &bed->actions));
+	assert_int_equal(bed_status(bed).state, JOB_REFORMING);
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 1);
+	return bed;
+}
+
+static void why_a_container_was_told_to_end_says_the_scheduler(void **state)
+{
+	struct cause why = {.kind = CAUSE_PREEMPTED};
+	struct bed *bed = told_to_end(&why);
+
+	assert_int_equal(bed_look(bed, "worker:0")->cause.kind, CAUSE_PREEMPTED);
+	assert_string_equal(bed_look(bed, "worker:0")->cause.tail.items[0], "last words");
+	bed_destroy(bed);
+}
+
+static void a_container_that_was_told_to_end_is_not_its_machines_fault(void **state)
+{
+	struct cause why = {.kind = CAUSE_EXECUTOR_LOST};
+	struct bed *bed = told_to_end(&why);
+
+	assert_int_equal(bed_look(bed, "worker:0")->cause.kind, CAUSE_CONTAINER_STOPPED);
+	assert_false(bed_acted(bed, ACTION_AVOID, "worker:0"));
+	assert_true(bed_allocate(bed, "worker:0"));
+	assert_int_equal(bed_look(bed, "worker:0")->cause.kind, CAUSE_NONE);
+	bed_destroy(bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_end_has_what_follows_from_it),
+		cmocka_unit_test(every_row_has_a_case),
+		cmocka_unit_test(a_frameworks_rows_are_its_own),
+		cmocka_unit_test(what_cannot_help_is_not_tried_again),
+		cmocka_unit_test(with_the_machine_that_is_to_blame_goes_the_container),
+		cmocka_unit_test(a_machine_is_blamed_on_the_last_try_as_well),
+		cmocka_unit_test(a_rule_makes_a_retry_of_what_would_have_none),
+		cmocka_unit_test(a_retry_by_rule_ends_with_the_budget),
+		cmocka_unit_test(a_rule_ends_what_would_be_tried_again),
+		cmocka_unit_test(what_is_ignored_is_success),
+		cmocka_unit_test(a_lost_machine_is_no_rules_business),
+		cmocka_unit_test(why_a_container_was_told_to_end_says_the_scheduler),
+		cmocka_unit_test(a_container_that_was_told_to_end_is_not_its_machines_fault),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+/* What http_server.h promises of callers that may do less than the token's holder, and of handlers
+ * that take the connection over. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "peer.h"
+#include "server.h"
+
+#define READER "X-Access: read\r\n"
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = mem_alloc(sizeof(*fixture));
+
+	fixture_open(fixture, NULL);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	fixture_close(*state);
+	free(*state);
+	return 0;
+}
+
+static void open_peer(struct peer *peer, struct fixture *fixture, const char *request)
+{
+	peer_open(peer, fixture->base, http_server_address(fixture->server));
+	peer_send(peer, request);
+}
+
+static void ask(struct fixture *fixture, const char *request, const char *status, const char *rest)
+{
+	struct peer peer;
+
+	open_peer(&peer, fixture, request);
+	peer_expect(&peer, fixture->base, status);
+	peer_expect(&peer, fixture->base, rest);
+	peer_close(&peer);
+}
+
+static void test_readers_read(void **state)
+{
+	static const struct {
+		const char *request, *status, *rest;
+	} rows[] = {
+		{"GET /look?text=a HTTP/1.1\r\n" READER "\r\n", "200 OK", "\r\n\r\na"},
+		{"GET /look?text=a HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n", "200 OK", "\r\n\r\na"},
+		{"GET /look HTTP/1.1\r\n\r\n", "401 Unauthorized", "unauthorized"},
+		{"GET /look HTTP/1.1\r\nX-Access: all\r\n\r\n", "401 Unauthorized", "unauthorized"},
+		/* What they may not do, and what is not there. */
+		{"GET /echo HTTP/1.1\r\n" READER "\r\n", "401 Unauthorized", "unauthorized"},
+		{"POST /echo HTTP/1.1\r\nContent-Length: 0\r\n" READER "\r\n", "401 Unauthorized",
+		 "unauthorized"},
+		{"GET /nowhere HTTP/1.1\r\n" READER "\r\n", "404 Not Found", "not-found"},
+		{"DELETE /look HTTP/1.1\r\n" READER "\r\n", "405 Method Not Allowed", "Allow: GET"},
+		/* Another's scheme is not ours to judge. */
+		{"GET /look?text=b HTTP/1.1\r\nAuthorization: token x\r\n" READER "\r\n", "200 OK",
+		 "\r\n\r\nb"},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++)
+		ask(*state, rows[i].request, rows[i].status, rows[i].rest);
+}
+
+static void test_connection_is_taken_over(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer peer;
+
+	/* The body is the handler's, whatever its size; so is all that follows. */
+	open_peer(&peer, fixture,
+		  "PATCH /raw HTTP/1.1\r\nContent-Length: 9999999\r\n" READER "\r\nabc");
+	peer_expect(&peer, fixture->base, "abc");
+	peer_send(&peer, "GET / HTTP/1.1\r\n\r\n");
+	peer_expect(&peer, fixture->base, "abcGET / HTTP/1");
+	peer_expect_end(&peer, fixture->base);
+	assert_string_equal(str_text(&peer.received), "abcGET / HTTP/1.1\r\n\r\n");
+	assert_int_equal(fixture->closed_count, 0);
+	peer_close(&peer);
+}
+
+static void test_client_waits_for_a_word(void **state)
+{
+	ask(*state,
+	    "POST /raw HTTP/1.1\r\nContent-Length: 5\r\nExpect: 100-continue\r\n" READER "\r\n",
+	    "HTTP/1.1 100 Continue\r\n\r\n", "");
+}
+
+static void test_handler_may_answer_instead(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer peer;
+
+	open_peer(&peer, fixture,
+		  "PUT /raw?refuse=1 HTTP/1.1\r\nContent-Length: 4\r\n" READER "\r\nabcd"
+		  "GET /open?text=next HTTP/1.1\r\n\r\n");
+	peer_expect(&peer, fixture->base, "502 Bad Gateway");
+	peer_expect_end(&peer, fixture->base);
+	assert_non_null(strstr(peer.received.text, "Connection: close\r\n"));
+	/* A body that nobody took is no request. */
+	assert_null(strstr(peer.received.text, "next"));
+	peer_close(&peer);
+}
+
+static void test_taken_over_client_goes_away(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer peer;
+
+	open_peer(&peer, fixture, "GET /raw HTTP/1.1\r\n" READER "\r\nabc");
+	peer_expect(&peer, fixture->base, "abc");
+	peer_close(&peer);
+	run_until(fixture->base, &fixture->has_closed);
+	assert_int_equal(http_server_connection_count(fixture->server), 0);
+}
+
+#define on_server(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		on_server(test_readers_read),
+		on_server(test_connection_is_taken_over),
+		on_server(test_client_waits_for_a_word),
+		on_server(test_handler_may_answer_instead),
+		on_server(test_taken_over_client_goes_away),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* What portal/index.h promises: jobs found by what is known of them, only by those who may see
+ * them, and a file that mends itself. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../base/scratch.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "portal/index.h"
+
+static struct portal_index *open_index(void **state)
+{
+	struct err err cleanup_err = {0};
+	struct portal_index *index = portal_index_open(scratch_path(state, "a/index.sqlite"), &err);
+
+	assert_string_equal(err_message(&err), "no error");
+	return index;
+}
+
+struct row {
+	const char *id, *name, *user, *tag, *type, *acl;
+	enum job_state state;
+	int64_t submitted_ms;
+};
+
+static const struct row rows[] = {
+	{"tony-1", "mnist", "alice", "nightly", "worker", NULL, JOB_SUCCEEDED, 1000},
+	{"tony-2", "MNIST-big", "bob", "weekly", "ps", "alice,carol staff", JOB_FAILED, 2000},
+	{"tony-3", "100%_sure", "carol", "", "worker", "*", JOB_SUCCEEDED, 3000},
+	{"tony-4", "bert", "bob", "nightly", "chief", NULL, JOB_KILLED, 4000},
+};
+
+static void put(struct portal_index *index, const struct row *row, int64_t folder)
+{
+	struct history_type type = {.name = (char *)row->type};
+	struct history_summary summary = {.id = (char *)row->id,
+					  .name = (char *)row->name,
+					  .user = (char *)row->user,
+					  .framework = (char *)"generic",
+					  .queue = (char *)"Default",
+					  .state = row->state,
+					  .submitted_ms = row->submitted_ms,
+					  .types = &type,
+					  .type_count = 1,
+					  .view_acl = (char *)row->acl};
+
+	str_list_add(&summary.tags, row->tag);
+	assert_int_equal(portal_index_put(index, &summary, folder, 1, NULL), 0);
+	str_list_finish(&summary.tags);
+}
+
+static struct portal_index *fill_index(void **state)
+{
+	struct portal_index *index = open_index(state);
+	struct portal_folder folder;
+
+	assert_int_equal(portal_index_folder(index, "/history", "1970/01/01", &folder, NULL), 0);
+	for (size_t i = 0; i < array_length(rows); i++)
+		put(index, &rows[i], folder.number);
+	return index;
+}
+
+/* "4 2 1" are the jobs of the page, in order; *total is how many there are. */
+static char *find(struct portal_index *index, struct portal_query query, int64_t *total)
+{
+	struct str text cleanup_str = {0}, ids = {0};
+	const json_t *job;
+	size_t i;
+
+	if (query.limit == 0)
+		query.limit = 100;
+	assert_int_equal(portal_index_list(index, &query, &text, NULL), 0);
+	json_t *answer cleanup_json = json_parse(text.text, text.length, NULL);
+	assert_non_null(answer);
+	*total = json_integer_value(json_object_get(answer, "total"));
+	json_array_foreach(json_object_get(answer, "jobs"), i, job)
+	{
+		str_append_format(&ids, "%s%s", i > 0 ? " " : "",
+				  json_string_value(json_object_get(job, "id")) + 5);
+	}
+	return str_steal(&ids);
+}
+
+static void expect(struct portal_index *index, struct portal_query query, const char *expected)
+{
+	int64_t total, count = 0;
+	char *ids cleanup_free = find(index, query, &total);
+
+	assert_string_equal(ids, expected);
+	for (const char *c = expected; *c; c++)
+		count += *c != ' ';
+	assert_int_equal(total, count);
+}
+
+static void jobs_are_found_by_what_is_known_of_them(void **state)
+{
+	struct portal_index *index = fill_index(state);
+
+	expect(index, (struct portal_query){0}, "4 3 2 1");
+	expect(index, (struct portal_query){.anything = "Mnist"}, "2 1");
+	expect(index, (struct portal_query){.anything = "bob"}, "4 2");
+	expect(index, (struct portal_query){.name = "mnist"}, "2 1");
+	expect(index, (struct portal_query){.name = "%"}, "3");
+	expect(index, (struct portal_query){.name = "0_s"}, "");
+	expect(index, (struct portal_query){.user = "BO"}, "4 2");
+	expect(index, (struct portal_query){.queue = "default"}, "4 3 2 1");
+	expect(index, (struct portal_query){.type = "work"}, "3 1");
+	expect(index, (struct portal_query){.tag = "night"}, "4 1");
+	expect(index, (struct portal_query){.state = "failed"}, "2");
+	expect(index, (struct portal_query){.state = "fail"}, "");
+	expect(index, (struct portal_query){.from_ms = 2000, .to_ms = 3000}, "3 2");
+	expect(index, (struct portal_query){.user = "bob", .tag = "nightly"}, "4");
+	portal_index_close(index);
+}
+
+static void jobs_come_in_the_order_that_is_asked_for(void **state)
+{
+	struct portal_index *index = fill_index(state);
+
+	expect(index, (struct portal_query){.ascending = true}, "1 2 3 4");
+	expect(index, (struct portal_query){.sort = "user"}, "3 4 2 1");
+	expect(index, (struct portal_query){.sort = "user", .ascending = true}, "1 4 2 3");
+	expect(index, (struct portal_query){.sort = "id", .ascending = true}, "1 2 3 4");
+	assert_true(portal_is_sort("tasks"));
+	assert_false(portal_is_sort("1; DROP TABLE jobs"));
+	portal_index_close(index);
+}
+
+static void a_page_tells_how_many_there_are(void **state)
+{
+	struct portal_index *index = fill_index(state);
+	int64_t total;
+
+	for (int64_t offset = 0; offset <= 6; offset += 2) {
+		static const char *const pages[] = {"4 3", "2 1", "", ""};
+		char *ids cleanup_free =
+			find(index, (struct portal_query){.offset = offset, .limit = 2}, &total);
+		assert_string_equal(ids, pages[offset / 2]);
+		assert_int_equal(total, 4);
+	}
+	portal_index_close(index);
+}
+
+static void what_may_not_be_seen_is_not_there(void **state)
+{
+	struct portal_index *index = fill_index(state);
+	struct portal_job job cleanup_portal_job = {0};
+	struct err err cleanup_err = {0};
+
+	expect(index, (struct portal_query){.viewer = "alice"}, "3 2 1");
+	expect(index, (struct portal_query){.viewer = "bob"}, "4 3 2");
+	expect(index, (struct portal_query){.viewer = "staff"}, "3");
+	expect(index, (struct portal_query){.viewer = "", .name = "mnist"}, "");
+	expect(index, (struct portal_query){.viewer = "alice", .user = "bob"}, "2");
+	assert_int_equal(portal_index_find(index, "tony-4", "alice", &job, &err), -1);
+	assert_int_equal(err.kind, ERR_NOT_FOUND);
+	assert_int_equal(portal_index_find(index, "tony-2", "alice", &job, NULL), 0);
+	assert_string_equal(job.location, "/history");
+	assert_string_equal(job.path, "1970/01/01/tony-2");
+	portal_index_close(index);
+}
+
+static void what_a_store_has_is_the_last_word(void **state)
+{
+	struct portal_index *index = fill_index(state);
+	struct portal_job job cleanup_portal_job = {0};
+	struct row live = rows[0];
+
+	live.state = JOB_RUNNING;
+	put(index, &live, 0);
+	expect(index, (struct portal_query){.state = "running"}, "");
+	live.id = "tony-5";
+	put(index, &live, 0);
+	expect(index, (struct portal_query){.state = "running"}, "5");
+	assert_int_equal(portal_index_find(index, "tony-5", NULL, &job, NULL), 0);
+	assert_null(job.location);
+	live.state = JOB_FAILED;
+	put(index, &live, 1);
+	expect(index, (struct portal_query){.state = "running"}, "");
+	expect(index, (struct portal_query){.state = "failed"}, "2 5");
+	portal_index_close(index);
+}
+
+static void places_that_are_gone_are_forgotten(void **state)
+{
+	struct portal_index *index = fill_index(state);
+	struct str_list none = {0};
+
+	assert_int_equal(portal_index_keep_folders(index, "/elsewhere", &none, NULL), 0);
+	expect(index, (struct portal_query){0}, "4 3 2 1");
+	assert_int_equal(portal_index_keep_locations(index, &none, NULL), 0);
+	expect(index, (struct portal_query){0}, "");
+	portal_index_close(index);
+}
+
+static void a_flawed_index_is_made_anew(void **state)
+{
+	struct portal_index *index = fill_index(state);
+
+	portal_index_close(index);
+	index = open_index(state);
+	expect(index, (struct portal_query){0}, "4 3 2 1");
+	portal_index_close(index);
+	scratch_write(state, "a/index.sqlite", "this is no SQLite file, and was never one", 0600);
+	index = open_index(state);
+	expect(index, (struct portal_query){0}, "");
+	portal_index_close(index);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(jobs_are_found_by_what_is_known_of_them),
+		scratch_test(jobs_come_in_the_order_that_is_asked_for),
+		scratch_test(a_page_tells_how_many_there_are),
+		scratch_test(what_may_not_be_seen_is_not_there),
+		scratch_test(what_a_store_has_is_the_last_word),
+		scratch_test(places_that_are_gone_are_forgotten),
+		scratch_test(a_flawed_index_is_made_anew),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

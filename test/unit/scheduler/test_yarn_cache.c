@@ -1,0 +1,192 @@
+/* What of a user's cache in HDFS is kept and what is removed, against a NameNode with a script. */
+#include "../base/test.h"
+#include "../hadoop/web_server.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "scheduler/yarn_cache.h"
+#include "scheduler/yarn_client.h"
+
+#define DAY_MS INT64_C(86400000)
+
+#define JSON(status, body)                                                                         \
+	status " X\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n" body
+#define EXCEPTION(status, class, message)                                                          \
+	JSON(status,                                                                               \
+	     "{\"RemoteException\":{\"exception\":\"" class "\",\"javaClassName\":"                \
+							    "\"x." class "\",\"message\":"         \
+									 "\"" message "\"}}")
+#define MEMBERS(name, type, accessed)                                                              \
+	"{\"accessTime\":" accessed ",\"group\":\"g\",\"length\":7,\"modificationTime\":5,"        \
+	"\"owner\":\"o\",\"pathSuffix\":\"" name "\",\"permission\":\"600\",\"type\":\"" type      \
+	"\"}"
+#define STATUS(accessed) JSON("200", "{\"FileStatus\":" MEMBERS("", "FILE", accessed) "}")
+#define LIST(...)	 JSON("200", "{\"FileStatuses\":{\"FileStatus\":[" __VA_ARGS__ "]}}")
+#define TRUE		 JSON("200", "{\"boolean\":true}")
+#define NOTHING		 "200 X\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+#define LOCATION	 JSON("200", "{\"Location\":\"http://@/data?op=X\"}")
+#define NOT_FOUND	 EXCEPTION("404", "FileNotFoundException", "File does not exist: /a")
+#define LONG_AGO	 "1600000000000"
+#define IN_USE		 "9000000000000"
+
+#define CACHE                                                                                      \
+	LIST(MEMBERS("gone", "FILE", LONG_AGO) "," MEMBERS("kept", "FILE", LONG_AGO) "," MEMBERS(  \
+		"fresh", "FILE", IN_USE) "," MEMBERS("odd", "DIRECTORY", LONG_AGO))
+#define JOBS                                                                                       \
+	LIST(MEMBERS("application_1_0001", "DIRECTORY", "0") "," MEMBERS("cache", "DIRECTORY", "0"))
+
+struct bed {
+	struct web_server server;
+	struct hadoop_cluster *cluster;
+	struct webhdfs_client *client;
+};
+
+static struct hadoop_cluster *make_cluster(const char *url)
+{
+	struct hadoop_cluster *cluster = mem_alloc(sizeof(*cluster));
+
+	cluster->user = mem_strdup("alice");
+	str_list_add(&cluster->rm, "127.0.0.1:1");
+	str_list_add(&cluster->rm_scheduler, "127.0.0.1:1");
+	str_list_add(&cluster->webhdfs, url);
+	cluster->queue = mem_strdup("default");
+	cluster->protections = 1;
+	cluster->connect_timeout_ms = cluster->call_timeout_ms = 30000;
+	cluster->retry_interval_ms = 10;
+	cluster->fs = mem_strdup("hdfs://nn:8020");
+	cluster->home = mem_strdup("/user/alice");
+	cluster->job_dir = mem_strdup("/user/alice/.tony/application_1_0001");
+	cluster->history_dir = mem_strdup("/user/alice/.tony/history/application_1_0001");
+	return cluster;
+}
+
+static void open_bed(struct bed *bed, const struct web_step *steps, size_t count)
+{
+	*bed = (struct bed){0};
+	web_server_start(&bed->server, steps, count);
+	bed->cluster = make_cluster(bed->server.url);
+	bed->client = yarn_webhdfs(bed->cluster, NULL);
+	assert_non_null(bed->client);
+}
+
+/* Every step of the script was taken. */
+static void close_bed(struct bed *bed)
+{
+	web_server_stop(&bed->server);
+	web_server_finish(&bed->server);
+	webhdfs_client_destroy(bed->client);
+	hadoop_cluster_destroy(bed->cluster);
+}
+
+/* Of a job that has `file` of the cache. */
+static char *describe_job(const char *file)
+{
+	struct hadoop_cluster *cluster = make_cluster("http://127.0.0.1:1");
+	cluster->files = mem_alloc(sizeof(*cluster->files));
+	cluster->file_count = 1;
+	cluster->files[0].url = mem_printf("hdfs://nn:8020/user/alice/.tony/cache/%s", file);
+	json_t *job cleanup_json = json_object();
+	json_object_set_new(job, "cluster", hadoop_cluster_to_json(cluster));
+	hadoop_cluster_destroy(cluster);
+	return json_text(job);
+}
+
+static void what_no_job_has_used_for_long_is_removed(void **state)
+{
+	char *job cleanup_free = describe_job("kept");
+	char *content cleanup_free = mem_printf("200 X\r\nConnection: close\r\n\r\n%s", job);
+	char *status cleanup_free =
+		mem_printf(JSON("200", "{\"FileStatus\":{\"group\":\"g\",\"length\":%zu,"
+				       "\"modificationTime\":5,\"owner\":\"o\",\"pathSuffix\":\"\","
+				       "\"permission\":\"600\",\"type\":\"FILE\"}}"),
+			   strlen(job));
+	const struct web_step steps[] = {
+		{"/.tony/cache?op=LISTSTATUS", CACHE},
+		{"/.tony/?op=LISTSTATUS", JOBS},
+		{"/application_1_0001/job.json?op=GETFILESTATUS", status},
+		{"/application_1_0001/job.json?op=OPEN", LOCATION},
+		{"/data", content},
+		{"/cache/gone?op=RENAME", NOTHING},
+		{"/cache/.gone.", STATUS(LONG_AGO)},
+		{"/cache/.gone.", TRUE},
+	};
+	struct bed bed;
+
+	open_bed(&bed, steps, array_length(steps));
+	yarn_cache_age(bed.client, bed.cluster, 30 * DAY_MS);
+	close_bed(&bed);
+}
+
+static void what_is_used_at_the_last_moment_stays(void **state)
+{
+	static const struct web_step steps[] = {
+		{"/.tony/cache?op=LISTSTATUS", LIST(MEMBERS("gone", "FILE", LONG_AGO))},
+		{"/.tony/?op=LISTSTATUS", LIST()},
+		{"/cache/gone?op=RENAME", NOTHING},
+		{"/cache/.gone.", STATUS(IN_USE)},
+		{"destination=%2Fuser%2Falice%2F.tony%2Fcache%2Fgone", NOTHING},
+	};
+	struct bed bed;
+
+	open_bed(&bed, steps, array_length(steps));
+	yarn_cache_age(bed.client, bed.cluster, 30 * DAY_MS);
+	close_bed(&bed);
+}
+
+static void nothing_is_removed_when_a_job_cannot_be_read(void **state)
+{
+	static const struct web_step steps[] = {
+		{"/.tony/cache?op=LISTSTATUS", CACHE},
+		{"/.tony/?op=LISTSTATUS", JOBS},
+		{"/application_1_0001/job.json?op=GETFILESTATUS",
+		 EXCEPTION("403", "AccessControlException", "Permission denied")},
+	};
+	struct bed bed;
+
+	open_bed(&bed, steps, array_length(steps));
+	yarn_cache_age(bed.client, bed.cluster, 30 * DAY_MS);
+	close_bed(&bed);
+}
+
+static void a_use_is_noted(void **state)
+{
+	static const struct web_step steps[] = {
+		{"/c/a?op=GETFILESTATUS", STATUS(IN_USE)},
+		{"/c/b?op=GETFILESTATUS", STATUS(LONG_AGO)},
+		{"op=SETTIMES&user.name=alice&modificationtime=-1&accesstime=1", NOTHING},
+		{"/c/c?op=GETFILESTATUS", STATUS(LONG_AGO)},
+		{"/c/c?op=SETTIMES",
+		 EXCEPTION("403", "IOException", "Access time for hdfs is not configured.")},
+		{"/c/d?op=GETFILESTATUS", STATUS(LONG_AGO)},
+		{"/c/d?op=SETTIMES", NOT_FOUND},
+	};
+	static const char *const there[] = {"/c/a", "/c/b", "/c/c"};
+	struct err err cleanup_err = {0};
+	struct webhdfs_file file;
+	struct bed bed;
+
+	open_bed(&bed, steps, array_length(steps));
+	for (size_t i = 0; i < array_length(there); i++) {
+		assert_success(yarn_cache_use(bed.client, there[i], &file, &err), &err);
+		assert_int_equal(file.modified_ms, 5);
+		webhdfs_file_finish(&file);
+	}
+	assert_int_equal(yarn_cache_use(bed.client, "/c/d", &file, &err), -1);
+	assert_int_equal(err.kind, ERR_NOT_FOUND);
+	close_bed(&bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_no_job_has_used_for_long_is_removed),
+		cmocka_unit_test(what_is_used_at_the_last_moment_stays),
+		cmocka_unit_test(nothing_is_removed_when_a_job_cannot_be_read),
+		cmocka_unit_test(a_use_is_noted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

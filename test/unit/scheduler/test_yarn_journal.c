@@ -1,0 +1,469 @@
+/* The journal of an AM on YARN, as it is kept in HDFS and found there by the AM that follows,
+ * against a NameNode with a script. */
+#include "../base/scratch.h"
+#include "../base/test.h"
+#include "../hadoop/web_server.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "hadoop/cluster.h"
+#include "hadoop/webhdfs.h"
+#include "job/job.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/yarn_journal.h"
+
+#define JSON(status, body)                                                                         \
+	status " X\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n" body
+#define EXCEPTION(status, class)                                                                   \
+	JSON(status, "{\"RemoteException\":{\"exception\":\"" class "\",\"javaClassName\":"        \
+								    "\"x." class "\",\"message\":" \
+										 "\"no\"}}")
+#define FILE_OF(name, length)                                                                      \
+	"{\"accessTime\":0,\"group\":\"g\",\"length\":" length ",\"modificationTime\":5,"          \
+	"\"owner\":\"o\",\"pathSuffix\":\"" name "\",\"permission\":\"600\",\"type\":\"FILE\"}"
+#define LIST(...) JSON("200", "{\"FileStatuses\":{\"FileStatus\":[" __VA_ARGS__ "]}}")
+#define LOCATION  JSON("200", "{\"Location\":\"http://@/data?op=X\"}")
+#define TRUE	  JSON("200", "{\"boolean\":true}")
+#define NOTHING	  JSON("200", "")
+#define MADE	  JSON("201", "")
+#define FAILS	  EXCEPTION("403", "IOException")
+
+#define MAKES_DIRECTORY                                                                            \
+	{                                                                                          \
+		"PUT /webhdfs/v1/j?op=MKDIRS&user.name=alice&permission=700 ", TRUE                \
+	}
+#define MAKES_PART                                                                                 \
+	{"PUT /webhdfs/v1/j/journal-2.jsonl.part?op=CREATE&user.name=alice&overwrite=true"         \
+	 "&permission=600&noredirect=true ",                                                       \
+	 LOCATION},                                                                                \
+	{                                                                                          \
+		"PUT /data", MADE                                                                  \
+	}
+#define RENAMES                                                                                    \
+	{                                                                                          \
+		"PUT /webhdfs/v1/j/journal-2.jsonl.part?op=RENAME&user.name=alice"                 \
+		"&destination=%2Fj%2Fjournal-2.jsonl&renameoptions=OVERWRITE ",                    \
+			NOTHING                                                                    \
+	}
+#define APPENDS                                                                                    \
+	{"POST /webhdfs/v1/j/journal-2.jsonl?op=APPEND", LOCATION},                                \
+	{                                                                                          \
+		"POST /data", NOTHING                                                              \
+	}
+
+/* ---- keeping ------------------------------------------------------------------------------ */
+
+struct bed {
+	void **state;
+	struct event_base *base;
+	struct web_server server;
+	struct yarn_journal *journal;
+	int64_t appended, kept;
+	int asked;  /* whether it may write */
+	int denied; /* from this time of asking on it may not; 0: never */
+	bool is_finished;
+};
+
+static bool may_write(void *data)
+{
+	struct bed *bed = data;
+
+	bed->asked++;
+	return bed->denied == 0 || bed->asked < bed->denied;
+}
+
+static void on_kept(void *data, int64_t sequence)
+{
+	((struct bed *)data)->kept = sequence;
+}
+
+static void on_finished(void *data)
+{
+	((struct bed *)data)->is_finished = true;
+}
+
+static void open_bed(struct bed *bed, void **state, const struct web_step *steps, size_t count)
+{
+	struct webhdfs_options hdfs = {.user = (char *)"alice", .max_wait_ms = -1};
+	struct err err cleanup_err = {0};
+
+	log_open("test", LOG_LEVEL_ERROR);
+	*bed = (struct bed){.state = state, .base = event_base_new()};
+	web_server_start(&bed->server, steps, count);
+	str_list_add(&hdfs.addresses, bed->server.url);
+	scratch_write(state, "journal", "", 0600);
+	const struct yarn_journal_options options = {
+		.base = bed->base,
+		.hdfs = &hdfs,
+		.directory = "/j",
+		.journal = scratch_path(state, "journal"),
+		.am_attempt = 2,
+		.may_write = may_write,
+		.kept = on_kept,
+		.data = bed,
+	};
+	bed->journal = yarn_journal_create(&options, &err);
+	str_list_finish(&hdfs.addresses);
+	if (!bed->journal)
+		fail_msg("%s", err_message(&err));
+}
+
+/* Every step of the script was taken, and in the end this had been sent. */
+static void close_bed(struct bed *bed, const char *bodies)
+{
+	yarn_journal_destroy(bed->journal);
+	web_server_stop(&bed->server);
+	assert_string_equal(str_text(&bed->server.bodies), bodies);
+	web_server_finish(&bed->server);
+	event_base_free(bed->base);
+}
+
+#define OPEN(bed, ...)                                                                             \
+	const struct web_step steps_[] = {__VA_ARGS__};                                            \
+	open_bed(bed, state, steps_, array_length(steps_))
+
+static void append(struct bed *bed, const char *line)
+{
+	scratch_append(bed->state, "journal", line);
+	yarn_journal_appended(bed->journal, ++bed->appended);
+}
+
+static void wait_kept(struct bed *bed, int64_t sequence)
+{
+	while (bed->kept != sequence)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+}
+
+static void wait_asked(struct bed *bed, int times)
+{
+	while (bed->asked < times)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+}
+
+static void lines_are_kept_as_they_come(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, MAKES_DIRECTORY, MAKES_PART, RENAMES, APPENDS, APPENDS);
+	append(&bed, "one\n");
+	wait_kept(&bed, 1);
+	append(&bed, "two\n");
+	append(&bed, "three\n");
+	wait_kept(&bed, 3);
+	close_bed(&bed, "one\ntwo\nthree\n");
+}
+
+/* One write is under way at most, and nothing is said to be kept before it is. */
+static void what_comes_during_a_write_goes_with_the_next(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, MAKES_DIRECTORY, MAKES_PART, RENAMES, APPENDS);
+	append(&bed, "one\n");
+	append(&bed, "two\n");
+	append(&bed, "three\n");
+	assert_int_equal(bed.kept, 0);
+	wait_kept(&bed, 1);
+	wait_kept(&bed, 3);
+	close_bed(&bed, "one\ntwo\nthree\n");
+}
+
+/* How much of it was done nobody knows. Until it is, nobody waits. */
+static void after_a_failure_the_file_is_made_anew(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, MAKES_DIRECTORY, MAKES_PART, RENAMES,
+	     {"POST /webhdfs/v1/j/journal-2.jsonl?op=APPEND", FAILS}, MAKES_DIRECTORY, MAKES_PART,
+	     RENAMES);
+	append(&bed, "one\n");
+	wait_kept(&bed, 1);
+	append(&bed, "two\n");
+	wait_kept(&bed, INT64_MAX);
+	wait_kept(&bed, 2);
+	close_bed(&bed, "one\none\ntwo\n");
+}
+
+/* ---- fencing ------------------------------------------------------------------------------ */
+
+static void who_may_not_write_sends_nothing(void **state)
+{
+	struct bed bed;
+
+	open_bed(&bed, state, NULL, 0);
+	bed.denied = 1;
+	append(&bed, "one\n");
+	wait_asked(&bed, 3);
+	assert_int_equal(bed.kept, 0);
+	close_bed(&bed, "");
+}
+
+static void who_may_write_again_goes_on(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, MAKES_DIRECTORY, MAKES_PART, RENAMES);
+	bed.denied = 1;
+	append(&bed, "one\n");
+	wait_asked(&bed, 3);
+	bed.denied = 0;
+	wait_kept(&bed, 1);
+	close_bed(&bed, "one\n");
+}
+
+/* Between any two of its steps it may have become one of several. */
+static void it_is_asked_before_every_step(void **state)
+{
+	static const struct {
+		int denied;
+		const char *bodies;
+		size_t count;
+		struct web_step steps[3];
+	} rows[] = {
+		{2, "", 1, {MAKES_DIRECTORY}},
+		{3, "one\n", 3, {MAKES_DIRECTORY, MAKES_PART}},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++) {
+		struct bed bed;
+		open_bed(&bed, state, rows[i].steps, rows[i].count);
+		bed.denied = rows[i].denied;
+		append(&bed, "one\n");
+		wait_asked(&bed, rows[i].denied + 2);
+		assert_int_equal(bed.kept, 0);
+		close_bed(&bed, rows[i].bodies);
+	}
+}
+
+/* Else an exit would be reported for as long as HDFS is away. */
+static void after_a_while_nobody_waits(void **state)
+{
+	struct bed bed;
+
+	open_bed(&bed, state, NULL, 0);
+	bed.denied = 1;
+	append(&bed, "one\n");
+	wait_kept(&bed, INT64_MAX);
+	close_bed(&bed, "");
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+static void the_end_waits_for_what_is_under_way(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, MAKES_DIRECTORY, MAKES_PART, RENAMES);
+	append(&bed, "one\n");
+	append(&bed, "two\n");
+	yarn_journal_finish(bed.journal, on_finished, &bed);
+	assert_false(bed.is_finished);
+	while (!bed.is_finished)
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	assert_int_equal(bed.kept, 1);
+	close_bed(&bed, "one\n");
+}
+
+static void without_a_write_the_end_is_at_once(void **state)
+{
+	struct bed bed;
+
+	open_bed(&bed, state, NULL, 0);
+	yarn_journal_finish(bed.journal, on_finished, &bed);
+	assert_true(bed.is_finished);
+	append(&bed, "late\n");
+	close_bed(&bed, "");
+}
+
+/* ---- the AM that follows ------------------------------------------------------------------ */
+
+/* As AM 4 of the job. 0 and what it found, or -1 and the error. The caller frees. */
+static int recover(void **state, const struct web_step *steps, size_t count, char **found,
+		   struct err *err)
+{
+	struct hadoop_file agent = {.url = (char *)"hdfs://nn:8020/agent", .length = 1};
+	struct hadoop_cluster cluster = {
+		.user = (char *)"alice",
+		.queue = (char *)"ml",
+		.protections = 1,
+		.connect_timeout_ms = 30000,
+		.call_timeout_ms = 30000,
+		.retry_interval_ms = 1,
+		.max_wait_ms = -1,
+		.fs = (char *)"hdfs://nn:8020",
+		.home = (char *)"/",
+		.job_dir = (char *)"/j",
+		.history_dir = (char *)"/history",
+		.files = &agent,
+		.file_count = 1,
+	};
+	const struct scheduler_place place = {.journal = (char *)scratch_path(state, "found"),
+					      .am_attempt = 4};
+	struct web_server server;
+
+	log_open("test", LOG_LEVEL_ERROR);
+	web_server_start(&server, steps, count);
+	str_list_add(&cluster.rm, "127.0.0.1:1");
+	str_list_add(&cluster.rm_scheduler, "127.0.0.1:1");
+	str_list_add(&cluster.webhdfs, server.url);
+	str_list_add(&cluster.name_nodes, "127.0.0.1:1");
+	struct job job = {.cluster = hadoop_cluster_to_json(&cluster)};
+	int result = yarn_journal_recover(&job, scratch_path(state, "."), &place, err);
+	web_server_stop(&server);
+	*found = result == 0 ? scratch_read(state, "found") : NULL;
+	assert_int_equal(fs_exists(place.journal), result == 0);
+	json_decref(job.cluster);
+	web_server_finish(&server);
+	str_list_finish(&cluster.rm);
+	str_list_finish(&cluster.rm_scheduler);
+	str_list_finish(&cluster.webhdfs);
+	str_list_finish(&cluster.name_nodes);
+	return result;
+}
+
+static void assert_found(void **state, const char *expected, const struct web_step *steps,
+			 size_t count)
+{
+	struct err err cleanup_err = {0};
+	char *found cleanup_free = NULL;
+
+	assert_success(recover(state, steps, count, &found, &err), &err);
+	assert_string_equal(found, expected);
+}
+
+#define JOURNALS                                                                                                       \
+	{                                                                                                              \
+		"GET /webhdfs/v1/j?op=LISTSTATUS",                                                                     \
+			LIST(FILE_OF("job.json", "7") "," FILE_OF("journal-1.jsonl", "9") "," FILE_OF(                 \
+				"journal-3.jsonl",                                                                     \
+				"4") "," FILE_OF("journal-2.jsonl",                                                    \
+						 "9") "," FILE_OF("journal-3.jsonl.part",                              \
+								  "9") "," FILE_OF("journal-4."                        \
+										   "jsonl",                            \
+										   "9") "," FILE_OF("journal-x.jsonl", \
+												    "9"))              \
+	}
+#define OPENS                                                                                      \
+	{                                                                                          \
+		"GET /webhdfs/v1/j/journal-3.jsonl?op=OPEN", LOCATION                              \
+	}
+#define CONTENT                                                                                    \
+	{                                                                                          \
+		"GET /data", "200 X\r\nConnection: close\r\nContent-Length: 4\r\n\r\none\n"        \
+	}
+
+static void the_newest_journal_before_is_brought(void **state)
+{
+	static const struct web_step steps[] = {JOURNALS, OPENS, CONTENT};
+
+	assert_found(state, "one\n", steps, array_length(steps));
+}
+
+/* The AM before was lost before it had written anything there, or before there was a directory. */
+static void where_none_is_the_job_begins(void **state)
+{
+	static const struct web_step empty[] = {{"LISTSTATUS", LIST(FILE_OF("job.json", "7"))}};
+	static const struct web_step nothing[] = {
+		{"LISTSTATUS", EXCEPTION("404", "FileNotFoundException")}};
+
+	assert_found(state, "", empty, 1);
+	assert_int_equal(unlink(scratch_path(state, "found")), 0);
+	assert_found(state, "", nothing, 1);
+}
+
+/* NameNodes and DataNodes fail as they like: an attempt that gave up would be one less. */
+static void hdfs_that_fails_for_a_while_is_asked_again(void **state)
+{
+	static const struct web_step steps[] = {
+		{"LISTSTATUS", NULL},
+		{"LISTSTATUS", EXCEPTION("403", "SafeModeException")},
+		JOURNALS,
+		{"op=OPEN", FAILS},
+		JOURNALS,
+		OPENS,
+		{"GET /data", NULL},
+		JOURNALS,
+		OPENS,
+		CONTENT,
+	};
+
+	assert_found(state, "one\n", steps, array_length(steps));
+}
+
+#define WITH_METRICS(length)                                                                       \
+	{                                                                                          \
+		"LISTSTATUS",                                                                      \
+			LIST(FILE_OF("journal-3.jsonl", "4") "," FILE_OF("metrics.jsonl", length)) \
+	}
+#define OPENS_METRICS                                                                              \
+	{                                                                                          \
+		"GET /webhdfs/v1/j/metrics.jsonl?op=OPEN", LOCATION                                \
+	}
+
+static void the_metrics_so_far_come_with_it(void **state)
+{
+	static const struct web_step steps[] = {WITH_METRICS("4"), OPENS, CONTENT, OPENS_METRICS,
+						CONTENT};
+
+	assert_found(state, "one\n", steps, array_length(steps));
+	char *metrics cleanup_free = scratch_read(state, "metrics.jsonl");
+	assert_string_equal(metrics, "one\n");
+	assert_false(fs_exists(scratch_path(state, "metrics.jsonl.part")));
+}
+
+static void the_journal_is_there_without_the_metrics(void **state)
+{
+	static const struct web_step fails[] = {
+		WITH_METRICS("4"),
+		OPENS,
+		CONTENT,
+		{"op=OPEN", EXCEPTION("403", "AccessControlException")}};
+	static const struct web_step large[] = {WITH_METRICS("67108865"), OPENS, CONTENT};
+
+	assert_found(state, "one\n", fails, array_length(fails));
+	assert_int_equal(unlink(scratch_path(state, "found")), 0);
+	assert_found(state, "one\n", large, array_length(large));
+	assert_false(fs_exists(scratch_path(state, "metrics.jsonl")));
+	assert_false(fs_exists(scratch_path(state, "metrics.jsonl.part")));
+}
+
+static void who_may_not_read_gives_up_at_once(void **state)
+{
+	static const struct web_step steps[] = {
+		JOURNALS, {"op=OPEN", EXCEPTION("403", "AccessControlException")}};
+	struct err err cleanup_err = {0};
+	char *found cleanup_free = NULL;
+
+	assert_int_equal(recover(state, steps, array_length(steps), &found, &err), -1);
+	assert_int_equal(err.kind, ERR_DENIED);
+	assert_message_has(&err, "the journal of the application master before: ");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(lines_are_kept_as_they_come),
+		scratch_test(what_comes_during_a_write_goes_with_the_next),
+		scratch_test(after_a_failure_the_file_is_made_anew),
+		scratch_test(who_may_not_write_sends_nothing),
+		scratch_test(who_may_write_again_goes_on),
+		scratch_test(it_is_asked_before_every_step),
+		scratch_test(after_a_while_nobody_waits),
+		scratch_test(the_end_waits_for_what_is_under_way),
+		scratch_test(without_a_write_the_end_is_at_once),
+		scratch_test(the_newest_journal_before_is_brought),
+		scratch_test(where_none_is_the_job_begins),
+		scratch_test(hdfs_that_fails_for_a_while_is_asked_again),
+		scratch_test(the_metrics_so_far_come_with_it),
+		scratch_test(the_journal_is_there_without_the_metrics),
+		scratch_test(who_may_not_read_gives_up_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+/* What web/sessions.h and web/cookie.h promise. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "web/cookie.h"
+#include "web/sessions.h"
+
+#define PEER "10.0.0.7"
+
+static int set_up(void **state)
+{
+	*state = web_sessions_create("tony-test");
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	web_sessions_destroy(*state);
+	return 0;
+}
+
+/* The cookie, as a browser sends it back. */
+static char *open_session(struct web_sessions *sessions, int64_t now_ms)
+{
+	char *code cleanup_free = web_sessions_invite(sessions, now_ms, NULL);
+	char *header cleanup_free = web_sessions_open(sessions, code, PEER, now_ms);
+
+	assert_int_equal(strlen(code), 64);
+	assert_non_null(header);
+	assert_non_null(strstr(header, "; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax"));
+	return mem_strndup(header, strcspn(header, ";"));
+}
+
+static void an_invitation_is_good_once_and_for_a_minute(void **state)
+{
+	struct web_sessions *sessions = *state;
+	char *code cleanup_free = web_sessions_invite(sessions, 0, NULL);
+	char *late cleanup_free = web_sessions_invite(sessions, 0, NULL);
+
+	assert_null(web_sessions_open(sessions, "", PEER, 1));
+	assert_null(web_sessions_open(sessions, "0123", PEER, 1));
+	char *header cleanup_free = web_sessions_open(sessions, code, PEER, WEB_INVITATION_MS - 1);
+	assert_non_null(header);
+	assert_null(strstr(header, code));
+	assert_null(web_sessions_open(sessions, code, PEER, WEB_INVITATION_MS - 1));
+	assert_null(web_sessions_open(sessions, late, PEER, WEB_INVITATION_MS));
+}
+
+static void a_session_lasts_for_its_time_and_its_address(void **state)
+{
+	struct web_sessions *sessions = *state;
+	char *cookie cleanup_free = open_session(sessions, 5000);
+	char *among cleanup_free = mem_printf("a=1; %s; b=2", cookie);
+	char *other cleanup_free = mem_printf("x%s", cookie);
+	char *shorter cleanup_free = mem_strndup(cookie, strlen(cookie) - 1);
+
+	assert_true(web_sessions_has(sessions, cookie, PEER, 5001));
+	assert_true(web_sessions_has(sessions, among, PEER, 5000 + WEB_SESSION_MS - 1));
+	assert_false(web_sessions_has(sessions, cookie, PEER, 5000 + WEB_SESSION_MS));
+	assert_false(web_sessions_has(sessions, cookie, "10.0.0.8", 5001));
+	assert_false(web_sessions_has(sessions, other, PEER, 5001));
+	assert_false(web_sessions_has(sessions, shorter, PEER, 5001));
+	assert_false(web_sessions_has(sessions, "tony-test=", PEER, 5001));
+	assert_false(web_sessions_has(sessions, NULL, PEER, 5001));
+}
+
+static void the_oldest_make_way(void **state)
+{
+	struct web_sessions *sessions = *state;
+	char *first cleanup_free = open_session(sessions, 0);
+	char *second cleanup_free = open_session(sessions, 1);
+	char *invitation cleanup_free = web_sessions_invite(sessions, 1, NULL);
+
+	for (int i = 0; i < WEB_SESSIONS_MAX - 1; i++)
+		free(open_session(sessions, 2));
+	assert_false(web_sessions_has(sessions, first, PEER, 3));
+	assert_true(web_sessions_has(sessions, second, PEER, 3));
+	for (int i = 0; i < WEB_INVITATIONS_MAX; i++)
+		free(web_sessions_invite(sessions, 2, NULL));
+	assert_null(web_sessions_open(sessions, invitation, PEER, 3));
+}
+
+static void cookies_are_told_apart(void **state)
+{
+	char *found cleanup_free = web_cookie_find("a=1;  b=2=3 ;c", "b");
+	char *left cleanup_free = web_cookie_without("tony-a=1; b=2; tony-c=3; d", "tony-");
+
+	assert_string_equal(found, "2=3");
+	assert_null(web_cookie_find("aa=1; b", "a"));
+	assert_null(web_cookie_find("aa=1; b", "b"));
+	assert_string_equal(left, "b=2; d");
+	assert_null(web_cookie_without("tony-a=1", "tony-"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define with_sessions(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+		with_sessions(an_invitation_is_good_once_and_for_a_minute),
+		with_sessions(a_session_lasts_for_its_time_and_its_address),
+		with_sessions(the_oldest_make_way),
+		cmocka_unit_test(cookies_are_told_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

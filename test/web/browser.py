@@ -1,0 +1,44 @@
+"""Chromium under a test's control: Debian's, driven by its chromedriver."""
+
+import os
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+
+def start(width=1280, height=900, dark=False, calm=False, scale=1, headless="new"):
+    """A browser of its own, with an empty profile."""
+    options = Options()
+    options.binary_location = "/usr/bin/chromium"
+    for argument in (f"--headless={headless}", "--no-sandbox", "--disable-dev-shm-usage", "--no-first-run",
+                     "--hide-scrollbars", "--disable-gpu", f"--window-size={width},{height}",
+                     f"--force-device-scale-factor={scale}"):
+        options.add_argument(argument)
+    if calm:
+        options.add_argument("--force-prefers-reduced-motion")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver", log_path=os.devnull), options=options)
+    resize(driver, width, height)
+    prefer(driver, dark)
+    return driver
+
+
+def lend():
+    """One for all tests of a process."""
+    driver = start()
+    driver.set_script_timeout(300)
+    yield driver
+    driver.quit()
+
+
+def resize(driver, width, height):
+    """The page's own size: a window would not get as narrow."""
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                           {"width": width, "height": height, "deviceScaleFactor": 0, "mobile": False})
+
+
+def prefer(driver, dark):
+    """What the system asks of pages."""
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+        {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})

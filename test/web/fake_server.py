@@ -1,0 +1,374 @@
+"""A server as the dashboard sees one: the files of web/ below any prefix, and the resources of
+docs/rest.md for jobs that are made up. For looking at the dashboard without a job:
+
+    python3 test/web/fake_server.py --tasks 10000
+    python3 test/web/fake_server.py --portal --prefix /proxy/application_1_0001
+
+and for its tests, which move the jobs themselves. Standard library only.
+"""
+
+import argparse
+import http.server
+import json
+import os
+import re
+import socket
+import sys
+import threading
+import urllib.parse
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from fake_job import Job, Log, fill_portal  # noqa: E402
+from packages import WEB, find_packages  # noqa: E402
+
+POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+          "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+TYPES = {".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8",
+         ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}
+PIECE = 65536
+
+
+class Refused(Exception):
+    def __init__(self, status, code, message):
+        super().__init__(message)
+        self.status, self.code = status, code
+
+
+def not_found(what):
+    return Refused(404, "not-found", f"there is no {what}")
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: "Server"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.answer()
+
+    def do_PUT(self):
+        self.answer()
+
+    # ---- the way to an answer -----------------------------------------------------------------
+
+    def answer(self):
+        self.close_connection = False
+        self.length_known = True
+        url = urllib.parse.urlsplit(self.path)
+        self.query = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
+        self.server.requests.append(self.path)
+        if self.server.away:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        try:
+            if not url.path.startswith(self.server.prefix + "/"):
+                raise not_found("such page")
+            self.dispatch(url.path[len(self.server.prefix):])
+        except Refused as refused:
+            self.send_json({"error": {"code": refused.code, "message": str(refused)}}, refused.status)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+
+    def dispatch(self, path):
+        if path == "/":
+            self.send_asset("index.html")
+        elif path.startswith("/assets/"):
+            self.send_asset(path[len("/assets/"):])
+        elif path == "/v1/server":
+            self.send_json(self.server.describe())
+        elif path.startswith("/ui/"):
+            self.send_bytes(b"<!DOCTYPE html><title>ui</title>", TYPES[".html"])
+        elif not path.startswith("/v1/"):
+            raise not_found("such page")
+        elif self.server.denies:
+            raise Refused(401, "unauthorized", "no token, or a wrong one")
+        else:
+            self.dispatch_resource([urllib.parse.unquote(part) for part in path[len("/v1/"):].split("/")])
+
+    def dispatch_resource(self, parts):
+        jobs = self.server.jobs
+        if not self.server.is_portal:
+            self.send_resource(next(iter(jobs.values())), parts)
+        elif parts == ["jobs"]:
+            self.send_jobs()
+        elif parts == ["compare"]:
+            self.send_json(compare(jobs[self.query["a"]], jobs[self.query["b"]]))
+        elif parts[0] == "jobs" and parts[1] in jobs:
+            self.send_resource(jobs[parts[1]], parts[2:])
+        else:
+            raise not_found("such job")
+
+    def send_resource(self, job, parts):
+        plain = {"job": job.describe, "config": lambda: job.config, "cluster": job.cluster,
+                 "advice": lambda: {"advice": job.advice},
+                 "work": lambda: job.work}
+        if len(parts) == 1 and parts[0] in plain:
+            with job.lock:
+                self.send_json(plain[parts[0]]())
+        elif parts == ["tasks"]:
+            self.send_tasks(job)
+        elif parts == ["events"]:
+            self.send_events(job)
+        elif parts == ["series"]:
+            self.send_json(self.series(job))
+        elif parts == ["environment"]:
+            self.send_json(job.environment.get(self.query.get("type"), {}))
+        elif parts == ["tensorboard"]:
+            self.send_tensorboard(job)
+        elif len(parts) >= 2 and parts[0] == "tasks":
+            self.send_task(job, parts[1], parts[2:])
+        else:
+            raise not_found("such resource")
+
+    def number(self, name, default):
+        return int(self.query.get(name) or default)
+
+    # ---- answers ------------------------------------------------------------------------------
+
+    def head(self, status, kind, length=None):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Security-Policy", POLICY)
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        if length is None:
+            self.send_header("Connection", "close")
+            self.close_connection = True
+        else:
+            self.send_header("Content-Length", str(length))
+        self.end_headers()
+
+    def send_bytes(self, data, kind, status=200):
+        self.head(status, kind, len(data))
+        self.wfile.write(data)
+
+    def send_json(self, value, status=200):
+        self.send_bytes(json.dumps(value).encode(), "application/json", status)
+
+    def send_asset(self, name):
+        packaged = {"uPlot.js": "uplot/dist/uPlot.esm.js", "uPlot.css": "uplot/dist/uPlot.min.css",
+                    "uPlot.LICENSE.txt": "uplot/LICENSE"}
+        if not re.fullmatch(r"[A-Za-z0-9_.-]+", name) or self.server.lacks_charts and name in packaged:
+            raise not_found("such file")
+        path = os.path.join(self.server.packages, packaged[name]) if name in packaged else os.path.join(WEB, name)
+        if not os.path.isfile(path):
+            raise not_found("such file")
+        with open(path, "rb") as file:
+            self.send_bytes(file.read(), TYPES[os.path.splitext(name)[1]])
+
+    def send_jobs(self):
+        jobs = [job for job in self.server.jobs.values() if self.is_wanted(job)]
+        key = self.query.get("sort") or "submitted_ms"
+        jobs.sort(key=lambda job: job.summary().get(key) or 0 if key.endswith("_ms") or key == "tasks"
+                  else str(job.summary().get(key, "")), reverse=self.query.get("order") != "asc")
+        offset, limit = self.number("offset", 0), self.number("limit", 100)
+        self.send_json({"total": len(jobs), "jobs": [job.summary() for job in jobs[offset:offset + limit]]})
+
+    def is_wanted(self, job):
+        summary = job.summary()
+        text = json.dumps(summary).lower()
+        return (self.query.get("q", "").lower() in text and
+                all(self.query.get(name, "").lower() in str(summary.get(name, "")).lower()
+                    for name in ("user", "name", "state", "queue")) and
+                self.query.get("tag", "") in " ".join(summary["tags"]) and
+                any(self.query.get("type", "") in kind["name"] for kind in summary["types"]) and
+                summary["submitted_ms"] >= self.number("from", 0))
+
+    def send_tasks(self, job):
+        offset, limit = self.number("offset", 0), self.number("limit", 10000)
+        with job.lock:
+            page = [job.task_json(task) for task in job.tasks[offset:offset + limit]]
+        self.send_json({"total": len(job.tasks), "tasks": page})
+
+    def series(self, job):
+        if self.query.get("all"):
+            offset, limit = self.number("offset", 0), self.number("limit", 10000)
+            return job.all_series(self.query["name"], offset, limit)
+        if self.query.get("task") not in job.by_name:
+            raise not_found("such task")
+        return job.series(self.query["task"], self.number("points", 300))
+
+    def send_tensorboard(self, job):
+        if self.command == "PUT":
+            job.tensorboard_asked = True
+            self.send_json({"state": "starting"})
+        else:
+            self.send_json({"state": "running" if job.tensorboard_asked else "stopped",
+                            "path": f"ui/{job.id}/tensorboard/"})
+
+    def send_task(self, job, name, rest):
+        if name not in job.by_name:
+            raise not_found(f"task {name}")
+        if not rest:
+            self.send_json(job.task_json(job.by_name[name]))
+        elif rest == ["attempts"]:
+            self.send_json(job.attempts(name))
+        elif rest == ["logs"]:
+            self.send_json(job.logs_of(name))
+        elif rest[0] == "logs" and len(rest) == 2:
+            self.send_log(job, name, rest[1])
+        else:
+            raise not_found("such resource")
+
+    # ---- streams ------------------------------------------------------------------------------
+
+    def send_events(self, job):
+        is_stream = "text/event-stream" in self.headers.get("Accept", "")
+        since = self.number("since", 0)
+        if not is_stream:
+            lines = job.wait_for_lines(max(since, 1), self.number("wait", 0) / 1000)
+            self.send_bytes("".join(line + "\n" for line in lines).encode(), "application/x-ndjson")
+            return
+        self.begin_stream("text/event-stream")
+        with self.server.streaming(self.connection):
+            self.write_stream(b": here\n\n")
+            next_line = max(since, 1)
+            while self.server.goes_on:
+                lines = job.wait_for_lines(next_line, 1)
+                self.write_stream("".join(f"id: {next_line + i}\ndata: {line}\n\n"
+                                          for i, line in enumerate(lines)).encode())
+                next_line += len(lines)
+                if job.is_final and not lines:
+                    return
+
+    def begin_stream(self, kind):
+        if self.server.holds_streams:
+            return
+        self.head(200, kind)
+
+    def write_stream(self, data):
+        """A proxy that collects what it passes on lets nothing through, not even the head."""
+        if data and not self.server.holds_streams:
+            self.wfile.write(data)
+            self.wfile.flush()
+
+    def send_log(self, job, task, name):
+        follows = self.query.get("follow") == "1"
+        log = job.log(task, name)
+        if log is None and not follows:
+            raise not_found(f"log {name}")
+        log = log or job.set_log(task, name, Log())
+        left = self.number("limit", 1 << 62)
+        framed = self.query.get("frames") == "1"
+        part, offset = log.seek(self.query.get("from") or f"offset:{self.number('offset', 0)}")
+        (self.begin_stream if follows else lambda kind: self.head(200, kind))(
+            "application/x-tony-log" if framed else "application/octet-stream")
+        with self.server.streaming(self.connection):
+            self.copy_log(job, log, part, offset, left, framed, follows)
+
+    def copy_log(self, job, log, part, offset, left, framed, follows):
+        write = self.write_stream if follows else self.wfile.write
+        told = False
+        while left > 0 and self.server.goes_on:
+            data = log.read(part, offset, min(left, PIECE))
+            if data:
+                write((log.head(part, offset, len(data)) if framed else b"") + data)
+                offset, left, told = offset + len(data), left - len(data), False
+            elif log.next_part(part) is not None:
+                part, offset = log.next_part(part), 0
+            elif not follows or job.is_final:
+                return
+            else:
+                if framed and not told:
+                    write(b"0 0 0 0\n")
+                    told = True
+                log.wait(part, offset)
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, jobs, prefix="", is_portal=False, port=0):
+        super().__init__(("127.0.0.1", port), Handler)
+        self.jobs = {job.id: job for job in jobs}
+        self.prefix, self.is_portal = prefix, is_portal
+        self.packages = find_packages()
+        self.requests = []
+        self.away = self.denies = self.holds_streams = self.lacks_charts = False
+        self.goes_on = True
+        self.streams = set()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_address[1]}{self.prefix}/"
+
+    def describe(self):
+        kind = {"kind": "portal"} if self.is_portal else {"kind": "am", "job": next(iter(self.jobs))}
+        return {**kind, "version": "0.1.0", "viewer": None if self.denies else "ada", "actions": []}
+
+    def streaming(self, connection):
+        return Streaming(self, connection)
+
+    def go_away(self):
+        """As if it had crashed: what was open breaks off, and nobody is answered until come_back()."""
+        self.away = True
+        for connection in list(self.streams):
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def come_back(self):
+        self.away = False
+
+    def handle_error(self, request, client_address):
+        """Browsers leave when they like."""
+
+    def stop(self):
+        self.goes_on = False
+        self.shutdown()
+        self.server_close()
+
+
+class Streaming:
+    def __init__(self, server, connection):
+        self.server, self.connection = server, connection
+
+    def __enter__(self):
+        self.server.streams.add(self.connection)
+
+    def __exit__(self, *_):
+        self.server.streams.discard(self.connection)
+
+
+def compare(a, b):
+    keys = sorted({*a.config, *b.config})
+    value = lambda job, key: job.config.get(key, {}).get("value")
+    return {"config": [{"key": key, "a": value(a, key), "b": value(b, key)} for key in keys
+                       if value(a, key) != value(b, key)],
+            "summary": [a.summary(), b.summary()]}
+
+
+def serve(jobs, **options):
+    """A server in a thread of its own."""
+    server = Server(jobs, **options)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    return server
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tasks", type=int, default=40)
+    parser.add_argument("--prefix", default="")
+    parser.add_argument("--port", type=int, default=8080)
+    parser.add_argument("--portal", action="store_true", help="all jobs, not one")
+    parser.add_argument("--hostile", action="store_true", help="jobs whose every string is an attack")
+    parser.add_argument("--hold-streams", action="store_true", help="as a proxy that passes no streams")
+    options = parser.parse_args()
+    job = Job(tasks=options.tasks, hostile=options.hostile)
+    jobs = [job, *fill_portal(300)] if options.portal else [job]
+    server = serve(jobs, prefix=options.prefix, is_portal=options.portal, port=options.port)
+    server.holds_streams = options.hold_streams
+    print(server.url)
+    try:
+        job.live()
+    except KeyboardInterrupt:
+        server.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""pictures.py: the pictures of docs/, of jobs that it runs with the programs in build/ (TONY_BUILD: others),
+into docs/images. Takes two minutes; needs what `./dev deps` installs."""
+
+import os
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "harness")]
+import browser  # noqa: E402
+from page import Page  # noqa: E402
+from portal import Portal  # noqa: E402
+from program import ROOT, Tony, wait_until  # noqa: E402
+
+IMAGES = ROOT / "docs/images"
+MINUTES_S = 300  # for what is a matter of seconds on a machine with nothing else to do
+
+
+def submit(tony, name, epochs, *options):
+    """PyTorch's example, under a name of its own."""
+    return tony.example("pytorch", "--conf", f"tony.application.name={name}",
+                        "--conf", "tony.worker.command=python3 train.py " + epochs,
+                        "--conf", "tony.task.metrics-interval-ms=500", *options)
+
+
+def end(job):
+    job.wait(MINUTES_S)
+    return job
+
+
+def lose_worker(job):
+    """Once it has trained for a while."""
+    wait_until(lambda: "epoch 150 of" in job.logs("worker:0"), "some epochs", MINUTES_S)
+    os.kill(job.wait_task("worker:2")["pids"][0], signal.SIGKILL)
+
+
+def take(page, name, height=640):
+    browser.resize(page.driver, 1080, height)
+    page.settle()
+    page.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+    page.driver.save_screenshot(str(IMAGES / f"{name}.png"))
+
+
+def take_all(tony, page):
+    portal = Portal(tony)
+    end(tony.example("quickstart"))
+    first = end(submit(tony, "digits", "--epochs 200", "--conf", "tony.application.tags=nightly"))
+    second = end(submit(tony, "digits", "--epochs 200 --batch 64", "--conf", "tony.worker.memory=2g"))
+    end(tony.example("quickstart", "--conf", "tony.worker.command=python3 learn.py"))
+    failing = submit(tony, "digits-large", "--epochs 250 --goal 0.999", "--conf", "tony.worker.instances=6",
+                     "--conf", "tony.am.retry-count=1")
+    lose_worker(failing)
+    end(failing)
+    for job, state in ((first, "succeeded"), (second, "succeeded"), (failing, "failed")):
+        portal.wait_kept(job, state)
+    live = submit(tony, "digits-long", "--epochs 1000000")
+    wait_until(lambda: "epoch 100 of" in live.logs("worker:0"), "some epochs", MINUTES_S)
+
+    page.go(portal.ask_link())
+    page.wait_for_rows(lambda rows: len(rows) == 6)
+    take(page, "portal-jobs", 320)
+    page.turn_to(f"#/compare?a={first.id}&b={second.id}")
+    page.wait(lambda: len(page.all(".chart canvas")) >= 6)
+    take(page, "portal-compare", 1000)
+    page.turn_to(f"#/jobs/{failing.id}")
+    page.wait_for(".spark-line")
+    take(page, "dashboard-job")
+    page.turn_to(f"#/jobs/{failing.id}/events")
+    page.wait_for("canvas")
+    take(page, "dashboard-events", 420)
+    browser.prefer(page.driver, dark=True)
+    page.go(tony.run("open", live.id).stdout.strip())
+    page.turn_to("#/tasks/worker:0")
+    page.wait(lambda: len(page.all(".chart canvas")) >= 4 and "epoch" in page.text(".log"))
+    take(page, "dashboard-task", 1080)
+    page.leave()
+    tony.run("kill", live.id)
+    portal.stop()
+
+
+def main():
+    IMAGES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="tony-pictures-") as directory:
+        tony = Tony(Path(directory))
+        tony.env["USER"] = "ada"
+        driver = browser.start(1080, 640)
+        try:
+            take_all(tony, Page(driver))
+        finally:
+            driver.quit()
+            tony.finish()
+
+
+if __name__ == "__main__":
+    main()

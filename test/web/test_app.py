@@ -1,0 +1,657 @@
+"""The dashboard in a real browser: what a person sees of a job, and what becomes of it when the job,
+the server or the way between them changes."""
+
+import pytest
+
+import browser
+from fake_job import ATTACKS, HugeLog, Job, Log, fill_portal
+from page import Keys
+
+PORTAL_JOB = "tony-20261101-000005-1f3a"
+JOB_PAGES = ["#/", "#/tasks/worker:0", "#/events", "#/events?view=table", "#/events?view=list", "#/config?all=1"]
+
+HIDE = """
+    Object.defineProperty(document, 'hidden', {value: arguments[0], configurable: true});
+    document.dispatchEvent(new Event('visibilitychange'));"""
+
+
+@pytest.fixture
+def portal(serve):
+    live = Job(tasks=6).start()
+    return serve(live, *fill_portal(250), is_portal=True)
+
+
+# ---- the job ------------------------------------------------------------------------------------
+
+
+def test_job_at_a_glance(page, serve, job):
+    page.open(serve(job))
+    assert page.text("h1") == "mnist"
+    assert page.text(".title .badge") == "running"
+    for fact in ("ada", "research", "yarn", "tensorflow", job.id, "nightly"):
+        assert fact in page.text(".facts")
+    rows = page.wait_for_rows(lambda rows: len(rows) == 8)
+    assert [row[0] for row in rows][:2] == ["chief:0", "worker:0"]
+    assert {row[1] for row in rows} == {"running"}
+    assert page.driver.title == "running: mnist · tony"
+    page.wait_for_rows(lambda rows: all("%" in row[6] and "GiB" in row[7] for row in rows))
+    assert page.run("return document.querySelector('.spark-line').getAttribute('d').length") > 50
+    assert page.text(".legend") == "8 running"
+
+
+def test_failed_job_tells_why(page, serve, job):
+    job.fail("worker:1", lines=["noise"] * 30 + ["Traceback", "ValueError: no data"], headline="ValueError: no data")
+    job.give_advice()
+    job.advice[0]["severity"] = "critical"
+    job.end("failed", "worker:1 exited with code 1")
+    page.open(serve(job))
+    assert "First cause" in page.text(".notice")
+    assert "worker:1" in page.text(".notice a") and "exited with code 1" in page.text(".notice")
+    assert page.text(".tail .headline") == "ValueError: no data"
+    assert len(page.all(".tail .line")) == 12
+    page.button("All 32 lines")
+    assert len(page.all(".tail .line")) == 32
+    page.wait_for_text("Workers use a third of their memory", ".suggestion")
+    assert "tony.worker.memory" in page.text(".settings")
+    assert page.text(".connection") == "Ended"
+    page.button("stderr", ".notice")
+    page.wait_for_text("worker:1", "h1")
+    page.wait_for_text("stderr", "[aria-label='Which log'] [aria-pressed=true]")
+
+
+def test_how_far_the_programs_are(page, serve, job):
+    page.open(serve(job))
+    page.wait_for_text("8 running", ".legend")
+    assert not page.wait_for(".page").find_element("css selector", ".work").is_displayed()
+    job.lag()
+    page.wait_for_text("31% \u00b7 step 400 of 1 000", ".work")
+    assert page.run("return document.querySelector('.work progress').value") == 0.316
+    job.lag("worker:1", step=12)
+    page.wait_for_text("31% \u00b7 steps 12 to 400 of 1 000", ".work")
+    job.end()
+    page.wait_until_gone("steps 12 to 400")
+
+
+def test_stragglers_are_marked_until_they_have_caught_up(page, serve):
+    job = Job(tasks=40).start()
+    job.lag("worker:3", *(f"worker:{number}" for number in range(10, 16)))
+    server = serve(job)
+    page.open(server)
+    page.wait_for_text("worker:3 is at step 120, its siblings at 400", ".stragglers")
+    page.wait_for_rows(lambda rows: [row[1] for row in rows if row[0] == "worker:3"] == ["running\u25bc straggler"])
+    assert {row[1] for row in page.rows() if row[0] in ("chief:0", "worker:2", "worker:4")} == {"running"}
+    page.button("and 2 more")
+    page.wait_for_rows(lambda rows: [row[0] for row in rows] == ["worker:3", *(f"worker:{n}" for n in range(10, 16))])
+    page.button("worker:3 is at step 120, its siblings at 400")
+    page.wait_for_text("worker:3", "h1")
+    page.wait_for_text("Straggler: worker:3 is at step 120, its siblings at 400", ".notice")
+    job.lag("worker:10")
+    page.wait(lambda: "Straggler" not in page.text())
+    page.open(server)
+    page.wait_for_text("worker:10 is at step 120", ".stragglers")
+    job.move("worker:10", "stopping")  # what does not run is none, whoever says so
+    page.wait(lambda: page.all(".stragglers") == [])
+
+
+def test_what_is_waited_for(page, serve):
+    job = Job(tasks=4)
+    page.open(serve(job))
+    job.wait_for("4 containers of the queue research")
+    page.wait_for_text("Waiting: 4 containers of the queue research")
+    job.wait_for(None)
+    page.wait_until_gone("Waiting")
+
+
+def test_changes_are_seen_without_asking_again(page, serve):
+    job = Job(tasks=40).start()
+    server = serve(job)
+    page.open(server)
+    page.wait_for_rows(lambda rows: len(rows) > 10)
+    page.wait_for_text("Live", ".connection")
+    server.requests.clear()
+    for _ in range(20):
+        for number in range(30):
+            job.move(f"worker:{number}", "stopping")
+            job.move(f"worker:{number}", "running")
+    job.fail("worker:3")
+    page.wait_for_rows(lambda rows: "failed" in [row[1] for row in rows if row[0] == "worker:3"])
+    page.wait_for_text("1 failed", ".legend")
+    assert [path for path in server.requests if "/tasks" in path or path.endswith("/job")] == []
+
+
+def test_job_that_ends_while_it_is_watched(page, serve, job):
+    page.open(serve(job))
+    page.wait_for_text("Live", ".connection")
+    job.end("succeeded", "all tracked tasks have succeeded")
+    page.wait_for_text("Ended", ".connection")
+    assert page.text(".title .badge") == "succeeded"
+    page.wait_for_text("all tracked tasks have succeeded")
+    page.wait_for_text("8 succeeded", ".legend")
+
+
+def test_links_come_with_what_they_lead_to(page, serve, job):
+    page.open(serve(job, prefix="/proxy/application_1_0001"))
+    assert page.all(".links a") == []
+    job.move("tensorboard:0", "running", ui_port=6006)
+    link = page.wait_for(".links a")
+    assert link.text == "TensorBoard"
+    assert link.get_attribute("href").endswith("/proxy/application_1_0001/ui/tensorboard/")
+
+
+# ---- the way to the server ----------------------------------------------------------------------
+
+
+def test_lost_connection_is_told_and_made_up_for(page, serve, job):
+    page.expected_errors = ["ERR_", "Failed to load"]
+    server = serve(job)
+    page.open(server)
+    page.wait_for_text("Live", ".connection")
+    server.go_away()
+    page.wait_for_text("Connection lost, trying again", ".connection")
+    job.fail("worker:0")
+    server.come_back()
+    page.wait_for_rows(lambda rows: ["failed"] == [row[1] for row in rows if row[0] == "worker:0"])
+    page.wait(lambda: page.text(".connection") == "Live")
+
+
+def test_a_server_that_does_not_come_back_is_told(page, serve, job):
+    page.expected_errors = ["ERR_", "Failed to load"]
+    server = serve(job)
+    page.open(server)
+    page.wait_for_text("Live", ".connection")
+    server.go_away()
+    page.wait_for_text("No answer", ".connection")
+    page.wait_for_text("The application master no longer answers. The last known state of the job is running.", ".away")
+    assert f"tony status {job.id}" in page.text(".away pre") and "tony portal --link" in page.text(".away pre")
+    assert page.violations() == []
+    server.come_back()
+    job.end("succeeded", "all tracked tasks have succeeded")
+    page.wait_for_text("Ended", ".connection")
+    assert page.all(".away")[0].is_displayed() is False
+
+
+def test_stream_that_does_not_come_through(page, serve, job):
+    page.expected_errors = ["ERR_"]
+    server = serve(job)
+    server.holds_streams = True
+    page.open(server)
+    page.wait_for_text("Live (polling)", ".connection")
+    job.fail("worker:0")
+    page.wait_for_rows(lambda rows: ["failed"] == [row[1] for row in rows if row[0] == "worker:0"])
+
+
+def test_log_follows_where_streams_do_not_come_through(page, serve, job):
+    page.expected_errors = ["ERR_"]
+    server = serve(job)
+    server.holds_streams = True
+    page.open(server, "#/tasks/worker:0?log=stdout")
+    page.wait_for_text("first line of stdout", ".log")
+    job.log("worker:0", "stdout").append("second line\n")
+    page.wait_for_text("second line", ".log")
+    job.log("worker:0", "stdout").append("third line\n")
+    page.wait_for_text("third line", ".log")
+
+
+def test_who_may_not_see_it_is_told_what_to_do(page, serve, job):
+    page.expected_errors = ["401"]
+    server = serve(job)
+    server.denies = True
+    page.open(server)
+    assert f"tony open {job.id}" in page.text("main")
+
+
+def test_server_that_comes_later(page, serve, job):
+    page.expected_errors = ["503", "502", "ERR_", "Failed to load"]
+    server = serve(job)
+    page.open(server)
+    server.go_away()
+    page.button("Events", ".top")
+    page.wait_for_text("The server cannot be reached", "main")
+    server.come_back()
+    page.button("Configuration", ".top")
+    page.wait_for_text("tony.worker.memory", "main")
+
+
+def test_page_without_charts_says_so(page, serve, job):
+    page.expected_errors = ["404", "uPlot"]
+    server = serve(job)
+    server.lacks_charts = True
+    page.open(server, "#/tasks/worker:0")
+    page.wait_for_text("This build has no charts", ".chart-box")
+    assert "mean" in page.text(".chart-numbers")
+
+
+# ---- the table ----------------------------------------------------------------------------------
+
+
+def test_tasks_are_filtered_and_sorted(page, serve):
+    job = Job(tasks=30).start()
+    job.fail("worker:10")
+    job.fail("worker:9")
+    page.open(serve(job))
+    page.choose("State", "failed")
+    page.wait_for_rows(lambda rows: [row[0] for row in rows] == ["worker:9", "worker:10"])
+    assert page.text("[aria-labelledby=tasks] .toolbar [role=status]") == "2 of 30"
+    page.click("[data-key=task]")
+    page.wait_for_rows(lambda rows: [row[0] for row in rows] == ["worker:10", "worker:9"])
+    assert page.wait_for("[aria-sort=descending]").text.startswith("Task")
+    page.choose("State", "")
+    page.choose("Type", "ps")
+    page.wait_for_rows(lambda rows: [row[0] for row in rows] == ["ps:1", "ps:0"])
+    page.choose("Type", "")
+    page.type("[aria-label='Filter tasks']", "worker node05")
+    page.wait_for_rows(lambda rows: [row[0] for row in rows] == ["worker:4"])
+    page.driver.refresh()
+    page.wait_for_rows(lambda rows: [row[0] for row in rows] == ["worker:4"])
+    page.type("[aria-label='Filter tasks']", "nothing like it")
+    page.wait_for_text("No task is like that.")
+
+
+def test_ten_thousand_tasks(page, serve):
+    job = Job(tasks=10000).start()
+    page.open(serve(job))
+    page.wait_for_rows(lambda rows: len(rows) > 10)
+    grid = page.wait_for("[role=grid]")
+    assert grid.get_attribute("aria-rowcount") == "10001"
+    page.focus("[role=grid]")
+    page.press(Keys.END)
+    page.wait(lambda: page.active_cell() == "tensorboard:0")
+    assert page.rows()[-1][0] == "tensorboard:0"
+    page.press(Keys.HOME, Keys.PAGE_DOWN, Keys.ARROW_DOWN)
+    page.wait(lambda: page.active_cell() not in (None, "tensorboard:0", "chief:0"))
+    assert len(page.all(".grid-item")) < 120
+    job.fail("worker:5000")
+    page.type("[aria-label='Filter tasks']", "failed")
+    page.wait_for_rows(lambda rows: [row[0] for row in rows] == ["worker:5000"])
+
+
+def test_rows_are_right_wherever_they_are_scrolled_to(page, serve):
+    page.open(serve(Job(tasks=2000).start()))
+    page.wait_for_rows(lambda rows: len(rows) > 10)
+    for share in (0.5, 0.1, 0.999, 0, 0.77):
+        page.run("const g = document.querySelector('[role=grid]'); g.scrollTop = g.scrollHeight * arguments[0]", share)
+        wrong = page.wait(lambda: page.run("""
+            const grid = document.querySelector('[role=grid]').getBoundingClientRect();
+            const rows = [...document.querySelectorAll('.grid-item')].filter((row) => !row.hidden);
+            const seen = rows.filter((row) => {
+                const box = row.getBoundingClientRect();
+                return box.bottom > grid.top && box.top < grid.bottom;
+            });
+            const names = ['chief:0', ...Array.from({length: 1996}, (_, i) => `worker:${i}`),
+                'ps:0', 'ps:1', 'tensorboard:0'];
+            const wrong = seen.filter((row) => row.firstChild.textContent !== names[row.ariaRowIndex - 2]);
+            return seen.length * seen[0].offsetHeight >= grid.height - 60 ? [wrong.length] : null;"""))
+        assert wrong == [0]
+
+
+# ---- the task -----------------------------------------------------------------------------------
+
+
+def test_task_page(page, serve, job):
+    job.fail("worker:0")
+    job.form(["worker:0"])
+    job.run()
+    page.open(serve(job), "#/tasks/worker:0")
+    for fact in ("node01.example.org", "40001", "container_1795241651123_0001_01_000003", "/var/log/yarn/c1"):
+        page.wait_for_text(fact, ".facts")
+    assert "exited with code 1" in page.text(".notice")
+    page.wait(lambda: len(page.all("[aria-label=Attempts] tbody tr")) == 2)
+    assert "exited with code 1" in page.text("[aria-label=Attempts] tbody tr:first-child")
+    page.wait(lambda: len(page.all(".chart canvas")) >= 6)
+    assert "loss" in page.text("figcaption") and "mean" in page.text(".chart-numbers")
+    page.click("[aria-label='Next task: worker:1']")
+    page.wait_for_text("worker:1", "h1")
+
+
+def test_task_that_is_none(page, serve, job):
+    page.open(serve(job), "#/tasks/nobody:7")
+    assert "The job has no such task" in page.text()
+
+
+# ---- logs ---------------------------------------------------------------------------------------
+
+
+def test_log_grows(page, serve, job):
+    page.open(serve(job), "#/tasks/worker:0")
+    page.wait_for_text("first line of stdout", ".log")
+    job.log("worker:0", "stdout").append("\x1b[31mred\x1b[0m and\x1b[2J plain\n")
+    job.log("worker:0", "stderr").append(" 10%\r 99%\r100%\n")
+    page.wait_for_text("red and plain", ".log")
+    page.wait_for_text("100%", ".log .stderr")
+    assert page.text(".log .ansi-1") == "red"
+    assert "99%" not in page.text(".log")
+    page.button("stdout")
+    page.wait_until_gone("100%", ".log")
+    assert page.all(".log .stderr") == []
+    job.log("worker:0", "stdout").append("half a ")
+    page.wait_for_text("half a", ".log .line:last-child")
+    job.log("worker:0", "stdout").append("line\n")
+    page.wait(lambda: page.text(".log .line:last-child") == "half a line")
+
+
+def test_log_of_a_gigabyte(page, serve, job):
+    log = job.set_log("worker:0", "stdout", HugeLog(10_000_000, [1_000, 9_990_000]))
+    assert log.length() == 10 ** 9
+    page.open(serve(job), "#/tasks/worker:0?log=stdout")
+    page.wait_for_text("step 009999999", ".log .line:last-child")
+    # Far back by scrolling: what is loaded stays bounded.
+    for _ in range(8):
+        first = page.text(".log .line:first-child")
+        page.run("document.querySelector('.log').scrollTop = 0")
+        page.wait(lambda: page.text(".log .line:first-child") != first)
+    assert len(page.all(".log .line")) <= 3000
+    assert "step 009999999" not in page.text(".log .line:last-child")
+    page.button("Start")
+    page.wait_for_text("step 000000000", ".log .line:first-child")
+    for _ in range(4):
+        last = page.text(".log .line:last-child")
+        page.run("const log = document.querySelector('.log'); log.scrollTop = log.scrollHeight")
+        page.wait(lambda: page.text(".log .line:last-child") != last)
+    assert len(page.all(".log .line")) <= 3000
+    page.button("End")
+    page.wait_for_text("step 009999999", ".log .line:last-child")
+
+
+def test_log_is_searched_beyond_what_is_loaded(page, serve, job):
+    job.set_log("worker:0", "stdout", HugeLog(200_000, [1_000, 190_000]))
+    page.open(serve(job), "#/tasks/worker:0?log=stdout")
+    page.wait_for_text("step 000199999", ".log .line:last-child")
+    page.type("[aria-label='Search the log']", "needle")
+    page.press_with(Keys.SHIFT, Keys.ENTER)
+    page.wait_for_text("step 000190000 NEEDLE", ".log .found")
+    assert page.text(".log .found mark") == "NEEDLE"
+    page.click("[aria-label='Previous match']")
+    page.wait_for_text("step 000001000 NEEDLE", ".log .found")
+    page.click("[aria-label='Previous match']")
+    page.wait_for_text("No more match above.", ".log-foot")
+    page.focus("[aria-label='Search the log']")
+    page.press(Keys.ENTER)
+    page.wait_for_text("step 000190000 NEEDLE", ".log .found")
+
+
+def test_log_is_searched_by_pattern(page, serve, job):
+    job.set_log("worker:0", "stdout", Log(b"loss=1.5\nLOSS=2.5\nnothing\n"))
+    page.open(serve(job), "#/tasks/worker:0?log=stdout")
+    page.wait_for_text("nothing", ".log")
+    page.click(".search label:nth-of-type(1) input")
+    page.type("[aria-label='Search the log']", r"loss=\d")
+    page.wait(lambda: len(page.all(".log mark")) == 2)
+    page.click(".search label:nth-of-type(2) input")
+    page.wait(lambda: len(page.all(".log mark")) == 1)
+    page.type("[aria-label='Search the log']", "(")
+    page.wait(lambda: page.wait_for("[aria-label='Search the log']").get_attribute("aria-invalid") == "true")
+    page.type("[aria-label='Search the log']", "")
+
+
+def test_page_that_nobody_sees_gives_its_connections_back(page, serve, job):
+    server = serve(job)
+    page.open(server, "#/tasks/worker:0?log=stdout")
+    page.wait_for_text("Following", ".log-foot")
+    page.wait(lambda: len(server.streams) == 2)
+    page.run(HIDE, True)
+    job.log("worker:0", "stdout").append("nobody sees this\n")
+    page.wait(lambda: (job.note("a line that finds out"), len(server.streams) == 0)[1])
+    page.run(HIDE, False)
+    page.wait_for_text("nobody sees this", ".log")
+    page.wait_for_text("Live", ".connection")
+
+
+def test_log_that_is_not_there_yet(page, serve):
+    job = Job(tasks=4).start()
+    page.open(serve(job), "#/tasks/worker:0")
+    page.wait_for_text("Following", ".log-foot")
+    job.set_log("worker:0", "executor", Log(b"the executor began\n"))
+    job.log("worker:0", "stdout").append("here it is\n")
+    page.wait_for_text("here it is", ".log")
+    job.move("worker:0", "stopping")
+    page.button("executor")
+    page.wait_for_text("the executor began", ".log")
+
+
+def test_log_download_is_whole(page, serve, job):
+    page.open(serve(job), "#/tasks/worker:0?log=stdout")
+    link = page.wait_for("a[download]")
+    assert link.get_attribute("href").endswith("v1/tasks/worker:0/logs/stdout?from=oldest")
+    assert link.get_attribute("download") == "worker-0-stdout.log"
+
+
+# ---- events and configuration -------------------------------------------------------------------
+
+
+def test_timeline(page, serve, job):
+    job.fail("worker:0")
+    job.form(["worker:0"])
+    job.run()
+    page.open(serve(job), "#/events")
+    page.wait_for_text("8 tasks")
+    assert page.run("""
+        const canvas = document.querySelector('canvas');
+        const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+        return new Set(new Uint32Array(data.buffer)).size""") > 5
+    page.focus(".gantt")
+    page.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    page.wait_for_text("worker:0, attempt 2, epoch 2: running", "[aria-live]")
+    page.press("+", "0", Keys.ENTER)
+    page.wait_for_text("worker:0", "h1")
+
+
+def test_times_of_attempts_as_a_table(page, serve, job):
+    page.open(serve(job), "#/events")
+    page.button("Table")
+    rows = page.wait_for_rows(lambda rows: len(rows) == 8, "Attempts")
+    assert rows[1][0] == "worker:0" and rows[1][-2] == "running"
+    job.fail("worker:0")
+    page.wait_for_rows(lambda rows: rows[1][-2] == "failed", "Attempts")
+
+
+def test_journal(page, serve, job):
+    page.open(serve(job), "#/events?view=list")
+    page.wait_for_rows(lambda rows: "forming → running" in rows[0][2], "Journal")
+    job.fail("worker:1")
+    page.wait_for_rows(lambda rows: rows[0][1:] == ["worker:1", "running → failed on node02.example.org: exited with code 1"],
+                       "Journal")
+    page.type("[aria-label='Filter tasks and events']", "worker:1 allocated")
+    page.wait_for_rows(lambda rows: len(rows) == 2, "Journal")
+
+
+def test_configuration(page, serve, job):
+    page.open(serve(job), "#/config")
+    page.wait_for_text("tony.worker.memory", ".config")
+    assert "tony.example.key-007" not in page.text(".config")
+    page.click("input[type=checkbox]")
+    page.wait_for_text("tony.example.key-007", ".config")
+    page.type("[aria-label='Filter configuration']", "site.xml")
+    page.wait(lambda: page.text(".config tbody") == "tony.application.framework tensorflow tony-site.xml:3")
+    page.wait_for_text("node01.example.org:40001")
+    page.wait_for_text("OMP_NUM_THREADS")
+
+
+# ---- the portal ---------------------------------------------------------------------------------
+
+
+def test_jobs_are_found(page, portal):
+    page.open(portal)
+    page.wait_for_rows(lambda rows: rows[0][2] == "mnist" and rows[0][1] == "running")
+    page.wait_for_text("251", ".toolbar")
+    page.choose("State", "failed")
+    page.wait_for_rows(lambda rows: {row[1] for row in rows} == {"failed"})
+    page.type("[aria-label=User]", "grace")
+    page.wait_for_rows(lambda rows: {row[4] for row in rows} == {"grace"})
+    page.type("[aria-label=Name]", "train-3")
+    page.wait_for_rows(lambda rows: {row[2] for row in rows} == {"train-3"})
+    page.driver.refresh()
+    page.wait_for_rows(lambda rows: {(row[1], row[2], row[4]) for row in rows} == {("failed", "train-3", "grace")})
+
+
+def test_pages_of_jobs(page, portal):
+    page.open(portal)
+    page.wait_for_text("Page 1 of 3")
+    first = page.wait_for_rows(lambda rows: len(rows) > 10)[0]
+    page.button("Next")
+    page.wait_for_text("Page 2 of 3")
+    page.wait_for_rows(lambda rows: rows[0] != first)
+    page.click("[data-key=submitted_ms]")
+    page.wait_for_rows(lambda rows: rows[0][3] == "tony-20261101-000000-1f3a")
+
+
+def test_job_out_of_the_list(page, portal):
+    page.open(portal)
+    page.wait_for_rows(lambda rows: len(rows) > 10)
+    page.focus("[role=grid]")
+    page.press(Keys.ARROW_DOWN, Keys.ENTER)
+    page.wait_for_text("Ended", ".connection")
+    page.button("worker:0")
+    page.wait_for_text("worker:0", "h1")
+    page.button("tony · jobs", ".top")
+    page.wait_for_text("Jobs", "h1")
+
+
+def test_two_jobs_are_compared(page, portal):
+    page.open(portal, "#/?name=train-3")
+    page.wait_for_rows(lambda rows: len(rows) > 5)
+    for number in (1, 2):
+        page.run("document.querySelectorAll('.grid-item input')[arguments[0]].click()", number)
+    page.button("Compare")
+    page.wait_for_text("Summary")
+    assert len(page.all(".compare .differs")) > 2
+    page.wait(lambda: len(page.all(".chart canvas")) > 5)
+    assert page.text(".chart-numbers").count("A ") >= 5
+
+
+def test_tensorboard_of_a_finished_job(page, portal):
+    page.open(portal, f"#/jobs/{PORTAL_JOB}")
+    page.button("Start TensorBoard")
+    page.wait_for_text("Open TensorBoard", ".links")
+    assert page.wait_for(".links a").get_attribute("href").endswith(f"/ui/{PORTAL_JOB}/tensorboard/")
+
+
+# ---- everywhere ---------------------------------------------------------------------------------
+
+
+def every_page(serve, job, portal_jobs=()):
+    am = serve(job)
+    portal = serve(job, *portal_jobs, is_portal=True)
+    pages = [(am, path) for path in JOB_PAGES] + [(portal, "#/"), (portal, f"#/jobs/{job.id}")]
+    if portal_jobs:
+        pages.append((portal, f"#/compare?a={portal_jobs[0].id}&b={portal_jobs[1].id}"))
+    return pages
+
+
+def test_no_string_of_a_job_becomes_part_of_the_page(page, serve):
+    job = Job(tasks=8, hostile=True).start()
+    job.set_log("worker:0", "stdout", Log("".join(f"{attack}\n" for attack in ATTACKS).encode()))
+    job.set_log("worker:0", "stderr", Log(b"\x1b]8;;javascript:alert(1)\x07link\x1b]8;;\x07\n"))
+    job.fail("worker:1")
+    job.wait_for(ATTACKS[0])
+    job.note(ATTACKS[1])
+    job.lag("worker:2", "worker:3")
+    job.give_advice()
+    other = Job(tasks=8, hostile=True, identity="tony-20261121-061400-ffff").start()
+    other.end("failed")
+    seen = ""
+    for server, path in every_page(serve, job, [other, job]):
+        page.open(server, path)
+        page.settle()
+        assert page.foreign() == 0
+        seen += page.run("return document.body.textContent")
+    for attack in ATTACKS[:3]:
+        assert attack in seen
+
+
+@pytest.mark.parametrize("width", [320, 3840])
+def test_no_page_is_wider_than_the_screen(page, serve, job, width):
+    job.fail("worker:1")
+    job.lag("worker:2", "worker:3")
+    job.give_advice()
+    browser.resize(page.driver, width, 900)
+    for server, path in every_page(serve, job, fill_portal(2)):
+        page.open(server, path)
+        page.settle()
+        assert page.run("return document.documentElement.scrollWidth") <= width, path
+
+
+def test_themes(page, serve, job):
+    server = serve(job)
+    page.open(server)
+    light = page.styles("body", "backgroundColor")
+    browser.prefer(page.driver, dark=True)
+    page.wait(lambda: page.styles("body", "backgroundColor") != light)
+    dark = page.styles("body", "backgroundColor")
+    page.click("[aria-label='Theme: auto']")
+    page.wait(lambda: page.styles("body", "backgroundColor") == light)
+    page.driver.refresh()
+    page.wait_for("[aria-label='Theme: light']")
+    assert page.styles("body", "backgroundColor") == light
+    page.click("[aria-label='Theme: light']")
+    browser.prefer(page.driver, dark=False)
+    page.wait(lambda: page.styles("body", "backgroundColor") == dark)
+    page.click("[aria-label='Theme: dark']")
+    page.wait(lambda: page.styles("body", "backgroundColor") == light)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_accessibility(page, serve, job, dark):
+    job.fail("worker:1")
+    job.lag("worker:2", "worker:3")
+    job.give_advice()
+    job.wait_for("a container")
+    browser.prefer(page.driver, dark)
+    for server, path in every_page(serve, job, fill_portal(2)):
+        page.open(server, path)
+        page.settle()
+        # What the theme changes is the contrast.
+        assert page.violations(**({"runOnly": ["color-contrast"]} if dark else {})) == [], path
+
+
+def test_keyboard_alone(page, serve, job):
+    page.open(serve(job))
+    page.wait_for_rows(lambda rows: len(rows) == 8)
+    page.press("g", "e")
+    page.wait_for_text("Events", "h1")
+    page.press("g", "c")
+    page.wait_for_text("Configuration", "h1")
+    page.press("g", "j")
+    page.wait_for_text("mnist", "h1")
+    page.press("/")
+    assert page.run("return document.activeElement.getAttribute('aria-label')") == "Filter tasks"
+    page.press("worker:2")
+    page.wait_for_rows(lambda rows: len(rows) == 1)
+    page.press(Keys.TAB, Keys.TAB, Keys.TAB)
+    assert page.run("return document.activeElement.getAttribute('role')") == "grid"
+    page.wait(lambda: page.active_cell() == "worker:2")
+    assert page.styles(".grid-item.active .active-cell", "outlineStyle") == "solid"
+    page.press(Keys.ARROW_RIGHT)
+    page.wait(lambda: page.active_cell() == "running")
+    page.press(Keys.ENTER)
+    page.wait_for_text("worker:2", "h1")
+    page.press("?")
+    page.wait_for("dialog[open]")
+    page.press(Keys.ESCAPE)
+    page.wait(lambda: page.all("dialog[open]") == [])
+
+
+def test_every_control_shows_its_focus(page, serve, job):
+    page.open(serve(job))
+    page.wait_for_rows(lambda rows: len(rows) == 8)
+    for _ in range(20):
+        page.press(Keys.TAB)
+        assert page.run("""
+            const style = getComputedStyle(document.activeElement);
+            return document.activeElement === document.body ||
+                style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2""")
+
+
+def test_calm_where_calm_is_asked_for(page, serve, job):
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+        {"name": "prefers-reduced-motion", "value": "reduce"}]})
+    page.open(serve(job))
+    assert page.run("return document.getAnimations().length") == 0
+    assert page.styles(".fill", "transitionDuration") == "0s"
+
+
+def test_below_any_prefix(page, serve, job):
+    server = serve(job, prefix="/proxy/application_1795241651123_0001")
+    page.open(server, "#/tasks/worker:0")
+    page.wait_for_text("first line of stdout", ".log")
+    page.wait(lambda: len(page.all(".chart canvas")) >= 6)
+    assert all(path.startswith(server.prefix) for path in server.requests)

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {parseAnsi, plainText} from '../../web/ansi.js';
+import {FrameParser, LINE_MAX, LineSplitter} from '../../web/log_frames.js';
+import {createMatcher, findLine, markPieces} from '../../web/log_search.js';
+import {LogWindow, mergeByTime} from '../../web/log_window.js';
+
+const bytes = (text) => new TextEncoder().encode(text);
+const frame = (text, offset = 0, part = 'a', time = 5) => ({time, part, offset, bytes: bytes(text)});
+
+/* ---- terminal codes ---------------------------------------------------------------------------- */
+
+test('colours become classes, everything else of a terminal is dropped', () => {
+	assert.deepEqual(parseAnsi('a\x1b[1;31mred\x1b[0m b'), [{text: 'a', kind: ''},
+		{text: 'red', kind: 'ansi-1 ansi-bold'}, {text: ' b', kind: ''}]);
+	assert.deepEqual(parseAnsi('\x1b[95mx'), [{text: 'x', kind: 'ansi-13'}]);
+	assert.equal(plainText('\x1b]0;title\x07\x1b[2J\x1b[10;5Hhere\x1b[?25l\x07\x08'), 'here');
+	assert.equal(plainText('tab\tstays'), 'tab\tstays');
+});
+
+test('extended colours are no attributes', () => {
+	assert.deepEqual(parseAnsi('\x1b[38;5;1mx'), [{text: 'x', kind: ''}]);
+	assert.deepEqual(parseAnsi('\x1b[38;2;1;31;34;1mx'), [{text: 'x', kind: 'ansi-bold'}]);
+});
+
+test('a progress bar shows where it stands', () => {
+	assert.equal(plainText(' 10%\r 50%\r100%\r'), '100%');
+	assert.equal(plainText('\r'), '');
+});
+
+test('codes that are cut off do no harm', () => {
+	assert.equal(plainText('x\x1b['), 'x');
+	assert.equal(plainText('x\x1b]0;never ends'), 'x');
+	assert.equal(plainText('\x1b'), '');
+	assert.deepEqual(parseAnsi(''), [{text: '', kind: ''}]);
+});
+
+/* ---- frames and lines -------------------------------------------------------------------------- */
+
+test('frames come whole out of bytes that come in any portions', () => {
+	const data = bytes('17 ab 0 6\nhello\n18 ab 6 3\n\xffz0 0 0 0\n');
+	for (let size = 1; size <= data.length; size++) {
+		const parser = new FrameParser();
+		const frames = [];
+		for (let at = 0; at < data.length; at += size)
+			frames.push(...parser.push(data.subarray(at, at + size)));
+		assert.deepEqual(frames.map(({time, part, offset}) => [time, part, offset]),
+			[[17, 'ab', 0], [18, 'ab', 6], [0, '0', 0]]);
+		assert.equal(frames[1].bytes.length, 3);
+	}
+});
+
+test('what is no frame is refused, and never waited for', () => {
+	assert.throws(() => new FrameParser().push(bytes('<html>nothing like it</html>\n')));
+	assert.throws(() => new FrameParser().push(bytes('x'.repeat(200))));
+});
+
+test('lines know where they begin and end', () => {
+	const splitter = new LineSplitter('stdout');
+	const lines = [...splitter.push(frame('one\ntw', 100)), ...splitter.push(frame('o\nthr', 106))];
+	assert.deepEqual(lines.map(({text, offset, end}) => [text, offset, end]), [['one', 100, 104], ['two', 104, 108]]);
+	const rest = splitter.partial();
+	assert.deepEqual([rest.text, rest.offset, rest.end, rest.partial], ['thr', 108, 111, true]);
+	assert.deepEqual(splitter.push(frame('ee\n', 111)).map(({text, offset}) => [text, offset]), [['three', 108]]);
+	assert.equal(splitter.partial(), null);
+});
+
+test('characters that two frames share are whole', () => {
+	const splitter = new LineSplitter('stdout');
+	const data = bytes('ä€\n');
+	const lines = [...data].flatMap((byte, i) => splitter.push({time: 1, part: 'a', offset: i,
+		bytes: Uint8Array.of(byte)}));
+	assert.equal(lines[0].text, 'ä€');
+});
+
+test('a rotated file begins a new line', () => {
+	const splitter = new LineSplitter('stdout');
+	splitter.push(frame('the end', 50, 'a'));
+	const lines = splitter.push(frame('new\n', 0, 'b'));
+	assert.deepEqual(lines.map(({text, part}) => [text, part]), [['the end', 'a'], ['new', 'b']]);
+});
+
+test('a line without an end takes no more than its limit', () => {
+	const splitter = new LineSplitter('stdout');
+	let count = 0;
+	for (let i = 0; i < 100; i++)
+		count += splitter.push(frame('x'.repeat(10_000), i * 10_000)).length;
+	assert.equal(count, Math.floor((1e6 - 1) / LINE_MAX));
+	assert.ok(splitter.rest.length <= LINE_MAX);
+});
+
+/* ---- what is kept ------------------------------------------------------------------------------ */
+
+const lines = (from, to, more = {}) => Array.from({length: to - from}, (_, i) => ({text: `line ${from + i}`,
+	raw: `line ${from + i}`, part: 'a', offset: (from + i) * 10, end: (from + i + 1) * 10, time: from + i,
+	log: 'stdout', partial: false, ...more}));
+
+test('the window is bounded either way', () => {
+	const window = new LogWindow({linesMax: 100});
+	window.append(lines(1000, 1080));
+	assert.deepEqual(window.append(lines(1080, 1130)), {replaced: 0, dropped: 30});
+	assert.equal(window.lines[0].text, 'line 1030');
+	assert.equal(window.after(), 'at:a:11300');
+	assert.equal(window.prepend(lines(1000, 1030)), 30);
+	assert.equal(window.lines[0].text, 'line 1000');
+	assert.equal(window.after(), 'at:a:11000');
+	assert.equal(window.lines.length, 100);
+});
+
+test('it is bounded in characters, too, but keeps a line', () => {
+	const window = new LogWindow({charactersMax: 100});
+	window.append(lines(0, 3, {raw: 'x'.repeat(60)}));
+	assert.equal(window.lines.length, 1);
+	assert.equal(window.characters, 60);
+});
+
+test('a line that had no end yet is replaced by what it became', () => {
+	const window = new LogWindow();
+	window.append(lines(0, 2).concat(lines(2, 3, {partial: true})));
+	assert.equal(window.after(), 'at:a:20', 'it is read again');
+	assert.deepEqual(window.append(lines(2, 4)), {replaced: 1, dropped: 0});
+	assert.deepEqual(window.lines.map(({text}) => text), ['line 0', 'line 1', 'line 2', 'line 3']);
+});
+
+test('a gigabyte goes through it', () => {
+	const window = new LogWindow();
+	for (let i = 0; i < 1000; i++)
+		window.append(lines(i * 1000, (i + 1) * 1000));
+	assert.equal(window.lines.length, 3000);
+	assert.equal(window.characters, window.lines.reduce((sum, {raw}) => sum + raw.length, 0));
+});
+
+test('two logs in the order of time', () => {
+	const merged = mergeByTime([lines(0, 5).filter((_, i) => i % 2 === 0), lines(1, 4).filter((_, i) => i % 2 === 0)]);
+	assert.deepEqual(merged.map(({time}) => time), [0, 1, 2, 3, 4]);
+	assert.deepEqual(mergeByTime([[], []]), []);
+});
+
+/* ---- searching --------------------------------------------------------------------------------- */
+
+test('plain text is no pattern, a pattern is', () => {
+	const {matcher} = createMatcher('a.c(');
+	assert.ok(matcher.test('x A.C( y'));
+	assert.ok(!matcher.test('abc('));
+	assert.deepEqual(createMatcher('l.ss=\\d', {regex: true}).matcher.ranges('loss=1 loss=2'), [[0, 6], [7, 13]]);
+	assert.ok(matcher.test('a.c('));
+	assert.deepEqual(matcher.ranges('a.c('), [[0, 4]], 'whatever was tested before');
+	assert.ok(!createMatcher('Loss', {matchCase: true}).matcher.test('loss'));
+});
+
+test('a flawed pattern says what is wrong; none matches nothing', () => {
+	const {matcher, error} = createMatcher('(', {regex: true});
+	assert.equal(matcher, null);
+	assert.match(error, /\(/);
+	assert.deepEqual(createMatcher(''), {matcher: null, error: null});
+	assert.deepEqual(createMatcher('x*', {regex: true}).matcher.ranges('aaa'), []);
+});
+
+test('the next and the previous match', () => {
+	const {matcher} = createMatcher('line 1');
+	const all = lines(0, 20);
+	assert.equal(findLine(all, matcher, 0, 1), 1);
+	assert.equal(findLine(all, matcher, 2, 1), 10);
+	assert.equal(findLine(all, matcher, 9, -1), 1);
+	assert.equal(findLine(all, matcher, 0, -1), -1);
+	assert.equal(findLine(all, matcher, -1, -1), -1);
+});
+
+test('matches are marked across pieces', () => {
+	const pieces = [{text: 'ab', kind: 'ansi-1'}, {text: 'cdef', kind: ''}];
+	assert.deepEqual(markPieces(pieces, [[1, 3], [5, 6]]), [
+		{text: 'a', kind: 'ansi-1', isMatch: false}, {text: 'b', kind: 'ansi-1', isMatch: true},
+		{text: 'c', kind: '', isMatch: true}, {text: 'de', kind: '', isMatch: false}, {text: 'f', kind: '', isMatch: true},
+	]);
+	assert.deepEqual(markPieces(pieces, []).map(({text}) => text), ['ab', 'cdef']);
+});

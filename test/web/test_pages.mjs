@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {alignCurves, summarize} from '../../web/chart.js';
+import {safeHref} from '../../web/dom.js';
+import {firstTime, spanAt, SpanFold, timeStep} from '../../web/gantt_spans.js';
+import {linesThatMatter} from '../../web/page_cause.js';
+import {overlay} from '../../web/page_compare.js';
+import {filterConfig} from '../../web/page_config.js';
+import {recordWords} from '../../web/page_events.js';
+import {jobLasted, jobsQuery} from '../../web/page_jobs.js';
+import {chartsOf, logChoices} from '../../web/page_task.js';
+import {jobHash, parseRoute, withQuery} from '../../web/router.js';
+import {stateClass} from '../../web/states.js';
+import {ranFor} from '../../web/task_table.js';
+
+/* ---- addresses --------------------------------------------------------------------------------- */
+
+test('addresses of the one job, and of one of many', () => {
+	const am = parseRoute('#/tasks/worker:0?log=stderr', 'am');
+	assert.deepEqual([am.job, am.page, am.task, am.query.get('log')], [null, 'task', 'worker:0', 'stderr']);
+	assert.equal(parseRoute('', 'am').page, 'overview');
+	assert.equal(parseRoute('', 'portal').page, 'jobs');
+	const portal = parseRoute('#/jobs/tony-1/events', 'portal');
+	assert.deepEqual([portal.job, portal.page], ['tony-1', 'events']);
+	assert.equal(parseRoute('#/compare?a=1&b=2', 'portal').query.get('b'), '2');
+	assert.equal(parseRoute('#/what/ever', 'am').page, 'unknown');
+	assert.equal(parseRoute('#/tasks/%E0%A4%A', 'am').task, '%E0%A4%A');
+});
+
+test('an address holds any name', () => {
+	const hash = jobHash('a/b', 'tasks', 'x y?#:0');
+	assert.deepEqual(parseRoute(hash, 'portal').task, 'x y?#:0');
+	assert.equal(parseRoute(hash, 'portal').job, 'a/b');
+	assert.equal(jobHash(null), '#/');
+});
+
+test('members of a query come and go', () => {
+	assert.equal(withQuery('#/?q=a&state=failed', {q: null, type: 'ps'}), '#/?state=failed&type=ps');
+	assert.equal(withQuery('#/?q=a', {q: ''}), '#/');
+});
+
+test('a link leads below the page, or nowhere', () => {
+	assert.equal(safeHref('ui/tensorboard/'), 'ui/tensorboard/');
+	assert.equal(safeHref('#/tasks/x'), '#/tasks/x');
+	assert.equal(safeHref('v1/tasks/worker:0/logs/stdout?from=oldest'), 'v1/tasks/worker:0/logs/stdout?from=oldest');
+	for (const bad of ['javascript:alert(1)', 'JAVASCRIPT:alert(1)', '//evil.example', '/v1/job', 'https://evil.example',
+		'../x', ' javascript:1', 'data:text/html,x', '\tjavascript:1', '\\\\evil'])
+		assert.equal(safeHref(bad), '#', bad);
+});
+
+test('a state of nobody knows has no class of its own', () => {
+	assert.equal(stateClass('running'), 's-running');
+	assert.equal(stateClass('"><script>'), 's-unknown');
+});
+
+/* ---- what pages make of answers ---------------------------------------------------------------- */
+
+test('the lines that matter are those around the one that says most', () => {
+	const tail = Array.from({length: 50}, (_, i) => `line ${i}`);
+	const found = linesThatMatter(tail, 'line 30', 10);
+	assert.equal(found.lines[found.headline], 'line 30');
+	assert.equal(found.lines.length, 10);
+	assert.equal(linesThatMatter(tail, undefined, 10).lines.at(-1), 'line 49');
+	assert.equal(linesThatMatter(tail, 'not there', 10).headline, -1);
+	assert.equal(linesThatMatter(['\x1b[31mError\x1b[0m'], 'Error').headline, 0);
+	assert.deepEqual(linesThatMatter(['?[31mError?[0m: why?'], undefined).lines, ['Error: why?']);
+});
+
+test('measured series share charts, those without values have none', () => {
+	const charts = chartsOf({series: [{name: 'rss_bytes', gpu: null, t: [1], v: [2]},
+		{name: 'pss_bytes', gpu: null, t: [1], v: [3]}, {name: 'cpu_percent', gpu: null, t: [], v: []},
+		{name: 'gpu_power_watts', gpu: 1, t: [1], v: [200]}],
+	user: [{name: 'loss', run: 'train', t: [1, 2], step: [10, 20], v: [3, 2]},
+		{name: 'loss', run: 'eval', t: [1], step: [10], v: [4]}]});
+	assert.deepEqual(charts.map(({title, x, curves}) => [title, x, curves.map(({label}) => label)]), [
+		['loss', 'step', ['train', 'eval']], ['Memory', 'time', ['RSS', 'PSS']], ['GPU power', 'time', ['GPU 1']]]);
+	assert.deepEqual(chartsOf(null), []);
+});
+
+test('curves of two jobs begin at the same place', () => {
+	const series = (start) => ({series: [{name: 'cpu_percent', gpu: null, t: [start, start + 5], v: [1, 2]}]});
+	const [chart] = overlay(series(1000), series(9000), ['A', 'B']);
+	assert.deepEqual(chart.curves.map(({label, x}) => [label, x]), [['A', [0, 5]], ['B', [0, 5]]].map(([name, x]) =>
+		[chart.title === 'CPU' ? name : '', x]));
+	assert.equal(chart.x, 'since');
+});
+
+test('curves of other times share one axis', () => {
+	assert.deepEqual(alignCurves([{x: [1, 3], y: [10, 30]}, {x: [2, 3], y: [5, 6]}]),
+		[[1, 2, 3], [10, undefined, 30], [undefined, 5, 6]]);
+	assert.deepEqual(summarize([null, 1, 3]), {last: 3, min: 1, max: 3, mean: 2});
+	assert.equal(summarize([null]), null);
+});
+
+test('logs to choose from: both together first, older attempts last', () => {
+	const choices = logChoices([{log: 'stdout', attempt: 1}, {log: 'stdout', attempt: 2}, {log: 'stderr', attempt: 2}], 2);
+	assert.deepEqual(choices.map(({label, attempt}) => [label, attempt]), [['stdout + stderr', null], ['stdout', null],
+		['stderr', null], ['stdout, attempt 1', 1]]);
+	assert.deepEqual(logChoices([{log: 'executor', attempt: 1}, {log: 'stderr', attempt: 1}], 1).map(({log, isThere}) =>
+		[log, isThere]), [['stdout + stderr', false], ['stdout', false], ['stderr', true], ['executor', true]]);
+	assert.ok(logChoices(null, 1)[0].isThere, 'a server that does not say is asked');
+});
+
+test('configuration: what was changed, what is looked for', () => {
+	const config = {'tony.b': {value: '1', origin: 'default'}, 'tony.a': {value: '8g', origin: 'tony.xml:17'}};
+	assert.deepEqual(filterConfig(config, '', true).map(({key}) => key), ['tony.a']);
+	assert.deepEqual(filterConfig(config, '', false).map(({key}) => key), ['tony.a', 'tony.b']);
+	assert.deepEqual(filterConfig(config, 'XML', false).map(({key}) => key), ['tony.a']);
+});
+
+test('what the portal is asked for', () => {
+	const asked = jobsQuery(new URLSearchParams('q=x&time=24h&page=3'), 1e12);
+	assert.equal(asked.from, 1e12 - 86400e3);
+	assert.equal(asked.offset, 200);
+	assert.equal(jobsQuery(new URLSearchParams('page=-3'), 0).offset, 0);
+	assert.equal(jobLasted({submitted_ms: 1, begun_ms: 5, state: 'running'}, 25), 20);
+	assert.equal(jobLasted({submitted_ms: 1, begun_ms: 5, ended_ms: 15, state: 'failed'}, 25), 10);
+	assert.equal(jobLasted({submitted_ms: 5, begun_ms: 0, ended_ms: 0, state: 'running'}, 25), 20);
+	assert.equal(jobLasted({}, 25), null);
+});
+
+test('how long a process ran', () => {
+	assert.equal(ranFor({state: 'running', started_ms: 10}, 30), 20);
+	assert.equal(ranFor({state: 'failed', started_ms: 10, ended_ms: 15}, 30), 5);
+	assert.equal(ranFor({state: 'requested'}, 30), null);
+});
+
+/* ---- the timeline ------------------------------------------------------------------------------ */
+
+function folded(...records) {
+	const spans = new SpanFold();
+	records.forEach((record, i) => spans.fold({seq: i + 1, ...record}));
+	return spans;
+}
+
+const at = (t, to, more = {}) => ({t, ev: 'task', task: 'w:0', to, attempt: 1, epoch: 0, ...more});
+
+test('an attempt is a row of spans', () => {
+	const spans = folded(at(1, 'requested'), at(2, 'allocated'), at(3, 'launching'), at(4, 'registered'),
+		{t: 5, ev: 'job', to: 'running', epoch: 1}, at(5, 'running', {epoch: 1}), at(6, 'running', {epoch: 1}),
+		at(9, 'failed', {epoch: 1, cause: {kind: 'exit'}}), at(10, 'requested', {attempt: 2}));
+	const {attempts} = spans.tasks.get('w:0');
+	assert.deepEqual(attempts[0].spans.map(({state, from, to}) => [state, from, to]), [['requested', 1, 2],
+		['allocated', 2, 3], ['launching', 3, 4], ['registered', 4, 5], ['running', 5, 9]]);
+	assert.deepEqual([attempts[0].outcome, attempts[0].ended, attempts[0].cause.kind], ['failed', 9, 'exit']);
+	assert.deepEqual(attempts[1].spans, [{state: 'requested', from: 10, to: null, epoch: 0}]);
+	assert.deepEqual(spans.epochs, [{epoch: 1, at: 5}]);
+	assert.equal(firstTime(attempts[0], 'running'), 5);
+	assert.equal(firstTime(attempts[1], 'running'), null);
+	assert.equal(spanAt(spans.tasks.get('w:0'), 7).span.state, 'running');
+	assert.equal(spanAt(spans.tasks.get('w:0'), 0), null);
+});
+
+test('an end is told once, whatever is said of it later', () => {
+	const spans = folded(at(1, 'running', {epoch: 1}), at(2, 'succeeded', {epoch: 1}),
+		at(7, 'succeeded', {epoch: 1, from: 'succeeded', rejoin: true}), at(8, 'requested', {attempt: 2}));
+	const [first] = spans.tasks.get('w:0').attempts;
+	assert.deepEqual(first.ends, [{state: 'succeeded', at: 2}]);
+	assert.equal(first.ended, 2);
+});
+
+test('a new container ends the one before; a restart in place does not', () => {
+	const spans = folded(at(1, 'running', {epoch: 1}), at(2, 'failed', {epoch: 1}), at(3, 'running', {epoch: 1}),
+		at(5, 'requested', {attempt: 2}));
+	const [first, second] = spans.tasks.get('w:0').attempts;
+	assert.deepEqual(first.spans.map(({from, to}) => [from, to]), [[1, 2], [3, 5]]);
+	assert.deepEqual(first.ends, [{state: 'failed', at: 2}, {state: 'lost', at: 5}]);
+	assert.equal(first.outcome, 'lost');
+	assert.equal(second.ended, null);
+});
+
+test('an epoch begins when the cluster has formed', () => {
+	const spans = folded({t: 1, ev: 'job', to: 'running', epoch: 1}, {t: 5, ev: 'job', to: 'reforming', epoch: 2},
+		{t: 8, ev: 'job', to: 'running', epoch: 2});
+	assert.deepEqual(spans.epochs, [{epoch: 1, at: 1}, {epoch: 2, at: 8}]);
+});
+
+test('nothing of an ended job goes on', () => {
+	const spans = folded(at(1, 'running'), {t: 8, ev: 'final', state: 'killed'});
+	const [attempt] = spans.tasks.get('w:0').attempts;
+	assert.deepEqual([attempt.outcome, attempt.ended, attempt.spans[0].to], ['stopped', 8, 8]);
+	assert.ok(spans.isFinal);
+});
+
+test('flawed lines are passed over', () => {
+	const spans = folded(null, {}, {t: 'x', ev: 'task'}, at(1, 'running'));
+	assert.equal(spans.tasks.size, 1);
+});
+
+test('round distances on the axis', () => {
+	assert.equal(timeStep(10_000, 10), 1000);
+	assert.equal(timeStep(3600e3, 6), 600e3);
+	assert.equal(timeStep(40 * 86400e3, 10), 4 * 86400e3);
+});
+
+test('lines of the journal in words', () => {
+	assert.equal(recordWords({ev: 'task', from: 'running', to: 'failed', attempt: 2, restart: 1, host: 'n1',
+		cause: {kind: 'signal', signal: 9}}), 'running → failed, attempt 2, restart 1 on n1: killed by SIGKILL');
+	assert.equal(recordWords({ev: 'waiting'}), 'Nothing is waited for any more');
+	assert.equal(recordWords({ev: 'unheard-of'}), 'unheard-of');
+});

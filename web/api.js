@@ -1,0 +1,106 @@
+/**
+ * What servers are asked (docs/rest.md). Paths are relative to the page's own address.
+ */
+
+/** A refusal, or no answer at all (status 0). */
+export class ApiError extends Error {
+	constructor(status, code, message) {
+		super(message);
+		this.status = status;
+		this.code = code;
+	}
+}
+
+async function refusal(response) {
+	let code = 'failed';
+	let message = `The server answered ${response.status}.`;
+	try {
+		const {error} = await response.json();
+		code = String(error.code);
+		message = String(error.message);
+	} catch {
+		/* not ours: of a proxy on the way */
+	}
+	return new ApiError(response.status, code, message);
+}
+
+/**
+ * @param {string} path @param {RequestInit} [options]
+ * @returns {Promise<Response>} of a status below 300
+ */
+export async function request(path, options = {}) {
+	let response;
+	try {
+		response = await fetch(path, {credentials: 'same-origin', cache: 'no-store', ...options});
+	} catch (error) {
+		if (error.name === 'AbortError')
+			throw error;
+		throw new ApiError(0, 'unreachable', 'The server cannot be reached.');
+	}
+	if (!response.ok)
+		throw await refusal(response);
+	return response;
+}
+
+/** @param {string} path @param {RequestInit} [options] @returns {Promise<any>} */
+export async function getJson(path, options) {
+	const response = await request(path, options);
+	try {
+		return await response.json();
+	} catch (error) {
+		if (error.name === 'AbortError')
+			throw error;
+		throw new ApiError(0, 'not-json', 'The server answered with something that is no JSON.');
+	}
+}
+
+/** @param {Record<string, any>} parameters those that are null, undefined or "" are left out */
+export function queryText(parameters) {
+	const query = new URLSearchParams();
+	for (const [name, value] of Object.entries(parameters)) {
+		if (value !== null && value !== undefined && value !== '')
+			query.set(name, String(value));
+	}
+	const text = query.toString();
+	return text ? `?${text}` : '';
+}
+
+/** The resources of one job: the same forms at AM and portal. */
+export class JobApi {
+	/** @param {string|null} id null: the one that the AM serves */
+	constructor(id) {
+		this.id = id;
+		this.base = id === null ? 'v1/' : `v1/jobs/${encodeURIComponent(id)}/`;
+	}
+
+	/** @param {string} path @param {Record<string, any>} [parameters] */
+	url(path, parameters = {}) {
+		return this.base + path + queryText(parameters);
+	}
+
+	/** @param {string} path @param {Record<string, any>} [parameters] @param {RequestInit} [options] */
+	get(path, parameters, options) {
+		return getJson(this.url(path, parameters), options);
+	}
+
+	/** @param {string} task @param {string} [rest] */
+	taskPath(task, rest = '') {
+		return `tasks/${encodeURIComponent(task).replaceAll('%3A', ':')}${rest}`;
+	}
+
+	/** @param {string} task @param {string} log @param {Record<string, any>} parameters */
+	logUrl(task, log, parameters) {
+		return this.url(this.taskPath(task, `/logs/${encodeURIComponent(log)}`), parameters);
+	}
+}
+
+/** What is not there is not worth an error: null on 404. @param {Promise<any>} promise */
+export async function orNull(promise) {
+	try {
+		return await promise;
+	} catch (error) {
+		if (error instanceof ApiError && error.status === 404)
+			return null;
+		throw error;
+	}
+}

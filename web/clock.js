@@ -1,0 +1,51 @@
+/**
+ * Times that tick: one timer for all of them; an element that has left the page is forgotten.
+ */
+import {h, setText} from './dom.js';
+import {formatAgo, formatElapsed, formatTime} from './format.js';
+
+/** @type {Map<HTMLElement, (now: number) => string>} */
+const ticking = new Map();
+let timer = 0;
+
+function tick() {
+	const now = Date.now();
+	for (const [element, words] of ticking) {
+		if (element.isConnected)
+			setText(element, words(now));
+		else
+			ticking.delete(element);
+	}
+	if (ticking.size === 0) {
+		clearInterval(timer);
+		timer = 0;
+	}
+}
+
+function start(element, words) {
+	setText(element, words(Date.now()));
+	ticking.set(element, words);
+	timer ||= setInterval(tick, 1000);
+	return element;
+}
+
+function timeElement(ms) {
+	return h('time', {datetime: new Date(ms).toISOString(), title: formatTime(ms)});
+}
+
+/** "5 min ago". @param {number|null|undefined} ms */
+export function ago(ms) {
+	return ms ? start(timeElement(ms), (now) => formatAgo(ms, now)) : null;
+}
+
+/** How long it has lasted, or did last. @param {number} from @param {number} [to] */
+export function lasting(from, to) {
+	if (!from)
+		return null;
+	const element = timeElement(from);
+	if (!to)
+		return start(element, (now) => formatElapsed(now - from));
+	element.title = `${formatTime(from)} to ${formatTime(to)}`;
+	setText(element, formatElapsed(to - from));
+	return element;
+}

@@ -1,0 +1,153 @@
+/**
+ * The journal as spans of time: what each attempt of each task was doing when, and when the cluster
+ * formed. Pure.
+ */
+import {taskHasEnded} from './states.js';
+
+/**
+ * @typedef {object} Span
+ * @property {string} state @property {number} from @property {number|null} to null: still
+ * @property {number} epoch
+ *
+ * @typedef {object} Attempt
+ * @property {number} attempt
+ * @property {Span[]} spans
+ * @property {{state: string, at: number}[]} ends of its processes: a container may outlive them
+ * @property {string|null} outcome the state it ended in; null: it goes on
+ * @property {number|null} ended
+ * @property {object|null} cause
+ * @property {string|null} host
+ *
+ * @typedef {object} TaskHistory
+ * @property {string} task
+ * @property {Attempt[]} attempts
+ */
+
+export class SpanFold {
+	constructor() {
+		/** @type {Map<string, TaskHistory>} */
+		this.tasks = new Map();
+		/** @type {{epoch: number, at: number}[]} */
+		this.epochs = [];
+		this.begun = null;
+		this.latest = null;
+		this.isFinal = false;
+		this.sequence = 0;
+	}
+
+	/** @param {any} record */
+	fold(record) {
+		if (!record || !(record.seq > this.sequence) || !Number.isFinite(record.t))
+			return;
+		this.sequence = record.seq;
+		this.begun ??= record.t;
+		this.latest = record.t;
+		if (record.ev === 'task')
+			this.foldTask(record);
+		else if (record.ev === 'job')
+			this.foldJob(record);
+		else if (record.ev === 'final')
+			this.end(record.t);
+	}
+
+	foldJob({to, epoch, t}) {
+		const last = this.epochs[this.epochs.length - 1];
+		if (to === 'running' && last?.epoch !== epoch)
+			this.epochs.push({epoch, at: t});
+	}
+
+	foldTask(record) {
+		const name = String(record.task);
+		let history = this.tasks.get(name);
+		if (!history) {
+			history = {task: name, attempts: []};
+			this.tasks.set(name, history);
+		}
+		const attempt = this.attemptOf(history, record);
+		attempt.host = record.host ?? attempt.host;
+		attempt.cause = record.cause ?? attempt.cause;
+		this.move(attempt, String(record.to), record);
+	}
+
+	/* A new container ends what was known of the one before. */
+	attemptOf(history, {attempt = 0, t}) {
+		const last = history.attempts[history.attempts.length - 1];
+		if (last && (last.attempt === attempt || last.attempt === 0)) {
+			last.attempt = attempt;
+			return last;
+		}
+		if (last && last.ended === null)
+			this.close(last, 'lost', t);
+		const next = {attempt, spans: [], ends: [], outcome: null, ended: null, cause: null, host: null};
+		history.attempts.push(next);
+		return next;
+	}
+
+	move(attempt, state, {t, epoch = 0}) {
+		const span = attempt.spans[attempt.spans.length - 1];
+		if (span && span.state === state && span.to === null && span.epoch === epoch)
+			return;
+		if (taskHasEnded(state) && attempt.ended !== null && attempt.outcome === state)
+			return; /* its state did not change */
+		if (taskHasEnded(state)) {
+			this.close(attempt, state, t);
+			return;
+		}
+		if (span && span.to === null)
+			span.to = t;
+		attempt.outcome = null;
+		attempt.ended = null;
+		attempt.spans.push({state, from: t, to: null, epoch});
+	}
+
+	close(attempt, outcome, time) {
+		const span = attempt.spans[attempt.spans.length - 1];
+		if (span && span.to === null)
+			span.to = time;
+		attempt.ends.push({state: outcome, at: time});
+		attempt.outcome = outcome;
+		attempt.ended ??= time;
+	}
+
+	/* Nothing of an ended job goes on. */
+	end(time) {
+		this.isFinal = true;
+		for (const {attempts} of this.tasks.values()) {
+			for (const attempt of attempts) {
+				if (attempt.ended === null)
+					this.close(attempt, 'stopped', time);
+			}
+		}
+	}
+}
+
+/** When an attempt first came into a state; null: it never did. @param {Attempt} attempt */
+export function firstTime(attempt, state) {
+	return attempt.spans.find((span) => span.state === state)?.from ?? null;
+}
+
+/**
+ * The span of one task at a time.
+ * @param {TaskHistory} history @param {number} time
+ */
+export function spanAt(history, time) {
+	for (let i = history.attempts.length - 1; i >= 0; i--) {
+		const attempt = history.attempts[i];
+		const span = attempt.spans.findLast(({from, to}) => from <= time && (to ?? Infinity) >= time);
+		if (span)
+			return {attempt, span};
+	}
+	return null;
+}
+
+/** Round distances on a time axis, in ms. */
+export const TIME_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 10e3, 15e3, 30e3, 60e3, 120e3,
+	300e3, 600e3, 900e3, 1800e3, 3600e3, 7200e3, 10800e3, 21600e3, 43200e3, 86400e3];
+
+/**
+ * One of them: about `count` over `ms`.
+ * @param {number} ms @param {number} count
+ */
+export function timeStep(ms, count) {
+	return TIME_STEPS.find((step) => ms / step <= count) ?? Math.ceil(ms / count / 86400e3) * 86400e3;
+}

@@ -1,0 +1,192 @@
+/**
+ * The journal as it grows: server-sent events, or, where something on the way holds a stream back,
+ * one long poll after the other; and again and again with growing pauses when the server is away.
+ *
+ * What is on the way is tested, not guessed: the last line seen is asked for once more, so a stream
+ * that works brings it at once.
+ */
+
+const SILENCE_MS = 2000; /* of a stream that should have begun */
+const POLL_MS = 25000;
+const PAUSE_MIN_MS = 500;
+const PAUSE_MAX_MS = 15000;
+const GONE_MS = 15000; /* without any answer; it may come back even so */
+
+/**
+ * @typedef {object} LiveStatus
+ * @property {"connecting"|"live"|"polling"|"lost"|"gone"|"ended"|"denied"} state
+ * @property {number} [retryAt] wall-clock ms, of "lost" and "gone"
+ */
+
+/** The pause before attempt `failures` + 1, in ms. @param {number} failures @param {number} random 0..1 */
+export function backoff(failures, random) {
+	const pause = Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** Math.max(0, failures - 1));
+	return Math.round(pause * (0.75 + random / 2));
+}
+
+/** Whole lines of JSON; one that is none is passed over. @param {string} text */
+export function parseLines(text) {
+	const records = [];
+	for (const line of text.split('\n')) {
+		if (line === '')
+			continue;
+		try {
+			records.push(JSON.parse(line));
+		} catch {
+			/* torn, or not for us */
+		}
+	}
+	return records;
+}
+
+/** What the world offers: tests bring their own. */
+export const browser = {
+	openStream: (url) => new EventSource(url),
+	fetch: (url, options) => fetch(url, options),
+	setTimeout: (action, ms) => setTimeout(action, ms),
+	clearTimeout: (timer) => clearTimeout(timer),
+	now: () => Date.now(),
+	random: () => Math.random(),
+};
+
+export class Live {
+	/**
+	 * @param {object} options
+	 * @param {(since: number, wait?: number) => string} options.url
+	 * @param {(records: any[]) => boolean} options.onRecords false: that was the last one
+	 * @param {(status: LiveStatus) => void} options.onStatus
+	 * @param {typeof browser} [options.world]
+	 */
+	constructor({url, onRecords, onStatus, world = browser}) {
+		this.url = url;
+		this.onRecords = onRecords;
+		this.onStatus = onStatus;
+		this.world = world;
+		this.sequence = 0;
+		this.failures = 0;
+		this.lostAt = 0;
+		this.streams = true; /* until one was silent */
+		this.polls = false; /* that works was seen */
+		this.stream = null;
+		this.abort = null;
+		this.timer = 0;
+		this.runs = false;
+	}
+
+	/** From the line after `sequence` on. @param {number} sequence */
+	start(sequence) {
+		this.sequence = sequence;
+		this.failures = 0;
+		this.runs = true;
+		this.onStatus({state: 'connecting'});
+		this.connect();
+	}
+
+	/** Nothing is heard of it any more. */
+	stop() {
+		this.runs = false;
+		this.close();
+	}
+
+	/** Does not wait for the pause to be over. */
+	retryNow() {
+		if (this.runs && !this.stream && !this.abort) {
+			this.close();
+			this.connect();
+		}
+	}
+
+	close() {
+		this.world.clearTimeout(this.timer);
+		this.stream?.close();
+		this.stream = null;
+		this.abort?.abort();
+		this.abort = null;
+	}
+
+	connect() {
+		if (this.failures > 0 || !this.streams)
+			this.poll(this.polls ? POLL_MS : 0);
+		else
+			this.openStream();
+	}
+
+	openStream() {
+		const stream = this.world.openStream(this.url(Math.max(1, this.sequence)));
+		this.stream = stream;
+		this.timer = this.world.setTimeout(() => {
+			this.streams = false;
+			this.close();
+			this.connect();
+		}, SILENCE_MS);
+		stream.onmessage = (event) => {
+			this.world.clearTimeout(this.timer);
+			this.heard('live', parseLines(event.data));
+		};
+		stream.onerror = () => {
+			this.close();
+			this.fail();
+		};
+	}
+
+	async poll(wait) {
+		const abort = new AbortController();
+		this.abort = abort;
+		const asked = this.world.now();
+		try {
+			const response = await this.world.fetch(this.url(this.sequence + 1, wait), {
+				headers: {Accept: 'application/x-ndjson'}, signal: abort.signal,
+				credentials: 'same-origin', cache: 'no-store',
+			});
+			/* YARN's proxy leads to a page of its own when the application master has left. */
+			const isOurs = response.headers.get('Content-Type')?.startsWith('application/x-ndjson');
+			const text = response.ok ? await response.text() : '';
+			if (this.abort === abort)
+				this.polled(response.ok && !isOurs ? 0 : response.status, text, this.world.now() - asked);
+		} catch {
+			if (this.abort === abort)
+				this.fail();
+		}
+	}
+
+	polled(status, text, took) {
+		this.abort = null;
+		this.polls = status === 200 && !this.streams;
+		if (status === 401 || status === 403) {
+			this.runs = false;
+			this.onStatus({state: 'denied'});
+		} else if (status !== 200) {
+			this.fail();
+		} else if (this.heard(this.streams ? 'connecting' : 'polling', parseLines(text))) {
+			/* An empty answer that came too early must not make a storm of questions. */
+			const pause = this.streams || text !== '' || took > PAUSE_MIN_MS ? 0 : PAUSE_MIN_MS;
+			this.timer = this.world.setTimeout(() => this.connect(), pause);
+		}
+	}
+
+	/** False: that was the end. */
+	heard(state, records) {
+		this.failures = 0;
+		const fresh = records.filter((record) => record?.seq > this.sequence);
+		if (fresh.length > 0)
+			this.sequence = fresh[fresh.length - 1].seq;
+		this.onStatus({state});
+		if (!this.onRecords(fresh)) {
+			this.stop();
+			this.onStatus({state: 'ended'});
+		}
+		return this.runs;
+	}
+
+	fail() {
+		this.abort = null;
+		if (!this.runs)
+			return;
+		if (this.failures++ === 0)
+			this.lostAt = this.world.now();
+		const pause = backoff(this.failures, this.world.random());
+		const isGone = this.world.now() - this.lostAt >= GONE_MS;
+		this.onStatus({state: isGone ? 'gone' : 'lost', retryAt: this.world.now() + pause});
+		this.timer = this.world.setTimeout(() => this.connect(), pause);
+	}
+}

@@ -1,0 +1,206 @@
+/**
+ * Reads one log of a task by pieces: its end, what comes before or after a place, and what is
+ * written from now on. Nothing is kept here.
+ */
+import {ApiError, request} from './api.js';
+import {FrameParser, LineSplitter} from './log_frames.js';
+import {positionAt} from './log_window.js';
+
+const STEP_BYTES = 128 << 10;
+const SCAN_BYTES = 1 << 20;
+const SILENCE_MS = 2000; /* of a stream that should have begun */
+const POLL_MS = 1000;
+
+/** @typedef {import('./log_frames.js').LogLine} LogLine */
+
+function nothingYet(error) {
+	if (error instanceof ApiError && error.status === 404)
+		return [];
+	throw error;
+}
+
+const sleep = (ms, signal) => new Promise((resolve) => {
+	const timer = setTimeout(resolve, ms);
+	signal.addEventListener('abort', () => {
+		clearTimeout(timer);
+		resolve();
+	});
+});
+
+export class LogReader {
+	/**
+	 * @param {import('./api.js').JobApi} api @param {string} task @param {string} log
+	 * @param {number|null} attempt null: the present one
+	 */
+	constructor(api, task, log, attempt) {
+		this.api = api;
+		this.task = task;
+		this.log = log;
+		this.attempt = attempt;
+	}
+
+	url(parameters) {
+		return this.api.logUrl(this.task, this.log, {...parameters, attempt: this.attempt});
+	}
+
+	/** The frames of one answer, as they come. */
+	async * frames(parameters, signal) {
+		const response = await request(this.url({frames: 1, ...parameters}), {signal});
+		const parser = new FrameParser();
+		const body = response.body.getReader();
+		try {
+			for (;;) {
+				const {done, value} = await body.read();
+				if (done)
+					return;
+				yield parser.push(value);
+			}
+		} finally {
+			body.cancel().catch(() => {});
+		}
+	}
+
+	/** All lines of a bounded answer, the last one partial if it has no end. @returns {Promise<LogLine[]>} */
+	async lines(parameters, signal, keep = Infinity) {
+		const splitter = new LineSplitter(this.log);
+		let lines = [];
+		for await (const frames of this.frames(parameters, signal)) {
+			for (const frame of frames)
+				lines.push(...splitter.push(frame));
+			if (lines.length > 2 * keep)
+				lines = lines.slice(-keep);
+		}
+		const rest = splitter.partial();
+		return rest ? [...lines, rest] : lines;
+	}
+
+	/** The last lines; none when the log is not there yet. */
+	async tail(count, signal) {
+		const lines = await this.lines({from: `tail:${count}`}, signal, count).catch(nothingYet);
+		return lines.slice(-count);
+	}
+
+	/** Lines from `position` on, some hundred KiB at most. */
+	after(position, signal, limit = STEP_BYTES) {
+		return this.lines({from: position, limit}, signal);
+	}
+
+	/**
+	 * Lines before a place in one file of the log; none at its beginning.
+	 * @param {{part: string, offset: number}} place
+	 */
+	async before({part, offset}, signal, limit = STEP_BYTES) {
+		if (offset === 0)
+			return [];
+		const start = Math.max(0, offset - limit);
+		const lines = await this.lines({from: positionAt(part, start), limit: offset - start}, signal);
+		if (lines.length === 0 || lines[0].part !== part)
+			return [];
+		/* The first is the end of a line, unless the file begins here. */
+		const whole = start > 0 ? lines.slice(1) : lines;
+		return whole.map((line) => ({...line, partial: false}));
+	}
+
+	/**
+	 * Calls `onLines` with what is written from `position` on, until aborted or the job's end.
+	 * @param {string} position
+	 * @param {(lines: LogLine[]) => void} onLines the last one may be partial: it comes again
+	 * @param {AbortSignal} signal
+	 * @param {boolean} mayStream else it asks once a second: browsers allow six connections, in all tabs
+	 */
+	async follow(position, onLines, signal, mayStream) {
+		const at = {position};
+		if (!mayStream || !await this.followStream(at, onLines, signal))
+			await this.followPolls(at, onLines, signal);
+	}
+
+	/** False: a stream does not come through. */
+	async followStream(at, onLines, signal) {
+		const silence = new AbortController();
+		const stop = () => silence.abort();
+		const timer = setTimeout(stop, SILENCE_MS);
+		const splitter = new LineSplitter(this.log);
+		signal.addEventListener('abort', stop);
+		let heard = false;
+		try {
+			for await (const frames of this.frames({from: at.position, follow: 1}, silence.signal)) {
+				heard ||= frames.length > 0;
+				clearTimeout(timer);
+				this.pass(frames, splitter, at, onLines);
+			}
+			return true;
+		} catch (error) {
+			if (signal.aborted || (error.name === 'AbortError' && heard))
+				return true;
+			if (error.name === 'AbortError')
+				return false;
+			throw error;
+		} finally {
+			clearTimeout(timer);
+			signal.removeEventListener('abort', stop);
+		}
+	}
+
+	pass(frames, splitter, at, onLines) {
+		const lines = frames.flatMap((frame) => frame.bytes.length > 0 ? splitter.push(frame) : []);
+		const rest = splitter.partial();
+		const all = rest ? [...lines, rest] : lines;
+		if (all.length === 0)
+			return;
+		const last = all[all.length - 1];
+		at.position = positionAt(last.part, last.partial ? last.offset : last.end);
+		onLines(all);
+	}
+
+	async followPolls(at, onLines, signal) {
+		while (!signal.aborted) {
+			const lines = await this.after(at.position, signal).catch(nothingYet);
+			const last = lines[lines.length - 1];
+			const isNew = last && positionAt(last.part, last.end) !== at.seen;
+			if (isNew) {
+				at.seen = positionAt(last.part, last.end);
+				at.position = positionAt(last.part, last.partial ? last.offset : last.end);
+				onLines(lines);
+			}
+			await sleep(isNew && !last.partial ? 0 : POLL_MS, signal);
+		}
+	}
+
+	/**
+	 * The first line that matches after (step 1) or before (step -1) a line, anywhere in the log.
+	 * @param {LogLine} from @param {1|-1} step
+	 * @param {import('./log_search.js').Matcher} matcher
+	 * @param {(bytes: number) => void} onProgress bytes looked at
+	 * @returns {Promise<LogLine|null>}
+	 */
+	async scan(from, step, matcher, onProgress, signal) {
+		let place = step > 0 ? {part: from.part, offset: from.end} : from;
+		let seen = 0;
+		for (;;) {
+			const lines = step > 0
+				? await this.after(positionAt(place.part, place.offset), signal, SCAN_BYTES)
+				: await this.before(place, signal, SCAN_BYTES);
+			if (lines.length === 0)
+				return null;
+			const found = step > 0 ? lines.find((line) => matcher.test(line.text))
+				: lines.findLast((line) => matcher.test(line.text));
+			if (found)
+				return found;
+			const first = lines[0];
+			const last = lines[lines.length - 1];
+			seen += last.end - first.offset;
+			onProgress(seen);
+			const next = step > 0 ? this.nextPlace(place, last) : first;
+			if (!next)
+				return null;
+			place = next;
+		}
+	}
+
+	/** A line that is cut by the piece's end is read again, unless it is all there is. */
+	nextPlace(place, last) {
+		const offset = last.partial ? last.offset : last.end;
+		const isSame = last.part === place.part && offset === place.offset;
+		return isSame ? null : {part: last.part, offset};
+	}
+}

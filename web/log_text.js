@@ -1,0 +1,110 @@
+/**
+ * The lines of a log as elements: those of log_window.js, in its order, with colours and matches.
+ */
+import {parseAnsi} from './ansi.js';
+import {h, replace} from './dom.js';
+import {formatClock} from './format.js';
+import {markPieces} from './log_search.js';
+import {LogWindow} from './log_window.js';
+
+/** @typedef {import('./log_frames.js').LogLine} LogLine */
+
+export class LogText {
+	/** @param {Record<string, any>} attributes of the element that scrolls */
+	constructor(attributes) {
+		this.element = h('div', {class: 'log wrap', tabindex: '0', role: 'group', 'aria-label': 'Log', ...attributes});
+		this.window = new LogWindow();
+		/** @type {import('./log_search.js').Matcher|null} */
+		this.matcher = null;
+		/** @type {LogLine|null} the match that was gone to */
+		this.match = null;
+	}
+
+	get lines() {
+		return this.window.lines;
+	}
+
+	clear() {
+		this.window.clear();
+		this.element.replaceChildren();
+	}
+
+	/** @param {LogLine[]} lines that follow */
+	add(lines) {
+		const {replaced, dropped} = this.window.append(lines);
+		if (replaced)
+			this.element.lastChild?.remove();
+		this.element.append(this.fragment(lines));
+		for (let i = 0; i < dropped; i++)
+			this.element.firstChild.remove();
+	}
+
+	/** Lines that come before; those in sight stay where they are. @param {LogLine[]} lines */
+	addBefore(lines) {
+		const height = this.element.scrollHeight;
+		const dropped = this.window.prepend(lines);
+		this.element.prepend(this.fragment(lines));
+		this.element.scrollTop += this.element.scrollHeight - height;
+		for (let i = 0; i < dropped; i++)
+			this.element.lastChild.remove();
+	}
+
+	/** Lines that follow; what leaves at the top does not move those in sight. @param {LogLine[]} lines */
+	addKeepingPlace(lines) {
+		const {element} = this;
+		const mark = [...element.children].find((line) => line.offsetTop + line.offsetHeight > element.scrollTop);
+		const before = mark ? mark.offsetTop - element.scrollTop : 0;
+		this.add(lines);
+		if (mark?.isConnected)
+			element.scrollTop = mark.offsetTop - before;
+	}
+
+	fragment(lines) {
+		const fragment = document.createDocumentFragment();
+		for (const line of lines) {
+			const element = h('div', {class: line.log.startsWith('stderr') ? 'line stderr' : 'line',
+				'data-time': line.time ? formatClock(line.time) : '--:--:--'});
+			this.draw(element, line);
+			fragment.append(element);
+		}
+		return fragment;
+	}
+
+	draw(element, line) {
+		const pieces = parseAnsi(line.raw);
+		const ranges = this.matcher ? this.matcher.ranges(line.text) : [];
+		if (ranges.length === 0 && pieces.length === 1 && pieces[0].kind === '') {
+			element.textContent = line.text || '\u200b';
+			return;
+		}
+		replace(element, markPieces(pieces, ranges).map(({text, kind, isMatch}) =>
+			isMatch ? h('mark', {class: kind || null}, text)
+				: kind ? h('span', {class: kind}, text) : text));
+	}
+
+	/** @param {import('./log_search.js').Matcher|null} matcher */
+	setMatcher(matcher) {
+		this.matcher = matcher;
+		this.lines.forEach((line, i) => this.draw(this.element.children[i], line));
+		this.setMatch(null);
+	}
+
+	/** Marks a line and scrolls to it. @param {LogLine|null} line */
+	setMatch(line) {
+		this.match = line;
+		this.element.querySelector('.found')?.classList.remove('found');
+		const element = line ? this.element.children[this.lines.indexOf(line)] : null;
+		element?.classList.add('found');
+		if (element)
+			this.element.scrollTop = element.offsetTop - this.element.clientHeight / 3;
+	}
+
+	/** Pixels below what is in sight. */
+	get below() {
+		return this.element.scrollHeight - this.element.scrollTop - this.element.clientHeight;
+	}
+
+	toEnd() {
+		this.element.scrollTop = this.element.scrollHeight;
+	}
+}

@@ -1,0 +1,140 @@
+/**
+ * What the job was told: its configuration with where each value comes from, the present cluster
+ * spec, and the environment as the user gave it.
+ */
+import {orNull} from './api.js';
+import {copyButton, h, replace, setText} from './dom.js';
+import {formatPlural} from './format.js';
+import {wordFilter} from './rows.js';
+import {withQuery} from './router.js';
+
+/** Whether a value is what it is without anybody's saying. Pure. @param {string} origin */
+export function isDefault(origin) {
+	return /^default\b/.test(origin ?? '');
+}
+
+/** @param {Record<string, {value: any, origin: any}>} config @param {string} query @param {boolean} changed */
+export function filterConfig(config, query, changed) {
+	const matches = wordFilter(query);
+	return Object.entries(config)
+		.map(([key, entry]) => ({key, value: String(entry?.value ?? ''), origin: String(entry?.origin ?? '')}))
+		.filter(({key, value, origin}) => (!changed || !isDefault(origin)) &&
+			matches(`${key} ${value} ${origin}`))
+		.sort((a, b) => a.key < b.key ? -1 : 1);
+}
+
+export class ConfigPage {
+	/** @param {import('./store.js').JobStore} store @param {import('./router.js').Route} route */
+	constructor(store, route) {
+		this.store = store;
+		this.title = 'Configuration';
+		this.query = route.query.get('q') ?? '';
+		this.changed = route.query.get('all') !== '1';
+		this.config = {};
+		this.stops = [];
+		this.build();
+		this.readConfig();
+		this.readCluster();
+		this.readEnvironment();
+		this.stops.push(store.onChange(({job}) => job && this.onJob()));
+	}
+
+	destroy() {
+		this.stops.forEach((stop) => stop());
+		this.isGone = true;
+	}
+
+	build() {
+		this.text = h('input', {type: 'search', placeholder: 'Key, value, origin', value: this.query,
+			'aria-label': 'Filter configuration', 'data-shortcut': '/', spellcheck: 'false',
+			oninput: () => this.change()});
+		this.box = h('input', {type: 'checkbox', checked: this.changed, onchange: () => this.change()});
+		this.count = h('span', {class: 'muted', role: 'status'});
+		this.table = h('div', {class: 'scroll-x', tabindex: '0', role: 'group', 'aria-label': 'Configuration'});
+		this.cluster = h('div');
+		this.environment = h('div');
+		this.element = h('div', {class: 'page'},
+			h('div', {class: 'toolbar'}, h('h1', {}, 'Configuration'), this.count, h('span', {class: 'grow'}),
+				h('label', {class: 'check'}, this.box, 'Changed from default only'), this.text),
+			this.table, this.cluster, this.environment);
+	}
+
+	change() {
+		this.query = this.text.value;
+		this.changed = this.box.checked;
+		history.replaceState(null, '', withQuery(location.hash, {q: this.query, all: this.changed ? null : 1}));
+		this.showConfig();
+	}
+
+	async readConfig() {
+		try {
+			this.config = await this.store.api.get('config');
+		} catch (error) {
+			setText(this.count, error.message);
+			return;
+		}
+		this.showConfig();
+	}
+
+	showConfig() {
+		const rows = filterConfig(this.config, this.query, this.changed);
+		const all = Object.keys(this.config).length;
+		setText(this.count, rows.length === all ? formatPlural(all, 'key') : `${rows.length} of ${formatPlural(all, 'key')}`);
+		replace(this.table, rows.length > 0 ? configTable(rows) : h('p', {class: 'muted'}, 'No key is like that.'));
+	}
+
+	onJob() {
+		if (this.store.model.job.epoch !== this.epoch)
+			this.readCluster();
+	}
+
+	async readCluster() {
+		this.epoch = this.store.model.job.epoch;
+		const cluster = await orNull(this.store.api.get('cluster')).catch(() => null);
+		if (this.isGone)
+			return;
+		const types = Object.entries(cluster?.types ?? {});
+		replace(this.cluster, h('section', {'aria-labelledby': 'cluster'},
+			h('div', {class: 'title'}, h('h2', {id: 'cluster'}, 'Cluster spec'),
+				h('span', {class: 'muted'}, cluster?.epoch ? `of epoch ${cluster.epoch}` : 'not formed yet'),
+				types.length > 0 ? copyButton(() => JSON.stringify(cluster.types, null, 2), 'Copy as JSON') : null),
+			types.map(([type, addresses]) => addressList(type, addresses))));
+	}
+
+	async readEnvironment() {
+		const types = [...new Set(this.store.model.tasks.map(({type}) => type))];
+		const answers = await Promise.all(types.map((type) =>
+			orNull(this.store.api.get('environment', {type})).catch(() => null)));
+		if (this.isGone)
+			return;
+		const given = types.map((type, i) => [type, Object.entries(answers[i] ?? {})])
+			.filter(([, variables]) => variables.length > 0);
+		replace(this.environment, h('section', {'aria-labelledby': 'environment'},
+			h('h2', {id: 'environment'}, 'Environment as given'),
+			given.length === 0 ? h('p', {class: 'muted'}, 'None was given.') : null,
+			given.map(([type, variables]) => variableTable(type, variables))));
+	}
+}
+
+function configTable(rows) {
+	return h('table', {class: 'config'},
+		h('thead', {}, h('tr', {}, ['Key', 'Value', 'Origin'].map((title) => h('th', {scope: 'col'}, title)))),
+		h('tbody', {}, rows.map(({key, value, origin}) => h('tr', {}, h('th', {scope: 'row'}, h('code', {}, key)),
+			h('td', {}, h('code', {}, value)), h('td', {}, origin)))));
+}
+
+function addressList(type, addresses) {
+	const list = Array.isArray(addresses) ? addresses : [];
+	return h('details', {open: list.length <= 20}, h('summary', {}, h('b', {}, type),
+		h('span', {class: 'muted'}, ` ${formatPlural(list.length, 'task')}`)),
+	h('ol', {start: 0, class: 'addresses'}, list.slice(0, 1000).map((address) => h('li', {}, h('code', {}, address ?? '–')))),
+	list.length > 1000 ? h('p', {class: 'muted'}, `and ${list.length - 1000} more: they are in the copy`) : null);
+}
+
+function variableTable(type, variables) {
+	return h('details', {open: true}, h('summary', {}, h('b', {}, type)),
+		h('div', {class: 'scroll-x', tabindex: '0', role: 'group', 'aria-label': `Environment of ${type}`},
+			h('table', {}, h('thead', {}, h('tr', {}, ['Name', 'Value'].map((title) => h('th', {scope: 'col'}, title)))),
+				h('tbody', {}, variables.map(([name, value]) => h('tr', {},
+					h('th', {scope: 'row'}, h('code', {}, name)), h('td', {}, h('code', {}, value))))))));
+}

@@ -1,0 +1,32 @@
+/**
+ * What stands in place of a page that cannot be shown, and what to do about it.
+ */
+import {h} from './dom.js';
+
+/** @param {any} server as v1/server has it; null: not known */
+export function deniedPage(server) {
+	const id = server?.job ?? 'JOB';
+	return h('div', {class: 'page narrow'}, h('h1', {}, 'This page needs a link of yours'),
+		server?.kind === 'portal'
+			? [h('p', {}, 'The portal shows jobs to those it knows. Open it with the link that it printed when it ' +
+				'was started, or have a new one printed:'), h('pre', {tabindex: '0'}, 'tony portal --link')]
+			: [h('p', {}, 'A job shows itself to those who may see it. Have a link printed that works once, ' +
+				'in the terminal from which you submit jobs:'), h('pre', {tabindex: '0'}, `tony open ${id}`)],
+		h('p', {class: 'muted'}, 'The link sets a cookie for this browser, good for 12 hours and for reading only.'));
+}
+
+/** That who served this page has left. @param {any} server @param {any} job as it was known last */
+export function goneNotice(server, job) {
+	const last = job ? [' The last known state of the job is ', h('strong', {}, job.state), '.'] : null;
+	return server?.kind === 'portal'
+		? [h('p', {}, 'The portal no longer answers.', last, ' Have it started again, or ask in the terminal:'),
+			h('pre', {tabindex: '0'}, `tony status ${job?.id ?? 'JOB'}`)]
+		: [h('p', {}, 'The application master no longer answers.', last, ' What has become of it, and the way to its ' +
+			'page in the portal:'), h('pre', {tabindex: '0'}, `tony status ${job?.id ?? 'JOB'}\ntony portal --link`)];
+}
+
+/** @param {string} title @param {string} message @param {() => void} [retry] */
+export function troublePage(title, message, retry) {
+	return h('div', {class: 'page narrow', role: 'alert'}, h('h1', {}, title), h('p', {}, message),
+		retry ? h('button', {type: 'button', onclick: retry}, 'Try again') : null);
+}

@@ -1,0 +1,337 @@
+/**
+ * The job at a glance: its state, why it failed, what it waits for, and all its tasks.
+ */
+import {orNull, request} from './api.js';
+import {ago, lasting} from './clock.js';
+import {badge, copyButton, definitions, h, replace, setText} from './dom.js';
+import {formatCount, formatMebibytes, workWords} from './format.js';
+import {buildCause} from './page_cause.js';
+import {jobHash} from './router.js';
+import {jobHasEnded, stateClass, TASK_STATES} from './states.js';
+import {TaskTable} from './task_table.js';
+
+const ADVICE_MS = 60000;
+const TENSORBOARD_MS = 1000;
+const STRAGGLERS_NAMED = 5;
+
+export class JobPage {
+	/** @param {import('./store.js').JobStore} store @param {import('./router.js').Route} route @param {any} server */
+	constructor(store, route, server) {
+		this.store = store;
+		this.route = route;
+		this.server = server;
+		this.element = h('div', {class: 'page'});
+		this.stops = [];
+		this.build();
+	}
+
+	get title() {
+		return this.store.model.job.name ?? this.store.model.job.id;
+	}
+
+	destroy() {
+		this.stops.forEach((stop) => stop());
+		this.table.destroy();
+		clearTimeout(this.timer);
+		this.isGone = true;
+	}
+
+	build() {
+		this.name = h('h1');
+		this.badge = badge('', '');
+		this.since = h('span', {class: 'muted'});
+		this.links = h('div', {class: 'links'});
+		this.facts = h('div');
+		this.bar = new ProgressBar((state) => this.table.setState(state));
+		this.work = new WorkBar();
+		this.stragglers = h('div');
+		this.waiting = h('p', {class: 'notice', hidden: true, role: 'status'});
+		this.cause = h('div');
+		this.message = h('p', {class: 'message', hidden: true});
+		this.advice = h('div');
+		this.types = h('div');
+		this.table = new TaskTable(this.store, this.route);
+		replace(this.element,
+			h('div', {class: 'title'}, this.name, this.badge, this.since, h('span', {class: 'grow'}), this.links),
+			this.facts, this.message, this.cause, this.waiting, this.work.element, this.bar.element,
+			this.stragglers, this.advice, this.types, this.table.element);
+		this.stops.push(this.store.onChange(({job}) => job && this.update()));
+		this.update();
+		this.buildTypes();
+		this.readAdvice();
+	}
+
+	update() {
+		const {job, counts, tasks} = this.store.model;
+		setText(this.name, job.name || job.id);
+		this.badge.className = `badge ${stateClass(job.state)}`;
+		setText(this.badge, job.state);
+		if (this.stateShown !== job.state)
+			this.showSince();
+		this.stateShown = job.state;
+		this.showFacts();
+		this.bar.set(counts, tasks.length);
+		this.work.set(jobHasEnded(job.state) ? {} : this.store.model.work);
+		this.showStragglers();
+		this.waiting.hidden = !job.waiting || jobHasEnded(job.state);
+		setText(this.waiting, `Waiting: ${job.waiting ?? ''}`);
+		this.message.hidden = !job.message || (job.message === job.cause?.text);
+		setText(this.message, job.message ?? '');
+		this.showCause();
+		this.showLinks();
+	}
+
+	showSince() {
+		const {job} = this.store.model;
+		const from = job.running_ms ?? job.submitted_ms;
+		if (jobHasEnded(job.state))
+			replace(this.since, 'after ', lasting(from, job.ended_ms), ', ', ago(job.ended_ms));
+		else
+			replace(this.since, 'for ', lasting(job.state_since_ms ?? from));
+	}
+
+	/* Written anew only when one of them is another: clocks tick by themselves. */
+	showFacts() {
+		const {job} = this.store.model;
+		const rows = [
+			['User', job.user], ['Queue', job.queue], ['Scheduler', job.scheduler],
+			['Framework', job.framework], ['Job', h('code', {}, job.id)],
+			['Tags', (job.tags ?? []).join(', ')], ['Epoch', job.epoch || ''], ['Wanted', wantedWords(job)],
+			['Retries', retryWords(job)], ['AM attempt', job.am_attempt > 1 ? job.am_attempt : ''],
+			['Submitted', ago(job.submitted_ms)], ['Running since', ago(job.running_ms)],
+			['Ended', ago(job.ended_ms)],
+		];
+		const seen = JSON.stringify([job.user, job.queue, job.scheduler, job.tags, job.epoch, job.retries,
+			job.infrastructure_retries, job.am_attempt, job.running_ms, job.ended_ms, wantedWords(job)]);
+		if (seen !== this.factsSeen)
+			replace(this.facts, definitions(rows));
+		this.factsSeen = seen;
+	}
+
+	showStragglers() {
+		const stragglers = this.store.model.stragglers();
+		const seen = JSON.stringify(stragglers.map(({straggler}) => straggler.text));
+		if (seen === this.stragglersSeen)
+			return;
+		this.stragglersSeen = seen;
+		const more = stragglers.length - STRAGGLERS_NAMED;
+		replace(this.stragglers, stragglers.length > 0 ? h('section', {class: 'notice warn', 'aria-labelledby': 'stragglers'},
+			h('strong', {id: 'stragglers'}, 'Far behind their siblings'),
+			h('ul', {class: 'stragglers'}, stragglers.slice(0, STRAGGLERS_NAMED).map(({task, straggler}) => h('li', {},
+				h('a', {href: jobHash(this.route.job, 'tasks', task)}, straggler.text)))),
+			more > 0 ? h('button', {type: 'button', onclick: () => this.table.setText('straggler')},
+				`and ${formatCount(more)} more`) : null) : null);
+	}
+
+	showCause() {
+		const {job} = this.store.model;
+		const seen = JSON.stringify([job.cause, job.state]);
+		if (seen === this.causeSeen)
+			return;
+		this.causeSeen = seen;
+		const {cause} = job;
+		if (!cause?.kind || cause.kind === 'none' || job.state === 'succeeded') {
+			replace(this.cause);
+			return;
+		}
+		const ended = jobHasEnded(job.state) || job.state === 'finishing';
+		const task = cause.task ? h('a', {href: jobHash(this.route.job, 'tasks', cause.task)}, cause.task) : null;
+		const log = cause.task ? h('a', {class: 'button small',
+			href: `${jobHash(this.route.job, 'tasks', cause.task)}?log=stderr`}, 'stderr') : null;
+		replace(this.cause, buildCause({title: causeTitle(job.state), cause, severe: ended,
+			task, links: log}));
+	}
+
+	/* ---- other pages of the job -------------------------------------------------------------- */
+
+	showLinks() {
+		const links = this.store.model.job.links ?? [];
+		const seen = JSON.stringify([links, this.store.model.isFinal]);
+		if (seen === this.linksSeen)
+			return;
+		this.linksSeen = seen;
+		const starts = this.server.kind === 'portal' && this.store.model.isFinal;
+		replace(this.links, links.map(({name, task, path}) => h('a', {class: 'button',
+			href: linkPath(path, this.route.job), title: task, target: '_blank', rel: 'noopener'}, linkTitle(name))),
+		starts ? this.buildTensorBoard() : null);
+	}
+
+	/* Of a finished job the portal starts one. */
+	buildTensorBoard() {
+		const said = h('span', {class: 'muted', role: 'status'});
+		const button = h('button', {type: 'button', onclick: async () => {
+			button.disabled = true;
+			setText(said, 'Starting\u2026');
+			try {
+				await request(this.store.api.url('tensorboard'), {method: 'PUT'});
+				const {path, message} = await this.waitTensorBoard();
+				replace(said, h('a', {class: 'button', href: path, target: '_blank', rel: 'noopener'}, 'Open TensorBoard'),
+					message ? ` ${message}` : '');
+				button.remove();
+			} catch (error) {
+				button.disabled = false;
+				setText(said, error.message);
+			}
+		}}, 'Start TensorBoard');
+		return [button, said];
+	}
+
+	async waitTensorBoard() {
+		for (;;) {
+			const {state, path, message} = await this.store.api.get('tensorboard');
+			if (state === 'running')
+				return {path, message};
+			if (state === 'failed' || this.isGone)
+				throw new Error(message ?? 'TensorBoard did not start.');
+			await new Promise((resolve) => setTimeout(resolve, TENSORBOARD_MS));
+		}
+	}
+
+	/* ---- types ------------------------------------------------------------------------------- */
+
+	buildTypes() {
+		const types = this.store.model.job.types ?? [];
+		if (types.length === 0)
+			return;
+		const heads = ['Type', 'Tasks', 'Role', 'Memory', 'vCores', 'GPUs', 'Command'];
+		replace(this.types, h('details', {}, h('summary', {}, h('h2', {}, 'Types'),
+			h('span', {class: 'muted'}, types.map(({wanted, instances, name}) =>
+				`${formatCount(wanted ?? instances)} ${name}`).join(', '))),
+			h('div', {class: 'scroll-x', tabindex: '0', role: 'group', 'aria-label': 'Types'}, h('table', {},
+				h('thead', {}, h('tr', {}, heads.map((title) => h('th', {scope: 'col'}, title)))),
+				h('tbody', {}, types.map((type) => h('tr', {},
+					h('th', {scope: 'row'}, h('button', {type: 'button', class: 'plain',
+						onclick: () => this.table.setType(type.name)}, type.name)),
+					h('td', {class: 'numeric'}, countWords(type)), h('td', {}, type.role),
+					h('td', {class: 'numeric'}, formatMebibytes(type.memory_mib)),
+					h('td', {class: 'numeric'}, type.vcores), h('td', {class: 'numeric'}, type.gpus || ''),
+					h('td', {}, h('code', {class: 'command', title: type.command}, type.command)))))))));
+	}
+
+	/* ---- advice ------------------------------------------------------------------------------ */
+
+	async readAdvice() {
+		const answer = await orNull(this.store.api.get('advice')).catch(() => null);
+		if (this.isGone)
+			return;
+		const advice = answer?.advice ?? [];
+		const seen = JSON.stringify(advice);
+		if (seen !== this.adviceSeen) {
+			this.adviceSeen = seen;
+			replace(this.advice, advice.length > 0 ? buildAdvice(advice) : null);
+		}
+		if (!this.store.model.isFinal)
+			this.timer = setTimeout(() => this.readAdvice(), ADVICE_MS);
+	}
+}
+
+function causeTitle(state) {
+	if (jobHasEnded(state) || state === 'finishing')
+		return 'First cause';
+	return state === 'reforming' ? 'Being repaired' : 'Latest failure';
+}
+
+/* The job's AM says where it is with itself; the portal has a place for each job. */
+function linkPath(path, job) {
+	return job ? path.replace(/^ui\//, `ui/${job}/`) : path;
+}
+
+function linkTitle(name) {
+	return {tensorboard: 'TensorBoard', notebook: 'Notebook'}[name] ?? String(name);
+}
+
+/** "4 worker (2 to 8)", of elastic types. */
+function wantedWords({types = []}) {
+	return types.filter(({wanted}) => wanted !== undefined).map((type) => countWords(type, ` ${type.name}`)).join(', ');
+}
+
+/** "4", and of an elastic type also the limits. */
+function countWords(type, name = '') {
+	const count = `${formatCount(type.wanted ?? type.instances)}${name}`;
+	return type.wanted === undefined ? count
+		: `${count} (${formatCount(type.min_instances)} to ${formatCount(type.max_instances)})`;
+}
+
+function retryWords({retries = 0, infrastructure_retries: infrastructure = 0}) {
+	const words = [];
+	if (retries > 0)
+		words.push(String(retries));
+	if (infrastructure > 0)
+		words.push(`${infrastructure} by infrastructure`);
+	return words.join(', ');
+}
+
+const SEVERITIES = ['critical', 'warning', 'info'];
+
+function buildAdvice(advice) {
+	const rank = ({severity}) => SEVERITIES.includes(severity) ? SEVERITIES.indexOf(severity) : 3;
+	const sorted = [...advice].sort((a, b) => rank(a) - rank(b));
+	return h('details', {open: rank(sorted[0]) === 0, class: 'advice'},
+		h('summary', {}, h('h2', {}, 'Advice'), h('span', {class: 'muted'},
+			sorted.map(({title}) => title).join(' \u00b7 '))),
+		sorted.map(buildSuggestion));
+}
+
+function buildSuggestion({severity, title, evidence = [], types = [], settings = [], xml}) {
+	const kind = SEVERITIES.includes(severity) ? severity : 'info';
+	return h('article', {class: `suggestion ${kind}`},
+		h('h3', {}, badge(`sev-${kind}`, kind), ' ', title, types.length > 0
+			? h('span', {class: 'muted'}, ` ${types.join(', ')}`) : null),
+		evidence.length > 0 ? h('ul', {}, evidence.map((line) => h('li', {}, line))) : null,
+		settings.length > 0 ? h('dl', {class: 'settings'}, settings.map(({key, now, suggested}) =>
+			h('div', {}, h('dt', {}, h('code', {}, key)), h('dd', {}, h('code', {}, now ?? '–'), ' \u2192 ',
+				h('code', {class: 'suggested'}, suggested))))) : null,
+		xml ? h('details', {}, h('summary', {}, 'As XML'), h('pre', {tabindex: '0'}, xml),
+			copyButton(() => xml)) : null);
+}
+
+/** How far the programs say that they are. */
+class WorkBar {
+	constructor() {
+		this.bar = h('progress', {max: '1', 'aria-label': 'Progress of the programs'});
+		this.words = h('span');
+		this.element = h('div', {class: 'work', hidden: true}, this.bar, this.words);
+	}
+
+	/** @param {{done?: number, least_step?: number, most_step?: number, steps?: number}} work */
+	set(work) {
+		const words = workWords(work);
+		this.element.hidden = words === '';
+		setText(this.words, words);
+		this.bar.hidden = !Number.isFinite(work.done);
+		this.bar.value = Number.isFinite(work.done) ? work.done : 0;
+	}
+}
+
+/** The tasks by state, as a bar and as buttons that filter the table. */
+export class ProgressBar {
+	/** @param {(state: string) => void} onChoose */
+	constructor(onChoose) {
+		this.parts = new Map(TASK_STATES.map((state) => [state, this.buildPart(state, onChoose)]));
+		this.bar = h('div', {class: 'progress', 'aria-hidden': 'true'},
+			[...this.parts.values()].map(({piece}) => piece));
+		this.legend = h('div', {class: 'legend', role: 'group', 'aria-label': 'Tasks by state'},
+			[...this.parts.values()].map(({button}) => button));
+		this.element = h('div', {class: 'progress-frame'}, this.bar, this.legend);
+	}
+
+	buildPart(state, onChoose) {
+		const count = h('b');
+		return {piece: h('div', {class: `fill ${stateClass(state)}`}), count,
+			button: h('button', {type: 'button', class: `count ${stateClass(state)}`, hidden: true,
+				onclick: () => onChoose(state)}, h('span', {class: 'dot', 'aria-hidden': 'true'}), count,
+			` ${state}`)};
+	}
+
+	/** @param {Record<string, number>} counts @param {number} total */
+	set(counts, total) {
+		for (const [state, {piece, button, count}] of this.parts) {
+			const number = counts[state] ?? 0;
+			const width = total > 0 ? `${100 * number / total}%` : '0';
+			if (piece.style.width !== width)
+				piece.style.width = width;
+			button.hidden = number === 0;
+			setText(count, formatCount(number));
+		}
+	}
+}

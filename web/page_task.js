@@ -1,0 +1,298 @@
+/**
+ * One task: what it is doing, its attempts, curves, and its logs.
+ */
+import {orNull} from './api.js';
+import {Chart} from './chart.js';
+import {ago, lasting} from './clock.js';
+import {badge, copyButton, definitions, h, replace, setText} from './dom.js';
+import {causeWords, formatClock, formatDuration, formatPlural, formatTime} from './format.js';
+import {BOTH, LogView} from './log_view.js';
+import {buildCause} from './page_cause.js';
+import {jobHash} from './router.js';
+import {jobHasEnded, stateClass, taskHasEnded} from './states.js';
+
+const SERIES_MS = 5000;
+const POINTS = 300;
+
+/** Which measured series share a chart, and what each is called there. */
+export const CHARTS = [
+	{title: 'CPU', unit: 'percent', names: {cpu_percent: 'CPU'}},
+	{title: 'Memory', unit: 'bytes', names: {rss_bytes: 'RSS', pss_bytes: 'PSS'}},
+	{title: 'Disk', unit: 'bytes_per_s', names: {read_bytes_per_s: 'read', write_bytes_per_s: 'write'}},
+	{title: 'Network', unit: 'bytes_per_s',
+		names: {net_receive_bytes_per_s: 'received', net_send_bytes_per_s: 'sent'}},
+	{title: 'GPU use', unit: 'percent', names: {gpu_utilization_percent: 'GPU'}},
+	{title: 'GPU memory', unit: 'bytes',
+		names: {gpu_memory_used_bytes: 'used', gpu_memory_total_bytes: 'total'}},
+	{title: 'GPU power', unit: 'watts', names: {gpu_power_watts: 'GPU'}},
+	{title: 'Processes', unit: '', names: {processes: 'processes', threads: 'threads'}},
+];
+
+/**
+ * The charts that an answer of `series` is worth: measured ones, then the user's own. Pure.
+ * @param {any} answer
+ * @returns {{key: string, title: string, unit: string, x: "time"|"step", curves: any[]}[]}
+ */
+export function chartsOf(answer) {
+	const charts = CHARTS.map(({title, unit, names}) => ({key: title, title, unit, x: 'time',
+		curves: (answer?.series ?? []).filter(({name}) => name in names).map(({name, gpu, t, v}) => ({
+			label: gpu === null || gpu === undefined ? names[name] : `${names[name]} ${gpu}`,
+			x: t, y: v}))}));
+	const own = new Map();
+	for (const {name, run, t, step, v} of answer?.user ?? []) {
+		const x = step?.length === v.length ? 'step' : 'time';
+		const chart = own.get(name) ?? {key: `own ${name}`, title: String(name), unit: '', x, curves: []};
+		chart.curves.push({label: run ? String(run) : String(name), x: x === 'step' ? step : t, y: v});
+		own.set(name, chart);
+	}
+	return [...own.values(), ...charts].filter(({curves}) => curves.some(({y}) => y.length > 0));
+}
+
+/** Charts on a page, kept while they stay the same. */
+export class ChartGrid {
+	/** @param {string} sync charts of one name share a cursor */
+	constructor(sync) {
+		this.sync = sync;
+		this.charts = new Map();
+		this.element = h('div', {class: 'charts'});
+	}
+
+	/** @param {ReturnType<typeof chartsOf>} wanted */
+	set(wanted) {
+		const keys = new Set(wanted.map(({key}) => key));
+		for (const [key, chart] of this.charts) {
+			if (!keys.has(key)) {
+				chart.destroy();
+				chart.element.remove();
+				this.charts.delete(key);
+			}
+		}
+		for (const {key, title, unit, x, curves} of wanted) {
+			let chart = this.charts.get(key);
+			if (!chart) {
+				chart = new Chart({title, unit, x, sync: `${this.sync}-${x}`});
+				this.charts.set(key, chart);
+				this.element.append(chart.element);
+			}
+			chart.set(curves);
+		}
+	}
+
+	destroy() {
+		this.charts.forEach((chart) => chart.destroy());
+	}
+}
+
+export class TaskPage {
+	/** @param {import('./store.js').JobStore} store @param {import('./router.js').Route} route */
+	constructor(store, route) {
+		this.store = store;
+		this.route = route;
+		this.name = route.task;
+		this.task = store.model.byName.get(route.task);
+		this.title = this.name;
+		this.element = h('div', {class: 'page'});
+		this.stops = [];
+		if (this.task)
+			this.build();
+		else
+			replace(this.element, h('h1', {}, this.name), h('p', {}, 'The job has no such task. ',
+				h('a', {href: jobHash(route.job)}, 'All tasks')));
+	}
+
+	destroy() {
+		this.stops.forEach((stop) => stop());
+		this.logs?.destroy();
+		this.charts?.destroy();
+		clearTimeout(this.timer);
+		this.isGone = true;
+	}
+
+	build() {
+		const {store} = this;
+		this.badge = badge('', '');
+		this.facts = h('div');
+		this.straggler = h('p', {class: 'notice warn', hidden: true, role: 'status'});
+		this.cause = h('div');
+		this.attempts = h('div', {class: 'scroll-x', tabindex: '0', role: 'group', 'aria-label': 'Attempts'});
+		this.charts = new ChartGrid(`task-${this.name}`);
+		this.noCharts = h('p', {class: 'muted'}, 'No measurements yet.');
+		this.logTabs = h('div', {class: 'tabs', role: 'group', 'aria-label': 'Which log'});
+		this.logs = new LogView({api: store.api, task: this.name,
+			jobHasEnded: () => store.model.isFinal || jobHasEnded(store.model.job.state)});
+		replace(this.element,
+			h('div', {class: 'title'}, h('h1', {}, this.name), this.badge, h('span', {class: 'grow'}),
+				this.buildNeighbours()),
+			this.facts, this.straggler, this.cause,
+			h('section', {'aria-labelledby': 'logs'}, h('div', {class: 'title'}, h('h2', {id: 'logs'}, 'Logs'),
+				this.logTabs), this.logs.element),
+			h('section', {'aria-labelledby': 'metrics'}, h('h2', {id: 'metrics'}, 'Metrics'),
+				this.noCharts, this.charts.element),
+			h('section', {'aria-labelledby': 'attempts'}, h('h2', {id: 'attempts'}, 'Attempts'), this.attempts));
+		this.stops.push(store.onChange(({tasks}) => {
+			if (tasks.has(this.task))
+				this.update();
+		}));
+		this.update();
+		this.readSeries();
+	}
+
+	buildNeighbours() {
+		const {all} = this.store.model;
+		const link = (task, words, sign) => task
+			? h('a', {class: 'button', href: jobHash(this.route.job, 'tasks', task.task), 'aria-label':
+				`${words}: ${task.task}`, title: task.task}, sign) : null;
+		return [link(all[this.task.number - 1], 'Previous task', '\u2039'),
+			link(all[this.task.number + 1], 'Next task', '\u203a')];
+	}
+
+	update() {
+		const {task} = this;
+		this.badge.className = `badge ${stateClass(task.state)}`;
+		setText(this.badge, task.state);
+		const runs = task.started_ms && !taskHasEnded(task.state) && !task.ended_ms;
+		replace(this.facts, definitions([
+			['Node', task.host], ['Port', task.port], ['Container', task.container],
+			['Attempt', task.attempt || ''], ['Epoch', task.epoch || ''],
+			['Restarts in place', task.restarts_used || ''],
+			['In this state', lasting(task.since_ms)],
+			[runs ? 'Running for' : 'Ran for', lasting(task.started_ms, runs ? undefined : task.ended_ms)],
+			['Started', ago(task.started_ms)], ['Ended', task.started_ms ? ago(task.ended_ms) : null],
+			['Logs on the node', task.log_dir ? [h('code', {}, task.log_dir), ' ',
+				copyButton(() => task.log_dir)] : null],
+		]));
+		this.straggler.hidden = !task.straggler;
+		setText(this.straggler, `Straggler: ${task.straggler?.text ?? ''}`);
+		this.showCause();
+		/* One that was started again in its place may be running before anybody saw it end. */
+		const step = [task.attempt, task.epoch, task.restart, task.state].join();
+		if (this.step !== step) {
+			this.readAttempts();
+			this.readLogs();
+		}
+		this.step = step;
+	}
+
+	showCause() {
+		const {cause, state} = this.task;
+		if (this.shownCause === cause && this.causeState === state)
+			return;
+		this.shownCause = cause;
+		this.causeState = state;
+		const title = taskHasEnded(state) && state !== 'succeeded' ? 'Why it ended' : 'Its last failure';
+		replace(this.cause, cause ? buildCause({title, cause, severe: state === 'failed' || state === 'lost'})
+			: null);
+	}
+
+	/* ---- attempts ---------------------------------------------------------------------------- */
+
+	async readAttempts() {
+		const answer = await orNull(this.store.api.get(this.store.api.taskPath(this.name, '/attempts')))
+			.catch(() => null);
+		if (!this.isGone)
+			replace(this.attempts, answer?.length > 0 ? attemptsTable(answer)
+				: h('p', {class: 'muted'}, 'It had no container yet.'));
+	}
+
+	/* ---- logs -------------------------------------------------------------------------------- */
+
+	async readLogs() {
+		const answer = await orNull(this.store.api.get(this.store.api.taskPath(this.name, '/logs')))
+			.catch(() => null);
+		if (this.isGone)
+			return;
+		const wanted = this.choice ?? {log: this.route.query.get('log'), attempt: null};
+		const choices = logChoices(answer, this.task.attempt);
+		const chosen = choices.find(({log, attempt}) => log === wanted.log && attempt === wanted.attempt) ?? choices[0];
+		const isSame = this.choice && chosen.label === this.choice.label && this.choice.isThere;
+		this.logButtons = choices.map((choice) => h('button', {type: 'button', 'aria-pressed': 'false',
+			onclick: () => this.chooseLog(choice)}, choice.label));
+		this.logChoices = choices;
+		replace(this.logTabs, this.logButtons);
+		if (isSame)
+			this.markLog(chosen);
+		else
+			this.chooseLog(chosen);
+	}
+
+	markLog(choice) {
+		this.choice = choice;
+		this.logChoices.forEach((other, i) =>
+			this.logButtons[i].setAttribute('aria-pressed', String(other === choice)));
+	}
+
+	chooseLog(choice) {
+		this.markLog(choice);
+		this.logs.show(choice.log, choice.attempt, choice.isThere);
+	}
+
+	/* ---- curves ------------------------------------------------------------------------------ */
+
+	async readSeries() {
+		const answer = await orNull(this.store.api.get('series', {task: this.name, points: POINTS}))
+			.catch(() => null);
+		if (this.isGone)
+			return;
+		const charts = chartsOf(answer);
+		this.noCharts.hidden = charts.length > 0;
+		this.charts.set(charts);
+		if (!this.store.model.isFinal)
+			this.timer = setTimeout(() => this.whenSeen(() => this.readSeries()), SERIES_MS);
+	}
+
+	whenSeen(action) {
+		if (!document.hidden) {
+			action();
+			return;
+		}
+		document.addEventListener('visibilitychange', () => this.isGone || this.whenSeen(action), {once: true});
+	}
+}
+
+/**
+ * What can be chosen among a task's logs: those of the present attempt first. stdout and stderr are
+ * always there to be waited for. Pure.
+ * @param {{log: string, attempt: number}[]|null} logs null: the server does not say
+ * @param {number} present
+ * @returns {{log: string, label: string, attempt: number|null, isThere: boolean}[]}
+ */
+export function logChoices(logs, present) {
+	const choices = (logs ?? []).map(({log, attempt}) => {
+		const isPresent = !attempt || attempt === present;
+		return {log: String(log), label: isPresent ? String(log) : `${log}, attempt ${attempt}`,
+			attempt: isPresent ? null : attempt, isThere: true};
+	}).sort((a, b) => Number(a.attempt !== null) - Number(b.attempt !== null));
+	for (const log of ['stderr', 'stdout']) {
+		const place = choices.findIndex((choice) => choice.log === log && choice.attempt === null);
+		const [choice] = place >= 0 ? choices.splice(place, 1)
+			: [{log, label: log, attempt: null, isThere: logs === null}];
+		choices.unshift(choice);
+	}
+	return [{log: BOTH, label: BOTH, attempt: null, isThere: choices[0].isThere && choices[1].isThere}, ...choices];
+}
+
+const STEPS = [['allocated_ms', 'Allocated'], ['launched_ms', 'Launched'],
+	['registered_ms', 'Registered'], ['started_ms', 'Started'], ['ended_ms', 'Ended']];
+
+/* Each time with what it took since the step before. */
+function stepCells(attempt) {
+	let before = null;
+	return STEPS.map(([member]) => {
+		const time = attempt[member];
+		const took = time && before ? ` +${formatDuration(time - before)}` : '';
+		before = time ?? before;
+		return h('td', {title: formatTime(time)}, time ? formatClock(time) : '', h('span', {class: 'muted'}, took));
+	});
+}
+
+function attemptsTable(attempts) {
+	const heads = ['Attempt', 'Epoch', 'Restart', 'Node', 'Container', ...STEPS.map(([, title]) => title), 'End'];
+	return h('table', {},
+		h('caption', {class: 'visually-hidden'}, formatPlural(attempts.length, 'attempt')),
+		h('thead', {}, h('tr', {}, heads.map((title) => h('th', {scope: 'col'}, title)))),
+		h('tbody', {}, attempts.map((attempt) => h('tr', {},
+			h('th', {scope: 'row'}, attempt.attempt), h('td', {}, attempt.epoch), h('td', {}, attempt.restart || ''),
+			h('td', {}, attempt.host ? `${attempt.host}${attempt.port ? `:${attempt.port}` : ''}` : ''),
+			h('td', {}, h('code', {}, attempt.container ?? '')), stepCells(attempt),
+			h('td', {}, causeWords(attempt.cause))))));
+}
