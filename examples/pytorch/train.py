@@ -7,6 +7,7 @@ needs to survive the loss of a worker is load_checkpoint() and save_checkpoint()
 import argparse
 import csv
 import gzip
+import json
 import os
 import sys
 
@@ -44,6 +45,12 @@ def save_checkpoint(model, optimizer, epoch):
     os.rename(CHECKPOINT + ".new", CHECKPOINT)
 
 
+def tell(**numbers):
+    """They become curves on the job's page."""
+    with open(os.environ["TONY_METRICS_FILE"], "a") as file:
+        print(json.dumps(numbers), file=file)
+
+
 def accuracy(model, data):
     with torch.no_grad():
         return (model(data[0]).argmax(1) == data[1]).float().mean().item()
@@ -74,12 +81,15 @@ def main():
         order = torch.randperm(len(train[0]), generator=torch.Generator().manual_seed(epoch))
         for batch in order[rank:rows:world].split(options.batch):
             optimizer.zero_grad()
-            nn.functional.cross_entropy(parallel(train[0][batch]), train[1][batch]).backward()
+            loss = nn.functional.cross_entropy(parallel(train[0][batch]), train[1][batch])
+            loss.backward()
             optimizer.step()
         dist.barrier()
         if rank == 0:
             save_checkpoint(model, optimizer, epoch + 1)
-            print(f"epoch {epoch + 1:3} of {options.epochs}  accuracy {accuracy(model, test):.3f}", flush=True)
+            reached = accuracy(model, test)
+            tell(step=epoch + 1, loss=loss.item(), accuracy=reached)
+            print(f"epoch {epoch + 1:3} of {options.epochs}  accuracy {reached:.3f}", flush=True)
 
     reached = accuracy(model, test)
     dist.destroy_process_group()

@@ -7,11 +7,11 @@ import signal
 
 import pytest
 
-pytest.register_assert_rewrite("tony_rows")
+pytest.register_assert_rewrite("tony_rows", "dashboard_rows", "page")
 
 # What a test imports "from conftest" is the suite's own form of it.
 from program import (BUILD, PROGRAMS, PYTHON, ROOT, Tony, children_of, describe, find_marked,  # noqa: E402,F401
-                     read_environ, venv_bin, wait_until, write_xml)
+                     is_locked, parent_of, read_environ, venv_bin, wait_until, write_xml)
 
 
 @pytest.fixture

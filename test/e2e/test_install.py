@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from conftest import BUILD
 
-VERBS = ("init", "submit", "list", "status", "wait", "logs", "events", "kill", "restart", "config", "check",
+VERBS = ("init", "submit", "list", "status", "wait", "logs", "open", "events", "kill", "restart", "scale", "config", "check",
          "render", "history", "version", "completion")
 
 

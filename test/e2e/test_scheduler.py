@@ -2,8 +2,6 @@
 until all of it fits; GPUs belong to one task at a time."""
 
 import json
-import os
-import signal
 
 import pytest
 from conftest import wait_until
@@ -48,8 +46,26 @@ def test_what_a_killed_job_held_is_free_again(tony):
     first.wait_task("worker:2")
     second = tony.submit({"tony.worker.instances": 3}, *SMALL, "--executes", "true")
     wait_until(lambda: second.status().get("waiting"), "the second job to wait")
-    os.kill(first.status()["am_pid"], signal.SIGKILL)
+    first.lose_am()
     assert second.wait() == 0
+
+
+def test_while_an_am_returns_nobody_gets_what_its_job_holds_or_waits_for(tony):
+    go = tony.directory / "go"
+    first = tony.submit({"tony.worker.instances": 3}, *SMALL, "--executes", f"./exit_after.sh {go} 0")
+    first.wait_task("worker:2")
+    second, third = (tony.submit({"tony.worker.instances": 3}, *SMALL, "--executes", "true") for _ in "23")
+    for job in (second, third):
+        wait_until(lambda: job.status().get("waiting"), "the other jobs to wait")
+    for job in (first, second):
+        job.kill_am()
+        wait_until(lambda: job.status()["am_attempt"] == 2, "the next AM")
+    wait_until(lambda: second.status().get("waiting"), "the second job to wait again")
+    assert first.id in second.status()["waiting"]
+    go.touch()
+    assert [job.wait() for job in (first, second, third)] == [0] * 3
+    began = [min(event["t"] for event in job.events() if event.get("to") == "allocated") for job in (second, third)]
+    assert began == sorted(began), "it kept its place in the queue"
 
 
 def test_jobs_one_after_the_other_under_pressure(tony):

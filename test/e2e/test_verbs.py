@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import BUILD, PYTHON, wait_until
 
-VERBS = ("init", "submit", "list", "status", "wait", "logs", "events", "kill", "restart", "config", "check",
+VERBS = ("init", "submit", "list", "status", "wait", "logs", "open", "events", "kill", "restart", "scale", "config", "check",
          "render", "history", "version", "completion")
 
 
@@ -205,6 +205,19 @@ def test_final_line_names_the_first_cause_and_the_log(tony):
     text = answer.stdout + answer.stderr
     for word in ("worker:0", "4", "no such table", "tony logs"):
         assert word in text, text
+
+
+def test_what_no_job_has_used_for_long_leaves_the_cache(tony):
+    """After a job was submitted, by a process that `submit` does not wait for."""
+    old = tony.state / "cache" / ("0" * 64)
+    lock = old.with_name(old.name + ".lock")
+    (old / "read only").mkdir(parents=True)
+    (old / "read only").chmod(0o500)
+    lock.touch()
+    os.utime(lock, (1_600_000_000, 1_600_000_000))
+    answer, _ = tony.job({"tony.worker.instances": 1}, "--executes", "true")
+    assert answer.returncode == 0, answer.stderr
+    wait_until(lambda: not old.exists() and not lock.exists(), "it to be removed")
 
 
 def test_check_starts_nothing(tony):

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("TONY_BUILD", ROOT / "build"))
 PROGRAMS = ROOT / "test/e2e/programs"
 PYTHON = "/usr/bin/python3"
-PATIENCE_S = 60
+PATIENCE_S = 120
 FINAL = ("succeeded", "failed", "killed")
 
 
@@ -109,6 +109,10 @@ def venv_bin(example):
     return Path(made.stdout.strip()) / "bin"
 
 
+def parent_of(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+
+
 class Job:
     """A job that was submitted."""
 
@@ -179,6 +183,30 @@ class Job:
 
     def processes(self):
         return find_marked(f"TONY_JOB_ID={self.id}")
+
+    def am(self):
+        """The pids of the AM and of its guardian."""
+        pid = self.status()["am_pid"]
+        return pid, parent_of(pid)
+
+    def kill_am(self, number=signal.SIGKILL):
+        """Another AM goes on with the job; this is its pid."""
+        before = self.status()["am_pid"]
+        os.kill(before, number)
+        return wait_until(lambda: (pid := self.status()["am_pid"]) != before and pid, f"another AM of {self.id}")
+
+    def lose_am(self):
+        """No other AM goes on with the job."""
+        am, guardian = self.am()
+        os.kill(guardian, signal.SIGSTOP)
+        os.kill(am, signal.SIGKILL)
+        os.kill(guardian, signal.SIGKILL)
+
+    def wear_out_am(self, number=signal.SIGKILL):
+        """Kills one AM after the other, until the guardian has had enough of it."""
+        for _ in range(4):
+            self.kill_am(number)
+        os.kill(self.status()["am_pid"], number)
 
 
 class Tony:

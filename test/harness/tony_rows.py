@@ -2,8 +2,9 @@
 each scheduler, whose suite gives them its own `tony`.
 
 With those of a cluster only, because there is nothing of it on one machine:
-  27 TonyFinalConfWithNonExistentHDFSClasspath   HDFS
+  27 TonyFinalConfWithNonExistentHDFSClasspath   HDFS (test/yarn/test_tony_rows.py)
   29 AMStartupTimeoutShouldFail                  an AM that waits in the resource manager's queue
+                                                 (test/yarn/test_labelled_node.py)
 
 Where TonY's test used a hook inside its own code (skip pings, delay a callback, throw in the AM),
 this suite does the thing from outside, with signals: the programs have no test hooks.
@@ -59,7 +60,7 @@ def test_PSWorkerTrainingShouldFail(tony):
 
 def test_PSWorkerTrainingShouldFailMissedHeartbeat(tony):
     job = tony.submit({"tony.ps.instances": 1, "tony.worker.instances": 1,
-                       "tony.task.heartbeat-interval-ms": 100, "tony.task.max-missed-heartbeats": 15,
+                       "tony.task.heartbeat-interval-ms": 100, "tony.task.max-missed-heartbeats": 50,
                        "tony.worker.stop-grace": "100ms", **NO_RETRIES}, "--executes", "sleep 1000")
     job.wait_task("ps:0")
     executor = job.wait_task("worker:0")["executor_pid"]
@@ -96,7 +97,7 @@ def expect_end_with_am(tony, number):
     job = tony.submit({"tony.worker.instances": 1, **tony.one_am}, "--executes", "sleep 1000")
     job.wait_task("worker:0")
     client = tony.start("wait", job.id)
-    os.kill(job.status()["am_pid"], number)
+    job.wear_out_am(number)
     assert client.wait(60) != 0
     wait_until(lambda: not job.processes(), "the job to end with its AM")
 
@@ -188,7 +189,7 @@ def test_StandaloneRuntimeWithMultiInstancesShouldFail(tony):
 def test_TaskCompletionNotificationDelayed(tony):
     """Between the program's end and the container's nobody beats; that is no missed heartbeat."""
     answer, _ = tony.job({"tony.worker.instances": 1, "tony.task.heartbeat-interval-ms": 100,
-                          "tony.task.max-missed-heartbeats": 5, "tony.worker.stop-grace": 1500,
+                          "tony.task.max-missed-heartbeats": 20, "tony.worker.stop-grace": 4000,
                           "tony.worker.command": python("escape.py", "--exit")})
     assert answer.returncode == 0, answer.stderr
 
@@ -364,7 +365,7 @@ def test_DependencyTimeoutButIgnoredButFailed(tony):
 def test_LostConnectionWithAM(tony):
     """An executor that does not hear its AM ends its program: no second writer stays behind."""
     job = tony.submit({"tony.worker.instances": 1, "tony.task.heartbeat-interval-ms": 100,
-                       "tony.task.max-missed-heartbeats": 15, **NO_RETRIES},
+                       "tony.task.max-missed-heartbeats": 50, **NO_RETRIES},
                       "--executes", "sleep 1000")
     program = job.wait_task("worker:0")["pids"][0]
     am = job.status()["am_pid"]

@@ -87,3 +87,122 @@ def test_a_program_of_horovodrun(tony):
                            "--executes", "python3 horovod_ring.py", env={"PATH": path}, timeout=120)
     assert answer.returncode == 0, answer.stdout
     assert all(f"rank {i} of 3 is done" in job.logs(f"worker:{i}") for i in range(3))
+
+
+ELASTIC = {"tony.application.framework": "horovod", "tony.worker.min-instances": 2, "tony.worker.memory": "1g",
+           "tony.application.elastic-settle-time": "200ms"}
+# How long some may take to notice a loss; how long a newcomer may take to load.
+PATIENCE = "HOROVOD_GLOO_TIMEOUT_SECONDS=40"
+
+
+class Ring:
+    """A job of programs/horovod_elastic.py."""
+
+    def __init__(self, tony, **keys):
+        self.end = tony.directory / "end"
+        keys = {f"tony.worker.{name}": value for name, value in keys.items()}
+        self.job = tony.submit(ELASTIC | keys, "--env", PATIENCE,
+                               "--executes", f"python3 horovod_elastic.py {self.end}",
+                               env={"PATH": f"{venv_bin('horovod')}:{tony.env['PATH']}"})
+
+    def meetings(self, worker):
+        """(rank, size, step, pid) of each ring that the worker was in."""
+        return [tuple(int(number) for number in found) for found in
+                re.findall(r"met: rank (\d+) of (\d+) at step (\d+) pid (\d+)", self.job.logs(f"worker:{worker}"))]
+
+    def committed(self, worker):
+        return [int(step) for step in re.findall(r"committed step (\d+)", self.job.logs(f"worker:{worker}"))]
+
+    def wait_ring(self, workers):
+        """They are together, and get on."""
+        def are():
+            last = [self.meetings(worker)[-1:] for worker in workers]
+            return all(last) and {one[1] for one, in last} == {len(workers)} and len({one[2] for one, in last}) == 1
+        wait_until(are, f"a ring of {workers}", 150)
+        before = {worker: len(self.committed(worker)) for worker in workers}
+        wait_until(lambda: all(len(self.committed(worker)) > before[worker] for worker in workers), "a step", 60)
+
+    def pids(self, workers):
+        return [self.job.wait_task(f"worker:{worker}")["pids"] for worker in workers]
+
+    def lose(self, worker):
+        os.kill(self.job.task(f"worker:{worker}")["executor_pid"], signal.SIGKILL)
+
+    def scale(self, count):
+        assert self.job.rest("POST", "/v1/job/scale", {"worker": count})[0] == 200
+
+    def finish(self, workers):
+        self.end.touch()
+        assert self.job.wait(120) == 0, self.job.logs("worker:0", "stderr")
+        assert self.job.status()["epoch"] == 1
+        for worker in workers:
+            assert "done at step" in self.job.logs(f"worker:{worker}")
+
+    def assert_kept(self, workers):
+        """What was committed when a ring formed anew is what it went on from, or is behind it."""
+        for worker in workers:
+            lines = self.job.logs(f"worker:{worker}").splitlines()
+            best = 0
+            for line in lines:
+                if found := re.match(r"committed step (\d+)", line):
+                    best = max(best, int(found.group(1)))
+                elif found := re.match(r"met: .* at step (\d+)", line):
+                    assert int(found.group(1)) >= best, lines
+
+
+def test_an_elastic_ring_loses_one_and_takes_in_another(tony):
+    """Its rank 0, of all; nobody else is started anew, and what was committed is kept."""
+    ring = Ring(tony, instances=3)
+    ring.wait_ring([0, 1, 2])
+    survivors = ring.pids([1, 2])
+    ring.lose(0)
+    ring.job.wait_task("worker:0", attempt=2)
+    ring.wait_ring([0, 1, 2])
+    assert ring.pids([1, 2]) == survivors
+    assert ring.meetings(0)[-1][0] == 2, "who comes anew has no state to tell the others"
+    assert ring.meetings(0)[-1][2] > 0
+    ring.finish([0, 1, 2])
+    ring.assert_kept([1, 2])
+
+
+def test_an_elastic_ring_is_scaled(tony):
+    ring = Ring(tony, instances=2, **{"max-instances": 4})
+    ring.wait_ring([0, 1])
+    first = ring.pids([0, 1])
+    ring.scale(4)
+    ring.wait_ring([0, 1, 2, 3])
+    assert ring.meetings(3)[0][2] > 0
+    ring.scale(2)
+    ring.wait_ring([0, 1])
+    assert ring.pids([0, 1]) == first
+    ring.finish([0, 1])
+    ring.assert_kept([0, 1])
+
+
+def test_an_elastic_ring_forms_anew_under_another_am(tony):
+    ring = Ring(tony, instances=2, **{"max-instances": 3})
+    ring.wait_ring([0, 1])
+    first = ring.pids([0, 1])
+    ring.job.kill_am()
+    ring.scale(3)
+    ring.wait_ring([0, 1, 2])
+    ring.job.kill_am()
+    ring.lose(2)
+    ring.job.wait_task("worker:2", attempt=2)
+    ring.wait_ring([0, 1, 2])
+    assert ring.pids([0, 1]) == first
+    ring.finish([0, 1, 2])
+    ring.assert_kept([0, 1])
+
+
+def test_a_program_of_an_elastic_ring_fails(tony):
+    """It alone is started again, in its place."""
+    ring = Ring(tony, instances=2, **{"max-instances": 3, "max-restarts": 1})
+    ring.wait_ring([0, 1])
+    survivor, = ring.pids([0])
+    os.kill(ring.job.task("worker:1")["pids"][0], signal.SIGKILL)
+    ring.job.wait_task("worker:1", restart=1)
+    ring.wait_ring([0, 1])
+    assert ring.pids([0]) == [survivor]
+    ring.finish([0, 1])
+    ring.assert_kept([0])

@@ -79,6 +79,6 @@ def test_a_lost_worker_comes_back_and_a_lost_head_or_driver_forms_the_cluster_an
 
     end_after(job, reached + 100)
     strike(job, "driver:0")
-    wait_note(job, r"driver:0: killed by signal 9 \(SIGKILL\); the job re-forms \(retry 2 of 2\)")
+    wait_note(job, r"driver:0: killed by signal 9 \(SIGKILL\).*; the job re-forms \(retry 2 of 2\)")
     wait_resumed(job, 2, reached)
     expect_success(job)

@@ -14,6 +14,8 @@ import urllib.request
 import pytest
 
 from conftest import venv_bin, wait_until
+from dashboard_rows import chromium, open_by, page  # noqa: F401
+from portal import Portal
 
 pytestmark = pytest.mark.slow
 
@@ -74,23 +76,33 @@ class Training:
         return " / ".join(event.get("text", "") for event in self.job.events())
 
 
-def ask_tensorboard(url, path):
+def ask_tensorboard(opener, url, path):
     try:
-        with urllib.request.urlopen(url + path, timeout=60) as answer:
+        with opener.open(url + path, timeout=60) as answer:
             return json.load(answer)
     except OSError:
         return None  # it has read nothing yet
 
 
+def open_door(tony, job):
+    """A browser behind the job's door to TensorBoard, and where it is then."""
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    link = tony.run("open", job.id, "tensorboard").stdout.strip()
+    with opener.open(link, timeout=60) as answer:
+        assert b'name="tb-relative-root"' in answer.read()
+        return opener, answer.url.rstrip("/")
+
+
 def wait_scalars(tony, training, owner, run, tag):
-    """Until TensorBoard, at the address that is shown, has these numbers of the run."""
+    """Until TensorBoard, behind the job's door, has these numbers of the run."""
     def shown():
         return re.search(r"^TensorBoard +(http://\S+)$", tony.run("status", training.job.id).stdout, re.M)
     url = wait_until(shown, "the address of TensorBoard", PATIENCE_S).group(1)
     assert training.job.task(owner)["ui_url"] == url
-    wait_until(lambda: run in (ask_tensorboard(url, "/data/runs") or ()), f"{run} in {url}", PATIENCE_S)
-    scalars = wait_until(lambda: ask_tensorboard(url, f"/data/plugin/scalars/scalars?run={run}&tag={tag}"),
-                         f"{tag} of {run} in {url}", PATIENCE_S)
+    opener, door = open_door(tony, training.job)
+    wait_until(lambda: run in (ask_tensorboard(opener, door, "/data/runs") or ()), f"{run} in {door}", PATIENCE_S)
+    scalars = wait_until(lambda: ask_tensorboard(opener, door, f"/data/plugin/scalars/scalars?run={run}&tag={tag}"),
+                         f"{tag} of {run} in {door}", PATIENCE_S)
     assert scalars[0][1] >= 1  # [time, epoch, number]
 
 
@@ -151,3 +163,33 @@ def test_with_servers_a_worker_comes_back_alone(tony):
     training.wait_success()
     for bystander in ("evaluator:0", "tensorboard:0"):  # not part of the cluster that formed anew
         assert job.task(bystander)["epoch"] == 1 and job.task(bystander)["attempt"] == 1
+
+
+def look_at_tensorboard(page, link):  # noqa: F811
+    page.driver.get(link.get_attribute("href"))
+    page.wait(lambda: all(word in page.text("body") for word in ("train", "accuracy", "loss")), "the curves")
+
+
+def test_tensorboard_in_a_browser_while_it_trains_and_again_from_the_portal(tony, page):  # noqa: F811
+    page.expected_errors = ["/font-roboto/"]  # which TensorBoard asks of the server's root
+    training = Training(tony, "tensorflow", "tony.worker.command", "--conf", "tony.worker.stop-grace=1s")
+    open_by(page, tony.run("open", training.job.id).stdout.strip())
+    link = page.wait_for(".links a")
+    assert link.text == "TensorBoard"
+    look_at_tensorboard(page, link)
+    page.leave()
+    trained = training.wait_epochs(1)
+    training.end_soon()
+    training.strike("worker:1", signal.SIGKILL)
+    training.wait_resumed(trained, formation=2)
+    job = training.wait_success()
+
+    portal = Portal(tony, "--tensorboard", venv_bin("tensorflow") / "tensorboard")
+    portal.wait_kept(job, "succeeded")
+    open_by(page, portal.ask_link())
+    page.turn_to(f"#/jobs/{job.id}")
+    page.button("Start TensorBoard")
+    page.wait_for_text("Open TensorBoard", ".links")
+    look_at_tensorboard(page, page.wait_for(".links a"))
+    page.leave()
+    portal.stop()

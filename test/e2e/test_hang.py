@@ -1,0 +1,41 @@
+"""Programs that hang are found out by what they do, or by the steps that they tell, and started again."""
+
+from conftest import PYTHON, wait_until
+
+KEYS = {"tony.worker.instances": 1, "tony.worker.stop-grace": "100ms", "tony.worker.max-restarts": 1,
+        "tony.am.retry-delay": "10ms"}
+
+
+def causes(job):
+    return [event["cause"] for event in job.events() if event["ev"] == "task" and "cause" in event]
+
+
+def test_who_tells_no_further_step_is_ended_and_started_again(tony):
+    answer, job = tony.job({**KEYS, "tony.worker.hang-timeout": "2s"}, "--executes", f"{PYTHON} hang_once.py")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert job.task("worker:0")["restarts_used"] == 1
+    cause = causes(job)[0]
+    assert cause["kind"] == "hung" and "it told no further step for" in cause["text"]
+    assert "went on" in job.logs("worker:0")
+
+
+def test_who_does_nothing_is_ended_and_where_it_stood_is_told(tony):
+    answer, job = tony.job({**KEYS, "tony.worker.max-restarts": 0, "tony.worker.hang-timeout": "300ms"},
+                           "--executes", f"exec {PYTHON} -c 'import threading; threading.Event().wait()'")
+    assert answer.returncode == 1
+    cause = job.status()["cause"]
+    assert cause["kind"] == "hung" and "nothing was written, read or computed" in cause["text"]
+    assert any(line.startswith("hang-stacks.txt: process ") for line in cause["tail"])
+    assert "threading.Event().wait()" in job.logs("worker:0", "hang-stacks.txt")
+    assert "raise tony.worker.hang-timeout" in answer.stdout + answer.stderr
+
+
+def test_progress_is_shown(tony):
+    go = tony.directory / "go"
+    job = tony.submit({"tony.worker.instances": 1, "tony.task.metrics-interval-ms": 100},
+                      "--executes", f'echo 30/120 >"$TONY_PROGRESS_FILE"; ./exit_after.sh {go} 0')
+    told = wait_until(lambda: (metrics := job.task("worker:0").get("metrics", {})).get("step") is not None and metrics,
+                      "the step to be told")
+    assert (told["step"], told["steps"]) == (30, 120)
+    go.touch()
+    assert job.wait() == 0

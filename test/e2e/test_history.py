@@ -1,0 +1,331 @@
+"""What is kept of a job when it has ended, however it did, and found again when nothing else is left
+of it."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+from conftest import PYTHON, wait_until, write_xml
+
+FILES = ("job.json", "tony-final.xml", "events.jsonl", "summary.json")
+
+
+def day_of(job_id):
+    return f"{job_id[5:9]}/{job_id[9:11]}/{job_id[11:13]}"
+
+
+def kept(tony, job, store=None):
+    """The job's directory in the store, once it is there."""
+    place = (store or tony.state / "history") / day_of(job.id) / job.id
+    wait_until(place.is_dir, f"{job.id} to be published")
+    assert all((place / name).is_file() for name in FILES)
+    return place
+
+
+def summary(place):
+    return json.loads((place / "summary.json").read_text())
+
+
+def forget(job):
+    """Nothing but its history is left of the job."""
+    wait_until(lambda: not job.processes(), f"{job.id} to be over")
+    shutil.rmtree(job.directory)
+
+
+def rows(tony, *options, env=None):
+    answer = tony.run("history", "--json", *options, env=env)
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout)
+
+
+# ---- what is kept ---------------------------------------------------------------------------------
+
+
+def test_a_refused_submission_was_no_job(tony):
+    answer = tony.run("submit", "--src_dir", str(tony.state.parent), "--executes", "true")
+    assert answer.returncode != 0 and "inside of its source" in answer.stderr
+    assert rows(tony) == [] and not list((tony.state / "jobs").iterdir())
+
+
+def test_success_is_kept(tony):
+    answer, job = tony.job({"tony.worker.instances": 2, "tony.application.tags": "nightly"}, "--executes",
+                           "echo out; echo err >&2")
+    assert answer.returncode == 0, answer.stderr
+    place = kept(tony, job)
+    said = summary(place)
+    assert said["state"] == "succeeded" and said["id"] == job.id and said["tasks"] == 2
+    assert said["tags"] == ["nightly"] and "cause" not in said
+    assert said["submitted_ms"] <= said["begun_ms"] <= said["running_ms"] <= said["ended_ms"]
+    assert [(row["name"], row["instances"], row["memory_mib"]) for row in said["types"]] == [("worker", 2, 64)]
+    assert (place / "events.jsonl").read_bytes() == (job.directory / "journal.jsonl").read_bytes()
+    assert (place / "job.json").read_bytes().strip() == (job.directory / "job.json").read_bytes().strip()
+    assert "<name>tony.application.tags</name><value>nightly</value>" in (place / "tony-final.xml").read_text()
+    for task in ("worker-0", "worker-1"):
+        head, _, text = (place / "logs" / task / "stdout").read_text().partition("\n")
+        assert text == "out\n" and json.loads(head)["bytes"] == 4
+    assert not [path for path in place.parent.iterdir() if path.name.startswith(".")]
+    assert place.stat().st_mode & 0o777 == 0o700
+
+
+def test_failure_is_kept_with_its_cause(tony):
+    answer, job = tony.job({"tony.worker.instances": 2}, "--executes",
+                           'if [ "$TASK_INDEX" = 1 ]; then echo "ValueError: no data" >&2; exit 3; fi; sleep 100')
+    assert answer.returncode != 0
+    said = summary(kept(tony, job))
+    assert said["state"] == "failed" and said["cause_task"] == "worker:1"
+    assert said["cause"]["exit_code"] == 3 and said["cause"]["headline"] == "ValueError: no data"
+    assert "worker:1" in said["message"]
+
+
+def test_kill_is_kept(tony):
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 100")
+    job.wait_task("worker:0")
+    assert tony.run("kill", job.id).returncode == 0
+    said = summary(kept(tony, job))
+    assert said["state"] == "killed" and said["cause"]["kind"] == "killed-by-user"
+
+
+def test_killed_am_is_kept_by_its_guardian(tony):
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 100")
+    job.wait_task("worker:0")
+    job.wear_out_am()
+    said = summary(kept(tony, job))
+    assert said["state"] == "failed" and "killed 5 times in a row" in said["message"]
+
+
+def test_job_without_am_and_guardian_is_kept_by_who_looks(tony):
+    job = tony.submit({"tony.worker.instances": 1, "tony.task.metrics-interval-ms": 100}, "--executes", "sleep 100")
+    job.wait_task("worker:0")
+    measured = job.directory / "metrics.jsonl"
+    wait_until(lambda: measured.exists() and "max_rss_bytes" in measured.read_text(), "some metrics to be kept")
+    job.lose_am()
+    wait_until(lambda: tony.run("list").returncode == 0 and
+               (tony.state / "history" / day_of(job.id) / job.id).is_dir(), f"{job.id} to be closed")
+    said = summary(kept(tony, job))
+    assert said["state"] == "failed" and "application master was killed" in said["message"]
+    assert said["types"][0]["max_rss_bytes"] >= said["types"][0]["p95_rss_bytes"] > 0
+    assert rows(tony)[0]["id"] == job.id
+
+
+def test_of_long_logs_the_end_is_kept(tony):
+    _, job = tony.job({"tony.worker.instances": 1}, "--executes",
+                      f"{PYTHON} -c \"print('x' * 1000000); print('the end')\"")
+    log = kept(tony, job) / "logs/worker-0/stdout"
+    head, _, text = log.read_text().partition("\n")
+    said = json.loads(head)
+    assert said["bytes"] == 1000009 and said["bytes"] - said["from"] == len(text) == 256 * 1024
+    assert text.endswith("the end\n")
+
+
+# ---- where ----------------------------------------------------------------------------------------
+
+
+def test_store_on_another_directory(tony):
+    store = tony.directory / "elsewhere"
+    store.mkdir()
+    store.chmod(0o1777)
+    _, job = tony.job({"tony.worker.instances": 1, "tony.history.location": f"file://{store}",
+                       "tony.history.permissions": "all"}, "--executes", "true")
+    place = kept(tony, job, store)
+    assert place.stat().st_mode & 0o7777 == 0o755
+    assert (place / "summary.json").stat().st_mode & 0o777 == 0o644
+    assert place.parent.stat().st_mode & 0o7777 == 0o1777
+    assert rows(tony, "--location", store)[0]["id"] == job.id
+
+
+def test_site_says_where(tony):
+    store = tony.directory / "shared"
+    (tony.directory / "conf").mkdir()
+    write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.location": store})
+    _, job = tony.job({"tony.worker.instances": 1}, "--executes", "echo hello")
+    kept(tony, job, store)
+    forget(job)
+    assert [row["id"] for row in rows(tony)] == [job.id]
+    assert tony.run("logs", job.id).stdout == "hello\n"
+
+
+@pytest.mark.parametrize("location", ["relative/path", "s3://bucket/x"])
+def test_location_that_is_none_is_refused_at_submit(tony, location):
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.history.location": location}, "--executes", "true")
+    assert answer.returncode != 0 and job is None
+    assert "tony.history.location" in answer.stderr and location in answer.stderr
+
+
+def failure_to_publish(tony, store):
+    """The result is the job's own, and the AM's log says why nothing is kept."""
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.history.location": store}, "--executes", "echo hello")
+    assert answer.returncode == 0, answer.stderr
+    wait_until(lambda: not job.processes(), "the AM to leave")
+    log = (job.directory / "am.log").read_text()
+    assert f"the history of {job.id} is not in {store}" in log
+    assert job.status()["state"] == "succeeded"
+    assert not [path for path in job.directory.iterdir() if "history" in path.name]
+    assert [row["id"] for row in rows(tony)] == [job.id], "the job's own directory tells it"
+    return log
+
+
+def test_store_that_cannot_be_written(tony):
+    (tony.directory / "file").write_text("")
+    log = failure_to_publish(tony, tony.directory / "file")
+    assert "is not a directory" in log
+
+
+def test_full_store(tony):
+    store = tony.directory / "small"
+    store.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", store], check=True)
+    try:
+        log = failure_to_publish(tony, store)
+        assert "No space left on device" in log
+        assert not [path for path in store.rglob("*") if path.is_file()]
+    finally:
+        subprocess.run(["umount", store], check=True)
+
+
+# ---- TonY's own -----------------------------------------------------------------------------------
+
+FIELD = '{"name": "%s", "type": %s}'
+RECORD = '{"type": "record", "name": "%s", "fields": [%s]}'
+STARTED = RECORD % ("TaskStarted", ", ".join((FIELD % ("taskType", '"string"'), FIELD % ("taskIndex", '"int"'),
+                                              FIELD % ("host", '"string"'))))
+ENDED = RECORD % ("TaskFinished", ", ".join((FIELD % ("taskType", '"string"'), FIELD % ("taskIndex", '"int"'),
+                                             FIELD % ("status", '"string"'))))
+EVENT = RECORD % ("Event", ", ".join((
+    FIELD % ("type", '{"type": "enum", "name": "EventType", "symbols": ["TASK_STARTED", "TASK_FINISHED"]}'),
+    FIELD % ("event", f"[{STARTED}, {ENDED}]"), FIELD % ("timestamp", '"long"'))))
+
+
+def avro_long(value):
+    value, out = value << 1, b""
+    while value > 0x7f:
+        out, value = out + bytes([value & 0x7f | 0x80]), value >> 7
+    return out + bytes([value])
+
+
+def avro_text(text):
+    return avro_long(len(text)) + text.encode()
+
+
+def avro_event(kind, time_ms, *fields):
+    return (avro_long(kind) * 2 + b"".join(avro_text(field) if isinstance(field, str) else avro_long(field)
+                                           for field in fields) + avro_long(time_ms))
+
+
+def avro_file(schema, records):
+    body, sync = b"".join(records), b"0123456789abcdef"
+    return (b"Obj\1" + avro_long(1) + avro_text("avro.schema") + avro_text(schema) + avro_long(0) + sync +
+            avro_long(len(records)) + avro_long(len(body)) + body + sync)
+
+
+def test_jobs_of_tonys_are_read(tony):
+    app = "application_1541469337545_0031"
+    place = tony.directory / "tony-history/finished/2018/11/15" / app
+    place.mkdir(parents=True)
+    (place / f"{app}-1542325695566-1542325733637-alice-FAILED.jhist").write_bytes(avro_file(EVENT, [
+        avro_event(0, 1542325700000, "worker", 0, "node1"), avro_event(0, 1542325700000, "worker", 1, "node2"),
+        avro_event(1, 1542325710000, "worker", 1, "FAILED"), avro_event(1, 1542325720000, "worker", 0, "SUCCEEDED")]))
+    write_xml(place / "tony-final.xml", {"tony.application.name": "old", "tony.worker.instances": 2})
+    (tony.directory / "conf").mkdir()
+    write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.location": tony.directory / "tony-history"})
+    other = tony.directory / "tony-history/intermediate/application_1541469337545_0032"
+    other.mkdir(parents=True)
+    (other / f"{other.name}-1542325695566-alice.jhist.inprogress").write_bytes(avro_file(EVENT, [
+        avro_event(0, 1542325700000, "worker", 0, "node1")]))
+    assert "does not tell its end" in tony.run("wait", other.name).stderr
+    row, = rows(tony)
+    assert (row["id"], row["name"], row["user"], row["state"]) == (app, "old", "alice", "failed")
+    status = json.loads(tony.run("status", "--json", app).stdout)
+    assert [(task["task"], task["state"], task["host"]) for task in status["tasks"]] == [
+        ("worker:0", "succeeded", "node1"), ("worker:1", "failed", "node2")]
+    assert "worker:1 failed" in tony.run("events", app).stdout
+    assert app in tony.run("list", "--all").stdout
+
+
+# ---- found again ----------------------------------------------------------------------------------
+
+
+def test_job_is_found_when_only_its_history_is_left(tony):
+    _, job = tony.job({"tony.worker.instances": 2}, "--executes",
+                      "echo out of $TASK_INDEX; echo err >&2; touch $TONY_CHECKPOINT_DIR/$TASK_INDEX; "
+                      "until [ -e $TONY_CHECKPOINT_DIR/0 ]; do sleep 0.01; done; exit $TASK_INDEX")
+    kept(tony, job)
+    before = {verb: tony.run(verb, job.id).stdout for verb in ("status", "events", "logs")}
+    forget(job)
+    assert job.id in tony.run("list", "--all").stdout
+    for verb, text in before.items():
+        assert tony.run(verb, job.id).stdout == text, verb
+    assert tony.run("wait", job.id).returncode == 1
+    assert json.loads(tony.run("status", "--json", job.id[:-2]).stdout)["state"] == "failed"
+    assert "out of 0" in tony.run("logs", "--task", "worker:0", job.id).stdout.splitlines()
+    assert "has already ended" in tony.run("kill", job.id).stderr
+    assert tony.run("status", "tony-20200101-000000-0000").returncode != 0
+
+
+def test_history_is_filtered(tony):
+    jobs = [tony.job({"tony.worker.instances": 1, "tony.application.name": name}, "--executes", command)[1]
+            for name, command in (("mnist-1", "true"), ("mnist-2", "false"), ("other", "true"))]
+    for job in jobs:
+        kept(tony, job)
+    forget(jobs[0])
+    names = lambda *options: [row["name"] for row in rows(tony, *options)]
+    assert names() == ["other", "mnist-2", "mnist-1"]
+    assert names("--name", "mnist*") == ["mnist-2", "mnist-1"]
+    assert names("--state", "failed") == ["mnist-2"]
+    assert names("--last", "1") == ["other"]
+    assert names("--user", "nobody") == [] and len(names("--user", rows(tony)[0]["user"])) == 3
+    assert names("--since", "1h") == names() and names("--since", "2999-01-01") == []
+    assert "neither a time ago" in tony.run("history", "--since", "soon").stderr
+
+
+def test_damaged_histories_hide_no_other(tony):
+    jobs = [tony.job({"tony.worker.instances": 1}, "--executes", "true")[1] for _ in range(4)]
+    places = [kept(tony, job) for job in jobs]
+    for job in jobs:
+        forget(job)
+    (places[0] / "summary.json").write_text("{")
+    (places[1] / "summary.json").unlink()
+    (places[2] / "summary.json").unlink()
+    (places[2] / "summary.json").symlink_to(places[3] / "summary.json")
+    (places[3].parent / "notes.txt").write_text("of somebody's")
+    os.mkfifo(places[3].parent / "fifo")
+    answer = tony.run("history", "--json")
+    assert [row["id"] for row in json.loads(answer.stdout)] == [jobs[3].id]
+    assert f"{jobs[0].id} is passed over" in answer.stderr
+    for job in jobs[:3]:
+        assert tony.run("status", job.id).returncode >= 0
+
+
+def test_prune(tony):
+    jobs = [tony.job({"tony.worker.instances": 1}, "--executes", "true")[1] for _ in range(2)]
+    places = [kept(tony, job) for job in jobs]
+    old = tony.state / "history/2020/01/02" / "tony-20200102-000000-0000"
+    old.parent.mkdir(parents=True)
+    shutil.copytree(places[0], old)
+    text = (old / "summary.json").read_text().replace(jobs[0].id, old.name)
+    (old / "summary.json").write_text(text)
+    (old.parent / ".half.1").mkdir()
+    stranger = tony.state / "history/2020/01/03/photos"
+    stranger.mkdir(parents=True)
+    answer = tony.run("history", "--prune")
+    assert "1 removed, 2 kept" in answer.stdout, answer.stderr
+    assert not old.parent.exists() and stranger.is_dir() and places[0].is_dir()
+    answer = tony.run("history", "--prune", "--max-size", "1m")
+    assert "0 removed, 2 kept" in answer.stdout, answer.stderr
+    assert tony.run("history", "--max-size", "1m").returncode != 0
+
+
+def test_two_who_publish_at_the_same_time(tony):
+    """The AM's history counts, whoever else finds the job dead meanwhile."""
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 100")
+    job.wait_task("worker:0")
+    job.lose_am()
+    children = [tony.start("list") for _ in range(4)]
+    for child in children:
+        child.communicate()
+    place = kept(tony, job)
+    assert [path.name for path in place.parent.iterdir() if not path.name.startswith(".")] == [job.id]
+    wait_until(lambda: [path.name for path in place.parent.iterdir()] == [job.id], "nothing half to be left")
+    assert time.time() * 1000 >= summary(place)["ended_ms"] > 0

@@ -1,0 +1,188 @@
+"""What tasks use, measured, shown and kept."""
+
+import json
+import os
+import signal
+
+from conftest import PYTHON, wait_until
+
+OFTEN = {"tony.task.metrics-interval-ms": "100"}
+
+# Burns, allocates, writes, and sends to itself.
+BURN = f"""exec {PYTHON} -c '
+import os, socket, threading, time
+ballast = b"x" * (60 << 20)
+listener = socket.create_server(("127.0.0.1", 0))
+sender = socket.create_connection(listener.getsockname())
+receiver, _ = listener.accept()
+def receive():
+    while receiver.recv(1 << 20):
+        pass
+threading.Thread(target=receive, daemon=True).start()
+end = time.time() + 60
+with open("out", "wb") as file:
+    while time.time() < end:
+        sender.sendall(ballast[:1 << 20])
+        file.write(ballast[:1 << 20])
+        file.flush()
+        os.fsync(file.fileno())
+        for _ in range(200000):
+            pass
+'"""
+
+
+def get(job, path):
+    status, body = job.rest("GET", path)
+    assert status == 200, body
+    return json.loads(body)
+
+
+def series(job, task="worker:0"):
+    return {row["name"]: row for row in get(job, f"/v1/series?task={task}")["series"]}
+
+
+def most(row):
+    return max(value for value in row["v"] if value is not None)
+
+
+def test_series_show_what_a_task_uses(tony):
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.memory": "200m", **OFTEN}, "--executes", BURN)
+    wait_until(lambda: len(series(job).get("cpu_percent", {"v": []})["v"]) > 10, "ten samples")
+    rows = series(job)
+    assert most(rows["cpu_percent"]) > 10
+    assert most(rows["rss_bytes"]) > 60 << 20
+    assert most(rows["processes"]) >= 1
+    assert most(rows["net_send_bytes_per_s"]) > 100000 and most(rows["net_receive_bytes_per_s"]) > 100000
+    assert rows["rss_bytes"]["unit"] == "bytes" and rows["rss_bytes"]["gpu"] is None
+    assert rows["rss_bytes"]["t"] == sorted(rows["rss_bytes"]["t"])
+    newest = get(job, "/v1/series?all=1&name=rss_bytes")["tasks"]["worker:0"]
+    assert newest["last"] > 60 << 20 and 0 < len(newest["v"]) <= 32
+    assert tony.run("kill", job.id).returncode == 0
+
+
+def kept(tony, job):
+    place = tony.state / "history" / f"{job.id[5:9]}/{job.id[9:11]}/{job.id[11:13]}" / job.id
+    wait_until(place.is_dir, f"{job.id} to be published")
+    lines = [json.loads(line) for line in (place / "metrics.jsonl").read_text().splitlines()]
+    return lines, json.loads((place / "summary.json").read_text())
+
+
+def test_metrics_are_kept(tony):
+    job = tony.submit({"tony.worker.instances": 2, "tony.worker.memory": "200m", **OFTEN}, "--executes", BURN)
+    for task in ("worker:0", "worker:1"):
+        wait_until(lambda: len(series(job, task).get("cpu_percent", {"v": []})["v"]) > 10, "ten samples")
+    assert tony.run("kill", job.id).returncode == 0
+    lines, summary = kept(tony, job)
+    assert [line["task"] for line in lines] == ["worker:0", "worker:1"] and lines[0]["attempt"] == 1
+    rows = {row["name"]: row for row in lines[0]["series"]}
+    assert most(rows["rss_bytes"]) > 60 << 20
+    worker = summary["types"][0]
+    assert 60 << 20 < worker["p95_rss_bytes"] <= worker["max_rss_bytes"] < 200 << 20
+    assert worker["average_cpu_percent"] > 5
+    assert "average_gpu_percent" not in worker
+
+
+def test_metrics_of_an_am_that_was_killed_are_kept(tony):
+    job = tony.submit({"tony.worker.instances": 1, **OFTEN}, "--executes", "sleep 100")
+    so_far = job.directory / "metrics.jsonl"
+    wait_until(lambda: so_far.is_file() and so_far.stat().st_size > 0, "the metrics so far")
+    job.wear_out_am()
+    lines, summary = kept(tony, job)
+    assert summary["state"] == "failed"
+    assert lines[0]["task"] == "worker:0" and most({row["name"]: row for row in lines[0]["series"]}["rss_bytes"]) > 0
+
+
+def test_an_executor_that_was_silent_for_a_while_is_on_record(tony):
+    job = tony.submit({"tony.worker.instances": 2, "tony.task.heartbeat-interval-ms": "500",
+                       "tony.task.max-missed-heartbeats": 240, **OFTEN}, "--executes", "sleep 100")
+
+    def measured(task):
+        return get(job, "/v1/metrics")["tasks"].get(task, {"samples": 0})
+
+    for task in ("worker:0", "worker:1"):
+        wait_until(lambda: measured(task)["samples"] > 0, "a sample")
+    executor = job.task("worker:1")["executor_pid"]
+
+    def goes_on(task):
+        seen = measured(task)["samples"]
+        wait_until(lambda: measured(task)["samples"] > seen + 3, f"the samples of {task} to go on")
+
+    def is_late():
+        """When the other one happens to be silent as well, the AM blames the machine and counts nothing."""
+        os.kill(executor, signal.SIGSTOP)
+        try:
+            goes_on("worker:0")
+        finally:
+            os.kill(executor, signal.SIGCONT)
+        goes_on("worker:1")
+        return measured("worker:1")["late_beats"] > 0
+
+    wait_until(is_late, "a beat after a silence")
+    silence = measured("worker:1")["longest_silence_ms"]
+    assert silence > 1000
+    assert tony.run("kill", job.id).returncode == 0
+    lines, summary = kept(tony, job)
+    line = next(line for line in lines if line["task"] == "worker:1")
+    assert line["longest_silence_ms"] >= silence
+    worker = summary["types"][0]
+    assert worker["longest_silence_ms"] == max(line["longest_silence_ms"] for line in lines)
+    assert worker["late_beats"] == sum(line["late_beats"] for line in lines) > 0
+
+
+def test_the_last_sample_is_of_something(tony):
+    """A program that has ended uses nothing, which is no measurement of it."""
+    job = tony.submit({"tony.worker.instances": 1, **OFTEN}, "--executes", "while ! [ -e go ]; do sleep 0.05; done")
+    wait_until(lambda: len(series(job).get("rss_bytes", {"v": []})["v"]) > 3, "samples")
+    work = next((job.directory / "containers").glob("worker-0-*/work"))
+    (work / "go").touch()
+    assert job.wait() == 0
+    lines, _ = kept(tony, job)
+    rows = {row["name"]: row["v"] for row in lines[0]["series"]}
+    assert min(rows["rss_bytes"]) > 0 and min(rows["processes"]) > 0
+
+
+# ---- the program's own numbers --------------------------------------------------------------------
+
+TELL = f"""exec {PYTHON} -c '
+import json, os, time
+with open(os.environ["TONY_METRICS_FILE"], "a") as file:
+    for step in range(1, 11):
+        print(json.dumps({{"step": 10 * step, "loss": 1 / step, "accuracy": float("nan") if step == 1 else 0.5}}), file=file)
+    file.flush()
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+    print(json.dumps({{"run": "eval", "loss": 0.25}}), file=file)
+'"""
+
+
+def own(answer):
+    return {(row["name"], row["run"]): row for row in answer["user"]}
+
+
+def test_programs_tell_numbers_of_their_own(tony):
+    job = tony.submit({"tony.worker.instances": 1, **OFTEN}, "--executes", TELL)
+    wait_until(lambda: get(job, "/v1/series?task=worker:0")["user"], "what the program told")
+    rows = own(get(job, "/v1/series?task=worker:0"))
+    assert rows["loss", ""]["step"] == list(range(10, 101, 10))
+    assert rows["loss", ""]["v"][:2] == [1, 0.5]
+    assert rows["accuracy", ""]["v"][:2] == [None, 0.5]
+    work = next((job.directory / "containers").glob("worker-0-*/work"))
+    (work / "go").touch()
+    assert job.wait() == 0
+    lines, _ = kept(tony, job)
+    rows = own(lines[0])
+    assert rows["loss", ""]["v"][:2] == [1, 0.5] and len(rows["loss", ""]["v"]) == 10
+    assert rows["loss", "eval"]["v"] == [0.25], "what was told at the very end is kept, too"
+
+
+def test_scalars_for_tensorboard_are_read(tony):
+    command = f'exec {PYTHON} write_scalars.py "$TONY_CHECKPOINT_DIR/logs/$TONY_TASK_INDEX" 20'
+    answer, job = tony.job({"tony.worker.instances": 2, **OFTEN}, "--executes", command)
+    assert answer.returncode == 0, answer.stderr
+    lines, _ = kept(tony, job)
+    rows = own(lines[0])
+    assert rows["Loss/train", "logs/0"]["step"] == list(range(20))
+    assert rows["Loss/train", "logs/0"]["v"][1] == 0.5
+    assert rows["Loss/train", "logs/1"]["step"][:3] == [0, 1, 2], "the chief reads what the others write, too"
+    assert all(0 < value < 20 for value in rows["steps_per_s", "logs/0"]["v"])
+    assert not [line for line in lines[1:] if line["user"]]

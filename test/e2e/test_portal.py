@@ -1,0 +1,330 @@
+"""All jobs in one place: found while they go on and when they have ended, by who may see them."""
+
+import json
+import os
+import re
+import shutil
+import time
+import signal
+
+import pytest
+from conftest import PYTHON, wait_until, write_xml
+from portal import Portal
+from program import PATIENCE_S
+
+
+@pytest.fixture
+def portal(tony):
+    portal = Portal(tony)
+    yield portal
+    portal.stop()
+
+
+def configure(tony, keys):
+    (tony.directory / "conf").mkdir(exist_ok=True)
+    write_xml(tony.directory / "conf/tony-site.xml", keys)
+
+
+# ---- a job that has ended -------------------------------------------------------------------------
+
+
+def test_an_ended_job_is_found_and_read(tony, portal):
+    answer, job = tony.job({"tony.worker.instances": 2, "tony.application.name": "mnist",
+                            "tony.application.tags": "nightly"}, "--shell_env", "API_KEY=hidden", "--executes",
+                           'if [ "$TASK_INDEX" = 1 ]; then seq 1000; echo "ValueError: no data" >&2; exit 3; fi; sleep 100')
+    assert answer.returncode != 0
+    row = portal.wait_kept(job, "failed")
+    assert row["name"] == "mnist" and row["cause_task"] == "worker:1" and row["tags"] == ["nightly"]
+    for query in ("q=MNI", "name=mnist", "tag=nightly", "type=worker", "state=failed", f"q={job.id}"):
+        assert job.id in portal.jobs(query), query
+    for query in ("q=nothing", "state=succeeded", "tag=weekly", "type=ps", "user=nobody", "to=1"):
+        assert job.id not in portal.jobs(query), query
+
+    base = f"v1/jobs/{job.id}"
+    shutil.rmtree(job.directory)
+    about = portal.get(f"{base}/job")
+    assert about["state"] == "failed" and about["cause"]["headline"] == "ValueError: no data"
+    tasks = portal.get(f"{base}/tasks")
+    assert tasks["total"] == 2 and tasks["tasks"][1]["state"] == "failed"
+    assert portal.get(f"{base}/tasks?offset=1&limit=1")["tasks"] == tasks["tasks"][1:]
+    assert portal.get(f"{base}/tasks/worker:1/attempts")[0]["cause"]["exit_code"] == 3
+    assert portal.get(f"{base}/config")["tony.application.name"]["value"] == "mnist"
+    assert portal.get(f"{base}/environment?type=worker")["API_KEY"] == "***"
+    assert len(portal.get(f"{base}/cluster")["types"]["worker"]) == 2
+    lines = portal.call(f"{base}/events")[1].splitlines()
+    assert json.loads(lines[-1])["ev"] == "final"
+    assert portal.call(f"{base}/events?since={len(lines)}")[1].splitlines() == lines[-1:]
+    assert portal.get(f"{base}/series?task=worker:0")["task"] == "worker:0"
+    assert isinstance(portal.get(f"{base}/advice")["advice"], list)
+
+
+def test_the_end_of_a_log_is_kept(tony, portal):
+    _, job = tony.job({}, "--executes", "seq 1000; echo oops >&2")
+    portal.wait_kept(job, "succeeded")
+    task = portal.get(f"v1/jobs/{job.id}/tasks")["tasks"][0]["task"]
+    base = f"v1/jobs/{job.id}/tasks/{task}/logs"
+    text = "".join(f"{i}\n" for i in range(1, 1001)).encode()
+    assert {"log": "stdout", "bytes": len(text), "attempt": 1} in portal.get(base)
+    assert portal.call(f"{base}/stdout")[1] == text
+    assert portal.call(f"{base}/stdout?from=tail:2")[1] == b"999\n1000\n"
+    assert portal.call(f"{base}/stdout?offset=-5&limit=4")[1] == b"1000"
+    assert portal.call(f"{base}/stderr")[1] == b"oops\n"
+    framed = portal.call(f"{base}/stderr?frames=1&follow=1")[1]
+    assert re.fullmatch(rb"[1-9]\d+ \w+ 0 5\noops\n0 \w+ 0 0\n", framed), framed
+    for path, status in (("nothing", 404), ("..%2Fstdout", 404), ("stdout?attempt=2", 404), ("stdout?from=here", 400)):
+        assert portal.call(f"{base}/{path}")[0] == status, path
+
+
+def test_kept_logs_know_when_they_were_written(tony, portal):
+    """So that those of several tasks can be read by time."""
+    _, job = tony.job({}, "--executes", "for i in 1 2 3; do echo $i; sleep 1; done")
+    portal.wait_kept(job, "succeeded")
+    about = portal.get(f"v1/jobs/{job.id}/job")
+    task = portal.get(f"v1/jobs/{job.id}/tasks")["tasks"][0]["task"]
+    frames = portal.call(f"v1/jobs/{job.id}/tasks/{task}/logs/stdout?frames=1&from=offset:2")[1]
+    pieces = re.findall(rb"(\d+) \w+ (\d+) 2\n(\d\n)", frames)
+    assert [(int(at), text) for _, at, text in pieces] == [(2, b"2\n"), (4, b"3\n")], frames
+    times = [int(time) for time, _, _ in pieces]
+    assert about["submitted_ms"] < times[0] < times[1] < about["ended_ms"], times
+
+
+def test_two_runs_are_compared(tony, portal):
+    jobs = [tony.job({"tony.am.retry-count" if i else "tony.application.tags": 1}, "--executes", "true")[1]
+            for i in range(2)]
+    for job in jobs:
+        portal.wait_kept(job, "succeeded")
+    answer = portal.get(f"v1/compare?a={jobs[0].id}&b={jobs[1].id}")
+    assert [row["id"] for row in answer["summary"]] == [job.id for job in jobs]
+    differs = {row["key"]: (row["a"], row["b"]) for row in answer["config"]}
+    assert differs["tony.application.tags"] == ("1", None) and "tony.application.name" not in differs
+    assert portal.call(f"v1/compare?a={jobs[0].id}&b=tony-nothing")[0] == 404
+    assert portal.call(f"v1/compare?a={jobs[0].id}")[0] == 400
+
+
+def test_advice_knows_past_runs_that_the_same_people_may_see(tony):
+    _, job = tony.job({"tony.worker.instances": 1, "tony.worker.memory": "4g"}, "--executes", "true")
+    place = wait_until(lambda: next((tony.state / "history").glob(f"*/*/*/{job.id}"), None), f"{job.id} to be kept")
+    said = json.loads((place / "summary.json").read_text())
+    for number, change in enumerate(({}, {}, {"view_acl": "eve"}, {"name": "another"}, {"user": "another"})):
+        submitted = said["submitted_ms"] - (number + 1) * 86400000
+        run = place.parents[3] / time.strftime("%Y/%m/%d", time.gmtime(submitted / 1000)) / f"tony-past-{number}"
+        run.mkdir(parents=True)
+        types = [{**said["types"][0], "max_rss_bytes": 300 << 20}]
+        (run / "summary.json").write_text(json.dumps({**said, "id": run.name, "submitted_ms": submitted,
+                                                      "types": types, **change}))
+    begin = said["submitted_ms"]
+    (place / "metrics.jsonl").write_text(json.dumps({
+        "task": "worker:0", "attempt": 1, "samples": 1000, "max_rss_bytes": 200 << 20, "series": [
+            {"name": "rss_bytes", "t": [begin, begin + 7200000], "v": [1 << 20, 1 << 20]}]}, separators=(",", ":")) + "\n")
+    portal = Portal(tony)
+    wait_until(lambda: len(portal.jobs()) == 6, "all runs to be listed")
+    advice = {one["rule"]: one for one in portal.get(f"v1/jobs/{job.id}/advice")["advice"]}
+    assert "the most in 2 past runs: 300 MiB" in advice["memory-oversized"]["evidence"], advice
+    portal.stop()
+
+
+# ---- a job that goes on ---------------------------------------------------------------------------
+
+
+def test_a_live_job_is_asked_of_its_am(tony, portal):
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "echo here; exec sleep 1000")
+    job.wait_task("worker:0")
+    portal.wait_job(job, "running", "state=running")
+    tasks = portal.get(f"v1/jobs/{job.id}/tasks")["tasks"]
+    assert tasks[0]["state"] == "running" and tasks[0]["pids"]  # which only the AM knows
+    assert portal.call(f"v1/jobs/{job.id}/tasks/worker:0/logs/stdout")[1] == b"here\n"
+    assert portal.call(f"v1/jobs/{job.id}/job/kill", "POST")[0] == 405
+    assert job.rest("PUT", "/v1/kv/secret", "of the tasks")[0] == 200
+    assert portal.call(f"v1/jobs/{job.id}/kv/secret")[0] == 404  # to look is not enough for it
+    tony.run("kill", job.id)
+    portal.wait_kept(job, "killed")
+    assert portal.get(f"v1/jobs/{job.id}/job")["state"] == "killed"
+
+
+def test_a_job_whose_am_died_is_closed(tony, portal):
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "exec sleep 1000")
+    job.wait_task("worker:0")
+    portal.wait_job(job, "running")
+    while pids := job.processes():
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+    wait_until(lambda: portal.jobs().get(job.id, {}).get("state") in ("killed", "failed"), f"{job.id} to be closed",
+               PATIENCE_S)
+
+
+# ---- who may look ---------------------------------------------------------------------------------
+
+
+def test_nobody_gets_in_uninvited(tony, portal):
+    for headers in ({}, {"Authorization": "Bearer " + "0" * 64}, {"Cookie": "tony-portal=" + "0" * 64},
+                    {"X-Forwarded-User": "tester"}):
+        assert portal.call("v1/jobs", headers=headers)[0] == 401
+        assert portal.get("v1/server", headers)["viewer"] is None
+    assert portal.call("", headers={})[0] == 200
+    assert portal.call("v1/links", "POST", headers={})[0] == 401
+    assert (tony.state / "portal/token").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_lets_one_browser_look(tony, portal):
+    status, _, headers = portal.call(portal.link, headers={})
+    assert status == 303 and portal.call(portal.link, headers={})[0] == 403
+    cookie = {"Cookie": headers["Set-Cookie"].partition(";")[0]}
+    assert cookie["Cookie"].startswith("tony-portal=") and "HttpOnly" in headers["Set-Cookie"]
+    assert portal.get("v1/jobs", cookie)["total"] == 0
+    assert portal.call("v1/links", "POST", cookie)[0] == 401
+    assert portal.call("metrics", headers=cookie)[0] == 401
+    assert portal.call("v1/jobs", headers={**cookie, "Sec-Fetch-Site": "cross-site"})[0] == 401
+    assert portal.call(portal.ask_link(), headers={})[0] == 303
+
+
+def test_behind_a_proxy_each_sees_what_the_acl_allows(tony):
+    portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "127.0.0.1")
+    _, own = tony.job({}, "--executes", "true")
+    _, shared = tony.job({"tony.yarn.view-acl": "ada,bob"}, "--executes", "true")
+    owner = portal.wait_kept(own, "succeeded")["user"]
+    portal.wait_kept(shared, "succeeded")
+    for user, seen in (("ada", {shared.id}), ("eve", set()), (owner, {own.id, shared.id})):
+        headers = {"X-Forwarded-User": user}
+        answer = portal.get("v1/jobs", headers)
+        assert ({job["id"] for job in answer["jobs"]}, answer["total"]) == (seen, len(seen))
+        for job in (own, shared):
+            expected = 200 if job.id in seen else 404
+            assert portal.call(f"v1/jobs/{job.id}/job", headers=headers)[0] == expected
+        assert portal.get("v1/server", headers)["viewer"] == user
+    assert portal.call(f"v1/compare?a={own.id}&b={shared.id}", headers={"X-Forwarded-User": "ada"})[0] == 404
+    assert portal.call("v1/jobs", headers={})[0] == 401
+    portal.stop()
+
+
+def test_only_the_named_proxy_is_believed(tony):
+    portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "192.0.2.1")
+    assert portal.call("v1/jobs", headers={"X-Forwarded-User": "tester"})[0] == 401
+    portal.stop()
+    refused = tony.run("portal", "--auth-header", "X-Forwarded-User")
+    assert refused.returncode == 2 and "--auth-from" in refused.stderr
+
+
+# ---- the index, and what is kept ------------------------------------------------------------------
+
+
+def test_a_flawed_index_is_made_anew(tony):
+    portal = Portal(tony)
+    _, job = tony.job({}, "--executes", "true")
+    portal.wait_kept(job, "succeeded")
+    portal.stop()
+    (tony.state / "portal/index.sqlite").write_bytes(b"this is no index" * 1000)
+    again = Portal(tony)
+    again.wait_kept(job, "succeeded")
+    again.stop()
+    assert "made anew" in again.child.stderr.read()
+
+
+def test_an_indexer_that_was_killed_is_followed_by_another(tony, portal):
+    pid = portal.child.pid
+    indexer = wait_until(lambda: children(pid), "the indexer")[0]
+    os.kill(indexer, signal.SIGKILL)
+    _, job = tony.job({}, "--executes", "true")
+    portal.wait_kept(job, "succeeded")
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+        return [int(child) for child in file.read().split()]
+
+
+def test_bad_entries_hurt_no_other(tony, portal):
+    _, job = tony.job({}, "--executes", "true")
+    portal.wait_kept(job, "succeeded")
+    place = next((tony.state / "history").glob(f"*/*/*/{job.id}"))
+    broken = place.with_name("tony-20261121-000000-bad0")
+    broken.mkdir()
+    said = json.loads((place / "summary.json").read_text())
+    (broken / "summary.json").write_text(json.dumps({**said, "id": broken.name, "name": "<script>alert(1)</script>"}))
+    (broken / "job.json").write_text("{")
+    wait_until(lambda: broken.name in portal.jobs(), "the broken job to be listed")
+    assert portal.call(f"v1/jobs/{broken.name}/job")[0] == 500
+    assert portal.get(f"v1/jobs/{job.id}/job")["state"] == "succeeded"
+
+
+def test_what_is_no_job_is_listed_as_damaged(tony):
+    _, job = tony.job({}, "--executes", "true")
+    place = wait_until(lambda: next((tony.state / "history").glob(f"*/*/*/{job.id}"), None), f"{job.id} to be kept")
+    whole = (place / "summary.json").read_bytes()
+    for name, content in (("cut", whole[:99]), ("bytes", b"\xff\xfe\x00"), ("other", whole), ("nested", b"[" * 99999)):
+        entry = place.with_name(f"tony-20261121-000000-{name}")
+        entry.mkdir()
+        (entry / "summary.json").write_bytes(content)
+    place.with_name("tony-20261121-000000-half").mkdir()
+    place.with_name("tony-20261121-000000-link").symlink_to("/etc")
+    place.with_name("notes.txt").write_text("of whom?")
+    portal = Portal(tony)
+    portal.wait_kept(job, "succeeded")
+    damaged = wait_until(lambda: len(rows := portal.jobs("state=damaged")) == 7 and rows, "the damaged ones to be listed")
+    for name, reason in (("cut", "summary.json: line 1"), ("other", f"the job in it is another, {job.id}"),
+                         ("half", "there is no job in it"), ("link", "is no directory")):
+        row = damaged[f"tony-20261121-000000-{name}"]
+        assert reason in row["message"], row
+        assert row["id"] in portal.jobs(f"q={row['id']}") and portal.call(f"v1/jobs/{row['id']}/job")[0] in (404, 500)
+    assert damaged["notes.txt"]["state"] == "damaged" and list(portal.jobs("state=succeeded")) == [job.id]
+    portal.stop()
+
+
+def test_what_is_too_old_is_removed(tony):
+    _, job = tony.job({}, "--executes", "true")
+    place = wait_until(lambda: next((tony.state / "history").glob(f"*/*/*/{job.id}"), None), f"{job.id} to be kept")
+    old = tony.state / "history/2020/01/02/tony-20200102-000000-0001"
+    shutil.copytree(place, old)
+    portal = Portal(tony)
+    portal.wait_kept(job, "succeeded")
+    portal.stop()
+    assert old.exists(), "nobody has asked for its removal"
+    configure(tony, {"tony.history.retention-sec": 86400})
+    portal = Portal(tony)
+    wait_until(lambda: not old.exists(), "the old job to be removed")
+    portal.wait_kept(job, "succeeded")
+    portal.stop()
+
+
+def test_prometheus(tony, portal):
+    _, job = tony.job({}, "--executes", "true")
+    portal.wait_kept(job, "succeeded")
+    text = portal.call("metrics")[1].decode()
+    assert 'tony_portal_jobs{state="succeeded"} 1\n' in text
+    assert re.search(r"^tony_portal_resident_bytes [1-9]", text, re.MULTILINE)
+
+
+# ---- TensorBoard ----------------------------------------------------------------------------------
+
+TENSORBOARD = """#!{python}
+import http.server, sys
+options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = (options["--logdir"] + " " + self.path).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+http.server.HTTPServer((options["--host"], int(options["--port"])), Handler).serve_forever()
+"""
+
+
+def test_tensorboard_of_an_ended_job(tony):
+    program = tony.directory / "tensorboard"
+    program.write_text(TENSORBOARD.format(python=PYTHON))
+    program.chmod(0o755)
+    logs = tony.directory / "summaries"
+    logs.mkdir()
+    portal = Portal(tony, "--tensorboard", program)
+    _, job = tony.job({"tony.application.tensorboard-log-dir": logs}, "--executes", "true")
+    portal.wait_kept(job, "succeeded")
+    base = f"v1/jobs/{job.id}/tensorboard"
+    assert portal.get(base)["state"] == "stopped"
+    assert portal.call(f"ui/{job.id}/tensorboard/")[0] == 404
+    assert portal.call(base, "PUT")[0] == 200
+    there = wait_until(lambda: (said := portal.get(base))["state"] == "running" and said, "TensorBoard")
+    assert portal.call(there["path"] + "data?x=1")[1].decode() == f"{logs} /data?x=1"
+    portal.stop()

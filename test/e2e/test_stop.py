@@ -1,0 +1,48 @@
+"""Programs are stopped in good order: they save on SIGTERM, and know when their container is taken back."""
+
+import os
+import signal
+
+from conftest import PYTHON
+
+KEYS = {"tony.worker.instances": 1, "tony.am.retry-delay": "10ms"}
+
+
+def lives(job):
+    return (job.directory / "checkpoint/lives").read_text().splitlines()
+
+
+def test_who_is_killed_saves_first(tony):
+    job = tony.submit(KEYS, "--executes", f"{PYTHON} save_on_sigterm.py {tony.directory / 'go'}")
+    job.wait_log("worker:0", "life 0")
+    assert tony.run("kill", job.id).returncode == 0
+    job.wait()
+    assert lives(job) == ["no word"]
+
+
+def test_whose_container_is_taken_back_is_told_and_goes_on_elsewhere(tony):
+    """Who manages a machine tells an executor to end, as a NodeManager does."""
+    go = tony.directory / "go"
+    job = tony.submit(KEYS, "--executes", f"echo last words >&2; {PYTHON} save_on_sigterm.py {go}; true")
+    job.wait_log("worker:0", "life 0")
+    os.kill(job.wait_task("worker:0")["executor_pid"], signal.SIGTERM)
+    job.wait_task("worker:0", attempt=2)
+    job.wait_log("worker:0", "life 1")
+    assert lives(job) == ["its container is told to end (SIGTERM)"]
+    go.touch()
+    assert job.wait() == 0
+    cause = next(event["cause"] for event in job.events() if event["ev"] == "task" and "cause" in event)
+    assert cause["kind"] == "container-stopped" and "last words" in cause["tail"]
+    status = job.status()
+    assert status["retries"] == 0 and status["infrastructure_retries"] == 1
+
+
+def test_every_process_of_a_task_is_told(tony):
+    """The shell's background processes, too, and those in sessions of their own."""
+    command = f"trap 'echo shell >&2' TERM; setsid {PYTHON} save_on_sigterm.py {tony.directory / 'go'} & wait; wait; true"
+    job = tony.submit(KEYS, "--executes", command)
+    job.wait_log("worker:0", "life 0")
+    tony.run("kill", job.id)
+    job.wait()
+    assert lives(job) == ["no word"]
+    assert set(job.logs("worker:0", "stderr").split()) == {"shell", "saved"}

@@ -1,0 +1,92 @@
+"""A job on this machine, in a world of its own.
+
+    local_world.py KIND SEED DIRECTORY          KIND: one of schedule.py's
+
+exits with 1 when a promise was broken.
+"""
+
+import asyncio
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import chaos
+import schedule as schedules
+import world
+from world import read
+
+DISK = "48m"
+
+
+def listening_ports():
+    lines = [line.split() for line in read("/proc/net/tcp").decode().splitlines()[1:]]
+    return {int(words[1].partition(":")[2], 16) for words in lines if words[3] == "0A"}
+
+
+class LocalWorld(world.World):
+    def job_dir(self):
+        return self.state / "jobs" / self.job
+
+    async def description(self):
+        return json.loads(read(self.job_dir() / "job.json"))
+
+    async def lines(self):
+        return [json.loads(line) for line in read(self.job_dir() / "journal.jsonl").decode().splitlines()]
+
+    # ---- faults ----
+
+    async def fault_full_disk(self, fault):
+        fill = self.state / f"fill-{fault.at}"
+        try:
+            with open(fill, "wb", buffering=0) as file:
+                while file.write(b"\0" * 65536):
+                    pass
+        except OSError:
+            pass
+        await asyncio.sleep(fault.seconds)
+        fill.unlink()
+
+    async def fault_few_files(self, fault):
+        """The AM can open nothing more."""
+        pid = self.find(schedules.Fault(0, "", "am"))
+        try:
+            before = resource.prlimit(pid or 0, resource.RLIMIT_NOFILE)
+            count = len(os.listdir(f"/proc/{pid}/fd"))
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (count, before[1]))
+            await asyncio.sleep(fault.seconds)
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        except (OSError, TypeError):
+            return "nobody there"
+        return f"process {pid} had {count}"
+
+    # ---- what must hold ----
+
+    async def left(self):
+        left = [f"process {process}" for process in self.processes()]
+        left += [f"file {name}" for name in ("am.json", "journal.reserve") if (self.job_dir() / name).exists()]
+        left += [f"port {port}" for port in listening_ports() if port != self.chaos.port]
+        inodes = [words[5].rpartition(":")[2] for words in
+                  (line.split() for line in read("/proc/locks").decode().splitlines()) if "->" not in words]
+        left += [f"ledger entry {path.name}" for path in (self.state / "ledger").rglob("*")
+                 if str(path.stat().st_ino) in inodes]
+        # Groups of others' jobs come and go meanwhile: os.walk() does not mind.
+        left += [f"control group {path}/{name}" for path, names, _ in os.walk("/sys/fs/cgroup") for name in names
+                 if self.job in name]
+        return left
+
+    def logs(self):
+        return sorted(path for path in self.job_dir().rglob("*") if path.name in ("am.log", "executor.log", "stderr"))
+
+    async def run(self):
+        self.state.mkdir(parents=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=0700", "tony-fault", self.state], check=True)
+        await self.chaos.open()
+        return await super().run()
+
+
+if __name__ == "__main__":
+    kind, number, place = sys.argv[1:]
+    world.main(LocalWorld(schedules.KINDS[kind](int(number)), Path(place), chaos.Chaos(int(number))).run)

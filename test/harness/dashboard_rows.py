@@ -1,0 +1,251 @@
+"""The dashboard in a real browser, as application masters and a portal serve it: the same functions for
+each scheduler, whose suite gives them its own `tony`, and says with `link_to` how one gets to a job's page."""
+
+import json
+import os
+import re
+
+import browser
+import pytest
+from fake_job import ATTACKS
+from page import Keys, visit
+from portal import Portal
+from program import PYTHON
+
+JOB_PAGES = ["#/", "#/tasks/worker:1", "#/events", "#/events?view=table", "#/events?view=list", "#/config?all=1"]
+MARKUP = ATTACKS[:6]  # what a command line and XML can hold
+
+
+class Orders:
+    """For tasks that are programs/obey.py."""
+
+    def __init__(self, tony):
+        self.directory = tony.directory / "orders"
+        self.directory.mkdir()
+        self.command = f"exec {PYTHON} obey.py {self.directory}"
+        self.count = 0
+
+    def give(self, task, **what):
+        self.count += 1
+        draft = self.directory / "draft"
+        draft.write_text(json.dumps(what), encoding="utf-8")
+        draft.rename(self.directory / f"{task}.{self.count}")
+
+    def stay(self, on):
+        """Whether who is asked to end does so."""
+        if on:
+            (self.directory / "stay").touch()
+        else:
+            (self.directory / "stay").unlink()
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    yield from browser.lend()
+
+
+@pytest.fixture
+def page(chromium, tony):  # which leaves before what it looks at ends
+    yield from visit(chromium)
+
+
+@pytest.fixture
+def orders(tony):
+    return Orders(tony)
+
+
+@pytest.fixture
+def portal(tony, page):
+    portal = Portal(tony)
+    yield portal
+    page.leave()
+    portal.stop()
+
+
+def submit(tony, orders, keys=None):
+    return tony.submit({"tony.application.name": "mnist", "tony.worker.instances": 2, **(keys or {})},
+                       "--executes", orders.command)
+
+
+def open_by(page, link):
+    page.go(link)
+    assert "login" not in page.run("return location.href")  # what was good once is nothing to keep
+
+
+def states(rows):
+    return [row[1] for row in rows]
+
+
+def test_a_job_is_watched_while_it_fails_is_repaired_and_ends(tony, page, orders, link_to):
+    job = submit(tony, orders, {"tony.worker.max-restarts": 1, "tony.worker.stop-grace": "600s",
+                                "tony.am.retry-count": 1, "tony.am.retry-delay": "10ms"})
+    open_by(page, link_to(job))
+    page.wait_for_rows(lambda rows: states(rows) == ["running", "running"])
+    page.wait(lambda: page.text(".connection").startswith("Live"))
+    assert page.text("h1") == "mnist" and job.id in page.text(".facts")
+
+    # Its log grows, and goes on with the process that is started in its place.
+    page.turn_to("#/tasks/worker:1")
+    orders.give("worker:1", out="step 1\n", err="W slow input\n")
+    page.wait_for_text("step 1", ".log")
+    page.wait_for_text("slow input", ".log .stderr")
+    orders.give("worker:1", err="Traceback\nValueError: no data\n", exit=3)
+    page.wait_for_text("exited with code 3", ".notice")
+    assert page.text(".tail .headline") == "ValueError: no data"
+    orders.give("worker:1", out="step 2\n")
+    page.wait_for_text("step 2", ".log")
+    page.wait(lambda: ["exited with code 3", ""] == [row.text for row in page.all("[aria-label=Attempts] td:last-child")])
+
+    # The cluster forms anew, as soon as the other one has let go.
+    page.turn_to("#/")
+    page.wait_for_rows(lambda rows: rows[1][4] == "1")
+    orders.stay(True)
+    orders.give("worker:1", err="RuntimeError: bad loss\n", exit=4)
+    page.wait_for_text("reforming", ".title .badge")
+    page.wait_for_text("Being repaired", ".notice")
+    assert "worker:1" in page.text(".notice a") and "exited with code 4" in page.text(".notice")
+    page.wait_for_rows(lambda rows: states(rows) == ["stopping", "registered"])
+    orders.stay(False)
+    orders.give("worker:0", exit=0)
+    page.wait_for_text("running", ".title .badge")
+    page.wait(lambda: not page.all("[aria-label='Being repaired']"), "that it is repaired")
+    page.wait(lambda: re.search(r"Epoch ?2 ?Retries ?1", page.text(".facts")), "the second epoch")
+    page.wait_for_rows(lambda rows: states(rows) == ["running", "running"] and rows[1][-1] == "exited with code 4")
+
+    lines = [f"line {number}" for number in range(30)]
+    orders.give("worker:1", err="\n".join([*lines, "ValueError: still no data", ""]), exit=5)
+    page.wait_for_text("First cause", ".notice")
+    page.wait_for_text("Ended", ".connection")
+    assert page.text(".title .badge") == "failed"
+    assert "worker:1" in page.text(".notice a") and "exited with code 5" in page.text(".notice")
+    assert page.text(".tail .headline") == "ValueError: still no data"
+    assert job.wait() == 1
+
+
+def test_ended_jobs_are_found_in_the_portal_and_compared(tony, page, orders, portal):
+    name = {"tony.application.name": f"mnist-{os.urandom(4).hex()}"}
+    first = submit(tony, orders, name)
+    first.wait_task("worker:1")
+    open_by(page, portal.ask_link())
+    page.type("[aria-label=Name]", name["tony.application.name"])
+    page.wait_for_rows(lambda rows: [row[1:4:2] for row in rows] == [["running", first.id]])
+    orders.give("worker:1", out="step 1\n", err="ValueError: no data\n", exit=5)
+    page.wait_for_rows(lambda rows: states(rows) == ["failed"])
+    second = submit(tony, orders, {**name, "tony.application.tags": "nightly"})
+    page.wait_for_rows(lambda rows: states(rows) == ["running", "failed"])
+    for task in ("worker:0", "worker:1"):
+        orders.give(task, exit=0)
+    page.wait_for_rows(lambda rows: states(rows) == ["succeeded", "failed"])
+    portal.wait_kept(first, "failed")
+    portal.wait_kept(second, "succeeded")
+
+    page.type("[aria-label=Tag]", "nightly")
+    page.wait_for_rows(lambda rows: [row[3] for row in rows] == [second.id])
+    page.type("[aria-label=Tag]", "")
+    page.choose("State", "failed")
+    page.wait_for_rows(lambda rows: [row[3] for row in rows] == [first.id])
+    page.focus("[role=grid]")
+    page.press(Keys.ENTER)
+    page.wait_for_text("First cause", ".notice")
+    page.wait_for_text("Ended", ".connection")
+    assert page.text(".tail .headline") == "ValueError: no data"
+    page.button("stderr", ".notice")
+    page.wait_for_text("ValueError: no data", ".log")
+    page.button("stdout")
+    page.wait_for_text("step 1", ".log")
+    page.wait_for_text("exited with code 5", "[aria-label=Attempts]")
+    page.button("Events", ".top")
+    page.wait_for("canvas")
+    page.button("Journal")
+    page.wait_for_rows(lambda rows: any("running \u2192 failed" in row[2] for row in rows), "Journal")
+    page.button("Configuration", ".top")
+    page.wait_for_text("tony.worker.instances 2", ".config")
+
+    page.button("tony \u00b7 jobs", ".top")
+    page.type("[aria-label=Name]", name["tony.application.name"])
+    page.wait_for_rows(lambda rows: len(rows) == 2)
+    for number in range(2):
+        page.run("document.querySelectorAll('.grid-item input')[arguments[0]].click()", number)
+    page.button("Compare")
+    page.wait_for_text("tony.application.tags", ".compare .differs")
+    assert first.id in page.text(".compare") and second.id in page.text(".compare")
+    assert_accessible(page, ["#/", f"#/jobs/{first.id}", f"#/jobs/{first.id}/tasks/worker:1"])
+
+
+def test_who_was_not_let_in_is_told_how_to_get_in(tony, page, portal):
+    page.go(portal.url)
+    page.wait_for_text("This page needs a link of yours")
+    words = page.text("pre").split()
+    assert words[0] == "tony"
+    link = tony.run(*words[1:], "--listen", portal.url.split("/")[2])
+    assert link.returncode == 0, link.stderr
+    open_by(page, link.stdout.strip())
+    page.wait_for_text("Jobs", "h1")
+
+
+def assert_accessible(page, pages):
+    bad = [("here", page.violations())]
+    for hash_ in pages:
+        page.turn_to(hash_)
+        bad.append((hash_, page.violations()))
+    assert [found for found in bad if found[1]] == []
+
+
+def test_pages_of_a_job_that_goes_on_are_accessible(tony, page, orders, link_to):
+    job = submit(tony, orders, {"tony.am.retry-count": 1})
+    orders.give("worker:1", err="ValueError: no data\n", exit=1)
+    open_by(page, link_to(job))
+    page.wait_for_rows(lambda rows: rows[1][-1] == "exited with code 1")
+    assert_accessible(page, JOB_PAGES)
+    tony.run("kill", job.id)
+    page.wait_for_text("Ended", ".connection")
+
+
+def test_what_a_task_serves_is_behind_the_page(tony, page, link_to):
+    go = tony.directory / "go"
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", f"exec {PYTHON} web_program.py {go}")
+    open_by(page, link_to(job))
+    page.wait_for_rows(lambda rows: states(rows) == ["running"])
+    assert page.all(".links a") == []
+    go.touch()
+    link = page.wait_for(".links a")
+    assert link.text == "TensorBoard"
+    root = page.run("return location.href").split("#")[0]
+    page.expected_errors = ["favicon.ico"]  # which the program does not have
+    page.driver.get(link.get_attribute("href"))
+    seen = json.loads(page.text("body"))
+    assert seen["path"] == "/" and page.driver.current_url == f"{root}ui/tensorboard/"
+    answer = page.driver.execute_async_script(
+        "fetch('a/b?c=d').then((answer) => answer.json()).then(arguments[0], (error) => arguments[0](String(error)))")
+    assert answer["path"] == "/a/b?c=d"
+    tony.run("kill", job.id)
+
+
+def look_for_markup(page):
+    """All that the page says, none of which is markup."""
+    assert page.foreign() == 0, page.driver.current_url
+    return page.run("return document.body.textContent")
+
+
+def test_no_string_of_a_job_becomes_part_of_a_page(tony, page, orders, portal, link_to):
+    def turn_and_look(hash_):
+        page.turn_to(hash_)
+        return look_for_markup(page)
+
+    text = "".join(f"{attack}\n" for attack in ATTACKS)
+    job = tony.submit({"tony.application.name": MARKUP[0], "tony.application.tags": MARKUP[2], "tony.worker.instances": 2},
+                      "--shell_env", f"ATTACK={MARKUP[1]}", "--executes", f": '{MARKUP[1]}'; {orders.command}")
+    open_by(page, link_to(job))
+    page.wait_for_rows(lambda rows: states(rows) == ["running", "running"])
+    orders.give("worker:1", out=text, err=text, own={"step": 1, MARKUP[0]: 0.5, "run": MARKUP[1]})
+    page.turn_to("#/tasks/worker:1")
+    page.wait_for_text(MARKUP[0], "figcaption")
+    page.wait_for_text(MARKUP[5], ".log .stderr")
+    live = look_for_markup(page) + "".join(map(turn_and_look, JOB_PAGES))
+    orders.give("worker:1", err=text, exit=1)
+    page.wait_for_text("Ended", ".connection")
+    portal.wait_kept(job, "failed")
+    open_by(page, portal.ask_link())
+    kept = "".join(map(turn_and_look, ["#/", *(f"#/jobs/{job.id}{hash_[1:]}" for hash_ in JOB_PAGES)]))
+    for attack in MARKUP:
+        assert attack in live and attack in kept

@@ -1,0 +1,66 @@
+"""`tony portal`, and a program that asks it."""
+
+import json
+import re
+import signal
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from program import PATIENCE_S, wait_until
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
+
+
+class Portal:
+    """A portal that runs; `link` is good for one browser, and for a minute."""
+
+    def __init__(self, tony, *options):
+        self.tony = tony
+        self.child = tony.start("portal", "--listen", "127.0.0.1:0", *options)
+        self.url = re.search(r"http://\S+", self.child.stdout.readline())[0]
+        self.child.stdout.readline()
+        self.link = self.child.stdout.readline().strip()
+        self.token = (tony.state / "portal/token").read_text().strip()
+        self.headers = {"Authorization": f"Bearer {self.token}"}
+
+    def ask_link(self):
+        """Another one."""
+        answer = self.tony.run("portal", "--link", "--listen", urllib.parse.urlsplit(self.url).netloc)
+        assert answer.returncode == 0, answer.stderr
+        return answer.stdout.strip()
+
+    def call(self, path, method="GET", headers=None):
+        """(status, body, headers)"""
+        request = urllib.request.Request(urllib.parse.urljoin(self.url, path), method=method,
+                                         headers=self.headers if headers is None else headers)
+        opener = urllib.request.build_opener(NoRedirect)
+        try:
+            with opener.open(request, timeout=PATIENCE_S) as answer:
+                return answer.status, answer.read(), answer.headers
+        except urllib.error.HTTPError as error:
+            return error.code, error.read(), error.headers
+
+    def get(self, path, headers=None):
+        status, body, _ = self.call(path, headers=headers)
+        assert status == 200, (path, status, body)
+        return json.loads(body)
+
+    def jobs(self, query="", headers=None):
+        return {job["id"]: job for job in self.get(f"v1/jobs?{query}", headers)["jobs"]}
+
+    def wait_job(self, job, state, query=""):
+        """Once it is kept, and shown so."""
+        return wait_until(lambda: (row := self.jobs(query).get(job.id)) and row["state"] == state and row,
+                          f"{job.id} {state} in the portal", PATIENCE_S)
+
+    def wait_kept(self, job, state):
+        return wait_until(lambda: (row := self.wait_job(job, state)) and "tasks" in row and row.get("begun_ms")
+                          and row, f"the history of {job.id} in the portal", PATIENCE_S)
+
+    def stop(self):
+        self.child.send_signal(signal.SIGTERM)
+        assert self.child.wait(PATIENCE_S) == 0, self.child.stderr.read()
