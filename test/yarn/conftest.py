@@ -11,12 +11,13 @@ import signal
 
 import pytest
 
-pytest.register_assert_rewrite("tony_rows")
+pytest.register_assert_rewrite("tony_rows", "dashboard_rows", "page")
 
 import kit  # noqa: E402
 from program import describe, wait_until  # noqa: E402
 from yarn_tony import YarnTony  # noqa: E402
 
+collect_ignore = [] if kit.HAS_HTTPFS else ["test_httpfs.py"]
 SUITE_DIRECTORY = "TONY_YARN_SUITE"  # tells the workers of a run where the cluster is
 WATCHED = pytest.StashKey()
 
@@ -60,9 +61,9 @@ def serve(tmp_path, request, cluster):
     unfinished = tony.unfinished()
     tony.finish()
     try:
-        wait_until(lambda: not tony.unfinished(), "every application of the test to end", 60)
-        wait_until(lambda: not tony.processes(), "every process of the test to end", 30)
-        wait_until(lambda: not tony.staged(), "the files of the jobs to be deleted", 30)
+        wait_until(lambda: not tony.unfinished(), "every application of the test to end")
+        wait_until(lambda: not tony.processes(), "every process of the test to end")
+        wait_until(lambda: not tony.staged(), "the files of the jobs to be deleted")
     except pytest.fail.Exception:
         left = [describe(pid) for pid in tony.processes()]
         for pid in tony.processes():

@@ -9,6 +9,7 @@ import json
 import os
 import shlex
 import shutil
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -19,14 +20,12 @@ from pathlib import Path
 
 KIT = Path(__file__).resolve().parent / "cluster" / "yarn-cluster"
 DEVELOPERS = Path(os.environ.get("TONY_YARN_DIR") or f"{tempfile.gettempdir()}/tony-yarn-{os.getuid()}")
+VERSION = os.environ.get("TONY_YARN_VERSION")  # of Hadoop, for new clusters; None: the kit's own
+HAS_HTTPFS = not (VERSION or "").startswith(("2.", "3.5."))  # as yarn-cluster says
 # Three nodes for everybody; a fourth that only a label opens, so that one cluster does for all.
-SUITE = {"--nodes": 4, "--labels": ",,,fast", "--gpus": 2, "--heartbeat-ms": 100, "--recovery": None}
+SUITE = {"--nodes": 4, "--labels": ",,,fast", "--gpus": 2, "--heartbeat-ms": 100, "--recovery": None,
+         **({"--httpfs": None} if HAS_HTTPFS else {})}
 LABELLED_NODE = 4
-
-
-def version():
-    """Of Hadoop, for new clusters; None: the kit's own."""
-    return os.environ.get("TONY_YARN_VERSION")
 
 
 class Cluster:
@@ -58,8 +57,8 @@ class Cluster:
         """Was it started with these options, and with the version of Hadoop that is wanted now?"""
         spec = json.loads((self.directory / "cluster.json").read_text())
         wanted = {flag.strip("-").replace("-", "_"): value for flag, value in options.items()}
-        if version():
-            wanted["version"] = version()
+        if VERSION:
+            wanted["version"] = VERSION
         return all(spec.get(name) == (value.split(",") if name == "labels" else True if value is None else value)
                    for name, value in wanted.items())
 
@@ -75,14 +74,35 @@ class Cluster:
     def kill(self, daemon, number="", containers=False):
         self.kit("kill", *([daemon, number] if number else [daemon]), *(["--containers"] if containers else []))
 
+    def activate(self, daemon, number):
+        self.kit("activate", daemon, number)
+
+    def masters(self, service):
+        """Of "rm" or "nn", the base URL of each of a pair, or of the only one."""
+        return self.env[{"rm": "YARN_RM_WEB", "nn": "WEBHDFS_URL"}[service]].split(",")
+
+    def active(self, service):
+        """Of these, the one that serves."""
+        path = {"rm": "/ws/v1/cluster/info", "nn": "/?op=GETFILESTATUS"}[service]
+        *others, last = self.masters(service)
+        return next((url for url in others if self.answers(url + path)), last)
+
+    def answers(self, url):
+        """Without sending us elsewhere."""
+        try:
+            with self.open(url, timeout=30) as answer:
+                return b"STANDBY" not in answer.read()
+        except OSError:
+            return False
+
     @property
     def user(self):
         return json.loads((self.directory / "cluster.json").read_text())["user"]
 
     def rm(self, path, query=""):
         """One answer of the ResourceManager's REST interface."""
-        url = f"{self.env['YARN_RM_WEB']}/ws/v1/cluster/{path}?user.name={self.user}{query}"
-        with urllib.request.urlopen(url, timeout=30) as answer:
+        url = f"{self.active('rm')}/ws/v1/cluster/{path}?user.name={self.user}{query}"
+        with self.open(url, timeout=30) as answer:
             return json.load(answer)
 
     def application(self, app):
@@ -91,7 +111,7 @@ class Cluster:
     def hdfs(self, method, path, body=None, **query):
         """One call of WebHDFS: bytes of the answer, or None if there is no such file."""
         query = urllib.parse.urlencode({"user.name": self.user, **query})
-        url = f"{self.env['WEBHDFS_URL']}{urllib.parse.quote(path)}?{query}"
+        url = f"{self.active('nn')}{urllib.parse.quote(path)}?{query}"
         try:
             return self.request(method, url, body)
         except urllib.error.HTTPError as error:
@@ -99,14 +119,21 @@ class Cluster:
                 return None
             raise RuntimeError(f"{method} {url}: {error.code} {error.read().decode()}") from error
 
-    @staticmethod
-    def request(method, url, body=None):
+    def context(self):
+        """Trusts the cluster's own authority."""
+        authority = self.env.get("TONY_YARN_CA")
+        return ssl.create_default_context(cafile=authority) if authority else None
+
+    def open(self, request, **options):
+        return urllib.request.urlopen(request, context=self.context(), **options)
+
+    def request(self, method, url, body=None):
         if body is not None:   # the NameNode says where; it wants nothing of the file itself
-            with urllib.request.urlopen(urllib.request.Request(url + "&noredirect=true", method=method),
-                                        timeout=30) as answer:
+            with self.open(urllib.request.Request(url + "&noredirect=true", method=method), timeout=30) as answer:
                 url = json.load(answer)["Location"]
-        with urllib.request.urlopen(urllib.request.Request(url, body, method=method,
-                                    headers={"Content-Type": "application/octet-stream"}), timeout=60) as answer:
+        request = urllib.request.Request(url, body, method=method,
+                                         headers={"Content-Type": "application/octet-stream"})
+        with self.open(request, timeout=60) as answer:
             return answer.read()
 
     def put(self, path, content):

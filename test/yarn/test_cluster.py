@@ -14,9 +14,9 @@ def test_nodes_and_what_they_offer(cluster):
     assert len(nodes) == kit.SUITE["--nodes"]
     labelled = [node["nodeHostName"] for node in nodes if node.get("nodeLabels")]
     assert labelled == [f"127.0.0.{kit.LABELLED_NODE + 1}"]
-    gpus = {row["name"]: row["value"] for row in
-            nodes[0]["totalResource"]["resourceInformations"]["resourceInformation"]}["yarn.io/gpu"]
-    assert gpus == kit.SUITE["--gpus"]
+    if "totalResource" in nodes[0]:  # which Hadoop 2 does not tell
+        resources = nodes[0]["totalResource"]["resourceInformations"]["resourceInformation"]
+        assert {row["name"]: row["value"] for row in resources}["yarn.io/gpu"] == kit.SUITE["--gpus"]
 
 
 @pytest.mark.short

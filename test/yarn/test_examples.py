@@ -24,8 +24,10 @@ def expect_success(job, task, goal):
 
 
 def test_pytorch_goes_on_in_another_container(tony):
-    """The container that writes the checkpoints is lost, executor and all, with its directory."""
-    job = tony.example("pytorch", "--conf", "tony.worker.command=python3 train.py --epochs 200",
+    """The container that writes the checkpoints is lost, executor and all, with its directory. Until then it trains
+    without an end."""
+    job = tony.example("pytorch",
+                       "--conf", "tony.worker.command=python3 train.py --epochs $((TONY_EPOCH == 1 ? 1000000 : 40))",
                        "--conf", "tony.am.retry-delay=10ms")
     wait_until(lambda: "epoch   3 of" in job.logs("worker:0") and "digits.pt" in kept(tony, job),
                "a checkpoint in HDFS", PATIENCE_S)
@@ -50,7 +52,9 @@ def test_pytorch_goes_on_from_the_checkpoint_of_another_job(tony):
 
 
 def test_mpi(tony):
-    job = tony.example("mpi", "--conf", "tony.launcher.command=mpirun python3 train.py --epochs 2000")
+    """The first time it trains until it is killed."""
+    command = "mpirun python3 train.py --epochs $((TONY_EPOCH == 1 ? 1000000 : 40))"
+    job = tony.example("mpi", "--conf", f"tony.launcher.command={command}")
     wait_until(lambda: kept(tony, job), "a checkpoint in HDFS", PATIENCE_S)
     os.kill(job.wait_task("launcher:0")["pids"][0], signal.SIGKILL)
     expect_success(job, "launcher:0", 0.90)
@@ -58,10 +62,24 @@ def test_mpi(tony):
 
 
 @pytest.mark.slow
+def test_horovod(tony):
+    """A rank is lost: the ring forms anew, through the rendezvous that the AM serves."""
+    job = tony.example("horovod", "--conf", f"tony.execution.envs=PATH={venv_bin('horovod')}:/usr/bin:/bin",
+                       "--conf", "tony.worker.command=python3 train.py --epochs $((TONY_EPOCH == 1 ? 1000000 : 60))")
+    wait_until(lambda: "digits.pt" in kept(tony, job), "a checkpoint in HDFS", PATIENCE_S)
+    os.kill(job.wait_task("worker:1")["pids"][0], signal.SIGKILL)
+    expect_success(job, "worker:0", 0.90)
+    assert "2 ranks, starting at epoch 0" in job.logs("worker:0")
+    assert re.search(r"2 ranks, resuming at epoch [1-9]", job.logs("worker:0"))
+    assert job.status()["epoch"] == 2
+
+
+@pytest.mark.slow
 def test_tensorflow_with_parameter_servers(tony):
     """A worker restarts in its place; the chief loses its process, and the cluster forms anew."""
     path = f"PATH={venv_bin('tensorflow')}:/usr/bin:/bin"
-    job = tony.example("tensorflow-ps", "--conf", f"tony.execution.envs={path}")
+    job = tony.example("tensorflow-ps", "--conf", f"tony.execution.envs={path}",
+                       "--conf", "tony.chief.command=python3 train.py --epochs $((TONY_EPOCH == 1 ? 1000000 : 20))")
     wait_until(lambda: kept(tony, job), "a checkpoint in HDFS", PATIENCE_S)
     os.kill(job.wait_task("chief:0")["pids"][0], signal.SIGKILL)
     expect_success(job, "chief:0", 0.90)

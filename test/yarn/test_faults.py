@@ -1,11 +1,14 @@
-"""What happens when parts of the cluster die under a job. The file has a cluster of its own to break."""
+"""What happens when parts of the cluster die under a job, one at a time, and what users see of it. The file has a cluster of
+its own to break. Several at once, by seeds, are test/fault's: `./dev fault --kind yarn`."""
 
+import json
 import os
+import signal
 
 import pytest
 from program import wait_until
 
-CLUSTER = {"--nodes": 3, "--heartbeat-ms": 100, "--expiry-ms": 5000, "--recovery": None}
+CLUSTER = {"--nodes": 3, "--heartbeat-ms": 100, "--expiry-ms": 10000, "--recovery": None}
 PYTORCH = {"tony.application.framework": "pytorch", "tony.am.retry-delay": "10ms"}
 
 
@@ -59,10 +62,9 @@ def test_the_resource_manager_restarts_under_a_job(tony):
     job = start(tony)
     before = {name: job.task(name)["pids"] for name in ("worker:0", "worker:1")}
     tony.cluster.restart("rm")
-    # Until the AM has registered anew, the ResourceManager does not tell where it is.
     wait_until(lambda: {name: job.task(name)["pids"] for name in before} == before, "the same processes")
     assert finish(tony, job) == 0
-    wait_until(lambda: job.application()["finalStatus"] == "SUCCEEDED", "the ResourceManager to know")
+    job.wait_final("SUCCEEDED")
 
 
 def test_who_follows_a_job_outlasts_the_resource_manager(tony):
@@ -79,13 +81,29 @@ def test_who_follows_a_job_outlasts_the_resource_manager(tony):
         tony.cluster.restart("rm")
     said, errors = client.communicate(timeout=180)
     assert "end: succeeded" in said and client.returncode == 0, said + errors
+    assert errors.count("trying again") <= 1 + errors.count("answers again"), errors
     wait_until(lambda: job.application()["finalStatus"] == "SUCCEEDED", "the ResourceManager to know", 120)
+
+
+def test_a_job_is_asked_while_the_resource_manager_is_away(tony):
+    job = start(tony)
+    pids = job.task("worker:0")["pids"]
+    tony.cluster.kill("rm")
+    try:
+        answer = tony.run("status", "--json", job.id, timeout=180)
+        assert answer.returncode == 0, answer.stderr
+        assert pids == next(task["pids"] for task in json.loads(answer.stdout)["tasks"] if task["task"] == "worker:0")
+        assert answer.stderr.count("trying again") == 1
+        answer = tony.run("status", timeout=180)
+        assert answer.returncode == 5 and "which job is the newest is not known" in answer.stderr, answer.stdout
+    finally:
+        tony.cluster.restart("rm")
+    assert finish(tony, job) == 0
 
 
 def test_containers_are_had_after_the_resource_manager_restarted(tony):
     job = start(tony)
     tony.cluster.restart("rm")
-    # Until the AM has registered anew, the ResourceManager does not tell where it is.
     executor = wait_until(lambda: job.task("worker:1").get("executor_pid"), "the AM to be found")
     os.kill(executor, 9)
     job.wait_task("worker:1", attempt=2, patience_s=120)
@@ -104,6 +122,15 @@ def test_a_killed_am_is_followed_by_another(tony):
     assert finish(tony, job) == 0
     assert client.wait(60) == 0
     assert len(tony.cluster.rm(f"apps/{job.id}/appattempts")["appAttempts"]["appAttempt"]) == 2
+
+
+def test_an_am_that_a_signal_ends_says_so_as_a_shell_does(tony):
+    """So its node's own reason stays, where the node has ended it."""
+    job = start(tony, **{"tony.am.max-attempts": 1})
+    os.kill(job.status()["am_pid"], signal.SIGTERM)
+    report = wait_until(lambda: (report := job.application())["state"] == "FAILED" and report, "the application to end")
+    assert "exitCode: 143" in report["diagnostics"]
+    assert job.wait() == 1
 
 
 def test_the_name_node_is_down_at_submit(tony):

@@ -42,6 +42,28 @@ def test_AllocationTimeoutShouldFail_because_another_job_holds_the_node(tony):
     assert first.task("worker:0")["state"] == "running"
 
 
+@pytest.mark.parametrize("detached", [False, True], ids=["watched", "detached"])
+def test_AMStartupTimeoutShouldFail(tony, detached):
+    """There is no room for its AM; who watches the job, or waits for it later, ends it and says why."""
+    large = {"tony.worker.instances": 1, "tony.worker.memory": "3g", **LABELLED}
+    first = tony.submit(large, "--executes", "sleep 1000")
+    first.wait_task("worker:0")
+    late = {"tony.worker.instances": 1, "tony.am.memory": "3g", "tony.am.node-label": "fast",
+            "tony.am.startup-timeout": 1000}
+    if detached:
+        second = tony.submit(late, "--executes", "true")
+        answer = tony.run("wait", second.id)
+    else:
+        answer, second = tony.job(late, "--executes", "true")
+    assert answer.returncode != 0
+    assert second.ended_application()["state"] == "KILLED"
+    status = second.status()
+    assert status["outcome"] == "killed"
+    assert status["message"] == "the application master has not started within 1.0 s (tony.am.startup-timeout)"
+    assert status["message"] in answer.stdout
+    assert first.task("worker:0")["state"] == "running"
+
+
 def test_two_jobs_that_each_fit_alone_both_finish(tony):
     """Each gets a part of the node; who holds back what the other needs gives it up, and tries again."""
     gang = {"tony.worker.instances": 3, "tony.worker.memory": "1g", "tony.worker.node-label": "fast",
@@ -55,8 +77,8 @@ def test_what_a_job_waits_for_is_told(tony):
     first = tony.submit(large, "--executes", go_command(tony))
     first.wait_task("worker:0")
     second = tony.submit(large, "--executes", "true")
-    waiting = wait_until(lambda: second.status().get("waiting"), "the reason to be told")
-    assert waiting in tony.run("status", second.id).stdout
+    wait_until(lambda: (waiting := second.status().get("waiting")) and waiting in tony.run("status", second.id).stdout,
+               "the reason to be told")   # which changes
     (tony.directory / "go").touch()
     assert [first.wait(), second.wait()] == [0, 0]
 

@@ -36,7 +36,7 @@ def aggregated(cluster, job):
                 if not name.endswith(".tmp") and cluster.status(f"{place}/{name}")["length"] > 0:
                     return f"{place}/{name}"
         return None
-    wait_until(find, "the logs to be aggregated", 60)
+    wait_until(find, "the logs to be aggregated")
     return find()
 
 

@@ -5,7 +5,7 @@ import pytest
 ONE = {"tony.worker.instances": 1}
 
 
-CONFIG, NOT_FOUND, CAPACITY = 3, 4, 7  # see tony-exit(7)
+CONFIG, NOT_FOUND, DENIED, CAPACITY = 3, 4, 6, 7  # see tony-exit(7)
 
 
 def refused(tony, code, keys, *words):
@@ -24,6 +24,13 @@ def test_queue(tony):
 @pytest.mark.short
 def test_task_larger_than_the_largest_container(tony):
     refused(tony, CAPACITY, {"tony.worker.memory": "10g"}, "worker:0", "10.0 GiB", "4.0 GiB")
+
+
+def test_a_user_without_a_home_directory(tony):
+    env = {"HADOOP_USER_NAME": "homeless"}
+    answer, job = tony.job(ONE, "--executes", "true", env=env)
+    assert answer.returncode == DENIED and job is None
+    assert 'hdfs dfs -mkdir /user/homeless && hdfs dfs -chown homeless /user/homeless"' in answer.stderr
 
 
 def test_task_with_too_many_cores(tony):
@@ -51,3 +58,19 @@ def test_more_than_the_queue_may_ever_have(tony):
 def test_resource_file_that_is_not_there(tony):
     missing = f"{tony.cluster.env['HDFS_URI']}/no/such/file"
     refused(tony, NOT_FOUND, {"tony.worker.resources": missing}, missing)
+
+
+def test_more_cores_than_the_queue_may_ever_have(tony):
+    refused(tony, CAPACITY, {"tony.worker.instances": 4, "tony.worker.vcores": 8}, "33 vcores", "24 vcores", "3 nodes")
+
+
+def test_more_gpus_than_the_queue_may_ever_have(tony):
+    """The fourth node has some, too, but only its label leads there."""
+    refused(tony, CAPACITY, {"tony.worker.instances": 4, "tony.worker.gpus": 2}, "8 of yarn.io/gpu",
+            "6 of yarn.io/gpu")
+
+
+@pytest.mark.parametrize("key", ["tony.worker.node-label", "tony.application.node-label"])
+def test_more_than_the_nodes_with_a_label_have(tony, key):
+    refused(tony, CAPACITY, {key: "fast", "tony.worker.instances": 2, "tony.worker.memory": "3g"},
+            "6.", "4.0 GiB", '1 node with the label "fast"')

@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+import tarfile
 import zipfile
 
 import pytest
@@ -41,15 +43,25 @@ def test_any_resource_by_its_name(tony):
 
 @pytest.mark.short
 def test_queue_name_type_and_tags(tony):
-    answer, job = tony.job({"tony.yarn.queue": "ml", "tony.application.name": "a name, with <odd> characters",
+    answer, job = tony.job({"tony.application.name": "a name, with <odd> characters",
                             "tony.application.tags": "nightly,red", "tony.worker.instances": 1},
-                           "--executes", "true")
+                           "--queue", "ml", "--executes", "true")
     assert answer.returncode == 0, answer.stderr
     report = job.application()
     assert report["queue"].split(".")[-1] == "ml"
     assert report["name"] == "a name, with <odd> characters"
     assert report["applicationType"] == "TONY"
     assert {"nightly", "red"} <= set(report["applicationTags"].split(","))
+
+
+@pytest.mark.short
+def test_a_task_that_goes_over_its_memory_fails_for_that(tony):
+    """Its node's reason is what counts, though the executor leaves in good order: it is not asked for again."""
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.memory": "64m"}, "--executes",
+                           f"""{PYTHON} -c 'import time; hold = b"a" * (200 << 20); time.sleep(600)'""")
+    assert answer.returncode == 1
+    assert re.search(r"worker:0 on \S+ went over its memory of 64 MiB", answer.stdout)
+    assert job.status()["epoch"] == 1
 
 
 def test_docker_variables_are_what_the_docker_runtime_reads(tony):
@@ -111,6 +123,52 @@ def test_files_in_hdfs_of_every_kind(tony, place):
         "--executes", "cat plain renamed tree/inner/file one two; echo")
     assert answer.returncode == 0, answer.stderr
     assert job.logs("worker:0") == "plainotherinsideonetwo\n" == job.logs("worker:1")
+
+
+def put_sources(cluster, place):
+    """A directory, with a program in it, and the same as archives."""
+    program = '#!/bin/sh\ncat below/data && cat below/deep/empty && echo "$TASK_INDEX"\n'
+    cluster.put(f"{place}/src/run.sh", program.encode())
+    cluster.hdfs("PUT", f"{place}/src/run.sh", op="SETPERMISSION", permission="755")
+    cluster.put(f"{place}/src/below/data", b"data of ")
+    cluster.put(f"{place}/src/below/deep/empty", b"")
+    members = {"run.sh": program.encode(), "below/data": b"data of ", "below/deep/empty": b""}
+    cluster.put(f"{place}/src.zip", zipped(**{"run.sh": program, "below__data": "data of ", "below__deep__empty": ""}))
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:xz") as archive:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(content), 0o755
+            archive.addfile(member, io.BytesIO(content))
+    cluster.put(f"{place}/src.tar.xz", buffer.getvalue())
+
+
+@pytest.mark.parametrize("name", ["src", "src/", "src.zip", "src.tar.xz"])
+def test_sources_in_hdfs(tony, place, name):
+    """A directory, an archive that NodeManagers unpack, and one that they cannot."""
+    put_sources(tony.cluster, place)
+    source = f"{tony.cluster.env['HDFS_URI']}{place}/{name}"
+    answer, job = tony.job({"tony.worker.instances": 2, "tony.ps.instances": 1}, "--src_dir", source,
+                           "--executes", "./run.sh", src_dir=None)
+    assert answer.returncode == 0, answer.stderr
+    assert [job.logs(f"worker:{index}") for index in (0, 1)] == ["data of 0\n", "data of 1\n"]
+
+
+@pytest.mark.parametrize("name", ["src", "src.zip", "src.tar.xz"])
+def test_sources_in_hdfs_of_a_job_on_this_machine(tony, place, name):
+    put_sources(tony.cluster, place)
+    answer = tony.run("submit", "--scheduler", "local", "--conf", f"tony.application.src-dir=hdfs://{place}/{name}",
+                      "--type", "worker=1", "--memory", "64m", "--executes", "./run.sh > $TONY_CHECKPOINT_DIR/out")
+    assert answer.returncode == 0, answer.stderr
+    out, = tony.state.glob("jobs/*/checkpoint/out")
+    assert out.read_text() == "data of 0\n"
+
+
+def test_sources_in_hdfs_that_are_not_there(tony):
+    for scheduler in ("yarn", "local"):
+        answer = tony.run("submit", "--scheduler", scheduler, "--src_dir", "hdfs:///no/such/src", "--executes", "true")
+        assert answer.returncode == 4, answer.stderr
+        assert "/no/such/src" in answer.stderr
 
 
 def test_file_that_changed_after_the_job_was_submitted(tony, place):

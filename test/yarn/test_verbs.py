@@ -1,7 +1,12 @@
 """Every verb of `tony` on a cluster: the same as on one machine, while the job runs and after its end."""
 
+import http.client
 import json
 import os
+import re
+import signal
+import urllib.error
+import urllib.parse
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
@@ -84,7 +89,18 @@ def test_kill(tony, running):
     assert tony.run("kill", running.id).returncode == 0
     assert running.wait() != 0
     assert running.status()["state"] == "killed"
-    assert running.application()["finalStatus"] == "KILLED"
+    running.wait_final("KILLED")
+
+
+def test_ctrl_c_before_there_is_an_am(tony):
+    """Whom it asks comes about later."""
+    client = tony.start(*tony.arguments({"tony.worker.instances": 1}, "--executes", "sleep 600"))
+    job = tony.found_job(client.stdout.readline())
+    client.send_signal(signal.SIGINT)
+    output, errors = client.communicate(timeout=60)
+    assert client.returncode == 8, output + errors
+    assert "killed by the user: Ctrl-C" in output
+    job.wait_final("KILLED")
 
 
 def test_wait_has_the_exit_code_of_the_job(tony):
@@ -102,6 +118,20 @@ def test_restart_of_a_task(tony, running):
     assert finish(tony, running) == 0
 
 
+def test_another_machine_can_tell_at_every_moment_of_the_end(tony, running):
+    """The AM as long as it is there, then what it has published: nothing in between."""
+    (tony.directory / "go").touch()
+    looks = []
+    while not looks or looks[-1]["state"] != "succeeded":
+        state = tony.directory / f"elsewhere-{len(looks)}"   # it has never heard of the job before
+        answer = tony.run("status", "--json", running.id, env={"TONY_STATE_DIR": str(state)})
+        assert answer.returncode == 0, answer.stderr
+        looks.append(json.loads(answer.stdout))
+        assert looks[-1]["state"] in ("running", "finishing", "succeeded")
+    assert {task["state"] for task in looks[-1]["tasks"]} == {"succeeded"}
+    assert running.wait() == 0
+
+
 def test_the_client_may_go(tony, running):
     """Nothing of the job hangs on the program that submitted it."""
     assert finish(tony, running) == 0
@@ -111,32 +141,82 @@ def test_the_client_may_go(tony, running):
 def test_what_the_resource_manager_says_of_a_failed_job(tony):
     answer, job = tony.job({"tony.worker.instances": 1}, "--executes", "echo ValueError: no data >&2; exit 7")
     assert answer.returncode == 1
-    report = job.application()
+    report = job.ended_application()
     assert (report["state"], report["finalStatus"]) == ("FINISHED", "FAILED")
     assert "worker:0" in report["diagnostics"] and "ValueError: no data" in report["diagnostics"]
 
 
+def test_tracking_url_of_an_ended_job_is_its_page_in_the_portal(tony):
+    job = tony.submit({"tony.worker.instances": 1, "tony.portal.url": "http://portal.example:19886/"},
+                      "--executes", "true")
+    assert tony.run("wait", job.id).returncode == 0
+    job.wait_final("SUCCEEDED")
+    url = urllib.parse.urlsplit(job.tracking_url())
+    proxy = http.client.HTTPConnection(url.netloc, timeout=30)
+    proxy.request("GET", url.path)
+    assert proxy.getresponse().getheader("Location") == f"http://portal.example:19886/#/jobs/{job.id}"
+    proxy.close()
+
+
 def test_tracking_url_through_the_proxy(tony, running):
-    url = running.application()["trackingUrl"]
+    url = running.tracking_url()
     assert running.id in url
     with urllib.request.urlopen(url, timeout=30) as answer:
-        page = answer.read().decode()
-    assert "worker:0" in page and "fox" in page
+        assert b"<noscript>" in answer.read()
+    url = url.rstrip("/")
+    for path, text in (("v1/job", b'"fox"'), ("v1/tasks/worker:0", b'"running"'), ("v1/events?wait=1000", b'"seq":1')):
+        with urllib.request.urlopen(f"{url}/{path}", timeout=30) as answer:
+            assert text in answer.read()
+    for method, path in (("PUT", "v1/kv/key"), ("PUT", "ui/tensorboard/"), ("POST", "v1/job/kill")):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(urllib.request.Request(f"{url}/{path}", b"", method=method), timeout=30)
+        assert refused.value.code in (401, 405)
     assert finish(tony, running) == 0
+
+
+def test_a_web_interface_through_the_proxy(tony):
+    (tony.directory / "go").touch()
+    job = tony.submit({"tony.worker.instances": 1}, "--executes",
+                      f"exec {PYTHON} web_program.py {tony.directory}/go")
+    url = job.tracking_url().rstrip("/")
+    wait_until(lambda: (job.task("worker:0") or {}).get("ui_url"), "the web interface")
+    with urllib.request.urlopen(f"{url}/ui/tensorboard/a?b=c", timeout=30) as answer:
+        seen = json.load(answer)
+    assert seen["path"] == "/a?b=c" and "Authorization" not in seen["headers"]
+    tony.run("kill", job.id)
+
+
+def test_a_proxy_that_is_not_trusted(tony):
+    job = tony.submit({"tony.worker.instances": 1, "tony.am.trust-proxy": "false"}, "--executes", "sleep 1000")
+    job.wait_task("worker:0")
+    url = job.tracking_url().rstrip("/")
+    with urllib.request.urlopen(f"{url}/v1/server", timeout=30) as answer:
+        assert json.load(answer)["viewer"] is None
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(f"{url}/v1/job", timeout=30)
+    assert refused.value.code == 401
+    link = tony.run("open", job.id).stdout.strip()
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    assert opener.open(link, timeout=30).status == 200
+    assert json.load(opener.open(link.split("/login")[0] + "/v1/job", timeout=30))["id"] == job.id
+    tony.run("kill", job.id)
 
 
 @pytest.mark.short
 def test_nothing_is_uploaded_twice(tony):
     """The second time it is the description of the job that travels, and nothing else."""
-    tony.run(*tony.arguments({"tony.worker.instances": 1}, "--executes", "true"))
     cache = f"/user/{tony.cluster.user}/.tony/cache"
-    before = {name: tony.cluster.status(f"{cache}/{name}")["modificationTime"]
-              for name in tony.cluster.list(cache)}
-    assert before
-    answer, _ = tony.job({"tony.worker.instances": 1}, "--executes", "true")
-    assert answer.returncode == 0, answer.stderr
-    for name, time in before.items():
-        assert tony.cluster.status(f"{cache}/{name}")["modificationTime"] == time
+
+    def staged():
+        """What a job has of the cache, and when it was written."""
+        answer, job = tony.job({"tony.worker.instances": 1}, "--executes", "true")
+        assert answer.returncode == 0, answer.stderr
+        paths = set(re.findall(f'{cache}/[^"]+', json.dumps(job.description())))
+        return {path: tony.cluster.status(path)["modificationTime"] for path in paths}
+
+    first = staged()
+    assert len(first) >= 2   # the agent and the sources
+    assert staged() == first
 
 
 def test_the_token_is_nobody_elses_to_read(tony, running):
@@ -158,3 +238,48 @@ def test_nothing_is_left_when_the_job_is_killed_hard(tony):
     os.kill(job.status()["am_pid"], 9)
     tony.kill_application(job.id)
     wait_until(lambda: not job.processes(), "every process to end")
+
+
+def test_what_a_job_that_was_killed_from_outside_left_is_published_by_whoever_lists_jobs(tony):
+    """Its AM had no time to; another machine of the user's then knows how it ended."""
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
+    job.wait_task("worker:0")
+    os.kill(job.status()["am_pid"], 9)
+    tony.kill_application(job.id)
+    wait_until(lambda: job.application()["state"] == "KILLED" and not job.processes(), "the application to end")
+    elsewhere = {"TONY_STATE_DIR": str(tony.directory / "elsewhere")}
+    assert tony.run("list", env=elsewhere).returncode == 0
+    assert tony.cluster.list(job.files) == []
+    assert {"job.json", "events.jsonl", "summary.json"} <= set(tony.cluster.list(job.history))
+    answer = tony.run("status", "--json", job.id, env={"TONY_STATE_DIR": str(tony.directory / "third")})
+    assert json.loads(answer.stdout)["outcome"] == "killed", answer.stderr
+
+
+def test_a_job_is_found_without_the_site_files_of_its_submission(tony, running):
+    for nowhere in ("", str(tony.directory)):
+        answer = tony.run("status", "--json", running.id, env={"HADOOP_CONF_DIR": nowhere})
+        assert answer.returncode == 0, answer.stderr
+        assert json.loads(answer.stdout)["state"] == "running"
+    assert finish(tony, running) == 0
+    answer = tony.run("logs", running.id, env={"HADOOP_CONF_DIR": ""})
+    assert "hello from 0" in answer.stdout, answer.stderr
+
+
+def test_a_job_that_the_resource_manager_has_forgotten_is_found_by_a_part_of_its_id(tony):
+    answer, job = tony.job({"tony.worker.instances": 1}, "--executes", "exit 3")
+    place = os.path.dirname(job.history)
+    wait_until(lambda: "summary.json" in tony.cluster.list(job.history), "the history to be published")
+    files = {name: tony.cluster.get(f"{job.history}/{name}") for name in tony.cluster.list(job.history)}
+    for forgotten in ("application_1_0041", "application_1_0042"):
+        for name, content in files.items():
+            tony.cluster.put(f"{place}/{forgotten}/{name}", content)
+    try:
+        assert tony.run("wait", "application_1_0042").returncode == 1
+        assert "fits 2 jobs" in tony.run("wait", "application_1_").stderr
+        tony.cluster.hdfs("DELETE", f"{place}/application_1_0041", op="DELETE", recursive="true")
+        answer = tony.run("wait", "application_1_")
+        assert answer.returncode == 1, answer.stderr
+        assert answer.stdout.startswith("application_1_0042 failed")
+    finally:
+        for forgotten in ("application_1_0041", "application_1_0042"):
+            tony.cluster.hdfs("DELETE", f"{place}/{forgotten}", op="DELETE", recursive="true")

@@ -3,10 +3,14 @@
 import json
 import os
 import re
+import shutil
+import signal
+import subprocess
+import time
 import urllib.error
 import urllib.request
 
-from program import Job, Tony, describe, is_alive, read_environ
+from program import Job, Tony, describe, is_alive, read_environ, wait_until
 
 OVER = ("FINISHED", "FAILED", "KILLED")
 
@@ -24,10 +28,26 @@ class YarnJob(Job):
 
     @property
     def history(self):
-        return f"/user/{self.cluster.user}/.tony/history/{self.id}"
+        """Where what is kept of it is, or will be."""
+        home = f"/user/{self.cluster.user}/.tony"
+        path = self.tony.state / "yarn" / self.id / "job.json"
+        text = path.read_bytes() if path.exists() else self.cluster.get(f"{self.files}/job.json")
+        day = time.gmtime(json.loads(text)["submitted_ms"] / 1000)
+        return time.strftime(f"{home}/history/%Y/%m/%d/{self.id}", day)
 
     def application(self):
         return self.cluster.application(self.id)
+
+    def ended_application(self):
+        """Clients hear of the end before the ResourceManager does."""
+        return wait_until(lambda: (report := self.application())["state"] in OVER and report, f"the end of {self.id}")
+
+    def tracking_url(self):
+        """There is none before its AM has registered."""
+        return wait_until(lambda: self.application().get("trackingUrl"), f"the page of {self.id}")
+
+    def wait_final(self, status):
+        assert self.ended_application()["finalStatus"] == status
 
     def description(self):
         text = self.cluster.get(f"{self.files}/job.json") or self.cluster.get(f"{self.history}/job.json")
@@ -40,6 +60,10 @@ class YarnJob(Job):
         answer = self.tony.run("logs", "--task", task, "--stream", file, self.id)
         assert answer.returncode == 0, answer.stderr
         return re.sub(r"^stderr\| ", "", answer.stdout, flags=re.M)
+
+    def wear_out_am(self, number=signal.SIGKILL):
+        """Of a job with one_am."""
+        os.kill(self.status()["am_pid"], number)
 
     def containers(self):
         """The id of every live container, by what its processes have in their environment."""
@@ -109,8 +133,16 @@ class YarnTony(Tony):
             report = job.application()
             print("==", job.id, report["state"], report["finalStatus"], report.get("diagnostics"))
             print(self.run("events", job.id).stdout)
-            done = self.cluster.kit("yarn", "logs", "-applicationId", job.id, check=False, timeout=60)
-            print(done.stdout[-12000:])
+            try:
+                done = self.cluster.kit("yarn", "logs", "-applicationId", job.id, check=False, timeout=120)
+                print(done.stdout[-12000:])
+            except subprocess.TimeoutExpired as late:   # what failed is told all the same
+                print(late)
+
+    def forget(self):
+        """From now on this is another machine. What looks after others' jobs in the background still writes here."""
+        wait_until(lambda: not self.processes(), "everything to end")
+        shutil.rmtree(self.state)
 
     def finish(self):
         for child in self.children:
@@ -123,10 +155,10 @@ class YarnTony(Tony):
 
     def kill_application(self, app):
         """Through the ResourceManager's REST interface, so that no fault of ours keeps it alive."""
-        url = f"{self.cluster.env['YARN_RM_WEB']}/ws/v1/cluster/apps/{app}/state?user.name={self.cluster.user}"
+        url = f"{self.cluster.active('rm')}/ws/v1/cluster/apps/{app}/state?user.name={self.cluster.user}"
         request = urllib.request.Request(url, b'{"state": "KILLED"}', method="PUT",
                                          headers={"Content-Type": "application/json"})
         try:
-            urllib.request.urlopen(request, timeout=30).close()
+            self.cluster.open(request, timeout=30).close()
         except urllib.error.HTTPError as error:
             print(f"kill {app}: {error.code} {error.read().decode()}")

@@ -1,0 +1,117 @@
+"""The AM of a job on YARN is lost: another one follows, perhaps on another node and at another address, and no task is
+started again."""
+
+import json
+import os
+import signal
+
+from program import read_environ, wait_until
+
+NAMES = ["worker:0", "worker:1", "worker:2"]
+
+
+def kept_job(tony, names, **keys):
+    """A job, and what its tasks are, once that is in HDFS: what follows half a second after is promised."""
+    job = tony.submit({"tony.worker.instances": len(names), "tony.application.framework": "pytorch", **keys},
+                      "--executes", f"./exit_after.sh {tony.directory}/go 0")
+    before = {name: identity(job.wait_task(name)) for name in names}
+    wait_until(lambda: (job.tony.cluster.get(f"{job.files}/journal-1.jsonl") or b"").count(b'"up":true') >= len(names),
+               "the journal to be kept")
+    return job, before
+
+
+def start(tony, **keys):
+    return kept_job(tony, NAMES, **keys)
+
+
+def identity(task):
+    return task["pids"], task["attempt"], task["container"], task["epoch"], task["restart"]
+
+
+def am_processes(job):
+    """Of the AM's container, the first of each attempt."""
+    return [pid for pid in job.processes()
+            if any(value.startswith(b"CONTAINER_ID=") and value.endswith(b"_000001") for value in read_environ(pid))]
+
+
+def kill_am(job):
+    for pid in am_processes(job):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass   # it had noticed that the others are gone
+
+
+def am_of(job):
+    answer = job.tony.run("status", "--json", job.id)
+    return json.loads(answer.stdout).get("am_attempt") if answer.returncode == 0 else None
+
+
+def wait_am(job, attempt):
+    wait_until(lambda: am_of(job) == attempt, f"AM {attempt} of {job.id}", 120)
+
+
+def finish(job):
+    (job.tony.directory / "go").touch()
+    return job.wait(180)
+
+
+def test_no_task_notices(tony):
+    """Also who follows the job goes on, without a gap, and nothing twice."""
+    job, before = start(tony)
+    follower = tony.start("events", "--json", "-f", job.id)
+    first = follower.stdout.readline()
+    waiter = tony.start("wait", job.id)
+    kill_am(job)
+    wait_am(job, 2)
+    for name in NAMES:
+        assert identity(job.wait_task(name)) == before[name]
+    assert finish(job) == 0
+    assert waiter.wait(60) == 0
+    said, errors = follower.stdout.read(), follower.stderr.read()
+    lines = [json.loads(line) for line in (first + said).splitlines()]
+    assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1)), errors
+    assert [line["attempt"] for line in lines if line["ev"] == "am"] == [1, 2]
+    assert {line["attempt"] for line in lines if line["ev"] == "task"} <= {0, 1}
+
+
+def test_no_program_is_started_twice_however_early_its_am_is_killed(tony):
+    """Before the first of them is started, whom it is told of is known to any AM that follows."""
+    starts = tony.directory / "starts"
+    starts.mkdir()
+    job = tony.submit({"tony.worker.instances": len(NAMES), "tony.application.framework": "pytorch"}, "--executes",
+                      f"echo started >>{starts}/$TASK_INDEX; exec ./exit_after.sh {tony.directory}/go 0")
+    wait_until(lambda: any(starts.iterdir()), "a program to start")
+    kill_am(job)
+    wait_am(job, 2)
+    for name in NAMES:
+        job.wait_task(name, attempt=1)
+    assert finish(job) == 0
+    assert [path.read_text() for path in starts.iterdir()] == ["started\n"] * len(NAMES)
+    job.wait_final("SUCCEEDED")
+
+
+def test_a_job_ends_with_the_last_of_its_ams(tony):
+    """YARN starts no other one: the executors leave, and what it says of that is told and kept."""
+    job, before = start(tony, **{"tony.am.max-attempts": 2})
+    waiter = tony.start("wait", job.id)
+    kill_am(job)
+    wait_am(job, 2)
+    assert identity(job.wait_task("worker:1")) == before["worker:1"]
+    kill_am(job)
+    assert waiter.wait(120) == 1
+    report = job.ended_application()
+    assert report["state"] == "FAILED" == report["finalStatus"]
+    said = report["diagnostics"].splitlines()[0]
+    assert "failed 2 times" in said and "exitCode: 137" in said
+    wait_until(lambda: not job.processes(), "its executors to leave")
+    wait_until(lambda: tony.cluster.list(job.files) == [], "its files to be removed")
+    summary = json.loads(tony.cluster.get(f"{job.history}/summary.json"))
+    assert summary["state"] == "failed" and said.startswith(summary["message"])
+    lines = job.events()
+    assert [line["attempt"] for line in lines if line["ev"] == "am"] == [1, 2]
+    assert [line["state"] for line in lines if line["ev"] == "final"] == ["failed"]
+    for env in ({}, {"TONY_STATE_DIR": str(tony.directory / "elsewhere")}):
+        status = json.loads(tony.run("status", "--json", job.id, env=env).stdout)
+        assert status["state"] == "failed" and status["message"] == summary["message"]
+        assert {task["state"] for task in status["tasks"]} == {"stopped"}

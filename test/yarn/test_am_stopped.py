@@ -1,0 +1,90 @@
+"""The node of a job's AM stands still, longer than YARN waits for either: it starts another AM elsewhere. When the node goes
+on, the first AM is one too many."""
+
+import http.client
+import json
+import os
+import signal
+import time
+import urllib.parse
+
+import pytest
+from program import is_alive, wait_until
+from test_am_restart import NAMES, am_processes, finish, identity, start, wait_am
+
+# The tasks are on the labelled node, AMs on the others.
+CLUSTER = {"--nodes": 3, "--labels": ",,fast", "--heartbeat-ms": 100, "--expiry-ms": 10000}
+
+
+@pytest.fixture
+def tony(own_tony):
+    return own_tony
+
+
+def daemon(job, name):
+    return int((job.tony.cluster.directory / "pid" / name).read_text().split()[0])
+
+
+def node_manager_of_am(job):
+    host = job.application()["amHostHttpAddress"].split(":")[0]
+    return daemon(job, f"nm{int(host.rpartition('.')[2]) - 1}")
+
+
+def send(pids, number):
+    for pid in pids:
+        os.kill(pid, number)
+
+
+def order_kill(url, token):
+    """The system takes it for a process that stands still, which finds it when it goes on."""
+    connection = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc)
+    connection.request("POST", "/v1/job/kill", "{}", {"Authorization": f"Bearer {token}"})
+    return connection
+
+
+def state_at(url, token):
+    """Of the job, in the eyes of this AM."""
+    connection = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc)
+    connection.request("GET", "/v1/job", headers={"Authorization": f"Bearer {token}"})
+    return json.load(connection.getresponse())["state"]
+
+
+def go_on_unanswered(job, am, url, connection):
+    """For as long as a write to HDFS takes several times over, nobody tells it that it is one too many."""
+    resource_manager = daemon(job, "rm")
+    send([resource_manager], signal.SIGSTOP)
+    try:
+        send(am, signal.SIGCONT)
+        wait_until(lambda: state_at(url, job.token()) == "finishing", "the order to be heard")
+        time.sleep(2)
+    finally:
+        send([resource_manager], signal.SIGCONT)
+    with pytest.raises(ConnectionError):   # who gave the order knows that it was not obeyed
+        connection.getresponse()
+
+
+def test_it_commands_nobody_writes_nothing_and_leaves(tony):
+    job, before = start(tony, **{"tony.worker.node-label": "fast"})
+    am, node_manager = am_processes(job), node_manager_of_am(job)
+    url, token = job.status()["am_url"], job.token()
+    send([*am, node_manager], signal.SIGSTOP)
+    connection = order_kill(url, token)
+    try:
+        wait_am(job, 2)
+        for name in NAMES:
+            assert identity(job.wait_task(name)) == before[name]
+        kept = job.tony.cluster.get(f"{job.files}/journal-1.jsonl")
+        go_on_unanswered(job, am, url, connection)
+        wait_until(lambda: not any(map(is_alive, am)), "the AM that stood still to leave")
+    finally:
+        send([pid for pid in [*am, node_manager] if is_alive(pid)], signal.SIGCONT)
+    assert job.tony.cluster.get(f"{job.files}/journal-1.jsonl") == kept
+    wait_am(job, 2)
+    for name in NAMES:
+        assert identity(job.wait_task(name)) == before[name]
+    assert finish(job) == 0
+    lines = job.events()
+    assert [line["attempt"] for line in lines if line["ev"] == "am"] == [1, 2]
+    assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1))
+    assert [line["ev"] for line in lines].count("final") == 1 and lines[-1]["state"] == "succeeded"
+    job.wait_final("SUCCEEDED")

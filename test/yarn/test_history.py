@@ -1,0 +1,116 @@
+"""What is kept of jobs on a cluster, in HDFS: where, for whom, and found again from anywhere."""
+
+import json
+import os
+import signal
+
+import pytest
+from program import wait_until
+
+FILES = {"job.json", "tony-final.xml", "events.jsonl", "summary.json"}
+
+
+def elsewhere(tony):
+    """Another machine of the user's, which knows nothing yet."""
+    return {"TONY_STATE_DIR": str(tony.directory / f"elsewhere-{os.urandom(4).hex()}")}
+
+
+def test_what_was_measured_outlives_the_am(tony):
+    job = tony.submit({"tony.worker.instances": 1, "tony.am.max-attempts": 1, "tony.task.metrics-interval-ms": "100"},
+                      "--executes", "sleep 1000")
+    job.wait_task("worker:0")
+    wait_until(lambda: "metrics.jsonl" in tony.cluster.list(job.files), "the metrics so far to be kept")
+    os.kill(job.status()["am_pid"], signal.SIGKILL)
+    assert job.wait() == 1
+    wait_until(lambda: FILES | {"metrics.jsonl"} <= set(tony.cluster.list(job.history)), "the history to be published")
+    summary = json.loads(tony.cluster.get(f"{job.history}/summary.json"))
+    assert summary["state"] == "failed" and summary["types"][0]["p95_rss_bytes"] > 0
+    lines = tony.cluster.get(f"{job.history}/metrics.jsonl").splitlines()
+    assert [json.loads(line)["task"] for line in lines] == ["worker:0"]
+    wait_until(lambda: tony.cluster.list(job.files) == [], "its files to be removed")
+
+
+@pytest.fixture
+def shared(tony):
+    """A directory of HDFS in which everybody may write."""
+    path = f"/tony-history-{os.urandom(4).hex()}"
+    tony.cluster.hdfs("PUT", path, op="MKDIRS", permission="1777")
+    yield path
+    tony.cluster.hdfs("DELETE", path, op="DELETE", recursive="true")
+
+
+@pytest.mark.short
+def test_an_ended_job_is_kept_and_found_from_elsewhere(tony):
+    answer, job = tony.job({"tony.worker.instances": 2}, "--executes", "echo hello; exit $TASK_INDEX")
+    assert answer.returncode == 1, answer.stderr
+    wait_until(lambda: FILES <= set(tony.cluster.list(job.history)), "the history to be published")
+    summary = json.loads(tony.cluster.get(f"{job.history}/summary.json"))
+    assert summary["id"] == job.id and summary["state"] == "failed" and summary["scheduler"] == "yarn"
+    assert summary["cause_task"] == "worker:1" and summary["tasks"] == 2
+    assert tony.cluster.status(job.history)["permission"] == "700"
+    assert tony.cluster.status(f"{job.history}/events.jsonl")["permission"] == "600"
+    assert tony.cluster.list(os.path.dirname(job.history)).count(job.id) == 1
+    env = elsewhere(tony)
+    rows = json.loads(tony.run("history", "--json", "--last", "50", env=env).stdout)
+    assert [row for row in rows if row["id"] == job.id] == [summary]
+    status = json.loads(tony.run("status", "--json", job.id, env=env).stdout)
+    assert status["state"] == "failed" and status["cause"]["exit_code"] == 1
+    assert tony.run("events", job.id, env=env).stdout == tony.run("events", job.id).stdout
+    assert "hello" in tony.run("logs", job.id, env=env).stdout
+
+
+def test_a_store_for_all(tony, shared):
+    for location in (shared, f"hdfs://{shared}"):
+        answer, job = tony.job({"tony.worker.instances": 1, "tony.history.location": location,
+                                "tony.history.permissions": "group"}, "--executes", "true")
+        assert answer.returncode == 0, answer.stderr
+        place = shared + job.history.partition("/history")[2]
+        wait_until(lambda: FILES <= set(tony.cluster.list(place)), "the history to be published")
+        assert tony.cluster.status(os.path.dirname(place))["permission"] == "1777"
+        assert tony.cluster.status(place)["permission"] == "750"
+        assert tony.cluster.status(f"{place}/job.json")["permission"] == "640"
+        rows = json.loads(tony.run("history", "--json", "--location", f"hdfs://{shared}").stdout)
+        assert job.id in [row["id"] for row in rows]
+        assert tony.run("status", job.id).returncode == 0
+
+
+def test_a_store_that_cannot_be_written_costs_the_job_nothing(tony, shared):
+    tony.cluster.put(f"{shared}/file", b"in the way")
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.history.location": f"{shared}/file"},
+                           "--executes", "true")
+    assert answer.returncode == 0, answer.stderr
+    assert job.status()["state"] == "succeeded"
+
+
+@pytest.mark.parametrize("location", ["file:///tony-history", "hdfs://nowhere:1/tony-history"])
+def test_a_store_that_no_am_can_reach_is_refused(tony, location):
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.history.location": location}, "--executes", "true")
+    assert answer.returncode != 0 and job is None
+    assert location in answer.stderr
+
+
+def test_a_local_job_is_kept_in_hdfs(tony, shared):
+    verb, *rest = tony.arguments({"tony.worker.instances": 1, "tony.application.scheduler": "local",
+                                  "tony.history.location": f"hdfs://{shared}"}, "--executes", "echo hello")
+    answer = tony.run(verb, *rest)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    kept = wait_until(lambda: json.loads(
+        tony.run("history", "--json", "--location", f"hdfs://{shared}").stdout), "the job to be published")
+    assert kept[0]["scheduler"] == "local" and kept[0]["state"] == "succeeded"
+    day = kept[0]["id"][5:13]
+    place = f"{shared}/{day[:4]}/{day[4:6]}/{day[6:]}/{kept[0]['id']}"
+    assert tony.cluster.get(f"{place}/logs/worker-0/stdout").endswith(b"hello\n")
+
+
+def test_prune_in_hdfs(tony, shared):
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.history.location": shared}, "--executes", "true")
+    assert answer.returncode == 0, answer.stderr
+    place = shared + job.history.partition("/history")[2]
+    wait_until(lambda: FILES <= set(tony.cluster.list(place)), "the history to be published")
+    for name in FILES:
+        content = tony.cluster.get(f"{place}/{name}").replace(job.id.encode(), b"application_1_0001")
+        tony.cluster.put(f"{shared}/2020/01/02/application_1_0001/{name}", content)
+    answer = tony.run("history", "--prune", "--location", f"hdfs://{shared}")
+    assert "1 removed, 1 kept" in answer.stdout, answer.stderr
+    assert tony.cluster.list(f"{shared}/2020/01") == []
+    assert tony.cluster.list(place) != []
