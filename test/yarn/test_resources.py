@@ -67,8 +67,8 @@ def test_a_task_that_goes_over_its_memory_fails_for_that(tony):
 def test_docker_variables_are_what_the_docker_runtime_reads(tony):
     """This cluster's executor knows no Docker and runs the program as it is, with the variables."""
     answer, job = tony.job({
-        "tony.worker.instances": 1, "tony.ps.instances": 1, "tony.docker.enabled": "true",
-        "tony.docker.containers.image": "registry/base:1", "tony.docker.ps.image": "registry/ps:2",
+        "tony.worker.instances": 1, "tony.reader.instances": 1, "tony.docker.enabled": "true",
+        "tony.docker.containers.image": "registry/base:1", "tony.docker.reader.image": "registry/reader:2",
         "tony.docker.containers.mount": "/data:/data:ro"},
         "--executes", "env | grep ^YARN_CONTAINER_RUNTIME | sort")
     assert answer.returncode == 0, answer.stderr
@@ -76,7 +76,7 @@ def test_docker_variables_are_what_the_docker_runtime_reads(tony):
         "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE=registry/base:1",
         "YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS=/data:/data:ro",
         "YARN_CONTAINER_RUNTIME_TYPE=docker"]
-    assert "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE=registry/ps:2" in job.logs("ps:0")
+    assert "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE=registry/reader:2" in job.logs("reader:0")
 
 
 @pytest.mark.short
