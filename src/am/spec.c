@@ -21,7 +21,8 @@ static void add_address(struct cluster_type *to, const struct task *task)
 static void add_addresses(struct cluster_type *to, const struct machine *machine, size_t type,
 			  const struct job_type *described)
 {
-	int slots = job_type_slots(described), last = -1;
+	int slots = job_type_slots(described);
+	bool has_gaps = false;
 
 	to->addresses = mem_alloc_array((size_t)slots, sizeof(*to->addresses));
 	to->slots = mem_alloc_array((size_t)slots, sizeof(*to->slots));
@@ -29,10 +30,10 @@ static void add_addresses(struct cluster_type *to, const struct machine *machine
 		size_t task = machine_task_number(machine, type, i);
 		if (job_type_is_elastic(described) && !machine_task_is_member(machine, task))
 			continue;
+		has_gaps = has_gaps || to->count != (size_t)i;
 		add_address(to, machine_task(machine, task));
-		last = i;
 	}
-	if (to->count != (size_t)(last + 1))
+	if (has_gaps)
 		return;
 	free(to->slots);
 	to->slots = NULL;
