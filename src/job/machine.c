@@ -121,8 +121,10 @@ void machine_set_task(struct machine *m, size_t task, enum task_state state)
 	struct task *t = &m->tasks[task];
 	struct type_tally *type = &m->types[t->type];
 	enum task_state from = t->state;
-	if (from == TASK_RUNNING)
+	if (from == TASK_RUNNING) {
 		machine_set_up(m, task, false);
+		machine_set_blames_peer(m, task, false);
+	}
 	if (from == TASK_RUNNING && m->now - t->state_since > GOOD_FORMATION_MS)
 		t->misses = 0;
 	if (from == TASK_REGISTERED)
@@ -198,6 +200,12 @@ void machine_set_up(struct machine *m, size_t task, bool up)
 		m->tasks[task].ui_port = 0;
 	set_tallied(&m->tasks[task].process_up, up, &m->types[m->tasks[task].type].up);
 	machine_watch(m, task); /* one that is up has less time */
+}
+
+void machine_set_blames_peer(struct machine *m, size_t task, bool blames)
+{
+	m->tasks[task].blames_since = blames ? m->now : 0;
+	set_tallied(&m->tasks[task].blames_peer, blames, &m->blaming);
 }
 
 void machine_gain_container(struct machine *m, size_t task)

@@ -111,6 +111,8 @@ struct task {
 	int restarts_used;   /* in-place restarts over the whole job: the budget's counter */
 	bool has_container;  /* between allocation and the container's end or release */
 	bool process_up;     /* the executor confirmed that the process runs */
+	bool blames_peer;    /* RUNNING: its process failed for a peer's sake, as it says, and
+				whether one is lost is not known yet */
 	char *container;     /* NULL before allocation; the scheduler's name for it */
 	char *host;	     /* as registered: others reach the task there */
 	int port;	     /* held port; 0 before registration */
@@ -123,6 +125,7 @@ struct task {
 	int misses;	     /* of an elastic type: containers lost in a row */
 	int64_t ask_not_before;	  /* while rejoin: the end of its own back-off */
 	bool unsure;		  /* LAUNCHING since an earlier AM, which may not have got to it */
+	int64_t blames_since;	  /* while blames_peer */
 	int64_t start_not_before; /* while restarting: the end of its back-off */
 	struct cause cause;	  /* of the last failure; kind CAUSE_NONE while all is well */
 };

@@ -245,8 +245,11 @@ static void excuse_silence(struct machine *m)
 {
 	if (m->deadline == INT64_MAX || m->now - m->deadline < m->job->heartbeat_interval_ms)
 		return;
-	for (size_t task = 0; task < m->task_count; task++)
-		m->tasks[task].heard_at = m->now;
+	for (size_t task = 0; task < m->task_count; task++) {
+		struct task *t = &m->tasks[task];
+		t->heard_at = m->now;
+		t->blames_since = t->blames_peer ? m->now : 0;
+	}
 }
 
 void machine_tick(struct machine *m)
@@ -266,6 +269,8 @@ void machine_tick(struct machine *m)
 		check_allocation_timeout(m);
 	if (m->state < JOB_FINISHING)
 		check_tasks(m);
+	if (m->state < JOB_FINISHING)
+		machine_judge_blame(m);
 	if (m->state < JOB_FINISHING)
 		machine_check_groups(m);
 	if (m->state >= JOB_FINISHING)

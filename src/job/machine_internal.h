@@ -6,6 +6,7 @@
  *   machine_elastic.c  types that may have fewer or more tasks
  *   machine_end.c    failures, the outcome, giving everything back
  *   machine_clock.c  what happens because time passed
+ *   machine_peer.c   failures for which a program blames its peers
  *   machine_pause.c  restarts in place that wait for the end of their back-off
  *   machine_restore.c  the machine of an AM that follows another
  */
@@ -63,6 +64,7 @@ struct machine {
 	size_t pause_count, pause_capacity;
 	size_t in[TASK_STATE_COUNT];
 	size_t containers;
+	size_t blaming; /* tasks that blame a peer */
 	struct cause cause;
 	int64_t cause_task; /* -1: the job's own */
 	int cause_epoch;    /* in which it came about; an earlier one: the job re-forms for it */
@@ -79,6 +81,7 @@ void machine_note(struct machine *m, size_t task, const char *format, ...)
 void machine_due(struct machine *m, int64_t when); /* brings the deadline forward */
 void machine_set_rejoin(struct machine *m, size_t task, bool rejoin);
 void machine_set_up(struct machine *m, size_t task, bool up);
+void machine_set_blames_peer(struct machine *m, size_t task, bool blames);
 void machine_gain_container(struct machine *m, size_t task);
 void machine_drop_container(struct machine *m, size_t task);
 enum job_role machine_role(const struct machine *m, size_t type);
@@ -92,6 +95,9 @@ machine_handler task_accept, task_allocated, task_refused, task_surplus, task_re
 	task_registered_again, task_reregistered, task_started, task_exited, task_exited_again,
 	task_beat, task_gone_launching, task_gone, task_gone_stopping, task_gone_after_end,
 	task_preempted, task_restart;
+
+/* Its process ended badly, and why is in its cause: what follows by the policy. */
+void machine_process_failed(struct machine *m, size_t task, const struct policy *policy);
 
 /* Its container is of no use any more and given back, but not gone yet. */
 void machine_give_up(struct machine *m, size_t task, const struct cause *cause);
@@ -153,6 +159,11 @@ void machine_let_go(struct machine *m, size_t task);	/* of its container, if it 
 void machine_stop_task(struct machine *m, size_t task); /* for good, whatever it does */
 
 int64_t machine_finish_by(const struct machine *m); /* of a job that is FINISHING from now on */
+
+/* ---- machine_peer.c ---- */
+/* Its process failed, and blames a peer: is there one, so that it waits for word of them? */
+bool machine_asks_for_peers(struct machine *m, size_t task, const struct policy *policy);
+void machine_judge_blame(struct machine *m); /* of those that have waited long enough */
 
 /* ---- machine_pause.c ---- */
 void machine_await_restart(struct machine *m, size_t task, int64_t when);

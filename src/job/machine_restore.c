@@ -90,6 +90,7 @@ static void restore_plans(struct machine *m, size_t task, const struct task_view
 		machine_set_rejoin(m, task, rejoins);
 	if (t->rejoin)
 		t->ask_not_before = pause_end(clocks, row->state_since_ms, row->pause_ms);
+	machine_set_blames_peer(m, task, row->blames_peer && t->state == TASK_RUNNING);
 	if (row->restarting && t->state == TASK_REGISTERED)
 		machine_await_restart(m, task,
 				      pause_end(clocks, row->state_since_ms, row->pause_ms));

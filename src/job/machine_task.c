@@ -119,7 +119,7 @@ bool task_started(struct machine *m, size_t task, const struct machine_event *ev
 	if (!is_present_process(m, task, event))
 		return is_past_process(m, task, event) && task_accept(m, task, event);
 	t->heard_at = m->now;
-	if (t->process_up)
+	if (t->process_up || t->blames_peer)
 		return true;
 	machine_set_up(m, task, true);
 	machine_tell(m, task);
@@ -177,12 +177,22 @@ static void expect_end(struct machine *m, size_t task, const struct cause *cause
 	machine_tell(m, task);
 }
 
+void machine_process_failed(struct machine *m, size_t task, const struct policy *policy)
+{
+	if (restart_in_place(m, task, policy))
+		return;
+	machine_set_task(m, task, TASK_FAILED);
+	machine_task_failed(m, task);
+}
+
 bool task_exited(struct machine *m, size_t task, const struct machine_event *event)
 {
 	struct task *t = &m->tasks[task];
 	if (!is_present_process(m, task, event))
 		return is_past_process(m, task, event) && task_accept(m, task, event);
 	t->heard_at = m->now;
+	if (t->blames_peer) /* it has said so before */
+		return true;
 	if (!event->cause || event->cause->kind == CAUSE_NONE) {
 		cause_finish(&t->cause);
 		succeed(m, task);
@@ -198,10 +208,8 @@ bool task_exited(struct machine *m, size_t task, const struct machine_event *eve
 		return true;
 	}
 	cause_copy(&t->cause, event->cause);
-	if (restart_in_place(m, task, &policy))
-		return true;
-	machine_set_task(m, task, TASK_FAILED);
-	machine_task_failed(m, task);
+	if (!machine_asks_for_peers(m, task, &policy))
+		machine_process_failed(m, task, &policy);
 	return true;
 }
 
@@ -216,6 +224,7 @@ bool task_restart(struct machine *m, size_t task, const struct machine_event *ev
 {
 	struct task *t = &m->tasks[task];
 	machine_set_up(m, task, false);
+	machine_set_blames_peer(m, task, false);
 	t->restart++;
 	machine_tell(m, task);
 	machine_act(m, ACTION_ORDER, task);

@@ -12,6 +12,7 @@
 /* What follows. Again: in its place if its type has restarts left, else the whole cluster forms
  * anew. Elsewhere: its container is given back for one on another machine. */
 #define AGAIN	       .charge = CHARGE_USER, .in_place = true
+#define PEERS_FAULT    .charge = CHARGE_USER, .in_place = true, .blames_peer = true
 #define ELSEWHERE      .charge = CHARGE_USER, .blames_host = true
 #define NEVER	       .charge = CHARGE_NEVER
 #define CLUSTERS_FAULT .charge = CHARGE_INFRASTRUCTURE
@@ -89,26 +90,26 @@ static const struct policy_row rows[] = {
 		.why = "mpirun lost one of its machines"},
 	{.framework = "mpi", SAYS("unable to launch the specified application", "could not access or execute an executable"),
 		NEVER, .why = "mpirun could not find or execute the program"},
-	{.framework = "horovod", SAYS("HorovodInternalError", "Horovod has been shut down"), AGAIN,
+	{.framework = "horovod", SAYS("HorovodInternalError", "Horovod has been shut down"), PEERS_FAULT,
 		.why = "a collective operation failed: one of its peers is gone"},
 	{.framework = "torchrun", SAYS("RendezvousTimeoutError", "RendezvousClosedError", "RendezvousConnectionError"),
-		AGAIN, .why = "its peers did not come to the rendezvous"},
+		PEERS_FAULT, .why = "its peers did not come to the rendezvous"},
 	{.framework = "torchrun", SAYS("SignalException"), AGAIN,
 		.why = "torchrun was told to end"},
-	{.framework = "jax", SAYS("coordination service", "Barrier timed out", "DEADLINE_EXCEEDED"), AGAIN,
+	{.framework = "jax", SAYS("coordination service", "Barrier timed out", "DEADLINE_EXCEEDED"), PEERS_FAULT,
 		.why = "its peers did not come to the coordination service"},
-	{.framework = "ray", SAYS("NodeDiedError", "ActorDiedError", "RaySystemError"), AGAIN,
+	{.framework = "ray", SAYS("NodeDiedError", "ActorDiedError", "RaySystemError"), PEERS_FAULT,
 		.why = "a node of the Ray cluster is gone"},
-	{.framework = "dask", SAYS("CommClosedError", "KilledWorker"), AGAIN,
+	{.framework = "dask", SAYS("CommClosedError", "KilledWorker"), PEERS_FAULT,
 		.why = "a worker of the Dask cluster is gone"},
-	{.framework = "xgboost", SAYS("rabit", "Rabit", "tracker", "allreduce"), AGAIN,
+	{.framework = "xgboost", SAYS("rabit", "Rabit", "tracker", "allreduce"), PEERS_FAULT,
 		.why = "a peer of its collective operations is gone"},
-	{.framework = "tensorflow", SAYS("UnavailableError", "AbortedError"), AGAIN,
+	{.framework = "tensorflow", SAYS("UnavailableError", "AbortedError"), PEERS_FAULT,
 		.why = "one of its peers is gone"},
 	{SAYS("Watchdog caught collective operation timeout", "DistBackendError", "NCCL error", "ncclRemoteError"),
-		AGAIN, .why = "a collective operation failed: one of its peers is gone or stuck"},
+		PEERS_FAULT, .why = "a collective operation failed: one of its peers is gone or stuck"},
 	{SAYS("Connection closed by peer", "Connection reset by peer", "Connection refused", "Broken pipe",
-	      "Socket closed"), AGAIN,
+	      "Socket closed"), PEERS_FAULT,
 		.why = "one of its peers, or a service, is gone"},
 
 	/* ---- codes and signals ---- */
@@ -226,11 +227,13 @@ struct policy policy_judge(const struct job *job, size_t type, const struct caus
 		.charge = row->charge,
 		.in_place = row->in_place,
 		.blames_host = row->blames_host,
+		.blames_peer = row->blames_peer,
 		.why = row->why,
 	};
 	enum exit_action action = exit_rules_find(&job->types[type].on_exit, cause);
 
 	policy.by_rule = action != EXIT_DEFAULT;
+	policy.blames_peer = policy.blames_peer && !policy.by_rule;
 	if (action == EXIT_RETRY && row->charge == CHARGE_NEVER) {
 		policy.charge = CHARGE_USER;
 		policy.in_place = true;

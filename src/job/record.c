@@ -116,6 +116,8 @@ json_t *record_task(const struct job *job, const struct task *task, enum task_st
 	set_positive(record, "door", task->door);
 	json_set_text(record, "log_dir", log_dir);
 	set_positive(record, "misses", task->misses);
+	if (task->blames_peer)
+		json_set_bool(record, "blames_peer", true);
 	if (task->rejoin) {
 		json_set_bool(record, "rejoin", true);
 		if (task->ask_not_before > 0)

@@ -239,7 +239,7 @@ static int read_task_members(struct task_view *task, const struct view_record *r
 	task->ui_port = 0;
 	task->door = 0;
 	task->misses = 0;
-	task->up = task->rejoin = task->restarting = false;
+	task->up = task->blames_peer = task->rejoin = task->restarting = false;
 	task->is_well = !cause;
 	if (read_number(record, "attempt", &task->attempt, err) < 0 ||
 	    read_number(record, "epoch", &task->epoch, err) < 0 ||
@@ -250,6 +250,7 @@ static int read_task_members(struct task_view *task, const struct view_record *r
 	    read_number(record, "door", &task->door, err) < 0 ||
 	    read_number(record, "misses", &task->misses, err) < 0 ||
 	    view_record_read_bool(record, "up", &task->up, err) < 0 ||
+	    view_record_read_bool(record, "blames_peer", &task->blames_peer, err) < 0 ||
 	    view_record_read_bool(record, "rejoin", &task->rejoin, err) < 0 ||
 	    view_record_read_bool(record, "restarting", &task->restarting, err) < 0 ||
 	    view_record_read_int(record, "pause", 0, INT32_MAX, &pause, err) < 0 ||

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "job/exit_rules.h"
+#include "job/policy.h"
 
 /* ---- helpers ------------------------------------------------------------------------------ */
 
@@ -29,7 +30,8 @@ uint64_t check_digest(const struct sim *sim)
 		digest = mix(digest, task->state | task->attempt << 8);
 		digest = mix(digest, task->epoch | (int64_t)task->restart << 32);
 		digest = mix(digest, task->restarts_used | (int64_t)task->port << 32);
-		digest = mix(digest, task->has_container | task->process_up << 1);
+		digest = mix(digest,
+			     task->has_container | task->process_up << 1 | task->blames_peer << 2);
 		digest = mix(digest, task->cause.kind);
 	}
 	for (size_t i = 0; i < sim->job->type_count; i++)
@@ -184,7 +186,8 @@ static void check_task_changed(struct sim *sim, const struct action *action,
 	if (known->state != from)
 		sim_break(sim, "a task goes from %s, but was %s", task_state_name(from),
 			  task_state_name(known->state));
-	if (from == TASK_SUCCEEDED &&
+	/* With FCFS the rest of a stage may succeed before one that is run again is asked for. */
+	if (from == TASK_SUCCEEDED && !known->rejoins &&
 	    check_is_finished_stage(sim, machine_task(sim->machine, action->task)->type))
 		sim_break(sim, "a finished stage is run again");
 	if (to == TASK_STOPPING && type_of(sim, action->task)->role == JOB_ROLE_SIDECAR)
@@ -197,6 +200,7 @@ static void check_task_changed(struct sim *sim, const struct action *action,
 	    weather_spares_machines(&sim->weather))
 		sim_break(sim, "a task is lost, but no machine failed");
 	known->state = to;
+	known->rejoins = machine_task(sim->machine, action->task)->rejoin;
 	if (from == TASK_WAITING && to == TASK_REQUESTED && is_needed(sim, action->task))
 		check_released_stage(sim, action->task);
 	if (to == TASK_SUCCEEDED && from != to &&
@@ -354,6 +358,35 @@ static void check_leaks(struct sim *sim, bool ended)
 			sim_break(sim, "the request of attempt %d is left open",
 				  container->attempt);
 	}
+}
+
+/* It was gone before `failed`'s program ended, and the machine has heard nothing of it since. */
+static bool was_missed(const struct sim *sim, size_t task, const struct container *failed)
+{
+	const struct container *container = &sim->containers[sim->tasks[task].newest];
+
+	return sim->tasks[task].newest != SIZE_MAX && sim->tasks[task].state == TASK_RUNNING &&
+	       type_of(sim, task)->role != JOB_ROLE_SIDECAR && !container->released &&
+	       container->state == CONTAINER_GONE && container->epoch == failed->epoch &&
+	       container->gone_at < failed->ended_at && container->echo_at < failed->ended_at;
+}
+
+/* A program that blames its peers is not paid for by the user when one of them was lost. Before the
+ * actions of the event in hand. */
+void check_blame(struct sim *sim, int retries_before)
+{
+	struct machine_status status;
+
+	machine_status(sim->machine, &status);
+	if (status.retries_used == retries_before || sim->job->mode != JOB_MODE_GANG ||
+	    !policy_judge(sim->job, machine_task(sim->machine, (size_t)status.cause_task)->type,
+			  status.cause)
+		     .blames_peer)
+		return;
+	const struct container *failed = world_newest(sim, (size_t)status.cause_task);
+	for (size_t i = 0; i < machine_task_count(sim->machine); i++)
+		if (was_missed(sim, i, failed))
+			sim_break(sim, "the user pays for a machine that was lost");
 }
 
 void check_all(struct sim *sim)

@@ -94,6 +94,7 @@ static void compare_task(struct sim *sim, const struct side *before, const struc
 	differ_in(restart);
 	differ_in(restarts_used);
 	differ_in(process_up);
+	differ_in(blames_peer);
 	differ_in(port);
 	differ_in(ui_port);
 	differ_in(misses);
@@ -155,6 +156,7 @@ static void compare(struct sim *sim, const struct side *before, const struct sid
 	differ_in(cause_task);
 	if (a->cause.kind != CAUSE_NONE)
 		differ_in(cause_epoch);
+	differ_in(blaming);
 	differ_in_cause(sim, &a->cause, &b->cause);
 	if (a->state == JOB_SUBMITTED)
 		return;

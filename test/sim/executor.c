@@ -152,6 +152,7 @@ void executor_process_end(struct sim *sim, struct container *container, unsigned
 		return;
 	world_process_gone(sim, container);
 	container->exited = true;
+	container->ended_at = sim->now;
 	report_exit(sim, container);
 }
 

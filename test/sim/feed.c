@@ -111,7 +111,9 @@ static bool handle(struct sim *sim, const struct feed *feed)
 	struct cause cause = {.kind = feed->cause.kind,
 			      .exit_code = feed->cause.exit_code,
 			      .signal = feed->cause.signal,
-			      .text = text};
+			      .text = text,
+			      .headline =
+				      feed->cause.blames_peer ? "Connection reset by peer" : NULL};
 	struct machine_event event = feed->event;
 
 	snprintf(text, sizeof(text), "failure %u", feed->cause.number);
@@ -159,19 +161,28 @@ static int count_charges(const struct sim *sim)
 	return status.retries_used + status.infrastructure_retries_used;
 }
 
+static int count_retries(const struct sim *sim)
+{
+	struct machine_status status;
+
+	machine_status(sim->machine, &status);
+	return status.retries_used;
+}
+
 bool sim_feed(struct sim *sim, const struct feed *feed)
 {
 	bool whole = feed->stale || feed->repeated || sim->events % 64 == 0;
 	uint64_t digest = whole ? check_digest(sim) : 0;
 	enum task_state before = machine_task(sim->machine, feed->event.task)->state;
 	bool is_free = elastic_is_free_loss(sim, &feed->event);
-	int charges = count_charges(sim);
+	int charges = count_charges(sim), retries = count_retries(sim);
 
 	sim->events++;
 	action_list_clear(&sim->actions);
 	bool accepted = handle(sim, feed);
 	if (is_free && count_charges(sim) != charges)
 		sim_break(sim, "the job pays for a loss that it can bear");
+	check_blame(sim, retries);
 	const struct death death = death_draw(sim);
 	if (death.torn) {
 		death_strike(sim, &death);

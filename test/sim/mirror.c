@@ -42,8 +42,8 @@ static bool is_same_task(const struct task_view *row, const struct task *task)
 	return row->state == task->state && row->attempt == task->attempt &&
 	       row->epoch == task->epoch && row->restart == task->restart &&
 	       row->restarts_used == task->restarts_used && row->up == task->process_up &&
-	       row->port == task->port && str_equal(row->host, task->host) &&
-	       str_equal(row->container, task->container) &&
+	       row->blames_peer == task->blames_peer && row->port == task->port &&
+	       str_equal(row->host, task->host) && str_equal(row->container, task->container) &&
 	       (task->cause.kind == CAUSE_NONE || row->cause.kind == task->cause.kind);
 }
 

@@ -201,5 +201,6 @@ void shape_weather(struct random *random, const struct job *job, struct weather 
 		.repeated_message = (int)random_between(random, 0, 200),
 		.user_kill = 50,
 		.user_restart = (int)random_between(random, 0, 1) * 300,
+		.noticed_loss = (int)random_between(random, 0, 3) * 200,
 	};
 }

@@ -27,6 +27,7 @@ struct weather {
 	int container_lost, stuck, deaf;
 	int failing_process, hanging_process;
 	int lost_message, repeated_message;
+	int noticed_loss; /* by another task's program, which fails */
 	int user_kill, user_restart, user_scale;
 	int am_death; /* per event */
 };
@@ -75,8 +76,11 @@ struct container {
 	struct cause_brief {
 		enum cause_kind kind;
 		int exit_code, signal;
-		unsigned number; /* names the failure in the cause's text */
-	} end, gone;		 /* and the container */
+		unsigned number;  /* names the failure in the cause's text */
+		bool blames_peer; /* so say its last words */
+	} end, gone;		  /* and the container */
+	int64_t ended_at, gone_at;
+	int64_t echo_at; /* the last time that an old message of its executor came again */
 };
 
 enum happening_kind {
@@ -133,6 +137,7 @@ struct known_task {
 	struct order order;    /* the newest */
 	uint64_t told_at;      /* the event with which the executor was told to look */
 	int user_restarts;
+	bool rejoins;	     /* is to be asked for again */
 	int succeeded_epoch; /* the last in which it did */
 	size_t newest;	     /* container; SIZE_MAX: none */
 	int processes;	     /* that run now, in whatever container */
@@ -211,6 +216,7 @@ void check_action(struct sim *sim, const struct action *action, const struct fee
 void check_task(struct sim *sim, size_t task);
 void check_told(struct sim *sim, size_t task);
 void check_given_back(struct sim *sim, size_t task); /* after the actions were carried out */
+void check_blame(struct sim *sim, int retries_before);
 void check_all(struct sim *sim);
 void check_end(struct sim *sim);
 uint64_t check_digest(const struct sim *sim);

@@ -134,14 +134,35 @@ void world_process_gone(struct sim *sim, struct container *container)
 	container->process = false;
 }
 
+/* Programs that miss one fail before long, and say so. */
+static void let_peers_notice(struct sim *sim, const struct container *lost)
+{
+	for (size_t i = 0; i < sim->container_count; i++) {
+		struct container *container = &sim->containers[i];
+		if (container == lost || !container->process || container->epoch != lost->epoch ||
+		    !world_chance(sim, sim->weather.noticed_loss))
+			continue;
+		container->end = world_new_failure(sim, CAUSE_EXIT);
+		container->end.exit_code = 1;
+		container->end.blames_peer = true;
+		world_plan(sim, world_between(sim, 0, 3000),
+			   (struct happening){.kind = HAPPENS_PROCESS_END,
+					      .container = i,
+					      .number = container->process_number});
+	}
+}
+
 static void container_gone(struct sim *sim, size_t number, struct cause_brief cause)
 {
 	struct container *container = &sim->containers[number];
 
 	if (container->state != CONTAINER_GIVEN)
 		return;
+	if (container->process)
+		let_peers_notice(sim, container);
 	world_process_gone(sim, container);
 	container->state = CONTAINER_GONE;
+	container->gone_at = sim->now;
 	container->gone = cause;
 	tell(sim, number, EVENT_CONTAINER_ENDED, cause);
 }
@@ -386,6 +407,8 @@ static void deliver(struct sim *sim, const struct happening *message)
 		deliver_to_nobody(sim, message);
 		return;
 	}
+	if (message->repeated)
+		sim->containers[message->container].echo_at = sim->now;
 	if (message->event == EVENT_BEAT && message->running)
 		feed_message(sim, message, EVENT_STARTED);
 	bool accepted = !sim->am_is_down && feed_message(sim, message, message->event);

@@ -147,6 +147,17 @@ bool bed_exit(struct bed *bed, const char *name, int code)
 	return feed(bed, &event);
 }
 
+bool bed_exit_blaming(struct bed *bed, const char *name)
+{
+	struct cause cause = {.kind = CAUSE_EXIT,
+			      .exit_code = 1,
+			      .text = "exited",
+			      .headline = "RuntimeError: Connection reset by peer"};
+	struct machine_event event = event_of(bed, EVENT_EXITED, name);
+	event.cause = &cause;
+	return feed(bed, &event);
+}
+
 bool bed_lose(struct bed *bed, const char *name, enum cause_kind kind)
 {
 	struct cause cause = {.kind = kind};

@@ -34,6 +34,8 @@ bool bed_register(struct bed *bed, const char *name);
 bool bed_come(struct bed *bed, const char *name); /* both */
 bool bed_start(struct bed *bed, const char *name);
 bool bed_exit(struct bed *bed, const char *name, int code);
+/* Code 1, with "Connection reset by peer" as its last words. */
+bool bed_exit_blaming(struct bed *bed, const char *name);
 bool bed_lose(struct bed *bed, const char *name, enum cause_kind kind);
 bool bed_gone(struct bed *bed, const char *name); /* a released container ended */
 bool bed_beat(struct bed *bed, const char *name);

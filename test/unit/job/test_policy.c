@@ -15,6 +15,7 @@
 /* What is to follow, as the table's macros have it. */
 enum verdict {
 	AGAIN,
+	PEERS_FAULT,
 	FORM_ANEW,
 	ELSEWHERE,
 	NEVER,
@@ -92,21 +93,22 @@ static const struct row table[] = {
 	{EXIT(1), "An ORTE daemon has unexpectedly failed after launch", "mpi", CLUSTERS_FAULT,
 	 "lost one of its machines"},
 	{EXIT(1), "mpirun was unable to launch the specified application", "mpi", NEVER, "execute"},
-	{EXIT(1), "horovod.common.exceptions.HorovodInternalError: x", "horovod", AGAIN, "peers"},
-	{EXIT(1), "torch.distributed.elastic...RendezvousTimeoutError", "torchrun", AGAIN,
+	{EXIT(1), "horovod.common.exceptions.HorovodInternalError: x", "horovod", PEERS_FAULT,
+	 "peers"},
+	{EXIT(1), "torch.distributed.elastic...RendezvousTimeoutError", "torchrun", PEERS_FAULT,
 	 "rendezvous"},
 	{EXIT(1), "SignalException: Process 4711 got signal: 15", "torchrun", AGAIN, "told to end"},
-	{EXIT(1), "XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out", "jax", AGAIN,
+	{EXIT(1), "XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out", "jax", PEERS_FAULT,
 	 "coordination"},
-	{EXIT(1), "ray.exceptions.ActorDiedError: x", "ray", AGAIN, "Ray cluster"},
-	{EXIT(1), "distributed.comm.core.CommClosedError: x", "dask", AGAIN, "Dask cluster"},
-	{EXIT(1), "xgboost.core.XGBoostError: rabit: x", "xgboost", AGAIN, "collective"},
-	{EXIT(1), "tensorflow...UnavailableError: x", "tensorflow", AGAIN, "peers"},
-	{EXIT(1), "torch.distributed.DistBackendError: NCCL error in: x", "pytorch", AGAIN,
+	{EXIT(1), "ray.exceptions.ActorDiedError: x", "ray", PEERS_FAULT, "Ray cluster"},
+	{EXIT(1), "distributed.comm.core.CommClosedError: x", "dask", PEERS_FAULT, "Dask cluster"},
+	{EXIT(1), "xgboost.core.XGBoostError: rabit: x", "xgboost", PEERS_FAULT, "collective"},
+	{EXIT(1), "tensorflow...UnavailableError: x", "tensorflow", PEERS_FAULT, "peers"},
+	{EXIT(1), "torch.distributed.DistBackendError: NCCL error in: x", "pytorch", PEERS_FAULT,
 	 "gone or stuck"},
-	{EXIT(1), "RuntimeError: [..] Connection closed by peer [10.0.0.1]:4000", "pytorch", AGAIN,
-	 "peers, or a service"},
-	{EXIT(1), "ConnectionRefusedError: [Errno 111] Connection refused", NULL, AGAIN,
+	{EXIT(1), "RuntimeError: [..] Connection closed by peer [10.0.0.1]:4000", "pytorch",
+	 PEERS_FAULT, "peers, or a service"},
+	{EXIT(1), "ConnectionRefusedError: [Errno 111] Connection refused", NULL, PEERS_FAULT,
 	 "peers, or a service"},
 	{EXIT(126), NULL, NULL, NEVER, "cannot be executed"},
 	{EXIT(127), "bash: line 1: trian: command not found", NULL, NEVER, "not there"},
@@ -178,6 +180,8 @@ static enum verdict verdict_of(const struct policy_row *row)
 	}
 	if (row->blames_host)
 		return ELSEWHERE;
+	if (row->blames_peer)
+		return PEERS_FAULT;
 	return row->in_place ? AGAIN : FORM_ANEW;
 }
 
