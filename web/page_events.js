@@ -37,9 +37,9 @@ function jobWords({from, to, epoch, retries, infrastructure_retries: infrastruct
 		: `Job: ${to}; retries ${retries}, infrastructure retries ${infrastructure}`;
 }
 
-function taskWords({from, to, attempt, restart, up, host, ui_port: uiPort, rejoin, cause}) {
+function taskWords({from, to, attempt, restart, up, host, ui_port: uiPort, blames_peer: blames, rejoin, cause}) {
 	const changed = from !== to ? `${from} → ${to}` : uiPort ? 'serves a web interface'
-		: up ? 'its process runs' : rejoin ? 'to be started anew' : 'changed';
+		: up ? 'its process runs' : blames ? 'waits for word of its peers' : rejoin ? 'to be started anew' : 'changed';
 	const where = host ? ` on ${host}` : '';
 	const which = attempt > 1 || restart > 0 ? `, attempt ${attempt}${restart ? `, restart ${restart}` : ''}` : '';
 	const ended = ['failed', 'lost', 'stopping', 'requested'].includes(to);

@@ -351,6 +351,8 @@ char *live_task_detail(const struct job_view *view, size_t number)
 	case TASK_REGISTERED:
 		return barrier(view, task);
 	case TASK_RUNNING:
+		if (task->blames_peer)
+			return mem_strdup("for word of its peers");
 		if (!task->up)
 			return mem_strdup("for its process");
 		return task->port > 0 ? mem_printf("%s:%d", task->host, task->port) : NULL;

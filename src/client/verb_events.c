@@ -65,11 +65,13 @@ static void describe_task(const json_t *record, struct str *out)
 {
 	bool is_up = json_is_true(json_object_get(record, "up"));
 	bool has_ui = json_object_get(record, "ui_port") != NULL;
+	bool blames = json_is_true(json_object_get(record, "blames_peer"));
 	bool rejoins = json_is_true(json_object_get(record, "rejoin"));
 
 	str_append_format(out, "%s %s", text_of(record, "task"),
 			  has_ui    ? "serves its web interface"
 			  : is_up   ? "process is up"
+			  : blames  ? "waits for word of its peers"
 			  : rejoins ? "is to be started anew"
 				    : text_of(record, "to"));
 }

@@ -448,11 +448,16 @@ static void events_that_change_no_state_say_what_changed(void **state)
 		       json_pack("{s:s, s:s, s:s, s:s, s:b}", "ev", "task", "task", "worker:0",
 				 "from", "lost", "to", "lost", "rejoin", 1),
 		       3000);
+	bed_job_record(&bed,
+		       json_pack("{s:s, s:s, s:s, s:s, s:b}", "ev", "task", "task", "worker:0",
+				 "from", "running", "to", "running", "blames_peer", 1),
+		       4000);
 	assert_run(state, "events", EXIT_CODE_OK);
 	assert_string_equal(
 		bed_out(),
 		"1970-01-01T00:00:02.000Z  job running, retries 1, infrastructure retries 2\n"
-		"1970-01-01T00:00:03.000Z  worker:0 is to be started anew\n");
+		"1970-01-01T00:00:03.000Z  worker:0 is to be started anew\n"
+		"1970-01-01T00:00:04.000Z  worker:0 waits for word of its peers\n");
 	bed_job_close(&bed);
 }
 
