@@ -6,6 +6,7 @@ it can to get away: double fork, setsid, SIGTERM ignored."""
 import itertools
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from conftest import PYTHON, is_locked, parent_of, wait_until
@@ -77,11 +78,18 @@ def test_both_processes_of_the_am_killed_at_once(tony):
     wait_until(lambda: not tony.held(), "the ledger to be free", 5)
 
 
+def is_agent(pid):
+    try:
+        return b"tony-agent" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False  # it is gone
+
+
 def test_everything_of_the_job_killed_at_once_but_the_program(tony):
     job, _ = start(tony)
     programs = {pid for task in job.status()["tasks"] for pid in task["pids"]}
     for pid in job.processes():
-        if pid not in programs and b"tony-agent" in open(f"/proc/{pid}/cmdline", "rb").read():
+        if pid not in programs and is_agent(pid):
             try:
                 os.kill(pid, signal.SIGSTOP)
             except ProcessLookupError:
@@ -90,9 +98,9 @@ def test_everything_of_the_job_killed_at_once_but_the_program(tony):
     # remains.
     for pid in job.processes():
         try:
-            if b"tony-agent" in open(f"/proc/{pid}/cmdline", "rb").read():
+            if is_agent(pid):
                 os.kill(pid, signal.SIGKILL)
-        except (ProcessLookupError, FileNotFoundError):
+        except ProcessLookupError:
             pass
     tony.run("kill", job.id)
     tony.run("list")

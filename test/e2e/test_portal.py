@@ -41,6 +41,7 @@ def test_an_ended_job_is_found_and_read(tony, portal):
         assert job.id not in portal.jobs(query), query
 
     base = f"v1/jobs/{job.id}"
+    wait_until(lambda: not job.processes(), "its AM to be done with the directory")
     shutil.rmtree(job.directory)
     about = portal.get(f"{base}/job")
     assert about["state"] == "failed" and about["cause"]["headline"] == "ValueError: no data"
@@ -77,7 +78,11 @@ def test_the_end_of_a_log_is_kept(tony, portal):
 
 def test_kept_logs_know_when_they_were_written(tony, portal):
     """So that those of several tasks can be read by time."""
-    _, job = tony.job({}, "--executes", "for i in 1 2 3; do echo $i; sleep 1; done")
+    job = tony.submit({}, "--executes", f"for i in 1 2 3; do echo $i; until [ -e {tony.directory}/$i ]; do sleep 0.05; done; "
+                                        "sleep 1; done")
+    for number in "123":
+        job.wait_log("driver:0", f"{number}\n")
+        (tony.directory / number).touch()
     portal.wait_kept(job, "succeeded")
     about = portal.get(f"v1/jobs/{job.id}/job")
     task = portal.get(f"v1/jobs/{job.id}/tasks")["tasks"][0]["task"]
@@ -129,6 +134,7 @@ def test_advice_knows_past_runs_that_the_same_people_may_see(tony):
 def test_a_live_job_is_asked_of_its_am(tony, portal):
     job = tony.submit({"tony.worker.instances": 1}, "--executes", "echo here; exec sleep 1000")
     job.wait_task("worker:0")
+    job.wait_log("worker:0", "here\n")
     portal.wait_job(job, "running", "state=running")
     tasks = portal.get(f"v1/jobs/{job.id}/tasks")["tasks"]
     assert tasks[0]["state"] == "running" and tasks[0]["pids"]  # which only the AM knows

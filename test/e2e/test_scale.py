@@ -33,8 +33,8 @@ def test_forms_beats_and_forms_anew(master):
         spec = len(master.request("GET", "/v1/cluster"))
         assert formed["spec_bytes"] / TASKS < spec / 3
         wait_until(lambda: len(master.get("/v1/metrics")["tasks"]) == TASKS, "a beat of every task")
-        beats = executors.phase("beat 1")
-        assert beats["retries"] == 0 and beats["beats"] > 0
+        beats = wait_until(lambda: (told := executors.phase("beat 1"))["beats"] > 0 and told, "a second with beats")
+        assert beats["retries"] == 0
         assert master.get("/v1/job")["progress"] == {"running": TASKS}
         executors.phase("fail")
         executors.phase("form")

@@ -19,7 +19,9 @@ def running(tony):
                       f"echo hello from $TASK_INDEX; echo trouble >&2; ./exit_after.sh {tony.directory}/go 0")
     job.wait_task("worker:0")
     job.wait_task("worker:1")
-    job.wait_log("worker:1", "hello")
+    for task in ("worker:0", "worker:1"):
+        job.wait_log(task, "hello")
+        job.wait_log(task, "trouble", "stderr")
     return job
 
 

@@ -11,6 +11,7 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import chaos
@@ -26,6 +27,14 @@ def listening_ports():
     return {int(words[1].partition(":")[2], 16) for words in lines if words[3] == "0A"}
 
 
+def inode(path):
+    """None: it was removed meanwhile."""
+    try:
+        return str(path.stat().st_ino)
+    except FileNotFoundError:
+        return None
+
+
 class LocalWorld(world.World):
     def job_dir(self):
         return self.state / "jobs" / self.job
@@ -37,6 +46,17 @@ class LocalWorld(world.World):
         return [json.loads(line) for line in read(self.job_dir() / "journal.jsonl").decode().splitlines()]
 
     # ---- faults ----
+
+    async def strike(self, fault):
+        """The next half of an AM that a calm schedule strikes waits for the other one to be replaced: on a slow machine
+        the time in between may not do, or this process may have slept through it."""
+        await asyncio.sleep(max(fault.at - (time.monotonic() - self.begun), 0))
+        am, guardian = (schedules.Fault(0, "", target) for target in schedules.AM)
+        is_calm = self.schedule.is_calm() and fault.target in schedules.AM
+        while is_calm and (self.find(am) is None) != (self.find(guardian) is None) and \
+                time.monotonic() < self.begun + self.END_S:
+            await asyncio.sleep(0.01)
+        await super().strike(fault)
 
     async def fault_full_disk(self, fault):
         fill = self.state / f"fill-{fault.at}"
@@ -71,7 +91,7 @@ class LocalWorld(world.World):
         inodes = [words[5].rpartition(":")[2] for words in
                   (line.split() for line in read("/proc/locks").decode().splitlines()) if "->" not in words]
         left += [f"ledger entry {path.name}" for path in (self.state / "ledger").rglob("*")
-                 if str(path.stat().st_ino) in inodes]
+                 if inode(path) in inodes]
         # Groups of others' jobs come and go meanwhile: os.walk() does not mind.
         left += [f"control group {path}/{name}" for path, names, _ in os.walk("/sys/fs/cgroup") for name in names
                  if self.job in name]

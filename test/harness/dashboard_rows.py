@@ -116,7 +116,7 @@ def test_a_job_is_watched_while_it_fails_is_repaired_and_ends(tony, page, orders
     orders.give("worker:1", err="\n".join([*lines, "ValueError: still no data", ""]), exit=5)
     page.wait_for_text("First cause", ".notice")
     page.wait_for_text("Ended", ".connection")
-    assert page.text(".title .badge") == "failed"
+    page.wait_for_text("failed", ".title .badge")  # a frame later
     assert "worker:1" in page.text(".notice a") and "exited with code 5" in page.text(".notice")
     assert page.text(".tail .headline") == "ValueError: still no data"
     assert job.wait() == 1

@@ -203,10 +203,12 @@ class Job:
         os.kill(guardian, signal.SIGKILL)
 
     def wear_out_am(self, number=signal.SIGKILL):
-        """Kills one AM after the other, until the guardian has had enough of it."""
-        for _ in range(4):
-            self.kill_am(number)
-        os.kill(self.status()["am_pid"], number)
+        """Kills one AM after the other, until the guardian has had enough of it: one that has lived for a while
+        counts anew."""
+        while (before := self.status())["state"] not in FINAL:
+            os.kill(before["am_pid"], number)
+            wait_until(lambda: (now := self.status())["state"] in FINAL or now["am_pid"] != before["am_pid"],
+                       f"another AM of {self.id}, or its end")
 
 
 class Tony:

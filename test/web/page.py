@@ -41,6 +41,10 @@ class Page:
             "return performance.getEntriesByType('resource').some((entry) => entry.responseEnd === 0 && "
             "!/events|follow/.test(entry.name))"))
 
+    def draw(self):
+        """What was done is drawn, and who scrolled was told."""
+        self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+
     # ---- looking ------------------------------------------------------------------------------
 
     def run(self, script, *arguments):
@@ -59,7 +63,8 @@ class Page:
         return self.wait(lambda: [e for e in self.all(selector) if e.is_displayed()], selector)[0]
 
     def text(self, selector="main"):
-        return " ".join(" ".join(element.text for element in self.all(selector)).split())
+        """When some of it was drawn anew meanwhile it is looked at again."""
+        return self.wait(lambda: [" ".join(" ".join(element.text for element in self.all(selector)).split())])[0]
 
     def wait_for_text(self, text, selector="main"):
         self.wait(lambda: text in self.text(selector), f"{text!r} in {selector}")

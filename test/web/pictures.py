@@ -39,7 +39,7 @@ def lose_worker(job):
 def take(page, name, height=640):
     browser.resize(page.driver, 1080, height)
     page.settle()
-    page.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+    page.draw()
     page.driver.save_screenshot(str(IMAGES / f"{name}.png"))
 
 

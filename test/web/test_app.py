@@ -124,7 +124,7 @@ def test_job_that_ends_while_it_is_watched(page, serve, job):
     page.wait_for_text("Live", ".connection")
     job.end("succeeded", "all tracked tasks have succeeded")
     page.wait_for_text("Ended", ".connection")
-    assert page.text(".title .badge") == "succeeded"
+    page.wait_for_text("succeeded", ".title .badge")  # a frame later
     page.wait_for_text("all tracked tasks have succeeded")
     page.wait_for_text("8 succeeded", ".legend")
 
@@ -334,6 +334,7 @@ def test_log_of_a_gigabyte(page, serve, job):
     assert log.length() == 10 ** 9
     page.open(serve(job), "#/tasks/worker:0?log=stdout")
     page.wait_for_text("step 009999999", ".log .line:last-child")
+    page.draw()
     # Far back by scrolling: what is loaded stays bounded.
     for _ in range(8):
         first = page.text(".log .line:first-child")
@@ -389,8 +390,14 @@ def test_page_that_nobody_sees_gives_its_connections_back(page, serve, job):
     page.wait_for_text("Following", ".log-foot")
     page.wait(lambda: len(server.streams) == 2)
     page.run(HIDE, True)
-    job.log("worker:0", "stdout").append("nobody sees this\n")
-    page.wait(lambda: (job.note("a line that finds out"), len(server.streams) == 0)[1])
+
+    def nobody_listens():
+        """Who writes finds out, once the browser has closed the connection."""
+        job.note("a line that finds out")
+        job.log("worker:0", "stdout").append("nobody sees this\n")
+        return not server.streams
+
+    page.wait(nobody_listens)
     page.run(HIDE, False)
     page.wait_for_text("nobody sees this", ".log")
     page.wait_for_text("Live", ".connection")
@@ -401,7 +408,7 @@ def test_log_that_is_not_there_yet(page, serve):
     page.open(serve(job), "#/tasks/worker:0")
     page.wait_for_text("Following", ".log-foot")
     job.set_log("worker:0", "executor", Log(b"the executor began\n"))
-    job.log("worker:0", "stdout").append("here it is\n")
+    page.wait(lambda: job.log("worker:0", "stdout"), "that it is asked for").append("here it is\n")
     page.wait_for_text("here it is", ".log")
     job.move("worker:0", "stopping")
     page.button("executor")
@@ -410,7 +417,7 @@ def test_log_that_is_not_there_yet(page, serve):
 
 def test_log_download_is_whole(page, serve, job):
     page.open(serve(job), "#/tasks/worker:0?log=stdout")
-    link = page.wait_for("a[download]")
+    link = page.wait_for("a[download][href]")
     assert link.get_attribute("href").endswith("v1/tasks/worker:0/logs/stdout?from=oldest")
     assert link.get_attribute("download") == "worker-0-stdout.log"
 
@@ -424,10 +431,10 @@ def test_timeline(page, serve, job):
     job.run()
     page.open(serve(job), "#/events")
     page.wait_for_text("8 tasks")
-    assert page.run("""
+    page.wait(lambda: page.run("""
         const canvas = document.querySelector('canvas');
         const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-        return new Set(new Uint32Array(data.buffer)).size""") > 5
+        return new Set(new Uint32Array(data.buffer)).size""") > 5, "its colours")
     page.focus(".gantt")
     page.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
     page.wait_for_text("worker:0, attempt 2, epoch 2: running", "[aria-live]")
