@@ -69,7 +69,7 @@ enum {
 	THREADS = 20,
 	START = 22,
 	RSS = 24,
-	ARG_START = 48,
+	ENV_END = 51,
 };
 
 enum { KERNEL_THREAD = 0x200000 }; /* PF_KTHREAD of the flags */
@@ -79,13 +79,13 @@ static int parse_stat(const char *text, struct proc_entry *entry)
 	/* The second field is the program's name in parentheses, and may hold blanks and
 	 * parentheses itself; nothing behind it can. */
 	const char *next = strrchr(text, ')');
-	unsigned long long fields[ARG_START + 1] = {0};
+	unsigned long long fields[ENV_END + 1] = {0};
 
 	if (!next || next[1] != ' ' || !next[2])
 		return -1;
 	entry->state = next[2];
 	next += 3;
-	for (int i = FIRST + 1; i <= ARG_START; i++) {
+	for (int i = FIRST + 1; i <= ENV_END; i++) {
 		char *end;
 		fields[i] = strtoull(next, &end, 10); /* negative ones (tpgid, nice) are not used */
 		if (end == next)
@@ -99,7 +99,8 @@ static int parse_stat(const char *text, struct proc_entry *entry)
 	entry->threads = (uint32_t)fields[THREADS];
 	entry->id.start_time = fields[START];
 	entry->rss_pages = fields[RSS];
-	entry->executing = fields[ARG_START] == 0 && !(fields[FLAGS] & KERNEL_THREAD);
+	/* Of all that says where its texts are, this comes last. */
+	entry->executing = fields[ENV_END] == 0 && !(fields[FLAGS] & KERNEL_THREAD);
 	entry->dead = strchr("ZXx", entry->state) && entry->threads <= 1;
 	return 0;
 }
@@ -196,15 +197,20 @@ const struct proc_entry **proc_scan_descendants(const struct proc_scan *scan, pi
 static int read_environment(pid_t pid, struct str *environment)
 {
 	struct proc_entry entry;
+	bool was_loaded = false;
 
 	for (int tries = 0; tries < 20; tries++) {
 		if (proc_read_file(pid, "environ", ENVIRON_CAP, environment) < 0)
 			return -1;
 		if (environment->length > 0)
 			return 0;
-		if (proc_read_entry(pid, &entry) < 0 || entry.dead || !entry.executing)
+		/* It may have been loaded between the two looks: then there is one now. */
+		if (proc_read_entry(pid, &entry) < 0 || entry.dead ||
+		    (!entry.executing && was_loaded))
 			return -1;
-		poll(NULL, 0, 1);
+		was_loaded = !entry.executing;
+		if (entry.executing)
+			poll(NULL, 0, 1);
 	}
 	return -1;
 }

@@ -14,6 +14,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "base/proc_scan.h"
 #include "base/str.h"
 
 static void make_zombie(pid_t child)
@@ -147,10 +148,11 @@ static void nobody_descends_from_nobody(void **state)
 static pid_t start_program(char *const environment[])
 {
 	char *const argv[] = {(char *)"sleep", (char *)"1000", NULL};
+	struct proc_entry entry;
 	int started[2];
 	char byte;
 
-	/* The write end closes when the program is executed. */
+	/* The write end closes when the program is executed: then it is still to be loaded. */
 	assert_int_equal(pipe2(started, O_CLOEXEC), 0);
 	pid_t child = fork();
 	if (child == 0) {
@@ -161,6 +163,9 @@ static pid_t start_program(char *const environment[])
 	close(started[1]);
 	assert_int_equal(read(started[0], &byte, 1), 0);
 	close(started[0]);
+	do
+		assert_int_equal(proc_read_entry(child, &entry), 0);
+	while (entry.executing);
 	return child;
 }
 
