@@ -28,18 +28,19 @@ bool describe_is_for_cluster(const struct conf *conf)
 	return !str_equal_nocase(conf_text(conf, "tony.application.scheduler"), "local");
 }
 
-/* "tony-20261121-061400-1f3a" */
+/* "tony-20261121-061400-1f3a09c4": many jobs may be submitted within a second. What is left of a
+ * job is found, and killed, by its id, whatever state directory it is of. */
 static char *make_id(int64_t now_ms)
 {
 	time_t seconds = (time_t)(now_ms / 1000);
 	struct tm tm;
-	uint16_t random;
+	uint32_t random;
 
 	if (!gmtime_r(&seconds, &tm))
 		BUG("the clock says %lld", (long long)now_ms);
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		random = (uint16_t)(now_ms ^ getpid());
-	return mem_printf("tony-%04d%02d%02d-%02d%02d%02d-%04x", tm.tm_year + 1900, tm.tm_mon + 1,
+		random = (uint32_t)(now_ms ^ getpid());
+	return mem_printf("tony-%04d%02d%02d-%02d%02d%02d-%08x", tm.tm_year + 1900, tm.tm_mon + 1,
 			  tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, random);
 }
 

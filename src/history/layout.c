@@ -47,7 +47,7 @@ char *history_task_name(const char *type, int index)
 	return mem_printf("%s-%d", type, index);
 }
 
-/* "20261121-061400-1f3a" */
+/* "20261121-061400-1f3a09c4" */
 static bool parse_stamp(const char *text, int64_t *ms)
 {
 	struct tm tm = {0};

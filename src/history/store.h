@@ -56,7 +56,7 @@ void history_folders_finish(struct history_folders *folders);
 
 struct history_job {
 	char *id;
-	char *path;	     /* within the store: "2026/11/21/tony-20261121-061400-1f3a" */
+	char *path;	     /* within the store: "2026/11/21/tony-20261121-061400-1f3a09c4" */
 	int64_t modified_ms; /* of its directory */
 };
 struct history_jobs {

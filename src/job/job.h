@@ -96,7 +96,7 @@ struct job_group_timeout {
 };
 
 struct job {
-	char *id;   /* "tony-20261121-061400-1f3a"; unique, sorts by time, safe in a path */
+	char *id;   /* "tony-20261121-061400-1f3a09c4"; unique, sorts by time, safe in a path */
 	char *name; /* tony.application.name */
 	char *user;
 	char *framework; /* lower case: a name that framework_find() knows */

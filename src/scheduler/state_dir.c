@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -98,21 +96,6 @@ bool state_dir_is_held(const char *job_dir)
 }
 
 /* ------------------------------------------------------------------------------------------- */
-
-char *state_dir_new_job_id(int64_t wall_ms)
-{
-	time_t seconds = (time_t)(wall_ms / 1000);
-	unsigned char random[2];
-	char stamp[32];
-	struct tm tm;
-
-	/* Two bytes are never refused nor cut short once the pool is up. */
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		BUG("getrandom failed");
-	gmtime_r(&seconds, &tm);
-	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
-	return mem_printf("tony-%s-%02x%02x", stamp, random[0], random[1]);
-}
 
 bool state_dir_is_job_id(const char *name)
 {

@@ -31,9 +31,6 @@ char *state_dir_ledger(const char *job_dir);
 int state_dir_hold(const char *job_dir, struct err *err);
 bool state_dir_is_held(const char *job_dir);
 
-/* "tony-20261121-061400-1f3a": time in UTC and 16 random bits. The caller frees. */
-char *state_dir_new_job_id(int64_t wall_ms);
-
 /* Whether a name can be a job's directory: [A-Za-z0-9._-]+, not starting with a dot. */
 bool state_dir_is_job_id(const char *name);
 

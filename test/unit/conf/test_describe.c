@@ -103,7 +103,7 @@ static void test_identity(void **state)
 	BED_TYPES(bed, "worker=1");
 	const struct job *job = bed_describe(bed);
 	assert_string_equal(job->user, "ada");
-	assert_int_equal(strlen(job->id), strlen("tony-20261121-061400-1f3a"));
+	assert_int_equal(strlen(job->id), strlen("tony-20261121-061400-1f3a09c4"));
 	assert_true(str_starts_with(job->id, "tony-20"));
 	assert_int_equal(job->id[strspn(job->id, "tony-0123456789abcdef")], '\0');
 	assert_true(job->submitted_ms > INT64_C(1600000000000));
