@@ -24,7 +24,7 @@
 enum {
 	/* What a program leaves behind may end by itself (a `tee` at the end of a pipe) before it
 	 * is killed. */
-	LEAVE_MS = 100,
+	LEAVE_MS = 1000,
 	LOOK_MAX_MS = 5000,
 	SAVE_LIMIT_MS = 10000, /* for the stacks of what hangs */
 	STACK_LINES = 12,      /* of them, in the exit report */
