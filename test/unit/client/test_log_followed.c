@@ -32,7 +32,7 @@ static void on_end(evutil_socket_t signal, short what, void *data)
 	struct api_bed *bed = data;
 
 	api_conclude(bed->api);
-	api_drain(bed->api, 1000, on_drained, bed);
+	api_drain(bed->api, 60 * 1000, on_drained, bed);
 }
 
 static _Noreturn void be_am(int report)

@@ -320,7 +320,7 @@ static void a_job_that_is_ending_is_only_waited_for(void **state)
 	fflush(NULL);
 	pid_t child = fork();
 	if (child == 0) {
-		usleep(50 * 1000);
+		bed_job_await_kill(&bed);
 		bed_job_end(&bed, "failed", "worker:0 failed");
 		_exit(0);
 	}

@@ -22,6 +22,8 @@
 
 enum { PATIENCE_MS = 30000 };
 
+#define KILL_ASKED "kill-asked"
+
 static char *out, *err_out;
 
 int verb_bed_create(void **state)
@@ -187,6 +189,7 @@ static void answer_kill(void *data, struct http_request *request)
 {
 	const struct am *am = data;
 
+	bed_job_write(am->bed, KILL_ASKED, "");
 	answer_post(am, request);
 	if (am->status == 200)
 		bed_job_end(am->bed, "killed", "killed by the user");
@@ -253,6 +256,14 @@ void bed_job_start_am(struct bed_job *bed, int status)
 	for (int i = 0; i < PATIENCE_MS && !fs_exists(path); i++)
 		usleep(1000);
 	assert_true(fs_exists(path));
+}
+
+void bed_job_await_kill(const struct bed_job *bed)
+{
+	char *path cleanup_free = mem_printf("%s/containers/" KILL_ASKED, bed->door.job_dir);
+
+	for (int i = 0; i < PATIENCE_MS && !fs_exists(path); i++)
+		usleep(1000);
 }
 
 /* ---- verbs -------------------------------------------------------------------------------- */

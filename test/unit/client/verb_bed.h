@@ -33,6 +33,8 @@ void bed_job_end(const struct bed_job *bed, const char *outcome, const char *mes
  * which worker:1 is a straggler; a kill ends the job. `status`: of the answers to POST (200, 409).
  */
 void bed_job_start_am(struct bed_job *bed, int status);
+/* Waits until it was asked for a kill. */
+void bed_job_await_kill(const struct bed_job *bed);
 
 /* Writes a file of a task's container: "worker-0-1/stdout". */
 void bed_job_write(const struct bed_job *bed, const char *name, const char *text);

@@ -14,6 +14,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "base/proc_scan.h"
 #include "executor/program.h"
 #include "executor/spawn.h"
 
@@ -95,6 +96,24 @@ static void await(struct bed *bed)
 	/* The promise of program.h: nothing is left. */
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
+}
+
+/* Waits until its process is this program, in this state: 'S', it sleeps; 'T', it is stopped. A
+ * limit that is over meanwhile is looked at in await() only. */
+static void await_state(const struct bed *bed, const char *name, char state)
+{
+	json_t *pids = program_pids(bed->program);
+	pid_t pid = (pid_t)json_integer_value(json_array_get(pids, 0));
+	struct proc_entry entry = {0};
+	bool is_there = false;
+
+	json_decref(pids);
+	while (!is_there) {
+		char *found cleanup_free = proc_name(pid);
+		assert_int_equal(proc_read_entry(pid, &entry), 0);
+		is_there = strcmp(found, name) == 0 && entry.state == state;
+		usleep(1000);
+	}
 }
 
 static void run(struct bed *bed)
@@ -278,10 +297,12 @@ static void what_ends_by_itself_is_let_end(void **state)
 {
 	struct bed bed;
 
-	/* The shell does not wait for its process substitution. */
-	init(&bed, state, "exec > >(sed 's/^/log: /'); echo done");
+	/* The shell does not wait for its process substitution, which is loaded by then. */
+	init(&bed, state,
+	     "exec > >(sed -u 's/^/log: /'); echo up; "
+	     "until grep -q up $HERE/stdout; do sleep 0.01; done; echo done");
 	run(&bed);
-	assert_text_freed(scratch_read(state, "stdout"), "log: done\n");
+	assert_text_freed(scratch_read(state, "stdout"), "log: up\nlog: done\n");
 	finish(&bed);
 }
 
@@ -458,7 +479,9 @@ static void what_does_nothing_is_ended_and_where_it_stood_is_kept(void **state)
 
 	init(&bed, state, "sleep 1000");
 	bed.job->types[0].hang_timeout_ms = 100;
-	run(&bed);
+	assert_success(start(&bed), &bed.err);
+	await_state(&bed, "sleep", 'S');
+	await(&bed);
 	assert_int_equal(bed.cause.kind, CAUSE_HUNG);
 	assert_text_has(bed.cause.text,
 			"ended, hung: nothing was written, read or computed for 100 ms");
@@ -479,7 +502,9 @@ static void who_tells_no_further_step_is_ended(void **state)
 	bed.job->types[0].hang_timeout_ms = 300;
 	bed.job->log_rotate_bytes = 1 << 20;
 	bed.progress_file = scratch_path(state, "progress");
-	run(&bed);
+	assert_success(start(&bed), &bed.err);
+	bed_await_number(state, "progress");
+	await(&bed);
 	assert_int_equal(bed.cause.kind, CAUSE_HUNG);
 	assert_text_has(bed.cause.text, "ended, hung: it told no further step for 300 ms");
 	finish(&bed);
@@ -495,7 +520,9 @@ static void py_spy_tells_where_python_stands(void **state)
 	setenv("PATH", path, 1);
 	init(&bed, state, "cp /bin/sleep python3; exec ./python3 1000");
 	bed.job->types[0].hang_timeout_ms = 300;
-	run(&bed);
+	assert_success(start(&bed), &bed.err);
+	await_state(&bed, "python3", 'S');
+	await(&bed);
 	assert_int_equal(bed.cause.kind, CAUSE_HUNG);
 	assert_true(tail_has(&bed, "hang-stacks.txt: dump --pid: MainThread: step (train.py:12)"));
 	finish(&bed);
@@ -509,7 +536,9 @@ static void who_is_stopped_does_not_hang(void **state)
 	init(&bed, state, "kill -STOP $$; sleep 1000");
 	bed.job->types[0].frozen_timeout_ms = 400;
 	bed.job->types[0].hang_timeout_ms = 4000;
-	run(&bed);
+	assert_success(start(&bed), &bed.err);
+	await_state(&bed, "bash", 'T');
+	await(&bed);
 	assert_int_equal(bed.cause.kind, CAUSE_FROZEN);
 	finish(&bed);
 }

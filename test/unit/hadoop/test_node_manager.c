@@ -15,7 +15,7 @@
 #include "hadoop/message.h"
 #include "hadoop/node_manager.h"
 
-enum { GIVE_UP_MS = 1500, SILENCE_MS = 500 };
+enum { GIVE_UP_MS = 1500, SILENCE_MS = 500, AN_HOUR_MS = 3600 * 1000 };
 
 struct bed {
 	struct event_base *base;
@@ -83,7 +83,7 @@ static void give_token(struct bed *bed, struct fake_rm *node, const char *token)
 	node->token = token;
 }
 
-static int open_bed(void **state)
+static int open_with(void **state, int64_t silence_ms)
 {
 	struct bed *bed = mem_alloc(sizeof(*bed));
 
@@ -94,8 +94,8 @@ static int open_bed(void **state)
 	const struct node_managers_options options = {
 		.rpc = {.user = "alice",
 			.require_sasl = true,
-			.connect_timeout_ms = SILENCE_MS,
-			.call_timeout_ms = SILENCE_MS,
+			.connect_timeout_ms = silence_ms,
+			.call_timeout_ms = silence_ms,
 			.retry_interval_ms = 1},
 		.give_up_ms = GIVE_UP_MS,
 		.events = {bed, on_started, on_failed, on_stopped, on_completed, may_act},
@@ -105,6 +105,17 @@ static int open_bed(void **state)
 	give_token(bed, &bed->second, "two");
 	*state = bed;
 	return 0;
+}
+
+static int open_bed(void **state)
+{
+	return open_with(state, AN_HOUR_MS);
+}
+
+/* Which does not wait for who keeps quiet. */
+static int open_impatient(void **state)
+{
+	return open_with(state, SILENCE_MS);
 }
 
 static int close_bed(void **state)
@@ -334,7 +345,8 @@ int main(void)
 		TEST(what_runs_already_is_started),
 		TEST(a_start_of_unknown_fate_is_repeated),
 		TEST(one_that_comes_up_is_waited_for),
-		TEST(one_that_keeps_quiet_is_given_up),
+		cmocka_unit_test_setup_teardown(one_that_keeps_quiet_is_given_up, open_impatient,
+						close_bed),
 		TEST(one_that_is_not_there_is_given_up),
 		TEST(the_newest_token_is_used),
 		TEST(what_is_gone_is_stopped),

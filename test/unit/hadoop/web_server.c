@@ -14,14 +14,13 @@
 #include "base/mem.h"
 #include "net/address.h"
 
-static int listen_anywhere(char **address)
+static int bind_anywhere(char **address)
 {
 	struct net_address any;
 
 	assert_int_equal(net_address_parse("127.0.0.1:0", &any, NULL), 0);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&any.storage, any.length), 0);
-	assert_int_equal(listen(fd, 16), 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&any.storage, &any.length), 0);
 	*address = net_address_text(&any);
 	return fd;
@@ -118,7 +117,8 @@ void web_server_start(struct web_server *server, const struct web_step *steps, s
 	memset(server, 0, sizeof(*server));
 	server->steps = steps;
 	server->count = count;
-	server->listener = listen_anywhere(&server->address);
+	server->listener = bind_anywhere(&server->address);
+	assert_int_equal(listen(server->listener, 16), 0);
 	server->url = mem_printf("http://%s", server->address);
 	server->outside = server->address;
 	assert_int_equal(pthread_create(&server->thread, NULL, run, server), 0);
@@ -144,10 +144,11 @@ void web_server_finish(struct web_server *server)
 	str_finish(&server->bodies);
 }
 
+/* It stays bound, so that nobody else gets it. */
 char *web_nobody(void)
 {
 	char *address;
 
-	close(listen_anywhere(&address));
+	bind_anywhere(&address);
 	return address;
 }

@@ -125,7 +125,7 @@ static void test_calls_in_a_row_share_a_connection(void **state)
 	struct http_client *client =
 		connect_to(fixture.base, http_server_address(fixture.server), TEST_TOKEN);
 	start(client, "/echo?text=one", &first, 0);
-	start(client, "/none", &second, 1000);
+	start(client, "/none", &second, 60000);
 	http_client_start(client, &(struct http_question){.method = "POST",
 							  .path = "/echo",
 							  .body = "three\0!",
@@ -188,8 +188,9 @@ static void test_deadline(void **state)
 	assert_non_null(strstr(held.text.text, "no answer within"));
 	assert_int_equal(waiting.kind, ERR_UNREACHABLE);
 	assert_string_equal(next.text.text, "yes");
-	if (!door) /* behind which the server may never have heard of it */
-		assert_int_equal(fixture.closed_count, 1);
+	/* Of one whose time was over before it was sent the server never heard. */
+	if (fixture.has_held)
+		run_until(fixture.base, &fixture.has_closed);
 	http_client_destroy(client);
 	outcome_finish(&held);
 	outcome_finish(&waiting);
@@ -205,8 +206,8 @@ static void test_cancel(void **state)
 	fixture_open(&fixture, NULL);
 	struct http_client *client =
 		connect_to(fixture.base, http_server_address(fixture.server), TEST_TOKEN);
-	struct http_call *on_wire = start(client, "/hold", &held, 1000);
-	struct http_call *in_queue = start(client, "/echo", &waiting, 1000);
+	struct http_call *on_wire = start(client, "/hold", &held, 60000);
+	struct http_call *in_queue = start(client, "/echo", &waiting, 60000);
 	start(client, "/echo?text=yes", &next, 0);
 	run_until(fixture.base, &fixture.has_held);
 	http_client_cancel(in_queue);

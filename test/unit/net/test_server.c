@@ -234,6 +234,8 @@ static void test_unread_answers_do_not_pile_up(void **state)
 	event_del(&peer.event);
 	for (int i = 0; i < 20; i++)
 		peer_send(&peer, request);
+	while (fixture->handled == 0)
+		event_base_loop(fixture->base, EVLOOP_ONCE);
 	run_idle(fixture->base);
 	assert_in_range(fixture->handled, 1, 2);
 	event_add(&peer.event, NULL);
