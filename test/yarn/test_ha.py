@@ -77,7 +77,7 @@ def test_the_resource_manager_fails_over_under_a_job(tony):
     assert follower.stdout.readline()
     fail_over(tony.cluster, "rm")
     executor = wait_until(lambda: job.task("worker:1").get("executor_pid"), "the AM to be found")
-    assert {name: job.task(name)["pids"] for name in before} == before
+    wait_until(lambda: {name: job.task(name).get("pids") for name in before} == before, "the same processes")
     os.kill(executor, 9)
     job.wait_task("worker:1", attempt=2, patience_s=120)
     assert finish(tony, job) == 0

@@ -108,6 +108,9 @@ def test_a_job_is_over_before_its_directory_is_filled(tony, cluster, begun):
     and the directory does not come back."""
     def ended(path):
         job = re.search("application_[0-9]+_[0-9]+", path).group()
+        if begun:
+            wait_until(lambda: "job.json" in cluster.list(f"/user/{cluster.user}/.tony/{job}"), "the file to be begun")
+        (tony.directory / "go").touch()
         wait_until(lambda: cluster.application(job)["state"] == "FINISHED"
                    and job not in cluster.list(f"/user/{cluster.user}/.tony"), f"{job} to end")
 
@@ -116,7 +119,8 @@ def test_a_job_is_over_before_its_directory_is_filled(tony, cluster, begun):
 
     with Gateway(cluster.env["HTTPFS_URL"], is_late, ended, begun) as gateway:
         answer, job = tony.job({"tony.worker.instances": 1,
-                                "tony.hdfs.httpfs": f"http://127.0.0.1:{gateway.server_port}"}, "--executes", "true")
+                                "tony.hdfs.httpfs": f"http://127.0.0.1:{gateway.server_port}"}, "--executes",
+                               f"./exit_after.sh {tony.directory}/go 0")
     assert gateway.late == [404 if begun else 201]
     assert answer.returncode == 0, answer.stderr
     assert job.id not in cluster.list(f"/user/{cluster.user}/.tony")

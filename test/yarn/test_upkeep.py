@@ -12,11 +12,20 @@ from program import wait_until
 LONG_AGO_MS = 1_600_000_000_000
 
 
-def submit_elsewhere(tony, name):
+def submit_elsewhere(tony):
     """From a machine of the user's that has not looked for a while. Its process that looks is not waited for."""
-    state = {"TONY_STATE_DIR": str(tony.directory / name)}
+    state = {"TONY_STATE_DIR": str(tony.directory / f"elsewhere-{uuid.uuid4()}")}
     answer, _ = tony.job({"tony.worker.instances": 1}, "--executes", "true", env=state)
     assert answer.returncode == 0, answer.stderr
+
+
+def wait_looked(tony, condition, what):
+    """Who looks stops after 2 s, and leaves the cache for another time while some job's description is being written:
+    other tests' jobs are here, too."""
+    def submit_and_see():
+        submit_elsewhere(tony)
+        return condition()
+    wait_until(submit_and_see, what)
 
 
 def start(tony, *options):
@@ -39,8 +48,7 @@ def test_what_no_job_has_used_for_long_leaves_the_cache(tony):
     tony.cluster.put(unused, b"old")
     for path in (unused, f"{cache}/{mine[0]}"):
         tony.cluster.hdfs("PUT", path, op="SETTIMES", accesstime=LONG_AGO_MS, modificationtime=LONG_AGO_MS)
-    submit_elsewhere(tony, "elsewhere")
-    wait_until(lambda: tony.cluster.status(unused) is None, "the unused file to go")   # the last one by its name
+    wait_looked(tony, lambda: tony.cluster.status(unused) is None, "the unused file to go")   # the last one by its name
     assert tony.cluster.status(f"{cache}/{mine[0]}")
     # While the first one runs: after it, whoever else submits here may remove the file.
     answer, _ = tony.job({"tony.worker.instances": 1, "tony.worker.resources": used}, "--executes", "true")
@@ -57,8 +65,7 @@ def test_what_a_job_that_was_killed_from_outside_left_is_published_after_another
     os.kill(job.status()["am_pid"], 9)
     tony.kill_application(job.id)
     wait_until(lambda: job.application()["state"] == "KILLED" and not job.processes(), "the application to end")
-    submit_elsewhere(tony, "elsewhere")
-    wait_until(lambda: tony.cluster.list(job.files) == [], "its files to be removed")
+    wait_looked(tony, lambda: tony.cluster.list(job.files) == [], "its files to be removed")
     assert {"job.json", "events.jsonl"} <= set(tony.cluster.list(job.history))
 
 

@@ -8,7 +8,6 @@ import signal
 import urllib.error
 import urllib.parse
 import urllib.request
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from program import PYTHON, describe, read_environ, wait_until
@@ -58,18 +57,20 @@ def test_the_am_tells_logs_of_other_machines_to_their_end(tony):
     job.wait_task("worker:0")
     url, authorization = job.status()["am_url"], {"Authorization": f"Bearer {job.token()}"}
 
-    def read(query):
+    def ask(query):
         request = urllib.request.Request(f"{url}/v1/tasks/worker:0/logs/{query}", headers=authorization)
-        with urllib.request.urlopen(request, timeout=120) as answer:
+        return urllib.request.urlopen(request, timeout=120)
+
+    def read(query):
+        with ask(query) as answer:
             return answer.read().decode()
 
-    with ThreadPoolExecutor() as pool:
-        followers = [pool.submit(read, "stdout?follow=1&attempt=1") for _ in range(3)]
-        wait_until(lambda: read("stdout") == "first\n", "the first line")
-        assert read("stdout?offset=-3") == "st\n"
-        assert "started process" in read("executor")
-        (tony.directory / "go").touch()
-        assert {follower.result() for follower in followers} == {"first\nlast\n"}
+    followers = [ask("stdout?follow=1&attempt=1") for _ in range(3)]   # whose answers have begun
+    wait_until(lambda: read("stdout") == "first\n", "the first line")
+    assert read("stdout?offset=-3") == "st\n"
+    assert "started process" in read("executor")
+    (tony.directory / "go").touch()
+    assert {follower.read() for follower in followers} == {b"first\nlast\n"}
     assert job.wait() == 0
 
 
@@ -248,8 +249,9 @@ def test_what_a_job_that_was_killed_from_outside_left_is_published_by_whoever_li
     tony.kill_application(job.id)
     wait_until(lambda: job.application()["state"] == "KILLED" and not job.processes(), "the application to end")
     elsewhere = {"TONY_STATE_DIR": str(tony.directory / "elsewhere")}
-    assert tony.run("list", env=elsewhere).returncode == 0
-    assert tony.cluster.list(job.files) == []
+    # What others have left comes before it, and none of that is waited for longer than 2 s.
+    wait_until(lambda: tony.run("list", env=elsewhere).returncode == 0 and tony.cluster.list(job.files) == [],
+               "its files to be removed")
     assert {"job.json", "events.jsonl", "summary.json"} <= set(tony.cluster.list(job.history))
     answer = tony.run("status", "--json", job.id, env={"TONY_STATE_DIR": str(tony.directory / "third")})
     assert json.loads(answer.stdout)["outcome"] == "killed", answer.stderr
