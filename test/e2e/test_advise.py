@@ -59,6 +59,7 @@ def test_memory_that_nobody_uses(tony, tmp_path):
     second.touch()
     assert job.wait() == 0
 
+    job.published()
     assert advised(tony, job)["memory-oversized"]["settings"] == [setting]
     text = tony.run("advise", job.id)
     assert text.returncode == 0

@@ -107,10 +107,10 @@ def test_during_a_pause_before_a_restart_in_place(tony, kill):
                                     f'[ "$TONY_RESTART" = 2 ] || exit 1; exec ./exit_after.sh {go} 0')
     # The first restart is at once, the second one after a pause.
     wait_until(lambda: any("restart 2 of 2" in event.get("text", "") for event in job.events()), "the pause")
-    other = job.task("worker:1")
+    other = job.wait_task("worker:1")
     ams = 1 + kill(job)
     job.wait_task("worker:0", restart=2)
-    assert job.task("worker:1")["pids"] == other["pids"]
+    assert job.wait_task("worker:1")["pids"] == other["pids"]
     go.touch()
     assert job.wait() == 0
     assert_one_life(job, ams)
@@ -120,13 +120,14 @@ def test_during_a_pause_before_a_restart_in_place(tony, kill):
 def test_while_it_forms_anew(tony, kill):
     """One program has failed, another takes its time to stop."""
     go = tony.directory / "go"
-    slow = "trap 'echo stopping; sleep 2; exit 1' TERM; while :; do sleep 0.05; done"
+    slow = "trap 'echo stopping; sleep 2; exit 1' TERM; echo ready; while :; do sleep 0.05; done"
     job = tony.submit({"tony.application.framework": "pytorch", "tony.worker.instances": 2,
                        "tony.worker.stop-grace": "20s", "tony.am.retry-count": 1, **FAST,
                        "tony.worker.command": f'echo begins; [ "$TONY_EPOCH" = 2 ] && exec ./exit_after.sh {go} 0; '
                                               f'[ "$TASK_INDEX" = 0 ] && sleep 1000; {slow}'})
     first = job.wait_task("worker:0")
-    job.wait_task("worker:1")
+    job.wait_log("worker:0", "begins")
+    job.wait_log("worker:1", "ready")
     os.kill(first["pids"][0], signal.SIGKILL)
     job.wait_log("worker:1", "stopping")
     ams = 1 + kill(job)
@@ -140,12 +141,13 @@ def test_while_it_forms_anew(tony, kill):
 
 @pytest.mark.parametrize("is_guardian", (False, True), ids=("the AM", "the guardian"))
 def test_while_it_ends(tony, is_guardian):
-    job = tony.submit({"tony.worker.instances": 2, "tony.worker.stop-grace": "2s"}, "--executes",
+    job = tony.submit({"tony.worker.instances": 2, "tony.worker.stop-grace": "5s"}, "--executes",
                       "trap 'echo stopping' TERM; echo begins; while :; do sleep 0.05; done")
     job.wait_log("worker:0", "begins")
+    victim = job.am()[is_guardian]
     killer = tony.start("kill", job.id)
     job.wait_log("worker:0", "stopping")
-    os.kill(job.am()[is_guardian], signal.SIGKILL)
+    os.kill(victim, signal.SIGKILL)
     killer.communicate()
     assert job.wait() != 0
     status = job.status()
@@ -331,8 +333,7 @@ def test_curves_go_on(tony, kill):
     go.touch()
     assert job.wait() == 0
     assert_one_life(job, ams)
-    place = next((tony.state / "history").glob(f"*/*/*/{job.id}"))
-    last = json.loads((place / "metrics.jsonl").read_text())
+    last = json.loads((job.published() / "metrics.jsonl").read_text())
     assert [(own["name"], own["step"], own["v"]) for own in last["user"]] == [("loss", [1, 2], [0.5, 0.25])]
     assert last["samples"] > before["samples"]
 

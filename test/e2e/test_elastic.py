@@ -86,7 +86,7 @@ def test_a_job_starts_with_the_least_grows_and_goes_on_without_who_is_lost(tony)
     trained(job, first)
     # What is lost is not had back while another job waits for it.
     other, go = occupy(tony, "go-2")
-    other.wait_state("forming")
+    wait_until(lambda: other.status().get("waiting"), f"{other.id} to wait for room")
     os.kill(job.task("worker:1")["executor_pid"], signal.SIGKILL)
     second = formation(job, "worker:0", "worker:2")
     assert second > first

@@ -11,7 +11,7 @@ def causes(job):
 
 
 def test_who_tells_no_further_step_is_ended_and_started_again(tony):
-    answer, job = tony.job({**KEYS, "tony.worker.hang-timeout": "2s"}, "--executes", f"{PYTHON} hang_once.py")
+    answer, job = tony.job({**KEYS, "tony.worker.hang-timeout": "5s"}, "--executes", f"{PYTHON} hang_once.py")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert job.task("worker:0")["restarts_used"] == 1
     cause = causes(job)[0]

@@ -19,8 +19,8 @@ def keys(driver="9999", **more):
 
 def environment(job, task):
     """Of the task's last process."""
-    lines = wait_until(lambda: job.logs(task).splitlines(), f"{task} to start")
-    return json.loads(lines[-1])
+    log = wait_until(lambda: (text := job.logs(task)).endswith("\n") and text, f"{task} to start")
+    return json.loads(log.splitlines()[-1])
 
 
 def headline(job):

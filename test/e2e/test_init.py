@@ -82,7 +82,7 @@ def test_what_is_typed_next_works(tony):
     folder = tony.directory / "a folder"
     said = tony.run("init", "quickstart", folder).stdout.partition("Next:\n")[2]
     answer = subprocess.run(["sh", "-ec", said], env={**tony.env, "PATH": f"{BUILD}:{tony.env['PATH']}"},
-                            cwd=tony.directory, capture_output=True, text=True, timeout=60)
+                            cwd=tony.directory, capture_output=True, text=True, timeout=300)
     assert answer.returncode == 0 and "succeeded" in answer.stdout, answer.stdout + answer.stderr
 
 

@@ -10,7 +10,7 @@ import pytest
 from fake_job import ATTACKS
 from page import Keys, visit
 from portal import Portal
-from program import PYTHON
+from program import PYTHON, wait_until
 
 JOB_PAGES = ["#/", "#/tasks/worker:1", "#/events", "#/events?view=table", "#/events?view=list", "#/config?all=1"]
 MARKUP = ATTACKS[:6]  # what a command line and XML can hold
@@ -30,6 +30,10 @@ class Orders:
         draft = self.directory / "draft"
         draft.write_text(json.dumps(what), encoding="utf-8")
         draft.rename(self.directory / f"{task}.{self.count}")
+
+    def wait_obeyed(self, task):
+        """By a process that has set up what it does with SIGTERM."""
+        wait_until(lambda: not list(self.directory.glob(f"{task}.*")), f"{task} to obey")
 
     def stay(self, on):
         """Whether who is asked to end does so."""
@@ -100,6 +104,8 @@ def test_a_job_is_watched_while_it_fails_is_repaired_and_ends(tony, page, orders
     page.turn_to("#/")
     page.wait_for_rows(lambda rows: rows[1][4] == "1")
     orders.stay(True)
+    orders.give("worker:0")
+    orders.wait_obeyed("worker:0")
     orders.give("worker:1", err="RuntimeError: bad loss\n", exit=4)
     page.wait_for_text("reforming", ".title .badge")
     page.wait_for_text("Being repaired", ".notice")

@@ -163,6 +163,11 @@ class Job:
         return wait_until(lambda: text in (log := self.logs(task, file)) and log,
                           f"{self.id}: {text!r} in {file} of {task}")
 
+    def published(self):
+        """Its history, on one machine. Clients hear of the end before it is there."""
+        store = self.tony.state / "history"
+        return wait_until(lambda: next(store.glob(f"*/*/*/{self.id}"), None), f"{self.id} to be published")
+
     def description(self):
         """What job.json says."""
         return json.loads((self.directory / "job.json").read_text())
@@ -185,8 +190,8 @@ class Job:
         return find_marked(f"TONY_JOB_ID={self.id}")
 
     def am(self):
-        """The pids of the AM and of its guardian."""
-        pid = self.status()["am_pid"]
+        """The pids of the AM and of its guardian; it listens a moment before it says its own."""
+        pid = wait_until(lambda: self.status()["am_pid"], f"the AM of {self.id}")
         return pid, parent_of(pid)
 
     def kill_am(self, number=signal.SIGKILL):
@@ -201,6 +206,7 @@ class Job:
         os.kill(guardian, signal.SIGSTOP)
         os.kill(am, signal.SIGKILL)
         os.kill(guardian, signal.SIGKILL)
+        wait_until(lambda: not is_alive(am) and not is_alive(guardian), f"the AM of {self.id} to be gone")
 
     def wear_out_am(self, number=signal.SIGKILL):
         """Kills one AM after the other, until the guardian has had enough of it: one that has lived for a while

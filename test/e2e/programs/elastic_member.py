@@ -55,4 +55,6 @@ while not os.path.exists(f"{DIRECTORY}/end"):
         seen += 1
         rank, size = call("GET", f"/rank_and_size/{NAME}:{seen}").decode().split(",")[:2]
         print(f"rank {rank} of {size}", flush=True)
+        while is_told(listener):  # again, before it asked: of those that are in this ring
+            pass
     time.sleep(0.02)
