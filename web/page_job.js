@@ -211,12 +211,13 @@ export class JobPage {
 	/* ---- advice ------------------------------------------------------------------------------ */
 
 	async readAdvice() {
-		const answer = await orNull(this.store.api.get('advice')).catch(() => null);
+		const answer = await orNull(this.store.api.get('advice')).catch(() => undefined);
 		if (this.isGone)
 			return;
 		const advice = answer?.advice ?? [];
 		const seen = JSON.stringify(advice);
-		if (seen !== this.adviceSeen) {
+		/* Who does not answer, as an application master that has left, takes back nothing. */
+		if (answer !== undefined && seen !== this.adviceSeen) {
 			this.adviceSeen = seen;
 			replace(this.advice, advice.length > 0 ? buildAdvice(advice) : null);
 		}

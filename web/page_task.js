@@ -230,12 +230,15 @@ export class TaskPage {
 
 	async readSeries() {
 		const answer = await orNull(this.store.api.get('series', {task: this.name, points: POINTS}))
-			.catch(() => null);
+			.catch(() => undefined);
 		if (this.isGone)
 			return;
-		const charts = chartsOf(answer);
-		this.noCharts.hidden = charts.length > 0;
-		this.charts.set(charts);
+		/* Whoever measured leaves with the job: what was seen stays. */
+		if (answer !== undefined) {
+			const charts = chartsOf(answer);
+			this.noCharts.hidden = charts.length > 0;
+			this.charts.set(charts);
+		}
 		if (!this.store.model.isFinal)
 			this.timer = setTimeout(() => this.whenSeen(() => this.readSeries()), SERIES_MS);
 	}
