@@ -3,10 +3,12 @@
  * one long poll after the other; and again and again with growing pauses when the server is away.
  *
  * What is on the way is tested, not guessed: the last line seen is asked for once more, so a stream
- * that works brings it at once.
+ * that works brings it at once. One that was silent may have met a server that was slow: another is
+ * tried later, beside a poll that waits, and the one that speaks first is the one that is listened to.
  */
 
 const SILENCE_MS = 2000; /* of a stream that should have begun */
+const STREAM_PAUSE_MS = 5000; /* until it is tried again; twice as long each time */
 const POLL_MS = 25000;
 const PAUSE_MIN_MS = 500;
 const PAUSE_MAX_MS = 15000;
@@ -66,6 +68,8 @@ export class Live {
 		this.failures = 0;
 		this.lostAt = 0;
 		this.streams = true; /* until one was silent */
+		this.streamPause = STREAM_PAUSE_MS;
+		this.streamAt = 0; /* when the next is tried, after one that was silent */
 		this.polls = false; /* that works was seen */
 		this.stream = null;
 		this.abort = null;
@@ -97,11 +101,16 @@ export class Live {
 	}
 
 	close() {
+		this.closeStream();
+		this.abort?.abort();
+		this.abort = null;
+	}
+
+	/* Or does not open it. */
+	closeStream() {
 		this.world.clearTimeout(this.timer);
 		this.stream?.close();
 		this.stream = null;
-		this.abort?.abort();
-		this.abort = null;
 	}
 
 	connect() {
@@ -111,28 +120,49 @@ export class Live {
 			this.openStream();
 	}
 
+	/* A poll that is on its way goes on until the stream has spoken. */
 	openStream() {
 		const stream = this.world.openStream(this.url(Math.max(1, this.sequence)));
 		this.stream = stream;
-		this.timer = this.world.setTimeout(() => {
-			this.streams = false;
-			this.close();
-			this.connect();
-		}, SILENCE_MS);
+		this.timer = this.world.setTimeout(() => this.giveStreamUp(), SILENCE_MS);
 		stream.onmessage = (event) => {
 			this.world.clearTimeout(this.timer);
+			this.abort?.abort();
+			this.abort = null;
+			this.streams = true;
+			this.streamPause = STREAM_PAUSE_MS;
 			this.heard('live', parseLines(event.data));
 		};
 		stream.onerror = () => {
-			this.close();
-			this.fail();
+			if (this.abort) {
+				this.giveStreamUp();
+			} else {
+				this.close();
+				this.fail();
+			}
 		};
+	}
+
+	/*
+	 * The pause grows without a limit: a proxy that holds streams back may see only when it passes
+	 * something on that nobody listens, and keeps each of them open until then.
+	 */
+	giveStreamUp() {
+		this.closeStream();
+		this.streams = false;
+		this.streamAt = this.world.now() + this.streamPause;
+		this.streamPause *= 2;
+		if (!this.abort)
+			this.connect();
 	}
 
 	async poll(wait) {
 		const abort = new AbortController();
 		this.abort = abort;
 		const asked = this.world.now();
+		/* While nothing happens: then all that a stream has to bring is the last line, which fills no buffer on the way. */
+		if (wait > 0 && this.streamAt < asked + wait)
+			this.timer = this.world.setTimeout(() => this.openStream(), Math.max(0, this.streamAt - asked));
 		try {
 			const response = await this.world.fetch(this.url(this.sequence + 1, wait), {
 				headers: {Accept: 'application/x-ndjson'}, signal: abort.signal,
@@ -149,8 +179,15 @@ export class Live {
 		}
 	}
 
+	/* A stream that was tried meanwhile was slower. */
+	endPoll() {
+		if (this.stream)
+			this.giveStreamUp();
+		this.close();
+	}
+
 	polled(status, text, took) {
-		this.abort = null;
+		this.endPoll();
 		this.polls = status === 200 && !this.streams;
 		if (status === 401 || status === 403) {
 			this.runs = false;
@@ -179,9 +216,10 @@ export class Live {
 	}
 
 	fail() {
-		this.abort = null;
+		this.endPoll();
 		if (!this.runs)
 			return;
+		this.polls = false;
 		if (this.failures++ === 0)
 			this.lostAt = this.world.now();
 		const pause = backoff(this.failures, this.world.random());

@@ -95,6 +95,118 @@ test('a silent stream gives way to long polls', async () => {
 	assert.equal(world.asked[1].url, 'events?since=10&wait=25000');
 });
 
+/* A world in which the first stream was silent and a long poll waits. */
+async function beginPolling() {
+	const begun = begin();
+	begun.live.start(7);
+	await begun.world.pass(2000);
+	begun.world.asked[0].answer(200, '');
+	await settle();
+	await begun.world.pass(500);
+	assert.equal(begun.world.asked[1].url, 'events?since=8&wait=25000');
+	return begun;
+}
+
+test('after a stall a stream is tried again beside the poll, and listened to when it speaks', async () => {
+	const {world, got} = await beginPolling();
+	await world.pass(4499);
+	assert.equal(world.streams.length, 1);
+	await world.pass(1);
+	assert.equal(world.streams[1].url, 'events?since=7');
+	assert.equal(world.asked.length, 2, 'the poll waits on');
+	world.streams[1].onmessage({data: line(7)});
+	world.streams[1].onmessage({data: line(8)});
+	world.asked[1].answer(200, `${line(8)}\n`);
+	await settle();
+	world.streams[1].onmessage({data: line(9)});
+	await world.pass(60_000);
+	assert.deepEqual(got.records, [8, 9]);
+	assert.deepEqual(got.states, ['connecting', 'polling', 'live']);
+	assert.equal(world.asked.length, 2);
+	assert.deepEqual(world.streams.map(({closed}) => closed), [true, false]);
+});
+
+test('a stream that worked again and breaks off is made up for at once', async () => {
+	const {world, got} = await beginPolling();
+	await world.pass(4500);
+	world.streams[1].onmessage({data: line(7)});
+	world.streams[1].onerror();
+	await world.pass(500);
+	assert.equal(world.asked[2].url, 'events?since=8&wait=0');
+	world.asked[2].answer(200, `${line(8)}\n`);
+	await settle();
+	await world.pass(0);
+	assert.equal(world.streams[2].url, 'events?since=8');
+	assert.deepEqual(got.records, [8]);
+	await world.pass(2000);
+	world.asked[3].answer(200, '');
+	await settle();
+	await world.pass(500);
+	await world.pass(4500);
+	assert.equal(world.streams.length, 4, 'the pause is as short as at first');
+});
+
+test('where streams are held back they are tried ever more rarely, and nothing is late or lost', async () => {
+	const {world, got} = await beginPolling();
+	const tried = [];
+	for (let second = 1, sequence = 8; second <= 3600; second++) {
+		const count = world.streams.length;
+		await world.pass(1000);
+		if (world.streams.length > count)
+			tried.push(second);
+		if (second % 20 > 0)
+			continue;
+		world.asked.at(-1).answer(200, `${line(sequence++)}\n`);
+		await settle();
+		await world.pass(0);
+	}
+	assert.deepEqual(got.records, Array.from({length: 180}, (_, i) => 8 + i));
+	assert.deepEqual(got.states, ['connecting', 'polling']);
+	assert.ok(tried.length > 5 && tried.length < 12, `tried at ${tried}`);
+	assert.ok(world.streams.slice(0, -1).every(({closed}) => closed));
+	assert.equal(world.asked.length, 182, 'no poll was asked in vain');
+});
+
+test('a poll that answers first ends the try: what a burst pushes through a buffer is no stream', async () => {
+	const {world, got} = await beginPolling();
+	await world.pass(4500);
+	world.asked[1].answer(200, `${line(8)}\n`);
+	await settle();
+	assert.ok(world.streams[1].closed);
+	await world.pass(0);
+	assert.equal(world.asked[2].url, 'events?since=9&wait=25000');
+	await world.pass(9000);
+	assert.equal(world.streams.length, 2);
+	await world.pass(1000);
+	assert.equal(world.streams[2].url, 'events?since=8');
+	world.streams[2].onerror();
+	assert.deepEqual(got.states, ['connecting', 'polling'], 'the poll says how the server is');
+	assert.equal(world.asked.length, 3);
+});
+
+test('a server that went away while it was polled is back as soon as it answers', async () => {
+	const {world, got} = await beginPolling();
+	await world.pass(4500);
+	world.asked[1].fail(new Error('refused'));
+	await settle();
+	assert.ok(world.streams[1].closed);
+	await world.pass(500);
+	assert.equal(world.asked[2].url, 'events?since=8&wait=0');
+	world.asked[2].answer(200, '');
+	await settle();
+	assert.deepEqual(got.states, ['connecting', 'polling', 'lost', 'polling']);
+});
+
+test('one that is stopped while a stream is tried does nothing more', async () => {
+	const {world, live, got} = await beginPolling();
+	await world.pass(4500);
+	live.stop();
+	await world.pass(600_000);
+	assert.ok(world.streams.every(({closed}) => closed));
+	assert.deepEqual([world.streams.length, world.asked.length], [2, 2]);
+	assert.deepEqual(got.records, []);
+});
+
 test('empty answers that come at once make no storm', async () => {
 	const {world, live} = begin();
 	live.start(0);
