@@ -136,6 +136,8 @@ char *yarn_mirror_address(const char *mirror, const char *told);
 int yarn_mirror_attempt(const char *mirror); /* which AM it is; 0: not known */
 bool yarn_mirror_is_final(const char *mirror);
 int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err);
+/* An AM that has told of the end itself may still be publishing, and clears up then. */
+bool yarn_has_am_still(const Hadoop__ApplicationReportProto *report);
 /* Of an ended job: publishes what is here in place of the AM that could not, so that other machines
  * of the user's know it, too, and removes the job's directory in HDFS. */
 void yarn_mirror_clear_up(const char *mirror, const struct hadoop_cluster *cluster);

@@ -251,8 +251,7 @@ struct yarn_journal *yarn_journal_create(const struct yarn_journal_options *opti
 	*journal = (struct yarn_journal){
 		.options = *options,
 		.hdfs = webhdfs_async_create(options->base, options->hdfs, err),
-		.path = mem_printf("%s/" YARN_JOURNAL_PREFIX "%d" YARN_JOURNAL_SUFFIX,
-				   options->directory, options->am_attempt),
+		.path = yarn_journal_path(options->directory, options->am_attempt),
 		.fd = fd,
 		.retry = evtimer_new(options->base, on_retry, journal),
 		.patience = evtimer_new(options->base, on_patience_over, journal),

@@ -20,9 +20,11 @@ struct job;
 struct scheduler_place;
 struct webhdfs_options;
 
-#define YARN_JOURNAL_PREFIX "journal-"
-#define YARN_JOURNAL_SUFFIX ".jsonl"
-#define YARN_METRICS_CAP    (64 << 20) /* bytes; more is not kept */
+#define YARN_METRICS_CAP (64 << 20) /* bytes; more is not kept */
+
+/* The caller frees. */
+char *yarn_journal_path(const char *directory, int am_attempt);
+int yarn_journal_attempt(const char *name); /* of a file in the directory; 0: it is none */
 
 /* Borrowed for its life, but for `hdfs`. */
 struct yarn_journal_options {

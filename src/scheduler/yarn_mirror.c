@@ -24,7 +24,7 @@
 #define JOURNAL_CAP	((size_t)1 << 30)
 #define ATTEMPT_CAP	32
 #define ADDRESS_CAP	512
-#define SETTLE_MS	10000 /* the AM publishes the journal, and only then tells of the end */
+#define AM_LEAVES_MS	60000 /* after it has told of the end */
 
 /* ---- the directory ------------------------------------------------------------------------ */
 
@@ -187,14 +187,11 @@ int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err)
 	return take(door, &answer, next, err);
 }
 
-int yarn_mirror_begin(const char *mirror, int attempt, struct err *err)
+/* Under the lock. */
+static int begin(const char *mirror, int attempt, struct err *err)
 {
 	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
 	char *number cleanup_free = mem_printf("%d", attempt);
-	int held cleanup_close = lock(mirror, err);
-
-	if (held < 0)
-		return -1;
 	char *known cleanup_free = read_attempt(mirror);
 	char *address cleanup_free = fs_join(mirror, "address");
 	if (str_equal(known, number))
@@ -204,6 +201,13 @@ int yarn_mirror_begin(const char *mirror, int attempt, struct err *err)
 	if (unlink(journal) < 0 && errno != ENOENT)
 		return err_set_errno(err, "%s", journal);
 	return yarn_mirror_write(mirror, "attempt", number, err);
+}
+
+int yarn_mirror_begin(const char *mirror, int attempt, struct err *err)
+{
+	int held cleanup_close = lock(mirror, err);
+
+	return held < 0 ? -1 : begin(mirror, attempt, err);
 }
 
 char *yarn_mirror_address(const char *mirror, const char *told)
@@ -335,12 +339,40 @@ static int check_cluster(const char *mirror, const struct hadoop_cluster *cluste
 			      fs_basename(mirror), own->rm.items[0]);
 }
 
-/* Of an AM that has told of the end itself. */
-static bool may_still_come(const Hadoop__ApplicationReportProto *report)
+bool yarn_has_am_still(const Hadoop__ApplicationReportProto *report)
 {
 	return report &&
 	       report->yarn_application_state == HADOOP__YARN_APPLICATION_STATE_PROTO__FINISHED &&
-	       clock_wall_ms() - report->finishtime < SETTLE_MS;
+	       clock_wall_ms() - report->finishtime < AM_LEAVES_MS;
+}
+
+static void find_newest(void *data, const struct webhdfs_file *file)
+{
+	int *newest = data, attempt = yarn_journal_attempt(file->name);
+
+	if (attempt > *newest)
+		*newest = attempt;
+}
+
+/* What the last of its AMs kept for the next one is more than what was followed here, if anything
+ * was. Under the lock. */
+static int take_kept(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+		     const char *mirror, struct err *err)
+{
+	struct err missing cleanup_err = {0};
+	struct str bytes cleanup_str = {0};
+	int attempt = 0;
+
+	if (webhdfs_list(client, cluster->job_dir, find_newest, &attempt, &missing) < 0 &&
+	    missing.kind != ERR_NOT_FOUND)
+		return err_set(err, missing.kind, "%s", err_message(&missing));
+	if (attempt == 0 || attempt < yarn_mirror_attempt(mirror))
+		return 0;
+	char *path cleanup_free = yarn_journal_path(cluster->job_dir, attempt);
+	if (webhdfs_read_file(client, path, JOURNAL_CAP, &bytes, err) < 0 ||
+	    begin(mirror, attempt, err) < 0)
+		return -1;
+	return append(mirror, str_text(&bytes), bytes.length, 1, err);
 }
 
 /* What its AMs had measured so far. */
@@ -386,7 +418,7 @@ static char *fetch_journal(const struct hadoop_cluster *cluster, const char *mir
 		bytes = history_store_read_file(store, path, HISTORY_EVENTS, JOURNAL_CAP, length,
 						&missing);
 	/* One of TonY's is elsewhere. */
-	if (missing.kind == ERR_NOT_FOUND && !may_still_come(report)) {
+	if (missing.kind == ERR_NOT_FOUND && !yarn_has_am_still(report)) {
 		char *other cleanup_free = history_store_find(store, id, NULL);
 		err_finish(&missing);
 		bytes = history_store_read_file(store, other ? other : path, HISTORY_EVENTS,
@@ -418,9 +450,10 @@ static int settle_journal(struct webhdfs_client *client, const struct hadoop_clu
 		/* Of a store that is none, the ResourceManager's word has to do. */
 		if (missing.kind == ERR_UNREACHABLE || (!report && missing.kind != ERR_NOT_FOUND))
 			return err_set(err, missing.kind, "%s", err_message(&missing));
-		if (may_still_come(report))
+		if (yarn_has_am_still(report))
 			return 0;
 		if ((!report && check_cluster(mirror, cluster, err) < 0) ||
+		    take_kept(client, cluster, mirror, err) < 0 ||
 		    conclude(mirror, report, err) < 0)
 			return -1;
 		clear_up(client, cluster, mirror);

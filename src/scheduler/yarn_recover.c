@@ -36,7 +36,8 @@ struct recovery {
 	struct webhdfs_async *hdfs;
 	const struct hadoop_cluster *cluster;
 	const struct scheduler_place *place;
-	int64_t attempt, length; /* of the newest journal; 0: none */
+	int attempt;	/* of the newest journal; 0: none */
+	int64_t length; /* of it */
 	int fd;
 	char *metrics, *metrics_part; /* where those so far are brought */
 	int64_t metrics_length;	      /* 0: there are none */
@@ -106,19 +107,11 @@ static void on_fetched(void *data, const struct webhdfs_result *result, const st
 		end(data, err);
 }
 
-/* "journal-3.jsonl" */
 static void on_journal(struct recovery *recovery, const struct webhdfs_file *file)
 {
-	size_t head = strlen(YARN_JOURNAL_PREFIX), tail = strlen(YARN_JOURNAL_SUFFIX);
-	size_t length = strlen(file->name);
-	int64_t attempt;
+	int attempt = yarn_journal_attempt(file->name);
 
-	if (length <= head + tail || strncmp(file->name, YARN_JOURNAL_PREFIX, head) != 0 ||
-	    !str_equal(file->name + length - tail, YARN_JOURNAL_SUFFIX))
-		return;
-	char *number cleanup_free = mem_strndup(file->name + head, length - head - tail);
-	if (str_parse_int(number, 1, recovery->place->am_attempt - 1, &attempt) < 0 ||
-	    attempt <= recovery->attempt)
+	if (attempt <= recovery->attempt || attempt >= recovery->place->am_attempt)
 		return;
 	recovery->attempt = attempt;
 	recovery->length = file->length;
@@ -142,9 +135,8 @@ static void on_listed(void *data, const struct webhdfs_result *result, const str
 		end(recovery, err && err->kind != ERR_NOT_FOUND ? err : NULL);
 		return;
 	}
-	log_info("the journal is that of application master %d", (int)recovery->attempt);
-	char *path cleanup_free = mem_printf("%s/" YARN_JOURNAL_PREFIX "%d" YARN_JOURNAL_SUFFIX,
-					     recovery->cluster->job_dir, (int)recovery->attempt);
+	log_info("the journal is that of application master %d", recovery->attempt);
+	char *path cleanup_free = yarn_journal_path(recovery->cluster->job_dir, recovery->attempt);
 	webhdfs_async_download(recovery->hdfs, path, recovery->fd, recovery->length, on_fetched,
 			       recovery);
 }
@@ -153,7 +145,8 @@ static void look(evutil_socket_t fd, short what, void *data)
 {
 	struct recovery *recovery = data;
 
-	recovery->attempt = recovery->length = recovery->metrics_length = 0;
+	recovery->attempt = 0;
+	recovery->length = recovery->metrics_length = 0;
 	webhdfs_async_list(recovery->hdfs, recovery->cluster->job_dir, on_file, on_listed,
 			   recovery);
 }

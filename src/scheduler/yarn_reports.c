@@ -15,7 +15,6 @@
 #define SWEPT_AT_MOST	 5
 #define SWEEP_MS	 2000 /* no further one is begun then */
 #define SWEEP_CONNECT_MS 2000
-#define AM_LEAVES_MS	 60000
 
 /* ---- all of this user's ------------------------------------------------------------------- */
 
@@ -121,20 +120,13 @@ static bool is_forgotten(const struct hadoop_cluster *cluster, const char *id)
 	return !response && err.kind == ERR_NOT_FOUND;
 }
 
-/* Who has told of the end itself publishes it, and clears up. */
-static bool has_am(const report_proto *report)
-{
-	return report &&
-	       report->yarn_application_state == HADOOP__YARN_APPLICATION_STATE_PROTO__FINISHED &&
-	       clock_wall_ms() - report->finishtime < AM_LEAVES_MS;
-}
-
 /* False: it lives, or its end cannot be told. */
 static bool sweep_one(struct hadoop_cluster *cluster, const char *id, const report_proto *report)
 {
 	bool is_over =
 		report ? job_state_is_final(yarn_job_state(report)) : is_forgotten(cluster, id);
-	char *mirror cleanup_free = is_over && !has_am(report) ? yarn_mirror(id, NULL) : NULL;
+	char *mirror cleanup_free =
+		is_over && !yarn_has_am_still(report) ? yarn_mirror(id, NULL) : NULL;
 
 	if (!mirror)
 		return false;

@@ -244,7 +244,8 @@ def test_nothing_is_left_when_the_job_is_killed_hard(tony):
 def test_what_a_job_that_was_killed_from_outside_left_is_published_by_whoever_lists_jobs(tony):
     """Its AM had no time to; another machine of the user's then knows how it ended."""
     job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
-    job.wait_task("worker:0")
+    task = job.wait_task("worker:0")
+    wait_until(lambda: b'"up":true' in tony.cluster.get(f"{job.files}/journal-1.jsonl"), "HDFS to know of its process")
     os.kill(job.status()["am_pid"], 9)
     tony.kill_application(job.id)
     wait_until(lambda: job.application()["state"] == "KILLED" and not job.processes(), "the application to end")
@@ -254,7 +255,12 @@ def test_what_a_job_that_was_killed_from_outside_left_is_published_by_whoever_li
                "its files to be removed")
     assert {"job.json", "events.jsonl", "summary.json"} <= set(tony.cluster.list(job.history))
     answer = tony.run("status", "--json", job.id, env={"TONY_STATE_DIR": str(tony.directory / "third")})
-    assert json.loads(answer.stdout)["outcome"] == "killed", answer.stderr
+    status = json.loads(answer.stdout)
+    assert status["outcome"] == "killed", answer.stderr
+    # All of it, from what its AM had kept in HDFS, though nobody here had followed it.
+    assert status["tasks"][0]["host"] == task["host"] and status["tasks"][0]["attempt"] == 1
+    events = tony.run("events", job.id, env={"TONY_STATE_DIR": str(tony.directory / "third")}).stdout
+    assert "worker:0 allocated" in events and "worker:0 process is up" in events, events
 
 
 def test_a_job_is_found_without_the_site_files_of_its_submission(tony, running):
