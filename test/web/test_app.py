@@ -178,6 +178,10 @@ def test_stream_that_does_not_come_through(page, serve, job):
     page.wait_for_text("Live (polling)", ".connection")
     job.fail("worker:0")
     page.wait_for_rows(lambda rows: ["failed"] == [row[1] for row in rows if row[0] == "worker:0"])
+    server.holds_streams = False
+    page.wait(lambda: page.text(".connection") == "Live", "a stream again")
+    job.fail("worker:1")
+    page.wait_for_rows(lambda rows: ["failed"] == [row[1] for row in rows if row[0] == "worker:1"])
 
 
 def test_log_follows_where_streams_do_not_come_through(page, serve, job):
