@@ -102,6 +102,7 @@ export class TaskPage {
 
 	destroy() {
 		this.stops.forEach((stop) => stop());
+		this.asked?.abort();
 		this.logs?.destroy();
 		this.charts?.destroy();
 		clearTimeout(this.timer);
@@ -167,8 +168,11 @@ export class TaskPage {
 		/* One that was started again in its place may be running before anybody saw it end. */
 		const step = [task.attempt, task.epoch, task.restart, task.state].join();
 		if (this.step !== step) {
-			this.readAttempts();
-			this.readLogs();
+			/* An older answer knows less, whenever it comes. */
+			this.asked?.abort();
+			this.asked = new AbortController();
+			this.readAttempts(this.asked.signal);
+			this.readLogs(this.asked.signal);
 		}
 		this.step = step;
 	}
@@ -186,20 +190,20 @@ export class TaskPage {
 
 	/* ---- attempts ---------------------------------------------------------------------------- */
 
-	async readAttempts() {
-		const answer = await orNull(this.store.api.get(this.store.api.taskPath(this.name, '/attempts')))
+	async readAttempts(signal) {
+		const answer = await orNull(this.store.api.get(this.store.api.taskPath(this.name, '/attempts'), {}, {signal}))
 			.catch(() => null);
-		if (!this.isGone)
+		if (!signal.aborted)
 			replace(this.attempts, answer?.length > 0 ? attemptsTable(answer)
 				: h('p', {class: 'muted'}, 'It had no container yet.'));
 	}
 
 	/* ---- logs -------------------------------------------------------------------------------- */
 
-	async readLogs() {
-		const answer = await orNull(this.store.api.get(this.store.api.taskPath(this.name, '/logs')))
+	async readLogs(signal) {
+		const answer = await orNull(this.store.api.get(this.store.api.taskPath(this.name, '/logs'), {}, {signal}))
 			.catch(() => null);
-		if (this.isGone)
+		if (signal.aborted)
 			return;
 		const wanted = this.choice ?? {log: this.route.query.get('log'), attempt: null};
 		const choices = logChoices(answer, this.task.attempt);
