@@ -132,10 +132,13 @@ def test_advice_knows_past_runs_that_the_same_people_may_see(tony):
 
 
 def test_a_live_job_is_asked_of_its_am(tony, portal):
-    job = tony.submit({"tony.worker.instances": 1}, "--executes", "echo here; exec sleep 1000")
+    job = tony.submit({"tony.worker.instances": 1, "tony.task.metrics-interval-ms": 100}, "--executes",
+                      "echo 30/120 >$TONY_PROGRESS_FILE; echo here; exec sleep 1000")
     job.wait_task("worker:0")
     job.wait_log("worker:0", "here\n")
     portal.wait_job(job, "running", "state=running")
+    work = {"done": 0.25, "least_step": 30, "most_step": 30, "steps": 120, "stragglers": {}}
+    wait_until(lambda: portal.get(f"v1/jobs/{job.id}/work") == work, "how far it is")
     tasks = portal.get(f"v1/jobs/{job.id}/tasks")["tasks"]
     assert tasks[0]["state"] == "running" and tasks[0]["pids"]  # which only the AM knows
     assert portal.call(f"v1/jobs/{job.id}/tasks/worker:0/logs/stdout")[1] == b"here\n"
