@@ -153,20 +153,17 @@ void sim_resume(struct sim *sim)
 	check_all(sim);
 }
 
-static int count_charges(const struct sim *sim)
+static struct machine_status status_of(const struct sim *sim)
 {
 	struct machine_status status;
 
 	machine_status(sim->machine, &status);
-	return status.retries_used + status.infrastructure_retries_used;
+	return status;
 }
 
-static int count_retries(const struct sim *sim)
+static int count_charges(const struct machine_status *status)
 {
-	struct machine_status status;
-
-	machine_status(sim->machine, &status);
-	return status.retries_used;
+	return status->retries_used + status->infrastructure_retries_used;
 }
 
 bool sim_feed(struct sim *sim, const struct feed *feed)
@@ -175,14 +172,15 @@ bool sim_feed(struct sim *sim, const struct feed *feed)
 	uint64_t digest = whole ? check_digest(sim) : 0;
 	enum task_state before = machine_task(sim->machine, feed->event.task)->state;
 	bool is_free = elastic_is_free_loss(sim, &feed->event);
-	int charges = count_charges(sim), retries = count_retries(sim);
+	const struct machine_status present = status_of(sim);
 
 	sim->events++;
 	action_list_clear(&sim->actions);
 	bool accepted = handle(sim, feed);
-	if (is_free && count_charges(sim) != charges)
+	const struct machine_status after = status_of(sim);
+	if (is_free && count_charges(&after) != count_charges(&present))
 		sim_break(sim, "the job pays for a loss that it can bear");
-	check_blame(sim, retries);
+	check_blame(sim, present.retries_used);
 	const struct death death = death_draw(sim);
 	if (death.torn) {
 		death_strike(sim, &death);
