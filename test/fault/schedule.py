@@ -173,25 +173,32 @@ def make_clocks(seed):
     return schedule
 
 
-def make_elastic(seed):
-    """A job that goes on with fewer tasks, and takes in those that come."""
-    dice = random.Random(seed)
-    most = dice.randint(2, 4)
+def make_elastic_keys(dice, most):
     least = dice.randint(1, most - 1)
-    types = {"worker": most}
-    failures = dice.choice((0, 0, 1))
-    keys = make_keys(dice, types, failures) | {
+    return {
         "tony.application.distributed-mode": "GANG",
         "tony.worker.min-instances": least,
         "tony.worker.instances": dice.randint(least, most),
         "tony.worker.max-instances": most,
         "tony.application.elastic-settle-time": dice.choice(("0", "50ms", "300ms")),
     }
+
+
+def strike_scale(dice, at, keys):
+    return Fault(at, "scale", count=dice.randint(keys["tony.worker.min-instances"], keys["tony.worker.max-instances"]))
+
+
+def make_elastic(seed):
+    """A job that goes on with fewer tasks, and takes in those that come."""
+    dice = random.Random(seed)
+    types = {"worker": dice.randint(2, 4)}
+    failures = dice.choice((0, 0, 1))
+    keys = make_keys(dice, types, failures) | make_elastic_keys(dice, types["worker"])
     schedule = Schedule(seed, types, keys, make_plan(dice, types, failures, seconds=(1.5, 4)),
                         leaves_behind=dice.random() < 0.5)
     losses = [Fault(dice.uniform(0, 3), "kill", dice.choice(EXECUTOR), dice.choice(schedule.tasks()))
               for _ in range(dice.randint(1, 4))]
-    scales = [Fault(dice.uniform(0, 3), "scale", count=dice.randint(least, most)) for _ in range(dice.randint(0, 2))]
+    scales = [strike_scale(dice, dice.uniform(0, 3), keys) for _ in range(dice.randint(0, 2))]
     others = [any_fault(dice, schedule.tasks()) for _ in range(dice.randint(0, 2))]
     schedule.faults = sorted(losses + scales + others, key=lambda fault: fault.at)
     return schedule

@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-from schedule import AM, EXECUTOR, Fault, Schedule, make_keys, make_plan, make_types
+from schedule import AM, EXECUTOR, Fault, Schedule, make_elastic_keys, make_keys, make_plan, make_types, strike_scale
 
 NODES = 3
 EXPIRY_S = 6  # silence after which YARN gives up a node or an AM
@@ -32,7 +32,7 @@ class YarnSchedule(Schedule):
             return fault.target in MASTERS
         if fault.kind == "daemon-stop":
             return fault.target in MASTERS or fault.seconds <= SHORT_S
-        return fault.kind in ("slow-hdfs", "clock")
+        return fault.kind in ("slow-hdfs", "clock", "scale")
 
     def __str__(self):
         return super().__str__() + "\n  after " + ("the first program has started" if self.once_running else "the submission")
@@ -73,11 +73,13 @@ def strike_clock(dice, at):
     return Fault(at, "clock", hours=dice.choice((-1, 1)) * dice.uniform(0.01, 48))
 
 
-def make_faults(dice, tasks):
+def make_faults(dice, tasks, keys):
     calm = dice.random() < 0.4
     strikers = [strike_am, strike_master, strike_clock] if calm else \
         [strike_am, strike_master, strike_node, strike_node, strike_messages, strike_clock,
          lambda dice, at: strike_task(dice, at, tasks)]
+    if "tony.worker.min-instances" in keys:
+        strikers.append(lambda dice, at: strike_scale(dice, at, keys))
     faults = []
     for _ in range(dice.randint(2, 4)):
         at = dice.uniform(0, STRIKES_S)
@@ -88,10 +90,12 @@ def make_faults(dice, tasks):
 
 
 def make(seed):
+    """Every third job is elastic."""
     dice = random.Random(seed)
-    types = make_types(dice)
+    elastic = seed % 3 == 0
+    types = {"worker": dice.randint(2, 4)} if elastic else make_types(dice)
     failures = dice.choice((0, 0, 1, 2))
-    keys = make_keys(dice, types, failures) | {
+    keys = make_keys(dice, types, failures) | (make_elastic_keys(dice, types["worker"]) if elastic else {}) | {
         "tony.task.heartbeat-interval-ms": 200,
         "tony.task.max-missed-heartbeats": 50,
         "tony.task.executor.am-timeout": "60s",
@@ -99,5 +103,5 @@ def make(seed):
     }
     plan = make_plan(dice, types, failures, seconds=(2, 9))
     return YarnSchedule(seed, types, keys, plan, leaves_behind=dice.random() < 0.5,
-                        faults=make_faults(dice, list(plan)),
+                        faults=make_faults(dice, list(plan), keys),
                         once_running=dice.random() < 0.6)

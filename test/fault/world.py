@@ -283,6 +283,8 @@ class World:
             return broken
         if state != "succeeded":
             broken.append(f"no task was to notice, and the job {state}")
+        if self.schedule.is_elastic():  # tasks that come take part
+            return broken
         for task, steps in self.schedule.plan.items():
             failures = sum(len(steps) - 1 for steps in self.schedule.plan.values())
             count = len(self.starts(task))
