@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import PROGRAMS, venv_bin
+from conftest import PROGRAMS, venv_bin, wait_until
 from driver_job import (COMMAND, PATIENCE_S, end_after, expect_success, strike, wait_note, wait_progress,
                         wait_resumed)
 
@@ -37,17 +37,36 @@ def alone(tony):
     holder.communicate()
 
 
-def ask_head(alone, job, **token):
+ALIVE = """
+import os
+from ray._raylet import GcsClient
+from ray.core.generated.gcs_pb2 import GcsNodeInfo
+nodes = GcsClient(address=os.environ["RAY_ADDRESS"]).get_all_node_info(timeout=60).values()
+print(sum(node.state == GcsNodeInfo.ALIVE for node in nodes))
+"""
+
+
+def ask_head(alone, job, script=ASK_HEAD, **token):
     """Somebody with a token of theirs asks the head for something."""
     head = job.task("head:0")
     env = {**alone.env, "RAY_ADDRESS": f"{head['host']}:{head['port']}", "RAY_AUTH_MODE": "token", **token}
-    return subprocess.run([*alone.enter, venv_bin("ray") / "python3", "-c", ASK_HEAD], env=env, timeout=PATIENCE_S,
+    return subprocess.run([*alone.enter, venv_bin("ray") / "python3", "-c", script], env=env, timeout=PATIENCE_S,
                           capture_output=True, text=True)
+
+
+def secret_of(job):
+    return job.directory / "containers" / "head-0-1" / "secret"
+
+
+def wait_nodes(alone, job, count):
+    """Until so many belong to the Ray cluster, the head's among them."""
+    wait_until(lambda: ask_head(alone, job, ALIVE, RAY_AUTH_TOKEN_PATH=str(secret_of(job))).stdout == f"{count}\n",
+               f"{count} nodes", PATIENCE_S)
 
 
 def expect_closed(alone, job):
     """Whoever has not the cluster's secret gets no answer."""
-    secret = job.directory / "containers" / "head-0-1" / "secret"
+    secret = secret_of(job)
     assert secret.stat().st_mode & 0o777 == 0o600
     assert "session_" in ask_head(alone, job, RAY_AUTH_TOKEN_PATH=str(secret)).stdout
     for token in ({"RAY_AUTH_MODE": "disabled"}, {"RAY_AUTH_TOKEN": job.token()}):
@@ -82,3 +101,23 @@ def test_a_lost_worker_comes_back_and_a_lost_head_or_driver_forms_the_cluster_an
     wait_note(job, r"driver:0: killed by signal 9 \(SIGKILL\).*; the job re-forms \(retry 2 of 2\)")
     wait_resumed(job, 2, reached)
     expect_success(job)
+
+
+def test_workers_come_and_go_while_the_driver_goes_on(alone):
+    job = alone.example("ray", "--conf", COMMAND, "--conf", "tony.worker.min-instances=1",
+                        "--conf", "tony.worker.max-instances=3", "--conf", "tony.application.elastic-settle-time=100ms",
+                        "--conf", "tony.am.infrastructure-retry-count=0", python=venv_bin("ray"))
+    wait_progress(job)
+    driver = job.wait_task("driver:0")["pids"]
+    wait_nodes(alone, job, 3)
+
+    assert alone.run("scale", job.id, "worker=3").returncode == 0
+    wait_nodes(alone, job, 4)
+    os.kill(job.wait_task("worker:0")["executor_pid"], signal.SIGKILL)
+    job.wait_task("worker:0", attempt=2)
+    wait_nodes(alone, job, 4)
+    assert alone.run("scale", job.id, "worker=1").returncode == 0
+    wait_nodes(alone, job, 2)
+    wait_progress(job)
+    assert (job.task("driver:0")["pids"], job.status()["epoch"]) == (driver, 1)
+    assert alone.run("kill", job.id).returncode == 0
