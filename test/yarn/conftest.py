@@ -92,3 +92,12 @@ def pytest_runtest_makereport(item, call):
         report.outcome = "failed"
     if report.when == "call" and report.failed:
         item.failed = True
+
+
+@pytest.fixture
+def shared(tony):
+    """A directory of HDFS in which everybody may write."""
+    path = f"/tony-history-{os.urandom(4).hex()}"
+    tony.cluster.hdfs("PUT", path, op="MKDIRS", permission="1777")
+    yield path
+    tony.cluster.hdfs("DELETE", path, op="DELETE", recursive="true")

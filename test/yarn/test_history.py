@@ -30,15 +30,6 @@ def test_what_was_measured_outlives_the_am(tony):
     wait_until(lambda: tony.cluster.list(job.files) == [], "its files to be removed")
 
 
-@pytest.fixture
-def shared(tony):
-    """A directory of HDFS in which everybody may write."""
-    path = f"/tony-history-{os.urandom(4).hex()}"
-    tony.cluster.hdfs("PUT", path, op="MKDIRS", permission="1777")
-    yield path
-    tony.cluster.hdfs("DELETE", path, op="DELETE", recursive="true")
-
-
 @pytest.mark.short
 def test_an_ended_job_is_kept_and_found_from_elsewhere(tony):
     answer, job = tony.job({"tony.worker.instances": 2}, "--executes", "echo hello; exit $TASK_INDEX")

@@ -13,14 +13,6 @@ KEPT = 16 << 20  # bytes of a log
 
 
 @pytest.fixture
-def shared(tony):
-    path = f"/tony-history-{os.urandom(4).hex()}"
-    tony.cluster.hdfs("PUT", path, op="MKDIRS", permission="1777")
-    yield path
-    tony.cluster.hdfs("DELETE", path, op="DELETE", recursive="true")
-
-
-@pytest.fixture
 def portal(tony, shared):
     portal = Portal(tony, "--history", f"hdfs://{shared}")
     yield portal

@@ -11,6 +11,9 @@ PATIENCE_S = 180
 
 # Trains until told otherwise: the driver looks when it starts.
 COMMAND = 'tony.driver.command=python3 train.py --epochs "$(cat "$TONY_CHECKPOINT_DIR/epochs" || echo 1000000)"'
+# One to three workers, none of which anybody pays for.
+ELASTIC = ["--conf", "tony.worker.min-instances=1", "--conf", "tony.worker.max-instances=3",
+           "--conf", "tony.application.elastic-settle-time=100ms", "--conf", "tony.am.infrastructure-retry-count=0"]
 
 
 def epochs_of(job):

@@ -5,7 +5,7 @@ import os
 import signal
 
 from conftest import venv_bin
-from driver_job import COMMAND, end_after, expect_success, strike, wait_note, wait_progress, wait_resumed
+from driver_job import COMMAND, ELASTIC, end_after, expect_success, strike, wait_note, wait_progress, wait_resumed
 
 
 def test_a_lost_worker_comes_back_and_a_lost_scheduler_or_driver_forms_the_cluster_anew(tony):
@@ -37,9 +37,7 @@ def test_a_lost_worker_comes_back_and_a_lost_scheduler_or_driver_forms_the_clust
 
 
 def test_workers_come_and_go_while_the_driver_goes_on(tony):
-    job = tony.example("dask", "--conf", COMMAND, "--conf", "tony.worker.min-instances=1",
-                       "--conf", "tony.worker.max-instances=3", "--conf", "tony.application.elastic-settle-time=100ms",
-                       "--conf", "tony.am.infrastructure-retry-count=0", python=venv_bin("dask"))
+    job = tony.example("dask", "--conf", COMMAND, *ELASTIC, python=venv_bin("dask"))
     wait_progress(job)
     driver = job.wait_task("driver:0")["pids"]
 

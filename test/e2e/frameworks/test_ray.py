@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 from conftest import PROGRAMS, venv_bin, wait_until
-from driver_job import (COMMAND, PATIENCE_S, end_after, expect_success, strike, wait_note, wait_progress,
-                        wait_resumed)
+from driver_job import (COMMAND, ELASTIC, PATIENCE_S, end_after, expect_success, strike, wait_note,
+                        wait_progress, wait_resumed)
 
 pytestmark = pytest.mark.slow
 COMMAND = COMMAND.replace("=", f"=python3 {PROGRAMS}/ray_head.py && ", 1)
@@ -104,9 +104,7 @@ def test_a_lost_worker_comes_back_and_a_lost_head_or_driver_forms_the_cluster_an
 
 
 def test_workers_come_and_go_while_the_driver_goes_on(alone):
-    job = alone.example("ray", "--conf", COMMAND, "--conf", "tony.worker.min-instances=1",
-                        "--conf", "tony.worker.max-instances=3", "--conf", "tony.application.elastic-settle-time=100ms",
-                        "--conf", "tony.am.infrastructure-retry-count=0", python=venv_bin("ray"))
+    job = alone.example("ray", "--conf", COMMAND, *ELASTIC, python=venv_bin("ray"))
     wait_progress(job)
     driver = job.wait_task("driver:0")["pids"]
     wait_nodes(alone, job, 3)

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 #include <event2/buffer.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -196,4 +197,20 @@ void fixture_close(struct fixture *fixture)
 {
 	http_server_destroy(fixture->server);
 	event_base_free(fixture->base);
+}
+
+int fixture_set_up(void **state)
+{
+	struct fixture *fixture = mem_alloc(sizeof(*fixture));
+
+	fixture_open(fixture, NULL);
+	*state = fixture;
+	return 0;
+}
+
+int fixture_tear_down(void **state)
+{
+	fixture_close(*state);
+	free(*state);
+	return 0;
 }

@@ -35,4 +35,8 @@ struct fixture {
 void fixture_open(struct fixture *fixture, const struct http_limits *limits);
 void fixture_close(struct fixture *fixture);
 
+/* One as the `state` of a cmocka test. */
+int fixture_set_up(void **state);
+int fixture_tear_down(void **state);
+
 #endif

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -14,22 +13,6 @@
 #include "base/mem.h"
 #include "peer.h"
 #include "server.h"
-
-static int set_up(void **state)
-{
-	struct fixture *fixture = mem_alloc(sizeof(*fixture));
-
-	fixture_open(fixture, NULL);
-	*state = fixture;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	fixture_close(*state);
-	free(*state);
-	return 0;
-}
 
 static void open_peer(struct peer *peer, struct fixture *fixture)
 {
@@ -441,7 +424,7 @@ static void test_address_in_use(void **state)
 	assert_non_null(strstr(err_message(&err), config.address));
 }
 
-#define on_server(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define on_server(test) cmocka_unit_test_setup_teardown(test, fixture_set_up, fixture_tear_down)
 
 int main(void)
 {

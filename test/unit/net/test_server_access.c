@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -14,22 +13,6 @@
 #include "server.h"
 
 #define READER "X-Access: read\r\n"
-
-static int set_up(void **state)
-{
-	struct fixture *fixture = mem_alloc(sizeof(*fixture));
-
-	fixture_open(fixture, NULL);
-	*state = fixture;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	fixture_close(*state);
-	free(*state);
-	return 0;
-}
 
 static void open_peer(struct peer *peer, struct fixture *fixture, const char *request)
 {
@@ -123,7 +106,7 @@ static void test_taken_over_client_goes_away(void **state)
 	assert_int_equal(http_server_connection_count(fixture->server), 0);
 }
 
-#define on_server(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define on_server(test) cmocka_unit_test_setup_teardown(test, fixture_set_up, fixture_tear_down)
 
 int main(void)
 {
