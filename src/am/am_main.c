@@ -24,6 +24,7 @@
 
 #define JOURNAL_RESERVE_BYTES 65536
 #define KV_FILE		      "store.kv"
+#define RENDEZVOUS_FILE	      "rendezvous.kv"
 #define LINGER_MS	      2000
 #define DRAIN_MS	      2000
 
@@ -185,8 +186,10 @@ void am_withdraw(const char *job_dir)
 {
 	char *path cleanup_free = fs_join(job_dir, "am.json");
 	char *kv_file cleanup_free = fs_join(job_dir, KV_FILE);
+	char *rendezvous_file cleanup_free = fs_join(job_dir, RENDEZVOUS_FILE);
 	unlink(path);
 	unlink(kv_file);
+	unlink(rendezvous_file);
 }
 
 static uint64_t random_seed(void)
@@ -235,11 +238,14 @@ static int open_api(struct am *am, struct err *err)
 	if (am->listener > 0)
 		am->ring_file = fs_join(am->job_dir, "ring.json");
 	char *kv_file cleanup_free = am->in_container ? NULL : fs_join(am->job_dir, KV_FILE);
+	char *rendezvous_file cleanup_free =
+		am->listener > 0 ? fs_join(am->job_dir, RENDEZVOUS_FILE) : NULL;
 	struct api_options options = {.address = address,
 				      .listener = am->listener,
 				      .host = am->place.host,
 				      .token = am->place.token,
 				      .kv_file = kv_file,
+				      .rendezvous_file = rendezvous_file,
 				      .ring_file = am->ring_file};
 	am->api = api_create(am->base, &host, &options, err);
 	if (!am->api && am->place.may_return) {

@@ -96,7 +96,8 @@ struct api *api_create(struct event_base *base, const struct api_host *host,
 	api->numbers_budget = user_budget_of(api->task_count);
 	event_assign(&api->fold, base, -1, 0, api_view_go_on, api);
 	event_assign(&api->linger, base, -1, 0, api_on_linger_over, api);
-	api_kv_open(api, options->kv_file);
+	api->kv = kept_kv_open(KV_TOTAL_MAX, options->kv_file);
+	api->rendezvous_file = mem_strdup(options->rendezvous_file);
 	LIST_INIT(&api->event_followers);
 	LIST_INIT(&api->log_followers);
 	LIST_INIT(&api->waiters);
@@ -132,7 +133,8 @@ void api_destroy(struct api *api)
 	journal_reader_close(api->reader);
 	viewers_destroy(api->viewers);
 	job_view_destroy(api->view);
-	api_kv_close(api);
+	kept_kv_close(api->kv);
+	free(api->rendezvous_file);
 	json_decref(api->advice);
 	free(api->stragglers);
 	free(api->name);

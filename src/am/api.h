@@ -37,8 +37,9 @@ struct api_options {
 	const char *host;    /* the name by which others reach that address; NULL: itself */
 	const char *token;
 	const char *kv_file; /* the store is kept there for the AM that follows; NULL: it is not */
-	const char *ring_file;	   /* for the AM that follows (api_ring.h); NULL: none */
-	struct http_limits limits; /* 0: as documented; connections: by the number of tasks */
+	const char *rendezvous_file; /* likewise, of the ring that forms; NULL: it is not */
+	const char *ring_file;	     /* for the AM that follows (api_ring.h); NULL: none */
+	struct http_limits limits;   /* 0: as documented; connections: by the number of tasks */
 };
 
 struct api *api_create(struct event_base *base, const struct api_host *host,

@@ -8,8 +8,8 @@
 
 #include "am/api.h"
 #include "am/gloo.h"
+#include "am/kept_kv.h"
 #include "am/kv.h"
-#include "am/kv_file.h"
 #include "am/log_relay.h"
 #include "am/message.h"
 #include "am/usage.h"
@@ -74,11 +74,10 @@ struct api {
 	struct job_view *view;
 	struct journal_reader *reader; /* feeds `view`; NULL: not needed yet */
 	struct event fold;	       /* pending: the journal may have more for `view` */
-	struct kv *kv;
-	struct kv_file *kv_file; /* NULL: it is not kept */
-	char *kv_path;
+	struct kept_kv *kv;
 	struct gloo *gloo;	       /* NULL: none is needed, or no ring has formed yet */
 	char *ring;		       /* which it serves; NULL: none */
+	char *rendezvous_file;	       /* of that; NULL: none */
 	struct api_ring *ring_service; /* NULL: the job's processes do not outlive their ring */
 	LIST_HEAD(, api_event_follower) event_followers;
 	LIST_HEAD(, api_log_follower) log_followers;
@@ -150,8 +149,6 @@ void api_answer_empty(struct http_request *request);
 /* ---- api_kv.c */
 
 /* `path`: of its file; NULL: it has none. */
-void api_kv_open(struct api *api, const char *path);
-void api_kv_close(struct api *api);
 
 /* ---- api_linger.c: browsers that come back for the journal's last line */
 

@@ -23,11 +23,11 @@ static char *name_ring(const struct cluster *cluster, const struct slots *slots)
 
 /* On another port of the same address. The old one is closed after the new one is open: so they
  * differ. */
-static int serve(struct api *api, const struct slots *slots, struct err *err)
+static int serve(struct api *api, const struct slots *slots, const char *ring, struct err *err)
 {
 	const char *own = http_server_address(api->server);
 	char *address cleanup_free = mem_printf("%.*s:0", (int)(strrchr(own, ':') - own), own);
-	struct gloo *gloo = gloo_create(api->base, address, slots, err);
+	struct gloo *gloo = gloo_create(api->base, address, slots, ring, api->rendezvous_file, err);
 
 	if (!gloo)
 		return err_wrap(err, "the rendezvous cannot be served");
@@ -46,7 +46,7 @@ static int renew(struct api *api, const struct cluster *cluster, struct err *err
 	char *ring cleanup_free = name_ring(cluster, &slots);
 	if (str_equal(ring, api->ring))
 		return 0;
-	if (serve(api, &slots, err) < 0)
+	if (serve(api, &slots, ring, err) < 0)
 		return -1;
 	mem_replace(&api->ring, mem_steal(&ring));
 	return 0;

@@ -152,7 +152,7 @@ static void begin(struct api_ring *ring)
 
 	log_info("a ring of %zu has formed", slots->count);
 	gloo_store_destroy(ring->store);
-	ring->store = gloo_store_create(slots);
+	ring->store = gloo_store_create(slots, "", NULL);
 	forget_services(ring);
 	save(ring);
 	event_del(&ring->tell);
@@ -335,7 +335,7 @@ struct api_ring *api_ring_create(struct api *api, const char *file)
 	ring->ring = ring_create();
 	ring->asking = map_create(asking_destroy);
 	ring->services = map_create(free);
-	ring->store = gloo_store_create(&(struct slots){0});
+	ring->store = gloo_store_create(&(struct slots){0}, "", NULL);
 	ring->call = worker_call_create(api->base);
 	event_assign(&ring->check, api->base, -1, 0, on_check, ring);
 	event_assign(&ring->tell, api->base, -1, 0, on_tell, ring);

@@ -37,8 +37,24 @@ static void handle_delete(void *data, struct http_request *request)
 	gloo_store_delete(gloo->store, request, scope_of(request));
 }
 
+/* Where those who meet there believe it to be, or else anywhere. */
+static struct http_server *serve(struct event_base *base, const struct gloo *gloo,
+				 struct http_server_config *config, struct err *err)
+{
+	const char *anywhere = config->address;
+	char *known cleanup_free = gloo_store_address(gloo->store);
+	struct http_server *server = NULL;
+
+	if (known) {
+		config->address = known;
+		server = http_server_create(base, config, NULL);
+		config->address = anywhere;
+	}
+	return server ? server : http_server_create(base, config, err);
+}
+
 struct gloo *gloo_create(struct event_base *base, const char *address, const struct slots *ring,
-			 struct err *err)
+			 const char *name, const char *file, struct err *err)
 {
 	static const struct http_route routes[] = {
 		{"PUT", "/{scope}/{key}", handle_put},
@@ -46,7 +62,7 @@ struct gloo *gloo_create(struct event_base *base, const char *address, const str
 		{"DELETE", "/{scope}/{key}", handle_delete},
 	};
 	struct gloo *gloo = mem_alloc(sizeof(*gloo));
-	const struct http_server_config config = {
+	struct http_server_config config = {
 		.address = address,
 		.routes = routes,
 		.route_count = array_length(routes),
@@ -54,12 +70,13 @@ struct gloo *gloo_create(struct event_base *base, const char *address, const str
 		.limits = {.connections = 4 * ring->count + 1024},
 	};
 
-	gloo->store = gloo_store_create(ring);
-	gloo->server = http_server_create(base, &config, err);
+	gloo->store = gloo_store_create(ring, name, file);
+	gloo->server = serve(base, gloo, &config, err);
 	if (!gloo->server) {
 		gloo_destroy(gloo);
 		return NULL;
 	}
+	gloo_store_set_address(gloo->store, gloo_address(gloo));
 	return gloo;
 }
 

@@ -13,9 +13,10 @@
 struct event_base;
 struct gloo;
 
-/* At "127.0.0.1:0". */
+/* At "127.0.0.1:0". `name`: of the ring. Where it has a file, the AM that follows serves the same
+ * store to the same ring, at the same address unless somebody else got that meanwhile. */
 struct gloo *gloo_create(struct event_base *base, const char *address, const struct slots *ring,
-			 struct err *err);
+			 const char *name, const char *file, struct err *err);
 void gloo_destroy(struct gloo *gloo); /* NULL is fine */
 
 const char *gloo_address(const struct gloo *gloo); /* "127.0.0.1:4000" */

@@ -2,24 +2,28 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "am/kv.h"
+#include "am/kept_kv.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "net/http_server.h"
 
 /* What a process tells each of the others (gloo/transport/tcp/address.h), and how many scopes that
  * are as large as the ring are full at a time: its own, and that of its process set. */
-enum { ADDRESS_BYTES = 136, FULL_SCOPES = 2 };
+enum { ADDRESS_BYTES = 136, FULL_SCOPES = 2, LEAVE_BYTES = 4 * KV_ENTRY_COST };
 
-/* Who of the members needs it no more. */
+/* Of the ring itself. No request has such a path. */
+static const char ring_key[] = "ring", address_key[] = "address";
+
+/* How many members it has, and how many of them need it no more. That a rank does not is a value,
+ * at "scope//rank", so that it is kept as well. */
 struct scope {
 	size_t size, left;
-	bool has_left[];
 };
 
 struct gloo_store {
-	struct kv *kv;
+	struct kept_kv *kv;
 	struct map *scopes; /* of the ring, by name */
 };
 
@@ -56,7 +60,7 @@ void gloo_store_put(struct gloo_store *store, struct http_request *request, cons
 	size_t length;
 	const char *value = http_request_body(request, &length);
 
-	answer(request, kv_put(store->kv, key, value, length));
+	answer(request, kept_kv_put(store->kv, key, value, length));
 }
 
 void gloo_store_get(const struct gloo_store *store, struct http_request *request, const char *scope)
@@ -64,7 +68,7 @@ void gloo_store_get(const struct gloo_store *store, struct http_request *request
 	char *key cleanup_free = key_of(request, scope);
 	const void *value;
 	size_t length;
-	enum kv_result result = kv_get(store->kv, key, &value, &length);
+	enum kv_result result = kept_kv_get(store->kv, key, &value, &length);
 
 	if (result == KV_OK)
 		http_answer_bytes(request, 200, "application/octet-stream", value, length);
@@ -72,21 +76,44 @@ void gloo_store_get(const struct gloo_store *store, struct http_request *request
 		answer(request, result);
 }
 
-/* Told twice (the answer got lost) is told once. */
-static void leave(struct gloo_store *store, struct scope *scope, const char *name, const char *rank)
+static bool has(const struct gloo_store *store, const char *key)
+{
+	const void *value;
+	size_t length;
+
+	return kept_kv_get(store->kv, key, &value, &length) == KV_OK;
+}
+
+static char *leave_key(const char *scope, size_t rank)
+{
+	return mem_printf("%s//%zu", scope, rank);
+}
+
+static void empty_if_left(struct gloo_store *store, struct scope *scope, const char *name)
 {
 	char *prefix cleanup_free = mem_printf("%s/", name);
+
+	if (scope->left < scope->size)
+		return;
+	kept_kv_delete_under(store->kv, prefix);
+	scope->left = 0;
+}
+
+/* Told twice (the answer got lost) is told once. */
+static enum kv_result leave(struct gloo_store *store, struct scope *scope, const char *name,
+			    const char *rank)
+{
 	int64_t number;
 
-	if (str_parse_int(rank, 0, (int64_t)scope->size - 1, &number) < 0 ||
-	    scope->has_left[number])
-		return;
-	scope->has_left[number] = true;
-	if (++scope->left < scope->size)
-		return;
-	kv_delete_under(store->kv, prefix);
-	memset(scope->has_left, 0, scope->size * sizeof(*scope->has_left));
-	scope->left = 0;
+	if (str_parse_int(rank, 0, (int64_t)scope->size - 1, &number) < 0)
+		return KV_OK;
+	char *key cleanup_free = leave_key(name, (size_t)number);
+	if (has(store, key))
+		return KV_OK;
+	enum kv_result result = kept_kv_put(store->kv, key, "", 0);
+	scope->left += result == KV_OK;
+	empty_if_left(store, scope, name);
+	return result;
 }
 
 void gloo_store_delete(struct gloo_store *store, struct http_request *request, const char *name)
@@ -94,10 +121,11 @@ void gloo_store_delete(struct gloo_store *store, struct http_request *request, c
 	struct scope *scope = map_get(store->scopes, name);
 	char *key cleanup_free = key_of(request, name);
 
-	if (scope)
-		leave(store, scope, name, http_request_parameter(request, "key"));
-	else
-		kv_delete(store->kv, key);
+	if (scope) {
+		answer(request, leave(store, scope, name, http_request_parameter(request, "key")));
+		return;
+	}
+	kept_kv_delete(store->kv, key);
 	answer(request, KV_OK);
 }
 
@@ -107,8 +135,13 @@ static void add_scope(struct gloo_store *store, size_t size, const char *name)
 {
 	if (map_get(store->scopes, name))
 		return;
-	struct scope *scope = mem_alloc(sizeof(*scope) + size * sizeof(*scope->has_left));
+	struct scope *scope = mem_alloc(sizeof(*scope));
 	scope->size = size;
+	for (size_t rank = 0; rank < size; rank++) {
+		char *key cleanup_free = leave_key(name, rank);
+		scope->left += has(store, key);
+	}
+	empty_if_left(store, scope, name); /* the AM before died of it */
 	map_set(store->scopes, name, scope);
 }
 
@@ -126,19 +159,57 @@ static void add_scopes(struct gloo_store *store, const struct slots *ring)
 
 static size_t size_of(const struct slots *ring)
 {
-	size_t needed = FULL_SCOPES * ring->count * (ring->count * ADDRESS_BYTES + KV_ENTRY_COST);
+	size_t needed = FULL_SCOPES * ring->count * (ring->count * ADDRESS_BYTES + LEAVE_BYTES);
 
 	return needed > KV_TOTAL_MAX ? needed : KV_TOTAL_MAX;
 }
 
-struct gloo_store *gloo_store_create(const struct slots *ring)
+static char *text_of(const struct gloo_store *store, const char *key)
+{
+	const void *value;
+	size_t length;
+
+	return kept_kv_get(store->kv, key, &value, &length) == KV_OK ? mem_strndup(value, length)
+								     : NULL;
+}
+
+static void set_text(struct gloo_store *store, const char *key, const char *text)
+{
+	kept_kv_put(store->kv, key, text, strlen(text));
+}
+
+static void open_kept(struct gloo_store *store, size_t size, const char *name, const char *file)
+{
+	store->kv = kept_kv_open(size, file);
+	char *known cleanup_free = text_of(store, ring_key);
+	if (str_equal(known, name))
+		return;
+	if (known) { /* another ring's */
+		kept_kv_close(store->kv);
+		unlink(file);
+		store->kv = kept_kv_open(size, file);
+	}
+	set_text(store, ring_key, name);
+}
+
+struct gloo_store *gloo_store_create(const struct slots *ring, const char *name, const char *file)
 {
 	struct gloo_store *store = mem_alloc(sizeof(*store));
 
-	store->kv = kv_create(size_of(ring));
+	open_kept(store, size_of(ring), name, file);
 	store->scopes = map_create(free);
 	add_scopes(store, ring);
 	return store;
+}
+
+char *gloo_store_address(const struct gloo_store *store)
+{
+	return text_of(store, address_key);
+}
+
+void gloo_store_set_address(struct gloo_store *store, const char *address)
+{
+	set_text(store, address_key, address);
 }
 
 void gloo_store_destroy(struct gloo_store *store)
@@ -146,6 +217,6 @@ void gloo_store_destroy(struct gloo_store *store)
 	if (!store)
 		return;
 	map_destroy(store->scopes);
-	kv_destroy(store->kv);
+	kept_kv_close(store->kv);
 	free(store);
 }

@@ -14,9 +14,14 @@
 struct gloo_store;
 struct http_request;
 
-/* What it keeps is limited as in kv.h, or to what a ring of this size needs. */
-struct gloo_store *gloo_store_create(const struct slots *ring);
+/* What it keeps is limited as in kv.h, or to what a ring of this size needs. Where it has a file
+ * the AM that follows has the store of the same ring, by its name, as well. `file` NULL: none. */
+struct gloo_store *gloo_store_create(const struct slots *ring, const char *name, const char *file);
 void gloo_store_destroy(struct gloo_store *store); /* NULL is fine */
+
+/* Where it is served; NULL: nowhere yet. The caller frees. */
+char *gloo_store_address(const struct gloo_store *store);
+void gloo_store_set_address(struct gloo_store *store, const char *address);
 
 /* Answer the request, whose path has a {key}. */
 void gloo_store_put(struct gloo_store *store, struct http_request *request, const char *scope);

@@ -6,7 +6,6 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/str.h"
 
 struct kv_value {
 	size_t length;
@@ -90,16 +89,6 @@ enum kv_result kv_delete(struct kv *kv, const char *key)
 	kv->total -= cost(key, found->length);
 	map_remove(kv->values, key);
 	return KV_OK;
-}
-
-void kv_delete_under(struct kv *kv, const char *prefix)
-{
-	const char *key;
-	void *value;
-
-	for (size_t i = 0; map_next(kv->values, &i, &key, &value);)
-		if (str_starts_with(key, prefix))
-			kv_delete(kv, key);
 }
 
 void kv_each(const struct kv *kv,

@@ -24,7 +24,6 @@ enum kv_result kv_put(struct kv *kv, const char *key, const void *value, size_t 
 /* *value is borrowed until the next change. */
 enum kv_result kv_get(const struct kv *kv, const char *key, const void **value, size_t *length);
 enum kv_result kv_delete(struct kv *kv, const char *key);
-void kv_delete_under(struct kv *kv, const char *prefix); /* all keys that begin so */
 
 void kv_each(const struct kv *kv,
 	     void (*value)(void *data, const char *key, const void *value, size_t length),

@@ -117,6 +117,21 @@ def test_during_a_pause_before_a_restart_in_place(tony, kill):
     assert runs_of(job, "worker:0") == 3
 
 
+def test_while_a_ring_meets(tony, kill):
+    """One process has told the rendezvous where it is, and waits for the other."""
+    go = tony.directory / "go"
+    job = tony.submit({"tony.application.framework": "horovod", "tony.worker.instances": 2}, "--executes",
+                      f"python3 horovod_meet.py {go}")
+    job.wait_log("worker:0", "here")
+    job.wait_task("worker:1")
+    ams = 1 + kill(job)
+    go.touch()
+    assert job.wait() == 0
+    assert_one_life(job, ams)
+    for rank in range(2):
+        assert job.logs(f"worker:{rank}").splitlines() == ["here", "from 0", "from 1"]
+
+
 def test_while_it_forms_anew(tony, kill):
     """One program has failed, another takes its time to stop."""
     go = tony.directory / "go"

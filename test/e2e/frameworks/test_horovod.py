@@ -89,6 +89,24 @@ def test_a_program_of_horovodrun(tony):
     assert all(f"rank {i} of 3 is done" in job.logs(f"worker:{i}") for i in range(3))
 
 
+def test_a_ring_that_is_forming_outlives_the_am(tony):
+    """One process is in hvd.init() and waits for the other while their AM is killed, and then its guardian."""
+    go = tony.directory / "go"
+    wait = f'[ "$HOROVOD_RANK" = 0 ] || until [ -e {go} ]; do sleep 0.05; done'
+    job = tony.submit({"tony.application.framework": "horovod", "tony.worker.instances": 2, "tony.worker.memory": "1g"},
+                      "--executes", f"{wait}; exec python3 horovod_ring.py",
+                      env={"PATH": f"{venv_bin('horovod')}:{tony.env['PATH']}"})
+    met = job.directory / "rendezvous.kv"
+    wait_until(lambda: met.exists() and b"global/0" in met.read_bytes(), "the first process to be there", 120)
+    job.kill_am()
+    os.kill(job.am()[1], signal.SIGKILL)
+    wait_until(lambda: job.status()["am_attempt"] == 3, "the third AM")
+    go.touch()
+    assert job.wait(120) == 0, job.logs("worker:0", "stderr")
+    assert job.status()["epoch"] == 1
+    assert all(f"rank {rank} of 2 is done" in job.logs(f"worker:{rank}") for rank in range(2))
+
+
 ELASTIC = {"tony.application.framework": "horovod", "tony.worker.min-instances": 2, "tony.worker.memory": "1g",
            "tony.application.elastic-settle-time": "200ms"}
 # How long some may take to notice a loss; how long a newcomer may take to load.

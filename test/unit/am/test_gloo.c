@@ -7,7 +7,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "am/gloo.h"
 #include "am/kv.h"
@@ -43,7 +45,7 @@ static struct gloo *gloo;
 static int open_store(void **state)
 {
 	base = event_base_new();
-	gloo = gloo_create(base, "127.0.0.1:0", &ring, NULL);
+	gloo = gloo_create(base, "127.0.0.1:0", &ring, "1 0", NULL, NULL);
 	return gloo ? 0 : -1;
 }
 
@@ -244,6 +246,70 @@ static void the_rest_is_refused(void **state)
 	assert_int_equal(status_of("POST", "/global/0", "x", 1), 405);
 }
 
+/* ---- the AM that follows ------------------------------------------------------------------ */
+
+/* Its AM is gone, and another one comes. */
+static void follow(const char *name, const char *file)
+{
+	gloo_destroy(gloo);
+	gloo = gloo_create(base, "127.0.0.1:0", &ring, name, file, NULL);
+	assert_non_null(gloo);
+}
+
+static void a_ring_that_forms_goes_on_with_the_next_am(void **state)
+{
+	char file[] = "/tmp/tony-test-gloo-XXXXXX";
+
+	close(mkstemp(file));
+	follow("1 0", file);
+	char *before cleanup_free = mem_strdup(gloo_address(gloo));
+	assert_int_equal(status_of("PUT", "/global/0", "first", 5), 200);
+	put("/local_b/0");
+	put("/cross_1/0");
+	delete ("/cross_1/0"); /* its only member: the scope is as new */
+	delete ("/global/1");
+	delete ("/global/1");
+	follow("1 0", file);
+	assert_string_equal(gloo_address(gloo), before);
+	expect_bytes("/global/0", "first", 5);
+	expect_there("/local_b/0", true);
+	expect_there("/cross_1/0", false);
+	delete ("/global/1"); /* it has said so to the AM before */
+	delete ("/global/2");
+	expect_there("/global/0", true);
+	follow("1 0", file);
+	delete ("/global/0");
+	expect_there("/global/0", false);
+	put("/global/1");
+	delete ("/global/0");
+	expect_there("/global/1", true);
+	/* Another ring begins with nothing. */
+	follow("2 0", file);
+	expect_there("/global/1", false);
+	expect_there("/local_b/0", false);
+	assert_int_equal(unlink(file), 0);
+}
+
+/* Who has the port now must not be taken for the ring's. */
+static void a_port_that_somebody_else_got_is_left_to_them(void **state)
+{
+	char file[] = "/tmp/tony-test-gloo-XXXXXX";
+
+	close(mkstemp(file));
+	follow("1 0", file);
+	put("/global/0");
+	char *before cleanup_free = mem_strdup(gloo_address(gloo));
+	gloo_destroy(gloo);
+	struct gloo *other = gloo_create(base, before, &ring, "9 0", NULL, NULL);
+	gloo = gloo_create(base, "127.0.0.1:0", &ring, "1 0", file, NULL);
+	assert_non_null(other);
+	assert_non_null(gloo);
+	assert_string_not_equal(gloo_address(gloo), before);
+	expect_there("/global/0", true);
+	gloo_destroy(other);
+	assert_int_equal(unlink(file), 0);
+}
+
 /* ---- whose it is -------------------------------------------------------------------------- */
 
 static void as_horovod(struct bed *bed)
@@ -388,6 +454,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(of_another_scope_the_key_is_removed, open_store,
 						close_store),
 		cmocka_unit_test_setup_teardown(the_rest_is_refused, open_store, close_store),
+		cmocka_unit_test_setup_teardown(a_ring_that_forms_goes_on_with_the_next_am,
+						open_store, close_store),
+		cmocka_unit_test_setup_teardown(a_port_that_somebody_else_got_is_left_to_them,
+						open_store, close_store),
 		cmocka_unit_test(a_ring_that_forms_anew_has_a_store_of_its_own),
 		cmocka_unit_test(a_ring_keeps_its_store),
 		cmocka_unit_test(a_stage_that_follows_has_a_store_of_its_own),

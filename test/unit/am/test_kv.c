@@ -105,24 +105,6 @@ static void test_a_store_of_another_size(void **state)
 	kv_destroy(kv);
 }
 
-static void test_delete_under(void **state)
-{
-	struct kv *kv = kv_create(KV_TOTAL_MAX);
-	const void *value;
-	size_t length;
-
-	assert_int_equal(kv_put(kv, "a/1", "x", 1), KV_OK);
-	assert_int_equal(kv_put(kv, "ab/1", "y", 1), KV_OK);
-	assert_int_equal(kv_put(kv, "a/2", "z", 1), KV_OK);
-	kv_delete_under(kv, "a/");
-	assert_int_equal(kv_get(kv, "a/1", &value, &length), KV_NO_SUCH_KEY);
-	assert_int_equal(kv_get(kv, "a/2", &value, &length), KV_NO_SUCH_KEY);
-	expect_stored(kv, "ab/1", "y", 1);
-	kv_delete_under(kv, "");
-	assert_int_equal(kv_total(kv), 0);
-	kv_destroy(kv);
-}
-
 /* ---- its file ----------------------------------------------------------------------------- */
 
 struct kept {
@@ -262,7 +244,6 @@ int main(void)
 		cmocka_unit_test(test_caps),
 		cmocka_unit_test(test_number_of_keys_is_capped),
 		cmocka_unit_test(test_a_store_of_another_size),
-		cmocka_unit_test(test_delete_under),
 		cmocka_unit_test(test_another_finds_what_was_kept),
 		cmocka_unit_test(test_a_torn_end_is_cut),
 		cmocka_unit_test(test_a_file_does_not_grow_for_ever),
