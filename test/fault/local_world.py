@@ -47,16 +47,14 @@ class LocalWorld(world.World):
 
     # ---- faults ----
 
-    async def strike(self, fault):
+    async def wait_whole(self, fault):
         """The next half of an AM that a calm schedule strikes waits for the other one to be replaced: on a slow machine
         the time in between may not do, or this process may have slept through it."""
-        await asyncio.sleep(max(fault.at - (time.monotonic() - self.begun), 0))
         am, guardian = (schedules.Fault(0, "", target) for target in schedules.AM)
         is_calm = self.schedule.is_calm() and fault.target in schedules.AM
         while is_calm and (self.find(am) is None) != (self.find(guardian) is None) and \
                 time.monotonic() < self.begun + self.END_S:
             await asyncio.sleep(0.01)
-        await super().strike(fault)
 
     async def fault_full_disk(self, fault):
         fill = self.state / f"fill-{fault.at}"

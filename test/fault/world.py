@@ -163,8 +163,12 @@ class World:
         workers = [process.pid for process in found if not process.is_guardian() and process.parent in pids]
         return workers[-1] if workers else None
 
+    async def wait_whole(self, fault):
+        """Until what the schedule takes for granted when this fault strikes is so."""
+
     async def strike(self, fault):
         await asyncio.sleep(max(fault.at - (time.monotonic() - self.begun), 0))
+        await self.wait_whole(fault)
         self.say(f"fault: {fault}: {await getattr(self, 'fault_' + fault.kind.replace('-', '_'))(fault) or 'done'}")
 
     async def fault_kill(self, fault):
