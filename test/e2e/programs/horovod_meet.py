@@ -1,9 +1,10 @@
 """Meets the other ranks as Horovod's processes do, without Horovod: says that it is there, and asks for each of the
-others until it is. A server that is away is asked again. Rank 1 waits for the file FILE first."""
+others until it is. A server that is away, or goes away before it answers, is asked again. Rank 1 waits for the file
+FILE first."""
+import http.client
 import os
 import sys
 import time
-import urllib.error
 import urllib.request
 
 SERVER = f"http://{os.environ['HOROVOD_GLOO_RENDEZVOUS_ADDR']}:{os.environ['HOROVOD_GLOO_RENDEZVOUS_PORT']}"
@@ -15,7 +16,7 @@ def call(method, path, body=None):
         try:
             with urllib.request.urlopen(urllib.request.Request(SERVER + path, data=body, method=method)) as answer:
                 return answer.read().decode()
-        except urllib.error.URLError:
+        except (OSError, http.client.HTTPException):
             time.sleep(0.05)
 
 
