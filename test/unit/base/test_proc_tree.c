@@ -231,6 +231,7 @@ static void shared_memory_counts_once_in_pss(void **state)
 	assert_true(proc_tree_resident_set(tree) >= 3 * (uint64_t)TOUCHED);
 	assert_true(proc_tree_proportional_set(tree) < 2 * (uint64_t)TOUCHED);
 	child_stop(child);
+	proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0);
 	proc_tree_destroy(tree);
 }
 
