@@ -18,6 +18,8 @@ static const struct {
 	[WEBHDFS_RENAME] = {"RENAME", "PUT"},
 	[WEBHDFS_SETPERMISSION] = {"SETPERMISSION", "PUT"},
 	[WEBHDFS_SETTIMES] = {"SETTIMES", "PUT"},
+	[WEBHDFS_SETXATTR] = {"SETXATTR", "PUT"},
+	[WEBHDFS_GETXATTRS] = {"GETXATTRS", "GET"},
 };
 
 const char *webhdfs_op_name(enum webhdfs_op op)

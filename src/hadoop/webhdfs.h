@@ -84,6 +84,8 @@ enum webhdfs_op {
 	WEBHDFS_RENAME,
 	WEBHDFS_SETPERMISSION,
 	WEBHDFS_SETTIMES,
+	WEBHDFS_SETXATTR,
+	WEBHDFS_GETXATTRS,
 };
 
 /* One question to one server. Borrows all of its texts. */
@@ -96,6 +98,8 @@ struct webhdfs_question {
 const char *webhdfs_op_name(enum webhdfs_op op);   /* "MKDIRS" */
 const char *webhdfs_op_method(enum webhdfs_op op); /* "PUT" */
 bool webhdfs_op_sends(enum webhdfs_op op);	   /* content, to a DataNode */
+
+#define WEBHDFS_IN_HEX "&encoding=hex" /* of GETXATTRS: what webhdfs_answer_attributes() reads */
 
 /* ERR_INPUT: not absolute, too long, or with "." or ".." in it. */
 int webhdfs_path_check(const char *path, struct err *err);
@@ -128,6 +132,11 @@ int webhdfs_answer_file(const struct webhdfs_question *question, const char *bod
 int webhdfs_answer_list(const struct webhdfs_question *question, const char *body, size_t length,
 			void (*visit)(void *data, const struct webhdfs_file *file), void *data,
 			struct err *err);
+/* `value` in hex, as "0x6f6e65". */
+int webhdfs_answer_attributes(const struct webhdfs_question *question, const char *body,
+			      size_t length,
+			      void (*visit)(void *data, const char *name, const char *value),
+			      void *data, struct err *err);
 int webhdfs_answer_boolean(const struct webhdfs_question *question, const char *body, size_t length,
 			   bool *value, struct err *err);
 /* Of {"Location": URL}; the caller frees. */

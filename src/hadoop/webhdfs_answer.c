@@ -225,6 +225,32 @@ int webhdfs_answer_list(const struct webhdfs_question *question, const char *bod
 	return 0;
 }
 
+int webhdfs_answer_attributes(const struct webhdfs_question *question, const char *body,
+			      size_t length,
+			      void (*visit)(void *data, const char *name, const char *value),
+			      void *data, struct err *err)
+{
+	json_t *answer cleanup_json = json_parse(body, length, err);
+
+	if (!answer)
+		return err_answer(question, err);
+	const json_t *list = json_object_get(answer, "XAttrs");
+	if (!json_is_array(list)) {
+		err_set(err, ERR_INPUT, "XAttrs: is not a list");
+		return err_answer(question, err);
+	}
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *attribute = json_array_get(list, i);
+		char *name cleanup_free = NULL, *value cleanup_free = NULL;
+		/* One without a value has none. */
+		if (json_need_text(attribute, "name", &name, err) < 0 ||
+		    json_read_text(attribute, "value", &value, err) < 0)
+			return err_answer(question, err);
+		visit(data, name, value ? value : "0x");
+	}
+	return 0;
+}
+
 int webhdfs_answer_boolean(const struct webhdfs_question *question, const char *body, size_t length,
 			   bool *value, struct err *err)
 {

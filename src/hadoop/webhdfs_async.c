@@ -167,6 +167,17 @@ static void take_list(struct webhdfs_call *call, const char *body, size_t length
 		succeed(call, &(struct webhdfs_result){0});
 }
 
+static void take_attributes(struct webhdfs_call *call, const char *body, size_t length)
+{
+	struct err err cleanup_err = {0};
+
+	if (webhdfs_answer_attributes(&call->question, body, length, call->visit_attribute,
+				      call->data, &err) < 0)
+		refuse(call, &err);
+	else
+		succeed(call, &(struct webhdfs_result){0});
+}
+
 static void go_to(struct webhdfs_call *call, const char *location)
 {
 	struct err err cleanup_err = {0};
@@ -219,11 +230,13 @@ static void take_answer(struct webhdfs_call *call, const struct http_response *r
 		take_file(call, response->body, response->length);
 	else if (call->question.op == WEBHDFS_LISTSTATUS)
 		take_list(call, response->body, response->length);
+	else if (call->question.op == WEBHDFS_GETXATTRS)
+		take_attributes(call, response->body, response->length);
 	else if (call->question.op == WEBHDFS_OPEN)
 		succeed(call, &(struct webhdfs_result){.bytes = response->body,
 						       .length = response->length});
 	else if (is_content(call) || call->question.op == WEBHDFS_SETTIMES ||
-		 (call->to && !http_fs))
+		 call->question.op == WEBHDFS_SETXATTR || (call->to && !http_fs))
 		succeed(call, &(struct webhdfs_result){0});
 	else
 		take_boolean(call, response->body, response->length);

@@ -59,6 +59,16 @@ struct webhdfs_call *webhdfs_async_list(struct webhdfs_async *client, const char
 					webhdfs_done *done, void *data);
 struct webhdfs_call *webhdfs_async_set_time(struct webhdfs_async *client, const char *path,
 					    int64_t modified_ms, webhdfs_done *done, void *data);
+/* An extended attribute, "user.NAME", of at most 16 KiB as HDFS is set up; it takes the place of
+ * one that is there. `value` is in hex, "0x6f6e65". */
+struct webhdfs_call *webhdfs_async_set_attribute(struct webhdfs_async *client, const char *path,
+						 const char *name, const char *value,
+						 webhdfs_done *done, void *data);
+/* `visit` is called for each, before `done`. */
+struct webhdfs_call *webhdfs_async_attributes(struct webhdfs_async *client, const char *path,
+					      void (*visit)(void *data, const char *name,
+							    const char *value),
+					      webhdfs_done *done, void *data);
 /* Files of any length, from and to a descriptor, which is borrowed. Each try begins at its
  * beginning; a download empties it before. How long a try may take follows from `length`. */
 struct webhdfs_call *webhdfs_async_upload(struct webhdfs_async *client, const char *path,

@@ -32,6 +32,7 @@ struct webhdfs_call {
 	int fd;	       /* of an upload or download; else -1 */
 	size_t length; /* of what is sent or received, as far as it is known */
 	void (*visit)(void *data, const struct webhdfs_file *file);
+	void (*visit_attribute)(void *data, const char *name, const char *value);
 	struct err flaw; /* of the call itself: there is no try */
 	webhdfs_done *done;
 	void *data;

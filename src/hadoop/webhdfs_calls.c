@@ -113,6 +113,30 @@ struct webhdfs_call *webhdfs_async_set_time(struct webhdfs_async *client, const 
 	return call;
 }
 
+struct webhdfs_call *webhdfs_async_set_attribute(struct webhdfs_async *client, const char *path,
+						 const char *name, const char *value,
+						 webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = webhdfs_call_start(client, WEBHDFS_SETXATTR, path, done, data);
+
+	webhdfs_target_add(&call->parameters, "xattr.name", name);
+	webhdfs_target_add(&call->parameters, "xattr.value", value);
+	webhdfs_target_add(&call->parameters, "flag", "CREATE,REPLACE");
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_attributes(struct webhdfs_async *client, const char *path,
+					      void (*visit)(void *data, const char *name,
+							    const char *value),
+					      webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = webhdfs_call_start(client, WEBHDFS_GETXATTRS, path, done, data);
+
+	str_append(&call->parameters, WEBHDFS_IN_HEX);
+	call->visit_attribute = visit;
+	return call;
+}
+
 struct webhdfs_call *webhdfs_async_remove(struct webhdfs_async *client, const char *path,
 					  webhdfs_done *done, void *data)
 {

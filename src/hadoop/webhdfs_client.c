@@ -97,6 +97,21 @@ int webhdfs_list(struct webhdfs_client *client, const char *path,
 				   request.answer.length, visit, data, err);
 }
 
+int webhdfs_attributes(struct webhdfs_client *client, const char *path,
+		       void (*visit)(void *data, const char *name, const char *value), void *data,
+		       struct err *err)
+{
+	struct webhdfs_request request cleanup_webhdfs_request = {0};
+
+	if (webhdfs_request_begin(&request, client, WEBHDFS_GETXATTRS, path, true, err) < 0)
+		return -1;
+	str_append(&request.parameters, WEBHDFS_IN_HEX);
+	if (webhdfs_request_run(&request, ask, err) < 0)
+		return -1;
+	return webhdfs_answer_attributes(&request.question, str_text(&request.answer),
+					 request.answer.length, visit, data, err);
+}
+
 int webhdfs_remove(struct webhdfs_client *client, const char *path, struct err *err)
 {
 	struct webhdfs_request request cleanup_webhdfs_request = {0};

@@ -31,6 +31,11 @@ int webhdfs_list(struct webhdfs_client *client, const char *path,
 		 void (*visit)(void *data, const struct webhdfs_file *file), void *data,
 		 struct err *err);
 
+/* The extended attributes of a file or directory; `value` is in hex, "0x6f6e65". */
+int webhdfs_attributes(struct webhdfs_client *client, const char *path,
+		       void (*visit)(void *data, const char *name, const char *value), void *data,
+		       struct err *err);
+
 /* Told how much of the file has been sent (less than before when a try is repeated) or received;
  * false ends the call (ERR_FAILED "interrupted"). */
 struct webhdfs_progress {

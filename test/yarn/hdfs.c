@@ -2,10 +2,11 @@
  * tony's two WebHDFS clients at a shell: hdfs [--agent] [--http-fs] URL[,URL...] VERB ARGUMENT...
  *
  *   put FILE PATH MODE [new]   get PATH FILE [OFFSET LENGTH]   stat PATH   ls PATH   mkdir PATH
- * MODE rm PATH   mv FROM TO [over]   chmod PATH MODE   touch PATH MS
+ * MODE rm PATH   mv FROM TO [over]   chmod PATH MODE   touch PATH MS   notes PATH
  *
- * --agent: the asynchronous one, which has put, get, stat, mkdir, rm and mv. Acts as
- * $HADOOP_USER_NAME; repeats what could not be served for $HDFS_WAIT_MS (-1: not at all).
+ * --agent: the asynchronous one, which has put, get, stat, mkdir, rm, mv, notes, and note PATH NAME
+ * HEX. Acts as $HADOOP_USER_NAME; repeats what could not be served for $HDFS_WAIT_MS (-1: not at
+ * all).
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -42,6 +43,11 @@ static void show(void *data, const struct webhdfs_file *file)
 	printf("%s %o %lld %lld %s %s %s\n", file->is_directory ? "d" : "f", file->permission,
 	       (long long)file->length, (long long)file->modified_ms, file->owner, file->group,
 	       file->name);
+}
+
+static void show_note(void *data, const char *name, const char *value)
+{
+	printf("%s %s\n", name, value);
 }
 
 /* ---- the client --------------------------------------------------------------------------- */
@@ -101,6 +107,8 @@ static int run_client(struct run *run, const char *verb, char **arguments, struc
 		return get(run, arguments, err);
 	if (strcmp(verb, "ls") == 0)
 		return webhdfs_list(run->client, arguments[0], show, run, err);
+	if (strcmp(verb, "notes") == 0)
+		return webhdfs_attributes(run->client, arguments[0], show_note, run, err);
 	if (strcmp(verb, "mkdir") == 0)
 		return webhdfs_make_directories(run->client, arguments[0], mode_of(arguments[1]),
 						err);
@@ -159,6 +167,11 @@ static int run_agent(struct run *run, const char *verb, char **arguments, struct
 		webhdfs_async_read(run->agent, arguments[0], on_done, run);
 	else if (strcmp(verb, "stat") == 0)
 		webhdfs_async_stat(run->agent, arguments[0], on_done, run);
+	else if (strcmp(verb, "notes") == 0)
+		webhdfs_async_attributes(run->agent, arguments[0], show_note, on_done, run);
+	else if (strcmp(verb, "note") == 0)
+		webhdfs_async_set_attribute(run->agent, arguments[0], arguments[1], arguments[2],
+					    on_done, run);
 	else if (strcmp(verb, "mkdir") == 0)
 		webhdfs_async_make_directories(run->agent, arguments[0], mode_of(arguments[1]),
 					       on_done, run);
