@@ -5,6 +5,9 @@
  *
  * The file appears by a rename once all lines so far are in it; later ones are appended. Of an
  * append that failed nobody knows how much was done, so the file is then made anew.
+ *
+ * A DataNode takes 0.4 s for each write, for which programs would wait. So what the file lacks is
+ * noted beside it, in an attribute of the directory (yarn_tail.h), if it is small enough for one.
  */
 #include "scheduler/yarn_journal.h"
 
@@ -21,6 +24,7 @@
 #include "base/mem.h"
 #include "hadoop/webhdfs_async.h"
 #include "net/backoff.h"
+#include "scheduler/yarn_tail.h"
 
 enum {
 	DIRECTORY_MODE = 0700,
@@ -41,6 +45,12 @@ struct yarn_journal {
 	bool has_directory, is_whole;
 	int64_t length, sequence;      /* of what `call` is to keep */
 	int64_t kept_length, appended; /* bytes; the last line's number */
+	struct webhdfs_call *note;     /* NULL: none is under way */
+	char *note_name;
+	int64_t note_length, note_sequence;   /* of what `note` is to keep */
+	int64_t noted_length, noted_sequence; /* of what was noted last */
+	bool is_too_long;		      /* for a note, until the file has more */
+	bool has_no_notes;		      /* HDFS refused one */
 	struct event *retry, *patience;
 	int64_t patience_until;
 	struct backoff backoff;
@@ -104,21 +114,28 @@ static void end(struct yarn_journal *journal)
 		finished(journal->finished_data);
 }
 
+static bool takes_notes(const struct yarn_journal *journal)
+{
+	return journal->has_directory && !journal->is_too_long && !journal->has_no_notes;
+}
+
 static void fail(struct yarn_journal *journal, const struct err *err)
 {
 	uint64_t random = 0;
 
-	journal->is_whole = journal->has_directory = false;
+	journal->is_whole = false;
 	if (!journal->is_troubled)
-		log_warning("the journal cannot be kept in HDFS for now, where another application "
-			    "master would look for it; the job goes on: %s",
-			    err_message(err));
+		log_warning(
+			"the journal's file in HDFS, where another application master would look "
+			"for it, cannot be written for now; the job goes on: %s",
+			err_message(err));
 	journal->is_troubled = true;
 	if (journal->finished) {
 		end(journal);
 		return;
 	}
-	let_go(journal);
+	if (!takes_notes(journal))
+		let_go(journal);
 	(void)!getrandom(&random, sizeof(random), 0);
 	set_timer(journal->retry, backoff_next(&journal->backoff, random));
 }
@@ -126,12 +143,14 @@ static void fail(struct yarn_journal *journal, const struct err *err)
 static void succeed(struct yarn_journal *journal)
 {
 	if (journal->is_troubled)
-		log_info("the journal is kept in HDFS again");
+		log_info("the journal's file in HDFS is written again");
 	journal->is_troubled = journal->is_late = false;
 	backoff_reset(&journal->backoff);
 	evtimer_del(journal->patience);
+	journal->is_too_long = false;
 	journal->kept_length = journal->length;
-	tell(journal, journal->sequence);
+	tell(journal, journal->sequence > journal->noted_sequence ? journal->sequence
+								  : journal->noted_sequence);
 	if (journal->finished)
 		end(journal);
 	else
@@ -151,6 +170,64 @@ static void put_off(struct yarn_journal *journal)
 		end(journal);
 	else
 		set_timer(journal->retry, MAY_WRITE_MS);
+}
+
+/* ---- notes -------------------------------------------------------------------------------- */
+
+static void on_noted(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct yarn_journal *journal = data;
+
+	journal->note = NULL;
+	if (err) {
+		log_debug("the end of the journal is not noted: %s", err_message(err));
+		if (err->kind == ERR_NOT_FOUND)
+			journal->has_directory = false;
+		else
+			journal->has_no_notes = err->kind != ERR_UNREACHABLE;
+		return;
+	}
+	journal->noted_length = journal->note_length;
+	journal->noted_sequence = journal->note_sequence;
+	if (journal->is_late)
+		return;
+	evtimer_del(journal->patience);
+	tell(journal, journal->noted_sequence);
+	go_on(journal);
+}
+
+/* What the file lacks of the journal up to `end`. The caller frees. */
+static char *read_rest(const struct yarn_journal *journal, int64_t end, size_t *length)
+{
+	char *bytes = mem_alloc((size_t)(end - journal->kept_length));
+	ssize_t got = pread(journal->fd, bytes, (size_t)(end - journal->kept_length),
+			    journal->kept_length);
+
+	*length = got < 0 ? 0 : (size_t)got;
+	return bytes;
+}
+
+static char *read_note(const struct yarn_journal *journal, int64_t end)
+{
+	size_t length;
+
+	if (end - journal->kept_length > YARN_TAIL_CAP)
+		return NULL;
+	char *bytes cleanup_free = read_rest(journal, end, &length);
+	return yarn_tail_encode(journal->kept_length, bytes, length);
+}
+
+static void note(struct yarn_journal *journal, int64_t end)
+{
+	char *value cleanup_free = read_note(journal, end);
+
+	journal->is_too_long = !value;
+	if (!value)
+		return;
+	journal->note_length = end;
+	journal->note_sequence = journal->appended;
+	journal->note = webhdfs_async_set_attribute(journal->hdfs, journal->options.directory,
+						    journal->note_name, value, on_noted, journal);
 }
 
 /* ---- steps -------------------------------------------------------------------------------- */
@@ -197,36 +274,26 @@ static void on_directory(void *data, const struct webhdfs_result *result, const 
 		on_appended(data, result, err);
 	else if (!may_write(journal))
 		put_off(journal);
-	else
+	else {
 		journal->call =
 			webhdfs_async_upload(journal->hdfs, journal->part, &create, journal->fd,
 					     journal->length, on_created, journal);
+		go_on(journal);
+	}
 }
 
 static void append(struct yarn_journal *journal)
 {
-	size_t length = (size_t)(journal->length - journal->kept_length);
-	char *bytes cleanup_free = mem_alloc(length);
-	ssize_t got = pread(journal->fd, bytes, length, journal->kept_length);
+	size_t length;
+	char *bytes cleanup_free = read_rest(journal, journal->length, &length);
 
-	journal->call = webhdfs_async_append(journal->hdfs, journal->path, bytes,
-					     got < 0 ? 0 : (size_t)got, on_appended, journal);
+	journal->call = webhdfs_async_append(journal->hdfs, journal->path, bytes, length,
+					     on_appended, journal);
 }
 
-static void go_on(struct yarn_journal *journal)
+static void write_file(struct yarn_journal *journal, int64_t end)
 {
-	struct stat status;
-
-	if (journal->call || journal->finished || event_pending(journal->retry, EV_TIMEOUT, NULL) ||
-	    fstat(journal->fd, &status) < 0 || status.st_size == journal->kept_length)
-		return;
-	if (!journal->is_late && !event_pending(journal->patience, EV_TIMEOUT, NULL))
-		begin_patience(journal);
-	if (!may_write(journal)) {
-		set_timer(journal->retry, MAY_WRITE_MS);
-		return;
-	}
-	journal->length = status.st_size;
+	journal->length = end;
 	journal->sequence = journal->appended;
 	if (!journal->is_whole)
 		journal->call =
@@ -234,6 +301,31 @@ static void go_on(struct yarn_journal *journal)
 						       DIRECTORY_MODE, on_directory, journal);
 	else
 		append(journal);
+}
+
+static void go_on(struct yarn_journal *journal)
+{
+	struct stat status;
+
+	if (journal->finished || fstat(journal->fd, &status) < 0 ||
+	    status.st_size == journal->kept_length)
+		return;
+	if (!journal->is_late && status.st_size > journal->noted_length &&
+	    !event_pending(journal->patience, EV_TIMEOUT, NULL))
+		begin_patience(journal);
+	bool writes = !journal->call && !event_pending(journal->retry, EV_TIMEOUT, NULL);
+	bool notes =
+		takes_notes(journal) && !journal->note && status.st_size > journal->noted_length;
+	if (!writes && !notes)
+		return;
+	if (!may_write(journal)) {
+		set_timer(journal->retry, MAY_WRITE_MS);
+		return;
+	}
+	if (notes)
+		note(journal, status.st_size);
+	if (writes)
+		write_file(journal, status.st_size);
 }
 
 /* ---- life --------------------------------------------------------------------------------- */
@@ -258,6 +350,7 @@ struct yarn_journal *yarn_journal_create(const struct yarn_journal_options *opti
 		.backoff = {.first_ms = FIRST_RETRY_MS, .cap_ms = RETRY_CAP_MS},
 	};
 	journal->part = mem_printf("%s.part", journal->path);
+	journal->note_name = yarn_tail_name(options->am_attempt);
 	if (journal->hdfs)
 		return journal;
 	yarn_journal_destroy(journal);
@@ -281,6 +374,8 @@ void yarn_journal_finish(struct yarn_journal *journal, void (*done)(void *data),
 	journal->finished_data = data;
 	evtimer_del(journal->retry);
 	evtimer_del(journal->patience);
+	if (journal->note)
+		webhdfs_call_cancel(mem_steal(&journal->note));
 	if (!journal->call)
 		end(journal);
 }
@@ -295,5 +390,6 @@ void yarn_journal_destroy(struct yarn_journal *journal)
 	close(journal->fd);
 	free(journal->path);
 	free(journal->part);
+	free(journal->note_name);
 	free(journal);
 }

@@ -2,6 +2,7 @@
  * Any number of processes may look at a job at once; who appends holds the lock. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "scheduler/state_dir.h"
 #include "scheduler/yarn_client.h"
 #include "scheduler/yarn_journal.h"
+#include "scheduler/yarn_tail.h"
 
 #define PULL_TIMEOUT_MS 10000
 #define JOURNAL_CAP	((size_t)1 << 30)
@@ -346,12 +348,19 @@ bool yarn_has_am_still(const Hadoop__ApplicationReportProto *report)
 	       clock_wall_ms() - report->finishtime < AM_LEAVES_MS;
 }
 
-static void find_newest(void *data, const struct webhdfs_file *file)
+/* HDFS that refuses to tell attributes has none. */
+static int find_kept(struct webhdfs_client *client, const char *directory, struct yarn_found *found,
+		     struct err *err)
 {
-	int *newest = data, attempt = yarn_journal_attempt(file->name);
+	struct err missing cleanup_err = {0}, refusal cleanup_err = {0};
 
-	if (attempt > *newest)
-		*newest = attempt;
+	if (webhdfs_attributes(client, directory, yarn_found_attribute, found, &refusal) < 0 &&
+	    refusal.kind == ERR_UNREACHABLE)
+		return err_set(err, refusal.kind, "%s", err_message(&refusal));
+	if (webhdfs_list(client, directory, yarn_found_file, found, &missing) < 0 &&
+	    missing.kind != ERR_NOT_FOUND)
+		return err_set(err, missing.kind, "%s", err_message(&missing));
+	return 0;
 }
 
 /* What the last of its AMs kept for the next one is more than what was followed here, if anything
@@ -359,19 +368,20 @@ static void find_newest(void *data, const struct webhdfs_file *file)
 static int take_kept(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
 		     const char *mirror, struct err *err)
 {
-	struct err missing cleanup_err = {0};
+	struct yarn_found found cleanup_yarn_found = {.before = INT_MAX};
 	struct str bytes cleanup_str = {0};
-	int attempt = 0;
+	size_t length;
 
-	if (webhdfs_list(client, cluster->job_dir, find_newest, &attempt, &missing) < 0 &&
-	    missing.kind != ERR_NOT_FOUND)
-		return err_set(err, missing.kind, "%s", err_message(&missing));
-	if (attempt == 0 || attempt < yarn_mirror_attempt(mirror))
-		return 0;
-	char *path cleanup_free = yarn_journal_path(cluster->job_dir, attempt);
-	if (webhdfs_read_file(client, path, JOURNAL_CAP, &bytes, err) < 0 ||
-	    begin(mirror, attempt, err) < 0)
+	if (find_kept(client, cluster->job_dir, &found, err) < 0)
 		return -1;
+	if (found.attempt == 0 || found.attempt < yarn_mirror_attempt(mirror))
+		return 0;
+	char *path cleanup_free = yarn_journal_path(cluster->job_dir, found.attempt);
+	if ((found.length >= 0 && webhdfs_read_file(client, path, JOURNAL_CAP, &bytes, err) < 0) ||
+	    begin(mirror, found.attempt, err) < 0)
+		return -1;
+	const char *rest = yarn_found_rest(&found, (int64_t)bytes.length, &length);
+	str_append_bytes(&bytes, rest, length);
 	return append(mirror, str_text(&bytes), bytes.length, 1, err);
 }
 

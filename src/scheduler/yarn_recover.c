@@ -20,11 +20,13 @@
 #include "net/backoff.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/yarn_journal.h"
+#include "scheduler/yarn_tail.h"
 
 enum {
 	PATIENCE_S = 300, /* half of what YARN waits for an AM to register, unless it is told */
 	FIRST_RETRY_MS = 500,
 	RETRY_CAP_MS = 5000,
+	REFUSALS = 3, /* then it is how the cluster is */
 };
 
 struct recovery {
@@ -36,8 +38,8 @@ struct recovery {
 	struct webhdfs_async *hdfs;
 	const struct hadoop_cluster *cluster;
 	const struct scheduler_place *place;
-	int attempt;	/* of the newest journal; 0: none */
-	int64_t length; /* of it */
+	struct yarn_found found;
+	int refusals; /* of the directory's attributes */
 	int fd;
 	char *metrics, *metrics_part; /* where those so far are brought */
 	int64_t metrics_length;	      /* 0: there are none */
@@ -101,20 +103,34 @@ static bool fetch_metrics(struct recovery *recovery)
 	return true;
 }
 
-static void on_fetched(void *data, const struct webhdfs_result *result, const struct err *err)
+/* What had been noted of it, but was not in the file yet. */
+static int add_rest(struct recovery *recovery, struct err *err)
 {
-	if (err || !fetch_metrics(data))
-		end(data, err);
+	off_t end = lseek(recovery->fd, 0, SEEK_END);
+	size_t length;
+
+	if (end < 0)
+		return err_set_errno(err, "%s", recovery->place->journal);
+	const char *rest = yarn_found_rest(&recovery->found, end, &length);
+	return fs_write_all(recovery->fd, rest, length, err);
 }
 
-static void on_journal(struct recovery *recovery, const struct webhdfs_file *file)
+static void complete(struct recovery *recovery)
 {
-	int attempt = yarn_journal_attempt(file->name);
+	struct err err cleanup_err = {0};
 
-	if (attempt <= recovery->attempt || attempt >= recovery->place->am_attempt)
-		return;
-	recovery->attempt = attempt;
-	recovery->length = file->length;
+	if (add_rest(recovery, &err) < 0)
+		end(recovery, &err);
+	else if (!fetch_metrics(recovery))
+		end(recovery, NULL);
+}
+
+static void on_fetched(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	if (err)
+		end(data, err);
+	else
+		complete(data);
 }
 
 static void on_file(void *data, const struct webhdfs_file *file)
@@ -124,31 +140,58 @@ static void on_file(void *data, const struct webhdfs_file *file)
 	if (str_equal(file->name, HISTORY_METRICS))
 		recovery->metrics_length = file->length;
 	else
-		on_journal(recovery, file);
+		yarn_found_file(&recovery->found, file);
 }
 
 static void on_listed(void *data, const struct webhdfs_result *result, const struct err *err)
 {
 	struct recovery *recovery = data;
+	int attempt = recovery->found.attempt;
 
-	if (recovery->attempt == 0) {
+	if (err || attempt == 0) {
 		end(recovery, err && err->kind != ERR_NOT_FOUND ? err : NULL);
 		return;
 	}
-	log_info("the journal is that of application master %d", recovery->attempt);
-	char *path cleanup_free = yarn_journal_path(recovery->cluster->job_dir, recovery->attempt);
-	webhdfs_async_download(recovery->hdfs, path, recovery->fd, recovery->length, on_fetched,
-			       recovery);
+	log_info("the journal is that of application master %d", attempt);
+	if (recovery->found.length < 0) {
+		complete(recovery);
+		return;
+	}
+	char *path cleanup_free = yarn_journal_path(recovery->cluster->job_dir, attempt);
+	webhdfs_async_download(recovery->hdfs, path, recovery->fd, recovery->found.length,
+			       on_fetched, recovery);
+}
+
+static void on_attribute(void *data, const char *name, const char *value)
+{
+	struct recovery *recovery = data;
+
+	yarn_found_attribute(&recovery->found, name, value);
+}
+
+/* Of a cluster that keeps none there is nothing but the file. */
+static void on_attributes(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct recovery *recovery = data;
+
+	if (err && err->kind != ERR_NOT_FOUND &&
+	    (err->kind == ERR_UNREACHABLE || ++recovery->refusals < REFUSALS)) {
+		end(recovery, err);
+		return;
+	}
+	webhdfs_async_list(recovery->hdfs, recovery->cluster->job_dir, on_file, on_listed,
+			   recovery);
 }
 
 static void look(evutil_socket_t fd, short what, void *data)
 {
 	struct recovery *recovery = data;
 
-	recovery->attempt = 0;
-	recovery->length = recovery->metrics_length = 0;
-	webhdfs_async_list(recovery->hdfs, recovery->cluster->job_dir, on_file, on_listed,
-			   recovery);
+	yarn_found_finish(&recovery->found);
+	recovery->found = (struct yarn_found){.before = recovery->place->am_attempt};
+	recovery->metrics_length = 0;
+	webhdfs_async_attributes(recovery->hdfs, recovery->cluster->job_dir, on_attribute,
+				 on_attributes, recovery);
 }
 
 static int recover(struct recovery *recovery, struct err *err)
@@ -168,6 +211,7 @@ static int recover(struct recovery *recovery, struct err *err)
 		recovery->result = -1;
 	}
 	webhdfs_async_destroy(recovery->hdfs);
+	yarn_found_finish(&recovery->found);
 	event_free(recovery->retry);
 	event_base_free(recovery->base);
 	return recovery->result;

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "hadoop/webhdfs.h"
+#include "scheduler/yarn_tail.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -40,9 +41,20 @@ static void read_path(const char *path)
 		BUG("%s: %s", path, target.text);
 }
 
+/* Of what an AM has noted. */
+static void check_rest(const struct yarn_found *found)
+{
+	size_t length;
+	const char *rest = yarn_found_rest(found, found->offset, &length);
+
+	if (length > 0 && memcmp(rest, found->bytes.text, length) != 0)
+		BUG("%zu bytes", length);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct webhdfs_file file cleanup_webhdfs_file = {0};
+	struct yarn_found found cleanup_yarn_found = {.before = 100};
 	struct err err cleanup_err = {0};
 	bool value;
 
@@ -50,29 +62,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	char *text cleanup_free = mem_alloc(size);
 	memcpy(text, data + 1, size - 1);
-	switch (data[0] % 7) {
+	switch (data[0] % 8) {
 	case 0:
-		webhdfs_answer_file(&question, text, size - 1, &file, NULL);
+		read_path(text);
 		break;
 	case 1:
-		webhdfs_answer_list(&question, text, size - 1, visit, NULL, NULL);
+		webhdfs_answer_file(&question, text, size - 1, &file, NULL);
 		break;
 	case 2:
-		webhdfs_answer_boolean(&question, text, size - 1, &value, NULL);
+		webhdfs_answer_list(&question, text, size - 1, visit, NULL, NULL);
 		break;
 	case 3:
-		free(webhdfs_answer_location(&question, text, size - 1, NULL));
+		webhdfs_answer_boolean(&question, text, size - 1, &value, NULL);
 		break;
 	case 4:
+		free(webhdfs_answer_location(&question, text, size - 1, NULL));
+		break;
+	case 5:
 		if (webhdfs_judge(&question, 403, text, size - 1, &err) == WEBHDFS_DONE ||
 		    strchr(err_message(&err), '\n'))
 			BUG("%s", err_message(&err));
 		break;
-	case 5:
+	case 6:
 		read_location(text);
 		break;
 	default:
-		read_path(text);
+		webhdfs_answer_attributes(&question, text, size - 1, yarn_found_attribute, &found,
+					  NULL);
+		check_rest(&found);
 	}
 	return 0;
 }

@@ -280,6 +280,38 @@ def test_an_am_asks_for_the_journal_of_the_one_before_until_hdfs_is_back(own_clu
     job.wait_final("SUCCEEDED")
 
 
+def test_what_happens_while_no_data_node_writes_is_known_to_the_next_am(own_cluster, own_tony):
+    job, before = kept_job(own_tony, ["worker:0", "worker:1"], **{"tony.task.executor.am-timeout": "10m"})
+    own_cluster.kill("dn")
+    try:
+        assert own_tony.run("restart", job.id, "worker:0").returncode == 0
+        before["worker:0"] = identity(job.wait_task("worker:0", restart=1))
+        kill_am(job)
+    finally:
+        own_cluster.restart("dn")
+    wait_am(job, 2)
+    for name, known in before.items():
+        assert identity(job.wait_task(name)) == known
+    assert finish(job) == 0
+    job.wait_final("SUCCEEDED")
+
+
+@pytest.mark.short
+def test_attributes(hdfs):
+    """Such as an AM makes, up to the largest."""
+    path = f"{hdfs.root}/a b"
+    agent = Hdfs(hdfs.cluster, hdfs.root.removeprefix("/tmp/"), *{*hdfs.flags, "--agent"})
+    hdfs("mkdir", path, "700")
+    assert hdfs("notes", path) == ""
+    for value in ("0x00", "0x" + "7f80" * 8000, "0x6f6e65"):
+        agent("note", path, "user.tony.journal-1", value)
+        assert hdfs("notes", path) == f"user.tony.journal-1 {value}\n"
+    agent("note", path, "user.tony.journal-2", "0x6f")
+    assert sorted(hdfs("notes", path).splitlines()) == ["user.tony.journal-1 0x6f6e65", "user.tony.journal-2 0x6f"]
+    assert agent.fails("note", path, "user.tony.journal-3", "0x" + "00" * 16384)[0] == FAILED
+    assert hdfs.fails("notes", f"{path}/c")[0] == NOT_FOUND
+
+
 def test_one_of_two_name_nodes_is_dead(client):
     client.url = f"http://127.0.0.1:1,{client.url}"
     assert client.stat(client.root)[0] == "d"

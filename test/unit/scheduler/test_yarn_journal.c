@@ -6,6 +6,8 @@
 
 #include <event2/event.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,8 +17,10 @@
 #include "hadoop/cluster.h"
 #include "hadoop/webhdfs.h"
 #include "job/job.h"
+#include "net/address.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/yarn_journal.h"
+#include "scheduler/yarn_tail.h"
 
 #define JSON(status, body)                                                                         \
 	status " X\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n" body
@@ -38,10 +42,20 @@
 	{                                                                                          \
 		"PUT /webhdfs/v1/j?op=MKDIRS&user.name=alice&permission=700 ", TRUE                \
 	}
+#define CREATES                                                                                    \
+	"PUT /webhdfs/v1/j/journal-2.jsonl.part?op=CREATE&user.name=alice&overwrite=true"          \
+	"&permission=600&noredirect=true "
 #define MAKES_PART                                                                                 \
-	{"PUT /webhdfs/v1/j/journal-2.jsonl.part?op=CREATE&user.name=alice&overwrite=true"         \
-	 "&permission=600&noredirect=true ",                                                       \
-	 LOCATION},                                                                                \
+	{CREATES, LOCATION},                                                                       \
+	{                                                                                          \
+		"PUT /data", MADE                                                                  \
+	}
+#define NOTES                                                                                      \
+	"PUT /webhdfs/v1/j?op=SETXATTR&user.name=alice&xattr.name=user.tony.journal-2"             \
+	"&xattr.value=0x"
+/* Asked for a note as well, which it refuses: there are no more. */
+#define MAKES_FIRST_PART                                                                           \
+	{CREATES, LOCATION}, {NOTES, EXCEPTION("400", "UnsupportedOperationException")},           \
 	{                                                                                          \
 		"PUT /data", MADE                                                                  \
 	}
@@ -67,7 +81,7 @@ struct bed {
 	int64_t appended, kept;
 	int asked;  /* whether it may write */
 	int denied; /* from this time of asking on it may not; 0: never */
-	bool is_finished;
+	bool is_finished, was_let_go;
 };
 
 static bool may_write(void *data)
@@ -80,7 +94,10 @@ static bool may_write(void *data)
 
 static void on_kept(void *data, int64_t sequence)
 {
-	((struct bed *)data)->kept = sequence;
+	struct bed *bed = data;
+
+	bed->kept = sequence;
+	bed->was_let_go |= sequence == INT64_MAX;
 }
 
 static void on_finished(void *data)
@@ -150,7 +167,7 @@ static void lines_are_kept_as_they_come(void **state)
 {
 	struct bed bed;
 
-	OPEN(&bed, MAKES_DIRECTORY, MAKES_PART, RENAMES, APPENDS, APPENDS);
+	OPEN(&bed, MAKES_DIRECTORY, MAKES_FIRST_PART, RENAMES, APPENDS, APPENDS);
 	append(&bed, "one\n");
 	wait_kept(&bed, 1);
 	append(&bed, "two\n");
@@ -164,7 +181,7 @@ static void what_comes_during_a_write_goes_with_the_next(void **state)
 {
 	struct bed bed;
 
-	OPEN(&bed, MAKES_DIRECTORY, MAKES_PART, RENAMES, APPENDS);
+	OPEN(&bed, MAKES_DIRECTORY, MAKES_FIRST_PART, RENAMES, APPENDS);
 	append(&bed, "one\n");
 	append(&bed, "two\n");
 	append(&bed, "three\n");
@@ -179,7 +196,7 @@ static void after_a_failure_the_file_is_made_anew(void **state)
 {
 	struct bed bed;
 
-	OPEN(&bed, MAKES_DIRECTORY, MAKES_PART, RENAMES,
+	OPEN(&bed, MAKES_DIRECTORY, MAKES_FIRST_PART, RENAMES,
 	     {"POST /webhdfs/v1/j/journal-2.jsonl?op=APPEND", FAILS}, MAKES_DIRECTORY, MAKES_PART,
 	     RENAMES);
 	append(&bed, "one\n");
@@ -188,6 +205,126 @@ static void after_a_failure_the_file_is_made_anew(void **state)
 	wait_kept(&bed, INT64_MAX);
 	wait_kept(&bed, 2);
 	close_bed(&bed, "one\none\ntwo\n");
+}
+
+/* ---- notes -------------------------------------------------------------------------------- */
+
+/* What the last note says, by the AM that reads it, behind a file of so many bytes. */
+static void assert_noted(const struct bed *bed, int64_t length, const char *expected)
+{
+	struct yarn_found found cleanup_yarn_found = {.before = 3};
+	const char *value = strstr(str_text(&bed->server.heads), "xattr.value=");
+
+	for (const char *next = value; next; next = strstr(value + 1, "xattr.value="))
+		value = next;
+	assert_non_null(value);
+	value += strlen("xattr.value=");
+	char *text cleanup_free = mem_strndup(value, strcspn(value, "&"));
+	assert_non_null(strstr(value, "&flag=CREATE%2CREPLACE HTTP/1.1"));
+	yarn_found_attribute(&found, "user.tony.journal-2", text);
+	yarn_found_file(&found, &(struct webhdfs_file){.name = (char *)"journal-2.jsonl"});
+	size_t rest_length;
+	const char *rest = yarn_found_rest(&found, length, &rest_length);
+	char *shown cleanup_free = mem_strndup(rest, rest_length);
+	assert_string_equal(shown, expected);
+}
+
+/* Somebody accepts connections and says nothing. */
+static int open_silent(char **location)
+{
+	struct net_address any;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(net_address_parse("127.0.0.1:0", &any, NULL), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&any.storage, any.length), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&any.storage, &any.length), 0);
+	assert_int_equal(listen(fd, 16), 0);
+	char *address cleanup_free = net_address_text(&any);
+	*location = mem_printf(JSON("200", "{\"Location\":\"http://%s/data?op=X\"}"), address);
+	return fd;
+}
+
+static void what_a_data_node_takes_long_for_is_noted(void **state)
+{
+	char *location cleanup_free = NULL;
+	int fd cleanup_close = open_silent(&location);
+	struct bed bed;
+
+	OPEN(&bed, MAKES_DIRECTORY, {CREATES, location}, {NOTES, NOTHING}, {NOTES, NOTHING},
+	     {NOTES, NOTHING});
+	append(&bed, "one\n");
+	wait_kept(&bed, 1);
+	append(&bed, "two\n");
+	append(&bed, "three\n");
+	wait_kept(&bed, 3);
+	yarn_journal_destroy(mem_steal(&bed.journal));
+	web_server_stop(&bed.server);
+	assert_noted(&bed, 0, "one\ntwo\nthree\n");
+	assert_noted(&bed, 4, "two\nthree\n");
+	web_server_finish(&bed.server);
+	event_base_free(bed.base);
+}
+
+/* 20,000 random letters are more than a note holds, but the line behind them is not. */
+static void what_is_too_long_for_a_note_waits_for_the_file(void **state)
+{
+	char line[20002] = {0};
+	unsigned seed = 1;
+	struct bed bed;
+
+	OPEN(&bed, MAKES_DIRECTORY, MAKES_PART, RENAMES, {NOTES, NOTHING}, APPENDS);
+	for (size_t i = 0; i < sizeof(line) - 2; i++)
+		line[i] = (char)(' ' + rand_r(&seed) % 95);
+	line[sizeof(line) - 2] = '\n';
+	append(&bed, line);
+	wait_kept(&bed, 1);
+	append(&bed, "two\n");
+	wait_kept(&bed, 2);
+	yarn_journal_finish(bed.journal, on_finished, &bed);
+	while (!bed.is_finished)
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	yarn_journal_destroy(mem_steal(&bed.journal));
+	web_server_stop(&bed.server);
+	assert_noted(&bed, sizeof(line) - 1, "two\n");
+	web_server_finish(&bed.server);
+	event_base_free(bed.base);
+}
+
+/* Nobody has to go on without, as long as there is a NameNode. */
+static void while_the_file_cannot_be_written_there_are_notes(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, MAKES_DIRECTORY, {CREATES, FAILS}, {NOTES, NOTHING}, {NOTES, NOTHING},
+	     MAKES_DIRECTORY, MAKES_PART, RENAMES);
+	append(&bed, "one\n");
+	wait_kept(&bed, 1);
+	append(&bed, "two\n");
+	wait_kept(&bed, 2);
+	while (bed.server.served < 8)
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	yarn_journal_finish(bed.journal, on_finished, &bed);
+	while (!bed.is_finished)
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	assert_false(bed.was_let_go);
+	close_bed(&bed, "one\ntwo\n");
+}
+
+/* A NameNode that is away for a moment is one that takes notes. */
+static void a_note_that_got_lost_is_made_again(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, MAKES_DIRECTORY, {CREATES, LOCATION}, {NOTES, NULL}, {"PUT /data", MADE},
+	     RENAMES, {NOTES, NOTHING}, APPENDS);
+	append(&bed, "one\n");
+	wait_kept(&bed, 1);
+	append(&bed, "two\n");
+	wait_kept(&bed, 2);
+	yarn_journal_finish(bed.journal, on_finished, &bed);
+	while (!bed.is_finished)
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	close_bed(&bed, "one\ntwo\n");
 }
 
 /* ---- fencing ------------------------------------------------------------------------------ */
@@ -208,7 +345,7 @@ static void who_may_write_again_goes_on(void **state)
 {
 	struct bed bed;
 
-	OPEN(&bed, MAKES_DIRECTORY, MAKES_PART, RENAMES);
+	OPEN(&bed, MAKES_DIRECTORY, MAKES_FIRST_PART, RENAMES);
 	bed.denied = 1;
 	append(&bed, "one\n");
 	wait_asked(&bed, 3);
@@ -224,10 +361,11 @@ static void it_is_asked_before_every_step(void **state)
 		int denied;
 		const char *bodies;
 		size_t count;
-		struct web_step steps[3];
+		struct web_step steps[4];
 	} rows[] = {
 		{2, "", 1, {MAKES_DIRECTORY}},
 		{3, "one\n", 3, {MAKES_DIRECTORY, MAKES_PART}},
+		{4, "one\n", 4, {MAKES_DIRECTORY, MAKES_FIRST_PART}},
 	};
 
 	for (size_t i = 0; i < array_length(rows); i++) {
@@ -349,6 +487,11 @@ static void assert_found(void **state, const char *expected, const struct web_st
 										   "9") "," FILE_OF("journal-x.jsonl", \
 												    "9"))              \
 	}
+#define NO_NOTES                                                                                   \
+	{                                                                                          \
+		"GET /webhdfs/v1/j?op=GETXATTRS&user.name=alice&encoding=hex ",                    \
+			JSON("200", "{\"XAttrs\":[]}")                                             \
+	}
 #define OPENS                                                                                      \
 	{                                                                                          \
 		"GET /webhdfs/v1/j/journal-3.jsonl?op=OPEN", LOCATION                              \
@@ -360,7 +503,81 @@ static void assert_found(void **state, const char *expected, const struct web_st
 
 static void the_newest_journal_before_is_brought(void **state)
 {
-	static const struct web_step steps[] = {JOURNALS, OPENS, CONTENT};
+	static const struct web_step steps[] = {NO_NOTES, JOURNALS, OPENS, CONTENT};
+
+	assert_found(state, "one\n", steps, array_length(steps));
+}
+
+/* What the AMs before had noted; the last one's note is of bytes from `offset` on. */
+static char *notes_of(int64_t offset, const char *bytes)
+{
+	char *old cleanup_free = yarn_tail_encode(0, "old\n", 4);
+	char *value cleanup_free = yarn_tail_encode(offset, bytes, strlen(bytes));
+
+	return mem_printf(JSON("200", "{\"XAttrs\":["
+				      "{\"name\":\"user.tony.journal-3\",\"value\":\"%s\"},"
+				      "{\"name\":\"user.other\",\"value\":\"0x31\"},"
+				      "{\"name\":\"user.tony.journal-2\",\"value\":\"%s\"}]}"),
+			  value, old);
+}
+
+static void what_was_noted_stands_behind_the_file(void **state)
+{
+	char *notes cleanup_free = notes_of(4, "two\nthree\n");
+	char *older cleanup_free = notes_of(0, "one\n");
+	const struct web_step steps[] = {{"op=GETXATTRS", notes}, JOURNALS, OPENS, CONTENT};
+	const struct web_step kept[] = {{"op=GETXATTRS", older}, JOURNALS, OPENS, CONTENT};
+
+	assert_found(state, "one\ntwo\nthree\n", steps, array_length(steps));
+	assert_int_equal(unlink(scratch_path(state, "found")), 0);
+	assert_found(state, "one\n", kept, array_length(kept));
+}
+
+/* The AM was lost while it made its first file. */
+static void what_was_noted_is_enough_without_a_file(void **state)
+{
+	char *notes cleanup_free = notes_of(0, "one\ntwo\n");
+	const struct web_step steps[] = {{"op=GETXATTRS", notes},
+					 {"LISTSTATUS", LIST(FILE_OF("journal-2.jsonl", "9"))}};
+
+	assert_found(state, "one\ntwo\n", steps, array_length(steps));
+}
+
+/* Of AM 4: its own, and what is none. "0x789c030000000001" is "", without an offset. */
+static void what_is_no_note_is_passed_over(void **state)
+{
+	char *value cleanup_free = yarn_tail_encode(0, "one\n", 4);
+	char *negative cleanup_free = yarn_tail_encode(-1, "one\n", 4);
+	char *torn cleanup_free = mem_strndup(value, strlen(value) - 2);
+	const struct {
+		const char *name, *value;
+	} rows[] = {
+		{"user.tony.journal-4", value},	   {"user.tony.journal-0", value},
+		{"user.tony.journal-x", value},	   {"user.tony.journal-", value},
+		{"trusted.journal-3", value},	   {"user.tony.journal-3", ""},
+		{"user.tony.journal-3", "0x"},	   {"user.tony.journal-3", "0x7"},
+		{"user.tony.journal-3", "0xzz"},   {"user.tony.journal-3", "\"one\""},
+		{"user.tony.journal-3", torn},	   {"user.tony.journal-3", value + 2},
+		{"user.tony.journal-3", negative}, {"user.tony.journal-3", "0x789c030000000001"},
+	};
+	struct yarn_found found cleanup_yarn_found = {.before = 4};
+
+	for (size_t i = 0; i < array_length(rows); i++) {
+		yarn_found_attribute(&found, rows[i].name, rows[i].value);
+		assert_int_equal(found.attempt, 0);
+	}
+	yarn_found_attribute(&found, "user.tony.journal-3", value);
+	assert_int_equal(found.attempt, 3);
+}
+
+static void hdfs_without_attributes_has_the_file(void **state)
+{
+	static const struct web_step steps[] = {{"op=GETXATTRS", FAILS},
+						{"op=GETXATTRS", FAILS},
+						{"op=GETXATTRS", FAILS},
+						JOURNALS,
+						OPENS,
+						CONTENT};
 
 	assert_found(state, "one\n", steps, array_length(steps));
 }
@@ -368,26 +585,34 @@ static void the_newest_journal_before_is_brought(void **state)
 /* The AM before was lost before it had written anything there, or before there was a directory. */
 static void where_none_is_the_job_begins(void **state)
 {
-	static const struct web_step empty[] = {{"LISTSTATUS", LIST(FILE_OF("job.json", "7"))}};
+	static const struct web_step empty[] = {NO_NOTES,
+						{"LISTSTATUS", LIST(FILE_OF("job.json", "7"))}};
 	static const struct web_step nothing[] = {
+		{"op=GETXATTRS", EXCEPTION("404", "FileNotFoundException")},
 		{"LISTSTATUS", EXCEPTION("404", "FileNotFoundException")}};
 
-	assert_found(state, "", empty, 1);
+	assert_found(state, "", empty, array_length(empty));
 	assert_int_equal(unlink(scratch_path(state, "found")), 0);
-	assert_found(state, "", nothing, 1);
+	assert_found(state, "", nothing, array_length(nothing));
 }
 
 /* NameNodes and DataNodes fail as they like: an attempt that gave up would be one less. */
 static void hdfs_that_fails_for_a_while_is_asked_again(void **state)
 {
 	static const struct web_step steps[] = {
+		{"op=GETXATTRS", NULL},
+		NO_NOTES,
 		{"LISTSTATUS", NULL},
+		NO_NOTES,
 		{"LISTSTATUS", EXCEPTION("403", "SafeModeException")},
+		NO_NOTES,
 		JOURNALS,
 		{"op=OPEN", FAILS},
+		NO_NOTES,
 		JOURNALS,
 		OPENS,
 		{"GET /data", NULL},
+		NO_NOTES,
 		JOURNALS,
 		OPENS,
 		CONTENT,
@@ -408,8 +633,8 @@ static void hdfs_that_fails_for_a_while_is_asked_again(void **state)
 
 static void the_metrics_so_far_come_with_it(void **state)
 {
-	static const struct web_step steps[] = {WITH_METRICS("4"), OPENS, CONTENT, OPENS_METRICS,
-						CONTENT};
+	static const struct web_step steps[] = {NO_NOTES, WITH_METRICS("4"), OPENS,
+						CONTENT,  OPENS_METRICS,     CONTENT};
 
 	assert_found(state, "one\n", steps, array_length(steps));
 	char *metrics cleanup_free = scratch_read(state, "metrics.jsonl");
@@ -420,11 +645,12 @@ static void the_metrics_so_far_come_with_it(void **state)
 static void the_journal_is_there_without_the_metrics(void **state)
 {
 	static const struct web_step fails[] = {
+		NO_NOTES,
 		WITH_METRICS("4"),
 		OPENS,
 		CONTENT,
 		{"op=OPEN", EXCEPTION("403", "AccessControlException")}};
-	static const struct web_step large[] = {WITH_METRICS("67108865"), OPENS, CONTENT};
+	static const struct web_step large[] = {NO_NOTES, WITH_METRICS("67108865"), OPENS, CONTENT};
 
 	assert_found(state, "one\n", fails, array_length(fails));
 	assert_int_equal(unlink(scratch_path(state, "found")), 0);
@@ -436,7 +662,7 @@ static void the_journal_is_there_without_the_metrics(void **state)
 static void who_may_not_read_gives_up_at_once(void **state)
 {
 	static const struct web_step steps[] = {
-		JOURNALS, {"op=OPEN", EXCEPTION("403", "AccessControlException")}};
+		NO_NOTES, JOURNALS, {"op=OPEN", EXCEPTION("403", "AccessControlException")}};
 	struct err err cleanup_err = {0};
 	char *found cleanup_free = NULL;
 
@@ -451,6 +677,10 @@ int main(void)
 		scratch_test(lines_are_kept_as_they_come),
 		scratch_test(what_comes_during_a_write_goes_with_the_next),
 		scratch_test(after_a_failure_the_file_is_made_anew),
+		scratch_test(what_a_data_node_takes_long_for_is_noted),
+		scratch_test(what_is_too_long_for_a_note_waits_for_the_file),
+		scratch_test(while_the_file_cannot_be_written_there_are_notes),
+		scratch_test(a_note_that_got_lost_is_made_again),
 		scratch_test(who_may_not_write_sends_nothing),
 		scratch_test(who_may_write_again_goes_on),
 		scratch_test(it_is_asked_before_every_step),
@@ -458,6 +688,10 @@ int main(void)
 		scratch_test(the_end_waits_for_what_is_under_way),
 		scratch_test(without_a_write_the_end_is_at_once),
 		scratch_test(the_newest_journal_before_is_brought),
+		scratch_test(what_was_noted_stands_behind_the_file),
+		scratch_test(what_was_noted_is_enough_without_a_file),
+		scratch_test(what_is_no_note_is_passed_over),
+		scratch_test(hdfs_without_attributes_has_the_file),
 		scratch_test(where_none_is_the_job_begins),
 		scratch_test(hdfs_that_fails_for_a_while_is_asked_again),
 		scratch_test(the_metrics_so_far_come_with_it),
