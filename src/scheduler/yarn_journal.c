@@ -7,7 +7,7 @@
  * append that failed nobody knows how much was done, so the file is then made anew.
  *
  * A DataNode takes 0.4 s for each write, for which programs would wait. So what the file lacks is
- * noted beside it, in an attribute of the directory (yarn_tail.h), if it is small enough for one.
+ * noted beside it, in an attribute of the directory (yarn_note.h), if it is small enough for one.
  */
 #include "scheduler/yarn_journal.h"
 
@@ -24,7 +24,7 @@
 #include "base/mem.h"
 #include "hadoop/webhdfs_async.h"
 #include "net/backoff.h"
-#include "scheduler/yarn_tail.h"
+#include "scheduler/yarn_note.h"
 
 enum {
 	DIRECTORY_MODE = 0700,
@@ -211,10 +211,10 @@ static char *read_note(const struct yarn_journal *journal, int64_t end)
 {
 	size_t length;
 
-	if (end - journal->kept_length > YARN_TAIL_CAP)
+	if (end - journal->kept_length > YARN_NOTE_CAP)
 		return NULL;
 	char *bytes cleanup_free = read_rest(journal, end, &length);
-	return yarn_tail_encode(journal->kept_length, bytes, length);
+	return yarn_note_encode(journal->kept_length, bytes, length);
 }
 
 static void note(struct yarn_journal *journal, int64_t end)
@@ -350,7 +350,7 @@ struct yarn_journal *yarn_journal_create(const struct yarn_journal_options *opti
 		.backoff = {.first_ms = FIRST_RETRY_MS, .cap_ms = RETRY_CAP_MS},
 	};
 	journal->part = mem_printf("%s.part", journal->path);
-	journal->note_name = yarn_tail_name(options->am_attempt);
+	journal->note_name = yarn_note_name(options->am_attempt);
 	if (journal->hdfs)
 		return journal;
 	yarn_journal_destroy(journal);

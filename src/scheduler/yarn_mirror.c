@@ -20,7 +20,7 @@
 #include "scheduler/state_dir.h"
 #include "scheduler/yarn_client.h"
 #include "scheduler/yarn_journal.h"
-#include "scheduler/yarn_tail.h"
+#include "scheduler/yarn_note.h"
 
 #define PULL_TIMEOUT_MS 10000
 #define JOURNAL_CAP	((size_t)1 << 30)

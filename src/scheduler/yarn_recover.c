@@ -20,7 +20,7 @@
 #include "net/backoff.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/yarn_journal.h"
-#include "scheduler/yarn_tail.h"
+#include "scheduler/yarn_note.h"
 
 enum {
 	PATIENCE_S = 300, /* half of what YARN waits for an AM to register, unless it is told */

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "hadoop/webhdfs.h"
-#include "scheduler/yarn_tail.h"
+#include "scheduler/yarn_note.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -20,7 +20,7 @@
 #include "net/address.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/yarn_journal.h"
-#include "scheduler/yarn_tail.h"
+#include "scheduler/yarn_note.h"
 
 #define JSON(status, body)                                                                         \
 	status " X\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n" body
@@ -511,8 +511,8 @@ static void the_newest_journal_before_is_brought(void **state)
 /* What the AMs before had noted; the last one's note is of bytes from `offset` on. */
 static char *notes_of(int64_t offset, const char *bytes)
 {
-	char *old cleanup_free = yarn_tail_encode(0, "old\n", 4);
-	char *value cleanup_free = yarn_tail_encode(offset, bytes, strlen(bytes));
+	char *old cleanup_free = yarn_note_encode(0, "old\n", 4);
+	char *value cleanup_free = yarn_note_encode(offset, bytes, strlen(bytes));
 
 	return mem_printf(JSON("200", "{\"XAttrs\":["
 				      "{\"name\":\"user.tony.journal-3\",\"value\":\"%s\"},"
@@ -546,8 +546,8 @@ static void what_was_noted_is_enough_without_a_file(void **state)
 /* Of AM 4: its own, and what is none. "0x789c030000000001" is "", without an offset. */
 static void what_is_no_note_is_passed_over(void **state)
 {
-	char *value cleanup_free = yarn_tail_encode(0, "one\n", 4);
-	char *negative cleanup_free = yarn_tail_encode(-1, "one\n", 4);
+	char *value cleanup_free = yarn_note_encode(0, "one\n", 4);
+	char *negative cleanup_free = yarn_note_encode(-1, "one\n", 4);
 	char *torn cleanup_free = mem_strndup(value, strlen(value) - 2);
 	const struct {
 		const char *name, *value;

@@ -1,15 +1,15 @@
 /*
- * The lines of a job's journal on YARN that are not in its file in HDFS yet, as an extended
- * attribute of the job's directory: that takes one call to the NameNode, an append to the file 0.4
- * s of a DataNode.
+ * A note of the lines of a job's journal on YARN that are not in its file in HDFS yet: an extended
+ * attribute of the job's directory. It takes one call to the NameNode, an append to the file 0.4 s
+ * of a DataNode.
  *
  *   user.tony.journal-<AM attempt> = "<offset>\n<bytes>", by zlib
  *
  * The bytes are those of the journal from `offset` on. The file is at least that long when the
  * attribute is set; an attribute from 0 on may come before its file.
  */
-#ifndef TONY_SCHEDULER_YARN_TAIL_H
-#define TONY_SCHEDULER_YARN_TAIL_H
+#ifndef TONY_SCHEDULER_YARN_NOTE_H
+#define TONY_SCHEDULER_YARN_NOTE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,13 +20,13 @@
 struct webhdfs_file;
 
 enum {
-	YARN_TAIL_CAP = 1 << 18,     /* bytes of the journal */
-	YARN_TAIL_VALUE_CAP = 16000, /* bytes of the value; HDFS allows 16 KiB with the name */
+	YARN_NOTE_CAP = 1 << 18,     /* bytes of the journal */
+	YARN_NOTE_VALUE_CAP = 16000, /* bytes of the value; HDFS allows 16 KiB with the name */
 };
 
 /* The caller frees both. The value is in hex, "0x789c...", NULL if it would be too large. */
-char *yarn_tail_name(int am_attempt);
-char *yarn_tail_encode(int64_t offset, const char *bytes, size_t length);
+char *yarn_note_name(int am_attempt);
+char *yarn_note_encode(int64_t offset, const char *bytes, size_t length);
 
 /* What is found of the AMs before `before` in the job's directory: first its attributes are
  * visited, then its files, so that no file is shorter than its attribute supposes. */
@@ -35,7 +35,7 @@ struct yarn_found {
 
 	int attempt;	/* whose journal is the newest; 0: there is none */
 	int64_t length; /* bytes in the file; -1: there is none */
-	int tail_attempt;
+	int note_attempt;
 	int64_t offset;
 	struct str bytes;
 };

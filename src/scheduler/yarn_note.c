@@ -1,4 +1,4 @@
-#include "scheduler/yarn_tail.h"
+#include "scheduler/yarn_note.h"
 
 #include <openssl/crypto.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 enum { HEAD_CAP = 21 }; /* "9223372036854775807\n" */
 
-char *yarn_tail_name(int am_attempt)
+char *yarn_note_name(int am_attempt)
 {
 	return mem_printf(PREFIX "journal-%d", am_attempt);
 }
@@ -28,13 +28,13 @@ static int attempt_of(const char *name)
 
 /* ---- values ------------------------------------------------------------------------------- */
 
-char *yarn_tail_encode(int64_t offset, const char *bytes, size_t length)
+char *yarn_note_encode(int64_t offset, const char *bytes, size_t length)
 {
-	unsigned char packed[YARN_TAIL_VALUE_CAP];
+	unsigned char packed[YARN_NOTE_VALUE_CAP];
 	unsigned long packed_length = sizeof(packed);
 	struct str text cleanup_str = {0};
 
-	if (length > YARN_TAIL_CAP)
+	if (length > YARN_NOTE_CAP)
 		return NULL;
 	str_append_format(&text, "%lld\n", (long long)offset);
 	str_append_bytes(&text, bytes, length);
@@ -52,7 +52,7 @@ char *yarn_tail_encode(int64_t offset, const char *bytes, size_t length)
 static char *unpack(const char *value, unsigned long *length)
 {
 	static const char digits[] = "0123456789abcdefABCDEF";
-	unsigned char packed[YARN_TAIL_VALUE_CAP];
+	unsigned char packed[YARN_NOTE_VALUE_CAP];
 	size_t packed_length;
 
 	if (!str_starts_with(value, "0x") || strspn(value + 2, digits) != strlen(value + 2) ||
@@ -66,7 +66,7 @@ static char *unpack(const char *value, unsigned long *length)
 
 static bool decode(const char *value, int64_t *offset, struct str *bytes)
 {
-	unsigned long length = HEAD_CAP + YARN_TAIL_CAP;
+	unsigned long length = HEAD_CAP + YARN_NOTE_CAP;
 	char *text cleanup_free = unpack(value, &length);
 	char *end = text ? memchr(text, '\n', length) : NULL;
 
@@ -93,10 +93,10 @@ void yarn_found_attribute(void *data, const char *name, const char *value)
 	int attempt = attempt_of(name);
 	int64_t offset;
 
-	if (attempt <= found->tail_attempt || attempt >= found->before ||
+	if (attempt <= found->note_attempt || attempt >= found->before ||
 	    !decode(value, &offset, &bytes))
 		return;
-	found->tail_attempt = attempt;
+	found->note_attempt = attempt;
 	found->offset = offset;
 	str_finish(&found->bytes);
 	str_append_bytes(&found->bytes, str_text(&bytes), bytes.length);
@@ -122,7 +122,7 @@ const char *yarn_found_rest(const struct yarn_found *found, int64_t length, size
 	int64_t end = found->offset + (int64_t)found->bytes.length;
 
 	*rest_length = 0;
-	if (found->tail_attempt != found->attempt || length < found->offset || length >= end)
+	if (found->note_attempt != found->attempt || length < found->offset || length >= end)
 		return "";
 	*rest_length = (size_t)(end - length);
 	return str_text(&found->bytes) + (length - found->offset);
