@@ -263,6 +263,15 @@ def am_log(pid):
     return ""
 
 
+def goes_on(job, before):
+    """Under the next AM, which knows all of it."""
+    wait_am(job, 2)
+    for name, known in before.items():
+        assert identity(job.wait_task(name)) == known
+    assert finish(job) == 0
+    job.wait_final("SUCCEEDED")
+
+
 def test_an_am_asks_for_the_journal_of_the_one_before_until_hdfs_is_back(own_cluster, own_tony):
     job, before = kept_job(own_tony, ["worker:0", "worker:1"], **{"tony.task.executor.am-timeout": "10m"})
     first = am_processes(job)
@@ -273,11 +282,7 @@ def test_an_am_asks_for_the_journal_of_the_one_before_until_hdfs_is_back(own_clu
                    "another AM to miss the journal")
     finally:
         own_cluster.restart("dn")
-    wait_am(job, 2)
-    for name, known in before.items():
-        assert identity(job.wait_task(name)) == known
-    assert finish(job) == 0
-    job.wait_final("SUCCEEDED")
+    goes_on(job, before)
 
 
 def test_what_happens_while_no_data_node_writes_is_known_to_the_next_am(own_cluster, own_tony):
@@ -289,11 +294,7 @@ def test_what_happens_while_no_data_node_writes_is_known_to_the_next_am(own_clus
         kill_am(job)
     finally:
         own_cluster.restart("dn")
-    wait_am(job, 2)
-    for name, known in before.items():
-        assert identity(job.wait_task(name)) == known
-    assert finish(job) == 0
-    job.wait_final("SUCCEEDED")
+    goes_on(job, before)
 
 
 @pytest.mark.short

@@ -163,6 +163,13 @@ static void wait_asked(struct bed *bed, int times)
 		event_base_loop(bed->base, EVLOOP_ONCE);
 }
 
+static void finish(struct bed *bed)
+{
+	yarn_journal_finish(bed->journal, on_finished, bed);
+	while (!bed->is_finished)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+}
+
 static void lines_are_kept_as_they_come(void **state)
 {
 	struct bed bed;
@@ -280,9 +287,7 @@ static void what_is_too_long_for_a_note_waits_for_the_file(void **state)
 	wait_kept(&bed, 1);
 	append(&bed, "two\n");
 	wait_kept(&bed, 2);
-	yarn_journal_finish(bed.journal, on_finished, &bed);
-	while (!bed.is_finished)
-		event_base_loop(bed.base, EVLOOP_ONCE);
+	finish(&bed);
 	yarn_journal_destroy(mem_steal(&bed.journal));
 	web_server_stop(&bed.server);
 	assert_noted(&bed, sizeof(line) - 1, "two\n");
@@ -303,9 +308,7 @@ static void while_the_file_cannot_be_written_there_are_notes(void **state)
 	wait_kept(&bed, 2);
 	while (bed.server.served < 8)
 		event_base_loop(bed.base, EVLOOP_ONCE);
-	yarn_journal_finish(bed.journal, on_finished, &bed);
-	while (!bed.is_finished)
-		event_base_loop(bed.base, EVLOOP_ONCE);
+	finish(&bed);
 	assert_false(bed.was_let_go);
 	close_bed(&bed, "one\ntwo\n");
 }
@@ -321,9 +324,7 @@ static void a_note_that_got_lost_is_made_again(void **state)
 	wait_kept(&bed, 1);
 	append(&bed, "two\n");
 	wait_kept(&bed, 2);
-	yarn_journal_finish(bed.journal, on_finished, &bed);
-	while (!bed.is_finished)
-		event_base_loop(bed.base, EVLOOP_ONCE);
+	finish(&bed);
 	close_bed(&bed, "one\ntwo\n");
 }
 
