@@ -40,12 +40,11 @@ char *yarn_note_encode(int64_t offset, const char *bytes, size_t length)
 	str_append_bytes(&text, bytes, length);
 	if (compress(packed, &packed_length, (const unsigned char *)text.text, text.length) != Z_OK)
 		return NULL;
-	size_t size = 2 + 2 * packed_length + 1;
-	char *value = mem_alloc(size);
-	memcpy(value, "0x", 2);
-	if (!OPENSSL_buf2hexstr_ex(value + 2, size - 2, NULL, packed, (long)packed_length, '\0'))
+	size_t size = 2 * packed_length + 1;
+	char *digits cleanup_free = mem_alloc(size);
+	if (!OPENSSL_buf2hexstr_ex(digits, size, NULL, packed, (long)packed_length, '\0'))
 		BUG("%zu bytes do not hold it", size);
-	return value;
+	return mem_printf("0x%s", digits);
 }
 
 /* Text of at most `*length` bytes, which becomes how many there are; NULL: it is none of ours. */
