@@ -245,7 +245,7 @@ def test_what_a_job_that_was_killed_from_outside_left_is_published_by_whoever_li
     """Its AM had no time to; another machine of the user's then knows how it ended."""
     job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
     task = job.wait_task("worker:0")
-    wait_until(lambda: b'"up":true' in tony.cluster.get(f"{job.files}/journal-1.jsonl"), "HDFS to know of its process")
+    wait_until(lambda: b'"up":true' in (tony.cluster.get(f"{job.files}/journal-1.jsonl") or b""), "HDFS to know of its process")
     os.kill(job.status()["am_pid"], 9)
     tony.kill_application(job.id)
     wait_until(lambda: job.application()["state"] == "KILLED" and not job.processes(), "the application to end")

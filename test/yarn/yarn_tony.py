@@ -50,8 +50,9 @@ class YarnJob(Job):
         assert self.ended_application()["finalStatus"] == status
 
     def description(self):
-        text = self.cluster.get(f"{self.files}/job.json") or self.cluster.get(f"{self.history}/job.json")
-        return json.loads(text)
+        """A job may end before its client has written it; then its history has it."""
+        return json.loads(wait_until(lambda: self.cluster.get(f"{self.files}/job.json") or
+                                     self.cluster.get(f"{self.history}/job.json"), "the job's description"))
 
     def token(self):
         return self.cluster.get(f"{self.files}/token").decode().strip()
