@@ -98,7 +98,8 @@ void yarn_found_attribute(void *data, const char *name, const char *value)
 	found->note_attempt = attempt;
 	found->offset = offset;
 	str_finish(&found->bytes);
-	str_append_bytes(&found->bytes, str_text(&bytes), bytes.length);
+	found->bytes = bytes;
+	bytes = (struct str){0};
 	if (offset > 0)
 		return;
 	found->attempt = attempt;
