@@ -144,6 +144,14 @@ void web_server_finish(struct web_server *server)
 	str_finish(&server->bodies);
 }
 
+int web_silent(char **address)
+{
+	int fd = bind_anywhere(address);
+
+	assert_int_equal(listen(fd, 16), 0);
+	return fd;
+}
+
 /* It stays bound, so that nobody else gets it. */
 char *web_nobody(void)
 {

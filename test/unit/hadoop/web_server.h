@@ -37,5 +37,7 @@ void web_server_finish(struct web_server *server);
 
 /* "127.0.0.1:4712", where nobody listens; the caller frees. */
 char *web_nobody(void);
+/* Where connections are accepted and nobody says anything; the caller closes it and frees. */
+int web_silent(char **address);
 
 #endif

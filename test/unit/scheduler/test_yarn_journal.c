@@ -7,13 +7,11 @@
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "hadoop/webhdfs.h"
-#include "net/address.h"
 #include "scheduler/yarn_journal.h"
 #include "scheduler/yarn_note.h"
 
@@ -219,25 +217,12 @@ static void assert_noted(const struct bed *bed, int64_t length, const char *expe
 	assert_string_equal(shown, expected);
 }
 
-/* Somebody accepts connections and says nothing. */
-static int open_silent(char **location)
-{
-	struct net_address any;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_int_equal(net_address_parse("127.0.0.1:0", &any, NULL), 0);
-	assert_int_equal(bind(fd, (struct sockaddr *)&any.storage, any.length), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&any.storage, &any.length), 0);
-	assert_int_equal(listen(fd, 16), 0);
-	char *address cleanup_free = net_address_text(&any);
-	*location = mem_printf(JSON("200", "{\"Location\":\"http://%s/data?op=X\"}"), address);
-	return fd;
-}
-
 static void what_a_data_node_takes_long_for_is_noted(void **state)
 {
-	char *location cleanup_free = NULL;
-	int fd = open_silent(&location);
+	char *address cleanup_free = NULL;
+	int fd = web_silent(&address);
+	char *location cleanup_free =
+		mem_printf(JSON("200", "{\"Location\":\"http://%s/data?op=X\"}"), address);
 	struct bed bed;
 
 	OPEN(&bed, MAKES_DIRECTORY, {CREATES, location}, {NOTES, NOTHING}, {NOTES, NOTHING},
