@@ -87,6 +87,10 @@ class YarnPlace(bench.Workplace):
         return json.loads(answer)["ContentSummary"]["length"] if answer else 0
 
 
+def end(cluster, app):
+    bench.wait_until(lambda: cluster.application(app)["state"] in ENDED)
+
+
 class Floor:
     """Submits the smallest application through the ResourceManager's REST interface."""
 
@@ -118,7 +122,7 @@ class Floor:
         return app
 
     def wait(self, app):
-        bench.wait_until(lambda: self.cluster.application(app)["state"] in ENDED)
+        end(self.cluster, app)
         report = self.cluster.application(app)
         if report["finalStatus"] != "SUCCEEDED":
             sys.exit(f"bench: the floor failed: {report['diagnostics']}")
@@ -171,14 +175,10 @@ def beside_the_floor(what, runs, cluster, heartbeat, ours, floor):
     bench.show("  ratio", [medians[0] / medians[1]], "x", GOALS[heartbeat])
 
 
-def end(place, job):
-    bench.wait_until(lambda: place.cluster.application(job)["state"] in ENDED)
-
-
 def warm_up(place, floor):
     """From then on all nodes have both programs in their caches."""
     for _ in range(2):
-        end(place, place.submit(TASKS, "sleep 1"))
+        end(place.cluster, place.submit(TASKS, "sleep 1"))
         floor.wait(floor.submit(TASKS, "sleep 1"))
 
 
@@ -189,7 +189,7 @@ def start_up(place, floor, runs, heartbeat):
         beside_the_floor(
             f"submit -> last of {name} user processes started", runs, place.cluster, heartbeat,
             lambda: started_after(place, count, lambda command: place.submit(workers, command, others=others),
-                                  lambda job: end(place, job)),
+                                  lambda job: end(place.cluster, job)),
             lambda: started_after(place, count, lambda command: floor.submit(count, command), floor.wait))
         beside_the_floor(
             f"whole job, {name} x true", runs, place.cluster, heartbeat,
