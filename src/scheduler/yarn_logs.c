@@ -178,7 +178,7 @@ static struct job_log *look(struct yarn_logs *logs, const char *container, const
 
 	if (logs->count > 0 || list(logs, &kept) == 0)
 		log = open_kept(logs, container, host, name, &kept);
-	bool is_all = logs->is_settled && (logs->count > 0 || logs->aggregated_only);
+	bool is_all = logs->is_settled && logs->count > 0;
 	if (!log && kept.kind == ERR_NOT_FOUND && !is_all)
 		log = open_at_node(logs, container, host, name, &node);
 	if (!log && node.kind == ERR_NOT_FOUND && list(logs, NULL) == 0)
@@ -302,5 +302,8 @@ struct job_logs *yarn_logs_aggregated(const char *application, const char *owner
 	struct yarn_logs *logs = create(cluster, application, owner);
 	logs->aggregated_only = true;
 	logs->is_settled = true;
-	return &logs->base;
+	if (list(logs, err) == 0)
+		return &logs->base;
+	destroy(&logs->base);
+	return NULL;
 }

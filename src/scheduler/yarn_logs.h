@@ -11,9 +11,9 @@
 /* For struct scheduler_client_ops. Nothing is asked before a log is opened. */
 struct job_logs *yarn_logs(const struct job_door *door, const struct job *job, struct err *err);
 
-/* Aggregated ones alone, as they are now, and of `owner`'s applications only, wherever this
- * machine's site files say. Nothing is asked but the cluster's file system, and nothing waited for.
- */
+/* Aggregated ones alone, those that are there at this moment, and of `owner`'s applications only,
+ * wherever this machine's site files say. Nothing is asked but the cluster's file system, and
+ * nothing waited for. NULL: ERR_NOT_FOUND, there are none (yet). */
 struct job_logs *yarn_logs_aggregated(const char *application, const char *owner, struct err *err);
 
 /* ---- what its parts share ----------------------------------------------------------------- */

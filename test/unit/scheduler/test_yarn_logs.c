@@ -2,10 +2,13 @@
  * NodeManager. */
 #include "../base/scratch.h"
 #include "../base/test.h"
+#include "../hadoop/web_server.h"
+#include "web_words.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -83,6 +86,37 @@ static void parts_of_an_aggregated_log(void **state)
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
 	aggregated_close(logs);
 	log_store_destroy(store);
+}
+
+#define PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>"
+
+/* Else who lists several logs of a task would get those that came between two questions. */
+static void what_is_aggregated_is_looked_at_once(void **state)
+{
+	static const struct web_step steps[] = {
+		{"GET /webhdfs/v1/logs/alice?op=LISTSTATUS",
+		 EXCEPTION("404", "FileNotFoundException")},
+	};
+	struct err err cleanup_err = {0};
+	struct web_server server;
+
+	web_server_start(&server, steps, array_length(steps));
+	char *site cleanup_free =
+		mem_printf("<configuration>" PROPERTY("fs.defaultFS", "hdfs://nn:8020")
+				   PROPERTY("dfs.namenode.http-address",
+					    "%s") PROPERTY("yarn.log-aggregation-enable", "true")
+					   PROPERTY("yarn.resourcemanager.hostname", "nobody")
+						   PROPERTY("yarn.nodemanager.remote-app-log-dir",
+							    "/logs") "</configuration>",
+			   server.address);
+	scratch_write(state, "yarn-site.xml", site, 0600);
+	setenv("HADOOP_CONF_DIR", scratch_path(state, "."), 1);
+	assert_null(yarn_logs_aggregated(APPLICATION, "alice", &err));
+	unsetenv("HADOOP_CONF_DIR");
+	web_server_stop(&server);
+	web_server_finish(&server);
+	if (err.kind != ERR_NOT_FOUND)
+		fail_msg("%s", err_message(&err));
 }
 
 /* ---- a NodeManager ------------------------------------------------------------------------ */
@@ -199,6 +233,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(parts_of_an_aggregated_log),
+		scratch_test(what_is_aggregated_is_looked_at_once),
 		cmocka_unit_test(parts_of_a_node_managers_log),
 	};
 
