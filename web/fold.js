@@ -98,17 +98,15 @@ export class JobModel {
 		this.byName = new Map(this.all.map((task) => [task.task, task]));
 		this.setJob(job);
 		this.countTasks();
-		this.isFinal ||= jobHasEnded(job.state);
+		this.isFinal ||= jobHasEnded(job.state) || Boolean(job.message);
 		this.sequence = job.sequence ?? 0;
 	}
 
-	/** A newer answer of GET job. @param {any} job */
+	/** A newer answer of GET job, which may know of lines that are still to come. @param {any} job */
 	setJob(job) {
 		const cause = job.cause ? {task: job.cause_task, ...job.cause} : null;
 		this.job = {...job, cause};
-		this.isFinal ||= Boolean(job.message);
 		this.changedJob = true;
-		this.needsJob = false;
 	}
 
 	/** A newer answer of GET work. @param {any} answer */

@@ -36,6 +36,8 @@ export class JobStore {
 		const job = await this.api.get('job');
 		this.model.load(job, await this.readTasks());
 		this.model.takeChanges();
+		if (this.isClosed)
+			return;
 		if (this.model.isFinal) {
 			this.onStatus({state: 'ended'});
 			return;
@@ -90,25 +92,28 @@ export class JobStore {
 			listener(records);
 		if (records.length > 0)
 			this.schedule();
-		if (this.model.needsJob && !this.model.isFinal)
-			this.readJob();
+		this.readJob();
 		return !this.model.isFinal;
 	}
 
-	/* What the journal does not say: links. */
+	/* What the journal does not say: links. A line that comes meanwhile may tell of one that the answer lacks. */
 	async readJob() {
 		if (this.asksJob)
 			return;
 		this.asksJob = true;
-		this.model.needsJob = false;
 		try {
-			const job = await this.api.get('job');
-			/* The lines since then have changed more than this answer knows. */
-			this.model.setJob(job.sequence >= this.model.sequence ? job
-				: {...job, ...this.model.job, links: job.links});
-			this.schedule();
+			while (this.model.needsJob && !this.model.isFinal) {
+				this.model.needsJob = false;
+				const job = await this.api.get('job');
+				if (this.model.isFinal)
+					return;
+				/* The lines since then have changed more than this answer knows. */
+				this.model.setJob(job.sequence >= this.model.sequence ? job
+					: {...job, ...this.model.job, links: job.links});
+				this.schedule();
+			}
 		} catch {
-			/* the stream says what is the matter with the server */
+			this.model.needsJob = true; /* the stream says what is the matter with the server */
 		} finally {
 			this.asksJob = false;
 		}

@@ -120,8 +120,17 @@ test('a web interface that appears is worth asking the server for links', () => 
 	assert.equal(job.needsJob, false);
 	job.fold(line(12, 1000, 'worker:0', 'running', 'running', {up: true, ui_port: 6006}));
 	assert.ok(job.needsJob);
-	job.setJob({...JOB, links: []});
-	assert.equal(job.needsJob, false);
+});
+
+test('an answer that knows of the end already does not cut off the lines up to there', () => {
+	const job = model();
+	job.setJob({...JOB, state: 'killed', message: 'killed by ada', sequence: 13});
+	assert.equal(job.isFinal, false);
+	job.fold(line(11, 1000, 'worker:1', 'running', 'stopped'));
+	job.fold(line(12, 1000, 'worker:0', 'registered', 'stopped'));
+	job.fold({seq: 13, t: 1000, ev: 'final', state: 'killed', message: 'killed by ada'});
+	assert.ok(job.isFinal);
+	assert.equal(job.counts.stopped, 2);
 });
 
 test('a job that had ended before it was looked at needs no last word', () => {
