@@ -106,7 +106,8 @@ static struct victim make_victim(const struct hunt *hunt, const struct proc_entr
 	return victim;
 }
 
-/* Victims among the processes of the scan. */
+/* Victims among the processes of the scan. Who was one stays one until it is dead: a process that
+ * is ending has no environment any more, but still holds files, ports and memory. */
 static void list_victims(struct hunt *hunt)
 {
 	const struct proc_scan *scan = &hunt->scan;
@@ -122,7 +123,8 @@ static void list_victims(struct hunt *hunt)
 		const struct proc_entry *entry = &scan->items[i];
 		if (entry->dead || is_protected(hunt, entry->id.pid))
 			continue;
-		if (chosen[i] || (hunt->mark && proc_has_mark(entry->id.pid, hunt->mark)))
+		if (chosen[i] || is_victim(&hunt->victims, &entry->id) ||
+		    (hunt->mark && proc_has_mark(entry->id.pid, hunt->mark)))
 			victims.items[victims.count++] = make_victim(hunt, entry);
 	}
 	if (victims.count > 1)

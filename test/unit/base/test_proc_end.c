@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -209,6 +211,48 @@ static void the_mark_leads_to_what_left_the_tree(void **state)
 	assert_none_left();
 }
 
+static void end_this_thread(int signal)
+{
+	syscall(SYS_exit, 0);
+}
+
+static void *sleep_in_a_thread(void *data)
+{
+	sleep_on();
+}
+
+/* A process whose first thread ends when it is told to: from then on nobody sees its environment,
+ * as that of one whose memory is being given back. */
+static void start_fading(const char *mark)
+{
+	pthread_t thread;
+	sigset_t told;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child > 0)
+		return;
+	memcpy(environ[0], mark, strlen(mark) + 1);
+	sigemptyset(&told);
+	sigaddset(&told, SIGTERM);
+	sigprocmask(SIG_BLOCK, &told, NULL);
+	signal(SIGTERM, end_this_thread);
+	pthread_create(&thread, NULL, sleep_in_a_thread, NULL);
+	sigprocmask(SIG_UNBLOCK, &told, NULL);
+	for (;;)
+		pause();
+}
+
+static void who_is_ending_is_waited_for(void **state)
+{
+	char *mark cleanup_free = mem_printf("TONY_CONTAINER=end_%d", (int)getpid());
+
+	start_fading(mark);
+	await(1);
+	assert_int_equal(proc_end_all(0, mark, NULL, 0, SIGTERM, 100), 1);
+	assert_none_left();
+}
+
 static void another_mark_is_left_alone(void **state)
 {
 	char *mark cleanup_free = mem_printf("TONY_CONTAINER=end_%d", (int)getpid());
@@ -346,6 +390,7 @@ int main(void)
 		life_test(a_stopped_process_gets_the_signal),
 		life_test(a_daemon_does_not_get_away),
 		life_test(the_mark_leads_to_what_left_the_tree),
+		life_test(who_is_ending_is_waited_for),
 		life_test(another_mark_is_left_alone),
 		life_test(the_protected_live_but_not_their_children),
 		life_test(other_trees_are_left_alone),
