@@ -82,7 +82,10 @@ def set_ahead(pid, seconds):
     vdso = find_vdso(pid)
     memory = os.open(f"/proc/{pid}/mem", os.O_RDWR)
     try:
-        places = symbols(os.pread(memory, len(vdso), vdso.start))
+        image = os.pread(memory, len(vdso), vdso.start)
+        if len(image) < len(vdso):  # it has ended meanwhile
+            return False
+        places = symbols(image)
         if not stand_still(pid, vdso):
             return False
         for name, code in FUNCTIONS.items():
