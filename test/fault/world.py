@@ -91,7 +91,7 @@ def max_restarts(description, task):
 
 class World:
     END_S = 120  # a job that has not ended by then never will
-    CLEAN_S = 5  # after the end, until nothing is left
+    CLEAN_S = 20  # after the end, until nothing is left
 
     def __init__(self, schedule, directory, proxy):
         self.schedule = schedule
@@ -250,9 +250,10 @@ class World:
         broken += [f"at the same time: {line}" for line in read(self.directory / "twice").decode().splitlines()]
         broken += self.check_budgets(lines, await self.description())
         broken += self.check_outcome(state)
+        broken += await self.check_left()
+        # Processes tell when they end.
         findings = [path.read_text() for path in self.directory.glob("sanitizer.*")]
-        broken += [finding for finding in findings if "Unable to get registers" not in finding]
-        return broken + await self.check_left()
+        return broken + [finding for finding in findings if "Unable to get registers" not in finding]
 
     def check_budgets(self, lines, description):
         broken = []

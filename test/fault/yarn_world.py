@@ -106,11 +106,19 @@ class YarnWorld(world.World):
     async def check(self, code):
         broken = await super().check(code)
         state = (await self.lines())[-1].get("state")
-        report = await asyncio.to_thread(self.cluster.application, self.job)
+        report = await self.wait_over()
         if report["state"] not in OVER or report["finalStatus"] != YARN_STATE.get(state):
             broken.append(f"the job {state}, and the application is {report['state']} and {report['finalStatus']}: "
                           f"{report['diagnostics']}")
         return broken
+
+    async def wait_over(self):
+        """What the ResourceManager says of the application. Its metrics may count it no more before that says so."""
+        deadline = time.monotonic() + self.CLEAN_S
+        while (report := await asyncio.to_thread(self.cluster.application, self.job))["state"] not in OVER and \
+                time.monotonic() < deadline:
+            await asyncio.sleep(0.1)
+        return report
 
     def forgotten(self, task):
         """The journal is in HDFS a little later; an AM that is lost with its node is not struck at a known time."""
