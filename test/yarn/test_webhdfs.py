@@ -155,7 +155,7 @@ def test_permissions(hdfs, tmp_path):
 
 
 @pytest.mark.short
-def test_attributes(client, tmp_path):
+def test_mode_and_time(client):
     client("mkdir", f"{client.root}/d", "755")
     client("chmod", f"{client.root}/d", "1777")
     client("touch", f"{client.root}/d", 1700000000123)
