@@ -278,17 +278,17 @@ def test_TonyHorovodWithDebugModeShouldPass(tony):
 
 
 def test_AttachedTensorboardShouldPass(tony):
-    logs = tony.directory / "tb"
+    logs, there = tony.directory / "tb", tony.directory / "there"
     logs.mkdir()
-    board = python("check_env.py", "TB_PORT", f"TB_LOG_DIR={logs}") + " && echo board && sleep 1000"
+    board = python("check_env.py", "TB_PORT", f"TB_LOG_DIR={logs}") + f" && echo board && touch {there} && sleep 1000"
     answer, job = tony.job({
         "tony.chief.instances": 1, "tony.ps.instances": 1, "tony.worker.instances": 2,
         "tony.tensorboard.command": board, "tony.tensorboard.memory": "64m"},
         "--sidecar_tensorboard_log_dir", logs,
-        "--executes", python("check_env.py", "'!TB_PORT'"))
+        "--executes", python("check_env.py", "'!TB_PORT'") + f" && ./exit_after.sh {there} 0")
     assert answer.returncode == 0, answer.stderr
     assert job.task("tensorboard:0")["state"] in ("stopped", "running")
-    assert "board" in job.logs("tensorboard:0") or job.task("tensorboard:0")["state"] == "stopped"
+    assert job.logs("tensorboard:0") == "board\n"
 
 
 def test_TonyFinalConf(tony):
