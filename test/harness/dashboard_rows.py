@@ -144,6 +144,7 @@ def test_ended_jobs_are_found_in_the_portal_and_compared(tony, page, orders, por
     page.wait_for_rows(lambda rows: states(rows) == ["succeeded", "failed"])
     portal.wait_kept(first, "failed")
     portal.wait_kept(second, "succeeded")
+    portal.wait_logs(first, "worker:1")
 
     page.type("[aria-label=Tag]", "nightly")
     page.wait_for_rows(lambda rows: [row[3] for row in rows] == [second.id])

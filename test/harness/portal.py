@@ -61,6 +61,12 @@ class Portal:
         return wait_until(lambda: (row := self.wait_job(job, state)) and "tasks" in row and row.get("begun_ms")
                           and row, f"the history of {job.id} in the portal", PATIENCE_S)
 
+    def wait_logs(self, job, task):
+        """The bytes of the logs of a job that has ended, by their names: YARN collects them some time after."""
+        path = f"v1/jobs/{job.id}/tasks/{task}/logs"
+        return wait_until(lambda: {log["log"]: log["bytes"] for log in self.get(path)},
+                          f"the logs of {task} of {job.id} in the portal", PATIENCE_S)
+
     def stop(self):
         self.child.send_signal(signal.SIGTERM)
         assert self.child.wait(PATIENCE_S) == 0, self.child.stderr.read()

@@ -27,6 +27,7 @@ def keys(shared, **more):
 def test_a_job_is_found_live_and_when_it_has_ended(tony, shared, portal):
     go = tony.directory / "go"
     job = tony.submit(keys(shared), "--executes", f"echo here; until [ -e {go} ]; do sleep 0.1; done; echo done")
+    job.wait_task("worker:0")
     job.wait_log("worker:0", "here")
     row = portal.wait_job(job, "running", "state=running")
     assert row["user"] == tony.cluster.user
@@ -40,21 +41,15 @@ def test_a_job_is_found_live_and_when_it_has_ended(tony, shared, portal):
     assert about["state"] == "succeeded" and about["scheduler"] == "yarn"
     assert portal.get(f"{base}/tasks")["tasks"][0]["state"] == "succeeded"
     assert b'"ev":"final"' in portal.call(f"{base}/events")[1]
-    wait_collected(portal, job, "worker:0")
+    portal.wait_logs(job, "worker:0")
     assert portal.call(f"{base}/tasks/worker:0/logs/stdout")[1] == b"here\ndone\n"
-
-
-def wait_collected(portal, job, task):
-    """Names and bytes of a task's logs, once YARN has them."""
-    path = f"v1/jobs/{job.id}/tasks/{task}/logs"
-    return wait_until(lambda: {log["log"]: log["bytes"] for log in portal.get(path)}, "the logs to be collected")
 
 
 def ended_job(tony, shared, portal, program):
     job = tony.submit(keys(shared), "--executes", program)
     assert job.wait() == 0
     portal.wait_kept(job, "succeeded")
-    wait_collected(portal, job, "worker:0")
+    portal.wait_logs(job, "worker:0")
     return job, f"v1/jobs/{job.id}/tasks/worker:0/logs"
 
 
@@ -62,7 +57,7 @@ def test_collected_logs_are_those_of_tony_logs(tony, shared, portal):
     job = tony.submit(keys(shared, **{"tony.task.log-rotate-size": "10m"}), "--executes", "seq 3000000; echo warned >&2")
     assert job.wait() == 0
     portal.wait_kept(job, "succeeded")
-    sizes = wait_collected(portal, job, "worker:0")
+    sizes = portal.wait_logs(job, "worker:0")
     logs = f"v1/jobs/{job.id}/tasks/worker:0/logs"
     out = portal.call(f"{logs}/stdout")[1]
     whole = job.logs("worker:0").encode()
@@ -217,6 +212,7 @@ def test_the_copy_goes_with_a_portal_that_was_killed(tony, shared, board, events
     place, files, _ = started(board, base)
     assert files == WRITTEN
     board.child.send_signal(signal.SIGKILL)
+    board.child.wait()
     wait_until(lambda: not place.exists(), "the copy to be removed")
 
 
