@@ -41,6 +41,7 @@ export class JobsPage {
 		this.title = 'Jobs';
 		this.query = route.query;
 		this.chosen = new Map();
+		this.typed = {}; /* what is not asked for yet */
 		this.total = 0;
 		this.build();
 		this.read();
@@ -75,8 +76,9 @@ export class JobsPage {
 		const text = (name, title) => {
 			const input = h('input', {type: 'search', placeholder: title, 'aria-label': title, spellcheck: 'false',
 				value: this.query.get(name) ?? '', 'data-shortcut': name === 'q' ? '/' : null, oninput: () => {
+					this.typed[name] = input.value;
 					clearTimeout(this.typing);
-					this.typing = setTimeout(() => this.change({[name]: input.value, page: null}), TYPING_MS);
+					this.typing = setTimeout(() => this.change({}), TYPING_MS);
 				}});
 			return input;
 		};
@@ -145,8 +147,11 @@ export class JobsPage {
 
 	/* ---- asking ------------------------------------------------------------------------------ */
 
+	/* What was typed just before counts, too. */
 	change(changes) {
-		history.replaceState(null, '', withQuery(location.hash || '#/', changes));
+		clearTimeout(this.typing);
+		history.replaceState(null, '', withQuery(location.hash || '#/', {page: null, ...this.typed, ...changes}));
+		this.typed = {};
 		this.query = new URLSearchParams(location.hash.split(/\?(.*)/s)[1] ?? '');
 		this.read();
 	}

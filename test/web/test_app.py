@@ -494,6 +494,18 @@ def test_jobs_are_found(page, portal):
     page.wait_for_rows(lambda rows: {(row[1], row[2], row[4]) for row in rows} == {("failed", "train-3", "grace")})
 
 
+def test_what_is_typed_fast_is_looked_for_whole(page, portal):
+    page.open(portal)
+    page.wait_for_rows(lambda rows: len(rows) > 10)
+    page.run("""
+        for (const [label, value] of [['User', 'grace'], ['Name', 'train-3'], ['State', 'failed']]) {
+            const field = document.querySelector(`[aria-label="${label}"]`);
+            field.value = value;
+            field.dispatchEvent(new Event(field instanceof HTMLSelectElement ? 'change' : 'input'));
+        }""")
+    page.wait_for_rows(lambda rows: {(row[1], row[2], row[4]) for row in rows} == {("failed", "train-3", "grace")})
+
+
 def test_pages_of_jobs(page, portal):
     page.open(portal)
     page.wait_for_text("Page 1 of 3")
