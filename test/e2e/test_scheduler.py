@@ -54,9 +54,11 @@ def test_while_an_am_returns_nobody_gets_what_its_job_holds_or_waits_for(tony):
     go = tony.directory / "go"
     first = tony.submit({"tony.worker.instances": 3}, *SMALL, "--executes", f"./exit_after.sh {go} 0")
     first.wait_task("worker:2")
-    second, third = (tony.submit({"tony.worker.instances": 3}, *SMALL, "--executes", "true") for _ in "23")
-    for job in (second, third):
-        wait_until(lambda: job.status().get("waiting"), "the other jobs to wait")
+    waiting = []
+    for _ in range(2):  # one behind the other: who has submitted first need not be the first to ask
+        waiting.append(tony.submit({"tony.worker.instances": 3}, *SMALL, "--executes", "true"))
+        wait_until(lambda: waiting[-1].status().get("waiting"), "the other jobs to wait")
+    second, third = waiting
     for job in (first, second):
         job.kill_am()
         wait_until(lambda: job.status()["am_attempt"] == 2, "the next AM")
