@@ -1,10 +1,39 @@
 """Chromium under a test's control: Debian's, driven by its chromedriver."""
 
 import os
+import re
+import tempfile
+import time
 
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+
+PATIENCE = 90  # seconds until a driver counts as one that never starts
+
+
+class Driver(Service):
+    """On a port of its own choice: Selenium would look for a free one, which may be another's when it is taken."""
+
+    def __init__(self):
+        self.output = tempfile.TemporaryFile()
+        super().__init__("/usr/bin/chromedriver", port=-1, service_args=["--log-path=/dev/null"], log_file=self.output)
+
+    def command_line_args(self):
+        return ["--port=0", *self.service_args]
+
+    def find_port(self):
+        return re.search(rb"started successfully on port (\d+)", os.pread(self.output.fileno(), 65536, 0))
+
+    def start(self):
+        self._start_process(self.path)
+        deadline = time.monotonic() + PATIENCE
+        while not (found := self.find_port()):
+            self.assert_process_still_running()
+            if time.monotonic() > deadline:
+                raise TimeoutError("chromedriver does not start")
+            time.sleep(0.02)
+        self.port = int(found[1])
 
 
 def start(width=1280, height=900, dark=False, calm=False, scale=1, headless="new"):
@@ -18,7 +47,7 @@ def start(width=1280, height=900, dark=False, calm=False, scale=1, headless="new
     if calm:
         options.add_argument("--force-prefers-reduced-motion")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver", log_path=os.devnull), options=options)
+    driver = webdriver.Chrome(service=Driver(), options=options)
     resize(driver, width, height)
     prefer(driver, dark)
     return driver
