@@ -8,9 +8,9 @@ from conftest import PYTHON, wait_until
 
 OFTEN = {"tony.task.metrics-interval-ms": "100"}
 
-# Burns, allocates, writes, and sends to itself.
+# Burns, allocates, writes, and sends to itself until it is ended.
 BURN = f"""exec {PYTHON} -c '
-import os, socket, threading, time
+import os, socket, threading
 ballast = b"x" * (60 << 20)
 listener = socket.create_server(("127.0.0.1", 0))
 sender = socket.create_connection(listener.getsockname())
@@ -19,14 +19,14 @@ def receive():
     while receiver.recv(1 << 20):
         pass
 threading.Thread(target=receive, daemon=True).start()
-end = time.time() + 60
 with open("out", "wb") as file:
-    while time.time() < end:
+    while True:
         sender.sendall(ballast[:1 << 20])
+        file.seek(0)
         file.write(ballast[:1 << 20])
         file.flush()
         os.fsync(file.fileno())
-        for _ in range(200000):
+        for _ in range(1000000):
             pass
 '"""
 
@@ -45,8 +45,8 @@ def most(row):
     return max(value for value in row["v"] if value is not None)
 
 
-# What is seen of that at the least.
-BURNT = {"cpu_percent": 10, "rss_bytes": 60 << 20, "net_send_bytes_per_s": 100000, "net_receive_bytes_per_s": 100000}
+# What is seen of that at the least, be the disk slow and the machine full.
+BURNT = {"cpu_percent": 5, "rss_bytes": 60 << 20, "net_send_bytes_per_s": 100000, "net_receive_bytes_per_s": 100000}
 
 
 def burning(job, task="worker:0"):
@@ -75,6 +75,13 @@ def kept(tony, job):
     return lines, json.loads((place / "summary.json").read_text())
 
 
+def average_cpu(lines):
+    """Of all tasks together. How much that is depends on what else the machine does."""
+    pieces = [(value, end - begin) for line in lines for row in line["series"] if row["name"] == "cpu_percent"
+              for value, begin, end in zip(row["v"][1:], row["t"], row["t"][1:]) if value is not None]
+    return sum(value * time for value, time in pieces) / sum(time for _, time in pieces)
+
+
 def test_metrics_are_kept(tony):
     job = tony.submit({"tony.worker.instances": 2, "tony.worker.memory": "200m", **OFTEN}, "--executes", BURN)
     for task in ("worker:0", "worker:1"):
@@ -86,7 +93,7 @@ def test_metrics_are_kept(tony):
     assert most(rows["rss_bytes"]) > 60 << 20
     worker = summary["types"][0]
     assert 60 << 20 < worker["p95_rss_bytes"] <= worker["max_rss_bytes"] < 200 << 20
-    assert worker["average_cpu_percent"] > 5
+    assert abs(worker["average_cpu_percent"] - average_cpu(lines)) <= 1
     assert "average_gpu_percent" not in worker
 
 
