@@ -42,11 +42,18 @@ def end_after(job, epoch):
     (job.directory / "checkpoint" / "epochs").write_text(str(epoch))
 
 
+def name_of(pid):
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+    except OSError:
+        return None  # it has ended
+
+
 def strike(job, task, number=signal.SIGKILL, child=None):
     """Signals the task's process, or its child of that name."""
     pid = job.wait_task(task)["pids"][0]
     if child:
-        pid = next(pid for pid in children_of(pid) if Path(f"/proc/{pid}/comm").read_text().strip() == child)
+        pid = next(pid for pid in children_of(pid) if name_of(pid) == child)
     os.kill(pid, number)
 
 
