@@ -252,12 +252,13 @@ static void one_that_keeps_quiet_is_given_up(void **state)
 static void one_that_is_not_there_is_given_up(void **state)
 {
 	struct bed *bed = *state;
+	struct fake_rm nobody = {.server.address = fake_free_address()};
 
-	start(bed, &bed->first, 2);
-	fake_server_close(&bed->first.server);
+	give_token(bed, &nobody, "three");
+	start(bed, &nobody, 2);
 	wait_told(bed, "failed 2: ");
 	assert_non_null(strstr(bed->told.text, "refused"));
-	fake_server_open(&bed->first.server, bed->base);
+	free(nobody.server.address);
 }
 
 static void the_newest_token_is_used(void **state)
