@@ -15,9 +15,8 @@
 #include "base/proc.h"
 #include "base/proc_scan.h"
 
-/* How this program is told to be the launcher of a pair, and what both carry. */
-#define LAUNCHER      "launcher"
-#define LAUNCHED_MARK "TONY_CONTAINER=test-guard/launched"
+/* How this program is told to be the launcher of a pair. */
+#define LAUNCHER "launcher"
 
 enum {
 	ROUNDS = 20,
@@ -28,6 +27,12 @@ enum {
 struct family {
 	pid_t guardian, worker, child, escaped;
 };
+
+/* What carries a mark is ended wherever it runs: others test at the same time. The caller frees. */
+static char *make_mark(const char *name)
+{
+	return mem_printf("TONY_CONTAINER=test-guard-%d/%s", (int)getpid(), name);
+}
 
 static void tell(int fd, const void *bytes, size_t length)
 {
@@ -267,7 +272,7 @@ static void signals_reach_the_worker(void **state)
 /* A marked process that is no descendant: of an earlier, killed pair. */
 static void marked_strangers_are_ended(void **state)
 {
-	static char mark[] = "TONY_CONTAINER=test-guard/worker-0-1";
+	char *mark cleanup_free = make_mark("worker-0-1");
 	char *const environment[] = {mark, NULL};
 	char *const command[] = {"/bin/sleep", "1000", NULL};
 	struct guard guard;
@@ -301,7 +306,7 @@ static void marked_strangers_are_ended(void **state)
 /* This program as the launcher of a pair, marked like the pair, waiting for it. */
 static int be_launcher(void)
 {
-	static char mark[] = LAUNCHED_MARK;
+	char *mark cleanup_free = mem_printf("TONY_CONTAINER=%s", getenv("TONY_CONTAINER"));
 	struct guard guard;
 	int status;
 
@@ -318,7 +323,8 @@ static int be_launcher(void)
 
 static void a_marked_launcher_is_spared(void **state)
 {
-	char *const environment[] = {LAUNCHED_MARK, NULL};
+	char *mark cleanup_free = make_mark("launched");
+	char *const environment[] = {mark, NULL};
 	char *const command[] = {"test_guard", LAUNCHER, NULL};
 	int status;
 
