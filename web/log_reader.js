@@ -19,14 +19,6 @@ function nothingYet(error) {
 	throw error;
 }
 
-const sleep = (ms, signal) => new Promise((resolve) => {
-	const timer = setTimeout(resolve, ms);
-	signal.addEventListener('abort', () => {
-		clearTimeout(timer);
-		resolve();
-	});
-});
-
 export class LogReader {
 	/**
 	 * @param {import('./api.js').JobApi} api @param {string} task @param {string} log
@@ -37,6 +29,8 @@ export class LogReader {
 		this.task = task;
 		this.log = log;
 		this.attempt = attempt;
+		this.hurries = false;
+		this.wake = () => {};
 	}
 
 	url(parameters) {
@@ -107,11 +101,32 @@ export class LogReader {
 	 * @param {(lines: LogLine[]) => void} onLines the last one may be partial: it comes again
 	 * @param {AbortSignal} signal
 	 * @param {boolean} mayStream else it asks once a second: browsers allow six connections, in all tabs
+	 * @param {() => boolean} jobHasEnded then nobody may be there to be asked
 	 */
-	async follow(position, onLines, signal, mayStream) {
+	async follow(position, onLines, signal, mayStream, jobHasEnded) {
 		const at = {position};
 		if (!mayStream || !await this.followStream(at, onLines, signal))
-			await this.followPolls(at, onLines, signal);
+			await this.followPolls(at, onLines, signal, jobHasEnded);
+	}
+
+	/** Who follows and asks does so once more at once: what its program wrote last may not be there for long. */
+	hurry() {
+		this.hurries = true;
+		this.wake();
+	}
+
+	async pause(ms, signal) {
+		if (this.hurries)
+			return;
+		await new Promise((resolve) => {
+			const timer = setTimeout(resolve, ms);
+			this.wake = () => {
+				clearTimeout(timer);
+				resolve();
+			};
+			signal.addEventListener('abort', this.wake);
+		});
+		signal.removeEventListener('abort', this.wake);
 	}
 
 	/** False: a stream does not come through. */
@@ -152,8 +167,9 @@ export class LogReader {
 		onLines(all);
 	}
 
-	async followPolls(at, onLines, signal) {
-		while (!signal.aborted) {
+	async followPolls(at, onLines, signal, jobHasEnded) {
+		while (!signal.aborted && !jobHasEnded()) {
+			this.hurries = false;
 			const lines = await this.after(at.position, signal).catch(nothingYet);
 			const last = lines[lines.length - 1];
 			const isNew = last && positionAt(last.part, last.end) !== at.seen;
@@ -162,7 +178,7 @@ export class LogReader {
 				at.position = positionAt(last.part, last.partial ? last.offset : last.end);
 				onLines(lines);
 			}
-			await sleep(isNew && !last.partial ? 0 : POLL_MS, signal);
+			await this.pause(isNew && !last.partial ? 0 : POLL_MS, signal);
 		}
 	}
 

@@ -208,6 +208,11 @@ export class LogView {
 		this.readers.forEach((reader, i) => this.followOne(reader, i, this.abort.signal));
 	}
 
+	/** The program that writes it may have ended. */
+	hurry() {
+		this.readers.forEach((reader) => reader.hurry());
+	}
+
 	/* What is not there yet can only be waited for. */
 	mayStream() {
 		return this.readers.length === 1 || !this.isThere;
@@ -222,7 +227,7 @@ export class LogView {
 		};
 		while (!signal.aborted && !this.jobHasEnded()) {
 			try {
-				await reader.follow(this.ends[i] ?? 'oldest', onLines, signal, this.mayStream());
+				await reader.follow(this.ends[i] ?? 'oldest', onLines, signal, this.mayStream(), this.jobHasEnded);
 			} catch (error) {
 				if (!signal.aborted)
 					this.say(error.status === 404 ? 'There is no such log (yet).'

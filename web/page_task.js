@@ -173,6 +173,7 @@ export class TaskPage {
 			this.asked = new AbortController();
 			this.readAttempts(this.asked.signal);
 			this.readLogs(this.asked.signal);
+			this.logs.hurry();
 		}
 		this.step = step;
 	}
