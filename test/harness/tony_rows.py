@@ -16,7 +16,7 @@ import signal
 import time
 import zipfile
 
-from program import PYTHON, wait_until
+from program import PATIENCE_S, PYTHON, wait_until
 
 NO_RETRIES = {"tony.am.infrastructure-retry-count": 0}
 
@@ -98,7 +98,7 @@ def expect_end_with_am(tony, number):
     job.wait_task("worker:0")
     client = tony.start("wait", job.id)
     job.wear_out_am(number)
-    assert client.wait(60) != 0
+    assert client.wait(PATIENCE_S) != 0
     wait_until(lambda: not job.processes(), "the job to end with its AM")
 
 
@@ -197,9 +197,9 @@ def test_TaskCompletionNotificationDelayed(tony):
 def test_TonyClientCallbackHandler(tony):
     """The id is told at once, then each task's state; at the end ps was stopped by us."""
     client = tony.start(*tony.arguments({
-        "tony.ps.instances": 1, "tony.worker.instances": 1, "tony.ps.command": "sleep 30",
+        "tony.ps.instances": 1, "tony.worker.instances": 1, "tony.ps.command": "sleep 1000",
         "tony.worker.command": "exit 0", "tony.application.untracked.jobtypes": "ps"}))
-    output, _ = client.communicate(timeout=60)
+    output, _ = client.communicate(timeout=PATIENCE_S)
     assert client.returncode == 0, output
     job = tony.found_job(output)
     assert job, output
@@ -211,7 +211,7 @@ def test_TonyClientCallbackHandler(tony):
 
 def test_TonyPSCrashShouldFailAndStopAM(tony):
     answer, job = tony.job({"tony.ps.instances": 1, "tony.worker.instances": 1,
-                            "tony.ps.command": "exit 1", "tony.worker.command": "sleep 30",
+                            "tony.ps.command": "exit 1", "tony.worker.command": "sleep 1000",
                             "tony.application.untracked.jobtypes": "ps"})
     assert answer.returncode != 0
     states = {task["task"]: task["state"] for task in job.status()["tasks"]}
@@ -252,7 +252,7 @@ HOROVOD_DRIVER = {"tony.application.framework": "horovod", "tony.horovod.driver.
 def test_TonyHorovodDriverCrashShouldFailAndStopAM(tony):
     """TonY's own driver crashes by a hook of its tests; here it is the user's."""
     answer, job = tony.job({**HOROVOD_DRIVER, "tony.worker.instances": 1,
-                            "tony.worker.command": "sleep 30",
+                            "tony.worker.command": "sleep 1000",
                             "tony.driver.command": python("horovod_driver.py", "9999", "--exit 1")})
     assert answer.returncode != 0
     states = {task["task"]: task["state"] for task in job.status()["tasks"]}

@@ -5,7 +5,7 @@ import json
 import os
 import signal
 
-from program import read_environ, wait_until
+from program import PATIENCE_S, read_environ, wait_until
 
 NAMES = ["worker:0", "worker:1", "worker:2"]
 
@@ -67,7 +67,7 @@ def test_no_task_notices(tony):
     for name in NAMES:
         assert identity(job.wait_task(name)) == before[name]
     assert finish(job) == 0
-    assert waiter.wait(60) == 0
+    assert waiter.wait(PATIENCE_S) == 0
     said, errors = follower.stdout.read(), follower.stderr.read()
     lines = [json.loads(line) for line in (first + said).splitlines()]
     assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1)), errors

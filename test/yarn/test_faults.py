@@ -6,7 +6,7 @@ import os
 import signal
 
 import pytest
-from program import wait_until
+from program import PATIENCE_S, wait_until
 
 CLUSTER = {"--nodes": 3, "--heartbeat-ms": 100, "--expiry-ms": 10000, "--recovery": None}
 PYTORCH = {"tony.application.framework": "pytorch", "tony.am.retry-delay": "10ms"}
@@ -120,7 +120,7 @@ def test_a_killed_am_is_followed_by_another(tony):
                and f'"am_pid": {before}' not in status.stdout and '"running"' in status.stdout,
                "another AM with running tasks", 120)
     assert finish(tony, job) == 0
-    assert client.wait(60) == 0
+    assert client.wait(PATIENCE_S) == 0
     assert len(tony.cluster.rm(f"apps/{job.id}/appattempts")["appAttempts"]["appAttempt"]) == 2
 
 

@@ -5,7 +5,7 @@ import os
 import uuid
 
 import pytest
-from program import wait_until
+from program import PATIENCE_S, wait_until
 
 CLUSTER = {"--nodes": 2, "--heartbeat-ms": 100, "--expiry-ms": 5000, "--ha": None, "--token-roll-sec": 16}
 WRITES = ("exec bash -c 'echo one >$TONY_CHECKPOINT_DIR/one; until [ -e {go} ]; do sleep 0.1; done; "
@@ -81,7 +81,7 @@ def test_the_resource_manager_fails_over_under_a_job(tony):
     os.kill(executor, 9)
     job.wait_task("worker:1", attempt=2, patience_s=120)
     assert finish(tony, job) == 0
-    said, errors = follower.communicate(timeout=60)
+    said, errors = follower.communicate(timeout=PATIENCE_S)
     assert "end: succeeded" in said and follower.returncode == 0, said + errors
     assert_ended(job, "succeeded")
 

@@ -10,7 +10,7 @@ import urllib.parse
 import urllib.request
 
 import pytest
-from program import PYTHON, describe, read_environ, wait_until
+from program import PATIENCE_S, PYTHON, describe, read_environ, wait_until
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_logs_follow(tony):
     assert follower.stdout.readline() == "first\n"
     (tony.directory / "go").touch()
     assert follower.stdout.readline() == "last\n"
-    assert follower.wait(60) == 0
+    assert follower.wait(PATIENCE_S) == 0
 
 
 @pytest.mark.short
@@ -98,7 +98,7 @@ def test_ctrl_c_before_there_is_an_am(tony):
     client = tony.start(*tony.arguments({"tony.worker.instances": 1}, "--executes", "sleep 600"))
     job = tony.found_job(client.stdout.readline())
     client.send_signal(signal.SIGINT)
-    output, errors = client.communicate(timeout=60)
+    output, errors = client.communicate(timeout=PATIENCE_S)
     assert client.returncode == 8, output + errors
     assert "killed by the user: Ctrl-C" in output
     job.wait_final("KILLED")

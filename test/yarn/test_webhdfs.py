@@ -247,7 +247,7 @@ def test_name_node_down(own_cluster, tmp_path):
         # One that comes back in time is waited for.
         restart = threading.Thread(target=own_cluster.restart, args=("nn",))
         restart.start()
-        hdfs.wait_ms = 120000
+        hdfs.wait_ms = 240000
         try:
             assert hdfs.stat(hdfs.root)[0] == "d"
         finally:
