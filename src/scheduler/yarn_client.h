@@ -127,7 +127,7 @@ int yarn_kill(const struct job_door *door, const char *reason, struct err *err);
 /* This machine's copy of a job, made where it is missing. The caller frees. */
 char *yarn_mirror(const char *id, struct err *err);
 int yarn_mirror_write(const char *mirror, const char *name, const char *text, struct err *err);
-/* The journal that is there is forgotten when it is another attempt's: each writes its own. */
+/* The journal that is there is forgotten when it is an earlier attempt's: each writes its own. */
 int yarn_mirror_begin(const char *mirror, int attempt, struct err *err);
 /* The address of the AM whose journal this is: as `told` by the ResourceManager; NULL: as it was
  * told before. A ResourceManager that was started anew does not know it until the AM has registered

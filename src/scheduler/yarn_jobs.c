@@ -176,13 +176,15 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 		return -1;
 	yarn_cluster_adopt(cluster, made.job_dir);
 	struct err why cleanup_err = {0};
-	made.am_attempt = attempt_of(report);
-	if (made.am_attempt <= 0) /* a ResourceManager that was just started anew may not know */
-		made.am_attempt = yarn_mirror_attempt(made.job_dir);
-	if (made.am_attempt > 0 && yarn_mirror_begin(made.job_dir, made.am_attempt, err) < 0) {
+	int attempt = attempt_of(report);
+	if (attempt > 0 && yarn_mirror_begin(made.job_dir, attempt, err) < 0) {
 		job_door_finish(&made);
 		return -1;
 	}
+	/* A ResourceManager that was just started anew may not know; and of an AM that follows
+	 * others here may have heard since it has told. */
+	made.am_attempt = yarn_mirror_attempt(made.job_dir);
+	bool is_past = attempt > 0 && attempt < made.am_attempt;
 	if (yarn_mirror_settle(made.job_dir, cluster, id, report, &why) < 0) {
 		rmdir(made.job_dir); /* nothing is in it, then */
 		job_door_finish(&made);
@@ -194,7 +196,7 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 		return err_set(err, why.kind, "%s", err_message(&why));
 	}
 	made.ended = yarn_mirror_is_final(made.job_dir);
-	char *told cleanup_free = report ? address_of(report) : NULL;
+	char *told cleanup_free = report && !is_past ? address_of(report) : NULL;
 	if (!made.ended && made.am_attempt > 0)
 		made.address = yarn_mirror_address(made.job_dir, told);
 	made.token = read_token(cluster, made.job_dir);

@@ -115,6 +115,16 @@ static char *read_attempt(const char *mirror)
 	return fs_exists(path) ? fs_read_file(path, ATTEMPT_CAP, NULL, NULL) : NULL;
 }
 
+int yarn_mirror_attempt(const char *mirror)
+{
+	char *text cleanup_free = read_attempt(mirror);
+	int64_t number = 0;
+
+	if (text)
+		str_parse_int(text, 0, INT32_MAX, &number);
+	return (int)number;
+}
+
 /* Of lines that begin with number `first` those that are not here yet. Under the lock. */
 static int append(const char *mirror, const char *bytes, size_t length, int64_t first,
 		  struct err *err)
@@ -189,14 +199,13 @@ int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err)
 	return take(door, &answer, next, err);
 }
 
-/* Under the lock. */
+/* Under the lock. What another process has heard meanwhile of the next AM stays. */
 static int begin(const char *mirror, int attempt, struct err *err)
 {
 	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
 	char *number cleanup_free = mem_printf("%d", attempt);
-	char *known cleanup_free = read_attempt(mirror);
 	char *address cleanup_free = fs_join(mirror, "address");
-	if (str_equal(known, number))
+	if (yarn_mirror_attempt(mirror) >= attempt)
 		return 0;
 	unlink(address);
 	/* Who reads the old one has it open. */
@@ -222,16 +231,6 @@ char *yarn_mirror_address(const char *mirror, const char *told)
 	free(known);
 	yarn_mirror_write(mirror, "address", told, NULL);
 	return mem_strdup(told);
-}
-
-int yarn_mirror_attempt(const char *mirror)
-{
-	char *text cleanup_free = read_attempt(mirror);
-	int64_t number = 0;
-
-	if (text)
-		str_parse_int(text, 0, INT32_MAX, &number);
-	return (int)number;
 }
 
 /* ---- an ended job ------------------------------------------------------------------------- */

@@ -611,6 +611,21 @@ static void each_attempt_of_the_am_has_its_own_journal(void **state)
 	assert_false(fs_exists(journal));
 }
 
+/* Two processes asked, and the one that was answered first comes last. */
+static void what_is_known_of_the_next_am_stays(void **state)
+{
+	struct err err cleanup_err = {0};
+
+	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
+	char *mirror cleanup_free = yarn_mirror("application_1_0001", &err);
+	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
+	assert_success(yarn_mirror_begin(mirror, 2, &err), &err);
+	assert_success(yarn_mirror_write(mirror, "journal.jsonl", "{}\n", &err), &err);
+	assert_success(yarn_mirror_begin(mirror, 1, &err), &err);
+	assert_int_equal(yarn_mirror_attempt(mirror), 2);
+	assert_true(fs_exists(journal));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start_manager, stop_manager)
@@ -624,6 +639,7 @@ int main(void)
 		TEST(what_the_user_asks_for_is_passed_on),
 		scratch_test(a_copy_without_a_journal_is_not_final),
 		scratch_test(each_attempt_of_the_am_has_its_own_journal),
+		scratch_test(what_is_known_of_the_next_am_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
