@@ -23,6 +23,7 @@ enum { WORDS = 4096 }; /* bytes of its last words that are looked at */
 struct tensorboard {
 	pid_t pid; /* 0: it has ended */
 	int port;
+	int hold; /* of the port */
 	char *address;
 	int output; /* what it says */
 };
@@ -34,17 +35,23 @@ static struct sockaddr_in address_of(int port)
 				    .sin_addr = {htonl(INADDR_LOOPBACK)}};
 }
 
-/* One that nobody listens on now. */
-static int find_port(struct err *err)
+/* Bound, and never listened on: nobody else is given it, and Linux lets TensorBoard have it, which
+ * reuses addresses. */
+static int hold_port(struct tensorboard *tensorboard, struct err *err)
 {
-	int fd cleanup_close = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_in address = address_of(0);
 	socklen_t length = sizeof(address);
+	const int on = 1;
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, length) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&address, &length) < 0)
+	tensorboard->hold = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (tensorboard->hold < 0 ||
+	    setsockopt(tensorboard->hold, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    setsockopt(tensorboard->hold, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0 ||
+	    bind(tensorboard->hold, (struct sockaddr *)&address, length) < 0 ||
+	    getsockname(tensorboard->hold, (struct sockaddr *)&address, &length) < 0)
 		return err_set_errno(err, "no port");
-	return ntohs(address.sin_port);
+	tensorboard->port = ntohs(address.sin_port);
+	return 0;
 }
 
 static _Noreturn void run_program(const struct tensorboard *tensorboard, const char *program,
@@ -84,14 +91,14 @@ struct tensorboard *tensorboard_start(const char *program, const char *log_dir, 
 	}
 	struct tensorboard *tensorboard = mem_alloc(sizeof(*tensorboard));
 	tensorboard->output = memfd_create("tensorboard", MFD_CLOEXEC);
-	tensorboard->port = find_port(err);
-	tensorboard->pid = tensorboard->port < 0 ? -1 : fork();
+	bool is_held = hold_port(tensorboard, err) == 0;
+	tensorboard->pid = is_held ? fork() : -1;
 	if (tensorboard->pid == 0)
 		run_program(tensorboard, program, log_dir);
 	tensorboard->address = mem_printf("127.0.0.1:%d", tensorboard->port);
 	if (tensorboard->pid > 0)
 		return tensorboard;
-	if (tensorboard->port >= 0)
+	if (is_held)
 		err_set_errno(err, "fork");
 	tensorboard->pid = 0;
 	tensorboard_stop(tensorboard);
@@ -108,6 +115,7 @@ void tensorboard_stop(struct tensorboard *tensorboard)
 		waitpid(tensorboard->pid, NULL, 0);
 	}
 	mem_cleanup_close(&tensorboard->output);
+	mem_cleanup_close(&tensorboard->hold);
 	free(tensorboard->address);
 	free(tensorboard);
 }

@@ -308,8 +308,13 @@ def test_prometheus(tony, portal):
 # ---- TensorBoard ----------------------------------------------------------------------------------
 
 TENSORBOARD = """#!{python}
-import http.server, sys
+import http.server, socket, sys
 options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+try:
+    socket.socket().bind((options["--host"], int(options["--port"])))
+    sys.exit("the port is anybody's")
+except OSError:
+    pass
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         body = (options["--logdir"] + " " + self.path).encode()
