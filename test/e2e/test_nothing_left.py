@@ -22,9 +22,11 @@ CHOSEN = [order for order in ORDERS if len(order) <= 2] + [
 
 
 def start(tony):
-    job = tony.submit({"tony.worker.instances": 2, "tony.worker.stop-grace": "200ms"},
-                      "--executes", f"{PYTHON} escape.py")
+    """Its executors would hear nothing of their AM for long before they end for that."""
+    job = tony.submit({"tony.worker.instances": 2, "tony.worker.stop-grace": "200ms",
+                       "tony.task.max-missed-heartbeats": 1000}, "--executes", f"{PYTHON} escape.py")
     for task in ("worker:0", "worker:1"):
+        job.wait_task(task)
         job.wait_log(task, "left")
     am, guardian = job.am()
     supervisor = job.task("worker:0")["executor_pid"]
@@ -65,17 +67,17 @@ def test_killed(tony, order):
         job.wait_task("worker:1", **{key: before[key] for key in kept})
         tony.run("kill", job.id)
     elif len(order) < 4:
-        wait_until(lambda: not job.processes(), f"everything to end by itself after {order}", 20)
-    wait_until(lambda: is_over(tony, job), f"everything to end after {order}", 20)
-    wait_until(lambda: not tony.held(), "the ledger to be free", 5)
+        wait_until(lambda: not job.processes(), f"everything to end by itself after {order}")
+    wait_until(lambda: is_over(tony, job), f"everything to end after {order}")
+    wait_until(lambda: not tony.held(), "the ledger to be free")
 
 
 def test_both_processes_of_the_am_killed_at_once(tony):
     """Nobody goes on, and executors see to it at once that nothing of theirs does."""
     job, _ = start(tony)
     job.lose_am()
-    wait_until(lambda: not job.processes(), "everything to end by itself", 20)
-    wait_until(lambda: not tony.held(), "the ledger to be free", 5)
+    wait_until(lambda: not job.processes(), "everything to end by itself")
+    wait_until(lambda: not tony.held(), "the ledger to be free")
 
 
 def is_agent(pid):
@@ -104,20 +106,20 @@ def test_everything_of_the_job_killed_at_once_but_the_program(tony):
             pass
     tony.run("kill", job.id)
     tony.run("list")
-    wait_until(lambda: not job.processes(), "everything to end", 20)
+    wait_until(lambda: not job.processes(), "everything to end")
 
 
 def test_normal_end_takes_escaped_processes_along(tony):
     answer, job = tony.job({"tony.worker.instances": 2, "tony.worker.stop-grace": 200},
                            "--executes", f"{PYTHON} escape.py --exit")
     assert answer.returncode == 0, answer.stderr
-    wait_until(lambda: not job.processes(), "the escaped processes to end", 20)
+    wait_until(lambda: not job.processes(), "the escaped processes to end")
 
 
 def test_killing_the_job_takes_escaped_processes_along(tony):
     job, _ = start(tony)
     assert tony.run("kill", job.id).returncode == 0
-    wait_until(lambda: not job.processes(), "the escaped processes to end", 20)
+    wait_until(lambda: not job.processes(), "the escaped processes to end")
 
 
 def test_pid_namespace(tony):
@@ -126,4 +128,4 @@ def test_pid_namespace(tony):
                       "--executes", f"{PYTHON} escape.py")
     job.wait_log("worker:0", "left")
     tony.run("kill", job.id)
-    wait_until(lambda: not job.processes(), "everything to end", 20)
+    wait_until(lambda: not job.processes(), "everything to end")
