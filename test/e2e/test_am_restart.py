@@ -10,6 +10,7 @@ import time
 
 import pytest
 from conftest import wait_until
+from program import PATIENCE_S
 
 FAST = {"tony.am.retry-delay": "10ms"}
 LINES = "i=0; while [ ! -e {go} ]; do i=$((i+1)); echo line $i; sleep 0.01; done; echo last of $i"
@@ -254,7 +255,7 @@ def test_who_asks_meanwhile_waits_and_nobody_takes_the_job_for_dead(tony, withou
         assert job.id in tony.run("list").stdout
         asking.append(tony.start("restart", job.id, "worker:0"))
     without_am(job, look)
-    assert asking[0].wait(timeout=60) == 0
+    assert asking[0].wait(timeout=PATIENCE_S) == 0
     job.wait_task("worker:0", restart=1)
     go.touch()
     assert job.wait() == 0
@@ -271,7 +272,7 @@ def test_who_follows_misses_nothing(tony):
         kill_one(job, is_guardian)
         job.wait_log("worker:1", f"line {seen + 20}\n")
     go.touch()
-    output = {verb: follower.communicate(timeout=60)[0] for verb, follower in followers.items()}
+    output = {verb: follower.communicate(timeout=PATIENCE_S)[0] for verb, follower in followers.items()}
     assert [follower.returncode for follower in followers.values()] == [0, 0, 0]
     assert output["logs -f"] == job.logs("worker:1")
     count = len(output["logs -f"].splitlines()) - 1
@@ -290,7 +291,7 @@ def test_a_submission_in_the_foreground_goes_on(tony):
     for is_guardian in (False, True):
         kill_one(job, is_guardian)
     go.touch()
-    output, _ = child.communicate(timeout=60)
+    output, _ = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 0 and "succeeded" in output
     assert_one_life(job, 3)
 

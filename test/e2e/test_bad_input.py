@@ -65,7 +65,7 @@ def test_missing_resource(tony):
 def test_unreadable_conf_file(tony, make):
     path = tony.directory / "bad.xml"
     make(path)
-    answer = tony.run("submit", "--conf_file", path, "--executes", "true", timeout=10)
+    answer = tony.run("submit", "--conf_file", path, "--executes", "true")
     assert answer.returncode in (CONFIG, 1), answer.stderr
     assert "bad.xml" in answer.stderr
     assert tony.ids() == []
@@ -114,7 +114,7 @@ def test_xml_bomb(tony):
     entities = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10 if i else "ha" * 10}">' for i in range(12))
     path.write_text(f"<!DOCTYPE c [{entities}]>\n<configuration><property><name>tony.application.name"
                     "</name><value>&e11;</value></property></configuration>\n")
-    answer = tony.run("submit", "--conf_file", path, "--executes", "true", timeout=20)
+    answer = tony.run("submit", "--conf_file", path, "--executes", "true")
     assert answer.returncode == CONFIG and "bomb.xml" in answer.stderr
 
 
@@ -394,7 +394,7 @@ def test_disk_full_before_the_start(tony):
                            " code=$?; ls $TONY_STATE_DIR/jobs; exit $code")
     assert answer.returncode not in (0, 134, 139)
     assert "No space left on device" in answer.stdout + answer.stderr
-    wait_until(lambda: not tony.processes(), "everything to end", 10)
+    wait_until(lambda: not tony.processes(), "everything to end")
 
 
 def test_disk_full_on_the_way(tony):
@@ -403,4 +403,4 @@ def test_disk_full_on_the_way(tony):
                            " --conf tony.worker.memory=64m --src_dir " + str(PROGRAMS) +
                            " --executes 'yes | head -c 5000000; sleep 0.5; exit 0'")
     assert answer.returncode not in (134, 139), answer.stderr
-    wait_until(lambda: not tony.processes(), "everything to end", 10)
+    wait_until(lambda: not tony.processes(), "everything to end")

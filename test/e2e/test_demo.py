@@ -10,7 +10,7 @@ from conftest import BUILD, PYTHON, ROOT
 def test_demo(tony):
     start = time.monotonic()
     answer = subprocess.run([PYTHON, ROOT / "examples/demo.py"], capture_output=True,
-                            text=True, timeout=120, env={**tony.env, "TONY_BUILD": str(BUILD)})
+                            text=True, timeout=600, env={**tony.env, "TONY_BUILD": str(BUILD)})
     print(answer.stdout, answer.stderr, f"{time.monotonic() - start:.1f} s")
     assert answer.returncode == 0, answer.stdout + answer.stderr
     for words in ("kill -9", "resuming at step", "reached an accuracy of", "Where to look next"):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BUILD, PYTHON, wait_until
+from program import PATIENCE_S
 
 VERBS = ("init", "submit", "list", "status", "wait", "logs", "open", "events", "kill", "restart", "scale", "config", "check",
          "render", "history", "version", "completion")
@@ -104,7 +105,7 @@ def test_logs(tony, running):
 def test_logs_follow_ends_with_the_job(tony, running):
     follower = tony.start("logs", "-f", running.id, "--task", "worker:0")
     finish(tony, running)
-    output, _ = follower.communicate(timeout=30)
+    output, _ = follower.communicate(timeout=PATIENCE_S)
     assert follower.returncode == 0
     assert output.count("hello from 0") == 1
 
@@ -115,7 +116,7 @@ def test_events(tony, running):
     assert "worker:0" in json.dumps(events)
     follower = tony.start("events", "-f", "--json", running.id)
     finish(tony, running)
-    output, _ = follower.communicate(timeout=30)
+    output, _ = follower.communicate(timeout=PATIENCE_S)
     assert follower.returncode == 0
     followed = [json.loads(line) for line in output.splitlines()]
     assert followed[:len(events)] == events and len(followed) > len(events)
@@ -142,7 +143,7 @@ def test_detached_job_outlives_its_terminal(tony):
     go = tony.directory / "go"
     shell = tony.start(*tony.arguments({"tony.worker.instances": 1}, "--detach", "--executes",
                                        f"./exit_after.sh {go} 0"), start_new_session=True)
-    output, errors = shell.communicate(timeout=30)
+    output, errors = shell.communicate(timeout=PATIENCE_S)
     job = tony.found_job(output)
     assert job, output + errors
     job.wait_task("worker:0")
@@ -161,7 +162,7 @@ def test_ctrl_c_asks_the_job_to_stop(tony):
     job = tony.found_job(tony.ids()[0])
     job.wait_log("worker:0", "up")
     client.send_signal(signal.SIGINT)
-    output, errors = client.communicate(timeout=30)
+    output, errors = client.communicate(timeout=PATIENCE_S)
     assert client.returncode == 8, output + errors
     assert job.status()["outcome"] == "killed"
     assert "asked" in job.logs("worker:0")
@@ -176,7 +177,7 @@ def test_ctrl_c_twice_kills(tony):
     client.send_signal(signal.SIGINT)
     wait_until(lambda: job.status()["state"] == "finishing", "the job to be ending")
     client.send_signal(signal.SIGINT)
-    client.communicate(timeout=30)
+    client.communicate(timeout=PATIENCE_S)
     assert client.returncode == 8
     wait_until(lambda: not job.processes(), "everything to end")
 
