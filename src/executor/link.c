@@ -113,6 +113,13 @@ static void try_again(struct message *message, const char *why)
 	set_timer(message->retry, backoff_next(&message->backoff, random_bits()));
 }
 
+/* The AM before has taken this token, so this is somebody else at its address, now that it is gone:
+ * no AM of this job, and nothing that is said to it is heard. */
+static bool is_stranger(const struct link *link, const struct err *err)
+{
+	return link->am_attempt > 0 && (err->kind == ERR_DENIED || err->kind == ERR_NOT_FOUND);
+}
+
 /* A refusal that no repetition changes. */
 static void refused(struct message *message, const struct err *err)
 {
@@ -135,6 +142,10 @@ static void take_answer(struct message *message, const struct http_response *res
 	struct err err cleanup_err = {0};
 
 	if (http_response_check(response->status, response->body, response->length, &err) < 0) {
+		if (is_stranger(link, &err)) {
+			try_again(message, err_message(&err));
+			return;
+		}
 		heard(link);
 		if (err.kind == ERR_UNREACHABLE || err.kind == ERR_FAILED)
 			try_again(message, err_message(&err));

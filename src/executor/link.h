@@ -29,7 +29,7 @@ struct link_order {
 
 enum link_end {
 	LINK_STALE,   /* another attempt of this task is the valid one */
-	LINK_REFUSED, /* a wrong token, or a task that the AM does not know */
+	LINK_REFUSED, /* by the first AM: a wrong token, or a task that it does not know */
 	LINK_SILENT,  /* the AM was not heard of for too long */
 };
 

@@ -319,6 +319,42 @@ static void an_am_at_another_address_is_followed(void **state)
 	am_finish(&am);
 }
 
+static enum http_access count_question(void *data, const struct http_request *request)
+{
+	++*(int *)data;
+	return HTTP_ACCESS_NONE;
+}
+
+/* Its port may be anybody's once it is gone. */
+static void a_stranger_at_the_ams_address_is_not_the_am(void **state)
+{
+	int questions = 0;
+	struct http_server_config config = {
+		.token = "another", .authorize = count_question, .data = &questions};
+	struct am am;
+
+	am_init(&am, state, "echo $$ >$HERE/pid; exec sleep 1000");
+	am.in_container = true;
+	am_start(&am);
+	am_order(&am, "run", 1, 0);
+	await(&am, str_equal(am.state_told, "running"));
+	int pid = bed_await_number(state, "pid");
+	char *address cleanup_free = mem_strdup(http_server_address(am.server));
+	am_move(&am);
+	config.address = address;
+	struct http_server *stranger = http_server_create(am.base, &config, NULL);
+	assert_non_null(stranger);
+	await(&am, questions >= 2);
+	assert_int_equal(kill(pid, 0), 0);
+	assert_int_equal(am_call_door(&am, 2, AM_TOKEN), 200);
+	await(&am, am.registrations == 1 && am.beats > 0);
+	assert_string_equal(am.state_told, "running");
+	am_order(&am, "quit", 1, 0);
+	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
+	http_server_destroy(stranger);
+	am_finish(&am);
+}
+
 /* The AM before may have died with it. */
 static void an_exit_is_reported_to_the_am_that_follows(void **state)
 {
@@ -616,6 +652,7 @@ int main(int argc, char **argv)
 		scratch_test(a_wrong_token_is_the_end),
 		scratch_test(a_busy_am_is_asked_again),
 		scratch_test(an_am_at_another_address_is_followed),
+		scratch_test(a_stranger_at_the_ams_address_is_not_the_am),
 		scratch_test(an_exit_is_reported_to_the_am_that_follows),
 		scratch_test(an_exit_that_was_not_taken_is_reported_to_who_orders_that_run),
 		scratch_test(a_silent_am_is_given_up),
