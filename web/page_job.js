@@ -222,7 +222,7 @@ export class JobPage {
 			replace(this.advice, advice.length > 0 ? buildAdvice(advice) : null);
 		}
 		if (!this.store.model.isFinal)
-			this.timer = setTimeout(() => this.readAdvice(), ADVICE_MS);
+			this.timer = setTimeout(() => this.store.hasNobody || this.readAdvice(), ADVICE_MS);
 	}
 }
 

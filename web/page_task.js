@@ -245,7 +245,7 @@ export class TaskPage {
 			this.charts.set(charts);
 		}
 		if (!this.store.model.isFinal)
-			this.timer = setTimeout(() => this.whenSeen(() => this.readSeries()), SERIES_MS);
+			this.timer = setTimeout(() => this.whenSeen(() => this.store.hasNobody || this.readSeries()), SERIES_MS);
 	}
 
 	whenSeen(action) {

@@ -137,6 +137,11 @@ export class JobStore {
 		this.workTimer = setTimeout(() => this.model.isFinal || this.readWork(), WORK_MS);
 	}
 
+	/** An application master leaves with its job, a portal stays. */
+	get hasNobody() {
+		return this.model.isFinal && this.api.id === null;
+	}
+
 	onStatus(status) {
 		const isNew = status.state !== this.status.state || status.retryAt !== this.status.retryAt;
 		this.status = status;
