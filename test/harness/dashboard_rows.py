@@ -118,6 +118,7 @@ def test_a_job_is_watched_while_it_fails_is_repaired_and_ends(tony, page, orders
     page.wait(lambda: re.search(r"Epoch ?2 ?Retries ?1", page.text(".facts")), "the second epoch")
     page.wait_for_rows(lambda rows: states(rows) == ["running", "running"] and rows[1][-1] == "exited with code 4")
 
+    page.expect_end()
     lines = [f"line {number}" for number in range(30)]
     orders.give("worker:1", err="\n".join([*lines, "ValueError: still no data", ""]), exit=5)
     page.wait_for_text("First cause", ".notice")
@@ -204,6 +205,7 @@ def test_pages_of_a_job_that_goes_on_are_accessible(tony, page, orders, link_to)
     open_by(page, link_to(job))
     page.wait_for_rows(lambda rows: rows[1][-1] == "exited with code 1")
     assert_accessible(page, JOB_PAGES)
+    page.expect_end()
     tony.run("kill", job.id)
     page.wait_for_text("Ended", ".connection")
 
@@ -249,6 +251,7 @@ def test_no_string_of_a_job_becomes_part_of_a_page(tony, page, orders, portal, l
     page.wait_for_text(MARKUP[0], "figcaption")
     page.wait_for_text(MARKUP[5], ".log .stderr")
     live = look_for_markup(page) + "".join(map(turn_and_look, JOB_PAGES))
+    page.expect_end()
     orders.give("worker:1", err=text, exit=1)
     page.wait_for_text("Ended", ".connection")
     portal.wait_kept(job, "failed")

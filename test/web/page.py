@@ -45,6 +45,18 @@ class Page:
         """What was done is drawn, and who scrolled was told."""
         self.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
 
+    # ---- the console --------------------------------------------------------------------------
+
+    def errors(self):
+        """Since the last look, but those that the test expects."""
+        return [entry["message"] for entry in self.driver.get_log("browser")
+                if entry["level"] == "SEVERE" and not any(word in entry["message"] for word in self.expected_errors)]
+
+    def expect_end(self):
+        """Who serves the page is about to leave; a question that is on its way meanwhile may get no answer."""
+        assert self.errors() == []
+        self.expected_errors = ["ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "status of 50"]
+
     # ---- looking ------------------------------------------------------------------------------
 
     def run(self, script, *arguments):
@@ -163,9 +175,7 @@ def visit(driver):
     page = Page(driver)
     yield page
     page.leave()
-    errors = [entry["message"] for entry in driver.get_log("browser")
-              if entry["level"] == "SEVERE" and not any(word in entry["message"] for word in page.expected_errors)]
-    assert errors == []
+    assert page.errors() == []
 
 
 __all__ = ["Keys", "Page", "visit"]
