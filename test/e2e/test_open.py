@@ -157,8 +157,8 @@ def test_a_program_may_be_told_where_it_is(tony):
                       f"exec {PYTHON} web_program.py {tony.directory}/go")
     browser = Browser()
     wait_until(lambda: "at /ui/notebook/" in job.logs("driver:0"), "the program's path")
-    link = open_job(tony, job.id, "notebook")
     wait_until(lambda: json.loads(job.rest("GET", "/v1/job")[1])["links"], "the web interface")
+    link = open_job(tony, job.id, "notebook")  # good for a minute
     status, body, _ = browser.ask(link)
     assert status == 200 and json.loads(body)["path"] == "/ui/notebook/"
 
