@@ -51,11 +51,21 @@ static void on_ended(void *data, size_t task, int attempt, const struct cause *c
 	note(bed, "ended", task, attempt);
 }
 
+/* Marks and control groups are the machine's, and others test at the same time. */
+static char *make_id(const char *name)
+{
+	return mem_printf("%s-%d", name, (int)getpid());
+}
+
+/* As the tests call jobs, by their names. */
 static void on_waiting(void *data, const char *text)
 {
+	char *rest cleanup_free = make_id("");
 	struct bed *bed = data;
 
 	mem_replace(&bed->waiting, mem_strdup(text));
+	for (char *at = bed->waiting; at && (at = strstr(at, rest));)
+		memmove(at, at + strlen(rest), strlen(at + strlen(rest)) + 1);
 }
 
 /* ---- open and close ----------------------------------------------------------------------- */
@@ -80,13 +90,13 @@ static void add_type(struct job *job, const char *text)
 	job->types[job->type_count++] = type;
 }
 
-static void add_job(struct bed *bed, const char *id, enum job_mode mode, const char *types,
+static void add_job(struct bed *bed, const char *name, enum job_mode mode, const char *types,
 		    const char *config)
 {
 	struct str_list list cleanup_str_list = {0};
 	struct err err = {0};
 
-	bed->job.id = mem_strdup(id);
+	bed->job.id = make_id(name);
 	bed->job.mode = mode;
 	bed->job.config = json_parse(config, strlen(config), &err);
 	assert_non_null(bed->job.config);
@@ -104,15 +114,15 @@ static struct bed **free_slot(void)
 	BUG("too many beds");
 }
 
-struct bed *bed_open(void **state, const char *id, enum job_mode mode, const char *types,
+struct bed *bed_open(void **state, const char *name, enum job_mode mode, const char *types,
 		     const char *config)
 {
 	const struct scheduler_ops *ops = scheduler_find("local");
 	struct bed *bed = mem_alloc(sizeof(*bed));
 	struct err err = {0};
 
-	add_job(bed, id, mode, types, config);
-	char *dir cleanup_free = mem_printf("jobs/%s", id);
+	add_job(bed, name, mode, types, config);
+	char *dir cleanup_free = mem_printf("jobs/%s", name);
 	bed->dir = mem_strdup(scratch_path(state, dir));
 	assert_success(fs_make_directories(bed->dir, 0700, &err), &err);
 	bed->cause = mem_alloc(sizeof(*bed->cause));

@@ -20,14 +20,14 @@ struct bed {
 	struct scheduler *scheduler;
 	struct scheduler_hold hold;
 	struct str log;	     /* "allocated worker:0/1\n" ... */
-	char *waiting;	     /* as last told */
+	char *waiting;	     /* as last told, with the names of jobs for their ids */
 	struct cause *cause; /* of the last end */
 	char *refusal;
 };
 
 /* Types as "worker=2:64" (instances, MiB) or "worker=2:64:1" (GPUs each); `config` as JSON text.
- * The state directory is *state's scratch directory. */
-struct bed *bed_open(void **state, const char *id, enum job_mode mode, const char *types,
+ * The state directory is *state's scratch directory, and the job's in it is jobs/NAME. */
+struct bed *bed_open(void **state, const char *name, enum job_mode mode, const char *types,
 		     const char *config);
 void bed_close(struct bed *bed); /* with the scheduler, if it is still open */
 void bed_close_scheduler(struct bed *bed);

@@ -61,14 +61,15 @@ static void an_executor_gets_its_environment(void **state)
 	char *token_file cleanup_free = fs_join(bed->dir, "token");
 	char *dir cleanup_free = fs_join(bed->dir, "containers/worker-0-1");
 	char *work cleanup_free = fs_join(dir, "work");
+	char *mark cleanup_free = mem_printf("%s/worker-0-1", bed->job.id);
 
-	assert_variable(bed, "TONY_JOB_ID", "tony-one");
+	assert_variable(bed, "TONY_JOB_ID", bed->job.id);
 	assert_variable(bed, "TONY_JOB_FILE", job_file);
 	assert_variable(bed, "TONY_TOKEN_FILE", token_file);
 	assert_variable(bed, "TONY_AM_ADDRESS", "127.0.0.1:4000");
 	assert_variable(bed, "TONY_TASK", "worker:0");
 	assert_variable(bed, "TONY_TASK_ATTEMPT", "1");
-	assert_variable(bed, "TONY_CONTAINER", "tony-one/worker-0-1");
+	assert_variable(bed, "TONY_CONTAINER", mark);
 	assert_variable(bed, "TONY_CONTAINER_DIR", dir);
 	assert_variable(bed, "TONY_HOST", "127.0.0.1");
 	assert_variable(bed, "CUDA_VISIBLE_DEVICES", "");
