@@ -264,11 +264,21 @@ static bool find_source(struct api_log_follower *follower)
 	return !follower->reader && ask_executor(follower);
 }
 
+/* Whether there is a file that was not read yet. */
+static bool find_file(struct api_log_follower *follower)
+{
+	char *path cleanup_free = is_its_turn(follower) ? path_of(follower) : NULL;
+	return path && open_file(follower, path);
+}
+
 /* Nothing is at hand: whether anything may come. */
 static bool goes_on(struct api_log_follower *follower)
 {
-	if (follower->left == 0 || follower->api->concluded)
+	if (follower->left == 0)
 		return false;
+	/* One that came just before the end, or a container's that did, is still read. */
+	if (follower->api->concluded)
+		return find_file(follower);
 	if (find_source(follower))
 		return true;
 	if (!follower->follows || has_ended(follower))

@@ -305,10 +305,11 @@ static void test_what_is_no_log_is_not_read(void **state)
 static void test_logs_are_followed(void **state)
 {
 	struct api_bed *bed = *state;
-	struct reply reply;
+	struct reply reply, late;
 
 	/* From before the file is there, over its rotation, to the job's end. */
 	ask_stream(bed, &reply, "/v1/tasks/worker:0/logs/stdout?follow=1", NULL);
+	ask_stream(bed, &late, "/v1/tasks/worker:0/logs/stderr?follow=1", NULL);
 	api_bed_run_idle(bed);
 	api_bed_log(bed, "stdout", "one ");
 	reply_wait_text(&reply, "one ");
@@ -320,11 +321,15 @@ static void test_logs_are_followed(void **state)
 	api_bed_log(bed, "stdout", "four ");
 	reply_wait_text(&reply, "four ");
 	api_bed_log(bed, "stdout", "five");
+	api_bed_log(bed, "stderr", "at last");
 	api_conclude(bed->api);
 	api_drain(bed->api, 60 * 1000, on_drained, NULL);
 	reply_wait(&reply);
+	reply_wait(&late);
 	assert_string_equal(reply.text.text, "one two three four five");
+	assert_string_equal(late.text.text, "at last");
 	reply_finish(&reply);
+	reply_finish(&late);
 }
 
 static void test_follower_goes_away(void **state)
