@@ -440,12 +440,23 @@ static char *fetch_journal(const struct hadoop_cluster *cluster, const char *mir
 	return bytes;
 }
 
+/* In place of its AM. */
+static int publish_end(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+		       const char *mirror, const Hadoop__ApplicationReportProto *report,
+		       struct err *err)
+{
+	if (conclude(mirror, report, err) < 0)
+		return -1;
+	clear_up(client, cluster, mirror);
+	return 0;
+}
+
 static int settle_journal(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
 			  const char *mirror, const Hadoop__ApplicationReportProto *report,
 			  struct err *err)
 {
 	int held cleanup_close = lock(mirror, err);
-	struct err missing cleanup_err = {0};
+	struct err missing cleanup_err = {0}, gone cleanup_err = {0};
 	size_t length;
 	bool is_final;
 
@@ -461,12 +472,15 @@ static int settle_journal(struct webhdfs_client *client, const struct hadoop_clu
 			return err_set(err, missing.kind, "%s", err_message(&missing));
 		if (yarn_has_am_still(report))
 			return 0;
-		if ((!report && check_cluster(mirror, cluster, err) < 0) ||
-		    take_kept(client, cluster, mirror, err) < 0 ||
-		    conclude(mirror, report, err) < 0)
+		if (!report && check_cluster(mirror, cluster, err) < 0)
 			return -1;
-		clear_up(client, cluster, mirror);
-		return 0;
+		int taken = take_kept(client, cluster, mirror, &gone);
+		/* Who has published it in the meantime has removed what was kept. */
+		bytes = fetch_journal(cluster, mirror, report, &length, NULL);
+		if (!bytes && taken < 0)
+			return err_set(err, gone.kind, "%s", err_message(&gone));
+		if (!bytes)
+			return publish_end(client, cluster, mirror, report, err);
 	}
 	if (append(mirror, bytes, length, 1, err) < 0)
 		return -1;
