@@ -21,11 +21,11 @@ def submit_elsewhere(tony):
 
 def wait_looked(tony, condition, what):
     """Who looks stops after 2 s, and leaves the cache for another time while some job's description is being written:
-    other tests' jobs are here, too."""
+    other tests' jobs are here, too. Each try takes as long as a job."""
     def submit_and_see():
         submit_elsewhere(tony)
         return condition()
-    wait_until(submit_and_see, what)
+    wait_until(submit_and_see, what, 600)
 
 
 def start(tony, *options):
