@@ -56,7 +56,7 @@ def test_mpi(tony):
     """The first time it trains until it is killed."""
     command = "mpirun python3 train.py --epochs $((TONY_EPOCH == 1 ? 1000000 : 40))"
     job = tony.example("mpi", "--conf", f"tony.launcher.command={command}")
-    wait_until(lambda: kept(tony, job), "a checkpoint in HDFS", PATIENCE_S)
+    wait_until(lambda: "digits.npz" in kept(tony, job), "a checkpoint in HDFS", PATIENCE_S)
     os.kill(job.wait_task("launcher:0")["pids"][0], signal.SIGKILL)
     expect_success(job, "launcher:0", 0.90)
     assert re.search(r"resuming at epoch [1-9]", job.logs("launcher:0"))
