@@ -136,6 +136,8 @@ static int parse_jks(const void *bytes, size_t length, struct str *pem, struct e
 
 /* ---- PKCS #12 ----------------------------------------------------------------------------- */
 
+enum { ITERATIONS_MAX = 1000000 };
+
 typedef STACK_OF(X509) X509_LIST;
 
 static X509_LIST *open_with(PKCS12 *store, const char *password)
@@ -171,6 +173,22 @@ static X509_LIST *open_old_pkcs12(PKCS12 *store, const char *password)
 	return certificates;
 }
 
+/* A password is hashed that often; keytool has it done 100,000 times at most, which takes a second.
+ * A file could ask for hours. */
+static int check_iterations(const PKCS12 *store, struct err *err)
+{
+	const ASN1_INTEGER *iterations = NULL;
+	int64_t count = 1;
+
+	PKCS12_get0_mac(NULL, NULL, NULL, &iterations, store);
+	if (!iterations ||
+	    (ASN1_INTEGER_get_int64(&count, iterations) == 1 && count <= ITERATIONS_MAX))
+		return 0;
+	return err_set(err, ERR_CONFIG,
+		       "this PKCS #12 store has its password hashed more than %d times",
+		       ITERATIONS_MAX);
+}
+
 static int parse_pkcs12(const void *bytes, size_t length, const char *password, struct str *pem,
 			struct err *err)
 {
@@ -179,6 +197,10 @@ static int parse_pkcs12(const void *bytes, size_t length, const char *password, 
 
 	if (!store)
 		return err_set(err, ERR_CONFIG, "it is neither PEM nor PKCS #12 nor JKS");
+	if (check_iterations(store, err) < 0) {
+		PKCS12_free(store);
+		return -1;
+	}
 	X509_LIST *certificates = open_pkcs12(store, password);
 	if (!certificates)
 		certificates = open_old_pkcs12(store, password);

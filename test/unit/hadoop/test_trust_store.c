@@ -67,6 +67,23 @@ static void what_names_no_authority_is_refused(void **state)
 	}
 }
 
+/* What is hashed 100,000 times is to be hashed 8,357,536 times. */
+static void a_store_that_would_take_long_is_refused(void **state)
+{
+	char *path cleanup_free = path_of("trust-old.pkcs12");
+	struct err err cleanup_err = {0};
+	struct str pem cleanup_str = {0};
+	size_t length;
+	char *bytes cleanup_free = fs_read_file(path, 10000, &length, NULL);
+	char *count = memmem(bytes, length, "\x02\x03\x01\x86\xa0", 5);
+
+	assert_non_null(count);
+	count[2] = 0x7f;
+	assert_int_equal(trust_store_parse(bytes, length, "changeit", &pem, &err), -1);
+	assert_int_equal(err.kind, ERR_CONFIG);
+	assert_non_null(strstr(err_message(&err), "hashed more than 1000000 times"));
+}
+
 static void no_byte_of_a_java_store_is_taken_on_trust(void **state)
 {
 	char *path cleanup_free = path_of("both.jks");
@@ -161,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stores_of_every_form_are_read),
 		cmocka_unit_test(what_names_no_authority_is_refused),
+		cmocka_unit_test(a_store_that_would_take_long_is_refused),
 		cmocka_unit_test(no_byte_of_a_java_store_is_taken_on_trust),
 		scratch_test(they_are_looked_for_where_https_is_spoken),
 		scratch_test(a_store_that_cannot_be_read_is_named_with_its_key),
