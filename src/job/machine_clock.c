@@ -47,8 +47,12 @@ static int64_t task_limit(const struct machine *m, size_t task, enum cause_kind 
 	}
 }
 
+/* A tick comes several times within the limit of silence: that one is late tells that the AM itself
+ * stood still. */
 static void look_by(struct machine *m, int64_t when)
 {
+	int64_t soon = m->now + machine_beat_limit(m) / 4;
+	when = when < soon ? when : soon;
 	if (when < m->look_at)
 		m->look_at = when;
 	machine_due(m, m->look_at);

@@ -61,6 +61,27 @@ static void an_executor_that_never_stops_is_lost(void **state)
 	bed_destroy(bed);
 }
 
+/* However long it does: an executor whose beat waits to be read is given time to be heard of. */
+static void nobody_is_lost_while_the_am_stands_still(void **state)
+{
+	for (int i = 0; i < 2000; i++) {
+		struct bed *bed = bed_create("worker=1");
+		bed->job->max_missed_heartbeats = 8;
+		bed_submit(bed);
+		bed_bring_up(bed, "worker");
+		for (int beats = i % 10; beats > 0; beats--) {
+			bed_pass(bed, 900);
+			bed_beat(bed, "worker:0");
+		}
+		bed->now += 10 * i;
+		bed_pass(bed, 1000);
+		assert_int_equal(bed_look(bed, "worker:0")->state, TASK_RUNNING);
+		bed_pass(bed, 10000);
+		assert_int_not_equal(bed_look(bed, "worker:0")->state, TASK_RUNNING);
+		bed_destroy(bed);
+	}
+}
+
 /* The pause before a retry is no time in which containers could have come. */
 static void a_back_off_does_not_use_up_the_allocation_timeout(void **state)
 {
@@ -247,6 +268,7 @@ int main(void)
 		cmocka_unit_test(a_container_that_comes_after_the_end_is_given_back),
 		cmocka_unit_test(a_long_grace_is_no_lost_executor),
 		cmocka_unit_test(an_executor_that_never_stops_is_lost),
+		cmocka_unit_test(nobody_is_lost_while_the_am_stands_still),
 		cmocka_unit_test(a_back_off_does_not_use_up_the_allocation_timeout),
 		cmocka_unit_test(a_group_timeout_counts_from_the_start_of_the_type),
 		cmocka_unit_test(a_failure_that_was_lived_with_takes_part_again),
