@@ -16,6 +16,7 @@
 #include "hadoop/node_manager.h"
 
 enum { GIVE_UP_MS = 1500, SILENCE_MS = 500, AN_HOUR_MS = 3600 * 1000 };
+enum { LONG_GIVE_UP_MS = 5000 }; /* time to see that others do not wait for it, on a busy machine */
 
 struct bed {
 	struct event_base *base;
@@ -83,7 +84,7 @@ static void give_token(struct bed *bed, struct fake_rm *node, const char *token)
 	node->token = token;
 }
 
-static int open_with(void **state, int64_t silence_ms)
+static int open_with(void **state, int64_t silence_ms, int64_t give_up_ms)
 {
 	struct bed *bed = mem_alloc(sizeof(*bed));
 
@@ -97,7 +98,7 @@ static int open_with(void **state, int64_t silence_ms)
 			.connect_timeout_ms = silence_ms,
 			.call_timeout_ms = silence_ms,
 			.retry_interval_ms = 1},
-		.give_up_ms = GIVE_UP_MS,
+		.give_up_ms = give_up_ms,
 		.events = {bed, on_started, on_failed, on_stopped, on_completed, may_act},
 	};
 	bed->managers = node_managers_create(bed->base, &options);
@@ -109,13 +110,13 @@ static int open_with(void **state, int64_t silence_ms)
 
 static int open_bed(void **state)
 {
-	return open_with(state, AN_HOUR_MS);
+	return open_with(state, AN_HOUR_MS, GIVE_UP_MS);
 }
 
 /* Which does not wait for who keeps quiet. */
 static int open_impatient(void **state)
 {
-	return open_with(state, SILENCE_MS);
+	return open_with(state, SILENCE_MS, LONG_GIVE_UP_MS);
 }
 
 static int close_bed(void **state)
