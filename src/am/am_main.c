@@ -346,7 +346,7 @@ static int open_restored(struct am *am, const struct job_view *view, struct err 
 		return -1;
 	am_history_begin(am);
 	trust_proxies(am);
-	return am->in_container ? 0 : announce(am, err);
+	return 0;
 }
 
 static int open_all(struct am *am, struct err *err)
@@ -539,6 +539,9 @@ static int serve(struct am *am, struct err *err)
 		return -1;
 	/* The job's own line follows at once, and is synced. */
 	am_record(am, record_am(am->place.am_attempt, getpid(), api_address(am->api)), false);
+	/* Who finds this AM finds it in the journal, too. */
+	if (!am->in_container && announce(am, err) < 0)
+		return -1;
 	begin(am);
 	/* A loop that is not running yet cannot be left. */
 	if (!am_is_over(am))

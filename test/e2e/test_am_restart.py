@@ -58,6 +58,11 @@ def runs_of(job, task):
     return job.logs(task).count("begins")
 
 
+def test_whose_job_was_submitted_finds_its_am_in_the_journal(tony):
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
+    assert job.status()["am_pid"]
+
+
 def test_while_it_runs(tony, kill):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 3}, "--executes", f"echo begins; exec ./exit_after.sh {go} 0")
