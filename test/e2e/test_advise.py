@@ -4,7 +4,9 @@ import json
 
 from conftest import PYTHON, wait_until
 
-OFTEN = {"tony.task.metrics-interval-ms": "100", "tony.task.heartbeat-interval-ms": "100"}
+# And nobody is given up for a silence of a few seconds.
+OFTEN = {"tony.task.metrics-interval-ms": "100", "tony.task.heartbeat-interval-ms": "100",
+         "tony.task.max-missed-heartbeats": 250}
 
 
 def until(path):

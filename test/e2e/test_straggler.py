@@ -25,7 +25,8 @@ def work(job):
 
 def test_a_straggler_is_marked_until_it_has_caught_up(tony):
     job = tony.submit({"tony.worker.instances": 5, "tony.task.metrics-interval-ms": 100,
-                       "tony.task.heartbeat-interval-ms": 100}, "--executes", WORKER.format(tony.directory))
+                       "tony.task.heartbeat-interval-ms": 100, "tony.task.max-missed-heartbeats": 250},
+                      "--executes", WORKER.format(tony.directory))
     words = "worker:3 is at step 120, its siblings at 400"
     # Four of them are enough to mark it; the fifth may begin later.
     wait_until(lambda: stragglers(job) == {"worker:3": words} and work(job).get("done") == 0.344,
