@@ -25,6 +25,7 @@ BUILD = Path(os.environ.get("TONY_BUILD", HERE.parents[1] / "build"))
 PYTHON = "/usr/bin/python3"
 JOB_ID = re.compile(r"(tony-\d|application_)[\w-]+")
 TAIL = 4000  # bytes of each log that are told
+LOOK_S = 0.05  # between two looks at what is left
 
 
 def read(path):
@@ -91,7 +92,7 @@ def max_restarts(description, task):
 
 class World:
     END_S = 120  # a job that has not ended by then never will
-    CLEAN_S = 20  # after the end, until nothing is left
+    CLEAN_S = 5  # after the end, until nothing is left
 
     def __init__(self, schedule, directory, proxy):
         self.schedule = schedule
@@ -300,11 +301,12 @@ class World:
     async def check_left(self):
         """The next `tony` that looks may have to help, where both halves of AM and executor are gone."""
         await self.tony("list")
-        deadline = time.monotonic() + self.CLEAN_S
+        passed_s = 0  # of this program's own time: a busy machine holds up those that end, and this alike
         while left := await self.left():
-            if time.monotonic() > deadline:
+            if passed_s > self.CLEAN_S:
                 return [f"left behind: {item}" for item in left]
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(LOOK_S)
+            passed_s += LOOK_S
         return []
 
     # ---- all of it ----
