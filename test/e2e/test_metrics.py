@@ -45,8 +45,8 @@ def most(row):
     return max(value for value in row["v"] if value is not None)
 
 
-# What is seen of that at the least, be the disk slow and the machine full.
-BURNT = {"cpu_percent": 5, "rss_bytes": 60 << 20, "net_send_bytes_per_s": 100000, "net_receive_bytes_per_s": 100000}
+# What is seen of that at the least.
+BURNT = {"cpu_percent": 10, "rss_bytes": 60 << 20, "net_send_bytes_per_s": 100000, "net_receive_bytes_per_s": 100000}
 
 
 def burning(job, task="worker:0"):
