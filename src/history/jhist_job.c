@@ -49,12 +49,6 @@ static json_t *read_config(const struct conf *conf)
 
 /* ---- types -------------------------------------------------------------------------------- */
 
-static bool is_type_name(const char *name, size_t length)
-{
-	return length > 0 && length < 64 && islower((unsigned char)*name) &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") >= length;
-}
-
 /* Room for `instances` tasks of the type, where a job may be so large. */
 static void need_type(struct building *building, const char *name, int64_t instances)
 {
@@ -95,7 +89,7 @@ static void take_configured(struct building *building)
 			continue;
 		size_t length = strlen(start) - strlen(tail);
 		char *type cleanup_free = mem_strndup(start, length);
-		if (is_type_name(type, length))
+		if (key_is_task_type(type))
 			need_type(building, type, conf_int(building->conf, "%s", entry->name));
 	}
 }
@@ -112,7 +106,7 @@ static void take_named(struct building *building, const json_t *records)
 			continue;
 		const char *type = jhist_event_text(&event, "taskType");
 		json_int_t index = json_integer_value(json_object_get(event.body, "taskIndex"));
-		if (type && is_type_name(type, strlen(type)) && index >= 0 && index < JOB_MAX_TASKS)
+		if (type && key_is_task_type(type) && index >= 0 && index < JOB_MAX_TASKS)
 			need_type(building, type, index + 1);
 	}
 }

@@ -244,6 +244,7 @@ static void nonsense_is_refused_or_passed_over(void **state)
 {
 	const struct finished_task strange = {"Worker!", -1, "?", NULL, -1, -1};
 	const struct finished_task huge = {"worker", 2000000000, "FAILED", NULL, 1e300, 1e300};
+	const struct finished_task no_type = {"secret", 0, "FAILED", NULL, 1, 1};
 	struct history_summary summary cleanup_history_summary = {0};
 	struct history_store *store = open_store(state);
 	struct str records cleanup_str = {0}, file cleanup_str = {0};
@@ -251,11 +252,21 @@ static void nonsense_is_refused_or_passed_over(void **state)
 
 	put_task_finished(&records, T0, &strange);
 	put_task_finished(&records, T0, &huge);
-	put_file(&file, tony_schema, false, 2, &records);
+	put_task_finished(&records, T0, &no_type);
+	put_file(&file, tony_schema, false, 3, &records);
 	write_bytes(state, DIRECTORY "/" ID "-1-2-u-FAILED.jhist", &file, file.length);
 	scratch_write(state, DIRECTORY "/config.xml", "<configuration>", 0600);
 	history_store_summary(store, STORE_PATH, &summary, &err);
 	assert_string_equal(err_message(&err), "no error");
+	assert_int_equal(summary.tasks, 1);
+	history_summary_finish(&summary);
+	history_store_close(store);
+	store = open_store(state);
+	scratch_write(state, DIRECTORY "/config.xml",
+		      "<configuration><property><name>tony.docker.instances</name><value>2</value>"
+		      "</property></configuration>",
+		      0600);
+	assert_int_equal(history_store_summary(store, STORE_PATH, &summary, NULL), 0);
 	assert_int_equal(summary.tasks, 1);
 	history_summary_finish(&summary);
 	history_store_close(store);
