@@ -87,7 +87,7 @@ def test_a_job_starts_with_the_least_grows_and_goes_on_without_who_is_lost(tony)
     # What is lost is not had back while another job waits for it.
     other, go = occupy(tony, "go-2")
     wait_until(lambda: other.status().get("waiting"), f"{other.id} to wait for room")
-    os.kill(job.task("worker:1")["executor_pid"], signal.SIGKILL)
+    os.kill(job.wait_task("worker:1")["executor_pid"], signal.SIGKILL)
     second = formation(job, "worker:0", "worker:2")
     assert second > first
     trained(job, second)
@@ -117,7 +117,7 @@ def test_a_job_is_scaled_while_it_runs_also_by_another_am(tony):
     answer = tony.run("scale", job.id, "worker=4")
     assert answer.returncode == 0 and "4 wanted, 2 more" in answer.stdout, answer.stderr
     assert formation(job, "worker:0", "worker:1", "worker:2") > fewer
-    assert [job.task(f"worker:{index}")["pids"] for index in range(2)] != pids
+    assert [job.wait_task(f"worker:{index}")["pids"] for index in range(2)] != pids
     assert next(one for one in job.status()["types"] if one["name"] == "worker")["wanted"] == 4
     finish(tony, job)
     refused = tony.run("scale", job.id, "worker=2")

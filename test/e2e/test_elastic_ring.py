@@ -41,7 +41,7 @@ def test_one_is_lost_and_another_comes(tony):
     job = submit(tony)
     wait_places(job, {0: ["0 of 3"], 1: ["1 of 3"], 2: ["2 of 3"]})
     survivors = [job.wait_task(f"worker:{worker}")["pids"] for worker in (1, 2)]
-    os.kill(job.task("worker:0")["executor_pid"], signal.SIGKILL)
+    os.kill(job.wait_task("worker:0")["executor_pid"], signal.SIGKILL)
     job.wait_task("worker:0", attempt=2)
     notice_loss(tony)
     wait_places(job, {0: ["0 of 3", "2 of 3"], 1: ["1 of 3", "0 of 3"], 2: ["2 of 3", "1 of 3"]})
@@ -65,7 +65,7 @@ def test_it_is_scaled_and_its_am_killed(tony):
 def test_a_program_that_fails_is_taken_in_again(tony):
     job = submit(tony, instances=2, max_restarts=1)
     wait_places(job, {0: ["0 of 2"], 1: ["1 of 2"]})
-    os.kill(job.task("worker:0")["pids"][0], signal.SIGKILL)
+    os.kill(job.wait_task("worker:0")["pids"][0], signal.SIGKILL)
     job.wait_task("worker:0", restart=1)
     notice_loss(tony)
     wait_places(job, {0: ["0 of 2", "1 of 2"], 1: ["1 of 2", "0 of 2"]})

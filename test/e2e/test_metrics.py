@@ -116,7 +116,7 @@ def test_an_executor_that_was_silent_for_a_while_is_on_record(tony):
 
     for task in ("worker:0", "worker:1"):
         wait_until(lambda: measured(task)["samples"] > 0, "a sample")
-    executor = job.task("worker:1")["executor_pid"]
+    executor = job.wait_task("worker:1")["executor_pid"]
 
     def goes_on(task):
         seen = measured(task)["samples"]

@@ -29,7 +29,7 @@ def start(tony):
         job.wait_task(task)
         job.wait_log(task, "left")
     am, guardian = job.am()
-    supervisor = job.task("worker:0")["executor_pid"]
+    supervisor = job.wait_task("worker:0")["executor_pid"]
     pids = {"am": am, "am guardian": guardian,
             "supervisor": supervisor, "executor guardian": parent_of(supervisor)}
     assert len(set(pids.values())) == 4 and 1 not in pids.values(), pids
@@ -51,7 +51,7 @@ def is_over(tony, job):
 @pytest.mark.parametrize("order", CHOSEN, ids=lambda order: " then ".join(order))
 def test_killed(tony, order):
     job, pids = start(tony)
-    before = job.task("worker:1")
+    before = job.wait_task("worker:1")
     for part in order:
         try:
             os.kill(pids[part], signal.SIGKILL)

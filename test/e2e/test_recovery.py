@@ -68,7 +68,7 @@ def test_restart_in_place_keeps_container_and_port_and_disturbs_nobody(tony):
     second = job.wait_task("worker:0", restart=1)
     for key in ("container", "port", "attempt", "epoch", "executor_pid"):
         assert second[key] == first[key], key
-    assert job.task("worker:1")["pids"] == other["pids"]
+    assert job.wait_task("worker:1")["pids"] == other["pids"]
     go.touch()
     assert job.wait() == 0
     assert job.status()["epoch"] == 1
@@ -100,7 +100,7 @@ def test_restart_verb(tony):
     assert answer.returncode == 0, answer.stderr
     wait_until(lambda: (task := job.task("worker:0"))["state"] == "running" and task.get("pids")
                and task["pids"] != first["pids"], "worker:0 to run anew")
-    assert job.task("worker:1")["pids"] == other["pids"]
+    assert job.wait_task("worker:1")["pids"] == other["pids"]
     go.touch()
     assert job.wait() == 0
 
@@ -180,7 +180,7 @@ def test_executors_outlive_a_busy_am(tony):
     os.kill(am, signal.SIGSTOP)
     time.sleep(3)
     os.kill(am, signal.SIGCONT)
-    assert job.task("worker:0")["pids"] == before["pids"]
+    assert job.wait_task("worker:0")["pids"] == before["pids"]
     go.touch()
     assert job.wait() == 0
 

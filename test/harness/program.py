@@ -189,14 +189,19 @@ class Job:
     def processes(self):
         return find_marked(f"TONY_JOB_ID={self.id}")
 
+    def am_pid(self):
+        """An AM listens a moment before it says its own."""
+        return wait_until(lambda: self.status()["am_pid"], f"the AM of {self.id}")
+
     def am(self):
-        """The pids of the AM and of its guardian; it listens a moment before it says its own."""
-        pid = wait_until(lambda: self.status()["am_pid"], f"the AM of {self.id}")
+        """The pids of the AM and of its guardian."""
+        pid = self.am_pid()
         return pid, parent_of(pid)
 
     def kill_am(self, number=signal.SIGKILL):
-        """Another AM goes on with the job; this is its pid."""
-        before = self.status()["am_pid"]
+        """Another AM goes on with the job, but it is told of the tasks' processes (wait_task) a moment later;
+        this is its pid."""
+        before = self.am_pid()
         os.kill(before, number)
         return wait_until(lambda: (pid := self.status()["am_pid"]) != before and pid, f"another AM of {self.id}")
 

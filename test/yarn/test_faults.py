@@ -51,7 +51,7 @@ def test_a_node_is_lost_with_a_task_on_it(tony):
 
 def test_a_killed_executor_is_replaced(tony):
     job = start(tony)
-    before = job.task("worker:1")
+    before = job.wait_task("worker:1")
     os.kill(before["executor_pid"], 9)
     assert job.wait_task("worker:1", attempt=2)["container"] != before["container"]
     assert finish(tony, job) == 0
@@ -60,7 +60,7 @@ def test_a_killed_executor_is_replaced(tony):
 def test_the_resource_manager_restarts_under_a_job(tony):
     """The AM registers again and goes on; no task notices."""
     job = start(tony)
-    before = {name: job.task(name)["pids"] for name in ("worker:0", "worker:1")}
+    before = {name: job.wait_task(name)["pids"] for name in ("worker:0", "worker:1")}
     tony.cluster.restart("rm")
     wait_until(lambda: {name: job.task(name).get("pids") for name in before} == before, "the same processes")
     assert finish(tony, job) == 0
@@ -87,7 +87,7 @@ def test_who_follows_a_job_outlasts_the_resource_manager(tony):
 
 def test_a_job_is_asked_while_the_resource_manager_is_away(tony):
     job = start(tony)
-    pids = job.task("worker:0")["pids"]
+    pids = job.wait_task("worker:0")["pids"]
     tony.cluster.kill("rm")
     try:
         answer = tony.run("status", "--json", job.id, timeout=180)

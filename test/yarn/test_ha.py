@@ -72,7 +72,7 @@ def test_either_of_each_pair_may_serve(tony, number):
 def test_the_resource_manager_fails_over_under_a_job(tony):
     """No task notices; who follows the job hears its end; the new one gives containers."""
     job = start(tony)
-    before = {name: job.task(name)["pids"] for name in ("worker:0", "worker:1")}
+    before = {name: job.wait_task(name)["pids"] for name in ("worker:0", "worker:1")}
     follower = tony.start("events", "-f", job.id)
     assert follower.stdout.readline()
     fail_over(tony.cluster, "rm")
@@ -121,7 +121,7 @@ def test_a_job_outlives_the_keys_of_its_token(tony):
     job = start(tony)
     seen = rolls(tony.cluster)
     wait_until(lambda: rolls(tony.cluster) >= seen + 2, "the key to change twice", 120)
-    os.kill(job.task("worker:1")["executor_pid"], 9)
+    os.kill(job.wait_task("worker:1")["executor_pid"], 9)
     job.wait_task("worker:1", attempt=2)
     fail_over(tony.cluster, "rm")
     executor = wait_until(lambda: job.task("worker:1").get("executor_pid"), "the AM to be found")

@@ -37,7 +37,7 @@ def test_a_job_and_its_checkpoint(own_cluster, own_tony):
     job.wait_log("worker:0", "  -")
     place = f"/user/{own_cluster.user}/.tony/checkpoints/{job.id}"
     wait_until(lambda: "step" in own_cluster.list(place), "the checkpoint to be in HDFS")
-    os.kill(job.task("worker:0")["executor_pid"], 9)
+    os.kill(job.wait_task("worker:0")["executor_pid"], 9)
     assert job.wait() == 0
     own_tony.forget()
     first, before, second, after = job.logs("worker:0").splitlines()

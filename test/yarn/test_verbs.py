@@ -111,7 +111,7 @@ def test_wait_has_the_exit_code_of_the_job(tony):
 
 
 def test_restart_of_a_task(tony, running):
-    before = running.task("worker:1")["pids"][0]
+    before = running.wait_task("worker:1")["pids"][0]
     answer = tony.run("restart", running.id, "worker:1")
     assert answer.returncode == 0, answer.stderr
     wait_until(lambda: (task := running.task("worker:1"))["state"] == "running" and task.get("pids")

@@ -49,5 +49,5 @@ def test_workers_come_and_go_while_the_driver_goes_on(tony):
     for task in ("worker:1", "worker:2"):
         job.wait_task(task, "stopped")
     wait_progress(job)
-    assert (job.task("driver:0")["pids"], job.status()["epoch"]) == (driver, 1)
+    assert (job.wait_task("driver:0")["pids"], job.status()["epoch"]) == (driver, 1)
     assert tony.run("kill", job.id).returncode == 0

@@ -144,7 +144,7 @@ class Ring:
         return [self.job.wait_task(f"worker:{worker}")["pids"] for worker in workers]
 
     def lose(self, worker):
-        os.kill(self.job.task(f"worker:{worker}")["executor_pid"], signal.SIGKILL)
+        os.kill(self.job.wait_task(f"worker:{worker}")["executor_pid"], signal.SIGKILL)
 
     def scale(self, count):
         assert self.job.rest("POST", "/v1/job/scale", {"worker": count})[0] == 200
@@ -218,7 +218,7 @@ def test_a_program_of_an_elastic_ring_fails(tony):
     ring = Ring(tony, instances=2, **{"max-instances": 3, "max-restarts": 1})
     ring.wait_ring([0, 1])
     survivor, = ring.pids([0])
-    os.kill(ring.job.task("worker:1")["pids"][0], signal.SIGKILL)
+    os.kill(ring.job.wait_task("worker:1")["pids"][0], signal.SIGKILL)
     ring.job.wait_task("worker:1", restart=1)
     ring.wait_ring([0, 1])
     assert ring.pids([0]) == [survivor]

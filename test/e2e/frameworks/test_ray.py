@@ -118,5 +118,5 @@ def test_workers_come_and_go_while_the_driver_goes_on(alone):
     assert alone.run("scale", job.id, "worker=1").returncode == 0
     wait_nodes(alone, job, 2)
     wait_progress(job)
-    assert (job.task("driver:0")["pids"], job.status()["epoch"]) == (driver, 1)
+    assert (job.wait_task("driver:0")["pids"], job.status()["epoch"]) == (driver, 1)
     assert alone.run("kill", job.id).returncode == 0

@@ -149,7 +149,7 @@ def test_with_servers_a_worker_comes_back_alone(tony):
     wait_restart(training, "worker:0", 1)
     assert re.search(r"worker:0 ended, frozen: .* restart 1 of 10 in place", training.notes())
     training.wait_epochs(3)
-    assert job.task("chief:0")["pids"] == chief and training.resumed() == []
+    assert job.wait_task("chief:0")["pids"] == chief and training.resumed() == []
     wait_scalars(tony, training, "tensorboard:0", "train", "loss")
     wait_scalars(tony, training, "tensorboard:0", "evaluation", "accuracy")
 
