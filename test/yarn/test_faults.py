@@ -70,17 +70,18 @@ def test_the_resource_manager_restarts_under_a_job(tony):
 def test_who_follows_a_job_outlasts_the_resource_manager(tony):
     """The AM is still there to be asked; the end comes once the ResourceManager is back to be told."""
     job = start(tony)
-    client = tony.start("events", "-f", job.id)
-    assert client.stdout.readline()
+    said = tony.directory / "said"
+    with said.open("w") as output:
+        client = tony.start("events", "-f", job.id, stdout=output)
+    wait_until(said.read_text, "the job's beginning")
     tony.cluster.kill("rm")
     try:
         (tony.directory / "go").touch()
-        while "job finishing" not in client.stdout.readline():
-            assert client.poll() is None
+        wait_until(lambda: "job finishing" in said.read_text(), "the end to begin")
     finally:
         tony.cluster.restart("rm")
-    said, errors = client.communicate(timeout=180)
-    assert "end: succeeded" in said and client.returncode == 0, said + errors
+    _, errors = client.communicate(timeout=180)
+    assert "end: succeeded" in said.read_text() and client.returncode == 0, said.read_text() + errors
     assert errors.count("trying again") <= 1 + errors.count("answers again"), errors
     wait_until(lambda: job.application()["finalStatus"] == "SUCCEEDED", "the ResourceManager to know", 120)
 
