@@ -6,11 +6,11 @@ import signal
 from pathlib import Path
 
 from conftest import children_of, wait_until
+from endless import EPOCHS
 
 PATIENCE_S = 180
 
-# Trains until told otherwise: the driver looks when it starts.
-COMMAND = 'tony.driver.command=python3 train.py --epochs "$(cat "$TONY_CHECKPOINT_DIR/epochs" || echo 1000000)"'
+COMMAND = f"tony.driver.command=python3 train.py {EPOCHS}"
 # One to three workers, none of which anybody pays for.
 ELASTIC = ["--conf", "tony.worker.min-instances=1", "--conf", "tony.worker.max-instances=3",
            "--conf", "tony.application.elastic-settle-time=100ms", "--conf", "tony.am.infrastructure-retry-count=0"]
@@ -35,11 +35,6 @@ def wait_resumed(job, times, epoch):
         resumed = re.findall(r"resuming at epoch (\d+)", job.logs("driver:0"))
         return len(resumed) == times and resumed
     assert int(wait_until(found, f"resumed {times} times", PATIENCE_S)[-1]) >= epoch
-
-
-def end_after(job, epoch):
-    """The next driver ends there."""
-    (job.directory / "checkpoint" / "epochs").write_text(str(epoch))
 
 
 def name_of(pid):

@@ -5,7 +5,8 @@ import os
 import signal
 
 from conftest import venv_bin
-from driver_job import COMMAND, ELASTIC, end_after, expect_success, strike, wait_note, wait_progress, wait_resumed
+from driver_job import COMMAND, ELASTIC, expect_success, strike, wait_note, wait_progress, wait_resumed
+from endless import end_after
 
 
 def test_a_lost_worker_comes_back_and_a_lost_scheduler_or_driver_forms_the_cluster_anew(tony):

@@ -9,6 +9,7 @@ import socket
 
 import pytest
 from conftest import PROGRAMS, read_environ, venv_bin, wait_until
+from endless import EPOCHS, end_after
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +39,7 @@ def rendezvous(pid):
 
 
 def test_a_ring_loses_a_process_and_one_that_freezes(tony):
-    job = tony.example("horovod", "--conf", "tony.worker.command=python3 train.py --epochs 40",
+    job = tony.example("horovod", "--conf", f"tony.worker.command=python3 train.py {EPOCHS}",
                        "--conf", "tony.worker.frozen-timeout=2s", python=venv_bin("horovod"))
     wait_epochs(job, 5)
     process = job.wait_task("worker:1")["pids"][0]
@@ -52,6 +53,7 @@ def test_a_ring_loses_a_process_and_one_that_freezes(tony):
         socket.create_connection(first)
     wait_until(lambda: resumptions(job), "the ring to resume", 120)
     wait_epochs(job, 5)
+    end_after(job, epochs(job)[-1] + 30)
     os.kill(process, signal.SIGSTOP)
 
     assert job.wait(120) == 0, job.logs("worker:0", "stderr")
@@ -64,7 +66,7 @@ def test_a_ring_loses_a_process_and_one_that_freezes(tony):
 
 def test_the_user_brings_the_driver(tony):
     """Horovod's own rendezvous in a task of the job, two processes in one container; the driver dies."""
-    job = tony.example("horovod", "--conf", "tony.worker.command=python3 train.py --epochs 40",
+    job = tony.example("horovod", "--conf", f"tony.worker.command=python3 train.py {EPOCHS}",
                        "--conf", "tony.horovod.driver.mode.debug=true",
                        "--conf", "tony.driver.instances=1", "--conf", "tony.driver.memory=256m",
                        "--conf", "tony.driver.command=python3 horovod_rendezvous.py",
@@ -73,6 +75,7 @@ def test_the_user_brings_the_driver(tony):
                        python=venv_bin("horovod"))
     wait_epochs(job, 5)
     assert "2 ranks" in job.logs("worker:0")
+    end_after(job, epochs(job)[-1] + 30)
     os.kill(job.wait_task("driver:0")["pids"][0], signal.SIGKILL)
     assert job.wait(120) == 0, job.logs("worker:0", "stderr") + job.logs("driver:0", "stderr")
     assert job.status()["epoch"] == 2

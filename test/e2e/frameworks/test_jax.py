@@ -7,6 +7,7 @@ import signal
 
 import pytest
 from conftest import venv_bin, wait_until
+from endless import EPOCHS, end_after
 
 pytestmark = pytest.mark.slow
 
@@ -35,11 +36,12 @@ def hit(job, task, signal_number, epoch):
 
 
 def test_a_worker_and_the_coordinator_are_lost(tony):
-    job = tony.example("jax", "--conf", "tony.worker.command=python3 train.py --epochs 60",
+    job = tony.example("jax", "--conf", f"tony.worker.command=python3 train.py {EPOCHS}",
                        "--conf", "tony.worker.frozen-timeout=2s", "--conf", "tony.am.retry-count=3",
                        "--conf", "tony.am.retry-delay=10ms", python=venv_bin("jax"))
     hit(job, "worker:1", signal.SIGKILL, epoch=1)
     hit(job, "worker:0", signal.SIGKILL, epoch=2)
+    end_after(job, 60)
     hit(job, "worker:1", signal.SIGSTOP, epoch=3)
     assert job.wait(120) == 0, job.logs("worker:0", "stderr")
     assert any("worker:1: ended, frozen: process" in event.get("text", "") for event in job.events())

@@ -7,12 +7,10 @@ import signal
 from pathlib import Path
 
 from conftest import children_of, wait_until
+from endless import EPOCHS, end_after
 
 PATIENCE_S = 120
-
-# Trains until told otherwise: looked up by each mpirun anew.
-COMMAND = ('tony.launcher.command=mpirun python3 train.py '
-           '--epochs "$(cat "$TONY_CHECKPOINT_DIR/epochs" || echo 1000000)"')
+COMMAND = f"tony.launcher.command=mpirun python3 train.py {EPOCHS}"
 
 
 def epochs_of(job):
@@ -86,7 +84,7 @@ def test_ranks_daemons_and_mpirun_are_lost(tony):
     wait_resumed(job, 3, reached)
     reached = wait_progress(job)
 
-    (job.directory / "checkpoint" / "epochs").write_text(str(reached + 30))
+    end_after(job, reached + 30)
     strike(job, "launcher:0", "mpirun")
     wait_note(job, r"launcher:0: killed by signal 9 \(SIGKILL\).*; the job re-forms \(retry 4 of 4\)")
     wait_resumed(job, 4, reached)

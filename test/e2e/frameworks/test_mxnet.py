@@ -6,9 +6,8 @@ import re
 import signal
 
 from conftest import venv_bin, wait_until
+from endless import EPOCHS, end_after
 
-# Trains until told otherwise: each formation looks when it starts.
-COMMAND = 'tony.worker.command=python3 train.py --epochs "$(cat "$TONY_CHECKPOINT_DIR/epochs" || echo 1000000)"'
 LOSSES = (("worker:1", signal.SIGKILL), ("server:0", signal.SIGKILL), ("scheduler:0", signal.SIGKILL),
           ("server:0", signal.SIGSTOP))
 
@@ -30,13 +29,14 @@ def wait_epoch(job, number):
 
 
 def test_every_role_is_lost_once(tony):
-    job = tony.example("mxnet", "--conf", COMMAND, "--conf", "tony.server.frozen-timeout=2s",
+    job = tony.example("mxnet", "--conf", f"tony.worker.command=python3 train.py {EPOCHS}",
+                       "--conf", "tony.server.frozen-timeout=2s",
                        "--conf", "tony.am.retry-delay=10ms", "--conf", f"tony.am.retry-count={len(LOSSES)}",
                        python=venv_bin("mxnet"))
     for formation, (task, number) in enumerate(LOSSES, 1):
         trained = wait_epoch(job, (resumptions(job) or [0])[-1] + 3)
         if formation == len(LOSSES):
-            (job.directory / "checkpoint/epochs").write_text("100")  # for the last formation
+            end_after(job, 100)
         os.kill(job.wait_task(task, epoch=formation)["pids"][0], number)
         wait_until(lambda: len(resumptions(job)) == formation, f"formation {formation + 1}", 120)
         assert resumptions(job)[-1] >= trained

@@ -8,10 +8,7 @@ import signal
 import subprocess
 
 from conftest import PROGRAMS, wait_until
-
-
-# Trains until told otherwise: each formation looks when it starts.
-COMMAND = 'tony.worker.command=python3 train.py --epochs "$(cat "$TONY_CHECKPOINT_DIR/epochs" || echo 1000000)"'
+from endless import EPOCHS, end_after
 
 
 def resumptions(job):
@@ -29,11 +26,12 @@ def hit(job, task, signal_number, epoch):
 
 
 def test_both_ranks_are_lost_and_one_freezes(tony):
-    job = tony.example("pytorch", "--conf", COMMAND, "--conf", "tony.worker.frozen-timeout=2s",
+    job = tony.example("pytorch", "--conf", f"tony.worker.command=python3 train.py {EPOCHS}",
+                       "--conf", "tony.worker.frozen-timeout=2s",
                        "--conf", "tony.am.retry-count=3", "--conf", "tony.am.retry-delay=10ms")
     hit(job, "worker:1", signal.SIGKILL, epoch=1)
     hit(job, "worker:0", signal.SIGKILL, epoch=2)
-    (job.directory / "checkpoint/epochs").write_text("60")  # for the last one
+    end_after(job, 60)
     hit(job, "worker:1", signal.SIGSTOP, epoch=3)
     assert job.wait(120) == 0, job.logs("worker:0", "stderr")
     assert any("worker:1: ended, frozen: process" in event.get("text", "") for event in job.events())

@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 from conftest import PROGRAMS, venv_bin, wait_until
-from driver_job import (COMMAND, ELASTIC, PATIENCE_S, end_after, expect_success, strike, wait_note,
-                        wait_progress, wait_resumed)
+from driver_job import (COMMAND, ELASTIC, PATIENCE_S, expect_success, strike, wait_note, wait_progress,
+                        wait_resumed)
+from endless import end_after
 
 pytestmark = pytest.mark.slow
 COMMAND = COMMAND.replace("=", f"=python3 {PROGRAMS}/ray_head.py && ", 1)

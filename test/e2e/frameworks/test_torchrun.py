@@ -7,9 +7,12 @@ import signal
 
 import pytest
 from conftest import children_of, wait_until
+from endless import EPOCHS, end_after
 
 pytestmark = pytest.mark.slow
 TASKS = ("worker:0", "worker:1")
+# Ranks look themselves: an agent starts them anew as it was told to itself.
+COMMAND = f"tony.worker.command=torchrun --max_restarts=3 --no_python sh -c 'exec python3 train.py {EPOCHS}'"
 
 
 def found(job, pattern):
@@ -37,7 +40,7 @@ def agent(job, task, **members):
 
 
 def test_a_rank_and_an_agent_are_lost(tony):
-    job = tony.example("torchrun", "--conf", "tony.worker.command=torchrun --max_restarts=3 train.py --epochs 120",
+    job = tony.example("torchrun", "--conf", COMMAND,
                        "--conf", "tony.worker.frozen-timeout=2s", "--conf", "tony.am.retry-delay=10ms")
     reached = wait_epochs(job, 5)
     agents = [agent(job, task) for task in TASKS]
@@ -50,6 +53,7 @@ def test_a_rank_and_an_agent_are_lost(tony):
     os.kill(agents[0], signal.SIGKILL)
     wait_resumed(job, 2, reached)
     reached = wait_epochs(job, 5)
+    end_after(job, reached + 60)
     os.kill(agent(job, "worker:1", epoch=2), signal.SIGSTOP)
     wait_resumed(job, 3, reached)
     assert job.wait(120) == 0, job.logs("worker:0", "stderr")
@@ -60,9 +64,10 @@ def test_a_rank_and_an_agent_are_lost(tony):
 
 
 def test_an_agent_comes_back_in_its_place(tony):
-    job = tony.example("torchrun", "--conf", "tony.worker.command=torchrun --max_restarts=3 train.py --epochs 60",
+    job = tony.example("torchrun", "--conf", COMMAND,
                        "--conf", "tony.worker.max-restarts=1", "--conf", "tony.am.retry-count=0")
     reached = wait_epochs(job, 5)
+    end_after(job, reached + 50)
     os.kill(agent(job, "worker:1"), signal.SIGKILL)
     wait_resumed(job, 1, reached)
     assert job.wait(120) == 0, job.logs("worker:0", "stderr")
