@@ -1,0 +1,170 @@
+"""Runs parts side by side while there are cores for them, and reports their results.
+
+A part that keeps a core busy runs beside one that mostly waits; a build has the machine to itself. Parts that run
+side by side write to files in build-tests/. The file of a part that failed is shown when it has ended.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import measure
+from table import ROOT
+
+REPORTS = ROOT / "build-tests"
+PROGRESS_S = 30
+SPARE_CORES = 0.5   # given out beyond those of the machine, since every part waits at times
+
+
+class Run:
+    """A part that runs, or ran."""
+
+    def __init__(self, part, wish, to_terminal):
+        self.part, self.start = part, time.monotonic()
+        self.log = REPORTS / f"{part.name}.log"
+        self.report = REPORTS / f"{part.name}.json"
+        self.report.unlink(missing_ok=True)
+        sys.stdout.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            if not to_terminal:
+                output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+                os.dup2(output, 1)
+                os.dup2(output, 2)
+            measure.main(part, wish, REPORTS)
+
+    def finish(self):
+        self.seconds = time.monotonic() - self.start
+        try:
+            self.result = json.loads(self.report.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            self.result = {"passed": 0, "failed": [self.part.name], "broken": True, "wall": self.seconds, "cpu": 0}
+        return self
+
+    def is_good(self):
+        return not self.result["failed"]
+
+    def count(self):
+        """How many tests have ended so far, where that is known."""
+        tests = REPORTS / f"{self.part.name}.tests"
+        return f" {len(tests.read_bytes().splitlines())} tests" if self.part.kind == "pytest" and tests.exists() else ""
+
+
+def clock(seconds):
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def say(text):
+    print(text, flush=True)
+
+
+class Engine:
+    def __init__(self, wish):
+        self.wish = wish
+        self.start = time.monotonic()
+        self.capacity = os.cpu_count() + SPARE_CORES
+        self.running, self.done = {}, []
+
+    def run(self, parts):
+        """Runs {name: part}, which must hold all that its parts need; returns Runs in the order of their ends."""
+        waiting = dict(parts)
+        to_terminal = sum(part.kind != "ninja" for part in parts.values()) <= 1
+        try:
+            while waiting or self.running:
+                self.start_some(waiting, to_terminal)
+                self.wait()
+        except KeyboardInterrupt:
+            self.interrupt()
+            raise
+        return self.done
+
+    def start_some(self, waiting, to_terminal):
+        for name, part in list(waiting.items()):
+            unfinished = {*waiting, *(run.part.name for run in self.running.values())}
+            broken = [run.part.name for run in self.done if run.part.name in part.after and not run.is_good()]
+            if broken:
+                del waiting[name]
+                self.skip(part, broken)
+            elif not unfinished.intersection(part.after) and self.has_room(part):
+                del waiting[name]
+                run = Run(part, self.wish(part), to_terminal)
+                self.running[run.pid] = run
+                say(f"{clock(run.start - self.start):>6}  {name}: {part.promise}")
+
+    def has_room(self, part):
+        load = sum(run.part.cores for run in self.running.values())
+        return not self.running or load + part.cores <= self.capacity
+
+    def skip(self, part, broken):
+        say(f"{'':6}  {part.name}: not run, since {', '.join(broken)} failed")
+        run = Run.__new__(Run)
+        run.part, run.seconds = part, 0
+        run.result = {"passed": 0, "failed": [part.name], "broken": True, "wall": 0, "cpu": 0}
+        self.done.append(run)
+
+    def wait(self):
+        """Waits for the end of one part, and reports progress now and then."""
+        told = time.monotonic()
+        while self.running:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+            if pid:
+                self.end(self.running.pop(pid).finish())
+                return
+            if time.monotonic() - told > PROGRESS_S:
+                told = time.monotonic()
+                words = [f"{run.part.name} {clock(told - run.start)}{run.count()}" for run in self.running.values()]
+                say(f"{clock(told - self.start):>6}  ... {', '.join(words)}")
+            time.sleep(0.05)
+
+    def end(self, run):
+        self.done.append(run)
+        result = run.result
+        failed = len(result["failed"])
+        say(f"{clock(time.monotonic() - self.start):>6}  {run.part.name}: {result['passed']} passed, {failed} failed, "
+            f"{clock(result['wall'])}, {clock(result['cpu'])} of CPU")
+        if failed and run.log.exists():
+            say(f"== {run.log}")
+            subprocess.run(["tail", "-n", "400", run.log], check=False)
+            say("== the end of it")
+
+    def interrupt(self):
+        say("interrupted: what runs cleans up")
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for pid in self.running:
+            os.kill(pid, signal.SIGTERM)
+        for pid in self.running:
+            os.waitpid(pid, 0)
+
+
+def print_table(runs, seconds):
+    """Each part's results, its wall and CPU time, and its wall time's budget."""
+    say(f"\n{'part':22} {'passed':>7} {'failed':>7} {'wall':>7} {'CPU':>7} {'cores':>6} {'budget':>7}")
+    for run in sorted(runs, key=lambda run: -run.result["wall"]):
+        row, part = run.result, run.part
+        over = "  over its budget" if row["wall"] > 60 * part.minutes else ""
+        cores = row["cpu"] / row["wall"] if row["wall"] else 0
+        say(f"{part.name:22} {row['passed']:7} {len(row['failed']):7} {clock(row['wall']):>7} {clock(row['cpu']):>7} "
+            f"{cores:6.1f} {clock(60 * part.minutes):>7}{over}")
+    cpu = sum(run.result["cpu"] for run in runs)
+    say(f"{'together':22} {'':7} {'':7} {clock(seconds):>7} {clock(cpu):>7} {cpu / max(seconds, 1):6.1f}")
+
+
+def keep_failed(runs):
+    """Keeps and prints the failed tests of each part, for `--failed`."""
+    failed = {run.part.name: run.result["failed"] for run in runs if not run.is_good()}
+    (REPORTS / "failed.json").write_text(json.dumps(failed), encoding="utf-8")
+    for name, tests in failed.items():
+        say(f"\nfailed of {name}:")
+        for test in tests[:50]:
+            say(f"  {test}")
+    return failed
+
+
+def read_failed():
+    try:
+        return json.loads((REPORTS / "failed.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}

@@ -1,0 +1,185 @@
+"""How a part of each kind is run: one function for each kind, run_KIND(part, wish, reports).
+
+A function gets the part, the tests that are wanted (`Wish`) and the folder for its reports. It writes for people to
+stdout and returns a Result. A skipped test counts as failed.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from table import ROOT
+
+PYTHON = "/usr/bin/python3"
+NO_TEST = 5        # pytest's exit code
+BUSY_FACTOR = 5   # of meson's timeouts: a busy machine was seen to take that much longer
+
+
+@dataclass
+class Wish:
+    """The tests of a part that are wanted: all, those with `name` in their name, or `only` those of these names."""
+
+    name: str = ""
+    only: list = field(default_factory=list)
+    everything: bool = False   # also files that are known to be good: `--all`
+
+    def takes(self, test):
+        return test in self.only if self.only else self.name in test
+
+
+@dataclass
+class Result:
+    passed: int = 0
+    failed: list = field(default_factory=list)   # names, which Wish.only takes
+    broken: bool = False                         # nothing could be tried: the build failed
+
+
+def call(*command, env=None, **options):
+    return subprocess.run(list(map(str, command)), cwd=ROOT, env={**os.environ, **(env or {})},
+                          stdin=subprocess.DEVNULL, check=False, **options)
+
+
+def run_ninja(part, wish, reports):
+    """Configures what is not configured so, and builds."""
+    options = dict(part.what)
+    compiler = options.pop("compiler")
+    directory = ROOT / part.directory
+    arguments = [f"-D{key}={str(value).lower()}" for key, value in options.items()]
+    if not (directory / "build.ninja").exists():
+        configuring = ["meson", "setup", directory, *arguments]
+    elif is_configured(directory, options):
+        configuring = ["true"]
+    else:
+        configuring = ["meson", "configure", directory, *arguments]
+    done = call(*configuring, env={"CC": compiler_command(compiler)}, text=True, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        print(done.stdout)
+    elif call("ninja", "-C", directory).returncode == 0:
+        return Result(1)
+    return Result(0, [part.name], broken=True)
+
+
+def is_configured(directory, options):
+    listing = call("meson", "introspect", directory, "--buildoptions", stdout=subprocess.PIPE)
+    there = {option["name"]: option["value"] for option in json.loads(listing.stdout)}
+    return all(there.get(name) == value for name, value in options.items())
+
+
+def compiler_command(compiler):
+    """With ccache, where it is installed: ./dev makes it hit from a clone at another path."""
+    return f"ccache {compiler}" if shutil.which("ccache") else compiler
+
+
+def run_meson(part, wish, reports):
+    directory = ROOT / part.directory
+    listing = call("meson", "introspect", directory, "--tests", stdout=subprocess.PIPE)
+    names = [test["name"] for test in json.loads(listing.stdout)
+             if ("sim" in map(bare, test["suite"])) == (part.what == "sim") and wish.takes(test["name"])]
+    if not names:
+        return Result()
+    env = {"UBSAN_OPTIONS": "print_stacktrace=1", "MESON_TESTTHREADS": str(part.workers)}
+    factor = BUSY_FACTOR * (4 if "asan" in part.directory else 1)
+    call("meson", "test", "-C", directory, "--no-rebuild", "--print-errorlogs", "--timeout-multiplier", factor,
+         *names, env=env)
+    with open(directory / "meson-logs/testlog.json", encoding="utf-8") as log:
+        results = {row["name"].rpartition(" / ")[2]: row["result"] for row in map(json.loads, log)}
+    failed = [name for name in names if results.get(name) != "OK"]
+    return Result(len(names) - len(failed), failed)
+
+
+def bare(suite):
+    """Meson puts the project's name before it."""
+    return suite.rpartition(":")[2]
+
+
+def run_pytest(part, wish, reports):
+    report = reports / f"{part.name}.tests"
+    report.unlink(missing_ok=True)
+    options = ["-q", "-p", "no:cacheprovider", "-p", "told", "-n", min(part.workers, len(wish.only) or part.workers)]
+    if part.mark:
+        options += ["-m", part.mark]
+    if wish.name:
+        options += ["-k", wish.name]
+    done = call(PYTHON, "-m", "pytest", *options, *(wish.only or part.what),
+                env={**part.env, "TONY_BUILD": str(ROOT / part.directory), "TONY_TOLD": str(report),
+                     "PYTHONPATH": str(Path(__file__).parent)})
+    return read_told(report, done.returncode)
+
+
+def read_told(report, code):
+    """Without a failed test pytest may still have failed: at its own start, or at its end."""
+    lines = report.read_text(encoding="utf-8").splitlines() if report.exists() else []
+    told = {row["test"]: row["good"] for row in map(json.loads, lines)}
+    failed = sorted(test for test, good in told.items() if not good)
+    if not failed and code not in (0, NO_TEST):
+        failed = ["pytest"]
+    return Result(len(told) - len(failed), failed)
+
+
+def run_node(part, wish, reports):
+    files = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(part.what))
+    chosen = ["--test-name-pattern", re.escape(wish.name)] if wish.name else []
+    done = call("node", "--test", "--test-reporter=tap", *chosen, *files, stdout=subprocess.PIPE, text=True)
+    passed = count_tap(done.stdout, "pass")
+    failed = re.findall(r"^not ok \d+ - (.*)", done.stdout, re.MULTILINE)
+    if failed or done.returncode:
+        print("\n".join(line for line in done.stdout.splitlines() if not re.match(r" *(ok|# Sub)", line)))
+    return Result(passed, failed or (["node"] if done.returncode else []))
+
+
+def count_tap(text, what):
+    found = re.search(rf"^# {what} (\d+)", text, re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def run_fuzz(part, wish, reports):
+    """Each target replays its corpus, then looks for `seconds` for more."""
+    targets = [path.stem for path in sorted(ROOT.glob("test/fuzz/fuzz_*.c")) if wish.takes(path.stem)]
+    with ThreadPoolExecutor(part.workers) as pool:
+        good = list(pool.map(lambda target: fuzz(part, target), targets))
+    failed = [target for target, is_good in zip(targets, good) if not is_good]
+    return Result(len(targets) - len(failed), failed)
+
+
+def fuzz(part, target):
+    """New inputs stay in the build directory; a crash is kept, and its path printed."""
+    name = target.removeprefix("fuzz_")
+    directory = ROOT / part.directory
+    found, log = directory / "corpus" / name, directory / f"{target}.log"
+    found.mkdir(parents=True, exist_ok=True)
+    with open(log, "w", encoding="utf-8") as output:
+        done = call(directory / "test/fuzz" / target, f"-max_total_time={part.seconds}", "-rss_limit_mb=2048",
+                    "-timeout=10", f"-artifact_prefix={directory}/{target}-", "-print_final_stats=1",
+                    found, ROOT / "test/fuzz/corpus" / name, stdout=output, stderr=output)
+    text = log.read_text(encoding="utf-8", errors="replace")
+    runs = re.search(r"stat::number_of_executed_units: *(\d+)", text)
+    if done.returncode == 0:
+        print(f"   ok   {target:22} {runs[1] if runs else '?'} runs", flush=True)
+    else:
+        print(f"   FAIL {target:22} see {log}", *text.splitlines()[-40:], sep="\n", flush=True)
+    return done.returncode == 0
+
+
+def run_command(part, wish, reports):
+    env = {**part.env, **({"TONY_LINT_ALL": "1"} if wish.everything else {})}
+    good = call("bash", "-euo", "pipefail", "-c", part.what, env=env).returncode == 0
+    return Result(1) if good else Result(0, [part.name])
+
+
+RUN = {"ninja": run_ninja, "meson": run_meson, "pytest": run_pytest, "node": run_node, "fuzz": run_fuzz,
+       "command": run_command}
+
+
+def run(part, wish, reports):
+    if part.before and call("bash", "-c", part.before).returncode != 0:
+        return Result(0, [part.name], broken=True)
+    result = RUN[part.kind](part, wish, reports)
+    sys.stdout.flush()
+    return result
