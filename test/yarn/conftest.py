@@ -84,6 +84,14 @@ def own_tony(tmp_path, request, own_cluster):
     yield from serve(tmp_path, request, own_cluster)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """A cluster of their own makes tests slow; the fast lane has those that are marked fast."""
+    for item in items:
+        if "own_cluster" in item.fixturenames and not item.get_closest_marker("fast"):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     """A skipped test is a failure."""

@@ -12,6 +12,8 @@ import pytest
 from program import is_alive, wait_until
 from test_am_restart import NAMES, am_processes, finish, identity, start, wait_am
 
+pytestmark = pytest.mark.fast
+
 # The tasks are on the labelled node, AMs on the others.
 CLUSTER = {"--nodes": 3, "--labels": ",,fast", "--heartbeat-ms": 100, "--expiry-ms": 10000}
 
