@@ -109,6 +109,11 @@ def venv_bin(example):
     return Path(made.stdout.strip()) / "bin"
 
 
+def python_for(example):
+    """Of an example that Debian's packages run: None, or the newest ones of PyPI where a run asks for these."""
+    return venv_bin("torch") if os.environ.get("TONY_TEST_NEWEST") and example in ("pytorch", "torchrun") else None
+
+
 def parent_of(pid):
     return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
 
@@ -302,6 +307,7 @@ class Tony:
         folder = self.directory / f"example-{len(self.jobs)}"
         made = self.run("init", name, folder)
         assert made.returncode == 0, made.stderr
+        python = python or python_for(name)
         path = f"{python}:" * bool(python) + self.env["PATH"]
         answer = self.run("submit", "--detach", *options, env={"PATH": path}, cwd=folder)
         assert answer.returncode == 0, answer.stdout + answer.stderr
