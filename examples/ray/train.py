@@ -23,7 +23,8 @@ def load_digits():
     return pixels, table[:, 64].astype(int)
 
 
-@ray.remote
+# Ray fails a task at times for reasons of its own; with retry_exceptions it tries such a task again, too.
+@ray.remote(retry_exceptions=True)
 def load_part(part, parts):
     """Runs on a worker, and again on another one when that is lost: unlike data that the driver makes
     with ray.put(), it comes back."""
@@ -31,7 +32,7 @@ def load_part(part, parts):
     return pixels[TEST_ROWS + part::parts], labels[TEST_ROWS + part::parts]
 
 
-@ray.remote
+@ray.remote(retry_exceptions=True)
 def improve(weights, data, rate, batch=16):
     """One pass of gradient descent over a worker's part."""
     weights = weights.copy()

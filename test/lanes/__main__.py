@@ -95,7 +95,8 @@ def main(arguments):
     tests = [run.result for run in runs if not is_helper(run.part) or failed.get(run.part.name) or chosen.lint]
     passed, bad = (sum(row["passed"] for row in tests), sum(len(row["failed"]) for row in tests))
     if not passed and not bad:
-        print(f"\nno test has \"{chosen.k}\" in its name")
+        print("\nthe tests that failed are not there any more" if chosen.failed else
+              f"\nno test has \"{chosen.k}\" in its name")
         return EXIT_USAGE
     print(f"\n{passed} passed, {bad} failed")
     if any(row.get("broken") for row in tests):

@@ -23,7 +23,7 @@ class Run:
     """A part that runs, or ran."""
 
     def __init__(self, part, wish, to_terminal):
-        self.part, self.start = part, time.monotonic()
+        self.part, self.start, self.to_terminal = part, time.monotonic(), to_terminal
         self.log = REPORTS / f"{part.name}.log"
         self.report = REPORTS / f"{part.name}.json"
         self.report.unlink(missing_ok=True)
@@ -125,7 +125,7 @@ class Engine:
         failed = len(result["failed"])
         say(f"{clock(time.monotonic() - self.start):>6}  {run.part.name}: {result['passed']} passed, {failed} failed, "
             f"{clock(result['wall'])}, {clock(result['cpu'])} of CPU")
-        if failed and run.log.exists():
+        if failed and not run.to_terminal:
             say(f"== {run.log}")
             subprocess.run(["tail", "-n", "400", run.log], check=False)
             say("== the end of it")

@@ -4,6 +4,7 @@ freezes, the scheduler and the driver."""
 import os
 import signal
 
+import pytest
 from conftest import venv_bin
 from driver_job import COMMAND, ELASTIC, expect_success, strike, wait_note, wait_progress, wait_resumed
 from endless import end_after
@@ -37,6 +38,7 @@ def test_a_lost_worker_comes_back_and_a_lost_scheduler_or_driver_forms_the_clust
     expect_success(job)
 
 
+@pytest.mark.slow
 def test_workers_come_and_go_while_the_driver_goes_on(tony):
     job = tony.example("dask", "--conf", COMMAND, *ELASTIC, python=venv_bin("dask"))
     wait_progress(job)

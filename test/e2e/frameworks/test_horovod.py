@@ -11,8 +11,6 @@ import pytest
 from conftest import PROGRAMS, read_environ, venv_bin, wait_until
 from endless import EPOCHS, end_after
 
-pytestmark = pytest.mark.slow
-
 
 def epochs(job):
     return [int(found) for found in re.findall(r"epoch +(\d+) of", job.logs("worker:0"))]
@@ -64,6 +62,7 @@ def test_a_ring_loses_a_process_and_one_that_freezes(tony):
     assert accuracy(job) >= 0.90
 
 
+@pytest.mark.slow
 def test_the_user_brings_the_driver(tony):
     """Horovod's own rendezvous in a task of the job, two processes in one container; the driver dies."""
     job = tony.example("horovod", "--conf", f"tony.worker.command=python3 train.py {EPOCHS}",
@@ -83,6 +82,7 @@ def test_the_user_brings_the_driver(tony):
     assert accuracy(job) >= 0.90
 
 
+@pytest.mark.slow
 def test_a_program_of_horovodrun(tony):
     path = f"{venv_bin('horovod')}:{tony.env['PATH']}"
     answer, job = tony.job({"tony.application.framework": "horovod", "tony.worker.instances": 3,
@@ -92,6 +92,7 @@ def test_a_program_of_horovodrun(tony):
     assert all(f"rank {i} of 3 is done" in job.logs(f"worker:{i}") for i in range(3))
 
 
+@pytest.mark.slow
 def test_a_ring_that_is_forming_outlives_the_am(tony):
     """One process is in hvd.init() and waits for the other while their AM is killed, and then its guardian."""
     go = tony.directory / "go"
@@ -171,6 +172,7 @@ class Ring:
                     assert int(found.group(1)) >= best, lines
 
 
+@pytest.mark.slow
 def test_an_elastic_ring_loses_one_and_takes_in_another(tony):
     """Its rank 0, of all; nobody else is started anew, and what was committed is kept."""
     ring = Ring(tony, instances=3)
@@ -186,6 +188,7 @@ def test_an_elastic_ring_loses_one_and_takes_in_another(tony):
     ring.assert_kept([1, 2])
 
 
+@pytest.mark.slow
 def test_an_elastic_ring_is_scaled(tony):
     ring = Ring(tony, instances=2, **{"max-instances": 4})
     ring.wait_ring([0, 1])
@@ -200,6 +203,7 @@ def test_an_elastic_ring_is_scaled(tony):
     ring.assert_kept([0, 1])
 
 
+@pytest.mark.slow
 def test_an_elastic_ring_forms_anew_under_another_am(tony):
     ring = Ring(tony, instances=2, **{"max-instances": 3})
     ring.wait_ring([0, 1])
@@ -216,6 +220,7 @@ def test_an_elastic_ring_forms_anew_under_another_am(tony):
     ring.assert_kept([0, 1])
 
 
+@pytest.mark.slow
 def test_a_program_of_an_elastic_ring_fails(tony):
     """It alone is started again, in its place."""
     ring = Ring(tony, instances=2, **{"max-instances": 3, "max-restarts": 1})

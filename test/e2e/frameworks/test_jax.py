@@ -5,11 +5,8 @@ import os
 import re
 import signal
 
-import pytest
 from conftest import venv_bin, wait_until
 from endless import EPOCHS, end_after
-
-pytestmark = pytest.mark.slow
 
 
 def epochs_of(job):

@@ -11,7 +11,6 @@ from driver_job import (COMMAND, ELASTIC, PATIENCE_S, expect_success, strike, wa
                         wait_resumed)
 from endless import end_after
 
-pytestmark = pytest.mark.slow
 COMMAND = COMMAND.replace("=", f"=python3 {PROGRAMS}/ray_head.py && ", 1)
 
 ASK_HEAD = """
@@ -105,6 +104,7 @@ def test_a_lost_worker_comes_back_and_a_lost_head_or_driver_forms_the_cluster_an
     expect_success(job)
 
 
+@pytest.mark.slow
 def test_workers_come_and_go_while_the_driver_goes_on(alone):
     job = alone.example("ray", "--conf", COMMAND, *ELASTIC, python=venv_bin("ray"))
     wait_progress(job)

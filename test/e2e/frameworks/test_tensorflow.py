@@ -17,7 +17,6 @@ from conftest import venv_bin, wait_until
 from dashboard_rows import chromium, open_by, page  # noqa: F401
 from portal import Portal
 
-pytestmark = pytest.mark.slow
 
 PATIENCE_S = 180
 FOR_EVER = 1000000
@@ -106,6 +105,7 @@ def wait_scalars(tony, training, owner, run, tag):
     assert scalars[0][1] >= 1  # [time, epoch, number]
 
 
+@pytest.mark.slow
 def test_workers_in_step_form_anew_for_each_loss(tony):
     # TensorFlow keeps SIGTERM for itself: who hangs is ended after the grace.
     training = Training(tony, "tensorflow", "tony.worker.command",
@@ -170,6 +170,7 @@ def look_at_tensorboard(page, link):  # noqa: F811
     page.wait(lambda: all(word in page.text("body") for word in ("train", "accuracy", "loss")), "the curves")
 
 
+@pytest.mark.slow
 def test_tensorboard_in_a_browser_while_it_trains_and_again_from_the_portal(tony, page):  # noqa: F811
     page.expected_errors = ["/font-roboto/"]  # which TensorBoard asks of the server's root
     training = Training(tony, "tensorflow", "tony.worker.command", "--conf", "tony.worker.stop-grace=1s")

@@ -9,7 +9,6 @@ import pytest
 from conftest import children_of, wait_until
 from endless import EPOCHS, end_after
 
-pytestmark = pytest.mark.slow
 TASKS = ("worker:0", "worker:1")
 # Ranks look themselves: an agent starts them anew as it was told to itself.
 COMMAND = f"tony.worker.command=torchrun --max_restarts=3 --no_python sh -c 'exec python3 train.py {EPOCHS}'"
@@ -63,6 +62,7 @@ def test_a_rank_and_an_agent_are_lost(tony):
     assert job.status()["epoch"] == 3
 
 
+@pytest.mark.slow
 def test_an_agent_comes_back_in_its_place(tony):
     job = tony.example("torchrun", "--conf", COMMAND,
                        "--conf", "tony.worker.max-restarts=1", "--conf", "tony.am.retry-count=0")
