@@ -18,7 +18,7 @@ def parse(arguments):
     parser.add_argument("--all", action="store_true", help="everything that belongs to this project")
     parser.add_argument("--long", metavar="NAME", help="what is heavier still, by name; \"list\": the names")
     parser.add_argument("-k", metavar="NAME", default="", help="only tests with NAME in their name (pytest: -k)")
-    parser.add_argument("--failed", action="store_true", help="only what failed in the last run")
+    parser.add_argument("--failed", action="store_true", help="only the tests that failed when their part ran last")
     parser.add_argument("--seconds", type=int, help="for which each fuzz target runs")
     parser.add_argument("--lint", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
@@ -61,9 +61,9 @@ def with_needs(names, lane):
 def choose(chosen, lanes):
     """The lane's parts that are to be run, and what of each."""
     lane = lane_of(chosen, lanes)
-    only = engine.read_failed() if chosen.failed else {}
+    only = engine.read_failed(verb(chosen)) if chosen.failed else {}
     if chosen.failed and not only:
-        refuse("nothing failed in the last run")
+        refuse("nothing failed in the last run of any part")
     names = chosen.parts or list(only) or [name for name, part in lane.items() if not is_helper(part)]
     unknown = [name for name in names if name not in lane]
     if unknown:
@@ -72,12 +72,16 @@ def choose(chosen, lanes):
                + f"; there are: {' '.join(name for name in lane if not is_helper(lane[name]))}")
     if chosen.seconds:
         lane["fuzz"].seconds = chosen.seconds
-    return with_needs(names, lane), lambda part: Wish(chosen.k, nameable(only.get(part.name, [])), chosen.all)
+    return with_needs(names, lane), lambda part: Wish(chosen.k, nameable(part, only.get(part.name, [])), chosen.all)
 
 
-def nameable(tests):
-    """Of what failed, what can be run by its name; else the whole part."""
-    return [] if {"pytest", "left behind"} & set(tests) else tests
+def verb(chosen):
+    return "lint" if chosen.lint else "test"
+
+
+def nameable(part, tests):
+    """The failed tests of a part, if each can be run by its name; else none, which means the whole part."""
+    return [] if {part.name, "pytest", "left behind"} & set(tests) else tests
 
 
 def main(arguments):
@@ -91,7 +95,7 @@ def main(arguments):
     start = time.monotonic()
     runs = engine.Engine(wish).run(parts)
     engine.print_table(runs, time.monotonic() - start)
-    failed = engine.keep_failed(runs)
+    failed = engine.keep_failed(runs, verb(chosen))
     tests = [run.result for run in runs if not is_helper(run.part) or failed.get(run.part.name) or chosen.lint]
     passed, bad = (sum(row["passed"] for row in tests), sum(len(row["failed"]) for row in tests))
     if not passed and not bad:

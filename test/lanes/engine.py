@@ -152,10 +152,11 @@ def print_table(runs, seconds):
     say(f"{'together':22} {'':7} {'':7} {clock(seconds):>7} {clock(cpu):>7} {cpu / max(seconds, 1):6.1f}")
 
 
-def keep_failed(runs):
-    """Keeps and prints the failed tests of each part, for `--failed`."""
+def keep_failed(runs, verb):
+    """Prints the failed tests of each part, and keeps them until that part runs again."""
     failed = {run.part.name: run.result["failed"] for run in runs if not run.is_good()}
-    (REPORTS / "failed.json").write_text(json.dumps(failed), encoding="utf-8")
+    kept = {name: tests for name, tests in read_failed(verb).items() if name not in {run.part.name for run in runs}}
+    (REPORTS / f"failed-{verb}.json").write_text(json.dumps({**kept, **failed}), encoding="utf-8")
     for name, tests in failed.items():
         say(f"\nfailed of {name}:")
         for test in tests[:50]:
@@ -163,8 +164,8 @@ def keep_failed(runs):
     return failed
 
 
-def read_failed():
+def read_failed(verb):
     try:
-        return json.loads((REPORTS / "failed.json").read_text(encoding="utf-8"))
+        return json.loads((REPORTS / f"failed-{verb}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
