@@ -1,5 +1,5 @@
 /* Logs that the AM sends: what there is now, and what comes, over broken connections. */
-#include "../base/test.h"
+#include "../base/patience.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -12,7 +12,6 @@
 
 #define REPLIES_MAX 4
 #define STREAM	    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-#define WAIT_MS	    10000
 
 /* Gives one answer to each connection, then ends it. */
 struct server {
@@ -146,16 +145,13 @@ static void a_log_that_is_not_there_is_empty(void **state)
 	log_source_destroy(denied);
 }
 
-/* Until the source has told this much. */
-static void follow_until(struct log_live *live, const struct server *server,
-			 struct log_source *source, struct str *text, const char *expected)
+static const char *follow(struct log_live *live, const struct server *server,
+			  struct log_source *source, struct str *text)
 {
-	for (int i = 0; i < 100 && !str_equal(str_text(text), expected); i++) {
-		log_live_ask(live, &server->door);
-		log_live_wait(live, WAIT_MS);
-		read_lines(source, false, text);
-	}
-	assert_string_equal(str_text(text), expected);
+	log_live_ask(live, &server->door);
+	log_live_wait(live, PATIENCE_MS);
+	read_lines(source, false, text);
+	return str_text(text);
 }
 
 /* The first answer breaks off within a piece; the second begins where the last whole one ended, and
@@ -172,8 +168,9 @@ static void a_broken_answer_goes_on_where_it_was(void **state)
 	server_start(&server);
 	struct log_live *live = log_live_create();
 	struct log_source *source = log_live_follow(live, "worker:0", "stdout");
-	follow_until(live, &server, source, &text, "10 a|10 b|20 c|20 d|20 e|20 f");
-	while (log_live_wait(live, WAIT_MS))
+	wait_until(
+		str_equal(follow(live, &server, source, &text), "10 a|10 b|20 c|20 d|20 e|20 f"));
+	while (log_live_wait(live, PATIENCE_MS))
 		read_lines(source, false, &text);
 	read_lines(source, true, &text);
 	assert_string_equal(text.text, "10 a|10 b|20 c|20 d|20 e|20 f|30 g");
@@ -197,7 +194,7 @@ static void nonsense_ends_the_log(void **state)
 	struct log_live *live = log_live_create();
 	struct log_source *source = log_live_follow(live, "worker:0", "stdout");
 	log_live_ask(live, &server.door);
-	while (log_live_wait(live, WAIT_MS))
+	while (log_live_wait(live, PATIENCE_MS))
 		read_lines(source, false, &text);
 	assert_string_equal(text.text, "10 a|10 b");
 	assert_string_equal(log_source_problem(source),

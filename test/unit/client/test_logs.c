@@ -1,6 +1,6 @@
 /* tony logs */
+#include "../base/patience.h"
 #include "../base/scratch.h"
-#include "../base/test.h"
 #include "verb_bed.h"
 
 #include <stdio.h>
@@ -147,7 +147,7 @@ static void following_ends_with_the_job(void **state)
 		bed_job_write(&bed, "worker-0-1/stdout", "hello\nagain\n");
 		bed_job_task(&bed, "worker:0", "running", 2);
 		bed_job_write(&bed, "worker-0-2/stdout", "second attempt");
-		usleep(100 * 1000);
+		let_pass(100);
 		bed_job_end(&bed, "succeeded", "all tasks succeeded");
 		_exit(0);
 	}

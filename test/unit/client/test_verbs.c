@@ -1,6 +1,6 @@
 /* The verbs that look at jobs and order them about: what they print, and how they exit. */
+#include "../base/patience.h"
 #include "../base/scratch.h"
-#include "../base/test.h"
 #include "verb_bed.h"
 
 #include <stdio.h>
@@ -423,7 +423,7 @@ static void an_am_that_goes_while_it_is_waited_for_is_missed(void **state)
 	fflush(NULL);
 	pid_t child = fork();
 	if (child == 0) {
-		usleep(300 * 1000);
+		let_pass(300);
 		_exit(0); /* it had the claim, too */
 	}
 	close(bed.door.claim);

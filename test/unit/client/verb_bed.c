@@ -1,7 +1,7 @@
 #include "verb_bed.h"
 
+#include "../base/patience.h"
 #include "../base/scratch.h"
-#include "../base/test.h"
 
 #include <event2/event.h>
 #include <fcntl.h>
@@ -19,8 +19,6 @@
 #include "job/record.h"
 #include "net/http_server.h"
 #include "scheduler/state_dir.h"
-
-enum { PATIENCE_MS = 30000 };
 
 #define KILL_ASKED "kill-asked"
 
@@ -253,17 +251,14 @@ void bed_job_start_am(struct bed_job *bed, int status)
 	assert_true(bed->am >= 0);
 	if (bed->am == 0)
 		be_am(bed, status);
-	for (int i = 0; i < PATIENCE_MS && !fs_exists(path); i++)
-		usleep(1000);
-	assert_true(fs_exists(path));
+	wait_until(fs_exists(path));
 }
 
 void bed_job_await_kill(const struct bed_job *bed)
 {
 	char *path cleanup_free = mem_printf("%s/containers/" KILL_ASKED, bed->door.job_dir);
 
-	for (int i = 0; i < PATIENCE_MS && !fs_exists(path); i++)
-		usleep(1000);
+	wait_until(fs_exists(path));
 }
 
 /* ---- verbs -------------------------------------------------------------------------------- */

@@ -1,15 +1,11 @@
 #include "bed.h"
 
+#include "../base/patience.h"
 #include "../base/scratch.h"
-#include "../base/test.h"
-
-#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/proc.h"
-
-enum { PATIENCE_MS = 30000 };
 
 struct job *bed_job(const char *command)
 {
@@ -23,7 +19,7 @@ struct job *bed_job(const char *command)
 		.framework = mem_strdup("generic"),
 		.heartbeat_interval_ms = 1000,
 		.max_missed_heartbeats = 25,
-		.executor_give_up_ms = 60000,
+		.executor_give_up_ms = PATIENCE_MS,
 		.error_lines = 20,
 		.types = mem_alloc(sizeof(*job->types)),
 		.type_count = 1,
@@ -36,30 +32,33 @@ struct job *bed_job(const char *command)
 		.command = mem_strdup(command),
 		.role = JOB_ROLE_TRACKED,
 		.hold_port = true,
-		.stop_grace_ms = 5000,
+		.stop_grace_ms = PATIENCE_MS,
 	};
 	return job;
+}
+
+static bool holds_number(const char *path, int *number)
+{
+	char *text cleanup_free = fs_read_file(path, 4096, NULL, NULL);
+
+	if (!text || !strchr(text, '\n'))
+		return false;
+	*number = atoi(text);
+	return true;
 }
 
 int bed_await_number(void **state, const char *name)
 {
 	const char *path = scratch_path(state, name);
+	int number;
 
-	for (int i = 0; i < PATIENCE_MS; i++) {
-		char *text cleanup_free = fs_read_file(path, 4096, NULL, NULL);
-		if (text && strchr(text, '\n'))
-			return atoi(text);
-		usleep(1000);
-	}
-	fail_msg("%s does not come", name);
-	return -1;
+	wait_until(holds_number(path, &number));
+	return number;
 }
 
 void bed_await_end(int pid)
 {
 	struct proc_id id;
 
-	for (int i = 0; i < PATIENCE_MS && proc_identify(pid, &id) && proc_is_alive(&id); i++)
-		usleep(1000);
-	assert_false(proc_identify(pid, &id) && proc_is_alive(&id));
+	wait_until(!proc_identify(pid, &id) || !proc_is_alive(&id));
 }

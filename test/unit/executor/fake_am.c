@@ -267,10 +267,16 @@ static void listen_anew(struct am *am)
 		fail_msg("%s", err_message(&err));
 }
 
+static void on_tick(evutil_socket_t fd, short what, void *data)
+{
+}
+
 void am_init(struct am *am, void **state, const char *command)
 {
 	*am = (struct am){.state = state, .am_attempt = 1, .order = "wait"};
 	am->base = event_base_new();
+	am->tick = event_new(am->base, -1, EV_PERSIST, on_tick, NULL);
+	event_add(am->tick, &(struct timeval){.tv_usec = 5000});
 	listen_anew(am);
 	am->job = bed_job(command);
 }
@@ -316,20 +322,20 @@ void am_start(struct am *am)
 	am_start_with_token(am, "token");
 }
 
-static void on_tick(evutil_socket_t fd, short what, void *data)
+bool am_executor_has_left(const struct am *am)
 {
+	siginfo_t info = {0};
+
+	assert_int_equal(waitid(P_PID, (id_t)am->executor, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+	return info.si_pid != 0;
 }
 
 int am_await_leave(struct am *am)
 {
-	struct event *tick = event_new(am->base, -1, EV_PERSIST, on_tick, NULL);
-	const struct timeval often = {.tv_usec = 5000};
 	int status;
 
-	event_add(tick, &often);
-	while (waitpid(am->executor, &status, WNOHANG) == 0)
-		event_base_loop(am->base, EVLOOP_ONCE);
-	event_free(tick);
+	await(am, am_executor_has_left(am));
+	assert_int_equal(waitpid(am->executor, &status, 0), am->executor);
 	assert_true(WIFEXITED(status));
 	/* The guardian is a subreaper and leaves last: nothing can be left behind. */
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
@@ -339,6 +345,7 @@ int am_await_leave(struct am *am)
 void am_finish(struct am *am)
 {
 	http_server_destroy(am->server);
+	event_free(am->tick);
 	json_decref(am->exit);
 	json_decref(am->metrics);
 	job_destroy(am->job);

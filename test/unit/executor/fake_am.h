@@ -18,6 +18,7 @@
 struct am {
 	void **state;
 	struct event_base *base;
+	struct event *tick; /* lets await() see what comes to pass elsewhere */
 	struct http_server *server;
 	struct job *job;
 	pid_t executor;
@@ -62,7 +63,8 @@ void am_order(struct am *am, const char *name, int epoch, int restart);
 			event_base_loop((am)->base, EVLOOP_ONCE);                                  \
 	} while (0)
 
-/* The executor's exit code. Fails when it left something behind. */
+/* Whether the executor has ended; its exit code. Fails when it left something behind. */
+bool am_executor_has_left(const struct am *am);
 int am_await_leave(struct am *am);
 
 /* Members of the last exit report; of any object. */

@@ -1,5 +1,5 @@
 /* The guardian pair: whichever side is killed, nothing is left behind. */
-#include "../base/test.h"
+#include "../base/patience.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -18,10 +18,7 @@
 /* How this program is told to be the launcher of a pair. */
 #define LAUNCHER "launcher"
 
-enum {
-	ROUNDS = 20,
-	PATIENCE_MS = 30000, /* far more than it takes; no test depends on it but to fail */
-};
+enum { ROUNDS = 20 };
 
 /* What the worker of a test tells: pids of the pair, and of what it started. */
 struct family {
@@ -124,19 +121,14 @@ static void await_end(pid_t pid)
 {
 	struct proc_id id;
 
-	for (int i = 0; i < PATIENCE_MS && proc_identify(pid, &id) && proc_is_alive(&id); i++)
-		usleep(1000);
-	assert_false(proc_identify(pid, &id) && proc_is_alive(&id));
+	wait_until(!proc_identify(pid, &id) || !proc_is_alive(&id));
 }
 
 static void await_stop(pid_t pid)
 {
 	struct proc_entry entry = {0};
 
-	for (int i = 0; i < PATIENCE_MS && entry.state != 'T'; i++) {
-		assert_int_equal(proc_read_entry(pid, &entry), 0);
-		usleep(1000);
-	}
+	wait_until(proc_read_entry(pid, &entry) < 0 || entry.state == 'T');
 	assert_int_equal(entry.state, 'T');
 }
 

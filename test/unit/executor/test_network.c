@@ -1,12 +1,11 @@
 /* What is promised: src/executor/network.h, with the kernel's own sockets. */
-#include "../base/test.h"
+#include "../base/patience.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -109,13 +108,10 @@ static void wait_for(const struct talk *talk_, uint64_t receive, uint64_t send)
 {
 	struct proc_id items[] = {talk_->child};
 	const struct proc_list processes = {.items = items, .count = 1};
-	const struct timespec pause = {.tv_nsec = 5000000};
 	uint64_t received = 0, sent = 0;
 
-	while (received < receive || sent < send) {
-		assert_true(network_look(talk_->network, &processes, &received, &sent));
-		nanosleep(&pause, NULL);
-	}
+	wait_until(!network_look(talk_->network, &processes, &received, &sent) ||
+		   (received >= receive && sent >= send));
 	/* The kernel counts a connection's beginning and end as a byte each. */
 	assert_in_range(received, receive, receive + 4);
 	assert_in_range(sent, send, send + 4);

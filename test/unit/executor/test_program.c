@@ -1,6 +1,6 @@
 /* Running a program: how it starts, how it ends, and that nothing of it stays. */
+#include "../base/patience.h"
 #include "../base/scratch.h"
-#include "../base/test.h"
 #include "bed.h"
 
 #include <errno.h>
@@ -98,22 +98,24 @@ static void await(struct bed *bed)
 	assert_int_equal(errno, ECHILD);
 }
 
+static bool is_in_state(pid_t pid, const char *name, char state)
+{
+	char *found cleanup_free = proc_name(pid);
+	struct proc_entry entry;
+
+	assert_int_equal(proc_read_entry(pid, &entry), 0);
+	return strcmp(found, name) == 0 && entry.state == state;
+}
+
 /* Waits until its process is this program, in this state: 'S', it sleeps; 'T', it is stopped. A
  * limit that is over meanwhile is looked at in await() only. */
 static void await_state(const struct bed *bed, const char *name, char state)
 {
 	json_t *pids = program_pids(bed->program);
 	pid_t pid = (pid_t)json_integer_value(json_array_get(pids, 0));
-	struct proc_entry entry = {0};
-	bool is_there = false;
 
 	json_decref(pids);
-	while (!is_there) {
-		char *found cleanup_free = proc_name(pid);
-		assert_int_equal(proc_read_entry(pid, &entry), 0);
-		is_there = strcmp(found, name) == 0 && entry.state == state;
-		usleep(1000);
-	}
+	wait_until(is_in_state(pid, name, state));
 }
 
 static void run(struct bed *bed)
@@ -459,7 +461,7 @@ static void a_short_stop_is_no_harm(void **state)
 	init(&bed, state,
 	     "(kill -STOP $BASHPID; echo on) & "
 	     "until grep -q 'T (stopped)' /proc/$!/status; do :; done; kill -CONT $!; wait $!");
-	bed.job->types[0].frozen_timeout_ms = 30000;
+	bed.job->types[0].frozen_timeout_ms = PATIENCE_MS;
 	run(&bed);
 	assert_int_equal(bed.cause.kind, CAUSE_NONE);
 	finish(&bed);
@@ -535,7 +537,7 @@ static void who_is_stopped_does_not_hang(void **state)
 
 	init(&bed, state, "kill -STOP $$; sleep 1000");
 	bed.job->types[0].frozen_timeout_ms = 400;
-	bed.job->types[0].hang_timeout_ms = 4000;
+	bed.job->types[0].hang_timeout_ms = PATIENCE_MS;
 	assert_success(start(&bed), &bed.err);
 	await_state(&bed, "bash", 'T');
 	await(&bed);

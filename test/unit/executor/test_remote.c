@@ -1,7 +1,7 @@
 /* A command in another task's container: run as ssh would, and never outliving whoever asked, nor
  * its host. */
+#include "../base/patience.h"
 #include "../base/scratch.h"
-#include "../base/test.h"
 #include "bed.h"
 
 #include <fcntl.h>
@@ -170,7 +170,7 @@ static void the_host_may_come_later(void **state)
 
 	init(&bed, state);
 	pid_t early = rsh(NAME, "exit 3");
-	usleep(100000);
+	let_pass(100);
 	start_host(&bed);
 	assert_int_equal(await_code(early), 3);
 	finish(&bed);
@@ -291,8 +291,7 @@ static void what_is_left_of_a_command_belongs_to_it(void **state)
 	pid_t asking = rsh(NAME, ESCAPE "exit 5");
 	int escaped = bed_await_number(state, "escaped");
 	/* A daemon that detached itself is still the command. */
-	usleep(100000);
-	assert_int_equal(waitpid(asking, NULL, WNOHANG), 0);
+	assert_never(waitpid(asking, NULL, WNOHANG) != 0, 100);
 	kill(escaped, SIGKILL);
 	assert_int_equal(await_code(asking), 5);
 	finish(&bed);

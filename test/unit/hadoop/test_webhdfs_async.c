@@ -1,10 +1,6 @@
 /* What is promised by webhdfs_async.h, with servers that answer as Hadoop 3.4.2 does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../base/patience.h"
 
-#include <cmocka.h>
 #include <event2/event.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -64,8 +60,8 @@ static void open_bed(struct bed *bed, bool http_fs, const struct web_step *steps
 	memset(bed, 0, sizeof(*bed));
 	bed->base = event_base_new();
 	web_server_start(&bed->server, steps, count);
-	bed->client =
-		connect_to(bed->base, (const char *[]){bed->server.url, NULL}, http_fs, 60000);
+	bed->client = connect_to(bed->base, (const char *[]){bed->server.url, NULL}, http_fs,
+				 PATIENCE_MS);
 }
 
 #define OPEN(bed, http_fs, ...)                                                                    \
@@ -317,7 +313,7 @@ static void test_pair_of_name_nodes(void **state)
 	webhdfs_async_destroy(bed.client);
 	bed.client =
 		connect_to(bed.base, (const char *[]){dead_url, standby.url, bed.server.url, NULL},
-			   false, 60000);
+			   false, PATIENCE_MS);
 	for (int i = 0; i < 2; i++) {
 		wait_for(&bed,
 			 webhdfs_async_make_directories(bed.client, "/a", 0700, on_done, &bed));

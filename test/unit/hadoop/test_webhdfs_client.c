@@ -1,10 +1,6 @@
 /* What is promised by webhdfs_client.h, with servers that answer as Hadoop 3.4.2 does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../base/patience.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -57,7 +53,7 @@ static struct webhdfs_client *connect_to(const char *const *urls, bool http_fs, 
 		static const struct web_step steps_[] = {__VA_ARGS__};                             \
 		web_server_start(&(bed)->server, steps_, array_length(steps_));                    \
 		(bed)->client =                                                                    \
-			connect_to((const char *[]){(bed)->server.url, NULL}, false, 60000);       \
+			connect_to((const char *[]){(bed)->server.url, NULL}, false, PATIENCE_MS); \
 		(bed)->err = (struct err){0};                                                      \
 	} while (0)
 
@@ -322,7 +318,7 @@ static void test_gateway(void **state)
 
 	web_server_start(&bed.server, steps, array_length(steps));
 	char *url cleanup_free = mem_printf("%s/gate/", bed.server.url);
-	bed.client = connect_to((const char *[]){url, NULL}, true, 60000);
+	bed.client = connect_to((const char *[]){url, NULL}, true, PATIENCE_MS);
 	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "hello", 5, &bed.err), 0);
 	assert_int_equal(webhdfs_read(bed.client, "/a", 0, 5, take, &got, &bed.err), 0);
 	assert_string_equal(got.text, "hello");
@@ -353,8 +349,8 @@ static void test_pair_of_name_nodes(void **state)
 
 	web_server_start(&standby, standby_steps, array_length(standby_steps));
 	web_server_start(&active, active_steps, array_length(active_steps));
-	struct webhdfs_client *client =
-		connect_to((const char *[]){dead_url, standby.url, active.url, NULL}, false, 60000);
+	struct webhdfs_client *client = connect_to(
+		(const char *[]){dead_url, standby.url, active.url, NULL}, false, PATIENCE_MS);
 	assert_int_equal(webhdfs_make_directories(client, "/a", 0755, NULL), 0);
 	/* Stays with the active one, until that is not active any more. */
 	assert_int_equal(webhdfs_set_permission(client, "/a", 0755, NULL), 0);
@@ -418,7 +414,7 @@ static void test_data_node_that_is_down_is_replaced(void **state)
 	struct bed bed = {0};
 
 	web_server_start(&bed.server, steps, array_length(steps));
-	bed.client = connect_to((const char *[]){bed.server.url, NULL}, false, 60000);
+	bed.client = connect_to((const char *[]){bed.server.url, NULL}, false, PATIENCE_MS);
 	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "x", 1, &bed.err), 0);
 	close_bed(&bed);
 }

@@ -1,4 +1,5 @@
 /* The journal: what is appended is there, what is torn is not, what is corrupt is named. */
+#include "../base/patience.h"
 #include "sample.h"
 
 #include <fcntl.h>
@@ -254,7 +255,7 @@ static void what_the_last_writer_started_is_waited_for(void **state)
 	pid_t child = fork();
 
 	if (child == 0) {
-		usleep(50000);
+		let_pass(50);
 		_exit(0);
 	}
 	assert_true(child > 0);

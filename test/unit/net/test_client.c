@@ -1,11 +1,7 @@
 /* What is promised by http_client.h: every call is told its end exactly once, and at once when the
  * connection drops. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../base/patience.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +121,7 @@ static void test_calls_in_a_row_share_a_connection(void **state)
 	struct http_client *client =
 		connect_to(fixture.base, http_server_address(fixture.server), TEST_TOKEN);
 	start(client, "/echo?text=one", &first, 0);
-	start(client, "/none", &second, 60000);
+	start(client, "/none", &second, PATIENCE_MS);
 	http_client_start(client, &(struct http_question){.method = "POST",
 							  .path = "/echo",
 							  .body = "three\0!",
@@ -206,8 +202,8 @@ static void test_cancel(void **state)
 	fixture_open(&fixture, NULL);
 	struct http_client *client =
 		connect_to(fixture.base, http_server_address(fixture.server), TEST_TOKEN);
-	struct http_call *on_wire = start(client, "/hold", &held, 60000);
-	struct http_call *in_queue = start(client, "/echo", &waiting, 60000);
+	struct http_call *on_wire = start(client, "/hold", &held, PATIENCE_MS);
+	struct http_call *in_queue = start(client, "/echo", &waiting, PATIENCE_MS);
 	start(client, "/echo?text=yes", &next, 0);
 	run_until(fixture.base, &fixture.has_held);
 	http_client_cancel(in_queue);
@@ -232,7 +228,7 @@ static void test_done_may_destroy_the_client(void **state)
 	first.client = connect_to(fixture.base, http_server_address(fixture.server), TEST_TOKEN);
 	first.destroys = true;
 	start(first.client, "/echo?text=one", &first, 0);
-	start(first.client, "/echo?text=two", &never, 60000);
+	start(first.client, "/echo?text=two", &never, PATIENCE_MS);
 	run_until(fixture.base, &first.is_done);
 	run_idle(fixture.base);
 	assert_int_equal(first.status, 200);
@@ -607,16 +603,17 @@ static void test_synchronous_calls(void **state)
 	int life, status = 0;
 	pid_t child = serve_in_child(&address, &life);
 
-	assert_int_equal(http_call(address, TEST_TOKEN, "POST", "/echo", "body", 10000, &status,
-				   &response, NULL),
+	assert_int_equal(http_call(address, TEST_TOKEN, "POST", "/echo", "body", PATIENCE_MS,
+				   &status, &response, NULL),
 			 0);
 	assert_int_equal(status, 200);
 	assert_string_equal(response.text, "body");
 	if (is_secure)
 		open_door(address);
 	const char *outside = door ? tls_door_address(door) : address;
-	assert_int_equal(
-		http_stream(outside, tls, "/open?text=piece", 10000, on_bytes, &outcome, NULL), 0);
+	assert_int_equal(http_stream(outside, tls, "/open?text=piece", PATIENCE_MS, on_bytes,
+				     &outcome, NULL),
+			 0);
 	assert_string_equal(outcome.pieces.text, "piece");
 	assert_int_equal(http_stream(outside, tls, "/stream", 0, on_bytes, &outcome, &err), -1);
 	assert_int_equal(err.kind, ERR_DENIED);
@@ -627,9 +624,9 @@ static void test_synchronous_calls(void **state)
 	err_finish(&err);
 	close(life);
 	waitpid(child, &status, 0);
-	assert_int_equal(
-		http_call(address, TEST_TOKEN, "GET", "/echo", NULL, 10000, &status, NULL, &err),
-		-1);
+	assert_int_equal(http_call(address, TEST_TOKEN, "GET", "/echo", NULL, PATIENCE_MS, &status,
+				   NULL, &err),
+			 -1);
 	assert_int_equal(err.kind, ERR_UNREACHABLE);
 	err_finish(&err);
 	assert_int_equal(http_call("nowhere", NULL, "GET", "/", NULL, 0, &status, NULL, &err), -1);

@@ -1,11 +1,7 @@
 /* Names and connections. The name server is one of ours on loopback. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../base/patience.h"
 
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <event2/dns.h>
 #include <event2/dns_struct.h>
 #include <event2/event.h>
@@ -214,14 +210,14 @@ static void test_dial(void **state)
 	char *address cleanup_free = NULL;
 	int fd = listen_on_loopback(&address);
 
-	assert_non_null(dial_start(bed->base, address, 60000, on_dialed, bed, NULL));
+	assert_non_null(dial_start(bed->base, address, PATIENCE_MS, on_dialed, bed, NULL));
 	run_until(bed->base, &bed->is_done);
 	assert_int_equal(bed->fd, -1);
 	assert_string_equal(bed->error, "Connection refused");
 
 	bed->is_done = false;
 	assert_int_equal(listen(fd, 1), 0);
-	assert_non_null(dial_start(bed->base, address, 60000, on_dialed, bed, NULL));
+	assert_non_null(dial_start(bed->base, address, PATIENCE_MS, on_dialed, bed, NULL));
 	run_until(bed->base, &bed->is_done);
 	assert_true(bed->fd >= 0);
 	close(fd);

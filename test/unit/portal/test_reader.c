@@ -1,19 +1,13 @@
 /* What a reader tells of a job whose AM is not there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "../base/patience.h"
+#include "../base/scratch.h"
+#include "../history/job_bed.h"
 
-#include <cmocka.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../base/scratch.h"
-#include "../history/job_bed.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "net/http_client.h"
@@ -80,7 +74,7 @@ static int ask(const struct asked *asked, const char *path, struct str *answer)
 	int status = 0;
 
 	str_finish(answer);
-	http_call(asked->address, TOKEN, "GET", path, NULL, 30000, &status, answer, &err);
+	http_call(asked->address, TOKEN, "GET", path, NULL, PATIENCE_MS, &status, answer, &err);
 	assert_string_equal(err_message(&err), "no error");
 	return status;
 }

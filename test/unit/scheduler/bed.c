@@ -1,17 +1,15 @@
 #include "bed.h"
 
+#include "../base/patience.h"
 #include "../base/scratch.h"
-#include "../base/test.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
 
-enum { PATIENCE_MS = 30000, MAX_BEDS = 8 };
+enum { MAX_BEDS = 8 };
 
 static struct bed *beds[MAX_BEDS];
 
@@ -258,7 +256,7 @@ static void rest(int64_t deadline, const struct bed *bed, const char *what)
 		fail_msg("%s: no \"%s\" in:\n%swaiting: %s", bed->job.id, what, str_text(&bed->log),
 			 bed->waiting ? bed->waiting : "(nothing)");
 	bed_turn();
-	usleep(500);
+	let_pass(1);
 }
 
 bool bed_logged(const struct bed *bed, const char *line)

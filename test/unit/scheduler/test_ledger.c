@@ -1,5 +1,5 @@
+#include "../base/patience.h"
 #include "../base/scratch.h"
-#include "../base/test.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -39,8 +39,7 @@ static void begin(struct ledger *ledger)
 	struct err err = {0};
 	int result;
 
-	while ((result = ledger_begin(ledger, &err)) == 1)
-		usleep(1000);
+	wait_until((result = ledger_begin(ledger, &err)) != 1);
 	assert_success(result, &err);
 }
 
@@ -138,24 +137,20 @@ static void wait_for_end(const struct crew *crew)
 	waitpid(crew->am, NULL, 0);
 }
 
-static void assert_soon(struct ledger *ledger, const char *expected)
+static bool is_free(struct ledger *ledger)
 {
-	struct str text cleanup_str = {0};
 	size_t count;
 
-	/* The files of a dying process are closed one after the other. */
-	for (int i = 0; i < 5000; i++) {
-		str_truncate(&text, 0);
-		begin(ledger);
-		const struct ledger_entry *others = ledger_others(ledger, &count);
-		for (size_t j = 0; j < count; j++)
-			str_append_format(&text, "%s%s", j ? " " : "", others[j].job);
-		commit(ledger);
-		if (strcmp(str_text(&text), expected) == 0)
-			return;
-		usleep(1000);
-	}
-	assert_string_equal(str_text(&text), expected);
+	begin(ledger);
+	ledger_others(ledger, &count);
+	commit(ledger);
+	return count == 0;
+}
+
+/* The files of a dying process are closed one after the other. */
+static void await_free(struct ledger *ledger)
+{
+	wait_until(is_free(ledger));
 }
 
 static void a_killed_am_holds_as_long_as_an_executor_lives(void **state)
@@ -174,7 +169,7 @@ static void a_killed_am_holds_as_long_as_an_executor_lives(void **state)
 
 	kill(crew.executor, SIGKILL);
 	wait_for_end(&crew);
-	assert_soon(own, "");
+	await_free(own);
 	assert_false(fs_exists(scratch_path(state, "ledger/other.job")));
 	close_ledger(state, own);
 }
@@ -197,7 +192,7 @@ static void closing_leaves_what_executors_hold(void **state)
 	assert_others(own, "other:512");
 	kill(executor, SIGKILL);
 	waitpid(executor, NULL, 0);
-	assert_soon(own, "");
+	await_free(own);
 	close(pipes[0]);
 	close(pipes[1]);
 	close_ledger(state, own);
@@ -216,9 +211,9 @@ static void the_end_of_a_killed_job_wakes_those_who_wait(void **state)
 	assert_int_equal(poll(&poll_fd, 1, 0), 0); /* looking wakes nobody */
 	kill(crew.am, SIGKILL);
 	kill(crew.executor, SIGKILL);
-	assert_int_equal(poll(&poll_fd, 1, 30000), 1);
+	assert_int_equal(poll(&poll_fd, 1, PATIENCE_MS), 1);
 	wait_for_end(&crew);
-	assert_soon(own, "");
+	await_free(own);
 	close_ledger(state, own);
 }
 
@@ -228,7 +223,7 @@ static void a_change_wakes_those_who_wait(void **state)
 	struct pollfd poll_fd = {.fd = ledger_watch(a), .events = POLLIN};
 
 	hold(b, 1);
-	assert_int_equal(poll(&poll_fd, 1, 30000), 1);
+	assert_int_equal(poll(&poll_fd, 1, PATIENCE_MS), 1);
 	ledger_drain(a);
 	hold(b, 1); /* nothing new */
 	assert_int_equal(poll(&poll_fd, 1, 0), 0);
@@ -318,7 +313,7 @@ static void many_processes_never_take_more_than_there_is(void **state)
 		assert_true(wait(&status) > 0);
 		assert_false(WIFEXITED(status) && WEXITSTATUS(status) != 0);
 	}
-	assert_soon(own, "");
+	await_free(own);
 	close_ledger(state, own);
 }
 

@@ -1,12 +1,11 @@
+#include "../base/patience.h"
 #include "../base/scratch.h"
-#include "../base/test.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/proc.h"
@@ -465,7 +464,7 @@ static pid_t hold_in_another_process(void **state, struct bed *bed)
 		int held = ledger_hold(directory, "tony-other", NULL);
 		struct ledger *ledger = ledger_open(directory, "tony-other", held, NULL);
 		while (ledger_begin(ledger, NULL) != 0)
-			usleep(1000);
+			let_pass(1);
 		ledger_own(ledger)->containers = 1;
 		ledger_own(ledger)->holds.memory = 1000;
 		ledger_commit(ledger, NULL);

@@ -1,5 +1,5 @@
+#include "../base/patience.h"
 #include "../base/scratch.h"
-#include "../base/test.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -452,8 +452,7 @@ static void what_a_dead_am_left_is_ended_once(void **state)
 	pid_t below = (pid_t)read_number(&door, "below");
 
 	kill(am_of(&door), SIGKILL);
-	while (is_running(am_of(&door)))
-		usleep(1000);
+	wait_until(!is_running(am_of(&door)));
 	assert_true(is_running(below));
 	assert_string_equal(listed(one), "killed");
 	assert_false(is_running(below));
@@ -489,8 +488,7 @@ static void a_job_of_another_host_is_left_alone(void **state)
 
 	write_in(state, one, "origin", "elsewhere\nboot\n", 0600);
 	kill(am_of(&door), SIGKILL);
-	while (is_running(am_of(&door)))
-		usleep(1000);
+	wait_until(!is_running(am_of(&door)));
 	assert_string_equal(listed(one), "submitted");
 	assert_int_equal(client()->kill(&door, NULL, &err), -1);
 	assert_message_has(&err, "elsewhere");

@@ -1,5 +1,5 @@
 /* What of a user's cache in HDFS is kept and what is removed, against a NameNode with a script. */
-#include "../base/test.h"
+#include "../base/patience.h"
 #include "../hadoop/web_server.h"
 
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static struct hadoop_cluster *make_cluster(const char *url)
 	str_list_add(&cluster->webhdfs, url);
 	cluster->queue = mem_strdup("default");
 	cluster->protections = 1;
-	cluster->connect_timeout_ms = cluster->call_timeout_ms = 30000;
+	cluster->connect_timeout_ms = cluster->call_timeout_ms = PATIENCE_MS;
 	cluster->retry_interval_ms = 10;
 	cluster->fs = mem_strdup("hdfs://nn:8020");
 	cluster->home = mem_strdup("/user/alice");

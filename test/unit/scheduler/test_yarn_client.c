@@ -1,7 +1,7 @@
 /* What the client asks of a ResourceManager, and makes of its answers. The ResourceManager is a
  * child process that knows two nodes, three queues and a label. */
+#include "../base/patience.h"
 #include "../base/scratch.h"
-#include "../base/test.h"
 #include "../hadoop/fake_rpc.h"
 
 #include <fcntl.h>
@@ -199,7 +199,7 @@ static struct hadoop_cluster *make_cluster(void)
 	str_list_add(&cluster->rm_scheduler, "127.0.0.1:1");
 	str_list_add(&cluster->webhdfs, "http://127.0.0.1:1");
 	cluster->protections = SASL_AUTH;
-	cluster->connect_timeout_ms = cluster->call_timeout_ms = 30000;
+	cluster->connect_timeout_ms = cluster->call_timeout_ms = PATIENCE_MS;
 	cluster->retry_interval_ms = 10;
 	cluster->fs = mem_strdup("hdfs://nn:8020");
 	cluster->home = mem_strdup("/user/alice");

@@ -1,7 +1,7 @@
 /* The journal of an AM on YARN, as the AM that follows finds it in HDFS, against a NameNode with a
  * script. */
+#include "../base/patience.h"
 #include "../base/scratch.h"
-#include "../base/test.h"
 #include "../hadoop/web_server.h"
 #include "web_words.h"
 
@@ -27,8 +27,8 @@ static int recover(void **state, const struct web_step *steps, size_t count, cha
 		.user = (char *)"alice",
 		.queue = (char *)"ml",
 		.protections = 1,
-		.connect_timeout_ms = 30000,
-		.call_timeout_ms = 30000,
+		.connect_timeout_ms = PATIENCE_MS,
+		.call_timeout_ms = PATIENCE_MS,
 		.retry_interval_ms = 1,
 		.max_wait_ms = -1,
 		.fs = (char *)"hdfs://nn:8020",
