@@ -67,7 +67,7 @@ class Master:
         bench.wait_until(lambda: self.get("/v1/job")["progress"].get("launching") == tasks)
 
     def request(self, method, path, **headers):
-        connection = http.client.HTTPConnection(self.door["address"], timeout=60)
+        connection = http.client.HTTPConnection(self.door["address"], timeout=bench.PATIENCE_S)
         connection.request(method, path, headers={"Authorization": f"Bearer {self.token}"} | headers)
         answer = connection.getresponse()
         body = answer.read()
@@ -81,7 +81,7 @@ class Master:
 
     def ask_often(self, seconds):
         """How long (ms) each answer took, over one connection."""
-        connection = http.client.HTTPConnection(self.door["address"], timeout=60)
+        connection = http.client.HTTPConnection(self.door["address"], timeout=bench.PATIENCE_S)
 
         def ask():
             connection.request("GET", "/v1/server")
@@ -117,7 +117,7 @@ class Master:
 
     def end(self):
         self.request("POST", "/v1/job/kill")
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=bench.PATIENCE_S)
         self.log.close()
 
 
@@ -142,7 +142,7 @@ class Executors:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=bench.PATIENCE_S)
 
 
 def show(name, value, unit, goal=""):

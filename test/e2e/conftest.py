@@ -23,8 +23,8 @@ def tony(tmp_path, request):
     left_running = [job for job in tony.ids() if find_marked(f"TONY_JOB_ID={job}")]
     tony.finish()
     try:
-        wait_until(lambda: not tony.processes(), "every process of the test to end", 20)
-        wait_until(lambda: not tony.held(), "the ledger to be empty", 5)
+        wait_until(lambda: not tony.processes(), "every process of the test to end")
+        wait_until(lambda: not tony.held(), "the ledger to be empty")
     except pytest.fail.Exception:
         left = [describe(pid) for pid in tony.processes()]
         for pid in tony.processes():

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from conftest import BUILD
+from patience import PATIENCE_S
 
 LIMIT_BYTES = 8 << 20
 
@@ -30,7 +31,7 @@ def test_small(stripped):
 def in_empty_root(root, *command):
     become_root = [] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
     return subprocess.run([*become_root, "/usr/sbin/chroot", root, *command], capture_output=True,
-                          text=True, timeout=60, env={"PATH": "/usr/bin:/bin"})
+                          text=True, timeout=PATIENCE_S, env={"PATH": "/usr/bin:/bin"})
 
 
 @pytest.fixture

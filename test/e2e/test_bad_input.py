@@ -12,6 +12,7 @@ import subprocess
 
 import pytest
 from conftest import BUILD, PROGRAMS, PYTHON, wait_until, write_xml
+from patience import PATIENCE_S
 
 CONFIG = 3
 USAGE = 2
@@ -79,7 +80,7 @@ def test_unreadable_for_this_user(tony):
     if os.geteuid() == 0:
         command = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", "--", *command]
     answer = subprocess.run(command, env=tony.env, cwd=tony.directory, capture_output=True, text=True,
-                            timeout=60)
+                            timeout=PATIENCE_S)
     assert answer.returncode != 0
     assert "secret.xml" in answer.stderr and "ermission denied" in answer.stderr
 
@@ -222,7 +223,7 @@ def test_server_listens_on_the_held_port(tony):
     job = tony.submit({"tony.worker.instances": 1,
                        "tony.worker.command": f"{PYTHON} serve.py reuse {go}"})
     job.wait_log("worker:0", "bound")
-    with socket.create_connection(("127.0.0.1", job.task("worker:0")["port"]), 5):
+    with socket.create_connection(("127.0.0.1", job.task("worker:0")["port"]), PATIENCE_S):
         pass
     go.touch()
     assert job.wait() == 0
@@ -234,7 +235,7 @@ def test_output_that_is_not_text(tony):
     assert answer.returncode == 1
     json.dumps(job.status())
     copied = subprocess.run([BUILD / "tony", "logs", job.id], env=tony.env, capture_output=True,
-                            timeout=60)
+                            timeout=PATIENCE_S)
     assert copied.returncode == 0 and len(copied.stdout) >= 100000
 
 
@@ -300,7 +301,7 @@ def test_limits_of_a_request(running):
     host, port = running.status()["am_url"].removeprefix("http://").split(":")
 
     def raw(data):
-        with socket.create_connection((host, int(port)), 10) as peer, \
+        with socket.create_connection((host, int(port)), PATIENCE_S) as peer, \
                 contextlib.suppress(ConnectionError):
             peer.sendall(data)
             return peer.recv(4096).decode("latin-1")
@@ -328,7 +329,8 @@ def test_ten_thousand_junk_connections(tony):
         with contextlib.ExitStack() as peers:
             for number in range(1000):
                 with contextlib.suppress(OSError):
-                    peer = peers.enter_context(socket.create_connection((host, int(port)), 5))
+                    peer = socket.create_connection((host, int(port)), 5)  # patience: who is kept out need not come in
+                    peers.enter_context(peer)
                     peer.sendall(junk[number % len(junk)])
     assert job.status()["state"] == "running"
     assert job.task("worker:0")["attempt"] == 1, "no executor may lose its AM over this"
@@ -381,7 +383,7 @@ def in_small_disk(tony, size, script):
     mount = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
     command = f'mount -t tmpfs -o size={size} none "{tony.state}" && {script}'
     return subprocess.run([*mount, "sh", "-c", command], env=tony.env, cwd=tony.directory,
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=PATIENCE_S)
 
 
 def test_disk_full_before_the_start(tony):

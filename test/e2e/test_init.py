@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 from conftest import BUILD, ROOT
+from patience import PATIENCE_S
 
 EXAMPLES = sorted(path.parent.name for path in ROOT.glob("examples/*/tony.xml"))
 
@@ -111,7 +112,7 @@ def test_a_failure_midway_says_what_is_there(tony):
     folder = tony.directory / "full"
     answer = subprocess.run(["bash", "-c", 'trap "" XFSZ; ulimit -f 20; exec "$@"', "bash",
                              BUILD / "tony", "init", "pytorch", folder],
-                            env=tony.env, capture_output=True, text=True, timeout=60)
+                            env=tony.env, capture_output=True, text=True, timeout=PATIENCE_S)
     assert answer.returncode != 0
     assert f"{folder}/digits.csv.gz: " in answer.stderr
     assert "written so far: README.md, digits.NOTICE; remove them" in answer.stderr

@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 from conftest import BUILD
+from patience import PATIENCE_S
 
 VERBS = ("init", "submit", "list", "status", "wait", "logs", "open", "events", "kill", "restart", "scale", "config", "check",
          "render", "history", "version", "completion")
@@ -25,7 +26,7 @@ def test_programs(installed):
 def test_a_job_runs_from_there(installed, tony):
     answer = subprocess.run([installed / "bin/tony", "submit", "--conf", "tony.worker.instances=1",
                              "--conf", "tony.worker.memory=64m", "--executes", "true"], env=tony.env,
-                            cwd=tony.directory, capture_output=True, text=True, timeout=60)
+                            cwd=tony.directory, capture_output=True, text=True, timeout=PATIENCE_S)
     assert answer.returncode == 0, answer.stderr
 
 

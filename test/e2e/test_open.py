@@ -15,6 +15,7 @@ import urllib.request
 import pytest
 
 from conftest import PROGRAMS, PYTHON, wait_until
+from patience import PATIENCE_S
 
 sys.path.insert(0, str(PROGRAMS))
 from web_program import frame  # noqa: E402
@@ -31,7 +32,7 @@ class Browser:
         """(status, body, where it led to)"""
         request = urllib.request.Request(url, data, {name.replace("_", "-"): value for name, value in headers.items()})
         try:
-            with self.opener.open(request, timeout=60) as answer:
+            with self.opener.open(request, timeout=PATIENCE_S) as answer:
                 return answer.status, answer.read(), answer.url
         except urllib.error.HTTPError as error:
             return error.code, error.read(), error.url
@@ -130,7 +131,7 @@ def test_web_sockets_pass(tony, served):
     place = urllib.parse.urlsplit(link)
 
     def shake_hands(origin):
-        connection = socket.create_connection((place.hostname, place.port), timeout=60)
+        connection = socket.create_connection((place.hostname, place.port), timeout=PATIENCE_S)
         connection.sendall(f"GET /ui/worker:0/ws HTTP/1.1\r\nHost: {place.netloc}\r\nOrigin: {origin}\r\n"
                            f"Cookie: {browser.cookie()}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
                            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
@@ -174,7 +175,7 @@ def test_a_port_of_this_machine_leads_there(tony):
     assert browser.ask(link)[0] == 200
     assert json.loads(browser.ask(root + "/v1/server")[1])["viewer"]
     tunnel.send_signal(signal.SIGINT)
-    assert tunnel.wait(60) == 0
+    assert tunnel.wait(PATIENCE_S) == 0
     with pytest.raises(urllib.error.URLError):
         browser.ask(root + "/")
 

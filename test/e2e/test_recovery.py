@@ -3,9 +3,9 @@ containers kept, budgets, checkpoints."""
 
 import os
 import signal
-import time
 
 from conftest import PYTHON, wait_until
+from patience import let_pass
 
 FAST = {"tony.am.retry-delay": "10ms"}
 
@@ -178,7 +178,7 @@ def test_executors_outlive_a_busy_am(tony):
     before = job.wait_task("worker:0")
     am = job.status()["am_pid"]
     os.kill(am, signal.SIGSTOP)
-    time.sleep(3)
+    let_pass(3)
     os.kill(am, signal.SIGCONT)
     assert job.wait_task("worker:0")["pids"] == before["pids"]
     go.touch()

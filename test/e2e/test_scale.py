@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from conftest import BUILD, ROOT, wait_until
+from patience import PATIENCE_S
 
 sys.path.insert(0, str(ROOT / "bench/scale"))
 import bench_scale  # noqa: E402
@@ -17,6 +18,7 @@ TASKS = 500
 @pytest.fixture
 def master(tmp_path, monkeypatch):
     monkeypatch.setattr(bench_scale, "PROGRAMS", BUILD / "bench/scale")
+    monkeypatch.setattr(bench_scale.bench, "PATIENCE_S", PATIENCE_S)
     monkeypatch.setattr(bench_scale.bench, "TONY", str(BUILD / "tony"))
     master = bench_scale.Master(tmp_path, TASKS)
     yield master

@@ -278,7 +278,7 @@ def test_bash_completion_completes(tony):
     probe = ('source "$1"; COMP_WORDS=(tony sub); COMP_CWORD=1; COMP_LINE="tony sub"; COMP_POINT=8; '
              'f=$(complete -p tony | sed "s/.*-F \\([^ ]*\\).*/\\1/"); "$f" tony sub tony; echo "${COMPREPLY[@]}"')
     answer = subprocess.run(["bash", "-c", probe, "bash", script], capture_output=True, text=True,
-                            env={**tony.env, "PATH": f"{BUILD}:{tony.env['PATH']}"}, timeout=30)
+                            env={**tony.env, "PATH": f"{BUILD}:{tony.env['PATH']}"}, timeout=PATIENCE_S)
     assert "submit" in answer.stdout, answer.stderr
 
 

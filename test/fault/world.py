@@ -21,6 +21,9 @@ import clock
 import schedule as schedules
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "harness"))
+from patience import PATIENCE_S  # noqa: E402
+
 BUILD = Path(os.environ.get("TONY_BUILD", HERE.parents[1] / "build"))
 PYTHON = "/usr/bin/python3"
 JOB_ID = re.compile(r"(tony-\d|application_)[\w-]+")
@@ -91,7 +94,7 @@ def max_restarts(description, task):
 
 
 class World:
-    END_S = 120  # a job that has not ended by then never will
+    END_S = PATIENCE_S  # a job that has not ended by then never will
     CLEAN_S = 5  # after the end, until nothing is left
 
     def __init__(self, schedule, directory, proxy):
@@ -112,7 +115,7 @@ class World:
 
     # ---- the job ----
 
-    async def tony(self, *arguments, timeout=60):
+    async def tony(self, *arguments, timeout=PATIENCE_S):
         child = await asyncio.create_subprocess_exec(
             BUILD / "tony", *arguments, env=self.env, cwd=self.directory, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)

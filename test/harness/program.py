@@ -1,40 +1,23 @@
 """What the suites share: the real programs, run with a state directory of their own, and the jobs that
-they start.
-
-Tests wait for events, never for a time to pass: wait_until() polls a condition and gives up, loudly,
-long after it should have come true.
-"""
+they start."""
 
 import json
 import os
 import re
 import signal
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("TONY_BUILD", ROOT / "build"))
 PROGRAMS = ROOT / "test/e2e/programs"
 PYTHON = "/usr/bin/python3"
-PATIENCE_S = 120
 FINAL = ("succeeded", "failed", "killed")
-
-
-def wait_until(condition, what, patience_s=PATIENCE_S):
-    """The first true value of condition(); fails the test when none comes."""
-    deadline = time.monotonic() + patience_s
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            pytest.fail(f"waited {patience_s} s in vain: {what}")
-        time.sleep(0.02)
 
 
 def read_environ(pid):

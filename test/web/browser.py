@@ -2,14 +2,16 @@
 
 import os
 import re
+import sys
 import tempfile
-import time
+from pathlib import Path
 
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
-PATIENCE = 90  # seconds until a driver counts as one that never starts
+sys.path.append(str(Path(__file__).resolve().parents[1] / "harness"))
+from patience import wait_until  # noqa: E402
 
 
 class Driver(Service):
@@ -26,14 +28,11 @@ class Driver(Service):
         return re.search(rb"started successfully on port (\d+)", os.pread(self.output.fileno(), 65536, 0))
 
     def start(self):
-        self._start_process(self.path)
-        deadline = time.monotonic() + PATIENCE
-        while not (found := self.find_port()):
+        def found():
             self.assert_process_still_running()
-            if time.monotonic() > deadline:
-                raise TimeoutError("chromedriver does not start")
-            time.sleep(0.02)
-        self.port = int(found[1])
+            return self.find_port()
+        self._start_process(self.path)
+        self.port = int(wait_until(found, "chromedriver to start")[1])
 
 
 def start(width=1280, height=900, dark=False, calm=False, scale=1, headless="new"):

@@ -2,13 +2,12 @@
 
 import browser
 from packages import read_axe
+from patience import PATIENCE_S
 from selenium.common.exceptions import JavascriptException, StaleElementReferenceException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
-
-PATIENCE = 90  # seconds until what was waited for counts as never coming
 
 
 class Page:
@@ -64,7 +63,7 @@ class Page:
 
     def wait(self, condition, message=""):
         """Until condition() is true; its value."""
-        return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05, ignored_exceptions=(
+        return WebDriverWait(self.driver, PATIENCE_S, poll_frequency=0.05, ignored_exceptions=(
             StaleElementReferenceException, JavascriptException, AttributeError, IndexError)).until(
                 lambda _: condition(), message)
 

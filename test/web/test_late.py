@@ -3,7 +3,7 @@
 import threading
 
 from fake_job import Log
-from page import PATIENCE
+from patience import PATIENCE_S
 
 
 class Late:
@@ -19,7 +19,7 @@ class Late:
         if self.holds:
             self.holds = False
             self.asked.set()
-            self.goes.wait(PATIENCE)
+            self.goes.wait(PATIENCE_S)
         return said
 
 
@@ -40,7 +40,7 @@ def test_the_newest_answer_stays_whichever_comes_last(page, serve, job):
         answer.holds = True
     job.move("worker:0", "stopping")
     for answer in late:
-        assert answer.asked.wait(PATIENCE)
+        assert answer.asked.wait(PATIENCE_S)
     job.set_log("worker:0", "executor", Log(b"the executor began\n"))
     job.form(["worker:0"])
     job.run()
@@ -59,7 +59,7 @@ def test_nothing_is_begun_by_an_answer_for_a_page_that_was_left(page, serve, job
     late.holds = True
     server = serve(job)
     page.open(server, "#/tasks/worker:0")
-    assert late.asked.wait(PATIENCE)
+    assert late.asked.wait(PATIENCE_S)
     page.turn_to("#/config")
     late.goes.set()
     page.wait(lambda: nothing_is_awaited(page, server))

@@ -18,7 +18,11 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-KIT = Path(__file__).resolve().parent / "cluster" / "yarn-cluster"
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "harness"))
+from patience import PATIENCE_S  # noqa: E402
+
+KIT = HERE / "cluster" / "yarn-cluster"
 DEVELOPERS = Path(os.environ.get("TONY_YARN_DIR") or f"{tempfile.gettempdir()}/tony-yarn-{os.getuid()}")
 VERSION = os.environ.get("TONY_YARN_VERSION")  # of Hadoop, for new clusters; None: the kit's own
 HAS_HTTPFS = not (VERSION or "").startswith(("2.", "3.5."))  # as yarn-cluster says
@@ -91,7 +95,7 @@ class Cluster:
     def answers(self, url):
         """Without sending us elsewhere."""
         try:
-            with self.open(url, timeout=30) as answer:
+            with self.open(url, timeout=PATIENCE_S) as answer:
                 return b"STANDBY" not in answer.read()
         except OSError:
             return False
@@ -103,7 +107,7 @@ class Cluster:
     def rm(self, path, query=""):
         """One answer of the ResourceManager's REST interface."""
         url = f"{self.active('rm')}/ws/v1/cluster/{path}?user.name={self.user}{query}"
-        with self.open(url, timeout=30) as answer:
+        with self.open(url, timeout=PATIENCE_S) as answer:
             return json.load(answer)
 
     def application(self, app):
@@ -130,11 +134,12 @@ class Cluster:
 
     def request(self, method, url, body=None):
         if body is not None:   # the NameNode says where; it wants nothing of the file itself
-            with self.open(urllib.request.Request(url + "&noredirect=true", method=method), timeout=30) as answer:
+            ask = urllib.request.Request(url + "&noredirect=true", method=method)
+            with self.open(ask, timeout=PATIENCE_S) as answer:
                 url = json.load(answer)["Location"]
         request = urllib.request.Request(url, body, method=method,
                                          headers={"Content-Type": "application/octet-stream"})
-        with self.open(request, timeout=60) as answer:
+        with self.open(request, timeout=PATIENCE_S) as answer:
             return answer.read()
 
     def put(self, path, content):
@@ -169,7 +174,7 @@ class Watched:
 
     def close(self):
         self.guard.stdin.close()
-        self.guard.wait(timeout=120)
+        self.guard.wait(timeout=PATIENCE_S)
 
 
 def guard(place):

@@ -48,7 +48,7 @@ def am_of(job):
 
 
 def wait_am(job, attempt):
-    wait_until(lambda: am_of(job) == attempt, f"AM {attempt} of {job.id}", 120)
+    wait_until(lambda: am_of(job) == attempt, f"AM {attempt} of {job.id}")
 
 
 def finish(job):
@@ -99,7 +99,7 @@ def test_a_job_ends_with_the_last_of_its_ams(tony):
     wait_am(job, 2)
     assert identity(job.wait_task("worker:1")) == before["worker:1"]
     kill_am(job)
-    assert waiter.wait(120) == 1
+    assert waiter.wait(PATIENCE_S) == 1
     report = job.ended_application()
     assert report["state"] == "FAILED" == report["finalStatus"]
     said = report["diagnostics"].splitlines()[0]

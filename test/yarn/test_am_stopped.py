@@ -5,11 +5,11 @@ import http.client
 import json
 import os
 import signal
-import time
 import urllib.parse
 
 import pytest
-from program import is_alive, wait_until
+from patience import PATIENCE_S, let_pass, wait_until
+from program import is_alive
 from test_am_restart import NAMES, am_processes, finish, identity, start, wait_am
 
 pytestmark = pytest.mark.fast
@@ -39,14 +39,14 @@ def send(pids, number):
 
 def order_kill(url, token):
     """The system takes it for a process that stands still, which finds it when it goes on."""
-    connection = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc)
+    connection = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=PATIENCE_S)
     connection.request("POST", "/v1/job/kill", "{}", {"Authorization": f"Bearer {token}"})
     return connection
 
 
 def state_at(url, token):
     """Of the job, in the eyes of this AM."""
-    connection = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc)
+    connection = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=PATIENCE_S)
     connection.request("GET", "/v1/job", headers={"Authorization": f"Bearer {token}"})
     return json.load(connection.getresponse())["state"]
 
@@ -58,7 +58,7 @@ def go_on_unanswered(job, am, url, connection):
     try:
         send(am, signal.SIGCONT)
         wait_until(lambda: state_at(url, job.token()) == "finishing", "the order to be heard")
-        time.sleep(2)
+        let_pass(2)
     finally:
         send([resource_manager], signal.SIGCONT)
     with pytest.raises(ConnectionError):   # who gave the order knows that it was not obeyed

@@ -83,7 +83,7 @@ def test_who_follows_a_job_outlasts_the_resource_manager(tony):
     _, errors = client.communicate(timeout=180)
     assert "end: succeeded" in said.read_text() and client.returncode == 0, said.read_text() + errors
     assert errors.count("trying again") <= 1 + errors.count("answers again"), errors
-    wait_until(lambda: job.application()["finalStatus"] == "SUCCEEDED", "the ResourceManager to know", 120)
+    wait_until(lambda: job.application()["finalStatus"] == "SUCCEEDED", "the ResourceManager to know")
 
 
 def test_a_job_is_asked_while_the_resource_manager_is_away(tony):
@@ -107,7 +107,7 @@ def test_containers_are_had_after_the_resource_manager_restarted(tony):
     tony.cluster.restart("rm")
     executor = wait_until(lambda: job.task("worker:1").get("executor_pid"), "the AM to be found")
     os.kill(executor, 9)
-    job.wait_task("worker:1", attempt=2, patience_s=120)
+    job.wait_task("worker:1", attempt=2)
     assert finish(tony, job) == 0
 
 
@@ -119,7 +119,7 @@ def test_a_killed_am_is_followed_by_another(tony):
     os.kill(before, 9)
     wait_until(lambda: (status := tony.run("status", "--json", job.id)).returncode == 0
                and f'"am_pid": {before}' not in status.stdout and '"running"' in status.stdout,
-               "another AM with running tasks", 120)
+               "another AM with running tasks")
     assert finish(tony, job) == 0
     assert client.wait(PATIENCE_S) == 0
     assert len(tony.cluster.rm(f"apps/{job.id}/appattempts")["appAttempts"]["appAttempt"]) == 2

@@ -79,7 +79,7 @@ def test_the_resource_manager_fails_over_under_a_job(tony):
     executor = wait_until(lambda: job.task("worker:1").get("executor_pid"), "the AM to be found")
     wait_until(lambda: {name: job.task(name).get("pids") for name in before} == before, "the same processes")
     os.kill(executor, 9)
-    job.wait_task("worker:1", attempt=2, patience_s=120)
+    job.wait_task("worker:1", attempt=2)
     assert finish(tony, job) == 0
     said, errors = follower.communicate(timeout=PATIENCE_S)
     assert "end: succeeded" in said and follower.returncode == 0, said + errors
@@ -120,12 +120,12 @@ def test_a_job_outlives_the_keys_of_its_token(tony):
     since: containers come, and a ResourceManager that takes over believes it."""
     job = start(tony)
     seen = rolls(tony.cluster)
-    wait_until(lambda: rolls(tony.cluster) >= seen + 2, "the key to change twice", 120)
+    wait_until(lambda: rolls(tony.cluster) >= seen + 2, "the key to change twice")
     os.kill(job.wait_task("worker:1")["executor_pid"], 9)
     job.wait_task("worker:1", attempt=2)
     fail_over(tony.cluster, "rm")
     executor = wait_until(lambda: job.task("worker:1").get("executor_pid"), "the AM to be found")
     os.kill(executor, 9)
-    job.wait_task("worker:1", attempt=3, patience_s=120)
+    job.wait_task("worker:1", attempt=3)
     assert finish(tony, job) == 0
     assert_ended(job, "succeeded")

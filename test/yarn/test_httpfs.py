@@ -11,7 +11,8 @@ import uuid
 import xml.etree.ElementTree as ET
 
 import pytest
-from program import wait_until, write_xml
+from patience import PATIENCE_S, wait_until
+from program import write_xml
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ class Passage(http.server.BaseHTTPRequestHandler):
         is_late = self.server.is_late(self.path)
         if is_late and not self.server.begun:
             self.server.wait(self.path)
-        behind = http.client.HTTPConnection(self.server.behind, timeout=60)
+        behind = http.client.HTTPConnection(self.server.behind, timeout=PATIENCE_S)
         behind.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
         for name, value in self.headers.items():
             if name not in ("Connection", "Expect"):

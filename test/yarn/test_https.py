@@ -5,7 +5,7 @@ import shutil
 import urllib.error
 import urllib.request
 
-from program import wait_until
+from patience import PATIENCE_S, wait_until
 from test_logs import check_logs, configure, run_job
 from test_webhdfs import DENIED, Hdfs, digest
 
@@ -25,7 +25,7 @@ def final_url(cluster, job):
     context = cluster.context()
     opener = urllib.request.build_opener(NoRedirect, urllib.request.HTTPSHandler(context=context))
     try:
-        opener.open(job.tracking_url(), timeout=30)
+        opener.open(job.tracking_url(), timeout=PATIENCE_S)
     except urllib.error.HTTPError as error:
         return error.headers["Location"]
     return None

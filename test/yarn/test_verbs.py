@@ -59,7 +59,7 @@ def test_the_am_tells_logs_of_other_machines_to_their_end(tony):
 
     def ask(query):
         request = urllib.request.Request(f"{url}/v1/tasks/worker:0/logs/{query}", headers=authorization)
-        return urllib.request.urlopen(request, timeout=120)
+        return urllib.request.urlopen(request, timeout=PATIENCE_S)
 
     def read(query):
         with ask(query) as answer:
@@ -153,7 +153,7 @@ def test_tracking_url_of_an_ended_job_is_its_page_in_the_portal(tony):
     assert tony.run("wait", job.id).returncode == 0
     job.wait_final("SUCCEEDED")
     url = urllib.parse.urlsplit(job.tracking_url())
-    proxy = http.client.HTTPConnection(url.netloc, timeout=30)
+    proxy = http.client.HTTPConnection(url.netloc, timeout=PATIENCE_S)
     proxy.request("GET", url.path)
     assert proxy.getresponse().getheader("Location") == f"http://portal.example:19886/#/jobs/{job.id}"
     proxy.close()
@@ -162,15 +162,15 @@ def test_tracking_url_of_an_ended_job_is_its_page_in_the_portal(tony):
 def test_tracking_url_through_the_proxy(tony, running):
     url = running.tracking_url()
     assert running.id in url
-    with urllib.request.urlopen(url, timeout=30) as answer:
+    with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
         assert b"<noscript>" in answer.read()
     url = url.rstrip("/")
     for path, text in (("v1/job", b'"fox"'), ("v1/tasks/worker:0", b'"running"'), ("v1/events?wait=1000", b'"seq":1')):
-        with urllib.request.urlopen(f"{url}/{path}", timeout=30) as answer:
+        with urllib.request.urlopen(f"{url}/{path}", timeout=PATIENCE_S) as answer:
             assert text in answer.read()
     for method, path in (("PUT", "v1/kv/key"), ("PUT", "ui/tensorboard/"), ("POST", "v1/job/kill")):
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(urllib.request.Request(f"{url}/{path}", b"", method=method), timeout=30)
+            urllib.request.urlopen(urllib.request.Request(f"{url}/{path}", b"", method=method), timeout=PATIENCE_S)
         assert refused.value.code in (401, 405)
     assert finish(tony, running) == 0
 
@@ -181,7 +181,7 @@ def test_a_web_interface_through_the_proxy(tony):
                       f"exec {PYTHON} web_program.py {tony.directory}/go")
     url = job.tracking_url().rstrip("/")
     wait_until(lambda: (job.task("worker:0") or {}).get("ui_url"), "the web interface")
-    with urllib.request.urlopen(f"{url}/ui/tensorboard/a?b=c", timeout=30) as answer:
+    with urllib.request.urlopen(f"{url}/ui/tensorboard/a?b=c", timeout=PATIENCE_S) as answer:
         seen = json.load(answer)
     assert seen["path"] == "/a?b=c" and "Authorization" not in seen["headers"]
     tony.run("kill", job.id)
@@ -191,15 +191,15 @@ def test_a_proxy_that_is_not_trusted(tony):
     job = tony.submit({"tony.worker.instances": 1, "tony.am.trust-proxy": "false"}, "--executes", "sleep 1000")
     job.wait_task("worker:0")
     url = job.tracking_url().rstrip("/")
-    with urllib.request.urlopen(f"{url}/v1/server", timeout=30) as answer:
+    with urllib.request.urlopen(f"{url}/v1/server", timeout=PATIENCE_S) as answer:
         assert json.load(answer)["viewer"] is None
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(f"{url}/v1/job", timeout=30)
+        urllib.request.urlopen(f"{url}/v1/job", timeout=PATIENCE_S)
     assert refused.value.code == 401
     link = tony.run("open", job.id).stdout.strip()
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-    assert opener.open(link, timeout=30).status == 200
-    assert json.load(opener.open(link.split("/login")[0] + "/v1/job", timeout=30))["id"] == job.id
+    assert opener.open(link, timeout=PATIENCE_S).status == 200
+    assert json.load(opener.open(link.split("/login")[0] + "/v1/job", timeout=PATIENCE_S))["id"] == job.id
     tony.run("kill", job.id)
 
 

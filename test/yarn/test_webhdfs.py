@@ -11,7 +11,8 @@ from pathlib import Path
 
 import kit
 import pytest
-from program import BUILD, read_environ, wait_until
+from patience import PATIENCE_S, wait_until
+from program import BUILD, read_environ
 from test_am_restart import am_processes, finish, identity, kept_job, kill_am, wait_am
 
 CLUSTER = {"--nodes": 1, "--expiry-ms": 600000}  # of the tests that stop daemons of HDFS
@@ -27,7 +28,7 @@ class Hdfs:
         self.url = (cluster.env["HTTPFS_URL"] if "--http-fs" in flags else
                     cluster.env["WEBHDFS_URL"].removesuffix("/webhdfs/v1"))
         self.root = f"/tmp/{directory}"
-        self.user, self.wait_ms = cluster.user, 60000
+        self.user, self.wait_ms = cluster.user, 1000 * PATIENCE_S
 
     def start(self, *words):
         environment = {**os.environ, "HADOOP_USER_NAME": self.user, "HDFS_WAIT_MS": str(self.wait_ms)}

@@ -10,7 +10,8 @@ import time
 import urllib.error
 import urllib.request
 
-from program import Job, Tony, describe, is_alive, read_environ, wait_until
+from patience import PATIENCE_S, wait_until
+from program import Job, Tony, describe, is_alive, read_environ
 
 OVER = ("FINISHED", "FAILED", "KILLED")
 
@@ -135,7 +136,7 @@ class YarnTony(Tony):
             print("==", job.id, report["state"], report["finalStatus"], report.get("diagnostics"))
             print(self.run("events", job.id).stdout)
             try:
-                done = self.cluster.kit("yarn", "logs", "-applicationId", job.id, check=False, timeout=120)
+                done = self.cluster.kit("yarn", "logs", "-applicationId", job.id, check=False, timeout=PATIENCE_S)
                 print(done.stdout[-12000:])
             except subprocess.TimeoutExpired as late:   # what failed is told all the same
                 print(late)
@@ -160,6 +161,6 @@ class YarnTony(Tony):
         request = urllib.request.Request(url, b'{"state": "KILLED"}', method="PUT",
                                          headers={"Content-Type": "application/json"})
         try:
-            self.cluster.open(request, timeout=30).close()
+            self.cluster.open(request, timeout=PATIENCE_S).close()
         except urllib.error.HTTPError as error:
             print(f"kill {app}: {error.code} {error.read().decode()}")

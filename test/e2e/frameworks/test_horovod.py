@@ -18,7 +18,7 @@ def epochs(job):
 
 def wait_epochs(job, more):
     before = len(epochs(job))
-    wait_until(lambda: len(epochs(job)) >= before + more, f"{more} more epochs", 120)
+    wait_until(lambda: len(epochs(job)) >= before + more, f"{more} more epochs")
 
 
 def resumptions(job):
@@ -49,12 +49,12 @@ def test_a_ring_loses_a_process_and_one_that_freezes(tony):
     assert first != second
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(first)
-    wait_until(lambda: resumptions(job), "the ring to resume", 120)
+    wait_until(lambda: resumptions(job), "the ring to resume")
     wait_epochs(job, 5)
     end_after(job, epochs(job)[-1] + 30)
     os.kill(process, signal.SIGSTOP)
 
-    assert job.wait(120) == 0, job.logs("worker:0", "stderr")
+    assert job.wait() == 0, job.logs("worker:0", "stderr")
     assert job.status()["epoch"] == 3
     assert any("frozen" in json.dumps(event) for event in job.events())
     after_kill, after_freeze = resumptions(job)
@@ -76,7 +76,7 @@ def test_the_user_brings_the_driver(tony):
     assert "2 ranks" in job.logs("worker:0")
     end_after(job, epochs(job)[-1] + 30)
     os.kill(job.wait_task("driver:0")["pids"][0], signal.SIGKILL)
-    assert job.wait(120) == 0, job.logs("worker:0", "stderr") + job.logs("driver:0", "stderr")
+    assert job.wait() == 0, job.logs("worker:0", "stderr") + job.logs("driver:0", "stderr")
     assert job.status()["epoch"] == 2
     assert resumptions(job)[0] >= 5
     assert accuracy(job) >= 0.90
@@ -87,7 +87,7 @@ def test_a_program_of_horovodrun(tony):
     path = f"{venv_bin('horovod')}:{tony.env['PATH']}"
     answer, job = tony.job({"tony.application.framework": "horovod", "tony.worker.instances": 3,
                             "tony.worker.memory": "1g"},
-                           "--executes", "python3 horovod_ring.py", env={"PATH": path}, timeout=120)
+                           "--executes", "python3 horovod_ring.py", env={"PATH": path})
     assert answer.returncode == 0, answer.stdout
     assert all(f"rank {i} of 3 is done" in job.logs(f"worker:{i}") for i in range(3))
 
@@ -101,12 +101,12 @@ def test_a_ring_that_is_forming_outlives_the_am(tony):
                       "--executes", f"{wait}; exec python3 horovod_ring.py",
                       env={"PATH": f"{venv_bin('horovod')}:{tony.env['PATH']}"})
     met = job.directory / "rendezvous.kv"
-    wait_until(lambda: met.exists() and b"global/0" in met.read_bytes(), "the first process to be there", 120)
+    wait_until(lambda: met.exists() and b"global/0" in met.read_bytes(), "the first process to be there")
     job.kill_am()
     os.kill(job.am()[1], signal.SIGKILL)
     wait_until(lambda: job.status()["am_attempt"] == 3, "the third AM")
     go.touch()
-    assert job.wait(120) == 0, job.logs("worker:0", "stderr")
+    assert job.wait() == 0, job.logs("worker:0", "stderr")
     assert job.status()["epoch"] == 1
     assert all(f"rank {rank} of 2 is done" in job.logs(f"worker:{rank}") for rank in range(2))
 
@@ -142,7 +142,7 @@ class Ring:
             return all(last) and {one[1] for one, in last} == {len(workers)} and len({one[2] for one, in last}) == 1
         wait_until(are, f"a ring of {workers}", 150)
         before = {worker: len(self.committed(worker)) for worker in workers}
-        wait_until(lambda: all(len(self.committed(worker)) > before[worker] for worker in workers), "a step", 60)
+        wait_until(lambda: all(len(self.committed(worker)) > before[worker] for worker in workers), "a step")
 
     def pids(self, workers):
         return [self.job.wait_task(f"worker:{worker}")["pids"] for worker in workers]
@@ -155,7 +155,7 @@ class Ring:
 
     def finish(self, workers):
         self.end.touch()
-        assert self.job.wait(120) == 0, self.job.logs("worker:0", "stderr")
+        assert self.job.wait() == 0, self.job.logs("worker:0", "stderr")
         assert self.job.status()["epoch"] == 1
         for worker in workers:
             assert "done at step" in self.job.logs(f"worker:{worker}")

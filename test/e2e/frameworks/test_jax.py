@@ -21,14 +21,14 @@ def wait_epochs(job, more):
     """Until the latest formation has trained for so many epochs; the last one that was seen."""
     first = resumptions(job)[-1] if resumptions(job) else 0
     return wait_until(lambda: (done := epochs_of(job)) and done[-1] >= first + more and done[-1],
-                      f"{more} epochs: {job.logs('worker:0', 'stderr')}", 120)
+                      f"{more} epochs: {job.logs('worker:0', 'stderr')}")
 
 
 def hit(job, task, signal_number, epoch):
     """Ends the formation `epoch`, after some training, by a signal to this task."""
     before = wait_epochs(job, 5)
     os.kill(job.wait_task(task, epoch=epoch)["pids"][0], signal_number)
-    wait_until(lambda: len(resumptions(job)) == epoch, f"formation {epoch + 1}: {job.events()}", 120)
+    wait_until(lambda: len(resumptions(job)) == epoch, f"formation {epoch + 1}: {job.events()}")
     assert resumptions(job)[-1] >= before
 
 
@@ -40,7 +40,7 @@ def test_a_worker_and_the_coordinator_are_lost(tony):
     hit(job, "worker:0", signal.SIGKILL, epoch=2)
     end_after(job, 60)
     hit(job, "worker:1", signal.SIGSTOP, epoch=3)
-    assert job.wait(120) == 0, job.logs("worker:0", "stderr")
+    assert job.wait() == 0, job.logs("worker:0", "stderr")
     assert any("worker:1: ended, frozen: process" in event.get("text", "") for event in job.events())
     reached = re.search(r"done: accuracy (\S+)", job.logs("worker:0"))
     assert reached and float(reached.group(1)) >= 0.95

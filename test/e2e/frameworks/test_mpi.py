@@ -8,8 +8,8 @@ from pathlib import Path
 
 from conftest import children_of, wait_until
 from endless import EPOCHS, end_after
+from patience import PATIENCE_S
 
-PATIENCE_S = 120
 COMMAND = f"tony.launcher.command=mpirun python3 train.py {EPOCHS}"
 
 

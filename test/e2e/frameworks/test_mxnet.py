@@ -25,7 +25,7 @@ def resumptions(job):
 def wait_epoch(job, number):
     """Until so many epochs are done; the last one that was seen."""
     return wait_until(lambda: (done := of_workers(job, r"epoch +(\d+) of")) and done[-1] >= number and done[-1],
-                      f"epoch {number}: {job.logs('worker:0', 'stderr')}", 120)
+                      f"epoch {number}: {job.logs('worker:0', 'stderr')}")
 
 
 def test_every_role_is_lost_once(tony):
@@ -38,9 +38,9 @@ def test_every_role_is_lost_once(tony):
         if formation == len(LOSSES):
             end_after(job, 100)
         os.kill(job.wait_task(task, epoch=formation)["pids"][0], number)
-        wait_until(lambda: len(resumptions(job)) == formation, f"formation {formation + 1}", 120)
+        wait_until(lambda: len(resumptions(job)) == formation, f"formation {formation + 1}")
         assert resumptions(job)[-1] >= trained
-    assert job.wait(120) == 0, job.logs("worker:0", "stderr")
+    assert job.wait() == 0, job.logs("worker:0", "stderr")
     assert any("server:0: ended, frozen: process" in event.get("text", "") for event in job.events())
     assert of_workers(job, r"done: accuracy (\S+)")[-1] >= 0.95
     assert job.status()["epoch"] == 1 + len(LOSSES)

@@ -9,6 +9,7 @@ import subprocess
 
 from conftest import PROGRAMS, wait_until
 from endless import EPOCHS, end_after
+from patience import PATIENCE_S
 
 
 def resumptions(job):
@@ -19,9 +20,9 @@ def hit(job, task, signal_number, epoch):
     """Ends the formation `epoch`, after some training, by a signal to this task."""
     first = resumptions(job)[-1] if epoch > 1 else 0
     wait_until(lambda: f"epoch {first + 5:3} of" in job.logs("worker:0"),
-               f"five epochs: {job.logs('worker:0', 'stderr')}", 120)
+               f"five epochs: {job.logs('worker:0', 'stderr')}")
     os.kill(job.wait_task(task, epoch=epoch)["pids"][0], signal_number)
-    wait_until(lambda: len(resumptions(job)) == epoch, f"formation {epoch + 1}: {job.events()}", 120)
+    wait_until(lambda: len(resumptions(job)) == epoch, f"formation {epoch + 1}: {job.events()}")
     assert resumptions(job)[-1] >= first + 5
 
 
@@ -33,7 +34,7 @@ def test_both_ranks_are_lost_and_one_freezes(tony):
     hit(job, "worker:0", signal.SIGKILL, epoch=2)
     end_after(job, 60)
     hit(job, "worker:1", signal.SIGSTOP, epoch=3)
-    assert job.wait(120) == 0, job.logs("worker:0", "stderr")
+    assert job.wait() == 0, job.logs("worker:0", "stderr")
     assert any("worker:1: ended, frozen: process" in event.get("text", "") for event in job.events())
     reached = re.search(r"done: accuracy (\S+)", job.logs("worker:0"))
     assert reached and float(reached.group(1)) >= 0.90
@@ -48,8 +49,8 @@ def test_a_program_for_torchrun_finds_the_same(tony):
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     tony.children.append(alone)
     _, job = tony.job({"tony.application.framework": "pytorch", "tony.worker.instances": 1, "tony.worker.processes": 2,
-                       "tony.worker.memory": "2g", "tony.worker.command": "python3 torch_ranks.py"}, timeout=120)
-    said, errors = alone.communicate(timeout=120)
+                       "tony.worker.memory": "2g", "tony.worker.command": "python3 torch_ranks.py"})
+    said, errors = alone.communicate(timeout=PATIENCE_S)
     assert alone.returncode == 0, errors
     by_tony = [json.loads(job.logs("worker:0", file)) for file in ("stdout", "stdout-1")]
     by_torchrun = sorted(map(json.loads, said.splitlines()), key=lambda found: found["RANK"])
@@ -61,8 +62,8 @@ def test_a_peer_that_freezes_is_told_in_the_words_of_who_waits(tony):
     job = tony.submit({"tony.application.framework": "pytorch", "tony.worker.instances": 2, "tony.worker.memory": "1g",
                        "tony.worker.command": "python3 torch_ranks.py 5"})
     for task in ("worker:0", "worker:1"):
-        wait_until(lambda: "together" in job.logs(task), f"{task} to begin", 120)
+        wait_until(lambda: "together" in job.logs(task), f"{task} to begin")
     os.kill(job.wait_task("worker:1")["pids"][0], signal.SIGSTOP)
-    assert job.wait(120) == 1
+    assert job.wait() == 1
     assert re.fullmatch(r"worker:0 on \S+ exited with code 1: RuntimeError: .*Timed out waiting 5000ms for .*",
                         job.status()["message"])

@@ -41,7 +41,7 @@ ALIVE = """
 import os
 from ray._raylet import GcsClient
 from ray.core.generated.gcs_pb2 import GcsNodeInfo
-nodes = GcsClient(address=os.environ["RAY_ADDRESS"]).get_all_node_info(timeout=60).values()
+nodes = GcsClient(address=os.environ["RAY_ADDRESS"]).get_all_node_info(timeout=120).values()
 print(sum(node.state == GcsNodeInfo.ALIVE for node in nodes))
 """
 

@@ -77,7 +77,7 @@ class Training:
 
 def ask_tensorboard(opener, url, path):
     try:
-        with opener.open(url + path, timeout=60) as answer:
+        with opener.open(url + path, timeout=PATIENCE_S) as answer:
             return json.load(answer)
     except OSError:
         return None  # it has read nothing yet
@@ -87,7 +87,7 @@ def open_door(tony, job):
     """A browser behind the job's door to TensorBoard, and where it is then."""
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     link = tony.run("open", job.id, "tensorboard").stdout.strip()
-    with opener.open(link, timeout=60) as answer:
+    with opener.open(link, timeout=PATIENCE_S) as answer:
         assert b'name="tb-relative-root"' in answer.read()
         return opener, answer.url.rstrip("/")
 

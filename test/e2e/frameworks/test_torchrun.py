@@ -23,14 +23,14 @@ def wait_epochs(job, more):
     """For so many further epochs; the highest one that was seen."""
     before = len(found(job, r"epoch +(\d+) of"))
     wait_until(lambda: len(found(job, r"epoch +(\d+) of")) >= before + more,
-               f"{more} more epochs: {job.logs('worker:0', 'stderr')}", 120)
+               f"{more} more epochs: {job.logs('worker:0', 'stderr')}")
     return max(found(job, r"epoch +(\d+) of"))
 
 
 def wait_resumed(job, times, reached):
     """Until the training has resumed so often, the last time at or behind the epoch reached."""
     resumed = wait_until(lambda: len(all_ := found(job, r"resuming at epoch (\d+)")) >= times and all_,
-                         f"{times} resumptions: {job.events()} {job.logs('worker:0', 'stderr')}", 120)
+                         f"{times} resumptions: {job.events()} {job.logs('worker:0', 'stderr')}")
     assert max(resumed) >= reached
 
 
@@ -55,7 +55,7 @@ def test_a_rank_and_an_agent_are_lost(tony):
     end_after(job, reached + 60)
     os.kill(agent(job, "worker:1", epoch=2), signal.SIGSTOP)
     wait_resumed(job, 3, reached)
-    assert job.wait(120) == 0, job.logs("worker:0", "stderr")
+    assert job.wait() == 0, job.logs("worker:0", "stderr")
     assert any("worker:1: ended, frozen: process" in event.get("text", "") for event in job.events())
     accuracy = [float(number) for task in TASKS for number in re.findall(r"done: accuracy (\S+)", job.logs(task))]
     assert accuracy and min(accuracy) >= 0.90
@@ -70,5 +70,5 @@ def test_an_agent_comes_back_in_its_place(tony):
     end_after(job, reached + 50)
     os.kill(agent(job, "worker:1"), signal.SIGKILL)
     wait_resumed(job, 1, reached)
-    assert job.wait(120) == 0, job.logs("worker:0", "stderr")
+    assert job.wait() == 0, job.logs("worker:0", "stderr")
     assert job.status()["epoch"] == 1 and job.task("worker:1")["restarts_used"] == 1

@@ -7,5 +7,5 @@ import time
 from ray._raylet import GcsClient
 
 client = GcsClient(address=os.environ["RAY_ADDRESS"])
-while not any(node.is_head_node for node in client.get_all_node_info(timeout=60).values()):
+while not any(node.is_head_node for node in client.get_all_node_info(timeout=120).values()):
     time.sleep(0.1)
