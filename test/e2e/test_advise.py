@@ -77,7 +77,7 @@ def test_memory_that_nobody_uses(tony, tmp_path):
 def test_the_same_failure_thrice(tony):
     answer, job = tony.job({"tony.worker.instances": 2, "tony.am.retry-count": 2, **OFTEN}, "--executes",
                            'if [ "$TASK_INDEX" = 1 ]; then echo "ValueError: no data in part-$RANDOM" >&2; exit 3; fi; '
-                           'sleep 100')
+                           'sleep 1000')
     assert answer.returncode != 0
     said = advised(tony, job)["retries-useless"]
     assert said["severity"] == "critical" and said["types"] == ["worker"]
@@ -99,7 +99,7 @@ def test_a_failure_that_a_retry_overcomes(tony, tmp_path):
 
 def test_failures_of_a_job_that_runs(tony):
     job = tony.submit({"tony.worker.instances": 1, "tony.am.retry-count": 3}, "--executes",
-                      "[ $TONY_EPOCH -gt 3 ] && sleep 100; exit 3")
+                      "[ $TONY_EPOCH -gt 3 ] && sleep 1000; exit 3")
     wait_until(lambda: job.status()["epoch"] == 4, "the fourth try")
     wait_until(lambda: "retries-useless" in asked(job), "the application master's advice")
     assert tony.run("kill", job.id).returncode == 0

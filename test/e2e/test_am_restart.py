@@ -6,11 +6,10 @@ import itertools
 import json
 import os
 import signal
-import time
 
 import pytest
 from conftest import wait_until
-from program import PATIENCE_S
+from patience import PATIENCE_S, let_pass
 
 FAST = {"tony.am.retry-delay": "10ms"}
 LINES = "i=0; while [ ! -e {go} ]; do i=$((i+1)); echo line $i; sleep 0.01; done; echo last of $i"
@@ -82,7 +81,7 @@ def test_while_it_comes_up(tony, moment):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 4}, "--executes", f"echo begins; exec ./exit_after.sh {go} 0")
     am, guardian = job.am()
-    time.sleep(moment * 0.008)
+    let_pass(moment * 0.008)
     os.kill(guardian if moment % 3 == 2 else am, signal.SIGKILL)
     for index in range(4):
         job.wait_task(f"worker:{index}")
@@ -162,14 +161,17 @@ def test_while_it_forms_anew(tony, kill):
 
 @pytest.mark.parametrize("is_guardian", (False, True), ids=("the AM", "the guardian"))
 def test_while_it_ends(tony, is_guardian):
-    job = tony.submit({"tony.worker.instances": 2, "tony.worker.stop-grace": "5s"}, "--executes",
-                      "trap 'echo stopping' TERM; echo begins; while :; do sleep 0.05; done")
+    go = tony.directory / "go"
+    job = tony.submit({"tony.worker.instances": 2, "tony.worker.stop-grace": "1h"}, "--executes",
+                      f"trap 'echo stopping' TERM; echo begins; until [ -e {go} ]; do sleep 0.05; done")
     job.wait_log("worker:0", "begins")
     victim = job.am()[is_guardian]
     killer = tony.start("kill", job.id)
     job.wait_log("worker:0", "stopping")
     os.kill(victim, signal.SIGKILL)
-    killer.communicate()
+    wait_until(lambda: job.status()["am_attempt"] == 2, "the next AM")
+    go.touch()
+    killer.communicate(timeout=PATIENCE_S)
     assert job.wait() != 0
     status = job.status()
     assert status["state"] == "killed" and status["cause"]["kind"] == "killed-by-user"

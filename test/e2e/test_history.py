@@ -72,7 +72,7 @@ def test_success_is_kept(tony):
 
 def test_failure_is_kept_with_its_cause(tony):
     answer, job = tony.job({"tony.worker.instances": 2}, "--executes",
-                           'if [ "$TASK_INDEX" = 1 ]; then echo "ValueError: no data" >&2; exit 3; fi; sleep 100')
+                           'if [ "$TASK_INDEX" = 1 ]; then echo "ValueError: no data" >&2; exit 3; fi; sleep 1000')
     assert answer.returncode != 0
     said = summary(kept(tony, job))
     assert said["state"] == "failed" and said["cause_task"] == "worker:1"
@@ -81,7 +81,7 @@ def test_failure_is_kept_with_its_cause(tony):
 
 
 def test_kill_is_kept(tony):
-    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 100")
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
     job.wait_task("worker:0")
     assert tony.run("kill", job.id).returncode == 0
     said = summary(kept(tony, job))
@@ -89,7 +89,7 @@ def test_kill_is_kept(tony):
 
 
 def test_killed_am_is_kept_by_its_guardian(tony):
-    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 100")
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
     job.wait_task("worker:0")
     job.wear_out_am()
     said = summary(kept(tony, job))
@@ -97,7 +97,7 @@ def test_killed_am_is_kept_by_its_guardian(tony):
 
 
 def test_job_without_am_and_guardian_is_kept_by_who_looks(tony):
-    job = tony.submit({"tony.worker.instances": 1, "tony.task.metrics-interval-ms": 100}, "--executes", "sleep 100")
+    job = tony.submit({"tony.worker.instances": 1, "tony.task.metrics-interval-ms": 100}, "--executes", "sleep 1000")
     job.wait_task("worker:0")
     measured = job.directory / "metrics.jsonl"
     wait_until(lambda: measured.exists() and "max_rss_bytes" in measured.read_text(), "some metrics to be kept")
@@ -319,7 +319,7 @@ def test_prune(tony):
 
 def test_two_who_publish_at_the_same_time(tony):
     """The AM's history counts, whoever else finds the job dead meanwhile."""
-    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 100")
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
     job.wait_task("worker:0")
     job.lose_am()
     children = [tony.start("list") for _ in range(4)]

@@ -25,7 +25,7 @@ def environment(job, task):
 
 def headline(job):
     """The line that people are told of the failure."""
-    return job.status()["cause"]["headline"]
+    return job.status()["cause"].get("headline", "")
 
 
 def test_the_plan_of_the_driver_holds(tony):
@@ -74,9 +74,13 @@ def test_a_driver_that_ends_early(tony):
 
 
 def test_a_driver_that_never_tells(tony):
-    answer, job = tony.job(keys("9999 --silent", **{"tony.container.registration.timeout": "5s"}))
+    words = "has not told where its rendezvous is within tony.container.registration.timeout"
+    for limit in ("5s", "1m"):  # on a busy machine an executor may miss the first, which is about registering as well
+        answer, job = tony.job(keys("9999 --silent", **{"tony.container.registration.timeout": limit}))
+        if words in headline(job):
+            break
     assert answer.returncode == 1
-    assert "has not told where its rendezvous is within tony.container.registration.timeout" in headline(job)
+    assert words in headline(job)
     assert "PORT____HOROVOD_RENDEZVOUS_SERVER____" in headline(job)
 
 

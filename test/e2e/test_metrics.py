@@ -98,7 +98,7 @@ def test_metrics_are_kept(tony):
 
 
 def test_metrics_of_an_am_that_was_killed_are_kept(tony):
-    job = tony.submit({"tony.worker.instances": 1, **OFTEN}, "--executes", "sleep 100")
+    job = tony.submit({"tony.worker.instances": 1, **OFTEN}, "--executes", "sleep 1000")
     so_far = job.directory / "metrics.jsonl"
     wait_until(lambda: so_far.is_file() and so_far.stat().st_size > 0, "the metrics so far")
     job.wear_out_am()
@@ -109,7 +109,7 @@ def test_metrics_of_an_am_that_was_killed_are_kept(tony):
 
 def test_an_executor_that_was_silent_for_a_while_is_on_record(tony):
     job = tony.submit({"tony.worker.instances": 2, "tony.task.heartbeat-interval-ms": "500",
-                       "tony.task.max-missed-heartbeats": 240, **OFTEN}, "--executes", "sleep 100")
+                       "tony.task.max-missed-heartbeats": 240, **OFTEN}, "--executes", "sleep 1000")
 
     def measured(task):
         return get(job, "/v1/metrics")["tasks"].get(task, {"samples": 0})

@@ -31,7 +31,7 @@ def configure(tony, keys):
 def test_an_ended_job_is_found_and_read(tony, portal):
     answer, job = tony.job({"tony.worker.instances": 2, "tony.application.name": "mnist",
                             "tony.application.tags": "nightly"}, "--shell_env", "API_KEY=hidden", "--executes",
-                           'if [ "$TASK_INDEX" = 1 ]; then seq 1000; echo "ValueError: no data" >&2; exit 3; fi; sleep 100')
+                           'if [ "$TASK_INDEX" = 1 ]; then seq 1000; echo "ValueError: no data" >&2; exit 3; fi; sleep 1000')
     assert answer.returncode != 0
     row = portal.wait_kept(job, "failed")
     assert row["name"] == "mnist" and row["cause_task"] == "worker:1" and row["tags"] == ["nightly"]

@@ -16,7 +16,7 @@ FUNCTIONS = {
     "__vdso_gettimeofday": "b860000000 0f05 4885ff 740a 488b0d04000000 48010f c3",
     "__vdso_time": "b8c9000000 0f05 48030509000000 4885ff 7403 488907 c3",
 }
-PATIENCE_S = 2
+GIVE_UP_S = 2  # then the clock stays as it is
 
 
 def find_vdso(pid):
@@ -61,7 +61,7 @@ def counters(pid):
 
 def stand_still(pid, vdso):
     """Stopped, and nowhere in what is to be replaced. False: not so in good time."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + GIVE_UP_S
     while time.monotonic() < deadline:
         os.kill(pid, signal.SIGSTOP)
         while state(pid) not in "TtZX" and time.monotonic() < deadline:
