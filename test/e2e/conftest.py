@@ -10,12 +10,13 @@ import pytest
 pytest.register_assert_rewrite("tony_rows", "dashboard_rows", "page")
 
 # What a test imports "from conftest" is the suite's own form of it.
-from program import (BUILD, PROGRAMS, PYTHON, ROOT, Tony, children_of, describe, find_marked,  # noqa: E402,F401
+from program import (BUILD, PROGRAMS, PYTHON, ROOT, Tony, built, children_of, describe, find_marked,  # noqa: E402,F401
                      is_locked, parent_of, read_environ, venv_bin, wait_until, write_xml)
 
 
 @pytest.fixture
 def tony(tmp_path, request):
+    built("tony-agent")
     tony = Tony(tmp_path)
     yield tony
     if getattr(request.node, "failed", False):

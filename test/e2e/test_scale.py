@@ -8,6 +8,7 @@ import pytest
 
 from conftest import BUILD, ROOT, wait_until
 from patience import PATIENCE_S
+from program import built
 
 sys.path.insert(0, str(ROOT / "bench/scale"))
 import bench_scale  # noqa: E402
@@ -17,6 +18,8 @@ TASKS = 500
 
 @pytest.fixture
 def master(tmp_path, monkeypatch):
+    for name in ("scale-agent", "scale-executors"):
+        built(f"bench/scale/{name}")
     monkeypatch.setattr(bench_scale, "PROGRAMS", BUILD / "bench/scale")
     monkeypatch.setattr(bench_scale.bench, "PATIENCE_S", PATIENCE_S)
     monkeypatch.setattr(bench_scale.bench, "TONY", str(BUILD / "tony"))

@@ -20,6 +20,13 @@ PYTHON = "/usr/bin/python3"
 FINAL = ("succeeded", "failed", "killed")
 
 
+def built(name):
+    """A file of the build directory, of those that `./dev build` does not make."""
+    if not (BUILD / name).exists():
+        pytest.fail(f"{BUILD / name} is not built: run ninja -C {BUILD}", pytrace=False)
+    return BUILD / name
+
+
 def read_environ(pid):
     try:
         return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")

@@ -12,7 +12,7 @@ from pathlib import Path
 import kit
 import pytest
 from patience import PATIENCE_S, wait_until
-from program import BUILD, read_environ
+from program import built, read_environ
 from test_am_restart import am_processes, finish, identity, kept_job, kill_am, wait_am
 
 CLUSTER = {"--nodes": 1, "--expiry-ms": 600000}  # of the tests that stop daemons of HDFS
@@ -32,7 +32,7 @@ class Hdfs:
 
     def start(self, *words):
         environment = {**os.environ, "HADOOP_USER_NAME": self.user, "HDFS_WAIT_MS": str(self.wait_ms)}
-        return subprocess.run([BUILD / "test/yarn/hdfs", *self.flags, self.url, *map(str, words)], text=True,
+        return subprocess.run([built("test/yarn/hdfs"), *self.flags, self.url, *map(str, words)], text=True,
                               env=environment, capture_output=True, stdin=subprocess.DEVNULL, timeout=300)
 
     def __call__(self, *words):

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -35,6 +36,8 @@ static int run_completion(void **state, const char *shell, const char *name)
 	return code;
 }
 
+enum { NOT_FOUND = 127 }; /* what sh exits with when it does not find the program */
+
 /* What a shell command prints, which must succeed. */
 static char *run_shell(const char *format, const char *shell, const char *script,
 		       const char *argument)
@@ -49,7 +52,10 @@ static char *run_shell(const char *format, const char *shell, const char *script
 	assert_non_null(pipe);
 	while ((got = fread(buffer, 1, sizeof(buffer), pipe)) > 0)
 		str_append_bytes(&output, buffer, got);
-	assert_int_equal(pclose(pipe), 0);
+	int status = pclose(pipe);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND)
+		fail_msg("%s is not installed: run ./dev deps", shell);
+	assert_int_equal(status, 0);
 	return str_steal(&output);
 }
 
