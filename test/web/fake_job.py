@@ -57,7 +57,7 @@ class Log:
     def wait(self, part, offset):
         with self.grown:
             if self.length() <= offset:
-                self.grown.wait(0.5)
+                self.grown.wait(0.5)  # patience: who follows asks again
 
     def head(self, part, offset, length):
         place = bisect.bisect_right(self.times, (offset, 1 << 62)) - 1
@@ -388,7 +388,7 @@ class Job:
         few = [task["task"] for task in self.tasks if task["task"].startswith("worker")]
         self.give_advice()
         self.wait_for(f"{len(self.tasks)} containers of the queue {self.queue}")
-        self.form(pause=lambda: time.sleep(2 / len(self.tasks)))
+        self.form(pause=lambda: time.sleep(2 / len(self.tasks)))  # patience: for people
         self.wait_for(None)
         self.run()
         self.move("tensorboard:0", "running", ui_port=6006)
@@ -398,7 +398,7 @@ class Job:
         self.set_log("chief:0", "executor", Log(b"the executor began\n"))
         self.set_log("ps:0", "stdout", HugeLog(10_000_000, [1234567]))
         for step in range(1 << 30):
-            time.sleep(0.25)
+            time.sleep(0.25)  # patience: for people
             for task in self.tasks[:50]:
                 self.train(task["task"], step)
             if step % 40 == 39:
@@ -414,7 +414,7 @@ class Job:
         self.fail(task)
         self.retries += 1
         self.move_job("reforming")
-        time.sleep(1)
+        time.sleep(1)  # patience: for people
         self.form([task])
         self.run()
 

@@ -1,0 +1,187 @@
+"""Tests wait long enough: a busy machine makes them slower, and no test fails for that.
+
+- Python: a number that limits a wait is at least PATIENCE_S of test/harness/patience.py. Nothing sleeps or measures time
+  but the helpers there; the worlds of test/fault, which strike at the times of a schedule, may.
+- C: nothing sleeps but the helpers of test/unit/base/patience.h, whose PATIENCE_MS is as long; no poll() has a shorter
+  limit.
+- A test of meson's has more time than one wait.
+
+Programs that jobs run are no tests. "# patience: REASON" (C: "/* patience: REASON */") excuses its line. Prints one line for
+each offence and exits 1 if there was any.
+"""
+
+import ast
+import os
+import re
+import sys
+
+from shape import ROOT, tracked
+
+HELPERS = "test/harness/patience.py", "test/unit/base/patience.h"
+PROGRAMS_OF_JOBS = "test/e2e/programs/", "test/fault/program.py"
+BY_SCHEDULE = "test/fault/"
+EXCUSE = re.compile(r"(#|/\*) patience: \w")
+
+LIMIT_KEYWORDS = {"timeout", "patience_s"}
+# Functions that wait: where among their arguments the limit is.
+LIMIT_PLACES = {"wait_until": 2, "wait": 0, "join": 0, "communicate": 1, "wait_for": 1, "select": 3, "urlopen": 2,
+                "create_connection": 1, "HTTPConnection": 2, "WebDriverWait": 1, "settimeout": 0, "set_script_timeout": 0}
+CLOCKS = {"sleep": "sleeps; wait_until() waits, assert_never() looks, let_pass() lets others go on",
+          "monotonic": "measures time; a test says what happens, and in which order",
+          "perf_counter": "measures time; a test says what happens, and in which order"}
+
+C_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'", re.DOTALL)
+C_SLEEP = re.compile(r"\b(alarm|clock_nanosleep|nanosleep|setitimer|sleep|usleep)\s*\(")
+C_POLL = re.compile(r"\bpoll\s*\(")
+C_PATIENCE = re.compile(r"\bPATIENCE_MS\s*=\s*(\d+)")
+MESON_LIMIT = re.compile(r"timeout\b\s*[:=]\s*(?:\w+ \? )?(\d+)")
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as source:
+        return source.read()
+
+
+# ---- Python ----------------------------------------------------------------------------------------
+
+
+def constants(tree):
+    """Names that stand for one number, in the whole module."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            found.update({target.id: node.value.value for target in node.targets if isinstance(target, ast.Name)})
+    return found
+
+
+def number(node, names):
+    """What the expression says where it is a number, or the name of one; otherwise None."""
+    if isinstance(node, ast.Name):
+        value = names.get(node.id)
+    else:
+        value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def limits_of_call(call):
+    """Its arguments that limit a wait."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", None))
+    place = LIMIT_PLACES.get(name, len(call.args))
+    return call.args[place:place + 1] + [word.value for word in call.keywords if word.arg in LIMIT_KEYWORDS]
+
+
+def limits_of_function(function):
+    """The defaults of its parameters that limit a wait."""
+    positional = function.args.posonlyargs + function.args.args
+    pairs = [*zip(reversed(positional), reversed(function.args.defaults)),
+             *zip(function.args.kwonlyargs, function.args.kw_defaults)]
+    return [default for parameter, default in pairs if default and parameter.arg in LIMIT_KEYWORDS]
+
+
+def clock_of(call):
+    """ "sleep" of time.sleep(...), and so on."""
+    function = call.func
+    of_time = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "time"
+    return function.attr if of_time and function.attr in CLOCKS else None
+
+
+def check_python(path, text, patience_s):
+    tree = ast.parse(text)
+    names = constants(tree)
+    for node in ast.walk(tree):
+        limits = []
+        if isinstance(node, ast.Call):
+            limits = limits_of_call(node)
+            if clock_of(node) and not path.startswith(BY_SCHEDULE):
+                yield node, CLOCKS[clock_of(node)]
+        elif isinstance(node, ast.ImportFrom) and node.module == "time" and not path.startswith(BY_SCHEDULE):
+            for name in CLOCKS.keys() & {alias.name for alias in node.names}:
+                yield node, CLOCKS[name]
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            limits = limits_of_function(node)
+        for limit in limits:
+            value = number(limit, names)
+            if value is not None and value < patience_s:
+                yield limit, f"waits {value} s; PATIENCE_S is {patience_s}"
+
+
+# ---- C and meson -----------------------------------------------------------------------------------
+
+
+def blank(found):
+    """Comments and texts have no code, but lines."""
+    return re.sub(r"[^\n]", " ", found.group())
+
+
+def last_argument(code, begin):
+    """Of the call whose arguments begin there."""
+    depth = 1
+    for place in range(begin, len(code)):
+        depth += {"(": 1, ")": -1}.get(code[place], 0)
+        if code[place] == "," and depth == 1:
+            begin = place + 1
+        if depth == 0:
+            return code[begin:place].strip()
+    return ""
+
+
+def check_c(_, text, patience_s):
+    code = C_TEXT.sub(blank, text)
+    for found in C_SLEEP.finditer(code):
+        yield found, f"{found.group(1)}(): wait_until() waits, assert_never() looks, let_pass() lets others go on"
+    for found in C_POLL.finditer(code):
+        limit = last_argument(code, found.end())
+        if limit.isdigit() and 0 < int(limit) < 1000 * patience_s:
+            yield found, f"poll() waits {limit} ms; PATIENCE_MS is {1000 * patience_s}"
+    for found in C_PATIENCE.finditer(code):
+        yield found, "PATIENCE_MS is that of test/unit/base/patience.h"
+
+
+def check_meson(_, text, patience_s):
+    for found in MESON_LIMIT.finditer(text):
+        if int(found.group(1)) <= patience_s:
+            yield found, f"a test of {found.group(1)} s is over before a wait of {patience_s} s"
+
+
+# ---- all of it -------------------------------------------------------------------------------------
+
+
+CHECKS = {("test/*.py",): check_python,
+          ("test/unit/*.c", "test/unit/*.h", "test/sim/*.c", "test/sim/*.h"): check_c,
+          ("test/*meson.build",): check_meson}
+
+
+def check_file(path, check, patience_s):
+    text = read(path)
+    lines = text.splitlines()
+    for place, words in check(path, text, patience_s):
+        line = text.count("\n", 0, place.start()) + 1 if isinstance(place, re.Match) else place.lineno
+        if not EXCUSE.search(lines[line - 1]):
+            yield f"{path}:{line}: {words}"
+
+
+def check_constants():
+    """The patience, and what is wrong when that of the C tests is another."""
+    names = constants(ast.parse(read(HELPERS[0])))
+    in_c = C_PATIENCE.search(read(HELPERS[1]))
+    patience_s = names["PATIENCE_S"]
+    same = in_c and int(in_c.group(1)) == 1000 * patience_s
+    return patience_s, [] if same else [f"{HELPERS[1]}: PATIENCE_MS is not the {patience_s} s of {HELPERS[0]}"]
+
+
+def main():
+    patience_s, offences = check_constants()
+    count = 0
+    for patterns, check in CHECKS.items():
+        for path in tracked(*patterns):
+            if path not in HELPERS and not path.startswith(PROGRAMS_OF_JOBS):
+                offences += check_file(path, check, patience_s)
+                count += 1
+    for offence in offences:
+        print(offence)
+    print(f"{count} files, {len(offences)} offences")
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
