@@ -9,6 +9,7 @@ import time
 
 import pytest
 from conftest import PYTHON, wait_until, write_xml
+from patience import PATIENCE_S
 
 FILES = ("job.json", "tony-final.xml", "events.jsonl", "summary.json")
 
@@ -324,7 +325,7 @@ def test_two_who_publish_at_the_same_time(tony):
     job.lose_am()
     children = [tony.start("list") for _ in range(4)]
     for child in children:
-        child.communicate()
+        child.communicate(timeout=PATIENCE_S)
     place = kept(tony, job)
     assert [path.name for path in place.parent.iterdir() if not path.name.startswith(".")] == [job.id]
     wait_until(lambda: [path.name for path in place.parent.iterdir()] == [job.id], "nothing half to be left")

@@ -191,7 +191,7 @@ def test_a_client_killed_by_surprise_takes_nothing_along(tony):
     job = tony.found_job(tony.ids()[0])
     job.wait_task("worker:0")
     client.kill()
-    client.communicate()
+    client.communicate(timeout=PATIENCE_S)
     go.touch()
     assert job.wait() == 0
 

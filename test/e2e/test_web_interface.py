@@ -6,6 +6,7 @@ import re
 import urllib.request
 
 from conftest import PYTHON, wait_until
+from patience import PATIENCE_S
 
 SERVE = f'exec {PYTHON} -m http.server --bind 127.0.0.1 "$TB_PORT"'
 
@@ -29,7 +30,7 @@ def test_of_the_chief_it_is_taken_for_tensorboard(tony):
     assert "http://" not in tony.run("status", job.id).stdout
     go.touch()
     url = shown(tony, job, "TensorBoard ")
-    assert urllib.request.urlopen(url).status == 200
+    assert urllib.request.urlopen(url, timeout=PATIENCE_S).status == 200
     assert job.task("worker:0")["ui_url"] == url
     assert "ui_url" not in job.task("worker:1")
     assert json.loads(job.rest("GET", "/v1/tasks/worker:0")[1])["ui_url"] == url
@@ -43,7 +44,7 @@ def test_of_the_chief_it_is_taken_for_tensorboard(tony):
 def test_of_a_job_without_types_it_may_be_a_notebook(tony):
     job = tony.submit({}, "--executes", SERVE)
     url = shown(tony, job, "Web interface ")
-    assert urllib.request.urlopen(url).status == 200
+    assert urllib.request.urlopen(url, timeout=PATIENCE_S).status == 200
     tony.run("kill", job.id)
 
 
@@ -52,4 +53,4 @@ def test_whoever_waits_is_told(tony):
     with told.open("w") as file:
         tony.start(*tony.arguments({}, "--executes", SERVE), stdout=file, stderr=file)
     line = wait_until(lambda: re.search(r"Web interface  (\S+)\n", told.read_text()), "the address")
-    assert urllib.request.urlopen(line.group(1)).status == 200
+    assert urllib.request.urlopen(line.group(1), timeout=PATIENCE_S).status == 200
