@@ -9,7 +9,7 @@ from conftest import wait_until
 
 # Long enough for the first ring to have all: who comes later, and is the last, is not kept waiting by it.
 KEYS = {"tony.application.framework": "horovod", "tony.worker.instances": 3, "tony.worker.min-instances": 1,
-        "tony.application.elastic-settle-time": "60s"}
+        "tony.application.elastic-settle-time": "10m"}
 
 
 def submit(tony, **keys):
