@@ -6,7 +6,7 @@
   limit.
 - A test of meson's has more time than one wait.
 
-Programs that jobs run are no tests. "# patience: REASON" (C: "/* patience: REASON */") excuses its line. Prints one line for
+Programs that jobs run are no tests, nor is what runs the tests (test/lanes). "# patience: REASON" (C: "/* patience: REASON */") excuses its line. Prints one line for
 each offence and exits 1 if there was any.
 """
 
@@ -18,7 +18,7 @@ import sys
 from shape import ROOT, tracked
 
 HELPERS = "test/harness/patience.py", "test/unit/base/patience.h"
-PROGRAMS_OF_JOBS = "test/e2e/programs/", "test/fault/program.py"
+NO_TESTS = "test/e2e/programs/", "test/fault/program.py", "test/lanes/"
 BY_SCHEDULE = "test/fault/"
 EXCUSE = re.compile(r"(#|/\*) patience: \w")
 
@@ -55,7 +55,7 @@ def constants(tree):
 
 
 def number(node, names):
-    """What the expression says where it is a number, or the name of one; otherwise None."""
+    """The expression's value where it is a number, or the name of one; otherwise None."""
     if isinstance(node, ast.Name):
         value = names.get(node.id)
     else:
@@ -174,7 +174,7 @@ def main():
     count = 0
     for patterns, check in CHECKS.items():
         for path in tracked(*patterns):
-            if path not in HELPERS and not path.startswith(PROGRAMS_OF_JOBS):
+            if path not in HELPERS and not path.startswith(NO_TESTS):
                 offences += check_file(path, check, patience_s)
                 count += 1
     for offence in offences:

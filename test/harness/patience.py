@@ -40,5 +40,5 @@ def assert_never(condition, what, seconds):
 
 
 def let_pass(seconds):
-    """Lets others go on for about so long. What the test then promises must hold however far they have come."""
+    """Lets others go on for about so long. The test's promises must hold however far they have come."""
     time.sleep(seconds)

@@ -27,8 +27,8 @@ enum {
 		}                                                                                  \
 	} while (0)
 
-/* Looks for `ms`, and fails as soon as the condition holds. A busy machine makes it look less often,
- * which fails no test. */
+/* Looks for `ms`, and fails as soon as the condition holds. A busy machine makes it look less
+ * often, which fails no test. */
 #define assert_never(condition, ms)                                                                \
 	do {                                                                                       \
 		int64_t end_ = clock_monotonic_ms() + (ms);                                        \
@@ -39,8 +39,8 @@ enum {
 		} while (clock_monotonic_ms() < end_);                                             \
 	} while (0)
 
-/* Lets other processes go on for about so long. What the test then promises must hold however far
- * they have come. */
+/* Lets other processes go on for about so long. The test's promises must hold however far they have
+ * come. */
 static inline void let_pass(unsigned ms)
 {
 	usleep(ms * 1000);

@@ -124,8 +124,8 @@ static void who_heeds_the_signal_is_not_killed(void **state)
 	assert_no_child();
 }
 
-/* What heeds the signal may need a longer grace on a busy machine: then all is done again with one.
- * `end` returns how many processes were killed after the grace. */
+/* A process that heeds the signal may need longer on a busy machine: then all is done again with a
+ * longer grace. `end` returns how many processes were killed after the grace. */
 static void assert_killed(int (*end)(int64_t grace_ms), int expected)
 {
 	int64_t grace_ms = GRACE_MS;
