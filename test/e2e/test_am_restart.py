@@ -62,6 +62,7 @@ def test_whose_job_was_submitted_finds_its_am_in_the_journal(tony):
     assert job.status()["am_pid"]
 
 
+@pytest.mark.promise("R33", "R34", "R42")
 def test_while_it_runs(tony, kill):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 3}, "--executes", f"echo begins; exec ./exit_after.sh {go} 0")
@@ -77,6 +78,7 @@ def test_while_it_runs(tony, kill):
 
 
 @pytest.mark.parametrize("moment", range(12))
+@pytest.mark.promise("R34")
 def test_while_it_comes_up(tony, moment):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 4}, "--executes", f"echo begins; exec ./exit_after.sh {go} 0")
@@ -92,6 +94,7 @@ def test_while_it_comes_up(tony, moment):
     assert [runs_of(job, f"worker:{index}") for index in range(4)] == [1] * 4
 
 
+@pytest.mark.promise("R35")
 def test_while_a_stage_is_waited_for(tony, kill):
     go = tony.directory / "go"
     job = tony.submit({"tony.db.instances": 1, "tony.worker.instances": 2, "tony.worker.depends-on": "db:finish",
@@ -105,6 +108,7 @@ def test_while_a_stage_is_waited_for(tony, kill):
     assert runs_of(job, "worker:0") == 1
 
 
+@pytest.mark.promise("R35")
 def test_during_a_pause_before_a_restart_in_place(tony, kill):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 2, "tony.worker.max-restarts": 2, "tony.am.retry-delay": "1s"},
@@ -122,6 +126,7 @@ def test_during_a_pause_before_a_restart_in_place(tony, kill):
     assert runs_of(job, "worker:0") == 3
 
 
+@pytest.mark.promise("R40")
 def test_while_a_ring_meets(tony, kill):
     """One process has told the rendezvous where it is, and waits for the other."""
     go = tony.directory / "go"
@@ -137,6 +142,7 @@ def test_while_a_ring_meets(tony, kill):
         assert job.logs(f"worker:{rank}").splitlines() == ["here", "from 0", "from 1"]
 
 
+@pytest.mark.promise("R35")
 def test_while_it_forms_anew(tony, kill):
     """One program has failed, another takes its time to stop."""
     go = tony.directory / "go"
@@ -160,6 +166,7 @@ def test_while_it_forms_anew(tony, kill):
 
 
 @pytest.mark.parametrize("is_guardian", (False, True), ids=("the AM", "the guardian"))
+@pytest.mark.promise("R42", "R48")
 def test_while_it_ends(tony, is_guardian):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 2, "tony.worker.stop-grace": "1h"}, "--executes",
@@ -194,6 +201,7 @@ def is_gone(pid):
     return not os.path.exists(f"/proc/{pid}")
 
 
+@pytest.mark.promise("R36")
 def test_a_program_that_ends_meanwhile(tony, without_am):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 2}, "--executes", f"echo begins; exec ./exit_after.sh {go} 0")
@@ -207,6 +215,7 @@ def test_a_program_that_ends_meanwhile(tony, without_am):
     assert_one_life(job, 2)
 
 
+@pytest.mark.promise("R36")
 def test_a_program_that_fails_meanwhile_is_known_for_what_it_is(tony, without_am):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 1}, "--executes",
@@ -222,6 +231,7 @@ def test_a_program_that_fails_meanwhile_is_known_for_what_it_is(tony, without_am
     assert cause["exit_code"] == 7 and cause["headline"] == "ValueError: no data"
 
 
+@pytest.mark.promise("R36")
 def test_an_executor_that_is_killed_meanwhile_is_replaced(tony, without_am):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 2, **FAST}, "--executes", f"exec ./exit_after.sh {go} 0")
@@ -251,6 +261,7 @@ def test_an_executor_that_is_killed_later_is_replaced(tony):
     assert job.wait() == 0
 
 
+@pytest.mark.promise("R38")
 def test_who_asks_meanwhile_waits_and_nobody_takes_the_job_for_dead(tony, without_am):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 1}, "--executes", f"exec ./exit_after.sh {go} 0")
@@ -268,6 +279,7 @@ def test_who_asks_meanwhile_waits_and_nobody_takes_the_job_for_dead(tony, withou
     assert job.wait() == 0
 
 
+@pytest.mark.promise("R37", "R42")
 def test_who_follows_misses_nothing(tony):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 2}, "--executes", LINES.format(go=go))
@@ -288,6 +300,7 @@ def test_who_follows_misses_nothing(tony):
     assert_one_life(job, 4)
 
 
+@pytest.mark.promise("R37")
 def test_a_submission_in_the_foreground_goes_on(tony):
     go = tony.directory / "go"
     child = tony.start(*tony.arguments({"tony.worker.instances": 2}, "--executes", f"./exit_after.sh {go} 0"))
@@ -303,6 +316,7 @@ def test_a_submission_in_the_foreground_goes_on(tony):
     assert_one_life(job, 3)
 
 
+@pytest.mark.promise("R34")
 def test_again_and_again(tony):
     """Each AM lives as long as it takes to be there: four in a row are not too many."""
     go = tony.directory / "go"
@@ -316,6 +330,7 @@ def test_again_and_again(tony):
     assert_one_life(job, 8)
 
 
+@pytest.mark.promise("R35")
 def test_gpus_are_known_again(tony):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 2, "tony.worker.gpus": 1, "tony.local.gpus": 2, **FAST},
@@ -361,6 +376,7 @@ def test_curves_go_on(tony, kill):
     assert last["samples"] > before["samples"]
 
 
+@pytest.mark.promise("R39")
 def test_the_rendezvous_store_is_kept(tony, kill):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 1}, "--executes", f"exec ./exit_after.sh {go} 0")

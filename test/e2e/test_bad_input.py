@@ -119,6 +119,7 @@ def test_xml_bomb(tony):
     assert answer.returncode == CONFIG and "bomb.xml" in answer.stderr
 
 
+@pytest.mark.promise("S22")
 def test_xml_that_reads_a_file_of_the_machine(tony):
     (tony.directory / "secret").write_text("the secret")
     path = tony.directory / "leak.xml"
@@ -255,6 +256,7 @@ BEAT = {"attempt": 1, "epoch": 1, "restart": 0, "state": "running", "seen": 0, "
 
 
 @pytest.mark.parametrize("token", ["0" * 64, "", "x", "f" * 64])
+@pytest.mark.promise("S3")
 def test_executor_with_a_wrong_token(running, token):
     port = running.task("worker:0")["port"]
     for path, body in (("register", {**REGISTER, "port": port - 1}), ("beat", BEAT)):
@@ -264,6 +266,7 @@ def test_executor_with_a_wrong_token(running, token):
     assert running.task("worker:0")["port"] == port
 
 
+@pytest.mark.promise("S3")
 def test_every_call_needs_the_token(running):
     for method, path in (("GET", "/v1/job"), ("GET", "/v1/tasks"), ("GET", "/v1/events"),
                          ("GET", "/v1/metrics"), ("POST", "/v1/job/kill"), ("GET", "/v1/kv/x"),
@@ -273,6 +276,7 @@ def test_every_call_needs_the_token(running):
 
 
 @pytest.mark.parametrize("change", [{"attempt": 0}, {"epoch": 0}])
+@pytest.mark.promise("S17")
 def test_executor_of_a_stale_attempt_or_epoch(running, change):
     status, answer = running.rest("POST", "/v1/tasks/worker:0/beat", {**BEAT, **change})
     body = json.loads(answer)
@@ -297,6 +301,7 @@ def test_executor_with_a_wrong_body(running, body):
     assert status in (400, 409), answer
 
 
+@pytest.mark.promise("S4")
 def test_limits_of_a_request(running):
     host, port = running.status()["am_url"].removeprefix("http://").split(":")
 
@@ -315,6 +320,7 @@ def test_limits_of_a_request(running):
     assert running.rest("GET", "/v1/job")[0] == 200
 
 
+@pytest.mark.promise("S5")
 def test_ten_thousand_junk_connections(tony):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 2}, "--executes", f"./exit_after.sh {go} 0")

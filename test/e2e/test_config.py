@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from conftest import write_xml
 
 
@@ -87,6 +88,7 @@ def test_keys_are_all_told(tony):
     assert "tony.<type>.max-restarts" in text
 
 
+@pytest.mark.promise("S26")
 def test_secrets_are_not_shown(tony):
     site(tony, {"tony.secret.key": "very secret"})
     answer = tony.run("config", "show")

@@ -5,6 +5,7 @@ import itertools
 import os
 import signal
 
+import pytest
 from conftest import wait_until
 
 # Long enough for the first ring to have all: who comes later, and is the last, is not kept waiting by it.
@@ -49,6 +50,7 @@ def test_one_is_lost_and_another_comes(tony):
     finish(tony, job)
 
 
+@pytest.mark.promise("R41")
 def test_it_is_scaled_and_its_am_killed(tony):
     job = submit(tony, instances=2, max_instances=4)
     wait_places(job, {0: ["0 of 2"], 1: ["1 of 2"]})

@@ -210,6 +210,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.promise("S20")
 def test_hostile_archive(tony, kind):
     path = make_tar(tony.directory / "evil.tar.gz", *HOSTILE[kind])
     answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.resources": f"{path}#archive"},
@@ -220,6 +221,7 @@ def test_hostile_archive(tony, kind):
     assert written == []
 
 
+@pytest.mark.promise("S21")
 def test_zip_bomb(tony):
     path = tony.directory / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

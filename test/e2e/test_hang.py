@@ -1,5 +1,6 @@
 """Programs that hang are found out by what they do, or by the steps that they tell, and started again."""
 
+import pytest
 from conftest import PYTHON, wait_until
 
 KEYS = {"tony.worker.instances": 1, "tony.worker.stop-grace": "100ms", "tony.worker.max-restarts": 1,
@@ -10,6 +11,7 @@ def causes(job):
     return [event["cause"] for event in job.events() if event["ev"] == "task" and "cause" in event]
 
 
+@pytest.mark.promise("R19")
 def test_who_tells_no_further_step_is_ended_and_started_again(tony):
     answer, job = tony.job({**KEYS, "tony.worker.hang-timeout": "5s"}, "--executes", f"{PYTHON} hang_once.py")
     assert answer.returncode == 0, answer.stdout + answer.stderr
@@ -19,6 +21,7 @@ def test_who_tells_no_further_step_is_ended_and_started_again(tony):
     assert "went on" in job.logs("worker:0")
 
 
+@pytest.mark.promise("R18", "R20")
 def test_who_does_nothing_is_ended_and_where_it_stood_is_told(tony):
     answer, job = tony.job({**KEYS, "tony.worker.max-restarts": 0, "tony.worker.hang-timeout": "300ms"},
                            "--executes", f"exec {PYTHON} -c 'import threading; threading.Event().wait()'")

@@ -89,6 +89,7 @@ def test_kill_is_kept(tony):
     assert said["state"] == "killed" and said["cause"]["kind"] == "killed-by-user"
 
 
+@pytest.mark.promise("R44")
 def test_killed_am_is_kept_by_its_guardian(tony):
     job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
     job.wait_task("worker:0")
@@ -97,6 +98,7 @@ def test_killed_am_is_kept_by_its_guardian(tony):
     assert said["state"] == "failed" and "killed 5 times in a row" in said["message"]
 
 
+@pytest.mark.promise("R43")
 def test_job_without_am_and_guardian_is_kept_by_who_looks(tony):
     job = tony.submit({"tony.worker.instances": 1, "tony.task.metrics-interval-ms": 100}, "--executes", "sleep 1000")
     job.wait_task("worker:0")

@@ -49,6 +49,7 @@ def is_over(tony, job):
 
 
 @pytest.mark.parametrize("order", CHOSEN, ids=lambda order: " then ".join(order))
+@pytest.mark.promise("R50")
 def test_killed(tony, order):
     job, pids = start(tony)
     before = job.wait_task("worker:1")
@@ -72,6 +73,7 @@ def test_killed(tony, order):
     wait_until(lambda: not tony.held(), "the ledger to be free")
 
 
+@pytest.mark.promise("R43")
 def test_both_processes_of_the_am_killed_at_once(tony):
     """Nobody goes on, and executors see to it at once that nothing of theirs does."""
     job, _ = start(tony)
@@ -109,6 +111,7 @@ def test_everything_of_the_job_killed_at_once_but_the_program(tony):
     wait_until(lambda: not job.processes(), "everything to end")
 
 
+@pytest.mark.promise("R50")
 def test_normal_end_takes_escaped_processes_along(tony):
     answer, job = tony.job({"tony.worker.instances": 2, "tony.worker.stop-grace": 200},
                            "--executes", f"{PYTHON} escape.py --exit")
@@ -116,6 +119,7 @@ def test_normal_end_takes_escaped_processes_along(tony):
     wait_until(lambda: not job.processes(), "the escaped processes to end")
 
 
+@pytest.mark.promise("R50")
 def test_killing_the_job_takes_escaped_processes_along(tony):
     job, _ = start(tony)
     assert tony.run("kill", job.id).returncode == 0

@@ -51,6 +51,7 @@ def root_of(url):
     return url.split("/login")[0]
 
 
+@pytest.mark.promise("S7", "S8", "S12")
 def test_a_link_lets_look_and_no_more(tony):
     job = tony.submit({"tony.worker.instances": 1}, "--executes", "exec sleep 1000")
     job.wait_task("worker:0")
@@ -91,6 +92,7 @@ def serve(tony, job):
     wait_until(lambda: job.task("worker:0").get("ui_url"), "the web interface")
 
 
+@pytest.mark.promise("S24")
 def test_the_door_leads_to_what_a_task_serves(tony, served):
     browser = Browser()
     link = open_job(tony, served.id, "tensorboard")
@@ -123,6 +125,7 @@ def receive(file, size):
     return data
 
 
+@pytest.mark.promise("S11")
 def test_web_sockets_pass(tony, served):
     serve(tony, served)
     link = open_job(tony, served.id)

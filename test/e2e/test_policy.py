@@ -1,5 +1,6 @@
 """What follows from why a program ended, and the users' own rules (docs/reliability.md)."""
 
+import pytest
 from conftest import PYTHON
 
 FAST = {"tony.am.retry-delay": "10ms"}
@@ -9,6 +10,7 @@ def notes(job):
     return [event["text"] for event in job.events() if event["ev"] == "note"]
 
 
+@pytest.mark.promise("R11")
 def test_the_users_rules_stand_above_the_table(tony):
     """worker:0 ends with a code that counts as success; worker:1, without a module that it wants, is tried again
     until its restarts are used up."""
@@ -22,6 +24,7 @@ def test_the_users_rules_stand_above_the_table(tony):
     assert any("counts as success (tony.worker.on-exit)" in text for text in notes(job))
 
 
+@pytest.mark.promise("R11")
 def test_a_rule_ends_the_job_though_there_are_retries(tony):
     answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.on-exit": "64-78->fail", "tony.am.retry-count": 5,
                             **FAST}, "--executes", "exit 70")
@@ -29,6 +32,7 @@ def test_a_rule_ends_the_job_though_there_are_retries(tony):
     assert job.status()["epoch"] == 1 and job.status()["cause"]["exit_code"] == 70
 
 
+@pytest.mark.promise("R5", "R7")
 def test_what_no_other_try_can_help_has_none(tony):
     answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.max-restarts": 5, "tony.am.retry-count": 5,
                             **FAST}, "--executes", f"{PYTHON} -c 'import no_such_module'")
@@ -38,6 +42,7 @@ def test_what_no_other_try_can_help_has_none(tony):
     assert any("is not tried again: a module is missing" in text for text in notes(job))
 
 
+@pytest.mark.promise("R3")
 def test_a_machine_that_is_to_blame_costs_the_container_but_no_retry_of_the_users(tony):
     """An instruction that its processor lacks: the next container may be elsewhere."""
     answer, job = tony.job({"tony.worker.instances": 1, "tony.am.retry-count": 0, **FAST},

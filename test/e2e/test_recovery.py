@@ -4,6 +4,7 @@ containers kept, budgets, checkpoints."""
 import os
 import signal
 
+import pytest
 from conftest import PYTHON, wait_until
 from patience import let_pass
 
@@ -14,6 +15,7 @@ def training(go, steps=5):
     return f"{PYTHON} train_steps.py {steps} {go}"
 
 
+@pytest.mark.promise("R1")
 def test_forms_anew_and_goes_on_from_the_checkpoint(tony):
     """The survivors keep their containers, the program its checkpoint, and the epoch counts on."""
     go = tony.directory / "go"
@@ -59,6 +61,7 @@ def test_user_failures_are_counted_and_the_first_cause_is_told(tony):
     assert "ValueError: no data" in answer.stdout + answer.stderr
 
 
+@pytest.mark.promise("R1")
 def test_restart_in_place_keeps_container_and_port_and_disturbs_nobody(tony):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 2, "tony.worker.max-restarts": 3, **FAST},
@@ -81,6 +84,7 @@ def test_restarts_in_place_run_out(tony):
     assert job.logs("worker:0").count("run") == 3
 
 
+@pytest.mark.promise("R3")
 def test_lost_containers_do_not_use_up_the_users_retries(tony):
     go = tony.directory / "go"
     job = tony.submit({"tony.worker.instances": 1, "tony.am.retry-count": 0, **FAST},
@@ -145,6 +149,7 @@ def test_depends_on_start_and_finish(tony):
     assert job.wait() == 0
 
 
+@pytest.mark.promise("R6")
 def test_memory_limit_ends_the_task_not_the_machine(tony):
     eat = "x = bytearray(400 << 20); import time; time.sleep(1000)"
     answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.memory": "100m",
@@ -185,6 +190,7 @@ def test_executors_outlive_a_busy_am(tony):
     assert job.wait() == 0
 
 
+@pytest.mark.promise("R22")
 def test_a_task_that_somebody_stopped_is_found(tony):
     """Its executor beats on, and nothing else would ever tell."""
     job = tony.submit({"tony.worker.instances": 2, "tony.worker.frozen-timeout": "300ms",

@@ -75,6 +75,7 @@ def test_lists_are_the_same_in_pages(master):
         assert list(series["tasks"]) == names[490:]
 
 
+@pytest.mark.promise("R32")
 def test_too_few_descriptors_are_said_before_anything_starts(tony):
     tony.enter = ["prlimit", "--nofile=250:250", *tony.enter]
     answer, job = tony.job({"tony.worker.instances": 100, "tony.worker.memory": "1m"}, "--executes", "true")

@@ -50,6 +50,7 @@ def test_what_a_killed_job_held_is_free_again(tony):
     assert second.wait() == 0
 
 
+@pytest.mark.promise("R35")
 def test_while_an_am_returns_nobody_gets_what_its_job_holds_or_waits_for(tony):
     go = tony.directory / "go"
     first = tony.submit({"tony.worker.instances": 3}, *SMALL, "--executes", f"./exit_after.sh {go} 0")

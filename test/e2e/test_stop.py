@@ -3,6 +3,7 @@
 import os
 import signal
 
+import pytest
 from conftest import PYTHON
 
 KEYS = {"tony.worker.instances": 1, "tony.am.retry-delay": "10ms"}
@@ -12,6 +13,7 @@ def lives(job):
     return (job.directory / "checkpoint/lives").read_text().splitlines()
 
 
+@pytest.mark.promise("R27")
 def test_who_is_killed_saves_first(tony):
     job = tony.submit(KEYS, "--executes", f"{PYTHON} save_on_sigterm.py {tony.directory / 'go'}")
     job.wait_log("worker:0", "life 0")
@@ -20,6 +22,7 @@ def test_who_is_killed_saves_first(tony):
     assert lives(job) == ["no word"]
 
 
+@pytest.mark.promise("R4", "R29", "R30")
 def test_whose_container_is_taken_back_is_told_and_goes_on_elsewhere(tony):
     """Who manages a machine tells an executor to end, as a NodeManager does."""
     go = tony.directory / "go"
@@ -37,6 +40,7 @@ def test_whose_container_is_taken_back_is_told_and_goes_on_elsewhere(tony):
     assert status["retries"] == 0 and status["infrastructure_retries"] == 1
 
 
+@pytest.mark.promise("R27")
 def test_every_process_of_a_task_is_told(tony):
     """The shell's background processes, too, and those in sessions of their own."""
     command = f"trap 'echo shell >&2' TERM; setsid {PYTHON} save_on_sigterm.py {tony.directory / 'go'} & wait; wait; true"

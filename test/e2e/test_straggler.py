@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from conftest import wait_until
 
 WORKER = """
@@ -23,6 +24,7 @@ def work(job):
     return json.loads(body)
 
 
+@pytest.mark.promise("R23", "R25")
 def test_a_straggler_is_marked_until_it_has_caught_up(tony):
     job = tony.submit({"tony.worker.instances": 5, "tony.task.metrics-interval-ms": 100,
                        "tony.task.heartbeat-interval-ms": 100, "tony.task.max-missed-heartbeats": 250},

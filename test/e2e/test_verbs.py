@@ -290,6 +290,7 @@ def read_proc(pid, name):
         return b""
 
 
+@pytest.mark.promise("S1", "S2", "S23")
 def test_the_token_is_nobody_elses(tony, running):
     """Not in an argument list, an environment, a log, the journal or job.json; files are 0600."""
     token = running.token()

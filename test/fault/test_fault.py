@@ -11,9 +11,9 @@ import pytest
 FIRST = int(os.environ.get("TONY_FAULT_FIRST_SEED", 1))
 COUNT = int(os.environ.get("TONY_FAULT_SEEDS", 200))
 
-
-SEEDS = [("any", seed) for seed in range(FIRST, FIRST + COUNT)] + \
-    [(kind, seed) for kind in ("clocks", "elastic", "orphans") for seed in range(FIRST, FIRST + COUNT // 10)]
+PROMISES = {"any": ("R48", "R49", "R50"), "clocks": ("R55",), "elastic": ("R49",), "orphans": ("R50",)}
+SEEDS = [pytest.param(kind, seed, marks=pytest.mark.promise(*ids)) for kind, ids in PROMISES.items()
+         for seed in range(FIRST, FIRST + (COUNT if kind == "any" else COUNT // 10))]
 
 
 @pytest.mark.parametrize("kind, seed", SEEDS)

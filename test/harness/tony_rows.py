@@ -15,6 +15,7 @@ import os
 import signal
 import zipfile
 
+import pytest
 from patience import PATIENCE_S, assert_never, wait_until
 from program import FINAL, PYTHON
 
@@ -25,6 +26,7 @@ def python(program, *arguments):
     return " ".join([PYTHON, program, *arguments])
 
 
+@pytest.mark.promise("T1")
 def test_SingleNodeTrainingShouldPass(tony):
     answer, job = tony.job({}, "--executes", "check_env.py ENV_CHECK=ENV_CHECK",
                            "--python_binary_path", PYTHON, "--shell_env", "ENV_CHECK=ENV_CHECK")
@@ -32,12 +34,14 @@ def test_SingleNodeTrainingShouldPass(tony):
     assert job.status()["outcome"] == "succeeded"
 
 
+@pytest.mark.promise("T2")
 def test_SingleNodeTrainingShouldFail(tony):
     answer, job = tony.job({}, "--executes", "exit 1")
     assert answer.returncode == 1
     assert job.status()["cause"]["exit_code"] == 1
 
 
+@pytest.mark.promise("T3")
 def test_PSWorkerTrainingShouldPass(tony):
     """The virtual environment appears in ./venv, and the interpreter in it is used."""
     venv = tony.directory / "test.zip"
@@ -53,6 +57,7 @@ def test_PSWorkerTrainingShouldPass(tony):
     assert answer.returncode == 0, answer.stderr
 
 
+@pytest.mark.promise("T4")
 def test_PSWorkerTrainingShouldFail(tony):
     answer, _ = tony.job({"tony.ps.instances": 1, "tony.worker.instances": 1}, "--executes", "exit 1")
     assert answer.returncode == 1
@@ -68,6 +73,7 @@ def wait_running(job, *names):
     return there()
 
 
+@pytest.mark.promise("T5", "R8")
 def test_PSWorkerTrainingShouldFailMissedHeartbeat(tony):
     job = tony.submit({"tony.ps.instances": 1, "tony.worker.instances": 1,
                        "tony.task.heartbeat-interval-ms": 100, "tony.task.max-missed-heartbeats": 50,
@@ -79,6 +85,7 @@ def test_PSWorkerTrainingShouldFailMissedHeartbeat(tony):
     assert job.status()["cause"]["kind"] == "executor-lost"
 
 
+@pytest.mark.promise("T6")
 def test_PSSkewedWorkerTrainingShouldPass(tony):
     """worker:0's end is reported late; that is no missed heartbeat and no failure."""
     go = tony.directory / "go"
@@ -95,6 +102,7 @@ def test_PSSkewedWorkerTrainingShouldPass(tony):
     assert job.wait() == 0
 
 
+@pytest.mark.promise("T7")
 def test_WorkerTrainingPyTorchShouldPass(tony):
     answer, _ = tony.job({"tony.application.framework": "pytorch", "tony.ps.instances": 0,
                           "tony.worker.instances": 2},
@@ -111,14 +119,17 @@ def expect_end_with_am(tony, number):
     wait_until(lambda: not job.processes(), "the job to end with its AM")
 
 
+@pytest.mark.promise("T8", "R44")
 def test_AMCrashTonyShouldFail(tony):
     expect_end_with_am(tony, signal.SIGKILL)
 
 
+@pytest.mark.promise("T9")
 def test_AMThrowExceptionCrashShouldFail(tony):
     expect_end_with_am(tony, signal.SIGABRT)
 
 
+@pytest.mark.promise("T10")
 def test_TonyAMSchedulerShouldPass(tony):
     answer, job = tony.job({f"tony.{name}.instances": 1 for name in ("worker", "ps", "db", "dbloader")}
                            | {"tony.application.prepare-stage": "dbloader,db",
@@ -132,12 +143,14 @@ def test_TonyAMSchedulerShouldPass(tony):
     assert tasks["worker:0"]["started_ms"]
 
 
+@pytest.mark.promise("T11")
 def test_AMStopsJobAfterWorker0Killed(tony):
     job = tony.submit({"tony.worker.instances": 1, **NO_RETRIES}, "--executes", "sleep 1000")
     os.kill(job.wait_task("worker:0")["executor_pid"], signal.SIGKILL)
     assert job.wait() != 0
 
 
+@pytest.mark.promise("T12")
 def test_NullAMRpcClient(tony):
     """The client copes with an AM that is not there any more."""
     answer, job = tony.job({}, "--executes", "exit 0")
@@ -149,11 +162,13 @@ def test_NullAMRpcClient(tony):
     assert tony.run("kill", job.id).returncode != 0
 
 
+@pytest.mark.promise("T13")
 def test_NonChiefWorkerFail(tony):
     answer, _ = tony.job({"tony.ps.instances": 1, "tony.worker.instances": 1}, "--executes", "exit 1")
     assert answer.returncode == 1
 
 
+@pytest.mark.promise("T14")
 def test_TonyResourcesFlag(tony):
     for name in ("test.zip", "test2.zip", "common.zip"):
         with zipfile.ZipFile(tony.directory / name, "w") as archive:
@@ -171,6 +186,7 @@ def test_TonyResourcesFlag(tony):
     assert answer.returncode == 0, answer.stderr
 
 
+@pytest.mark.promise("T15")
 def test_TensorBoardPortSetOnlyOnChiefWorker(tony):
     check = {"chief": "TB_PORT", "ps": "!TB_PORT", "worker": "!TB_PORT"}
     answer, _ = tony.job({f"tony.{name}.instances": 1 for name in check}
@@ -181,12 +197,14 @@ def test_TensorBoardPortSetOnlyOnChiefWorker(tony):
     assert answer.returncode == 0, answer.stderr
 
 
+@pytest.mark.promise("T16")
 def test_StandaloneRuntimeModeShouldPass(tony):
     answer, _ = tony.job({"tony.application.framework": "standalone", "tony.worker.instances": 1},
                          "--executes", "exit 0")
     assert answer.returncode == 0, answer.stderr
 
 
+@pytest.mark.promise("T17")
 def test_StandaloneRuntimeWithMultiInstancesShouldFail(tony):
     answer, job = tony.job({"tony.application.framework": "standalone", "tony.worker.instances": 1,
                             "tony.slave.instances": 1}, "--executes", "exit 0")
@@ -195,6 +213,7 @@ def test_StandaloneRuntimeWithMultiInstancesShouldFail(tony):
     assert job is None
 
 
+@pytest.mark.promise("T18")
 def test_TaskCompletionNotificationDelayed(tony):
     """Between the program's end and the container's nobody beats; that is no missed heartbeat."""
     answer, _ = tony.job({"tony.worker.instances": 1, "tony.task.heartbeat-interval-ms": 100,
@@ -203,6 +222,7 @@ def test_TaskCompletionNotificationDelayed(tony):
     assert answer.returncode == 0, answer.stderr
 
 
+@pytest.mark.promise("T19")
 def test_TonyClientCallbackHandler(tony):
     """The id is told at once, then each task's state; at the end ps was stopped by us."""
     client = tony.start(*tony.arguments({
@@ -218,6 +238,7 @@ def test_TonyClientCallbackHandler(tony):
     assert "1 succeeded, 1 stopped" in output
 
 
+@pytest.mark.promise("T20")
 def test_TonyPSCrashShouldFailAndStopAM(tony):
     answer, job = tony.job({"tony.ps.instances": 1, "tony.worker.instances": 1,
                             "tony.ps.command": "exit 1", "tony.worker.command": "sleep 1000",
@@ -227,6 +248,7 @@ def test_TonyPSCrashShouldFailAndStopAM(tony):
     assert states == {"ps:0": "failed", "worker:0": "stopped"}
 
 
+@pytest.mark.promise("T21")
 def test_TonySidecarExecutorCrashShouldPass(tony):
     go = tony.directory / "go"
     job = tony.submit({"tony.sidecarexecutor.instances": 1, "tony.worker.instances": 1,
@@ -258,6 +280,7 @@ HOROVOD_DRIVER = {"tony.application.framework": "horovod", "tony.horovod.driver.
                   "tony.application.untracked.jobtypes": "driver"}
 
 
+@pytest.mark.promise("T22")
 def test_TonyHorovodDriverCrashShouldFailAndStopAM(tony):
     """TonY's own driver crashes by a hook of its tests; here it is the user's."""
     answer, job = tony.job({**HOROVOD_DRIVER, "tony.worker.instances": 1,
@@ -268,6 +291,7 @@ def test_TonyHorovodDriverCrashShouldFailAndStopAM(tony):
     assert states == {"driver:0": "failed", "worker:0": "stopped"}
 
 
+@pytest.mark.promise("T23")
 def test_TonyHorovodShouldPass(tony):
     answer, _ = tony.job({"tony.application.framework": "horovod", "tony.horovod.mode.test": "true",
                           "tony.worker.instances": 2},
@@ -275,6 +299,7 @@ def test_TonyHorovodShouldPass(tony):
     assert answer.returncode == 0, answer.stderr
 
 
+@pytest.mark.promise("T24")
 def test_TonyHorovodWithDebugModeShouldPass(tony):
     answer, job = tony.job({**HOROVOD_DRIVER, "tony.horovod.mode.test": "true",
                             "tony.worker.instances": 2,
@@ -286,6 +311,7 @@ def test_TonyHorovodWithDebugModeShouldPass(tony):
     assert states == {"driver:0": "stopped", "worker:0": "succeeded", "worker:1": "succeeded"}
 
 
+@pytest.mark.promise("T25")
 def test_AttachedTensorboardShouldPass(tony):
     logs, there = tony.directory / "tb", tony.directory / "there"
     logs.mkdir()
@@ -300,6 +326,7 @@ def test_AttachedTensorboardShouldPass(tony):
     assert job.logs("tensorboard:0") == "board\n"
 
 
+@pytest.mark.promise("T26")
 def test_TonyFinalConf(tony):
     for name in ("common.zip", "test.zip"):
         with zipfile.ZipFile(tony.directory / name, "w") as archive:
@@ -320,6 +347,7 @@ def test_TonyFinalConf(tony):
         assert f"{at}/{name}" in value["tony.containers.resources"]
 
 
+@pytest.mark.promise("T28")
 def test_AllocationTimeoutShouldFail(tony):
     """What can never fit is refused at once, with the numbers; TonY waits for its timeout."""
     answer, job = tony.job({"tony.application.framework": "generic",
@@ -337,6 +365,7 @@ def group(timeout_s, **keys):
             "tony.application.stop-after-chief": "false", **keys}
 
 
+@pytest.mark.promise("T30")
 def test_GroupDependencyTimeout(tony):
     answer, job = tony.job(group(1))
     assert answer.returncode != 0
@@ -346,11 +375,13 @@ def test_GroupDependencyTimeout(tony):
 IGNORED = {"tony.application.dependency.worker.timeout.after.A.ignored": "true"}
 
 
+@pytest.mark.promise("T31")
 def test_DependencyTimeoutButIgnored(tony):
     answer, _ = tony.job(group(1, **IGNORED))
     assert answer.returncode == 0, answer.stderr
 
 
+@pytest.mark.promise("T32")
 def test_DependencyTimeoutButIgnoredAndWithPS(tony):
     answer, _ = tony.job(group(1, **IGNORED, **{
         "tony.ps.instances": 1, "tony.ps.command": "sleep 1000",
@@ -358,6 +389,7 @@ def test_DependencyTimeoutButIgnoredAndWithPS(tony):
     assert answer.returncode == 0, answer.stderr
 
 
+@pytest.mark.promise("T33")
 def test_DependencyTimeoutButIgnoredButFailed(tony):
     go = tony.directory / "go"
     job = tony.submit(group(1, **IGNORED, **{
@@ -371,6 +403,7 @@ def test_DependencyTimeoutButIgnoredButFailed(tony):
     assert job.status()["cause"]["exit_code"] == 1
 
 
+@pytest.mark.promise("T34")
 def test_LostConnectionWithAM(tony):
     """An executor that does not hear its AM ends its program: no second writer stays behind."""
     job = tony.submit({"tony.worker.instances": 1, "tony.task.heartbeat-interval-ms": 100,

@@ -560,6 +560,7 @@ def every_page(serve, job, portal_jobs=()):
     return pages
 
 
+@pytest.mark.promise("S13")
 def test_no_string_of_a_job_becomes_part_of_the_page(page, serve):
     job = Job(tasks=8, hostile=True).start()
     job.set_log("worker:0", "stdout", Log("".join(f"{attack}\n" for attack in ATTACKS).encode()))

@@ -145,6 +145,7 @@ test('an older answer names the cause of the job beside its task', () => {
 	assert.equal(job.job.cause.task, 'worker:3');
 });
 
+// promise: R23
 test('stragglers are those of the newest answer that run', () => {
 	const job = model();
 	const straggler = {by: 'step', own: 1, others: 9, text: 'worker:1 is at step 1, its siblings at 9'};

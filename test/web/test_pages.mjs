@@ -40,6 +40,7 @@ test('members of a query come and go', () => {
 	assert.equal(withQuery('#/?q=a', {q: ''}), '#/');
 });
 
+// promise: S13
 test('a link leads below the page, or nowhere', () => {
 	assert.equal(safeHref('ui/tensorboard/'), 'ui/tensorboard/');
 	assert.equal(safeHref('#/tasks/x'), '#/tasks/x');

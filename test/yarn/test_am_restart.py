@@ -5,6 +5,7 @@ import json
 import os
 import signal
 
+import pytest
 from program import PATIENCE_S, read_environ, wait_until
 
 NAMES = ["worker:0", "worker:1", "worker:2"]
@@ -56,6 +57,7 @@ def finish(job):
     return job.wait(180)
 
 
+@pytest.mark.promise("R37", "R52")
 def test_no_task_notices(tony):
     """Also who follows the job goes on, without a gap, and nothing twice."""
     job, before = start(tony)
@@ -75,6 +77,7 @@ def test_no_task_notices(tony):
     assert {line["attempt"] for line in lines if line["ev"] == "task"} <= {0, 1}
 
 
+@pytest.mark.promise("R51", "R52")
 def test_no_program_is_started_twice_however_early_its_am_is_killed(tony):
     """Before the first of them is started, whom it is told of is known to any AM that follows."""
     starts = tony.directory / "starts"
@@ -91,6 +94,7 @@ def test_no_program_is_started_twice_however_early_its_am_is_killed(tony):
     job.wait_final("SUCCEEDED")
 
 
+@pytest.mark.promise("R47", "R51")
 def test_a_job_ends_with_the_last_of_its_ams(tony):
     """YARN starts no other one: the executors leave, and what it says of that is told and kept."""
     job, before = start(tony, **{"tony.am.max-attempts": 2})

@@ -65,6 +65,7 @@ def go_on_unanswered(job, am, url, connection):
         connection.getresponse()
 
 
+@pytest.mark.promise("R46")
 def test_it_commands_nobody_writes_nothing_and_leaves(tony):
     job, before = start(tony, **{"tony.worker.node-label": "fast"})
     am, node_manager = am_processes(job), node_manager_of_am(job)

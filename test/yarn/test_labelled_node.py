@@ -43,6 +43,7 @@ def test_AllocationTimeoutShouldFail_because_another_job_holds_the_node(tony):
 
 
 @pytest.mark.parametrize("detached", [False, True], ids=["watched", "detached"])
+@pytest.mark.promise("T29")
 def test_AMStartupTimeoutShouldFail(tony, detached):
     """There is no room for its AM; who watches the job, or waits for it later, ends it and says why."""
     large = {"tony.worker.instances": 1, "tony.worker.memory": "3g", **LABELLED}

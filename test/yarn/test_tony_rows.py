@@ -10,6 +10,7 @@ for name in SHORT:
     globals()[f"test_{name}"] = pytest.mark.short(getattr(tony_rows, f"test_{name}"))
 
 
+@pytest.mark.promise("T27")
 def test_TonyFinalConfWithNonExistentHDFSClasspath(tony):
     """What is not in HDFS is left out, said once, and the job runs with the rest."""
     library = f"/user/{tony.cluster.user}/{tony.directory.name}/yarn/lib"

@@ -60,6 +60,7 @@ def test_what_no_job_has_used_for_long_leaves_the_cache(tony):
     assert job.wait() == 0
 
 
+@pytest.mark.promise("R54")
 def test_what_a_job_that_was_killed_from_outside_left_is_published_after_another_was_submitted(tony):
     job = start(tony)
     os.kill(job.status()["am_pid"], 9)

@@ -187,6 +187,7 @@ def test_a_web_interface_through_the_proxy(tony):
     tony.run("kill", job.id)
 
 
+@pytest.mark.promise("S25")
 def test_a_proxy_that_is_not_trusted(tony):
     job = tony.submit({"tony.worker.instances": 1, "tony.am.trust-proxy": "false"}, "--executes", "sleep 1000")
     job.wait_task("worker:0")
@@ -220,6 +221,7 @@ def test_nothing_is_uploaded_twice(tony):
     assert staged() == first
 
 
+@pytest.mark.promise("S1", "S2")
 def test_the_token_is_nobody_elses_to_read(tony, running):
     status = tony.cluster.status(f"{running.files}/token")
     assert status["permission"] == "600"
@@ -230,6 +232,7 @@ def test_the_token_is_nobody_elses_to_read(tony, running):
     assert finish(tony, running) == 0
 
 
+@pytest.mark.promise("R53")
 def test_nothing_is_left_when_the_job_is_killed_hard(tony):
     """Processes that do what they can to get away, and an AM that dies with SIGKILL."""
     job = tony.submit({"tony.worker.instances": 2, "tony.worker.stop-grace": "200ms"}, "--executes",
@@ -241,6 +244,7 @@ def test_nothing_is_left_when_the_job_is_killed_hard(tony):
     wait_until(lambda: not job.processes(), "every process to end")
 
 
+@pytest.mark.promise("R54")
 def test_what_a_job_that_was_killed_from_outside_left_is_published_by_whoever_lists_jobs(tony):
     """Its AM had no time to; another machine of the user's then knows how it ended."""
     job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")

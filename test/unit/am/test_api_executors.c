@@ -220,6 +220,7 @@ static void test_survivor_is_stopped_and_started_anew(void **state)
 	api_bed_destroy(bed);
 }
 
+/* promise: S17 */
 static void test_stale_attempts_are_refused(void **state)
 {
 	struct api_bed *bed = api_bed_create("worker=1", NULL);
@@ -400,6 +401,7 @@ static void test_exit_is_answered_once_it_is_kept(void **state)
 }
 
 /* An AM that follows must know whom this program has been told of. */
+/* promise: R52 */
 static void test_a_program_starts_once_its_order_is_kept(void **state)
 {
 	struct api_bed *bed = api_bed_create("worker=2", NULL);

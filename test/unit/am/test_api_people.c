@@ -595,6 +595,7 @@ static void test_long_list_may_be_left(void **state)
 }
 
 /* Who looks at a job of which much was just written waits for all of that; others do not wait. */
+/* promise: R31 */
 static void test_long_journal_keeps_only_lookers_waiting(void **state)
 {
 	struct api_bed *bed = api_bed_create("worker=20000", NULL);

@@ -94,6 +94,7 @@ static json_t *straggler_of(const struct reply *reply)
 	return json_object_get(reply->json, "straggler");
 }
 
+/* promise: R23 R25 */
 static void test_a_straggler_is_told_until_it_has_caught_up(void **state)
 {
 	struct api_bed *bed = *state;

@@ -256,6 +256,7 @@ static void follow(const char *name, const char *file)
 	assert_non_null(gloo);
 }
 
+/* promise: R40 */
 static void a_ring_that_forms_goes_on_with_the_next_am(void **state)
 {
 	char file[] = "/tmp/tony-test-gloo-XXXXXX";
@@ -291,6 +292,7 @@ static void a_ring_that_forms_goes_on_with_the_next_am(void **state)
 }
 
 /* Who has the port now must not be taken for the ring's. */
+/* promise: R40 */
 static void a_port_that_somebody_else_got_is_left_to_them(void **state)
 {
 	char file[] = "/tmp/tony-test-gloo-XXXXXX";

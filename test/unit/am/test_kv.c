@@ -167,6 +167,7 @@ static void end(struct kept *kept)
 	unlink(kept->path);
 }
 
+/* promise: R39 */
 static void test_another_finds_what_was_kept(void **state)
 {
 	struct kept kept = begin();

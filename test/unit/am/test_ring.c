@@ -157,6 +157,7 @@ static void one_that_asks_without_cause_needs_the_others(void **state)
 	expect_ring("x y");
 }
 
+/* promise: R41 */
 static void the_next_am_knows_the_order(void **state)
 {
 	struct str_list names cleanup_str_list = {0};

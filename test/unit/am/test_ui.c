@@ -148,6 +148,7 @@ static void expect_end(struct stage *stage)
 
 /* ---- the door ----------------------------------------------------------------------------- */
 
+/* promise: S24 */
 static void test_question_and_answer_pass(void **state)
 {
 	struct stage *stage = *state;
@@ -363,6 +364,7 @@ static void test_links_tell_what_is_served(void **state)
 	reply_finish(&reply);
 }
 
+/* promise: S10 S11 */
 static void test_who_gets_through(void **state)
 {
 	struct stage *stage = *state;

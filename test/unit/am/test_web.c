@@ -52,6 +52,7 @@ static void expect(const char *answer, const char *text)
 
 #define CLOSE "Connection: close\r\n"
 
+/* promise: S13 */
 static void test_page_is_for_everybody(void **state)
 {
 	const struct web_asset *page = web_asset_find("index.html");
@@ -160,6 +161,7 @@ static void expect_answer(struct api_bed *bed, const char *first, const char *he
 		fail_msg("%s with \"%s\": %s", first, headers, answer);
 }
 
+/* promise: S7 S8 */
 static void test_a_link_lets_look(void **state)
 {
 	static const char *const read[] = {
@@ -214,6 +216,7 @@ static void test_a_link_may_lead_further(void **state)
 	}
 }
 
+/* promise: S10 S11 */
 static void test_other_sites_do_not_use_the_cookie(void **state)
 {
 	char *cookie cleanup_free = log_in(*state, "");

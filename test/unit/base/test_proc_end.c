@@ -145,6 +145,7 @@ static int end_who_ignores_it(int64_t grace_ms)
 	return proc_end_all(getpid(), NULL, NULL, 0, SIGTERM, grace_ms);
 }
 
+/* promise: R28 */
 static void who_ignores_it_is_killed_after_the_grace(void **state)
 {
 	assert_killed(end_who_ignores_it, 2);
@@ -152,6 +153,7 @@ static void who_ignores_it_is_killed_after_the_grace(void **state)
 	assert_no_child();
 }
 
+/* promise: R27 */
 static void a_stopped_process_gets_the_signal(void **state)
 {
 	pid_t child = start(nothing);

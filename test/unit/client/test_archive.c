@@ -206,6 +206,7 @@ static void a_virtual_environments_interpreter_is_fine(void **state)
 	assert_true(S_ISLNK(look(scene, "bin/python").st_mode));
 }
 
+/* promise: S20 */
 static void hostile_entries_are_refused(void **state)
 {
 	static const struct {
@@ -243,6 +244,7 @@ static void hostile_entries_are_refused(void **state)
 	}
 }
 
+/* promise: S20 */
 static void nothing_is_written_through_a_link(void **state)
 {
 	struct scene *scene = *state;
@@ -291,6 +293,7 @@ static void absurd_names_are_refused(void **state)
 	expect_refusal(scene, NULL, "nested deeper");
 }
 
+/* promise: S21 */
 static void bombs_are_refused(void **state)
 {
 	struct scene *scene = *state;

@@ -312,6 +312,7 @@ static void test_wrong_xml(void **state)
 		   "tony.xml:1: <b> has no place in <value>; write &lt; for a plain \"<\"");
 }
 
+/* promise: S22 */
 static void test_doctypes_are_refused(void **state)
 {
 	const char *message = "tony.xml:1: a document type declaration is not allowed; take the "
@@ -382,6 +383,7 @@ static void test_include(void **state)
 	assert_int_equal(conf_int(conf, "tony.am.vcores"), 3);
 }
 
+/* promise: S22 */
 static void test_include_refused(void **state)
 {
 	fixture_write("loop.xml", XML(INCLUDE("tony.xml")));

@@ -126,6 +126,7 @@ static void test_environment(void **state)
 	assert_string_equal(ps, "A=1|B=1|E=|B=2|BARE=|D=a,b=c");
 }
 
+/* promise: S26 */
 static void test_config_hides_values_of_others(void **state)
 {
 	struct bed *bed = *state;

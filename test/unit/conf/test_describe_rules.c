@@ -319,6 +319,7 @@ static void test_on_exit_errors(void **state)
 				     "known; write retry, fail or ignore");
 }
 
+/* promise: R21 */
 static void test_hang_timeout_of_who_waits_for_others(void **state)
 {
 	struct bed *bed = *state;

@@ -19,6 +19,7 @@ static struct hang begin(const struct hang_signs *signs)
 	return hang;
 }
 
+/* promise: R18 */
 static void without_a_sign_of_life_it_hangs(void **state)
 {
 	const struct hang_signs signs = {.output_bytes = 10, .cpu_ms = 5000, .io_bytes = 1 << 20};
@@ -37,6 +38,7 @@ static void assert_sign(struct hang_signs before, struct hang_signs after, bool 
 	assert_int_equal(hang_look(&hang, &after, 1000), !is_sign);
 }
 
+/* promise: R18 */
 static void what_counts_as_a_sign_of_life(void **state)
 {
 	const struct hang_signs before = {.output_bytes = 10, .cpu_ms = 5000, .io_bytes = 1 << 20};
@@ -60,6 +62,7 @@ static void what_counts_as_a_sign_of_life(void **state)
 }
 
 /* A collective operation without its peer computes for ever, and its watchdog writes to the log. */
+/* promise: R19 */
 static void who_tells_steps_is_judged_by_them(void **state)
 {
 	struct hang_signs before = {.tells_steps = true, .change = 120};

@@ -308,6 +308,7 @@ static void what_ends_by_itself_is_let_end(void **state)
 	finish(&bed);
 }
 
+/* promise: R27 */
 static void a_stop_ends_the_tree_with_grace(void **state)
 {
 	struct bed bed;
@@ -325,6 +326,7 @@ static void a_stop_ends_the_tree_with_grace(void **state)
 	finish(&bed);
 }
 
+/* promise: R28 */
 static void a_stop_ends_what_does_not_listen(void **state)
 {
 	struct bed bed;
@@ -439,6 +441,7 @@ static void an_execution_timeout_ends_it(void **state)
 	finish(&bed);
 }
 
+/* promise: R22 */
 static void who_stands_still_is_ended(void **state)
 {
 	struct bed bed;
@@ -475,6 +478,7 @@ static bool tail_has(const struct bed *bed, const char *part)
 	return false;
 }
 
+/* promise: R18 R20 */
 static void what_does_nothing_is_ended_and_where_it_stood_is_kept(void **state)
 {
 	struct bed bed;
@@ -496,6 +500,7 @@ static void what_does_nothing_is_ended_and_where_it_stood_is_kept(void **state)
 }
 
 /* It computes and writes, but says itself that it does not get on. */
+/* promise: R19 */
 static void who_tells_no_further_step_is_ended(void **state)
 {
 	struct bed bed;
@@ -512,6 +517,7 @@ static void who_tells_no_further_step_is_ended(void **state)
 	finish(&bed);
 }
 
+/* promise: R20 */
 static void py_spy_tells_where_python_stands(void **state)
 {
 	struct bed bed;

@@ -178,6 +178,7 @@ static void the_host_may_come_later(void **state)
 
 /* ---- what is refused ---------------------------------------------------------------------- */
 
+/* promise: S16 */
 static void nothing_of_another_epoch_is_run(void **state)
 {
 	struct bed bed;
@@ -191,6 +192,7 @@ static void nothing_of_another_epoch_is_run(void **state)
 	finish(&bed);
 }
 
+/* promise: S15 */
 static void nothing_is_run_without_the_token(void **state)
 {
 	struct bed bed;

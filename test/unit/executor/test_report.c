@@ -125,6 +125,7 @@ static void assert_memory(int status, uint64_t peak, enum cause_kind kind, const
 	finish(&bed);
 }
 
+/* promise: R6 */
 static void sigkill_near_the_limit_is_likely_for_memory(void **state)
 {
 	assert_memory(KILLED(SIGKILL), GIB * 39 / 10, CAUSE_OUT_OF_MEMORY,

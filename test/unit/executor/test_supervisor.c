@@ -110,6 +110,7 @@ static void the_program_gets_its_environment(void **state)
 	am_finish(&am);
 }
 
+/* promise: S14 */
 static void a_framework_finds_its_secret_in_a_file_of_its_owners(void **state)
 {
 	struct am am;
@@ -198,6 +199,7 @@ static void a_stop_brings_a_fresh_port_and_a_new_registration(void **state)
 	am_finish(&am);
 }
 
+/* promise: S17 */
 static void orders_of_the_past_are_not_obeyed(void **state)
 {
 	struct am am;

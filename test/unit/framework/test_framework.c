@@ -313,6 +313,7 @@ static void a_job_in_which_nobody_trains_is_refused(void **state)
 	job_destroy(job);
 }
 
+/* promise: S14 */
 static void a_secret_is_of_one_job_and_is_not_its_token(void **state)
 {
 	struct job *job = fixture_job("ray", "ray");

@@ -486,6 +486,7 @@ static void finish(struct bed *bed)
 		event_base_loop(bed->base, EVLOOP_ONCE);
 }
 
+/* promise: R51 */
 static void the_end_is_told_until_it_is_written_down(void **state)
 {
 	struct bed *bed = *state;

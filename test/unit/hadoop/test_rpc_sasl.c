@@ -202,6 +202,7 @@ static void test_newer_token_for_the_next_connection(void **state)
 	assert_int_equal(bed->first.accepted, 2);
 }
 
+/* promise: S18 */
 static void test_server_that_knows_nothing(void **state)
 {
 	struct bed *bed = *state;
@@ -217,6 +218,7 @@ static void test_server_that_knows_nothing(void **state)
 	assert_int_equal(bed->first.calls, 0);
 }
 
+/* promise: S18 */
 static void test_no_downgrade(void **state)
 {
 	struct bed *bed = *state;
@@ -311,6 +313,7 @@ static void protect(struct bed *bed, const char *qop)
 	bed->first.on_call = answer_protected;
 }
 
+/* promise: S19 */
 static void test_protected(void **state)
 {
 	static const char *const qops[] = {"auth-int", "auth-conf"};
@@ -366,6 +369,7 @@ static void answer_altered(struct fake_connection *connection, const struct fake
 	send_wrapped(connection, out.text, out.length, true);
 }
 
+/* promise: S19 */
 static void test_protection_is_insisted_on(void **state)
 {
 	struct bed *bed = *state;

@@ -233,6 +233,7 @@ static void test_no_challenge(void **state)
 	assert_refused(SASL_AUTH, large.text, ERR_INPUT, "2049 bytes");
 }
 
+/* promise: S18 */
 static void test_server_proof(void **state)
 {
 	static const struct {

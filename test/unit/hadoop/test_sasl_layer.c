@@ -121,6 +121,7 @@ static void assert_not_taken(const struct talk *talk, const void *token, size_t 
 	sasl_destroy(sasl);
 }
 
+/* promise: S19 */
 static void test_altered(void **state)
 {
 	for (size_t i = 0; i < array_length(talks); i++) {

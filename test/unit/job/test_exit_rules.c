@@ -20,6 +20,7 @@ static enum exit_action find(const char *rules, enum cause_kind kind, int code, 
 	return exit_rules_find(&list, &cause);
 }
 
+/* promise: R11 */
 static void the_first_rule_that_fits_decides(void **state)
 {
 	const char *rules = "3->retry, 64-78->fail, sigterm -> Ignore, *->retry";
@@ -35,6 +36,7 @@ static void the_first_rule_that_fits_decides(void **state)
 }
 
 /* bash tells 128 + 15 of a program that SIGTERM ended; without bash it is the signal itself. */
+/* promise: R6 */
 static void a_signal_and_the_code_that_a_shell_makes_of_it_are_one(void **state)
 {
 	assert_int_equal(find("SIGTERM->ignore", CAUSE_EXIT, 128 + SIGTERM, 0), EXIT_IGNORE);
@@ -42,6 +44,7 @@ static void a_signal_and_the_code_that_a_shell_makes_of_it_are_one(void **state)
 	assert_int_equal(find("SIGTERM->ignore", CAUSE_EXIT, SIGTERM, 0), EXIT_DEFAULT);
 }
 
+/* promise: R12 */
 static void what_is_not_the_programs_doing_is_no_rules_business(void **state)
 {
 	assert_int_equal(find("*->fail", CAUSE_HUNG, 0, 0), EXIT_FAIL);

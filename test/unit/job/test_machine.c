@@ -140,6 +140,7 @@ static void test_first_failure_is_reported(void **state)
 	bed_destroy(bed);
 }
 
+/* promise: R1 */
 static void test_retry_keeps_surviving_containers(void **state)
 {
 	struct bed *bed = bed_create("worker=2");
@@ -203,6 +204,7 @@ static void test_lost_container_is_asked_for_again(void **state)
 	bed_destroy(bed);
 }
 
+/* promise: R8 */
 static void test_silent_executor_is_released_before_it_is_replaced(void **state)
 {
 	struct bed *bed = bed_create("worker=1");
@@ -238,6 +240,7 @@ static void test_silence_while_the_am_stood_still_is_not_held_against_an_executo
 	bed_destroy(bed);
 }
 
+/* promise: R1 */
 static void test_restart_in_place(void **state)
 {
 	struct bed *bed = bed_create("worker=2");
@@ -282,6 +285,7 @@ static void test_web_interface_is_that_of_a_process(void **state)
 	bed_destroy(bed);
 }
 
+/* promise: S17 */
 static void test_stale_exit_changes_nothing(void **state)
 {
 	struct bed *bed = bed_create("worker=1");

@@ -146,6 +146,7 @@ static void a_group_timeout_counts_from_the_start_of_the_type(void **state)
 
 /* What is announced to be taken back is stopped in good order and replaced; its user does not pay.
  */
+/* promise: R4 */
 static void a_preempted_task_is_stopped_and_replaced(void **state)
 {
 	struct bed *bed = bed_create("worker=2");
@@ -167,6 +168,7 @@ static void a_preempted_task_is_stopped_and_replaced(void **state)
 	bed_destroy(bed);
 }
 
+/* promise: R15 */
 static void a_machine_where_a_launch_failed_is_avoided(void **state)
 {
 	struct bed *bed = bed_create("worker=2");

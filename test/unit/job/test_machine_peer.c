@@ -40,6 +40,7 @@ static void assert_charged(const struct bed *bed, int user, int infrastructure, 
 }
 
 /* Its machine died: the others tell of it first, and do not pay for it. */
+/* promise: R9 R10 */
 static void who_loses_a_peer_waits_until_that_is_known(void **state)
 {
 	struct bed *bed = begin("worker=3");
@@ -62,6 +63,7 @@ static void who_loses_a_peer_waits_until_that_is_known(void **state)
 }
 
 /* Without a scheduler that knows, its silence tells. */
+/* promise: R8 R10 */
 static void a_peer_that_is_silent_is_lost_and_pays(void **state)
 {
 	struct bed *bed = begin("worker=2");
@@ -77,6 +79,7 @@ static void a_peer_that_is_silent_is_lost_and_pays(void **state)
 }
 
 /* All others are there: it fails for itself. What they said just before is no proof. */
+/* promise: R9 */
 static void who_blames_peers_that_are_there_pays(void **state)
 {
 	struct bed *bed = begin("worker=3");
@@ -97,6 +100,7 @@ static void who_blames_peers_that_are_there_pays(void **state)
 }
 
 /* A peer's own failure comes later by a hair, and explains both. */
+/* promise: R10 */
 static void a_peer_that_fails_of_itself_is_the_cause(void **state)
 {
 	struct bed *bed = begin("worker=3");

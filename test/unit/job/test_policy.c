@@ -185,6 +185,7 @@ static enum verdict verdict_of(const struct policy_row *row)
 	return row->in_place ? AGAIN : FORM_ANEW;
 }
 
+/* promise: R2 R3 R5 */
 static void each_end_has_what_follows_from_it(void **state)
 {
 	for (size_t i = 0; i < array_length(table); i++) {
@@ -239,6 +240,7 @@ static bool notes(const struct bed *bed, const char *text)
 	return false;
 }
 
+/* promise: R5 R7 */
 static void what_cannot_help_is_not_tried_again(void **state)
 {
 	struct bed *bed = running("worker=2", 3, 3);
@@ -254,6 +256,7 @@ static void what_cannot_help_is_not_tried_again(void **state)
 }
 
 /* Its executor is well, but on the wrong machine. */
+/* promise: R3 R7 R15 */
 static void with_the_machine_that_is_to_blame_goes_the_container(void **state)
 {
 	struct bed *bed = running("worker=2", 0, 1);
@@ -301,6 +304,7 @@ static struct bed *ruled(const char *rule, int retries)
 	return bed;
 }
 
+/* promise: R11 */
 static void a_rule_makes_a_retry_of_what_would_have_none(void **state)
 {
 	struct bed *bed = ruled("127->retry", 1);
@@ -320,6 +324,7 @@ static void a_retry_by_rule_ends_with_the_budget(void **state)
 	bed_destroy(bed);
 }
 
+/* promise: R11 */
 static void a_rule_ends_what_would_be_tried_again(void **state)
 {
 	struct bed *bed = ruled("64-78->fail", 5);
@@ -332,6 +337,7 @@ static void a_rule_ends_what_would_be_tried_again(void **state)
 	bed_destroy(bed);
 }
 
+/* promise: R11 */
 static void what_is_ignored_is_success(void **state)
 {
 	struct bed *bed = ruled("3->ignore", 5);
@@ -346,6 +352,7 @@ static void what_is_ignored_is_success(void **state)
 	bed_destroy(bed);
 }
 
+/* promise: R12 */
 static void a_lost_machine_is_no_rules_business(void **state)
 {
 	struct bed *bed = ruled("*->fail", 5);
@@ -378,6 +385,7 @@ static struct bed *told_to_end(struct cause *why)
 	return bed;
 }
 
+/* promise: R4 */
 static void why_a_container_was_told_to_end_says_the_scheduler(void **state)
 {
 	struct cause why = {.kind = CAUSE_PREEMPTED};

@@ -92,6 +92,7 @@ static char *states(const struct bed *bed)
 			  task_state_name(bed_look(bed, "worker:1")->state));
 }
 
+/* promise: R35 */
 static void every_state_is_restored(void **state)
 {
 	for (size_t i = 0; i < array_length(table); i++) {
@@ -190,6 +191,7 @@ static void the_application_timeout_counts_from_the_first_am(void **state)
 	scene_end(&scene);
 }
 
+/* promise: R35 */
 static void a_retry_is_paid_for_once(void **state)
 {
 	struct scene scene = scene_begin("worker=1");
@@ -209,6 +211,7 @@ static void a_retry_is_paid_for_once(void **state)
 	scene_end(&scene);
 }
 
+/* promise: R35 */
 static void restarts_in_place_are_counted_on(void **state)
 {
 	struct scene scene = scene_begin("worker=1");
@@ -261,6 +264,7 @@ static void one_that_does_not_restart_in_place_any_more_waits_for_the_others(voi
 	scene_end(&scene);
 }
 
+/* promise: R35 */
 static void a_pause_lasts_as_long_as_it_would_have(void **state)
 {
 	struct scene scene = scene_begin("worker=2");
@@ -278,6 +282,7 @@ static void a_pause_lasts_as_long_as_it_would_have(void **state)
 }
 
 /* A wall clock that is set back, or far ahead, while there is no AM. */
+/* promise: R56 */
 static void a_clock_that_jumps_does_no_harm(void **state)
 {
 	static const int64_t jumps[] = {-864000000, 864000000};
@@ -504,6 +509,7 @@ static void an_end_without_an_outcome_is_a_failure(void **state)
 }
 
 /* A lost worker's own pause, the slots that nobody wants any more, and how many are wanted. */
+/* promise: R35 */
 static void elastic_types_are_as_they_were(void **state)
 {
 	struct bed *bed = bed_create("worker=3");

@@ -69,6 +69,7 @@ static void expect_text(size_t task, const char *wanted)
 
 /* ---- what is found ------------------------------------------------------------------------ */
 
+/* promise: R24 */
 static void test_one_that_is_steps_behind(void **state)
 {
 	all_step(5, 300, 400);
@@ -88,6 +89,7 @@ static void test_one_that_stands_still_at_the_beginning(void **state)
 }
 
 /* Steps that went on from a checkpoint hide for long how slow one is. */
+/* promise: R24 */
 static void test_one_that_makes_fewer_steps(void **state)
 {
 	all_step(5, 100000, 100600);
@@ -114,6 +116,7 @@ static void test_one_that_is_left_behind_by_those_that_have_ended(void **state)
 	assert_int_equal(look(5), 0);
 }
 
+/* promise: R24 */
 static void test_one_whose_processor_idles(void **state)
 {
 	all_use(4, NAN, 390);
@@ -124,6 +127,7 @@ static void test_one_whose_processor_idles(void **state)
 }
 
 /* Who waits for others may use more of its processor: the steps know better. */
+/* promise: R24 */
 static void test_steps_count_more_than_processor_time(void **state)
 {
 	all_step(4, 300, 400);
@@ -133,6 +137,7 @@ static void test_steps_count_more_than_processor_time(void **state)
 }
 
 /* All make the same steps, since they wait for each other in each of them. */
+/* promise: R24 */
 static void test_one_whose_gpu_idles(void **state)
 {
 	all_step(4, 300, 400);
@@ -143,6 +148,7 @@ static void test_one_whose_gpu_idles(void **state)
 	expect_text(0, "worker:0 uses 30% of its GPUs, its siblings 95%");
 }
 
+/* promise: R26 */
 static void test_a_tenth_of_many(void **state)
 {
 	all_step(TASKS_MAX, 300, 400);
@@ -170,6 +176,7 @@ static void test_those_between_do_not_hide_it(void **state)
 
 /* ---- what is none ------------------------------------------------------------------------- */
 
+/* promise: R26 */
 static void test_of_three_nobody_is_odd(void **state)
 {
 	all_step(3, 300, 400);
@@ -178,6 +185,7 @@ static void test_of_three_nobody_is_odd(void **state)
 	assert_int_equal(look(0), 0);
 }
 
+/* promise: R26 */
 static void test_all_differ(void **state)
 {
 	for (size_t i = 0; i < 20; i++)
@@ -247,6 +255,7 @@ static void test_nothing_is_known(void **state)
 
 /* ---- as time goes on ---------------------------------------------------------------------- */
 
+/* promise: R25 */
 static void test_it_lags_until_it_has_caught_up(void **state)
 {
 	all_step(5, 300, 400);

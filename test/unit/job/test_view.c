@@ -271,6 +271,7 @@ static void notes_waiting_and_the_end_are_seen(void **state)
 	end(&scene);
 }
 
+/* promise: R17 */
 static void machines_to_blame_are_seen(void **state)
 {
 	struct scene scene = begin(state, "worker=1");

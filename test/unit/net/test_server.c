@@ -46,6 +46,7 @@ static void test_answers(void **state)
 	ask(*state, "\r\nGET /open?text=x HTTP/1.0\r\n\r\n", "Connection: close", "\r\n\r\nx");
 }
 
+/* promise: S3 */
 static void test_refusals(void **state)
 {
 	static const struct {
@@ -86,6 +87,7 @@ static void test_refusals(void **state)
 		ask(*state, rows[i].request, rows[i].status, rows[i].rest);
 }
 
+/* promise: S4 */
 static void test_headers_too_large(void **state)
 {
 	struct fixture *fixture = *state;
@@ -120,6 +122,7 @@ static void test_headers_of_just_the_size(void **state)
 }
 
 /* The refusal must arrive although the client is still sending. */
+/* promise: S4 */
 static void test_big_bodies(void **state)
 {
 	struct fixture *fixture = *state;

@@ -15,6 +15,7 @@
 
 enum { JUNK = 2000 };
 
+/* promise: S6 */
 static void test_slow_clients_are_closed(void **state)
 {
 	static const char *const starts[] = {
@@ -41,6 +42,7 @@ static void test_slow_clients_are_closed(void **state)
 }
 
 /* A byte now and then does not buy time: the limit is on the whole request. */
+/* promise: S6 */
 static void test_dripping_clients_are_closed(void **state)
 {
 	const struct http_limits limits = {.idle_ms = 50};
@@ -92,6 +94,7 @@ static void test_held_requests_and_streams_are_not_slow_clients(void **state)
 }
 
 /* Who reads nothing of a large answer loses the connection. */
+/* promise: S6 */
 static void test_unread_answer_ends_the_connection(void **state)
 {
 	const struct http_limits limits = {.idle_ms = 50};
@@ -110,6 +113,7 @@ static void test_unread_answer_ends_the_connection(void **state)
 	fixture_close(&fixture);
 }
 
+/* promise: S5 */
 static void test_junk_connections_keep_nobody_out(void **state)
 {
 	const struct http_limits limits = {.connections = 100};
@@ -147,6 +151,7 @@ static void test_junk_connections_keep_nobody_out(void **state)
 	fixture_close(&fixture);
 }
 
+/* promise: S5 */
 static void test_full_of_friends(void **state)
 {
 	const struct http_limits limits = {.connections = 2};

@@ -274,6 +274,7 @@ static void assert_mode(const struct job_door *door, const char *name, unsigned 
 	assert_int_equal(status.st_mode & 0777, mode);
 }
 
+/* promise: S1 S23 */
 static void a_prepared_job_is_the_users_alone(void **state)
 {
 	struct sample sample;

@@ -624,6 +624,7 @@ static void a_preemption_is_announced_once(void **state)
 	close_bed(bed);
 }
 
+/* promise: R16 */
 static void a_suspect_machine_is_avoided_where_there_are_others(void **state)
 {
 	struct bed *bed = open_bed(state, JOB_MODE_GANG, 0);

@@ -38,6 +38,7 @@ static char *open_session(struct web_sessions *sessions, int64_t now_ms)
 	return mem_strndup(header, strcspn(header, ";"));
 }
 
+/* promise: S7 */
 static void an_invitation_is_good_once_and_for_a_minute(void **state)
 {
 	struct web_sessions *sessions = *state;
@@ -53,6 +54,7 @@ static void an_invitation_is_good_once_and_for_a_minute(void **state)
 	assert_null(web_sessions_open(sessions, late, PEER, WEB_INVITATION_MS));
 }
 
+/* promise: S9 S12 */
 static void a_session_lasts_for_its_time_and_its_address(void **state)
 {
 	struct web_sessions *sessions = *state;
