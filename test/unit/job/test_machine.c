@@ -529,6 +529,81 @@ static void test_ends_even_if_a_container_never_does(void **state)
 	bed_destroy(bed);
 }
 
+/* ---- pauses ------------------------------------------------------------------------------- */
+
+enum { FIRST_PAUSE_MS = 1000, LOOK_MS = 50 };
+
+/* A bed whose worker may fail as often as it likes, and never counts as silent. */
+static struct bed *patient(void)
+{
+	struct bed *bed = bed_create("worker=1");
+	bed->job->retry_count = 100;
+	bed->job->infrastructure_retry_count = 100;
+	bed->job->retry_delay_ms = FIRST_PAUSE_MS;
+	bed->job->max_missed_heartbeats = 1000000;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	return bed;
+}
+
+static int64_t time_until(struct bed *bed, enum task_state state)
+{
+	int64_t begin = bed->now;
+	while (bed_look(bed, "worker:0")->state != state) {
+		assert_in_range(bed->now - begin, 0, 100 * FIRST_PAUSE_MS);
+		bed_pass(bed, LOOK_MS);
+	}
+	return bed->now - begin;
+}
+
+/* The program fails; what passes until it runs again. */
+static int64_t pause_after_failure(struct bed *bed)
+{
+	bed_exit(bed, "worker:0", 1);
+	bed_register(bed, "worker:0");
+	int64_t pause = time_until(bed, TASK_RUNNING);
+	bed_start(bed, "worker:0");
+	return pause;
+}
+
+static void check_pause(int64_t pause, int64_t expected)
+{
+	assert_in_range(pause, expected * 3 / 4, expected * 5 / 4 + LOOK_MS);
+}
+
+/* promise: R13 */
+static void test_pauses_double_up_to_64_times_the_first(void **state)
+{
+	static const int64_t times[] = {1, 2, 4, 8, 16, 32, 64, 64, 64};
+	struct bed *bed = patient();
+	assert_int_equal(pause_after_failure(bed), 0);
+	for (size_t i = 0; i < array_length(times); i++)
+		check_pause(pause_after_failure(bed), times[i] * FIRST_PAUSE_MS);
+	bed_destroy(bed);
+}
+
+/* promise: R13 */
+static void test_lost_node_has_a_pause_at_once(void **state)
+{
+	struct bed *bed = patient();
+	bed_lose(bed, "worker:0", CAUSE_NODE_LOST);
+	check_pause(time_until(bed, TASK_REQUESTED), FIRST_PAUSE_MS);
+	bed_destroy(bed);
+}
+
+/* promise: R14 */
+static void test_a_minute_without_failure_resets_the_pause(void **state)
+{
+	struct bed *bed = patient();
+	for (int i = 0; i < 5; i++)
+		pause_after_failure(bed);
+	bed_pass(bed, 59000);
+	check_pause(pause_after_failure(bed), 16 * FIRST_PAUSE_MS);
+	bed_pass(bed, 61000);
+	assert_int_equal(pause_after_failure(bed), 0);
+	bed_destroy(bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -565,6 +640,9 @@ int main(void)
 		cmocka_unit_test(test_ignored_group_timeout),
 		cmocka_unit_test(test_restart_by_user_costs_nothing),
 		cmocka_unit_test(test_ends_even_if_a_container_never_does),
+		cmocka_unit_test(test_pauses_double_up_to_64_times_the_first),
+		cmocka_unit_test(test_lost_node_has_a_pause_at_once),
+		cmocka_unit_test(test_a_minute_without_failure_resets_the_pause),
 	};
 	return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
 }
