@@ -637,6 +637,8 @@ static void a_suspect_machine_is_avoided_where_there_are_others(void **state)
 	((struct yarn *)bed->scheduler)->node_count = 3;
 	yarn_scheduler.avoid(bed->scheduler, "127.0.0.1");
 	rm_wait(&bed->rm, "avoid 127.0.0.1; ");
+	yarn_scheduler.avoid(bed->scheduler, "h7");
+	rm_wait(&bed->rm, "avoid h7; forgive 127.0.0.1; ");
 	close_bed(bed);
 }
 
