@@ -61,6 +61,7 @@ static void test_page_is_for_everybody(void **state)
 
 	expect(answer, "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n");
 	expect(answer, "\r\nContent-Security-Policy: default-src 'none'; script-src 'self';");
+	expect(answer, "; frame-ancestors 'none'\r\n");
 	expect(answer, "\r\nX-Content-Type-Options: nosniff\r\n");
 	expect(answer, "\r\nReferrer-Policy: no-referrer\r\n");
 	expect(answer, "\r\nCache-Control: no-cache\r\n");
