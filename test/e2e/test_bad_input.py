@@ -412,3 +412,15 @@ def test_disk_full_on_the_way(tony):
                            " --executes 'yes | head -c 5000000; sleep 0.5; exit 0'")
     assert answer.returncode not in (134, 139), answer.stderr
     wait_until(lambda: not tony.processes(), "everything to end")
+
+
+@pytest.mark.promise("R45")
+def test_full_disk_fails_the_job_with_its_reason(tony):
+    """The program fills the disk beside its log, until the AM cannot write the journal."""
+    answer = in_small_disk(tony, "4m", f"{BUILD}/tony submit --conf tony.worker.instances=1"
+                           " --conf tony.worker.memory=64m --conf tony.worker.max-restarts=1000"
+                           " --conf tony.am.retry-delay=1ms"
+                           " --executes 'cat /dev/zero >\"$TONY_CHECKPOINT_DIR\"/fill 2>/dev/null; exit 1'")
+    assert answer.returncode == 1, answer.stdout + answer.stderr
+    assert "journal.jsonl: write: No space left on device" in answer.stdout + answer.stderr
+    wait_until(lambda: not tony.processes(), "everything to end")
