@@ -290,6 +290,17 @@ def read_proc(pid, name):
         return b""
 
 
+@pytest.mark.promise("S27")
+def test_environment_values_are_not_logged(tony):
+    secret = "hush-0815"
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.envs": f"OWN={secret}"},
+                           "--shell_env", f"SHARED={secret}", "--executes", "exit 1")
+    told = answer.stdout + answer.stderr + tony.run("events", "--json", job.id).stdout
+    logs = [path for path in job.directory.rglob("*") if path.suffix in (".log", ".jsonl")]
+    assert {path.name for path in logs} >= {"am.log", "executor.log", "journal.jsonl"}
+    assert secret not in told + "".join(path.read_text() for path in logs)
+
+
 @pytest.mark.promise("S1", "S2", "S23")
 def test_the_token_is_nobody_elses(tony, running):
     """Not in an argument list, an environment, a log, the journal or job.json; files are 0600."""
