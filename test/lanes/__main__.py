@@ -1,6 +1,7 @@
 """Chooses parts of test/lanes.toml and runs them, for ./dev test and ./dev lint."""
 
 import argparse
+import signal
 import sys
 import time
 
@@ -109,6 +110,9 @@ def main(arguments):
 
 
 if __name__ == "__main__":
+    # The shell that starts this in the background may ignore SIGINT.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:

@@ -20,29 +20,29 @@ SPARE_CORES = 0.5   # given out beyond those of the machine, since every part wa
 
 
 class Run:
-    """A part that runs, or ran."""
+    """A part that runs, ran, or cannot: until it has ended well its result is that nothing could be tried."""
 
-    def __init__(self, part, wish, to_terminal):
+    def __init__(self, part, to_terminal):
         self.part, self.start, self.to_terminal = part, time.monotonic(), to_terminal
         self.log = REPORTS / f"{part.name}.log"
         self.report = REPORTS / f"{part.name}.json"
+        self.result = {"passed": 0, "failed": [part.name], "broken": True, "wall": 0, "cpu": 0}
+
+    def begin(self, wish):
         self.report.unlink(missing_ok=True)
         sys.stdout.flush()
         self.pid = os.fork()
         if self.pid == 0:
-            if not to_terminal:
+            os.setsid()   # an interrupt of the terminal's reaches the part once, through the engine
+            if not self.to_terminal:
                 output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
                 os.dup2(output, 1)
                 os.dup2(output, 2)
-            measure.main(part, wish, REPORTS)
+            measure.main(self.part, wish, REPORTS)
 
     def finish(self):
-        self.seconds = time.monotonic() - self.start
-        try:
+        if self.report.exists():
             self.result = json.loads(self.report.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            self.result = {"passed": 0, "failed": [self.part.name], "broken": True, "wall": self.seconds, "cpu": 0}
-        return self
 
     def is_good(self):
         return not self.result["failed"]
@@ -87,23 +87,18 @@ class Engine:
             broken = [run.part.name for run in self.done if run.part.name in part.after and not run.is_good()]
             if broken:
                 del waiting[name]
-                self.skip(part, broken)
+                self.done.append(Run(part, to_terminal))
+                say(f"{'':6}  {name}: not run, since {', '.join(broken)} failed")
             elif not unfinished.intersection(part.after) and self.has_room(part):
                 del waiting[name]
-                run = Run(part, self.wish(part), to_terminal)
+                say(f"{clock(time.monotonic() - self.start):>6}  {name}: {part.promise}")
+                run = Run(part, to_terminal)
+                run.begin(self.wish(part))
                 self.running[run.pid] = run
-                say(f"{clock(run.start - self.start):>6}  {name}: {part.promise}")
 
     def has_room(self, part):
         load = sum(run.part.cores for run in self.running.values())
         return not self.running or load + part.cores <= self.capacity
-
-    def skip(self, part, broken):
-        say(f"{'':6}  {part.name}: not run, since {', '.join(broken)} failed")
-        run = Run.__new__(Run)
-        run.part, run.seconds = part, 0
-        run.result = {"passed": 0, "failed": [part.name], "broken": True, "wall": 0, "cpu": 0}
-        self.done.append(run)
 
     def wait(self):
         """Waits for the end of one part, and reports progress now and then."""
@@ -111,7 +106,7 @@ class Engine:
         while self.running:
             pid, _ = os.waitpid(-1, os.WNOHANG)
             if pid:
-                self.end(self.running.pop(pid).finish())
+                self.end(self.running.pop(pid))
                 return
             if time.monotonic() - told > PROGRESS_S:
                 told = time.monotonic()
@@ -120,6 +115,7 @@ class Engine:
             time.sleep(0.05)
 
     def end(self, run):
+        run.finish()
         self.done.append(run)
         result = run.result
         failed = len(result["failed"])

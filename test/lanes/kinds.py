@@ -18,6 +18,7 @@ from table import ROOT
 
 PYTHON = "/usr/bin/python3"
 NO_TEST = 5        # pytest's exit code
+CLEAN_UP_S = 300   # for an interrupted program to end by itself
 BUSY_FACTOR = 5   # of meson's timeouts: a busy machine was seen to take that much longer
 
 
@@ -41,8 +42,15 @@ class Result:
 
 
 def call(*command, env=None, **options):
-    return subprocess.run(list(map(str, command)), cwd=ROOT, env={**os.environ, **(env or {})},
-                          stdin=subprocess.DEVNULL, check=False, **options)
+    """Runs a program to its end, also when the user interrupts both: then it cleans up first."""
+    with subprocess.Popen(list(map(str, command)), cwd=ROOT, env={**os.environ, **(env or {})},
+                          stdin=subprocess.DEVNULL, **options) as process:
+        try:
+            output, _ = process.communicate()
+        except KeyboardInterrupt:
+            process.wait(CLEAN_UP_S)
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, output)
 
 
 def run_ninja(part, wish, reports):
