@@ -304,6 +304,25 @@ static void test_stale_exit_changes_nothing(void **state)
 	bed_destroy(bed);
 }
 
+/* The survivor's container is the same in both epochs, so its attempt tells nothing. */
+/* promise: S17 */
+static void test_exit_of_an_earlier_epoch_changes_nothing(void **state)
+{
+	struct bed *bed = bed_create("worker=2");
+	bed->job->retry_count = 1;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	bed_exit(bed, "worker:1", 1);
+	bed_register(bed, "worker:0");
+	bed_register(bed, "worker:1");
+	assert_job(bed, JOB_RUNNING);
+	struct machine_event old = {
+		.kind = EVENT_EXITED, .task = 0, .attempt = 1, .epoch = 1, .restart = 0};
+	assert_true(machine_handle(bed->machine, &old, bed->now, &bed->actions));
+	assert_task(bed, "worker:0", TASK_RUNNING);
+	bed_destroy(bed);
+}
+
 static void test_stages(void **state)
 {
 	struct bed *bed = bed_create("db=1 worker=1");
@@ -626,6 +645,7 @@ int main(void)
 		cmocka_unit_test(test_restart_in_place),
 		cmocka_unit_test(test_web_interface_is_that_of_a_process),
 		cmocka_unit_test(test_stale_exit_changes_nothing),
+		cmocka_unit_test(test_exit_of_an_earlier_epoch_changes_nothing),
 		cmocka_unit_test(test_stages),
 		cmocka_unit_test(test_failed_stage_never_releases_the_next),
 		cmocka_unit_test(test_finished_stage_is_not_run_again),
