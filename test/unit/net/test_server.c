@@ -59,6 +59,11 @@ static void test_refusals(void **state)
 		{"GET /echo HTTP/1.1\r\nAuthorization: Bearer "
 		 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdeF\r\n\r\n",
 		 "401 Unauthorized", "unauthorized"},
+		/* The beginning of the token, and more than the token. */
+		{"GET /echo HTTP/1.1\r\nAuthorization: Bearer 0\r\n\r\n", "401 Unauthorized",
+		 "unauthorized"},
+		{"GET /echo HTTP/1.1\r\nAuthorization: Bearer " TEST_TOKEN "0\r\n\r\n",
+		 "401 Unauthorized", "unauthorized"},
 		{"GET /echo HTTP/1.1\r\nAuthorization: Basic " TEST_TOKEN "\r\n\r\n",
 		 "401 Unauthorized", "unauthorized"},
 		/* A stranger does not learn which paths there are. */
