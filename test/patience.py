@@ -6,8 +6,8 @@
   limit.
 - A test of meson's has more time than one wait.
 
-Programs that jobs run are no tests, nor is what runs the tests (test/lanes). "# patience: REASON" (C: "/* patience: REASON */") excuses its line. Prints one line for
-each offence and exits 1 if there was any.
+Programs that jobs run are no tests, nor is what runs the tests (test/lanes, test/mutants.py). "# patience: REASON" (C:
+"/* patience: REASON */") excuses its line. Prints one line for each offence and exits 1 if there was any.
 """
 
 import ast
@@ -18,7 +18,7 @@ import sys
 from shape import ROOT, tracked
 
 HELPERS = "test/harness/patience.py", "test/unit/base/patience.h"
-NO_TESTS = "test/e2e/programs/", "test/fault/program.py", "test/lanes/"
+NO_TESTS = "test/e2e/programs/", "test/fault/program.py", "test/lanes/", "test/mutants.py"
 BY_SCHEDULE = "test/fault/"
 EXCUSE = re.compile(r"(#|/\*) patience: \w")
 
