@@ -5,6 +5,7 @@ side by side write to files in build-tests/. The file of a part that failed is s
 """
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from table import ROOT
 
 REPORTS = ROOT / "build-tests"
 PROGRESS_S = 30
+LIMIT_BUDGETS, LEAST_LIMIT_S = 6, 15 * 60   # a part that runs for so many of its budgets hangs
 SPARE_CORES = 0.5   # given out beyond those of the machine, since every part waits at times
 
 
@@ -24,6 +26,7 @@ class Run:
 
     def __init__(self, part, to_terminal):
         self.part, self.start, self.to_terminal = part, time.monotonic(), to_terminal
+        self.limit_s = max(LEAST_LIMIT_S, 60 * part.minutes * LIMIT_BUDGETS)
         self.log = REPORTS / f"{part.name}.log"
         self.report = REPORTS / f"{part.name}.json"
         self.result = {"passed": 0, "failed": [part.name], "broken": True, "wall": 0, "cpu": 0}
@@ -108,11 +111,19 @@ class Engine:
             if pid:
                 self.end(self.running.pop(pid))
                 return
+            self.interrupt_hung()
             if time.monotonic() - told > PROGRESS_S:
                 told = time.monotonic()
                 words = [f"{run.part.name} {clock(told - run.start)}{run.count()}" for run in self.running.values()]
                 say(f"{clock(told - self.start):>6}  ... {', '.join(words)}")
             time.sleep(0.05)
+
+    def interrupt_hung(self):
+        for pid, run in self.running.items():
+            if time.monotonic() - run.start > run.limit_s:
+                say(f"{run.part.name}: does not end, interrupted after {clock(run.limit_s)}")
+                run.limit_s = math.inf
+                os.kill(pid, signal.SIGTERM)
 
     def end(self, run):
         run.finish()

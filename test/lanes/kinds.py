@@ -18,6 +18,7 @@ from table import ROOT
 
 PYTHON = "/usr/bin/python3"
 NO_TEST = 5        # pytest's exit code
+STACKS_AFTER_S = 900   # in one test pytest prints where it is
 CLEAN_UP_S = 300   # for an interrupted program to end by itself
 
 
@@ -109,7 +110,8 @@ def bare(suite):
 def run_pytest(part, wish, reports):
     report = reports / f"{part.name}.tests"
     report.unlink(missing_ok=True)
-    options = ["-q", "-p", "no:cacheprovider", "-p", "told", "-n", min(part.workers, len(wish.only) or part.workers)]
+    options = ["-q", "-p", "no:cacheprovider", "-p", "told", "-o", f"faulthandler_timeout={STACKS_AFTER_S}",
+               "-n", min(part.workers, len(wish.only) or part.workers)]
     if part.mark:
         options += ["-m", part.mark]
     if wish.name:

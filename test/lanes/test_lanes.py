@@ -75,6 +75,14 @@ def test_a_process_that_is_left_behind_is_killed_and_a_failure(tmp_path, monkeyp
     assert not os.path.exists(f"/proc/{(tmp_path / 'pid').read_text().strip()}")
 
 
+def test_a_part_that_hangs_is_interrupted_and_a_failure(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "LEAST_LIMIT_S", 0.5)
+    monkeypatch.setattr(engine, "LIMIT_BUDGETS", 0)
+    command = f"trap 'echo cleaned >{tmp_path}/log; exit' INT; while :; do sleep 0.1; done"
+    assert run([part("hung", "command", command)], tmp_path, monkeypatch)["hung"]["failed"] == ["hung"]
+    assert (tmp_path / "log").read_text() == "cleaned\n"
+
+
 def test_cpu_time_of_a_process_that_left_its_parent_is_counted(tmp_path, monkeypatch):
     burn = "(setsid sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done' &)"
     assert run([part("burner", "command", burn)], tmp_path, monkeypatch)["burner"]["cpu"] > 0.1
