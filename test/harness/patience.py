@@ -2,7 +2,7 @@
 
 Tests wait for events, never for a time to pass: wait_until() polls a condition and gives up, loudly, long after it
 should have come true. assert_never() looks for what should not happen, and says for how long it looked. Neither fails
-because the machine is busy. test/patience.py checks that tests wait in no other way; for C, test/unit/base/patience.h
+because the machine is busy. test/lint/waits.py checks that tests wait in no other way; for C, test/unit/base/patience.h
 has the same.
 """
 

@@ -21,7 +21,7 @@ import sys
 
 import pytest
 
-from shape import ROOT, tracked
+from tree import ROOT, read, tracked
 
 DOCUMENTS = {"R": "docs/reliability.md", "S": "SECURITY.md", "T": "docs/migrating.md"}  # by the ids' letter
 SUITES = ("test/e2e", "test/yarn", "test/web", "test/fault")
@@ -37,11 +37,6 @@ class Test:
     name: str  # file::function
     ids: tuple
     is_slow: bool = False
-
-
-def read(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        return file.read()
 
 
 def declared_promises():

@@ -23,8 +23,9 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-from promises import declared_promises
-from shape import ROOT, tracked
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
+from promises import declared_promises  # noqa: E402
+from tree import ROOT, tracked  # noqa: E402
 
 FOLDER = os.path.join(ROOT, "test/mutants")
 MEMBERS = ("Promise", "Guard", "Breaks")
@@ -44,7 +45,7 @@ class Mutant:
 
 
 def read_mutants():
-    for name in sorted(os.listdir(FOLDER)):
+    for name in sorted(name for name in os.listdir(FOLDER) if name.endswith(".patch")):
         path = os.path.join(FOLDER, name)
         with open(path, encoding="utf-8") as patch:
             head = dict(re.findall(r"^(\w+): (.+)$", patch.read().partition("\n--- ")[0], re.MULTILINE))

@@ -14,8 +14,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / "build-asan"
+from tree import ROOT, tracked
+
+BUILD = Path(ROOT, "build-asan")
 GOOD = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tony-build/tidy"
 KEPT = 20000   # files; each is empty
 
@@ -60,12 +61,10 @@ def forget_old():
 def main():
     GOOD.mkdir(parents=True, exist_ok=True)
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
-    common = version + (ROOT / ".clang-tidy").read_bytes()
-    tracked = subprocess.run(["git", "ls-files", "src/*.c"], cwd=ROOT, capture_output=True, text=True,
-                             check=True).stdout.split()
+    common = version + Path(ROOT, ".clang-tidy").read_bytes()
     commands = {os.path.normpath(os.path.join(row["directory"], row["file"])): row
                 for row in json.loads((BUILD / "compile_commands.json").read_text(encoding="utf-8"))}
-    chosen = [commands[str(ROOT / path)] for path in tracked if (ROOT / path).exists()]
+    chosen = [commands[os.path.join(ROOT, path)] for path in tracked("src/*.c")]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda command: check(command, common), chosen))
     bad = [words for words in results if words]

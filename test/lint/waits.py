@@ -6,19 +6,18 @@
   limit.
 - A test of meson's has more time than one wait.
 
-Programs that jobs run are no tests, nor is what runs the tests (test/lanes, test/mutants.py). "# patience: REASON" (C:
+Programs that jobs run are no tests, nor is what runs the tests (test/lanes, test/mutants). "# patience: REASON" (C:
 "/* patience: REASON */") excuses its line. Prints one line for each offence and exits 1 if there was any.
 """
 
 import ast
-import os
 import re
 import sys
 
-from shape import ROOT, tracked
+from tree import read, report, tracked
 
 HELPERS = "test/harness/patience.py", "test/unit/base/patience.h"
-NO_TESTS = "test/e2e/programs/", "test/fault/program.py", "test/lanes/", "test/mutants.py"
+NO_TESTS = "test/e2e/programs/", "test/fault/program.py", "test/lanes/", "test/mutants/"
 BY_SCHEDULE = "test/fault/"
 EXCUSE = re.compile(r"(#|/\*) patience: \w")
 
@@ -35,11 +34,6 @@ C_SLEEP = re.compile(r"\b(alarm|clock_nanosleep|nanosleep|setitimer|sleep|usleep
 C_POLL = re.compile(r"\bpoll\s*\(")
 C_PATIENCE = re.compile(r"\bPATIENCE_MS\s*=\s*(\d+)")
 MESON_LIMIT = re.compile(r"timeout\b\s*[:=]\s*(?:\w+ \? )?(\d+)")
-
-
-def read(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as source:
-        return source.read()
 
 
 # ---- Python ----------------------------------------------------------------------------------------
@@ -177,10 +171,7 @@ def main():
             if path not in HELPERS and not path.startswith(NO_TESTS):
                 offences += check_file(path, check, patience_s)
                 count += 1
-    for offence in offences:
-        print(offence)
-    print(f"{count} files, {len(offences)} offences")
-    return 1 if offences else 0
+    return report(offences, f"{count} files")
 
 
 if __name__ == "__main__":

@@ -12,15 +12,10 @@ import subprocess
 import sys
 import tempfile
 
+from tree import ROOT, read, report, tracked
+
 LIMITS = {"test": (100, 700), "": (80, 600)}  # folder: lines of a function, of a file
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PACKAGES = ["libevent_core", "jansson", "libcrypto", "libxml-2.0", "libarchive"]
-
-
-def tracked(*patterns):
-    listing = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, check=True,
-                             capture_output=True, text=True).stdout
-    return [path for path in listing.splitlines() if os.path.exists(os.path.join(ROOT, path))]
 
 
 def long_functions(path, lines, limit):
@@ -37,8 +32,7 @@ def long_functions(path, lines, limit):
 
 
 def check_lengths(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as source:
-        lines = source.read().splitlines()
+    lines = read(path).splitlines()
     function_lines, file_lines = LIMITS.get(path.partition("/")[0], LIMITS[""])
     if len(lines) > file_lines:
         yield f"{path}: {len(lines)} lines (at most {file_lines})"
@@ -73,10 +67,7 @@ def main():
         flags.append(f"-I{generated}")
         for result in pool.map(lambda path: check_header(path, flags), headers):
             offences += result
-    for offence in offences:
-        print(offence)
-    print(f"{len(headers)} headers, {len(offences)} offences")
-    return 1 if offences else 0
+    return report(offences, f"{len(headers)} headers")
 
 
 if __name__ == "__main__":

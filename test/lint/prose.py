@@ -7,9 +7,9 @@ line, a literal or a table's cell does, and after a full stop, a colon or the li
 with a capital only: a comment or a cell such as "what it costs" is a noun phrase. Headings, the
 heads of tables, code blocks and questions may begin so.
 
-test/prose.txt lists the offences of the past by their first words, without the file, so that moving
+test/lint/prose.txt lists the offences of the past by their first words, without the file, so that moving
 a sentence changes nothing. The list may only shrink: an offence that it lacks fails, and so does a
-line whose offence is gone. "python3 test/prose.py --shrink" removes such lines, and never adds one.
+line whose offence is gone. "python3 test/lint/prose.py --shrink" removes such lines, and never adds one.
 It also resolves a merge of two lists: keep the lines of both sides, then shrink.
 """
 
@@ -18,12 +18,12 @@ import functools
 import io
 import os
 import re
-import subprocess
 import sys
 import tokenize
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LIST = os.path.join(ROOT, "test", "prose.txt")
+from tree import ROOT, tracked
+
+LIST = os.path.join(ROOT, "test/lint/prose.txt")
 KEY_WORDS = 8
 
 # A reader keeps the prose of a file, line by line, with "\f" between texts that do not continue.
@@ -130,12 +130,6 @@ def reader_of(path, source):
     return read_python if "python" in source.partition("\n")[0] else read_script
 
 
-def tracked():
-    listing = subprocess.run(["git", "ls-files", ":!test/fuzz/corpus"], cwd=ROOT, check=True,
-                             capture_output=True, text=True).stdout
-    return [path for path in listing.splitlines() if os.path.isfile(os.path.join(ROOT, path))]
-
-
 def offences_in(path):
     """Of each offence its line and its sentence."""
     with open(os.path.join(ROOT, path), encoding="utf-8", errors="replace") as file:
@@ -165,12 +159,12 @@ def report(found, new, gone):
             print(f"{path}:{line}: {sentence}\n"
                   "    begin with the thing that acts: the AM, an executor, a task, the user")
     for key in sorted(gone):
-        print(f'test/prose.txt: "{key}" is gone: run "python3 test/prose.py --shrink"')
+        print(f'test/lint/prose.txt: "{key}" is gone: run "python3 test/lint/prose.py --shrink"')
     print(f"{len(found)} sentences, {new.total()} new, {gone.total()} gone")
 
 
 def main():
-    found = [(path, *offence) for path in tracked() for offence in offences_in(path)]
+    found = [(path, *offence) for path in tracked(":!test/fuzz/corpus") for offence in offences_in(path)]
     keys = collections.Counter(key_of(sentence) for _, _, sentence in found)
     listed = read_list()
     if sys.argv[1:] == ["--shrink"]:
