@@ -6,7 +6,9 @@ import sys
 import time
 
 import engine
-from kinds import Wish
+import kinds
+import part_process
+from kinds import Selection
 from table import read
 
 EXIT_FAILED, EXIT_USAGE, EXIT_NOT_BUILT = 1, 2, 3
@@ -31,12 +33,12 @@ def refuse(message):
 
 
 def lane_of(chosen, lanes):
+    """The parts that can be chosen from, with the builds that they need."""
+    if chosen.lint:
+        return lanes["lint"]
     if chosen.long:
-        if chosen.long not in lanes["long"]:
-            refuse(f"no long test \"{chosen.long}\"; there are: {' '.join(lanes['long'])}")
-        chosen.parts = [chosen.long]
-        return {**lanes["all"], **lanes["long"]}
-    return lanes["lint" if chosen.lint else "all" if chosen.all or chosen.failed else "fast"]
+        return {**{name: part for name, part in lanes["all"].items() if is_helper(part)}, **lanes["long"]}
+    return lanes["all" if chosen.all else "fast"]
 
 
 def is_helper(part):
@@ -61,19 +63,39 @@ def with_needs(names, lane):
 
 def choose(chosen, lanes):
     """The lane's parts that are to be run, and what of each."""
+    if chosen.failed:
+        return choose_failed(chosen, lanes)
     lane = lane_of(chosen, lanes)
-    only = engine.read_failed(verb(chosen)) if chosen.failed else {}
-    if chosen.failed and not only:
-        refuse("nothing failed in the last run of any part")
-    names = chosen.parts or list(only) or [name for name, part in lane.items() if not is_helper(part)]
-    unknown = [name for name in names if name not in lane]
-    if unknown:
-        elsewhere = sorted(other for other in lanes if unknown[0] in lanes[other])
-        refuse(f"no part \"{unknown[0]}\" here" + (f", but in the lane \"{elsewhere[0]}\"" if elsewhere else "")
-               + f"; there are: {' '.join(name for name in lane if not is_helper(lane[name]))}")
-    if chosen.seconds:
+    names = chosen.parts + [chosen.long] * bool(chosen.long) or list_tests(lane)
+    for name in names:
+        if name not in (lanes["long"] if chosen.long else lane):
+            refuse_name(name, lane, lanes)
+    if chosen.seconds and "fuzz" in lane:
         lane["fuzz"].seconds = chosen.seconds
-    return with_needs(names, lane), lambda part: Wish(chosen.k, nameable(part, only.get(part.name, [])), chosen.all)
+    return with_needs(names, lane), lambda part: Selection(chosen.k, everything=chosen.all)
+
+
+def choose_failed(chosen, lanes):
+    """Each failed part again as its lane had it, with the failed tests alone."""
+    kept = engine.read_failed(verb(chosen))
+    failed = {name: row for name, row in kept.items()
+              if name in (chosen.parts or kept) and name in lanes[row["lane"]]}
+    if not failed:
+        refuse("nothing failed in the last run of these parts" if chosen.parts else "nothing failed in the last run")
+    lane = {**lanes["lint"], **lanes["all"], **{name: lanes[row["lane"]][name] for name, row in failed.items()}}
+    return with_needs(failed, lane), \
+        lambda part: Selection(chosen.k, nameable(part, failed.get(part.name, {}).get("tests", [])))
+
+
+def list_tests(lane):
+    return [name for name, part in lane.items() if not is_helper(part)]
+
+
+def refuse_name(name, lane, lanes):
+    elsewhere = {"lint": "./dev lint", "fast": "./dev test", "all": "./dev test --all", "long": "./dev test --long"}
+    commands = [command for other, command in elsewhere.items() if name in lanes[other]]
+    hint = f"; {commands[0]} {name} runs it" if commands else f"; there are: {' '.join(list_tests(lane))}"
+    refuse(f"no part \"{name}\" here{hint}")
 
 
 def verb(chosen):
@@ -82,22 +104,23 @@ def verb(chosen):
 
 def nameable(part, tests):
     """The failed tests of a part, if each can be run by its name; else none, which means the whole part."""
-    return [] if {part.name, "pytest", "left behind"} & set(tests) else tests
+    return [] if {part.name, kinds.PYTEST, part_process.LEFT_BEHIND} & set(tests) else tests
 
 
 def main(arguments):
     chosen = parse(arguments)
     lanes = read()
     if chosen.long == "list":
-        print(*(f"{name:22} {part.promise}" for name, part in lanes["long"].items() if not is_helper(part)), sep="\n")
+        print(*(f"{name:22} {part.promise}" for name, part in lanes["long"].items()), sep="\n")
         return 0
     engine.REPORTS.mkdir(exist_ok=True)
-    parts, wish = choose(chosen, lanes)
+    parts, selection = choose(chosen, lanes)
     start = time.monotonic()
-    runs = engine.Engine(wish).run(parts)
+    runs = engine.Engine(selection).run(parts)
     engine.print_table(runs, time.monotonic() - start)
     failed = engine.keep_failed(runs, verb(chosen))
-    tests = [run.result for run in runs if not is_helper(run.part) or failed.get(run.part.name) or chosen.lint]
+    tests = [run.result for run in runs
+             if not is_helper(run.part) or run.part.name in {*failed, *chosen.parts} or chosen.lint]
     passed, bad = (sum(row["passed"] for row in tests), sum(len(row["failed"]) for row in tests))
     if not passed and not bad:
         print("\nthe tests that failed are not there any more" if chosen.failed else

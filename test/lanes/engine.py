@@ -12,11 +12,12 @@ import subprocess
 import sys
 import time
 
-import measure
+import part_process
 from table import ROOT
 
 REPORTS = ROOT / "build-tests"
 PROGRESS_S = 30
+SHOWN_TESTS = 50   # of the failed ones of a part
 LIMIT_BUDGETS, LEAST_LIMIT_S = 6, 15 * 60   # a part that runs for so many of its budgets hangs
 SPARE_CORES = 0.5   # given out beyond those of the machine, since every part waits at times
 
@@ -31,17 +32,23 @@ class Run:
         self.report = REPORTS / f"{part.name}.json"
         self.result = {"passed": 0, "failed": [part.name], "broken": True, "wall": 0, "cpu": 0}
 
-    def begin(self, wish):
+    def begin(self, selection):
         self.report.unlink(missing_ok=True)
         sys.stdout.flush()
         self.pid = os.fork()
         if self.pid == 0:
-            os.setsid()   # an interrupt of the terminal's reaches the part once, through the engine
-            if not self.to_terminal:
-                output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-                os.dup2(output, 1)
-                os.dup2(output, 2)
-            measure.main(self.part, wish, REPORTS)
+            try:
+                self.become_part(selection)
+            finally:
+                os._exit(1)   # whatever happens, this process never goes on as another engine
+
+    def become_part(self, selection):
+        os.setsid()   # an interrupt of the terminal's reaches the part once, through the engine
+        if not self.to_terminal:
+            output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+            os.dup2(output, 1)
+            os.dup2(output, 2)
+        part_process.main(self.part, selection, REPORTS)
 
     def finish(self):
         if self.report.exists():
@@ -65,8 +72,8 @@ def say(text):
 
 
 class Engine:
-    def __init__(self, wish):
-        self.wish = wish
+    def __init__(self, selection):
+        self.selection = selection
         self.start = time.monotonic()
         self.capacity = os.cpu_count() + SPARE_CORES
         self.running, self.done = {}, []
@@ -96,7 +103,7 @@ class Engine:
                 del waiting[name]
                 say(f"{clock(time.monotonic() - self.start):>6}  {name}: {part.promise}")
                 run = Run(part, to_terminal)
-                run.begin(self.wish(part))
+                run.begin(self.selection(part))
                 self.running[run.pid] = run
 
     def has_room(self, part):
@@ -160,13 +167,13 @@ def print_table(runs, seconds):
 
 
 def keep_failed(runs, verb):
-    """Prints the failed tests of each part, and keeps them until that part runs again."""
-    failed = {run.part.name: run.result["failed"] for run in runs if not run.is_good()}
+    """Prints the failed tests of each part, and keeps them, with its lane, until that part runs again."""
+    failed = {run.part.name: {"lane": run.part.lane, "tests": run.result["failed"]} for run in runs if not run.is_good()}
     kept = {name: tests for name, tests in read_failed(verb).items() if name not in {run.part.name for run in runs}}
     (REPORTS / f"failed-{verb}.json").write_text(json.dumps({**kept, **failed}), encoding="utf-8")
-    for name, tests in failed.items():
+    for name, row in failed.items():
         say(f"\nfailed of {name}:")
-        for test in tests[:50]:
+        for test in row["tests"][:SHOWN_TESTS]:
             say(f"  {test}")
     return failed
 

@@ -1,9 +1,10 @@
-"""How a part of each kind is run: one function for each kind, run_KIND(part, wish, reports).
+"""How a part of each kind is run: one function for each kind, run_KIND(part, selection, reports).
 
-A function gets the part, the tests that are wanted (`Wish`) and the folder for its reports. It writes for people to
+A function gets the part, the tests that are wanted (`Selection`) and the folder for its reports. It writes for people to
 stdout and returns a Result. A skipped test counts as failed.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -17,13 +18,14 @@ from pathlib import Path
 from table import ROOT
 
 PYTHON = "/usr/bin/python3"
+PYTEST = "pytest"      # stands among the failed tests when pytest itself failed
 NO_TEST = 5        # pytest's exit code
 STACKS_AFTER_S = 900   # in one test pytest prints where it is
-CLEAN_UP_S = 300   # for an interrupted program to end by itself
+CLEAN_UP_S = 120       # for an interrupted program to end by itself
 
 
 @dataclass
-class Wish:
+class Selection:
     """The tests of a part that are wanted: all, those with `name` in their name, or `only` those of these names."""
 
     name: str = ""
@@ -37,23 +39,25 @@ class Wish:
 @dataclass
 class Result:
     passed: int = 0
-    failed: list = field(default_factory=list)   # names, which Wish.only takes
+    failed: list = field(default_factory=list)   # names, which Selection.only takes
     broken: bool = False                         # nothing could be tried: the build failed
 
 
 def call(*command, env=None, **options):
-    """Runs a program to its end, also when the user interrupts both: then it cleans up first."""
+    """Runs a program. After an interrupt, waits CLEAN_UP_S for its cleanup, then kills it."""
     with subprocess.Popen(list(map(str, command)), cwd=ROOT, env={**os.environ, **(env or {})},
                           stdin=subprocess.DEVNULL, **options) as process:
         try:
             output, _ = process.communicate()
         except KeyboardInterrupt:
-            process.wait(CLEAN_UP_S)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(CLEAN_UP_S)
+            process.kill()
             raise
     return subprocess.CompletedProcess(process.args, process.returncode, output)
 
 
-def run_ninja(part, wish, reports):
+def run_ninja(part, selection, reports):
     """Configures what is not configured so, and builds."""
     options = dict(part.what)
     compiler = options.pop("compiler")
@@ -85,11 +89,11 @@ def compiler_command(compiler):
     return f"ccache {compiler}" if shutil.which("ccache") else compiler
 
 
-def run_meson(part, wish, reports):
+def run_meson(part, selection, reports):
     directory = ROOT / part.directory
     listing = call("meson", "introspect", directory, "--tests", stdout=subprocess.PIPE)
     names = [test["name"] for test in json.loads(listing.stdout)
-             if ("sim" in map(bare, test["suite"])) == (part.what == "sim") and wish.takes(test["name"])]
+             if ("sim" in map(bare, test["suite"])) == (part.what == "sim") and selection.takes(test["name"])]
     if not names:
         return Result()
     env = {"UBSAN_OPTIONS": "print_stacktrace=1", "MESON_TESTTHREADS": str(part.workers)}
@@ -107,34 +111,34 @@ def bare(suite):
     return suite.rpartition(":")[2]
 
 
-def run_pytest(part, wish, reports):
+def run_pytest(part, selection, reports):
     report = reports / f"{part.name}.tests"
     report.unlink(missing_ok=True)
-    options = ["-q", "-p", "no:cacheprovider", "-p", "told", "-o", f"faulthandler_timeout={STACKS_AFTER_S}",
-               "-n", min(part.workers, len(wish.only) or part.workers)]
+    options = ["-q", "-p", "no:cacheprovider", "-p", "pytest_report", "-o", f"faulthandler_timeout={STACKS_AFTER_S}",
+               "-n", min(part.workers, len(selection.only) or part.workers)]
     if part.mark:
         options += ["-m", part.mark]
-    if wish.name:
-        options += ["-k", wish.name]
-    done = call(PYTHON, "-m", "pytest", *options, *(wish.only or part.what),
-                env={**part.env, "TONY_BUILD": str(ROOT / part.directory), "TONY_TOLD": str(report),
+    if selection.name:
+        options += ["-k", selection.name]
+    done = call(PYTHON, "-m", "pytest", *options, *(selection.only or part.what),
+                env={**part.env, "TONY_BUILD": str(ROOT / part.directory), "TONY_TEST_REPORT": str(report),
                      "PYTHONPATH": str(Path(__file__).parent)})
-    return read_told(report, done.returncode)
+    return read_report(report, done.returncode)
 
 
-def read_told(report, code):
+def read_report(report, code):
     """Without a failed test pytest may still have failed: at its own start, or at its end."""
     lines = report.read_text(encoding="utf-8").splitlines() if report.exists() else []
     told = {row["test"]: row["good"] for row in map(json.loads, lines)}
     failed = sorted(test for test, good in told.items() if not good)
     if not failed and code not in (0, NO_TEST):
-        failed = ["pytest"]
+        failed = [PYTEST]
     return Result(len(told) - len(failed), failed)
 
 
-def run_node(part, wish, reports):
+def run_node(part, selection, reports):
     files = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(part.what))
-    chosen = ["--test-name-pattern", re.escape(wish.name)] if wish.name else []
+    chosen = ["--test-name-pattern", re.escape(selection.name)] if selection.name else []
     done = call("node", "--test", "--test-reporter=tap", *chosen, *files, stdout=subprocess.PIPE, text=True)
     passed = count_tap(done.stdout, "pass")
     failed = re.findall(r"^not ok \d+ - (.*)", done.stdout, re.MULTILINE)
@@ -148,9 +152,9 @@ def count_tap(text, what):
     return int(found[1]) if found else 0
 
 
-def run_fuzz(part, wish, reports):
+def run_fuzz(part, selection, reports):
     """Each target replays its corpus, then looks for `seconds` for more."""
-    targets = [path.stem for path in sorted(ROOT.glob("test/fuzz/fuzz_*.c")) if wish.takes(path.stem)]
+    targets = [path.stem for path in sorted(ROOT.glob("test/fuzz/fuzz_*.c")) if selection.takes(path.stem)]
     with ThreadPoolExecutor(part.workers) as pool:
         good = list(pool.map(lambda target: fuzz(part, target), targets))
     failed = [target for target, is_good in zip(targets, good) if not is_good]
@@ -176,8 +180,8 @@ def fuzz(part, target):
     return done.returncode == 0
 
 
-def run_command(part, wish, reports):
-    env = {**part.env, **({"TONY_LINT_ALL": "1"} if wish.everything else {})}
+def run_command(part, selection, reports):
+    env = {**part.env, **({"TONY_LINT_ALL": "1"} if selection.everything else {})}
     good = call("bash", "-euo", "pipefail", "-c", part.what, env=env).returncode == 0
     return Result(1) if good else Result(0, [part.name])
 
@@ -186,9 +190,9 @@ RUN = {"ninja": run_ninja, "meson": run_meson, "pytest": run_pytest, "node": run
        "command": run_command}
 
 
-def run(part, wish, reports):
+def run(part, selection, reports):
     if part.before and call("bash", "-c", part.before).returncode != 0:
         return Result(0, [part.name], broken=True)
-    result = RUN[part.kind](part, wish, reports)
+    result = RUN[part.kind](part, selection, reports)
     sys.stdout.flush()
     return result

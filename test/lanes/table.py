@@ -21,6 +21,8 @@ class Part:
     cores: float = 1.0      # it keeps busy; parts run side by side while there are enough
     build: str = ""         # the part that builds what it needs
     needs: list = field(default_factory=list)   # other parts that must have passed
+    lane: str = ""
+    moved: str = ""         # its tests that are in the lane "all" only, for people
     before: str = ""        # a command of bash that comes first, and must not fail
     directory: str = "build"
     workers: int = 2
@@ -48,5 +50,5 @@ def read(path=TABLE):
         common = {key: value for key, value in row.items() if key not in lanes}
         for lane in lanes.keys() & row.keys():
             merged = {**common, **row[lane], "env": {**common.get("env", {}), **row[lane].get("env", {})}}
-            lanes[lane][name] = make_part(name, merged)
+            lanes[lane][name] = make_part(name, {**merged, "lane": lane})
     return lanes

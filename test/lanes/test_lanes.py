@@ -32,7 +32,7 @@ def part(name, kind, what, **fields):
 
 def run(parts, tmp_path, monkeypatch, name="", only=()):
     monkeypatch.setattr(engine, "REPORTS", tmp_path)
-    runs = engine.Engine(lambda part: kinds.Wish(name, list(only))).run({row.name: row for row in parts})
+    runs = engine.Engine(lambda part: kinds.Selection(name, list(only))).run({row.name: row for row in parts})
     return {run.part.name: run.result for run in runs}
 
 
@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_read_is_a_failure(tmp_path, monkeypatch):
 
 
 def test_a_process_that_is_left_behind_is_killed_and_a_failure(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine.measure, "LEAVE_S", 0.2)
+    monkeypatch.setattr(engine.part_process, "LEAVE_S", 0.2)
     command = f"setsid sleep 1000 & echo $! >{tmp_path}/pid"
     result = run([part("leaver", "command", command)], tmp_path, monkeypatch)["leaver"]
     assert result["failed"] == ["left behind"]
@@ -81,6 +81,15 @@ def test_a_part_that_hangs_is_interrupted_and_a_failure(tmp_path, monkeypatch):
     command = f"trap 'echo cleaned >{tmp_path}/log; exit' INT; while :; do sleep 0.1; done"
     assert run([part("hung", "command", command)], tmp_path, monkeypatch)["hung"]["failed"] == ["hung"]
     assert (tmp_path / "log").read_text() == "cleaned\n"
+
+
+def test_a_part_that_hears_no_interrupt_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "LEAST_LIMIT_S", 0.5)
+    monkeypatch.setattr(engine, "LIMIT_BUDGETS", 0)
+    monkeypatch.setattr(kinds, "CLEAN_UP_S", 0.5)
+    monkeypatch.setattr(engine.part_process, "LEAVE_S", 0.2)
+    result = run([part("deaf", "command", "trap '' INT; sleep 1000; sleep 1000")], tmp_path, monkeypatch)["deaf"]
+    assert "deaf" in result["failed"]
 
 
 def test_cpu_time_of_a_process_that_left_its_parent_is_counted(tmp_path, monkeypatch):
@@ -106,14 +115,23 @@ def test_the_table_is_whole():
             assert set(row.after) <= set(lane) | set(lanes["all"]), row.name
             assert row.promise and row.minutes > 0
     assert lanes["fast"].keys() <= lanes["all"].keys()
-    assert sum(row.minutes for row in lanes["fast"].values()) < 40   # core minutes of two cores in 20
+
+
+def test_the_budgets_of_a_lane_fit_its_own():
+    """On two cores, with ccache empty; a build of the test lane is none after lint's."""
+    lanes = table.read()
+    minutes = {lane: sum(row.minutes * row.cores for row in rows.values()) / 2 for lane, rows in lanes.items()}
+    again = sum(row.minutes * row.cores for name, row in lanes["fast"].items() if name in lanes["lint"]) / 2
+    assert minutes["lint"] + minutes["fast"] - again <= 30
+    assert minutes["all"] <= 80
 
 
 def test_what_failed_is_kept_until_its_part_runs_again(tmp_path, monkeypatch):
     good, bad = part("good", "command", "true"), part("bad", "command", "false")
     run([good, bad], tmp_path, monkeypatch)
     monkeypatch.setattr(engine, "REPORTS", tmp_path)
-    (tmp_path / "failed-test.json").write_text(json.dumps({"bad": ["bad"], "good": ["good"]}), encoding="utf-8")
-    runs = engine.Engine(lambda part: kinds.Wish()).run({"good": good})
+    kept = {name: {"lane": "fast", "tests": [name]} for name in ("bad", "good")}
+    (tmp_path / "failed-test.json").write_text(json.dumps(kept), encoding="utf-8")
+    runs = engine.Engine(lambda part: kinds.Selection()).run({"good": good})
     engine.keep_failed(runs, "test")
-    assert engine.read_failed("test") == {"bad": ["bad"]}
+    assert engine.read_failed("test") == {"bad": kept["bad"]}

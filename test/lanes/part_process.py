@@ -13,6 +13,7 @@ from pathlib import Path
 import kinds
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+LEFT_BEHIND = "left behind"   # stands among the failed tests
 LEAVE_S = 20   # for processes that end by themselves a moment later
 GONE = (FileNotFoundError, ProcessLookupError)
 
@@ -76,7 +77,7 @@ def interrupt(*_):
     raise KeyboardInterrupt
 
 
-def main(part, wish, reports):
+def main(part, selection, reports):
     """Runs the part, and leaves <reports>/<part>.json."""
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -85,13 +86,14 @@ def main(part, wish, reports):
     start = time.monotonic()
     result = kinds.Result(0, [part.name])
     try:
-        result = kinds.run(part, wish, reports)
+        result = kinds.run(part, selection, reports)
     except KeyboardInterrupt:
         print(f"{part.name}: interrupted")
     wall = time.monotonic() - start
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for left in end_what_is_left():
         print(f"{part.name}: left behind: {left}")
-        result.failed.append("left behind")
+        result.failed.append(LEFT_BEHIND)
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     report = {**vars(result), "wall": wall, "cpu": usage.ru_utime + usage.ru_stime}
     (reports / f"{part.name}.json").write_text(json.dumps(report), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A pytest plugin: writes one line of JSON for each test as soon as it has ended, to the file $TONY_TOLD.
+"""A pytest plugin: writes one line of JSON for each test as soon as it has ended, to the file $TONY_TEST_REPORT.
 
 The name in it is a node id that pytest takes in the repository's root. A skipped test has failed.
 """
@@ -7,10 +7,10 @@ import json
 import os
 
 
-class Told:
+class Report:
     def __init__(self, config):
         self.folder = os.path.relpath(config.rootpath)
-        self.file = open(os.environ["TONY_TOLD"], "w", encoding="utf-8")  # pylint: disable=consider-using-with
+        self.file = open(os.environ["TONY_TEST_REPORT"], "w", encoding="utf-8")  # pylint: disable=consider-using-with
         self.phases = {}
 
     def pytest_runtest_logreport(self, report):
@@ -31,4 +31,4 @@ class Told:
 
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):   # of xdist's; the first process is told of all
-        config.pluginmanager.register(Told(config))
+        config.pluginmanager.register(Report(config))
