@@ -18,7 +18,7 @@
 struct am {
 	void **state;
 	struct event_base *base;
-	struct event *tick; /* lets await() see what comes to pass elsewhere */
+	struct event *tick; /* wakes await(), so that it looks at its condition again */
 	struct http_server *server;
 	struct job *job;
 	pid_t executor;
