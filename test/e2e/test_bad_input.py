@@ -275,16 +275,31 @@ def test_every_call_needs_the_token(running):
         assert status == 401, path
 
 
-@pytest.mark.parametrize("change", [{"attempt": 0}, {"epoch": 0}])
+def run_of(job):
+    """Which process of the task runs, and in which state: all but what it uses."""
+    task = job.wait_task("worker:0")
+    return [task[key] for key in ("state", "attempt", "epoch", "restart", "port", "pids", "executor_pid")]
+
+
+EXIT = {"cause": "exit", "exit_code": 1, "signal": 0, "text": "stale"}
+
+
 @pytest.mark.promise("S17")
-def test_executor_of_a_stale_attempt_or_epoch(running, change):
-    status, answer = running.rest("POST", "/v1/tasks/worker:0/beat", {**BEAT, **change})
-    body = json.loads(answer)
-    assert status in (400, 409) or body.get("order") in ("stop", "quit", "run"), body
-    assert running.task("worker:0")["state"] == "running"
-    status, answer = running.rest("POST", "/v1/tasks/worker:0/exit", {
-        **BEAT, **change, "cause": "exit", "exit_code": 1, "signal": 0, "text": "stale"})
-    assert running.task("worker:0")["state"] == "running"
+def test_executor_of_another_attempt_is_refused(running):
+    before = run_of(running)
+    for call, body in (("beat", {}), ("exit", EXIT)):
+        status, answer = running.rest("POST", f"/v1/tasks/worker:0/{call}", {**BEAT, **body, "attempt": 2})
+        assert (status, json.loads(answer)["error"]["code"]) == (409, "stale"), call
+    assert run_of(running) == before
+
+
+@pytest.mark.promise("S17")
+def test_executor_of_an_earlier_epoch_is_told_the_present_one_and_changes_nothing(running):
+    before = run_of(running)
+    status, answer = running.rest("POST", "/v1/tasks/worker:0/beat", {**BEAT, "epoch": 0})
+    assert status == 200 and json.loads(answer)["epoch"] == 1
+    running.rest("POST", "/v1/tasks/worker:0/exit", {**BEAT, **EXIT, "epoch": 0})
+    assert run_of(running) == before
 
 
 def test_executor_of_a_task_that_is_not_there(running):

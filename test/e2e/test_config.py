@@ -92,6 +92,7 @@ def test_keys_are_all_told(tony):
 def test_secrets_are_not_shown(tony):
     site(tony, {"tony.secret.key": "very secret"})
     answer = tony.run("config", "show")
+    assert answer.returncode == 0 and "tony.secret.key" in answer.stdout
     assert "very secret" not in answer.stdout + answer.stderr
 
 

@@ -20,7 +20,7 @@ import chaos
 import fault
 import schedule_yarn as schedules
 import world
-from world import HERE, PATIENCE_S, read
+from world import HERE, read
 
 sys.path.insert(0, str(HERE.parent / "yarn"))
 import kit  # noqa: E402
@@ -114,7 +114,7 @@ class YarnWorld(world.World):
 
     async def wait_over(self):
         """What the ResourceManager says of the application. Its metrics may count it no more before that says so."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + self.CLEAN_S
         while (report := await asyncio.to_thread(self.cluster.application, self.job))["state"] not in OVER and \
                 time.monotonic() < deadline:
             await asyncio.sleep(0.1)
@@ -138,7 +138,7 @@ class YarnWorld(world.World):
         """The AM removes the job's directory; where it was lost before it could, whoever asks for the list, after a while."""
         broken = await super().check_left()
         may_be_lost = any(fault.target in (*schedules.AM, *schedules.NODE_MANAGERS) for fault in self.schedule.faults)
-        deadline = time.monotonic() + (AM_LEAVES_S if may_be_lost else 0) + PATIENCE_S
+        deadline = time.monotonic() + (AM_LEAVES_S if may_be_lost else 0) + self.CLEAN_S
         while await asyncio.to_thread(self.cluster.status, self.job_files()):
             if time.monotonic() > deadline:
                 return [*broken, f"left behind: {self.job_files()} in HDFS"]

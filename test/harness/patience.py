@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-PATIENCE_S = 120  # until what a test waits for counts as never coming
+PATIENCE_S = 180  # until what a test waits for counts as never coming
 BETWEEN_LOOKS_S = 0.02
 
 

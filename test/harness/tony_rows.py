@@ -64,8 +64,7 @@ def test_PSWorkerTrainingShouldFail(tony):
 
 
 def wait_running(job, *names):
-    """The status of each task once these run. None: a busy machine has held up a heartbeat for so long that the job is
-    over already."""
+    """The status of each task once these run; None if the job has ended, for example by a late heartbeat."""
     def there():
         tasks = {task["task"]: task for task in job.status()["tasks"]}
         return tasks if all(tasks[name]["state"] == "running" and tasks[name].get("pids") for name in names) else None
@@ -73,14 +72,22 @@ def wait_running(job, *names):
     return there()
 
 
+def submit_with_short_heartbeats(tony, keys, *names):
+    """A job and the status of its tasks, which run. Silence counts as loss after 5 s; where the machine is so busy that
+    the job ends by this before it runs, after a minute."""
+    for missed in (50, 600):
+        job = tony.submit({"tony.task.heartbeat-interval-ms": 100, "tony.task.max-missed-heartbeats": missed,
+                           **keys, **NO_RETRIES}, "--executes", "sleep 1000")
+        if running := wait_running(job, *names):
+            return job, running
+    pytest.fail(f"{job.id} ended before it ran")
+
+
 @pytest.mark.promise("T5", "R8")
 def test_PSWorkerTrainingShouldFailMissedHeartbeat(tony):
-    job = tony.submit({"tony.ps.instances": 1, "tony.worker.instances": 1,
-                       "tony.task.heartbeat-interval-ms": 100, "tony.task.max-missed-heartbeats": 50,
-                       "tony.worker.stop-grace": "100ms", **NO_RETRIES}, "--executes", "sleep 1000")
-    running = wait_running(job, "ps:0", "worker:0")
-    if running:
-        os.kill(running["worker:0"]["executor_pid"], signal.SIGSTOP)
+    job, running = submit_with_short_heartbeats(tony, {"tony.ps.instances": 1, "tony.worker.instances": 1,
+                                                       "tony.worker.stop-grace": "100ms"}, "ps:0", "worker:0")
+    os.kill(running["worker:0"]["executor_pid"], signal.SIGSTOP)
     assert job.wait() != 0
     assert job.status()["cause"]["kind"] == "executor-lost"
 
@@ -164,8 +171,11 @@ def test_NullAMRpcClient(tony):
 
 @pytest.mark.promise("T13")
 def test_NonChiefWorkerFail(tony):
-    answer, _ = tony.job({"tony.ps.instances": 1, "tony.worker.instances": 1}, "--executes", "exit 1")
+    """The chief would go on for long."""
+    answer, job = tony.job({"tony.chief.instances": 1, "tony.chief.command": "sleep 1000",
+                            "tony.worker.instances": 1, "tony.worker.command": "exit 1"})
     assert answer.returncode == 1
+    assert job.status()["cause"]["exit_code"] == 1
 
 
 @pytest.mark.promise("T14")
@@ -406,14 +416,11 @@ def test_DependencyTimeoutButIgnoredButFailed(tony):
 @pytest.mark.promise("T34")
 def test_LostConnectionWithAM(tony):
     """An executor that does not hear its AM ends its program: no second writer stays behind."""
-    job = tony.submit({"tony.worker.instances": 1, "tony.task.heartbeat-interval-ms": 100,
-                       "tony.task.max-missed-heartbeats": 50, **NO_RETRIES},
-                      "--executes", "sleep 1000")
-    running = wait_running(job, "worker:0")
-    if running:
-        (program,) = running["worker:0"]["pids"]
-        am = job.status()["am_pid"]
-        os.kill(am, signal.SIGSTOP)
-        wait_until(lambda: not os.path.exists(f"/proc/{program}"), "the program to be ended")
-        os.kill(am, signal.SIGCONT)
+    job, running = submit_with_short_heartbeats(tony, {"tony.worker.instances": 1}, "worker:0")
+    (program,) = running["worker:0"]["pids"]
+    am = job.status()["am_pid"]
+    os.kill(am, signal.SIGSTOP)
+    wait_until(lambda: not os.path.exists(f"/proc/{program}"), "the program to be ended")
+    os.kill(am, signal.SIGCONT)
     assert job.wait() != 0
+    assert job.status()["cause"]["kind"] == "executor-lost"

@@ -7,9 +7,8 @@ import signal
 import uuid
 
 import pytest
-from program import venv_bin, wait_until
-
-PATIENCE_S = 240
+from patience import PATIENCE_S, wait_until
+from program import venv_bin
 
 
 def kept(tony, job):

@@ -233,6 +233,13 @@ def test_the_token_is_nobody_elses_to_read(tony, running):
 
 
 @pytest.mark.promise("R53")
+def test_nothing_of_a_job_is_left_in_hdfs(tony, running):
+    assert tony.cluster.list(running.files) != []
+    assert finish(tony, running) == 0
+    wait_until(lambda: tony.cluster.list(running.files) == [], "the job's directory to be removed")
+
+
+@pytest.mark.promise("R53")
 def test_nothing_is_left_when_the_job_is_killed_hard(tony):
     """Processes that do what they can to get away, and an AM that dies with SIGKILL."""
     job = tony.submit({"tony.worker.instances": 2, "tony.worker.stop-grace": "200ms"}, "--executes",
@@ -241,7 +248,7 @@ def test_nothing_is_left_when_the_job_is_killed_hard(tony):
         job.wait_log(name, "left")
     os.kill(job.status()["am_pid"], 9)
     tony.kill_application(job.id)
-    wait_until(lambda: not job.processes(), "every process to end")
+    wait_until(lambda: not job.processes() and not job.containers(), "every process and container to end")
 
 
 @pytest.mark.promise("R54")

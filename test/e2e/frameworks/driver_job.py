@@ -7,8 +7,7 @@ from pathlib import Path
 
 from conftest import children_of, wait_until
 from endless import EPOCHS
-
-PATIENCE_S = 180
+from patience import PATIENCE_S
 
 COMMAND = f"tony.driver.command=python3 train.py {EPOCHS}"
 # One to three workers, none of which anybody pays for.

@@ -140,7 +140,7 @@ class Ring:
         def are():
             last = [self.meetings(worker)[-1:] for worker in workers]
             return all(last) and {one[1] for one, in last} == {len(workers)} and len({one[2] for one, in last}) == 1
-        wait_until(are, f"a ring of {workers}", 150)
+        wait_until(are, f"a ring of {workers}")
         before = {worker: len(self.committed(worker)) for worker in workers}
         wait_until(lambda: all(len(self.committed(worker)) > before[worker] for worker in workers), "a step")
 

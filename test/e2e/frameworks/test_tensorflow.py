@@ -15,10 +15,9 @@ import pytest
 
 from conftest import venv_bin, wait_until
 from dashboard_rows import chromium, open_by, page  # noqa: F401
+from patience import PATIENCE_S
 from portal import Portal
 
-
-PATIENCE_S = 180
 FOR_EVER = 1000000
 
 

@@ -1,5 +1,5 @@
-/* How long tests wait for what should happen, and look at what should not. test/lint/waits.py checks
- * that no test sleeps in another way. */
+/* How long tests wait for what should happen, and look at what should not. test/lint/waits.py
+ * checks that no test sleeps in another way. */
 #ifndef TONY_TEST_UNIT_BASE_PATIENCE_H
 #define TONY_TEST_UNIT_BASE_PATIENCE_H
 
@@ -12,7 +12,7 @@
 enum {
 	/* Until what a test waits for counts as never coming: as long as PATIENCE_S of
 	 * test/harness/patience.py. */
-	PATIENCE_MS = 120000,
+	PATIENCE_MS = 180000,
 	BETWEEN_LOOKS_US = 1000,
 };
 

@@ -335,6 +335,21 @@ static void test_hang_timeout_of_who_waits_for_others(void **state)
 		    "others for long without doing anything: it would be taken for hung");
 }
 
+/* promise: R21 */
+static void test_hang_timeout_of_a_sidecar(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1", "board=1");
+	bed_conf(bed, "tony.application.sidecar.jobtypes=board");
+	bed_conf(bed, "tony.board.hang-timeout=10m");
+	bed_describe(bed);
+	assert_int_equal(bed_warnings(bed)->count, 1);
+	assert_line(bed_warnings(bed),
+		    "--conf: tony.board.hang-timeout: board is a sidecar, and such a type may wait "
+		    "for others for long without doing anything: it would be taken for hung");
+}
+
 static void test_elastic_types(void **state)
 {
 	struct bed *bed = *state;
@@ -385,6 +400,7 @@ int main(void)
 		BED_TEST(test_on_exit),
 		BED_TEST(test_on_exit_errors),
 		BED_TEST(test_hang_timeout_of_who_waits_for_others),
+		BED_TEST(test_hang_timeout_of_a_sidecar),
 		BED_TEST(test_circle_through_a_stage),
 		BED_TEST(test_group_timeouts),
 		BED_TEST(test_group_timeouts_left_out),

@@ -283,6 +283,7 @@ static void much_output_is_all_kept(void **state)
 	"while :; do sleep 1000; done' &) & wait; "                                                \
 	"while ! test -s $HERE/escaped; do sleep 0.01; done; "
 
+/* promise: R49 */
 static void what_escaped_ends_with_the_program(void **state)
 {
 	struct bed bed;

@@ -325,6 +325,7 @@ static void who_may_write_again_goes_on(void **state)
 }
 
 /* Between any two of its steps it may have become one of several. */
+/* promise: R46 */
 static void it_is_asked_before_every_step(void **state)
 {
 	static const struct {
