@@ -9,6 +9,7 @@
 #include "history/avro_internal.h"
 
 enum { SYNC_BYTES = 16, SCHEMA_CAP = 1 << 20, INFLATE_STEP = 64 << 10 };
+enum { VALUES_A_BYTE = 4, VALUES_A_BLOCK = 1000 };
 
 struct container {
 	struct avro_bytes bytes;
@@ -135,11 +136,21 @@ static int unpack(const uint8_t *bytes, size_t length, struct str *out, struct e
 	return result;
 }
 
+/* Nulls and empty records take no bytes, all other values at least one: a block of few bytes has
+ * few values, however many it says that it has. */
+static int64_t count_values_at_most(const struct container *container, struct avro_bytes bytes)
+{
+	int64_t most = VALUES_A_BLOCK + (int64_t)VALUES_A_BYTE * (bytes.end - bytes.next);
+
+	return most < container->values_left ? most : container->values_left;
+}
+
 static int read_records(struct container *container, int64_t count, struct avro_bytes bytes)
 {
+	int64_t most = count_values_at_most(container, bytes);
 	struct avro_decoder decoder = {.schema = &container->schema,
 				       .bytes = bytes,
-				       .values_left = container->values_left,
+				       .values_left = most,
 				       .err = container->err};
 	int result = 0;
 
@@ -150,7 +161,7 @@ static int read_records(struct container *container, int64_t count, struct avro_
 		result = container->visit(container->data, record, container->err);
 		json_decref(record);
 	}
-	container->values_left = decoder.values_left;
+	container->values_left -= most - decoder.values_left;
 	return result;
 }
 

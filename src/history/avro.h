@@ -21,7 +21,9 @@
 
 #define AVRO_FILE_CAP  ((size_t)64 << 20) /* bytes of a file */
 #define AVRO_BLOCK_CAP ((size_t)64 << 20) /* of a block once it is inflated */
-#define AVRO_VALUE_CAP 4000000		  /* values in a file, records and items included */
+#define AVRO_VALUE_CAP                                                                             \
+	4000000 /* values in a file, records and items included; a block                           \
+		 * of few bytes has fewer */
 
 /* Calls `visit` for every record, which borrows it, until that returns other than 0, which is then
  * returned. -1: `err` (ERR_INPUT); the records before the flaw were visited. A file whose last

@@ -120,9 +120,13 @@ static void refuse(const char *schema, const struct str *record, const char *why
 static void endless_values_end(void **state)
 {
 	struct str nulls cleanup_str = {0}, deep cleanup_str = {0}, negative cleanup_str = {0};
+	struct str few_bytes cleanup_str = {0};
 
 	put_long(&nulls, INT64_MAX);
 	refuse("{\"type\":\"array\",\"items\":\"null\"}", &nulls, "too many values");
+	put_long(&few_bytes, 20000);
+	put_long(&few_bytes, 0);
+	refuse("{\"type\":\"array\",\"items\":\"null\"}", &few_bytes, "too many values");
 	for (int i = 0; i < 1000; i++)
 		put_long(&deep, 1);
 	refuse("{\"type\":\"record\",\"name\":\"L\",\"fields\":[{\"name\":\"n\",\"type\":"
