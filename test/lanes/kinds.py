@@ -65,6 +65,8 @@ def run_ninja(part, selection, reports):
     arguments = [f"-D{key}={str(value).lower()}" for key, value in options.items()]
     if not (directory / "build.ninja").exists():
         configuring = ["meson", "setup", directory, *arguments]
+    elif not is_built_with(directory, compiler):
+        configuring = ["meson", "setup", "--wipe", directory, *arguments]
     elif is_configured(directory, options):
         configuring = ["true"]
     else:
@@ -84,6 +86,12 @@ def is_configured(directory, options):
     return all(there.get(name) == value for name, value in options.items())
 
 
+def is_built_with(directory, compiler):
+    rules = (directory / "build.ninja").read_text(encoding="utf-8")
+    found = re.search(r"^rule c_COMPILER\n command = (?:\S*ccache )?(\S+)", rules, re.MULTILINE)
+    return found is not None and Path(found[1]).name == compiler
+
+
 def compiler_command(compiler):
     """With ccache, where it is installed: ./dev makes it hit from a clone at another path."""
     return f"ccache {compiler}" if shutil.which("ccache") else compiler
@@ -98,11 +106,15 @@ def run_meson(part, selection, reports):
         return Result()
     env = {"UBSAN_OPTIONS": "print_stacktrace=1", "MESON_TESTTHREADS": str(part.workers)}
     slower = 2 if "asan" in part.directory else 1
-    call("meson", "test", "-C", directory, "--no-rebuild", "--print-errorlogs", "--timeout-multiplier", slower,
-         *names, env=env)
-    with open(directory / "meson-logs/testlog.json", encoding="utf-8") as log:
-        results = {row["name"].rpartition(" / ")[2]: row["result"] for row in map(json.loads, log)}
+    log = directory / f"meson-logs/{part.name}.json"   # parts of one build run side by side
+    log.unlink(missing_ok=True)
+    done = call("meson", "test", "-C", directory, "--no-rebuild", "--print-errorlogs", "--timeout-multiplier", slower,
+                "--logbase", part.name, *names, env=env)
+    rows = map(json.loads, log.read_text(encoding="utf-8").splitlines()) if log.exists() else ()
+    results = {row["name"].rpartition(" / ")[2]: row["result"] for row in rows}
     failed = [name for name in names if results.get(name) != "OK"]
+    if done.returncode != 0 and not failed:
+        failed = [part.name]
     return Result(len(names) - len(failed), failed)
 
 
@@ -139,9 +151,13 @@ def read_report(report, code):
 def run_node(part, selection, reports):
     files = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(part.what))
     chosen = ["--test-name-pattern", re.escape(selection.name)] if selection.name else []
+    if not files:
+        return Result()
     done = call("node", "--test", "--test-reporter=tap", *chosen, *files, stdout=subprocess.PIPE, text=True)
     passed = count_tap(done.stdout, "pass")
     failed = re.findall(r"^not ok \d+ - (.*)", done.stdout, re.MULTILINE)
+    if not selection.name:
+        failed += re.findall(r"^ *ok \d+ - (.*) # (?:SKIP|TODO)", done.stdout, re.MULTILINE)
     if failed or done.returncode:
         print("\n".join(line for line in done.stdout.splitlines() if not re.match(r" *(ok|# Sub)", line)))
     return Result(passed, failed or (["node"] if done.returncode else []))
@@ -165,19 +181,20 @@ def fuzz(part, target):
     """New inputs stay in the build directory; a crash is kept, and its path printed."""
     name = target.removeprefix("fuzz_")
     directory = ROOT / part.directory
-    found, log = directory / "corpus" / name, directory / f"{target}.log"
+    found, log, corpus = directory / "corpus" / name, directory / f"{target}.log", ROOT / "test/fuzz/corpus" / name
     found.mkdir(parents=True, exist_ok=True)
     with open(log, "w", encoding="utf-8") as output:
         done = call(directory / "test/fuzz" / target, f"-max_total_time={part.seconds}", "-rss_limit_mb=2048",
                     "-timeout=10", f"-artifact_prefix={directory}/{target}-", "-print_final_stats=1",
-                    found, ROOT / "test/fuzz/corpus" / name, stdout=output, stderr=output)
+                    found, corpus, stdout=output, stderr=output)
     text = log.read_text(encoding="utf-8", errors="replace")
-    runs = re.search(r"stat::number_of_executed_units: *(\d+)", text)
-    if done.returncode == 0:
-        print(f"   ok   {target:22} {runs[1] if runs else '?'} runs", flush=True)
+    runs = int((re.search(r"stat::number_of_executed_units: *(\d+)", text) or [0, 0])[1])
+    good = done.returncode == 0 and runs >= len(list(corpus.iterdir())) > 0
+    if good:
+        print(f"   ok   {target:22} {runs} runs", flush=True)
     else:
-        print(f"   FAIL {target:22} see {log}", *text.splitlines()[-40:], sep="\n", flush=True)
-    return done.returncode == 0
+        print(f"   FAIL {target:22} {runs} runs, see {log}", *text.splitlines()[-40:], sep="\n", flush=True)
+    return good
 
 
 def run_command(part, selection, reports):
@@ -194,5 +211,8 @@ def run(part, selection, reports):
     if part.before and call("bash", "-c", part.before).returncode != 0:
         return Result(0, [part.name], broken=True)
     result = RUN[part.kind](part, selection, reports)
+    if not result.passed and not result.failed and not selection.name and not selection.only:
+        print(f"{part.name}: no test ran")
+        result.failed = [part.name]
     sys.stdout.flush()
     return result

@@ -21,7 +21,7 @@ class Report:
             self.tell(report, all(outcome == "passed" for outcome, _ in phases), sum(seconds for _, seconds in phases))
 
     def pytest_collectreport(self, report):
-        if report.failed:
+        if not report.passed:   # a module that is skipped, too
             self.tell(report, False, 0)
 
     def tell(self, report, good, seconds):

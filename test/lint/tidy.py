@@ -28,7 +28,7 @@ def preprocess(command):
     for option in ("-o", "-MF", "-MQ"):
         if option in words:
             del words[words.index(option):words.index(option) + 2]
-    done = subprocess.run([*words, "-E", "-C", "-dD"], cwd=command["directory"], capture_output=True, check=False)
+    done = subprocess.run([*words, "-E", "-C", "-dD"], cwd=command["directory"], capture_output=True, check=True)
     return done.stdout, " ".join(words).encode()
 
 
