@@ -118,7 +118,7 @@ def main(arguments):
     start = time.monotonic()
     runs = engine.Engine(selection).run(parts)
     engine.print_table(runs, time.monotonic() - start)
-    failed = engine.keep_failed(runs, verb(chosen))
+    failed = engine.keep_failed(runs, verb(chosen), is_whole=not chosen.k)
     tests = [run.result for run in runs
              if not is_helper(run.part) or run.part.name in {*failed, *chosen.parts} or chosen.lint]
     passed, bad = (sum(row["passed"] for row in tests), sum(len(row["failed"]) for row in tests))

@@ -166,10 +166,11 @@ def print_table(runs, seconds):
     say(f"{'together':22} {'':7} {'':7} {clock(seconds):>7} {clock(cpu):>7} {cpu / max(seconds, 1):6.1f}")
 
 
-def keep_failed(runs, verb):
-    """Prints the failed tests of each part, and keeps them, with its lane, until that part runs again."""
+def keep_failed(runs, verb, is_whole):
+    """Prints the failed tests of each part, and keeps them, with its lane, until the part runs as a whole, or they do."""
     failed = {run.part.name: {"lane": run.part.lane, "tests": run.result["failed"]} for run in runs if not run.is_good()}
-    kept = {name: tests for name, tests in read_failed(verb).items() if name not in {run.part.name for run in runs}}
+    ran = {run.part.name for run in runs} if is_whole else set()
+    kept = {name: row for name, row in read_failed(verb).items() if name not in ran}
     (REPORTS / f"failed-{verb}.json").write_text(json.dumps({**kept, **failed}), encoding="utf-8")
     for name, row in failed.items():
         say(f"\nfailed of {name}:")

@@ -133,5 +133,7 @@ def test_what_failed_is_kept_until_its_part_runs_again(tmp_path, monkeypatch):
     kept = {name: {"lane": "fast", "tests": [name]} for name in ("bad", "good")}
     (tmp_path / "failed-test.json").write_text(json.dumps(kept), encoding="utf-8")
     runs = engine.Engine(lambda part: kinds.Selection()).run({"good": good})
-    engine.keep_failed(runs, "test")
+    engine.keep_failed(runs, "test", is_whole=False)
+    assert engine.read_failed("test") == kept
+    engine.keep_failed(runs, "test", is_whole=True)
     assert engine.read_failed("test") == {"bad": kept["bad"]}

@@ -6,7 +6,7 @@ A document declares a promise by an id in square brackets. A test names the ids 
     /* promise: R3 S1 */                directly above a test function in C
     // promise: S3                      directly above test( in JavaScript
 
-A Python test that is marked `slow` is not in the fast lane, every other one is. Prints one line for each
+The fast lane has the parts that test/lanes.toml gives it, less the Python tests that are marked `slow`. Prints one line for each
 offence and exits 1 if there was any. `promises.py --list` prints which tests guard which promise.
 """
 
@@ -23,8 +23,10 @@ import pytest
 
 from tree import ROOT, read, tracked
 
+sys.path.append(os.path.join(ROOT, "test/lanes"))
+import table  # noqa: E402
+
 DOCUMENTS = {"R": "docs/reliability.md", "S": "SECURITY.md", "T": "docs/migrating.md"}  # by the ids' letter
-SUITES = ("test/e2e", "test/yarn", "test/web", "test/fault")
 MOST = 3  # promises of one test
 MARK = re.compile(r"(?:/\*|//) promise: (.+?)(?: \*/)?")
 C_TEST = re.compile(r"static void (\w+)\(void \*\*")
@@ -56,28 +58,34 @@ class Collector:
         self.tests = {}
 
     def pytest_collection_finish(self, session):
-        for item in session.items:
+        self.add(session.items, is_slow=False)
+
+    def pytest_deselected(self, items):
+        self.add(items, is_slow=True)
+
+    def add(self, items, is_slow):
+        for item in items:
             name = f"{item.path.relative_to(ROOT)}::{item.originalname}"
             ids = dict.fromkeys(promise for mark in item.iter_markers("promise") for promise in mark.args)
             if ids:
-                self.tests[Test(name, tuple(ids), item.get_closest_marker("slow") is not None)] = True
+                self.tests[Test(name, tuple(ids), is_slow)] = True
 
 
-def collect_suite(suite):
-    """(tests, offences), as of the other readers. In a process of its own, and without the path of this script: suites
+def collect_part(part):
+    """(tests, offences), as of the other readers, of what the fast lane runs. In a process of its own, and without the path of this script: suites
     share names of modules, with each other and with the scripts here."""
     collector = Collector()
     sys.path.remove(os.path.dirname(os.path.abspath(__file__)))
     with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(said):
-        code = pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", os.path.join(ROOT, suite)],
+        code = pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", "-m", part.mark, *part.what],
                            plugins=[collector])
-    offences = [] if code == 0 else [f"{suite}: pytest cannot collect it:\n{said.getvalue()}"]
+    offences = [] if code == 0 else [f"{part.name}: pytest cannot collect it:\n{said.getvalue()}"]
     return list(collector.tests), offences
 
 
-def collect_suites():
-    with multiprocessing.Pool(len(SUITES), maxtasksperchild=1) as pool:
-        return pool.map(collect_suite, SUITES, chunksize=1)
+def collect_parts(parts):
+    with multiprocessing.Pool(len(parts), maxtasksperchild=1) as pool:
+        return pool.map(collect_part, parts, chunksize=1)
 
 
 def read_marks(path, find_test):
@@ -115,8 +123,13 @@ def read_script(path):
 
 
 def read_tests():
-    answers = [*collect_suites(), *map(read_c, tracked("test/unit/*.c")),
-               *map(read_script, tracked("test/web/*.mjs"))]
+    os.chdir(ROOT)
+    fast = table.read()["fast"].values()
+    answers = collect_parts([part for part in fast if part.kind == "pytest"])
+    if any(part.kind == "meson" and part.what == "unit" for part in fast):
+        answers += map(read_c, tracked("test/unit/*.c"))
+    if any(part.kind == "node" for part in fast):
+        answers += map(read_script, tracked("test/web/*.mjs"))
     return [test for tests, _ in answers for test in tests], [line for _, lines in answers for line in lines]
 
 
