@@ -12,6 +12,8 @@ only whether each patch still applies to the tree, and breaks a promise of a doc
 """
 
 import argparse
+import contextlib
+import json
 import os
 import re
 import shlex
@@ -27,6 +29,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from promises import declared_promises  # noqa: E402
 from tree import ROOT, tracked  # noqa: E402
 
+FAILED_TESTS = "build-tests/failed-test.json"  # of the copy's last runs
 FOLDER = os.path.join(ROOT, "test/mutants")
 MEMBERS = ("Promise", "Guard", "Breaks")
 PASSED, FAILED, NOT_BUILT = 0, 1, 3  # exit codes of ./dev test
@@ -63,6 +66,12 @@ def offences(mutant, promises):
         yield f"does not begin with {', '.join(MEMBERS)}"
     elif mutant.promise not in promises:
         yield f"no document declares [{mutant.promise}]"
+    with open(mutant.patch, encoding="utf-8") as patch:
+        changes = re.findall(r"^([-+])(?:[-+]{2} [ab]/(.*))?", patch.read(), re.MULTILINE)
+    if not all(path.startswith(("src/", "web/")) for _, path in changes if path):
+        yield "changes another file than one of src/ or web/"
+    if sorted(sign for sign, path in changes if not path) != ["+", "-"]:
+        yield "changes more than one line"
     if trouble := apply(mutant, ROOT, "--check"):
         yield f"make the same change to the code of today: {trouble}"
 
@@ -98,9 +107,21 @@ def try_mutant(copy, mutant):
     """(the verdict, what the guard said)"""
     if trouble := apply(mutant, copy):
         return "DOES NOT APPLY", trouble
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(copy, FAILED_TESTS))
     code, said = run_guard(copy, mutant.guard)
-    apply(mutant, copy, "--reverse")
+    if trouble := apply(mutant, copy, "--reverse"):
+        raise RuntimeError(trouble)
+    if code == FAILED and not failed_tests(copy):
+        return "NO TEST FAILED", said
     return VERDICTS.get(code, f"GUARD EXITS WITH {code}"), said
+
+
+def failed_tests(copy):
+    """The names of tests that failed in the last run there: not a part as a whole, and not processes left behind."""
+    with open(os.path.join(copy, FAILED_TESTS), encoding="utf-8") as file:
+        failed = json.load(file)
+    return [test for part, row in failed.items() for test in row["tests"] if test not in (part, "pytest", "left behind")]
 
 
 def report(mutant, verdict, said, seconds):
