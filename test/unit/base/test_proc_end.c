@@ -119,7 +119,7 @@ static void who_heeds_the_signal_is_not_killed(void **state)
 	start(nothing);
 	start(nothing);
 	await(2);
-	assert_int_equal(proc_end_all(getpid(), NULL, NULL, 0, SIGTERM, LIFE_MS), 0);
+	assert_int_equal(proc_end_all(getpid(), NULL, NULL, 0, SIGTERM, PATIENCE_MS), 0);
 	assert_none_left();
 	assert_no_child();
 }
@@ -153,16 +153,22 @@ static void who_ignores_it_is_killed_after_the_grace(void **state)
 	assert_no_child();
 }
 
+/* A stopped process does not end by itself. */
+static void end_with_the_test(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 /* promise: R27 */
 static void a_stopped_process_gets_the_signal(void **state)
 {
-	pid_t child = start(nothing);
+	pid_t child = start(end_with_the_test);
 	siginfo_t info;
 
 	await(1);
 	kill(child, SIGSTOP);
 	assert_int_equal(waitid(P_PID, (id_t)child, &info, WSTOPPED | WNOWAIT), 0);
-	assert_int_equal(proc_end_all(getpid(), NULL, NULL, 0, SIGTERM, LIFE_MS), 0);
+	assert_int_equal(proc_end_all(getpid(), NULL, NULL, 0, SIGTERM, PATIENCE_MS), 0);
 	assert_none_left();
 }
 

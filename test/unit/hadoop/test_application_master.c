@@ -1,11 +1,7 @@
 /* What an application master says to the ResourceManager, when, and what it makes of the answers.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../base/patience.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,24 +212,28 @@ static void containers_of_an_earlier_attempt_are_told(void **state)
 	message_free(token);
 }
 
-/* Who was not answered for a while may have been replaced, and must not act. */
+static bool is_current_in_a_moment(struct bed *bed)
+{
+	const struct timeval moment = {.tv_usec = 20000};
+
+	event_base_loopexit(bed->base, &moment);
+	event_base_dispatch(bed->base);
+	return application_master_is_current(bed->am);
+}
+
+/* An AM that was not answered for a while may have been replaced, and must not act. */
 static void who_is_not_answered_is_not_current(void **state)
 {
 	struct bed *bed = *state;
-	const struct timeval moment = {.tv_usec = 20000};
 
 	assert_false(application_master_is_current(bed->am));
 	wait_told(bed, "registered");
 	assert_true(application_master_is_current(bed->am));
 	bed->rm.is_silent = true;
-	while (application_master_is_current(bed->am)) {
-		event_base_loopexit(bed->base, &moment);
-		event_base_dispatch(bed->base);
-	}
+	wait_until(!is_current_in_a_moment(bed));
 	bed->rm.is_silent = false;
 	fake_hang_up(bed->rm.server.connections);
-	while (!application_master_is_current(bed->am))
-		rm_beat(&bed->rm);
+	wait_until((rm_beat(&bed->rm), application_master_is_current(bed->am)));
 }
 
 /* ---- asking ------------------------------------------------------------------------------- */
