@@ -1,6 +1,7 @@
 """Where a value comes from and which layer wins."""
 
 import json
+import re
 
 import pytest
 from conftest import write_xml
@@ -92,7 +93,8 @@ def test_keys_are_all_told(tony):
 def test_secrets_are_not_shown(tony):
     site(tony, {"tony.secret.key": "very secret"})
     answer = tony.run("config", "show")
-    assert answer.returncode == 0 and "tony.secret.key" in answer.stdout
+    assert answer.returncode == 0
+    assert re.search(r"^ *tony\.secret\.key += \*\*\*", answer.stdout, re.MULTILINE), answer.stdout
     assert "very secret" not in answer.stdout + answer.stderr
 
 
