@@ -1,10 +1,11 @@
 """Programs are stopped in good order: they save on SIGTERM, and know when their container is taken back."""
 
+import contextlib
 import os
 import signal
 
 import pytest
-from conftest import PYTHON
+from conftest import PYTHON, wait_until
 
 KEYS = {"tony.worker.instances": 1, "tony.am.retry-delay": "10ms"}
 
@@ -20,6 +21,24 @@ def test_who_is_killed_saves_first(tony):
     assert tony.run("kill", job.id).returncode == 0
     job.wait()
     assert lives(job) == ["no word"]
+
+
+@pytest.mark.promise("R30")
+def test_executor_reports_that_it_is_told_to_end_before_its_program_has_ended(tony):
+    """The program ignores SIGTERM, and its grace is longer than the test waits."""
+    once = tony.directory / "once"
+    job = tony.submit({**KEYS, "tony.worker.stop-grace": "1h"}, "--executes",
+                      f"test -e {once} && exit; touch {once}; trap '' TERM; echo last words >&2; exec sleep 1000")
+    job.wait_log("worker:0", "last words", "stderr")
+    task = job.wait_task("worker:0")
+    os.kill(task["executor_pid"], signal.SIGTERM)
+    stopped = wait_until(lambda: [event["cause"] for event in job.events() if event["ev"] == "task" and "cause" in event],
+                         "the executor's report")
+    assert stopped[0]["kind"] == "container-stopped" and "last words" in stopped[0]["tail"]
+    for pid in task["pids"]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    assert job.wait() == 0
 
 
 @pytest.mark.promise("R4", "R29", "R30")
