@@ -8,7 +8,7 @@ A mutant is a change of one line of src/ or web/ that compiles. Its patch begins
 
 The mutants are built and tested in a copy of the tracked files, which is removed at the end. Every guard must pass there
 before the first mutant. Prints one line for each mutant and exits 1 if one of them was not killed. With --check it looks
-only whether each patch still applies to the tree, and breaks a promise of a document.
+only whether each patch still applies to the tree, and breaks a promise of a document that a test of its guard is marked with.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import time
 from dataclasses import dataclass
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
-from promises import declared_promises  # noqa: E402
+from promises import declared_promises, read_tests  # noqa: E402
 from tree import ROOT, tracked  # noqa: E402
 
 FAILED_TESTS = "build-tests/failed-test.json"  # of the copy's last runs
@@ -61,11 +61,21 @@ def apply(mutant, tree, *options):
     return done.stderr if done.returncode else ""
 
 
-def offences(mutant, promises):
+def runs(guard, test):
+    """Is that test one of the guard's? Meson's "am web" is test/unit/am/test_web.c."""
+    part, *options = shlex.split(guard)
+    folder = f"test/{part}/"
+    name = test.name.removeprefix(folder).replace("/test_", " ").replace("_", " ")
+    return test.name.startswith(folder) and not test.is_slow and "".join(options[-1:]).replace("_", " ") in name
+
+
+def offences(mutant, promises, tests):
     if not (mutant.promise and mutant.guard and mutant.breaks):
         yield f"does not begin with {', '.join(MEMBERS)}"
     elif mutant.promise not in promises:
         yield f"no document declares [{mutant.promise}]"
+    elif not any(mutant.promise in test.ids and runs(mutant.guard, test) for test in tests):
+        yield f"no test of \"{mutant.guard}\" in the fast lane is marked with {mutant.promise}"
     with open(mutant.patch, encoding="utf-8") as patch:
         changes = re.findall(r"^([-+])(?:[-+]{2} [ab]/(.*))?", patch.read(), re.MULTILINE)
     if not all(path.startswith(("src/", "web/")) for _, path in changes if path):
@@ -77,9 +87,9 @@ def offences(mutant, promises):
 
 
 def check(mutants):
-    promises = declared_promises()
+    promises, (tests, _) = declared_promises(), read_tests()
     found = [f"{os.path.relpath(mutant.patch, ROOT)}: {offence}" for mutant in mutants
-             for offence in offences(mutant, promises)]
+             for offence in offences(mutant, promises, tests)]
     print(*found, f"{len(mutants)} mutants, {len(found)} offences", sep="\n")
     return 1 if found else 0
 
@@ -158,10 +168,12 @@ def main():
     mutants = [mutant for mutant in read_mutants() if not chosen.names or mutant.name in chosen.names]
     if len(mutants) < len(chosen.names):
         parser.error(f"test/mutants has no such patch: {' '.join(chosen.names)}")
+    if chosen.check:
+        return check(mutants)
     # A shell ignores SIGINT for what it starts in the background, and the tests would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    return check(mutants) if chosen.check else run(mutants)
+    return run(mutants)
 
 
 if __name__ == "__main__":
