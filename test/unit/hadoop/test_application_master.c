@@ -216,7 +216,7 @@ static bool is_current_in_a_moment(struct bed *bed)
 {
 	const struct timeval moment = {.tv_usec = 20000};
 
-	event_base_loopexit(bed->base, &moment);
+	event_base_loopexit(bed->base, &moment); /* patience: between two looks */
 	event_base_dispatch(bed->base);
 	return application_master_is_current(bed->am);
 }

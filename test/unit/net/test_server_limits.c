@@ -55,7 +55,7 @@ static void test_dripping_clients_are_closed(void **state)
 	while (!peer.ended) {
 		const struct timeval pause = {.tv_usec = 2000};
 		peer_send(&peer, "a");
-		event_base_loopexit(fixture.base, &pause);
+		event_base_loopexit(fixture.base, &pause); /* patience: between two bytes */
 		event_base_dispatch(fixture.base);
 	}
 	assert_null(strstr(str_text(&peer.received), "431"));
