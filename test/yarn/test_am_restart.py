@@ -4,6 +4,7 @@ started again."""
 import json
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from program import PATIENCE_S, read_environ, wait_until
@@ -35,6 +36,15 @@ def am_processes(job):
             if any(value.startswith(b"CONTAINER_ID=") and value.endswith(b"_000001") for value in read_environ(pid))]
 
 
+def am_log(pid):
+    """What prepares the AM's container looks like an AM, too, and may have ended by now."""
+    for value in read_environ(pid):
+        if value.startswith(b"LOG_DIRS="):
+            path = Path(value.decode().split("=")[1]) / "am.log"
+            return path.read_text() if path.exists() else ""
+    return ""
+
+
 def kill_am(job):
     for pid in am_processes(job):
         try:
@@ -54,7 +64,7 @@ def wait_am(job, attempt):
 
 def finish(job):
     (job.tony.directory / "go").touch()
-    return job.wait(180)
+    return job.wait()
 
 
 @pytest.mark.promise("R37", "R52")
@@ -91,6 +101,24 @@ def test_no_program_is_started_twice_however_early_its_am_is_killed(tony):
         job.wait_task(name, attempt=1)
     assert finish(job) == 0
     assert [path.read_text() for path in starts.iterdir()] == ["started\n"] * len(NAMES)
+    job.wait_final("SUCCEEDED")
+
+
+@pytest.mark.promise("R15", "R17")
+def test_the_next_am_avoids_the_machine_that_the_one_before_avoided(tony):
+    """YARN itself keeps what an AM told it; that the next one tells it again, its log says."""
+    job = tony.submit({"tony.worker.instances": 1, "tony.am.retry-count": 1}, "--executes",
+                      f"test $TONY_EPOCH -gt 1 || kill -BUS $$; ./exit_after.sh {tony.directory}/go 0")
+    task = job.wait_task("worker:0", attempt=2)
+    (host,) = [event["host"] for event in job.events() if event["ev"] == "avoid"]
+    assert task["host"] != host
+    wait_until(lambda: (tony.cluster.get(f"{job.files}/journal-1.jsonl") or b"").count(b'"up":true') >= 2,
+               "the journal to be kept")
+    first = am_processes(job)
+    kill_am(job)
+    wait_until(lambda: any(f"{host} is avoided" in am_log(pid) for pid in am_processes(job) if pid not in first),
+               "the next AM to avoid the machine")
+    assert finish(job) == 0
     job.wait_final("SUCCEEDED")
 
 

@@ -248,7 +248,8 @@ def test_nothing_is_left_when_the_job_is_killed_hard(tony):
         job.wait_log(name, "left")
     os.kill(job.status()["am_pid"], 9)
     tony.kill_application(job.id)
-    wait_until(lambda: not job.processes() and not job.containers(), "every process and container to end")
+    wait_until(lambda: not job.processes(), "every process to end")
+    wait_until(lambda: job.ended_application()["runningContainers"] <= 0, "the ResourceManager to count no container")
 
 
 @pytest.mark.promise("R54")

@@ -12,8 +12,8 @@ from pathlib import Path
 import kit
 import pytest
 from patience import PATIENCE_S, wait_until
-from program import built, read_environ
-from test_am_restart import am_processes, finish, identity, kept_job, kill_am, wait_am
+from program import built
+from test_am_restart import am_log, am_processes, finish, identity, kept_job, kill_am, wait_am
 
 CLUSTER = {"--nodes": 1, "--expiry-ms": 600000}  # of the tests that stop daemons of HDFS
 FAILED, INPUT, NOT_FOUND, DENIED, UNREACHABLE = 1, 4, 5, 6, 8  # of enum err_kind
@@ -253,15 +253,6 @@ def test_name_node_down(own_cluster, tmp_path):
             assert hdfs.stat(hdfs.root)[0] == "d"
         finally:
             restart.join()
-
-
-def am_log(pid):
-    """What prepares the AM's container looks like an AM, too, and may have ended by now."""
-    for value in read_environ(pid):
-        if value.startswith(b"LOG_DIRS="):
-            path = Path(value.decode().split("=")[1]) / "am.log"
-            return path.read_text() if path.exists() else ""
-    return ""
 
 
 def goes_on(job, before):
