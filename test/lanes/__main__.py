@@ -1,6 +1,7 @@
 """Chooses parts of test/lanes.toml and runs them, for ./dev test and ./dev lint."""
 
 import argparse
+import fcntl
 import signal
 import sys
 import time
@@ -12,23 +13,34 @@ from kinds import Selection
 from table import read
 
 EXIT_FAILED, EXIT_USAGE, EXIT_NOT_BUILT = 1, 2, 3
+VERB = "lint" if "--lint" in sys.argv else "test"
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(prog="./dev test", description="Tests; without PART, those of the fast lane.",
-                                     epilog="Parts, what each promises and how long it may take: test/lanes.toml")
+    parser = argparse.ArgumentParser(
+        prog=f"./dev {VERB}", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Runs parts of test/lanes.toml; without PART, all of the lane.",
+        epilog="-k takes an expression of pytest's for the parts that pytest runs, else a part of a name: of a test\n"
+               "program (unit, sim), a test (web-logic), a fuzz target. ./dev test --mutants --help is a page of its own.\n"
+               "Exit codes: 0 passed, 1 failed, 2 usage or no such test, 3 not built, 130 interrupted.")
     parser.add_argument("parts", metavar="PART", nargs="*")
     parser.add_argument("--all", action="store_true", help="everything that belongs to this project")
     parser.add_argument("--long", metavar="NAME", help="what is heavier still, by name; \"list\": the names")
     parser.add_argument("-k", metavar="NAME", default="", help="only tests with NAME in their name (pytest: -k)")
     parser.add_argument("--failed", action="store_true", help="only the tests that failed when their part ran last")
-    parser.add_argument("--seconds", type=int, help="for which each fuzz target runs")
+    parser.add_argument("--seconds", type=positive, help="for which each fuzz target runs")
     parser.add_argument("--lint", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
 
+def positive(text):
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"\"{text}\" is not a number of seconds; write 60")
+    return int(text)
+
+
 def refuse(message):
-    print(f"./dev test: {message}", file=sys.stderr)
+    print(f"./dev {VERB}: {message}", file=sys.stderr)
     sys.exit(EXIT_USAGE)
 
 
@@ -77,7 +89,7 @@ def choose(chosen, lanes):
 
 def choose_failed(chosen, lanes):
     """Each failed part again as its lane had it, with the failed tests alone."""
-    kept = engine.read_failed(verb(chosen))
+    kept = engine.read_failed(VERB)
     failed = {name: row for name, row in kept.items()
               if name in (chosen.parts or kept) and name in lanes[row["lane"]]}
     if not failed:
@@ -98,8 +110,17 @@ def refuse_name(name, lane, lanes):
     refuse(f"no part \"{name}\" here{hint}")
 
 
-def verb(chosen):
-    return "lint" if chosen.lint else "test"
+def lock():
+    """One run at a time in a clone: two would share the build and the reports."""
+    try:
+        engine.REPORTS.mkdir(exist_ok=True)
+        file = open(engine.REPORTS / "lock", "a", encoding="utf-8")  # closed with this process
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        refuse("another run uses this clone; wait for its end, or use a second clone")
+    except OSError as error:
+        refuse(f"cannot write {error.filename}: {error.strerror}")
+    return file
 
 
 def nameable(part, tests):
@@ -113,12 +134,12 @@ def main(arguments):
     if chosen.long == "list":
         print(*(f"{name:22} {part.promise}" for name, part in lanes["long"].items()), sep="\n")
         return 0
-    engine.REPORTS.mkdir(exist_ok=True)
+    held = lock()  # noqa: F841
     parts, selection = choose(chosen, lanes)
     start = time.monotonic()
     runs = engine.Engine(selection).run(parts)
     engine.print_table(runs, time.monotonic() - start)
-    failed = engine.keep_failed(runs, verb(chosen), is_whole=not chosen.k)
+    failed = engine.keep_failed(runs, VERB, is_whole=not chosen.k)
     tests = [run.result for run in runs
              if not is_helper(run.part) or run.part.name in {*failed, *chosen.parts} or chosen.lint]
     passed, bad = (sum(row["passed"] for row in tests), sum(len(row["failed"]) for row in tests))

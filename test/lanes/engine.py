@@ -4,6 +4,7 @@ A part that keeps a core busy runs beside one that mostly waits; a build has the
 side by side write to files in build-tests/. The file of a part that failed is shown when it has ended.
 """
 
+import contextlib
 import json
 import math
 import os
@@ -68,7 +69,12 @@ def clock(seconds):
 
 
 def say(text):
-    print(text, flush=True)
+    """A reader that has gone, or a full disk, ends the run as an interrupt does."""
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise KeyboardInterrupt from error
 
 
 class Engine:
@@ -145,10 +151,11 @@ class Engine:
             say("== the end of it")
 
     def interrupt(self):
-        say("interrupted: what runs cleans up")
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         for pid in self.running:
             os.kill(pid, signal.SIGTERM)
+        with contextlib.suppress(KeyboardInterrupt):
+            say("interrupted: the tests clean up; the log of each part is in build-tests/")
         for pid in self.running:
             os.waitpid(pid, 0)
 
@@ -169,9 +176,12 @@ def print_table(runs, seconds):
 def keep_failed(runs, verb, is_whole):
     """Prints the failed tests of each part, and keeps them, with its lane, until the part runs as a whole, or they do."""
     failed = {run.part.name: {"lane": run.part.lane, "tests": run.result["failed"]} for run in runs if not run.is_good()}
-    ran = {run.part.name for run in runs} if is_whole else set()
-    kept = {name: row for name, row in read_failed(verb).items() if name not in ran}
-    (REPORTS / f"failed-{verb}.json").write_text(json.dumps({**kept, **failed}), encoding="utf-8")
+    tried = {run.part.name for run in runs if is_whole and not run.result.get("broken")}
+    kept = {name: row for name, row in read_failed(verb).items() if name not in tried}
+    for name, row in failed.items():
+        before = kept.get(name, {"tests": []})["tests"]
+        kept[name] = {**row, "tests": before if before and row["tests"] == [name] else sorted({*before, *row["tests"]})}
+    (REPORTS / f"failed-{verb}.json").write_text(json.dumps(kept), encoding="utf-8")
     for name, row in failed.items():
         say(f"\nfailed of {name}:")
         for test in row["tests"][:SHOWN_TESTS]:
@@ -181,6 +191,7 @@ def keep_failed(runs, verb, is_whole):
 
 def read_failed(verb):
     try:
-        return json.loads((REPORTS / f"failed-{verb}.json").read_text(encoding="utf-8"))
+        rows = json.loads((REPORTS / f"failed-{verb}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
+    return {name: row for name, row in rows.items() if isinstance(row, dict)}

@@ -61,6 +61,27 @@ def test_a_name_and_failed_tests_choose(tests, tmp_path, monkeypatch):
     assert (again["passed"], again["failed"]) == (0, failed[:1])
 
 
+def test_the_whole_part_runs_where_a_failed_test_is_gone(tests, tmp_path, monkeypatch):
+    failed = run([tests], tmp_path, monkeypatch, name="bad or skipped")["sample"]["failed"]
+    gone = failed[0].replace("test_bad", "test_gone")
+    assert len(run([tests], tmp_path, monkeypatch, only=[gone, failed[1]])["sample"]["failed"]) == 4
+
+
+def test_an_expression_that_is_none_is_a_failure(tests, tmp_path, monkeypatch):
+    result = run([tests], tmp_path, monkeypatch, name="a and (")["sample"]
+    assert (result["passed"], result["failed"]) == (0, [kinds.PYTEST])
+
+
+def test_failed_tests_are_kept_over_a_failed_build(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "REPORTS", tmp_path)
+    kept = {"late": {"lane": "fast", "tests": ["one", "two"]}}
+    (tmp_path / "failed-test.json").write_text(json.dumps(kept), encoding="utf-8")
+    parts = {"late": part("late", "command", "true", needs=["broken"], lane="fast"),
+             "broken": part("broken", "command", "false")}
+    engine.keep_failed(engine.Engine(lambda part: kinds.Selection()).run(parts), "test", is_whole=True)
+    assert engine.read_failed("test")["late"] == kept["late"]
+
+
 def test_a_file_that_cannot_be_read_is_a_failure(tmp_path, monkeypatch):
     (tmp_path / "test_sample.py").write_text("import nothing_of_that_name", encoding="utf-8")
     result = run([part("sample", "pytest", [str(tmp_path / "test_sample.py")])], tmp_path, monkeypatch)["sample"]
