@@ -90,7 +90,8 @@ def clock_of(call):
 
 
 def clock_offences(node):
-    """Reasons why the node may not be there: it sleeps, or measures time. The date is no measure, but what is added to it, or taken from it, is."""
+    """Reasons why the node may not be there: it sleeps, or measures time. The date is no measure, but what is added to
+    it, or taken from it, is."""
     if isinstance(node, ast.Call) and clock_of(node):
         yield CLOCKS[clock_of(node)]
     elif isinstance(node, ast.ImportFrom) and node.module in CLOCK_MODULES:

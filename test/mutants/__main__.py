@@ -8,7 +8,8 @@ A mutant is a change of one line of src/ or web/ that compiles. Its patch begins
 
 The mutants are built and tested in a copy of the tracked files, which is removed at the end. Every guard must pass there
 before the first mutant. Prints one line for each mutant and exits 1 if one of them was not killed. With --check it looks
-only whether each patch still applies to the tree, and breaks a promise of a document that a test of its guard is marked with.
+only whether each patch still applies to the tree, and breaks a promise of a document, with which a test of its guard is
+marked.
 """
 
 import argparse
