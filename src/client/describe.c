@@ -25,7 +25,7 @@ bool describe_is_set(const struct conf *conf, const char *key)
 
 bool describe_is_for_cluster(const struct conf *conf)
 {
-	return !str_equal_nocase(conf_text(conf, "tony.application.scheduler"), "local");
+	return !str_equal(conf_text(conf, "tony.application.scheduler"), "local");
 }
 
 /* "tony-20261121-061400-1f3a09c4": many jobs may be submitted within a second. What is left of a
@@ -83,7 +83,7 @@ enum job_mode describe_mode(const struct conf *conf)
 {
 	const char *mode = conf_text(conf, "tony.application.distributed-mode");
 
-	return str_equal_nocase(mode, "FCFS") ? JOB_MODE_FCFS : JOB_MODE_GANG;
+	return str_equal(mode, "FCFS") ? JOB_MODE_FCFS : JOB_MODE_GANG;
 }
 
 static void describe_identity(struct describer *describer)

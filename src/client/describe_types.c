@@ -194,7 +194,7 @@ static void describe_type(const struct describer *describer, struct job_type *ty
 	type->stop_on_failure = str_list_has(&stop, type->name);
 	type->hold_port = conf_bool(conf, "tony.%s.hold-port", type->name);
 	type->isolation =
-		str_equal_nocase(conf_text(conf, "tony.%s.isolation", type->name), "pid-namespace")
+		str_equal(conf_text(conf, "tony.%s.isolation", type->name), "pid-namespace")
 			? JOB_ISOLATION_PID_NAMESPACE
 			: JOB_ISOLATION_NONE;
 	type->stop_grace_ms = conf_ms(conf, "tony.%s.stop-grace", type->name);

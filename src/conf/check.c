@@ -84,7 +84,7 @@ static bool is_for_cluster(const struct conf *conf)
 {
 	const char *scheduler = conf_text(conf, "tony.application.scheduler");
 
-	return scheduler && !str_equal_nocase(scheduler, "local");
+	return scheduler && !str_equal(scheduler, "local");
 }
 
 static void check_status(struct conf *conf, const struct conf_entry *entry)

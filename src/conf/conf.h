@@ -46,7 +46,7 @@ struct conf_entry {
 	char *name;
 	const struct key *key; /* NULL: not a tony.* key (only for ${...}), or an unknown one */
 	char *raw;	       /* as written */
-	char *value;	       /* after conf_resolve(): substituted, trimmed */
+	char *value; /* after conf_resolve(): substituted, trimmed, a choice as the table has it */
 	enum conf_layer layer; /* of the last place */
 	char *origin; /* "tony.xml:12"; several places of a key that adds up: ", " between */
 	bool literal; /* not substituted: the user's shell has seen it already */

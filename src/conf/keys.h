@@ -18,7 +18,7 @@ enum key_type {
 	KEY_INT,
 	KEY_SIZE,	  /* memory, in MiB */
 	KEY_DURATION,	  /* in ms; a bare number counts `bare_ms` */
-	KEY_CHOICE,	  /* one of `choices`, any case */
+	KEY_CHOICE,	  /* one of `choices`; a user may write it in any case */
 	KEY_LIST,	  /* items between commas */
 	KEY_TYPES,	  /* a list of task types */
 	KEY_DEPENDENCIES, /* a list of TYPE, TYPE:start or TYPE:finish */
@@ -90,6 +90,9 @@ int64_t key_read_int(const char *value);
 int64_t key_read_mib(const char *value);		       /* -1: no limit */
 int64_t key_read_ms(const struct key *key, const char *value); /* negative ones are 0 */
 void key_read_list(const struct key *key, const char *value, struct str_list *list);
+
+/* The table's spelling of a choice that the user wrote in any case; NULL: no such choice. */
+const char *key_find_choice(const struct key *key, const char *value);
 
 /* "duration in ms", "one of GANG, FCFS": what a manual says of the value. The caller frees. */
 char *key_describe_type(const struct key *key);

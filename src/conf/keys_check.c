@@ -99,15 +99,22 @@ static int check_duration(const struct key *key, const char *value, struct err *
 	return check_range(key, value, ms, err);
 }
 
+const char *key_find_choice(const struct key *key, const char *value)
+{
+	for (size_t i = 0; key->choices[i]; i++)
+		if (str_equal_nocase(key->choices[i], value))
+			return key->choices[i];
+	return NULL;
+}
+
 static int check_choice(const struct key *key, const char *value, struct err *err)
 {
 	struct str_list all cleanup_str_list = {0};
 
-	for (size_t i = 0; key->choices[i]; i++) {
-		if (str_equal_nocase(key->choices[i], value))
-			return 0;
+	if (key_find_choice(key, value))
+		return 0;
+	for (size_t i = 0; key->choices[i]; i++)
 		str_list_add(&all, key->choices[i]);
-	}
 	char *list cleanup_free = str_list_join(&all, " or ");
 	return err_set(err, ERR_CONFIG, "\"%s\" is not known; write %s", value, list);
 }

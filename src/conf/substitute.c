@@ -178,6 +178,17 @@ static char *trimmed(const char *text)
 	return mem_strndup(text, end);
 }
 
+/* All readers compare a choice with the table's spelling. */
+static void spell_choice(struct conf_entry *entry)
+{
+	const char *choice = NULL;
+
+	if (entry->key && entry->key->type == KEY_CHOICE)
+		choice = key_find_choice(entry->key, entry->value);
+	if (choice)
+		mem_replace(&entry->value, mem_strdup(choice));
+}
+
 static void resolve(struct conf *conf, struct conf_entry *entry, const struct expansion *outer)
 {
 	struct expansion expansion = {conf, entry, outer, outer ? outer->depth + 1 : 0, false};
@@ -191,6 +202,7 @@ static void resolve(struct conf *conf, struct conf_entry *entry, const struct ex
 		char *expanded cleanup_free = expand(&expansion, entry->raw);
 		mem_replace(&entry->value, trimmed(expanded));
 	}
+	spell_choice(entry);
 	entry->invalid = expansion.failed;
 	entry->state = CONF_RESOLVED;
 }

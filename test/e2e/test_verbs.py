@@ -232,6 +232,11 @@ def test_check_starts_nothing(tony):
     assert answer.returncode != 0 and "TiB" in answer.stderr + answer.stdout or "GiB" in answer.stderr + answer.stdout
 
 
+def test_check_takes_the_scheduler_in_any_case(tony):
+    answer = tony.run("check", "--scheduler", "LOCAL", "--", "true")
+    assert answer.returncode == 0, answer.stderr
+
+
 def test_render_shows_what_each_task_would_get(tony):
     answer = tony.run("render", *tony.arguments(
         {"tony.application.framework": "pytorch", "tony.worker.instances": 2,

@@ -1,6 +1,7 @@
 /* Layers, origins, substitution and files. */
 #include "fixture.h"
 
+#include <ctype.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -343,6 +344,56 @@ static void test_property_forms(void **state)
 		   "mixed");
 }
 
+static char *respell(const char *choice, int (*letter)(int c))
+{
+	char *text = mem_strdup(choice);
+
+	for (char *c = text; *c; c++)
+		*c = (char)letter((unsigned char)*c);
+	return text;
+}
+
+static void check_spelling(const char *name, const char *written, const char *choice)
+{
+	char *pair cleanup_free = mem_printf("%s=%s", name, written);
+	struct conf *conf cleanup_conf = conf_create();
+
+	pairs(conf, PAIRS(pair));
+	conf_resolve(conf, false);
+	assert_no_lines(&conf_problems(conf)->errors);
+	assert_string_equal(conf_text(conf, "%s", name), choice);
+}
+
+static void check_choices(const struct key *key)
+{
+	static const char pattern[] = "tony.<type>.";
+	char *name cleanup_free =
+		str_starts_with(key->name, pattern)
+			? mem_printf("tony.worker.%s", key->name + strlen(pattern))
+			: mem_strdup(key->name);
+
+	assert_ptr_equal(key_find(name, NULL), key);
+	for (size_t i = 0; key->choices[i]; i++) {
+		char *upper cleanup_free = respell(key->choices[i], toupper);
+		char *lower cleanup_free = respell(key->choices[i], tolower);
+		check_spelling(name, upper, key->choices[i]);
+		check_spelling(name, lower, key->choices[i]);
+	}
+}
+
+static void test_choices_in_any_case_read_as_the_table_spells_them(void **state)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < key_group_count; i++)
+		for (size_t j = 0; j < key_groups[i].count; j++)
+			if (key_groups[i].keys[j].type == KEY_CHOICE) {
+				check_choices(&key_groups[i].keys[j]);
+				count++;
+			}
+	assert_true(count > 0);
+}
+
 static void test_empty_values(void **state)
 {
 	struct str_list types cleanup_str_list = {0};
@@ -609,6 +660,7 @@ int main(void)
 		TEST(test_wrong_xml),
 		TEST(test_doctypes_are_refused),
 		TEST(test_property_forms),
+		TEST(test_choices_in_any_case_read_as_the_table_spells_them),
 		TEST(test_empty_values),
 		TEST(test_value_is_missing),
 		TEST(test_include),
