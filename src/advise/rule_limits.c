@@ -16,14 +16,6 @@ enum {
 
 /* ---- heartbeats --------------------------------------------------------------------------- */
 
-/* A task counts as lost after so much silence. */
-static int64_t patience_ms(const struct job *job)
-{
-	int beats = job->max_missed_heartbeats < 3 ? 3 : job->max_missed_heartbeats;
-
-	return job->heartbeat_interval_ms * beats;
-}
-
 static void suggest_patience(struct advice *advice, const struct advising *advising)
 {
 	const struct job *job = advising->job;
@@ -70,7 +62,7 @@ static size_t count_near(const struct advising *advising, int64_t *longest_ms, i
 		*late += use->late_beats > 0 ? use->late_beats : 0;
 		if (use->longest_silence_ms > *longest_ms)
 			*longest_ms = use->longest_silence_ms;
-		near += use->longest_silence_ms >= patience_ms(advising->job) / 2;
+		near += use->longest_silence_ms >= job_heartbeat_timeout_ms(advising->job) / 2;
 	}
 	return near;
 }
@@ -82,9 +74,10 @@ void rule_heartbeat_short(struct advising *advising)
 	int64_t longest_ms, late;
 	size_t near = count_near(advising, &longest_ms, &late);
 
-	if ((hosts < LOSSES_MIN && near < LOSSES_MIN) || patience_ms(advising->job) >= IMPATIENT_MS)
+	if ((hosts < LOSSES_MIN && near < LOSSES_MIN) ||
+	    job_heartbeat_timeout_ms(advising->job) >= IMPATIENT_MS)
 		return;
-	char *patience cleanup_free = str_format_duration(patience_ms(advising->job));
+	char *patience cleanup_free = str_format_duration(job_heartbeat_timeout_ms(advising->job));
 	char *longest cleanup_free = str_format_duration(longest_ms);
 	struct advice *advice =
 		advice_begin(advising, "executors count as lost before a busy node can answer");
@@ -104,9 +97,9 @@ void rule_heartbeat_long(struct advising *advising)
 	size_t losses;
 
 	silent_hosts(advising, &losses);
-	if (losses == 0 || patience_ms(advising->job) < TOO_PATIENT_MS)
+	if (losses == 0 || job_heartbeat_timeout_ms(advising->job) < TOO_PATIENT_MS)
 		return;
-	char *patience cleanup_free = str_format_duration(patience_ms(advising->job));
+	char *patience cleanup_free = str_format_duration(job_heartbeat_timeout_ms(advising->job));
 	struct advice *advice = advice_begin(advising, "a lost executor is noticed late");
 	advice_evidence(advice,
 			"lost: %zu executor%s, each noticed after %s, in which the others "

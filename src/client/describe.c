@@ -130,11 +130,9 @@ static void describe_times(struct describer *describer)
 	job->execution_timeout_ms = conf_ms(conf, "tony.task.executor.execution-timeout-ms");
 	job->heartbeat_interval_ms = conf_ms(conf, "tony.task.heartbeat-interval-ms");
 	job->max_missed_heartbeats = (int)conf_int(conf, "tony.task.max-missed-heartbeats");
-	int missed = job->max_missed_heartbeats > 3 ? job->max_missed_heartbeats : 3;
 	job->executor_give_up_ms = conf_ms(conf, "tony.task.executor.am-timeout");
 	if (job->executor_give_up_ms == 0)
-		job->executor_give_up_ms =
-			shorter(job->heartbeat_interval_ms * missed, MAX_GIVE_UP_MS);
+		job->executor_give_up_ms = shorter(job_heartbeat_timeout_ms(job), MAX_GIVE_UP_MS);
 	job->metrics_interval_ms = conf_ms(conf, "tony.task.metrics-interval-ms");
 	job->retry_count = (int)conf_int(conf, "tony.am.retry-count");
 	job->infrastructure_retry_count = (int)conf_int(conf, "tony.am.infrastructure-retry-count");

@@ -223,8 +223,7 @@ int opened_look_for_am(struct opened *opened, struct err *err)
 /* tony.am.startup-timeout; 0: none. */
 static int64_t startup_timeout_ms(const struct job *job)
 {
-	const json_t *entry = json_object_get(job->config, "tony.am.startup-timeout");
-	const char *text = json_string_value(json_object_get(entry, "value"));
+	const char *text = job_config(job, "tony.am.startup-timeout");
 	int64_t ms = 0;
 
 	if (text)

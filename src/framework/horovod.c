@@ -43,11 +43,6 @@ static bool serves_rendezvous(const struct job *job)
 
 /* ---- the shape ---------------------------------------------------------------------------- */
 
-static const char *config_text(const struct job *job, const char *key)
-{
-	return json_string_value(json_object_get(json_object_get(job->config, key), "value"));
-}
-
 static const char *find_driver_key(const struct job *job)
 {
 	const char *key;
@@ -77,12 +72,7 @@ static int check_no_driver(const struct job *job, struct err *err)
 
 static int check_driver(const struct job *job, struct err *err)
 {
-	const char *text = config_text(job, DEBUG_KEY);
-	bool debug = false;
-
-	if (text)
-		str_parse_bool(text, &debug);
-	if (!debug)
+	if (!job_config_bool(job, DEBUG_KEY))
 		return check_no_driver(job, err);
 	if (!has_driver(job))
 		return err_set(err, ERR_CONFIG,
@@ -94,7 +84,7 @@ static int check_driver(const struct job *job, struct err *err)
 			       "tony.driver.instances: \"%d\": Horovod has one driver; set it, and "
 			       "its processes, to 1",
 			       driver->instances * driver->processes);
-	if (!config_text(job, "tony.driver.command"))
+	if (!job_config(job, "tony.driver.command"))
 		return err_set(err, ERR_CONFIG,
 			       DEBUG_KEY ": \"true\": tony.driver.command is not set; write the "
 					 "command of your driver there");

@@ -1,5 +1,6 @@
 #include "job/job.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,12 +60,44 @@ size_t job_task_count(const struct job *job)
 	return count;
 }
 
-const char *job_config(const struct job *job, const char *key)
+int64_t job_heartbeat_timeout_ms(const struct job *job)
 {
-	const json_t *row = json_object_get(job->config, key);
+	int missed = job->max_missed_heartbeats > 3 ? job->max_missed_heartbeats : 3;
+
+	return job->heartbeat_interval_ms * missed;
+}
+
+const char *job_config_value(const json_t *config, const char *key)
+{
+	const json_t *row = json_object_get(config, key);
 	const char *value = json_string_value(json_object_get(row, "value"));
 
 	return value && *value ? value : NULL;
+}
+
+const char *job_config(const struct job *job, const char *key)
+{
+	return job_config_value(job->config, key);
+}
+
+const char *job_config_format(const struct job *job, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	char *key cleanup_free = mem_vprintf(format, args);
+	va_end(args);
+	return job_config(job, key);
+}
+
+bool job_config_bool(const struct job *job, const char *key)
+{
+	const char *value = job_config(job, key);
+	bool result = false;
+
+	if (value)
+		str_parse_bool(value, &result);
+	return result;
 }
 
 char *job_portal_page(const struct job *job)

@@ -161,8 +161,16 @@ int job_type_minimum(const struct job_type *type);
 /* {"NAME": "value"} of a type, as the user gave it; values of what may be secret are "***". */
 json_t *job_environment_to_json(const struct job *job, size_t type);
 
+/* A task counts as lost after so many ms of silence: three missed heartbeats at least. */
+int64_t job_heartbeat_timeout_ms(const struct job *job);
+
 /* A key of the effective configuration; NULL: unset or empty. Valid as long as the job is. */
 const char *job_config(const struct job *job, const char *key);
+const char *job_config_format(const struct job *job, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+bool job_config_bool(const struct job *job, const char *key); /* unset: false */
+/* Of job.config on its own. */
+const char *job_config_value(const json_t *config, const char *key);
 
 /* The chief: any task of type "chief"; where there is none, worker:0; where there is no worker
  * either, task 0 of a single-type job. */

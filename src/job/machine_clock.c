@@ -7,12 +7,6 @@
 /* An executor that has not obeyed a stop order this long after its grace is given up. */
 #define STOP_MARGIN_MS 30000
 
-int64_t machine_beat_limit(const struct machine *m)
-{
-	int missed = m->job->max_missed_heartbeats < 3 ? 3 : m->job->max_missed_heartbeats;
-	return m->job->heartbeat_interval_ms * missed;
-}
-
 /* ---- one task ----------------------------------------------------------------------------- */
 
 static int64_t later(int64_t a, int64_t b)
@@ -34,11 +28,11 @@ static int64_t task_limit(const struct machine *m, size_t task, enum cause_kind 
 		return m->job->registration_timeout_ms > 0 ? since + m->job->registration_timeout_ms
 							   : INT64_MAX;
 	case TASK_REGISTERED:
-		return t->heard_at + machine_beat_limit(m);
+		return t->heard_at + job_heartbeat_timeout_ms(m->job);
 	case TASK_RUNNING:
-		return t->heard_at + machine_beat_limit(m) + (t->process_up ? 0 : grace);
+		return t->heard_at + job_heartbeat_timeout_ms(m->job) + (t->process_up ? 0 : grace);
 	case TASK_STOPPING: {
-		int64_t beat = t->heard_at + machine_beat_limit(m) + grace;
+		int64_t beat = t->heard_at + job_heartbeat_timeout_ms(m->job) + grace;
 		int64_t silence = since + grace + STOP_MARGIN_MS;
 		return beat < silence ? beat : silence;
 	}
@@ -51,7 +45,7 @@ static int64_t task_limit(const struct machine *m, size_t task, enum cause_kind 
  * stood still. */
 static void look_by(struct machine *m, int64_t when)
 {
-	int64_t soon = m->now + machine_beat_limit(m) / 4;
+	int64_t soon = m->now + job_heartbeat_timeout_ms(m->job) / 4;
 	when = when < soon ? when : soon;
 	if (when < m->look_at)
 		m->look_at = when;

@@ -175,7 +175,6 @@ bool machine_next_restart(struct machine *m, size_t *task);
 /* Its present state may become a failure: the clock looks at it in time. */
 void machine_watch(struct machine *m, size_t task);
 void machine_tick(struct machine *m);
-void machine_check_groups(struct machine *m);	     /* has a type outlived its group's timeout? */
-int64_t machine_beat_limit(const struct machine *m); /* ms of silence after which a task is lost */
+void machine_check_groups(struct machine *m); /* has a type outlived its group's timeout? */
 
 #endif

@@ -16,7 +16,7 @@ bool machine_asks_for_peers(struct machine *m, size_t task, const struct policy 
 	const struct job_type *type = &m->job->types[t->type];
 	if (!policy->blames_peer || m->job->mode != JOB_MODE_GANG || m->in[TASK_RUNNING] < 2)
 		return false;
-	char *limit cleanup_free = str_format_duration(machine_beat_limit(m));
+	char *limit cleanup_free = str_format_duration(job_heartbeat_timeout_ms(m->job));
 	machine_note(m, task, "%s:%d %s: %s; whether a peer is lost is known within %s", type->name,
 		     t->index, t->cause.text ? t->cause.text : "failed", policy->why, limit);
 	machine_set_up(m, task, false);

@@ -56,7 +56,7 @@ static void take_address(struct machine *m, size_t task, const struct machine_ev
 	t->port = event->port;
 	t->door = event->door;
 	t->heard_at = m->now;
-	machine_due(m, m->now + machine_beat_limit(m));
+	machine_due(m, m->now + job_heartbeat_timeout_ms(m->job));
 }
 
 bool task_registered(struct machine *m, size_t task, const struct machine_event *event)

@@ -14,18 +14,9 @@
 
 enum { SLACK_LIMIT_MIB = 1024 };
 
-/* The value of a key of the effective configuration, or NULL. */
-static const char *config_value(const json_t *config, const char *key)
-{
-	const char *value =
-		json_string_value(json_object_get(json_object_get(config, key), "value"));
-
-	return value && *value ? value : NULL;
-}
-
 static int read_count(const json_t *config, const char *key, int64_t *count, struct err *err)
 {
-	const char *text = config_value(config, key);
+	const char *text = job_config_value(config, key);
 
 	if (text && str_parse_int(text, 0, 1 << 20, count) < 0)
 		return err_set(err, ERR_CONFIG, "%s: \"%s\" is not a number; write 4", key, text);
@@ -49,7 +40,7 @@ static int64_t machine_memory(const char *root)
 static int find_memory(const char *root, const json_t *config, struct capacity *capacity,
 		       struct err *err)
 {
-	const char *text = config_value(config, "tony.local.memory");
+	const char *text = job_config_value(config, "tony.local.memory");
 
 	if (text) {
 		if (str_parse_mib(text, &capacity->memory) < 0)

@@ -15,8 +15,8 @@
 struct yarn_am_size yarn_am_size(const struct job *job)
 {
 	struct yarn_am_size size = {.memory = AM_MEMORY, .vcores = 1};
-	const char *memory = yarn_config(job, "tony.am.memory");
-	const char *vcores = yarn_config(job, "tony.am.vcores");
+	const char *memory = job_config(job, "tony.am.memory");
+	const char *vcores = job_config(job, "tony.am.vcores");
 	int64_t number;
 
 	/* Without task types these keys are the one task's. */
@@ -132,9 +132,9 @@ static int add_amounts(const struct job *job, const struct job_type *from,
 		add_amount(type, "yarn.io/gpu", from->gpus);
 	json_object_foreach(job->config, key, entry)
 	{
-		const char *text = json_string_value(json_object_get(entry, "value"));
+		const char *text = job_config(job, key);
 		int64_t value;
-		if (!str_starts_with(key, prefix) || !text || !*text)
+		if (!str_starts_with(key, prefix) || !text)
 			continue;
 		if (str_parse_int(text, 0, INT64_MAX, &value) < 0)
 			return err_set(err, ERR_CONFIG, "%s: \"%s\" is not a number; write 1", key,
@@ -149,9 +149,9 @@ static int add_amounts(const struct job *job, const struct job_type *from,
 static int add_docker(const struct job *job, const char *image, struct str_list *environment,
 		      struct err *err)
 {
-	const char *mounts = yarn_config(job, "tony.docker.containers.mount");
+	const char *mounts = job_config(job, "tony.docker.containers.mount");
 
-	if (!yarn_config_bool(job, "tony.docker.enabled"))
+	if (!job_config_bool(job, "tony.docker.enabled"))
 		return 0;
 	if (!image)
 		return err_set(err, ERR_CONFIG,
@@ -170,9 +170,9 @@ static int add_docker(const struct job *job, const char *image, struct str_list 
 
 static const char *own_or_common(const struct job *job, const char *type, const char *what)
 {
-	const char *own = yarn_config_format(job, "tony.%s.%s", type, what);
+	const char *own = job_config_format(job, "tony.%s.%s", type, what);
 
-	return own ? own : yarn_config_format(job, "tony.containers.%s", what);
+	return own ? own : job_config_format(job, "tony.containers.%s", what);
 }
 
 static int describe_type(const struct job *job, const struct job_type *from,
@@ -189,12 +189,12 @@ static int describe_type(const struct job *job, const struct job_type *from,
 
 static int describe(struct hadoop_cluster *cluster, const struct job *job, struct err *err)
 {
-	const char *am_image = yarn_config(job, "tony.docker.am.image");
+	const char *am_image = job_config(job, "tony.docker.am.image");
 	struct str_list am cleanup_str_list = {0};
 
 	cluster->queue = mem_strdup(job->queue);
-	cluster->node_label = mem_strdup(yarn_config(job, "tony.application.node-label"));
-	cluster->placement = mem_strdup(yarn_config(job, "tony.application.placement-spec"));
+	cluster->node_label = mem_strdup(job_config(job, "tony.application.node-label"));
+	cluster->placement = mem_strdup(job_config(job, "tony.application.placement-spec"));
 	cluster->type_count = job->type_count;
 	cluster->types = mem_alloc_array(job->type_count, sizeof(*cluster->types));
 	if (am_image && add_docker(job, am_image, &am, err) < 0)

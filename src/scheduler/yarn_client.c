@@ -20,41 +20,10 @@
 
 /* ---- configuration ------------------------------------------------------------------------ */
 
-static const json_t *entry_of(const struct job *job, const char *key)
-{
-	return json_object_get(job->config, key);
-}
-
-const char *yarn_config(const struct job *job, const char *key)
-{
-	const char *value = json_string_value(json_object_get(entry_of(job, key), "value"));
-
-	return value && *value ? value : NULL;
-}
-
-const char *yarn_config_format(const struct job *job, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	char *key cleanup_free = mem_vprintf(format, args);
-	va_end(args);
-	return yarn_config(job, key);
-}
-
-bool yarn_config_bool(const struct job *job, const char *key)
-{
-	const char *value = yarn_config(job, key);
-	bool result = false;
-
-	if (value)
-		str_parse_bool(value, &result);
-	return result;
-}
-
 bool yarn_config_is_default(const struct job *job, const char *key)
 {
-	const char *origin = json_string_value(json_object_get(entry_of(job, key), "origin"));
+	const json_t *entry = json_object_get(job->config, key);
+	const char *origin = json_string_value(json_object_get(entry, "origin"));
 
 	return !origin || str_equal(origin, "default");
 }
@@ -69,7 +38,7 @@ struct settings {
 
 static const char *setting(const struct settings *settings, const char *key)
 {
-	return settings->job ? yarn_config(settings->job, key)
+	return settings->job ? job_config(settings->job, key)
 			     : conf_text(settings->site, "%s", key);
 }
 

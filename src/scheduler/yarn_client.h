@@ -27,12 +27,6 @@ extern const struct scheduler_client_ops yarn_scheduler_client;
 
 /* ---- what its parts share ----------------------------------------------------------------- */
 
-/* A key of the job's effective configuration; NULL: unset or empty. */
-const char *yarn_config(const struct job *job, const char *key);
-/* The same of a key that is put together: "tony.%s.placement-spec". */
-const char *yarn_config_format(const struct job *job, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-bool yarn_config_bool(const struct job *job, const char *key);
 bool yarn_config_is_default(const struct job *job, const char *key);
 
 /* What the site files say, and the keys of `job` about them; NULL: those of tony-site.xml. The

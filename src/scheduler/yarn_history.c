@@ -30,7 +30,7 @@ char *yarn_history_path(const struct hadoop_cluster *cluster, const char *locati
 
 int yarn_history_prepare(struct hadoop_cluster *cluster, const struct job *job, struct err *err)
 {
-	const char *location = yarn_config(job, "tony.history.location");
+	const char *location = job_config(job, "tony.history.location");
 	struct history_location parsed cleanup_history_location = {0};
 
 	if (location && history_location_parse(location, &parsed, err) < 0)

@@ -119,7 +119,7 @@ static int check_labels(const struct hadoop_cluster *cluster, const struct job *
 {
 	Hadoop__GetClusterNodeLabelsRequestProto request =
 		HADOOP__GET_CLUSTER_NODE_LABELS_REQUEST_PROTO__INIT;
-	const char *am = yarn_config(job, "tony.am.node-label");
+	const char *am = job_config(job, "tony.am.node-label");
 	ProtobufCMessage *response cleanup_message = NULL;
 	bool any = am || cluster->node_label;
 

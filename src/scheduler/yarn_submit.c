@@ -108,12 +108,12 @@ static void add_variable(struct submission *submission, const char *name, const 
 static void add_environment(struct submission *submission)
 {
 	const struct job *job = submission->job;
-	const char *image = yarn_config(job, "tony.docker.am.image");
-	const char *mounts = yarn_config(job, "tony.docker.containers.mount");
+	const char *image = job_config(job, "tony.docker.am.image");
+	const char *mounts = job_config(job, "tony.docker.containers.mount");
 
 	if (!image)
-		image = yarn_config(job, "tony.docker.containers.image");
-	if (yarn_config_bool(job, "tony.docker.enabled") && image) {
+		image = job_config(job, "tony.docker.containers.image");
+	if (job_config_bool(job, "tony.docker.enabled") && image) {
 		add_variable(submission, "YARN_CONTAINER_RUNTIME_TYPE", "docker");
 		add_variable(submission, "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE", image);
 		if (mounts)
@@ -137,7 +137,7 @@ static void add_acls(struct submission *submission)
 	static const char *const keys[] = {"tony.yarn.view-acl", "tony.yarn.modify-acl"};
 
 	for (size_t i = 0; i < array_length(keys); i++) {
-		const char *acl = yarn_config(submission->job, keys[i]);
+		const char *acl = job_config(submission->job, keys[i]);
 		if (!acl)
 			continue; /* the owner and administrators */
 		size_t number = submission->launch.n_application_acls++;
@@ -176,7 +176,7 @@ static void fill_launch(struct submission *submission, const char *token, const 
 static void fill_resource(struct submission *submission)
 {
 	struct yarn_am_size size = yarn_am_size(submission->job);
-	const char *label = yarn_config(submission->job, "tony.am.node-label");
+	const char *label = job_config(submission->job, "tony.am.node-label");
 	Hadoop__ResourceRequestProto *request = &submission->request;
 
 	submission->resource.has_memory = submission->resource.has_virtual_cores = true;
@@ -229,7 +229,7 @@ static void fill_logs(struct submission *submission)
 	bool any = false;
 
 	for (size_t i = 0; i < array_length(patterns); i++) {
-		const char *text = yarn_config(submission->job, patterns[i].key);
+		const char *text = job_config(submission->job, patterns[i].key);
 		if (text)
 			*patterns[i].pattern = (char *)text;
 		any = any || text;
@@ -256,7 +256,7 @@ static void fill_timeout(struct submission *submission)
 
 static int64_t number_of(const struct job *job, const char *key)
 {
-	const char *text = yarn_config(job, key);
+	const char *text = job_config(job, key);
 	int64_t number = 0;
 
 	if (text)
@@ -268,7 +268,7 @@ static void fill_context(struct submission *submission)
 {
 	Hadoop__ApplicationSubmissionContextProto *context = &submission->context;
 	const struct job *job = submission->job;
-	const char *type = yarn_config(job, "tony.application.type");
+	const char *type = job_config(job, "tony.application.type");
 
 	context->application_id = &submission->id;
 	context->application_name = job->name;
@@ -279,7 +279,7 @@ static void fill_context(struct submission *submission)
 	context->keep_containers_across_application_attempts = true;
 	context->has_maxappattempts = true;
 	context->maxappattempts = (int32_t)number_of(job, "tony.am.max-attempts");
-	if (yarn_config(job, "tony.yarn.priority")) {
+	if (job_config(job, "tony.yarn.priority")) {
 		submission->priority.has_priority = true;
 		submission->priority.priority = (int32_t)number_of(job, "tony.yarn.priority");
 		context->priority = &submission->priority;

@@ -107,7 +107,7 @@ static void add_gang(const struct hadoop_cluster *cluster, const struct job *job
 		     const Hadoop__QueueInfoProto *queue, struct partitions *partitions)
 {
 	struct yarn_am_size am = yarn_am_size(job);
-	const char *am_label = yarn_config(job, "tony.am.node-label");
+	const char *am_label = job_config(job, "tony.am.node-label");
 	struct partition *partition = partition_of(partitions, label_of(cluster, queue, am_label));
 
 	partition->has_am = true;
