@@ -20,6 +20,7 @@ struct kind {
 	int32_t told;	/* how many the ResourceManager thinks are to come */
 	bool named;	/* it was told nodes, too */
 	Hadoop__ResourceProto resource;
+	Hadoop__ExecutionTypeRequestProto execution_type;
 	struct single *singles;
 	size_t single_count;
 };

@@ -22,6 +22,7 @@ static void add_ask(Hadoop__AllocateRequestProto *request, struct kind *kind, si
 	ask->priority = priority_of(number);
 	ask->resource_name = (char *)place;
 	ask->capability = &kind->resource;
+	ask->execution_type_request = &kind->execution_type;
 	ask->has_num_containers = ask->has_relax_locality = ask->has_allocation_request_id = true;
 	ask->num_containers = count;
 	ask->relax_locality = true;

@@ -102,6 +102,8 @@ static void log_ask(struct str *log, const Hadoop__ResourceRequestProto *ask)
 
 	assert_int_equal(ask->allocation_request_id, ask->priority->priority);
 	assert_true(ask->relax_locality);
+	assert_int_equal(ask->execution_type_request->execution_type,
+			 HADOOP__EXECUTION_TYPE_PROTO__GUARANTEED);
 	str_append_format(log, "ask p%d n%d %dm %dc", ask->priority->priority, ask->num_containers,
 			  (int)size->memory, size->virtual_cores);
 	if (!str_equal(ask->resource_name, "*"))
