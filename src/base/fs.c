@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,6 +140,26 @@ char *fs_read_file(const char *path, size_t cap, size_t *length, struct err *err
 		return NULL;
 	}
 	return fs_read_descriptor(fd, path, cap, length, err);
+}
+
+int fs_read_at(int fd, const char *name, int64_t offset, void *bytes, size_t length,
+	       struct err *err)
+{
+	unsigned char *next = bytes;
+
+	while (length > 0) {
+		ssize_t got = pread(fd, next, length, offset);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return err_set_errno(err, "%s", name);
+		if (got == 0)
+			return err_set(err, ERR_IO, "%s ends at byte %" PRId64, name, offset);
+		next += got;
+		offset += got;
+		length -= (size_t)got;
+	}
+	return 0;
 }
 
 int fs_write_all(int fd, const void *bytes, size_t length, struct err *err)

@@ -1,13 +1,12 @@
 /* Aggregated logs in directories of this machine. */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "hadoop/aggregated.h"
 
@@ -38,24 +37,11 @@ static int list(struct log_store *store, const char *path,
 static int read_range(struct log_store *store, const char *path, int64_t offset, void *bytes,
 		      size_t length, struct err *err)
 {
-	unsigned char *next = bytes;
 	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return err_set_errno(err, "%s", path);
-	while (length > 0) {
-		ssize_t got = pread(fd, next, length, offset);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return err_set_errno(err, "%s", path);
-		if (got == 0)
-			return err_set(err, ERR_IO, "%s ends at byte %" PRId64, path, offset);
-		next += got;
-		offset += got;
-		length -= (size_t)got;
-	}
-	return 0;
+	return fs_read_at(fd, path, offset, bytes, length, err);
 }
 
 static void destroy(struct log_store *store)

@@ -49,7 +49,7 @@ struct yarn_journal {
 	char *note_name;
 	int64_t note_length, note_sequence;   /* of what `note` is to keep */
 	int64_t noted_length, noted_sequence; /* of what was noted last */
-	bool is_too_long;		      /* for a note, until the file has more */
+	bool cannot_be_noted;		      /* what the file lacks, until it has more */
 	bool has_no_notes;		      /* HDFS refused one */
 	struct event *retry, *patience;
 	int64_t patience_until;
@@ -116,28 +116,38 @@ static void end(struct yarn_journal *journal)
 
 static bool takes_notes(const struct yarn_journal *journal)
 {
-	return journal->has_directory && !journal->is_too_long && !journal->has_no_notes;
+	return journal->has_directory && !journal->cannot_be_noted && !journal->has_no_notes;
 }
 
-static void fail(struct yarn_journal *journal, const struct err *err)
+static void warn_of_trouble(struct yarn_journal *journal, const struct err *err)
 {
-	uint64_t random = 0;
-
-	journal->is_whole = false;
 	if (!journal->is_troubled)
 		log_warning(
 			"the journal's file in HDFS, where another application master would look "
 			"for it, cannot be written for now; the job goes on: %s",
 			err_message(err));
 	journal->is_troubled = true;
+}
+
+static void plan_retry(struct yarn_journal *journal)
+{
+	uint64_t random = 0;
+
+	(void)!getrandom(&random, sizeof(random), 0);
+	set_timer(journal->retry, backoff_next(&journal->backoff, random));
+}
+
+static void fail(struct yarn_journal *journal, const struct err *err)
+{
+	journal->is_whole = false;
+	warn_of_trouble(journal, err);
 	if (journal->finished) {
 		end(journal);
 		return;
 	}
 	if (!takes_notes(journal))
 		let_go(journal);
-	(void)!getrandom(&random, sizeof(random), 0);
-	set_timer(journal->retry, backoff_next(&journal->backoff, random));
+	plan_retry(journal);
 }
 
 static void succeed(struct yarn_journal *journal)
@@ -147,7 +157,7 @@ static void succeed(struct yarn_journal *journal)
 	journal->is_troubled = journal->is_late = false;
 	backoff_reset(&journal->backoff);
 	evtimer_del(journal->patience);
-	journal->is_too_long = false;
+	journal->cannot_be_noted = false;
 	journal->kept_length = journal->length;
 	tell(journal, journal->sequence > journal->noted_sequence ? journal->sequence
 								  : journal->noted_sequence);
@@ -196,32 +206,34 @@ static void on_noted(void *data, const struct webhdfs_result *result, const stru
 	go_on(journal);
 }
 
-/* What the file lacks of the journal up to `end`. The caller frees. */
-static char *read_rest(const struct yarn_journal *journal, int64_t end, size_t *length)
+/* What the file in HDFS lacks of the journal up to `end`, whole, or NULL. The caller frees. */
+static char *read_rest(const struct yarn_journal *journal, int64_t end, struct err *err)
 {
-	char *bytes = mem_alloc((size_t)(end - journal->kept_length));
-	ssize_t got = pread(journal->fd, bytes, (size_t)(end - journal->kept_length),
-			    journal->kept_length);
+	size_t length = (size_t)(end - journal->kept_length);
+	char *bytes cleanup_free = mem_alloc(length);
 
-	*length = got < 0 ? 0 : (size_t)got;
-	return bytes;
+	if (fs_read_at(journal->fd, journal->options.journal, journal->kept_length, bytes, length,
+		       err) < 0)
+		return NULL;
+	return mem_steal(&bytes);
 }
 
 static char *read_note(const struct yarn_journal *journal, int64_t end)
 {
-	size_t length;
+	struct err err cleanup_err = {0};
+	int64_t length = end - journal->kept_length;
 
-	if (end - journal->kept_length > YARN_NOTE_CAP)
+	if (length > YARN_NOTE_CAP)
 		return NULL;
-	char *bytes cleanup_free = read_rest(journal, end, &length);
-	return yarn_note_encode(journal->kept_length, bytes, length);
+	char *bytes cleanup_free = read_rest(journal, end, &err);
+	return bytes ? yarn_note_encode(journal->kept_length, bytes, (size_t)length) : NULL;
 }
 
 static void note(struct yarn_journal *journal, int64_t end)
 {
 	char *value cleanup_free = read_note(journal, end);
 
-	journal->is_too_long = !value;
+	journal->cannot_be_noted = !value;
 	if (!value)
 		return;
 	journal->note_length = end;
@@ -282,12 +294,19 @@ static void on_directory(void *data, const struct webhdfs_result *result, const 
 	}
 }
 
+/* When the journal cannot be read, nothing was sent: the file in HDFS is as it was. */
 static void append(struct yarn_journal *journal)
 {
-	size_t length;
-	char *bytes cleanup_free = read_rest(journal, journal->length, &length);
+	struct err err cleanup_err = {0};
+	char *bytes cleanup_free = read_rest(journal, journal->length, &err);
 
-	journal->call = webhdfs_async_append(journal->hdfs, journal->path, bytes, length,
+	if (!bytes) {
+		warn_of_trouble(journal, &err);
+		plan_retry(journal);
+		return;
+	}
+	journal->call = webhdfs_async_append(journal->hdfs, journal->path, bytes,
+					     (size_t)(journal->length - journal->kept_length),
 					     on_appended, journal);
 }
 

@@ -110,6 +110,24 @@ static void what_is_no_file_is_not_read(void **state)
 	assert_message_has(&err, "not a regular file");
 }
 
+static void a_range_is_read_whole_or_not_at_all(void **state)
+{
+	struct err err cleanup_err = {0};
+	char bytes[8] = {0};
+
+	scratch_write(state, "file", "0123456", 0600);
+	const char *path = scratch_path(state, "file");
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC);
+	int unreadable cleanup_close = open(path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(fs_read_at(fd, "f", 2, bytes, 5, &err), 0);
+	assert_string_equal(bytes, "23456");
+	assert_int_equal(fs_read_at(fd, "f", 2, bytes, 6, &err), -1);
+	assert_string_equal(err_message(&err), "f ends at byte 7");
+	err_finish(&err);
+	assert_int_equal(fs_read_at(unreadable, "f", 0, bytes, 1, &err), -1);
+	assert_message_has(&err, "f: Bad file descriptor");
+}
+
 static size_t count_entries(void **state)
 {
 	struct str command cleanup_str = {0};
@@ -360,6 +378,7 @@ int main(void)
 		scratch_test(a_file_is_read_whole_up_to_the_cap),
 		scratch_test(empty_and_kernel_files_can_be_read),
 		scratch_test(what_is_no_file_is_not_read),
+		scratch_test(a_range_is_read_whole_or_not_at_all),
 		scratch_test(writing_replaces_the_whole_file),
 		scratch_test(an_open_reader_keeps_the_old_content),
 		scratch_test(a_failed_write_leaves_nothing),

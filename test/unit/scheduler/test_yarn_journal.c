@@ -4,9 +4,12 @@
 #include "../hadoop/web_server.h"
 #include "web_words.h"
 
+#include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -193,6 +196,38 @@ static void after_a_failure_the_file_is_made_anew(void **state)
 	wait_kept(&bed, INT64_MAX);
 	wait_kept(&bed, 2);
 	close_bed(&bed, "one\none\ntwo\n");
+}
+
+static int find_journal(const struct bed *bed)
+{
+	struct stat journal, open_file;
+
+	assert_return_code(stat(scratch_path(bed->state, "journal"), &journal), errno);
+	for (int fd = 0; fd < 1000; fd++)
+		if (fstat(fd, &open_file) == 0 && open_file.st_ino == journal.st_ino &&
+		    open_file.st_dev == journal.st_dev)
+			return fd;
+	fail_msg("the journal is not open");
+	return -1;
+}
+
+/* Reading fails while the descriptor is one for writing. */
+static void a_journal_that_cannot_be_read_is_tried_again(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, MAKES_DIRECTORY, MAKES_FIRST_PART, RENAMES, APPENDS);
+	append(&bed, "one\n");
+	wait_kept(&bed, 1);
+	int fd = find_journal(&bed), readable cleanup_close = dup(fd);
+	int broken cleanup_close = open(scratch_path(state, "journal"), O_WRONLY | O_CLOEXEC);
+	assert_int_equal(dup2(broken, fd), fd);
+	append(&bed, "two\n");
+	wait_asked(&bed, bed.asked + 1);
+	assert_int_not_equal(bed.kept, 2);
+	assert_int_equal(dup2(readable, fd), fd);
+	wait_kept(&bed, 2);
+	close_bed(&bed, "one\ntwo\n");
 }
 
 /* ---- notes -------------------------------------------------------------------------------- */
@@ -398,6 +433,7 @@ int main(void)
 		scratch_test(lines_are_kept_as_they_come),
 		scratch_test(what_comes_during_a_write_goes_with_the_next),
 		scratch_test(after_a_failure_the_file_is_made_anew),
+		scratch_test(a_journal_that_cannot_be_read_is_tried_again),
 		scratch_test(what_a_data_node_takes_long_for_is_noted),
 		scratch_test(what_is_too_long_for_a_note_waits_for_the_file),
 		scratch_test(while_the_file_cannot_be_written_there_are_notes),
