@@ -242,6 +242,7 @@ function foldFinal(model, record) {
 	job.outcome = record.state;
 	job.ended_ms ??= record.t;
 	job.message = record.message;
+	job.cause = record.cause ?? job.cause;
 	job.waiting = undefined;
 	job.links = []; /* who served them is gone, and soon who could be asked */
 	stopTheRest(model, record.t);

@@ -13,6 +13,8 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "job/record.h"
+#include "job/view.h"
+#include "scheduler/state_dir.h"
 
 #define HOLD_VARIABLE "TONY_AM_HOLD"
 #define SHORT_LIFE_MS 10000
@@ -82,36 +84,49 @@ static bool is_final(const char *journal_path)
 	return journal_read_last(journal_path, &text, &line) && record_is_final(&line);
 }
 
+/* Whether any AM of the job came so far that it wrote the journal's first line. */
+static bool has_begun(const struct am *am)
+{
+	struct job_view *view = job_view_create(am->job);
+	bool result = job_view_read(view, am->place.journal, NULL) == 0 && view->am_pid != 0;
+	job_view_destroy(view);
+	return result;
+}
+
 /* The caller frees. */
 static char *describe_end(const struct am *am)
 {
 	const struct guard *guard = &am->guard;
+	const char *start = has_begun(am) ? "" : "failed to start: ";
 	if (!guard->signal)
-		return mem_printf("the application master ended early, with code %d (see am.log)",
+		return mem_printf("%sthe application master exited with code %d", start,
 				  guard->exit_code);
 	const char *signal = proc_signal_name(guard->signal);
 	if (am->short_lives < SHORT_LIVES)
-		return mem_printf("the application master was killed by %s", signal);
-	return mem_printf("the application master was killed %d times in a row soon after its "
-			  "start, the last time by %s (see am.log)",
-			  am->short_lives, signal);
+		return mem_printf("%sthe application master was killed by %s", start, signal);
+	return mem_printf("%sthe application master was killed %d times in a row soon after its "
+			  "start, the last time by %s",
+			  start, am->short_lives, signal);
 }
 
 /* A job whose AM was killed for good still gets its last line. */
 static void write_last_line(const struct am *am)
 {
 	struct err err cleanup_err = {0};
+	struct cause cause = {.kind = CAUSE_AM_FAILED};
 	if (is_final(am->place.journal))
 		return;
-	char *message cleanup_free = describe_end(am);
-	log_error("%s", message);
+	cause.text = describe_end(am);
+	state_dir_read_log("/proc/self/fd/2", &cause); /* its own log, if that is a file */
+	char *message cleanup_free = cause_sentence(&cause);
+	log_error("%s", cause.text);
 	struct journal *journal = journal_open(am->place.journal, &err);
-	if (!journal) {
+	if (journal)
+		am_record_end(journal, JOB_FAILED, message, &cause);
+	else
 		log_error("%s", err_message(&err));
-		return;
-	}
-	am_record_end(journal, JOB_FAILED, message);
 	journal_close(journal);
+	cause_finish(&cause);
 }
 
 static void publish(const struct am *am)

@@ -376,23 +376,21 @@ static char *final_message(const struct am *am)
 	const struct cause *cause = status.cause;
 	if (status.state == JOB_SUCCEEDED || cause->kind == CAUSE_NONE)
 		return mem_printf("the job %s", job_state_name(status.state));
-	const char *text = cause->text ? cause->text : cause_kind_name(cause->kind);
+	char *sentence cleanup_free = cause_sentence(cause);
 	if (status.cause_task < 0)
-		return mem_strdup(text);
+		return mem_steal(&sentence);
 	const struct task *task = machine_task(am->machine, (size_t)status.cause_task);
-	struct str message = {0};
-	str_append_format(&message, "%s:%d on %s %s", am->job->types[task->type].name, task->index,
-			  task->host ? task->host : "no host", text);
-	if (cause->headline)
-		str_append_format(&message, ": %s", cause->headline);
-	return str_steal(&message);
+	return mem_printf("%s:%d on %s %s", am->job->types[task->type].name, task->index,
+			  task->host ? task->host : "no host", sentence);
 }
 
 /* The last line of a job's journal, after which nobody writes it. */
-void am_record_end(struct journal *journal, enum job_state state, const char *message)
+void am_record_end(struct journal *journal, enum job_state state, const char *message,
+		   const struct cause *cause)
 {
 	struct err err cleanup_err = {0};
-	if (journal_append(journal, record_final(state, message), clock_wall_ms(), true, &err) < 0)
+	json_t *record = record_final(state, message, cause);
+	if (journal_append(journal, record, clock_wall_ms(), true, &err) < 0)
 		log_error("the end of the job cannot be written down: %s", err_message(&err));
 }
 
@@ -460,7 +458,7 @@ static enum job_state end(struct am *am)
 	bool lingered = false, drained = false;
 	log_info("the job %s: %s", job_state_name(status.state), message);
 	am_give_up_reserve(am->job_dir);
-	am_record_end(am->journal, status.state, message);
+	am_record_end(am->journal, status.state, message, NULL);
 	api_conclude(am->api);
 	/* Before the scheduler knows: its web proxy leads elsewhere then. */
 	api_linger(am->api, LINGER_MS, on_done, &lingered);

@@ -68,6 +68,17 @@ void log_write(enum log_level level, const char *format, ...)
 	errno = saved_errno;
 }
 
+const char *log_error_in(const char *line)
+{
+	static const char mark[] = "Z error ";
+	const size_t time = strlen("2026-11-21T06:14:11.123");
+	const char *text = NULL;
+
+	if (strnlen(line, time) == time && str_starts_with(line + time, mark))
+		text = strstr(line + time + strlen(mark), ": ");
+	return text ? text + strlen(": ") : NULL;
+}
+
 static bool is_in_trouble(const char *subject)
 {
 	return *log_state.trouble &&

@@ -13,6 +13,9 @@ void log_write(enum log_level level, const char *format, ...) __attribute__((for
 #define log_info(...)	 log_write(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...)	 log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
+/* The text of a line that log_write() wrote of an error; NULL: the line is something else. */
+const char *log_error_in(const char *line);
+
 /* Trouble with something that many try again and again: a warning, once within half a minute as
  * long as the trouble is with the same `subject`. */
 void log_trouble(const char *subject, const char *text);

@@ -47,6 +47,7 @@ static json_t *summary_to_json(const struct job_summary *job)
 	json_set_int(object, "submitted_ms", job->submitted_ms);
 	if (job->ended_ms > 0)
 		json_set_int(object, "ended_ms", job->ended_ms);
+	json_set_text(object, "message", job->message);
 	return object;
 }
 
@@ -67,12 +68,14 @@ static void add_row(struct report_table *table, const struct job_summary *job, i
 	report_table_add(table, job_state_name(job->state));
 	report_table_add(table, job->framework);
 	report_table_take(table, str_format_duration(lasted > 0 ? lasted : 0));
-	report_table_add(table, job->name);
+	report_table_take(table, job->state == JOB_SUCCEEDED || !job->message
+					 ? mem_strdup(job->name)
+					 : mem_printf("%s: %s", job->name, job->message));
 }
 
 static void print_table(const struct job_summary *const *jobs, size_t count)
 {
-	static const char *const headings[] = {"JOB", "STATE", "FRAMEWORK", "FOR", "NAME"};
+	static const char *const headings[] = {"JOB", "STATE", "FRAMEWORK", "FOR", "NAME, CAUSE"};
 	struct report_table table = {0};
 	int64_t now = clock_wall_ms();
 
@@ -127,6 +130,7 @@ static int add_stored(struct job_summary **jobs, size_t *count, struct err *err)
 			.state = job->state,
 			.submitted_ms = job->submitted_ms,
 			.ended_ms = job->ended_ms,
+			.message = mem_steal(&job->message),
 		};
 	}
 	map_destroy(known);

@@ -88,11 +88,8 @@ static int start(const struct scheduler_client_ops *ops, const struct stage *sta
 		return -1;
 	if (ops->prepare(job, door, err) < 0)
 		return -1;
-	if (fill(ops, stage, job, door, err) == 0) {
-		if (ops->start(job, door, err) == 0)
-			return 0;
-		ops->kill(door, NULL, NULL); /* an AM that is there and does not answer */
-	}
+	if (fill(ops, stage, job, door, err) == 0)
+		return ops->start(job, door, err);
 	fs_remove_tree(door->job_dir, NULL);
 	return -1;
 }

@@ -188,7 +188,7 @@ static int write_end(struct writing *writing, const struct jhist_name *name, enu
 	char *message cleanup_free = final_message(writing, *state);
 	if (change_job(writing, *state, time_ms) < 0)
 		return -1;
-	return append(writing, record_final(*state, message), time_ms);
+	return append(writing, record_final(*state, message, NULL), time_ms);
 }
 
 static int write_all(struct writing *writing, const struct jhist_name *name, const json_t *records,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "job/cause_json.h"
 
@@ -51,6 +52,31 @@ void cause_finish(struct cause *cause)
 	free(cause->headline);
 	str_list_finish(&cause->tail);
 	*cause = (struct cause){0};
+}
+
+static const char *find_headline(const struct str_list *lines)
+{
+	for (size_t i = lines->count; i-- > 0;) {
+		const char *error = log_error_in(lines->items[i]);
+		if (error)
+			return error;
+	}
+	return lines->count > 0 ? lines->items[lines->count - 1] : NULL;
+}
+
+void cause_take_log(struct cause *cause, struct str_list *lines)
+{
+	mem_replace(&cause->headline, mem_strdup(find_headline(lines)));
+	str_list_finish(&cause->tail);
+	cause->tail = *lines;
+	*lines = (struct str_list){0};
+}
+
+char *cause_sentence(const struct cause *cause)
+{
+	const char *text = cause->text ? cause->text : cause_kind_name(cause->kind);
+
+	return cause->headline ? mem_printf("%s: %s", text, cause->headline) : mem_strdup(text);
 }
 
 void cause_copy(struct cause *to, const struct cause *from)

@@ -157,12 +157,14 @@ json_t *record_waiting(const char *text)
 	return record;
 }
 
-json_t *record_final(enum job_state state, const char *message)
+json_t *record_final(enum job_state state, const char *message, const struct cause *cause)
 {
 	json_t *record = begin("final");
 
 	json_set_text(record, "state", job_state_name(state));
 	json_set_text(record, "message", message);
+	if (cause)
+		cause_set_member(record, cause);
 	return record;
 }
 

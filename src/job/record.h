@@ -12,7 +12,8 @@
  *                                                it can be helped
  *   note     text task?                          something a person should know
  *   waiting  text?                               why containers are not there; absent: no more
- *   final    state message                       the last line of a journal
+ *   final    state message cause?                the last line of a journal; the cause, when no
+ *                                                AM could say it
  */
 #ifndef TONY_JOB_RECORD_H
 #define TONY_JOB_RECORD_H
@@ -33,7 +34,7 @@ json_t *record_avoid(const char *host);
 /* `task` NULL: it is about the whole job. */
 json_t *record_note(const struct job *job, const struct task *task, const char *text);
 json_t *record_waiting(const char *text); /* NULL: nothing is waited for any more */
-json_t *record_final(enum job_state state, const char *message);
+json_t *record_final(enum job_state state, const char *message, const struct cause *cause);
 /* Whether it is that one. */
 bool record_is_final(const struct journal_line *line);
 

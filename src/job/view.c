@@ -364,6 +364,7 @@ static void stop_the_rest(struct job_view *view, int64_t time_ms)
 static int fold_final(struct job_view *view, const struct view_record *record, int64_t time_ms,
 		      struct err *err)
 {
+	const json_t *cause = view_record_get(record, "cause");
 	int state;
 
 	if (need_state(record, "state", job_state_parse, &state, err) < 0)
@@ -374,6 +375,11 @@ static int fold_final(struct job_view *view, const struct view_record *record, i
 	stop_the_rest(view, time_ms);
 	if (view->ended_ms == 0)
 		view->ended_ms = time_ms;
+	if (cause) {
+		view->cause_task = -1;
+		if (cause_from_json(cause, &view->cause, err) < 0)
+			return -1;
+	}
 	return read_text(record, "message", &view->message, err);
 }
 

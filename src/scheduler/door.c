@@ -20,6 +20,7 @@ void job_summaries_free(struct job_summary *jobs, size_t count)
 		free(jobs[i].name);
 		free(jobs[i].user);
 		free(jobs[i].framework);
+		free(jobs[i].message);
 	}
 	free(jobs);
 }

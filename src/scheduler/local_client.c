@@ -44,7 +44,10 @@ static int preflight(struct job *job, struct err *err)
 {
 	struct capacity capacity cleanup_capacity = {0};
 
-	if (job_stores_prepare(job, err) < 0 || capacity_find("", job->config, &capacity, err) < 0)
+	char *agent cleanup_free = local_find_agent(err);
+
+	if (!agent || job_stores_prepare(job, err) < 0 ||
+	    capacity_find("", job->config, &capacity, err) < 0)
 		return -1;
 	warn_of_ignored(job);
 	char *refusal cleanup_free = gang_refusal_of_job(job, &capacity, false);
@@ -111,10 +114,29 @@ static int prepare(const struct job *job, struct job_door *door, struct err *err
 	return 0;
 }
 
+/* The job is kept, with the last lines of its AM, and says so wherever it is looked at. */
+static int fail_to_start(const char *job_dir, const struct err *why, struct err *err)
+{
+	char *log cleanup_free = fs_join(job_dir, LOCAL_AM_LOG);
+	struct cause cause = {.kind = CAUSE_AM_FAILED,
+			      .text = mem_printf("failed to start: %s", err_message(why))};
+
+	state_dir_read_log(log, &cause);
+	local_job_fail(job_dir, &cause, NULL);
+	char *tail cleanup_free = str_list_join(&cause.tail, "\n    ");
+	err_set(err, why->kind, "%s %s%s%s\nsee: tony logs %s --am", fs_basename(job_dir),
+		cause.text, cause.tail.count ? "\n    " : "; it wrote nothing", tail,
+		fs_basename(job_dir));
+	cause_finish(&cause);
+	return -1;
+}
+
 static int start(const struct job *job, struct job_door *door, struct err *err)
 {
-	if (local_start_am(job->id, door->job_dir, err) < 0)
-		return -1;
+	struct err why cleanup_err = {0};
+
+	if (local_start_am(job->id, door->job_dir, &why) < 0)
+		return fail_to_start(door->job_dir, &why, err);
 	local_job_life(door->job_dir, &door->address);
 	if (door->claim > 0)
 		close(door->claim);

@@ -74,15 +74,13 @@ static void set_left(struct container *container, int code)
 	char *log cleanup_free = fs_join(container->dir, "executor.log");
 	struct cause *cause = &container->cause;
 
-	state_dir_tail(log, TAIL_LINES, &cause->tail);
-	const char *last = cause->tail.count ? cause->tail.items[cause->tail.count - 1] : "";
+	state_dir_read_log(log, cause);
 	/* The user's program has never been started where it has no output file. */
 	bool ran = code == 0 || fs_exists(output);
 	cause->kind = ran ? CAUSE_EXECUTOR_LOST : CAUSE_LAUNCH_FAILED;
-	cause->text =
-		mem_printf("%s with exit code %d%s%s",
-			   ran ? "lost its executor: it left" : "could not run: its executor left",
-			   code, *last ? ": " : "", last);
+	cause->text = mem_printf(
+		"%s with exit code %d",
+		ran ? "lost its executor: it left" : "could not run: its executor left", code);
 }
 
 /* Another process has its wait status. */

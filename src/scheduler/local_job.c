@@ -197,8 +197,14 @@ static void publish(const struct job *job, const char *job_dir)
 		log_warning("%s", err_message(&err));
 }
 
-static int write_final(const char *job_dir, enum job_state state, const char *message,
-		       struct err *err)
+/* A job's last line, as far as no AM has written it. */
+struct ending {
+	enum job_state state;
+	const char *message;
+	const struct cause *cause; /* NULL: none but what the journal tells */
+};
+
+static int write_final(const char *job_dir, const struct ending *ending, struct err *err)
 {
 	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
 	/* The journal's own lock keeps two clients from both writing a last record. */
@@ -211,8 +217,10 @@ static int write_final(const char *job_dir, enum job_state state, const char *me
 	int result = local_job_read(job_dir, &job, &view, err);
 	if (result == 0) {
 		if (!view->is_final)
-			result = journal_append(journal, record_final(state, message),
-						clock_wall_ms(), true, err);
+			result = journal_append(
+				journal,
+				record_final(ending->state, ending->message, ending->cause),
+				clock_wall_ms(), true, err);
 		if (result == 0)
 			publish(job, job_dir);
 		job_view_destroy(view);
@@ -233,7 +241,7 @@ static void clear(const char *job_dir)
 }
 
 /* The grace lets the AM's guardian, which may be at it just now, finish by itself. */
-static int end(const char *job_dir, enum job_state state, const char *message, struct err *err)
+static int end(const char *job_dir, const struct ending *ending, struct err *err)
 {
 	char *mark cleanup_free = mark_of(job_dir);
 
@@ -242,12 +250,19 @@ static int end(const char *job_dir, enum job_state state, const char *message, s
 			       fs_basename(job_dir));
 	cgroup_clean("", fs_basename(job_dir));
 	clear(job_dir);
-	return write_final(job_dir, state, message, err);
+	return write_final(job_dir, ending, err);
 }
 
 int local_job_kill(const char *job_dir, const char *message, struct err *err)
 {
-	return end(job_dir, JOB_KILLED, message, err);
+	return end(job_dir, &(struct ending){JOB_KILLED, message, NULL}, err);
+}
+
+int local_job_fail(const char *job_dir, const struct cause *cause, struct err *err)
+{
+	char *message cleanup_free = cause_sentence(cause);
+
+	return end(job_dir, &(struct ending){JOB_FAILED, message, cause}, err);
 }
 
 bool local_job_settle(const char *job_dir, const struct job_view *view)
@@ -256,10 +271,12 @@ bool local_job_settle(const char *job_dir, const struct job_view *view)
 
 	if (view->is_final || local_job_life(job_dir, NULL) != LOCAL_GONE)
 		return false;
-	enum job_state state = view->am_pid ? JOB_FAILED : JOB_KILLED;
-	const char *message = view->am_pid ? "every process of its application master was killed"
-					   : "killed: its submission was given up";
-	if (end(job_dir, state, message, &err) < 0) {
+	const struct ending ending = {
+		.state = view->am_pid ? JOB_FAILED : JOB_KILLED,
+		.message = view->am_pid ? "every process of its application master was killed"
+					: "killed: its submission was given up",
+	};
+	if (end(job_dir, &ending, &err) < 0) {
 		log_warning("%s: %s", fs_basename(job_dir), err_message(&err));
 		return false;
 	}

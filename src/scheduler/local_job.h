@@ -35,6 +35,9 @@ bool local_job_ended_before(const char *job_dir, int64_t time_ms);
  * no last record by then, writes `message` as that. Its history is published. */
 int local_job_kill(const char *job_dir, const char *message, struct err *err);
 
+/* The same of a job whose AM did not start: it failed, and why. */
+int local_job_fail(const char *job_dir, const struct cause *cause, struct err *err);
+
 /* The same for a job that is LOCAL_GONE and not final: it failed, if it ever had an AM. True when
  * its journal has grown. */
 bool local_job_settle(const char *job_dir, const struct job_view *view);

@@ -107,6 +107,7 @@ static void summarize(const struct job *job, const struct job_view *view,
 		.state = view->state,
 		.submitted_ms = job->submitted_ms,
 		.ended_ms = view->ended_ms,
+		.message = mem_strdup(view->message),
 	};
 }
 

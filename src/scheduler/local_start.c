@@ -24,7 +24,6 @@
 enum {
 	START_LIMIT_MS = 60000,
 	LOOK_AGAIN_MS = 1000, /* where inotify is not to be had */
-	TAIL_LINES = 10,
 	EXIT_NO_EXEC = 127,
 };
 
@@ -98,7 +97,7 @@ static _Noreturn void become_am(const char *agent, const char *job_id, const cha
 
 static pid_t start(const char *agent, const char *job_id, const char *job_dir, struct err *err)
 {
-	char *log cleanup_free = fs_join(job_dir, "am.log");
+	char *log cleanup_free = fs_join(job_dir, LOCAL_AM_LOG);
 	int output cleanup_close = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 
 	if (output < 0)
@@ -111,20 +110,13 @@ static pid_t start(const char *agent, const char *job_id, const char *job_dir, s
 
 /* ---- until it listens --------------------------------------------------------------------- */
 
-static int set_died(const char *job_dir, int status, struct err *err)
+static int set_died(int status, struct err *err)
 {
-	char *log cleanup_free = fs_join(job_dir, "am.log");
-	struct str_list lines cleanup_str_list = {0};
-	struct str how cleanup_str = {0};
-
 	if (WIFSIGNALED(status))
-		str_append_format(&how, "was killed by %s", proc_signal_name(WTERMSIG(status)));
-	else
-		str_append_format(&how, "ended with exit code %d", WEXITSTATUS(status));
-	state_dir_tail(log, TAIL_LINES, &lines);
-	char *tail cleanup_free = str_list_join(&lines, "\n  ");
-	return err_set(err, ERR_FAILED, "the job's AM %s before it was up%s%s\nall of it: %s",
-		       str_text(&how), lines.count ? ":\n  " : "; it wrote nothing", tail, log);
+		return err_set(err, ERR_FAILED, "the application master was killed by %s",
+			       proc_signal_name(WTERMSIG(status)));
+	return err_set(err, ERR_FAILED, "the application master exited with code %d",
+		       WEXITSTATUS(status));
 }
 
 /* A job can be over, and am.json gone, before this process is scheduled again. */
@@ -164,12 +156,11 @@ static int wait_for_am(pid_t pid, int watch, const char *job_dir, struct err *er
 
 	while (!fs_exists(am_file)) {
 		if (has_ended(pid, &status))
-			return has_begun(job_dir) ? 0 : set_died(job_dir, status, err);
+			return has_begun(job_dir) ? 0 : set_died(status, err);
 		if (clock_monotonic_ms() >= deadline)
 			return err_set(err, ERR_UNREACHABLE,
-				       "the job's AM (process %d) is not up after %d s: see "
-				       "%s/am.log",
-				       (int)pid, START_LIMIT_MS / 1000, job_dir);
+				       "the application master (process %d) is not up after %d s",
+				       (int)pid, START_LIMIT_MS / 1000);
 		poll(fds, array_length(fds), LOOK_AGAIN_MS);
 		drain(watch);
 	}

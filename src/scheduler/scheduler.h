@@ -205,6 +205,7 @@ struct job_summary {
 	char *id, *name, *user, *framework;
 	enum job_state state;
 	int64_t submitted_ms, ended_ms; /* 0: not ended */
+	char *message;			/* how it ended, one line; NULL: not known */
 };
 
 void job_summaries_free(struct job_summary *jobs, size_t count);
@@ -242,9 +243,11 @@ struct scheduler_client_ops {
 	 * for all jobs of the user, and notes that in job->cluster. */
 	int (*stage)(struct job *job, const struct scheduler_staging *staging, struct err *err);
 	/* Makes the job's directory, with token and job.json; where there is no stage() the caller
-	 * then fills it (client/stage.h), and start()s. When it could not, it kill()s, and removes
-	 * door->job_dir. */
+	 * then fills it (client/stage.h), and start()s. When it cannot be filled, the caller
+	 * removes door->job_dir. */
 	int (*prepare)(const struct job *job, struct job_door *door, struct err *err);
+	/* Starts the AM. After a failure nothing of the job runs, and it is either removed, or has
+	 * failed with words that tell why. */
 	int (*start)(const struct job *job, struct job_door *door, struct err *err);
 	/* After a submission, where nobody waits: removes some of what ended jobs have left, and
 	 * of what stage() has sent and no job has used for `max_age_ms` (0: none of that). NULL:

@@ -14,6 +14,7 @@
 
 enum {
 	TAIL_BYTES = 16 << 10,
+	LOG_LINES = 10,
 	HOLD_ROUNDS = 100,
 	HOLD_PAUSE_US = 10000,
 };
@@ -133,4 +134,12 @@ void state_dir_tail(const char *path, size_t count, struct str_list *lines)
 		first = 1;
 	for (size_t i = first; i < all.count; i++)
 		str_list_add(lines, all.items[i]);
+}
+
+void state_dir_read_log(const char *path, struct cause *cause)
+{
+	struct str_list lines cleanup_str_list = {0};
+
+	state_dir_tail(path, LOG_LINES, &lines);
+	cause_take_log(cause, &lines);
 }

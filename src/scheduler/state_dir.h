@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "job/machine.h"
 
 /* $TONY_STATE_DIR, else $XDG_STATE_HOME/tony, else $HOME/.local/state/tony; absolute. The caller
  * frees; NULL when none of them is set. Nothing is made. */
@@ -37,5 +38,7 @@ bool state_dir_is_job_id(const char *name);
 /* The last lines of a log (at most `count`, of its last 16 KiB), made printable; none when it
  * cannot be read. */
 void state_dir_tail(const char *path, size_t count, struct str_list *lines);
+/* The last few lines of a log of one of tony's own programs, as what it said of its failure. */
+void state_dir_read_log(const char *path, struct cause *cause);
 
 #endif

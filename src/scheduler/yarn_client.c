@@ -13,6 +13,7 @@
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
 #include "hadoop/webhdfs_client.h"
+#include "scheduler/yarn_diagnostics.h"
 #include "scheduler/yarn_logs.h"
 
 #define CONNECT_RETRIES	    3
@@ -234,6 +235,24 @@ enum job_state yarn_job_state(const Hadoop__ApplicationReportProto *report)
 	default:
 		return JOB_SUBMITTED;
 	}
+}
+
+char *yarn_diagnose(const Hadoop__ApplicationReportProto *report, bool has_begun,
+		    struct cause *cause)
+{
+	static const char mark[] = " with diagnostic message: ";
+	const char *text = report && report->diagnostics && *report->diagnostics
+				   ? report->diagnostics
+				   : "YARN says no more";
+	const char *reason = strstr(text, mark);
+
+	if (report &&
+	    report->yarn_application_state == HADOOP__YARN_APPLICATION_STATE_PROTO__FAILED) {
+		yarn_diagnostics_judge_am(text, has_begun, cause);
+		return cause_sentence(cause);
+	}
+	text = reason ? reason + strlen(mark) : text;
+	return str_printable(text, strcspn(text, "\n"));
 }
 
 /* ---- the table ---------------------------------------------------------------------------- */

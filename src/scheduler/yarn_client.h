@@ -54,6 +54,11 @@ void yarn_webhdfs_cleanup(struct webhdfs_client **client);
 Hadoop__GetApplicationReportResponseProto *yarn_report(const struct hadoop_cluster *cluster,
 						       const char *id, struct err *err);
 enum job_state yarn_job_state(const Hadoop__ApplicationReportProto *report);
+/* How an application has ended, one line, in the ResourceManager's words: of a kill the reason that
+ * its user has given, of an AM that has failed what that one wrote last, and `cause`. `has_begun`
+ * as in yarn_diagnostics.h; `report` may be NULL. The caller frees. */
+char *yarn_diagnose(const Hadoop__ApplicationReportProto *report, bool has_begun,
+		    struct cause *cause);
 
 /* "/data/x" of "hdfs:///data/x" and "hdfs://<the cluster's>/data/x"; NULL: another file system. */
 const char *yarn_path_within(const struct hadoop_cluster *cluster, const char *uri);

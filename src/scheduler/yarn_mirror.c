@@ -291,33 +291,22 @@ static int fetch_description(struct webhdfs_client *client, const struct hadoop_
 	return fs_write_file(path, text, length, 0600, err);
 }
 
-/* The ResourceManager's own words, but of a kill the reason that its user has given. */
-static const char *diagnosis(const Hadoop__ApplicationReportProto *report)
-{
-	static const char mark[] = " with diagnostic message: ";
-	const char *text = report && report->diagnostics && *report->diagnostics
-				   ? report->diagnostics
-				   : "YARN says no more";
-	const char *reason = strstr(text, mark);
-
-	return reason ? reason + strlen(mark) : text;
-}
-
 /* An AM that was killed with all its attempts has published nothing. */
 static int conclude(const char *mirror, const Hadoop__ApplicationReportProto *report,
 		    struct err *err)
 {
 	char *path cleanup_free = fs_join(mirror, "journal.jsonl");
-	const char *text = diagnosis(report);
-	char *message cleanup_free = str_printable(text, strcspn(text, "\n"));
 	enum job_state state = report ? yarn_job_state(report) : JOB_FAILED;
+	struct cause cause = {0};
 	struct journal *journal = journal_open(path, err);
 
 	if (!journal)
 		return -1;
+	char *message cleanup_free = yarn_diagnose(report, journal_sequence(journal) > 0, &cause);
 	int64_t now = report && report->finishtime > 0 ? report->finishtime : clock_wall_ms();
-	int result = journal_append(journal, record_final(state, message), now, true, err);
+	int result = journal_append(journal, record_final(state, message, &cause), now, true, err);
 	journal_close(journal);
+	cause_finish(&cause);
 	return result;
 }
 

@@ -191,8 +191,12 @@ static void summarize(const report_proto *report, struct job_summary *summary)
 		.state = yarn_job_state(report),
 		.submitted_ms = report->starttime,
 	};
-	if (job_state_is_final(summary->state))
+	if (job_state_is_final(summary->state)) {
+		struct cause cause = {0};
 		summary->ended_ms = report->finishtime;
+		summary->message = yarn_diagnose(report, true, &cause);
+		cause_finish(&cause);
+	}
 }
 
 int yarn_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count, struct err *err)

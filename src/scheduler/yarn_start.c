@@ -197,7 +197,9 @@ int yarn_start(const struct job *job, struct job_door *door, struct err *err)
 		hadoop_cluster_from_json(job->cluster, err);
 	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
 
-	if (!client)
-		return -1;
-	return submit(cluster, client, job, door->token, err);
+	if (client && submit(cluster, client, job, door->token, err) == 0)
+		return 0;
+	yarn_kill(door, NULL, NULL);
+	fs_remove_tree(door->job_dir, NULL);
+	return -1;
 }

@@ -8,10 +8,11 @@
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
 #include "scheduler/yarn_client.h"
+#include "scheduler/yarn_diagnostics.h"
 
 #define LIFETIME_MARGIN_S 60
 #define AM_PRIORITY	  0
-#define COMMAND		  "exec ./tony-agent am 1><LOG_DIR>/am.stdout 2><LOG_DIR>/am.log"
+#define COMMAND		  "exec ./tony-agent am 1><LOG_DIR>/am.stdout 2><LOG_DIR>/" YARN_AM_LOG
 
 #define TIMEOUT_LIFETIME HADOOP__APPLICATION_TIMEOUT_TYPE_PROTO__APP_TIMEOUT_LIFETIME
 #define VIEW_APP	 HADOOP__APPLICATION_ACCESS_TYPE_PROTO__APPACCESS_VIEW_APP

@@ -114,6 +114,13 @@ test('nothing of an ended job runs', () => {
 	assert.equal(job.needsJob, false, 'nobody may be there to be asked');
 });
 
+test('the last line tells the cause where no AM could', () => {
+	const job = model();
+	const cause = {kind: 'am-failed', text: 'failed to start', headline: 'no moon'};
+	job.fold({seq: 11, t: 1000, ev: 'final', state: 'failed', message: 'failed to start: no moon', cause});
+	assert.deepEqual(job.job.cause, cause);
+});
+
 test('a web interface that appears is worth asking the server for links', () => {
 	const job = model();
 	job.fold(line(11, 1000, 'worker:0', 'registered', 'running'));

@@ -384,7 +384,7 @@ static void on_lingered(void *data)
 
 static void conclude(struct api_bed *bed, int64_t linger_ms, bool *lingered)
 {
-	json_t *line = record_final(JOB_SUCCEEDED, "the job succeeded");
+	json_t *line = record_final(JOB_SUCCEEDED, "the job succeeded", NULL);
 
 	assert_int_equal(journal_append(bed->journal, line, 2000, false, NULL), 0);
 	api_journal_appended(bed->api, journal_sequence(bed->journal));

@@ -59,7 +59,7 @@ void bed_journal(void **state, const struct job *job, bool final)
 	append(journal, record_task(job, &task, TASK_RUNNING, TASK_FAILED, "/logs"),
 	       BEGUN_MS + 2000);
 	if (final)
-		append(journal, record_final(JOB_FAILED, "worker:1 exited with code 1"),
+		append(journal, record_final(JOB_FAILED, "worker:1 exited with code 1", NULL),
 		       BEGUN_MS + 3000);
 	journal_close(journal);
 }

@@ -262,7 +262,7 @@ static void notes_waiting_and_the_end_are_seen(void **state)
 	assert_string_equal(view->note, "something");
 	assert_false(view->is_final);
 	add(&scene, record_waiting(NULL));
-	add(&scene, record_final(JOB_KILLED, "killed by the user"));
+	add(&scene, record_final(JOB_KILLED, "killed by the user", NULL));
 	assert_int_equal(job_view_read(view, scene.path, NULL), 0);
 	assert_null(view->waiting);
 	assert_true(view->is_final);
@@ -293,7 +293,7 @@ static void the_longest_end_is_found_without_the_rest(void **state)
 	char *message cleanup_free = mem_alloc(2 * CAUSE_TEXT_CAP + 1);
 
 	memset(message, '"', 2 * CAUSE_TEXT_CAP); /* doubled by its escape */
-	add(&scene, record_final(JOB_FAILED, message));
+	add(&scene, record_final(JOB_FAILED, message, NULL));
 	assert_true(journal_read_last(scene.path, &text, &line));
 	json_t *record = journal_line_record(&line, NULL);
 	assert_string_equal(json_string_value(json_object_get(record, "ev")), "final");
@@ -311,12 +311,29 @@ static void nothing_of_an_ended_job_runs(void **state)
 
 	bed_allocate(scene.bed, "worker:0");
 	write_actions(&scene);
-	add(&scene, record_final(JOB_FAILED, "the application master was killed"));
+	add(&scene, record_final(JOB_FAILED, "the application master was killed", NULL));
 	assert_int_equal(job_view_read(view, scene.path, NULL), 0);
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(view->tasks[i].state, TASK_STOPPED);
 	assert_int_equal(view->tasks_in[TASK_STOPPED], 2);
 	assert_int_equal(view->tasks_in[TASK_LAUNCHING], 0);
+	end(&scene);
+}
+
+/* Whoever writes the last line in place of an AM may know why there is none. */
+static void the_last_line_may_have_a_cause(void **state)
+{
+	struct scene scene = begin(state, "worker=2");
+	const struct cause cause = {.kind = CAUSE_AM_FAILED,
+				    .text = (char *)"failed to start",
+				    .headline = (char *)"no moon"};
+
+	add(&scene, record_final(JOB_FAILED, "failed to start: no moon", &cause));
+	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
+	assert_int_equal(scene.view->cause.kind, CAUSE_AM_FAILED);
+	assert_string_equal(scene.view->cause.headline, "no moon");
+	assert_int_equal(scene.view->cause_task, -1);
+	assert_string_equal(scene.view->message, "failed to start: no moon");
 	end(&scene);
 }
 
@@ -448,6 +465,7 @@ int main(void)
 		in_directory(notes_waiting_and_the_end_are_seen),
 		in_directory(machines_to_blame_are_seen),
 		in_directory(nothing_of_an_ended_job_runs),
+		in_directory(the_last_line_may_have_a_cause),
 		in_directory(the_longest_end_is_found_without_the_rest),
 		in_directory(what_is_not_wanted_does_not_count),
 		in_directory(the_view_is_told_as_json),

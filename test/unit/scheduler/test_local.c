@@ -152,9 +152,8 @@ static void an_executor_that_cannot_run_is_a_failed_launch(void **state)
 
 	bed_wait(bed, "ended worker:0/1");
 	assert_int_equal(bed->cause->kind, CAUSE_LAUNCH_FAILED);
-	assert_string_equal(
-		bed->cause->text,
-		"could not run: its executor left with exit code 3: cannot find the moon");
+	assert_string_equal(bed->cause->text, "could not run: its executor left with exit code 3");
+	assert_string_equal(bed->cause->headline, "cannot find the moon");
 	assert_int_equal(bed->cause->tail.count, 2);
 	bed_close(bed);
 }
@@ -165,7 +164,8 @@ static void an_executor_that_fails_later_is_lost(void **state)
 
 	bed_wait(bed, "ended worker:0/1");
 	assert_int_equal(bed->cause->kind, CAUSE_EXECUTOR_LOST);
-	assert_text_has(bed->cause->text, "exit code 3: cannot find the moon");
+	assert_text_has(bed->cause->text, "exit code 3");
+	assert_string_equal(bed->cause->headline, "cannot find the moon");
 	bed_close(bed);
 }
 

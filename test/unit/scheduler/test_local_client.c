@@ -13,6 +13,7 @@
 #include "job/journal.h"
 #include "job/record.h"
 #include "job/view.h"
+#include "scheduler/local_job.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state_dir.h"
 
@@ -170,15 +171,10 @@ static const char *listed(const char *id)
 	const char *state = "(not there)";
 
 	assert_success(client()->list(0, &jobs, &count, &err), &err);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		if (strcmp(jobs[i].id, id) == 0)
 			state = job_state_name(jobs[i].state);
-		free(jobs[i].id);
-		free(jobs[i].name);
-		free(jobs[i].user);
-		free(jobs[i].framework);
-	}
-	free(jobs);
+	job_summaries_free(jobs, count);
 	return state;
 }
 
@@ -323,21 +319,33 @@ static void start_returns_when_the_am_is_up(void **state)
 	job_door_finish(&door);
 }
 
-static void an_am_that_dies_at_once_is_told_with_its_log(void **state)
+static void a_job_whose_am_exits_at_once_is_kept_and_has_failed_to_start(void **state)
 {
 	struct sample sample;
 	struct err err = {0};
 	struct job_door door = prepare(one, "one");
+	struct job_view *view;
+	struct job *job;
 
 	setenv("STAND_IN", "die", 1);
 	assert_int_equal(client()->start(sample_job(&sample, one, "one"), &door, &err), -1);
-	assert_message_has(&err, "exit code 7");
+	assert_message_has(&err, "failed to start: the application master exited with code 7");
 	assert_message_has(&err, "no such moon");
-	char *log cleanup_free = mem_printf("/%s/am.log", one);
-	assert_message_has(&err, log);
+	assert_message_has(&err, "tony logs");
 	err_finish(&err);
+	assert_string_equal(listed(one), "failed");
+	assert_success(local_job_read(door.job_dir, &job, &view, &err), &err);
+	assert_string_equal(
+		view->message,
+		"failed to start: the application master exited with code 7: no such moon");
+	assert_int_equal(view->cause.kind, CAUSE_AM_FAILED);
+	assert_string_equal(view->cause.headline, "no such moon");
+	assert_true(view->cause.tail.count > 0);
+	char *log cleanup_free = fs_join(door.job_dir, "am.log");
+	assert_true(fs_exists(log));
+	job_view_destroy(view);
+	job_destroy(job);
 	job_door_finish(&door);
-	assert_string_equal(listed(one), "killed");
 }
 
 static void a_missing_agent_is_told_with_the_places(void **state)
@@ -349,6 +357,12 @@ static void a_missing_agent_is_told_with_the_places(void **state)
 	setenv("PATH", "/nowhere:.", 1);
 	assert_int_equal(client()->start(sample_job(&sample, one, "one"), &door, &err), -1);
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
+	assert_message_has(&err, "libexec/tony");
+	err_finish(&err);
+	assert_string_equal(listed(one), "failed");
+	/* Usually it is missed before there is a job. */
+	struct job *job = (struct job *)sample_job(&sample, one, "one");
+	assert_int_equal(client()->preflight(job, &err), -1);
 	assert_message_has(&err, "libexec/tony");
 	setenv("PATH", "/usr/bin:/bin", 1);
 	err_finish(&err);
@@ -423,7 +437,8 @@ static void what_ended_long_ago_may_be_left_out(void **state)
 
 	journal_append(journal, record_note(NULL, NULL, "\"ev\":\"final\""), 1, false, NULL);
 	assert_int_equal(count_since(INT64_MAX), 2);
-	journal_append(journal, record_final(JOB_SUCCEEDED, "it is over"), ended_ms, false, NULL);
+	journal_append(journal, record_final(JOB_SUCCEEDED, "it is over", NULL), ended_ms, false,
+		       NULL);
 	journal_close(journal);
 	assert_int_equal(count_since(0), 2);
 	assert_int_equal(count_since(ended_ms), 2);
@@ -533,7 +548,7 @@ int main(void)
 		client_test(the_tail_of_a_log_is_short_and_printable),
 		client_test(a_prepared_job_is_the_users_alone),
 		client_test(start_returns_when_the_am_is_up),
-		client_test(an_am_that_dies_at_once_is_told_with_its_log),
+		client_test(a_job_whose_am_exits_at_once_is_kept_and_has_failed_to_start),
 		client_test(a_missing_agent_is_told_with_the_places),
 		client_test(a_job_too_large_is_refused_before_anything_starts),
 		client_test(without_jobs_nothing_is_found),

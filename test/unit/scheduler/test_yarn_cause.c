@@ -2,6 +2,7 @@
 #include "../base/test.h"
 
 #include "base/mem.h"
+#include "scheduler/yarn_diagnostics.h"
 #include "scheduler/yarn_internal.h"
 
 static void ends_are_told_in_words(void **state)
@@ -43,9 +44,89 @@ static void ends_are_told_in_words(void **state)
 	cause_finish(&cause);
 }
 
+/* ---- of an AM ----------------------------------------------------------------------------- */
+
+#define FAILED(code)                                                                               \
+	"Application application_1_0004 failed 2 times due to AM Container for "                   \
+	"appattempt_1_0004_000002 exited with  exitCode: " code "\n"                               \
+	"Failing this attempt.Diagnostics: [2026-11-23 14:54:28.261]"
+#define LAUNCH                                                                                     \
+	"Exception from container-launch.\nContainer id: container_e17_1_0004_02_000001\n"         \
+	"Exit code: 1\n\n"
+#define EXITED                                                                                     \
+	"[2026-11-23 14:54:28.264]Container exited with a non-zero exit code 1. Error file: "      \
+	"prelaunch.err.\nLast 4096 bytes of prelaunch.err :\nLast 4096 bytes of am.stderr :\n"
+#define LOG                                                                                        \
+	"2026-11-23T14:54:28.219Z info am: up\n2026-11-23T14:54:28.219Z error am: no moon: try "   \
+	"Mars\n"                                                                                   \
+	"2026-11-23T14:54:28.220Z warning am: leaving\n\n\n"
+#define SEE                                                                                        \
+	"For more detailed output, check the application tracking page: http://rm/cluster/app/a "  \
+	"Then click on links to logs of each attempt.\n. Failing the application."
+
+static void assert_judged(const char *diagnostics, bool has_begun, const char *sentence,
+			  size_t lines)
+{
+	struct cause cause = {0};
+
+	yarn_diagnostics_judge_am(diagnostics, has_begun, &cause);
+	char *told cleanup_free = cause_sentence(&cause);
+	assert_string_equal(told, sentence);
+	assert_int_equal(cause.kind, CAUSE_AM_FAILED);
+	assert_int_equal(cause.tail.count, lines);
+	cause_finish(&cause);
+}
+
+static void an_am_that_failed_is_told_in_its_own_words(void **state)
+{
+	assert_judged(FAILED("1") LAUNCH EXITED LOG EXITED LOG SEE, false,
+		      "failed to start: the application master exited with code 1: no moon: try "
+		      "Mars",
+		      3);
+	assert_judged(FAILED("1") LAUNCH EXITED LOG EXITED LOG SEE, true,
+		      "the application master exited with code 1: no moon: try Mars", 3);
+	/* The shell's words, where there is no agent. */
+	assert_judged(FAILED("127") LAUNCH EXITED "bash: ./tony-agent: No such file\n", false,
+		      "failed to start: the application master exited with code 127: bash: "
+		      "./tony-agent: No such file",
+		      1);
+}
+
+static void an_am_that_said_nothing_is_told_in_its_nodes_words(void **state)
+{
+	assert_judged(
+		FAILED("-104") "Container [pid=1] is running 1B beyond the limit.\nmore\n" SEE,
+		true,
+		"the application master went over its memory: Container [pid=1] is running "
+		"1B beyond the limit.",
+		5);
+	assert_judged(FAILED("-1000") "File does not exist: hdfs://nn/x\n", false,
+		      "failed to start: the application master could not be started by its node: "
+		      "File does not exist: hdfs://nn/x",
+		      2);
+	assert_judged(FAILED("1") LAUNCH EXITED, false,
+		      "failed to start: the application master exited with code 1: Exception from "
+		      "container-launch.",
+		      7);
+	assert_judged("", true, "YARN says no more", 0);
+	assert_judged("strange exitCode: x", true, "strange exitCode: x", 1);
+}
+
+static void the_container_of_an_am_that_failed_is_known(void **state)
+{
+	char *id cleanup_free = yarn_diagnostics_container(FAILED("1") LAUNCH SEE);
+
+	assert_string_equal(id, "container_e17_1_0004_02_000001");
+	assert_null(yarn_diagnostics_container("N/A"));
+	assert_null(yarn_diagnostics_container(NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_am_that_failed_is_told_in_its_own_words),
+		cmocka_unit_test(an_am_that_said_nothing_is_told_in_its_nodes_words),
+		cmocka_unit_test(the_container_of_an_am_that_failed_is_known),
 		cmocka_unit_test(ends_are_told_in_words),
 	};
 

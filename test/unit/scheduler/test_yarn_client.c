@@ -481,7 +481,7 @@ static void a_plain_submission_says_what_yarn_needs(void **state)
 	assert_int_equal(context->n_am_container_resource_request, 0);
 	assert_int_equal(launch->n_command, 1);
 	assert_string_equal(launch->command[0],
-			    "exec ./tony-agent am 1><LOG_DIR>/am.stdout 2><LOG_DIR>/am.log");
+			    "exec ./tony-agent am 1><LOG_DIR>/am.stdout 2><LOG_DIR>/am.stderr");
 	assert_int_equal(launch->n_environment, 0);
 	assert_int_equal(launch->n_localresources, 1);
 	assert_string_equal(launch->localresources[0]->key, "tony-agent");

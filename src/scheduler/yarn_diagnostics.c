@@ -1,0 +1,149 @@
+#include "scheduler/yarn_diagnostics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum {
+	LINE_CAP = 1000,
+	LINES_KEPT = 20,
+};
+
+static const struct yarn_exit_status exit_statuses[] = {
+	{-1000, CAUSE_LAUNCH_FAILED, "could not be started by its node"},
+	{-100, CAUSE_NODE_LOST, "lost its node"},
+	{-101, CAUSE_NODE_LOST, "its node's disks failed"},
+	{-102, CAUSE_PREEMPTED, "was preempted: YARN took its container back for others"},
+	{-103, CAUSE_OUT_OF_MEMORY, "went over its virtual memory"},
+	{-104, CAUSE_OUT_OF_MEMORY, "went over its memory"},
+	{-105, CAUSE_EXECUTOR_LOST, "its container was stopped by its node"},
+	{-106, CAUSE_CONTAINER_STOPPED, "its container was killed by the ResourceManager"},
+	{-107, CAUSE_CONTAINER_STOPPED,
+	 "its container was killed because the application had ended"},
+	{-108, CAUSE_PREEMPTED, "was preempted: its node made room for other containers"},
+	{-109, CAUSE_SIGNAL, "was killed because its logs grew over the node's limit"},
+};
+
+const struct yarn_exit_status *yarn_exit_status_find(int status)
+{
+	for (size_t i = 0; i < array_length(exit_statuses); i++)
+		if (exit_statuses[i].status == status)
+			return &exit_statuses[i];
+	return NULL;
+}
+
+void yarn_diagnostics_lines(const char *diagnostics, struct str_list *lines)
+{
+	struct str_list all cleanup_str_list = {0};
+
+	char *printable cleanup_free = str_printable(diagnostics, strlen(diagnostics));
+	str_split(&all, printable, '\n');
+	for (size_t i = 0; i < all.count; i++) {
+		char *line = all.items[i];
+		char *end = *line == '[' ? strchr(line, ']') : NULL;
+		if (end && line[1] >= '0' && line[1] <= '9')
+			line = end + 1;
+		line += strspn(line, " \t");
+		if (*line && strcmp(line, "N/A") != 0)
+			str_list_take(lines, mem_strndup(line, LINE_CAP));
+	}
+}
+
+/* ---- of an AM ----------------------------------------------------------------------------- */
+
+/* "Last 4096 bytes of am.stderr :" */
+static bool begins_log(const char *line, const char *log)
+{
+	char *rest cleanup_free = mem_printf(" bytes of %s :", log);
+
+	return str_starts_with(line, "Last ") && str_ends_with(line, rest);
+}
+
+static bool ends_log(const char *line)
+{
+	return str_starts_with(line, "Last ") || str_starts_with(line, "Container exited with ") ||
+	       str_starts_with(line, "For more detailed output, ");
+}
+
+/* What the AM wrote last; nothing: its node does not say. */
+static void find_words(const struct str_list *lines, struct str_list *words)
+{
+	size_t first = 0;
+
+	while (first < lines->count && !begins_log(lines->items[first], YARN_AM_LOG))
+		first++;
+	size_t end = ++first;
+	while (end < lines->count && !ends_log(lines->items[end]))
+		end++;
+	if (end > lines->count)
+		return;
+	for (size_t i = end - first > LINES_KEPT ? end - LINES_KEPT : first; i < end; i++)
+		str_list_add(words, lines->items[i]);
+}
+
+static char *describe_exit(const char *first_line)
+{
+	static const char mark[] = "exitCode: ";
+	const char *code = strstr(first_line, mark);
+	int64_t status;
+
+	if (!code || str_parse_int(code + strlen(mark), -1000, 255, &status) < 0)
+		return mem_strdup(first_line);
+	if (status >= 0)
+		return mem_printf("the application master exited with code %d", (int)status);
+	const struct yarn_exit_status *known = yarn_exit_status_find((int)status);
+	return known ? mem_printf("the application master %s", known->text)
+		     : mem_strdup(first_line);
+}
+
+/* Behind "Failing this attempt.Diagnostics: [TIME]"; NULL: there is no such line. */
+static const char *find_node_word(const struct str_list *lines)
+{
+	static const char mark[] = "Diagnostics: ";
+
+	for (size_t i = 0; i < lines->count; i++) {
+		const char *text = strstr(lines->items[i], mark);
+		if (!text)
+			continue;
+		text += strlen(mark);
+		const char *end = *text == '[' ? strchr(text, ']') : NULL;
+		return end ? end + 1 : text;
+	}
+	return NULL;
+}
+
+static void take_lines(struct cause *cause, struct str_list *lines)
+{
+	for (size_t i = 0; i < lines->count && i < LINES_KEPT; i++)
+		str_list_add(&cause->tail, lines->items[i]);
+}
+
+void yarn_diagnostics_judge_am(const char *diagnostics, bool has_begun, struct cause *cause)
+{
+	struct str_list lines cleanup_str_list = {0}, words cleanup_str_list = {0};
+
+	yarn_diagnostics_lines(diagnostics, &lines);
+	find_words(&lines, &words);
+	cause_finish(cause);
+	cause->kind = CAUSE_AM_FAILED;
+	char *exit cleanup_free = describe_exit(lines.count ? lines.items[0] : "YARN says no more");
+	cause->text = mem_printf("%s%s", has_begun ? "" : "failed to start: ", exit);
+	if (words.count > 0) {
+		cause_take_log(cause, &words);
+		return;
+	}
+	cause->headline = mem_strdup(find_node_word(&lines));
+	take_lines(cause, &lines);
+}
+
+char *yarn_diagnostics_container(const char *diagnostics)
+{
+	static const char mark[] = "Container id: container_";
+	const char *found = diagnostics ? strstr(diagnostics, mark) : NULL;
+
+	if (!found)
+		return NULL;
+	found += strlen("Container id: ");
+	return mem_strndup(found, strspn(found, "abcdefghijklmnopqrstuvwxyz_0123456789"));
+}

@@ -1,0 +1,43 @@
+/*
+ * What YARN says in words of containers and applications that have failed (ContainerStatus and
+ * ApplicationReport, Hadoop 2.10 to 3.5):
+ *
+ *   Application ID failed 2 times due to AM Container for ATTEMPT exited with  exitCode: 1
+ *   Failing this attempt.Diagnostics: [2026-11-23 14:54:28.261]Exception from container-launch.
+ *   Container id: container_...
+ *   [2026-11-23 14:54:28.264]Container exited with a non-zero exit code 1. Error file: ...
+ *   Last 4096 bytes of am.stderr :
+ *   ...
+ *   For more detailed output, check the application tracking page: ...
+ */
+#ifndef TONY_SCHEDULER_YARN_DIAGNOSTICS_H
+#define TONY_SCHEDULER_YARN_DIAGNOSTICS_H
+
+#include "job/machine.h"
+
+/* What an AM writes of itself, in its container's logs. A NodeManager adds the end of a file named
+ * *stderr* to the diagnostics of a container that has failed
+ * (yarn.nodemanager.container.stderr.pattern). */
+#define YARN_AM_LOG "am.stderr"
+
+/* A row of ContainerExitStatus. */
+struct yarn_exit_status {
+	int status;
+	enum cause_kind kind;
+	const char *text; /* "went over its memory" */
+};
+/* NULL: none that is known, such as a program's own exit code. */
+const struct yarn_exit_status *yarn_exit_status_find(int status);
+
+/* The lines that say something, printable, without the time in brackets before them. */
+void yarn_diagnostics_lines(const char *diagnostics, struct str_list *lines);
+
+/* Why the AM of an application failed. What it wrote last is the headline, else what its node says.
+ * `has_begun`: it had come so far that it wrote its journal. */
+void yarn_diagnostics_judge_am(const char *diagnostics, bool has_begun, struct cause *cause);
+
+/* "container_...", as a NodeManager names the container that has failed; NULL: it does not. The
+ * caller frees. */
+char *yarn_diagnostics_container(const char *diagnostics);
+
+#endif
