@@ -536,7 +536,10 @@ static int serve(struct am *am, struct err *err)
 	if (open_all(am, err) < 0)
 		return -1;
 	/* The job's own line follows at once, and is synced. */
-	am_record(am, record_am(am->place.am_attempt, getpid(), api_address(am->api)), false);
+	am_record(am,
+		  record_am(am->place.am_attempt, getpid(), api_address(am->api),
+			    am->in_container ? getenv("CONTAINER_ID") : NULL),
+		  false);
 	/* Who finds this AM finds it in the journal, too. */
 	if (!am->in_container && announce(am, err) < 0)
 		return -1;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -66,6 +67,22 @@ void log_write(enum log_level level, const char *format, ...)
 		/* Nowhere left to say so. */
 	}
 	errno = saved_errno;
+}
+
+int64_t log_time_in(const char *line, size_t length)
+{
+	char text[sizeof("2026-11-21T06:14:11.123Z")];
+	int ms = 0, end = 0;
+	struct tm tm = {0};
+
+	if (length < sizeof(text) || line[sizeof(text) - 1] != ' ')
+		return 0;
+	memcpy(text, line, sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	if (!rest || sscanf(rest, ".%3dZ%n", &ms, &end) != 1 || rest[end] != '\0')
+		return 0;
+	return (int64_t)timegm(&tm) * 1000 + ms;
 }
 
 const char *log_error_in(const char *line)

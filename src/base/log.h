@@ -3,6 +3,9 @@
 #ifndef TONY_BASE_LOG_H
 #define TONY_BASE_LOG_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 /* `who` names the speaker ("am", "exec worker:0") and is copied. Default: level WARNING. */
@@ -13,8 +16,10 @@ void log_write(enum log_level level, const char *format, ...) __attribute__((for
 #define log_info(...)	 log_write(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...)	 log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-/* The text of a line that log_write() wrote of an error; NULL: the line is something else. */
+/* Of a line that log_write() wrote of an error its text; NULL: the line is something else. */
 const char *log_error_in(const char *line);
+/* When log_write() wrote a line (ms, wall clock); 0: the line is something else. */
+int64_t log_time_in(const char *line, size_t length);
 
 /* Trouble with something that many try again and again: a warning, once within half a minute as
  * long as the trouble is with the same `subject`. */

@@ -1,6 +1,7 @@
 #include "client/kept_logs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fs.h"
 #include "base/json.h"
@@ -14,17 +15,15 @@ struct attempt {
 struct kept_logs {
 	const struct job *job;
 	struct job_logs *logs;
-	struct task_attempts {
+	struct attempts {
 		struct attempt *items;
 		size_t count;
-	} * tasks;
+	} * tasks, am;
 	size_t task_count;
 };
 
-static struct attempt *attempt_at(struct kept_logs *kept, size_t task, int64_t attempt)
+static struct attempt *attempt_at(struct attempts *attempts, int64_t attempt)
 {
-	struct task_attempts *attempts = &kept->tasks[task];
-
 	while ((int64_t)attempts->count < attempt) {
 		attempts->items = mem_realloc_array(attempts->items, attempts->count + 1,
 						    sizeof(*attempts->items));
@@ -41,25 +40,45 @@ static void replace_text(const json_t *record, const char *member, char **text)
 		mem_replace(text, mem_strdup(value));
 }
 
-/* Record "task" (job/record.h): its members were checked when the view was made. */
+static void take_am(struct kept_logs *kept, const json_t *record, int64_t attempt)
+{
+	const char *address = json_string_value(json_object_get(record, "address"));
+	const char *colon = address ? strrchr(address, ':') : NULL;
+	struct attempt *known = attempt_at(&kept->am, attempt);
+
+	replace_text(record, "container", &known->container);
+	if (colon)
+		mem_replace(&known->host, mem_strndup(address, (size_t)(colon - address)));
+}
+
+static void take_task(struct kept_logs *kept, const json_t *record, int64_t attempt)
+{
+	const char *name = json_string_value(json_object_get(record, "task"));
+	int64_t task = name ? job_find_task(kept->job, name) : -1;
+
+	if (task < 0)
+		return;
+	struct attempt *known = attempt_at(&kept->tasks[task], attempt);
+	replace_text(record, "container", &known->container);
+	replace_text(record, "host", &known->host);
+}
+
+/* Records "am" and "task" (job/record.h): their members were checked when the view was made. */
 static int visit(void *data, const struct journal_line *line, struct err *err)
 {
 	struct kept_logs *kept = data;
 	json_t *record cleanup_json = journal_line_record(line, err);
-	const char *name = json_string_value(json_object_get(record, "task"));
+	const char *event = json_string_value(json_object_get(record, "ev"));
 	int64_t attempt = json_integer_value(json_object_get(record, "attempt"));
 
 	if (!record)
 		return -1;
-	if (!str_equal(json_string_value(json_object_get(record, "ev")), "task") || !name ||
-	    attempt < 1 || attempt > INT32_MAX || !json_object_get(record, "container"))
+	if (attempt < 1 || attempt > INT32_MAX || !json_object_get(record, "container"))
 		return 0;
-	int64_t task = job_find_task(kept->job, name);
-	if (task < 0)
-		return 0;
-	struct attempt *known = attempt_at(kept, (size_t)task, attempt);
-	replace_text(record, "container", &known->container);
-	replace_text(record, "host", &known->host);
+	if (str_equal(event, "task"))
+		take_task(kept, record, attempt);
+	else if (str_equal(event, "am"))
+		take_am(kept, record, attempt);
 	return 0;
 }
 
@@ -78,31 +97,47 @@ struct kept_logs *kept_logs_create(const struct opened *opened, struct err *err)
 	return NULL;
 }
 
+static void attempts_finish(struct attempts *attempts)
+{
+	for (size_t i = 0; i < attempts->count; i++) {
+		free(attempts->items[i].container);
+		free(attempts->items[i].host);
+	}
+	free(attempts->items);
+}
+
 void kept_logs_destroy(struct kept_logs *kept)
 {
 	if (!kept)
 		return;
-	for (size_t i = 0; i < kept->task_count; i++) {
-		for (size_t j = 0; j < kept->tasks[i].count; j++) {
-			free(kept->tasks[i].items[j].container);
-			free(kept->tasks[i].items[j].host);
-		}
-		free(kept->tasks[i].items);
-	}
+	for (size_t i = 0; i < kept->task_count; i++)
+		attempts_finish(&kept->tasks[i]);
+	attempts_finish(&kept->am);
 	free(kept->tasks);
 	job_logs_destroy(kept->logs);
 	free(kept);
 }
 
+static const struct attempt *find_attempt(const struct attempts *attempts, int attempt)
+{
+	return (size_t)attempt <= attempts->count ? &attempts->items[attempt - 1] : NULL;
+}
+
 struct job_log *kept_logs_open(struct kept_logs *kept, size_t task, int attempt, const char *name,
 			       struct err *err)
 {
-	const struct attempt *known = (size_t)attempt <= kept->tasks[task].count
-					      ? &kept->tasks[task].items[attempt - 1]
-					      : NULL;
+	const struct attempt *known = find_attempt(&kept->tasks[task], attempt);
 
 	if (known && known->container)
 		return kept->logs->ops->open(kept->logs, known->container, known->host, name, err);
 	err_set(err, ERR_NOT_FOUND, "attempt %d never got a container", attempt);
 	return NULL;
+}
+
+struct job_log *kept_logs_open_am(struct kept_logs *kept, int attempt, struct err *err)
+{
+	const struct attempt *known = find_attempt(&kept->am, attempt);
+
+	return kept->logs->ops->open_am(kept->logs, attempt, known ? known->container : NULL,
+					known ? known->host : NULL, err);
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -75,6 +76,9 @@ static void fetch(struct entry *entry, bool to_the_end)
 		return;
 	entry->has_line = log_source_next(entry->source, to_the_end, &entry->line);
 	entry->is_drained = !entry->has_line;
+	/* tony's own logs have no index beside them, but a time in each line. */
+	if (entry->has_line && entry->line.time_ms == 0)
+		entry->line.time_ms = log_time_in(entry->line.text, entry->line.length);
 }
 
 bool log_merge_next(struct log_merge *merge, bool to_the_end, struct log_line *line,

@@ -11,7 +11,6 @@ static const char *const remedies[CAUSE_KIND_COUNT] = {
 	[CAUSE_HUNG] = "see hang-stacks.txt beside its log, or raise tony.{type}.hang-timeout",
 	[CAUSE_FROZEN] = "find out who stopped it, or raise tony.{type}.frozen-timeout",
 	[CAUSE_PORT_TAKEN] = "set tony.{type}.hold-port=false",
-	[CAUSE_EXECUTOR_LOST] = "see executor.log in the container's directory",
 	[CAUSE_REGISTRATION_TIMEOUT] = "raise tony.container.registration.timeout",
 	[CAUSE_ALLOCATION_TIMEOUT] = "raise tony.container.allocation.timeout, or ask for less",
 	[CAUSE_APPLICATION_TIMEOUT] = "raise tony.application.timeout",

@@ -15,12 +15,16 @@
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
+#include "job/log_reader.h"
+#include "scheduler/local_start.h"
 
 #define REST_MS 5000
 
 struct logs_options {
 	bool follow;
 	struct str_list tasks;
+	struct str_list executors;
+	bool am;
 	char *stream;
 	char *since;
 	char *grep;
@@ -41,6 +45,16 @@ static const struct opt options[] = {
 	 .offset = offsetof(struct logs_options, tasks),
 	 .argument = "TASK",
 	 .help = "only this task, such as worker:1 or worker (all of them); may be repeated"},
+	{.name = "am",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct logs_options, am),
+	 .help = "what the job's application master wrote of itself, in place of the tasks' "
+		 "output"},
+	{.name = "executor",
+	 .kind = OPT_LIST,
+	 .offset = offsetof(struct logs_options, executors),
+	 .argument = "TASK",
+	 .help = "what the executor of this task wrote of itself, likewise; may be repeated"},
 	{.name = "stream",
 	 .kind = OPT_TEXT,
 	 .offset = offsetof(struct logs_options, stream),
@@ -73,7 +87,8 @@ const struct opt_table verb_logs_options = {
 	.description =
 		"Lines are merged by time. Each stands behind the name of its task, if the job has "
 		"several and not only one of them is asked for, and behind \"stderr\" where it "
-		"was written there.",
+		"was written there. --am and --executor print what tony's own programs wrote, for "
+		"when a job or a task did not even start.",
 	.options = options,
 	.option_count = array_length(options),
 };
@@ -109,43 +124,66 @@ static int compile_grep(struct logs *logs, struct err *err)
 	return 0;
 }
 
+/* Logs of tony's own programs, and not of the user's. */
+static bool wants_own(const struct logs *logs)
+{
+	return logs->chosen->am || logs->chosen->executors.count > 0;
+}
+
 static int check_options(struct logs *logs, struct err *err)
 {
 	const struct logs_options *chosen = logs->chosen;
 
+	if (wants_own(logs) && (chosen->tasks.count > 0 || chosen->stream))
+		return err_set(err, ERR_USAGE,
+			       "--task and --stream are about the output of programs; leave them "
+			       "out with --am and --executor");
 	if (chosen->since && moment_parse("--since", chosen->since, &logs->since_ms, err) < 0)
 		return -1;
 	return chosen->grep ? compile_grep(logs, err) : 0;
 }
 
+static const struct str_list *named_tasks(const struct logs *logs)
+{
+	return wants_own(logs) ? &logs->chosen->executors : &logs->chosen->tasks;
+}
+
 static int check_tasks(const struct logs *logs, struct err *err)
 {
-	const struct str_list *tasks = &logs->chosen->tasks;
+	const struct str_list *tasks = named_tasks(logs);
 
 	for (size_t i = 0; i < tasks->count; i++)
 		if (opened_check_task(logs->opened, tasks->items[i], err) < 0)
 			return -1;
+	/* Its node has it, and nobody tells when it grows. */
+	if (logs->chosen->am && logs->chosen->follow && logs->opened->ops->logs)
+		return err_set(err, ERR_USAGE,
+			       "--am: the log of an application master on a cluster cannot be "
+			       "followed; leave out --follow");
 	return 0;
 }
 
 static bool is_chosen(const struct logs *logs, const char *type, const char *task)
 {
-	const struct str_list *tasks = &logs->chosen->tasks;
+	const struct str_list *tasks = named_tasks(logs);
 
-	return tasks->count == 0 || str_list_has(tasks, task) || str_list_has(tasks, type);
+	if (tasks->count == 0)
+		return !wants_own(logs);
+	return str_list_has(tasks, task) || str_list_has(tasks, type);
 }
 
 /* ---- files -------------------------------------------------------------------------------- */
 
 /* What stands in front of every line; the caller frees. */
-static char *make_label(const struct logs *logs, const char *file, const char *task)
+static char *make_label(const struct logs *logs, const char *log, const char *task)
 {
+	bool says_log = wants_own(logs) ? logs->names_tasks : !str_equal(log, "stdout");
 	struct str label = {0};
 
 	if (logs->names_tasks)
 		str_append(&label, task);
-	if (!str_equal(file, "stdout"))
-		str_append_format(&label, "%s%s", label.length > 0 ? " " : "", file);
+	if (says_log)
+		str_append_format(&label, "%s%s", label.length > 0 ? " " : "", log);
 	if (label.length > 0)
 		str_append(&label, "| ");
 	return str_steal(&label);
@@ -159,21 +197,28 @@ struct log_place {
 	int attempt;
 };
 
-static void add_kept(struct logs *logs, const struct log_place *place, const char *file)
+/* `log` is what was opened (taken), or NULL for want of it. */
+static void add_opened(struct logs *logs, struct job_log *log, const char *label, const char *name,
+		       const struct err *problem)
 {
-	struct err problem cleanup_err = {0};
-	char *label cleanup_free = make_label(logs, file, place->task_name);
-	struct job_log *log =
-		kept_logs_open(logs->kept, place->task, place->attempt, file, &problem);
-
 	if (log) {
 		logs->found++;
 		log_merge_add_source(logs->merge, log_source_kept(log), label, logs->tail);
 	} else if (logs->missing.kind == ERR_NONE || logs->missing.kind == ERR_NOT_FOUND) {
 		err_finish(&logs->missing);
-		err_set(&logs->missing, problem.kind, "%s of %s: %s", file, place->task_name,
-			err_message(&problem));
+		err_set(&logs->missing, problem->kind, "%s: %s", name, err_message(problem));
 	}
+}
+
+static void add_kept(struct logs *logs, const struct log_place *place, const char *log)
+{
+	struct err problem cleanup_err = {0};
+	char *label cleanup_free = make_label(logs, log, place->task_name);
+	char *name cleanup_free = mem_printf("%s of %s", log, place->task_name);
+	char *file cleanup_free = log_file_name(log);
+
+	add_opened(logs, kept_logs_open(logs->kept, place->task, place->attempt, file, &problem),
+		   label, name, &problem);
 }
 
 /* While a job runs its AM knows best. */
@@ -185,28 +230,29 @@ static bool is_live(const struct logs *logs, const struct log_place *place)
 	       place->attempt >= opened->view->tasks[place->task].attempt;
 }
 
-static void add_live(struct logs *logs, const struct log_place *place, const char *file)
+static void add_live(struct logs *logs, const struct log_place *place, const char *log)
 {
-	char *label cleanup_free = make_label(logs, file, place->task_name);
+	char *label cleanup_free = make_label(logs, log, place->task_name);
 	struct log_source *source =
-		logs->live ? log_live_follow(logs->live, place->task_name, file)
+		logs->live ? log_live_follow(logs->live, place->task_name, log)
 			   : log_live_present(&logs->opened->door, place->task_name, place->attempt,
-					      file);
+					      log);
 
 	logs->found++;
 	log_merge_add_source(logs->merge, source, label, logs->tail);
 }
 
-static void add_file(struct logs *logs, const struct log_place *place, const char *file)
+static void add_log(struct logs *logs, const struct log_place *place, const char *log)
 {
+	char *file cleanup_free = log_file_name(log);
 	char *path cleanup_free = fs_join(place->directory, file);
 
 	if (logs->kept && is_live(logs, place)) {
-		add_live(logs, place, file);
+		add_live(logs, place, log);
 	} else if (logs->kept) {
-		add_kept(logs, place, file);
+		add_kept(logs, place, log);
 	} else if (fs_exists(path)) {
-		char *label cleanup_free = make_label(logs, file, place->task_name);
+		char *label cleanup_free = make_label(logs, log, place->task_name);
 		log_merge_add(logs->merge, path, label, logs->tail);
 	}
 }
@@ -218,10 +264,10 @@ static void add_stream(struct logs *logs, const struct log_place *place, const c
 
 	if (chosen && !str_equal(chosen, "both") && !str_equal(chosen, stream))
 		return;
-	add_file(logs, place, stream);
+	add_log(logs, place, stream);
 	for (int process = 1; process < processes; process++) {
-		char *file cleanup_free = mem_printf("%s-%d", stream, process);
-		add_file(logs, place, file);
+		char *log cleanup_free = mem_printf("%s-%d", stream, process);
+		add_log(logs, place, log);
 	}
 }
 
@@ -246,8 +292,33 @@ static void add_task(struct logs *logs, size_t number)
 						.attempt = attempt};
 		if (logs->follow)
 			follow_add(logs->follow, directory);
+		if (wants_own(logs)) {
+			add_log(logs, &place, "executor");
+			continue;
+		}
 		add_stream(logs, &place, "stdout", type->processes);
 		add_stream(logs, &place, "stderr", type->processes);
+	}
+}
+
+/* Each AM on a cluster had a container of its own; on one machine all write one file. */
+static void add_am(struct logs *logs)
+{
+	const struct opened *opened = logs->opened;
+	const char *label = logs->names_tasks ? "am| " : "";
+	char *path cleanup_free = fs_join(opened->door.job_dir, LOCAL_AM_LOG);
+	int last = opened->view->am_attempt > opened->door.am_attempt ? opened->view->am_attempt
+								      : opened->door.am_attempt;
+
+	if (!logs->kept) {
+		log_merge_add(logs->merge, path, label, logs->tail);
+		return;
+	}
+	for (int attempt = 1; attempt == 1 || attempt <= last; attempt++) {
+		struct err problem cleanup_err = {0};
+		char *name cleanup_free = mem_printf("the log of application master %d", attempt);
+		add_opened(logs, kept_logs_open_am(logs->kept, attempt, &problem), label, name,
+			   &problem);
 	}
 }
 
@@ -256,6 +327,8 @@ static void add_files(struct logs *logs)
 {
 	const struct job_view *view = logs->opened->view;
 
+	if (logs->chosen->am)
+		add_am(logs);
 	for (size_t i = 0; i < view->task_count; i++)
 		add_task(logs, i);
 	logs->tail = -1;
@@ -263,8 +336,10 @@ static void add_files(struct logs *logs)
 
 static bool is_one_task(const struct logs *logs)
 {
-	const struct str_list *tasks = &logs->chosen->tasks;
+	const struct str_list *tasks = named_tasks(logs);
 
+	if (logs->chosen->am)
+		return tasks->count == 0;
 	return logs->opened->view->task_count == 1 ||
 	       (tasks->count == 1 && strchr(tasks->items[0], ':'));
 }

@@ -225,9 +225,14 @@ static void append_failure(const struct opened *opened, struct str *out)
 	append_tail(&view->cause, view->message, out);
 	if (remedy)
 		str_append_format(out, "try: %s\n", remedy);
+	bool is_executors =
+		view->cause.kind == CAUSE_LAUNCH_FAILED || view->cause.kind == CAUSE_EXECUTOR_LOST;
 	if (task)
-		str_append_format(out, "see: tony logs %s --task %s:%d\n", opened->id,
+		str_append_format(out, "see: tony logs %s --%s %s:%d\n", opened->id,
+				  is_executors ? "executor" : "task",
 				  view->job->types[task->type].name, task->index);
+	else if (view->cause.kind == CAUSE_AM_FAILED)
+		str_append_format(out, "see: tony logs %s --am\n", opened->id);
 }
 
 static void append_advice(const struct opened *opened, struct str *out)

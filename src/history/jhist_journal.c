@@ -197,7 +197,7 @@ static int write_all(struct writing *writing, const struct jhist_name *name, con
 	const json_t *record;
 	size_t i;
 
-	if (append(writing, record_am(1, 0, NULL), name->started_ms) < 0)
+	if (append(writing, record_am(1, 0, NULL, NULL), name->started_ms) < 0)
 		return -1;
 	json_array_foreach(records, i, record)
 	{

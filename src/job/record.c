@@ -26,13 +26,14 @@ static void set_positive(json_t *record, const char *member, int64_t value)
 		json_set_int(record, member, value);
 }
 
-json_t *record_am(int am_attempt, int64_t pid, const char *address)
+json_t *record_am(int am_attempt, int64_t pid, const char *address, const char *container)
 {
 	json_t *record = begin("am");
 
 	json_set_int(record, "attempt", am_attempt);
 	json_set_int(record, "pid", pid);
 	json_set_text(record, "address", address);
+	json_set_text(record, "container", container);
 	json_set_text(record, "version", TONY_VERSION);
 	return record;
 }

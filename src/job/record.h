@@ -2,7 +2,8 @@
  * What the lines of a journal say (journal.h frames them). Every builder returns a new JSON object
  * for journal_append(); view.h reads them back. Members that say nothing are left out.
  *
- *   am       attempt pid address version        an AM has begun
+ *   am       attempt pid address container? version
+ *                                                an AM has begun
  *   job      from to epoch retries infrastructure_retries streak? pause? exempt? wanted? outcome?
  *            cause? cause_task?                  also when only counters, pause or cause changed
  *   task     task from to attempt epoch restart restarts_used up container? host? port? ui_port?
@@ -23,7 +24,8 @@
 #include "job/journal.h"
 #include "job/machine.h"
 
-json_t *record_am(int am_attempt, int64_t pid, const char *address);
+/* `container`: the scheduler's name for where it runs; NULL: it is a process of this machine. */
+json_t *record_am(int am_attempt, int64_t pid, const char *address, const char *container);
 /* `to` may already be left behind: one event can move a job or a task twice. */
 json_t *record_job(const struct job *job, const struct machine *machine, enum job_state from,
 		   enum job_state to);

@@ -19,6 +19,47 @@ void job_logs_destroy(struct job_logs *logs)
 		logs->ops->destroy(logs);
 }
 
+/* ---- a text ------------------------------------------------------------------------------- */
+
+struct text_log {
+	struct job_log base;
+	struct job_log_part part;
+	char *text;
+};
+
+static ssize_t read_text(struct job_log *base, size_t part, bool times, int64_t offset, void *bytes,
+			 size_t length, struct err *err)
+{
+	const struct text_log *log = (const struct text_log *)base;
+	size_t left = (size_t)(log->part.length - offset);
+
+	if (length > left)
+		length = left;
+	memcpy(bytes, log->text + offset, length);
+	return (ssize_t)length;
+}
+
+static void destroy_text(struct job_log *base)
+{
+	struct text_log *log = (struct text_log *)base;
+
+	free(log->text);
+	free(log);
+}
+
+struct job_log *job_log_of_text(const char *text)
+{
+	static const struct job_log_ops ops = {.read = read_text, .destroy = destroy_text};
+	struct text_log *log = mem_alloc(sizeof(*log));
+
+	log->text = mem_strdup(text);
+	log->part = (struct job_log_part){.length = (int64_t)strlen(text)};
+	log->base = (struct job_log){.ops = &ops, .parts = &log->part, .count = 1};
+	return &log->base;
+}
+
+/* ---- parts -------------------------------------------------------------------------------- */
+
 struct found {
 	int64_t number; /* how often it was rotated: 0 for the last part */
 	size_t index;

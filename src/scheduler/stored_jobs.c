@@ -234,7 +234,9 @@ static struct job_log *open_log(struct job_logs *base, const char *container, co
 		err_set(err, ERR_NOT_FOUND, "the history has no logs of %s", container);
 		return NULL;
 	}
-	char *file cleanup_free = mem_printf(HISTORY_LOGS "/%s/%s", task, name);
+	/* In a history the log of an executor has the name by which it is asked for. */
+	const char *kept = str_equal(name, "executor.log") ? "executor" : name;
+	char *file cleanup_free = mem_printf(HISTORY_LOGS "/%s/%s", task, kept);
 	char *index cleanup_free = mem_printf("%s.times", file);
 	struct stored_log *log = mem_alloc(sizeof(*log));
 	log->times = -1;
@@ -245,6 +247,13 @@ static struct job_log *open_log(struct job_logs *base, const char *container, co
 	if (log->fd >= 0 && read_head(log, attempt, name, err) == 0)
 		return &log->base;
 	destroy_log(&log->base);
+	return NULL;
+}
+
+static struct job_log *open_am(struct job_logs *base, int attempt, const char *container,
+			       const char *host, struct err *err)
+{
+	err_set(err, ERR_NOT_FOUND, "the history has no logs of application masters");
 	return NULL;
 }
 
@@ -260,7 +269,8 @@ static void destroy_logs(struct job_logs *base)
 static struct job_logs *open_logs(const struct job_door *door, const struct job *job,
 				  struct err *err)
 {
-	static const struct job_logs_ops ops = {.open = open_log, .destroy = destroy_logs};
+	static const struct job_logs_ops ops = {
+		.open = open_log, .open_am = open_am, .destroy = destroy_logs};
 	struct stored_logs *logs = mem_alloc(sizeof(*logs));
 
 	logs->base.ops = &ops;

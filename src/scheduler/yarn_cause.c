@@ -31,9 +31,8 @@ static void judge_code(struct cause *cause, int code)
 					 cause->signal, proc_signal_name(cause->signal));
 	} else if (code == NOT_EXECUTABLE || code == NOT_FOUND || code == COULD_NOT_BEGIN) {
 		cause->kind = CAUSE_LAUNCH_FAILED;
-		cause->text = mem_printf("could not run: its executor left with exit code %d; see "
-					 "executor.log",
-					 code);
+		cause->text =
+			mem_printf("could not run: its executor left with exit code %d", code);
 	} else {
 		cause->text = mem_printf("lost its executor: it left with exit code %d", code);
 	}

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
+#include "hadoop/placement.h"
 #include "scheduler/yarn_client.h"
 
 #define AM_MEMORY     512 /* MiB, unless tony.am.memory says otherwise */
@@ -168,6 +169,48 @@ static int add_docker(const struct job *job, const char *image, struct str_list 
 	return 0;
 }
 
+/* What the AM will make of it. */
+static int check_placement(const char *key, const char *text, struct err *err)
+{
+	Hadoop__PlacementConstraintProto *constraint = placement_parse(text, strlen(text), err);
+
+	if (!constraint)
+		return err_wrap(err, "%s", key);
+	placement_free(constraint);
+	return 0;
+}
+
+static int check_placements(const struct job *job, struct err *err)
+{
+	static const char last[] = ".placement-spec";
+	const char *key;
+	json_t *entry;
+
+	json_object_foreach(job->config, key, entry)
+	{
+		const char *text = job_config(job, key);
+		if (text && str_ends_with(key, last) && check_placement(key, text, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* A path in HDFS is written out, as its executors need it; any other is the programs' affair. */
+static int resolve_checkpoint_dir(const struct hadoop_cluster *cluster, struct job *job,
+				  struct err *err)
+{
+	if (!job->checkpoint_dir || !str_starts_with(job->checkpoint_dir, "hdfs:"))
+		return 0;
+	const char *path = yarn_path_within(cluster, job->checkpoint_dir);
+	if (!path)
+		return err_set(err, ERR_CONFIG,
+			       "tony.application.checkpoint-dir: %s is not in the cluster's file "
+			       "system; write %s/PATH or hdfs:///PATH",
+			       job->checkpoint_dir, cluster->fs);
+	mem_replace(&job->checkpoint_dir, mem_printf("%s%s", cluster->fs, path));
+	return 0;
+}
+
 static const char *own_or_common(const struct job *job, const char *type, const char *what)
 {
 	const char *own = job_config_format(job, "tony.%s.%s", type, what);
@@ -246,8 +289,9 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *
 		HADOOP__GET_NEW_APPLICATION_REQUEST_PROTO__INIT;
 	ProtobufCMessage *response cleanup_message = NULL;
 
-	if (check_tags(job, err) < 0 || yarn_history_prepare(cluster, job, err) < 0 ||
-	    describe(cluster, job, err) < 0 ||
+	if (check_tags(job, err) < 0 || check_placements(job, err) < 0 ||
+	    resolve_checkpoint_dir(cluster, job, err) < 0 ||
+	    yarn_history_prepare(cluster, job, err) < 0 || describe(cluster, job, err) < 0 ||
 	    yarn_call(cluster, &RM_GET_NEW_APPLICATION, &request.base, &response, NULL, err) < 0)
 		return -1;
 	const Hadoop__GetNewApplicationResponseProto *made =

@@ -97,11 +97,15 @@ static char *describe_exit(const char *first_line)
 		     : mem_strdup(first_line);
 }
 
-/* Behind "Failing this attempt.Diagnostics: [TIME]"; NULL: there is no such line. */
+/* The innermost exception, else what stands behind "Failing this attempt.Diagnostics: [TIME]";
+ * NULL: neither is there. A ResourceManager cuts long texts off at their beginning. */
 static const char *find_node_word(const struct str_list *lines)
 {
-	static const char mark[] = "Diagnostics: ";
+	static const char mark[] = "Diagnostics: ", cause[] = "Caused by: ";
 
+	for (size_t i = lines->count; i-- > 0;)
+		if (str_starts_with(lines->items[i], cause))
+			return lines->items[i] + strlen(cause);
 	for (size_t i = 0; i < lines->count; i++) {
 		const char *text = strstr(lines->items[i], mark);
 		if (!text)
@@ -113,10 +117,17 @@ static const char *find_node_word(const struct str_list *lines)
 	return NULL;
 }
 
-static void take_lines(struct cause *cause, struct str_list *lines)
+/* "at java.base/java.lang.reflect.Method.invoke(Method.java:569)", "... 30 more" */
+static bool is_of_stack(const char *line)
 {
-	for (size_t i = 0; i < lines->count && i < LINES_KEPT; i++)
-		str_list_add(&cause->tail, lines->items[i]);
+	return str_starts_with(line, "at ") || str_starts_with(line, "... ");
+}
+
+static void take_lines(struct cause *cause, const struct str_list *lines)
+{
+	for (size_t i = 0; i < lines->count && cause->tail.count < LINES_KEPT; i++)
+		if (!is_of_stack(lines->items[i]))
+			str_list_add(&cause->tail, lines->items[i]);
 }
 
 void yarn_diagnostics_judge_am(const char *diagnostics, bool has_begun, struct cause *cause)

@@ -7,10 +7,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "hadoop/id.h"
 #include "hadoop/methods.h"
 #include "hadoop/webhdfs_client.h"
 #include "net/tls.h"
 #include "scheduler/yarn_client.h"
+#include "scheduler/yarn_diagnostics.h"
 
 #define UPLOAD_WAIT_MS 20000
 #define UPLOAD_POLL_MS 300
@@ -251,6 +253,92 @@ static struct job_log *open_log(struct job_logs *base, const char *container, co
 	}
 }
 
+/* ---- of an AM ----------------------------------------------------------------------------- */
+
+/* What the ResourceManager knows of an AM; it forgets the container of one that has ended. */
+struct am_place {
+	char *container, *host, *diagnostics; /* host, diagnostics: NULL: not known */
+};
+
+static void am_place_finish(struct am_place *place)
+{
+	free(place->container);
+	free(place->host);
+	free(place->diagnostics);
+}
+#define cleanup_am_place __attribute__((cleanup(am_place_finish)))
+
+static char *known_text(const char *text)
+{
+	return text && *text && !str_equal(text, "N/A") ? mem_strdup(text) : NULL;
+}
+
+static void take_report(const Hadoop__ApplicationAttemptReportProto *report, struct am_place *place)
+{
+	place->host = known_text(report->host);
+	place->diagnostics = known_text(report->diagnostics);
+	place->container = report->am_container_id && report->am_container_id->app_attempt_id
+				   ? hadoop_container_id_text(report->am_container_id)
+				   : yarn_diagnostics_container(place->diagnostics);
+}
+
+/* The first container of an attempt is its AM's. */
+static char *usual_container(const Hadoop__ApplicationAttemptIdProto *attempt)
+{
+	Hadoop__ApplicationAttemptIdProto id = *attempt;
+	Hadoop__ContainerIdProto container = HADOOP__CONTAINER_ID_PROTO__INIT;
+
+	container.app_attempt_id = &id;
+	container.has_id = true;
+	container.id = 1;
+	return hadoop_container_id_text(&container);
+}
+
+static int find_am(const struct yarn_logs *logs, int attempt, struct am_place *place,
+		   struct err *err)
+{
+	Hadoop__ApplicationIdProto application = HADOOP__APPLICATION_ID_PROTO__INIT;
+	Hadoop__ApplicationAttemptIdProto id = HADOOP__APPLICATION_ATTEMPT_ID_PROTO__INIT;
+	Hadoop__GetApplicationAttemptReportRequestProto request =
+		HADOOP__GET_APPLICATION_ATTEMPT_REPORT_REQUEST_PROTO__INIT;
+	ProtobufCMessage *response cleanup_message = NULL;
+
+	if (hadoop_application_id_parse(logs->application, &application, err) < 0)
+		return -1;
+	id.application_id = &application;
+	id.has_attemptid = true;
+	id.attemptid = attempt;
+	request.application_attempt_id = &id;
+	if (yarn_call(logs->cluster, &RM_GET_APPLICATION_ATTEMPT_REPORT, &request.base, &response,
+		      NULL, NULL) == 0) {
+		const Hadoop__GetApplicationAttemptReportResponseProto *answer =
+			(const Hadoop__GetApplicationAttemptReportResponseProto *)response;
+		if (answer->application_attempt_report)
+			take_report(answer->application_attempt_report, place);
+	}
+	if (!place->container)
+		place->container = usual_container(&id);
+	return 0;
+}
+
+static struct job_log *open_am(struct job_logs *base, int attempt, const char *container,
+			       const char *host, struct err *err)
+{
+	struct yarn_logs *logs = (struct yarn_logs *)base;
+	struct am_place place cleanup_am_place = {0};
+	struct err missing cleanup_err = {0};
+
+	if (!container && find_am(logs, attempt, &place, err) < 0)
+		return NULL;
+	struct job_log *log = open_log(base, container ? container : place.container,
+				       host ? host : place.host, YARN_AM_LOG, &missing);
+	if (!log && place.diagnostics)
+		return job_log_of_text(place.diagnostics);
+	if (!log)
+		err_set(err, missing.kind, "%s", err_message(&missing));
+	return log;
+}
+
 static void destroy(struct job_logs *base)
 {
 	struct yarn_logs *logs = (struct yarn_logs *)base;
@@ -271,7 +359,8 @@ static void destroy(struct job_logs *base)
 static struct yarn_logs *create(struct hadoop_cluster *cluster, const char *application,
 				const char *owner)
 {
-	static const struct job_logs_ops ops = {.open = open_log, .destroy = destroy};
+	static const struct job_logs_ops ops = {
+		.open = open_log, .open_am = open_am, .destroy = destroy};
 	struct yarn_logs *logs = mem_alloc(sizeof(*logs));
 
 	logs->base.ops = &ops;

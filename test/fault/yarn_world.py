@@ -150,7 +150,7 @@ class YarnWorld(world.World):
     def logs(self):
         """NodeManagers keep those of containers that have ended, too."""
         return sorted(path for path in self.cluster.directory.glob(f"data/nm*/log/{self.job}/**/*")
-                      if path.name in ("am.log", "executor.log", "stderr"))
+                      if path.name in ("am.stderr", "executor.log", "stderr"))
 
     def forget(self):
         for path in self.cluster.directory.glob(f"data/nm*/**/{self.job}"):

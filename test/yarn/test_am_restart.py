@@ -40,7 +40,7 @@ def am_log(pid):
     """What prepares the AM's container looks like an AM, too, and may have ended by now."""
     for value in read_environ(pid):
         if value.startswith(b"LOG_DIRS="):
-            path = Path(value.decode().split("=")[1]) / "am.log"
+            path = Path(value.decode().split("=")[1]) / "am.stderr"
             return path.read_text() if path.exists() else ""
     return ""
 

@@ -51,7 +51,7 @@ void bed_journal(void **state, const struct job *job, bool final)
 	struct journal *journal = journal_open(scratch_path(state, "journal.jsonl"), NULL);
 	struct task task = {.type = 0, .index = 1, .attempt = 2, .host = (char *)"node1"};
 
-	append(journal, record_am(1, 4711, "127.0.0.1:4000"), BEGUN_MS);
+	append(journal, record_am(1, 4711, "127.0.0.1:4000", NULL), BEGUN_MS);
 	append(journal, record_task(job, &task, TASK_WAITING, TASK_RUNNING, "/logs"),
 	       BEGUN_MS + 1000);
 	task.cause = (struct cause){

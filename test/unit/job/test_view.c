@@ -251,7 +251,7 @@ static void notes_waiting_and_the_end_are_seen(void **state)
 	struct scene scene = begin(state, "worker=1");
 	struct job_view *view = scene.view;
 
-	add(&scene, record_am(2, 4711, "127.0.0.1:4000"));
+	add(&scene, record_am(2, 4711, "127.0.0.1:4000", NULL));
 	add(&scene, record_waiting("waits for 8.0 GiB: 3.2 GiB free"));
 	add(&scene, record_note(scene.bed->job, NULL, "something"));
 	assert_int_equal(job_view_read(view, scene.path, NULL), 0);

@@ -108,6 +108,13 @@ static void an_am_that_said_nothing_is_told_in_its_nodes_words(void **state)
 		      "failed to start: the application master exited with code 1: Exception from "
 		      "container-launch.",
 		      7);
+	assert_judged(FAILED("-1000") "ava:43)\n\tat a.B.c(B.java:1)\nCaused by: java.io.E: x\n"
+				      "\tat a.B.d(B.java:2)\n\t... 30 more\nCaused by: "
+				      "Permission denied: user=ada\n\tat a.B.e(B.java:3)\n",
+		      false,
+		      "failed to start: the application master could not be started by its node: "
+		      "Permission denied: user=ada",
+		      4);
 	assert_judged("", true, "YARN says no more", 0);
 	assert_judged("strange exitCode: x", true, "strange exitCode: x", 1);
 }
