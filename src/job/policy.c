@@ -202,6 +202,15 @@ static bool words_fit(const struct policy_row *row, const struct cause *cause)
 	return false;
 }
 
+/* No peer's loss kills a process with SIGKILL: it had lived through what it said of peers before.
+ */
+static bool blame_fits(const struct policy_row *row, const struct cause *cause)
+{
+	const struct policy_row sigkill = {.signal = SIGKILL};
+
+	return !row->blames_peer || !signal_fits(&sigkill, cause);
+}
+
 static bool framework_fits(const struct policy_row *row, const char *framework)
 {
 	return !row->framework || (framework && strcmp(row->framework, framework) == 0);
@@ -214,8 +223,8 @@ const struct policy_row *policy_find(const struct cause *cause, const char *fram
 	while (i < array_length(rows) - 1 &&
 	       !(kind_fits(&rows[i], cause) &&
 		 (rows[i].exit_code == 0 || rows[i].exit_code == cause->exit_code) &&
-		 signal_fits(&rows[i], cause) && framework_fits(&rows[i], framework) &&
-		 words_fit(&rows[i], cause)))
+		 signal_fits(&rows[i], cause) && blame_fits(&rows[i], cause) &&
+		 framework_fits(&rows[i], framework) && words_fit(&rows[i], cause)))
 		i++;
 	return &rows[i];
 }
