@@ -1,0 +1,91 @@
+"""An AM that cannot start: its job is kept, has failed to start, and says why wherever it is looked at."""
+
+import json
+import resource
+import shutil
+import subprocess
+
+import pytest
+from conftest import BUILD
+from patience import PATIENCE_S
+
+FAILED = "failed to start: the application master exited with code"
+
+
+def submit(tony, program=BUILD / "tony", **options):
+    return subprocess.run([program, "submit", "--name", "unlucky", "--", "true"], env=tony.env, cwd=tony.directory,
+                          capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL, **options)
+
+
+def check_told(tony, answer, *words):
+    """In each place by the same words."""
+    assert answer.returncode == 70, answer
+    job, = tony.ids()
+    for text in (answer.stderr, tony.run("status", job).stdout, tony.run("list", "--all").stdout,
+                 tony.run("history").stdout, tony.run("events", job).stdout):
+        for word in (job, *words):
+            assert word in text or word == job and "end: failed" in text, f"{word!r} is not in {text}"
+    listed, = json.loads(tony.run("list", "--all", "--json").stdout)
+    assert listed["state"] == "failed" and all(word in listed["message"] for word in words), listed
+    assert f"see: tony logs {job} --am" in answer.stderr
+    log = tony.run("logs", job, "--am")
+    assert log.returncode == 0 and words[-1] in log.stdout, log
+
+
+@pytest.fixture
+def installed(tony):
+    """tony alone, in a folder of its own."""
+    folder = tony.directory / "bin"
+    folder.mkdir()
+    tony.env["PATH"] = "/usr/bin:/bin"
+    return shutil.copy(BUILD / "tony", folder)
+
+
+def test_an_am_that_exits_is_told_with_its_last_lines(tony, installed):
+    agent = tony.directory / "bin" / "tony-agent"
+    agent.write_text("#!/bin/sh\necho 'looking for a moon' >&2\necho 'no such moon' >&2\nexit 3\n")
+    agent.chmod(0o755)
+    answer = submit(tony, installed)
+    assert "looking for a moon" in answer.stderr
+    check_told(tony, answer, f"{FAILED} 3", "no such moon")
+
+
+def test_an_am_without_files_to_open_is_told(tony):
+    few = (10, 10)
+    answer = submit(tony, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few))
+    check_told(tony, answer, f"{FAILED} 1", "Too many open files")
+
+
+@pytest.mark.parametrize("mode", [None, 0o644])
+def test_a_missing_agent_is_told_before_there_is_a_job(tony, installed, mode):
+    if mode is not None:
+        agent = tony.directory / "bin" / "tony-agent"
+        shutil.copy(BUILD / "tony-agent", agent)
+        agent.chmod(mode)
+    answer = submit(tony, installed)
+    assert answer.returncode == 4 and "install it beside tony" in answer.stderr, answer
+    assert tony.ids() == []
+    checked = subprocess.run([installed, "check", "--", "true"], env=tony.env, cwd=tony.directory, text=True,
+                             capture_output=True, timeout=PATIENCE_S)
+    assert checked.returncode != 0 and "install it beside tony" in checked.stdout + checked.stderr
+
+
+def test_logs_of_tonys_own_programs_are_merged_by_time(tony):
+    """While they run, and after; with --since, from then on."""
+    job = tony.submit({"tony.worker.instances": 2}, "--executes", "exec sleep 1000")
+    job.wait_state("running")
+    for state in ("running", "killed"):
+        lines = tony.run("logs", "--am", "--executor", "worker", job.id).stdout.splitlines()
+        for task in ("worker:0", "worker:1"):
+            assert any(line.startswith(f"{task} executor| ") and "started process" in line for line in lines), lines
+        times = [line.split("| ", 1)[1].split()[0] for line in lines]
+        assert times == sorted(times), lines
+        if state == "running":
+            assert tony.run("kill", job.id).returncode == 0
+            job.wait_state("killed")
+    assert any(line.startswith("am| ") and "the job killed" in line for line in lines), lines
+    one = tony.run("logs", "--executor", "worker:1", job.id).stdout
+    assert one and "worker:0" not in one and "| " not in one
+    assert tony.run("logs", "--am", "--since", "2099-01-01", job.id).stdout == ""
+    for wrong in (["--am", "--task", "worker:0"], ["--executor", "worker", "--stream", "stderr"]):
+        assert tony.run("logs", *wrong, job.id).returncode == 2
