@@ -31,6 +31,7 @@ export class LogView {
 		this.jobHasEnded = jobHasEnded;
 		this.log = null;
 		this.attempt = null;
+		this.there = new Set();
 		/** @type {LogReader[]} */
 		this.readers = [];
 		this.pending = [];
@@ -96,13 +97,13 @@ export class LogView {
 
 	/**
 	 * @param {string} log "stdout", or BOTH @param {number|null} attempt null: the present one
-	 * @param {boolean} isThere whether there is something to read already
+	 * @param {string[]} there of stdout and stderr, or of the one log: what can be read already
 	 */
-	async show(log, attempt, isThere) {
+	async show(log, attempt, there) {
 		this.restart();
 		this.log = log;
 		this.attempt = attempt;
-		this.isThere = isThere;
+		this.there = new Set(there);
 		this.ends = [];
 		this.setFollowBox(true);
 		const names = log === BOTH ? ['stdout', 'stderr'] : [log];
@@ -113,6 +114,11 @@ export class LogView {
 		this.download.download = `${this.task.replace(':', '-')}-${names[0]}.log`;
 		this.download.hidden = log === BOTH;
 		await this.toEnd();
+	}
+
+	/** More of what is shown can be read by now. @param {string[]} there */
+	addThere(there) {
+		there.forEach((log) => this.there.add(log));
 	}
 
 	setFollowBox(on) {
@@ -132,14 +138,14 @@ export class LogView {
 
 	async toEnd() {
 		const {signal} = this.abort;
-		if (!this.isThere) {
+		if (this.there.size === 0) {
 			this.follow();
 			return;
 		}
 		this.say('Loading\u2026');
 		try {
-			const logs = await Promise.all(this.readers.map((reader) =>
-				reader.tail(TAIL_LINES / this.readers.length, signal)));
+			const logs = await Promise.all(this.readers.map((reader) => this.there.has(reader.log)
+				? reader.tail(TAIL_LINES / this.readers.length, signal) : []));
 			if (signal.aborted)
 				return;
 			this.text.add(this.readers.length > 1 ? mergeByTime(logs.map(whole)) : logs[0]);
@@ -214,20 +220,20 @@ export class LogView {
 	}
 
 	/* What is not there yet can only be waited for. */
-	mayStream() {
-		return this.readers.length === 1 || !this.isThere;
+	mayStream(reader) {
+		return this.readers.length === 1 || !this.there.has(reader.log);
 	}
 
 	async followOne(reader, i, signal) {
 		const onLines = (lines) => {
-			this.isThere = true;
+			this.there.add(reader.log);
 			this.ends[i] = endOf(lines) ?? this.ends[i];
 			this.later(this.readers.length > 1 ? whole(lines) : lines);
 			this.say('Following');
 		};
 		while (!signal.aborted && !this.jobHasEnded()) {
 			try {
-				await reader.follow(this.ends[i] ?? 'oldest', onLines, signal, this.mayStream(), this.jobHasEnded);
+				await reader.follow(this.ends[i] ?? 'oldest', onLines, signal, this.mayStream(reader), this.jobHasEnded);
 			} catch (error) {
 				if (!signal.aborted)
 					this.say(error.status === 404 ? 'There is no such log (yet).'

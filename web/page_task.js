@@ -209,15 +209,17 @@ export class TaskPage {
 		const wanted = this.choice ?? {log: this.route.query.get('log'), attempt: null};
 		const choices = logChoices(answer, this.task.attempt);
 		const chosen = choices.find(({log, attempt}) => log === wanted.log && attempt === wanted.attempt) ?? choices[0];
-		const isSame = this.choice && chosen.label === this.choice.label && this.choice.isThere;
+		const isSame = this.choice && chosen.label === this.choice.label && this.choice.there.length > 0;
 		this.logButtons = choices.map((choice) => h('button', {type: 'button', 'aria-pressed': 'false',
 			onclick: () => this.chooseLog(choice)}, choice.label));
 		this.logChoices = choices;
 		replace(this.logTabs, this.logButtons);
-		if (isSame)
+		if (isSame) {
 			this.markLog(chosen);
-		else
+			this.logs.addThere(chosen.there);
+		} else {
 			this.chooseLog(chosen);
+		}
 	}
 
 	markLog(choice) {
@@ -228,7 +230,7 @@ export class TaskPage {
 
 	chooseLog(choice) {
 		this.markLog(choice);
-		this.logs.show(choice.log, choice.attempt, choice.isThere);
+		this.logs.show(choice.log, choice.attempt, choice.there);
 	}
 
 	/* ---- curves ------------------------------------------------------------------------------ */
@@ -262,21 +264,23 @@ export class TaskPage {
  * always there to be waited for. Pure.
  * @param {{log: string, attempt: number}[]|null} logs null: the server does not say
  * @param {number} present
- * @returns {{log: string, label: string, attempt: number|null, isThere: boolean}[]}
+ * @returns {{log: string, label: string, attempt: number|null, there: string[]}[]} `there`: the logs
+ *   of the choice that can be read already
  */
 export function logChoices(logs, present) {
 	const choices = (logs ?? []).map(({log, attempt}) => {
 		const isPresent = !attempt || attempt === present;
 		return {log: String(log), label: isPresent ? String(log) : `${log}, attempt ${attempt}`,
-			attempt: isPresent ? null : attempt, isThere: true};
+			attempt: isPresent ? null : attempt, there: [String(log)]};
 	}).sort((a, b) => Number(a.attempt !== null) - Number(b.attempt !== null));
 	for (const log of ['stderr', 'stdout']) {
 		const place = choices.findIndex((choice) => choice.log === log && choice.attempt === null);
 		const [choice] = place >= 0 ? choices.splice(place, 1)
-			: [{log, label: log, attempt: null, isThere: logs === null}];
+			: [{log, label: log, attempt: null, there: logs === null ? [log] : []}];
 		choices.unshift(choice);
 	}
-	return [{log: BOTH, label: BOTH, attempt: null, isThere: choices[0].isThere && choices[1].isThere}, ...choices];
+	const there = [...choices[0].there, ...choices[1].there];
+	return [{log: BOTH, label: BOTH, attempt: null, there}, ...choices];
 }
 
 const STEPS = [['allocated_ms', 'Allocated'], ['launched_ms', 'Launched'],
