@@ -180,6 +180,73 @@ def test_ended_jobs_are_found_in_the_portal_and_compared(tony, page, orders, por
     assert_accessible(page, ["#/", f"#/jobs/{first.id}", f"#/jobs/{first.id}/tasks/worker:1"])
 
 
+LOGS = {  # what each task has written to its present container's stdout and stderr
+    "out:0": (["a line"], []),
+    "err:0": ([], ["a warning"]),
+    "both:0": (["a line"], ["a warning"]),
+    "none:0": ([], []),
+    "rotated:0": ([f"line {number:03}" for number in range(300)], []),
+    "retried:0": (["of the second container"], []),
+    "restarted:0": (["of the second run"], ["of the first run"]),
+}
+
+
+def submit_logs(tony, orders):
+    """A job that has written LOGS and goes on."""
+    job = tony.submit({**{f"tony.{task[:-2]}.instances": 1 for task in LOGS}, "tony.restarted.max-restarts": 1,
+                       "tony.am.retry-count": 1, "tony.am.retry-delay": "10ms", "tony.task.log-rotate-size": "1k"},
+                      "--executes", orders.command)
+    orders.give("retried:0", err="of the first container\n", lose=True)
+    job.wait_task("retried:0", attempt=2)
+    orders.give("restarted:0", err="of the first run\n", exit=3)
+    orders.give("restarted:0", out="of the second run\n")
+    for task, (out, err) in LOGS.items():
+        if task != "restarted:0":
+            orders.give(task, **{name: "".join(f"{line}\n" for line in lines)
+                                 for name, lines in (("out", out), ("err", err)) if lines})
+    for task in LOGS:
+        orders.wait_obeyed(task)
+    return job
+
+
+def wait_for_log(page, streams, foot):
+    """Until these lines of stdout and of stderr are shown, no others, and these words below them."""
+    def shown():
+        lines = page.run("return [...document.querySelectorAll('.log .line')].map((line) => "
+                         "[line.classList.contains('stderr'), line.textContent])")
+        return tuple([text for is_err, text in lines if is_err == wanted] for wanted in (False, True))
+    page.wait(lambda: shown() == streams and page.text(".log-foot") == foot, f"{streams} and {foot!r}")
+
+
+def test_a_log_is_shown_whichever_streams_its_task_wrote_to(tony, page, orders, portal, link_to):
+    job = submit_logs(tony, orders)
+    open_by(page, link_to(job))
+    for task, streams in LOGS.items():
+        page.turn_to(f"#/tasks/{task}")
+        wait_for_log(page, streams, "Following")
+    page.turn_to("#/tasks/out:0")
+    wait_for_log(page, LOGS["out:0"], "Following")
+    page.expect_end()
+    for task in LOGS:
+        orders.give(task, exit=0)
+    page.wait_for_text("Ended", ".connection")
+    wait_for_log(page, LOGS["out:0"], "End of the log.")
+
+    portal.wait_kept(job, "succeeded")
+    for task, streams in LOGS.items():
+        if any(streams):
+            portal.wait_logs(job, task)
+    page.leave()
+    assert page.errors() == []
+    page.expected_errors = []
+    open_by(page, portal.ask_link())
+    for task, streams in LOGS.items():
+        page.turn_to(f"#/jobs/{job.id}/tasks/{task}")
+        for tab, wanted in (("stdout + stderr", streams), ("stdout", (streams[0], [])), ("stderr", ([], streams[1]))):
+            page.button(tab, "[aria-label='Which log']")
+            wait_for_log(page, wanted, "End of the log." if any(wanted) else "This log is empty.")
+
+
 def test_who_was_not_let_in_is_told_how_to_get_in(tony, page, portal):
     page.go(portal.url)
     page.wait_for_text("This page needs a link of yours")

@@ -1,6 +1,7 @@
 """obey.py DIRECTORY: does what it is told there. A task's orders are the files TASK.0, TASK.1, ... in DIRECTORY,
-each {"out": TEXT, "err": TEXT, "own": NUMBERS, "exit": CODE} of which any may be missing. Each is obeyed once, whichever
-process of the task is there then. SIGTERM is for nothing while there is a file `stay`."""
+each {"out": TEXT, "err": TEXT, "own": NUMBERS, "lose": true, "exit": CODE} of which any may be missing; "lose" kills the
+executor, and so the container. Each is obeyed once, whichever process of the task is there then. SIGTERM is for nothing
+while there is a file `stay`."""
 
 import glob
 import json
@@ -36,5 +37,7 @@ while True:
     if "own" in order:
         with open(os.environ["TONY_METRICS_FILE"], "a", encoding="utf-8") as numbers:
             print(json.dumps(order["own"]), file=numbers)
+    if "lose" in order:
+        os.kill(os.getppid(), signal.SIGKILL)
     if "exit" in order:
         sys.exit(order["exit"])
