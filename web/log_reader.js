@@ -68,9 +68,9 @@ export class LogReader {
 		return rest ? [...lines, rest] : lines;
 	}
 
-	/** The last lines; none when the log is not there yet. */
+	/** The last lines. */
 	async tail(count, signal) {
-		const lines = await this.lines({from: `tail:${count}`}, signal, count).catch(nothingYet);
+		const lines = await this.lines({from: `tail:${count}`}, signal, count);
 		return lines.slice(-count);
 	}
 

@@ -144,15 +144,31 @@ export class LogView {
 		}
 		this.say('Loading\u2026');
 		try {
-			const logs = await Promise.all(this.readers.map((reader) => this.there.has(reader.log)
-				? reader.tail(TAIL_LINES / this.readers.length, signal) : []));
+			const tails = await Promise.all(this.readers.map((reader) => this.tail(reader, signal)));
 			if (signal.aborted)
 				return;
+			const logs = tails.map(({lines}) => lines);
 			this.text.add(this.readers.length > 1 ? mergeByTime(logs.map(whole)) : logs[0]);
 			this.ends = logs.map((lines) => endOf(lines));
-			this.follow();
+			this.follow(tails.find(({reason}) => reason)?.reason);
 		} catch (error) {
 			this.failed(error, signal);
+		}
+	}
+
+	/**
+	 * The last lines of one log; none when it is not there.
+	 * @returns {Promise<{lines: LogLine[], reason?: string}>} `reason`: why it is not, as the server says
+	 */
+	async tail(reader, signal) {
+		if (!this.there.has(reader.log))
+			return {lines: []};
+		try {
+			return {lines: await reader.tail(TAIL_LINES / this.readers.length, signal)};
+		} catch (error) {
+			if (error.status !== 404)
+				throw error;
+			return {lines: [], reason: error.message};
 		}
 	}
 
@@ -202,12 +218,13 @@ export class LogView {
 		}
 	}
 
-	follow() {
+	/** @param {string} [reason] why there are no lines */
+	follow(reason = 'This log is empty.') {
 		if (!this.follows)
 			return;
 		this.text.toEnd();
 		if (this.jobHasEnded() || this.attempt !== null) {
-			this.say(this.text.lines.length > 0 ? 'End of the log.' : 'This log is empty.');
+			this.say(this.text.lines.length > 0 ? 'End of the log.' : reason);
 			return;
 		}
 		this.say('Following');

@@ -119,8 +119,7 @@ export class TaskPage {
 		this.charts = new ChartGrid(`task-${this.name}`);
 		this.noCharts = h('p', {class: 'muted'}, 'No measurements yet.');
 		this.logTabs = h('div', {class: 'tabs', role: 'group', 'aria-label': 'Which log'});
-		this.logs = new LogView({api: store.api, task: this.name,
-			jobHasEnded: () => store.model.isFinal || jobHasEnded(store.model.job.state)});
+		this.logs = new LogView({api: store.api, task: this.name, jobHasEnded: () => this.jobHasEnded()});
 		replace(this.element,
 			h('div', {class: 'title'}, h('h1', {}, this.name), this.badge, h('span', {class: 'grow'}),
 				this.buildNeighbours()),
@@ -136,6 +135,11 @@ export class TaskPage {
 		}));
 		this.update();
 		this.readSeries();
+	}
+
+	jobHasEnded() {
+		const {model} = this.store;
+		return model.isFinal || jobHasEnded(model.job.state);
 	}
 
 	buildNeighbours() {
@@ -207,7 +211,9 @@ export class TaskPage {
 		if (signal.aborted)
 			return;
 		const wanted = this.choice ?? {log: this.route.query.get('log'), attempt: null};
-		const choices = logChoices(answer, this.task.attempt);
+		/* YARN keeps empty logs, too: what is not listed was not collected (yet), or may not be shown. */
+		const isWhole = answer !== null && !(this.jobHasEnded() && this.store.model.job.scheduler === 'yarn');
+		const choices = logChoices(answer ?? [], this.task.attempt, isWhole);
 		const chosen = choices.find(({log, attempt}) => log === wanted.log && attempt === wanted.attempt) ?? choices[0];
 		const isSame = this.choice && chosen.label === this.choice.label && this.choice.there.length > 0;
 		this.logButtons = choices.map((choice) => h('button', {type: 'button', 'aria-pressed': 'false',
@@ -262,13 +268,14 @@ export class TaskPage {
 /**
  * What can be chosen among a task's logs: those of the present attempt first. stdout and stderr are
  * always there to be waited for. Pure.
- * @param {{log: string, attempt: number}[]|null} logs null: the server does not say
+ * @param {{log: string, attempt: number}[]} logs
  * @param {number} present
+ * @param {boolean} isWhole whether stdout and stderr have nothing to be read unless they are listed
  * @returns {{log: string, label: string, attempt: number|null, there: string[]}[]} `there`: the logs
- *   of the choice that can be read already
+ *   of the choice that can be read already, as far as is known
  */
-export function logChoices(logs, present) {
-	const choices = (logs ?? []).map(({log, attempt}) => {
+export function logChoices(logs, present, isWhole) {
+	const choices = logs.map(({log, attempt}) => {
 		const isPresent = !attempt || attempt === present;
 		return {log: String(log), label: isPresent ? String(log) : `${log}, attempt ${attempt}`,
 			attempt: isPresent ? null : attempt, there: [String(log)]};
@@ -276,7 +283,7 @@ export function logChoices(logs, present) {
 	for (const log of ['stderr', 'stdout']) {
 		const place = choices.findIndex((choice) => choice.log === log && choice.attempt === null);
 		const [choice] = place >= 0 ? choices.splice(place, 1)
-			: [{log, label: log, attempt: null, there: logs === null ? [log] : []}];
+			: [{log, label: log, attempt: null, there: isWhole ? [] : [log]}];
 		choices.unshift(choice);
 	}
 	const there = [...choices[0].there, ...choices[1].there];

@@ -234,7 +234,7 @@ def test_a_log_is_shown_whichever_streams_its_task_wrote_to(tony, page, orders, 
 
     portal.wait_kept(job, "succeeded")
     for task, streams in LOGS.items():
-        if any(streams):
+        if any(streams) or not tony.one_host:  # YARN collects empty logs, too
             portal.wait_logs(job, task)
     page.leave()
     assert page.errors() == []

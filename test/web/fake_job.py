@@ -134,6 +134,7 @@ class Job:
         self.advice, self.tensorboard_asked = [], False
         self.work = {"stragglers": {}}
         self.logs = {}
+        self.scheduler = "yarn"
         self.tags = [self.word("nightly", 1)]
         self.types = self.make_types(tasks)
         self.tasks = [{"task": f"{kind['name']}:{index}", "state": "waiting", "attempt": 0, "epoch": 0,
@@ -171,7 +172,7 @@ class Job:
         progress = {}
         for task in self.tasks:
             progress[task["state"]] = progress.get(task["state"], 0) + 1
-        found = {"id": self.id, "name": self.name, "user": self.user, "queue": self.queue, "scheduler": "yarn",
+        found = {"id": self.id, "name": self.name, "user": self.user, "queue": self.queue, "scheduler": self.scheduler,
                  "framework": self.framework, "tags": self.tags, "state": self.state, "epoch": self.epoch,
                  "retries": self.retries, "infrastructure_retries": 0, "am_attempt": 1, "tasks": len(self.tasks),
                  "progress": progress, "submitted_ms": self.submitted_ms, "running_ms": self.running_ms,

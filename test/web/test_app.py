@@ -40,6 +40,7 @@ def test_job_at_a_glance(page, serve, job):
 
 
 def test_failed_job_tells_why(page, serve, job):
+    page.expected_errors = ["404"]  # of the logs of worker:1, which the page asks for in vain
     job.fail("worker:1", lines=["noise"] * 30 + ["Traceback", "ValueError: no data"], headline="ValueError: no data")
     job.give_advice()
     job.advice[0]["severity"] = "critical"
@@ -518,6 +519,7 @@ def test_pages_of_jobs(page, portal):
 
 
 def test_job_out_of_the_list(page, portal):
+    page.expected_errors = ["404"]  # of the logs of worker:0
     page.open(portal)
     page.wait_for_rows(lambda rows: len(rows) > 10)
     page.focus("[role=grid]")

@@ -34,6 +34,7 @@ def test_log_of_one_stream(page, serve):
 @pytest.mark.parametrize("streams", [["stdout"], ["stderr"], ["stdout", "stderr"], []], ids=" and ".join)
 def test_log_of_an_ended_task(page, serve, streams):
     job = Job(tasks=4).start()
+    job.scheduler = "local"
     for name in streams:
         job.set_log("worker:0", name, Log(f"a line of {name}\n".encode()))
     job.end()
@@ -43,3 +44,18 @@ def test_log_of_an_ended_task(page, serve, streams):
         shown = [f"a line of {name}" for name in wanted if name in streams]
         page.wait_for_text("End of the log." if shown else "This log is empty.", ".log-foot")
         assert lines_of_log(page) == shown
+
+
+def test_log_that_yarn_has_not_collected(page, serve):
+    page.expected_errors = ["404"]
+    job = Job(tasks=4).start()
+    job.end()
+    page.open(serve(job), "#/tasks/worker:0")
+    page.wait_for_text("there is no log stdout", ".log-foot")
+    page.button("stderr", "[aria-label='Which log']")
+    page.wait_for_text("there is no log stderr", ".log-foot")
+    job.set_log("worker:0", "stderr", Log(b"collected by now\n"))
+    for tab in ("stderr", "stdout + stderr"):
+        page.button(tab, "[aria-label='Which log']")
+        page.wait_for_text("End of the log.", ".log-foot")
+        assert lines_of_log(page) == ["collected by now"]

@@ -95,20 +95,23 @@ test('curves of other times share one axis', () => {
 });
 
 test('logs to choose from: both together first, older attempts last', () => {
-	const choices = logChoices([{log: 'stdout', attempt: 1}, {log: 'stdout', attempt: 2}, {log: 'stderr', attempt: 2}], 2);
+	const choices = logChoices([{log: 'stdout', attempt: 1}, {log: 'stdout', attempt: 2}, {log: 'stderr', attempt: 2}], 2,
+		true);
 	assert.deepEqual(choices.map(({label, attempt}) => [label, attempt]), [['stdout + stderr', null], ['stdout', null],
 		['stderr', null], ['stdout, attempt 1', 1]]);
 });
 
 test('of stdout and stderr together, what is there can be read without the other', () => {
-	const there = (...logs) => logChoices(logs.map((log) => ({log, attempt: 1})), 1).slice(0, 3).map((choice) => choice.there);
+	const there = (...logs) => logChoices(logs.map((log) => ({log, attempt: 1})), 1, true).slice(0, 3)
+		.map((choice) => choice.there);
 	assert.deepEqual(there('stdout', 'stderr'), [['stdout', 'stderr'], ['stdout'], ['stderr']]);
 	assert.deepEqual(there('stdout'), [['stdout'], ['stdout'], []]);
 	assert.deepEqual(there('stderr', 'executor'), [['stderr'], [], ['stderr']]);
 	assert.deepEqual(there(), [[], [], []]);
-	const [both, , , before] = logChoices([{log: 'stdout', attempt: 2}, {log: 'stderr', attempt: 1}], 2);
+	const [both, , , before] = logChoices([{log: 'stdout', attempt: 2}, {log: 'stderr', attempt: 1}], 2, true);
 	assert.deepEqual([both.there, before.label, before.there], [['stdout'], 'stderr, attempt 1', ['stderr']]);
-	assert.deepEqual(logChoices(null, 1)[0].there, ['stdout', 'stderr'], 'a server that does not say is asked');
+	assert.deepEqual(logChoices([{log: 'stderr', attempt: 1}], 1, false).slice(0, 3).map((choice) => choice.there),
+		[['stdout', 'stderr'], ['stdout'], ['stderr']], 'what may be there is asked for');
 });
 
 test('configuration: what was changed, what is looked for', () => {
