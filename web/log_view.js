@@ -219,15 +219,15 @@ export class LogView {
 	}
 
 	/** @param {string} [reason] why there are no lines */
-	follow(reason = 'This log is empty.') {
+	follow(reason) {
 		if (!this.follows)
 			return;
 		this.text.toEnd();
 		if (this.jobHasEnded() || this.attempt !== null) {
-			this.say(this.text.lines.length > 0 ? 'End of the log.' : reason);
+			this.say(this.text.lines.length > 0 ? 'End of the log.' : reason ?? 'This log is empty.');
 			return;
 		}
-		this.say('Following');
+		this.say(this.text.lines.length > 0 ? 'Following' : reason ?? 'Following');
 		this.readers.forEach((reader, i) => this.followOne(reader, i, this.abort.signal));
 	}
 
@@ -253,8 +253,7 @@ export class LogView {
 				await reader.follow(this.ends[i] ?? 'oldest', onLines, signal, this.mayStream(reader), this.jobHasEnded);
 			} catch (error) {
 				if (!signal.aborted)
-					this.say(error.status === 404 ? 'There is no such log (yet).'
-						: 'Connection lost, trying again\u2026');
+					this.say(error.status === 404 ? error.message : 'Connection lost, trying again\u2026');
 			}
 			await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
 		}

@@ -211,8 +211,10 @@ export class TaskPage {
 		if (signal.aborted)
 			return;
 		const wanted = this.choice ?? {log: this.route.query.get('log'), attempt: null};
-		/* YARN keeps empty logs, too: what is not listed was not collected (yet), or may not be shown. */
-		const isWhole = answer !== null && !(this.jobHasEnded() && this.store.model.job.scheduler === 'yarn');
+		/* YARN keeps empty logs, too. After the end, what is not listed is at the task's node, was not collected
+		   (yet), or may not be shown. */
+		const hasEnded = this.jobHasEnded() || taskHasEnded(this.task.state);
+		const isWhole = answer !== null && !(hasEnded && this.store.model.job.scheduler === 'yarn');
 		const choices = logChoices(answer ?? [], this.task.attempt, isWhole);
 		const chosen = choices.find(({log, attempt}) => log === wanted.log && attempt === wanted.attempt) ?? choices[0];
 		const isSame = this.choice && chosen.label === this.choice.label && this.choice.there.length > 0;

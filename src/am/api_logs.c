@@ -389,6 +389,22 @@ static bool is_there(struct api_log_follower *follower)
 	return path ? has_file(path) : is_heard_of(follower);
 }
 
+/* An executor takes with it what only it could read. */
+static void answer_missing(struct http_request *request, const struct api_log_follower *question)
+{
+	const char *task = http_request_parameter(request, "task");
+	const char *log = http_request_parameter(request, "log");
+	char *path cleanup_free = question->file ? path_of(question) : NULL;
+
+	if (question->file && !path && task_of(question)->state >= TASK_SUCCEEDED)
+		http_answer_error(request, 404, "not-found",
+				  "%s has ended, and its node has its logs: see tony logs %s "
+				  "--task %s",
+				  task, question->api->host.job->id, task);
+	else
+		http_answer_error(request, 404, "not-found", "%s has no log \"%s\"", task, log);
+}
+
 void api_handle_logs(void *data, struct http_request *request)
 {
 	struct api *api = data;
@@ -402,8 +418,7 @@ void api_handle_logs(void *data, struct http_request *request)
 	char *file cleanup_free = log_file_name(log);
 	question.file = file;
 	if (!file || (!question.follows && !is_there(&question))) {
-		http_answer_error(request, 404, "not-found", "%s has no log \"%s\"",
-				  http_request_parameter(request, "task"), log);
+		answer_missing(request, &question);
 		return;
 	}
 	struct api_log_follower *follower = mem_alloc(sizeof(*follower));

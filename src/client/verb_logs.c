@@ -221,7 +221,7 @@ static void add_kept(struct logs *logs, const struct log_place *place, const cha
 		   label, name, &problem);
 }
 
-/* While a job runs its AM knows best. */
+/* While a task runs its AM knows best. */
 static bool is_live(const struct logs *logs, const struct log_place *place)
 {
 	const struct opened *opened = logs->opened;
@@ -230,7 +230,14 @@ static bool is_live(const struct logs *logs, const struct log_place *place)
 	       place->attempt >= opened->view->tasks[place->task].attempt;
 }
 
-static void add_live(struct logs *logs, const struct log_place *place, const char *log)
+/* Its executor leaves some seconds later; its node has what it wrote, and will. */
+static bool has_ended(const struct logs *logs, const struct log_place *place)
+{
+	return logs->opened->view->tasks[place->task].state >= TASK_SUCCEEDED;
+}
+
+static void add_live(struct logs *logs, const struct log_place *place, const char *log,
+		     int64_t tail)
 {
 	char *label cleanup_free = make_label(logs, log, place->task_name);
 	struct log_source *source =
@@ -239,7 +246,7 @@ static void add_live(struct logs *logs, const struct log_place *place, const cha
 					      log);
 
 	logs->found++;
-	log_merge_add_source(logs->merge, source, label, logs->tail);
+	log_merge_add_source(logs->merge, source, label, tail);
 }
 
 static void add_log(struct logs *logs, const struct log_place *place, const char *log)
@@ -247,10 +254,12 @@ static void add_log(struct logs *logs, const struct log_place *place, const char
 	char *file cleanup_free = log_file_name(log);
 	char *path cleanup_free = fs_join(place->directory, file);
 
-	if (logs->kept && is_live(logs, place)) {
-		add_live(logs, place, log);
+	if (logs->kept && is_live(logs, place) && !has_ended(logs, place)) {
+		add_live(logs, place, log, logs->tail);
 	} else if (logs->kept) {
 		add_kept(logs, place, log);
+		if (logs->live && is_live(logs, place)) /* it may run once more */
+			add_live(logs, place, log, 0);
 	} else if (fs_exists(path)) {
 		char *label cleanup_free = make_label(logs, log, place->task_name);
 		log_merge_add(logs->merge, path, label, logs->tail);

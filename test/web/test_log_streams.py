@@ -46,6 +46,15 @@ def test_log_of_an_ended_task(page, serve, streams):
         assert lines_of_log(page) == shown
 
 
+def test_log_of_an_ended_task_that_its_node_has(page, serve):
+    """While the job goes on; what the server says is told instead of nothing."""
+    page.expected_errors = ["404"]
+    job = Job(tasks=4).start()
+    job.move("worker:0", "succeeded")
+    page.open(serve(job), "#/tasks/worker:0")
+    page.wait_for_text("there is no log stdout", ".log-foot")
+
+
 def test_log_that_yarn_has_not_collected(page, serve):
     page.expected_errors = ["404"]
     job = Job(tasks=4).start()

@@ -75,6 +75,22 @@ def test_the_am_tells_logs_of_other_machines_to_their_end(tony):
 
 
 @pytest.mark.short
+def test_logs_of_a_task_that_has_ended_while_its_job_goes_on(tony):
+    """Its executor has left; its node has what it wrote."""
+    job = tony.submit({"tony.worker.instances": 2}, "--executes", "echo from $TONY_TASK; test $TONY_TASK = worker:1 || sleep 1000")
+    job.wait_task("worker:1", "succeeded")
+    for moment in ("its executor is there", "its executor has left"):
+        assert tony.run("logs", "--task", "worker:1", job.id).stdout == "from worker:1\n", moment
+        wait_until(lambda: b"its node has its logs" in job.rest("GET", "/v1/tasks/worker:1/logs/stdout")[1],
+                   "its executor to leave")
+    assert sorted(tony.run("logs", job.id).stdout.splitlines()) == ["worker:0| from worker:0", "worker:1| from worker:1"]
+    following = tony.start("logs", "--follow", job.id)
+    assert sorted(following.stdout.readline() for _ in range(2)) == ["worker:0| from worker:0\n",
+                                                                      "worker:1| from worker:1\n"]
+    assert tony.run("kill", job.id).returncode == 0
+    assert following.communicate(timeout=PATIENCE_S)[0] == ""
+
+
 def test_status_list_and_events(tony, running):
     listed = tony.run("list").stdout
     assert running.id in listed and "fox" in listed
