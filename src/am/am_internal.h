@@ -54,8 +54,8 @@ int am_find_all(struct am *am, struct err *err);
 /* The AM itself, in the worker. Returns its exit code. */
 int am_run(struct am *am);
 
-/* The last line of a job's journal, after which nobody writes it. `cause`: NULL where the machine has
- * told it. */
+/* The last line of a job's journal, after which nobody writes it. `cause`: NULL where the machine
+ * has told it. */
 void am_record_end(struct journal *journal, enum job_state state, const char *message,
 		   const struct cause *cause);
 void am_give_up_reserve(const char *job_dir);

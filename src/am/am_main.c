@@ -536,9 +536,8 @@ static int serve(struct am *am, struct err *err)
 	if (open_all(am, err) < 0)
 		return -1;
 	/* The job's own line follows at once, and is synced. */
-	am_record(am,
-		  record_am(am->place.am_attempt, getpid(), api_address(am->api),
-			    am->in_container ? getenv("CONTAINER_ID") : NULL),
+	const char *container = am->in_container ? getenv("CONTAINER_ID") : NULL;
+	am_record(am, record_am(am->place.am_attempt, getpid(), api_address(am->api), container),
 		  false);
 	/* Who finds this AM finds it in the journal, too. */
 	if (!am->in_container && announce(am, err) < 0)

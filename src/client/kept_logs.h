@@ -16,7 +16,7 @@ void kept_logs_destroy(struct kept_logs *kept); /* NULL is fine */
 struct job_log *kept_logs_open(struct kept_logs *kept, size_t task, int attempt, const char *name,
 			       struct err *err);
 
-/* What the job's AM of this attempt, from 1, has written of itself. */
+/* The log of the job's AM of this attempt, from 1. */
 struct job_log *kept_logs_open_am(struct kept_logs *kept, int attempt, struct err *err);
 
 #endif

@@ -100,8 +100,8 @@ struct cause {
 };
 void cause_copy(struct cause *to, const struct cause *from); /* frees what `to` held */
 void cause_finish(struct cause *cause);
-/* What one of tony's own programs wrote before it failed: its last lines (taken), of which the last
- * error is the headline. */
+/* Takes the last lines of the log of one of tony's own programs that failed; the last error among
+ * them is the headline. */
 void cause_take_log(struct cause *cause, struct str_list *lines);
 /* "exited with code 1: ValueError: no data". The caller frees. */
 char *cause_sentence(const struct cause *cause);

@@ -43,7 +43,7 @@ struct job_logs_ops {
 	 * logs are to outlive it. NULL: `err`; ERR_NOT_FOUND: there is none (yet). */
 	struct job_log *(*open)(struct job_logs *logs, const char *container, const char *host,
 				const char *name, struct err *err);
-	/* What the job's AM of this attempt (from 1) has written of itself. `container` and `host`
+	/* The log of the job's AM of this attempt (from 1). `container` and `host`
 	 * as above, NULL: not known. Of one that never ran it is what the scheduler says of it.
 	 * NULL: nothing of it is kept. */
 	struct job_log *(*open_am)(struct job_logs *logs, int attempt, const char *container,

@@ -9,8 +9,8 @@
 /* tony-agent: beside this program, in ../libexec/tony, or in PATH. The caller frees. */
 char *local_find_agent(struct err *err);
 
-/* Starts `tony-agent am --job-dir job_dir` and waits until it has written am.json. What it writes is
- * in LOCAL_AM_LOG of that directory. */
+/* Starts `tony-agent am --job-dir job_dir` and waits until it has written am.json. Its log is
+ * LOCAL_AM_LOG in that directory. */
 int local_start_am(const char *job_id, const char *job_dir, struct err *err);
 
 #endif

@@ -66,7 +66,7 @@ static bool ends_log(const char *line)
 	       str_starts_with(line, "For more detailed output, ");
 }
 
-/* What the AM wrote last; nothing: its node does not say. */
+/* The end of the AM's log; nothing: its node does not show it. */
 static void find_words(const struct str_list *lines, struct str_list *words)
 {
 	size_t first = 0;

@@ -1,5 +1,5 @@
 /*
- * What YARN says in words of containers and applications that have failed (ContainerStatus and
+ * YARN's words about containers and applications that have failed (ContainerStatus and
  * ApplicationReport, Hadoop 2.10 to 3.5):
  *
  *   Application ID failed 2 times due to AM Container for ATTEMPT exited with  exitCode: 1
@@ -15,7 +15,7 @@
 
 #include "job/machine.h"
 
-/* What an AM writes of itself, in its container's logs. A NodeManager adds the end of a file named
+/* The log of an AM, in its container's directory. A NodeManager adds the end of a file named
  * *stderr* to the diagnostics of a container that has failed
  * (yarn.nodemanager.container.stderr.pattern). */
 #define YARN_AM_LOG "am.stderr"
@@ -32,7 +32,7 @@ const struct yarn_exit_status *yarn_exit_status_find(int status);
 /* The lines that say something, printable, without the time in brackets before them. */
 void yarn_diagnostics_lines(const char *diagnostics, struct str_list *lines);
 
-/* Why the AM of an application failed. What it wrote last is the headline, else what its node says.
+/* Why the AM of an application failed. Its last words are the headline, else those of its node.
  * `has_begun`: it had come so far that it wrote its journal. */
 void yarn_diagnostics_judge_am(const char *diagnostics, bool has_begun, struct cause *cause);
 

@@ -206,7 +206,8 @@ static void on_noted(void *data, const struct webhdfs_result *result, const stru
 	go_on(journal);
 }
 
-/* What the file in HDFS lacks of the journal up to `end`, whole, or NULL. The caller frees. */
+/* The rest of the journal up to `end`, which the file in HDFS lacks, whole, or NULL. The caller
+ * frees. */
 static char *read_rest(const struct yarn_journal *journal, int64_t end, struct err *err)
 {
 	size_t length = (size_t)(end - journal->kept_length);

@@ -255,7 +255,7 @@ static struct job_log *open_log(struct job_logs *base, const char *container, co
 
 /* ---- of an AM ----------------------------------------------------------------------------- */
 
-/* What the ResourceManager knows of an AM; it forgets the container of one that has ended. */
+/* The ResourceManager's knowledge of an AM; it forgets the container of one that has ended. */
 struct am_place {
 	char *container, *host, *diagnostics; /* host, diagnostics: NULL: not known */
 };

@@ -125,7 +125,7 @@ static const struct row table[] = {
 	{SIGNAL(SIGFPE), NULL, NULL, AGAIN, NULL},
 	{SIGNAL(SIGKILL), NULL, NULL, AGAIN, "killed it"},
 	{EXIT(137), NULL, NULL, AGAIN, "killed it"},
-	/* What it said of peers before, it had survived; an abort is what libraries do then. */
+	/* It had survived the loss of peers that it spoke of before; libraries abort then. */
 	{SIGNAL(SIGKILL), "distributed.comm.core.CommClosedError: x", "dask", AGAIN, "killed it"},
 	{EXIT(137), "ConnectionResetError: Connection reset by peer", NULL, AGAIN, "killed it"},
 	{SIGNAL(SIGABRT), "what(): NCCL error in: x", "pytorch", PEERS_FAULT, "gone or stuck"},

@@ -320,7 +320,7 @@ static void nothing_of_an_ended_job_runs(void **state)
 	end(&scene);
 }
 
-/* Whoever writes the last line in place of an AM may know why there is none. */
+/* The writer of the last line in place of an AM may know why there is none. */
 static void the_last_line_may_have_a_cause(void **state)
 {
 	struct scene scene = begin(state, "worker=2");
