@@ -26,7 +26,7 @@ int avro_take_long(struct avro_bytes *bytes, int64_t *value, struct err *err)
 	uint64_t bits = 0;
 
 	for (int i = 0; i < LONG_BYTES; i++) {
-		const uint8_t *byte;
+		const uint8_t *byte = NULL;
 		if (avro_take(bytes, 1, &byte, err) < 0)
 			return -1;
 		bits |= (uint64_t)(*byte & 0x7f) << (7 * i);
@@ -101,14 +101,14 @@ static json_t *decode_null(struct avro_decoder *decoder, const json_t *schema)
 
 static json_t *decode_boolean(struct avro_decoder *decoder, const json_t *schema)
 {
-	const uint8_t *byte;
+	const uint8_t *byte = NULL;
 
 	return avro_take(&decoder->bytes, 1, &byte, decoder->err) < 0 ? NULL : json_boolean(*byte);
 }
 
 static json_t *decode_long(struct avro_decoder *decoder, const json_t *schema)
 {
-	int64_t value;
+	int64_t value = 0;
 
 	return avro_take_long(&decoder->bytes, &value, decoder->err) < 0 ? NULL
 									 : json_integer(value);
