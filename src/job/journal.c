@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#ifdef __x86_64__
+#include <sys/platform/x86.h>
+#endif
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -132,7 +135,9 @@ __attribute__((target("sse4.2"))) static size_t checksum_words(const char *bytes
 	return done;
 }
 
-#define HAS_INSTRUCTION __builtin_cpu_supports("sse4.2")
+/* As libc has found out. The compiler's own answer asks the processor again at each start of a
+ * program, and in a virtual machine the hypervisor gives it, slowly. */
+#define HAS_INSTRUCTION CPU_FEATURE_ACTIVE(SSE4_2)
 #else
 #define checksum_words(bytes, length, crc) 0
 #define HAS_INSTRUCTION			   false
