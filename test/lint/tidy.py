@@ -24,7 +24,8 @@ KEPT = 20000   # files; each is empty
 def preprocess(command):
     """The text with comments and macros, since checks read them; relative paths make it the same in every clone."""
     words = shlex.split(command["command"])
-    words = [word for word in words[words.index("clang"):] if word not in ("-c", "-MD")]
+    words = [word for word in words[words.index("clang"):]
+             if word not in ("-c", "-MD") and not word.startswith("-ffile-prefix-map=")]
     for option in ("-o", "-MF", "-MQ"):
         if option in words:
             del words[words.index(option):words.index(option) + 2]
