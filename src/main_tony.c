@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/core_limit.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/opt.h"
@@ -86,6 +87,7 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	core_limit_lower();
 	log_open("tony", LOG_LEVEL_WARNING);
 	int code = run(argc, argv);
 	if (fflush(stdout) == 0 && !ferror(stdout))

@@ -8,6 +8,7 @@
 #include "am/am_internal.h"
 #include "am/listen.h"
 #include "base/clock.h"
+#include "base/core_limit.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -70,6 +71,7 @@ void am_become_guardian(const struct am *am)
 	}
 	setenv(HOLD_VARIABLE, str_text(&text), 1);
 	proc_reset_signals();
+	core_limit_restore();
 	execv("/proc/self/exe", arguments);
 	log_error("cannot start the guardian anew");
 }

@@ -5,10 +5,10 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/core_limit.h"
 #include "base/proc.h"
 #include "executor/spawn_child.h"
 
@@ -23,6 +23,7 @@ _Noreturn static void become_shell(const char *command)
 	if (empty >= 0)
 		dup2(empty, STDIN_FILENO);
 	spawn_child_close_from(3, true);
+	core_limit_restore();
 	execv("/bin/sh", arguments);
 	_exit(errno == ENOENT ? 127 : 126);
 }
@@ -31,12 +32,10 @@ _Noreturn static void become_shell(const char *command)
  * above those by which shells tell a signal. */
 _Noreturn static void end_as(int status)
 {
-	const struct rlimit no_core = {0};
 	int signal = proc_shell_signal(status);
 
 	if (signal == 0)
 		_exit(WEXITSTATUS(status));
-	setrlimit(RLIMIT_CORE, &no_core);
 	proc_reset_signals();
 	kill(getpid(), signal);
 	_exit(PROC_SHELL_SIGNAL + signal);

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/core_limit.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/proc.h"
@@ -137,6 +138,7 @@ static _Noreturn void become_executor(const struct launch *launch, const char *w
 	fcntl(launch->ledger, F_SETFD, 0);
 	fcntl(launch->lifeline, F_SETFD, 0);
 	restore_open_files();
+	core_limit_restore();
 	if (write_record(launch, limit_memory(launch)) < 0)
 		_exit(EXIT_NO_EXEC);
 	set_environment(launch);

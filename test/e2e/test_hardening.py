@@ -1,10 +1,74 @@
 """Limits of tony's own processes, and that the programs they start are free of them."""
 
+import os
 import re
+import resource
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import BUILD
+from conftest import BUILD, PYTHON, parent_of, wait_until
+
+# Of a user's shell before `tony submit`: none, a number of KiB, all that is allowed.
+SOFT_LIMITS = ("0", "1024", "hard")
+PRINT_LIMIT = "ulimit -Sc"
+
+
+def set_core_limit(tony, soft):
+    """tony is started in such a shell from here on; the shell's word for the limit."""
+    tony.env["ASAN_OPTIONS"] += ":disable_coredump=0"  # ASan would lower both limits, and before main()
+    tony.enter = ["bash", "-c", 'ulimit -Sc "$0" && exec "$@"', soft]
+    return subprocess.run([*tony.enter, "bash", "-c", PRINT_LIMIT], check=True, capture_output=True, text=True).stdout
+
+
+def core_limits(*pids):
+    return {resource.prlimit(pid, resource.RLIMIT_CORE) for pid in pids}
+
+
+def no_core():
+    """The soft limit of tony's own processes; the hard one is as it was."""
+    return {(0, resource.getrlimit(resource.RLIMIT_CORE)[1])}
+
+
+def own_processes(job, task):
+    """Of the AM and of the task's executor, both halves."""
+    return [pid for worker in (job.am_pid(), task["executor_pid"]) for pid in (worker, parent_of(worker))]
+
+
+@pytest.mark.promise("S28", "S29")
+@pytest.mark.parametrize("soft", SOFT_LIMITS)
+def test_core_limit_is_of_tony_alone(tony, soft):
+    """Also after another AM, and another guardian of it, and in the container that these start."""
+    said = set_core_limit(tony, soft)
+    job = tony.submit({"tony.worker.instances": 1, "tony.am.retry-count": 3, "tony.am.retry-delay": "10ms"},
+                      "--executes", f"{PRINT_LIMIT}; exec sleep 1000")
+    task = job.wait_task("worker:0")
+    job.wait_log("worker:0", said)
+    assert core_limits(*own_processes(job, task)) == no_core()
+    job.kill_am()
+    before = job.am_pid()
+    os.kill(parent_of(before), signal.SIGKILL)
+    wait_until(lambda: job.status()["am_attempt"] == 3, "the AM to follow its guardian")
+    os.kill(task["executor_pid"], signal.SIGKILL)
+    task = job.wait_task("worker:0", attempt=2)
+    assert wait_until(lambda: (text := job.logs("worker:0")).count("\n") == 2 and text, "the second program") == said * 2
+    assert core_limits(*own_processes(job, task)) == no_core()
+    for follower in (tony.start("wait", job.id), tony.start("logs", "--follow", job.id)):
+        wait_until(lambda: core_limits(follower.pid) == no_core(), "the client to lower its limit")
+
+
+@pytest.mark.promise("S29")
+def test_core_limit_in_a_pid_namespace_and_under_horovod(tony):
+    """A program is started by another process there."""
+    said = set_core_limit(tony, "1024")
+    for keys in ({"tony.worker.isolation": "pid-namespace"},
+                 {"tony.application.framework": "horovod", "tony.horovod.driver.mode.debug": "true", "tony.driver.instances": 1,
+                  "tony.driver.command": f"{PRINT_LIMIT}; exec {PYTHON} horovod_driver.py 9999"}):
+        answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.command": PRINT_LIMIT, **keys})
+        assert answer.returncode == 0, answer.stderr
+        for task in job.status()["tasks"]:
+            assert job.logs(task["task"]).startswith(said), task["task"]
 
 
 def load_address(pid, name):

@@ -8,9 +8,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/core_limit.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "executor/port.h"
@@ -56,12 +58,24 @@ static void write_to(const char *path)
 	dup2(fd, STDERR_FILENO);
 }
 
+/* As main() does, of a host that was started with another one. */
+static void lower_core_limit(void)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_CORE, &limit);
+	limit.rlim_cur = 8192;
+	setrlimit(RLIMIT_CORE, &limit);
+	core_limit_lower();
+}
+
 static void start_host(struct bed *bed)
 {
 	bed->host = fork();
 	if (bed->host > 0)
 		return;
 	write_to("host.log");
+	lower_core_limit();
 	_exit(remote_host_main(1, (char *[]){"host", NULL}));
 }
 
@@ -147,6 +161,21 @@ static void a_shell_reads_the_words(void **state)
 			 NULL};
 	assert_int_equal(await_code(start_rsh(words)), 0);
 	expect_log(&bed, "host.log", "two words\nend\n");
+	finish(&bed);
+}
+
+/* promise: S28 S29 */
+static void a_command_has_the_core_limit_that_its_host_gave_up(void **state)
+{
+	struct rlimit limit;
+	struct bed bed;
+
+	init(&bed, state);
+	start_host(&bed);
+	assert_int_equal(
+		await_code(rsh(NAME, "grep -q 'core file size  *8192 ' /proc/self/limits")), 0);
+	assert_int_equal(prlimit(bed.host, RLIMIT_CORE, NULL, &limit), 0);
+	assert_int_equal(limit.rlim_cur, 0);
 	finish(&bed);
 }
 
@@ -359,6 +388,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		scratch_test(the_exit_code_comes_back),
 		scratch_test(a_shell_reads_the_words),
+		scratch_test(a_command_has_the_core_limit_that_its_host_gave_up),
 		scratch_test(many_run_side_by_side),
 		scratch_test(the_host_may_come_later),
 		scratch_test(nothing_of_another_epoch_is_run),
