@@ -291,6 +291,9 @@ static int serve(struct portal *portal, struct err *err)
 	static const int signals[] = {SIGTERM, SIGINT};
 	struct event *events[array_length(signals)];
 
+	/* Inherited by all that it starts. It starts no program of a job's. */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_set_errno(err, "no_new_privs");
 	if (start_indexer(portal, err) < 0 || open_server(portal, err) < 0)
 		return -1;
 	for (size_t i = 0; i < array_length(signals); i++) {

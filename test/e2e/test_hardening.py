@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, PYTHON, parent_of, wait_until
+from conftest import BUILD, PYTHON, children_of, parent_of, wait_until
+from portal import Portal
 
 # Of a user's shell before `tony submit`: none, a number of KiB, all that is allowed.
 SOFT_LIMITS = ("0", "1024", "hard")
@@ -34,6 +35,10 @@ def no_core():
 def own_processes(job, task):
     """Of the AM and of the task's executor, both halves."""
     return [pid for worker in (job.am_pid(), task["executor_pid"]) for pid in (worker, parent_of(worker))]
+
+
+def no_new_privs(pid):
+    return int(re.search(r"^NoNewPrivs:\s*(\d)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)[1])
 
 
 @pytest.mark.promise("S28", "S29")
@@ -69,6 +74,35 @@ def test_core_limit_in_a_pid_namespace_and_under_horovod(tony):
         assert answer.returncode == 0, answer.stderr
         for task in job.status()["tasks"]:
             assert job.logs(task["task"]).startswith(said), task["task"]
+
+
+TENSORBOARD = """#!/bin/bash
+(ulimit -Sc; grep NoNewPrivs /proc/self/status) >{told}.new && mv {told}.new {told}
+exec sleep 1000
+"""
+
+
+@pytest.mark.promise("S28", "S31")
+def test_portal_and_its_processes_gain_no_privileges(tony):
+    """A job that runs beside them may."""
+    said = set_core_limit(tony, "1024")
+    told, program = tony.directory / "told", tony.directory / "tensorboard"
+    program.write_text(TENSORBOARD.format(told=told))
+    program.chmod(0o755)
+    portal = Portal(tony, "--tensorboard", program)
+    _, ended = tony.job({"tony.application.tensorboard-log-dir": tony.directory}, "--executes", "true")
+    portal.wait_kept(ended, "succeeded")
+    running = tony.submit({"tony.worker.instances": 1}, "--executes", "exec sleep 1000")
+    task = running.wait_task("worker:0")
+    assert portal.call(f"v1/jobs/{ended.id}/tensorboard", "PUT")[0] == 200
+    wait_until(told.exists, "TensorBoard to start")
+    assert told.read_text() == f"{said}NoNewPrivs:\t1\n"
+    processes = [portal.child.pid, *children_of(portal.child.pid)]
+    assert len(processes) == 3, "the server, its indexer, a reader"
+    assert [no_new_privs(pid) for pid in processes] == [1] * 3 and core_limits(*processes) == no_core()
+    own = no_new_privs(os.getpid())
+    assert {no_new_privs(pid) for pid in (*own_processes(running, task), *task["pids"])} == {own}
+    portal.stop()
 
 
 def load_address(pid, name):
