@@ -3,11 +3,13 @@
 import io
 import json
 import re
+import resource
 import tarfile
 import zipfile
+from pathlib import Path
 
 import pytest
-from program import PYTHON, wait_until
+from program import PYTHON, parent_of, wait_until
 
 ODD = "a \"double\" 'single' $HOME `date` back\\slash\nnew line {{PATH}} <LOG_DIR> %s ü ; & | * ?"
 SHOW = "import json, os, sys; print(json.dumps([os.environ.get('ODD'), os.environ.get('EVEN'), sys.argv[1:]]))"
@@ -37,6 +39,26 @@ def test_any_resource_by_its_name(tony):
                       go_command(tony))
     job.wait_task("worker:0")
     assert "yarn.io/gpu" in json.dumps(job.application())
+    (tony.directory / "go").touch()
+    assert job.wait() == 0
+
+
+def ancestor(pid, name):
+    while name not in Path(f"/proc/{pid}/cmdline").read_bytes():
+        pid = parent_of(pid)
+    return pid
+
+
+@pytest.mark.promise("S28", "S29")
+def test_core_limit_is_the_containers(tony):
+    """The NodeManager's, not that of the shell in which the job was submitted."""
+    job = tony.submit({"tony.worker.instances": 2}, "--executes", f"ulimit -Sc; {go_command(tony)}")
+    for task in ("worker:0", "worker:1"):
+        executor = job.wait_task(task)["executor_pid"]
+        soft, hard = resource.prlimit(ancestor(executor, b"NodeManager"), resource.RLIMIT_CORE)
+        assert resource.prlimit(executor, resource.RLIMIT_CORE) == (0, hard)
+        assert resource.prlimit(parent_of(executor), resource.RLIMIT_CORE) == (0, hard)
+        job.wait_log(task, "unlimited\n" if soft == resource.RLIM_INFINITY else f"{soft >> 10}\n")
     (tony.directory / "go").touch()
     assert job.wait() == 0
 
