@@ -78,7 +78,7 @@ def main():
     build = Path(sys.argv[1])
     offences = []
     for name, is_static in PROGRAMS.items():
-        own_object, = (build / f"{name}.p").glob("*.o")
+        own_object, = (build / f"{name}.p").glob("*main_*.o")
         offences += [f"{build / name}: {lack}" for lack in missing(build / name, own_object, is_static)]
     return report(offences, f"{len(PROGRAMS)} programs")
 
