@@ -100,15 +100,12 @@ static char *describe_end(const struct am *am)
 {
 	const struct guard *guard = &am->guard;
 	const char *start = has_begun(am) ? "" : "failed to start: ";
-	if (!guard->signal)
-		return mem_printf("%sthe application master exited with code %d", start,
-				  guard->exit_code);
-	const char *signal = proc_signal_name(guard->signal);
-	if (am->short_lives < SHORT_LIVES)
-		return mem_printf("%sthe application master was killed by %s", start, signal);
+	char *end cleanup_free = cause_describe_am(guard->exit_code, guard->signal);
+	if (!guard->signal || am->short_lives < SHORT_LIVES)
+		return mem_printf("%s%s", start, end);
 	return mem_printf("%sthe application master was killed %d times in a row soon after its "
 			  "start, the last time by %s",
-			  start, am->short_lives, signal);
+			  start, am->short_lives, proc_signal_name(guard->signal));
 }
 
 /* A job whose AM was killed for good still gets its last line. */
@@ -120,6 +117,8 @@ static void write_last_line(const struct am *am)
 		return;
 	cause.text = describe_end(am);
 	state_dir_read_log("/proc/self/fd/2", &cause); /* its own log, if that is a file */
+	if (am->guard.signal)			       /* no line of it says why */
+		mem_replace(&cause.headline, NULL);
 	char *message cleanup_free = cause_sentence(&cause);
 	log_error("%s", cause.text);
 	struct journal *journal = journal_open(am->place.journal, &err);

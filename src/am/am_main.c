@@ -384,7 +384,6 @@ static char *final_message(const struct am *am)
 			  task->host ? task->host : "no host", sentence);
 }
 
-/* The last line of a job's journal, after which nobody writes it. */
 void am_record_end(struct journal *journal, enum job_state state, const char *message,
 		   const struct cause *cause)
 {

@@ -27,7 +27,7 @@ struct api_log_follower {
 	char *log;   /* "stdout" */
 	char *file;  /* that it is in */
 	int attempt; /* of this container only; 0: of one after the other */
-	int read;    /* the attempt whose executor was asked last */
+	int read;    /* the attempt whose executor was asked last, or that there was at first */
 	int whole;   /* the attempt whose log was delivered to its end; 0: none */
 	char from[LOG_POSITION_SIZE];
 	int64_t left;
@@ -216,6 +216,9 @@ static bool ask_executor(struct api_log_follower *follower)
 		return false;
 	if (!task->relays)
 		task->relays = log_relays_create(present, on_relay_changed, task);
+	/* A position in the log of one container says nothing about that of the next. */
+	if (follower->read > 0 && follower->read != present)
+		snprintf(follower->from, sizeof(follower->from), "oldest");
 	if (!follower->taker.relay &&
 	    log_relays_join(task->relays, follower->log, &follower->taker) < 0)
 		return false;
@@ -389,7 +392,7 @@ static bool is_there(struct api_log_follower *follower)
 	return path ? has_file(path) : is_heard_of(follower);
 }
 
-/* An executor takes with it what only it could read. */
+/* When an executor has exited, the AM can no longer read logs that are on its node. */
 static void answer_missing(struct http_request *request, const struct api_log_follower *question)
 {
 	const char *task = http_request_parameter(request, "task");
@@ -398,9 +401,10 @@ static void answer_missing(struct http_request *request, const struct api_log_fo
 
 	if (question->file && !path && task_of(question)->state >= TASK_SUCCEEDED)
 		http_answer_error(request, 404, "not-found",
-				  "%s has ended, and its node has its logs: see tony logs %s "
-				  "--task %s",
-				  task, question->api->host.job->id, task);
+				  "%s has ended, and its node has its logs: see tony logs %s --%s "
+				  "%s",
+				  task, question->api->host.job->id,
+				  str_equal(log, "executor") ? "executor" : "task", task);
 	else
 		http_answer_error(request, 404, "not-found", "%s has no log \"%s\"", task, log);
 }
@@ -414,6 +418,7 @@ void api_handle_logs(void *data, struct http_request *request)
 	if (!task || read_question(request, &question) < 0)
 		return;
 	question.task = task->number;
+	question.read = task_of(&question)->attempt;
 	const char *log = http_request_parameter(request, "log");
 	char *file cleanup_free = log_file_name(log);
 	question.file = file;

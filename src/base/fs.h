@@ -25,8 +25,8 @@ char *fs_read_file(const char *path, size_t cap, size_t *length, struct err *err
 /* The same of what is open, from where it stands; errors call it `name`. */
 char *fs_read_descriptor(int fd, const char *name, size_t cap, size_t *length, struct err *err);
 
-/* All of these bytes of what is open; errors call it `name`. A file that ends before is an error
- * (ERR_IO). */
+/* All of these bytes of what is open, from `offset` on; errors call it `name`. A file that ends
+ * before is an error (ERR_IO). */
 int fs_read_at(int fd, const char *name, int64_t offset, void *bytes, size_t length,
 	       struct err *err);
 

@@ -75,12 +75,13 @@ int64_t log_time_in(const char *line, size_t length)
 	int ms = 0, end = 0;
 	struct tm tm = {0};
 
-	if (length < sizeof(text) || line[sizeof(text) - 1] != ' ')
+	if (length < sizeof(text) || line[sizeof(text) - 1] != ' ' || line[0] == ' ')
 		return 0;
 	memcpy(text, line, sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	if (!rest || sscanf(rest, ".%3dZ%n", &ms, &end) != 1 || rest[end] != '\0')
+	if (!rest || rest[0] != '.' || strspn(rest + 1, "0123456789") != 3 ||
+	    sscanf(rest, ".%dZ%n", &ms, &end) != 1 || rest[end] != '\0')
 		return 0;
 	return (int64_t)timegm(&tm) * 1000 + ms;
 }
@@ -91,7 +92,7 @@ const char *log_error_in(const char *line)
 	const size_t time = strlen("2026-11-21T06:14:11.123");
 	const char *text = NULL;
 
-	if (strnlen(line, time) == time && str_starts_with(line + time, mark))
+	if (log_time_in(line, strlen(line)) != 0 && str_starts_with(line + time, mark))
 		text = strstr(line + time + strlen(mark), ": ");
 	return text ? text + strlen(": ") : NULL;
 }

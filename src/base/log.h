@@ -16,7 +16,7 @@ void log_write(enum log_level level, const char *format, ...) __attribute__((for
 #define log_info(...)	 log_write(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...)	 log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-/* Of a line that log_write() wrote of an error its text; NULL: the line is something else. */
+/* The text of an error that log_write() wrote, within `line`; NULL: it is another kind of line. */
 const char *log_error_in(const char *line);
 /* When log_write() wrote a line (ms, wall clock); 0: the line is something else. */
 int64_t log_time_in(const char *line, size_t length);

@@ -90,6 +90,9 @@ char *str_shell_quote(const char *word);
 
 /* True when the bytes are valid UTF-8 (no surrogates, no overlong forms, no NUL). */
 bool str_is_utf8(const char *bytes, size_t length);
+/* Cuts a text (NULL is fine) that is longer than `most` bytes, between two characters of UTF-8. */
+void str_cut(char *text, size_t most);
+
 /* A copy with every invalid byte and control character (but tab and newline) made '?'. */
 char *str_printable(const char *bytes, size_t length);
 

@@ -212,6 +212,15 @@ static bool is_control(uint32_t code)
 	return (code < 0x20 && code != '\t' && code != '\n') || (code >= 0x7f && code < 0xa0);
 }
 
+void str_cut(char *text, size_t most)
+{
+	if (!text || strlen(text) <= most)
+		return;
+	while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80)
+		most--;
+	text[most] = '\0';
+}
+
 char *str_printable(const char *bytes, size_t length)
 {
 	struct str clean = {0};

@@ -31,3 +31,35 @@ char *remedy_of(const struct job_view *view)
 	return mem_printf("%.*s%s%s", (int)(place - remedy), remedy,
 			  view->job->types[task->type].name, place + strlen("{type}"));
 }
+
+/* An executor that could not run says why; what its node or the scheduler said, the AM has noted.
+ */
+static const char *log_of(const struct cause *cause)
+{
+	switch (cause->kind) {
+	case CAUSE_EXECUTOR_LOST:
+	case CAUSE_START_FAILED:
+		return "executor";
+	case CAUSE_LAUNCH_FAILED:
+		return cause->text && str_starts_with(cause->text, "could not run") ? "executor"
+										    : "am";
+	case CAUSE_ALLOCATION_REFUSED:
+	case CAUSE_ALLOCATION_TIMEOUT:
+	case CAUSE_AM_FAILED:
+		return "am";
+	default:
+		return "task";
+	}
+}
+
+char *remedy_logs(const struct job_view *view)
+{
+	const char *log = log_of(&view->cause);
+
+	if (str_equal(log, "am"))
+		return mem_strdup("--am");
+	if (view->cause_task < 0)
+		return NULL;
+	const struct task_view *task = &view->tasks[view->cause_task];
+	return mem_printf("--%s %s:%d", log, view->job->types[task->type].name, task->index);
+}

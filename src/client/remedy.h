@@ -8,4 +8,8 @@
  * frees. */
 char *remedy_of(const struct job_view *view);
 
+/* The options of `tony logs` for the log that says most of the job's failure: "--task worker:0",
+ * "--executor worker:0" or "--am". NULL: none. The caller frees. */
+char *remedy_logs(const struct job_view *view);
+
 #endif

@@ -294,7 +294,8 @@ int stage_copy(const struct stage *stage, const struct job *job, const char *job
 		err_wrap(err, "src_dir");
 		return blame(err);
 	}
-	if (fs_make_directories(job->checkpoint_dir, 0700, err) < 0)
+	bool is_path = !strstr(job->checkpoint_dir, "://"); /* else the programs know what it is */
+	if (is_path && fs_make_directories(job->checkpoint_dir, 0700, err) < 0)
 		return err_wrap(err, "tony.application.checkpoint-dir");
 	return 0;
 }

@@ -48,13 +48,12 @@ static const struct opt options[] = {
 	{.name = "am",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct logs_options, am),
-	 .help = "what the job's application master wrote of itself, in place of the tasks' "
-		 "output"},
+	 .help = "print the log of the job's application master instead of the tasks' output"},
 	{.name = "executor",
 	 .kind = OPT_LIST,
 	 .offset = offsetof(struct logs_options, executors),
 	 .argument = "TASK",
-	 .help = "what the executor of this task wrote of itself, likewise; may be repeated"},
+	 .help = "print the log of the executor of this task, likewise; may be repeated"},
 	{.name = "stream",
 	 .kind = OPT_TEXT,
 	 .offset = offsetof(struct logs_options, stream),
@@ -189,6 +188,17 @@ static char *make_label(const struct logs *logs, const char *log, const char *ta
 	return str_steal(&label);
 }
 
+/* A file of this machine. */
+static void add_here(struct logs *logs, const char *path, const char *label, const char *name)
+{
+	if (fs_exists(path)) {
+		logs->found++;
+		log_merge_add(logs->merge, path, label, logs->tail);
+	} else if (wants_own(logs) && logs->missing.kind == ERR_NONE) {
+		err_set(&logs->missing, ERR_NOT_FOUND, "%s: there is no %s", name, path);
+	}
+}
+
 /* The log of one attempt of a task. */
 struct log_place {
 	const char *directory; /* on this machine */
@@ -230,7 +240,7 @@ static bool is_live(const struct logs *logs, const struct log_place *place)
 	       place->attempt >= opened->view->tasks[place->task].attempt;
 }
 
-/* Its executor leaves some seconds later; its node has what it wrote, and will. */
+/* Its executor exits within seconds; its node keeps what it wrote. */
 static bool has_ended(const struct logs *logs, const struct log_place *place)
 {
 	return logs->opened->view->tasks[place->task].state >= TASK_SUCCEEDED;
@@ -260,9 +270,10 @@ static void add_log(struct logs *logs, const struct log_place *place, const char
 		add_kept(logs, place, log);
 		if (logs->live && is_live(logs, place)) /* it may run once more */
 			add_live(logs, place, log, 0);
-	} else if (fs_exists(path)) {
+	} else {
 		char *label cleanup_free = make_label(logs, log, place->task_name);
-		log_merge_add(logs->merge, path, label, logs->tail);
+		char *name cleanup_free = mem_printf("%s of %s", log, place->task_name);
+		add_here(logs, path, label, name);
 	}
 }
 
@@ -291,6 +302,9 @@ static void add_task(struct logs *logs, size_t number)
 		return;
 	int last =
 		logs->live && task->attempt == 0 ? 1 : task->attempt; /* its first one will come */
+	if (last == 0 && wants_own(logs) && logs->missing.kind == ERR_NONE)
+		err_set(&logs->missing, ERR_NOT_FOUND, "executor of %s: it never got a container",
+			name);
 	for (int attempt = 1; attempt <= last; attempt++) {
 		char *directory cleanup_free =
 			mem_printf("%s/containers/%s-%d-%d", logs->opened->door.job_dir, type->name,
@@ -320,10 +334,10 @@ static void add_am(struct logs *logs)
 								      : opened->door.am_attempt;
 
 	if (!logs->kept) {
-		log_merge_add(logs->merge, path, label, logs->tail);
+		add_here(logs, path, label, "the log of the application master");
 		return;
 	}
-	for (int attempt = 1; attempt == 1 || attempt <= last; attempt++) {
+	for (int attempt = 1; attempt <= (last > 0 ? last : 1); attempt++) {
 		struct err problem cleanup_err = {0};
 		char *name cleanup_free = mem_printf("the log of application master %d", attempt);
 		add_opened(logs, kept_logs_open_am(logs->kept, attempt, &problem), label, name,
@@ -424,8 +438,19 @@ static int check_missing(const struct logs *logs, struct err *err)
 	return err_set(err, logs->missing.kind, "%s", err_message(&logs->missing));
 }
 
+/* The first command of a user who wonders about a job that never ran. */
+static void point_to_am(const struct logs *logs)
+{
+	const struct job_view *view = logs->opened->view;
+
+	if (!logs->chosen->am && view->cause.kind == CAUSE_AM_FAILED && view->am_pid == 0)
+		fprintf(stderr, "tony: no task of %s ran; see: tony logs %s --am\n",
+			logs->opened->id, logs->opened->id);
+}
+
 static int print_present(struct logs *logs, struct err *err)
 {
+	point_to_am(logs);
 	add_files(logs);
 	print_lines(logs, true);
 	return check_missing(logs, err);
@@ -444,6 +469,12 @@ static void print_rest(struct logs *logs)
 	print_lines(logs, true);
 }
 
+static int open_kept(struct logs *logs, struct err *err)
+{
+	logs->kept = kept_logs_create(logs->opened, err);
+	return logs->kept ? 0 : -1;
+}
+
 /* Logs that only the AM sees. It is asked for those of all tasks at once, and sends each as its
  * containers come and go. */
 static int follow_live(struct logs *logs, struct err *err)
@@ -458,6 +489,10 @@ static int follow_live(struct logs *logs, struct err *err)
 		if (opened_look_for_am(opened, err) < 0 || opened_read(opened, NULL, NULL, err) < 0)
 			return -1;
 	}
+	if (open_kept(logs, err) < 0)
+		return -1;
+	if (open_kept(logs, err) < 0)
+		return -1;
 	if (opened->view->is_final)
 		return print_present(logs, err);
 	logs->live = log_live_create();
@@ -482,10 +517,9 @@ static int follow_live(struct logs *logs, struct err *err)
 /* Where the job's files are not on this machine. */
 static int print_kept(struct logs *logs, struct err *err)
 {
-	logs->kept = kept_logs_create(logs->opened, err);
-	if (!logs->kept)
-		return -1;
-	return logs->chosen->follow ? follow_live(logs, err) : print_present(logs, err);
+	if (logs->chosen->follow)
+		return follow_live(logs, err);
+	return open_kept(logs, err) < 0 ? -1 : print_present(logs, err);
 }
 
 static int print_logs(struct logs *logs, const struct str_list *operands, struct err *err)

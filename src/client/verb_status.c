@@ -211,6 +211,8 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 	}
 	if (view->message)
 		report_line(view->message);
+	if (view->is_final && view->cause.kind == CAUSE_AM_FAILED)
+		printf("see: tony logs %s --am\n", opened->id);
 	print_elastic(view);
 	print_work(opened);
 	print_stragglers(tasks);

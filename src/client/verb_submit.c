@@ -106,6 +106,18 @@ static void print_submitted(const struct job *job, const char *job_dir, bool as_
 	report_json(object);
 }
 
+/* Then there is nothing to detach from. */
+static bool has_failed_to_start(const struct opened *opened)
+{
+	struct job_view *view = job_view_create(opened->view->job);
+	bool result = fs_exists(opened->journal_path) &&
+		      job_view_read(view, opened->journal_path, NULL) == 0 && view->am_pid == 0 &&
+		      view->is_final;
+
+	job_view_destroy(view);
+	return result;
+}
+
 static int submit(const struct submit_options *chosen, const struct str_list *operands,
 		  size_t dashdash, struct err *err)
 {
@@ -119,14 +131,14 @@ static int submit(const struct submit_options *chosen, const struct str_list *op
 	if (start(opened.ops, &stage, description.job, &opened.door, err) < 0)
 		return was_interrupted() ? EXIT_CODE_INTERRUPTED : -1;
 	upkeep_start(opened.ops, description.job);
-	if (chosen->detach) {
-		print_submitted(description.job, opened.door.job_dir, chosen->json);
-		return EXIT_CODE_OK;
-	}
 	opened.id = mem_strdup(description.job->id);
 	opened.journal_path = fs_join(opened.door.job_dir, "journal.jsonl");
 	opened.view = job_view_create(description.job);
 	opened.heard_ms = clock_monotonic_ms();
+	if (chosen->detach && !has_failed_to_start(&opened)) {
+		print_submitted(description.job, opened.door.job_dir, chosen->json);
+		return EXIT_CODE_OK;
+	}
 	int code = watch_job(&opened, chosen->json ? stderr : stdout, err);
 	if (chosen->json && opened.view->is_final)
 		report_json(job_view_to_json(opened.view));

@@ -215,9 +215,7 @@ static void append_tail(const struct cause *cause, const char *message, struct s
 static void append_failure(const struct opened *opened, struct str *out)
 {
 	const struct job_view *view = opened->view;
-	const struct task_view *task =
-		view->cause_task >= 0 ? &view->tasks[view->cause_task] : NULL;
-	char *remedy cleanup_free = remedy_of(view);
+	char *remedy cleanup_free = remedy_of(view), *logs cleanup_free = remedy_logs(view);
 
 	if (view->message)
 		str_append_format(out, ": %s", view->message);
@@ -225,14 +223,8 @@ static void append_failure(const struct opened *opened, struct str *out)
 	append_tail(&view->cause, view->message, out);
 	if (remedy)
 		str_append_format(out, "try: %s\n", remedy);
-	bool is_executors =
-		view->cause.kind == CAUSE_LAUNCH_FAILED || view->cause.kind == CAUSE_EXECUTOR_LOST;
-	if (task)
-		str_append_format(out, "see: tony logs %s --%s %s:%d\n", opened->id,
-				  is_executors ? "executor" : "task",
-				  view->job->types[task->type].name, task->index);
-	else if (view->cause.kind == CAUSE_AM_FAILED)
-		str_append_format(out, "see: tony logs %s --am\n", opened->id);
+	if (logs)
+		str_append_format(out, "see: tony logs %s %s\n", opened->id, logs);
 }
 
 static void append_advice(const struct opened *opened, struct str *out)

@@ -101,9 +101,8 @@ static int read_report(int fd, const char *shell, const char *work_dir, struct e
 	return err_set_errno(err, "cannot set up the process");
 }
 
-/* The child shares this process's memory, which waits, until it is another program: nothing is
- * copied. This process would wait in read_report() for as long. spawn_child_run() changes none of
- * its memory. */
+/* vfork(): the child borrows this process's memory until its exec, and this process sleeps
+ * meanwhile, as it would in read_report(). */
 static pid_t start_child(const struct spawn_options *options, struct spawn_child *child,
 			 struct err *err)
 {

@@ -28,7 +28,9 @@ struct spawn_report {
 	int error; /* errno */
 };
 
-/* Becomes the program, or the first process of its namespace. All signals are blocked at entry. */
+/* Becomes the program, or the first process of its namespace. All signals are blocked at entry. It
+ * runs after vfork(): it allocates, prints and logs nothing, and writes to nothing but its own
+ * stack and errno. */
 _Noreturn void spawn_child_run(const struct spawn_child *child);
 
 /* For every process that this one forks: all descriptors from `first` on closed, now or when it

@@ -4,7 +4,10 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/proc.h"
 #include "job/cause_json.h"
+
+enum { LOG_LINE_SHOWN = 1000 }; /* bytes */
 
 static const char *const names[CAUSE_KIND_COUNT] = {
 	[CAUSE_NONE] = "none",
@@ -61,15 +64,26 @@ static const char *find_headline(const struct str_list *lines)
 		if (error)
 			return error;
 	}
-	return lines->count > 0 ? lines->items[lines->count - 1] : NULL;
+	const char *last = lines->count > 0 ? lines->items[lines->count - 1] : NULL;
+	return last && log_time_in(last, strlen(last)) == 0 ? last : NULL;
 }
 
 void cause_take_log(struct cause *cause, struct str_list *lines)
 {
+	for (size_t i = 0; i < lines->count; i++)
+		str_cut(lines->items[i], LOG_LINE_SHOWN);
 	mem_replace(&cause->headline, mem_strdup(find_headline(lines)));
 	str_list_finish(&cause->tail);
 	cause->tail = *lines;
 	*lines = (struct str_list){0};
+}
+
+char *cause_describe_am(int exit_code, int signal)
+{
+	if (signal)
+		return mem_printf("the application master was killed by %s",
+				  proc_signal_name(signal));
+	return mem_printf("the application master exited with code %d", exit_code);
 }
 
 char *cause_sentence(const struct cause *cause)
@@ -128,16 +142,6 @@ void cause_set_json(json_t *object, const char *kind_member, const struct cause 
 }
 
 /* Cuts between characters: what is UTF-8 stays UTF-8. */
-static void cut(char *text)
-{
-	if (!text || strlen(text) <= CAUSE_TEXT_CAP)
-		return;
-	size_t end = CAUSE_TEXT_CAP;
-	while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
-		end--;
-	text[end] = '\0';
-}
-
 static void cut_tail(struct str_list *tail)
 {
 	if (tail->count > CAUSE_TAIL_CAP) {
@@ -148,7 +152,7 @@ static void cut_tail(struct str_list *tail)
 		*tail = kept;
 	}
 	for (size_t i = 0; i < tail->count; i++)
-		cut(tail->items[i]);
+		str_cut(tail->items[i], CAUSE_TEXT_CAP);
 }
 
 static int read_members(const json_t *object, const char *kind_member, struct cause *cause,
@@ -166,7 +170,7 @@ static int read_members(const json_t *object, const char *kind_member, struct ca
 		return -1;
 	int parsed = cause_kind_parse(kind);
 	if (parsed < 0) {
-		cut(kind);
+		str_cut(kind, CAUSE_TEXT_CAP);
 		return err_set(err, ERR_INPUT, "%s: \"%s\" is not a cause", kind_member, kind);
 	}
 	cause->kind = (enum cause_kind)parsed;
@@ -184,8 +188,8 @@ int cause_read_json(const json_t *object, const char *kind_member, struct cause 
 		cause_finish(&read);
 		return -1;
 	}
-	cut(read.text);
-	cut(read.headline);
+	str_cut(read.text, CAUSE_TEXT_CAP);
+	str_cut(read.headline, CAUSE_TEXT_CAP);
 	cut_tail(&read.tail);
 	cause_finish(cause);
 	*cause = read;

@@ -169,7 +169,7 @@ const char *job_config(const struct job *job, const char *key);
 const char *job_config_format(const struct job *job, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 bool job_config_bool(const struct job *job, const char *key); /* unset: false */
-/* Of job.config on its own. */
+/* The same, of the object `config` alone. */
 const char *job_config_value(const json_t *config, const char *key);
 
 /* The chief: any task of type "chief"; where there is none, worker:0; where there is no worker

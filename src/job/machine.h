@@ -100,9 +100,11 @@ struct cause {
 };
 void cause_copy(struct cause *to, const struct cause *from); /* frees what `to` held */
 void cause_finish(struct cause *cause);
-/* Takes the last lines of the log of one of tony's own programs that failed; the last error among
- * them is the headline. */
+/* Takes the last lines of the log of one of tony's own programs that failed, and leaves `lines`
+ * empty. The headline is the last error among them, or what another program wrote last. */
 void cause_take_log(struct cause *cause, struct str_list *lines);
+/* "the application master exited with code 3"; `signal` 0: none ended it. The caller frees. */
+char *cause_describe_am(int exit_code, int signal);
 /* "exited with code 1: ValueError: no data". The caller frees. */
 char *cause_sentence(const struct cause *cause);
 

@@ -186,10 +186,15 @@ static bool kind_fits(const struct policy_row *row, const struct cause *cause)
 	return row->cause == cause->kind;
 }
 
+static bool was_killed_by(const struct cause *cause, int signal)
+{
+	return cause->signal == signal ||
+	       (cause->kind == CAUSE_EXIT && cause->exit_code == PROC_SHELL_SIGNAL + signal);
+}
+
 static bool signal_fits(const struct policy_row *row, const struct cause *cause)
 {
-	return row->signal == 0 || row->signal == cause->signal ||
-	       (cause->kind == CAUSE_EXIT && cause->exit_code == PROC_SHELL_SIGNAL + row->signal);
+	return row->signal == 0 || was_killed_by(cause, row->signal);
 }
 
 static bool words_fit(const struct policy_row *row, const struct cause *cause)
@@ -202,13 +207,11 @@ static bool words_fit(const struct policy_row *row, const struct cause *cause)
 	return false;
 }
 
-/* No peer's loss kills a process with SIGKILL: it had lived through what it said of peers before.
- */
+/* A process killed by SIGKILL did not fail because of a peer: it had survived the peer errors that
+ * it logged. */
 static bool blame_fits(const struct policy_row *row, const struct cause *cause)
 {
-	const struct policy_row sigkill = {.signal = SIGKILL};
-
-	return !row->blames_peer || !signal_fits(&sigkill, cause);
+	return !row->blames_peer || !was_killed_by(cause, SIGKILL);
 }
 
 static bool framework_fits(const struct policy_row *row, const char *framework)

@@ -31,7 +31,7 @@ static ssize_t read_text(struct job_log *base, size_t part, bool times, int64_t 
 			 size_t length, struct err *err)
 {
 	const struct text_log *log = (const struct text_log *)base;
-	size_t left = (size_t)(log->part.length - offset);
+	size_t left = offset < log->part.length ? (size_t)(log->part.length - offset) : 0;
 
 	if (length > left)
 		length = left;

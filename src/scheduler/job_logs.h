@@ -43,16 +43,16 @@ struct job_logs_ops {
 	 * logs are to outlive it. NULL: `err`; ERR_NOT_FOUND: there is none (yet). */
 	struct job_log *(*open)(struct job_logs *logs, const char *container, const char *host,
 				const char *name, struct err *err);
-	/* The log of the job's AM of this attempt (from 1). `container` and `host`
-	 * as above, NULL: not known. Of one that never ran it is what the scheduler says of it.
-	 * NULL: nothing of it is kept. */
+	/* The log of the job's AM of this attempt (from 1). `container` and `host` as above; NULL:
+	 * not known. If the AM never ran, it is the scheduler's own diagnostics. NULL: `err`;
+	 * ERR_NOT_FOUND: nothing is kept. */
 	struct job_log *(*open_am)(struct job_logs *logs, int attempt, const char *container,
 				   const char *host, struct err *err);
 	void (*destroy)(struct job_logs *logs);
 };
 void job_logs_destroy(struct job_logs *logs); /* NULL is fine */
 
-/* A log that consists of this text. */
+/* A log that consists of this text, which is copied. The caller destroys it. */
 struct job_log *job_log_of_text(const char *text);
 
 /* Which of these files are parts of the log `name`, oldest first: "stdout.2", "stdout.1",

@@ -40,13 +40,23 @@ static void note_shortage(const struct job *job, const struct capacity *capacity
 		log_warning("%s: the job runs with fewer", text);
 }
 
+static int check_checkpoint_dir(const struct job *job, struct err *err)
+{
+	if (!job->checkpoint_dir || !str_starts_with(job->checkpoint_dir, "hdfs:"))
+		return 0;
+	return err_set(err, ERR_CONFIG,
+		       "tony.application.checkpoint-dir: %s: only on YARN a directory in HDFS is "
+		       "kept equal to one of the container; write a path of this machine",
+		       job->checkpoint_dir);
+}
+
 static int preflight(struct job *job, struct err *err)
 {
 	struct capacity capacity cleanup_capacity = {0};
 
 	char *agent cleanup_free = local_find_agent(err);
 
-	if (!agent || job_stores_prepare(job, err) < 0 ||
+	if (!agent || check_checkpoint_dir(job, err) < 0 || job_stores_prepare(job, err) < 0 ||
 	    capacity_find("", job->config, &capacity, err) < 0)
 		return -1;
 	warn_of_ignored(job);
@@ -122,21 +132,23 @@ static int fail_to_start(const char *job_dir, const struct err *why, struct err 
 			      .text = mem_printf("failed to start: %s", err_message(why))};
 
 	state_dir_read_log(log, &cause);
-	local_job_fail(job_dir, &cause, NULL);
-	char *tail cleanup_free = str_list_join(&cause.tail, "\n    ");
-	err_set(err, why->kind, "%s %s%s%s\nsee: tony logs %s --am", fs_basename(job_dir),
-		cause.text, cause.tail.count ? "\n    " : "; it wrote nothing", tail,
-		fs_basename(job_dir));
+	int result = local_job_fail(job_dir, &cause, err);
+	if (result < 0) {
+		err_wrap(err, "%s %s, which cannot be written down", fs_basename(job_dir),
+			 cause.text);
+		fs_remove_tree(job_dir, NULL);
+	}
 	cause_finish(&cause);
-	return -1;
+	return result;
 }
 
 static int start(const struct job *job, struct job_door *door, struct err *err)
 {
 	struct err why cleanup_err = {0};
 
-	if (local_start_am(job->id, door->job_dir, &why) < 0)
-		return fail_to_start(door->job_dir, &why, err);
+	if (local_start_am(job->id, door->job_dir, &why) < 0 &&
+	    fail_to_start(door->job_dir, &why, err) < 0)
+		return -1;
 	local_job_life(door->job_dir, &door->address);
 	if (door->claim > 0)
 		close(door->claim);

@@ -15,7 +15,6 @@
 
 enum {
 	EXECUTOR_MIB = 24, /* the executor is in the task's control group and not to be billed */
-	TAIL_LINES = 20,
 	SHELL_SIGNAL =
 		128, /* an executor's guardian tells the supervisor's signal as a shell does */
 };

@@ -18,6 +18,7 @@
 #include "job/record.h"
 #include "scheduler/cgroup.h"
 #include "scheduler/local_history.h"
+#include "scheduler/local_start.h"
 #include "scheduler/state_dir.h"
 
 enum { FILE_CAP = 64 << 10, END_GRACE_MS = 3000 };
@@ -265,6 +266,18 @@ int local_job_fail(const char *job_dir, const struct cause *cause, struct err *e
 	return end(job_dir, &(struct ending){JOB_FAILED, message, cause}, err);
 }
 
+/* Its AM was started, and is gone before it wrote a line. */
+static int fail_unbegun(const char *job_dir, const char *log, struct err *err)
+{
+	struct cause cause = {.kind = CAUSE_AM_FAILED,
+			      .text = mem_strdup("failed to start: its application master ended")};
+
+	state_dir_read_log(log, &cause);
+	int result = local_job_fail(job_dir, &cause, err);
+	cause_finish(&cause);
+	return result;
+}
+
 bool local_job_settle(const char *job_dir, const struct job_view *view)
 {
 	struct err err cleanup_err = {0};
@@ -276,7 +289,10 @@ bool local_job_settle(const char *job_dir, const struct job_view *view)
 		.message = view->am_pid ? "every process of its application master was killed"
 					: "killed: its submission was given up",
 	};
-	if (end(job_dir, &ending, &err) < 0) {
+	char *log cleanup_free = fs_join(job_dir, LOCAL_AM_LOG);
+	bool was_started = !view->am_pid && fs_exists(log);
+	int result = was_started ? fail_unbegun(job_dir, log, &err) : end(job_dir, &ending, &err);
+	if (result < 0) {
 		log_warning("%s: %s", fs_basename(job_dir), err_message(&err));
 		return false;
 	}

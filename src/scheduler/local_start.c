@@ -30,25 +30,28 @@ enum {
 
 /* ---- which program ------------------------------------------------------------------------ */
 
-/* The path if it is an executable file; else NULL, and freed. */
-static char *if_executable(char *path)
+/* The path if it is an executable file; else NULL, and freed. Nobody wants another agent in place
+ * of one that lacks a permission: then `err` says so. */
+static char *if_executable(char *path, struct err *err)
 {
 	if (!fs_is_directory(path) && access(path, X_OK) == 0)
 		return path;
+	if (!fs_is_directory(path) && fs_exists(path))
+		err_set(err, ERR_DENIED, "%s cannot be executed; chmod a+rx %s", path, path);
 	free(path);
 	return NULL;
 }
 
-static char *find_in_path(void)
+static char *find_in_path(struct err *err)
 {
 	struct str_list directories cleanup_str_list = {0};
 	const char *path = getenv("PATH");
 
 	str_split(&directories, path ? path : "", ':');
-	for (size_t i = 0; i < directories.count; i++) {
+	for (size_t i = 0; i < directories.count && err->kind == ERR_NONE; i++) {
 		if (directories.items[i][0] != '/')
 			continue; /* the AM starts in another directory */
-		char *found = if_executable(fs_join(directories.items[i], "tony-agent"));
+		char *found = if_executable(fs_join(directories.items[i], "tony-agent"), err);
 		if (found)
 			return found;
 	}
@@ -57,17 +60,20 @@ static char *find_in_path(void)
 
 char *local_find_agent(struct err *err)
 {
+	struct err denied cleanup_err = {0};
 	char self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	self[length > 0 ? length : 0] = '\0';
 	char *directory cleanup_free = fs_dirname(self);
-	char *found = if_executable(fs_join(directory, "tony-agent"));
-	if (!found)
-		found = if_executable(fs_join(directory, "../libexec/tony/tony-agent"));
-	if (!found)
-		found = find_in_path();
-	if (!found)
+	char *found = if_executable(fs_join(directory, "tony-agent"), &denied);
+	if (!found && denied.kind == ERR_NONE)
+		found = if_executable(fs_join(directory, "../libexec/tony/tony-agent"), &denied);
+	if (!found && denied.kind == ERR_NONE)
+		found = find_in_path(&denied);
+	if (!found && denied.kind != ERR_NONE)
+		err_set(err, denied.kind, "%s", err_message(&denied));
+	else if (!found)
 		err_set(err, ERR_NOT_FOUND,
 			"tony-agent is neither in %s, nor in %s/../libexec/tony, nor in PATH; "
 			"install it beside tony",
@@ -114,11 +120,10 @@ static pid_t start(const char *agent, const char *job_id, const char *job_dir, s
 
 static int set_died(int status, struct err *err)
 {
-	if (WIFSIGNALED(status))
-		return err_set(err, ERR_FAILED, "the application master was killed by %s",
-			       proc_signal_name(WTERMSIG(status)));
-	return err_set(err, ERR_FAILED, "the application master exited with code %d",
-		       WEXITSTATUS(status));
+	char *end cleanup_free =
+		cause_describe_am(WEXITSTATUS(status), WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+
+	return err_set(err, ERR_FAILED, "%s", end);
 }
 
 /* A job can be over, and am.json gone, before this process is scheduled again. */
@@ -148,6 +153,15 @@ static void drain(int watch)
 		;
 }
 
+/* The caller has blocked these signals, and looks at them later. */
+static bool is_told_to_end(void)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
+}
+
 static int wait_for_am(pid_t pid, int watch, const char *job_dir, struct err *err)
 {
 	char *am_file cleanup_free = fs_join(job_dir, "am.json");
@@ -159,6 +173,8 @@ static int wait_for_am(pid_t pid, int watch, const char *job_dir, struct err *er
 	while (!fs_exists(am_file)) {
 		if (has_ended(pid, &status))
 			return has_begun(job_dir) ? 0 : set_died(status, err);
+		if (is_told_to_end())
+			return err_set(err, ERR_FAILED, "the submission was interrupted");
 		if (clock_monotonic_ms() >= deadline)
 			return err_set(err, ERR_UNREACHABLE,
 				       "the application master (process %d) is not up after %d s",

@@ -14,7 +14,7 @@
 
 enum {
 	TAIL_BYTES = 16 << 10,
-	LOG_LINES = 10,
+	LOG_LINES = 20,
 	HOLD_ROUNDS = 100,
 	HOLD_PAUSE_US = 10000,
 };

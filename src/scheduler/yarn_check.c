@@ -169,7 +169,6 @@ static int add_docker(const struct job *job, const char *image, struct str_list 
 	return 0;
 }
 
-/* The AM parses it again. */
 static int check_placement(const char *key, const char *text, struct err *err)
 {
 	Hadoop__PlacementConstraintProto *constraint = placement_parse(text, strlen(text), err);

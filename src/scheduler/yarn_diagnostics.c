@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/proc.h"
 
 enum {
 	LINE_CAP = 1000,
@@ -33,6 +34,12 @@ const struct yarn_exit_status *yarn_exit_status_find(int status)
 	return NULL;
 }
 
+/* "at java.base/java.lang.reflect.Method.invoke(Method.java:569)", "... 30 more" */
+static bool is_of_stack(const char *line)
+{
+	return str_starts_with(line, "at ") || str_starts_with(line, "... ");
+}
+
 void yarn_diagnostics_lines(const char *diagnostics, struct str_list *lines)
 {
 	struct str_list all cleanup_str_list = {0};
@@ -45,25 +52,33 @@ void yarn_diagnostics_lines(const char *diagnostics, struct str_list *lines)
 		if (end && line[1] >= '0' && line[1] <= '9')
 			line = end + 1;
 		line += strspn(line, " \t");
-		if (*line && strcmp(line, "N/A") != 0)
-			str_list_take(lines, mem_strndup(line, LINE_CAP));
+		if (!*line || strcmp(line, "N/A") == 0 || is_of_stack(line))
+			continue;
+		str_cut(line, LINE_CAP);
+		str_list_add(lines, line);
 	}
 }
 
 /* ---- of an AM ----------------------------------------------------------------------------- */
 
 /* "Last 4096 bytes of am.stderr :" */
-static bool begins_log(const char *line, const char *log)
+static bool begins_log(const char *line)
 {
-	char *rest cleanup_free = mem_printf(" bytes of %s :", log);
+	return str_starts_with(line, "Last ") && str_ends_with(line, " bytes of " YARN_AM_LOG " :");
+}
 
-	return str_starts_with(line, "Last ") && str_ends_with(line, rest);
+/* YARN's words around those of the container. */
+static bool is_frame(const char *line)
+{
+	return str_starts_with(line, "For more detailed output, ") ||
+	       str_starts_with(line, ". Failing the application.");
 }
 
 static bool ends_log(const char *line)
 {
-	return str_starts_with(line, "Last ") || str_starts_with(line, "Container exited with ") ||
-	       str_starts_with(line, "For more detailed output, ");
+	bool is_next = str_starts_with(line, "Last ") && strstr(line, " bytes of ") &&
+		       str_ends_with(line, " :");
+	return is_next || str_starts_with(line, "Container exited with ") || is_frame(line);
 }
 
 /* The end of the AM's log; nothing: its node does not show it. */
@@ -71,7 +86,7 @@ static void find_words(const struct str_list *lines, struct str_list *words)
 {
 	size_t first = 0;
 
-	while (first < lines->count && !begins_log(lines->items[first], YARN_AM_LOG))
+	while (first < lines->count && !begins_log(lines->items[first]))
 		first++;
 	size_t end = ++first;
 	while (end < lines->count && !ends_log(lines->items[end]))
@@ -90,11 +105,16 @@ static char *describe_exit(const char *first_line)
 
 	if (!code || str_parse_int(code + strlen(mark), -1000, 255, &status) < 0)
 		return mem_strdup(first_line);
+	if (status > PROC_SHELL_SIGNAL)
+		return cause_describe_am(0, (int)status - PROC_SHELL_SIGNAL);
 	if (status >= 0)
-		return mem_printf("the application master exited with code %d", (int)status);
+		return cause_describe_am((int)status, 0);
 	const struct yarn_exit_status *known = yarn_exit_status_find((int)status);
-	return known ? mem_printf("the application master %s", known->text)
-		     : mem_strdup(first_line);
+	if (!known)
+		return mem_strdup(first_line);
+	/* "its node's disks failed" */
+	return mem_printf("the application master%s %s",
+			  str_starts_with(known->text, "its ") ? ":" : "", known->text);
 }
 
 /* The innermost exception, else what stands behind "Failing this attempt.Diagnostics: [TIME]";
@@ -112,21 +132,16 @@ static const char *find_node_word(const struct str_list *lines)
 			continue;
 		text += strlen(mark);
 		const char *end = *text == '[' ? strchr(text, ']') : NULL;
-		return end ? end + 1 : text;
+		text = end ? end + 1 : text;
+		return *text && !is_frame(text) ? text : NULL;
 	}
 	return NULL;
-}
-
-/* "at java.base/java.lang.reflect.Method.invoke(Method.java:569)", "... 30 more" */
-static bool is_of_stack(const char *line)
-{
-	return str_starts_with(line, "at ") || str_starts_with(line, "... ");
 }
 
 static void take_lines(struct cause *cause, const struct str_list *lines)
 {
 	for (size_t i = 0; i < lines->count && cause->tail.count < LINES_KEPT; i++)
-		if (!is_of_stack(lines->items[i]))
+		if (!is_frame(lines->items[i]))
 			str_list_add(&cause->tail, lines->items[i]);
 }
 

@@ -29,7 +29,8 @@ struct yarn_exit_status {
 /* NULL: none that is known, such as a program's own exit code. */
 const struct yarn_exit_status *yarn_exit_status_find(int status);
 
-/* The lines that say something, printable, without the time in brackets before them. */
+/* The lines that say something, printable, without the time in brackets before them and without
+ * those of a stack. */
 void yarn_diagnostics_lines(const char *diagnostics, struct str_list *lines);
 
 /* Why the AM of an application failed. Its last words are the headline, else those of its node.

@@ -302,6 +302,7 @@ static void append(struct yarn_journal *journal)
 	char *bytes cleanup_free = read_rest(journal, journal->length, &err);
 
 	if (!bytes) {
+		err_wrap(&err, "the journal here cannot be read");
 		warn_of_trouble(journal, &err);
 		plan_retry(journal);
 		return;
@@ -328,7 +329,7 @@ static void go_on(struct yarn_journal *journal)
 	struct stat status;
 
 	if (journal->finished || fstat(journal->fd, &status) < 0 ||
-	    status.st_size == journal->kept_length)
+	    status.st_size <= journal->kept_length)
 		return;
 	if (!journal->is_late && status.st_size > journal->noted_length &&
 	    !event_pending(journal->patience, EV_TIMEOUT, NULL))

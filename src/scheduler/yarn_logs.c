@@ -178,6 +178,11 @@ static struct job_log *look(struct yarn_logs *logs, const char *container, const
 	struct err node cleanup_err = {0};
 	struct job_log *log = NULL;
 
+	/* As long as the job goes on its nodes have all of it. */
+	if (!logs->has_ended && !logs->aggregated_only)
+		log = open_at_node(logs, container, host, name, NULL);
+	if (log)
+		return log;
 	if (logs->count > 0 || list(logs, &kept) == 0)
 		log = open_kept(logs, container, host, name, &kept);
 	bool is_all = logs->is_settled && logs->count > 0;
@@ -241,7 +246,7 @@ static struct job_log *open_log(struct job_logs *base, const char *container, co
 
 	for (;;) {
 		struct err problem cleanup_err = {0};
-		bool is_last = logs->is_settled;
+		bool is_last = logs->is_settled || !logs->has_ended;
 		struct job_log *log = look(logs, container, host, name, &problem);
 		if (!log && problem.kind == ERR_NOT_FOUND && !is_last) {
 			settle(logs);
@@ -332,7 +337,7 @@ static struct job_log *open_am(struct job_logs *base, int attempt, const char *c
 		return NULL;
 	struct job_log *log = open_log(base, container ? container : place.container,
 				       host ? host : place.host, YARN_AM_LOG, &missing);
-	if (!log && place.diagnostics)
+	if (!log && missing.kind == ERR_NOT_FOUND && place.diagnostics)
 		return job_log_of_text(place.diagnostics);
 	if (!log)
 		err_set(err, missing.kind, "%s", err_message(&missing));

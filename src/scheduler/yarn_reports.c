@@ -194,7 +194,9 @@ static void summarize(const report_proto *report, struct job_summary *summary)
 	if (job_state_is_final(summary->state)) {
 		struct cause cause = {0};
 		summary->ended_ms = report->finishtime;
-		summary->message = yarn_diagnose(report, true, &cause);
+		/* An AM registers once it has written its journal. */
+		bool has_begun = report->host && *report->host && !str_equal(report->host, "N/A");
+		summary->message = yarn_diagnose(report, has_begun, &cause);
 		cause_finish(&cause);
 	}
 }

@@ -3,31 +3,33 @@
 import json
 import resource
 import shutil
+import signal
 import subprocess
 
 import pytest
-from conftest import BUILD
+from conftest import BUILD, wait_until
 from patience import PATIENCE_S
 
 FAILED = "failed to start: the application master exited with code"
 
 
-def submit(tony, program=BUILD / "tony", **options):
-    return subprocess.run([program, "submit", "--name", "unlucky", "--", "true"], env=tony.env, cwd=tony.directory,
+def submit(tony, program=BUILD / "tony", *arguments, **options):
+    return subprocess.run([program, "submit", "--name", "unlucky", *arguments, "--", "true"], env=tony.env, cwd=tony.directory,
                           capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL, **options)
 
 
 def check_told(tony, answer, *words):
     """In each place by the same words."""
-    assert answer.returncode == 70, answer
+    assert answer.returncode == 1, answer
     job, = tony.ids()
-    for text in (answer.stderr, tony.run("status", job).stdout, tony.run("list", "--all").stdout,
+    for text in (answer.stdout, tony.run("status", job).stdout, tony.run("list", "--all").stdout,
                  tony.run("history").stdout, tony.run("events", job).stdout):
         for word in (job, *words):
             assert word in text or word == job and "end: failed" in text, f"{word!r} is not in {text}"
     listed, = json.loads(tony.run("list", "--all", "--json").stdout)
     assert listed["state"] == "failed" and all(word in listed["message"] for word in words), listed
-    assert f"see: tony logs {job} --am" in answer.stderr
+    assert f"see: tony logs {job} --am" in answer.stdout
+    assert f"see: tony logs {job} --am" in tony.run("logs", job).stderr
     log = tony.run("logs", job, "--am")
     assert log.returncode == 0 and words[-1] in log.stdout, log
 
@@ -46,8 +48,12 @@ def test_an_am_that_exits_is_told_with_its_last_lines(tony, installed):
     agent.write_text("#!/bin/sh\necho 'looking for a moon' >&2\necho 'no such moon' >&2\nexit 3\n")
     agent.chmod(0o755)
     answer = submit(tony, installed)
-    assert "looking for a moon" in answer.stderr
+    assert "looking for a moon" in answer.stdout
     check_told(tony, answer, f"{FAILED} 3", "no such moon")
+    detached = submit(tony, installed, "--detach")
+    assert (detached.returncode, f"{FAILED} 3" in detached.stdout) == (1, True), detached
+    as_json = submit(tony, installed, "--json")
+    assert (as_json.returncode, json.loads(as_json.stdout)["cause"]["headline"]) == (1, "no such moon"), as_json
 
 
 def test_an_am_without_files_to_open_is_told(tony):
@@ -56,18 +62,37 @@ def test_an_am_without_files_to_open_is_told(tony):
     check_told(tony, answer, f"{FAILED} 1", "Too many open files")
 
 
-@pytest.mark.parametrize("mode", [None, 0o644])
-def test_a_missing_agent_is_told_before_there_is_a_job(tony, installed, mode):
+@pytest.mark.parametrize("mode, code, words", [(None, 4, "install it beside tony"), (0o644, 6, "chmod a+rx")])
+def test_an_agent_that_cannot_be_executed_is_told_before_there_is_a_job(tony, installed, mode, code, words):
     if mode is not None:
         agent = tony.directory / "bin" / "tony-agent"
         shutil.copy(BUILD / "tony-agent", agent)
         agent.chmod(mode)
     answer = submit(tony, installed)
-    assert answer.returncode == 4 and "install it beside tony" in answer.stderr, answer
+    assert answer.returncode == code and words in answer.stderr, answer
     assert tony.ids() == []
     checked = subprocess.run([installed, "check", "--", "true"], env=tony.env, cwd=tony.directory, text=True,
                              capture_output=True, timeout=PATIENCE_S)
-    assert checked.returncode != 0 and "install it beside tony" in checked.stdout + checked.stderr
+    assert checked.returncode != 0 and words in checked.stdout + checked.stderr
+
+
+def test_ctrl_c_while_the_am_does_not_come_up(tony, installed):
+    agent = tony.directory / "bin" / "tony-agent"
+    agent.write_text("#!/bin/sh\ntouch up\nexec sleep 1000\n")
+    agent.chmod(0o755)
+    submitting = subprocess.Popen([installed, "submit", "--", "true"], env=tony.env, cwd=tony.directory, text=True,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    wait_until(lambda: list(tony.directory.glob("**/up")), "the agent to hang")
+    submitting.send_signal(signal.SIGINT)
+    out, err = submitting.communicate(timeout=PATIENCE_S)
+    assert submitting.returncode == 1 and "failed to start: the submission was interrupted" in out, (out, err)
+    assert len(tony.ids()) == 1 and tony.processes() == []
+
+
+def test_checkpoints_in_hdfs_are_refused_on_this_machine(tony):
+    answer = tony.run("check", "--conf", "tony.application.checkpoint-dir=hdfs:///user/ada/ck", "--", "true")
+    assert answer.returncode == 3 and "only on YARN" in answer.stdout + answer.stderr, answer
 
 
 def test_logs_of_tonys_own_programs_are_merged_by_time(tony):
@@ -84,8 +109,12 @@ def test_logs_of_tonys_own_programs_are_merged_by_time(tony):
             assert tony.run("kill", job.id).returncode == 0
             job.wait_state("killed")
     assert any(line.startswith("am| ") and "the job killed" in line for line in lines), lines
+    (job.directory / "am.log").unlink()
+    missing = tony.run("logs", "--am", job.id)
+    assert missing.returncode == 4 and "am.log" in missing.stderr, missing
     one = tony.run("logs", "--executor", "worker:1", job.id).stdout
     assert one and "worker:0" not in one and "| " not in one
-    assert tony.run("logs", "--am", "--since", "2099-01-01", job.id).stdout == ""
+    later = tony.run("logs", "--executor", "worker", "--since", "2099-01-01", job.id)
+    assert (later.returncode, later.stdout) == (0, "")
     for wrong in (["--am", "--task", "worker:0"], ["--executor", "worker", "--stream", "stderr"]):
         assert tony.run("logs", *wrong, job.id).returncode == 2

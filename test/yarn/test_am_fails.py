@@ -48,7 +48,7 @@ def check_told(tony, agent, *words):
             run(tony, agent, "history", "--user", agent.user))
     for word in (FAILED, *words):
         assert all(word in text for text in told), f"{word!r} is not in each of {told}"
-    assert all(word in listed["message"] for word in words), listed
+    assert all(word in listed["message"] for word in (FAILED, *words)), listed
     assert f"see: tony logs {job.id} --am" in answer.stdout
     return run(tony, agent, "logs", job.id, "--am")
 

@@ -2,7 +2,9 @@
 #include "test.h"
 
 #include <inttypes.h>
+#include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -282,10 +284,39 @@ static void test_environment(void **state)
 	}
 }
 
+static void texts_are_cut_between_characters(void **state)
+{
+	char text[] = "a\xc3\xa4z";
+
+	str_cut(text, 4);
+	assert_string_equal(text, "a\xc3\xa4z");
+	str_cut(text, 2);
+	assert_string_equal(text, "a");
+	str_cut(NULL, 2);
+}
+
+static void lines_of_logs_are_known_by_their_beginning(void **state)
+{
+	static const char error[] = "2026-11-21T06:14:11.123Z error am: x: no moon";
+	static const char *const others[] = {"", "2026-11-21T06:14:11.123Z",
+					     "2026-11-21T06:14:11.-12Z error am: x",
+					     "2026-11-21T06:14:11.123 error am: x", "Error am: x"};
+
+	assert_string_equal(log_error_in(error), "x: no moon");
+	assert_null(log_error_in("2026-11-21T06:14:11.123Z info am: x"));
+	assert_true(log_time_in(error, strlen(error)) == INT64_C(1795241651123));
+	for (size_t i = 0; i < array_length(others); i++) {
+		assert_true(log_time_in(others[i], strlen(others[i])) == 0);
+		assert_null(log_error_in(others[i]));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_environment),
+		cmocka_unit_test(texts_are_cut_between_characters),
+		cmocka_unit_test(lines_of_logs_are_known_by_their_beginning),
 		cmocka_unit_test(whole_numbers),
 		cmocka_unit_test(whole_numbers_have_bounds),
 		cmocka_unit_test(decimal_numbers),

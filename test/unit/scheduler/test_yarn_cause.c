@@ -99,7 +99,7 @@ static void an_am_that_said_nothing_is_told_in_its_nodes_words(void **state)
 		true,
 		"the application master went over its memory: Container [pid=1] is running "
 		"1B beyond the limit.",
-		5);
+		3);
 	assert_judged(FAILED("-1000") "File does not exist: hdfs://nn/x\n", false,
 		      "failed to start: the application master could not be started by its node: "
 		      "File does not exist: hdfs://nn/x",
@@ -115,6 +115,14 @@ static void an_am_that_said_nothing_is_told_in_its_nodes_words(void **state)
 		      "failed to start: the application master could not be started by its node: "
 		      "Permission denied: user=ada",
 		      4);
+	assert_judged(FAILED("-101") "1/1 local-dirs are bad\n", true,
+		      "the application master: its node's disks failed: 1/1 local-dirs are bad", 2);
+	assert_judged(FAILED("137") "Container killed on request. Exit code is 137\n", true,
+		      "the application master was killed by SIGKILL: Container killed on request. "
+		      "Exit code is 137",
+		      2);
+	/* YARN explains no exit with code 0. */
+	assert_judged(FAILED("0") "\n" SEE, true, "the application master exited with code 0", 2);
 	assert_judged("", true, "YARN says no more", 0);
 	assert_judged("strange exitCode: x", true, "strange exitCode: x", 1);
 }

@@ -379,6 +379,16 @@ static void set_am_memory(struct job *job)
 	configure(job, "tony.am.memory", "5000m");
 }
 
+static void set_placement(struct job *job)
+{
+	configure(job, "tony.worker.placement-spec", "notin,nod,foo");
+}
+
+static void set_foreign_checkpoints(struct job *job)
+{
+	job->checkpoint_dir = mem_strdup("hdfs://elsewhere:8020/ck");
+}
+
 static void what_can_never_run_is_refused_with_the_numbers(void **state)
 {
 	static const struct {
@@ -416,6 +426,11 @@ static void what_can_never_run_is_refused_with_the_numbers(void **state)
 		{set_docker, "tony.docker.enabled is true, but there is no image"},
 		{set_bad_image, "has a letter that no image or path has"},
 		{set_tags, "YARN takes 10 of them at most"},
+		{set_placement, "tony.worker.placement-spec: \"notin,nod,foo\" is no placement "
+				"constraint"},
+		{set_foreign_checkpoints,
+		 "tony.application.checkpoint-dir: hdfs://elsewhere:8020/ck is not in the "
+		 "cluster's file system; write hdfs://"},
 		{set_am_memory, "the application master (tony.am.*) needs 4.9 GiB"},
 	};
 
