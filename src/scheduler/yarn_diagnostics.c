@@ -1,5 +1,6 @@
 #include "scheduler/yarn_diagnostics.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,15 @@ static void find_words(const struct str_list *lines, struct str_list *words)
 		str_list_add(words, lines->items[i]);
 }
 
+/* "Application ID failed 2 times due to ..."; 0: it does not say. */
+static int count_attempts(const char *first_line)
+{
+	const char *count = strstr(first_line, " failed ");
+	int attempts = 0;
+
+	return count && sscanf(count, " failed %d times due to ", &attempts) == 1 ? attempts : 0;
+}
+
 static char *describe_exit(const char *first_line)
 {
 	static const char mark[] = "exitCode: ";
@@ -154,7 +164,11 @@ void yarn_diagnostics_judge_am(const char *diagnostics, bool has_begun, struct c
 	cause_finish(cause);
 	cause->kind = CAUSE_AM_FAILED;
 	char *exit cleanup_free = describe_exit(lines.count ? lines.items[0] : "YARN says no more");
-	cause->text = mem_printf("%s%s", has_begun ? "" : "failed to start: ", exit);
+	int attempts = count_attempts(lines.count ? lines.items[0] : "");
+	char *tries cleanup_free = attempts > 1 && !str_equal(exit, lines.items[0])
+					   ? mem_printf(" (%d attempts)", attempts)
+					   : mem_strdup("");
+	cause->text = mem_printf("%s%s%s", has_begun ? "" : "failed to start: ", exit, tries);
 	if (words.count > 0) {
 		cause_take_log(cause, &words);
 		return;

@@ -139,7 +139,7 @@ def test_a_job_ends_with_the_last_of_its_ams(tony):
     wait_until(lambda: not job.processes(), "its executors to leave")
     wait_until(lambda: tony.cluster.list(job.files) == [], "its files to be removed")
     summary = json.loads(tony.cluster.get(f"{job.history}/summary.json"))
-    assert summary["state"] == "failed" and said.startswith(summary["message"])
+    assert summary["state"] == "failed" and "was killed by SIGKILL (2 attempts)" in summary["message"]
     lines = job.events()
     assert [line["attempt"] for line in lines if line["ev"] == "am"] == [1, 2]
     assert [line["state"] for line in lines if line["ev"] == "final"] == ["failed"]

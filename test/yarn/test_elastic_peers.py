@@ -15,9 +15,15 @@ def tony(own_tony):
     return own_tony
 
 
+def said_last(job, task):
+    """None: nothing, or the node that has it is away."""
+    lines = job.tony.run("logs", "--task", task, "--stream", "stdout", job.id).stdout.splitlines()
+    return json.loads(lines[-1]) if lines else None
+
+
 def epoch_of(job, tasks):
     """That in which just these tasks train together; None: they do not."""
-    said = [json.loads((job.logs(task).splitlines() or ["null"])[-1]) for task in tasks]
+    said = [said_last(job, task) for task in tasks]
     if all(said) and {(one["world"], one["epoch"]) for one in said} == {(len(tasks), said[0]["epoch"])}:
         return said[0]["epoch"]
     return None

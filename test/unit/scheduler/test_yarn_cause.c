@@ -80,16 +80,19 @@ static void assert_judged(const char *diagnostics, bool has_begun, const char *s
 static void an_am_that_failed_is_told_in_its_own_words(void **state)
 {
 	assert_judged(FAILED("1") LAUNCH EXITED LOG EXITED LOG SEE, false,
-		      "failed to start: the application master exited with code 1: no moon: try "
+		      "failed to start: the application master exited with code 1 (2 attempts): no "
+		      "moon: try "
 		      "Mars",
 		      3);
 	assert_judged(FAILED("1") LAUNCH EXITED LOG EXITED LOG SEE, true,
-		      "the application master exited with code 1: no moon: try Mars", 3);
+		      "the application master exited with code 1 (2 attempts): no moon: try Mars",
+		      3);
 	/* The shell's words, where there is no agent. */
-	assert_judged(FAILED("127") LAUNCH EXITED "bash: ./tony-agent: No such file\n", false,
-		      "failed to start: the application master exited with code 127: bash: "
-		      "./tony-agent: No such file",
-		      1);
+	assert_judged(
+		FAILED("127") LAUNCH EXITED "bash: ./tony-agent: No such file\n", false,
+		"failed to start: the application master exited with code 127 (2 attempts): bash: "
+		"./tony-agent: No such file",
+		1);
 }
 
 static void an_am_that_said_nothing_is_told_in_its_nodes_words(void **state)
@@ -97,32 +100,40 @@ static void an_am_that_said_nothing_is_told_in_its_nodes_words(void **state)
 	assert_judged(
 		FAILED("-104") "Container [pid=1] is running 1B beyond the limit.\nmore\n" SEE,
 		true,
-		"the application master went over its memory: Container [pid=1] is running "
+		"the application master went over its memory (2 attempts): Container [pid=1] is "
+		"running "
 		"1B beyond the limit.",
 		3);
 	assert_judged(FAILED("-1000") "File does not exist: hdfs://nn/x\n", false,
-		      "failed to start: the application master could not be started by its node: "
+		      "failed to start: the application master could not be started by its node (2 "
+		      "attempts): "
 		      "File does not exist: hdfs://nn/x",
 		      2);
 	assert_judged(FAILED("1") LAUNCH EXITED, false,
-		      "failed to start: the application master exited with code 1: Exception from "
+		      "failed to start: the application master exited with code 1 (2 attempts): "
+		      "Exception from "
 		      "container-launch.",
 		      7);
 	assert_judged(FAILED("-1000") "ava:43)\n\tat a.B.c(B.java:1)\nCaused by: java.io.E: x\n"
 				      "\tat a.B.d(B.java:2)\n\t... 30 more\nCaused by: "
 				      "Permission denied: user=ada\n\tat a.B.e(B.java:3)\n",
 		      false,
-		      "failed to start: the application master could not be started by its node: "
+		      "failed to start: the application master could not be started by its node (2 "
+		      "attempts): "
 		      "Permission denied: user=ada",
 		      4);
 	assert_judged(FAILED("-101") "1/1 local-dirs are bad\n", true,
-		      "the application master: its node's disks failed: 1/1 local-dirs are bad", 2);
+		      "the application master: its node's disks failed (2 attempts): 1/1 "
+		      "local-dirs are bad",
+		      2);
 	assert_judged(FAILED("137") "Container killed on request. Exit code is 137\n", true,
-		      "the application master was killed by SIGKILL: Container killed on request. "
+		      "the application master was killed by SIGKILL (2 attempts): Container killed "
+		      "on request. "
 		      "Exit code is 137",
 		      2);
 	/* YARN explains no exit with code 0. */
-	assert_judged(FAILED("0") "\n" SEE, true, "the application master exited with code 0", 2);
+	assert_judged(FAILED("0") "\n" SEE, true,
+		      "the application master exited with code 0 (2 attempts)", 2);
 	assert_judged("", true, "YARN says no more", 0);
 	assert_judged("strange exitCode: x", true, "strange exitCode: x", 1);
 }
