@@ -126,6 +126,14 @@ int yarn_prepare(const struct job *job, struct job_door *door, struct err *err)
 
 /* ---- start -------------------------------------------------------------------------------- */
 
+/* An AM that fails at once may have done so before this is asked. */
+static bool has_had_am(const Hadoop__ApplicationReportProto *report)
+{
+	const Hadoop__ApplicationAttemptIdProto *attempt = report->currentapplicationattemptid;
+
+	return attempt && attempt->attemptid > 0;
+}
+
 /* A wrong queue, say, is refused a few ms after the submission. *state: what YARN says then. */
 static int await_acceptance(const struct hadoop_cluster *cluster, const char *id,
 			    enum job_state *state, struct err *err)
@@ -145,6 +153,10 @@ static int await_acceptance(const struct hadoop_cluster *cluster, const char *id
 			break;
 		case HADOOP__YARN_APPLICATION_STATE_PROTO__FAILED:
 		case HADOOP__YARN_APPLICATION_STATE_PROTO__KILLED:
+			if (has_had_am(report)) {
+				*state = yarn_job_state(report);
+				return 0;
+			}
 			return err_set(err, ERR_CAPACITY, "YARN refuses %s: %s", id,
 				       report->diagnostics ? report->diagnostics : "no reason");
 		default:
