@@ -5,6 +5,7 @@ writes them there), and each program's own object, since the libraries in tony-a
 line for each property that is missing and exits 1 if there was any. test_hardening.py shows that each is missed.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 from tree import report
 
 PROGRAMS = {"tony": False, "tony-agent": True}  # whether it is linked statically
+FORTIFY = "-D_FORTIFY_SOURCE=3"
 OPTIONS = ["-fstack-protector-strong", "-fstack-clash-protection"]
 # By the machine's name in readelf: the compiler's option that guards jumps and calls, and what it writes into objects.
 BRANCHES = {"X86-64": ("-fcf-protection=full", "IBT, SHSTK"), "AArch64": ("-mbranch-protection=standard", "BTI, PAC")}
@@ -74,9 +76,16 @@ def missing(program, own_object, is_static):
     yield from missing_in_object(readelf("--notes", "--symbols", own_object), note)
 
 
+def missing_in_commands(commands):
+    """The level of FORTIFY leaves no trace in a program: `commands` are those of compile_commands.json."""
+    without = [entry["file"] for entry in commands if "/src/" in entry["file"] and FORTIFY not in entry["command"].split()]
+    if without:
+        yield f"{len(without)} sources are compiled without {FORTIFY}: {' '.join(without[:3])}"
+
+
 def main():
     build = Path(sys.argv[1])
-    offences = []
+    offences = list(missing_in_commands(json.loads((build / "compile_commands.json").read_text())))
     for name, is_static in PROGRAMS.items():
         own_object, = (build / f"{name}.p").glob("*main_*.o")
         offences += [f"{build / name}: {lack}" for lack in missing(build / name, own_object, is_static)]

@@ -4,7 +4,7 @@ import platform
 import subprocess
 
 import pytest
-from hardening import BRANCHES, missing
+from hardening import BRANCHES, missing, missing_in_commands
 
 SOURCE = """
 #include <stdio.h>
@@ -52,3 +52,9 @@ def test_property(tmp_path, case):
         subprocess.run(["gcc", *GOOD, *options, *command], cwd=tmp_path, check=True)
     said = list(missing(tmp_path / "program", tmp_path / "program.o", is_static))
     assert len(said) == len(wanted) and all(map(str.startswith, said, wanted)), said
+
+
+@pytest.mark.parametrize("level, count", [("-D_FORTIFY_SOURCE=3", 0), ("-D_FORTIFY_SOURCE=2", 1), ("", 1)])
+def test_level_of_fortify(level, count):
+    command = {"file": "../src/am/api.c", "command": f"gcc -O2 {level} -c ../src/am/api.c"}
+    assert len(list(missing_in_commands([command]))) == count
