@@ -1,4 +1,4 @@
-/* What a ResourceManager says of an application whose AM has failed. */
+/* The diagnostics of an application whose AM has failed, as a ResourceManager tells them. */
 #include <stdint.h>
 #include <stdlib.h>
 
