@@ -81,7 +81,7 @@ static void on_ended(void *data, size_t task, int attempt, const struct cause *c
 static void on_waiting(void *data, const char *text)
 {
 	struct am *am = data;
-	if (str_equal(am->waiting, text))
+	if (str_equal(am->waiting, text) || am_is_over(am)) /* nothing follows the last line */
 		return;
 	mem_replace(&am->waiting, mem_strdup(text));
 	am_record(am, record_waiting(text), false);
@@ -97,7 +97,7 @@ static void on_preempted(void *data, size_t task, int attempt, const struct caus
 static void on_dismissed(void *data, const char *text)
 {
 	struct am *am = data;
-	if (am->dismissal || am_is_over(am)) /* nothing follows the journal's last line */
+	if (am->dismissal || am_is_over(am))
 		return;
 	am->dismissal = mem_strdup(text);
 	am_record(am, record_note(am->job, NULL, text), true);

@@ -12,4 +12,6 @@ def test_AllocationTimeoutShouldFail_because_another_job_holds_the_machine(tony)
                                **NO_RETRIES}, *capacity, "--executes", "exit 0")
     assert answer.returncode != 0
     assert second.status()["cause"]["kind"] == "allocation-timeout"
+    events = [line["ev"] for line in second.events()]
+    assert events[-1] == "final" and events.count("final") == 1, events
     assert first.task("worker:0")["state"] == "running"
