@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/opt.h"
 #include "base/str.h"
+#include "job/machine.h"
 
 /* A table with aligned columns; cells are owned by the table. Initialise with {0}. */
 struct report_table {
@@ -17,6 +18,9 @@ struct report_table {
 void report_table_begin(struct report_table *table, const char *const *headings, size_t count);
 void report_table_add(struct report_table *table, const char *text); /* NULL or "": "-" */
 void report_table_take(struct report_table *table, char *text);
+/* A job's name, and behind it how the job ended (`message`, may be NULL) if it did not succeed. */
+void report_table_add_job(struct report_table *table, const char *name, enum job_state state,
+			  const char *message);
 
 /* Within `width` columns (0: no limit, a row is a line): a last cell that is too long is folded,
  * and the others are cut. */

@@ -123,6 +123,14 @@ void report_table_take(struct report_table *table, char *text)
 	free(text);
 }
 
+void report_table_add_job(struct report_table *table, const char *name, enum job_state state,
+			  const char *message)
+{
+	bool is_told = state != JOB_SUCCEEDED && message;
+
+	report_table_take(table, is_told ? mem_printf("%s: %s", name, message) : mem_strdup(name));
+}
+
 static size_t *measure(const struct report_table *table, size_t limit)
 {
 	size_t *widths = mem_alloc_array(table->columns, sizeof(*widths));

@@ -68,9 +68,7 @@ static void add_row(struct report_table *table, const struct job_summary *job, i
 	report_table_add(table, job_state_name(job->state));
 	report_table_add(table, job->framework);
 	report_table_take(table, str_format_duration(lasted > 0 ? lasted : 0));
-	report_table_take(table, job->state == JOB_SUCCEEDED || !job->message
-					 ? mem_strdup(job->name)
-					 : mem_printf("%s: %s", job->name, job->message));
+	report_table_add_job(table, job->name, job->state, job->message);
 }
 
 static void print_table(const struct job_summary *const *jobs, size_t count)

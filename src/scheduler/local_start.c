@@ -20,7 +20,6 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "scheduler/local_job.h"
-#include "scheduler/state_dir.h"
 
 enum {
 	START_LIMIT_MS = 60000,

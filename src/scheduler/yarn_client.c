@@ -1,7 +1,6 @@
 #include "scheduler/yarn_client.h"
 
 #include <protobuf-c/protobuf-c.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,6 +212,20 @@ Hadoop__GetApplicationReportResponseProto *yarn_report(const struct hadoop_clust
 	protobuf_c_message_free_unpacked(response, NULL);
 	err_set(err, ERR_INPUT, "the ResourceManager reports nothing about %s", id);
 	return NULL;
+}
+
+const char *yarn_known_text(const char *text)
+{
+	return text && *text && !str_equal(text, "N/A") ? text : NULL;
+}
+
+/* Before the first one it is -1. */
+int yarn_am_attempt(const Hadoop__ApplicationReportProto *report)
+{
+	const Hadoop__ApplicationAttemptIdProto *attempt =
+		report ? report->currentapplicationattemptid : NULL;
+
+	return attempt && attempt->attemptid > 0 ? attempt->attemptid : 0;
 }
 
 enum job_state yarn_job_state(const Hadoop__ApplicationReportProto *report)

@@ -54,6 +54,10 @@ void yarn_webhdfs_cleanup(struct webhdfs_client **client);
 Hadoop__GetApplicationReportResponseProto *yarn_report(const struct hadoop_cluster *cluster,
 						       const char *id, struct err *err);
 enum job_state yarn_job_state(const Hadoop__ApplicationReportProto *report);
+/* A text of a report; NULL: it says nothing ("", "N/A"). */
+const char *yarn_known_text(const char *text);
+/* The number of the newest AM; 0: none has begun, or it is not told. `report` may be NULL. */
+int yarn_am_attempt(const Hadoop__ApplicationReportProto *report);
 /* How an application has ended, one line, in the ResourceManager's words: of a kill the reason that
  * its user has given, of an AM that has failed what that one wrote last, and `cause`. `has_begun`
  * as in yarn_diagnostics.h; `report` may be NULL. The caller frees. */

@@ -100,18 +100,9 @@ static char *address_of(const report_proto *report)
 {
 	if ((report->yarn_application_state != HADOOP__YARN_APPLICATION_STATE_PROTO__RUNNING &&
 	     report->yarn_application_state != HADOOP__YARN_APPLICATION_STATE_PROTO__FINISHED) ||
-	    !report->host || !*report->host || str_equal(report->host, "N/A") ||
-	    report->rpc_port <= 0)
+	    !yarn_known_text(report->host) || report->rpc_port <= 0)
 		return NULL;
 	return mem_printf("%s:%d", report->host, report->rpc_port);
-}
-
-/* 0: none has begun, or it is not told. */
-static int attempt_of(const report_proto *report)
-{
-	return report && report->currentapplicationattemptid
-		       ? report->currentapplicationattemptid->attemptid
-		       : 0;
 }
 
 static char *read_token(const struct hadoop_cluster *cluster, const char *mirror)
@@ -176,7 +167,7 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 		return -1;
 	yarn_cluster_adopt(cluster, made.job_dir);
 	struct err why cleanup_err = {0};
-	int attempt = attempt_of(report);
+	int attempt = yarn_am_attempt(report);
 	if (attempt > 0 && yarn_mirror_begin(made.job_dir, attempt, err) < 0) {
 		job_door_finish(&made);
 		return -1;

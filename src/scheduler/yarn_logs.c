@@ -169,8 +169,9 @@ static struct job_log *open_at_node(struct yarn_logs *logs, const char *containe
 
 /* ---- both --------------------------------------------------------------------------------- */
 
-/* What is not aggregated is at the NodeManager, which removes it once it has uploaded it: what is
- * in neither place is looked for in the first one once more. */
+/* As long as the job goes on its nodes have all of it. After that, what is not aggregated is at the
+ * NodeManager, which removes it once it has uploaded it: what is in neither place is looked for in
+ * the first one once more. */
 static struct job_log *look(struct yarn_logs *logs, const char *container, const char *host,
 			    const char *name, struct err *err)
 {
@@ -178,17 +179,16 @@ static struct job_log *look(struct yarn_logs *logs, const char *container, const
 	struct err node cleanup_err = {0};
 	struct job_log *log = NULL;
 
-	/* As long as the job goes on its nodes have all of it. */
-	if (!logs->has_ended && !logs->aggregated_only)
-		log = open_at_node(logs, container, host, name, NULL);
-	if (log)
-		return log;
-	if (logs->count > 0 || list(logs, &kept) == 0)
+	bool is_live = !logs->has_ended && !logs->aggregated_only;
+
+	if (is_live)
+		log = open_at_node(logs, container, host, name, &node);
+	if (!log && (logs->count > 0 || list(logs, &kept) == 0))
 		log = open_kept(logs, container, host, name, &kept);
 	bool is_all = logs->is_settled && logs->count > 0;
-	if (!log && kept.kind == ERR_NOT_FOUND && !is_all)
+	if (!log && !is_live && kept.kind == ERR_NOT_FOUND && !is_all)
 		log = open_at_node(logs, container, host, name, &node);
-	if (!log && node.kind == ERR_NOT_FOUND && list(logs, NULL) == 0)
+	if (!log && !is_live && node.kind == ERR_NOT_FOUND && list(logs, NULL) == 0)
 		log = open_kept(logs, container, host, name, NULL);
 	if (!log && node.kind != ERR_NONE)
 		err_set(err, kept.kind, "%s; %s", err_message(&kept), err_message(&node));
@@ -273,15 +273,10 @@ static void am_place_finish(struct am_place *place)
 }
 #define cleanup_am_place __attribute__((cleanup(am_place_finish)))
 
-static char *known_text(const char *text)
-{
-	return text && *text && !str_equal(text, "N/A") ? mem_strdup(text) : NULL;
-}
-
 static void take_report(const Hadoop__ApplicationAttemptReportProto *report, struct am_place *place)
 {
-	place->host = known_text(report->host);
-	place->diagnostics = known_text(report->diagnostics);
+	place->host = mem_strdup(yarn_known_text(report->host));
+	place->diagnostics = mem_strdup(yarn_known_text(report->diagnostics));
 	place->container = report->am_container_id && report->am_container_id->app_attempt_id
 				   ? hadoop_container_id_text(report->am_container_id)
 				   : yarn_diagnostics_container(place->diagnostics);

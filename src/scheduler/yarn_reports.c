@@ -68,7 +68,7 @@ bool yarn_is_id(const char *id)
 
 void yarn_take_place(struct hadoop_cluster *cluster, const char *id, const report_proto *report)
 {
-	if (report && report->user && *report->user && !str_equal(report->user, "N/A")) {
+	if (report && yarn_known_text(report->user)) {
 		char *parent cleanup_free = fs_dirname(cluster->home);
 		mem_replace(&cluster->home, fs_join(parent, report->user));
 	}
@@ -195,8 +195,8 @@ static void summarize(const report_proto *report, struct job_summary *summary)
 		struct cause cause = {0};
 		summary->ended_ms = report->finishtime;
 		/* An AM registers once it has written its journal. */
-		bool has_begun = report->host && *report->host && !str_equal(report->host, "N/A");
-		summary->message = yarn_diagnose(report, has_begun, &cause);
+		summary->message =
+			yarn_diagnose(report, yarn_known_text(report->host) != NULL, &cause);
 		cause_finish(&cause);
 	}
 }

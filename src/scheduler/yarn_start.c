@@ -126,14 +126,6 @@ int yarn_prepare(const struct job *job, struct job_door *door, struct err *err)
 
 /* ---- start -------------------------------------------------------------------------------- */
 
-/* An AM that fails at once may have done so before this is asked. */
-static bool has_had_am(const Hadoop__ApplicationReportProto *report)
-{
-	const Hadoop__ApplicationAttemptIdProto *attempt = report->currentapplicationattemptid;
-
-	return attempt && attempt->attemptid > 0;
-}
-
 /* A wrong queue, say, is refused a few ms after the submission. *state: what YARN says then. */
 static int await_acceptance(const struct hadoop_cluster *cluster, const char *id,
 			    enum job_state *state, struct err *err)
@@ -153,7 +145,8 @@ static int await_acceptance(const struct hadoop_cluster *cluster, const char *id
 			break;
 		case HADOOP__YARN_APPLICATION_STATE_PROTO__FAILED:
 		case HADOOP__YARN_APPLICATION_STATE_PROTO__KILLED:
-			if (has_had_am(report)) {
+			/* An AM that fails at once may have done so by now. */
+			if (yarn_am_attempt(report) > 0) {
 				*state = yarn_job_state(report);
 				return 0;
 			}
