@@ -11,6 +11,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import urllib.request
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("TONY_BUILD", os.path.join(ROOT, "build"))
 TONY = os.path.join(BUILD, "tony")
+AGENT = os.path.join(BUILD, "tony-agent")
 PYTHON = "/usr/bin/python3"
 PATIENCE_S = 60
 TRIALS = 100
@@ -238,6 +240,47 @@ def stripped_agent_mib(place):
     return os.path.getsize(path) / (1 << 20)
 
 
+class Hosts:
+    """Programs that serve commands (`tony-agent host`), as an MPI job's workers do."""
+
+    def __init__(self, place, count):
+        probes = [socket.socket() for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        ports = [probe.getsockname()[1] for probe in probes]
+        for probe in probes:
+            probe.close()
+        self.env = {**place.env, "TONY_HOST": "127.0.0.1", "TONY_EPOCH": "1",
+                    "TONY_TOKEN_FILE": os.path.join(place.path, "token"),
+                    "TONY_CLUSTER_FILE": os.path.join(place.path, "cluster.json")}
+        with open(self.env["TONY_TOKEN_FILE"], "w", encoding="ascii") as file:
+            file.write(f"{random.getrandbits(256):064x}")
+        with open(self.env["TONY_CLUSTER_FILE"], "w", encoding="ascii") as file:
+            json.dump({"epoch": 1, "types": {"worker": [f"127.0.0.1:{port}" for port in ports]}}, file)
+        self.children = [subprocess.Popen([AGENT, "host"], env={**self.env, "TONY_PORT": str(port)}) for port in ports]
+
+    def ask(self):
+        """A command on each, side by side, to the last one's end."""
+        asking = [subprocess.Popen([AGENT, "rsh", f"tony-worker-{i}", "true"], env=self.env) for i in range(len(self.children))]
+        for child in asking:
+            if child.wait(PATIENCE_S) != 0:
+                sys.exit("bench: rsh failed")
+
+    def end(self):
+        for child in self.children:
+            child.kill()
+            child.wait()
+
+
+def rsh_to_hosts(place, count, runs):
+    hosts = Hosts(place, count)
+    try:
+        hosts.ask()  # all of them serve
+        return [timed(hosts.ask) for _ in range(runs)]
+    finally:
+        hosts.end()
+
+
 def sample_cost(processes):
     """Processor time of a sample of a task's metrics."""
     done = subprocess.run([os.path.join(BUILD, "bench", "metrics", "bench-sample"), str(processes), "100"],
@@ -281,6 +324,7 @@ def main():
         show("8 no-op Python tasks, start to end",
              [no_op_tasks(place, 8, f"{PYTHON} -c pass", "64m") for _ in range(runs)], "ms", "")
         show("  torchrun --nproc-per-node 8 of the same", [torchrun(place, 8) for _ in range(3)], "ms", "")
+        show("rsh to 3 hosts", rsh_to_hosts(place, 3, 10 * runs), "ms", "")
         sizes = [resident_sizes(place) for _ in range(3)]
         show("RSS of the AM and its guardian, 8 tasks", [am for am, _ in sizes], "MiB", "<= 10")
         show("RSS of an executor and its guardian (largest of 8)", [executor for _, executor in sizes], "MiB", "<= 6")

@@ -108,7 +108,7 @@ class App {
 	async route() {
 		if (!this.server)
 			return;
-		if (this.server.viewer === null) {
+		if (!this.server.viewer) {
 			this.showMain(deniedPage(this.server));
 			return;
 		}

@@ -21,6 +21,7 @@ import {jobHasEnded, taskHasEnded} from './states.js';
  * @property {number} [since_ms] in this state; as far as it was seen
  * @property {number} [started_ms] @property {number} [ended_ms] of the last process
  * @property {object} [cause] of the last failure
+ * @property {{attempt: number, lines: number, bytes: number, text: string}} [output_lost]
  * @property {{by: string, own: number, others: number, text: string}} [straggler] it is one
  */
 
@@ -261,6 +262,14 @@ const FOLDS = {
 	note(model, record) {
 		model.job.note = record.text;
 		model.changedJob = true;
+	},
+	output(model, record) {
+		const task = model.byName.get(record.task);
+		if (!task)
+			return;
+		const {attempt, lines, bytes, text} = record;
+		task.output_lost = {attempt, lines, bytes, text};
+		model.changedTasks.add(task);
 	},
 	waiting(model, record) {
 		model.job.waiting = record.text;

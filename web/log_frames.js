@@ -126,3 +126,13 @@ export class LineSplitter {
 		return line;
 	}
 }
+
+/* As src/executor/output.c writes it where lines are missing. */
+const GAP = /^\[tony: \d+ lines \(.*\) of this output were lost between .*\] *$/;
+
+/** @param {{log: string, text: string}} line */
+export function lineClass({log, text}) {
+	if (GAP.test(text))
+		return 'line gap';
+	return log.startsWith('stderr') ? 'line stderr' : 'line';
+}

@@ -4,6 +4,7 @@
 import {parseAnsi} from './ansi.js';
 import {h, replace} from './dom.js';
 import {formatClock} from './format.js';
+import {lineClass} from './log_frames.js';
 import {markPieces} from './log_search.js';
 import {LogWindow} from './log_window.js';
 
@@ -62,7 +63,7 @@ export class LogText {
 	fragment(lines) {
 		const fragment = document.createDocumentFragment();
 		for (const line of lines) {
-			const element = h('div', {class: line.log.startsWith('stderr') ? 'line stderr' : 'line',
+			const element = h('div', {class: lineClass(line),
 				'data-time': line.time ? formatClock(line.time) : '--:--:--'});
 			this.draw(element, line);
 			fragment.append(element);

@@ -83,6 +83,11 @@ export class ChartGrid {
 	}
 }
 
+function showNotice(element, title, notice) {
+	element.hidden = !notice;
+	setText(element, `${title}: ${notice?.text ?? ''}`);
+}
+
 export class TaskPage {
 	/** @param {import('./store.js').JobStore} store @param {import('./router.js').Route} route */
 	constructor(store, route) {
@@ -114,6 +119,7 @@ export class TaskPage {
 		this.badge = badge('', '');
 		this.facts = h('div');
 		this.straggler = h('p', {class: 'notice warn', hidden: true, role: 'status'});
+		this.lost = h('p', {class: 'notice warn', hidden: true, role: 'status'});
 		this.cause = h('div');
 		this.attempts = h('div', {class: 'scroll-x', tabindex: '0', role: 'group', 'aria-label': 'Attempts'});
 		this.charts = new ChartGrid(`task-${this.name}`);
@@ -123,7 +129,7 @@ export class TaskPage {
 		replace(this.element,
 			h('div', {class: 'title'}, h('h1', {}, this.name), this.badge, h('span', {class: 'grow'}),
 				this.buildNeighbours()),
-			this.facts, this.straggler, this.cause,
+			this.facts, this.straggler, this.lost, this.cause,
 			h('section', {'aria-labelledby': 'logs'}, h('div', {class: 'title'}, h('h2', {id: 'logs'}, 'Logs'),
 				this.logTabs), this.logs.element),
 			h('section', {'aria-labelledby': 'metrics'}, h('h2', {id: 'metrics'}, 'Metrics'),
@@ -166,8 +172,8 @@ export class TaskPage {
 			['Logs on the node', task.log_dir ? [h('code', {}, task.log_dir), ' ',
 				copyButton(() => task.log_dir)] : null],
 		]));
-		this.straggler.hidden = !task.straggler;
-		setText(this.straggler, `Straggler: ${task.straggler?.text ?? ''}`);
+		showNotice(this.straggler, 'Straggler', task.straggler);
+		showNotice(this.lost, 'Lost output', task.output_lost);
 		this.showCause();
 		/* One that was started again in its place may be running before anybody saw it end. */
 		const step = [task.attempt, task.epoch, task.restart, task.state].join();

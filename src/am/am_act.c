@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "am/am_internal.h"
 #include "base/clock.h"
@@ -47,6 +48,15 @@ void am_on_sync_timer(evutil_socket_t fd, short what, void *data)
 	struct err err cleanup_err = {0};
 	if (!am->failure && journal_sync(am->journal, &err) < 0)
 		am_break(am, err_message(&err));
+}
+
+void am_on_output_lost(void *data, size_t task, const struct message_loss *lost)
+{
+	struct am *am = data;
+	am_record(am,
+		  record_output(am->job, machine_task(am->machine, task), lost->lines, lost->bytes,
+				lost->text),
+		  false);
 }
 
 void am_break(struct am *am, const char *text)
@@ -289,6 +299,22 @@ bool am_feed(struct am *am, const struct machine_event *event)
 	bool heard = machine_handle(am->machine, event, clock_monotonic_ms(), &am->actions);
 	carry_out(am);
 	return heard;
+}
+
+static uint64_t random_seed(void)
+{
+	uint64_t seed = 0;
+	if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
+		seed = (uint64_t)clock_monotonic_ms();
+	return seed;
+}
+
+void am_make_machine(struct am *am, const struct job_view *view)
+{
+	am->machine = machine_restore(am->job, random_seed(), view, clock_monotonic_ms(),
+				      clock_wall_ms());
+	if (!am->scheduler_ops->avoid)
+		machine_set_one_host(am->machine);
 }
 
 void am_resume(struct am *am)

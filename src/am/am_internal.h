@@ -12,6 +12,7 @@
 #include "base/guard.h"
 #include "job/journal.h"
 #include "job/machine.h"
+#include "job/view.h"
 #include "scheduler/scheduler.h"
 
 struct am {
@@ -76,6 +77,9 @@ void am_become_guardian(const struct am *am);
 /* Feeds the machine and carries out what it says. False: the event was stale. */
 bool am_feed(struct am *am, const struct machine_event *event);
 
+/* The machine as `view` tells it, of the AMs before this one. */
+void am_make_machine(struct am *am, const struct job_view *view);
+
 /* Carries out what a machine that was restored wants. */
 void am_resume(struct am *am);
 
@@ -88,6 +92,9 @@ void am_break(struct am *am, const char *text);
 /* Appends to the journal and tells those who follow it. `record` is taken. With `sync` it is on the
  * disk then, else shortly: lines that come together share one sync. */
 void am_record(struct am *am, json_t *record, bool sync);
+
+/* For the interface: so much of a task's output is lost. */
+void am_on_output_lost(void *data, size_t task, const struct message_loss *lost);
 
 /* For the event loop: syncs the journal. */
 void am_on_sync_timer(evutil_socket_t fd, short what, void *data);

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "am/am_internal.h"
@@ -192,14 +191,6 @@ void am_withdraw(const char *job_dir)
 	unlink(rendezvous_file);
 }
 
-static uint64_t random_seed(void)
-{
-	uint64_t seed = 0;
-	if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
-		seed = (uint64_t)clock_monotonic_ms();
-	return seed;
-}
-
 static void watch(struct am *am)
 {
 	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
@@ -232,6 +223,7 @@ static int open_api(struct am *am, struct err *err)
 				      .journal_path = am->place.journal,
 				      .am_attempt = am->place.am_attempt,
 				      .deliver = on_message,
+				      .output_lost = am_on_output_lost,
 				      .log_path = on_log_path};
 	char *address cleanup_free = am->listener > 0 ? NULL : listen_address(am->place.host);
 	/* An AM at another address is none that the ring's processes would ask. */
@@ -321,8 +313,7 @@ static void restore(struct am *am, const struct job_view *view)
 	am->waiting = mem_strdup(view->waiting);
 	for (size_t i = 0; i < view->avoided.count; i++)
 		str_list_add(&am->suspects, view->avoided.items[i]);
-	am->machine = machine_restore(am->job, random_seed(), view, clock_monotonic_ms(),
-				      clock_wall_ms());
+	am_make_machine(am, view);
 }
 
 static void restore_log_dirs(const struct am *am, const struct job_view *view)

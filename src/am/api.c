@@ -6,7 +6,11 @@
 
 #include "am/api_internal.h"
 #include "am/api_ring.h"
+#include "am/gloo_store.h"
 #include "base/mem.h"
+#include "web/ui_door.h"
+
+enum { SERVICE_BYTES = 64 * 1024 }; /* a pickle of a host's addresses: some hundred bytes */
 
 #define EVERYBODY .needs = HTTP_ACCESS_NONE
 #define READERS	  .needs = HTTP_ACCESS_READ
@@ -48,8 +52,9 @@ static const struct http_route routes[] = {
 	{"DELETE", "/v1/kv/{key*}", api_handle_kv_delete},
 	/* Of jobs with an api->ring_service only. */
 	{"GET", "/rank_and_size/{key}", api_handle_ring_place, EVERYBODY},
-	{"PUT", "/worker_addresses/{key}", api_handle_ring_service, EVERYBODY},
-	{"PUT", "/{scope}/{key}", api_handle_ring_put, EVERYBODY},
+	{"PUT", "/worker_addresses/{key}", api_handle_ring_service, EVERYBODY,
+	 .stranger_body = SERVICE_BYTES},
+	{"PUT", "/{scope}/{key}", api_handle_ring_put, EVERYBODY, .stranger_body = KV_VALUE_MAX},
 	{"GET", "/{scope}/{key}", api_handle_ring_get, EVERYBODY},
 	{"DELETE", "/{scope}/{key}", api_handle_ring_delete, EVERYBODY},
 };
@@ -63,6 +68,14 @@ static enum http_access authorize(void *data, const struct http_request *request
 	return viewer ? HTTP_ACCESS_READ : HTTP_ACCESS_NONE;
 }
 
+/* By the name that others are told. */
+static bool knows_host(void *data, const struct http_request *request, const char *name)
+{
+	const struct api *api = data;
+
+	return str_equal_nocase(name, api->name);
+}
+
 static struct http_server *open_server(struct api *api, const struct api_options *options,
 				       struct err *err)
 {
@@ -74,11 +87,14 @@ static struct http_server *open_server(struct api *api, const struct api_options
 		.route_count = array_length(routes) - (api->ring_service ? 0 : RING_ROUTES),
 		.data = api,
 		.authorize = authorize,
+		.knows_host = knows_host,
 		.limits = options->limits,
 	};
 
 	if (config.limits.connections == 0)
 		config.limits.connections = 4 * api->task_count + 1024;
+	if (api->ring_service) /* its processes are strangers, and what they send is kept next */
+		config.limits.stranger_bytes = gloo_store_total_max(api_ring_count_processes(api));
 	return http_server_create(api->base, &config, err);
 }
 
@@ -105,12 +121,12 @@ struct api *api_create(struct event_base *base, const struct api_host *host,
 	api->kept = INT64_MAX;
 	if (host->job->live_elastic)
 		api->ring_service = api_ring_create(api, options->ring_file);
+	api->name = mem_strdup(options->host);
 	api->server = open_server(api, options, err);
 	if (!api->server) {
 		api_destroy(api);
 		return NULL;
 	}
-	api->name = mem_strdup(options->host);
 	api->address = api_advertise(api, http_server_address(api->server));
 	return api;
 }
@@ -119,6 +135,7 @@ void api_destroy(struct api *api)
 {
 	if (!api)
 		return;
+	ui_door_close(api->ui_door);
 	http_server_destroy(api->server);
 	api_rendezvous_close(api);
 	api_ring_destroy(api->ring_service);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "am/message.h"
 #include "base/err.h"
 #include "history/summary.h"
 #include "job/job.h"
@@ -27,6 +28,8 @@ struct api_host {
 	int am_attempt;
 	/* machine_handle() and everything that follows from it, api_order_changed() included. */
 	bool (*deliver)(void *data, const struct machine_event *event);
+	/* Output of the task's present container is lost. */
+	void (*output_lost)(void *data, size_t task, const struct message_loss *lost);
 	/* Path of a task's "stdout" or "stderr" now, or NULL; the caller frees. */
 	char *(*log_path)(void *data, size_t task, const char *name);
 };

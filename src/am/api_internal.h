@@ -19,6 +19,7 @@
 #include "job/view.h"
 
 struct evbuffer;
+struct ui_door;
 
 /* What the wire knows of a task. */
 struct api_task {
@@ -40,8 +41,10 @@ struct api_task {
 	struct log_relays *relays;
 	int64_t *logs_told; /* orders of it that the executor knows of */
 	size_t logs_told_count;
-	int64_t beat_at;  /* monotonic, ms; 0: never */
-	int beat_attempt; /* whose it was */
+	int64_t beat_at;    /* monotonic, ms; 0: never */
+	int beat_attempt;   /* whose it was */
+	int64_t lost_bytes; /* of output, as the journal tells it */
+	int lost_attempt;   /* of which container */
 };
 
 struct api_event_follower {
@@ -91,9 +94,10 @@ struct api {
 	struct event linger; /* pending: for them */
 	void (*lingered)(void *data);
 	void *lingered_data;
-	size_t ui_requests; /* on their way to a task */
-	json_t *advice;	    /* as it was told last; NULL: nobody has asked */
-	int64_t advised_at; /* monotonic, ms */
+	size_t ui_requests;	 /* on their way to a task */
+	struct ui_door *ui_door; /* to its web interface; NULL: nobody has asked for it */
+	json_t *advice;		 /* as it was told last; NULL: nobody has asked */
+	int64_t advised_at;	 /* monotonic, ms */
 	/* Of all tasks, as it was found last; NULL: nobody has asked. */
 	struct straggler *stragglers;
 	int64_t stragglers_at;	     /* monotonic, ms */
@@ -211,6 +215,9 @@ json_t *api_straggler_to_json(const struct api *api, size_t number);
 
 /* [{"name": "tensorboard", "task": "worker:0", "path": "ui/tensorboard/"}]: what is served now. */
 json_t *api_ui_links(const struct api *api);
+/* Where the door to that listens, for others. NULL: no task serves one, or the dashboard's origin
+ * is good enough, or `err`. The caller frees. */
+char *api_ui_address(struct api *api, struct err *err);
 
 /* Handlers, by file; `data` is the api. */
 void api_handle_register(void *data, struct http_request *request);

@@ -27,7 +27,8 @@ static int serve(struct api *api, const struct slots *slots, const char *ring, s
 {
 	const char *own = http_server_address(api->server);
 	char *address cleanup_free = mem_printf("%.*s:0", (int)(strrchr(own, ':') - own), own);
-	struct gloo *gloo = gloo_create(api->base, address, slots, ring, api->rendezvous_file, err);
+	struct gloo *gloo =
+		gloo_create(api->base, address, api->name, slots, ring, api->rendezvous_file, err);
 
 	if (!gloo)
 		return err_wrap(err, "the rendezvous cannot be served");

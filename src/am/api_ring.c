@@ -68,7 +68,7 @@ static size_t add_task(const struct job *job, const struct task *task, struct ri
 	return (size_t)count;
 }
 
-static size_t count_processes(const struct api *api)
+size_t api_ring_count_processes(const struct api *api)
 {
 	const struct machine *machine = api->host.machine;
 	size_t count = 0;
@@ -84,7 +84,7 @@ static void expect(struct api_ring *ring)
 	const struct job *job = ring->api->host.job;
 	const struct machine *machine = ring->api->host.machine;
 	struct ring_process *processes =
-		mem_alloc_array(count_processes(ring->api), sizeof(*processes));
+		mem_alloc_array(api_ring_count_processes(ring->api), sizeof(*processes));
 	struct cluster *cluster = spec_build(job, machine);
 	size_t type_count, *order cleanup_free = rank_order(job, cluster, &type_count);
 	size_t count = 0;

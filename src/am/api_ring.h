@@ -13,9 +13,14 @@
 #ifndef TONY_AM_API_RING_H
 #define TONY_AM_API_RING_H
 
+#include <stddef.h>
+
 struct api;
 struct api_ring;
 struct http_request;
+
+/* Of the job, if all its tasks run. */
+size_t api_ring_count_processes(const struct api *api);
 
 /* `file`: what an AM that follows needs is kept there; NULL: nothing is. Borrowed. */
 struct api_ring *api_ring_create(struct api *api, const char *file);

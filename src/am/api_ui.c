@@ -8,7 +8,9 @@
 #include "framework/address.h"
 #include "framework/framework.h"
 #include "net/http_message.h"
+#include "web/access.h"
 #include "web/serve.h"
+#include "web/ui_door.h"
 #include "web/ui_proxy.h"
 
 enum { RETRY_S = 2 };
@@ -72,13 +74,6 @@ void api_handle_ui_folder(void *data, struct http_request *request)
 	web_answer_text(request, 303, "", 0);
 }
 
-static bool wants_page(const struct http_request *request)
-{
-	const char *accept = http_request_header(request, "Accept");
-
-	return accept && strstr(accept, "text/html");
-}
-
 /* It may be there soon: a person sees it come. */
 static void answer_not_yet(struct http_request *request, const char *name)
 {
@@ -86,7 +81,7 @@ static void answer_not_yet(struct http_request *request, const char *name)
 		mem_printf("%s is not there yet: its task has not begun to serve it.", name);
 
 	http_answer_header(request, "Retry-After", "2");
-	if (wants_page(request))
+	if (web_request_wants_page(request))
 		web_answer_text(request, 503, text, RETRY_S);
 	else
 		http_answer_error(request, 503, "not-ready", "%s", text);
@@ -100,21 +95,29 @@ static char *prefix_of(const char *target)
 	return mem_strndup(target, length + strcspn(target + length, "/"));
 }
 
-void api_handle_ui(void *data, struct http_request *request)
+/* The task whose interface the request is for, once it serves it. NULL: that is answered. */
+static const struct task *find_served(struct api *api, struct http_request *request)
 {
-	struct api *api = data;
 	const char *name = http_request_parameter(request, "name");
 	const struct task *task = find_task(api, name);
 
-	if (!task) {
+	if (!task)
 		http_answer_error(request, 404, "not-found",
 				  "this job has no web interface of that name");
-		return;
-	}
-	if (task->ui_port == 0 || !task->host) {
+	else if (task->ui_port == 0 || !task->host)
 		answer_not_yet(request, name);
+	else
+		return task;
+	return NULL;
+}
+
+static void pass(void *data, struct http_request *request)
+{
+	struct api *api = data;
+	const struct task *task = find_served(api, request);
+
+	if (!task)
 		return;
-	}
 	if (api->ui_requests == UI_REQUESTS_MAX) {
 		http_answer_error(request, 503, "busy", "too many requests to web interfaces");
 		return;
@@ -125,7 +128,67 @@ void api_handle_ui(void *data, struct http_request *request)
 	const struct ui_place place = {
 		.prefix = prefix,
 		.address = address,
+		.listener_uids = &api->host.job->types[task->type].listener_uids,
 		.keep_path =
 			str_equal(job_config(api->host.job, "tony.application.ui-path"), "keep")};
 	ui_proxy_start(api->base, request, &place, &api->ui_requests);
+}
+
+/* ---- the dashboard's origin, and that of the interface ------------------------------------- */
+
+static bool is_origin_shared(const struct api *api)
+{
+	return str_equal(job_config(api->host.job, "tony.application.ui-origin"), "shared-origin");
+}
+
+/* A job has one interface, whatever it is called by: so it has one door. */
+static struct ui_door *open_door(struct api *api, struct err *err)
+{
+	char *cookie cleanup_free = mem_printf("tony-ui-%s", api->host.job->id);
+	const struct ui_door_setup setup = {.beside = http_server_address(api->server),
+					    .cookie = cookie,
+					    .pass = pass,
+					    .data = api};
+
+	if (!api->ui_door)
+		api->ui_door = ui_door_open(api->base, &setup, err);
+	return api->ui_door;
+}
+
+char *api_ui_address(struct api *api, struct err *err)
+{
+	if (is_origin_shared(api) || find_owner(api) < 0 || !open_door(api, err))
+		return NULL;
+	return api_advertise(api, ui_door_address(api->ui_door));
+}
+
+static void lead(struct api *api, struct http_request *request)
+{
+	struct err err cleanup_err = {0};
+
+	if (!find_served(api, request))
+		return;
+	if (open_door(api, &err))
+		ui_door_lead(api->ui_door, request, viewers_sessions(api->viewers));
+	else
+		http_answer_error(request, 500, "failed", "%s", err_message(&err));
+}
+
+void api_handle_ui(void *data, struct http_request *request)
+{
+	struct api *api = data;
+
+	switch (ui_door_choose(request, viewers_sessions(api->viewers), is_origin_shared(api),
+			       "Where your browser reaches the job's own address, tony open JOB "
+			       "prints a link that leads to them; "
+			       "tony.application.ui-origin=shared-origin shows them here.")) {
+	case UI_WAY_HERE:
+		pass(api, request);
+		break;
+	case UI_WAY_DOOR:
+		lead(api, request);
+		break;
+	case UI_WAY_NONE:
+		break;
+	}
 }

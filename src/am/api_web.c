@@ -5,6 +5,7 @@
 
 #include "am/api_internal.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "web/login.h"
 #include "web/serve.h"
@@ -28,19 +29,24 @@ void api_handle_server(void *data, struct http_request *request)
 	if (viewer && http_request_access(request) != HTTP_ACCESS_ALL)
 		api_expect_viewer(api);
 	json_set_text(answer, "kind", "am");
-	json_set_text(answer, "version", TONY_VERSION);
-	json_set_text(answer, "job", api->host.job->id);
-	json_object_set_new(answer, "viewer", json_null());
-	json_set_text(answer, "viewer", viewer);
-	json_object_set_new(answer, "actions", json_array());
+	if (viewer) {
+		json_set_text(answer, "version", TONY_VERSION);
+		json_set_text(answer, "job", api->host.job->id);
+		json_set_text(answer, "viewer", viewer);
+		json_object_set_new(answer, "actions", json_array());
+	}
 	http_answer_json(request, 200, answer);
 }
 
 void api_handle_links(void *data, struct http_request *request)
 {
-	const struct api *api = data;
+	struct api *api = data;
+	struct err err cleanup_err = {0};
+	char *ui cleanup_free = api_ui_address(api, &err);
 
-	web_login_invite(request, viewers_sessions(api->viewers));
+	if (err.kind != ERR_NONE)
+		log_warning("%s", err_message(&err));
+	web_login_invite(request, viewers_sessions(api->viewers), ui);
 }
 
 void api_handle_login(void *data, struct http_request *request)

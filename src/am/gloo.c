@@ -4,11 +4,13 @@
 
 #include "am/gloo_store.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "net/http_server.h"
 
 struct gloo {
 	struct http_server *server;
 	struct gloo_store *store;
+	char *host;
 };
 
 static const char *scope_of(const struct http_request *request)
@@ -37,6 +39,13 @@ static void handle_delete(void *data, struct http_request *request)
 	gloo_store_delete(gloo->store, request, scope_of(request));
 }
 
+static bool knows_host(void *data, const struct http_request *request, const char *name)
+{
+	const struct gloo *gloo = data;
+
+	return str_equal_nocase(name, gloo->host);
+}
+
 /* Where those who meet there believe it to be, or else anywhere. */
 static struct http_server *serve(struct event_base *base, const struct gloo *gloo,
 				 struct http_server_config *config, struct err *err)
@@ -53,8 +62,9 @@ static struct http_server *serve(struct event_base *base, const struct gloo *glo
 	return server ? server : http_server_create(base, config, err);
 }
 
-struct gloo *gloo_create(struct event_base *base, const char *address, const struct slots *ring,
-			 const char *name, const char *file, struct err *err)
+struct gloo *gloo_create(struct event_base *base, const char *address, const char *host,
+			 const struct slots *ring, const char *name, const char *file,
+			 struct err *err)
 {
 	static const struct http_route routes[] = {
 		{"PUT", "/{scope}/{key}", handle_put},
@@ -67,9 +77,14 @@ struct gloo *gloo_create(struct event_base *base, const char *address, const str
 		.routes = routes,
 		.route_count = array_length(routes),
 		.data = gloo,
-		.limits = {.connections = 4 * ring->count + 1024},
+		.knows_host = knows_host,
+		/* All its callers are strangers. They send what it keeps next. */
+		.limits = {.connections = 4 * ring->count + 1024,
+			   .body_bytes = gloo_store_value_max(ring->count),
+			   .stranger_bytes = gloo_store_total_max(ring->count)},
 	};
 
+	gloo->host = mem_strdup(host);
 	gloo->store = gloo_store_create(ring, name, file);
 	gloo->server = serve(base, gloo, &config, err);
 	if (!gloo->server) {
@@ -86,6 +101,7 @@ void gloo_destroy(struct gloo *gloo)
 		return;
 	http_server_destroy(gloo->server);
 	gloo_store_destroy(gloo->store);
+	free(gloo->host);
 	free(gloo);
 }
 

@@ -12,6 +12,7 @@
 /* What a process tells each of the others (gloo/transport/tcp/address.h), and how many scopes that
  * are as large as the ring are full at a time: its own, and that of its process set. */
 enum { ADDRESS_BYTES = 136, FULL_SCOPES = 2, LEAVE_BYTES = 4 * KV_ENTRY_COST };
+enum { VALUE_BYTES = 64 << 10, TOTAL_BYTES = 16 << 20 };
 
 /* Of the ring itself. No request has such a path. */
 static const char ring_key[] = "ring", address_key[] = "address";
@@ -25,6 +26,7 @@ struct scope {
 struct gloo_store {
 	struct kept_kv *kv;
 	struct map *scopes; /* of the ring, by name */
+	size_t value_max;
 };
 
 /* ---- requests ----------------------------------------------------------------------------- */
@@ -47,9 +49,12 @@ static void answer(struct http_request *request, enum kv_result result)
 		http_answer_error(request, 400, "bad-request", "the key is too long");
 		break;
 	case KV_TOO_LARGE:
+		http_answer_error(request, 413, "too-large",
+				  "the value is larger than a process of this ring needs");
+		break;
 	case KV_FULL:
 		http_answer_error(request, 413, "too-large",
-				  "the value, or the store, is too large");
+				  "the store holds twice what this ring needs, and takes no more");
 		break;
 	}
 }
@@ -60,7 +65,8 @@ void gloo_store_put(struct gloo_store *store, struct http_request *request, cons
 	size_t length;
 	const char *value = http_request_body(request, &length);
 
-	answer(request, kept_kv_put(store->kv, key, value, length));
+	answer(request, length > store->value_max ? KV_TOO_LARGE
+						  : kept_kv_put(store->kv, key, value, length));
 }
 
 void gloo_store_get(const struct gloo_store *store, struct http_request *request, const char *scope)
@@ -157,11 +163,20 @@ static void add_scopes(struct gloo_store *store, const struct slots *ring)
 	}
 }
 
-static size_t size_of(const struct slots *ring)
+static size_t larger(size_t a, size_t b)
 {
-	size_t needed = FULL_SCOPES * ring->count * (ring->count * ADDRESS_BYTES + LEAVE_BYTES);
+	return a > b ? a : b;
+}
 
-	return needed > KV_TOTAL_MAX ? needed : KV_TOTAL_MAX;
+size_t gloo_store_value_max(size_t processes)
+{
+	return larger(2 * processes * ADDRESS_BYTES, VALUE_BYTES);
+}
+
+size_t gloo_store_total_max(size_t processes)
+{
+	return larger(FULL_SCOPES * processes * (processes * ADDRESS_BYTES + LEAVE_BYTES),
+		      TOTAL_BYTES);
 }
 
 static char *text_of(const struct gloo_store *store, const char *key)
@@ -196,7 +211,8 @@ struct gloo_store *gloo_store_create(const struct slots *ring, const char *name,
 {
 	struct gloo_store *store = mem_alloc(sizeof(*store));
 
-	open_kept(store, size_of(ring), name, file);
+	store->value_max = gloo_store_value_max(ring->count);
+	open_kept(store, gloo_store_total_max(ring->count), name, file);
 	store->scopes = map_create(free);
 	add_scopes(store, ring);
 	return store;

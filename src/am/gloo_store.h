@@ -14,7 +14,12 @@
 struct gloo_store;
 struct http_request;
 
-/* What it keeps is limited as in kv.h, or to what a ring of this size needs. Where it has a file
+/* Anybody may fill it, so it takes no more than twice what a ring of so many processes needs, and
+ * 64 KiB in a value or 16 MiB in all (as kv.h counts) of a small one. */
+size_t gloo_store_value_max(size_t processes);
+size_t gloo_store_total_max(size_t processes);
+
+/* `ring` is borrowed for the call. Where it has a file
  * the AM that follows has the store of the same ring, by its name, as well. `file` NULL: none. */
 struct gloo_store *gloo_store_create(const struct slots *ring, const char *name, const char *file);
 void gloo_store_destroy(struct gloo_store *store); /* NULL is fine */

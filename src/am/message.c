@@ -12,6 +12,7 @@ enum {
 	HOST_MAX = 255,
 	PATH_CAP = 4096,
 	REASON_CAP = 1024,
+	LOSS_TEXT_CAP = 4096,
 	PID_MAX = 4194304, /* the kernel's PID_MAX_LIMIT */
 	NUMBER_MAX = 1000000000,
 	POWER_MAX = 1000000,
@@ -237,6 +238,22 @@ static int read_numbers(const json_t *body, struct message_numbers *numbers, str
 	return read_rows(json_object_get(object, "rows"), numbers, err);
 }
 
+static int read_loss(const json_t *body, struct message_loss *lost, struct err *err)
+{
+	const json_t *object = json_object_get(body, "output_lost");
+	char *text cleanup_free = NULL;
+
+	if (!object)
+		return 0;
+	if (json_need_int(object, "lines", 0, AMOUNT_MAX, &lost->lines, err) < 0 ||
+	    json_need_int(object, "bytes", 1, AMOUNT_MAX, &lost->bytes, err) < 0 ||
+	    json_need_text(object, "text", &text, err) < 0)
+		return err_wrap(err, "output_lost");
+	str_cut(text, LOSS_TEXT_CAP);
+	lost->text = str_printable(text, strlen(text));
+	return 0;
+}
+
 void message_numbers_finish(struct message_numbers *numbers)
 {
 	free(numbers->items);
@@ -378,7 +395,8 @@ static int read_beat(struct message_beat *message, json_t *body, struct err *err
 	    json_read_int(body, "seen", 0, INT64_MAX, &seen, err) < 0 ||
 	    read_pids(body, &message->pids, err) < 0 ||
 	    read_int(body, "ui_port", 0, 65535, &message->ui_port, err) < 0 ||
-	    read_logs(body, message, err) < 0 || read_numbers(body, &message->numbers, err) < 0)
+	    read_logs(body, message, err) < 0 || read_numbers(body, &message->numbers, err) < 0 ||
+	    read_loss(body, &message->lost, err) < 0)
 		return -1;
 	return read_metrics(body, &message->has_metrics, &message->metrics, err);
 }
@@ -400,6 +418,7 @@ void message_beat_finish(struct message_beat *message)
 	json_decref(message->pids);
 	message_metrics_finish(&message->metrics);
 	message_numbers_finish(&message->numbers);
+	free(message->lost.text);
 	*message = (struct message_beat){0};
 }
 
@@ -414,7 +433,8 @@ int message_parse_exit(struct message_exit *message, const char *bytes, size_t l
 	if (body && read_identity(body, &message->of, err) == 0 &&
 	    cause_read_json(body, "cause", &message->cause, err) == 0 &&
 	    read_metrics(body, &message->has_metrics, &message->metrics, err) == 0 &&
-	    read_numbers(body, &message->numbers, err) == 0)
+	    read_numbers(body, &message->numbers, err) == 0 &&
+	    read_loss(body, &message->lost, err) == 0)
 		return 0;
 	message_exit_finish(message);
 	return -1;
@@ -425,6 +445,7 @@ void message_exit_finish(struct message_exit *message)
 	cause_finish(&message->cause);
 	message_metrics_finish(&message->metrics);
 	message_numbers_finish(&message->numbers);
+	free(message->lost.text);
 	*message = (struct message_exit){0};
 }
 

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/http_server.h"
 #include "net/resolve.h"
 #include "web/access.h"
 #include "web/cookie.h"
+#include "web/login.h"
 
 struct lookup {
 	struct viewers *viewers;
@@ -115,11 +115,9 @@ static char *find_behind_proxy(const struct viewers *viewers, const struct http_
 
 char *viewers_find(const struct viewers *viewers, const struct http_request *request)
 {
-	const char *cookies = http_request_header(request, "Cookie");
 	char *peer cleanup_free = http_request_peer(request);
 
-	if (web_sessions_has(viewers->sessions, cookies, peer, clock_monotonic_ms()) &&
-	    web_request_is_own(request))
+	if (web_login_has(viewers->sessions, request) && web_request_is_own(request))
 		return mem_strdup(viewers->job->user);
 	return find_behind_proxy(viewers, request, peer);
 }

@@ -39,6 +39,10 @@ static enum err_kind kind_of_errno(int number)
 	case EACCES:
 	case EPERM:
 		return ERR_DENIED;
+	case ENOSPC:
+		return ERR_NO_SPACE;
+	case EDQUOT:
+		return ERR_QUOTA;
 	default:
 		return ERR_IO;
 	}

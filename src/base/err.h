@@ -18,6 +18,9 @@ enum err_kind {
 	ERR_NOT_FOUND,	 /* no such file, job, task ... */
 	ERR_DENIED,	 /* permission or token */
 	ERR_IO,		 /* the kernel said no: see the message for errno in words */
+	ERR_NO_SPACE,	 /* a disk of this machine is full */
+	ERR_QUOTA,	 /* a quota of a file system of this machine is used up */
+	ERR_STORE_FULL,	 /* a cluster's file system is full, or a quota there is used up */
 	ERR_UNREACHABLE, /* a peer does not answer */
 	ERR_CAPACITY,	 /* the scheduler can never give what is asked for */
 	ERR_STALE,	 /* an older attempt or epoch speaks */
@@ -36,7 +39,7 @@ int err_set(struct err *err, enum err_kind kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* As err_set() with ": " and errno in words appended; ENOENT becomes ERR_NOT_FOUND, EACCES and
- * EPERM ERR_DENIED, all else ERR_IO. */
+ * EPERM ERR_DENIED, ENOSPC ERR_NO_SPACE, EDQUOT ERR_QUOTA, all else ERR_IO. */
 int err_set_errno(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Puts "context: " before the message of an error that is set. Returns -1. */

@@ -142,6 +142,24 @@ char *fs_read_file(const char *path, size_t cap, size_t *length, struct err *err
 	return fs_read_descriptor(fd, path, cap, length, err);
 }
 
+int fs_open_below(int directory, const char *path)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	int fd = fcntl(directory, F_DUPFD_CLOEXEC, 0);
+
+	while (fd >= 0 && *path) {
+		size_t length = strcspn(path, "/");
+		char *name cleanup_free = mem_strndup(path, length);
+		int next = openat(fd, name, flags | (path[length] ? O_DIRECTORY : 0));
+		int failure = errno;
+		close(fd);
+		errno = failure;
+		fd = next;
+		path += length + (path[length] == '/');
+	}
+	return fd;
+}
+
 int fs_read_at(int fd, const char *name, int64_t offset, void *bytes, size_t length,
 	       struct err *err)
 {
@@ -211,6 +229,20 @@ int fs_write_file(const char *path, const void *bytes, size_t length, mode_t mod
 	return err_wrap(err, "%s", path);
 }
 
+/* Not EEXIST alone says that it is there: a read-only or automounted parent answers otherwise. */
+static int make_directory(const char *path, mode_t mode, struct err *err)
+{
+	if (mkdir(path, mode) == 0)
+		return 0;
+	int number = errno;
+	if (fs_is_directory(path))
+		return 0;
+	if (number == EEXIST || number == ENOTDIR)
+		return err_set(err, ERR_IO, "%s: is not a directory", path);
+	errno = number;
+	return err_set_errno(err, "%s", path);
+}
+
 int fs_make_directories(const char *path, mode_t mode, struct err *err)
 {
 	char *prefix cleanup_free = mem_strdup(path);
@@ -223,12 +255,8 @@ int fs_make_directories(const char *path, mode_t mode, struct err *err)
 		if (end != '/' && end != '\0')
 			continue;
 		*c = '\0';
-		/* Not EEXIST alone: a read-only or automounted parent answers otherwise. */
-		if (mkdir(prefix, mode) < 0 && !fs_is_directory(prefix)) {
-			if (errno == EEXIST || errno == ENOTDIR)
-				return err_set(err, ERR_IO, "%s: is not a directory", prefix);
-			return err_set_errno(err, "%s", prefix);
-		}
+		if (make_directory(prefix, mode, err) < 0)
+			return -1;
 		*c = end;
 		if (end == '\0')
 			break;

@@ -19,6 +19,11 @@ char *fs_absolute(const char *path, struct err *err); /* lexical: against the cu
 bool fs_exists(const char *path);
 bool fs_is_directory(const char *path);
 
+/* Opens what is at `path` below an open directory, to read. Every part of the path is opened by
+ * itself, so that no symbolic link on the way, nor at the end, leads elsewhere; a FIFO is not
+ * waited for. "": the directory itself. -1: errno; ELOOP or ENOTDIR where a link is. */
+int fs_open_below(int directory, const char *path);
+
 /* The whole file (NUL-terminated for convenience; *length excludes the NUL, and may be NULL).
  * Fails when it is larger than `cap` bytes or not a regular file. The caller frees. */
 char *fs_read_file(const char *path, size_t cap, size_t *length, struct err *err);
@@ -38,6 +43,16 @@ int fs_write_all(int fd, const void *bytes, size_t length,
 
 int fs_make_directories(const char *path, mode_t mode,
 			struct err *err); /* existing ones are fine */
+
+/* "/data (ext4: 0 B of 100.0 GiB free)": the file system in which `path` is, or would be. The
+ * caller frees. (Implemented in fs_room.c.) */
+char *fs_describe_room(const char *path);
+/* An errno of a write to `path`, in words: "no space left on /data (ext4: ...)", "the quota on
+ * /home (nfs4: ...) is used up", or as strerror() has it. The caller frees. */
+char *fs_describe_errno(const char *path, int number);
+/* Where `err` says that there is no room for `path` (ERR_NO_SPACE, ERR_QUOTA): appends which file
+ * system is meant, and what to do. Returns -1. */
+int fs_explain_room(const char *path, struct err *err);
 
 /* Waits for the exclusive lock (flock) on the file, which is made when it is not there; who holds
  * the lock may remove it. The caller closes the descriptor, and the lock is free; or -1. */

@@ -127,6 +127,15 @@ char *str_format_mib(double mib)
 	return mem_printf("%.1f MiB", mib);
 }
 
+char *str_format_bytes(int64_t bytes)
+{
+	if (bytes < 1024)
+		return mem_printf("%lld B", (long long)bytes);
+	if (bytes < 1024 * 1024)
+		return mem_printf("%lld KiB", (long long)(bytes / 1024));
+	return str_format_mib((double)bytes / (1024 * 1024));
+}
+
 char *str_format_duration(int64_t ms)
 {
 	const char *sign = ms < 0 ? "-" : "";

@@ -11,7 +11,7 @@ char *user_name_of(uid_t user)
 {
 	const struct passwd *entry = getpwuid(user);
 
-	return entry ? mem_strdup(entry->pw_name) : NULL;
+	return entry ? mem_strdup(entry->pw_name) : mem_printf("uid-%u", (unsigned)user);
 }
 
 char *user_name(void)
@@ -23,6 +23,5 @@ char *user_name(void)
 		if (user && *user)
 			return mem_strdup(user);
 	}
-	char *name = user_name_of(geteuid());
-	return name ? name : mem_printf("uid-%u", (unsigned)geteuid());
+	return user_name_of(geteuid());
 }

@@ -8,7 +8,7 @@
  * frees. Asks the name services, which a static program cannot: for `tony` only. */
 char *user_name(void);
 
-/* What the machine calls a user; NULL: it knows none of that number. The caller frees. */
+/* The name of a user on this machine, else "uid-0". The caller frees. */
 char *user_name_of(uid_t user);
 
 #endif

@@ -46,7 +46,8 @@ static void find_timed(const struct conf *conf, struct str_list *types)
 
 void describe_defaults(struct conf *conf, const struct job_options *options)
 {
-	const char *name = conf_text(conf, "tony.application.framework");
+	static const char key[] = "tony.application.framework";
+	const char *name = conf_text(conf, key);
 	const struct framework_ops *ops = name ? framework_find(name) : NULL;
 	struct str_list all cleanup_str_list = {0}, types cleanup_str_list = {0};
 	struct str_list timed cleanup_str_list = {0}, pairs cleanup_str_list = {0};
@@ -61,6 +62,8 @@ void describe_defaults(struct conf *conf, const struct job_options *options)
 		if (describe_instances(conf, all.items[i]) > 0)
 			str_list_add(&types, all.items[i]);
 	struct framework_shape shape = {.types = &types, .python = python, .timed = &timed};
+	shape.is_chosen =
+		describe_is_set(conf, key) && conf_find(conf, key)->layer != CONF_LAYER_DEFAULT;
 	shape.mode = describe_mode(conf);
 	if (!conf_text(conf, "tony.containers.command"))
 		shape.worker_command = conf_text(conf, "tony.worker.command");

@@ -1,4 +1,6 @@
 /* The task types: which there are, and what each asks for. */
+#include <inttypes.h>
+#include <pwd.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -162,6 +164,43 @@ static void describe_on_exit(const struct describer *describer, struct job_type 
 	}
 }
 
+/* User names are known here; a static tony-agent could not look them up. */
+static void describe_listener_uids(const struct describer *describer, struct job_type *type)
+{
+	const struct conf *conf = describer->conf;
+	char *where cleanup_free = conf_locate(conf, "tony.%s.listener-uids", type->name);
+	struct str_list users cleanup_str_list = {0};
+	int64_t number;
+
+	conf_list(conf, &users, "tony.%s.listener-uids", type->name);
+	for (size_t i = 0; i < users.count; i++) {
+		const char *user = users.items[i];
+		const struct passwd *account = getpwnam(user);
+		if (str_equal(user, "any"))
+			str_list_add(&type->listener_uids, user);
+		else if (account)
+			str_list_add_format(&type->listener_uids, "%u", account->pw_uid);
+		else if (str_parse_int(user, 0, UINT32_MAX, &number) == 0)
+			str_list_add_format(&type->listener_uids, "%" PRId64, number);
+		else
+			problems_error(describer->problems,
+				       "%s: \"%s\" is no user of this machine; write a name, a "
+				       "number, or any",
+				       where, user);
+	}
+}
+
+/* A strict port shuts out the users of listener-uids: a type that names some has none. */
+static void describe_port(const struct describer *describer, struct job_type *type)
+{
+	const struct conf *conf = describer->conf;
+
+	describe_listener_uids(describer, type);
+	type->hold_port = conf_bool(conf, "tony.%s.hold-port", type->name);
+	type->strict_port = type->hold_port && type->listener_uids.count == 0 &&
+			    conf_bool(conf, "tony.%s.strict-port", type->name);
+}
+
 static void warn_of_hang_timeout(const struct describer *describer, const struct job_type *type)
 {
 	char *where cleanup_free = conf_locate(describer->conf, "tony.%s.hang-timeout", type->name);
@@ -192,7 +231,7 @@ static void describe_type(const struct describer *describer, struct job_type *ty
 	type->role = role_of(describer, type->name);
 	conf_list(conf, &stop, "tony.application.stop-on-failure-jobtypes");
 	type->stop_on_failure = str_list_has(&stop, type->name);
-	type->hold_port = conf_bool(conf, "tony.%s.hold-port", type->name);
+	describe_port(describer, type);
 	type->isolation =
 		str_equal(conf_text(conf, "tony.%s.isolation", type->name), "pid-namespace")
 			? JOB_ISOLATION_PID_NAMESPACE

@@ -3,10 +3,12 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/user.h"
 #include "client/opened.h"
 #include "client/schedulers.h"
 #include "scheduler/job_stores.h"
@@ -14,7 +16,7 @@
 struct search {
 	const struct ended_filter *filter;
 	struct ended_jobs *jobs;
-	struct map *known; /* ids */
+	struct map *known; /* "ID USER": any user may have published any id */
 };
 
 void ended_jobs_finish(struct ended_jobs *jobs)
@@ -37,12 +39,13 @@ static bool is_wanted(const struct ended_filter *filter, const struct history_su
 static void add(struct search *search, struct history_summary *summary)
 {
 	struct ended_jobs *jobs = search->jobs;
+	char *key cleanup_free = mem_printf("%s %s", summary->id, summary->user);
 
-	if (map_get(search->known, summary->id) || !is_wanted(search->filter, summary)) {
+	if (map_get(search->known, key) || !is_wanted(search->filter, summary)) {
 		history_summary_finish(summary);
 		return;
 	}
-	map_set(search->known, summary->id, search);
+	map_set(search->known, key, search);
 	jobs->items = mem_realloc_array(jobs->items, jobs->count + 1, sizeof(*jobs->items));
 	jobs->items[jobs->count++] = *summary;
 	*summary = (struct history_summary){0};
@@ -60,8 +63,6 @@ static int search_folder(struct search *search, struct history_store *store, con
 	for (size_t i = 0; i < jobs.count; i++) {
 		struct history_summary summary;
 		struct err flaw cleanup_err = {0};
-		if (map_get(search->known, jobs.items[i].id))
-			continue;
 		if (history_store_summary(store, jobs.items[i].path, &summary, &flaw) == 0)
 			add(search, &summary);
 		else if (flaw.kind != ERR_NOT_FOUND)
@@ -127,6 +128,16 @@ static void add_scheduled(struct search *search, const char *id)
 	}
 }
 
+/* Its history may be in a store by the name that the store has for this user. */
+static bool is_known(const struct search *search, const struct job_summary *job)
+{
+	char *me cleanup_free = user_name_of(geteuid());
+	char *own cleanup_free = mem_printf("%s %s", job->id, me);
+	char *told cleanup_free = mem_printf("%s %s", job->id, job->user);
+
+	return map_get(search->known, own) || map_get(search->known, told);
+}
+
 static int search_schedulers(struct search *search, struct err *err)
 {
 	size_t most = search->filter->most, seen = 0, count;
@@ -137,9 +148,9 @@ static int search_schedulers(struct search *search, struct err *err)
 	for (size_t i = 0; i < count && (most == 0 || seen < most); i++) {
 		if (!job_state_is_final(jobs[i].state))
 			continue;
-		if (!map_get(search->known, jobs[i].id))
+		if (!is_known(search, &jobs[i]))
 			add_scheduled(search, jobs[i].id);
-		seen += map_get(search->known, jobs[i].id) != NULL;
+		seen += is_known(search, &jobs[i]);
 	}
 	job_summaries_free(jobs, count);
 	return 0;

@@ -29,6 +29,9 @@ enum exit_code exit_code_of(enum err_kind kind)
 	case ERR_FAILED:
 	case ERR_INPUT:
 	case ERR_IO:
+	case ERR_NO_SPACE:
+	case ERR_QUOTA:
+	case ERR_STORE_FULL:
 	case ERR_STALE:
 		break;
 	}

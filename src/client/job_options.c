@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "client/describe.h"
+#include "client/env_file.h"
 #include "conf/problems.h"
 #include "hadoop/site.h"
 
@@ -177,13 +178,56 @@ static void set_plain(const struct job_options *options, struct conf *conf)
 	set(conf, "--sidecar_tensorboard_log_dir", "tony.application.tensorboard-log-dir",
 	    options->sidecar_tensorboard_log_dir);
 	set_source(options, conf);
-	append_all(conf, "--container_env", "tony.containers.envs", &options->container_env);
-	append_all(conf, "--shell_env", "tony.execution.envs", &options->shell_env);
-	append_all(conf, "--env", "tony.execution.envs", &options->env);
 	add_classpath(options, conf);
 	if (options->debug)
 		problems_warning(conf_problems(conf),
 				 "--debug: has no effect: there are no temporary files to keep");
+}
+
+static bool is_named(const struct str_list *pairs, const char *pair)
+{
+	size_t length = strcspn(pair, "=");
+
+	for (size_t i = 0; i < pairs->count; i++)
+		if (strncmp(pairs->items[i], pair, length) == 0 &&
+		    strcspn(pairs->items[i], "=") == length)
+			return true;
+	return false;
+}
+
+static void append_literally(struct conf *conf, const char *option, const struct str_list *pairs,
+			     const struct str_list *but)
+{
+	const struct conf_place place = {CONF_LAYER_OPTION, option, 0};
+
+	for (size_t i = 0; i < pairs->count; i++)
+		if (!but || !is_named(but, pairs->items[i]))
+			conf_append_literal(conf, &place, "tony.execution.envs", pairs->items[i]);
+}
+
+/* Values of files and of tony's own environment stand behind the key's value.
+ */
+static int set_environment(const struct job_options *options, struct conf *conf, struct err *err)
+{
+	struct str_list written cleanup_str_list = {0}, taken cleanup_str_list = {0};
+	struct str_list from_files cleanup_str_list = {0};
+
+	for (size_t i = 0; i < options->env_file.count; i++)
+		if (env_file_read(options->env_file.items[i], &from_files, err) < 0)
+			return -1;
+	for (size_t i = 0; i < options->env.count; i++) {
+		const char *item = options->env.items[i];
+		if (strchr(item, '='))
+			str_list_add(&written, item);
+		else if (env_file_take(item, &taken, err) < 0)
+			return err_wrap(err, "--env");
+	}
+	append_all(conf, "--container_env", "tony.containers.envs", &options->container_env);
+	append_all(conf, "--shell_env", "tony.execution.envs", &options->shell_env);
+	append_all(conf, "--env", "tony.execution.envs", &written);
+	append_literally(conf, "--env-file", &from_files, &options->env);
+	append_literally(conf, "--env", &taken, &written);
+	return 0;
 }
 
 /* "python3 -u train.py --epochs 3" is called train.py; what is no script is called by its first
@@ -279,6 +323,8 @@ int job_options_load(const struct job_options *options, const struct str_list *c
 	}
 	conf_load_pairs(conf, &options->conf);
 	set_plain(options, conf);
+	if (set_environment(options, conf, err) < 0)
+		return -1;
 	set_shape(options, conf);
 	if (set_command(options, command, conf, err) < 0)
 		return -1;

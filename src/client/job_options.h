@@ -30,7 +30,7 @@ struct job_options {
 	char *workers, *ps;
 	struct str_list type;
 	char *gpus, *memory, *vcores, *processes, *max_restarts;
-	struct str_list env;
+	struct str_list env, env_file;
 	char *timeout, *retries;
 	bool allow_unknown_keys;
 };
@@ -167,8 +167,15 @@ struct job_options {
 		 .letter = 'e',                                                                    \
 		 .kind = OPT_LIST,                                                                 \
 		 .offset = offsetof(owner, member.env),                                            \
-		 .argument = "KEY=VALUE",                                                          \
-		 .help = "environment of the programs"},                                           \
+		 .argument = "NAME[=VALUE]",                                                       \
+		 .help = "environment of the programs; NAME alone: as it is in tony's own "        \
+			 "environment, which hides the value from other users of the machine"},    \
+		{.name = "env-file",                                                               \
+		 .kind = OPT_LIST,                                                                 \
+		 .offset = offsetof(owner, member.env_file),                                       \
+		 .argument = "FILE",                                                               \
+		 .completion = OPT_COMPLETE_FILE,                                                  \
+		 .help = "lines NAME=VALUE, likewise; --env wins over it"},                        \
 		{.name = "timeout",                                                                \
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.timeout),                                        \

@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "client/live.h"
 
+enum { LOSSES_MAX = 5 };
+
 static const char *member(const json_t *record, const char *name)
 {
 	return json_string_value(json_object_get(record, name));
@@ -25,6 +27,22 @@ static void append_job(const struct job_view *view, const json_t *record, struct
 		str_append_format(out, ": %s:%d %s", view->job->types[task->type].name, task->index,
 				  view->cause.text);
 	}
+}
+
+void live_add_losses(const struct job_view *view, struct str_list *lines)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < view->task_count; i++) {
+		const struct task_view *task = &view->tasks[i];
+		if (task->lost.text && ++count <= LOSSES_MAX)
+			str_list_add_format(lines, "warning: %s:%d: %s",
+					    view->job->types[task->type].name, task->index,
+					    task->lost.text);
+	}
+	if (count > LOSSES_MAX)
+		str_list_add_format(lines, "warning: output of %zu tasks more was lost",
+				    count - LOSSES_MAX);
 }
 
 /* Single tasks are told when something went wrong; the summary counts the others. */
@@ -74,7 +92,7 @@ static void append_record(const struct job_view *view, const json_t *record, str
 		append_job(view, record, out);
 	else if (str_equal(event, "task"))
 		append_task(view, record, out);
-	else if (str_equal(event, "note"))
+	else if (str_equal(event, "note") || str_equal(event, "output"))
 		append_note(record, out);
 	else if (str_equal(event, "waiting") && text)
 		str_append_format(out, "waiting: %s", text);

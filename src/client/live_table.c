@@ -149,6 +149,15 @@ static void add_elastic(struct table *table)
 	}
 }
 
+static void add_losses(struct table *table)
+{
+	struct str_list lines cleanup_str_list = {0};
+
+	live_add_losses(table->view, &lines);
+	for (size_t i = 0; i < lines.count; i++)
+		add_line(table, lines.items[i], 0, 0, NULL);
+}
+
 static void add_uis(struct table *table)
 {
 	for (size_t i = 0; i < table->view->task_count; i++) {
@@ -271,6 +280,7 @@ void live_table(const struct job_view *view, const json_t *work, int64_t now_ms,
 		add_labelled(&table, "progress:", progress);
 	add_cause(&table);
 	add_elastic(&table);
+	add_losses(&table);
 	add_uis(&table);
 	if (count_shown(view) > (size_t)(table.left > 0 ? table.left : 0)) {
 		add_folded(&table);

@@ -85,8 +85,8 @@ static void ask_present(struct live_source *source)
 
 	str_truncate(&source->frames, 0);
 	source->used = 0;
-	if (http_call(source->door->address, source->door->token, "GET", path, NULL,
-		      PRESENT_TIMEOUT_MS, &status, &source->frames, &err) < 0 ||
+	if (job_door_call(source->door, "GET", path, NULL, PRESENT_TIMEOUT_MS, &status,
+			  &source->frames, &err) < 0 ||
 	    http_response_check(status, str_text(&source->frames), source->frames.length, &err) <
 		    0) {
 		str_truncate(&source->frames, 0);
@@ -331,6 +331,7 @@ static void ask(struct live_source *source, const struct job_door *door)
 		break_off(source, err_message(&err));
 		return;
 	}
+	http_client_demand_owner(source->client, door->owner);
 	source->is_asked = true;
 	source->is_quiet = source->is_paused = false;
 	source->heard_ms = clock_monotonic_ms();

@@ -271,8 +271,8 @@ json_t *opened_ask(const struct opened *opened, const char *method, const char *
 				opened->id);
 		return NULL;
 	}
-	if (http_call(opened->door.address, opened->door.token, method, path, body, ASK_TIMEOUT_MS,
-		      &status, &response, err) < 0 ||
+	if (job_door_call(&opened->door, method, path, body, ASK_TIMEOUT_MS, &status, &response,
+			  err) < 0 ||
 	    http_response_check(status, str_text(&response), response.length, err) < 0)
 		return NULL;
 	return json_parse(str_text(&response), response.length, err);

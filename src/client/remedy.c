@@ -10,15 +10,27 @@ static const char *const remedies[CAUSE_KIND_COUNT] = {
 	[CAUSE_EXECUTION_TIMEOUT] = "raise tony.task.executor.execution-timeout-ms",
 	[CAUSE_HUNG] = "see hang-stacks.txt beside its log, or raise tony.{type}.hang-timeout",
 	[CAUSE_FROZEN] = "find out who stopped it, or raise tony.{type}.frozen-timeout",
+	[CAUSE_NO_SPACE] = "make room on that machine, then submit the job again",
+	[CAUSE_STORE_FULL] = "remove files there, or ask for a larger quota",
 	[CAUSE_PORT_TAKEN] = "set tony.{type}.hold-port=false",
+	[CAUSE_PORT_STOLEN] =
+		"ask whose uid that is; tony.{type}.listener-uids names users who may listen",
 	[CAUSE_REGISTRATION_TIMEOUT] = "raise tony.container.registration.timeout",
 	[CAUSE_ALLOCATION_TIMEOUT] = "raise tony.container.allocation.timeout, or ask for less",
 	[CAUSE_APPLICATION_TIMEOUT] = "raise tony.application.timeout",
 };
 
+static const char *find_remedy(const struct job_view *view)
+{
+	if (view->cause.kind == CAUSE_PORT_TAKEN && view->cause_task >= 0 &&
+	    view->job->types[view->tasks[view->cause_task].type].strict_port)
+		return "set tony.{type}.strict-port=false";
+	return remedies[view->cause.kind];
+}
+
 char *remedy_of(const struct job_view *view)
 {
-	const char *remedy = remedies[view->cause.kind];
+	const char *remedy = find_remedy(view);
 
 	if (!remedy)
 		return NULL;
@@ -39,6 +51,8 @@ static const char *log_of(const struct cause *cause)
 	switch (cause->kind) {
 	case CAUSE_EXECUTOR_LOST:
 	case CAUSE_START_FAILED:
+	case CAUSE_NO_SPACE:
+	case CAUSE_STORE_FULL:
 		return "executor";
 	case CAUSE_LAUNCH_FAILED:
 		return cause->text && str_starts_with(cause->text, "could not run") ? "executor"

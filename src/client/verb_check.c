@@ -121,6 +121,9 @@ static void check_capacity(struct check *check, const struct description *descri
 	char *text cleanup_free =
 		mem_printf("tasks: %zu, memory: %s in all", job_task_count(job), size);
 	add_row(check, "capacity", true, text);
+	char *neighbours cleanup_free = ops->neighbours ? ops->neighbours(job) : NULL;
+	if (neighbours)
+		add_row(check, "other users", true, neighbours);
 }
 
 static void check_all(struct check *check, const struct check_options *chosen,

@@ -28,14 +28,15 @@ static const struct opt options[] = {
 	{.name = "tunnel",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct open_options, tunnel),
-	 .help = "lead there through a port of this machine, until interrupted"},
+	 .help = "lead there through two ports of this machine, one for the job's page and one for "
+		 "what its tasks serve, until interrupted"},
 	{.name = "port",
 	 .kind = OPT_NUMBER,
 	 .offset = offsetof(struct open_options, port),
 	 .argument = "N",
-	 .help = "that port; else any",
+	 .help = "those ports: N and N + 1; else any",
 	 .min = 1,
-	 .max = 65535},
+	 .max = 65534},
 };
 
 const struct opt_table verb_open_options = {
@@ -73,15 +74,28 @@ static int find_path(const struct opened *opened, const char *what, char **path,
 	return 0;
 }
 
-/* What the AM answers: "login?code=...". The caller frees. */
-static char *ask_link(const struct opened *opened, struct err *err)
+/* A way to the job, as the AM answers. */
+struct link {
+	char *path; /* "login?code=..." */
+	char *ui;   /* HOST:PORT of what its tasks serve; NULL: none of its own */
+};
+
+static void link_finish(struct link *link)
 {
-	char *path = NULL;
+	free(link->path);
+	free(link->ui);
+}
+#define cleanup_link __attribute__((cleanup(link_finish)))
+
+static int ask_link(const struct opened *opened, struct link *link, struct err *err)
+{
 	json_t *answer cleanup_json = opened_ask(opened, "POST", "/v1/links", NULL, err);
 
-	if (answer)
-		json_need_text(answer, "path", &path, err);
-	else if (err->kind == ERR_UNREACHABLE && opened->ops->page) {
+	if (answer) {
+		link->ui = mem_strdup(json_string_value(json_object_get(answer, "ui")));
+		return json_need_text(answer, "path", &link->path, err);
+	}
+	if (err->kind == ERR_UNREACHABLE && opened->ops->page) {
 		char *page cleanup_free = opened->ops->page(opened->job);
 		if (page)
 			err_wrap(err,
@@ -89,7 +103,7 @@ static char *ask_link(const struct opened *opened, struct err *err)
 				 "cluster's web proxy, for looking: %s",
 				 page);
 	}
-	return path;
+	return -1;
 }
 
 static int open_browser(const char *url, struct err *err)
@@ -120,11 +134,13 @@ static int open_browser(const char *url, struct err *err)
 	return 0;
 }
 
-static int show(const struct open_options *chosen, const char *address, const char *link,
-		const char *to, struct err *err)
+/* `ui` is a tunnel to what the job's tasks serve; NULL: the browser finds that itself. */
+static int show(const struct open_options *chosen, const char *address, const char *path,
+		const struct tunnel *ui, const char *to, struct err *err)
 {
-	char *url cleanup_free =
-		mem_printf("http://%s/%s%s%s", address, link, to ? "&to=" : "", to ? to : "");
+	const char *port = ui ? strrchr(tunnel_address(ui), ':') + 1 : "";
+	char *url cleanup_free = mem_printf("http://%s/%s%s%s%s%s", address, path, ui ? "&ui=" : "",
+					    port, to ? "&to=" : "", to ? to : "");
 
 	printf("%s\n", url);
 	fflush(stdout);
@@ -149,26 +165,43 @@ static void on_interrupt(evutil_socket_t signal, short what, void *data)
 	event_base_loopbreak(data);
 }
 
-static int lead(const struct open_options *chosen, const struct opened *opened, const char *link,
-		const char *to, struct err *err)
+/* `nth` of the ports that were chosen. */
+static struct tunnel *dig(struct event_base *base, const struct open_options *chosen, int nth,
+			  const char *target, struct err *err)
+{
+	char *listen cleanup_free =
+		mem_printf("127.0.0.1:%d", chosen->port > 0 ? (int)chosen->port + nth : 0);
+
+	return tunnel_create(base, listen, target, err);
+}
+
+static void say_where(const struct tunnel *tunnel, const struct tunnel *ui)
+{
+	fprintf(stderr, "tony: %s leads to the job%s%s%s until this is interrupted (Ctrl-C)\n",
+		tunnel_address(tunnel), ui ? ", and " : "", ui ? tunnel_address(ui) : "",
+		ui ? " to what its tasks serve," : "");
+}
+
+static int lead(const struct open_options *chosen, const struct opened *opened,
+		const struct link *link, const char *to, struct err *err)
 {
 	struct event_base *base = event_base_new();
-	char *listen cleanup_free = mem_printf("127.0.0.1:%d", (int)chosen->port);
-	struct tunnel *tunnel = tunnel_create(base, listen, opened->door.address, err);
+	struct tunnel *tunnel = dig(base, chosen, 0, opened->door.address, err);
+	struct tunnel *ui = tunnel && link->ui ? dig(base, chosen, 1, link->ui, err) : NULL;
 	struct event *interrupt = evsignal_new(base, SIGINT, on_interrupt, base);
 	struct event *end = evsignal_new(base, SIGTERM, on_interrupt, base);
 	int result = -1;
 
 	event_add(interrupt, NULL);
 	event_add(end, NULL);
-	if (tunnel) {
-		result = show(chosen, tunnel_address(tunnel), link, to, err);
-		fprintf(stderr, "tony: %s leads to the job until this is interrupted (Ctrl-C)\n",
-			tunnel_address(tunnel));
+	if (tunnel && (ui || !link->ui)) {
+		result = show(chosen, tunnel_address(tunnel), link->path, ui, to, err);
+		say_where(tunnel, ui);
 	}
 	if (result == 0)
 		event_base_dispatch(base);
 	tunnel_destroy(tunnel);
+	tunnel_destroy(ui);
 	event_free(interrupt);
 	event_free(end);
 	event_base_free(base);
@@ -188,12 +221,12 @@ static int open_job(const struct open_options *chosen, const struct str_list *op
 		return -1;
 	if (opened.view->is_final)
 		return show_ended(chosen, &opened, err);
-	char *link cleanup_free = ask_link(&opened, err);
-	if (!link)
+	struct link link cleanup_link = {0};
+	if (ask_link(&opened, &link, err) < 0)
 		return -1;
 	if (chosen->tunnel || chosen->port > 0)
-		return lead(chosen, &opened, link, to, err);
-	return show(chosen, opened.door.address, link, to, err);
+		return lead(chosen, &opened, &link, to, err);
+	return show(chosen, opened.door.address, link.path, NULL, to, err);
 }
 
 int verb_open(int argc, char **argv)

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/user.h"
@@ -11,18 +10,20 @@
 #include "client/report.h"
 #include "client/schedulers.h"
 #include "client/verbs.h"
-#include "net/http_client.h"
+#include "net/address.h"
+#include "portal/link_socket.h"
 #include "portal/portal.h"
 #include "scheduler/state_dir.h"
 
-#define LISTEN	   "127.0.0.1:19886"
-#define TIMEOUT_MS 10000
+#define LISTEN "127.0.0.1:19886"
 
 struct portal_verb {
 	bool link;
-	char *history, *listen, *token_file, *auth_header, *tensorboard;
-	struct str_list auth_from;
+	char *history, *listen, *token_file, *auth_header, *tensorboard, *ui_origin;
+	struct str_list auth_from, names;
 };
+
+static const char *const ui_origins[] = {"own-origin", "shared-origin", NULL};
 
 static const struct opt options[] = {
 	{.name = "history",
@@ -57,12 +58,25 @@ static const struct opt options[] = {
 	 .offset = offsetof(struct portal_verb, auth_from),
 	 .argument = "ADDRESS",
 	 .help = "the numeric address of that proxy: nobody else is believed"},
+	{.name = "name",
+	 .kind = OPT_LIST,
+	 .offset = offsetof(struct portal_verb, names),
+	 .argument = "HOST",
+	 .help = "a name by which browsers call the portal, beside that of its machine"},
 	{.name = "tensorboard",
 	 .kind = OPT_TEXT,
 	 .offset = offsetof(struct portal_verb, tensorboard),
 	 .argument = "PROGRAM",
 	 .help = "TensorBoard, for jobs that have ended (tensorboard)",
 	 .completion = OPT_COMPLETE_FILE},
+	{.name = "ui-origin",
+	 .kind = OPT_TEXT,
+	 .offset = offsetof(struct portal_verb, ui_origin),
+	 .argument = "WHERE",
+	 .help = "show the pages of jobs' programs at ports of their own (own-origin), or at the "
+		 "portal's address, where their scripts can read what their viewer can "
+		 "(shared-origin)",
+	 .choices = ui_origins},
 };
 
 const struct opt_table verb_portal_options = {
@@ -75,12 +89,20 @@ const struct opt_table verb_portal_options = {
 
 /* ---- what it is given --------------------------------------------------------------------- */
 
-/* <state>/portal/NAME; the caller frees. */
-static char *state_file(const char *name, struct err *err)
+/* <state>/portal; the caller frees. */
+static char *portal_folder(struct err *err)
 {
 	char *state cleanup_free = state_dir_find(err);
 
-	return state ? mem_printf("%s/portal/%s", state, name) : NULL;
+	return state ? fs_join(state, "portal") : NULL;
+}
+
+/* NAME in it; the caller frees. */
+static char *state_file(const char *name, struct err *err)
+{
+	char *folder cleanup_free = portal_folder(err);
+
+	return folder ? fs_join(folder, name) : NULL;
 }
 
 /* One for each place, so that two portals do not take each other's. The caller frees. */
@@ -107,12 +129,12 @@ static int make_token(const char *path, struct err *err)
 	return fs_write_file(path, token, strlen(token), 0600, err);
 }
 
-static char *find_token(const struct portal_verb *chosen, bool makes, struct err *err)
+static char *find_token(const struct portal_verb *chosen, struct err *err)
 {
 	char *path cleanup_free =
 		chosen->token_file ? mem_strdup(chosen->token_file) : state_file("token", err);
 
-	if (!path || (makes && !fs_exists(path) && make_token(path, err) < 0))
+	if (!path || (!fs_exists(path) && make_token(path, err) < 0))
 		return NULL;
 	return job_read_token(path, err);
 }
@@ -143,13 +165,17 @@ static void on_ready(const char *url, const char *link)
 
 static int serve(const struct portal_verb *chosen, struct err *err)
 {
-	char *token cleanup_free = find_token(chosen, true, err);
-	char *index cleanup_free = token ? index_path(chosen->history, err) : NULL;
+	char *token cleanup_free = find_token(chosen, err);
+	char *folder cleanup_free = token ? portal_folder(err) : NULL;
+	char *index cleanup_free = folder ? index_path(chosen->history, err) : NULL;
 	char *user cleanup_free = user_name();
 	struct portal_options portal = {
 		.listen = chosen->listen ? chosen->listen : LISTEN,
 		.token = token,
+		.folder = folder,
 		.user = user,
+		.names = &chosen->names,
+		.shares_origin = str_equal(chosen->ui_origin, "shared-origin"),
 		.auth_header = chosen->auth_header,
 		.proxies = &chosen->auth_from,
 		.indexer = {.index_path = index,
@@ -161,28 +187,25 @@ static int serve(const struct portal_verb *chosen, struct err *err)
 		.ready = on_ready,
 	};
 
-	if (!index || prune_read_site(&portal.indexer.retention, err) < 0)
+	if (!index || fs_make_directories(folder, 0700, err) < 0 ||
+	    prune_read_site(&portal.indexer.retention, err) < 0)
 		return -1;
 	return portal_run(&portal, err);
 }
 
 static int print_link(const struct portal_verb *chosen, struct err *err)
 {
-	const char *address = chosen->listen ? chosen->listen : LISTEN;
-	char *token cleanup_free = find_token(chosen, false, err);
-	struct str answer cleanup_str = {0};
-	int status;
+	const char *listen = chosen->listen ? chosen->listen : LISTEN;
+	char *folder cleanup_free = portal_folder(err);
+	struct net_address address;
 
-	if (!token ||
-	    http_call(address, token, "POST", "/v1/links", NULL, TIMEOUT_MS, &status, &answer,
-		      err) < 0 ||
-	    http_response_check(status, str_text(&answer), answer.length, err) < 0)
-		return err_wrap(err, "the portal at %s", address);
-	json_t *body cleanup_json = json_parse(answer.text, answer.length, err);
-	const char *path = json_string_value(json_object_get(body, "path"));
+	if (!folder || net_address_parse(listen, &address, err) < 0)
+		return -1;
+	char *where cleanup_free = net_address_text(&address);
+	char *path cleanup_free = link_socket_ask(folder, where, err);
 	if (!path)
-		return err_set(err, ERR_INPUT, "%s: is no portal", address);
-	printf("http://%s/%s\n", address, path);
+		return err_wrap(err, "no link from your portal at %s of this machine", where);
+	printf("http://%s/%s\n", where, path);
 	return 0;
 }
 

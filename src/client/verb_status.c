@@ -185,6 +185,15 @@ static void print_stragglers(const json_t *tasks)
 		printf("and %zu stragglers more\n", count - STRAGGLERS_MAX);
 }
 
+static void print_losses(const struct job_view *view)
+{
+	struct str_list lines cleanup_str_list = {0};
+
+	live_add_losses(view, &lines);
+	for (size_t i = 0; i < lines.count; i++)
+		report_line(lines.items[i]);
+}
+
 static void print_elastic(const struct job_view *view)
 {
 	for (size_t i = 0; i < view->job->type_count; i++) {
@@ -213,6 +222,7 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 		report_line(view->message);
 	if (view->is_final && view->cause.kind == CAUSE_AM_FAILED)
 		printf("see: tony logs %s --am\n", opened->id);
+	print_losses(view);
 	print_elastic(view);
 	print_work(opened);
 	print_stragglers(tasks);

@@ -90,6 +90,7 @@ static int start(const struct scheduler_client_ops *ops, const struct stage *sta
 		return -1;
 	if (fill(ops, stage, job, door, err) == 0)
 		return ops->start(job, door, err);
+	fs_explain_room(door->job_dir, err);
 	fs_remove_tree(door->job_dir, NULL);
 	return -1;
 }

@@ -63,8 +63,8 @@ static int post_kill(const struct opened *opened, struct err *err)
 
 	if (!opened->door.address)
 		return err_set(err, ERR_UNREACHABLE, "it has no application master");
-	if (http_call(opened->door.address, opened->door.token, "POST", "/v1/job/kill",
-		      "{\"reason\": \"Ctrl-C\"}", KILL_TIMEOUT_MS, &status, &answer, err) < 0)
+	if (job_door_call(&opened->door, "POST", "/v1/job/kill", "{\"reason\": \"Ctrl-C\"}",
+			  KILL_TIMEOUT_MS, &status, &answer, err) < 0)
 		return -1;
 	return http_response_check(status, str_text(&answer), answer.length, err);
 }
@@ -227,6 +227,15 @@ static void append_failure(const struct opened *opened, struct str *out)
 		str_append_format(out, "see: tony logs %s %s\n", opened->id, logs);
 }
 
+static void append_losses(const struct job_view *view, struct str *out)
+{
+	struct str_list lines cleanup_str_list = {0};
+
+	live_add_losses(view, &lines);
+	for (size_t i = 0; i < lines.count; i++)
+		str_append_format(out, "%s\n", lines.items[i]);
+}
+
 static void append_advice(const struct opened *opened, struct str *out)
 {
 	char *advice cleanup_free = advice_headline(opened);
@@ -256,6 +265,7 @@ void watch_conclude(const struct opened *opened, FILE *stream)
 		append_failure(opened, &text);
 	else
 		str_append_char(&text, '\n');
+	append_losses(view, &text);
 	append_advice(opened, &text);
 	append_page(opened, &text);
 	/* What a program wrote must not reach the terminal as commands. */

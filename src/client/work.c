@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "net/http_client.h"
 
 enum { BAR_WIDTH = 20 };
 
@@ -15,8 +14,8 @@ json_t *work_ask(const struct opened *opened)
 	int status;
 
 	if (opened->view->is_final || !opened->door.address ||
-	    http_call(opened->door.address, opened->door.token, "GET", "/v1/work", NULL,
-		      WORK_TIMEOUT_MS, &status, &answer, NULL) < 0 ||
+	    job_door_call(&opened->door, "GET", "/v1/work", NULL, WORK_TIMEOUT_MS, &status, &answer,
+			  NULL) < 0 ||
 	    status != 200)
 		return NULL;
 	return json_parse(str_text(&answer), answer.length, NULL);

@@ -109,6 +109,11 @@ static void check_status(struct conf *conf, const struct conf_entry *entry)
 		problems_warning(&conf->problems, "%s: %s: has no effect on a job: %s",
 				 entry->origin, entry->name, key->note);
 		return;
+	case KEY_RULE:
+		if (entry->layer != CONF_LAYER_SITE)
+			problems_error(&conf->problems, "%s: %s: %s; leave it to tony-site.xml",
+				       entry->origin, entry->name, key->note);
+		return;
 	case KEY_IGNORED:
 		problems_warning(&conf->problems, "%s: %s: is ignored: %s", entry->origin,
 				 entry->name, key->note);

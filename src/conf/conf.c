@@ -16,6 +16,7 @@ static void entry_destroy(void *value)
 	free(entry->raw);
 	free(entry->value);
 	free(entry->origin);
+	str_list_finish(&entry->literal_items);
 	free(entry);
 }
 
@@ -180,6 +181,21 @@ void conf_append(struct conf *conf, const struct conf_place *place, const char *
 	char *item cleanup_free = list_item(key_find(name, NULL), value);
 
 	append(conf, place, name, item);
+}
+
+void conf_append_literal(struct conf *conf, const struct conf_place *place, const char *name,
+			 const char *item)
+{
+	struct conf_entry *entry = conf_entry_of(conf, name);
+
+	if (!entry)
+		entry = set(conf, place, name, "");
+	if (entry->final)
+		problems_warning(&conf->problems,
+				 "%s: %s: ignored, because %s says it is final there", place->where,
+				 name, entry->origin);
+	else
+		str_list_add(&entry->literal_items, item);
 }
 
 /* "k=v". A bare word is most likely a slip, where TonY sets an empty value. */

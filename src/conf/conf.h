@@ -46,6 +46,7 @@ struct conf_entry {
 	char *name;
 	const struct key *key; /* NULL: not a tony.* key (only for ${...}), or an unknown one */
 	char *raw;	       /* as written */
+	struct str_list literal_items; /* further ones of a list, which take no part in `raw` */
 	char *value; /* after conf_resolve(): substituted, trimmed, a choice as the table has it */
 	enum conf_layer layer; /* of the last place */
 	char *origin; /* "tony.xml:12"; several places of a key that adds up: ", " between */
@@ -88,6 +89,9 @@ void conf_set_literal(struct conf *conf, const struct conf_place *place, const c
 /* Adds an item to a list; `value` is one item: commas in it are kept when it is KEY=VALUE. */
 void conf_append(struct conf *conf, const struct conf_place *place, const char *name,
 		 const char *value);
+/* Adds an item to a list as it stands: nothing in it is substituted, and it is shown nowhere. */
+void conf_append_literal(struct conf *conf, const struct conf_place *place, const char *name,
+			 const char *item);
 /* A file's <final>: from the site, nothing later may change it. */
 void conf_set_final(struct conf *conf, const struct conf_place *place, const char *name);
 /* Another built-in default for this job. */

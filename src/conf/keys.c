@@ -144,7 +144,8 @@ bool key_is_task_type(const char *name)
 
 const char *key_status_name(enum key_status status)
 {
-	static const char *const names[] = {"honoured", "cluster", "site", "ignored", "refused"};
+	static const char *const names[] = {"honoured", "cluster", "site",
+					    "rule",	"ignored", "refused"};
 
 	return names[status];
 }

@@ -31,6 +31,7 @@ enum key_status {
 	KEY_HONOURED,
 	KEY_CLUSTER, /* has an effect on a cluster's scheduler; on the local one, a warning */
 	KEY_SITE,    /* read by the history portal: belongs in tony-site.xml, elsewhere a warning */
+	KEY_RULE,    /* taken from tony-site.xml alone; elsewhere an error */
 	KEY_IGNORED, /* a warning that says why */
 	KEY_REFUSED, /* an error that says what to write instead */
 };

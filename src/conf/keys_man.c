@@ -68,6 +68,8 @@ static char *describe_status(const struct key *key)
 				  key->note);
 	case KEY_SITE:
 		return mem_printf("No effect on a job: %s.", key->note);
+	case KEY_RULE:
+		return mem_printf("An error outside of tony-site.xml: %s.", key->note);
 	case KEY_IGNORED:
 		return mem_printf("Accepted with a warning, and ignored: %s.", key->note);
 	case KEY_REFUSED:

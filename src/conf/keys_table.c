@@ -24,6 +24,7 @@ static const char *const modes[] = {"GANG", "FCFS", NULL};
 static const char *const isolations[] = {"none", "pid-namespace", NULL};
 static const char *const audiences[] = {"owner", "group", "all", NULL};
 static const char *const ui_paths[] = {"strip", "keep", NULL};
+static const char *const ui_origins[] = {"own-origin", "shared-origin", NULL};
 static const char *const schedulers[] = {"local", "yarn", NULL};
 
 static const struct key application_keys[] = {
@@ -77,6 +78,14 @@ static const struct key application_keys[] = {
 		"alone; \"keep\", the path as the browser sends it, for programs that are told "
 		"where "
 		"they are (TONY_UI_PATH), as a notebook has to be."},
+	{"tony.application.ui-origin", KEY_CHOICE, "own-origin", .choices = ui_origins,
+	 .since = OURS,
+	 .doc = "Where browsers see the pages of the program behind /ui/: \"own-origin\", at a "
+		"port "
+		"of the application master's of their own, where their scripts can read nothing "
+		"else; \"shared-origin\", at the dashboard's address, also through YARN's web "
+		"proxy: "
+		"their scripts can then read there what the person who looks may read."},
 	{"tony.application.tensorboard-log-dir", KEY_TEXT, .since = TONY_L,
 	 .doc = "Runs TensorBoard on this directory beside the job, as the task type "
 		"tensorboard. Every task gets it as TB_LOG_DIR."},
@@ -221,6 +230,16 @@ static const struct key type_keys[] = {
 	{"tony.<type>.hold-port", KEY_BOOL, "true", .since = OURS,
 	 .doc = "Whether the task's port stays bound while its program lives, so that nobody "
 		"takes it. Programs that set neither SO_REUSEADDR nor SO_REUSEPORT need false."},
+	{"tony.<type>.strict-port", KEY_BOOL, "false", .since = OURS,
+	 .doc = "Whether the held port is for programs that set SO_REUSEPORT only: the kernel then "
+		"lets no other user of the machine have it. Else programs that set SO_REUSEADDR "
+		"may have it, too; another user who is faster is found, and the job forms anew "
+		"with another port. docs/frameworks.md tells which frameworks set it."},
+	{"tony.<type>.listener-uids", KEY_LIST, .max = 64, .since = OURS,
+	 .doc = "Other users whose programs may listen at the task's ports, as numbers or names "
+		"of the machine that submits: for programs that run under sudo, or in a container "
+		"of a user's own with --network=host (100999, say). any: every user's. The port is "
+		"then held as with strict-port=false."},
 	{"tony.<type>.isolation", KEY_CHOICE, "none", .choices = isolations, .since = OURS,
 	 .doc = "pid-namespace: the kernel itself ends every process with the task; the program "
 		"sees other process numbers than the host."},
@@ -420,10 +439,22 @@ static const struct key companion_keys[] = {
 		"rendezvous and says which process gets which rank. Else the application master "
 		"does, and tony.driver.* is refused."},
 	{"tony.local.memory", KEY_SIZE, .min = 1, .since = OURS,
-	 .doc = "How much memory the local scheduler gives out in all. Unset: the machine's."},
+	 .doc = "How much memory the local scheduler gives out to all jobs of this user together. "
+		"The holdings of other users' jobs do not count. Unset: the machine's."},
 	{"tony.local.vcores", KEY_INT, .min = 1, .max = 100000, .since = OURS,
-	 .doc = "How many cores, likewise."},
-	{"tony.local.gpus", KEY_INT, .max = 1024, .since = OURS, .doc = "How many GPUs, likewise."},
+	 .doc = "How many cores, likewise. Unset: tasks share the machine's cores, however many "
+		"they "
+		"ask for together; one that asks for more cores than there are is refused."},
+	{"tony.local.gpus", KEY_INT, .max = 1024, .since = OURS,
+	 .doc = "How many of the machine's GPUs the local scheduler gives out, the first ones. "
+		"Those that jobs of other users hold are not free. Unset: all."},
+	{"tony.local.max-gpus-per-user", KEY_INT, .min = 1, .max = 1024, .since = OURS,
+	 .status = KEY_RULE, .note = "it is the administrator's",
+	 .doc = "How many GPUs of a machine the local jobs of one user may hold together. The "
+		"local "
+		"scheduler does not count the GPUs that another user claims beyond that, so lower "
+		"it "
+		"while no job runs. Unset: no limit."},
 };
 
 static const struct key site_keys[] = {
@@ -438,7 +469,12 @@ static const struct key site_keys[] = {
 		"or .tony/history in the user's home in HDFS."},
 	{"tony.history.permissions", KEY_CHOICE, "owner", .choices = audiences, .since = OURS,
 	 .doc = "Who may read a job's history: owner, group (that of the location) or all. For a "
-		"portal that runs as another user."},
+		"portal that runs as another user. With group and all the history holds no values "
+		"of environment variables."},
+	{"tony.history.publishers", KEY_LIST, .since = OURS, .status = KEY_SITE, .note = FOR_PORTAL,
+	 .doc = "Users who publish for others: of an entry that is theirs, the user is who its "
+		"summary names. Of every other entry, but those of the location's owner, it is "
+		"the owner of the entry's directory."},
 	{"tony.history.intermediate", KEY_TEXT, .since = TONY_L, .status = KEY_SITE,
 	 .note = FOR_PORTAL, .doc = "Where running jobs write. Unset: below the location."},
 	{"tony.history.finished", KEY_TEXT, .since = TONY_L, .status = KEY_SITE, .note = FOR_PORTAL,

@@ -81,6 +81,9 @@ void conf_list(const struct conf *conf, struct str_list *list, const char *forma
 	const char *value = value_of(conf, name, &key);
 	if (value)
 		key_read_list(key, value, list);
+	const struct conf_entry *entry = conf_entry_of(conf, name);
+	for (size_t i = 0; entry && i < entry->literal_items.count; i++)
+		str_list_add(list, entry->literal_items.items[i]);
 }
 
 char *conf_locate(const struct conf *conf, const char *format, ...)

@@ -33,7 +33,7 @@ static void on_call(void *data, struct http_request *request)
 }
 
 static const struct http_route routes[] = {
-	{"POST", AM_CALL_PATH, on_call, .needs = HTTP_ACCESS_NONE},
+	{"POST", AM_CALL_PATH, on_call, .needs = HTTP_ACCESS_NONE, .stranger_body = AM_CALL_CAP},
 };
 
 struct door *door_open(const struct door_options *options, struct err *err)
@@ -45,6 +45,7 @@ struct door *door_open(const struct door_options *options, struct err *err)
 		.routes = routes,
 		.route_count = array_length(routes),
 		.data = door,
+		.any_host = true,
 		.limits = {.head_bytes = 4096,
 			   .body_bytes = AM_CALL_CAP,
 			   .connections = 8,

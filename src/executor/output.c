@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "executor/log_times.h"
@@ -17,6 +19,10 @@ enum {
 	READ_SIZE = 16384,
 	READS_PER_EVENT = 16, /* then others have their turn */
 	DRAIN_READS = 1024,   /* more than the largest pipe holds, in short reads too */
+	RETRY_MS = 1000,      /* whether there is room again; doubled each time */
+	RETRY_CAP_MS = 8000,
+	END_MARK_SIZE = 320,  /* bytes, at the end of a file */
+	END_MARK_LOOK = 4096, /* for a line's end before it */
 };
 
 struct output {
@@ -25,11 +31,18 @@ struct output {
 	int pipe, file; /* -1: closed */
 	char *path;
 	int64_t size; /* of the file */
+	char last;    /* byte that was written; 0: none yet */
 	struct log_times times;
-	uint64_t taken, lost;
-	int error; /* of the last write; 0: it went well */
-	int first_error;
+	uint64_t taken;
 	struct tail tail;
+	/* While the file cannot be written. */
+	int64_t since_ms; /* wall clock; 0: it can */
+	char *why;
+	struct backlog backlog;
+	int64_t retry_ms;
+	struct event *retry;
+	struct output_loss loss; /* all of it */
+	struct output_loss gap;	 /* what no mark in the file tells yet */
 };
 
 static void open_file(struct output *output)
@@ -64,6 +77,7 @@ static size_t write_bytes(struct output *output, const char *bytes, size_t lengt
 {
 	size_t done = 0;
 
+	errno = 0;
 	while (output->file >= 0 && done < length) {
 		ssize_t put = write(output->file, bytes + done, length - done);
 		if (put < 0 && errno == EINTR)
@@ -73,47 +87,160 @@ static size_t write_bytes(struct output *output, const char *bytes, size_t lengt
 		done += (size_t)put;
 	}
 	output->size += (int64_t)done;
+	if (done > 0)
+		output->last = bytes[done - 1];
 	return done;
 }
 
-/* Said once where it begins. */
-static void lose(struct output *output, int error, size_t length)
+/* ---- what cannot be written --------------------------------------------------------------- */
+
+static bool is_behind(const struct output *output)
 {
-	if (output->error == 0)
-		log_error("cannot write %s: %s; output is being lost", output->path,
-			  strerror(error));
-	if (output->first_error == 0)
-		output->first_error = error;
-	output->error = error;
-	output->lost += length;
+	return output->since_ms > 0;
 }
 
-/* Whether the file can be written again, with a note in it where the gap is. */
-static bool recover(struct output *output)
+static void plan_retry(struct output *output)
 {
-	char *note cleanup_free =
-		mem_printf("\n[tony: output was lost here: %s]\n", strerror(output->error));
+	struct timeval time = clock_timeval(output->retry_ms);
 
-	if (write_bytes(output, note, strlen(note)) < strlen(note))
+	evtimer_add(output->retry, &time);
+	output->retry_ms =
+		output->retry_ms * 2 < RETRY_CAP_MS ? output->retry_ms * 2 : RETRY_CAP_MS;
+}
+
+static void fall_behind(struct output *output, int error)
+{
+	mem_replace(&output->why, fs_describe_errno(output->path, error ? error : EIO));
+	log_error("cannot write %s: %s; the newest %d KiB are kept in memory", output->path,
+		  output->why, BACKLOG_CAP / 1024);
+	output->since_ms = clock_wall_ms();
+	output->retry_ms = RETRY_MS;
+	plan_retry(output);
+}
+
+/* Lines that the backlog has dropped so far are lost. */
+static void account(struct output *output)
+{
+	const struct output_loss loss = {.count = output->backlog.dropped,
+					 .from_ms = output->since_ms,
+					 .to_ms = clock_wall_ms(),
+					 .why = output->why};
+
+	output_loss_add(&output->loss, &loss);
+	output_loss_add(&output->gap, &loss);
+	output->backlog.dropped = (struct backlog_count){0};
+}
+
+/* Where the gap is. All of it or nothing is written. */
+static bool write_mark(struct output *output)
+{
+	int64_t before = output->size;
+	char last = output->last;
+
+	if (output->gap.count.bytes == 0)
+		return true;
+	char *text cleanup_free = output_loss_text(&output->gap, "this");
+	char *mark cleanup_free =
+		mem_printf("%s[tony: %s]\n", last == '\n' || before == 0 ? "" : "\n", text);
+	if (write_bytes(output, mark, strlen(mark)) == strlen(mark)) {
+		output_loss_finish(&output->gap);
+		return true;
+	}
+	if (ftruncate(output->file, before) == 0) {
+		output->size = before;
+		output->last = last;
+	}
+	return false;
+}
+
+/* Whether all is written that is kept. */
+static bool catch_up(struct output *output)
+{
+	struct backlog *backlog = &output->backlog;
+
+	if (output->file < 0)
+		open_file(output);
+	account(output);
+	log_times_mark(&output->times, output->size, clock_wall_ms());
+	if (output->file < 0 || !write_mark(output))
 		return false;
-	output->error = 0;
+	backlog_take(backlog, write_bytes(output, backlog->bytes, backlog->length));
+	if (backlog->length > 0)
+		return false;
+	log_info("%s is written again", output->path);
+	backlog_finish(backlog);
+	output->since_ms = 0;
 	return true;
+}
+
+static void on_retry(evutil_socket_t fd, short what, void *context)
+{
+	struct output *output = context;
+
+	if (!catch_up(output))
+		plan_retry(output);
+}
+
+/* Overwriting takes no room: the mark stands where the last lines of the file stood. Its length
+ * stays as it is, for the sake of readers. */
+static void overwrite_end(struct output *output)
+{
+	char bytes[END_MARK_LOOK];
+	struct stat info;
+	int fd cleanup_close = open(output->path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &info) < 0 || info.st_size <= END_MARK_SIZE)
+		return;
+	size_t length = info.st_size < END_MARK_LOOK ? (size_t)info.st_size : END_MARK_LOOK;
+	off_t offset = info.st_size - (off_t)length;
+	if (pread(fd, bytes, length, offset) != (ssize_t)length)
+		return;
+	size_t most = length - END_MARK_SIZE;
+	const char *end = memrchr(bytes, '\n', most);
+	size_t start = end ? (size_t)(end + 1 - bytes) : most;
+	backlog_count_add(&output->backlog.dropped, bytes + start, length - start);
+	account(output);
+	char *text cleanup_free = output_loss_text(&output->gap, "this");
+	char *mark cleanup_free = mem_printf("%s[tony: %s", end ? "" : "\n", text);
+	size_t room = length - start - strlen("]\n");
+	str_cut(mark, room);
+	memset(bytes + start, ' ', room);
+	memcpy(bytes + start, mark, strlen(mark));
+	memcpy(bytes + start + room, "]\n", strlen("]\n"));
+	if (pwrite(fd, bytes + start, length - start, offset + (off_t)start) < 0)
+		log_error("cannot write %s: %s", output->path, strerror(errno));
+}
+
+/* The backlog has no other chance. */
+static void end_behind(struct output *output)
+{
+	evtimer_del(output->retry);
+	if (catch_up(output))
+		return;
+	backlog_drop(&output->backlog);
+	overwrite_end(output);
+	account(output);
 }
 
 static void append(struct output *output, const char *bytes, size_t length)
 {
+	size_t done = 0;
+
 	if (length == 0)
 		return;
-	errno = 0;
-	if (output->file < 0)
-		open_file(output);
-	log_times_mark(&output->times, output->size, clock_wall_ms());
-	size_t done = 0;
-	if (output->file >= 0 && (output->error == 0 || recover(output)))
-		done = write_bytes(output, bytes, length);
+	if (!is_behind(output)) {
+		if (output->file < 0)
+			open_file(output);
+		log_times_mark(&output->times, output->size, clock_wall_ms());
+		done = output->file < 0 ? 0 : write_bytes(output, bytes, length);
+		if (done < length)
+			fall_behind(output, errno);
+	}
 	if (done < length)
-		lose(output, errno ? errno : EIO, length - done);
+		backlog_add(&output->backlog, bytes + done, length - done);
 }
+
+/* ------------------------------------------------------------------------------------------- */
 
 static void take(struct output *output, const char *bytes, size_t length)
 {
@@ -121,12 +248,12 @@ static void take(struct output *output, const char *bytes, size_t length)
 
 	output->taken += length;
 	tail_feed(&output->tail, bytes, length);
-	if (output->options.rotate_bytes > 0 && (int64_t)length > room) {
+	if (output->options.rotate_bytes > 0 && (int64_t)length > room && !is_behind(output)) {
 		/* Files change between two lines where there is a line's end to be found. */
 		const char *end = memrchr(bytes, '\n', length);
 		size_t first = end ? (size_t)(end + 1 - bytes) : 0;
 		append(output, bytes, first);
-		if (output->size > 0 && output->file >= 0)
+		if (output->size > 0 && output->file >= 0 && !is_behind(output))
 			rotate(output);
 		append(output, bytes + first, length - first);
 	} else {
@@ -176,10 +303,9 @@ struct output *output_open(struct event_base *base, int fd, const char *path,
 
 	*output = (struct output){.options = *options, .pipe = fd, .path = mem_strdup(path)};
 	output->times.fd = -1;
+	output->retry = evtimer_new(base, on_retry, output);
 	tail_init(&output->tail, options->tail_lines);
 	open_file(output);
-	if (output->file < 0)
-		lose(output, errno, 0);
 	evutil_make_socket_nonblocking(fd);
 	output->event = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, output);
 	event_add(output->event, NULL);
@@ -191,6 +317,8 @@ void output_drain(struct output *output)
 	for (int i = 0; i < DRAIN_READS && output->pipe >= 0 && read_some(output) > 0; i++)
 		continue;
 	close_pipe(output);
+	if (is_behind(output))
+		end_behind(output);
 	tail_end(&output->tail);
 }
 
@@ -202,6 +330,11 @@ void output_close(struct output *output)
 	mem_cleanup_close(&output->file);
 	log_times_close(&output->times);
 	tail_finish(&output->tail);
+	event_free(output->retry);
+	backlog_finish(&output->backlog);
+	output_loss_finish(&output->loss);
+	output_loss_finish(&output->gap);
+	free(output->why);
 	free(output->path);
 	free(output);
 }
@@ -216,8 +349,36 @@ uint64_t output_bytes(const struct output *output)
 	return output->taken;
 }
 
-uint64_t output_lost(const struct output *output, int *error)
+const struct output_loss *output_loss(const struct output *output)
 {
-	*error = output->first_error;
-	return output->lost;
+	return &output->loss;
+}
+
+void output_loss_add(struct output_loss *to, const struct output_loss *loss)
+{
+	if (loss->count.bytes == 0)
+		return;
+	if (to->count.bytes == 0 || loss->from_ms < to->from_ms)
+		to->from_ms = loss->from_ms;
+	if (loss->to_ms > to->to_ms)
+		to->to_ms = loss->to_ms;
+	to->count.bytes += loss->count.bytes;
+	to->count.lines += loss->count.lines;
+	mem_replace(&to->why, mem_strdup(loss->why));
+}
+
+void output_loss_finish(struct output_loss *loss)
+{
+	free(loss->why);
+	*loss = (struct output_loss){0};
+}
+
+char *output_loss_text(const struct output_loss *loss, const char *whose)
+{
+	char *bytes cleanup_free = str_format_bytes(loss->count.bytes);
+	char *from cleanup_free = str_format_time(loss->from_ms);
+	char *to cleanup_free = str_format_time(loss->to_ms);
+
+	return mem_printf("%" PRId64 " lines (%s) of %s output were lost between %s and %s: %s",
+			  loss->count.lines, bytes, whose, from, to, loss->why);
 }

@@ -1,15 +1,14 @@
 #include "executor/port.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/str.h"
+#include "net/socket_owner.h"
 
 union address {
 	struct sockaddr any;
@@ -34,6 +33,14 @@ static socklen_t choose_address(const char *host, union address *address)
 		 inet_pton(AF_INET, host, &address->v4.sin_addr) != 1)
 		address->v4.sin_addr.s_addr = htonl(INADDR_ANY);
 	return sizeof(address->v4);
+}
+
+static void set_number(union address *address, int number)
+{
+	if (address->any.sa_family == AF_INET6)
+		address->v6.sin6_port = htons((uint16_t)number);
+	else
+		address->v4.sin_port = htons((uint16_t)number);
 }
 
 char *port_address(const char *host, int number)
@@ -61,14 +68,23 @@ int port_hold(const char *host, struct port *port, struct err *err)
 		return err_set_errno(err, "cannot hold a port: no socket");
 	/* With port 0 the kernel shares no port that another socket is bound to, whatever the
 	 * options: so no two executors hold the same one. */
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0 ||
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0 ||
 	    bind(fd, &address.any, length) < 0 || getsockname(fd, &address.any, &length) < 0)
 		return err_set_errno(err, "cannot hold a port");
 	port->number = ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port
 							       : address.v4.sin_port);
 	port->fd = mem_steal_fd(&fd);
 	return 0;
+}
+
+/* The kernel looks at this socket's options when another one is bound, or begins to listen. It
+ * checks users with SO_REUSEPORT only. */
+void port_share(const struct port *port, bool is_shared)
+{
+	const int on = is_shared;
+
+	if (port->fd >= 0)
+		setsockopt(port->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 }
 
 void port_release(struct port *port)
@@ -88,37 +104,73 @@ int port_renew(const char *host, struct port *port, struct err *err)
 	return 0;
 }
 
-/* "  0: 0100007F:1F90 00000000:0000 0A ...": the kernel lists those that listen first, so a busy
- * machine's connections need not be read. */
-static bool is_listed(FILE *table, int number)
-{
-	char line[512];
-	unsigned port, state;
+/* ---- who listens ---------------------------------------------------------------------------- */
 
-	if (!fgets(line, sizeof(line), table)) /* the headings */
-		return false;
-	while (fgets(line, sizeof(line), table)) {
-		if (sscanf(line, "%*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &port, &state) !=
-			    2 ||
-		    state != TCP_LISTEN)
-			return false;
-		if (port == (unsigned)number)
-			return true;
+struct look {
+	const struct str_list *listener_uids;
+	uid_t thief;
+};
+
+static enum port_listener look_at(struct look *look, const union address *address, socklen_t length,
+				  struct err *err)
+{
+	struct net_address asked = {.length = length};
+	uid_t uid;
+
+	memcpy(&asked.storage, address, length);
+	switch (socket_owner_of_listener(&asked, &uid, err)) {
+	case SOCKET_OWNER_UNKNOWN:
+		return PORT_UNKNOWN;
+	case SOCKET_OWNER_NONE:
+		return PORT_UNSERVED;
+	case SOCKET_OWNER_KNOWN:
+		break;
 	}
-	return false;
+	if (socket_owner_is_trusted(uid, look->listener_uids))
+		return PORT_SERVED;
+	look->thief = uid;
+	return PORT_STOLEN;
 }
 
-bool port_is_served(int number)
+/* At each of this machine's addresses of IPv4: the worst that is found at one. */
+static enum port_listener look_everywhere(struct look *look, int number, struct err *err)
 {
-	static const char *const tables[] = {"/proc/self/net/tcp", "/proc/self/net/tcp6"};
-	bool found = false;
+	enum port_listener found = PORT_UNSERVED;
+	struct ifaddrs *interfaces;
 
-	for (size_t i = 0; i < array_length(tables) && !found; i++) {
-		FILE *table = fopen(tables[i], "re");
-		if (!table)
-			continue;
-		found = is_listed(table, number);
-		fclose(table);
+	if (getifaddrs(&interfaces) < 0) {
+		err_set_errno(err, "cannot list this machine's addresses");
+		return PORT_UNKNOWN;
 	}
+	for (const struct ifaddrs *i = interfaces; i && found >= PORT_UNSERVED; i = i->ifa_next) {
+		if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET)
+			continue;
+		union address address;
+		memcpy(&address.v4, i->ifa_addr, sizeof(address.v4));
+		address.v4.sin_port = htons((uint16_t)number);
+		enum port_listener here = look_at(look, &address, sizeof(address.v4), err);
+		found = here == PORT_UNKNOWN || here > found ? here : found;
+	}
+	freeifaddrs(interfaces);
 	return found;
+}
+
+enum port_listener port_look(const char *host, int number, const struct str_list *listener_uids,
+			     uid_t *thief, struct err *err)
+{
+	struct look look = {.listener_uids = listener_uids};
+	union address address;
+	socklen_t length = choose_address(host, &address);
+	bool is_any = address.any.sa_family == AF_INET && address.v4.sin_addr.s_addr == INADDR_ANY;
+
+	set_number(&address, number);
+	enum port_listener found = is_any ? look_everywhere(&look, number, err)
+					  : look_at(&look, &address, length, err);
+	*thief = look.thief;
+	return found;
+}
+
+char *port_theft(int number, uid_t thief)
+{
+	return mem_printf("port %d was taken by uid %u", number, thief);
 }

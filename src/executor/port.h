@@ -1,14 +1,21 @@
 /*
- * Ports held for a task: bound with SO_REUSEADDR and SO_REUSEPORT, never listening. The task's
- * program may then bind and listen on them if it sets either option, as servers do, while the
- * kernel hands them to nobody else (docs: design, "A port that nobody can steal").
+ * Ports held for a task: bound, never listening, so that the kernel hands them to nobody else. By
+ * the kernel's rules another socket may then be bound to the port
+ *
+ * - by a program of the same user that sets SO_REUSEPORT: always;
+ * - by a program of any user that sets SO_REUSEADDR, and may listen: while the port is shared.
+ *
+ * So a port that is not shared is out of other users' reach, and the first listener on a shared one
+ * has to be looked at (ARCHITECTURE.md, "A port that is held").
  */
 #ifndef TONY_EXECUTOR_PORT_H
 #define TONY_EXECUTOR_PORT_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/err.h"
+#include "base/str.h"
 
 struct port {
 	int number; /* 0: none */
@@ -16,9 +23,12 @@ struct port {
 };
 
 /* A free port, held on the loopback address that `host` (how others reach the task) is, if it is
- * one, else on every address. Sets *port only on success. */
+ * one, else on every address. It is not shared. Sets *port only on success. */
 int port_hold(const char *host, struct port *port, struct err *err);
 void port_release(struct port *port); /* keeps the number */
+
+/* From now on. A port that is not held is everybody's. */
+void port_share(const struct port *port, bool is_shared);
 
 /* Where a task's program listens at its port: "127.0.0.1:4001", "0.0.0.0:4001". The caller frees.
  */
@@ -27,7 +37,19 @@ char *port_address(const char *host, int number);
 /* Another one: held before the old is let go, so they differ. On failure *port is as before. */
 int port_renew(const char *host, struct port *port, struct err *err);
 
-/* Does any process of this network namespace listen on that port of TCP? */
-bool port_is_served(int number);
+enum port_listener {
+	PORT_UNKNOWN = -1, /* the kernel could not be asked: `err` says why */
+	PORT_UNSERVED,
+	PORT_SERVED,
+	PORT_STOLEN, /* by *thief, who is not trusted (socket_owner.h) */
+};
+
+/* Which user gets the connections that others make to the port at `host`; "": at any address of
+ * this machine. */
+enum port_listener port_look(const char *host, int number, const struct str_list *listener_uids,
+			     uid_t *thief, struct err *err);
+
+/* "port 43759 was taken by uid 1002"; the caller frees. */
+char *port_theft(int number, uid_t thief);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/proc.h"
 #include "executor/freeze.h"
 #include "executor/hang.h"
-#include "executor/output.h"
+#include "executor/port.h"
 #include "executor/progress.h"
 #include "executor/report.h"
 #include "executor/spawn.h"
@@ -95,8 +95,22 @@ static bool has_children(struct program *program)
 	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
+/* A thief at any address of this machine may be what the program met: some bind them all. */
+static char *find_theft(const struct program_options *options)
+{
+	const int ports[] = {options->port, options->ui_port};
+	uid_t thief;
+
+	for (size_t i = 0; i < array_length(ports); i++)
+		if (ports[i] > 0 && port_look("", ports[i], &options->type->listener_uids, &thief,
+					      NULL) == PORT_STOLEN)
+			return port_theft(ports[i], thief);
+	return NULL;
+}
+
 static void make_cause(const struct program *program, struct cause *cause)
 {
+	char *theft cleanup_free = find_theft(&program->options);
 	size_t which = program->decider < program->count ? program->decider : 0;
 	const struct process *process = &program->processes[which];
 	struct report report = {
@@ -110,14 +124,10 @@ static void make_cause(const struct program *program, struct cause *cause)
 		.timeout_ms = program->options.job->execution_timeout_ms,
 		.tail = output_tail(process->error),
 		.port = program->options.port,
-		.port_was_held = program->options.port_is_held,
+		.type = program->options.type,
+		.theft = theft,
 	};
-	int error;
 
-	report.lost_bytes = output_lost(process->out, &report.lost_error);
-	report.lost_bytes += output_lost(process->error, &error);
-	if (error != 0)
-		report.lost_error = error;
 	report_cause(&report, cause);
 }
 
@@ -317,10 +327,8 @@ static void on_freeze_timer(evutil_socket_t fd, short what, void *data)
 		set_timer(program->freeze_timer, look_interval(program->freeze.limit_ms));
 		return;
 	}
-	program->ended_for = CAUSE_FROZEN;
-	program->ended_text = freeze_text(&program->freeze);
-	tell(program);
-	begin_end(program);
+	char *text cleanup_free = freeze_text(&program->freeze);
+	program_fail(program, CAUSE_FROZEN, text);
 }
 
 static void read_stacks(struct program *program)
@@ -344,10 +352,8 @@ static void end_hung(struct program *program)
 		return;
 	cancel_helpers(program);
 	read_stacks(program);
-	program->ended_for = CAUSE_HUNG;
-	program->ended_text = hang_text(&program->hang);
-	tell(program);
-	begin_end(program);
+	char *text cleanup_free = hang_text(&program->hang);
+	program_fail(program, CAUSE_HUNG, text);
 }
 
 static void measure_signs(const struct program *program, struct hang_signs *signs)
@@ -495,6 +501,16 @@ void program_stop(struct program *program)
 	begin_end(program);
 }
 
+void program_fail(struct program *program, enum cause_kind kind, const char *text)
+{
+	if (program->phase != PHASE_RUNNING)
+		return;
+	program->ended_for = kind;
+	program->ended_text = mem_strdup(text);
+	tell(program);
+	begin_end(program);
+}
+
 void program_destroy(struct program *program)
 {
 	if (!program)
@@ -516,6 +532,14 @@ void program_destroy(struct program *program)
 	free(program->ended_text);
 	free(program->processes);
 	free(program);
+}
+
+void program_add_loss(const struct program *program, struct output_loss *loss)
+{
+	for (size_t i = 0; i < program->count; i++) {
+		output_loss_add(loss, output_loss(program->processes[i].out));
+		output_loss_add(loss, output_loss(program->processes[i].error));
+	}
 }
 
 json_t *program_pids(const struct program *program)

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "executor/gpu.h"
 #include "executor/memory.h"
+#include "executor/output.h"
 #include "framework/environment.h"
 #include "job/machine.h"
 
@@ -27,9 +28,8 @@ struct program_options {
 	const struct environment *environments;
 	const struct str_list *commands; /* NULL: the type's, as it is */
 	struct memory *memory;
-	struct gpu *gpu; /* NULL: none */
-	int port;
-	bool port_is_held;
+	struct gpu *gpu;   /* NULL: none */
+	int port, ui_port; /* that it was given; 0: none */
 	/* Called at most once, from the loop, when the program has failed, and not after
 	 * program_stop(). What this executor ends it for is told before it is ended: its peers, who
 	 * notice that it ends, must not be the first to tell. */
@@ -46,11 +46,17 @@ struct program *program_start(const struct program_options *options, struct err 
 /* Ends the whole tree: SIGTERM, the type's grace, SIGKILL. `ended` follows. */
 void program_stop(struct program *program);
 
+/* The same, because it has failed: `failed` tells that it was ended for this, with `text`. */
+void program_fail(struct program *program, enum cause_kind kind, const char *text);
+
 /* The same without grace, and nothing is called. NULL is fine. */
 void program_destroy(struct program *program);
 
 /* The last lines of its stderr so far. */
 void program_tail(const struct program *program, struct str_list *lines);
+
+/* `loss` then also tells of this program's output. */
+void program_add_loss(const struct program *program, struct output_loss *loss);
 
 json_t *program_pids(const struct program *program);
 

@@ -10,16 +10,25 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "base/secret.h"
 #include "executor/port.h"
 #include "executor/remote.h"
 #include "executor/remote_command.h"
+#include "executor/remote_proof.h"
+#include "framework/address.h"
 #include "job/job.h"
 #include "net/http_server.h"
+
+enum {
+	MESSAGE_CAP = 256 * 1024, /* a command of 128 KiB, as long as sh takes it, in JSON */
+	CONNECTIONS = 64,
+};
 
 struct host {
 	struct event_base *base;
 	struct http_server *server;
 	struct event *child;
+	char *token, *address; /* where the others of the job find it */
 	int epoch;
 	int signal; /* that killed a command; 0: none */
 	LIST_HEAD(, command) commands;
@@ -33,12 +42,28 @@ struct command {
 
 /* ---- a command's end ---------------------------------------------------------------------- */
 
-static void answer(struct http_request *request, int code)
+static void answer(struct http_request *request, const json_t *body)
 {
-	json_t *body = json_object();
+	char *text cleanup_free = json_text(body);
+	char *sealed cleanup_free = remote_seal(http_request_noted(request), REMOTE_HOST, text);
+
+	http_answer_bytes(request, 200, "application/json", sealed, strlen(sealed));
+}
+
+static void answer_code(struct http_request *request, int code)
+{
+	json_t *body cleanup_json = json_object();
 
 	json_set_int(body, "exit_code", code);
-	http_answer_json(request, 200, body);
+	answer(request, body);
+}
+
+static void answer_failure(struct http_request *request, const struct err *err)
+{
+	json_t *body cleanup_json = json_object();
+
+	json_set_text(body, "error", err_message(err));
+	answer(request, body);
 }
 
 static void end_command(struct host *host, struct command *command, int status)
@@ -49,7 +74,7 @@ static void end_command(struct host *host, struct command *command, int status)
 		log_error("a command was killed by %s", proc_signal_name(host->signal));
 		event_base_loopbreak(host->base);
 	} else if (command->request) {
-		answer(command->request, WEXITSTATUS(status));
+		answer_code(command->request, WEXITSTATUS(status));
 	}
 	free(command);
 }
@@ -78,9 +103,66 @@ static void on_closed(void *data)
 
 /* ---- requests ----------------------------------------------------------------------------- */
 
-static char *read_command(const struct host *host, const char *body, size_t length, struct err *err)
+static void forget_session(void *data)
 {
-	json_t *json cleanup_json = json_parse(body, length, err);
+	struct remote_session *session = data;
+
+	remote_session_finish(session);
+	free(session);
+}
+
+/* A relay that another user has in another task's place leads here as well. */
+static int take_hello(const struct host *host, struct http_request *request,
+		      struct remote_session *session, struct err *err)
+{
+	size_t length;
+	const char *body = http_request_body(request, &length);
+
+	if (remote_take_hello(session, body, length, err) < 0)
+		return -1;
+	if (str_equal(session->address, host->address))
+		return 0;
+	return err_set(err, ERR_INPUT, "address: this is %s", host->address);
+}
+
+static void handle_hello(void *data, struct http_request *request)
+{
+	const struct host *host = data;
+	struct err err cleanup_err = {0};
+	char *nonce cleanup_free = secret_create(&err);
+
+	if (!nonce) {
+		http_answer_error(request, 500, "failed", "%s", err_message(&err));
+		return;
+	}
+	struct remote_session *session = mem_alloc(sizeof(*session));
+	remote_session_init(session, REMOTE_HOST, host->token, NULL, nonce);
+	http_request_note(request, session, forget_session);
+	if (take_hello(host, request, session, &err) < 0) {
+		http_request_note(request, NULL, NULL);
+		http_answer_error(request, 400, "bad-request", "%s", err_message(&err));
+		return;
+	}
+	char *welcome cleanup_free = remote_welcome(session);
+	http_answer_bytes(request, 200, "application/json", welcome, strlen(welcome));
+}
+
+/* Its sender knows the token. The caller frees. */
+static char *unseal(struct http_request *request, struct err *err)
+{
+	struct remote_session *session = http_request_noted(request);
+	size_t length;
+	const char *body = http_request_body(request, &length);
+
+	if (session)
+		return remote_unseal(session, REMOTE_RSH, body, length, err);
+	err_set(err, ERR_DENIED, "a hello comes first");
+	return NULL;
+}
+
+static char *read_command(const struct host *host, const char *text, struct err *err)
+{
+	json_t *json cleanup_json = json_parse(text, strlen(text), err);
 	char *command cleanup_free = NULL;
 	int64_t epoch;
 
@@ -94,24 +176,14 @@ static char *read_command(const struct host *host, const char *body, size_t leng
 	return NULL;
 }
 
-static void handle_run(void *data, struct http_request *request)
+static void start_command(struct host *host, struct http_request *request, const char *text)
 {
-	struct host *host = data;
 	struct err err cleanup_err = {0};
-	size_t length;
-	const char *body = http_request_body(request, &length);
-	char *text cleanup_free = read_command(host, body, length, &err);
-
-	if (!text) {
-		bool stale = err.kind == ERR_STALE;
-		http_answer_error(request, stale ? 409 : 400, stale ? "stale" : "bad-request", "%s",
-				  err_message(&err));
-		return;
-	}
 	pid_t pid = remote_command_start(text);
+
 	if (pid < 0) {
 		err_set_errno(&err, "cannot start a process");
-		http_answer_error(request, 500, "failed", "%s", err_message(&err));
+		answer_failure(request, &err);
 		return;
 	}
 	struct command *command = mem_alloc(sizeof(*command));
@@ -120,9 +192,25 @@ static void handle_run(void *data, struct http_request *request)
 	http_request_hold(request, on_closed, command);
 }
 
-static void handle_host(void *data, struct http_request *request)
+static void handle_run(void *data, struct http_request *request)
 {
-	http_answer_json(request, 200, json_object());
+	struct host *host = data;
+	struct err err cleanup_err = {0};
+	char *text cleanup_free = unseal(request, &err);
+
+	if (!text) {
+		bool is_denied = err.kind == ERR_DENIED;
+		http_answer_error(request, is_denied ? 401 : 400,
+				  is_denied ? "unauthorized" : "bad-request", "%s",
+				  err_message(&err));
+		return;
+	}
+	http_request_trust(request);
+	char *command cleanup_free = read_command(host, text, &err);
+	if (command)
+		start_command(host, request, command);
+	else
+		answer_failure(request, &err);
 }
 
 /* ---- begin and end ------------------------------------------------------------------------ */
@@ -150,27 +238,31 @@ static int read_settings(struct settings *settings, struct err *err)
 static int serve(struct host *host, struct err *err)
 {
 	static const struct http_route routes[] = {
-		{"GET", "/v1/host", handle_host},
+		{"POST", "/v1/host", handle_hello},
 		{"POST", "/v1/run", handle_run},
 	};
 	struct settings settings = {0};
 
 	if (read_settings(&settings, err) < 0)
 		return -1;
-	char *address cleanup_free = port_address(settings.host, (int)settings.port);
-	char *token cleanup_free = job_read_token(settings.token_file, err);
-	if (!token)
+	const struct cluster_address self = {.host = (char *)settings.host,
+					     .port = (int)settings.port};
+	char *listen cleanup_free = port_address(settings.host, self.port);
+	host->address = address_text(&self);
+	host->epoch = (int)settings.epoch;
+	host->token = job_read_token(settings.token_file, err);
+	if (!host->token)
 		return -1;
 	struct http_server_config config = {
-		.address = address,
-		.token = token,
+		.address = listen,
+		.is_held = true,
+		.any_host = true,
 		.routes = routes,
 		.route_count = array_length(routes),
 		.data = host,
+		.limits = {.body_bytes = MESSAGE_CAP, .connections = CONNECTIONS},
 	};
-	host->epoch = (int)settings.epoch;
 	host->server = http_server_create(host->base, &config, err);
-	explicit_bzero(token, strlen(token));
 	if (!host->server)
 		return -1;
 	event_base_dispatch(host->base);

@@ -1,3 +1,4 @@
+#include <event2/event.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -6,26 +7,49 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "executor/remote.h"
+#include "executor/remote_proof.h"
 #include "framework/mpi_host.h"
 #include "job/job.h"
 #include "net/http_client.h"
 
 enum {
 	LOOK_AGAIN_MS = 50,
-	LOOKS_UNTIL_TOLD = 10000 / LOOK_AGAIN_MS,
-	LEAD_MS = 500, /* of the host's own task, which can tell why it ended */
+	TELL_AFTER_MS = 10 * 1000, /* that nobody answers */
+	WELCOME_MS = 10 * 1000,	   /* for what listens to prove itself */
+	LEAD_MS = 500,		   /* of the host's own task, which can tell why it ended */
 	CLUSTER_CAP = 64 << 20,
 };
 
 struct rsh {
+	const char *host;
 	char *address, *token;
 	int64_t epoch;
 	struct str command;
+
+	struct event_base *base;
+	struct http_client *client; /* NULL: it waits before it looks again */
+	struct event *again;
+	struct remote_session session;
+	int64_t begun_ms;
+	bool told_absent, told_foreign;
+	int code; /* of the command; -1: `problem` */
+	struct err problem;
 };
+
+/* Strangers may have worded the error. */
+static void tell(const char *what, const struct err *err)
+{
+	const char *message = err_message(err);
+	char *text cleanup_free = str_printable(message, strlen(message));
+
+	fprintf(stderr, "tony-agent rsh: %s: %s\n", what, text);
+}
 
 static const char *need(const char *name, struct err *err)
 {
@@ -36,14 +60,14 @@ static const char *need(const char *name, struct err *err)
 	return value;
 }
 
-static int read_address(struct rsh *rsh, const char *host, struct err *err)
+static int read_address(struct rsh *rsh, struct err *err)
 {
 	const char *path = need("TONY_CLUSTER_FILE", err);
 	char *text cleanup_free = path ? fs_read_file(path, CLUSTER_CAP, NULL, err) : NULL;
 	json_t *cluster cleanup_json = text ? json_parse(text, strlen(text), err) : NULL;
 
 	if (cluster)
-		rsh->address = mpi_host_address(cluster, host, err);
+		rsh->address = mpi_host_address(cluster, rsh->host, err);
 	return rsh->address ? 0 : -1;
 }
 
@@ -67,55 +91,152 @@ static int prepare(struct rsh *rsh, int argc, char **argv, struct err *err)
 		return -1;
 	if (str_parse_int(epoch, 0, INT_MAX, &rsh->epoch) < 0)
 		return err_set(err, ERR_USAGE, "TONY_EPOCH: \"%s\" is no epoch", epoch);
+	rsh->host = argv[1];
 	rsh->token = job_read_token(token_file, err);
-	if (!rsh->token || read_address(rsh, argv[1], err) < 0)
+	if (!rsh->token || read_address(rsh, err) < 0)
 		return -1;
 	return join_command(rsh, argv + 2, err);
 }
 
-/* All programs of the job start at the same time: the host may not be listening yet. Whether it
- * ever will is for its own executor to see. */
-static int await_host(const struct rsh *rsh, const char *host, struct err *err)
+static void end(struct rsh *rsh, int code, const struct err *problem)
 {
-	struct str response cleanup_str = {0};
-	int status;
-
-	for (int looks = 1; http_call(rsh->address, rsh->token, "GET", "/v1/host", NULL, 0, &status,
-				      &response, err) < 0;
-	     looks++) {
-		if (err->kind != ERR_UNREACHABLE)
-			return -1;
-		if (looks == LOOKS_UNTIL_TOLD)
-			fprintf(stderr, "tony-agent rsh: waiting for %s: %s\n", host,
-				err_message(err));
-		err_finish(err);
-		usleep(LOOK_AGAIN_MS * 1000);
-	}
-	return http_response_check(status, str_text(&response), response.length, err);
+	rsh->code = code;
+	if (problem)
+		err_set(&rsh->problem, problem->kind, "%s", err_message(problem));
+	event_base_loopbreak(rsh->base);
 }
 
-/* The command's exit code, or -1. */
-static int run(const struct rsh *rsh, struct err *err)
-{
-	struct str response cleanup_str = {0};
-	json_t *question cleanup_json = json_object();
-	int64_t code;
-	int status;
+/* ---- the command -------------------------------------------------------------------------- */
 
-	json_set_int(question, "epoch", rsh->epoch);
-	json_set_text(question, "command", str_text(&rsh->command));
-	char *text cleanup_free = json_text(question);
-	if (http_call(rsh->address, rsh->token, "POST", "/v1/run", text, 0, &status, &response,
-		      err) < 0) {
+static int read_end(struct rsh *rsh, const struct http_response *response, int64_t *code,
+		    struct err *err)
+{
+	char *problem cleanup_free = NULL;
+
+	if (http_response_check(response->status, response->body, response->length, err) < 0)
+		return -1;
+	char *text cleanup_free =
+		remote_unseal(&rsh->session, REMOTE_HOST, response->body, response->length, err);
+	if (!text)
+		return err_wrap(err, "%s: what came as the answer", rsh->address);
+	json_t *answer cleanup_json = json_parse(text, strlen(text), err);
+	if (!answer || json_read_text(answer, "error", &problem, err) < 0)
+		return -1;
+	if (problem)
+		return err_set(err, ERR_FAILED, "%s", problem);
+	return json_need_int(answer, "exit_code", 0, 255, code, err);
+}
+
+static void on_end(void *data, const struct http_response *response, const struct err *err)
+{
+	struct err problem cleanup_err = {0};
+	struct rsh *rsh = data;
+	int64_t code = 0;
+
+	if (!response) {
 		usleep(LEAD_MS * 1000);
-		return err_wrap(err, "the host is gone, and the command with it");
+		err_set(&problem, err->kind, "the host is gone, and the command with it: %s",
+			err_message(err));
+		end(rsh, -1, &problem);
+	} else if (read_end(rsh, response, &code, &problem) < 0) {
+		end(rsh, -1, &problem);
+	} else {
+		end(rsh, (int)code, NULL);
 	}
-	if (http_response_check(status, str_text(&response), response.length, err) < 0)
-		return -1;
-	json_t *answer cleanup_json = json_parse(response.text, response.length, err);
-	if (!answer || json_need_int(answer, "exit_code", 0, 255, &code, err) < 0)
-		return -1;
-	return (int)code;
+}
+
+static void run(struct rsh *rsh)
+{
+	json_t *request cleanup_json = json_object();
+
+	json_set_int(request, "epoch", rsh->epoch);
+	json_set_text(request, "command", str_text(&rsh->command));
+	char *text cleanup_free = json_text(request);
+	char *sealed cleanup_free = remote_seal(&rsh->session, REMOTE_RSH, text);
+	http_client_start(rsh->client, &(struct http_question){.method = "POST",
+							       .path = "/v1/run",
+							       .body = sealed,
+							       .body_length = strlen(sealed),
+							       .done = on_end,
+							       .data = rsh});
+}
+
+/* ---- its host: looked for until it has proven itself -------------------------------------- */
+
+/* All programs of the job start at the same time: the host may not be listening yet, or another
+ * user's program in its place. Whether it ever will is for its own executor to see. */
+static void look_again(struct rsh *rsh, const struct err *why)
+{
+	const struct timeval pause = clock_timeval(LOOK_AGAIN_MS);
+	bool is_absent = why->kind == ERR_UNREACHABLE;
+	bool *told = is_absent ? &rsh->told_absent : &rsh->told_foreign;
+
+	if (!*told && (!is_absent || clock_monotonic_ms() - rsh->begun_ms >= TELL_AFTER_MS)) {
+		char *what cleanup_free = mem_printf("waiting for %s", rsh->host);
+		tell(what, why);
+		*told = true;
+	}
+	http_client_destroy(mem_steal(&rsh->client));
+	event_add(rsh->again, &pause);
+}
+
+static void on_welcome(void *data, const struct http_response *response, const struct err *err)
+{
+	struct err why cleanup_err = {0};
+	struct rsh *rsh = data;
+
+	if (!response) {
+		look_again(rsh, err);
+	} else if (http_response_check(response->status, response->body, response->length, &why) <
+			   0 ||
+		   remote_take_welcome(&rsh->session, response->body, response->length, &why) < 0) {
+		err_wrap(&why, "%s: what listens there is not the host, or not yet", rsh->address);
+		look_again(rsh, &why);
+	} else {
+		run(rsh);
+	}
+}
+
+static void look(struct rsh *rsh)
+{
+	struct err err cleanup_err = {0};
+	char *nonce cleanup_free = secret_create(&err);
+
+	rsh->client = nonce ? http_client_create(rsh->base, rsh->address, NULL, &err) : NULL;
+	if (!rsh->client) {
+		end(rsh, -1, &err);
+		return;
+	}
+	http_client_demand_owner(rsh->client, geteuid());
+	remote_session_finish(&rsh->session);
+	remote_session_init(&rsh->session, REMOTE_RSH, rsh->token, rsh->address, nonce);
+	char *hello cleanup_free = remote_hello(&rsh->session);
+	http_client_start(rsh->client, &(struct http_question){.method = "POST",
+							       .path = "/v1/host",
+							       .body = hello,
+							       .body_length = strlen(hello),
+							       .timeout_ms = WELCOME_MS,
+							       .done = on_welcome,
+							       .data = rsh});
+}
+
+static void on_again(evutil_socket_t fd, short what, void *data)
+{
+	look(data);
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static void ask_host(struct rsh *rsh)
+{
+	rsh->base = event_base_new();
+	rsh->again = evtimer_new(rsh->base, on_again, rsh);
+	rsh->begun_ms = clock_monotonic_ms();
+	look(rsh);
+	event_base_dispatch(rsh->base);
+	http_client_destroy(rsh->client);
+	event_free(rsh->again);
+	event_base_free(rsh->base);
 }
 
 static void finish(struct rsh *rsh)
@@ -125,21 +246,21 @@ static void finish(struct rsh *rsh)
 	free(rsh->token);
 	free(rsh->address);
 	str_finish(&rsh->command);
+	remote_session_finish(&rsh->session);
+	err_finish(&rsh->problem);
 }
 
 int remote_rsh_main(int argc, char **argv)
 {
-	struct err err cleanup_err = {0};
-	struct rsh rsh = {0};
-	int code = -1;
+	struct rsh rsh = {.code = -1};
 
 	/* mpirun may be killed. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (prepare(&rsh, argc, argv, &err) == 0 && await_host(&rsh, argv[1], &err) == 0)
-		code = run(&rsh, &err);
+	if (prepare(&rsh, argc, argv, &rsh.problem) == 0)
+		ask_host(&rsh);
+	int code = rsh.code;
 	if (code < 0)
-		fprintf(stderr, "tony-agent rsh: %s: %s\n", argc > 1 ? argv[1] : "?",
-			err_message(&err));
+		tell(argc > 1 ? argv[1] : "?", &rsh.problem);
 	else if (code > 0)
 		fprintf(stderr,
 			"tony-agent rsh: %s: the command exited with code %d; its output is in "

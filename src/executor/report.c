@@ -94,9 +94,17 @@ static void judge_port(const struct report *report, struct str *text, struct cau
 {
 	if (!port_was_taken(report, cause))
 		return;
+	if (report->theft) {
+		cause->kind = CAUSE_PORT_STOLEN;
+		str_append_format(text, "; %s", report->theft);
+		return;
+	}
 	cause->kind = CAUSE_PORT_TAKEN;
 	str_append_format(text, "; it could not bind its port %d", report->port);
-	if (report->port_was_held)
+	if (report->type->strict_port)
+		str_append(text, ", which is held for it alone: let it set SO_REUSEPORT, or set "
+				 "strict-port=false for this task type");
+	else if (report->type->hold_port)
 		str_append(text, ", which is held for it: let it set SO_REUSEADDR or SO_REUSEPORT, "
 				 "or set hold-port=false for this task type");
 }
@@ -126,6 +134,8 @@ static void judge_our_end(const struct report *report, struct str *text, struct 
 		str_append_format(text, "ended, frozen: %s", report->ended_text);
 	} else if (report->ended_for == CAUSE_HUNG) {
 		str_append_format(text, "ended, hung: %s", report->ended_text);
+	} else if (report->ended_for == CAUSE_PORT_STOLEN) {
+		str_append_format(text, "ended: %s", report->ended_text);
 	} else {
 		char *limit cleanup_free = str_format_duration(report->timeout_ms);
 		str_append_format(text, "ended after its execution timeout of %s", limit);
@@ -159,9 +169,5 @@ void report_cause(const struct report *report, struct cause *cause)
 		judge_own_end(report, &text, cause);
 	else
 		judge_our_end(report, &text, cause);
-	if (report->lost_bytes > 0)
-		str_append_format(&text, "; %llu bytes of its output were lost: %s",
-				  (unsigned long long)report->lost_bytes,
-				  strerror(report->lost_error));
 	cause->text = str_steal(&text);
 }

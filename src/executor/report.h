@@ -13,14 +13,14 @@ struct report {
 	const struct memory *memory;
 	/* What this executor ended it for; CAUSE_NONE: it ended by itself. */
 	enum cause_kind ended_for;
-	const char *ended_text; /* of CAUSE_FROZEN and _HUNG: what stood still, for how long */
+	/* Of CAUSE_FROZEN and _HUNG: what stood still, for how long; of _PORT_STOLEN: by whom. */
+	const char *ended_text;
 	const struct str_list *stacks; /* of CAUSE_HUNG: some lines that tell where; may be NULL */
 	int64_t timeout_ms;	       /* for CAUSE_EXECUTION_TIMEOUT */
 	const struct tail *tail;       /* of its stderr */
-	int port;		       /* the one it was to bind */
-	bool port_was_held;
-	uint64_t lost_bytes; /* of its output */
-	int lost_error;	     /* errno: why */
+	const struct job_type *type;
+	int port;	   /* the one it was to bind */
+	const char *theft; /* port_theft() of one of its ports; NULL: nobody took them */
 };
 
 void report_cause(const struct report *report, struct cause *cause);

@@ -155,6 +155,25 @@ static void add_numbers(const struct supervisor *supervisor, json_t *body, size_
 		json_object_set_new(body, "numbers", numbers);
 }
 
+/* Of all programs of this container. */
+static void add_loss(const struct supervisor *supervisor, json_t *body)
+{
+	struct output_loss loss = {0};
+
+	output_loss_add(&loss, &supervisor->lost);
+	if (supervisor->program)
+		program_add_loss(supervisor->program, &loss);
+	if (loss.count.bytes > 0) {
+		char *text cleanup_free = output_loss_text(&loss, "its");
+		json_t *object = json_object();
+		json_set_int(object, "lines", loss.count.lines);
+		json_set_int(object, "bytes", loss.count.bytes);
+		json_set_text(object, "text", text);
+		json_object_set_new(body, "output_lost", object);
+	}
+	output_loss_finish(&loss);
+}
+
 static json_t *on_state(void *data)
 {
 	static const char *const names[] = {"waiting", "running", "exited"};
@@ -174,6 +193,7 @@ static json_t *on_state(void *data)
 	if (supervisor->metrics)
 		json_object_set(body, "metrics", supervisor->metrics);
 	add_numbers(supervisor, body, BEAT_NUMBERS_BYTES);
+	add_loss(supervisor, body);
 	return body;
 }
 
@@ -202,6 +222,7 @@ void supervisor_report(struct supervisor *supervisor, const struct cause *cause)
 		json_object_set(body, "metrics", supervisor->metrics);
 	supervisor_look_at_numbers(supervisor);
 	add_numbers(supervisor, body, EXIT_NUMBERS_BYTES);
+	add_loss(supervisor, body);
 	supervisor->activity = ACTIVITY_EXITED;
 	log_info("process %d of epoch %d %s", supervisor->restart, supervisor->epoch,
 		 cause->text ? cause->text : "succeeded");
@@ -418,12 +439,11 @@ static void open_door(struct supervisor *supervisor)
  * container would not change. */
 static void localize(struct supervisor *supervisor)
 {
-	struct err err cleanup_err = {0};
+	const char *work_dir = supervisor->settings->work_dir;
 
-	if (localize_files(&supervisor->type->files, supervisor->settings->work_dir, &err) == 0)
+	if (localize_files(&supervisor->type->files, work_dir, &supervisor->trouble) == 0)
 		return;
-	log_error("%s", err_message(&err));
-	supervisor->trouble = mem_strdup(err_message(&err));
+	log_error("%s", err_message(&supervisor->trouble));
 }
 
 static void watch(struct supervisor *supervisor)
@@ -437,7 +457,8 @@ static void watch(struct supervisor *supervisor)
 	}
 	supervisor->metrics_timer =
 		evtimer_new(supervisor->base, supervisor_on_metrics_timer, supervisor);
-	supervisor->ui_timer = evtimer_new(supervisor->base, supervisor_on_ui_timer, supervisor);
+	supervisor->port_timer =
+		evtimer_new(supervisor->base, supervisor_on_port_timer, supervisor);
 	supervisor->words_timer = evtimer_new(supervisor->base, on_words_timer, supervisor);
 	supervisor->leave_timer = evtimer_new(supervisor->base, on_leave_timer, supervisor);
 	if (supervisor->settings->lifeline >= 0) {
@@ -507,7 +528,7 @@ static void init(struct supervisor *supervisor, const struct settings *settings)
 static void finish(struct supervisor *supervisor)
 {
 	struct event *events[] = {
-		supervisor->metrics_timer, supervisor->ui_timer,   supervisor->leave_timer,
+		supervisor->metrics_timer, supervisor->port_timer, supervisor->leave_timer,
 		supervisor->words_timer,   supervisor->guardian,   supervisor->lifeline,
 		supervisor->signals[0],	   supervisor->signals[1], supervisor->signals[2],
 	};
@@ -531,7 +552,8 @@ static void finish(struct supervisor *supervisor)
 	port_release(&supervisor->ui_port);
 	json_decref(supervisor->cluster);
 	json_decref(supervisor->metrics);
-	free(supervisor->trouble);
+	output_loss_finish(&supervisor->lost);
+	err_finish(&supervisor->trouble);
 	free(supervisor->am_address);
 	event_base_free(supervisor->base);
 }

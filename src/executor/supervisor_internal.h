@@ -32,7 +32,10 @@ struct supervisor {
 	char *am_address;      /* HOST:PORT, now */
 	struct log_send *logs; /* that people who are elsewhere look at */
 	struct port port, ui_port;
-	bool ui_is_served;	     /* by this program: what the user may be told */
+	bool ui_is_served;	     /* by this user: what people may be told */
+	bool ui_was_stolen;	     /* and that is logged */
+	bool listeners_are_hidden;   /* likewise: the kernel does not tell who listens */
+	int64_t port_look_ms;	     /* until the next look who listens */
 	struct proc_tree *processes; /* of the task */
 	struct memory memory;
 	struct network *network;
@@ -49,13 +52,14 @@ struct supervisor {
 	struct order goal;
 	json_t *cluster; /* of the goal */
 	int am_attempt;
-	json_t *metrics; /* the last taken of this program; NULL: none yet */
-	char *trouble;	 /* why no program can be started here; NULL: all is well */
+	json_t *metrics;	 /* the last taken of this program; NULL: none yet */
+	struct output_loss lost; /* of the output of programs that have ended here */
+	struct err trouble;	 /* why no program can be started here; ERR_NONE: all is well */
 	bool leaving;
 	bool told_to_end; /* by a signal, and that is not reported yet */
 	bool is_last;	  /* nothing is left to be done but to send what was logged */
 	int code;
-	struct event *metrics_timer, *ui_timer, *leave_timer, *words_timer, *guardian, *lifeline;
+	struct event *metrics_timer, *port_timer, *leave_timer, *words_timer, *guardian, *lifeline;
 	struct event *signals[3];
 };
 
@@ -76,6 +80,6 @@ void supervisor_look_at_numbers(struct supervisor *supervisor);
 int supervisor_take_ports(struct supervisor *supervisor, struct err *err);
 void supervisor_begin_run(struct supervisor *supervisor);
 void supervisor_on_metrics_timer(evutil_socket_t fd, short what, void *data);
-void supervisor_on_ui_timer(evutil_socket_t fd, short what, void *data);
+void supervisor_on_port_timer(evutil_socket_t fd, short what, void *data);
 
 #endif

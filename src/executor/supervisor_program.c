@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "executor/progress.h"
@@ -9,7 +10,9 @@
 #include "framework/framework.h"
 
 enum {
-	UI_LOOK_MS = 1000, /* between two looks whether the web interface is there */
+	/* Between two looks who listens. A thief comes before the program, if at all. */
+	PORT_LOOK_FIRST_MS = 16,
+	PORT_LOOK_LAST_MS = 1024,
 	MEASURE_SHARE = 200,
 };
 
@@ -26,15 +29,33 @@ int supervisor_take_ports(struct supervisor *supervisor, struct err *err)
 	return port_renew(settings->host, &supervisor->ui_port, err);
 }
 
+static void open_ports(struct supervisor *supervisor)
+{
+	if (!supervisor->type->hold_port) {
+		port_release(&supervisor->port);
+		port_release(&supervisor->ui_port);
+	}
+	port_share(&supervisor->port, !supervisor->type->strict_port);
+	port_share(&supervisor->ui_port, true);
+}
+
+static void close_ports(struct supervisor *supervisor)
+{
+	port_share(&supervisor->port, false);
+	port_share(&supervisor->ui_port, false);
+}
+
 /* ---- the program -------------------------------------------------------------------------- */
 
 static void forget_program(struct supervisor *supervisor)
 {
+	program_add_loss(supervisor->program, &supervisor->lost);
 	program_destroy(supervisor->program);
 	supervisor->program = NULL;
-	supervisor->ui_is_served = false;
+	supervisor->ui_is_served = supervisor->ui_was_stolen = false;
+	close_ports(supervisor);
 	evtimer_del(supervisor->metrics_timer);
-	evtimer_del(supervisor->ui_timer);
+	evtimer_del(supervisor->port_timer);
 }
 
 static void on_program_failed(void *data, const struct cause *cause)
@@ -52,9 +73,21 @@ static void end_run(struct supervisor *supervisor, bool succeeded)
 	supervisor_pursue(supervisor);
 }
 
-static void report_start_failed(struct supervisor *supervisor, const struct err *err)
+/* No room is a cause of its own: another try on this machine would end in the same way. */
+static enum cause_kind kind_of(const struct err *err, enum cause_kind otherwise)
 {
-	struct cause cause = {.kind = CAUSE_START_FAILED, .text = (char *)err_message(err)};
+	if (err->kind == ERR_NO_SPACE)
+		return CAUSE_NO_SPACE;
+	if (err->kind == ERR_QUOTA || err->kind == ERR_STORE_FULL)
+		return CAUSE_STORE_FULL;
+	return otherwise;
+}
+
+static void report_start_failed(struct supervisor *supervisor, struct err *err)
+{
+	fs_explain_room(supervisor->settings->container_dir, err);
+	struct cause cause = {.kind = kind_of(err, CAUSE_START_FAILED),
+			      .text = (char *)err_message(err)};
 
 	supervisor_report(supervisor, &cause);
 }
@@ -68,7 +101,7 @@ static void on_stored(void *data, const struct err *err)
 	if (err)
 		log_error("its checkpoints could not be stored: %s", err_message(err));
 	if (err && supervisor->has_succeeded) {
-		struct cause cause = {.kind = CAUSE_STORE_FAILED};
+		struct cause cause = {.kind = kind_of(err, CAUSE_STORE_FAILED)};
 		cause.text = mem_printf("succeeded, but its checkpoints could not be stored: %s",
 					err_message(err));
 		supervisor_report(supervisor, &cause);
@@ -143,16 +176,71 @@ void supervisor_on_metrics_timer(evutil_socket_t fd, short what, void *data)
 	plan_metrics(supervisor, cost_us);
 }
 
-/* Few programs that are given a port for a web interface have one: it is told when it is there. */
-void supervisor_on_ui_timer(evutil_socket_t fd, short what, void *data)
+/* ---- who listens ------------------------------------------------------------------------ */
+
+static enum port_listener look_at_port(struct supervisor *supervisor, int number, uid_t *thief)
+{
+	struct err err cleanup_err = {0};
+	enum port_listener found = port_look(supervisor->settings->host, number,
+					     &supervisor->type->listener_uids, thief, &err);
+
+	if (found == PORT_UNKNOWN && !supervisor->listeners_are_hidden)
+		log_warning("port %d is not watched, and no web interface is told: %s", number,
+			    err_message(&err));
+	supervisor->listeners_are_hidden = found == PORT_UNKNOWN;
+	return found;
+}
+
+/* Few programs that are given a port for a web interface have one: it is told while it is there. */
+static void look_at_ui(struct supervisor *supervisor)
+{
+	int number = supervisor->ui_port.number;
+	uid_t thief;
+
+	if (number == 0)
+		return;
+	enum port_listener found = look_at_port(supervisor, number, &thief);
+	if (found == PORT_STOLEN && !supervisor->ui_was_stolen)
+		log_warning("port %d, for a web interface, was taken by uid %u: nobody is led "
+			    "there",
+			    number, thief);
+	supervisor->ui_was_stolen = found == PORT_STOLEN;
+	if (supervisor->ui_is_served != (found == PORT_SERVED)) {
+		supervisor->ui_is_served = found == PORT_SERVED;
+		link_changed(supervisor->link);
+	}
+}
+
+/* Peers would send to another user what is the task's. */
+static void look_for_theft(struct supervisor *supervisor)
+{
+	uid_t thief;
+
+	if (supervisor->type->strict_port ||
+	    look_at_port(supervisor, supervisor->port.number, &thief) != PORT_STOLEN)
+		return;
+	char *text cleanup_free = port_theft(supervisor->port.number, thief);
+	program_fail(supervisor->program, CAUSE_PORT_STOLEN, text);
+}
+
+/* The program may end its server, and start it again. */
+void supervisor_on_port_timer(evutil_socket_t fd, short what, void *data)
 {
 	struct supervisor *supervisor = data;
 
-	supervisor->ui_is_served = port_is_served(supervisor->ui_port.number);
-	if (supervisor->ui_is_served)
-		link_changed(supervisor->link);
-	else
-		supervisor_set_timer(supervisor->ui_timer, UI_LOOK_MS);
+	look_at_ui(supervisor);
+	look_for_theft(supervisor);
+	supervisor_set_timer(supervisor->port_timer, supervisor->port_look_ms);
+	if (supervisor->port_look_ms < PORT_LOOK_LAST_MS)
+		supervisor->port_look_ms *= 2;
+}
+
+static void watch_ports(struct supervisor *supervisor)
+{
+	if (supervisor->type->strict_port && supervisor->ui_port.number == 0)
+		return;
+	supervisor->port_look_ms = PORT_LOOK_FIRST_MS;
+	supervisor_on_port_timer(-1, 0, supervisor);
 }
 
 static int start_program(struct supervisor *supervisor, struct err *err)
@@ -176,14 +264,15 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 		.memory = &supervisor->memory,
 		.gpu = supervisor->gpu,
 		.port = supervisor->port.number,
-		.port_is_held = supervisor->type->hold_port,
+		.ui_port = supervisor->ui_port.number,
 		.failed = on_program_failed,
 		.ended = on_program_ended,
 		.data = supervisor,
 	};
 
-	if (supervisor->trouble)
-		return err_set(err, ERR_FAILED, "%s", supervisor->trouble);
+	if (supervisor->trouble.kind != ERR_NONE)
+		return err_set(err, supervisor->trouble.kind, "%s",
+			       err_message(&supervisor->trouble));
 	if (!supervisor->type->command)
 		return err_set(err, ERR_CONFIG, "task type %s has no command",
 			       supervisor->type->name);
@@ -191,14 +280,13 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 	struct environment *environments = run_prepare(&run, &commands, err);
 	if (!environments)
 		return -1;
-	if (!supervisor->type->hold_port) {
-		port_release(&supervisor->port);
-		port_release(&supervisor->ui_port);
-	}
+	open_ports(supervisor);
 	options.environments = environments;
 	options.commands = &commands;
 	supervisor->program = program_start(&options, err);
 	run_finish(&run, environments);
+	if (!supervisor->program)
+		close_ports(supervisor);
 	return supervisor->program ? 0 : -1;
 }
 
@@ -225,8 +313,7 @@ static void start_run(struct supervisor *supervisor, const struct err *fetch_err
 	if (supervisor->checkpoints)
 		mirror_watch(supervisor->checkpoints);
 	plan_metrics(supervisor, 0);
-	if (supervisor->ui_port.number > 0)
-		supervisor_set_timer(supervisor->ui_timer, UI_LOOK_MS);
+	watch_ports(supervisor);
 	link_changed(supervisor->link);
 }
 

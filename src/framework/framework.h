@@ -70,6 +70,7 @@ struct environment; /* environment.h: ordered KEY=VALUE set */
 /* What a job's configuration says before the framework has its say. */
 struct framework_shape {
 	const struct str_list *types; /* those with instances, in order */
+	bool is_chosen;		      /* the user has named the framework */
 	const char *python;	      /* the interpreter, as a word for the shell */
 	const char *worker_command;   /* NULL: none, or there is one for all types */
 	enum job_mode mode;

@@ -32,6 +32,8 @@ static int check(const struct job *job, struct err *err)
 static void defaults(const struct framework_shape *shape, struct str_list *pairs)
 {
 	str_list_add(pairs, "tony.application.fail-on-worker-failure-enabled=true");
+	for (size_t i = 0; i < shape->types->count; i++)
+		str_list_add_format(pairs, "tony.%s.strict-port=true", shape->types->items[i]);
 }
 
 /* By itself JAX listens on all of the machine's addresses. */

@@ -75,6 +75,7 @@ static void defaults(const struct framework_shape *shape, struct str_list *pairs
 	str_list_add(pairs, "tony.launcher.instances=1");
 	str_list_add(pairs, "tony.launcher.memory=512m");
 	str_list_add(pairs, "tony.worker.command=exec \"$TONY_AGENT\" host");
+	str_list_add(pairs, "tony.worker.strict-port=true");
 }
 
 /* ---- the environment ---------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ void pool_defaults(const struct pool *pool, const struct framework_shape *shape,
 		str_append_format(&untracked, ",%s", type);
 		str_list_add_format(pairs, "tony.%s.max-restarts=10", type);
 		str_list_add_format(pairs, "tony.%s.stop-grace=1s", type);
+		str_list_add_format(pairs, "tony.%s.strict-port=true", type);
 		str_list_add_format(pairs, "tony.%s.command=exec %s %s", type, shape->python,
 				    pool->worker_arguments);
 	}

@@ -44,6 +44,17 @@ static void add_evaluator(const struct framework_shape *shape, struct str_list *
 		str_list_add(pairs, "tony.application.sidecar.jobtypes=tensorboard,evaluator");
 }
 
+/* Of types with a server of TensorFlow's, which sets SO_REUSEPORT when it is asked to. Where nobody
+ * has named a framework, tasks may run any server. */
+static void add_strict_ports(const struct framework_shape *shape, struct str_list *pairs)
+{
+	static const char *const types[] = {"chief", "master", "worker", "ps", "evaluator"};
+
+	for (size_t i = 0; i < array_length(types); i++)
+		if (framework_shape_has(shape, types[i]))
+			str_list_add_format(pairs, "tony.%s.strict-port=true", types[i]);
+}
+
 /* Without servers (MultiWorkerMirroredStrategy) all workers take part in every step: the others end
  * or hang when one is gone. With FCFS the tasks know nothing of each other. */
 static void defaults(const struct framework_shape *shape, struct str_list *pairs)
@@ -57,6 +68,8 @@ static void defaults(const struct framework_shape *shape, struct str_list *pairs
 		add_parameter_servers(shape, pairs);
 	if (is_gang && trains && framework_shape_has(shape, "evaluator"))
 		add_evaluator(shape, pairs);
+	if (is_gang && shape->is_chosen)
+		add_strict_ports(shape, pairs);
 }
 
 /* The sidecar serves the browser, not the cluster. An evaluator is in its own cluster only: the
@@ -96,6 +109,7 @@ static int environment(const struct framework_task *task, struct environment *va
 			       strlen(text), ENVIRONMENT_ENTRY_MAX);
 	variables_add_cluster_spec(task, variables);
 	environment_set(variables, "TF_CONFIG", text);
+	environment_set(variables, "TF_GRPC_REUSE_PORT", "true");
 	return 0;
 }
 

@@ -19,7 +19,8 @@
 static const char tracker_program[] =
 	"import os, socket; "
 	"at = os.environ[\"DMLC_TRACKER_URI\"], int(os.environ[\"DMLC_TRACKER_PORT\"]); "
-	"door = socket.create_server(at, family=socket.getaddrinfo(*at)[0][0], backlog=1024); "
+	"door = socket.create_server(at, family=socket.getaddrinfo(*at)[0][0], backlog=1024, "
+	"reuse_port=True); "
 	"from xgboost.tracker import RabitTracker; "
 	"number = os.dup(door.fileno()); "
 	"os.close(number); "
@@ -76,6 +77,7 @@ static void defaults(const struct framework_shape *shape, struct str_list *pairs
 	str_list_add(pairs, "tony." TRACKER ".instances=1");
 	str_list_add(pairs, "tony." TRACKER ".memory=256m");
 	str_list_add(pairs, "tony." TRACKER ".max-restarts=3");
+	str_list_add(pairs, "tony." TRACKER ".strict-port=true");
 	str_list_add_format(pairs, "tony." TRACKER ".command=exec %s -c %s", shape->python,
 			    program);
 }

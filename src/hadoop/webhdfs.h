@@ -122,7 +122,8 @@ enum webhdfs_verdict {
 
 /* Judges status and body of an answer. Anything but WEBHDFS_DONE sets `err` to one line: server,
  * operation, path, class of the exception, first line of its message; ERR_NOT_FOUND:
- * FileNotFoundException; ERR_DENIED: AccessControlException and other doubts about who asks. */
+ * FileNotFoundException; ERR_DENIED: AccessControlException and other doubts about who asks;
+ * ERR_STORE_FULL: a quota is used up, or no DataNode that runs has room. */
 enum webhdfs_verdict webhdfs_judge(const struct webhdfs_question *question, int status,
 				   const char *body, size_t length, struct err *err);
 
@@ -137,6 +138,12 @@ int webhdfs_answer_attributes(const struct webhdfs_question *question, const cha
 			      size_t length,
 			      void (*visit)(void *data, const char *name, const char *value),
 			      void *data, struct err *err);
+/* Of the NameNode's metrics (/jmx), its FSNamesystemState. -1: it does not tell. */
+struct webhdfs_room {
+	int64_t left, total; /* bytes */
+	int64_t data_nodes;  /* that are alive */
+};
+int webhdfs_answer_room(const char *body, size_t length, struct webhdfs_room *room);
 int webhdfs_answer_boolean(const struct webhdfs_question *question, const char *body, size_t length,
 			   bool *value, struct err *err);
 /* Of {"Location": URL}; the caller frees. */

@@ -61,7 +61,18 @@ static const struct meaning {
 	{"AuthenticationException", WEBHDFS_REFUSED, ERR_DENIED},
 	{"SecurityException", WEBHDFS_REFUSED, ERR_DENIED},
 	{"InvalidToken", WEBHDFS_REFUSED, ERR_DENIED},
+	{"DSQuotaExceededException", WEBHDFS_REFUSED, ERR_STORE_FULL},
+	{"NSQuotaExceededException", WEBHDFS_REFUSED, ERR_STORE_FULL},
+	{"QuotaByStorageTypeExceededException", WEBHDFS_REFUSED, ERR_STORE_FULL},
 };
+
+/* No DataNode takes the file, though some are running. */
+static bool says_full(const struct exception *exception)
+{
+	return (strstr(exception->text, "could only be replicated to 0 nodes") ||
+		strstr(exception->text, "could only be written to 0 of the")) &&
+	       !strstr(exception->text, "There are 0 datanode(s) running");
+}
 
 static enum webhdfs_verdict judge_exception(const struct webhdfs_question *question,
 					    const struct exception *exception, struct err *err)
@@ -71,9 +82,13 @@ static enum webhdfs_verdict judge_exception(const struct webhdfs_question *quest
 	for (size_t i = 0; i < array_length(meanings); i++)
 		if (strcmp(meanings[i].class, exception->class) == 0)
 			meaning = meanings[i];
-	err_set(err, meaning.kind, "%s: %s %s: %s%s%s", question->server,
+	if (says_full(exception))
+		meaning.kind = ERR_STORE_FULL;
+	err_set(err, meaning.kind, "%s: %s %s: %s%s%s%s", question->server,
 		webhdfs_op_name(question->op), question->path, exception->class,
-		*exception->text ? ": " : "", exception->text);
+		*exception->text ? ": " : "", exception->text,
+		meaning.kind == ERR_STORE_FULL ? "; remove files in HDFS, or ask for more room"
+					       : "");
 	return meaning.verdict;
 }
 
@@ -276,4 +291,16 @@ char *webhdfs_answer_location(const struct webhdfs_question *question, const cha
 	if (!answer || json_need_text(answer, "Location", &location, err) < 0)
 		err_answer(question, err);
 	return location;
+}
+
+int webhdfs_answer_room(const char *body, size_t length, struct webhdfs_room *room)
+{
+	json_t *answer cleanup_json = json_parse(body, length, NULL);
+	const json_t *bean = json_array_get(json_object_get(answer, "beans"), 0);
+
+	if (!bean ||
+	    json_need_int(bean, "CapacityRemaining", 0, INT64_MAX, &room->left, NULL) < 0 ||
+	    json_need_int(bean, "CapacityTotal", 0, INT64_MAX, &room->total, NULL) < 0)
+		return -1;
+	return json_need_int(bean, "NumLiveDataNodes", 0, INT64_MAX, &room->data_nodes, NULL);
 }

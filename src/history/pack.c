@@ -14,6 +14,7 @@
 #include "history/layout.h"
 #include "history/measure.h"
 #include "history/pack_internal.h"
+#include "history/publish.h"
 
 int pack_create(const char *directory, const char *name, struct err *err)
 {
@@ -87,15 +88,50 @@ static int pack_summary(const struct history_pack *pack, const struct job_view *
 	return write_text(directory, HISTORY_SUMMARY, text, err);
 }
 
+/* ---- description -------------------------------------------------------------------------- */
+
+/* "NAME=value" -> "NAME=***", of all types in `object`, which may be NULL. */
+static void hide_environments(json_t *object)
+{
+	json_t *type, *pair;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(object, "types"), i, type)
+	{
+		json_t *environment = json_object_get(type, "environment");
+		json_array_foreach(environment, k, pair)
+		{
+			const char *text = json_string_value(pair);
+			char *hidden cleanup_free =
+				mem_printf("%.*s=***", (int)strcspn(text, "="), text);
+			json_array_set_new(environment, k, json_string(hidden));
+		}
+	}
+}
+
+/* A history for others has no values of environment variables; job->config has none anyway. */
+static int pack_description(const struct history_pack *pack, const char *directory, struct err *err)
+{
+	struct history_access access =
+		history_access_of(job_config(pack->job, "tony.history.permissions"));
+	json_t *object cleanup_json = job_to_json(pack->job);
+
+	if (access.file != 0600) {
+		hide_environments(object);
+		hide_environments(json_object_get(object, "cluster"));
+	}
+	char *text cleanup_free = json_text(object);
+	return write_text(directory, HISTORY_JOB, text, err);
+}
+
 /* ------------------------------------------------------------------------------------------- */
 
 static int pack_all(const struct history_pack *pack, const struct job_view *view,
 		    const char *directory, struct err *err)
 {
-	char *description cleanup_free = job_to_text(pack->job);
 	char *configuration cleanup_free = pack_configuration(pack->job);
 
-	if (write_text(directory, HISTORY_JOB, description, err) < 0 ||
+	if (pack_description(pack, directory, err) < 0 ||
 	    write_text(directory, HISTORY_CONFIG, configuration, err) < 0 ||
 	    copy(pack->journal, directory, HISTORY_EVENTS, err) < 0 ||
 	    pack_metrics(pack, directory, err) < 0 || pack_logs(pack, view, directory, err) < 0)

@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "history/layout.h"
+#include "history/summary.h"
 
 struct history_access history_access_of(const char *permissions)
 {
@@ -47,85 +49,126 @@ static int copy_file(const char *from, const char *to, mode_t mode, struct err *
 	return 0;
 }
 
-static int sync_directory(const char *path, struct err *err)
+static int sync_directory(int parent, const char *name, struct err *err)
 {
-	int fd cleanup_close = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd cleanup_close = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	/* EINVAL: a file system that cannot. */
 	if (fd < 0 || (fsync(fd) < 0 && errno != EINVAL))
-		return err_set_errno(err, "%s", path);
+		return err_set_errno(err, "%s", name);
 	return 0;
 }
 
 /* The mode is meant as given. Not by chmod(): that takes the set-group-ID bit, and with it the
  * location's group, from who is no member of the group. */
-static int make_directory(const char *path, mode_t mode)
+static int make_directory(int parent, const char *name, mode_t mode)
 {
 	mode_t before = umask(0);
-	int result = mkdir(path, mode & 01777);
+	int result = mkdirat(parent, name, mode & 01777);
 
 	umask(before);
 	return result;
 }
 
-static int copy_directory(const char *from, const char *to, const struct history_access *access,
-			  struct err *err);
+static int copy_members(const char *from, const char *to, const struct history_access *access,
+			struct err *err);
 
 static int copy_member(const char *from, const char *to, const char *name,
 		       const struct history_access *access, struct err *err)
 {
 	char *source cleanup_free = fs_join(from, name), *target cleanup_free = fs_join(to, name);
 
-	return fs_is_directory(source) ? copy_directory(source, target, access, err)
-				       : copy_file(source, target, access->file, err);
+	if (!fs_is_directory(source))
+		return copy_file(source, target, access->file, err);
+	if (make_directory(AT_FDCWD, target, access->directory) < 0)
+		return err_set_errno(err, "%s", target);
+	return copy_members(source, target, access, err);
 }
 
-static int copy_directory(const char *from, const char *to, const struct history_access *access,
-			  struct err *err)
+/* Of one directory into another that is there. */
+static int copy_members(const char *from, const char *to, const struct history_access *access,
+			struct err *err)
 {
 	DIR *directory cleanup_dir = opendir(from);
 	const struct dirent *entry;
 
 	if (!directory)
 		return err_set_errno(err, "%s", from);
-	if (make_directory(to, access->directory) < 0)
-		return err_set_errno(err, "%s", to);
 	while ((entry = readdir(directory)))
 		if (*entry->d_name != '.' && copy_member(from, to, entry->d_name, access, err) < 0)
 			return -1;
-	return sync_directory(to, err);
+	return sync_directory(AT_FDCWD, to, err);
 }
 
 /* ---- days --------------------------------------------------------------------------------- */
 
-static int make_location(const char *location, mode_t *mode, struct err *err)
+static int open_location(const char *location, struct stat *status, struct err *err)
 {
-	struct stat status;
+	int fd cleanup_close = open(location, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (fs_make_directories(location, 0700, err) < 0)
-		return -1;
-	if (stat(location, &status) < 0)
+	if (fd < 0 || fstat(fd, status) < 0)
 		return err_set_errno(err, "%s", location);
-	*mode = status.st_mode & 07777;
-	return 0;
+	return mem_steal_fd(&fd);
 }
 
-/* One after the other, so that only those that are made here get the mode. */
-static int make_days(const char *location, const char *path, struct err *err)
+/* Where all may add to the store and nobody may remove what is another's, a day that somebody else
+ * has made is to be no exception. */
+static int check_day(const char *path, const struct stat *day, const struct stat *location,
+		     struct err *err)
 {
-	mode_t mode = 0;
+	bool is_open = day->st_mode & (S_IWGRP | S_IWOTH) && !(day->st_mode & S_ISVTX);
 
-	if (make_location(location, &mode, err) < 0)
-		return -1;
-	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-		char *day cleanup_free = mem_printf("%s/%.*s", location, (int)(slash - path), path);
-		if (make_directory(day, mode) < 0 && errno != EEXIST)
-			return err_set_errno(err, "%s", day);
-	}
-	return 0;
+	if (!is_open || !(location->st_mode & S_ISVTX) || day->st_uid == geteuid() ||
+	    day->st_uid == location->st_uid)
+		return 0;
+	return err_set(err, ERR_DENIED,
+		       "%s: belongs to uid %u and lets others replace what is in it, as the store "
+		       "does not; its sticky bit has to be set",
+		       path, (unsigned)day->st_uid);
 }
 
-/* ------------------------------------------------------------------------------------------- */
+/* A year, a month or a day. `mode`: one that is not there is made so; 0: none is made. */
+static int open_part(int parent, const char *name, const char *path, mode_t mode, struct err *err)
+{
+	if (mode && make_directory(parent, name, mode) < 0 && errno != EEXIST)
+		return err_set_errno(err, "%s", path);
+	int fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	if (errno == ENOTDIR || errno == ELOOP)
+		return err_set(err, ERR_DENIED,
+			       "%s: is no directory, or a symbolic link, through which no history "
+			       "is published; remove it",
+			       path);
+	return err_set_errno(err, "%s", path);
+}
+
+/* The directory of the target's day. Each part is opened by itself, so that no symbolic link that
+ * another user put there leads elsewhere. Only those that are made here get the location's mode. */
+static int open_day(const struct history_target *target, bool makes, struct err *err)
+{
+	char *day cleanup_free = history_day(target->submitted_ms);
+	char *path cleanup_free = mem_strdup(target->location);
+	struct str_list parts cleanup_str_list = {0};
+	struct stat location = {0}, status = {0};
+	int fd cleanup_close = open_location(target->location, &location, err);
+
+	str_split(&parts, day, '/');
+	for (size_t i = 0; fd >= 0 && i < parts.count; i++) {
+		mem_replace(&path, fs_join(path, parts.items[i]));
+		int next = open_part(fd, parts.items[i], path, makes ? location.st_mode & 07777 : 0,
+				     err);
+		close(fd);
+		fd = next;
+		if (fd >= 0 && fstat(fd, &status) < 0)
+			return err_set_errno(err, "%s", path);
+		if (fd >= 0 && check_day(path, &status, &location, err) < 0)
+			return -1;
+	}
+	return mem_steal_fd(&fd);
+}
+
+/* ---- what is there ------------------------------------------------------------------------ */
 
 static char *place_of(const struct history_target *target)
 {
@@ -134,39 +177,129 @@ static char *place_of(const struct history_target *target)
 	return fs_join(target->location, path);
 }
 
-bool history_is_published(const struct history_target *target)
+/* Nobody else can make a directory that is ours, or change what is in it. But the owner of the day
+ * can give one of ours another job's name, so its summary has to say whose it is. */
+static bool is_own(int day, const struct history_target *target)
 {
-	char *place cleanup_free = place_of(target);
+	int fd cleanup_close =
+		openat(day, target->job_id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int file cleanup_close = fd < 0 ? -1
+					: openat(fd, HISTORY_SUMMARY,
+						 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat status;
+	size_t length;
 
-	return fs_is_directory(place);
+	if (file < 0 || fstat(fd, &status) < 0 || status.st_uid != geteuid())
+		return false;
+	char *text cleanup_free =
+		fs_read_descriptor(file, HISTORY_SUMMARY, HISTORY_SUMMARY_CAP, &length, NULL);
+	json_t *summary cleanup_json = text ? json_parse(text, length, NULL) : NULL;
+	return str_equal(json_string_value(json_object_get(summary, "id")), target->job_id);
 }
 
-static int move(const char *side, const char *place, struct err *err)
+bool history_is_published(const struct history_target *target)
 {
-	char *day cleanup_free = fs_dirname(place);
+	int day cleanup_close = open_day(target, false, NULL);
 
-	if (rename(side, place) < 0) {
-		if (errno != EEXIST && errno != ENOTEMPTY)
-			return err_set_errno(err, "%s", place);
-		return fs_remove_tree(side, err); /* somebody was faster */
+	return day >= 0 && is_own(day, target);
+}
+
+/* 0: nothing is there. 1: the history is, published by another process of this user. -1: a reader
+ * would find there what is not this job's. */
+static int look_at_place(const struct history_target *target, int day, struct err *err)
+{
+	char *place cleanup_free = place_of(target);
+	struct stat taker;
+
+	if (fstatat(day, target->job_id, &taker, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	if (is_own(day, target))
+		return 1;
+	return err_set(err, ERR_DENIED,
+		       "%s: is there already, belongs to uid %u and is not this job's history, "
+		       "which is not published; that user or the owner of %s can remove it",
+		       place, (unsigned)taker.st_uid, target->location);
+}
+
+/* Also by the way that readers take: owners of years, months and days can rename what is there. */
+static int check_there(const struct history_target *target, const struct stat *brought,
+		       struct err *err)
+{
+	int day cleanup_close = open_day(target, false, err);
+	char *place cleanup_free = place_of(target);
+	struct stat there;
+
+	if (day < 0)
+		return -1;
+	if (fstatat(day, target->job_id, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    there.st_dev == brought->st_dev && there.st_ino == brought->st_ino)
+		return 0;
+	return err_set(err, ERR_FAILED,
+		       "%s: was published, and the owner of a directory above it has taken it away",
+		       place);
+}
+
+/* ---- bringing ----------------------------------------------------------------------------- */
+
+/* Beside its place. The directory stays what it is while it is filled, whatever its name becomes.
+ */
+static int fill_side(const char *directory, const struct history_target *target, int day,
+		     const char *side, struct stat *brought, struct err *err)
+{
+	if (make_directory(day, side, target->access.directory) < 0)
+		return err_set_errno(err, "%s", side);
+	int fd cleanup_close = openat(day, side, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, brought) < 0)
+		return err_set_errno(err, "%s", side);
+	if (brought->st_uid != geteuid())
+		return err_set(err, ERR_DENIED, "%s: belongs to uid %u, not to us", side,
+			       (unsigned)brought->st_uid);
+	char *path cleanup_free = mem_printf("/proc/self/fd/%d", fd);
+	return copy_members(directory, path, &target->access, err);
+}
+
+/* 1: another process of this user was faster. */
+static int move(const struct history_target *target, int day, const char *side, struct err *err)
+{
+	if (renameat(day, side, day, target->job_id) == 0)
+		return sync_directory(day, ".", err);
+	int failure = errno;
+	int found = look_at_place(target, day, err);
+	if (found != 0)
+		return found;
+	errno = failure;
+	return err_set_errno(err, "%s", target->job_id);
+}
+
+static int publish(const char *directory, const struct history_target *target, int day,
+		   const char *side, struct err *err)
+{
+	struct stat brought = {0};
+
+	int found = look_at_place(target, day, err);
+	if (found != 0)
+		return found;
+	if (fill_side(directory, target, day, side, &brought, err) < 0) {
+		char *place cleanup_free = place_of(target);
+		return err_wrap(err, "%s", place);
 	}
-	return sync_directory(day, err);
+	int moved = move(target, day, side, err);
+	return moved == 0 ? check_there(target, &brought, err) : moved;
 }
 
 int history_publish(const char *directory, const struct history_target *target, struct err *err)
 {
-	char *path cleanup_free =
-		history_side_path(target->submitted_ms, target->job_id, target->attempt);
-	char *side cleanup_free = fs_join(target->location, path);
-	char *place cleanup_free = place_of(target);
-
-	if (history_is_published(target))
-		return 0;
-	if (make_days(target->location, path, err) < 0 || fs_remove_tree(side, err) < 0)
+	if (fs_make_directories(target->location, 0700, err) < 0)
 		return -1;
-	if (copy_directory(directory, side, &target->access, err) == 0 &&
-	    move(side, place, err) == 0)
-		return 0;
-	fs_remove_tree(side, NULL);
-	return -1;
+	int day cleanup_close = open_day(target, true, err);
+	if (day < 0)
+		return -1;
+	char *side cleanup_free = mem_printf(".%s.%d", target->job_id, target->attempt);
+	char *path cleanup_free = mem_printf("/proc/self/fd/%d/%s", day, side);
+	if (fs_remove_tree(path, err) < 0)
+		return -1;
+	int result = publish(directory, target, day, side, err);
+	if (result != 0)
+		fs_remove_tree(path, NULL);
+	return result < 0 ? -1 : 0;
 }

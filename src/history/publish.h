@@ -31,12 +31,13 @@ struct history_target {
 /* A number that nobody else has taken, on whatever machine. */
 int history_attempt(void);
 
-/* Is it there already? */
+/* Is it there already, published by this user? */
 bool history_is_published(const struct history_target *target);
 
-/* A history that is there already is left as it is, which is success. On failure (no space, no
- * permission ...) the store is as it was. The directories of days get the permission bits of the
- * location, so that a store in which everybody may write remains one. */
+/* A history of this user's that is there already is left as it is, which is success. On failure (no
+ * space, no permission, another user has taken its place ...) the store is as it was. The
+ * directories of days get the permission bits of the location, so that a store in which everybody
+ * may write remains one. No symbolic link below the location is followed. */
 int history_publish(const char *directory, const struct history_target *target, struct err *err);
 
 #endif

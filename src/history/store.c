@@ -8,6 +8,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/user.h"
 #include "hadoop/webhdfs_client.h"
 #include "history/location.h"
 #include "history/store_internal.h"
@@ -52,9 +53,17 @@ void history_store_close(struct history_store *store)
 		return;
 	store_foreign_destroy(store->foreign);
 	webhdfs_client_destroy(store->client);
+	str_list_finish(&store->publishers);
+	free(store->keeper);
 	free(store->root);
 	free(store->location);
 	free(store);
+}
+
+void history_store_trust(struct history_store *store, const struct str_list *publishers)
+{
+	for (size_t i = 0; i < publishers->count; i++)
+		str_list_add(&store->publishers, publishers->items[i]);
 }
 
 const char *history_store_location(const struct history_store *store)
@@ -292,8 +301,18 @@ int history_store_jobs(struct history_store *store, const char *folder, struct h
 	return 0;
 }
 
+/* Any user may have put an entry with this id there. */
+static bool is_preferred(struct history_store *store, const char *path)
+{
+	char *me cleanup_free = user_name_of(geteuid());
+	char *user cleanup_free = history_store_user(store, path, NULL, me, NULL);
+
+	return str_equal(user, me);
+}
+
 char *history_store_find(struct history_store *store, const char *id, struct err *err)
 {
+	char *another cleanup_free = NULL;
 	struct history_folders folders cleanup_history_folders = {0};
 	int64_t first_ms = 0, last_ms = INT64_MAX;
 
@@ -309,9 +328,15 @@ char *history_store_find(struct history_store *store, const char *id, struct err
 		char *path cleanup_free = mem_printf("%s/%s", folder->path, id);
 		bool may_be = folder->day_ms == 0 || (folder->day_ms + HISTORY_DAY_MS > first_ms &&
 						      folder->day_ms <= last_ms);
-		if (may_be && store->ops->is_directory(store, path))
+		if (!may_be || !store->ops->is_directory(store, path))
+			continue;
+		if (is_preferred(store, path))
 			return mem_steal(&path);
+		if (!another)
+			another = mem_steal(&path);
 	}
+	if (another)
+		return mem_steal(&another);
 	err_set(err, ERR_NOT_FOUND, "no job \"%s\" in %s", id, store->location);
 	return NULL;
 }
@@ -358,20 +383,20 @@ static bool is_made(const char *name)
 static bool has_summary(struct history_store *store, const char *path)
 {
 	char *full cleanup_free = mem_printf("%s/" HISTORY_SUMMARY, path);
-	int fd cleanup_close = store->ops->open_file(store, full, HISTORY_SUMMARY_CAP, NULL);
+	int fd cleanup_close = store->ops->open_file(store, full, HISTORY_SUMMARY_CAP, NULL, NULL);
 
 	return fd >= 0;
 }
 
-int history_store_open_file(struct history_store *store, const char *path, const char *name,
-			    int64_t cap, struct err *err)
+static int open_owned(struct history_store *store, const char *path, const char *name, int64_t cap,
+		      char **owner, struct err *err)
 {
 	char *full cleanup_free = join(path, name, err);
 	struct err missing cleanup_err = {0};
 
 	if (!full)
 		return -1;
-	int fd = store->ops->open_file(store, full, cap, &missing);
+	int fd = store->ops->open_file(store, full, cap, owner, &missing);
 	/* TonY's own tony-final.xml is not what it becomes. */
 	bool may_be_made =
 		is_made(name) &&
@@ -386,6 +411,12 @@ int history_store_open_file(struct history_store *store, const char *path, const
 	return fd >= 0 ? fd : err_set(err, missing.kind, "%s", err_message(&missing));
 }
 
+int history_store_open_file(struct history_store *store, const char *path, const char *name,
+			    int64_t cap, struct err *err)
+{
+	return open_owned(store, path, name, cap, NULL, err);
+}
+
 /* Closes the descriptor; -1 is fine. */
 static char *read_opened(const struct history_store *store, int fd, const char *path,
 			 const char *name, size_t cap, size_t *length, struct err *err)
@@ -398,29 +429,37 @@ static char *read_opened(const struct history_store *store, int fd, const char *
 	return fs_read_descriptor(opened, full, cap, length, err);
 }
 
+char *history_store_read_owned(struct history_store *store, const char *path, const char *name,
+			       size_t cap, size_t *length, char **owner, struct err *err)
+{
+	int fd = open_owned(store, path, name, (int64_t)cap, owner, err);
+
+	return read_opened(store, fd, path, name, cap, length, err);
+}
+
 char *history_store_read_file(struct history_store *store, const char *path, const char *name,
 			      size_t cap, size_t *length, struct err *err)
 {
-	int fd = history_store_open_file(store, path, name, (int64_t)cap, err);
-
-	return read_opened(store, fd, path, name, cap, length, err);
+	return history_store_read_owned(store, path, name, cap, length, NULL, err);
 }
 
 char *store_read_file(struct history_store *store, const char *path, const char *name, size_t cap,
 		      size_t *length, struct err *err)
 {
 	char *full cleanup_free = mem_printf("%s/%s", path, name);
-	int fd = store->ops->open_file(store, full, (int64_t)cap, err);
+	int fd = store->ops->open_file(store, full, (int64_t)cap, NULL, err);
 
 	return read_opened(store, fd, path, name, cap, length, err);
 }
 
 static int read_summary(struct history_store *store, const char *path,
-			struct history_summary *summary, struct err *err)
+			struct history_summary *summary, char **owner, struct err *err)
 {
+	char *full cleanup_free = mem_printf("%s/" HISTORY_SUMMARY, path);
+	int fd = store->ops->open_file(store, full, HISTORY_SUMMARY_CAP, owner, err);
 	size_t length;
 	char *bytes cleanup_free =
-		store_read_file(store, path, HISTORY_SUMMARY, HISTORY_SUMMARY_CAP, &length, err);
+		read_opened(store, fd, path, HISTORY_SUMMARY, HISTORY_SUMMARY_CAP, &length, err);
 
 	if (!bytes)
 		return -1;
@@ -429,23 +468,36 @@ static int read_summary(struct history_store *store, const char *path,
 	return 0;
 }
 
+/* Its job and its user have to be the entry's. */
+static int check_summary(struct history_store *store, const char *path, const char *owner,
+			 struct history_summary *summary, struct err *err)
+{
+	if (!str_equal(summary->id, fs_basename(path)))
+		return err_set(err, ERR_INPUT, "%s/%s: the job in it is another, %s",
+			       store->location, path, summary->id);
+	char *user = history_store_user(store, path, owner, summary->user, err);
+	if (!user)
+		return -1;
+	mem_replace(&summary->user, user);
+	return 0;
+}
+
 int history_store_summary(struct history_store *store, const char *path,
 			  struct history_summary *summary, struct err *err)
 {
 	struct err missing cleanup_err = {0};
+	char *owner cleanup_free = NULL;
 
 	if (store_check_path(path, err) < 0)
 		return -1;
-	if (read_summary(store, path, summary, &missing) < 0) {
+	if (read_summary(store, path, summary, &owner, &missing) < 0) {
 		if (missing.kind != ERR_NOT_FOUND)
 			return err_set(err, missing.kind, "%s", err_message(&missing));
 		if (store_foreign_summary(store, path, summary, err) < 0)
 			return -1;
 	}
-	if (str_equal(summary->id, fs_basename(path)))
+	if (check_summary(store, path, owner, summary, err) == 0)
 		return 0;
-	err_set(err, ERR_INPUT, "%s/%s: the job in it is another, %s", store->location, path,
-		summary->id);
 	history_summary_finish(summary);
 	return -1;
 }

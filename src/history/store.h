@@ -36,6 +36,10 @@ void history_store_close(struct history_store *store); /* NULL is fine */
 
 const char *history_store_location(const struct history_store *store);
 
+/* Users who are believed when they say whose a job is, as the location's owner is: services that
+ * publish for others. */
+void history_store_trust(struct history_store *store, const struct str_list *publishers);
+
 /* ---- what is there ------------------------------------------------------------------------ */
 
 /* A directory of jobs: "2026/11/21", "finished/2026/11/21", "intermediate". */
@@ -78,13 +82,22 @@ int history_store_folders(struct history_store *store, struct history_folders *f
 int history_store_jobs(struct history_store *store, const char *folder, struct history_jobs *jobs,
 		       struct err *err);
 
-/* Where the job with this whole id is, or NULL and `err` (ERR_NOT_FOUND). The caller frees. */
+/* Where the job with this whole id is, or NULL and `err` (ERR_NOT_FOUND). Of several entries that
+ * of this process's user, or of a user who is believed, goes first. The caller frees. */
 char *history_store_find(struct history_store *store, const char *id, struct err *err);
 
 /* ---- one job ------------------------------------------------------------------------------ */
 
+/* Its `user` is that of history_store_user(). */
 int history_store_summary(struct history_store *store, const char *path,
 			  struct history_summary *summary, struct err *err);
+
+/* Whose the job is: the owner's of its directory, whatever its files say, unless that is the owner
+ * of the location or another publisher. Then it is the user's that they say, `told`. `owner`: of
+ * the directory, where the caller knows it; NULL: it is looked up. NULL: `err`. The caller frees.
+ */
+char *history_store_user(struct history_store *store, const char *path, const char *owner,
+			 const char *told, struct err *err);
 
 /* A file of the job's at `path`: "events.jsonl", "logs/worker-0/stdout". A descriptor to read from
  * and seek in, which the caller closes; what is not a file of this machine is fetched into one
@@ -94,6 +107,11 @@ int history_store_open_file(struct history_store *store, const char *path, const
 /* The whole of it (NUL-terminated for convenience). The caller frees. */
 char *history_store_read_file(struct history_store *store, const char *path, const char *name,
 			      size_t cap, size_t *length, struct err *err);
+
+/* The same. *owner is that of the job's directory which the file was read in, or NULL where the
+ * store cannot tell both at once. The caller frees both. */
+char *history_store_read_owned(struct history_store *store, const char *path, const char *name,
+			       size_t cap, size_t *length, char **owner, struct err *err);
 
 /* What is in a directory of the job's ("logs", "logs/worker-0"), by name; none when it is not
  * there. */

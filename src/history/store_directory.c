@@ -1,5 +1,4 @@
-/* A store in a directory. Every part of a path is opened by itself, so that no symbolic link that
- * somebody put there leads elsewhere. */
+/* A store in a directory. No symbolic link that somebody put there leads elsewhere. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +12,6 @@
 #include "base/user.h"
 #include "history/store_internal.h"
 
-#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
-
 /* A symbolic link where none may be is nobody's file. */
 static int refuse(const char *root, const char *path, struct err *err)
 {
@@ -25,24 +22,12 @@ static int refuse(const char *root, const char *path, struct err *err)
 
 static int open_below(const char *root, const char *path, struct err *err)
 {
-	int fd = open(root, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
-	const char *part = path;
+	int directory cleanup_close = open(root, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
 
-	if (fd < 0)
+	if (directory < 0)
 		return err_set_errno(err, "%s", root);
-	while (*part) {
-		size_t length = strcspn(part, "/");
-		char *name cleanup_free = mem_strndup(part, length);
-		int next = openat(fd, name, OPEN_FLAGS | (part[length] ? O_DIRECTORY : 0));
-		int failure = errno;
-		close(fd);
-		errno = failure;
-		if (next < 0)
-			return refuse(root, path, err);
-		fd = next;
-		part += length + (part[length] == '/');
-	}
-	return fd;
+	int fd = fs_open_below(directory, path);
+	return fd < 0 ? refuse(root, path, err) : fd;
 }
 
 static int64_t modified_ms(const struct stat *status)
@@ -101,9 +86,30 @@ static int look(struct history_store *store, const char *path, struct store_acce
 	return 0;
 }
 
-static int open_file(struct history_store *store, const char *path, int64_t cap, struct err *err)
+/* Both descriptors are of one moment, whatever is renamed meanwhile. */
+static int open_in(struct history_store *store, const char *path, char **owner, struct err *err)
 {
-	int fd cleanup_close = open_below(store->root, path, err);
+	char *parent cleanup_free = fs_dirname(path);
+	int directory cleanup_close = open_below(store->root, parent, err);
+	struct stat status;
+
+	if (directory < 0)
+		return -1;
+	if (fstat(directory, &status) < 0)
+		return err_set_errno(err, "%s/%s", store->root, parent);
+	int fd = fs_open_below(directory, fs_basename(path));
+	if (fd < 0)
+		return refuse(store->root, path, err);
+	if (owner)
+		*owner = user_name_of(status.st_uid);
+	return fd;
+}
+
+static int open_file(struct history_store *store, const char *path, int64_t cap, char **owner,
+		     struct err *err)
+{
+	char *found cleanup_free = NULL;
+	int fd cleanup_close = open_in(store, path, owner ? &found : NULL, err);
 	struct stat status;
 
 	if (fd < 0)
@@ -115,6 +121,8 @@ static int open_file(struct history_store *store, const char *path, int64_t cap,
 	if (status.st_size > cap)
 		return err_set(err, ERR_INPUT, "%s/%s: is larger than %lld bytes", store->root,
 			       path, (long long)cap);
+	if (owner)
+		*owner = mem_steal(&found);
 	return mem_steal_fd(&fd);
 }
 

@@ -82,7 +82,8 @@ static bool on_bytes(void *data, const char *bytes, size_t length)
 	return !download->failed;
 }
 
-static int open_file(struct history_store *store, const char *path, int64_t cap, struct err *err)
+static int open_file(struct history_store *store, const char *path, int64_t cap, char **owner,
+		     struct err *err)
 {
 	char *full cleanup_free = full_path(store, path);
 	int fd cleanup_close = store_make_file(err);

@@ -12,7 +12,7 @@ struct store_item {
 };
 /* Who may write to a directory. */
 struct store_access {
-	char *owner; /* NULL: a user without a name */
+	char *owner;
 	unsigned permission;
 };
 typedef void store_visit(void *data, const struct store_item *item);
@@ -25,7 +25,9 @@ struct store_ops {
 	/* "": of the location. The caller frees access->owner. */
 	int (*look)(struct history_store *store, const char *path, struct store_access *access,
 		    struct err *err);
-	int (*open_file)(struct history_store *store, const char *path, int64_t cap,
+	/* *owner, unless `owner` is NULL: that of the directory which the file was opened in. It
+	 * stays NULL where a store cannot tell both at once. The caller frees. */
+	int (*open_file)(struct history_store *store, const char *path, int64_t cap, char **owner,
 			 struct err *err);
 	int (*remove)(struct history_store *store, const char *path, struct err *err);
 };
@@ -34,6 +36,8 @@ struct history_store {
 	const struct store_ops *ops;
 	char *location;		       /* as it was given */
 	char *root;		       /* the path in it */
+	char *keeper;		       /* the location's owner; NULL: nobody has asked */
+	struct str_list publishers;    /* users who publish what is others' */
 	struct store_foreign *foreign; /* the last one that was asked for; NULL: none */
 	struct webhdfs_client *client; /* of a store in HDFS */
 };

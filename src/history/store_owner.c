@@ -24,9 +24,9 @@ static int check_folder(struct history_store *store, const char *path, const cha
 	if (store->ops->look(store, path, &access, err) < 0)
 		return -1;
 	if (!str_equal(access.owner, owner) && !str_equal(access.owner, keeper))
-		return err_set(
-			err, ERR_DENIED, "%s/%s: is %s's, who can replace what %s has put there",
-			store->location, path, access.owner ? access.owner : "somebody", owner);
+		return err_set(err, ERR_DENIED,
+			       "%s/%s: is %s's, who can replace what %s has put there",
+			       store->location, path, access.owner, owner);
 	if (access.permission & WRITABLE && !(access.permission & S_ISVTX))
 		return err_set(
 			err, ERR_DENIED,
@@ -58,7 +58,7 @@ char *history_store_owner(struct history_store *store, const char *path, struct 
 
 	if (store_check_path(path, err) < 0 || store->ops->look(store, path, &entry, err) < 0)
 		return NULL;
-	if (!entry.owner || !history_is_name(entry.owner)) {
+	if (!history_is_name(entry.owner)) {
 		err_set(err, ERR_DENIED, "%s/%s: has no owner", store->location, path);
 		return NULL;
 	}
@@ -70,4 +70,32 @@ char *history_store_owner(struct history_store *store, const char *path, struct 
 	if (check_folders(store, path, entry.owner, err) < 0)
 		return NULL;
 	return mem_steal(&entry.owner);
+}
+
+/* ---- whose the job is --------------------------------------------------------------------- */
+
+/* -1: `err`. */
+static int is_believed(struct history_store *store, const char *owner, struct err *err)
+{
+	struct store_access top cleanup_access = {0};
+
+	if (!store->keeper) {
+		if (store->ops->look(store, "", &top, err) < 0)
+			return -1;
+		store->keeper = mem_steal(&top.owner);
+	}
+	return str_equal(owner, store->keeper) || str_list_has(&store->publishers, owner);
+}
+
+char *history_store_user(struct history_store *store, const char *path, const char *owner,
+			 const char *told, struct err *err)
+{
+	struct store_access entry cleanup_access = {0};
+
+	if (!owner && store->ops->look(store, path, &entry, err) < 0)
+		return NULL;
+	if (!owner)
+		owner = entry.owner;
+	int believed = is_believed(store, owner, err);
+	return believed < 0 ? NULL : mem_strdup(believed ? told : owner);
 }

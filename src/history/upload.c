@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "history/layout.h"
+#include "history/summary.h"
 
 enum { AT_ONCE = 32 }; /* files on their way */
 
@@ -25,9 +27,11 @@ enum step {
 	STEP_MONTH,
 	STEP_DAY,
 	STEP_DIRECTORIES, /* those of the job */
+	STEP_OWNER,	  /* where the place is taken: whose is what we make? */
+	STEP_SUMMARY,	  /* what is there is this user's: is it this job's? */
 	STEP_FILES,
 	STEP_RENAME,
-	STEP_CLEAR, /* after a failure: what is beside the place */
+	STEP_CLEAR, /* what is beside the place, when it did not become the history */
 	STEP_END,
 };
 
@@ -51,7 +55,8 @@ struct history_upload {
 	LIST_HEAD(, call) calls;	    /* that were not answered yet */
 	size_t call_count;
 	struct err err; /* the first failure */
-	bool is_there;	/* it was published before */
+	char *taker;	/* the owner of what is at the place already; NULL: nothing is */
+	bool is_there;	/* it was published before, by this user */
 	bool is_held;	/* it does not appear before it is decided upon */
 	void (*done)(void *data, const struct err *err);
 	void *data;
@@ -81,6 +86,7 @@ void history_upload_destroy(struct history_upload *upload)
 	free(upload->side);
 	free(upload->place);
 	free(upload->location);
+	free(upload->taker);
 	free(upload);
 }
 
@@ -129,7 +135,43 @@ static void take_location(struct history_upload *upload, const struct webhdfs_re
 static void take_place(struct history_upload *upload, const struct webhdfs_result *result,
 		       const struct err *err)
 {
-	upload->is_there = result != NULL;
+	if (result)
+		upload->taker = mem_strdup(result->file->owner);
+}
+
+static void refuse_place(struct history_upload *upload)
+{
+	err_set(&upload->err, ERR_DENIED,
+		"%s: is there already, belongs to %s and is not this job's history, which is not "
+		"published; %s or the owner of %s can remove it",
+		upload->place, upload->taker, upload->taker, upload->location);
+}
+
+/* A user's name in HDFS shows in what it makes, whichever way it has proved it. */
+static void take_owner(struct history_upload *upload, const struct webhdfs_result *result,
+		       const struct err *err)
+{
+	if (err)
+		take_failure(upload, result, err);
+	else if (!str_equal(result->file->owner, upload->taker))
+		refuse_place(upload);
+}
+
+/* The owner of the day can give an entry of this user's another job's name. */
+static void take_summary(struct history_upload *upload, const struct webhdfs_result *result,
+			 const struct err *err)
+{
+	if (err && err->kind != ERR_NOT_FOUND) {
+		take_failure(upload, result, err);
+		return;
+	}
+	json_t *summary cleanup_json = result && result->length <= HISTORY_SUMMARY_CAP
+					       ? json_parse(result->bytes, result->length, NULL)
+					       : NULL;
+	upload->is_there = str_equal(json_string_value(json_object_get(summary, "id")),
+				     fs_basename(upload->place));
+	if (!upload->is_there)
+		refuse_place(upload);
 }
 
 /* What is left beside the place hurts nobody. */
@@ -165,6 +207,13 @@ static void make_directories(struct history_upload *upload)
 		char *path cleanup_free = fs_join(upload->side, upload->directories.items[i]);
 		make_directory(upload, path, permission);
 	}
+}
+
+static void read_summary(struct history_upload *upload)
+{
+	char *path cleanup_free = fs_join(upload->place, HISTORY_SUMMARY);
+
+	webhdfs_async_read(upload->hdfs, path, on_answer, call_create(upload, take_summary));
 }
 
 static int send_file(struct history_upload *upload, const char *name)
@@ -213,6 +262,13 @@ static void begin(struct history_upload *upload)
 	case STEP_DIRECTORIES:
 		make_directories(upload);
 		return;
+	case STEP_OWNER:
+		webhdfs_async_stat(upload->hdfs, upload->side, on_answer,
+				   call_create(upload, take_owner));
+		return;
+	case STEP_SUMMARY:
+		read_summary(upload);
+		return;
 	case STEP_FILES:
 		send_files(upload);
 		return;
@@ -231,10 +287,10 @@ static void begin(struct history_upload *upload)
 
 static enum step step_after(const struct history_upload *upload)
 {
-	if (upload->is_there)
-		return STEP_END;
-	if (upload->err.kind != ERR_NONE)
+	if (upload->is_there || upload->err.kind != ERR_NONE)
 		return upload->step < STEP_CLEAR ? STEP_CLEAR : STEP_END;
+	if (upload->step == STEP_DIRECTORIES && !upload->taker)
+		return STEP_FILES;
 	return upload->step < STEP_RENAME ? upload->step + 1 : STEP_END;
 }
 

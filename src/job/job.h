@@ -74,6 +74,9 @@ struct job_type {
 	bool stop_on_failure; /* one failure fails the job at once */
 	int max_restarts;     /* in-place restarts of each task's process */
 	bool hold_port;	      /* keep the port bound while the process lives */
+	bool strict_port;     /* held, and so that no other user can bind it: executor/port.h */
+	struct str_list listener_uids; /* other users whose programs may listen at the task's ports:
+					  numbers, or "any" */
 	enum job_isolation isolation;
 	int64_t stop_grace_ms;	   /* SIGTERM to SIGKILL */
 	int64_t frozen_timeout_ms; /* a process stopped by SIGSTOP for so long is a failure */

@@ -70,6 +70,8 @@ const struct job_field job_type_fields[] = {
 	{TYPE(stop_on_failure), .kind = FIELD_BOOL},
 	{TYPE(max_restarts), .kind = FIELD_INT, .max = COUNT_CAP},
 	{TYPE(hold_port), .kind = FIELD_BOOL},
+	{TYPE(strict_port), .kind = FIELD_OPTIONAL_BOOL},
+	{TYPE(listener_uids), .kind = FIELD_LIST, .max = 16},
 	{TYPE(isolation), .kind = FIELD_CHOICE, .choices = isolations},
 	{TYPE(stop_grace_ms), .kind = FIELD_INT64, .max = MS_CAP},
 	{TYPE(frozen_timeout_ms), .kind = FIELD_INT64, .max = MS_CAP},

@@ -349,6 +349,11 @@ struct machine *machine_create(const struct job *job, uint64_t seed)
 	return m;
 }
 
+void machine_set_one_host(struct machine *machine)
+{
+	machine->one_host = true;
+}
+
 void machine_destroy(struct machine *m)
 {
 	if (!m)

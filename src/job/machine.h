@@ -69,7 +69,10 @@ enum cause_kind {
 	CAUSE_HUNG,	    /* nothing of it did anything for too long */
 	CAUSE_START_FAILED, /* the executor could not start the program */
 	CAUSE_STORE_FAILED, /* the program succeeded, but what it made could not be stored */
+	CAUSE_NO_SPACE,	    /* a disk of its machine is full: nothing could be started or stored */
+	CAUSE_STORE_FULL,   /* the same of a quota or of the cluster's file system */
 	CAUSE_PORT_TAKEN,   /* the program could not bind the port it was given */
+	CAUSE_PORT_STOLEN,  /* another user of the machine listens at the port it was given */
 	CAUSE_EXECUTOR_LOST,	 /* beats missed, or the executor was killed */
 	CAUSE_CONTAINER_STOPPED, /* its executor was told to end, and the scheduler did not say why,
 				    or who manages the cluster ended it */
@@ -131,6 +134,7 @@ struct task {
 	bool restarting;     /* REGISTERED for an in-place restart: does not wait for the barrier */
 	int misses;	     /* of an elastic type: containers lost in a row */
 	int64_t ask_not_before;	  /* while rejoin: the end of its own back-off */
+	bool moved;		  /* it was tried on another machine, as its disk was full */
 	bool unsure;		  /* LAUNCHING since an earlier AM, which may not have got to it */
 	int64_t blames_since;	  /* while blames_peer */
 	int64_t start_not_before; /* while restarting: the end of its back-off */
@@ -220,6 +224,8 @@ struct machine;
 /* `job` is borrowed and must outlive the machine. */
 struct machine *machine_create(const struct job *job, uint64_t seed);
 void machine_destroy(struct machine *machine);
+/* All containers are on one machine: what only another one could help is not tried again. */
+void machine_set_one_host(struct machine *machine);
 
 /* Feeds one event and appends what to do, in order. Returns false, and does nothing, when the event
  * speaks for a container that is not (or no longer) this task's, or is impossible in this state: an

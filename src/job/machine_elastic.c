@@ -142,16 +142,12 @@ static void ask_later(struct machine *m, size_t task)
 	machine_ask_again(m, task);
 }
 
-static bool is_of_infrastructure(const struct machine *m, const struct task *t)
-{
-	return t->cause.kind == CAUSE_ALLOCATION_REFUSED ||
-	       policy_judge(m->job, t->type, &t->cause).charge == CHARGE_INFRASTRUCTURE;
-}
-
-bool machine_can_spare(const struct machine *m, size_t task)
+bool machine_can_spare(const struct machine *m, size_t task, enum policy_charge charge)
 {
 	const struct task *t = &m->tasks[task];
-	if (!is_elastic(m, t->type) || t->state != TASK_LOST || !is_of_infrastructure(m, t))
+	bool is_of_infrastructure =
+		t->cause.kind == CAUSE_ALLOCATION_REFUSED || charge == CHARGE_INFRASTRUCTURE;
+	if (!is_elastic(m, t->type) || t->state != TASK_LOST || !is_of_infrastructure)
 		return false;
 	if (count_ended(m) > 1) /* it is one of them */
 		return false;

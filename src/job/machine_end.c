@@ -30,6 +30,19 @@ void machine_fail(struct machine *m, enum cause_kind kind, const char *format, .
 	machine_finish(m, JOB_FAILED);
 }
 
+/* The policy for the task's cause, after what was tried before. */
+static struct policy judge(const struct machine *m, size_t task)
+{
+	const struct task *t = &m->tasks[task];
+	struct policy policy = policy_judge(m->job, t->type, &t->cause);
+
+	if (policy.elsewhere_once && (m->one_host || t->moved)) {
+		policy.charge = CHARGE_NEVER;
+		policy.blames_host = false;
+	}
+	return policy;
+}
+
 static bool is_awaited(const struct machine *m, size_t type)
 {
 	for (size_t i = 0; i < m->job->type_count; i++)
@@ -41,14 +54,14 @@ static bool is_awaited(const struct machine *m, size_t type)
 }
 
 /* Without a retry left: can the others still end well, or at least usefully? */
-static bool ends_the_job(const struct machine *m, size_t task)
+static bool ends_the_job(const struct machine *m, size_t task, enum policy_charge charge)
 {
 	const struct task *t = &m->tasks[task];
 	const struct job_type *type = &m->job->types[t->type];
 	return m->job->fail_fast || type->stop_on_failure || machine_is_chief(m, task) ||
 	       machine_role(m, t->type) == JOB_ROLE_UNTRACKED || is_awaited(m, t->type) ||
 	       (m->job->mode == JOB_MODE_GANG && t->epoch != m->epoch) || /* no gang without it */
-	       policy_judge(m->job, t->type, &t->cause).charge == CHARGE_NEVER;
+	       charge == CHARGE_NEVER;
 }
 
 void machine_let_go(struct machine *m, size_t task)
@@ -102,15 +115,17 @@ static void tell_why_not(struct machine *m, size_t task, const struct policy *po
 		machine_note(m, task, "%s:%d is not tried again, as tony.%s.on-exit says", type,
 			     t->index, type);
 	else if (policy->why)
-		machine_note(m, task, "%s:%d is not tried again: %s", type, t->index, policy->why);
+		machine_note(m, task, "%s:%d is not tried again: %s%s", type, t->index, policy->why,
+			     !policy->elsewhere_once ? ""
+			     : m->one_host	     ? ", and there is no other machine"
+						     : ", as one was before");
 }
 
-void machine_task_failed(struct machine *m, size_t task)
+static void follow_policy(struct machine *m, size_t task, const struct policy *policy)
 {
 	const struct task *t = &m->tasks[task];
-	const struct policy policy = policy_judge(m->job, t->type, &t->cause);
-	enum policy_charge charge = policy.charge;
-	if (policy.blames_host && t->container)
+	enum policy_charge charge = policy->charge;
+	if (policy->blames_host && t->container)
 		machine_act(m, ACTION_AVOID, task);
 	if (machine_role(m, t->type) == JOB_ROLE_SIDECAR && !is_awaited(m, t->type)) {
 		machine_let_go(m, task);
@@ -119,9 +134,9 @@ void machine_task_failed(struct machine *m, size_t task)
 		return;
 	}
 	/* With the machine that is to blame goes the container. */
-	if (policy.blames_host && t->state == TASK_FAILED && machine_can_charge(m, charge))
+	if (policy->blames_host && t->state == TASK_FAILED && machine_can_charge(m, charge))
 		machine_set_task(m, task, TASK_LOST);
-	if (machine_can_spare(m, task)) {
+	if (machine_can_spare(m, task, charge)) {
 		machine_spare(m, task);
 		return;
 	}
@@ -133,11 +148,11 @@ void machine_task_failed(struct machine *m, size_t task)
 	}
 	machine_blame(m, (int64_t)task, &t->cause);
 	if (machine_can_charge(m, charge)) {
-		reform_for(m, task, &policy);
+		reform_for(m, task, policy);
 		return;
 	}
-	tell_why_not(m, task, &policy);
-	if (ends_the_job(m, task)) {
+	tell_why_not(m, task, policy);
+	if (ends_the_job(m, task, charge)) {
 		machine_finish(m, JOB_FAILED);
 		return;
 	}
@@ -145,6 +160,14 @@ void machine_task_failed(struct machine *m, size_t task)
 	machine_settle_size(m);
 	machine_open_barrier(m);
 	machine_check_end(m);
+}
+
+void machine_task_failed(struct machine *m, size_t task)
+{
+	const struct policy policy = judge(m, task);
+	follow_policy(m, task, &policy);
+	if (policy.elsewhere_once) /* which the next judgement takes into account */
+		m->tasks[task].moved = true;
 }
 
 /* ---- the end ------------------------------------------------------------------------------ */

@@ -55,6 +55,7 @@ struct machine {
 	int epoch;
 	int retries_used, infrastructure_retries_used;
 	int streak;	 /* re-formations in quick succession */
+	bool one_host;	 /* machine_set_one_host() */
 	bool unrecorded; /* counters, back-off or cause changed in the event in hand ... */
 	bool recorded;	 /* ... and there is an ACTION_JOB_CHANGED that will tell */
 	struct task *tasks;
@@ -139,8 +140,9 @@ bool machine_gathers(const struct machine *m, size_t type);
 void machine_await_others(struct machine *m, size_t task);
 bool machine_may_start_without(struct machine *m, size_t type); /* those still to come */
 void machine_grow(struct machine *m); /* takes in those that came meanwhile, if it is time */
-/* One that was just LOST: can the job go on without it, at no charge? */
-bool machine_can_spare(const struct machine *m, size_t task);
+/* One that was just LOST: can the job go on without it, at no charge? `charge`: what its policy
+ * says. */
+bool machine_can_spare(const struct machine *m, size_t task, enum policy_charge charge);
 void machine_spare(struct machine *m, size_t task);
 void machine_replace_survivor(struct machine *m, size_t task); /* lost while it was stopping */
 /* Once a task has ended for good its epoch is the last: nobody can join any more. */

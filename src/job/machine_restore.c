@@ -121,6 +121,7 @@ static void restore_task(struct machine *m, size_t task, const struct task_view 
 	t->restart = count(row->restart);
 	t->restarts_used = count(row->restarts_used);
 	t->misses = count(row->misses);
+	t->moved = row->moved;
 	m->types[t->type].started += t->epoch == m->epoch;
 	if (!row->is_well)
 		cause_copy(&t->cause, &row->cause);

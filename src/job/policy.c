@@ -17,6 +17,7 @@
 #define NEVER	       .charge = CHARGE_NEVER
 #define CLUSTERS_FAULT .charge = CHARGE_INFRASTRUCTURE
 #define MACHINES_FAULT .charge = CHARGE_INFRASTRUCTURE, .blames_host = true
+#define FULL_DISK      MACHINES_FAULT, .elsewhere_once = true, .why = "a disk of its machine is full"
 
 /* clang-format off */
 static const struct policy_row rows[] = {
@@ -42,8 +43,7 @@ static const struct policy_row rows[] = {
 		.why = "a disk of its machine has failed"},
 	{SAYS("Read-only file system", "[Errno 30]"), MACHINES_FAULT,
 		.why = "a file system of its machine has become read-only"},
-	{SAYS("No space left on device", "[Errno 28]"), MACHINES_FAULT,
-		.why = "a disk of its machine is full"},
+	{SAYS("No space left on device", "[Errno 28]"), FULL_DISK},
 	{SAYS("Disk quota exceeded", "[Errno 122]"), NEVER,
 		.why = "its owner's quota is used up: remove files, or ask for more"},
 	{SAYS("Stale file handle", "[Errno 116]"), MACHINES_FAULT,
@@ -150,7 +150,11 @@ static const struct policy_row rows[] = {
 	{CAUSE_HUNG, AGAIN},
 	{CAUSE_START_FAILED, .charge = CHARGE_USER},
 	{CAUSE_STORE_FAILED, CLUSTERS_FAULT},
+	{CAUSE_NO_SPACE, FULL_DISK},
+	{CAUSE_STORE_FULL, NEVER,
+		.why = "no other machine has more room: remove files, or ask for a larger quota"},
 	{CAUSE_PORT_TAKEN, AGAIN},
+	{CAUSE_PORT_STOLEN, MACHINES_FAULT},
 	{CAUSE_EXECUTOR_LOST, MACHINES_FAULT},
 	{CAUSE_CONTAINER_STOPPED, CLUSTERS_FAULT},
 	{CAUSE_NODE_LOST, MACHINES_FAULT},
@@ -239,6 +243,7 @@ struct policy policy_judge(const struct job *job, size_t type, const struct caus
 		.charge = row->charge,
 		.in_place = row->in_place,
 		.blames_host = row->blames_host,
+		.elsewhere_once = row->elsewhere_once,
 		.blames_peer = row->blames_peer,
 		.why = row->why,
 	};
@@ -246,6 +251,7 @@ struct policy policy_judge(const struct job *job, size_t type, const struct caus
 
 	policy.by_rule = action != EXIT_DEFAULT;
 	policy.blames_peer = policy.blames_peer && !policy.by_rule;
+	policy.elsewhere_once = policy.elsewhere_once && !policy.by_rule;
 	if (action == EXIT_RETRY && row->charge == CHARGE_NEVER) {
 		policy.charge = CHARGE_USER;
 		policy.in_place = true;

@@ -32,8 +32,10 @@ struct policy_row {
 	bool in_place;	  /* tony.<type>.max-restarts may restart the process in its container */
 	bool blames_host; /* the machine is suspect: its container is given back, and the next one
 			     is elsewhere, if possible */
-	bool blames_peer; /* a peer is gone, it says: judged once the peers were heard of */
-	const char *why;  /* a phrase for people that says more than the cause; NULL: none does */
+	bool elsewhere_once; /* only another machine can help, and one that has failed as well says
+				that none does */
+	bool blames_peer;    /* a peer is gone, it says: judged once the peers were heard of */
+	const char *why; /* a phrase for people that says more than the cause; NULL: none does */
 };
 
 /* `framework`: of the job; NULL: no row of a framework fits. */
@@ -46,7 +48,7 @@ size_t policy_number(const struct policy_row *row);
 /* The same with the rules of the task's type: what the machine goes by. */
 struct policy {
 	enum policy_charge charge;
-	bool in_place, blames_host, blames_peer;
+	bool in_place, blames_host, elsewhere_once, blames_peer;
 	bool ignore;	 /* it counts as success */
 	const char *why; /* NULL: nothing to be said; "tony.worker.on-exit" is said by `rule` */
 	bool by_rule;	 /* the type's on-exit decided */

@@ -119,6 +119,8 @@ json_t *record_task(const struct job *job, const struct task *task, enum task_st
 	set_positive(record, "misses", task->misses);
 	if (task->blames_peer)
 		json_set_bool(record, "blames_peer", true);
+	if (task->moved)
+		json_set_bool(record, "moved", true);
 	if (task->rejoin) {
 		json_set_bool(record, "rejoin", true);
 		if (task->ask_not_before > 0)
@@ -147,6 +149,19 @@ json_t *record_note(const struct job *job, const struct task *task, const char *
 	json_set_text(record, "text", text);
 	if (task)
 		set_task_name(record, "task", job, task);
+	return record;
+}
+
+json_t *record_output(const struct job *job, const struct task *task, int64_t lines, int64_t bytes,
+		      const char *text)
+{
+	json_t *record = begin("output");
+
+	set_task_name(record, "task", job, task);
+	json_set_int(record, "attempt", task->attempt);
+	json_set_int(record, "lines", lines);
+	json_set_int(record, "bytes", bytes);
+	json_set_text(record, "text", text);
 	return record;
 }
 

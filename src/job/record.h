@@ -7,11 +7,12 @@
  *   job      from to epoch retries infrastructure_retries streak? pause? exempt? wanted? outcome?
  *            cause? cause_task?                  also when only counters, pause or cause changed
  *   task     task from to attempt epoch restart restarts_used up container? host? port? ui_port?
- *            door? log_dir? misses? blames_peer? rejoin? restarting? pause? cause?
+ *            door? log_dir? misses? blames_peer? moved? rejoin? restarting? pause? cause?
  *                                                also when only what follows restarts_used did
  *   avoid    host                                a machine to blame: no other container there, if
  *                                                it can be helped
  *   note     text task?                          something a person should know
+ *   output   task attempt lines bytes text       so much of a container's output was lost, in all
  *   waiting  text?                               why containers are not there; absent: no more
  *   final    state message cause?                the last line of a journal; the cause, when no
  *                                                AM could say it
@@ -35,6 +36,8 @@ json_t *record_task(const struct job *job, const struct task *task, enum task_st
 json_t *record_avoid(const char *host);
 /* `task` NULL: it is about the whole job. */
 json_t *record_note(const struct job *job, const struct task *task, const char *text);
+json_t *record_output(const struct job *job, const struct task *task, int64_t lines, int64_t bytes,
+		      const char *text);
 json_t *record_waiting(const char *text); /* NULL: nothing is waited for any more */
 json_t *record_final(enum job_state state, const char *message, const struct cause *cause);
 /* Whether it is that one. */

@@ -61,6 +61,7 @@ void job_view_destroy(struct job_view *view)
 		free(view->tasks[i].container);
 		free(view->tasks[i].host);
 		free(view->tasks[i].log_dir);
+		free(view->tasks[i].lost.text);
 		cause_finish(&view->tasks[i].cause);
 		view_attempts_finish(&view->tasks[i]);
 	}
@@ -239,7 +240,7 @@ static int read_task_members(struct task_view *task, const struct view_record *r
 	task->ui_port = 0;
 	task->door = 0;
 	task->misses = 0;
-	task->up = task->blames_peer = task->rejoin = task->restarting = false;
+	task->up = task->blames_peer = task->moved = task->rejoin = task->restarting = false;
 	task->is_well = !cause;
 	if (read_number(record, "attempt", &task->attempt, err) < 0 ||
 	    read_number(record, "epoch", &task->epoch, err) < 0 ||
@@ -251,6 +252,7 @@ static int read_task_members(struct task_view *task, const struct view_record *r
 	    read_number(record, "misses", &task->misses, err) < 0 ||
 	    view_record_read_bool(record, "up", &task->up, err) < 0 ||
 	    view_record_read_bool(record, "blames_peer", &task->blames_peer, err) < 0 ||
+	    view_record_read_bool(record, "moved", &task->moved, err) < 0 ||
 	    view_record_read_bool(record, "rejoin", &task->rejoin, err) < 0 ||
 	    view_record_read_bool(record, "restarting", &task->restarting, err) < 0 ||
 	    view_record_read_int(record, "pause", 0, INT32_MAX, &pause, err) < 0 ||
@@ -339,6 +341,24 @@ static int fold_note(struct job_view *view, const struct view_record *record, in
 	return read_text(record, "text", &view->note, err);
 }
 
+static int fold_output(struct job_view *view, const struct view_record *record, int64_t time_ms,
+		       struct err *err)
+{
+	int64_t number;
+
+	if (read_task_name(view, record, "task", &number, err) < 0)
+		return -1;
+	if (number < 0)
+		return err_set(err, ERR_INPUT, "task: is missing");
+	struct output_view *lost = &view->tasks[number].lost;
+	if (read_number(record, "attempt", &lost->attempt, err) < 0 ||
+	    view_record_read_int(record, "lines", 0, INT64_MAX, &lost->lines, err) < 0 ||
+	    view_record_read_int(record, "bytes", 0, INT64_MAX, &lost->bytes, err) < 0)
+		return -1;
+	mem_replace(&lost->text, NULL);
+	return view_record_need_text(record, "text", &lost->text, err);
+}
+
 static int fold_waiting(struct job_view *view, const struct view_record *record, int64_t time_ms,
 			struct err *err)
 {
@@ -388,9 +408,9 @@ static const struct {
 	int (*fold)(struct job_view *view, const struct view_record *record, int64_t time_ms,
 		    struct err *err);
 } folds[] = {
-	{"am", fold_am},       {"job", fold_job},   {"task", fold_task},
-	{"avoid", fold_avoid}, {"note", fold_note}, {"waiting", fold_waiting},
-	{"final", fold_final},
+	{"am", fold_am},       {"job", fold_job},	{"task", fold_task},
+	{"avoid", fold_avoid}, {"note", fold_note},	{"waiting", fold_waiting},
+	{"final", fold_final}, {"output", fold_output},
 };
 
 /* ---- all of them -------------------------------------------------------------------------- */

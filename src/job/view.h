@@ -35,14 +35,20 @@ struct task_view {
 	int ui_port; /* where its process serves a web interface; 0: it does not (yet) */
 	int door;    /* where its executor hears of an AM that follows; 0: it has none */
 	int64_t state_since_ms;
-	int64_t requested_ms;		      /* its first request */
-	int64_t started_ms, ended_ms;	      /* of the last process */
-	struct cause cause;		      /* of the last failure, even if it recovered since */
-	bool is_well;			      /* it did */
-	bool blames_peer, rejoin, restarting; /* as in struct task */
-	int misses;			      /* as in struct task */
-	int64_t pause_ms;		      /* its own back-off, from state_since_ms on */
-	bool dormant;			      /* machine_task_is_dormant() */
+	int64_t requested_ms;	      /* its first request */
+	int64_t started_ms, ended_ms; /* of the last process */
+	struct cause cause;	      /* of the last failure, even if it recovered since */
+	bool is_well;		      /* it did */
+	bool blames_peer, moved, rejoin, restarting; /* as in struct task */
+	int misses;				     /* as in struct task */
+	int64_t pause_ms;			     /* its own back-off, from state_since_ms on */
+	/* Of the output of the last container of which some was lost. */
+	struct output_view {
+		int attempt;	      /* which container; 0: none */
+		int64_t lines, bytes; /* that are in no log */
+		char *text;	      /* a sentence */
+	} lost;
+	bool dormant; /* machine_task_is_dormant() */
 	struct attempt_view *attempts;
 	size_t attempt_count;
 };

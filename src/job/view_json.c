@@ -124,6 +124,18 @@ char *task_view_ui_url(const struct task_view *task)
 	return mem_printf("http://%s:%d", task->host, task->ui_port);
 }
 
+static void set_lost(json_t *object, const struct output_view *lost)
+{
+	if (!lost->text)
+		return;
+	json_t *member = json_object();
+	json_set_int(member, "attempt", lost->attempt);
+	json_set_int(member, "lines", lost->lines);
+	json_set_int(member, "bytes", lost->bytes);
+	json_set_text(member, "text", lost->text);
+	json_object_set_new(object, "output_lost", member);
+}
+
 json_t *task_view_to_json(const struct job_view *view, size_t task)
 {
 	const struct task_view *row = &view->tasks[task];
@@ -145,6 +157,7 @@ json_t *task_view_to_json(const struct job_view *view, size_t task)
 	json_set_text(object, "log_dir", row->log_dir);
 	set_time(object, "started_ms", row->started_ms);
 	set_time(object, "ended_ms", row->ended_ms);
+	set_lost(object, &row->lost);
 	cause_set_member(object, &row->cause);
 	return object;
 }

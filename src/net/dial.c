@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/resolve.h"
+#include "net/socket_owner.h"
 
 struct dial {
 	struct event_base *base;
@@ -23,6 +24,8 @@ struct dial {
 	struct event connected, timer;
 	int64_t timeout_ms, end_ms; /* end_ms: clock_monotonic_ms() */
 	int error;		    /* of the address tried last */
+	uid_t owner;		    /* that is demanded */
+	struct err refusal;	    /* why nothing may be sent to an address that was tried */
 	dial_done *done;
 	void *data;
 };
@@ -36,6 +39,7 @@ static void free_dial(struct dial *dial)
 		event_del(&dial->connected);
 		close(dial->fd);
 	}
+	err_finish(&dial->refusal);
 	free(dial->addresses);
 	free(dial);
 }
@@ -73,6 +77,27 @@ static bool is_itself(int fd)
 	       memcmp(&ours.storage, &theirs.storage, ours.length) == 0;
 }
 
+/* -1: `refusal` says who is there instead, or was at an address before. */
+static int check_owner(struct dial *dial, int fd)
+{
+	struct err why cleanup_err = {0};
+	struct err *refusal = dial->refusal.kind == ERR_NONE ? &dial->refusal : NULL;
+	uid_t uid = 0;
+
+	if (dial->owner == SOCKET_OWNER_ANY)
+		return 0;
+	enum socket_owner known = socket_owner_of_peer(fd, &uid, &why);
+	if (known == SOCKET_OWNER_KNOWN && uid != dial->owner && uid != 0)
+		return err_set(refusal, ERR_DENIED,
+			       "is listened on by uid %u, not by uid %u or root: nothing was sent",
+			       (unsigned)uid, (unsigned)dial->owner);
+	if (known != SOCKET_OWNER_UNKNOWN)
+		return 0;
+	return err_set(refusal, ERR_UNREACHABLE,
+		       "the kernel does not say who listens there (%s): nothing was sent",
+		       err_message(&why));
+}
+
 static void try_next(struct dial *dial);
 
 static void give_up_address(struct dial *dial, int error)
@@ -93,6 +118,8 @@ static void on_connected(evutil_socket_t fd, short what, void *data)
 	getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
 	if (!error && is_itself(fd))
 		error = ECONNREFUSED;
+	if (!error && check_owner(dial, fd) < 0)
+		error = EPERM;
 	if (error)
 		give_up_address(dial, error);
 	else
@@ -144,7 +171,9 @@ static void try_next(struct dial *dial)
 		}
 		dial->error = errno;
 	}
-	if (dial->error == ETIMEDOUT) {
+	if (dial->refusal.kind != ERR_NONE) {
+		err_set(&err, dial->refusal.kind, "%s", err_message(&dial->refusal));
+	} else if (dial->error == ETIMEDOUT) {
 		char *waited cleanup_free = str_format_duration(dial->timeout_ms);
 		err_set(&err, ERR_UNREACHABLE, "no connection within %s", waited);
 	} else {
@@ -180,6 +209,7 @@ struct dial *dial_start(struct event_base *base, const char *address, int64_t ti
 	struct dial *dial = mem_alloc(sizeof(*dial));
 	dial->base = base;
 	dial->fd = -1;
+	dial->owner = SOCKET_OWNER_ANY;
 	dial->timeout_ms = timeout_ms;
 	dial->end_ms = clock_monotonic_ms() + timeout_ms;
 	dial->done = done;
@@ -188,6 +218,11 @@ struct dial *dial_start(struct event_base *base, const char *address, int64_t ti
 	set_timer(dial, timeout_ms);
 	dial->resolve = resolve_start(base, NULL, host, port, on_resolved, dial);
 	return dial;
+}
+
+void dial_demand_owner(struct dial *dial, uid_t owner)
+{
+	dial->owner = owner;
 }
 
 void dial_cancel(struct dial *dial)

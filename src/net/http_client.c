@@ -16,6 +16,7 @@
 #include "net/dial.h"
 #include "net/gzip.h"
 #include "net/http_message.h"
+#include "net/socket_owner.h"
 #include "net/tls.h"
 #include "net/wire.h"
 
@@ -42,6 +43,7 @@ enum framing { FRAMING_HEAD, FRAMING_LENGTH, FRAMING_CHUNKED, FRAMING_CLOSE };
 struct http_client {
 	struct event_base *base;
 	char *address, *token;
+	uid_t owner;		     /* of the server; SOCKET_OWNER_ANY */
 	char *host;		     /* of `address` */
 	struct tls_context *tls;     /* borrowed; NULL: without TLS */
 	struct http_call_list calls; /* the first is on the wire when `is_busy` */
@@ -446,11 +448,13 @@ static void on_next(evutil_socket_t fd, short what, void *data)
 
 	if (!call || client->is_busy || client->dial)
 		return;
-	if (client->is_connected)
+	if (client->is_connected) {
 		send_call(client, call);
-	else
-		client->dial = dial_start(client->base, client->address, CONNECT_TIMEOUT_MS,
-					  on_dialed, client, NULL);
+		return;
+	}
+	client->dial = dial_start(client->base, client->address, CONNECT_TIMEOUT_MS, on_dialed,
+				  client, NULL);
+	dial_demand_owner(client->dial, client->owner);
 }
 
 static void on_timeout(evutil_socket_t fd, short what, void *data)
@@ -475,11 +479,17 @@ struct http_client *http_client_create(struct event_base *base, const char *addr
 	client->address = mem_strdup(address);
 	client->host = mem_steal(&host);
 	client->token = mem_strdup(token);
+	client->owner = token ? geteuid() : SOCKET_OWNER_ANY;
 	TAILQ_INIT(&client->calls);
 	event_assign(&client->next, base, -1, 0, on_next, client);
 	event_assign(&client->again, base, -1, 0, on_again, client);
 	event_assign(&client->agreed, base, -1, 0, on_agreed, client);
 	return client;
+}
+
+void http_client_demand_owner(struct http_client *client, uid_t owner)
+{
+	client->owner = owner;
 }
 
 void http_client_use_tls(struct http_client *client, struct tls_context *tls)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -47,7 +48,8 @@ struct http_question {
 	bool (*on_bytes)(void *data, const char *bytes, size_t length);
 	/* Called exactly once, from the loop, unless the call was cancelled. `response` is NULL
 	 * when there was no (whole) answer: `err` says why (ERR_UNREACHABLE: refused, dropped,
-	 * timed out; ERR_INPUT: not HTTP). It may make new calls, and destroy the client. */
+	 * timed out; ERR_DENIED: another user listens there; ERR_INPUT: not HTTP). It may make new
+	 * calls, and destroy the client. */
 	void (*done)(void *data, const struct http_response *response, const struct err *err);
 	void *data;
 };
@@ -56,9 +58,13 @@ struct http_question {
  * other, each when the one before is answered: who holds a beat and must report at the same time
  * uses two clients. A dropped connection fails the call in progress at once; calls that wait their
  * turn are tried on a new one. The host may be a name (net/resolve.h). Fails when `address` is not
- * HOST:PORT. */
+ * HOST:PORT.
+ *
+ * On this machine, a `token` is sent only to servers of the caller's user or root. */
 struct http_client *http_client_create(struct event_base *base, const char *address,
 				       const char *token, struct err *err);
+/* Before the first call: it is this user's server, or root's (net/dial.h), or SOCKET_OWNER_ANY. */
+void http_client_demand_owner(struct http_client *client, uid_t owner);
 /* Before the first call: it is https that is spoken. `tls` is borrowed. What tls_take() says of a
  * connection is the error of the call. */
 void http_client_use_tls(struct http_client *client, struct tls_context *tls);
@@ -88,6 +94,11 @@ int http_response_check(int status, const char *body, size_t length, struct err 
 int http_call(const char *address, const char *token, const char *method, const char *path,
 	      const char *body, int64_t timeout_ms, int *status, struct str *response,
 	      struct err *err);
+
+/* The same with http_client_demand_owner(). */
+int http_call_owner(const char *address, uid_t owner, const char *token, const char *method,
+		    const char *path, const char *body, int64_t timeout_ms, int *status,
+		    struct str *response, struct err *err);
 
 /* GETs what comes as an answer piece by piece, over TLS unless `tls` is NULL, until it ends or
  * on_bytes() returns false: 0 either way. A status other than 2xx is an error as

@@ -97,6 +97,7 @@ static void begin_request(struct http_connection *connection, const char *bytes,
 		return;
 	}
 	evbuffer_drain(connection->wire.input, length);
+	request->head_bytes = length;
 	connection->phase = PHASE_REQUEST;
 	if (http_request_admit(request) < 0)
 		return;
@@ -159,7 +160,7 @@ static int take_chunked(struct http_connection *connection)
 {
 	struct evbuffer *input = connection->wire.input;
 	struct str *body = &connection->request->body;
-	size_t cap = connection->server->config.limits.body_bytes, data_length;
+	size_t data_length;
 	struct evbuffer_iovec part;
 	const char *data;
 
@@ -171,8 +172,8 @@ static int take_chunked(struct http_connection *connection)
 			refuse_head(connection, 400, "bad-request", "the body is badly chunked");
 			return -1;
 		}
-		if (body->length + data_length > cap) {
-			refuse_head(connection, 413, "too-large", "the body is too large");
+		if (body->length + data_length > connection->request->body_cap) {
+			http_request_refuse_body(connection->request);
 			return -1;
 		}
 		str_append_bytes(body, data, data_length);
@@ -261,13 +262,16 @@ static void go_on(struct http_connection *connection)
 		continue;
 	connection->advancing = false;
 	wire_resume(&connection->wire);
-	if (evbuffer_get_length(connection->wire.output) > 0)
-		return;
+	bool has_said_all = evbuffer_get_length(connection->wire.output) == 0;
 	bool is_between = connection->phase == PHASE_HEAD;
-	if (connection->peer_ended && (is_between || connection->phase == PHASE_BODY))
+	if (has_said_all && connection->peer_ended &&
+	    (is_between || connection->phase == PHASE_BODY)) {
 		http_connection_free(connection);
-	else if (is_between && connection->close_after)
+		return;
+	}
+	if (has_said_all && is_between && connection->close_after)
 		linger(connection);
+	http_server_weigh(connection->server, connection);
 }
 
 void http_connection_begin_raw(struct http_connection *connection)
@@ -352,6 +356,8 @@ void http_connection_free(struct http_connection *connection)
 	event_del(&connection->timer);
 	event_del(&connection->wake);
 	wire_finish(&connection->wire);
+	if (connection->note)
+		connection->forget(connection->note);
 	free(connection);
 	if (stream)
 		stream->source.closed(stream->source.data);

@@ -29,10 +29,13 @@ struct http_connection {
 	bool peer_ended;  /* no more input */
 	bool advancing;	  /* handlers run: who answers within need not wake it */
 	size_t looked;	  /* bytes of the incomplete head looked at */
+	size_t weight;	  /* its part of the server's stranger_bytes */
 	struct http_chunks chunks;
 	struct http_request *request; /* while there is one */
 	struct http_stream *stream;
-	bool stream_wrote;  /* in the present call of its source */
+	bool stream_wrote; /* in the present call of its source */
+	void *note;	   /* of http_request_note() */
+	void (*forget)(void *note);
 	struct event timer; /* the phase's deadline */
 	struct event wake;  /* go on from the loop, not from within a caller */
 };
@@ -43,6 +46,8 @@ struct http_request {
 	const struct http_route *route;
 	enum http_access access;
 	struct http_head head;
+	size_t head_bytes;
+	size_t body_cap;
 	struct http_pairs parameters, query;
 	struct str body;
 	struct str answer_headers;  /* beside those that every answer has */
@@ -63,11 +68,13 @@ struct http_server {
 	struct event_base *base;
 	struct http_server_config config; /* token owned, address not kept */
 	char *address, *token;
+	char *host_name; /* this machine's */
 	struct evconnlistener *listener;
 	struct event resume; /* listening again after accept failed */
 	/* By time of arrival: the first stranger is the first to go when room is needed. */
 	struct http_connection_list strangers, known;
 	size_t connection_count;
+	size_t stranger_bytes;
 	bool draining;
 	void (*drained)(void *data);
 	void *drained_data;
@@ -90,6 +97,8 @@ void http_connection_set_deadline(struct http_connection *connection, int64_t ms
 void http_request_free(struct http_request *request);
 /* Checks token, path, method and size in that order. -1: refused and answered. */
 int http_request_admit(struct http_request *request);
+/* Its body is over request->body_cap. */
+void http_request_refuse_body(struct http_request *request);
 
 /* http_answer.c */
 const char *http_status_reason(int status);
@@ -101,5 +110,8 @@ void http_answer_refusal(struct http_request *request, int status, const char *c
 /* http_server.c */
 void http_server_forget(struct http_server *server, struct http_connection *connection);
 void http_server_know(struct http_server *server, struct http_connection *connection);
+/* Counts anew what this connection makes the server hold, from the loop. It may be closed for it,
+ * and so may another one. */
+void http_server_weigh(struct http_server *server, struct http_connection *connection);
 
 #endif

@@ -15,12 +15,23 @@ enum {
 };
 #define CONTENT_LENGTH_MAX ((int64_t)1 << 53)
 
+static bool ends_with(const char *bytes, size_t length, const char *end)
+{
+	size_t size = strlen(end);
+
+	return length >= size && memcmp(bytes + length - size, end, size) == 0;
+}
+
 size_t http_head_length(const char *bytes, size_t length, size_t from)
 {
-	/* The end may straddle the place where the last look stopped. */
-	from = from > 3 ? from - 3 : 0;
-	const char *end = length > from ? memmem(bytes + from, length - from, "\r\n\r\n", 4) : NULL;
-	return end ? (size_t)(end - bytes) + 4 : 0;
+	const char *feed;
+
+	while (from < length && (feed = memchr(bytes + from, '\n', length - from))) {
+		from = (size_t)(feed - bytes) + 1;
+		if (!ends_with(bytes, from, "\r\n") || ends_with(bytes, from, "\r\n\r\n"))
+			return from;
+	}
+	return 0;
 }
 
 static bool is_token(char c)
@@ -210,6 +221,8 @@ static int parse(struct http_head *head, const char *bytes, size_t length,
 	memset(head, 0, sizeof(*head));
 	if (memchr(bytes, '\0', length))
 		return err_set(err, ERR_INPUT, "a NUL in the headers");
+	if (!ends_with(bytes, length, "\r\n\r\n"))
+		return err_set(err, ERR_INPUT, "a line of the headers ends in LF, not in CR LF");
 	head->text = mem_strndup(bytes, length);
 	char *cursor = head->text;
 	char *first = next_line(&cursor);
@@ -221,10 +234,29 @@ static int parse(struct http_head *head, const char *bytes, size_t length,
 	return -1;
 }
 
+/* RFC 9112, 3.2. */
+static int check_host(const struct http_head *head, struct err *err)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < head->header_count; i++)
+		count += strcasecmp(head->headers[i].name, "Host") == 0;
+	if (count > 1)
+		return err_set(err, ERR_INPUT, "more than one Host");
+	if (count == 0 && head->minor_version == 1)
+		return err_set(err, ERR_INPUT, "there is no Host");
+	return 0;
+}
+
 int http_head_parse_request(struct http_head *head, const char *bytes, size_t length,
 			    struct err *err)
 {
-	return parse(head, bytes, length, parse_request_line, err);
+	if (parse(head, bytes, length, parse_request_line, err) < 0)
+		return -1;
+	if (check_host(head, err) == 0)
+		return 0;
+	http_head_finish(head);
+	return -1;
 }
 
 int http_head_parse_response(struct http_head *head, const char *bytes, size_t length,

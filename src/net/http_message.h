@@ -1,6 +1,7 @@
 /*
  * Framing of HTTP/1.1 messages (RFC 9112), as pure functions over bytes. Strict where leniency has
- * let requests be smuggled: CR LF only, no folded headers, no blank before a colon, one framing.
+ * let requests be smuggled: CR LF only, no folded headers, no blank before a colon, one framing,
+ * one Host.
  */
 #ifndef TONY_NET_HTTP_MESSAGE_H
 #define TONY_NET_HTTP_MESSAGE_H
@@ -35,8 +36,9 @@ struct http_head {
 	struct http_header *headers; /* owned */
 };
 
-/* The length of the head at the front of `bytes`, its final empty line included; 0: not complete.
- * `from` is where an earlier look at a shorter prefix ended (0 at first). */
+/* The length of the head at the front of `bytes`, its final empty line included, or up to a bare
+ * LF, which the parser refuses; 0: not complete. `from` is where an earlier look at a shorter
+ * prefix ended (0 at first). */
 size_t http_head_length(const char *bytes, size_t length, size_t from);
 
 /* `bytes` is a whole head as http_head_length() measures it. The caller finishes `head` after

@@ -30,12 +30,12 @@ static bool has_token(const struct http_request *request)
 	return secret_equal(given, token);
 }
 
-/* What the caller may do. */
+/* Of a caller that does not show the token. */
 static enum http_access find_access(const struct http_request *request)
 {
 	const struct http_server *server = request->connection->server;
 
-	if (!server->token || has_token(request))
+	if (!server->token)
 		return HTTP_ACCESS_ALL;
 	return server->config.authorize ? server->config.authorize(server->config.data, request)
 					: HTTP_ACCESS_NONE;
@@ -69,9 +69,52 @@ static int refuse(struct http_request *request, int status, const char *code, co
 	return -1;
 }
 
+/* "node-7" of "node-7:4000", "::1" of "[::1]:4000". The caller frees. */
+static char *name_in(const char *host)
+{
+	return host[0] == '[' ? mem_strndup(host + 1, strcspn(host + 1, "]"))
+			      : mem_strndup(host, strcspn(host, ":"));
+}
+
+/* "localhost"; "node-7.example" and "node-7" of a machine of that name. */
+static bool is_own_name(const struct http_server *server, const char *name)
+{
+	size_t length = strlen(name);
+
+	if (strcasecmp(name, "localhost") == 0)
+		return true;
+	return length > 0 && strncasecmp(name, server->host_name, length) == 0 &&
+	       (server->host_name[length] == '\0' || length == strcspn(server->host_name, "."));
+}
+
+static int admit_by_host(struct http_request *request)
+{
+	const struct http_server *server = request->connection->server;
+	const char *host = http_head_find(&request->head, "Host");
+	char *name cleanup_free = host ? name_in(host) : NULL;
+	struct net_address address;
+
+	/* A number cannot be rebound, and browsers send a Host. */
+	if (server->config.any_host || !name || net_address_from_host(name, 0, &address) == 0 ||
+	    is_own_name(server, name))
+		return 0;
+	if (server->config.knows_host &&
+	    server->config.knows_host(server->config.data, request, name))
+		return 0;
+	char *message cleanup_free =
+		mem_printf("Host: \"%s\" is no name of this server; call it by its address, or "
+			   "show the token",
+			   host);
+	return refuse(request, 400, "bad-host", message);
+}
+
 static int admit_by_access(struct http_request *request)
 {
-	request->access = find_access(request);
+	bool shows_token = has_token(request);
+
+	if (!shows_token && admit_by_host(request) < 0)
+		return -1;
+	request->access = shows_token ? HTTP_ACCESS_ALL : find_access(request);
 	if (request->access < HTTP_ACCESS_NONE && request->connection->server->token)
 		http_server_know(request->connection->server, request->connection);
 	if (request->access <= (request->route ? request->route->needs : HTTP_ACCESS_READ))
@@ -82,9 +125,29 @@ static int admit_by_access(struct http_request *request)
 			      : "send the job's token as \"Authorization: Bearer TOKEN\"");
 }
 
-int http_request_admit(struct http_request *request)
+void http_request_refuse_body(struct http_request *request)
+{
+	http_answer_refusal(request, 413, "too-large",
+			    request->body_cap > 0
+				    ? "the body is too large"
+				    : "this call takes no body from a caller without the token");
+}
+
+static int admit_body(struct http_request *request)
 {
 	const struct http_limits *limits = &request->connection->server->config.limits;
+	const struct http_route *route = request->route;
+
+	request->body_cap =
+		request->access < HTTP_ACCESS_NONE ? limits->body_bytes : route->stranger_body;
+	if (route->raw || request->head.content_length <= (int64_t)request->body_cap)
+		return 0;
+	http_request_refuse_body(request);
+	return -1;
+}
+
+int http_request_admit(struct http_request *request)
+{
 	bool path_exists;
 
 	request->route = find_route(request, &path_exists);
@@ -100,11 +163,7 @@ int http_request_admit(struct http_request *request)
 	    http_url_query(request->head.target, &request->query) < 0)
 		return refuse(request, 400, "bad-request",
 			      "path or query is badly encoded, or has too many members");
-	if (!request->route->raw && request->head.content_length > (int64_t)limits->body_bytes) {
-		http_answer_refusal(request, 413, "too-large", "the body is too large");
-		return -1;
-	}
-	return 0;
+	return admit_body(request);
 }
 
 const char *http_request_parameter(const struct http_request *request, const char *name)
@@ -167,6 +226,26 @@ int http_request_query_int(struct http_request *request, const char *name, int64
 			  "%s: is not a whole number between %lld and %lld", name, (long long)min,
 			  (long long)max);
 	return -1;
+}
+
+void http_request_note(struct http_request *request, void *note, void (*forget)(void *note))
+{
+	struct http_connection *connection = request->connection;
+
+	if (connection->note)
+		connection->forget(connection->note);
+	connection->note = note;
+	connection->forget = forget;
+}
+
+void *http_request_noted(const struct http_request *request)
+{
+	return request->connection->note;
+}
+
+void http_request_trust(struct http_request *request)
+{
+	http_server_know(request->connection->server, request->connection);
 }
 
 void http_request_hold(struct http_request *request, void (*closed)(void *data), void *data)

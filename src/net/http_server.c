@@ -6,6 +6,7 @@
 #include <event2/listener.h>
 #include <event2/util.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -22,6 +23,7 @@ enum {
 	HEAD_BYTES = 16 * 1024,
 	BODY_BYTES = 1024 * 1024,
 	CONNECTIONS = 1024,
+	STRANGER_BYTES = 4 * 1024 * 1024,
 	IDLE_MS = 30 * 1000,
 	BACKLOG = 4096,
 	FDS_LEFT = 64, /* for the rest of the process */
@@ -36,6 +38,7 @@ static void set_limits(struct http_limits *limits)
 	limits->body_bytes = limits->body_bytes ? limits->body_bytes : BODY_BYTES;
 	limits->connections = limits->connections ? limits->connections : CONNECTIONS;
 	limits->idle_ms = limits->idle_ms ? limits->idle_ms : IDLE_MS;
+	limits->stranger_bytes = limits->stranger_bytes ? limits->stranger_bytes : STRANGER_BYTES;
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == RLIM_INFINITY)
 		return;
 	size_t room = files.rlim_cur > FDS_LEFT * 2 ? files.rlim_cur - FDS_LEFT : FDS_LEFT;
@@ -64,6 +67,13 @@ static void refuse_busy(int fd, const char *message)
 	send(fd, answer.text, answer.length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+static void push_out(struct http_connection *connection, const char *message)
+{
+	if (evbuffer_get_length(connection->wire.output) == 0)
+		refuse_busy(connection->wire.fd, message);
+	http_connection_free(connection);
+}
+
 /* Room for one more: whoever has not shown the token for longest makes way, so that a flood of
  * strangers does not keep those out who belong here. */
 static bool make_room(struct http_server *server)
@@ -74,9 +84,7 @@ static bool make_room(struct http_server *server)
 		return true;
 	if (!oldest)
 		return false;
-	if (evbuffer_get_length(oldest->wire.output) == 0)
-		refuse_busy(oldest->wire.fd, "too many connections");
-	http_connection_free(oldest);
+	push_out(oldest, "too many connections");
 	return true;
 }
 
@@ -122,9 +130,9 @@ static void on_drain_timer(evutil_socket_t fd, short what, void *data)
 		drained(server->drained_data);
 }
 
-int http_server_listen(const char *text, struct err *err)
+static int listen_at(const char *text, bool is_held, struct err *err)
 {
-	const int on = 1;
+	const int on = 1, shares = is_held;
 	struct net_address address;
 
 	if (net_address_parse(text, &address, err) < 0)
@@ -132,10 +140,16 @@ int http_server_listen(const char *text, struct err *err)
 	int fd cleanup_close =
 		socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &shares, sizeof(shares)) < 0 ||
 	    bind(fd, (struct sockaddr *)&address.storage, address.length) < 0 ||
 	    listen(fd, BACKLOG) < 0)
 		return err_set_errno(err, "%s: cannot listen", text);
 	return mem_steal_fd(&fd);
+}
+
+int http_server_listen(const char *address, struct err *err)
+{
+	return listen_at(address, false, err);
 }
 
 /* `fd` is the listener's from then on. */
@@ -159,11 +173,19 @@ static int start_listening(struct http_server *server, struct err *err)
 {
 	int held = server->config.listener;
 	int fd = held > 0 ? fcntl(held, F_DUPFD_CLOEXEC, 0)
-			  : http_server_listen(server->config.address, err);
+			  : listen_at(server->config.address, server->config.is_held, err);
 
 	if (held > 0 && fd < 0)
 		err_set_errno(err, "cannot listen");
 	return fd < 0 ? -1 : accept_at(server, fd, err);
+}
+
+static char *own_host_name(void)
+{
+	char name[HOST_NAME_MAX + 1] = "";
+
+	gethostname(name, sizeof(name) - 1);
+	return mem_strdup(name);
 }
 
 struct http_server *http_server_create(struct event_base *base,
@@ -174,6 +196,7 @@ struct http_server *http_server_create(struct event_base *base,
 	server->base = base;
 	server->config = *config;
 	server->token = mem_strdup(config->token);
+	server->host_name = own_host_name();
 	set_limits(&server->config.limits);
 	TAILQ_INIT(&server->strangers);
 	TAILQ_INIT(&server->known);
@@ -196,10 +219,45 @@ size_t http_server_connection_count(const struct http_server *server)
 	return server->connection_count;
 }
 
+static struct http_connection *find_heaviest(const struct http_server *server)
+{
+	struct http_connection *connection, *heaviest = TAILQ_FIRST(&server->strangers);
+
+	TAILQ_FOREACH(connection, &server->strangers, link)
+	{
+		if (connection->weight > heaviest->weight)
+			heaviest = connection;
+	}
+	return heaviest;
+}
+
+static void set_weight(struct http_server *server, struct http_connection *connection,
+		       size_t weight)
+{
+	server->stranger_bytes += weight - connection->weight;
+	connection->weight = weight;
+}
+
+void http_server_weigh(struct http_server *server, struct http_connection *connection)
+{
+	const struct http_request *request = connection->request;
+	const struct wire *wire = &connection->wire;
+	size_t of_request = request ? request->head_bytes + request->body.length : 0;
+
+	if (connection->is_known)
+		return;
+	set_weight(server, connection,
+		   of_request + evbuffer_get_length(wire->input) +
+			   evbuffer_get_length(wire->output));
+	while (server->stranger_bytes > server->config.limits.stranger_bytes)
+		push_out(find_heaviest(server), "too much is held for callers without the token");
+}
+
 void http_server_know(struct http_server *server, struct http_connection *connection)
 {
 	if (connection->is_known)
 		return;
+	set_weight(server, connection, 0);
 	connection->is_known = true;
 	TAILQ_REMOVE(&server->strangers, connection, link);
 	TAILQ_INSERT_TAIL(&server->known, connection, link);
@@ -207,6 +265,7 @@ void http_server_know(struct http_server *server, struct http_connection *connec
 
 void http_server_forget(struct http_server *server, struct http_connection *connection)
 {
+	set_weight(server, connection, 0);
 	TAILQ_REMOVE(connection->is_known ? &server->known : &server->strangers, connection, link);
 	server->connection_count--;
 	if (server->draining && server->connection_count == 0)
@@ -256,5 +315,6 @@ void http_server_destroy(struct http_server *server)
 		evconnlistener_free(server->listener);
 	free(server->address);
 	free(server->token);
+	free(server->host_name);
 	free(server);
 }

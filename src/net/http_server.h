@@ -44,6 +44,8 @@ struct http_route {
 	enum http_access needs; /* what is enough; HTTP_ACCESS_NONE: everybody is welcome */
 	/* The handler is called once the head is there, for http_request_take_over(). */
 	bool raw;
+	/* Bytes of body that a stranger may send, a caller with HTTP_ACCESS_NONE. 0: none. */
+	size_t stranger_body;
 };
 
 /* A member that is 0 gets the default of docs/rest.md. */
@@ -51,11 +53,15 @@ struct http_limits {
 	size_t head_bytes;  /* request line and headers: 16 KiB */
 	size_t body_bytes;  /* 1 MiB */
 	size_t connections; /* 1,024; never more than the process may open, less 64 */
-	int64_t idle_ms;    /* for a whole request to arrive, or an answer to move on: 30 s */
+	/* Requests and unread answers of all connections that have shown neither token nor session,
+	 * together: 4 MiB. When they are more, the connection that holds most is closed. */
+	size_t stranger_bytes;
+	int64_t idle_ms; /* for a whole request to arrive, or an answer to move on: 30 s */
 };
 
 struct http_server_config {
 	const char *address; /* "127.0.0.1:0": port 0 is any; copied */
+	bool is_held;	     /* another process of this user's holds it with SO_REUSEPORT */
 	int listener;	     /* http_server_listen()'s, in place of `address`; 0: none */
 	const char *token;   /* copied; NULL: there is none to show */
 	const struct http_route *routes; /* borrowed */
@@ -63,6 +69,12 @@ struct http_server_config {
 	void *data; /* for the handlers */
 	/* What a caller may do that does not show the token. NULL: nothing. */
 	enum http_access (*authorize)(void *data, const struct http_request *request);
+	bool any_host; /* calls prove themselves, by whichever name they found the way */
+	/* Whether a request without the token may call the server `name` (its Host, without the
+	 * port), which is neither a numeric address, nor "localhost", nor this machine's own name.
+	 * NULL: never. A page whose name is made to mean this machine's address has no other way to
+	 * be of the same origin as the server (DNS rebinding). */
+	bool (*knows_host)(void *data, const struct http_request *request, const char *name);
 	struct http_limits limits;
 };
 
@@ -104,6 +116,15 @@ char *http_request_peer(const struct http_request *request);
  * returns -1 (the request is gone). */
 int http_request_query_int(struct http_request *request, const char *name, int64_t min, int64_t max,
 			   int64_t *value);
+
+/* Keeps a note of the holder's with the request's connection, for the requests that follow on it.
+ * `forget` gets the note when the connection ends, or another one takes its place. */
+void http_request_note(struct http_request *request, void *note, void (*forget)(void *note));
+void *http_request_noted(const struct http_request *request); /* NULL: nothing */
+
+/* Its caller has proven who it is by other means than the token: no stranger takes the place of its
+ * connection. */
+void http_request_trust(struct http_request *request);
 
 /* Keeps the request for a later answer. `closed` is called at once when the client goes away (also
  * when it only ends its sending side); the request is gone then. */

@@ -1,15 +1,18 @@
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/mem.h"
 #include "net/http_client.h"
+#include "net/socket_owner.h"
 
 /* One call with a loop of its own. */
 struct sync_call {
 	struct event_base *base;
 	struct tls_context *tls; /* NULL: without TLS */
+	uid_t owner;
 	bool (*on_bytes)(void *data, const char *bytes, size_t length);
 	void *data;
 	int result;
@@ -52,6 +55,7 @@ static int run(struct sync_call *call, const char *address, const char *token,
 	client = http_client_create(call->base, address, token, call->err);
 	if (client) {
 		http_client_use_tls(client, call->tls);
+		http_client_demand_owner(client, call->owner);
 		http_client_start(client, question);
 		event_base_dispatch(call->base);
 	} else {
@@ -64,11 +68,11 @@ static int run(struct sync_call *call, const char *address, const char *token,
 	return call->result;
 }
 
-int http_call(const char *address, const char *token, const char *method, const char *path,
-	      const char *body, int64_t timeout_ms, int *status, struct str *response,
-	      struct err *err)
+int http_call_owner(const char *address, uid_t owner, const char *token, const char *method,
+		    const char *path, const char *body, int64_t timeout_ms, int *status,
+		    struct str *response, struct err *err)
 {
-	struct sync_call call = {.response = response, .err = err};
+	struct sync_call call = {.owner = owner, .response = response, .err = err};
 	struct http_question question = {
 		.method = method,
 		.path = path,
@@ -83,13 +87,29 @@ int http_call(const char *address, const char *token, const char *method, const 
 	return 0;
 }
 
+int http_call(const char *address, const char *token, const char *method, const char *path,
+	      const char *body, int64_t timeout_ms, int *status, struct str *response,
+	      struct err *err)
+{
+	uid_t owner = token ? geteuid() : SOCKET_OWNER_ANY;
+
+	return http_call_owner(address, owner, token, method, path, body, timeout_ms, status,
+			       response, err);
+}
+
 int http_stream(const char *address, struct tls_context *tls, const char *path, int64_t timeout_ms,
 		bool (*consume)(void *data, const char *bytes, size_t length), void *data,
 		struct err *err)
 {
 	struct str response cleanup_str = {0};
 	struct sync_call call = {
-		.tls = tls, .on_bytes = consume, .data = data, .response = &response, .err = err};
+		.tls = tls,
+		.owner = SOCKET_OWNER_ANY,
+		.on_bytes = consume,
+		.data = data,
+		.response = &response,
+		.err = err,
+	};
 	struct http_question question = {
 		.method = "GET",
 		.path = path,

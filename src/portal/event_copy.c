@@ -13,9 +13,11 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "portal/event_files.h"
+#include "portal/event_source.h"
 #include "scheduler/child.h"
 #include "scheduler/yarn_client.h"
+
+#define HERE "file://" /* how the place of a directory of this machine begins */
 
 /* How a look ends: the exit status of its process. */
 enum { LOOK_DONE, LOOK_FAILED, LOOK_DENIED };
@@ -89,7 +91,17 @@ static int make_directory(struct event_copy *copy, struct err *err)
 
 /* ---- one look ----------------------------------------------------------------------------- */
 
-static int look(const struct event_copy *copy, char **left_out, struct err *err)
+static int look_here(const struct event_copy *copy, char **left_out, struct err *err)
+{
+	const struct event_files files = {.source = &event_source_local,
+					  .path = copy->place + strlen(HERE),
+					  .owner = copy->owner,
+					  .cap = EVENT_FILES_CAP};
+
+	return event_files_copy(&files, copy->directory, left_out, err);
+}
+
+static int look_in_hdfs(const struct event_copy *copy, char **left_out, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
 	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
@@ -102,9 +114,18 @@ static int look(const struct event_copy *copy, char **left_out, struct err *err)
 		return err_set(err, ERR_DENIED,
 			       "%s: is not in %s, the file system of this portal's site files",
 			       copy->place, cluster->fs);
-	const struct event_files files = {
-		.client = client, .path = path, .owner = copy->owner, .cap = EVENT_FILES_CAP};
+	const struct event_files files = {.source = &event_source_hdfs,
+					  .client = client,
+					  .path = path,
+					  .owner = copy->owner,
+					  .cap = EVENT_FILES_CAP};
 	return event_files_copy(&files, copy->directory, left_out, err);
+}
+
+static int look(const struct event_copy *copy, char **left_out, struct err *err)
+{
+	return str_starts_with(copy->place, HERE) ? look_here(copy, left_out, err)
+						  : look_in_hdfs(copy, left_out, err);
 }
 
 static _Noreturn void run_look(const struct event_copy *copy, int report, pid_t parent)

@@ -1,5 +1,5 @@
 /*
- * A copy of the event files of a directory in HDFS (event_files.h), which is made by child
+ * A copy of the event files of another user's directory (event_files.h), which is made by child
  * processes, again and again. It is in a directory of its own, which is removed when it is stopped,
  * and when the process that has started it ends, however it does.
  */
@@ -17,7 +17,8 @@ struct event_copy;
  * for good, and the caller stops it. */
 typedef void event_copy_changed(void *data, const struct err *err);
 
-/* `place`: a URI or a path of the cluster that this machine's site files tell of. */
+/* `place`: "file://" and a path of this machine, or another URI or a path of the cluster that this
+ * machine's site files tell of. */
 struct event_copy *event_copy_start(struct event_base *base, const char *place, const char *owner,
 				    event_copy_changed *changed, void *data, struct err *err);
 /* The directory is gone then. NULL is fine; also from within `changed`. */

@@ -11,6 +11,7 @@
 #include "base/fs.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "portal/event_source.h"
 
 enum { FOUND_CAP = 100000 }; /* event files that are looked at */
 
@@ -52,17 +53,12 @@ static void finish(struct items *items)
 	free(items->items);
 }
 
-static char *below(const char *path, const char *name)
-{
-	return *name ? fs_join(path, name) : mem_strdup(path);
-}
-
 static int check_owner(const struct copy *copy, const char *name, const struct webhdfs_file *file)
 {
 	if (str_equal(file->owner, copy->files->owner))
 		return 0;
 	return err_set(copy->err, ERR_DENIED,
-		       "%s%s%s: is %s's in HDFS; only what is %s's, whose job it is, is read here",
+		       "%s%s%s: is %s's; only what is %s's, whose job it is, is read here",
 		       copy->files->path, *name ? "/" : "", name, file->owner, copy->files->owner);
 }
 
@@ -101,18 +97,17 @@ static int find(struct copy *copy)
 {
 	struct webhdfs_file top cleanup_webhdfs_file = {0};
 
-	if (webhdfs_stat(copy->files->client, copy->files->path, &top, copy->err) < 0 ||
+	if (copy->files->source->stat(copy->files, "", &top, copy->err) < 0 ||
 	    check_owner(copy, "", &top) < 0)
 		return -1;
 	if (!top.is_directory)
-		return err_set(copy->err, ERR_NOT_FOUND, "%s: is no directory in HDFS",
-			       copy->files->path);
+		return err_set(copy->err, ERR_NOT_FOUND, "%s: is no directory", copy->files->path);
 	add(&copy->directories, mem_strdup(""), 0, &top);
 	for (size_t i = 0; i < copy->directories.count; i++) {
 		const struct item *item = &copy->directories.items[i];
 		struct listing listing = {copy, item->name, item->depth};
-		char *path cleanup_free = below(copy->files->path, item->name);
-		if (webhdfs_list(copy->files->client, path, visit, &listing, copy->err) < 0 ||
+		if (copy->files->source->list(copy->files, item->name, visit, &listing, copy->err) <
+			    0 ||
 		    copy->result < 0)
 			return -1;
 	}
@@ -219,22 +214,21 @@ static int64_t modified_ms(const struct stat *about)
 /* Its owner is looked at once more: another file may have been put in its place since. */
 static int read_rest(const struct copy *copy, const struct item *item, int fd, int64_t have)
 {
-	char *path cleanup_free = fs_join(copy->files->path, item->name);
+	const struct event_source *source = copy->files->source;
 	struct webhdfs_file file cleanup_webhdfs_file = {0};
 	struct sink sink = {.fd = fd, .err = copy->err};
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
 					 {.tv_sec = (time_t)(item->modified_ms / 1000),
 					  .tv_nsec = (long)(item->modified_ms % 1000) * 1000000}};
 
-	if (have < item->length &&
-	    (webhdfs_read(copy->files->client, path, have, item->length - have, on_bytes, &sink,
-			  copy->err) < 0 ||
-	     sink.failed))
+	if (have < item->length && (source->read(copy->files, item->name, have, item->length - have,
+						 on_bytes, &sink, copy->err) < 0 ||
+				    sink.failed))
 		return -1;
-	if (webhdfs_stat(copy->files->client, path, &file, copy->err) < 0 ||
+	if (source->stat(copy->files, item->name, &file, copy->err) < 0 ||
 	    check_owner(copy, item->name, &file) < 0)
 		return -1;
-	return futimens(fd, times) < 0 ? err_set_errno(copy->err, "%s", path) : 0;
+	return futimens(fd, times) < 0 ? err_set_errno(copy->err, "%s", item->name) : 0;
 }
 
 /* What is there of it has its time only when it is whole. */

@@ -1,19 +1,22 @@
 #include "portal/index.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/user.h"
 #include "portal/index_internal.h"
 #include "web/access.h"
 
 enum {
-	VERSION = 2,
+	VERSION = 3,
 	BUSY_MS = 10000,
 	TEXT_MESSAGE = 300, /* bytes of a message that are looked through */
 };
@@ -35,7 +38,7 @@ static const char schema[] =
 	"CREATE TABLE summaries (id TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;"
 	"CREATE TABLE age (ms INTEGER NOT NULL);"
 	"INSERT INTO age VALUES (0);"
-	"PRAGMA user_version = 2;";
+	"PRAGMA user_version = 3;";
 
 static const char settings[] = "PRAGMA synchronous = OFF; PRAGMA cache_size = -4096;"
 			       "PRAGMA temp_store = MEMORY;";
@@ -124,11 +127,19 @@ static bool is_sound(struct portal_index *index)
 	       ask_number(index, "PRAGMA user_version") == VERSION;
 }
 
-/* `flags`: SQLITE_OPEN_CREATE, or 0. */
-static int open_file(struct portal_index *index, int flags, struct err *err)
+/* SQLite would give it the mode that the umask leaves; it gives -wal and -shm the mode of this. */
+static int make_private(const char *path, struct err *err)
 {
-	if (sqlite3_open_v2(index->path, &index->db, SQLITE_OPEN_READWRITE | flags, NULL) !=
-	    SQLITE_OK)
+	int fd cleanup_close = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0 || fchmod(fd, 0600) < 0)
+		return err_set_errno(err, "%s", path);
+	return 0;
+}
+
+static int open_file(struct portal_index *index, struct err *err)
+{
+	if (sqlite3_open_v2(index->path, &index->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		return index_fail(index, err);
 	sqlite3_busy_timeout(index->db, BUSY_MS);
 	sqlite3_create_function(index->db, "may_see", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
@@ -156,7 +167,9 @@ static int make_anew(struct portal_index *index, struct err *err)
 {
 	close_file(index);
 	remove_file(index->path);
-	return open_file(index, SQLITE_OPEN_CREATE, err) < 0 ? -1 : execute(index, schema, err);
+	if (make_private(index->path, err) < 0 || open_file(index, err) < 0)
+		return -1;
+	return execute(index, schema, err);
 }
 
 static int open_index(struct portal_index *index, struct err *err)
@@ -164,8 +177,8 @@ static int open_index(struct portal_index *index, struct err *err)
 	char *directory cleanup_free = fs_dirname(index->path);
 	bool was_there = fs_exists(index->path);
 
-	if (fs_make_directories(directory, 0700, err) < 0 ||
-	    open_file(index, SQLITE_OPEN_CREATE, err) < 0)
+	if (fs_make_directories(directory, 0700, err) < 0 || make_private(index->path, err) < 0 ||
+	    open_file(index, err) < 0)
 		return -1;
 	if (!is_sound(index)) {
 		if (was_there)
@@ -193,7 +206,7 @@ struct portal_index *portal_index_open_known(const char *path, struct err *err)
 	struct portal_index *index = mem_alloc(sizeof(*index));
 
 	index->path = mem_strdup(path);
-	if (open_file(index, 0, err) == 0 && execute(index, settings, err) == 0)
+	if (open_file(index, err) == 0 && execute(index, settings, err) == 0)
 		return index;
 	portal_index_close(index);
 	return NULL;
@@ -417,6 +430,26 @@ static int insert_summary(struct portal_index *index, const struct history_summa
 	return run(index, insert, err);
 }
 
+/* Whether what is known of the job is another user's. Jobs that only a scheduler knows (folder 0)
+ * are this process's user's, whatever it called itself when it submitted them. */
+static bool is_of_another(struct portal_index *index, const struct history_summary *summary)
+{
+	sqlite3_stmt *find cleanup_statement = index_prepare(
+		index,
+		"SELECT 1 FROM jobs WHERE id = :id AND user != :user AND state != :state AND NOT "
+		"(folder = 0 AND :user = :me)",
+		NULL);
+	char *me cleanup_free = user_name_of(geteuid());
+
+	if (!find)
+		return false;
+	index_bind(find, ":id", summary->id);
+	index_bind(find, ":user", summary->user);
+	index_bind(find, ":state", PORTAL_DAMAGED);
+	index_bind(find, ":me", me);
+	return sqlite3_step(find) == SQLITE_ROW;
+}
+
 /* -1: it is not known. */
 static int64_t folder_of(struct portal_index *index, const char *id)
 {
@@ -443,6 +476,8 @@ int portal_index_put(struct portal_index *index, const struct history_summary *s
 {
 	if (folder == 0 && folder_of(index, summary->id) > 0)
 		return 0;
+	if (folder_of(index, summary->id) != folder && is_of_another(index, summary))
+		return 1;
 	return put(index, summary, job_state_name(summary->state), folder, modified_ms, err);
 }
 

@@ -17,7 +17,7 @@
 
 struct portal_index;
 
-/* Made, with its directory, when it is not there. */
+/* Made, with its directory, when it is not there; nobody else may read it. */
 struct portal_index *portal_index_open(const char *path, struct err *err);
 /* One that is there: it is not checked, and not made anew. */
 struct portal_index *portal_index_open_known(const char *path, struct err *err);
@@ -52,7 +52,8 @@ int portal_index_visit(struct portal_index *index, int64_t folder,
 		       struct err *err);
 
 /* Folder 0: of a job that only its scheduler knows. It replaces what is known of the same id, but
- * what a store has is left alone by what a scheduler knows. */
+ * what a store has is left alone by what a scheduler knows. 1: nothing is replaced, since another
+ * user's job with this id is known from elsewhere. */
 int portal_index_put(struct portal_index *index, const struct history_summary *summary,
 		     int64_t folder, int64_t modified_ms, struct err *err);
 /* An entry of the folder that is no job which can be shown, and why. It takes no other's place:

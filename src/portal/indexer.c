@@ -87,9 +87,13 @@ static int read_job(struct folder_look *look, const struct history_job *job, str
 	struct history_summary summary cleanup_history_summary = {0};
 	struct err flaw cleanup_err = {0};
 
-	if (read_summary(look, job, &summary, &flaw) == 0)
-		return portal_index_put(look->index, &summary, look->folder->number,
-					job->modified_ms, err);
+	if (read_summary(look, job, &summary, &flaw) == 0) {
+		int result = portal_index_put(look->index, &summary, look->folder->number,
+					      job->modified_ms, err);
+		if (result > 0)
+			look_again(look);
+		return result < 0 ? -1 : 0;
+	}
 	if (is_damage(&flaw))
 		return put_damaged(look, job, err_message(&flaw), err);
 	log_trouble("an entry of a history", err_message(&flaw));

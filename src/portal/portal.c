@@ -15,32 +15,44 @@
 #include "net/http_message.h"
 #include "net/http_server.h"
 #include "portal/compare.h"
+#include "portal/link_socket.h"
 #include "portal/portal_internal.h"
 #include "scheduler/child.h"
 #include "web/access.h"
 #include "web/login.h"
 #include "web/serve.h"
+#include "web/ui_door.h"
 
 enum { RESTART_MS = 5000 };
 
 /* ---- who asks ----------------------------------------------------------------------------- */
+
+static bool is_proxied(const struct portal *portal, const struct http_request *request)
+{
+	char *peer cleanup_free = http_request_peer(request);
+
+	return str_list_has(portal->options->proxies, peer);
+}
 
 /* Whom the proxy in front of us has let through; NULL: nobody. */
 static const char *proxied_user(const struct portal *portal, const struct http_request *request)
 {
 	const char *header = portal->options->auth_header;
 	const char *user = header ? http_request_header(request, header) : NULL;
-	char *peer cleanup_free = user ? http_request_peer(request) : NULL;
 
-	return user && *user && str_list_has(portal->options->proxies, peer) ? user : NULL;
+	return user && *user && is_proxied(portal, request) ? user : NULL;
 }
 
-static bool has_session(const struct portal *portal, const struct http_request *request)
+static bool knows_host(void *data, const struct http_request *request, const char *name)
 {
-	char *peer cleanup_free = http_request_peer(request);
+	const struct portal *portal = data;
+	const struct str_list *names = portal->options->names;
 
-	return web_sessions_has(portal->sessions, http_request_header(request, "Cookie"), peer,
-				clock_monotonic_ms());
+	for (size_t i = 0; i < names->count; i++) {
+		if (str_equal_nocase(names->items[i], name))
+			return true;
+	}
+	return is_proxied(portal, request);
 }
 
 static enum http_access authorize(void *data, const struct http_request *request)
@@ -49,13 +61,15 @@ static enum http_access authorize(void *data, const struct http_request *request
 
 	if (!web_request_is_own(request))
 		return HTTP_ACCESS_NONE;
-	return has_session(portal, request) || proxied_user(portal, request) ? HTTP_ACCESS_READ
-									     : HTTP_ACCESS_NONE;
+	return web_login_has(portal->sessions, request) || proxied_user(portal, request)
+		       ? HTTP_ACCESS_READ
+		       : HTTP_ACCESS_NONE;
 }
 
 const char *portal_viewer(const struct portal *portal, const struct http_request *request)
 {
-	if (http_request_access(request) == HTTP_ACCESS_ALL || has_session(portal, request))
+	if (http_request_access(request) == HTTP_ACCESS_ALL ||
+	    web_login_has(portal->sessions, request))
 		return NULL;
 	const char *user = proxied_user(portal, request);
 	return user ? user : "";
@@ -74,14 +88,14 @@ static void handle_server(void *data, struct http_request *request)
 {
 	struct portal *portal = data;
 	json_t *answer = json_object();
-	const char *viewer = portal_viewer(portal, request);
 
 	json_set_text(answer, "kind", "portal");
-	json_set_text(answer, "version", TONY_VERSION);
-	json_object_set_new(answer, "viewer", json_null());
-	if (!viewer || *viewer)
+	if (http_request_access(request) < HTTP_ACCESS_NONE) {
+		const char *viewer = portal_viewer(portal, request);
+		json_set_text(answer, "version", TONY_VERSION);
 		json_set_text(answer, "viewer", viewer ? viewer : portal->options->user);
-	json_object_set_new(answer, "actions", json_array());
+		json_object_set_new(answer, "actions", json_array());
+	}
 	http_answer_json(request, 200, answer);
 }
 
@@ -89,7 +103,7 @@ static void handle_links(void *data, struct http_request *request)
 {
 	const struct portal *portal = data;
 
-	web_login_invite(request, portal->sessions);
+	web_login_invite(request, portal->sessions, NULL);
 }
 
 static void handle_login(void *data, struct http_request *request)
@@ -118,6 +132,17 @@ static int find_job(struct portal *portal, struct http_request *request, const c
 	return -1;
 }
 
+/* The job of a path that begins with `prefix`, which ends in its id. */
+static int find_job_of_path(struct portal *portal, struct http_request *request, const char *prefix,
+			    struct portal_job *job)
+{
+	/* An id that has to be encoded is none. */
+	if (str_starts_with(http_request_head(request)->target, prefix))
+		return find_job(portal, request, http_request_parameter(request, "id"), job);
+	http_answer_error(request, 404, "not-found", "there is no such job");
+	return -1;
+}
+
 static void pass(struct portal *portal, struct http_request *request, const char *place,
 		 const char *base)
 {
@@ -125,10 +150,7 @@ static void pass(struct portal *portal, struct http_request *request, const char
 	char *prefix cleanup_free = mem_printf("%s/%s", place, id);
 	struct portal_job job cleanup_portal_job = {0};
 
-	/* An id that has to be encoded is none. */
-	if (!str_starts_with(http_request_head(request)->target, prefix))
-		http_answer_error(request, 404, "not-found", "there is no such job");
-	else if (find_job(portal, request, id, &job) == 0)
+	if (find_job_of_path(portal, request, prefix, &job) == 0)
 		readers_pass(portal->readers, request, id, &job, prefix, base);
 }
 
@@ -140,9 +162,40 @@ static void handle_job(void *data, struct http_request *request)
 	pass(portal, request, "/v1/jobs", "/v1");
 }
 
+static void lead_to_door(struct portal *portal, struct http_request *request)
+{
+	const char *id = http_request_parameter(request, "id");
+	char *prefix cleanup_free = mem_printf("/ui/%s", id);
+	struct portal_job job cleanup_portal_job = {0};
+	struct err err cleanup_err = {0};
+
+	if (find_job_of_path(portal, request, prefix, &job) < 0)
+		return;
+	struct ui_door *door = readers_open_door(portal->readers, id, &job,
+						 http_server_address(portal->server), &err);
+	if (door)
+		ui_door_lead(door, request, portal->sessions);
+	else
+		http_answer_error(request, 500, "failed", "%s", err_message(&err));
+}
+
 static void handle_ui(void *data, struct http_request *request)
 {
-	pass(data, request, "/ui", "/ui");
+	struct portal *portal = data;
+
+	switch (ui_door_choose(request, portal->sessions, portal->options->shares_origin,
+			       "Where your browser reaches the portal's own address, the link of "
+			       "tony portal --link leads to them; tony portal --ui-origin "
+			       "shared-origin shows them here.")) {
+	case UI_WAY_HERE:
+		pass(portal, request, "/ui", "/ui");
+		break;
+	case UI_WAY_DOOR:
+		lead_to_door(portal, request);
+		break;
+	case UI_WAY_NONE:
+		break;
+	}
 }
 
 static void handle_compare(void *data, struct http_request *request)
@@ -204,6 +257,7 @@ static int open_server(struct portal *portal, struct err *err)
 		.route_count = array_length(routes),
 		.data = portal,
 		.authorize = authorize,
+		.knows_host = knows_host,
 	};
 
 	portal->server = http_server_create(portal->base, &config, err);
@@ -273,15 +327,34 @@ static void on_signal(evutil_socket_t number, short what, void *data)
 	event_base_loopbreak(data);
 }
 
-static int tell(struct portal *portal, struct err *err)
+static char *make_link(void *data, struct err *err)
 {
-	const char *address = http_server_address(portal->server);
+	const struct portal *portal = data;
 	char *code cleanup_free = web_sessions_invite(portal->sessions, clock_monotonic_ms(), err);
 
-	if (!code)
+	return code ? mem_printf("login?code=%s", code) : NULL;
+}
+
+/* Not every file system has sockets. */
+static void open_links(struct portal *portal)
+{
+	struct err err cleanup_err = {0};
+
+	portal->links =
+		link_socket_open(portal->base, portal->options->folder,
+				 http_server_address(portal->server), make_link, portal, &err);
+	if (!portal->links)
+		log_warning("tony portal --link cannot ask this portal: %s", err_message(&err));
+}
+
+static int tell(struct portal *portal, struct err *err)
+{
+	char *path cleanup_free = make_link(portal, err);
+
+	if (!path)
 		return -1;
-	char *url cleanup_free = mem_printf("http://%s/", address);
-	char *link cleanup_free = mem_printf("%slogin?code=%s", url, code);
+	char *url cleanup_free = mem_printf("http://%s/", http_server_address(portal->server));
+	char *link cleanup_free = mem_printf("%s%s", url, path);
 	portal->options->ready(url, link);
 	return 0;
 }
@@ -296,6 +369,7 @@ static int serve(struct portal *portal, struct err *err)
 		return err_set_errno(err, "no_new_privs");
 	if (start_indexer(portal, err) < 0 || open_server(portal, err) < 0)
 		return -1;
+	open_links(portal);
 	for (size_t i = 0; i < array_length(signals); i++) {
 		events[i] = evsignal_new(portal->base, signals[i], on_signal, portal->base);
 		event_add(events[i], NULL);
@@ -322,6 +396,7 @@ int portal_run(const struct portal_options *options, struct err *err)
 	portal.restart = evtimer_new(portal.base, on_restart, &portal);
 	portal.readers = readers_create(portal.base, &portal.reader);
 	int result = serve(&portal, err);
+	link_socket_close(portal.links);
 	http_server_destroy(portal.server);
 	readers_destroy(portal.readers);
 	child_kill(&portal.indexer);

@@ -14,7 +14,12 @@
 struct portal_options {
 	const char *listen; /* HOST:PORT */
 	const char *token;  /* of who may see all */
+	const char *folder; /* of its own: where it is asked for links (link_socket.h) */
 	const char *user;   /* whose portal it is */
+	/* By which browsers may call it, beside numeric addresses and the machine's own name. A
+	 * proxy may pass on any name. */
+	const struct str_list *names;
+	bool shares_origin; /* with the pages of jobs' programs */
 	/* The header in which a proxy at one of `proxies` (numeric addresses) names its user; NULL:
 	 * none does. */
 	const char *auth_header;

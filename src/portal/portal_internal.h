@@ -15,6 +15,7 @@ struct portal {
 	const struct portal_options *options;
 	struct event_base *base;
 	struct http_server *server;
+	struct link_socket *links; /* NULL: nobody can ask for links */
 	struct web_sessions *sessions;
 	struct reader_setup reader;
 	struct readers *readers;

@@ -26,6 +26,22 @@ int reader_fold(struct reader *reader, struct err *err)
 	return job_view_read(reader->view, journal, err);
 }
 
+/* People are let in by the index, which may be older than what is in the entry's place now. */
+static int check_user(const struct reader *reader, struct err *err)
+{
+	char *user cleanup_free = history_store_user(reader->store, reader->path, reader->owner,
+						     reader->job->user, err);
+
+	if (!user)
+		return -1;
+	if (!reader->user || !*reader->user || str_equal(user, reader->user))
+		return 0;
+	return err_set(err, ERR_DENIED,
+		       "this entry of the history is %s's, and not %s's any more; open the job "
+		       "again later",
+		       user, reader->user);
+}
+
 static int open_job(struct reader *reader, struct err *err)
 {
 	size_t length;
@@ -33,10 +49,11 @@ static int open_job(struct reader *reader, struct err *err)
 	if (job_stores_open(reader->location, &reader->stores, err) < 0)
 		return -1;
 	reader->store = reader->stores.items[0];
-	char *bytes cleanup_free = history_store_read_file(reader->store, reader->path, HISTORY_JOB,
-							   JOB_JSON_CAP, &length, err);
+	char *bytes cleanup_free =
+		history_store_read_owned(reader->store, reader->path, HISTORY_JOB, JOB_JSON_CAP,
+					 &length, &reader->owner, err);
 	reader->job = bytes ? job_from_text(bytes, length, err) : NULL;
-	if (!reader->job)
+	if (!reader->job || check_user(reader, err) < 0)
 		return -1;
 	reader->journal = history_store_open_file(reader->store, reader->path, HISTORY_EVENTS,
 						  HISTORY_FILE_CAP, err);
@@ -47,6 +64,7 @@ void reader_close(struct reader *reader)
 {
 	job_view_destroy(mem_steal(&reader->view));
 	job_destroy(mem_steal(&reader->job));
+	mem_replace(&reader->owner, NULL);
 	mem_cleanup_close(&reader->journal);
 	reader->journal = -1;
 	job_stores_close(&reader->stores);
@@ -69,10 +87,16 @@ bool reader_open(struct reader *reader, struct http_request *request)
 
 void reader_answer_failure(struct http_request *request, const struct err *err)
 {
-	bool is_missing = err->kind == ERR_NOT_FOUND;
-
-	http_answer_error(request, is_missing ? 404 : 500, is_missing ? "not-found" : "failed",
-			  "%s", err_message(err));
+	switch (err->kind) {
+	case ERR_NOT_FOUND:
+		http_answer_error(request, 404, "not-found", "%s", err_message(err));
+		return;
+	case ERR_DENIED: /* what is there is another user's by now */
+		http_answer_error(request, 409, "conflict", "%s", err_message(err));
+		return;
+	default:
+		http_answer_error(request, 500, "failed", "%s", err_message(err));
+	}
 }
 
 int64_t reader_find_task(const struct reader *reader, struct http_request *request)
@@ -113,7 +137,8 @@ static void ask_am(struct reader *reader, struct http_request *request,
 		const struct ui_place place = {.prefix = "",
 					       .address = reader->door.address,
 					       .keep_path = true,
-					       .token = reader->door.token};
+					       .token = reader->door.token,
+					       .owner = reader->door.owner};
 		ui_proxy_start(reader->base, request, &place, &reader->passed);
 	} else if (away) {
 		reader_answer_away(reader, request, away);

@@ -50,7 +50,7 @@ static void on_run(void *data, const char *text, size_t length)
 static void find_past(const struct reader *reader, struct past *past)
 {
 	const struct job *job = reader->job;
-	const struct portal_runs runs = {.user = job->user,
+	const struct portal_runs runs = {.user = reader->user,
 					 .name = job->name,
 					 .view_acl = job_config(job, "tony.yarn.view-acl"),
 					 .since_ms = job->submitted_ms - ADVISE_PAST_MS,

@@ -13,6 +13,8 @@ void reader_handle_job(void *data, struct http_request *request)
 	if (!reader_open(reader, request))
 		return;
 	json_t *answer = job_view_to_json(reader->view);
+	if (reader->user && *reader->user)
+		json_set_text(answer, "user", reader->user);
 	json_object_set_new(answer, "links", json_array());
 	json_set_text(answer, "waiting", reader->away);
 	http_answer_json(request, 200, answer);

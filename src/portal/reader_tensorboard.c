@@ -1,10 +1,12 @@
 /* The door to the TensorBoard of a job that has ended. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/user.h"
 #include "portal/event_copy.h"
 #include "portal/reader_internal.h"
 #include "portal/tensorboard.h"
@@ -29,7 +31,7 @@ static bool is_in_hdfs(const struct job *job, const char *log_dir)
 	       (*log_dir == '/' && str_equal(job->scheduler, "yarn") && !fs_is_directory(log_dir));
 }
 
-/* ---- what is in HDFS ---------------------------------------------------------------------- */
+/* ---- what is copied ----------------------------------------------------------------------- */
 
 static void give_up(struct reader *reader, const struct err *err)
 {
@@ -51,14 +53,37 @@ static void on_copied(void *data, const struct err *err)
 		give_up(reader, err);
 }
 
-static int start_copy(struct reader *reader, const char *log_dir, struct err *err)
+static int start_copy(struct reader *reader, const char *place, const char *owner, struct err *err)
+{
+	reader->events = event_copy_start(reader->base, place, owner, on_copied, reader, err);
+	return reader->events ? 0 : -1;
+}
+
+static int start_in_hdfs(struct reader *reader, const char *log_dir, struct err *err)
 {
 	char *owner cleanup_free = reader_find_owner(reader, err);
 
+	return owner ? start_copy(reader, log_dir, owner, err) : -1;
+}
+
+/* ---- what is on this machine -------------------------------------------------------------- */
+
+/* An entry can name any directory. So TensorBoard reads with the portal's rights only for entries
+ * of the portal's own user. */
+static int start_here(struct reader *reader, const char *log_dir, struct err *err)
+{
+	char *owner cleanup_free =
+		reader->owner ? mem_strdup(reader->owner) : reader_find_owner(reader, err);
+	char *me cleanup_free = user_name_of(geteuid());
+	char *place cleanup_free = mem_printf("file://%s", log_dir);
+	bool has_user = reader->user && *reader->user;
+
 	if (!owner)
 		return -1;
-	reader->events = event_copy_start(reader->base, log_dir, owner, on_copied, reader, err);
-	return reader->events ? 0 : -1;
+	if (!str_equal(owner, me))
+		return start_copy(reader, place, has_user ? reader->user : owner, err);
+	reader->tensorboard = tensorboard_start(reader->setup->tensorboard, log_dir, err);
+	return reader->tensorboard ? 0 : -1;
 }
 
 /* ------------------------------------------------------------------------------------------- */
@@ -70,15 +95,14 @@ static int start(struct reader *reader, struct err *err)
 	if (!log_dir)
 		return -1;
 	if (is_in_hdfs(reader->job, log_dir))
-		return start_copy(reader, log_dir, err);
+		return start_in_hdfs(reader, log_dir, err);
 	if (str_starts_with(log_dir, "file://"))
 		log_dir += strlen("file://");
 	if (*log_dir != '/')
 		return err_set(err, ERR_NOT_FOUND,
 			       "%s: is neither on this machine nor in HDFS; mount it, or copy it",
 			       log_dir);
-	reader->tensorboard = tensorboard_start(reader->setup->tensorboard, log_dir, err);
-	return reader->tensorboard ? 0 : -1;
+	return start_here(reader, log_dir, err);
 }
 
 void reader_stop_tensorboard(struct reader *reader)
@@ -142,6 +166,7 @@ void reader_handle_tensorboard_start(void *data, struct http_request *request)
 
 void reader_handle_tensorboard_ui(void *data, struct http_request *request)
 {
+	static const struct str_list nobody = {0};
 	struct reader *reader = data;
 
 	if (!reader->tensorboard) {
@@ -150,6 +175,7 @@ void reader_handle_tensorboard_ui(void *data, struct http_request *request)
 		return;
 	}
 	const struct ui_place place = {.prefix = "/ui/tensorboard",
-				       .address = tensorboard_address(reader->tensorboard)};
+				       .address = tensorboard_address(reader->tensorboard),
+				       .listener_uids = &nobody};
 	ui_proxy_start(reader->base, request, &place, &reader->passed);
 }

@@ -11,8 +11,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
+#include "net/http_message.h"
 #include "net/http_server.h"
 #include "scheduler/child.h"
+#include "web/ui_door.h"
 #include "web/ui_proxy.h"
 
 enum { LOOK_MS = 10000 };
@@ -22,8 +25,9 @@ struct running {
 	struct readers *readers;
 	struct child child;
 	char *id, *path, *address;
-	int64_t used_ms; /* monotonic */
-	size_t requests; /* on their way */
+	int64_t used_ms;      /* monotonic */
+	size_t requests;      /* on their way */
+	struct ui_door *door; /* to its program's pages; NULL: nobody has asked for it */
 };
 
 struct readers {
@@ -51,6 +55,7 @@ static void leave(struct running *running)
 	TAILQ_REMOVE(&readers->running, running, link);
 	TAILQ_INSERT_HEAD(&readers->leaving, running, link);
 	readers->count--;
+	ui_door_close(mem_steal(&running->door));
 	if (running->child.pid > 0)
 		kill(running->child.pid, SIGTERM);
 }
@@ -240,6 +245,15 @@ static struct running *find(struct readers *readers, const char *id, const struc
 	return NULL;
 }
 
+static void touch(struct running *running)
+{
+	struct readers *readers = running->readers;
+
+	TAILQ_REMOVE(&readers->running, running, link);
+	TAILQ_INSERT_HEAD(&readers->running, running, link);
+	running->used_ms = clock_monotonic_ms();
+}
+
 static struct running *use(struct readers *readers, const char *id, const struct portal_job *job,
 			   struct err *err)
 {
@@ -247,11 +261,8 @@ static struct running *use(struct readers *readers, const char *id, const struct
 
 	if (!running)
 		running = start(readers, id, job, err);
-	if (!running)
-		return NULL;
-	TAILQ_REMOVE(&readers->running, running, link);
-	TAILQ_INSERT_HEAD(&readers->running, running, link);
-	running->used_ms = clock_monotonic_ms();
+	if (running)
+		touch(running);
 	return running;
 }
 
@@ -263,19 +274,60 @@ const char *readers_find(struct readers *readers, const char *id, const struct p
 	return running ? running->address : NULL;
 }
 
+static void pass(struct running *running, struct http_request *request, const char *prefix,
+		 const char *base)
+{
+	struct readers *readers = running->readers;
+	const struct ui_place place = {.prefix = prefix,
+				       .address = running->address,
+				       .base = base,
+				       .token = readers->setup->token,
+				       .owner = geteuid()};
+
+	ui_proxy_start(readers->base, request, &place, &running->requests);
+}
+
 void readers_pass(struct readers *readers, struct http_request *request, const char *id,
 		  const struct portal_job *job, const char *prefix, const char *base)
 {
 	struct err err cleanup_err = {0};
 	struct running *running = use(readers, id, job, &err);
 
-	if (!running) {
+	if (running)
+		pass(running, request, prefix, base);
+	else
 		http_answer_error(request, 500, "failed", "%s", err_message(&err));
+}
+
+/* ---- doors -------------------------------------------------------------------------------- */
+
+/* The portal leads browsers here that may see the job. */
+static void pass_at_door(void *data, struct http_request *request)
+{
+	struct running *running = data;
+	char *prefix cleanup_free = mem_printf("/ui/%s", running->id);
+
+	/* An id that has to be encoded is none. */
+	if (!str_equal(http_request_parameter(request, "name"), running->id) ||
+	    !str_starts_with(http_request_head(request)->target, prefix)) {
+		http_answer_error(request, 404, "not-found", "another job's pages are here");
 		return;
 	}
-	const struct ui_place place = {.prefix = prefix,
-				       .address = running->address,
-				       .base = base,
-				       .token = readers->setup->token};
-	ui_proxy_start(readers->base, request, &place, &running->requests);
+	touch(running);
+	pass(running, request, prefix, "/ui");
+}
+
+struct ui_door *readers_open_door(struct readers *readers, const char *id,
+				  const struct portal_job *job, const char *beside, struct err *err)
+{
+	struct running *running = use(readers, id, job, err);
+
+	if (!running)
+		return NULL;
+	char *cookie cleanup_free = mem_printf("tony-portal-ui-%s", id);
+	const struct ui_door_setup setup = {
+		.beside = beside, .cookie = cookie, .pass = pass_at_door, .data = running};
+	if (!running->door)
+		running->door = ui_door_open(readers->base, &setup, err);
+	return running->door;
 }

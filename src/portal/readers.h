@@ -11,6 +11,7 @@
 struct event_base;
 struct http_request;
 struct readers;
+struct ui_door;
 
 enum {
 	READERS_MAX = 8,
@@ -31,5 +32,11 @@ const char *readers_find(struct readers *readers, const char *id, const struct p
  * `prefix`. */
 void readers_pass(struct readers *readers, struct http_request *request, const char *id,
 		  const struct portal_job *job, const char *prefix, const char *base);
+
+/* The door to what the job's program serves: that of its reader, with which it is closed. `beside`:
+ * where the portal listens. NULL: `err`. */
+struct ui_door *readers_open_door(struct readers *readers, const char *id,
+				  const struct portal_job *job, const char *beside,
+				  struct err *err);
 
 #endif

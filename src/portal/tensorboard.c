@@ -18,6 +18,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "net/socket_owner.h"
 
 enum { WORDS = 4096 }; /* bytes of its last words that are looked at */
 
@@ -29,26 +30,18 @@ struct tensorboard {
 	int output; /* what it says */
 };
 
-static struct sockaddr_in address_of(int port)
-{
-	return (struct sockaddr_in){.sin_family = AF_INET,
-				    .sin_port = htons((uint16_t)port),
-				    .sin_addr = {htonl(INADDR_LOOPBACK)}};
-}
-
-/* Bound, and never listened on: nobody else is given it, and Linux lets TensorBoard have it, which
- * reuses addresses. */
+/* Bound, and never listened on: nobody else is given it. TensorBoard sets SO_REUSEADDR, with which
+ * the kernel lets it have the port, and any other user as well. */
 static int hold_port(struct tensorboard *tensorboard, struct err *err)
 {
-	struct sockaddr_in address = address_of(0);
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	socklen_t length = sizeof(address);
 	const int on = 1;
 
 	tensorboard->hold = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (tensorboard->hold < 0 ||
+	    bind(tensorboard->hold, (struct sockaddr *)&address, sizeof(address)) < 0 ||
 	    setsockopt(tensorboard->hold, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-	    setsockopt(tensorboard->hold, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0 ||
-	    bind(tensorboard->hold, (struct sockaddr *)&address, length) < 0 ||
 	    getsockname(tensorboard->hold, (struct sockaddr *)&address, &length) < 0)
 		return err_set_errno(err, "no port");
 	tensorboard->port = ntohs(address.sin_port);
@@ -146,14 +139,28 @@ static int say_end(const struct tensorboard *tensorboard, struct err *err)
 		       *words ? words : "it said nothing");
 }
 
+/* 1: this user's program listens; 0: nobody does; -1: another user, or that is not known. */
+static int look_who_listens(const struct tensorboard *tensorboard, struct err *err)
+{
+	static const struct str_list nobody = {0};
+	struct net_address address;
+	uid_t uid;
+
+	if (net_address_parse(tensorboard->address, &address, err) < 0)
+		return -1;
+	enum socket_owner found = socket_owner_of_listener(&address, &uid, err);
+	if (found != SOCKET_OWNER_KNOWN || socket_owner_is_trusted(uid, &nobody))
+		return found;
+	return err_set(err, ERR_FAILED, "port %d was taken by uid %u; start TensorBoard again",
+		       tensorboard->port, uid);
+}
+
 int tensorboard_look(struct tensorboard *tensorboard, struct err *err)
 {
-	int fd cleanup_close = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_in address = address_of(tensorboard->port);
-
 	if (tensorboard->pid > 0 && waitpid(tensorboard->pid, NULL, WNOHANG) == tensorboard->pid)
 		tensorboard->pid = 0;
-	if (tensorboard->pid == 0)
-		return say_end(tensorboard, err);
-	return connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+	int listener = look_who_listens(tensorboard, err);
+	if (listener < 0 || tensorboard->pid > 0)
+		return listener;
+	return say_end(tensorboard, err);
 }

@@ -12,7 +12,8 @@ struct tensorboard *tensorboard_start(const char *program, const char *log_dir, 
 void tensorboard_stop(struct tensorboard *tensorboard); /* NULL is fine; frees */
 
 const char *tensorboard_address(const struct tensorboard *tensorboard);
-/* 1: it answers; 0: not yet; -1: it has ended, and `err` has its last words. */
+/* 1: it listens; 0: not yet; -1: it has ended, and `err` has its last words, or another user of the
+ * machine has taken its port. */
 int tensorboard_look(struct tensorboard *tensorboard, struct err *err);
 
 #endif

@@ -43,18 +43,59 @@ static void subtract(struct share *from, const struct share *part)
 	from->vcores -= part->vcores;
 }
 
-static bool is_held(const struct allotment *allotment, const char *gpu)
+static const struct neighbours *neighbours_of(const struct allotment *allotment)
 {
-	if (str_list_has(&allotment->own->gpus, gpu))
-		return true;
+	static const struct neighbours none = {0};
+
+	return allotment->neighbours ? allotment->neighbours : &none;
+}
+
+static bool is_others(const struct allotment *allotment, const char *gpu)
+{
+	const struct neighbours *neighbours = neighbours_of(allotment);
+
 	for (size_t i = 0; i < allotment->count; i++) {
 		if (str_list_has(&allotment->others[i].gpus, gpu))
+			return true;
+	}
+	for (size_t i = 0; i < neighbours->count; i++) {
+		if (str_list_has(&neighbours->items[i].entry.gpus, gpu))
 			return true;
 	}
 	return false;
 }
 
-/* May be negative where jobs were started with different limits. */
+static bool is_held(const struct allotment *allotment, const char *gpu)
+{
+	return str_list_has(&allotment->own->gpus, gpu) || is_others(allotment, gpu);
+}
+
+bool allotment_are_free(const struct allotment *allotment, const struct str_list *gpus)
+{
+	for (size_t i = 0; i < gpus->count; i++) {
+		if (is_others(allotment, gpus->items[i]))
+			return false;
+	}
+	return true;
+}
+
+/* How many GPUs this user's jobs hold. */
+static int64_t count_users_gpus(const struct allotment *allotment)
+{
+	const struct neighbours *neighbours = neighbours_of(allotment);
+	size_t sum = allotment->own->gpus.count;
+
+	for (size_t i = 0; i < allotment->count; i++)
+		sum += allotment->others[i].gpus.count;
+	for (size_t i = 0; i < neighbours->count; i++) {
+		if (neighbours->items[i].uid == allotment->user)
+			sum += neighbours->items[i].entry.gpus.count;
+	}
+	return (int64_t)sum;
+}
+
+/* Of other users' jobs only the GPUs count: see shared_ledger.h. May be negative where jobs were
+ * started with different limits. */
 static struct share free_share(const struct allotment *allotment)
 {
 	const struct capacity *capacity = allotment->capacity;
@@ -65,6 +106,9 @@ static struct share free_share(const struct allotment *allotment)
 		subtract(&left, &allotment->others[i].holds);
 	for (size_t i = 0; i < capacity->gpus.count; i++)
 		left.gpus += !is_held(allotment, capacity->gpus.items[i]);
+	int64_t allowed = capacity->max_gpus - count_users_gpus(allotment);
+	if (capacity->max_gpus > 0 && left.gpus > allowed)
+		left.gpus = allowed > 0 ? allowed : 0;
 	return left;
 }
 
@@ -106,6 +150,25 @@ static void add_holders(const struct allotment *allotment, struct str *text, boo
 		str_append_format(text, " and %d more hold some", named - HOLDERS_NAMED);
 }
 
+/* Behind what the user's own jobs hold. */
+static void add_neighbours(const struct allotment *allotment, const struct share *need,
+			   struct str *text)
+{
+	const struct capacity *capacity = allotment->capacity;
+	int64_t own = count_users_gpus(allotment);
+	char *told cleanup_free =
+		neighbours_text(neighbours_of(allotment), capacity->gpus.count, need->gpus > 0);
+
+	if (told)
+		str_append_format(text, "; %s", told);
+	if (capacity->max_gpus > 0 && need->gpus > capacity->max_gpus - own)
+		str_append_format(text,
+				  "; you hold %" PRId64 " of the %" PRId64
+				  " GPUs that a user may hold"
+				  " (tony.local.max-gpus-per-user)",
+				  own, capacity->max_gpus);
+}
+
 char *allotment_waiting(const struct allotment *allotment, const struct share *need)
 {
 	bool with_vcores = allotment->capacity->vcores > 0;
@@ -121,6 +184,7 @@ char *allotment_waiting(const struct allotment *allotment, const struct share *n
 	str_append_format(&text, "waits for %s: %s%s free", needed, there,
 			  need->gpus > 0 && left.gpus == 0 ? " and no GPU" : "");
 	add_holders(allotment, &text, with_vcores);
+	add_neighbours(allotment, need, &text);
 	if (ahead) {
 		char *wanted cleanup_free = share_text(&ahead->wants, with_vcores);
 		str_append_format(&text, "; job %s is first and waits for %s", ahead->job, wanted);

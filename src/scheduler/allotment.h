@@ -5,18 +5,23 @@
  * what it needs would fit, so that small jobs cannot starve a large gang. One exception: a job that
  * holds containers goes before those that hold none, and never waits behind others in its state,
  * because it must get what it misses before it can end and give anything back.
+ *
+ * Of the jobs of other users only the GPUs count.
  */
 #ifndef TONY_SCHEDULER_ALLOTMENT_H
 #define TONY_SCHEDULER_ALLOTMENT_H
 
 #include "scheduler/capacity.h"
 #include "scheduler/ledger.h"
+#include "scheduler/shared_ledger.h"
 
 struct allotment {
 	const struct capacity *capacity;
 	const struct ledger_entry *own;
 	const struct ledger_entry *others;
 	size_t count;
+	const struct neighbours *neighbours; /* whose places in a queue do not count; NULL: none */
+	uid_t user;			     /* whose jobs the own one and `others` are */
 };
 
 /* The job that goes first, or NULL when it is the own one's turn. */
@@ -28,10 +33,14 @@ bool allotment_awaited(const struct allotment *allotment);
 /* Whether `need` is free now, whoever's turn it is. */
 bool allotment_fits(const struct allotment *allotment, const struct share *need);
 
+/* Whether no other job holds one of these. */
+bool allotment_are_free(const struct allotment *allotment, const struct str_list *gpus);
+
 /* Appends the names of `count` free GPUs, which the caller knows to be there. */
 void allotment_pick_gpus(const struct allotment *allotment, int64_t count, struct str_list *gpus);
 
-/* "waits for 8.0 GiB: 3.2 GiB free, job X holds 20.0 GiB". The caller frees. */
+/* "waits for 8.0 GiB: 3.2 GiB free, job X holds 20.0 GiB; 2 of 4 GPUs are held by anna (...)". The
+ * caller frees. */
 char *allotment_waiting(const struct allotment *allotment, const struct share *need);
 
 #endif

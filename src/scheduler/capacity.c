@@ -92,7 +92,8 @@ int capacity_find(const char *root, const json_t *config, struct capacity *capac
 
 	if (find_memory(root, config, &found, err) < 0 ||
 	    read_count(config, "tony.local.vcores", &found.vcores, err) < 0 ||
-	    read_count(config, "tony.local.gpus", &gpus, err) < 0)
+	    read_count(config, "tony.local.gpus", &gpus, err) < 0 ||
+	    read_count(config, "tony.local.max-gpus-per-user", &found.max_gpus, err) < 0)
 		return -1;
 	found.has_gpus = gpus_find(root, getenv("CUDA_VISIBLE_DEVICES"), &found.gpus);
 	if (gpus >= 0)
@@ -121,7 +122,20 @@ char *capacity_refusal(const struct capacity *capacity, const struct share *need
 	}
 	if (need->gpus > (int64_t)capacity->gpus.count)
 		return refusal("GPU", need->gpus, (int64_t)capacity->gpus.count, "tony.local.gpus");
+	if (capacity->max_gpus > 0 && need->gpus > capacity->max_gpus)
+		return mem_printf("%" PRId64 " GPUs; a user may hold %" PRId64
+				  " here (tony.local.max-gpus-per-user)",
+				  need->gpus, capacity->max_gpus);
 	if (capacity->vcores > 0 && need->vcores > capacity->vcores)
 		return refusal("vcore", need->vcores, capacity->vcores, "tony.local.vcores");
 	return NULL;
+}
+
+char *capacity_refusal_of_cores(const struct capacity *capacity, int64_t vcores)
+{
+	if (capacity->vcores > 0 || vcores <= capacity->cores)
+		return NULL;
+	return mem_printf("%" PRId64 " vcores; this machine has %" PRId64
+			  " core%s (tony.local.vcores)",
+			  vcores, capacity->cores, capacity->cores == 1 ? "" : "s");
 }

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "net/http_client.h"
 #include "scheduler/scheduler.h"
 
 void job_door_finish(struct job_door *door)
@@ -11,6 +12,14 @@ void job_door_finish(struct job_door *door)
 	if (door->claim > 0)
 		close(door->claim);
 	*door = (struct job_door){0};
+}
+
+int job_door_call(const struct job_door *door, const char *method, const char *path,
+		  const char *body, int64_t timeout_ms, int *status, struct str *response,
+		  struct err *err)
+{
+	return http_call_owner(door->address, door->owner, door->token, method, path, body,
+			       timeout_ms, status, response, err);
 }
 
 void job_summaries_free(struct job_summary *jobs, size_t count)

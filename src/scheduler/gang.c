@@ -79,6 +79,28 @@ char *gang_refusal(const struct job *job, const struct capacity *capacity,
 	return job->mode == JOB_MODE_GANG ? refuse_all(job, capacity, requests, count) : NULL;
 }
 
+/* Of a default that is more than a small machine has (TensorBoard's two cores) the user knows
+ * nothing.
+ */
+static bool is_default(const struct job *job, const char *key)
+{
+	const json_t *row = json_object_get(job->config, key);
+
+	return str_equal(json_string_value(json_object_get(row, "origin")), "default");
+}
+
+static char *refuse_cores(const struct job *job, const struct capacity *capacity)
+{
+	for (size_t i = 0; i < job->type_count; i++) {
+		const struct job_type *type = &job->types[i];
+		char *key cleanup_free = mem_printf("tony.%s.vcores", type->name);
+		char *why cleanup_free = capacity_refusal_of_cores(capacity, type->vcores);
+		if (why && type->instances > 0 && !is_default(job, key))
+			return mem_printf("%s:0 needs %s", type->name, why);
+	}
+	return NULL;
+}
+
 static size_t add_requests(const struct job *job, size_t type, bool wanted,
 			   struct scheduler_request *requests)
 {
@@ -99,7 +121,9 @@ char *gang_refusal_of_job(const struct job *job, const struct capacity *capacity
 		if (job->types[i].dependency_count == 0)
 			together += add_requests(job, i, wanted, requests + together);
 	}
-	char *text = gang_refusal(job, capacity, requests, together);
+	char *text = refuse_cores(job, capacity);
+	if (!text)
+		text = gang_refusal(job, capacity, requests, together);
 	for (size_t i = 0; i < job->type_count && !text; i++) {
 		if (job->types[i].dependency_count > 0)
 			text = gang_refusal(job, capacity, requests,

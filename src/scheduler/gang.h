@@ -23,7 +23,7 @@ char *gang_refusal(const struct job *job, const struct capacity *capacity,
 
 /* The same for a whole job, of elastic types the least that can run, or all that is wanted. Types
  * that wait for others need not run together with them; those that wait for none are asked for
- * together. */
+ * together. A task for which somebody asked for more cores than there are is refused, too. */
 char *gang_refusal_of_job(const struct job *job, const struct capacity *capacity, bool wanted);
 
 #endif

@@ -74,7 +74,7 @@ static void add_hdfs_if_there(struct job_stores *stores, const char *path)
 /* ---- all of them -------------------------------------------------------------------------- */
 
 /* What tony-site.xml says; the caller frees. */
-static int find_site_location(char **location, struct err *err)
+static int read_site(char **location, struct str_list *publishers, struct err *err)
 {
 	struct conf *site cleanup_conf = conf_create();
 
@@ -83,6 +83,7 @@ static int find_site_location(char **location, struct err *err)
 	conf_resolve(site, true);
 	const char *text = conf_text(site, "tony.history.location");
 	*location = text && *text ? mem_strdup(text) : NULL;
+	conf_list(site, publishers, "tony.history.publishers");
 	return 0;
 }
 
@@ -110,12 +111,10 @@ static int add_site(struct job_stores *stores, const char *text, struct err *err
 	return 0;
 }
 
-static int add_all(struct job_stores *stores, struct err *err)
+/* `location`: of the site; NULL: it has none. */
+static int add_all(struct job_stores *stores, const char *location, struct err *err)
 {
-	char *location cleanup_free = NULL;
-
-	if (find_site_location(&location, err) < 0 ||
-	    (location && add_site(stores, location, err) < 0) || add_own(stores, err) < 0)
+	if ((location && add_site(stores, location, err) < 0) || add_own(stores, err) < 0)
 		return -1;
 	if (!location)
 		add_hdfs_if_there(stores, NULL);
@@ -140,11 +139,18 @@ static int add_one(struct job_stores *stores, const char *text, struct err *err)
 
 int job_stores_open(const char *location, struct job_stores *stores, struct err *err)
 {
+	char *site cleanup_free = NULL;
+	struct str_list publishers cleanup_str_list = {0};
+
 	*stores = (struct job_stores){0};
-	if ((location ? add_one(stores, location, err) : add_all(stores, err)) == 0)
-		return 0;
-	job_stores_close(stores);
-	return -1;
+	if (read_site(&site, &publishers, err) < 0 ||
+	    (location ? add_one(stores, location, err) : add_all(stores, site, err)) < 0) {
+		job_stores_close(stores);
+		return -1;
+	}
+	for (size_t i = 0; i < stores->count; i++)
+		history_store_trust(stores->items[i], &publishers);
+	return 0;
 }
 
 static int note_cluster(struct job *job, const char *authority, struct err *err)

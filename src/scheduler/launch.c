@@ -136,6 +136,7 @@ static _Noreturn void become_executor(const struct launch *launch, const char *w
 	redirect(input, output);
 	close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
 	fcntl(launch->ledger, F_SETFD, 0);
+	fcntl(launch->shared_ledger, F_SETFD, 0);
 	fcntl(launch->lifeline, F_SETFD, 0);
 	restore_open_files();
 	core_limit_restore();
@@ -150,15 +151,19 @@ static _Noreturn void become_executor(const struct launch *launch, const char *w
 	_exit(EXIT_NO_EXEC);
 }
 
-static _Noreturn void sweep(const char *mark, pid_t executor, const char *cgroup, int ledger)
+static _Noreturn void sweep(const char *mark, pid_t executor, const char *cgroup, int ledger,
+			    int shared_ledger)
 {
 	char *variable = mem_printf("TONY_CONTAINER=%s", mark);
 
 	proc_reset_signals();
 	/* While something is left, the job's part of the machine must stay taken, and nothing else
 	 * of the AM's be held open, above all not its port. */
+	int shared = fcntl(shared_ledger, F_DUPFD, STDERR_FILENO + 2);
 	dup2(ledger, STDERR_FILENO + 1);
-	close_range(STDERR_FILENO + 2, UINT_MAX, 0);
+	if (shared >= 0)
+		dup2(shared, STDERR_FILENO + 2);
+	close_range(STDERR_FILENO + (shared >= 0 ? 3 : 2), UINT_MAX, 0);
 	if (cgroup)
 		cgroup_kill(cgroup);
 	int left = proc_end_all(executor, variable, NULL, 0, SIGKILL, 0);
@@ -189,11 +194,11 @@ pid_t launch_start(const struct launch *launch, struct err *err)
 }
 
 pid_t launch_sweep(const char *mark, pid_t executor, const char *cgroup, int ledger,
-		   struct err *err)
+		   int shared_ledger, struct err *err)
 {
 	pid_t pid = fork();
 
 	if (pid == 0)
-		sweep(mark, executor, cgroup, ledger);
+		sweep(mark, executor, cgroup, ledger, shared_ledger);
 	return pid < 0 ? err_set_errno(err, "fork") : pid;
 }

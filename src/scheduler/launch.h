@@ -21,9 +21,9 @@ struct launch {
 	const struct str_list *gpus;
 	bool hide_gpus; /* there are GPUs here, and none is this task's */
 	int am_attempt;
-	/* Descriptors to be inherited: the job's hold on the ledger, and a pipe that ends when the
-	 * AM's last process has. */
-	int ledger, lifeline;
+	/* Descriptors to be inherited: the job's hold on the ledger and on that of all users (-1:
+	 * none), and a pipe that ends when the AM's last process has. */
+	int ledger, shared_ledger, lifeline;
 };
 
 /* Starts "tony-agent exec" (this program's own file) in a session of its own, with the environment
@@ -36,6 +36,6 @@ pid_t launch_start(const struct launch *launch, struct err *err);
  * `executor` (0: it has ended) or is in `cgroup` (NULL: none), removes the group and ends. The
  * process, or -1. */
 pid_t launch_sweep(const char *mark, pid_t executor, const char *cgroup, int ledger,
-		   struct err *err);
+		   int shared_ledger, struct err *err);
 
 #endif

@@ -139,6 +139,8 @@ static void close_local(struct scheduler *scheduler)
 	if (local->ledger)
 		local_queue_close(local);
 	ledger_close(local->ledger);
+	shared_ledger_close(local->shared);
+	neighbours_finish(&local->neighbours);
 	if (local->pump)
 		event_free(local->pump);
 	for (size_t i = 0; i < local->task_count; i++)
@@ -149,6 +151,19 @@ static void close_local(struct scheduler *scheduler)
 	free(local->job_dir);
 	free(local->am_address);
 	free(local);
+}
+
+static void open_shared(struct local *local)
+{
+	struct err err cleanup_err = {0};
+	char *directory cleanup_free = shared_ledger_find(&err);
+
+	if (local->shared_hold < 0)
+		return;
+	if (directory)
+		local->shared = shared_ledger_open(directory, local->job->user, local->shared_hold);
+	else
+		log_warning("%s", err_message(&err));
 }
 
 static struct scheduler *open_local(const struct scheduler_setup *setup, struct err *err)
@@ -164,6 +179,7 @@ static struct scheduler *open_local(const struct scheduler_setup *setup, struct 
 				.am_address = mem_strdup(setup->am_address),
 				.am_attempt = setup->place->am_attempt,
 				.lifeline = held[LOCAL_HOLD_LIFELINE],
+				.shared_hold = held[LOCAL_HOLD_SHARED],
 				.base = setup->base,
 				.listener = setup->listener,
 				.task_count = job_task_count(job)};
@@ -177,6 +193,7 @@ static struct scheduler *open_local(const struct scheduler_setup *setup, struct 
 	local->ledger = ledger_open(ledger, job->id, held[LOCAL_HOLD_LEDGER], err);
 	if (!local->ledger || local_queue_open(local, err) < 0)
 		goto fail;
+	open_shared(local);
 	local->pump = evtimer_new(setup->base, on_pump, local);
 	if (!local->pump) {
 		err_set(err, ERR_FAILED, "no timer");

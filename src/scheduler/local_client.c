@@ -13,6 +13,7 @@
 #include "scheduler/local_job.h"
 #include "scheduler/local_jobs.h"
 #include "scheduler/local_start.h"
+#include "scheduler/shared_ledger.h"
 #include "scheduler/state_dir.h"
 
 /* What a cluster's scheduler would heed, and the only machine there is cannot. */
@@ -40,6 +41,38 @@ static void note_shortage(const struct job *job, const struct capacity *capacity
 		log_warning("%s: the job runs with fewer", text);
 }
 
+/* The AM will find the same; here the user sees it. */
+static int check_shared_ledger(const struct job *job, struct err *err)
+{
+	struct err why cleanup_err = {0};
+	char *directory cleanup_free = shared_ledger_find(&why);
+
+	if (!directory && share_wants_gpus(job))
+		log_warning("%s", err_message(&why));
+	if (!directory || shared_ledger_try(directory, &why) == 0)
+		return 0;
+	return shared_ledger_forgo(share_wants_gpus(job), &why, err);
+}
+
+/* That nobody can be seen matters where there are GPUs: memory is the kernel's to share out. To a
+ * job that asks for some, the preflight says so. */
+static char *tell_neighbours(const struct job *job)
+{
+	struct capacity capacity cleanup_capacity = {0};
+	struct neighbours neighbours cleanup_neighbours = {0};
+	struct err err cleanup_err = {0};
+	char *directory cleanup_free = shared_ledger_find(&err);
+
+	if (capacity_find("", job->config, &capacity, NULL) < 0)
+		return NULL;
+	bool has_gpus = capacity.gpus.count > 0;
+	if (!directory)
+		return has_gpus && !share_wants_gpus(job) ? mem_strdup(err_message(&err)) : NULL;
+	if (shared_ledger_look(directory, capacity.max_gpus, &neighbours, &err) < 0)
+		return mem_strdup(err_message(&err));
+	return neighbours_text(&neighbours, capacity.gpus.count, has_gpus && share_wants_gpus(job));
+}
+
 static int check_checkpoint_dir(const struct job *job, struct err *err)
 {
 	if (!job->checkpoint_dir || !str_starts_with(job->checkpoint_dir, "hdfs:"))
@@ -64,7 +97,7 @@ static int preflight(struct job *job, struct err *err)
 	if (refusal)
 		return err_set(err, ERR_CAPACITY, "%s", refusal);
 	note_shortage(job, &capacity);
-	return 0;
+	return check_shared_ledger(job, err);
 }
 
 /* ---- prepare ------------------------------------------------------------------------------ */
@@ -99,6 +132,7 @@ static int fill(const struct job *job, struct job_door *door, struct err *err)
 	door->claim = local_job_claim(door->job_dir, err);
 	if (door->claim < 0)
 		return -1;
+	door->owner = geteuid();
 	door->token = secret_create(err);
 	if (!door->token || write_in(door->job_dir, "token", door->token, err) < 0)
 		return -1;
@@ -116,6 +150,7 @@ static int prepare(const struct job *job, struct job_door *door, struct err *err
 	if (!made.job_dir)
 		return -1;
 	if (fill(job, &made, err) < 0) {
+		fs_explain_room(made.job_dir, err);
 		fs_remove_tree(made.job_dir, NULL);
 		job_door_finish(&made);
 		return -1;
@@ -170,6 +205,7 @@ static int kill_job(const struct job_door *door, const char *reason, struct err 
 const struct scheduler_client_ops local_scheduler_client = {
 	.name = "local",
 	.preflight = preflight,
+	.neighbours = tell_neighbours,
 	.prepare = prepare,
 	.start = start,
 	.find = local_jobs_find,

@@ -24,10 +24,14 @@ static const struct job_type *type_of(const struct container *container)
 	return &container->local->job->types[container->request.type];
 }
 
-static void fail_launch(struct container *container, const char *why)
+static void fail_launch(struct container *container, struct err *err)
 {
-	container->cause.kind = CAUSE_LAUNCH_FAILED;
-	mem_replace(&container->cause.text, mem_printf("could not start its executor: %s", why));
+	fs_explain_room(container->dir, err);
+	container->cause.kind = err->kind == ERR_NO_SPACE ? CAUSE_NO_SPACE
+				: err->kind == ERR_QUOTA  ? CAUSE_STORE_FULL
+							  : CAUSE_LAUNCH_FAILED;
+	mem_replace(&container->cause.text,
+		    mem_printf("could not start its executor: %s", err_message(err)));
 }
 
 /* ---- the end ------------------------------------------------------------------------------ */
@@ -132,7 +136,7 @@ static void start_sweep(struct container *container)
 	if (container->sweeper.pid != 0)
 		return;
 	pid_t pid = launch_sweep(container->mark, container->executor.pid, container->cgroup,
-				 ledger_descriptor(local->ledger), &err);
+				 ledger_descriptor(local->ledger), local->shared_hold, &err);
 	if (pid > 0 &&
 	    child_watch(&container->sweeper, local->base, pid, on_swept, container, &err) == 0)
 		return;
@@ -247,6 +251,7 @@ void container_launch(struct container *container, const struct scheduler_launch
 		.gpus = &container->gpus,
 		.hide_gpus = local->capacity.has_gpus || local->capacity.gpus.count > 0,
 		.ledger = ledger_descriptor(local->ledger),
+		.shared_ledger = local->shared_hold,
 		.lifeline = local->lifeline,
 	};
 	pid_t pid = launch_start(&launch, &err);
@@ -254,7 +259,7 @@ void container_launch(struct container *container, const struct scheduler_launch
 	if (pid > 0 && child_watch(&container->executor, local->base, pid, on_executor_end,
 				   container, &err) == 0)
 		return;
-	fail_launch(container, err_message(&err));
+	fail_launch(container, &err);
 	remove_cgroup(container);
 	end(container);
 }

@@ -11,6 +11,7 @@
 #include "scheduler/cgroup.h"
 #include "scheduler/child.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/shared_ledger.h"
 
 /* Where tasks reach each other: all are on this machine. */
 #define LOCAL_HOST "127.0.0.1"
@@ -77,6 +78,9 @@ struct local {
 	struct capacity capacity;
 	struct cgroup_home home;
 	struct ledger *ledger;
+	struct shared_ledger *shared; /* NULL: jobs of other users are not seen */
+	int shared_hold;	      /* what keeps its entry; -1 */
+	struct neighbours neighbours; /* as last read */
 	struct local_task *tasks;
 	size_t task_count;
 	struct container_queue containers; /* all of them */
@@ -86,6 +90,7 @@ struct local {
 	struct event *changed;		   /* the ledger, while something waits */
 	struct event *again;		   /* looks anyway, while something waits */
 	bool woken;
+	bool contended;		     /* another user wanted the same at the same time */
 	char *waiting;		     /* as last told */
 	struct local_finish *finish; /* NULL: the job has not ended */
 };
@@ -120,6 +125,7 @@ enum local_hold {
 	LOCAL_HOLD_LEDGER, /* the job's entry */
 	LOCAL_HOLD_LIFELINE,
 	LOCAL_HOLD_LIFELINE_END, /* the writing end, which nobody writes to */
+	LOCAL_HOLD_SHARED,	 /* the entry in the ledger of all users; -1: there is none */
 	LOCAL_HOLD_COUNT,
 };
 int local_hold(const struct job *job, const char *job_dir, struct scheduler_hold *hold,

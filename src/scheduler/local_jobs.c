@@ -211,6 +211,7 @@ static int open_door(const struct place *place, struct job_door *door, struct er
 {
 	char *token cleanup_free = fs_join(place->dir, "token");
 	struct job_door found = {0};
+	struct stat status;
 	struct job_view *view;
 	struct job *job;
 
@@ -222,6 +223,9 @@ static int open_door(const struct place *place, struct job_door *door, struct er
 	found.token = job_read_token(token, err);
 	if (!found.token)
 		return -1;
+	if (stat(token, &status) < 0)
+		return err_set_errno(err, "%s", token);
+	found.owner = status.st_uid;
 	found.job_dir = mem_strdup(place->dir);
 	if (!found.ended)
 		local_job_life(place->dir, &found.address);

@@ -1,6 +1,8 @@
 /* What waits for a part of the machine. All of it happens in local_queue_settle(), from the event
  * loop: read the ledger, allocate what is due, write the ledger. */
 #include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -8,9 +10,10 @@
 #include "scheduler/local_internal.h"
 
 enum {
-	BUSY_MS = 5,	/* until another process has closed the ledger */
-	SETTLE_MS = 50, /* after a change */
-	LOOK_MS = 1000, /* in case a change was not told, as on network file systems */
+	BUSY_MS = 5,	   /* until another process has closed the ledger */
+	CONTENDED_MS = 50, /* at most, until what two users wanted is tried again */
+	SETTLE_MS = 50,	   /* after a change */
+	LOOK_MS = 1000,	   /* in case a change was not told, as on network file systems */
 };
 
 /* ---- asks --------------------------------------------------------------------------------- */
@@ -89,17 +92,58 @@ static void count_holdings(const struct local *local, struct ledger_entry *own)
 	}
 }
 
-static void allocate(struct local *local, struct ask *ask, const struct allotment *allotment,
+static int read_neighbours(struct local *local, struct err *err)
+{
+	size_t count;
+	const struct ledger_entry *others = ledger_others(local->ledger, &count);
+
+	return local->shared ? shared_ledger_read(local->shared, others, count,
+						  local->capacity.max_gpus, &local->neighbours, err)
+			     : 0;
+}
+
+static int write_shared(struct local *local, const struct ledger_entry *own, struct err *err)
+{
+	return local->shared ? shared_ledger_write(local->shared, own, err) : 0;
+}
+
+/* Says to all users that the job holds this, too, and then looks whether it is still free: see
+ * shared_ledger.h. 1: it was not; the entry is to be written anew, without it. */
+static int claim(struct local *local, const struct allotment *allotment, const struct ask *ask,
+		 const struct str_list *gpus, struct err *err)
+{
+	const struct ledger_entry *own = allotment->own;
+	struct ledger_entry claimed = {.job = own->job,
+				       .containers = own->containers + (int64_t)ask->count,
+				       .holds = own->holds};
+
+	if (!local->shared)
+		return 0;
+	share_add(&claimed.holds, &ask->need);
+	for (size_t i = 0; i < own->gpus.count; i++)
+		str_list_add(&claimed.gpus, own->gpus.items[i]);
+	for (size_t i = 0; i < gpus->count; i++)
+		str_list_add(&claimed.gpus, gpus->items[i]);
+	int result = write_shared(local, &claimed, err);
+	str_list_finish(&claimed.gpus);
+	if (result < 0 || read_neighbours(local, err) < 0)
+		return -1;
+	return allotment_fits(allotment, &ask->need) && allotment_are_free(allotment, gpus) ? 0 : 1;
+}
+
+/* `gpus`: as many as the ask needs. */
+static void allocate(struct local *local, struct ask *ask, const struct str_list *gpus,
 		     struct ledger_entry *own)
 {
 	struct container *container;
+	size_t next = 0;
 
 	TAILQ_FOREACH(container, &local->containers, link)
 	{
 		if (container->ask != ask)
 			continue;
-		allotment_pick_gpus(allotment, local->job->types[container->request.type].gpus,
-				    &container->gpus);
+		for (int i = 0; i < local->job->types[container->request.type].gpus; i++)
+			str_list_add(&container->gpus, gpus->items[next++]);
 		container->ask = NULL;
 		container->state = CONTAINER_ALLOCATED;
 		add_holding(own, container);
@@ -125,17 +169,36 @@ static char *describe_waiting(const struct allotment *allotment, const struct as
 	return text;
 }
 
+static int claim_first(struct local *local, const struct allotment *allotment, struct ask *ask,
+		       struct err *err)
+{
+	struct str_list gpus cleanup_str_list = {0};
+
+	allotment_pick_gpus(allotment, ask->need.gpus, &gpus);
+	int result = claim(local, allotment, ask, &gpus, err);
+	if (result == 0)
+		allocate(local, ask, &gpus, ledger_own(local->ledger));
+	return result;
+}
+
 /* Returns why the first ask waits, or NULL when none does. The caller frees. */
-static char *allocate_what_fits(struct local *local)
+static char *allocate_what_fits(struct local *local, struct err *err)
 {
 	struct ledger_entry *own = ledger_own(local->ledger);
-	struct allotment allotment = {.capacity = &local->capacity, .own = own};
-	struct ask *ask;
+	struct allotment allotment = {.capacity = &local->capacity,
+				      .own = own,
+				      .neighbours = &local->neighbours,
+				      .user = geteuid()};
+	struct ask *ask = TAILQ_FIRST(&local->asks);
+	int result = ask ? read_neighbours(local, err) : 0;
 
 	allotment.others = ledger_others(local->ledger, &allotment.count);
 	count_holdings(local, own);
-	while ((ask = TAILQ_FIRST(&local->asks)) && is_due(&allotment, ask))
-		allocate(local, ask, &allotment, own);
+	while (result == 0 && (ask = TAILQ_FIRST(&local->asks)) && is_due(&allotment, ask))
+		result = claim_first(local, &allotment, ask, err);
+	local->contended = result > 0;
+	if (write_shared(local, own, err) < 0 || result < 0)
+		return mem_printf("waits for the ledger of all users: %s", err_message(err));
 	bool is_needed = ask && !ask->is_optional;
 	if (is_needed && own->ticket == 0)
 		own->ticket = ledger_next_ticket(local->ledger);
@@ -198,11 +261,20 @@ static void tell_waiting(struct local *local, char *text)
 		local->listener.waiting(local->listener.data, text);
 }
 
-static void retry_soon(struct local *local)
+static void retry_in(struct local *local, int64_t delay_ms)
 {
-	struct timeval delay = clock_timeval(BUSY_MS);
+	struct timeval delay = clock_timeval(delay_ms);
 
 	event_add(local->pump, &delay);
+}
+
+/* Of random length, or the two would meet again. */
+static void retry_contended(struct local *local)
+{
+	uint64_t random = 0;
+
+	(void)!getrandom(&random, sizeof(random), 0);
+	retry_in(local, 1 + (int64_t)(random % CONTENDED_MS));
 }
 
 void local_queue_settle(struct local *local)
@@ -211,18 +283,23 @@ void local_queue_settle(struct local *local)
 	int busy = ledger_begin(local->ledger, &err);
 
 	if (busy > 0) {
-		retry_soon(local);
+		retry_in(local, BUSY_MS);
 		return;
 	}
 	char *text = NULL;
 	if (busy == 0) {
-		text = allocate_what_fits(local);
+		text = allocate_what_fits(local, &err);
 		ledger_commit(local->ledger, &err);
 	}
 	if (err.kind != ERR_NONE)
 		log_error("ledger: %s", err_message(&err));
 	if (busy < 0)
 		text = mem_printf("waits for the ledger: %s", err_message(&err));
+	if (busy == 0 && local->contended) {
+		retry_contended(local);
+		free(text);
+		return;
+	}
 	if (text)
 		keep_waiting(local);
 	else

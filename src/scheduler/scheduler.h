@@ -9,8 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "job/job.h"
 #include "job/machine.h"
 
@@ -78,7 +80,7 @@ void scheduler_place_finish(struct scheduler_place *place);
 
 /* Descriptors that are open as long as any process of an AM lives: what would otherwise be given up
  * when one is killed and another follows it. What they are is the scheduler's own affair. */
-enum { SCHEDULER_HOLD_MAX = 4 };
+enum { SCHEDULER_HOLD_MAX = 5 };
 struct scheduler_hold {
 	int fds[SCHEDULER_HOLD_MAX];
 	size_t count;
@@ -193,6 +195,7 @@ struct job_door {
 			  machine's copy of the first three, which pull() brings up to date */
 	char *address; /* "127.0.0.1:4000"; NULL: the AM is not there (yet, or any more) */
 	char *token;
+	uid_t owner;	/* of an AM on this machine; SOCKET_OWNER_ANY: it is not known */
 	bool ended;	/* the final record is written: read the journal, not the AM */
 	int am_attempt; /* that writes the journal in job_dir: another one goes on with a copy. 0:
 			   all write the same one */
@@ -200,6 +203,11 @@ struct job_door {
 			   0: none */
 };
 void job_door_finish(struct job_door *door);
+
+/* http_call() to the AM, which has an address: `door->owner` alone is shown the token. */
+int job_door_call(const struct job_door *door, const char *method, const char *path,
+		  const char *body, int64_t timeout_ms, int *status, struct str *response,
+		  struct err *err);
 
 struct job_summary {
 	char *id, *name, *user, *framework;
@@ -238,6 +246,10 @@ struct scheduler_client_ops {
 	/* Can this job ever run here? The refusal names the numbers. A cluster gives the job an id
 	 * of its own, its user's name there, and job->cluster. */
 	int (*preflight)(struct job *job, struct err *err);
+	/* Tells the job's owner what other users hold now of what it asks for, or that their jobs
+	 * are not seen. Returns NULL when there is nothing to tell; the caller frees. The member
+	 * is NULL for schedulers that tell only when the job waits. */
+	char *(*neighbours)(const struct job *job);
 	/* NULL: containers see the files of this machine, and job->types[].files say where
 	 * (client/stage.h). Else: brings files to where containers find them, each content once and
 	 * for all jobs of the user, and notes that in job->cluster. */

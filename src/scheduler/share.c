@@ -10,6 +10,15 @@ struct share share_of_type(const struct job_type *type)
 	return (struct share){.memory = type->memory, .vcores = type->vcores, .gpus = type->gpus};
 }
 
+bool share_wants_gpus(const struct job *job)
+{
+	for (size_t i = 0; i < job->type_count; i++) {
+		if (job->types[i].gpus > 0 && job->types[i].instances > 0)
+			return true;
+	}
+	return false;
+}
+
 void share_add(struct share *sum, const struct share *part)
 {
 	sum->memory += part->memory;

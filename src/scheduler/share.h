@@ -4,6 +4,7 @@
 #ifndef TONY_SCHEDULER_SHARE_H
 #define TONY_SCHEDULER_SHARE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "job/job.h"
@@ -16,6 +17,9 @@ struct share {
 
 /* What one task of `type` needs. */
 struct share share_of_type(const struct job_type *type);
+
+/* Whether any task of the job needs a GPU. */
+bool share_wants_gpus(const struct job *job);
 
 /* Sums do not overflow: a job has at most JOB_MAX_TASKS tasks of at most 2^40 MiB. */
 void share_add(struct share *sum, const struct share *part);

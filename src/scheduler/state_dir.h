@@ -16,7 +16,8 @@
 #include "job/machine.h"
 
 /* $TONY_STATE_DIR, else $XDG_STATE_HOME/tony, else $HOME/.local/state/tony; absolute. The caller
- * frees; NULL when none of them is set. Nothing is made. */
+ * frees; NULL when none of them is set, and when the directory is there and is neither the user's
+ * nor root's, or others than its owner can write to it (ERR_CONFIG). Nothing is made. */
 char *state_dir_find(struct err *err);
 
 /* The caller frees. */

@@ -11,6 +11,7 @@
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
 #include "hadoop/webhdfs_client.h"
+#include "net/socket_owner.h"
 #include "scheduler/job_stores.h"
 #include "scheduler/yarn_reports.h"
 
@@ -137,6 +138,7 @@ static int open_known(const char *id, struct job_door *door)
 	*door = (struct job_door){
 		.address = yarn_mirror_address(mirror, NULL),
 		.token = job_read_token(token, NULL),
+		.owner = SOCKET_OWNER_ANY,
 		.am_attempt = yarn_mirror_attempt(mirror),
 		.ended = yarn_mirror_is_final(mirror),
 	};
@@ -191,6 +193,8 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	if (!made.ended && made.am_attempt > 0)
 		made.address = yarn_mirror_address(made.job_dir, told);
 	made.token = read_token(cluster, made.job_dir);
+	/* Without LinuxContainerExecutor containers run as the NodeManager's user. */
+	made.owner = SOCKET_OWNER_ANY;
 	*door = made;
 	return 0;
 }

@@ -187,8 +187,8 @@ int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err)
 		return known < 0 ? -1 : 0;
 	char *path cleanup_free =
 		mem_printf("/v1/events?since=%lld&wait=%lld", (long long)next, (long long)hold_ms);
-	if (http_call(door->address, door->token, "GET", path, NULL, PULL_TIMEOUT_MS + hold_ms,
-		      &status, &answer, NULL) < 0)
+	if (job_door_call(door, "GET", path, NULL, PULL_TIMEOUT_MS + hold_ms, &status, &answer,
+			  NULL) < 0)
 		return 1;
 	struct err refusal cleanup_err = {0};
 	if (http_response_check(status, str_text(&answer), answer.length, &refusal) < 0) {

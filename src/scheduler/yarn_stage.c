@@ -127,6 +127,7 @@ static int send(struct stager *stager, const char *name, int fd, const char *pat
 			   stager->err) == 0 &&
 	    publish(stager, part, path) == 0)
 		return 0;
+	/* Only this submission knows the part. A file that is complete is every job's. */
 	webhdfs_remove(stager->client, part, NULL);
 	return err_wrap(stager->err, "cannot send %s", name);
 }
@@ -335,17 +336,12 @@ static int stage_all(struct stager *stager)
 }
 
 /* Where the user chose none: in the user's directory, for as long as the user wants. */
-static int make_checkpoint_dir(struct stager *stager, struct job *job)
+static void choose_checkpoint_dir(const struct hadoop_cluster *cluster, struct job *job)
 {
-	if (!job->checkpoint_dir) {
-		char *name cleanup_free = mem_printf("checkpoints/%s", job->id);
-		char *path cleanup_free = yarn_user_path(stager->cluster, name);
-		job->checkpoint_dir = mem_printf("%s%s", stager->cluster->fs, path);
-	}
-	const char *path = yarn_path_within(stager->cluster, job->checkpoint_dir);
-	if (!path) /* of each node's own, or a file system that only the programs know */
-		return 0;
-	return webhdfs_make_directories(stager->client, path, CACHE_PERMISSION, stager->err);
+	if (job->checkpoint_dir)
+		return;
+	char *path cleanup_free = yarn_own_checkpoint_dir(cluster, job);
+	job->checkpoint_dir = mem_printf("%s%s", cluster->fs, path);
 }
 
 int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct err *err)
@@ -365,7 +361,10 @@ int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct 
 				.numbers = map_create(NULL),
 				.urls = map_create(NULL),
 				.err = err};
-	int result = stage_all(&stager) < 0 ? -1 : make_checkpoint_dir(&stager, job);
+	int result = stage_all(&stager);
+	if (result < 0)
+		webhdfs_explain_full(client, err);
+	choose_checkpoint_dir(cluster, job);
 	map_destroy(stager.numbers);
 	map_destroy(stager.urls);
 	str_list_finish(&stager.missing);

@@ -12,6 +12,7 @@
 #include "hadoop/container.h"
 #include "hadoop/webhdfs_async.h"
 #include "hadoop/webhdfs_client.h"
+#include "net/socket_owner.h"
 #include "scheduler/yarn_client.h"
 
 #define DIRECTORY_PERMISSION 0700
@@ -112,6 +113,7 @@ int yarn_prepare(const struct job *job, struct job_door *door, struct err *err)
 
 	if (check_size(description, err) < 0)
 		return -1;
+	made.owner = SOCKET_OWNER_ANY;
 	made.token = secret_create(err);
 	made.job_dir = made.token ? yarn_mirror(job->id, err) : NULL;
 	if (made.job_dir && fill_mirror(made.job_dir, made.token, description, err) == 0) {
@@ -173,6 +175,23 @@ static bool has_ended(const struct hadoop_cluster *cluster, const char *id)
 	return response && job_state_is_final(yarn_job_state(response->application_report));
 }
 
+char *yarn_own_checkpoint_dir(const struct hadoop_cluster *cluster, const struct job *job)
+{
+	char *name cleanup_free = mem_printf("checkpoints/%s", job->id);
+
+	return yarn_user_path(cluster, name);
+}
+
+static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct webhdfs_client *client,
+			       const struct job *job, struct err *err)
+{
+	const char *path = yarn_path_within(cluster, job->checkpoint_dir);
+
+	if (!path) /* of each node's own, or a file system that only the programs know */
+		return 0;
+	return webhdfs_make_directories(client, path, DIRECTORY_PERMISSION, err);
+}
+
 /* While files are written, which takes half a second, YARN starts the AM. A job that has ended by
  * then has removed its directory, with files in it that were being written: what could be written
  * after that is removed, and what could not is no loss. */
@@ -182,7 +201,8 @@ static int submit(const struct hadoop_cluster *cluster, struct webhdfs_client *c
 	char *description cleanup_free = job_to_text(job);
 	enum job_state state = JOB_SUBMITTED;
 
-	if (yarn_submit(cluster, job, token, description, err) < 0)
+	if (make_checkpoint_dir(cluster, client, job, err) < 0 ||
+	    yarn_submit(cluster, job, token, description, err) < 0)
 		return -1;
 	if (fill_directory(client, cluster, job, token, description, err) < 0) {
 		if (!has_ended(cluster, job->id))
@@ -196,6 +216,18 @@ static int submit(const struct hadoop_cluster *cluster, struct webhdfs_client *c
 	return 0;
 }
 
+/* Of a job that was not accepted nothing is left, but for files in the cache, which the next try
+ * need not send again. */
+static void remove_submission(const struct hadoop_cluster *cluster, struct webhdfs_client *client,
+			      const struct job *job, struct err *err)
+{
+	char *checkpoints cleanup_free = yarn_own_checkpoint_dir(cluster, job);
+
+	webhdfs_explain_full(client, err);
+	webhdfs_remove(client, checkpoints, NULL);
+	webhdfs_remove(client, cluster->job_dir, NULL);
+}
+
 int yarn_start(const struct job *job, struct job_door *door, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
@@ -205,6 +237,8 @@ int yarn_start(const struct job *job, struct job_door *door, struct err *err)
 	if (client && submit(cluster, client, job, door->token, err) == 0)
 		return 0;
 	yarn_kill(door, NULL, NULL);
+	if (client)
+		remove_submission(cluster, client, job, err);
 	fs_remove_tree(door->job_dir, NULL);
 	return -1;
 }

@@ -15,6 +15,24 @@ bool web_request_looks(const struct http_request *request)
 	       !http_request_header(request, "Upgrade");
 }
 
+bool web_request_wants_page(const struct http_request *request)
+{
+	const char *accept = http_request_header(request, "Accept");
+
+	return accept && strstr(accept, "text/html");
+}
+
+bool web_request_is_forwarded(const struct http_request *request)
+{
+	static const char *const headers[] = {"Forwarded", "Via", "X-Forwarded-For",
+					      "X-Forwarded-Host", "X-Forwarded-Proto"};
+
+	for (size_t i = 0; i < array_length(headers); i++)
+		if (http_request_header(request, headers[i]))
+			return true;
+	return false;
+}
+
 /* "http://node-7:4000" and "node-7:4000": behind a proxy that speaks TLS for us, too. */
 static bool is_same_origin(const struct http_request *request)
 {
@@ -33,8 +51,14 @@ bool web_request_is_own(const struct http_request *request)
 
 	if (!web_request_looks(request))
 		return is_same_origin(request);
-	/* Browsers that do not say it keep the cookie to themselves: SameSite. */
-	if (!site || str_equal(site, "same-origin") || str_equal(site, "none"))
+	/* It would outlive its page, for whatever is served at this address next. */
+	if (http_request_header(request, "Service-Worker"))
+		return false;
+	/* Browsers tell it to servers that they trust: of TLS, and on their own machine. To others
+	 * they tell the origin of whoever would read the answer. */
+	if (!site)
+		return !http_request_header(request, "Origin") || is_same_origin(request);
+	if (str_equal(site, "same-origin") || str_equal(site, "none"))
 		return true;
 	return str_equal(mode, "navigate") && str_equal(destination, "document");
 }

@@ -8,7 +8,7 @@
 #include "net/http_server.h"
 #include "web/serve.h"
 
-void web_login_invite(struct http_request *request, struct web_sessions *sessions)
+void web_login_invite(struct http_request *request, struct web_sessions *sessions, const char *ui)
 {
 	struct err err cleanup_err = {0};
 	char *code cleanup_free = web_sessions_invite(sessions, clock_monotonic_ms(), &err);
@@ -20,16 +20,17 @@ void web_login_invite(struct http_request *request, struct web_sessions *session
 	char *path cleanup_free = mem_printf("login?code=%s", code);
 	json_t *answer = json_object();
 	json_set_text(answer, "path", path);
+	json_set_text(answer, "ui", ui);
 	http_answer_json(request, 200, answer);
 }
 
 /* Where the link may lead behind the door: below this very place. */
 static bool is_below(const char *path)
 {
-	return strspn(path,
-		      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:") ==
-		       strlen(path) &&
-	       path[0] != '/' && !strstr(path, "..");
+	for (const char *c = path; *c; c++)
+		if (*c < '!' || *c > '~' || *c == '\\')
+			return false;
+	return path[0] != '/' && !strstr(path, "..");
 }
 
 void web_login_open(struct http_request *request, struct web_sessions *sessions,
@@ -38,13 +39,17 @@ void web_login_open(struct http_request *request, struct web_sessions *sessions,
 	const char *code = http_request_query(request, "code");
 	const char *to = http_request_query(request, "to");
 	char *peer cleanup_free = http_request_peer(request);
-	char *cookie cleanup_free =
-		code ? web_sessions_open(sessions, code, peer, clock_monotonic_ms()) : NULL;
+	int64_t ui_port = 0;
 
+	if (http_request_query_int(request, "ui", 1, 65535, &ui_port) < 0)
+		return;
+	char *cookie cleanup_free =
+		code ? web_sessions_open(sessions, code, peer, (int)ui_port, clock_monotonic_ms())
+		     : NULL;
 	if (!cookie) {
 		char *text cleanup_free =
-			mem_printf("This link is not good, or not any more: each opens the "
-				   "dashboard once, within a minute. %s",
+			mem_printf("This link is not good, or not any more: each is good once, "
+				   "within a minute. %s",
 				   another);
 		web_answer_text(request, 403, text, 0);
 		return;
@@ -53,4 +58,20 @@ void web_login_open(struct http_request *request, struct web_sessions *sessions,
 	http_answer_header(request, "Set-Cookie", cookie);
 	http_answer_header(request, "Location", location);
 	web_answer_text(request, 303, "", 0);
+}
+
+bool web_login_has(const struct web_sessions *sessions, const struct http_request *request)
+{
+	char *peer cleanup_free = http_request_peer(request);
+
+	return web_sessions_has(sessions, http_request_header(request, "Cookie"), peer,
+				clock_monotonic_ms());
+}
+
+int web_login_ui_port(const struct web_sessions *sessions, const struct http_request *request)
+{
+	char *peer cleanup_free = http_request_peer(request);
+
+	return web_sessions_ui_port(sessions, http_request_header(request, "Cookie"), peer,
+				    clock_monotonic_ms());
 }

@@ -7,12 +7,20 @@
 
 struct http_request;
 
-/* Answers {"path": "login?code=..."}. */
-void web_login_invite(struct http_request *request, struct web_sessions *sessions);
+/* Answers {"path": "login?code=...", "ui": "node-7:4001"}. `ui`: where the door to programs' pages
+ * (ui_door.h) listens; NULL: there is none. */
+void web_login_invite(struct http_request *request, struct web_sessions *sessions, const char *ui);
 
 /* Opens a session with the query's `code`, and leads to its `to`, which is below this very place.
- * `another`: who gives another link, for the page that says that this one is not good. */
+ * `ui` in the query: the local port of the tunnel to the door; absent without a tunnel. `another`:
+ * who gives another link, for the page that says that this one is not good. */
 void web_login_open(struct http_request *request, struct web_sessions *sessions,
 		    const char *another);
+
+/* The caller has a session, and its cookie. */
+bool web_login_has(const struct web_sessions *sessions, const struct http_request *request);
+
+/* The `ui` that the caller's link had; 0: none. */
+int web_login_ui_port(const struct web_sessions *sessions, const struct http_request *request);
 
 #endif

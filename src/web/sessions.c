@@ -12,6 +12,7 @@
 struct entry {
 	char *secret; /* NULL: none */
 	char *peer;   /* of a session */
+	int ui_port;  /* of a session; 0: not said */
 	int64_t until_ms;
 };
 
@@ -89,7 +90,7 @@ char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms, struct 
 }
 
 char *web_sessions_open(struct web_sessions *sessions, const char *code, const char *peer,
-			int64_t now_ms)
+			int ui_port, int64_t now_ms)
 {
 	const struct entry *invitation =
 		find(sessions->invitations, array_length(sessions->invitations), code, now_ms);
@@ -101,18 +102,33 @@ char *web_sessions_open(struct web_sessions *sessions, const char *code, const c
 	struct entry *entry = make_room(sessions->sessions, array_length(sessions->sessions));
 	entry->secret = mem_strdup(secret);
 	entry->peer = mem_strdup(peer);
+	entry->ui_port = ui_port;
 	entry->until_ms = now_ms + WEB_SESSION_MS;
 	return mem_printf("%s=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax", sessions->cookie,
 			  secret, WEB_SESSION_MS / 1000);
 }
 
-bool web_sessions_has(const struct web_sessions *sessions, const char *cookies, const char *peer,
-		      int64_t now_ms)
+static const struct entry *find_session(const struct web_sessions *sessions, const char *cookies,
+					const char *peer, int64_t now_ms)
 {
 	char *secret cleanup_free = web_cookie_find(cookies, sessions->cookie);
 	const struct entry *entry =
 		secret ? find(sessions->sessions, array_length(sessions->sessions), secret, now_ms)
 		       : NULL;
 
-	return entry && strcmp(entry->peer, peer) == 0;
+	return entry && strcmp(entry->peer, peer) == 0 ? entry : NULL;
+}
+
+bool web_sessions_has(const struct web_sessions *sessions, const char *cookies, const char *peer,
+		      int64_t now_ms)
+{
+	return find_session(sessions, cookies, peer, now_ms) != NULL;
+}
+
+int web_sessions_ui_port(const struct web_sessions *sessions, const char *cookies, const char *peer,
+			 int64_t now_ms)
+{
+	const struct entry *session = find_session(sessions, cookies, peer, now_ms);
+
+	return session ? session->ui_port : 0;
 }

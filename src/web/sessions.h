@@ -30,12 +30,16 @@ void web_sessions_destroy(struct web_sessions *sessions); /* NULL is fine */
 char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms, struct err *err);
 
 /* The value for Set-Cookie of the session that this code opens to who calls from `peer`; the caller
- * frees. NULL: the code is not good, or not any more. */
+ * frees. NULL: the code is not good, or not any more. `ui_port`: where this browser reaches the
+ * pages of programs; 0: not said. */
 char *web_sessions_open(struct web_sessions *sessions, const char *code, const char *peer,
-			int64_t now_ms);
+			int ui_port, int64_t now_ms);
 
 /* Whether the header Cookie (NULL: there is none) has the cookie of a session of this caller. */
 bool web_sessions_has(const struct web_sessions *sessions, const char *cookies, const char *peer,
 		      int64_t now_ms);
+/* That of the caller's session; 0: not said, or there is no session. */
+int web_sessions_ui_port(const struct web_sessions *sessions, const char *cookies, const char *peer,
+			 int64_t now_ms);
 
 #endif

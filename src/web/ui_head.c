@@ -28,13 +28,13 @@ static bool is_hop_by_hop(const char *name, const char *connection)
 					    "TE",
 					    "Upgrade",
 					    NULL};
-	/* How the body is framed is passed on as it is. */
-	static const char *const framing[] = {"Transfer-Encoding", "Content-Length", NULL};
+	/* How the body is framed, and whom it is for, is passed on as it is. */
+	static const char *const passed[] = {"Transfer-Encoding", "Content-Length", "Host", NULL};
 	struct str_list named cleanup_str_list = {0};
 
 	if (is_one_of(name, names))
 		return true;
-	if (!connection || is_one_of(name, framing))
+	if (!connection || is_one_of(name, passed))
 		return false;
 	str_split(&named, connection, ',');
 	for (size_t i = 0; i < named.count; i++)
@@ -148,6 +148,17 @@ static bool is_below(const char *path, const char *prefix)
 	return strncmp(path, prefix, length) == 0 && strchr("/?#", path[length]);
 }
 
+/* A path of the program's, as it follows the prefix: the program may know the prefix, or the base
+ * that stands for it. */
+static const char *behind_prefix(const char *path, const struct ui_place *place)
+{
+	if (is_below(path, place->prefix))
+		return path + strlen(place->prefix);
+	if (place->base && is_below(path, place->base))
+		return path + strlen(place->base);
+	return path;
+}
+
 static void add_location(struct str *head, const char *location, const char *target,
 			 const char *host, const struct ui_place *place)
 {
@@ -159,8 +170,7 @@ static void add_location(struct str *head, const char *location, const char *tar
 		str_append_format(head, "Location: %s\r\n", location);
 		return;
 	}
-	if (is_below(path, place->prefix))
-		path += strlen(place->prefix);
+	path = behind_prefix(path, place);
 	str_append(head, "Location: ./");
 	for (size_t i = 1; i < length; i++)
 		if (here[i] == '/')
@@ -187,9 +197,9 @@ static void add_set_cookie(struct str *head, const char *value, const struct ui_
 		else
 			str_append_format(&cookie, "%s%s", i > 0 ? "; " : "", part);
 	}
-	bool whole = path[0] == '/' && is_below(path, place->prefix);
-	str_append_format(head, "Set-Cookie: %s; Path=%s%s\r\n", str_text(&cookie),
-			  whole ? "" : place->prefix, path[0] == '/' ? path : "/");
+	path = path[0] == '/' ? behind_prefix(path, place) : "/";
+	str_append_format(head, "Set-Cookie: %s; Path=%s%s\r\n", str_text(&cookie), place->prefix,
+			  path);
 }
 
 static void add_answer_header(struct str *head, const struct http_head *answer,

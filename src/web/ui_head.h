@@ -7,6 +7,7 @@
 #define TONY_WEB_UI_HEAD_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/str.h"
 #include "net/http_message.h"
@@ -17,6 +18,10 @@ struct ui_place {
 	bool keep_path;	     /* it knows of the prefix: paths are passed on as they are */
 	const char *base;    /* stands before the path instead of the prefix; NULL: nothing */
 	const char *token;   /* that the program asks for; NULL: none */
+	/* If the program runs on this machine, its user must be ours, root, or in this list
+	 * (socket_owner.h). NULL: any user. Outlives the request. */
+	const struct str_list *listener_uids;
+	uid_t owner; /* with a token: whose program it is (net/dial.h) */
 };
 
 /* "Connection: Upgrade", and an Upgrade to something. */

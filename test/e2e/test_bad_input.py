@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import resource
 import socket
 import subprocess
@@ -327,7 +328,7 @@ def test_limits_of_a_request(running):
             return peer.recv(4096).decode("latin-1")
         return ""
 
-    token = f"Authorization: Bearer {running.token()}\r\n"
+    token = f"Host: localhost\r\nAuthorization: Bearer {running.token()}\r\n"
     long_header = raw(f"GET /v1/job HTTP/1.1\r\n{token}X: {'x' * 20000}\r\n\r\n".encode())
     assert " 431 " in long_header or " 400 " in long_header or long_header == ""
     body = raw(f"PUT /v1/kv/x HTTP/1.1\r\n{token}Content-Length: 2000000\r\n\r\n".encode() + b"x" * 2000000)
@@ -402,11 +403,12 @@ def in_small_disk(tony, size, script):
     """Runs the script with the state directory on a tmpfs of its own."""
     tony.state.mkdir(parents=True, exist_ok=True)
     mount = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
-    command = f'mount -t tmpfs -o size={size} none "{tony.state}" && {script}'
+    command = f'mount -t tmpfs -o size={size},mode=0700 none "{tony.state}" && {script}'
     return subprocess.run([*mount, "sh", "-c", command], env=tony.env, cwd=tony.directory,
                           capture_output=True, text=True, timeout=PATIENCE_S)
 
 
+@pytest.mark.promise("R60")
 def test_disk_full_before_the_start(tony):
     """The sources do not fit; the job that could not start is not there afterwards."""
     source = tony.directory / "src"
@@ -416,7 +418,8 @@ def test_disk_full_before_the_start(tony):
                            f" --conf tony.worker.memory=64m --src_dir {source} --executes true;"
                            " code=$?; ls $TONY_STATE_DIR/jobs; exit $code")
     assert answer.returncode not in (0, 134, 139)
-    assert "No space left on device" in answer.stdout + answer.stderr
+    assert "No space left on device; make room on " + f"{tony.state} (tmpfs: " in answer.stderr
+    assert "jobs/tony-" not in answer.stdout and not re.search(r"^tony-", answer.stdout, re.MULTILINE), "nothing is left"
     wait_until(lambda: not tony.processes(), "everything to end")
 
 

@@ -102,8 +102,10 @@ def test_the_door_leads_to_what_a_task_serves(tony, served):
     root = root_of(link)
     links = json.loads(browser.ask(root + "/v1/job")[1])["links"]
     assert links == [{"name": "tensorboard", "task": "worker:0", "path": "ui/tensorboard/"}]
-    door = root + "/ui/tensorboard"
-    status, body, _ = browser.ask(door + "/a/b?c=d")
+    status, body, where = browser.ask(root + "/ui/tensorboard/a/b?c=d")
+    door = where.removesuffix("/a/b?c=d")
+    origin = door.removesuffix("/ui/tensorboard")
+    assert origin.rpartition(":")[0] == root.rpartition(":")[0] and origin != root   # another port of the same host
     seen = json.loads(body)
     assert status == 200 and seen["path"] == "/a/b?c=d"
     assert "Cookie" not in seen["headers"] and "Authorization" not in seen["headers"]
@@ -111,9 +113,12 @@ def test_the_door_leads_to_what_a_task_serves(tony, served):
     assert json.loads(browser.ask(door + "/")[1])["headers"]["Cookie"] == "mine=1"
     assert browser.ask(door + "/away")[2] == door + "/there"
     big = os.urandom(3 << 20)
-    assert browser.ask(door + "/", big, Origin=root)[:2] == (200, big)
+    assert browser.ask(door + "/", big, Origin=origin)[:2] == (200, big)
     assert browser.ask(door + "/", b"x", Origin="http://elsewhere")[0] == 401
-    assert Browser().ask(door + "/")[0] == 401
+    assert browser.ask(door + "/", b"x", Origin=root)[0] == 401
+    assert browser.ask(root + "/ui/tensorboard/", b"x", Origin=root)[0] == 403
+    assert Browser().ask(door + "/")[0] == Browser().ask(root + "/ui/tensorboard/")[0] == 401
+    assert json.loads(served.rest("GET", "/ui/tensorboard/x")[1])["path"] == "/x"  # programs have the token
     assert browser.ask(root + "/ui/worker:1/")[0] == 404
     other = tony.run("open", served.id, "worker:1")
     assert other.returncode != 0 and "no task" in other.stderr
@@ -128,10 +133,9 @@ def receive(file, size):
 @pytest.mark.promise("S11")
 def test_web_sockets_pass(tony, served):
     serve(tony, served)
-    link = open_job(tony, served.id)
+    link = open_job(tony, served.id, "worker:0")
     browser = Browser()
-    browser.ask(link)
-    place = urllib.parse.urlsplit(link)
+    place = urllib.parse.urlsplit(browser.ask(link)[2])
 
     def shake_hands(origin):
         connection = socket.create_connection((place.hostname, place.port), timeout=PATIENCE_S)
@@ -149,10 +153,11 @@ def test_web_sockets_pass(tony, served):
         answer = frame(0x82, message)
         assert receive(file, len(answer)) == answer
     connection.close()
-    # Another site's page must not use the cookie for one.
-    connection, file = shake_hands("http://elsewhere")
-    assert file.readline().startswith(b"HTTP/1.1 401 ")
-    connection.close()
+    # Another site's page must not use the cookie for one, nor the dashboard's.
+    for origin in ("http://elsewhere", root_of(link)):
+        connection, file = shake_hands(origin)
+        assert file.readline().startswith(b"HTTP/1.1 401 ")
+        connection.close()
 
 
 def test_a_program_may_be_told_where_it_is(tony):
@@ -167,16 +172,18 @@ def test_a_program_may_be_told_where_it_is(tony):
     assert status == 200 and json.loads(body)["path"] == "/ui/notebook/"
 
 
-def test_a_port_of_this_machine_leads_there(tony):
-    job = tony.submit({"tony.worker.instances": 1}, "--executes", "exec sleep 1000")
-    job.wait_task("worker:0")
-    tunnel = tony.start("open", "--tunnel", job.id)
+def test_two_ports_of_this_machine_lead_there(tony, served):
+    serve(tony, served)
+    tunnel = tony.start("open", "--tunnel", served.id, "tensorboard")
     link = tunnel.stdout.readline().strip()
     root = root_of(link)
-    assert root != job.status()["am_url"]
+    words = tunnel.stderr.readline()
+    assert root != served.status()["am_url"]
     browser = Browser()
-    assert browser.ask(link)[0] == 200
+    status, body, where = browser.ask(link)
+    assert status == 200 and json.loads(body)["path"] == "/"
     assert json.loads(browser.ask(root + "/v1/server")[1])["viewer"]
+    assert root.removeprefix("http://") in words and urllib.parse.urlsplit(where).netloc in words
     tunnel.send_signal(signal.SIGINT)
     assert tunnel.wait(PATIENCE_S) == 0
     with pytest.raises(urllib.error.URLError):

@@ -2,6 +2,7 @@
 until all of it fits; GPUs belong to one task at a time."""
 
 import json
+import os
 
 import pytest
 from conftest import wait_until
@@ -112,6 +113,16 @@ def test_more_gpus_than_there_are(tony, gpus):
                            "--executes", "true")
     assert answer.returncode != 0 and job is None
     assert "5 GPUs" in answer.stderr and "4" in answer.stderr
+
+
+def test_a_task_that_asks_for_more_cores_than_there_are(tony):
+    cores = len(os.sched_getaffinity(0))
+    for verb in ("check", "submit"):
+        answer = tony.run(verb, "--vcores", "100000", "--", "true")
+        assert answer.returncode != 0
+        assert f"needs 100000 vcores; this machine has {cores} core" in answer.stderr
+    answer, _ = tony.job({"tony.worker.instances": cores + 1, "tony.worker.vcores": cores}, "--executes", "true")
+    assert answer.returncode == 0, "tasks take turns"
 
 
 def test_a_task_without_gpus_sees_none(tony, gpus):

@@ -56,13 +56,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct webhdfs_file file cleanup_webhdfs_file = {0};
 	struct yarn_found found cleanup_yarn_found = {.before = 100};
 	struct err err cleanup_err = {0};
+	struct webhdfs_room room;
 	bool value;
 
 	if (size < 1)
 		return 0;
 	char *text cleanup_free = mem_alloc(size);
 	memcpy(text, data + 1, size - 1);
-	switch (data[0] % 8) {
+	switch (data[0] % 9) {
 	case 0:
 		read_path(text);
 		break;
@@ -85,6 +86,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 6:
 		read_location(text);
+		break;
+	case 8:
+		webhdfs_answer_room(text, size - 1, &room);
 		break;
 	default:
 		webhdfs_answer_attributes(&question, text, size - 1, yarn_found_attribute, &found,

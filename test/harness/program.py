@@ -225,9 +225,12 @@ class Tony:
         self.state = directory / "state"
         self.home = directory / "home"
         self.home.mkdir(parents=True)
+        self.ledger = directory / "ledger"  # of all users: what else runs on this machine is not this test's
+        self.ledger.mkdir()
+        self.ledger.chmod(0o1777)
         self.env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.home), "USER": "tester",
                     "LANG": "C.UTF-8", "TONY_STATE_DIR": str(self.state),
-                    "TONY_CONF_DIR": str(directory / "conf"),
+                    "TONY_CONF_DIR": str(directory / "conf"), "TONY_LEDGER_DIR": str(self.ledger),
                     # Of a build with sanitizers: what they find, in whichever process.
                     "ASAN_OPTIONS": f"log_path={directory}/sanitizer",
                     "UBSAN_OPTIONS": f"log_path={directory}/sanitizer:print_stacktrace=1"}

@@ -88,8 +88,8 @@ def offences(mutant, promises, tests):
 
 
 def check(mutants):
-    promises, (tests, _) = declared_promises(), read_tests()
-    found = [f"{os.path.relpath(mutant.patch, ROOT)}: {offence}" for mutant in mutants
+    promises, (tests, found) = declared_promises(), read_tests()
+    found += [f"{os.path.relpath(mutant.patch, ROOT)}: {offence}" for mutant in mutants
              for offence in offences(mutant, promises, tests)]
     print(*found, f"{len(mutants)} mutants, {len(found)} offences", sep="\n")
     return 1 if found else 0

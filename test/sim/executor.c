@@ -102,8 +102,8 @@ static void leave(struct sim *sim, struct container *container)
 static int64_t draw_end(struct sim *sim, enum job_role role, struct cause_brief *end)
 {
 	static const enum cause_kind kinds[] = {
-		CAUSE_EXIT,	    CAUSE_EXIT,		CAUSE_SIGNAL,	 CAUSE_OUT_OF_MEMORY,
-		CAUSE_START_FAILED, CAUSE_STORE_FAILED, CAUSE_PORT_TAKEN};
+		CAUSE_EXIT,	    CAUSE_NO_SPACE,	CAUSE_SIGNAL,	  CAUSE_OUT_OF_MEMORY,
+		CAUSE_START_FAILED, CAUSE_STORE_FAILED, CAUSE_PORT_TAKEN, CAUSE_PORT_STOLEN};
 	bool tracked = role == JOB_ROLE_TRACKED;
 
 	*end = (struct cause_brief){0};

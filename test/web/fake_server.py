@@ -297,8 +297,10 @@ class Server(http.server.ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}{self.prefix}/"
 
     def describe(self):
+        if self.denies:
+            return {"kind": "portal" if self.is_portal else "am"}
         kind = {"kind": "portal"} if self.is_portal else {"kind": "am", "job": next(iter(self.jobs))}
-        return {**kind, "version": "0.1.0", "viewer": None if self.denies else "ada", "actions": []}
+        return {**kind, "version": "0.1.0", "viewer": "ada", "actions": []}
 
     def streaming(self, connection):
         return Streaming(self, connection)

@@ -200,3 +200,15 @@ test('tasks come and go with what is wanted', () => {
 	job.fold({...record, seq: 16});
 	assert.equal(job.job.types[0].wanted, 2, 'what is not said is as it was at the start');
 });
+
+// promise: R58
+test('output that was lost is the task\'s until more is', () => {
+	const job = model();
+	job.fold({seq: 11, t: 1000, ev: 'output', task: 'worker:0', attempt: 1, lines: 12, bytes: 400, text: '12 lines'});
+	const task = job.byName.get('worker:0');
+	assert.deepEqual(task.output_lost, {attempt: 1, lines: 12, bytes: 400, text: '12 lines'});
+	assert.deepEqual([...job.takeChanges().tasks], [task]);
+	job.fold(line(12, 1100, 'worker:0', 'running', 'succeeded'));
+	assert.equal(task.output_lost.lines, 12);
+	job.fold({seq: 13, t: 1200, ev: 'output', task: 'nobody:0', lines: 1});
+});

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {parseAnsi, plainText} from '../../web/ansi.js';
-import {FrameParser, LINE_MAX, LineSplitter} from '../../web/log_frames.js';
+import {FrameParser, LINE_MAX, lineClass, LineSplitter} from '../../web/log_frames.js';
 import {createMatcher, findLine, markPieces} from '../../web/log_search.js';
 import {LogWindow, mergeByTime} from '../../web/log_window.js';
 
@@ -174,4 +174,14 @@ test('matches are marked across pieces', () => {
 		{text: 'c', kind: '', isMatch: true}, {text: 'de', kind: '', isMatch: false}, {text: 'f', kind: '', isMatch: true},
 	]);
 	assert.deepEqual(markPieces(pieces, []).map(({text}) => text), ['ab', 'cdef']);
+});
+
+// promise: R58
+test('where output was lost is no line of the program', () => {
+	const mark = '[tony: 12 lines (4 KiB) of this output were lost between 2026-11-23T18:00:00.000Z and '
+		+ '2026-11-23T18:00:05.000Z: no space left on /data (ext4: 0 B of 2.0 GiB free)]';
+	assert.equal(lineClass({log: 'stdout', text: mark}), 'line gap');
+	assert.equal(lineClass({log: 'stderr', text: `${mark}   `}), 'line gap');
+	assert.equal(lineClass({log: 'stderr-1', text: 'of this output were lost'}), 'line stderr');
+	assert.equal(lineClass({log: 'stdout', text: '[tony: hello]'}), 'line');
 });

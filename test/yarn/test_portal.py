@@ -231,7 +231,7 @@ def test_event_files_of_another_user_are_not_read(tony, shared, board, events):
     other = f"{events}/eval/events.out.tfevents.2.host"
     for path in (events, f"{events}/eval", other):
         tony.cluster.hdfs("PUT", path, op="SETOWNER", owner="mallory")
-        assert f"{path}: is mallory's in HDFS" in refused_board(board, base)
+        assert f"{path}: is mallory's; only" in refused_board(board, base)
         tony.cluster.hdfs("PUT", path, op="SETOWNER", owner=tony.cluster.user)
     place, files, _ = started(board, base)
     assert files == WRITTEN
@@ -244,7 +244,7 @@ def test_an_entry_of_somebody_else_has_no_tensorboard(tony, shared, board, event
     job, base = job_with_events(tony, shared, board, f"hdfs://{events}")
     entry = entry_of(board, shared, job)
     tony.cluster.hdfs("PUT", entry, op="SETOWNER", owner="mallory")
-    assert "written by mallory, and says that the job was" in refused_board(board, base)
+    assert "this entry of the history is mallory's, and not" in refused_board(board, base)
     tony.cluster.hdfs("PUT", entry, op="SETOWNER", owner=tony.cluster.user)
     assert started(board, base)[1] == WRITTEN
 

@@ -63,6 +63,14 @@ static bool on_deliver(void *data, const struct machine_event *event)
 	return heard;
 }
 
+static void on_output_lost(void *data, size_t task, const struct message_loss *lost)
+{
+	struct api_bed *bed = data;
+
+	bed->losses++;
+	bed->lost_bytes = lost->bytes;
+}
+
 static char *on_log_path(void *data, size_t task, const char *name)
 {
 	struct api_bed *bed = data;
@@ -79,6 +87,7 @@ static void open_api(struct api_bed *bed)
 		.journal_path = bed->journal_path,
 		.am_attempt = 3,
 		.deliver = on_deliver,
+		.output_lost = on_output_lost,
 		.log_path = on_log_path,
 	};
 	const struct api_options options = {.address = "127.0.0.1:0", .token = BED_TOKEN};

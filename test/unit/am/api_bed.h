@@ -21,7 +21,9 @@ struct api_bed {
 	struct journal *journal;
 	struct api *api;
 	char *directory, *journal_path;
-	size_t delivered; /* events that the interface gave the machine */
+	size_t losses;	    /* of output, told so often */
+	int64_t lost_bytes; /* ... at last */
+	size_t delivered;   /* events that the interface gave the machine */
 };
 
 /* A job of these types (machine_bed.h), submitted; tune() may adjust the job before. */

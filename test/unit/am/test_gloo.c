@@ -9,9 +9,12 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "../net/peer.h"
 #include "am/gloo.h"
+#include "am/gloo_store.h"
 #include "am/kv.h"
 #include "api_bed.h"
 #include "base/mem.h"
@@ -39,13 +42,15 @@ static struct slot members[] = {
 };
 static const struct slots ring = {.items = members, .count = array_length(members)};
 
+enum { VALUE_MAX = 64 << 10 }; /* of a small ring */
+
 static struct event_base *base;
 static struct gloo *gloo;
 
 static int open_store(void **state)
 {
 	base = event_base_new();
-	gloo = gloo_create(base, "127.0.0.1:0", &ring, "1 0", NULL, NULL);
+	gloo = gloo_create(base, "127.0.0.1:0", "node-7.example", &ring, "1 0", NULL, NULL);
 	return gloo ? 0 : -1;
 }
 
@@ -246,14 +251,72 @@ static void the_rest_is_refused(void **state)
 	assert_int_equal(status_of("POST", "/global/0", "x", 1), 405);
 }
 
+/* promise: S48 */
+static void a_large_ring_needs_more(void **state)
+{
+	assert_int_equal(gloo_store_value_max(3), 64 << 10);
+	assert_int_equal(gloo_store_total_max(3), 16 << 20);
+	/* The address of each of the others is 136 bytes, and twice the ring is on its way. */
+	assert_true(gloo_store_value_max(1000) >= 1000 * 136);
+	assert_true(gloo_store_total_max(1000) >= (size_t)2 * 1000 * 1000 * 136);
+}
+
 /* ---- the AM that follows ------------------------------------------------------------------ */
 
 /* Its AM is gone, and another one comes. */
 static void follow(const char *name, const char *file)
 {
 	gloo_destroy(gloo);
-	gloo = gloo_create(base, "127.0.0.1:0", &ring, name, file, NULL);
+	gloo = gloo_create(base, "127.0.0.1:0", "node-7.example", &ring, name, file, NULL);
 	assert_non_null(gloo);
+}
+
+static void expect_at_host(const char *host, const char *status)
+{
+	char *request cleanup_free = mem_printf("GET /global/0 HTTP/1.1\r\nHost: %s\r\n\r\n", host);
+	struct peer peer;
+
+	peer_open(&peer, base, gloo_address(gloo));
+	peer_send(&peer, request);
+	peer_expect(&peer, base, status);
+	peer_close(&peer);
+}
+
+/* Horovod's client asks the host that HOROVOD_GLOO_RENDEZVOUS_ADDR names, and says so. */
+/* promise: S50 */
+static void a_ring_asks_its_rendezvous_by_name(void **state)
+{
+	put("/global/0");
+	expect_at_host("node-7.example", "200 OK");
+	expect_at_host("127.0.0.1", "200 OK");
+	expect_at_host("evil.example", "400 Bad Request");
+}
+
+/* promise: S48 */
+static void a_store_that_is_full_takes_what_it_knows(void **state)
+{
+	char *value cleanup_free = mem_alloc(VALUE_MAX + 1), path[32];
+	char file[] = "/tmp/tony-test-gloo-XXXXXX";
+	struct stat kept;
+	int taken = 0;
+
+	close(mkstemp(file));
+	follow("1 0", file);
+	assert_int_equal(status_of("PUT", "/global/0", value, VALUE_MAX + 1), 413);
+	assert_int_equal(status_of("PUT", "/global/0", value, VALUE_MAX), 200);
+	while (snprintf(path, sizeof(path), "/evil/%d", taken),
+	       status_of("PUT", path, value, VALUE_MAX) == 200)
+		taken++;
+	assert_in_range(taken, 250, 256);
+	for (int i = 0; i < 600; i++)
+		assert_int_equal(status_of("PUT", "/global/0", value, VALUE_MAX), 200);
+	assert_int_equal(status_of("PUT", "/evil/0", "", 0), 200);
+	put("/global/1");
+	assert_int_equal(stat(file, &kept), 0);
+	assert_in_range(kept.st_size, 16 << 20, 34 << 20);
+	follow("1 0", file);
+	expect_bytes("/global/0", value, VALUE_MAX);
+	assert_int_equal(unlink(file), 0);
 }
 
 /* promise: R40 */
@@ -302,8 +365,8 @@ static void a_port_that_somebody_else_got_is_left_to_them(void **state)
 	put("/global/0");
 	char *before cleanup_free = mem_strdup(gloo_address(gloo));
 	gloo_destroy(gloo);
-	struct gloo *other = gloo_create(base, before, &ring, "9 0", NULL, NULL);
-	gloo = gloo_create(base, "127.0.0.1:0", &ring, "1 0", file, NULL);
+	struct gloo *other = gloo_create(base, before, NULL, &ring, "9 0", NULL, NULL);
+	gloo = gloo_create(base, "127.0.0.1:0", "node-7.example", &ring, "1 0", file, NULL);
 	assert_non_null(other);
 	assert_non_null(gloo);
 	assert_string_not_equal(gloo_address(gloo), before);
@@ -456,6 +519,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(of_another_scope_the_key_is_removed, open_store,
 						close_store),
 		cmocka_unit_test_setup_teardown(the_rest_is_refused, open_store, close_store),
+		cmocka_unit_test_setup_teardown(a_store_that_is_full_takes_what_it_knows,
+						open_store, close_store),
+		cmocka_unit_test(a_large_ring_needs_more),
+		cmocka_unit_test_setup_teardown(a_ring_asks_its_rendezvous_by_name, open_store,
+						close_store),
 		cmocka_unit_test_setup_teardown(a_ring_that_forms_goes_on_with_the_next_am,
 						open_store, close_store),
 		cmocka_unit_test_setup_teardown(a_port_that_somebody_else_got_is_left_to_them,

@@ -6,66 +6,13 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <event2/listener.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "../net/peer.h"
-#include "api_bed.h"
 #include "base/mem.h"
-#include "net/address.h"
+#include "ui_stage.h"
 #include "web/ui_head.h"
-
-#define TOKEN "Authorization: Bearer " BED_TOKEN "\r\n"
-
-/* A job whose worker:0 serves an interface. */
-struct stage {
-	struct api_bed *bed;
-	struct evconnlistener *listener;
-	int port;
-	struct peer browser, program;
-	bool is_called; /* the program: `program` is its connection */
-	struct reply beat;
-};
-
-static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *peer,
-		      int length, void *data)
-{
-	struct stage *stage = data;
-
-	if (stage->is_called)
-		peer_close(&stage->program);
-	peer_take(&stage->program, stage->bed->base, fd);
-	stage->is_called = true;
-}
-
-static void listen_as_program(struct stage *stage)
-{
-	struct net_address address;
-	struct sockaddr_in *v4 = (struct sockaddr_in *)&address.storage;
-
-	assert_int_equal(net_address_parse("127.0.0.1:0", &address, NULL), 0);
-	stage->listener = evconnlistener_new_bind(
-		stage->bed->base, on_accept, stage, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,
-		16, (struct sockaddr *)&address.storage, (int)address.length);
-	assert_non_null(stage->listener);
-	assert_int_equal(getsockname(evconnlistener_get_fd(stage->listener),
-				     (struct sockaddr *)&address.storage, &address.length),
-			 0);
-	stage->port = ntohs(v4->sin_port);
-}
-
-/* The task's executor says that something listens there. */
-static void serve(struct stage *stage)
-{
-	char *beat cleanup_free = mem_printf("{\"attempt\":1,\"epoch\":1,\"restart\":0,"
-					     "\"state\":\"running\",\"ui_port\":%d}",
-					     stage->port);
-
-	ask_later(stage->bed, &stage->beat, "POST", "/v1/tasks/worker:0/beat", beat);
-}
 
 static void keep_path(struct bed *bed)
 {
@@ -73,77 +20,30 @@ static void keep_path(struct bed *bed)
 				     "origin", "tony.xml");
 }
 
-static struct stage *create(void (*tune)(struct bed *bed))
+static int set_up_unserved(void **state)
 {
-	struct stage *stage = mem_alloc(sizeof(*stage));
-
-	stage->bed = api_bed_create("worker=1 ps=1:untracked", tune);
-	bring_in(stage->bed, "worker:0", 4001);
-	bring_in(stage->bed, "ps:0", 4002);
-	listen_as_program(stage);
-	return stage;
+	*state = stage_create(NULL);
+	return 0;
 }
 
 static int set_up(void **state)
 {
-	struct stage *stage = create(NULL);
-
-	serve(stage);
-	*state = stage;
+	set_up_unserved(state);
+	serve(*state);
 	return 0;
 }
 
 static int set_up_keeping(void **state)
 {
-	struct stage *stage = create(keep_path);
-
-	serve(stage);
-	*state = stage;
-	return 0;
-}
-
-static int set_up_unserved(void **state)
-{
-	*state = create(NULL);
+	*state = stage_create(keep_path);
+	serve(*state);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	struct stage *stage = *state;
-
-	if (stage->browser.received.capacity > 0 || stage->browser.fd > 0)
-		peer_close(&stage->browser);
-	if (stage->is_called)
-		peer_close(&stage->program);
-	reply_finish(&stage->beat);
-	evconnlistener_free(stage->listener);
-	api_bed_destroy(stage->bed);
-	free(stage);
+	stage_destroy(*state);
 	return 0;
-}
-
-/* The browser says this. */
-static void call(struct stage *stage, const char *request)
-{
-	peer_open(&stage->browser, stage->bed->base, api_address(stage->bed->api));
-	peer_send(&stage->browser, request);
-}
-
-static void expect_program(struct stage *stage, const char *text)
-{
-	run_until(stage->bed->base, &stage->is_called);
-	peer_expect(&stage->program, stage->bed->base, text);
-}
-
-static void expect_browser(struct stage *stage, const char *text)
-{
-	peer_expect(&stage->browser, stage->bed->base, text);
-}
-
-static void expect_end(struct stage *stage)
-{
-	peer_expect_end(&stage->browser, stage->bed->base);
 }
 
 /* ---- the door ----------------------------------------------------------------------------- */
@@ -153,14 +53,12 @@ static void test_question_and_answer_pass(void **state)
 {
 	struct stage *stage = *state;
 
-	call(stage, "GET /ui/tensorboard/data/runs?a=%20b HTTP/1.1\r\nHost: node-7:4000\r\n" TOKEN
+	call(stage, "GET /ui/tensorboard/data/runs?a=%20b HTTP/1.1\r\n" TOKEN
 		    "Cookie: tony-tony-test=1; theme=dark; proxy-user=x\r\n"
 		    "Connection: keep-alive, X-Hop\r\nX-Hop: 1\r\nAccept: text/html\r\n\r\n");
 	expect_program(stage, "\r\n\r\n");
 	const char *question = str_text(&stage->program.received);
-	assert_ptr_equal(
-		strstr(question, "GET /data/runs?a=%20b HTTP/1.1\r\nHost: node-7:4000\r\n"),
-		question);
+	assert_ptr_equal(strstr(question, "GET /data/runs?a=%20b HTTP/1.1\r\n" HOST), question);
 	assert_non_null(strstr(question, "\r\nCookie: theme=dark; proxy-user=x\r\n"));
 	assert_non_null(strstr(question, "\r\nX-Forwarded-Prefix: /ui/tensorboard\r\n"));
 	assert_non_null(strstr(question, "\r\nX-Forwarded-For: 127.0.0.1\r\n"));
@@ -364,58 +262,6 @@ static void test_links_tell_what_is_served(void **state)
 	reply_finish(&reply);
 }
 
-/* promise: S10 S11 */
-static void test_who_gets_through(void **state)
-{
-	struct stage *stage = *state;
-	struct reply reply;
-
-	ask(stage->bed, &reply, "POST", "/v1/links", NULL);
-	char *login cleanup_free = mem_printf("GET /%s HTTP/1.1\r\nConnection: close\r\n\r\n",
-					      reply_member(&reply, "path"));
-	reply_finish(&reply);
-	call(stage, login);
-	expect_end(stage);
-	const char *start = strstr(str_text(&stage->browser.received), "Set-Cookie: ");
-	assert_non_null(start);
-	start += strlen("Set-");
-	char *cookie cleanup_free = mem_strndup(start, strcspn(start, ";"));
-	peer_close(&stage->browser);
-	static const struct {
-		const char *request;
-		bool passes;
-	} rows[] = {
-		{"GET /ui/worker/ HTTP/1.1\r\n", true},
-		{"GET /ui/worker/ HTTP/1.1\r\nSec-Fetch-Site: same-site\r\n", false},
-		/* A notebook is worked with, by its own page only. */
-		{"POST /ui/worker/ HTTP/1.1\r\nOrigin: http://am:1\r\nContent-Length: 0\r\n", true},
-		{"POST /ui/worker/ HTTP/1.1\r\nOrigin: http://evil\r\nContent-Length: 0\r\n",
-		 false},
-		{"POST /ui/worker/ HTTP/1.1\r\nContent-Length: 0\r\n", false},
-		{"GET /ui/worker/ HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-		 "Origin: http://am:1\r\n",
-		 true},
-		{"GET /ui/worker/ HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n",
-		 false},
-	};
-	for (size_t i = 0; i < array_length(rows); i++) {
-		char *request cleanup_free =
-			mem_printf("%sHost: am:1\r\n%s\r\n\r\n", rows[i].request, cookie);
-		call(stage, request);
-		if (rows[i].passes) {
-			expect_program(stage, "\r\n\r\n");
-			peer_close(&stage->program);
-			stage->is_called = false;
-		} else {
-			expect_browser(stage, "401 Unauthorized");
-			assert_false(stage->is_called);
-		}
-		peer_close(&stage->browser);
-	}
-	call(stage, "GET /ui/worker/ HTTP/1.1\r\n\r\n");
-	expect_browser(stage, "401 Unauthorized");
-}
-
 static void test_programs_that_know_where_they_are(void **state)
 {
 	struct stage *stage = *state;
@@ -460,6 +306,40 @@ static void test_redirects_stay_behind_the_door(void **state)
 	expect_location("/ui/tb/a", "b/c", "b/c");
 }
 
+/* The program's Set-Cookie becomes this at `place`. */
+static void expect_cookie(const struct ui_place *place, const char *path, const char *expected)
+{
+	char *text cleanup_free =
+		mem_printf("HTTP/1.1 200 OK\r\nSet-Cookie: a=b; Path=%s\r\n\r\n", path);
+	char *line cleanup_free = mem_printf("\r\nSet-Cookie: a=b; Path=%s\r\n", expected);
+	char *target cleanup_free = mem_printf("%s/", place->prefix);
+	struct str head cleanup_str = {0};
+	struct http_head answer;
+
+	assert_int_equal(http_head_parse_response(&answer, text, strlen(text), NULL), 0);
+	ui_head_of_answer(&head, &answer, target, "am:4000", place);
+	if (!strstr(head.text, line))
+		fail_msg("%s below %s: %s", path, place->prefix, head.text);
+	http_head_finish(&answer);
+}
+
+static void test_cookies_come_back_to_their_program(void **state)
+{
+	const struct ui_place alone = {.prefix = "/ui/tb", .address = "10.0.0.7:6006"};
+	/* The portal's: behind it is what an AM, or a job's reader, has below its own /ui. */
+	const struct ui_place portal = {
+		.prefix = "/ui/job-1", .base = "/ui", .address = "127.0.0.1:7000"};
+
+	expect_cookie(&alone, "/", "/ui/tb/");
+	expect_cookie(&alone, "/x", "/ui/tb/x");
+	expect_cookie(&alone, "x", "/ui/tb/");
+	expect_cookie(&alone, "/ui/tb/x", "/ui/tb/x");
+	expect_cookie(&alone, "/ui/tb", "/ui/tb");
+	expect_cookie(&portal, "/ui/tensorboard/", "/ui/job-1/tensorboard/");
+	expect_cookie(&portal, "/ui/job-1/tensorboard/x", "/ui/job-1/tensorboard/x");
+	expect_cookie(&portal, "/", "/ui/job-1/");
+}
+
 #define on_stage(test)	     cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 #define while_unserved(test) cmocka_unit_test_setup_teardown(test, set_up_unserved, tear_down)
 
@@ -473,12 +353,12 @@ int main(void)
 		on_stage(test_a_browser_that_goes_takes_its_question_along),
 		on_stage(test_a_slow_browser_costs_little),
 		on_stage(test_programs_that_do_not_answer),
-		on_stage(test_who_gets_through),
 		while_unserved(test_what_is_not_served),
 		while_unserved(test_links_tell_what_is_served),
 		cmocka_unit_test_setup_teardown(test_programs_that_know_where_they_are,
 						set_up_keeping, tear_down),
 		cmocka_unit_test(test_redirects_stay_behind_the_door),
+		cmocka_unit_test(test_cookies_come_back_to_their_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

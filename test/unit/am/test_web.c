@@ -50,7 +50,8 @@ static void expect(const char *answer, const char *text)
 		fail_msg("no \"%s\" in: %s", text, answer);
 }
 
-#define CLOSE "Connection: close\r\n"
+/* Of every request here. */
+#define CLOSE "Host: localhost:4000\r\nConnection: close\r\n"
 
 /* promise: S13 */
 static void test_page_is_for_everybody(void **state)
@@ -154,8 +155,7 @@ static char *log_in(struct api_bed *bed, const char *to)
 static void expect_answer(struct api_bed *bed, const char *first, const char *headers,
 			  const char *status)
 {
-	char *request cleanup_free =
-		mem_printf("%s HTTP/1.1\r\nHost: node-7:4000\r\n%s" CLOSE "\r\n", first, headers);
+	char *request cleanup_free = mem_printf("%s HTTP/1.1\r\n%s" CLOSE "\r\n", first, headers);
 	char *answer cleanup_free = answer_to(bed, request);
 
 	if (!strstr(answer, status))
@@ -217,7 +217,7 @@ static void test_a_link_may_lead_further(void **state)
 	}
 }
 
-/* promise: S10 S11 */
+/* promise: S10 S11 S39 */
 static void test_other_sites_do_not_use_the_cookie(void **state)
 {
 	char *cookie cleanup_free = log_in(*state, "");
@@ -238,6 +238,13 @@ static void test_other_sites_do_not_use_the_cookie(void **state)
 		{"Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n"
 		 "Sec-Fetch-Dest: document\r\n",
 		 "200 OK"},
+		/* Browsers leave Sec-Fetch-Site out where a server speaks plain HTTP. */
+		{"Origin: http://localhost:4000\r\n", "200 OK"},
+		{"Origin: http://localhost:4001\r\n", "401 "},
+		{"Origin: null\r\n", "401 "},
+		{"Origin: http://evil.example\r\nAccept: text/event-stream\r\n", "401 "},
+		/* It would outlive the page. */
+		{"Sec-Fetch-Site: same-origin\r\nService-Worker: script\r\n", "401 "},
 		{"Upgrade: websocket\r\nOrigin: http://evil.example\r\n", "401 "},
 		{"Upgrade: websocket\r\n", "401 "},
 	};
@@ -246,6 +253,19 @@ static void test_other_sites_do_not_use_the_cookie(void **state)
 		char *headers cleanup_free = mem_printf("%s%s", cookie, rows[i].headers);
 		expect_answer(*state, "GET /v1/job", headers, rows[i].status);
 	}
+}
+
+/* promise: S49 */
+static void test_strangers_are_told_the_kind_of_server_only(void **state)
+{
+	char *cookie cleanup_free = log_in(*state, "");
+	char *elsewhere cleanup_free = mem_printf("%sSec-Fetch-Site: cross-site\r\n", cookie);
+	static const char only[] = "\r\n\r\n{\"kind\":\"am\"}";
+
+	expect_answer(*state, "GET /v1/server", "", only);
+	expect_answer(*state, "GET /v1/server", "Authorization: Bearer x\r\n", only);
+	expect_answer(*state, "GET /v1/server", elsewhere, only);
+	expect_answer(*state, "GET /v1/server", cookie, "\"job\":\"tony-test\"");
 }
 
 static void trust(struct api_bed *bed, const char *host, bool prove)
@@ -284,7 +304,7 @@ static void test_a_proxy_proves_who_looks(void **state)
 
 	trust(bed, "127.0.0.1", true);
 	expect_answer(bed, "GET /v1/job", "", "401 ");
-	expect_answer(bed, "GET /v1/server", "", "\"viewer\":null");
+	expect_answer(bed, "GET /v1/server", "", "\r\n\r\n{\"kind\":\"am\"}");
 	expect_answer(bed, "GET /v1/job", "Cookie: proxy-user=alice\r\n", "200 OK");
 	expect_answer(bed, "GET /v1/job", "Cookie: a=b; proxy-user=carol\r\n", "200 OK");
 	expect_answer(bed, "GET /v1/job", "Cookie: proxy-user=dave\r\n", "401 ");
@@ -510,6 +530,7 @@ int main(void)
 		on_bed(test_a_link_lets_look),
 		on_bed(test_a_link_may_lead_further),
 		on_bed(test_other_sites_do_not_use_the_cookie),
+		on_bed(test_strangers_are_told_the_kind_of_server_only),
 		on_bed(test_a_schedulers_proxy_is_known_by_its_address),
 		cmocka_unit_test(test_a_proxy_proves_who_looks),
 		cmocka_unit_test(test_what_the_job_was_told),

@@ -2,7 +2,10 @@
 
 #include "test.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +15,7 @@
 struct scratch {
 	char *root;
 	struct str_list paths; /* handed out */
+	char *mounted;	       /* a file system of the test's own; NULL: none */
 };
 
 int scratch_create(void **state)
@@ -29,8 +33,11 @@ int scratch_remove(void **state)
 {
 	struct scratch *scratch = *state;
 	char *command cleanup_free = mem_printf("rm -rf '%s'", scratch->root);
+	if (scratch->mounted)
+		umount2(scratch->mounted, MNT_DETACH);
 	int status = system(command);
 
+	free(scratch->mounted);
 	str_list_finish(&scratch->paths);
 	free(scratch->root);
 	free(scratch);
@@ -86,4 +93,51 @@ void scratch_rename(void **state, const char *from, const char *to)
 	char *source cleanup_free = mem_strdup(scratch_path(state, from));
 
 	assert_int_equal(rename(source, scratch_path(state, to)), 0);
+}
+
+static void put_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+}
+
+/* The mount is seen by this process only; nobody has to be root for it. */
+static void enter_namespace(void)
+{
+	static bool is_there;
+	char map[64];
+
+	if (is_there)
+		return;
+	is_there = true;
+	snprintf(map, sizeof(map), "0 %d 1", (int)geteuid());
+	assert_int_equal(unshare(CLONE_NEWNS | (geteuid() == 0 ? 0 : CLONE_NEWUSER)), 0);
+	if (strncmp(map, "0 0 ", 4) != 0)
+		put_file("/proc/self/uid_map", map);
+	assert_int_equal(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+}
+
+void scratch_mount(void **state, const char *name, int kib)
+{
+	struct scratch *scratch = *state;
+	char options[32];
+
+	enter_namespace();
+	scratch->mounted = mem_strdup(scratch_path(state, name));
+	assert_int_equal(mkdir(scratch->mounted, 0700), 0);
+	snprintf(options, sizeof(options), "size=%dk", kib);
+	assert_int_equal(mount("none", scratch->mounted, "tmpfs", 0, options), 0);
+}
+
+void scratch_fill(void **state, const char *name)
+{
+	const char block[4096] = {0};
+	int fd = open(scratch_path(state, name), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	while (write(fd, block, sizeof(block)) > 0)
+		continue;
+	close(fd);
 }

@@ -18,6 +18,11 @@ void scratch_write(void **state, const char *name, const char *text, unsigned mo
 void scratch_append(void **state, const char *name, const char *text);
 void scratch_rename(void **state, const char *from, const char *to);
 
+/* Makes `name` a file system (tmpfs) of so many KiB, and fills one to the last block with a file.
+ */
+void scratch_mount(void **state, const char *name, int kib);
+void scratch_fill(void **state, const char *name);
+
 /* What the file holds; the caller frees. */
 char *scratch_read(void **state, const char *name);
 

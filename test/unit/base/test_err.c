@@ -70,7 +70,7 @@ static void errno_is_told_in_words_and_classified(void **state)
 		{ENOENT, ERR_NOT_FOUND, "/a: No such file or directory"},
 		{EACCES, ERR_DENIED, "/a: Permission denied"},
 		{EPERM, ERR_DENIED, "/a: Operation not permitted"},
-		{ENOSPC, ERR_IO, "/a: No space left on device"},
+		{ENOSPC, ERR_NO_SPACE, "/a: No space left on device"},
 	};
 
 	for (size_t i = 0; i < array_length(cases); i++) {

@@ -225,7 +225,7 @@ static void a_full_disk_is_said(void **state)
 	int fd cleanup_close = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
 	assert_int_equal(fs_write_all(fd, "x", 1, &err), -1);
-	assert_int_equal(err.kind, ERR_IO);
+	assert_int_equal(err.kind, ERR_NO_SPACE);
 	assert_message_has(&err, "No space left");
 }
 

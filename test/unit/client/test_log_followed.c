@@ -67,6 +67,7 @@ static int set_up(void **state)
 	far->pid = pid;
 	far->door.address = far->address;
 	far->door.token = BED_TOKEN;
+	far->door.owner = geteuid();
 	far->live = log_live_create();
 	*state = far;
 	return 0;

@@ -319,6 +319,74 @@ static void test_on_exit_errors(void **state)
 				     "known; write retry, fail or ignore");
 }
 
+/* promise: S36 */
+static void test_strict_ports_follow_the_framework(void **state)
+{
+	static const struct {
+		const char *framework, *type;
+		bool is_strict;
+	} rows[] = {
+		{"tensorflow", "worker", true}, {"tensorflow", "tensorboard", false},
+		{"jax", "worker", true},	{"mpi", "worker", true},
+		{"xgboost", "tracker", true},	{"xgboost", "worker", false},
+		{"dask", "worker", true},	{"dask", "scheduler", false},
+		{"ray", "worker", true},	{"ray", "head", false},
+		{"pytorch", "worker", false},	{"torchrun", "worker", false},
+		{"mxnet", "worker", false},	{"horovod", "worker", false},
+		{"generic", "worker", false},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++) {
+		struct bed *bed = *state;
+		char *key cleanup_free =
+			mem_printf("tony.application.framework=%s", rows[i].framework);
+		bed_conf(bed, key);
+		BED_TYPES(bed, "worker=1", "tensorboard=1");
+		bed_describe(bed);
+		assert_int_equal(bed_type(bed, rows[i].type)->strict_port, rows[i].is_strict);
+		bed_leave(state);
+		bed_enter(state);
+	}
+}
+
+/* Without the framework's name the programs may be any. */
+static void test_no_port_is_strict_by_default(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1");
+	assert_string_equal(bed_describe(bed)->framework, "tensorflow");
+	assert_false(bed_type(bed, "worker")->strict_port);
+}
+
+static void test_listener_uids(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1", "ps=1");
+	bed_conf(bed, "tony.worker.listener-uids=daemon,0100999,any");
+	bed_conf(bed, "tony.worker.strict-port=true");
+	bed_conf(bed, "tony.ps.strict-port=true");
+	bed_describe(bed);
+	char *uids cleanup_free = str_list_join(&bed_type(bed, "worker")->listener_uids, " ");
+	assert_string_equal(uids, "1 100999 any");
+	assert_false(bed_type(bed, "worker")->strict_port);
+	assert_true(bed_type(bed, "ps")->strict_port);
+}
+
+static void test_listener_uids_of_nobody(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=1");
+	bed_conf(bed, "tony.worker.listener-uids=no-such-user,-1");
+	bed_refuse(bed);
+	assert_int_equal(bed_errors(bed)->count, 2);
+	assert_line(bed_errors(bed),
+		    "--conf: tony.worker.listener-uids: \"no-such-user\" is no user "
+		    "of this machine; write a name, a number, or any");
+}
+
 /* promise: R21 */
 static void test_hang_timeout_of_who_waits_for_others(void **state)
 {
@@ -399,6 +467,10 @@ int main(void)
 		BED_TEST(test_circle),
 		BED_TEST(test_on_exit),
 		BED_TEST(test_on_exit_errors),
+		BED_TEST(test_strict_ports_follow_the_framework),
+		BED_TEST(test_no_port_is_strict_by_default),
+		BED_TEST(test_listener_uids),
+		BED_TEST(test_listener_uids_of_nobody),
 		BED_TEST(test_hang_timeout_of_who_waits_for_others),
 		BED_TEST(test_hang_timeout_of_a_sidecar),
 		BED_TEST(test_circle_through_a_stage),

@@ -1,6 +1,7 @@
 /* TonY's options and the short ways. */
 #include "describe_bed.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
 
@@ -256,11 +257,71 @@ static void test_exit_codes(void **state)
 			assert_int_not_equal(exit_code_table[i].code, exit_code_table[j].code);
 }
 
+/* promise: S54 */
+static void test_environment_that_stands_in_no_argument_list(void **state)
+{
+	struct bed *bed = *state;
+
+	fixture_write("first.env", "# of the team\n\nA=1,\\2 ${env.HOME}\nTAKEN\n  B=file\nD=\n");
+	fixture_write("second.env", "E='x' \r\nR=a\rb\nQ=a\\");
+	setenv("TAKEN", "from outside, ${B}", 1);
+	setenv("HOME", "/nowhere", 1);
+	BED_TYPES(bed, "worker=1");
+	bed_conf(bed, "tony.execution.envs=A=0,C=${env.HOME}");
+	str_list_add(&bed->options.env_file, "first.env");
+	str_list_add(&bed->options.env_file, "second.env");
+	str_list_add(&bed->options.env, "B=option");
+	str_list_add(&bed->options.env, "HOME");
+	const struct job *job = bed_describe(bed);
+	char *worker cleanup_free = str_list_join(&bed_type(bed, "worker")->environment, "|");
+	assert_string_equal(worker,
+			    "A=0|C=/nowhere|B=option|A=1,\\2 ${env.HOME}|TAKEN=from outside, "
+			    "${B}|D=|E='x' |R=a\rb|Q=a\\|HOME=/nowhere");
+	char *config cleanup_free = json_text(job->config);
+	assert_null(strstr(config, "outside"));
+}
+
+static void check_refused(struct bed *bed, const char *part)
+{
+	assert_int_equal(job_options_load(&bed->options, &bed->command, &bed->conf, &bed->err), -1);
+	if (!strstr(err_message(&bed->err), part))
+		fail_msg("%s", err_message(&bed->err));
+	err_finish(&bed->err);
+	str_list_finish(&bed->options.env_file);
+	str_list_finish(&bed->options.env);
+}
+
+static void test_a_flaw_of_an_env_file_is_told_without_its_line(void **state)
+{
+	struct bed *bed = *state;
+
+	fixture_write("bad.env", "A=1\nmy secret\n");
+	fixture_write("unset.env", "NOBODY_SETS_THIS\n");
+	str_list_add(&bed->options.env_file, "bad.env");
+	check_refused(bed, ".env:2: not NAME=VALUE");
+	str_list_add(&bed->options.env_file, "unset.env");
+	check_refused(bed, ".env:1: NOBODY_SETS_THIS is not set");
+	str_list_add(&bed->options.env_file, "not-there.env");
+	check_refused(bed, "cannot open \"not-there.env\"");
+	str_list_add(&bed->options.env_file, "/dev/zero");
+	check_refused(bed, "/dev/zero:1: holds a NUL");
+	fixture_write("latin.env", "GOOD=1\nNAME=\xe9t\xe9\n");
+	str_list_add(&bed->options.env_file, "latin.env");
+	check_refused(bed, "latin.env:2: the value of NAME is not UTF-8 text");
+	setenv("LATIN", "\xe9", 1);
+	str_list_add(&bed->options.env, "LATIN");
+	check_refused(bed, "--env: the value of LATIN is not UTF-8 text");
+	str_list_add(&bed->options.env, "NOBODY_SETS_THIS");
+	check_refused(bed, "--env: NOBODY_SETS_THIS is not set");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_task_command),
 		BED_TEST(test_short_ways),
+		BED_TEST(test_environment_that_stands_in_no_argument_list),
+		BED_TEST(test_a_flaw_of_an_env_file_is_told_without_its_line),
 		BED_TEST(test_other_types),
 		BED_TEST(test_one_task),
 		BED_TEST(test_options_over_a_file),

@@ -2,7 +2,6 @@
 #include "../base/scratch.h"
 #include "../base/test.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -73,42 +72,136 @@ static void without_kept_files_it_starts_over(void **state)
 	close_bed(&bed);
 }
 
-static void a_full_disk_is_told_and_survived(void **state)
+static void put_lines(struct bed *bed, int from, int to)
+{
+	for (int i = from; i < to; i++) {
+		char *line cleanup_free = mem_printf("line %06d of a program that prints\n", i);
+		put(bed, line);
+	}
+}
+
+static void assert_no_loss(const struct bed *bed)
+{
+	assert_int_equal(output_loss(bed->output)->count.bytes, 0);
+}
+
+/* The output looks by itself whether there is room again. */
+static void wait_for(const struct bed *bed, void **state, const char *name, const char *text)
+{
+	for (bool found = false; !found;) {
+		assert_int_equal(event_base_loop(bed->base, EVLOOP_ONCE), 0);
+		char *file cleanup_free = scratch_read(state, name);
+		found = strstr(file, text) != NULL;
+	}
+}
+
+/* promise: R57 */
+static void what_a_full_disk_held_up_is_written_when_there_is_room(void **state)
+{
+	struct output_options options = {0};
+	struct bed bed;
+
+	scratch_mount(state, "disk", 64);
+	open_bed(&bed, scratch_path(state, "disk/stdout"), &options);
+	put(&bed, "before\n");
+	scratch_fill(state, "disk/fill");
+	put_lines(&bed, 0, 200); /* more than the page that the file has */
+	unlink(scratch_path(state, "disk/fill"));
+	wait_for(&bed, state, "disk/stdout", "line 000199 of a program that prints\n");
+	put(&bed, "behind\n");
+	assert_no_loss(&bed);
+	char *text cleanup_free = scratch_read(state, "disk/stdout");
+	assert_int_equal(strlen(text), strlen("before\n") + 200 * 37 + strlen("behind\n"));
+	assert_int_equal(strncmp(text, "before\nline 000000 of", 21), 0);
+	assert_null(strstr(text, "[tony:"));
+	close_bed(&bed);
+}
+
+/* promise: R57 */
+static void a_mark_stands_where_lines_were_lost_and_the_newest_follow(void **state)
 {
 	struct output_options options = {.tail_lines = 5};
-	struct str_list lines = {0};
+	struct str_list lines cleanup_str_list = {0};
 	struct bed bed;
-	int error;
+
+	scratch_mount(state, "disk", 512);
+	open_bed(&bed, scratch_path(state, "disk/stdout"), &options);
+	put(&bed, "unfinished");
+	scratch_fill(state, "disk/fill");
+	put_lines(&bed, 0, 10000); /* 370,000 bytes */
+	unlink(scratch_path(state, "disk/fill"));
+	wait_for(&bed, state, "disk/stdout", "line 009999 of a program that prints\n");
+	const struct output_loss *loss = output_loss(bed.output);
+	assert_true(loss->count.lines > 0 && loss->count.bytes < 370000 - BACKLOG_CAP / 2);
+	assert_text_has(loss->why, "no space left on ");
+	char *text cleanup_free = scratch_read(state, "disk/stdout");
+	char *told cleanup_free = output_loss_text(loss, "this");
+	char *mark cleanup_free = mem_printf("\n[tony: %s]\nline ", told);
+	assert_text_has(text, mark);
+	/* Whole lines, and all that are not counted as lost. */
+	int64_t kept = 0;
+	for (const char *at = text; (at = strstr(at, "of a program that prints\n")); at++)
+		kept++;
+	assert_int_equal(kept, 10000 - loss->count.lines);
+	/* What the exit report needs is there all the same. */
+	tail_list(output_tail(bed.output), &lines);
+	assert_int_equal(lines.count, 5);
+	close_bed(&bed);
+}
+
+/* promise: R57 */
+static void a_disk_that_stays_full_has_the_mark_at_the_end_of_the_log(void **state)
+{
+	struct output_options options = {0};
+	struct bed bed;
+
+	scratch_mount(state, "disk", 64);
+	open_bed(&bed, scratch_path(state, "disk/stdout"), &options);
+	put_lines(&bed, 0, 3000);
+	char *before cleanup_free = scratch_read(state, "disk/stdout");
+	output_drain(bed.output);
+	const struct output_loss *loss = output_loss(bed.output);
+	char *text cleanup_free = scratch_read(state, "disk/stdout");
+	char *told cleanup_free = output_loss_text(loss, "this");
+	char *mark cleanup_free = mem_printf("prints\n[tony: %s ", told);
+	assert_text_has(text, mark);
+	assert_int_equal(strlen(text), strlen(before)); /* readers are where they were */
+	assert_string_equal(text + strlen(text) - 3, " ]\n");
+	int64_t kept = 0;
+	for (const char *at = text; (at = strstr(at, "of a program that prints\n")); at++)
+		kept++;
+	assert_int_equal(kept, 3000 - loss->count.lines);
+	close_bed(&bed);
+}
+
+static void a_file_that_was_never_written_tells_its_loss_at_the_end(void **state)
+{
+	struct output_options options = {0};
+	struct bed bed;
 
 	assert_int_equal(symlink("/dev/full", scratch_path(state, "stderr")), 0);
 	open_bed(&bed, scratch_path(state, "stderr"), &options);
 	put(&bed, "0123456789\n");
 	put(&bed, "0123456789\n");
-	assert_int_equal(output_lost(bed.output, &error), 22);
-	assert_int_equal(error, ENOSPC);
-	/* What the exit report needs is there all the same. */
-	tail_list(output_tail(bed.output), &lines);
-	assert_int_equal(lines.count, 2);
-	str_list_finish(&lines);
+	assert_no_loss(&bed); /* not yet */
+	output_drain(bed.output);
+	assert_int_equal(output_loss(bed.output)->count.bytes, 22);
+	assert_int_equal(output_loss(bed.output)->count.lines, 2);
 	close_bed(&bed);
 }
 
-static void a_file_that_can_be_written_again_says_what_is_missing(void **state)
+static void a_directory_that_comes_late_costs_nothing(void **state)
 {
 	struct output_options options = {0};
 	struct bed bed;
-	int error;
 
 	open_bed(&bed, scratch_path(state, "missing/stdout"), &options);
-	put(&bed, "lost");
+	put(&bed, "first\n");
 	scratch_write(state, "missing/other", "", 0600); /* makes the directory */
-	put(&bed, "kept\n");
-	assert_int_equal(output_lost(bed.output, &error), 4);
-	assert_int_equal(error, ENOENT);
-	char *text = scratch_read(state, "missing/stdout");
-	assert_text_has(text, "output was lost here: No such file or directory");
-	assert_text_has(text, "kept\n");
-	free(text);
+	put(&bed, "second\n");
+	output_drain(bed.output);
+	assert_no_loss(&bed);
+	assert_file(state, "missing/stdout", "first\nsecond\n");
 	close_bed(&bed);
 }
 
@@ -119,8 +212,11 @@ int main(void)
 		scratch_test(what_is_in_the_pipe_at_the_end_is_kept),
 		scratch_test(files_are_rotated_between_lines),
 		scratch_test(without_kept_files_it_starts_over),
-		scratch_test(a_full_disk_is_told_and_survived),
-		scratch_test(a_file_that_can_be_written_again_says_what_is_missing),
+		scratch_test(what_a_full_disk_held_up_is_written_when_there_is_room),
+		scratch_test(a_mark_stands_where_lines_were_lost_and_the_newest_follow),
+		scratch_test(a_disk_that_stays_full_has_the_mark_at_the_end_of_the_log),
+		scratch_test(a_file_that_was_never_written_tells_its_loss_at_the_end),
+		scratch_test(a_directory_that_comes_late_costs_nothing),
 	};
 
 	return cmocka_run_group_tests_name("output", tests, NULL, NULL);

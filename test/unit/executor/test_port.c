@@ -1,4 +1,4 @@
-/* Ports that nobody can steal. */
+/* Ports that are held for a task. */
 #include "../base/test.h"
 
 #include <arpa/inet.h>
@@ -27,18 +27,31 @@ static int listen_on(int number, int option)
 	return -1;
 }
 
-static void the_program_can_listen_on_it(void **state)
+static bool can_listen(int number, int option)
 {
-	const int options[] = {SO_REUSEADDR, SO_REUSEPORT};
+	int fd = listen_on(number, option);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* SO_REUSEADDR asks for no user: other users set it, too. */
+static void only_a_shared_port_can_be_had_with_reuseaddr(void **state)
+{
 	struct err err = {0};
 	struct port port;
 
 	assert_success(port_hold("127.0.0.1", &port, &err), &err);
 	assert_true(port.number > 0);
 	for (int i = 0; i < 2; i++) {
-		int fd = listen_on(port.number, options[i]);
-		assert_true(fd >= 0);
-		close(fd);
+		assert_false(can_listen(port.number, SO_REUSEADDR));
+		assert_true(can_listen(port.number, SO_REUSEPORT));
+		port_share(&port, true);
+		assert_true(can_listen(port.number, SO_REUSEADDR));
+		assert_true(can_listen(port.number, SO_REUSEPORT));
+		assert_false(can_listen(port.number, 0));
+		port_share(&port, false);
 	}
 	port_release(&port);
 }
@@ -114,21 +127,35 @@ static void the_address_follows_the_host(void **state)
 	assert_bound_to("10.1.2.3", INADDR_ANY);
 }
 
-static void who_listens_is_seen(void **state)
+static enum port_listener look(const char *host, int number)
+{
+	const struct str_list nobody = {0};
+	struct err err = {0};
+	uid_t thief;
+
+	enum port_listener found = port_look(host, number, &nobody, &thief, &err);
+	assert_success(found == PORT_UNKNOWN ? -1 : 0, &err);
+	return found;
+}
+
+/* Other users' listeners: test/security/test_ports.py. */
+static void a_listener_is_seen(void **state)
 {
 	struct err err = {0};
 	struct port port;
 
 	assert_success(port_hold("127.0.0.1", &port, &err), &err);
-	assert_false(port_is_served(port.number)); /* held is not served */
-	int fd = listen_on(port.number, SO_REUSEADDR);
-	assert_true(port_is_served(port.number));
+	assert_int_equal(look("127.0.0.1", port.number), PORT_UNSERVED); /* held only */
+	int fd = listen_on(port.number, SO_REUSEPORT);
+	assert_int_equal(look("127.0.0.1", port.number), PORT_SERVED);
+	assert_int_equal(look("127.0.0.3", port.number), PORT_UNSERVED);
+	assert_int_equal(look("node-7.example.org", port.number), PORT_SERVED);
 	close(fd);
-	assert_false(port_is_served(port.number));
+	assert_int_equal(look("127.0.0.1", port.number), PORT_UNSERVED);
 	port_release(&port);
 }
 
-static void who_listens_on_ipv6_is_seen(void **state)
+static void a_listener_on_ipv6_is_seen(void **state)
 {
 	struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_addr = in6addr_any};
 	socklen_t length = sizeof(address);
@@ -136,9 +163,11 @@ static void who_listens_on_ipv6_is_seen(void **state)
 
 	assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
-	assert_false(port_is_served(ntohs(address.sin6_port)));
+	int number = ntohs(address.sin6_port);
+	assert_int_equal(look("127.0.0.1", number), PORT_UNSERVED);
 	assert_int_equal(listen(fd, 5), 0);
-	assert_true(port_is_served(ntohs(address.sin6_port)));
+	assert_int_equal(look("127.0.0.1", number), PORT_SERVED);
+	assert_int_equal(look("::1", number), PORT_SERVED);
 	close(fd);
 }
 
@@ -157,13 +186,13 @@ static void a_program_listens_where_its_port_is_held(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_program_can_listen_on_it),
+		cmocka_unit_test(only_a_shared_port_can_be_had_with_reuseaddr),
 		cmocka_unit_test(others_are_refused_until_it_is_released),
 		cmocka_unit_test(nothing_answers_on_a_held_port),
 		cmocka_unit_test(held_ports_are_all_different),
 		cmocka_unit_test(the_address_follows_the_host),
-		cmocka_unit_test(who_listens_is_seen),
-		cmocka_unit_test(who_listens_on_ipv6_is_seen),
+		cmocka_unit_test(a_listener_is_seen),
+		cmocka_unit_test(a_listener_on_ipv6_is_seen),
 		cmocka_unit_test(a_program_listens_where_its_port_is_held),
 	};
 

@@ -79,7 +79,6 @@ static int start(struct bed *bed)
 		.environments = bed->environments,
 		.memory = &bed->memory,
 		.port = 40001,
-		.port_is_held = true,
 		.failed = on_failed,
 		.ended = on_ended,
 		.data = bed,

@@ -4,7 +4,10 @@
 #include "../base/scratch.h"
 #include "bed.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -17,6 +20,7 @@
 #include "base/str.h"
 #include "executor/port.h"
 #include "executor/remote.h"
+#include "net/address.h"
 #include "net/http_client.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -115,6 +119,13 @@ static void expect_log(struct bed *bed, const char *name, const char *part)
 	char *text cleanup_free = scratch_read(bed->state, name);
 
 	assert_text_has(text, part);
+}
+
+static bool has_text(struct bed *bed, const char *name, const char *part)
+{
+	char *text cleanup_free = access(name, F_OK) == 0 ? scratch_read(bed->state, name) : NULL;
+
+	return text && strstr(text, part);
 }
 
 /* Ends the host; nothing is left of anything. */
@@ -221,7 +232,19 @@ static void nothing_of_another_epoch_is_run(void **state)
 	finish(&bed);
 }
 
-/* promise: S15 */
+/* The host may still come: rsh says what it has found, and goes on looking. */
+static void expect_waiting(struct bed *bed, pid_t asking, const char *part)
+{
+	int status;
+
+	wait_until(has_text(bed, "rsh.log", part));
+	assert_int_equal(waitpid(asking, &status, WNOHANG), 0);
+	kill(asking, SIGKILL);
+	await_status(asking);
+	assert_int_equal(access("was-run", F_OK), -1);
+}
+
+/* promise: S15 S32 */
 static void nothing_is_run_without_the_token(void **state)
 {
 	struct bed bed;
@@ -231,26 +254,25 @@ static void nothing_is_run_without_the_token(void **state)
 	init(&bed, state);
 	start_host(&bed);
 	setenv("TONY_TOKEN_FILE", scratch_path(state, "wrong-token"), 1);
-	assert_int_equal(await_code(rsh(NAME, "touch was-run")), 1);
-	expect_log(&bed, "rsh.log", "the token is not this job's");
+	expect_waiting(&bed, rsh(NAME, "touch was-run"),
+		       "is not the host, or not yet: it does not prove that it knows");
 	char *address cleanup_free = mem_printf("127.0.0.1:%d", bed.port.number);
-	assert_success(http_call(address, "feed", "POST", "/v1/run",
-				 "{\"epoch\": 3, \"command\": \"touch was-run\"}", 0, &status, NULL,
-				 &err),
+	assert_success(http_call(address, NULL, "POST", "/v1/run",
+				 "{\"text\": \"{\\\"epoch\\\": 3, \\\"command\\\": "
+				 "\\\"touch was-run\\\"}\", \"proof\": \"feed\"}",
+				 0, &status, NULL, &err),
 		       &err);
 	assert_int_equal(status, 401);
 	assert_int_equal(access("was-run", F_OK), -1);
 	finish(&bed);
 }
 
-static void bad_requests_are_told(void **state)
+static void bad_hellos_are_told(void **state)
 {
-	static const char *const bodies[] = {"",
-					     "[]",
-					     "{\"epoch\": 3}",
-					     "{\"command\": \"true\"}",
-					     "{\"epoch\": \"3\", \"command\": \"true\"}",
-					     "{\"epoch\": 3, \"command\": [\"true\"]}"};
+	static const char *const bodies[] = {"", "[]", "{\"address\": \"127.0.0.1:1\"}",
+					     "{\"address\": \"127.0.0.1:1\", \"nonce\": \"0123\"}",
+					     "{\"address\": \"127.0.0.1:1\", \"nonce\": \"" TOKEN
+					     "\"}"};
 	struct bed bed;
 
 	init(&bed, state);
@@ -260,11 +282,174 @@ static void bad_requests_are_told(void **state)
 	for (size_t i = 0; i < array_length(bodies); i++) {
 		struct err err cleanup_err = {0};
 		int status;
-		assert_success(http_call(address, TOKEN, "POST", "/v1/run", bodies[i], 0, &status,
+		assert_success(http_call(address, NULL, "POST", "/v1/host", bodies[i], 0, &status,
 					 NULL, &err),
 			       &err);
 		assert_int_equal(status, 400);
 	}
+	finish(&bed);
+}
+
+/* A cluster may call the host by a name that its machine does not know. */
+static void a_host_may_have_any_name(void **state)
+{
+	struct sockaddr_in host = {.sin_family = AF_INET};
+	char answer[4096] = "";
+	struct bed bed;
+
+	init(&bed, state);
+	start_host(&bed);
+	assert_int_equal(await_code(rsh(NAME, "true")), 0);
+	host.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	host.sin_port = htons((uint16_t)bed.port.number);
+	int fd cleanup_close = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&host, sizeof(host)), 0);
+	dprintf(fd, "POST /v1/host HTTP/1.1\r\nHost: node7.example.com:1\r\nContent-Length: 2\r\n"
+		    "Connection: close\r\n\r\n[]");
+	for (size_t have = 0; have < sizeof(answer) - 1;) {
+		ssize_t got = read(fd, answer + have, sizeof(answer) - 1 - have);
+		if (got <= 0)
+			break;
+		have += (size_t)got;
+	}
+	assert_non_null(strstr(answer, "400 Bad Request"));
+	assert_null(strstr(answer, "bad-host"));
+	finish(&bed);
+}
+
+/* ---- somebody between the two -------------------------------------------------------------- */
+
+/* Passes on what comes from one to the other, with these bytes changed. False: it has ended. */
+static bool pass_on(int from, int to, const char *what, const char *into)
+{
+	char bytes[8192];
+	ssize_t length = read(from, bytes, sizeof(bytes));
+
+	if (length <= 0)
+		return false;
+	char *found = what ? memmem(bytes, (size_t)length, what, strlen(what)) : NULL;
+	if (found)
+		memcpy(found, into, strlen(into));
+	return write(to, bytes, (size_t)length) == length;
+}
+
+static int socket_at(const char *host, int number, bool listens)
+{
+	const int on = 1;
+	struct net_address address;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(net_address_from_host(host, number, &address), 0);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+	if (listens) {
+		assert_int_equal(bind(fd, (struct sockaddr *)&address.storage, address.length), 0);
+		assert_int_equal(listen(fd, 8), 0);
+		return fd;
+	}
+	wait_until(connect(fd, (struct sockaddr *)&address.storage, address.length) == 0);
+	return fd;
+}
+
+/* Takes the host's port before the host does, and, once it has rsh's connection, leaves the port to
+ * it: rsh and host then both mean the same address. Ends with either of the two. */
+static pid_t start_relay(struct bed *bed, const char *what, const char *into)
+{
+	int listener = socket_at("127.0.0.1", bed->port.number, true);
+	pid_t pid = fork();
+
+	if (pid > 0) {
+		close(listener);
+		return pid;
+	}
+	int rsh = accept(listener, NULL, NULL);
+	close(listener);
+	port_release(&bed->port);
+	start_host(bed);
+	int host = socket_at("127.0.0.1", bed->port.number, false);
+	struct pollfd ends[] = {{.fd = rsh, .events = POLLIN}, {.fd = host, .events = POLLIN}};
+	bool goes_on = true;
+	while (goes_on && poll(ends, 2, -1) > 0) {
+		if (ends[0].revents)
+			goes_on = pass_on(rsh, host, what, into);
+		else if (ends[1].revents)
+			goes_on = pass_on(host, rsh, what, into);
+	}
+	kill(bed->host, SIGTERM);
+	_exit(0);
+}
+
+/* promise: S33 */
+static void a_relay_can_change_nothing(void **state)
+{
+	static const struct {
+		const char *what, *into;
+		int code;
+		const char *told;
+	} rows[] = {
+		{NULL, NULL, 7, "exited with code 7"},
+		{"touch x", "touch y", 1, "it does not prove that it knows the job's token"},
+		{"exit_code\\\":7", "exit_code\\\":0", 1, "what came as the answer: it does not"},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++) {
+		struct bed bed;
+		init(&bed, state);
+		pid_t relay = start_relay(&bed, rows[i].what, rows[i].into);
+		assert_int_equal(await_code(rsh(NAME, "touch x; exit 7")), rows[i].code);
+		expect_log(&bed, "rsh.log", rows[i].told);
+		await_status(relay);
+		assert_int_equal(access("y", F_OK), -1);
+		unlink("x");
+		unlink("rsh.log");
+		finish(&bed);
+	}
+}
+
+/* promise: S33 */
+static void a_relay_to_another_host_of_the_job_is_found(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state);
+	char *cluster cleanup_free = mem_printf(
+		"{\"epoch\": 3, \"types\": {\"worker\": [\"127.0.0.2:%d\"]}}", bed.port.number);
+	scratch_write(state, "cluster.json", cluster, 0600);
+	start_host(&bed);
+	int listener = socket_at("127.0.0.2", bed.port.number, true);
+	pid_t asking = rsh(NAME, "touch was-run");
+	int rsh = accept(listener, NULL, NULL);
+	int host = socket_at("127.0.0.1", bed.port.number, false);
+	assert_true(pass_on(rsh, host, NULL, NULL));
+	assert_true(pass_on(host, rsh, NULL, NULL));
+	char *told cleanup_free = mem_printf(
+		"127.0.0.2:%d: what listens there is not the host, or not yet: address: this is "
+		"127.0.0.1:%d",
+		bed.port.number, bed.port.number);
+	expect_waiting(&bed, asking, told);
+	close(listener);
+	close(rsh);
+	close(host);
+	finish(&bed);
+}
+
+/* A host serves 64 connections: those of commands make way for none. */
+static void strangers_end_no_command(void **state)
+{
+	enum { STRANGERS = 200 };
+	int strangers[STRANGERS];
+	struct bed bed;
+
+	init(&bed, state);
+	start_host(&bed);
+	pid_t asking = rsh(NAME, "echo $$ >shell; until test -e go; do sleep 0.01; done; exit 4");
+	bed_await_number(state, "shell");
+	for (size_t i = 0; i < array_length(strangers); i++)
+		strangers[i] = socket_at("127.0.0.1", bed.port.number, false);
+	assert_int_equal(await_code(rsh(NAME, "touch go")), 0);
+	assert_int_equal(await_code(asking), 4);
+	for (size_t i = 0; i < array_length(strangers); i++)
+		close(strangers[i]);
 	finish(&bed);
 }
 
@@ -393,7 +578,11 @@ int main(void)
 		scratch_test(the_host_may_come_later),
 		scratch_test(nothing_of_another_epoch_is_run),
 		scratch_test(nothing_is_run_without_the_token),
-		scratch_test(bad_requests_are_told),
+		scratch_test(bad_hellos_are_told),
+		scratch_test(a_host_may_have_any_name),
+		scratch_test(strangers_end_no_command),
+		scratch_test(a_relay_can_change_nothing),
+		scratch_test(a_relay_to_another_host_of_the_job_is_found),
 		scratch_test(wrong_uses_are_told),
 		scratch_test(whoever_asked_takes_the_command_along),
 		scratch_test(what_is_left_of_a_command_belongs_to_it),

@@ -17,6 +17,7 @@ enum { GIB_IN_MIB = 1024 };
 
 struct bed {
 	struct report report;
+	struct job_type type;
 	struct memory memory;
 	struct tail tail;
 	struct cause cause;
@@ -24,7 +25,7 @@ struct bed {
 
 static void init(struct bed *bed, int status, const char *text)
 {
-	*bed = (struct bed){0};
+	*bed = (struct bed){.type = {.hold_port = true}};
 	memory_init(&bed->memory, NULL, 4 * GIB_IN_MIB, NULL, false);
 	tail_init(&bed->tail, 10);
 	tail_feed(&bed->tail, text, strlen(text));
@@ -34,8 +35,8 @@ static void init(struct bed *bed, int status, const char *text)
 		.processes = 1,
 		.memory = &bed->memory,
 		.tail = &bed->tail,
+		.type = &bed->type,
 		.port = 40001,
-		.port_was_held = true,
 	};
 }
 
@@ -186,7 +187,7 @@ static enum cause_kind kind_for(int status, bool held, const char *text)
 	struct bed bed;
 
 	init(&bed, status, text);
-	bed.report.port_was_held = held;
+	bed.type.hold_port = held;
 	report_cause(&bed.report, &bed.cause);
 	enum cause_kind kind = bed.cause.kind;
 	if (kind == CAUSE_PORT_TAKEN) {
@@ -223,17 +224,27 @@ static void a_taken_port_is_recognised(void **state)
 	assert_int_equal(kind_for(EXITED(0), false, python), CAUSE_NONE);
 }
 
-static void lost_output_is_told(void **state)
+static void assert_port_advice(bool is_strict, const char *theft, enum cause_kind kind,
+			       const char *advice, const char *no_advice)
 {
 	struct bed bed;
 
-	init(&bed, EXITED(1), "");
-	bed.report.lost_bytes = 17;
-	bed.report.lost_error = ENOSPC;
+	init(&bed, EXITED(1), "OSError: [Errno 98] Address already in use\n");
+	bed.type.strict_port = is_strict;
+	bed.report.theft = theft;
 	report_cause(&bed.report, &bed.cause);
-	assert_string_equal(bed.cause.text, "exited with code 1; 17 bytes of its output were lost: "
-					    "No space left on device");
+	assert_int_equal(bed.cause.kind, kind);
+	assert_text_has(bed.cause.text, advice);
+	assert_null(strstr(bed.cause.text, no_advice));
 	finish(&bed);
+}
+
+static void the_advice_for_a_taken_port_is_the_right_one(void **state)
+{
+	assert_port_advice(false, NULL, CAUSE_PORT_TAKEN, "hold-port=false", "strict-port");
+	assert_port_advice(true, NULL, CAUSE_PORT_TAKEN, "strict-port=false", "hold-port");
+	assert_port_advice(false, "port 40001 was taken by uid 1002", CAUSE_PORT_STOLEN,
+			   "exited with code 1; port 40001 was taken by uid 1002", "-port=");
 }
 
 int main(void)
@@ -247,7 +258,7 @@ int main(void)
 		scratch_test(the_kernel_is_asked_what_it_killed),
 		cmocka_unit_test(what_we_ended_says_why),
 		cmocka_unit_test(a_taken_port_is_recognised),
-		cmocka_unit_test(lost_output_is_told),
+		cmocka_unit_test(the_advice_for_a_taken_port_is_the_right_one),
 	};
 
 	return cmocka_run_group_tests_name("report", tests, NULL, NULL);

@@ -120,8 +120,8 @@ static void test_verdicts(void **state)
 		 WEBHDFS_REFUSED, ERR_DENIED,
 		 "AccessControlException: Permission denied: user=bob"},
 		{401, EXCEPTION("SecurityException", "x"), WEBHDFS_REFUSED, ERR_DENIED, "x"},
-		{403, EXCEPTION("NSQuotaExceededException", "quota"), WEBHDFS_REFUSED, ERR_FAILED,
-		 "NSQuotaExceededException: quota"},
+		{403, EXCEPTION("NSQuotaExceededException", "quota"), WEBHDFS_REFUSED,
+		 ERR_STORE_FULL, "NSQuotaExceededException: quota"},
 		{500, EXCEPTION("IOException", ""), WEBHDFS_REFUSED, ERR_FAILED, "IOException"},
 		/* What HDFS did not write. */
 		{401, "<html>", WEBHDFS_REFUSED, ERR_DENIED, "401"},

@@ -97,6 +97,50 @@ static void test_metadata(void **state)
 	close_bed(&bed);
 }
 
+#define BEAN(left, nodes)                                                                          \
+	JSON("200", "{\"beans\":[{\"name\":\"Hadoop:service=NameNode,name=FSNamesystemState\","    \
+		    "\"CapacityTotal\":2147483648,\"CapacityRemaining\":" left                     \
+		    ",\"NumLiveDataNodes\":" nodes "}]}")
+#define JMX "GET /jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState "
+
+/* promise: R60 */
+static void test_full_is_told_with_what_is_free(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed,
+	     {"op=CREATE", EXCEPTION("403", "IOException",
+				     "Failed to find datanode, suggest to check cluster health. "
+				     "excludeDatanodes=null")},
+	     {JMX, BEAN("0", "3")});
+	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "1", 1, &bed.err), -1);
+	assert_int_equal(webhdfs_explain_full(bed.client, &bed.err), -1);
+	assert_int_equal(bed.err.kind, ERR_STORE_FULL);
+	assert_non_null(strstr(err_message(&bed.err), "CREATE /a: IOException: Failed to find"));
+	assert_non_null(strstr(err_message(&bed.err),
+			       "; HDFS has 0 B of 2.0 GiB free, on 3 DataNodes (each keeps"));
+	close_bed(&bed);
+}
+
+static void test_a_quota_keeps_its_words(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, {"op=MKDIRS", EXCEPTION("403", "NSQuotaExceededException", "quota: 5")},
+	     {"op=MKDIRS", NOT_FOUND});
+	assert_int_equal(webhdfs_make_directories(bed.client, "/a", 0700, &bed.err), -1);
+	assert_int_equal(webhdfs_explain_full(bed.client, &bed.err), -1);
+	assert_int_equal(bed.err.kind, ERR_STORE_FULL);
+	assert_non_null(
+		strstr(err_message(&bed.err), "NSQuotaExceededException: quota: 5; remove"));
+	err_finish(&bed.err);
+	/* Other failures ask nothing. */
+	assert_int_equal(webhdfs_make_directories(bed.client, "/a", 0700, &bed.err), -1);
+	assert_int_equal(webhdfs_explain_full(bed.client, &bed.err), -1);
+	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
+	close_bed(&bed);
+}
+
 static void test_create_in_two_steps(void **state)
 {
 	struct bed bed;
@@ -190,7 +234,8 @@ static void test_create_is_refused(void **state)
 	err_finish(&bed.err);
 	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "x", 1, &bed.err), -1);
 	assert_true(str_ends_with(err_message(&bed.err),
-				  "CREATE /a: DSQuotaExceededException: The quota is exceeded"));
+				  "CREATE /a: DSQuotaExceededException: The quota is exceeded; "
+				  "remove files in HDFS, or ask for more room"));
 	close_bed(&bed);
 }
 
@@ -444,6 +489,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_metadata),
+		cmocka_unit_test(test_full_is_told_with_what_is_free),
+		cmocka_unit_test(test_a_quota_keeps_its_words),
 		cmocka_unit_test(test_create_in_two_steps),
 		cmocka_unit_test(test_create_from_a_file_is_repeated_from_its_start),
 		cmocka_unit_test(test_create_that_may_not_replace_is_not_repeated),

@@ -35,16 +35,21 @@ static int write_metrics(void *data, int fd, struct err *err)
 	return fs_write_all(fd, text, strlen(text), err);
 }
 
-static int pack(void **state, struct err *err)
+static int pack_job(void **state, struct job *job, struct err *err)
 {
-	struct job *job = bed_job();
 	const struct history_pack pack = {.job = job,
 					  .journal = scratch_path(state, "journal.jsonl"),
 					  .write_metrics = write_metrics,
 					  .measure = measure,
 					  .log_path = log_path,
 					  .data = state};
-	int result = history_pack(&pack, scratch_path(state, "packed"), err);
+	return history_pack(&pack, scratch_path(state, "packed"), err);
+}
+
+static int pack(void **state, struct err *err)
+{
+	struct job *job = bed_job();
+	int result = pack_job(state, job, err);
 
 	job_destroy(job);
 	return result;
@@ -95,6 +100,41 @@ static void the_configuration_is_as_hadoop_reads_it(void **state)
 	assert_non_null(strstr(text, "<property><name>tony.application.name</name>"
 				     "<value>&lt;mnist&gt; &amp; co</value>"
 				     "<source>tony.xml:3</source></property>"));
+}
+
+static char *pack_for(void **state, const char *permissions)
+{
+	struct err err cleanup_err = {0};
+	struct job *job = bed_job();
+
+	json_object_set_new(job->config, "tony.history.permissions",
+			    json_pack("{s:s}", "value", permissions));
+	job->cluster = json_pack("{s:[{s:[s]}]}", "types", "environment", "FROM=YARN=hidden");
+	str_list_add(&job->types[0].environment, "API_KEY=TOPKEY123");
+	str_list_add(&job->types[0].environment, "COLOUR=hidden=too");
+	bed_journal(state, job, true);
+	pack_job(state, job, &err);
+	assert_string_equal(err_message(&err), "no error");
+	assert_int_equal(unlink(scratch_path(state, "journal.jsonl")), 0);
+	job_destroy(job);
+	return scratch_read(state, "packed/job.json");
+}
+
+/* promise: S27 */
+static void others_read_no_value_of_an_environment(void **state)
+{
+	static const char *const permissions[] = {"group", "all"};
+
+	for (size_t i = 0; i < array_length(permissions); i++) {
+		char *text cleanup_free = pack_for(state, permissions[i]);
+		assert_non_null(strstr(text, "\"API_KEY=***\""));
+		assert_non_null(strstr(text, "\"COLOUR=***\""));
+		assert_non_null(strstr(text, "\"FROM=***\""));
+		assert_null(strstr(text, "TOPKEY123"));
+		assert_null(strstr(text, "hidden"));
+	}
+	char *text cleanup_free = pack_for(state, "owner");
+	assert_non_null(strstr(text, "\"API_KEY=TOPKEY123\""));
 }
 
 static void a_job_that_goes_on_has_no_history(void **state)
@@ -264,6 +304,7 @@ int main(void)
 		scratch_test(everything_that_is_known_is_kept),
 		scratch_test(figures_come_from_the_metrics_where_nobody_knows_them),
 		scratch_test(the_configuration_is_as_hadoop_reads_it),
+		scratch_test(others_read_no_value_of_an_environment),
 		scratch_test(a_job_that_goes_on_has_no_history),
 		scratch_test(the_logs_of_the_last_attempt_are_kept),
 		scratch_test(of_a_long_log_the_end_is_kept),

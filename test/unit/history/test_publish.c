@@ -15,6 +15,8 @@
 #include "history/publish.h"
 #include "job_bed.h"
 
+#define SUMMARY "{\"id\": \"" BED_ID "\"}"
+
 static struct history_target target_in(void **state, const char *permissions)
 {
 	return (struct history_target){
@@ -28,7 +30,7 @@ static struct history_target target_in(void **state, const char *permissions)
 
 static void make_packed(void **state)
 {
-	scratch_write(state, "packed/summary.json", "{}", 0600);
+	scratch_write(state, "packed/summary.json", SUMMARY, 0600);
 	scratch_write(state, "packed/logs/worker-0/stdout", "hello", 0600);
 }
 
@@ -83,7 +85,7 @@ static void what_is_published_stays(void **state)
 	scratch_write(state, "packed/summary.json", "another", 0600);
 	assert_int_equal(history_publish(scratch_path(state, "packed"), &target, NULL), 0);
 	char *text cleanup_free = scratch_read(state, "store/" BED_PATH "/summary.json");
-	assert_string_equal(text, "{}");
+	assert_string_equal(text, SUMMARY);
 }
 
 static void what_a_killed_one_left_is_no_obstacle(void **state)
@@ -94,7 +96,7 @@ static void what_a_killed_one_left_is_no_obstacle(void **state)
 	scratch_write(state, "store/2026/11/21/." BED_ID ".7/summary.json", "half", 0600);
 	assert_int_equal(history_publish(scratch_path(state, "packed"), &target, NULL), 0);
 	char *text cleanup_free = scratch_read(state, "store/" BED_PATH "/summary.json");
-	assert_string_equal(text, "{}");
+	assert_string_equal(text, SUMMARY);
 }
 
 static void a_store_that_cannot_be_is_named(void **state)
@@ -106,6 +108,51 @@ static void a_store_that_cannot_be_is_named(void **state)
 	scratch_write(state, "store", "a file", 0600);
 	assert_int_equal(history_publish(scratch_path(state, "packed"), &target, &err), -1);
 	assert_non_null(strstr(err_message(&err), "/store: is not a directory"));
+}
+
+static void refuse(void **state, const char *why)
+{
+	const struct history_target target = target_in(state, NULL);
+	struct err err cleanup_err = {0};
+
+	make_packed(state);
+	assert_false(history_is_published(&target));
+	assert_int_equal(history_publish(scratch_path(state, "packed"), &target, &err), -1);
+	if (!strstr(err_message(&err), why))
+		fail_msg("%s", err_message(&err));
+	assert_false(fs_exists(scratch_path(state, "store/2026/11/21/." BED_ID ".7")));
+}
+
+/* promise: S45 */
+static void no_symbolic_link_in_the_store_is_followed(void **state)
+{
+	static const char *const links[] = {"store/2026/11/21", "store/2026/11", "store/2026"};
+
+	for (size_t i = 0; i < array_length(links); i++) {
+		char *parent cleanup_free = fs_dirname(scratch_path(state, links[i]));
+		assert_int_equal(fs_make_directories(parent, 0700, NULL), 0);
+		assert_int_equal(fs_make_directories(scratch_path(state, "trap/11/21"), 0700, NULL),
+				 0);
+		assert_int_equal(
+			symlink(scratch_path(state, "trap"), scratch_path(state, links[i])), 0);
+		refuse(state, "symbolic link");
+		refuse(state, links[i]);
+		assert_int_equal(rmdir(scratch_path(state, "trap/11/21")), 0);
+		assert_int_equal(fs_remove_tree(scratch_path(state, "store"), NULL), 0);
+	}
+}
+
+static void a_place_with_something_else_is_no_success(void **state)
+{
+	scratch_write(state, "store/" BED_PATH "/summary.json", "{\"id\": \"another\"}", 0600);
+	refuse(state, "is not this job's history");
+	assert_int_equal(fs_remove_tree(scratch_path(state, "store/" BED_PATH), NULL), 0);
+	scratch_write(state, "store/" BED_PATH, "a file", 0600);
+	refuse(state, "is not this job's history");
+	assert_int_equal(unlink(scratch_path(state, "store/" BED_PATH)), 0);
+	assert_int_equal(
+		symlink(scratch_path(state, "packed"), scratch_path(state, "store/" BED_PATH)), 0);
+	refuse(state, "is not this job's history");
 }
 
 static void what_fails_half_way_leaves_nothing(void **state)
@@ -127,6 +174,8 @@ int main(void)
 		scratch_test(what_is_published_stays),
 		scratch_test(what_a_killed_one_left_is_no_obstacle),
 		scratch_test(a_store_that_cannot_be_is_named),
+		scratch_test(no_symbolic_link_in_the_store_is_followed),
+		scratch_test(a_place_with_something_else_is_no_success),
 		scratch_test(what_fails_half_way_leaves_nothing),
 	};
 

@@ -16,13 +16,21 @@
 	JSON("404", "{\"RemoteException\":{\"exception\":\"FileNotFoundException\","               \
 		    "\"javaClassName\":\"x.FileNotFoundException\",\"message\":\"no\"}}")
 #define TRUE JSON("200", "{\"boolean\":true}")
-/* Of what is asked at once, either may come first. */
-#define BRINGS                                                                                     \
-	{"op=GETFILESTATUS", NOT_FOUND}, {"op=GETFILESTATUS", NOT_FOUND},                          \
-		{"PUT /webhdfs/v1/history/2023?op=MKDIRS", TRUE},                                  \
+#define DIRECTORY_OF(owner)                                                                        \
+	JSON("200",                                                                                \
+	     "{\"FileStatus\":{\"group\":\"g\",\"owner\":\"" owner "\",\"pathSuffix\":\"\","       \
+	     "\"permission\":\"1777\",\"type\":\"DIRECTORY\",\"length\":0,"                        \
+	     "\"modificationTime\":1}}")
+#define MAKES                                                                                      \
+	{"PUT /webhdfs/v1/history/2023?op=MKDIRS", TRUE},                                          \
 		{"PUT /webhdfs/v1/history/2023/11?op=MKDIRS", TRUE},                               \
 		{"PUT /webhdfs/v1/history/2023/11/14?op=MKDIRS", TRUE},                            \
-		{"PUT /webhdfs/v1/history/2023/11/14/.j.1?op=MKDIRS", TRUE},                       \
+	{                                                                                          \
+		"PUT /webhdfs/v1/history/2023/11/14/.j.1?op=MKDIRS", TRUE                          \
+	}
+/* Of what is asked at once, either may come first. */
+#define BRINGS                                                                                     \
+	{"op=GETFILESTATUS", NOT_FOUND}, {"op=GETFILESTATUS", NOT_FOUND}, MAKES,                   \
 		{"PUT /webhdfs/v1/history/2023/11/14/.j.1/summary.json?op=CREATE",                 \
 		 JSON("200", "{\"Location\":\"http://@/data?op=X\"}")},                            \
 	{                                                                                          \
@@ -140,12 +148,80 @@ static void what_was_decided_before_is_not_held(void **state)
 	close_bed(&bed);
 }
 
+/* Another user's, and one that this user's other programs have published. */
+#define FINDS(owner)                                                                               \
+	{"op=GETFILESTATUS", DIRECTORY_OF(owner)}, {"op=GETFILESTATUS", DIRECTORY_OF(owner)},      \
+		MAKES,                                                                             \
+	{                                                                                          \
+		"GET /webhdfs/v1/history/2023/11/14/.j.1?op=GETFILESTATUS", DIRECTORY_OF("alice")  \
+	}
+
+/* promise: S45 */
+static void another_users_entry_at_the_place_is_told(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, FINDS("mallory"), GOES);
+	while (bed.ends == 0)
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	assert_message_has(&bed.err, "/history/2023/11/14/j: is there already, belongs to mallory");
+	close_bed(&bed);
+}
+
+#define READS(summary)                                                                             \
+	{"GET /webhdfs/v1/history/2023/11/14/j/summary.json?op=OPEN",                              \
+	 JSON("200", "{\"Location\":\"http://@/data?op=X\"}")},                                    \
+	{                                                                                          \
+		"GET /data", JSON("200", summary)                                                  \
+	}
+
+static void what_this_user_has_published_before_stays(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, FINDS("alice"), READS("{\"id\":\"j\"}"), GOES);
+	while (bed.ends == 0)
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	assert_int_equal(bed.err.kind, ERR_NONE);
+	close_bed(&bed);
+}
+
+/* promise: S45 */
+static void another_jobs_entry_at_the_place_is_told(void **state)
+{
+	/* The owner of the day has given it this job's name. */
+	struct bed bed;
+
+	OPEN(&bed, FINDS("alice"), READS("{\"id\":\"other\"}"), GOES);
+	while (bed.ends == 0)
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	assert_int_equal(bed.err.kind, ERR_DENIED);
+	assert_message_has(&bed.err, "is not this job's history");
+	close_bed(&bed);
+}
+
+static void an_entry_without_a_summary_is_not_this_jobs(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, FINDS("alice"),
+	     {"GET /webhdfs/v1/history/2023/11/14/j/summary.json?op=OPEN", NOT_FOUND}, GOES);
+	while (bed.ends == 0)
+		event_base_loop(bed.base, EVLOOP_ONCE);
+	assert_int_equal(bed.err.kind, ERR_DENIED);
+	close_bed(&bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(what_is_held_appears_when_the_end_is_accepted),
 		scratch_test(nothing_is_left_of_it_when_the_end_is_refused),
 		scratch_test(what_was_decided_before_is_not_held),
+		scratch_test(another_users_entry_at_the_place_is_told),
+		scratch_test(what_this_user_has_published_before_stays),
+		scratch_test(another_jobs_entry_at_the_place_is_told),
+		scratch_test(an_entry_without_a_summary_is_not_this_jobs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,7 @@ enum verdict {
 	NEVER,
 	CLUSTERS_FAULT,
 	MACHINES_FAULT,
+	ELSEWHERE_ONCE,
 };
 
 struct row {
@@ -59,7 +60,7 @@ static const struct row table[] = {
 	 "a disk"},
 	{EXIT(1), "OSError: [Errno 30] Read-only file system: '/data/a'", NULL, MACHINES_FAULT,
 	 "read-only"},
-	{EXIT(1), "OSError: [Errno 28] No space left on device", NULL, MACHINES_FAULT, "full"},
+	{EXIT(1), "OSError: [Errno 28] No space left on device", NULL, ELSEWHERE_ONCE, "full"},
 	{EXIT(1), "OSError: [Errno 122] Disk quota exceeded", NULL, NEVER, "quota"},
 	{EXIT(1), "OSError: [Errno 116] Stale file handle", NULL, MACHINES_FAULT, "stale"},
 	{EXIT(1), "OSError: [Errno 107] Transport endpoint is not connected: '/mnt'", NULL,
@@ -144,7 +145,10 @@ static const struct row table[] = {
 	{KIND(CAUSE_HUNG), AGAIN, NULL},
 	{KIND(CAUSE_START_FAILED), FORM_ANEW, NULL},
 	{KIND(CAUSE_STORE_FAILED), CLUSTERS_FAULT, NULL},
+	{KIND(CAUSE_NO_SPACE), ELSEWHERE_ONCE, "disk of its machine is full"},
+	{KIND(CAUSE_STORE_FULL), NEVER, "no other machine"},
 	{KIND(CAUSE_PORT_TAKEN), AGAIN, NULL},
+	{KIND(CAUSE_PORT_STOLEN), MACHINES_FAULT, NULL},
 	{KIND(CAUSE_EXECUTOR_LOST), MACHINES_FAULT, NULL},
 	{KIND(CAUSE_CONTAINER_STOPPED), CLUSTERS_FAULT, NULL},
 	{KIND(CAUSE_NODE_LOST), MACHINES_FAULT, NULL},
@@ -178,6 +182,8 @@ static enum verdict verdict_of(const struct policy_row *row)
 	case CHARGE_NEVER:
 		return NEVER;
 	case CHARGE_INFRASTRUCTURE:
+		if (row->elsewhere_once)
+			return ELSEWHERE_ONCE;
 		return row->blames_host ? MACHINES_FAULT : CLUSTERS_FAULT;
 	default:
 		break;
@@ -242,6 +248,135 @@ static bool notes(const struct bed *bed, const char *text)
 		if (bed->actions.items[i].text && strstr(bed->actions.items[i].text, text))
 			return true;
 	return false;
+}
+
+static bool exit_with(struct bed *bed, const char *name, const struct cause *cause)
+{
+	const struct task *task = bed_look(bed, name);
+	const struct machine_event event = {.kind = EVENT_EXITED,
+					    .task = bed_task(bed, name),
+					    .attempt = task->attempt,
+					    .epoch = task->epoch,
+					    .restart = task->restart,
+					    .cause = cause};
+
+	return machine_handle(bed->machine, &event, bed->now, &bed->actions);
+}
+
+static const struct cause no_space = {.kind = CAUSE_NO_SPACE};
+static const struct cause own_words = {
+	.kind = CAUSE_EXIT,
+	.exit_code = 1,
+	.headline = (char *)"OSError: [Errno 28] No space left on device"};
+
+/* promise: R59 */
+static void a_full_disk_is_tried_on_another_machine_once(void **state)
+{
+	const struct cause *const causes[] = {&no_space, &own_words};
+
+	for (size_t i = 0; i < array_length(causes); i++) {
+		struct bed *bed = running("worker=2", 3, 3);
+		bed_submit(bed);
+		bed_bring_up(bed, "worker");
+		exit_with(bed, "worker:0", causes[i]);
+		assert_true(bed_acted(bed, ACTION_AVOID, "worker:0"));
+		assert_true(bed_acted(bed, ACTION_RELEASE, "worker:0"));
+		assert_int_equal(bed_status(bed).infrastructure_retries_used, 1);
+		assert_int_equal(bed_status(bed).state, JOB_REFORMING);
+		bed_gone(bed, "worker:0");
+		bed_register(bed, "worker:1");
+		bed_pass(bed, 1000);
+		bed_come(bed, "worker:0");
+		assert_int_equal(bed_look(bed, "worker:0")->state, TASK_RUNNING);
+		exit_with(bed, "worker:0", causes[1 - i]);
+		assert_int_equal(bed_status(bed).state, JOB_FINISHING);
+		assert_true(notes(bed,
+				  "worker:0 is not tried again: a disk of its machine is full, "
+				  "as one was before"));
+		bed_destroy(bed);
+	}
+}
+
+/* promise: R59 */
+static void a_full_disk_of_the_only_machine_fails_the_job(void **state)
+{
+	const struct cause *const causes[] = {&no_space, &own_words};
+
+	for (size_t i = 0; i < array_length(causes); i++) {
+		struct bed *bed = running("worker=2", 3, 3);
+		bed_submit(bed);
+		machine_set_one_host(bed->machine);
+		bed_bring_up(bed, "worker");
+		exit_with(bed, "worker:0", causes[i]);
+		assert_false(bed_acted(bed, ACTION_AVOID, "worker:0"));
+		assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
+		assert_int_equal(bed_status(bed).state, JOB_FINISHING);
+		assert_true(notes(bed,
+				  "worker:0 is not tried again: a disk of its machine is full, "
+				  "and there is no other machine"));
+		bed_destroy(bed);
+	}
+}
+
+/* promise: R59 */
+static void an_elastic_job_goes_on_without_the_worker_of_a_full_disk(void **state)
+{
+	struct bed *bed = bed_create_elastic("worker=3");
+
+	bed->job->infrastructure_retry_count = 3;
+	bed->job->live_elastic = true;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	exit_with(bed, "worker:2", &no_space);
+	assert_true(bed_acted(bed, ACTION_AVOID, "worker:2"));
+	assert_true(notes(bed, "the job goes on without it until another container comes"));
+	assert_int_equal(bed_status(bed).state, JOB_RUNNING);
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
+	assert_int_equal(bed_look(bed, "worker:0")->state, TASK_RUNNING);
+	bed_destroy(bed);
+}
+
+/* promise: R59 */
+static void without_a_budget_the_others_of_an_fcfs_job_go_on_after_a_full_disk(void **state)
+{
+	struct bed *bed = running("worker=2", 0, 0);
+
+	bed->job->mode = JOB_MODE_FCFS;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	exit_with(bed, "worker:1", &no_space);
+	assert_int_equal(bed_status(bed).state, JOB_RUNNING);
+	assert_int_equal(bed_look(bed, "worker:0")->state, TASK_RUNNING);
+	assert_false(bed_acted(bed, ACTION_RELEASE, "worker:0"));
+	bed_destroy(bed);
+}
+
+/* promise: R59 */
+static void a_full_store_fails_the_job_on_any_machine(void **state)
+{
+	const struct cause full = {.kind = CAUSE_STORE_FULL};
+	struct bed *bed = running("worker=2", 3, 3);
+
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	exit_with(bed, "worker:0", &full);
+	assert_int_equal(bed_status(bed).state, JOB_FINISHING);
+	assert_true(notes(bed, "worker:0 is not tried again: no other machine has more room"));
+	bed_destroy(bed);
+}
+
+/* Somebody makes room, and says so beforehand. */
+static void a_rule_of_the_users_tries_again_on_a_full_disk(void **state)
+{
+	struct bed *bed = running("worker=1", 3, 3);
+
+	str_list_add(&bed_type(bed, "worker")->on_exit, "1->retry");
+	bed_submit(bed);
+	machine_set_one_host(bed->machine);
+	bed_bring_up(bed, "worker");
+	exit_with(bed, "worker:0", &own_words);
+	assert_int_equal(bed_status(bed).state, JOB_REFORMING);
+	bed_destroy(bed);
 }
 
 /* promise: R5 R7 */
@@ -418,6 +553,13 @@ int main(void)
 		cmocka_unit_test(each_end_has_what_follows_from_it),
 		cmocka_unit_test(every_row_has_a_case),
 		cmocka_unit_test(a_frameworks_rows_are_its_own),
+		cmocka_unit_test(a_full_disk_is_tried_on_another_machine_once),
+		cmocka_unit_test(a_full_disk_of_the_only_machine_fails_the_job),
+		cmocka_unit_test(an_elastic_job_goes_on_without_the_worker_of_a_full_disk),
+		cmocka_unit_test(
+			without_a_budget_the_others_of_an_fcfs_job_go_on_after_a_full_disk),
+		cmocka_unit_test(a_full_store_fails_the_job_on_any_machine),
+		cmocka_unit_test(a_rule_of_the_users_tries_again_on_a_full_disk),
 		cmocka_unit_test(what_cannot_help_is_not_tried_again),
 		cmocka_unit_test(with_the_machine_that_is_to_blame_goes_the_container),
 		cmocka_unit_test(a_machine_is_blamed_on_the_last_try_as_well),

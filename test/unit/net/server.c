@@ -161,6 +161,11 @@ static enum http_access authorize(void *data, const struct http_request *request
 	return access && strcmp(access, "read") == 0 ? HTTP_ACCESS_READ : HTTP_ACCESS_NONE;
 }
 
+static bool knows_host(void *data, const struct http_request *request, const char *name)
+{
+	return strcmp(name, "known.example") == 0;
+}
+
 static const struct http_route routes[] = {
 	{"GET", "/echo", handle_echo},
 	{"POST", "/echo", handle_echo},
@@ -169,6 +174,7 @@ static const struct http_route routes[] = {
 	{"GET", "/gzip", handle_gzip},
 	{"GET", "/stream", handle_stream},
 	{"GET", "/open", handle_echo, .needs = HTTP_ACCESS_NONE},
+	{"PUT", "/open", handle_echo, .needs = HTTP_ACCESS_NONE, .stranger_body = OPEN_BODY},
 	{"GET", "/big", handle_big},
 	{"GET", "/look", handle_echo, HTTP_ACCESS_READ},
 	{"*", "/raw", handle_raw, HTTP_ACCESS_READ, .raw = true},
@@ -183,6 +189,7 @@ void fixture_open(struct fixture *fixture, const struct http_limits *limits)
 		.route_count = array_length(routes),
 		.data = fixture,
 		.authorize = authorize,
+		.knows_host = knows_host,
 	};
 
 	memset(fixture, 0, sizeof(*fixture));

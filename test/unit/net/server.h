@@ -6,8 +6,12 @@
 
 #include "net/http_server.h"
 
-#define TEST_TOKEN	   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define TEST_AUTHORIZATION "Authorization: Bearer " TEST_TOKEN "\r\n"
+#define TEST_TOKEN "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+/* Headers that every request has, and the token among them. */
+#define TEST_HOST	   "Host: localhost\r\n"
+#define TEST_AUTHORIZATION TEST_HOST "Authorization: Bearer " TEST_TOKEN "\r\n"
+
+enum { OPEN_BODY = 100 };
 
 struct fixture {
 	struct event_base *base;
@@ -29,9 +33,11 @@ struct fixture {
 };
 
 /* Routes: GET /echo?text=, POST /echo, GET /item/{name}, GET /hold, GET /stream, GET /open (needs
- * no token), GET /big (8 MiB), GET /gzip?bytes=N&cut=N (compressed, for who takes that), GET /look
- * (reading is enough), any method of /raw (likewise): what comes behind the head goes back, until a
- * "." comes. Who says "X-Access: read" may read. */
+ * no token), PUT /open (likewise, of a stranger up to OPEN_BODY bytes), GET /big (8 MiB), GET
+ * /gzip?bytes=N&cut=N (compressed, for who takes that), GET /look (reading is enough), any method
+ * of /raw (likewise): what comes behind the head goes back, until a
+ * "." comes. Who says "X-Access: read" may read.
+ * It is also called known.example. */
 void fixture_open(struct fixture *fixture, const struct http_limits *limits);
 void fixture_close(struct fixture *fixture);
 

@@ -52,22 +52,22 @@ static void test_refusals(void **state)
 	static const struct {
 		const char *request, *status, *rest;
 	} rows[] = {
-		{"GET /echo HTTP/1.1\r\n\r\n", "401 Unauthorized",
+		{"GET /echo HTTP/1.1\r\n" TEST_HOST "\r\n", "401 Unauthorized",
 		 "{\"error\":{\"code\":\"unauthorized\","},
-		{"GET /echo HTTP/1.1\r\nAuthorization: Bearer x\r\n\r\n", "401 Unauthorized",
-		 "WWW-Authenticate: Bearer"},
-		{"GET /echo HTTP/1.1\r\nAuthorization: Bearer "
+		{"GET /echo HTTP/1.1\r\n" TEST_HOST "Authorization: Bearer x\r\n\r\n",
+		 "401 Unauthorized", "WWW-Authenticate: Bearer"},
+		{"GET /echo HTTP/1.1\r\n" TEST_HOST "Authorization: Bearer "
 		 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdeF\r\n\r\n",
 		 "401 Unauthorized", "unauthorized"},
 		/* The beginning of the token, and more than the token. */
-		{"GET /echo HTTP/1.1\r\nAuthorization: Bearer 0\r\n\r\n", "401 Unauthorized",
-		 "unauthorized"},
-		{"GET /echo HTTP/1.1\r\nAuthorization: Bearer " TEST_TOKEN "0\r\n\r\n",
+		{"GET /echo HTTP/1.1\r\n" TEST_HOST "Authorization: Bearer 0\r\n\r\n",
 		 "401 Unauthorized", "unauthorized"},
-		{"GET /echo HTTP/1.1\r\nAuthorization: Basic " TEST_TOKEN "\r\n\r\n",
+		{"GET /echo HTTP/1.1\r\n" TEST_HOST "Authorization: Bearer " TEST_TOKEN "0\r\n\r\n",
+		 "401 Unauthorized", "unauthorized"},
+		{"GET /echo HTTP/1.1\r\n" TEST_HOST "Authorization: Basic " TEST_TOKEN "\r\n\r\n",
 		 "401 Unauthorized", "unauthorized"},
 		/* A stranger does not learn which paths there are. */
-		{"GET /none HTTP/1.1\r\n\r\n", "401 Unauthorized", "unauthorized"},
+		{"GET /none HTTP/1.1\r\n" TEST_HOST "\r\n", "401 Unauthorized", "unauthorized"},
 		{"GET /none HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n", "404 Not Found",
 		 "{\"error\":{\"code\":\"not-found\","},
 		{"GET /item/a/b HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n", "404 Not Found",
@@ -93,6 +93,18 @@ static void test_refusals(void **state)
 }
 
 /* promise: S4 */
+static void test_bare_line_feeds_are_refused_at_once(void **state)
+{
+	struct fixture *fixture = *state;
+	struct peer peer;
+
+	open_peer(&peer, fixture);
+	peer_send(&peer, "GET /echo HTTP/1.1\nHost: h\n\n");
+	peer_expect(&peer, fixture->base, "HTTP/1.1 400 ");
+	peer_expect_end(&peer, fixture->base);
+	peer_close(&peer);
+}
+
 static void test_headers_too_large(void **state)
 {
 	struct fixture *fixture = *state;
@@ -439,6 +451,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		on_server(test_answers),
 		on_server(test_refusals),
+		on_server(test_bare_line_feeds_are_refused_at_once),
 		on_server(test_headers_too_large),
 		on_server(test_headers_of_just_the_size),
 		on_server(test_big_bodies),

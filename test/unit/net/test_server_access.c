@@ -6,13 +6,16 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "peer.h"
 #include "server.h"
 
-#define READER "X-Access: read\r\n"
+#define READER TEST_HOST "X-Access: read\r\n"
 
 static void open_peer(struct peer *peer, struct fixture *fixture, const char *request)
 {
@@ -37,8 +40,9 @@ static void test_readers_read(void **state)
 	} rows[] = {
 		{"GET /look?text=a HTTP/1.1\r\n" READER "\r\n", "200 OK", "\r\n\r\na"},
 		{"GET /look?text=a HTTP/1.1\r\n" TEST_AUTHORIZATION "\r\n", "200 OK", "\r\n\r\na"},
-		{"GET /look HTTP/1.1\r\n\r\n", "401 Unauthorized", "unauthorized"},
-		{"GET /look HTTP/1.1\r\nX-Access: all\r\n\r\n", "401 Unauthorized", "unauthorized"},
+		{"GET /look HTTP/1.1\r\n" TEST_HOST "\r\n", "401 Unauthorized", "unauthorized"},
+		{"GET /look HTTP/1.1\r\n" TEST_HOST "X-Access: all\r\n\r\n", "401 Unauthorized",
+		 "unauthorized"},
 		/* What they may not do, and what is not there. */
 		{"GET /echo HTTP/1.1\r\n" READER "\r\n", "401 Unauthorized", "unauthorized"},
 		{"POST /echo HTTP/1.1\r\nContent-Length: 0\r\n" READER "\r\n", "401 Unauthorized",
@@ -54,6 +58,45 @@ static void test_readers_read(void **state)
 		ask(*state, rows[i].request, rows[i].status, rows[i].rest);
 }
 
+/* promise: S50 */
+static void test_names_of_the_server(void **state)
+{
+	char own[HOST_NAME_MAX + 1] = "", port[HOST_NAME_MAX + 8];
+	const char *const names[] = {
+		"localhost", "LOCALHOST:4000",	 "127.0.0.1", "10.1.2.3:80", "[::1]:4000",
+		"[fe80::1]", "known.example:80", own,	      port};
+	static const char *const others[] = {"",
+					     "evil.example",
+					     "evil.example:4000",
+					     "localhost.evil.example",
+					     "127.0.0.1.evil.example",
+					     "[evil.example]",
+					     ":4000"};
+
+	assert_int_equal(gethostname(own, sizeof(own) - 1), 0);
+	snprintf(port, sizeof(port), "%.*s:4000", (int)strcspn(own, "."), own);
+	for (size_t i = 0; i < array_length(names); i++) {
+		char *request cleanup_free = mem_printf(
+			"GET /look?text=a HTTP/1.1\r\nHost: %s\r\nX-Access: read\r\n\r\n",
+			names[i]);
+		ask(*state, request, "200 OK", "\r\n\r\na");
+	}
+	for (size_t i = 0; i < array_length(others); i++) {
+		char *look cleanup_free = mem_printf(
+			"GET /look HTTP/1.1\r\nHost: %s\r\nX-Access: read\r\n\r\n", others[i]);
+		char *open cleanup_free =
+			mem_printf("GET /open HTTP/1.1\r\nHost: %s\r\n\r\n", others[i]);
+		char *token cleanup_free =
+			mem_printf("GET /echo?text=b HTTP/1.1\r\nHost: %s\r\n"
+				   "Authorization: Bearer " TEST_TOKEN "\r\n\r\n",
+				   others[i]);
+		ask(*state, look, "400 Bad Request", "bad-host");
+		ask(*state, open, "400 Bad Request", "bad-host");
+		ask(*state, token, "200 OK", "\r\n\r\nb");
+	}
+	ask(*state, "GET /open?text=old HTTP/1.0\r\n\r\n", "200 OK", "\r\n\r\nold");
+}
+
 static void test_connection_is_taken_over(void **state)
 {
 	struct fixture *fixture = *state;
@@ -63,10 +106,10 @@ static void test_connection_is_taken_over(void **state)
 	open_peer(&peer, fixture,
 		  "PATCH /raw HTTP/1.1\r\nContent-Length: 9999999\r\n" READER "\r\nabc");
 	peer_expect(&peer, fixture->base, "abc");
-	peer_send(&peer, "GET / HTTP/1.1\r\n\r\n");
+	peer_send(&peer, "GET / HTTP/1.1\r\n" TEST_HOST "\r\n");
 	peer_expect(&peer, fixture->base, "abcGET / HTTP/1");
 	peer_expect_end(&peer, fixture->base);
-	assert_string_equal(str_text(&peer.received), "abcGET / HTTP/1.1\r\n\r\n");
+	assert_string_equal(str_text(&peer.received), "abcGET / HTTP/1.1\r\n" TEST_HOST "\r\n");
 	assert_int_equal(fixture->closed_count, 0);
 	peer_close(&peer);
 }
@@ -85,7 +128,7 @@ static void test_handler_may_answer_instead(void **state)
 
 	open_peer(&peer, fixture,
 		  "PUT /raw?refuse=1 HTTP/1.1\r\nContent-Length: 4\r\n" READER "\r\nabcd"
-		  "GET /open?text=next HTTP/1.1\r\n\r\n");
+		  "GET /open?text=next HTTP/1.1\r\n" TEST_HOST "\r\n");
 	peer_expect(&peer, fixture->base, "502 Bad Gateway");
 	peer_expect_end(&peer, fixture->base);
 	assert_non_null(strstr(peer.received.text, "Connection: close\r\n"));
@@ -112,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		on_server(test_readers_read),
+		on_server(test_names_of_the_server),
 		on_server(test_connection_is_taken_over),
 		on_server(test_client_waits_for_a_word),
 		on_server(test_handler_may_answer_instead),

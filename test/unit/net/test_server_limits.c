@@ -8,12 +8,19 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/mem.h"
 #include "peer.h"
 #include "server.h"
 
 enum { JUNK = 2000 };
+
+/* Refused each time, with an answer that is longer. */
+#define ASK	   "GET /x HTTP/1.1\r\n" TEST_HOST "\r\n"
+#define CHUNK	   "a\r\n0123456789\r\n"
+#define TEN_CHUNKS CHUNK CHUNK CHUNK CHUNK CHUNK CHUNK CHUNK CHUNK CHUNK CHUNK
+#define ASK_ALL	   ASK ASK ASK ASK ASK ASK ASK ASK
 
 /* promise: S6 */
 static void test_slow_clients_are_closed(void **state)
@@ -179,6 +186,103 @@ static void test_full_of_friends(void **state)
 	fixture_close(&fixture);
 }
 
+/* promise: S47 */
+static void test_no_body_is_read_from_strangers(void **state)
+{
+	static const struct {
+		const char *request, *status;
+	} rows[] = {
+		{"GET /open HTTP/1.1\r\n" TEST_HOST "Content-Length: 1\r\n\r\n", "413 "},
+		{"GET /open HTTP/1.1\r\n" TEST_HOST "Transfer-Encoding: chunked\r\n\r\n1\r\nx",
+		 "413 "},
+		{"POST /echo HTTP/1.1\r\n" TEST_HOST "Content-Length: 1000\r\n\r\n", "401 "},
+		{"PUT /open HTTP/1.1\r\n" TEST_HOST "Content-Length: 101\r\n\r\n", "413 "},
+		{"PUT /open HTTP/1.1\r\n" TEST_HOST "Transfer-Encoding: chunked\r\n\r\n" TEN_CHUNKS
+		 "1\r\nx",
+		 "413 "},
+		{"PUT /open HTTP/1.1\r\n" TEST_HOST "Content-Length: 101\r\nX-Access: read\r\n\r\n",
+		 ""},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++) {
+		struct fixture *fixture = *state;
+		struct peer peer;
+		peer_open(&peer, fixture->base, http_server_address(fixture->server));
+		peer_send(&peer, rows[i].request);
+		if (*rows[i].status) {
+			peer_expect(&peer, fixture->base, rows[i].status);
+			peer_expect_end(&peer, fixture->base);
+		} else {
+			run_idle(fixture->base);
+			assert_int_equal(peer.received.length, 0);
+		}
+		peer_close(&peer);
+	}
+}
+
+/* promise: S47 */
+static void test_strangers_hold_little_together(void **state)
+{
+	const struct http_limits limits = {.stranger_bytes = 100 * 1000, .body_bytes = 1 << 20};
+	char half[4001], *body cleanup_free = mem_alloc(1 << 20);
+	struct fixture fixture;
+	struct peer small, strangers[50], known;
+	size_t told = 0;
+
+	memset(half, 'a', sizeof(half) - 1);
+	half[sizeof(half) - 1] = '\0';
+	fixture_open(&fixture, &limits);
+	peer_open(&known, fixture.base, http_server_address(fixture.server));
+	peer_send(&known,
+		  "POST /echo HTTP/1.1\r\nContent-Length: 1048576\r\n" TEST_AUTHORIZATION "\r\n");
+	peer_send_bytes(&known, body, (1 << 20) - 1);
+	peer_open(&small, fixture.base, http_server_address(fixture.server));
+	peer_send(&small, "GET /open?text=small HTTP/1.1\r\n" TEST_HOST);
+	for (size_t i = 0; i < array_length(strangers); i++) {
+		peer_open(&strangers[i], fixture.base, http_server_address(fixture.server));
+		peer_send(&strangers[i], "GET /open HTTP/1.1\r\nA: ");
+		peer_send(&strangers[i], half);
+		run_idle(fixture.base);
+	}
+	/* 25 of them are too much: each one more makes one of them go, and neither of the others.
+	 */
+	for (size_t i = 0; i < array_length(strangers); i++) {
+		told += strstr(str_text(&strangers[i].received), "HTTP/1.1 503 ") != NULL;
+		assert_int_equal(strangers[i].received.length > 0, strangers[i].ended);
+	}
+	assert_in_range(told, 26, 27);
+	assert_int_equal(http_server_connection_count(fixture.server), 2 + 50 - told);
+	peer_send(&small, "\r\n");
+	peer_expect(&small, fixture.base, "\r\n\r\nsmall");
+	peer_send(&known, "x");
+	peer_expect(&known, fixture.base, "200 OK");
+	for (size_t i = 0; i < array_length(strangers); i++)
+		peer_close(&strangers[i]);
+	peer_close(&small);
+	peer_close(&known);
+	fixture_close(&fixture);
+}
+
+/* promise: S47 */
+static void test_answers_that_strangers_do_not_read_count(void **state)
+{
+	const struct http_limits limits = {.stranger_bytes = 50 * 1000, .idle_ms = 1 << 30};
+	struct fixture fixture;
+	struct peer peer;
+
+	fixture_open(&fixture, &limits);
+	peer_open(&peer, fixture.base, http_server_address(fixture.server));
+	event_del(&peer.event);
+	while (http_server_connection_count(fixture.server) == 0)
+		event_base_loop(fixture.base, EVLOOP_ONCE);
+	while (http_server_connection_count(fixture.server) > 0) {
+		send(peer.fd, ASK_ALL, strlen(ASK_ALL), MSG_DONTWAIT | MSG_NOSIGNAL);
+		event_base_loop(fixture.base, EVLOOP_NONBLOCK);
+	}
+	peer_close(&peer);
+	fixture_close(&fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +292,10 @@ int main(void)
 		cmocka_unit_test(test_unread_answer_ends_the_connection),
 		cmocka_unit_test(test_junk_connections_keep_nobody_out),
 		cmocka_unit_test(test_full_of_friends),
+		cmocka_unit_test_setup_teardown(test_no_body_is_read_from_strangers, fixture_set_up,
+						fixture_tear_down),
+		cmocka_unit_test(test_strangers_hold_little_together),
+		cmocka_unit_test(test_answers_that_strangers_do_not_read_count),
 	};
 
 	raise_file_limit();

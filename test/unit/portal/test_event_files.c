@@ -12,7 +12,7 @@
 #include "../hadoop/web_server.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "portal/event_files.h"
+#include "portal/event_source.h"
 
 #define HEAD "200 X\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n"
 #define MEMBERS(n, o, t)                                                                           \
@@ -71,7 +71,8 @@ static int tear_down(void **state)
 static void copy(struct bed *bed, int64_t cap, const struct web_step *steps, size_t count)
 {
 	struct webhdfs_options options = {.user = (char *)"portal", .max_wait_ms = -1};
-	struct event_files files = {.path = "/logs", .owner = "alice", .cap = cap};
+	struct event_files files = {
+		.source = &event_source_hdfs, .path = "/logs", .owner = "alice", .cap = cap};
 
 	web_server_start(&bed->server, steps, count);
 	str_list_add(&options.addresses, bed->server.url);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sys/stat.h>
 
 #include "../base/scratch.h"
 #include "base/json.h"
@@ -213,6 +214,44 @@ static void a_flawed_index_is_made_anew(void **state)
 	portal_index_close(index);
 }
 
+static void another_user_takes_no_place_of_a_job(void **state)
+{
+	struct portal_index *index = fill_index(state);
+	struct history_type type = {.name = (char *)"worker"};
+	const struct history_summary summary = {.id = (char *)"tony-1",
+						.name = (char *)"forged",
+						.user = (char *)"mallory",
+						.framework = (char *)"generic",
+						.state = JOB_FAILED,
+						.types = &type,
+						.type_count = 1};
+
+	assert_int_equal(portal_index_put(index, &summary, 77, 1, NULL), 1);
+	expect(index, (struct portal_query){.name = "forged"}, "");
+	expect(index, (struct portal_query){.user = "alice"}, "1");
+	portal_index_close(index);
+}
+
+/* promise: S23 */
+static void nobody_else_may_read_an_index(void **state)
+{
+	static const char *const ends[] = {"", "-wal", "-shm"};
+
+	scratch_write(state, "portal/index.sqlite", "", 0644);
+	assert_int_equal(chmod(scratch_path(state, "portal"), 0755), 0);
+	struct portal_index *index =
+		portal_index_open(scratch_path(state, "portal/index.sqlite"), NULL);
+	assert_non_null(index);
+	put(index, &rows[0], 0);
+	for (size_t i = 0; i < array_length(ends); i++) {
+		char *name cleanup_free = mem_printf("portal/index.sqlite%s", ends[i]);
+		struct stat status;
+		assert_int_equal(stat(scratch_path(state, name), &status), 0);
+		assert_int_equal(status.st_mode & 0777, 0600);
+	}
+	portal_index_close(index);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +262,8 @@ int main(void)
 		scratch_test(what_a_store_has_is_the_last_word),
 		scratch_test(places_that_are_gone_are_forgotten),
 		scratch_test(a_flawed_index_is_made_anew),
+		scratch_test(another_user_takes_no_place_of_a_job),
+		scratch_test(nobody_else_may_read_an_index),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,6 +112,61 @@ static void gpus_are_never_shared(void **state)
 	str_list_finish(&picked);
 }
 
+static char anna[] = "anna", noon[] = "12:00";
+
+static void of_other_users_only_the_gpus_count(void **state)
+{
+	const struct capacity capacity = {.memory = 8192, .vcores = 8, .gpus = {all_gpus, 4}};
+	char *held[] = {zero, one, two, NULL};
+	struct neighbour neighbour = {.uid = 7,
+				      .user = anna,
+				      .since = noon,
+				      .entry = {.job = job_b,
+						.containers = 1,
+						.holds = {92160000, 3000, 3},
+						.gpus = {held, 3}}};
+	const struct neighbours neighbours = {&neighbour, 1};
+	const struct ledger_entry own = {.job = job_a};
+	const struct allotment allotment = {&capacity, &own, NULL, 0, &neighbours, 1};
+	struct share all = {8192, 8, 1}, memory = {8193, 1, 0}, vcores = {1, 9, 0},
+		     gpus = {1, 1, 2};
+	struct str_list picked cleanup_str_list = {0};
+
+	assert_true(allotment_fits(&allotment, &all));
+	assert_false(allotment_fits(&allotment, &memory));
+	assert_false(allotment_fits(&allotment, &vcores));
+	assert_false(allotment_fits(&allotment, &gpus));
+	allotment_pick_gpus(&allotment, 1, &picked);
+	assert_string_equal(picked.items[0], "3");
+	assert_true(allotment_are_free(&allotment, &picked));
+	assert_false(allotment_are_free(&allotment, &neighbour.entry.gpus));
+	/* A place in a queue would have to be believed. */
+	neighbour.entry.ticket = 1;
+	assert_null(allotment_ahead(&allotment));
+	assert_text_freed(allotment_waiting(&allotment, &gpus),
+			  "waits for 1 MiB and 1 vcore and 2 GPUs: 8.0 GiB and 8 vcores and 1 GPU "
+			  "free; 3 of 4 GPUs are held by anna (b, since 12:00)");
+}
+
+static void a_user_holds_no_more_gpus_than_he_may(void **state)
+{
+	const struct capacity capacity = {.memory = 8192, .max_gpus = 2, .gpus = {all_gpus, 4}};
+	char *held[] = {zero, NULL};
+	struct neighbour elsewhere = {.uid = 7,
+				      .user = anna,
+				      .since = noon,
+				      .entry = {.job = job_b, .containers = 1, .gpus = {held, 1}}};
+	const struct neighbours neighbours = {&elsewhere, 1};
+	const struct ledger_entry own = {.job = job_a};
+	const struct allotment allotment = {&capacity, &own, NULL, 0, &neighbours, 7};
+	struct share one_gpu = {1, 1, 1}, two_gpus = {1, 1, 2};
+
+	assert_true(allotment_fits(&allotment, &one_gpu));
+	assert_false(allotment_fits(&allotment, &two_gpus));
+	elsewhere.uid = 8; /* somebody else's */
+	assert_true(allotment_fits(&allotment, &two_gpus));
+}
+
 static void the_text_says_who_holds_what(void **state)
 {
 	const struct ledger_entry own = waiter(job_a, 2, 0);
@@ -145,6 +200,8 @@ int main(void)
 		cmocka_unit_test(memory_is_what_others_leave),
 		cmocka_unit_test(vcores_count_when_limited),
 		cmocka_unit_test(gpus_are_never_shared),
+		cmocka_unit_test(of_other_users_only_the_gpus_count),
+		cmocka_unit_test(a_user_holds_no_more_gpus_than_he_may),
 		cmocka_unit_test(the_text_says_who_holds_what),
 		cmocka_unit_test(the_text_stays_short),
 	};

@@ -295,6 +295,41 @@ static void of_an_elastic_type_the_least_has_to_fit(void **state)
 			  "23.5 GiB (tony.local.memory)");
 }
 
+static void a_task_gets_no_more_cores_than_there_are(void **state)
+{
+	struct capacity capacity = {.memory = 24105, .cores = 2};
+	struct job_type types[] = {
+		{.name = worker, .instances = 4, .vcores = 2},
+		{.name = ps, .instances = 1, .vcores = 3},
+	};
+	struct job job = {.mode = JOB_MODE_GANG, .types = types, .type_count = 2};
+
+	assert_text_freed(gang_refusal_of_job(&job, &capacity, false),
+			  "ps:0 needs 3 vcores; this machine has 2 cores (tony.local.vcores)");
+	capacity.vcores = 11; /* somebody says so */
+	assert_null(gang_refusal_of_job(&job, &capacity, false));
+	capacity.vcores = 0;
+	types[1].vcores = 1; /* four workers take turns */
+	assert_null(gang_refusal_of_job(&job, &capacity, false));
+}
+
+static void a_default_is_no_reason_to_refuse(void **state)
+{
+	static const char text[] = "{\"tony.tensorboard.vcores\": {\"value\": \"2\", \"origin\": "
+				   "\"default\"}}";
+	const struct capacity capacity = {.memory = 24105, .cores = 1};
+	static char tensorboard[] = "tensorboard";
+	struct job_type type = {.name = tensorboard, .instances = 1, .vcores = 2};
+	json_t *config cleanup_json = json_parse(text, strlen(text), NULL);
+	struct job job = {.types = &type, .type_count = 1, .config = config};
+
+	assert_null(gang_refusal_of_job(&job, &capacity, false));
+	job.config = NULL;
+	assert_text_freed(
+		gang_refusal_of_job(&job, &capacity, false),
+		"tensorboard:0 needs 2 vcores; this machine has 1 core (tony.local.vcores)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +347,8 @@ int main(void)
 		scratch_test(the_key_limits_the_gpus),
 		cmocka_unit_test(gangs_are_refused_with_the_numbers),
 		cmocka_unit_test(of_an_elastic_type_the_least_has_to_fit),
+		cmocka_unit_test(a_task_gets_no_more_cores_than_there_are),
+		cmocka_unit_test(a_default_is_no_reason_to_refuse),
 	};
 
 	unsetenv("CUDA_VISIBLE_DEVICES");

@@ -1,12 +1,16 @@
 /* What of a user's cache in HDFS is kept and what is removed, against a NameNode with a script. */
 #include "../base/patience.h"
+#include "../base/scratch.h"
 #include "../hadoop/web_server.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "job/job.h"
+#include "scheduler/scheduler.h"
 #include "scheduler/yarn_cache.h"
 #include "scheduler/yarn_client.h"
 
@@ -179,6 +183,54 @@ static void a_use_is_noted(void **state)
 	close_bed(&bed);
 }
 
+/* The agent is sent, then `second` answers the creation of the next file. */
+#define SENDS_ONE_THEN(second)                                                                     \
+	{"/cache/", NOT_FOUND}, {"/cache?op=MKDIRS", TRUE}, {".part?op=CREATE", LOCATION},         \
+		{"/data", "201 X\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"},              \
+		{".part?op=RENAME", NOTHING}, {"op=GETFILESTATUS", STATUS(IN_USE)},                \
+		{"op=GETFILESTATUS", NOT_FOUND}, {"/cache?op=MKDIRS", TRUE},                       \
+		{".part?op=CREATE", second},                                                       \
+	{                                                                                          \
+		".part?op=DELETE", TRUE                                                            \
+	}
+
+static void expect_failed_stage(void **state, const struct web_step *steps, size_t count,
+				enum err_kind kind)
+{
+	char *bin cleanup_free = mem_strdup(scratch_path(state, "bin"));
+	char *model cleanup_free = mem_strdup(scratch_path(state, "model"));
+	char *path cleanup_free = mem_strdup(getenv("PATH"));
+	const struct scheduler_file file = {.source = model, .name = "model"};
+	const struct scheduler_staging staging = {.files = &file, .count = 1};
+	struct err err cleanup_err = {0};
+	struct job job = {.id = (char *)"application_1_0001"};
+	struct bed bed;
+
+	scratch_write(state, "bin/tony-agent", "agent", 0700);
+	scratch_write(state, "model", "model", 0600);
+	open_bed(&bed, steps, count);
+	job.cluster = hadoop_cluster_to_json(bed.cluster);
+	setenv("PATH", bin, true);
+	assert_int_equal(yarn_stage(&job, &staging, &err), -1);
+	setenv("PATH", path, true);
+	assert_int_equal(err.kind, kind);
+	json_decref(job.cluster);
+	free(job.checkpoint_dir);
+	close_bed(&bed);
+}
+
+/* Another submission may rely on it already. */
+static void a_complete_file_stays_when_another_cannot_be_sent(void **state)
+{
+	static const struct web_step full[] = {SENDS_ONE_THEN(
+		EXCEPTION("403", "DSQuotaExceededException", "The quota is exceeded"))};
+	static const struct web_step denied[] = {
+		SENDS_ONE_THEN(EXCEPTION("403", "AccessControlException", "Permission denied"))};
+
+	expect_failed_stage(state, full, array_length(full), ERR_STORE_FULL);
+	expect_failed_stage(state, denied, array_length(denied), ERR_DENIED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +238,7 @@ int main(void)
 		cmocka_unit_test(what_is_used_at_the_last_moment_stays),
 		cmocka_unit_test(nothing_is_removed_when_a_job_cannot_be_read),
 		cmocka_unit_test(a_use_is_noted),
+		scratch_test(a_complete_file_stays_when_another_cannot_be_sent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

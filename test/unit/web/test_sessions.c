@@ -30,7 +30,7 @@ static int tear_down(void **state)
 static char *open_session(struct web_sessions *sessions, int64_t now_ms)
 {
 	char *code cleanup_free = web_sessions_invite(sessions, now_ms, NULL);
-	char *header cleanup_free = web_sessions_open(sessions, code, PEER, now_ms);
+	char *header cleanup_free = web_sessions_open(sessions, code, PEER, 0, now_ms);
 
 	assert_int_equal(strlen(code), 64);
 	assert_non_null(header);
@@ -45,13 +45,13 @@ static void an_invitation_is_good_once_and_for_a_minute(void **state)
 	char *code cleanup_free = web_sessions_invite(sessions, 0, NULL);
 	char *late cleanup_free = web_sessions_invite(sessions, 0, NULL);
 
-	assert_null(web_sessions_open(sessions, "", PEER, 1));
-	assert_null(web_sessions_open(sessions, "0123", PEER, 1));
-	char *header cleanup_free = web_sessions_open(sessions, code, PEER, 59999);
+	assert_null(web_sessions_open(sessions, "", PEER, 0, 1));
+	assert_null(web_sessions_open(sessions, "0123", PEER, 0, 1));
+	char *header cleanup_free = web_sessions_open(sessions, code, PEER, 0, 59999);
 	assert_non_null(header);
 	assert_null(strstr(header, code));
-	assert_null(web_sessions_open(sessions, code, PEER, 59999));
-	assert_null(web_sessions_open(sessions, late, PEER, 60000));
+	assert_null(web_sessions_open(sessions, code, PEER, 0, 59999));
+	assert_null(web_sessions_open(sessions, late, PEER, 0, 60000));
 }
 
 /* promise: S9 S12 */
@@ -86,7 +86,7 @@ static void the_oldest_make_way(void **state)
 	assert_true(web_sessions_has(sessions, second, PEER, 3));
 	for (int i = 0; i < WEB_INVITATIONS_MAX; i++)
 		free(web_sessions_invite(sessions, 2, NULL));
-	assert_null(web_sessions_open(sessions, invitation, PEER, 3));
+	assert_null(web_sessions_open(sessions, invitation, PEER, 0, 3));
 }
 
 static void cookies_are_told_apart(void **state)

@@ -1,0 +1,38 @@
+/*
+ * Whose socket is at the other end. Ports know no owner: any user of a machine may listen on a free
+ * one, also on one where somebody else's program is expected. The kernel knows the uid of each
+ * socket (sock_diag(7)), and answers for the network namespace of the process that asks.
+ */
+#ifndef TONY_NET_SOCKET_OWNER_H
+#define TONY_NET_SOCKET_OWNER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "net/address.h"
+
+#define SOCKET_OWNER_ANY ((uid_t)-1) /* where a user is demanded: nobody in particular */
+
+enum socket_owner {
+	SOCKET_OWNER_UNKNOWN = -1, /* the kernel does not say: `err` says why */
+	SOCKET_OWNER_NONE = 0,	   /* nobody, or somebody outside of this network namespace */
+	SOCKET_OWNER_KNOWN = 1,
+};
+
+/* The user who listens at this address of this machine, by whichever interface: another user before
+ * this process's. */
+enum socket_owner socket_owner_of_listener(const struct net_address *address, uid_t *uid,
+					   struct err *err);
+
+/* The user at the other end of a TCP connection. As long as a connection was not accepted that is
+ * whoever listens: nobody else can accept it any more. An end on this machine that the kernel does
+ * not find, as one that was closed, is UNKNOWN; NONE is elsewhere. */
+enum socket_owner socket_owner_of_peer(int fd, uid_t *uid, struct err *err);
+
+/* Whether this user's socket stands for one of ours: it is this process's user, root, or in
+ * `listener_uids` (job.h). */
+bool socket_owner_is_trusted(uid_t uid, const struct str_list *listener_uids);
+
+#endif

@@ -1,0 +1,439 @@
+#include "scheduler/shared_ledger.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define NO_ENTRY "%s: the job's entry cannot be made"
+
+enum {
+	NAME_TRIES = 10,
+	FILES_OF_USER = 256,
+	NAMED = 3,
+	ENTRY_MODE = 0644,
+};
+
+struct shared_ledger {
+	char *directory, *user;
+	int fd; /* the own entry: borrowed; -1: none */
+	int64_t sequence;
+	char *written; /* as of sequence 0: what was written last */
+};
+
+/* ---- neighbours --------------------------------------------------------------------------- */
+
+static void finish_neighbour(struct neighbour *neighbour)
+{
+	free(neighbour->user);
+	free(neighbour->since);
+	ledger_entry_finish(&neighbour->entry);
+}
+
+void neighbours_finish(struct neighbours *neighbours)
+{
+	for (size_t i = 0; i < neighbours->count; i++)
+		finish_neighbour(&neighbours->items[i]);
+	free(neighbours->items);
+	*neighbours = (struct neighbours){0};
+}
+
+static void describe(const struct neighbour *neighbour, size_t gpu_count, bool of_gpus,
+		     struct str *text)
+{
+	const struct ledger_entry *entry = &neighbour->entry;
+	char *memory cleanup_free = str_format_mib((double)entry->holds.memory);
+
+	if (of_gpus)
+		str_append_format(text, "%zu of %zu GPU%s", entry->gpus.count, gpu_count,
+				  gpu_count == 1 ? "" : "s");
+	else
+		str_append(text, memory);
+	str_append_format(text, " %s held by %s (%s, since %s)",
+			  of_gpus && entry->gpus.count == 1 ? "is" : "are", neighbour->user,
+			  entry->job, neighbour->since);
+}
+
+char *neighbours_text(const struct neighbours *neighbours, size_t gpu_count, bool of_gpus)
+{
+	struct str text = {0};
+	size_t named = 0;
+
+	for (size_t i = 0; i < neighbours->count; i++) {
+		const struct ledger_entry *entry = &neighbours->items[i].entry;
+		if (of_gpus ? entry->gpus.count == 0 : entry->holds.memory == 0)
+			continue;
+		if (++named > NAMED)
+			continue;
+		str_append(&text, named > 1 ? ", " : "");
+		describe(&neighbours->items[i], gpu_count, of_gpus, &text);
+	}
+	if (named > NAMED)
+		str_append_format(&text, " and %zu more job%s some", named - NAMED,
+				  named - NAMED == 1 ? " holds" : "s hold");
+	return named > 0 ? str_steal(&text) : NULL;
+}
+
+/* The name services cannot be asked by a static program. A name that the file of accounts does not
+ * know is the user's own word, so the number stands with it; one of another user's is a lie. */
+static char *name_user(uid_t uid, const char *claimed)
+{
+	FILE *file cleanup_file = fopen("/etc/passwd", "re");
+	bool is_free = !str_equal(claimed, "-");
+	const struct passwd *account;
+
+	while (file && (account = fgetpwent(file))) {
+		if (account->pw_uid == uid)
+			return str_printable(account->pw_name, strlen(account->pw_name));
+		if (str_equal(account->pw_name, claimed))
+			is_free = false;
+	}
+	return is_free ? mem_printf("%s, uid %u", claimed, (unsigned)uid)
+		       : mem_printf("uid %u", (unsigned)uid);
+}
+
+static char *format_since(time_t time_s)
+{
+	time_t now_s = time(NULL);
+	struct tm then = {0}, now = {0};
+	char text[64];
+
+	localtime_r(&time_s, &then);
+	localtime_r(&now_s, &now);
+	bool is_today = then.tm_year == now.tm_year && then.tm_yday == now.tm_yday;
+	strftime(text, sizeof(text), is_today ? "%H:%M" : "%Y-%m-%d %H:%M", &then);
+	return mem_strdup(text);
+}
+
+/* ---- the folder --------------------------------------------------------------------------- */
+
+/* Else somebody could remove, or put other files in place of, what others wrote. */
+static int check_directory(const char *directory, struct err *err)
+{
+	struct stat status;
+
+	if (lstat(directory, &status) < 0)
+		return err_set_errno(err, "%s", directory);
+	if (!S_ISDIR(status.st_mode) || !(status.st_mode & S_ISVTX) ||
+	    (status.st_uid != 0 && status.st_uid != geteuid()))
+		return err_set(err, ERR_DENIED, "%s: is not a sticky folder of root's", directory);
+	if (access(directory, R_OK | W_OK | X_OK) < 0)
+		return err_set_errno(err, "%s", directory);
+	return 0;
+}
+
+char *shared_ledger_find(struct err *err)
+{
+	const char *chosen = getenv("TONY_LEDGER_DIR");
+	const char *directory = chosen && *chosen ? chosen : TONY_SHARED_LEDGER;
+	struct err why cleanup_err = {0};
+
+	if (check_directory(directory, &why) == 0)
+		return mem_strdup(directory);
+	err_set(err, ERR_NOT_FOUND,
+		"jobs of other users are not seen: %s; ask the administrator for "
+		"install -d -m 1777 -o root %s",
+		err_message(&why), directory);
+	return NULL;
+}
+
+static int lock_entry(int fd)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	return fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+/* Asks for what a stranger's lock, which can only be one for reading, does not stand in the way of.
+ */
+static bool is_alive(int fd)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+
+	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK;
+}
+
+/* `*made` is the file's path, which the caller frees. */
+static int make_file(const char *directory, char **made, struct err *err)
+{
+	for (int i = 0; i < NAME_TRIES; i++) {
+		uint64_t random = 0;
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			BUG("getrandom failed");
+		/* Nobody can guess it, and be there before. */
+		char *path cleanup_free = mem_printf("%s/%u-%016" PRIx64 ".job", directory,
+						     (unsigned)geteuid(), random);
+		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd >= 0)
+			*made = mem_steal(&path);
+		if (fd >= 0 || errno != EEXIST)
+			return fd >= 0 ? fd : err_set_errno(err, NO_ENTRY, directory);
+	}
+	return err_set(err, ERR_IO, "%s: no name for an entry", directory);
+}
+
+static int prepare_entry(int fd, const char *directory, struct err *err)
+{
+	/* A full disk cannot keep the job from saying what it holds. */
+	int code = posix_fallocate(fd, 0, SHARED_ENTRY_SIZE);
+	if (code != 0 && code != EOPNOTSUPP && code != EINVAL) {
+		errno = code;
+		return err_set_errno(err, NO_ENTRY, directory);
+	}
+	/* Locked before anybody else can open it: another's lock for reading would stand in the
+	 * way. And what others may read is not one that is still being made (see remove_own()). */
+	if (lock_entry(fd) < 0 || fchmod(fd, ENTRY_MODE) < 0)
+		return err_set_errno(err, NO_ENTRY, directory);
+	return 0;
+}
+
+int shared_ledger_hold(const char *directory, struct err *err)
+{
+	char *path cleanup_free = NULL;
+	int fd cleanup_close = make_file(directory, &path, err);
+
+	if (fd < 0)
+		return -1;
+	if (prepare_entry(fd, directory, err) < 0) {
+		unlink(path);
+		return -1;
+	}
+	return mem_steal_fd(&fd);
+}
+
+int shared_ledger_try(const char *directory, struct err *err)
+{
+	char *path cleanup_free = NULL;
+	int fd cleanup_close = make_file(directory, &path, err);
+
+	if (fd < 0)
+		return -1;
+	int result = prepare_entry(fd, directory, err);
+	unlink(path);
+	return result;
+}
+
+int shared_ledger_forgo(bool wants_gpus, const struct err *why, struct err *err)
+{
+	if (wants_gpus)
+		return err_set(err, why->kind,
+			       "%s; a job with GPUs needs one: free room there, or ask the "
+			       "administrator",
+			       err_message(why));
+	log_warning("%s; the job runs without one, and other users are not told what it holds",
+		    err_message(why));
+	return 0;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+struct reading {
+	int directory;
+	uid_t own_uid;
+	struct stat own; /* st_ino 0: none */
+	const struct ledger_entry *known;
+	size_t known_count;
+	int64_t max_gpus;
+	struct neighbours *into;
+	ino_t *seen; /* beside each of `into` */
+	struct user {
+		uid_t uid;
+		size_t files;
+		int64_t gpus;
+	} * users;
+	size_t user_count;
+};
+
+static struct user *find_user(struct reading *reading, uid_t uid)
+{
+	for (size_t i = 0; i < reading->user_count; i++) {
+		if (reading->users[i].uid == uid)
+			return &reading->users[i];
+	}
+	reading->users =
+		mem_realloc_array(reading->users, reading->user_count + 1, sizeof(*reading->users));
+	reading->users[reading->user_count] = (struct user){.uid = uid};
+	return &reading->users[reading->user_count++];
+}
+
+static bool read_bytes(int fd, struct shared_entry *entry)
+{
+	char *bytes cleanup_free = mem_alloc(SHARED_ENTRY_SIZE);
+	ssize_t length = pread(fd, bytes, SHARED_ENTRY_SIZE, 0);
+
+	return length > 0 && shared_entry_parse(bytes, (size_t)length, entry, NULL) == 0;
+}
+
+/* Also of a job that this user's own ledger tells of. */
+static bool is_known(const struct reading *reading, const struct stat *status, const char *job)
+{
+	for (size_t i = 0; i < reading->into->count; i++) {
+		if (reading->seen[i] == status->st_ino)
+			return true; /* another name of the same file */
+	}
+	for (size_t i = 0; status->st_uid == reading->own_uid && i < reading->known_count; i++) {
+		if (str_equal(reading->known[i].job, job))
+			return true;
+	}
+	return false;
+}
+
+static void keep_first(struct str_list *list, size_t count)
+{
+	while (list->count > count)
+		mem_replace(&list->items[--list->count], NULL);
+}
+
+static void add_neighbour(struct reading *reading, const struct stat *status,
+			  struct shared_entry *found)
+{
+	struct user *user = find_user(reading, status->st_uid);
+	struct str_list *gpus = &found->entry.gpus;
+
+	if (reading->max_gpus > 0 && user->gpus + (int64_t)gpus->count > reading->max_gpus)
+		keep_first(gpus, (size_t)(reading->max_gpus - user->gpus));
+	user->gpus += (int64_t)gpus->count;
+	reading->into->items[reading->into->count] = (struct neighbour){
+		.uid = status->st_uid,
+		.user = name_user(status->st_uid, found->user),
+		.since = format_since(status->st_mtime),
+		.entry = found->entry,
+	};
+	reading->seen[reading->into->count++] = status->st_ino;
+	found->entry = (struct ledger_entry){0};
+}
+
+static void remove_own(const struct reading *reading, const char *name, const struct stat *status)
+{
+	if (status->st_uid == reading->own_uid && (status->st_mode & S_IROTH))
+		unlinkat(reading->directory, name, 0);
+}
+
+static void read_file(struct reading *reading, const char *name)
+{
+	struct shared_entry found cleanup_shared_entry = {0};
+	struct stat status;
+
+	if (fstatat(reading->directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(status.st_mode) || find_user(reading, status.st_uid)->files++ >= FILES_OF_USER)
+		return;
+	/* Of somebody's lease (fcntl) or FIFO nobody else waits. */
+	int fd cleanup_close = openat(reading->directory, name,
+				      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+	    status.st_size > SHARED_ENTRY_SIZE || status.st_ino == reading->own.st_ino)
+		return;
+	if (!is_alive(fd)) {
+		remove_own(reading, name, &status);
+		return;
+	}
+	if (read_bytes(fd, &found) && found.entry.containers > 0 &&
+	    !is_known(reading, &status, found.entry.job))
+		add_neighbour(reading, &status, &found);
+}
+
+static void list_names(DIR *directory, struct str_list *names)
+{
+	const struct dirent *item;
+
+	while ((item = readdir(directory))) {
+		if (str_ends_with(item->d_name, ".job"))
+			str_list_add(names, item->d_name);
+	}
+	str_list_sort(names);
+}
+
+int shared_ledger_read(const struct shared_ledger *ledger, const struct ledger_entry *known,
+		       size_t count, int64_t max_gpus, struct neighbours *neighbours,
+		       struct err *err)
+{
+	DIR *directory cleanup_dir = opendir(ledger->directory);
+	struct str_list names cleanup_str_list = {0};
+
+	if (!directory)
+		return err_set_errno(err, "%s", ledger->directory);
+	struct reading reading = {.directory = dirfd(directory),
+				  .own_uid = geteuid(),
+				  .known = known,
+				  .known_count = count,
+				  .max_gpus = max_gpus,
+				  .into = neighbours};
+	if (ledger->fd >= 0)
+		fstat(ledger->fd, &reading.own);
+	list_names(directory, &names);
+	neighbours_finish(neighbours);
+	neighbours->items = mem_alloc_array(names.count, sizeof(*neighbours->items));
+	reading.seen = mem_alloc_array(names.count, sizeof(*reading.seen));
+	for (size_t i = 0; i < names.count; i++)
+		read_file(&reading, names.items[i]);
+	free(reading.seen);
+	free(reading.users);
+	return 0;
+}
+
+int shared_ledger_look(const char *directory, int64_t max_gpus, struct neighbours *neighbours,
+		       struct err *err)
+{
+	const struct shared_ledger ledger = {.directory = (char *)directory, .fd = -1};
+
+	return shared_ledger_read(&ledger, NULL, 0, max_gpus, neighbours, err);
+}
+
+/* ---- the own entry ------------------------------------------------------------------------ */
+
+struct shared_ledger *shared_ledger_open(const char *directory, const char *user, int held)
+{
+	struct shared_ledger *ledger = mem_alloc(sizeof(*ledger));
+	struct shared_entry found cleanup_shared_entry = {0};
+
+	*ledger = (struct shared_ledger){
+		.directory = mem_strdup(directory), .user = mem_strdup(user), .fd = held};
+	if (read_bytes(held, &found)) {
+		ledger->sequence = found.sequence;
+		ledger->written = shared_entry_format(0, user, &found.entry);
+	}
+	return ledger;
+}
+
+int shared_ledger_write(struct shared_ledger *ledger, const struct ledger_entry *own,
+			struct err *err)
+{
+	char *content cleanup_free = shared_entry_format(0, ledger->user, own);
+	int64_t next = ledger->sequence + 1;
+
+	/* The time of the file says since when. */
+	if (str_equal(content, ledger->written))
+		return 0;
+	char *line cleanup_free = shared_entry_format(next, ledger->user, own);
+	size_t length = strlen(line);
+	if (length > SHARED_ENTRY_SLOT)
+		return err_set(err, ERR_IO, "%s: an entry of %zu bytes has no room",
+			       ledger->directory, length);
+	if (pwrite(ledger->fd, line, length, (next & 1) * SHARED_ENTRY_SLOT) != (ssize_t)length)
+		return err_set_errno(err, "%s: the entry", ledger->directory);
+	ledger->sequence = next;
+	mem_replace(&ledger->written, mem_steal(&content));
+	return 0;
+}
+
+void shared_ledger_close(struct shared_ledger *ledger)
+{
+	if (!ledger)
+		return;
+	free(ledger->directory);
+	free(ledger->user);
+	free(ledger->written);
+	free(ledger);
+}

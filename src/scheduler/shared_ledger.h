@@ -1,0 +1,105 @@
+/*
+ * The shared ledger: what the jobs of all users hold of this machine. A user's own jobs share by
+ * rules (ledger.h, allotment.h); here each only learns what others have taken. GPUs that another
+ * user's job holds are not free. Memory and cores of other users are told, and take nothing away:
+ * a user can claim any amount, and the kernel shares both out by itself.
+ *
+ * It is a folder of root's in which everybody may make files, and remove only his own (sticky). An
+ * entry is one job's file. Nothing that a user writes is trusted but for his own jobs:
+ *
+ * - Whose it is, is the file's owner, as the kernel says. The name in it is shown with the uid.
+ * - It counts while a process holds a write lock on it (fcntl's, of the open file). The kernel
+ *   grants that only through a descriptor that may write, so to the owner's processes alone. AM and
+ *   executors inherit it, user processes do not, and the kernel gives it back with the last of
+ *   them. So no entry outlives its owner's processes, and nobody else can keep it alive. (flock(2)
+ *   would not do: whoever may read a file can flock it. A process id in the file would not either:
+ *   where /proc hides others' processes, or in another pid namespace, it means nothing.)
+ * - There is no lock over the whole, which anybody could keep. A job that wants a part writes it
+ *   into its own entry, then reads all others, and has it only if it still fits. Of two that want
+ *   the same at the same time the one that wrote later reads the other's entry, so they never both
+ *   have it. Perhaps neither has: then each withdraws, and tries again after a random pause.
+ *
+ * For this a reader must find, of an entry that is just being rewritten, the old text or the new
+ * one: an entry has two slots, written in turn, each with a number and a checksum.
+ *
+ * There is no queue between users: a place in it would have to be believed.
+ */
+#ifndef TONY_SCHEDULER_SHARED_LEDGER_H
+#define TONY_SCHEDULER_SHARED_LEDGER_H
+
+#include "scheduler/ledger.h"
+
+/* A job of another user, or one of this user's that is in another state directory. */
+struct neighbour {
+	uid_t uid;
+	char *user; /* "anna"; "anna, uid 4711" or "uid 4711" where /etc/passwd does not know him */
+	char *since;		   /* when it last changed: "14:02", "2026-11-21 14:02" */
+	struct ledger_entry entry; /* without ticket and wants */
+};
+
+struct neighbours {
+	struct neighbour *items;
+	size_t count;
+};
+void neighbours_finish(struct neighbours *neighbours);
+#define cleanup_neighbours __attribute__((cleanup(neighbours_finish)))
+
+/* "2 of 4 GPUs are held by anna (JOB, since 14:02)", of the first few; or, not `of_gpus`, "8.0 GiB
+ * are held by ..."; NULL: nobody holds any. The caller frees. */
+char *neighbours_text(const struct neighbours *neighbours, size_t gpu_count, bool of_gpus);
+
+/* $TONY_LEDGER_DIR, else the folder that the installation made. NULL: jobs of other users are not
+ * seen, and `err` says why and what helps. The caller frees. */
+char *shared_ledger_find(struct err *err);
+
+/* Makes an empty entry and returns the open file that keeps it alive. */
+int shared_ledger_hold(const char *directory, struct err *err);
+
+/* Whether that would succeed now: leaves no file. */
+int shared_ledger_try(const char *directory, struct err *err);
+
+/* After one of the two failed, as on a full file system, with `why`: a job without GPUs runs
+ * without an entry, after a warning (0); one that asks for GPUs cannot run (-1, `err`). */
+int shared_ledger_forgo(bool wants_gpus, const struct err *why, struct err *err);
+
+struct shared_ledger;
+
+/* `held` is shared_ledger_hold()'s and stays the caller's; `user`: how the owner is called. */
+struct shared_ledger *shared_ledger_open(const char *directory, const char *user, int held);
+
+/* Says what the own job holds, if that has changed. */
+int shared_ledger_write(struct shared_ledger *ledger, const struct ledger_entry *own,
+			struct err *err);
+
+/* Reads the entries of live jobs, in place of what was in `neighbours`, but those of this user's
+ * that are among the `count` `known` ones, and the own. `max_gpus`: a user's GPUs beyond these do
+ * not count; 0: all do. Of a user with very many files only the first 256 count. Removes dead ones
+ * of this user's. */
+int shared_ledger_read(const struct shared_ledger *ledger, const struct ledger_entry *known,
+		       size_t count, int64_t max_gpus, struct neighbours *neighbours,
+		       struct err *err);
+
+/* The entry stays as it is. NULL is fine. */
+void shared_ledger_close(struct shared_ledger *ledger);
+
+/* The same without an own entry: for looking, and for removing what dead jobs have left. */
+int shared_ledger_look(const char *directory, int64_t max_gpus, struct neighbours *neighbours,
+		       struct err *err);
+
+/* One entry's file: two slots of SHARED_ENTRY_SLOT bytes. For shared_ledger.c and the tests. */
+enum { SHARED_ENTRY_SLOT = 16 << 10, SHARED_ENTRY_SIZE = 2 * SHARED_ENTRY_SLOT };
+struct shared_entry {
+	int64_t sequence; /* of this text; the slot is the lowest bit */
+	char *user;	  /* one word; "-": none */
+	struct ledger_entry entry;
+};
+void shared_entry_finish(struct shared_entry *entry);
+#define cleanup_shared_entry __attribute__((cleanup(shared_entry_finish)))
+
+/* The newest slot that is whole; `entry` is empty before. */
+int shared_entry_parse(const char *bytes, size_t length, struct shared_entry *entry,
+		       struct err *err);
+/* A slot's line, with its newline. The caller frees. */
+char *shared_entry_format(int64_t sequence, const char *user, const struct ledger_entry *entry);
+
+#endif

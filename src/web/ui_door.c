@@ -1,0 +1,178 @@
+#include "web/ui_door.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "base/str.h"
+#include "net/address.h"
+#include "net/http_message.h"
+#include "net/http_server.h"
+#include "web/access.h"
+#include "web/login.h"
+#include "web/serve.h"
+#include "web/ui_proxy.h"
+
+struct ui_door {
+	struct ui_door_setup setup; /* without its texts */
+	struct http_server *server;
+	struct web_sessions *sessions;
+};
+
+/* ---- at the door -------------------------------------------------------------------------- */
+
+static enum http_access authorize(void *data, const struct http_request *request)
+{
+	const struct ui_door *door = data;
+
+	return web_login_has(door->sessions, request) && web_request_is_own(request)
+		       ? HTTP_ACCESS_READ
+		       : HTTP_ACCESS_NONE;
+}
+
+static void handle_login(void *data, struct http_request *request)
+{
+	const struct ui_door *door = data;
+
+	web_login_open(request, door->sessions, "The dashboard leads here again.");
+}
+
+static void handle_page(void *data, struct http_request *request)
+{
+	const struct ui_door *door = data;
+
+	door->setup.pass(door->setup.data, request);
+}
+
+static const struct http_route routes[] = {
+	{"GET", "/login", handle_login, .needs = HTTP_ACCESS_NONE},
+	{"*", "/ui/{name}/", handle_page, .needs = HTTP_ACCESS_READ, .raw = true},
+	{"*", "/ui/{name}/{path*}", handle_page, .needs = HTTP_ACCESS_READ, .raw = true},
+};
+
+static int listen_beside(struct ui_door *door, struct event_base *base, const char *beside,
+			 struct err *err)
+{
+	char *token cleanup_free = secret_create(err);
+	char *address cleanup_free =
+		mem_printf("%.*s:0", (int)(strrchr(beside, ':') - beside), beside);
+	const struct http_server_config config = {
+		.address = address,
+		.token = token, /* nobody is told it: a session is the only way in */
+		.routes = routes,
+		.route_count = array_length(routes),
+		.data = door,
+		.authorize = authorize,
+		.any_host = true, /* a browser comes by the name that the dashboard's server knew */
+		.limits = {.connections = UI_REQUESTS_MAX},
+	};
+
+	door->server = token ? http_server_create(base, &config, err) : NULL;
+	return door->server ? 0 : -1;
+}
+
+struct ui_door *ui_door_open(struct event_base *base, const struct ui_door_setup *setup,
+			     struct err *err)
+{
+	struct ui_door *door = mem_alloc(sizeof(*door));
+
+	door->setup = (struct ui_door_setup){.pass = setup->pass, .data = setup->data};
+	door->sessions = web_sessions_create(setup->cookie);
+	if (listen_beside(door, base, setup->beside, err) == 0)
+		return door;
+	err_wrap(err, "no port for a program's pages");
+	ui_door_close(door);
+	return NULL;
+}
+
+void ui_door_close(struct ui_door *door)
+{
+	if (!door)
+		return;
+	http_server_destroy(door->server);
+	web_sessions_destroy(door->sessions);
+	free(door);
+}
+
+const char *ui_door_address(const struct ui_door *door)
+{
+	return http_server_address(door->server);
+}
+
+/* ---- the way there ------------------------------------------------------------------------ */
+
+static void answer_no_way(struct http_request *request, const char *remedy)
+{
+	char *text cleanup_free =
+		mem_printf("Pages of programs are not shown at this address: their scripts could "
+			   "read there what the dashboard can. %s",
+			   remedy);
+
+	if (web_request_wants_page(request))
+		web_answer_text(request, 403, text, 0);
+	else
+		http_answer_error(request, 403, "own-origin", "%s", text);
+}
+
+enum ui_way ui_door_choose(struct http_request *request, const struct web_sessions *sessions,
+			   bool is_shared, const char *remedy)
+{
+	if (is_shared || http_request_access(request) == HTTP_ACCESS_ALL)
+		return UI_WAY_HERE;
+	if (web_login_has(sessions, request) && web_request_looks(request) &&
+	    !web_request_is_forwarded(request))
+		return UI_WAY_DOOR;
+	answer_no_way(request, remedy);
+	return UI_WAY_NONE;
+}
+
+/* The name of this host to the browser, as a URL has it. The caller frees. */
+static char *find_host(const struct ui_door *door, const struct http_request *request)
+{
+	const char *given = http_request_header(request, "Host");
+	char *with_port cleanup_free = mem_printf("%s:80", given ? given : "");
+	const char *candidates[] = {given, with_port, ui_door_address(door)};
+	char *host cleanup_free = NULL;
+	int port;
+
+	for (size_t i = 0; i < array_length(candidates) && !host; i++)
+		if (candidates[i])
+			net_address_split(candidates[i], &host, &port, NULL);
+	return mem_printf(strchr(host, ':') ? "[%s]" : "%s", host);
+}
+
+static void append_encoded(struct str *text, const char *value)
+{
+	for (; *value; value++) {
+		if (strchr("%&+#;", *value))
+			str_append_format(text, "%%%02X", (unsigned char)*value);
+		else
+			str_append_char(text, *value);
+	}
+}
+
+void ui_door_lead(struct ui_door *door, struct http_request *request,
+		  const struct web_sessions *sessions)
+{
+	struct err err cleanup_err = {0};
+	char *code cleanup_free = web_sessions_invite(door->sessions, clock_monotonic_ms(), &err);
+	char *host cleanup_free = find_host(door, request);
+	int port = web_login_ui_port(sessions, request);
+	struct str location cleanup_str = {0};
+
+	if (!code) {
+		http_answer_error(request, 500, "failed", "%s", err_message(&err));
+		return;
+	}
+	if (port > 0)
+		str_append_format(&location, "http://%s:%d", host, port);
+	else
+		str_append_format(&location, "http://%s%s", host,
+				  strrchr(ui_door_address(door), ':'));
+	str_append_format(&location, "/login?code=%s&to=", code);
+	append_encoded(&location, http_request_head(request)->target + 1);
+	http_answer_header(request, "Location", str_text(&location));
+	web_answer_text(request, 303, "", 0);
+}

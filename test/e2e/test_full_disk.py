@@ -1,0 +1,109 @@
+"""Disks that are full: of the logs, of a container, of the job's files, of a checkpoint."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+from conftest import BUILD
+from patience import PATIENCE_S
+
+LOST = r"(\d+) lines \([^)]*\) of {} output were lost between \S+ and \S+: no space left on \S+ \(tmpfs: 0 B of 1 MiB free\)"
+TONY = f"{BUILD}/tony"
+
+# The first task mounts a small disk where the container of the second will be.
+MOUNT = 'd=$(dirname "$PWD")/../worker-0-1; mkdir "$d" && mount -t tmpfs -o {} none "$d"{}'
+PRINT = ('seq -f "line %.0f." 100; until grep -q "line 100" ../stdout; do sleep 0.05; done; '
+         'cat /dev/zero >../fill 2>/dev/null; seq -f "line %.0f." 101 100000; '  # 1.2 MB
+         '{}echo afterwards; exit 0')
+ROOM_AGAIN = 'rm ../fill; until grep -q "were lost" ../stdout; do sleep 0.05; done; '
+
+
+def run_on_small_disk(tony, command, disk="size=1m", fill="", keys=()):
+    """The answer of a job whose worker has a small disk of its own, and then of `status`, `status --json`, `events`
+    and `logs`: those see the disk, too."""
+    tony.state.mkdir(parents=True, exist_ok=True)
+    program = tony.directory / "program.sh"
+    program.write_text(command + "\n")
+    first = tony.directory / "first.sh"
+    first.write_text(MOUNT.format(disk, fill) + "\n")
+    keys = {"tony.first.instances": 1, "tony.first.memory": "64m", "tony.first.command": f"sh {first}",
+            "tony.worker.instances": 1, "tony.worker.memory": "64m", "tony.worker.command": f"sh {program}",
+            "tony.worker.depends-on": "first",
+            "tony.am.retry-delay": "1ms", **dict(keys)}
+    conf = " ".join(f"--conf '{name}={value}'" for name, value in keys.items())
+    verbs = "".join(f"; echo ====; {TONY} {verb}" for verb in ("status", "status --json", "events", "logs --task worker:0"))
+    mount = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
+    answer = subprocess.run([*mount, "sh", "-c", f"{TONY} submit {conf}; echo code $?{verbs}"], env=tony.env,
+                            cwd=tony.directory, capture_output=True, text=True, timeout=PATIENCE_S)
+    submit, status, as_json, events, logs = answer.stdout.split("====\n")
+    return submit + answer.stderr, status, json.loads(as_json), events, logs
+
+
+def assert_loss_is_told(submit, status, as_json, events):
+    lost = re.compile(LOST.format("its"))
+    told = lost.search(submit)
+    assert told and "code 0" in submit, submit
+    assert f"warning: worker:0: {told.group(0)}" in submit
+    assert told.group(0) in re.sub(r"\s+", " ", status)
+    assert f"output of worker:0: {told.group(0)}" in events
+    worker = next(task for task in as_json["tasks"] if task["task"] == "worker:0")
+    assert worker["output_lost"]["text"] == told.group(0)
+    assert worker["output_lost"]["lines"] == int(told.group(1)) > 0
+    assert as_json["state"] == "succeeded", "the result is what the program's exit says"
+    return int(told.group(1))
+
+
+@pytest.mark.promise("R57", "R58")
+def test_output_goes_on_behind_a_mark_when_there_is_room_again(tony):
+    submit, status, as_json, events, logs = run_on_small_disk(tony, PRINT.format(ROOM_AGAIN))
+    lost = assert_loss_is_told(submit, status, as_json, events)
+    lines = logs.splitlines()
+    [mark] = [number for number, line in enumerate(lines) if re.search(LOST.format("this"), line)]
+    numbers = [int(line[5:-1]) for line in lines if re.fullmatch(r"line \d+\.", line)]
+    assert len(numbers) == 100000 - lost and numbers[-1] == 100000, "the newest lines are kept"
+    assert numbers == sorted(numbers)
+    first = int(lines[mark + 1][5:-1])
+    assert first - max(number for number in numbers if number < first) == lost + 1
+    assert lines[-1] == "afterwards"
+
+
+@pytest.mark.promise("R57", "R58")
+def test_output_lost_to_the_end_is_marked_at_the_end_of_the_log(tony):
+    submit, status, as_json, events, logs = run_on_small_disk(tony, PRINT.format(""))
+    assert_loss_is_told(submit, status, as_json, events)
+    assert re.search(LOST.format("this"), logs.splitlines()[-1]), logs[-1000:]
+
+
+def assert_not_repeated(as_json, events, kind):
+    assert as_json["cause"]["kind"] == kind, as_json["cause"]
+    assert as_json["infrastructure_retries"] == as_json["retries"] == 0
+    assert "worker:0 is not tried again: a disk of its machine is full, and there is no other machine" in events
+
+
+@pytest.mark.promise("R59")
+def test_a_container_without_room_fails_the_job_at_once(tony):
+    submit, _, as_json, events, _ = run_on_small_disk(tony, "true", "size=1m,nr_inodes=1")
+    assert_not_repeated(as_json, events, "no-space")
+    assert re.search(r"worker-0-1/\S+: No space left on device; make room on \S+worker-0-1 \(tmpfs: [^)]* no inodes\)",
+                     submit), submit
+
+
+@pytest.mark.promise("R59")
+def test_files_of_the_job_without_room_fail_the_job_at_once(tony):
+    source = tony.directory / "src"
+    source.mkdir()
+    (source / "big").write_bytes(os.urandom(3 << 20))
+    submit, _, as_json, events, _ = run_on_small_disk(tony, "true", keys={"tony.application.src-dir": source})
+    assert_not_repeated(as_json, events, "no-space")
+    assert re.search(r"No space left on device; make room on \S+worker-0-1 \(tmpfs: \S+ \S+ of 1 MiB free\)", submit), submit
+    assert all(line.count("make room") <= 1 for line in submit.splitlines()), submit
+
+
+@pytest.mark.promise("R59")
+def test_a_program_that_met_a_full_disk_is_not_repeated_on_the_only_machine(tony):
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.am.retry-count": 2}, "--executes",
+                           "echo state >/dev/full")
+    assert answer.returncode == 1
+    assert_not_repeated(job.status(), tony.run("events", job.id).stdout, "exit")

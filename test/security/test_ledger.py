@@ -1,0 +1,146 @@
+"""The local jobs of several users share one machine: nobody gets a GPU that somebody else's job has, and each is told by name
+who holds what. Whatever a user writes into the shared ledger, the jobs of others are not hurt."""
+
+import re
+import subprocess
+
+import pytest
+from conftest import wait_until
+from patience import PATIENCE_S, assert_never
+
+GPUS = 2
+ONE = {"tony.worker.instances": 1, "tony.worker.memory": "64m", "tony.worker.gpus": 1, "tony.local.gpus": GPUS}
+
+
+def holding(gpus, **keys):
+    return {**ONE, "tony.worker.gpus": gpus, "tony.worker.command": "sleep 600", **keys}
+
+
+def waiting(user, job):
+    return wait_until(lambda: user.status(job).get("waiting"), f"{job} to wait")
+
+
+@pytest.mark.promise("S51")
+def test_two_users_never_get_the_same_gpu(machine):
+    """Each task takes a mark of its GPU, which nobody else may have then."""
+    marks = machine.root / "marks"
+    machine.run("install", "-d", "-m", "777", marks)
+    command = f"mkdir {marks}/$CUDA_VISIBLE_DEVICES && sleep 0.1 && rmdir {marks}/$CUDA_VISIBLE_DEVICES"
+    jobs = [(user, user.submit({**ONE, "tony.worker.command": command}))
+            for _ in range(4) for user in (machine.owner, machine.stranger)]
+    for user, job in jobs:
+        assert user.wait_end(job)["state"] == "succeeded", user.logs(job, "worker:0", "stderr")
+
+
+@pytest.mark.promise("S51")
+def test_who_waits_is_told_by_name_and_goes_on_when_the_owner_is_killed(machine):
+    held = machine.owner.submit(holding(GPUS))
+    machine.owner.wait_task(held, "worker:0")
+    job = machine.stranger.submit(holding(1))
+    text = waiting(machine.stranger, job)
+    assert re.search(rf"2 of 2 GPUs are held by owner, uid {machine.owner.uid} \({held}, since \d\d:\d\d\)", text), text
+    assert text in machine.stranger.tony("status", job).stdout
+    assert "2 of 2 GPUs are held by owner" in check(machine.stranger)
+    pids = [pid for pid in machine.processes() if uid_of(pid) == machine.owner.uid]
+    # Children first, and their parents stopped: none sees the end of another.
+    machine.run("sh", "-c", 'kill -STOP "$@"; kill -KILL "$@"', "sh", *sorted(pids, reverse=True))
+    machine.stranger.wait_task(job, "worker:0")
+
+
+def uid_of(pid):
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+            return int(re.search(r"^Uid:\t(\d+)", status.read(), re.MULTILINE).group(1))
+    except OSError:
+        return None
+
+
+def check(user):
+    return user.tony("check", "--conf", f"tony.local.gpus={GPUS}", "--conf", "tony.worker.instances=1",
+                     "--conf", "tony.worker.gpus=1", "--", "true").stdout
+
+
+@pytest.mark.promise("S52")
+def test_what_a_stranger_writes_and_locks_hurts_nobody(machine):
+    held = machine.owner.submit(holding(1))
+    machine.owner.wait_task(held, "worker:0")
+    machine.stranger.attack("litter_ledger", machine.ledger)
+    assert "1 of 2 GPUs is held by owner" in check(machine.stranger)
+    assert "held" not in check(machine.owner).replace(f"held by owner, uid {machine.owner.uid} ({held}", "")
+    second = machine.owner.submit(holding(1))
+    machine.owner.wait_task(second, "worker:0")
+    machine.owner.tony("kill", held)
+    machine.owner.wait_end(held)
+    third = machine.owner.submit(holding(1))  # his lock keeps no dead entry alive
+    machine.owner.wait_task(third, "worker:0")
+    assert machine.stranger.run("sh", "-c", f"rm -f {machine.ledger}/{machine.owner.uid}-*").returncode != 0
+
+
+@pytest.mark.promise("S53")
+def test_a_user_gets_no_more_gpus_than_the_site_says(machine):
+    for user in (machine.owner, machine.stranger):
+        user.write("conf/tony-site.xml", machine.xml({"tony.local.max-gpus-per-user": 1}))
+    refused = machine.owner.tony("submit", "--conf", f"tony.local.gpus={GPUS}", "--conf", "tony.worker.instances=1",
+                                 "--conf", "tony.worker.gpus=2", "--", "true")
+    assert refused.returncode != 0
+    assert "needs 2 GPUs; a user may hold 1 here (tony.local.max-gpus-per-user)" in refused.stderr
+    override = machine.owner.tony("check", "--conf", "tony.local.max-gpus-per-user=2", "--", "true")
+    assert override.returncode != 0 and "leave it to tony-site.xml" in override.stderr
+    first = machine.owner.submit(holding(1))
+    machine.owner.wait_task(first, "worker:0")
+    second = machine.owner.submit(holding(1))
+    assert "you hold 1 of the 1 GPUs that a user may hold" in waiting(machine.owner, second)
+    other = machine.stranger.submit(holding(1))
+    machine.stranger.wait_task(other, "worker:0")
+    assert_never(lambda: machine.owner.task(second, "worker:0")["state"] == "running", "the second job runs", 1)
+
+
+@pytest.mark.promise("S53")
+def test_what_a_user_claims_beyond_his_part_does_not_count(machine):
+    """He writes that he holds every GPU, with a job of his own to keep the entry."""
+    machine.owner.write("conf/tony-site.xml", machine.xml({"tony.local.max-gpus-per-user": 1}))
+    greedy = machine.stranger.submit(holding(GPUS))
+    machine.stranger.wait_task(greedy, "worker:0")
+    job = machine.owner.submit(holding(1))
+    machine.owner.wait_task(job, "worker:0")
+    assert "1 of 2 GPUs is held by stranger" in check(machine.owner)
+
+
+@pytest.mark.promise("S51", "S52")
+def test_the_memory_and_cores_that_a_user_claims_make_nobody_wait(machine):
+    greedy = machine.stranger.submit({**ONE, "tony.worker.gpus": 0, "tony.worker.command": "sleep 600",
+                                      "tony.local.memory": "100000g", "tony.worker.memory": "90000g",
+                                      "tony.local.vcores": 100000, "tony.worker.vcores": 90000})
+    machine.stranger.wait_task(greedy, "worker:0")
+    job = machine.owner.submit({**ONE, "tony.local.memory": "1g", "tony.local.vcores": 1, "tony.worker.command": "true"})
+    assert machine.owner.wait_end(job)["state"] == "succeeded"
+    told = machine.owner.tony("check", "--conf", "tony.worker.instances=1", "--", "true").stdout
+    assert re.search(rf" are held by stranger, uid {machine.stranger.uid} \({greedy}", told), told
+
+
+@pytest.mark.parametrize("limit", ["size=4k", "nr_inodes=1"])
+@pytest.mark.promise("S52")
+def test_a_full_ledger_stops_only_jobs_with_gpus(machine, limit):
+    fill = f'mount -t tmpfs -o {limit},mode=1777 none {machine.ledger} && exec "$@"'
+    def submit(gpus):
+        xml = machine.owner.write("tony.xml", machine.xml({**ONE, "tony.worker.gpus": gpus, "tony.worker.command": "true"}))
+        words = machine.owner.command(machine.bin / "tony", "submit", "--conf_file", xml)[len(machine.command()):]
+        return subprocess.run(machine.command("unshare", "--mount", "sh", "-c", fill, "sh", *words), check=False,
+                              timeout=PATIENCE_S, **machine.owner.options(None, {}))
+    ran = submit(0)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    why = f"{machine.ledger}: the job's entry cannot be made: No space left on device; "
+    assert (ran.stdout + ran.stderr).count(f"{why}the job runs without one") == 1, ran.stderr
+    failed = submit(1)
+    assert failed.returncode != 0
+    assert f"{why}a job with GPUs needs one: free room there, or ask the administrator" in failed.stderr
+
+
+def test_without_the_ledger_it_is_said_once_that_others_are_not_seen(machine):
+    nowhere = {"TONY_LEDGER_DIR": str(machine.root / "nowhere")}
+    xml = machine.owner.write("tony.xml", machine.xml({**ONE, "tony.worker.instances": 2, "tony.worker.command": "true"}))
+    for verb in ("check", "submit"):
+        answer = machine.owner.tony(verb, "--conf_file", xml, env=nowhere)
+        assert answer.returncode == 0, answer.stderr
+        assert (answer.stdout + answer.stderr).count("jobs of other users are not seen: ") == 1, answer
+    assert "install -d -m 1777 -o root" in answer.stderr

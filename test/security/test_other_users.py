@@ -1,0 +1,30 @@
+"""A stranger sees nothing of a job but the names of its processes."""
+
+import pytest
+
+from conftest import wait_until
+
+
+@pytest.mark.promise("S54")
+def test_no_argument_list_shows_a_value_of_the_environment(machine):
+    path = machine.owner.write("job.env", "IN_FILE=hidden-in-file\n")
+    client = machine.owner.start(machine.bin / "tony", "submit", "--env-file", path, "-e", "TAKEN", "--",
+                                 "sh", "-c", 'echo "$IN_FILE $TAKEN"; sleep 600', env={"TAKEN": "hidden-taken"})
+    # The client watches the job by now.
+    wait_until(lambda: "hidden-in-file hidden-taken" in machine.owner.run(
+        "sh", "-c", f"cat {machine.owner.state}/jobs/*/containers/*/stdout").stdout, "the program to have its environment")
+    machine.jobs.append((machine.owner, machine.owner.run("ls", machine.owner.state / "jobs").stdout.strip()))
+    seen = machine.stranger.run("sh", "-c", "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null").stdout
+    assert "--env-file" in seen and "hidden" not in seen
+    assert client.poll() is None
+
+
+@pytest.mark.promise("S23")
+def test_a_strangers_find_meets_no_file_of_a_job(machine):
+    job = machine.owner.submit({"tony.worker.instances": 1, "tony.worker.memory": "64m",
+                                "tony.worker.command": "sleep 600"})
+    machine.owner.wait_task(job, "worker:0")
+    assert "token" in machine.owner.run("find", machine.owner.state).stdout
+    seen = machine.stranger.run("find", machine.owner.home)
+    assert seen.stdout.splitlines() == [str(machine.owner.home)]
+    assert machine.stranger.read(machine.owner.state / "jobs" / job / "token") is None

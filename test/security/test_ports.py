@@ -1,0 +1,175 @@
+"""The ports that tasks are given: what another user of the machine can do with one, and what becomes of the job."""
+
+import json
+import re
+import signal
+
+import pytest
+
+# pylint: disable=import-error
+from program import PYTHON
+from patience import PATIENCE_S, assert_never, wait_until
+
+from conftest import OWNER, STRANGER
+
+# Waits for the file go-EPOCH in its owner's home, listens on the port in the variable NAME with an option, says so, and waits
+# for end-EPOCH.
+SERVER = """
+import os, socket, sys, time
+name, option, home = sys.argv[1:]
+def wait_for(what):
+    while not os.path.exists(f"{home}/{what}-{os.environ['TONY_EPOCH']}"):
+        time.sleep(0.02)
+print("TB_PORT", os.environ["TB_PORT"], flush=True)
+wait_for("go")
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, getattr(socket, option), 1)
+listener.bind(("127.0.0.1", int(os.environ[name])))
+listener.listen()
+print("listens", flush=True)
+wait_for("close")
+listener.close()
+print("closed", flush=True)
+wait_for("end")
+"""
+
+
+def submit(machine, name, option="SO_REUSEADDR", **keys):
+    program = machine.owner.write("server.py", SERVER)
+    job = machine.owner.submit({"tony.application.framework": "generic", "tony.worker.instances": 1,
+                                "tony.worker.memory": "64m",
+                                "tony.worker.command": f"exec {PYTHON} {program} {name} {option} {machine.owner.home}", **keys})
+    return job, machine.owner.wait_task(job, "worker:0")
+
+
+def let(machine, epoch, *what):
+    for name in what:
+        machine.owner.write(f"{name}-{epoch}", "")
+
+
+def wait_says(machine, job, what):
+    return wait_until(lambda: re.search(what, machine.owner.logs(job, "worker:0")), f"worker:0 to say {what}")
+
+
+def ui_port(machine, job):
+    return int(wait_says(machine, job, r"TB_PORT (\d+)")[1])
+
+
+def fetch(machine, url, token, method="GET"):
+    """(status, body) of a question of the owner's."""
+    answer = machine.owner.run("curl", "--silent", "--max-time", PATIENCE_S, "--request", method, "--write-out", "\n%{http_code}",
+                               "--header", f"Authorization: Bearer {token}", url)
+    body, _, status = answer.stdout.rpartition("\n")
+    return int(status), body
+
+
+def am_page(machine, job):
+    """The answer of the AM's door to the task's web interface."""
+    folder = machine.owner.state / "jobs" / job
+    am = json.loads(machine.owner.read(folder / "am.json"))
+    return fetch(machine, f"http://{am['address']}/ui/tensorboard/", machine.owner.read(folder / "token").strip())
+
+
+def events(machine, job):
+    return machine.owner.tony("events", job).stdout
+
+
+@pytest.mark.promise("S36")
+@pytest.mark.parametrize("option", ["SO_REUSEADDR", "SO_REUSEPORT"])
+def test_a_strict_port_is_refused_to_a_stranger(machine, option):
+    job, task = submit(machine, "TONY_PORT", "SO_REUSEPORT", **{"tony.worker.strict-port": "true"})
+    for go_on in (("go",), ("close",), ("end",)):
+        thief, line = machine.stranger.attack("steal", task["port"], "127.0.0.1", option)
+        assert line == "refused: Address already in use" and thief.wait(PATIENCE_S) == 0
+        let(machine, 1, *go_on)
+        if go_on != ("end",):
+            wait_says(machine, job, {"go": "listens", "close": "closed"}[go_on[0]])
+    assert machine.owner.wait_end(job)["state"] == "succeeded"
+
+
+# A socket that is bound to a device is found by no question that does not name the device.
+BOUND_OR_NOT = pytest.mark.parametrize("how", [(), ("127.0.0.1", "SO_REUSEADDR", "lo")], ids=["plain", "bound-to-lo"])
+
+
+@BOUND_OR_NOT
+@pytest.mark.promise("S37")
+def test_a_stolen_port_is_replaced_and_named(machine, how):
+    job, task = submit(machine, "TONY_PORT")
+    let(machine, 2, "go", "close", "end")
+    thief, line = machine.stranger.attack("steal", task["port"], *how)
+    assert line == "stolen" and thief.poll() is None
+    end = machine.owner.wait_end(job)
+    assert end["state"] == "succeeded" and end["infrastructure_retries"] == 1, end
+    assert f"port {task['port']} was taken by uid {STRANGER}" in events(machine, job)
+    assert machine.owner.task(job, "worker:0")["port"] != task["port"]
+
+
+@pytest.mark.promise("S37")
+def test_a_program_that_could_not_bind_a_stolen_port_is_not_to_blame(machine):
+    job, _ = submit(machine, "TB_PORT")
+    port = ui_port(machine, job)
+    assert machine.stranger.attack("steal", port)[1] == "stolen"
+    let(machine, 2, "go", "close", "end")
+    let(machine, 1, "go")
+    assert machine.owner.wait_end(job)["state"] == "succeeded"
+    assert f"port {port} was taken by uid {STRANGER}" in events(machine, job)
+    assert "hold-port" not in events(machine, job)
+
+
+@pytest.mark.promise("S37")
+def test_a_user_who_may_listen_is_let(machine):
+    job, task = submit(machine, "TB_PORT", **{"tony.worker.listener-uids": f"{OWNER + 5},{STRANGER}"})
+    assert machine.stranger.attack("steal", task["port"])[1] == "stolen"
+    assert_never(lambda: machine.owner.task(job, "worker:0")["state"] != "running", "the task is ended", 3)
+    let(machine, 1, "go", "close", "end")
+    assert machine.owner.wait_end(job)["state"] == "succeeded"
+
+
+@BOUND_OR_NOT
+@pytest.mark.promise("S38")
+def test_a_strangers_page_is_never_shown_as_a_tasks(machine, how):
+    job, _ = submit(machine, "TONY_PORT")
+    port = ui_port(machine, job)
+    assert machine.stranger.attack("steal", port, *how)[1] == "stolen"
+    wait_until(lambda: f"port {port}, for a web interface, was taken by uid {STRANGER}"
+               in machine.owner.logs(job, "worker:0", "executor.log"), "the executor to see the thief")
+    assert am_page(machine, job)[0] == 503
+    assert "ui_url" not in machine.owner.task(job, "worker:0")
+
+
+@BOUND_OR_NOT
+@pytest.mark.promise("S38")
+def test_a_page_that_a_stranger_replaces_is_shown_no_more(machine, how):
+    job, _ = submit(machine, "TB_PORT")
+    port = ui_port(machine, job)
+    let(machine, 1, "go")
+    wait_until(lambda: machine.owner.task(job, "worker:0").get("ui_url"), "the web interface to be told")
+    let(machine, 1, "close")
+    wait_says(machine, job, "closed")
+    assert machine.stranger.attack("steal", port, *how)[1] == "stolen"
+    status, page = am_page(machine, job)
+    assert status in (502, 503) and "stolen" not in page
+    wait_until(lambda: not machine.owner.task(job, "worker:0").get("ui_url"), "the web interface to be gone")
+
+
+@pytest.mark.promise("S38")
+def test_the_portal_shows_no_strangers_page_as_tensorboard(machine):
+    owner = machine.owner
+    job = owner.submit({"tony.worker.instances": 1, "tony.application.tensorboard-log-dir": owner.home,
+                        "tony.worker.command": "true"})
+    assert owner.wait_end(job)["state"] == "succeeded"
+    slow = owner.write("slow", f'#!/bin/sh\necho "$6" > {owner.home}/port\nexec sleep 600\n', "700")
+    portal = owner.start(machine.bin / "tony", "portal", "--listen", "127.0.0.1:0", "--tensorboard", slow)
+    url = re.search(r"http://[^/\s]+", portal.stdout.readline())[0]
+    token = wait_until(lambda: owner.read(owner.state / "portal/token"), "the portal's token").strip()
+    path = f"{url}/v1/jobs/{job}/tensorboard"
+    wait_until(lambda: fetch(machine, path, token)[0] == 200, "the job in the portal")
+    assert fetch(machine, path, token, "PUT")[0] == 200
+    port = int(wait_until(lambda: owner.read(owner.home / "port"), "TensorBoard's port"))
+    assert machine.stranger.attack("steal", port)[1] == "stolen"
+    state = json.loads(fetch(machine, path, token)[1])
+    assert state["state"] == "failed" and f"port {port} was taken by uid {STRANGER}" in state["message"]
+    status, page = fetch(machine, f"{url}/ui/{job}/tensorboard/", token)
+    assert status == 502 and "stolen" not in page
+    portal.send_signal(signal.SIGTERM)
+    assert portal.wait(PATIENCE_S) == 0

@@ -1,0 +1,178 @@
+/* The kernel's answers: the user who listens, the user at the other end. Root also plays another
+ * user. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/fsuid.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "net/socket_owner.h"
+#include "net/socket_table.h"
+
+enum { STRANGER = 65533 };
+
+static int listen_at(const char *host, struct net_address *address)
+{
+	net_address_from_host(host, 0, address);
+	int fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&address->storage, address->length), 0);
+	assert_int_equal(listen(fd, 8), 0);
+	address->length = sizeof(address->storage);
+	getsockname(fd, (struct sockaddr *)&address->storage, &address->length);
+	return fd;
+}
+
+static int connect_to(const struct net_address *address)
+{
+	int fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(connect(fd, (const struct sockaddr *)&address->storage, address->length),
+			 0);
+	return fd;
+}
+
+/* A new socket belongs to the user that the process is for files. */
+static int become(uid_t uid)
+{
+	return geteuid() == 0 ? setfsuid(uid) : 0;
+}
+
+static uid_t stranger(void)
+{
+	return geteuid() == 0 ? STRANGER : geteuid();
+}
+
+static uid_t listener_of(const struct net_address *address)
+{
+	struct err err cleanup_err = {0};
+	uid_t uid = (uid_t)-1;
+
+	assert_int_equal(socket_owner_of_listener(address, &uid, &err), SOCKET_OWNER_KNOWN);
+	struct socket_entry listed;
+	assert_int_equal(socket_table_find(address, NULL, &listed), 1);
+	assert_int_equal(listed.uid, uid);
+	assert_false(listed.is_accepted);
+	return uid;
+}
+
+/* The table says the same of a connection that was accepted. */
+static void check_table(int fd, uid_t uid)
+{
+	struct net_address ours = {.length = sizeof(ours.storage)};
+	struct net_address theirs = {.length = sizeof(theirs.storage)};
+	struct socket_entry listed;
+
+	getsockname(fd, (struct sockaddr *)&ours.storage, &ours.length);
+	getpeername(fd, (struct sockaddr *)&theirs.storage, &theirs.length);
+	assert_int_equal(socket_table_find(&theirs, &ours, &listed), 1);
+	if (listed.is_accepted)
+		assert_int_equal(listed.uid, uid);
+}
+
+static uid_t peer_of(int fd)
+{
+	struct err err cleanup_err = {0};
+	uid_t uid = (uid_t)-1;
+
+	assert_int_equal(socket_owner_of_peer(fd, &uid, &err), SOCKET_OWNER_KNOWN);
+	check_table(fd, uid);
+	return uid;
+}
+
+static void test_a_listener_and_its_connections_have_its_owner(void **state)
+{
+	static const char *const hosts[] = {"127.0.0.1", "::1", "127.0.0.9"};
+	struct net_address address;
+
+	for (size_t i = 0; i < array_length(hosts); i++) {
+		become(stranger());
+		int listener = listen_at(hosts[i], &address);
+		become(0);
+		int ours = connect_to(&address);
+		assert_int_equal(listener_of(&address), stranger());
+		assert_int_equal(peer_of(ours), stranger()); /* not accepted yet */
+		become(stranger());
+		int theirs = accept(listener, NULL, NULL);
+		become(0);
+		assert_int_equal(peer_of(ours), stranger());
+		assert_int_equal(peer_of(theirs), geteuid());
+		close(listener);
+		assert_int_equal(peer_of(ours), stranger());
+		close(ours);
+		close(theirs);
+	}
+}
+
+/* A socket of IPv6 takes connections of IPv4, too. */
+static void test_a_listener_of_both_families_is_found_by_an_address_of_ipv4(void **state)
+{
+	struct net_address any, address;
+	int listener = listen_at("::", &any);
+
+	net_address_from_host("127.0.0.1", ntohs(((struct sockaddr_in6 *)&any.storage)->sin6_port),
+			      &address);
+	int ours = connect_to(&address);
+	assert_int_equal(listener_of(&address), geteuid());
+	assert_int_equal(peer_of(ours), geteuid());
+	close(ours);
+	close(listener);
+}
+
+/* The one who accepted the connection has it, whoever listens there now. */
+static void test_who_listens_now_says_nothing_of_a_connection_that_was_accepted(void **state)
+{
+	struct net_address address;
+
+	become(stranger());
+	int first = listen_at("127.0.0.1", &address);
+	int ours = connect_to(&address);
+	int theirs = accept(first, NULL, NULL);
+	close(first);
+	become(0);
+	const int on = 1;
+	int second = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	setsockopt(second, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	setsockopt(theirs, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	assert_int_equal(bind(second, (struct sockaddr *)&address.storage, address.length), 0);
+	assert_int_equal(listen(second, 8), 0);
+	assert_int_equal(listener_of(&address), geteuid());
+	assert_int_equal(peer_of(ours), stranger());
+	close(second);
+	close(ours);
+	close(theirs);
+}
+
+static void test_nobody_listens(void **state)
+{
+	struct err err cleanup_err = {0};
+	struct net_address address;
+	uid_t uid;
+	int listener = listen_at("127.0.0.1", &address);
+
+	close(listener);
+	assert_int_equal(socket_owner_of_listener(&address, &uid, &err), SOCKET_OWNER_NONE);
+	struct socket_entry listed;
+	assert_int_equal(socket_table_find(&address, NULL, &listed), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_listener_and_its_connections_have_its_owner),
+		cmocka_unit_test(test_a_listener_of_both_families_is_found_by_an_address_of_ipv4),
+		cmocka_unit_test(
+			test_who_listens_now_says_nothing_of_a_connection_that_was_accepted),
+		cmocka_unit_test(test_nobody_listens),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,404 @@
+#include "../base/patience.h"
+#include "../base/scratch.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "scheduler/shared_ledger.h"
+
+static const char *folder(void **state)
+{
+	const char *path = scratch_path(state, "all");
+
+	if (mkdir(path, 0777) == 0)
+		assert_int_equal(chmod(path, 01777), 0);
+	return path;
+}
+
+/* Another process, which lives until it is told to end: its job holds these GPUs. */
+struct holder {
+	pid_t pid;
+	int ready;
+};
+
+static void fill(struct ledger_entry *entry, const char *job, const char *gpus, int64_t memory)
+{
+	entry->job = mem_strdup(job);
+	entry->containers = 1;
+	str_split(&entry->gpus, gpus, ',');
+	entry->holds = (struct share){memory, 1, (int64_t)entry->gpus.count};
+}
+
+static struct shared_ledger *open_with(const char *directory, int *held)
+{
+	struct err err = {0};
+
+	*held = shared_ledger_hold(directory, &err);
+	if (*held < 0)
+		fail_msg("%s", err_message(&err));
+	return shared_ledger_open(directory, "anna", *held);
+}
+
+static struct holder start_holder(void **state, const char *job, const char *gpus, int64_t memory)
+{
+	struct holder holder;
+	int ends[2], held;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	const char *directory = folder(state);
+	holder.pid = fork();
+	if (holder.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		struct ledger_entry own = {0};
+		fill(&own, job, gpus, memory);
+		struct shared_ledger *ledger = open_with(directory, &held);
+		if (shared_ledger_write(ledger, &own, NULL) < 0 || write(ends[1], "x", 1) < 0)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	close(ends[1]);
+	char byte;
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	holder.ready = ends[0];
+	return holder;
+}
+
+static void end_holder(const struct holder *holder)
+{
+	kill(holder->pid, SIGKILL);
+	waitpid(holder->pid, NULL, 0);
+	close(holder->ready);
+}
+
+/* "a:0+1 b:2": the jobs that are seen, and their GPUs. */
+static char *seen(void **state, int64_t max_gpus)
+{
+	struct neighbours neighbours cleanup_neighbours = {0};
+	struct str_list parts cleanup_str_list = {0};
+	struct err err = {0};
+
+	assert_success(shared_ledger_look(folder(state), max_gpus, &neighbours, &err), &err);
+	for (size_t i = 0; i < neighbours.count; i++) {
+		const struct ledger_entry *entry = &neighbours.items[i].entry;
+		char *gpus cleanup_free = str_list_join(&entry->gpus, "+");
+		str_list_add_format(&parts, "%s:%s", entry->job, gpus);
+	}
+	str_list_sort(&parts);
+	return str_list_join(&parts, " ");
+}
+
+static size_t count_files(void **state)
+{
+	char *command cleanup_free = mem_printf("test -z \"$(ls %s)\"", folder(state));
+
+	return system(command) == 0 ? 0 : 1;
+}
+
+static void an_entry_counts_while_its_processes_live(void **state)
+{
+	struct holder a = start_holder(state, "a", "0,1", 64),
+		      b = start_holder(state, "b", "2", 64);
+
+	assert_text_freed(seen(state, 0), "a:0+1 b:2");
+	end_holder(&a);
+	assert_text_freed(seen(state, 0), "b:2");
+	end_holder(&b);
+	assert_text_freed(seen(state, 0), "");
+	assert_int_equal(count_files(state), 0); /* the owner removes what is dead */
+}
+
+static void an_executor_keeps_what_its_am_held(void **state)
+{
+	struct ledger_entry own = {0};
+	int held, ends[2];
+
+	fill(&own, "a", "0", 64);
+	struct shared_ledger *ledger = open_with(folder(state), &held);
+	assert_int_equal(shared_ledger_write(ledger, &own, NULL), 0);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	pid_t executor = fork();
+	if (executor == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (executor == 0)
+		_exit(read(ends[0], &held, 1) != 1);
+	shared_ledger_close(ledger);
+	close(held);
+	assert_text_freed(seen(state, 0), "a:0");
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	waitpid(executor, NULL, 0);
+	assert_text_freed(seen(state, 0), "");
+	close(ends[0]);
+	close(ends[1]);
+	ledger_entry_finish(&own);
+}
+
+/* Everybody who may read a file can lock it so. */
+static void locks_of_others_count_for_nothing(void **state)
+{
+	struct holder a = start_holder(state, "a", "0", 64);
+	char *find cleanup_free = mem_printf("echo -n %s/*.job", folder(state));
+	FILE *pipe = popen(find, "r");
+	char path[512] = "";
+
+	assert_non_null(fgets(path, sizeof(path), pipe));
+	pclose(pipe);
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_text_freed(seen(state, 0), "a:0");
+	end_holder(&a);
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0); /* keeps nobody alive */
+	assert_text_freed(seen(state, 0), "");
+	close(fd);
+}
+
+static void what_is_known_from_the_own_ledger_is_not_told_twice(void **state)
+{
+	struct holder a = start_holder(state, "a", "0", 64), b = start_holder(state, "b", "1", 64);
+	char name[] = "a";
+	const struct ledger_entry known = {.job = name};
+	struct neighbours neighbours cleanup_neighbours = {0};
+	struct ledger_entry own = {0};
+	int held;
+
+	fill(&own, "own", "2", 64);
+	struct shared_ledger *ledger = open_with(folder(state), &held);
+	assert_int_equal(shared_ledger_write(ledger, &own, NULL), 0);
+	assert_int_equal(shared_ledger_read(ledger, &known, 1, 0, &neighbours, NULL), 0);
+	assert_int_equal(neighbours.count, 1);
+	assert_string_equal(neighbours.items[0].entry.job, "b");
+	shared_ledger_close(ledger);
+	close(held);
+	ledger_entry_finish(&own);
+	end_holder(&a);
+	end_holder(&b);
+}
+
+static void a_limit_for_each_user_counts_over_his_jobs(void **state)
+{
+	struct holder a = start_holder(state, "a", "0,1,2", 64),
+		      b = start_holder(state, "b", "3", 64);
+	char *limited = seen(state, 2), *unlimited = seen(state, 4);
+
+	/* In the order of the files' names, which are random. */
+	assert_true(str_equal(limited, "a:0+1 b:") || str_equal(limited, "a:0 b:3"));
+	assert_string_equal(unlimited, "a:0+1+2 b:3");
+	free(limited);
+	free(unlimited);
+	end_holder(&a);
+	end_holder(&b);
+}
+
+static void foreign_files_do_no_harm(void **state)
+{
+	struct holder a = start_holder(state, "a", "0", 64);
+
+	folder(state);
+	scratch_write(state, "all/0.job", "garbage\n", 0644);
+	scratch_write(state, "all/1.job", "", 0644);
+	assert_int_equal(mkfifo(scratch_path(state, "all/2.job"), 0644), 0);
+	assert_int_equal(symlink("/dev/zero", scratch_path(state, "all/3.job")), 0);
+	assert_int_equal(mkdir(scratch_path(state, "all/4.job"), 0755), 0);
+	scratch_write(state, "all/5.job", "", 0644);
+	assert_int_equal(truncate(scratch_path(state, "all/5.job"), (off_t)1 << 40), 0);
+	assert_text_freed(seen(state, 0), "a:0");
+	end_holder(&a);
+}
+
+static void the_folder_has_to_be_sticky(void **state)
+{
+	struct err err = {0};
+
+	setenv("TONY_LEDGER_DIR", folder(state), 1);
+	assert_text_freed(shared_ledger_find(&err), folder(state));
+	chmod(folder(state), 0777);
+	assert_null(shared_ledger_find(&err));
+	assert_message_has(&err, "jobs of other users are not seen: ");
+	assert_message_has(&err, "install -d -m 1777 -o root ");
+	err_finish(&err);
+	setenv("TONY_LEDGER_DIR", scratch_path(state, "nowhere"), 1);
+	assert_null(shared_ledger_find(&err));
+	assert_message_has(&err, "nowhere: No such file");
+	err_finish(&err);
+	unsetenv("TONY_LEDGER_DIR");
+}
+
+static void holders_are_told_by_name(void **state)
+{
+	static char gpu[] = "0", job[] = "tony-1", user[] = "anna", since[] = "14:02";
+	char *gpus[] = {gpu, NULL};
+	const struct neighbour one = {
+		.user = user,
+		.since = since,
+		.entry = {.job = job, .containers = 1, .holds = {2048, 1, 1}, .gpus = {gpus, 1}}};
+	struct neighbour items[] = {one, one, one, one};
+	struct neighbours neighbours = {items, 1};
+
+	assert_text_freed(neighbours_text(&neighbours, 4, true),
+			  "1 of 4 GPUs is held by anna (tony-1, since 14:02)");
+	assert_text_freed(neighbours_text(&neighbours, 4, false),
+			  "2.0 GiB are held by anna (tony-1, since 14:02)");
+	items[1].entry.gpus = (struct str_list){0};
+	neighbours.count = 2;
+	assert_text_freed(neighbours_text(&neighbours, 4, true),
+			  "1 of 4 GPUs is held by anna (tony-1, since 14:02)");
+	neighbours.count = 4;
+	char *text = neighbours_text(&neighbours, 4, false);
+	assert_true(str_ends_with(text, "since 14:02) and 1 more job holds some"));
+	free(text);
+	neighbours.count = 0;
+	assert_null(neighbours_text(&neighbours, 4, true));
+}
+
+static void a_liars_name_is_not_shown(void **state)
+{
+	struct holder a = start_holder(state, "a", "0", 64);
+	struct neighbours neighbours cleanup_neighbours = {0};
+
+	assert_int_equal(shared_ledger_look(folder(state), 0, &neighbours, NULL), 0);
+	assert_int_equal(neighbours.count, 1);
+	assert_int_equal(neighbours.items[0].uid, geteuid());
+	/* The file of accounts knows better, or nothing: then the number stands with it. */
+	char *number cleanup_free = mem_printf("anna, uid %u", (unsigned)geteuid());
+	assert_true(!str_equal(neighbours.items[0].user, "anna") ||
+		    str_equal(neighbours.items[0].user, number));
+	end_holder(&a);
+}
+
+/* ---- the text ----------------------------------------------------------------------------- */
+
+static void a_reader_finds_the_older_slot_while_the_other_is_written(void **state)
+{
+	struct shared_entry entry cleanup_shared_entry = {0};
+	struct ledger_entry own = {0};
+	char *bytes cleanup_free = mem_alloc(SHARED_ENTRY_SIZE);
+
+	fill(&own, "a", "0", 64);
+	char *fourth cleanup_free = shared_entry_format(4, "anna", &own);
+	own.holds.memory = 128;
+	char *fifth cleanup_free = shared_entry_format(5, "anna", &own);
+	memcpy(bytes, fourth, strlen(fourth));
+	memcpy(bytes + SHARED_ENTRY_SLOT, fifth, strlen(fifth));
+	assert_int_equal(shared_entry_parse(bytes, SHARED_ENTRY_SIZE, &entry, NULL), 0);
+	assert_int_equal(entry.entry.holds.memory, 128);
+	shared_entry_finish(&entry);
+	for (size_t cut = 0; cut < strlen(fifth); cut++) {
+		bytes[SHARED_ENTRY_SLOT + cut] ^= 1; /* not there yet, or of the text before */
+		assert_int_equal(shared_entry_parse(bytes, SHARED_ENTRY_SIZE, &entry, NULL), 0);
+		assert_int_equal(entry.entry.holds.memory, 64);
+		shared_entry_finish(&entry);
+		bytes[SHARED_ENTRY_SLOT + cut] ^= 1;
+	}
+	ledger_entry_finish(&own);
+}
+
+static void hostile_texts_are_refused(void **state)
+{
+	struct ledger_entry own = {0};
+	struct shared_entry entry cleanup_shared_entry = {0};
+
+	fill(&own, "a\033[2J", "0", 64);
+	char *escape cleanup_free = shared_entry_format(1, "anna", &own);
+	mem_replace(&own.job, mem_strdup("a"));
+	own.holds.memory = (int64_t)1 << 50;
+	char *huge cleanup_free = shared_entry_format(1, "anna", &own);
+	assert_int_equal(shared_entry_parse(escape, strlen(escape), &entry, NULL), -1);
+	assert_int_equal(shared_entry_parse(huge, strlen(huge), &entry, NULL), -1);
+	own.holds.memory = 1;
+	char *user cleanup_free = shared_entry_format(1, "two words", &own);
+	assert_int_equal(shared_entry_parse(user, strlen(user), &entry, NULL), 0);
+	assert_string_equal(entry.user, "-");
+	ledger_entry_finish(&own);
+}
+
+/* ---- who gets it -------------------------------------------------------------------------- */
+
+enum { CONTENDERS = 8, ROUNDS = 30, GPUS = 3 };
+
+static bool is_taken(const struct neighbours *neighbours, const char *gpu)
+{
+	for (size_t i = 0; i < neighbours->count; i++) {
+		if (str_list_has(&neighbours->items[i].entry.gpus, gpu))
+			return true;
+	}
+	return false;
+}
+
+/* Takes each in turn, as often as it gets one; exits 1 when somebody else had it, too. */
+static _Noreturn void contend(void **state, int number)
+{
+	struct neighbours neighbours = {0};
+	struct ledger_entry own = {0};
+	int held, rounds = 0;
+	unsigned seed = (unsigned)number;
+
+	fill(&own, "x", "", 0);
+	mem_replace(&own.job, mem_printf("job-%d", number));
+	struct shared_ledger *ledger = open_with(folder(state), &held);
+	while (rounds < ROUNDS) {
+		char *gpu cleanup_free = mem_printf("%d", rand_r(&seed) % GPUS);
+		char *mark cleanup_free = mem_printf("%s.%s", folder(state), gpu);
+		str_list_add(&own.gpus, gpu);
+		if (shared_ledger_write(ledger, &own, NULL) < 0 ||
+		    shared_ledger_read(ledger, NULL, 0, 0, &neighbours, NULL) < 0)
+			_exit(2);
+		if (!is_taken(&neighbours, gpu)) {
+			if (mkdir(mark, 0700) < 0)
+				_exit(1);
+			let_pass((unsigned)rand_r(&seed) % 2);
+			if (rmdir(mark) < 0)
+				_exit(1);
+			rounds++;
+		}
+		str_list_finish(&own.gpus);
+		shared_ledger_write(ledger, &own, NULL);
+		let_pass((unsigned)rand_r(&seed) % 3);
+	}
+	_exit(0);
+}
+
+static void many_processes_never_have_the_same_gpu(void **state)
+{
+	int status;
+
+	folder(state);
+	for (int i = 0; i < CONTENDERS; i++) {
+		if (fork() == 0)
+			contend(state, i);
+	}
+	for (int i = 0; i < CONTENDERS; i++) {
+		assert_true(wait(&status) > 0);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(an_entry_counts_while_its_processes_live),
+		scratch_test(an_executor_keeps_what_its_am_held),
+		scratch_test(locks_of_others_count_for_nothing),
+		scratch_test(what_is_known_from_the_own_ledger_is_not_told_twice),
+		scratch_test(a_limit_for_each_user_counts_over_his_jobs),
+		scratch_test(foreign_files_do_no_harm),
+		scratch_test(the_folder_has_to_be_sticky),
+		cmocka_unit_test(holders_are_told_by_name),
+		scratch_test(a_liars_name_is_not_shown),
+		cmocka_unit_test(a_reader_finds_the_older_slot_while_the_other_is_written),
+		cmocka_unit_test(hostile_texts_are_refused),
+		scratch_test(many_processes_never_have_the_same_gpu),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
