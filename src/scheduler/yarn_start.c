@@ -128,9 +128,10 @@ int yarn_prepare(const struct job *job, struct job_door *door, struct err *err)
 
 /* ---- start -------------------------------------------------------------------------------- */
 
-/* A wrong queue, say, is refused a few ms after the submission. *state: what YARN says then. */
+/* A wrong queue, say, is refused a few ms after the submission. *has_finished: its AM has told YARN
+ * its end by now. */
 static int await_acceptance(const struct hadoop_cluster *cluster, const char *id,
-			    enum job_state *state, struct err *err)
+			    bool *has_finished, struct err *err)
 {
 	int64_t deadline = clock_monotonic_ms() + ACCEPT_TIMEOUT_MS;
 
@@ -148,14 +149,14 @@ static int await_acceptance(const struct hadoop_cluster *cluster, const char *id
 		case HADOOP__YARN_APPLICATION_STATE_PROTO__FAILED:
 		case HADOOP__YARN_APPLICATION_STATE_PROTO__KILLED:
 			/* An AM that fails at once may have done so by now. */
-			if (yarn_am_attempt(report) > 0) {
-				*state = yarn_job_state(report);
+			if (yarn_am_attempt(report) > 0)
 				return 0;
-			}
 			return err_set(err, ERR_CAPACITY, "YARN refuses %s: %s", id,
 				       report->diagnostics ? report->diagnostics : "no reason");
+		case HADOOP__YARN_APPLICATION_STATE_PROTO__FINISHED:
+			*has_finished = true;
+			return 0;
 		default:
-			*state = yarn_job_state(report);
 			return 0;
 		}
 		if (clock_monotonic_ms() >= deadline)
@@ -192,14 +193,16 @@ static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct webh
 	return webhdfs_make_directories(client, path, DIRECTORY_PERMISSION, err);
 }
 
-/* While files are written, which takes half a second, YARN starts the AM. A job that has ended by
- * then has removed its directory, with files in it that were being written: what could be written
- * after that is removed, and what could not is no loss. */
+/* While files are written, which takes half a second, YARN starts the AM. An AM that has ended its
+ * job by then has removed the directory, with files in it that were being written: the client
+ * removes the files that it wrote after that, and files that it could not write are no loss. The
+ * directory of a job whose AM was killed stays: the first client that looks publishes its journal.
+ */
 static int submit(const struct hadoop_cluster *cluster, struct webhdfs_client *client,
 		  const struct job *job, const char *token, struct err *err)
 {
 	char *description cleanup_free = job_to_text(job);
-	enum job_state state = JOB_SUBMITTED;
+	bool has_finished = false;
 
 	if (make_checkpoint_dir(cluster, client, job, err) < 0 ||
 	    yarn_submit(cluster, job, token, description, err) < 0)
@@ -209,9 +212,9 @@ static int submit(const struct hadoop_cluster *cluster, struct webhdfs_client *c
 			return -1;
 		err_finish(err);
 	}
-	if (await_acceptance(cluster, job->id, &state, err) < 0)
+	if (await_acceptance(cluster, job->id, &has_finished, err) < 0)
 		return -1;
-	if (job_state_is_final(state))
+	if (has_finished)
 		webhdfs_remove(client, cluster->job_dir, NULL);
 	return 0;
 }
