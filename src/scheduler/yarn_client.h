@@ -116,8 +116,9 @@ char *yarn_history_path(const struct hadoop_cluster *cluster, const char *locati
 /* ERR_CONFIG: the job's history would go where its AM cannot bring it. Sets history_dir where no
  * place is named. */
 int yarn_history_prepare(struct hadoop_cluster *cluster, const struct job *job, struct err *err);
-/* The store in cluster->history_dir. */
-struct history_store *yarn_history_open(const struct hadoop_cluster *cluster, struct err *err);
+/* The store of this job's history; of any job's in cluster->history_dir where `job` is NULL. */
+struct history_store *yarn_history_open(const struct hadoop_cluster *cluster, const struct job *job,
+					struct err *err);
 /* In place of an AM that could not: what a mirror has of a job that has ended. */
 int yarn_history_publish(const struct hadoop_cluster *cluster, const char *mirror, struct err *err);
 

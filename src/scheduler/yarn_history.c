@@ -47,27 +47,35 @@ int yarn_history_prepare(struct hadoop_cluster *cluster, const struct job *job, 
 	return 0;
 }
 
-struct history_store *yarn_history_open(const struct hadoop_cluster *cluster, struct err *err)
+/* Its AM publishes a job where the job's description says. A client that sweeps has a place of its
+ * own, which may be another one. */
+static const char *place_of(const struct hadoop_cluster *cluster, const struct job *job)
+{
+	const char *own =
+		job ? json_string_value(json_object_get(job->cluster, "history_dir")) : NULL;
+
+	return own ? own : cluster->history_dir;
+}
+
+struct history_store *yarn_history_open(const struct hadoop_cluster *cluster, const struct job *job,
+					struct err *err)
 {
 	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
-	char *url cleanup_free = mem_printf("%s%s", cluster->fs, cluster->history_dir);
+	char *url cleanup_free = mem_printf("%s%s", cluster->fs, place_of(cluster, job));
 
 	return history_store_open(url, &options, err);
 }
 
-/* Where its own AM would have brought it. */
 static int publish(const struct hadoop_cluster *cluster, const struct job *job, const char *mirror,
 		   struct err *err)
 {
-	char *named cleanup_free =
-		yarn_history_path(cluster, job_config(job, "tony.history.location"));
 	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
 	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
 	char *packed cleanup_free = mem_printf("%s/history.%d", mirror, getpid());
 	char *metrics cleanup_free = fs_join(mirror, HISTORY_METRICS);
 	const struct history_pack pack = {.job = job, .journal = journal, .metrics = metrics};
 	const struct history_target target = {
-		.location = named ? named : cluster->history_dir,
+		.location = place_of(cluster, job),
 		.submitted_ms = job->submitted_ms,
 		.job_id = job->id,
 		.attempt = history_attempt(),

@@ -61,7 +61,7 @@ static size_t match_history(struct hadoop_cluster *cluster, const char *id, char
 	struct str_list ids cleanup_str_list = {0};
 
 	yarn_take_place(cluster, id, NULL);
-	struct history_store *store = yarn_history_open(cluster, NULL);
+	struct history_store *store = yarn_history_open(cluster, NULL, NULL);
 	if (store)
 		job_stores_match(&(struct job_stores){&store, 1}, id, &ids, NULL);
 	history_store_close(store);

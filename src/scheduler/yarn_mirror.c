@@ -256,7 +256,7 @@ static char *fetch_kept(const struct hadoop_cluster *cluster, const char *id,
 			const Hadoop__ApplicationReportProto *report, size_t *length,
 			struct err *err)
 {
-	struct history_store *store = yarn_history_open(cluster, err);
+	struct history_store *store = yarn_history_open(cluster, NULL, err);
 	char *path cleanup_free = store ? find_history(store, id, report, err) : NULL;
 	char *text =
 		path ? history_store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, length, err)
@@ -407,7 +407,7 @@ static char *fetch_journal(const struct hadoop_cluster *cluster, const char *mir
 	const char *id = fs_basename(mirror);
 	char *description cleanup_free = fs_join(mirror, "job.json");
 	struct job *job = job_read_file(description, err);
-	struct history_store *store = job ? yarn_history_open(cluster, err) : NULL;
+	struct history_store *store = job ? yarn_history_open(cluster, job, err) : NULL;
 	char *path cleanup_free = job ? history_path(job->submitted_ms, id) : NULL;
 	struct err missing cleanup_err = {0};
 	char *bytes = NULL;

@@ -13,9 +13,11 @@ LONG_AGO_MS = 1_600_000_000_000
 
 
 def submit_elsewhere(tony):
-    """From a machine of the user's that has not looked for a while. Its process that looks is not waited for."""
+    """From a machine of the user's that has not looked for a while, with another history. Its process that looks is
+    not waited for."""
     state = {"TONY_STATE_DIR": str(tony.directory / f"elsewhere-{uuid.uuid4()}")}
-    answer, _ = tony.job({"tony.worker.instances": 1}, "--executes", "true", env=state)
+    history = {"tony.history.location": f"/user/{tony.cluster.user}/history-elsewhere"}
+    answer, _ = tony.job({"tony.worker.instances": 1, **history}, "--executes", "true", env=state)
     assert answer.returncode == 0, answer.stderr
 
 
