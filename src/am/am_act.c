@@ -143,7 +143,7 @@ static bool leaves_line(const struct am *am, const struct action *action)
 {
 	return action->kind == ACTION_TASK_CHANGED || action->kind == ACTION_JOB_CHANGED ||
 	       action->kind == ACTION_NOTE ||
-	       (action->kind == ACTION_AVOID && am->scheduler_ops->avoid);
+	       (action->kind == ACTION_AVOID && !am->scheduler_ops->one_host);
 }
 
 static json_t *describe(const struct am *am, const struct action *action)
@@ -181,7 +181,7 @@ static void act(struct am *am, const struct action *action)
 		release(am, action);
 		break;
 	case ACTION_AVOID:
-		if (am->scheduler_ops->avoid)
+		if (!am->scheduler_ops->one_host)
 			am->scheduler_ops->avoid(am->scheduler,
 						 machine_task(am->machine, action->task)->host);
 		break;
@@ -313,7 +313,7 @@ void am_make_machine(struct am *am, const struct job_view *view)
 {
 	am->machine = machine_restore(am->job, random_seed(), view, clock_monotonic_ms(),
 				      clock_wall_ms());
-	if (!am->scheduler_ops->avoid)
+	if (am->scheduler_ops->one_host)
 		machine_set_one_host(am->machine);
 }
 

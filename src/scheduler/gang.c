@@ -79,9 +79,8 @@ char *gang_refusal(const struct job *job, const struct capacity *capacity,
 	return job->mode == JOB_MODE_GANG ? refuse_all(job, capacity, requests, count) : NULL;
 }
 
-/* Of a default that is more than a small machine has (TensorBoard's two cores) the user knows
- * nothing.
- */
+/* A default can be more than a small machine has, as TensorBoard's two cores. The user never chose
+ * it, so it refuses no job. */
 static bool is_default(const struct job *job, const char *key)
 {
 	const json_t *row = json_object_get(job->config, key);

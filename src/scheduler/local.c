@@ -305,6 +305,7 @@ static int find_place(const char *job_dir, struct scheduler_place *place, struct
 
 const struct scheduler_ops local_scheduler = {
 	.name = "local",
+	.one_host = true,
 	.find_place = find_place,
 	.hold = local_hold,
 	.open = open_local,

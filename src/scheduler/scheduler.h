@@ -125,6 +125,7 @@ struct scheduler {
 
 struct scheduler_ops {
 	const char *name;
+	bool one_host; /* all containers are on the AM's machine: there is none to avoid */
 	int (*find_place)(const char *job_dir, struct scheduler_place *place, struct err *err);
 	/* For the AM's guardian, before there is an AM. NULL: the guardian starts no second one,
 	 * that is the scheduler's affair. */
@@ -162,7 +163,7 @@ struct scheduler_ops {
 	 * then all of the container's processes are killed. Told through `ended`. */
 	void (*release)(struct scheduler *scheduler, size_t task, int attempt, int64_t grace_ms);
 	/* Asks for no further container on this machine, as `allocated` named it, if there are
-	 * others. NULL: there is but one. */
+	 * others. NULL where `one_host` is set. */
 	void (*avoid)(struct scheduler *scheduler, const char *host);
 	/* Path of a task's log file ("stdout", "stderr", ...) if this machine can read it, or NULL.
 	 * The caller frees. */
