@@ -12,8 +12,10 @@ static int hold_shared(const struct job *job, int *fd, struct err *err)
 	struct err why cleanup_err = {0};
 	char *directory cleanup_free = shared_ledger_find(NULL);
 
-	if (directory)
+	if (directory) {
+		shared_ledger_clean(directory);
 		*fd = shared_ledger_hold(directory, &why);
+	}
 	return directory && *fd < 0 ? shared_ledger_forgo(share_wants_gpus(job), &why, err) : 0;
 }
 
@@ -46,11 +48,10 @@ void local_clean(const struct job *job, const char *job_dir, struct scheduler_ho
 {
 	char *ledger cleanup_free = state_dir_ledger(job_dir);
 	char *shared cleanup_free = shared_ledger_find(NULL);
-	struct neighbours neighbours cleanup_neighbours = {0};
 
 	cgroup_clean("", job->id);
 	give_up(hold);
 	ledger_clean(ledger);
 	if (shared)
-		shared_ledger_look(shared, 0, &neighbours, NULL);
+		shared_ledger_clean(shared);
 }

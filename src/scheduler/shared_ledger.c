@@ -24,13 +24,26 @@ enum {
 	FILES_OF_USER = 256,
 	NAMED = 3,
 	ENTRY_MODE = 0644,
+	NAME_SIZE = 40,
+};
+
+/* Of an entry's file: its owner, and what nobody can guess before the file is there. */
+struct name {
+	uid_t uid;
+	uint64_t number;
+};
+
+struct names {
+	struct name *items;
+	size_t count, room;
 };
 
 struct shared_ledger {
 	char *directory, *user;
 	int fd; /* the own entry: borrowed; -1: none */
 	int64_t sequence;
-	char *written; /* as of sequence 0: what was written last */
+	char *written;	   /* as of sequence 0: what was written last */
+	struct names over; /* files in the folder that never count again; sorted */
 };
 
 /* ---- neighbours --------------------------------------------------------------------------- */
@@ -149,6 +162,54 @@ char *shared_ledger_find(struct err *err)
 	return NULL;
 }
 
+/* "1000-0123456789abcdef.job" */
+static void format_name(const struct name *name, char text[NAME_SIZE])
+{
+	snprintf(text, NAME_SIZE, "%u-%016" PRIx64 ".job", (unsigned)name->uid, name->number);
+}
+
+static bool parse_name(const char *text, struct name *name)
+{
+	char *rest, whole[NAME_SIZE];
+
+	name->uid = (uid_t)strtoul(text, &rest, 10);
+	name->number = *rest == '-' ? strtoull(rest + 1, NULL, 16) : 0;
+	format_name(name, whole);
+	return str_equal(text, whole);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct name *left = a, *right = b;
+
+	if (left->uid != right->uid)
+		return left->uid < right->uid ? -1 : 1;
+	return left->number < right->number ? -1 : left->number > right->number;
+}
+
+static void add_name(struct names *names, const struct name *name)
+{
+	if (names->count == names->room) {
+		names->room = names->room > 0 ? 2 * names->room : 64;
+		names->items = mem_realloc_array(names->items, names->room, sizeof(*name));
+	}
+	names->items[names->count++] = *name;
+}
+
+/* Sorted, so that one user's stand together. Costs one system call for some hundred files. */
+static void list_names(DIR *directory, struct names *names)
+{
+	const struct dirent *item;
+	struct name name;
+
+	while ((item = readdir(directory))) {
+		if (parse_name(item->d_name, &name))
+			add_name(names, &name);
+	}
+	if (names->count > 0)
+		qsort(names->items, names->count, sizeof(*names->items), compare_names);
+}
+
 static int lock_entry(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -169,12 +230,12 @@ static bool is_alive(int fd)
 static int make_file(const char *directory, char **made, struct err *err)
 {
 	for (int i = 0; i < NAME_TRIES; i++) {
-		uint64_t random = 0;
-		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		struct name name = {.uid = geteuid()};
+		char text[NAME_SIZE];
+		if (getrandom(&name.number, sizeof(name.number), 0) != sizeof(name.number))
 			BUG("getrandom failed");
-		/* Nobody can guess it, and be there before. */
-		char *path cleanup_free = mem_printf("%s/%u-%016" PRIx64 ".job", directory,
-						     (unsigned)geteuid(), random);
+		format_name(&name, text);
+		char *path cleanup_free = fs_join(directory, text);
 		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd >= 0)
 			*made = mem_steal(&path);
@@ -193,7 +254,7 @@ static int prepare_entry(int fd, const char *directory, struct err *err)
 		return err_set_errno(err, NO_ENTRY, directory);
 	}
 	/* Locked before anybody else can open it: another's lock for reading would stand in the
-	 * way. And what others may read is not one that is still being made (see remove_own()). */
+	 * way. An entry that others may read is therefore alive, or dead for good. */
 	if (lock_entry(fd) < 0 || fchmod(fd, ENTRY_MODE) < 0)
 		return err_set_errno(err, NO_ENTRY, directory);
 	return 0;
@@ -241,32 +302,18 @@ int shared_ledger_forgo(bool wants_gpus, const struct err *why, struct err *err)
 
 struct reading {
 	int directory;
-	uid_t own_uid;
 	struct stat own; /* st_ino 0: none */
 	const struct ledger_entry *known;
 	size_t known_count;
 	int64_t max_gpus;
 	struct neighbours *into;
 	ino_t *seen; /* beside each of `into` */
-	struct user {
-		uid_t uid;
-		size_t files;
-		int64_t gpus;
-	} * users;
-	size_t user_count;
+	/* Of the user whose files are read just now. */
+	uid_t uid;
+	size_t first; /* of `into` */
+	size_t files;
+	int64_t gpus;
 };
-
-static struct user *find_user(struct reading *reading, uid_t uid)
-{
-	for (size_t i = 0; i < reading->user_count; i++) {
-		if (reading->users[i].uid == uid)
-			return &reading->users[i];
-	}
-	reading->users =
-		mem_realloc_array(reading->users, reading->user_count + 1, sizeof(*reading->users));
-	reading->users[reading->user_count] = (struct user){.uid = uid};
-	return &reading->users[reading->user_count++];
-}
 
 static bool read_bytes(int fd, struct shared_entry *entry)
 {
@@ -276,14 +323,17 @@ static bool read_bytes(int fd, struct shared_entry *entry)
 	return length > 0 && shared_entry_parse(bytes, (size_t)length, entry, NULL) == 0;
 }
 
-/* Also of a job that this user's own ledger tells of. */
+/* Whether the job is in `into` already, by another name of the file, or the caller knows it from
+ * this user's own ledger. */
 static bool is_known(const struct reading *reading, const struct stat *status, const char *job)
 {
-	for (size_t i = 0; i < reading->into->count; i++) {
+	for (size_t i = reading->first; i < reading->into->count; i++) {
 		if (reading->seen[i] == status->st_ino)
-			return true; /* another name of the same file */
+			return true;
 	}
-	for (size_t i = 0; status->st_uid == reading->own_uid && i < reading->known_count; i++) {
+	if (reading->uid != geteuid())
+		return false;
+	for (size_t i = 0; i < reading->known_count; i++) {
 		if (str_equal(reading->known[i].job, job))
 			return true;
 	}
@@ -299,73 +349,119 @@ static void keep_first(struct str_list *list, size_t count)
 static void add_neighbour(struct reading *reading, const struct stat *status,
 			  struct shared_entry *found)
 {
-	struct user *user = find_user(reading, status->st_uid);
+	struct neighbours *into = reading->into;
 	struct str_list *gpus = &found->entry.gpus;
 
-	if (reading->max_gpus > 0 && user->gpus + (int64_t)gpus->count > reading->max_gpus)
-		keep_first(gpus, (size_t)(reading->max_gpus - user->gpus));
-	user->gpus += (int64_t)gpus->count;
-	reading->into->items[reading->into->count] = (struct neighbour){
+	if (reading->max_gpus > 0 && reading->gpus + (int64_t)gpus->count > reading->max_gpus)
+		keep_first(gpus, (size_t)(reading->max_gpus - reading->gpus));
+	reading->gpus += (int64_t)gpus->count;
+	into->items = mem_realloc_array(into->items, into->count + 1, sizeof(*into->items));
+	reading->seen = mem_realloc_array(reading->seen, into->count + 1, sizeof(*reading->seen));
+	into->items[into->count] = (struct neighbour){
 		.uid = status->st_uid,
 		.user = name_user(status->st_uid, found->user),
 		.since = format_since(status->st_mtime),
 		.entry = found->entry,
 	};
-	reading->seen[reading->into->count++] = status->st_ino;
+	reading->seen[into->count++] = status->st_ino;
 	found->entry = (struct ledger_entry){0};
 }
 
-static void remove_own(const struct reading *reading, const char *name, const struct stat *status)
+static bool is_entry(const struct name *name, const struct stat *status)
 {
-	if (status->st_uid == reading->own_uid && (status->st_mode & S_IROTH))
-		unlinkat(reading->directory, name, 0);
+	return S_ISREG(status->st_mode) && status->st_uid == name->uid;
 }
 
-static void read_file(struct reading *reading, const char *name)
+/* -1: it is gone, or not for everybody to read, as while it is being made (see prepare_entry()).
+ * Does not wait for a FIFO or a lease. */
+static int open_entry(int directory, const struct name *name, struct stat *status)
+{
+	char text[NAME_SIZE];
+
+	format_name(name, text);
+	int fd cleanup_close =
+		openat(directory, text, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, status) < 0 || !is_entry(name, status) ||
+	    !(status->st_mode & S_IROTH))
+		return -1;
+	return mem_steal_fd(&fd);
+}
+
+/* Returns whether it is dead. */
+static bool read_entry(struct reading *reading, const struct name *name)
 {
 	struct shared_entry found cleanup_shared_entry = {0};
 	struct stat status;
+	int fd cleanup_close = open_entry(reading->directory, name, &status);
 
-	if (fstatat(reading->directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(status.st_mode) || find_user(reading, status.st_uid)->files++ >= FILES_OF_USER)
-		return;
-	/* Of somebody's lease (fcntl) or FIFO nobody else waits. */
-	int fd cleanup_close = openat(reading->directory, name,
-				      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
-	    status.st_size > SHARED_ENTRY_SIZE || status.st_ino == reading->own.st_ino)
-		return;
-	if (!is_alive(fd)) {
-		remove_own(reading, name, &status);
-		return;
-	}
+	if (fd < 0 || status.st_size > SHARED_ENTRY_SIZE)
+		return false;
+	if (!is_alive(fd))
+		return true;
 	if (read_bytes(fd, &found) && found.entry.containers > 0 &&
 	    !is_known(reading, &status, found.entry.job))
 		add_neighbour(reading, &status, &found);
+	return false;
 }
 
-static void list_names(DIR *directory, struct str_list *names)
+static void begin_user(struct reading *reading, uid_t uid)
 {
-	const struct dirent *item;
-
-	while ((item = readdir(directory))) {
-		if (str_ends_with(item->d_name, ".job"))
-			str_list_add(names, item->d_name);
-	}
-	str_list_sort(names);
+	reading->uid = uid;
+	reading->first = reading->into->count;
+	reading->files = 0;
+	reading->gpus = 0;
 }
 
-int shared_ledger_read(const struct shared_ledger *ledger, const struct ledger_entry *known,
-		       size_t count, int64_t max_gpus, struct neighbours *neighbours,
-		       struct err *err)
+/* Returns whether the file never counts again: its name is of another user than its owner, or its
+ * processes are gone. An honest tony makes no file under a name that was there before. */
+static bool read_file(struct reading *reading, const struct name *name)
+{
+	char text[NAME_SIZE];
+	struct stat status;
+
+	if (name->uid != reading->uid)
+		begin_user(reading, name->uid);
+	if (reading->files >= FILES_OF_USER)
+		return false;
+	format_name(name, text);
+	if (fstatat(reading->directory, text, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	if (!is_entry(name, &status))
+		return true;
+	if (status.st_ino == reading->own.st_ino)
+		return false;
+	reading->files++;
+	return read_entry(reading, name);
+}
+
+/* Of files that never count again only the name is read, so what a user leaves in the folder costs
+ * others a system call or three for each file, and once. */
+static void read_files(struct reading *reading, const struct names *names, struct names *over)
+{
+	struct names still = {0};
+	size_t at = 0;
+
+	for (size_t i = 0; i < names->count; i++) {
+		const struct name *name = &names->items[i];
+		while (at < over->count && compare_names(&over->items[at], name) < 0)
+			at++;
+		bool is_over = at < over->count && compare_names(&over->items[at], name) == 0;
+		if (is_over || read_file(reading, name))
+			add_name(&still, name);
+	}
+	free(over->items);
+	*over = still;
+}
+
+int shared_ledger_read(struct shared_ledger *ledger, const struct ledger_entry *known, size_t count,
+		       int64_t max_gpus, struct neighbours *neighbours, struct err *err)
 {
 	DIR *directory cleanup_dir = opendir(ledger->directory);
-	struct str_list names cleanup_str_list = {0};
+	struct names names = {0};
 
 	if (!directory)
 		return err_set_errno(err, "%s", ledger->directory);
 	struct reading reading = {.directory = dirfd(directory),
-				  .own_uid = geteuid(),
 				  .known = known,
 				  .known_count = count,
 				  .max_gpus = max_gpus,
@@ -374,21 +470,45 @@ int shared_ledger_read(const struct shared_ledger *ledger, const struct ledger_e
 		fstat(ledger->fd, &reading.own);
 	list_names(directory, &names);
 	neighbours_finish(neighbours);
-	neighbours->items = mem_alloc_array(names.count, sizeof(*neighbours->items));
-	reading.seen = mem_alloc_array(names.count, sizeof(*reading.seen));
-	for (size_t i = 0; i < names.count; i++)
-		read_file(&reading, names.items[i]);
+	read_files(&reading, &names, &ledger->over);
 	free(reading.seen);
-	free(reading.users);
+	free(names.items);
 	return 0;
 }
 
 int shared_ledger_look(const char *directory, int64_t max_gpus, struct neighbours *neighbours,
 		       struct err *err)
 {
-	const struct shared_ledger ledger = {.directory = (char *)directory, .fd = -1};
+	struct shared_ledger ledger = {.directory = (char *)directory, .fd = -1};
+	int result = shared_ledger_read(&ledger, NULL, 0, max_gpus, neighbours, err);
 
-	return shared_ledger_read(&ledger, NULL, 0, max_gpus, neighbours, err);
+	free(ledger.over.items);
+	return result;
+}
+
+static void remove_if_dead(int directory, const struct name *name)
+{
+	struct stat status;
+	char text[NAME_SIZE];
+	int fd cleanup_close = open_entry(directory, name, &status);
+
+	format_name(name, text);
+	if (fd >= 0 && !is_alive(fd))
+		unlinkat(directory, text, 0);
+}
+
+void shared_ledger_clean(const char *directory)
+{
+	DIR *opened cleanup_dir = opendir(directory);
+	struct names names = {0};
+
+	if (opened)
+		list_names(opened, &names);
+	for (size_t i = 0; i < names.count; i++) {
+		if (names.items[i].uid == geteuid())
+			remove_if_dead(dirfd(opened), &names.items[i]);
+	}
+	free(names.items);
 }
 
 /* ---- the own entry ------------------------------------------------------------------------ */
@@ -435,5 +555,6 @@ void shared_ledger_close(struct shared_ledger *ledger)
 	free(ledger->directory);
 	free(ledger->user);
 	free(ledger->written);
+	free(ledger->over.items);
 	free(ledger);
 }

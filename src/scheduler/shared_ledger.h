@@ -7,7 +7,8 @@
  * It is a folder of root's in which everybody may make files, and remove only his own (sticky). An
  * entry is one job's file. Nothing that a user writes is trusted but for his own jobs:
  *
- * - Whose it is, is the file's owner, as the kernel says. The name in it is shown with the uid.
+ * - The file's owner, as the kernel says, is the entry's. The name in it is shown with the uid. The
+ *   file's own name begins with that uid, or the file does not count.
  * - It counts while a process holds a write lock on it (fcntl's, of the open file). The kernel
  *   grants that only through a descriptor that may write, so to the owner's processes alone. AM and
  *   executors inherit it, user processes do not, and the kernel gives it back with the last of
@@ -23,6 +24,11 @@
  * one: an entry has two slots, written in turn, each with a number and a checksum.
  *
  * There is no queue between users: a place in it would have to be believed.
+ *
+ * A user can put any number of files into the folder, also under names that begin with the uid of
+ * another. Of a user's own files the first 256 that may be alive are opened. A file whose name is
+ * not its owner's, and one that its processes have left, is remembered by its name, which no honest
+ * tony ever gives to another file: it costs a few system calls once, not each time.
  */
 #ifndef TONY_SCHEDULER_SHARED_LEDGER_H
 #define TONY_SCHEDULER_SHARED_LEDGER_H
@@ -58,8 +64,9 @@ int shared_ledger_hold(const char *directory, struct err *err);
 /* Whether that would succeed now: leaves no file. */
 int shared_ledger_try(const char *directory, struct err *err);
 
-/* After one of the two failed, as on a full file system, with `why`: a job without GPUs runs
- * without an entry, after a warning (0); one that asks for GPUs cannot run (-1, `err`). */
+/* How a job goes on whose entry could not be made because of `why`, as on a full file system. 0: a
+ * job without GPUs runs without an entry, and a warning says so. -1: a job with GPUs cannot run,
+ * and `err` says the remedy. */
 int shared_ledger_forgo(bool wants_gpus, const struct err *why, struct err *err);
 
 struct shared_ledger;
@@ -71,20 +78,21 @@ struct shared_ledger *shared_ledger_open(const char *directory, const char *user
 int shared_ledger_write(struct shared_ledger *ledger, const struct ledger_entry *own,
 			struct err *err);
 
-/* Reads the entries of live jobs, in place of what was in `neighbours`, but those of this user's
- * that are among the `count` `known` ones, and the own. `max_gpus`: a user's GPUs beyond these do
- * not count; 0: all do. Of a user with very many files only the first 256 count. Removes dead ones
- * of this user's. */
-int shared_ledger_read(const struct shared_ledger *ledger, const struct ledger_entry *known,
-		       size_t count, int64_t max_gpus, struct neighbours *neighbours,
-		       struct err *err);
+/* Reads the entries of live jobs, in place of what was in `neighbours`, but the own one, and those
+ * of this user's that are among the `count` `known` ones. `max_gpus`: a user's GPUs beyond these do
+ * not count; 0: all do. */
+int shared_ledger_read(struct shared_ledger *ledger, const struct ledger_entry *known, size_t count,
+		       int64_t max_gpus, struct neighbours *neighbours, struct err *err);
 
 /* The entry stays as it is. NULL is fine. */
 void shared_ledger_close(struct shared_ledger *ledger);
 
-/* The same without an own entry: for looking, and for removing what dead jobs have left. */
+/* Reads the entries of all live jobs, for a process that has none itself. */
 int shared_ledger_look(const char *directory, int64_t max_gpus, struct neighbours *neighbours,
 		       struct err *err);
+
+/* Removes the entries that dead jobs of this user have left. */
+void shared_ledger_clean(const char *directory);
 
 /* One entry's file: two slots of SHARED_ENTRY_SLOT bytes. For shared_ledger.c and the tests. */
 enum { SHARED_ENTRY_SLOT = 16 << 10, SHARED_ENTRY_SIZE = 2 * SHARED_ENTRY_SLOT };

@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,15 @@ static const char *folder(void **state)
 	if (mkdir(path, 0777) == 0)
 		assert_int_equal(chmod(path, 01777), 0);
 	return path;
+}
+
+/* In place of the C library's: how many files a look examines. */
+static size_t examined;
+
+int fstatat(int directory, const char *restrict path, struct stat *restrict status, int flags)
+{
+	examined++;
+	return (int)syscall(SYS_newfstatat, directory, path, status, flags);
 }
 
 /* Another process, which lives until it is told to end: its job holds these GPUs. */
@@ -114,7 +124,9 @@ static void an_entry_counts_while_its_processes_live(void **state)
 	assert_text_freed(seen(state, 0), "b:2");
 	end_holder(&b);
 	assert_text_freed(seen(state, 0), "");
-	assert_int_equal(count_files(state), 0); /* the owner removes what is dead */
+	assert_int_equal(count_files(state), 1); /* a look changes nothing */
+	shared_ledger_clean(folder(state));
+	assert_int_equal(count_files(state), 0);
 }
 
 static void an_executor_keeps_what_its_am_held(void **state)
@@ -199,19 +211,72 @@ static void a_limit_for_each_user_counts_over_his_jobs(void **state)
 	end_holder(&b);
 }
 
+/* "all/4711-0000000000000001.job": a file of the ledger that claims to be this user's. */
+static const char *named(void **state, uid_t uid, int number)
+{
+	char *name cleanup_free = mem_printf("all/%u-%016x.job", (unsigned)uid, (unsigned)number);
+
+	return scratch_path(state, name);
+}
+
+static void make_file(const char *path, mode_t mode)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
 static void foreign_files_do_no_harm(void **state)
 {
 	struct holder a = start_holder(state, "a", "0", 64);
+	uid_t uid = geteuid();
 
 	folder(state);
 	scratch_write(state, "all/0.job", "garbage\n", 0644);
-	scratch_write(state, "all/1.job", "", 0644);
-	assert_int_equal(mkfifo(scratch_path(state, "all/2.job"), 0644), 0);
-	assert_int_equal(symlink("/dev/zero", scratch_path(state, "all/3.job")), 0);
-	assert_int_equal(mkdir(scratch_path(state, "all/4.job"), 0755), 0);
-	scratch_write(state, "all/5.job", "", 0644);
-	assert_int_equal(truncate(scratch_path(state, "all/5.job"), (off_t)1 << 40), 0);
+	make_file(named(state, uid, 1), 0644);
+	assert_int_equal(mkfifo(named(state, uid, 2), 0644), 0);
+	assert_int_equal(symlink("/dev/zero", named(state, uid, 3)), 0);
+	assert_int_equal(mkdir(named(state, uid, 4), 0755), 0);
+	make_file(named(state, uid, 5), 0644);
+	assert_int_equal(truncate(named(state, uid, 5), (off_t)1 << 40), 0);
+	make_file(named(state, uid, 6), 0600); /* still being made */
 	assert_text_freed(seen(state, 0), "a:0");
+	shared_ledger_clean(folder(state));
+	assert_int_equal(access(named(state, uid, 1), F_OK), -1);
+	assert_int_equal(access(named(state, uid, 6), F_OK), 0);
+	assert_text_freed(seen(state, 0), "a:0");
+	end_holder(&a);
+}
+
+enum { FLOOD = 3000, OF_USER = 256 };
+
+/* Files in the name of another user are looked at once, and hide nothing; of many files in a
+ * user's own name a part is looked at each time, and all in the end. */
+static void a_flood_of_files_costs_little_and_hides_nobody(void **state)
+{
+	struct neighbours neighbours cleanup_neighbours = {0};
+	uid_t other = geteuid() + 1;
+	int held;
+
+	folder(state);
+	for (int i = 0; i < FLOOD; i++) {
+		make_file(named(state, other, i), 0644);
+		if (i < 2 * OF_USER)
+			make_file(named(state, geteuid(), i), 0644);
+	}
+	struct holder a = start_holder(state, "a", "0", 64);
+	struct shared_ledger *ledger = open_with(folder(state), &held);
+	for (int look = 0; look < 3; look++) {
+		examined = 0;
+		assert_int_equal(shared_ledger_read(ledger, NULL, 0, 0, &neighbours, NULL), 0);
+		assert_in_range(examined, 1, look == 0 ? FLOOD + OF_USER : OF_USER);
+	}
+	assert_in_range(examined, 1, 2); /* the two live ones */
+	assert_int_equal(neighbours.count, 1);
+	assert_string_equal(neighbours.items[0].entry.job, "a");
+	shared_ledger_close(ledger);
+	close(held);
 	end_holder(&a);
 }
 
@@ -392,6 +457,7 @@ int main(void)
 		scratch_test(what_is_known_from_the_own_ledger_is_not_told_twice),
 		scratch_test(a_limit_for_each_user_counts_over_his_jobs),
 		scratch_test(foreign_files_do_no_harm),
+		scratch_test(a_flood_of_files_costs_little_and_hides_nobody),
 		scratch_test(the_folder_has_to_be_sticky),
 		cmocka_unit_test(holders_are_told_by_name),
 		scratch_test(a_liars_name_is_not_shown),
