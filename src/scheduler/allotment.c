@@ -15,26 +15,31 @@ static bool goes_before(const struct ledger_entry *other, const struct ledger_en
 	return own->ticket == 0 || other->ticket < own->ticket;
 }
 
-const struct ledger_entry *allotment_ahead(const struct allotment *allotment)
+/* Of the other jobs that wait. */
+static const struct ledger_entry *find_first(const struct allotment *allotment)
 {
 	const struct ledger_entry *first = NULL;
 
-	if (allotment->own->containers > 0)
-		return NULL;
 	for (size_t i = 0; i < allotment->count; i++) {
 		const struct ledger_entry *other = &allotment->others[i];
-		if (goes_before(other, allotment->own) && (!first || goes_before(other, first)))
+		if (other->ticket != 0 && (!first || goes_before(other, first)))
 			first = other;
 	}
 	return first;
 }
 
+const struct ledger_entry *allotment_ahead(const struct allotment *allotment)
+{
+	const struct ledger_entry *first = find_first(allotment);
+
+	if (!first || allotment->own->containers > 0)
+		return NULL;
+	return goes_before(first, allotment->own) ? first : NULL;
+}
+
 bool allotment_awaited(const struct allotment *allotment)
 {
-	for (size_t i = 0; i < allotment->count; i++)
-		if (allotment->others[i].ticket != 0)
-			return true;
-	return false;
+	return find_first(allotment) != NULL;
 }
 
 static void subtract(struct share *from, const struct share *part)
@@ -94,6 +99,17 @@ static int64_t count_users_gpus(const struct allotment *allotment)
 	return (int64_t)sum;
 }
 
+/* How many GPUs this user's jobs may hold besides those they hold. */
+static int64_t gpus_allowed(const struct allotment *allotment)
+{
+	int64_t limit = allotment->capacity->max_gpus;
+	int64_t held = limit > 0 ? count_users_gpus(allotment) : 0;
+
+	if (limit == 0)
+		return INT64_MAX;
+	return held < limit ? limit - held : 0;
+}
+
 /* Of other users' jobs only the GPUs count: see shared_ledger.h. May be negative where jobs were
  * started with different limits. */
 static struct share free_share(const struct allotment *allotment)
@@ -106,19 +122,36 @@ static struct share free_share(const struct allotment *allotment)
 		subtract(&left, &allotment->others[i].holds);
 	for (size_t i = 0; i < capacity->gpus.count; i++)
 		left.gpus += !is_held(allotment, capacity->gpus.items[i]);
-	int64_t allowed = capacity->max_gpus - count_users_gpus(allotment);
-	if (capacity->max_gpus > 0 && left.gpus > allowed)
-		left.gpus = allowed > 0 ? allowed : 0;
 	return left;
+}
+
+/* Of what there is less than a job needs. */
+struct lack {
+	bool memory, vcores, gpus;
+	bool allowance; /* the user's jobs may not hold so many GPUs */
+};
+
+static struct lack find_lack(const struct allotment *allotment, const struct share *need)
+{
+	const struct capacity *capacity = allotment->capacity;
+	struct share left = free_share(allotment);
+
+	return (struct lack){.memory = need->memory > left.memory + capacity->slack,
+			     .vcores = capacity->vcores > 0 && need->vcores > left.vcores,
+			     .gpus = need->gpus > left.gpus,
+			     .allowance = need->gpus > gpus_allowed(allotment)};
+}
+
+static bool is_of_machine(const struct lack *lack)
+{
+	return lack->memory || lack->vcores || lack->gpus;
 }
 
 bool allotment_fits(const struct allotment *allotment, const struct share *need)
 {
-	struct share left = free_share(allotment);
+	struct lack lack = find_lack(allotment, need);
 
-	return need->memory <= left.memory + allotment->capacity->slack &&
-	       need->gpus <= left.gpus &&
-	       (allotment->capacity->vcores == 0 || need->vcores <= left.vcores);
+	return !is_of_machine(&lack) && !lack.allowance;
 }
 
 void allotment_pick_gpus(const struct allotment *allotment, int64_t count, struct str_list *gpus)
@@ -133,61 +166,98 @@ void allotment_pick_gpus(const struct allotment *allotment, int64_t count, struc
 	}
 }
 
-static void add_holders(const struct allotment *allotment, struct str *text, bool with_vcores)
+/* ---- why a job waits ---------------------------------------------------------------------- */
+
+static void add_count(struct str_list *parts, int64_t count, const char *what)
 {
+	if (count > 0)
+		str_list_add_format(parts, "%" PRId64 " %s%s", count, what, count == 1 ? "" : "s");
+	else
+		str_list_add_format(parts, "no %s", what);
+}
+
+/* "3.0 GiB and no GPU": as much as there is of what lacks. */
+static char *lacking_text(const struct share *share, const struct lack *lack)
+{
+	struct str_list parts cleanup_str_list = {0};
+
+	if (lack->memory)
+		str_list_take(&parts,
+			      str_format_mib(share->memory > 0 ? (double)share->memory : 0));
+	if (lack->vcores)
+		add_count(&parts, share->vcores, "vcore");
+	if (lack->gpus)
+		add_count(&parts, share->gpus, "GPU");
+	return str_list_join(&parts, " and ");
+}
+
+/* The job's part of the things that lack; NULL: it holds none of them. */
+static char *held_text(const struct ledger_entry *entry, const struct lack *lack)
+{
+	const struct lack held = {.memory = lack->memory && entry->holds.memory > 0,
+				  .vcores = lack->vcores && entry->holds.vcores > 0,
+				  .gpus = lack->gpus && entry->holds.gpus > 0};
+
+	return is_of_machine(&held) ? lacking_text(&entry->holds, &held) : NULL;
+}
+
+/* This user's jobs. */
+static void add_holders(const struct allotment *allotment, const struct lack *lack,
+			struct str *text)
+{
+	char *own cleanup_free = held_text(allotment->own, lack);
 	int named = 0;
 
+	if (own)
+		str_append_format(text, ", this job holds %s", own);
 	for (size_t i = 0; i < allotment->count; i++) {
-		const struct ledger_entry *other = &allotment->others[i];
-		if (other->containers == 0)
-			continue;
-		if (++named > HOLDERS_NAMED)
-			continue;
-		char *held cleanup_free = share_text(&other->holds, with_vcores);
-		str_append_format(text, ", job %s holds %s", other->job, held);
+		char *held cleanup_free = held_text(&allotment->others[i], lack);
+		if (held && ++named <= HOLDERS_NAMED)
+			str_append_format(text, ", job %s holds %s", allotment->others[i].job,
+					  held);
 	}
 	if (named > HOLDERS_NAMED)
 		str_append_format(text, " and %d more hold some", named - HOLDERS_NAMED);
 }
 
-/* Behind what the user's own jobs hold. */
-static void add_neighbours(const struct allotment *allotment, const struct share *need,
-			   struct str *text)
+static char *machine_text(const struct allotment *allotment, const struct lack *lack)
 {
-	const struct capacity *capacity = allotment->capacity;
-	int64_t own = count_users_gpus(allotment);
-	char *told cleanup_free =
-		neighbours_text(neighbours_of(allotment), capacity->gpus.count, need->gpus > 0);
+	struct share left = free_share(allotment);
+	char *there cleanup_free = lacking_text(&left, lack);
+	char *others cleanup_free =
+		lack->gpus ? neighbours_text(neighbours_of(allotment), &allotment->capacity->gpus)
+			   : NULL;
+	struct str text = {0};
 
-	if (told)
-		str_append_format(text, "; %s", told);
-	if (capacity->max_gpus > 0 && need->gpus > capacity->max_gpus - own)
-		str_append_format(text,
-				  "; you hold %" PRId64 " of the %" PRId64
-				  " GPUs that a user may hold"
-				  " (tony.local.max-gpus-per-user)",
-				  own, capacity->max_gpus);
+	str_append_format(&text, "%s free", there);
+	add_holders(allotment, lack, &text);
+	if (others)
+		str_append_format(&text, "; %s", others);
+	return str_steal(&text);
 }
 
 char *allotment_waiting(const struct allotment *allotment, const struct share *need)
 {
 	bool with_vcores = allotment->capacity->vcores > 0;
 	const struct ledger_entry *ahead = allotment_ahead(allotment);
-	struct share left = free_share(allotment);
-	struct str text cleanup_str = {0};
+	struct lack lack = find_lack(allotment, need);
+	struct str_list reasons cleanup_str_list = {0};
 
-	char *needed cleanup_free = share_text(need, with_vcores);
-	left.memory = left.memory > 0 ? left.memory : 0;
-	left.vcores = left.vcores > 0 ? left.vcores : 0;
-	left.gpus = need->gpus > 0 ? left.gpus : 0; /* else of no interest */
-	char *there cleanup_free = share_text(&left, with_vcores);
-	str_append_format(&text, "waits for %s: %s%s free", needed, there,
-			  need->gpus > 0 && left.gpus == 0 ? " and no GPU" : "");
-	add_holders(allotment, &text, with_vcores);
-	add_neighbours(allotment, need, &text);
+	if (is_of_machine(&lack))
+		str_list_take(&reasons, machine_text(allotment, &lack));
+	if (lack.allowance)
+		str_list_add_format(&reasons,
+				    "you hold %" PRId64 " of the %" PRId64
+				    " GPUs that a user may hold (tony.local.max-gpus-per-user)",
+				    count_users_gpus(allotment), allotment->capacity->max_gpus);
+	if (!ahead && reasons.count == 0) /* an optional task gives way to all */
+		ahead = find_first(allotment);
 	if (ahead) {
 		char *wanted cleanup_free = share_text(&ahead->wants, with_vcores);
-		str_append_format(&text, "; job %s is first and waits for %s", ahead->job, wanted);
+		str_list_add_format(&reasons, "job %s is first and waits for %s", ahead->job,
+				    wanted);
 	}
-	return str_steal(&text);
+	char *needed cleanup_free = share_text(need, with_vcores);
+	char *why cleanup_free = str_list_join(&reasons, "; ");
+	return mem_printf("waits for %s%s%s", needed, *why ? ": " : "", why);
 }

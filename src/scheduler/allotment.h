@@ -39,8 +39,9 @@ bool allotment_are_free(const struct allotment *allotment, const struct str_list
 /* Appends the names of `count` free GPUs, which the caller knows to be there. */
 void allotment_pick_gpus(const struct allotment *allotment, int64_t count, struct str_list *gpus);
 
-/* "waits for 8.0 GiB: 3.2 GiB free, job X holds 20.0 GiB; 2 of 4 GPUs are held by anna (...)". The
- * caller frees. */
+/* "waits for 8.0 GiB and 2 GPUs: 3.2 GiB and 1 GPU free, job X holds 20.0 GiB; 3 of 4 GPUs are held
+ * by anna (...); job Y is first and waits for 1.0 GiB": of memory, cores and GPUs only what lacks,
+ * and the jobs that hold it. The caller frees. */
 char *allotment_waiting(const struct allotment *allotment, const struct share *need);
 
 #endif

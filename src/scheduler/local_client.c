@@ -70,7 +70,8 @@ static char *tell_neighbours(const struct job *job)
 		return has_gpus && !share_wants_gpus(job) ? mem_strdup(err_message(&err)) : NULL;
 	if (shared_ledger_look(directory, capacity.max_gpus, &neighbours, &err) < 0)
 		return mem_strdup(err_message(&err));
-	return neighbours_text(&neighbours, capacity.gpus.count, has_gpus && share_wants_gpus(job));
+	return neighbours_text(&neighbours,
+			       has_gpus && share_wants_gpus(job) ? &capacity.gpus : NULL);
 }
 
 static int check_checkpoint_dir(const struct job *job, struct err *err)

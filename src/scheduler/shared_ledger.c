@@ -63,35 +63,47 @@ void neighbours_finish(struct neighbours *neighbours)
 	*neighbours = (struct neighbours){0};
 }
 
-static void describe(const struct neighbour *neighbour, size_t gpu_count, bool of_gpus,
-		     struct str *text)
+/* A user can claim GPUs that there are not, and one twice. */
+static size_t count_gpus(const struct ledger_entry *entry, const struct str_list *gpus)
 {
-	const struct ledger_entry *entry = &neighbour->entry;
-	char *memory cleanup_free = str_format_mib((double)entry->holds.memory);
+	size_t count = 0;
 
-	if (of_gpus)
-		str_append_format(text, "%zu of %zu GPU%s", entry->gpus.count, gpu_count,
-				  gpu_count == 1 ? "" : "s");
-	else
-		str_append(text, memory);
-	str_append_format(text, " %s held by %s (%s, since %s)",
-			  of_gpus && entry->gpus.count == 1 ? "is" : "are", neighbour->user,
-			  entry->job, neighbour->since);
+	for (size_t i = 0; i < gpus->count; i++)
+		count += str_list_has(&entry->gpus, gpus->items[i]);
+	return count;
 }
 
-char *neighbours_text(const struct neighbours *neighbours, size_t gpu_count, bool of_gpus)
+/* NULL: it holds none. */
+static char *describe_gpus(const struct ledger_entry *entry, const struct str_list *gpus)
+{
+	size_t count = count_gpus(entry, gpus);
+
+	return count == 0 ? NULL
+			  : mem_printf("%zu of %zu GPU%s %s", count, gpus->count,
+				       gpus->count == 1 ? "" : "s", count == 1 ? "is" : "are");
+}
+
+static char *describe_memory(const struct ledger_entry *entry)
+{
+	char *memory cleanup_free = str_format_mib((double)entry->holds.memory);
+
+	return entry->holds.memory == 0 ? NULL : mem_printf("%s are", memory);
+}
+
+char *neighbours_text(const struct neighbours *neighbours, const struct str_list *gpus)
 {
 	struct str text = {0};
 	size_t named = 0;
 
 	for (size_t i = 0; i < neighbours->count; i++) {
-		const struct ledger_entry *entry = &neighbours->items[i].entry;
-		if (of_gpus ? entry->gpus.count == 0 : entry->holds.memory == 0)
-			continue;
-		if (++named > NAMED)
-			continue;
-		str_append(&text, named > 1 ? ", " : "");
-		describe(&neighbours->items[i], gpu_count, of_gpus, &text);
+		const struct neighbour *neighbour = &neighbours->items[i];
+		const struct ledger_entry *entry = &neighbour->entry;
+		char *held cleanup_free =
+			gpus ? describe_gpus(entry, gpus) : describe_memory(entry);
+		if (held && ++named <= NAMED)
+			str_append_format(&text, "%s%s held by %s (%s, since %s)",
+					  named > 1 ? ", " : "", held, neighbour->user, entry->job,
+					  neighbour->since);
 	}
 	if (named > NAMED)
 		str_append_format(&text, " and %zu more job%s some", named - NAMED,

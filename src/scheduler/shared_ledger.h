@@ -50,9 +50,10 @@ struct neighbours {
 void neighbours_finish(struct neighbours *neighbours);
 #define cleanup_neighbours __attribute__((cleanup(neighbours_finish)))
 
-/* "2 of 4 GPUs are held by anna (JOB, since 14:02)", of the first few; or, not `of_gpus`, "8.0 GiB
- * are held by ..."; NULL: nobody holds any. The caller frees. */
-char *neighbours_text(const struct neighbours *neighbours, size_t gpu_count, bool of_gpus);
+/* "2 of 4 GPUs are held by anna (JOB, since 14:02)", of the first few jobs that hold some of these
+ * `gpus`. The same of memory where `gpus` is NULL: "8.0 GiB are held by ...". NULL: no job holds
+ * any. The caller frees. */
+char *neighbours_text(const struct neighbours *neighbours, const struct str_list *gpus);
 
 /* $TONY_LEDGER_DIR, else the folder that the installation made. NULL: jobs of other users are not
  * seen, and `err` says why and what helps. The caller frees. */

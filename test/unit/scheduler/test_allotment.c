@@ -92,8 +92,7 @@ static void vcores_count_when_limited(void **state)
 	need.vcores = 2;
 	assert_false(allotment_fits(&allotment, &need));
 	assert_text_freed(allotment_waiting(&allotment, &need),
-			  "waits for 0 MiB and 2 vcores: 100 MiB and 1 vcore free, job b holds 0 "
-			  "MiB and 3 vcores");
+			  "waits for 0 MiB and 2 vcores: 1 vcore free, job b holds 3 vcores");
 }
 
 static void gpus_are_never_shared(void **state)
@@ -144,8 +143,11 @@ static void of_other_users_only_the_gpus_count(void **state)
 	neighbour.entry.ticket = 1;
 	assert_null(allotment_ahead(&allotment));
 	assert_text_freed(allotment_waiting(&allotment, &gpus),
-			  "waits for 1 MiB and 1 vcore and 2 GPUs: 8.0 GiB and 8 vcores and 1 GPU "
-			  "free; 3 of 4 GPUs are held by anna (b, since 12:00)");
+			  "waits for 1 MiB and 1 vcore and 2 GPUs: 1 GPU free; 3 of 4 GPUs are "
+			  "held by anna (b, since 12:00)");
+	/* A job waits for nothing that only other users hold. */
+	assert_text_freed(allotment_waiting(&allotment, &vcores),
+			  "waits for 1 MiB and 9 vcores: 8 vcores free");
 }
 
 static void a_user_holds_no_more_gpus_than_he_may(void **state)
@@ -163,20 +165,43 @@ static void a_user_holds_no_more_gpus_than_he_may(void **state)
 
 	assert_true(allotment_fits(&allotment, &one_gpu));
 	assert_false(allotment_fits(&allotment, &two_gpus));
+	assert_text_freed(allotment_waiting(&allotment, &two_gpus),
+			  "waits for 1 MiB and 2 GPUs: you hold 1 of the 2 GPUs that a user may "
+			  "hold (tony.local.max-gpus-per-user)");
 	elsewhere.uid = 8; /* somebody else's */
 	assert_true(allotment_fits(&allotment, &two_gpus));
 }
 
-static void the_text_says_who_holds_what(void **state)
+static void the_text_names_what_lacks_and_who_holds_it(void **state)
 {
-	const struct ledger_entry own = waiter(job_a, 2, 0);
-	struct ledger_entry others[] = {holder(job_b, 7168), waiter(job_c, 1, 4096)};
-	const struct allotment allotment = {&machine, &own, others, 2};
+	char *held[] = {zero, one, two, three, NULL};
+	struct ledger_entry own = waiter(job_a, 2, 0);
+	struct ledger_entry others[] = {holder(job_b, 7168), waiter(job_c, 1, 4096),
+					holder(job_d, 0)};
+	const struct allotment allotment = {&machine, &own, others, 3};
 	struct share need = {.memory = 8192, .gpus = 1};
 
+	others[2].holds.gpus = 4;
+	others[2].gpus = (struct str_list){held, 4};
 	assert_text_freed(allotment_waiting(&allotment, &need),
-			  "waits for 8.0 GiB and 1 GPU: 3.0 GiB and 4 GPUs free, job b holds 7.0 "
-			  "GiB; job c is first and waits for 4.0 GiB");
+			  "waits for 8.0 GiB and 1 GPU: 3.0 GiB and no GPU free, job b holds 7.0 "
+			  "GiB, job d holds 4 GPUs; job c is first and waits for 4.0 GiB");
+	need.memory = 1024;
+	assert_text_freed(allotment_waiting(&allotment, &need),
+			  "waits for 1.0 GiB and 1 GPU: no GPU free, job d holds 4 GPUs; job c is "
+			  "first and waits for 4.0 GiB");
+	need.gpus = 0;
+	assert_text_freed(allotment_waiting(&allotment, &need),
+			  "waits for 1.0 GiB: job c is first and waits for 4.0 GiB");
+	own = holder(job_a, 2048);
+	need.memory = 4096;
+	assert_text_freed(allotment_waiting(&allotment, &need),
+			  "waits for 4.0 GiB: 1.0 GiB free, this job holds 2.0 GiB, job b holds "
+			  "7.0 GiB");
+	/* An optional task gives way to every job that waits. */
+	need.memory = 1024;
+	assert_text_freed(allotment_waiting(&allotment, &need),
+			  "waits for 1.0 GiB: job c is first and waits for 4.0 GiB");
 }
 
 static void the_text_stays_short(void **state)
@@ -202,7 +227,7 @@ int main(void)
 		cmocka_unit_test(gpus_are_never_shared),
 		cmocka_unit_test(of_other_users_only_the_gpus_count),
 		cmocka_unit_test(a_user_holds_no_more_gpus_than_he_may),
-		cmocka_unit_test(the_text_says_who_holds_what),
+		cmocka_unit_test(the_text_names_what_lacks_and_who_holds_it),
 		cmocka_unit_test(the_text_stays_short),
 	};
 

@@ -431,7 +431,7 @@ static void gpus_belong_to_one_task_each(void **state)
 	bed_wait(b, "allocated worker:0/1");
 	bed_launch(b, "worker:0");
 	bed_request(c, "worker:0");
-	bed_wait_waiting(c, "64 MiB and 1 GPU: 808 MiB and no GPU free");
+	bed_wait_waiting(c, "64 MiB and 1 GPU: no GPU free, job tony-a holds 1 GPU");
 
 	char *first cleanup_free = bed_variable(a, "worker-0-1", "CUDA_VISIBLE_DEVICES");
 	char *second cleanup_free = bed_variable(b, "worker-0-1", "CUDA_VISIBLE_DEVICES");

@@ -300,29 +300,32 @@ static void the_folder_has_to_be_sticky(void **state)
 
 static void holders_are_told_by_name(void **state)
 {
-	static char gpu[] = "0", job[] = "tony-1", user[] = "anna", since[] = "14:02";
-	char *gpus[] = {gpu, NULL};
+	static char gpu[] = "0", none[] = "9", job[] = "tony-1", user[] = "anna", since[] = "14:02";
+	char *all[] = {gpu, job, user, since, NULL}, *claimed[] = {gpu, gpu, none, NULL};
+	const struct str_list gpus = {all, 4};
 	const struct neighbour one = {
 		.user = user,
 		.since = since,
-		.entry = {.job = job, .containers = 1, .holds = {2048, 1, 1}, .gpus = {gpus, 1}}};
+		.entry = {
+			.job = job, .containers = 1, .holds = {2048, 1, 1}, .gpus = {claimed, 3}}};
 	struct neighbour items[] = {one, one, one, one};
 	struct neighbours neighbours = {items, 1};
 
-	assert_text_freed(neighbours_text(&neighbours, 4, true),
+	/* Of what a user claims only what there is. */
+	assert_text_freed(neighbours_text(&neighbours, &gpus),
 			  "1 of 4 GPUs is held by anna (tony-1, since 14:02)");
-	assert_text_freed(neighbours_text(&neighbours, 4, false),
+	assert_text_freed(neighbours_text(&neighbours, NULL),
 			  "2.0 GiB are held by anna (tony-1, since 14:02)");
 	items[1].entry.gpus = (struct str_list){0};
 	neighbours.count = 2;
-	assert_text_freed(neighbours_text(&neighbours, 4, true),
+	assert_text_freed(neighbours_text(&neighbours, &gpus),
 			  "1 of 4 GPUs is held by anna (tony-1, since 14:02)");
 	neighbours.count = 4;
-	char *text = neighbours_text(&neighbours, 4, false);
+	char *text = neighbours_text(&neighbours, NULL);
 	assert_true(str_ends_with(text, "since 14:02) and 1 more job holds some"));
 	free(text);
 	neighbours.count = 0;
-	assert_null(neighbours_text(&neighbours, 4, true));
+	assert_null(neighbours_text(&neighbours, &gpus));
 }
 
 static void a_liars_name_is_not_shown(void **state)
