@@ -13,7 +13,7 @@
 
 #include "scheduler/capacity.h"
 #include "scheduler/ledger.h"
-#include "scheduler/shared_ledger.h"
+#include "scheduler/neighbours.h"
 
 struct allotment {
 	const struct capacity *capacity;

@@ -4,13 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -22,7 +20,6 @@
 enum {
 	NAME_TRIES = 10,
 	FILES_OF_USER = 256,
-	NAMED = 3,
 	ENTRY_MODE = 0644,
 	NAME_SIZE = 40,
 };
@@ -45,102 +42,6 @@ struct shared_ledger {
 	char *written;	   /* as of sequence 0: what was written last */
 	struct names over; /* files in the folder that never count again; sorted */
 };
-
-/* ---- neighbours --------------------------------------------------------------------------- */
-
-static void finish_neighbour(struct neighbour *neighbour)
-{
-	free(neighbour->user);
-	free(neighbour->since);
-	ledger_entry_finish(&neighbour->entry);
-}
-
-void neighbours_finish(struct neighbours *neighbours)
-{
-	for (size_t i = 0; i < neighbours->count; i++)
-		finish_neighbour(&neighbours->items[i]);
-	free(neighbours->items);
-	*neighbours = (struct neighbours){0};
-}
-
-/* A user can claim GPUs that there are not, and one twice. */
-static size_t count_gpus(const struct ledger_entry *entry, const struct str_list *gpus)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < gpus->count; i++)
-		count += str_list_has(&entry->gpus, gpus->items[i]);
-	return count;
-}
-
-/* NULL: it holds none. */
-static char *describe_gpus(const struct ledger_entry *entry, const struct str_list *gpus)
-{
-	size_t count = count_gpus(entry, gpus);
-
-	return count == 0 ? NULL
-			  : mem_printf("%zu of %zu GPU%s %s", count, gpus->count,
-				       gpus->count == 1 ? "" : "s", count == 1 ? "is" : "are");
-}
-
-static char *describe_memory(const struct ledger_entry *entry)
-{
-	char *memory cleanup_free = str_format_mib((double)entry->holds.memory);
-
-	return entry->holds.memory == 0 ? NULL : mem_printf("%s are", memory);
-}
-
-char *neighbours_text(const struct neighbours *neighbours, const struct str_list *gpus)
-{
-	struct str text = {0};
-	size_t named = 0;
-
-	for (size_t i = 0; i < neighbours->count; i++) {
-		const struct neighbour *neighbour = &neighbours->items[i];
-		const struct ledger_entry *entry = &neighbour->entry;
-		char *held cleanup_free =
-			gpus ? describe_gpus(entry, gpus) : describe_memory(entry);
-		if (held && ++named <= NAMED)
-			str_append_format(&text, "%s%s held by %s (%s, since %s)",
-					  named > 1 ? ", " : "", held, neighbour->user, entry->job,
-					  neighbour->since);
-	}
-	if (named > NAMED)
-		str_append_format(&text, " and %zu more job%s some", named - NAMED,
-				  named - NAMED == 1 ? " holds" : "s hold");
-	return named > 0 ? str_steal(&text) : NULL;
-}
-
-/* The name services cannot be asked by a static program. A name that the file of accounts does not
- * know is the user's own word, so the number stands with it; one of another user's is a lie. */
-static char *name_user(uid_t uid, const char *claimed)
-{
-	FILE *file cleanup_file = fopen("/etc/passwd", "re");
-	bool is_free = !str_equal(claimed, "-");
-	const struct passwd *account;
-
-	while (file && (account = fgetpwent(file))) {
-		if (account->pw_uid == uid)
-			return str_printable(account->pw_name, strlen(account->pw_name));
-		if (str_equal(account->pw_name, claimed))
-			is_free = false;
-	}
-	return is_free ? mem_printf("%s, uid %u", claimed, (unsigned)uid)
-		       : mem_printf("uid %u", (unsigned)uid);
-}
-
-static char *format_since(time_t time_s)
-{
-	time_t now_s = time(NULL);
-	struct tm then = {0}, now = {0};
-	char text[64];
-
-	localtime_r(&time_s, &then);
-	localtime_r(&now_s, &now);
-	bool is_today = then.tm_year == now.tm_year && then.tm_yday == now.tm_yday;
-	strftime(text, sizeof(text), is_today ? "%H:%M" : "%Y-%m-%d %H:%M", &then);
-	return mem_strdup(text);
-}
 
 /* ---- the folder --------------------------------------------------------------------------- */
 
@@ -369,14 +270,9 @@ static void add_neighbour(struct reading *reading, const struct stat *status,
 	reading->gpus += (int64_t)gpus->count;
 	into->items = mem_realloc_array(into->items, into->count + 1, sizeof(*into->items));
 	reading->seen = mem_realloc_array(reading->seen, into->count + 1, sizeof(*reading->seen));
-	into->items[into->count] = (struct neighbour){
-		.uid = status->st_uid,
-		.user = name_user(status->st_uid, found->user),
-		.since = format_since(status->st_mtime),
-		.entry = found->entry,
-	};
+	into->items[into->count] =
+		neighbour_make(status->st_uid, found->user, status->st_mtime, &found->entry);
 	reading->seen[into->count++] = status->st_ino;
-	found->entry = (struct ledger_entry){0};
 }
 
 static bool is_entry(const struct name *name, const struct stat *status)

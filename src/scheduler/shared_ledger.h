@@ -33,27 +33,7 @@
 #ifndef TONY_SCHEDULER_SHARED_LEDGER_H
 #define TONY_SCHEDULER_SHARED_LEDGER_H
 
-#include "scheduler/ledger.h"
-
-/* A job of another user, or one of this user's that is in another state directory. */
-struct neighbour {
-	uid_t uid;
-	char *user; /* "anna"; "anna, uid 4711" or "uid 4711" where /etc/passwd does not know him */
-	char *since;		   /* when it last changed: "14:02", "2026-11-21 14:02" */
-	struct ledger_entry entry; /* without ticket and wants */
-};
-
-struct neighbours {
-	struct neighbour *items;
-	size_t count;
-};
-void neighbours_finish(struct neighbours *neighbours);
-#define cleanup_neighbours __attribute__((cleanup(neighbours_finish)))
-
-/* "2 of 4 GPUs are held by anna (JOB, since 14:02)", of the first few jobs that hold some of these
- * `gpus`. The same of memory where `gpus` is NULL: "8.0 GiB are held by ...". NULL: no job holds
- * any. The caller frees. */
-char *neighbours_text(const struct neighbours *neighbours, const struct str_list *gpus);
+#include "scheduler/neighbours.h"
 
 /* $TONY_LEDGER_DIR, else the folder that the installation made. NULL: jobs of other users are not
  * seen, and `err` says why and what helps. The caller frees. */
