@@ -86,6 +86,15 @@ static void on_waiting(void *data, const char *text)
 	am_record(am, record_waiting(text), false);
 }
 
+static void on_noted(void *data, const char *text)
+{
+	struct am *am = data;
+
+	log_warning("%s", text);
+	if (!am_is_over(am))
+		am_record(am, record_note(am->job, NULL, text), false);
+}
+
 static void on_preempted(void *data, size_t task, int attempt, const struct cause *cause)
 {
 	am_feed(data,
@@ -267,7 +276,8 @@ static int open_scheduler(struct am *am, struct err *err)
 			     .preempted = on_preempted,
 			     .dismissed = on_dismissed,
 			     .progress = on_progress,
-			     .journal_kept = on_journal_kept},
+			     .journal_kept = on_journal_kept,
+			     .noted = on_noted},
 	};
 	am->scheduler = am->scheduler_ops->open(&setup, err);
 	return am->scheduler ? 0 : -1;

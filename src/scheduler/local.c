@@ -1,5 +1,8 @@
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/log.h"
@@ -124,6 +127,35 @@ static void on_pump(int fd, short what, void *data)
 	local_queue_settle(local);
 }
 
+/* ---- the entry in the ledger of all users -------------------------------------------------- */
+
+static void on_removed(int fd, short what, void *data)
+{
+	char bytes[sizeof(struct inotify_event) + NAME_MAX + 1];
+
+	while (read(fd, bytes, sizeof(bytes)) > 0)
+		;
+	local_pump_soon(data);
+}
+
+static void watch_shared(struct local *local)
+{
+	int fd = shared_ledger_watch(local->shared);
+
+	if (fd < 0)
+		return;
+	local->removed = event_new(local->base, fd, EV_READ | EV_PERSIST, on_removed, local);
+	event_add(local->removed, NULL);
+}
+
+static void stop_watching(struct local *local)
+{
+	if (!local->removed)
+		return;
+	close(event_get_fd(local->removed));
+	event_free(local->removed);
+}
+
 /* ---- the interface ------------------------------------------------------------------------ */
 
 static void close_local(struct scheduler *scheduler)
@@ -139,6 +171,7 @@ static void close_local(struct scheduler *scheduler)
 	if (local->ledger)
 		local_queue_close(local);
 	ledger_close(local->ledger);
+	stop_watching(local);
 	shared_ledger_close(local->shared);
 	neighbours_finish(&local->neighbours);
 	if (local->pump)
@@ -160,10 +193,12 @@ static void open_shared(struct local *local)
 
 	if (local->shared_hold < 0)
 		return;
-	if (directory)
-		local->shared = shared_ledger_open(directory, local->job->user, local->shared_hold);
-	else
+	if (!directory) {
 		log_warning("%s", err_message(&err));
+		return;
+	}
+	local->shared = shared_ledger_open(directory, local->job->user, local->shared_hold);
+	watch_shared(local);
 }
 
 static struct scheduler *open_local(const struct scheduler_setup *setup, struct err *err)

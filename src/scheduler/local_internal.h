@@ -92,6 +92,8 @@ struct local {
 	bool woken;
 	bool contended;		     /* another user wanted the same at the same time */
 	char *waiting;		     /* as last told */
+	char *fault;		     /* of the ledger of all users, as last told; NULL: none */
+	struct event *removed;	     /* tells that the entry there may be gone; NULL: not watched */
 	struct local_finish *finish; /* NULL: the job has not ended */
 };
 

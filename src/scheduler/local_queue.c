@@ -107,8 +107,8 @@ static int write_shared(struct local *local, const struct ledger_entry *own, str
 	return local->shared ? shared_ledger_write(local->shared, own, err) : 0;
 }
 
-/* Says to all users that the job holds this, too, and then looks whether it is still free: see
- * shared_ledger.h. 1: it was not; the entry is to be written anew, without it. */
+/* Says to all users that the job holds these GPUs, too, and then looks whether they are still free:
+ * see shared_ledger.h. 1: they were not; the entry is to be written anew, without them. */
 static int claim(struct local *local, const struct allotment *allotment, const struct ask *ask,
 		 const struct str_list *gpus, struct err *err)
 {
@@ -117,7 +117,7 @@ static int claim(struct local *local, const struct allotment *allotment, const s
 				       .containers = own->containers + (int64_t)ask->count,
 				       .holds = own->holds};
 
-	if (!local->shared)
+	if (!local->shared || ask->need.gpus == 0)
 		return 0;
 	share_add(&claimed.holds, &ask->need);
 	for (size_t i = 0; i < own->gpus.count; i++)
@@ -181,24 +181,52 @@ static int claim_first(struct local *local, const struct allotment *allotment, s
 	return result;
 }
 
+/* As claim(). Of other users' jobs only the GPUs count: an ask for none does not depend on the
+ * ledger that they share. */
+static int allocate_due(struct local *local, const struct allotment *allotment, struct err *err)
+{
+	struct ask *ask;
+	int result = 0;
+
+	while (result == 0 && (ask = TAILQ_FIRST(&local->asks))) {
+		if (ask->need.gpus > 0 && read_neighbours(local, err) < 0)
+			return -1;
+		if (!is_due(allotment, ask))
+			break;
+		result = claim_first(local, allotment, ask, err);
+	}
+	return result;
+}
+
+/* Once, until it is another one or over. The job goes on. */
+static void tell_fault(struct local *local, const struct err *fault)
+{
+	const char *text = fault->kind != ERR_NONE ? err_message(fault) : NULL;
+
+	if (text && !str_equal(text, local->fault))
+		local->listener.noted(local->listener.data, text);
+	mem_replace(&local->fault, mem_strdup(text));
+}
+
 /* Returns why the first ask waits, or NULL when none does. The caller frees. */
-static char *allocate_what_fits(struct local *local, struct err *err)
+static char *allocate_what_fits(struct local *local)
 {
 	struct ledger_entry *own = ledger_own(local->ledger);
 	struct allotment allotment = {.capacity = &local->capacity,
 				      .own = own,
 				      .neighbours = &local->neighbours,
 				      .user = geteuid()};
-	struct ask *ask = TAILQ_FIRST(&local->asks);
-	int result = ask ? read_neighbours(local, err) : 0;
+	struct err fault cleanup_err = {0};
 
 	allotment.others = ledger_others(local->ledger, &allotment.count);
 	count_holdings(local, own);
-	while (result == 0 && (ask = TAILQ_FIRST(&local->asks)) && is_due(&allotment, ask))
-		result = claim_first(local, &allotment, ask, err);
+	int result = allocate_due(local, &allotment, &fault);
 	local->contended = result > 0;
-	if (write_shared(local, own, err) < 0 || result < 0)
-		return mem_printf("waits for the ledger of all users: %s", err_message(err));
+	write_shared(local, own, result < 0 ? NULL : &fault);
+	tell_fault(local, &fault);
+	if (result < 0)
+		return mem_printf("waits for the ledger of all users: %s", err_message(&fault));
+	const struct ask *ask = TAILQ_FIRST(&local->asks);
 	bool is_needed = ask && !ask->is_optional;
 	if (is_needed && own->ticket == 0)
 		own->ticket = ledger_next_ticket(local->ledger);
@@ -288,7 +316,7 @@ void local_queue_settle(struct local *local)
 	}
 	char *text = NULL;
 	if (busy == 0) {
-		text = allocate_what_fits(local, &err);
+		text = allocate_what_fits(local);
 		ledger_commit(local->ledger, &err);
 	}
 	if (err.kind != ERR_NONE)
@@ -324,4 +352,5 @@ void local_queue_close(struct local *local)
 		event_free(local->again);
 	}
 	free(local->waiting);
+	free(local->fault);
 }

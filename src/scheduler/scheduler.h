@@ -64,6 +64,8 @@ struct scheduler_listener {
 	/* An AM that follows will find all lines of the journal up to this one. INT64_MAX: it may
 	 * not, and nobody is to wait for that. */
 	void (*journal_kept)(void *data, int64_t sequence);
+	/* The job goes on, but its owner should know this. */
+	void (*noted)(void *data, const char *text);
 };
 
 /* What an AM finds where its scheduler started it; owned. */

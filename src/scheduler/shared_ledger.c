@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +18,11 @@
 #include "base/mem.h"
 
 #define NO_ENTRY "%s: the job's entry cannot be made"
+#define IS_GONE                                                                                    \
+	"%s: the job's entry is gone, so other users' jobs can get any GPU that it holds; to "     \
+	"prevent that, submit the job again"
+#define IS_STALE                                                                                   \
+	"%s: the job's entry cannot be written, and other users see what the job held before"
 
 enum {
 	NAME_TRIES = 10,
@@ -37,7 +44,8 @@ struct names {
 
 struct shared_ledger {
 	char *directory, *user;
-	int fd; /* the own entry: borrowed; -1: none */
+	int fd;		 /* the own entry: borrowed; -1: none */
+	struct name own; /* its file's; {0}: none */
 	int64_t sequence;
 	char *written;	   /* as of sequence 0: what was written last */
 	struct names over; /* files in the folder that never count again; sorted */
@@ -215,7 +223,6 @@ int shared_ledger_forgo(bool wants_gpus, const struct err *why, struct err *err)
 
 struct reading {
 	int directory;
-	struct stat own; /* st_ino 0: none */
 	const struct ledger_entry *known;
 	size_t known_count;
 	int64_t max_gpus;
@@ -336,17 +343,17 @@ static bool read_file(struct reading *reading, const struct name *name)
 		return false;
 	if (!is_entry(name, &status))
 		return true;
-	if (status.st_ino == reading->own.st_ino)
-		return false;
 	reading->files++;
 	return read_entry(reading, name);
 }
 
 /* Of files that never count again only the name is read, so what a user leaves in the folder costs
- * others a system call or three for each file, and once. */
-static void read_files(struct reading *reading, const struct names *names, struct names *over)
+ * others a system call or three for each file, and once. Returns whether the own entry is there. */
+static bool read_files(struct reading *reading, const struct names *names,
+		       struct shared_ledger *ledger)
 {
-	struct names still = {0};
+	struct names *over = &ledger->over, still = {0};
+	bool has_own = false;
 	size_t at = 0;
 
 	for (size_t i = 0; i < names->count; i++) {
@@ -354,11 +361,14 @@ static void read_files(struct reading *reading, const struct names *names, struc
 		while (at < over->count && compare_names(&over->items[at], name) < 0)
 			at++;
 		bool is_over = at < over->count && compare_names(&over->items[at], name) == 0;
-		if (is_over || read_file(reading, name))
+		if (compare_names(name, &ledger->own) == 0)
+			has_own = true;
+		else if (is_over || read_file(reading, name))
 			add_name(&still, name);
 	}
 	free(over->items);
 	*over = still;
+	return has_own;
 }
 
 int shared_ledger_read(struct shared_ledger *ledger, const struct ledger_entry *known, size_t count,
@@ -368,20 +378,20 @@ int shared_ledger_read(struct shared_ledger *ledger, const struct ledger_entry *
 	struct names names = {0};
 
 	if (!directory)
-		return err_set_errno(err, "%s", ledger->directory);
+		return err_set_errno(err, "%s: the entries of other users cannot be read",
+				     ledger->directory);
 	struct reading reading = {.directory = dirfd(directory),
 				  .known = known,
 				  .known_count = count,
 				  .max_gpus = max_gpus,
 				  .into = neighbours};
-	if (ledger->fd >= 0)
-		fstat(ledger->fd, &reading.own);
 	list_names(directory, &names);
 	neighbours_finish(neighbours);
-	read_files(&reading, &names, &ledger->over);
+	bool has_own = read_files(&reading, &names, ledger);
 	free(reading.seen);
 	free(names.items);
-	return 0;
+	return has_own || ledger->fd < 0 ? 0
+					 : err_set(err, ERR_NOT_FOUND, IS_GONE, ledger->directory);
 }
 
 int shared_ledger_look(const char *directory, int64_t max_gpus, struct neighbours *neighbours,
@@ -421,13 +431,29 @@ void shared_ledger_clean(const char *directory)
 
 /* ---- the own entry ------------------------------------------------------------------------ */
 
+/* Of a file that is removed no name is found. */
+static struct name find_name(int fd)
+{
+	char *link cleanup_free = mem_printf("/proc/self/fd/%d", fd);
+	char path[PATH_MAX];
+	struct name name;
+	ssize_t length = readlink(link, path, sizeof(path) - 1);
+
+	path[length > 0 ? length : 0] = '\0';
+	return parse_name(fs_basename(path), &name) ? name : (struct name){0};
+}
+
 struct shared_ledger *shared_ledger_open(const char *directory, const char *user, int held)
 {
 	struct shared_ledger *ledger = mem_alloc(sizeof(*ledger));
 	struct shared_entry found cleanup_shared_entry = {0};
 
 	*ledger = (struct shared_ledger){
-		.directory = mem_strdup(directory), .user = mem_strdup(user), .fd = held};
+		.directory = mem_strdup(directory),
+		.user = mem_strdup(user),
+		.fd = held,
+		.own = find_name(held),
+	};
 	if (read_bytes(held, &found)) {
 		ledger->sequence = found.sequence;
 		ledger->written = shared_entry_format(0, user, &found.entry);
@@ -440,20 +466,35 @@ int shared_ledger_write(struct shared_ledger *ledger, const struct ledger_entry 
 {
 	char *content cleanup_free = shared_entry_format(0, ledger->user, own);
 	int64_t next = ledger->sequence + 1;
+	struct stat status;
 
+	if (fstat(ledger->fd, &status) == 0 && status.st_nlink == 0)
+		return err_set(err, ERR_NOT_FOUND, IS_GONE, ledger->directory);
 	/* The time of the file says since when. */
 	if (str_equal(content, ledger->written))
 		return 0;
 	char *line cleanup_free = shared_entry_format(next, ledger->user, own);
 	size_t length = strlen(line);
 	if (length > SHARED_ENTRY_SLOT)
-		return err_set(err, ERR_IO, "%s: an entry of %zu bytes has no room",
-			       ledger->directory, length);
+		return err_set(err, ERR_IO, IS_STALE ": %zu bytes have no room", ledger->directory,
+			       length);
+	errno = 0;
 	if (pwrite(ledger->fd, line, length, (next & 1) * SHARED_ENTRY_SLOT) != (ssize_t)length)
-		return err_set_errno(err, "%s: the entry", ledger->directory);
+		return err_set_errno(err, IS_STALE, ledger->directory);
 	ledger->sequence = next;
 	mem_replace(&ledger->written, mem_steal(&content));
 	return 0;
+}
+
+int shared_ledger_watch(const struct shared_ledger *ledger)
+{
+	char *link cleanup_free = mem_printf("/proc/self/fd/%d", ledger->fd);
+	int watch cleanup_close = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+	/* The count of a file's links is one of its attributes. */
+	if (watch < 0 || inotify_add_watch(watch, link, IN_ATTRIB) < 0)
+		return -1;
+	return mem_steal_fd(&watch);
 }
 
 void shared_ledger_close(struct shared_ledger *ledger)

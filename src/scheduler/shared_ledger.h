@@ -55,15 +55,21 @@ struct shared_ledger;
 /* `held` is shared_ledger_hold()'s and stays the caller's; `user`: how the owner is called. */
 struct shared_ledger *shared_ledger_open(const char *directory, const char *user, int held);
 
-/* Says what the own job holds, if that has changed. */
+/* Says what the own job holds, if that has changed. -1: other users cannot see it; `err` says
+ * what they see, and what becomes of the job's GPUs. Says so also when nothing has changed, while
+ * the entry's file is removed. */
 int shared_ledger_write(struct shared_ledger *ledger, const struct ledger_entry *own,
 			struct err *err);
 
 /* Reads the entries of live jobs, in place of what was in `neighbours`, but the own one, and those
  * of this user's that are among the `count` `known` ones. `max_gpus`: a user's GPUs beyond these do
- * not count; 0: all do. */
+ * not count; 0: all do. -1: also when the own entry is not in the folder. */
 int shared_ledger_read(struct shared_ledger *ledger, const struct ledger_entry *known, size_t count,
 		       int64_t max_gpus, struct neighbours *neighbours, struct err *err);
+
+/* A descriptor of the caller's that becomes readable when the own entry's file may have been
+ * removed. -1: not to be had. */
+int shared_ledger_watch(const struct shared_ledger *ledger);
 
 /* The entry stays as it is. NULL is fine. */
 void shared_ledger_close(struct shared_ledger *ledger);

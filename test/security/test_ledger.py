@@ -136,6 +136,18 @@ def test_a_full_ledger_stops_only_jobs_with_gpus(machine, limit):
     assert f"{why}a job with GPUs needs one: free room there, or ask the administrator" in failed.stderr
 
 
+def test_a_job_goes_on_without_its_entry_and_says_once_what_that_means(machine):
+    job = machine.owner.submit(holding(GPUS))
+    machine.owner.wait_task(job, "worker:0")
+    machine.run("sh", "-c", f"rm {machine.ledger}/*.job")
+    told = f"{machine.ledger}: the job's entry is gone, so other users' jobs can get any GPU that it holds; to prevent that"
+    wait_until(lambda: told in machine.owner.tony("events", job).stdout, "the loss to be told")
+    other = machine.stranger.submit(holding(1))
+    machine.stranger.wait_task(other, "worker:0")
+    machine.owner.wait_task(job, "worker:0")
+    assert machine.owner.tony("events", job).stdout.count(told) == 1
+
+
 def test_without_the_ledger_it_is_said_once_that_others_are_not_seen(machine):
     nowhere = {"TONY_LEDGER_DIR": str(machine.root / "nowhere")}
     xml = machine.owner.write("tony.xml", machine.xml({**ONE, "tony.worker.instances": 2, "tony.worker.command": "true"}))

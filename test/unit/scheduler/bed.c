@@ -66,6 +66,13 @@ static void on_waiting(void *data, const char *text)
 		memmove(at, at + strlen(rest), strlen(at + strlen(rest)) + 1);
 }
 
+static void on_noted(void *data, const char *text)
+{
+	struct bed *bed = data;
+
+	str_append_format(&bed->log, "noted %s\n", text);
+}
+
 /* ---- open and close ----------------------------------------------------------------------- */
 
 static void add_type(struct job *job, const char *text)
@@ -137,7 +144,8 @@ struct bed *bed_open(void **state, const char *name, enum job_mode mode, const c
 			     .allocated = on_allocated,
 			     .refused = on_refused,
 			     .ended = on_ended,
-			     .waiting = on_waiting},
+			     .waiting = on_waiting,
+			     .noted = on_noted},
 	};
 	bed->scheduler = ops->open(&setup, &err);
 	if (!bed->scheduler)

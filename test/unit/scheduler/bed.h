@@ -19,7 +19,7 @@ struct bed {
 	struct event_base *base;
 	struct scheduler *scheduler;
 	struct scheduler_hold hold;
-	struct str log;	     /* "allocated worker:0/1\n" ... */
+	struct str log;	     /* "allocated worker:0/1\n", "noted TEXT\n" ... */
 	char *waiting;	     /* as last told, with the names of jobs for their ids */
 	struct cause *cause; /* of the last end */
 	char *refusal;

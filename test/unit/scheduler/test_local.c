@@ -3,6 +3,8 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -492,6 +494,46 @@ static void a_killed_job_gives_way(void **state)
 	bed_close(bed);
 }
 
+/* ---- the ledger of all users -------------------------------------------------------------- */
+
+static void remove_entries(void **state)
+{
+	char *command cleanup_free = mem_printf("rm %s/*.job", scratch_path(state, "all"));
+
+	assert_int_equal(system(command), 0);
+}
+
+static void a_removed_entry_is_told_once_and_ends_no_job(void **state)
+{
+	const char *all = scratch_path(state, "all");
+	char *noted cleanup_free =
+		mem_printf("noted %s: the job's entry is gone, so other users' jobs can get any "
+			   "GPU that it holds; to prevent that, submit the job again",
+			   all);
+
+	assert_int_equal(mkdir(all, 0777), 0);
+	assert_int_equal(chmod(all, 01777), 0);
+	setenv("TONY_LEDGER_DIR", all, 1);
+	struct bed *bed = bed_open(state, "tony-a", FCFS, "worker=2:64:1 ps=1:64", GIB_AND_2_GPUS);
+	unsetenv("TONY_LEDGER_DIR");
+	stand_in("wait");
+	bed_request(bed, "worker:0");
+	bed_wait(bed, "allocated worker:0/1");
+	bed_launch(bed, "worker:0");
+	remove_entries(state);
+	bed_wait(bed, noted);
+	bed_request(bed, "ps:0");
+	bed_wait(bed, "allocated ps:0/1");
+	/* Nobody would see that it holds this one. */
+	bed_request(bed, "worker:1");
+	bed_wait_waiting(bed, "waits for the ledger of all users: ");
+	assert_false(bed_logged(bed, "allocated worker:1/1"));
+	const char *first = strstr(str_text(&bed->log), noted);
+	assert_null(strstr(first + 1, noted));
+	assert_true(is_running(bed_wait_pid(bed, "worker-0-1", "pid")));
+	bed_close(bed);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -518,6 +560,7 @@ int main(int argc, char **argv)
 		scratch_test(what_a_job_can_do_without_gives_way_to_others),
 		scratch_test(gpus_belong_to_one_task_each),
 		scratch_test(a_killed_job_gives_way),
+		scratch_test(a_removed_entry_is_told_once_and_ends_no_job),
 	};
 
 	if (argc > 1 && strcmp(argv[1], "exec") == 0)

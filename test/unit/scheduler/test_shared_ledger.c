@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -280,6 +281,74 @@ static void a_flood_of_files_costs_little_and_hides_nobody(void **state)
 	end_holder(&a);
 }
 
+static void remove_all(void **state)
+{
+	char *command cleanup_free = mem_printf("rm %s/*.job", folder(state));
+
+	assert_int_equal(system(command), 0);
+}
+
+static void an_entry_that_is_gone_is_an_error(void **state)
+{
+	struct neighbours neighbours cleanup_neighbours = {0};
+	struct ledger_entry own = {0};
+	struct err err = {0};
+	int held;
+
+	fill(&own, "a", "0", 64);
+	struct shared_ledger *ledger = open_with(folder(state), &held);
+	assert_success(shared_ledger_write(ledger, &own, &err), &err);
+	int watch = shared_ledger_watch(ledger);
+	char byte[512];
+	assert_int_equal(read(watch, byte, sizeof(byte)), -1);
+	remove_all(state);
+	assert_true(read(watch, byte, sizeof(byte)) > 0);
+	close(watch);
+	assert_int_equal(shared_ledger_write(ledger, &own, &err), -1);
+	assert_message_has(&err, "the job's entry is gone, so other users' jobs can get");
+	err_finish(&err);
+	assert_int_equal(shared_ledger_read(ledger, NULL, 0, 0, &neighbours, &err), -1);
+	assert_message_has(&err, "the job's entry is gone");
+	err_finish(&err);
+	shared_ledger_close(ledger);
+	close(held);
+	ledger_entry_finish(&own);
+}
+
+/* A limit of the process stands for a full disk. */
+static void limit_files(rlim_t size)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_FSIZE, &limit);
+	limit.rlim_cur = size;
+	setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void others_see_the_last_entry_that_could_be_written(void **state)
+{
+	struct ledger_entry own = {0};
+	struct err err = {0};
+	int held;
+
+	signal(SIGXFSZ, SIG_IGN);
+	fill(&own, "a", "0", 64);
+	struct shared_ledger *ledger = open_with(folder(state), &held);
+	assert_success(shared_ledger_write(ledger, &own, &err), &err);
+	str_list_add(&own.gpus, "1");
+	limit_files(16);
+	assert_int_equal(shared_ledger_write(ledger, &own, &err), -1);
+	limit_files(RLIM_INFINITY);
+	assert_message_has(&err, "other users see what the job held before: ");
+	err_finish(&err);
+	assert_text_freed(seen(state, 0), "a:0");
+	assert_success(shared_ledger_write(ledger, &own, &err), &err);
+	assert_text_freed(seen(state, 0), "a:0+1");
+	shared_ledger_close(ledger);
+	close(held);
+	ledger_entry_finish(&own);
+}
+
 static void the_folder_has_to_be_sticky(void **state)
 {
 	struct err err = {0};
@@ -461,6 +530,8 @@ int main(void)
 		scratch_test(a_limit_for_each_user_counts_over_his_jobs),
 		scratch_test(foreign_files_do_no_harm),
 		scratch_test(a_flood_of_files_costs_little_and_hides_nobody),
+		scratch_test(an_entry_that_is_gone_is_an_error),
+		scratch_test(others_see_the_last_entry_that_could_be_written),
 		scratch_test(the_folder_has_to_be_sticky),
 		cmocka_unit_test(holders_are_told_by_name),
 		scratch_test(a_liars_name_is_not_shown),
