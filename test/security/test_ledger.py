@@ -1,14 +1,18 @@
 """The local jobs of several users share one machine: nobody gets a GPU that somebody else's job has, and each is told by name
 who holds what. Whatever a user writes into the shared ledger, the jobs of others are not hurt."""
 
+import os
 import re
+import signal
 import subprocess
+from pathlib import Path
 
 import pytest
-from conftest import wait_until
+from conftest import FINAL, describe, wait_until
 from patience import PATIENCE_S, assert_never
 
 GPUS = 2
+ROUNDS = 6
 ONE = {"tony.worker.instances": 1, "tony.worker.memory": "64m", "tony.worker.gpus": 1, "tony.local.gpus": GPUS}
 
 
@@ -20,16 +24,73 @@ def waiting(user, job):
     return wait_until(lambda: user.status(job).get("waiting"), f"{job} to wait")
 
 
+class Contender:
+    """A job that takes a mark of the only GPU, which no other may have then, and gives it back when it is told to."""
+
+    def __init__(self, user):
+        machine = user.machine
+        marks, self.user, self.told = machine.root / "marks", user, machine.root / f"told-{len(machine.jobs)}"
+        machine.run("mkfifo", "-m", "666", self.told)
+        machine.run("install", "-d", "-m", "777", marks)
+        command = f"mkdir {marks}/$CUDA_VISIBLE_DEVICES && cat {self.told} && rmdir {marks}/$CUDA_VISIBLE_DEVICES"
+        self.job = user.submit({**ONE, "tony.local.gpus": 1, "tony.worker.command": command})
+
+    def status(self):
+        status = self.user.status(self.job)
+        assert status["state"] not in FINAL, self.user.logs(self.job, "worker:0", "stderr")
+        return status
+
+    def waits_for(self, holder):
+        return holder.job in (self.status().get("waiting") or "")
+
+    def runs(self):
+        return self.status()["tasks"][0]["state"] == "running"
+
+    def end(self):
+        self.user.run("sh", "-c", f": > {self.told}")
+        assert self.user.wait_end(self.job)["state"] == "succeeded"
+
+    def stop(self):
+        """Both processes of the AM; their ids."""
+        pids = [pid for pid in self.user.machine.processes() if f"/jobs/{self.job}" in describe(pid)]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+            wait_until(lambda pid=pid: re.search(r"^State:\tT", status_of(pid), re.MULTILINE), f"{pid} to stop")
+        return pids
+
+    def wake(self):
+        """As a change in its user's own ledger does: the AM looks as soon as it goes on."""
+        self.user.run("sh", "-c", f'for folder in {self.user.state}/ledger/*; do : > "$folder/wake"; done')
+
+
+def lengthen_looks(machine):
+    """A look at the ledger takes some milliseconds: entries of other users are still being made, and are looked at each
+    time."""
+    fill = 'cd "$1"; for uid in $(seq 61003 61018); do touch $(seq -f "$uid-%016.0f.job" 256); chown $uid $uid-*; done; chmod 600 *'
+    machine.run("sh", "-c", fill, "sh", machine.ledger)
+
+
 @pytest.mark.promise("S51")
 def test_two_users_never_get_the_same_gpu(machine):
-    """Each task takes a mark of its GPU, which nobody else may have then."""
-    marks = machine.root / "marks"
-    machine.run("install", "-d", "-m", "777", marks)
-    command = f"mkdir {marks}/$CUDA_VISIBLE_DEVICES && sleep 0.1 && rmdir {marks}/$CUDA_VISIBLE_DEVICES"
-    jobs = [(user, user.submit({**ONE, "tony.worker.command": command}))
-            for _ in range(4) for user in (machine.owner, machine.stranger)]
-    for user, job in jobs:
-        assert user.wait_end(job)["state"] == "succeeded", user.logs(job, "worker:0", "stderr")
+    """The GPU becomes free while the AMs of two waiting jobs are stopped: both look for it in the same instant."""
+    lengthen_looks(machine)
+    holder = Contender(machine.owner)
+    wait_until(holder.runs, "the first job to have the GPU")
+    waiting = {}
+    for _ in range(ROUNDS):
+        for user in (machine.owner, machine.stranger):
+            waiting[user] = waiting.get(user) or Contender(user)
+            wait_until(lambda user=user: waiting[user].waits_for(holder), "both jobs to wait")
+        pids = [pid for job in waiting.values() for pid in job.stop()]
+        holder.end()
+        for job in waiting.values():
+            job.wake()
+        machine.run("kill", "-CONT", *pids)
+        holder = wait_until(lambda: next((job for job in waiting.values() if job.runs()), None), "one to have the GPU")
+        waiting[holder.user] = None
+        loser = next(filter(None, waiting.values()))
+        wait_until(lambda: loser.waits_for(holder) or loser.runs(), "the other to wait")
+        assert not loser.runs()
 
 
 @pytest.mark.promise("S51")
@@ -47,12 +108,16 @@ def test_who_waits_is_told_by_name_and_goes_on_when_the_owner_is_killed(machine)
     machine.stranger.wait_task(job, "worker:0")
 
 
-def uid_of(pid):
+def status_of(pid):
     try:
-        with open(f"/proc/{pid}/status", encoding="utf-8") as status:
-            return int(re.search(r"^Uid:\t(\d+)", status.read(), re.MULTILINE).group(1))
+        return Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     except OSError:
-        return None
+        return ""
+
+
+def uid_of(pid):
+    found = re.search(r"^Uid:\t(\d+)", status_of(pid), re.MULTILINE)
+    return found and int(found.group(1))
 
 
 def check(user):
