@@ -73,20 +73,10 @@ static void end_run(struct supervisor *supervisor, bool succeeded)
 	supervisor_pursue(supervisor);
 }
 
-/* No room is a cause of its own: another try on this machine would end in the same way. */
-static enum cause_kind kind_of(const struct err *err, enum cause_kind otherwise)
-{
-	if (err->kind == ERR_NO_SPACE)
-		return CAUSE_NO_SPACE;
-	if (err->kind == ERR_QUOTA || err->kind == ERR_STORE_FULL)
-		return CAUSE_STORE_FULL;
-	return otherwise;
-}
-
 static void report_start_failed(struct supervisor *supervisor, struct err *err)
 {
 	fs_explain_room(supervisor->settings->container_dir, err);
-	struct cause cause = {.kind = kind_of(err, CAUSE_START_FAILED),
+	struct cause cause = {.kind = cause_kind_of_err(err, CAUSE_START_FAILED),
 			      .text = (char *)err_message(err)};
 
 	supervisor_report(supervisor, &cause);
@@ -101,7 +91,7 @@ static void on_stored(void *data, const struct err *err)
 	if (err)
 		log_error("its checkpoints could not be stored: %s", err_message(err));
 	if (err && supervisor->has_succeeded) {
-		struct cause cause = {.kind = kind_of(err, CAUSE_STORE_FAILED)};
+		struct cause cause = {.kind = cause_kind_of_err(err, CAUSE_STORE_FAILED)};
 		cause.text = mem_printf("succeeded, but its checkpoints could not be stored: %s",
 					err_message(err));
 		supervisor_report(supervisor, &cause);

@@ -52,6 +52,15 @@ int cause_kind_parse(const char *name)
 	return -1;
 }
 
+enum cause_kind cause_kind_of_err(const struct err *err, enum cause_kind otherwise)
+{
+	if (err->kind == ERR_NO_SPACE)
+		return CAUSE_NO_SPACE;
+	if (err->kind == ERR_QUOTA || err->kind == ERR_STORE_FULL)
+		return CAUSE_STORE_FULL;
+	return otherwise;
+}
+
 void cause_finish(struct cause *cause)
 {
 	free(cause->text);

@@ -92,6 +92,9 @@ enum cause_kind {
 };
 const char *cause_kind_name(enum cause_kind kind); /* "out-of-memory" */
 int cause_kind_parse(const char *name);
+/* No room is a cause of its own, for another try on this machine would end in the same way; all
+ * else is `otherwise`. */
+enum cause_kind cause_kind_of_err(const struct err *err, enum cause_kind otherwise);
 
 struct cause {
 	enum cause_kind kind;

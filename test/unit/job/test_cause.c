@@ -21,6 +21,24 @@ static void every_name_is_read_back(void **state)
 	assert_int_equal(job_state_parse("Running"), -1);
 }
 
+static void no_room_is_a_cause_of_its_own(void **state)
+{
+	static const struct {
+		enum err_kind err;
+		enum cause_kind cause;
+	} cases[] = {
+		{ERR_NO_SPACE, CAUSE_NO_SPACE},
+		{ERR_QUOTA, CAUSE_STORE_FULL},
+		{ERR_STORE_FULL, CAUSE_STORE_FULL},
+		{ERR_IO, CAUSE_START_FAILED},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		const struct err err = {.kind = cases[i].err};
+		assert_int_equal(cause_kind_of_err(&err, CAUSE_START_FAILED), cases[i].cause);
+	}
+}
+
 static void three_states_are_final(void **state)
 {
 	int final = 0;
@@ -123,6 +141,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_name_is_read_back),
+		cmocka_unit_test(no_room_is_a_cause_of_its_own),
 		cmocka_unit_test(three_states_are_final),
 		cmocka_unit_test(a_cause_survives_json),
 		cmocka_unit_test(a_copy_stands_alone),
