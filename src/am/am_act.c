@@ -1,6 +1,5 @@
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "am/am_internal.h"
 #include "base/clock.h"
@@ -299,22 +298,6 @@ bool am_feed(struct am *am, const struct machine_event *event)
 	bool heard = machine_handle(am->machine, event, clock_monotonic_ms(), &am->actions);
 	carry_out(am);
 	return heard;
-}
-
-static uint64_t random_seed(void)
-{
-	uint64_t seed = 0;
-	if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
-		seed = (uint64_t)clock_monotonic_ms();
-	return seed;
-}
-
-void am_make_machine(struct am *am, const struct job_view *view)
-{
-	am->machine = machine_restore(am->job, random_seed(), view, clock_monotonic_ms(),
-				      clock_wall_ms());
-	if (am->scheduler_ops->one_host)
-		machine_set_one_host(am->machine);
 }
 
 void am_resume(struct am *am)

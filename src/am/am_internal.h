@@ -77,9 +77,6 @@ void am_become_guardian(const struct am *am);
 /* Feeds the machine and carries out what it says. False: the event was stale. */
 bool am_feed(struct am *am, const struct machine_event *event);
 
-/* The machine as `view` tells it, of the AMs before this one. */
-void am_make_machine(struct am *am, const struct job_view *view);
-
 /* Carries out what a machine that was restored wants. */
 void am_resume(struct am *am);
 
@@ -98,6 +95,14 @@ void am_on_output_lost(void *data, size_t task, const struct message_loss *lost)
 
 /* For the event loop: syncs the journal. */
 void am_on_sync_timer(evutil_socket_t fd, short what, void *data);
+
+/* ---- am_restore.c ---- */
+
+/* Makes the machine, and what else was known to the AMs before this one. `view`: what the journal
+ * tells of them; of the first AM, nothing. */
+void am_restore(struct am *am, const struct job_view *view);
+/* The same for the interface, which is open by then. */
+void am_restore_log_dirs(const struct am *am, const struct job_view *view);
 
 /* ---- am_history.c ---- */
 

@@ -315,34 +315,16 @@ int am_find_all(struct am *am, struct err *err)
 	return am->scheduler_ops->find_place(am->job_dir, &am->place, err);
 }
 
-/* `view`: what the journal tells of the AMs before this one; of the first, nothing. */
-static void restore(struct am *am, const struct job_view *view)
-{
-	if (am->place.am_attempt <= view->am_attempt)
-		am->place.am_attempt = view->am_attempt + 1;
-	am->waiting = mem_strdup(view->waiting);
-	for (size_t i = 0; i < view->avoided.count; i++)
-		str_list_add(&am->suspects, view->avoided.items[i]);
-	am_make_machine(am, view);
-}
-
-static void restore_log_dirs(const struct am *am, const struct job_view *view)
-{
-	for (size_t i = 0; i < view->task_count; i++)
-		if (view->tasks[i].log_dir)
-			api_set_log_dir(am->api, i, view->tasks[i].log_dir);
-}
-
 static int open_restored(struct am *am, const struct job_view *view, struct err *err)
 {
-	restore(am, view);
+	am_restore(am, view);
 	am->base = event_base_new();
 	if (!am->base)
 		return err_set_errno(err, "cannot make an event loop");
 	watch(am);
 	if (open_api(am, err) < 0)
 		return -1;
-	restore_log_dirs(am, view);
+	am_restore_log_dirs(am, view);
 	if (open_scheduler(am, err) < 0)
 		return -1;
 	am_history_begin(am);
