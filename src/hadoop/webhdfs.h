@@ -144,6 +144,14 @@ struct webhdfs_room {
 	int64_t data_nodes;  /* that are alive */
 };
 int webhdfs_answer_room(const char *body, size_t length, struct webhdfs_room *room);
+#define WEBHDFS_ROOM_TARGET "/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState"
+
+/* Whether `err` says that no DataNode takes a file, so that webhdfs_add_room() may tell why. A
+ * quota's own words have its numbers. */
+bool webhdfs_needs_room(const struct err *err);
+/* With the answer to WEBHDFS_ROOM_TARGET: makes `err` ERR_STORE_FULL, and appends what is free. It
+ * stays as it is when the NameNode does not tell, or no DataNode is alive. Returns -1. */
+int webhdfs_add_room(const char *body, size_t length, struct err *err);
 int webhdfs_answer_boolean(const struct webhdfs_question *question, const char *body, size_t length,
 			   bool *value, struct err *err);
 /* Of {"Location": URL}; the caller frees. */

@@ -106,6 +106,12 @@ static void fail(struct webhdfs_call *call, enum webhdfs_verdict verdict, struct
 		exchange(call, STAGE_LOOK);
 		return;
 	}
+	if (!call->client->options.http_fs && webhdfs_needs_room(&failure)) {
+		call->flaw = failure;
+		failure = (struct err){0};
+		exchange(call, STAGE_ROOM);
+		return;
+	}
 	(void)!getrandom(&random, sizeof(random), 0);
 	int64_t pause =
 		webhdfs_tries_next(&call->tries, verdict, clock_monotonic_ms(), random, &failure);
@@ -268,6 +274,13 @@ static void on_no_answer(struct webhdfs_call *call, const struct err *why)
 	     &err);
 }
 
+static void take_room(struct webhdfs_call *call, const struct http_response *response)
+{
+	if (response && response->status == 200)
+		webhdfs_add_room(response->body, response->length, &call->flaw);
+	tell(call, NULL, &call->flaw);
+}
+
 static void on_answer(void *data, const struct http_response *response, const struct err *why)
 {
 	struct webhdfs_call *call = data;
@@ -275,6 +288,11 @@ static void on_answer(void *data, const struct http_response *response, const st
 	struct http_client *http = mem_steal(&call->http);
 	enum webhdfs_verdict verdict = WEBHDFS_DONE;
 
+	if (call->stage == STAGE_ROOM) {
+		take_room(call, response);
+		http_client_destroy(http);
+		return;
+	}
 	if (!response) {
 		on_no_answer(call, why);
 		http_client_destroy(http);
@@ -309,6 +327,10 @@ static void append_target(const struct webhdfs_call *call, struct str *target)
 		str_append(target, call->place.target);
 		return;
 	}
+	if (call->stage == STAGE_ROOM) {
+		str_append(target, WEBHDFS_ROOM_TARGET);
+		return;
+	}
 	if (call->stage != STAGE_ASK) {
 		webhdfs_target(target, &call->client->options, &other);
 		return;
@@ -325,7 +347,9 @@ static const char *method(const struct webhdfs_call *call)
 {
 	if (call->stage == STAGE_CLEAR)
 		return "DELETE";
-	return call->stage == STAGE_LOOK ? "GET" : webhdfs_op_method(call->question.op);
+	return call->stage == STAGE_LOOK || call->stage == STAGE_ROOM
+		       ? "GET"
+		       : webhdfs_op_method(call->question.op);
 }
 
 static bool on_bytes(void *data, const char *bytes, size_t length)

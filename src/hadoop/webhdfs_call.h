@@ -20,6 +20,7 @@ enum stage {
 	STAGE_ASK,
 	STAGE_CONTENT, /* with the DataNode */
 	STAGE_LOOK,    /* whether a rename that broke off, and cannot be repeated, was done */
+	STAGE_ROOM,    /* with the NameNode: what is free, for a failure that is told then */
 };
 
 struct webhdfs_call {
@@ -33,7 +34,7 @@ struct webhdfs_call {
 	size_t length; /* of what is sent or received, as far as it is known */
 	void (*visit)(void *data, const struct webhdfs_file *file);
 	void (*visit_attribute)(void *data, const char *name, const char *value);
-	struct err flaw; /* of the call itself: there is no try */
+	struct err flaw; /* of the call itself: there is no other try */
 	webhdfs_done *done;
 	void *data;
 

@@ -250,3 +250,17 @@ int webhdfs_set_times(struct webhdfs_client *client, const char *path, int64_t m
 			  (long long)modified_ms, (long long)accessed_ms);
 	return webhdfs_request_run(&request, ask, err);
 }
+
+int webhdfs_explain_full(struct webhdfs_client *client, struct err *err)
+{
+	const struct webhdfs_options *options = &client->options;
+	char *url cleanup_free =
+		mem_printf("%s" WEBHDFS_ROOM_TARGET, options->addresses.items[client->active]);
+	struct webhdfs_exchange exchange cleanup_webhdfs_exchange = {.method = "GET", .url = url};
+
+	if (options->http_fs || !webhdfs_needs_room(err) ||
+	    webhdfs_curl_run(client->curl, &exchange, NULL) != WEBHDFS_EXCHANGE_ANSWERED ||
+	    exchange.status != 200)
+		return -1;
+	return webhdfs_add_room(str_text(&exchange.answer), exchange.answer.length, err);
+}

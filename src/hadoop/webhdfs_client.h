@@ -80,11 +80,8 @@ int webhdfs_remove(struct webhdfs_client *client, const char *path, struct err *
 int webhdfs_rename(struct webhdfs_client *client, const char *from, const char *to, bool overwrite,
 		   struct err *err);
 
-/* "HDFS has 12 MiB of 2.0 GiB free, on 3 DataNodes"; NULL: the NameNode does not tell, or it is a
- * gateway that does not know. The caller frees. */
-char *webhdfs_describe_room(struct webhdfs_client *client);
-/* Where `err` says that no DataNode takes a file: makes it ERR_STORE_FULL, and appends what is
- * free. A quota's own words have its numbers. Returns -1. */
+/* Where `err` says that no DataNode takes a file: asks the NameNode, for webhdfs_add_room().
+ * Returns -1. */
 int webhdfs_explain_full(struct webhdfs_client *client, struct err *err);
 
 int webhdfs_set_permission(struct webhdfs_client *client, const char *path, unsigned permission,

@@ -222,6 +222,34 @@ static void test_file_goes_up_whole_whatever_happens(void **state)
 	str_finish(&bed.bytes);
 }
 
+#define NO_DATA_NODE EXCEPTION("403", "IOException", "Failed to find datanode, suggest to check")
+#define BEAN(nodes)                                                                                \
+	JSON("200", "{\"beans\":[{\"CapacityTotal\":2147483648,\"CapacityRemaining\":0,"           \
+		    "\"NumLiveDataNodes\":" nodes "}]}")
+
+/* promise: R5 */
+static void test_full_is_told_once_with_what_is_free(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, false, {"op=CREATE", NO_DATA_NODE},
+	     {"GET /jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState ", BEAN("3")},
+	     {"op=CREATE", NO_DATA_NODE}, {"GET /jmx", BEAN("0")}, {"op=CREATE", NO_DATA_NODE},
+	     {"GET /jmx", NULL});
+	wait_for(&bed, webhdfs_async_write(bed.client, "/a", &replace, "1", 1, on_done, &bed));
+	assert_int_equal(bed.err.kind, ERR_STORE_FULL);
+	assert_text_has(err_message(&bed.err), "CREATE /a: IOException: Failed to find datanode");
+	assert_text_has(err_message(&bed.err), "; HDFS has 0 B of 2.0 GiB free, on 3 DataNodes (");
+	/* Without DataNodes it is not full, and who does not say may be anything. */
+	for (int i = 0; i < 2; i++) {
+		wait_for(&bed,
+			 webhdfs_async_write(bed.client, "/a", &replace, "1", 1, on_done, &bed));
+		assert_int_equal(bed.err.kind, ERR_FAILED);
+		assert_text_has(err_message(&bed.err), "Failed to find datanode");
+	}
+	close_bed(&bed);
+}
+
 /* Some of it may be there already. */
 static void test_bytes_are_appended_once(void **state)
 {
@@ -493,6 +521,7 @@ int main(void)
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_directory_and_time),
 		cmocka_unit_test(test_file_goes_up_whole_whatever_happens),
+		cmocka_unit_test(test_full_is_told_once_with_what_is_free),
 		cmocka_unit_test(test_bytes_are_appended_once),
 		cmocka_unit_test(test_file_comes_down_whole_whatever_happens),
 		cmocka_unit_test(test_file_that_cannot_be_written),
