@@ -12,7 +12,6 @@ static const char *const remedies[CAUSE_KIND_COUNT] = {
 	[CAUSE_FROZEN] = "find out who stopped it, or raise tony.{type}.frozen-timeout",
 	[CAUSE_NO_SPACE] = "make room on that machine, then submit the job again",
 	[CAUSE_STORE_FULL] = "remove files there, or ask for a larger quota",
-	[CAUSE_PORT_TAKEN] = "set tony.{type}.hold-port=false",
 	[CAUSE_PORT_STOLEN] =
 		"ask whose uid that is; tony.{type}.listener-uids names users who may listen",
 	[CAUSE_REGISTRATION_TIMEOUT] = "raise tony.container.registration.timeout",
@@ -20,11 +19,20 @@ static const char *const remedies[CAUSE_KIND_COUNT] = {
 	[CAUSE_APPLICATION_TIMEOUT] = "raise tony.application.timeout",
 };
 
+static const char *port_remedy(const struct job_type *type)
+{
+	if (type->strict_port)
+		return "set tony.{type}.strict-port=false";
+	if (type->hold_port)
+		return "if the program sets neither SO_REUSEADDR nor SO_REUSEPORT, set "
+		       "tony.{type}.hold-port=false";
+	return "submit the job again: nobody holds a port with tony.{type}.hold-port=false";
+}
+
 static const char *find_remedy(const struct job_view *view)
 {
-	if (view->cause.kind == CAUSE_PORT_TAKEN && view->cause_task >= 0 &&
-	    view->job->types[view->tasks[view->cause_task].type].strict_port)
-		return "set tony.{type}.strict-port=false";
+	if (view->cause.kind == CAUSE_PORT_TAKEN && view->cause_task >= 0)
+		return port_remedy(&view->job->types[view->tasks[view->cause_task].type]);
 	return remedies[view->cause.kind];
 }
 

@@ -1,6 +1,7 @@
 #include "executor/port.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -168,6 +169,19 @@ enum port_listener port_look(const char *host, int number, const struct str_list
 					  : look_at(&look, &address, length, err);
 	*thief = look.thief;
 	return found;
+}
+
+bool port_is_refused(int number)
+{
+	union address address;
+	socklen_t length = choose_address("", &address);
+	const int on = 1;
+
+	int fd cleanup_close = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	set_number(&address, number);
+	return fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) == 0 &&
+	       setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+	       bind(fd, &address.any, length) < 0 && errno == EADDRINUSE;
 }
 
 char *port_theft(int number, uid_t thief)

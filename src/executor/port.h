@@ -49,6 +49,10 @@ enum port_listener {
 enum port_listener port_look(const char *host, int number, const struct str_list *listener_uids,
 			     uid_t *thief, struct err *err);
 
+/* Whether a program of this user that sets SO_REUSEADDR and SO_REUSEPORT is refused a port that is
+ * held and shared, at any address. So is a socket that never listens found. */
+bool port_is_refused(int number);
+
 /* "port 43759 was taken by uid 1002"; the caller frees. */
 char *port_theft(int number, uid_t thief);
 

@@ -95,17 +95,28 @@ static bool has_children(struct program *program)
 	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
-/* A thief at any address of this machine may be what the program met: some bind them all. */
+/* At any address of this machine: some programs bind them all. */
+static char *find_thief(const struct job_type *type, int port, bool is_shared)
+{
+	uid_t thief;
+	enum port_listener found = port_look("", port, &type->listener_uids, &thief, NULL);
+
+	if (found == PORT_STOLEN)
+		return port_theft(port, thief);
+	if (found == PORT_UNSERVED && is_shared && port_is_refused(port))
+		return mem_printf("port %d was taken by a socket that does not listen", port);
+	return NULL;
+}
+
+/* A thief may be what the program met. */
 static char *find_theft(const struct program_options *options)
 {
-	const int ports[] = {options->port, options->ui_port};
-	uid_t thief;
+	const struct job_type *type = options->type;
+	char *theft = find_thief(type, options->port, type->hold_port && !type->strict_port);
 
-	for (size_t i = 0; i < array_length(ports); i++)
-		if (ports[i] > 0 && port_look("", ports[i], &options->type->listener_uids, &thief,
-					      NULL) == PORT_STOLEN)
-			return port_theft(ports[i], thief);
-	return NULL;
+	if (!theft && options->ui_port > 0)
+		theft = find_thief(type, options->ui_port, type->hold_port);
+	return theft;
 }
 
 static void make_cause(const struct program *program, struct cause *cause)

@@ -105,8 +105,8 @@ static void judge_port(const struct report *report, struct str *text, struct cau
 		str_append(text, ", which is held for it alone: let it set SO_REUSEPORT, or set "
 				 "strict-port=false for this task type");
 	else if (report->type->hold_port)
-		str_append(text, ", which is held for it: let it set SO_REUSEADDR or SO_REUSEPORT, "
-				 "or set hold-port=false for this task type");
+		str_append(text, ", which is held for programs that set SO_REUSEADDR or "
+				 "SO_REUSEPORT; nobody else has it now");
 }
 
 static void judge_own_end(const struct report *report, struct str *text, struct cause *cause)

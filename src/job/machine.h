@@ -138,6 +138,7 @@ struct task {
 	int misses;	     /* of an elastic type: containers lost in a row */
 	int64_t ask_not_before;	  /* while rejoin: the end of its own back-off */
 	bool moved;		  /* it was tried on another machine, as its disk was full */
+	bool port_missed;	  /* its program could not bind its held port, once */
 	bool unsure;		  /* LAUNCHING since an earlier AM, which may not have got to it */
 	int64_t blames_since;	  /* while blames_peer */
 	int64_t start_not_before; /* while restarting: the end of its back-off */

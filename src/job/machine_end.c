@@ -30,6 +30,21 @@ void machine_fail(struct machine *m, enum cause_kind kind, const char *format, .
 	machine_finish(m, JOB_FAILED);
 }
 
+/* Whether somebody else may have been faster at the task's port: the first time that is presumed. A
+ * program that cannot bind a port that is held fails at the next one as well. */
+static bool may_be_theft(const struct machine *m, size_t task)
+{
+	const struct task *t = &m->tasks[task];
+	const struct job_type *type = &m->job->types[t->type];
+	const struct type_tally *tally = &m->types[t->type];
+	if (t->cause.kind != CAUSE_PORT_TAKEN || !type->hold_port || type->strict_port)
+		return false;
+	for (size_t i = tally->first; i < tally->first + tally->count; i++)
+		if (m->tasks[i].port_missed)
+			return false;
+	return machine_can_charge(m, CHARGE_INFRASTRUCTURE);
+}
+
 /* The policy for the task's cause, after what was tried before. */
 static struct policy judge(const struct machine *m, size_t task)
 {
@@ -39,6 +54,10 @@ static struct policy judge(const struct machine *m, size_t task)
 	if (policy.elsewhere_once && (m->one_host || t->moved)) {
 		policy.charge = CHARGE_NEVER;
 		policy.blames_host = false;
+	}
+	if (!policy.by_rule && may_be_theft(m, task)) {
+		policy.charge = CHARGE_INFRASTRUCTURE;
+		policy.why = "somebody may have been faster there";
 	}
 	return policy;
 }
@@ -168,6 +187,8 @@ void machine_task_failed(struct machine *m, size_t task)
 	follow_policy(m, task, &policy);
 	if (policy.elsewhere_once) /* which the next judgement takes into account */
 		m->tasks[task].moved = true;
+	if (m->tasks[task].cause.kind == CAUSE_PORT_TAKEN)
+		m->tasks[task].port_missed = true;
 }
 
 /* ---- the end ------------------------------------------------------------------------------ */

@@ -122,6 +122,7 @@ static void restore_task(struct machine *m, size_t task, const struct task_view 
 	t->restarts_used = count(row->restarts_used);
 	t->misses = count(row->misses);
 	t->moved = row->moved;
+	t->port_missed = row->port_missed;
 	m->types[t->type].started += t->epoch == m->epoch;
 	if (!row->is_well)
 		cause_copy(&t->cause, &row->cause);

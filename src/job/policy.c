@@ -153,7 +153,7 @@ static const struct policy_row rows[] = {
 	{CAUSE_NO_SPACE, FULL_DISK},
 	{CAUSE_STORE_FULL, NEVER,
 		.why = "no other machine has more room: remove files, or ask for a larger quota"},
-	{CAUSE_PORT_TAKEN, AGAIN},
+	{CAUSE_PORT_TAKEN, .charge = CHARGE_USER}, /* a new formation has other ports */
 	{CAUSE_PORT_STOLEN, MACHINES_FAULT},
 	{CAUSE_EXECUTOR_LOST, MACHINES_FAULT},
 	{CAUSE_CONTAINER_STOPPED, CLUSTERS_FAULT},

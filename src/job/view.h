@@ -39,9 +39,9 @@ struct task_view {
 	int64_t started_ms, ended_ms; /* of the last process */
 	struct cause cause;	      /* of the last failure, even if it recovered since */
 	bool is_well;		      /* it did */
-	bool blames_peer, moved, rejoin, restarting; /* as in struct task */
-	int misses;				     /* as in struct task */
-	int64_t pause_ms;			     /* its own back-off, from state_since_ms on */
+	bool blames_peer, moved, port_missed, rejoin, restarting; /* as in struct task */
+	int misses;						  /* as in struct task */
+	int64_t pause_ms; /* its own back-off, from state_since_ms on */
 	/* Of the output of the last container of which some was lost. */
 	struct output_view {
 		int attempt;	      /* which container; 0: none */

@@ -204,10 +204,11 @@ def test_cluster_that_can_never_fit(tony):
 def test_port_taken_by_a_stubborn_program(tony):
     """It sets neither SO_REUSEADDR nor SO_REUSEPORT, so the held port refuses it; we say what to do."""
     command = f"{PYTHON} serve.py plain {tony.directory}/go"
-    answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.command": command})
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.worker.command": command, "tony.am.retry-delay": "1ms"})
     assert answer.returncode == 1
     assert job.status()["cause"]["kind"] == "port-taken"
-    assert "hold-port" in answer.stdout + answer.stderr
+    assert job.status()["infrastructure_retries"] == 1, "another port is tried"
+    assert "if the program sets neither SO_REUSEADDR nor SO_REUSEPORT, set tony.worker.hold-port=false" in answer.stdout + answer.stderr
 
 
 def test_stubborn_program_gets_its_port_when_asked_for(tony):

@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import subprocess
 
 import pytest
 
@@ -24,7 +25,12 @@ print("TB_PORT", os.environ["TB_PORT"], flush=True)
 wait_for("go")
 listener = socket.socket()
 listener.setsockopt(socket.SOL_SOCKET, getattr(socket, option), 1)
-listener.bind(("127.0.0.1", int(os.environ[name])))
+try:
+    listener.bind(("127.0.0.1", int(os.environ[name])))
+except OSError:
+    print("refused", flush=True)
+    wait_for("gone")
+    raise
 listener.listen()
 print("listens", flush=True)
 wait_for("close")
@@ -110,9 +116,28 @@ def test_a_program_that_could_not_bind_a_stolen_port_is_not_to_blame(machine):
     port = ui_port(machine, job)
     assert machine.stranger.attack("steal", port)[1] == "stolen"
     let(machine, 2, "go", "close", "end")
-    let(machine, 1, "go")
+    let(machine, 1, "go", "gone")
     assert machine.owner.wait_end(job)["state"] == "succeeded"
     assert f"port {port} was taken by uid {STRANGER}" in events(machine, job)
+    assert "hold-port" not in events(machine, job)
+
+
+@pytest.mark.promise("S37")
+@pytest.mark.parametrize("stays", [True, False], ids=["stays", "has gone"])
+def test_a_port_that_nobody_listens_at_is_replaced_as_well(machine, stays):
+    job, task = submit(machine, "TONY_PORT")
+    thief, line = machine.stranger.attack("squat", task["port"], stdin=subprocess.PIPE)
+    assert line == "bound"
+    let(machine, 2, "go", "close", "end")
+    let(machine, 1, "go")
+    wait_says(machine, job, "refused")
+    if not stays:
+        thief.communicate("", PATIENCE_S)
+    let(machine, 1, "gone")
+    end = machine.owner.wait_end(job)
+    assert end["state"] == "succeeded" and (end["infrastructure_retries"], end["retries"]) == (1, 0), end
+    assert {True: f"port {task['port']} was taken by a socket that does not listen",
+            False: f"could not bind its port {task['port']}"}[stays] in events(machine, job)
     assert "hold-port" not in events(machine, job)
 
 

@@ -8,8 +8,8 @@
 
 #include "executor/port.h"
 
-/* A listener on the port, as a program with or without SO_REUSEADDR makes it; -1: refused. */
-static int listen_on(int number, int option)
+/* As a program with or without SO_REUSEADDR does it; -1: refused. */
+static int bind_to(int number, int option)
 {
 	struct sockaddr_in address = {
 		.sin_family = AF_INET,
@@ -21,7 +21,18 @@ static int listen_on(int number, int option)
 
 	if (option)
 		setsockopt(fd, SOL_SOCKET, option, &on, sizeof(on));
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 && listen(fd, 5) == 0)
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Likewise. */
+static int listen_on(int number, int option)
+{
+	int fd = bind_to(number, option);
+
+	if (fd < 0 || listen(fd, 5) == 0)
 		return fd;
 	close(fd);
 	return -1;
@@ -171,6 +182,26 @@ static void a_listener_on_ipv6_is_seen(void **state)
 	close(fd);
 }
 
+/* As another user's: test/security/test_ports.py. */
+static void a_socket_that_never_listens_is_found(void **state)
+{
+	struct err err = {0};
+	struct port port;
+	const int off = 0;
+
+	assert_success(port_hold("127.0.0.1", &port, &err), &err);
+	port_share(&port, true);
+	assert_false(port_is_refused(port.number));
+	int fd = bind_to(port.number, SO_REUSEADDR);
+	assert_true(fd >= 0);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &off, sizeof(off));
+	assert_int_equal(look("127.0.0.1", port.number), PORT_UNSERVED);
+	assert_true(port_is_refused(port.number));
+	close(fd);
+	assert_false(port_is_refused(port.number));
+	port_release(&port);
+}
+
 static void a_program_listens_where_its_port_is_held(void **state)
 {
 	assert_text_freed(port_address("127.0.0.1", 4001), "127.0.0.1:4001");
@@ -188,6 +219,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_a_shared_port_can_be_had_with_reuseaddr),
 		cmocka_unit_test(others_are_refused_until_it_is_released),
+		cmocka_unit_test(a_socket_that_never_listens_is_found),
 		cmocka_unit_test(nothing_answers_on_a_held_port),
 		cmocka_unit_test(held_ports_are_all_different),
 		cmocka_unit_test(the_address_follows_the_host),

@@ -192,7 +192,7 @@ static enum cause_kind kind_for(int status, bool held, const char *text)
 	enum cause_kind kind = bed.cause.kind;
 	if (kind == CAUSE_PORT_TAKEN) {
 		assert_text_has(bed.cause.text, "could not bind its port 40001");
-		assert_int_equal(strstr(bed.cause.text, "hold-port=false") != NULL, held);
+		assert_int_equal(strstr(bed.cause.text, "SO_REUSEADDR") != NULL, held);
 	}
 	finish(&bed);
 	return kind;
@@ -241,7 +241,8 @@ static void assert_port_advice(bool is_strict, const char *theft, enum cause_kin
 
 static void the_advice_for_a_taken_port_is_the_right_one(void **state)
 {
-	assert_port_advice(false, NULL, CAUSE_PORT_TAKEN, "hold-port=false", "strict-port");
+	/* Whether it sets no option, or was too late, is not known. */
+	assert_port_advice(false, NULL, CAUSE_PORT_TAKEN, "nobody else has it now", "-port=");
 	assert_port_advice(true, NULL, CAUSE_PORT_TAKEN, "strict-port=false", "hold-port");
 	assert_port_advice(false, "port 40001 was taken by uid 1002", CAUSE_PORT_STOLEN,
 			   "exited with code 1; port 40001 was taken by uid 1002", "-port=");

@@ -147,7 +147,7 @@ static const struct row table[] = {
 	{KIND(CAUSE_STORE_FAILED), CLUSTERS_FAULT, NULL},
 	{KIND(CAUSE_NO_SPACE), ELSEWHERE_ONCE, "disk of its machine is full"},
 	{KIND(CAUSE_STORE_FULL), NEVER, "no other machine"},
-	{KIND(CAUSE_PORT_TAKEN), AGAIN, NULL},
+	{KIND(CAUSE_PORT_TAKEN), FORM_ANEW, NULL},
 	{KIND(CAUSE_PORT_STOLEN), MACHINES_FAULT, NULL},
 	{KIND(CAUSE_EXECUTOR_LOST), MACHINES_FAULT, NULL},
 	{KIND(CAUSE_CONTAINER_STOPPED), CLUSTERS_FAULT, NULL},
@@ -394,6 +394,43 @@ static void what_cannot_help_is_not_tried_again(void **state)
 	bed_destroy(bed);
 }
 
+static const struct cause port_taken = {.kind = CAUSE_PORT_TAKEN, .exit_code = 1};
+
+static void a_held_port_that_was_taken_is_the_programs_fault_the_second_time(void **state)
+{
+	struct bed *bed = running("worker=2", 1, 3);
+
+	bed_type(bed, "worker")->max_restarts = 3;
+	bed_type(bed, "worker")->hold_port = true;
+	bed_submit(bed);
+	bed_bring_up(bed, "worker");
+	exit_with(bed, "worker:0", &port_taken);
+	assert_true(notes(bed, "somebody may have been faster there; the job re-forms "
+			       "(infrastructure retry 1 of 3)"));
+	bed_register(bed, "worker:0");
+	bed_register(bed, "worker:1");
+	bed_pass(bed, 1000);
+	exit_with(bed, "worker:1", &port_taken);
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 1);
+	assert_int_equal(bed_status(bed).retries_used, 1);
+	bed_destroy(bed);
+}
+
+static void only_a_watched_port_can_have_been_stolen(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		struct bed *bed = running("worker=1", 1, 3);
+		bed_type(bed, "worker")->hold_port = i == 0;
+		bed_type(bed, "worker")->strict_port = i == 0;
+		bed_submit(bed);
+		bed_bring_up(bed, "worker");
+		exit_with(bed, "worker:0", &port_taken);
+		assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
+		assert_int_equal(bed_status(bed).retries_used, 1);
+		bed_destroy(bed);
+	}
+}
+
 /* Its executor is well, but on the wrong machine. */
 /* promise: R3 R7 R15 */
 static void with_the_machine_that_is_to_blame_goes_the_container(void **state)
@@ -561,6 +598,8 @@ int main(void)
 		cmocka_unit_test(a_full_store_fails_the_job_on_any_machine),
 		cmocka_unit_test(a_rule_of_the_users_tries_again_on_a_full_disk),
 		cmocka_unit_test(what_cannot_help_is_not_tried_again),
+		cmocka_unit_test(a_held_port_that_was_taken_is_the_programs_fault_the_second_time),
+		cmocka_unit_test(only_a_watched_port_can_have_been_stolen),
 		cmocka_unit_test(with_the_machine_that_is_to_blame_goes_the_container),
 		cmocka_unit_test(a_machine_is_blamed_on_the_last_try_as_well),
 		cmocka_unit_test(a_rule_makes_a_retry_of_what_would_have_none),
