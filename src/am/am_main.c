@@ -20,6 +20,7 @@
 #include "hadoop/container.h"
 #include "job/record.h"
 #include "job/view.h"
+#include "scheduler/launch.h"
 
 #define JOURNAL_RESERVE_BYTES 65536
 #define KV_FILE		      "store.kv"
@@ -544,7 +545,7 @@ int am_run(struct am *am)
 	if (code < 0)
 		/* A NodeManager that ends a container, as for its memory, takes any other code for
 		 * the reason, instead of its own. */
-		return am->signal ? 128 + am->signal : 1;
+		return am->signal ? 128 + am->signal : launch_exit_code(&err, 1);
 	return code;
 }
 

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "executor/supervisor.h"
+#include "scheduler/launch.h"
 
 /* Descriptors 0-2 are taken for granted below: a closed one would be given to a socket, and then to
  * the program as its output. */
@@ -33,7 +34,7 @@ static int supervise(const struct guard *guard)
 		code = supervisor_run(&settings, guard, &err);
 	if (code < 0) {
 		log_error("%s", err_message(&err));
-		code = EXECUTOR_FAILED;
+		code = launch_exit_code(&err, EXECUTOR_FAILED);
 	}
 	settings_finish(&settings);
 	return code;

@@ -10,6 +10,7 @@ enum executor_exit {
 	EXECUTOR_STALE = 2,   /* another attempt of this task is the valid one */
 	EXECUTOR_REFUSED = 3, /* the AM knows neither token nor task */
 	EXECUTOR_SILENCE = 4, /* the AM was silent for too long */
+	/* ... and those of scheduler/launch.h. */
 	/* By a signal, as a shell says it. A NodeManager that ends a container, as for its memory,
 	 * takes any other code for the reason, instead of its own. */
 	EXECUTOR_ENDED = 128 + 15,

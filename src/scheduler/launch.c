@@ -25,6 +25,24 @@ enum {
 	REMOVE_PAUSE_US = 10000,
 };
 
+/* ---- a disk that is full ------------------------------------------------------------------ */
+
+int launch_exit_code(const struct err *err, int otherwise)
+{
+	if (err->kind == ERR_NO_SPACE)
+		return LAUNCH_NO_SPACE;
+	return err->kind == ERR_QUOTA ? LAUNCH_NO_QUOTA : otherwise;
+}
+
+bool launch_exit_is_full(int code, const char *path, struct err *err)
+{
+	if (code != LAUNCH_NO_SPACE && code != LAUNCH_NO_QUOTA)
+		return false;
+	errno = code;
+	err_set_errno(err, "%s", path);
+	return true;
+}
+
 /* ---- in the child ------------------------------------------------------------------------- */
 
 static void set_path(const char *name, const char *directory, const char *file)
@@ -89,7 +107,7 @@ static bool limit_memory(const struct launch *launch)
 	return limited;
 }
 
-static int write_record(const struct launch *launch, bool limited)
+static void write_record(const struct launch *launch, bool limited)
 {
 	struct err err cleanup_err = {0};
 	struct launch_record record = {.am_attempt = launch->am_attempt,
@@ -97,10 +115,10 @@ static int write_record(const struct launch *launch, bool limited)
 				       .gpus = *launch->gpus};
 
 	proc_identify(getpid(), &record.executor);
-	int result = launch_record_write(launch->dir, &record, &err);
-	if (result < 0)
-		dprintf(STDERR_FILENO, "cannot start the executor: %s\n", err_message(&err));
-	return result;
+	if (launch_record_write(launch->dir, &record, &err) == 0)
+		return;
+	dprintf(STDERR_FILENO, "cannot start the executor: %s\n", err_message(&err));
+	_exit(launch_exit_code(&err, EXIT_NO_EXEC));
 }
 
 /* The AM raised its limit for its own sake; programs with select() rely on a low one. */
@@ -140,8 +158,7 @@ static _Noreturn void become_executor(const struct launch *launch, const char *w
 	fcntl(launch->lifeline, F_SETFD, 0);
 	restore_open_files();
 	core_limit_restore();
-	if (write_record(launch, limit_memory(launch)) < 0)
-		_exit(EXIT_NO_EXEC);
+	write_record(launch, limit_memory(launch));
 	set_environment(launch);
 	if (chdir(work) < 0)
 		dprintf(STDERR_FILENO, "cannot enter %s: %s\n", work, strerror(errno));

@@ -2,6 +2,7 @@
 #ifndef TONY_SCHEDULER_LAUNCH_H
 #define TONY_SCHEDULER_LAUNCH_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -25,6 +26,14 @@ struct launch {
 	 * none), and a pipe that ends when the AM's last process has. */
 	int ledger, shared_ledger, lifeline;
 };
+
+/* How an executor or an AM leaves that met a full disk or quota before it could begin: its log may
+ * be on that disk, too. The codes are those of errno. */
+enum { LAUNCH_NO_SPACE = ENOSPC, LAUNCH_NO_QUOTA = EDQUOT };
+int launch_exit_code(const struct err *err, int otherwise);
+/* Sets `err` (ERR_NO_SPACE, ERR_QUOTA) to what such a code says of the disk of `path`. False: the
+ * code says something else. */
+bool launch_exit_is_full(int code, const char *path, struct err *err);
 
 /* Starts "tony-agent exec" (this program's own file) in a session of its own, with the environment
  * that all schedulers give it and, locally, TONY_LEDGER_FD, TONY_LIFELINE_FD, TONY_CGROUP or

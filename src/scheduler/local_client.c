@@ -161,8 +161,9 @@ static int prepare(const struct job *job, struct job_door *door, struct err *err
 }
 
 /* The job is kept, with the last lines of its AM, and says so wherever it is looked at. */
-static int fail_to_start(const char *job_dir, const struct err *why, struct err *err)
+static int fail_to_start(const char *job_dir, struct err *why, struct err *err)
 {
+	fs_explain_room(job_dir, why);
 	char *log cleanup_free = fs_join(job_dir, LOCAL_AM_LOG);
 	struct cause cause = {.kind = CAUSE_AM_FAILED,
 			      .text = mem_printf("failed to start: %s", err_message(why))};
@@ -170,6 +171,7 @@ static int fail_to_start(const char *job_dir, const struct err *why, struct err 
 	state_dir_read_log(log, &cause);
 	int result = local_job_fail(job_dir, &cause, err);
 	if (result < 0) {
+		fs_explain_room(job_dir, err);
 		err_wrap(err, "%s %s, which cannot be written down", fs_basename(job_dir),
 			 cause.text);
 		fs_remove_tree(job_dir, NULL);

@@ -71,11 +71,16 @@ static void set_lost(struct container *container, int signal)
 /* The executor left with `code` although nobody had told it to. */
 static void set_left(struct container *container, int code)
 {
+	struct err err cleanup_err = {0};
 	char *output cleanup_free = fs_join(container->dir, "stdout");
 	char *log cleanup_free = fs_join(container->dir, "executor.log");
 	struct cause *cause = &container->cause;
 
 	state_dir_read_log(log, cause);
+	if (launch_exit_is_full(code, container->dir, &err)) {
+		fail_launch(container, &err);
+		return;
+	}
 	/* The user's program has never been started where it has no output file. */
 	bool ran = code == 0 || fs_exists(output);
 	cause->kind = ran ? CAUSE_EXECUTOR_LOST : CAUSE_LAUNCH_FAILED;

@@ -19,6 +19,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "scheduler/launch.h"
 #include "scheduler/local_job.h"
 
 enum {
@@ -117,8 +118,10 @@ static pid_t start(const char *agent, const char *job_id, const char *job_dir, s
 
 /* ---- until it listens --------------------------------------------------------------------- */
 
-static int set_died(int status, struct err *err)
+static int set_died(int status, const char *job_dir, struct err *err)
 {
+	if (WIFEXITED(status) && launch_exit_is_full(WEXITSTATUS(status), job_dir, err))
+		return -1;
 	char *end cleanup_free =
 		cause_describe_am(WEXITSTATUS(status), WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 
@@ -171,7 +174,7 @@ static int wait_for_am(pid_t pid, int watch, const char *job_dir, struct err *er
 
 	while (!fs_exists(am_file)) {
 		if (has_ended(pid, &status))
-			return has_begun(job_dir) ? 0 : set_died(status, err);
+			return has_begun(job_dir) ? 0 : set_died(status, job_dir, err);
 		if (is_told_to_end())
 			return err_set(err, ERR_FAILED, "the submission was interrupted");
 		if (clock_monotonic_ms() >= deadline)

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/proc.h"
+#include "scheduler/launch.h"
 #include "scheduler/yarn_diagnostics.h"
 #include "scheduler/yarn_internal.h"
 
@@ -25,7 +26,13 @@ static void keep_tail(struct cause *cause, const struct str_list *lines)
 static void judge_code(struct cause *cause, int code)
 {
 	cause->kind = CAUSE_EXECUTOR_LOST;
-	if (code > SHELL_SIGNAL && code < SHELL_SIGNAL + NSIG) {
+	if (code == LAUNCH_NO_SPACE) {
+		cause->kind = CAUSE_NO_SPACE;
+		cause->text = mem_strdup("could not run: a disk of its machine is full");
+	} else if (code == LAUNCH_NO_QUOTA) {
+		cause->kind = CAUSE_STORE_FULL;
+		cause->text = mem_strdup("could not run: a quota on its machine is used up");
+	} else if (code > SHELL_SIGNAL && code < SHELL_SIGNAL + NSIG) {
 		cause->signal = code - SHELL_SIGNAL;
 		cause->text = mem_printf("lost its executor: killed by signal %d (%s)",
 					 cause->signal, proc_signal_name(cause->signal));

@@ -424,6 +424,19 @@ def test_disk_full_before_the_start(tony):
     wait_until(lambda: not tony.processes(), "everything to end")
 
 
+@pytest.mark.promise("R60")
+@pytest.mark.parametrize("size", ["16k", "20k"])
+def test_an_am_that_finds_no_room_says_so(tony, size):
+    """The job's description fits; what the AM writes does not."""
+    answer = in_small_disk(tony, size, f"{BUILD}/tony submit --conf tony.worker.instances=1 --conf tony.worker.memory=64m"
+                           " --executes true")
+    assert answer.returncode not in (0, 134, 139), answer.stdout
+    told = f"No space left on device; make room on {tony.state} (tmpfs: "
+    assert told in answer.stdout + answer.stderr
+    assert all(line.count("make room") <= 1 for line in (answer.stdout + answer.stderr).splitlines())
+    wait_until(lambda: not tony.processes(), "everything to end")
+
+
 def test_disk_full_on_the_way(tony):
     """The program's own output fills the disk: the job ends, says so, and leaves nothing."""
     answer = in_small_disk(tony, "2m", f"{BUILD}/tony submit --conf tony.worker.instances=1"

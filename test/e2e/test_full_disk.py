@@ -91,6 +91,15 @@ def test_a_container_without_room_fails_the_job_at_once(tony):
 
 
 @pytest.mark.promise("R59")
+def test_an_executor_that_cannot_be_recorded_fails_the_job_at_once(tony):
+    """Directories and empty files still fit."""
+    submit, _, as_json, events, _ = run_on_small_disk(tony, "true", "size=1m", '; cat /dev/zero >"$d"/fill 2>/dev/null || true')
+    assert_not_repeated(as_json, events, "no-space")
+    assert re.search(r"could not start its executor: \S+worker-0-1: No space left on device; make room on \S+worker-0-1 "
+                     r"\(tmpfs: 0 B of 1 MiB free\)", submit), submit
+
+
+@pytest.mark.promise("R59")
 def test_files_of_the_job_without_room_fail_the_job_at_once(tony):
     source = tony.directory / "src"
     source.mkdir()

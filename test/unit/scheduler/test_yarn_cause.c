@@ -26,6 +26,8 @@ static void ends_are_told_in_words(void **state)
 		 "application had ended"},
 		{137, CAUSE_EXECUTOR_LOST, "", "killed by signal 9 (SIGKILL)"},
 		{127, CAUSE_LAUNCH_FAILED, "", "exit code 127"},
+		{28, CAUSE_NO_SPACE, "", "could not run: a disk of its machine is full"},
+		{122, CAUSE_STORE_FULL, "", "could not run: a quota on its machine is used up"},
 		{5, CAUSE_EXECUTOR_LOST, "", "it left with exit code 5"},
 		{-31000, CAUSE_EXECUTOR_LOST, "strange", "exit status -31000: strange"},
 	};
