@@ -136,6 +136,7 @@ static void make_cause(const struct program *program, struct cause *cause)
 		.tail = output_tail(process->error),
 		.port = program->options.port,
 		.type = program->options.type,
+		.work_dir = program->options.work_dir,
 		.theft = theft,
 	};
 

@@ -90,14 +90,14 @@ static bool port_was_taken(const struct report *report, const struct cause *caus
 	return false;
 }
 
-static void judge_port(const struct report *report, struct str *text, struct cause *cause)
+static bool judge_port(const struct report *report, struct str *text, struct cause *cause)
 {
 	if (!port_was_taken(report, cause))
-		return;
+		return false;
 	if (report->theft) {
 		cause->kind = CAUSE_PORT_STOLEN;
 		str_append_format(text, "; %s", report->theft);
-		return;
+		return true;
 	}
 	cause->kind = CAUSE_PORT_TAKEN;
 	str_append_format(text, "; it could not bind its port %d", report->port);
@@ -107,6 +107,7 @@ static void judge_port(const struct report *report, struct str *text, struct cau
 	else if (report->type->hold_port)
 		str_append(text, ", which is held for programs that set SO_REUSEADDR or "
 				 "SO_REUSEPORT; nobody else has it now");
+	return true;
 }
 
 static void judge_own_end(const struct report *report, struct str *text, struct cause *cause)
@@ -120,8 +121,9 @@ static void judge_own_end(const struct report *report, struct str *text, struct 
 		cause->exit_code = WEXITSTATUS(report->status);
 		append_exit(text, report->status);
 	}
-	if (!judge_memory(report, text, cause))
-		judge_port(report, text, cause);
+	if (judge_memory(report, text, cause) || judge_port(report, text, cause))
+		return;
+	report_judge_room(report, text, cause);
 }
 
 static void judge_our_end(const struct report *report, struct str *text, struct cause *cause)

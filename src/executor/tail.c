@@ -166,7 +166,7 @@ static bool is_chatter(const char *line)
 
 /* "ValueError: no data", "torch.cuda.OutOfMemoryError: ...", "KeyboardInterrupt": what Python
  * prints below a traceback, recognised by its name when the traceback itself has scrolled away. */
-static bool is_exception(const char *line)
+bool tail_is_exception(const char *line)
 {
 	static const char *const endings[] = {"Error", "Exception", "Interrupt", "Exit", "Warning"};
 	size_t length = strspn(line, "abcdefghijklmnopqrstuvwxyz"
@@ -232,7 +232,7 @@ static const char *find_traceback_behind(const struct str_list *lines)
 static const char *find_exception(const struct str_list *lines)
 {
 	for (size_t i = lines->count; i-- > 0;) {
-		if (is_exception(lines->items[i]))
+		if (tail_is_exception(lines->items[i]))
 			return lines->items[i];
 	}
 	return NULL;

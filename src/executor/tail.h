@@ -35,6 +35,9 @@ void tail_finish(struct tail *tail);
 void tail_list(const struct tail *tail, struct str_list *lines);
 void tail_list_all(const struct tail *tail, struct str_list *lines);
 
+/* "ValueError: no data": what Python prints below a traceback. */
+bool tail_is_exception(const char *line);
+
 /* The line that says most: the last exception of a Python traceback, else the last line that speaks
  * of an error, else the first of a paragraph framed by rules at the end, else the last that says
  * anything. NULL: there is none. Borrowed from `lines`. */

@@ -1,5 +1,6 @@
 #include "job/policy.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -7,7 +8,9 @@
 #include "base/proc.h"
 #include "job/exit_rules.h"
 
-#define SAYS(...) .says = {__VA_ARGS__}
+#define SAYS(...)	 .says = {__VA_ARGS__}
+#define FULL_DISK_WORDS	 "No space left on device", "[Errno 28]"
+#define FULL_QUOTA_WORDS "Disk quota exceeded", "[Errno 122]"
 
 /* What follows. Again: in its place if its type has restarts left, else the whole cluster forms
  * anew. Elsewhere: its container is given back for one on another machine. */
@@ -43,8 +46,8 @@ static const struct policy_row rows[] = {
 		.why = "a disk of its machine has failed"},
 	{SAYS("Read-only file system", "[Errno 30]"), MACHINES_FAULT,
 		.why = "a file system of its machine has become read-only"},
-	{SAYS("No space left on device", "[Errno 28]"), FULL_DISK},
-	{SAYS("Disk quota exceeded", "[Errno 122]"), NEVER,
+	{SAYS(FULL_DISK_WORDS), FULL_DISK},
+	{SAYS(FULL_QUOTA_WORDS), NEVER,
 		.why = "its owner's quota is used up: remove files, or ask for more"},
 	{SAYS("Stale file handle", "[Errno 116]"), MACHINES_FAULT,
 		.why = "a network file system of its machine is stale"},
@@ -201,14 +204,26 @@ static bool signal_fits(const struct policy_row *row, const struct cause *cause)
 	return row->signal == 0 || was_killed_by(cause, row->signal);
 }
 
-static bool words_fit(const struct policy_row *row, const struct cause *cause)
+static bool says_one_of(const char *line, const char *const *words, size_t count)
 {
-	if (!row->says[0])
-		return true;
-	for (size_t i = 0; cause->headline && i < POLICY_SAYS_MAX && row->says[i]; i++)
-		if (strstr(cause->headline, row->says[i]))
+	for (size_t i = 0; line && i < count && words[i]; i++)
+		if (strstr(line, words[i]))
 			return true;
 	return false;
+}
+
+int policy_errno_of_room(const char *line)
+{
+	static const char *const disk[] = {FULL_DISK_WORDS}, *const quota[] = {FULL_QUOTA_WORDS};
+
+	if (says_one_of(line, disk, array_length(disk)))
+		return ENOSPC;
+	return says_one_of(line, quota, array_length(quota)) ? EDQUOT : 0;
+}
+
+static bool words_fit(const struct policy_row *row, const struct cause *cause)
+{
+	return !row->says[0] || says_one_of(cause->headline, row->says, POLICY_SAYS_MAX);
 }
 
 /* A process killed by SIGKILL did not fail because of a peer: it had survived the peer errors that

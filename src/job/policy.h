@@ -41,6 +41,9 @@ struct policy_row {
 /* `framework`: of the job; NULL: no row of a framework fits. */
 const struct policy_row *policy_find(const struct cause *cause, const char *framework);
 
+/* ENOSPC, EDQUOT: what the table takes this line of a program's for; 0: neither. */
+int policy_errno_of_room(const char *line);
+
 /* For tests: every row is of use. The last fits everything. */
 size_t policy_count(void);
 size_t policy_number(const struct policy_row *row);

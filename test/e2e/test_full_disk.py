@@ -116,3 +116,12 @@ def test_a_program_that_met_a_full_disk_is_not_repeated_on_the_only_machine(tony
                            "echo state >/dev/full")
     assert answer.returncode == 1
     assert_not_repeated(job.status(), tony.run("events", job.id).stdout, "exit")
+
+
+@pytest.mark.promise("R59")
+def test_the_disk_that_a_program_has_filled_is_named(tony):
+    """The last line that dd prints tells how much it has copied."""
+    submit, _, as_json, events, _ = run_on_small_disk(tony, "dd if=/dev/zero of=out bs=64k")
+    assert_not_repeated(as_json, events, "exit")
+    assert re.search(r"exited with code 1; no space left on \S+worker-0-1 \(tmpfs: 0 B of 1 MiB free\): "
+                     r"dd: error writing 'out': No space left on device", submit), submit

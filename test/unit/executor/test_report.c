@@ -248,6 +248,50 @@ static void the_advice_for_a_taken_port_is_the_right_one(void **state)
 			   "exited with code 1; port 40001 was taken by uid 1002", "-port=");
 }
 
+static void assert_room(void **state, const char *lines, const char *headline, const char *text)
+{
+	struct bed bed;
+
+	init(&bed, EXITED(1), lines);
+	bed.report.work_dir = scratch_path(state, "disk");
+	report_cause(&bed.report, &bed.cause);
+	assert_int_equal(bed.cause.kind, CAUSE_EXIT);
+	assert_string_equal(bed.cause.headline, headline);
+	if (text)
+		assert_text_has(bed.cause.text, text);
+	else
+		assert_string_equal(bed.cause.text, "exited with code 1");
+	finish(&bed);
+}
+
+/* promise: R59 */
+static void a_full_disk_is_found_above_the_last_line(void **state)
+{
+	char *where cleanup_free = NULL, *python cleanup_free = NULL;
+	const char *dd = "dd: error writing 'out': No space left on device";
+	const char *other = "dd: error writing 'elsewhere': No space left on device";
+
+	scratch_mount(state, "disk", 128);
+	scratch_fill(state, "disk/out");
+	where = mem_printf("exited with code 1; no space left on %s (tmpfs: 0 B of 128 KiB free)",
+			   scratch_path(state, "disk"));
+	char *lines cleanup_free = mem_printf("%s\n1+0 records in\n64 kB copied\n", dd);
+	assert_room(state, lines, dd, where);
+	mem_replace(&lines, mem_printf("%s\n0+0 records out\n", other));
+	assert_room(state, lines, other, NULL);
+	/* Of two exceptions the first led to the second; of a warning nobody knows. */
+	python = mem_printf("OSError: [Errno 28] No space left on device: '%s/new'",
+			    scratch_path(state, "disk"));
+	mem_replace(&lines, mem_printf("%s\nRuntimeError: not saved\n", python));
+	assert_room(state, lines, python, where);
+	assert_room(state, "warning: no cache: No space left on device\nValueError: no data\n",
+		    "ValueError: no data", NULL);
+	assert_room(state, "cat: write error: Disk quota exceeded\nmake: *** [all] Error 1\n",
+		    "cat: write error: Disk quota exceeded", NULL);
+	assert_room(state, "sh: /dev/full: No space left on device\n",
+		    "sh: /dev/full: No space left on device", NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +304,7 @@ int main(void)
 		cmocka_unit_test(what_we_ended_says_why),
 		cmocka_unit_test(a_taken_port_is_recognised),
 		cmocka_unit_test(the_advice_for_a_taken_port_is_the_right_one),
+		scratch_test(a_full_disk_is_found_above_the_last_line),
 	};
 
 	return cmocka_run_group_tests_name("report", tests, NULL, NULL);
