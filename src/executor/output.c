@@ -43,6 +43,9 @@ struct output {
 	struct event *retry;
 	struct output_loss loss; /* all of it */
 	struct output_loss gap;	 /* what no mark in the file tells yet */
+	/* The last mark in the file: from where to where, with a line's end that it was given. */
+	int64_t mark_begin, mark_end;
+	struct output_loss marked; /* the loss that it tells */
 };
 
 static void open_file(struct output *output)
@@ -69,6 +72,7 @@ static void rotate(struct output *output)
 		log_times_rename(from, to);
 		rename(from, to);
 	}
+	output->mark_begin = output->mark_end = 0;
 	open_file(output);
 }
 
@@ -143,7 +147,11 @@ static bool write_mark(struct output *output)
 	char *mark cleanup_free =
 		mem_printf("%s[tony: %s]\n", last == '\n' || before == 0 ? "" : "\n", text);
 	if (write_bytes(output, mark, strlen(mark)) == strlen(mark)) {
-		output_loss_finish(&output->gap);
+		output->mark_begin = before;
+		output->mark_end = output->size;
+		output_loss_finish(&output->marked);
+		output->marked = output->gap;
+		output->gap = (struct output_loss){0};
 		return true;
 	}
 	if (ftruncate(output->file, before) == 0) {
@@ -181,6 +189,22 @@ static void on_retry(evutil_socket_t fd, short what, void *context)
 		plan_retry(output);
 }
 
+/* `bytes` of the file, from `from` on, are about to be overwritten. With a mark goes what it told,
+ * and it was no line of the program's. */
+static void count_overwritten(struct output *output, const char *bytes, int64_t from)
+{
+	int64_t begin = output->mark_begin > from ? output->mark_begin : from;
+	int64_t end = output->mark_end > from ? output->mark_end : from;
+	struct backlog_count *dropped = &output->backlog.dropped;
+
+	if (end > from)
+		output_loss_add(&output->gap, &output->marked);
+	else
+		begin = from;
+	backlog_count_add(dropped, bytes, (size_t)(begin - from));
+	backlog_count_add(dropped, bytes + (end - from), (size_t)(output->size - end));
+}
+
 /* Overwriting takes no room: the mark stands where the last lines of the file stood. Its length
  * stays as it is, for the sake of readers. */
 static void overwrite_end(struct output *output)
@@ -198,15 +222,16 @@ static void overwrite_end(struct output *output)
 	size_t most = length - END_MARK_SIZE;
 	const char *end = memrchr(bytes, '\n', most);
 	size_t start = end ? (size_t)(end + 1 - bytes) : most;
-	backlog_count_add(&output->backlog.dropped, bytes + start, length - start);
+	output->size = info.st_size;
+	count_overwritten(output, bytes + start, offset + (off_t)start);
 	account(output);
 	char *text cleanup_free = output_loss_text(&output->gap, "this");
-	char *mark cleanup_free = mem_printf("%s[tony: %s", end ? "" : "\n", text);
-	size_t room = length - start - strlen("]\n");
+	char *mark cleanup_free = mem_printf("%s[tony: %s]", end ? "" : "\n", text);
+	size_t room = length - start - strlen("\n");
 	str_cut(mark, room);
 	memset(bytes + start, ' ', room);
 	memcpy(bytes + start, mark, strlen(mark));
-	memcpy(bytes + start + room, "]\n", strlen("]\n"));
+	bytes[start + room] = '\n';
 	if (pwrite(fd, bytes + start, length - start, offset + (off_t)start) < 0)
 		log_error("cannot write %s: %s", output->path, strerror(errno));
 }
@@ -334,6 +359,7 @@ void output_close(struct output *output)
 	backlog_finish(&output->backlog);
 	output_loss_finish(&output->loss);
 	output_loss_finish(&output->gap);
+	output_loss_finish(&output->marked);
 	free(output->why);
 	free(output->path);
 	free(output);

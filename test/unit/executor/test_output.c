@@ -3,7 +3,9 @@
 #include "../base/test.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -80,6 +82,15 @@ static void put_lines(struct bed *bed, int from, int to)
 	}
 }
 
+static int64_t count_whole_lines(const char *text)
+{
+	int64_t count = 0;
+
+	for (; (text = strstr(text, " of a program that prints\n")); text++)
+		count++;
+	return count;
+}
+
 static void assert_no_loss(const struct bed *bed)
 {
 	assert_int_equal(output_loss(bed->output)->count.bytes, 0);
@@ -139,10 +150,7 @@ static void a_mark_stands_where_lines_were_lost_and_the_newest_follow(void **sta
 	char *mark cleanup_free = mem_printf("\n[tony: %s]\nline ", told);
 	assert_text_has(text, mark);
 	/* Whole lines, and all that are not counted as lost. */
-	int64_t kept = 0;
-	for (const char *at = text; (at = strstr(at, "of a program that prints\n")); at++)
-		kept++;
-	assert_int_equal(kept, 10000 - loss->count.lines);
+	assert_int_equal(count_whole_lines(text), 10000 - loss->count.lines);
 	/* What the exit report needs is there all the same. */
 	tail_list(output_tail(bed.output), &lines);
 	assert_int_equal(lines.count, 5);
@@ -163,14 +171,48 @@ static void a_disk_that_stays_full_has_the_mark_at_the_end_of_the_log(void **sta
 	const struct output_loss *loss = output_loss(bed.output);
 	char *text cleanup_free = scratch_read(state, "disk/stdout");
 	char *told cleanup_free = output_loss_text(loss, "this");
-	char *mark cleanup_free = mem_printf("prints\n[tony: %s ", told);
+	char *mark cleanup_free = mem_printf("prints\n[tony: %s] ", told);
 	assert_text_has(text, mark);
 	assert_int_equal(strlen(text), strlen(before)); /* readers are where they were */
-	assert_string_equal(text + strlen(text) - 3, " ]\n");
-	int64_t kept = 0;
-	for (const char *at = text; (at = strstr(at, "of a program that prints\n")); at++)
-		kept++;
-	assert_int_equal(kept, 3000 - loss->count.lines);
+	assert_string_equal(text + strlen(text) - 2, " \n");
+	assert_int_equal(count_whole_lines(text), 3000 - loss->count.lines);
+	close_bed(&bed);
+}
+
+/* Of this process's files; a disk's room comes in blocks. */
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* promise: R57 */
+static void a_mark_that_is_overwritten_is_told_anew_and_is_no_line(void **state)
+{
+	struct output_options options = {0};
+	struct bed bed;
+
+	signal(SIGXFSZ, SIG_IGN);
+	open_bed(&bed, scratch_path(state, "stdout"), &options);
+	put_lines(&bed, 0, 100);
+	put(&bed, "line 000100 of ");
+	limit_files(100 * 37 + 15);
+	put(&bed, "a program that prints\n");
+	put_lines(&bed, 101, 10000);
+	limit_files(100 * 37 + 15 + 160); /* there is room for the mark, and for no line */
+	wait_for(&bed, state, "stdout", "[tony: ");
+	output_drain(bed.output);
+	limit_files(RLIM_INFINITY);
+	const struct output_loss *loss = output_loss(bed.output);
+	char *text cleanup_free = scratch_read(state, "stdout");
+	char *told cleanup_free = output_loss_text(loss, "this");
+	char *mark cleanup_free = mem_printf("\n[tony: %s] ", told);
+	assert_text_has(text, mark);
+	assert_null(strstr(strstr(text, "[tony: ") + 1, "[tony: "));
+	assert_int_equal(count_whole_lines(text), 10000 - loss->count.lines);
 	close_bed(&bed);
 }
 
@@ -215,6 +257,7 @@ int main(void)
 		scratch_test(what_a_full_disk_held_up_is_written_when_there_is_room),
 		scratch_test(a_mark_stands_where_lines_were_lost_and_the_newest_follow),
 		scratch_test(a_disk_that_stays_full_has_the_mark_at_the_end_of_the_log),
+		scratch_test(a_mark_that_is_overwritten_is_told_anew_and_is_no_line),
 		scratch_test(a_file_that_was_never_written_tells_its_loss_at_the_end),
 		scratch_test(a_directory_that_comes_late_costs_nothing),
 	};
