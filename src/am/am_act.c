@@ -49,13 +49,10 @@ void am_on_sync_timer(evutil_socket_t fd, short what, void *data)
 		am_break(am, err_message(&err));
 }
 
-void am_on_output_lost(void *data, size_t task, const struct message_loss *lost)
+void am_on_output_lost(void *data, size_t task, const struct lost_output *lost)
 {
 	struct am *am = data;
-	am_record(am,
-		  record_output(am->job, machine_task(am->machine, task), lost->lines, lost->bytes,
-				lost->text),
-		  false);
+	am_record(am, record_output(am->job, machine_task(am->machine, task), lost), false);
 }
 
 void am_break(struct am *am, const char *text)

@@ -91,7 +91,7 @@ void am_break(struct am *am, const char *text);
 void am_record(struct am *am, json_t *record, bool sync);
 
 /* For the interface: so much of a task's output is lost. */
-void am_on_output_lost(void *data, size_t task, const struct message_loss *lost);
+void am_on_output_lost(void *data, size_t task, const struct lost_output *lost);
 
 /* For the event loop: syncs the journal. */
 void am_on_sync_timer(evutil_socket_t fd, short what, void *data);

@@ -29,7 +29,7 @@ struct api_host {
 	/* machine_handle() and everything that follows from it, api_order_changed() included. */
 	bool (*deliver)(void *data, const struct machine_event *event);
 	/* Output of the task's present container is lost. */
-	void (*output_lost)(void *data, size_t task, const struct message_loss *lost);
+	void (*output_lost)(void *data, size_t task, const struct lost_output *lost);
 	/* Path of a task's "stdout" or "stderr" now, or NULL; the caller frees. */
 	char *(*log_path)(void *data, size_t task, const char *name);
 };

@@ -275,15 +275,14 @@ static void note_silence(struct api_task *task, int attempt)
 }
 
 /* The journal gets a line when it begins, each time that it has doubled, and at the end. */
-static void take_loss(struct api_task *task, const struct message_identity *of,
-		      const struct message_loss *lost, bool has_ended)
+static void take_loss(struct api_task *task, const struct lost_output *lost, bool has_ended)
 {
-	int64_t known = task->lost_attempt == of->attempt ? task->lost_bytes : 0;
+	int64_t known = task->lost_attempt == lost->attempt ? task->lost_bytes : 0;
 
 	if (lost->bytes <= known || (lost->bytes / 2 < known && !has_ended))
 		return;
 	task->lost_bytes = lost->bytes;
-	task->lost_attempt = of->attempt;
+	task->lost_attempt = lost->attempt;
 	task->api->host.output_lost(task->api->host.data, task->number, lost);
 }
 
@@ -308,7 +307,7 @@ static void take_beat(struct api_task *task, struct message_beat *message)
 	if (message->has_metrics)
 		api_task_measure(task, &message->of, &message->metrics);
 	api_task_take_numbers(task, message->of.attempt, &message->numbers);
-	take_loss(task, &message->of, &message->lost, message->state == MESSAGE_EXITED);
+	take_loss(task, &message->lost, message->state == MESSAGE_EXITED);
 	tell_beat(task, message);
 }
 
@@ -408,7 +407,7 @@ void api_handle_exit(void *data, struct http_request *request)
 		api_task_measure(task, &message.of, &message.metrics);
 	if (is_present) {
 		api_task_take_numbers(task, message.of.attempt, &message.numbers);
-		take_loss(task, &message.of, &message.lost, true);
+		take_loss(task, &message.lost, true);
 	}
 	if (is_present && deliver(task, &event))
 		api_answer_when_kept(api, request, json_object());

@@ -238,7 +238,8 @@ static int read_numbers(const json_t *body, struct message_numbers *numbers, str
 	return read_rows(json_object_get(object, "rows"), numbers, err);
 }
 
-static int read_loss(const json_t *body, struct message_loss *lost, struct err *err)
+static int read_loss(const json_t *body, const struct message_identity *of,
+		     struct lost_output *lost, struct err *err)
 {
 	const json_t *object = json_object_get(body, "output_lost");
 	char *text cleanup_free = NULL;
@@ -250,6 +251,7 @@ static int read_loss(const json_t *body, struct message_loss *lost, struct err *
 	    json_need_text(object, "text", &text, err) < 0)
 		return err_wrap(err, "output_lost");
 	str_cut(text, LOSS_TEXT_CAP);
+	lost->attempt = of->attempt;
 	lost->text = str_printable(text, strlen(text));
 	return 0;
 }
@@ -396,7 +398,7 @@ static int read_beat(struct message_beat *message, json_t *body, struct err *err
 	    read_pids(body, &message->pids, err) < 0 ||
 	    read_int(body, "ui_port", 0, 65535, &message->ui_port, err) < 0 ||
 	    read_logs(body, message, err) < 0 || read_numbers(body, &message->numbers, err) < 0 ||
-	    read_loss(body, &message->lost, err) < 0)
+	    read_loss(body, &message->of, &message->lost, err) < 0)
 		return -1;
 	return read_metrics(body, &message->has_metrics, &message->metrics, err);
 }
@@ -434,7 +436,7 @@ int message_parse_exit(struct message_exit *message, const char *bytes, size_t l
 	    cause_read_json(body, "cause", &message->cause, err) == 0 &&
 	    read_metrics(body, &message->has_metrics, &message->metrics, err) == 0 &&
 	    read_numbers(body, &message->numbers, err) == 0 &&
-	    read_loss(body, &message->lost, err) == 0)
+	    read_loss(body, &message->of, &message->lost, err) == 0)
 		return 0;
 	message_exit_finish(message);
 	return -1;

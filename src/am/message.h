@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "job/machine.h"
+#include "job/record.h"
 
 enum {
 	MESSAGE_GPUS_MAX = 64,
@@ -53,12 +54,6 @@ struct message_numbers {
 	json_t *list; /* where the texts are */
 };
 
-/* Output of its programs that is in no log. */
-struct message_loss {
-	int64_t lines, bytes; /* 0 bytes: nothing */
-	char *text;	      /* a sentence, printable; owned */
-};
-
 enum message_state {
 	MESSAGE_WAITING, /* registered, no process */
 	MESSAGE_RUNNING,
@@ -89,7 +84,7 @@ struct message_beat {
 	bool has_metrics;
 	struct message_metrics metrics;
 	struct message_numbers numbers;
-	struct message_loss lost;
+	struct lost_output lost;
 };
 
 struct message_exit {
@@ -98,7 +93,7 @@ struct message_exit {
 	bool has_metrics;
 	struct message_metrics metrics;
 	struct message_numbers numbers;
-	struct message_loss lost;
+	struct lost_output lost;
 };
 
 int message_parse_register(struct message_register *message, const char *bytes, size_t length,

@@ -154,16 +154,16 @@ json_t *record_note(const struct job *job, const struct task *task, const char *
 	return record;
 }
 
-json_t *record_output(const struct job *job, const struct task *task, int64_t lines, int64_t bytes,
-		      const char *text)
+json_t *record_output(const struct job *job, const struct task *task,
+		      const struct lost_output *lost)
 {
 	json_t *record = begin("output");
 
 	set_task_name(record, "task", job, task);
-	json_set_int(record, "attempt", task->attempt);
-	json_set_int(record, "lines", lines);
-	json_set_int(record, "bytes", bytes);
-	json_set_text(record, "text", text);
+	json_set_int(record, "attempt", lost->attempt);
+	json_set_int(record, "lines", lost->lines);
+	json_set_int(record, "bytes", lost->bytes);
+	json_set_text(record, "text", lost->text);
 	return record;
 }
 

@@ -26,6 +26,13 @@
 #include "job/journal.h"
 #include "job/machine.h"
 
+/* Output of a container's programs that is in no log. */
+struct lost_output {
+	int attempt;	      /* which container; 0: none */
+	int64_t lines, bytes; /* 0 bytes: nothing */
+	char *text;	      /* a sentence, printable; owned */
+};
+
 /* `container`: the scheduler's name for where it runs; NULL: it is a process of this machine. */
 json_t *record_am(int am_attempt, int64_t pid, const char *address, const char *container);
 /* `to` may already be left behind: one event can move a job or a task twice. */
@@ -37,8 +44,8 @@ json_t *record_task(const struct job *job, const struct task *task, enum task_st
 json_t *record_avoid(const char *host);
 /* `task` NULL: it is about the whole job. */
 json_t *record_note(const struct job *job, const struct task *task, const char *text);
-json_t *record_output(const struct job *job, const struct task *task, int64_t lines, int64_t bytes,
-		      const char *text);
+json_t *record_output(const struct job *job, const struct task *task,
+		      const struct lost_output *lost);
 json_t *record_waiting(const char *text); /* NULL: nothing is waited for any more */
 json_t *record_final(enum job_state state, const char *message, const struct cause *cause);
 /* Whether it is that one. */

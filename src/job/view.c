@@ -352,7 +352,7 @@ static int fold_output(struct job_view *view, const struct view_record *record, 
 		return -1;
 	if (number < 0)
 		return err_set(err, ERR_INPUT, "task: is missing");
-	struct output_view *lost = &view->tasks[number].lost;
+	struct lost_output *lost = &view->tasks[number].lost;
 	if (read_number(record, "attempt", &lost->attempt, err) < 0 ||
 	    view_record_read_int(record, "lines", 0, INT64_MAX, &lost->lines, err) < 0 ||
 	    view_record_read_int(record, "bytes", 0, INT64_MAX, &lost->bytes, err) < 0)

@@ -10,6 +10,7 @@
 
 #include "job/journal.h"
 #include "job/machine.h"
+#include "job/record.h"
 
 enum { ATTEMPT_VIEWS_MAX = 1000 }; /* of one task; the oldest are forgotten */
 
@@ -41,14 +42,9 @@ struct task_view {
 	bool is_well;		      /* it did */
 	bool blames_peer, moved, port_missed, rejoin, restarting; /* as in struct task */
 	int misses;						  /* as in struct task */
-	int64_t pause_ms; /* its own back-off, from state_since_ms on */
-	/* Of the output of the last container of which some was lost. */
-	struct output_view {
-		int attempt;	      /* which container; 0: none */
-		int64_t lines, bytes; /* that are in no log */
-		char *text;	      /* a sentence */
-	} lost;
-	bool dormant; /* machine_task_is_dormant() */
+	int64_t pause_ms;	 /* its own back-off, from state_since_ms on */
+	struct lost_output lost; /* of the last container that lost some */
+	bool dormant;		 /* machine_task_is_dormant() */
 	struct attempt_view *attempts;
 	size_t attempt_count;
 };

@@ -124,7 +124,7 @@ char *task_view_ui_url(const struct task_view *task)
 	return mem_printf("http://%s:%d", task->host, task->ui_port);
 }
 
-static void set_lost(json_t *object, const struct output_view *lost)
+static void set_lost(json_t *object, const struct lost_output *lost)
 {
 	if (!lost->text)
 		return;

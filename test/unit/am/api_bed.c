@@ -63,7 +63,7 @@ static bool on_deliver(void *data, const struct machine_event *event)
 	return heard;
 }
 
-static void on_output_lost(void *data, size_t task, const struct message_loss *lost)
+static void on_output_lost(void *data, size_t task, const struct lost_output *lost)
 {
 	struct api_bed *bed = data;
 
