@@ -60,44 +60,42 @@ static int read_line(const char *line, struct str_list *pairs, struct err *err)
 	return 0;
 }
 
-/* The end of a line of Windows' is none of its value. */
-static void end_line(char *line, size_t length)
+/* `bytes` end with a NUL of their own. The end of a line of Windows' is none of its value. */
+static int read_lines(char *bytes, size_t length, struct str_list *pairs, int *number,
+		      struct err *err)
 {
-	if (length > 0 && line[length - 1] == '\n')
-		line[--length] = '\0';
-	if (length > 0 && line[length - 1] == '\r')
-		line[length - 1] = '\0';
-}
+	char *end = bytes + length, *next;
 
-/* A line longer than LINE_CAP ends there: read_line() refuses it. */
-static int read_lines(FILE *file, struct str_list *pairs, int *number, struct err *err)
-{
-	char line[LINE_CAP + 3]; /* with the end of the line, and the string's */
-	size_t total = 0;
-
-	for (*number = 1; fgets(line, sizeof(line), file); (*number)++) {
-		size_t length = strlen(line);
-		total += length;
-		if (total > ENV_FILE_CAP)
-			return err_set(err, ERR_CONFIG, "the file is larger than 1 MiB");
-		if (length == 0 ||
-		    (line[length - 1] != '\n' && length < sizeof(line) - 1 && !feof(file)))
+	for (char *line = bytes; line < end; line = next, (*number)++) {
+		char *newline = memchr(line, '\n', (size_t)(end - line));
+		char *line_end = newline ? newline : end;
+		next = newline ? newline + 1 : end;
+		if (memchr(line, '\0', (size_t)(line_end - line)))
 			return err_set(err, ERR_CONFIG, "holds a NUL");
-		end_line(line, length);
+		if (line_end > line && line_end[-1] == '\r')
+			line_end--;
+		*line_end = '\0';
 		if (read_line(line, pairs, err) < 0)
 			return -1;
 	}
-	return ferror(file) ? err_set_errno(err, "cannot be read") : 0;
+	return 0;
 }
 
 int env_file_read(const char *path, struct str_list *pairs, struct err *err)
 {
 	FILE *file cleanup_file = fopen(path, "re");
-	int number = 0;
+	char *bytes cleanup_free = mem_alloc(ENV_FILE_CAP + 2);
+	int number = 1;
 
 	if (!file)
 		return err_set_errno(err, "--env-file: cannot open \"%s\"", path);
-	if (read_lines(file, pairs, &number, err) < 0)
+	size_t length = fread(bytes, 1, ENV_FILE_CAP + 1, file);
+	if (ferror(file))
+		return err_set_errno(err, "--env-file: %s", path);
+	if (length > ENV_FILE_CAP)
+		return err_set(err, ERR_CONFIG, "--env-file: %s is larger than 1 MiB", path);
+	bytes[length] = '\0';
+	if (read_lines(bytes, length, pairs, &number, err) < 0)
 		return err_wrap(err, "--env-file: %s:%d", path, number);
 	return 0;
 }

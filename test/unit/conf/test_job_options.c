@@ -1,6 +1,7 @@
 /* TonY's options and the short ways. */
 #include "describe_bed.h"
 
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
@@ -304,7 +305,13 @@ static void test_a_flaw_of_an_env_file_is_told_without_its_line(void **state)
 	str_list_add(&bed->options.env_file, "not-there.env");
 	check_refused(bed, "cannot open \"not-there.env\"");
 	str_list_add(&bed->options.env_file, "/dev/zero");
-	check_refused(bed, "/dev/zero:1: holds a NUL");
+	check_refused(bed, "/dev/zero is larger than 1 MiB");
+	fs_write_file("nul.env", "GOOD=1\nNAME=a\0b\n", 16, 0600, NULL);
+	str_list_add(&bed->options.env_file, "nul.env");
+	check_refused(bed, "nul.env:2: holds a NUL");
+	fs_write_file("nul-at-the-end.env", "NAME=a\0b", 8, 0600, NULL);
+	str_list_add(&bed->options.env_file, "nul-at-the-end.env");
+	check_refused(bed, "nul-at-the-end.env:1: holds a NUL");
 	fixture_write("latin.env", "GOOD=1\nNAME=\xe9t\xe9\n");
 	str_list_add(&bed->options.env_file, "latin.env");
 	check_refused(bed, "latin.env:2: the value of NAME is not UTF-8 text");
