@@ -47,6 +47,10 @@ int fs_make_directories(const char *path, mode_t mode,
 /* "/data (ext4: 0 B of 100.0 GiB free)": the file system in which `path` is, or would be. The
  * caller frees. (Implemented in fs_room.c.) */
 char *fs_describe_room(const char *path);
+/* Whether a file could be made at `path`, an existing directory or one that would be made: what is
+ * there can be written to, and its file system has bytes and inodes left. A quota shows only when
+ * something is written. */
+int fs_check_room(const char *path, struct err *err);
 /* An errno of a write to `path`, in words: "no space left on /data (ext4: ...)", "the quota on
  * /home (nfs4: ...) is used up", or as strerror() has it. The caller frees. */
 char *fs_describe_errno(const char *path, int number);

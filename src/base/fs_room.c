@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
@@ -123,6 +124,19 @@ char *fs_describe_errno(const char *path, int number)
 	room = fs_describe_room(path);
 	return number == EDQUOT ? mem_printf("the quota on %s is used up", room)
 				: mem_printf("no space left on %s", room);
+}
+
+int fs_check_room(const char *path, struct err *err)
+{
+	char *there cleanup_free = find_existing(path);
+	struct statvfs room;
+
+	if (access(there, W_OK | X_OK) < 0 || statvfs(there, &room) < 0)
+		return err_set_errno(err, "cannot write to %s", there);
+	if (room.f_bavail > 0 && (room.f_favail > 0 || room.f_files == 0))
+		return 0;
+	err_set(err, ERR_NO_SPACE, "no space left");
+	return fs_explain_room(path, err);
 }
 
 int fs_explain_room(const char *path, struct err *err)

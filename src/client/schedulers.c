@@ -167,23 +167,36 @@ void schedulers_sort(struct job_summary *jobs, size_t count)
 		qsort(jobs, count, sizeof(*jobs), newest_first);
 }
 
+/* The first failure is the error when nobody answers, so it is told at the end. */
+static void note_failure(const struct scheduler_client_ops *ops, struct err *why,
+			 const struct scheduler_client_ops **first, struct err *first_why)
+{
+	if (*first) {
+		log_warning("jobs on %s are not shown: %s", ops->name, err_message(why));
+		err_finish(why);
+		return;
+	}
+	*first = ops;
+	*first_why = *why;
+}
+
 int schedulers_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
 		    struct err *err)
 {
-	const struct scheduler_client_ops *ops;
-	struct err last cleanup_err = {0};
+	const struct scheduler_client_ops *ops, *failed = NULL;
+	struct err why_failed cleanup_err = {0};
 	size_t answers = 0;
 
 	*jobs = NULL;
 	*count = 0;
 	for (size_t i = 0; (ops = scheduler_client_at(i)); i++) {
 		struct job_summary *more;
+		struct err why = {0};
 		size_t added;
 		if (!is_there(ops))
 			continue;
-		err_finish(&last);
-		if (ops->list(ended_since_ms, &more, &added, &last) < 0) {
-			log_warning("jobs on %s are not shown: %s", ops->name, err_message(&last));
+		if (ops->list(ended_since_ms, &more, &added, &why) < 0) {
+			note_failure(ops, &why, &failed, &why_failed);
 			continue;
 		}
 		answers++;
@@ -194,7 +207,10 @@ int schedulers_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *c
 		free(more);
 	}
 	if (answers == 0)
-		return err_set(err, last.kind ? last.kind : ERR_FAILED, "%s", err_message(&last));
+		return err_set(err, why_failed.kind ? why_failed.kind : ERR_FAILED, "%s",
+			       err_message(&why_failed));
+	if (failed)
+		log_warning("jobs on %s are not shown: %s", failed->name, err_message(&why_failed));
 	schedulers_sort(*jobs, *count);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
@@ -10,6 +11,7 @@
 #include "client/program.h"
 #include "client/report.h"
 #include "client/verbs.h"
+#include "scheduler/state_dir.h"
 
 struct check_options {
 	struct job_options job;
@@ -29,8 +31,9 @@ const struct opt_table verb_check_options = {
 	.usage = "tony check [OPTIONS] [-- COMMAND ARG...]",
 	.summary = "see whether a job could run, without starting anything",
 	.description = "Takes the options of submit. Checks the configuration, the files, the "
-		       "programs that the commands name, and whether the scheduler can ever give "
-		       "what the job asks for.",
+		       "programs that the commands name, whether the scheduler can ever give "
+		       "what the job asks for, and whether the state directory is the user's "
+		       "own and has room.",
 	.options = options,
 	.option_count = array_length(options),
 };
@@ -126,7 +129,21 @@ static void check_capacity(struct check *check, const struct description *descri
 		add_row(check, "other users", true, neighbours);
 }
 
-static void check_all(struct check *check, const struct check_options *chosen,
+static void check_state(struct check *check)
+{
+	struct err err cleanup_err = {0};
+	char *state cleanup_free = state_dir_find(&err);
+
+	if (!state || fs_check_room(state, &err) < 0) {
+		add_problem(check, "state directory", &err);
+		return;
+	}
+	char *room cleanup_free = fs_describe_room(state);
+	char *text cleanup_free = mem_printf("%s on %s", state, room);
+	add_row(check, "state directory", true, text);
+}
+
+static void check_job(struct check *check, const struct check_options *chosen,
 		      const struct str_list *operands, size_t dashdash)
 {
 	struct description description cleanup_description = {0};
@@ -186,7 +203,8 @@ int verb_check(int argc, char **argv)
 	if (report_parse_command(&verb_check_options, argc, argv, &chosen, &operands, &dashdash,
 				 &code)) {
 		check.rows = json_array();
-		check_all(&check, &chosen, &operands, dashdash);
+		check_job(&check, &chosen, &operands, dashdash);
+		check_state(&check);
 		code = report(&check, chosen.json);
 	}
 	opt_finish(&verb_check_options, &chosen);

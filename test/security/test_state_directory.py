@@ -12,7 +12,7 @@ def refusal(user, state, *words):
 
 
 @pytest.mark.promise("S46")
-@pytest.mark.parametrize("words", [["list"], ["submit", "--executes", "true"], ["portal", "--link"], ["history"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["list"], ["check", "--", "true"], ["submit", "--executes", "true"], ["portal", "--link"], ["history"]], ids=" ".join)
 def test_a_state_directory_of_another_user_is_refused(machine, words):
     state = machine.root / "shared"
     machine.run("install", "-d", "-m", "777", "-o", machine.stranger.uid, state)

@@ -44,6 +44,24 @@ static void an_error_of_a_full_disk_says_where_to_make_room(void **state)
 	assert_text_has(err_message(&err), expected);
 }
 
+static void a_place_to_write_is_checked_before_it_is_made(void **state)
+{
+	struct err err cleanup_err = {0};
+	char *expected cleanup_free = NULL;
+
+	scratch_mount(state, "a disk", 128);
+	assert_int_equal(fs_check_room(scratch_path(state, "a disk/not/there"), &err), 0);
+	scratch_fill(state, "a disk/fill");
+	assert_int_equal(fs_check_room(scratch_path(state, "a disk/not/there"), &err), -1);
+	assert_int_equal(err.kind, ERR_NO_SPACE);
+	expected = mem_printf("no space left; make room on %s (tmpfs: 0 B of 128 KiB free)",
+			      scratch_path(state, "a disk"));
+	assert_string_equal(err_message(&err), expected);
+	err_finish(&err);
+	/* Root is refused by the kernel's own file system as well. */
+	assert_int_equal(fs_check_room("/proc/self/fd/none", &err), -1);
+}
+
 static void other_errors_are_left_alone(void **state)
 {
 	struct err err cleanup_err = {0};
@@ -59,6 +77,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		scratch_test(a_file_system_is_named_with_what_is_free),
 		scratch_test(an_error_of_a_full_disk_says_where_to_make_room),
+		scratch_test(a_place_to_write_is_checked_before_it_is_made),
 		scratch_test(other_errors_are_left_alone),
 	};
 

@@ -4,6 +4,7 @@
 #include "verb_bed.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +84,28 @@ static void without_jobs_a_friendly_line_is_said(void **state)
 	json_t *list cleanup_json = run_json(state, "list --json");
 	assert_int_equal(json_array_size(list), 0);
 	assert_string_equal(bed_err(), "");
+}
+
+/* promise: S46 */
+static void list_and_check_tell_once_why_the_state_directory_is_refused(void **state)
+{
+	static const char told[] = "chmod go-w ";
+	struct bed_job bed;
+
+	open_running(&bed);
+	bed_run(state, "check -- true");
+	assert_text_has(bed_out(), "ok       state directory: ");
+	assert_text_has(bed_out(), " free)");
+	assert_int_equal(chmod(scratch_path(state, "state"), 0777), 0);
+	assert_run(state, "list", EXIT_CODE_CONFIG);
+	const char *first = strstr(bed_err(), told);
+	assert_non_null(first);
+	assert_null(strstr(first + 1, told));
+	bed_run(state, "check -- true");
+	assert_text_has(bed_err(), "problem  state directory: ");
+	assert_text_has(bed_err(), told);
+	assert_int_equal(chmod(scratch_path(state, "state"), 0700), 0);
+	bed_job_close(&bed);
 }
 
 static void list_shows_what_runs_and_history_what_has_ended(void **state)
@@ -500,6 +523,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		verb_test(which_job_is_the_newest_may_not_be_known),
 		verb_test(without_jobs_a_friendly_line_is_said),
+		verb_test(list_and_check_tell_once_why_the_state_directory_is_refused),
 		verb_test(list_shows_what_runs_and_history_what_has_ended),
 		verb_test(history_is_chosen_by_state_and_number),
 		verb_test(status_shows_tasks_and_last_failures),
