@@ -15,6 +15,7 @@
 #include "base/proc.h"
 #include "job/record.h"
 #include "job/view.h"
+#include "net/listen.h"
 #include "scheduler/state_dir.h"
 
 #define HOLD_VARIABLE "TONY_AM_HOLD"
@@ -49,7 +50,7 @@ static int open_hold(struct am *am, struct err *err)
 		return 0;
 	}
 	char *address cleanup_free = listen_address(am->place.host);
-	int listener = http_server_listen(address, err);
+	int listener = net_listen(address, false, err);
 	if (listener < 0)
 		return -1;
 	am->listener = listener;

@@ -36,7 +36,7 @@ struct api_host {
 
 struct api_options {
 	const char *address; /* where it listens: "127.0.0.1:0" */
-	int listener;	     /* http_server_listen()'s, in place of `address`; 0: none */
+	int listener;	     /* net_listen()'s, in place of `address`; 0: none */
 	const char *host;    /* the name by which others reach that address; NULL: itself */
 	const char *token;
 	const char *kv_file; /* the store is kept there for the AM that follows; NULL: it is not */

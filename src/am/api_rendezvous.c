@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "framework/address.h"
 #include "framework/slots.h"
+#include "net/address.h"
 
 /* Which ring this is: "2 0 3" is that of types 0 and 3 in epoch 2. Within an epoch a stage may
  * follow another. */
@@ -26,7 +27,7 @@ static char *name_ring(const struct cluster *cluster, const struct slots *slots)
 static int serve(struct api *api, const struct slots *slots, const char *ring, struct err *err)
 {
 	const char *own = http_server_address(api->server);
-	char *address cleanup_free = mem_printf("%.*s:0", (int)(strrchr(own, ':') - own), own);
+	char *address cleanup_free = net_address_any_port(own);
 	struct gloo *gloo =
 		gloo_create(api->base, address, api->name, slots, ring, api->rendezvous_file, err);
 

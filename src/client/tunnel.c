@@ -10,10 +10,10 @@
 #include "base/mem.h"
 #include "net/address.h"
 #include "net/dial.h"
+#include "net/listen.h"
 #include "net/wire.h"
 
 enum {
-	BACKLOG = 64,
 	DIAL_MS = 10000,
 	ON_THE_WAY = 128 * 1024, /* bytes, each way */
 };
@@ -149,16 +149,17 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 
 static int listen_at(struct tunnel *tunnel, const char *text, struct err *err)
 {
-	struct net_address address;
+	struct net_address address = {.length = sizeof(address.storage)};
+	int fd = net_listen(text, false, err);
 
-	if (net_address_parse(text, &address, err) < 0)
+	if (fd < 0)
 		return -1;
-	tunnel->listener = evconnlistener_new_bind(
-		tunnel->base, on_accept, tunnel,
-		LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, BACKLOG,
-		(struct sockaddr *)&address.storage, (int)address.length);
-	if (!tunnel->listener)
-		return err_set_errno(err, "%s: cannot listen", text);
+	tunnel->listener = evconnlistener_new(tunnel->base, on_accept, tunnel,
+					      LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+	if (!tunnel->listener) {
+		close(fd);
+		return err_set(err, ERR_FAILED, "%s: cannot listen", text);
+	}
 	if (getsockname(evconnlistener_get_fd(tunnel->listener),
 			(struct sockaddr *)&address.storage, &address.length) < 0)
 		return err_set_errno(err, "%s: cannot tell the port", text);

@@ -141,6 +141,13 @@ static char *find_token(const struct portal_verb *chosen, struct err *err)
 
 static int check(const struct portal_verb *chosen, struct err *err)
 {
+	struct net_address address;
+
+	if (chosen->listen && net_address_parse(chosen->listen, &address, NULL) < 0)
+		return err_set(err, ERR_USAGE,
+			       "--listen: \"%s\" is not HOST:PORT with a numeric host; write one "
+			       "as " LISTEN " or [::1]:19886",
+			       chosen->listen);
 	if (chosen->auth_header && chosen->auth_from.count == 0)
 		return err_set(
 			err, ERR_USAGE,

@@ -255,7 +255,7 @@ static int serve(struct host *host, struct err *err)
 		return -1;
 	struct http_server_config config = {
 		.address = listen,
-		.is_held = true,
+		.shares_port = true,
 		.any_host = true,
 		.routes = routes,
 		.route_count = array_length(routes),

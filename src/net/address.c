@@ -103,3 +103,8 @@ char *net_address_text(const struct net_address *address)
 		return mem_printf("[%s]:%d", host, ntohs(v6->sin6_port));
 	return mem_printf("%s:%d", host, ntohs(v4->sin_port));
 }
+
+char *net_address_any_port(const char *text)
+{
+	return mem_printf("%.*s:0", (int)(strrchr(text, ':') - text), text);
+}

@@ -28,4 +28,7 @@ char *net_address_host(const struct net_address *address);
 /* "127.0.0.1:4000" or "[::1]:4000"; the caller frees. */
 char *net_address_text(const struct net_address *address);
 
+/* Any port of the same address: "127.0.0.1:0" of "127.0.0.1:4000". The caller frees. */
+char *net_address_any_port(const char *text);
+
 #endif

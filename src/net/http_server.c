@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "net/address.h"
 #include "net/http_internal.h"
+#include "net/listen.h"
 
 enum {
 	HEAD_BYTES = 16 * 1024,
@@ -25,7 +26,6 @@ enum {
 	CONNECTIONS = 1024,
 	STRANGER_BYTES = 4 * 1024 * 1024,
 	IDLE_MS = 30 * 1000,
-	BACKLOG = 4096,
 	FDS_LEFT = 64, /* for the rest of the process */
 	ACCEPT_PAUSE_MS = 100,
 };
@@ -130,28 +130,6 @@ static void on_drain_timer(evutil_socket_t fd, short what, void *data)
 		drained(server->drained_data);
 }
 
-static int listen_at(const char *text, bool is_held, struct err *err)
-{
-	const int on = 1, shares = is_held;
-	struct net_address address;
-
-	if (net_address_parse(text, &address, err) < 0)
-		return -1;
-	int fd cleanup_close =
-		socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &shares, sizeof(shares)) < 0 ||
-	    bind(fd, (struct sockaddr *)&address.storage, address.length) < 0 ||
-	    listen(fd, BACKLOG) < 0)
-		return err_set_errno(err, "%s: cannot listen", text);
-	return mem_steal_fd(&fd);
-}
-
-int http_server_listen(const char *address, struct err *err)
-{
-	return listen_at(address, false, err);
-}
-
 /* `fd` is the listener's from then on. */
 static int accept_at(struct http_server *server, int fd, struct err *err)
 {
@@ -173,7 +151,7 @@ static int start_listening(struct http_server *server, struct err *err)
 {
 	int held = server->config.listener;
 	int fd = held > 0 ? fcntl(held, F_DUPFD_CLOEXEC, 0)
-			  : listen_at(server->config.address, server->config.is_held, err);
+			  : net_listen(server->config.address, server->config.shares_port, err);
 
 	if (held > 0 && fd < 0)
 		err_set_errno(err, "cannot listen");

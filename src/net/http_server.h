@@ -61,9 +61,9 @@ struct http_limits {
 
 struct http_server_config {
 	const char *address; /* "127.0.0.1:0": port 0 is any; copied */
-	bool is_held;	     /* another process of this user's holds it with SO_REUSEPORT */
-	int listener;	     /* http_server_listen()'s, in place of `address`; 0: none */
-	const char *token;   /* copied; NULL: there is none to show */
+	bool shares_port;    /* another process of this user's holds it with SO_REUSEPORT */
+	int listener;	   /* net_listen()'s, in place of `address`, for several in turn; 0: none */
+	const char *token; /* copied; NULL: there is none to show */
 	const struct http_route *routes; /* borrowed */
 	size_t route_count;
 	void *data; /* for the handlers */
@@ -77,9 +77,6 @@ struct http_server_config {
 	bool (*knows_host)(void *data, const struct http_request *request, const char *name);
 	struct http_limits limits;
 };
-
-/* A socket that listens, for several servers in turn: who connects meanwhile waits. -1: `err`. */
-int http_server_listen(const char *address, struct err *err);
 
 struct http_server *http_server_create(struct event_base *base,
 				       const struct http_server_config *config, struct err *err);

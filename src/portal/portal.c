@@ -367,7 +367,9 @@ static int serve(struct portal *portal, struct err *err)
 	/* Inherited by all that it starts. It starts no program of a job's. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_set_errno(err, "no_new_privs");
-	if (start_indexer(portal, err) < 0 || open_server(portal, err) < 0)
+	if (open_server(portal, err) < 0)
+		return err_wrap(err, "--listen");
+	if (start_indexer(portal, err) < 0)
 		return -1;
 	open_links(portal);
 	for (size_t i = 0; i < array_length(signals); i++) {

@@ -56,8 +56,7 @@ static int listen_beside(struct ui_door *door, struct event_base *base, const ch
 			 struct err *err)
 {
 	char *token cleanup_free = secret_create(err);
-	char *address cleanup_free =
-		mem_printf("%.*s:0", (int)(strrchr(beside, ':') - beside), beside);
+	char *address cleanup_free = net_address_any_port(beside);
 	const struct http_server_config config = {
 		.address = address,
 		.token = token, /* nobody is told it: a session is the only way in */

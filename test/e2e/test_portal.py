@@ -25,6 +25,21 @@ def configure(tony, keys):
     write_xml(tony.directory / "conf/tony-site.xml", keys)
 
 
+@pytest.mark.parametrize("verb", [["portal"], ["portal", "--link"]], ids=" ".join)
+def test_an_address_that_is_none_is_bad_usage(tony, verb):
+    for address in ("19886", "node7:19886", "127.0.0.1:70000"):
+        answer = tony.run(*verb, "--listen", address)
+        assert answer.returncode == 2 and f'--listen: "{address}" is not HOST:PORT with a numeric host; write' in answer.stderr
+
+
+def test_where_nobody_can_listen_another_address_is_asked_for(tony, portal):
+    taken = portal.url.split("/")[2]
+    for address, told in ((taken, "another program has that port; choose another one"),
+                          ("192.0.2.1:19886", "not an address of this machine")):
+        answer = tony.run("portal", "--listen", address)
+        assert answer.returncode == 2 and f"--listen: {address}: {told}" in answer.stderr
+
+
 # ---- a job that has ended -------------------------------------------------------------------------
 
 

@@ -71,6 +71,11 @@ def running_portal(machine):
     return Portal(machine)
 
 
+def test_a_port_that_only_root_may_take_is_told(machine):
+    answer = machine.owner.tony("portal", "--listen", "127.0.0.1:80")
+    assert answer.returncode == 6 and "127.0.0.1:80: this user may not listen there; choose a port from 1024 on" in answer.stderr
+
+
 @pytest.mark.promise("S43")
 def test_tensorboard_shows_no_directory_that_is_not_the_jobs_owners(machine, portal):
     machine.owner.write("logs/events.out.tfevents.1", "the owner's")
