@@ -21,10 +21,18 @@ def test_no_argument_list_shows_a_value_of_the_environment(machine):
 
 @pytest.mark.promise("S23")
 def test_a_strangers_find_meets_no_file_of_a_job(machine):
-    job = machine.owner.submit({"tony.worker.instances": 1, "tony.worker.memory": "64m",
-                                "tony.worker.command": "sleep 600"})
-    machine.owner.wait_task(job, "worker:0")
-    assert "token" in machine.owner.run("find", machine.owner.state).stdout
-    seen = machine.stranger.run("find", machine.owner.home)
-    assert seen.stdout.splitlines() == [str(machine.owner.home)]
-    assert machine.stranger.read(machine.owner.state / "jobs" / job / "token") is None
+    """The state directory is one that everybody may enter, so nothing but tony's own modes is in the way."""
+    owner, stranger = machine.owner, machine.stranger
+    owner.state = machine.root / "state"
+    owner.env["TONY_STATE_DIR"] = str(owner.state)
+    machine.run("install", "-d", "-m", "755", "-o", owner.uid, "-g", owner.uid, owner.state)
+    job = owner.submit({"tony.worker.instances": 1, "tony.worker.memory": "64m",
+                        "tony.worker.command": "echo hidden; umask 0; touch made; sleep 600"})
+    owner.wait_task(job, "worker:0")
+    portal = owner.start(machine.bin / "tony", "portal", "--listen", "127.0.0.1:0")
+    assert "http://" in portal.stdout.readline()
+    names = {path.rsplit("/", 1)[-1] for path in owner.run("find", owner.state).stdout.split()}
+    assert names >= {"token", "job.json", "journal.jsonl", "am.log", "stdout", "made", "checkpoint", "index.sqlite"}
+    assert not stranger.run("find", owner.state, "-type", "f", "-readable").stdout
+    assert not stranger.run("find", owner.state, "-mindepth", "1", "-type", "d", "-executable").stdout
+    assert stranger.read(owner.state / "jobs" / job / "token") is None
