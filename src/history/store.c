@@ -302,16 +302,17 @@ int history_store_jobs(struct history_store *store, const char *folder, struct h
 }
 
 /* Any user may have put an entry with this id there. */
-static bool is_preferred(struct history_store *store, const char *path)
+static bool is_preferred(struct history_store *store, const char *path, const char *user)
 {
-	char *me cleanup_free = user_name_of(geteuid());
-	char *user cleanup_free = history_store_user(store, path, NULL, me, NULL);
+	char *owner cleanup_free = history_store_user(store, path, NULL, user, NULL);
 
-	return str_equal(user, me);
+	return str_equal(owner, user);
 }
 
-char *history_store_find(struct history_store *store, const char *id, struct err *err)
+char *history_store_find(struct history_store *store, const char *id, const char *user,
+			 struct err *err)
 {
+	char *me cleanup_free = user_name_of(geteuid());
 	char *another cleanup_free = NULL;
 	struct history_folders folders cleanup_history_folders = {0};
 	int64_t first_ms = 0, last_ms = INT64_MAX;
@@ -330,7 +331,7 @@ char *history_store_find(struct history_store *store, const char *id, struct err
 						      folder->day_ms <= last_ms);
 		if (!may_be || !store->ops->is_directory(store, path))
 			continue;
-		if (is_preferred(store, path))
+		if (is_preferred(store, path, user ? user : me))
 			return mem_steal(&path);
 		if (!another)
 			another = mem_steal(&path);

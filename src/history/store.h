@@ -83,8 +83,9 @@ int history_store_jobs(struct history_store *store, const char *folder, struct h
 		       struct err *err);
 
 /* Where the job with this whole id is, or NULL and `err` (ERR_NOT_FOUND). Of several entries that
- * of this process's user, or of a user who is believed, goes first. The caller frees. */
-char *history_store_find(struct history_store *store, const char *id, struct err *err);
+ * of `user` (NULL: this process's), or of a user who is believed, goes first. The caller frees. */
+char *history_store_find(struct history_store *store, const char *id, const char *user,
+			 struct err *err);
 
 /* ---- one job ------------------------------------------------------------------------------ */
 

@@ -87,6 +87,17 @@ static int read_site(char **location, struct str_list *publishers, struct err *e
 	return 0;
 }
 
+int job_stores_trust(struct history_store *store, struct err *err)
+{
+	char *location cleanup_free = NULL;
+	struct str_list publishers cleanup_str_list = {0};
+
+	if (read_site(&location, &publishers, err) < 0)
+		return -1;
+	history_store_trust(store, &publishers);
+	return 0;
+}
+
 static int add_own(struct job_stores *stores, struct err *err)
 {
 	char *state cleanup_free = state_dir_find(err);
@@ -184,7 +195,7 @@ char *job_stores_find(const struct job_stores *stores, const char *id, struct hi
 
 	for (size_t i = 0; i < stores->count; i++) {
 		err_finish(&why);
-		char *path = history_store_find(stores->items[i], id, &why);
+		char *path = history_store_find(stores->items[i], id, NULL, &why);
 		*store = stores->items[i];
 		if (path)
 			return path;

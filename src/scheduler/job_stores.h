@@ -19,6 +19,9 @@ void job_stores_close(struct job_stores *stores);
  * places that hold without it. A cluster's that cannot be reached is warned of and left out. */
 int job_stores_open(const char *location, struct job_stores *stores, struct err *err);
 
+/* history_store_trust() with tony.history.publishers of tony-site.xml. */
+int job_stores_trust(struct history_store *store, struct err *err);
+
 /* Where the job with this whole id is; NULL and `err`: in none of them. The caller frees. */
 char *job_stores_find(const struct job_stores *stores, const char *id, struct history_store **store,
 		      struct err *err);

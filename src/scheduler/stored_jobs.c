@@ -82,6 +82,39 @@ static int copy_file(struct history_store *store, const char *path, const char *
 	return got < 0 ? err_set_errno(err, "%s", path) : 0;
 }
 
+/* Says whose the job is, whatever the entry says. */
+static int copy_description(struct history_store *store, const char *path, const char *to,
+			    struct err *err)
+{
+	size_t length;
+	char *text cleanup_free =
+		history_store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, &length, err);
+	struct job *job = text ? job_from_text(text, length, err) : NULL;
+	char *user = job ? history_store_user(store, path, NULL, job->user, err) : NULL;
+	int result = -1;
+
+	if (user) {
+		mem_replace(&job->user, user);
+		char *written cleanup_free = job_to_text(job);
+		result = fs_write_file(to, written, strlen(written), 0600, err);
+	}
+	job_destroy(job);
+	return result;
+}
+
+/* Another user's entry may have been all there was when it was made. */
+static bool is_copy_of(const char *directory, struct history_store *store, const char *path)
+{
+	char *description cleanup_free = fs_join(directory, "job.json");
+	struct job *job = fs_exists(description) ? job_read_file(description, NULL) : NULL;
+	char *user cleanup_free =
+		job ? history_store_user(store, path, NULL, job->user, NULL) : NULL;
+	bool result = user && str_equal(user, job->user);
+
+	job_destroy(job);
+	return result;
+}
+
 /* Beside its place, and renamed: whoever finds it finds all of it. */
 static int make_copy(struct history_store *store, const char *path, const char *directory,
 		     struct err *err)
@@ -92,7 +125,7 @@ static int make_copy(struct history_store *store, const char *path, const char *
 
 	if (fs_make_directories(side, 0700, err) < 0)
 		return -1;
-	int result = copy_file(store, path, HISTORY_JOB, description, err);
+	int result = copy_description(store, path, description, err);
 	if (result == 0)
 		result = copy_file(store, path, HISTORY_EVENTS, journal, err);
 	if (result == 0 && rename(side, directory) < 0 && !fs_is_directory(directory))
@@ -143,8 +176,9 @@ static int find(const char *id, struct job_door *door, char **full_id, struct er
 	if (!directory)
 		return -1;
 	remove_old_copies();
-	if (!fs_is_directory(directory) &&
-	    (check_ended(store, path, err) < 0 || make_copy(store, path, directory, err) < 0))
+	if (!is_copy_of(directory, store, path) &&
+	    (fs_remove_tree(directory, err) < 0 || check_ended(store, path, err) < 0 ||
+	     make_copy(store, path, directory, err) < 0))
 		return -1;
 	*door = (struct job_door){.job_dir = mem_steal(&directory), .ended = true};
 	if (full_id)

@@ -8,6 +8,7 @@
 #include "history/pack.h"
 #include "history/store.h"
 #include "history/upload.h"
+#include "scheduler/job_stores.h"
 #include "scheduler/yarn_client.h"
 
 bool yarn_history_is_own(const struct hadoop_cluster *cluster, const char *authority)
@@ -63,7 +64,11 @@ struct history_store *yarn_history_open(const struct hadoop_cluster *cluster, co
 	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
 	char *url cleanup_free = mem_printf("%s%s", cluster->fs, place_of(cluster, job));
 
-	return history_store_open(url, &options, err);
+	struct history_store *store = history_store_open(url, &options, err);
+	if (store && job_stores_trust(store, err) == 0)
+		return store;
+	history_store_close(store);
+	return NULL;
 }
 
 static int publish(const struct hadoop_cluster *cluster, const struct job *job, const char *mirror,

@@ -235,6 +235,29 @@ char *yarn_mirror_address(const char *mirror, const char *told)
 
 /* ---- an ended job ------------------------------------------------------------------------- */
 
+/* NULL: the ResourceManager does not say. */
+static const char *user_of(const Hadoop__ApplicationReportProto *report)
+{
+	return report ? yarn_known_text(report->user) : NULL;
+}
+
+/* Any user may have put an entry with the job's id into a store that users share. ERR_NOT_FOUND: it
+ * is not this user's, and was put there by none that is believed. */
+static int check_entry(struct history_store *store, const char *path, const char *user,
+		       struct err *err)
+{
+	char *owner cleanup_free = history_store_user(store, path, NULL, user, err);
+
+	if (!owner)
+		return -1;
+	if (str_equal(owner, user))
+		return 0;
+	log_warning("%s/%s is %s's, and the job is %s's: the entry is not read; %s or the owner of "
+		    "the history can remove it",
+		    history_store_location(store), path, owner, user, owner);
+	return err_set(err, ERR_NOT_FOUND, "no history of %s's", user);
+}
+
 /* Where the job's history is: under the day on which it was submitted, which the ResourceManager
  * knows but for a moment, or wherever one with its id is. NULL: `err`. The caller frees. */
 static char *find_history(struct history_store *store, const char *id,
@@ -249,46 +272,78 @@ static char *find_history(struct history_store *store, const char *id,
 		if (fd >= 0)
 			return mem_steal(&path);
 	}
-	return history_store_find(store, id, err);
+	return history_store_find(store, id, user_of(report), err);
 }
 
-static char *fetch_kept(const struct hadoop_cluster *cluster, const char *id,
-			const Hadoop__ApplicationReportProto *report, size_t *length,
-			struct err *err)
+/* `user`: that of the job; NULL: the ResourceManager does not know it any more. */
+static struct job *read_kept(struct history_store *store, const char *path, const char *user,
+			     struct err *err)
+{
+	size_t length;
+	char *text cleanup_free =
+		history_store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, &length, err);
+	struct job *job = text ? job_from_text(text, length, err) : NULL;
+	char *owner = NULL;
+
+	if (job && (!user || check_entry(store, path, user, err) == 0))
+		owner = history_store_user(store, path, NULL, job->user, err);
+	if (owner) {
+		mem_replace(&job->user, owner);
+		return job;
+	}
+	job_destroy(job);
+	return NULL;
+}
+
+static struct job *fetch_kept(const struct hadoop_cluster *cluster, const char *id,
+			      const Hadoop__ApplicationReportProto *report, struct err *err)
 {
 	struct history_store *store = yarn_history_open(cluster, NULL, err);
 	char *path cleanup_free = store ? find_history(store, id, report, err) : NULL;
-	char *text =
-		path ? history_store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, length, err)
-		     : NULL;
+	struct job *job = path ? read_kept(store, path, user_of(report), err) : NULL;
 
 	history_store_close(store);
-	return text;
+	return job;
 }
 
-/* From the job's directory, or from where an ended one was published. */
+/* Of the job's directory, which is in its user's home. */
+static struct job *fetch_staged(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+				const Hadoop__ApplicationReportProto *report)
+{
+	char *from cleanup_free = fs_join(cluster->job_dir, "job.json");
+	const char *user = user_of(report);
+	struct str bytes cleanup_str = {0};
+
+	if (webhdfs_read_file(client, from, JOB_JSON_CAP, &bytes, NULL) < 0)
+		return NULL;
+	struct job *job = job_from_text(str_text(&bytes), bytes.length, NULL);
+	if (job)
+		mem_replace(&job->user, mem_strdup(user ? user : cluster->user));
+	return job;
+}
+
+/* From the job's directory, or from where an ended one was published. How the cluster is reached,
+ * and whom to trust there, is no other user's to say. */
 static int fetch_description(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
 			     const char *mirror, const Hadoop__ApplicationReportProto *report,
 			     struct err *err)
 {
 	char *path cleanup_free = fs_join(mirror, "job.json");
-	char *from cleanup_free = fs_join(cluster->job_dir, "job.json");
-	struct str bytes cleanup_str = {0};
-	char *kept cleanup_free = NULL;
-	size_t length;
 
 	if (fs_exists(path))
 		return 0;
-	if (webhdfs_read_file(client, from, JOB_JSON_CAP, &bytes, NULL) == 0)
-		length = bytes.length;
-	else if (!(kept = fetch_kept(cluster, fs_basename(mirror), report, &length, err)))
-		return -1;
-	const char *text = kept ? kept : str_text(&bytes);
-	struct job *job = job_from_text(text, length, err);
+	struct job *job = fetch_staged(client, cluster, report);
+	if (!job)
+		job = fetch_kept(cluster, fs_basename(mirror), report, err);
 	if (!job)
 		return -1;
+	if (!str_equal(job->user, cluster->user)) {
+		json_decref(job->cluster);
+		job->cluster = NULL;
+	}
+	char *text cleanup_free = job_to_text(job);
 	job_destroy(job);
-	return fs_write_file(path, text, length, 0600, err);
+	return fs_write_file(path, text, strlen(text), 0600, err);
 }
 
 /* An AM that was killed with all its attempts has published nothing. */
@@ -399,6 +454,15 @@ static void clear_up(struct webhdfs_client *client, const struct hadoop_cluster 
 		log_debug("%s: %s", fs_basename(mirror), err_message(&err));
 }
 
+static char *read_journal(struct history_store *store, const char *path, const char *user,
+			  size_t *length, struct err *err)
+{
+	char *bytes cleanup_free =
+		history_store_read_file(store, path, HISTORY_EVENTS, JOURNAL_CAP, length, err);
+
+	return bytes && check_entry(store, path, user, err) == 0 ? mem_steal(&bytes) : NULL;
+}
+
 /* The journal that was published. ERR_NOT_FOUND: it was not, or not yet. */
 static char *fetch_journal(const struct hadoop_cluster *cluster, const char *mirror,
 			   const Hadoop__ApplicationReportProto *report, size_t *length,
@@ -413,14 +477,14 @@ static char *fetch_journal(const struct hadoop_cluster *cluster, const char *mir
 	char *bytes = NULL;
 
 	if (store)
-		bytes = history_store_read_file(store, path, HISTORY_EVENTS, JOURNAL_CAP, length,
-						&missing);
+		bytes = read_journal(store, path, job->user, length, &missing);
 	/* One of TonY's is elsewhere. */
 	if (missing.kind == ERR_NOT_FOUND && !yarn_has_am_still(report)) {
-		char *other cleanup_free = history_store_find(store, id, NULL);
-		err_finish(&missing);
-		bytes = history_store_read_file(store, other ? other : path, HISTORY_EVENTS,
-						JOURNAL_CAP, length, &missing);
+		char *other cleanup_free = history_store_find(store, id, job->user, NULL);
+		if (other && !str_equal(other, path)) {
+			err_finish(&missing);
+			bytes = read_journal(store, other, job->user, length, &missing);
+		}
 	}
 	if (store && !bytes)
 		err_set(err, missing.kind, "%s", err_message(&missing));
@@ -434,9 +498,13 @@ static int publish_end(struct webhdfs_client *client, const struct hadoop_cluste
 		       const char *mirror, const Hadoop__ApplicationReportProto *report,
 		       struct err *err)
 {
+	const char *user = user_of(report);
+
 	if (conclude(mirror, report, err) < 0)
 		return -1;
-	clear_up(client, cluster, mirror);
+	/* Nobody believes an entry that this user publishes of another one's job. */
+	if (!user || str_equal(user, cluster->user))
+		clear_up(client, cluster, mirror);
 	return 0;
 }
 

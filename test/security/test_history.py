@@ -107,6 +107,19 @@ def test_an_entry_is_its_owners_whatever_its_summary_says(machine, store):
 
 
 @pytest.mark.promise("S44")
+def test_a_job_that_is_looked_at_is_its_entrys_owners(machine, store):
+    """The owner looks at the stranger's entry, and later has one of its own with the same id, under the next day."""
+    job = submit(machine.stranger, "true")
+    wait_published(machine.stranger, store, job)
+    assert machine.owner.status(job)["user"] == name_of(machine.stranger)
+    place = store / place_of(job)
+    after = store / (datetime.strptime(job[5:13], "%Y%m%d") + timedelta(days=1)).strftime("%Y/%m/%d")
+    machine.run("install", "-d", "-m", "1777", after)
+    assert machine.owner.run("cp", "-r", place, after).returncode == 0
+    assert machine.owner.status(job)["user"] == name_of(machine.owner)
+
+
+@pytest.mark.promise("S44")
 def test_a_publisher_says_whose_the_jobs_are_and_so_does_the_locations_owner(machine, store):
     publisher = machine.stranger
     forge(publisher, store, "tony-20261120-101010-1", "alice")

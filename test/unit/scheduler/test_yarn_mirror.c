@@ -23,6 +23,23 @@
 		"/application_1_0001?op=LISTSTATUS", MISSING                                       \
 	}
 
+/* Nothing of any day. */
+#define NO_DAYS                                                                                    \
+	{"/history?op=LISTSTATUS", MISSING}, {"/history/finished?op=LISTSTATUS", MISSING},         \
+	{                                                                                          \
+		"/history?op=LISTSTATUS", MISSING                                                  \
+	}
+#define DIRECTORY_OF(owner)                                                                        \
+	JSON("200", "{\"FileStatus\":{\"accessTime\":0,\"group\":\"g\",\"length\":0,"              \
+		    "\"modificationTime\":5,\"owner\":\"" owner "\",\"pathSuffix\":\"\","          \
+		    "\"permission\":\"755\",\"type\":\"DIRECTORY\"}}")
+/* Whose the entry is, and whose the store. */
+#define ENTRY_OF(owner)                                                                            \
+	{"/application_1_0001?op=GETFILESTATUS", DIRECTORY_OF(owner)},                             \
+	{                                                                                          \
+		"/history?op=GETFILESTATUS", DIRECTORY_OF("hdfs")                                  \
+	}
+
 static struct hadoop_cluster *make_cluster(const char *url)
 {
 	struct hadoop_cluster *cluster = mem_alloc(sizeof(*cluster));
@@ -47,6 +64,52 @@ static Hadoop__ApplicationReportProto killed(void)
 	return report;
 }
 
+/* A file's answers: its length, and where it is; what is read there. */
+struct content {
+	char *status, *bytes;
+};
+
+static struct content content_of(const char *text)
+{
+	char *length cleanup_free = mem_printf("%zu", strlen(text));
+
+	return (struct content){
+		.status = mem_printf(STATUS, length),
+		.bytes = mem_printf("200 X\r\nConnection: close\r\n\r\n%s", text),
+	};
+}
+
+static void content_free(struct content *content)
+{
+	free(content->status);
+	free(content->bytes);
+}
+#define cleanup_content __attribute__((cleanup(content_free)))
+
+/* `description` NULL: the mirror has none. Returns the mirror; the caller frees. */
+static char *settle(void **state, const struct web_step *steps, size_t count,
+		    const char *description, const Hadoop__ApplicationReportProto *report,
+		    int expected)
+{
+	struct web_server server;
+	struct err err cleanup_err = {0};
+
+	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
+	setenv("TONY_CONF_DIR", scratch_path(state, "conf"), 1);
+	web_server_start(&server, steps, count);
+	struct hadoop_cluster *cluster = make_cluster(server.url);
+	char *mirror = yarn_mirror(ID, &err);
+	if (description)
+		assert_success(yarn_mirror_write(mirror, "job.json", description, &err), &err);
+	int result = yarn_mirror_settle(mirror, cluster, ID, report, &err);
+	web_server_stop(&server);
+	web_server_finish(&server);
+	hadoop_cluster_destroy(cluster);
+	if (result != expected)
+		fail_msg("%d: %s", result, err_message(&err));
+	return mirror;
+}
+
 /* Its directory is gone, with all that its AM had kept, since the history had nothing of it. */
 static void a_job_that_others_publish_meanwhile_is_what_they_published(void **state)
 {
@@ -54,45 +117,132 @@ static void a_job_that_others_publish_meanwhile_is_what_they_published(void **st
 	char *description cleanup_free = job_to_text(job);
 	bed_journal(state, job, true);
 	char *journal cleanup_free = scratch_read(state, "journal.jsonl");
-	char *content cleanup_free = mem_printf("200 X\r\nConnection: close\r\n\r\n%s", journal);
-	char *length cleanup_free = mem_printf("%zu", strlen(journal));
-	char *status cleanup_free = mem_printf(STATUS, length);
+	struct content content cleanup_content = content_of(journal);
 	const struct web_step steps[] = {
 		NOT_PUBLISHED,
-		{"/history?op=LISTSTATUS", MISSING},
-		{"/history/finished?op=LISTSTATUS", MISSING},
-		{"/history?op=LISTSTATUS", MISSING},
-		NOT_PUBLISHED,
+		NO_DAYS,
 		{"/j?op=GETXATTRS", MISSING},
 		{"/j?op=LISTSTATUS", MISSING},
-		{"/events.jsonl?op=GETFILESTATUS", status},
+		{"/events.jsonl?op=GETFILESTATUS", content.status},
 		{"/events.jsonl?op=OPEN", LOCATION},
-		{"/data", content},
+		{"/data", content.bytes},
+		ENTRY_OF("alice"),
 	};
 	Hadoop__ApplicationReportProto report = killed();
-	struct web_server server;
-	struct err err cleanup_err = {0};
+	char *mirror cleanup_free =
+		settle(state, steps, array_length(steps), description, &report, 0);
 
-	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
-	web_server_start(&server, steps, array_length(steps));
-	struct hadoop_cluster *cluster = make_cluster(server.url);
-	char *mirror cleanup_free = yarn_mirror(ID, &err);
-	assert_success(yarn_mirror_write(mirror, "job.json", description, &err), &err);
-	assert_success(yarn_mirror_settle(mirror, cluster, ID, &report, &err), &err);
-	web_server_stop(&server);
-	web_server_finish(&server);
-	hadoop_cluster_destroy(cluster);
 	job_destroy(job);
 	assert_true(yarn_mirror_is_final(mirror));
 	char *path cleanup_free = fs_join(mirror, "journal.jsonl");
-	char *kept cleanup_free = fs_read_file(path, 4096, NULL, &err);
+	char *kept cleanup_free = fs_read_file(path, 4096, NULL, NULL);
 	assert_string_equal(kept, journal);
+}
+
+/* promise: S44 */
+static void the_end_of_a_job_is_not_read_from_another_users_entry(void **state)
+{
+	struct job *job = bed_job();
+	mem_replace(&job->user, mem_strdup("bob"));
+	char *description cleanup_free = job_to_text(job);
+	bed_journal(state, job, true);
+	char *journal cleanup_free = scratch_read(state, "journal.jsonl");
+	struct content content cleanup_content = content_of(journal);
+	const struct web_step steps[] = {
+		{"/events.jsonl?op=GETFILESTATUS", content.status},
+		{"/events.jsonl?op=OPEN", LOCATION},
+		{"/data", content.bytes},
+		ENTRY_OF("mallory"),
+		NO_DAYS,
+		{"/j?op=GETXATTRS", MISSING},
+		{"/j?op=LISTSTATUS", MISSING},
+		{"/events.jsonl?op=GETFILESTATUS", content.status},
+		{"/events.jsonl?op=OPEN", LOCATION},
+		{"/data", content.bytes},
+		ENTRY_OF("mallory"),
+		NO_DAYS,
+	};
+	Hadoop__ApplicationReportProto report = killed();
+	report.user = (char *)"bob";
+	char *mirror cleanup_free =
+		settle(state, steps, array_length(steps), description, &report, 0);
+
+	job_destroy(job);
+	/* No more is known than the ResourceManager says. */
+	assert_true(yarn_mirror_is_final(mirror));
+	char *path cleanup_free = fs_join(mirror, "journal.jsonl");
+	char *kept cleanup_free = fs_read_file(path, 4096, NULL, NULL);
+	assert_non_null(strstr(kept, "\"killed\""));
+	assert_null(strstr(kept, "worker:1"));
+}
+
+/* The steps of a description that is nowhere but in the history. */
+#define PUBLISHED_BY(owner, content)                                                               \
+	{"/j/job.json?op=GETFILESTATUS", MISSING},                                                 \
+		{"/summary.json?op=GETFILESTATUS", (content).status},                              \
+		{"/summary.json?op=OPEN", LOCATION}, {"/data", (content).bytes},                   \
+		{"/job.json?op=GETFILESTATUS", (content).status}, {"/job.json?op=OPEN", LOCATION}, \
+		{"/data", (content).bytes}, ENTRY_OF(owner)
+
+/* Of bob, whose description says that it is alice's, and names a cluster. */
+static struct content forged_description(void)
+{
+	struct job *job = bed_job();
+
+	job->cluster = json_pack("{s:[s]}", "rm", "127.0.0.1:1");
+	char *text cleanup_free = job_to_text(job);
+	job_destroy(job);
+	return content_of(text);
+}
+
+static Hadoop__ApplicationReportProto running(const char *user)
+{
+	Hadoop__ApplicationReportProto report = killed();
+
+	report.yarn_application_state = HADOOP__YARN_APPLICATION_STATE_PROTO__RUNNING;
+	report.starttime = 1795241640000;
+	report.user = (char *)user;
+	return report;
+}
+
+/* promise: S44 */
+static void a_job_is_not_described_by_another_users_entry(void **state)
+{
+	struct content content cleanup_content = forged_description();
+	const struct web_step steps[] = {PUBLISHED_BY("mallory", content)};
+	Hadoop__ApplicationReportProto report = running("alice");
+	char *mirror cleanup_free = settle(state, steps, array_length(steps), NULL, &report, -1);
+	char *path cleanup_free = fs_join(mirror, "job.json");
+
+	assert_false(fs_exists(path));
+}
+
+/* promise: S44 */
+static void another_users_job_says_nothing_of_how_the_cluster_is_reached(void **state)
+{
+	struct content content cleanup_content = forged_description();
+	const struct web_step steps[] = {
+		PUBLISHED_BY("bob", content),
+		{"/application_1_0001?op=GETFILESTATUS", DIRECTORY_OF("bob")},
+	};
+	Hadoop__ApplicationReportProto report = running("bob");
+	char *mirror cleanup_free = settle(state, steps, array_length(steps), NULL, &report, 0);
+	char *path cleanup_free = fs_join(mirror, "job.json");
+	struct job *kept = job_read_file(path, NULL);
+
+	assert_non_null(kept);
+	assert_string_equal(kept->user, "bob");
+	assert_null(kept->cluster);
+	job_destroy(kept);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(a_job_that_others_publish_meanwhile_is_what_they_published),
+		scratch_test(the_end_of_a_job_is_not_read_from_another_users_entry),
+		scratch_test(a_job_is_not_described_by_another_users_entry),
+		scratch_test(another_users_job_says_nothing_of_how_the_cluster_is_reached),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
