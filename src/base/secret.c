@@ -11,18 +11,24 @@
 
 enum { SECRET_BYTES = 32 };
 
+static char *to_hex(const unsigned char *bytes, size_t length)
+{
+	struct str text = {0};
+
+	for (size_t i = 0; i < length; i++)
+		str_append_format(&text, "%02x", bytes[i]);
+	return str_steal(&text);
+}
+
 char *secret_create(struct err *err)
 {
 	unsigned char bytes[SECRET_BYTES];
-	struct str text cleanup_str = {0};
 
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) {
 		err_set_errno(err, "no random bytes for a secret");
 		return NULL;
 	}
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		str_append_format(&text, "%02x", bytes[i]);
-	return str_steal(&text);
+	return to_hex(bytes, sizeof(bytes));
 }
 
 struct digest {
@@ -71,12 +77,25 @@ void secret_hmac(const void *key, size_t key_length, const void *bytes, size_t l
 char *secret_derive(const char *key, const char *purpose)
 {
 	unsigned char hmac[SECRET_HMAC_BYTES];
-	struct str text = {0};
 
 	secret_hmac(key, strlen(key), purpose, strlen(purpose), hmac);
-	for (size_t i = 0; i < sizeof(hmac); i++)
-		str_append_format(&text, "%02x", hmac[i]);
-	return str_steal(&text);
+	return to_hex(hmac, sizeof(hmac));
+}
+
+char *secret_prove(const char *key, const char *const *parts, size_t count)
+{
+	struct str all cleanup_str = {0};
+
+	for (size_t i = 0; i < count; i++)
+		str_append_format(&all, "%zu:%s\n", strlen(parts[i]), parts[i]);
+	return secret_derive(key, str_text(&all));
+}
+
+char *secret_hash(const char *text)
+{
+	struct digest digest = hash(text, strlen(text), "", 0);
+
+	return to_hex(digest.bytes, sizeof(digest.bytes));
 }
 
 bool secret_equal(const char *given, const char *right)

@@ -19,6 +19,13 @@ void secret_hmac(const void *key, size_t key_length, const void *bytes, size_t l
  * to who wants to know the key. The caller frees. */
 char *secret_derive(const char *key, const char *purpose);
 
+/* Proves that one knows `key`, to another one who does: secret_hmac() of the parts, each with its
+ * length, in hex. So no other parts have the same proof. The caller frees. */
+char *secret_prove(const char *key, const char *const *parts, size_t count);
+
+/* SHA-256 of a text that is no secret, in hex: a name for it. The caller frees. */
+char *secret_hash(const char *text);
+
 /* Takes no longer the more of it is right. */
 bool secret_equal(const char *given, const char *right);
 

@@ -114,7 +114,7 @@ static char *index_path(const char *history, struct err *err)
 		strstr(history, "://") ? mem_strdup(history) : fs_absolute(history, err);
 	if (!place)
 		return NULL;
-	char *mark cleanup_free = secret_derive("portal", place);
+	char *mark cleanup_free = secret_hash(place);
 	char *name cleanup_free = mem_printf("index-%.16s.sqlite", mark);
 	return state_file(name, err);
 }

@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/secret.h"
-#include "base/str.h"
 
 enum { NONCE_DIGITS = 64, ADDRESS_CAP = 300 /* a name of 253, and a port */ };
 
@@ -44,11 +43,8 @@ static char *prove(const struct remote_session *session, enum remote_side side, 
 		session->last ? session->last : "",
 		text,
 	};
-	struct str all cleanup_str = {0};
 
-	for (size_t i = 0; i < array_length(parts); i++)
-		str_append_format(&all, "%zu:%s\n", strlen(parts[i]), parts[i]);
-	return secret_derive(session->key, str_text(&all));
+	return secret_prove(session->key, parts, array_length(parts));
 }
 
 /* Checks the member "proof" of `message`: the conversation is proven up to it, then. */

@@ -10,11 +10,12 @@
 
 static char *prove(const struct am_call_to *to, const struct am_call *call)
 {
-	char *purpose cleanup_free =
-		mem_printf("tony am-call\n%d\n%s\n%s\n%s\n%d", call->am_attempt, call->address,
-			   to->job, to->task, to->attempt);
+	char *am_attempt cleanup_free = mem_printf("%d", call->am_attempt);
+	char *attempt cleanup_free = mem_printf("%d", to->attempt);
+	const char *parts[] = {"tony am-call", am_attempt, call->address,
+			       to->job,	       to->task,   attempt};
 
-	return secret_derive(to->token, purpose);
+	return secret_prove(to->token, parts, array_length(parts));
 }
 
 char *am_call_text(const struct am_call_to *to, const struct am_call *call)
@@ -39,7 +40,6 @@ static int read_call(const json_t *body, struct am_call *call, char **proof, str
 	    json_need_text(body, "proof", proof, err) < 0)
 		return -1;
 	call->am_attempt = (int)am_attempt;
-	/* A line break would let one text be proven, and another one be read. */
 	for (const char *at = call->address; *at; at++)
 		if (*at <= ' ' || *at > '~')
 			return err_set(err, ERR_INPUT, "address: is not HOST:PORT");

@@ -37,7 +37,7 @@ static char *name_of(const char *address)
 
 	gethostname(host, sizeof(host) - 1);
 	char *place cleanup_free = mem_printf("%s %s", host, address);
-	char *mark cleanup_free = secret_derive("portal link", place);
+	char *mark cleanup_free = secret_hash(place);
 	return mem_printf("link-%.16s.sock", mark);
 }
 
