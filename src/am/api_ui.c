@@ -1,6 +1,7 @@
 /* The door to the web interface that a task serves: TensorBoard, a notebook (ui_proxy.h). */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "am/api_internal.h"
 #include "base/json.h"
@@ -128,6 +129,7 @@ static void pass(void *data, struct http_request *request)
 	const struct ui_place place = {
 		.prefix = prefix,
 		.address = address,
+		.owner = geteuid(),
 		.listener_uids = &api->host.job->types[task->type].listener_uids,
 		.keep_path =
 			str_equal(job_config(api->host.job, "tony.application.ui-path"), "keep")};

@@ -61,6 +61,11 @@ static void store_close(struct store *store)
 }
 #define cleanup_store __attribute__((cleanup(store_close)))
 
+static struct http_target am_of(const struct store *store)
+{
+	return (struct http_target){store->address, store->token, geteuid()};
+}
+
 static void pause_ms(int64_t ms)
 {
 	const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
@@ -73,11 +78,11 @@ static void pause_ms(int64_t ms)
 /* 1: it is there; 0: not yet. An AM that does not answer is the executor's to give up. */
 static int fetch(const struct store *store, struct str *plan, struct err *err)
 {
+	const struct http_target am = am_of(store);
 	int status;
 
 	str_truncate(plan, 0);
-	if (http_call(store->address, store->token, "GET", store->path, NULL, CALL_MS, &status,
-		      plan, NULL) < 0 ||
+	if (http_call(&am, "GET", store->path, NULL, CALL_MS, &status, plan, NULL) < 0 ||
 	    status == 404 || status == 503)
 		return 0;
 	return http_response_check(status, str_text(plan), plan->length, err) < 0 ? -1 : 1;
@@ -161,8 +166,8 @@ static int tell(const struct store *store, const char *directory, struct err *er
 	if (!plan)
 		return err_wrap(err, "%s", path);
 	struct str answer cleanup_str = {0};
-	if (http_call(store->address, store->token, "PUT", store->path, plan, CALL_MS, &status,
-		      &answer, err) < 0)
+	const struct http_target am = am_of(store);
+	if (http_call(&am, "PUT", store->path, plan, CALL_MS, &status, &answer, err) < 0)
 		return -1;
 	return http_response_check(status, str_text(&answer), answer.length, err);
 }

@@ -29,13 +29,13 @@ static char *rendezvous(struct err *err)
 static void await_place(const char *address, const char *name, struct str *place)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
+	const struct http_target am = {.address = address};
 	char *path cleanup_free = horovod_place_path(name);
 	int status = 0;
 
 	for (;;) {
 		str_truncate(place, 0);
-		if (http_call(address, NULL, "GET", path, NULL, CALL_MS, &status, place, NULL) ==
-			    0 &&
+		if (http_call(&am, "GET", path, NULL, CALL_MS, &status, place, NULL) == 0 &&
 		    status == 200)
 			return;
 		nanosleep(&pause, NULL);

@@ -127,7 +127,7 @@ static enum port_listener look_at(struct look *look, const union address *addres
 	case SOCKET_OWNER_KNOWN:
 		break;
 	}
-	if (socket_owner_is_trusted(uid, look->listener_uids))
+	if (socket_owner_is_trusted(uid, geteuid(), look->listener_uids))
 		return PORT_SERVED;
 	look->thief = uid;
 	return PORT_STOLEN;

@@ -25,7 +25,8 @@ struct dial {
 	int64_t timeout_ms, end_ms; /* end_ms: clock_monotonic_ms() */
 	int error;		    /* of the address tried last */
 	uid_t owner;		    /* that is demanded */
-	struct err refusal;	    /* why nothing may be sent to an address that was tried */
+	const struct str_list *others;
+	struct err refusal; /* why nothing may be sent to an address that was tried */
 	dial_done *done;
 	void *data;
 };
@@ -87,7 +88,7 @@ static int check_owner(struct dial *dial, int fd)
 	if (dial->owner == SOCKET_OWNER_ANY)
 		return 0;
 	enum socket_owner known = socket_owner_of_peer(fd, &uid, &why);
-	if (known == SOCKET_OWNER_KNOWN && uid != dial->owner && uid != 0)
+	if (known == SOCKET_OWNER_KNOWN && !socket_owner_is_trusted(uid, dial->owner, dial->others))
 		return err_set(refusal, ERR_DENIED,
 			       "is listened on by uid %u, not by uid %u or root: nothing was sent",
 			       (unsigned)uid, (unsigned)dial->owner);
@@ -220,9 +221,10 @@ struct dial *dial_start(struct event_base *base, const char *address, int64_t ti
 	return dial;
 }
 
-void dial_demand_owner(struct dial *dial, uid_t owner)
+void dial_demand_owner(struct dial *dial, uid_t owner, const struct str_list *others)
 {
 	dial->owner = owner;
+	dial->others = others;
 }
 
 void dial_cancel(struct dial *dial)

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/str.h"
 
 struct event_base;
 struct dial;
@@ -20,10 +21,10 @@ typedef void dial_done(void *data, int fd, const struct err *err);
  * an address that does not answer leaves the others their share. */
 struct dial *dial_start(struct event_base *base, const char *address, int64_t timeout_ms,
 			dial_done *done, void *data, struct err *err);
-/* For those who will send a secret. A program of this machine at the other end has to be this
- * user's or root's (net/socket_owner.h), else it is refused. The kernel must know whose an end on
- * this machine is. */
-void dial_demand_owner(struct dial *dial, uid_t owner);
+/* A program of this machine at the other end has to be trusted (socket_owner_is_trusted()), else it
+ * is refused; so it is where the kernel does not say whose an end on this machine is. `others` is
+ * borrowed. */
+void dial_demand_owner(struct dial *dial, uid_t owner, const struct str_list *others);
 /* `done` will not be called. */
 void dial_cancel(struct dial *dial);
 

@@ -454,7 +454,7 @@ static void on_next(evutil_socket_t fd, short what, void *data)
 	}
 	client->dial = dial_start(client->base, client->address, CONNECT_TIMEOUT_MS, on_dialed,
 				  client, NULL);
-	dial_demand_owner(client->dial, client->owner);
+	dial_demand_owner(client->dial, client->owner, NULL);
 }
 
 static void on_timeout(evutil_socket_t fd, short what, void *data)

@@ -89,16 +89,18 @@ int http_response_check(int status, const char *body, size_t length, struct err 
 
 /* ---- synchronous -------------------------------------------------------------------------- */
 
+/* A server, and the user to whom alone its token is shown (http_client_demand_owner()). */
+struct http_target {
+	const char *address; /* HOST:PORT */
+	const char *token;   /* NULL: none */
+	uid_t owner;
+};
+
 /* 0 when an answer came, whatever its status (see http_response_check()). `body` is text or NULL.
  * `response` may be NULL; else the body is appended to it. */
-int http_call(const char *address, const char *token, const char *method, const char *path,
+int http_call(const struct http_target *target, const char *method, const char *path,
 	      const char *body, int64_t timeout_ms, int *status, struct str *response,
 	      struct err *err);
-
-/* The same with http_client_demand_owner(). */
-int http_call_owner(const char *address, uid_t owner, const char *token, const char *method,
-		    const char *path, const char *body, int64_t timeout_ms, int *status,
-		    struct str *response, struct err *err);
 
 /* GETs what comes as an answer piece by piece, over TLS unless `tls` is NULL, until it ends or
  * on_bytes() returns false: 0 either way. A status other than 2xx is an error as

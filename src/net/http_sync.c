@@ -1,18 +1,15 @@
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "base/mem.h"
 #include "net/http_client.h"
-#include "net/socket_owner.h"
 
 /* One call with a loop of its own. */
 struct sync_call {
 	struct event_base *base;
 	struct tls_context *tls; /* NULL: without TLS */
-	uid_t owner;
 	bool (*on_bytes)(void *data, const char *bytes, size_t length);
 	void *data;
 	int result;
@@ -42,7 +39,7 @@ static void on_done(void *data, const struct http_response *response, const stru
 		str_append_bytes(call->response, response->body, response->length);
 }
 
-static int run(struct sync_call *call, const char *address, const char *token,
+static int run(struct sync_call *call, const struct http_target *target,
 	       struct http_question *question)
 {
 	struct http_client *client;
@@ -52,10 +49,11 @@ static int run(struct sync_call *call, const char *address, const char *token,
 	call->base = event_base_new();
 	if (!call->base)
 		return err_set_errno(call->err, "cannot make an event loop");
-	client = http_client_create(call->base, address, token, call->err);
+	client = http_client_create(call->base, target->address, target->token, call->err);
 	if (client) {
 		http_client_use_tls(client, call->tls);
-		http_client_demand_owner(client, call->owner);
+		if (target->token)
+			http_client_demand_owner(client, target->owner);
 		http_client_start(client, question);
 		event_base_dispatch(call->base);
 	} else {
@@ -68,11 +66,11 @@ static int run(struct sync_call *call, const char *address, const char *token,
 	return call->result;
 }
 
-int http_call_owner(const char *address, uid_t owner, const char *token, const char *method,
-		    const char *path, const char *body, int64_t timeout_ms, int *status,
-		    struct str *response, struct err *err)
+int http_call(const struct http_target *target, const char *method, const char *path,
+	      const char *body, int64_t timeout_ms, int *status, struct str *response,
+	      struct err *err)
 {
-	struct sync_call call = {.owner = owner, .response = response, .err = err};
+	struct sync_call call = {.response = response, .err = err};
 	struct http_question question = {
 		.method = method,
 		.path = path,
@@ -81,20 +79,10 @@ int http_call_owner(const char *address, uid_t owner, const char *token, const c
 		.timeout_ms = timeout_ms,
 	};
 
-	if (run(&call, address, token, &question) < 0)
+	if (run(&call, target, &question) < 0)
 		return -1;
 	*status = call.status;
 	return 0;
-}
-
-int http_call(const char *address, const char *token, const char *method, const char *path,
-	      const char *body, int64_t timeout_ms, int *status, struct str *response,
-	      struct err *err)
-{
-	uid_t owner = token ? geteuid() : SOCKET_OWNER_ANY;
-
-	return http_call_owner(address, owner, token, method, path, body, timeout_ms, status,
-			       response, err);
 }
 
 int http_stream(const char *address, struct tls_context *tls, const char *path, int64_t timeout_ms,
@@ -104,7 +92,6 @@ int http_stream(const char *address, struct tls_context *tls, const char *path, 
 	struct str response cleanup_str = {0};
 	struct sync_call call = {
 		.tls = tls,
-		.owner = SOCKET_OWNER_ANY,
 		.on_bytes = consume,
 		.data = data,
 		.response = &response,
@@ -117,7 +104,7 @@ int http_stream(const char *address, struct tls_context *tls, const char *path, 
 		.on_bytes = on_bytes,
 	};
 
-	if (run(&call, address, NULL, &question) < 0)
+	if (run(&call, &(struct http_target){.address = address}, &question) < 0)
 		return -1;
 	return http_response_check(call.status, str_text(&response), response.length, err);
 }

@@ -208,11 +208,11 @@ enum socket_owner socket_owner_of_peer(int fd, uid_t *uid, struct err *err)
 	return SOCKET_OWNER_UNKNOWN;
 }
 
-bool socket_owner_is_trusted(uid_t uid, const struct str_list *listener_uids)
+bool socket_owner_is_trusted(uid_t uid, uid_t owner, const struct str_list *others)
 {
 	char text[16];
 
 	snprintf(text, sizeof(text), "%u", uid);
-	return uid == geteuid() || uid == 0 || str_list_has(listener_uids, text) ||
-	       str_list_has(listener_uids, "any");
+	return owner == SOCKET_OWNER_ANY || uid == owner || uid == 0 ||
+	       (others && (str_list_has(others, text) || str_list_has(others, "any")));
 }

@@ -31,8 +31,8 @@ enum socket_owner socket_owner_of_listener(const struct net_address *address, ui
  * not find, as one that was closed, is UNKNOWN; NONE is elsewhere. */
 enum socket_owner socket_owner_of_peer(int fd, uid_t *uid, struct err *err);
 
-/* Whether this user's socket stands for one of ours: it is this process's user, root, or in
- * `listener_uids` (job.h). */
-bool socket_owner_is_trusted(uid_t uid, const struct str_list *listener_uids);
+/* Whether this user's socket may be where a program of `owner` is expected: it is that user, root,
+ * or in `others` (job.h: listener_uids; NULL: nobody). */
+bool socket_owner_is_trusted(uid_t uid, uid_t owner, const struct str_list *others);
 
 #endif

@@ -166,7 +166,6 @@ void reader_handle_tensorboard_start(void *data, struct http_request *request)
 
 void reader_handle_tensorboard_ui(void *data, struct http_request *request)
 {
-	static const struct str_list nobody = {0};
 	struct reader *reader = data;
 
 	if (!reader->tensorboard) {
@@ -176,6 +175,6 @@ void reader_handle_tensorboard_ui(void *data, struct http_request *request)
 	}
 	const struct ui_place place = {.prefix = "/ui/tensorboard",
 				       .address = tensorboard_address(reader->tensorboard),
-				       .listener_uids = &nobody};
+				       .owner = geteuid()};
 	ui_proxy_start(reader->base, request, &place, &reader->passed);
 }

@@ -142,14 +142,13 @@ static int say_end(const struct tensorboard *tensorboard, struct err *err)
 /* 1: this user's program listens; 0: nobody does; -1: another user, or that is not known. */
 static int look_who_listens(const struct tensorboard *tensorboard, struct err *err)
 {
-	static const struct str_list nobody = {0};
 	struct net_address address;
 	uid_t uid;
 
 	if (net_address_parse(tensorboard->address, &address, err) < 0)
 		return -1;
 	enum socket_owner found = socket_owner_of_listener(&address, &uid, err);
-	if (found != SOCKET_OWNER_KNOWN || socket_owner_is_trusted(uid, &nobody))
+	if (found != SOCKET_OWNER_KNOWN || socket_owner_is_trusted(uid, geteuid(), NULL))
 		return found;
 	return err_set(err, ERR_FAILED, "port %d was taken by uid %u; start TensorBoard again",
 		       tensorboard->port, uid);

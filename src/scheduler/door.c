@@ -18,8 +18,9 @@ int job_door_call(const struct job_door *door, const char *method, const char *p
 		  const char *body, int64_t timeout_ms, int *status, struct str *response,
 		  struct err *err)
 {
-	return http_call_owner(door->address, door->owner, door->token, method, path, body,
-			       timeout_ms, status, response, err);
+	const struct http_target am = {door->address, door->token, door->owner};
+
+	return http_call(&am, method, path, body, timeout_ms, status, response, err);
 }
 
 void job_summaries_free(struct job_summary *jobs, size_t count)

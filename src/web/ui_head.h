@@ -18,10 +18,10 @@ struct ui_place {
 	bool keep_path;	     /* it knows of the prefix: paths are passed on as they are */
 	const char *base;    /* stands before the path instead of the prefix; NULL: nothing */
 	const char *token;   /* that the program asks for; NULL: none */
-	/* If the program runs on this machine, its user must be ours, root, or in this list
-	 * (socket_owner.h). NULL: any user. Outlives the request. */
+	/* Whose program it is, and who else may listen for it (dial_demand_owner()): another
+	 * machine's executor has looked there. `listener_uids` outlives the request. */
+	uid_t owner;
 	const struct str_list *listener_uids;
-	uid_t owner; /* with a token: whose program it is (net/dial.h) */
 };
 
 /* "Connection: Upgrade", and an Upgrade to something. */

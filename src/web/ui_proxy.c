@@ -3,12 +3,10 @@
 #include <event2/buffer.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "net/dial.h"
 #include "net/http_server.h"
-#include "net/socket_owner.h"
 #include "net/wire.h"
 
 enum {
@@ -237,40 +235,13 @@ static void on_browser_gone(void *data)
 
 /* ---- the question ------------------------------------------------------------------------- */
 
-/* On another machine its executor has looked. */
-static int check_owner(const struct ui_proxy *proxy, int fd, struct err *err)
-{
-	const struct str_list *trusted = proxy->place.listener_uids;
-	uid_t uid;
-
-	if (!trusted)
-		return 0;
-	switch (socket_owner_of_peer(fd, &uid, err)) {
-	case SOCKET_OWNER_UNKNOWN:
-		return -1;
-	case SOCKET_OWNER_NONE:
-		return 0;
-	case SOCKET_OWNER_KNOWN:
-		break;
-	}
-	if (socket_owner_is_trusted(uid, trusted))
-		return 0;
-	return err_set(err, ERR_FAILED, "its port was taken by uid %u", uid);
-}
-
 static void on_dialed(void *data, int fd, const struct err *err)
 {
 	struct ui_proxy *proxy = data;
-	struct err theft cleanup_err = {0};
 
 	proxy->dial = NULL;
 	if (fd < 0) {
 		fail(proxy, err_message(err));
-		return;
-	}
-	if (check_owner(proxy, fd, &theft) < 0) {
-		close(fd);
-		fail(proxy, err_message(&theft));
 		return;
 	}
 	proxy->wire = (struct wire){
@@ -319,9 +290,7 @@ void ui_proxy_start(struct event_base *base, struct http_request *request,
 					 .address = proxy->address,
 					 .keep_path = place->keep_path,
 					 .base = proxy->base_path,
-					 .token = proxy->token,
-					 .listener_uids = place->listener_uids,
-					 .owner = place->owner};
+					 .token = proxy->token};
 	write_question(proxy);
 	http_request_take_over(request, &(struct http_raw){.changed = on_browser_changed,
 							   .closed = on_browser_gone,
@@ -329,6 +298,6 @@ void ui_proxy_start(struct event_base *base, struct http_request *request,
 	proxy->dial = dial_start(base, proxy->address, DIAL_MS, on_dialed, proxy, &err);
 	if (!proxy->dial)
 		fail(proxy, err_message(&err));
-	else if (proxy->token)
-		dial_demand_owner(proxy->dial, place->owner);
+	else
+		dial_demand_owner(proxy->dial, place->owner, place->listener_uids);
 }

@@ -257,7 +257,7 @@ static void nothing_is_run_without_the_token(void **state)
 	expect_waiting(&bed, rsh(NAME, "touch was-run"),
 		       "is not the host, or not yet: it does not prove that it knows");
 	char *address cleanup_free = mem_printf("127.0.0.1:%d", bed.port.number);
-	assert_success(http_call(address, NULL, "POST", "/v1/run",
+	assert_success(http_call(&(struct http_target){address, NULL, geteuid()}, "POST", "/v1/run",
 				 "{\"text\": \"{\\\"epoch\\\": 3, \\\"command\\\": "
 				 "\\\"touch was-run\\\"}\", \"proof\": \"feed\"}",
 				 0, &status, NULL, &err),
@@ -282,8 +282,8 @@ static void bad_hellos_are_told(void **state)
 	for (size_t i = 0; i < array_length(bodies); i++) {
 		struct err err cleanup_err = {0};
 		int status;
-		assert_success(http_call(address, NULL, "POST", "/v1/host", bodies[i], 0, &status,
-					 NULL, &err),
+		assert_success(http_call(&(struct http_target){address, NULL, geteuid()}, "POST",
+					 "/v1/host", bodies[i], 0, &status, NULL, &err),
 			       &err);
 		assert_int_equal(status, 400);
 	}

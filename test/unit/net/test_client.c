@@ -603,8 +603,8 @@ static void test_synchronous_calls(void **state)
 	int life, status = 0;
 	pid_t child = serve_in_child(&address, &life);
 
-	assert_int_equal(http_call(address, TEST_TOKEN, "POST", "/echo", "body", PATIENCE_MS,
-				   &status, &response, NULL),
+	assert_int_equal(http_call(&(struct http_target){address, TEST_TOKEN, geteuid()}, "POST",
+				   "/echo", "body", PATIENCE_MS, &status, &response, NULL),
 			 0);
 	assert_int_equal(status, 200);
 	assert_string_equal(response.text, "body");
@@ -618,18 +618,21 @@ static void test_synchronous_calls(void **state)
 	assert_int_equal(http_stream(outside, tls, "/stream", 0, on_bytes, &outcome, &err), -1);
 	assert_int_equal(err.kind, ERR_DENIED);
 	err_finish(&err);
-	assert_int_equal(
-		http_call(address, TEST_TOKEN, "GET", "/hold", NULL, 20, &status, NULL, &err), -1);
+	assert_int_equal(http_call(&(struct http_target){address, TEST_TOKEN, geteuid()}, "GET",
+				   "/hold", NULL, 20, &status, NULL, &err),
+			 -1);
 	assert_int_equal(err.kind, ERR_UNREACHABLE);
 	err_finish(&err);
 	close(life);
 	waitpid(child, &status, 0);
-	assert_int_equal(http_call(address, TEST_TOKEN, "GET", "/echo", NULL, PATIENCE_MS, &status,
-				   NULL, &err),
+	assert_int_equal(http_call(&(struct http_target){address, TEST_TOKEN, geteuid()}, "GET",
+				   "/echo", NULL, PATIENCE_MS, &status, NULL, &err),
 			 -1);
 	assert_int_equal(err.kind, ERR_UNREACHABLE);
 	err_finish(&err);
-	assert_int_equal(http_call("nowhere", NULL, "GET", "/", NULL, 0, &status, NULL, &err), -1);
+	assert_int_equal(http_call(&(struct http_target){"nowhere", NULL, geteuid()}, "GET", "/",
+				   NULL, 0, &status, NULL, &err),
+			 -1);
 	outcome_finish(&outcome);
 }
 

@@ -144,8 +144,9 @@ static void test_a_token_demands_the_callers_own_user(void **state)
 
 	/* Only root can be another user than the one who listens here. */
 	if (geteuid() == 0) {
-		assert_int_equal(
-			http_call(address, TOKEN, "GET", "/", NULL, 0, &status, NULL, &err), -1);
+		assert_int_equal(http_call(&(struct http_target){address, TOKEN, geteuid()}, "GET",
+					   "/", NULL, 0, &status, NULL, &err),
+				 -1);
 		assert_int_equal(err.kind, ERR_DENIED);
 	}
 	close(listener);

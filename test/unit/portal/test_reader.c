@@ -74,7 +74,8 @@ static int ask(const struct asked *asked, const char *path, struct str *answer)
 	int status = 0;
 
 	str_finish(answer);
-	http_call(asked->address, TOKEN, "GET", path, NULL, PATIENCE_MS, &status, answer, &err);
+	http_call(&(struct http_target){asked->address, TOKEN, geteuid()}, "GET", path, NULL,
+		  PATIENCE_MS, &status, answer, &err);
 	assert_string_equal(err_message(&err), "no error");
 	return status;
 }
