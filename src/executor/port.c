@@ -58,11 +58,15 @@ char *port_address(const char *host, int number)
 	return mem_printf("%s:%d", text, number);
 }
 
-int port_hold(const char *host, struct port *port, struct err *err)
+static bool is_any(const union address *address)
 {
-	union address address;
-	socklen_t length = choose_address(host, &address);
-	const int on = 1;
+	return address->any.sa_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&address->v6.sin6_addr)
+						  : address->v4.sin_addr.s_addr == INADDR_ANY;
+}
+
+static int hold_at(union address address, socklen_t length, struct port *port, struct err *err)
+{
+	const int on = 1, off = 0;
 
 	int fd cleanup_close = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -70,12 +74,26 @@ int port_hold(const char *host, struct port *port, struct err *err)
 	/* With port 0 the kernel shares no port that another socket is bound to, whatever the
 	 * options: so no two executors hold the same one. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0 ||
+	    (address.any.sa_family == AF_INET6 &&
+	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0) ||
 	    bind(fd, &address.any, length) < 0 || getsockname(fd, &address.any, &length) < 0)
 		return err_set_errno(err, "cannot hold a port");
 	port->number = ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port
 							       : address.v4.sin_port);
 	port->fd = mem_steal_fd(&fd);
 	return 0;
+}
+
+/* A host's name may mean addresses of both protocols. */
+int port_hold(const char *host, struct port *port, struct err *err)
+{
+	const union address both = {.v6 = {.sin6_family = AF_INET6, .sin6_addr = in6addr_any}};
+	union address address;
+	socklen_t length = choose_address(host, &address);
+
+	if (is_any(&address) && hold_at(both, sizeof(both.v6), port, NULL) == 0)
+		return 0;
+	return hold_at(address, length, port, err);
 }
 
 /* The kernel looks at this socket's options when another one is bound, or begins to listen. It
@@ -133,7 +151,7 @@ static enum port_listener look_at(struct look *look, const union address *addres
 	return PORT_STOLEN;
 }
 
-/* At each of this machine's addresses of IPv4: the worst that is found at one. */
+/* At each of this machine's addresses: the worst that is found at one. */
 static enum port_listener look_everywhere(struct look *look, int number, struct err *err)
 {
 	enum port_listener found = PORT_UNSERVED;
@@ -144,12 +162,15 @@ static enum port_listener look_everywhere(struct look *look, int number, struct 
 		return PORT_UNKNOWN;
 	}
 	for (const struct ifaddrs *i = interfaces; i && found >= PORT_UNSERVED; i = i->ifa_next) {
-		if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET)
-			continue;
+		int family = i->ifa_addr ? i->ifa_addr->sa_family : AF_UNSPEC;
 		union address address;
-		memcpy(&address.v4, i->ifa_addr, sizeof(address.v4));
-		address.v4.sin_port = htons((uint16_t)number);
-		enum port_listener here = look_at(look, &address, sizeof(address.v4), err);
+		if (family != AF_INET && family != AF_INET6)
+			continue;
+		socklen_t length = family == AF_INET ? sizeof(struct sockaddr_in)
+						     : sizeof(struct sockaddr_in6);
+		memcpy(&address, i->ifa_addr, length);
+		set_number(&address, number);
+		enum port_listener here = look_at(look, &address, length, err);
 		found = here == PORT_UNKNOWN || here > found ? here : found;
 	}
 	freeifaddrs(interfaces);
@@ -162,11 +183,10 @@ enum port_listener port_look(const char *host, int number, const struct str_list
 	struct look look = {.listener_uids = listener_uids};
 	union address address;
 	socklen_t length = choose_address(host, &address);
-	bool is_any = address.any.sa_family == AF_INET && address.v4.sin_addr.s_addr == INADDR_ANY;
 
 	set_number(&address, number);
-	enum port_listener found = is_any ? look_everywhere(&look, number, err)
-					  : look_at(&look, &address, length, err);
+	enum port_listener found = is_any(&address) ? look_everywhere(&look, number, err)
+						    : look_at(&look, &address, length, err);
 	*thief = look.thief;
 	return found;
 }

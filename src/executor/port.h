@@ -23,7 +23,8 @@ struct port {
 };
 
 /* A free port, held on the loopback address that `host` (how others reach the task) is, if it is
- * one, else on every address. It is not shared. Sets *port only on success. */
+ * one, else on every address, of IPv6 too where this machine has it. It is not shared. Sets *port
+ * only on success. */
 int port_hold(const char *host, struct port *port, struct err *err);
 void port_release(struct port *port); /* keeps the number */
 

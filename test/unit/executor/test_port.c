@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "executor/port.h"
 
 /* As a program with or without SO_REUSEADDR does it; -1: refused. */
@@ -129,13 +130,48 @@ static void assert_bound_to(const char *host, in_addr_t expected)
 	port_release(&port);
 }
 
+/* A listener of IPv6 alone at ::1; false: refused. */
+static bool can_listen_on_ipv6(int number, int option)
+{
+	struct sockaddr_in6 address = {.sin6_family = AF_INET6,
+				       .sin6_port = htons((uint16_t)number),
+				       .sin6_addr = in6addr_loopback};
+	const int on = 1;
+	int fd = socket(AF_INET6, SOCK_STREAM, 0);
+
+	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, option, &on, sizeof(on));
+	bool result =
+		bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 && listen(fd, 5) == 0;
+	close(fd);
+	return result;
+}
+
+/* promise: S36 */
+static void a_port_of_a_host_is_held_at_its_addresses_of_both_protocols(void **state)
+{
+	static const char *const hosts[] = {"node-7.example.org", "10.1.2.3", "fd00::5"};
+
+	for (size_t i = 0; i < array_length(hosts); i++) {
+		struct err err = {0};
+		struct port port;
+		assert_success(port_hold(hosts[i], &port, &err), &err);
+		assert_false(can_listen(port.number, SO_REUSEADDR));
+		assert_true(can_listen(port.number, SO_REUSEPORT));
+		assert_false(can_listen_on_ipv6(port.number, SO_REUSEADDR));
+		assert_true(can_listen_on_ipv6(port.number, SO_REUSEPORT));
+		port_share(&port, true);
+		assert_true(can_listen(port.number, SO_REUSEADDR));
+		assert_true(can_listen_on_ipv6(port.number, SO_REUSEADDR));
+		port_release(&port);
+	}
+}
+
 static void the_address_follows_the_host(void **state)
 {
 	assert_bound_to("127.0.0.1", INADDR_LOOPBACK);
 	assert_bound_to("127.0.0.3", INADDR_LOOPBACK + 2);
 	assert_bound_to("localhost", INADDR_LOOPBACK);
-	assert_bound_to("node-7.example.org", INADDR_ANY);
-	assert_bound_to("10.1.2.3", INADDR_ANY);
 }
 
 static enum port_listener look(const char *host, int number)
@@ -179,6 +215,24 @@ static void a_listener_on_ipv6_is_seen(void **state)
 	assert_int_equal(listen(fd, 5), 0);
 	assert_int_equal(look("127.0.0.1", number), PORT_SERVED);
 	assert_int_equal(look("::1", number), PORT_SERVED);
+	assert_int_equal(look("node-7.example.org", number), PORT_SERVED);
+	close(fd);
+}
+
+/* A name may lead there. */
+static void a_listener_of_ipv6_alone_is_seen(void **state)
+{
+	struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
+	socklen_t length = sizeof(address);
+	int fd = socket(AF_INET6, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+	int number = ntohs(address.sin6_port);
+	assert_int_equal(look("node-7.example.org", number), PORT_UNSERVED);
+	assert_int_equal(listen(fd, 5), 0);
+	assert_int_equal(look("node-7.example.org", number), PORT_SERVED);
+	assert_int_equal(look("127.0.0.1", number), PORT_UNSERVED);
 	close(fd);
 }
 
@@ -223,6 +277,8 @@ int main(void)
 		cmocka_unit_test(nothing_answers_on_a_held_port),
 		cmocka_unit_test(held_ports_are_all_different),
 		cmocka_unit_test(the_address_follows_the_host),
+		cmocka_unit_test(a_port_of_a_host_is_held_at_its_addresses_of_both_protocols),
+		cmocka_unit_test(a_listener_of_ipv6_alone_is_seen),
 		cmocka_unit_test(a_listener_is_seen),
 		cmocka_unit_test(a_listener_on_ipv6_is_seen),
 		cmocka_unit_test(a_program_listens_where_its_port_is_held),
