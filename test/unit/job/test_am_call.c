@@ -24,6 +24,7 @@ static enum err_kind parse(const struct am_call_to *to, const char *text)
 	return err.kind;
 }
 
+/* promise: S55 */
 static void it_is_believed_by_whom_it_is_meant_for(void **state)
 {
 	char *text cleanup_free = am_call_text(&worker, &second);
@@ -44,6 +45,7 @@ static void it_is_believed_by_whom_it_is_meant_for(void **state)
 	assert_int_equal(parse(&other, text), ERR_DENIED);
 }
 
+/* promise: S55 */
 static void what_was_changed_on_the_way_is_not_believed(void **state)
 {
 	char *text cleanup_free = am_call_text(&worker, &second);

@@ -1,5 +1,8 @@
 /* A token is shown to programs of its owner, and of root: another user may listen at a port where
  * somebody else's program is expected. Root plays the other user; another user plays himself. */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,10 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "../base/patience.h"
 #include "base/mem.h"
 #include "net/http_client.h"
 #include "net/socket_owner.h"
@@ -60,9 +67,11 @@ static void start(struct call *call, const char *address, const char *token, uid
 	*call = (struct call){.base = event_base_new()};
 	call->client = http_client_create(call->base, address, token, NULL);
 	http_client_demand_owner(call->client, owner);
-	http_client_start(call->client,
-			  &(struct http_question){
-				  .method = "GET", .path = "/", .done = on_done, .data = call});
+	http_client_start(call->client, &(struct http_question){.method = "GET",
+								.path = "/",
+								.timeout_ms = PATIENCE_MS,
+								.done = on_done,
+								.data = call});
 }
 
 static void finish(struct call *call)
@@ -152,10 +161,53 @@ static void test_a_token_demands_the_callers_own_user(void **state)
 	close(listener);
 }
 
+/* Sockets of netlink, and files, for this process: errno. */
+static int make_kernel_mute(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {.len = array_length(filter), .filter = filter};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* promise: S34 S38 */
+static void test_nothing_is_sent_where_the_kernel_does_not_say_who_listens(void **state)
+{
+	static const char expected[] = "the kernel does not say who listens there";
+	char *address cleanup_free = NULL;
+	int status, listener cleanup_close = peer_listen(&address);
+	struct call call;
+
+	start(&call, address, TOKEN, geteuid());
+	/* A process does not get rid of its filter. */
+	pid_t child = fork();
+	if (child == 0) {
+		event_reinit(call.base);
+		if (make_kernel_mute() < 0)
+			_exit(2);
+		event_base_dispatch(call.base);
+		_exit(call.kind == ERR_UNREACHABLE && strstr(call.text, expected) ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	finish(&call);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_sent_to_another_users_listener),
+		cmocka_unit_test(test_nothing_is_sent_where_the_kernel_does_not_say_who_listens),
 		cmocka_unit_test(test_whoever_is_expected_is_told),
 		cmocka_unit_test(test_without_a_token_anybody_is_asked),
 		cmocka_unit_test(test_a_token_demands_the_callers_own_user),
