@@ -10,6 +10,7 @@ import pytest
 pytest.register_assert_rewrite("tony_rows", "dashboard_rows", "page")
 
 # What a test imports "from conftest" is the suite's own form of it.
+from outcome import pytest_runtest_makereport  # noqa: E402,F401
 from program import (BUILD, PROGRAMS, PYTHON, ROOT, Tony, built, children_of, describe, find_marked,  # noqa: E402,F401
                      is_locked, parent_of, read_environ, venv_bin, wait_until, write_xml)
 
@@ -33,13 +34,3 @@ def tony(tmp_path, request):
         pytest.fail(f"left behind: {left}, ledger: {tony.held()}, running at the end: {left_running}")
     assert tony.sanitizer_findings() == ""
     shutil.rmtree(tmp_path, ignore_errors=True)
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item, call):
-    """A skipped test is a failure."""
-    report = (yield).get_result()
-    if report.skipped:
-        report.outcome = "failed"
-    if report.when == "call" and report.failed:
-        item.failed = True

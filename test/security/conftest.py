@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 # pylint: disable=wrong-import-position
+from outcome import pytest_runtest_makereport  # noqa: F401
 from program import BUILD, FINAL, PYTHON, children_of, describe, is_alive, write_xml  # noqa: F401
 from patience import PATIENCE_S, wait_until
 
@@ -199,13 +200,3 @@ def machine(request):
         assert not findings, findings
     finally:
         machine.remove()
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item, call):
-    """A skipped test is a failure."""
-    report = (yield).get_result()
-    if report.skipped:
-        report.outcome = "failed"
-    if report.when == "call" and report.failed:
-        item.failed = True

@@ -14,6 +14,7 @@ import pytest
 pytest.register_assert_rewrite("tony_rows", "dashboard_rows", "page")
 
 import kit  # noqa: E402
+from outcome import pytest_runtest_makereport  # noqa: E402,F401
 from program import describe, wait_until  # noqa: E402
 from yarn_tony import YarnTony  # noqa: E402
 
@@ -90,16 +91,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "own_cluster" in item.fixturenames and not item.get_closest_marker("fast"):
             item.add_marker(pytest.mark.slow)
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item, call):
-    """A skipped test is a failure."""
-    report = (yield).get_result()
-    if report.skipped:
-        report.outcome = "failed"
-    if report.when == "call" and report.failed:
-        item.failed = True
 
 
 @pytest.fixture
