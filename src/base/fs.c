@@ -94,6 +94,16 @@ bool fs_is_directory(const char *path)
 	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+int64_t fs_modified_ms(const struct stat *status)
+{
+	return (int64_t)status->st_mtim.tv_sec * 1000 + status->st_mtim.tv_nsec / 1000000;
+}
+
+bool fs_others_may_write(mode_t mode)
+{
+	return mode & (S_IWGRP | S_IWOTH);
+}
+
 /* Reads to the end of the file, which may grow meanwhile or (in /proc) claim to be empty. */
 static int read_all(int fd, const char *name, size_t cap, struct str *content, struct err *err)
 {

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -18,6 +19,10 @@ char *fs_dirname(const char *path);		      /* the caller frees */
 char *fs_absolute(const char *path, struct err *err); /* lexical: against the current directory */
 bool fs_exists(const char *path);
 bool fs_is_directory(const char *path);
+
+int64_t fs_modified_ms(const struct stat *status);
+/* Users other than the owner may write to what has this mode. */
+bool fs_others_may_write(mode_t mode);
 
 /* Opens what is at `path` below an open directory, to read. Every part of the path is opened by
  * itself, so that no symbolic link on the way, nor at the end, leads elsewhere; a FIFO is not

@@ -95,7 +95,7 @@ static int note_jobs(const char *state, struct map *used)
 
 static bool is_old(const struct stat *lock, int64_t oldest_ms)
 {
-	return lock->st_mtim.tv_sec * INT64_C(1000) < oldest_ms;
+	return fs_modified_ms(lock) < oldest_ms;
 }
 
 /* Under the lock, as who asks for it does. */

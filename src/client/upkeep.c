@@ -25,7 +25,7 @@ static bool take_turn(const char *state, const char *scheduler)
 	struct stat status;
 
 	if (stat(path, &status) == 0) {
-		int64_t since_ms = clock_wall_ms() - status.st_mtim.tv_sec * INT64_C(1000);
+		int64_t since_ms = clock_wall_ms() - fs_modified_ms(&status);
 		if (since_ms >= 0 && since_ms < EVERY_MS)
 			return false;
 	}

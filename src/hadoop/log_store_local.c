@@ -24,12 +24,10 @@ static int list(struct log_store *store, const char *path,
 		if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0 ||
 		    fstatat(dirfd(directory), found->d_name, &info, 0) < 0)
 			continue;
-		visit(data,
-		      &(struct log_store_entry){.name = found->d_name,
-						.is_directory = S_ISDIR(info.st_mode),
-						.length = info.st_size,
-						.modified_ms = info.st_mtim.tv_sec * 1000 +
-							       info.st_mtim.tv_nsec / 1000000});
+		visit(data, &(struct log_store_entry){.name = found->d_name,
+						      .is_directory = S_ISDIR(info.st_mode),
+						      .length = info.st_size,
+						      .modified_ms = fs_modified_ms(&info)});
 	}
 	return 0;
 }

@@ -116,7 +116,7 @@ static int open_location(const char *location, struct stat *status, struct err *
 static int check_day(const char *path, const struct stat *day, const struct stat *location,
 		     struct err *err)
 {
-	bool is_open = day->st_mode & (S_IWGRP | S_IWOTH) && !(day->st_mode & S_ISVTX);
+	bool is_open = fs_others_may_write(day->st_mode) && !(day->st_mode & S_ISVTX);
 
 	if (!is_open || !(location->st_mode & S_ISVTX) || day->st_uid == geteuid() ||
 	    day->st_uid == location->st_uid)

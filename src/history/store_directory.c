@@ -30,11 +30,6 @@ static int open_below(const char *root, const char *path, struct err *err)
 	return fd < 0 ? refuse(root, path, err) : fd;
 }
 
-static int64_t modified_ms(const struct stat *status)
-{
-	return (int64_t)status->st_mtim.tv_sec * 1000 + status->st_mtim.tv_nsec / 1000000;
-}
-
 static int list(struct history_store *store, const char *path, store_visit *visit, void *data,
 		struct err *err)
 {
@@ -57,7 +52,7 @@ static int list(struct history_store *store, const char *path, store_visit *visi
 		const struct store_item item = {.name = entry->d_name,
 						.is_directory = S_ISDIR(status.st_mode),
 						.length = status.st_size,
-						.modified_ms = modified_ms(&status)};
+						.modified_ms = fs_modified_ms(&status)};
 		visit(data, &item);
 	}
 	return 0;

@@ -3,10 +3,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "history/store_internal.h"
-
-#define WRITABLE (S_IWGRP | S_IWOTH)
 
 static void finish(struct store_access *access)
 {
@@ -27,7 +26,7 @@ static int check_folder(struct history_store *store, const char *path, const cha
 		return err_set(err, ERR_DENIED,
 			       "%s/%s: is %s's, who can replace what %s has put there",
 			       store->location, path, access.owner, owner);
-	if (access.permission & WRITABLE && !(access.permission & S_ISVTX))
+	if (fs_others_may_write(access.permission) && !(access.permission & S_ISVTX))
 		return err_set(
 			err, ERR_DENIED,
 			"%s/%s: others than %s can replace what is there; set its sticky bit",
@@ -62,7 +61,7 @@ char *history_store_owner(struct history_store *store, const char *path, struct 
 		err_set(err, ERR_DENIED, "%s/%s: has no owner", store->location, path);
 		return NULL;
 	}
-	if (entry.permission & WRITABLE) {
+	if (fs_others_may_write(entry.permission)) {
 		err_set(err, ERR_DENIED, "%s/%s: others than %s can write to it", store->location,
 			path, entry.owner);
 		return NULL;

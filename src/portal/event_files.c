@@ -206,11 +206,6 @@ static bool on_bytes(void *data, const char *bytes, size_t length)
 	return !sink->failed;
 }
 
-static int64_t modified_ms(const struct stat *about)
-{
-	return (int64_t)about->st_mtim.tv_sec * 1000 + about->st_mtim.tv_nsec / 1000000;
-}
-
 /* Its owner is looked at once more: another file may have been put in its place since. */
 static int read_rest(const struct copy *copy, const struct item *item, int fd, int64_t have)
 {
@@ -244,7 +239,7 @@ static int update(const struct copy *copy, const struct item *item)
 		open(target, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || fstat(fd, &about) < 0)
 		return err_set_errno(copy->err, "%s", target);
-	if (about.st_size == item->length && modified_ms(&about) == item->modified_ms)
+	if (about.st_size == item->length && fs_modified_ms(&about) == item->modified_ms)
 		return 0;
 	if (about.st_size >= item->length && ftruncate(fd, about.st_size = 0) < 0)
 		return err_set_errno(copy->err, "%s", target);

@@ -19,8 +19,7 @@ static struct webhdfs_file describe(const char *name, const struct stat *status)
 		.name = mem_strdup(name),
 		.is_directory = S_ISDIR(status->st_mode),
 		.length = status->st_size,
-		.modified_ms =
-			(int64_t)status->st_mtim.tv_sec * 1000 + status->st_mtim.tv_nsec / 1000000,
+		.modified_ms = fs_modified_ms(status),
 		.permission = status->st_mode & 07777,
 		.owner = user_name_of(status->st_uid),
 	};

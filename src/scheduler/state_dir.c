@@ -59,7 +59,7 @@ static int check(const char *state, struct err *err)
 			       "%u; run it as that user, or set TONY_STATE_DIR to a directory of "
 			       "your own",
 			       state, (unsigned)status.st_uid, (unsigned)user);
-	if (status.st_mode & (S_IWGRP | S_IWOTH))
+	if (fs_others_may_write(status.st_mode))
 		return err_set(err, ERR_CONFIG,
 			       "%s: the state directory has mode %04o, with which others can "
 			       "replace your jobs; chmod go-w %s",
