@@ -144,15 +144,26 @@ static void judge_our_end(const struct report *report, struct str *text, struct 
 	}
 }
 
-static char *find_headline(const struct tail *tail, const struct str_list *lines)
+/* Whatever ended it from outside, its last words need not be about that: only those of an error
+ * are told, and after SIGKILL, which nobody can answer, none. */
+static char *find_last_error(const struct report *report, const struct str_list *lines)
+{
+	if (WIFSIGNALED(report->status) && WTERMSIG(report->status) == SIGKILL)
+		return NULL;
+	return tail_headline(lines, true);
+}
+
+static char *find_headline(const struct report *report, const struct str_list *lines)
 {
 	struct str_list all cleanup_str_list = {0};
 
-	tail_list_all(tail, &all);
-	const char *line = tail_headline_of_rank(&all);
+	if (report->ended_for != CAUSE_NONE || proc_shell_signal(report->status) > 0)
+		return find_last_error(report, lines);
+	tail_list_all(report->tail, &all);
+	char *line = tail_headline_of_rank(&all);
 	if (!line)
-		line = tail_headline(lines);
-	return line ? mem_strdup(line + strspn(line, " \t")) : NULL;
+		line = tail_headline(lines, false);
+	return line ? line : tail_headline(&all, true);
 }
 
 void report_cause(const struct report *report, struct cause *cause)
@@ -162,7 +173,7 @@ void report_cause(const struct report *report, struct cause *cause)
 	if (report->ended_for == CAUSE_NONE && report->status == 0)
 		return;
 	tail_list(report->tail, &cause->tail);
-	cause->headline = find_headline(report->tail, &cause->tail);
+	cause->headline = find_headline(report, &cause->tail);
 	for (size_t i = 0; report->stacks && i < report->stacks->count; i++)
 		str_list_add(&cause->tail, report->stacks->items[i]);
 	if (report->processes > 1)

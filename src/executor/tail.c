@@ -164,11 +164,31 @@ static bool is_chatter(const char *line)
 	       line[5] == ' ' && strstr(line, "] ");
 }
 
+/* "train.py:3: DeprecationWarning: ...", "WARNING:root:...", "warning: ...". */
+static bool is_warning(const char *line)
+{
+	static const char *const words[] = {"Warning: ", "warning: ", "WARNING", "warnings.warn("};
+
+	for (size_t i = 0; i < array_length(words); i++)
+		if (strstr(line, words[i]))
+			return true;
+	return false;
+}
+
+/* A line that tells of no end: also the line of source that Python prints below a warning. */
+static bool is_aside(const struct str_list *lines, size_t i)
+{
+	const char *line = lines->items[i];
+
+	return is_chatter(line) || is_warning(line) ||
+	       (i > 0 && line[0] == ' ' && strstr(lines->items[i - 1], "Warning: "));
+}
+
 /* "ValueError: no data", "torch.cuda.OutOfMemoryError: ...", "KeyboardInterrupt": what Python
  * prints below a traceback, recognised by its name when the traceback itself has scrolled away. */
 bool tail_is_exception(const char *line)
 {
-	static const char *const endings[] = {"Error", "Exception", "Interrupt", "Exit", "Warning"};
+	static const char *const endings[] = {"Error", "Exception", "Interrupt", "Exit"};
 	size_t length = strspn(line, "abcdefghijklmnopqrstuvwxyz"
 				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
 
@@ -183,59 +203,62 @@ bool tail_is_exception(const char *line)
 	return false;
 }
 
-/* The last line that is the head of one; 0 also when there is none. */
-static size_t find_head(const struct str_list *lines, const char **head)
-{
-	size_t i = lines->count;
+#define NO_LINE SIZE_MAX
 
-	*head = NULL;
-	while (!*head && i > 0)
-		*head = strstr(lines->items[--i], "Traceback (most recent call last)");
-	return i;
+static const char traceback_head[] = "Traceback (most recent call last)";
+
+/* The last line that is the head of one. */
+static size_t find_head(const struct str_list *lines)
+{
+	for (size_t i = lines->count; i-- > 0;)
+		if (strstr(lines->items[i], traceback_head))
+			return i;
+	return NO_LINE;
+}
+
+static bool begins_alike(const char *a, const char *b, size_t length)
+{
+	return strncmp(a, b, length) == 0;
 }
 
 /* The exception below the last traceback: frames are indented, it is the first line that is not.
  * Launchers and loggers put a prefix ("[rank1]: ") before every line. */
-static const char *find_traceback(const struct str_list *lines)
+static size_t find_traceback(const struct str_list *lines, size_t *prefix)
 {
-	const char *head;
-	size_t i = find_head(lines, &head);
+	size_t head = find_head(lines);
 
-	if (!head)
-		return NULL;
-	size_t prefix = (size_t)(head - lines->items[i]);
-	const char *prefixed = lines->items[i];
-	for (i++; i < lines->count; i++) {
-		const char *line = lines->items[i];
-		if (strncmp(line, prefixed, prefix) != 0)
+	if (head == NO_LINE)
+		return NO_LINE;
+	const char *line = lines->items[head];
+	*prefix = (size_t)(strstr(line, traceback_head) - line);
+	for (size_t i = head + 1; i < lines->count; i++) {
+		if (!begins_alike(lines->items[i], line, *prefix))
 			continue; /* somebody else's, in between */
-		line += prefix;
-		if (!isspace((unsigned char)*line) && !is_blank(line))
-			return lines->items[i];
+		const char *own = lines->items[i] + *prefix;
+		if (!isspace((unsigned char)*own) && !is_blank(own))
+			return i;
 	}
-	return NULL;
+	return NO_LINE;
 }
 
 /* The same where what stands before the head is no prefix: a progress bar that was left where it
  * was, or a frame around the traceback. */
-static const char *find_traceback_behind(const struct str_list *lines)
+static size_t find_traceback_behind(const struct str_list *lines)
 {
-	const char *head;
-	size_t i = find_head(lines, &head);
+	size_t head = find_head(lines);
 
-	while (head && ++i < lines->count)
+	for (size_t i = head; head != NO_LINE && ++i < lines->count;)
 		if (isalpha((unsigned char)*lines->items[i]))
-			return lines->items[i];
-	return NULL;
+			return i;
+	return NO_LINE;
 }
 
-static const char *find_exception(const struct str_list *lines)
+static size_t find_exception(const struct str_list *lines)
 {
-	for (size_t i = lines->count; i-- > 0;) {
+	for (size_t i = lines->count; i-- > 0;)
 		if (tail_is_exception(lines->items[i]))
-			return lines->items[i];
-	}
-	return NULL;
+			return i;
+	return NO_LINE;
 }
 
 static bool speaks_of_error(const char *line)
@@ -270,6 +293,14 @@ static bool speaks_of_error(const char *line)
 	return false;
 }
 
+static size_t find_error(const struct str_list *lines)
+{
+	for (size_t i = lines->count; i-- > 0;)
+		if (speaks_of_error(lines->items[i]) && !is_aside(lines, i))
+			return i;
+	return NO_LINE;
+}
+
 /* "------------" */
 static bool is_rule(const char *line)
 {
@@ -277,40 +308,113 @@ static bool is_rule(const char *line)
 }
 
 /* Of a paragraph between two rules at the end, as Open MPI prints them, the first line. */
-static const char *find_framed(const struct str_list *lines)
+static size_t find_framed(const struct str_list *lines)
 {
-	const char *first = NULL;
-	size_t i = lines->count;
+	size_t i = lines->count, first = NO_LINE;
 
 	while (i > 0 && is_blank(lines->items[i - 1]))
 		i--;
 	if (i == 0 || !is_rule(lines->items[i - 1]))
-		return NULL;
+		return NO_LINE;
 	while (--i > 0 && !is_rule(lines->items[i - 1]))
 		if (!has_no_word(lines->items[i - 1]))
-			first = lines->items[i - 1];
-	return i > 0 ? first : NULL; /* 0: its beginning has scrolled away */
+			first = i - 1;
+	return i > 0 ? first : NO_LINE; /* 0: its beginning has scrolled away */
 }
 
-const char *tail_headline(const struct str_list *lines)
+static size_t find_last(const struct str_list *lines)
 {
-	const char *line = find_traceback(lines);
+	for (size_t i = lines->count; i-- > 0;)
+		if (!has_no_word(lines->items[i]) && !is_aside(lines, i))
+			return i;
+	return NO_LINE;
+}
 
-	if (!line)
-		line = find_exception(lines);
-	if (!line)
-		line = find_traceback_behind(lines);
-	for (size_t i = lines->count; !line && i-- > 0;) {
-		if (speaks_of_error(lines->items[i]) && !is_chatter(lines->items[i]))
-			line = lines->items[i];
+/* ---- messages of several lines ------------------------------------------------------------ */
+
+/* Keras and TensorFlow leave a line blank, PyTorch indents, others end the first line by a colon.
+ * Without one of these what follows is of somebody else. */
+static bool goes_on(const char *line, const char *next)
+{
+	return is_blank(next) || isspace((unsigned char)*next) || str_ends_with(line, ":");
+}
+
+static bool ends_message(const struct str_list *lines, size_t i, const char *own)
+{
+	static const char *const words[] = {"During handling of the above", "The above exception",
+					    "Exception ignored in"};
+
+	for (size_t k = 0; k < array_length(words); k++)
+		if (str_starts_with(own, words[k]))
+			return true;
+	return strstr(own, traceback_head) || is_rule(own) || is_aside(lines, i) ||
+	       (own[0] == '[' && own[1] != '[');
+}
+
+/* The lines of the message that begins at `first`, without what stands before each. */
+static void collect_message(const struct str_list *lines, size_t first, size_t prefix,
+			    struct str_list *parts)
+{
+	const char *head = lines->items[first];
+
+	str_list_add(parts, head);
+	for (size_t i = first + 1; i < lines->count; i++) {
+		if (!begins_alike(lines->items[i], head, prefix))
+			continue;
+		const char *own = lines->items[i] + prefix;
+		if ((parts->count == 1 && !goes_on(head, own)) || ends_message(lines, i, own))
+			return;
+		str_list_add(parts, own);
 	}
-	if (!line)
-		line = find_framed(lines);
-	for (size_t i = lines->count; !line && i-- > 0;) {
-		if (!has_no_word(lines->items[i]) && !is_chatter(lines->items[i]))
-			line = lines->items[i];
+}
+
+/* The first line, and of the others as many of the last as fit. */
+static char *join_message(const struct str_list *parts)
+{
+	struct str text = {0};
+	size_t length = strlen(parts->items[0]), from = parts->count;
+
+	while (from > 1 && length + strlen(parts->items[from - 1]) < TAIL_MESSAGE_CAP)
+		length += strlen(parts->items[--from]) + 1;
+	str_append(&text, parts->items[0]);
+	if (from > 1 && from < parts->count)
+		str_append(&text, " ...");
+	for (size_t i = from; i < parts->count; i++) {
+		const char *part = parts->items[i] + strspn(parts->items[i], " \t");
+		if (*part)
+			str_append_format(&text, " %s", part);
 	}
-	return line;
+	return str_steal(&text);
+}
+
+static char *take_message(const struct str_list *lines, size_t first, size_t prefix)
+{
+	struct str_list parts cleanup_str_list = {0};
+
+	collect_message(lines, first, prefix, &parts);
+	return join_message(&parts);
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+char *tail_headline(const struct str_list *lines, bool of_errors)
+{
+	size_t prefix = 0, i = find_traceback(lines, &prefix);
+
+	if (i == NO_LINE) {
+		prefix = 0;
+		i = find_exception(lines);
+	}
+	if (i != NO_LINE)
+		return take_message(lines, i, prefix);
+	i = find_traceback_behind(lines);
+	if (i == NO_LINE)
+		i = find_error(lines);
+	if (i == NO_LINE)
+		i = find_framed(lines);
+	if (i == NO_LINE && !of_errors)
+		i = find_last(lines);
+	return i == NO_LINE ? NULL : mem_strdup(lines->items[i] + strspn(lines->items[i], " \t"));
 }
 
 /* The last line before `end` that has `text` in it; 0 also when there is none. */
@@ -330,14 +434,14 @@ static bool tells_signal(const struct str_list *lines, size_t i)
 	return false;
 }
 
-const char *tail_headline_of_rank(const struct str_list *all)
+char *tail_headline_of_rank(const struct str_list *all)
 {
 	size_t root = find_before(all, all->count, "Root Cause (first observed failure)");
 	size_t failed = find_before(all, root, "ChildFailedError");
-	size_t end = find_before(all, failed, "Traceback (most recent call last)");
+	size_t end = find_before(all, failed, traceback_head);
 
 	if (end > 0 && strstr(all->items[end - 1], "failed (exitcode: "))
 		end--; /* torchrun's, too */
 	struct str_list ranks = {.items = all->items, .count = end};
-	return tells_signal(all, root) ? NULL : tail_headline(&ranks);
+	return tells_signal(all, root) ? NULL : tail_headline(&ranks, false);
 }

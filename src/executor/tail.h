@@ -13,7 +13,8 @@
 
 enum {
 	TAIL_LINE_CAP = 500,
-	TAIL_DEPTH = 250, /* lines kept, whatever is asked for: a launcher's report is long */
+	TAIL_MESSAGE_CAP = 800, /* bytes of a message of several lines */
+	TAIL_DEPTH = 250,	/* lines kept, whatever is asked for: a launcher's report is long */
 };
 
 struct tail {
@@ -38,13 +39,14 @@ void tail_list_all(const struct tail *tail, struct str_list *lines);
 /* "ValueError: no data": what Python prints below a traceback. */
 bool tail_is_exception(const char *line);
 
-/* The line that says most: the last exception of a Python traceback, else the last line that speaks
- * of an error, else the first of a paragraph framed by rules at the end, else the last that says
- * anything. NULL: there is none. Borrowed from `lines`. */
-const char *tail_headline(const struct str_list *lines);
+/* The line that says most: the last exception of a Python traceback (of a message of several lines
+ * all, up to TAIL_MESSAGE_CAP), else the last line that speaks of an error, else the first of a
+ * paragraph framed by rules at the end, else, unless errors alone are asked for, the last that says
+ * anything. Warnings are none of these. NULL: there is none. The caller frees. */
+char *tail_headline(const struct str_list *lines, bool of_errors);
 
 /* The same of what came before the report with which torchrun ends when a rank of its failed, and
- * which says no more than the exit code. NULL: there is no such report. */
-const char *tail_headline_of_rank(const struct str_list *all);
+ * which says no more than the exit code. NULL: there is no such report. The caller frees. */
+char *tail_headline_of_rank(const struct str_list *all);
 
 #endif

@@ -182,6 +182,42 @@ static void what_we_ended_says_why(void **state)
 	finish(&bed);
 }
 
+static void assert_headline(int status, enum cause_kind ended_for, const char *said,
+			    const char *expected)
+{
+	struct bed bed;
+
+	init(&bed, status, said);
+	bed.report.ended_for = ended_for;
+	report_cause(&bed.report, &bed.cause);
+	assert_string_equal(bed.cause.headline ? bed.cause.headline : "(none)", expected);
+	finish(&bed);
+}
+
+static void a_signal_is_not_explained_by_what_was_said_before(void **state)
+{
+	assert_headline(KILLED(SIGKILL), CAUSE_NONE, "warn 10\n", "(none)");
+	assert_headline(KILLED(SIGKILL), CAUSE_NONE, "ERROR: no cache\nstep 3\n", "(none)");
+	assert_headline(KILLED(SIGTERM), CAUSE_NONE, "step 3\n", "(none)");
+	assert_headline(EXITED(139), CAUSE_NONE, "step 3\n", "(none)");
+	assert_headline(EXITED(0), CAUSE_EXECUTION_TIMEOUT, "step 3\n", "(none)");
+	assert_headline(KILLED(SIGABRT), CAUSE_NONE, "what():  bad news\nstep 3\n",
+			"what():  bad news");
+	assert_headline(EXITED(1), CAUSE_NONE, "step 3\n", "step 3");
+}
+
+/* `init` lists ten lines. */
+static void an_exception_is_found_above_many_warnings(void **state)
+{
+	struct str text cleanup_str = {0};
+
+	str_append(&text, "Traceback (most recent call last):\n  File \"a.py\", line 2\n"
+			  "ValueError: no data\n");
+	for (int i = 0; i < 30; i++)
+		str_append_format(&text, "/x.py:%d: UserWarning: leaked\n", i);
+	assert_headline(EXITED(1), CAUSE_NONE, text.text, "ValueError: no data");
+}
+
 static enum cause_kind kind_for(int status, bool held, const char *text)
 {
 	struct bed bed;
@@ -302,6 +338,8 @@ int main(void)
 		cmocka_unit_test(sigkill_near_the_limit_is_likely_for_memory),
 		scratch_test(the_kernel_is_asked_what_it_killed),
 		cmocka_unit_test(what_we_ended_says_why),
+		cmocka_unit_test(a_signal_is_not_explained_by_what_was_said_before),
+		cmocka_unit_test(an_exception_is_found_above_many_warnings),
 		cmocka_unit_test(a_taken_port_is_recognised),
 		cmocka_unit_test(the_advice_for_a_taken_port_is_the_right_one),
 		scratch_test(a_full_disk_is_found_above_the_last_line),

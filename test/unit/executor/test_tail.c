@@ -154,7 +154,7 @@ static void assert_headline(const char *text, const char *expected)
 	struct str_list lines = {0};
 
 	split(text, &lines);
-	const char *line = tail_headline(&lines);
+	char *line cleanup_free = tail_headline(&lines, false);
 	if (expected)
 		assert_string_equal(line ? line : "(none)", expected);
 	else
@@ -209,14 +209,14 @@ static void a_traceback_ends_in_the_headline(void **state)
 	/* Cut off in the middle. */
 	assert_headline("Traceback (most recent call last):\n"
 			"  File \"train.py\", line 3\n",
-			"  File \"train.py\", line 3");
+			"File \"train.py\", line 3");
 }
 
 static void other_errors_are_found(void **state)
 {
 	assert_headline("loading\nterminate called after throwing an instance of 'E'\n"
 			"  what():  bad news\n\n",
-			"  what():  bad news");
+			"what():  bad news");
 	assert_headline("Segmentation fault (core dumped)\nbye\n",
 			"Segmentation fault (core dumped)");
 	assert_headline("bash: line 1: traim: command not found\n",
@@ -256,6 +256,63 @@ static void what_is_told_all_along_is_no_headline(void **state)
 	assert_headline("Windows 2000 is] gone\n", "Windows 2000 is] gone");
 }
 
+static void a_warning_is_no_headline(void **state)
+{
+	assert_headline("no data, giving up\n"
+			"/x/train.py:3: DeprecationWarning: the old API is deprecated\n"
+			"  warnings.warn(\"the old API is deprecated\", DeprecationWarning)\n",
+			"no data, giving up");
+	assert_headline("train.py:7: UserWarning: ERROR handling is old\n  api.call(x)\n"
+			"WARNING:root:file not found\n",
+			NULL);
+	assert_headline("ValueError: no data\nUserWarning: 3 leaked semaphores\n",
+			"ValueError: no data");
+}
+
+static void a_message_of_several_lines_is_told_whole(void **state)
+{
+	assert_headline("Traceback (most recent call last):\n"
+			"  File \"train.py\", line 3, in <module>\n"
+			"ValueError: Exception encountered when calling Dense.call().\n"
+			"\n"
+			"Input has shape (2, 3).\n"
+			"\n"
+			"Arguments received by Dense.call():\n"
+			"  \u2022 inputs=tf.Tensor(shape=(2, 3))\n"
+			"/x.py:9: UserWarning: 3 leaked semaphores\n"
+			"  warn(x)\n",
+			"ValueError: Exception encountered when calling Dense.call(). "
+			"Input has shape (2, 3). Arguments received by Dense.call(): "
+			"\u2022 inputs=tf.Tensor(shape=(2, 3))");
+	assert_headline("[rank0]: Traceback (most recent call last):\n"
+			"[rank0]:   File \"a.py\", line 2\n"
+			"[rank0]: RuntimeError: Error(s) in loading state_dict for Net:\n"
+			"[rank1]: bye\n"
+			"[rank0]: \tMissing key(s) in state_dict: \"fc.bias\".\n",
+			"[rank0]: RuntimeError: Error(s) in loading state_dict for Net: "
+			"Missing key(s) in state_dict: \"fc.bias\".");
+}
+
+/* TensorFlow says last what was wrong, so the middle is left out. */
+static void a_long_message_keeps_its_beginning_and_its_end(void **state)
+{
+	struct str text cleanup_str = {0};
+	struct str_list lines cleanup_str_list = {0};
+
+	str_append(&text, "Traceback (most recent call last):\n  File \"a.py\", line 2\n"
+			  "InvalidArgumentError: Graph execution error:\n\n");
+	for (int i = 0; i < 200; i++)
+		str_append_format(&text, "node %d\n", i);
+	str_append(&text, "logits and labels must have the same first dimension\n");
+	split(text.text, &lines);
+	char *line cleanup_free = tail_headline(&lines, true);
+	assert_true(strlen(line) < 2 * TAIL_MESSAGE_CAP);
+	assert_true(
+		str_starts_with(line, "InvalidArgumentError: Graph execution error: ... node "));
+	assert_true(str_ends_with(line, "node 199 logits and labels must have the same first "
+					"dimension"));
+}
+
 static void assert_headline_of_rank(const char *before, const char *code, const char *expected)
 {
 	struct str_list lines cleanup_str_list = {0};
@@ -275,7 +332,7 @@ static void assert_headline_of_rank(const char *before, const char *code, const 
 		before, code, code);
 
 	split(text, &lines);
-	const char *line = tail_headline_of_rank(&lines);
+	char *line cleanup_free = tail_headline_of_rank(&lines);
 	assert_string_equal(line ? line : "(none)", expected);
 }
 
@@ -326,6 +383,9 @@ int main(void)
 		cmocka_unit_test(a_framed_paragraph_begins_with_what_it_is_about),
 		cmocka_unit_test(else_it_is_the_last_line_that_says_anything),
 		cmocka_unit_test(what_is_told_all_along_is_no_headline),
+		cmocka_unit_test(a_warning_is_no_headline),
+		cmocka_unit_test(a_message_of_several_lines_is_told_whole),
+		cmocka_unit_test(a_long_message_keeps_its_beginning_and_its_end),
 		cmocka_unit_test(a_rank_says_more_than_the_torchrun_that_started_it),
 		cmocka_unit_test(more_is_kept_than_is_listed),
 	};
