@@ -7,6 +7,8 @@
 /* An executor that has not obeyed a stop order this long after its grace is given up. */
 #define STOP_MARGIN_MS 30000
 
+enum { TASKS_NAMED = 5 };
+
 /* ---- one task ----------------------------------------------------------------------------- */
 
 static int64_t later(int64_t a, int64_t b)
@@ -94,6 +96,29 @@ static void check_tasks(struct machine *m)
 
 /* ---- the job ------------------------------------------------------------------------------ */
 
+/* "; worker:1, worker:2 and 3 more still ran", of this type or, if it is -1, of all. */
+static char *describe_running(const struct machine *m, int64_t type)
+{
+	struct str text = {0};
+	size_t count = 0;
+
+	for (size_t task = 0; task < m->task_count; task++) {
+		const struct task *t = &m->tasks[task];
+		bool is_meant = type < 0 ? machine_role(m, t->type) != JOB_ROLE_SIDECAR
+					 : t->type == (size_t)type;
+		if (t->state != TASK_RUNNING || !is_meant)
+			continue;
+		if (++count <= TASKS_NAMED)
+			str_append_format(&text, "%s%s:%d", count == 1 ? "; " : ", ",
+					  m->job->types[t->type].name, t->index);
+	}
+	if (count > TASKS_NAMED)
+		str_append_format(&text, " and %zu more", count - TASKS_NAMED);
+	if (count > 0)
+		str_append(&text, " still ran");
+	return str_steal(&text);
+}
+
 static void check_application_timeout(struct machine *m)
 {
 	int64_t timeout = m->job->application_timeout_ms;
@@ -104,8 +129,9 @@ static void check_application_timeout(struct machine *m)
 		return;
 	}
 	char *text cleanup_free = str_format_duration(timeout);
+	char *running cleanup_free = describe_running(m, -1);
 	machine_fail(m, CAUSE_APPLICATION_TIMEOUT,
-		     "the job did not end within tony.application.timeout (%s)", text);
+		     "the job did not end within tony.application.timeout (%s)%s", text, running);
 }
 
 static size_t count_missing(const struct machine *m)
@@ -213,10 +239,11 @@ static void check_group(struct machine *m, const struct job_group_timeout *group
 		machine_check_end(m);
 		return;
 	}
+	char *running cleanup_free = describe_running(m, (int64_t)group->type);
 	machine_fail(m, CAUSE_GROUP_TIMEOUT,
 		     "%s still runs %s after group %s ended "
-		     "(tony.application.dependency.%s.timeout.after.%s)",
-		     name, text, group->group, name, group->group);
+		     "(tony.application.dependency.%s.timeout.after.%s)%s",
+		     name, text, group->group, name, group->group, running);
 }
 
 static bool are_all_scheduled(const struct machine *m)

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -388,16 +389,21 @@ static void test_start_order(void **state)
 
 static void test_application_timeout(void **state)
 {
-	struct bed *bed = bed_create("worker=1");
+	struct bed *bed = bed_create("worker=8");
 	bed->job->application_timeout_ms = 5000;
 	bed_submit(bed);
 	bed_bring_up(bed, "worker");
+	bed_exit(bed, "worker:1", 0);
 	bed_pass(bed, 4999);
 	assert_job(bed, JOB_RUNNING);
 	bed_pass(bed, 1);
 	bed_drain(bed);
 	assert_job(bed, JOB_FAILED);
 	assert_int_equal(bed_status(bed).cause->kind, CAUSE_APPLICATION_TIMEOUT);
+	assert_string_equal(
+		bed_status(bed).cause->text,
+		"the job did not end within tony.application.timeout (5.0 s); worker:0, "
+		"worker:2, worker:3, worker:4, worker:5 and 2 more still ran");
 	bed_destroy(bed);
 }
 
@@ -511,6 +517,7 @@ static void test_group_timeout(void **state)
 	bed_drain(bed);
 	assert_job(bed, JOB_FAILED);
 	assert_int_equal(bed_status(bed).cause->kind, CAUSE_GROUP_TIMEOUT);
+	assert_non_null(strstr(bed_status(bed).cause->text, "; worker:0, worker:1 still ran"));
 	bed_destroy(bed);
 }
 
