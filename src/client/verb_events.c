@@ -6,6 +6,7 @@
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
+#include "job/cause_json.h"
 
 struct events_options {
 	bool follow;
@@ -76,24 +77,57 @@ static void describe_task(const json_t *record, struct str *out)
 				    : text_of(record, "to"));
 }
 
+/* Which of its lives the line is about, unless it is the first. */
+static void append_life(const json_t *record, struct str *out)
+{
+	static const char *const numbers[] = {"epoch", "attempt", "restart"};
+	static const int first[] = {1, 1, 0};
+	const char *before = " (";
+
+	for (size_t i = 0; i < array_length(numbers); i++) {
+		int64_t number = number_of(record, numbers[i]);
+		if (number <= first[i])
+			continue;
+		str_append_format(out, "%s%s %" PRId64, before, numbers[i], number);
+		before = ", ";
+	}
+	if (*before == ',')
+		str_append_char(out, ')');
+}
+
+/* "worker:0 exited with code 1: ValueError: no data", as tony status has it. */
+static void append_cause(const json_t *record, struct str *out)
+{
+	const json_t *object = json_object_get(record, "cause");
+	const char *task = text_of(record, "cause_task");
+	struct cause cause = {0};
+
+	if (object && cause_from_json(object, &cause, NULL) == 0) {
+		char *sentence cleanup_free = cause_sentence(&cause);
+		str_append_format(out, ": %s%s%s", task, *task ? " " : "", sentence);
+	}
+	cause_finish(&cause);
+}
+
 static void describe_change(const json_t *record, struct str *out)
 {
 	const char *task = text_of(record, "task");
 	const char *from = text_of(record, "from");
 	const char *to = text_of(record, "to");
-	const json_t *cause = json_object_get(record, "cause");
 
 	if (str_equal(from, to)) {
 		if (*task)
 			describe_task(record, out);
 		else
 			describe_job(record, out);
+		append_life(record, out);
 		return;
 	}
 	str_append_format(out, "%s %s", *task ? task : "job", to);
-	/* A task that goes on after a failure still carries its cause. */
-	if (cause && (!*task || task_state_parse(to) >= TASK_SUCCEEDED))
-		str_append_format(out, ": %s", text_of(cause, "text"));
+	append_life(record, out);
+	/* A task that goes on after a failure, or is stopped later, still carries its cause. */
+	if (!*task || str_equal(to, "failed") || str_equal(to, "lost"))
+		append_cause(record, out);
 }
 
 static void describe_event(const json_t *record, struct str *out)

@@ -150,9 +150,9 @@ static bool restart_in_place(struct machine *m, size_t task, const struct policy
 		return false;
 	int64_t delay = machine_backoff(m, t->restarts_used);
 	t->restarts_used++;
-	machine_note(m, task, "%s:%d %s; restart %d of %d in place%s", type->name, t->index,
-		     t->cause.text ? t->cause.text : "failed", t->restarts_used, type->max_restarts,
-		     delay > 0 ? " after a pause" : "");
+	char *cause cleanup_free = cause_sentence(&t->cause);
+	machine_note(m, task, "%s:%d %s; restart %d of %d in place%s", type->name, t->index, cause,
+		     t->restarts_used, type->max_restarts, delay > 0 ? " after a pause" : "");
 	machine_set_task(m, task, TASK_REGISTERED);
 	machine_await_restart(m, task, m->now + delay);
 	machine_open_barrier(m);

@@ -484,6 +484,41 @@ static void events_that_change_no_state_say_what_changed(void **state)
 	bed_job_close(&bed);
 }
 
+static void events_tell_of_which_life_they_are(void **state)
+{
+	struct bed_job bed;
+
+	bed_job_open(&bed, id);
+	bed_job_record(&bed,
+		       json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:{s:s, s:s, s:s}}", "ev",
+				 "task", "task", "worker:0", "from", "running", "to", "failed",
+				 "attempt", 1, "epoch", 2, "restart", 1, "cause", "kind", "exit",
+				 "text", "exited with code 1", "headline", "ValueError: no data"),
+		       2000);
+	/* Ended by us: what ended its life before is no cause of that. */
+	bed_job_record(&bed,
+		       json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:{s:s, s:s}}", "ev", "task",
+				 "task", "worker:1", "from", "running", "to", "stopped", "attempt",
+				 2, "epoch", 1, "cause", "kind", "exit", "text",
+				 "exited with code 1"),
+		       3000);
+	bed_job_record(&bed,
+		       json_pack("{s:s, s:s, s:s, s:i, s:s, s:{s:s, s:s, s:s}}", "ev", "job",
+				 "from", "running", "to", "reforming", "epoch", 2, "cause_task",
+				 "worker:0", "cause", "kind", "exit", "text", "exited with code 1",
+				 "headline", "ValueError: no data"),
+		       4000);
+	assert_run(state, "events", EXIT_CODE_OK);
+	assert_string_equal(
+		bed_out(),
+		"1970-01-01T00:00:02.000Z  worker:0 failed (epoch 2, restart 1): exited with code "
+		"1: ValueError: no data\n"
+		"1970-01-01T00:00:03.000Z  worker:1 stopped (attempt 2)\n"
+		"1970-01-01T00:00:04.000Z  job reforming (epoch 2): worker:0 exited with code 1: "
+		"ValueError: no data\n");
+	bed_job_close(&bed);
+}
+
 static void events_are_told_in_order(void **state)
 {
 	struct bed_job bed;
@@ -542,6 +577,7 @@ int main(void)
 		verb_test(wait_gives_up_in_time),
 		verb_test(a_job_whose_am_is_gone_has_ended),
 		verb_test(an_am_that_goes_while_it_is_waited_for_is_missed),
+		verb_test(events_tell_of_which_life_they_are),
 		verb_test(events_are_told_in_order),
 		verb_test(events_that_change_no_state_say_what_changed),
 	};
