@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "client/exit_code.h"
+#include "client/other_tools.h"
 #include "client/verbs.h"
 
 struct verb {
@@ -45,10 +46,11 @@ static int unknown_verb(const char *name)
 
 	for (size_t i = 0; i < array_length(verbs); i++)
 		names[i] = verbs[i].name;
-	const char *nearest = str_nearest(name, names, array_length(names));
+	const char *meant = other_tools_verb(name);
+	const char *nearest = meant ? meant : str_nearest(name, names, array_length(names));
 	if (nearest)
-		fprintf(stderr, "tony: unknown verb \"%s\"; did you mean %s? see tony --help\n",
-			name, nearest);
+		fprintf(stderr, "tony: unknown verb \"%s\"; did you mean %s%s? see tony --help\n",
+			name, meant ? "" : "tony ", nearest);
 	else
 		fprintf(stderr, "tony: unknown verb \"%s\"; see tony --help\n", name);
 	return EXIT_CODE_USAGE;

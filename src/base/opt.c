@@ -84,17 +84,26 @@ static const char *suggest(const struct opt_table *table, const char *start, siz
 	return NULL;
 }
 
+const char *opt_word_find(const struct opt_word *words, const char *start, size_t length)
+{
+	for (; words && words->word; words++)
+		if (names(words->word, start, length))
+			return words->meant;
+	return NULL;
+}
+
 static int unknown(struct parse *parse, const struct word *word)
 {
 	char *help cleanup_free = help_command(parse->table);
 	char *name cleanup_free = str_printable(word->start, word->length);
-	const char *nearest = suggest(parse->table, word->start, word->length);
+	const char *meant = opt_word_find(parse->table->elsewhere, word->start, word->length);
+	const char *nearest = meant ? meant : suggest(parse->table, word->start, word->length);
 	const char *dashes = word->double_dash ? "--" : "-";
 
 	if (nearest)
 		return err_set(parse->err, ERR_USAGE,
-			       "unknown option %s%s; did you mean --%s? see %s", dashes, name,
-			       nearest, help);
+			       "unknown option %s%s; did you mean %s%s? see %s", dashes, name,
+			       meant ? "" : "--", nearest, help);
 	return err_set(parse->err, ERR_USAGE, "unknown option %s%s; see %s", dashes, name, help);
 }
 

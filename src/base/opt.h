@@ -40,6 +40,15 @@ struct opt {
 	const char *const *choices; /* NULL, or NULL-terminated allowed values */
 };
 
+/* A word that does not exist here, and what those who type it mean: {"lines", "--tail"}. */
+struct opt_word {
+	const char *word; /* NULL ends a list of them */
+	const char *meant;
+};
+
+/* Finds what these `length` bytes mean; '_' and '-' are the same letter. NULL: not in the list. */
+const char *opt_word_find(const struct opt_word *words, const char *start, size_t length);
+
 struct opt_table {
 	const char *verb;	 /* "submit"; "" for the program itself */
 	const char *usage;	 /* "tony submit [OPTIONS] [-- COMMAND ARG...]" */
@@ -48,6 +57,7 @@ struct opt_table {
 	const struct opt *options;
 	size_t option_count;
 	bool stop_at_operand;
+	const struct opt_word *elsewhere; /* options of other tools, or NULL */
 };
 
 /* Fills `target` (the verb's zeroed options struct) from argv[1..]. Operands are added to

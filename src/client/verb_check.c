@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/job_verb.h"
+#include "client/other_tools.h"
 #include "client/program.h"
 #include "client/report.h"
 #include "client/verbs.h"
@@ -36,6 +37,7 @@ const struct opt_table verb_check_options = {
 		       "own and has room.",
 	.options = options,
 	.option_count = array_length(options),
+	.elsewhere = other_tools_job_options,
 };
 
 struct check {

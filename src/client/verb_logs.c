@@ -13,6 +13,7 @@
 #include "client/log_merge.h"
 #include "client/moment.h"
 #include "client/opened.h"
+#include "client/other_tools.h"
 #include "client/report.h"
 #include "client/verbs.h"
 #include "job/log_reader.h"
@@ -90,6 +91,7 @@ const struct opt_table verb_logs_options = {
 		"when a job or a task did not even start.",
 	.options = options,
 	.option_count = array_length(options),
+	.elsewhere = other_tools_logs_options,
 };
 
 /* ---- what is asked for -------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/job_verb.h"
+#include "client/other_tools.h"
 #include "client/report.h"
 #include "client/verbs.h"
 #include "framework/environment.h"
@@ -39,6 +40,7 @@ const struct opt_table verb_render_options = {
 		       "ones are known only when the cluster forms.",
 	.options = options,
 	.option_count = array_length(options),
+	.elsewhere = other_tools_job_options,
 };
 
 static json_t *environment_json(const struct environment *environment)

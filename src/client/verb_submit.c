@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/job_verb.h"
+#include "client/other_tools.h"
 #include "client/report.h"
 #include "client/stage_send.h"
 #include "client/upkeep.h"
@@ -48,6 +49,7 @@ const struct opt_table verb_submit_options = {
 		"tony-exit(7).",
 	.options = options,
 	.option_count = array_length(options),
+	.elsewhere = other_tools_job_options,
 };
 
 /* From here to the watch, a signal waits: the job's directory must not stay behind half made. */
