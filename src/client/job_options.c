@@ -114,6 +114,20 @@ static bool has_types(const struct conf *conf)
 	return false;
 }
 
+static bool check_type(const char *item, const char *name, struct problems *problems)
+{
+	struct err err cleanup_err = {0};
+
+	if (!strchr(item, '='))
+		problems_error(problems, "--type: \"%s\" is not NAME=N; write --type %s=1", item,
+			       key_is_task_type(name) ? name : "evaluator");
+	else if (key_check_task_type(name, &err) < 0)
+		problems_error(problems, "--type: %s", err_message(&err));
+	else
+		return true;
+	return false;
+}
+
 static void set_instances(const struct job_options *options, struct conf *conf,
 			  struct str_list *types)
 {
@@ -123,12 +137,8 @@ static void set_instances(const struct job_options *options, struct conf *conf,
 		const char *item = options->type.items[i];
 		size_t length = strcspn(item, "=");
 		char *name cleanup_free = mem_strndup(item, length);
-		if (!item[length] || !key_is_task_type(name)) {
-			problems_error(conf_problems(conf),
-				       "--type: \"%s\" is not NAME=N; write --type evaluator=1",
-				       item);
+		if (!check_type(item, name, conf_problems(conf)))
 			continue;
-		}
 		set_type(conf, "--type", name, "instances", item + length + 1);
 		str_list_add(types, name);
 	}

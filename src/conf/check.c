@@ -39,18 +39,17 @@ static void check_unknown(struct conf *conf, struct conf_entry *entry, bool allo
 static void check_type_word(struct conf *conf, struct conf_entry *entry)
 {
 	struct key_word words[KEY_MAX_WORDS];
+	struct err err cleanup_err = {0};
 
 	if (!strstr(entry->key->name, "<type>"))
 		return;
 	key_find(entry->name, words);
 	char *type cleanup_free = mem_strndup(words[0].start, words[0].length);
 	/* tony.docker.am.image is the application master's. */
-	if (key_is_task_type(type) || str_equal(type, "am"))
+	if (str_equal(type, "am") || key_check_task_type(type, &err) == 0)
 		return;
-	problems_error(&conf->problems,
-		       "%s: %s: \"%s\" is not a task type's name; write a lower-case letter, then "
-		       "lower-case letters, digits, - and _",
-		       entry->origin, entry->name, type);
+	problems_error(&conf->problems, "%s: %s: %s", entry->origin, entry->name,
+		       err_message(&err));
 	entry->invalid = true;
 }
 

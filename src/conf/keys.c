@@ -142,6 +142,24 @@ bool key_is_task_type(const char *name)
 	return !name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")] && !is_reserved(&word);
 }
 
+int key_check_task_type(const char *name, struct err *err)
+{
+	struct key_word word = {name, strlen(name)};
+
+	if (key_is_task_type(name))
+		return 0;
+	if (is_reserved(&word))
+		return err_set(
+			err, ERR_CONFIG,
+			"\"%s\" is not a task type's name: the keys tony.%s.* are of something "
+			"else; choose another name",
+			name, name);
+	return err_set(err, ERR_CONFIG,
+		       "\"%s\" is not a task type's name; write a lower-case letter, then "
+		       "lower-case letters, digits, - and _",
+		       name);
+}
+
 const char *key_status_name(enum key_status status)
 {
 	static const char *const names[] = {"honoured", "cluster", "site",

@@ -80,6 +80,8 @@ char *key_suggest(const char *name);
 /* [a-z][a-z0-9_-]*, at most 63 letters, and none of the words that tony.WORD.* has other uses for
  * (am, task ...). */
 bool key_is_task_type(const char *name);
+/* The same; the error says which of these rules does not hold. */
+int key_check_task_type(const char *name, struct err *err);
 
 /* Is `value` of the key's form and within its range? The error is a phrase that begins with the
  * quoted value and ends with what to write. */

@@ -119,16 +119,6 @@ static int check_choice(const struct key *key, const char *value, struct err *er
 	return err_set(err, ERR_CONFIG, "\"%s\" is not known; write %s", value, list);
 }
 
-static int check_task_type(const char *item, struct err *err)
-{
-	if (key_is_task_type(item))
-		return 0;
-	return err_set(err, ERR_CONFIG,
-		       "\"%s\" is not a task type's name; write a lower-case letter, then "
-		       "lower-case letters, digits, - and _",
-		       item);
-}
-
 static int check_dependency(const char *item, struct err *err)
 {
 	const char *colon = strchr(item, ':');
@@ -138,7 +128,7 @@ static int check_dependency(const char *item, struct err *err)
 		return err_set(err, ERR_CONFIG,
 			       "\"%s\" is not a dependency; write TYPE, TYPE:start or TYPE:finish",
 			       item);
-	return check_task_type(type, err);
+	return key_check_task_type(type, err);
 }
 
 static int check_environment(const char *item, struct err *err)
@@ -163,7 +153,7 @@ static int check_item(const struct key *key, const char *item, struct err *err)
 	case KEY_LIST:
 		return check_text(key, item, err);
 	case KEY_TYPES:
-		return check_task_type(item, err);
+		return key_check_task_type(item, err);
 	case KEY_DEPENDENCIES:
 		return check_dependency(item, err);
 	case KEY_ENVIRONMENT:

@@ -131,16 +131,20 @@ static void test_what_does_not_fit(void **state)
 	bed->options.memory = mem_strdup("2gb");
 	str_list_add(&bed->options.type, "Bad=1");
 	str_list_add(&bed->options.type, "noequals");
+	str_list_add(&bed->options.type, "am=1");
 	WORDS(bed, "x");
 	bed_refuse(bed);
-	assert_int_equal(bed_errors(bed)->count, 4);
+	assert_int_equal(bed_errors(bed)->count, 5);
 	assert_line(bed_errors(bed), "--workers: tony.worker.instances: \"four\" is not a whole "
 				     "number; write digits only, such as 1");
 	assert_line(bed_errors(bed),
 		    "--memory: tony.worker.memory: \"2gb\" is not a size; write 2g or 2048m");
-	assert_line(bed_errors(bed), "--type: \"Bad=1\" is not NAME=N; write --type evaluator=1");
 	assert_line(bed_errors(bed),
-		    "--type: \"noequals\" is not NAME=N; write --type evaluator=1");
+		    "--type: \"Bad\" is not a task type's name; write a lower-case letter, then "
+		    "lower-case letters, digits, - and _");
+	assert_line(bed_errors(bed), "--type: \"am\" is not a task type's name: the keys tony.am.* "
+				     "are of something else; choose another name");
+	assert_line(bed_errors(bed), "--type: \"noequals\" is not NAME=N; write --type noequals=1");
 }
 
 static void test_gpus_of_whom(void **state)
