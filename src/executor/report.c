@@ -73,6 +73,12 @@ static bool line_says_port_taken(const char *line)
 	return false;
 }
 
+/* "Binding port 40001 failed": LightGBM names no errno. */
+static bool line_says_bind_failed(const char *line, const char *port)
+{
+	return strcasestr(line, "bind") && strcasestr(line, "fail") && strstr(line, port);
+}
+
 /* A program may meet a taken port of its own choosing and go on; so either it was the last word, or
  * it names ours. */
 static bool port_was_taken(const struct report *report, const struct cause *cause)
@@ -83,8 +89,9 @@ static bool port_was_taken(const struct report *report, const struct cause *caus
 		return true;
 	snprintf(number, sizeof(number), "%d", report->port);
 	for (size_t i = 0; i < cause->tail.count; i++) {
-		if (line_says_port_taken(cause->tail.items[i]) &&
-		    strstr(cause->tail.items[i], number))
+		const char *line = cause->tail.items[i];
+		if ((line_says_port_taken(line) && strstr(line, number)) ||
+		    line_says_bind_failed(line, number))
 			return true;
 	}
 	return false;

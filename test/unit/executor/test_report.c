@@ -252,6 +252,13 @@ static void a_taken_port_is_recognised(void **state)
 			 "'0.0.0.0:40001'\n"
 			 "UnknownError: Could not start gRPC server\n"),
 		CAUSE_PORT_TAKEN);
+	assert_int_equal(kind_for(EXITED(1), true,
+				  "[LightGBM] [Fatal] Binding port 40001 failed\n"
+				  "lightgbm.basic.LightGBMError: Binding port 40001 failed\n"),
+			 CAUSE_PORT_TAKEN);
+	assert_int_equal(
+		kind_for(EXITED(1), true, "[LightGBM] [Fatal] Binding port 12400 failed\n"),
+		CAUSE_EXIT);
 	/* Another port, and not what it died of. */
 	assert_int_equal(kind_for(EXITED(1), false,
 				  "port 8265: address already in use, taking the next\n"
