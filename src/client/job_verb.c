@@ -1,5 +1,8 @@
 #include "client/job_verb.h"
 
+#include <string.h>
+
+#include "base/fs.h"
 #include "base/mem.h"
 #include "framework/environment.h"
 
@@ -81,6 +84,33 @@ static int check_texts(const struct job *job, struct err *err)
 	return result;
 }
 
+static bool is_file(const struct job_options *options, const char *name)
+{
+	char *path cleanup_free = options->src_dir ? fs_join(options->src_dir, name) : NULL;
+
+	return fs_exists(name) || (path && fs_exists(path));
+}
+
+/* The user's shell has made one word of a line in quotes, and a word is a program's name. */
+static int check_quotes(const struct job_options *options, const struct str_list *command,
+			struct err *err)
+{
+	const char *word = command->count == 1 ? command->items[0] : NULL;
+
+	if (word && !*word)
+		return err_set(
+			err, ERR_USAGE,
+			"the program after -- is empty: is a variable of the shell not set?");
+	if (!word || !strpbrk(word, " \t\n|&;<>") || is_file(options, word))
+		return 0;
+	char *unquoted cleanup_free =
+		strpbrk(word, "|&;<>") ? mem_strdup("") : mem_printf("-- %s, or ", word);
+	return err_set(err, ERR_USAGE,
+		       "\"%s\" after -- is one word, and no such program is here; write "
+		       "%s--executes '%s', which is for the shell",
+		       word, unquoted, word);
+}
+
 int job_verb_describe(const struct job_options *options, const struct str_list *operands,
 		      size_t dashdash, struct description *description, struct stage *stage,
 		      struct err *err)
@@ -88,6 +118,7 @@ int job_verb_describe(const struct job_options *options, const struct str_list *
 	struct str_list command cleanup_str_list = {0};
 
 	if (job_options_command(operands, dashdash, &command, err) < 0 ||
+	    check_quotes(options, &command, err) < 0 ||
 	    describe_from_options(options, &command, description, err) < 0 ||
 	    stage_plan(description, stage, err) < 0)
 		return -1;
