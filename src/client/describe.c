@@ -23,6 +23,13 @@ bool describe_is_set(const struct conf *conf, const char *key)
 	return entry && !entry->invalid && entry->value && *entry->value;
 }
 
+bool describe_is_users(const struct conf *conf, const char *key)
+{
+	const struct conf_entry *entry = conf_find(conf, "%s", key);
+
+	return entry && entry->layer != CONF_LAYER_DEFAULT;
+}
+
 bool describe_is_for_cluster(const struct conf *conf)
 {
 	return !str_equal(conf_text(conf, "tony.application.scheduler"), "local");
@@ -99,6 +106,8 @@ static void describe_identity(struct describer *describer)
 	const char *queue = conf_text(conf, "tony.yarn.queue");
 	job->queue = mem_strdup(queue ? queue : "default");
 	job->framework = describe_framework(describer);
+	describer->out->framework_is_default =
+		!describer->single_node && !describe_is_users(conf, "tony.application.framework");
 	conf_list(conf, &job->tags, "tony.application.tags");
 	job->mode = describe_mode(conf);
 	describer->out->scheduler = mem_strdup(conf_text(conf, "tony.application.scheduler"));

@@ -62,8 +62,7 @@ void describe_defaults(struct conf *conf, const struct job_options *options)
 		if (describe_instances(conf, all.items[i]) > 0)
 			str_list_add(&types, all.items[i]);
 	struct framework_shape shape = {.types = &types, .python = python, .timed = &timed};
-	shape.is_chosen =
-		describe_is_set(conf, key) && conf_find(conf, key)->layer != CONF_LAYER_DEFAULT;
+	shape.is_chosen = describe_is_set(conf, key) && describe_is_users(conf, key);
 	shape.mode = describe_mode(conf);
 	if (!conf_text(conf, "tony.containers.command"))
 		shape.worker_command = conf_text(conf, "tony.worker.command");

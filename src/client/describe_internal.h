@@ -22,6 +22,9 @@ struct describer {
 /* A value was set, is valid and not empty. */
 bool describe_is_set(const struct conf *conf, const char *key);
 
+/* The user has said it, be it in a file: it is no default. */
+bool describe_is_users(const struct conf *conf, const char *key);
+
 /* Do the job's containers come from a cluster, and not from this machine? */
 bool describe_is_for_cluster(const struct conf *conf);
 

@@ -64,13 +64,6 @@ int describe_instances(const struct conf *conf, const char *type)
 	return (int)conf_int(conf, "tony.%s.instances", type);
 }
 
-static bool is_users(const struct conf *conf, const char *key)
-{
-	const struct conf_entry *entry = conf_find(conf, "%s", key);
-
-	return entry && entry->layer != CONF_LAYER_DEFAULT;
-}
-
 /* A type that the user lists as untracked is so, though its framework would have it a sidecar. */
 static enum job_role role_of(const struct describer *describer, const char *type)
 {
@@ -82,8 +75,8 @@ static enum job_role role_of(const struct describer *describer, const char *type
 	conf_list(describer->conf, &untracked, "%s", untracked_key);
 	bool is_sidecar = str_list_has(&sidecars, type);
 	if (str_list_has(&untracked, type) &&
-	    (!is_sidecar ||
-	     (is_users(describer->conf, untracked_key) && !is_users(describer->conf, sidecar_key))))
+	    (!is_sidecar || (describe_is_users(describer->conf, untracked_key) &&
+			     !describe_is_users(describer->conf, sidecar_key))))
 		return JOB_ROLE_UNTRACKED;
 	return is_sidecar ? JOB_ROLE_SIDECAR : JOB_ROLE_TRACKED;
 }
@@ -251,7 +244,7 @@ static void check_list(const struct describer *describer, const char *key)
 {
 	struct str_list names cleanup_str_list = {0};
 
-	if (!describe_is_set(describer->conf, key) || !is_users(describer->conf, key))
+	if (!describe_is_set(describer->conf, key) || !describe_is_users(describer->conf, key))
 		return;
 	conf_list(describer->conf, &names, "%s", key);
 	for (size_t i = 0; i < names.count; i++) {

@@ -29,8 +29,39 @@ static const char *port_remedy(const struct job_type *type)
 	return "submit the job again: nobody holds a port with tony.{type}.hold-port=false";
 }
 
+#define GIVES_RANKS                                                                                \
+	"add --framework pytorch (tony.application.framework), by which tasks get RANK, "          \
+	"WORLD_SIZE and MASTER_ADDR"
+
+/* Programs that lack the variables of their framework, which the user has not named. */
+static const struct {
+	const char *says, *framework, *remedy;
+} by_words[] = {
+	{"environment variable RANK expected", "pytorch", GIVES_RANKS},
+	{"environment variable WORLD_SIZE expected", "pytorch", GIVES_RANKS},
+	{"environment variable MASTER_ADDR expected", "pytorch", GIVES_RANKS},
+	{"KeyError: 'RANK'", "pytorch", GIVES_RANKS},
+	{"KeyError: 'WORLD_SIZE'", "pytorch", GIVES_RANKS},
+	{"KeyError: 'LOCAL_RANK'", "pytorch", GIVES_RANKS},
+	{"KeyError: 'TF_CONFIG'", "tensorflow",
+	 "add --framework tensorflow (tony.application.framework)"},
+};
+
+static const char *find_by_words(const struct job_view *view)
+{
+	for (size_t i = 0; view->cause.headline && i < array_length(by_words); i++)
+		if (strstr(view->cause.headline, by_words[i].says) &&
+		    !str_equal(view->job->framework, by_words[i].framework))
+			return by_words[i].remedy;
+	return NULL;
+}
+
 static const char *find_remedy(const struct job_view *view)
 {
+	const char *by_word = find_by_words(view);
+
+	if (by_word)
+		return by_word;
 	if (view->cause.kind == CAUSE_PORT_TAKEN && view->cause_task >= 0)
 		return port_remedy(&view->job->types[view->tasks[view->cause_task].type]);
 	return remedies[view->cause.kind];

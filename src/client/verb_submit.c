@@ -121,6 +121,14 @@ static bool has_failed_to_start(const struct opened *opened)
 	return result;
 }
 
+/* A job file without one is for TensorFlow, as in TonY, and a command of words is not. */
+static void tell_framework(const struct description *description)
+{
+	if (description->framework_is_default)
+		fprintf(stderr, "tony: no framework is named: %s is taken; see --framework\n",
+			description->job->framework);
+}
+
 static int submit(const struct submit_options *chosen, const struct str_list *operands,
 		  size_t dashdash, struct err *err)
 {
@@ -130,6 +138,7 @@ static int submit(const struct submit_options *chosen, const struct str_list *op
 
 	if (job_verb_describe(&chosen->job, operands, dashdash, &description, &stage, err) < 0)
 		return -1;
+	tell_framework(&description);
 	opened.ops = job_verb_scheduler(&description);
 	if (start(opened.ops, &stage, description.job, &opened.door, err) < 0)
 		return was_interrupted() ? EXIT_CODE_INTERRUPTED : -1;
