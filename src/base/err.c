@@ -38,6 +38,7 @@ static enum err_kind kind_of_errno(int number)
 		return ERR_NOT_FOUND;
 	case EACCES:
 	case EPERM:
+	case EROFS:
 		return ERR_DENIED;
 	case ENOSPC:
 		return ERR_NO_SPACE;

@@ -38,8 +38,8 @@ struct err {
 int err_set(struct err *err, enum err_kind kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* As err_set() with ": " and errno in words appended; ENOENT becomes ERR_NOT_FOUND, EACCES and
- * EPERM ERR_DENIED, ENOSPC ERR_NO_SPACE, EDQUOT ERR_QUOTA, all else ERR_IO. */
+/* As err_set() with ": " and errno in words appended; ENOENT becomes ERR_NOT_FOUND, EACCES,
+ * EPERM and EROFS ERR_DENIED, ENOSPC ERR_NO_SPACE, EDQUOT ERR_QUOTA, all else ERR_IO. */
 int err_set_errno(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Puts "context: " before the message of an error that is set. Returns -1. */

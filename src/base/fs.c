@@ -248,7 +248,9 @@ static int make_directory(const char *path, mode_t mode, struct err *err)
 	if (fs_is_directory(path))
 		return 0;
 	if (number == EEXIST || number == ENOTDIR)
-		return err_set(err, ERR_IO, "%s: is not a directory", path);
+		return err_set(err, ERR_INPUT, "%s: is not a directory", path);
+	if (number == ENOENT) /* its parent is there: a file system such as /proc */
+		return err_set(err, ERR_DENIED, "%s: nobody can make a directory there", path);
 	errno = number;
 	return err_set_errno(err, "%s", path);
 }

@@ -124,7 +124,7 @@ static int make_token(const char *path, struct err *err)
 	char *directory cleanup_free = fs_dirname(path);
 	char *token cleanup_free = secret_create(err);
 
-	if (!token || fs_make_directories(directory, 0700, err) < 0)
+	if (!token || state_dir_make(directory, err) < 0)
 		return -1;
 	return fs_write_file(path, token, strlen(token), 0600, err);
 }
@@ -194,7 +194,7 @@ static int serve(const struct portal_verb *chosen, struct err *err)
 		.ready = on_ready,
 	};
 
-	if (!index || fs_make_directories(folder, 0700, err) < 0 ||
+	if (!index || state_dir_make(folder, err) < 0 ||
 	    prune_read_site(&portal.indexer.retention, err) < 0)
 		return -1;
 	return portal_run(&portal, err);

@@ -108,7 +108,7 @@ static char *make_job_dir(const char *job_id, struct err *err)
 	char *state cleanup_free = state_dir_find(err);
 	char *jobs cleanup_free = state ? state_dir_jobs(state) : NULL;
 
-	if (!jobs || fs_make_directories(jobs, 0700, err) < 0)
+	if (!jobs || state_dir_make(jobs, err) < 0)
 		return NULL;
 	char *job_dir = state_dir_job(state, job_id);
 	if (mkdir(job_dir, 0700) == 0)

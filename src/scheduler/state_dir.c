@@ -52,7 +52,7 @@ static int check(const char *state, struct err *err)
 	uid_t user = geteuid();
 
 	if (stat(state, &status) < 0)
-		return errno == ENOENT ? 0 : err_set_errno(err, "%s", state);
+		return errno == ENOENT || errno == ENOTDIR ? 0 : err_set_errno(err, "%s", state);
 	if (status.st_uid != user && status.st_uid != 0)
 		return err_set(err, ERR_CONFIG,
 			       "%s: the state directory belongs to uid %u, and tony runs as uid "
@@ -72,6 +72,16 @@ char *state_dir_find(struct err *err)
 	char *state cleanup_free = choose(err);
 
 	return state && check(state, err) == 0 ? mem_steal(&state) : NULL;
+}
+
+int state_dir_make(const char *directory, struct err *err)
+{
+	if (fs_make_directories(directory, 0700, err) == 0)
+		return 0;
+	if (err && err->kind == ERR_INPUT)
+		err->kind = ERR_CONFIG;
+	return err_wrap(err, "no place for jobs: set TONY_STATE_DIR to a directory where you may "
+			     "write");
 }
 
 char *state_dir_jobs(const char *state)

@@ -19,6 +19,8 @@
  * frees; NULL when none of them is set, and when the directory is there and is neither the user's
  * nor root's, or others than its owner can write to it (ERR_CONFIG). Nothing is made. */
 char *state_dir_find(struct err *err);
+/* Makes the state directory, or one in it, with its parents. */
+int state_dir_make(const char *directory, struct err *err);
 
 /* The caller frees. */
 char *state_dir_jobs(const char *state);

@@ -37,7 +37,7 @@ char *yarn_mirror(const char *id, struct err *err)
 	if (!state)
 		return NULL;
 	char *directory cleanup_free = mem_printf("%s/yarn/%s", state, id);
-	return fs_make_directories(directory, 0700, err) < 0 ? NULL : mem_steal(&directory);
+	return state_dir_make(directory, err) < 0 ? NULL : mem_steal(&directory);
 }
 
 int yarn_mirror_write(const char *mirror, const char *name, const char *text, struct err *err)
