@@ -1,4 +1,5 @@
 /* tony: the verbs of users. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,8 +88,20 @@ static int run(int argc, char **argv)
 	return verb ? verb->run(argc - 1, argv + 1) : unknown_verb(first);
 }
 
+/* Else a file of ours would become standard output, and what is printed would go there. Reading
+ * from and writing to these fails. */
+static void hold_closed_streams(void)
+{
+	static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+
+	for (int fd = 0; fd < (int)array_length(modes); fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) < 0)
+			return;
+}
+
 int main(int argc, char **argv)
 {
+	hold_closed_streams();
 	core_limit_lower();
 	log_open("tony", LOG_LEVEL_WARNING);
 	int code = run(argc, argv);

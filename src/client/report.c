@@ -1,6 +1,8 @@
 #include "client/report.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +13,16 @@ int report_error(const struct err *err)
 	fflush(stdout);
 	fprintf(stderr, "tony: %s\n", err_message(err));
 	return (int)exit_code_of(err->kind);
+}
+
+void report_flush_job(FILE *stream)
+{
+	if (fflush(stream) == 0 && !ferror(stream))
+		return;
+	fprintf(stderr, "tony: the job has ended, but that could not be written: %s\n",
+		strerror(errno));
+	__fpurge(stream);
+	clearerr(stream);
 }
 
 void report_json(json_t *value)

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "base/opt.h"
@@ -30,6 +31,10 @@ void report_table_finish(struct report_table *table);
 
 /* A line of text, folded to the width of standard output. */
 void report_line(const char *text);
+
+/* Writes out what `stream` has of a job that has ended. A failure of that is told on standard
+ * error, and the exit code stays the job's. */
+void report_flush_job(FILE *stream);
 
 /* "tony: message" on standard error; the exit code for that kind of error. */
 int report_error(const struct err *err);

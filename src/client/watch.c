@@ -14,6 +14,7 @@
 #include "client/follow.h"
 #include "client/live.h"
 #include "client/remedy.h"
+#include "client/report.h"
 #include "client/work.h"
 #include "net/http_client.h"
 
@@ -271,5 +272,5 @@ void watch_conclude(const struct opened *opened, FILE *stream)
 	/* What a program wrote must not reach the terminal as commands. */
 	char *clean cleanup_free = str_printable(text.text, text.length);
 	fputs(clean, stream);
-	fflush(stream);
+	report_flush_job(stream);
 }
