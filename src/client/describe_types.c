@@ -99,10 +99,11 @@ static char *command_of(const struct describer *describer, const struct job_type
 		return mem_strdup(command);
 	command = conf_text(conf, "tony.containers.command");
 	if (!command && type->instances > 0)
-		problems_error(describer->problems,
-			       "%s: the task command is empty; write %s, tony.containers.command, "
-			       "--executes COMMAND or -- COMMAND",
-			       key, key);
+		problems_error(
+			describer->problems,
+			"task type %s has no command; write -- COMMAND, --executes COMMAND, %s "
+			"or tony.containers.command",
+			type->name, key);
 	return mem_strdup(command ? command : "");
 }
 

@@ -16,7 +16,7 @@ static const char *const remedies[CAUSE_KIND_COUNT] = {
 		"ask whose uid that is; tony.{type}.listener-uids names users who may listen",
 	[CAUSE_REGISTRATION_TIMEOUT] = "raise tony.container.registration.timeout",
 	[CAUSE_ALLOCATION_TIMEOUT] = "raise tony.container.allocation.timeout, or ask for less",
-	[CAUSE_APPLICATION_TIMEOUT] = "raise tony.application.timeout",
+	[CAUSE_APPLICATION_TIMEOUT] = "raise --timeout (tony.application.timeout)",
 };
 
 static const char *port_remedy(const struct job_type *type)

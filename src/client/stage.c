@@ -295,7 +295,9 @@ int stage_copy(const struct stage *stage, const struct job *job, const char *job
 		return blame(err);
 	}
 	bool is_path = !strstr(job->checkpoint_dir, "://"); /* else the programs know what it is */
-	if (is_path && fs_make_directories(job->checkpoint_dir, 0700, err) < 0)
-		return err_wrap(err, "tony.application.checkpoint-dir");
+	if (is_path && fs_make_directories(job->checkpoint_dir, 0700, err) < 0) {
+		err_wrap(err, "tony.application.checkpoint-dir");
+		return blame(err);
+	}
 	return 0;
 }

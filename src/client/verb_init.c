@@ -73,6 +73,10 @@ static int check_empty(const struct example *example, const char *directory, str
 	DIR *dir cleanup_dir = opendir(directory);
 	const struct dirent *entry;
 
+	if (!dir && errno == ENOTDIR)
+		return err_set(err, ERR_USAGE,
+			       "init: %s is no directory; name a new one: tony init %s DIRECTORY",
+			       directory, example->name);
 	if (!dir)
 		return errno == ENOENT ? 0 : err_set_errno(err, "%s", directory);
 	while ((entry = readdir(dir)))

@@ -53,13 +53,29 @@ static json_t *ask_am(struct opened *opened, const json_t *counts, struct err *e
 		if (answer)
 			return answer;
 		if (failure.kind != ERR_UNREACHABLE || clock_monotonic_ms() > until) {
-			err_set(err, failure.kind, "%s", err_message(&failure));
+			/* The AM finds the numbers wrong, which the user has typed. */
+			enum err_kind kind = failure.kind == ERR_INPUT ? ERR_USAGE : failure.kind;
+			err_set(err, kind, "%s", err_message(&failure));
 			return NULL;
 		}
 		usleep(FIND_STEP_MS * 1000);
 		if (opened_find_am(opened, err) < 0)
 			return NULL;
 	}
+}
+
+static int check_types(const struct opened *opened, json_t *counts, struct err *err)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(counts, name, value)
+	{
+		if (job_find_type(opened->job, name) < 0)
+			return err_set(err, ERR_NOT_FOUND, "%s has no task type \"%s\"", opened->id,
+				       name);
+	}
+	return 0;
 }
 
 static void say(const struct opened *opened, const char *name, int64_t wanted)
@@ -87,7 +103,8 @@ static int scale(const struct str_list *operands, struct err *err)
 	if (operands->count < 2)
 		return err_set(err, ERR_USAGE, "usage: %s", verb_scale_options.usage);
 	json_t *counts cleanup_json = read_counts(operands, err);
-	if (!counts || opened_find(&opened, operands->items[0], err) < 0)
+	if (!counts || opened_find(&opened, operands->items[0], err) < 0 ||
+	    check_types(&opened, counts, err) < 0)
 		return -1;
 	json_t *answer cleanup_json = ask_am(&opened, counts, err);
 	if (!answer)

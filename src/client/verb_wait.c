@@ -50,7 +50,8 @@ static int wait_for(const struct wait_options *chosen, const struct str_list *op
 	if (final < 0)
 		return -1;
 	if (final == 0) {
-		fprintf(stderr, "tony: %s still runs after %s\n", opened.id, chosen->timeout);
+		char *after cleanup_free = str_format_duration(timeout_ms);
+		fprintf(stderr, "tony: %s still runs after %s\n", opened.id, after);
 		return EXIT_CODE_TIMEOUT;
 	}
 	if (chosen->json)

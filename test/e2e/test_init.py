@@ -103,7 +103,7 @@ def test_what_is_in_the_way(tony):
     file = tony.directory / "file"
     file.write_text("mine")
     answer = tony.run("init", "quickstart", file)
-    assert answer.returncode != 0 and f"{file}: Not a directory" in answer.stderr
+    assert answer.returncode == 2 and f"{file} is no directory; name a new one" in answer.stderr
     assert file.read_text() == "mine"
 
 

@@ -7,6 +7,9 @@ from rows import run_row
 NO_RANK = 'raise ValueError("environment variable RANK expected, but not set")'
 WARNS = 'import atexit, warnings; atexit.register(warnings.warn, "leaked"); raise ValueError("no data")'
 WARNING_LAST = 'import sys, warnings; warnings.warn("the old API is deprecated"); sys.exit(1)'
+JOB = "job=$(tony submit --detach --workers 2 --executes 'sleep 99')"
+ELASTIC = JOB.replace("--workers 2", "--workers 2 --conf tony.worker.min-instances=1 --framework pytorch")
+CHECKPOINT = "tony submit --conf tony.application.checkpoint-dir"
 XML = "echo '<configuration><property><name>%s</name><value>%s</value></property></configuration>' >tony.xml"
 
 ROWS = [
@@ -36,6 +39,22 @@ ROWS = [
     ("3.46 signal", "tony submit --executes 'echo warn 10 >&2; kill -9 $$'", 1, ["(SIGKILL)"], ["SIGKILL): "]),
     ("2.13", "tony submit --timeout 3s --workers 3 --executes 'test $TONY_TASK_INDEX != 1 || sleep 99'", 1,
      ["; worker:1 still ran"], []),
+    ("2.6", f"{JOB}; tony scale $job worker=3", 2, ["worker: has 2 tasks and is not elastic"], []),
+    ("2.6 type", f"{JOB}; tony scale $job foo=3", 4, ['has no task type "foo"'], []),
+    ("2.6 range", f"{ELASTIC}; tony scale $job worker=9", 2, ["worker: may have 1 to 2 tasks"], []),
+    ("2.19", f"{JOB}; tony wait --timeout 1 $job", 9, ["still runs after 1.0 s"], []),
+    ("3.23", "tony submit", 3, ["task type driver has no command; write -- COMMAND"], []),
+    ("3.42", f"touch file; {CHECKPOINT}=file -- true", 3, ["tony.application.checkpoint-dir: ", "is not a dir"], []),
+    ("3.42 proc", f"{CHECKPOINT}=/proc/x -- true", 6, ["/proc/x: nobody can make a directory there"], []),
+    ("init file", "touch file; tony init pytorch file", 2, ["init: file is no directory; name a new one"], []),
+    ("3.55", "HOME=/proc/x TONY_STATE_DIR= tony submit -- true", 6,
+     ["set TONY_STATE_DIR to a directory where you may write: /proc/x: nobody can"], ["No such file"]),
+    ("3.55 file", "touch file; HOME=$PWD/file TONY_STATE_DIR= tony submit -- true", 3,
+     ["set TONY_STATE_DIR", "file: is not a directory"], []),
+    ("3.61 closed", "tony submit -- true >&-", 0, [], []),
+    ("3.61 full", "tony submit -- true >/dev/full", 0, [], []),
+    ("3.61 failed", "tony submit -- false >/dev/full", 1, [], []),
+    ("3.61 list", "tony config keys >/dev/full", 70, ["standard output: No space left on device"], []),
 ]
 
 

@@ -163,9 +163,9 @@ static void test_no_command(void **state)
 	bed_refuse(bed);
 	assert_int_equal(bed_errors(bed)->count, 2);
 	assert_line(bed_errors(bed),
-		    "tony.worker.command: the task command is empty; write tony.worker.command, "
-		    "tony.containers.command, --executes COMMAND or -- COMMAND");
-	assert_line_has(bed_errors(bed), "tony.ps.command: the task command is empty");
+		    "task type worker has no command; write -- COMMAND, --executes COMMAND, "
+		    "tony.worker.command or tony.containers.command");
+	assert_line_has(bed_errors(bed), "task type ps has no command");
 }
 
 static void test_chief_without_instances_is_no_chief(void **state)
@@ -585,7 +585,7 @@ static void test_errors_of_keys_and_of_the_whole_together(void **state)
 	assert_line_has(bed_errors(bed), "\"many\"");
 	assert_line_has(bed_errors(bed), "\"2gb\"");
 	assert_line_has(bed_errors(bed), "\"db\" is no task type of this job");
-	assert_line_has(bed_errors(bed), "the task command is empty");
+	assert_line_has(bed_errors(bed), "task type worker has no command");
 	for (size_t i = 0; i < bed_errors(bed)->count; i++)
 		assert_non_null(strstr(err_message(&bed->err), bed_errors(bed)->items[i]));
 }
