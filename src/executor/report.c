@@ -8,18 +8,25 @@
 
 #include "base/mem.h"
 #include "base/proc.h"
+#include "executor/interpreter.h"
 
 enum {
 	SHELL_CANNOT_EXECUTE = 126,
 	SHELL_NOT_FOUND = 127,
 };
 
-static void append_exit(struct str *text, int status)
+static void append_exit(struct str *text, const struct report *report, const char *headline)
 {
-	int code = WEXITSTATUS(status), signal = proc_shell_signal(status);
+	int code = WEXITSTATUS(report->status), signal = proc_shell_signal(report->status);
+	char *fault cleanup_free =
+		headline && (code == SHELL_CANNOT_EXECUTE || code == SHELL_NOT_FOUND)
+			? interpreter_fault(headline, report->work_dir)
+			: NULL;
 
 	str_append_format(text, "exited with code %d", code);
-	if (code == SHELL_CANNOT_EXECUTE)
+	if (fault)
+		str_append_format(text, ": %s", fault);
+	else if (code == SHELL_CANNOT_EXECUTE)
 		str_append(text, ": the command could not be executed");
 	else if (code == SHELL_NOT_FOUND)
 		str_append(text, ": the command was not found");
@@ -126,7 +133,7 @@ static void judge_own_end(const struct report *report, struct str *text, struct 
 	} else {
 		cause->kind = CAUSE_EXIT;
 		cause->exit_code = WEXITSTATUS(report->status);
-		append_exit(text, report->status);
+		append_exit(text, report, cause->headline);
 	}
 	if (judge_memory(report, text, cause) || judge_port(report, text, cause))
 		return;

@@ -23,6 +23,8 @@ struct bed {
 	struct cause cause;
 };
 
+static const char *work_dir = ".";
+
 static void init(struct bed *bed, int status, const char *text)
 {
 	*bed = (struct bed){.type = {.hold_port = true}};
@@ -37,6 +39,7 @@ static void init(struct bed *bed, int status, const char *text)
 		.tail = &bed->tail,
 		.type = &bed->type,
 		.port = 40001,
+		.work_dir = work_dir,
 	};
 }
 
@@ -206,6 +209,41 @@ static void a_signal_is_not_explained_by_what_was_said_before(void **state)
 	assert_headline(EXITED(1), CAUSE_NONE, "step 3\n", "step 3");
 }
 
+static void assert_text(const char *said, const char *expected)
+{
+	struct bed bed;
+
+	init(&bed, EXITED(127), said);
+	report_cause(&bed.report, &bed.cause);
+	assert_string_equal(bed.cause.text, expected);
+	finish(&bed);
+}
+
+static void a_missing_interpreter_is_named(void **state)
+{
+	scratch_write(state, "crlf", "#!/usr/bin/python3\r\nprint(1)\r\n", 0755);
+	scratch_write(state, "none", "#! /no/such/interpreter -u\n", 0755);
+	scratch_write(state, "elf", "\177ELF", 0755);
+	work_dir = scratch_path(state, ".");
+	assert_text(
+		"bash: line 1: ./crlf: cannot execute: required file not found\n",
+		"exited with code 127: the #! line of ./crlf ends in a carriage return; convert "
+		"it with sed -i 's/\\r$//'");
+	assert_text(
+		"bash: line 1: ./none: cannot execute: required file not found\n",
+		"exited with code 127: ./none asks for /no/such/interpreter in its #! line, which "
+		"is not there");
+	assert_text("bash: line 1: ./elf: cannot execute: required file not found\n",
+		    "exited with code 127: the loader that ./elf was linked for is not on this "
+		    "machine");
+	assert_text("/usr/bin/env: \u2018python3\\r\u2019: No such file or directory\n"
+		    "/usr/bin/env: use -[v]S to pass options in shebang lines\n",
+		    "exited with code 127: the #! line of its script ends in a carriage return; "
+		    "convert it with sed -i 's/\\r$//'");
+	assert_text("bash: line 1: traim: command not found\n",
+		    "exited with code 127: the command was not found");
+}
+
 /* `init` lists ten lines. */
 static void an_exception_is_found_above_many_warnings(void **state)
 {
@@ -347,6 +385,7 @@ int main(void)
 		cmocka_unit_test(what_we_ended_says_why),
 		cmocka_unit_test(a_signal_is_not_explained_by_what_was_said_before),
 		cmocka_unit_test(an_exception_is_found_above_many_warnings),
+		scratch_test(a_missing_interpreter_is_named),
 		cmocka_unit_test(a_taken_port_is_recognised),
 		cmocka_unit_test(the_advice_for_a_taken_port_is_the_right_one),
 		scratch_test(a_full_disk_is_found_above_the_last_line),
