@@ -36,7 +36,8 @@ static const struct key application_keys[] = {
 		"types that the job waits for and what follows a failure: tensorflow, pytorch, "
 		"torchrun, horovod, mxnet, xgboost, jax, mpi, ray, dask, standalone or generic. "
 		"TonY's default holds where a TonY user looks: when a tony.xml, --conf_file or "
-		"--executes says what to run. A command after -- alone is generic. Of a job with task "
+		"--executes says what to run. A command after -- alone is generic. Of a job with "
+		"task "
 		"types submit says which it took when none was named."},
 	{"tony.application.elastic-settle-time", KEY_DURATION, "10s", .bare_ms = 1, .max = 86400000,
 	 .since = OURS,
