@@ -4,6 +4,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "client/place.h"
 #include "framework/environment.h"
 
 enum { EXAMPLE_PORT = 40000, EXAMPLE_UI_PORT = 6006 };
@@ -51,7 +52,8 @@ void job_verb_example_task(const struct job *job, const struct cluster *cluster,
 		.token_file = "/.../token",
 		.secret_file = "/.../secret",
 		.agent = "/.../tony-agent",
-		.work_dir = "/.../work",
+		.work_dir = job->work_dir ? job->work_dir : "/.../work",
+		.scratch_dir = "/.../work",
 	};
 }
 
@@ -120,6 +122,7 @@ int job_verb_describe(const struct job_options *options, const struct str_list *
 	if (job_options_command(operands, dashdash, &command, err) < 0 ||
 	    check_quotes(options, &command, err) < 0 ||
 	    describe_from_options(options, &command, description, err) < 0 ||
+	    place_tasks(description, job_verb_scheduler(description), err) < 0 ||
 	    stage_plan(description, stage, err) < 0)
 		return -1;
 	return check_texts(description->job, err);

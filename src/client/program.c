@@ -20,6 +20,7 @@ static const char *const builtins[] = {
 };
 
 struct search {
+	const char *work_dir; /* that all tasks share; NULL: none */
 	const struct stage_files *files;
 	const char *path;
 };
@@ -76,6 +77,13 @@ static enum program_verdict find_staged(const struct search *search, const char 
 
 	while (str_starts_with(name, "./"))
 		name += 2;
+	if (search->work_dir) {
+		char *path cleanup_free = fs_join(search->work_dir, name);
+		if (!fs_exists(path))
+			return PROGRAM_MISSING;
+		mem_replace(where, mem_steal(&path));
+		return PROGRAM_FOUND;
+	}
 	for (size_t i = 0; i < search->files->count && verdict != PROGRAM_FOUND; i++) {
 		const struct stage_file *file = &search->files->items[i];
 		size_t length = strlen(file->name);
@@ -98,6 +106,13 @@ static enum program_verdict find_staged(const struct search *search, const char 
 		verdict = PROGRAM_FOUND;
 	}
 	return verdict;
+}
+
+static char *tell_missing(const struct search *search, const char *name)
+{
+	return mem_printf(search->work_dir ? "\"%s\" is not in the current directory"
+					   : "\"%s\" is neither in src_dir nor among the resources",
+			  name);
 }
 
 static enum program_verdict find_in_path(const struct search *search, const char *word, char **text)
@@ -140,7 +155,7 @@ static enum program_verdict find_word(const struct search *search, const char *w
 	}
 	enum program_verdict verdict = find_staged(search, word, text);
 	if (verdict == PROGRAM_MISSING)
-		*text = mem_printf("\"%s\" is neither in src_dir nor among the resources", word);
+		*text = tell_missing(search, word);
 	return verdict;
 }
 
@@ -158,15 +173,59 @@ static enum program_verdict find_script(const struct search *search, const char 
 	if (*script == '/' ? fs_exists(script)
 			   : find_staged(search, script, &where) != PROGRAM_MISSING)
 		return PROGRAM_FOUND;
-	mem_replace(text,
-		    mem_printf("\"%s\" is neither in src_dir nor among the resources", script));
+	mem_replace(text, tell_missing(search, script));
 	return PROGRAM_MISSING;
 }
 
-enum program_verdict program_find(const char *command, const struct stage_files *files,
-				  const char *path, char **text)
+/* Past what only the shell can read. */
+static void skip_word(const char **command)
 {
-	const struct search search = {.files = files, .path = path};
+	*command += strspn(*command, " \t\n");
+	*command += strcspn(*command, " \t\n");
+}
+
+/* Past one or several operators. Returns whether the next word is of another command. */
+static bool skip_operators(const char **command)
+{
+	bool writes = false, ends = false, plain = true;
+
+	for (; **command && strchr(";&|<>", **command); (*command)++) {
+		writes = writes || **command == '>';
+		ends = ends || strchr(";|&", **command);
+	}
+	if (writes)
+		free(next_word(command, &plain));
+	return ends && !writes;
+}
+
+void program_arguments(const char *command, struct str_list *words)
+{
+	bool begins = true; /* a program's name comes next */
+
+	for (;;) {
+		bool plain = true;
+		char *word cleanup_free = next_word(&command, &plain);
+		if (!plain) {
+			skip_word(&command);
+		} else if (!word) {
+			command += strspn(command, " \t\n");
+			if (!*command)
+				return;
+			begins = skip_operators(&command);
+			continue;
+		} else if (begins && is_assignment(word)) {
+			continue;
+		} else if (!begins || strchr(word, '/')) {
+			str_list_add(words, word);
+		}
+		begins = false;
+	}
+}
+
+enum program_verdict program_find(const char *command, const char *work_dir,
+				  const struct stage_files *files, const char *path, char **text)
+{
+	const struct search search = {.work_dir = work_dir, .files = files, .path = path};
 	bool plain = true;
 
 	*text = NULL;

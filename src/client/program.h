@@ -10,9 +10,13 @@ enum program_verdict {
 	PROGRAM_UNKNOWN, /* only the shell will know */
 };
 
-/* `path` is a PATH; `files` are those of the task's type. *text says where it is, or what is wrong
- * and what to do; the caller frees. */
-enum program_verdict program_find(const char *command, const struct stage_files *files,
-				  const char *path, char **text);
+/* `path` is a PATH; `files` are those of the task's type; `work_dir`: as of struct job. *text says
+ * where it is, or what is wrong and what to do; the caller frees. */
+enum program_verdict program_find(const char *command, const char *work_dir,
+				  const struct stage_files *files, const char *path, char **text);
+
+/* Appends the words of a command that may name files: all but the programs that PATH finds, what
+ * the shell makes of variables and patterns, and the targets of ">". */
+void program_arguments(const char *command, struct str_list *words);
 
 #endif

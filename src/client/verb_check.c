@@ -84,14 +84,15 @@ static const char *find_path(const struct job_type *type)
 }
 
 /* `elsewhere`: the program runs on other machines, which may have what this one lacks. */
-static void check_program(struct check *check, const struct job_type *type,
+static void check_program(struct check *check, const struct job *job, size_t number,
 			  const struct stage_files *files, bool elsewhere)
 {
+	const struct job_type *type = &job->types[number];
 	char *what cleanup_free = mem_printf("program of %s", type->name);
 	char *text cleanup_free = NULL;
 	struct err err cleanup_err = {0};
 
-	switch (program_find(type->command, files, find_path(type), &text)) {
+	switch (program_find(type->command, job->work_dir, files, find_path(type), &text)) {
 	case PROGRAM_FOUND:
 		add_row(check, what, true, text);
 		break;
@@ -158,11 +159,12 @@ static void check_job(struct check *check, const struct check_options *chosen,
 	}
 	add_row(check, "configuration", true, description.job->framework);
 	check_files(check, &stage);
-	bool elsewhere = job_verb_scheduler(&description)->stage != NULL;
+	if (description.job->work_dir)
+		add_row(check, "directory of all tasks", true, description.job->work_dir);
+	bool elsewhere = !job_verb_scheduler(&description)->shares_files;
 	for (size_t i = 0; i < description.job->type_count; i++)
 		if (description.job->types[i].instances > 0)
-			check_program(check, &description.job->types[i], &stage.types[i],
-				      elsewhere);
+			check_program(check, description.job, i, &stage.types[i], elsewhere);
 	check_capacity(check, &description);
 }
 

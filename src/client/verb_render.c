@@ -88,6 +88,7 @@ static json_t *process_json(const struct framework_task *task, const struct stag
 	json_set_int(object, "memory_mib", type->memory);
 	json_set_int(object, "vcores", type->vcores);
 	json_set_int(object, "gpus", type->gpus);
+	json_set_text(object, "directory", task->work_dir);
 	json_object_set_new(object, "files", files_json(files));
 	json_object_set_new(object, "environment", environment_json(&environment));
 	return object;
@@ -108,6 +109,7 @@ static void print_process(const json_t *process)
 	printf("  resources: %s, vcores %" JSON_INTEGER_FORMAT ", GPUs %" JSON_INTEGER_FORMAT "\n",
 	       memory, json_integer_value(json_object_get(process, "vcores")),
 	       json_integer_value(json_object_get(process, "gpus")));
+	printf("  directory: %s\n", json_string_value(json_object_get(process, "directory")));
 	json_array_foreach(json_object_get(process, "files"), i, value)
 		printf("  file: %s <- %s (%s)\n", json_string_value(json_object_get(value, "name")),
 		       json_string_value(json_object_get(value, "source")),

@@ -6,6 +6,7 @@
 #include "client/exit_code.h"
 #include "client/live.h"
 #include "client/opened.h"
+#include "client/place.h"
 #include "client/report.h"
 #include "client/verbs.h"
 #include "client/work.h"
@@ -70,6 +71,8 @@ static void print_json(const struct opened *opened)
 	if (work)
 		json_object_set_new(object, "work", work);
 	json_set_text(object, "job_dir", opened->door.job_dir);
+	if (opened->view->job->work_dir)
+		json_set_text(object, "work_dir", opened->view->job->work_dir);
 	if (opened->door.address) {
 		char *url cleanup_free = mem_printf("http://%s", opened->door.address);
 		json_set_text(object, "am_url", url);
@@ -230,6 +233,11 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 		char *line cleanup_free = live_ui(view, i);
 		if (line)
 			report_line(line);
+	}
+	char *results cleanup_free = place_results(opened);
+	if (results) {
+		char *line cleanup_free = mem_printf("results: %s", results);
+		report_line(line);
 	}
 	char *page cleanup_free = job_portal_page(view->job);
 	if (page && view->is_final) {

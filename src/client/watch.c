@@ -13,6 +13,7 @@
 #include "client/exit_code.h"
 #include "client/follow.h"
 #include "client/live.h"
+#include "client/place.h"
 #include "client/remedy.h"
 #include "client/report.h"
 #include "client/work.h"
@@ -253,6 +254,14 @@ static void append_page(const struct opened *opened, struct str *out)
 		str_append_format(out, "portal: %s\n", page);
 }
 
+static void append_results(const struct opened *opened, struct str *out)
+{
+	char *results cleanup_free = place_results(opened);
+
+	if (results)
+		str_append_format(out, "results: %s\n", results);
+}
+
 void watch_conclude(const struct opened *opened, FILE *stream)
 {
 	const struct job_view *view = opened->view;
@@ -267,6 +276,7 @@ void watch_conclude(const struct opened *opened, FILE *stream)
 	else
 		str_append_char(&text, '\n');
 	append_losses(view, &text);
+	append_results(opened, &text);
 	append_advice(opened, &text);
 	append_page(opened, &text);
 	/* What a program wrote must not reach the terminal as commands. */

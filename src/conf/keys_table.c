@@ -99,7 +99,10 @@ static const struct key application_keys[] = {
 	 .doc = "Directory (or archive), here or in HDFS (hdfs://...), whose content every task "
 		"finds in its working directory. A relative path starts at the folder of the file "
 		"that says it (with --conf: at the "
-		"current directory); \".\" is that folder itself. The option --src_dir wins."},
+		"current directory); \".\" is that folder itself. The option --src_dir wins. "
+		"Unset, and "
+		"with neither resources nor --python_venv: on this machine every task runs in the "
+		"current directory of tony submit."},
 	{"tony.application.group.<group>", KEY_TYPES, .since = TONY_N,
 	 .doc = "Names a group of task types."},
 	{"tony.application.dependency.<type>.timeout.after.<group>", KEY_DURATION, .bare_ms = 1000,

@@ -495,7 +495,6 @@ struct program *program_start(const struct program_options *options, struct err 
 {
 	struct program *program = create(options);
 
-	spawn_make_executable(options->type->command, options->work_dir);
 	memory_begin(options->memory);
 	for (size_t i = 0; i < program->count; i++) {
 		if (start_process(program, i, err) < 0) {

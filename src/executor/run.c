@@ -96,6 +96,7 @@ struct environment *run_prepare(const struct run *run, struct str_list *commands
 		.secret_file = secret,
 		.agent = settings->agent,
 		.work_dir = settings->work_dir,
+		.scratch_dir = settings->scratch_dir,
 	};
 	struct environment *environments =
 		mem_alloc_array((size_t)count_processes(run), sizeof(*environments));

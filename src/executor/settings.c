@@ -136,8 +136,12 @@ int settings_read(struct settings *settings, struct err *err)
 	settings->memory_watch = str_equal(watch, "1");
 	settings->am_moves = !is_local;
 	settings->agent = realpath("/proc/self/exe", NULL);
-	settings->work_dir = getcwd(NULL, 0);
-	return settings->work_dir ? 0 : err_set_errno(err, "the working directory");
+	settings->scratch_dir = getcwd(NULL, 0);
+	if (!settings->scratch_dir)
+		return err_set_errno(err, "the working directory");
+	const char *shared = settings->job->work_dir;
+	settings->work_dir = mem_strdup(shared ? shared : settings->scratch_dir);
+	return 0;
 }
 
 void settings_finish(struct settings *settings)
@@ -148,6 +152,7 @@ void settings_finish(struct settings *settings)
 	free(settings->token);
 	free(settings->agent);
 	free(settings->work_dir);
+	free(settings->scratch_dir);
 	free(settings->container_dir);
 	free(settings->log_dir);
 	free(settings->token_file);

@@ -20,7 +20,8 @@ struct settings {
 	int index;
 	int attempt;
 	char *token;
-	char *work_dir;	     /* the current directory */
+	char *work_dir;	     /* where the program runs: the job's, or scratch_dir */
+	char *scratch_dir;   /* the task's own: the current directory of the executor */
 	char *agent;	     /* this program's file */
 	char *container_dir; /* for cluster.json and secrets: its owner's only */
 	char *log_dir;	     /* for stdout and stderr */

@@ -30,7 +30,7 @@ struct spawn {
 int spawn_start(const struct spawn_options *options, struct spawn *spawn, struct err *err);
 
 /* TonY does so, and users rely on it: makes the command's first word executable when it is a
- * regular file inside of the work directory that is not. */
+ * regular file inside of the work directory that is not. The directory is the task's own. */
 void spawn_make_executable(const char *command, const char *work_dir);
 
 #endif

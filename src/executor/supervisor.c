@@ -21,6 +21,7 @@
 #include "executor/port.h"
 #include "executor/program.h"
 #include "executor/run.h"
+#include "executor/spawn.h"
 #include "framework/framework.h"
 #include "job/cause_json.h"
 
@@ -439,11 +440,13 @@ static void open_door(struct supervisor *supervisor)
  * container would not change. */
 static void localize(struct supervisor *supervisor)
 {
-	const char *work_dir = supervisor->settings->work_dir;
+	const struct job_type *type = supervisor->type;
+	const char *scratch_dir = supervisor->settings->scratch_dir;
 
-	if (localize_files(&supervisor->type->files, work_dir, &supervisor->trouble) == 0)
-		return;
-	log_error("%s", err_message(&supervisor->trouble));
+	if (localize_files(&type->files, scratch_dir, &supervisor->trouble) < 0)
+		log_error("%s", err_message(&supervisor->trouble));
+	else if (type->command && !supervisor->settings->job->work_dir)
+		spawn_make_executable(type->command, scratch_dir);
 }
 
 static void watch(struct supervisor *supervisor)

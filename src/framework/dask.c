@@ -60,7 +60,7 @@ static int environment(const struct framework_task *task, struct environment *va
 	variables_add_cluster_spec(task, variables);
 	environment_set_format(variables, "DASK_SCHEDULER_ADDRESS", "tcp://%s", address);
 	/* Otherwise what does not fit into memory goes to /tmp, and stays there. */
-	environment_set(variables, "DASK_TEMPORARY_DIRECTORY", task->work_dir);
+	environment_set(variables, "DASK_TEMPORARY_DIRECTORY", task->scratch_dir);
 	if (pool_is_worker(type))
 		add_worker(variables);
 	else if (!str_equal(type, pool.server))

@@ -62,7 +62,8 @@ struct framework_task {
 	const char *token_file;	    /* path of the job's token */
 	const char *secret_file;    /* of framework_ops.secret */
 	const char *agent;	    /* path of the tony-agent that runs the executor */
-	const char *work_dir;
+	const char *work_dir;	    /* where the program runs; tasks may share it */
+	const char *scratch_dir;    /* of this task alone */
 };
 
 struct environment; /* environment.h: ordered KEY=VALUE set */

@@ -8,15 +8,15 @@
 /* What every node is given.
  *
  * Its files belong into the container, but its sockets lie among them, and a socket's path has at
- * most 107 bytes: /proc/PID/cwd is the same directory by a short name, for as long as the node
- * lives. $$ is the shell, which becomes Ray.
+ * most 107 bytes: /proc/PID/cwd of the executor, the shell's parent, is the same directory by a
+ * short name, for as long as the node lives.
  *
  * Ports are of the kernel's choice: Ray's own are the same for every node of a machine.
  *
  * Of the memory three tenths are for the object store, as Ray itself would have it of the
  * machine's, and the rest for what tasks declare to need. */
 #define NODE_ARGUMENTS                                                                             \
-	" --block --temp-dir /proc/$$/cwd/ray --node-ip-address \"$TONY_HOST\""                    \
+	" --block --temp-dir /proc/$PPID/cwd/ray --node-ip-address \"$TONY_HOST\""                 \
 	" --dashboard-agent-listen-port 0 --min-worker-port 0 --max-worker-port 0"                 \
 	" --num-gpus {{task.gpus}}"                                                                \
 	" --object-store-memory $(({{task.memory}} * 3 / 10 << 20))"                               \

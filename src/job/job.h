@@ -16,6 +16,7 @@
 
 #define JOB_JSON_CAP	  (16u << 20) /* a job.json larger than this is refused */
 #define JOB_FORMAT	  1	      /* of job.json: its member "format" */
+#define JOB_TEXT_CAP	  4096	      /* bytes of a name or a path in it */
 #define JOB_MAX_TASKS	  100000      /* over all types */
 #define JOB_MAX_TYPES	  1000
 #define JOB_MAX_PROCESSES 1024 /* of one task */
@@ -142,6 +143,7 @@ struct job {
 	int64_t log_rotate_bytes; /* of stdout and stderr each; 0: never */
 	int log_keep;		  /* rotated files kept */
 
+	char *work_dir; /* absolute: every task runs there; NULL: each has its own directory */
 	char *checkpoint_dir; /* TONY_CHECKPOINT_DIR: the same for every task, epoch and retry */
 	char *tensorboard_log_dir; /* NULL: none; else the type "tensorboard" is the TB owner */
 

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "job/exit_rules.h"
 
-#define TEXT_CAP    4096
+#define TEXT_CAP    JOB_TEXT_CAP
 #define COMMAND_CAP 131072			/* what Linux takes as one argument */
 #define MS_CAP	    (3660LL * 24 * 3600 * 1000) /* ten years */
 #define MIB_CAP	    (1LL << 40)
@@ -50,6 +50,7 @@ const struct job_field job_fields[] = {
 	{JOB(error_lines), .kind = FIELD_INT, .max = 1000},
 	{JOB(log_rotate_bytes), .kind = FIELD_INT64, .max = 1LL << 50},
 	{JOB(log_keep), .kind = FIELD_INT, .max = 1000},
+	{JOB(work_dir), .kind = FIELD_OPTIONAL_TEXT, .min = 1, .max = TEXT_CAP},
 	{JOB(checkpoint_dir), .kind = FIELD_OPTIONAL_TEXT, .max = TEXT_CAP},
 	{JOB(tensorboard_log_dir), .kind = FIELD_OPTIONAL_TEXT, .max = TEXT_CAP},
 };

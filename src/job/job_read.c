@@ -339,6 +339,8 @@ static int read_job(struct job *job, const json_t *root, struct err *err)
 		return -1;
 	if (!is_id(job->id))
 		return err_set(err, ERR_INPUT, "id: is not of letters, digits, '.', '_' and '-'");
+	if (job->work_dir && job->work_dir[0] != '/')
+		return err_set(err, ERR_INPUT, "work_dir: is not an absolute path");
 	if (get_list(root, "types", &types, err) < 0 || read_types(job, types, err) < 0 ||
 	    read_all_dependencies(job, types, err) < 0 || read_group_timeouts(job, root, err) < 0)
 		return -1;

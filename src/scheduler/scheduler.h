@@ -242,6 +242,8 @@ struct scheduler_staging {
 
 struct scheduler_client_ops {
 	const char *name;
+	/* Containers see the files of this machine under the paths that they have here. */
+	bool shares_files;
 	/* Has this user such a scheduler? NULL: always. */
 	bool (*is_there)(void);
 	/* Can `id` be nothing but the whole id of a job here? NULL: nobody can tell. */

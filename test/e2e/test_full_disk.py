@@ -24,6 +24,8 @@ def run_on_small_disk(tony, command, disk="size=1m", fill="", keys=()):
     """The answer of a job whose worker has a small disk of its own, and then of `status`, `status --json`, `events`
     and `logs`: those see the disk, too."""
     tony.state.mkdir(parents=True, exist_ok=True)
+    own = tony.directory / "own"  # so that each task has a directory of its own
+    own.mkdir()
     program = tony.directory / "program.sh"
     program.write_text(command + "\n")
     first = tony.directory / "first.sh"
@@ -31,7 +33,7 @@ def run_on_small_disk(tony, command, disk="size=1m", fill="", keys=()):
     keys = {"tony.first.instances": 1, "tony.first.memory": "64m", "tony.first.command": f"sh {first}",
             "tony.worker.instances": 1, "tony.worker.memory": "64m", "tony.worker.command": f"sh {program}",
             "tony.worker.depends-on": "first",
-            "tony.am.retry-delay": "1ms", **dict(keys)}
+            "tony.am.retry-delay": "1ms", "tony.application.src-dir": own, **dict(keys)}
     conf = " ".join(f"--conf '{name}={value}'" for name, value in keys.items())
     verbs = "".join(f"; echo ====; {TONY} {verb}" for verb in ("status", "status --json", "events", "logs --task worker:0"))
     mount = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]

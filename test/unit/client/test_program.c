@@ -38,7 +38,7 @@ static enum program_verdict find(const char *command, enum stage_kind source_kin
 	char *text cleanup_free = NULL;
 	struct stage_file items[] = {{source_kind, base, "."}, {STAGE_LINK, path, "tools"}};
 	const struct stage_files files = {items, 2};
-	enum program_verdict verdict = program_find(command, &files, path, &text);
+	enum program_verdict verdict = program_find(command, NULL, &files, path, &text);
 
 	if (verdict == PROGRAM_MISSING)
 		assert_non_null(text);
@@ -101,8 +101,43 @@ static void a_program_beside_the_path_is_hinted_at(void **state)
 	const struct stage_files files = {items, 1};
 	char *text cleanup_free = NULL;
 
-	assert_int_equal(program_find("train.py", &files, "/nowhere", &text), PROGRAM_MISSING);
+	assert_int_equal(program_find("train.py", NULL, &files, "/nowhere", &text),
+			 PROGRAM_MISSING);
 	assert_text_has(text, "./train.py");
+}
+
+static void in_a_directory_that_all_share_its_files_are_found(void **state)
+{
+	const struct stage_files files = {0};
+	char *path cleanup_free = fs_join(base, "bin");
+	char *text cleanup_free = NULL, *missing cleanup_free = NULL;
+
+	assert_int_equal(program_find("python3 train.py", base, &files, path, &text),
+			 PROGRAM_FOUND);
+	assert_int_equal(program_find("python3 other.py", base, &files, path, &missing),
+			 PROGRAM_MISSING);
+	assert_text_has(missing, "\"other.py\" is not in the current directory");
+}
+
+static void assert_arguments(const char *command, const char *expected)
+{
+	struct str_list words cleanup_str_list = {0};
+
+	program_arguments(command, &words);
+	char *found cleanup_free = str_list_join(&words, "|");
+	if (!str_equal(found, expected))
+		fail_msg("%s: %s, not %s", command, found, expected);
+}
+
+static void words_that_may_name_files_are_told_apart(void **state)
+{
+	assert_arguments("python3 train.py --lr 0.1", "train.py|--lr|0.1");
+	assert_arguments("A=b C='d e' bin/run 'x y'", "bin/run|x y");
+	assert_arguments("cd src && make -j; ./run <in >out | sort -u 2> err keys",
+			 "src|-j|./run|in|-u|2|keys");
+	assert_arguments("python3 $HOME/x.py \"$DATA\" *.csv train.py", "train.py");
+	assert_arguments("  ", "");
+	assert_arguments("'unclosed x", "");
 }
 
 int main(void)
@@ -111,6 +146,8 @@ int main(void)
 		cmocka_unit_test(programs_are_found_where_the_shell_would),
 		cmocka_unit_test(what_an_archive_holds_is_not_guessed),
 		cmocka_unit_test(a_program_beside_the_path_is_hinted_at),
+		cmocka_unit_test(in_a_directory_that_all_share_its_files_are_found),
+		cmocka_unit_test(words_that_may_name_files_are_told_apart),
 	};
 	return cmocka_run_group_tests(tests, open_base, close_base);
 }

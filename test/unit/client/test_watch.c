@@ -1,9 +1,13 @@
 #include "../base/test.h"
 
 #include <signal.h>
+#include <unistd.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "client/watch.h"
+
+static const struct scheduler_client_ops elsewhere = {.name = "elsewhere"};
 
 struct scene {
 	struct job *job;
@@ -28,7 +32,7 @@ static int open_scene(void **state)
 	scene->view->ended_ms = 3000;
 	scene->view->is_final = true;
 	job->heartbeat_interval_ms = 1000;
-	scene->opened = (struct opened){.id = job->id, .view = scene->view};
+	scene->opened = (struct opened){.ops = &elsewhere, .id = job->id, .view = scene->view};
 	scene->opened.door.job_dir = (char *)"/nonexistent";
 	*state = scene;
 	return 0;
@@ -56,6 +60,26 @@ static const char *conclude(struct scene *scene)
 	fclose(stream);
 	mem_replace(&scene->text, mem_strdup(text));
 	return scene->text;
+}
+
+static void it_is_told_where_results_are(void **state)
+{
+	static const struct scheduler_client_ops here = {.name = "here", .shares_files = true};
+	struct scene *scene = *state;
+	char *job_dir cleanup_free = mem_printf("/tmp/tony-watch-%d", getpid());
+	char *containers cleanup_free = fs_join(job_dir, "containers");
+	char *expected cleanup_free = mem_printf("\nresults: %s/*/work\n", containers);
+
+	scene->view->state = JOB_SUCCEEDED;
+	scene->opened.ops = &here;
+	assert_null(
+		strstr(conclude(scene), "results")); /* of a job that is kept in a history only */
+	assert_int_equal(fs_make_directories(containers, 0700, NULL), 0);
+	scene->opened.door.job_dir = job_dir;
+	assert_text_has(conclude(scene), expected);
+	assert_int_equal(fs_remove_tree(job_dir, NULL), 0);
+	scene->job->work_dir = mem_strdup("/home/ada");
+	assert_text_has(conclude(scene), "\nresults: /home/ada\n");
 }
 
 static void success_is_one_line(void **state)
@@ -131,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(success_is_one_line),
+		TEST(it_is_told_where_results_are),
 		TEST(failure_names_cause_remedy_and_log),
 		TEST(the_worst_that_is_to_be_advised_is_told),
 		TEST(a_programs_escape_sequences_are_made_harmless),

@@ -166,6 +166,7 @@ static void the_first_word_is_made_executable(void **state)
 
 	scratch_write(state, "train.sh", "#!/bin/sh\necho trained\n", 0640);
 	init(&bed, state, "  ./train.sh --epochs 3");
+	spawn_make_executable(bed.job->types[0].command, scratch_path(state, "."));
 	run(&bed);
 	assert_int_equal(bed.cause.kind, CAUSE_NONE);
 	assert_text_freed(scratch_read(state, "stdout"), "trained\n");

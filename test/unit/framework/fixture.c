@@ -104,5 +104,6 @@ void fixture_task(const struct job *job, const struct cluster *cluster, const ch
 		.secret_file = "/state/jobs/j/containers/c/secret",
 		.agent = "/opt/tony/tony-agent",
 		.work_dir = "/state/jobs/j/containers/c/work",
+		.scratch_dir = "/state/jobs/j/containers/c/work",
 	};
 }

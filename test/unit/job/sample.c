@@ -95,6 +95,7 @@ struct job *sample_job(void)
 		.error_lines = 20,
 		.log_rotate_bytes = 64 << 20,
 		.log_keep = 3,
+		.work_dir = mem_strdup("/home/ada/digits"),
 		.checkpoint_dir = mem_strdup("/jobs/checkpoint"),
 		.tensorboard_log_dir = mem_strdup("/jobs/tb"),
 		.config = json_pack("{s{ssss}}", "tony.application.name", "value", "digits",

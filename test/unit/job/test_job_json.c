@@ -80,7 +80,8 @@ static void optional_members_may_be_absent(void **state)
 {
 	static const char *const optional[] = {"queue",		 "tags",      "gpu_command",
 					       "checkpoint_dir", "config",    "tensorboard_log_dir",
-					       "group_timeouts", "scheduler", "cluster"};
+					       "group_timeouts", "scheduler", "cluster",
+					       "work_dir"};
 	struct job *job = sample_job();
 	json_t *root cleanup_json = job_to_json(job);
 
@@ -174,6 +175,8 @@ static void every_flaw_is_named(void **state)
 		{"id", "\"../etc\"", "job.json: id: is not of letters, digits, '.', '_' and '-'"},
 		{"id", "\"\"", "job.json: id: is empty"},
 		{"id", "\"a/b\"", "job.json: id: is not of letters, digits, '.', '_' and '-'"},
+		{"work_dir", "\"home/ada\"", "job.json: work_dir: is not an absolute path"},
+		{"work_dir", "\"\"", "job.json: work_dir: is empty"},
 		{"user", "-", "job.json: user: is missing"},
 		{"mode", "\"herd\"", "job.json: mode: \"herd\" is none of its values"},
 		{"fail_fast", "1", "job.json: fail_fast: is neither true nor false"},

@@ -1,0 +1,128 @@
+#include "client/place.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "client/program.h"
+#include "conf/problems.h"
+
+static bool names_files(const struct description *description)
+{
+	if (description->src_dir || description->python_venv)
+		return true;
+	for (size_t i = 0; i < description->job->type_count; i++)
+		if (description->resources[i].count > 0)
+			return true;
+	return false;
+}
+
+/* ---- in the current directory ------------------------------------------------------------- */
+
+static const char *find_flaw(const char *directory)
+{
+	if (!directory || access(directory, X_OK) < 0)
+		return strerror(errno);
+	if (strlen(directory) > JOB_TEXT_CAP)
+		return "its path is too long";
+	if (!str_is_utf8(directory, strlen(directory)))
+		return "its path is not UTF-8";
+	return NULL;
+}
+
+static char *find_current(void)
+{
+	char *directory cleanup_free = getcwd(NULL, 0);
+	const char *flaw = find_flaw(directory);
+
+	if (!flaw)
+		return mem_steal(&directory);
+	fprintf(stderr,
+		"tony: warning: the current directory: %s; each task runs in a directory of its "
+		"own\n",
+		flaw);
+	return NULL;
+}
+
+/* ---- elsewhere ---------------------------------------------------------------------------- */
+
+static bool is_staged(const char *word, const char *name)
+{
+	size_t length = strlen(name);
+
+	return str_starts_with(word, name) && (word[length] == '\0' || word[length] == '/');
+}
+
+/* Is it below the current directory, and not among what the tasks are given? */
+static bool is_left_behind(const struct description *description, size_t type, const char *word)
+{
+	const struct resource_list *resources = &description->resources[type];
+
+	while (str_starts_with(word, "./"))
+		word += 2;
+	if (!*word || *word == '/' || is_staged(word, ".") || is_staged(word, "..") ||
+	    !fs_exists(word) || (description->python_venv && is_staged(word, "venv")))
+		return false;
+	for (size_t i = 0; i < resources->count; i++)
+		if (is_staged(word, resources->items[i].name))
+			return false;
+	return true;
+}
+
+static void check_words(const struct description *description, size_t type,
+			struct problems *problems)
+{
+	struct str_list words cleanup_str_list = {0};
+
+	program_arguments(description->job->types[type].command, &words);
+	for (size_t i = 0; i < words.count; i++) {
+		if (!is_left_behind(description, type, words.items[i]))
+			continue;
+		char *text cleanup_free =
+			mem_printf("the command names \"%s\" of the current directory, which tasks "
+				   "of the scheduler %s do not see; add --src_dir .",
+				   words.items[i], description->scheduler);
+		if (!str_list_has(&problems->errors, text))
+			problems_error(problems, "%s", text);
+	}
+}
+
+static int check_commands(const struct description *description, struct err *err)
+{
+	struct problems problems = {0};
+
+	for (size_t i = 0; i < description->job->type_count; i++)
+		if (description->job->types[i].instances > 0)
+			check_words(description, i, &problems);
+	int result = problems_to_err(&problems, err);
+	problems_finish(&problems);
+	return result;
+}
+
+int place_tasks(const struct description *description, const struct scheduler_client_ops *ops,
+		struct err *err)
+{
+	if (ops->shares_files && !names_files(description))
+		description->job->work_dir = find_current();
+	if (ops->shares_files || description->src_dir)
+		return 0;
+	return check_commands(description, err);
+}
+
+/* ---- afterwards --------------------------------------------------------------------------- */
+
+char *place_results(const struct opened *opened)
+{
+	const char *shared = opened->view->job->work_dir;
+	char *containers cleanup_free = fs_join(opened->door.job_dir, "containers");
+
+	if (shared)
+		return mem_strdup(shared);
+	if (!opened->ops->shares_files || !fs_is_directory(containers))
+		return NULL;
+	return fs_join(containers, "*/work");
+}

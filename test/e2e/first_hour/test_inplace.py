@@ -1,0 +1,99 @@
+"""A job that names no files runs where `tony submit` is typed. The ids are those of the review of the first hour."""
+
+import re
+
+import pytest
+from program import PYTHON, ROOT
+from rows import run_row
+
+TRAIN = "echo 'open(\"result\", \"a\").write(\"x\")' > train.py; "
+
+
+def quoted(document, begin):
+    """The command of a document that begins so, with the lines that it goes on in."""
+    text = (ROOT / document).read_text()
+    found = re.search(rf"{re.escape(begin)}(.*\\\n)*[^\n\\\"]*", text)
+    assert found, f"{document} does not have: {begin}"
+    return found.group().removesuffix("\\n")
+
+
+def tutorial(number, document, begin, tasks):
+    line = f"{TRAIN}{quoted(document, begin)} && [ $(cat result | wc -c) = {tasks} ]"
+    return (number, line, 0, ["succeeded after", "results: "], ["can't open file"])
+
+
+ROWS = [
+    tutorial("1 --help", "src/main_tony.c", "tony submit -- python3 train.py", 1),
+    tutorial("1 README", "README.md", "tony submit --framework pytorch --workers 4 -- python3", 4),
+    tutorial("1 elastic", "docs/elastic.md", "tony submit --framework pytorch --workers 8", 8),
+    ("1 results", "tony submit -- touch made && [ -e made ] && tony status && tony check -- true", 0,
+     ["/folder\n", "directory of all tasks: "], ["/work"]),
+    ("1 results of copies", "mkdir src && tony submit --src_dir src -- touch made && [ ! -e made ]", 0,
+     ["results: ", "/containers/*/work"], []),
+    ("1 elsewhere", TRAIN + "tony submit --scheduler yarn --workers 2 -- python3 train.py", 3,
+     ['names "train.py" of the current directory', "scheduler yarn", "add --src_dir ."], []),
+    ("2.15", "tony check -- python3 train.py", 3, ['"train.py" is not in the current directory'], []),
+    ("3.44", "mkdir src; echo true > src/run.sh; tony submit --src_dir src -- ./run.sh", 0, [], []),
+    ("3.44 of the user's", "echo true > run.sh; tony submit -- ./run.sh; code=$?; [ ! -x run.sh ] && exit $code", 1,
+     ["Permission denied"], []),
+    ("3.73", "mkdir gone; cd gone; rmdir ../gone; tony submit -- true", 0,
+     ["the current directory: No such file or directory; each task runs in a directory of its own"], []),
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
+def test_row(tony, row):
+    run_row(tony, row)
+
+
+# worker:0 writes a file that all share, as torchrun's snapshot.pt is; worker:1 then dies, once.
+SNAPSHOT = """import os, signal, sys, time
+from pathlib import Path
+snapshot, died = Path("snapshot"), Path(os.environ["TONY_CHECKPOINT_DIR"], "died")
+first, is_writer = not died.exists(), os.environ["TONY_TASK"] == "worker:0"
+print("epoch", snapshot.read_text() if snapshot.exists() else "none", flush=True)
+if first and is_writer:
+    Path("new").write_text("2")
+    Path("new").rename(snapshot)
+while not snapshot.exists():
+    time.sleep(0.01)
+if first and not is_writer:
+    died.touch()
+    DIE
+if first and WAIT:
+    signal.pause()
+"""
+DEATHS = {"restart": ("sys.exit(1)", ["--max-restarts", "1"]),
+          "retry": ("sys.exit(1)", ["--retries", "1"]),
+          "container": ("os.kill(os.getppid(), signal.SIGKILL)", [])}
+
+
+@pytest.mark.parametrize("death", DEATHS)
+def test_all_tasks_share_the_directory_also_after_a_restart(tony, death):
+    """Torchrun's snapshot.pt is such a file: a rank that starts anew goes on where the others are."""
+    folder = tony.directory / "folder"
+    folder.mkdir()
+    how, options = DEATHS[death]
+    program = SNAPSHOT.replace("DIE", how).replace("WAIT", str(death != "restart"))  # nobody else is told then
+    (folder / "train.py").write_text(program)
+    answer = tony.run("submit", "--workers", "2", "--memory", "64m", *options, "--", PYTHON, "train.py", cwd=folder)
+    job = tony.found_job(answer.stdout)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert job.logs("worker:1").splitlines()[-1] == "epoch 2"
+    assert sorted(path.name for path in folder.iterdir()) == ["snapshot", "train.py"]
+    assert job.description()["work_dir"] == str(folder)
+
+
+def test_files_of_tony_s_own_stay_in_the_job_s_folder(tony):
+    """Also those of a framework, in a namespace of processes, and of checkpoints."""
+    folder = tony.directory / "folder"
+    folder.mkdir()
+    command = 'cat "$TONY_CLUSTER_FILE" && echo 1 > "$TONY_CHECKPOINT_DIR/epoch" && echo "$TONY_CHECKPOINT_DIR" > made'
+    answer = tony.run("submit", "--framework", "tensorflow", "--workers", "1", "--conf",
+                      "tony.worker.isolation=pid-namespace", "--executes", command, cwd=folder)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    job = tony.found_job(answer.stdout)
+    assert [path.name for path in folder.iterdir()] == ["made"]
+    assert (folder / "made").read_text().strip() == str(job.directory / "checkpoint")
+    files = {path.name for path in (job.directory / "containers/worker-0-1").iterdir()}
+    assert {"stdout", "stderr", "executor.log", "cluster.json"} <= files
