@@ -87,6 +87,12 @@ enum fs_clone {
  * of enum fs_clone. */
 int fs_clone_tree(const char *source, const char *target, unsigned how, struct err *err);
 
+/* Removes from directory `target`, once a copy of directory `source`, what nobody has changed
+ * since: files of the same size, time and content, symbolic links to the same place, and
+ * directories that are in `source`, too, and empty then. `target` itself stays. An entry that
+ * cannot be read stays, and is an error after the rest was done. (Implemented in fs_same.c.) */
+int fs_remove_same(const char *source, const char *target, struct err *err);
+
 /* SHA-256, lower-case hex, of the file; of a tree: over names, modes, link targets, contents, in
  * sorted order. The caller frees. (Implemented in fs_hash.c: links with OpenSSL's libcrypto.) */
 char *fs_hash_tree(const char *path, struct err *err);

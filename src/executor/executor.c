@@ -9,6 +9,7 @@
 #include "base/guard.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "executor/localize.h"
 #include "executor/supervisor.h"
 #include "scheduler/launch.h"
 
@@ -24,6 +25,22 @@ static void open_standard_streams(void)
 	mem_cleanup_close(&fd);
 }
 
+static void take_back(const struct settings *settings)
+{
+	localize_take_back(&settings->job->types[settings->type].files, settings->scratch_dir);
+}
+
+/* The worker was killed: what it would have done at its end is left to the guardian. A NodeManager
+ * removes all that a container leaves. */
+static void clean_up(void)
+{
+	struct settings settings = {0};
+
+	if (getenv("TONY_JOB_FILE") && settings_read(&settings, NULL) == 0)
+		take_back(&settings);
+	settings_finish(&settings);
+}
+
 static int supervise(const struct guard *guard)
 {
 	struct settings settings = {0};
@@ -32,6 +49,8 @@ static int supervise(const struct guard *guard)
 
 	if (settings_read(&settings, &err) == 0)
 		code = supervisor_run(&settings, guard, &err);
+	if (code >= 0)
+		take_back(&settings);
 	if (code < 0) {
 		log_error("%s", err_message(&err));
 		code = launch_exit_code(&err, EXECUTOR_FAILED);
@@ -59,5 +78,9 @@ int executor_main(int argc, char **argv)
 		log_error("%s", err_message(&err));
 		return EXECUTOR_FAILED;
 	}
-	return guard.is_worker ? supervise(&guard) : guard.exit_code;
+	if (guard.is_worker)
+		return supervise(&guard);
+	if (guard.signal != 0)
+		clean_up();
+	return guard.exit_code;
 }

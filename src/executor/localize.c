@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 /* job.json was checked when it was read; but this is where a bad name would do harm. */
@@ -122,4 +123,19 @@ int localize_files(const struct job_files *files, const char *work_dir, struct e
 					files->items[i].name);
 	}
 	return 0;
+}
+
+void localize_take_back(const struct job_files *files, const char *work_dir)
+{
+	for (size_t i = 0; i < files->count; i++) {
+		const struct job_file *file = &files->items[i];
+		struct err err cleanup_err = {0};
+		if (file->kind != JOB_FILE_CONTENT || file->source[0] != '/')
+			continue;
+		char *path cleanup_free = str_equal(file->name, ".")
+						  ? mem_strdup(work_dir)
+						  : fs_join(work_dir, file->name);
+		if (fs_remove_same(file->source, path, &err) < 0)
+			log_warning("copies of sources stay: %s", err_message(&err));
+	}
 }

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from patience import wait_until
 from program import PYTHON, ROOT
 from rows import run_row
 
@@ -97,3 +98,38 @@ def test_files_of_tony_s_own_stay_in_the_job_s_folder(tony):
     assert (folder / "made").read_text().strip() == str(job.directory / "checkpoint")
     files = {path.name for path in (job.directory / "containers/worker-0-1").iterdir()}
     assert {"stdout", "stderr", "executor.log", "cluster.json"} <= files
+
+
+def size_of(directory):
+    return sum(path.lstat().st_size for path in directory.rglob("*") if not path.is_dir())
+
+
+def results_of(job, container):
+    work = job.directory / "containers" / container / "work"
+    return sorted(str(path.relative_to(work)) for path in work.rglob("*") if not path.is_dir())
+
+
+CHANGE = """import os, signal
+assert len(open("data").read()) == 3_000_000
+open("result", "w").write("x")
+if os.environ["TONY_TASK"] == "worker:1":
+    open("sub/edited", "w").write("b")
+    if os.environ["TONY_TASK_ATTEMPT"] == "1":
+        os.kill(os.getppid(), signal.SIGKILL)
+"""
+
+
+def test_copies_of_sources_are_taken_back(tony):
+    """3.40: 3 MB and two workers, one of which loses its executor. Files that a program made or changed stay."""
+    source = tony.directory / "src"
+    (source / "sub").mkdir(parents=True)
+    (source / "data").write_text("x" * 3_000_000)
+    (source / "sub/edited").write_text("a")
+    (source / "train.py").write_text(CHANGE)
+    answer, job = tony.job({"tony.worker.instances": 2}, "--executes", f"{PYTHON} train.py", src_dir=source)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    wait_until(lambda: not job.processes(), "the job's processes to end")
+    assert results_of(job, "worker-0-1") == ["result"]
+    assert results_of(job, "worker-1-1") == results_of(job, "worker-1-2") == ["result", "sub/edited"]
+    assert size_of(job.directory) < 7_500_000
+    assert (job.directory / "files/src/sub/edited").read_text() == "a"

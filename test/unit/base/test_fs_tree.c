@@ -361,6 +361,65 @@ static void what_cannot_be_hashed_is_named(void **state)
 	assert_message_has(&err, "tree/fifo: is neither");
 }
 
+static void take_back(void **state)
+{
+	struct err err cleanup_err = {0};
+
+	assert_success(fs_remove_same(scratch_path(state, "from"), scratch_path(state, "to"), &err),
+		       &err);
+}
+
+static void an_unchanged_copy_is_taken_back(void **state)
+{
+	make_tree(state);
+	assert_int_equal(mkdir(scratch_path(state, "from/empty"), 0700), 0);
+	clone(state, "from", "to", 0);
+	take_back(state);
+	assert_int_equal(rmdir(scratch_path(state, "to")), 0); /* nothing was left in it */
+	assert_true(fs_exists(scratch_path(state, "from/data/table")));
+	unlock(state);
+}
+
+static void what_was_changed_or_made_stays(void **state)
+{
+	struct stat before = {0};
+
+	make_tree(state);
+	scratch_write(state, "from/a", "one", 0644);
+	scratch_write(state, "from/b", "one", 0644);
+	scratch_write(state, "from/c", "one", 0644);
+	clone(state, "from", "to", 0);
+	unlock(state);
+	scratch_write(state, "to/a", "two", 0644);
+	scratch_write(state, "to/b", "two", 0644);
+	before = status_of(state, "from/b");
+	set_time(state, "to/b", before.st_mtim.tv_sec, before.st_mtim.tv_nsec);
+	scratch_write(state, "to/data/result", "1", 0644);
+	assert_int_equal(unlink(scratch_path(state, "to/dangling")), 0);
+	assert_int_equal(symlink("/elsewhere", scratch_path(state, "to/dangling")), 0);
+	assert_int_equal(unlink(scratch_path(state, "to/c")), 0);
+	assert_int_equal(mkdir(scratch_path(state, "to/c"), 0700), 0);
+	take_back(state);
+	assert_text_freed(scratch_read(state, "to/a"), "two");
+	assert_text_freed(scratch_read(state, "to/b"), "two");
+	assert_text_freed(scratch_read(state, "to/data/result"), "1");
+	assert_true(S_ISLNK(status_of(state, "to/dangling").st_mode));
+	assert_true(S_ISDIR(status_of(state, "to/c").st_mode));
+	assert_false(fs_exists(scratch_path(state, "to/train.py")));
+	assert_false(fs_exists(scratch_path(state, "to/data/table")));
+}
+
+static void a_link_in_place_of_a_directory_leads_nowhere(void **state)
+{
+	scratch_write(state, "from/data/table", "1", 0644);
+	clone(state, "from", "to", 0);
+	clone(state, "from/data", "outside", 0);
+	fs_remove_tree(scratch_path(state, "to/data"), NULL);
+	assert_int_equal(symlink("../outside", scratch_path(state, "to/data")), 0);
+	take_back(state);
+	assert_true(fs_exists(scratch_path(state, "outside/table")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -377,6 +436,9 @@ int main(void)
 		scratch_test(a_copy_may_be_made_writable),
 		scratch_test(what_cannot_be_cloned_is_named),
 		scratch_test(endless_depth_is_refused),
+		scratch_test(an_unchanged_copy_is_taken_back),
+		scratch_test(what_was_changed_or_made_stays),
+		scratch_test(a_link_in_place_of_a_directory_leads_nowhere),
 		scratch_test(a_files_hash_is_that_of_sha256sum),
 		scratch_test(equal_trees_hash_alike),
 		scratch_test(order_of_creation_does_not_count),
