@@ -87,6 +87,24 @@ enum fs_clone {
  * of enum fs_clone. */
 int fs_clone_tree(const char *source, const char *target, unsigned how, struct err *err);
 
+/* The same, with somebody to be told, between pieces of some MiB, how much content was copied so
+ * far. False ends it (ERR_FAILED). */
+struct fs_clone_watch {
+	bool (*progress)(void *data, int64_t bytes);
+	void *data;
+};
+int fs_clone_tree_watched(const char *source, const char *target, unsigned how,
+			  const struct fs_clone_watch *watch, struct err *err);
+
+/* How many files, of whichever kind, a tree has, and how long the regular ones are. Stops after
+ * `cap` of them. Directories that cannot be read count as one file. (Implemented in fs_measure.c.)
+ */
+struct fs_tree_size {
+	int64_t bytes, files;
+	bool is_more;
+};
+void fs_measure_tree(const char *path, int64_t cap, struct fs_tree_size *size);
+
 /* Removes from directory `target`, once a copy of directory `source`, what nobody has changed
  * since: files of the same size, time and content, symbolic links to the same place, and
  * directories that are in `source`, too, and empty then. `target` itself stays. An entry that

@@ -16,19 +16,29 @@
 #include "base/fs.h"
 #include "base/mem.h"
 
-enum { DEPTH_CAP = 128, LARGE = 1 << 20 };
+enum { DEPTH_CAP = 128, LARGE = 1 << 20, PIECE = 8 << 20 };
 
 struct clone {
-	unsigned how;		 /* enum fs_clone */
-	bool no_reflink;	 /* tried once, not to be had here */
-	struct stat target_root; /* to notice a target inside of the source */
-	struct str path;	 /* of the entry at hand, for messages */
+	unsigned how;			    /* enum fs_clone */
+	bool no_reflink;		    /* tried once, not to be had here */
+	struct stat target_root;	    /* to notice a target inside of the source */
+	struct str path;		    /* of the entry at hand, for messages */
+	const struct fs_clone_watch *watch; /* NULL: nobody is told */
+	int64_t bytes;			    /* copied so far */
 	struct err *err;
 };
 
 static int fail(struct clone *clone)
 {
 	return err_set_errno(clone->err, "%s", str_text(&clone->path));
+}
+
+static int tell_progress(struct clone *clone, int64_t more)
+{
+	clone->bytes += more;
+	if (!clone->watch || clone->watch->progress(clone->watch->data, clone->bytes))
+		return 0;
+	return err_set(clone->err, ERR_FAILED, "interrupted");
 }
 
 static int copy_by_hand(struct clone *clone, int from, int to)
@@ -43,19 +53,23 @@ static int copy_by_hand(struct clone *clone, int from, int to)
 			return fail(clone);
 		if (got > 0 && fs_write_all(to, buffer, (size_t)got, clone->err) < 0)
 			return err_wrap(clone->err, "%s", str_text(&clone->path));
+		if (got > 0 && tell_progress(clone, got) < 0)
+			return -1;
 	}
 }
 
 static int copy_content(struct clone *clone, int from, int to)
 {
 	for (;;) {
-		ssize_t copied = copy_file_range(from, NULL, to, NULL, 1 << 30, 0);
+		ssize_t copied = copy_file_range(from, NULL, to, NULL, PIECE, 0);
 		if (copied < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO))
 			return fail(clone);
 		/* Other errors: not between these two file systems. 0: the end, or one that
 		 * only read() knows to be none (/proc). Both files stand where it stopped. */
 		if (copied <= 0)
 			return copy_by_hand(clone, from, to);
+		if (tell_progress(clone, copied) < 0)
+			return -1;
 	}
 }
 
@@ -118,6 +132,8 @@ static int clone_file(struct clone *clone, const struct place *place, int from,
 		}
 		if (copy_content(clone, from, to) < 0)
 			return -1;
+	} else if (tell_progress(clone, info->st_size) < 0) {
+		return -1;
 	}
 	return copy_attributes(clone, to, info);
 }
@@ -311,7 +327,13 @@ static int clone_root(struct clone *clone, const char *source, const char *targe
 
 int fs_clone_tree(const char *source, const char *target, unsigned how, struct err *err)
 {
-	struct clone clone = {.how = how, .err = err};
+	return fs_clone_tree_watched(source, target, how, NULL, err);
+}
+
+int fs_clone_tree_watched(const char *source, const char *target, unsigned how,
+			  const struct fs_clone_watch *watch, struct err *err)
+{
+	struct clone clone = {.how = how, .watch = watch, .err = err};
 
 	str_append(&clone.path, source);
 	int failed = clone_root(&clone, source, target);

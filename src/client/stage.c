@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "client/archive.h"
 #include "client/stage_cache.h"
+#include "client/stage_clone.h"
 #include "conf/problems.h"
 #include "scheduler/state_dir.h"
 #include "scheduler/yarn_fetch.h"
@@ -270,7 +271,7 @@ static int fetch_source(const struct job *job, const char *uri, const char *file
 }
 
 static int copy_source(const struct stage_file *source, const struct job *job, const char *job_dir,
-		       struct err *err)
+		       bool (*interrupted)(void), struct err *err)
 {
 	char *files cleanup_free = fs_join(job_dir, "files");
 	char *target cleanup_free = stage_source_dir(job_dir);
@@ -281,16 +282,15 @@ static int copy_source(const struct stage_file *source, const struct job *job, c
 		return fetch_source(job, source->source, files, target, err);
 	if (source->kind == STAGE_SOURCE_ARCHIVE)
 		return archive_unpack(source->source, target, NULL, err);
-	/* Not by hard links: the user goes on editing these files. */
-	return fs_clone_tree(source->source, target, FS_CLONE_FROM_OUTSIDE, err);
+	return stage_clone(source->source, target, interrupted, err);
 }
 
 int stage_copy(const struct stage *stage, const struct job *job, const char *job_dir,
-	       struct err *err)
+	       bool (*interrupted)(void), struct err *err)
 {
 	const struct stage_file *source = find_source(stage);
 
-	if (source && copy_source(source, job, job_dir, err) < 0) {
+	if (source && copy_source(source, job, job_dir, interrupted, err) < 0) {
 		err_wrap(err, "src_dir");
 		return blame(err);
 	}

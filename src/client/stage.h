@@ -49,9 +49,10 @@ void stage_finish(struct stage *stage);
 /* Gives the job its checkpoint directory too, where the user chose none. */
 int stage_resolve(const struct stage *stage, struct job *job, struct err *err);
 
-/* Into the directory that the scheduler has made. Makes the checkpoint directory too. */
+/* Into the directory that the scheduler has made. Makes the checkpoint directory too.
+ * `interrupted`: as stage_clone() has it. */
 int stage_copy(const struct stage *stage, const struct job *job, const char *job_dir,
-	       struct err *err);
+	       bool (*interrupted)(void), struct err *err);
 
 /* Where the snapshot of src_dir is. The caller frees. */
 char *stage_source_dir(const char *job_dir);

@@ -5,49 +5,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "client/archive_pack.h"
+#include "client/bar.h"
+#include "client/stage_clone.h"
 
 /* Under this name src_dir is unpacked in a container; its content is then put into the working
  * directory. */
 #define SOURCE_NAME "tony-src"
-#define SHOW_MS	    100
-#define BAR_WIDTH   30
-
-/* ---- the bar ------------------------------------------------------------------------------ */
-
-struct bar {
-	bool (*interrupted)(void);
-	bool is_terminal, is_shown;
-	int64_t shown_ms;
-};
-
-static void clear_bar(struct bar *bar)
-{
-	if (bar->is_shown)
-		fputs("\r\033[K", stderr);
-	bar->is_shown = false;
-}
-
-static bool on_progress(void *data, const char *name, int64_t sent, int64_t total)
-{
-	struct bar *bar = data;
-	int64_t now = clock_monotonic_ms();
-
-	if (bar->is_terminal && now - bar->shown_ms >= SHOW_MS) {
-		int filled = total > 0 ? (int)(sent * BAR_WIDTH / total) : BAR_WIDTH;
-		char *size cleanup_free = str_format_mib((double)total / (1 << 20));
-		char *clean cleanup_free = str_printable(name, strlen(name));
-		fprintf(stderr, "\r\033[Ksending %.40s [%.*s%*s] %s", clean, filled,
-			"##############################", BAR_WIDTH - filled, "", size);
-		fflush(stderr);
-		bar->is_shown = true;
-		bar->shown_ms = now;
-	}
-	return !bar->interrupted();
-}
 
 /* ---- files -------------------------------------------------------------------------------- */
 
@@ -57,7 +23,13 @@ struct sender {
 	struct scheduler_file *files;
 	size_t count;
 	char *snapshot; /* of src_dir; NULL: none is needed */
+	bool (*interrupted)(void);
 };
+
+static bool on_progress(void *data, const char *name, int64_t sent, int64_t total)
+{
+	return bar_show(data, name, sent, total);
+}
 
 /* Its owner goes on editing it, and what its links lead to belongs to it. */
 static int take_snapshot(struct sender *sender, const char *source, struct err *err)
@@ -72,9 +44,8 @@ static int take_snapshot(struct sender *sender, const char *source, struct err *
 		return err_set_errno(err, "%s", made);
 	sender->snapshot = mem_steal(&made);
 	char *target cleanup_free = fs_join(sender->snapshot, "src");
-	return fs_clone_tree(source, target, FS_CLONE_FROM_OUTSIDE, err) < 0
-		       ? err_wrap(err, "src_dir")
-		       : 0;
+	return stage_clone(source, target, sender->interrupted, err) < 0 ? err_wrap(err, "src_dir")
+									 : 0;
 }
 
 static void expect_source(struct job_type *type)
@@ -136,8 +107,8 @@ static char *use_snapshot(struct sender *sender)
 int stage_send(const struct stage *stage, struct job *job, const struct scheduler_client_ops *ops,
 	       bool (*interrupted)(void), struct err *err)
 {
-	struct sender sender = {.stage = stage, .job = job};
-	struct bar bar = {.interrupted = interrupted, .is_terminal = isatty(STDERR_FILENO)};
+	struct sender sender = {.stage = stage, .job = job, .interrupted = interrupted};
+	struct bar bar;
 	int result = add_all(&sender, err);
 	char *copy cleanup_free __attribute__((unused)) = use_snapshot(&sender);
 	const struct scheduler_staging staging = {
@@ -148,9 +119,10 @@ int stage_send(const struct stage *stage, struct job *job, const struct schedule
 		.data = &bar,
 	};
 
+	bar_begin(&bar, "sending", interrupted);
 	if (result == 0)
 		result = ops->stage(job, &staging, err);
-	clear_bar(&bar);
+	bar_clear(&bar);
 	if (sender.snapshot)
 		fs_remove_tree(sender.snapshot, NULL);
 	free(sender.snapshot);

@@ -73,7 +73,7 @@ static bool was_interrupted(void)
 static int fill(const struct scheduler_client_ops *ops, const struct stage *stage,
 		const struct job *job, struct job_door *door, struct err *err)
 {
-	if (!ops->stage && stage_copy(stage, job, door->job_dir, err) < 0)
+	if (!ops->stage && stage_copy(stage, job, door->job_dir, was_interrupted, err) < 0)
 		return -1;
 	if (was_interrupted())
 		return err_set(err, ERR_FAILED, "interrupted before the job was started");

@@ -47,7 +47,7 @@ def rows(tony, *options, env=None):
 
 def test_a_refused_submission_was_no_job(tony):
     answer = tony.run("submit", "--src_dir", str(tony.state.parent), "--executes", "true")
-    assert answer.returncode != 0 and "inside of its source" in answer.stderr
+    assert answer.returncode != 0 and "would be copied into itself" in answer.stderr
     assert rows(tony) == [] and not list((tony.state / "jobs").iterdir())
 
 

@@ -1,9 +1,12 @@
 """A job that names no files runs where `tony submit` is typed. The ids are those of the review of the first hour."""
 
+import os
+import pty
 import re
+import signal
 
 import pytest
-from patience import wait_until
+from patience import PATIENCE_S, wait_until
 from program import PYTHON, ROOT
 from rows import run_row
 
@@ -34,6 +37,9 @@ ROWS = [
     ("1 elsewhere", TRAIN + "tony submit --scheduler yarn --workers 2 -- python3 train.py", 3,
      ['names "train.py" of the current directory', "scheduler yarn", "add --src_dir ."], []),
     ("2.15", "tony check -- python3 train.py", 3, ['"train.py" is not in the current directory'], []),
+    ("3.39", "tony submit --src_dir / -- true", 3, ['src_dir: "/" would be copied into itself', "a directory of its own"],
+     ["Permission denied"]),
+    ("3.39 home", 'tony submit --src_dir "${TONY_STATE_DIR%/*}" -- true', 3, ["would be copied into itself"], []),
     ("3.44", "mkdir src; echo true > src/run.sh; tony submit --src_dir src -- ./run.sh", 0, [], []),
     ("3.44 of the user's", "echo true > run.sh; tony submit -- ./run.sh; code=$?; [ ! -x run.sh ] && exit $code", 1,
      ["Permission denied"], []),
@@ -133,3 +139,22 @@ def test_copies_of_sources_are_taken_back(tony):
     assert results_of(job, "worker-1-1") == results_of(job, "worker-1-2") == ["result", "sub/edited"]
     assert size_of(job.directory) < 7_500_000
     assert (job.directory / "files/src/sub/edited").read_text() == "a"
+
+
+def test_how_much_is_copied_is_said_before(tony):
+    """3.40: a terminal has a bar meanwhile; Ctrl-C ends the copying, and nothing is left."""
+    source = tony.directory / "src"
+    source.mkdir()
+    with (source / "data").open("wb") as file:
+        file.truncate(20 << 30)  # a hole, so that nobody has to write it
+    ours, theirs = pty.openpty()
+    child = tony.start("submit", "--src_dir", source, "--", "true", stderr=theirs)
+    os.close(theirs)
+    said = b""
+    while b"copying src [" not in said:
+        said += os.read(ours, 4096)
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=PATIENCE_S)
+    os.close(ours)
+    assert said.startswith(b"tony: src_dir: copying 20.0 GiB in 1 files from " + bytes(source))
+    assert child.returncode == 130 and tony.ids() == []

@@ -90,6 +90,16 @@ static void plan(struct scene *scene)
 	assert_success(stage_plan(&scene->description, &scene->stage, &scene->err), &scene->err);
 }
 
+static bool never(void)
+{
+	return false;
+}
+
+static bool always(void)
+{
+	return true;
+}
+
 static const struct job_file *resolved(struct scene *scene, size_t type, size_t file)
 {
 	return &scene->description.job->types[type].files.items[file];
@@ -122,8 +132,9 @@ static void files_are_linked_and_the_source_is_copied(void **state)
 	assert_string_equal(scene->description.job->checkpoint_dir, checkpoint);
 
 	assert_success(fs_make_directories(job_dir, 0700, &scene->err), &scene->err);
-	assert_success(stage_copy(&scene->stage, scene->description.job, job_dir, &scene->err),
-		       &scene->err);
+	assert_success(
+		stage_copy(&scene->stage, scene->description.job, job_dir, never, &scene->err),
+		&scene->err);
 	write_file(scene, "code/deep/train.py", "new");
 	assert_text_freed(fs_read_file(copy, 100, NULL, NULL), "old");
 	assert_true(fs_is_directory(checkpoint));
@@ -161,8 +172,9 @@ static void a_source_may_be_an_archive(void **state)
 	assert_success(stage_resolve(&scene->stage, scene->description.job, &scene->err),
 		       &scene->err);
 	assert_success(fs_make_directories(job_dir, 0700, &scene->err), &scene->err);
-	assert_success(stage_copy(&scene->stage, scene->description.job, job_dir, &scene->err),
-		       &scene->err);
+	assert_success(
+		stage_copy(&scene->stage, scene->description.job, job_dir, never, &scene->err),
+		&scene->err);
 	assert_true(fs_exists(copied));
 }
 
@@ -243,6 +255,39 @@ static void a_hostile_archive_leaves_nothing_in_the_cache(void **state)
 	assert_int_equal(system(look), 0);
 }
 
+static int copy_from(struct scene *scene, char *source, bool (*interrupted)(void))
+{
+	char *job_dir cleanup_free = in(scene, "code/state/jobs/j");
+
+	scene->description.src_dir = source;
+	plan(scene);
+	assert_success(stage_resolve(&scene->stage, scene->description.job, &scene->err),
+		       &scene->err);
+	assert_success(fs_make_directories(job_dir, 0700, &scene->err), &scene->err);
+	return stage_copy(&scene->stage, scene->description.job, job_dir, interrupted, &scene->err);
+}
+
+static void a_directory_that_holds_the_jobs_is_refused_before_it_is_copied(void **state)
+{
+	struct scene *scene = *state;
+	char *copy cleanup_free = in(scene, "code/state/jobs/j/files/src");
+
+	write_file(scene, "code/train.py", "print(1)");
+	assert_int_equal(copy_from(scene, in(scene, "code"), never), -1);
+	assert_int_equal(scene->err.kind, ERR_CONFIG);
+	assert_message_has(&scene->err, "would be copied into itself");
+	assert_false(fs_exists(copy));
+}
+
+static void copying_ends_when_the_user_wants_it_to(void **state)
+{
+	struct scene *scene = *state;
+
+	write_file(scene, "program/train.py", "print(1)");
+	assert_int_equal(copy_from(scene, in(scene, "program"), always), -1);
+	assert_message_has(&scene->err, "interrupted");
+}
+
 static void flaws_of_the_users_files_are_the_users_to_mend(void **state)
 {
 	struct scene *scene = *state;
@@ -260,8 +305,8 @@ static void flaws_of_the_users_files_are_the_users_to_mend(void **state)
 	assert_message_has(&scene->err, "cut.tar.gz");
 	err_finish(&scene->err);
 	assert_success(fs_make_directories(job_dir, 0700, &scene->err), &scene->err);
-	assert_int_equal(stage_copy(&scene->stage, scene->description.job, job_dir, &scene->err),
-			 -1);
+	assert_int_equal(
+		stage_copy(&scene->stage, scene->description.job, job_dir, never, &scene->err), -1);
 	assert_int_equal(scene->err.kind, ERR_CONFIG);
 	assert_message_has(&scene->err, "src_dir: ");
 	assert_message_has(&scene->err, "pipe");
@@ -403,6 +448,8 @@ int main(void)
 		TEST(all_that_is_wrong_is_told_together),
 		TEST(nothing_is_written_before_the_job_is_there),
 		TEST(a_hostile_archive_leaves_nothing_in_the_cache),
+		TEST(a_directory_that_holds_the_jobs_is_refused_before_it_is_copied),
+		TEST(copying_ends_when_the_user_wants_it_to),
 		TEST(flaws_of_the_users_files_are_the_users_to_mend),
 		TEST(many_at_once_share_one_unpacking),
 		TEST(what_a_killed_unpacking_left_is_no_harm),

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "client/archive.h"
 #include "client/archive_pack.h"
+#include "client/bar.h"
 #include "client/stage_send.h"
 
 /* ---- packing ------------------------------------------------------------------------------ */
@@ -108,9 +109,9 @@ static bool no(void)
 {
 	return false;
 }
-static bool yes(void)
+static bool once_it_sends(void)
 {
-	return true;
+	return sent.names.length > 0;
 }
 
 static void send_all(void **state, bool (*interrupted)(void), struct job *job)
@@ -171,10 +172,22 @@ static void who_is_interrupted_stops(void **state)
 {
 	struct job *job = make_job();
 
-	send_all(state, yes, job);
+	send_all(state, once_it_sends, job);
 	assert_false(sent.goes_on);
 	str_finish(&sent.names);
 	job_destroy(job);
+}
+
+static void a_bar_says_how_long_it_will_take(void **state)
+{
+	const int64_t gib = 1 << 30;
+
+	assert_text_freed(bar_line("copying", "src", 100, gib, 10 * gib),
+			  "copying src [###                           ] 10.0 GiB");
+	assert_text_freed(bar_line("copying", "src", 2000, 5 * gib, 10 * gib),
+			  "copying src [###############               ] 10.0 GiB, 3.0 s left");
+	assert_text_freed(bar_line("copying", "src", 2000, 2 * gib, gib),
+			  "copying src [##############################] 1.0 GiB");
 }
 
 int main(void)
@@ -185,6 +198,7 @@ int main(void)
 		scratch_test(what_is_no_file_is_named),
 		scratch_test(files_are_handed_over_as_they_are_to_appear),
 		scratch_test(who_is_interrupted_stops),
+		scratch_test(a_bar_says_how_long_it_will_take),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
