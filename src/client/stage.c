@@ -12,6 +12,7 @@
 #include "client/stage_cache.h"
 #include "client/stage_clone.h"
 #include "conf/problems.h"
+#include "scheduler/local_sources.h"
 #include "scheduler/state_dir.h"
 #include "scheduler/yarn_fetch.h"
 
@@ -198,7 +199,7 @@ static int resolve_file(struct resolver *resolver, const struct stage_file *file
 	} else if (file->kind == STAGE_LINK) {
 		source = mem_strdup(file->source);
 	} else {
-		source = stage_source_dir(resolver->job_dir);
+		source = local_sources_path(resolver->job_dir);
 		kind = JOB_FILE_CONTENT;
 	}
 	files->items = mem_realloc_array(files->items, files->count + 1, sizeof(*files->items));
@@ -236,11 +237,6 @@ int stage_resolve(const struct stage *stage, struct job *job, struct err *err)
 
 /* ---- copy --------------------------------------------------------------------------------- */
 
-char *stage_source_dir(const char *job_dir)
-{
-	return fs_join(job_dir, "files/src");
-}
-
 bool stage_is_source(const struct stage_file *file)
 {
 	return file->kind == STAGE_SOURCE || file->kind == STAGE_SOURCE_ARCHIVE ||
@@ -274,7 +270,7 @@ static int copy_source(const struct stage_file *source, const struct job *job, c
 		       bool (*interrupted)(void), struct err *err)
 {
 	char *files cleanup_free = fs_join(job_dir, "files");
-	char *target cleanup_free = stage_source_dir(job_dir);
+	char *target cleanup_free = local_sources_path(job_dir);
 
 	if (fs_make_directories(files, 0700, err) < 0)
 		return -1;

@@ -54,9 +54,6 @@ int stage_resolve(const struct stage *stage, struct job *job, struct err *err);
 int stage_copy(const struct stage *stage, const struct job *job, const char *job_dir,
 	       bool (*interrupted)(void), struct err *err);
 
-/* Where the snapshot of src_dir is. The caller frees. */
-char *stage_source_dir(const char *job_dir);
-
 /* Is it src_dir, of whichever kind? */
 bool stage_is_source(const struct stage_file *file);
 

@@ -14,9 +14,10 @@
 #include "base/mem.h"
 #include "client/archive.h"
 #include "scheduler/local_job.h"
+#include "scheduler/local_sources.h"
 #include "scheduler/state_dir.h"
 
-#define LOCK		".lock" /* beside each directory; its time is that of the last use */
+#define LOCK		STATE_DIR_CACHE_LOCK
 #define PART		".part"
 #define MIN_AGE_MS	86400000 /* longer than any submission takes */
 #define REMOVED_AT_MOST 20
@@ -71,7 +72,20 @@ static void note_files(const struct job *job, struct map *used)
 			map_set(used, job->types[i].files.items[k].source, used);
 }
 
-/* What jobs that have not ended were started with. -1: it cannot be told. */
+/* The sources of a job are kept as long as the job is. */
+static void note_sources(const char *state, const char *job_dir, struct map *used)
+{
+	char *hash cleanup_free = local_sources_shared(job_dir);
+
+	if (!hash)
+		return;
+	char *cache cleanup_free = fs_join(state, "cache"),
+		    *path cleanup_free = fs_join(cache, hash);
+	map_set(used, path, used);
+}
+
+/* What jobs that have not ended were started with, and the sources of all. -1: it cannot be told.
+ */
 static int note_jobs(const char *state, struct map *used)
 {
 	char *jobs cleanup_free = state_dir_jobs(state);
@@ -81,6 +95,7 @@ static int note_jobs(const char *state, struct map *used)
 	while (directory && (entry = readdir(directory))) {
 		char *job_dir cleanup_free = fs_join(jobs, entry->d_name);
 		char *description cleanup_free = fs_join(job_dir, "job.json");
+		note_sources(state, job_dir, used);
 		if (!state_dir_is_job_id(entry->d_name) || !fs_exists(description) ||
 		    local_job_life(job_dir, NULL) == LOCAL_GONE)
 			continue;

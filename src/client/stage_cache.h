@@ -10,8 +10,9 @@
  * processes may ask for the same one at once: one unpacks, the others wait. The caller frees. */
 char *stage_cache_unpack(const char *cache, const char *archive, struct err *err);
 
-/* Removes what no job has asked for for `max_age_ms`, a day at least, and no live one has: some of
- * it each time. `state`: the directory in which `cache` and `jobs` are. */
+/* Removes what no job has asked for for `max_age_ms`, a day at least, and no live one has, but for
+ * sources of jobs that are kept: some of it each time. `state`: the directory in which `cache` and
+ * `jobs` are. */
 void stage_cache_age(const char *state, int64_t max_age_ms);
 
 #endif

@@ -1,5 +1,5 @@
-/* The end of a local job: its history is brought to its place by a process of its own, since a file
- * system may take long or for ever. */
+/* The end of a local job: its history is brought to its place, and its sources to the cache, by a
+ * process of its own, since a file system may take long or for ever. */
 #include <event2/event.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,6 +10,7 @@
 #include "scheduler/child.h"
 #include "scheduler/local_history.h"
 #include "scheduler/local_internal.h"
+#include "scheduler/local_sources.h"
 
 #define PUBLISH_MS (10 * 60 * 1000)
 
@@ -46,6 +47,9 @@ static _Noreturn void publish(const struct local *local, const char *history)
 
 	if (failed)
 		log_warning("%s", err_message(&err));
+	err_finish(&err);
+	if (local_sources_share(local->job_dir, &err) < 0)
+		log_warning("the job's sources stay in its own directory: %s", err_message(&err));
 	_exit(failed ? 1 : 0);
 }
 

@@ -94,6 +94,13 @@ char *state_dir_job(const char *state, const char *job_id)
 	return mem_printf("%s/jobs/%s", state, job_id);
 }
 
+char *state_dir_cache(const char *job_dir)
+{
+	char *jobs cleanup_free = fs_dirname(job_dir), *state cleanup_free = fs_dirname(jobs);
+
+	return fs_join(state, "cache");
+}
+
 char *state_dir_ledger(const char *job_dir)
 {
 	char *jobs cleanup_free = fs_dirname(job_dir);

@@ -2,7 +2,7 @@
  * Where the local scheduler keeps everything, readable by its user only:
  *   <state>/jobs/<job id>/  a job's description, token, journal, logs and containers
  *   <state>/ledger/<host>/  who holds how much of this machine (ledger.h)
- *   <state>/cache/          unpacked archives
+ *   <state>/cache/          unpacked archives and the sources of ended jobs, each by its hash
  */
 #ifndef TONY_SCHEDULER_STATE_DIR_H
 #define TONY_SCHEDULER_STATE_DIR_H
@@ -29,6 +29,11 @@ char *state_dir_job(const char *state, const char *job_id);
 /* The ledger of this machine, from the directory of one of its jobs. A state directory on a shared
  * file system serves several machines, hence the host's name in it. The caller frees. */
 char *state_dir_ledger(const char *job_dir);
+
+/* The cache, from the directory of a job. The caller frees. Beside each of its directories is a
+ * file that locks it, and whose time is that of the last use. */
+char *state_dir_cache(const char *job_dir);
+#define STATE_DIR_CACHE_LOCK ".lock"
 
 /* Says that the job has an AM, or will have one again, as long as any process has the returned file
  * open. -1: another one says so. */

@@ -137,8 +137,15 @@ def test_copies_of_sources_are_taken_back(tony):
     wait_until(lambda: not job.processes(), "the job's processes to end")
     assert results_of(job, "worker-0-1") == ["result"]
     assert results_of(job, "worker-1-1") == results_of(job, "worker-1-2") == ["result", "sub/edited"]
+    kept = job.directory / "files/src"
+    assert (kept / "sub/edited").read_text() == "a"
+    assert kept.is_symlink() and kept.resolve().parent == tony.state / "cache", "for other jobs with these sources"
     assert size_of(job.directory) < 7_500_000
-    assert (job.directory / "files/src/sub/edited").read_text() == "a"
+    answer, second = tony.job({}, "--", "true", src_dir=source)
+    assert answer.returncode == 0, answer.stderr
+    wait_until(lambda: not second.processes(), "the job's processes to end")
+    assert (second.directory / "files/src").resolve() == kept.resolve()
+    assert size_of(tony.state) < 7_500_000
 
 
 def test_how_much_is_copied_is_said_before(tony):

@@ -12,6 +12,7 @@
 #include "client/stage.h"
 #include "client/stage_cache.h"
 #include "scheduler/local_job.h"
+#include "scheduler/local_sources.h"
 
 struct scene {
 	char *base;
@@ -435,6 +436,73 @@ static void what_a_live_job_has_stays(void **state)
 	assert_false(fs_exists(used));
 }
 
+/* ---- sources of ended jobs ---------------------------------------------------------------- */
+
+static char *share(struct scene *scene, const char *job, const char *text)
+{
+	char *job_dir = in(scene, job);
+	char *name cleanup_free = mem_printf("%s/files/src/sub/train.py", job);
+
+	write_file(scene, name, text);
+	assert_success(local_sources_share(job_dir, &scene->err), &scene->err);
+	return job_dir;
+}
+
+static void assert_sources(const char *job_dir, const char *text)
+{
+	char *path cleanup_free = fs_join(job_dir, "files/src/sub/train.py");
+
+	assert_text_freed(fs_read_file(path, 100, NULL, NULL), text);
+}
+
+static void sources_are_kept_once_for_all_jobs(void **state)
+{
+	struct scene *scene = *state;
+	char *one cleanup_free = share(scene, "jobs/one", "print(1)");
+	char *two cleanup_free = share(scene, "jobs/two", "print(1)");
+	char *three cleanup_free = share(scene, "jobs/three", "print(3)");
+	char *hash cleanup_free = local_sources_shared(one);
+	char *same cleanup_free = local_sources_shared(two);
+	char *other cleanup_free = local_sources_shared(three);
+
+	assert_string_equal(hash, same);
+	assert_string_not_equal(hash, other);
+	assert_sources(one, "print(1)");
+	assert_sources(two, "print(1)");
+	assert_sources(three, "print(3)");
+	assert_success(local_sources_share(one, &scene->err), &scene->err); /* once is enough */
+	assert_sources(one, "print(1)");
+}
+
+/* After a power loss a file may be empty. */
+static void torn_sources_are_not_trusted(void **state)
+{
+	struct scene *scene = *state;
+	char *one cleanup_free = share(scene, "jobs/one", "print(1)");
+
+	write_file(scene, "jobs/one/files/src/sub/train.py", "");
+	char *two cleanup_free = share(scene, "jobs/two", "print(1)");
+	assert_sources(one, "print(1)");
+	assert_sources(two, "print(1)");
+}
+
+static void sources_are_kept_as_long_as_a_job_that_has_them(void **state)
+{
+	struct scene *scene = *state;
+	char *job_dir cleanup_free = share(scene, "jobs/one", "print(1)");
+	char *hash cleanup_free = local_sources_shared(job_dir);
+	char *cache cleanup_free = in(scene, "cache"), *kept cleanup_free = fs_join(cache, hash);
+	char *lock cleanup_free = mem_printf("%s.lock", kept);
+	const struct timespec long_ago[] = {{.tv_sec = 1}, {.tv_sec = 1}};
+
+	assert_int_equal(utimensat(AT_FDCWD, lock, long_ago, 0), 0);
+	stage_cache_age(scene->base, 1);
+	assert_sources(job_dir, "print(1)");
+	assert_success(fs_remove_tree(job_dir, &scene->err), &scene->err);
+	stage_cache_age(scene->base, 1);
+	assert_false(fs_exists(kept));
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, open_scene, close_scene)
 
 int main(void)
@@ -455,6 +523,9 @@ int main(void)
 		TEST(what_a_killed_unpacking_left_is_no_harm),
 		TEST(what_nobody_has_used_for_long_is_removed),
 		TEST(what_a_live_job_has_stays),
+		TEST(sources_are_kept_once_for_all_jobs),
+		TEST(torn_sources_are_not_trusted),
+		TEST(sources_are_kept_as_long_as_a_job_that_has_them),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,77 @@
+#include "scheduler/local_sources.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "scheduler/state_dir.h"
+
+#define FROM_FILES "../../../cache/" /* seen from <state>/jobs/<id>/files */
+
+char *local_sources_path(const char *job_dir)
+{
+	return fs_join(job_dir, "files/src");
+}
+
+char *local_sources_shared(const char *job_dir)
+{
+	char *source cleanup_free = local_sources_path(job_dir);
+	char target[PATH_MAX];
+	ssize_t length = readlink(source, target, sizeof(target) - 1);
+
+	target[length > 0 ? length : 0] = '\0';
+	return str_starts_with(target, FROM_FILES) ? mem_strdup(target + strlen(FROM_FILES)) : NULL;
+}
+
+/* Nobody waited for the disk when it was put there: after a power loss it may be torn. */
+static bool is_whole(const char *directory, const char *hash)
+{
+	char *found cleanup_free =
+		fs_is_directory(directory) ? fs_hash_tree(directory, NULL) : NULL;
+
+	return str_equal(found, hash);
+}
+
+static int move(const char *source, const char *directory, const char *hash, struct err *err)
+{
+	char *link cleanup_free = mem_printf(FROM_FILES "%s", hash);
+	char *spare cleanup_free = mem_printf("%s.spare", source);
+	bool is_there = is_whole(directory, hash);
+	const char *target = is_there ? spare : directory;
+
+	if (!is_there && fs_remove_tree(directory, err) < 0)
+		return -1;
+	if (rename(source, target) < 0)
+		return err_set_errno(err, "%s", target);
+	if (symlink(link, source) < 0)
+		return err_set_errno(err, "%s", source);
+	return is_there ? fs_remove_tree(spare, err) : 0;
+}
+
+int local_sources_share(const char *job_dir, struct err *err)
+{
+	char *source cleanup_free = local_sources_path(job_dir);
+	char *cache cleanup_free = state_dir_cache(job_dir);
+	struct stat info;
+
+	if (lstat(source, &info) < 0)
+		return errno == ENOENT ? 0 : err_set_errno(err, "%s", source);
+	if (!S_ISDIR(info.st_mode))
+		return 0;
+	char *hash cleanup_free = fs_hash_tree(source, err);
+	if (!hash || fs_make_directories(cache, 0700, err) < 0)
+		return -1;
+	char *directory cleanup_free = fs_join(cache, hash);
+	char *lock cleanup_free = mem_printf("%s" STATE_DIR_CACHE_LOCK, directory);
+	int held cleanup_close = fs_lock(lock, err);
+	if (held < 0)
+		return -1;
+	futimens(held, NULL); /* the last use */
+	return move(source, directory, hash, err);
+}

@@ -1,0 +1,17 @@
+/* Sources of jobs that have ended: kept once per content, however many jobs had them. */
+#ifndef TONY_SCHEDULER_LOCAL_SOURCES_H
+#define TONY_SCHEDULER_LOCAL_SOURCES_H
+
+#include "base/err.h"
+
+/* Where a job's snapshot of src_dir is. The caller frees. */
+char *local_sources_path(const char *job_dir);
+
+/* Moves the snapshot of a job that has ended to <state>/cache/<hash>, unless its content is there,
+ * and puts a link in its place. Nothing happens where there is no snapshot, or it is a link. */
+int local_sources_share(const char *job_dir, struct err *err);
+
+/* The name in the cache of what the job shares; NULL: nothing. The caller frees. */
+char *local_sources_shared(const char *job_dir);
+
+#endif
