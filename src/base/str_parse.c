@@ -1,7 +1,9 @@
 /* Parsing and printing of numbers, sizes, durations, times and foreign text. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/mem.h"
@@ -61,55 +63,111 @@ int str_parse_bool(const char *text, bool *value)
 }
 
 struct unit {
-	const char *suffix;
+	const char *name;
 	double factor;
 };
 
-/* "<digits>[.<digits>]<suffix>", any case; -1 when the text is anything else. */
-static int parse_with_unit(const char *text, const struct unit *units, size_t count, double *value)
+static const struct unit *find_unit(const char *name, size_t length, const struct unit *units,
+				    size_t count)
 {
-	size_t whole = strspn(text, "0123456789");
-	const char *suffix = text + whole;
+	for (size_t i = 0; i < count; i++)
+		if (strlen(units[i].name) == length &&
+		    strncasecmp(units[i].name, name, length) == 0)
+			return &units[i];
+	return NULL;
+}
+
+/* Reads "<digits>[.<digits>]", blanks and a unit in any case, and moves *text behind them. NULL
+ * when anything else stands there. */
+static const struct unit *read_quantity(const char **text, const struct unit *units, size_t count,
+					double *value)
+{
+	size_t whole = strspn(*text, "0123456789");
+	const char *end = *text + whole;
 
 	if (whole == 0)
-		return -1;
-	if (*suffix == '.') {
-		size_t fraction = strspn(suffix + 1, "0123456789");
+		return NULL;
+	if (*end == '.') {
+		size_t fraction = strspn(end + 1, "0123456789");
 		if (fraction == 0)
-			return -1;
-		suffix += 1 + fraction;
+			return NULL;
+		end += 1 + fraction;
 	}
-	for (size_t i = 0; i < count; i++) {
-		if (str_equal_nocase(suffix, units[i].suffix)) {
-			char *number cleanup_free = mem_strndup(text, (size_t)(suffix - text));
-			*value = strtod(number, NULL) * units[i].factor;
-			return 0;
-		}
-	}
-	return -1;
+	char *number cleanup_free = mem_strndup(*text, (size_t)(end - *text));
+	end += strspn(end, " ");
+	size_t letters = strcspn(end, " .0123456789");
+	const struct unit *unit = find_unit(end, letters, units, count);
+	if (!unit)
+		return NULL;
+	*value = strtod(number, NULL) * unit->factor;
+	*text = end + letters + strspn(end + letters, " ");
+	return unit;
+}
+
+#define MIB  0x1p20
+#define MOST 0x1p61 /* bytes; beyond, nobody counts */
+
+int str_parse_bytes(const char *text, int64_t *bytes)
+{
+	static const struct unit units[] = {
+		{"", MIB},     {"k", 0x1p10},  {"kb", 0x1p10},	{"kib", 0x1p10}, {"m", MIB},
+		{"mb", MIB},   {"mib", MIB},   {"g", 0x1p30},	{"gb", 0x1p30},	 {"gib", 0x1p30},
+		{"t", 0x1p40}, {"tb", 0x1p40}, {"tib", 0x1p40},
+	};
+	double value;
+
+	if (!read_quantity(&text, units, array_length(units), &value) || *text)
+		return -1;
+	*bytes = (int64_t)(value < MOST ? value : MOST);
+	*bytes += (double)*bytes < value && value < MOST;
+	return 0;
 }
 
 int str_parse_mib(const char *text, int64_t *mib)
 {
-	static const struct unit units[] = {
-		{"", 1}, {"k", 1.0 / 1024}, {"m", 1}, {"g", 1024}, {"t", 1024 * 1024}};
-	double value;
+	int64_t bytes;
 
-	if (parse_with_unit(text, units, array_length(units), &value) < 0 || value > 0x1p40)
+	if (str_parse_bytes(text, &bytes) < 0)
 		return -1;
-	*mib = (int64_t)value;
-	*mib += (double)*mib < value;
+	*mib = (bytes + (1 << 20) - 1) >> 20;
+	return 0;
+}
+
+/* "1h30m": larger units come first, and a number without a unit stands alone. */
+static int read_duration(const char *text, const struct unit *units, size_t count, double *ms)
+{
+	double least = INFINITY, part;
+
+	*ms = 0;
+	do {
+		const struct unit *unit = read_quantity(&text, units, count, &part);
+		bool alone = unit && least == INFINITY && !*text;
+		if (!unit || unit->factor >= least || (!*unit->name && !alone))
+			return -1;
+		least = unit->factor;
+		*ms += part;
+	} while (*text);
 	return 0;
 }
 
 int str_parse_duration(const char *text, int64_t bare_unit_ms, int64_t *ms)
 {
-	const struct unit units[] = {{"", (double)bare_unit_ms}, {"ms", 1},	{"s", 1000},
-				     {"m", 60 * 1000},		 {"h", 3600e3}, {"d", 24 * 3600e3}};
+	const double s = 1000, m = 60 * s, h = 60 * m, d = 24 * h;
+	const struct unit units[] = {
+		{"", (double)bare_unit_ms},
+		{"ms", 1},
+		{"s", s},
+		{"sec", s},
+		{"m", m},
+		{"min", m},
+		{"h", h},
+		{"hr", h},
+		{"d", d},
+	};
 	double value;
 
 	/* Beyond 2^53 ms (285,000 years) a double no longer counts single ones. */
-	if (parse_with_unit(text, units, array_length(units), &value) < 0 || value > 0x1p53)
+	if (read_duration(text, units, array_length(units), &value) < 0 || value > 0x1p53)
 		return -1;
 	/* To the nearest, but never to 0, which often means "none". */
 	*ms = value > 0 && value < 1 ? 1 : (int64_t)(value + 0.5);

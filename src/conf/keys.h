@@ -87,6 +87,10 @@ int key_check_task_type(const char *name, struct err *err);
  * quoted value and ends with what to write. */
 int key_check(const struct key *key, const char *value, struct err *err);
 
+/* What a valid value means that is a number without a unit: a phrase with the unit that it counts,
+ * and how to write it. NULL: the value, or its key's name, says it already. The caller frees. */
+char *key_explain_number(const struct key *key, const char *value);
+
 /* Readers of values that key_check() lets pass. */
 bool key_read_bool(const char *value);
 int64_t key_read_int(const char *value);

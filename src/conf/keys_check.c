@@ -36,8 +36,8 @@ static int check_range(const struct key *key, const char *value, int64_t number,
 		least = str_format_duration(key->min > 0 ? key->min : 0);
 		most = str_format_duration(max_of(key));
 	} else {
-		least = mem_printf("%lldm", (long long)(key->min > 0 ? key->min : 0));
-		most = mem_printf("%lldm", (long long)max_of(key));
+		least = str_format_mib((double)(key->min > 0 ? key->min : 0));
+		most = str_format_mib((double)max_of(key));
 	}
 	return err_set(err, ERR_CONFIG, "\"%s\" is out of range; write a value from %s to %s",
 		       value, least, most);
@@ -75,12 +75,15 @@ static int check_int(const struct key *key, const char *value, struct err *err)
 
 static int check_size(const struct key *key, const char *value, struct err *err)
 {
-	int64_t mib;
+	int64_t bytes, mib;
 
 	if (means_no_limit(key, value))
 		return 0;
-	if (str_parse_mib(value, &mib) < 0)
+	if (str_parse_bytes(value, &bytes) < 0 || str_parse_mib(value, &mib) < 0)
 		return err_set(err, ERR_CONFIG, "\"%s\" is not a size; write 2g or 2048m", value);
+	if (bytes > 0 && bytes < 1 << 20)
+		return err_set(err, ERR_CONFIG, "\"%s\" is less than 1 MiB; write 1m or more",
+			       value);
 	return check_range(key, value, mib, err);
 }
 
@@ -91,11 +94,8 @@ static int check_duration(const struct key *key, const char *value, struct err *
 	if (means_no_limit(key, value))
 		return 0;
 	if (str_parse_duration(value, key->bare_ms, &ms) < 0)
-		return err_set(
-			err, ERR_CONFIG,
-			"\"%s\" is not a duration; write 90s, 10m or 2h (a bare number counts "
-			"%s)",
-			value, key->bare_ms == 1000 ? "seconds" : "milliseconds");
+		return err_set(err, ERR_CONFIG, "\"%s\" is not a duration; write 90s, 10m or 1h30m",
+			       value);
 	return check_range(key, value, ms, err);
 }
 
@@ -177,6 +177,32 @@ static int check_list(const struct key *key, const char *value, struct err *err)
 		if (check_item(key, items.items[i], err) < 0)
 			return -1;
 	return 0;
+}
+
+/* tony.task.heartbeat-interval-ms says it itself. */
+static bool names_its_unit(const struct key *key)
+{
+	return str_ends_with(key->name, "-ms") || str_ends_with(key->name, "-sec");
+}
+
+char *key_explain_number(const struct key *key, const char *value)
+{
+	double number;
+
+	if (str_parse_double(value, &number) < 0 || number <= 0)
+		return NULL;
+	if (key->type == KEY_SIZE)
+		return mem_printf("\"%s\" has no unit and counts MiB; write %sm, or %sg for GiB",
+				  value, value, value);
+	if (key->type != KEY_DURATION || names_its_unit(key))
+		return NULL;
+	char *length cleanup_free = str_format_duration(key_read_ms(key, value));
+	if (key->bare_ms == 1000)
+		return mem_printf("\"%s\" has no unit and counts seconds (%s); write %ss", value,
+				  length, value);
+	return mem_printf("\"%s\" has no unit and counts milliseconds (%s); write %sms, or %ss for "
+			  "seconds",
+			  value, length, value, value);
 }
 
 int key_check(const struct key *key, const char *value, struct err *err)

@@ -19,9 +19,9 @@ static void an_error_names_its_kind_and_text(void **state)
 
 	assert_string_equal(err_message(&err), "no error");
 	assert_string_equal(err_message(NULL), "no error");
-	assert_int_equal(err_set(&err, ERR_CONFIG, "%s: \"%s\"", "memory", "2gb"), -1);
+	assert_int_equal(err_set(&err, ERR_CONFIG, "%s: \"%s\"", "memory", "2q"), -1);
 	assert_int_equal(err.kind, ERR_CONFIG);
-	assert_string_equal(err_message(&err), "memory: \"2gb\"");
+	assert_string_equal(err_message(&err), "memory: \"2q\"");
 }
 
 static void context_comes_first_and_keeps_the_kind(void **state)

@@ -521,7 +521,7 @@ static void test_all_errors_together(void **state)
 	struct err err cleanup_err = {0};
 
 	fixture_write("tony.xml",
-		      XML(PROPERTY("tony.worker.memory", "2gb") PROPERTY("tony.Worker.gpus", "1")
+		      XML(PROPERTY("tony.worker.memory", "2q") PROPERTY("tony.Worker.gpus", "1")
 				  PROPERTY("tony.application.timeout", "soon")));
 	struct conf *conf cleanup_conf = load();
 	pairs(conf, PAIRS("tony.am.gpus=many"));
@@ -530,11 +530,11 @@ static void test_all_errors_together(void **state)
 	assert_int_equal(err.kind, ERR_CONFIG);
 	assert_message(
 		&err,
-		"tony.xml:1: tony.worker.memory: \"2gb\" is not a size; write 2g or 2048m\n"
+		"tony.xml:1: tony.worker.memory: \"2q\" is not a size; write 2g or 2048m\n"
 		"tony.xml:2: tony.Worker.gpus: \"Worker\" is not a task type's name; write a "
 		"lower-case letter, then lower-case letters, digits, - and _\n"
 		"tony.xml:3: tony.application.timeout: \"soon\" is not a duration; write 90s, "
-		"10m or 2h (a bare number counts milliseconds)\n"
+		"10m or 1h30m\n"
 		"--conf: tony.am.gpus: \"many\" is not a whole number; write digits only, "
 		"such as 1");
 	/* What is wrong reads as if it were not set. */

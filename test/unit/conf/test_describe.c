@@ -579,11 +579,11 @@ static void test_errors_of_keys_and_of_the_whole_together(void **state)
 
 	bed_conf(bed, "tony.worker.instances=many");
 	bed_conf(bed, "tony.worker.depends-on=db");
-	bed_conf(bed, "tony.worker.memory=2gb");
+	bed_conf(bed, "tony.worker.memory=2q");
 	bed_refuse(bed);
 	assert_int_equal(bed_errors(bed)->count, 4);
 	assert_line_has(bed_errors(bed), "\"many\"");
-	assert_line_has(bed_errors(bed), "\"2gb\"");
+	assert_line_has(bed_errors(bed), "\"2q\"");
 	assert_line_has(bed_errors(bed), "\"db\" is no task type of this job");
 	assert_line_has(bed_errors(bed), "task type worker has no command");
 	for (size_t i = 0; i < bed_errors(bed)->count; i++)

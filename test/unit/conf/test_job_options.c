@@ -128,7 +128,7 @@ static void test_what_does_not_fit(void **state)
 	struct bed *bed = *state;
 
 	bed->options.workers = mem_strdup("four");
-	bed->options.memory = mem_strdup("2gb");
+	bed->options.memory = mem_strdup("2q");
 	str_list_add(&bed->options.type, "Bad=1");
 	str_list_add(&bed->options.type, "noequals");
 	str_list_add(&bed->options.type, "am=1");
@@ -138,7 +138,7 @@ static void test_what_does_not_fit(void **state)
 	assert_line(bed_errors(bed), "--workers: tony.worker.instances: \"four\" is not a whole "
 				     "number; write digits only, such as 1");
 	assert_line(bed_errors(bed),
-		    "--memory: tony.worker.memory: \"2gb\" is not a size; write 2g or 2048m");
+		    "--memory: tony.worker.memory: \"2q\" is not a size; write 2g or 2048m");
 	assert_line(bed_errors(bed),
 		    "--type: \"Bad\" is not a task type's name; write a lower-case letter, then "
 		    "lower-case letters, digits, - and _");

@@ -235,11 +235,13 @@ static void test_values_accepted(void **state)
 	accept("tony.worker.memory", "2M");
 	accept("tony.worker.memory", "3");
 	accept("tony.worker.memory", "1.5g");
+	accept("tony.worker.memory", "10 GB");
 	accept("tony.worker.max-instances", "-1");
 	accept("tony.task.max-total-memory", "-1");
 	accept("tony.container.registration.timeout", "-1");
 	accept("tony.application.timeout", "86400000");
 	accept("tony.application.timeout", "1.5h");
+	accept("tony.application.timeout", "1h30m");
 	accept("tony.application.distributed-mode", "fcfs");
 	accept("tony.docker.enabled", "TRUE");
 	accept("tony.worker.depends-on", "db, dbloader:start,x:finish");
@@ -252,10 +254,14 @@ static void test_values_refused(void **state)
 {
 	const char *size = "tony.worker.memory";
 
-	refuse(size, "2gb", "\"2gb\" is not a size; write 2g or 2048m");
+	refuse(size, "2q", "\"2q\" is not a size; write 2g or 2048m");
+	refuse(size, "1k", "\"1k\" is less than 1 MiB; write 1m or more");
+	refuse("tony.task.log-rotate-size", "0.5", "\"0.5\" is less than 1 MiB; write 1m or more");
+	refuse(size, "99999999999g",
+	       "\"99999999999g\" is out of range; write a value from 1 MiB to 1048576.0 TiB");
 	refuse(size, "-1", "\"-1\" is not a size; write 2g or 2048m");
 	refuse(size, "", "\"\" is not a size; write 2g or 2048m");
-	refuse(size, "0", "\"0\" is out of range; write a value from 1m to 1099511627776m");
+	refuse(size, "0", "\"0\" is out of range; write a value from 1 MiB to 1048576.0 TiB");
 	refuse("tony.worker.instances", "two",
 	       "\"two\" is not a whole number; write digits only, such as 1");
 	refuse("tony.worker.instances", "1.0",
@@ -267,14 +273,10 @@ static void test_values_refused(void **state)
 	refuse("tony.worker.instances", "-1",
 	       "\"-1\" is out of range; write a value from 0 to 100000");
 	refuse("tony.worker.vcores", "0", "\"0\" is out of range; write a value from 1 to 100000");
-	refuse("tony.application.timeout", "10 min",
-	       "\"10 min\" is not a duration; write 90s, 10m or 2h (a bare number counts "
-	       "milliseconds)");
+	refuse("tony.application.timeout", "10 moons",
+	       "\"10 moons\" is not a duration; write 90s, 10m or 1h30m");
 	refuse("tony.application.timeout", "-1",
-	       "\"-1\" is not a duration; write 90s, 10m or 2h (a bare number counts "
-	       "milliseconds)");
-	refuse("tony.task.executor.registry-timeout-sec", "x",
-	       "\"x\" is not a duration; write 90s, 10m or 2h (a bare number counts seconds)");
+	       "\"-1\" is not a duration; write 90s, 10m or 1h30m");
 	refuse("tony.task.heartbeat-interval-ms", "0",
 	       "\"0\" is out of range; write a value from 10 ms to 1 h 00 m");
 	refuse("tony.docker.enabled", "maybe",
@@ -295,6 +297,31 @@ static void test_values_refused(void **state)
 	refuse("tony.application.timeout", "3651d",
 	       "\"3651d\" is out of range; write a value from 0 ms to 3650 d 00 h");
 	refuse("tony.application.name", "a\xff", "\"a?\" is not UTF-8 text; write it in UTF-8");
+}
+
+static void explain(const char *name, const char *value, const char *expected)
+{
+	char *said cleanup_free = key_explain_number(key_find(name, NULL), value);
+
+	if (!str_equal(said, expected))
+		fail_msg("%s=%s: %s", name, value, said ? said : "nothing");
+}
+
+static void test_numbers_without_a_unit(void **state)
+{
+	explain("tony.application.timeout", "30",
+		"\"30\" has no unit and counts milliseconds (30 ms); write 30ms, or 30s for "
+		"seconds");
+	explain("tony.cache.max-age", "90",
+		"\"90\" has no unit and counts seconds (1 m 30 s); write 90s");
+	explain("tony.worker.memory", "100",
+		"\"100\" has no unit and counts MiB; write 100m, or 100g for GiB");
+	explain("tony.worker.memory", "100m", NULL);
+	explain("tony.application.timeout", "0", NULL);
+	explain("tony.task.max-total-memory", "-1", NULL);
+	explain("tony.task.heartbeat-interval-ms", "1000", NULL);
+	explain("tony.task.executor.registry-timeout-sec", "10", NULL);
+	explain("tony.worker.instances", "3", NULL);
 }
 
 static void test_lengths(void **state)
@@ -375,6 +402,7 @@ int main(void)
 		cmocka_unit_test(test_task_types),
 		cmocka_unit_test(test_values_accepted),
 		cmocka_unit_test(test_values_refused),
+		cmocka_unit_test(test_numbers_without_a_unit),
 		cmocka_unit_test(test_lengths),
 		cmocka_unit_test(test_readers),
 		cmocka_unit_test(test_documents_have_every_key),
