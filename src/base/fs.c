@@ -82,6 +82,20 @@ char *fs_absolute(const char *path, struct err *err)
 	return str_steal(&out);
 }
 
+char *fs_expand_home(const char *path)
+{
+	static const char *const marks[] = {"~", "$HOME", "${HOME}"};
+	const char *home = getenv("HOME");
+
+	for (size_t i = 0; i < array_length(marks); i++) {
+		const char *rest = path + strlen(marks[i]);
+		if (!str_starts_with(path, marks[i]) || (*rest && *rest != '/'))
+			continue;
+		return home && *home ? mem_printf("%s%s", home, rest) : NULL;
+	}
+	return mem_strdup(path);
+}
+
 bool fs_exists(const char *path)
 {
 	return access(path, F_OK) == 0;

@@ -17,6 +17,9 @@ char *fs_join(const char *directory, const char *name); /* the caller frees; abs
 const char *fs_basename(const char *path);
 char *fs_dirname(const char *path);		      /* the caller frees */
 char *fs_absolute(const char *path, struct err *err); /* lexical: against the current directory */
+/* "~", "$HOME" or "${HOME}" before a slash or alone is what HOME says; other paths stay as they
+ * are. NULL: HOME is not set. The caller frees. */
+char *fs_expand_home(const char *path);
 bool fs_exists(const char *path);
 bool fs_is_directory(const char *path);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 
 struct parse {
@@ -134,15 +135,37 @@ static int store_number(struct parse *parse, const struct opt *opt, const char *
 		       value, (long long)opt->min, (long long)opt->max);
 }
 
-static int store(struct parse *parse, const struct opt *opt, const char *value)
+/* A shell expands "--src_dir ~/x", but not "--src_dir=~/x". */
+static char *expand_path(struct parse *parse, const struct opt *opt, const char *value)
+{
+	char *path = fs_expand_home(value);
+
+	if (!path)
+		err_set(parse->err, ERR_USAGE,
+			"option --%s: \"%s\": HOME is not set; write the whole path", opt->name,
+			value);
+	return path;
+}
+
+static int store(struct parse *parse, const struct opt *opt, const char *text)
 {
 	void *field = (char *)parse->target + opt->offset;
+	char *value cleanup_free = opt->completion == OPT_COMPLETE_FILE
+					   ? expand_path(parse, opt, text)
+					   : mem_strdup(text);
 
+	if (!value)
+		return -1;
+	if (!*value && !opt->may_be_empty)
+		return err_set(parse->err, ERR_USAGE,
+			       "option --%s: the value is empty; write one (%s), or leave the "
+			       "option out",
+			       opt->name, opt->argument ? opt->argument : "VALUE");
 	if (opt->choices && check_choice(parse, opt, value) < 0)
 		return -1;
 	switch (opt->kind) {
 	case OPT_TEXT:
-		mem_replace(field, mem_strdup(value));
+		mem_replace(field, mem_steal(&value));
 		return 0;
 	case OPT_LIST:
 		str_list_add(field, value);

@@ -22,7 +22,7 @@ enum opt_kind {
 };
 enum opt_completion {
 	OPT_COMPLETE_NONE,
-	OPT_COMPLETE_FILE,
+	OPT_COMPLETE_FILE, /* a path: "~" and "$HOME" at its start are the user's home */
 	OPT_COMPLETE_DIRECTORY,
 	OPT_COMPLETE_JOB,
 	OPT_COMPLETE_KEY
@@ -38,6 +38,7 @@ struct opt {
 	int64_t min, max;     /* OPT_NUMBER */
 	enum opt_completion completion;
 	const char *const *choices; /* NULL, or NULL-terminated allowed values */
+	bool may_be_empty; /* else an empty value, as of an unset shell variable, is refused */
 };
 
 /* A word that does not exist here, and what those who type it mean: {"lines", "--tail"}. */

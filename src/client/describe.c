@@ -169,6 +169,17 @@ static bool has_chief(const struct job *job)
 	return chief >= 0 && job->types[chief].instances > 0;
 }
 
+/* A framework says "tony.worker.processes: ..."; the user wrote --processes, or a line of a file.
+ */
+static void tell_place(const struct describer *describer, const char *message)
+{
+	size_t length = strcspn(message, ":");
+	char *key cleanup_free = mem_strndup(message, length);
+	char *where cleanup_free = conf_locate(describer->conf, "%s", key);
+
+	problems_error(describer->problems, "%s%s", where, message + length);
+}
+
 /* What the framework decides unless the user does. */
 static void describe_policy(struct describer *describer)
 {
@@ -185,7 +196,7 @@ static void describe_policy(struct describer *describer)
 		job->stop_after_chief = has_chief(job) && job->group_timeout_count == 0;
 	job->live_elastic = framework_lives_through_changes(job);
 	if (ops->check && ops->check(job, &err) < 0)
-		problems_error(describer->problems, "%s", err_message(&err));
+		tell_place(describer, err_message(&err));
 }
 
 void description_finish(struct description *description)

@@ -18,9 +18,9 @@ static void check_type_key(const struct describer *describer, const struct conf_
 	if (in_single_node || str_ends_with(entry->name, ".instances") ||
 	    describe_find_type(describer, type, &hint) >= 0)
 		return;
-	problems_warning(describer->problems,
-			 "%s: %s: has no effect: tony.%s.instances is not set%s", entry->origin,
-			 entry->name, type, hint);
+	char *where cleanup_free = conf_label(entry);
+	problems_warning(describer->problems, "%s: has no effect: tony.%s.instances is not set%s",
+			 where, type, hint);
 }
 
 static bool is_of_type(const struct key *key)

@@ -12,8 +12,9 @@
 static void warn(const struct describer *describer, const struct conf_entry *entry,
 		 const char *text, const char *name)
 {
-	problems_warning(describer->problems, "%s: %s: has no effect: %s%s", entry->origin,
-			 entry->name, text, name);
+	char *where cleanup_free = conf_label(entry);
+
+	problems_warning(describer->problems, "%s: has no effect: %s%s", where, text, name);
 }
 
 static void add_members(const struct describer *describer, struct job_group_timeout *timeout)

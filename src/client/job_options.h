@@ -45,7 +45,8 @@ struct job_options {
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.task_params),                                    \
 		 .argument = "TEXT",                                                               \
-		 .help = "text put behind the command of --executes"},                             \
+		 .help = "text put behind the command of --executes",                              \
+		 .may_be_empty = true},                                                            \
 		{.name = "src_dir",                                                                \
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.src_dir),                                        \
@@ -107,7 +108,8 @@ struct job_options {
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.name),                                           \
 		 .argument = "NAME",                                                               \
-		 .help = "the job's name"},                                                        \
+		 .help = "the job's name",                                                         \
+		 .may_be_empty = true},                                                            \
 		{.name = "framework",                                                              \
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.framework),                                      \
@@ -180,7 +182,7 @@ struct job_options {
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.timeout),                                        \
 		 .argument = "TIME",                                                               \
-		 .help = "the longest that the job may take: 90s, 10m, 2h"},                       \
+		 .help = "the longest that the job may take: 90s, 10m, 1h30m"},                    \
 		{.name = "retries",                                                                \
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.retries),                                        \

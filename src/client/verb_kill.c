@@ -27,7 +27,8 @@ static const struct opt options[] = {
 	 .kind = OPT_TEXT,
 	 .offset = offsetof(struct kill_options, reason),
 	 .argument = "TEXT",
-	 .help = "kept in the job's history"},
+	 .help = "kept in the job's history",
+	 .may_be_empty = true},
 };
 
 const struct opt_table verb_kill_options = {

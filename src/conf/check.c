@@ -1,19 +1,49 @@
 /* What may be said of each key on its own, once all layers are there. */
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "conf/conf_internal.h"
 
-static void check_foreign(struct conf *conf, const struct conf_entry *entry)
+static void entry_error(struct conf *conf, const struct conf_entry *entry, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+static void entry_warning(struct conf *conf, const struct conf_entry *entry, const char *format,
+			  ...) __attribute__((format(printf, 3, 4)));
+
+static void entry_error(struct conf *conf, const struct conf_entry *entry, const char *format, ...)
 {
+	va_list args;
+
+	va_start(args, format);
+	char *text cleanup_free = mem_vprintf(format, args);
+	va_end(args);
+	char *label cleanup_free = conf_label(entry);
+	problems_error(&conf->problems, "%s: %s", label, text);
+}
+
+static void entry_warning(struct conf *conf, const struct conf_entry *entry, const char *format,
+			  ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	char *text cleanup_free = mem_vprintf(format, args);
+	va_end(args);
+	char *label cleanup_free = conf_label(entry);
+	problems_warning(&conf->problems, "%s: %s", label, text);
+}
+
+static void check_foreign(struct conf *conf, const struct conf_entry *entry, bool allow_unknown)
+{
+	static const char foreign[] = "does not begin with \"tony.\" and only counts within ${...}";
+
 	if (entry->layer < CONF_LAYER_CONF)
 		return; /* Hadoop's files hold much that is not for us */
 	char *fixed cleanup_free = mem_printf("tony.%s", entry->name);
-	problems_warning(
-		&conf->problems,
-		"%s: %s: does not begin with \"tony.\" and only counts within ${...}%s%s%s",
-		entry->origin, entry->name, key_find(fixed, NULL) ? "; did you mean " : "",
-		key_find(fixed, NULL) ? fixed : "", key_find(fixed, NULL) ? "?" : "");
+	if (key_find(fixed, NULL) && !allow_unknown)
+		entry_error(conf, entry, "is not a known key; did you mean %s?", fixed);
+	else
+		entry_warning(conf, entry, "%s", foreign);
 }
 
 static void check_unknown(struct conf *conf, struct conf_entry *entry, bool allow_unknown)
@@ -48,9 +78,39 @@ static void check_type_word(struct conf *conf, struct conf_entry *entry)
 	/* tony.docker.am.image is the application master's. */
 	if (str_equal(type, "am") || key_check_task_type(type, &err) == 0)
 		return;
-	problems_error(&conf->problems, "%s: %s: %s", entry->origin, entry->name,
-		       err_message(&err));
+	entry_error(conf, entry, "%s", err_message(&err));
 	entry->invalid = true;
+}
+
+/* "LIST=1,b": in TonY, b is a variable of its own, though its user may mean a part of LIST. */
+static void warn_of_commas(struct conf *conf, const struct conf_entry *entry)
+{
+	struct str_list items cleanup_str_list = {0};
+	const char *last = NULL;
+
+	key_read_list(entry->key, entry->value, &items);
+	for (size_t i = 0; i < items.count; i++) {
+		const char *item = items.items[i];
+		if (strchr(item, '='))
+			last = item;
+		else if (last)
+			entry_warning(conf, entry,
+				      "%s is a variable without a value; if it belongs to %.*s, "
+				      "write \"\\,\" for the comma",
+				      item, (int)strcspn(last, "="), last);
+	}
+}
+
+/* A valid value may still mean something else than its user thinks. */
+static void explain_value(struct conf *conf, const struct conf_entry *entry)
+{
+	if (entry->layer == CONF_LAYER_SITE)
+		return; /* the administrator's affair */
+	char *number cleanup_free = key_explain_number(entry->key, entry->value);
+	if (number)
+		entry_warning(conf, entry, "%s", number);
+	if (entry->key->type == KEY_ENVIRONMENT)
+		warn_of_commas(conf, entry);
 }
 
 static void check_value(struct conf *conf, struct conf_entry *entry)
@@ -61,14 +121,14 @@ static void check_value(struct conf *conf, struct conf_entry *entry)
 	/* An empty number or truth value is as good as none, as in TonY's own files. */
 	if (!*entry->value && !may_be_empty) {
 		entry->invalid = true;
-		problems_warning(&conf->problems, "%s: %s: is empty; the default holds",
-				 entry->origin, entry->name);
+		entry_warning(conf, entry, "is empty; the default holds");
 		return;
 	}
-	if (key_check(entry->key, entry->value, &err) == 0)
+	if (key_check(entry->key, entry->value, &err) == 0) {
+		explain_value(conf, entry);
 		return;
-	problems_error(&conf->problems, "%s: %s: %s", entry->origin, entry->name,
-		       err_message(&err));
+	}
+	entry_error(conf, entry, "%s", err_message(&err));
 	entry->invalid = true;
 }
 
@@ -98,28 +158,22 @@ static void check_status(struct conf *conf, const struct conf_entry *entry)
 	case KEY_CLUSTER:
 		if (is_for_cluster(conf))
 			return;
-		problems_warning(&conf->problems,
-				 "%s: %s: has no effect on the local scheduler: %s", entry->origin,
-				 entry->name, key->note);
+		entry_warning(conf, entry, "has no effect on the local scheduler: %s", key->note);
 		return;
 	case KEY_SITE:
 		if (entry->layer == CONF_LAYER_SITE)
 			return;
-		problems_warning(&conf->problems, "%s: %s: has no effect on a job: %s",
-				 entry->origin, entry->name, key->note);
+		entry_warning(conf, entry, "has no effect on a job: %s", key->note);
 		return;
 	case KEY_RULE:
 		if (entry->layer != CONF_LAYER_SITE)
-			problems_error(&conf->problems, "%s: %s: %s; leave it to tony-site.xml",
-				       entry->origin, entry->name, key->note);
+			entry_error(conf, entry, "%s; leave it to tony-site.xml", key->note);
 		return;
 	case KEY_IGNORED:
-		problems_warning(&conf->problems, "%s: %s: is ignored: %s", entry->origin,
-				 entry->name, key->note);
+		entry_warning(conf, entry, "is ignored: %s", key->note);
 		return;
 	case KEY_REFUSED:
-		problems_error(&conf->problems, "%s: %s: \"%s\" is not supported; %s",
-			       entry->origin, entry->name, entry->value, key->note);
+		entry_error(conf, entry, "\"%s\" is not supported; %s", entry->value, key->note);
 		return;
 	}
 }
@@ -153,7 +207,7 @@ static void follow_new_name(struct conf *conf, const struct conf_entry *old)
 static void check_entry(struct conf *conf, struct conf_entry *entry, bool allow_unknown)
 {
 	if (!str_starts_with(entry->name, "tony.")) {
-		check_foreign(conf, entry);
+		check_foreign(conf, entry, allow_unknown);
 		return;
 	}
 	if (!entry->key) {

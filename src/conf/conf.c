@@ -110,6 +110,7 @@ static struct conf_entry *set(struct conf *conf, const struct conf_place *place,
 	mem_replace(&entry->raw, mem_strdup(value));
 	mem_replace(&entry->origin, place_text(place));
 	entry->layer = place->layer;
+	entry->typed = place->layer == CONF_LAYER_OPTION;
 	entry->literal = false;
 	return entry;
 }
@@ -158,6 +159,16 @@ static char *list_item(const struct key *key, const char *value)
 	return str_steal(&item);
 }
 
+/* A further place of a list. */
+static void add_place(struct conf_entry *entry, const struct conf_place *place)
+{
+	char *where cleanup_free = place_text(place);
+
+	entry->typed &= place->layer == CONF_LAYER_OPTION;
+	if (!str_ends_with(entry->origin, where))
+		mem_replace(&entry->origin, mem_printf("%s, %s", entry->origin, where));
+}
+
 static void append(struct conf *conf, const struct conf_place *place, const char *name,
 		   const char *more)
 {
@@ -167,12 +178,15 @@ static void append(struct conf *conf, const struct conf_place *place, const char
 		conf_set(conf, place, name, more);
 		return;
 	}
-	char *where cleanup_free = place_text(place);
 	char *value cleanup_free = mem_printf("%s,%s", entry->raw, more);
-	char *old_origin cleanup_free = mem_strdup(entry->origin);
+	char *origin cleanup_free = mem_strdup(entry->origin);
+	bool typed = entry->typed;
 	struct conf_entry *changed = set(conf, place, name, value);
-	if (changed && !str_equal(old_origin, where))
-		mem_replace(&changed->origin, mem_printf("%s, %s", old_origin, where));
+	if (!changed)
+		return;
+	mem_replace(&changed->origin, mem_steal(&origin));
+	changed->typed = typed;
+	add_place(changed, place);
 }
 
 void conf_append(struct conf *conf, const struct conf_place *place, const char *name,
@@ -194,8 +208,10 @@ void conf_append_literal(struct conf *conf, const struct conf_place *place, cons
 		problems_warning(&conf->problems,
 				 "%s: %s: ignored, because %s says it is final there", place->where,
 				 name, entry->origin);
-	else
+	else {
 		str_list_add(&entry->literal_items, item);
+		add_place(entry, place);
+	}
 }
 
 /* "k=v". A bare word is most likely a slip, where TonY sets an empty value. */
@@ -207,6 +223,13 @@ static void load_pair(struct conf *conf, const char *pair)
 	if (!equals || equals == pair) {
 		problems_error(&conf->problems,
 			       "--conf: \"%s\" is not KEY=VALUE; write --conf KEY=VALUE", pair);
+		return;
+	}
+	if (!equals[1]) {
+		problems_error(&conf->problems,
+			       "--conf: \"%s\" has no value; write one behind \"=\", or leave it "
+			       "out",
+			       pair);
 		return;
 	}
 	char *name cleanup_free = mem_strndup(pair, (size_t)(equals - pair));

@@ -50,6 +50,7 @@ struct conf_entry {
 	char *value; /* after conf_resolve(): substituted, trimmed, a choice as the table has it */
 	enum conf_layer layer; /* of the last place */
 	char *origin; /* "tony.xml:12"; several places of a key that adds up: ", " between */
+	bool typed;   /* by options alone: messages name the option and not the key */
 	bool literal; /* not substituted: the user's shell has seen it already */
 	bool final;   /* the site's last word */
 	bool invalid; /* an error has been told */
@@ -122,8 +123,9 @@ int64_t conf_ms(const struct conf *conf, const char *format, ...)
 void conf_list(const struct conf *conf, struct str_list *list, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* "tony.xml:12: tony.worker.memory", for messages; the key's name alone where nothing was set. The
- * caller frees. */
+/* "tony.xml:12: tony.worker.memory", or "--memory", for messages. The caller frees. */
+char *conf_label(const struct conf_entry *entry);
+/* The same by the key's name; the name alone where nothing was set. The caller frees. */
 char *conf_locate(const struct conf *conf, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

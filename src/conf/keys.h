@@ -47,6 +47,7 @@ struct key {
 	const char *const *choices; /* NULL-terminated */
 	bool multi_value;	    /* --conf adds to what the files say, as in TonY */
 	bool secret;		    /* never shown */
+	bool path; /* of this machine: "~" and "$HOME" at its start are the user's home */
 	enum key_status status;
 	const char *note; /* the status's reason or remedy, a phrase */
 	const char *deprecated_by;
@@ -87,8 +88,8 @@ int key_check_task_type(const char *name, struct err *err);
  * quoted value and ends with what to write. */
 int key_check(const struct key *key, const char *value, struct err *err);
 
-/* What a valid value means that is a number without a unit: a phrase with the unit that it counts,
- * and how to write it. NULL: the value, or its key's name, says it already. The caller frees. */
+/* Of a valid value that is a number without a unit: a phrase with the unit that it counts, and how
+ * to write it. NULL: the value, or its key's name, says it already. The caller frees. */
 char *key_explain_number(const struct key *key, const char *value);
 
 /* Readers of values that key_check() lets pass. */

@@ -131,6 +131,15 @@ static int check_dependency(const char *item, struct err *err)
 	return key_check_task_type(type, err);
 }
 
+static bool is_variable(const char *name)
+{
+	if (isdigit((unsigned char)*name))
+		return false;
+	while (isalnum((unsigned char)*name) || *name == '_')
+		name++;
+	return !*name;
+}
+
 static int check_environment(const char *item, struct err *err)
 {
 	size_t length = strcspn(item, "=");
@@ -140,6 +149,10 @@ static int check_environment(const char *item, struct err *err)
 			       "\"%.*s=...\" is longer than %d bytes; write it to a file", 64, item,
 			       MAX_ENVIRONMENT);
 	/* TonY takes a bare KEY for an empty value. */
+	if (!item[length] && !is_variable(item))
+		return err_set(err, ERR_CONFIG,
+			       "\"%s\" is not KEY=VALUE; write \"\\,\" for a comma within a value",
+			       item);
 	if (length > 0 && strcspn(item, " \t\n") >= length)
 		return 0;
 	return err_set(err, ERR_CONFIG, "\"%s\" is not KEY=VALUE; write a name before \"=\"", item);

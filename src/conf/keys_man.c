@@ -32,7 +32,7 @@ char *key_describe_type(const struct key *key)
 {
 	switch (key->type) {
 	case KEY_TEXT:
-		return mem_strdup("text");
+		return mem_strdup(key->path ? "path" : "text");
 	case KEY_BOOL:
 		return mem_strdup("true or false");
 	case KEY_INT:
@@ -137,6 +137,15 @@ static const char man_head[] =
 	"of the client, ${env.NAME:-DEFAULT} for DEFAULT where that is unset or empty, and "
 	"${env.NAME-DEFAULT} where it is unset. What cannot be resolved stays as it is, for the "
 	"shell that runs the command.\n\n"
+	"A size is a number and k, m, g or t, or kb, KiB and so on; all of them are powers of "
+	"1024. "
+	"A duration is a number and ms, s, m (min), h or d, or several of them: 1h30m. A bare "
+	"number "
+	"counts what its key says, and *tony submit* tells what it took it for.\n\n"
+	"In a path, and in a list of SOURCE[::NAME][#archive], ~ and $HOME at the start are the "
+	"home directory of the user who submits.\n\n"
+	"In a list of KEY=VALUE a comma separates two variables. A comma within a value is written "
+	"\\\\,: LIST=1\\\\,2\\\\,3. A KEY alone has an empty value.\n\n"
 	"*tony config show* prints the values in effect and where each comes from; *tony config "
 	"keys* prints this list.\n\n";
 

@@ -88,14 +88,14 @@ static const struct key application_keys[] = {
 		"else; \"shared-origin\", at the dashboard's address, also through YARN's web "
 		"proxy: "
 		"their scripts can then read there what the person who looks may read."},
-	{"tony.application.tensorboard-log-dir", KEY_TEXT, .since = TONY_L,
+	{"tony.application.tensorboard-log-dir", KEY_TEXT, .path = true, .since = TONY_L,
 	 .doc = "Runs TensorBoard on this directory beside the job, as the task type "
 		"tensorboard. Every task gets it as TB_LOG_DIR."},
-	{"tony.application.checkpoint-dir", KEY_TEXT, .since = OURS,
+	{"tony.application.checkpoint-dir", KEY_TEXT, .path = true, .since = OURS,
 	 .doc = "What the programs get as TONY_CHECKPOINT_DIR, the same in every epoch and retry. "
 		"Unset: a directory of the job's own. On YARN it may be in HDFS (hdfs://...): the "
 		"programs then get a directory of their container that is kept equal to it."},
-	{"tony.application.src-dir", KEY_TEXT, .since = OURS,
+	{"tony.application.src-dir", KEY_TEXT, .path = true, .since = OURS,
 	 .doc = "Directory (or archive), here or in HDFS (hdfs://...), whose content every task "
 		"finds in its working directory. A relative path starts at the folder of the file "
 		"that says it (with --conf: at the "
@@ -141,12 +141,12 @@ static const struct key application_keys[] = {
 	 .doc = "For how many times yarn.resourcemanager.connect.retry-interval.ms the client "
 		"tries "
 		"to reach the ResourceManager."},
-	{"tony.application.hdfs-conf-path", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
-	 .note = NO_HADOOP,
+	{"tony.application.hdfs-conf-path", KEY_TEXT, .path = true, .since = TONY_L,
+	 .status = KEY_CLUSTER, .note = NO_HADOOP,
 	 .doc = "An hdfs-site.xml that is read after those of HADOOP_CONF_DIR. Containers read "
 		"none: what they need travels with the job."},
-	{"tony.application.yarn-conf-path", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
-	 .note = NO_HADOOP, .doc = "A yarn-site.xml, likewise."},
+	{"tony.application.yarn-conf-path", KEY_TEXT, .path = true, .since = TONY_L,
+	 .status = KEY_CLUSTER, .note = NO_HADOOP, .doc = "A yarn-site.xml, likewise."},
 	{"tony.application.mapred-conf-path", KEY_TEXT, .since = TONY_L, .status = KEY_IGNORED,
 	 .note = NO_CLASSPATH,
 	 .doc = "In TonY, where the client looks for tony.application.hadoop.location and "
@@ -183,7 +183,8 @@ static const struct key application_keys[] = {
 	 .doc = "URLs of HttpFS gateways (http://host:14000) through which files go in place of "
 		"the "
 		"NameNode's and DataNodes' own WebHDFS."},
-	{"tony.hdfs.ca-file", KEY_TEXT, .since = OURS, .status = KEY_CLUSTER, .note = NO_HADOOP,
+	{"tony.hdfs.ca-file", KEY_TEXT, .path = true, .since = OURS, .status = KEY_CLUSTER,
+	 .note = NO_HADOOP,
 	 .doc = "File with the certificates of the authorities that sign those of the cluster's "
 		"https addresses: PEM, PKCS #12 without a password, or Java's JKS. It travels with "
 		"the job. Unset: the store that ssl-client.xml names, if this machine has it, or "
@@ -396,7 +397,8 @@ static const struct key am_keys[] = {
 	{"tony.am.vcores", KEY_INT, "1", .min = 1, .max = 100000, .since = TONY_L,
 	 .doc = "Cores, likewise."},
 	{"tony.am.gpus", KEY_INT, "0", .max = 1024, .since = TONY_L, .doc = "GPUs, likewise."},
-	{"tony.am.resources", KEY_RESOURCES, .since = TONY_L, .doc = "Files, likewise."},
+	{"tony.am.resources", KEY_RESOURCES, .path = true, .since = TONY_L,
+	 .doc = "Files, likewise."},
 	{"tony.am.command", KEY_TEXT, .max = MAX_COMMAND, .since = TONY_L,
 	 .doc = "The command of a job without task types. Unset: tony.containers.command."},
 	{"tony.am.node-label", KEY_TEXT, .since = TONY_N, .status = KEY_CLUSTER, .note = NO_LABELS,
@@ -467,7 +469,7 @@ static const struct key site_keys[] = {
 	 .doc = "Where the history portal answers, as people reach it: http://HOST:PORT/. Links to "
 		"ended jobs lead there, YARN's own among them. TonY's default, "
 		"https://localhost:19886, is nobody's."},
-	{"tony.history.location", KEY_TEXT, .since = TONY_L,
+	{"tony.history.location", KEY_TEXT, .path = true, .since = TONY_L,
 	 .doc = "Where the history of ended jobs is kept (docs/history.md): /PATH, of this machine "
 		"for local jobs and in the cluster's file system for those on a cluster; "
 		"file:///PATH; or hdfs://NAMESERVICE/PATH. Unset: history in the state directory, "

@@ -86,6 +86,13 @@ void conf_list(const struct conf *conf, struct str_list *list, const char *forma
 		str_list_add(list, entry->literal_items.items[i]);
 }
 
+char *conf_label(const struct conf_entry *entry)
+{
+	if (entry->typed)
+		return mem_strdup(entry->origin);
+	return mem_printf("%s: %s", entry->origin, entry->name);
+}
+
 char *conf_locate(const struct conf *conf, const char *format, ...)
 {
 	FORMAT_NAME(name);
@@ -93,5 +100,5 @@ char *conf_locate(const struct conf *conf, const char *format, ...)
 
 	if (!entry || entry->layer == CONF_LAYER_DEFAULT)
 		return mem_steal(&name);
-	return mem_printf("%s: %s", entry->origin, name);
+	return conf_label(entry);
 }

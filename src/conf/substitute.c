@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "conf/conf_internal.h"
 
@@ -24,9 +25,10 @@ static void resolve(struct conf *conf, struct conf_entry *entry, const struct ex
 
 static void fail(struct expansion *expansion, const char *text)
 {
+	char *label cleanup_free = conf_label(expansion->entry);
+
 	if (!expansion->failed)
-		problems_error(&expansion->conf->problems, "%s: %s: %s", expansion->entry->origin,
-			       expansion->entry->name, text);
+		problems_error(&expansion->conf->problems, "%s: %s", label, text);
 	expansion->failed = true;
 }
 
@@ -78,12 +80,12 @@ static char *entry_value(struct expansion *expansion, struct conf_entry *entry)
 
 static void warn_unresolved(const struct expansion *expansion, const char *name)
 {
+	char *label cleanup_free = conf_label(expansion->entry);
 	bool is_environment = str_starts_with(name, "env.");
 
 	if (is_environment || str_starts_with(name, "tony."))
 		problems_warning(&expansion->conf->problems,
-				 "%s: %s: ${%s} stays as written, because %s is not set%s",
-				 expansion->entry->origin, expansion->entry->name, name,
+				 "%s: ${%s} stays as written, because %s is not set%s", label, name,
 				 is_environment ? name + strlen("env.") : name,
 				 is_environment ? "; write ${env.NAME:-default}" : "");
 }
@@ -178,6 +180,34 @@ static char *trimmed(const char *text)
 	return mem_strndup(text, end);
 }
 
+static void replace_home(struct expansion *expansion, char **path)
+{
+	char *whole = fs_expand_home(*path);
+
+	if (whole)
+		mem_replace(path, whole);
+	else
+		fail(expansion, "HOME is not set; write the whole path");
+}
+
+/* "~/data.csv,$HOME/model#archive" is a list of two paths. */
+static void expand_paths(struct expansion *expansion)
+{
+	struct conf_entry *entry = expansion->entry;
+	struct str_list items cleanup_str_list = {0};
+
+	if (!entry->key || !entry->key->path)
+		return;
+	if (entry->key->type == KEY_TEXT) {
+		replace_home(expansion, &entry->value);
+		return;
+	}
+	key_read_list(entry->key, entry->value, &items);
+	for (size_t i = 0; i < items.count; i++)
+		replace_home(expansion, &items.items[i]);
+	mem_replace(&entry->value, str_list_join(&items, ","));
+}
+
 /* All readers compare a choice with the table's spelling. */
 static void spell_choice(struct conf_entry *entry)
 {
@@ -203,6 +233,7 @@ static void resolve(struct conf *conf, struct conf_entry *entry, const struct ex
 		mem_replace(&entry->value, trimmed(expanded));
 	}
 	spell_choice(entry);
+	expand_paths(&expansion);
 	entry->invalid = expansion.failed;
 	entry->state = CONF_RESOLVED;
 }

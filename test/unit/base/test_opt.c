@@ -6,7 +6,7 @@
 
 struct options {
 	bool detach, json;
-	char *src_dir, *framework;
+	char *src_dir, *framework, *name, *file;
 	struct str_list conf;
 	int64_t workers;
 };
@@ -26,6 +26,10 @@ static const struct opt options[] = {
 	 OPT_COMPLETE_KEY, NULL},
 	{"workers", 'n', OPT_NUMBER, offsetof(struct options, workers), "N", "Number of workers", 1,
 	 1000, 0, NULL},
+	{"name", 0, OPT_TEXT, offsetof(struct options, name), "NAME", "The job's name", 0, 0, 0,
+	 NULL, .may_be_empty = true},
+	{"file", 0, OPT_TEXT, offsetof(struct options, file), "FILE", "What to read", 0, 0,
+	 OPT_COMPLETE_FILE, NULL},
 };
 
 static const struct opt_table table = {
@@ -90,12 +94,42 @@ static void values_may_look_like_anything(void **state)
 {
 	struct parsed parsed;
 
-	assert_success(parse(&parsed, "--conf", "--epochs 3", "-c", "--", "--conf=a=b=c",
-			     "--conf=", "-s", ""),
+	assert_success(parse(&parsed, "--conf", "--epochs 3", "-c", "--", "--conf=a=b=c", "-s",
+			     "-n", "--name="),
 		       &parsed.err);
-	assert_text_freed(str_list_join(&parsed.options.conf, "|"), "--epochs 3|--|a=b=c|");
-	assert_string_equal(parsed.options.src_dir, "");
+	assert_text_freed(str_list_join(&parsed.options.conf, "|"), "--epochs 3|--|a=b=c");
+	assert_string_equal(parsed.options.src_dir, "-n");
+	assert_string_equal(parsed.options.name, "");
 	finish(&parsed);
+}
+
+static void a_path_may_begin_with_the_home(void **state)
+{
+	static const struct {
+		const char *written, *read;
+	} cases[] = {
+		{"~", "/home/ada"},	  {"~/x", "/home/ada/x"}, {"$HOME/x", "/home/ada/x"},
+		{"${HOME}", "/home/ada"}, {"~ada/x", "~ada/x"},	  {"./~", "./~"},
+		{"$HOMES/x", "$HOMES/x"}, {"a/~/x", "a/~/x"},	  {"/x", "/x"},
+	};
+	char *home cleanup_free = mem_strdup(getenv("HOME"));
+	struct parsed parsed;
+
+	setenv("HOME", "/home/ada", 1);
+	for (size_t i = 0; i < array_length(cases); i++) {
+		assert_success(parse(&parsed, "--file", cases[i].written), &parsed.err);
+		assert_string_equal(parsed.options.file, cases[i].read);
+		finish(&parsed);
+	}
+	assert_success(parse(&parsed, "--name", "~/x"), &parsed.err);
+	assert_string_equal(parsed.options.name, "~/x");
+	finish(&parsed);
+	unsetenv("HOME");
+	assert_int_equal(parse(&parsed, "--file=~/x"), -1);
+	assert_string_equal(err_message(&parsed.err),
+			    "option --file: \"~/x\": HOME is not set; write the whole path");
+	finish(&parsed);
+	setenv("HOME", home, 1);
 }
 
 static void repeated_options_replace_or_append(void **state)
@@ -198,7 +232,13 @@ static void refusals_are_worded(void **state)
 		 "you "
 		 "mean pytorch?"},
 		{{"--framework="},
-		 "option --framework: \"\" is not one of tensorflow, pytorch, generic"},
+		 "option --framework: the value is empty; write one (NAME), or leave the option "
+		 "out"},
+		{{"-n", ""},
+		 "option --workers: the value is empty; write one (N), or leave the option out"},
+		{{"--conf="},
+		 "option --conf: the value is empty; write one (KEY=VALUE), or leave the option "
+		 "out"},
 	};
 
 	for (size_t i = 0; i < array_length(cases); i++) {
@@ -247,7 +287,9 @@ static void help_fits_the_terminal(void **state)
 		"      --framework NAME        What to set up (one of tensorflow, pytorch,\n"
 		"                              generic)\n"
 		"  -c, --conf KEY=VALUE        Set a *key*\n"
-		"  -n, --workers N             Number of workers\n");
+		"  -n, --workers N             Number of workers\n"
+		"      --name NAME             The job's name\n"
+		"      --file FILE             What to read\n");
 }
 
 static void long_options_push_their_help_down(void **state)
@@ -279,6 +321,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_way_to_give_a_value),
 		cmocka_unit_test(values_may_look_like_anything),
+		cmocka_unit_test(a_path_may_begin_with_the_home),
 		cmocka_unit_test(repeated_options_replace_or_append),
 		cmocka_unit_test(flags_can_be_taken_back),
 		cmocka_unit_test(options_and_operands_mix),

@@ -151,7 +151,7 @@ static void test_multi_value_keys_append(void **state)
 	conf_append(conf, &option, "tony.execution.envs", "E=x,y");
 	conf_resolve(conf, false);
 	assert_string_equal(conf_find(conf, "tony.execution.envs")->origin,
-			    "tony.xml:1, --conf, --conf, --shell_env");
+			    "tony.xml:1, --conf, --shell_env");
 	conf_list(conf, &envs, "tony.execution.envs");
 	char *joined cleanup_free = str_list_join(&envs, "|");
 	assert_string_equal(joined, "A=1|B=2|C=3|D=4|E=x,y");
@@ -164,19 +164,21 @@ static void test_conf_pairs(void **state)
 {
 	struct conf *conf cleanup_conf = load();
 
-	pairs(conf, PAIRS("tony.am.gpus", "=1", "worker.instances=1",
+	pairs(conf, PAIRS("tony.am.gpus", "=1", "worker.instances=1", "team=blue",
 			  "tony.yarn.queue=", "tony.worker.instances="));
 	conf_resolve(conf, false);
 	const struct problems *problems = conf_problems(conf);
 	assert_line(&problems->errors,
 		    "--conf: \"tony.am.gpus\" is not KEY=VALUE; write --conf KEY=VALUE");
 	assert_line(&problems->errors, "--conf: \"=1\" is not KEY=VALUE; write --conf KEY=VALUE");
-	assert_line(
-		&problems->warnings,
-		"--conf: worker.instances: does not begin with \"tony.\" and only counts within "
-		"${...}; did you mean tony.worker.instances?");
-	assert_line(&problems->warnings,
-		    "--conf: tony.worker.instances: is empty; the default holds");
+	assert_line(&problems->errors, "--conf: worker.instances: is not a known key; did you mean "
+				       "tony.worker.instances?");
+	assert_line(&problems->errors, "--conf: \"tony.worker.instances=\" has no value; write one "
+				       "behind \"=\", or leave it out");
+	assert_line(&problems->errors, "--conf: \"tony.yarn.queue=\" has no value; write one "
+				       "behind \"=\", or leave it out");
+	assert_line(&problems->warnings, "--conf: team: does not begin with \"tony.\" and only "
+					 "counts within ${...}");
 }
 
 static void test_substitution(void **state)

@@ -58,7 +58,9 @@ static void test_a_job_of_tony(void **state)
 	assert_int_equal(ps->memory, 2048);
 	assert_int_equal(ps->role, JOB_ROLE_UNTRACKED);
 	assert_true(ps->stop_on_failure);
-	assert_no_lines(bed_warnings(bed));
+	assert_int_equal(bed_warnings(bed)->count, 1);
+	assert_line_has(bed_warnings(bed), "tony.application.timeout: \"60000\" has no unit and "
+					   "counts milliseconds (1 m 00 s)");
 	assert_string_equal(bed->description.scheduler, "local");
 }
 

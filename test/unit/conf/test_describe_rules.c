@@ -161,8 +161,8 @@ static void test_group_timeouts_left_out(void **state)
 
 	BED_TYPES(bed, "worker=1");
 	bed_conf(bed, "tony.application.group.A=worker");
-	bed_conf(bed, "tony.application.dependency.nobody.timeout.after.A=1");
-	bed_conf(bed, "tony.application.dependency.worker.timeout.after.B=1");
+	bed_conf(bed, "tony.application.dependency.nobody.timeout.after.A=1s");
+	bed_conf(bed, "tony.application.dependency.worker.timeout.after.B=1s");
 	bed_conf(bed, "tony.application.dependency.worker.timeout.after.A=0");
 	bed_conf(bed, "tony.application.dependency.worker.timeout.after.C.ignored=true");
 	bed_conf(bed, "tony.application.group.D=worker");

@@ -135,10 +135,9 @@ static void test_what_does_not_fit(void **state)
 	WORDS(bed, "x");
 	bed_refuse(bed);
 	assert_int_equal(bed_errors(bed)->count, 5);
-	assert_line(bed_errors(bed), "--workers: tony.worker.instances: \"four\" is not a whole "
-				     "number; write digits only, such as 1");
-	assert_line(bed_errors(bed),
-		    "--memory: tony.worker.memory: \"2q\" is not a size; write 2g or 2048m");
+	assert_line(bed_errors(bed), "--workers: \"four\" is not a whole number; write "
+				     "digits only, such as 1");
+	assert_line(bed_errors(bed), "--memory: \"2q\" is not a size; write 2g or 2048m");
 	assert_line(bed_errors(bed),
 		    "--type: \"Bad\" is not a task type's name; write a lower-case letter, then "
 		    "lower-case letters, digits, - and _");

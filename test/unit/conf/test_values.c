@@ -1,0 +1,85 @@
+/* Values mean more than is written: the home of the user, a comma, a name without its "tony.". */
+#include "fixture.h"
+
+#include "base/mem.h"
+
+static struct conf *load(void)
+{
+	struct err err cleanup_err = {0};
+	struct conf *conf = conf_create();
+
+	if (conf_load_files(conf, NULL, &err) < 0)
+		fail_msg("%s", err_message(&err));
+	return conf;
+}
+
+static void test_an_unknown_prefix_may_be_allowed(void **state)
+{
+	struct conf *conf cleanup_conf = load();
+	struct str_list pairs cleanup_str_list = {0};
+
+	str_list_add(&pairs, "worker.instances=1");
+	conf_load_pairs(conf, &pairs);
+	conf_resolve(conf, true);
+	assert_no_lines(&conf_problems(conf)->errors);
+	assert_line_has(&conf_problems(conf)->warnings, "--conf: worker.instances: does not begin");
+}
+
+static void test_home(void **state)
+{
+	char *home cleanup_free = mem_strdup(getenv("HOME"));
+
+	setenv("HOME", "/home/ada", 1);
+	fixture_write("tony.xml",
+		      XML(PROPERTY("tony.application.checkpoint-dir", "~/ck")
+				  PROPERTY("tony.application.src-dir", "${HOME}/src")
+					  PROPERTY("tony.containers.resources",
+						   "$HOME/a::b, ~/c.zip#archive,d/~/e")
+						  PROPERTY("tony.containers.command", "~/run")));
+	struct conf *conf cleanup_conf = load();
+	conf_resolve(conf, false);
+	assert_string_equal(conf_text(conf, "tony.application.checkpoint-dir"), "/home/ada/ck");
+	assert_string_equal(conf_text(conf, "tony.application.src-dir"), "/home/ada/src");
+	assert_string_equal(conf_text(conf, "tony.containers.resources"),
+			    "/home/ada/a::b,/home/ada/c.zip#archive,d/~/e");
+	assert_string_equal(conf_text(conf, "tony.containers.command"), "~/run");
+	assert_no_lines(&conf_problems(conf)->errors);
+	unsetenv("HOME");
+	struct conf *homeless cleanup_conf = load();
+	conf_resolve(homeless, false);
+	assert_line_has(&conf_problems(homeless)->errors,
+			"tony.application.checkpoint-dir: HOME is not set; write the whole path");
+	setenv("HOME", home, 1);
+}
+
+static void test_commas_of_an_environment(void **state)
+{
+	fixture_write("tony.xml", XML(PROPERTY("tony.worker.envs", "LIST=1\\,2,B=x")
+					      PROPERTY("tony.ps.envs", "LIST=a,b")
+						      PROPERTY("tony.db.envs", "LIST=1,2")));
+	struct conf *conf cleanup_conf = load();
+	struct str_list worker cleanup_str_list = {0};
+	conf_resolve(conf, false);
+	conf_list(conf, &worker, "tony.worker.envs");
+	char *joined cleanup_free = str_list_join(&worker, "|");
+	assert_string_equal(joined, "LIST=1,2|B=x");
+	assert_line_has(
+		&conf_problems(conf)->warnings,
+		"tony.ps.envs: b is a variable without a value; if it belongs to LIST, write "
+		"\"\\,\" for the comma");
+	assert_line_has(&conf_problems(conf)->errors, "tony.db.envs: \"2\" is not KEY=VALUE; write "
+						      "\"\\,\" for a comma within a value");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_an_unknown_prefix_may_be_allowed,
+						fixture_enter, fixture_leave),
+		cmocka_unit_test_setup_teardown(test_home, fixture_enter, fixture_leave),
+		cmocka_unit_test_setup_teardown(test_commas_of_an_environment, fixture_enter,
+						fixture_leave),
+	};
+
+	return cmocka_run_group_tests_name("conf values", tests, NULL, NULL);
+}
