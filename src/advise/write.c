@@ -59,18 +59,24 @@ void advice_set(struct advice *advice, const struct advising *advising, const ch
 	};
 }
 
-/* The one task of a job without task types is configured by what TonY's application master has. */
-static bool is_single_node(const struct job *job, size_t type)
+/* The one task of a job without task types has tony.am.memory and its kin, unless its own key is
+ * set.
+ */
+static bool has_am_key(const struct job *job, size_t type, const char *what)
 {
+	char *own cleanup_free = mem_printf("tony.driver.%s", what);
+	char *of_am cleanup_free = mem_printf("tony.am.%s", what);
+
 	return job->type_count == 1 && str_equal(job->types[type].name, "driver") &&
-	       !job_config(job, "tony.driver.instances");
+	       !job_config(job, "tony.driver.instances") && !job_config(job, own) &&
+	       job_config(job, of_am);
 }
 
 void advice_set_type(struct advice *advice, const struct advising *advising, size_t type,
 		     const char *what, char *now, char *suggested)
 {
 	const char *name =
-		is_single_node(advising->job, type) ? "am" : advising->job->types[type].name;
+		has_am_key(advising->job, type, what) ? "am" : advising->job->types[type].name;
 	char *key cleanup_free = mem_printf("tony.%s.%s", name, what);
 
 	advice_set(advice, advising, key, now, suggested);

@@ -37,6 +37,7 @@ static void check_am_key(const struct describer *describer, const struct conf_en
 					    "tony.am.memory", "tony.am.vcores"};
 	const bool is_for_cluster = describe_is_for_cluster(describer->conf);
 	const size_t count = array_length(names) - (is_for_cluster ? 2 : 0);
+	char *where cleanup_free = conf_label(entry);
 
 	if (describer->single_node || entry->layer == CONF_LAYER_SITE ||
 	    str_equal_nocase(entry->value, entry->key->default_value))
@@ -44,10 +45,42 @@ static void check_am_key(const struct describer *describer, const struct conf_en
 	for (size_t i = 0; i < count; i++)
 		if (str_equal(entry->name, names[i]))
 			problems_warning(describer->problems,
-					 "%s: %s: has no effect: on the %s scheduler it is for "
-					 "jobs without task types",
-					 entry->origin, entry->name,
-					 is_for_cluster ? "YARN" : "local");
+					 "%s: has no effect: on the %s scheduler it is for jobs "
+					 "without task types",
+					 where, is_for_cluster ? "YARN" : "local");
+}
+
+/* Of the two keys of the one task, that of a later layer wins, as it should; within one layer it is
+ * told. */
+static void check_driver_key(const struct describer *describer, const struct conf_entry *entry)
+{
+	static const char prefix[] = "tony.am.";
+
+	if (!describer->single_node || !str_starts_with(entry->name, prefix))
+		return;
+	const struct conf_entry *own =
+		conf_find(describer->conf, "tony.driver.%s", entry->name + strlen(prefix));
+	if (!own || own->layer != entry->layer || str_equal(own->raw, entry->raw))
+		return;
+	char *where cleanup_free = conf_label(entry);
+	problems_warning(describer->problems, "%s: has no effect: %s is set, too", where,
+			 own->name);
+}
+
+/* "worker (tony.xml:5), ps (tony.xml:9)" */
+static char *list_commands(const struct describer *describer)
+{
+	const struct job *job = describer->job;
+	struct str_list places cleanup_str_list = {0};
+
+	for (size_t i = 0; i < job->type_count; i++) {
+		char *key cleanup_free =
+			describe_type_key(describer, job->types[i].name, "command");
+		const struct conf_entry *entry = conf_find(describer->conf, "%s", key);
+		if (entry && job->types[i].instances > 0)
+			str_list_add_format(&places, "%s (%s)", job->types[i].name, entry->origin);
+	}
+	return str_list_join(&places, ", ");
 }
 
 static void check_common_command(const struct describer *describer)
@@ -60,9 +93,17 @@ static void check_common_command(const struct describer *describer)
 	for (size_t i = 0; i < job->type_count; i++)
 		if (str_equal(job->types[i].command, entry->value))
 			return;
-	problems_warning(describer->problems,
-			 "%s: %s: has no effect: every task type has a command of its own",
-			 entry->origin, entry->name);
+	char *where cleanup_free = conf_label(entry);
+	char *list cleanup_free = list_commands(describer);
+	if (str_equal(entry->origin, JOB_OPTIONS_COMMAND_LINE))
+		problems_error(describer->problems,
+			       "%s: every task type has a command of its own: %s; leave out the "
+			       "command after --, or write --conf tony.<type>.command=COMMAND",
+			       where, list);
+	else
+		problems_warning(describer->problems,
+				 "%s: has no effect: every task type has a command of its own: %s",
+				 where, list);
 }
 
 static void check_portal(const struct describer *describer)
@@ -85,6 +126,7 @@ void describe_effects(struct describer *describer)
 		if (is_of_type(entry->key))
 			check_type_key(describer, entry);
 		check_am_key(describer, entry);
+		check_driver_key(describer, entry);
 	}
 	check_common_command(describer);
 	check_portal(describer);

@@ -39,8 +39,8 @@ enum job_mode describe_mode(const struct conf *conf);
 /* The tasks' Python, as a word for the shell. The caller frees. */
 char *describe_python(const struct job_options *options);
 
-/* The key of `what` for this type: the one task of a job without types has tony.am.memory. The
- * caller frees. */
+/* The key of `what` for this type. The one task of a job without types has two, tony.driver.memory
+ * and TonY's tony.am.memory: the later layer wins. The caller frees. */
 char *describe_type_key(const struct describer *describer, const char *type, const char *what);
 
 /* The type of that name, or -1 and, in *hint, "; did you mean worker?" or "". The caller frees. */

@@ -25,15 +25,27 @@ void describe_find_types(const struct conf *conf, struct str_list *types)
 	}
 }
 
-char *describe_type_key(const struct describer *describer, const char *type, const char *what)
+static bool has_am_key(const char *what)
 {
 	static const char *const of_am[] = {"memory", "vcores", "gpus", "command", "resources"};
 
 	for (size_t i = 0; i < array_length(of_am); i++)
-		if (describer->single_node && str_equal(type, SINGLE_NODE_TYPE) &&
-		    str_equal(what, of_am[i]))
-			return mem_printf("tony.am.%s", what);
-	return mem_printf("tony.%s.%s", type, what);
+		if (str_equal(what, of_am[i]))
+			return true;
+	return false;
+}
+
+char *describe_type_key(const struct describer *describer, const char *type, const char *what)
+{
+	char *key cleanup_free = mem_printf("tony.%s.%s", type, what);
+	char *am_key cleanup_free = mem_printf("tony.am.%s", what);
+
+	if (!describer->single_node || !str_equal(type, SINGLE_NODE_TYPE) || !has_am_key(what))
+		return mem_steal(&key);
+	const struct conf_entry *own = conf_find(describer->conf, "%s", key);
+	const struct conf_entry *of_am = conf_find(describer->conf, "%s", am_key);
+	bool is_own = own && *own->raw && (!of_am || own->layer >= of_am->layer);
+	return is_own ? mem_steal(&key) : mem_steal(&am_key);
 }
 
 int describe_find_type(const struct describer *describer, const char *name, char **hint)

@@ -102,16 +102,46 @@ static void add_classpath(const struct job_options *options, struct conf *conf)
 	}
 }
 
-/* Does any layer so far ask for tasks of a type? */
-static bool has_types(const struct conf *conf)
+/* The types of which any layer so far asks for tasks. */
+static void find_types(const struct conf *conf, struct str_list *types)
 {
+	static const char prefix[] = "tony.", suffix[] = ".instances";
 	const struct conf_entry *entry;
 
 	for (size_t i = 0; conf_next(conf, &i, &entry);)
-		if (entry->key && str_ends_with(entry->key->name, ".instances") && *entry->raw &&
+		if (entry->key && str_ends_with(entry->key->name, suffix) && *entry->raw &&
 		    !str_equal(entry->raw, "0"))
-			return true;
-	return false;
+			str_list_take(types, mem_strndup(entry->name + strlen(prefix),
+							 strlen(entry->name) - strlen(prefix) -
+								 strlen(suffix)));
+}
+
+static bool has_types(const struct conf *conf)
+{
+	struct str_list types cleanup_str_list = {0};
+
+	find_types(conf, &types);
+	return types.count > 0;
+}
+
+/* --workers 0 most likely comes out of a script: then no task of the job would be as it was meant.
+ */
+static void check_instances(const struct job_options *options, const struct str_list *types,
+			    struct conf *conf)
+{
+	int64_t number;
+
+	if (options->workers && str_parse_int(options->workers, 0, 0, &number) == 0)
+		problems_error(conf_problems(conf),
+			       "--workers: \"%s\" asks for no task; write --workers 1, or leave it "
+			       "out for a job of one task",
+			       options->workers);
+	else if ((options->ps || options->type.count > 0) && types->count == options->type.count &&
+		 !has_types(conf))
+		problems_error(conf_problems(conf),
+			       "%s: the job has no task; write --workers 1, or leave it out for a "
+			       "job of one task",
+			       options->ps ? "--ps" : "--type");
 }
 
 static bool check_type(const char *item, const char *name, struct problems *problems)
@@ -142,6 +172,7 @@ static void set_instances(const struct job_options *options, struct conf *conf,
 		set_type(conf, "--type", name, "instances", item + length + 1);
 		str_list_add(types, name);
 	}
+	check_instances(options, types, conf);
 	if (options->workers || (types->count == 0 && conf_find(conf, "tony.worker.instances")))
 		str_list_add(types, "worker");
 }
@@ -251,21 +282,72 @@ static const char *program_name(const struct str_list *command)
 	return fs_basename(command->items[0]);
 }
 
-static void set_words(struct conf *conf, const struct str_list *command)
+/* The user may type one command only. */
+static int set_typed_command(struct conf *conf, const char *key, const char *text, struct err *err)
 {
-	const struct conf_place place = {CONF_LAYER_OPTION, "command line", 0};
+	const struct conf_place place = {CONF_LAYER_OPTION, JOB_OPTIONS_COMMAND_LINE, 0};
+	const struct conf_entry *entry = conf_find(conf, "%s", key);
+
+	if (entry && entry->layer == CONF_LAYER_CONF)
+		return err_set(err, ERR_USAGE,
+			       "--conf %s and a command after -- say the same thing; give one",
+			       key);
+	conf_set_literal(conf, &place, key, text);
+	return 0;
+}
+
+/* The one task of a job without types. */
+static int replace_driver_command(struct conf *conf, const char *text, struct err *err)
+{
+	static const char *const keys[] = {"tony.driver.command", "tony.am.command"};
+
+	for (size_t i = 0; i < array_length(keys); i++)
+		if (conf_find(conf, "%s", keys[i]) &&
+		    set_typed_command(conf, keys[i], text, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* The command after -- runs in place of the only type's own. Of several types it is for those
+ * without one: describe_effects() looks whether there are any. */
+static int replace_own_command(struct conf *conf, const char *text, struct err *err)
+{
+	struct str_list types cleanup_str_list = {0};
+	const char *only = NULL;
+	size_t count = 0;
+
+	find_types(conf, &types);
+	for (size_t i = 0; i < types.count; i++) {
+		if (str_equal(types.items[i], "tensorboard"))
+			continue;
+		only = types.items[i];
+		count++;
+	}
+	if (count == 0)
+		return replace_driver_command(conf, text, err);
+	if (count > 1 || !conf_find(conf, "tony.%s.command", only))
+		return 0;
+	char *key cleanup_free = mem_printf("tony.%s.command", only);
+	return set_typed_command(conf, key, text, err);
+}
+
+static int set_words(struct conf *conf, const struct str_list *command, struct err *err)
+{
 	struct str text cleanup_str = {0};
 
 	for (size_t i = 0; i < command->count; i++) {
 		char *quoted cleanup_free = str_shell_quote(command->items[i]);
 		str_append_format(&text, "%s%s", i == 0 ? "" : " ", quoted);
 	}
-	conf_set_literal(conf, &place, "tony.containers.command", text.text);
+	if (set_typed_command(conf, "tony.containers.command", text.text, err) < 0 ||
+	    replace_own_command(conf, text.text, err) < 0)
+		return -1;
 	/* Neither a tony.xml nor --executes: not a TonY user. */
 	if (!conf_has_file(conf)) {
 		conf_set_default(conf, "tony.application.framework", "generic");
 		conf_set_default(conf, "tony.application.name", program_name(command));
 	}
+	return 0;
 }
 
 static int set_command(const struct job_options *options, const struct str_list *command,
@@ -283,8 +365,7 @@ static int set_command(const struct job_options *options, const struct str_list 
 	if (options->executes)
 		return err_set(err, ERR_USAGE,
 			       "--executes and a command after -- say the same thing; give one");
-	set_words(conf, command);
-	return 0;
+	return set_words(conf, command, err);
 }
 
 /* The key counts milliseconds, as all of TonY's do; whoever types "--timeout 5" means no such. */

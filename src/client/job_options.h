@@ -194,6 +194,9 @@ struct job_options {
 		.help = "warn about unknown keys instead of refusing them"                         \
 	}
 
+/* Where conf_entry.origin says that the words after "--" come from. */
+#define JOB_OPTIONS_COMMAND_LINE "command line"
+
 /* The words after "--" out of what opt_parse() gave: words before it are a mistake. */
 int job_options_command(const struct str_list *operands, size_t dashdash, struct str_list *command,
 			struct err *err);

@@ -211,8 +211,9 @@ static const struct key type_keys[] = {
 	{"tony.<type>.gpus", KEY_INT, "0", .max = 1024, .since = TONY_L,
 	 .doc = "GPUs of each task, its own while it lives."},
 	{"tony.<type>.command", KEY_TEXT, .max = MAX_COMMAND, .since = TONY_L,
-	 .doc = "What each task runs, for bash -c. Unset: tony.containers.command."},
-	{"tony.<type>.resources", KEY_RESOURCES, .since = TONY_L,
+	 .doc = "What each task runs, for bash -c. Unset: tony.containers.command. In a job of one "
+		"type the command after -- wins over it."},
+	{"tony.<type>.resources", KEY_RESOURCES, .path = true, .since = TONY_L,
 	 .doc = "Files for this type's working directories: SOURCE[::NAME][#archive]."},
 	{"tony.<type>.envs", KEY_ENVIRONMENT, .multi_value = true, .since = OURS,
 	 .doc = "Environment of this type's programs; wins over tony.execution.envs."},
@@ -291,8 +292,10 @@ static const struct key type_keys[] = {
 static const struct key container_keys[] = {
 	{"tony.containers.command", KEY_TEXT, .max = MAX_COMMAND, .since = TONY_L,
 	 .doc = "What the types without a command of their own run. --executes and the command "
-		"after -- set it."},
-	{"tony.containers.resources", KEY_RESOURCES, .multi_value = true, .since = TONY_L,
+		"after -- set it. When every type of several has a command of its own, a command "
+		"after -- is refused."},
+	{"tony.containers.resources", KEY_RESOURCES, .path = true, .multi_value = true,
+	 .since = TONY_L,
 	 .doc = "Files for every task's working directory: SOURCE[::NAME][#archive]."},
 	{"tony.execution.envs", KEY_ENVIRONMENT, .multi_value = true, .since = TONY_L,
 	 .doc = "Environment of every program; --env and --shell_env add to it."},
@@ -393,7 +396,8 @@ static const struct key am_keys[] = {
 	{"tony.am.memory", KEY_SIZE, "2g", .min = 1, .since = TONY_L,
 	 .doc = "Memory of the application master's container on a cluster, which gets 512 MiB "
 		"when "
-		"it is unset; of the task, in a job without task types."},
+		"it is unset; of the task, in a job without task types. There tony.driver.memory "
+		"means the same, and of the two the one of the later layer wins."},
 	{"tony.am.vcores", KEY_INT, "1", .min = 1, .max = 100000, .since = TONY_L,
 	 .doc = "Cores, likewise."},
 	{"tony.am.gpus", KEY_INT, "0", .max = 1024, .since = TONY_L, .doc = "GPUs, likewise."},

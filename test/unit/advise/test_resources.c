@@ -123,9 +123,26 @@ static void the_task_of_a_job_without_types_has_the_masters_keys(void **state)
 {
 	struct scene scene = scene_begin("driver=1");
 
+	json_object_set_new(scene.job->config, "tony.am.memory",
+			    json_pack("{ssss}", "value", "4g", "origin", "default"));
 	scene_end(&scene, JOB_SUCCEEDED, HOUR);
 	scene_uses(&scene, "driver", 2, 30);
 	assert_setting(scene_advice(&scene, "memory-oversized"), "tony.am.memory", "4g", "192m");
+	scene_finish(&scene);
+}
+
+static void the_task_of_a_job_without_types_has_its_own_keys_too(void **state)
+{
+	struct scene scene = scene_begin("driver=1");
+
+	json_object_set_new(scene.job->config, "tony.am.memory",
+			    json_pack("{ssss}", "value", "4g", "origin", "default"));
+	json_object_set_new(scene.job->config, "tony.driver.memory",
+			    json_pack("{ssss}", "value", "4096m", "origin", "tony.xml:3"));
+	scene_end(&scene, JOB_SUCCEEDED, HOUR);
+	scene_uses(&scene, "driver", 2, 30);
+	assert_setting(scene_advice(&scene, "memory-oversized"), "tony.driver.memory", "4096m",
+		       "192m");
 	scene_finish(&scene);
 }
 
@@ -401,6 +418,7 @@ int main(void)
 		cmocka_unit_test(memory_well_asked_for_is_left_alone),
 		cmocka_unit_test(head_room_grows_with_the_spread),
 		cmocka_unit_test(the_task_of_a_job_without_types_has_the_masters_keys),
+		cmocka_unit_test(the_task_of_a_job_without_types_has_its_own_keys_too),
 		cmocka_unit_test(what_the_user_wrote_is_shown_as_written),
 		cmocka_unit_test(kills_for_memory_raise_it),
 		cmocka_unit_test(memory_that_is_almost_used_up_is_raised),

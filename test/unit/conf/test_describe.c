@@ -260,7 +260,29 @@ static void test_single_node_prefers_the_am_command(void **state)
 	assert_int_equal(job->type_count, 1);
 	assert_string_equal(bed_type(bed, "driver")->command, "own");
 	assert_string_equal(job->framework, "pytorch");
-	assert_line_has(bed_warnings(bed), "--executes: tony.containers.command: has no effect");
+	assert_line_has(bed_warnings(bed), "--executes: has no effect");
+}
+
+static void test_keys_of_the_one_task(void **state)
+{
+	struct bed *bed = *state;
+
+	fixture_write("tony.xml",
+		      XML(PROPERTY("tony.driver.memory", "3g") PROPERTY("tony.driver.gpus", "2")
+				  PROPERTY("tony.driver.command", "own")
+					  PROPERTY("tony.am.memory", "1g")
+						  PROPERTY("tony.driver.vcores", "4")));
+	bed_conf(bed, "tony.am.vcores=3");
+	const struct job *job = bed_describe(bed);
+	const struct job_type *driver = bed_type(bed, "driver");
+	assert_int_equal(job->type_count, 1);
+	assert_int_equal(driver->memory, 3072);
+	assert_int_equal(driver->gpus, 2);
+	assert_int_equal(driver->vcores, 3);
+	assert_string_equal(driver->command, "own");
+	assert_int_equal(bed_warnings(bed)->count, 1);
+	assert_line(bed_warnings(bed),
+		    "tony.xml:4: tony.am.memory: has no effect: tony.driver.memory is set, too");
 }
 
 static void test_am_keys_beside_types(void **state)
@@ -648,6 +670,7 @@ int main(void)
 		BED_TEST(test_nothing_tracked),
 		BED_TEST(test_single_node),
 		BED_TEST(test_single_node_prefers_the_am_command),
+		BED_TEST(test_keys_of_the_one_task),
 		BED_TEST(test_am_keys_beside_types),
 		BED_TEST(test_tensorboard),
 		BED_TEST(test_tensorboard_is_what_the_user_says),

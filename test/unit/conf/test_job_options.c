@@ -115,6 +115,86 @@ static void test_options_over_a_file(void **state)
 	assert_string_equal(conf_find(bed->conf, "tony.worker.gpus")->origin, "--gpus");
 }
 
+static void test_a_command_over_the_only_types_own(void **state)
+{
+	struct bed *bed = *state;
+
+	fixture_write("tony.xml",
+		      XML(PROPERTY("tony.worker.instances", "1") PROPERTY("tony.ps.instances", "0")
+				  PROPERTY("tony.worker.command", "old")
+					  PROPERTY("tony.containers.command", "older")));
+	WORDS(bed, "new");
+	bed_describe(bed);
+	assert_string_equal(bed_type(bed, "worker")->command, "new");
+	assert_no_lines(bed_warnings(bed));
+}
+
+static void test_a_command_over_that_of_the_one_task(void **state)
+{
+	struct bed *bed = *state;
+
+	fixture_write("tony.xml", XML(PROPERTY("tony.am.command", "old")));
+	WORDS(bed, "new");
+	bed_describe(bed);
+	assert_string_equal(bed_type(bed, "driver")->command, "new");
+	assert_no_lines(bed_warnings(bed));
+}
+
+static void test_a_command_for_the_types_without_one(void **state)
+{
+	struct bed *bed = *state;
+
+	fixture_write("tony.xml",
+		      XML(PROPERTY("tony.worker.instances", "1") PROPERTY("tony.ps.instances", "1")
+				  PROPERTY("tony.ps.command", "serve")));
+	WORDS(bed, "new");
+	bed_describe(bed);
+	assert_string_equal(bed_type(bed, "worker")->command, "new");
+	assert_string_equal(bed_type(bed, "ps")->command, "serve");
+}
+
+static void test_a_command_for_no_type(void **state)
+{
+	struct bed *bed = *state;
+
+	fixture_write("tony.xml",
+		      XML(PROPERTY("tony.worker.instances", "1") PROPERTY("tony.ps.instances", "1")
+				  PROPERTY("tony.worker.command", "train")
+					  PROPERTY("tony.ps.command", "serve")));
+	WORDS(bed, "new");
+	bed_refuse(bed);
+	assert_int_equal(bed_errors(bed)->count, 1);
+	assert_line_has(bed_errors(bed),
+			"command line: every task type has a command of its own: ");
+	assert_line_has(bed_errors(bed), "worker (tony.xml:3)");
+	assert_line_has(bed_errors(bed), "ps (tony.xml:4)");
+	assert_line_has(bed_errors(bed), "write --conf tony.<type>.command=COMMAND");
+}
+
+static void test_no_task_asked_for(void **state)
+{
+	struct bed *bed = *state;
+
+	bed->options.workers = mem_strdup("0");
+	WORDS(bed, "x");
+	bed_refuse(bed);
+	assert_line(bed_errors(bed),
+		    "--workers: \"0\" asks for no task; write --workers 1, or leave "
+		    "it out for a job of one task");
+}
+
+static void test_no_task_of_any_type(void **state)
+{
+	struct bed *bed = *state;
+
+	str_list_add(&bed->options.type, "trainer=0");
+	WORDS(bed, "x");
+	bed_refuse(bed);
+	assert_line(bed_errors(bed),
+		    "--type: the job has no task; write --workers 1, or leave it out "
+		    "for a job of one task");
+}
+
 static void test_executes_is_a_tony_user(void **state)
 {
 	struct bed *bed = *state;
@@ -184,6 +264,19 @@ static void test_contradictions(void **state)
 	bed->options.task_params = mem_strdup("p");
 	assert_int_equal(job_options_load(&bed->options, NULL, &bed->conf, &bed->err), -1);
 	assert_message(&bed->err, "--task_params needs --executes");
+}
+
+static void test_two_commands_typed(void **state)
+{
+	struct bed *bed = *state;
+
+	bed_conf(bed, "tony.worker.instances=1");
+	bed_conf(bed, "tony.worker.command=a");
+	WORDS(bed, "b");
+	assert_int_equal(job_options_load(&bed->options, &bed->command, &bed->conf, &bed->err), -1);
+	assert_int_equal(bed->err.kind, ERR_USAGE);
+	assert_message(&bed->err, "--conf tony.worker.command and a command after -- say the same "
+				  "thing; give one");
 }
 
 static void test_a_timeout_has_a_unit(void **state)
@@ -335,11 +428,18 @@ int main(void)
 		BED_TEST(test_other_types),
 		BED_TEST(test_one_task),
 		BED_TEST(test_options_over_a_file),
+		BED_TEST(test_a_command_over_the_only_types_own),
+		BED_TEST(test_a_command_over_that_of_the_one_task),
+		BED_TEST(test_a_command_for_the_types_without_one),
+		BED_TEST(test_a_command_for_no_type),
+		BED_TEST(test_no_task_asked_for),
+		BED_TEST(test_no_task_of_any_type),
 		BED_TEST(test_executes_is_a_tony_user),
 		BED_TEST(test_what_does_not_fit),
 		BED_TEST(test_gpus_of_whom),
 		BED_TEST(test_hdfs_classpath_drops_what_is_not_there),
 		BED_TEST(test_contradictions),
+		BED_TEST(test_two_commands_typed),
 		BED_TEST(test_a_timeout_has_a_unit),
 		BED_TEST(test_site_files_that_are_not_there),
 		BED_TEST(test_site_files_that_are_not_asked),
