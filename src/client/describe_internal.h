@@ -46,7 +46,10 @@ char *describe_type_key(const struct describer *describer, const char *type, con
 /* The type of that name, or -1 and, in *hint, "; did you mean worker?" or "". The caller frees. */
 int describe_find_type(const struct describer *describer, const char *name, char **hint);
 
-void describe_types(struct describer *describer);     /* describe_types.c */
+void describe_types(struct describer *describer); /* describe_types.c */
+/* describe_environment.c */
+void describe_environment(const struct describer *describer, struct job_type *type);
+void describe_check_identity(const struct describer *describer);
 void describe_elastic(struct describer *describer);   /* describe_elastic.c */
 void describe_resources(struct describer *describer); /* describe_files.c */
 void describe_order(struct describer *describer);     /* describe_order.c: stages, depends-on */

@@ -119,26 +119,6 @@ static char *command_of(const struct describer *describer, const struct job_type
 	return mem_strdup(command ? command : "");
 }
 
-/* A bare KEY is KEY with an empty value, as in TonY. */
-static void add_environment(const struct conf *conf, struct str_list *environment, const char *key)
-{
-	struct str_list pairs cleanup_str_list = {0};
-
-	conf_list(conf, &pairs, "%s", key);
-	for (size_t i = 0; i < pairs.count; i++)
-		str_list_add_format(environment, "%s%s", pairs.items[i],
-				    strchr(pairs.items[i], '=') ? "" : "=");
-}
-
-static void describe_environment(const struct describer *describer, struct job_type *type)
-{
-	char *own cleanup_free = mem_printf("tony.%s.envs", type->name);
-
-	add_environment(describer->conf, &type->environment, "tony.containers.envs");
-	add_environment(describer->conf, &type->environment, "tony.execution.envs");
-	add_environment(describer->conf, &type->environment, own);
-}
-
 static int64_t number_of(const struct describer *describer, const char *type, const char *what)
 {
 	char *key cleanup_free = describe_type_key(describer, type, what);

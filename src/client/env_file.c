@@ -25,11 +25,9 @@ int env_file_take(const char *name, struct str_list *pairs, struct err *err)
 	if (!is_name(name, strlen(name)))
 		return err_set(err, ERR_USAGE, "\"%s\" is not a variable's name", name);
 	if (!value)
-		return err_set(
-			err, ERR_USAGE,
-			"%s is not set in tony's environment; export it, or write %s= for an empty "
-			"value",
-			name, name);
+		return err_set(err, ERR_USAGE,
+			       "%s is not set in tony's environment; export it, or write %s=VALUE",
+			       name, name);
 	if (!str_is_utf8(value, strlen(value)))
 		return err_set(err, ERR_CONFIG, "the value of %s is not UTF-8 text", name);
 	str_list_add_format(pairs, "%s=%s", name, value);

@@ -246,8 +246,8 @@ static void append_literally(struct conf *conf, const char *option, const struct
 			conf_append_literal(conf, &place, "tony.execution.envs", pairs->items[i]);
 }
 
-/* Values of files and of tony's own environment stand behind the key's value.
- */
+/* Values of files and of tony's own environment stand behind the key's value. "NAME=" takes the
+ * variable out: describe_environment() reads it. */
 static int set_environment(const struct job_options *options, struct conf *conf, struct err *err)
 {
 	struct str_list written cleanup_str_list = {0}, taken cleanup_str_list = {0};
@@ -258,6 +258,8 @@ static int set_environment(const struct job_options *options, struct conf *conf,
 			return -1;
 	for (size_t i = 0; i < options->env.count; i++) {
 		const char *item = options->env.items[i];
+		if (str_ends_with(item, "=") && strcspn(item, "=") == strlen(item) - 1)
+			continue;
 		if (strchr(item, '='))
 			str_list_add(&written, item);
 		else if (env_file_take(item, &taken, err) < 0)

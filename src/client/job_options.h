@@ -170,7 +170,8 @@ struct job_options {
 		 .kind = OPT_LIST,                                                                 \
 		 .offset = offsetof(owner, member.env),                                            \
 		 .argument = "NAME[=VALUE]",                                                       \
-		 .help = "environment of the programs; NAME alone: as it is in tony's own "        \
+		 .help = "environment of the programs; NAME= takes it out; NAME alone: as it is "  \
+			 "in tony's own "                                                          \
 			 "environment, which hides the value from other users of the machine"},    \
 		{.name = "env-file",                                                               \
 		 .kind = OPT_LIST,                                                                 \

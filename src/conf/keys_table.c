@@ -216,7 +216,8 @@ static const struct key type_keys[] = {
 	{"tony.<type>.resources", KEY_RESOURCES, .path = true, .since = TONY_L,
 	 .doc = "Files for this type's working directories: SOURCE[::NAME][#archive]."},
 	{"tony.<type>.envs", KEY_ENVIRONMENT, .multi_value = true, .since = OURS,
-	 .doc = "Environment of this type's programs; wins over tony.execution.envs."},
+	 .doc = "Environment of this type's programs; wins over tony.execution.envs. The variables "
+		"by which a framework's processes know each other cannot be set (tony-env(7))."},
 	{"tony.<type>.processes", KEY_INT, "1", .min = 1, .max = 1024, .since = OURS,
 	 .doc = "Processes in each task, with a rank each: one per GPU, say."},
 	{"tony.<type>.max-restarts", KEY_INT, "0", .max = 1000000, .since = OURS,

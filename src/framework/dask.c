@@ -68,11 +68,14 @@ static int environment(const struct framework_task *task, struct environment *va
 	return 0;
 }
 
+static const char *const identity[] = {"DASK_SCHEDULER_ADDRESS", "CLUSTER_SPEC", NULL};
+
 const struct framework_ops framework_dask = {
 	.name = "dask",
 	.check = check,
 	.defaults = defaults,
 	.fixed = pool_fixed,
 	.lives_through_changes = pool_lives_through_changes,
+	.identity = identity,
 	.environment = environment,
 };

@@ -117,6 +117,18 @@ const char *framework_ui_name(const struct job *job)
 	return framework_is_single_node(job) ? "notebook" : "tensorboard";
 }
 
+bool framework_sets_identity(const struct job *job, const struct job_type *type, const char *name)
+{
+	const struct framework_ops *ops = ops_of(job);
+
+	if (job->mode != JOB_MODE_GANG || type->role == JOB_ROLE_SIDECAR || !ops->identity)
+		return false;
+	for (size_t i = 0; ops->identity[i]; i++)
+		if (str_equal(ops->identity[i], name))
+			return true;
+	return false;
+}
+
 /* A process that could take the job's marks off itself would not be found when the job ends. */
 static int check_own_name(const struct environment *tony, const char *pair, struct err *err)
 {
@@ -144,7 +156,10 @@ static int add_user_environment(const struct framework_task *task, struct enviro
 		pair = framework_expand(task, pairs->items[i], err);
 		if (!pair)
 			return err_wrap(err, "environment \"%s\"", pairs->items[i]);
-		environment_set_pair(environment, pair);
+		if (strchr(pair, '='))
+			environment_set_pair(environment, pair);
+		else
+			environment_remove(environment, pair);
 	}
 	return 0;
 }

@@ -102,6 +102,9 @@ struct framework_ops {
 	bool (*lives_through_changes)(const struct job *job);
 	/* Its processes know each other by a secret, the job's own and the same in every task. */
 	bool secret;
+	/* Variables by which its processes know which they are, and where the others are: a user's
+	 * value would break the cluster. NULL-terminated. */
+	const char *const *identity;
 	/* Adds the framework's variables. */
 	int (*environment)(const struct framework_task *task, struct environment *environment,
 			   struct err *err);
@@ -129,9 +132,14 @@ const char *framework_ui_name(const struct job *job);
 bool framework_is_single_node(const struct job *job);
 
 /* Everything the user's process gets beyond the container's own environment: TONY_*, TonY's
- * variables, the framework's, then the type's `environment` with templates expanded. */
+ * variables, the framework's, then the type's `environment` with templates expanded. A name without
+ * "=" there takes the variable out. */
 int framework_environment(const struct framework_task *task, struct environment *environment,
 			  struct err *err);
+
+/* Is it one of the framework's identity variables in a task of this type? A sidecar is not part of
+ * the cluster, and with FCFS there is none. */
+bool framework_sets_identity(const struct job *job, const struct job_type *type, const char *name);
 
 /* What is run: the type's command with templates expanded, or what the framework puts in its place.
  * The caller frees. */

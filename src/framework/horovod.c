@@ -322,12 +322,25 @@ static char *command(const struct framework_task *task, const char *command)
 			  (long long)task->job->registration_timeout_ms, quoted);
 }
 
+static const char *const identity[] = {"HOROVOD_RANK",
+				       "HOROVOD_SIZE",
+				       "HOROVOD_LOCAL_RANK",
+				       "HOROVOD_LOCAL_SIZE",
+				       "HOROVOD_CROSS_RANK",
+				       "HOROVOD_CROSS_SIZE",
+				       "HOROVOD_HOSTNAME",
+				       "HOROVOD_GLOO_RENDEZVOUS_ADDR",
+				       "HOROVOD_GLOO_RENDEZVOUS_PORT",
+				       "CLUSTER_SPEC",
+				       NULL};
+
 const struct framework_ops framework_horovod = {
 	.name = "horovod",
 	.defaults = defaults,
 	.check = check,
 	.rendezvous = serves_rendezvous,
 	.lives_through_changes = serves_rendezvous,
+	.identity = identity,
 	.environment = environment,
 	.command = command,
 };

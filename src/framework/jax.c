@@ -94,9 +94,21 @@ static int environment(const struct framework_task *task, struct environment *va
 	return 0;
 }
 
+static const char *const identity[] = {"JAX_COORDINATOR_ADDRESS",
+				       "JAX_NUM_PROCESSES",
+				       "JAX_PROCESS_ID",
+				       "SLURM_JOB_ID",
+				       "SLURM_STEP_NODELIST",
+				       "SLURM_NTASKS",
+				       "SLURM_PROCID",
+				       "SLURM_LOCALID",
+				       "CLUSTER_SPEC",
+				       NULL};
+
 const struct framework_ops framework_jax = {
 	.name = "jax",
 	.check = check,
 	.defaults = defaults,
+	.identity = identity,
 	.environment = environment,
 };

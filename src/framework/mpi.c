@@ -214,11 +214,14 @@ static const char *fixed(const struct job_type *type)
 	return str_equal(type->name, launcher_type) ? "one task runs mpirun" : NULL;
 }
 
+static const char *const identity[] = {"OMPI_MCA_orte_default_dash_host", "CLUSTER_SPEC", NULL};
+
 const struct framework_ops framework_mpi = {
 	.name = "mpi",
 	.check = check,
 	.defaults = defaults,
 	.starts_processes = true,
 	.fixed = fixed,
+	.identity = identity,
 	.environment = environment,
 };

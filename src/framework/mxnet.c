@@ -140,10 +140,19 @@ static const char *fixed(const struct job_type *type)
 						     : NULL;
 }
 
+static const char *const identity[] = {"DMLC_ROLE",
+				       "DMLC_PS_ROOT_URI",
+				       "DMLC_PS_ROOT_PORT",
+				       "DMLC_NUM_SERVER",
+				       "DMLC_NUM_WORKER",
+				       "CLUSTER_SPEC",
+				       NULL};
+
 const struct framework_ops framework_mxnet = {
 	.name = "mxnet",
 	.check = check,
 	.defaults = defaults,
 	.fixed = fixed,
+	.identity = identity,
 	.environment = environment,
 };

@@ -79,9 +79,15 @@ static int environment(const struct framework_task *task, struct environment *va
 	return 0;
 }
 
+static const char *const identity[] = {
+	"RANK",	       "WORLD_SIZE",	   "WORLD",	"LOCAL_RANK",	   "LOCAL_WORLD_SIZE",
+	"GROUP_RANK",  "GROUP_WORLD_SIZE", "ROLE_RANK", "ROLE_WORLD_SIZE", "MASTER_ADDR",
+	"INIT_METHOD", "CLUSTER_SPEC",	   NULL};
+
 const struct framework_ops framework_pytorch = {
 	.name = "pytorch",
 	.check = check,
 	.defaults = defaults,
+	.identity = identity,
 	.environment = environment,
 };

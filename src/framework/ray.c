@@ -104,6 +104,8 @@ static int environment(const struct framework_task *task, struct environment *va
 	return 0;
 }
 
+static const char *const identity[] = {"RAY_ADDRESS", "CLUSTER_SPEC", NULL};
+
 const struct framework_ops framework_ray = {
 	.name = "ray",
 	.check = check,
@@ -111,5 +113,6 @@ const struct framework_ops framework_ray = {
 	.fixed = pool_fixed,
 	.lives_through_changes = pool_lives_through_changes,
 	.secret = true,
+	.identity = identity,
 	.environment = environment,
 };

@@ -7,10 +7,32 @@
 #include "framework/implementations.h"
 #include "framework/variables.h"
 
+/* "master" is TensorFlow 1's name of it. */
+static int check_chief(const struct job *job, struct err *err)
+{
+	static const char *const names[] = {"chief", "master"};
+	int chiefs = 0;
+
+	for (size_t i = 0; i < array_length(names); i++) {
+		int type = job_find_type(job, names[i]);
+		int instances = type < 0 ? 0 : job->types[type].instances;
+		chiefs += instances;
+		if (instances > 0 && chiefs > 1)
+			return err_set(
+				err, ERR_CONFIG,
+				"tony.%s.instances: \"%d\": TensorFlow knows one chief; set it "
+				"to %d and ask for more workers",
+				names[i], instances, chiefs == instances ? 1 : 0);
+	}
+	return 0;
+}
+
 static int check(const struct job *job, struct err *err)
 {
 	if (job->mode != JOB_MODE_GANG)
 		return 0; /* no process has an address that another one knows */
+	if (check_chief(job, err) < 0)
+		return -1;
 	for (size_t i = 0; i < job->type_count; i++)
 		if (job->types[i].processes > 1)
 			return err_set(err, ERR_CONFIG,
@@ -119,10 +141,13 @@ static const char *fixed(const struct job_type *type)
 					   : NULL;
 }
 
+static const char *const identity[] = {"TF_CONFIG", "CLUSTER_SPEC", NULL};
+
 const struct framework_ops framework_tensorflow = {
 	.name = "tensorflow",
 	.check = check,
 	.defaults = defaults,
 	.fixed = fixed,
+	.identity = identity,
 	.environment = environment,
 };

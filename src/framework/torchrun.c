@@ -52,10 +52,14 @@ static int environment(const struct framework_task *task, struct environment *va
 	return 0;
 }
 
+static const char *const identity[] = {"PET_NNODES",  "PET_RDZV_BACKEND", "PET_RDZV_ENDPOINT",
+				       "PET_RDZV_ID", "CLUSTER_SPEC",	  NULL};
+
 const struct framework_ops framework_torchrun = {
 	.name = "torchrun",
 	.check = check,
 	.defaults = defaults,
 	.starts_processes = true,
+	.identity = identity,
 	.environment = environment,
 };

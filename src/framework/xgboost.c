@@ -116,10 +116,14 @@ static const char *fixed(const struct job_type *type)
 	return str_equal(type->name, TRACKER) ? "the workers know one tracker" : NULL;
 }
 
+static const char *const identity[] = {"DMLC_TASK_ID",	  "DMLC_TRACKER_URI", "DMLC_TRACKER_PORT",
+				       "DMLC_NUM_WORKER", "CLUSTER_SPEC",     NULL};
+
 const struct framework_ops framework_xgboost = {
 	.name = "xgboost",
 	.check = check,
 	.defaults = defaults,
 	.fixed = fixed,
+	.identity = identity,
 	.environment = environment,
 };

@@ -68,9 +68,11 @@ struct job_type {
 	int64_t memory; /* MiB, of the whole task */
 	int vcores;
 	int gpus;
-	char *command;		     /* for `bash -c` */
-	struct str_list environment; /* KEY=VALUE for the user's process; may hold {{templates}} */
-	struct job_files files;	     /* of this type and of all containers, in that order */
+	char *command; /* for `bash -c` */
+	/* KEY=VALUE for the user's process; may hold {{templates}}. KEY alone takes a variable out.
+	 */
+	struct str_list environment;
+	struct job_files files; /* of this type and of all containers, in that order */
 	enum job_role role;
 	bool stop_on_failure; /* one failure fails the job at once */
 	int max_restarts;     /* in-place restarts of each task's process */

@@ -24,7 +24,8 @@ json_t *job_environment_to_json(const struct job *job, size_t type)
 	for (size_t i = 0; i < pairs->count; i++) {
 		size_t length = strcspn(pairs->items[i], "=");
 		char *key cleanup_free = mem_strndup(pairs->items[i], length);
-		json_set_text(answer, key, is_secret(key) ? "***" : pairs->items[i] + length + 1);
+		const char *value = pairs->items[i] + length + (pairs->items[i][length] == '=');
+		json_set_text(answer, key, is_secret(key) ? "***" : value);
 	}
 	return answer;
 }

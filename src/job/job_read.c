@@ -152,9 +152,8 @@ static int check_type(const struct job *job, size_t index, struct err *err)
 	if (type->instances > 0 && !type->command)
 		return err_set(err, ERR_INPUT, "command: is missing");
 	for (size_t i = 0; i < type->environment.count; i++) {
-		const char *equals = strchr(type->environment.items[i], '=');
-		if (!equals || equals == type->environment.items[i])
-			return err_set(err, ERR_INPUT, "environment[%zu]: is not KEY=VALUE", i);
+		if (strcspn(type->environment.items[i], "=") == 0)
+			return err_set(err, ERR_INPUT, "environment[%zu]: has no name", i);
 	}
 	return check_elastic(job, type, err) < 0 ? -1 : check_on_exit(type, err);
 }

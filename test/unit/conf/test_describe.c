@@ -111,50 +111,6 @@ static void test_identity(void **state)
 	assert_true(job->submitted_ms > INT64_C(1600000000000));
 }
 
-static void test_environment(void **state)
-{
-	struct bed *bed = *state;
-
-	BED_TYPES(bed, "worker=1", "ps=1");
-	bed_conf(bed, "tony.containers.envs=A=1,B=1");
-	bed_conf(bed, "tony.execution.envs=B=2,BARE");
-	bed_conf(bed, "tony.worker.envs=C=x\\,y");
-	str_list_add(&bed->options.shell_env, "D=a,b=c");
-	str_list_add(&bed->options.container_env, "E=");
-	bed_describe(bed);
-	char *worker cleanup_free = str_list_join(&bed_type(bed, "worker")->environment, "|");
-	char *ps cleanup_free = str_list_join(&bed_type(bed, "ps")->environment, "|");
-	assert_string_equal(worker, "A=1|B=1|E=|B=2|BARE=|D=a,b=c|C=x,y");
-	assert_string_equal(ps, "A=1|B=1|E=|B=2|BARE=|D=a,b=c");
-}
-
-/* promise: S26 */
-static void test_config_hides_values_of_others(void **state)
-{
-	struct bed *bed = *state;
-
-	BED_TYPES(bed, "worker=1");
-	bed_conf(bed, "tony.containers.envs=TOKEN=hush\\,hush,B=2");
-	bed_conf(bed, "tony.worker.envs=C=secret");
-	bed_conf(bed, "tony.secret.key=secret");
-	const struct job *job = bed_describe(bed);
-	char *text cleanup_free = json_text(job->config);
-	assert_null(strstr(text, "hush"));
-	assert_null(strstr(text, "secret\""));
-	const json_t *row = json_object_get(job->config, "tony.containers.envs");
-	assert_string_equal(json_string_value(json_object_get(row, "value")), "TOKEN=***,B=***");
-	assert_string_equal(json_string_value(json_object_get(row, "origin")), "--conf");
-	row = json_object_get(job->config, "tony.worker.memory");
-	assert_string_equal(json_string_value(json_object_get(row, "value")), "2g");
-	assert_string_equal(json_string_value(json_object_get(row, "origin")), "default");
-	assert_null(json_object_get(job->config, "tony.ps.memory"));
-	json_t *own cleanup_json = describe_config(bed->conf, false);
-	row = json_object_get(own, "tony.worker.envs");
-	assert_string_equal(json_string_value(json_object_get(row, "value")), "C=secret");
-	row = json_object_get(own, "tony.secret.key");
-	assert_string_equal(json_string_value(json_object_get(row, "value")), "***");
-}
-
 static void test_no_command(void **state)
 {
 	struct bed *bed = *state;
@@ -661,8 +617,6 @@ int main(void)
 		BED_TEST(test_a_job_of_tony),
 		BED_TEST(test_own_keys),
 		BED_TEST(test_identity),
-		BED_TEST(test_environment),
-		BED_TEST(test_config_hides_values_of_others),
 		BED_TEST(test_no_command),
 		BED_TEST(test_chief_without_instances_is_no_chief),
 		BED_TEST(test_types_of_a_site_warn_of_nothing),

@@ -63,6 +63,7 @@ static void test_refusals(void **state)
 	struct bed *bed = *state;
 
 	BED_TYPES(bed, "worker=2", "chief=2", "board=2");
+	bed_conf(bed, "tony.application.framework=pytorch");
 	bed_conf(bed, "tony.worker.min-instances=3");
 	bed_conf(bed, "tony.chief.min-instances=1");
 	bed_conf(bed, "tony.board.min-instances=1");

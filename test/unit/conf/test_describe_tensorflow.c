@@ -20,6 +20,30 @@ static void all_workers_take_part_in_every_step(void **state)
 	assert_role(bed, "worker", JOB_ROLE_TRACKED, 0);
 }
 
+static void there_is_one_chief(void **state)
+{
+	struct bed *bed = *state;
+
+	bed_conf(bed, "tony.application.framework=tensorflow");
+	BED_TYPES(bed, "chief=2", "worker=2");
+	bed_refuse(bed);
+	assert_line(bed_errors(bed),
+		    "--conf: tony.chief.instances: \"2\": TensorFlow knows one chief; "
+		    "set it to 1 and ask for more workers");
+}
+
+static void the_master_is_a_chief(void **state)
+{
+	struct bed *bed = *state;
+
+	bed_conf(bed, "tony.application.framework=tensorflow");
+	BED_TYPES(bed, "chief=1", "master=1");
+	bed_refuse(bed);
+	assert_line_has(bed_errors(bed),
+			"tony.master.instances: \"1\": TensorFlow knows one chief; set "
+			"it to 0");
+}
+
 static void with_servers_only_the_chief_is_waited_for(void **state)
 {
 	struct bed *bed = *state;
@@ -150,6 +174,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		BED_TEST(all_workers_take_part_in_every_step),
+		BED_TEST(there_is_one_chief),
+		BED_TEST(the_master_is_a_chief),
 		BED_TEST(with_servers_only_the_chief_is_waited_for),
 		BED_TEST(servers_without_a_chief_are_of_tonys_time),
 		BED_TEST(an_evaluator_stands_beside_the_training),

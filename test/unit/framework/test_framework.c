@@ -226,6 +226,16 @@ static void the_user_has_the_last_word_but_for_tonys_own_names(void **state)
 	scene_close(&scene);
 }
 
+static void the_user_takes_variables_out(void **state)
+{
+	struct scene scene = scene_open("pytorch", "dense", "worker", 0);
+
+	assert_string_equal(get(&scene, "OMP_NUM_THREADS"), "1");
+	str_list_add(&scene.job->types[scene.task.type].environment, "OMP_NUM_THREADS");
+	assert_null(get(&scene, "OMP_NUM_THREADS"));
+	scene_close(&scene);
+}
+
 static void malloc_arena_max_is_yarns_not_the_users(void **state)
 {
 	struct scene scene = scene_open("generic", "single", "worker", 0);
@@ -353,6 +363,7 @@ int main(void)
 		cmocka_unit_test(retries_are_counted_from_the_second_epoch),
 		cmocka_unit_test(a_job_without_types_is_a_single_node),
 		cmocka_unit_test(the_user_has_the_last_word_but_for_tonys_own_names),
+		cmocka_unit_test(the_user_takes_variables_out),
 		cmocka_unit_test(malloc_arena_max_is_yarns_not_the_users),
 		cmocka_unit_test(ranks_are_unique_and_start_at_the_master),
 		cmocka_unit_test(a_cluster_too_large_for_a_variable_is_told),

@@ -63,6 +63,38 @@ static void check_golden(void **state)
 	job_destroy(job);
 }
 
+/* A misspelt name there would let the user's value through. The manual lists them for users. */
+static void check_identity(void **state)
+{
+	const struct str_list *files = *state;
+	struct str_list names cleanup_str_list = {0};
+
+	framework_names(&names);
+	char *manual cleanup_free =
+		fs_read_file(GOLDEN_DIR "/../../../../man/tony-env.7.scd", 1 << 20, NULL, NULL);
+	assert_non_null(manual);
+	const char *section = strstr(manual, "# IDENTITY");
+	assert_non_null(section);
+	for (size_t i = 0; i < names.count; i++) {
+		const char *const *identity = framework_find(names.items[i])->identity;
+		struct str all cleanup_str = {0};
+		for (size_t k = 0; k < files->count; k++) {
+			char *path cleanup_free = fs_join(GOLDEN_DIR, files->items[k]);
+			char *text cleanup_free = fs_read_file(path, 1 << 20, NULL, NULL);
+			char *prefix cleanup_free = mem_printf("%s-", names.items[i]);
+			if (str_starts_with(files->items[k], prefix))
+				str_append(&all, text);
+		}
+		for (; identity && *identity; identity++) {
+			char *line cleanup_free = mem_printf("\n%s=", *identity);
+			if (!strstr(str_text(&all), line))
+				fail_msg("%s never sets %s", names.items[i], *identity);
+			if (!strstr(section, *identity))
+				fail_msg("tony-env(7) does not name %s", *identity);
+		}
+	}
+}
+
 static void list_golden(struct str_list *names)
 {
 	DIR *directory = opendir(GOLDEN_DIR);
@@ -81,10 +113,12 @@ int main(void)
 	struct str_list names cleanup_str_list = {0};
 
 	list_golden(&names);
-	struct CMUnitTest *tests cleanup_free = mem_alloc_array(names.count, sizeof(*tests));
+	struct CMUnitTest *tests cleanup_free = mem_alloc_array(names.count + 1, sizeof(*tests));
 	for (size_t i = 0; i < names.count; i++)
 		tests[i] = (struct CMUnitTest){.name = names.items[i],
 					       .test_func = check_golden,
 					       .initial_state = names.items[i]};
-	return _cmocka_run_group_tests("golden", tests, names.count, NULL, NULL);
+	tests[names.count] = (struct CMUnitTest){
+		.name = "identity variables", .test_func = check_identity, .initial_state = &names};
+	return _cmocka_run_group_tests("golden", tests, names.count + 1, NULL, NULL);
 }

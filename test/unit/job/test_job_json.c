@@ -217,10 +217,10 @@ static void every_flaw_is_named(void **state)
 		{"types.0.command", "-", "job.json: types[0]: command: is missing"},
 		{"types.0.role", "\"boss\"",
 		 "job.json: types[0]: role: \"boss\" is none of its values"},
-		{"types.1.environment.0", "\"SEED\"",
-		 "job.json: types[1]: environment[0]: is not KEY=VALUE"},
+		{"types.1.environment.0", "\"\"",
+		 "job.json: types[1]: environment[0]: has no name"},
 		{"types.1.environment.1", "\"=1\"",
-		 "job.json: types[1]: environment[1]: is not KEY=VALUE"},
+		 "job.json: types[1]: environment[1]: has no name"},
 		{"types.1.files.2.name", "\"a/../../b\"",
 		 "job.json: types[1]: files[2]: name: \"a/../../b\" leads out of the working "
 		 "directory"},

@@ -1,0 +1,85 @@
+/* The environment of each type's programs: what the user adds to it, and takes out. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "client/describe_internal.h"
+#include "framework/framework.h"
+
+/* A bare KEY is KEY with an empty value, as in TonY. */
+static void add_environment(const struct conf *conf, struct str_list *environment, const char *key)
+{
+	struct str_list pairs cleanup_str_list = {0};
+
+	conf_list(conf, &pairs, "%s", key);
+	for (size_t i = 0; i < pairs.count; i++)
+		str_list_add_format(environment, "%s%s", pairs.items[i],
+				    strchr(pairs.items[i], '=') ? "" : "=");
+}
+
+static bool is_pair_of(const char *pair, const char *name)
+{
+	size_t length = strlen(name);
+
+	return strncmp(pair, name, length) == 0 && (!pair[length] || pair[length] == '=');
+}
+
+/* "--env NAME=", unless a later --env gives it a value. */
+static void add_removals(const struct str_list *options, struct str_list *environment)
+{
+	for (size_t i = 0; i < options->count; i++) {
+		size_t length = strcspn(options->items[i], "=");
+		char *name cleanup_free = mem_strndup(options->items[i], length);
+		bool is_last = true;
+		for (size_t k = i + 1; k < options->count; k++)
+			is_last &= !is_pair_of(options->items[k], name);
+		if (is_last && str_equal(options->items[i] + length, "="))
+			str_list_add(environment, name);
+	}
+}
+
+void describe_environment(const struct describer *describer, struct job_type *type)
+{
+	char *own cleanup_free = mem_printf("tony.%s.envs", type->name);
+
+	add_environment(describer->conf, &type->environment, "tony.containers.envs");
+	add_environment(describer->conf, &type->environment, "tony.execution.envs");
+	add_removals(&describer->options->env, &type->environment);
+	add_environment(describer->conf, &type->environment, own);
+}
+
+/* "--env", or "tony.xml:7: tony.worker.envs": where the variable is set last. */
+static char *find_place(const struct describer *describer, const struct job_type *type,
+			const char *name)
+{
+	char *own cleanup_free = mem_printf("tony.%s.envs", type->name);
+	const char *const keys[] = {own, "tony.execution.envs", "tony.containers.envs"};
+
+	for (size_t i = 0; i < array_length(keys); i++) {
+		struct str_list pairs cleanup_str_list = {0};
+		conf_list(describer->conf, &pairs, "%s", keys[i]);
+		for (size_t k = 0; k < pairs.count; k++)
+			if (is_pair_of(pairs.items[k], name))
+				return conf_locate(describer->conf, "%s", keys[i]);
+	}
+	return mem_strdup("--env");
+}
+
+void describe_check_identity(const struct describer *describer)
+{
+	const struct job *job = describer->job;
+
+	for (size_t t = 0; t < job->type_count; t++) {
+		const struct job_type *type = &job->types[t];
+		for (size_t i = 0; i < type->environment.count; i++) {
+			const char *pair = type->environment.items[i];
+			char *name cleanup_free = mem_strndup(pair, strcspn(pair, "="));
+			if (!framework_sets_identity(job, type, name))
+				continue;
+			char *where cleanup_free = find_place(describer, type, name);
+			problems_error(describer->problems,
+				       "%s: \"%s\": the framework %s gives each process its own; "
+				       "leave it out, or use the framework generic",
+				       where, name, job->framework);
+		}
+	}
+}
