@@ -1,0 +1,80 @@
+"""tony does what a new user types, or refuses it by name, value and remedy. The ids are those of the table of inputs."""
+
+import pytest
+from rows import run_row
+
+XML = "<configuration>%s</configuration>"
+KEY = "<property><name>%s</name><value>%s</value></property>"
+
+
+def xml(**keys):
+    """A command that writes tony.xml; "worker__command" is tony.worker.command, and "_" within is "-"."""
+    text = "".join(KEY % ("tony." + name.replace("__", ".").replace("_", "-"), value) for name, value in keys.items())
+    return f"echo '{XML % text}' >tony.xml; "
+
+
+IDENTITY = "gives each process its own; leave it out, or use the framework generic"
+RENDER = "tony render --framework pytorch --workers 2"
+ROWS = [
+    ("2.11", r"tony render --workers 1 --conf 'tony.worker.envs=LIST=1\,2\,3,B=x' -- true", 0, ["LIST=1,2,3", "B=x"],
+     ["warning"]),
+    ("2.11 bare", "tony render --workers 1 --conf tony.worker.envs=LIST=1,2,3 -- true", 3,
+     ['"2" is not KEY=VALUE; write "\\," for a comma within a value'], []),
+    ("2.11 names", "tony render --workers 1 --conf tony.worker.envs=LIST=a,b -- true", 0,
+     ["b is a variable without a value; if it belongs to LIST"], []),
+    ("3.4", "tony submit --conf worker.instances=3 -- true", 3, ["did you mean tony.worker.instances?"], ["succeeded"]),
+    ("3.5", "tony submit --conf X -- true", 3, ['"X" is not KEY=VALUE'], []),
+    ("3.5 empty", "tony submit --conf tony.worker.gpus=$UNSET -- true", 3, ['"tony.worker.gpus=" has no value'], []),
+    ("3.6", "tony submit --workers -3 -- true", 3, ['--workers: "-3" is out of range', "from 0 to 100000"],
+     ["tony.worker.instances"]),
+    ("3.6 other", "for n in 1e3 3.0; do tony submit --workers $n -- true; done", 3,
+     ['--workers: "1e3" is not a whole number', '--workers: "3.0" is not a whole number'], []),
+    ("3.7", "tony submit --workers 0 -- true", 3, ['--workers: "0" asks for no task; write --workers 1'], ["succeeded"]),
+    ("3.7 type", "tony submit --type trainer=0 -- true", 3, ["--type: the job has no task"], ["succeeded"]),
+    ("3.8", 'tony submit --workers "$UNSET" -- true', 2, ["--workers: the value is empty", "leave the option out"], []),
+    ("3.9", 'tony submit --memory "10 gigs" -- true', 3, ['--memory: "10 gigs" is not a size; write 2g or 2048m'],
+     ["tony.am.memory"]),
+    ("3.9 good", "for m in 1g 1gb 1GiB '1 GB' '1GB '; do tony check --memory \"$m\" -- true; done", 0,
+     ["memory: 1.0 GiB in all"], ["warning", "problem"]),
+    ("3.10", "for m in 0 99999999999g; do tony submit --memory $m -- true; done", 3,
+     ['"0" is out of range', '"99999999999g" is out of range; write a value from 1 MiB to'], []),
+    ("3.10 negative", "tony submit --memory=-1g -- true", 3, ['--memory: "-1g" is not a size'], []),
+    ("3.11", "tony submit --memory 1k -- true", 3, ['--memory: "1k" is less than 1 MiB; write 1m or more'], []),
+    ("3.12", "tony check --memory 100 -- true", 0,
+     ['--memory: "100" has no unit and counts MiB; write 100m, or 100g for GiB'], []),
+    ("3.13", "tony submit --timeout 3 -- true", 2, ['--timeout: "3" has no unit; write 3s or 3m'], []),
+    ("3.13 negative", "tony submit --timeout=-5s -- true", 3,
+     ['--timeout: "-5s" is not a duration; write 90s, 10m or 1h30m'], ["milliseconds"]),
+    ("3.13 good", "tony check --timeout 5min -- true && tony check --timeout 1h30m -- true", 0, [], ["warning"]),
+    ("3.14", "tony check --conf tony.application.timeout=30 -- true", 0,
+     ['"30" has no unit and counts milliseconds (30 ms); write 30ms, or 30s for seconds'], []),
+    ("3.20", "FOO=mine tony render -e FOO -- true", 0, ["FOO=mine"], []),
+    ("3.20 unset", "tony submit -e FOO -- true", 2, ["FOO is not set in tony's environment; export it"], []),
+    ("3.21", f"{RENDER} -e RANK=7 -- true", 3, [f'--env: "RANK": the framework pytorch {IDENTITY}'], []),
+    ("3.21 file", f"{RENDER} --conf tony.worker.envs=WORLD_SIZE=1 -- true", 3,
+     [f'tony.worker.envs: "WORLD_SIZE": the framework pytorch {IDENTITY}'], []),
+    ("3.21 other", "tony render --workers 2 -e RANK=7 -- true", 0, ["RANK=7"], ["warning"]),
+    ("3.21 out", f"{RENDER} --processes 2 -e OMP_NUM_THREADS= -- true", 0, ["RANK=1"], ["OMP_NUM_THREADS"]),
+    ("3.21 run", "tony submit --memory 64m -e HOME= --executes 'test -z \"${HOME+set}\"'", 0, ["succeeded"], []),
+    ("3.22", "tony submit -e 'A B=1' -- true", 3, ['"A B=1" is not KEY=VALUE'], []),
+    ("3.22 comma", "tony render -e A=1,2 -- true", 0, ["A=1,2"], ["warning"]),
+    ("3.26", xml(worker__instances=1, worker__command="echo theirs", worker__memory="64m")
+     + "tony render -- echo mine", 0, ["echo mine"], ["theirs", "warning"]),
+    ("3.26 common", xml(worker__instances=1, containers__command="echo theirs") + "tony render -- echo mine", 0,
+     ["echo mine"], ["theirs", "warning"]),
+    ("3.26 several", xml(worker__instances=1, worker__command="train", ps__instances=1, ps__command="serve")
+     + "tony submit -- echo mine", 3,
+     ["every task type has a command of its own: ", "worker (tony.xml:1)", "ps (tony.xml:1)"], []),
+    ("3.41", "tony check --conf 'tony.application.checkpoint-dir=~/ck' -- true; tony config show "
+     "--conf 'tony.application.checkpoint-dir=$HOME/ck' -- true", 0, ["/home/ck"], ["~", "$HOME"]),
+    ("3.47", "tony render --conf tony.driver.memory=96m -- true", 0, ["96 MiB"], ["warning"]),
+    ("3.48", "tony submit --conf tony.driver.gpus=1000 -- true", 7, ["driver:0 needs 1000 GPUs"], []),
+    ("3.48 command", "tony render --conf tony.driver.command='echo own'", 0, ["echo own"], ["warning"]),
+    ("3.69", "tony submit --framework tensorflow --type chief=2 --workers 2 -- true", 3,
+     ['--type: "2": TensorFlow knows one chief; set it to 1 and ask for more workers'], []),
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
+def test_row(tony, row):
+    run_row(tony, row)
