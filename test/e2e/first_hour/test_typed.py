@@ -46,6 +46,8 @@ ROWS = [
     ("3.13 negative", "tony submit --timeout=-5s -- true", 3,
      ['--timeout: "-5s" is not a duration; write 90s, 10m or 1h30m'], ["milliseconds"]),
     ("3.13 good", "tony check --timeout 5min -- true && tony check --timeout 1h30m -- true", 0, [], ["warning"]),
+    ("3.13 history", "tony history --prune --older-than 30", 2, ['--older-than: "30" has no unit; write 30d'], []),
+    ("3.13 size", "tony history --prune --max-size 10", 2, ['--max-size: "10" has no unit; write 10g'], []),
     ("3.14", "tony check --conf tony.application.timeout=30 -- true", 0,
      ['"30" has no unit and counts milliseconds (30 ms); write 30ms, or 30s for seconds'], []),
     ("3.20", "FOO=mine tony render -e FOO -- true", 0, ["FOO=mine"], []),
