@@ -188,6 +188,7 @@ static void test_nothing_is_sent_where_the_kernel_does_not_say_who_listens(void 
 	int status, listener cleanup_close = peer_listen(&address);
 	struct call call;
 
+	assert_true(listener >= 0);
 	start(&call, address, TOKEN, geteuid());
 	/* A process does not get rid of its filter. */
 	pid_t child = fork();
