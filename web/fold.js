@@ -22,6 +22,7 @@ import {jobHasEnded, taskHasEnded} from './states.js';
  * @property {number} [started_ms] @property {number} [ended_ms] of the last process
  * @property {object} [cause] of the last failure
  * @property {{attempt: number, lines: number, bytes: number, text: string}} [output_lost]
+ * @property {string} [checkpoint_trouble] why its checkpoints cannot be stored
  * @property {{by: string, own: number, others: number, text: string}} [straggler] it is one
  */
 
@@ -269,6 +270,13 @@ const FOLDS = {
 			return;
 		const {attempt, lines, bytes, text} = record;
 		task.output_lost = {attempt, lines, bytes, text};
+		model.changedTasks.add(task);
+	},
+	checkpoints(model, record) {
+		const task = model.byName.get(record.task);
+		if (!task)
+			return;
+		task.checkpoint_trouble = record.trouble ? record.text : undefined;
 		model.changedTasks.add(task);
 	},
 	waiting(model, record) {

@@ -120,6 +120,7 @@ export class TaskPage {
 		this.facts = h('div');
 		this.straggler = h('p', {class: 'notice warn', hidden: true, role: 'status'});
 		this.lost = h('p', {class: 'notice warn', hidden: true, role: 'status'});
+		this.checkpoints = h('p', {class: 'notice warn', hidden: true, role: 'status'});
 		this.cause = h('div');
 		this.attempts = h('div', {class: 'scroll-x', tabindex: '0', role: 'group', 'aria-label': 'Attempts'});
 		this.charts = new ChartGrid(`task-${this.name}`);
@@ -129,7 +130,7 @@ export class TaskPage {
 		replace(this.element,
 			h('div', {class: 'title'}, h('h1', {}, this.name), this.badge, h('span', {class: 'grow'}),
 				this.buildNeighbours()),
-			this.facts, this.straggler, this.lost, this.cause,
+			this.facts, this.straggler, this.lost, this.checkpoints, this.cause,
 			h('section', {'aria-labelledby': 'logs'}, h('div', {class: 'title'}, h('h2', {id: 'logs'}, 'Logs'),
 				this.logTabs), this.logs.element),
 			h('section', {'aria-labelledby': 'metrics'}, h('h2', {id: 'metrics'}, 'Metrics'),
@@ -174,6 +175,7 @@ export class TaskPage {
 		]));
 		showNotice(this.straggler, 'Straggler', task.straggler);
 		showNotice(this.lost, 'Lost output', task.output_lost);
+		showNotice(this.checkpoints, 'Checkpoints', task.checkpoint_trouble && {text: task.checkpoint_trouble});
 		this.showCause();
 		/* One that was started again in its place may be running before anybody saw it end. */
 		const step = [task.attempt, task.epoch, task.restart, task.state].join();

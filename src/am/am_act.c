@@ -55,6 +55,12 @@ void am_on_output_lost(void *data, size_t task, const struct lost_output *lost)
 	am_record(am, record_output(am->job, machine_task(am->machine, task), lost), false);
 }
 
+void am_on_checkpoint_trouble(void *data, size_t task, const char *text)
+{
+	struct am *am = data;
+	am_record(am, record_checkpoints(am->job, machine_task(am->machine, task), text), false);
+}
+
 void am_break(struct am *am, const char *text)
 {
 	if (am->failure)

@@ -93,6 +93,9 @@ void am_record(struct am *am, json_t *record, bool sync);
 /* For the interface: so much of a task's output is lost. */
 void am_on_output_lost(void *data, size_t task, const struct lost_output *lost);
 
+/* Likewise: its checkpoints cannot be stored; NULL: they can again. */
+void am_on_checkpoint_trouble(void *data, size_t task, const char *text);
+
 /* For the event loop: syncs the journal. */
 void am_on_sync_timer(evutil_socket_t fd, short what, void *data);
 

@@ -234,6 +234,7 @@ static int open_api(struct am *am, struct err *err)
 				      .am_attempt = am->place.am_attempt,
 				      .deliver = on_message,
 				      .output_lost = am_on_output_lost,
+				      .checkpoint_trouble = am_on_checkpoint_trouble,
 				      .log_path = on_log_path};
 	char *address cleanup_free = am->listener > 0 ? NULL : listen_address(am->place.host);
 	/* An AM at another address is none that the ring's processes would ask. */

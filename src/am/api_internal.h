@@ -45,6 +45,7 @@ struct api_task {
 	int beat_attempt;   /* whose it was */
 	int64_t lost_bytes; /* of output, as the journal tells it */
 	int lost_attempt;   /* of which container */
+	bool has_checkpoint_trouble;
 };
 
 struct api_event_follower {

@@ -286,6 +286,15 @@ static void take_loss(struct api_task *task, const struct lost_output *lost, boo
 	task->api->host.output_lost(task->api->host.data, task->number, lost);
 }
 
+/* The journal gets a line when it begins, and when it is over. */
+static void take_checkpoint_trouble(struct api_task *task, const char *trouble)
+{
+	if (task->has_checkpoint_trouble == (trouble != NULL))
+		return;
+	task->has_checkpoint_trouble = trouble != NULL;
+	task->api->host.checkpoint_trouble(task->api->host.data, task->number, trouble);
+}
+
 static void take_beat(struct api_task *task, struct message_beat *message)
 {
 	/* An executor that lost its connection comes back on another one. */
@@ -308,6 +317,7 @@ static void take_beat(struct api_task *task, struct message_beat *message)
 		api_task_measure(task, &message->of, &message->metrics);
 	api_task_take_numbers(task, message->of.attempt, &message->numbers);
 	take_loss(task, &message->lost, message->state == MESSAGE_EXITED);
+	take_checkpoint_trouble(task, message->checkpoint_trouble);
 	tell_beat(task, message);
 }
 

@@ -256,6 +256,19 @@ static int read_loss(const json_t *body, const struct message_identity *of,
 	return 0;
 }
 
+static int read_checkpoint_trouble(const json_t *body, char **trouble, struct err *err)
+{
+	char *text cleanup_free = NULL;
+
+	if (json_read_text(body, "checkpoint_trouble", &text, err) < 0)
+		return -1;
+	if (!text)
+		return 0;
+	str_cut(text, LOSS_TEXT_CAP);
+	*trouble = str_printable(text, strlen(text));
+	return 0;
+}
+
 void message_numbers_finish(struct message_numbers *numbers)
 {
 	free(numbers->items);
@@ -398,7 +411,8 @@ static int read_beat(struct message_beat *message, json_t *body, struct err *err
 	    read_pids(body, &message->pids, err) < 0 ||
 	    read_int(body, "ui_port", 0, 65535, &message->ui_port, err) < 0 ||
 	    read_logs(body, message, err) < 0 || read_numbers(body, &message->numbers, err) < 0 ||
-	    read_loss(body, &message->of, &message->lost, err) < 0)
+	    read_loss(body, &message->of, &message->lost, err) < 0 ||
+	    read_checkpoint_trouble(body, &message->checkpoint_trouble, err) < 0)
 		return -1;
 	return read_metrics(body, &message->has_metrics, &message->metrics, err);
 }
@@ -421,6 +435,7 @@ void message_beat_finish(struct message_beat *message)
 	message_metrics_finish(&message->metrics);
 	message_numbers_finish(&message->numbers);
 	free(message->lost.text);
+	free(message->checkpoint_trouble);
 	*message = (struct message_beat){0};
 }
 

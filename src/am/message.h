@@ -85,6 +85,7 @@ struct message_beat {
 	struct message_metrics metrics;
 	struct message_numbers numbers;
 	struct lost_output lost;
+	char *checkpoint_trouble; /* printable; NULL: none */
 };
 
 struct message_exit {

@@ -31,10 +31,14 @@ static void append_job(const struct job_view *view, const json_t *record, struct
 
 void live_add_losses(const struct job_view *view, struct str_list *lines)
 {
-	size_t count = 0;
+	size_t count = 0, troubled = 0;
 
 	for (size_t i = 0; i < view->task_count; i++) {
 		const struct task_view *task = &view->tasks[i];
+		if (task->checkpoint_trouble && ++troubled == 1)
+			str_list_add_format(lines, "warning: %s:%d: %s",
+					    view->job->types[task->type].name, task->index,
+					    task->checkpoint_trouble);
 		if (task->lost.text && ++count <= LOSSES_MAX)
 			str_list_add_format(lines, "warning: %s:%d: %s",
 					    view->job->types[task->type].name, task->index,
@@ -43,6 +47,10 @@ void live_add_losses(const struct job_view *view, struct str_list *lines)
 	if (count > LOSSES_MAX)
 		str_list_add_format(lines, "warning: output of %zu tasks more was lost",
 				    count - LOSSES_MAX);
+	if (troubled > 1)
+		str_list_add_format(lines,
+				    "warning: the checkpoints of %zu tasks more cannot be stored",
+				    troubled - 1);
 }
 
 /* Single tasks are told when something went wrong; the summary counts the others. */
@@ -92,7 +100,8 @@ static void append_record(const struct job_view *view, const json_t *record, str
 		append_job(view, record, out);
 	else if (str_equal(event, "task"))
 		append_task(view, record, out);
-	else if (str_equal(event, "note") || str_equal(event, "output"))
+	else if (str_equal(event, "note") || str_equal(event, "output") ||
+		 str_equal(event, "checkpoints"))
 		append_note(record, out);
 	else if (str_equal(event, "waiting") && text)
 		str_append_format(out, "waiting: %s", text);

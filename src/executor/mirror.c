@@ -122,7 +122,7 @@ static void end(struct mirror *mirror, const struct err *err)
 {
 	drop_work(mirror);
 	mirror->activity = ACTIVITY_NONE;
-	if (mirror->watching)
+	if (mirror->watching || !err)
 		complain(mirror, err);
 	if (mirror->flush_next) {
 		mirror->flush_next = false;
@@ -442,6 +442,11 @@ void mirror_watch(struct mirror *mirror)
 	mirror->watching = true;
 	mirror->looks = 1;
 	plan(mirror);
+}
+
+const char *mirror_trouble(const struct mirror *mirror)
+{
+	return mirror->follow ? NULL : mirror->trouble;
 }
 
 void mirror_flush(struct mirror *mirror, mirror_done *done, void *data)

@@ -89,6 +89,9 @@ void mirror_fetch(struct mirror *mirror, mirror_done *done, void *data);
 /* From now on what changes is stored. A failure is logged, and tried again at the next look. */
 void mirror_watch(struct mirror *mirror);
 
+/* Why the last look could not be stored; NULL: it was, or there was none. */
+const char *mirror_trouble(const struct mirror *mirror);
+
 /* Stores all that has changed, settled or not, and watches no more. The first failure ends it: what
  * was not stored is found by the next flush. */
 void mirror_flush(struct mirror *mirror, mirror_done *done, void *data);

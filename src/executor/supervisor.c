@@ -175,6 +175,16 @@ static void add_loss(const struct supervisor *supervisor, json_t *body)
 	output_loss_finish(&loss);
 }
 
+static void add_checkpoint_trouble(const struct supervisor *supervisor, json_t *body)
+{
+	const char *why = supervisor->checkpoints ? mirror_trouble(supervisor->checkpoints) : NULL;
+
+	if (!why)
+		return;
+	char *text cleanup_free = mem_printf("its checkpoints cannot be stored: %s", why);
+	json_set_text(body, "checkpoint_trouble", text);
+}
+
 static json_t *on_state(void *data)
 {
 	static const char *const names[] = {"waiting", "running", "exited"};
@@ -195,6 +205,7 @@ static json_t *on_state(void *data)
 		json_object_set(body, "metrics", supervisor->metrics);
 	add_numbers(supervisor, body, BEAT_NUMBERS_BYTES);
 	add_loss(supervisor, body);
+	add_checkpoint_trouble(supervisor, body);
 	return body;
 }
 

@@ -167,6 +167,17 @@ json_t *record_output(const struct job *job, const struct task *task,
 	return record;
 }
 
+json_t *record_checkpoints(const struct job *job, const struct task *task, const char *trouble)
+{
+	json_t *record = begin("checkpoints");
+
+	set_task_name(record, "task", job, task);
+	json_set_text(record, "text", trouble ? trouble : "its checkpoints are stored again");
+	if (trouble)
+		json_set_bool(record, "trouble", true);
+	return record;
+}
+
 json_t *record_waiting(const char *text)
 {
 	json_t *record = begin("waiting");

@@ -14,6 +14,8 @@
  *                                                it can be helped
  *   note     text task?                          something a person should know
  *   output   task attempt lines bytes text       so much of a container's output was lost, in all
+ *   checkpoints  task text trouble?              they cannot be stored; without `trouble` they can
+ *                                                again
  *   waiting  text?                               why containers are not there; absent: no more
  *   final    state message cause?                the last line of a journal; the cause, when no
  *                                                AM could say it
@@ -46,6 +48,8 @@ json_t *record_avoid(const char *host);
 json_t *record_note(const struct job *job, const struct task *task, const char *text);
 json_t *record_output(const struct job *job, const struct task *task,
 		      const struct lost_output *lost);
+/* `trouble` NULL: they are stored again. */
+json_t *record_checkpoints(const struct job *job, const struct task *task, const char *trouble);
 json_t *record_waiting(const char *text); /* NULL: nothing is waited for any more */
 json_t *record_final(enum job_state state, const char *message, const struct cause *cause);
 /* Whether it is that one. */

@@ -62,6 +62,7 @@ void job_view_destroy(struct job_view *view)
 		free(view->tasks[i].host);
 		free(view->tasks[i].log_dir);
 		free(view->tasks[i].lost.text);
+		free(view->tasks[i].checkpoint_trouble);
 		cause_finish(&view->tasks[i].cause);
 		view_attempts_finish(&view->tasks[i]);
 	}
@@ -343,6 +344,24 @@ static int fold_note(struct job_view *view, const struct view_record *record, in
 	return read_text(record, "text", &view->note, err);
 }
 
+static int fold_checkpoints(struct job_view *view, const struct view_record *record,
+			    int64_t time_ms, struct err *err)
+{
+	char *text cleanup_free = NULL;
+	bool is_trouble = false;
+	int64_t number;
+
+	if (read_task_name(view, record, "task", &number, err) < 0)
+		return -1;
+	if (number < 0)
+		return err_set(err, ERR_INPUT, "task: is missing");
+	if (view_record_read_bool(record, "trouble", &is_trouble, err) < 0 ||
+	    view_record_need_text(record, "text", &text, err) < 0)
+		return -1;
+	mem_replace(&view->tasks[number].checkpoint_trouble, is_trouble ? mem_steal(&text) : NULL);
+	return 0;
+}
+
 static int fold_output(struct job_view *view, const struct view_record *record, int64_t time_ms,
 		       struct err *err)
 {
@@ -412,7 +431,7 @@ static const struct {
 } folds[] = {
 	{"am", fold_am},       {"job", fold_job},	{"task", fold_task},
 	{"avoid", fold_avoid}, {"note", fold_note},	{"waiting", fold_waiting},
-	{"final", fold_final}, {"output", fold_output},
+	{"final", fold_final}, {"output", fold_output}, {"checkpoints", fold_checkpoints},
 };
 
 /* ---- all of them -------------------------------------------------------------------------- */

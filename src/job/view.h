@@ -42,9 +42,10 @@ struct task_view {
 	bool is_well;		      /* it did */
 	bool blames_peer, moved, port_missed, rejoin, restarting; /* as in struct task */
 	int misses;						  /* as in struct task */
-	int64_t pause_ms;	 /* its own back-off, from state_since_ms on */
-	struct lost_output lost; /* of the last container that lost some */
-	bool dormant;		 /* machine_task_is_dormant() */
+	int64_t pause_ms;	  /* its own back-off, from state_since_ms on */
+	struct lost_output lost;  /* of the last container that lost some */
+	char *checkpoint_trouble; /* why they cannot be stored; NULL: they can */
+	bool dormant;		  /* machine_task_is_dormant() */
 	struct attempt_view *attempts;
 	size_t attempt_count;
 };

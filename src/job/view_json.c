@@ -158,6 +158,7 @@ json_t *task_view_to_json(const struct job_view *view, size_t task)
 	set_time(object, "started_ms", row->started_ms);
 	set_time(object, "ended_ms", row->ended_ms);
 	set_lost(object, &row->lost);
+	json_set_text(object, "checkpoint_trouble", row->checkpoint_trouble);
 	cause_set_member(object, &row->cause);
 	return object;
 }

@@ -201,6 +201,17 @@ test('tasks come and go with what is wanted', () => {
 	assert.equal(job.job.types[0].wanted, 2, 'what is not said is as it was at the start');
 });
 
+test('checkpoints that cannot be stored are the task\'s trouble until they are', () => {
+	const job = model();
+	job.fold({seq: 11, t: 1000, ev: 'checkpoints', task: 'worker:0', trouble: true, text: 'no room'});
+	const task = job.byName.get('worker:0');
+	assert.equal(task.checkpoint_trouble, 'no room');
+	assert.deepEqual([...job.takeChanges().tasks], [task]);
+	job.fold({seq: 12, t: 1100, ev: 'checkpoints', task: 'worker:0', text: 'stored again'});
+	assert.equal(task.checkpoint_trouble, undefined);
+	job.fold({seq: 13, t: 1200, ev: 'checkpoints', task: 'nobody:0', text: 'stored again'});
+});
+
 // promise: R58
 test('output that was lost is the task\'s until more is', () => {
 	const job = model();

@@ -71,6 +71,14 @@ static void on_output_lost(void *data, size_t task, const struct lost_output *lo
 	bed->lost_bytes = lost->bytes;
 }
 
+static void on_checkpoint_trouble(void *data, size_t task, const char *text)
+{
+	struct api_bed *bed = data;
+
+	bed->troubles++;
+	mem_replace(&bed->trouble, mem_strdup(text));
+}
+
 static char *on_log_path(void *data, size_t task, const char *name)
 {
 	struct api_bed *bed = data;
@@ -88,6 +96,7 @@ static void open_api(struct api_bed *bed)
 		.am_attempt = 3,
 		.deliver = on_deliver,
 		.output_lost = on_output_lost,
+		.checkpoint_trouble = on_checkpoint_trouble,
 		.log_path = on_log_path,
 	};
 	const struct api_options options = {.address = "127.0.0.1:0", .token = BED_TOKEN};
@@ -131,6 +140,7 @@ void api_bed_destroy(struct api_bed *bed)
 	fs_remove_tree(bed->directory, NULL);
 	free(bed->directory);
 	free(bed->journal_path);
+	free(bed->trouble);
 	free(bed);
 }
 

@@ -23,6 +23,8 @@ struct api_bed {
 	char *directory, *journal_path;
 	size_t losses;	    /* of output, told so often */
 	int64_t lost_bytes; /* ... at last */
+	size_t troubles;    /* with checkpoints, told so often */
+	char *trouble;	    /* ... at last; NULL: none any more */
 	size_t delivered;   /* events that the interface gave the machine */
 };
 

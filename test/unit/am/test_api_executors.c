@@ -160,6 +160,30 @@ static void test_agreeing_beat_is_answered_after_the_interval(void **state)
 
 /* Told together, and answered evenly over the interval soon: no hold is so short that executors
  * would take it for a disagreement. */
+static void test_trouble_with_checkpoints_is_told_when_it_begins_and_ends(void **state)
+{
+	static const char *const told[] = {"no room", "less room", NULL, NULL};
+	static const size_t times[] = {1, 1, 2, 2};
+	struct api_bed *bed = api_bed_create("worker=1", beat_fast);
+	struct reply reply;
+
+	bring_in(bed, "worker:0", 4001);
+	for (size_t i = 0; i < array_length(told); i++) {
+		char *body cleanup_free = mem_printf(
+			"{\"attempt\":1,\"epoch\":1,\"restart\":0,\"state\":\"running\"%s%s%s}",
+			told[i] ? ",\"checkpoint_trouble\":\"" : "", told[i] ? told[i] : "",
+			told[i] ? "\"" : "");
+		ask(bed, &reply, "POST", BEAT_0, body);
+		assert_int_equal(bed->troubles, times[i]);
+		if (told[i])
+			assert_string_equal(bed->trouble, "no room");
+		else
+			assert_null(bed->trouble);
+		reply_finish(&reply);
+	}
+	api_bed_destroy(bed);
+}
+
 static void test_beats_spread_over_the_interval(void **state)
 {
 	enum { TASKS = 100, INTERVAL_MS = 1000, HOLDS = 4 };
@@ -489,6 +513,7 @@ int main(void)
 		cmocka_unit_test(test_order_is_repeated_until_the_report_agrees),
 		cmocka_unit_test(test_all_get_the_same_long_spec),
 		cmocka_unit_test(test_agreeing_beat_is_answered_after_the_interval),
+		cmocka_unit_test(test_trouble_with_checkpoints_is_told_when_it_begins_and_ends),
 		cmocka_unit_test(test_beats_spread_over_the_interval),
 		cmocka_unit_test(test_beat_keeps_its_place_in_the_interval),
 		cmocka_unit_test(test_survivor_is_stopped_and_started_anew),

@@ -379,7 +379,10 @@ static void test_a_failing_store(void **state)
 	err_set(&bed->fault, ERR_UNREACHABLE, "no such host");
 	mirror_watch(bed->mirror);
 	put(bed->here, "more", "m");
-	while (!has(bed->there, "more", "m"))
+	while (!mirror_trouble(bed->mirror))
+		event_base_loop(bed->base, EVLOOP_ONCE);
+	assert_string_equal(mirror_trouble(bed->mirror), "no such host");
+	while (!has(bed->there, "more", "m") || mirror_trouble(bed->mirror))
 		event_base_loop(bed->base, EVLOOP_ONCE);
 }
 

@@ -271,6 +271,22 @@ static void notes_waiting_and_the_end_are_seen(void **state)
 	end(&scene);
 }
 
+static void checkpoints_that_cannot_be_stored_are_seen(void **state)
+{
+	struct scene scene = begin(state, "worker=1");
+	const struct task *task = machine_task(scene.bed->machine, 0);
+
+	add(&scene, record_checkpoints(scene.bed->job, task, "its checkpoints: no room"));
+	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
+	json_t *json cleanup_json = task_view_to_json(scene.view, 0);
+	assert_string_equal(json_string_value(json_object_get(json, "checkpoint_trouble")),
+			    "its checkpoints: no room");
+	add(&scene, record_checkpoints(scene.bed->job, task, NULL));
+	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
+	assert_null(scene.view->tasks[0].checkpoint_trouble);
+	end(&scene);
+}
+
 /* promise: R17 */
 static void machines_to_blame_are_seen(void **state)
 {
@@ -463,6 +479,7 @@ int main(void)
 		in_directory(processes_of_one_container_are_attempts),
 		in_directory(containers_that_start_nothing_are_attempts),
 		in_directory(notes_waiting_and_the_end_are_seen),
+		in_directory(checkpoints_that_cannot_be_stored_are_seen),
 		in_directory(machines_to_blame_are_seen),
 		in_directory(nothing_of_an_ended_job_runs),
 		in_directory(the_last_line_may_have_a_cause),
