@@ -199,8 +199,11 @@ static void destroy(struct log_source *base)
 
 struct log_source *log_source_kept(struct job_log *log)
 {
-	static const struct log_source_ops ops = {
-		.read = read_part, .next = next, .seek_tail = seek_tail, .destroy = destroy};
+	static const struct log_source_ops ops = {.read = read_part,
+						  .next = next,
+						  .begun = log_lines_begun,
+						  .seek_tail = seek_tail,
+						  .destroy = destroy};
 	struct kept_source *source = mem_alloc(sizeof(*source));
 
 	source->base.ops = &ops;

@@ -104,6 +104,16 @@ bool log_lines_rest(struct log_source *source, struct log_line *line)
 	return there > 0 && take_line(lines, there, 0, line);
 }
 
+bool log_lines_begun(const struct log_source *source, struct log_line *line)
+{
+	const struct log_lines *lines = &source->lines;
+
+	*line = (struct log_line){.text = lines->buffer + lines->start,
+				  .length = lines->end - lines->start,
+				  .time_ms = lines->time};
+	return line->length > 0;
+}
+
 /* A line out of the buffer. */
 static bool take_buffered(struct log_lines *lines, struct log_line *line)
 {
@@ -137,6 +147,11 @@ bool log_source_next(struct log_source *source, bool to_the_end, struct log_line
 void log_source_seek_tail(struct log_source *source, int64_t lines)
 {
 	source->ops->seek_tail(source, lines);
+}
+
+bool log_source_begun(const struct log_source *source, struct log_line *line)
+{
+	return source->ops->begun(source, line);
 }
 
 const char *log_source_problem(const struct log_source *source)

@@ -27,6 +27,7 @@ struct log_source_ops {
 	/* The next bytes of the present part; 0 or less: none now. */
 	ssize_t (*read)(struct log_source *source, char *bytes, size_t length);
 	bool (*next)(struct log_source *source, bool to_the_end, struct log_line *line);
+	bool (*begun)(const struct log_source *source, struct log_line *line);
 	void (*seek_tail)(struct log_source *source, int64_t lines);
 	void (*destroy)(struct log_source *source); /* frees the struct, not `lines` */
 };
@@ -38,5 +39,7 @@ void log_lines_begin(struct log_source *source, int64_t offset, FILE *times);
 bool log_lines_next(struct log_source *source, struct log_line *line);
 /* What is left behind the last newline, of a part that gets no more. */
 bool log_lines_rest(struct log_source *source, struct log_line *line);
+/* The same while it may get more: it is not taken. */
+bool log_lines_begun(const struct log_source *source, struct log_line *line);
 
 #endif

@@ -262,8 +262,11 @@ static void destroy(struct log_source *base)
 
 static struct live_source *create(const char *task, const char *log)
 {
-	static const struct log_source_ops ops = {
-		.read = read_pieces, .next = next, .seek_tail = seek_tail, .destroy = destroy};
+	static const struct log_source_ops ops = {.read = read_pieces,
+						  .next = next,
+						  .begun = log_lines_begun,
+						  .seek_tail = seek_tail,
+						  .destroy = destroy};
 	struct live_source *source = mem_alloc(sizeof(*source));
 
 	source->base.ops = &ops;

@@ -3,12 +3,11 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "base/map.h"
 #include "base/mem.h"
 
 /* One file, with the line of it that comes next. */
 struct entry {
-	char *label;
+	const void *label;
 	struct log_source *source;
 	struct log_line line;
 	bool has_line, is_drained;
@@ -17,47 +16,31 @@ struct entry {
 struct log_merge {
 	struct entry *entries;
 	size_t count;
-	struct map *paths; /* those that have an entry */
 };
 
 struct log_merge *log_merge_create(void)
 {
-	struct log_merge *merge = mem_alloc(sizeof(*merge));
-
-	merge->paths = map_create(NULL);
-	return merge;
+	return mem_alloc(sizeof(struct log_merge));
 }
 
 void log_merge_destroy(struct log_merge *merge)
 {
 	if (!merge)
 		return;
-	for (size_t i = 0; i < merge->count; i++) {
-		free(merge->entries[i].label);
+	for (size_t i = 0; i < merge->count; i++)
 		log_source_destroy(merge->entries[i].source);
-	}
 	free(merge->entries);
-	map_destroy(merge->paths);
 	free(merge);
 }
 
-void log_merge_add_source(struct log_merge *merge, struct log_source *source, const char *label,
-			  int64_t tail)
+void log_merge_add(struct log_merge *merge, struct log_source *source, const void *label,
+		   int64_t tail)
 {
 	merge->entries =
 		mem_realloc_array(merge->entries, merge->count + 1, sizeof(*merge->entries));
-	merge->entries[merge->count++] =
-		(struct entry){.label = mem_strdup(label), .source = source};
+	merge->entries[merge->count++] = (struct entry){.label = label, .source = source};
 	if (tail >= 0)
 		log_source_seek_tail(source, tail);
-}
-
-void log_merge_add(struct log_merge *merge, const char *path, const char *label, int64_t tail)
-{
-	if (map_get(merge->paths, path))
-		return;
-	map_set(merge->paths, path, merge);
-	log_merge_add_source(merge, log_source_create(path), label, tail);
 }
 
 const char *log_merge_problem(const struct log_merge *merge)
@@ -82,7 +65,7 @@ static void fetch(struct entry *entry, bool to_the_end)
 }
 
 bool log_merge_next(struct log_merge *merge, bool to_the_end, struct log_line *line,
-		    const char **label)
+		    const void **label)
 {
 	struct entry *first = NULL;
 
@@ -101,4 +84,20 @@ bool log_merge_next(struct log_merge *merge, bool to_the_end, struct log_line *l
 	*line = first->line;
 	*label = first->label;
 	return true;
+}
+
+bool log_merge_begun(const struct log_merge *merge, struct log_line *line, const void **label)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < merge->count; i++) {
+		struct log_line begun;
+		if (!log_source_begun(merge->entries[i].source, &begun) ||
+		    (found && begun.time_ms < line->time_ms))
+			continue;
+		found = true;
+		*line = begun;
+		*label = merge->entries[i].label;
+	}
+	return found;
 }

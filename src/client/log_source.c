@@ -88,6 +88,15 @@ static bool next(struct log_source *base, bool to_the_end, struct log_line *line
 	}
 }
 
+static bool begun(const struct log_source *base, struct log_line *line)
+{
+	const struct file_source *source = (const struct file_source *)base;
+
+	*line = (struct log_line){
+		.text = source->line, .length = source->length, .time_ms = source->time};
+	return source->length > 0 && !source->was_told;
+}
+
 static void seek_tail(struct log_source *base, int64_t lines)
 {
 	struct file_source *source = (struct file_source *)base;
@@ -109,7 +118,7 @@ static void destroy(struct log_source *base)
 struct log_source *log_source_create(const char *path)
 {
 	static const struct log_source_ops ops = {
-		.next = next, .seek_tail = seek_tail, .destroy = destroy};
+		.next = next, .begun = begun, .seek_tail = seek_tail, .destroy = destroy};
 	struct file_source *source = mem_alloc(sizeof(*source));
 
 	source->base.ops = &ops;

@@ -33,6 +33,10 @@ struct log_line {
 /* False: no (whole) line now. With `to_the_end` a last line without a newline counts too. */
 bool log_source_next(struct log_source *source, bool to_the_end, struct log_line *line);
 
+/* The line that was begun and has no newline yet, after log_source_next() has returned false;
+ * false: there is none. */
+bool log_source_begun(const struct log_source *source, struct log_line *line);
+
 /* Why there are no more lines although there may be; NULL: no such thing. */
 const char *log_source_problem(const struct log_source *source);
 

@@ -185,7 +185,7 @@ static void what_is_there_is_merged_by_time(void **state)
 	struct log_merge *merge = log_merge_create();
 	static const char *const names[] = {"stdout", "stderr"};
 	struct log_line line;
-	const char *label;
+	const void *label;
 	int count = 0;
 
 	for (int which = 0; which < 2; which++) {
@@ -197,8 +197,7 @@ static void what_is_there_is_merged_by_time(void **state)
 		}
 		append(far, index, times.text);
 		append(far, names[which], text.text);
-		log_merge_add_source(merge, log_live_follow(far->live, "worker:0", names[which]),
-				     "", -1);
+		log_merge_add(merge, log_live_follow(far->live, "worker:0", names[which]), "", -1);
 	}
 	log_live_ask(far->live, &far->door);
 	while (count < 2 * LINES) {

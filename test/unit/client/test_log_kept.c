@@ -138,10 +138,10 @@ static void a_log_that_cannot_be_read_on_is_told(void **state)
 	struct log_merge *merge = log_merge_create();
 	struct fake_log *fake = make_log(parts, 2);
 	struct log_line line;
-	const char *label;
+	const void *label;
 
 	fake->broken_at = 4;
-	log_merge_add_source(merge, log_source_kept(&fake->base), "worker:0| ", -1);
+	log_merge_add(merge, log_source_kept(&fake->base), "worker:0| ", -1);
 	assert_null(log_merge_problem(merge));
 	for (int i = 0; i < 3; i++) {
 		assert_true(log_merge_next(merge, true, &line, &label));

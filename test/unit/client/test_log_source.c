@@ -346,10 +346,10 @@ static char *merge_all(struct log_merge *merge, bool to_the_end)
 {
 	struct str text = {0};
 	struct log_line line;
-	const char *label;
+	const void *label;
 
 	while (log_merge_next(merge, to_the_end, &line, &label)) {
-		str_append_format(&text, "%s%s", text.length > 0 ? "|" : "", label);
+		str_append_format(&text, "%s%s", text.length > 0 ? "|" : "", (const char *)label);
 		str_append_bytes(&text, line.text, line.length);
 	}
 	return str_steal(&text);
@@ -363,8 +363,8 @@ static void files_are_merged_by_time(void **state)
 	scratch_write(state, "a.times", "100 0\n300 2\n500 4\n", 0600);
 	scratch_write(state, "b", "2\n4\n", 0600);
 	scratch_write(state, "b.times", "200 0\n400 2\n", 0600);
-	log_merge_add(merge, scratch_path(state, "a"), "a:", -1);
-	log_merge_add(merge, scratch_path(state, "b"), "b:", -1);
+	log_merge_add(merge, log_source_create(scratch_path(state, "a")), "a:", -1);
+	log_merge_add(merge, log_source_create(scratch_path(state, "b")), "b:", -1);
 	assert_text_freed(merge_all(merge, false), "a:1|b:2|a:3|b:4|a:5");
 	log_merge_destroy(merge);
 }
@@ -375,9 +375,36 @@ static void at_the_same_time_files_keep_their_order(void **state)
 
 	scratch_write(state, "a", "1\n2\n", 0600);
 	scratch_write(state, "b", "3\n4\n", 0600);
-	log_merge_add(merge, scratch_path(state, "a"), "", -1);
-	log_merge_add(merge, scratch_path(state, "b"), "", -1);
+	log_merge_add(merge, log_source_create(scratch_path(state, "a")), "", -1);
+	log_merge_add(merge, log_source_create(scratch_path(state, "b")), "", -1);
 	assert_text_freed(merge_all(merge, false), "1|2|3|4");
+	log_merge_destroy(merge);
+}
+
+static void the_line_that_was_begun_last_can_be_seen(void **state)
+{
+	struct log_merge *merge = log_merge_create();
+	struct log_line line;
+	const void *label;
+
+	scratch_write(state, "a", "1\n2", 0600);
+	scratch_write(state, "a.times", "100 0\n300 2\n", 0600);
+	scratch_write(state, "b", "0", 0600);
+	scratch_write(state, "b.times", "200 0\n", 0600);
+	log_merge_add(merge, log_source_create(scratch_path(state, "a")), "a:", -1);
+	log_merge_add(merge, log_source_create(scratch_path(state, "b")), "b:", -1);
+	assert_false(log_merge_begun(merge, &line, &label));
+	assert_text_freed(merge_all(merge, false), "a:1");
+	assert_true(log_merge_begun(merge, &line, &label));
+	assert_string_equal(label, "a:");
+	assert_int_equal(line.length, 1);
+	assert_int_equal(line.text[0], '2');
+	scratch_append(state, "a", "\n");
+	assert_text_freed(merge_all(merge, false), "a:2");
+	assert_true(log_merge_begun(merge, &line, &label));
+	assert_string_equal(label, "b:");
+	assert_text_freed(merge_all(merge, true), "b:0");
+	assert_false(log_merge_begun(merge, &line, &label));
 	log_merge_destroy(merge);
 }
 
@@ -386,11 +413,10 @@ static void a_merge_goes_on_when_files_grow(void **state)
 	struct log_merge *merge = log_merge_create();
 
 	scratch_write(state, "a", "1\n2", 0600);
-	log_merge_add(merge, scratch_path(state, "a"), "a:", -1);
+	log_merge_add(merge, log_source_create(scratch_path(state, "a")), "a:", -1);
 	assert_text_freed(merge_all(merge, false), "a:1");
 	scratch_write(state, "b", "x\ny\nz\n", 0600);
-	log_merge_add(merge, scratch_path(state, "b"), "b:", 1);
-	log_merge_add(merge, scratch_path(state, "b"), "again:", -1); /* is known */
+	log_merge_add(merge, log_source_create(scratch_path(state, "b")), "b:", 1);
 	scratch_append(state, "a", "\n");
 	assert_text_freed(merge_all(merge, false), "a:2|b:z");
 	scratch_append(state, "b", "end");
@@ -422,6 +448,7 @@ int main(void)
 		scratch_test(files_are_merged_by_time),
 		scratch_test(at_the_same_time_files_keep_their_order),
 		scratch_test(a_merge_goes_on_when_files_grow),
+		scratch_test(the_line_that_was_begun_last_can_be_seen),
 	};
 
 	return cmocka_run_group_tests_name("log source", tests, NULL, NULL);

@@ -52,6 +52,18 @@ static void lines_are_merged_by_time_behind_their_tasks(void **state)
 	bed_job_close(&bed);
 }
 
+static void a_progress_bar_shows_its_last_state(void **state)
+{
+	struct bed_job bed;
+
+	open_job(&bed);
+	bed_job_write(&bed, "worker-0-1/stdout", "a\r 50%\r100%\nof DOS\r\n\r\n");
+	bed_job_write(&bed, "worker-0-1/stderr", "10%\r20%\r");
+	assert_logs(state, "logs -t worker:0", "100%\nof DOS\n\nstderr| 20%\n");
+	assert_logs(state, "logs -t worker:0 --grep 50", "");
+	bed_job_close(&bed);
+}
+
 static void one_task_needs_no_name(void **state)
 {
 	struct bed_job bed;
@@ -164,6 +176,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		verb_test(lines_are_merged_by_time_behind_their_tasks),
+		verb_test(a_progress_bar_shows_its_last_state),
 		verb_test(one_task_needs_no_name),
 		verb_test(lines_are_chosen_by_expression),
 		verb_test(lines_are_chosen_by_time),

@@ -1,0 +1,486 @@
+#include "client/job_output.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "client/kept_logs.h"
+#include "client/log_live.h"
+#include "client/log_merge.h"
+#include "job/log_reader.h"
+#include "scheduler/local_start.h"
+
+#define REST_MS 5000
+
+/* Told with every line of a log. */
+struct label {
+	char *text;
+	bool is_error;
+};
+
+struct job_output {
+	const struct job_output_choice *choice;
+	struct opened *opened;
+	struct follow *follow;
+	job_output_visit *visit;
+	void *data;
+	struct log_merge *merge;
+	struct map *paths; /* of files of this machine that are in it */
+	struct label **labels;
+	size_t label_count;
+	struct kept_logs *kept; /* NULL: they are files of this machine */
+	struct log_live *live;	/* NULL: not followed through the AM */
+	struct err missing;	/* the first log that is not to be had */
+	size_t found;
+	int64_t tail;	  /* as chosen, then -1: files that come later are told in full */
+	bool names_tasks; /* there is more than one */
+	bool has_files;	  /* add_files() was called */
+};
+
+/* ---- what is asked for -------------------------------------------------------------------- */
+
+/* Logs of tony's own programs, and not of the user's. */
+static bool wants_own(const struct job_output_choice *choice)
+{
+	return choice->am || choice->executors.count > 0;
+}
+
+int job_output_check(const struct job_output_choice *choice, struct err *err)
+{
+	if (wants_own(choice) && (choice->tasks.count > 0 || choice->stream))
+		return err_set(err, ERR_USAGE,
+			       "--task and --stream are about the output of programs; leave them "
+			       "out with --am and --executor");
+	return 0;
+}
+
+static const struct str_list *named_tasks(const struct job_output_choice *choice)
+{
+	return wants_own(choice) ? &choice->executors : &choice->tasks;
+}
+
+static int check_tasks(const struct job_output *output, struct err *err)
+{
+	const struct str_list *tasks = named_tasks(output->choice);
+
+	for (size_t i = 0; i < tasks->count; i++)
+		if (opened_check_task(output->opened, tasks->items[i], err) < 0)
+			return -1;
+	/* Its node has it, and nobody tells when it grows. */
+	if (output->choice->am && output->follow && output->opened->ops->logs)
+		return err_set(err, ERR_USAGE,
+			       "--am: the log of an application master on a cluster cannot be "
+			       "followed; leave out --follow");
+	return 0;
+}
+
+static bool is_chosen(const struct job_output *output, const char *type, const char *task)
+{
+	const struct str_list *tasks = named_tasks(output->choice);
+
+	if (tasks->count == 0)
+		return !wants_own(output->choice);
+	return str_list_has(tasks, task) || str_list_has(tasks, type);
+}
+
+static bool is_one_task(const struct job_output *output)
+{
+	const struct str_list *tasks = named_tasks(output->choice);
+
+	if (output->choice->am)
+		return tasks->count == 0;
+	return output->opened->view->task_count == 1 ||
+	       (tasks->count == 1 && strchr(tasks->items[0], ':'));
+}
+
+/* ---- labels ------------------------------------------------------------------------------- */
+
+/* `log` is NULL for the AM's, which has no other. */
+static struct label *label_create(const struct job_output *output, const char *log,
+				  const char *task)
+{
+	bool says_log = log && (wants_own(output->choice) ? output->names_tasks
+							  : !str_equal(log, "stdout"));
+	struct label *label = mem_alloc(sizeof(*label));
+	struct str text = {0};
+
+	if (output->names_tasks)
+		str_append(&text, task);
+	if (says_log)
+		str_append_format(&text, "%s%s", text.length > 0 ? " " : "", log);
+	if (text.length > 0)
+		str_append(&text, "| ");
+	label->text = str_steal(&text);
+	label->is_error = log && str_starts_with(log, "stderr");
+	return label;
+}
+
+/* As errors name a log; the caller frees. */
+static char *name_log(const char *log, const char *task)
+{
+	return log ? mem_printf("%s of %s", log, task)
+		   : mem_strdup("the log of the application master");
+}
+
+static void label_destroy(struct label *label)
+{
+	free(label->text);
+	free(label);
+}
+
+static void add_source(struct job_output *output, struct log_source *source, struct label *label,
+		       int64_t tail)
+{
+	output->labels =
+		mem_realloc_array(output->labels, output->label_count + 1, sizeof(struct label *));
+	output->labels[output->label_count++] = label;
+	output->found++;
+	log_merge_add(output->merge, source, label, tail);
+}
+
+/* ---- logs --------------------------------------------------------------------------------- */
+
+/* The log of one attempt of a task. */
+struct log_place {
+	const char *directory; /* on this machine */
+	size_t task;
+	const char *task_name;
+	int attempt;
+};
+
+/* A file of this machine, unless it was added before. */
+static void add_here(struct job_output *output, const char *path, const char *log, const char *task)
+{
+	if (!fs_exists(path)) {
+		char *name cleanup_free = name_log(log, task);
+		if (wants_own(output->choice) && output->missing.kind == ERR_NONE)
+			err_set(&output->missing, ERR_NOT_FOUND, "%s: there is no %s", name, path);
+	} else if (!map_get(output->paths, path)) {
+		map_set(output->paths, path, output);
+		add_source(output, log_source_create(path), label_create(output, log, task),
+			   output->tail);
+	}
+}
+
+/* `opened` is taken; NULL: it is not to be had. */
+static void add_opened(struct job_output *output, struct job_log *opened, const char *log,
+		       const char *task, const struct err *problem)
+{
+	char *name cleanup_free = name_log(log, task);
+
+	if (opened) {
+		add_source(output, log_source_kept(opened), label_create(output, log, task),
+			   output->tail);
+	} else if (output->missing.kind == ERR_NONE || output->missing.kind == ERR_NOT_FOUND) {
+		err_finish(&output->missing);
+		err_set(&output->missing, problem->kind, "%s: %s", name, err_message(problem));
+	}
+}
+
+static void add_kept(struct job_output *output, const struct log_place *place, const char *log)
+{
+	struct err problem cleanup_err = {0};
+	char *file cleanup_free = log_file_name(log);
+
+	add_opened(output,
+		   kept_logs_open(output->kept, place->task, place->attempt, file, &problem), log,
+		   place->task_name, &problem);
+}
+
+/* While a task runs its AM knows best. */
+static bool is_live(const struct job_output *output, const struct log_place *place)
+{
+	const struct opened *opened = output->opened;
+
+	return !opened->view->is_final && opened->door.address &&
+	       place->attempt >= opened->view->tasks[place->task].attempt;
+}
+
+/* Its executor exits within seconds; its node keeps what it wrote. */
+static bool has_ended(const struct job_output *output, const struct log_place *place)
+{
+	return output->opened->view->tasks[place->task].state >= TASK_SUCCEEDED;
+}
+
+static void add_live(struct job_output *output, const struct log_place *place, const char *log,
+		     int64_t tail)
+{
+	struct log_source *source =
+		output->live ? log_live_follow(output->live, place->task_name, log)
+			     : log_live_present(&output->opened->door, place->task_name,
+						place->attempt, log);
+
+	add_source(output, source, label_create(output, log, place->task_name), tail);
+}
+
+static void add_log(struct job_output *output, const struct log_place *place, const char *log)
+{
+	char *file cleanup_free = log_file_name(log);
+	char *path cleanup_free = fs_join(place->directory, file);
+
+	if (output->kept && is_live(output, place) && !has_ended(output, place)) {
+		add_live(output, place, log, output->tail);
+	} else if (output->kept) {
+		add_kept(output, place, log);
+		if (output->live && is_live(output, place)) /* it may run once more */
+			add_live(output, place, log, 0);
+	} else {
+		add_here(output, path, log, place->task_name);
+	}
+}
+
+static void add_stream(struct job_output *output, const struct log_place *place, const char *stream,
+		       int processes)
+{
+	const char *chosen = output->choice->stream;
+
+	if (chosen && !str_equal(chosen, "both") && !str_equal(chosen, stream))
+		return;
+	add_log(output, place, stream);
+	for (int process = 1; process < processes; process++) {
+		char *log cleanup_free = mem_printf("%s-%d", stream, process);
+		add_log(output, place, log);
+	}
+}
+
+static void add_attempt(struct job_output *output, const struct log_place *place, int processes)
+{
+	if (output->follow)
+		follow_add(output->follow, place->directory);
+	if (wants_own(output->choice)) {
+		add_log(output, place, "executor");
+		return;
+	}
+	add_stream(output, place, "stdout", processes);
+	add_stream(output, place, "stderr", processes);
+}
+
+static void add_task(struct job_output *output, size_t number)
+{
+	const struct job_view *view = output->opened->view;
+	const struct task_view *task = &view->tasks[number];
+	const struct job_type *type = &view->job->types[task->type];
+	char *name cleanup_free = job_task_name(view->job, task->type, task->index);
+
+	if (!is_chosen(output, type->name, name))
+		return;
+	int last = output->live && task->attempt == 0 ? 1 /* its first one will come */
+						      : task->attempt;
+	if (last == 0 && wants_own(output->choice) && output->missing.kind == ERR_NONE)
+		err_set(&output->missing, ERR_NOT_FOUND, "executor of %s: it never got a container",
+			name);
+	for (int attempt = 1; attempt <= last; attempt++) {
+		char *directory cleanup_free =
+			mem_printf("%s/containers/%s-%d-%d", output->opened->door.job_dir,
+				   type->name, task->index, attempt);
+		const struct log_place place = {.directory = directory,
+						.task = number,
+						.task_name = name,
+						.attempt = attempt};
+		add_attempt(output, &place, type->processes);
+	}
+}
+
+/* Each AM on a cluster had a container of its own; on one machine all write one file. */
+static void add_am(struct job_output *output)
+{
+	const struct opened *opened = output->opened;
+	char *path cleanup_free = fs_join(opened->door.job_dir, LOCAL_AM_LOG);
+	int last = opened->view->am_attempt > opened->door.am_attempt ? opened->view->am_attempt
+								      : opened->door.am_attempt;
+
+	if (!output->kept) {
+		add_here(output, path, NULL, "am");
+		return;
+	}
+	for (int attempt = 1; attempt <= (last > 0 ? last : 1); attempt++) {
+		struct err problem cleanup_err = {0};
+		add_opened(output, kept_logs_open_am(output->kept, attempt, &problem), NULL, "am",
+			   &problem);
+	}
+}
+
+/* The files of every attempt so far. */
+static void add_files(struct job_output *output)
+{
+	const struct job_view *view = output->opened->view;
+	char *containers cleanup_free = fs_join(output->opened->door.job_dir, "containers");
+
+	if (output->follow)
+		follow_add(output->follow, containers);
+	if (output->choice->am)
+		add_am(output);
+	for (size_t i = 0; i < view->task_count; i++)
+		add_task(output, i);
+	output->tail = -1;
+	output->has_files = true;
+}
+
+/* ---- lines -------------------------------------------------------------------------------- */
+
+/* A progress bar is written over itself: a terminal would show its last state. */
+static void skip_overwritten(struct log_line *line)
+{
+	while (line->length > 0 && line->text[line->length - 1] == '\r')
+		line->length--;
+	const char *last = memrchr(line->text, '\r', line->length);
+	if (!last)
+		return;
+	line->length -= (size_t)(last + 1 - line->text);
+	line->text = last + 1;
+}
+
+static struct job_output_line describe(struct log_line line, const struct label *label)
+{
+	skip_overwritten(&line);
+	return (struct job_output_line){.label = label->text,
+					.text = line.text,
+					.length = line.length,
+					.time_ms = line.time_ms,
+					.is_error = label->is_error};
+}
+
+static void visit_lines(struct job_output *output, bool to_the_end)
+{
+	struct log_line line;
+	const void *label;
+
+	while (log_merge_next(output->merge, to_the_end, &line, &label)) {
+		const struct job_output_line told = describe(line, label);
+		output->visit(output->data, &told);
+	}
+}
+
+bool job_output_begun(struct job_output *output, struct job_output_line *told)
+{
+	struct log_line line;
+	const void *label;
+
+	if (!log_merge_begun(output->merge, &line, &label))
+		return false;
+	*told = describe(line, label);
+	return told->length > 0;
+}
+
+/* What the AM sends once the job has ended is not waited for longer than this. */
+static void visit_rest(struct job_output *output)
+{
+	int64_t end = clock_monotonic_ms() + REST_MS;
+
+	for (int64_t left = REST_MS; left > 0; left = end - clock_monotonic_ms()) {
+		visit_lines(output, false);
+		if (!log_live_wait(output->live, left))
+			break;
+	}
+	visit_lines(output, true);
+}
+
+/* Some kept logs may be missing while others were told; a task that has left none is worth
+ * mentioning only where none has. */
+static int check_missing(const struct job_output *output, struct err *err)
+{
+	const char *problem = log_merge_problem(output->merge);
+
+	if (problem)
+		return err_set(err, ERR_INPUT, "%s", problem);
+	if (output->missing.kind == ERR_NONE ||
+	    (output->missing.kind == ERR_NOT_FOUND && output->found > 0))
+		return 0;
+	return err_set(err, output->missing.kind, "%s", err_message(&output->missing));
+}
+
+/* Of a job that still runs the AM is asked for the logs of all tasks at once, and sends each as its
+ * containers come and go. */
+static int find_remote(struct job_output *output, bool is_last, struct err *err)
+{
+	output->kept = kept_logs_create(output->opened, err);
+	if (!output->kept)
+		return -1;
+	if (!is_last)
+		output->live = log_live_create();
+	return 0;
+}
+
+int job_output_turn(struct job_output *output, struct err *err)
+{
+	const struct opened *opened = output->opened;
+	bool is_last = !output->follow || opened->view->is_final;
+
+	if (opened->ops->logs && !output->kept) {
+		if (!is_last && !opened->door.address)
+			return 0;
+		if (find_remote(output, is_last, err) < 0)
+			return -1;
+	}
+	if (!output->live || !output->has_files)
+		add_files(output);
+	if (is_last && output->live)
+		visit_rest(output);
+	else
+		visit_lines(output, is_last);
+	if (is_last)
+		return check_missing(output, err);
+	if (output->live)
+		log_live_ask(output->live, &opened->door);
+	return 0;
+}
+
+bool job_output_wait(struct job_output *output, int64_t timeout_ms)
+{
+	return output->live && log_live_wait(output->live, timeout_ms);
+}
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+/* Every file that is read stays open, with its index. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+struct job_output *job_output_open(struct opened *opened, const struct job_output_choice *choice,
+				   struct follow *follow, job_output_visit *visit, void *data,
+				   struct err *err)
+{
+	struct job_output *output = mem_alloc(sizeof(*output));
+
+	*output = (struct job_output){.choice = choice,
+				      .opened = opened,
+				      .follow = follow,
+				      .visit = visit,
+				      .data = data,
+				      .merge = log_merge_create(),
+				      .paths = map_create(NULL),
+				      .tail = choice->tail};
+	output->names_tasks = !is_one_task(output);
+	if (check_tasks(output, err) == 0) {
+		raise_file_limit();
+		return output;
+	}
+	job_output_close(output);
+	return NULL;
+}
+
+void job_output_close(struct job_output *output)
+{
+	if (!output)
+		return;
+	log_merge_destroy(output->merge);
+	log_live_destroy(output->live);
+	kept_logs_destroy(output->kept);
+	for (size_t i = 0; i < output->label_count; i++)
+		label_destroy(output->labels[i]);
+	free(output->labels);
+	map_destroy(output->paths);
+	err_finish(&output->missing);
+	free(output);
+}

@@ -1,0 +1,55 @@
+/*
+ * The output of a job's programs, or of tony's own programs for it, as lines: from files of this
+ * machine, from the AM that sends what running tasks write, or from what a cluster has kept.
+ */
+#ifndef TONY_CLIENT_JOB_OUTPUT_H
+#define TONY_CLIENT_JOB_OUTPUT_H
+
+#include "client/follow.h"
+#include "client/log_source.h"
+#include "client/opened.h"
+
+struct job_output_choice {
+	struct str_list tasks;	   /* "worker:1", or "worker" for all of the type; empty: all */
+	struct str_list executors; /* the logs of these tasks' executors instead, named likewise */
+	bool am;		   /* the log of the application master instead */
+	char *stream;		   /* "stdout" or "stderr"; NULL, "both": both */
+	int64_t tail;		   /* begin with so many lines of each log; negative: all */
+};
+
+/* ERR_USAGE when the choice contradicts itself. */
+int job_output_check(const struct job_output_choice *choice, struct err *err);
+
+struct job_output_line {
+	/* "worker:1| ", "worker:1 stderr| ", of a job of one task "stderr| ", or "". */
+	const char *label;
+	const char *text; /* without newline; what a carriage return overwrote is left out */
+	size_t length;
+	int64_t time_ms; /* 0: unknown */
+	bool is_error;	 /* it was written to standard error */
+};
+typedef void job_output_visit(void *data, const struct job_output_line *line);
+
+struct job_output;
+
+/* Everything is borrowed. `follow`: the caller waits by it, and calls job_output_turn() after each
+ * change until the job is final; NULL: the caller wants the lines that are there now. `visit` sees
+ * each line. NULL: `err`. */
+struct job_output *job_output_open(struct opened *opened, const struct job_output_choice *choice,
+				   struct follow *follow, job_output_visit *visit, void *data,
+				   struct err *err);
+void job_output_close(struct job_output *output); /* NULL is fine */
+
+/* Visits the lines that came. When the job is final, or nobody follows, also the last ones without
+ * a newline; then -1 tells that logs are missing. */
+int job_output_turn(struct job_output *output, struct err *err);
+
+/* Waits for lines that `follow` does not tell of, for at most so long. False, at once: there are
+ * none such now. */
+bool job_output_wait(struct job_output *output, int64_t timeout_ms);
+
+/* The newest line that was begun and has no newline yet, as a progress bar: false: there is none.
+ * Valid until the next call. */
+bool job_output_begun(struct job_output *output, struct job_output_line *line);
+
+#endif
