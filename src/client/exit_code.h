@@ -26,9 +26,13 @@
 							row(INTERNAL, 70, "internal",              \
 							    "Something failed in tony or in the "  \
 							    "system under it")                     \
-								row(INTERRUPTED, 130,              \
-								    "interrupted",                 \
-								    "Ctrl-C ended the command")
+								row(HANGUP, 129, "hangup",         \
+								    "The terminal was closed; "    \
+								    "the job goes on")             \
+									row(INTERRUPTED, 130,      \
+									    "interrupted",         \
+									    "Ctrl-C or SIGTERM "   \
+									    "ended the command")
 
 enum exit_code {
 #define EXIT_CODE_ENUM(id, code, name, doc) EXIT_CODE_##id = (code),

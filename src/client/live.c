@@ -18,6 +18,7 @@ struct live {
 	FILE *stream;
 	const struct job_view *view;
 	json_t *work; /* NULL: not known */
+	enum live_form form;
 	bool table, color;
 	size_t drawn; /* lines of the table that are on the screen */
 	int64_t drawn_at;
@@ -27,14 +28,21 @@ struct live {
 	char *summary;
 };
 
-struct live *live_open(FILE *stream, const struct job_view *view)
+bool live_can_draw(FILE *stream)
+{
+	const char *terminal = getenv("TERM");
+
+	return isatty(fileno(stream)) && terminal && !str_equal(terminal, "dumb");
+}
+
+struct live *live_open(FILE *stream, const struct job_view *view, enum live_form form)
 {
 	struct live *live = mem_alloc(sizeof(*live));
-	const char *terminal = getenv("TERM");
 
 	live->stream = stream;
 	live->view = view;
-	live->table = isatty(fileno(stream)) && terminal && !str_equal(terminal, "dumb");
+	live->form = form;
+	live->table = form == LIVE_TABLE && live_can_draw(stream);
 	live->color = live->table && !getenv("NO_COLOR");
 	return live;
 }
@@ -101,7 +109,8 @@ int live_show(struct live *live, int64_t now_ms)
 	int64_t since = now_ms - live->drawn_at;
 
 	if (!live->table) {
-		summarize(live, now_ms);
+		if (live->form == LIVE_TABLE)
+			summarize(live, now_ms);
 		fflush(live->stream);
 		return SUMMARY_EVERY_MS;
 	}
@@ -121,7 +130,7 @@ void live_add(struct live *live, const struct journal_line *line)
 {
 	struct str text cleanup_str = {0};
 
-	if (live->table)
+	if (live->table || (live->form == LIVE_TROUBLE && !live_line_is_trouble(live->view, line)))
 		return;
 	live_line(live->view, line, &text);
 	if (text.length > 0 && live->burst++ < LINE_BURST)
@@ -133,6 +142,8 @@ void live_say(struct live *live, const char *format, ...)
 	va_list args;
 
 	erase(live);
+	if (live->form == LIVE_TROUBLE)
+		fputs("tony: ", live->stream);
 	va_start(args, format);
 	vfprintf(live->stream, format, args);
 	va_end(args);

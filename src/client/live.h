@@ -37,24 +37,35 @@ void live_add_losses(const struct job_view *view, struct str_list *lines);
 /* "worker: 4 wanted (2 to 8), 3 running"; NULL: the type is not elastic. The caller frees. */
 char *live_elastic(const struct job_view *view, size_t type);
 
+/* "stopping 2 tasks, up to 10 s": their grace, or "stopping the job". The caller frees. */
+char *live_stopping(const struct job_view *view);
+
 /* What one record of the journal (already folded into `view`) means to a reader of lines: appends
  * a line, or nothing when it does not matter to people. */
 void live_line(const struct job_view *view, const struct journal_line *line, struct str *out);
+/* Does it matter to the reader of the programs' output, who wants to hear of trouble only? */
+bool live_line_is_trouble(const struct job_view *view, const struct journal_line *line);
 /* "4 tasks: 3 running, 1 launching". */
 void live_summary(const struct job_view *view, struct str *out);
 
 /* ---- on a stream -------------------------------------------------------------------------- */
 
 struct live;
-/* A table when `stream` is a terminal that can move its cursor, else lines. `view` is borrowed. */
-struct live *live_open(FILE *stream, const struct job_view *view);
+enum live_form {
+	LIVE_TABLE,   /* when `stream` is a terminal that can move its cursor, else lines */
+	LIVE_TROUBLE, /* beside the programs' output: lines about trouble */
+};
+/* `view` is borrowed. */
+struct live *live_open(FILE *stream, const struct job_view *view, enum live_form form);
+/* Is it a terminal that can move its cursor? */
+bool live_can_draw(FILE *stream);
 bool live_is_table(const struct live *live);
 void live_set_work(struct live *live, json_t *work); /* for the table; taken; NULL: not known */
 void live_add(struct live *live, const struct journal_line *line);
 /* To be called after each batch of records, and again after as many ms as it returns: a table is
  * not drawn more often than the eye can follow. */
 int live_show(struct live *live, int64_t now_ms);
-/* Something to say to the user beside the table. */
+/* Something to say to the user beside the table, or behind "tony: " beside the programs' output. */
 void live_say(struct live *live, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void live_close(struct live *live); /* NULL is fine; what is shown stays */
 

@@ -107,6 +107,35 @@ static void append_record(const struct job_view *view, const json_t *record, str
 		str_append_format(out, "waiting: %s", text);
 }
 
+bool live_line_is_trouble(const struct job_view *view, const struct journal_line *line)
+{
+	json_t *record cleanup_json = journal_line_record(line, NULL);
+	const char *to = member(record, "to");
+
+	if (!str_equal(member(record, "ev"), "job"))
+		return true;
+	return str_equal(to, "reforming") || (str_equal(to, "running") && view->epoch > 1);
+}
+
+char *live_stopping(const struct job_view *view)
+{
+	size_t count = 0;
+	int64_t grace_ms = 0;
+
+	for (size_t i = 0; i < view->task_count; i++) {
+		const struct task_view *task = &view->tasks[i];
+		int64_t type_ms = view->job->types[task->type].stop_grace_ms;
+		if (task->state < TASK_LAUNCHING || task->state > TASK_STOPPING)
+			continue;
+		count++;
+		grace_ms = type_ms > grace_ms ? type_ms : grace_ms;
+	}
+	if (count == 0)
+		return mem_strdup("stopping the job");
+	char *grace cleanup_free = str_format_duration(grace_ms);
+	return mem_printf("stopping %zu task%s, up to %s", count, count == 1 ? "" : "s", grace);
+}
+
 void live_line(const struct job_view *view, const struct journal_line *line, struct str *out)
 {
 	struct str text cleanup_str = {0};

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "client/live.h"
+#include "client/report.h"
 #include "client/work.h"
 #include "framework/framework.h"
 
@@ -12,7 +13,13 @@
 #define YELLOW "\033[33m"
 #define PLAIN  "\033[0m"
 
-enum { MIN_ROWS = 4, STATE_WIDTH = 10, TIME_WIDTH = 9 };
+enum {
+	MIN_ROWS = 4,
+	STATE_WIDTH = 10,
+	TIME_WIDTH = 9,
+	INDENT = 4,	/* of a line that goes on below */
+	HEAD_ROWS = 10, /* above the tasks, most often fewer */
+};
 
 struct table {
 	const struct job_view *view;
@@ -21,7 +28,8 @@ struct table {
 	struct live_size size;
 	bool color;
 	struct str *out;
-	int left; /* rows */
+	int left;  /* rows */
+	int spare; /* rows for lines that are too long for one */
 };
 
 static const char *task_color(enum task_state state)
@@ -59,13 +67,10 @@ static size_t fit(const char *text, size_t columns)
 	return bytes;
 }
 
-/* One line, cut at the width; the `colored` bytes from `from` on are in `color`. */
-static void add_line(struct table *table, const char *text, size_t from, size_t colored,
-		     const char *color)
+/* The `colored` bytes from `from` on are in `color`. */
+static void add_row(struct table *table, const char *clean, size_t length, size_t from,
+		    size_t colored, const char *color)
 {
-	char *clean cleanup_free = str_printable(text, strlen(text));
-	size_t length = fit(clean, (size_t)table->size.columns);
-
 	if (table->left <= 0)
 		return;
 	table->left--;
@@ -79,6 +84,27 @@ static void add_line(struct table *table, const char *text, size_t from, size_t 
 		str_append_bytes(table->out, clean + from + colored, length - from - colored);
 	}
 	str_append_char(table->out, '\n');
+}
+
+/* Where the terminal is narrow a line goes on below, or is cut for want of rows. */
+static void add_line(struct table *table, const char *text, size_t from, size_t colored,
+		     const char *color)
+{
+	char *clean cleanup_free = str_printable(text, strlen(text));
+	size_t width = (size_t)table->size.columns;
+
+	clean[strcspn(clean, "\n")] = '\0';
+	size_t length = table->spare > 0 ? report_fold_at(clean, width) : fit(clean, width);
+	add_row(table, clean, length, from, colored, color);
+	for (const char *rest = clean + length; *rest && table->spare > 0 && width > 2 * INDENT;) {
+		rest += strspn(rest, " ");
+		table->spare--;
+		length = table->spare > 0 ? report_fold_at(rest, width - INDENT)
+					  : fit(rest, width - INDENT);
+		char *line cleanup_free = mem_printf("%*s%.*s", INDENT, "", (int)length, rest);
+		add_row(table, line, strlen(line), 0, 0, NULL);
+		rest += length;
+	}
 }
 
 static char *task_name(const struct job_view *view, size_t task)
@@ -127,6 +153,47 @@ static void add_cause(struct table *table)
 						       : mem_strdup("the job");
 	char *line cleanup_free = mem_printf("first failure: %s: %s", who, text);
 	add_line(table, line, 0, strlen("first failure:"), RED);
+	if (cause->headline)
+		add_labelled(table, "  ", cause->headline);
+}
+
+/* The newest failure of any task; NULL: none failed. */
+static const struct attempt_view *find_last_failure(const struct job_view *view, size_t *task)
+{
+	const struct attempt_view *last = NULL;
+
+	for (size_t i = 0; i < view->task_count; i++) {
+		for (size_t k = view->tasks[i].attempt_count; k-- > 0;) {
+			const struct attempt_view *attempt = &view->tasks[i].attempts[k];
+			if (attempt->cause.kind == CAUSE_NONE)
+				continue;
+			if (!last || attempt->ended_ms > last->ended_ms) {
+				last = attempt;
+				*task = i;
+			}
+			break;
+		}
+	}
+	return last;
+}
+
+/* The job lives on after it: the reader sees for what it was tried again. */
+static void add_last_failure(struct table *table)
+{
+	const struct job_view *view = table->view;
+	size_t task;
+	const struct attempt_view *last = find_last_failure(view, &task);
+
+	if (!last || view->cause.kind != CAUSE_NONE || job_state_is_final(view->state))
+		return;
+	const struct cause *cause = &last->cause;
+	int64_t since = table->now_ms - last->ended_ms;
+	char *name cleanup_free = task_name(view, task);
+	char *ago cleanup_free = str_format_duration(since > 0 ? since : 0);
+	char *line cleanup_free =
+		mem_printf("last failure, %s ago: %s: %s", ago, name,
+			   cause->text ? cause->text : cause_kind_name(cause->kind));
+	add_line(table, line, 0, strlen("last failure"), YELLOW);
 	if (cause->headline)
 		add_labelled(table, "  ", cause->headline);
 }
@@ -203,8 +270,12 @@ static void add_task(struct table *table, size_t number, int width)
 					     state, TIME_WIDTH, duration, detail ? detail : "");
 	size_t length = strlen(line);
 
+	/* Half an address misleads. */
+	if (task->state == TASK_RUNNING && task->port > 0 && length > (size_t)table->size.columns)
+		length -= strlen(detail ? detail : "");
 	while (length > 0 && line[length - 1] == ' ')
-		line[--length] = '\0';
+		length--;
+	line[length] = '\0';
 	add_line(table, line, (size_t)width + 4, strlen(state), task_color(task->state));
 }
 
@@ -273,12 +344,14 @@ void live_table(const struct job_view *view, const json_t *work, int64_t now_ms,
 	char *progress cleanup_free = work_text(work);
 
 	table.left = size.rows < MIN_ROWS ? MIN_ROWS : size.rows;
+	table.spare = table.left - HEAD_ROWS - (int)count_shown(view);
 	add_head(&table);
 	if (view->waiting)
 		add_labelled(&table, "waiting:", view->waiting);
 	if (progress && view->state == JOB_RUNNING)
 		add_labelled(&table, "progress:", progress);
 	add_cause(&table);
+	add_last_failure(&table);
 	add_elastic(&table);
 	add_losses(&table);
 	add_uis(&table);

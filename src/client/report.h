@@ -24,10 +24,18 @@ void report_table_add_job(struct report_table *table, const char *name, enum job
 			  const char *message);
 
 /* Within `width` columns (0: no limit, a row is a line): a last cell that is too long is folded,
- * and the others are cut. */
+ * and the others but the first are cut. Where that is not enough columns that are empty are left
+ * out, or each row becomes a paragraph. */
 void report_table_format(const struct report_table *table, size_t width, struct str *out);
 void report_table_print(const struct report_table *table); /* as wide as standard output */
 void report_table_finish(struct report_table *table);
+
+/* Bytes of the next line of a text that is folded to `width` columns: up to a blank, or within a
+ * word that is longer. */
+size_t report_fold_at(const char *text, size_t width);
+
+/* Bytes of `text` that fit a line of `stream`, which is a terminal, with a column to spare. */
+size_t report_fit(const char *text, FILE *stream);
 
 /* A line of text, folded to the width of standard output. */
 void report_line(const char *text);

@@ -5,11 +5,13 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
+#include "client/live.h"
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
 
 #define END_TIMEOUT_MS	60000
+#define QUIET_MS	500  /* a user who waits for longer is told for what */
 #define FIND_TIMEOUT_MS 5000 /* for an AM that is being started */
 #define FIND_STEP_MS	100
 
@@ -76,10 +78,14 @@ static int ask_to_end(struct opened *opened, const char *reason, struct err *err
 	}
 }
 
-static int await_end(struct opened *opened, struct err *err)
+static int await_end(struct opened *opened, const char *stopping, struct err *err)
 {
-	int final = opened_follow(opened, END_TIMEOUT_MS, NULL, NULL, err);
+	int final = opened_follow(opened, QUIET_MS, NULL, NULL, err);
 
+	if (final == 0) {
+		fprintf(stderr, "tony: %s\n", stopping);
+		final = opened_follow(opened, END_TIMEOUT_MS - QUIET_MS, NULL, NULL, err);
+	}
 	if (final < 0)
 		return -1;
 	if (final == 0) {
@@ -108,10 +114,12 @@ static int kill_job(const struct kill_options *chosen, const struct str_list *op
 		return -1;
 	if (opened.view->is_final)
 		return opened_say_ended(&opened, err);
+	/* From then on the tasks count as stopped. */
+	char *stopping cleanup_free = live_stopping(opened.view);
 	if (chosen->force ? opened.ops->kill(&opened.door, chosen->reason, err) < 0
 			  : ask_to_end(&opened, chosen->reason, err) < 0)
 		return -1;
-	return await_end(&opened, err);
+	return await_end(&opened, stopping, err);
 }
 
 int verb_kill(int argc, char **argv)

@@ -9,15 +9,21 @@
 #include "client/place.h"
 #include "client/report.h"
 #include "client/verbs.h"
+#include "client/watch.h"
 #include "client/work.h"
 
 enum { STRAGGLERS_MAX = 5 }; /* that are told of above the table */
 
 struct status_options {
-	bool json;
+	bool watch, json;
 };
 
 static const struct opt options[] = {
+	{.name = "watch",
+	 .letter = 'w',
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct status_options, watch),
+	 .help = "go on until the job ends: a table that is drawn anew in a terminal, else lines"},
 	{.name = "json",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct status_options, json),
@@ -211,12 +217,13 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 	const struct job_view *view = opened->view;
 	int64_t end = view->ended_ms > 0 ? view->ended_ms : clock_wall_ms();
 	char *age cleanup_free = age_of(view->job->submitted_ms, end);
+	struct str head cleanup_str = {0};
 
-	printf("%s  %s  %s  %s %s", opened->id, view->job->name, job_state_name(view->state),
-	       view->is_final ? "after" : "for", age);
+	str_append_format(&head, "%s  %s  %s  %s %s", opened->id, view->job->name,
+			  job_state_name(view->state), view->is_final ? "after" : "for", age);
 	if (view->epoch > 1)
-		printf("  epoch %d", view->epoch);
-	putchar('\n');
+		str_append_format(&head, "  epoch %d", view->epoch);
+	report_line(head.text);
 	if (view->waiting && !view->is_final) {
 		char *line cleanup_free = mem_printf("waiting: %s", view->waiting);
 		report_line(line);
@@ -247,6 +254,24 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 	putchar('\n');
 }
 
+/* As of a status that is asked for once, the exit code tells nothing of the job's end. */
+static int watch(struct opened *opened, struct err *err)
+{
+	const struct watch_options how = {.stream = stdout, .timeout_ms = -1};
+	int code = watch_job(opened, &how, err);
+
+	return code >= 0 && opened->view->is_final ? EXIT_CODE_OK : code;
+}
+
+static int check_options(const struct status_options *chosen, struct err *err)
+{
+	if (chosen->watch && chosen->json)
+		return err_set(
+			err, ERR_USAGE,
+			"--watch is for people; with --json see tony events --follow --json");
+	return 0;
+}
+
 int verb_status(int argc, char **argv)
 {
 	struct err err cleanup_err = {0};
@@ -259,8 +284,12 @@ int verb_status(int argc, char **argv)
 	if (!report_parse(&verb_status_options, argc, argv, &chosen, &operands, &code))
 		return code;
 	if (report_one_operand(&verb_status_options, &operands, &id, &err) < 0 ||
-	    opened_find(&opened, id, &err) < 0)
+	    check_options(&chosen, &err) < 0 || opened_find(&opened, id, &err) < 0)
 		return report_error(&err);
+	if (chosen.watch) {
+		code = watch(&opened, &err);
+		return code < 0 ? report_error(&err) : code;
+	}
 	if (chosen.json) {
 		print_json(&opened);
 	} else {

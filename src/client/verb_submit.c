@@ -18,6 +18,7 @@
 
 struct submit_options {
 	struct job_options job;
+	struct watch_choice watch;
 	bool detach, json;
 };
 
@@ -27,6 +28,7 @@ static const struct opt options[] = {
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct submit_options, detach),
 	 .help = "print the job's id and return; see tony wait, status, logs"},
+	WATCH_OPTIONS(struct submit_options, watch),
 	{.name = "json",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct submit_options, json),
@@ -129,6 +131,32 @@ static void tell_framework(const struct description *description)
 			description->job->framework);
 }
 
+static int check_options(const struct submit_options *chosen, struct err *err)
+{
+	if (chosen->watch.follow && (chosen->detach || chosen->json))
+		return err_set(err, ERR_USAGE,
+			       "--follow and --%s contradict; give one, and see tony logs --follow",
+			       chosen->detach ? "detach" : "json");
+	return watch_choice_check(&chosen->watch, err);
+}
+
+static int watch(const struct submit_options *chosen, struct opened *opened, struct err *err)
+{
+	struct watch_options how = {
+		.stream = stderr, .tail = -1, .owns_job = true, .timeout_ms = -1};
+
+	if (!chosen->json)
+		watch_choose(&chosen->watch, opened->view->job, &how);
+	int code = watch_job(opened, &how, err);
+	if (code < 0)
+		return -1;
+	if (opened->view->is_final)
+		watch_conclude(opened, &how);
+	if (chosen->json && opened->view->is_final)
+		report_json(job_view_to_json(opened->view));
+	return code;
+}
+
 static int submit(const struct submit_options *chosen, const struct str_list *operands,
 		  size_t dashdash, struct err *err)
 {
@@ -136,6 +164,8 @@ static int submit(const struct submit_options *chosen, const struct str_list *op
 	struct stage stage cleanup_stage = {0};
 	struct opened opened cleanup_opened = {0};
 
+	if (check_options(chosen, err) < 0)
+		return -1;
 	if (job_verb_describe(&chosen->job, operands, dashdash, &description, &stage, err) < 0)
 		return -1;
 	tell_framework(&description);
@@ -151,10 +181,7 @@ static int submit(const struct submit_options *chosen, const struct str_list *op
 		print_submitted(description.job, opened.door.job_dir, chosen->json);
 		return EXIT_CODE_OK;
 	}
-	int code = watch_job(&opened, chosen->json ? stderr : stdout, err);
-	if (chosen->json && opened.view->is_final)
-		report_json(job_view_to_json(opened.view));
-	return code;
+	return watch(chosen, &opened, err);
 }
 
 int verb_submit(int argc, char **argv)

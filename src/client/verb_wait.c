@@ -3,9 +3,11 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
+#include "client/live.h"
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/verbs.h"
+#include "client/watch.h"
 
 struct wait_options {
 	bool json;
@@ -32,6 +34,17 @@ const struct opt_table verb_wait_options = {
 	.option_count = array_length(options),
 };
 
+/* In a terminal the user sees the table meanwhile. */
+static int await_end(struct opened *opened, int64_t timeout_ms, struct err *err)
+{
+	const struct watch_options how = {.stream = stderr, .timeout_ms = timeout_ms};
+
+	if (!opened->view->is_final && live_can_draw(stderr))
+		return watch_job(opened, &how, err);
+	int final = opened_follow(opened, timeout_ms, NULL, NULL, err);
+	return final == 0 ? EXIT_CODE_TIMEOUT : final < 0 ? -1 : EXIT_CODE_OK;
+}
+
 static int wait_for(const struct wait_options *chosen, const struct str_list *operands,
 		    struct err *err)
 {
@@ -46,14 +59,15 @@ static int wait_for(const struct wait_options *chosen, const struct str_list *op
 	if (report_one_operand(&verb_wait_options, operands, &id, err) < 0 ||
 	    opened_find(&opened, id, err) < 0)
 		return -1;
-	int final = opened_follow(&opened, timeout_ms, NULL, NULL, err);
-	if (final < 0)
+	int code = await_end(&opened, timeout_ms, err);
+	if (code < 0)
 		return -1;
-	if (final == 0) {
+	if (code == EXIT_CODE_TIMEOUT && !opened.view->is_final) {
 		char *after cleanup_free = str_format_duration(timeout_ms);
 		fprintf(stderr, "tony: %s still runs after %s\n", opened.id, after);
-		return EXIT_CODE_TIMEOUT;
 	}
+	if (!opened.view->is_final)
+		return code;
 	if (chosen->json)
 		report_json(job_view_to_json(opened.view));
 	else

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "client/advice.h"
 #include "client/exit_code.h"
@@ -16,6 +17,7 @@
 #include "client/place.h"
 #include "client/remedy.h"
 #include "client/report.h"
+#include "client/watch_output.h"
 #include "client/work.h"
 #include "net/http_client.h"
 
@@ -27,12 +29,16 @@ enum {
 
 struct watch {
 	struct opened *opened;
+	const struct watch_options *options;
 	struct live *live;
 	struct follow *follow;
+	struct watch_output *output; /* NULL: not shown */
 	int signals;
 	int interrupts;	  /* SIGINT and SIGTERM so far */
+	int first;	  /* the first of them */
 	bool stop_is_due; /* asked for while nobody could be asked */
-	bool left;	  /* by the terminal */
+	int left_by;	  /* the signal that ends the watch, not the job; 0: none */
+	int64_t ends_ms;  /* monotonic; INT64_MAX: it does not */
 	int64_t work_due; /* monotonic, ms */
 	struct err *err;
 };
@@ -58,15 +64,17 @@ static int on_line(void *data, const struct journal_line *line, struct err *err)
 
 /* ---- signals ------------------------------------------------------------------------------ */
 
-static int post_kill(const struct opened *opened, struct err *err)
+static int post_kill(const struct opened *opened, const char *reason, struct err *err)
 {
+	json_t *body cleanup_json = json_pack("{ss}", "reason", reason);
+	char *text cleanup_free = json_text(body);
 	struct str answer cleanup_str = {0};
 	int status;
 
 	if (!opened->door.address)
 		return err_set(err, ERR_UNREACHABLE, "it has no application master");
-	if (job_door_call(&opened->door, "POST", "/v1/job/kill", "{\"reason\": \"Ctrl-C\"}",
-			  KILL_TIMEOUT_MS, &status, &answer, err) < 0)
+	if (job_door_call(&opened->door, "POST", "/v1/job/kill", text, KILL_TIMEOUT_MS, &status,
+			  &answer, err) < 0)
 		return -1;
 	return http_response_check(status, str_text(&answer), answer.length, err);
 }
@@ -74,8 +82,11 @@ static int post_kill(const struct opened *opened, struct err *err)
 /* False, and why: there is nobody to ask at the moment. */
 static bool ask_to_stop(struct watch *watch, struct err *err)
 {
-	if (post_kill(watch->opened, err) == 0)
-		live_say(watch->live, "asked the job to stop; Ctrl-C again ends it at once");
+	const char *reason = watch->first == SIGINT ? "Ctrl-C" : "SIGTERM to the client";
+	char *stopping cleanup_free = live_stopping(watch->opened->view);
+
+	if (post_kill(watch->opened, reason, err) == 0)
+		live_say(watch->live, "%s; Ctrl-C again ends it at once", stopping);
 	else if (err->kind == ERR_UNREACHABLE)
 		return false;
 	else
@@ -120,14 +131,17 @@ static void take_signals(struct watch *watch)
 	struct signalfd_siginfo info;
 
 	while (read(watch->signals, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGHUP)
-			watch->left = true;
-		if (info.ssi_signo != SIGINT && info.ssi_signo != SIGTERM)
+		int number = (int)info.ssi_signo;
+		if (number == SIGWINCH)
 			continue;
-		if (++watch->interrupts == 1)
+		if (number == SIGHUP || !watch->options->owns_job) {
+			watch->left_by = number;
+		} else if (++watch->interrupts == 1) {
+			watch->first = number;
 			on_interrupt(watch);
-		else
+		} else {
 			end_at_once(watch);
+		}
 	}
 }
 
@@ -143,22 +157,40 @@ static void look_at_work(struct watch *watch)
 
 /* ---- the loop ----------------------------------------------------------------------------- */
 
-static int run(struct watch *watch)
+static void wait_for_news(struct watch *watch, int64_t timeout_ms)
 {
 	struct pollfd fds[] = {
 		{.fd = follow_fd(watch->follow), .events = POLLIN},
 		{.fd = watch->signals, .events = POLLIN},
 	};
+	int64_t left_ms = watch->ends_ms - clock_monotonic_ms();
 
+	timeout_ms = timeout_ms < left_ms ? timeout_ms : left_ms;
+	timeout_ms = timeout_ms > 0 ? timeout_ms : 0;
+	if (!watch_output_wait(watch->output, opened_wait_ms(watch->opened, timeout_ms)))
+		poll(fds, array_length(fds), (int)opened_let_hold(watch->opened, timeout_ms));
+}
+
+static bool is_over(const struct watch *watch)
+{
+	return watch->opened->view->is_final || watch->left_by ||
+	       clock_monotonic_ms() >= watch->ends_ms;
+}
+
+static int run(struct watch *watch)
+{
 	for (;;) {
 		follow_drain(watch->follow);
+		watch_output_hide(watch->output);
 		if (opened_read(watch->opened, on_line, watch, watch->err) < 0)
 			return -1;
 		look_at_work(watch);
 		int again_ms = live_show(watch->live, clock_wall_ms());
-		if (watch->opened->view->is_final || watch->left)
+		watch_output_show(watch->output);
+		if (is_over(watch))
 			return 0;
-		poll(fds, array_length(fds), (int)opened_let_hold(watch->opened, again_ms));
+		wait_for_news(watch, again_ms);
+		watch_output_hide(watch->output);
 		take_signals(watch);
 		char *given_up cleanup_free = opened_check_start(watch->opened);
 		if (given_up)
@@ -169,8 +201,9 @@ static int run(struct watch *watch)
 	}
 }
 
-static int open_watch(struct watch *watch, FILE *stream)
+static int open_watch(struct watch *watch)
 {
+	const struct watch_options *options = watch->options;
 	sigset_t set;
 
 	watch_signals(&set);
@@ -180,29 +213,74 @@ static int open_watch(struct watch *watch, FILE *stream)
 		return err_set_errno(watch->err, "cannot wait for signals");
 	watch->follow = follow_create();
 	follow_add(watch->follow, watch->opened->door.job_dir);
-	watch->live = live_open(stream, watch->opened->view);
-	if (!live_is_table(watch->live))
+	if (options->shows_output) {
+		watch->output =
+			watch_output_open(watch->opened, watch->follow, options->tail, watch->err);
+		if (!watch->output)
+			return -1;
+	}
+	watch->live = live_open(options->stream, watch->opened->view,
+				options->shows_output ? LIVE_TROUBLE : LIVE_TABLE);
+	if (options->owns_job && !live_is_table(watch->live))
 		live_say(watch->live, "%s submitted", watch->opened->id);
 	return 0;
 }
 
-int watch_job(struct opened *opened, FILE *stream, struct err *err)
+/* The job goes on. */
+static int leave(const struct watch *watch)
 {
-	struct watch watch = {.opened = opened, .signals = -1, .err = err};
-	int result = open_watch(&watch, stream);
+	const char *id = watch->opened->id;
 
-	if (result == 0)
-		result = run(&watch);
+	if (!watch->left_by)
+		return EXIT_CODE_TIMEOUT;
+	live_say(watch->live, "%s goes on; tony attach %s shows it again, tony kill %s ends it", id,
+		 id, id);
+	return watch->left_by == SIGHUP ? EXIT_CODE_HANGUP : EXIT_CODE_INTERRUPTED;
+}
+
+int watch_job(struct opened *opened, const struct watch_options *options, struct err *err)
+{
+	struct watch watch = {.opened = opened, .options = options, .signals = -1, .err = err};
+	int code;
+
+	watch.ends_ms =
+		options->timeout_ms < 0 ? INT64_MAX : clock_monotonic_ms() + options->timeout_ms;
+	if (open_watch(&watch) < 0 || run(&watch) < 0) {
+		code = err_wrap(err, "%s goes on, but cannot be followed", opened->id);
+	} else {
+		code = opened->view->is_final ? (int)exit_code_of_job(opened->view->state)
+					      : leave(&watch);
+	}
+	watch_output_close(watch.output);
 	follow_destroy(watch.follow);
 	live_close(watch.live);
 	if (watch.signals >= 0)
 		close(watch.signals);
-	if (result < 0)
-		return err_wrap(err, "%s goes on, but cannot be followed", opened->id);
-	if (!opened->view->is_final)
-		return EXIT_CODE_INTERRUPTED;
-	watch_conclude(opened, stream);
-	return (int)exit_code_of_job(opened->view->state);
+	return code;
+}
+
+static bool is_one_task(const struct job *job)
+{
+	int64_t slots = 0;
+
+	for (size_t i = 0; i < job->type_count; i++)
+		slots += job_type_slots(&job->types[i]);
+	return slots == 1;
+}
+
+int watch_choice_check(const struct watch_choice *choice, struct err *err)
+{
+	if (choice->follow && choice->no_follow)
+		return err_set(err, ERR_USAGE, "--follow and --no-follow contradict; give one");
+	return 0;
+}
+
+void watch_choose(const struct watch_choice *choice, const struct job *job,
+		  struct watch_options *options)
+{
+	options->shows_output =
+		choice->follow || (!choice->no_follow && isatty(STDOUT_FILENO) && is_one_task(job));
+	options->stream = options->shows_output ? stderr : stdout;
 }
 
 /* ---- the end ------------------------------------------------------------------------------ */
@@ -214,7 +292,7 @@ static void append_tail(const struct cause *cause, const char *message, struct s
 			str_append_format(out, "    %s\n", cause->tail.items[i]);
 }
 
-static void append_failure(const struct opened *opened, struct str *out)
+static void append_failure(const struct opened *opened, bool with_tail, struct str *out)
 {
 	const struct job_view *view = opened->view;
 	char *remedy cleanup_free = remedy_of(view), *logs cleanup_free = remedy_logs(view);
@@ -222,11 +300,12 @@ static void append_failure(const struct opened *opened, struct str *out)
 	if (view->message)
 		str_append_format(out, ": %s", view->message);
 	str_append_char(out, '\n');
-	append_tail(&view->cause, view->message, out);
+	if (with_tail)
+		append_tail(&view->cause, view->message, out);
 	if (remedy)
 		str_append_format(out, "try: %s\n", remedy);
-	if (logs)
-		str_append_format(out, "see: tony logs %s %s\n", opened->id, logs);
+	str_append_format(out, "see: tony logs %s%s%s\n", opened->id, logs ? " " : "",
+			  logs ? logs : "");
 }
 
 static void append_losses(const struct job_view *view, struct str *out)
@@ -262,7 +341,7 @@ static void append_results(const struct opened *opened, struct str *out)
 		str_append_format(out, "results: %s\n", results);
 }
 
-void watch_conclude(const struct opened *opened, FILE *stream)
+void watch_conclude(const struct opened *opened, const struct watch_options *options)
 {
 	const struct job_view *view = opened->view;
 	int64_t lasted = view->ended_ms - view->job->submitted_ms;
@@ -272,15 +351,17 @@ void watch_conclude(const struct opened *opened, FILE *stream)
 	str_append_format(&text, "%s %s after %s", opened->id, job_state_name(view->state),
 			  duration);
 	if (view->state != JOB_SUCCEEDED)
-		append_failure(opened, &text);
+		append_failure(opened, !options->shows_output, &text);
 	else
-		str_append_char(&text, '\n');
+		str_append_format(&text, "\nsee: tony logs %s\n", opened->id);
 	append_losses(view, &text);
 	append_results(opened, &text);
 	append_advice(opened, &text);
 	append_page(opened, &text);
 	/* What a program wrote must not reach the terminal as commands. */
 	char *clean cleanup_free = str_printable(text.text, text.length);
-	fputs(clean, stream);
-	report_flush_job(stream);
+	fputs(clean, options->stream);
+	report_flush_job(options->stream);
+	if (options->shows_output)
+		report_flush_job(stdout);
 }

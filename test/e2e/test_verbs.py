@@ -9,7 +9,7 @@ import pytest
 from conftest import BUILD, PYTHON, wait_until
 from program import PATIENCE_S
 
-VERBS = ("init", "submit", "list", "status", "wait", "logs", "open", "events", "kill", "restart", "scale", "config", "check",
+VERBS = ("init", "submit", "list", "status", "wait", "attach", "logs", "open", "events", "kill", "restart", "scale", "config", "check",
          "render", "history", "version", "completion")
 
 

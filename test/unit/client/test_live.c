@@ -160,6 +160,73 @@ static void a_narrow_terminal_cuts_lines_not_characters(void **state)
 	}
 }
 
+static bool is_trouble(struct scene *scene, const char *event, const char *to)
+{
+	json_t *record cleanup_json = json_pack("{si ss ss}", "seq", 1, "ev", event, "to", to);
+	char *text cleanup_free = json_text(record);
+	struct journal_line framed = {.sequence = 1, .text = text, .length = strlen(text)};
+
+	return live_line_is_trouble(scene->view, &framed);
+}
+
+static void what_died_is_said_while_the_job_runs_on(void **state)
+{
+	struct scene *scene = *state;
+	struct task_view *task = &scene->view->tasks[2];
+
+	set_state(scene, 2, TASK_RUNNING);
+	scene->view->state = JOB_RUNNING;
+	task->attempts = mem_alloc(sizeof(*task->attempts));
+	task->attempts[task->attempt_count++] = (struct attempt_view){
+		.attempt = 1,
+		.ended_ms = 60000,
+		.cause = {.kind = CAUSE_SIGNAL,
+			  .text = mem_strdup("killed by signal 9 (SIGKILL)")}};
+	assert_text_has(table(scene, 80, 24, false),
+			"\nlast failure, 2.0 s ago: worker:1: killed by signal 9 (SIGKILL)\n");
+	assert_text_has(table(scene, 40, 24, false), "\nlast failure, 2.0 s ago: worker:1:\n"
+						     "    killed by signal 9 (SIGKILL)\n");
+	scene->view->state = JOB_SUCCEEDED;
+	assert_null(strstr(table(scene, 80, 24, false), "last failure"));
+}
+
+static void an_address_is_whole_or_left_out(void **state)
+{
+	struct scene *scene = *state;
+
+	set_state(scene, 1, TASK_RUNNING);
+	scene->view->tasks[1].up = true;
+	scene->view->tasks[1].port = 40001;
+	mem_replace(&scene->view->tasks[1].host, mem_strdup("127.0.0.1"));
+	assert_text_has(table(scene, 80, 24, false), "127.0.0.1:40001");
+	assert_null(strstr(table(scene, 40, 24, false), "127"));
+}
+
+static void stopping_says_for_how_long(void **state)
+{
+	struct scene *scene = *state;
+	char *none cleanup_free = live_stopping(scene->view);
+
+	scene->job->types[1].stop_grace_ms = 10000;
+	set_state(scene, 1, TASK_RUNNING);
+	set_state(scene, 2, TASK_REGISTERED);
+	char *two cleanup_free = live_stopping(scene->view);
+	assert_string_equal(none, "stopping the job");
+	assert_string_equal(two, "stopping 2 tasks, up to 10.0 s");
+}
+
+static void beside_output_only_trouble_is_told(void **state)
+{
+	struct scene *scene = *state;
+
+	assert_false(is_trouble(scene, "job", "running"));
+	assert_true(is_trouble(scene, "job", "reforming"));
+	assert_true(is_trouble(scene, "task", "failed"));
+	scene->view->epoch = 2;
+	assert_true(is_trouble(scene, "job", "running"));
+	assert_false(is_trouble(scene, "job", "succeeded"));
+}
+
 static void escape_sequences_of_programs_do_not_reach_the_terminal(void **state)
 {
 	struct scene *scene = *state;
@@ -335,7 +402,7 @@ static void a_pipe_gets_lines_without_escapes(void **state)
 	char *text = NULL;
 	size_t length;
 	FILE *stream = tmpfile();
-	struct live *live = live_open(stream, scene->view);
+	struct live *live = live_open(stream, scene->view, LIVE_TABLE);
 
 	assert_false(live_is_table(live));
 	scene->view->state = JOB_FORMING;
@@ -367,6 +434,10 @@ int main(void)
 		TEST(what_is_waited_for_and_what_failed_first_is_said),
 		TEST(how_far_the_programs_are_and_who_is_behind_is_said),
 		TEST(answers_that_say_nothing_of_use_are_passed_over),
+		TEST(what_died_is_said_while_the_job_runs_on),
+		TEST(an_address_is_whole_or_left_out),
+		TEST(stopping_says_for_how_long),
+		TEST(beside_output_only_trouble_is_told),
 		TEST(a_web_interface_is_shown),
 		TEST(in_a_job_without_types_it_may_be_a_notebook),
 		TEST(a_narrow_terminal_cuts_lines_not_characters),

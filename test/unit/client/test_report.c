@@ -76,6 +76,38 @@ static void what_fits_exactly_is_not_folded(void **state)
 		     "worker:0  failed  1234567890 1234567890 \n");
 }
 
+static void assert_narrow(const char *state, const char *expected)
+{
+	static const char *const headings[] = {"JOB", "STATE", "STEP", "FRAMEWORK", "NAME"};
+	struct report_table table = {0};
+	struct str out = {0};
+
+	report_table_begin(&table, headings, 5);
+	report_table_add(&table, "tony-20261123-211633-32dc28bc");
+	report_table_add(&table, state);
+	report_table_add(&table, NULL);
+	report_table_add(&table, "pytorch");
+	report_table_add(&table, "a name of some more words");
+	report_table_format(&table, 60, &out);
+	assert_string_equal(str_text(&out), expected);
+	str_finish(&out);
+	report_table_finish(&table);
+}
+
+static void where_it_is_narrow_empty_columns_are_left_out(void **state)
+{
+	assert_narrow("running", "JOB                            STATE    FRAMEWORK  NAME\n"
+				 "tony-20261123-211633-32dc28bc  running  pytorch\n"
+				 "    a name of some more words\n");
+}
+
+static void where_it_is_too_narrow_rows_are_paragraphs(void **state)
+{
+	assert_narrow("running, straggler", "tony-20261123-211633-32dc28bc\n"
+					    "    STATE running, straggler  FRAMEWORK pytorch\n"
+					    "    NAME a name of some more words\n");
+}
+
 static void letters_count_not_bytes(void **state)
 {
 	static const char *const headings[] = {"NAME", "X"};
@@ -93,17 +125,18 @@ static void letters_count_not_bytes(void **state)
 
 static void a_wide_cell_is_cut_where_width_is_scarce(void **state)
 {
-	static const char *const headings[] = {"NAME", "X"};
+	static const char *const headings[] = {"JOB", "NAME", "X"};
 	const char *name = "a-name-of-more-than-forty-letters-that-fills-all";
 	struct report_table table = {0};
 	struct str out = {0};
 
-	report_table_begin(&table, headings, 2);
+	report_table_begin(&table, headings, 3);
+	report_table_add(&table, name); /* the first cell is never cut */
 	report_table_add(&table, name);
 	report_table_add(&table, "y");
-	report_table_format(&table, 80, &out);
-	assert_null(strstr(str_text(&out), name));
-	assert_text_has(str_text(&out), "a-name-of-more-than-forty-letters-that-f  y\n");
+	report_table_format(&table, 100, &out);
+	assert_text_has(str_text(&out), "a-name-of-more-than-forty-letters-that-fills-all  "
+					"a-name-of-more-than-forty-letters-that-f  y\n");
 	str_finish(&out);
 	report_table_format(&table, 0, &out);
 	assert_text_has(str_text(&out), name);
@@ -162,6 +195,8 @@ int main(void)
 		cmocka_unit_test(a_word_longer_than_the_line_is_broken),
 		cmocka_unit_test(what_fits_exactly_is_not_folded),
 		cmocka_unit_test(letters_count_not_bytes),
+		cmocka_unit_test(where_it_is_narrow_empty_columns_are_left_out),
+		cmocka_unit_test(where_it_is_too_narrow_rows_are_paragraphs),
 		cmocka_unit_test(a_wide_cell_is_cut_where_width_is_scarce),
 		cmocka_unit_test(control_characters_are_not_shown),
 		cmocka_unit_test(a_width_that_nothing_fits_in_is_no_limit),

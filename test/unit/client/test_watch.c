@@ -13,6 +13,7 @@ struct scene {
 	struct job *job;
 	struct opened opened;
 	struct job_view *view;
+	bool output_was_shown;
 	char *text;
 };
 
@@ -54,7 +55,9 @@ static const char *conclude(struct scene *scene)
 	FILE *stream = tmpfile();
 	char text[4096] = {0};
 
-	watch_conclude(&scene->opened, stream);
+	watch_conclude(
+		&scene->opened,
+		&(struct watch_options){.stream = stream, .shows_output = scene->output_was_shown});
 	rewind(stream);
 	assert_true(fread(text, 1, sizeof(text) - 1, stream) > 0);
 	fclose(stream);
@@ -82,13 +85,14 @@ static void it_is_told_where_results_are(void **state)
 	assert_text_has(conclude(scene), "\nresults: /home/ada\n");
 }
 
-static void success_is_one_line(void **state)
+static void success_names_the_logs(void **state)
 {
 	struct scene *scene = *state;
 
 	scene->view->state = JOB_SUCCEEDED;
 	scene->view->message = mem_strdup("the job succeeded");
-	assert_string_equal(conclude(scene), "tony-1 succeeded after 2.0 s\n");
+	assert_string_equal(conclude(scene),
+			    "tony-1 succeeded after 2.0 s\nsee: tony logs tony-1\n");
 }
 
 static void failure_names_cause_remedy_and_log(void **state)
@@ -110,6 +114,18 @@ static void failure_names_cause_remedy_and_log(void **state)
 	assert_text_has(text, "tony logs tony-1 --task worker:1\n");
 }
 
+static void output_that_was_shown_is_not_told_again(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->view->state = JOB_FAILED;
+	scene->output_was_shown = true;
+	str_list_add(&scene->view->cause.tail, "step 41");
+	const char *text = conclude(scene);
+	assert_null(strstr(text, "step 41"));
+	assert_text_has(text, "see: tony logs tony-1");
+}
+
 static void the_worst_that_is_to_be_advised_is_told(void **state)
 {
 	struct scene *scene = *state;
@@ -119,7 +135,7 @@ static void the_worst_that_is_to_be_advised_is_told(void **state)
 	task->attempts = mem_alloc(sizeof(*task->attempts));
 	task->attempts[task->attempt_count++] =
 		(struct attempt_view){.attempt = 1, .cause.kind = CAUSE_OUT_OF_MEMORY};
-	assert_string_equal(conclude(scene), "tony-1 succeeded after 2.0 s\n"
+	assert_string_equal(conclude(scene), "tony-1 succeeded after 2.0 s\nsee: tony logs tony-1\n"
 					     "advice: worker needs more memory than it asks for; "
 					     "see: tony advise tony-1\n");
 }
@@ -154,9 +170,10 @@ static void signals_that_are_ignored_for_us_stay_so(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(success_is_one_line),
+		TEST(success_names_the_logs),
 		TEST(it_is_told_where_results_are),
 		TEST(failure_names_cause_remedy_and_log),
+		TEST(output_that_was_shown_is_not_told_again),
 		TEST(the_worst_that_is_to_be_advised_is_told),
 		TEST(a_programs_escape_sequences_are_made_harmless),
 		TEST(signals_that_are_ignored_for_us_stay_so),
