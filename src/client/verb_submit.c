@@ -15,6 +15,7 @@
 #include "client/upkeep.h"
 #include "client/verbs.h"
 #include "client/watch.h"
+#include "scheduler/state_dir.h"
 
 struct submit_options {
 	struct job_options job;
@@ -95,7 +96,7 @@ static int start(const struct scheduler_client_ops *ops, const struct stage *sta
 	if (fill(ops, stage, job, door, err) == 0)
 		return ops->start(job, door, err);
 	fs_explain_room(door->job_dir, err);
-	fs_remove_tree(door->job_dir, NULL);
+	state_dir_remove_job(door->job_dir);
 	return -1;
 }
 

@@ -152,7 +152,7 @@ static int prepare(const struct job *job, struct job_door *door, struct err *err
 		return -1;
 	if (fill(job, &made, err) < 0) {
 		fs_explain_room(made.job_dir, err);
-		fs_remove_tree(made.job_dir, NULL);
+		state_dir_remove_job(made.job_dir);
 		job_door_finish(&made);
 		return -1;
 	}
@@ -174,7 +174,7 @@ static int fail_to_start(const char *job_dir, struct err *why, struct err *err)
 		fs_explain_room(job_dir, err);
 		err_wrap(err, "%s %s, which cannot be written down", fs_basename(job_dir),
 			 cause.text);
-		fs_remove_tree(job_dir, NULL);
+		state_dir_remove_job(job_dir);
 	}
 	cause_finish(&cause);
 	return result;

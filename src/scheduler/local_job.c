@@ -140,6 +140,13 @@ enum local_life local_job_life(const char *job_dir, char **address)
 
 /* ---- journal ------------------------------------------------------------------------------ */
 
+bool local_job_is_there(const char *job_dir)
+{
+	char *description cleanup_free = fs_join(job_dir, "job.json");
+
+	return fs_exists(description);
+}
+
 int local_job_read(const char *job_dir, struct job **job, struct job_view **view, struct err *err)
 {
 	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
@@ -292,9 +299,7 @@ bool local_job_settle(const char *job_dir, const struct job_view *view)
 	char *log cleanup_free = fs_join(job_dir, LOCAL_AM_LOG);
 	bool was_started = !view->am_pid && fs_exists(log);
 	int result = was_started ? fail_unbegun(job_dir, log, &err) : end(job_dir, &ending, &err);
-	if (result < 0) {
+	if (result < 0 && local_job_is_there(job_dir))
 		log_warning("%s: %s", fs_basename(job_dir), err_message(&err));
-		return false;
-	}
-	return true;
+	return result == 0;
 }

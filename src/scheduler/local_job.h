@@ -22,6 +22,9 @@ enum local_life local_job_life(const char *job_dir, char **address);
 /* The host on which the job runs. The caller frees. */
 char *local_job_host(const char *job_dir);
 
+/* False: it was removed, as when its submission was broken off (state_dir_remove_job()). */
+bool local_job_is_there(const char *job_dir);
+
 /* The job's description and what its journal tells; the caller destroys both, view first. */
 int local_job_read(const char *job_dir, struct job **job, struct job_view **view, struct err *err);
 
@@ -39,7 +42,7 @@ int local_job_kill(const char *job_dir, const char *message, struct err *err);
 int local_job_fail(const char *job_dir, const struct cause *cause, struct err *err);
 
 /* The same for a job that is LOCAL_GONE and not final: it failed, if it ever had an AM. True when
- * its journal has grown. */
+ * its journal has grown. A job that was removed meanwhile is nobody's trouble. */
 bool local_job_settle(const char *job_dir, const struct job_view *view);
 
 #endif

@@ -129,8 +129,9 @@ int local_jobs_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *c
 			continue;
 		if (local_job_read_end(dir, &job, &view) < 0 &&
 		    read_settled(dir, &job, &view, &flaw) < 0) {
-			log_warning("%s is passed over: %s", places.items[i].id,
-				    err_message(&flaw));
+			if (local_job_is_there(dir))
+				log_warning("%s is passed over: %s", places.items[i].id,
+					    err_message(&flaw));
 			continue;
 		}
 		summarize(job, view, &(*jobs)[(*count)++]);

@@ -101,6 +101,14 @@ char *state_dir_cache(const char *job_dir)
 	return fs_join(state, "cache");
 }
 
+void state_dir_remove_job(const char *job_dir)
+{
+	char *description cleanup_free = fs_join(job_dir, "job.json");
+
+	unlink(description);
+	fs_remove_tree(job_dir, NULL);
+}
+
 char *state_dir_ledger(const char *job_dir)
 {
 	char *jobs cleanup_free = fs_dirname(job_dir);

@@ -26,6 +26,10 @@ int state_dir_make(const char *directory, struct err *err);
 char *state_dir_jobs(const char *state);
 char *state_dir_job(const char *state, const char *job_id);
 
+/* Removes what there is of a job that was never started. Its description goes first: from then on
+ * it is no job to others who look. */
+void state_dir_remove_job(const char *job_dir);
+
 /* The ledger of this machine, from the directory of one of its jobs. A state directory on a shared
  * file system serves several machines, hence the host's name in it. The caller frees. */
 char *state_dir_ledger(const char *job_dir);

@@ -31,6 +31,9 @@ ROWS = [
      ["stopping 1 task, up to 10.0 s", "killed by the user: SIGTERM to the client"], ["killed by the user: Ctrl-C"]),
     ("2.24 hangup", START + "kill -HUP $!; wait $!; rc=$?; cat err; tony status; tony kill $(tony list | cut -d ' ' -f 1 | "
      "tail -1); exit $rc", 129, ["goes on; tony attach tony-", "running"], ["stopping"]),
+    ("3.74", "mkdir -p src/d && (cd src/d && touch $(seq 1000)) && mkfifo src/d/fifo; "
+     "(for i in 1 2 3 4 5; do tony submit --src_dir src -- true; done; touch over) 2> submitted & "
+     "until [ -e over ]; do tony list; done; wait; grep -c 'symbolic link' submitted", 0, ["\n5\n"], ["warning"]),
     ("1 bar", "tony submit --memory 64m -- bash -c 'for i in 1 2 3; do printf \"\\r%s%%\" $i; done; echo'; tony logs", 0,
      ["\n3%\n"], ["\r", "2%"]),
 ]

@@ -490,6 +490,30 @@ static void a_job_being_submitted_is_left_alone(void **state)
 	job_door_finish(&door);
 }
 
+/* A client that lists jobs may have read it just before. */
+static void a_job_whose_submission_was_broken_off_is_nobodys_trouble(void **state)
+{
+	struct job_door door = prepare(one, "one");
+	FILE *said = tmpfile();
+	int stderr_before = dup(STDERR_FILENO);
+	struct job_view *view;
+	struct job *job;
+
+	assert_int_equal(local_job_read(door.job_dir, &job, &view, NULL), 0);
+	state_dir_remove_job(door.job_dir);
+	assert_false(local_job_is_there(door.job_dir));
+	assert_true(dup2(fileno(said), STDERR_FILENO) >= 0);
+	bool has_ended_it = local_job_settle(door.job_dir, view);
+	dup2(stderr_before, STDERR_FILENO);
+	close(stderr_before);
+	assert_false(has_ended_it);
+	assert_int_equal(lseek(fileno(said), 0, SEEK_END), 0);
+	fclose(said);
+	job_view_destroy(view);
+	job_destroy(job);
+	job_door_finish(&door);
+}
+
 static void a_job_of_another_host_is_left_alone(void **state)
 {
 	struct job_door door = submit(one, "one");
@@ -550,6 +574,7 @@ int main(void)
 		client_test(broken_jobs_do_not_hide_others),
 		client_test(what_a_dead_am_left_is_ended_once),
 		client_test(a_job_being_submitted_is_left_alone),
+		client_test(a_job_whose_submission_was_broken_off_is_nobodys_trouble),
 		client_test(a_job_of_another_host_is_left_alone),
 		client_test(a_job_from_before_a_reboot_is_over),
 		client_test(a_deaf_am_is_killed),
