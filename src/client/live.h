@@ -37,6 +37,10 @@ void live_add_losses(const struct job_view *view, struct str_list *lines);
 /* "worker: 4 wanted (2 to 8), 3 running"; NULL: the type is not elastic. The caller frees. */
 char *live_elastic(const struct job_view *view, size_t type);
 
+/* "forming for 3.0 s: 1 task: 1 requested", of a job whose programs do not all run; NULL: they do,
+ * or have ended, or the state is younger than a second. The caller frees. */
+char *live_idle(const struct job_view *view, int64_t now_ms);
+
 /* "stopping 2 tasks, up to 10 s": their grace, or "stopping the job". The caller frees. */
 char *live_stopping(const struct job_view *view);
 

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "client/live.h"
 
-enum { LOSSES_MAX = 5 };
+enum { LOSSES_MAX = 5, IDLE_MS = 1000 };
 
 static const char *member(const json_t *record, const char *name)
 {
@@ -115,6 +115,19 @@ bool live_line_is_trouble(const struct job_view *view, const struct journal_line
 	if (!str_equal(member(record, "ev"), "job"))
 		return true;
 	return str_equal(to, "reforming") || (str_equal(to, "running") && view->epoch > 1);
+}
+
+char *live_idle(const struct job_view *view, int64_t now_ms)
+{
+	int64_t begun_ms =
+		view->state_since_ms > 0 ? view->state_since_ms : view->job->submitted_ms;
+	struct str tasks cleanup_str = {0};
+
+	if (view->state == JOB_RUNNING || view->is_final || now_ms - begun_ms < IDLE_MS)
+		return NULL;
+	live_summary(view, &tasks);
+	char *duration cleanup_free = str_format_duration(now_ms - begun_ms);
+	return mem_printf("%s for %s: %s", job_state_name(view->state), duration, str_text(&tasks));
 }
 
 char *live_stopping(const struct job_view *view)

@@ -186,7 +186,8 @@ static int run(struct watch *watch)
 			return -1;
 		look_at_work(watch);
 		int again_ms = live_show(watch->live, clock_wall_ms());
-		watch_output_show(watch->output);
+		char *idle cleanup_free = live_idle(watch->opened->view, clock_wall_ms());
+		watch_output_show(watch->output, idle);
 		if (is_over(watch))
 			return 0;
 		wait_for_news(watch, again_ms);

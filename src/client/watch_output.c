@@ -41,20 +41,29 @@ static void write_line(void *data, const struct job_output_line *line)
 	putc('\n', stream);
 }
 
-static void show_begun(struct watch_output *output)
+static void show_unfinished(struct watch_output *output, FILE *stream, const char *text)
+{
+	if (!live_can_draw(stream))
+		return;
+	output->begun = stream;
+	fprintf(stream, "%.*s", (int)report_fit(text, stream), text);
+	fflush(stream);
+}
+
+static void show_begun(struct watch_output *output, const char *idle)
 {
 	struct job_output_line line;
 
-	if (!job_output_begun(output->lines, &line) || !live_can_draw(stream_of(&line)))
-		return;
-	char *clean cleanup_free = str_printable(line.text, line.length);
-	char *text cleanup_free = mem_printf("%s%s", label_of(&line), clean);
-	output->begun = stream_of(&line);
-	fprintf(output->begun, "%.*s", (int)report_fit(text, output->begun), text);
-	fflush(output->begun);
+	if (job_output_begun(output->lines, &line)) {
+		char *clean cleanup_free = str_printable(line.text, line.length);
+		char *text cleanup_free = mem_printf("%s%s", label_of(&line), clean);
+		show_unfinished(output, stream_of(&line), text);
+	} else if (idle) {
+		show_unfinished(output, stderr, idle);
+	}
 }
 
-void watch_output_show(struct watch_output *output)
+void watch_output_show(struct watch_output *output, const char *idle)
 {
 	struct err err cleanup_err = {0};
 
@@ -65,7 +74,7 @@ void watch_output_show(struct watch_output *output)
 	if (output->has_failed)
 		report_error(&err);
 	else
-		show_begun(output);
+		show_begun(output, idle);
 	fflush(stderr);
 }
 

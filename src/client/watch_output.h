@@ -15,9 +15,9 @@ struct watch_output *watch_output_open(struct opened *opened, struct follow *fol
 void watch_output_close(struct watch_output *output);
 
 /* Writes the lines that came, of a final job all that is left. In a terminal the line that was
- * begun follows without a newline: a progress bar moves. Logs that are not to be had are told of,
- * once. */
-void watch_output_show(struct watch_output *output);
+ * begun follows without a newline: a progress bar moves. Without such a line `idle` (may be NULL)
+ * stands there. Logs that are not to be had are told of, once. */
+void watch_output_show(struct watch_output *output, const char *idle);
 /* Takes that line away: others may write to the terminal. */
 void watch_output_hide(struct watch_output *output);
 

@@ -33,7 +33,8 @@ ROWS = [
      "tail -1); exit $rc", 129, ["goes on; tony attach tony-", "running"], ["stopping"]),
     ("3.74", "mkdir -p src/d && (cd src/d && touch $(seq 1000)) && mkfifo src/d/fifo; "
      "(for i in 1 2 3 4 5; do tony submit --src_dir src -- true; done; touch over) 2> submitted & "
-     "until [ -e over ]; do tony list; done; wait; grep -c 'symbolic link' submitted", 0, ["\n5\n"], ["warning"]),
+     "until [ -e over ]; do tony list; done; wait; echo $(grep -c 'symbolic link' submitted) refused", 0,
+     ["5 refused"], ["warning"]),
     ("1 bar", "tony submit --memory 64m -- bash -c 'for i in 1 2 3; do printf \"\\r%s%%\" $i; done; echo'; tony logs", 0,
      ["\n3%\n"], ["\r", "2%"]),
 ]
@@ -64,6 +65,17 @@ def test_a_job_of_one_task_shows_its_output_in_a_terminal(tony):
     said = terminal.text
     assert said.index(" submitted") < said.index("bar 2%\n") < said.index("last\n") < said.index(" failed after")
     assert "see: tony logs" in said and "launching" not in said, said
+
+
+def test_a_job_that_waits_says_so_meanwhile(tony):
+    first = start(tony, "--conf", "tony.local.memory=100m")
+    first.wait_log("driver:0", "up")
+    terminal = Terminal(tony, "submit", "--memory", "64m", "--conf", "tony.local.memory=100m", "--", "echo", "hello")
+    terminal.wait_text("forming for ")
+    assert "waiting: " in terminal.text
+    (tony.directory / "go").touch()
+    assert terminal.finish() == 0
+    assert "\x1b[K" in terminal.text and "hello\n" in terminal.text
 
 
 def test_a_job_of_several_tasks_has_its_table_and_no_follow_is_for_all(tony):

@@ -215,6 +215,19 @@ static void stopping_says_for_how_long(void **state)
 	assert_string_equal(two, "stopping 2 tasks, up to 10.0 s");
 }
 
+static void a_job_that_does_not_run_says_what_it_is_about(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->view->state = JOB_FORMING;
+	scene->view->state_since_ms = 60000;
+	assert_null(live_idle(scene->view, 60999));
+	char *idle cleanup_free = live_idle(scene->view, 63000);
+	assert_string_equal(idle, "forming for 3.0 s: 4 tasks: 4 waiting");
+	scene->view->state = JOB_RUNNING;
+	assert_null(live_idle(scene->view, 63000));
+}
+
 static void beside_output_only_trouble_is_told(void **state)
 {
 	struct scene *scene = *state;
@@ -437,6 +450,7 @@ int main(void)
 		TEST(what_died_is_said_while_the_job_runs_on),
 		TEST(an_address_is_whole_or_left_out),
 		TEST(stopping_says_for_how_long),
+		TEST(a_job_that_does_not_run_says_what_it_is_about),
 		TEST(beside_output_only_trouble_is_told),
 		TEST(a_web_interface_is_shown),
 		TEST(in_a_job_without_types_it_may_be_a_notebook),
