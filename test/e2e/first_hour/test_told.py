@@ -10,6 +10,8 @@ WARNING_LAST = 'import sys, warnings; warnings.warn("the old API is deprecated")
 JOB = "job=$(tony submit --detach --workers 2 --executes 'sleep 99')"
 ELASTIC = JOB.replace("--workers 2", "--workers 2 --conf tony.worker.min-instances=1 --framework pytorch")
 CHECKPOINT = "tony submit --conf tony.application.checkpoint-dir"
+KERAS = r'raise ValueError("Exception encountered when calling Dense.call().\n\nInput has shape (2, 3).")'
+LIGHTGBM = 'echo "[LightGBM] [Fatal] Binding port $TONY_PORT failed" >&2; exit 1'
 XML = "echo '<configuration><property><name>%s</name><value>%s</value></property></configuration>' >tony.xml"
 
 ROWS = [
@@ -57,6 +59,9 @@ ROWS = [
      ["set TONY_STATE_DIR to a directory where you may write: /proc/x: nobody can"], ["No such file"]),
     ("3.55 file", "touch file; HOME=$PWD/file TONY_STATE_DIR= tony submit -- true", 3,
      ["set TONY_STATE_DIR", "file: is not a directory"], []),
+    ("3.46 lines", f"tony submit -- {PYTHON} -c '{KERAS}'", 1,
+     ["ValueError: Exception encountered when calling Dense.call(). Input has shape (2, 3)."], []),
+    ("3.50", f"tony submit -- bash -c '{LIGHTGBM}'", 1, ["set tony.driver.hold-port=false"], []),
     ("3.58", "cp $(command -v tony) .; export PATH=/usr/bin:/bin; ./tony submit -- true; echo $?; ./tony list -a", 0,
      ["tony-agent is neither in", "4\n", "There is no job yet"], ["killed"]),
     ("3.61 closed", "tony submit -- true >&-", 0, [], []),
