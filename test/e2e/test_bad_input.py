@@ -234,7 +234,7 @@ def test_server_listens_on_the_held_port(tony):
 
 def test_output_that_is_not_text(tony):
     answer, job = tony.job({"tony.worker.instances": 1},
-                           "--executes", "head -c 100000 /dev/urandom >&2; exit 1")
+                           "--executes", "head -c 100000 /dev/urandom | tr '\\r' x >&2; exit 1")
     assert answer.returncode == 1
     json.dumps(job.status())
     copied = subprocess.run([BUILD / "tony", "logs", job.id], env=tony.env, capture_output=True,

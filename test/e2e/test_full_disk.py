@@ -14,6 +14,7 @@ TONY = f"{BUILD}/tony"
 
 # The first task mounts a small disk where the container of the second will be.
 MOUNT = 'd=$(dirname "$PWD")/../worker-0-1; mkdir "$d" && mount -t tmpfs -o {} none "$d"{}'
+IS_SMALL = '[ "$(stat -f -c %T ..)" = tmpfs ] || exit 99'  # before a program fills any other disk
 PRINT = ('seq -f "line %.0f." 100; until grep -q "line 100" ../stdout; do sleep 0.05; done; '
          'cat /dev/zero >../fill 2>/dev/null; seq -f "line %.0f." 101 100000; '  # 1.2 MB
          '{}echo afterwards; exit 0')
@@ -27,7 +28,7 @@ def run_on_small_disk(tony, command, disk="size=1m", fill="", keys=()):
     own = tony.directory / "own"  # so that each task has a directory of its own
     own.mkdir()
     program = tony.directory / "program.sh"
-    program.write_text(command + "\n")
+    program.write_text(f"{IS_SMALL}; {command}\n")
     first = tony.directory / "first.sh"
     first.write_text(MOUNT.format(disk, fill) + "\n")
     keys = {"tony.first.instances": 1, "tony.first.memory": "64m", "tony.first.command": f"sh {first}",

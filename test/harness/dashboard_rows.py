@@ -194,7 +194,7 @@ LOGS = {  # what each task has written to its present container's stdout and std
 def submit_logs(tony, orders):
     """A job that has written LOGS and goes on."""
     job = tony.submit({**{f"tony.{task[:-2]}.instances": 1 for task in LOGS}, "tony.restarted.max-restarts": 1,
-                       "tony.am.retry-count": 1, "tony.am.retry-delay": "10ms", "tony.task.log-rotate-size": "1k"},
+                       "tony.am.retry-count": 1, "tony.am.retry-delay": "10ms", "tony.task.log-rotate-size": "1m"},
                       "--executes", orders.command)
     orders.give("retried:0", err="of the first container\n", lose=True)
     job.wait_task("retried:0", attempt=2)

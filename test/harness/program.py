@@ -108,6 +108,12 @@ def parent_of(pid):
     return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
 
 
+def hear_signals():
+    """In a child: a shell ignores these for what it runs in the background, nohup for all, and so the tests."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Job:
     """A job that was submitted."""
 
@@ -247,8 +253,7 @@ class Tony:
         """Starts tony and leaves it running; it is ended with the test."""
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True,
                    "stdin": subprocess.DEVNULL, **options,
-                   # Whoever runs the tests in the background may ignore it.
-                   "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+                   "preexec_fn": hear_signals}
         child = subprocess.Popen([*self.enter, BUILD / "tony", *map(str, arguments)],
                                  cwd=cwd or self.directory, env={**self.env, **(env or {})}, **options)
         self.children.append(child)

@@ -4,13 +4,12 @@ import fcntl
 import os
 import pty
 import re
-import signal
 import struct
 import subprocess
 import termios
 
 from patience import PATIENCE_S, wait_until
-from program import BUILD
+from program import BUILD, hear_signals
 
 
 class Terminal:
@@ -29,7 +28,7 @@ class Terminal:
 
     @staticmethod
     def take():
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        hear_signals()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
     def read(self):

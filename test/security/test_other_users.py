@@ -27,7 +27,8 @@ def test_a_strangers_find_meets_no_file_of_a_job(machine):
     owner.env["TONY_STATE_DIR"] = str(owner.state)
     machine.run("install", "-d", "-m", "755", "-o", owner.uid, "-g", owner.uid, owner.state)
     job = owner.submit({"tony.worker.instances": 1, "tony.worker.memory": "64m",
-                        "tony.worker.command": "echo hidden; umask 0; touch made; sleep 600"})
+                        "tony.worker.command": "echo hidden; umask 0; touch made; sleep 600"},
+                       "--src_dir", owner.write("src/program", "").parent)
     owner.wait_task(job, "worker:0")
     portal = owner.start(machine.bin / "tony", "portal", "--listen", "127.0.0.1:0")
     assert "http://" in portal.stdout.readline()

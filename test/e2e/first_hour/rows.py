@@ -4,7 +4,7 @@ output or standard error, words that must not be). The line runs in an empty fol
 import subprocess
 
 from patience import PATIENCE_S
-from program import BUILD
+from program import BUILD, hear_signals
 
 
 def run_row(tony, row):
@@ -13,7 +13,7 @@ def run_row(tony, row):
     folder.mkdir()
     env = {**tony.env, "PATH": f"{BUILD}:{tony.env['PATH']}"}
     answer = subprocess.run(["bash", "-c", line], cwd=folder, env=env, stdin=subprocess.DEVNULL, text=True,
-                            capture_output=True, timeout=PATIENCE_S)
+                            capture_output=True, timeout=PATIENCE_S, preexec_fn=hear_signals)
     said = answer.stdout + answer.stderr
     assert answer.returncode == code, said
     assert [word for word in wanted if word not in said] == [], said
