@@ -108,11 +108,13 @@ struct fs_tree_size {
 };
 void fs_measure_tree(const char *path, int64_t cap, struct fs_tree_size *size);
 
-/* Removes from directory `target`, once a copy of directory `source`, what nobody has changed
- * since: files of the same size, time and content, symbolic links to the same place, and
- * directories that are in `source`, too, and empty then. `target` itself stays. An entry that
- * cannot be read stays, and is an error after the rest was done. (Implemented in fs_same.c.) */
-int fs_remove_same(const char *source, const char *target, struct err *err);
+/* Removes from a directory, once a copy of directory `source`, what nobody has changed since: files
+ * of the same size, time and content, symbolic links to the same place, and directories that are in
+ * `source`, too, and empty then. The directory is `name` ("." or "data/images") below `root`,
+ * itself stays, and is not reached through symbolic links below or in place of `root` (ENOTDIR or
+ * ELOOP). An entry that cannot be read stays, and is an error after the rest was done. (Implemented
+ * in fs_same.c.) */
+int fs_remove_same(const char *source, const char *root, const char *name, struct err *err);
 
 /* SHA-256, lower-case hex, of the file; of a tree: over names, modes, link targets, contents, in
  * sorted order. The caller frees. (Implemented in fs_hash.c: links with OpenSSL's libcrypto.) */

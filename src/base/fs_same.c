@@ -12,6 +12,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 enum { DEPTH_CAP = 128, CHUNK = 65536, LINK_CAP = 4096 };
 
@@ -139,13 +140,29 @@ static int remove_same(int from, int to, int depth)
 	return result;
 }
 
-int fs_remove_same(const char *source, const char *target, struct err *err)
+/* A program may have put a link in the place of any directory: then it is no copy any more. */
+static int open_below(const char *root, const char *name)
 {
-	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-	int from cleanup_close = open(source, flags);
-	int to cleanup_close = open(target, flags);
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	struct str_list parts cleanup_str_list = {0};
+	int fd = open(root, flags);
 
-	if (from < 0 || to < 0)
-		return err_set_errno(err, "%s", from < 0 ? source : target);
-	return remove_same(from, to, 0) < 0 ? err_set_errno(err, "%s", target) : 0;
+	str_split(&parts, name, '/');
+	for (size_t i = 0; fd >= 0 && i < parts.count; i++) {
+		int above cleanup_close = fd;
+		fd = openat(above, parts.items[i], flags);
+	}
+	return fd;
+}
+
+int fs_remove_same(const char *source, const char *root, const char *name, struct err *err)
+{
+	int from cleanup_close = open(source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int to cleanup_close = from < 0 ? -1 : open_below(root, name);
+
+	if (from < 0)
+		return err_set_errno(err, "%s", source);
+	if (to < 0 || remove_same(from, to, 0) < 0)
+		return err_set_errno(err, "%s/%s", root, name);
+	return 0;
 }

@@ -132,10 +132,7 @@ void localize_take_back(const struct job_files *files, const char *work_dir)
 		struct err err cleanup_err = {0};
 		if (file->kind != JOB_FILE_CONTENT || file->source[0] != '/')
 			continue;
-		char *path cleanup_free = str_equal(file->name, ".")
-						  ? mem_strdup(work_dir)
-						  : fs_join(work_dir, file->name);
-		if (fs_remove_same(file->source, path, &err) < 0)
+		if (fs_remove_same(file->source, work_dir, file->name, &err) < 0)
 			log_warning("copies of sources stay: %s", err_message(&err));
 	}
 }

@@ -365,8 +365,9 @@ static void take_back(void **state)
 {
 	struct err err cleanup_err = {0};
 
-	assert_success(fs_remove_same(scratch_path(state, "from"), scratch_path(state, "to"), &err),
-		       &err);
+	assert_success(
+		fs_remove_same(scratch_path(state, "from"), scratch_path(state, "to"), ".", &err),
+		&err);
 }
 
 static void an_unchanged_copy_is_taken_back(void **state)
@@ -420,6 +421,29 @@ static void a_link_in_place_of_a_directory_leads_nowhere(void **state)
 	assert_true(fs_exists(scratch_path(state, "outside/table")));
 }
 
+static void a_link_in_place_of_a_copy_leads_nowhere(void **state)
+{
+	struct err err cleanup_err = {0};
+
+	scratch_write(state, "from/table", "1", 0644);
+	assert_int_equal(mkdir(scratch_path(state, "mine"), 0700), 0);
+	clone(state, "from", "mine/data", 0); /* a user's own, from which the snapshot was made */
+	assert_int_equal(mkdir(scratch_path(state, "work"), 0700), 0);
+	assert_int_equal(symlink("../mine", scratch_path(state, "work/link")), 0);
+	assert_int_equal(symlink("../mine/data", scratch_path(state, "work/data")), 0);
+	static const char *const names[] = {"data", "link/data"};
+	for (size_t i = 0; i < array_length(names); i++) {
+		assert_int_equal(fs_remove_same(scratch_path(state, "from"),
+						scratch_path(state, "work"), names[i], &err),
+				 -1);
+		err_finish(&err);
+	}
+	assert_int_equal(fs_remove_same(scratch_path(state, "from"),
+					scratch_path(state, "work/data"), ".", &err),
+			 -1);
+	assert_true(fs_exists(scratch_path(state, "mine/data/table")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -439,6 +463,7 @@ int main(void)
 		scratch_test(an_unchanged_copy_is_taken_back),
 		scratch_test(what_was_changed_or_made_stays),
 		scratch_test(a_link_in_place_of_a_directory_leads_nowhere),
+		scratch_test(a_link_in_place_of_a_copy_leads_nowhere),
 		scratch_test(a_files_hash_is_that_of_sha256sum),
 		scratch_test(equal_trees_hash_alike),
 		scratch_test(order_of_creation_does_not_count),
