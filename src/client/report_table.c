@@ -231,9 +231,10 @@ static void leave_out_empty(const struct report_table *table, struct report_tabl
 		empty[i] = i > 0 && is_empty_column(table, i);
 		fewer->columns += !empty[i];
 	}
-	for (size_t i = 0; i < table->cells.count; i++)
-		if (!empty[i % table->columns])
-			str_list_add(&fewer->cells, table->cells.items[i]);
+	for (size_t row = 0; row < table->cells.count; row += table->columns)
+		for (size_t i = 0; i < table->columns; i++)
+			if (!empty[i])
+				str_list_add(&fewer->cells, table->cells.items[row + i]);
 }
 
 static void append_line(struct str *out, struct str *line, size_t width)
