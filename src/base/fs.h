@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -108,13 +109,19 @@ struct fs_tree_size {
 };
 void fs_measure_tree(const char *path, int64_t cap, struct fs_tree_size *size);
 
+struct fs_span {
+	struct timespec from, to; /* both included */
+};
+
 /* Removes from a directory, once a copy of directory `source`, what nobody has changed since: files
  * of the same size, time and content, symbolic links to the same place, and directories that are in
- * `source`, too, and empty then. The directory is `name` ("." or "data/images") below `root`,
- * itself stays, and is not reached through symbolic links below or in place of `root` (ENOTDIR or
- * ELOOP). An entry that cannot be read stays, and is an error after the rest was done. (Implemented
- * in fs_same.c.) */
-int fs_remove_same(const char *source, const char *root, const char *name, struct err *err);
+ * `source`, too, and empty then. The copy was made within `laid`: files whose status changed, and
+ * directories that were born, at another time are no part of it (they were moved or mounted there)
+ * and stay. The directory is `name` ("." or "data/images") below `root`, itself stays, and is not
+ * reached through symbolic links below or in place of `root` (ENOTDIR or ELOOP). An entry that
+ * cannot be read stays, and is an error after the rest was done. (Implemented in fs_same.c.) */
+int fs_remove_same(const char *source, const char *root, const char *name,
+		   const struct fs_span *laid, struct err *err);
 
 /* SHA-256, lower-case hex, of the file; of a tree: over names, modes, link targets, contents, in
  * sorted order. The caller frees. (Implemented in fs_hash.c: links with OpenSSL's libcrypto.) */

@@ -20,8 +20,32 @@ enum { DEPTH_CAP = 128, CHUNK = 65536, LINK_CAP = 4096 };
 struct pair {
 	int from_at, to_at;
 	const char *name;
+	const struct fs_span *laid;
 	struct stat from, to;
 };
+
+static bool is_before(int64_t a_sec, int64_t a_nsec, int64_t b_sec, int64_t b_nsec)
+{
+	return a_sec < b_sec || (a_sec == b_sec && a_nsec < b_nsec);
+}
+
+static bool is_within(const struct fs_span *span, int64_t sec, int64_t nsec)
+{
+	return !is_before(sec, nsec, span->from.tv_sec, span->from.tv_nsec) &&
+	       !is_before(span->to.tv_sec, span->to.tv_nsec, sec, nsec);
+}
+
+/* A directory changes with its entries, so its birth counts; where none is told, it stays. */
+static bool was_laid(const struct pair *pair, int directory)
+{
+	struct statx born = {0};
+
+	if (directory < 0)
+		return is_within(pair->laid, pair->to.st_ctim.tv_sec, pair->to.st_ctim.tv_nsec);
+	return statx(directory, "", AT_EMPTY_PATH, STATX_BTIME, &born) == 0 &&
+	       (born.stx_mask & STATX_BTIME) &&
+	       is_within(pair->laid, born.stx_btime.tv_sec, born.stx_btime.tv_nsec);
+}
 
 /* 1: alike up to the end of the first; 0: not; -1: errno. */
 static int compare_content(int from, int to)
@@ -73,7 +97,7 @@ static int is_same_link(const struct pair *pair)
 	return length == other && memcmp(left, right, (size_t)length) == 0;
 }
 
-static int remove_same(int from, int to, int depth);
+static int remove_same(int from, int to, const struct fs_span *laid, int depth);
 
 static int take_directory(const struct pair *pair, int depth)
 {
@@ -83,9 +107,11 @@ static int take_directory(const struct pair *pair, int depth)
 
 	if (from < 0 || to < 0)
 		return -1;
+	if (!was_laid(pair, to))
+		return 0;
 	/* Nothing can be removed from a read-only one. */
 	bool changed = !(pair->to.st_mode & S_IWUSR) && fchmod(to, pair->to.st_mode | 0700) == 0;
-	int result = remove_same(from, to, depth + 1);
+	int result = remove_same(from, to, pair->laid, depth + 1);
 	if (unlinkat(pair->to_at, pair->name, AT_REMOVEDIR) == 0)
 		return result;
 	int error = errno;
@@ -105,6 +131,8 @@ static int take_entry(struct pair *pair, int depth)
 		return 0;
 	if (S_ISDIR(pair->to.st_mode))
 		return take_directory(pair, depth);
+	if (!was_laid(pair, -1))
+		return 0;
 	int same = S_ISREG(pair->to.st_mode)   ? is_same_file(pair)
 		   : S_ISLNK(pair->to.st_mode) ? is_same_link(pair)
 					       : 0;
@@ -114,7 +142,7 @@ static int take_entry(struct pair *pair, int depth)
 }
 
 /* An entry that fails keeps no other one. */
-static int remove_same(int from, int to, int depth)
+static int remove_same(int from, int to, const struct fs_span *laid, int depth)
 {
 	int again = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir cleanup_dir = again < 0 ? NULL : fdopendir(again);
@@ -128,7 +156,8 @@ static int remove_same(int from, int to, int depth)
 		return -1;
 	}
 	while ((entry = readdir(dir))) {
-		struct pair pair = {.from_at = from, .to_at = to, .name = entry->d_name};
+		struct pair pair = {
+			.from_at = from, .to_at = to, .name = entry->d_name, .laid = laid};
 		if (str_equal(entry->d_name, ".") || str_equal(entry->d_name, ".."))
 			continue;
 		if (take_entry(&pair, depth) == 0)
@@ -155,14 +184,15 @@ static int open_below(const char *root, const char *name)
 	return fd;
 }
 
-int fs_remove_same(const char *source, const char *root, const char *name, struct err *err)
+int fs_remove_same(const char *source, const char *root, const char *name,
+		   const struct fs_span *laid, struct err *err)
 {
 	int from cleanup_close = open(source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int to cleanup_close = from < 0 ? -1 : open_below(root, name);
 
 	if (from < 0)
 		return err_set_errno(err, "%s", source);
-	if (to < 0 || remove_same(from, to, 0) < 0)
+	if (to < 0 || remove_same(from, to, laid, 0) < 0)
 		return err_set_errno(err, "%s/%s", root, name);
 	return 0;
 }

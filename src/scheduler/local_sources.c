@@ -29,24 +29,24 @@ char *local_sources_shared(const char *job_dir)
 	return str_starts_with(target, FROM_FILES) ? mem_strdup(target + strlen(FROM_FILES)) : NULL;
 }
 
-/* Nobody waited for the disk when it was put there: after a power loss it may be torn. */
-static bool is_whole(const char *directory, const char *hash)
+static bool has_content(const char *directory, const char *hash)
 {
-	char *found cleanup_free =
-		fs_is_directory(directory) ? fs_hash_tree(directory, NULL) : NULL;
+	char *found cleanup_free = fs_hash_tree(directory, NULL);
 
 	return str_equal(found, hash);
 }
 
+/* A directory that is there with other content is left alone: a user may have written into it, or a
+ * power loss torn it. */
 static int move(const char *source, const char *directory, const char *hash, struct err *err)
 {
 	char *link cleanup_free = mem_printf(FROM_FILES "%s", hash);
 	char *spare cleanup_free = mem_printf("%s.spare", source);
-	bool is_there = is_whole(directory, hash);
+	bool is_there = fs_exists(directory);
 	const char *target = is_there ? spare : directory;
 
-	if (!is_there && fs_remove_tree(directory, err) < 0)
-		return -1;
+	if (is_there && !has_content(directory, hash))
+		return 0;
 	if (rename(source, target) < 0)
 		return err_set_errno(err, "%s", target);
 	if (symlink(link, source) < 0)

@@ -8,7 +8,8 @@
 char *local_sources_path(const char *job_dir);
 
 /* Moves the snapshot of a job that has ended to <state>/cache/<hash>, unless its content is there,
- * and puts a link in its place. Nothing happens where there is no snapshot, or it is a link. */
+ * and puts a link in its place. Nothing happens where there is no snapshot, or it is a link, or
+ * what the cache has under this name was changed. */
 int local_sources_share(const char *job_dir, struct err *err);
 
 /* The name in the cache of what the job shares; NULL: nothing. The caller frees. */

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shutil
 import re
 import signal
 
@@ -146,6 +147,40 @@ def test_copies_of_sources_are_taken_back(tony):
     wait_until(lambda: not second.processes(), "the job's processes to end")
     assert (second.directory / "files/src").resolve() == kept.resolve()
     assert size_of(tony.state) < 7_500_000
+
+
+@pytest.mark.parametrize("attack", ["rm -r data; mv {own}/data data",
+                                    "cd ../..; mv driver-0-1 old; mkdir driver-0-1; ln -s {own} driver-0-1/work",
+                                    "cd ../..; mv driver-0-1 old; ln -s {own}/.. driver-0-1"],
+                         ids=["moved", "linked", "linked above"])
+def test_a_users_own_files_are_not_taken_for_copies(tony, attack):
+    """Files of the same content, size and time, wherever a program has put them or a link to them."""
+    source, own = tony.directory / "src", tony.directory / "own/work"
+    (source / "data").mkdir(parents=True)
+    (source / "data/table").write_text("1")
+    shutil.copytree(source, own)
+    answer, job = tony.job({}, "--executes", attack.format(own=own), src_dir=source)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    wait_until(lambda: not job.processes(), "the job's processes to end")
+    kept = [job.directory / "containers/driver-0-1/work/data/table", own / "data/table"]
+    assert [path for path in kept if path.exists()], "what was moved stays where it is now"
+    assert attack.startswith("rm") or (own / "data/table").exists()
+
+
+def test_what_a_user_wrote_beside_kept_sources_stays(tony):
+    source = tony.directory / "src"
+    source.mkdir()
+    (source / "train.py").write_text("pass")
+    jobs = []
+    for written in ("results.csv", None):
+        answer, job = tony.job({}, "--", "true", src_dir=source)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        jobs.append(job)
+        wait_until(lambda: not jobs[-1].processes(), "the job's processes to end")
+        if written:
+            (job.directory / "files/src" / written).write_text("precious")
+    assert (jobs[0].directory / "files/src/results.csv").read_text() == "precious"
+    assert sorted(path.name for path in (jobs[1].directory / "files/src").iterdir()) == ["train.py"]
 
 
 def test_how_much_is_copied_is_said_before(tony):

@@ -361,13 +361,20 @@ static void what_cannot_be_hashed_is_named(void **state)
 	assert_message_has(&err, "tree/fifo: is neither");
 }
 
-static void take_back(void **state)
+static const struct fs_span any_time = {.to = {.tv_sec = INT64_MAX}};
+
+static void take_back_laid(void **state, const struct fs_span *laid)
 {
 	struct err err cleanup_err = {0};
 
-	assert_success(
-		fs_remove_same(scratch_path(state, "from"), scratch_path(state, "to"), ".", &err),
-		&err);
+	assert_success(fs_remove_same(scratch_path(state, "from"), scratch_path(state, "to"), ".",
+				      laid, &err),
+		       &err);
+}
+
+static void take_back(void **state)
+{
+	take_back_laid(state, &any_time);
 }
 
 static void an_unchanged_copy_is_taken_back(void **state)
@@ -434,14 +441,29 @@ static void a_link_in_place_of_a_copy_leads_nowhere(void **state)
 	static const char *const names[] = {"data", "link/data"};
 	for (size_t i = 0; i < array_length(names); i++) {
 		assert_int_equal(fs_remove_same(scratch_path(state, "from"),
-						scratch_path(state, "work"), names[i], &err),
+						scratch_path(state, "work"), names[i], &any_time,
+						&err),
 				 -1);
 		err_finish(&err);
 	}
 	assert_int_equal(fs_remove_same(scratch_path(state, "from"),
-					scratch_path(state, "work/data"), ".", &err),
+					scratch_path(state, "work/data"), ".", &any_time, &err),
 			 -1);
 	assert_true(fs_exists(scratch_path(state, "mine/data/table")));
+}
+
+static void what_was_there_before_or_came_later_stays(void **state)
+{
+	const struct fs_span before = {.to = {.tv_sec = 1}};
+	const struct fs_span later = {.from = {.tv_sec = INT64_MAX}, .to = {.tv_sec = INT64_MAX}};
+
+	scratch_write(state, "from/data/table", "1", 0644);
+	assert_int_equal(mkdir(scratch_path(state, "from/empty"), 0700), 0);
+	clone(state, "from", "to", 0);
+	take_back_laid(state, &before);
+	take_back_laid(state, &later);
+	assert_true(fs_exists(scratch_path(state, "to/data/table")));
+	assert_true(fs_exists(scratch_path(state, "to/empty")));
 }
 
 int main(void)
@@ -464,6 +486,7 @@ int main(void)
 		scratch_test(what_was_changed_or_made_stays),
 		scratch_test(a_link_in_place_of_a_directory_leads_nowhere),
 		scratch_test(a_link_in_place_of_a_copy_leads_nowhere),
+		scratch_test(what_was_there_before_or_came_later_stays),
 		scratch_test(a_files_hash_is_that_of_sha256sum),
 		scratch_test(equal_trees_hash_alike),
 		scratch_test(order_of_creation_does_not_count),

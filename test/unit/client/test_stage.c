@@ -474,16 +474,19 @@ static void sources_are_kept_once_for_all_jobs(void **state)
 	assert_sources(one, "print(1)");
 }
 
-/* After a power loss a file may be empty. */
-static void torn_sources_are_not_trusted(void **state)
+/* A file may be empty after a power loss, or a user may have written into what is kept. */
+static void kept_sources_that_were_changed_are_left_alone(void **state)
 {
 	struct scene *scene = *state;
 	char *one cleanup_free = share(scene, "jobs/one", "print(1)");
+	char *hash cleanup_free = local_sources_shared(one);
+	char *changed cleanup_free = mem_printf("cache/%s/sub/train.py", hash);
 
-	write_file(scene, "jobs/one/files/src/sub/train.py", "");
+	write_file(scene, changed, "");
 	char *two cleanup_free = share(scene, "jobs/two", "print(1)");
-	assert_sources(one, "print(1)");
+	assert_null(local_sources_shared(two)); /* has its own */
 	assert_sources(two, "print(1)");
+	assert_sources(one, "");
 }
 
 static void sources_are_kept_as_long_as_a_job_that_has_them(void **state)
@@ -524,7 +527,7 @@ int main(void)
 		TEST(what_nobody_has_used_for_long_is_removed),
 		TEST(what_a_live_job_has_stays),
 		TEST(sources_are_kept_once_for_all_jobs),
-		TEST(torn_sources_are_not_trusted),
+		TEST(kept_sources_that_were_changed_are_left_alone),
 		TEST(sources_are_kept_as_long_as_a_job_that_has_them),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
