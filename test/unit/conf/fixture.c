@@ -39,6 +39,16 @@ void fixture_write(const char *path, const char *text)
 	assert_int_equal(fs_write_file(path, text, strlen(text), 0600, NULL), 0);
 }
 
+struct conf *fixture_load(void)
+{
+	struct err err cleanup_err = {0};
+	struct conf *conf = conf_create();
+
+	if (conf_load_files(conf, NULL, &err) < 0)
+		fail_msg("%s", err_message(&err));
+	return conf;
+}
+
 static void fail_with(const struct str_list *lines, const char *wanted)
 {
 	char *all cleanup_free = str_list_join(lines, "\n  ");

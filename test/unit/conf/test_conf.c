@@ -10,16 +10,6 @@
 
 #define NAME "tony.application.name"
 
-static struct conf *load(void)
-{
-	struct err err cleanup_err = {0};
-	struct conf *conf = conf_create();
-
-	if (conf_load_files(conf, NULL, &err) < 0)
-		fail_msg("%s", err_message(&err));
-	return conf;
-}
-
 static void pairs(struct conf *conf, const char *const *values)
 {
 	struct str_list list cleanup_str_list = {0};
@@ -34,7 +24,7 @@ static void pairs(struct conf *conf, const char *const *values)
 static void check_name(const char *xml, const char *expected)
 {
 	fixture_write("tony.xml", xml);
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	assert_no_lines(&conf_problems(conf)->errors);
 	assert_string_equal(conf_text(conf, NAME), expected);
@@ -47,7 +37,7 @@ static void test_layers(void **state)
 	fixture_write("site/tony-site.xml",
 		      XML(PROPERTY(NAME, "site") PROPERTY("tony.am.gpus", "3")));
 	fixture_write("tony.xml", XML("\n\n" PROPERTY(NAME, "file")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	assert_string_equal(conf_find(conf, NAME)->raw, "file");
 	assert_string_equal(conf_find(conf, NAME)->origin, "tony.xml:3");
 	assert_true(conf_has_file(conf));
@@ -72,7 +62,7 @@ static void test_layers(void **state)
 
 static void test_no_files(void **state)
 {
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 
 	conf_resolve(conf, false);
 	assert_false(conf_has_file(conf));
@@ -103,7 +93,7 @@ static void test_final(void **state)
 	fixture_write("site/tony-site.xml",
 		      XML(FINAL(NAME, "site") FINAL("tony.execution.envs", "A=1")));
 	fixture_write("tony.xml", XML(PROPERTY(NAME, "file")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	pairs(conf, PAIRS(NAME "=flag", NAME "=site", "tony.execution.envs=B=2"));
 	conf_resolve(conf, false);
 	assert_string_equal(conf_text(conf, NAME), "site");
@@ -121,7 +111,7 @@ static void test_final(void **state)
 static void test_final_of_the_job_does_not_bind_its_user(void **state)
 {
 	fixture_write("tony.xml", XML(FINAL(NAME, "file")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	pairs(conf, PAIRS(NAME "=flag"));
 	conf_resolve(conf, false);
 	assert_string_equal(conf_text(conf, NAME), "flag");
@@ -131,7 +121,7 @@ static void test_final_of_the_job_does_not_bind_its_user(void **state)
 static void test_set_twice_in_one_file(void **state)
 {
 	fixture_write("tony.xml", XML(PROPERTY(NAME, "a") PROPERTY(NAME, "b")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	assert_string_equal(conf_text(conf, NAME), "b");
 	assert_line(&conf_problems(conf)->warnings,
@@ -145,7 +135,7 @@ static void test_multi_value_keys_append(void **state)
 
 	fixture_write("tony.xml", XML(PROPERTY("tony.execution.envs", "A=1")
 					      PROPERTY("tony.containers.resources", "a.zip")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	pairs(conf, PAIRS("tony.execution.envs=B=2,C=3", "tony.execution.envs=D=4",
 			  "tony.containers.resources=b.zip", "tony.containers.envs=X=1"));
 	conf_append(conf, &option, "tony.execution.envs", "E=x,y");
@@ -162,7 +152,7 @@ static void test_multi_value_keys_append(void **state)
 
 static void test_conf_pairs(void **state)
 {
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 
 	pairs(conf, PAIRS("tony.am.gpus", "=1", "worker.instances=1", "team=blue",
 			  "tony.yarn.queue=", "tony.worker.instances="));
@@ -197,7 +187,7 @@ static void test_substitution(void **state)
 					    PROPERTY("tony.worker.command",
 						     "echo ${HOME} ${a b} $x} ${ {${team}} "
 						     "$${team} ${tony.am.memory}")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	assert_string_equal(conf_text(conf, NAME), "blue-value-blue");
 	assert_string_equal(conf_text(conf, "tony.application.tags"), "a,c,d,e");
@@ -211,7 +201,7 @@ static void test_what_stays_as_written_is_told(void **state)
 	unsetenv("TONY_TEST_UNSET");
 	fixture_write("tony.xml", XML(PROPERTY(NAME, "${env.TONY_TEST_UNSET}")
 					      PROPERTY("tony.worker.command", "${tony.nope}")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	assert_string_equal(conf_text(conf, NAME), "${env.TONY_TEST_UNSET}");
 	assert_line(&conf_problems(conf)->warnings,
@@ -226,7 +216,7 @@ static void test_literal_values_are_not_substituted(void **state)
 	const struct conf_place place = {CONF_LAYER_OPTION, "command line", 0};
 
 	fixture_write("tony.xml", XML(PROPERTY("team", "blue")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_set_literal(conf, &place, "tony.containers.command", "echo ${team}");
 	conf_resolve(conf, false);
 	assert_string_equal(conf_text(conf, "tony.containers.command"), "echo ${team}");
@@ -236,7 +226,7 @@ static void test_circles(void **state)
 {
 	fixture_write("tony.xml", XML(PROPERTY(NAME, "${a}") PROPERTY("a", "x${b}")
 					      PROPERTY("b", "${a}") PROPERTY("own", "${own}")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	assert_int_equal(conf_problems(conf)->errors.count, 2);
 	assert_line(&conf_problems(conf)->errors,
@@ -258,7 +248,7 @@ static void test_variables_nested_too_deep(void **state)
 		str_append_format(&xml, PROPERTY("v%d", "${v%d}"), i, i + 1);
 	str_append(&xml, "</configuration>");
 	fixture_write("tony.xml", xml.text);
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	assert_line_has(&conf_problems(conf)->errors,
 			"variables are nested more than 20 deep; write the value itself");
@@ -278,7 +268,7 @@ static void test_laughing_variables(void **state)
 	}
 	str_append(&xml, "</configuration>");
 	fixture_write("tony.xml", xml.text);
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	assert_line_has(&conf_problems(conf)->errors, "is longer than 1 MiB with its variables");
 }
@@ -402,7 +392,7 @@ static void test_empty_values(void **state)
 
 	fixture_write("tony.xml", XML(PROPERTY("tony.application.untracked.jobtypes", " ")
 					      PROPERTY(NAME, "") PROPERTY("tony.am.vcores", "")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	conf_list(conf, &types, "tony.application.untracked.jobtypes");
 	assert_int_equal(types.count, 0);
@@ -414,7 +404,7 @@ static void test_empty_values(void **state)
 static void test_value_is_missing(void **state)
 {
 	fixture_write("tony.xml", XML("\n<property><name>tony.am.gpus</name></property>"));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	assert_line(&conf_problems(conf)->errors,
 		    "tony.xml:2: tony.am.gpus: has no <value>; write <value>...</value>");
@@ -427,7 +417,7 @@ static void test_include(void **state)
 	fixture_write("parts/a.xml", XML("\n" PROPERTY(NAME, "included") INCLUDE("more/b.xml")));
 	fixture_write("parts/more/b.xml", XML(PROPERTY("tony.am.gpus", "4")));
 	fixture_write("tony.xml", XML(INCLUDE("parts/a.xml") PROPERTY("tony.am.vcores", "3")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	assert_string_equal(conf_text(conf, NAME), "included");
 	assert_string_equal(conf_find(conf, NAME)->origin, "parts/a.xml:2");
@@ -489,7 +479,7 @@ static void test_unknown_keys(void **state)
 	for (int allowed = 0; allowed < 2; allowed++) {
 		fixture_write("tony.xml", XML(PROPERTY("tony.worker.memmory", "1g")
 						      PROPERTY("tony.what.is.this", "x")));
-		struct conf *conf cleanup_conf = load();
+		struct conf *conf cleanup_conf = fixture_load();
 		conf_resolve(conf, allowed);
 		const struct problems *problems = conf_problems(conf);
 		if (!allowed) {
@@ -512,7 +502,7 @@ static void test_unknown_keys(void **state)
 static void test_unknown_key_of_the_site(void **state)
 {
 	fixture_write("site/tony-site.xml", XML(PROPERTY("tony.history.host", "http://h")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	assert_no_lines(&conf_problems(conf)->errors);
 	assert_int_equal(conf_problems(conf)->warnings.count, 1);
@@ -525,7 +515,7 @@ static void test_all_errors_together(void **state)
 	fixture_write("tony.xml",
 		      XML(PROPERTY("tony.worker.memory", "2q") PROPERTY("tony.Worker.gpus", "1")
 				  PROPERTY("tony.application.timeout", "soon")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	pairs(conf, PAIRS("tony.am.gpus=many"));
 	conf_resolve(conf, false);
 	assert_int_equal(problems_to_err(conf_problems(conf), &err), -1);
@@ -549,7 +539,7 @@ static void test_a_clusters_keys_are_for_clusters(void **state)
 	fixture_write("tony.xml", XML(PROPERTY("tony.application.scheduler",
 					       "yarn") PROPERTY("tony.am.node-label", "fast")
 					      PROPERTY("tony.worker.resource.yarn.io/fpga", "1")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	assert_int_equal(conf_problems(conf)->warnings.count, 0);
 	assert_int_equal(conf_problems(conf)->errors.count, 0);
@@ -564,7 +554,7 @@ static void test_statuses(void **state)
 					  "tony.application.security.enabled", "false")
 					  PROPERTY("tony.application.enable-preprocess", "true")
 						  PROPERTY("tony.keytab.user", "u")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	const struct problems *problems = conf_problems(conf);
 	assert_int_equal(problems->warnings.count, 4);
@@ -600,7 +590,7 @@ static void test_defaults_written_out_warn_of_nothing(void **state)
 						  key_groups[g].keys[i].default_value);
 	str_append(&xml, "</configuration>");
 	fixture_write("tony.xml", xml.text);
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	assert_no_lines(&conf_problems(conf)->warnings);
 	assert_no_lines(&conf_problems(conf)->errors);
@@ -611,7 +601,7 @@ static void test_older_names(void **state)
 	fixture_write("tony.xml", XML(PROPERTY("tony.worker.timeout", "5000")
 					      PROPERTY("tony.gpu-exec-path", "/old")
 						      PROPERTY("tony.task.gpu-command", "/new")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	assert_int_equal(conf_ms(conf, "tony.task.executor.execution-timeout-ms"), 5000);
 	assert_string_equal(conf_find(conf, "tony.task.executor.execution-timeout-ms")->origin,
@@ -627,7 +617,7 @@ static void test_older_names(void **state)
 
 static void test_a_flood_of_errors_is_cut_short(void **state)
 {
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	const struct conf_place place = {CONF_LAYER_CONF, "--conf", 0};
 
 	for (int i = 0; i < 5000; i++) {

@@ -3,19 +3,9 @@
 
 #include "base/mem.h"
 
-static struct conf *load(void)
-{
-	struct err err cleanup_err = {0};
-	struct conf *conf = conf_create();
-
-	if (conf_load_files(conf, NULL, &err) < 0)
-		fail_msg("%s", err_message(&err));
-	return conf;
-}
-
 static void test_an_unknown_prefix_may_be_allowed(void **state)
 {
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	struct str_list pairs cleanup_str_list = {0};
 
 	str_list_add(&pairs, "worker.instances=1");
@@ -36,7 +26,7 @@ static void test_home(void **state)
 					  PROPERTY("tony.containers.resources",
 						   "$HOME/a::b, ~/c.zip#archive,d/~/e")
 						  PROPERTY("tony.containers.command", "~/run")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	conf_resolve(conf, false);
 	assert_string_equal(conf_text(conf, "tony.application.checkpoint-dir"), "/home/ada/ck");
 	assert_string_equal(conf_text(conf, "tony.application.src-dir"), "/home/ada/src");
@@ -45,7 +35,7 @@ static void test_home(void **state)
 	assert_string_equal(conf_text(conf, "tony.containers.command"), "~/run");
 	assert_no_lines(&conf_problems(conf)->errors);
 	unsetenv("HOME");
-	struct conf *homeless cleanup_conf = load();
+	struct conf *homeless cleanup_conf = fixture_load();
 	conf_resolve(homeless, false);
 	assert_line_has(&conf_problems(homeless)->errors,
 			"tony.application.checkpoint-dir: HOME is not set; write the whole path");
@@ -57,7 +47,7 @@ static void test_commas_of_an_environment(void **state)
 	fixture_write("tony.xml", XML(PROPERTY("tony.worker.envs", "LIST=1\\,2,B=x")
 					      PROPERTY("tony.ps.envs", "LIST=a,b")
 						      PROPERTY("tony.db.envs", "LIST=1,2")));
-	struct conf *conf cleanup_conf = load();
+	struct conf *conf cleanup_conf = fixture_load();
 	struct str_list worker cleanup_str_list = {0};
 	conf_resolve(conf, false);
 	conf_list(conf, &worker, "tony.worker.envs");
