@@ -24,27 +24,26 @@ struct pair {
 	struct stat from, to;
 };
 
-static bool is_before(int64_t a_sec, int64_t a_nsec, int64_t b_sec, int64_t b_nsec)
+static int compare_times(struct timespec a, struct timespec b)
 {
-	return a_sec < b_sec || (a_sec == b_sec && a_nsec < b_nsec);
+	if (a.tv_sec != b.tv_sec)
+		return a.tv_sec < b.tv_sec ? -1 : 1;
+	return (a.tv_nsec > b.tv_nsec) - (a.tv_nsec < b.tv_nsec);
 }
 
-static bool is_within(const struct fs_span *span, int64_t sec, int64_t nsec)
+static bool is_within(const struct fs_span *span, struct timespec time)
 {
-	return !is_before(sec, nsec, span->from.tv_sec, span->from.tv_nsec) &&
-	       !is_before(span->to.tv_sec, span->to.tv_nsec, sec, nsec);
+	return compare_times(span->from, time) <= 0 && compare_times(time, span->to) <= 0;
 }
 
-/* A directory changes with its entries, so its birth counts; where none is told, it stays. */
-static bool was_laid(const struct pair *pair, int directory)
+/* The times of a directory change with its entries, so its birth counts. False: it is not told. */
+static bool was_born_within(const struct fs_span *span, int directory)
 {
-	struct statx born = {0};
+	struct statx info;
 
-	if (directory < 0)
-		return is_within(pair->laid, pair->to.st_ctim.tv_sec, pair->to.st_ctim.tv_nsec);
-	return statx(directory, "", AT_EMPTY_PATH, STATX_BTIME, &born) == 0 &&
-	       (born.stx_mask & STATX_BTIME) &&
-	       is_within(pair->laid, born.stx_btime.tv_sec, born.stx_btime.tv_nsec);
+	return statx(directory, "", AT_EMPTY_PATH, STATX_BTIME, &info) == 0 &&
+	       (info.stx_mask & STATX_BTIME) &&
+	       is_within(span, (struct timespec){info.stx_btime.tv_sec, info.stx_btime.tv_nsec});
 }
 
 /* 1: alike up to the end of the first; 0: not; -1: errno. */
@@ -67,11 +66,6 @@ static int compare_content(int from, int to)
 	}
 }
 
-static bool is_same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 /* Size and time spare the reading of most that was changed; only the content proves that a file was
  * not: tools set times back, too. */
 static int is_same_file(const struct pair *pair)
@@ -79,7 +73,7 @@ static int is_same_file(const struct pair *pair)
 	const int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
 
 	if (pair->from.st_size != pair->to.st_size ||
-	    !is_same_time(&pair->from.st_mtim, &pair->to.st_mtim))
+	    compare_times(pair->from.st_mtim, pair->to.st_mtim) != 0)
 		return 0;
 	int from cleanup_close = openat(pair->from_at, pair->name, flags);
 	int to cleanup_close = openat(pair->to_at, pair->name, flags);
@@ -107,7 +101,7 @@ static int take_directory(const struct pair *pair, int depth)
 
 	if (from < 0 || to < 0)
 		return -1;
-	if (!was_laid(pair, to))
+	if (!was_born_within(pair->laid, to))
 		return 0;
 	/* Nothing can be removed from a read-only one. */
 	bool changed = !(pair->to.st_mode & S_IWUSR) && fchmod(to, pair->to.st_mode | 0700) == 0;
@@ -131,7 +125,7 @@ static int take_entry(struct pair *pair, int depth)
 		return 0;
 	if (S_ISDIR(pair->to.st_mode))
 		return take_directory(pair, depth);
-	if (!was_laid(pair, -1))
+	if (!is_within(pair->laid, pair->to.st_ctim))
 		return 0;
 	int same = S_ISREG(pair->to.st_mode)   ? is_same_file(pair)
 		   : S_ISLNK(pair->to.st_mode) ? is_same_link(pair)
