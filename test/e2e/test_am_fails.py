@@ -98,7 +98,8 @@ def test_checkpoints_in_hdfs_are_refused_on_this_machine(tony):
 def test_logs_of_tonys_own_programs_are_merged_by_time(tony):
     """While they run, and after; with --since, from then on."""
     job = tony.submit({"tony.worker.instances": 2}, "--executes", "exec sleep 1000")
-    job.wait_state("running")
+    for task in ("worker:0", "worker:1"):
+        job.wait_log(task, "started process", "executor.log")
     for state in ("running", "killed"):
         lines = tony.run("logs", "--am", "--executor", "worker", job.id).stdout.splitlines()
         for task in ("worker:0", "worker:1"):

@@ -198,6 +198,18 @@ static int start(struct run *run, const struct webhdfs_options *options, bool is
 	return run->client ? run_client(run, words[0], words + 1, err) : -1;
 }
 
+/* By name: numbers change with the list. */
+static const char *kind_name(enum err_kind kind)
+{
+	static const char *const names[] = {
+		[ERR_FAILED] = "failed",	   [ERR_INPUT] = "input",
+		[ERR_NOT_FOUND] = "not found",	   [ERR_DENIED] = "denied",
+		[ERR_UNREACHABLE] = "unreachable",
+	};
+
+	return kind < array_length(names) && names[kind] ? names[kind] : "another";
+}
+
 int main(int argc, char **argv)
 {
 	struct webhdfs_options options = {.user = getenv("HADOOP_USER_NAME")};
@@ -221,7 +233,7 @@ int main(int argc, char **argv)
 	str_split(&options.addresses, argv[0], ',');
 	int result = start(&run, &options, is_agent, argv + 1, &err);
 	if (result < 0)
-		fprintf(stderr, "%d: %s\n", err.kind, err_message(&err));
+		fprintf(stderr, "%s: %s\n", kind_name(err.kind), err_message(&err));
 	webhdfs_client_destroy(run.client);
 	webhdfs_async_destroy(run.agent);
 	if (run.base)
