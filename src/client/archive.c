@@ -256,6 +256,19 @@ static struct archive *new_reader(void)
 }
 
 /* libarchive converts names to the locale's characters; "C" has none but ASCII. */
+static locale_t begin_names(locale_t *utf8)
+{
+	*utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	return uselocale(*utf8);
+}
+
+static void end_names(locale_t before, locale_t utf8)
+{
+	uselocale(before);
+	if (utf8)
+		freelocale(utf8);
+}
+
 static int unpack_into(struct archive *archive, const char *target,
 		       const struct archive_limits *limits, struct err *err)
 {
@@ -270,12 +283,9 @@ static int unpack_into(struct archive *archive, const char *target,
 	if (root < 0)
 		return err_set_errno(err, "%s", target);
 	unpack.root = root;
-	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-	locale_t before = uselocale(utf8);
+	locale_t utf8, before = begin_names(&utf8);
 	int result = unpack_all(&unpack);
-	uselocale(before);
-	if (utf8)
-		freelocale(utf8);
+	end_names(before, utf8);
 	if (result < 0)
 		fs_remove_tree(target, NULL);
 	return result;
@@ -295,8 +305,7 @@ static int unpack_fd(int fd, const char *target, const struct archive_limits *li
 	return result;
 }
 
-int archive_unpack(const char *path, const char *target, const struct archive_limits *limits,
-		   struct err *err)
+static int open_file(const char *path, struct err *err)
 {
 	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat info;
@@ -305,6 +314,16 @@ int archive_unpack(const char *path, const char *target, const struct archive_li
 		return err_set_errno(err, "archive %s", path);
 	if (!S_ISREG(info.st_mode))
 		return err_set(err, ERR_INPUT, "archive %s: not a file", path);
+	return mem_steal_fd(&fd);
+}
+
+int archive_unpack(const char *path, const char *target, const struct archive_limits *limits,
+		   struct err *err)
+{
+	int fd cleanup_close = open_file(path, err);
+
+	if (fd < 0)
+		return -1;
 	if (unpack_fd(fd, target, limits, err) < 0)
 		return err_wrap(err, "archive %s", path);
 	return 0;
@@ -322,6 +341,40 @@ int archive_unpack_bytes(const void *bytes, size_t length, const char *target,
 		result = unpack_into(archive, target, limits, err);
 	archive_read_free(archive);
 	return result;
+}
+
+static int visit_all(struct archive *archive, bool (*visit)(void *data, const char *name),
+		     void *data, struct err *err)
+{
+	struct archive_entry *entry;
+	int got;
+
+	while ((got = archive_read_next_header(archive, &entry)) == ARCHIVE_OK ||
+	       got == ARCHIVE_WARN) {
+		const char *name = archive_entry_pathname(entry);
+		if (name && !visit(data, name))
+			return 0;
+	}
+	return got == ARCHIVE_EOF ? 0 : cannot_read(archive, err);
+}
+
+int archive_visit(const char *path, bool (*visit)(void *data, const char *name), void *data,
+		  struct err *err)
+{
+	int fd cleanup_close = open_file(path, err);
+	int result;
+
+	if (fd < 0)
+		return -1;
+	struct archive *archive = new_reader();
+	locale_t utf8, before = begin_names(&utf8);
+	if (archive_read_open_fd(archive, fd, BLOCK) != ARCHIVE_OK)
+		result = cannot_read(archive, err);
+	else
+		result = visit_all(archive, visit, data, err);
+	end_names(before, utf8);
+	archive_read_free(archive);
+	return result < 0 ? err_wrap(err, "archive %s", path) : 0;
 }
 
 bool archive_is_archive(const char *path)

@@ -1,12 +1,14 @@
 #include "client/program.h"
 
 #include <ctype.h>
+#include <fts.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "client/archive.h"
 
 /* What bash does itself. */
 static const char *const builtins[] = {
@@ -70,50 +72,145 @@ static bool is_program(const char *path)
 	return !fs_is_directory(path) && access(path, X_OK) == 0;
 }
 
-/* A path below the working directory, as what is staged there has it. */
-static enum program_verdict find_staged(const struct search *search, const char *name, char **where)
+/* ---- below the working directory ---------------------------------------------------------- */
+
+enum {
+	ALIKE_MAX = 3,
+	DEPTH_MAX = 4,
+	ENTRIES_MAX = 20000,
+};
+
+/* A look for a path in an archive, or in a directory. */
+struct look {
+	const struct stage_file *file;
+	const char *rest; /* of the path, in the archive */
+	bool is_there;
+	struct str_list *alike; /* other paths there whose last name is like it; NULL: not asked */
+};
+
+/* Without a version: "python3.11" is like "python". */
+static size_t stem_length(const char *name)
+{
+	size_t length = strlen(name);
+
+	while (length > 1 && strchr("0123456789.", name[length - 1]))
+		length--;
+	return length;
+}
+
+static bool is_alike(const char *a, const char *b)
+{
+	size_t length = stem_length(a);
+
+	return length == stem_length(b) && strncmp(a, b, length) == 0;
+}
+
+static bool note_entry(void *data, const char *name)
+{
+	struct look *look = data;
+	size_t length = strlen(look->rest);
+
+	while (str_starts_with(name, "./"))
+		name += 2;
+	look->is_there = strncmp(name, look->rest, length) == 0 &&
+			 (name[length] == '\0' || name[length] == '/');
+	if (look->alike && look->alike->count < ALIKE_MAX &&
+	    is_alike(fs_basename(name), fs_basename(look->rest)))
+		str_list_take(look->alike, str_equal(look->file->name, ".")
+						   ? mem_strdup(name)
+						   : fs_join(look->file->name, name));
+	return !look->is_there;
+}
+
+static void note_tree(struct look *look)
+{
+	char *const roots[] = {look->file->source, NULL};
+	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	FTSENT *entry;
+
+	for (int i = 0; tree && i < ENTRIES_MAX && (entry = fts_read(tree)); i++) {
+		if (entry->fts_level >= DEPTH_MAX)
+			fts_set(tree, entry, FTS_SKIP);
+		if (entry->fts_level > 0 && (entry->fts_info == FTS_F || entry->fts_info == FTS_SL))
+			note_entry(look, entry->fts_path + strlen(look->file->source) + 1);
+	}
+	if (tree)
+		fts_close(tree);
+}
+
+/* The rest of a path below this file of the working directory; NULL: it is not below it. */
+static const char *find_rest(const struct stage_file *file, const char *name)
+{
+	size_t length = strlen(file->name);
+
+	if (str_equal(file->name, "."))
+		return name;
+	if (!str_starts_with(name, file->name) || (name[length] != '/' && name[length] != '\0'))
+		return NULL;
+	return name + length + (name[length] == '/');
+}
+
+static enum program_verdict find_in_file(struct look *look, char **where)
+{
+	const struct stage_file *file = look->file;
+
+	if (file->kind == STAGE_UNPACK || file->kind == STAGE_SOURCE_ARCHIVE) {
+		/* A damaged one is told by those that unpack it. */
+		if (archive_visit(file->source, note_entry, look, NULL) < 0)
+			return PROGRAM_UNKNOWN;
+		mem_replace(where, mem_printf("%s in %s", look->rest, file->source));
+		return look->is_there ? PROGRAM_FOUND : PROGRAM_MISSING;
+	}
+	if (file->kind != STAGE_LINK && file->kind != STAGE_SOURCE)
+		return PROGRAM_UNKNOWN;
+	mem_replace(where,
+		    *look->rest ? fs_join(file->source, look->rest) : mem_strdup(file->source));
+	if (fs_exists(*where))
+		return PROGRAM_FOUND;
+	if (look->alike)
+		note_tree(look);
+	return PROGRAM_MISSING;
+}
+
+/* A path below the working directory, as what is staged there has it. `alike`: as of struct look.
+ */
+static enum program_verdict find_staged(const struct search *search, const char *name, char **where,
+					struct str_list *alike)
 {
 	enum program_verdict verdict = PROGRAM_MISSING;
 
 	while (str_starts_with(name, "./"))
 		name += 2;
 	if (search->work_dir) {
-		char *path cleanup_free = fs_join(search->work_dir, name);
-		if (!fs_exists(path))
-			return PROGRAM_MISSING;
-		mem_replace(where, mem_steal(&path));
-		return PROGRAM_FOUND;
+		mem_replace(where, fs_join(search->work_dir, name));
+		return fs_exists(*where) ? PROGRAM_FOUND : PROGRAM_MISSING;
 	}
-	for (size_t i = 0; i < search->files->count && verdict != PROGRAM_FOUND; i++) {
-		const struct stage_file *file = &search->files->items[i];
-		size_t length = strlen(file->name);
-		const char *rest = name;
-		if (!str_equal(file->name, ".")) {
-			if (!str_starts_with(name, file->name) ||
-			    (name[length] != '/' && name[length] != '\0'))
-				continue;
-			rest = name + length + (name[length] == '/');
-		}
-		if (file->kind != STAGE_LINK && file->kind != STAGE_SOURCE) {
-			verdict = PROGRAM_UNKNOWN;
+	for (size_t i = 0; i < search->files->count && verdict == PROGRAM_MISSING; i++) {
+		struct look look = {.file = &search->files->items[i], .alike = alike};
+		look.rest = find_rest(look.file, name);
+		if (!look.rest)
 			continue;
-		}
-		char *path cleanup_free =
-			*rest ? fs_join(file->source, rest) : mem_strdup(file->source);
-		if (!fs_exists(path))
-			continue;
-		mem_replace(where, mem_steal(&path));
-		verdict = PROGRAM_FOUND;
+		/* It names that archive or directory, so what src_dir has is not meant. */
+		if (alike && !str_equal(look.file->name, "."))
+			str_list_finish(alike);
+		verdict = find_in_file(&look, where);
 	}
 	return verdict;
 }
 
-static char *tell_missing(const struct search *search, const char *name)
+static char *tell_missing(const struct search *search, const char *name,
+			  const struct str_list *alike)
 {
-	return mem_printf(search->work_dir ? "\"%s\" is not in the current directory"
-					   : "\"%s\" is neither in src_dir nor among the resources",
-			  name);
+	char *others cleanup_free = alike->count > 0 ? str_list_join(alike, ", ") : NULL;
+
+	if (search->work_dir)
+		return mem_printf("\"%s\" is not in the current directory, %s", name,
+				  search->work_dir);
+	return mem_printf("\"%s\" is neither in src_dir nor among the resources%s%s", name,
+			  others ? "; there is " : "", others ? others : "");
 }
+
+/* ---- programs ----------------------------------------------------------------------------- */
 
 static enum program_verdict find_in_path(const struct search *search, const char *word, char **text)
 {
@@ -128,7 +225,7 @@ static enum program_verdict find_in_path(const struct search *search, const char
 		*text = mem_steal(&path);
 		return PROGRAM_FOUND;
 	}
-	if (find_staged(search, word, &staged) == PROGRAM_FOUND)
+	if (find_staged(search, word, &staged, NULL) == PROGRAM_FOUND)
 		*text = mem_printf("\"%s\" is not in PATH, but in the working directory; write "
 				   "./%s",
 				   word, word);
@@ -153,9 +250,10 @@ static enum program_verdict find_word(const struct search *search, const char *w
 					   word);
 		return found ? PROGRAM_FOUND : PROGRAM_MISSING;
 	}
-	enum program_verdict verdict = find_staged(search, word, text);
+	struct str_list alike cleanup_str_list = {0};
+	enum program_verdict verdict = find_staged(search, word, text, &alike);
 	if (verdict == PROGRAM_MISSING)
-		*text = tell_missing(search, word);
+		mem_replace(text, tell_missing(search, word, &alike));
 	return verdict;
 }
 
@@ -166,14 +264,15 @@ static enum program_verdict find_script(const struct search *search, const char 
 	bool plain = true;
 	char *script cleanup_free = next_word(&command, &plain);
 	char *where cleanup_free = NULL;
+	struct str_list alike cleanup_str_list = {0};
 
 	if (!script || !str_starts_with(fs_basename(interpreter), "python") || *script == '-' ||
 	    !str_ends_with(script, ".py"))
 		return PROGRAM_FOUND;
 	if (*script == '/' ? fs_exists(script)
-			   : find_staged(search, script, &where) != PROGRAM_MISSING)
+			   : find_staged(search, script, &where, &alike) != PROGRAM_MISSING)
 		return PROGRAM_FOUND;
-	mem_replace(text, tell_missing(search, script));
+	mem_replace(text, tell_missing(search, script, &alike));
 	return PROGRAM_MISSING;
 }
 

@@ -1,4 +1,4 @@
-/* Would the first word of a command be found? For `tony check`: nothing is run. */
+/* Would the first word of a command be found, and the script of an interpreter? Nothing is run. */
 #ifndef TONY_CLIENT_PROGRAM_H
 #define TONY_CLIENT_PROGRAM_H
 

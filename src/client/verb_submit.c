@@ -10,6 +10,7 @@
 #include "client/exit_code.h"
 #include "client/job_verb.h"
 #include "client/other_tools.h"
+#include "client/preflight.h"
 #include "client/report.h"
 #include "client/stage_send.h"
 #include "client/upkeep.h"
@@ -45,7 +46,7 @@ const struct opt_table verb_submit_options = {
 		"The configuration comes from tony-site.xml, then ./tony.xml or --conf_file, then "
 		"--conf, then the other options. Without any task type the command runs as a "
 		"single "
-		"task.\n"
+		"task. A job in which tony check finds a problem is not started.\n"
 		"Ctrl-C asks the job to stop, as tony kill does; a second one ends it at once. "
 		"When "
 		"the terminal is closed the job goes on. The exit code is the job's: see "
@@ -83,10 +84,19 @@ static int fill(const struct scheduler_client_ops *ops, const struct stage *stag
 	return 0;
 }
 
+/* Whether the state directory has room is seen by writing into it. */
+static int check(const struct description *description, const struct stage *stage, struct err *err)
+{
+	struct preflight preflight cleanup_preflight = {0};
+
+	preflight_job(&preflight, description, stage);
+	return preflight_to_err(&preflight, err);
+}
+
 static int start(const struct scheduler_client_ops *ops, const struct stage *stage, struct job *job,
 		 struct job_door *door, struct err *err)
 {
-	if (ops->preflight(job, err) < 0 || (!ops->stage && stage_resolve(stage, job, err) < 0))
+	if (!ops->stage && stage_resolve(stage, job, err) < 0)
 		return -1;
 	hold_signals();
 	if (ops->stage && stage_send(stage, job, ops, was_interrupted, err) < 0)
@@ -170,6 +180,8 @@ static int submit(const struct submit_options *chosen, const struct str_list *op
 	if (job_verb_describe(&chosen->job, operands, dashdash, &description, &stage, err) < 0)
 		return -1;
 	tell_framework(&description);
+	if (check(&description, &stage, err) < 0)
+		return -1;
 	opened.ops = job_verb_scheduler(&description);
 	if (start(opened.ops, &stage, description.job, &opened.door, err) < 0)
 		return was_interrupted() ? EXIT_CODE_INTERRUPTED : -1;

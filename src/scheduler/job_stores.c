@@ -1,7 +1,9 @@
 #include "scheduler/job_stores.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/log.h"
@@ -175,6 +177,23 @@ static int note_cluster(struct job *job, const char *authority, struct err *err)
 	return 0;
 }
 
+/* Looks at the directory, or at the last one of its path that is there: a place that is missing is
+ * told at submission, not when the job has ended. */
+static int check_writable(const char *directory, struct err *err)
+{
+	char *path cleanup_free = mem_strdup(directory);
+
+	while (!fs_exists(path) && !str_equal(path, "/"))
+		mem_replace(&path, fs_dirname(path));
+	if (!fs_is_directory(path))
+		return err_set(err, ERR_CONFIG, "%s is no directory", path);
+	if (access(path, W_OK | X_OK) < 0)
+		return err_set(err, ERR_CONFIG,
+			       "%s cannot be written to: %s; name a directory of your own", path,
+			       strerror(errno));
+	return 0;
+}
+
 int job_stores_prepare(struct job *job, struct err *err)
 {
 	const char *text = job_config(job, "tony.history.location");
@@ -183,7 +202,8 @@ int job_stores_prepare(struct job *job, struct err *err)
 	if (!text)
 		return 0;
 	if (history_location_parse(text, &location, err) < 0 ||
-	    (location.kind == HISTORY_HDFS && note_cluster(job, location.authority, err) < 0))
+	    (location.kind == HISTORY_HDFS ? note_cluster(job, location.authority, err)
+					   : check_writable(location.path, err)) < 0)
 		return err_wrap(err, "tony.history.location");
 	return 0;
 }

@@ -30,7 +30,13 @@ def refused(tony, answer, *words, code=CONFIG):
 
 
 def test_missing_program(tony):
-    answer, job = tony.job({"tony.worker.instances": 1}, "--executes", "no-such-program --flag")
+    answer, _ = tony.job({"tony.worker.instances": 1}, "--executes", "no-such-program --flag")
+    assert answer.returncode == 3 and "no-such-program" in answer.stderr and "PATH" in answer.stderr
+    assert tony.ids() == []
+
+
+def test_missing_program_that_only_the_shell_knows(tony):
+    answer, job = tony.job({"tony.worker.instances": 1}, "--executes", "${UNSET:-no-such-program} --flag")
     assert answer.returncode == 1
     assert job.status()["cause"]["exit_code"] == 127
     assert "no-such-program" in answer.stdout + answer.stderr

@@ -157,9 +157,9 @@ def test_location_that_is_none_is_refused_at_submit(tony, location):
     assert "tony.history.location" in answer.stderr and location in answer.stderr
 
 
-def failure_to_publish(tony, store):
+def failure_to_publish(tony, store, command="echo hello"):
     """The result is the job's own, and the AM's log says why nothing is kept."""
-    answer, job = tony.job({"tony.worker.instances": 1, "tony.history.location": store}, "--executes", "echo hello")
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.history.location": store}, "--executes", command)
     assert answer.returncode == 0, answer.stderr
     wait_until(lambda: not job.processes(), "the AM to leave")
     log = (job.directory / "am.log").read_text()
@@ -171,8 +171,9 @@ def failure_to_publish(tony, store):
 
 
 def test_store_that_cannot_be_written(tony):
-    (tony.directory / "file").write_text("")
-    log = failure_to_publish(tony, tony.directory / "file")
+    """At submission nothing stands in its way."""
+    store = tony.directory / "store"
+    log = failure_to_publish(tony, store, f"touch {store}")
     assert "is not a directory" in log
 
 

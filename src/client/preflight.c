@@ -1,0 +1,163 @@
+#include "client/preflight.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "client/job_verb.h"
+#include "client/program.h"
+#include "framework/framework.h"
+#include "scheduler/state_dir.h"
+
+void preflight_finish(struct preflight *preflight)
+{
+	for (size_t i = 0; i < preflight->count; i++) {
+		free(preflight->rows[i].check);
+		free(preflight->rows[i].text);
+	}
+	free(preflight->rows);
+	*preflight = (struct preflight){0};
+}
+
+static void add_row(struct preflight *preflight, const char *check, const char *text,
+		    enum err_kind problem)
+{
+	preflight->rows =
+		mem_realloc_array(preflight->rows, preflight->count + 1, sizeof(*preflight->rows));
+	preflight->rows[preflight->count++] = (struct preflight_row){
+		.check = mem_strdup(check), .text = mem_strdup(text), .problem = problem};
+}
+
+void preflight_add(struct preflight *preflight, const char *check, const char *text)
+{
+	add_row(preflight, check, text, ERR_NONE);
+}
+
+void preflight_add_problem(struct preflight *preflight, const char *check, const struct err *err)
+{
+	add_row(preflight, check, err_message(err), err->kind);
+}
+
+/* ---- programs ----------------------------------------------------------------------------- */
+
+static const char *find_path(const struct job_type *type)
+{
+	const char *path = getenv("PATH");
+
+	for (size_t i = 0; i < type->environment.count; i++)
+		if (str_starts_with(type->environment.items[i], "PATH="))
+			path = type->environment.items[i] + strlen("PATH=");
+	return path;
+}
+
+/* In a directory that all tasks share, tasks that run before may put it there. */
+static bool may_come_later(const struct job *job, const struct job_type *type)
+{
+	return job->work_dir && type->dependency_count > 0;
+}
+
+/* A problem stands alone, too: submit prints no names of checks. */
+static const struct err *tell_missing(const struct job *job, const struct job_type *type,
+				      const char *text, struct err *err)
+{
+	err_set(err, ERR_CONFIG, "%s", text);
+	if (!framework_is_single_node(job))
+		err_wrap(err, "task type %s", type->name);
+	return err;
+}
+
+/* `elsewhere`: the program runs on other machines, which may have what this one lacks. */
+static void check_program(struct preflight *preflight, const struct job *job, size_t number,
+			  const struct stage_files *files, bool elsewhere)
+{
+	const struct job_type *type = &job->types[number];
+	char *check cleanup_free = mem_printf("program of %s", type->name);
+	char *text cleanup_free = NULL;
+	struct err err cleanup_err = {0};
+
+	switch (program_find(type->command, job->work_dir, files, find_path(type), &text)) {
+	case PROGRAM_FOUND:
+		preflight_add(preflight, check, text);
+		break;
+	case PROGRAM_UNKNOWN:
+		preflight_add(preflight, check, "left to the shell");
+		break;
+	case PROGRAM_MISSING:
+		if (elsewhere)
+			preflight_add(preflight, check, "not here; left to the cluster's nodes");
+		else if (may_come_later(job, type))
+			preflight_add(preflight, check, "not here yet; left to earlier tasks");
+		else
+			preflight_add_problem(preflight, check,
+					      tell_missing(job, type, text, &err));
+		break;
+	}
+}
+
+static void check_programs(struct preflight *preflight, const struct description *description,
+			   const struct stage *stage)
+{
+	const struct job *job = description->job;
+	bool elsewhere = !job_verb_scheduler(description)->shares_files;
+
+	for (size_t i = 0; i < job->type_count; i++)
+		if (job->types[i].instances > 0 && job->types[i].command)
+			check_program(preflight, job, i, &stage->types[i], elsewhere);
+}
+
+/* ---- the rest ----------------------------------------------------------------------------- */
+
+static void check_scheduler(struct preflight *preflight, const struct description *description)
+{
+	struct job *job = description->job;
+	struct err err cleanup_err = {0};
+	int64_t memory = 0;
+
+	if (job_verb_scheduler(description)->preflight(job, &err) < 0) {
+		preflight_add_problem(preflight, "capacity", &err);
+		return;
+	}
+	for (size_t i = 0; i < job->type_count; i++)
+		memory += job->types[i].memory * job->types[i].instances;
+	char *size cleanup_free = str_format_mib((double)memory);
+	char *text cleanup_free =
+		mem_printf("tasks: %zu, memory: %s in all", job_task_count(job), size);
+	preflight_add(preflight, "capacity", text);
+}
+
+void preflight_job(struct preflight *preflight, const struct description *description,
+		   const struct stage *stage)
+{
+	check_programs(preflight, description, stage);
+	check_scheduler(preflight, description);
+}
+
+void preflight_state(struct preflight *preflight)
+{
+	struct err err cleanup_err = {0};
+	char *state cleanup_free = state_dir_find(&err);
+
+	if (!state || fs_check_room(state, &err) < 0) {
+		preflight_add_problem(preflight, "state directory", &err);
+		return;
+	}
+	char *room cleanup_free = fs_describe_room(state);
+	char *text cleanup_free = mem_printf("%s on %s", state, room);
+	preflight_add(preflight, "state directory", text);
+}
+
+int preflight_to_err(const struct preflight *preflight, struct err *err)
+{
+	struct str text cleanup_str = {0};
+	enum err_kind kind = ERR_NONE;
+
+	for (size_t i = 0; i < preflight->count; i++) {
+		const struct preflight_row *row = &preflight->rows[i];
+		if (row->problem == ERR_NONE)
+			continue;
+		kind = kind == ERR_NONE ? row->problem : kind;
+		str_append_format(&text, "%s%s", text.length > 0 ? "\n" : "", row->text);
+	}
+	return kind == ERR_NONE ? 0 : err_set(err, kind, "%s", str_text(&text));
+}
