@@ -1,0 +1,13 @@
+/* Commands for the shell, read as far as that is possible without being one. */
+#ifndef TONY_BASE_SHELL_H
+#define TONY_BASE_SHELL_H
+
+#include <stdbool.h>
+
+/* The next word, without quotes, and *command behind it. NULL when there is none, or when the shell
+ * would make something else of it (then *plain is false). The caller frees. */
+char *shell_next_word(const char **command, bool *plain);
+
+bool shell_is_assignment(const char *word); /* "NAME=value" */
+
+#endif

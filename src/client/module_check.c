@@ -1,0 +1,169 @@
+#include "client/module_check.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/secret.h"
+#include "client/program.h"
+#include "scheduler/state_dir.h"
+
+#define REMEMBERED_MS 86400000
+
+struct question {
+	const char *module, *directory;
+	const struct environment *environment;
+	int64_t patience_ms;
+};
+
+static enum module_verdict ask(const struct question *question, const char *interpreter)
+{
+	return module_ask(interpreter, question->directory, question->module, question->environment,
+			  question->patience_ms);
+}
+
+/* ---- answers from before ------------------------------------------------------------------ */
+
+static const char *or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
+/* An empty file of the cache, which ages as the locks of archives there do. */
+static char *remembered_path(const struct question *question, const char *interpreter)
+{
+	char *state cleanup_free = state_dir_find(NULL);
+	char *key cleanup_free =
+		mem_printf("%s\n%s\n%s\n%s\n%s", interpreter, question->module, question->directory,
+			   or_empty(environment_get(question->environment, "PYTHONPATH")),
+			   or_empty(environment_get(question->environment, "HOME")));
+	char *hash cleanup_free = secret_hash(key);
+
+	return state ? mem_printf("%s/cache/%s" STATE_DIR_CACHE_LOCK, state, hash) : NULL;
+}
+
+static bool is_remembered(const char *path)
+{
+	struct stat info;
+
+	return path && stat(path, &info) == 0 &&
+	       clock_wall_ms() - fs_modified_ms(&info) < REMEMBERED_MS;
+}
+
+/* A submission shall wait for an interpreter to say so once a day, not each time. */
+static void remember(const char *path)
+{
+	char *cache cleanup_free = path ? fs_dirname(path) : NULL;
+
+	if (!cache || state_dir_make(cache, NULL) < 0)
+		return;
+	int fd cleanup_close = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		futimens(fd, NULL);
+}
+
+static enum module_verdict find(const struct question *question, const char *interpreter)
+{
+	char *path cleanup_free = remembered_path(question, interpreter);
+
+	if (is_remembered(path))
+		return MODULE_FOUND;
+	enum module_verdict verdict = ask(question, interpreter);
+	if (verdict == MODULE_FOUND)
+		remember(path);
+	return verdict;
+}
+
+/* ---- another interpreter ------------------------------------------------------------------ */
+
+static void add_matches(const char *directory, const char *pattern, struct str_list *paths)
+{
+	char *whole cleanup_free = mem_printf("%s/%s", directory, pattern);
+	glob_t found = {0};
+
+	if (glob(whole, 0, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			str_list_add(paths, found.gl_pathv[i]);
+	globfree(&found);
+}
+
+static void add_environments(struct str_list *paths)
+{
+	static const char *const names[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
+	char *here cleanup_free = getcwd(NULL, 0);
+
+	for (size_t i = 0; i < array_length(names); i++)
+		if (getenv(names[i]))
+			add_matches(getenv(names[i]), "bin/python3", paths);
+	if (here)
+		add_matches(here, "venv/bin/python3", paths);
+	if (here)
+		add_matches(here, ".venv/bin/python3", paths);
+}
+
+static char *find_other(const struct question *question, const char *path)
+{
+	struct str_list directories cleanup_str_list = {0}, paths cleanup_str_list = {0};
+
+	add_environments(&paths);
+	str_split(&directories, path ? path : "", ':');
+	for (size_t i = 0; i < directories.count; i++) {
+		add_matches(directories.items[i], "python3", &paths);
+		add_matches(directories.items[i], "python3.[0-9]", &paths);
+		add_matches(directories.items[i], "python3.[0-9][0-9]", &paths);
+	}
+	for (size_t i = 0; i < paths.count; i++)
+		if (ask(question, paths.items[i]) == MODULE_FOUND)
+			return mem_strdup(paths.items[i]);
+	return NULL;
+}
+
+/* ---- the check ---------------------------------------------------------------------------- */
+
+static char *tell_missing(const struct question *question, const struct module_program *program,
+			  const char *path)
+{
+	char *other cleanup_free = find_other(question, path);
+
+	if (other)
+		return mem_printf("%s imports %s, which %s does not have; %s has it",
+				  fs_basename(program->script), question->module,
+				  program->interpreter, other);
+	return mem_printf("%s imports %s, which %s does not have; install it there, or give "
+			  "--python_venv",
+			  fs_basename(program->script), question->module, program->interpreter);
+}
+
+bool module_check(const struct job *job, size_t type, const struct stage_files *files,
+		  const char *path, int64_t patience_ms, char **text)
+{
+	struct module_program program cleanup_module_program = {0};
+	struct environment environment cleanup_environment = {0};
+	const char *module = module_of(job);
+
+	*text = NULL;
+	if (!module ||
+	    !program_find_python(job->types[type].command, job->work_dir, files, path, &program) ||
+	    !module_is_imported(program.script, module))
+		return true;
+	environment_inherit(&environment);
+	module_add_environment(&job->types[type], &environment);
+	char *directory cleanup_free = fs_dirname(program.script);
+	const struct question question = {module, directory, &environment, patience_ms};
+	switch (find(&question, program.interpreter)) {
+	case MODULE_FOUND:
+		*text = mem_printf("%s, of %s", module, program.interpreter);
+		break;
+	case MODULE_MISSING:
+		*text = tell_missing(&question, &program, path);
+		return false;
+	case MODULE_UNKNOWN:
+		break;
+	}
+	return true;
+}

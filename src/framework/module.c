@@ -1,0 +1,179 @@
+#include "framework/module.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/shell.h"
+#include "framework/framework.h"
+
+enum {
+	SCRIPT_CAP = 1 << 20,
+	ANSWER_MISSING = 7, /* no code that an interpreter has of its own */
+};
+
+#define QUESTION                                                                                   \
+	"import sys; from importlib.util import find_spec; sys.exit(0 if find_spec(sys.argv[1]) "  \
+	"else 7)"
+
+const char *module_of(const struct job *job)
+{
+	return framework_find(job->framework)->module;
+}
+
+/* ---- the program -------------------------------------------------------------------------- */
+
+static bool is_python(const char *word)
+{
+	const char *name = fs_basename(word);
+
+	return str_starts_with(name, "python") &&
+	       name[strlen("python") + strspn(name + strlen("python"), "0123456789.")] == '\0';
+}
+
+/* The first word that is neither an option without a value, such as -u, nor "exec". */
+static char *next_plain(const char **command, bool is_first)
+{
+	bool plain = true;
+
+	for (;;) {
+		char *word cleanup_free = shell_next_word(command, &plain);
+		if (!word || !plain)
+			return NULL;
+		if (is_first ? str_equal(word, "exec")
+			     : *word == '-' && word[strspn(word, "-bBdEiIOqsSuvx")] == '\0')
+			continue;
+		return mem_steal(&word);
+	}
+}
+
+bool module_find_program(const char *command, struct module_program *program)
+{
+	program->interpreter = next_plain(&command, true);
+	if (!program->interpreter || !is_python(program->interpreter))
+		return false;
+	program->script = next_plain(&command, false);
+	return program->script && str_ends_with(program->script, ".py");
+}
+
+void module_program_finish(struct module_program *program)
+{
+	free(program->interpreter);
+	free(program->script);
+	*program = (struct module_program){0};
+}
+
+/* ---- the script --------------------------------------------------------------------------- */
+
+/* "torch", "torch.nn" and "torch as t" are of torch, "torchvision" is not. */
+static bool is_of(const char *name, const char *module)
+{
+	size_t length = strlen(module);
+
+	return strncmp(name, module, length) == 0 && strchr(". ,\t\r\n;", name[length]);
+}
+
+static bool imports(const char *line, const char *module)
+{
+	if (str_starts_with(line, "from "))
+		return is_of(line + strlen("from ") + strspn(line + strlen("from "), " \t"),
+			     module);
+	if (!str_starts_with(line, "import "))
+		return false;
+	for (const char *name = line + strlen("import"); *name && !strchr("\n#;", *name);) {
+		name += 1 + strspn(name + 1, " \t");
+		if (is_of(name, module))
+			return true;
+		name += strcspn(name, ",\n#;");
+	}
+	return false;
+}
+
+bool module_is_imported(const char *script, const char *module)
+{
+	size_t length;
+	char *text cleanup_free = fs_read_file(script, SCRIPT_CAP, &length, NULL);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (imports(line, module))
+			return true;
+	}
+	return false;
+}
+
+/* ---- the interpreter ---------------------------------------------------------------------- */
+
+void module_add_environment(const struct job_type *type, struct environment *environment)
+{
+	for (size_t i = 0; i < type->environment.count; i++) {
+		const char *pair = type->environment.items[i];
+		if (strchr(pair, '='))
+			environment_set_pair(environment, pair);
+		else
+			environment_remove(environment, pair);
+	}
+}
+
+/* -1: it could not be started. */
+static pid_t start(const char *interpreter, const char *directory, const char *module,
+		   const struct environment *environment, int alive)
+{
+	char *const arguments[] = {(char *)interpreter, "-c", QUESTION, (char *)module, NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	pid_t pid;
+
+	sigemptyset(&none);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, alive, 1);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+	posix_spawn_file_actions_addchdir_np(&actions, directory);
+	int error = posix_spawn(&pid, interpreter, &actions, &attributes, arguments,
+				environment->entries.items);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	return error == 0 ? pid : -1;
+}
+
+static enum module_verdict judge(pid_t pid, int alive, int64_t patience_ms)
+{
+	struct pollfd end = {.fd = alive, .events = POLLIN};
+	int status = 0;
+
+	/* The session, since an interpreter may be a script that starts another one. */
+	if (poll(&end, 1, (int)patience_ms) <= 0)
+		kill(-pid, SIGKILL);
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return MODULE_UNKNOWN;
+	if (WEXITSTATUS(status) == ANSWER_MISSING)
+		return MODULE_MISSING;
+	return WEXITSTATUS(status) == 0 ? MODULE_FOUND : MODULE_UNKNOWN;
+}
+
+enum module_verdict module_ask(const char *interpreter, const char *directory, const char *module,
+			       const struct environment *environment, int64_t patience_ms)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return MODULE_UNKNOWN;
+	int alive cleanup_close = ends[0];
+	pid_t pid = start(interpreter, directory, module, environment, ends[1]);
+	close(ends[1]);
+	return pid < 0 ? MODULE_UNKNOWN : judge(pid, alive, patience_ms);
+}

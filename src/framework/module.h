@@ -1,0 +1,44 @@
+/*
+ * Whether a Python program can import its framework, known before it is started.
+ */
+#ifndef TONY_FRAMEWORK_MODULE_H
+#define TONY_FRAMEWORK_MODULE_H
+
+#include <stdint.h>
+
+#include "framework/environment.h"
+#include "job/job.h"
+
+/* For an interpreter to answer: a program takes as long to start. */
+enum { MODULE_PATIENCE_MS = 10000 };
+
+/* "python3 -u train.py --epochs 3": a Python program, as words of the command. */
+struct module_program {
+	char *interpreter, *script;
+};
+/* False: the command starts something else, or only the shell can tell. */
+bool module_find_program(const char *command, struct module_program *program);
+void module_program_finish(struct module_program *program);
+#define cleanup_module_program __attribute__((cleanup(module_program_finish)))
+
+/* By which name programs of the job's framework import it; NULL: there is none. */
+const char *module_of(const struct job *job);
+
+/* Does the script import the module at its top level, in a line of its own? Without the module it
+ * then cannot run. Imports in "if" and "try" do not count. */
+bool module_is_imported(const char *script, const char *module);
+
+/* What programs of the type see of the environment; templates are not expanded. */
+void module_add_environment(const struct job_type *type, struct environment *environment);
+
+enum module_verdict {
+	MODULE_FOUND,
+	MODULE_MISSING,
+	MODULE_UNKNOWN, /* no answer in time, or none that can be understood */
+};
+/* Asks the interpreter (a path), as it would find the module for a script in `directory`. Takes
+ * patience_ms at most. */
+enum module_verdict module_ask(const char *interpreter, const char *directory, const char *module,
+			       const struct environment *environment, int64_t patience_ms);
+
+#endif
