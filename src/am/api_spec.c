@@ -68,6 +68,14 @@ static void compress(struct evbuffer *body, const char *front, const struct gzip
 	gzip_end(&file);
 }
 
+/* An empty first block before a shared one is what libevent 2.1.12 as of Debian 12.0 loops over for
+ * ever when more is added. */
+static void add_text(struct evbuffer *body, const char *text)
+{
+	if (*text)
+		evbuffer_add(body, text, strlen(text));
+}
+
 void api_spec_answer(struct api *api, struct http_request *request, const char *front,
 		     const char *rear)
 {
@@ -80,9 +88,9 @@ void api_spec_answer(struct api *api, struct http_request *request, const char *
 		http_answer_header(request, "Content-Encoding", "gzip");
 		compress(body, front, gzip, rear);
 	} else {
-		evbuffer_add(body, front, strlen(front));
+		add_text(body, front);
 		evbuffer_add_buffer_reference(body, spec->text);
-		evbuffer_add(body, rear, strlen(rear));
+		add_text(body, rear);
 	}
 	spec->is_told = true;
 	http_answer_buffer(request, 200, "application/json", body);
