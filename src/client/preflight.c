@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "client/job_verb.h"
+#include "client/module_check.h"
 #include "client/program.h"
 #include "framework/framework.h"
 #include "scheduler/state_dir.h"
@@ -95,15 +96,33 @@ static void check_program(struct preflight *preflight, const struct job *job, si
 	}
 }
 
+static void check_module(struct preflight *preflight, const struct job *job, size_t number,
+			 const struct stage_files *files)
+{
+	const struct job_type *type = &job->types[number];
+	char *check cleanup_free = mem_printf("framework of %s", type->name);
+	char *text cleanup_free = NULL;
+	struct err err cleanup_err = {0};
+
+	if (!module_check(job, number, files, find_path(type), preflight->patience_ms, &text))
+		preflight_add_problem(preflight, check, tell_missing(job, type, text, &err));
+	else if (text)
+		preflight_add(preflight, check, text);
+}
+
 static void check_programs(struct preflight *preflight, const struct description *description,
 			   const struct stage *stage)
 {
 	const struct job *job = description->job;
 	bool elsewhere = !job_verb_scheduler(description)->shares_files;
 
-	for (size_t i = 0; i < job->type_count; i++)
-		if (job->types[i].instances > 0 && job->types[i].command)
-			check_program(preflight, job, i, &stage->types[i], elsewhere);
+	for (size_t i = 0; i < job->type_count; i++) {
+		if (job->types[i].instances == 0 || !job->types[i].command)
+			continue;
+		check_program(preflight, job, i, &stage->types[i], elsewhere);
+		if (!elsewhere)
+			check_module(preflight, job, i, &stage->types[i]);
+	}
 }
 
 /* ---- the rest ----------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@ struct preflight_row {
 struct preflight {
 	struct preflight_row *rows;
 	size_t count;
+	int64_t patience_ms; /* for an interpreter to say whether it has a module */
 };
 void preflight_finish(struct preflight *preflight);
 #define cleanup_preflight __attribute__((cleanup(preflight_finish)))

@@ -1,6 +1,5 @@
 #include "client/program.h"
 
-#include <ctype.h>
 #include <fts.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/shell.h"
 #include "client/archive.h"
 
 /* What bash does itself. */
@@ -26,38 +26,6 @@ struct search {
 	const struct stage_files *files;
 	const char *path;
 };
-
-/* The next word of a command, without quotes; NULL when there is none, or when the shell would make
- * something else of it (then *plain is false). */
-static char *next_word(const char **command, bool *plain)
-{
-	const char *text = *command + strspn(*command, " \t\n");
-	struct str word cleanup_str = {0};
-	char quote = '\0';
-
-	for (; *text && (quote || !strchr(" \t\n;&|<>", *text)); text++) {
-		if (quote ? *text == quote : *text == '\'' || *text == '"') {
-			quote = quote ? '\0' : *text;
-			continue;
-		}
-		if (quote != '\'' && strchr(quote ? "$`\\" : "$`\\*?~(){}#", *text)) {
-			*plain = false;
-			return NULL;
-		}
-		str_append_char(&word, *text);
-	}
-	*command = text;
-	return word.length > 0 ? str_steal(&word) : NULL;
-}
-
-static bool is_assignment(const char *word)
-{
-	size_t length = 0;
-
-	while (isalnum((unsigned char)word[length]) || word[length] == '_')
-		length++;
-	return length > 0 && !isdigit((unsigned char)word[0]) && word[length] == '=';
-}
 
 static bool is_builtin(const char *word)
 {
@@ -262,7 +230,7 @@ static enum program_verdict find_script(const struct search *search, const char 
 					const char *command, char **text)
 {
 	bool plain = true;
-	char *script cleanup_free = next_word(&command, &plain);
+	char *script cleanup_free = shell_next_word(&command, &plain);
 	char *where cleanup_free = NULL;
 	struct str_list alike cleanup_str_list = {0};
 
@@ -293,7 +261,7 @@ static bool skip_operators(const char **command)
 		ends = ends || strchr(";|&", **command);
 	}
 	if (writes)
-		free(next_word(command, &plain));
+		free(shell_next_word(command, &plain));
 	return ends && !writes;
 }
 
@@ -303,7 +271,7 @@ void program_arguments(const char *command, struct str_list *words)
 
 	for (;;) {
 		bool plain = true;
-		char *word cleanup_free = next_word(&command, &plain);
+		char *word cleanup_free = shell_next_word(&command, &plain);
 		if (!plain) {
 			skip_word(&command);
 		} else if (!word) {
@@ -312,7 +280,7 @@ void program_arguments(const char *command, struct str_list *words)
 				return;
 			begins = skip_operators(&command);
 			continue;
-		} else if (begins && is_assignment(word)) {
+		} else if (begins && shell_is_assignment(word)) {
 			continue;
 		} else if (!begins || strchr(word, '/')) {
 			str_list_add(words, word);
@@ -329,10 +297,10 @@ enum program_verdict program_find(const char *command, const char *work_dir,
 
 	*text = NULL;
 	for (;;) {
-		char *word cleanup_free = next_word(&command, &plain);
+		char *word cleanup_free = shell_next_word(&command, &plain);
 		if (word && (str_starts_with(word, "PATH=") || str_equal(word, "env")))
 			return PROGRAM_UNKNOWN;
-		if (word && (is_assignment(word) || str_equal(word, "exec")))
+		if (word && (shell_is_assignment(word) || str_equal(word, "exec")))
 			continue;
 		if (!word)
 			return PROGRAM_UNKNOWN;
@@ -340,4 +308,27 @@ enum program_verdict program_find(const char *command, const char *work_dir,
 		return verdict == PROGRAM_FOUND ? find_script(&search, word, command, text)
 						: verdict;
 	}
+}
+
+static char *locate_script(const struct search *search, const char *script)
+{
+	char *where cleanup_free = NULL;
+
+	if (*script == '/')
+		return mem_strdup(script);
+	return find_staged(search, script, &where, NULL) == PROGRAM_FOUND ? mem_steal(&where)
+									  : NULL;
+}
+
+bool program_find_python(const char *command, const char *work_dir, const struct stage_files *files,
+			 const char *path, struct module_program *found)
+{
+	const struct search search = {.work_dir = work_dir, .files = files, .path = path};
+	struct module_program words cleanup_module_program = {0};
+
+	if (!module_find_program(command, &words) ||
+	    find_word(&search, words.interpreter, &found->interpreter) != PROGRAM_FOUND)
+		return false;
+	found->script = locate_script(&search, words.script);
+	return found->script && is_program(found->interpreter) && fs_exists(found->script);
 }

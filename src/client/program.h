@@ -3,6 +3,7 @@
 #define TONY_CLIENT_PROGRAM_H
 
 #include "client/stage.h"
+#include "framework/module.h"
 
 enum program_verdict {
 	PROGRAM_FOUND,
@@ -18,5 +19,11 @@ enum program_verdict program_find(const char *command, const char *work_dir,
 /* Appends the words of a command that may name files: all but the programs that PATH finds, what
  * the shell makes of variables and patterns, and the targets of ">". */
 void program_arguments(const char *command, struct str_list *words);
+
+/* Where the interpreter and the script of a command that starts a Python program are on this
+ * machine. False: it starts something else, or one of them is not to be found. The caller finishes
+ * `found`. */
+bool program_find_python(const char *command, const char *work_dir, const struct stage_files *files,
+			 const char *path, struct module_program *found);
 
 #endif

@@ -10,6 +10,7 @@
 #include "client/preflight.h"
 #include "client/report.h"
 #include "client/verbs.h"
+#include "framework/module.h"
 
 struct check_options {
 	struct job_options job;
@@ -120,7 +121,7 @@ int verb_check(int argc, char **argv)
 {
 	struct check_options chosen = {0};
 	struct str_list operands cleanup_str_list = {0};
-	struct preflight preflight cleanup_preflight = {0};
+	struct preflight preflight cleanup_preflight = {.patience_ms = MODULE_PATIENCE_MS};
 	size_t dashdash = 0;
 	int code;
 

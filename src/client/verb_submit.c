@@ -18,6 +18,9 @@
 #include "client/watch.h"
 #include "scheduler/state_dir.h"
 
+/* A start is worth more than an answer: the program itself will tell. */
+enum { MODULE_WAIT_MS = 200 };
+
 struct submit_options {
 	struct job_options job;
 	struct watch_choice watch;
@@ -87,7 +90,7 @@ static int fill(const struct scheduler_client_ops *ops, const struct stage *stag
 /* Whether the state directory has room is seen by writing into it. */
 static int check(const struct description *description, const struct stage *stage, struct err *err)
 {
-	struct preflight preflight cleanup_preflight = {0};
+	struct preflight preflight cleanup_preflight = {.patience_ms = MODULE_WAIT_MS};
 
 	preflight_job(&preflight, description, stage);
 	return preflight_to_err(&preflight, err);

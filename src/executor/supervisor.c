@@ -13,6 +13,7 @@
 #include "base/proc.h"
 #include "executor/checkpoints.h"
 #include "executor/executor.h"
+#include "executor/imports.h"
 #include "executor/link.h"
 #include "executor/localize.h"
 #include "executor/log_send.h"
@@ -454,7 +455,10 @@ static void localize(struct supervisor *supervisor)
 	const struct job_type *type = supervisor->type;
 	const char *scratch_dir = supervisor->settings->scratch_dir;
 
-	if (localize_files(&type->files, scratch_dir, &supervisor->trouble) < 0)
+	/* Where the AM may be on another machine, the client was on another one, too. */
+	if (localize_files(&type->files, scratch_dir, &supervisor->trouble) < 0 ||
+	    (supervisor->settings->am_moves &&
+	     imports_check(supervisor->settings, &supervisor->trouble) < 0))
 		log_error("%s", err_message(&supervisor->trouble));
 	else if (type->command && !supervisor->settings->job->work_dir)
 		spawn_make_executable(type->command, scratch_dir);

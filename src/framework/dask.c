@@ -72,6 +72,7 @@ static const char *const identity[] = {"DASK_SCHEDULER_ADDRESS", "CLUSTER_SPEC",
 
 const struct framework_ops framework_dask = {
 	.name = "dask",
+	.module = "dask",
 	.check = check,
 	.defaults = defaults,
 	.fixed = pool_fixed,

@@ -336,6 +336,7 @@ static const char *const identity[] = {"HOROVOD_RANK",
 
 const struct framework_ops framework_horovod = {
 	.name = "horovod",
+	.module = "horovod",
 	.defaults = defaults,
 	.check = check,
 	.rendezvous = serves_rendezvous,

@@ -107,6 +107,7 @@ static const char *const identity[] = {"JAX_COORDINATOR_ADDRESS",
 
 const struct framework_ops framework_jax = {
 	.name = "jax",
+	.module = "jax",
 	.check = check,
 	.defaults = defaults,
 	.identity = identity,

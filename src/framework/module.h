@@ -28,7 +28,7 @@ const char *module_of(const struct job *job);
  * then cannot run. Imports in "if" and "try" do not count. */
 bool module_is_imported(const char *script, const char *module);
 
-/* What programs of the type see of the environment; templates are not expanded. */
+/* Adds what the type sets, as its programs see it; templates are not expanded. */
 void module_add_environment(const struct job_type *type, struct environment *environment);
 
 enum module_verdict {

@@ -218,6 +218,7 @@ static const char *const identity[] = {"OMPI_MCA_orte_default_dash_host", "CLUST
 
 const struct framework_ops framework_mpi = {
 	.name = "mpi",
+	.module = "mpi4py",
 	.check = check,
 	.defaults = defaults,
 	.starts_processes = true,

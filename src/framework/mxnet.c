@@ -150,6 +150,7 @@ static const char *const identity[] = {"DMLC_ROLE",
 
 const struct framework_ops framework_mxnet = {
 	.name = "mxnet",
+	.module = "mxnet",
 	.check = check,
 	.defaults = defaults,
 	.fixed = fixed,

@@ -86,6 +86,7 @@ static const char *const identity[] = {
 
 const struct framework_ops framework_pytorch = {
 	.name = "pytorch",
+	.module = "torch",
 	.check = check,
 	.defaults = defaults,
 	.identity = identity,

@@ -108,6 +108,7 @@ static const char *const identity[] = {"RAY_ADDRESS", "CLUSTER_SPEC", NULL};
 
 const struct framework_ops framework_ray = {
 	.name = "ray",
+	.module = "ray",
 	.check = check,
 	.defaults = defaults,
 	.fixed = pool_fixed,

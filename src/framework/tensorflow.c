@@ -145,6 +145,7 @@ static const char *const identity[] = {"TF_CONFIG", "CLUSTER_SPEC", NULL};
 
 const struct framework_ops framework_tensorflow = {
 	.name = "tensorflow",
+	.module = "tensorflow",
 	.check = check,
 	.defaults = defaults,
 	.fixed = fixed,

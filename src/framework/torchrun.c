@@ -57,6 +57,7 @@ static const char *const identity[] = {"PET_NNODES",  "PET_RDZV_BACKEND", "PET_R
 
 const struct framework_ops framework_torchrun = {
 	.name = "torchrun",
+	.module = "torch",
 	.check = check,
 	.defaults = defaults,
 	.starts_processes = true,

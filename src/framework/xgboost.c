@@ -121,6 +121,7 @@ static const char *const identity[] = {"DMLC_TASK_ID",	  "DMLC_TRACKER_URI", "DM
 
 const struct framework_ops framework_xgboost = {
 	.name = "xgboost",
+	.module = "xgboost",
 	.check = check,
 	.defaults = defaults,
 	.fixed = fixed,

@@ -223,3 +223,12 @@ def test_interpreter_in_hdfs(tony, place):
                          "--python_venv", f"{tony.cluster.env['HDFS_URI']}{place}/venv.zip",
                          "--python_binary_path", "bin/python")
     assert answer.returncode == 0, answer.stderr
+
+
+def test_framework_that_the_nodes_lack_is_told_before_a_program_runs(tony, tmp_path):
+    (tmp_path / "train.py").write_text("import xgboost\n")
+    keys = {"tony.worker.instances": 2, "tony.application.framework": "xgboost"}
+    job = tony.submit(keys, "--executes", f"{PYTHON} train.py", src_dir=tmp_path)
+    assert job.wait() == 1
+    cause = job.status()["cause"]
+    assert f"train.py imports xgboost, which {PYTHON} of this machine does not have" in cause["text"], cause

@@ -1,4 +1,4 @@
-"""What tony check finds, tony submit finds before anything starts. The ids are those of the table of inputs."""
+"""tony submit finds before it starts anything all that tony check finds. The ids are those of the table of inputs."""
 
 import pytest
 from program import PYTHON
@@ -7,6 +7,8 @@ from rows import run_row
 ZIP = f"mkdir -p env/{{inner}}; touch env/{{inner}}/python3.11; (cd env && {PYTHON} -m zipfile -c ../env.zip *)"
 VENV = "--python_venv env{} --python_binary_path bin/python --executes train.py --workers 1"
 SOURCES = "mkdir src; touch src/train.py"
+LACKS = "printf '#!/bin/sh\nexit 7\n' >python3; chmod +x python3; printf 'import torch\n' >train.py; mkdir -p .venv/bin; " \
+        f"ln -s {PYTHON} .venv/bin/python3; tony check --framework pytorch --workers 1"
 STAGES = "--type prep=1 --type worker=1 --conf tony.worker.depends-on=prep --conf tony.prep.command='touch made.py' " \
          f"--conf tony.worker.command='{PYTHON} made.py'"
 
@@ -26,6 +28,10 @@ ROWS = [
      3, ["there is venv/mine/bin/python3.11"], []),
     ("3.49 directory", f"{ZIP.format(inner='mine/bin')}; tony check --src_dir . {VENV.format('')}", 3,
      ["there is venv/mine/bin/python3.11"], []),
+    ("2.2 lacks", f"{LACKS} -- ./python3 train.py", 3,
+     ["train.py imports torch, which ", "/python3 does not have; ", "/.venv/bin/python3 has it"], []),
+    ("2.2 has", f"{LACKS} -- {PYTHON} train.py", 0, [f"framework of worker: torch, of {PYTHON}"], []),
+    ("2.2 not asked", f"{LACKS} -- ./python3 ./python3", 0, [], ["framework of worker"]),
     ("3.71", "touch file; tony submit --conf tony.history.location=$PWD/file/x -- true", 3,
      ["tony.history.location: ", "/file is no directory"], []),
 ]
