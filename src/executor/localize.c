@@ -64,16 +64,15 @@ static int copy_content(const char *source, const char *path, unsigned how, stru
 	return fs_clone_tree(source, path, how, err);
 }
 
-/* Where the file is now; NULL: on another machine. The caller frees. */
-static char *find_source(const struct job_file *file, const char *work_dir, struct err *err)
+char *localize_find(const char *source, const char *work_dir, struct err *err)
 {
 	static const char container[] = "container:";
 
-	if (file->source[0] == '/')
-		return mem_strdup(file->source);
-	if (!str_starts_with(file->source, container))
+	if (source[0] == '/')
+		return mem_strdup(source);
+	if (!str_starts_with(source, container))
 		return NULL;
-	const char *name = file->source + strlen(container);
+	const char *name = source + strlen(container);
 	if (check_name(name, err) < 0)
 		return NULL;
 	char *path = fs_join(work_dir, name);
@@ -99,7 +98,7 @@ static int localize_file(const struct job_file *file, const char *work_dir, stru
 
 	if (check_name(file->name, err) < 0 || make_parents(work_dir, file->name, err) < 0)
 		return -1;
-	char *source cleanup_free = find_source(file, work_dir, err);
+	char *source cleanup_free = localize_find(file->source, work_dir, err);
 	if (!source)
 		return err->message ? -1 : check_presence(file, path, err);
 	switch (file->kind) {

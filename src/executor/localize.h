@@ -13,6 +13,10 @@
  * replaces a file of the same name, never a directory. */
 int localize_files(const struct job_files *files, const char *work_dir, struct err *err);
 
+/* Where `source` (as in struct job_file) is now. NULL and no error: on another machine. The caller
+ * frees. */
+char *localize_find(const char *source, const char *work_dir, struct err *err);
+
 /* Once no program runs there any more: takes back what was copied from this machine and is as it
  * was; nothing that a program moved, linked or mounted there. Logs what it cannot. */
 void localize_take_back(const struct job_files *files, const char *work_dir);

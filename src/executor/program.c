@@ -452,6 +452,7 @@ static int start_process(struct program *program, size_t which, struct err *err)
 		.command = options->commands ? options->commands->items[which]
 					     : options->type->command,
 		.work_dir = options->work_dir,
+		.stdin_file = options->stdin_file,
 		.environment = options->environments[which].entries.items,
 		.isolation = options->type->isolation,
 	};

@@ -23,6 +23,7 @@ struct program_options {
 	const struct job *job;
 	const struct job_type *type;
 	const char *work_dir, *log_dir;
+	const char *stdin_file;	   /* of each process; needed for the start only; NULL: none */
 	const char *progress_file; /* of the first process (progress.h) */
 	/* One per process; needed for the start only. */
 	const struct environment *environments;

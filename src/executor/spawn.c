@@ -134,8 +134,13 @@ static pid_t start_child(const struct spawn_options *options, struct spawn_child
 int spawn_start(const struct spawn_options *options, struct spawn *spawn, struct err *err)
 {
 	char *shell cleanup_free = find_shell(options->environment);
+	int input cleanup_close =
+		options->stdin_file ? open(options->stdin_file, O_RDONLY | O_CLOEXEC) : -1;
 	struct pipes pipes;
 
+	if (options->stdin_file && input < 0)
+		return err_set_errno(err, "cannot open its standard input, %s",
+				     options->stdin_file);
 	if (open_pipes(&pipes, options->isolation == JOB_ISOLATION_PID_NAMESPACE, err) < 0)
 		return -1;
 	struct spawn_child child = {
@@ -144,6 +149,7 @@ int spawn_start(const struct spawn_options *options, struct spawn *spawn, struct
 		.work_dir = options->work_dir,
 		.environment = options->environment,
 		.parent = getpid(),
+		.stdin_fd = input,
 		.stdout_fd = pipes.out[WRITE_END],
 		.stderr_fd = pipes.error[WRITE_END],
 		.report_fd = pipes.report[WRITE_END],

@@ -13,6 +13,7 @@
 struct spawn_options {
 	const char *command; /* for `bash -c`; `sh -c` where there is no bash */
 	const char *work_dir;
+	const char *stdin_file;	  /* read from its start as standard input; NULL: nothing is */
 	char *const *environment; /* NULL-terminated; its PATH is where bash is looked for */
 	enum job_isolation isolation;
 };

@@ -59,9 +59,9 @@ static int open_empty(void)
 _Noreturn static void become_program(const struct spawn_child *child)
 {
 	char *const arguments[] = {(char *)child->shell, "-c", (char *)child->command, NULL};
-	int empty = open_empty();
+	int input = child->stdin_fd >= 0 ? child->stdin_fd : open_empty();
 
-	if (empty < 0 || dup2(empty, 0) < 0 || dup2(child->stdout_fd, 1) < 0 ||
+	if (input < 0 || dup2(input, 0) < 0 || dup2(child->stdout_fd, 1) < 0 ||
 	    dup2(child->stderr_fd, 2) < 0 || setsid() < 0)
 		fail(child, SPAWN_STAGE_SETUP);
 	/* What this process inherited or opened is none of the program's. */

@@ -9,6 +9,7 @@ struct spawn_child {
 	const char *shell, *command, *work_dir;
 	char *const *environment;
 	pid_t parent;
+	int stdin_fd; /* -1: there is nothing to be read */
 	int stdout_fd, stderr_fd;
 	int report_fd;	/* gets a spawn_report when something fails; closes by exec */
 	int status_fd;	/* -1: no pid namespace */

@@ -4,6 +4,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "executor/localize.h"
 #include "executor/progress.h"
 #include "executor/run.h"
 #include "executor/supervisor_internal.h"
@@ -233,6 +234,19 @@ static void watch_ports(struct supervisor *supervisor)
 	supervisor_on_port_timer(-1, 0, supervisor);
 }
 
+/* *path stays NULL where the program has none. */
+static int find_stdin(const struct supervisor *supervisor, char **path, struct err *err)
+{
+	const char *source = supervisor->type->stdin_file;
+
+	if (!source)
+		return 0;
+	*path = localize_find(source, supervisor->settings->scratch_dir, err);
+	if (*path || err->message)
+		return *path ? 0 : -1;
+	return err_set(err, ERR_CONFIG, "its standard input, %s, is not on this machine", source);
+}
+
 static int start_program(struct supervisor *supervisor, struct err *err)
 {
 	const struct settings *settings = supervisor->settings;
@@ -266,13 +280,17 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 	if (!supervisor->type->command)
 		return err_set(err, ERR_CONFIG, "task type %s has no command",
 			       supervisor->type->name);
+	char *stdin_file cleanup_free = NULL;
 	struct str_list commands cleanup_str_list = {0};
+	if (find_stdin(supervisor, &stdin_file, err) < 0)
+		return -1;
 	struct environment *environments = run_prepare(&run, &commands, err);
 	if (!environments)
 		return -1;
 	open_ports(supervisor);
 	options.environments = environments;
 	options.commands = &commands;
+	options.stdin_file = stdin_file;
 	supervisor->program = program_start(&options, err);
 	run_finish(&run, environments);
 	if (!supervisor->program)

@@ -73,6 +73,9 @@ struct job_type {
 	 */
 	struct str_list environment;
 	struct job_files files; /* of this type and of all containers, in that order */
+	/* Each process reads this file from its start as standard input: a path or
+	 * "container:PATH", as in struct job_file. NULL: nothing. */
+	char *stdin_file;
 	enum job_role role;
 	bool stop_on_failure; /* one failure fails the job at once */
 	int max_restarts;     /* in-place restarts of each task's process */

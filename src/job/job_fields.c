@@ -80,6 +80,7 @@ const struct job_field job_type_fields[] = {
 	{TYPE(on_exit), .kind = FIELD_LIST, .max = EXIT_RULE_CAP},
 	{TYPE(node_label), .kind = FIELD_OPTIONAL_TEXT, .max = TEXT_CAP},
 	{TYPE(docker_image), .kind = FIELD_OPTIONAL_TEXT, .max = TEXT_CAP},
+	{TYPE(stdin_file), .kind = FIELD_OPTIONAL_TEXT, .min = 1, .max = TEXT_CAP},
 };
 const size_t job_type_field_count = array_length(job_type_fields);
 

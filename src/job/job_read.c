@@ -47,6 +47,11 @@ static bool is_uri(const char *text)
 	return scheme > 1 && text[scheme] == ':';
 }
 
+static bool is_source(const char *text)
+{
+	return text[0] == '/' || is_uri(text);
+}
+
 /* 0 and the list in *list (NULL when absent). */
 static int get_list(const json_t *object, const char *name, json_t **list, struct err *err)
 {
@@ -89,7 +94,7 @@ static int read_file(const json_t *object, struct job_file *file, struct err *er
 	    json_need_text(object, "name", &file->name, err) < 0)
 		return -1;
 	file->kind = (enum job_file_kind)kind;
-	if (file->source[0] != '/' && !is_uri(file->source))
+	if (!is_source(file->source))
 		return err_set(err, ERR_INPUT, "source: is neither an absolute path nor a URI");
 	if (!is_inside(file->name))
 		return err_set(err, ERR_INPUT,
@@ -155,6 +160,8 @@ static int check_type(const struct job *job, size_t index, struct err *err)
 		if (strcspn(type->environment.items[i], "=") == 0)
 			return err_set(err, ERR_INPUT, "environment[%zu]: has no name", i);
 	}
+	if (type->stdin_file && !is_source(type->stdin_file))
+		return err_set(err, ERR_INPUT, "stdin_file: is neither an absolute path nor a URI");
 	return check_elastic(job, type, err) < 0 ? -1 : check_on_exit(type, err);
 }
 

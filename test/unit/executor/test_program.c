@@ -28,7 +28,7 @@ struct bed {
 	struct program *program;
 	struct cause cause;
 	bool ended, stopped, failed;
-	const char *progress_file;
+	const char *progress_file, *stdin_file;
 	int alive; /* of its processes, when it was told that it failed */
 	struct err err;
 };
@@ -76,6 +76,7 @@ static int start(struct bed *bed)
 		.work_dir = scratch_path(bed->state, "."),
 		.log_dir = scratch_path(bed->state, "."),
 		.progress_file = bed->progress_file,
+		.stdin_file = bed->stdin_file,
 		.environments = bed->environments,
 		.memory = &bed->memory,
 		.port = 40001,
@@ -156,6 +157,33 @@ static void a_program_gets_what_it_should(void **state)
 		mem_printf("%s\n0\n/dev/null\n3\nown session\n0000000000000000\n", where);
 	assert_text_freed(scratch_read(state, "stdout"), expected);
 	assert_text_freed(scratch_read(state, "stderr"), "oops\n");
+	finish(&bed);
+}
+
+static void each_process_reads_the_file_from_its_start(void **state)
+{
+	struct bed bed;
+
+	scratch_write(state, "input", "one\ntwo\n", 0600);
+	init(&bed, state, "read line; echo $PROCESS $line; cat");
+	bed.stdin_file = scratch_path(state, "input");
+	bed.job->types[0].processes = 2;
+	run(&bed);
+	assert_int_equal(bed.cause.kind, CAUSE_NONE);
+	assert_text_freed(scratch_read(state, "stdout"), "0 one\ntwo\n");
+	assert_text_freed(scratch_read(state, "stdout-1"), "1 one\ntwo\n");
+	finish(&bed);
+}
+
+static void a_missing_standard_input_fails_the_start(void **state)
+{
+	struct bed bed;
+
+	init(&bed, state, "true");
+	bed.stdin_file = scratch_path(state, "absent");
+	assert_int_equal(start(&bed), -1);
+	assert_message_has(&bed.err, "cannot open its standard input, ");
+	assert_message_has(&bed.err, "absent: No such file or directory");
 	finish(&bed);
 }
 
@@ -599,9 +627,11 @@ static void a_pid_namespace_ends_with_its_program(void **state)
 {
 	struct bed bed;
 
+	scratch_write(state, "input", "one\n", 0600);
 	init(&bed, state,
-	     "test $$ -lt 10 && ls /proc | grep -c '^[0-9]*$' >$HERE/visible; "
+	     "cat; test $$ -lt 10 && ls /proc | grep -c '^[0-9]*$' >$HERE/visible; "
 	     "(setsid sleep 1000 &) & wait; exit 4");
+	bed.stdin_file = scratch_path(state, "input");
 	bed.job->types[0].isolation = JOB_ISOLATION_PID_NAMESPACE;
 	if (start(&bed) < 0) {
 		/* A kernel that forbids it is named as the reason. */
@@ -612,6 +642,7 @@ static void a_pid_namespace_ends_with_its_program(void **state)
 	await(&bed);
 	assert_string_equal(bed.cause.text, "exited with code 4");
 	assert_true(bed_await_number(state, "visible") < 10);
+	assert_text_freed(scratch_read(state, "stdout"), "one\n");
 	finish(&bed);
 }
 
@@ -633,6 +664,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(a_program_gets_what_it_should),
+		scratch_test(each_process_reads_the_file_from_its_start),
+		scratch_test(a_missing_standard_input_fails_the_start),
 		scratch_test(the_first_word_is_made_executable),
 		scratch_test(files_of_others_stay_as_they_are),
 		scratch_test(a_start_that_fails_says_why),

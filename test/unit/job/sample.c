@@ -38,6 +38,7 @@ static void fill_worker(struct job_type *worker)
 	worker->isolation = JOB_ISOLATION_PID_NAMESPACE;
 	worker->node_label = mem_strdup("fast");
 	worker->docker_image = mem_strdup("debian:12");
+	worker->stdin_file = mem_strdup("container:tony-stdin");
 	str_list_add(&worker->environment, "SEED={{task.index}}");
 	str_list_add(&worker->environment, "GREETING=grüß dich = hallo");
 	worker->files.items = mem_alloc_array(array_length(files), sizeof(*files));

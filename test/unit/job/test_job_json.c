@@ -177,6 +177,8 @@ static void every_flaw_is_named(void **state)
 		{"id", "\"a/b\"", "job.json: id: is not of letters, digits, '.', '_' and '-'"},
 		{"work_dir", "\"home/ada\"", "job.json: work_dir: is not an absolute path"},
 		{"work_dir", "\"\"", "job.json: work_dir: is empty"},
+		{"types.0.stdin_file", "\"data\"",
+		 "job.json: types[0]: stdin_file: is neither an absolute path nor a URI"},
 		{"user", "-", "job.json: user: is missing"},
 		{"mode", "\"herd\"", "job.json: mode: \"herd\" is none of its values"},
 		{"fail_fast", "1", "job.json: fail_fast: is neither true nor false"},
