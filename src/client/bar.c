@@ -33,10 +33,12 @@ char *bar_line(const char *verb, const char *name, int64_t elapsed_ms, int64_t d
 {
 	/* A file may have grown since it was counted. */
 	int filled = total > done ? (int)((double)done / (double)total * WIDTH) : WIDTH;
-	char *size cleanup_free = str_format_mib((double)total / (1 << 20));
+	char *size cleanup_free = str_format_mib((double)(total > 0 ? total : done) / (1 << 20));
 	char *clean cleanup_free = str_printable(name, strlen(name));
 	char *left cleanup_free = estimate(elapsed_ms, done, total);
 
+	if (total <= 0)
+		return mem_printf("%s %.40s, %s so far", verb, clean, size);
 	return mem_printf("%s %.40s [%.*s%*s] %s%s", verb, clean, filled,
 			  "##############################", WIDTH - filled, "", size, left);
 }

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "client/archive.h"
+#include "client/input.h"
 #include "client/stage_cache.h"
 #include "client/stage_clone.h"
 #include "conf/problems.h"
@@ -124,6 +125,28 @@ int stage_plan(const struct description *description, struct stage *stage, struc
 	return result;
 }
 
+int stage_plan_stdin(const struct job *job, struct stage *stage, struct err *err)
+{
+	int tasks = 0;
+
+	for (size_t i = 0; i < job->type_count; i++) {
+		int count = job_type_slots(&job->types[i]);
+		if (job->types[i].role == JOB_ROLE_SIDECAR || count == 0)
+			continue;
+		stage->stdin_type = i;
+		tasks += count;
+	}
+	if (tasks != 1)
+		return err_set(
+			err, ERR_USAGE,
+			"--stdin: the job has %d tasks, and only a job of one can read "
+			"standard input; put it into a file that all open (see --src_dir and "
+			"tony.containers.resources)",
+			tasks);
+	stage->has_stdin = true;
+	return 0;
+}
+
 void stage_finish(struct stage *stage)
 {
 	for (size_t i = 0; i < stage->type_count; i++) {
@@ -230,6 +253,8 @@ int stage_resolve(const struct stage *stage, struct job *job, struct err *err)
 		job->checkpoint_dir = fs_join(job_dir, "checkpoint");
 	struct resolver resolver = {
 		.state = state, .job_dir = job_dir, .unpacked = map_create(free)};
+	if (stage->has_stdin)
+		job->types[stage->stdin_type].stdin_file = local_sources_stdin(job_dir);
 	int result = resolve_types(&resolver, stage, job, err);
 	map_destroy(resolver.unpacked);
 	return result < 0 ? blame(err) : 0;
@@ -281,6 +306,15 @@ static int copy_source(const struct stage_file *source, const struct job *job, c
 	return stage_clone(source->source, target, interrupted, err);
 }
 
+static int keep_stdin(const char *path, bool (*interrupted)(void), struct err *err)
+{
+	char *files cleanup_free = fs_dirname(path);
+
+	if (fs_make_directories(files, 0700, err) < 0)
+		return -1;
+	return input_keep(STDIN_FILENO, path, INPUT_CAP, interrupted, err);
+}
+
 int stage_copy(const struct stage *stage, const struct job *job, const char *job_dir,
 	       bool (*interrupted)(void), struct err *err)
 {
@@ -290,6 +324,9 @@ int stage_copy(const struct stage *stage, const struct job *job, const char *job
 		err_wrap(err, "src_dir");
 		return blame(err);
 	}
+	if (stage->has_stdin &&
+	    keep_stdin(job->types[stage->stdin_type].stdin_file, interrupted, err) < 0)
+		return -1;
 	bool is_path = !strstr(job->checkpoint_dir, "://"); /* else the programs know what it is */
 	if (is_path && fs_make_directories(job->checkpoint_dir, 0700, err) < 0) {
 		err_wrap(err, "tony.application.checkpoint-dir");

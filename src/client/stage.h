@@ -38,19 +38,23 @@ struct stage_files {
 struct stage {
 	struct stage_files *types; /* as job->types */
 	size_t type_count;
+	bool has_stdin; /* standard input is read to its end, for the one task */
+	size_t stdin_type;
 };
 
 /* Fills a zeroed `stage`. `err` (ERR_CONFIG) has a line for every source that is not what it is
  * said to be, or in the way of another. */
 int stage_plan(const struct description *description, struct stage *stage, struct err *err);
+/* Adds standard input. Of tasks that are no sidecars there must be one (ERR_USAGE). */
+int stage_plan_stdin(const struct job *job, struct stage *stage, struct err *err);
 void stage_finish(struct stage *stage);
 #define cleanup_stage __attribute__((cleanup(stage_finish)))
 
 /* Gives the job its checkpoint directory too, where the user chose none. */
 int stage_resolve(const struct stage *stage, struct job *job, struct err *err);
 
-/* Into the directory that the scheduler has made. Makes the checkpoint directory too.
- * `interrupted`: as stage_clone() has it. */
+/* Into the directory that the scheduler has made; reads standard input, if it was planned. Makes
+ * the checkpoint directory too. `interrupted`: as stage_clone() has it. */
 int stage_copy(const struct stage *stage, const struct job *job, const char *job_dir,
 	       bool (*interrupted)(void), struct err *err);
 

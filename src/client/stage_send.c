@@ -9,11 +9,14 @@
 #include "base/mem.h"
 #include "client/archive_pack.h"
 #include "client/bar.h"
+#include "client/input.h"
 #include "client/stage_clone.h"
 
 /* Under this name src_dir is unpacked in a container; its content is then put into the working
  * directory. */
 #define SOURCE_NAME "tony-src"
+/* And under this one is standard input there. */
+#define STDIN_NAME "tony-stdin"
 
 /* ---- files -------------------------------------------------------------------------------- */
 
@@ -23,6 +26,7 @@ struct sender {
 	struct scheduler_file *files;
 	size_t count;
 	char *snapshot; /* of src_dir; NULL: none is needed */
+	char *kept;	/* the directory that standard input is kept in; NULL: none is needed */
 	bool (*interrupted)(void);
 };
 
@@ -31,18 +35,33 @@ static bool on_progress(void *data, const char *name, int64_t sent, int64_t tota
 	return bar_show(data, name, sent, total);
 }
 
-/* Its owner goes on editing it, and what its links lead to belongs to it. */
-static int take_snapshot(struct sender *sender, const char *source, struct err *err)
+static char *make_directory(const char *name, struct err *err)
 {
 	const char *parent = getenv("TMPDIR");
 	char *made cleanup_free =
-		mem_printf("%s/tony-src-XXXXXX", parent && *parent ? parent : "/tmp");
+		mem_printf("%s/%s-XXXXXX", parent && *parent ? parent : "/tmp", name);
 
+	if (mkdtemp(made))
+		return mem_steal(&made);
+	err_set_errno(err, "%s", made);
+	return NULL;
+}
+
+static void remove_directory(char *path)
+{
+	if (path)
+		fs_remove_tree(path, NULL);
+	free(path);
+}
+
+/* Its owner goes on editing it, and what its links lead to belongs to it. */
+static int take_snapshot(struct sender *sender, const char *source, struct err *err)
+{
 	if (sender->snapshot)
 		return 0;
-	if (!mkdtemp(made))
-		return err_set_errno(err, "%s", made);
-	sender->snapshot = mem_steal(&made);
+	sender->snapshot = make_directory(SOURCE_NAME, err);
+	if (!sender->snapshot)
+		return -1;
 	char *target cleanup_free = fs_join(sender->snapshot, "src");
 	return stage_clone(source, target, sender->interrupted, err) < 0 ? err_wrap(err, "src_dir")
 									 : 0;
@@ -85,11 +104,30 @@ static int add_all(struct sender *sender, struct err *err)
 
 	for (size_t i = 0; i < stage->type_count; i++)
 		count += stage->types[i].count;
-	sender->files = mem_alloc_array(count, sizeof(*sender->files));
+	sender->files = mem_alloc_array(count + stage->has_stdin, sizeof(*sender->files));
 	for (size_t i = 0; i < stage->type_count; i++)
 		for (size_t k = 0; k < stage->types[i].count; k++)
 			if (add(sender, i, &stage->types[i].items[k], err) < 0)
 				return -1;
+	return 0;
+}
+
+/* `*path` is where it is kept until it is sent; the caller frees. */
+static int add_stdin(struct sender *sender, char **path, struct err *err)
+{
+	size_t type = sender->stage->stdin_type;
+
+	if (!sender->stage->has_stdin)
+		return 0;
+	sender->kept = make_directory(STDIN_NAME, err);
+	if (!sender->kept)
+		return -1;
+	*path = fs_join(sender->kept, "stdin");
+	if (input_keep(STDIN_FILENO, *path, INPUT_CAP, sender->interrupted, err) < 0)
+		return -1;
+	sender->files[sender->count++] =
+		(struct scheduler_file){.source = *path, .name = STDIN_NAME, .type = type};
+	sender->job->types[type].stdin_file = mem_strdup("container:" STDIN_NAME);
 	return 0;
 }
 
@@ -108,8 +146,11 @@ int stage_send(const struct stage *stage, struct job *job, const struct schedule
 	       bool (*interrupted)(void), struct err *err)
 {
 	struct sender sender = {.stage = stage, .job = job, .interrupted = interrupted};
+	char *stdin_file cleanup_free = NULL;
 	struct bar bar;
 	int result = add_all(&sender, err);
+	if (result == 0)
+		result = add_stdin(&sender, &stdin_file, err);
 	char *copy cleanup_free __attribute__((unused)) = use_snapshot(&sender);
 	const struct scheduler_staging staging = {
 		.files = sender.files,
@@ -123,9 +164,8 @@ int stage_send(const struct stage *stage, struct job *job, const struct schedule
 	if (result == 0)
 		result = ops->stage(job, &staging, err);
 	bar_clear(&bar);
-	if (sender.snapshot)
-		fs_remove_tree(sender.snapshot, NULL);
-	free(sender.snapshot);
+	remove_directory(sender.snapshot);
+	remove_directory(sender.kept);
 	free(sender.files);
 	return result;
 }

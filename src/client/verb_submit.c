@@ -2,12 +2,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
+#include "client/input.h"
 #include "client/job_verb.h"
 #include "client/other_tools.h"
 #include "client/preflight.h"
@@ -25,6 +27,7 @@ struct submit_options {
 	struct job_options job;
 	struct watch_choice watch;
 	bool detach, json;
+	bool with_stdin;
 };
 
 static const struct opt options[] = {
@@ -38,6 +41,11 @@ static const struct opt options[] = {
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct submit_options, json),
 	 .help = "print the ended job as JSON, and what goes on before to standard error"},
+	{.name = "stdin",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct submit_options, with_stdin),
+	 .help = "read standard input to its end (1 GiB at most), and give it to each run of a job "
+		 "of one task"},
 	JOB_OPTIONS(struct submit_options, job),
 };
 
@@ -125,6 +133,15 @@ static void print_submitted(const struct job *job, const char *job_dir, bool as_
 	report_json(object);
 }
 
+/* A script may well read on where the job did not. */
+static void warn_of_stdin(const struct submit_options *chosen)
+{
+	if (!chosen->with_stdin && input_is_waiting(STDIN_FILENO))
+		fputs("tony: warning: standard input is not given to the program; see --stdin, or "
+		      "write </dev/null\n",
+		      stderr);
+}
+
 /* Then there is nothing to detach from. */
 static bool has_failed_to_start(const struct opened *opened)
 {
@@ -182,12 +199,15 @@ static int submit(const struct submit_options *chosen, const struct str_list *op
 		return -1;
 	if (job_verb_describe(&chosen->job, operands, dashdash, &description, &stage, err) < 0)
 		return -1;
+	if (chosen->with_stdin && stage_plan_stdin(description.job, &stage, err) < 0)
+		return -1;
 	tell_framework(&description);
 	if (check(&description, &stage, err) < 0)
 		return -1;
 	opened.ops = job_verb_scheduler(&description);
 	if (start(opened.ops, &stage, description.job, &opened.door, err) < 0)
 		return was_interrupted() ? EXIT_CODE_INTERRUPTED : -1;
+	warn_of_stdin(chosen);
 	upkeep_start(opened.ops, description.job);
 	opened.id = mem_strdup(description.job->id);
 	opened.journal_path = fs_join(opened.door.job_dir, "journal.jsonl");

@@ -1,7 +1,9 @@
 /* The end of a local job: its history is brought to its place, and its sources to the cache, by a
  * process of its own, since a file system may take long or for ever. */
+#include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -40,6 +42,15 @@ static void on_limit(evutil_socket_t fd, short what, void *data)
 	finish->done(finish->data);
 }
 
+/* Nothing reads it any more, and it may be large, or secret. */
+static void remove_stdin(const struct local *local)
+{
+	char *path cleanup_free = local_sources_stdin(local->job_dir);
+
+	if (unlink(path) < 0 && errno != ENOENT)
+		log_warning("the job's standard input stays as %s: %s", path, strerror(errno));
+}
+
 static _Noreturn void publish(const struct local *local, const char *history)
 {
 	struct err err cleanup_err = {0};
@@ -50,6 +61,7 @@ static _Noreturn void publish(const struct local *local, const char *history)
 	err_finish(&err);
 	if (local_sources_share(local->job_dir, &err) < 0)
 		log_warning("the job's sources stay in its own directory: %s", err_message(&err));
+	remove_stdin(local);
 	_exit(failed ? 1 : 0);
 }
 

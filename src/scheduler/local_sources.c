@@ -19,6 +19,11 @@ char *local_sources_path(const char *job_dir)
 	return fs_join(job_dir, "files/src");
 }
 
+char *local_sources_stdin(const char *job_dir)
+{
+	return fs_join(job_dir, "files/stdin");
+}
+
 char *local_sources_shared(const char *job_dir)
 {
 	char *source cleanup_free = local_sources_path(job_dir);

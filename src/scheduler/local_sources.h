@@ -1,4 +1,5 @@
-/* Sources of jobs that have ended: kept once per content, however many jobs had them. */
+/* Files that a submission has put into the job's directory. Sources of jobs that have ended are
+ * kept once per content, however many jobs had them. */
 #ifndef TONY_SCHEDULER_LOCAL_SOURCES_H
 #define TONY_SCHEDULER_LOCAL_SOURCES_H
 
@@ -6,6 +7,9 @@
 
 /* Where a job's snapshot of src_dir is. The caller frees. */
 char *local_sources_path(const char *job_dir);
+
+/* Where a job's standard input is, if it has one. The caller frees. */
+char *local_sources_stdin(const char *job_dir);
 
 /* Moves the snapshot of a job that has ended to <state>/cache/<hash>, unless its content is there,
  * and puts a link in its place. Nothing happens where there is no snapshot, or it is a link, or

@@ -508,6 +508,36 @@ static void sources_are_kept_as_long_as_a_job_that_has_them(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, open_scene, close_scene)
 
+static void expect_no_stdin(struct scene *scene, const char *message)
+{
+	assert_int_equal(stage_plan_stdin(scene->description.job, &scene->stage, &scene->err), -1);
+	assert_int_equal(scene->err.kind, ERR_USAGE);
+	assert_message_has(&scene->err, message);
+	assert_false(scene->stage.has_stdin);
+	err_finish(&scene->err);
+}
+
+static void standard_input_is_for_a_job_of_one_task(void **state)
+{
+	struct scene *scene = *state;
+	struct job_type *types = scene->description.job->types;
+
+	types[0].instances = 1;
+	types[1].instances = 1;
+	expect_no_stdin(scene, "--stdin: the job has 2 tasks");
+	types[1].instances = 0;
+	types[0].min_instances = 1;
+	types[0].max_instances = 3;
+	expect_no_stdin(scene, "--stdin: the job has 3 tasks");
+	types[0] =
+		(struct job_type){.name = types[0].name, .instances = 1, .role = JOB_ROLE_SIDECAR};
+	types[1].instances = 1;
+	assert_success(stage_plan_stdin(scene->description.job, &scene->stage, &scene->err),
+		       &scene->err);
+	assert_true(scene->stage.has_stdin);
+	assert_int_equal(scene->stage.stdin_type, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -522,6 +552,7 @@ int main(void)
 		TEST(a_directory_that_holds_the_jobs_is_refused_before_it_is_copied),
 		TEST(copying_ends_when_the_user_wants_it_to),
 		TEST(flaws_of_the_users_files_are_the_users_to_mend),
+		TEST(standard_input_is_for_a_job_of_one_task),
 		TEST(many_at_once_share_one_unpacking),
 		TEST(what_a_killed_unpacking_left_is_no_harm),
 		TEST(what_nobody_has_used_for_long_is_removed),

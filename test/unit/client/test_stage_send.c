@@ -86,6 +86,7 @@ static void what_is_no_file_is_named(void **state)
 static struct {
 	struct str names;
 	bool source_is_a_snapshot;
+	char *input; /* the content of what is to be standard input */
 	bool goes_on;
 } sent;
 
@@ -100,6 +101,8 @@ static int take(struct job *job, const struct scheduler_staging *staging, struct
 			sent.source_is_a_snapshot =
 				strstr(file->source, "tony-src-") && fs_exists(script);
 		}
+		if (str_equal(file->name, "tony-stdin"))
+			sent.input = fs_read_file(file->source, 100, NULL, err);
 	}
 	sent.goes_on = staging->progress(staging->data, "x", 1, 2);
 	return 0;
@@ -168,6 +171,30 @@ static void files_are_handed_over_as_they_are_to_appear(void **state)
 	job_destroy(job);
 }
 
+static void standard_input_goes_to_the_one_task(void **state)
+{
+	const struct scheduler_client_ops ops = {.stage = take};
+	struct job *job = make_job();
+	struct stage_files types[3] = {0};
+	const struct stage stage = {types, 3, .has_stdin = true, .stdin_type = 1};
+	struct err err cleanup_err = {0};
+	int before cleanup_close = dup(STDIN_FILENO);
+
+	scratch_write(state, "input", "data\n", 0600);
+	int fd cleanup_close = open(scratch_path(state, "input"), O_RDONLY | O_CLOEXEC);
+	assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+	sent.names = (struct str){0};
+	setenv("TMPDIR", scratch_path(state, "."), 1);
+	assert_success(stage_send(&stage, job, &ops, no, &err), &err);
+	unsetenv("TMPDIR");
+	dup2(before, STDIN_FILENO);
+	assert_string_equal(str_text(&sent.names), "1:tony-stdin ");
+	assert_text_freed(sent.input, "data\n");
+	assert_string_equal(job->types[1].stdin_file, "container:tony-stdin");
+	str_finish(&sent.names);
+	job_destroy(job);
+}
+
 static void who_is_interrupted_stops(void **state)
 {
 	struct job *job = make_job();
@@ -188,6 +215,8 @@ static void a_bar_says_how_long_it_will_take(void **state)
 			  "copying src [###############               ] 10.0 GiB, 3.0 s left");
 	assert_text_freed(bar_line("copying", "src", 2000, 2 * gib, gib),
 			  "copying src [##############################] 1.0 GiB");
+	assert_text_freed(bar_line("reading", "standard input", 2000, 2 * gib, 0),
+			  "reading standard input, 2.0 GiB so far");
 }
 
 int main(void)
@@ -197,6 +226,7 @@ int main(void)
 		scratch_test(an_archive_of_another_form_is_packed_again),
 		scratch_test(what_is_no_file_is_named),
 		scratch_test(files_are_handed_over_as_they_are_to_appear),
+		scratch_test(standard_input_goes_to_the_one_task),
 		scratch_test(who_is_interrupted_stops),
 		scratch_test(a_bar_says_how_long_it_will_take),
 	};
