@@ -73,6 +73,11 @@ int conf_load_files(struct conf *conf, const char *conf_file, struct err *err);
 int conf_load_site(struct conf *conf, struct err *err);
 bool conf_has_file(const struct conf *conf); /* a tony.xml or --conf_file was loaded */
 
+/* In place of a tony.xml: a job file from elsewhere, which `name` stands for in messages. It
+ * includes nothing: paths in it would be of another machine, or of another user's choice. */
+int conf_load_alone(struct conf *conf, const char *name, const char *bytes, size_t length,
+		    struct err *err);
+
 /* --conf KEY=VALUE, in order; flaws become problems. */
 void conf_load_pairs(struct conf *conf, const struct str_list *pairs);
 

@@ -25,8 +25,8 @@ static int load_job(struct conf *conf, const char *path, struct err *err)
 	if (path && strstr(path, "://") && !str_starts_with(path, "file:///"))
 		return err_set(
 			err, ERR_CONFIG,
-			"--conf_file: \"%s\" is not a local file; copy it here and write its "
-			"path",
+			"--conf_file: \"%s\" is neither a path nor of hdfs, http or https; copy it "
+			"here and write its path",
 			path);
 	if (path && str_starts_with(path, "file:///"))
 		path += strlen("file://");

@@ -276,7 +276,9 @@ static int read_include(const struct source *source, const xmlNode *element)
 
 	xmlFree(attribute);
 	if (!source->may_include)
-		return fail(source, element, "<include> has no file to start from");
+		return fail(source, element,
+			    "<include> is for files of this machine; write what it names in its "
+			    "place");
 	if (!href || !*href)
 		return fail(source, element, "<include> without href; write href=\"FILE\"");
 	if (strstr(href, "://") && !str_starts_with(href, "file:///"))
@@ -344,22 +346,39 @@ static int read_document(const struct source *source, const char *bytes, size_t 
 	return result;
 }
 
+static int load(const struct source *outline, const char *bytes, size_t length)
+{
+	size_t budget = CONF_FILE_CAP;
+	struct source source = *outline;
+
+	source.budget = &budget;
+	if (length > budget)
+		return err_set(source.err, ERR_CONFIG, "%s: is larger than 16 MiB", source.path);
+	return read_document(&source, bytes, length);
+}
+
 int conf_load_bytes(struct conf *conf, enum conf_layer layer, const char *path, const char *bytes,
 		    size_t length, struct err *err)
 {
-	size_t budget = CONF_FILE_CAP;
 	const struct source source = {
 		.conf = conf,
 		.layer = layer,
 		.path = path ? path : "input",
 		.may_include = path != NULL,
-		.budget = &budget,
 		.err = err,
 	};
 
-	if (length > budget)
-		return err_set(err, ERR_CONFIG, "%s: is larger than 16 MiB", source.path);
-	return read_document(&source, bytes, length);
+	return load(&source, bytes, length);
+}
+
+int conf_load_alone(struct conf *conf, const char *name, const char *bytes, size_t length,
+		    struct err *err)
+{
+	const struct source source = {
+		.conf = conf, .layer = CONF_LAYER_FILE, .path = name, .err = err};
+
+	conf->has_file = true;
+	return load(&source, bytes, length);
 }
 
 int conf_load_file(struct conf *conf, enum conf_layer layer, const char *path, struct err *err)

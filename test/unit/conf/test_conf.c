@@ -83,9 +83,10 @@ static void test_conf_file_instead_of_tony_xml(void **state)
 	assert_int_equal(conf_load_files(conf, "missing.xml", &err), -1);
 	assert_non_null(strstr(err_message(&err), "missing.xml"));
 	err_finish(&err);
-	assert_int_equal(conf_load_files(conf, "hdfs://host/x.xml", &err), -1);
-	assert_message(&err, "--conf_file: \"hdfs://host/x.xml\" is not a local file; copy it here "
-			     "and write its path");
+	assert_int_equal(conf_load_files(conf, "ftp://host/x.xml", &err), -1);
+	assert_message(&err,
+		       "--conf_file: \"ftp://host/x.xml\" is neither a path nor of hdfs, http "
+		       "or https; copy it here and write its path");
 }
 
 static void test_final(void **state)
@@ -460,7 +461,26 @@ static void test_bytes_without_a_place_include_nothing(void **state)
 	struct conf *conf cleanup_conf = conf_create();
 
 	assert_int_equal(conf_load_bytes(conf, CONF_LAYER_FILE, NULL, xml, strlen(xml), &err), -1);
-	assert_message(&err, "input:1: <include> has no file to start from");
+	assert_message(&err, "input:1: <include> is for files of this machine; write what it names "
+			     "in its place");
+}
+
+static void test_a_job_file_from_elsewhere_includes_nothing(void **state)
+{
+	static const char sound[] = XML(PROPERTY(NAME, "remote"));
+	static const char leading[] = "\n" XML(INCLUDE("parts/a.xml"));
+	struct err err cleanup_err = {0};
+	struct conf *conf cleanup_conf = conf_create();
+
+	fixture_write("parts/a.xml", XML(PROPERTY(NAME, "local")));
+	assert_int_equal(conf_load_alone(conf, "http://host/x.xml", sound, strlen(sound), &err), 0);
+	assert_true(conf_has_file(conf));
+	assert_string_equal(conf_find(conf, NAME)->origin, "http://host/x.xml:1");
+	assert_int_equal(conf_load_alone(conf, "standard input", leading, strlen(leading), &err),
+			 -1);
+	assert_message(&err, "standard input:2: <include> is for files of this machine; write what "
+			     "it names in its place");
+	assert_string_equal(conf_find(conf, NAME)->raw, "remote");
 }
 
 static void test_too_large(void **state)
@@ -659,6 +679,7 @@ int main(void)
 		TEST(test_include_refused),
 		TEST(test_include_fallback),
 		TEST(test_bytes_without_a_place_include_nothing),
+		TEST(test_a_job_file_from_elsewhere_includes_nothing),
 		TEST(test_too_large),
 		TEST(test_unknown_keys),
 		TEST(test_unknown_key_of_the_site),
