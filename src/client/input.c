@@ -29,6 +29,16 @@ void input_announce(int fd, const char *what)
 		fprintf(stderr, "tony: %s is read from the terminal; Ctrl-D ends it\n", what);
 }
 
+/* main_tony.c puts something that cannot be read in the place of what is closed. */
+int input_check(int fd, const char *option, struct err *err)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags >= 0 && (flags & O_ACCMODE) != O_WRONLY)
+		return 0;
+	return err_set(err, ERR_USAGE, "%s: " NAME " is closed; write <FILE", option);
+}
+
 /* Of a regular file, from where it stands; 0: not known. */
 static int64_t known_length(int fd)
 {
@@ -77,8 +87,6 @@ static int copy_some(struct copy *copy, char *piece, struct err *err)
 
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
 		return 0;
-	if (got < 0 && errno == EBADF)
-		return err_set(err, ERR_USAGE, "--stdin: " NAME " is closed; write <FILE");
 	if (got < 0)
 		return err_set_errno(err, "--stdin: " NAME);
 	copy->done += got;
@@ -115,6 +123,8 @@ int input_keep(int fd, const char *path, int64_t cap, bool (*interrupted)(void),
 {
 	struct copy copy = {.from = fd, .path = path, .total = known_length(fd), .cap = cap};
 
+	if (input_check(fd, "--stdin", err) < 0)
+		return -1;
 	if (copy.total > cap)
 		return refuse_length(cap, err);
 	int to cleanup_close = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -12,6 +12,9 @@
 /* Says on standard error that a terminal is waited for, if `fd` is one: "the job file". */
 void input_announce(int fd, const char *what);
 
+/* Fails (ERR_USAGE) where `fd` was closed when tony started: `option` wants to read it. */
+int input_check(int fd, const char *option, struct err *err);
+
 /* Copies all that can be read from `fd` until its end into a new file, of its owner only. More than
  * `cap` bytes are refused (ERR_USAGE). A bar goes to standard error when that is a terminal.
  * `interrupted` is asked now and then; true ends it (ERR_FAILED). */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "client/describe.h"
 #include "client/env_file.h"
+#include "client/job_file.h"
 #include "conf/problems.h"
 #include "hadoop/site.h"
 
@@ -401,6 +402,15 @@ static void choose_scheduler(struct conf *conf)
 	}
 }
 
+static int load_files(const struct job_options *options, struct conf *conf, struct err *err)
+{
+	const char *file = options->conf_file;
+
+	if (!file || !job_file_is_elsewhere(file))
+		return conf_load_files(conf, file, err);
+	return conf_load_site(conf, err) < 0 ? -1 : job_file_load(conf, file, err);
+}
+
 int job_options_load(const struct job_options *options, const struct str_list *command,
 		     struct conf **out, struct err *err)
 {
@@ -408,7 +418,7 @@ int job_options_load(const struct job_options *options, const struct str_list *c
 
 	if (check_timeout(options, err) < 0)
 		return -1;
-	if (conf_load_files(conf, options->conf_file, err) < 0) {
+	if (load_files(options, conf, err) < 0) {
 		/* Whatever kept the file from being read, the configuration is what is wrong. */
 		if (err)
 			err->kind = ERR_CONFIG;

@@ -92,7 +92,8 @@ struct job_options {
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.conf_file),                                      \
 		 .argument = "FILE",                                                               \
-		 .help = "configuration file instead of ./tony.xml",                               \
+		 .help = "job file instead of ./tony.xml: a path, - for standard input, or a URL " \
+			 "of hdfs, http or https",                                                 \
 		 .completion = OPT_COMPLETE_FILE},                                                 \
 		{.name = "sidecar_tensorboard_log_dir",                                            \
 		 .kind = OPT_TEXT,                                                                 \

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/input.h"
+#include "client/job_file.h"
 #include "client/job_verb.h"
 #include "client/other_tools.h"
 #include "client/preflight.h"
@@ -168,6 +169,10 @@ static int check_options(const struct submit_options *chosen, struct err *err)
 		return err_set(err, ERR_USAGE,
 			       "--follow and --%s contradict; give one, and see tony logs --follow",
 			       chosen->detach ? "detach" : "json");
+	if (chosen->with_stdin && chosen->job.conf_file && job_file_is_stdin(chosen->job.conf_file))
+		return err_set(err, ERR_USAGE,
+			       "--stdin and --conf_file - both read standard input; give one a "
+			       "file");
 	return watch_choice_check(&chosen->watch, err);
 }
 

@@ -2,12 +2,19 @@
 #ifndef TONY_SCHEDULER_YARN_FETCH_H
 #define TONY_SCHEDULER_YARN_FETCH_H
 
+#include <stddef.h>
+
 #include "base/err.h"
+#include "base/str.h"
 
 struct job;
 
 /* Brings the file or directory at `uri` (hdfs:...) to this machine as `target`, which must not be
  * there: see webhdfs_fetch(). The cluster is that of the site files and of the keys of `job`. */
 int yarn_fetch(const struct job *job, const char *uri, const char *target, struct err *err);
+
+/* A file of at most `cap` bytes, appended to `bytes`. The cluster is that of the site files and of
+ * the keys in tony-site.xml. */
+int yarn_fetch_text(const char *uri, size_t cap, struct str *bytes, struct err *err);
 
 #endif

@@ -1,0 +1,68 @@
+#include "client/job_file.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "client/input.h"
+#include "client/web_file.h"
+#include "scheduler/yarn_fetch.h"
+
+#define STDIN_TEXT "standard input"
+
+bool job_file_is_stdin(const char *location)
+{
+	return str_equal(location, "-") || str_equal(location, "/dev/stdin");
+}
+
+static bool is_of_web(const char *location)
+{
+	return str_starts_with(location, "http://") || str_starts_with(location, "https://");
+}
+
+bool job_file_is_elsewhere(const char *location)
+{
+	return job_file_is_stdin(location) || is_of_web(location) ||
+	       str_starts_with(location, "hdfs:");
+}
+
+static int load_stdin(struct conf *conf, struct err *err)
+{
+	size_t length;
+
+	if (input_check(STDIN_FILENO, "--conf_file", err) < 0)
+		return -1;
+	input_announce(STDIN_FILENO, "the job file");
+	char *bytes cleanup_free =
+		fs_read_descriptor(STDIN_FILENO, STDIN_TEXT, CONF_FILE_CAP, &length, err);
+	return bytes ? conf_load_alone(conf, STDIN_TEXT, bytes, length, err)
+		     : err_wrap(err, "--conf_file");
+}
+
+static int load_hdfs(struct conf *conf, const char *uri, struct err *err)
+{
+	struct str bytes cleanup_str = {0};
+
+	if (yarn_fetch_text(uri, CONF_FILE_CAP, &bytes, err) < 0)
+		return err_wrap(err, "--conf_file");
+	return conf_load_alone(conf, uri, str_text(&bytes), bytes.length, err);
+}
+
+static int load_web(struct conf *conf, const char *url, struct err *err)
+{
+	struct str bytes cleanup_str = {0};
+	char *name cleanup_free = web_file_name(url, err);
+
+	if (!name || web_file_read(url, name, CONF_FILE_CAP, &bytes, err) < 0)
+		return err_wrap(err, "--conf_file");
+	return conf_load_alone(conf, name, str_text(&bytes), bytes.length, err);
+}
+
+int job_file_load(struct conf *conf, const char *location, struct err *err)
+{
+	if (job_file_is_stdin(location))
+		return load_stdin(conf, err);
+	return is_of_web(location) ? load_web(conf, location, err) : load_hdfs(conf, location, err);
+}

@@ -1,0 +1,20 @@
+/* Job files that are not on this machine's disk: standard input, HDFS, the web. */
+#ifndef TONY_CLIENT_JOB_FILE_H
+#define TONY_CLIENT_JOB_FILE_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "conf/conf.h"
+
+/* "-" and "/dev/stdin": standard input. */
+bool job_file_is_stdin(const char *location);
+
+/* Is it standard input, or a URL of hdfs, http or https? */
+bool job_file_is_elsewhere(const char *location);
+
+/* Reads such a file into the layer of job files. It includes no other file. Messages and origins
+ * name "standard input" or the URL, without its user, password and query. */
+int job_file_load(struct conf *conf, const char *location, struct err *err);
+
+#endif
