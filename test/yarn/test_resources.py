@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from program import PYTHON, parent_of, wait_until
+from program import PYTHON, parent_of, wait_until, write_xml
 
 ODD = "a \"double\" 'single' $HOME `date` back\\slash\nnew line {{PATH}} <LOG_DIR> %s ü ; & | * ?"
 SHOW = "import json, os, sys; print(json.dumps([os.environ.get('ODD'), os.environ.get('EVEN'), sys.argv[1:]]))"
@@ -191,6 +191,34 @@ def test_sources_in_hdfs_that_are_not_there(tony):
         answer = tony.run("submit", "--scheduler", scheduler, "--src_dir", "hdfs:///no/such/src", "--executes", "true")
         assert answer.returncode == 4, answer.stderr
         assert "/no/such/src" in answer.stderr
+
+
+def test_job_file_in_hdfs(tony, place):
+    """A relative path in it is of its folder."""
+    put_sources(tony.cluster, place)
+    keys = {"tony.application.src-dir": "src", "tony.worker.instances": 1, "tony.worker.memory": "64m",
+            "tony.am.memory": "64m", "tony.worker.command": "./run.sh"}
+    tony.cluster.put(f"{place}/tony.xml", write_xml(tony.directory / "tony.xml", keys).read_bytes())
+    for location in (f"hdfs://{place}/tony.xml", f"{tony.cluster.env['HDFS_URI']}{place}/tony.xml"):
+        answer = tony.run("submit", "--conf_file", location)
+        assert answer.returncode == 0, answer.stderr
+        assert tony.found_job(answer.stdout + answer.stderr).logs("worker:0") == "data of 0\n"
+    answer = tony.run("submit", "--conf_file", f"hdfs://{place}/none.xml")
+    assert answer.returncode == 3 and f"{place}/none.xml" in answer.stderr
+
+
+@pytest.mark.parametrize("text", ["one\ntwo\n", ""])
+def test_standard_input(tony, text):
+    """Each run reads it from its start, whether in the same container or in another one."""
+    data = tony.directory / "data"
+    data.write_text(text)
+    fails_once = f"cat; test -e {tony.directory}/$0 || {{ touch {tony.directory}/$0; exit 3; }}"
+    with data.open() as stdin:
+        answer = tony.run("submit", "--stdin", "--type", "worker=1", "--memory", "64m", "--conf", "tony.am.memory=64m",
+                          "--conf", "tony.worker.max-restarts=1", "--retries", "1", "--executes",
+                          f"{fails_once.replace('$0', 'restart')}; {fails_once.replace('$0', 'retry')}", stdin=stdin)
+    assert answer.returncode == 0, answer.stderr
+    assert tony.found_job(answer.stdout + answer.stderr).logs("worker:0") == text * 3
 
 
 def test_file_that_changed_after_the_job_was_submitted(tony, place):
