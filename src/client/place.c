@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -73,21 +74,59 @@ static bool is_left_behind(const struct description *description, size_t type, c
 	return true;
 }
 
+static bool is_regular_file(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* "mpirun ./solver" */
+static bool is_program(const char *word)
+{
+	return strchr(word, '/') && access(word, X_OK) == 0;
+}
+
+static void refuse_word(const char *scheduler, const char *word, struct problems *problems)
+{
+	char *text cleanup_free = mem_printf(
+		"the command names \"%s\" of the current directory, which tasks of the "
+		"scheduler %s do not see; add --src_dir ., or write its whole path where "
+		"the nodes have it",
+		word, scheduler);
+
+	if (!str_list_has(&problems->errors, text))
+		problems_error(problems, "%s", text);
+}
+
+/* A program may well make the file anew: nothing but a warning. */
+static void doubt_word(const char *scheduler, const char *word, struct problems *problems)
+{
+	char *text cleanup_free = mem_printf("tasks of the scheduler %s do not see \"%s\" of the "
+					     "current directory; if they read it, add --src_dir .",
+					     scheduler, word);
+
+	if (!str_list_has(&problems->warnings, text))
+		problems_warning(problems, "%s", text);
+}
+
 static void check_words(const struct description *description, size_t type,
 			struct problems *problems)
 {
-	struct str_list words cleanup_str_list = {0};
+	struct str_list programs cleanup_str_list = {0}, arguments cleanup_str_list = {0};
 
-	program_arguments(description->job->types[type].command, &words);
-	for (size_t i = 0; i < words.count; i++) {
-		if (!is_left_behind(description, type, words.items[i]))
+	program_words(description->job->types[type].command, &programs, &arguments);
+	for (size_t i = 0; i < programs.count; i++)
+		if (is_left_behind(description, type, programs.items[i]))
+			refuse_word(description->scheduler, programs.items[i], problems);
+	for (size_t i = 0; i < arguments.count; i++) {
+		const char *word = arguments.items[i];
+		if (!is_left_behind(description, type, word) || !is_regular_file(word))
 			continue;
-		char *text cleanup_free =
-			mem_printf("the command names \"%s\" of the current directory, which tasks "
-				   "of the scheduler %s do not see; add --src_dir .",
-				   words.items[i], description->scheduler);
-		if (!str_list_has(&problems->errors, text))
-			problems_error(problems, "%s", text);
+		if (is_program(word))
+			refuse_word(description->scheduler, word, problems);
+		else
+			doubt_word(description->scheduler, word, problems);
 	}
 }
 
@@ -98,6 +137,8 @@ static int check_commands(const struct description *description, struct err *err
 	for (size_t i = 0; i < description->job->type_count; i++)
 		if (description->job->types[i].instances > 0)
 			check_words(description, i, &problems);
+	for (size_t i = 0; i < problems.warnings.count; i++)
+		fprintf(stderr, "tony: warning: %s\n", problems.warnings.items[i]);
 	int result = problems_to_err(&problems, err);
 	problems_finish(&problems);
 	return result;

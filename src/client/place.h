@@ -9,8 +9,8 @@
 #include "scheduler/scheduler.h"
 
 /* Sets job->work_dir. A warning goes to standard error where the current directory cannot be used.
- * Fails (ERR_CONFIG) where a command names a file of the current directory that no task will find:
- * `err` has a line for each. */
+ * Fails (ERR_CONFIG) where a command runs a file of the current directory that no task will find:
+ * `err` has a line for each. A warning names other files of such a command. */
 int place_tasks(const struct description *description, const struct scheduler_client_ops *ops,
 		struct err *err);
 

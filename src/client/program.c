@@ -265,27 +265,82 @@ static bool skip_operators(const char **command)
 	return ends && !writes;
 }
 
-void program_arguments(const char *command, struct str_list *words)
+/* Programs that run the file behind their options. */
+static const char *const interpreters[] = {
+	"bash", "dash", "julia", "ksh", "node", "perl", "python", "Rscript", "ruby", "sh", "zsh",
+};
+
+static bool is_interpreter(const char *word)
 {
-	bool begins = true; /* a program's name comes next */
+	const char *name = fs_basename(word);
+
+	for (size_t i = 0; i < array_length(interpreters); i++) {
+		if (!str_starts_with(name, interpreters[i]))
+			continue;
+		name += strlen(interpreters[i]);
+		return name[strspn(name, "0123456789.")] == '\0'; /* python3.11 */
+	}
+	return false;
+}
+
+static bool is_script(const char *word)
+{
+	static const char *const suffixes[] = {".jar", ".jl", ".pl", ".py", ".r", ".R", ".sh"};
+
+	for (size_t i = 0; i < array_length(suffixes); i++)
+		if (str_ends_with(word, suffixes[i]))
+			return true;
+	return false;
+}
+
+/* Which part of a command the next word is. */
+enum role { ROLE_PROGRAM, ROLE_SCRIPT, ROLE_ARGUMENT };
+
+static enum role role_behind(enum role role, const char *word)
+{
+	if (role == ROLE_PROGRAM)
+		return is_interpreter(word) ? ROLE_SCRIPT : ROLE_ARGUMENT;
+	if (role == ROLE_SCRIPT && *word == '-') /* "python3 -m trainer", "bash -ec '...'" */
+		return word[1] != '-' && strpbrk(word, "cem") ? ROLE_ARGUMENT : ROLE_SCRIPT;
+	return ROLE_ARGUMENT;
+}
+
+static bool names_program(enum role role, const char *word)
+{
+	if (*word == '-')
+		return false;
+	if (role == ROLE_PROGRAM)
+		return strchr(word, '/');
+	return role == ROLE_SCRIPT || is_script(word);
+}
+
+static bool names_file(enum role role, const char *word)
+{
+	return role == ROLE_ARGUMENT && (strchr(word, '/') || strchr(word, '.'));
+}
+
+void program_words(const char *command, struct str_list *programs, struct str_list *arguments)
+{
+	enum role role = ROLE_PROGRAM;
 
 	for (;;) {
 		bool plain = true;
 		char *word cleanup_free = shell_next_word(&command, &plain);
 		if (!plain) {
 			skip_word(&command);
+			role = ROLE_ARGUMENT;
 		} else if (!word) {
 			command += strspn(command, " \t\n");
 			if (!*command)
 				return;
-			begins = skip_operators(&command);
-			continue;
-		} else if (begins && shell_is_assignment(word)) {
-			continue;
-		} else if (!begins || strchr(word, '/')) {
-			str_list_add(words, word);
+			role = skip_operators(&command) ? ROLE_PROGRAM : ROLE_ARGUMENT;
+		} else if (role != ROLE_PROGRAM || !shell_is_assignment(word)) {
+			if (names_program(role, word))
+				str_list_add(programs, word);
+			else if (names_file(role, word))
+				str_list_add(arguments, word);
+			role = role_behind(role, word);
 		}
-		begins = false;
 	}
 }
 

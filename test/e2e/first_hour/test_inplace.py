@@ -36,7 +36,11 @@ ROWS = [
     ("1 results of copies", "mkdir src && tony submit --src_dir src -- touch made && [ ! -e made ]", 0,
      ["results: ", "/containers/*/work"], []),
     ("1 elsewhere", TRAIN + "tony submit --scheduler yarn --workers 2 -- python3 train.py", 3,
-     ['names "train.py" of the current directory', "scheduler yarn", "add --src_dir ."], []),
+     ['names "train.py" of the current directory', "scheduler yarn", "add --src_dir .", "whole path"], []),
+    # The cluster's site files are missing: that is told after the words of the command.
+    ("1 elsewhere words", "mkdir train; touch train.py data.csv; tony check --scheduler yarn -- python3 -m x --mode train "
+     "--log data.csv; tony check --scheduler yarn -- python3 $PWD/train.py --mode train", 3,
+     ['do not see "data.csv" of the current directory; if they read it, add --src_dir .'], ['"train', "names"]),
     ("2.15", "tony check -- python3 train.py", 3, ['"train.py" is not in the current directory'], []),
     ("3.39", "tony submit --src_dir / -- true", 3, ['src_dir: "/" would be copied into itself', "a directory of its own"],
      ["Permission denied"]),

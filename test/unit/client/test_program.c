@@ -119,25 +119,31 @@ static void in_a_directory_that_all_share_its_files_are_found(void **state)
 	assert_text_has(missing, "\"other.py\" is not in the current directory");
 }
 
-static void assert_arguments(const char *command, const char *expected)
+static void assert_words(const char *command, const char *expected, const char *expected_others)
 {
-	struct str_list words cleanup_str_list = {0};
+	struct str_list words cleanup_str_list = {0}, others cleanup_str_list = {0};
 
-	program_arguments(command, &words);
+	program_words(command, &words, &others);
 	char *found cleanup_free = str_list_join(&words, "|");
-	if (!str_equal(found, expected))
-		fail_msg("%s: %s, not %s", command, found, expected);
+	char *found_others cleanup_free = str_list_join(&others, "|");
+	if (!str_equal(found, expected) || !str_equal(found_others, expected_others))
+		fail_msg("%s: %s and %s", command, found, found_others);
 }
 
-static void words_that_may_name_files_are_told_apart(void **state)
+static void words_that_name_programs_are_told_from_others(void **state)
 {
-	assert_arguments("python3 train.py --lr 0.1", "train.py|--lr|0.1");
-	assert_arguments("A=b C='d e' bin/run 'x y'", "bin/run|x y");
-	assert_arguments("cd src && make -j; ./run <in >out | sort -u 2> err keys",
-			 "src|-j|./run|in|-u|2|keys");
-	assert_arguments("python3 $HOME/x.py \"$DATA\" *.csv train.py", "train.py");
-	assert_arguments("  ", "");
-	assert_arguments("'unclosed x", "");
+	assert_words("python3 train.py --lr 0.1 --mode train", "train.py", "0.1");
+	assert_words("A=b C='d e' bin/run 'x y' c.yaml", "bin/run", "c.yaml");
+	assert_words("cd src && make -j; ./run <in >out | sort -u 2> err keys", "./run", "");
+	assert_words("python3 $HOME/x.py \"$DATA\" *.csv train.py", "train.py", "");
+	assert_words("python3.11 -u train data", "train", "");
+	assert_words("bash -eu run.sh; bash -ec run; python3 -m train", "run.sh", "");
+	assert_words("Rscript fit; java -jar app.jar; torchrun --nproc 2 train.py",
+		     "fit|app.jar|train.py", "");
+	assert_words("pythonic train; train.sh", "", "");
+	assert_words("mpirun -n 2 bin/solver", "", "bin/solver");
+	assert_words("  ", "", "");
+	assert_words("'unclosed x", "", "");
 }
 
 int main(void)
@@ -147,7 +153,7 @@ int main(void)
 		cmocka_unit_test(what_an_archive_holds_is_not_guessed),
 		cmocka_unit_test(a_program_beside_the_path_is_hinted_at),
 		cmocka_unit_test(in_a_directory_that_all_share_its_files_are_found),
-		cmocka_unit_test(words_that_may_name_files_are_told_apart),
+		cmocka_unit_test(words_that_name_programs_are_told_from_others),
 	};
 	return cmocka_run_group_tests(tests, open_base, close_base);
 }
