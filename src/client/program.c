@@ -193,10 +193,11 @@ static enum program_verdict find_in_path(const struct search *search, const char
 		*text = mem_steal(&path);
 		return PROGRAM_FOUND;
 	}
+	char *beside cleanup_free = mem_printf("./%s", word);
+	char *remedy cleanup_free = str_shell_quote(beside);
 	if (find_staged(search, word, &staged, NULL) == PROGRAM_FOUND)
-		*text = mem_printf("\"%s\" is not in PATH, but in the working directory; write "
-				   "./%s",
-				   word, word);
+		*text = mem_printf("\"%s\" is not in PATH, but in the working directory; write %s",
+				   word, remedy);
 	else
 		*text = mem_printf("\"%s\" is not in PATH; install it, or write its path", word);
 	return PROGRAM_MISSING;

@@ -14,6 +14,8 @@ KERAS = r'raise ValueError("Exception encountered when calling Dense.call().\n\n
 LIGHTGBM = 'echo "[LightGBM] [Fatal] Binding port $TONY_PORT failed" >&2; exit 1'
 XML = "echo '<configuration><property><name>%s</name><value>%s</value></property></configuration>' >tony.xml"
 
+SPACED = "printf '#!/bin/sh\\necho it ran\\n' > 'my script.sh'; chmod +x my*;"
+
 ROWS = [
     ("3.2 verbs", "for verb in ps run stop delete top rm resume rerun; do tony $verb x; done", 2,
      ["did you mean tony list?", "did you mean tony submit?", "did you mean tony kill?",
@@ -32,6 +34,16 @@ ROWS = [
      ["is one word", "write -- echo hello world, or --executes 'echo hello world'"], []),
     ("3.27 pipe", 'tony submit -- "a | b"', 2, ["write --executes 'a | b'"], ["-- a | b"]),
     ("3.27 empty", 'tony submit -- ""', 2, ["the program after -- is empty"], []),
+    ("3.27 resource", f"mkdir data; {SPACED} mv my* data; tony submit -f --conf 'tony.containers.resources=data/my script.sh' "
+     "-- './my script.sh'", 0, ["it ran"], ["is one word"]),
+    ("3.27 archive", f"{SPACED} tar czf a.tar.gz my*; rm my*; tony submit -f --src_dir a.tar.gz -- './my script.sh'", 0, ["it ran"],
+     ["is one word"]),
+    ("3.27 node", "tony check --scheduler yarn -- '/opt/my tools/run'", 3, [], ["is one word"]),
+    ("3.27 absent", "tony submit -- './my script.sh'", 2,
+     ['after --: "./my script.sh" is not in the current directory'], ["write"]),
+    ("3.27 beside", f"{SPACED} tony submit -- 'my script.sh'", 2,
+     ['"my script.sh" is not in PATH, but in the working directory; write \'./my script.sh\''], ["is one word"]),
+    ("3.27 program", f"{SPACED} cp my* run; tony submit -- './run --fast'", 2, ["write -- ./run --fast, or"], []),
     ("3.36", "tony submit --type Worker=1 -- true", 3, ['"Worker" is not', "write a lower-case letter"], []),
     ("3.36 reserved", "tony submit --type am=1 -- true", 3, ["keys tony.am.* are of something else"], []),
     ("3.36 number", "tony submit --type worker -- true", 3, ["write --type worker=1"], []),
