@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "base/map.h"
 #include "base/str.h"
 
 char *fs_join(const char *directory, const char *name); /* the caller frees; absolute name wins */
@@ -112,12 +113,20 @@ void fs_measure_tree(const char *path, int64_t cap, struct fs_tree_size *size);
 struct fs_span {
 	struct timespec from, to; /* both included */
 };
+bool fs_span_has(const struct fs_span *span, struct timespec time);
+
+/* The files and directories that symbolic links below `root` lead to, other links on the way
+ * included. Links whose status changed within `laid` are passed over. The caller destroys the map.
+ * (Implemented in fs_links.c.) */
+struct map *fs_find_link_targets(const char *root, const struct fs_span *laid);
+bool fs_is_link_target(const struct map *targets, const struct stat *info);
 
 /* Removes from a directory, once a copy of directory `source`, what nobody has changed since: files
  * of the same size, time and content, symbolic links to the same place, and directories that are in
  * `source`, too, and empty then. The copy was made within `laid`: files whose status changed, and
  * directories that were born, at another time are no part of it (they were moved or mounted there)
- * and stay. The directory is `name` ("." or "data/images") below `root`, itself stays, and is not
+ * and stay. So does what a link of another time below `root` leads to, a directory with all that it
+ * holds. The directory is `name` ("." or "data/images") below `root`, itself stays, and is not
  * reached through symbolic links below or in place of `root` (ENOTDIR or ELOOP). An entry that
  * cannot be read stays, and is an error after the rest was done. (Implemented in fs_same.c.) */
 int fs_remove_same(const char *source, const char *root, const char *name,

@@ -20,8 +20,13 @@ enum { DEPTH_CAP = 128, CHUNK = 65536, LINK_CAP = 4096 };
 struct pair {
 	int from_at, to_at;
 	const char *name;
-	const struct fs_span *laid;
+	const struct removal *removal;
 	struct stat from, to;
+};
+
+struct removal {
+	const struct fs_span *laid;
+	const struct map *targets; /* of links that stay */
 };
 
 static int compare_times(struct timespec a, struct timespec b)
@@ -31,7 +36,7 @@ static int compare_times(struct timespec a, struct timespec b)
 	return (a.tv_nsec > b.tv_nsec) - (a.tv_nsec < b.tv_nsec);
 }
 
-static bool is_within(const struct fs_span *span, struct timespec time)
+bool fs_span_has(const struct fs_span *span, struct timespec time)
 {
 	return compare_times(span->from, time) <= 0 && compare_times(time, span->to) <= 0;
 }
@@ -43,7 +48,7 @@ static bool was_born_within(const struct fs_span *span, int directory)
 
 	return statx(directory, "", AT_EMPTY_PATH, STATX_BTIME, &info) == 0 &&
 	       (info.stx_mask & STATX_BTIME) &&
-	       is_within(span, (struct timespec){info.stx_btime.tv_sec, info.stx_btime.tv_nsec});
+	       fs_span_has(span, (struct timespec){info.stx_btime.tv_sec, info.stx_btime.tv_nsec});
 }
 
 /* 1: alike up to the end of the first; 0: not; -1: errno. */
@@ -91,7 +96,7 @@ static int is_same_link(const struct pair *pair)
 	return length == other && memcmp(left, right, (size_t)length) == 0;
 }
 
-static int remove_same(int from, int to, const struct fs_span *laid, int depth);
+static int remove_same(int from, int to, const struct removal *removal, int depth);
 
 static int take_directory(const struct pair *pair, int depth)
 {
@@ -101,11 +106,11 @@ static int take_directory(const struct pair *pair, int depth)
 
 	if (from < 0 || to < 0)
 		return -1;
-	if (!was_born_within(pair->laid, to))
+	if (!was_born_within(pair->removal->laid, to))
 		return 0;
 	/* Nothing can be removed from a read-only one. */
 	bool changed = !(pair->to.st_mode & S_IWUSR) && fchmod(to, pair->to.st_mode | 0700) == 0;
-	int result = remove_same(from, to, pair->laid, depth + 1);
+	int result = remove_same(from, to, pair->removal, depth + 1);
 	if (unlinkat(pair->to_at, pair->name, AT_REMOVEDIR) == 0)
 		return result;
 	int error = errno;
@@ -121,11 +126,12 @@ static int take_entry(struct pair *pair, int depth)
 		return -1;
 	if (fstatat(pair->to_at, pair->name, &pair->to, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : -1;
-	if ((pair->from.st_mode & S_IFMT) != (pair->to.st_mode & S_IFMT))
+	if ((pair->from.st_mode & S_IFMT) != (pair->to.st_mode & S_IFMT) ||
+	    fs_is_link_target(pair->removal->targets, &pair->to))
 		return 0;
 	if (S_ISDIR(pair->to.st_mode))
 		return take_directory(pair, depth);
-	if (!is_within(pair->laid, pair->to.st_ctim))
+	if (!fs_span_has(pair->removal->laid, pair->to.st_ctim))
 		return 0;
 	int same = S_ISREG(pair->to.st_mode)   ? is_same_file(pair)
 		   : S_ISLNK(pair->to.st_mode) ? is_same_link(pair)
@@ -136,7 +142,7 @@ static int take_entry(struct pair *pair, int depth)
 }
 
 /* An entry that fails keeps no other one. */
-static int remove_same(int from, int to, const struct fs_span *laid, int depth)
+static int remove_same(int from, int to, const struct removal *removal, int depth)
 {
 	int again = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir cleanup_dir = again < 0 ? NULL : fdopendir(again);
@@ -151,7 +157,7 @@ static int remove_same(int from, int to, const struct fs_span *laid, int depth)
 	}
 	while ((entry = readdir(dir))) {
 		struct pair pair = {
-			.from_at = from, .to_at = to, .name = entry->d_name, .laid = laid};
+			.from_at = from, .to_at = to, .name = entry->d_name, .removal = removal};
 		if (str_equal(entry->d_name, ".") || str_equal(entry->d_name, ".."))
 			continue;
 		if (take_entry(&pair, depth) == 0)
@@ -186,7 +192,13 @@ int fs_remove_same(const char *source, const char *root, const char *name,
 
 	if (from < 0)
 		return err_set_errno(err, "%s", source);
-	if (to < 0 || remove_same(from, to, laid, 0) < 0)
+	if (to < 0)
 		return err_set_errno(err, "%s/%s", root, name);
-	return 0;
+	struct map *targets = fs_find_link_targets(root, laid);
+	const struct removal removal = {.laid = laid, .targets = targets};
+	int result = remove_same(from, to, &removal, 0);
+	if (result < 0)
+		err_set_errno(err, "%s/%s", root, name);
+	map_destroy(targets);
+	return result;
 }

@@ -122,6 +122,7 @@ def results_of(job, container):
 
 CHANGE = """import os, signal
 assert len(open("data").read()) == 3_000_000
+os.symlink("sub/linked", "latest")
 open("result", "w").write("x")
 if os.environ["TONY_TASK"] == "worker:1":
     open("sub/edited", "w").write("b")
@@ -131,17 +132,20 @@ if os.environ["TONY_TASK"] == "worker:1":
 
 
 def test_copies_of_sources_are_taken_back(tony):
-    """3.40: 3 MB and two workers, one of which loses its executor. Files that a program made or changed stay."""
+    """3.40: 3 MB and two workers, one of which loses its executor. Files that a program made, changed or linked to
+    stay."""
     source = tony.directory / "src"
     (source / "sub").mkdir(parents=True)
     (source / "data").write_text("x" * 3_000_000)
     (source / "sub/edited").write_text("a")
+    (source / "sub/linked").write_text("a")
     (source / "train.py").write_text(CHANGE)
     answer, job = tony.job({"tony.worker.instances": 2}, "--executes", f"{PYTHON} train.py", src_dir=source)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     wait_until(lambda: not job.processes(), "the job's processes to end")
-    assert results_of(job, "worker-0-1") == ["result"]
-    assert results_of(job, "worker-1-1") == results_of(job, "worker-1-2") == ["result", "sub/edited"]
+    assert results_of(job, "worker-0-1") == ["latest", "result", "sub/linked"]
+    assert results_of(job, "worker-1-1") == results_of(job, "worker-1-2")
+    assert results_of(job, "worker-1-2") == ["latest", "result", "sub/edited", "sub/linked"]
     kept = job.directory / "files/src"
     assert (kept / "sub/edited").read_text() == "a"
     assert kept.is_symlink() and kept.resolve().parent == tony.state / "cache", "for other jobs with these sources"

@@ -8,6 +8,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "patience.h"
 #include "scratch.h"
 
 static struct stat status_of(void **state, const char *name)
@@ -452,6 +453,42 @@ static void a_link_in_place_of_a_copy_leads_nowhere(void **state)
 	assert_true(fs_exists(scratch_path(state, "mine/data/table")));
 }
 
+/* Clocks of file systems go by ticks. */
+static bool is_over(void **state, const struct fs_span *span)
+{
+	scratch_write(state, "clock", "", 0644);
+	return !fs_span_has(span, status_of(state, "clock").st_ctim);
+}
+
+static void what_links_of_programs_lead_to_stays(void **state)
+{
+	static const char *const names[] = {"plain", "v1/a", "v2/a", "v3/deep/a", "v4/a"};
+	char *absolute cleanup_free = mem_strdup(scratch_path(state, "to/v3"));
+	struct fs_span laid = {0};
+
+	for (size_t i = 0; i < array_length(names); i++) {
+		char *path cleanup_free = fs_join("from", names[i]);
+		scratch_write(state, path, "1", 0644);
+	}
+	assert_int_equal(symlink("v2", scratch_path(state, "from/current")), 0);
+	assert_int_equal(symlink("v4", scratch_path(state, "from/other")), 0);
+	clone(state, "from", "to", 0);
+	laid.to = status_of(state, "to/current").st_ctim;
+	wait_until(is_over(state, &laid));
+	assert_int_equal(mkdir(scratch_path(state, "to/out"), 0700), 0);
+	assert_int_equal(symlink("../plain", scratch_path(state, "to/out/latest")), 0);
+	assert_int_equal(symlink("current/a", scratch_path(state, "to/latest")), 0);
+	assert_int_equal(symlink(absolute, scratch_path(state, "to/out/tree")), 0);
+	assert_int_equal(symlink("loop", scratch_path(state, "to/loop")), 0);
+	take_back_laid(state, &laid);
+	assert_true(fs_exists(scratch_path(state, "to/out/latest")));
+	assert_true(fs_exists(scratch_path(state, "to/latest")));
+	assert_true(fs_exists(scratch_path(state, "to/out/tree/deep/a")));
+	assert_false(fs_exists(scratch_path(state, "to/v1")));
+	assert_false(fs_exists(scratch_path(state, "to/v4")));
+	assert_int_equal(unlink(scratch_path(state, "to/other")), -1); /* a copy's own link */
+}
+
 static void what_was_there_before_or_came_later_stays(void **state)
 {
 	const struct fs_span before = {.to = {.tv_sec = 1}};
@@ -486,6 +523,7 @@ int main(void)
 		scratch_test(what_was_changed_or_made_stays),
 		scratch_test(a_link_in_place_of_a_directory_leads_nowhere),
 		scratch_test(a_link_in_place_of_a_copy_leads_nowhere),
+		scratch_test(what_links_of_programs_lead_to_stays),
 		scratch_test(what_was_there_before_or_came_later_stays),
 		scratch_test(a_files_hash_is_that_of_sha256sum),
 		scratch_test(equal_trees_hash_alike),
