@@ -20,6 +20,7 @@
 struct label {
 	char *text;
 	bool is_error;
+	bool is_alone; /* as of struct job_output_line */
 };
 
 struct job_output {
@@ -38,6 +39,7 @@ struct job_output {
 	size_t found;
 	int64_t tail;	  /* as chosen, then -1: files that come later are told in full */
 	bool names_tasks; /* there is more than one */
+	bool is_alone;	  /* of all programs there is one */
 	bool has_files;	  /* add_files() was called */
 };
 
@@ -97,6 +99,14 @@ static bool is_one_task(const struct job_output *output)
 	       (tasks->count == 1 && strchr(tasks->items[0], ':'));
 }
 
+static bool is_one_program(const struct job_output *output)
+{
+	const struct job_view *view = output->opened->view;
+
+	return !wants_own(output->choice) && view->task_count == 1 &&
+	       view->job->types[view->tasks[0].type].processes == 1;
+}
+
 /* ---- labels ------------------------------------------------------------------------------- */
 
 /* `log` is NULL for the AM's, which has no other. */
@@ -116,6 +126,7 @@ static struct label *label_create(const struct job_output *output, const char *l
 		str_append(&text, "| ");
 	label->text = str_steal(&text);
 	label->is_error = log && str_starts_with(log, "stderr");
+	label->is_alone = output->is_alone;
 	return label;
 }
 
@@ -336,12 +347,16 @@ static void skip_overwritten(struct log_line *line)
 
 static struct job_output_line describe(struct log_line line, const struct label *label)
 {
+	struct job_output_line told = {.label = label->text,
+				       .as_written = line,
+				       .time_ms = line.time_ms,
+				       .is_error = label->is_error,
+				       .is_alone = label->is_alone};
+
 	skip_overwritten(&line);
-	return (struct job_output_line){.label = label->text,
-					.text = line.text,
-					.length = line.length,
-					.time_ms = line.time_ms,
-					.is_error = label->is_error};
+	told.text = line.text;
+	told.length = line.length;
+	return told;
 }
 
 static void visit_lines(struct job_output *output, bool to_the_end)
@@ -462,6 +477,7 @@ struct job_output *job_output_open(struct opened *opened, const struct job_outpu
 				      .paths = map_create(NULL),
 				      .tail = choice->tail};
 	output->names_tasks = !is_one_task(output);
+	output->is_alone = is_one_program(output);
 	if (check_tasks(output, err) == 0) {
 		raise_file_limit();
 		return output;

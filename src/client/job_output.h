@@ -25,8 +25,12 @@ struct job_output_line {
 	const char *label;
 	const char *text; /* without newline; what a carriage return overwrote is left out */
 	size_t length;
-	int64_t time_ms; /* 0: unknown */
-	bool is_error;	 /* it was written to standard error */
+	struct log_line as_written; /* the same with all bytes */
+	int64_t time_ms;	    /* 0: unknown */
+	bool is_error;		    /* it was written to standard error */
+	/* Its program is the only one of the job: standard output and standard error tell all that
+	 * the label does. */
+	bool is_alone;
 };
 typedef void job_output_visit(void *data, const struct job_output_line *line);
 

@@ -86,13 +86,17 @@ static bool read_more(struct log_source *source)
 	return true;
 }
 
-static bool take_line(struct log_lines *lines, size_t length, size_t skip, struct log_line *line)
+static bool take_line(struct log_lines *lines, size_t length, bool has_newline,
+		      struct log_line *line)
 {
+	size_t bytes = length + has_newline;
+
 	*line = (struct log_line){.text = lines->buffer + lines->start,
 				  .length = length,
+				  .has_newline = has_newline,
 				  .time_ms = time_at(lines, lines->offset)};
-	lines->start += length + skip;
-	lines->offset += (int64_t)(length + skip);
+	lines->start += bytes;
+	lines->offset += (int64_t)bytes;
 	return true;
 }
 
@@ -101,7 +105,7 @@ bool log_lines_rest(struct log_source *source, struct log_line *line)
 	struct log_lines *lines = &source->lines;
 	size_t there = lines->end - lines->start;
 
-	return there > 0 && take_line(lines, there, 0, line);
+	return there > 0 && take_line(lines, there, false, line);
 }
 
 bool log_lines_begun(const struct log_source *source, struct log_line *line)
@@ -124,8 +128,8 @@ static bool take_buffered(struct log_lines *lines, struct log_line *line)
 	const char *text = lines->buffer + lines->start;
 	const char *newline = memchr(text, '\n', there);
 	if (newline)
-		return take_line(lines, (size_t)(newline - text), 1, line);
-	return there == LOG_LINE_CAP && take_line(lines, there, 0, line);
+		return take_line(lines, (size_t)(newline - text), true, line);
+	return there == LOG_LINE_CAP && take_line(lines, there, false, line);
 }
 
 bool log_lines_next(struct log_source *source, struct log_line *line)

@@ -27,11 +27,17 @@ static void take(struct file_source *source, size_t length)
 	source->span.length -= length;
 }
 
-static bool tell(struct file_source *source, const char *text, size_t length, struct log_line *line)
+static bool tell(struct file_source *source, struct log_line told, struct log_line *line)
 {
-	*line = (struct log_line){.text = text, .length = length, .time_ms = source->time};
+	told.time_ms = source->time;
+	*line = told;
 	source->was_told = true;
 	return true;
+}
+
+static bool tell_begun(struct file_source *source, bool has_newline, struct log_line *line)
+{
+	return tell(source, (struct log_line){source->line, source->length, has_newline, 0}, line);
 }
 
 /* Adds bytes to the line that was begun. */
@@ -59,13 +65,13 @@ static bool take_line(struct file_source *source, struct log_line *line)
 	}
 	if (source->length == 0 && (newline || length == LOG_LINE_CAP)) {
 		take(source, length + (newline != NULL));
-		return tell(source, text, length, line);
+		return tell(source, (struct log_line){text, length, newline != NULL, 0}, line);
 	}
 	add(source, length);
 	if (newline)
 		take(source, 1);
 	return (newline || source->length == LOG_LINE_CAP) &&
-	       tell(source, source->line, source->length, line);
+	       tell_begun(source, newline != NULL, line);
 }
 
 static bool next(struct log_source *base, bool to_the_end, struct log_line *line)
@@ -78,11 +84,10 @@ static bool next(struct log_source *base, bool to_the_end, struct log_line *line
 	for (;;) {
 		if (source->span.length == 0 &&
 		    !log_reader_next(source->reader, LOG_SPAN_MAX, &source->span))
-			return to_the_end && source->length > 0 &&
-			       tell(source, source->line, source->length, line);
+			return to_the_end && source->length > 0 && tell_begun(source, false, line);
 		/* A part that gets no more, and did not end with a newline. */
 		if (source->length > 0 && source->span.part != source->part)
-			return tell(source, source->line, source->length, line);
+			return tell_begun(source, false, line);
 		if (take_line(source, line))
 			return true;
 	}

@@ -26,8 +26,9 @@ void log_source_seek_tail(struct log_source *source, int64_t lines);
 struct log_line {
 	const char *text; /* without newline, not NUL-terminated; valid until the next call */
 	size_t length;
-	int64_t time_ms; /* when its first byte was read from the program, to about 100 ms; 0:
-			    unknown. From the index beside the file: executor/log_times.h */
+	bool has_newline; /* false: a piece of a longer line, or the last one of a file */
+	int64_t time_ms;  /* when its first byte was read from the program, to about 100 ms; 0:
+			     unknown. From the index beside the file: executor/log_times.h */
 };
 
 /* False: no (whole) line now. With `to_the_end` a last line without a newline counts too. */

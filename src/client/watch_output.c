@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -12,8 +13,9 @@
 struct watch_output {
 	struct job_output_choice choice;
 	struct job_output *lines;
-	FILE *last;  /* written to last: standard output or standard error */
-	FILE *begun; /* where a line that was begun is shown; NULL: none is */
+	FILE *last;	    /* written to last: standard output or standard error */
+	FILE *begun;	    /* where a line that was begun is shown; NULL: none is */
+	bool error_is_open; /* standard error is within a line */
 	bool has_failed;
 };
 
@@ -22,10 +24,25 @@ static FILE *stream_of(const struct job_output_line *line)
 	return line->is_error ? stderr : stdout;
 }
 
-/* In a job of one task the stream itself tells. */
 static const char *label_of(const struct job_output_line *line)
 {
-	return str_equal(line->label, "stderr| ") ? "" : line->label;
+	return line->is_alone ? "" : line->label;
+}
+
+/* A file or another program gets every byte. */
+static void write_text(struct watch_output *output, const struct job_output_line *line,
+		       FILE *stream)
+{
+	bool is_exact = line->is_alone && !isatty(fileno(stream));
+	const char *text = is_exact ? line->as_written.text : line->text;
+
+	fputs(label_of(line), stream);
+	fwrite(text, 1, is_exact ? line->as_written.length : line->length, stream);
+	bool is_whole = !is_exact || line->as_written.has_newline;
+	if (is_whole)
+		putc('\n', stream);
+	if (stream == stderr)
+		output->error_is_open = !is_whole;
 }
 
 static void write_line(void *data, const struct job_output_line *line)
@@ -36,9 +53,7 @@ static void write_line(void *data, const struct job_output_line *line)
 	if (stream != output->last)
 		fflush(output->last);
 	output->last = stream;
-	fputs(label_of(line), stream);
-	fwrite(line->text, 1, line->length, stream);
-	putc('\n', stream);
+	write_text(output, line, stream);
 }
 
 static void show_unfinished(struct watch_output *output, FILE *stream, const char *text)
@@ -110,6 +125,8 @@ void watch_output_close(struct watch_output *output)
 {
 	if (!output)
 		return;
+	if (output->error_is_open)
+		putc('\n', stderr); /* tony's own words come next */
 	job_output_close(output->lines);
 	free(output);
 }

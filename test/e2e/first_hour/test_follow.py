@@ -16,6 +16,9 @@ ROWS = [
     ("1 output", "tony submit -f --memory 64m -- bash -c 'echo on stdout; echo on stderr >&2' > out 2> err; cat out; "
      "[ \"$(cat out)\" = 'on stdout' ] && grep -q '^on stderr$' err && grep -q 'submitted$' err && grep '^see' err", 0,
      ["on stdout", "see: tony logs tony-"], []),
+    ("1 processes", "tony submit -f --framework pytorch --workers 1 --processes 2 --memory 64m -- bash -c "
+     "'echo on stdout; echo on stderr >&2' 2> err; grep 'stderr' err", 0,
+     ["on stdout\n", "stdout-1| on stdout\n", "stderr| on stderr\n", "stderr-1| on stderr\n"], []),
     ("1 several", "tony submit --follow --workers 2 --memory 64m -- bash -c 'echo on stdout; echo on stderr >&2' 2> err; "
      "grep 'stderr|' err", 0,
      ["worker:0| on stdout\n", "worker:1| on stdout\n", "worker:0 stderr| on stderr\n"], ["tasks:"]),
@@ -43,6 +46,20 @@ ROWS = [
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_row(tony, row):
     run_row(tony, row)
+
+
+# A line over the cap of 64 KiB, a bar, a line of DOS, other bytes, and no newline at the end.
+BYTES = b"x" * 200_000 + b"\n10%\r20%\r\nof DOS\r\n\r\r\n\0\xff\x1b[1m\n\nlast"
+
+
+def test_a_file_gets_the_bytes_of_a_program(tony):
+    (tony.directory / "bytes").write_bytes(BYTES)
+    with (tony.directory / "out").open("wb") as out, (tony.directory / "err").open("wb") as err:
+        child = tony.start("submit", "--follow", "--memory", "64m", "--", "bash", "-c",
+                           f"cat {tony.directory}/bytes; cat {tony.directory}/bytes >&2", stdout=out, stderr=err)
+        assert child.wait(timeout=PATIENCE_S) == 0
+    assert (tony.directory / "out").read_bytes() == BYTES
+    assert BYTES + b"\ntony-" in (tony.directory / "err").read_bytes(), "tony's own words have a line of their own"
 
 
 def start(tony, *options, program=None):
@@ -100,10 +117,10 @@ def test_attach_shows_the_job_and_ctrl_c_leaves_it_alone(tony):
     assert attached.stdout.readline() == "up\n"
     (tony.directory / "go").touch()
     out, err = attached.communicate(timeout=PATIENCE_S)
-    assert out == "last\n" and attached.returncode == 1, err
+    assert out == "last" and attached.returncode == 1, err
     assert f"{job.id} failed after" in err
     again = tony.run("attach", "--tail", "1", "--follow", job.id)
-    assert again.returncode == 1 and again.stdout == "last\n", "of an ended job, the last lines"
+    assert again.returncode == 1 and again.stdout == "last", "of an ended job, the last lines"
 
 
 def test_status_watch_and_wait_show_the_table(tony):
