@@ -17,10 +17,11 @@ int report_error(const struct err *err)
 
 void report_flush_job(FILE *stream)
 {
+	errno = 0; /* of a line before, it is not known any more */
 	if (fflush(stream) == 0 && !ferror(stream))
 		return;
-	fprintf(stderr, "tony: the job has ended, but that could not be written: %s\n",
-		strerror(errno));
+	fprintf(stderr, "tony: the job has ended, but that could not be written%s%s\n",
+		errno ? ": " : "", errno ? strerror(errno) : "");
 	__fpurge(stream);
 	clearerr(stream);
 }

@@ -252,7 +252,8 @@ int watch_job(struct opened *opened, const struct watch_options *options, struct
 		code = opened->view->is_final ? (int)exit_code_of_job(opened->view->state)
 					      : leave(&watch);
 	}
-	watch_output_close(watch.output);
+	if (!watch_output_close(watch.output) && code == EXIT_CODE_OK)
+		code = EXIT_CODE_INTERNAL;
 	follow_destroy(watch.follow);
 	live_close(watch.live);
 	if (watch.signals >= 0)
@@ -363,6 +364,4 @@ void watch_conclude(const struct opened *opened, const struct watch_options *opt
 	char *clean cleanup_free = str_printable(text.text, text.length);
 	fputs(clean, options->stream);
 	report_flush_job(options->stream);
-	if (options->shows_output)
-		report_flush_job(stdout);
 }

@@ -26,7 +26,8 @@ struct watch_options {
 	int64_t timeout_ms; /* negative: none */
 };
 
-/* Follows the job until it has ended, a signal came or the time is over. Returns the exit code, or
+/* Follows the job until it has ended, a signal came or the time is over. Returns the exit code
+ * (EXIT_CODE_INTERNAL where the job succeeded, and its programs' output could not be written), or
  * -1 and `err` when it could not be followed (the job goes on). All output was shown before it
  * returns. */
 int watch_job(struct opened *opened, const struct watch_options *options, struct err *err);

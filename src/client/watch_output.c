@@ -1,7 +1,10 @@
 #include "client/watch_output.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -13,9 +16,11 @@
 struct watch_output {
 	struct job_output_choice choice;
 	struct job_output *lines;
+	const char *id;	    /* the job's */
 	FILE *last;	    /* written to last: standard output or standard error */
 	FILE *begun;	    /* where a line that was begun is shown; NULL: none is */
 	bool error_is_open; /* standard error is within a line */
+	int write_error;    /* errno of the first failure to write to standard output */
 	bool has_failed;
 };
 
@@ -27,6 +32,13 @@ static FILE *stream_of(const struct job_output_line *line)
 static const char *label_of(const struct job_output_line *line)
 {
 	return line->is_alone ? "" : line->label;
+}
+
+/* Right after writing, while errno is known. */
+static void note_error(struct watch_output *output)
+{
+	if (ferror(stdout) && !output->write_error)
+		output->write_error = errno;
 }
 
 /* A file or another program gets every byte. */
@@ -52,8 +64,10 @@ static void write_line(void *data, const struct job_output_line *line)
 
 	if (stream != output->last)
 		fflush(output->last);
+	note_error(output);
 	output->last = stream;
 	write_text(output, line, stream);
+	note_error(output);
 }
 
 static void show_unfinished(struct watch_output *output, FILE *stream, const char *text)
@@ -86,6 +100,7 @@ void watch_output_show(struct watch_output *output, const char *idle)
 		return;
 	output->has_failed = job_output_turn(output->lines, &err) < 0;
 	fflush(stdout);
+	note_error(output);
 	if (output->has_failed)
 		report_error(&err);
 	else
@@ -114,6 +129,7 @@ struct watch_output *watch_output_open(struct opened *opened, struct follow *fol
 
 	output->choice.tail = tail;
 	output->last = stdout;
+	output->id = opened->id;
 	output->lines = job_output_open(opened, &output->choice, follow, write_line, output, err);
 	if (output->lines)
 		return output;
@@ -121,12 +137,26 @@ struct watch_output *watch_output_open(struct opened *opened, struct follow *fol
 	return NULL;
 }
 
-void watch_output_close(struct watch_output *output)
+/* The error is told here, and by nobody else. */
+static void tell_error(const struct watch_output *output)
+{
+	fprintf(stderr,
+		"tony: standard output: %s; output of the job is missing there, see tony logs %s\n",
+		strerror(output->write_error), output->id);
+	__fpurge(stdout);
+	clearerr(stdout);
+}
+
+bool watch_output_close(struct watch_output *output)
 {
 	if (!output)
-		return;
+		return true;
 	if (output->error_is_open)
 		putc('\n', stderr); /* tony's own words come next */
+	bool is_complete = !output->write_error;
+	if (!is_complete)
+		tell_error(output);
 	job_output_close(output->lines);
 	free(output);
+	return is_complete;
 }

@@ -12,7 +12,8 @@ struct watch_output;
  * failure. */
 struct watch_output *watch_output_open(struct opened *opened, struct follow *follow, int64_t tail,
 				       struct err *err);
-void watch_output_close(struct watch_output *output);
+/* False: standard output did not take everything. That was told on standard error. */
+bool watch_output_close(struct watch_output *output);
 
 /* Writes the lines that came, of a final job all that is left. In a terminal the line that was
  * begun follows without a newline: a progress bar moves. Without such a line `idle` (may be NULL)

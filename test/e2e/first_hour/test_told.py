@@ -79,6 +79,11 @@ ROWS = [
     ("3.61 closed", "tony submit -- true >&-", 0, [], []),
     ("3.61 full", "tony submit -- true >/dev/full", 0, [], []),
     ("3.61 failed", "tony submit -- false >/dev/full", 1, [], []),
+    ("3.61 follow", "tony submit -f -- echo hello >/dev/full", 70,
+     ["standard output: No space left on device; output of the job is missing there, see tony logs tony-", "succeeded after"],
+     ["could not be written"]),
+    ("3.61 follow failed", "tony submit -f -- bash -c 'echo hello; exit 3' >/dev/full", 1,
+     ["standard output: No space left on device"], []),
     ("3.61 list", "tony config keys >/dev/full", 70, ["standard output: No space left on device"], []),
 ]
 
