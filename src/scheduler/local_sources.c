@@ -27,11 +27,32 @@ char *local_sources_stdin(const char *job_dir)
 char *local_sources_shared(const char *job_dir)
 {
 	char *source cleanup_free = local_sources_path(job_dir);
+	char *cache cleanup_free = state_dir_cache(job_dir);
 	char target[PATH_MAX];
 	ssize_t length = readlink(source, target, sizeof(target) - 1);
 
 	target[length > 0 ? length : 0] = '\0';
-	return str_starts_with(target, FROM_FILES) ? mem_strdup(target + strlen(FROM_FILES)) : NULL;
+	if (str_starts_with(target, FROM_FILES))
+		return mem_strdup(target + strlen(FROM_FILES));
+	length = (ssize_t)strlen(cache);
+	return str_starts_with(target, cache) && target[length] == '/'
+		       ? mem_strdup(target + length + 1)
+		       : NULL;
+}
+
+/* Relative, so that the state directory may be moved, unless "jobs" or the job is a link to
+ * elsewhere. */
+static char *make_target(const char *source, const char *directory)
+{
+	char *files cleanup_free = fs_dirname(source), *cache cleanup_free = fs_dirname(directory);
+	char *target cleanup_free = mem_printf(FROM_FILES "%s", fs_basename(directory));
+	char *seen cleanup_free = fs_join(files, FROM_FILES);
+	struct stat wanted, found;
+
+	if (stat(cache, &wanted) == 0 && stat(seen, &found) == 0 && wanted.st_dev == found.st_dev &&
+	    wanted.st_ino == found.st_ino)
+		return mem_steal(&target);
+	return mem_strdup(directory);
 }
 
 static bool has_content(const char *directory, const char *hash)
@@ -45,7 +66,7 @@ static bool has_content(const char *directory, const char *hash)
  * power loss torn it. */
 static int move(const char *source, const char *directory, const char *hash, struct err *err)
 {
-	char *link cleanup_free = mem_printf(FROM_FILES "%s", hash);
+	char *link cleanup_free = make_target(source, directory);
 	char *spare cleanup_free = mem_printf("%s.spare", source);
 	bool is_there = fs_exists(directory);
 	const char *target = is_there ? spare : directory;

@@ -191,6 +191,23 @@ def test_what_a_user_wrote_beside_kept_sources_stays(tony):
     assert sorted(path.name for path in (jobs[1].directory / "files/src").iterdir()) == ["train.py"]
 
 
+def test_sources_are_kept_also_where_jobs_are_elsewhere(tony):
+    """The directory of all jobs is a link, as to a larger disk."""
+    source, elsewhere = tony.directory / "src", tony.directory / "large/disk/of/jobs"
+    source.mkdir()
+    elsewhere.mkdir(parents=True)
+    tony.state.mkdir(exist_ok=True)
+    (tony.state / "jobs").symlink_to(elsewhere)
+    (source / "train.py").write_text("pass")
+    for _ in range(2):
+        answer, job = tony.job({}, "--", "true", src_dir=source)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        wait_until(lambda: not job.processes(), "the job's processes to end")
+        kept = job.directory / "files/src"
+        assert (kept / "train.py").read_text() == "pass"
+        assert kept.resolve().parent == tony.state / "cache"
+
+
 def test_how_much_is_copied_is_said_before(tony):
     """3.40: a terminal has a bar meanwhile; Ctrl-C ends the copying, and nothing is left."""
     source = tony.directory / "src"
