@@ -196,9 +196,14 @@ int fs_remove_same(const char *source, const char *root, const char *name,
 		return err_set_errno(err, "%s/%s", root, name);
 	struct map *targets = fs_find_link_targets(root, laid);
 	const struct removal removal = {.laid = laid, .targets = targets};
+	struct stat info = {0};
+	bool changed = fstat(to, &info) == 0 && !(info.st_mode & S_IWUSR) &&
+		       fchmod(to, info.st_mode | S_IRWXU) == 0;
 	int result = remove_same(from, to, &removal, 0);
 	if (result < 0)
 		err_set_errno(err, "%s/%s", root, name);
+	if (changed)
+		fchmod(to, info.st_mode & 07777);
 	map_destroy(targets);
 	return result;
 }

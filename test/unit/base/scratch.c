@@ -12,10 +12,13 @@
 #include "base/fs.h"
 #include "base/mem.h"
 
+enum { NOBODY = 65534 };
+
 struct scratch {
 	char *root;
 	struct str_list paths; /* handed out */
 	char *mounted;	       /* a file system of the test's own; NULL: none */
+	bool is_dropped;
 };
 
 int scratch_create(void **state)
@@ -35,6 +38,8 @@ int scratch_remove(void **state)
 	char *command cleanup_free = mem_printf("rm -rf '%s'", scratch->root);
 	if (scratch->mounted)
 		umount2(scratch->mounted, MNT_DETACH);
+	if (scratch->is_dropped)
+		assert_int_equal(seteuid(0), 0);
 	int status = system(command);
 
 	free(scratch->mounted);
@@ -42,6 +47,18 @@ int scratch_remove(void **state)
 	free(scratch->root);
 	free(scratch);
 	return status;
+}
+
+void scratch_drop_rights(void **state)
+{
+	struct scratch *scratch = *state;
+	char *command cleanup_free = mem_printf("chown -R %d '%s'", NOBODY, scratch->root);
+
+	if (geteuid() != 0)
+		return;
+	assert_int_equal(system(command), 0);
+	assert_int_equal(seteuid(NOBODY), 0);
+	scratch->is_dropped = true;
 }
 
 const char *scratch_path(void **state, const char *name)

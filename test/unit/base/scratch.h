@@ -26,4 +26,8 @@ void scratch_fill(void **state, const char *name);
 /* What the file holds; the caller frees. */
 char *scratch_read(void **state, const char *name);
 
+/* From now on without the rights of root over files: the files of the test belong to who runs it
+ * then. scratch_remove() ends it. */
+void scratch_drop_rights(void **state);
+
 #endif

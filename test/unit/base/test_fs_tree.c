@@ -489,6 +489,18 @@ static void what_links_of_programs_lead_to_stays(void **state)
 	assert_int_equal(unlink(scratch_path(state, "to/other")), -1); /* a copy's own link */
 }
 
+static void a_read_only_copy_is_taken_back(void **state)
+{
+	scratch_write(state, "from/data/table", "1", 0444);
+	assert_int_equal(chmod(scratch_path(state, "from/data"), 0500), 0);
+	assert_int_equal(chmod(scratch_path(state, "from"), 0500), 0);
+	scratch_drop_rights(state);
+	clone(state, "from", "to", 0);
+	take_back(state);
+	assert_int_equal(status_of(state, "to").st_mode & 07777, 0500);
+	assert_int_equal(rmdir(scratch_path(state, "to")), 0); /* nothing was left in it */
+}
+
 static void what_was_there_before_or_came_later_stays(void **state)
 {
 	const struct fs_span before = {.to = {.tv_sec = 1}};
@@ -524,6 +536,7 @@ int main(void)
 		scratch_test(a_link_in_place_of_a_directory_leads_nowhere),
 		scratch_test(a_link_in_place_of_a_copy_leads_nowhere),
 		scratch_test(what_links_of_programs_lead_to_stays),
+		scratch_test(a_read_only_copy_is_taken_back),
 		scratch_test(what_was_there_before_or_came_later_stays),
 		scratch_test(a_files_hash_is_that_of_sha256sum),
 		scratch_test(equal_trees_hash_alike),
