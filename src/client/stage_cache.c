@@ -95,6 +95,7 @@ static int note_jobs(const char *state, struct map *used)
 	while (directory && (entry = readdir(directory))) {
 		char *job_dir cleanup_free = fs_join(jobs, entry->d_name);
 		char *description cleanup_free = fs_join(job_dir, "job.json");
+		local_sources_tidy(job_dir);
 		note_sources(state, job_dir, used);
 		if (!state_dir_is_job_id(entry->d_name) || !fs_exists(description) ||
 		    local_job_life(job_dir, NULL) == LOCAL_GONE)

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "scheduler/state_dir.h"
 
+#define SPARE	   ".spare"	     /* a snapshot that makes room for a link */
 #define FROM_FILES "../../../cache/" /* seen from <state>/jobs/<id>/files */
 
 char *local_sources_path(const char *job_dir)
@@ -62,22 +63,73 @@ static bool has_content(const char *directory, const char *hash)
 	return str_equal(found, hash);
 }
 
+/* As rename(), also of a directory that its owner may not write to. */
+static int move_directory(const char *from, const char *to, struct err *err)
+{
+	struct stat info;
+
+	if (lstat(from, &info) < 0 || chmod(from, info.st_mode | S_IRWXU) < 0)
+		return err_set_errno(err, "%s", from);
+	bool moved = rename(from, to) == 0;
+	int result = moved ? 0 : err_set_errno(err, "%s", to);
+	chmod(moved ? to : from, info.st_mode & 07777);
+	return result;
+}
+
+static int put_link(const char *source, const char *directory, struct err *err)
+{
+	char *target cleanup_free = make_target(source, directory);
+
+	return symlink(target, source) < 0 ? err_set_errno(err, "%s", source) : 0;
+}
+
+static int remove_spare(const char *source, struct err *err)
+{
+	char *spare cleanup_free = mem_printf("%s" SPARE, source);
+
+	return fs_remove_tree(spare, err);
+}
+
 /* A directory that is there with other content is left alone: a user may have written into it, or a
  * power loss torn it. */
 static int move(const char *source, const char *directory, const char *hash, struct err *err)
 {
-	char *link cleanup_free = make_target(source, directory);
-	char *spare cleanup_free = mem_printf("%s.spare", source);
+	char *spare cleanup_free = mem_printf("%s" SPARE, source);
 	bool is_there = fs_exists(directory);
-	const char *target = is_there ? spare : directory;
 
 	if (is_there && !has_content(directory, hash))
 		return 0;
-	if (rename(source, target) < 0)
-		return err_set_errno(err, "%s", target);
-	if (symlink(link, source) < 0)
-		return err_set_errno(err, "%s", source);
-	return is_there ? fs_remove_tree(spare, err) : 0;
+	if (move_directory(source, is_there ? spare : directory, err) < 0 ||
+	    put_link(source, directory, err) < 0)
+		return -1;
+	return remove_spare(source, err);
+}
+
+/* The lock of one content, whose time is that of its last use. */
+static int lock_content(const char *directory, struct err *err)
+{
+	char *path cleanup_free = mem_printf("%s" STATE_DIR_CACHE_LOCK, directory);
+	int held = fs_lock(path, err);
+
+	if (held >= 0)
+		futimens(held, NULL);
+	return held;
+}
+
+static void unlock_content(const char *directory)
+{
+	char *path cleanup_free = mem_printf("%s" STATE_DIR_CACHE_LOCK, directory);
+
+	if (!fs_exists(directory))
+		unlink(path);
+}
+
+/* A process that was killed while it shared may have left the snapshot under another name. */
+static int restore(const char *source)
+{
+	char *spare cleanup_free = mem_printf("%s" SPARE, source);
+
+	return rename(spare, source);
 }
 
 int local_sources_share(const char *job_dir, struct err *err)
@@ -86,7 +138,7 @@ int local_sources_share(const char *job_dir, struct err *err)
 	char *cache cleanup_free = state_dir_cache(job_dir);
 	struct stat info;
 
-	if (lstat(source, &info) < 0)
+	if (lstat(source, &info) < 0 && (restore(source) < 0 || lstat(source, &info) < 0))
 		return errno == ENOENT ? 0 : err_set_errno(err, "%s", source);
 	if (!S_ISDIR(info.st_mode))
 		return 0;
@@ -94,10 +146,28 @@ int local_sources_share(const char *job_dir, struct err *err)
 	if (!hash || fs_make_directories(cache, 0700, err) < 0)
 		return -1;
 	char *directory cleanup_free = fs_join(cache, hash);
-	char *lock cleanup_free = mem_printf("%s" STATE_DIR_CACHE_LOCK, directory);
-	int held cleanup_close = fs_lock(lock, err);
+	int held cleanup_close = lock_content(directory, err);
 	if (held < 0)
 		return -1;
-	futimens(held, NULL); /* the last use */
-	return move(source, directory, hash, err);
+	int result = move(source, directory, hash, err);
+	unlock_content(directory);
+	return result;
+}
+
+void local_sources_tidy(const char *job_dir)
+{
+	char *source cleanup_free = local_sources_path(job_dir);
+	char *spare cleanup_free = mem_printf("%s" SPARE, source);
+
+	if (!fs_exists(spare))
+		return;
+	char *hash cleanup_free = local_sources_shared(job_dir);
+	char *cache cleanup_free = state_dir_cache(job_dir);
+	char *directory cleanup_free = fs_join(cache, hash ? hash : ".");
+	int held cleanup_close = hash ? lock_content(directory, NULL) : -1;
+
+	if (held >= 0 && fs_is_directory(directory))
+		remove_spare(source, NULL);
+	else if (!hash && !fs_exists(source))
+		restore(source);
 }

@@ -16,6 +16,9 @@ char *local_sources_stdin(const char *job_dir);
  * what the cache has under this name was changed. */
 int local_sources_share(const char *job_dir, struct err *err);
 
+/* Removes what a process that was killed while it shared the sources of an ended job has left. */
+void local_sources_tidy(const char *job_dir);
+
 /* The name in the cache of what the job shares; NULL: nothing. The caller frees. */
 char *local_sources_shared(const char *job_dir);
 
