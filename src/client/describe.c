@@ -227,7 +227,7 @@ int describe_job(struct conf *conf, const struct job_options *options,
 	description->job = describer.job;
 	describe_types(&describer);
 	describe_identity(&describer);
-	describe_check_identity(&describer);
+	describe_check_variables(&describer);
 	describe_elastic(&describer);
 	describe_times(&describer);
 	describe_watching(&describer);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "client/describe_internal.h"
 #include "framework/framework.h"
+#include "framework/variables.h"
 
 /* A bare KEY is KEY with an empty value, as in TonY. */
 static void add_environment(const struct conf *conf, struct str_list *environment, const char *key)
@@ -64,7 +65,26 @@ static char *find_place(const struct describer *describer, const struct job_type
 	return mem_strdup("--env");
 }
 
-void describe_check_identity(const struct describer *describer)
+static void check_variable(const struct describer *describer, const struct job_type *type,
+			   const char *name)
+{
+	bool is_own = variables_is_tonys(name);
+
+	if (!is_own && !framework_sets_identity(describer->job, type, name))
+		return;
+	char *where cleanup_free = find_place(describer, type, name);
+	if (is_own)
+		problems_error(describer->problems,
+			       "%s: \"%s\": tony gives each process its own; choose another name",
+			       where, name);
+	else
+		problems_error(describer->problems,
+			       "%s: \"%s\": the framework %s gives each process its own; "
+			       "leave it out, or use the framework generic",
+			       where, name, describer->job->framework);
+}
+
+void describe_check_variables(const struct describer *describer)
 {
 	const struct job *job = describer->job;
 
@@ -73,13 +93,7 @@ void describe_check_identity(const struct describer *describer)
 		for (size_t i = 0; i < type->environment.count; i++) {
 			const char *pair = type->environment.items[i];
 			char *name cleanup_free = mem_strndup(pair, strcspn(pair, "="));
-			if (!framework_sets_identity(job, type, name))
-				continue;
-			char *where cleanup_free = find_place(describer, type, name);
-			problems_error(describer->problems,
-				       "%s: \"%s\": the framework %s gives each process its own; "
-				       "leave it out, or use the framework generic",
-				       where, name, job->framework);
+			check_variable(describer, type, name);
 		}
 	}
 }

@@ -49,7 +49,7 @@ int describe_find_type(const struct describer *describer, const char *name, char
 void describe_types(struct describer *describer); /* describe_types.c */
 /* describe_environment.c */
 void describe_environment(const struct describer *describer, struct job_type *type);
-void describe_check_identity(const struct describer *describer);
+void describe_check_variables(const struct describer *describer);
 void describe_elastic(struct describer *describer);   /* describe_elastic.c */
 void describe_resources(struct describer *describer); /* describe_files.c */
 void describe_order(struct describer *describer);     /* describe_order.c: stages, depends-on */

@@ -130,13 +130,13 @@ bool framework_sets_identity(const struct job *job, const struct job_type *type,
 }
 
 /* A process that could take the job's marks off itself would not be found when the job ends. */
-static int check_own_name(const struct environment *tony, const char *pair, struct err *err)
+static int check_own_name(const char *pair, struct err *err)
 {
 	char *key cleanup_free = mem_strndup(pair, strcspn(pair, "="));
 
 	if (!*key)
 		return err_set(err, ERR_CONFIG, "environment \"%s\": no name before \"=\"", pair);
-	if (environment_get(tony, key) || str_equal(key, "TONY_CONTAINER"))
+	if (variables_is_tonys(key))
 		return err_set(err, ERR_CONFIG,
 			       "environment %s: this name is tony's own; choose another", key);
 	return 0;
@@ -146,12 +146,10 @@ static int add_user_environment(const struct framework_task *task, struct enviro
 				struct err *err)
 {
 	const struct str_list *pairs = &task->job->types[task->type].environment;
-	struct environment tony cleanup_environment = {0};
 
-	variables_add_tony(task, &tony);
 	for (size_t i = 0; i < pairs->count; i++) {
 		char *pair cleanup_free = NULL;
-		if (check_own_name(&tony, pairs->items[i], err) < 0)
+		if (check_own_name(pairs->items[i], err) < 0)
 			return -1;
 		pair = framework_expand(task, pairs->items[i], err);
 		if (!pair)

@@ -8,6 +8,9 @@
 /* TONY_*: the same on every scheduler and for every framework. */
 void variables_add_tony(const struct framework_task *task, struct environment *environment);
 
+/* Is it one of those, set or not, or the mark of a job's processes? No user sets it. */
+bool variables_is_tonys(const char *name);
+
 /* What TonY gave to every task. */
 void variables_add_compatible(const struct framework_task *task, struct environment *environment);
 

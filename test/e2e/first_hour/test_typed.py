@@ -56,6 +56,8 @@ ROWS = [
     ("3.21 file", f"{RENDER} --conf tony.worker.envs=WORLD_SIZE=1 -- true", 3,
      [f'tony.worker.envs: "WORLD_SIZE": the framework pytorch {IDENTITY}'], []),
     ("3.21 other", "tony render --workers 2 -e RANK=7 -- true", 0, ["RANK=7"], ["warning"]),
+    ("3.21 own", "tony submit -e TONY_CHECKPOINT_DIR=/x -e TONY_TASK= --workers 2 -- true", 3,
+     ['--env: "TONY_CHECKPOINT_DIR": tony gives each process its own; choose another name', '"TONY_TASK"'], ["submitted"]),
     ("3.21 out", f"{RENDER} --processes 2 -e OMP_NUM_THREADS= -- true", 0, ["RANK=1"], ["OMP_NUM_THREADS"]),
     ("3.21 run", "tony submit --memory 64m -e HOME= --executes 'test -z \"${HOME+set}\"'", 0, ["succeeded"], []),
     ("3.22", "tony submit -e 'A B=1' -- true", 3, ['"A B=1" is not KEY=VALUE'], []),

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "fixture.h"
 #include "framework/environment.h"
+#include "framework/variables.h"
 
 struct scene {
 	struct job *job;
@@ -226,6 +227,28 @@ static void the_user_has_the_last_word_but_for_tonys_own_names(void **state)
 	scene_close(&scene);
 }
 
+static void tonys_own_names_are_known_without_a_task(void **state)
+{
+	struct scene scene = scene_open("generic", "workers", "worker", 0);
+	const struct str_list *entries = &scene.environment.entries;
+	size_t found = 0;
+
+	scene.job->checkpoint_dir = mem_strdup("/checkpoint");
+	assert_string_equal(get(&scene, "TONY_TASK"), "worker:0");
+	for (size_t i = 0; i < entries->count; i++) {
+		const char *pair = entries->items[i];
+		char *name cleanup_free = mem_strndup(pair, strcspn(pair, "="));
+		if (!str_starts_with(name, "TONY_") || str_equal(name, "TONY_UI_PATH"))
+			continue;
+		found++;
+		if (!variables_is_tonys(name))
+			fail_msg("%s", name);
+	}
+	assert_true(found > 10);
+	assert_false(variables_is_tonys("TONY_CONF_DIR"));
+	scene_close(&scene);
+}
+
 static void the_user_takes_variables_out(void **state)
 {
 	struct scene scene = scene_open("pytorch", "dense", "worker", 0);
@@ -363,6 +386,7 @@ int main(void)
 		cmocka_unit_test(retries_are_counted_from_the_second_epoch),
 		cmocka_unit_test(a_job_without_types_is_a_single_node),
 		cmocka_unit_test(the_user_has_the_last_word_but_for_tonys_own_names),
+		cmocka_unit_test(tonys_own_names_are_known_without_a_task),
 		cmocka_unit_test(the_user_takes_variables_out),
 		cmocka_unit_test(malloc_arena_max_is_yarns_not_the_users),
 		cmocka_unit_test(ranks_are_unique_and_start_at_the_master),
