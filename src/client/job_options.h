@@ -109,8 +109,7 @@ struct job_options {
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.name),                                           \
 		 .argument = "NAME",                                                               \
-		 .help = "the job's name",                                                         \
-		 .may_be_empty = true},                                                            \
+		 .help = "the job's name"},                                                        \
 		{.name = "framework",                                                              \
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.framework),                                      \

@@ -1,5 +1,6 @@
 /* A value's form and range, by the type of its key. */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -73,6 +74,34 @@ static int check_int(const struct key *key, const char *value, struct err *err)
 	return check_range(key, value, number, err);
 }
 
+/* "10Gi", ".5g": the same as it is written here. The caller frees. */
+static char *correct_size(const char *value)
+{
+	size_t length = strlen(value);
+	int64_t mib;
+
+	if (length > 1 && tolower((unsigned char)value[length - 1]) == 'i') {
+		char *whole = mem_printf("%sB", value);
+		if (str_parse_mib(whole, &mib) == 0)
+			return whole;
+		free(whole);
+	}
+	if (*value == '.') {
+		char *whole = mem_printf("0%s", value);
+		if (str_parse_mib(whole, &mib) == 0)
+			return whole;
+		free(whole);
+	}
+	return mem_strdup("2g or 2048m");
+}
+
+static int refuse_size(const char *value, struct err *err)
+{
+	char *correct cleanup_free = correct_size(value);
+
+	return err_set(err, ERR_CONFIG, "\"%s\" is not a size; write %s", value, correct);
+}
+
 static int check_size(const struct key *key, const char *value, struct err *err)
 {
 	int64_t bytes, mib;
@@ -80,7 +109,7 @@ static int check_size(const struct key *key, const char *value, struct err *err)
 	if (means_no_limit(key, value))
 		return 0;
 	if (str_parse_bytes(value, &bytes) < 0 || str_parse_mib(value, &mib) < 0)
-		return err_set(err, ERR_CONFIG, "\"%s\" is not a size; write 2g or 2048m", value);
+		return refuse_size(value, err);
 	if (bytes > 0 && bytes < 1 << 20)
 		return err_set(err, ERR_CONFIG, "\"%s\" is less than 1 MiB; write 1m or more",
 			       value);
@@ -155,6 +184,10 @@ static int check_environment(const char *item, struct err *err)
 			       item);
 	if (length > 0 && strcspn(item, " \t\n") >= length)
 		return 0;
+	if (length > 0)
+		return err_set(err, ERR_CONFIG,
+			       "\"%s\" is not KEY=VALUE; write a name without blanks before \"=\"",
+			       item);
 	return err_set(err, ERR_CONFIG, "\"%s\" is not KEY=VALUE; write a name before \"=\"", item);
 }
 

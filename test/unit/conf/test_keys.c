@@ -291,7 +291,7 @@ static void test_values_refused(void **state)
 	refuse("tony.execution.envs", "A=1,=x",
 	       "\"=x\" is not KEY=VALUE; write a name before \"=\"");
 	refuse("tony.execution.envs", "A B=1",
-	       "\"A B=1\" is not KEY=VALUE; write a name before \"=\"");
+	       "\"A B=1\" is not KEY=VALUE; write a name without blanks before \"=\"");
 	refuse("tony.worker.resources", "a::b::c",
 	       "\"a::b::c\" has more than one \"::\"; write SOURCE[::NAME][#archive]");
 	refuse("tony.application.timeout", "3651d",
