@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -136,6 +137,41 @@ static void a_killed_supervisor_is_a_lost_executor(void **state)
 	assert_int_equal(bed->cause->kind, CAUSE_EXECUTOR_LOST);
 	assert_int_equal(bed->cause->signal, SIGKILL);
 	bed_close(bed);
+}
+
+/* 0: it is not written yet. */
+static pid_t read_pid(const char *path)
+{
+	FILE *file cleanup_file = fopen(path, "re");
+	int pid = 0;
+
+	return file && fscanf(file, "%d", &pid) == 1 ? (pid_t)pid : 0;
+}
+
+/* An AM without a guardian, or a test that is interrupted: executors read the end of its lifeline.
+ */
+static void executors_hear_that_the_am_was_killed(void **state)
+{
+	static const char *const names[] = {"pid", "escaped"};
+	pid_t pids[array_length(names)];
+	pid_t am = fork();
+
+	if (am == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		start_one(state, "stubborn");
+		for (;;)
+			pause();
+	}
+	for (size_t i = 0; i < array_length(names); i++) {
+		char *name cleanup_free =
+			mem_printf("jobs/tony-one/containers/worker-0-1/%s", names[i]);
+		wait_until((pids[i] = read_pid(scratch_path(state, name))) > 0);
+		assert_true(is_running(pids[i]));
+	}
+	kill(am, SIGKILL);
+	waitpid(am, NULL, 0);
+	for (size_t i = 0; i < array_length(names); i++)
+		wait_until(!is_running(pids[i]));
 }
 
 static void an_executor_that_leaves_unasked_is_lost(void **state)
@@ -542,6 +578,7 @@ int main(int argc, char **argv)
 		scratch_test(what_does_not_leave_is_ended),
 		scratch_test(a_killed_executor_takes_its_processes_along),
 		scratch_test(a_killed_supervisor_is_a_lost_executor),
+		scratch_test(executors_hear_that_the_am_was_killed),
 		scratch_test(an_executor_that_leaves_unasked_is_lost),
 		scratch_test(an_executor_that_cannot_run_is_a_failed_launch),
 		scratch_test(an_executor_that_fails_later_is_lost),
