@@ -9,8 +9,8 @@
 #include "base/guard.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "executor/localize.h"
 #include "executor/supervisor.h"
+#include "scheduler/copies.h"
 #include "scheduler/launch.h"
 
 /* Descriptors 0-2 are taken for granted below: a closed one would be given to a socket, and then to
@@ -27,7 +27,7 @@ static void open_standard_streams(void)
 
 static void take_back(const struct settings *settings)
 {
-	localize_take_back(&settings->job->types[settings->type].files, settings->scratch_dir);
+	copies_take_back(&settings->job->types[settings->type].files, settings->scratch_dir);
 }
 
 /* The worker was killed: what it would have done at its end is left to the guardian. A NodeManager

@@ -1,15 +1,14 @@
 #include "executor/localize.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "base/log.h"
 #include "base/mem.h"
+#include "scheduler/copies.h"
 
 /* job.json was checked when it was read; but this is where a bad name would do harm. */
 static int check_name(const char *name, struct err *err)
@@ -114,79 +113,15 @@ static int localize_file(const struct job_file *file, const char *work_dir, stru
 	return err_set(err, ERR_CONFIG, "%s was not unpacked", file->source);
 }
 
-/* ---- when copies were made ---------------------------------------------------------------- */
-
-static bool is_copy(const struct job_file *file)
-{
-	return file->kind == JOB_FILE_CONTENT && file->source[0] == '/';
-}
-
-static bool has_copies(const struct job_files *files)
-{
-	for (size_t i = 0; i < files->count; i++)
-		if (is_copy(&files->items[i]))
-			return true;
-	return false;
-}
-
-/* A file beside the working directory, so that its times are of the same clock as the copies':
- * written when the first copy begins, its status changed when the last one is there. */
-static char *mark_path(const char *work_dir)
-{
-	char *container cleanup_free = fs_dirname(work_dir);
-
-	return fs_join(container, ".copied");
-}
-
-static int begin_mark(const char *work_dir)
-{
-	char *path cleanup_free = mark_path(work_dir);
-	int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	if (fd >= 0)
-		futimens(fd, NULL);
-	return fd;
-}
-
-/* False: it is not known, and nothing is taken back. */
-static bool read_mark(const char *work_dir, struct fs_span *laid)
-{
-	char *path cleanup_free = mark_path(work_dir);
-	struct stat info;
-
-	if (lstat(path, &info) < 0 || !S_ISREG(info.st_mode))
-		return false;
-	*laid = (struct fs_span){info.st_mtim, info.st_ctim};
-	return true;
-}
-
-/* ------------------------------------------------------------------------------------------- */
-
 int localize_files(const struct job_files *files, const char *work_dir, struct err *err)
 {
-	int mark cleanup_close = has_copies(files) ? begin_mark(work_dir) : -1;
+	int mark cleanup_close = copies_begin(files, work_dir);
 
 	for (size_t i = 0; i < files->count; i++) {
 		if (localize_file(&files->items[i], work_dir, err) < 0)
 			return err_wrap(err, "cannot put \"%s\" into the working directory",
 					files->items[i].name);
 	}
-	if (mark >= 0)
-		fchmod(mark, 0600);
+	copies_end(mark);
 	return 0;
-}
-
-void localize_take_back(const struct job_files *files, const char *work_dir)
-{
-	struct fs_span laid;
-
-	if (!has_copies(files) || !read_mark(work_dir, &laid))
-		return;
-	for (size_t i = 0; i < files->count; i++) {
-		const struct job_file *file = &files->items[i];
-		struct err err cleanup_err = {0};
-		if (is_copy(file) &&
-		    fs_remove_same(file->source, work_dir, file->name, &laid, &err) < 0)
-			log_warning("copies of sources stay: %s", err_message(&err));
-	}
 }

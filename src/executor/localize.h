@@ -17,8 +17,4 @@ int localize_files(const struct job_files *files, const char *work_dir, struct e
  * frees. */
 char *localize_find(const char *source, const char *work_dir, struct err *err);
 
-/* Once no program runs there any more: takes back what was copied from this machine and is as it
- * was; nothing that a program moved, linked or mounted there. Logs what it cannot. */
-void localize_take_back(const struct job_files *files, const char *work_dir);
-
 #endif

@@ -1,5 +1,6 @@
-/* The end of a local job: its history is brought to its place, and its sources to the cache, by a
- * process of its own, since a file system may take long or for ever. */
+/* The end of a local job: its history is brought to its place, copies of its sources are taken back
+ * and they themselves brought to the cache, by a process of its own, since a file system may take
+ * long or for ever. */
 #include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "scheduler/child.h"
+#include "scheduler/copies.h"
 #include "scheduler/local_history.h"
 #include "scheduler/local_internal.h"
 #include "scheduler/local_sources.h"
@@ -59,6 +61,7 @@ static _Noreturn void publish(const struct local *local, const char *history)
 	if (failed)
 		log_warning("%s", err_message(&err));
 	err_finish(&err);
+	copies_take_back_all(local->job, local->job_dir);
 	if (local_sources_share(local->job_dir, &err) < 0)
 		log_warning("the job's sources stay in its own directory: %s", err_message(&err));
 	remove_stdin(local);

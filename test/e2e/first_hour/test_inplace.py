@@ -157,6 +157,26 @@ def test_copies_of_sources_are_taken_back(tony):
     assert size_of(tony.state) < 7_500_000
 
 
+def test_copies_of_a_task_without_an_executor_are_taken_back(tony):
+    """Its worker and its guardian are killed at once."""
+    source = tony.directory / "src"
+    source.mkdir()
+    (source / "data").write_text("x")
+    (source / "train.py").write_text("""import os, signal
+open("result", "w").write("x")
+worker = os.getppid()
+if os.environ["TONY_TASK_ATTEMPT"] == "1":
+    guardian = int(open(f"/proc/{worker}/stat").read().rpartition(")")[2].split()[1])
+    os.kill(guardian, signal.SIGSTOP)
+    os.kill(worker, signal.SIGKILL)
+    os.kill(guardian, signal.SIGKILL)
+""")
+    answer, job = tony.job({"tony.worker.instances": 1}, "--executes", f"{PYTHON} train.py", src_dir=source)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    wait_until(lambda: not job.processes(), "the job's processes to end")
+    assert results_of(job, "worker-0-1") == results_of(job, "worker-0-2") == ["result"]
+
+
 @pytest.mark.parametrize("attack", ["rm -r data; mv {own}/data data",
                                     "cd ../..; mv driver-0-1 old; mkdir driver-0-1; ln -s {own} driver-0-1/work",
                                     "cd ../..; mv driver-0-1 old; ln -s {own}/.. driver-0-1"],

@@ -1,0 +1,119 @@
+#include "scheduler/copies.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define MARK ".copied"
+
+static bool is_copy(const struct job_file *file)
+{
+	return file->kind == JOB_FILE_CONTENT && file->source[0] == '/';
+}
+
+static bool has_copies(const struct job_files *files)
+{
+	for (size_t i = 0; i < files->count; i++)
+		if (is_copy(&files->items[i]))
+			return true;
+	return false;
+}
+
+/* A file beside the working directory, so that its times are of the same clock as the copies':
+ * written when the first copy begins, its status changed when the last one is there. */
+static char *mark_path(const char *work_dir)
+{
+	char *container cleanup_free = fs_dirname(work_dir);
+
+	return fs_join(container, MARK);
+}
+
+int copies_begin(const struct job_files *files, const char *work_dir)
+{
+	char *path cleanup_free = mark_path(work_dir);
+	int fd = !has_copies(files) ? -1
+				    : open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		futimens(fd, NULL);
+	return fd;
+}
+
+/* False: it is not known, and nothing is taken back. */
+static bool read_mark(const char *work_dir, struct fs_span *laid)
+{
+	char *path cleanup_free = mark_path(work_dir);
+	struct stat info;
+
+	if (lstat(path, &info) < 0 || !S_ISREG(info.st_mode))
+		return false;
+	*laid = (struct fs_span){info.st_mtim, info.st_ctim};
+	return true;
+}
+
+void copies_end(int mark)
+{
+	if (mark >= 0)
+		fchmod(mark, 0600);
+}
+
+/* The mark goes with the last copy. */
+void copies_take_back(const struct job_files *files, const char *work_dir)
+{
+	char *mark cleanup_free = mark_path(work_dir);
+	struct fs_span laid;
+	bool has_failed = false;
+
+	if (!has_copies(files) || !read_mark(work_dir, &laid))
+		return;
+	for (size_t i = 0; i < files->count; i++) {
+		const struct job_file *file = &files->items[i];
+		struct err err cleanup_err = {0};
+		if (!is_copy(file) ||
+		    fs_remove_same(file->source, work_dir, file->name, &laid, &err) == 0)
+			continue;
+		log_warning("copies of sources stay: %s", err_message(&err));
+		has_failed = true;
+	}
+	if (!has_failed)
+		unlink(mark);
+}
+
+/* ---- the job has ended -------------------------------------------------------------------- */
+
+/* Of a container's name, "worker-0-1"; NULL: there is none. */
+static const struct job_type *find_type(const struct job *job, const char *container)
+{
+	for (size_t i = 0; i < job->type_count; i++) {
+		const char *name = job->types[i].name;
+		size_t length = strlen(name);
+		if (str_starts_with(container, name) && container[length] == '-' &&
+		    !container[length + strspn(container + length, "-0123456789")])
+			return &job->types[i];
+	}
+	return NULL;
+}
+
+void copies_take_back_all(const struct job *job, const char *job_dir)
+{
+	char *containers cleanup_free = fs_join(job_dir, "containers");
+	DIR *directory cleanup_dir = opendir(containers);
+	const struct dirent *entry;
+
+	while (directory && (entry = readdir(directory))) {
+		const struct job_type *type = find_type(job, entry->d_name);
+		char *container cleanup_free = fs_join(containers, entry->d_name);
+		char *work_dir cleanup_free = fs_join(container, "work");
+		struct stat info;
+		/* A program may have put a link to another job's there. */
+		if (type && lstat(container, &info) == 0 && S_ISDIR(info.st_mode))
+			copies_take_back(&type->files, work_dir);
+	}
+}

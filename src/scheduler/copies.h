@@ -1,0 +1,24 @@
+/*
+ * Copies of sources in the working directories of tasks, on the machine that has the sources: they
+ * are taken back when a task has ended. A file beside the directory, the mark, says when they were
+ * made, and is there as long as they are.
+ */
+#ifndef TONY_SCHEDULER_COPIES_H
+#define TONY_SCHEDULER_COPIES_H
+
+#include "job/job.h"
+
+/* Called before and after the files are copied. -1: there is nothing to copy, or no mark can be
+ * made, and nothing is taken back. The caller closes. */
+int copies_begin(const struct job_files *files, const char *work_dir);
+void copies_end(int mark);
+
+/* Once no program runs there any more: takes back what was copied from this machine and is as it
+ * was; nothing that a program moved, linked or mounted there, or that its links lead to. Logs what
+ * it cannot. */
+void copies_take_back(const struct job_files *files, const char *work_dir);
+
+/* The same once the job has ended, for tasks whose executor could not: it was killed. */
+void copies_take_back_all(const struct job *job, const char *job_dir);
+
+#endif
