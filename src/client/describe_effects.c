@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "client/describe_internal.h"
+#include "framework/framework.h"
 
 /* tony.chief.gpus without tony.chief.instances: TonY's rule is that there is no chief. */
 static void check_type_key(const struct describer *describer, const struct conf_entry *entry)
@@ -106,6 +107,27 @@ static void check_common_command(const struct describer *describer)
 				 where, list);
 }
 
+/* "cheif" would be a type like any other, of which TensorFlow makes nothing. A "gpu-worker" is meant.
+ */
+static void check_role(const struct describer *describer, const struct job_type *type)
+{
+	const struct framework_ops *ops = framework_find(describer->job->framework);
+	size_t count = 0;
+
+	if (!ops || !ops->roles || type->instances == 0)
+		return;
+	for (; ops->roles[count]; count++)
+		if (str_ends_with(type->name, ops->roles[count]))
+			return;
+	const char *nearest = str_nearest(type->name, ops->roles, count);
+	if (!nearest)
+		return;
+	char *where cleanup_free = conf_locate(describer->conf, "tony.%s.instances", type->name);
+	problems_warning(describer->problems,
+			 "%s: \"%s\" is no role that %s knows; did you mean %s?", where,
+			 type->name, ops->name, nearest);
+}
+
 static void check_portal(const struct describer *describer)
 {
 	const struct conf_entry *entry = conf_find(describer->conf, "tony.portal.url");
@@ -129,5 +151,7 @@ void describe_effects(struct describer *describer)
 		check_driver_key(describer, entry);
 	}
 	check_common_command(describer);
+	for (size_t i = 0; i < describer->job->type_count; i++)
+		check_role(describer, &describer->job->types[i]);
 	check_portal(describer);
 }

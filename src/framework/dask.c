@@ -70,6 +70,8 @@ static int environment(const struct framework_task *task, struct environment *va
 
 static const char *const identity[] = {"DASK_SCHEDULER_ADDRESS", "CLUSTER_SPEC", NULL};
 
+static const char *const roles[] = {"scheduler", "worker", NULL};
+
 const struct framework_ops framework_dask = {
 	.name = "dask",
 	.module = "dask",
@@ -77,6 +79,7 @@ const struct framework_ops framework_dask = {
 	.defaults = defaults,
 	.fixed = pool_fixed,
 	.lives_through_changes = pool_lives_through_changes,
+	.roles = roles,
 	.identity = identity,
 	.environment = environment,
 };

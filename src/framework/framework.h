@@ -103,6 +103,9 @@ struct framework_ops {
 	bool (*lives_through_changes)(const struct job *job);
 	/* Its processes know each other by a secret, the job's own and the same in every task. */
 	bool secret;
+	/* Task types that the framework's users know by these names; a job may have others.
+	 * NULL-terminated; NULL: any name is as good. */
+	const char *const *roles;
 	/* Variables by which its processes know which they are, and where the others are: a user's
 	 * value would break the cluster. NULL-terminated. */
 	const char *const *identity;

@@ -334,6 +334,8 @@ static const char *const identity[] = {"HOROVOD_RANK",
 				       "CLUSTER_SPEC",
 				       NULL};
 
+static const char *const roles[] = {"driver", "worker", NULL};
+
 const struct framework_ops framework_horovod = {
 	.name = "horovod",
 	.module = "horovod",
@@ -341,6 +343,7 @@ const struct framework_ops framework_horovod = {
 	.check = check,
 	.rendezvous = serves_rendezvous,
 	.lives_through_changes = serves_rendezvous,
+	.roles = roles,
 	.identity = identity,
 	.environment = environment,
 	.command = command,

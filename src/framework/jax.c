@@ -105,11 +105,14 @@ static const char *const identity[] = {"JAX_COORDINATOR_ADDRESS",
 				       "CLUSTER_SPEC",
 				       NULL};
 
+static const char *const roles[] = {"chief", "worker", NULL};
+
 const struct framework_ops framework_jax = {
 	.name = "jax",
 	.module = "jax",
 	.check = check,
 	.defaults = defaults,
+	.roles = roles,
 	.identity = identity,
 	.environment = environment,
 };

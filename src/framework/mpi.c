@@ -216,6 +216,8 @@ static const char *fixed(const struct job_type *type)
 
 static const char *const identity[] = {"OMPI_MCA_orte_default_dash_host", "CLUSTER_SPEC", NULL};
 
+static const char *const roles[] = {"launcher", "worker", NULL};
+
 const struct framework_ops framework_mpi = {
 	.name = "mpi",
 	.module = "mpi4py",
@@ -223,6 +225,7 @@ const struct framework_ops framework_mpi = {
 	.defaults = defaults,
 	.starts_processes = true,
 	.fixed = fixed,
+	.roles = roles,
 	.identity = identity,
 	.environment = environment,
 };

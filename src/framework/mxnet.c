@@ -148,12 +148,15 @@ static const char *const identity[] = {"DMLC_ROLE",
 				       "CLUSTER_SPEC",
 				       NULL};
 
+static const char *const roles[] = {"scheduler", "server", "worker", NULL};
+
 const struct framework_ops framework_mxnet = {
 	.name = "mxnet",
 	.module = "mxnet",
 	.check = check,
 	.defaults = defaults,
 	.fixed = fixed,
+	.roles = roles,
 	.identity = identity,
 	.environment = environment,
 };

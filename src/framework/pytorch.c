@@ -84,11 +84,14 @@ static const char *const identity[] = {
 	"GROUP_RANK",  "GROUP_WORLD_SIZE", "ROLE_RANK", "ROLE_WORLD_SIZE", "MASTER_ADDR",
 	"INIT_METHOD", "CLUSTER_SPEC",	   NULL};
 
+static const char *const roles[] = {"chief", "worker", NULL};
+
 const struct framework_ops framework_pytorch = {
 	.name = "pytorch",
 	.module = "torch",
 	.check = check,
 	.defaults = defaults,
+	.roles = roles,
 	.identity = identity,
 	.environment = environment,
 };

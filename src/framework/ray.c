@@ -106,6 +106,8 @@ static int environment(const struct framework_task *task, struct environment *va
 
 static const char *const identity[] = {"RAY_ADDRESS", "CLUSTER_SPEC", NULL};
 
+static const char *const roles[] = {"head", "worker", NULL};
+
 const struct framework_ops framework_ray = {
 	.name = "ray",
 	.module = "ray",
@@ -114,6 +116,7 @@ const struct framework_ops framework_ray = {
 	.fixed = pool_fixed,
 	.lives_through_changes = pool_lives_through_changes,
 	.secret = true,
+	.roles = roles,
 	.identity = identity,
 	.environment = environment,
 };

@@ -143,12 +143,15 @@ static const char *fixed(const struct job_type *type)
 
 static const char *const identity[] = {"TF_CONFIG", "CLUSTER_SPEC", NULL};
 
+static const char *const roles[] = {"chief", "master", "worker", "ps", "evaluator", NULL};
+
 const struct framework_ops framework_tensorflow = {
 	.name = "tensorflow",
 	.module = "tensorflow",
 	.check = check,
 	.defaults = defaults,
 	.fixed = fixed,
+	.roles = roles,
 	.identity = identity,
 	.environment = environment,
 };

@@ -55,12 +55,15 @@ static int environment(const struct framework_task *task, struct environment *va
 static const char *const identity[] = {"PET_NNODES",  "PET_RDZV_BACKEND", "PET_RDZV_ENDPOINT",
 				       "PET_RDZV_ID", "CLUSTER_SPEC",	  NULL};
 
+static const char *const roles[] = {"chief", "worker", NULL};
+
 const struct framework_ops framework_torchrun = {
 	.name = "torchrun",
 	.module = "torch",
 	.check = check,
 	.defaults = defaults,
 	.starts_processes = true,
+	.roles = roles,
 	.identity = identity,
 	.environment = environment,
 };

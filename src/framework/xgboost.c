@@ -119,12 +119,15 @@ static const char *fixed(const struct job_type *type)
 static const char *const identity[] = {"DMLC_TASK_ID",	  "DMLC_TRACKER_URI", "DMLC_TRACKER_PORT",
 				       "DMLC_NUM_WORKER", "CLUSTER_SPEC",     NULL};
 
+static const char *const roles[] = {"tracker", "worker", NULL};
+
 const struct framework_ops framework_xgboost = {
 	.name = "xgboost",
 	.module = "xgboost",
 	.check = check,
 	.defaults = defaults,
 	.fixed = fixed,
+	.roles = roles,
 	.identity = identity,
 	.environment = environment,
 };

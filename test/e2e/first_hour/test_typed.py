@@ -77,6 +77,10 @@ ROWS = [
     ("3.47", "tony render --conf tony.driver.memory=96m -- true", 0, ["96 MiB"], ["warning"]),
     ("3.48", "tony submit --conf tony.driver.gpus=1000 -- true", 7, ["driver:0 needs 1000 GPUs"], []),
     ("3.48 command", "tony render --conf tony.driver.command='echo own'", 0, ["echo own"], ["warning"]),
+    ("role", "tony check --framework tensorflow --type cheif=1 --workers 1 --memory 64m -- true", 0,
+     ['--type: "cheif" is no role that tensorflow knows; did you mean chief?'], []),
+    ("role none", "tony check --framework tensorflow --type gpuworker=1 --type monitor=1 --memory 64m -- true; "
+     "tony check --type cheif=1 --memory 64m -- true", 0, [], ["warning"]),
     ("3.69", "tony submit --framework tensorflow --type chief=2 --workers 2 -- true", 3,
      ['--type: "2": TensorFlow knows one chief; set it to 1 and ask for more workers'], []),
 ]
