@@ -107,7 +107,8 @@ static void check_common_command(const struct describer *describer)
 				 where, list);
 }
 
-/* "cheif" would be a type like any other, of which TensorFlow makes nothing. A "gpu-worker" is meant.
+/* "cheif" would be a type like any other, of which TensorFlow makes nothing. A "gpu-worker" is
+ * meant.
  */
 static void check_role(const struct describer *describer, const struct job_type *type)
 {
@@ -124,8 +125,8 @@ static void check_role(const struct describer *describer, const struct job_type 
 		return;
 	char *where cleanup_free = conf_locate(describer->conf, "tony.%s.instances", type->name);
 	problems_warning(describer->problems,
-			 "%s: \"%s\" is no role that %s knows; did you mean %s?", where,
-			 type->name, ops->name, nearest);
+			 "%s: \"%s\" is no role that %s knows; did you mean %s?", where, type->name,
+			 ops->name, nearest);
 }
 
 static void check_portal(const struct describer *describer)

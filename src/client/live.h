@@ -41,7 +41,8 @@ char *live_elastic(const struct job_view *view, size_t type);
  * or have ended, or the state is younger than a second. The caller frees. */
 char *live_idle(const struct job_view *view, int64_t now_ms);
 
-/* "stopping 2 tasks, up to 10 s": their grace, or "stopping the job". The caller frees. */
+/* "stopping 2 tasks: SIGTERM now, SIGKILL after 10.0 s": their grace, or "stopping the job". The
+ * caller frees. */
 char *live_stopping(const struct job_view *view);
 
 /* What one record of the journal (already folded into `view`) means to a reader of lines: appends

@@ -146,7 +146,8 @@ char *live_stopping(const struct job_view *view)
 	if (count == 0)
 		return mem_strdup("stopping the job");
 	char *grace cleanup_free = str_format_duration(grace_ms);
-	return mem_printf("stopping %zu task%s, up to %s", count, count == 1 ? "" : "s", grace);
+	return mem_printf("stopping %zu task%s: SIGTERM now, SIGKILL after %s", count,
+			  count == 1 ? "" : "s", grace);
 }
 
 void live_line(const struct job_view *view, const struct journal_line *line, struct str *out)

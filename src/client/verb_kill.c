@@ -115,7 +115,8 @@ static int kill_job(const struct kill_options *chosen, const struct str_list *op
 	if (opened.view->is_final)
 		return opened_say_ended(&opened, err);
 	/* From then on the tasks count as stopped. */
-	char *stopping cleanup_free = live_stopping(opened.view);
+	char *stopping cleanup_free = chosen->force ? mem_strdup("killing the job with SIGKILL")
+						    : live_stopping(opened.view);
 	if (chosen->force ? opened.ops->kill(&opened.door, chosen->reason, err) < 0
 			  : ask_to_end(&opened, chosen->reason, err) < 0)
 		return -1;

@@ -86,7 +86,7 @@ static bool ask_to_stop(struct watch *watch, struct err *err)
 	char *stopping cleanup_free = live_stopping(watch->opened->view);
 
 	if (post_kill(watch->opened, reason, err) == 0)
-		live_say(watch->live, "%s; Ctrl-C again ends it at once", stopping);
+		live_say(watch->live, "%s; Ctrl-C again ends the job at once", stopping);
 	else if (err->kind == ERR_UNREACHABLE)
 		return false;
 	else

@@ -29,9 +29,10 @@ ROWS = [
      "bash -c \"trap 'until [ -e $go ]; do sleep 0.1; done; exit' TERM; touch $PWD/up; while :; do sleep 0.1; done\"); "
      "until [ -e up ]; do sleep 0.1; done; tony kill $job 2> err & "
      "until grep -q stopping err; do sleep 0.1; done; touch go; wait $!; rc=$?; cat err; exit $rc", 0,
-     ["tony: stopping 1 task, up to 10.0 s", "killed"], []),
+     ["tony: stopping 1 task: SIGTERM now, SIGKILL after 10.0 s", "killed"], []),
     ("2.24", START + "kill $!; wait $!; rc=$?; cat err; exit $rc", 8,
-     ["stopping 1 task, up to 10.0 s", "killed by the user: SIGTERM to the client"], ["killed by the user: Ctrl-C"]),
+     ["stopping 1 task: SIGTERM now, SIGKILL after 10.0 s; Ctrl-C again ends the job at once",
+      "killed by the user: SIGTERM to the client"], ["killed by the user: Ctrl-C"]),
     ("2.24 hangup", START + "kill -HUP $!; wait $!; rc=$?; cat err; tony status; tony kill $(tony list | cut -d ' ' -f 1 | "
      "tail -1); exit $rc", 129, ["goes on; tony attach tony-", "running"], ["stopping"]),
     ("3.74", "mkdir -p src/d && (cd src/d && touch $(seq 1000)) && mkfifo src/d/fifo; "

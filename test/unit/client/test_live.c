@@ -212,7 +212,7 @@ static void stopping_says_for_how_long(void **state)
 	set_state(scene, 2, TASK_REGISTERED);
 	char *two cleanup_free = live_stopping(scene->view);
 	assert_string_equal(none, "stopping the job");
-	assert_string_equal(two, "stopping 2 tasks, up to 10.0 s");
+	assert_string_equal(two, "stopping 2 tasks: SIGTERM now, SIGKILL after 10.0 s");
 }
 
 static void a_job_that_does_not_run_says_what_it_is_about(void **state)
