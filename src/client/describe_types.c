@@ -101,6 +101,33 @@ char *describe_python(const struct job_options *options)
 	return str_shell_quote(python ? python : "python3");
 }
 
+/* The user has forgotten it, rather than that of one type. */
+static bool has_any_command(const struct describer *describer)
+{
+	const struct job *job = describer->job;
+
+	for (size_t i = 0; i < job->type_count; i++) {
+		char *key cleanup_free =
+			describe_type_key(describer, job->types[i].name, "command");
+		if (job->types[i].instances > 0 && conf_text(describer->conf, "%s", key))
+			return true;
+	}
+	return false;
+}
+
+static void tell_no_command(const struct describer *describer, const char *type, const char *key)
+{
+	if (has_any_command(describer))
+		problems_error(describer->problems,
+			       "task type %s has no command; write -- COMMAND, --executes COMMAND, "
+			       "%s or tony.containers.command",
+			       type, key);
+	else
+		problems_error(describer->problems,
+			       "no command: write it after --, as in tony submit -- python3 "
+			       "train.py, or into the job file as tony.containers.command");
+}
+
 static char *command_of(const struct describer *describer, const struct job_type *type)
 {
 	const struct conf *conf = describer->conf;
@@ -111,11 +138,7 @@ static char *command_of(const struct describer *describer, const struct job_type
 		return mem_strdup(command);
 	command = conf_text(conf, "tony.containers.command");
 	if (!command && type->instances > 0)
-		problems_error(
-			describer->problems,
-			"task type %s has no command; write -- COMMAND, --executes COMMAND, %s "
-			"or tony.containers.command",
-			type->name, key);
+		tell_no_command(describer, type->name, key);
 	return mem_strdup(command ? command : "");
 }
 

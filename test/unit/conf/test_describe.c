@@ -119,11 +119,23 @@ static void test_no_command(void **state)
 	bed_conf(bed, "tony.ps.instances=1");
 	bed_conf(bed, "tony.db.instances=0");
 	bed_refuse(bed);
-	assert_int_equal(bed_errors(bed)->count, 2);
+	assert_int_equal(bed_errors(bed)->count, 1);
+	assert_line_has(bed_errors(bed),
+			"no command: write it after --, as in tony submit -- python3 train.py");
+}
+
+static void test_no_command_of_one_type(void **state)
+{
+	struct bed *bed = *state;
+
+	bed_conf(bed, "tony.worker.instances=1");
+	bed_conf(bed, "tony.ps.instances=1");
+	bed_conf(bed, "tony.ps.command=serve");
+	bed_refuse(bed);
+	assert_int_equal(bed_errors(bed)->count, 1);
 	assert_line(bed_errors(bed),
 		    "task type worker has no command; write -- COMMAND, --executes COMMAND, "
 		    "tony.worker.command or tony.containers.command");
-	assert_line_has(bed_errors(bed), "task type ps has no command");
 }
 
 static void test_chief_without_instances_is_no_chief(void **state)
@@ -565,7 +577,7 @@ static void test_errors_of_keys_and_of_the_whole_together(void **state)
 	assert_line_has(bed_errors(bed), "\"many\"");
 	assert_line_has(bed_errors(bed), "\"2q\"");
 	assert_line_has(bed_errors(bed), "\"db\" is no task type of this job");
-	assert_line_has(bed_errors(bed), "task type worker has no command");
+	assert_line_has(bed_errors(bed), "no command: write it after --");
 	for (size_t i = 0; i < bed_errors(bed)->count; i++)
 		assert_non_null(strstr(err_message(&bed->err), bed_errors(bed)->items[i]));
 }
@@ -618,6 +630,7 @@ int main(void)
 		BED_TEST(test_own_keys),
 		BED_TEST(test_identity),
 		BED_TEST(test_no_command),
+		BED_TEST(test_no_command_of_one_type),
 		BED_TEST(test_chief_without_instances_is_no_chief),
 		BED_TEST(test_types_of_a_site_warn_of_nothing),
 		BED_TEST(test_roles),
