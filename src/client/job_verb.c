@@ -87,6 +87,19 @@ static int check_texts(const struct job *job, struct err *err)
 	return result;
 }
 
+/* No program's name begins so; but a user may put "--" before the options. */
+static int check_dash(const struct str_list *command, struct err *err)
+{
+	const char *word = command->count > 0 ? command->items[0] : "";
+
+	if (*word != '-')
+		return 0;
+	return err_set(err, ERR_USAGE,
+		       "\"%s\" after -- would be the program; options of tony stand before --, as in "
+		       "tony submit --memory 4g -- python3 train.py",
+		       word);
+}
+
 /* ---- one word ----------------------------------------------------------------------------- */
 
 #define SEPARATORS " \t\n|&;<>"
@@ -191,7 +204,7 @@ int job_verb_describe(const struct job_options *options, const struct str_list *
 	struct str_list command cleanup_str_list = {0};
 
 	if (job_options_command(operands, dashdash, &command, err) < 0 ||
-	    check_empty(&command, err) < 0 ||
+	    check_dash(&command, err) < 0 || check_empty(&command, err) < 0 ||
 	    describe_from_options(options, &command, description, err) < 0 ||
 	    place_tasks(description, job_verb_scheduler(description), err) < 0 ||
 	    stage_plan(description, stage, err) < 0 ||
