@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -155,12 +156,30 @@ static bool has_failed_to_start(const struct opened *opened)
 	return result;
 }
 
+/* The command makes something of its task's number: the user knows that the programs differ by it.
+ */
+static bool knows_its_task(const struct job *job)
+{
+	for (size_t i = 0; i < job->type_count; i++)
+		if (strstr(job->types[i].command, "TONY_") || strstr(job->types[i].command, "{{"))
+			return true;
+	return false;
+}
+
 /* A job file without one is for TensorFlow, as in TonY, and a command of words is not. */
 static void tell_framework(const struct description *description)
 {
-	if (description->framework_is_default)
-		fprintf(stderr, "tony: no framework is named: %s is taken; see --framework\n",
-			description->job->framework);
+	const struct job *job = description->job;
+	const char *what = "";
+
+	if (!description->framework_is_default)
+		return;
+	if (str_equal(job->framework, "tensorflow"))
+		what = ", as in TonY";
+	else if (job_task_count(job) > 1 && !knows_its_task(job))
+		what = ", which gives programs no RANK, WORLD_SIZE or TF_CONFIG";
+	fprintf(stderr, "tony: no framework is named: %s is taken%s; see --framework\n",
+		job->framework, what);
 }
 
 static int check_options(const struct submit_options *chosen, struct err *err)
