@@ -165,5 +165,9 @@ char *place_results(const struct opened *opened)
 		return mem_strdup(shared);
 	if (!opened->ops->shares_files || !fs_is_directory(containers))
 		return NULL;
-	return fs_join(containers, "*/work");
+	if (opened->view->task_count > 1 || opened->view->tasks->attempt == 0)
+		return fs_join(containers, "*/work");
+	const struct task_view *task = opened->view->tasks;
+	return mem_printf("%s/%s-%d-%d/work", containers, opened->view->job->types[task->type].name,
+			  task->index, task->attempt);
 }

@@ -34,7 +34,9 @@ ROWS = [
     ("1 results", "tony submit -- touch made && [ -e made ] && tony status && tony check -- true", 0,
      ["/folder\n", "directory of all tasks: "], ["/work"]),
     ("1 results of copies", "mkdir src && tony submit --src_dir src -- touch made && [ ! -e made ]", 0,
-     ["results: ", "/containers/*/work"], []),
+     ["results: ", "/containers/driver-0-1/work\n"], []),
+    ("1 results of several", "mkdir src && tony submit --workers 2 --memory 64m --src_dir src -- true", 0,
+     ["results: ", "/containers/*/work\n"], []),
     ("1 elsewhere", TRAIN + "tony submit --scheduler yarn --workers 2 -- python3 train.py", 3,
      ['names "train.py" of the current directory', "scheduler yarn", "add --src_dir .", "whole path"], []),
     # The cluster's site files are missing: that is told after the words of the command.
