@@ -38,15 +38,34 @@ const struct opt_table verb_check_options = {
 	.elsewhere = other_tools_job_options,
 };
 
+/* "the content of src", "data.csv", each once, however many types get it. */
+static void name_files(const struct stage *stage, struct str_list *names)
+{
+	for (size_t i = 0; i < stage->type_count; i++) {
+		for (size_t k = 0; k < stage->types[i].count; k++) {
+			const struct stage_file *file = &stage->types[i].items[k];
+			char *name cleanup_free =
+				stage_is_source(file)
+					? mem_printf("the content of %s", file->source)
+					: mem_strdup(file->name);
+			if (!str_list_has(names, name))
+				str_list_add(names, name);
+		}
+	}
+}
+
 static void check_files(struct preflight *preflight, const struct stage *stage)
 {
-	size_t files = 0;
+	enum { NAMES_MAX = 10 };
+	struct str_list names cleanup_str_list = {0};
+	struct str text cleanup_str = {0};
 
-	for (size_t i = 0; i < stage->type_count; i++)
-		if (stage->types[i].count > files)
-			files = stage->types[i].count;
-	char *text cleanup_free = mem_printf("at most %zu for each task", files);
-	preflight_add(preflight, "files", files > 0 ? text : "none");
+	name_files(stage, &names);
+	for (size_t i = 0; i < names.count && i < NAMES_MAX; i++)
+		str_append_format(&text, "%s%s", i > 0 ? ", " : "", names.items[i]);
+	if (names.count > NAMES_MAX)
+		str_append_format(&text, " and %zu more", names.count - NAMES_MAX);
+	preflight_add(preflight, "files", names.count > 0 ? text.text : "none");
 }
 
 static void check_neighbours(struct preflight *preflight, const struct description *description)

@@ -35,6 +35,9 @@ ROWS = [
      ["/folder\n", "directory of all tasks: "], ["/work"]),
     ("1 results of copies", "mkdir src && tony submit --src_dir src -- touch made && [ ! -e made ]", 0,
      ["results: ", "/containers/driver-0-1/work\n"], []),
+    ("1 files", "mkdir src; touch a b; tony check --src_dir src --conf tony.containers.resources=a,b --workers 2 "
+     "--memory 64m -- true", 0, ["files: the content of ", "/folder/src, a, b\n"], []),
+    ("1 files none", "tony check --memory 64m -- true", 0, ["files: none\n"], []),
     ("1 results of several", "mkdir src && tony submit --workers 2 --memory 64m --src_dir src -- true", 0,
      ["results: ", "/containers/*/work\n"], []),
     ("1 elsewhere", TRAIN + "tony submit --scheduler yarn --workers 2 -- python3 train.py", 3,
