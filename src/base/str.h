@@ -68,8 +68,8 @@ int str_parse_int(const char *text, int64_t min, int64_t max, int64_t *value);
 int str_parse_double(const char *text, double *value);
 /* "true"/"false", "yes"/"no", "on"/"off", "1"/"0", any case. */
 int str_parse_bool(const char *text, bool *value);
-/* A size: "2g", "2gb", "2 GiB", "2048m", "1.5g", "1t", "512k", "3" (MiB), any case, all in powers
- * of 1024. Rounded up; what is larger than 2^61 bytes counts as that. */
+/* A size: "2g", "2gb", "2Gi", "2 GiB", "2048m", "1.5g", "1t", "512k", "3" (MiB), any case, all in
+ * powers of 1024. Rounded up; what is larger than 2^61 bytes counts as that. */
 int str_parse_bytes(const char *text, int64_t *bytes);
 int str_parse_mib(const char *text, int64_t *mib);
 /* A duration in ms: "500ms", "10s", "5m", "5 min", "2h", "1d", "1.5h", "1h30m", any case; a bare

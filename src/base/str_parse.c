@@ -110,9 +110,10 @@ static const struct unit *read_quantity(const char **text, const struct unit *un
 int str_parse_bytes(const char *text, int64_t *bytes)
 {
 	static const struct unit units[] = {
-		{"", MIB},     {"k", 0x1p10},  {"kb", 0x1p10},	{"kib", 0x1p10}, {"m", MIB},
-		{"mb", MIB},   {"mib", MIB},   {"g", 0x1p30},	{"gb", 0x1p30},	 {"gib", 0x1p30},
-		{"t", 0x1p40}, {"tb", 0x1p40}, {"tib", 0x1p40},
+		{"", MIB},	{"k", 0x1p10},	 {"kb", 0x1p10},  {"ki", 0x1p10}, {"kib", 0x1p10},
+		{"m", MIB},	{"mb", MIB},	 {"mi", MIB},	  {"mib", MIB},	  {"g", 0x1p30},
+		{"gb", 0x1p30}, {"gi", 0x1p30},	 {"gib", 0x1p30}, {"t", 0x1p40},  {"tb", 0x1p40},
+		{"ti", 0x1p40}, {"tib", 0x1p40},
 	};
 	double value;
 
