@@ -273,15 +273,37 @@ static void check_list(const struct describer *describer, const char *key)
 	}
 }
 
+/* Of a job whose user says nothing of who is waited for. */
+static void tell_missing_workers(const struct describer *describer, const char *type)
+{
+	char *where cleanup_free = conf_locate(describer->conf, "tony.%s.instances", type);
+
+	problems_error(describer->problems,
+		       "%s: tasks of type %s serve others, and the job has none: it would end at "
+		       "once; add --workers N (tony.worker.instances)",
+		       where, type);
+}
+
 static void check_tracked(const struct describer *describer)
 {
+	static const char untracked_key[] = "tony.application.untracked.jobtypes";
+	static const char sidecar_key[] = "tony.application.sidecar.jobtypes";
 	const struct job *job = describer->job;
+	const char *first = NULL;
 
-	for (size_t i = 0; i < job->type_count; i++)
-		if (job->types[i].role == JOB_ROLE_TRACKED && job->types[i].instances > 0)
+	for (size_t i = 0; i < job->type_count; i++) {
+		if (job->types[i].instances == 0)
+			continue;
+		if (job->types[i].role == JOB_ROLE_TRACKED)
 			return;
-	char *where cleanup_free =
-		conf_locate(describer->conf, "tony.application.untracked.jobtypes");
+		first = first ? first : job->types[i].name;
+	}
+	if (first && !describe_is_users(describer->conf, untracked_key) &&
+	    !describe_is_users(describer->conf, sidecar_key)) {
+		tell_missing_workers(describer, first);
+		return;
+	}
+	char *where cleanup_free = conf_locate(describer->conf, untracked_key);
 	problems_error(describer->problems,
 		       "%s: every task is untracked or a sidecar, so the job would end at once; "
 		       "take one type, such as worker, out of it or add one",

@@ -145,6 +145,24 @@ static void check_instances(const struct job_options *options, const struct str_
 			       options->ps ? "--ps" : "--type");
 }
 
+/* Parameter servers alone would be waited for by nobody. Told once: the rest is checked as of a job
+ * with a worker. */
+static void check_servers(const struct job_options *options, struct conf *conf)
+{
+	static const char key[] = "tony.application.untracked.jobtypes";
+	struct str_list types cleanup_str_list = {0};
+
+	find_types(conf, &types);
+	if (!options->ps || types.count != 1 || !str_equal(types.items[0], "ps") ||
+	    conf_find(conf, key))
+		return;
+	problems_error(conf_problems(conf),
+		       "--ps: \"%s\": parameter servers serve workers, and the job has none; add "
+		       "--workers N",
+		       options->ps);
+	set(conf, "--ps", "tony.worker.instances", "1");
+}
+
 static bool check_type(const char *item, const char *name, struct problems *problems)
 {
 	struct err err cleanup_err = {0};
@@ -174,6 +192,7 @@ static void set_instances(const struct job_options *options, struct conf *conf,
 		str_list_add(types, name);
 	}
 	check_instances(options, types, conf);
+	check_servers(options, conf);
 	if (options->workers || (types->count == 0 && conf_find(conf, "tony.worker.instances")))
 		str_list_add(types, "worker");
 }

@@ -76,6 +76,12 @@ ROWS = [
     ("3.47", "tony render --conf tony.driver.memory=96m -- true", 0, ["96 MiB"], ["warning"]),
     ("3.48", "tony submit --conf tony.driver.gpus=1000 -- true", 7, ["driver:0 needs 1000 GPUs"], []),
     ("3.48 command", "tony render --conf tony.driver.command='echo own'", 0, ["echo own"], ["warning"]),
+    ("servers alone", "tony submit --ps 2 --memory 64m --gpus 1 -- true", 3,
+     ['tony: --ps: "2": parameter servers serve workers, and the job has none; add --workers N\n'],
+     ["is for workers", "untracked", "succeeded"]),
+    ("servers alone by type", "tony submit --type ps=2 --memory 64m -- true", 3,
+     ["tony: --type: tasks of type ps serve others, and the job has none: it would end at once; add --workers N"],
+     ["untracked", "succeeded"]),
     ("role", "tony check --framework tensorflow --type cheif=1 --workers 1 --memory 64m -- true", 0,
      ['--type: "cheif" is no role that tensorflow knows; did you mean chief?'], []),
     ("role none", "tony check --framework tensorflow --type gpuworker=1 --type monitor=1 --memory 64m -- true; "

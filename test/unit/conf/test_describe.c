@@ -190,8 +190,20 @@ static void test_nothing_tracked(void **state)
 
 	BED_TYPES(bed, "ps=1", "worker=0");
 	bed_refuse(bed);
+	assert_line_has(bed_errors(bed),
+			"--conf: tony.ps.instances: tasks of type ps serve others");
+}
+
+static void test_nothing_tracked_by_the_users_list(void **state)
+{
+	struct bed *bed = *state;
+
+	bed_conf(bed, "tony.application.untracked.jobtypes=ps");
+	BED_TYPES(bed, "ps=1", "worker=0");
+	bed_refuse(bed);
 	assert_line(bed_errors(bed),
-		    "tony.application.untracked.jobtypes: every task is untracked or a sidecar, so "
+		    "--conf: tony.application.untracked.jobtypes: every task is untracked or a "
+		    "sidecar, so "
 		    "the job would end at once; take one type, such as worker, out of it or add "
 		    "one");
 }
@@ -635,6 +647,7 @@ int main(void)
 		BED_TEST(test_types_of_a_site_warn_of_nothing),
 		BED_TEST(test_roles),
 		BED_TEST(test_nothing_tracked),
+		BED_TEST(test_nothing_tracked_by_the_users_list),
 		BED_TEST(test_single_node),
 		BED_TEST(test_single_node_prefers_the_am_command),
 		BED_TEST(test_keys_of_the_one_task),
