@@ -177,6 +177,26 @@ static bool check_type(const char *item, const char *name, struct problems *prob
 	return false;
 }
 
+/* "--workers 3 --type worker=2": only one of them would count. */
+static void check_repeated(const struct job_options *options, struct conf *conf, const char *item,
+			   const struct str_list *types)
+{
+	const struct {
+		const char *type, *option, *value;
+	} others[] = {{"worker", "--workers", options->workers}, {"ps", "--ps", options->ps}};
+	char *name cleanup_free = mem_strndup(item, strcspn(item, "="));
+
+	for (size_t i = 0; i < array_length(others); i++)
+		if (others[i].value && str_equal(name, others[i].type))
+			problems_error(conf_problems(conf),
+				       "--type: \"%s\" and %s %s say the same thing; give one",
+				       item, others[i].option, others[i].value);
+	if (str_list_has(types, name))
+		problems_error(conf_problems(conf),
+			       "--type: \"%s\" comes after another number of %s; give one", item,
+			       name);
+}
+
 static void set_instances(const struct job_options *options, struct conf *conf,
 			  struct str_list *types)
 {
@@ -188,6 +208,7 @@ static void set_instances(const struct job_options *options, struct conf *conf,
 		char *name cleanup_free = mem_strndup(item, length);
 		if (!check_type(item, name, conf_problems(conf)))
 			continue;
+		check_repeated(options, conf, item, types);
 		set_type(conf, "--type", name, "instances", item + length + 1);
 		str_list_add(types, name);
 	}
