@@ -65,6 +65,8 @@ const char *str_nearest(const char *text, const char *const *candidates, size_t 
 /* Whole-string parsers; -1 without touching *value when the text is not exactly of that form or is
  * out of range. The caller words the error. */
 int str_parse_int(const char *text, int64_t min, int64_t max, int64_t *value);
+/* Digits only, behind a "-" or not, however many: what str_parse_int() may still find too large. */
+bool str_is_whole_number(const char *text);
 int str_parse_double(const char *text, double *value);
 /* "true"/"false", "yes"/"no", "on"/"off", "1"/"0", any case. */
 int str_parse_bool(const char *text, bool *value);

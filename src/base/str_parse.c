@@ -29,6 +29,12 @@ int str_parse_int(const char *text, int64_t min, int64_t max, int64_t *value)
 	return 0;
 }
 
+bool str_is_whole_number(const char *text)
+{
+	text += *text == '-';
+	return *text && !text[strspn(text, "0123456789")];
+}
+
 int str_parse_double(const char *text, double *value)
 {
 	const char *digits = text + (*text == '-');

@@ -126,23 +126,40 @@ static bool has_types(const struct conf *conf)
 }
 
 /* --workers 0 most likely comes out of a script: then no task of the job would be as it was meant.
- */
-static void check_instances(const struct job_options *options, const struct str_list *types,
-			    struct conf *conf)
+ * A number that cannot be is told once: the rest is checked as of a job with one worker. */
+static void set_workers(const struct job_options *options, struct conf *conf)
 {
+	static const char name[] = "tony.worker.instances";
+	const char *text = options->workers;
+	const int64_t most = key_find(name, NULL)->max;
 	int64_t number;
 
-	if (options->workers && str_parse_int(options->workers, 0, 0, &number) == 0)
+	if (!text || !str_is_whole_number(text) || str_parse_int(text, 1, most, &number) == 0) {
+		set(conf, "--workers", name, text);
+		return;
+	}
+	if (str_parse_int(text, 0, 0, &number) == 0)
 		problems_error(conf_problems(conf),
 			       "--workers: \"%s\" asks for no task; write --workers 1, or leave it "
 			       "out for a job of one task",
-			       options->workers);
-	else if ((options->ps || options->type.count > 0) && types->count == options->type.count &&
-		 !has_types(conf))
+			       text);
+	else
 		problems_error(conf_problems(conf),
-			       "%s: the job has no task; write --workers 1, or leave it out for a "
-			       "job of one task",
-			       options->ps ? "--ps" : "--type");
+			       "--workers: \"%s\" is out of range; write a value from 1 to %lld",
+			       text, (long long)most);
+	set(conf, "--workers", name, "1");
+}
+
+static void check_instances(const struct job_options *options, const struct str_list *types,
+			    struct conf *conf)
+{
+	if (options->workers || (!options->ps && options->type.count == 0) ||
+	    types->count < options->type.count || has_types(conf))
+		return;
+	problems_error(
+		conf_problems(conf),
+		"%s: the job has no task; write --workers 1, or leave it out for a job of one task",
+		options->ps ? "--ps" : "--type");
 }
 
 /* Parameter servers alone would be waited for by nobody. Told once: the rest is checked as of a job
@@ -200,7 +217,7 @@ static void check_repeated(const struct job_options *options, struct conf *conf,
 static void set_instances(const struct job_options *options, struct conf *conf,
 			  struct str_list *types)
 {
-	set(conf, "--workers", "tony.worker.instances", options->workers);
+	set_workers(options, conf);
 	set(conf, "--ps", "tony.ps.instances", options->ps);
 	for (size_t i = 0; i < options->type.count; i++) {
 		const char *item = options->type.items[i];

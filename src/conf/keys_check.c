@@ -67,7 +67,9 @@ static int check_int(const struct key *key, const char *value, struct err *err)
 {
 	int64_t number;
 
-	if (str_parse_int(value, INT64_MIN, INT64_MAX, &number) < 0)
+	if (str_parse_int(value, INT64_MIN, INT64_MAX, &number) < 0 && str_is_whole_number(value))
+		number = *value == '-' ? INT64_MIN : INT64_MAX;
+	else if (str_parse_int(value, INT64_MIN, INT64_MAX, &number) < 0)
 		return err_set(err, ERR_CONFIG,
 			       "\"%s\" is not a whole number; write digits only, such as %lld",
 			       value, (long long)(key->min > 1 ? key->min : 1));

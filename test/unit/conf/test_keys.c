@@ -267,7 +267,7 @@ static void test_values_refused(void **state)
 	refuse("tony.worker.instances", "1.0",
 	       "\"1.0\" is not a whole number; write digits only, such as 1");
 	refuse("tony.worker.instances", "99999999999999999999",
-	       "\"99999999999999999999\" is not a whole number; write digits only, such as 1");
+	       "\"99999999999999999999\" is out of range; write a value from 0 to 100000");
 	refuse("tony.worker.instances", "100001",
 	       "\"100001\" is out of range; write a value from 0 to 100000");
 	refuse("tony.worker.instances", "-1",
