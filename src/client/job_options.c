@@ -266,13 +266,31 @@ static void set_shape(const struct job_options *options, struct conf *conf)
 	set_each(conf, &types, "--max-restarts", "max-restarts", options->max_restarts, "driver");
 }
 
+/* The key counts milliseconds, as all of TonY's do; the option counts seconds, as that of tony wait
+ * does. */
+static void set_timeout(const char *text, struct conf *conf)
+{
+	double number;
+
+	if (!text || str_parse_double(text, &number) < 0 || number <= 0) {
+		set(conf, "--timeout", "tony.application.timeout", text);
+		return;
+	}
+	char *seconds cleanup_free = mem_printf("%ss", text);
+	set(conf, "--timeout", "tony.application.timeout", seconds);
+	problems_warning(conf_problems(conf),
+			 "--timeout: \"%s\" has no unit and counts seconds; write %ss, or %sm for "
+			 "minutes",
+			 text, text, text);
+}
+
 static void set_plain(const struct job_options *options, struct conf *conf)
 {
 	set(conf, "--name", "tony.application.name", options->name);
 	set(conf, "--framework", "tony.application.framework", options->framework);
 	set(conf, "--scheduler", "tony.application.scheduler", options->scheduler);
 	set(conf, "--queue", "tony.yarn.queue", options->queue);
-	set(conf, "--timeout", "tony.application.timeout", options->timeout);
+	set_timeout(options->timeout, conf);
 	set(conf, "--retries", "tony.am.retry-count", options->retries);
 	set(conf, "--sidecar_tensorboard_log_dir", "tony.application.tensorboard-log-dir",
 	    options->sidecar_tensorboard_log_dir);
@@ -428,18 +446,6 @@ static int set_command(const struct job_options *options, const struct str_list 
 	return set_words(conf, command, err);
 }
 
-/* The key counts milliseconds, as all of TonY's do; whoever types "--timeout 5" means no such. */
-static int check_timeout(const struct job_options *options, struct err *err)
-{
-	const char *text = options->timeout;
-	int64_t number;
-
-	if (!text || str_parse_int(text, 1, INT64_MAX, &number) < 0)
-		return 0;
-	return err_set(err, ERR_USAGE, "--timeout: \"%s\" has no unit; write %ss or %sm", text,
-		       text, text);
-}
-
 /* Who says where the site files are means a cluster. */
 static void choose_scheduler(struct conf *conf)
 {
@@ -473,8 +479,6 @@ int job_options_load(const struct job_options *options, const struct str_list *c
 {
 	struct conf *conf cleanup_conf = conf_create();
 
-	if (check_timeout(options, err) < 0)
-		return -1;
 	if (load_files(options, conf, err) < 0) {
 		/* Whatever kept the file from being read, the configuration is what is wrong. */
 		if (err)

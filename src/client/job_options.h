@@ -183,7 +183,8 @@ struct job_options {
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.timeout),                                        \
 		 .argument = "TIME",                                                               \
-		 .help = "the longest that the job may take: 90s, 10m, 1h30m"},                    \
+		 .help = "the longest that the job may take (90s, 10m, 1h30m; a bare number is "   \
+			 "seconds)"},                                                              \
 		{.name = "retries",                                                                \
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.retries),                                        \

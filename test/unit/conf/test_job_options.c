@@ -279,14 +279,16 @@ static void test_two_commands_typed(void **state)
 				  "thing; give one");
 }
 
-static void test_a_timeout_has_a_unit(void **state)
+static void test_a_bare_timeout_counts_seconds(void **state)
 {
 	struct bed *bed = *state;
 
 	bed->options.timeout = mem_strdup("5");
-	assert_int_equal(job_options_load(&bed->options, NULL, &bed->conf, &bed->err), -1);
-	assert_int_equal(bed->err.kind, ERR_USAGE);
-	assert_message(&bed->err, "--timeout: \"5\" has no unit; write 5s or 5m");
+	bed->options.executes = mem_strdup("run");
+	assert_int_equal(bed_describe(bed)->application_timeout_ms, 5000);
+	assert_line(bed_warnings(bed),
+		    "--timeout: \"5\" has no unit and counts seconds; write 5s, or "
+		    "5m for minutes");
 }
 
 static void test_site_files_that_are_not_there(void **state)
@@ -440,7 +442,7 @@ int main(void)
 		BED_TEST(test_hdfs_classpath_drops_what_is_not_there),
 		BED_TEST(test_contradictions),
 		BED_TEST(test_two_commands_typed),
-		BED_TEST(test_a_timeout_has_a_unit),
+		BED_TEST(test_a_bare_timeout_counts_seconds),
 		BED_TEST(test_site_files_that_are_not_there),
 		BED_TEST(test_site_files_that_are_not_asked),
 		BED_TEST(test_unreadable_file),
