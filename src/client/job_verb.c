@@ -94,10 +94,11 @@ static int check_dash(const struct str_list *command, struct err *err)
 
 	if (*word != '-')
 		return 0;
-	return err_set(err, ERR_USAGE,
-		       "\"%s\" after -- would be the program; options of tony stand before --, as in "
-		       "tony submit --memory 4g -- python3 train.py",
-		       word);
+	return err_set(
+		err, ERR_USAGE,
+		"\"%s\" after -- would be the program; options of tony stand before --, as in "
+		"tony submit --memory 4g -- python3 train.py",
+		word);
 }
 
 /* ---- one word ----------------------------------------------------------------------------- */

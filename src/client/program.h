@@ -16,8 +16,8 @@ enum program_verdict {
 enum program_verdict program_find(const char *command, const char *work_dir,
 				  const struct stage_files *files, const char *path, char **text);
 
-/* Appends to `programs` the words of a command that name something to run: a program with a slash, the
- * file behind an interpreter, a script by its suffix; to `arguments` other words that look like
+/* Appends to `programs` the words of a command that name something to run: a program with a slash,
+ * the file behind an interpreter, a script by its suffix; to `arguments` other words that look like
  * files: with a slash or a dot. Left out: programs that PATH finds, words that the shell expands,
  * and the targets of ">". */
 void program_words(const char *command, struct str_list *programs, struct str_list *arguments);

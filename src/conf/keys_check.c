@@ -1,6 +1,5 @@
 /* A value's form and range, by the type of its key. */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -76,32 +75,14 @@ static int check_int(const struct key *key, const char *value, struct err *err)
 	return check_range(key, value, number, err);
 }
 
-/* "10Gi", ".5g": the same as it is written here. The caller frees. */
-static char *correct_size(const char *value)
-{
-	size_t length = strlen(value);
-	int64_t mib;
-
-	if (length > 1 && tolower((unsigned char)value[length - 1]) == 'i') {
-		char *whole = mem_printf("%sB", value);
-		if (str_parse_mib(whole, &mib) == 0)
-			return whole;
-		free(whole);
-	}
-	if (*value == '.') {
-		char *whole = mem_printf("0%s", value);
-		if (str_parse_mib(whole, &mib) == 0)
-			return whole;
-		free(whole);
-	}
-	return mem_strdup("2g or 2048m");
-}
-
 static int refuse_size(const char *value, struct err *err)
 {
-	char *correct cleanup_free = correct_size(value);
+	char *whole cleanup_free = mem_printf("0%s", value);
+	int64_t mib;
+	bool lacks_zero = *value == '.' && str_parse_mib(whole, &mib) == 0;
 
-	return err_set(err, ERR_CONFIG, "\"%s\" is not a size; write %s", value, correct);
+	return err_set(err, ERR_CONFIG, "\"%s\" is not a size; write %s", value,
+		       lacks_zero ? whole : "2g or 2048m");
 }
 
 static int check_size(const struct key *key, const char *value, struct err *err)
