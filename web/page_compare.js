@@ -36,7 +36,7 @@ const FACTS = [
 	['Submitted', (job) => formatTime(job.submitted_ms)],
 	['Waited', (job) => job.running_ms ? formatDuration(job.running_ms - job.submitted_ms) : ''],
 	['Ran', (job) => job.running_ms && job.ended_ms ? formatDuration(job.ended_ms - job.running_ms) : ''],
-	['Tasks', ({tasks}) => tasks], ['Epochs', ({epoch}) => epoch],
+	['Tasks', (job) => job.task_count], ['Epochs', ({epoch}) => epoch],
 	['Retries', (job) => (job.retries ?? 0) + (job.infrastructure_retries ?? 0)],
 	['Message', ({message, cause}) => message ?? cause?.text ?? ''],
 ];

@@ -54,7 +54,7 @@ def summary(job_id, submitted, chance):
             "tags": chance.sample(["nightly", "weekly", "sweep", "baseline"], chance.randrange(3)),
             "submitted_ms": submitted, "begun_ms": submitted + 900, "running_ms": submitted + 4000,
             "ended_ms": submitted + 4000 + chance.randrange(36000000), "epoch": 1, "retries": 0,
-            "infrastructure_retries": 0, "am_attempt": 1, "state": state, "tasks": 9, "bytes": 20000,
+            "infrastructure_retries": 0, "am_attempt": 1, "state": state, "task_count": 9, "bytes": 20000,
             "message": "the job succeeded" if state == "succeeded"
             else f"worker:{chance.randrange(8)} on node-{chance.randrange(400)} exited with code 1: "
                  "ValueError: the loss is not a number",
@@ -122,7 +122,7 @@ def make_large_job(store, tasks, chance, template):
     write(os.path.join(place, "job.json"), json.dumps(template | {"id": job_id, "submitted_ms": LAST_MS}))
     write(os.path.join(place, "events.jsonl"), "".join(journal(tasks)))
     write(os.path.join(place, "summary.json"),
-          json.dumps(summary(job_id, LAST_MS, chance) | {"tasks": tasks, "name": "large"}))
+          json.dumps(summary(job_id, LAST_MS, chance) | {"task_count": tasks, "name": "large"}))
     return job_id
 
 
@@ -192,7 +192,7 @@ def random_search(chance):
     if chance.random() < 0.2:
         parts.append(f"offset={chance.randrange(20) * 100}")
     if chance.random() < 0.2:
-        parts.append(f"sort={chance.choice(['name', 'user', 'state', 'tasks'])}")
+        parts.append(f"sort={chance.choice(['name', 'user', 'state', 'task_count'])}")
     return "/v1/jobs?" + "&".join(parts)
 
 

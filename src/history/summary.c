@@ -34,7 +34,7 @@ static const struct job_field fields[] = {
 	{SUMMARY(am_attempt), .kind = FIELD_INT, .max = COUNT_CAP},
 	{SUMMARY(message), .kind = FIELD_OPTIONAL_TEXT, .max = 65536},
 	{SUMMARY(cause_task), .kind = FIELD_OPTIONAL_TEXT, .max = 128},
-	{SUMMARY(tasks), .kind = FIELD_INT64, .max = COUNT_CAP},
+	{SUMMARY(task_count), .kind = FIELD_INT64, .max = COUNT_CAP},
 	{SUMMARY(bytes), .kind = FIELD_INT64, .max = INT64_MAX},
 	{SUMMARY(view_acl), .kind = FIELD_OPTIONAL_TEXT, .max = 65536},
 };
@@ -112,7 +112,7 @@ void history_summary_of(const struct job_view *view, struct history_summary *sum
 		.infrastructure_retries = view->infrastructure_retries,
 		.am_attempt = view->am_attempt,
 		.message = mem_strdup(view->message),
-		.tasks = (int64_t)view->task_count,
+		.task_count = (int64_t)view->task_count,
 		.view_acl = mem_strdup(job_config(job, "tony.yarn.view-acl")),
 	};
 	for (size_t i = 0; i < job->tags.count; i++)
@@ -200,6 +200,15 @@ static int read_state(const json_t *object, struct history_summary *summary, str
 	return 0;
 }
 
+/* Summaries that were written before have it by the name "tasks". */
+static void rename_task_count(json_t *object)
+{
+	json_t *count = json_object_get(object, "tasks");
+
+	if (count && !json_object_get(object, "task_count"))
+		json_object_set(object, "task_count", count);
+}
+
 static int read_members(const json_t *object, struct history_summary *summary, struct err *err)
 {
 	const json_t *cause = json_object_get(object, "cause");
@@ -230,6 +239,7 @@ int history_summary_from_text(const char *bytes, size_t length, struct history_s
 	json_t *object cleanup_json = json_parse(bytes, length, err);
 	if (!object)
 		return -1;
+	rename_task_count(object);
 	if (read_members(object, &read, err) < 0) {
 		history_summary_finish(&read);
 		return -1;

@@ -4,13 +4,14 @@
  *   {"format": 1, "id", "name", "user", "framework", "scheduler", "queue", "tags": [],
  *    "submitted_ms", "begun_ms", "running_ms", "ended_ms", "state": "succeeded|failed|killed",
  *    "epoch", "retries", "infrastructure_retries", "am_attempt", "message",
- *    "cause": {...} (job/cause_json.h), "cause_task": "worker:0", "tasks": N, "bytes": N,
+ *    "cause": {...} (job/cause_json.h), "cause_task": "worker:0", "task_count": N, "bytes": N,
  *    "types": [{"name", "instances", "memory_mib", "vcores", "gpus", "max_rss_bytes",
  *               "p95_rss_bytes", "average_cpu_percent", "average_gpu_percent",
  *               "longest_silence_ms", "late_beats"}],
  *    "view_acl": "..."}
  *
- * What is not known is left out. Times are wall-clock ms.
+ * What is not known is left out. Times are wall-clock ms. Older summaries have "tasks" for
+ * "task_count".
  */
 #ifndef TONY_HISTORY_SUMMARY_H
 #define TONY_HISTORY_SUMMARY_H
@@ -52,7 +53,7 @@ struct history_summary {
 	char *message;	    /* one line; NULL: none */
 	struct cause cause; /* the first; kind CAUSE_NONE: none */
 	char *cause_task;   /* "worker:0"; NULL: it is the job's own, or there is none */
-	int64_t tasks;
+	int64_t task_count;
 	int64_t bytes; /* of the job's history, without the summary; 0: not known */
 	struct history_type *types;
 	size_t type_count;

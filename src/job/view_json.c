@@ -101,7 +101,7 @@ json_t *job_view_to_json(const struct job_view *view)
 	json_set_int(object, "retries", view->retries);
 	json_set_int(object, "infrastructure_retries", view->infrastructure_retries);
 	json_set_int(object, "am_attempt", view->am_attempt);
-	json_set_int(object, "tasks", count_wanted(view));
+	json_set_int(object, "task_count", count_wanted(view));
 	json_object_set_new(object, "progress", progress(view));
 	set_time(object, "state_since_ms", view->state_since_ms);
 	set_time(object, "submitted_ms", job->submitted_ms);

@@ -16,7 +16,7 @@
 #include "web/access.h"
 
 enum {
-	VERSION = 3,
+	VERSION = 4,
 	BUSY_MS = 10000,
 	TEXT_MESSAGE = 300, /* bytes of a message that are looked through */
 };
@@ -29,7 +29,7 @@ static const char schema[] =
 	"NULL,"
 	" modified_ms INTEGER NOT NULL, UNIQUE (location, path));"
 	"CREATE TABLE jobs (submitted_ms INTEGER NOT NULL, id TEXT NOT NULL, name TEXT, user TEXT,"
-	" framework TEXT, queue TEXT, state TEXT, tags TEXT, types TEXT, tasks INTEGER,"
+	" framework TEXT, queue TEXT, state TEXT, tags TEXT, types TEXT, task_count INTEGER,"
 	" view_acl TEXT, folder INTEGER NOT NULL, modified_ms INTEGER NOT NULL, text TEXT,"
 	" PRIMARY KEY (submitted_ms DESC, id)) WITHOUT ROWID;"
 	"CREATE UNIQUE INDEX jobs_id ON jobs (id);"
@@ -38,7 +38,7 @@ static const char schema[] =
 	"CREATE TABLE summaries (id TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;"
 	"CREATE TABLE age (ms INTEGER NOT NULL);"
 	"INSERT INTO age VALUES (0);"
-	"PRAGMA user_version = 3;";
+	"PRAGMA user_version = 4;";
 
 static const char settings[] = "PRAGMA synchronous = OFF; PRAGMA cache_size = -4096;"
 			       "PRAGMA temp_store = MEMORY;";
@@ -392,7 +392,7 @@ static int insert_job(struct portal_index *index, const struct history_summary *
 	sqlite3_stmt *insert cleanup_statement = index_prepare(
 		index,
 		"INSERT INTO jobs VALUES (:submitted, :id, :name, :user, :framework, :queue, "
-		":state, :tags, :types, :tasks, :acl, :folder, :modified, :text)",
+		":state, :tags, :types, :task_count, :acl, :folder, :modified, :text)",
 		err);
 
 	if (!insert)
@@ -406,7 +406,7 @@ static int insert_job(struct portal_index *index, const struct history_summary *
 	index_bind(insert, ":state", state);
 	index_bind(insert, ":tags", tags);
 	index_bind(insert, ":types", types);
-	index_bind_int(insert, ":tasks", summary->tasks);
+	index_bind_int(insert, ":task_count", summary->task_count);
 	index_bind(insert, ":acl", summary->view_acl);
 	index_bind_int(insert, ":folder", folder);
 	index_bind_int(insert, ":modified", modified_ms);

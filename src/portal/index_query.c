@@ -85,8 +85,8 @@ static void bind_conditions(sqlite3_stmt *statement, const struct portal_query *
 
 /* ---- in which order ----------------------------------------------------------------------- */
 
-static const char *const sorts[] = {"submitted_ms", "id",    "name",  "user",
-				    "queue",	    "state", "tasks", "framework"};
+static const char *const sorts[] = {"submitted_ms", "id",    "name",	   "user",
+				    "queue",	    "state", "task_count", "framework"};
 
 bool portal_is_sort(const char *name)
 {
@@ -120,7 +120,7 @@ static int64_t append_page(struct portal_index *index, const struct portal_query
 	int got;
 
 	str_append(&sql, "SELECT json FROM (SELECT id, submitted_ms, name, user, queue, state, "
-			 "tasks, framework FROM jobs");
+			 "task_count, framework FROM jobs");
 	append_conditions(&sql, query);
 	append_order(&sql, query);
 	str_append(&sql, ") AS page CROSS JOIN summaries ON summaries.id = page.id");

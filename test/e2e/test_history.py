@@ -57,7 +57,7 @@ def test_success_is_kept(tony):
     assert answer.returncode == 0, answer.stderr
     place = kept(tony, job)
     said = summary(place)
-    assert said["state"] == "succeeded" and said["id"] == job.id and said["tasks"] == 2
+    assert said["state"] == "succeeded" and said["id"] == job.id and said["task_count"] == 2
     assert said["tags"] == ["nightly"] and "cause" not in said
     assert said["submitted_ms"] <= said["begun_ms"] <= said["running_ms"] <= said["ended_ms"]
     assert [(row["name"], row["instances"], row["memory_mib"]) for row in said["types"]] == [("worker", 2, 64)]

@@ -58,7 +58,7 @@ class Portal:
                           f"{job.id} {state} in the portal", PATIENCE_S)
 
     def wait_kept(self, job, state):
-        return wait_until(lambda: (row := self.wait_job(job, state)) and "tasks" in row and row.get("begun_ms")
+        return wait_until(lambda: (row := self.wait_job(job, state)) and "task_count" in row and row.get("begun_ms")
                           and row, f"the history of {job.id} in the portal", PATIENCE_S)
 
     def wait_logs(self, job, task):

@@ -174,7 +174,7 @@ class Job:
             progress[task["state"]] = progress.get(task["state"], 0) + 1
         found = {"id": self.id, "name": self.name, "user": self.user, "queue": self.queue, "scheduler": self.scheduler,
                  "framework": self.framework, "tags": self.tags, "state": self.state, "epoch": self.epoch,
-                 "retries": self.retries, "infrastructure_retries": 0, "am_attempt": 1, "tasks": len(self.tasks),
+                 "retries": self.retries, "infrastructure_retries": 0, "am_attempt": 1, "task_count": len(self.tasks),
                  "progress": progress, "submitted_ms": self.submitted_ms, "running_ms": self.running_ms,
                  "ended_ms": self.ended_ms, "waiting": self.waiting, "cause": self.cause, "types": self.types,
                  "message": self.message, "sequence": len(self.lines),

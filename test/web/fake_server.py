@@ -162,7 +162,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def send_jobs(self):
         jobs = [job for job in self.server.jobs.values() if self.is_wanted(job)]
         key = self.query.get("sort") or "submitted_ms"
-        jobs.sort(key=lambda job: job.summary().get(key) or 0 if key.endswith("_ms") or key == "tasks"
+        jobs.sort(key=lambda job: job.summary().get(key) or 0 if key.endswith("_ms") or key == "task_count"
                   else str(job.summary().get(key, "")), reverse=self.query.get("order") != "asc")
         offset, limit = self.number("offset", 0), self.number("limit", 100)
         self.send_json({"total": len(jobs), "jobs": [job.summary() for job in jobs[offset:offset + limit]]})

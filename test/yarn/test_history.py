@@ -37,7 +37,7 @@ def test_an_ended_job_is_kept_and_found_from_elsewhere(tony):
     wait_until(lambda: FILES <= set(tony.cluster.list(job.history)), "the history to be published")
     summary = json.loads(tony.cluster.get(f"{job.history}/summary.json"))
     assert summary["id"] == job.id and summary["state"] == "failed" and summary["scheduler"] == "yarn"
-    assert summary["cause_task"] == "worker:1" and summary["tasks"] == 2
+    assert summary["cause_task"] == "worker:1" and summary["task_count"] == 2
     assert tony.cluster.status(job.history)["permission"] == "700"
     assert tony.cluster.status(f"{job.history}/events.jsonl")["permission"] == "600"
     assert tony.cluster.list(os.path.dirname(job.history)).count(job.id) == 1

@@ -59,7 +59,7 @@ static void test_job_and_tasks(void **state)
 	ask(bed, &reply, "GET", "/v1/job", NULL);
 	assert_string_equal(reply_member(&reply, "id"), "tony-test");
 	assert_string_equal(reply_member(&reply, "state"), "forming");
-	assert_int_equal(reply_number(&reply, "tasks"), 3);
+	assert_int_equal(reply_number(&reply, "task_count"), 3);
 	reply_finish(&reply);
 	bring_in(bed, "worker:0", 4001);
 	ask(bed, &reply, "GET", "/v1/tasks/worker:0", NULL);

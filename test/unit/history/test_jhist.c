@@ -141,7 +141,7 @@ static void a_job_of_tonys_has_a_summary(void **state)
 	assert_int_equal(summary.running_ms, T0 + 200);
 	assert_int_equal(summary.ended_ms, 1542325699566);
 	assert_int_equal(summary.epoch, 2);
-	assert_int_equal(summary.tasks, 3);
+	assert_int_equal(summary.task_count, 3);
 	assert_string_equal(summary.message, "worker:1 on node4 exited with code 3");
 	assert_string_equal(summary.cause_task, "worker:1");
 	assert_int_equal(summary.cause.exit_code, 3);
@@ -258,7 +258,7 @@ static void nonsense_is_refused_or_passed_over(void **state)
 	scratch_write(state, DIRECTORY "/config.xml", "<configuration>", 0600);
 	history_store_summary(store, STORE_PATH, &summary, &err);
 	assert_string_equal(err_message(&err), "no error");
-	assert_int_equal(summary.tasks, 1);
+	assert_int_equal(summary.task_count, 1);
 	history_summary_finish(&summary);
 	history_store_close(store);
 	store = open_store(state);
@@ -267,7 +267,7 @@ static void nonsense_is_refused_or_passed_over(void **state)
 		      "</property></configuration>",
 		      0600);
 	assert_int_equal(history_store_summary(store, STORE_PATH, &summary, NULL), 0);
-	assert_int_equal(summary.tasks, 1);
+	assert_int_equal(summary.task_count, 1);
 	history_summary_finish(&summary);
 	history_store_close(store);
 	store = open_store(state);

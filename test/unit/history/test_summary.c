@@ -32,7 +32,7 @@ static struct history_summary example(void)
 			  .exit_code = 1,
 			  .text = mem_strdup("exited with code 1")},
 		.cause_task = mem_strdup("worker:1"),
-		.tasks = 2,
+		.task_count = 2,
 		.bytes = 4711,
 		.types = mem_alloc_array(1, sizeof(*summary.types)),
 		.type_count = 1,
@@ -69,6 +69,19 @@ static void what_is_written_is_read(void **state)
 	assert_string_equal(read.cause.text, "exited with code 1");
 	assert_int_equal(read.types[0].average_gpu_percent, -1);
 	assert_int_equal(read.types[0].average_cpu_percent, 93);
+}
+
+static void older_summaries_have_the_number_of_tasks_by_another_name(void **state)
+{
+	struct history_summary summary cleanup_history_summary = example();
+	struct history_summary read cleanup_history_summary = {0};
+	json_t *object cleanup_json = history_summary_to_json(&summary);
+
+	json_object_set(object, "tasks", json_object_get(object, "task_count"));
+	json_object_del(object, "task_count");
+	char *text cleanup_free = json_text(object);
+	assert_int_equal(history_summary_from_text(text, strlen(text), &read, NULL), 0);
+	assert_int_equal(read.task_count, 2);
 }
 
 /* Replaces one member (NULL: takes it out), and expects the refusal to name it. */
@@ -146,6 +159,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(older_summaries_have_the_number_of_tasks_by_another_name),
 		cmocka_unit_test(what_cannot_be_is_refused_by_name),
 		cmocka_unit_test(another_format_is_named_as_such),
 		cmocka_unit_test(paths_are_of_the_day_in_utc),

@@ -438,7 +438,7 @@ static void what_is_not_wanted_does_not_count(void **state)
 	assert_int_equal(scene.view->tasks_in[TASK_STOPPED], 0);
 	json_t *json cleanup_json = job_view_to_json(scene.view);
 	const json_t *type = json_array_get(json_object_get(json, "types"), 0);
-	assert_int_equal(json_integer_value(json_object_get(json, "tasks")), 1);
+	assert_int_equal(json_integer_value(json_object_get(json, "task_count")), 1);
 	assert_int_equal(json_integer_value(json_object_get(type, "wanted")), 1);
 	assert_int_equal(json_integer_value(json_object_get(type, "min_instances")), 1);
 	assert_int_equal(json_integer_value(json_object_get(type, "max_instances")), 4);
