@@ -1,5 +1,6 @@
 #include "client/exit_code.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 
 const struct exit_code_row exit_code_table[] = {
@@ -48,4 +49,12 @@ enum exit_code exit_code_of_job(enum job_state state)
 	default:
 		return EXIT_CODE_JOB_FAILED;
 	}
+}
+
+void exit_code_set_member(json_t *object, enum job_state state)
+{
+	if (job_state_is_final(state))
+		json_set_int(object, "exit_code", exit_code_of_job(state));
+	else
+		json_object_set_new(object, "exit_code", json_null());
 }

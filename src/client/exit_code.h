@@ -2,6 +2,7 @@
 #ifndef TONY_CLIENT_EXIT_CODE_H
 #define TONY_CLIENT_EXIT_CODE_H
 
+#include <jansson.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -51,5 +52,7 @@ extern const size_t exit_code_count;
 enum exit_code exit_code_of(enum err_kind kind);
 /* Of a verb that waited for a job to end. */
 enum exit_code exit_code_of_job(enum job_state state);
+/* As the member "exit_code" of a job; null until it has ended. */
+void exit_code_set_member(json_t *object, enum job_state state);
 
 #endif

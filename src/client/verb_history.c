@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/ended_jobs.h"
+#include "client/exit_code.h"
 #include "client/moment.h"
 #include "client/prune.h"
 #include "client/report.h"
@@ -86,8 +87,11 @@ static void print_json(const struct ended_jobs *jobs)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < jobs->count; i++)
-		json_array_append_new(list, history_summary_to_json(&jobs->items[i]));
+	for (size_t i = 0; i < jobs->count; i++) {
+		json_t *job = history_summary_to_json(&jobs->items[i]);
+		exit_code_set_member(job, jobs->items[i].state);
+		json_array_append_new(list, job);
+	}
 	report_json(list);
 }
 

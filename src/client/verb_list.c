@@ -44,6 +44,7 @@ static json_t *summary_to_json(const struct job_summary *job)
 	json_set_text(object, "user", job->user);
 	json_set_text(object, "framework", job->framework);
 	json_set_text(object, "state", job_state_name(job->state));
+	exit_code_set_member(object, job->state);
 	json_set_int(object, "submitted_ms", job->submitted_ms);
 	if (job->ended_ms > 0)
 		json_set_int(object, "ended_ms", job->ended_ms);

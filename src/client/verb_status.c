@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
+#include "client/job_answer.h"
 #include "client/live.h"
 #include "client/opened.h"
 #include "client/place.h"
@@ -37,59 +38,6 @@ const struct opt_table verb_status_options = {
 	.options = options,
 	.option_count = array_length(options),
 };
-
-/* ---- JSON --------------------------------------------------------------------------------- */
-
-/* Adds a page of the AM's answer; false: that was the last one, or there is no answer. */
-static bool add_page(const struct opened *opened, json_t *tasks)
-{
-	size_t before = json_array_size(tasks);
-	char *path cleanup_free = mem_printf("/v1/tasks?offset=%zu", before);
-	json_t *answer cleanup_json = opened_ask(opened, "GET", path, NULL, NULL);
-
-	json_array_extend(tasks, json_object_get(answer, "tasks"));
-	size_t count = json_array_size(tasks);
-	return count > before && count < opened->view->task_count;
-}
-
-/* The AM knows processes and metrics that the journal does not; without an AM the journal is all.
- */
-static json_t *tasks_json(const struct opened *opened)
-{
-	json_t *tasks = json_array();
-
-	while (add_page(opened, tasks))
-		continue;
-	for (size_t i = json_array_size(tasks); i < opened->view->task_count; i++) {
-		json_t *task = task_view_to_json(opened->view, i);
-		json_object_set_new(task, "pids", json_array());
-		json_array_append_new(tasks, task);
-	}
-	return tasks;
-}
-
-static void print_json(const struct opened *opened)
-{
-	json_t *object = job_view_to_json(opened->view);
-
-	json_object_set_new(object, "tasks", tasks_json(opened));
-	json_t *work = work_ask(opened);
-	if (work)
-		json_object_set_new(object, "work", work);
-	json_set_text(object, "job_dir", opened->door.job_dir);
-	if (opened->view->job->work_dir)
-		json_set_text(object, "work_dir", opened->view->job->work_dir);
-	if (opened->door.address) {
-		char *url cleanup_free = mem_printf("http://%s", opened->door.address);
-		json_set_text(object, "am_url", url);
-	}
-	if (!opened->view->is_final)
-		json_set_int(object, "am_pid", opened->view->am_pid);
-	char *page cleanup_free = job_portal_page(opened->view->job);
-	if (page)
-		json_set_text(object, "portal_url", page);
-	report_json(object);
-}
 
 /* ---- for people --------------------------------------------------------------------------- */
 
@@ -291,9 +239,9 @@ int verb_status(int argc, char **argv)
 		return code < 0 ? report_error(&err) : code;
 	}
 	if (chosen.json) {
-		print_json(&opened);
+		report_json(job_answer(&opened));
 	} else {
-		json_t *tasks cleanup_json = tasks_json(&opened);
+		json_t *tasks cleanup_json = job_answer_tasks(&opened);
 		print_job(&opened, tasks);
 		print_tasks(&opened, tasks);
 	}

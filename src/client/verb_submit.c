@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/input.h"
+#include "client/job_answer.h"
 #include "client/job_file.h"
 #include "client/job_verb.h"
 #include "client/other_tools.h"
@@ -208,7 +209,7 @@ static int watch(const struct submit_options *chosen, struct opened *opened, str
 	if (opened->view->is_final)
 		watch_conclude(opened, &how);
 	if (chosen->json && opened->view->is_final)
-		report_json(job_view_to_json(opened->view));
+		report_json(job_answer(opened));
 	return code;
 }
 

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
+#include "client/job_answer.h"
 #include "client/live.h"
 #include "client/opened.h"
 #include "client/report.h"
@@ -69,7 +70,7 @@ static int wait_for(const struct wait_options *chosen, const struct str_list *op
 	if (!opened.view->is_final)
 		return code;
 	if (chosen->json)
-		report_json(job_view_to_json(opened.view));
+		report_json(job_answer(&opened));
 	else
 		printf("%s %s: %s\n", opened.id, job_state_name(opened.view->state),
 		       opened.view->message ? opened.view->message : "");

@@ -1,0 +1,66 @@
+#include "client/job_answer.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "client/exit_code.h"
+#include "client/work.h"
+
+/* Adds a page of the AM's answer; false: that was the last one, or there is no answer. */
+static bool add_page(const struct opened *opened, json_t *tasks)
+{
+	size_t before = json_array_size(tasks);
+	char *path cleanup_free = mem_printf("/v1/tasks?offset=%zu", before);
+	json_t *answer cleanup_json = opened_ask(opened, "GET", path, NULL, NULL);
+
+	json_array_extend(tasks, json_object_get(answer, "tasks"));
+	size_t count = json_array_size(tasks);
+	return count > before && count < opened->view->task_count;
+}
+
+json_t *job_answer_tasks(const struct opened *opened)
+{
+	json_t *tasks = json_array();
+
+	while (add_page(opened, tasks))
+		continue;
+	for (size_t i = json_array_size(tasks); i < opened->view->task_count; i++) {
+		json_t *task = task_view_to_json(opened->view, i);
+		json_object_set_new(task, "pids", json_array());
+		json_array_append_new(tasks, task);
+	}
+	return tasks;
+}
+
+static void set_places(json_t *object, const struct opened *opened)
+{
+	char *page cleanup_free = job_portal_page(opened->view->job);
+
+	json_set_text(object, "job_dir", opened->door.job_dir);
+	json_set_text(object, "work_dir", opened->view->job->work_dir);
+	json_set_text(object, "portal_url", page);
+}
+
+/* An AM that has ended the job is there for a moment at most. */
+static void set_am(json_t *object, const struct opened *opened)
+{
+	if (opened->view->is_final)
+		return;
+	json_set_int(object, "am_pid", opened->view->am_pid);
+	if (opened->door.address) {
+		char *url cleanup_free = mem_printf("http://%s", opened->door.address);
+		json_set_text(object, "am_url", url);
+	}
+}
+
+json_t *job_answer(const struct opened *opened)
+{
+	json_t *object = job_view_to_json(opened->view), *work = work_ask(opened);
+
+	exit_code_set_member(object, opened->view->state);
+	json_object_set_new(object, "tasks", job_answer_tasks(opened));
+	if (work)
+		json_object_set_new(object, "work", work);
+	set_places(object, opened);
+	set_am(object, opened);
+	return object;
+}
