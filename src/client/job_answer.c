@@ -19,14 +19,17 @@ static bool add_page(const struct opened *opened, json_t *tasks)
 
 json_t *job_answer_tasks(const struct opened *opened)
 {
-	json_t *tasks = json_array();
+	json_t *tasks = json_array(), *task;
+	size_t i;
 
 	while (add_page(opened, tasks))
 		continue;
-	for (size_t i = json_array_size(tasks); i < opened->view->task_count; i++) {
-		json_t *task = task_view_to_json(opened->view, i);
-		json_object_set_new(task, "pids", json_array());
-		json_array_append_new(tasks, task);
+	for (i = json_array_size(tasks); i < opened->view->task_count; i++)
+		json_array_append_new(tasks, task_view_to_json(opened->view, i));
+	json_array_foreach(tasks, i, task)
+	{
+		if (!json_object_get(task, "pids"))
+			json_object_set_new(task, "pids", json_array());
 	}
 	return tasks;
 }
