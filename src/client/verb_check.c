@@ -21,7 +21,7 @@ static const struct opt options[] = {
 	{.name = "json",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct check_options, json),
-	 .help = "as JSON"},
+	 .help = "as JSON (docs/json.md)"},
 	JOB_OPTIONS(struct check_options, job),
 };
 

@@ -16,7 +16,7 @@ static const struct opt options[] = {
 	{.name = "json",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct config_options, json),
-	 .help = "as JSON"},
+	 .help = "as JSON (docs/json.md)"},
 	JOB_OPTIONS(struct config_options, job),
 };
 

@@ -30,7 +30,7 @@ static const struct opt options[] = {
 	{.name = "json",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct events_options, json),
-	 .help = "the journal's own lines, one JSON object each"},
+	 .help = "the journal's own lines, one JSON object each (docs/json.md)"},
 };
 
 const struct opt_table verb_events_options = {

@@ -72,7 +72,7 @@ static const struct opt options[] = {
 	{.name = "json",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct history_options, json),
-	 .help = "as JSON, with the cause in full"},
+	 .help = "as JSON (docs/json.md), with the cause in full"},
 };
 
 const struct opt_table verb_history_options = {

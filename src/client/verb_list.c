@@ -24,7 +24,7 @@ static const struct opt options[] = {
 	{.name = "json",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct list_options, json),
-	 .help = "as JSON"},
+	 .help = "as JSON (docs/json.md)"},
 };
 
 const struct opt_table verb_list_options = {

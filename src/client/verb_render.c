@@ -27,7 +27,7 @@ static const struct opt options[] = {
 	{.name = "json",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct render_options, json),
-	 .help = "as JSON"},
+	 .help = "as JSON (docs/json.md)"},
 	JOB_OPTIONS(struct render_options, job),
 };
 

@@ -28,7 +28,8 @@ static const struct opt options[] = {
 	{.name = "json",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct status_options, json),
-	 .help = "as JSON, with what the application master knows beyond the table"},
+	 .help = "as JSON (docs/json.md), with what the application master knows beyond the "
+		 "table"},
 };
 
 const struct opt_table verb_status_options = {

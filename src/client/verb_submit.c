@@ -43,7 +43,8 @@ static const struct opt options[] = {
 	{.name = "json",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct submit_options, json),
-	 .help = "print the ended job as JSON, and what goes on before to standard error"},
+	 .help = "print the ended job as JSON (docs/json.md), and what goes on before to "
+		 "standard error"},
 	{.name = "stdin",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct submit_options, with_stdin),

@@ -13,7 +13,7 @@ static const struct opt options[] = {
 	{.name = "json",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct version_options, json),
-	 .help = "as JSON"},
+	 .help = "as JSON (docs/json.md)"},
 };
 
 const struct opt_table verb_version_options = {

@@ -24,7 +24,7 @@ static const struct opt options[] = {
 	{.name = "json",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct wait_options, json),
-	 .help = "print the ended job as JSON"},
+	 .help = "print the ended job as JSON (docs/json.md)"},
 };
 
 const struct opt_table verb_wait_options = {
