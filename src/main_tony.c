@@ -9,7 +9,10 @@
 #include "base/opt.h"
 #include "client/exit_code.h"
 #include "client/other_tools.h"
+#include "client/report.h"
 #include "client/verbs.h"
+
+enum { SUMMARY_COLUMN = 14 };
 
 struct verb {
 	const char *name;
@@ -22,15 +25,22 @@ static const struct verb verbs[] = {VERBS(VERB_ROW)};
 
 static void print_help(FILE *stream)
 {
-	fputs("tony - run distributed machine-learning jobs\n\n"
-	      "Usage: tony VERB [OPTIONS] [ARGUMENTS]\n\n",
-	      stream);
-	for (size_t i = 0; i < array_length(verbs); i++)
-		fprintf(stream, "  %-12s%s\n", verbs[i].name, verbs[i].options->summary);
-	fputs("\ntony VERB --help tells more about a verb; so does tony-VERB(1). The keys of a job "
-	      "are in tony-conf(5).\n"
-	      "To begin with:  tony submit -- python3 train.py\n",
-	      stream);
+	struct str text cleanup_str = {0};
+	size_t width = report_width(stream);
+
+	opt_help_text("tony - run distributed machine-learning jobs", width, &text);
+	str_append(&text, "\nUsage: tony VERB [OPTIONS] [ARGUMENTS]\n\n");
+	for (size_t i = 0; i < array_length(verbs); i++) {
+		char *head cleanup_free = mem_printf("  %s", verbs[i].name);
+		opt_help_line(head, verbs[i].options->summary, SUMMARY_COLUMN, width, &text);
+	}
+	str_append_char(&text, '\n');
+	opt_help_text(
+		"tony VERB --help tells more about a verb; so does tony-VERB(1). The keys of a "
+		"job are in tony-conf(5).\n"
+		"To begin with: tony submit -- python3 train.py",
+		width, &text);
+	fputs(str_text(&text), stream);
 }
 
 static const struct verb *find_verb(const char *name)

@@ -70,7 +70,14 @@ int opt_parse(const struct opt_table *table, int argc, char **argv, void *target
 /* Frees every OPT_TEXT and OPT_LIST field. */
 void opt_finish(const struct opt_table *table, void *target);
 
-void opt_help(const struct opt_table *table, struct str *out);	      /* 80 columns */
+/* For `--help`, in lines of `width` columns but for words that are longer; 0: of 80. */
+void opt_help(const struct opt_table *table, size_t width, struct str *out);
+/* Paragraphs of it, each a line of `text`; one that begins with a blank is kept as it is. */
+void opt_help_text(const char *text, size_t width, struct str *out);
+/* A line of it: `head`, and `text` behind it from `column` on. Where less than half of the width is
+ * left for that, the text stands below. */
+void opt_help_line(const char *head, const char *text, size_t column, size_t width,
+		   struct str *out);
 void opt_man_options(const struct opt_table *table, struct str *out); /* scdoc OPTIONS entries */
 
 #endif

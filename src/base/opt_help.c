@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 
-enum { WIDTH = 80, HELP_COLUMN = 30 };
+enum { WIDTH = 80, HELP_COLUMN = 30, NARROW_COLUMN = 8, USAGE_COLUMN = 7 };
 
 /* Columns of UTF-8 text, one for each character. */
 static size_t columns(const char *text, size_t length)
@@ -18,14 +18,15 @@ static size_t columns(const char *text, size_t length)
 }
 
 /* Appends `text` broken at blanks; `column` is where the line stands, later lines are indented. */
-static void append_wrapped(struct str *out, const char *text, size_t column, size_t indent)
+static void append_wrapped(struct str *out, const char *text, size_t column, size_t indent,
+			   size_t limit)
 {
 	bool first = true;
 
 	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
 		size_t length = strcspn(text, " ");
 		size_t width = columns(text, length);
-		if (!first && column + 1 + width > WIDTH) {
+		if (!first && column + 1 + width > limit) {
 			str_append_format(out, "\n%*s", (int)indent, "");
 			column = indent;
 		} else if (!first) {
@@ -40,8 +41,12 @@ static void append_wrapped(struct str *out, const char *text, size_t column, siz
 	str_append_char(out, '\n');
 }
 
-/* Paragraphs are lines of their own; a line that begins with a blank is kept as it is. */
-static void append_description(struct str *out, const char *text)
+static size_t limit_of(size_t width)
+{
+	return width > 0 && width < WIDTH ? width : WIDTH;
+}
+
+void opt_help_text(const char *text, size_t width, struct str *out)
 {
 	while (*text) {
 		size_t length = strcspn(text, "\n");
@@ -49,7 +54,7 @@ static void append_description(struct str *out, const char *text)
 		if (*line == ' ' || *line == '\t')
 			str_append_format(out, "%s\n", line);
 		else
-			append_wrapped(out, line, 0, 0);
+			append_wrapped(out, line, 0, 0, limit_of(width));
 		text += length + (text[length] == '\n');
 	}
 }
@@ -71,7 +76,22 @@ static char *full_help(const struct opt *opt)
 	return str_steal(&text);
 }
 
-static void append_option(struct str *out, const struct opt *opt)
+void opt_help_line(const char *head, const char *text, size_t column, size_t width, struct str *out)
+{
+	size_t head_width = columns(head, strlen(head));
+	size_t limit = limit_of(width);
+	bool is_narrow = limit < 2 * column;
+	size_t indent = is_narrow ? NARROW_COLUMN : column;
+
+	str_append(out, head);
+	if (is_narrow || head_width + 2 > column)
+		str_append_format(out, "\n%*s", (int)indent, "");
+	else
+		str_append_format(out, "%*s", (int)(column - head_width), "");
+	append_wrapped(out, text, indent, indent, limit);
+}
+
+static void append_option(struct str *out, const struct opt *opt, size_t width)
 {
 	struct str head cleanup_str = {0};
 	char *help cleanup_free = full_help(opt);
@@ -82,30 +102,25 @@ static void append_option(struct str *out, const struct opt *opt)
 		str_append_format(&head, "      --%s", opt->name);
 	if (opt->argument)
 		str_append_format(&head, " %s", opt->argument);
-	str_append(out, head.text);
-	size_t width = columns(head.text, head.length);
-	if (width + 2 > HELP_COLUMN)
-		str_append_format(out, "\n%*s", HELP_COLUMN, "");
-	else
-		str_append_format(out, "%*s", (int)(HELP_COLUMN - width), "");
-	append_wrapped(out, help, HELP_COLUMN, HELP_COLUMN);
+	opt_help_line(head.text, help, HELP_COLUMN, width, out);
 }
 
-void opt_help(const struct opt_table *table, struct str *out)
+void opt_help(const struct opt_table *table, size_t width, struct str *out)
 {
-	str_append_format(out, "Usage: %s\n", table->usage);
+	str_append(out, "Usage: ");
+	append_wrapped(out, table->usage, USAGE_COLUMN, USAGE_COLUMN, limit_of(width));
 	if (table->summary) {
 		str_append_char(out, '\n');
-		append_wrapped(out, table->summary, 0, 0);
+		opt_help_text(table->summary, width, out);
 	}
 	if (table->description) {
 		str_append_char(out, '\n');
-		append_description(out, table->description);
+		opt_help_text(table->description, width, out);
 	}
 	if (table->option_count > 0)
 		str_append(out, "\nOptions:\n");
 	for (size_t i = 0; i < table->option_count; i++)
-		append_option(out, &table->options[i]);
+		append_option(out, &table->options[i], width);
 }
 
 /* scdoc reads '*' and '_' as markup, and '.', '#' and '-' at the start of a line. */

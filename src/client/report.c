@@ -43,7 +43,7 @@ bool report_parse_command(const struct opt_table *table, int argc, char **argv, 
 		if (strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0)
 			continue;
 		struct str help cleanup_str = {0};
-		opt_help(table, &help);
+		opt_help(table, report_width(stdout), &help);
 		fputs(str_text(&help), stdout);
 		*code = 0;
 		return false;

@@ -37,6 +37,9 @@ size_t report_fold_at(const char *text, size_t width);
 /* Bytes of `text` that fit a line of `stream`, which is a terminal, with a column to spare. */
 size_t report_fit(const char *text, FILE *stream);
 
+/* Columns of `stream` if it is a terminal; 0: no limit, for what reads a pipe wants whole lines. */
+size_t report_width(FILE *stream);
+
 /* A line of text, folded to the width of standard output. */
 void report_line(const char *text);
 

@@ -79,10 +79,9 @@ static size_t width_of(int terminal)
 									  : USUAL_WIDTH;
 }
 
-/* 0: no limit, for what reads a pipe wants whole lines. */
-static size_t width_of_output(void)
+size_t report_width(FILE *stream)
 {
-	return isatty(STDOUT_FILENO) ? width_of(STDOUT_FILENO) : 0;
+	return isatty(fileno(stream)) ? width_of(fileno(stream)) : 0;
 }
 
 size_t report_fit(const char *text, FILE *stream)
@@ -105,7 +104,7 @@ void report_line(const char *text)
 {
 	struct str out cleanup_str = {0};
 	char *line cleanup_free = one_line(text);
-	size_t width = width_of_output();
+	size_t width = report_width(stdout);
 
 	append_folded(&out, line, width > INDENT ? width : SIZE_MAX, 0);
 	fputs(str_text(&out), stdout);
@@ -296,7 +295,7 @@ void report_table_print(const struct report_table *table)
 {
 	struct str out cleanup_str = {0};
 
-	report_table_format(table, width_of_output(), &out);
+	report_table_format(table, report_width(stdout), &out);
 	fputs(str_text(&out), stdout);
 }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import BUILD, PYTHON, wait_until
 from program import PATIENCE_S
+from terminal import Terminal
 
 VERBS = ("init", "submit", "list", "status", "wait", "attach", "logs", "open", "events", "kill", "restart", "scale", "config", "check",
          "render", "history", "version", "completion")
@@ -37,6 +38,14 @@ def test_help_names_every_verb(tony):
         assert verb in text
         answer = tony.run(verb, "--help")
         assert answer.returncode == 0 and verb in answer.stdout
+
+
+def test_help_is_wrapped_in_a_narrow_terminal(tony):
+    for arguments in ((), *((verb,) for verb in VERBS)):
+        terminal = Terminal(tony, *arguments, "--help", columns=40)
+        assert terminal.finish() == 0
+        long = [line for line in terminal.text.splitlines() if len(line) > 40 and " " in line.strip()]
+        assert long == [], arguments
 
 
 def test_no_verb(tony):

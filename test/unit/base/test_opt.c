@@ -267,7 +267,7 @@ static void help_fits_the_terminal(void **state)
 {
 	struct str help cleanup_str = {0};
 
-	opt_help(&table, &help);
+	opt_help(&table, 0, &help);
 	assert_string_equal(
 		help.text,
 		"Usage: tony submit [OPTIONS] [-- COMMAND ARG...]\n"
@@ -292,6 +292,25 @@ static void help_fits_the_terminal(void **state)
 		"      --file FILE             What to read\n");
 }
 
+static void help_is_wrapped_in_a_narrow_terminal(void **state)
+{
+	struct str help cleanup_str = {0};
+
+	opt_help(&table, 40, &help);
+	assert_text_has(help.text, "Usage: tony submit [OPTIONS] [-- COMMAND\n"
+				   "       ARG...]\n"
+				   "\n"
+				   "Run a job\n"
+				   "\n"
+				   "First paragraph, which is long enough\n"
+				   "that it has to be broken into several\n"
+				   "lines to fit.\n");
+	assert_text_has(help.text, "  -s, --src_dir DIR\n"
+				   "        Directory whose content every\n"
+				   "        task finds where it starts,\n"
+				   "        cloned or unpacked\n");
+}
+
 static void long_options_push_their_help_down(void **state)
 {
 	static const struct opt wide[] = {{"sidecar_tensorboard_log_dir", 0, OPT_TEXT, 0, "DIR",
@@ -300,7 +319,7 @@ static void long_options_push_their_help_down(void **state)
 		.verb = "x", .usage = "tony x", .options = wide, .option_count = 1};
 	struct str help cleanup_str = {0};
 
-	opt_help(&one, &help);
+	opt_help(&one, 0, &help);
 	assert_string_equal(help.text, "Usage: tony x\n\nOptions:\n"
 				       "      --sidecar_tensorboard_log_dir DIR\n"
 				       "                              Log directory\n");
@@ -330,6 +349,7 @@ int main(void)
 		cmocka_unit_test(refusals_are_worded),
 		cmocka_unit_test(the_program_itself_has_no_verb),
 		cmocka_unit_test(help_fits_the_terminal),
+		cmocka_unit_test(help_is_wrapped_in_a_narrow_terminal),
 		cmocka_unit_test(long_options_push_their_help_down),
 		cmocka_unit_test(man_entries_are_escaped),
 	};
