@@ -258,13 +258,24 @@ static char *detail_of(const struct table *table, size_t number, const char *nam
 	return mem_printf("straggler: %s", why + strspn(why, " "));
 }
 
+/* For how long it is in its state; of a task that has ended, how long it ran. */
+static char *duration_of(const struct task_view *task, int64_t now_ms)
+{
+	bool has_ended = task->state >= TASK_SUCCEEDED;
+	int64_t from_ms = has_ended ? task->started_ms : task->state_since_ms;
+	int64_t to_ms = has_ended ? task->ended_ms : now_ms;
+
+	if (from_ms == 0 && has_ended)
+		return mem_strdup("");
+	return str_format_duration(from_ms > 0 && to_ms > from_ms ? to_ms - from_ms : 0);
+}
+
 static void add_task(struct table *table, size_t number, int width)
 {
 	const struct task_view *task = &table->view->tasks[number];
 	const char *state = task_state_name(task->state);
-	int64_t since = task->state_since_ms > 0 ? table->now_ms - task->state_since_ms : 0;
 	char *name cleanup_free = task_name(table->view, number);
-	char *duration cleanup_free = str_format_duration(since > 0 ? since : 0);
+	char *duration cleanup_free = duration_of(task, table->now_ms);
 	char *detail cleanup_free = detail_of(table, number, name);
 	char *line cleanup_free = mem_printf("  %-*s  %-*s  %*s  %s", width, name, STATE_WIDTH,
 					     state, TIME_WIDTH, duration, detail ? detail : "");

@@ -190,6 +190,22 @@ static void what_died_is_said_while_the_job_runs_on(void **state)
 	assert_null(strstr(table(scene, 80, 24, false), "last failure"));
 }
 
+static void a_task_that_has_ended_tells_how_long_it_ran(void **state)
+{
+	struct scene *scene = *state;
+	struct task_view *task = &scene->view->tasks[1];
+
+	set_state(scene, 1, TASK_SUCCEEDED);
+	set_state(scene, 2, TASK_STOPPED);
+	set_state(scene, 3, TASK_RUNNING);
+	task->started_ms = 10000;
+	task->ended_ms = 13000;
+	const char *text = table(scene, 80, 24, false);
+	assert_text_has(text, "\n  worker:0  succeeded       3.0 s\n");
+	assert_text_has(text, "\n  worker:1  stopped\n"); /* it never ran */
+	assert_text_has(text, "\n  worker:2  running      1 m 00 s");
+}
+
 static void an_address_is_whole_or_left_out(void **state)
 {
 	struct scene *scene = *state;
@@ -448,6 +464,7 @@ int main(void)
 		TEST(how_far_the_programs_are_and_who_is_behind_is_said),
 		TEST(answers_that_say_nothing_of_use_are_passed_over),
 		TEST(what_died_is_said_while_the_job_runs_on),
+		TEST(a_task_that_has_ended_tells_how_long_it_ran),
 		TEST(an_address_is_whole_or_left_out),
 		TEST(stopping_says_for_how_long),
 		TEST(a_job_that_does_not_run_says_what_it_is_about),
