@@ -197,13 +197,23 @@ static int check_options(const struct submit_options *chosen, struct err *err)
 	return watch_choice_check(&chosen->watch, err);
 }
 
+static void choose_watch(const struct watch_choice *choice, const struct job *job,
+			 struct watch_options *how)
+{
+	const char *hint = watch_hint(choice, job);
+
+	watch_choose(choice, job, how);
+	if (hint)
+		fprintf(stderr, "tony: %s\n", hint);
+}
+
 static int watch(const struct submit_options *chosen, struct opened *opened, struct err *err)
 {
 	struct watch_options how = {
 		.stream = stderr, .tail = -1, .owns_job = true, .timeout_ms = -1};
 
 	if (!chosen->json)
-		watch_choose(&chosen->watch, opened->view->job, &how);
+		choose_watch(&chosen->watch, opened->view->job, &how);
 	int code = watch_job(opened, &how, err);
 	if (code < 0)
 		return -1;

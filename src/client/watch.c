@@ -285,6 +285,13 @@ void watch_choose(const struct watch_choice *choice, const struct job *job,
 	options->stream = options->shows_output ? stderr : stdout;
 }
 
+const char *watch_hint(const struct watch_choice *choice, const struct job *job)
+{
+	if (choice->follow || choice->no_follow || isatty(STDOUT_FILENO) || !is_one_task(job))
+		return NULL;
+	return "see --follow (-f) for the program's output";
+}
+
 /* ---- the end ------------------------------------------------------------------------------ */
 
 static void append_tail(const struct cause *cause, const char *message, struct str *out)

@@ -57,6 +57,10 @@ int watch_choice_check(const struct watch_choice *choice, struct err *err);
 void watch_choose(const struct watch_choice *choice, const struct job *job,
 		  struct watch_options *options);
 
+/* A line about --follow for the user who sees neither output nor a terminal's table, in a job of
+ * one task; NULL: there is no need. */
+const char *watch_hint(const struct watch_choice *choice, const struct job *job);
+
 /* The last words about a job that has ended: how, what failed first, which log to read. The last
  * lines of a failed program's output are among them unless they were shown. */
 void watch_conclude(const struct opened *opened, const struct watch_options *options);

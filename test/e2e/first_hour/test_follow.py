@@ -19,6 +19,10 @@ ROWS = [
     ("1 processes", "tony submit -f --framework pytorch --workers 1 --processes 2 --memory 64m -- bash -c "
      "'echo on stdout; echo on stderr >&2' 2> err; grep 'stderr' err", 0,
      ["on stdout\n", "stdout-1| on stdout\n", "stderr| on stderr\n", "stderr-1| on stderr\n"], []),
+    ("1 hint", "tony submit --memory 64m -- true 2> err | cat; cat err; [ $(grep -c -e --follow err) = 1 ]", 0,
+     ["tony: see --follow (-f) for the program's output\n"], []),
+    ("1 no hint", "for options in -f --no-follow --json '--workers 2'; do tony submit --memory 64m $options -- true; done 2>&1 "
+     "| cat", 0, ["submitted"], ["--follow"]),
     ("1 several", "tony submit --follow --workers 2 --memory 64m -- bash -c 'echo on stdout; echo on stderr >&2' 2> err; "
      "grep 'stderr|' err", 0,
      ["worker:0| on stdout\n", "worker:1| on stdout\n", "worker:0 stderr| on stderr\n"], ["tasks:"]),
