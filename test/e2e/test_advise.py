@@ -2,6 +2,7 @@
 
 import json
 
+import schemas
 from conftest import PYTHON, wait_until
 
 # And nobody is given up for a silence of a few seconds.
@@ -36,7 +37,7 @@ def samples(job, task):
 def advised(tony, job):
     answer = tony.run("advise", job.id, "--json")
     assert answer.returncode == 0, answer.stderr
-    return rules(json.loads(answer.stdout))
+    return rules(schemas.check("advise", json.loads(answer.stdout)))
 
 
 def test_memory_that_nobody_uses(tony, tmp_path):

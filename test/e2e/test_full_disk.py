@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import pytest
+import schemas
 from conftest import BUILD
 from patience import PATIENCE_S
 
@@ -41,7 +42,7 @@ def run_on_small_disk(tony, command, disk="size=1m", fill="", keys=()):
     answer = subprocess.run([*mount, "sh", "-c", f"{TONY} submit {conf}; echo code $?{verbs}"], env=tony.env,
                             cwd=tony.directory, capture_output=True, text=True, timeout=PATIENCE_S)
     submit, status, as_json, events, logs = answer.stdout.split("====\n")
-    return submit + answer.stderr, status, json.loads(as_json), events, logs
+    return submit + answer.stderr, status, schemas.check("status", json.loads(as_json)), events, logs
 
 
 def assert_loss_is_told(submit, status, as_json, events):

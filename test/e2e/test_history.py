@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+import schemas
 from conftest import PYTHON, wait_until, write_xml
 from patience import PATIENCE_S
 
@@ -39,7 +40,7 @@ def forget(job):
 def rows(tony, *options, env=None):
     answer = tony.run("history", "--json", *options, env=env)
     assert answer.returncode == 0, answer.stderr
-    return json.loads(answer.stdout)
+    return schemas.check("history", json.loads(answer.stdout))
 
 
 # ---- what is kept ---------------------------------------------------------------------------------

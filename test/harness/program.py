@@ -11,6 +11,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+import schemas
 from patience import PATIENCE_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -124,7 +125,7 @@ class Job:
     def status(self):
         answer = self.tony.run("status", "--json", self.id)
         assert answer.returncode == 0, answer.stderr
-        return json.loads(answer.stdout)
+        return schemas.check("status", json.loads(answer.stdout))
 
     def task(self, name):
         return next((task for task in self.status()["tasks"] if task["task"] == name), None)
@@ -152,7 +153,7 @@ class Job:
     def events(self):
         answer = self.tony.run("events", "--json", self.id)
         assert answer.returncode == 0, answer.stderr
-        return [json.loads(line) for line in answer.stdout.splitlines()]
+        return [schemas.check("events", json.loads(line)) for line in answer.stdout.splitlines()]
 
     def logs(self, task, file="stdout"):
         """What the task's containers wrote, the oldest first."""

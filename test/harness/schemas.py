@@ -3,12 +3,12 @@ that it does not name."""
 
 import functools
 import json
+from pathlib import Path
 
 from jsonschema import Draft202012Validator, RefResolver
 from jsonschema.exceptions import best_match
-from program import ROOT
 
-FOLDER = ROOT / "docs/json"
+FOLDER = Path(__file__).resolve().parents[2] / "docs/json"
 SUFFIX = ".schema.json"
 
 
