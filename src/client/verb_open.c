@@ -154,7 +154,10 @@ static int show_ended(const struct open_options *chosen, const struct opened *op
 	char *page cleanup_free = job_portal_page(opened->job);
 
 	if (!page)
-		return opened_say_ended(opened, err);
+		return err_set(err, ERR_NOT_FOUND,
+			       "%s has ended (%s), and its page with it; tony portal shows ended "
+			       "jobs, tony status %s this one",
+			       opened->id, job_state_name(opened->view->state), opened->id);
 	printf("%s\n", page);
 	fflush(stdout);
 	return chosen->browser ? open_browser(page, err) : 0;

@@ -75,7 +75,7 @@ def test_a_link_lets_look_and_no_more(tony):
     assert browser.ask(other.status()["am_url"] + "/v1/job")[0] == 401
     tony.run("kill", job.id)
     ended = tony.run("open", job.id)
-    assert ended.returncode != 0 and "has already ended" in ended.stderr
+    assert ended.returncode != 0 and "has ended (" in ended.stderr
 
 
 @pytest.fixture
