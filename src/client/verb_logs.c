@@ -1,5 +1,6 @@
 #include <regex.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "client/job_output.h"
@@ -81,6 +82,7 @@ const struct opt_table verb_logs_options = {
 
 struct logs {
 	const struct logs_options *chosen;
+	bool has_printed;
 	struct opened *opened;
 	regex_t grep;
 	bool greps;
@@ -124,8 +126,11 @@ static bool is_wanted(const struct logs *logs, const struct job_output_line *lin
 
 static void print_line(void *data, const struct job_output_line *line)
 {
-	if (!is_wanted(data, line))
+	struct logs *logs = data;
+
+	if (!is_wanted(logs, line))
 		return;
+	logs->has_printed = true;
 	fputs(line->label, stdout);
 	fwrite(line->text, 1, line->length, stdout);
 	putchar('\n');
@@ -164,6 +169,21 @@ static void point_to_am(const struct logs *logs)
 			logs->opened->id, logs->opened->id);
 }
 
+/* Else nobody would know an empty log from a wrong command. */
+static void tell_nothing(const struct logs *logs)
+{
+	const struct logs_options *chosen = logs->chosen;
+	const struct job_output_choice *output = &chosen->output;
+	const bool is_part = chosen->grep || chosen->since || output->stream || output->am ||
+			     output->tasks.count > 0 || output->executors.count > 0;
+
+	if (logs->has_printed || output->tail == 0)
+		return;
+	fprintf(stderr, "tony: %s has written nothing%s%s\n", logs->opened->id,
+		logs->opened->view->is_final ? "" : " so far",
+		is_part ? " of what is asked for" : "");
+}
+
 static int print_output(struct logs *logs, struct follow *changes, struct err *err)
 {
 	struct job_output *output = job_output_open(logs->opened, &logs->chosen->output, changes,
@@ -176,15 +196,41 @@ static int print_output(struct logs *logs, struct follow *changes, struct err *e
 			     : job_output_turn(output, err);
 	fflush(stdout);
 	job_output_close(output);
+	if (result == 0)
+		tell_nothing(logs);
 	return result;
+}
+
+/* "tony logs worker:0", and the same behind the job. */
+static int tell_task(const char *name, struct err *err)
+{
+	const char *colon = strchr(name, ':');
+
+	if (!colon || !colon[1] || colon[1 + strspn(colon + 1, "0123456789")])
+		return -1;
+	err_finish(err);
+	return err_set(err, ERR_USAGE,
+		       "\"%s\" is a task; write tony logs --task %s, and the job's name behind it "
+		       "unless it is the newest",
+		       name, name);
+}
+
+static int find_job(struct logs *logs, const struct str_list *operands, struct err *err)
+{
+	const char *id;
+
+	if (report_one_operand(&verb_logs_options, operands, &id, err) < 0)
+		return tell_task(operands->items[1], err);
+	if (check_options(logs, err) < 0)
+		return -1;
+	if (opened_find(logs->opened, id, err) == 0)
+		return 0;
+	return id && err->kind == ERR_NOT_FOUND ? tell_task(id, err) : -1;
 }
 
 static int print_logs(struct logs *logs, const struct str_list *operands, struct err *err)
 {
-	const char *id;
-
-	if (report_one_operand(&verb_logs_options, operands, &id, err) < 0 ||
-	    check_options(logs, err) < 0 || opened_find(logs->opened, id, err) < 0)
+	if (find_job(logs, operands, err) < 0)
 		return -1;
 	if (!logs->chosen->follow)
 		return print_output(logs, NULL, err);
