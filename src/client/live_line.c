@@ -117,6 +117,25 @@ bool live_line_is_trouble(const struct job_view *view, const struct journal_line
 	return str_equal(to, "reforming") || (str_equal(to, "running") && view->epoch > 1);
 }
 
+static bool copies_sources(const struct job *job)
+{
+	for (size_t i = 0; i < job->type_count; i++)
+		for (size_t k = 0; k < job->types[i].files.count; k++)
+			if (job->types[i].files.items[k].kind == JOB_FILE_CONTENT)
+				return true;
+	return false;
+}
+
+/* Gigabytes of sources take their time before programs run, and after it. */
+static const char *explain_copies(const struct job_view *view)
+{
+	if (!copies_sources(view->job))
+		return "";
+	return view->state == JOB_FORMING     ? "; each task gets a copy of src_dir"
+	       : view->state == JOB_FINISHING ? "; the copies of src_dir are removed"
+					      : "";
+}
+
 char *live_idle(const struct job_view *view, int64_t now_ms)
 {
 	int64_t begun_ms =
@@ -127,7 +146,8 @@ char *live_idle(const struct job_view *view, int64_t now_ms)
 		return NULL;
 	live_summary(view, &tasks);
 	char *duration cleanup_free = str_format_duration(now_ms - begun_ms);
-	return mem_printf("%s for %s: %s", job_state_name(view->state), duration, str_text(&tasks));
+	return mem_printf("%s for %s: %s%s", job_state_name(view->state), duration,
+			  str_text(&tasks), explain_copies(view));
 }
 
 char *live_stopping(const struct job_view *view)

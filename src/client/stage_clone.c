@@ -52,7 +52,9 @@ static void tell_size(const char *source, const struct fs_tree_size *size)
 
 	if (size->bytes < ((int64_t)MUCH_MIB << 20) && size->files < MANY_FILES)
 		return;
-	fprintf(stderr, "tony: src_dir: copying %s%s in %" PRId64 " files from %s\n",
+	fprintf(stderr,
+		"tony: src_dir: copying %s%s in %" PRId64
+		" files from %s; name a smaller folder to copy less\n",
 		size->is_more ? "more than " : "", bytes, size->files, clean);
 }
 

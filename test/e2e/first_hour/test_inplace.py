@@ -249,4 +249,5 @@ def test_how_much_is_copied_is_said_before(tony):
     child.communicate(timeout=PATIENCE_S)
     os.close(ours)
     assert said.startswith(b"tony: src_dir: copying 20.0 GiB in 1 files from " + bytes(source))
+    assert b"; name a smaller folder to copy less\r\n" in said
     assert child.returncode == 130 and tony.ids() == []

@@ -244,6 +244,24 @@ static void a_job_that_does_not_run_says_what_it_is_about(void **state)
 	assert_null(live_idle(scene->view, 63000));
 }
 
+static void copies_of_sources_are_what_a_job_waits_for(void **state)
+{
+	struct scene *scene = *state;
+	struct job_files *files = &scene->job->types[0].files;
+
+	files->items = mem_alloc_array(1, sizeof(*files->items));
+	files->items[files->count++] = (struct job_file){.kind = JOB_FILE_CONTENT};
+	scene->view->state = JOB_FORMING;
+	scene->view->state_since_ms = 60000;
+	char *forming cleanup_free = live_idle(scene->view, 63000);
+	scene->view->state = JOB_FINISHING;
+	char *finishing cleanup_free = live_idle(scene->view, 63000);
+	assert_string_equal(forming, "forming for 3.0 s: 4 tasks: 4 waiting; each task gets a copy "
+				     "of src_dir");
+	assert_string_equal(finishing, "finishing for 3.0 s: 4 tasks: 4 waiting; the copies of "
+				       "src_dir are removed");
+}
+
 static void beside_output_only_trouble_is_told(void **state)
 {
 	struct scene *scene = *state;
@@ -468,6 +486,7 @@ int main(void)
 		TEST(an_address_is_whole_or_left_out),
 		TEST(stopping_says_for_how_long),
 		TEST(a_job_that_does_not_run_says_what_it_is_about),
+		TEST(copies_of_sources_are_what_a_job_waits_for),
 		TEST(beside_output_only_trouble_is_told),
 		TEST(a_web_interface_is_shown),
 		TEST(in_a_job_without_types_it_may_be_a_notebook),
