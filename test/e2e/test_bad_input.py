@@ -51,7 +51,7 @@ def test_missing_interpreter_is_told_by_check(tony):
 
 def test_no_command(tony):
     answer, _ = tony.job({"tony.worker.instances": 1})
-    refused(tony, answer, "worker", "command")
+    refused(tony, answer, "no command", "tony.containers.command")
 
 
 def test_missing_src_dir(tony):
