@@ -20,9 +20,9 @@ enum {
 	ANSWER_MISSING = 7, /* no code that an interpreter has of its own */
 };
 
-#define QUESTION                                                                                   \
-	"import sys; from importlib.util import find_spec; sys.exit(0 if find_spec(sys.argv[1]) "  \
-	"else 7)"
+static const char question[] =
+	"import sys; from importlib.util import find_spec; sys.exit(0 if find_spec(sys.argv[1]) "
+	"else 7)";
 
 const char *module_of(const struct job *job)
 {
@@ -127,7 +127,7 @@ void module_add_environment(const struct job_type *type, struct environment *env
 static pid_t start(const char *interpreter, const char *directory, const char *module,
 		   const struct environment *environment, int alive)
 {
-	char *const arguments[] = {(char *)interpreter, "-c", QUESTION, (char *)module, NULL};
+	char *const arguments[] = {(char *)interpreter, "-c", (char *)question, (char *)module, NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none;
