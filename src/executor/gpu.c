@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/helper.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -183,25 +183,8 @@ static pid_t start(const struct gpu *gpu, int output)
 		gpu->command,
 		"--query-gpu=index,uuid,utilization.gpu,memory.used,memory.total,power.draw",
 		"--format=csv,noheader,nounits", NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none;
-	pid_t pid;
 
-	sigemptyset(&none);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, output, 1);
-	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-	int error = posix_spawn(&pid, gpu->command, &actions, &attributes, arguments, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
-	errno = error;
-	return error == 0 ? pid : -1;
+	return helper_start(arguments, NULL, environ, output);
 }
 
 void gpu_look(struct gpu *gpu)

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/helper.h"
 #include "base/mem.h"
 #include "base/shell.h"
 #include "framework/framework.h"
@@ -123,33 +123,6 @@ void module_add_environment(const struct job_type *type, struct environment *env
 	}
 }
 
-/* -1: it could not be started. */
-static pid_t start(const char *interpreter, const char *directory, const char *module,
-		   const struct environment *environment, int alive)
-{
-	char *const arguments[] = {(char *)interpreter, "-c", (char *)question, (char *)module, NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none;
-	pid_t pid;
-
-	sigemptyset(&none);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, alive, 1);
-	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-	posix_spawn_file_actions_addchdir_np(&actions, directory);
-	int error = posix_spawn(&pid, interpreter, &actions, &attributes, arguments,
-				environment->entries.items);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
-	return error == 0 ? pid : -1;
-}
-
 static enum module_verdict judge(pid_t pid, int alive, int64_t patience_ms)
 {
 	struct pollfd end = {.fd = alive, .events = POLLIN};
@@ -168,12 +141,14 @@ static enum module_verdict judge(pid_t pid, int alive, int64_t patience_ms)
 enum module_verdict module_ask(const char *interpreter, const char *directory, const char *module,
 			       const struct environment *environment, int64_t patience_ms)
 {
+	char *const arguments[] = {(char *)interpreter, "-c", (char *)question, (char *)module,
+				   NULL};
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return MODULE_UNKNOWN;
 	int alive cleanup_close = ends[0];
-	pid_t pid = start(interpreter, directory, module, environment, ends[1]);
+	pid_t pid = helper_start(arguments, directory, environment->entries.items, ends[1]);
 	close(ends[1]);
 	return pid < 0 ? MODULE_UNKNOWN : judge(pid, alive, patience_ms);
 }
