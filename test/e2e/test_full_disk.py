@@ -1,4 +1,4 @@
-"""Disks that are full: of the logs, of a container, of the job's files, of a checkpoint."""
+"""Disks that are full: of the logs, of a container, of the job's files, of a checkpoint, of the state directory."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 import schemas
-from conftest import BUILD
+from conftest import BUILD, PROGRAMS, wait_until
 from patience import PATIENCE_S
 
 LOST = r"(\d+) lines \([^)]*\) of {} output were lost between \S+ and \S+: no space left on \S+ \(tmpfs: 0 B of 1 MiB free\)"
@@ -129,3 +129,64 @@ def test_the_disk_that_a_program_has_filled_is_named(tony):
     assert_not_repeated(as_json, events, "exit")
     assert re.search(r"exited with code 1; no space left on \S+worker-0-1 \(tmpfs: 0 B of 1 MiB free\): "
                      r"dd: error writing 'out': No space left on device", submit), submit
+
+
+# ---- of the state directory
+
+
+def in_small_disk(tony, size, script):
+    """Runs the script with the state directory on a tmpfs of its own."""
+    tony.state.mkdir(parents=True, exist_ok=True)
+    mount = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
+    command = f'mount -t tmpfs -o size={size},mode=0700 none "{tony.state}" && {script}'
+    return subprocess.run([*mount, "sh", "-c", command], env=tony.env, cwd=tony.directory,
+                          capture_output=True, text=True, timeout=PATIENCE_S)
+
+
+@pytest.mark.promise("R60")
+def test_disk_full_before_the_start(tony):
+    """The sources do not fit; the job that could not start is not there afterwards."""
+    source = tony.directory / "src"
+    source.mkdir()
+    (source / "big").write_bytes(os.urandom(3 << 20))
+    answer = in_small_disk(tony, "1m", f"{BUILD}/tony submit --conf tony.worker.instances=1"
+                           f" --conf tony.worker.memory=64m --src_dir {source} --executes true;"
+                           " code=$?; ls $TONY_STATE_DIR/jobs; exit $code")
+    assert answer.returncode not in (0, 134, 139)
+    assert "No space left on device; make room on " + f"{tony.state} (tmpfs: " in answer.stderr
+    assert "jobs/tony-" not in answer.stdout and not re.search(r"^tony-", answer.stdout, re.MULTILINE), "nothing is left"
+    wait_until(lambda: not tony.processes(), "everything to end")
+
+
+@pytest.mark.promise("R60")
+@pytest.mark.parametrize("size", ["16k", "20k"])
+def test_an_am_that_finds_no_room_says_so(tony, size):
+    """The job's description fits; what the AM writes does not."""
+    answer = in_small_disk(tony, size, f"{BUILD}/tony submit --conf tony.worker.instances=1 --conf tony.worker.memory=64m"
+                           " --executes true")
+    assert answer.returncode not in (0, 134, 139), answer.stdout
+    told = f"No space left on device; make room on {tony.state} (tmpfs: "
+    assert told in answer.stdout + answer.stderr
+    assert all(line.count("make room") <= 1 for line in (answer.stdout + answer.stderr).splitlines())
+    wait_until(lambda: not tony.processes(), "everything to end")
+
+
+def test_disk_full_on_the_way(tony):
+    """The program's own output fills the disk: the job ends, says so, and leaves nothing."""
+    answer = in_small_disk(tony, "2m", f"{BUILD}/tony submit --conf tony.worker.instances=1"
+                           " --conf tony.worker.memory=64m --src_dir " + str(PROGRAMS) +
+                           " --executes 'yes | head -c 5000000; sleep 0.5; exit 0'")
+    assert answer.returncode not in (134, 139), answer.stderr
+    wait_until(lambda: not tony.processes(), "everything to end")
+
+
+@pytest.mark.promise("R45")
+def test_full_disk_fails_the_job_with_its_reason(tony):
+    """The program fills the disk beside its log, until the AM cannot write the journal."""
+    answer = in_small_disk(tony, "4m", f"{BUILD}/tony submit --conf tony.worker.instances=1"
+                           " --conf tony.worker.memory=64m --conf tony.worker.max-restarts=1000"
+                           " --conf tony.am.retry-delay=1ms"
+                           " --executes 'cat /dev/zero >\"$TONY_CHECKPOINT_DIR\"/fill 2>/dev/null; exit 1'")
+    assert answer.returncode == 1, answer.stdout + answer.stderr
+    assert "journal.jsonl: write: No space left on device" in answer.stdout + answer.stderr
+    wait_until(lambda: not tony.processes(), "everything to end")
