@@ -39,9 +39,10 @@ struct link {
 	int64_t interval_ms, give_up_ms;
 	int am_attempt; /* the highest seen */
 	bool registered;
-	int64_t orders;	       /* received so far */
-	uint64_t changes;      /* of the state */
-	uint64_t changes_told; /* as of the last beat */
+	int64_t orders;		/* received so far */
+	uint64_t changes;	/* of the state */
+	uint64_t changes_told;	/* as of the last beat */
+	uint64_t changes_heard; /* as of the last beat that the AM has answered */
 	int64_t told_at;
 	json_t *untaken; /* the last exit report, if it was refused */
 	bool ended;
@@ -283,6 +284,7 @@ static void on_order(struct link *link, const json_t *answer)
 	struct err err cleanup_err = {0};
 	struct link_order order;
 
+	link->changes_heard = link->changes_told;
 	if (read_order(answer, &order, &err) < 0) {
 		log_error("an order that makes no sense: %s", err_message(&err));
 		beat_later(link);
@@ -307,6 +309,11 @@ void link_changed(struct link *link)
 {
 	link->changes++;
 	beat(link);
+}
+
+bool link_is_heard(const struct link *link)
+{
+	return link->ended || !link->registered || link->changes_heard == link->changes;
 }
 
 /* ---- registration, reports ---------------------------------------------------------------- */

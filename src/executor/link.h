@@ -78,5 +78,7 @@ bool link_is_reporting(const struct link *link);
 
 /* The state differs from what the last beat said. */
 void link_changed(struct link *link);
+/* The AM has answered a beat since, or nothing can be told any more. */
+bool link_is_heard(const struct link *link);
 
 #endif

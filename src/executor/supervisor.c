@@ -49,12 +49,12 @@ static void leave(struct supervisor *supervisor, int code)
 {
 	int64_t limit = supervisor->type->stop_grace_ms + LAST_REPORT_MS;
 
-	if (supervisor->leaving)
-		return;
-	supervisor->leaving = true;
-	supervisor->code = code;
-	supervisor_set_timer(supervisor->leave_timer,
-			     limit + (supervisor->checkpoints ? LAST_STORE_MS : 0));
+	if (!supervisor->leaving) {
+		supervisor->leaving = true;
+		supervisor->code = code;
+		supervisor_set_timer(supervisor->leave_timer,
+				     limit + (supervisor->checkpoints ? LAST_STORE_MS : 0));
+	}
 	supervisor_pursue(supervisor);
 }
 
@@ -334,7 +334,7 @@ void supervisor_pursue(struct supervisor *supervisor)
 		program_stop(supervisor->program); /* and on from on_program_ended() */
 	else if (supervisor->is_moving)
 		return; /* and on from on_stored() or on_fetched() */
-	else if (supervisor->leaving && !link_is_reporting(supervisor->link))
+	else if (supervisor->leaving && !supervisor_has_to_tell(supervisor))
 		finish_logs(supervisor);
 	else if (!supervisor->leaving && stop)
 		obey_stop(supervisor);

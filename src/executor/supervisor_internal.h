@@ -70,6 +70,8 @@ void supervisor_set_timer(struct event *timer, int64_t ms);
 
 /* Tells the AM how the last program ended; CAUSE_NONE: well. */
 void supervisor_report(struct supervisor *supervisor, const struct cause *cause);
+/* The AM has not heard yet of the end of programs, or of what they lost. */
+bool supervisor_has_to_tell(const struct supervisor *supervisor);
 /* Does the next thing that the orders want. */
 void supervisor_pursue(struct supervisor *supervisor);
 bool supervisor_run_is_due(const struct supervisor *supervisor);

@@ -4,6 +4,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "executor/executor.h"
 #include "executor/localize.h"
 #include "executor/progress.h"
 #include "executor/run.h"
@@ -59,6 +60,15 @@ static void forget_program(struct supervisor *supervisor)
 	evtimer_del(supervisor->port_timer);
 }
 
+/* Nobody asks how a program ended that was stopped for good, but what it lost is told. */
+bool supervisor_has_to_tell(const struct supervisor *supervisor)
+{
+	bool has_lost = supervisor->code == EXECUTOR_DONE && supervisor->lost.count.bytes > 0;
+
+	return link_is_reporting(supervisor->link) ||
+	       (has_lost && !link_is_heard(supervisor->link));
+}
+
 static void on_program_failed(void *data, const struct cause *cause)
 {
 	supervisor_report(data, cause);
@@ -71,6 +81,8 @@ static void end_run(struct supervisor *supervisor, bool succeeded)
 	if (succeeded)
 		supervisor_report(supervisor, &none);
 	supervisor->activity = ACTIVITY_EXITED;
+	if (supervisor->lost.count.bytes > 0)
+		link_changed(supervisor->link);
 	supervisor_pursue(supervisor);
 }
 

@@ -80,6 +80,18 @@ def test_output_lost_to_the_end_is_marked_at_the_end_of_the_log(tony):
     assert re.search(LOST.format("this"), logs.splitlines()[-1]), logs[-1000:]
 
 
+@pytest.mark.promise("R58")
+def test_a_task_that_is_stopped_tells_what_it_lost(tony):
+    """Its output was in memory until the end."""
+    stopper = "until [ -d ../../worker-0-1/printed ]; do sleep 0.05; done; exit 1"
+    _, _, as_json, events, _ = run_on_small_disk(
+        tony, "cat /dev/zero >../fill 2>/dev/null; seq 10000; mkdir ../printed; exec sleep 1000",
+        keys={"tony.stopper.instances": 1, "tony.stopper.memory": "64m", "tony.stopper.command": stopper,
+              "tony.stopper.depends-on": "first", "tony.application.stop-on-failure-jobtypes": "stopper"})
+    worker = next(task for task in as_json["tasks"] if task["task"] == "worker:0")
+    assert worker["state"] == "stopped" and worker["output_lost"]["lines"] > 0, events
+
+
 def assert_not_repeated(as_json, events, kind):
     assert as_json["cause"]["kind"] == kind, as_json["cause"]
     assert as_json["infrastructure_retries"] == as_json["retries"] == 0
