@@ -16,7 +16,7 @@
 static void on_appended(struct am *am, int result, bool sync, const struct err *err)
 {
 	const struct timeval soon = {.tv_usec = SYNC_DELAY_US};
-	if (result < 0) {
+	if (result != 0) {
 		am_break(am, err_message(err));
 		return;
 	}
@@ -33,10 +33,6 @@ static void on_appended(struct am *am, int result, bool sync, const struct err *
 void am_record(struct am *am, json_t *record, bool sync)
 {
 	struct err err cleanup_err = {0};
-	if (am->failure) {
-		json_decref(record);
-		return;
-	}
 	int result = journal_append(am->journal, record, clock_wall_ms(), sync, &err);
 	on_appended(am, result, sync, &err);
 }
@@ -45,7 +41,7 @@ void am_on_sync_timer(evutil_socket_t fd, short what, void *data)
 {
 	struct am *am = data;
 	struct err err cleanup_err = {0};
-	if (!am->failure && journal_sync(am->journal, &err) < 0)
+	if (journal_sync(am->journal, &err) < 0)
 		am_break(am, err_message(&err));
 }
 
@@ -67,8 +63,12 @@ void am_break(struct am *am, const char *text)
 		return;
 	log_error("%s", text);
 	am->failure = mem_strdup(text);
-	if (am->feeding)
-		return; /* am_feed() ends the job when it is done with the event in hand */
+	event_active(am->broken, EV_TIMEOUT, 0);
+}
+
+void am_on_broken(evutil_socket_t fd, short what, void *data)
+{
+	struct am *am = data;
 	struct cause cause = {.kind = CAUSE_AM_FAILED, .text = am->failure};
 	am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
 }
@@ -227,7 +227,7 @@ static void write_down(struct am *am, const struct action_list *list)
 			lines.actions[count++] = &list->items[i];
 		sync = sync || list->items[i].kind == ACTION_JOB_CHANGED;
 	}
-	if (count > 0 && !am->failure) {
+	if (count > 0) {
 		int result = journal_append_all(am->journal, count, make_record, &lines,
 						clock_wall_ms(), sync, &err);
 		on_appended(am, result, sync, &err);
@@ -278,16 +278,11 @@ bool am_is_over(const struct am *am)
 /* What the machine has said is done, `feeding` all the while. */
 static void carry_out(struct am *am)
 {
-	bool was_whole = !am->failure;
 	act_on_all(am, &am->actions);
 	if (am->actions.count > 0)
 		api_tasks_changed(am->api);
 	action_list_clear(&am->actions);
 	am->feeding = false;
-	if (was_whole && am->failure) {
-		struct cause cause = {.kind = CAUSE_AM_FAILED, .text = am->failure};
-		am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
-	}
 	set_timer(am);
 	if (am_is_over(am))
 		event_base_loopbreak(am->base);

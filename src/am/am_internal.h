@@ -27,6 +27,7 @@ struct am {
 	struct event *sync_timer; /* pending: the journal has lines that may not be on the disk */
 	struct event *signals[3];
 	struct event *guardian_gone;
+	struct event *broken; /* am_break() was called */
 	const struct scheduler_ops *scheduler_ops;
 	struct scheduler *scheduler;
 	struct api *api;
@@ -44,7 +45,7 @@ struct am {
 	char *failure;	 /* why the AM itself cannot go on; NULL: it can */
 	char *dismissal; /* why the scheduler wants nothing of this AM any more; NULL: it does */
 	int signal;	 /* that told it to leave a job that another AM may go on with; 0: none */
-	bool feeding;	 /* an event is in hand: failures are fed once it is done */
+	bool feeding;	 /* an event is in hand */
 };
 
 /* ---- am_main.c ---- */
@@ -83,11 +84,15 @@ void am_resume(struct am *am);
 /* The job is in its final state: the event loop is left. */
 bool am_is_over(const struct am *am);
 
-/* The AM itself cannot go on (full disk ...): the job fails with `text`. */
+/* The AM itself cannot go on (full disk ...): the job fails with `text`, after what is in hand: a
+ * message of an executor is told as a whole. */
 void am_break(struct am *am, const char *text);
+/* For the event loop: ends the job then. */
+void am_on_broken(evutil_socket_t fd, short what, void *data);
 
 /* Appends to the journal and tells those who follow it. `record` is taken. With `sync` it is on the
- * disk then, else shortly: lines that come together share one sync. */
+ * disk then, else shortly: lines that come together share one sync. A record that finds no room
+ * breaks the AM, and is written at the end of the job. */
 void am_record(struct am *am, json_t *record, bool sync);
 
 /* For the interface: so much of a task's output is lost. */

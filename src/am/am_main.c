@@ -22,11 +22,13 @@
 #include "job/view.h"
 #include "scheduler/launch.h"
 
-#define JOURNAL_RESERVE_BYTES 65536
-#define KV_FILE		      "store.kv"
-#define RENDEZVOUS_FILE	      "rendezvous.kv"
-#define LINGER_MS	      2000
-#define DRAIN_MS	      2000
+#define RESERVE_BYTES	   65536
+#define RESERVE_TASK_BYTES 1024	 /* of each task: its end, and what of its output is lost */
+#define RESERVE_END_BYTES  16384 /* of them, for the last line alone */
+#define KV_FILE		   "store.kv"
+#define RENDEZVOUS_FILE	   "rendezvous.kv"
+#define LINGER_MS	   2000
+#define DRAIN_MS	   2000
 
 struct am_options {
 	char *job_dir;
@@ -160,14 +162,15 @@ static void on_guardian_gone(evutil_socket_t fd, short what, void *data)
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/* So that the end of a job can be written down even when its disk is full. */
+/* So that how a job and its tasks end can be written down even when its disk is full. */
 static void reserve_journal_space(struct am *am)
 {
+	size_t bytes = RESERVE_BYTES + job_task_count(am->job) * RESERVE_TASK_BYTES;
 	char *path cleanup_free = fs_join(am->job_dir, "journal.reserve");
 	int fd cleanup_close = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0 || posix_fallocate(fd, 0, JOURNAL_RESERVE_BYTES) != 0)
-		log_warning("cannot keep %d bytes free for the end of the journal",
-			    JOURNAL_RESERVE_BYTES);
+	if (fd < 0 || posix_fallocate(fd, 0, (off_t)bytes) != 0)
+		log_warning("cannot keep %zu bytes free for the end of the journal", bytes);
+	journal_hold(am->journal, bytes - RESERVE_END_BYTES);
 }
 
 void am_give_up_reserve(const char *job_dir)
@@ -206,6 +209,7 @@ static void watch(struct am *am)
 	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
 	am->timer = event_new(am->base, -1, 0, on_timer, am);
 	am->sync_timer = event_new(am->base, -1, 0, am_on_sync_timer, am);
+	am->broken = event_new(am->base, -1, 0, am_on_broken, am);
 	for (size_t i = 0; i < array_length(signals); i++) {
 		am->signals[i] = evsignal_new(am->base, signals[i], on_signal, am);
 		event_add(am->signals[i], NULL);
@@ -373,8 +377,12 @@ void am_record_end(struct journal *journal, enum job_state state, const char *me
 		   const struct cause *cause)
 {
 	struct err err cleanup_err = {0};
-	json_t *record = record_final(state, message, cause);
-	if (journal_append(journal, record, clock_wall_ms(), true, &err) < 0)
+	json_t *record cleanup_json = record_final(state, message, cause);
+	int64_t now = clock_wall_ms();
+	if (journal_append(journal, json_incref(record), now, true, NULL) == 0)
+		return;
+	journal_drop_held(journal); /* they may be too much for the room that there is */
+	if (journal_append(journal, json_incref(record), now, true, &err) != 0)
 		log_error("the end of the job cannot be written down: %s", err_message(&err));
 }
 
@@ -395,6 +403,8 @@ static void close_all(struct am *am)
 		event_free(am->sync_timer);
 	if (am->guardian_gone)
 		event_free(am->guardian_gone);
+	if (am->broken)
+		event_free(am->broken);
 	if (am->base)
 		event_base_free(am->base);
 	machine_destroy(am->machine);

@@ -25,6 +25,9 @@ struct journal {
 	char *path;
 	int64_t sequence;
 	int64_t size; /* where the last good line ends */
+	size_t hold_cap;
+	struct str held; /* lines that are to follow it */
+	int64_t held_count;
 };
 
 /* ---- opening ------------------------------------------------------------------------------ */
@@ -108,6 +111,7 @@ void journal_close(struct journal *journal)
 		return;
 	if (journal->fd >= 0)
 		close(journal->fd);
+	str_finish(&journal->held);
 	free(journal->path);
 	free(journal);
 }
@@ -180,13 +184,16 @@ static void compose(struct str *lines, const struct journal_line *frame, json_t 
 			  journal_checksum(lines->text + start, lines->length - start));
 }
 
-static int compose_all(const struct journal *journal, size_t count, journal_make *make, void *data,
-		       int64_t time_ms, struct str *lines, struct err *err)
+/* Behind the lines that are held. */
+static int compose_all(struct journal *journal, size_t count, journal_make *make, void *data,
+		       int64_t time_ms, struct err *err)
 {
+	struct str *lines = &journal->held;
+	int64_t before = journal->sequence + journal->held_count;
 	size_t longest = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct journal_line frame = {.sequence = journal->sequence + 1 + (int64_t)i,
+		const struct journal_line frame = {.sequence = before + 1 + (int64_t)i,
 						   .time_ms = time_ms,
 						   .more = i + 1 < count};
 		size_t start = lines->length;
@@ -215,14 +222,23 @@ int journal_sync(struct journal *journal, struct err *err)
 	return 0;
 }
 
-int journal_append_all(struct journal *journal, size_t count, journal_make *make, void *data,
-		       int64_t time_ms, bool sync, struct err *err)
+void journal_hold(struct journal *journal, size_t cap)
 {
-	struct str lines cleanup_str = {0};
+	journal->hold_cap = cap;
+}
 
-	if (compose_all(journal, count, make, data, time_ms, &lines, err) < 0)
-		return -1;
-	if (fs_write_all(journal->fd, lines.text, lines.length, err) < 0) {
+void journal_drop_held(struct journal *journal)
+{
+	str_finish(&journal->held);
+	journal->held_count = 0;
+}
+
+/* All or nothing of the lines that are held. */
+static int write_held(struct journal *journal, bool sync, struct err *err)
+{
+	const struct str *held = &journal->held;
+
+	if (fs_write_all(journal->fd, held->text, held->length, err) < 0) {
 		undo(journal);
 		return err_wrap(err, "%s", journal->path);
 	}
@@ -230,9 +246,28 @@ int journal_append_all(struct journal *journal, size_t count, journal_make *make
 		undo(journal);
 		return -1;
 	}
-	journal->sequence += (int64_t)count;
-	journal->size += (int64_t)lines.length;
+	journal->sequence += journal->held_count;
+	journal->size += (int64_t)held->length;
+	journal_drop_held(journal);
 	return 0;
+}
+
+int journal_append_all(struct journal *journal, size_t count, journal_make *make, void *data,
+		       int64_t time_ms, bool sync, struct err *err)
+{
+	size_t before = journal->held.length;
+	int result = compose_all(journal, count, make, data, time_ms, err);
+
+	if (result == 0) {
+		journal->held_count += (int64_t)count;
+		if (write_held(journal, sync, err) == 0)
+			return 0;
+		if (journal->held.length <= journal->hold_cap)
+			return 1;
+		journal->held_count -= (int64_t)count;
+	}
+	str_truncate(&journal->held, before);
+	return -1;
 }
 
 static json_t *take(void *data, size_t number)

@@ -34,8 +34,15 @@ struct journal;
 struct journal *journal_open(const char *path, struct err *err);
 void journal_close(struct journal *journal); /* NULL is fine */
 
-/* Appends one record (stolen) and returns 0; with `sync` it is on the disk then. On failure (disk
- * full ...) nothing of it is in the file, and a later append may succeed. */
+/* From now on the lines of an append that fails (disk full ...) are held in memory, in order and at
+ * most `cap` bytes of them: each later append writes them before its own. */
+void journal_hold(struct journal *journal, size_t cap);
+/* Forgets the lines that are held: nobody has seen them, and their numbers are free again. */
+void journal_drop_held(struct journal *journal);
+
+/* Appends one record (stolen) and returns 0; with `sync` it is on the disk then. On failure nothing
+ * of it is in the file: 1, with `err` set, the lines are held; -1: they are lost, and a later
+ * append may succeed. */
 int journal_append(struct journal *journal, json_t *record, int64_t time_ms, bool sync,
 		   struct err *err);
 

@@ -202,3 +202,36 @@ def test_full_disk_fails_the_job_with_its_reason(tony):
     assert answer.returncode == 1, answer.stdout + answer.stderr
     assert "journal.jsonl: write: No space left on device" in answer.stdout + answer.stderr
     wait_until(lambda: not tony.processes(), "everything to end")
+
+
+WORKERS = 8  # their records are more than the rest of the journal's last page
+FILL_AND_PRINT = """#!/bin/sh
+[ "$(stat -f -c %T ..)" = tmpfs ] || exit 99  # before it fills any other disk
+trap '' TERM  # a task that is stopped by then has its output, too
+mkdir ../../up-$TASK_INDEX
+until [ $(ls -d ../../up-* | wc -l) = {workers} ]; do sleep 0.05; done
+if [ $TASK_INDEX = 0 ]; then cat /dev/zero >../../fill 2>/dev/null; mkdir ../../full; fi
+until [ -d ../../full ]; do sleep 0.05; done
+seq 10000
+"""
+
+
+@pytest.mark.promise("R45", "R58")
+def test_a_job_on_a_full_state_directory_tells_all_that_was_lost(tony):
+    """Each task says what it lost as it exits. The first exit that finds no room in the journal ends the job."""
+    own = tony.directory / "own"  # so that each task has a directory of its own
+    own.mkdir()
+    program = tony.directory / "program.sh"
+    program.write_text(FILL_AND_PRINT.format(workers=WORKERS))
+    answer = in_small_disk(tony, "4m", f"{TONY} submit --workers {WORKERS} --conf tony.worker.memory=64m --src_dir {own}"
+                           f" -- sh {program}; for verb in events 'status --json'; do echo ====; {TONY} $verb; done")
+    submit, events, as_json = answer.stdout.split("====\n")
+    tasks = schemas.check("status", json.loads(as_json))["tasks"]
+    lost = {task["task"] for task in tasks if "output_lost" in task}
+    assert lost == {f"worker:{number}" for number in range(WORKERS)}, events
+    before_the_end = events.partition("  job finishing")[0]
+    exited = set(re.findall(r"output of (worker:\d): \d+ lines", before_the_end))
+    assert exited and exited <= {task["task"] for task in tasks if task["state"] == "succeeded"}, events
+    assert "journal.jsonl: write: No space left on device" in submit, submit
+    assert submit.count("output were lost") >= WORKERS, submit
+    wait_until(lambda: not tony.processes(), "everything to end")

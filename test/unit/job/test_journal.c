@@ -3,10 +3,8 @@
 #include "sample.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -264,29 +262,6 @@ static void what_the_last_writer_started_is_waited_for(void **state)
 	assert_non_null(journal);
 	journal_close(journal);
 	assert_int_equal(waitpid(child, NULL, 0), child);
-}
-
-static void what_does_not_fit_leaves_no_trace(void **state)
-{
-	char *path cleanup_free = sample_path(state, "journal.jsonl");
-	size_t length;
-	free(make_three(path, &length));
-	struct journal *journal = journal_open(path, NULL);
-	struct err err cleanup_err = {0};
-	struct rlimit limit, old;
-
-	signal(SIGXFSZ, SIG_IGN); /* then write() fails, as on a full disk */
-	getrlimit(RLIMIT_FSIZE, &old);
-	limit = (struct rlimit){.rlim_cur = length + 10, .rlim_max = old.rlim_max};
-	setrlimit(RLIMIT_FSIZE, &limit);
-	int result = journal_append(journal, note("too much"), TIME, true, &err);
-	setrlimit(RLIMIT_FSIZE, &old);
-	assert_int_equal(result, -1);
-	assert_non_null(strstr(err.message, path));
-	assert_int_equal(journal_sequence(journal), 3);
-	append(journal, "fourth");
-	journal_close(journal);
-	assert_texts(path, 1, "first second third fourth ");
 }
 
 static void a_record_that_is_too_long_is_refused(void **state)
@@ -661,7 +636,6 @@ int main(void)
 		in_directory(it_goes_on_where_it_ended),
 		in_directory(one_process_writes_at_a_time),
 		in_directory(what_the_last_writer_started_is_waited_for),
-		in_directory(what_does_not_fit_leaves_no_trace),
 		in_directory(a_record_that_is_too_long_is_refused),
 		in_directory(a_missing_directory_is_an_error),
 		in_directory(a_torn_end_is_cut_off),
