@@ -3,6 +3,7 @@
 
 #include "am/am_internal.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "job/record.h"
@@ -12,12 +13,19 @@
 
 /* ---- the journal -------------------------------------------------------------------------- */
 
+/* The AM's own files cannot be written. */
+static void break_for_files(struct am *am, struct err *err)
+{
+	fs_explain_room(am->job_dir, err);
+	am_break(am, err_message(err));
+}
+
 /* `result`: of what was appended to the journal. */
-static void on_appended(struct am *am, int result, bool sync, const struct err *err)
+static void on_appended(struct am *am, int result, bool sync, struct err *err)
 {
 	const struct timeval soon = {.tv_usec = SYNC_DELAY_US};
 	if (result != 0) {
-		am_break(am, err_message(err));
+		break_for_files(am, err);
 		return;
 	}
 	if (sync)
@@ -42,7 +50,7 @@ void am_on_sync_timer(evutil_socket_t fd, short what, void *data)
 	struct am *am = data;
 	struct err err cleanup_err = {0};
 	if (journal_sync(am->journal, &err) < 0)
-		am_break(am, err_message(&err));
+		break_for_files(am, &err);
 }
 
 void am_on_output_lost(void *data, size_t task, const struct lost_output *lost)
@@ -138,7 +146,7 @@ static void form(struct am *am)
 {
 	struct err err cleanup_err = {0};
 	if (api_cluster_formed(am->api, &err) < 0)
-		am_break(am, err_message(&err));
+		break_for_files(am, &err);
 }
 
 static bool leaves_line(const struct am *am, const struct action *action)

@@ -200,7 +200,8 @@ def test_full_disk_fails_the_job_with_its_reason(tony):
                            " --conf tony.am.retry-delay=1ms"
                            " --executes 'cat /dev/zero >\"$TONY_CHECKPOINT_DIR\"/fill 2>/dev/null; exit 1'")
     assert answer.returncode == 1, answer.stdout + answer.stderr
-    assert "journal.jsonl: write: No space left on device" in answer.stdout + answer.stderr
+    assert re.search(rf"journal\.jsonl: write: No space left on device; make room on {tony.state} \(tmpfs: \S+ \S+ of 4 MiB free\)",
+                     answer.stdout + answer.stderr), answer.stdout + answer.stderr
     wait_until(lambda: not tony.processes(), "everything to end")
 
 
@@ -232,6 +233,7 @@ def test_a_job_on_a_full_state_directory_tells_all_that_was_lost(tony):
     before_the_end = events.partition("  job finishing")[0]
     exited = set(re.findall(r"output of (worker:\d): \d+ lines", before_the_end))
     assert exited and exited <= {task["task"] for task in tasks if task["state"] == "succeeded"}, events
-    assert "journal.jsonl: write: No space left on device" in submit, submit
+    full = rf"journal\.jsonl: write: No space left on device; make room on {tony.state} \(tmpfs: 0 B of 4 MiB free\)"
+    assert re.search(full, submit), submit
     assert submit.count("output were lost") >= WORKERS, submit
     wait_until(lambda: not tony.processes(), "everything to end")
