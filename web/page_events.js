@@ -26,7 +26,7 @@ export function recordWords(record) {
 	case 'task': return taskWords(record);
 	case 'avoid': return `${record.host} is avoided from now on`;
 	case 'waiting': return record.text ? `Waiting: ${record.text}` : 'Nothing is waited for any more';
-	case 'final': return `The end: ${record.state}${record.message ? `. ${record.message}` : ''}`;
+	case 'final': return record.history_trouble ?? `The end: ${record.state}${record.message ? `. ${record.message}` : ''}`;
 	case 'note': return String(record.text ?? '');
 	default: return String(record.ev ?? '');
 	}

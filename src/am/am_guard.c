@@ -131,21 +131,14 @@ static void write_last_line(const struct am *am)
 	cause_finish(&cause);
 }
 
-static void publish(const struct am *am)
-{
-	struct err err cleanup_err = {0};
-	if (am->scheduler_ops->publish &&
-	    am->scheduler_ops->publish(am->job, am->job_dir, &err) < 0)
-		log_warning("%s", err_message(&err));
-}
-
 static void conclude(struct am *am)
 {
 	am_withdraw(am->job_dir);
 	am_give_up_reserve(am->job_dir);
 	if (!am->place.may_return) {
 		write_last_line(am);
-		publish(am);
+		if (am->scheduler_ops->publish)
+			am->scheduler_ops->publish(am->job, am->job_dir);
 	}
 	if (am->scheduler_ops->clean)
 		am->scheduler_ops->clean(am->job, am->job_dir, &am->hold);

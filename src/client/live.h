@@ -30,8 +30,8 @@ char *live_task_detail(const struct job_view *view, size_t task);
  * The caller frees. */
 char *live_ui(const struct job_view *view, size_t task);
 
-/* Adds "warning: worker:0: 12 lines of its output were lost ..." for each task that lost some, and
- * of many how many more there are. */
+/* Adds "warning: worker:0: 12 lines of its output were lost ..." for each task that lost some, of
+ * many how many more there are, and why no history of the job is published. */
 void live_add_losses(const struct job_view *view, struct str_list *lines);
 
 /* "worker: 4 wanted (2 to 8), 3 running"; NULL: the type is not elastic. The caller frees. */

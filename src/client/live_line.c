@@ -51,6 +51,8 @@ void live_add_losses(const struct job_view *view, struct str_list *lines)
 		str_list_add_format(lines,
 				    "warning: the checkpoints of %zu tasks more cannot be stored",
 				    troubled - 1);
+	if (view->history_trouble)
+		str_list_add_format(lines, "warning: %s", view->history_trouble);
 }
 
 /* Single tasks are told when something went wrong; the summary counts the others. */

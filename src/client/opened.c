@@ -257,6 +257,15 @@ int opened_say_ended(const struct opened *opened, struct err *err)
 		       job_state_name(opened->view->state));
 }
 
+void opened_look_at_history(struct opened *opened)
+{
+	struct job_view *view = opened->view;
+
+	if (view->is_final && !view->history_trouble && opened->ops->history_trouble)
+		view->history_trouble =
+			opened->ops->history_trouble(view->job, opened->door.job_dir);
+}
+
 json_t *opened_ask(const struct opened *opened, const char *method, const char *path,
 		   const char *body, struct err *err)
 {

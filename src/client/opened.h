@@ -56,6 +56,10 @@ char *opened_check_start(struct opened *opened);
 /* ERR_NOT_FOUND: there is nothing left to order about. Returns -1. */
 int opened_say_ended(const struct opened *opened, struct err *err);
 
+/* Of a job that has just ended: its view tells why no history of it will be published, as far as
+ * that is seen already. */
+void opened_look_at_history(struct opened *opened);
+
 /* Asks the AM: the answer's JSON (NULL on any failure). */
 json_t *opened_ask(const struct opened *opened, const char *method, const char *path,
 		   const char *body, struct err *err);

@@ -141,6 +141,8 @@ static void describe_event(const json_t *record, struct str *out)
 		str_append_format(out, "application master at %s", text_of(record, "address"));
 	else if (str_equal(event, "avoid"))
 		str_append_format(out, "%s is avoided from now on", text_of(record, "host"));
+	else if (json_object_get(record, "history_trouble"))
+		str_append_format(out, "warning: %s", text_of(record, "history_trouble"));
 	else if (str_equal(event, "final"))
 		str_append_format(out, "end: %s: %s", text_of(record, "state"),
 				  text_of(record, "message"));

@@ -249,6 +249,7 @@ int watch_job(struct opened *opened, const struct watch_options *options, struct
 	if (open_watch(&watch) < 0 || run(&watch) < 0) {
 		code = err_wrap(err, "%s goes on, but cannot be followed", opened->id);
 	} else {
+		opened_look_at_history(opened);
 		code = opened->view->is_final ? (int)exit_code_of_job(opened->view->state)
 					      : leave(&watch);
 	}

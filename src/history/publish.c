@@ -287,11 +287,31 @@ static int publish(const char *directory, const struct history_target *target, i
 	return moved == 0 ? check_there(target, &brought, err) : moved;
 }
 
-int history_publish(const char *directory, const struct history_target *target, struct err *err)
+static int make_day(const struct history_target *target, struct err *err)
 {
 	if (fs_make_directories(target->location, 0700, err) < 0)
 		return -1;
-	int day cleanup_close = open_day(target, true, err);
+	return open_day(target, true, err);
+}
+
+int history_check(const struct history_target *target, struct err *err)
+{
+	int day cleanup_close = make_day(target, err);
+	if (day < 0)
+		return -1;
+	int found = look_at_place(target, day, err);
+	if (found != 0)
+		return found < 0 ? -1 : 0;
+	char *path cleanup_free = mem_printf("/proc/self/fd/%d", day);
+	if (access(path, W_OK | X_OK) == 0)
+		return 0;
+	char *place cleanup_free = place_of(target);
+	return err_set_errno(err, "%s", place);
+}
+
+int history_publish(const char *directory, const struct history_target *target, struct err *err)
+{
+	int day cleanup_close = make_day(target, err);
 	if (day < 0)
 		return -1;
 	char *side cleanup_free = mem_printf(".%s.%d", target->job_id, target->attempt);
@@ -299,6 +319,8 @@ int history_publish(const char *directory, const struct history_target *target, 
 	if (fs_remove_tree(path, err) < 0)
 		return -1;
 	int result = publish(directory, target, day, side, err);
+	if (result < 0)
+		fs_explain_room(target->location, err);
 	if (result != 0)
 		fs_remove_tree(path, NULL);
 	return result < 0 ? -1 : 0;

@@ -197,6 +197,14 @@ json_t *record_final(enum job_state state, const char *message, const struct cau
 	return record;
 }
 
+json_t *record_history_trouble(const json_t *last, const char *text)
+{
+	json_t *record = json_copy((json_t *)last);
+
+	json_set_text(record, "history_trouble", text);
+	return record;
+}
+
 bool record_is_final(const struct journal_line *line)
 {
 	json_t *record cleanup_json = journal_line_record(line, NULL);

@@ -17,8 +17,10 @@
  *   checkpoints  task text trouble?              they cannot be stored; without `trouble` they can
  *                                                again
  *   waiting  text?                               why containers are not there; absent: no more
- *   final    state message cause?                the last line of a journal; the cause, when no
- *                                                AM could say it
+ *   final    state message cause? history_trouble?
+ *                                                the last line of a journal; the cause, when no
+ *                                                AM could say it. Once more, with that trouble,
+ *                                                where no history of the job could be published
  */
 #ifndef TONY_JOB_RECORD_H
 #define TONY_JOB_RECORD_H
@@ -52,6 +54,8 @@ json_t *record_output(const struct job *job, const struct task *task,
 json_t *record_checkpoints(const struct job *job, const struct task *task, const char *trouble);
 json_t *record_waiting(const char *text); /* NULL: nothing is waited for any more */
 json_t *record_final(enum job_state state, const char *message, const struct cause *cause);
+/* `last`: that record, as a journal's last line has it; borrowed. */
+json_t *record_history_trouble(const json_t *last, const char *text);
 /* Whether it is that one. */
 bool record_is_final(const struct journal_line *line);
 

@@ -73,6 +73,7 @@ void job_view_destroy(struct job_view *view)
 	free(view->waiting);
 	free(view->note);
 	free(view->message);
+	free(view->history_trouble);
 	str_list_finish(&view->avoided);
 	free(view);
 }
@@ -421,6 +422,8 @@ static int fold_final(struct job_view *view, const struct view_record *record, i
 		if (cause_from_json(cause, &view->cause, err) < 0)
 			return -1;
 	}
+	if (read_text(record, "history_trouble", &view->history_trouble, err) < 0)
+		return -1;
 	return read_text(record, "message", &view->message, err);
 }
 

@@ -82,6 +82,7 @@ struct job_view {
 	char *message;		 /* the final one; NULL: none yet */
 	struct str_list avoided; /* machines to blame, the first one first */
 	bool is_final;		 /* the final record is there */
+	char *history_trouble;	 /* why no history of the job was published; NULL: nothing */
 	struct type_view *types; /* as many as the job has */
 	struct task_view *tasks;
 	size_t task_count;

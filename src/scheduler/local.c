@@ -320,11 +320,6 @@ static char *log_path(struct scheduler *scheduler, size_t task, const char *name
 	return fs_is_directory(directory) ? fs_join(directory, name) : NULL;
 }
 
-static int publish(const struct job *job, const char *job_dir, struct err *err)
-{
-	return local_history_publish(job, job_dir, NULL, err);
-}
-
 static int find_place(const char *job_dir, struct scheduler_place *place, struct err *err)
 {
 	char *token cleanup_free = fs_join(job_dir, "token");
@@ -353,5 +348,5 @@ const struct scheduler_ops local_scheduler = {
 	.finish = local_finish,
 	.close = close_local,
 	.clean = local_clean,
-	.publish = publish,
+	.publish = local_history_conclude,
 };

@@ -10,6 +10,7 @@
 #include "scheduler/gang.h"
 #include "scheduler/job_stores.h"
 #include "scheduler/local.h"
+#include "scheduler/local_history.h"
 #include "scheduler/local_job.h"
 #include "scheduler/local_jobs.h"
 #include "scheduler/local_start.h"
@@ -214,5 +215,6 @@ const struct scheduler_client_ops local_scheduler_client = {
 	.start = start,
 	.find = local_jobs_find,
 	.list = local_jobs_list,
+	.history_trouble = local_history_trouble,
 	.kill = kill_job,
 };

@@ -3,13 +3,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
+#include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "hadoop/cluster.h"
 #include "history/layout.h"
 #include "history/location.h"
 #include "history/pack.h"
 #include "history/upload.h"
+#include "job/journal.h"
+#include "job/record.h"
 
 char *local_history_location(const struct job *job, const char *job_dir)
 {
@@ -72,27 +77,38 @@ static int upload(const struct job *job, const char *directory, const struct his
 
 /* ------------------------------------------------------------------------------------------- */
 
-static int publish(const struct job *job, const char *job_dir, const char *packed,
-		   const struct history_location *location, struct err *err)
+static struct history_target target_of(const struct job *job,
+				       const struct history_location *location)
 {
-	const struct history_target target = {
+	return (struct history_target){
 		.location = location->path,
 		.submitted_ms = job->submitted_ms,
 		.job_id = job->id,
 		.attempt = history_attempt(),
 		.access = history_access_of(job_config(job, "tony.history.permissions")),
 	};
+}
+
+static int publish(const struct job *job, const char *job_dir, const char *packed,
+		   const struct history_location *location, struct err *err)
+{
+	const struct history_target target = target_of(job, location);
 	char *own cleanup_free = mem_printf("%s/history.%d", job_dir, getpid());
 
 	if (location->kind != HISTORY_HDFS && history_is_published(&target))
 		return 0;
 	if (!packed && pack(job, job_dir, own, err) < 0)
-		return -1;
+		return fs_explain_room(job_dir, err);
 	const char *directory = packed ? packed : own;
 	int result = location->kind == HISTORY_HDFS ? upload(job, directory, &target, err)
 						    : history_publish(directory, &target, err);
 	fs_remove_tree(own, NULL);
 	return result;
+}
+
+static int fail(const struct job *job, const char *location, struct err *err)
+{
+	return err_wrap(err, "the history of %s is not in %s", job->id, location);
 }
 
 int local_history_publish(const struct job *job, const char *job_dir, const char *packed,
@@ -103,6 +119,52 @@ int local_history_publish(const struct job *job, const char *job_dir, const char
 
 	if (history_location_parse(text, &location, err) < 0 ||
 	    publish(job, job_dir, packed, &location, err) < 0)
-		return err_wrap(err, "the history of %s is not in %s", job->id, text);
+		return fail(job, text, err);
 	return 0;
+}
+
+/* ---- failures ----------------------------------------------------------------------------- */
+
+static int tell(const char *job_dir, const char *trouble, struct err *err)
+{
+	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
+	char *text cleanup_free = NULL;
+	struct journal_line line;
+	struct journal *journal = journal_open(path, err);
+	int result = 0;
+
+	if (journal && journal_read_last(path, &text, &line) && record_is_final(&line)) {
+		json_t *final cleanup_json = journal_line_record(&line, err);
+		if (final && !json_object_get(final, "history_trouble"))
+			result = journal_append(journal, record_history_trouble(final, trouble),
+						clock_wall_ms(), true, err);
+	}
+	journal_close(journal);
+	return journal ? result : -1;
+}
+
+void local_history_conclude(const struct job *job, const char *job_dir)
+{
+	struct err err cleanup_err = {0}, why cleanup_err = {0};
+
+	if (local_history_publish(job, job_dir, NULL, &err) == 0)
+		return;
+	log_warning("%s", err_message(&err));
+	if (tell(job_dir, err_message(&err), &why) < 0)
+		log_warning("which the journal does not tell: %s", err_message(&why));
+}
+
+char *local_history_trouble(const struct job *job, const char *job_dir)
+{
+	char *text cleanup_free = local_history_location(job, job_dir);
+	struct history_location location cleanup_history_location = {0};
+	struct err err cleanup_err = {0};
+
+	if (history_location_parse(text, &location, &err) < 0 || location.kind == HISTORY_HDFS)
+		return NULL;
+	const struct history_target target = target_of(job, &location);
+	if (history_check(&target, &err) == 0)
+		return NULL;
+	fail(job, text, &err);
+	return mem_strdup(err_message(&err));
 }

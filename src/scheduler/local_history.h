@@ -13,4 +13,12 @@ char *local_history_location(const struct job *job, const char *job_dir);
 int local_history_publish(const struct job *job, const char *job_dir, const char *packed,
 			  struct err *err);
 
+/* The same from what job_dir tells, for the last of the job's processes: a failure becomes the
+ * last line of the job's journal, unless it is that already, and is logged. */
+void local_history_conclude(const struct job *job, const char *job_dir);
+
+/* Why that will fail, as far as it is seen without trying; NULL: nothing is seen. The caller
+ * frees. */
+char *local_history_trouble(const struct job *job, const char *job_dir);
+
 #endif

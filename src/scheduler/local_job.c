@@ -196,15 +196,6 @@ int local_job_read_end(const char *job_dir, struct job **job, struct job_view **
 	return -1;
 }
 
-/* In place of an AM and a guardian that could not. */
-static void publish(const struct job *job, const char *job_dir)
-{
-	struct err err cleanup_err = {0};
-
-	if (local_history_publish(job, job_dir, NULL, &err) < 0)
-		log_warning("%s", err_message(&err));
-}
-
 /* A job's last line, as far as no AM has written it. */
 struct ending {
 	enum job_state state;
@@ -219,22 +210,22 @@ static int write_final(const char *job_dir, const struct ending *ending, struct 
 	struct journal *journal = journal_open(path, err);
 	struct job_view *view;
 	struct job *job;
+	int result = 0;
 
-	if (!journal)
+	if (!journal || local_job_read(job_dir, &job, &view, err) < 0) {
+		journal_close(journal);
 		return -1;
-	int result = local_job_read(job_dir, &job, &view, err);
-	if (result == 0) {
-		if (!view->is_final)
-			result = journal_append(
-				journal,
-				record_final(ending->state, ending->message, ending->cause),
-				clock_wall_ms(), true, err);
-		if (result == 0)
-			publish(job, job_dir);
-		job_view_destroy(view);
-		job_destroy(job);
 	}
+	if (!view->is_final)
+		result = journal_append(journal,
+					record_final(ending->state, ending->message, ending->cause),
+					clock_wall_ms(), true, err);
 	journal_close(journal);
+	/* In place of an AM and a guardian that could not. */
+	if (result == 0)
+		local_history_conclude(job, job_dir);
+	job_view_destroy(view);
+	job_destroy(job);
 	return result;
 }
 

@@ -184,8 +184,8 @@ struct scheduler_ops {
 	 * left, and gives up the hold. NULL: nothing. */
 	void (*clean)(const struct job *job, const char *job_dir, struct scheduler_hold *hold);
 	/* For the AM's guardian: the history of a job that has ended is brought to where it is
-	 * kept, unless it is there. NULL: others do it. */
-	int (*publish)(const struct job *job, const char *job_dir, struct err *err);
+	 * kept, unless it is there; the journal tells of a failure. NULL: others do it. */
+	void (*publish)(const struct job *job, const char *job_dir);
 };
 
 const struct scheduler_ops *scheduler_find(const char *name);
@@ -286,6 +286,9 @@ struct scheduler_client_ops {
 	/* Where the job's page is behind the scheduler's own web proxy, or NULL; the caller frees.
 	 * NULL: it has none. */
 	char *(*page)(const struct job *job);
+	/* Why no history of this ended job will be published, as far as that is seen at once; NULL:
+	 * nothing is seen. The caller frees. The member is NULL where nothing can be seen. */
+	char *(*history_trouble)(const struct job *job, const char *job_dir);
 	/* Ends a job whose AM does not answer, or is not there; `reason` (NULL: none) is the job's
 	 * last word where there is no other. */
 	int (*kill)(const struct job_door *door, const char *reason, struct err *err);

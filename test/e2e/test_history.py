@@ -159,23 +159,25 @@ def test_location_that_is_none_is_refused_at_submit(tony, location):
 
 
 def failure_to_publish(tony, store, command="echo hello"):
-    """The result is the job's own, and the AM's log says why nothing is kept."""
+    """The result is the job's own, and what is told of the job says why nothing is kept."""
     answer, job = tony.job({"tony.worker.instances": 1, "tony.history.location": store}, "--executes", command)
     assert answer.returncode == 0, answer.stderr
     wait_until(lambda: not job.processes(), "the AM to leave")
-    log = (job.directory / "am.log").read_text()
-    assert f"the history of {job.id} is not in {store}" in log
-    assert job.status()["state"] == "succeeded"
+    status = job.status()
+    told = status["history_trouble"]
+    assert told.startswith(f"the history of {job.id} is not in {store}: ")
+    assert told in (job.directory / "am.log").read_text() and f"  warning: {told}\n" in tony.run("events", job.id).stdout
+    assert status["state"] == "succeeded"
     assert not [path for path in job.directory.iterdir() if "history" in path.name]
     assert [row["id"] for row in rows(tony)] == [job.id], "the job's own directory tells it"
-    return log
+    return told, answer.stdout
 
 
 def test_store_that_cannot_be_written(tony):
     """At submission nothing stands in its way."""
     store = tony.directory / "store"
-    log = failure_to_publish(tony, store, f"touch {store}")
-    assert "is not a directory" in log
+    told, submit = failure_to_publish(tony, store, f"touch {store}")
+    assert "is not a directory" in told and f"warning: {told}\n" in submit
 
 
 def test_full_store(tony):
@@ -183,8 +185,8 @@ def test_full_store(tony):
     store.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", store], check=True)
     try:
-        log = failure_to_publish(tony, store)
-        assert "No space left on device" in log
+        told, _ = failure_to_publish(tony, store)
+        assert "No space left on device; make room on " + f"{store} (tmpfs: " in told
         assert not [path for path in store.rglob("*") if path.is_file()]
     finally:
         subprocess.run(["umount", store], check=True)

@@ -80,6 +80,24 @@ def test_a_strangers_entry_is_not_taken_for_the_jobs_own(machine, store):
     assert machine.owner.status(job)["state"] == "killed"
 
 
+@pytest.mark.promise("S45")
+def test_a_history_that_a_strangers_month_keeps_out_is_told(machine, store):
+    """In the stranger's month nobody else can make a day. The month after it is taken, too."""
+    for days in (0, 31):
+        month = store / (datetime.now(timezone.utc) + timedelta(days=days)).strftime("%Y/%m")
+        made = machine.stranger.run("sh", "-c", 'umask 0; mkdir -p -m 1777 "$1" && umask 022 && mkdir -p "$2"', "sh",
+                                    month.parent, month)
+        assert made.returncode == 0, made.stderr
+    answer = machine.owner.tony("submit", "--memory", "64m", "--", "true")
+    job = re.search(r"tony-\d{8}-\d{6}-[0-9a-f]+", answer.stdout).group()
+    told = f"the history of {job} is not in {store}: {(store / place_of(job)).parent}: Permission denied"
+    assert answer.returncode == 0 and f"warning: {told}" in answer.stdout, answer.stdout
+    wait_until(lambda: machine.owner.status(job).get("history_trouble") == told, "tony status --json to tell")
+    assert f"warning: {told}" in re.sub(r"\s+", " ", machine.owner.tony("status", job).stdout)
+    assert re.search(rf"  warning: {re.escape(told)}$", machine.owner.tony("events", job).stdout)
+    assert machine.owner.status(job)["state"] == "succeeded"
+
+
 def listed(user, *options):
     """The list of `tony history`: {(id, user): state}."""
     answer = user.tony("history", "--json", *options)

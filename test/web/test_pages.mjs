@@ -210,5 +210,7 @@ test('lines of the journal in words', () => {
 	assert.equal(recordWords({ev: 'task', from: 'running', to: 'failed', attempt: 2, restart: 1, host: 'n1',
 		cause: {kind: 'signal', signal: 9}}), 'running → failed, attempt 2, restart 1 on n1: killed by SIGKILL');
 	assert.equal(recordWords({ev: 'waiting'}), 'Nothing is waited for any more');
+	assert.equal(recordWords({ev: 'final', state: 'killed', message: 'killed by ada'}), 'The end: killed. killed by ada');
+	assert.equal(recordWords({ev: 'final', state: 'killed', message: 'killed by ada', history_trouble: 'no room'}), 'no room');
 	assert.equal(recordWords({ev: 'unheard-of'}), 'unheard-of');
 });

@@ -49,9 +49,12 @@ static void a_history_gets_its_place(void **state)
 
 	make_packed(state);
 	assert_false(history_is_published(&target));
+	assert_int_equal(history_check(&target, NULL), 0);
+	assert_false(history_is_published(&target));
 	history_publish(scratch_path(state, "packed"), &target, &err);
 	assert_string_equal(err_message(&err), "no error");
 	assert_true(history_is_published(&target));
+	assert_int_equal(history_check(&target, NULL), 0);
 	char *text cleanup_free = scratch_read(state, "store/" BED_PATH "/logs/worker-0/stdout");
 	assert_string_equal(text, "hello");
 	assert_false(fs_exists(scratch_path(state, "store/2026/11/21/." BED_ID ".7")));
@@ -113,13 +116,15 @@ static void a_store_that_cannot_be_is_named(void **state)
 static void refuse(void **state, const char *why)
 {
 	const struct history_target target = target_in(state, NULL);
-	struct err err cleanup_err = {0};
+	struct err err cleanup_err = {0}, seen cleanup_err = {0};
 
 	make_packed(state);
 	assert_false(history_is_published(&target));
+	assert_int_equal(history_check(&target, &seen), -1);
 	assert_int_equal(history_publish(scratch_path(state, "packed"), &target, &err), -1);
 	if (!strstr(err_message(&err), why))
 		fail_msg("%s", err_message(&err));
+	assert_string_equal(err_message(&seen), err_message(&err));
 	assert_false(fs_exists(scratch_path(state, "store/2026/11/21/." BED_ID ".7")));
 }
 

@@ -336,6 +336,29 @@ static void nothing_of_an_ended_job_runs(void **state)
 	end(&scene);
 }
 
+static void a_history_that_is_not_published_is_seen(void **state)
+{
+	struct scene scene = begin(state, "worker=1");
+	struct journal_line line;
+	char *text = NULL;
+
+	add(&scene, record_final(JOB_KILLED, "killed by the user", NULL));
+	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
+	int64_t ended_ms = scene.view->ended_ms;
+	assert_true(journal_read_last(scene.path, &text, &line));
+	json_t *last cleanup_json = journal_line_record(&line, NULL);
+	free(text);
+	add(&scene, record_history_trouble(last, "no room"));
+	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
+	assert_string_equal(scene.view->history_trouble, "no room");
+	assert_string_equal(scene.view->message, "killed by the user");
+	assert_int_equal(scene.view->ended_ms, ended_ms);
+	assert_true(journal_read_last(scene.path, &text, &line));
+	assert_true(record_is_final(&line)); /* lists read no more than that */
+	free(text);
+	end(&scene);
+}
+
 /* The writer of the last line in place of an AM may know why there is none. */
 static void the_last_line_may_have_a_cause(void **state)
 {
@@ -482,6 +505,7 @@ int main(void)
 		in_directory(checkpoints_that_cannot_be_stored_are_seen),
 		in_directory(machines_to_blame_are_seen),
 		in_directory(nothing_of_an_ended_job_runs),
+		in_directory(a_history_that_is_not_published_is_seen),
 		in_directory(the_last_line_may_have_a_cause),
 		in_directory(the_longest_end_is_found_without_the_rest),
 		in_directory(what_is_not_wanted_does_not_count),
