@@ -68,14 +68,6 @@ static enum http_access authorize(void *data, const struct http_request *request
 	return viewer ? HTTP_ACCESS_READ : HTTP_ACCESS_NONE;
 }
 
-/* By the name that others are told. */
-static bool knows_host(void *data, const struct http_request *request, const char *name)
-{
-	const struct api *api = data;
-
-	return str_equal_nocase(name, api->name);
-}
-
 static struct http_server *open_server(struct api *api, const struct api_options *options,
 				       struct err *err)
 {
@@ -87,7 +79,7 @@ static struct http_server *open_server(struct api *api, const struct api_options
 		.route_count = array_length(routes) - (api->ring_service ? 0 : RING_ROUTES),
 		.data = api,
 		.authorize = authorize,
-		.knows_host = knows_host,
+		.host = api->name,
 		.limits = options->limits,
 	};
 

@@ -10,7 +10,6 @@
 struct gloo {
 	struct http_server *server;
 	struct gloo_store *store;
-	char *host;
 };
 
 static const char *scope_of(const struct http_request *request)
@@ -37,13 +36,6 @@ static void handle_delete(void *data, struct http_request *request)
 	const struct gloo *gloo = data;
 
 	gloo_store_delete(gloo->store, request, scope_of(request));
-}
-
-static bool knows_host(void *data, const struct http_request *request, const char *name)
-{
-	const struct gloo *gloo = data;
-
-	return str_equal_nocase(name, gloo->host);
 }
 
 /* Where those who meet there believe it to be, or else anywhere. */
@@ -77,14 +69,13 @@ struct gloo *gloo_create(struct event_base *base, const char *address, const cha
 		.routes = routes,
 		.route_count = array_length(routes),
 		.data = gloo,
-		.knows_host = knows_host,
+		.host = host,
 		/* All its callers are strangers. They send what it keeps next. */
 		.limits = {.connections = 4 * ring->count + 1024,
 			   .body_bytes = gloo_store_value_max(ring->count),
 			   .stranger_bytes = gloo_store_total_max(ring->count)},
 	};
 
-	gloo->host = mem_strdup(host);
 	gloo->store = gloo_store_create(ring, name, file);
 	gloo->server = serve(base, gloo, &config, err);
 	if (!gloo->server) {
@@ -101,7 +92,6 @@ void gloo_destroy(struct gloo *gloo)
 		return;
 	http_server_destroy(gloo->server);
 	gloo_store_destroy(gloo->store);
-	free(gloo->host);
 	free(gloo);
 }
 

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -65,6 +64,31 @@ int net_address_split(const char *text, char **host, int *port, struct err *err)
 	return 0;
 }
 
+int net_address_split_host(const char *text, char **host, int *port, struct err *err)
+{
+	const char *behind_name = text[0] == '[' ? strchr(text, ']') : text;
+	char *with_port cleanup_free = mem_printf("%s:0", text);
+
+	if (behind_name && strchr(behind_name, ':'))
+		return net_address_split(text, host, port, err);
+	if (net_address_split(with_port, host, port, NULL) < 0)
+		return err_set(err, ERR_INPUT, "\"%s\" is neither HOST nor HOST:PORT", text);
+	*port = -1;
+	return 0;
+}
+
+bool net_address_is_loopback(const struct net_address *address)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
+
+	if (address->storage.ss_family == AF_INET)
+		return ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) ||
+	       (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) &&
+		v6->sin6_addr.s6_addr[12] == IN_LOOPBACKNET);
+}
+
 int net_address_parse(const char *text, struct net_address *address, struct err *err)
 {
 	char *host cleanup_free = NULL;
@@ -78,6 +102,23 @@ int net_address_parse(const char *text, struct net_address *address, struct err 
 			"\"%s\" is not a numeric address such as 127.0.0.1:4000 or [::1]:4000",
 			text);
 	return 0;
+}
+
+bool net_address_is_any(const struct net_address *address)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
+
+	return address->storage.ss_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr)
+						      : v4->sin_addr.s_addr == INADDR_ANY;
+}
+
+int net_address_port(const struct net_address *address)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
+
+	return ntohs(address->storage.ss_family == AF_INET6 ? v6->sin6_port : v4->sin_port);
 }
 
 char *net_address_host(const struct net_address *address)
@@ -95,13 +136,10 @@ char *net_address_host(const struct net_address *address)
 
 char *net_address_text(const struct net_address *address)
 {
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
 	char *host cleanup_free = net_address_host(address);
 
-	if (address->storage.ss_family == AF_INET6)
-		return mem_printf("[%s]:%d", host, ntohs(v6->sin6_port));
-	return mem_printf("%s:%d", host, ntohs(v4->sin_port));
+	return mem_printf(address->storage.ss_family == AF_INET6 ? "[%s]:%d" : "%s:%d", host,
+			  net_address_port(address));
 }
 
 char *net_address_any_port(const char *text)

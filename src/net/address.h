@@ -3,6 +3,7 @@
 #ifndef TONY_NET_ADDRESS_H
 #define TONY_NET_ADDRESS_H
 
+#include <stdbool.h>
 #include <sys/socket.h>
 
 #include "base/err.h"
@@ -19,8 +20,19 @@ int net_address_parse(const char *text, struct net_address *address, struct err 
  * digits, "-", "_", "."; at most 253). The caller frees *host. */
 int net_address_split(const char *text, char **host, int *port, struct err *err);
 
+/* HOST or HOST:PORT, as a request's Host has it; *port is -1 where there is none. */
+int net_address_split_host(const char *text, char **host, int *port, struct err *err);
+
 /* -1 when `host` (without brackets) is not numeric. */
 int net_address_from_host(const char *host, int port, struct net_address *address);
+
+/* 127.0.0.0/8, also as an address of IPv6, or ::1. */
+bool net_address_is_loopback(const struct net_address *address);
+
+/* 0.0.0.0 or ::. */
+bool net_address_is_any(const struct net_address *address);
+
+int net_address_port(const struct net_address *address);
 
 /* "127.0.0.1" or "::1"; the caller frees. */
 char *net_address_host(const struct net_address *address);

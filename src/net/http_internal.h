@@ -66,9 +66,11 @@ struct http_stream {
 
 struct http_server {
 	struct event_base *base;
-	struct http_server_config config; /* token owned, address not kept */
+	struct http_server_config config; /* token and host owned, address not kept */
 	char *address, *token;
+	int port;
 	char *host_name; /* this machine's */
+	char *host;	 /* the config's */
 	struct evconnlistener *listener;
 	struct event resume; /* listening again after accept failed */
 	/* By time of arrival: the first stranger is the first to go when room is needed. */

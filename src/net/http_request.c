@@ -69,42 +69,55 @@ static int refuse(struct http_request *request, int status, const char *code, co
 	return -1;
 }
 
-/* "node-7" of "node-7:4000", "::1" of "[::1]:4000". The caller frees. */
-static char *name_in(const char *host)
-{
-	return host[0] == '[' ? mem_strndup(host + 1, strcspn(host + 1, "]"))
-			      : mem_strndup(host, strcspn(host, ":"));
-}
-
-/* "localhost"; "node-7.example" and "node-7" of a machine of that name. */
+/* "node-7.example" and "node-7" of a machine of that name. */
 static bool is_own_name(const struct http_server *server, const char *name)
 {
 	size_t length = strlen(name);
 
+	if (str_equal_nocase(name, server->host))
+		return true;
+	return strncasecmp(name, server->host_name, length) == 0 &&
+	       (server->host_name[length] == '\0' || length == strcspn(server->host_name, "."));
+}
+
+static bool is_own_place(const struct http_server *server, const char *name, int port)
+{
+	bool is_own_port = port < 0 || port == server->port;
+	struct net_address address;
+
+	/* net_address_from_host() knows it in small letters. */
 	if (strcasecmp(name, "localhost") == 0)
 		return true;
-	return length > 0 && strncasecmp(name, server->host_name, length) == 0 &&
-	       (server->host_name[length] == '\0' || length == strcspn(server->host_name, "."));
+	/* A number cannot be rebound. */
+	if (net_address_from_host(name, 0, &address) == 0)
+		return is_own_port || net_address_is_loopback(&address);
+	return is_own_port && is_own_name(server, name);
+}
+
+static bool is_known_host(const struct http_request *request, const char *host)
+{
+	const struct http_server_config *config = &request->connection->server->config;
+	char *name cleanup_free = NULL;
+	int port;
+
+	if (net_address_split_host(host, &name, &port, NULL) < 0)
+		return false;
+	return is_own_place(request->connection->server, name, port) ||
+	       (config->knows_host && config->knows_host(config->data, request, name));
 }
 
 static int admit_by_host(struct http_request *request)
 {
 	const struct http_server *server = request->connection->server;
 	const char *host = http_head_find(&request->head, "Host");
-	char *name cleanup_free = host ? name_in(host) : NULL;
-	struct net_address address;
 
-	/* A number cannot be rebound, and browsers send a Host. */
-	if (server->config.any_host || !name || net_address_from_host(name, 0, &address) == 0 ||
-	    is_own_name(server, name))
-		return 0;
-	if (server->config.knows_host &&
-	    server->config.knows_host(server->config.data, request, name))
+	/* Browsers send one. */
+	if (server->config.any_host || !host || is_known_host(request, host))
 		return 0;
 	char *message cleanup_free =
-		mem_printf("Host: \"%s\" is no name of this server; call it by its address, or "
-			   "show the token",
-			   host);
+		mem_printf("Host: \"%s\" is no name of this server at its port %d; call it by its "
+			   "address, or show the token",
+			   host, server->port);
 	return refuse(request, 400, "bad-host", message);
 }
 

@@ -6,7 +6,6 @@
 #include <event2/listener.h>
 #include <event2/util.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -144,6 +143,7 @@ static int accept_at(struct http_server *server, int fd, struct err *err)
 		return err_set_errno(err, "cannot listen");
 	evconnlistener_set_error_cb(server->listener, on_accept_error);
 	server->address = net_address_text(&address);
+	server->port = net_address_port(&address);
 	return 0;
 }
 
@@ -158,14 +158,6 @@ static int start_listening(struct http_server *server, struct err *err)
 	return fd < 0 ? -1 : accept_at(server, fd, err);
 }
 
-static char *own_host_name(void)
-{
-	char name[HOST_NAME_MAX + 1] = "";
-
-	gethostname(name, sizeof(name) - 1);
-	return mem_strdup(name);
-}
-
 struct http_server *http_server_create(struct event_base *base,
 				       const struct http_server_config *config, struct err *err)
 {
@@ -174,7 +166,8 @@ struct http_server *http_server_create(struct event_base *base,
 	server->base = base;
 	server->config = *config;
 	server->token = mem_strdup(config->token);
-	server->host_name = own_host_name();
+	server->host_name = net_host_name();
+	server->host = mem_strdup(config->host);
 	set_limits(&server->config.limits);
 	TAILQ_INIT(&server->strangers);
 	TAILQ_INIT(&server->known);
@@ -294,5 +287,6 @@ void http_server_destroy(struct http_server *server)
 	free(server->address);
 	free(server->token);
 	free(server->host_name);
+	free(server->host);
 	free(server);
 }

@@ -69,11 +69,15 @@ struct http_server_config {
 	void *data; /* for the handlers */
 	/* What a caller may do that does not show the token. NULL: nothing. */
 	enum http_access (*authorize)(void *data, const struct http_request *request);
-	bool any_host; /* calls prove themselves, by whichever name they found the way */
-	/* Whether a request without the token may call the server `name` (its Host, without the
-	 * port), which is neither a numeric address, nor "localhost", nor this machine's own name.
-	 * NULL: never. A page whose name is made to mean this machine's address has no other way to
-	 * be of the same origin as the server (DNS rebinding). */
+	/* A request without the token names the server in its Host: a numeric address, "localhost",
+	 * this machine's own name or `host`, and the server's port, or none. A page whose name is
+	 * made to mean this machine's address has no other way to be of the same origin as the
+	 * server (DNS rebinding). Any port is fine behind a loopback address and "localhost": there
+	 * tunnels listen (ssh -L, tony open --tunnel). */
+	const char *host; /* by which others call it, as net_address_split() has it; copied */
+	bool any_host;	  /* calls prove themselves, by whichever name they found the way */
+	/* Whether the request may call the server `name`, at any port, for all that. NULL: never.
+	 */
 	bool (*knows_host)(void *data, const struct http_request *request, const char *name);
 	struct http_limits limits;
 };

@@ -1,7 +1,9 @@
 #include "net/listen.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "net/address.h"
@@ -45,4 +47,22 @@ int net_listen(const char *text, bool shares_port, struct err *err)
 	    listen(fd, BACKLOG) < 0)
 		return explain(text, err);
 	return mem_steal_fd(&fd);
+}
+
+char *net_host_name(void)
+{
+	char name[HOST_NAME_MAX + 1] = "";
+
+	gethostname(name, sizeof(name) - 1);
+	return mem_strdup(name);
+}
+
+char *net_listen_advertise(const char *text)
+{
+	char *name cleanup_free = net_host_name();
+	struct net_address address;
+
+	if (!*name || net_address_parse(text, &address, NULL) < 0 || !net_address_is_any(&address))
+		return mem_strdup(text);
+	return mem_printf("%s:%d", name, net_address_port(&address));
 }

@@ -11,4 +11,11 @@
  * caller closes it. -1: `err`, with the remedy; ERR_USAGE where another address is one. */
 int net_listen(const char *address, bool shares_port, struct err *err);
 
+/* This machine's name; "": it has none. The caller frees. */
+char *net_host_name(void);
+
+/* HOST:PORT as other machines call it: "node-7:4000" of "0.0.0.0:4000" and "[::]:4000" on node-7;
+ * others as they are. The caller frees. */
+char *net_listen_advertise(const char *address);
+
 #endif

@@ -146,25 +146,13 @@ enum socket_owner socket_owner_of_listener(const struct net_address *address, ui
 	return (enum socket_owner)result;
 }
 
-static bool is_loopback(const struct net_address *address)
-{
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
-
-	if (address->storage.ss_family == AF_INET)
-		return ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-	return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) ||
-	       (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) &&
-		v6->sin6_addr.s6_addr[12] == IN_LOOPBACKNET);
-}
-
 /* Towards another address of this machine the kernel gives our end the same one. */
 static bool is_here(const struct net_address *ours, const struct net_address *theirs)
 {
 	char *our_host cleanup_free = net_address_host(ours);
 	char *their_host cleanup_free = net_address_host(theirs);
 
-	return is_loopback(theirs) || str_equal(our_host, their_host);
+	return net_address_is_loopback(theirs) || str_equal(our_host, their_host);
 }
 
 /* 1: *uid has it; else as find(). */

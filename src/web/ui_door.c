@@ -131,14 +131,11 @@ enum ui_way ui_door_choose(struct http_request *request, const struct web_sessio
 static char *find_host(const struct ui_door *door, const struct http_request *request)
 {
 	const char *given = http_request_header(request, "Host");
-	char *with_port cleanup_free = mem_printf("%s:80", given ? given : "");
-	const char *candidates[] = {given, with_port, ui_door_address(door)};
 	char *host cleanup_free = NULL;
 	int port;
 
-	for (size_t i = 0; i < array_length(candidates) && !host; i++)
-		if (candidates[i])
-			net_address_split(candidates[i], &host, &port, NULL);
+	if (!given || net_address_split_host(given, &host, &port, NULL) < 0)
+		net_address_split(ui_door_address(door), &host, &port, NULL);
 	return mem_printf(strchr(host, ':') ? "[%s]" : "%s", host);
 }
 

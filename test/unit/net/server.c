@@ -189,6 +189,7 @@ void fixture_open(struct fixture *fixture, const struct http_limits *limits)
 		.route_count = array_length(routes),
 		.data = fixture,
 		.authorize = authorize,
+		.host = "own.example",
 		.knows_host = knows_host,
 	};
 

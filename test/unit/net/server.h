@@ -37,7 +37,7 @@ struct fixture {
  * /gzip?bytes=N&cut=N (compressed, for who takes that), GET /look (reading is enough), any method
  * of /raw (likewise): what comes behind the head goes back, until a
  * "." comes. Who says "X-Access: read" may read.
- * It is also called known.example. */
+ * It is also called own.example, and known.example at any port. */
 void fixture_open(struct fixture *fixture, const struct http_limits *limits);
 void fixture_close(struct fixture *fixture);
 

@@ -58,43 +58,91 @@ static void test_readers_read(void **state)
 		ask(*state, rows[i].request, rows[i].status, rows[i].rest);
 }
 
+/* "node-7:PORT" with the port of the fixture's server in place of PORT. The caller frees. */
+static char *host_of(const struct fixture *fixture, const char *text)
+{
+	const char *address = http_server_address(fixture->server);
+	const char *port = strstr(text, ":PORT");
+
+	return port ? mem_printf("%.*s%s%s", (int)(port - text), text, strchr(address, ':'),
+				 port + strlen(":PORT"))
+		    : mem_strdup(text);
+}
+
+static void ask_host(struct fixture *fixture, const char *host, const char *status,
+		     const char *rest)
+{
+	char *named cleanup_free = host_of(fixture, host);
+	char *request cleanup_free = mem_printf(
+		"GET /look?text=a HTTP/1.1\r\nHost: %s\r\nX-Access: read\r\n\r\n", named);
+
+	ask(fixture, request, status, rest);
+}
+
 /* promise: S50 */
 static void test_names_of_the_server(void **state)
 {
 	char own[HOST_NAME_MAX + 1] = "", port[HOST_NAME_MAX + 8];
-	const char *const names[] = {
-		"localhost", "LOCALHOST:4000",	 "127.0.0.1", "10.1.2.3:80", "[::1]:4000",
-		"[fe80::1]", "known.example:80", own,	      port};
-	static const char *const others[] = {"",
-					     "evil.example",
-					     "evil.example:4000",
-					     "localhost.evil.example",
-					     "127.0.0.1.evil.example",
-					     "[evil.example]",
-					     ":4000"};
+	/* Another port only where a tunnel may be, and where the server was told of the name. */
+	const char *const names[] = {"localhost",
+				     "LOCALHOST:4000",
+				     "localhost:PORT",
+				     "127.0.0.1",
+				     "127.0.0.1:4000",
+				     "127.0.0.1:PORT",
+				     "[::1]:4000",
+				     "[::1]:PORT",
+				     "10.1.2.3",
+				     "10.1.2.3:PORT",
+				     "[fe80::1]",
+				     "[fe80::1]:PORT",
+				     "known.example:80",
+				     "known.example:PORT",
+				     "known.example",
+				     "own.example",
+				     "OWN.example:PORT",
+				     own,
+				     port};
 
 	assert_int_equal(gethostname(own, sizeof(own) - 1), 0);
-	snprintf(port, sizeof(port), "%.*s:4000", (int)strcspn(own, "."), own);
-	for (size_t i = 0; i < array_length(names); i++) {
-		char *request cleanup_free = mem_printf(
-			"GET /look?text=a HTTP/1.1\r\nHost: %s\r\nX-Access: read\r\n\r\n",
-			names[i]);
-		ask(*state, request, "200 OK", "\r\n\r\na");
-	}
+	snprintf(port, sizeof(port), "%.*s:PORT", (int)strcspn(own, "."), own);
+	for (size_t i = 0; i < array_length(names); i++)
+		ask_host(*state, names[i], "200 OK", "\r\n\r\na");
+	ask(*state, "GET /open?text=old HTTP/1.0\r\n\r\n", "200 OK", "\r\n\r\nold");
+}
+
+/* promise: S50 */
+static void test_other_names(void **state)
+{
+	char own[HOST_NAME_MAX + 1] = "", other_port[HOST_NAME_MAX + 8];
+	const char *const others[] = {
+		"", "evil.example", "evil.example:4000", "evil.example:PORT",
+		"localhost.evil.example", "127.0.0.1.evil.example", "[evil.example]", ":4000",
+		":PORT",
+		/* Another server's port. */
+		"10.1.2.3:80", "[fe80::1]:80", "own.example:80", other_port,
+		/* Neither a host nor a host and a port. */
+		"127.0.0.1:PORT@evil.example", "127.0.0.1:1@evil", "127.0.0.1@evil.example",
+		"evil.example@127.0.0.1:PORT", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:-1",
+		"127.0.0.1:65536", "127.0.0.1:80:80", "127.0.0.1:80/", "127.0.0.1/",
+		"127.0.0.1,evil.example", "127.0.0.1 evil.example", "[::1]evil.example",
+		"[::1]:", "[::1", "::1", "[127.0.0.1]", "http://127.0.0.1:PORT", "known.example:x",
+		"localhost:80@evil", "localhost/"};
+
+	assert_int_equal(gethostname(own, sizeof(own) - 1), 0);
+	snprintf(other_port, sizeof(other_port), "%s:4000", own);
 	for (size_t i = 0; i < array_length(others); i++) {
-		char *look cleanup_free = mem_printf(
-			"GET /look HTTP/1.1\r\nHost: %s\r\nX-Access: read\r\n\r\n", others[i]);
+		char *host cleanup_free = host_of(*state, others[i]);
 		char *open cleanup_free =
-			mem_printf("GET /open HTTP/1.1\r\nHost: %s\r\n\r\n", others[i]);
+			mem_printf("GET /open HTTP/1.1\r\nHost: %s\r\n\r\n", host);
 		char *token cleanup_free =
 			mem_printf("GET /echo?text=b HTTP/1.1\r\nHost: %s\r\n"
 				   "Authorization: Bearer " TEST_TOKEN "\r\n\r\n",
-				   others[i]);
-		ask(*state, look, "400 Bad Request", "bad-host");
+				   host);
+		ask_host(*state, others[i], "400 Bad Request", "bad-host");
 		ask(*state, open, "400 Bad Request", "bad-host");
 		ask(*state, token, "200 OK", "\r\n\r\nb");
 	}
-	ask(*state, "GET /open?text=old HTTP/1.0\r\n\r\n", "200 OK", "\r\n\r\nold");
 }
 
 static void test_connection_is_taken_over(void **state)
@@ -156,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		on_server(test_readers_read),
 		on_server(test_names_of_the_server),
+		on_server(test_other_names),
 		on_server(test_connection_is_taken_over),
 		on_server(test_client_waits_for_a_word),
 		on_server(test_handler_may_answer_instead),
