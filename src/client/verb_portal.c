@@ -11,6 +11,7 @@
 #include "client/schedulers.h"
 #include "client/verbs.h"
 #include "net/address.h"
+#include "net/listen.h"
 #include "portal/link_socket.h"
 #include "portal/portal.h"
 #include "scheduler/state_dir.h"
@@ -62,7 +63,8 @@ static const struct opt options[] = {
 	 .kind = OPT_LIST,
 	 .offset = offsetof(struct portal_verb, names),
 	 .argument = "HOST",
-	 .help = "a name by which browsers call the portal, beside that of its machine"},
+	 .help = "a name, or an address with another port, by which browsers call the portal, "
+		 "beside that of its machine"},
 	{.name = "tensorboard",
 	 .kind = OPT_TEXT,
 	 .offset = offsetof(struct portal_verb, tensorboard),
@@ -212,7 +214,8 @@ static int print_link(const struct portal_verb *chosen, struct err *err)
 	char *path cleanup_free = link_socket_ask(folder, where, err);
 	if (!path)
 		return err_wrap(err, "no link from your portal at %s of this machine", where);
-	printf("http://%s/%s\n", where, path);
+	char *told cleanup_free = net_listen_advertise(where);
+	printf("http://%s/%s\n", told, path);
 	return 0;
 }
 

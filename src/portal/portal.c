@@ -14,6 +14,7 @@
 #include "base/secret.h"
 #include "net/http_message.h"
 #include "net/http_server.h"
+#include "net/listen.h"
 #include "portal/compare.h"
 #include "portal/link_socket.h"
 #include "portal/portal_internal.h"
@@ -353,7 +354,8 @@ static int tell(struct portal *portal, struct err *err)
 
 	if (!path)
 		return -1;
-	char *url cleanup_free = mem_printf("http://%s/", http_server_address(portal->server));
+	char *address cleanup_free = net_listen_advertise(http_server_address(portal->server));
+	char *url cleanup_free = mem_printf("http://%s/", address);
 	char *link cleanup_free = mem_printf("%s%s", url, path);
 	portal->options->ready(url, link);
 	return 0;

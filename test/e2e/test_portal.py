@@ -1,11 +1,14 @@
 """All jobs in one place: found while they go on and when they have ended, by who may see them."""
 
+import http.client
 import json
 import os
 import re
 import shutil
-import time
 import signal
+import socket
+import time
+import urllib.parse
 
 import pytest
 from conftest import PYTHON, wait_until, write_xml
@@ -38,6 +41,39 @@ def test_where_nobody_can_listen_another_address_is_asked_for(tony, portal):
                           ("192.0.2.1:19886", "not an address of this machine")):
         answer = tony.run("portal", "--listen", address)
         assert answer.returncode == 2 and f"--listen: {address}: {told}" in answer.stderr
+
+
+@pytest.mark.parametrize("everywhere", ["0.0.0.0", "[::]"])
+def test_links_of_a_portal_that_listens_everywhere_name_the_machine(tony, everywhere):
+    child = tony.start("portal", "--listen", f"{everywhere}:0")
+    url = re.search(r"http://\S+", child.stdout.readline())[0]
+    child.stdout.readline()
+    place = urllib.parse.urlsplit(url).netloc
+    name, _, port = place.rpartition(":")
+    assert name == socket.gethostname()
+    printed = tony.run("portal", "--link", "--listen", f"{everywhere}:{port}").stdout.strip()
+    for link in (child.stdout.readline().strip(), printed):
+        assert link.startswith(f"{url}login?code="), link
+        browser = http.client.HTTPConnection("127.0.0.1", int(port), timeout=PATIENCE_S)
+        browser.request("GET", link.removeprefix(f"http://{place}"), headers={"Host": place})
+        assert browser.getresponse().status == 303
+        browser.close()
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.promise("S50")
+def test_names_and_ports_by_which_a_browser_calls_the_portal(tony):
+    portal = Portal(tony, "--name", "portal.example", "--name", "10.0.0.5")
+    port = portal.url.rstrip("/").rpartition(":")[2]
+    ask = lambda host: portal.call("v1/server", headers={"Host": host})[0]
+    for host in (f"127.0.0.1:{port}", "127.0.0.1", "localhost:1", f"10.1.1.1:{port}", f"{socket.gethostname()}:{port}",
+                 "portal.example", "portal.example:8443", "10.0.0.5:8080"):
+        assert ask(host) == 200, host
+    for host in ("127.0.0.1:1@evil", f"127.0.0.1:{port}@evil.example", "10.1.1.1:1", f"{socket.gethostname()}:1",
+                 f"evil.example:{port}", "portal.example@evil", "127.0.0.1:", "127.0.0.1/"):
+        assert ask(host) == 400, host
+    portal.stop()
 
 
 # ---- a job that has ended -------------------------------------------------------------------------
