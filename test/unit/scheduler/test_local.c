@@ -499,6 +499,7 @@ static pid_t hold_in_another_process(void **state, struct bed *bed)
 	assert_int_equal(pipe(pipes), 0);
 	pid_t child = fork();
 	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		int held = ledger_hold(directory, "tony-other", NULL);
 		struct ledger *ledger = ledger_open(directory, "tony-other", held, NULL);
 		while (ledger_begin(ledger, NULL) != 0)
