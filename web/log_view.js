@@ -4,7 +4,7 @@
  */
 import {ApiError} from './api.js';
 import {h, setText} from './dom.js';
-import {formatBytes} from './format.js';
+import {formatBytes, formatPlural} from './format.js';
 import {LogReader} from './log_reader.js';
 import {createMatcher, findLine} from './log_search.js';
 import {LogText} from './log_text.js';
@@ -379,7 +379,7 @@ export class LogView {
 		setText(this.found, error ?? '');
 		if (matcher) {
 			const count = this.text.lines.filter((line) => matcher.test(line.text)).length;
-			setText(this.found, `${count} of the ${this.text.lines.length} lines loaded match; ` +
+			setText(this.found, `${count} of ${formatPlural(this.text.lines.length, 'line')} loaded match; ` +
 				'Enter looks through the whole log');
 		}
 	}
@@ -460,7 +460,7 @@ export class LogView {
 		const last = lines[lines.length - 1];
 		const place = first.part === last.part
 			? `, bytes ${first.offset.toLocaleString('en')} to ${last.end.toLocaleString('en')}` : '';
-		this.say(`${lines.length} lines${place}`);
+		this.say(`${formatPlural(lines.length, 'line')}${place}`);
 	}
 }
 

@@ -77,9 +77,9 @@ static void tell(struct advice *advice, const struct advising *advising, const s
 	char *lost cleanup_free = str_format_duration(story->lost_ms);
 	char *worked cleanup_free = str_format_duration(story->worked_ms);
 
-	advice_evidence(advice, "%s:%d made %s of its %s of steps twice, after %zu restarts",
+	advice_evidence(advice, "%s:%d made %s of its %s of steps twice, after %zu restart%s",
 			advising->job->types[task->type].name, task->index, lost, worked,
-			story->losses);
+			story->losses, str_plural(story->losses));
 	advice_type(advice, advising, task->type);
 }
 

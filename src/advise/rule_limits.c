@@ -82,13 +82,14 @@ void rule_heartbeat_short(struct advising *advising)
 	struct advice *advice =
 		advice_begin(advising, "executors count as lost before a busy node can answer");
 	if (losses > 0)
-		advice_evidence(advice, "lost: %zu executors, on %zu nodes", losses, hosts);
+		advice_evidence(advice, "lost: %zu executor%s, on %zu node%s", losses,
+				str_plural(losses), hosts, str_plural(hosts));
 	advice_evidence(advice, "one counts as lost after a silence of %s", patience);
 	if (near > 0)
 		advice_evidence(advice,
 				"silent for half of that or longer, and then heard of again: %zu "
-				"tasks; the longest: %s; late heartbeats of all tasks: %" PRId64,
-				near, longest, late);
+				"task%s; the longest: %s; late heartbeats of all tasks: %" PRId64,
+				near, str_plural(near), longest, late);
 	suggest_patience(advice, advising);
 }
 
@@ -104,7 +105,7 @@ void rule_heartbeat_long(struct advising *advising)
 	advice_evidence(advice,
 			"lost: %zu executor%s, each noticed after %s, in which the others "
 			"waited",
-			losses, losses == 1 ? "" : "s", patience);
+			losses, str_plural(losses), patience);
 	suggest_patience(advice, advising);
 }
 

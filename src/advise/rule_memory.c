@@ -105,10 +105,10 @@ static void tell_peak(struct advice *advice, const struct peak *peak)
 
 	if (peak->uses > 0)
 		advice_evidence(advice, "the most that any of %zu container%s used: %s", peak->uses,
-				peak->uses == 1 ? "" : "s", most);
+				str_plural(peak->uses), most);
 	if (peak->past > 0)
 		advice_evidence(advice, "the most in %zu past run%s: %s", peak->past,
-				peak->past == 1 ? "" : "s", past);
+				str_plural(peak->past), past);
 }
 
 /* ---- too little --------------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ static void look_for_kills(struct advising *advising, size_t type)
 		advice_begin(advising, "%s needs more memory than it asks for", asked->name);
 	char *limit cleanup_free = str_format_mib((double)asked->memory);
 	advice_evidence(advice, "killed for being over its limit of %s: %zu time%s", limit, kills,
-			kills == 1 ? "" : "s");
+			str_plural(kills));
 	tell_peak(advice, &peak);
 	suggest(advice, advising, type, advise_round_mib(past > mib ? past : mib));
 	advice_remedy(advice, "How much it would have used cannot be seen: if that is still too "
@@ -194,7 +194,7 @@ static void look_for_waste(struct advising *advising, size_t type)
 		struct advice *advice =
 			advice_begin(advising, "%s asks for more memory than it uses", asked->name);
 		advice_evidence(advice, "asked for: %s for each of %d task%s", limit,
-				asked->instances, asked->instances == 1 ? "" : "s");
+				asked->instances, str_plural(asked->instances));
 		tell_peak(advice, &peak);
 		advice_evidence(advice, "others could have: %s", saved);
 		suggest(advice, advising, type, mib);

@@ -481,8 +481,8 @@ static void adopt(struct am *am)
 							    .host = task->host,
 							    .is_reachable = task->door > 0};
 	}
-	log_info("AM attempt %d goes on with the job, and with %zu containers",
-		 am->place.am_attempt, count);
+	log_info("AM attempt %d goes on with the job, and with %zu container%s",
+		 am->place.am_attempt, count, str_plural(count));
 	am->scheduler_ops->adopt(am->scheduler, items, count);
 	free(items);
 	for (size_t i = 0; !am->scheduler_ops->one_host && i < am->suspects.count; i++)

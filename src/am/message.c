@@ -491,10 +491,11 @@ static int read_wanted(const struct job *job, const char *name, const json_t *va
 	if (!type)
 		return err_set(err, ERR_INPUT, "%s: the job has no such task type", name);
 	if (!job_type_is_elastic(type))
-		return err_set(err, ERR_INPUT,
-			       "%s: has %d tasks and is not elastic; it would be, had the job been "
-			       "submitted with tony.%s.min-instances",
-			       name, type->instances, name);
+		return err_set(
+			err, ERR_INPUT,
+			"%s: has %d task%s and is not elastic; it would be, had the job been "
+			"submitted with tony.%s.min-instances",
+			name, type->instances, str_plural(type->instances), name);
 	if (!json_is_integer(value) || json_integer_value(value) < type->min_instances ||
 	    json_integer_value(value) > type->max_instances)
 		return err_set(err, ERR_INPUT, "%s: may have %d to %d tasks", name,

@@ -198,6 +198,11 @@ bool str_equal(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+const char *str_plural(int64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 bool str_equal_nocase(const char *a, const char *b)
 {
 	return a && b ? strcasecmp(a, b) == 0 : a == b;

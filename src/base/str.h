@@ -53,6 +53,8 @@ void str_list_finish(struct str_list *list);
 void str_split(struct str_list *list, const char *text, char separator);
 
 bool str_is_http_url(const char *text); /* http or https, and something behind it */
+/* The end of a noun that is counted: "" of 1, else "s". */
+const char *str_plural(int64_t count);
 bool str_starts_with(const char *text, const char *prefix);
 bool str_ends_with(const char *text, const char *suffix);
 bool str_equal(const char *a, const char *b); /* NULL equals NULL only */

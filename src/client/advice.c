@@ -21,9 +21,8 @@ static void use_metrics(struct advise_uses *uses, const struct job *job, const c
 	size_t bad = advise_uses_read(uses, job, bytes, length);
 
 	if (bad > 0)
-		log_warning(
-			"%zu lines of what was measured of %s are not good, and are passed over",
-			bad, job->id);
+		log_warning("passed over %zu line%s of what was measured of %s: not good", bad,
+			    str_plural(bad), job->id);
 }
 
 static char *read_kept(const char *id, size_t *length, struct err *err)

@@ -90,8 +90,9 @@ static void summarize(struct live *live, int64_t now_ms)
 	bool turned = live->view->state != live->state;
 
 	if (live->burst > LINE_BURST)
-		fprintf(live->stream, "... and %zu lines more: see tony events %s\n",
-			live->burst - LINE_BURST, live->view->job->id);
+		fprintf(live->stream, "... and %zu line%s more: see tony events %s\n",
+			live->burst - LINE_BURST, str_plural(live->burst - LINE_BURST),
+			live->view->job->id);
 	live->burst = 0;
 	live_summary(live->view, &text);
 	if (live->view->state == JOB_SUBMITTED || str_equal(live->summary, text.text) ||

@@ -45,12 +45,12 @@ void live_add_losses(const struct job_view *view, struct str_list *lines)
 					    task->lost.text);
 	}
 	if (count > LOSSES_MAX)
-		str_list_add_format(lines, "warning: output of %zu tasks more was lost",
-				    count - LOSSES_MAX);
+		str_list_add_format(lines, "warning: output of %zu task%s more was lost",
+				    count - LOSSES_MAX, str_plural(count - LOSSES_MAX));
 	if (troubled > 1)
 		str_list_add_format(lines,
-				    "warning: the checkpoints of %zu tasks more cannot be stored",
-				    troubled - 1);
+				    "warning: the checkpoints of %zu task%s more cannot be stored",
+				    troubled - 1, str_plural(troubled - 1));
 	if (view->history_trouble)
 		str_list_add_format(lines, "warning: %s", view->history_trouble);
 }
@@ -169,7 +169,7 @@ char *live_stopping(const struct job_view *view)
 		return mem_strdup("stopping the job");
 	char *grace cleanup_free = str_format_duration(grace_ms);
 	return mem_printf("stopping %zu task%s: SIGTERM now, SIGKILL after %s", count,
-			  count == 1 ? "" : "s", grace);
+			  str_plural(count), grace);
 }
 
 void live_line(const struct job_view *view, const struct journal_line *line, struct str *out)

@@ -380,7 +380,7 @@ void live_summary(const struct job_view *view, struct str *out)
 {
 	size_t count = count_shown(view);
 
-	str_append_format(out, "%zu task%s: ", count, count == 1 ? "" : "s");
+	str_append_format(out, "%zu task%s: ", count, str_plural(count));
 	append_counts(view->tasks_in, out);
 }
 

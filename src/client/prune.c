@@ -118,5 +118,6 @@ int prune(const char *location, const char *older_than, const char *max_size, bo
 	else
 		print(list);
 	return failed == 0 ? 0
-			   : err_set(err, ERR_FAILED, "%zu histories could not be removed", failed);
+			   : err_set(err, ERR_FAILED, "%zu histor%s could not be removed", failed,
+				     failed == 1 ? "y" : "ies");
 }

@@ -140,7 +140,8 @@ static void print_stragglers(const json_t *tasks)
 		report_line(line);
 	}
 	if (count > STRAGGLERS_MAX)
-		printf("and %zu stragglers more\n", count - STRAGGLERS_MAX);
+		printf("and %zu straggler%s more\n", count - STRAGGLERS_MAX,
+		       str_plural(count - STRAGGLERS_MAX));
 }
 
 static void print_losses(const struct job_view *view)

@@ -405,6 +405,7 @@ char *output_loss_text(const struct output_loss *loss, const char *whose)
 	char *from cleanup_free = str_format_time(loss->from_ms);
 	char *to cleanup_free = str_format_time(loss->to_ms);
 
-	return mem_printf("%" PRId64 " lines (%s) of %s output were lost between %s and %s: %s",
-			  loss->count.lines, bytes, whose, from, to, loss->why);
+	return mem_printf("%" PRId64 " line%s (%s) of %s output %s lost between %s and %s: %s",
+			  loss->count.lines, str_plural(loss->count.lines), bytes, whose,
+			  loss->count.lines == 1 ? "was" : "were", from, to, loss->why);
 }

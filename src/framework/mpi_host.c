@@ -38,7 +38,7 @@ char *mpi_host_address(const json_t *cluster, const char *name, struct err *err)
 	const json_t *list = json_object_get(json_object_get(cluster, "types"), type);
 	const char *address = json_string_value(json_array_get(list, (size_t)index));
 	if (!address)
-		err_set(err, ERR_NOT_FOUND, "\"%s\": the job has %zu tasks of type %s", name,
-			json_array_size(list), type);
+		err_set(err, ERR_NOT_FOUND, "\"%s\": the job has %zu task%s of type %s", name,
+			json_array_size(list), str_plural(json_array_size(list)), type);
 	return mem_strdup(address);
 }

@@ -87,8 +87,8 @@ static int expand_cluster(const struct framework_task *task, const char *what, s
 	const struct cluster_type *type = &task->cluster->types[found];
 	if (what[length] == '.') {
 		if (str_parse_int(what + length + 1, 0, (int64_t)type->count - 1, &index) < 0)
-			return err_set(err, ERR_CONFIG, "%s has %zu tasks, counted from 0", name,
-				       type->count);
+			return err_set(err, ERR_CONFIG, "%s has %zu task%s, counted from 0", name,
+				       type->count, str_plural(type->count));
 		return append_address(type, (size_t)index, out, err);
 	}
 	for (size_t i = 0; i < type->count; i++) {

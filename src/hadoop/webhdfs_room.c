@@ -30,7 +30,7 @@ int webhdfs_add_room(const char *body, size_t length, struct err *err)
 	char *total cleanup_free = str_format_bytes(room.total);
 	return err_set(err, ERR_STORE_FULL, "%s; HDFS has %s of %s free, on %lld DataNode%s%s",
 		       err_message(err), left, total, (long long)room.data_nodes,
-		       room.data_nodes == 1 ? "" : "s",
+		       str_plural(room.data_nodes),
 		       finds_no_data_node(err)
 			       ? " (each keeps dfs.datanode.du.reserved free): remove files in "
 				 "HDFS, or have DataNodes added"

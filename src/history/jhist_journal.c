@@ -172,8 +172,8 @@ static char *final_message(const struct writing *writing, enum job_state state)
 				  task->cause.text);
 	}
 	if (state == JOB_FAILED && writing->failures > 0)
-		return mem_printf("%lld tasks failed, %lld did not", (long long)writing->failures,
-				  (long long)writing->finished);
+		return mem_printf("%lld task%s failed, %lld did not", (long long)writing->failures,
+				  str_plural(writing->failures), (long long)writing->finished);
 	return mem_printf("the job %s", job_state_name(state));
 }
 

@@ -193,8 +193,8 @@ static void check_allocation_timeout(struct machine *m)
 	char *text cleanup_free = str_format_duration(timeout);
 	machine_fail(
 		m, CAUSE_ALLOCATION_TIMEOUT,
-		"%zu of %zu tasks were not there within tony.container.allocation.timeout (%s)",
-		count_missing(m), count_needed(m), text);
+		"%zu of %zu task%s were not there within tony.container.allocation.timeout (%s)",
+		count_missing(m), count_needed(m), str_plural(count_needed(m)), text);
 }
 
 /* False: one of the group's members still lives (or has yet to). */

@@ -152,11 +152,11 @@ static char *describe(const struct copy *copy)
 				  events->count - copy->chosen, events->count, bytes,
 				  copy->files->cap >> 10, EVENT_FILES_MAX);
 	if (copy->ignored > 0)
-		str_append_format(
-			&text,
-			"%s%zu directories are left out: at most %d, %d deep, are looked into",
-			text.length > 0 ? "; " : "", copy->ignored, EVENT_FILES_DIRECTORIES_MAX,
-			EVENT_FILES_DEPTH);
+		str_append_format(&text,
+				  "%s%zu director%s left out: at most %d, %d deep, are looked into",
+				  text.length > 0 ? "; " : "", copy->ignored,
+				  copy->ignored == 1 ? "y is" : "ies are",
+				  EVENT_FILES_DIRECTORIES_MAX, EVENT_FILES_DEPTH);
 	return text.length > 0 ? str_steal(&text) : NULL;
 }
 

@@ -171,7 +171,7 @@ void allotment_pick_gpus(const struct allotment *allotment, int64_t count, struc
 static void add_count(struct str_list *parts, int64_t count, const char *what)
 {
 	if (count > 0)
-		str_list_add_format(parts, "%" PRId64 " %s%s", count, what, count == 1 ? "" : "s");
+		str_list_add_format(parts, "%" PRId64 " %s%s", count, what, str_plural(count));
 	else
 		str_list_add_format(parts, "no %s", what);
 }

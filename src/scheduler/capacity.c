@@ -110,7 +110,7 @@ void capacity_finish(struct capacity *capacity)
 static char *refusal(const char *unit, int64_t needed, int64_t there, const char *key)
 {
 	return mem_printf("%" PRId64 " %s%s; this machine has %" PRId64 " (%s)", needed, unit,
-			  needed == 1 ? "" : "s", there, key);
+			  str_plural(needed), there, key);
 }
 
 char *capacity_refusal(const struct capacity *capacity, const struct share *need)
@@ -123,9 +123,9 @@ char *capacity_refusal(const struct capacity *capacity, const struct share *need
 	if (need->gpus > (int64_t)capacity->gpus.count)
 		return refusal("GPU", need->gpus, (int64_t)capacity->gpus.count, "tony.local.gpus");
 	if (capacity->max_gpus > 0 && need->gpus > capacity->max_gpus)
-		return mem_printf("%" PRId64 " GPUs; a user may hold %" PRId64
+		return mem_printf("%" PRId64 " GPU%s; a user may hold %" PRId64
 				  " here (tony.local.max-gpus-per-user)",
-				  need->gpus, capacity->max_gpus);
+				  need->gpus, str_plural(need->gpus), capacity->max_gpus);
 	if (capacity->vcores > 0 && need->vcores > capacity->vcores)
 		return refusal("vcore", need->vcores, capacity->vcores, "tony.local.vcores");
 	return NULL;
@@ -135,7 +135,7 @@ char *capacity_refusal_of_cores(const struct capacity *capacity, int64_t vcores)
 {
 	if (capacity->vcores > 0 || vcores <= capacity->cores)
 		return NULL;
-	return mem_printf("%" PRId64 " vcores; this machine has %" PRId64
+	return mem_printf("%" PRId64 " vcore%s; this machine has %" PRId64
 			  " core%s (tony.local.vcores)",
-			  vcores, capacity->cores, capacity->cores == 1 ? "" : "s");
+			  vcores, str_plural(vcores), capacity->cores, str_plural(capacity->cores));
 }

@@ -62,7 +62,8 @@ static char *refuse_all(const struct job *job, const struct capacity *capacity,
 			str_list_add_format(&parts, "%s x %zu", job->types[i].name, counts[i]);
 	}
 	char *members cleanup_free = str_list_join(&parts, ", ");
-	return mem_printf("%zu tasks that run together (%s) need %s", count, members, why);
+	return mem_printf("%zu task%s that run together (%s) need %s", count, str_plural(count),
+			  members, why);
 }
 
 char *gang_refusal(const struct job *job, const struct capacity *capacity,

@@ -42,7 +42,7 @@ static char *describe_gpus(const struct ledger_entry *entry, const struct str_li
 
 	return count == 0 ? NULL
 			  : mem_printf("%zu of %zu GPU%s %s", count, gpus->count,
-				       gpus->count == 1 ? "" : "s", count == 1 ? "is" : "are");
+				       str_plural(gpus->count), count == 1 ? "is" : "are");
 }
 
 static char *describe_memory(const struct ledger_entry *entry)

@@ -26,11 +26,6 @@ void share_add(struct share *sum, const struct share *part)
 	sum->gpus += part->gpus;
 }
 
-static const char *plural(int64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 char *share_text(const struct share *share, bool with_vcores)
 {
 	struct str_list parts cleanup_str_list = {0};
@@ -38,8 +33,9 @@ char *share_text(const struct share *share, bool with_vcores)
 	str_list_take(&parts, str_format_mib((double)share->memory));
 	if (with_vcores)
 		str_list_add_format(&parts, "%" PRId64 " vcore%s", share->vcores,
-				    plural(share->vcores));
+				    str_plural(share->vcores));
 	if (share->gpus > 0)
-		str_list_add_format(&parts, "%" PRId64 " GPU%s", share->gpus, plural(share->gpus));
+		str_list_add_format(&parts, "%" PRId64 " GPU%s", share->gpus,
+				    str_plural(share->gpus));
 	return str_list_join(&parts, " and ");
 }

@@ -51,7 +51,7 @@ void yarn_adopt(struct scheduler *scheduler, const struct scheduler_adoption *it
 		container->proto = describe(&items[i]);
 		map_set(yarn->containers, container->id, container);
 	}
-	log_info("%zu containers are adopted", count);
+	log_info("adopted %zu container%s", count, str_plural(count));
 }
 
 /* Nobody can tell its executor where this AM is: it will leave, sooner or later. */

@@ -58,7 +58,8 @@ static int check_size(const char *who, int64_t memory, int64_t vcores,
 		return refuse_size(who, need, most, "yarn.scheduler.maximum-allocation-mb", err);
 	}
 	if (vcores > maximum->virtual_cores) {
-		char *need cleanup_free = mem_printf("%" PRId64 " vcores", vcores);
+		char *need cleanup_free =
+			mem_printf("%" PRId64 " vcore%s", vcores, str_plural(vcores));
 		char *most cleanup_free = mem_printf("%d", maximum->virtual_cores);
 		return refuse_size(who, need, most, "yarn.scheduler.maximum-allocation-vcores",
 				   err);

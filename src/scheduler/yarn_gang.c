@@ -221,8 +221,8 @@ static char *too_large(const struct yarn *yarn, const struct container_kind *kin
 				  " MiB",
 				  kind->memory, most->memory);
 	if (most->has_virtual_cores && kind->vcores > most->virtual_cores)
-		return mem_printf("%d vcores; the cluster gives a container at most %d",
-				  kind->vcores, most->virtual_cores);
+		return mem_printf("%d vcore%s; the cluster gives a container at most %d",
+				  kind->vcores, str_plural(kind->vcores), most->virtual_cores);
 	return NULL;
 }
 
@@ -394,8 +394,8 @@ static char *waiting_text(const struct yarn *yarn)
 		pausing = pausing || gang->pausing;
 	}
 	if (missing > 0)
-		return mem_printf("waits for %" PRId64 " of %zu containers (%s) of queue %s",
-				  missing, all, what, queue_name);
+		return mem_printf("waits for %" PRId64 " of %zu container%s (%s) of queue %s",
+				  missing, all, str_plural(all), what, queue_name);
 	if (pausing)
 		return mem_strdup("pauses, having given back an incomplete gang");
 	if (wanted > 0)

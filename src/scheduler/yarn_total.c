@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "hadoop/methods.h"
 #include "scheduler/yarn_client.h"
 
@@ -280,7 +281,7 @@ static char *format_amount(const char *name, int64_t value)
 	if (str_equal(name, MEMORY))
 		return str_format_mib((double)value);
 	if (str_equal(name, VCORES))
-		return mem_printf("%" PRId64 " vcores", value);
+		return mem_printf("%" PRId64 " vcore%s", value, str_plural(value));
 	return mem_printf("%" PRId64 " of %s", value, name);
 }
 
@@ -291,7 +292,7 @@ static char *describe_needy(const struct partition *partition)
 	if (partition->tasks == 0)
 		return mem_printf("%s needs", am);
 	return mem_printf("%zu task%s that run together%s%s need", partition->tasks,
-			  partition->tasks == 1 ? "" : "s", partition->has_am ? " and " : "",
+			  str_plural(partition->tasks), partition->has_am ? " and " : "",
 			  partition->has_am ? am : "");
 }
 
@@ -309,7 +310,7 @@ static int refuse(const struct job *job, const struct partition *partition,
 	return err_set(err, ERR_CAPACITY,
 		       "%s %s; the queue \"%s\" can have %s of the cluster's %s (%zu node%s%s)",
 		       who, needed, job->queue, given, all, partition->nodes,
-		       partition->nodes == 1 ? "" : "s", label);
+		       str_plural(partition->nodes), label);
 }
 
 /* An elastic job runs all the same. */

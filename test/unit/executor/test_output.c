@@ -232,6 +232,17 @@ static void a_file_that_was_never_written_tells_its_loss_at_the_end(void **state
 	close_bed(&bed);
 }
 
+static void one_lost_line_is_told_as_one(void **state)
+{
+	const struct output_loss one = {.count = {.lines = 1, .bytes = 2}, .why = "disk full"};
+	const struct output_loss two = {.count = {.lines = 2, .bytes = 4}, .why = "disk full"};
+	char *of_one cleanup_free = output_loss_text(&one, "its");
+	char *of_two cleanup_free = output_loss_text(&two, "its");
+
+	assert_text_has(of_one, "1 line (2 B) of its output was lost between ");
+	assert_text_has(of_two, "2 lines (4 B) of its output were lost between ");
+}
+
 static void a_directory_that_comes_late_costs_nothing(void **state)
 {
 	struct output_options options = {0};
@@ -259,6 +270,7 @@ int main(void)
 		scratch_test(a_disk_that_stays_full_has_the_mark_at_the_end_of_the_log),
 		scratch_test(a_mark_that_is_overwritten_is_told_anew_and_is_no_line),
 		scratch_test(a_file_that_was_never_written_tells_its_loss_at_the_end),
+		scratch_test(one_lost_line_is_told_as_one),
 		scratch_test(a_directory_that_comes_late_costs_nothing),
 	};
 
