@@ -1,5 +1,6 @@
 #include "base/user.h"
 
+#include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,4 +25,19 @@ char *user_name(void)
 			return mem_strdup(user);
 	}
 	return user_name_of(geteuid());
+}
+
+bool user_group_is_private(uid_t user, gid_t group)
+{
+	const struct passwd *owner = getpwuid(user);
+
+	if (!owner || owner->pw_gid != group)
+		return false;
+	const struct group *entry = getgrgid(group);
+	if (!entry || !str_equal(entry->gr_name, owner->pw_name))
+		return false;
+	for (char **member = entry->gr_mem; *member; member++)
+		if (!str_equal(*member, owner->pw_name))
+			return false;
+	return true;
 }

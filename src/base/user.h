@@ -2,6 +2,7 @@
 #ifndef TONY_BASE_USER_H
 #define TONY_BASE_USER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* $USER, else $LOGNAME, else what the machine calls the process's user, else "uid-0". The caller
@@ -10,5 +11,10 @@ char *user_name(void);
 
 /* The name of a user on this machine, else "uid-0". The caller frees. */
 char *user_name_of(uid_t user);
+
+/* Whether the group is the user's own: the primary one, named as the user is, without other
+ * members. With a umask of 002 what the user makes can be written to by it. Asks the name services,
+ * too. */
+bool user_group_is_private(uid_t user, gid_t group);
 
 #endif

@@ -19,61 +19,6 @@ enum {
 	HOLD_PAUSE_US = 10000,
 };
 
-static const char *environment(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? value : NULL;
-}
-
-/* NULL: `err`. */
-static char *choose(struct err *err)
-{
-	const char *directory = environment("TONY_STATE_DIR");
-	if (directory)
-		return fs_absolute(directory, err);
-	directory = environment("XDG_STATE_HOME");
-	/* The XDG specification wants a relative path ignored. */
-	if (directory && *directory == '/')
-		return fs_join(directory, "tony");
-	directory = environment("HOME");
-	if (directory && *directory == '/')
-		return fs_join(directory, ".local/state/tony");
-	err_set(err, ERR_CONFIG,
-		"no place for jobs: none of TONY_STATE_DIR, XDG_STATE_HOME and HOME is set; "
-		"set TONY_STATE_DIR to a directory");
-	return NULL;
-}
-
-/* A directory's owner, and a user who may write to it, can put other jobs in the place of ours. */
-static int check(const char *state, struct err *err)
-{
-	struct stat status;
-	uid_t user = geteuid();
-
-	if (stat(state, &status) < 0)
-		return errno == ENOENT || errno == ENOTDIR ? 0 : err_set_errno(err, "%s", state);
-	if (status.st_uid != user && status.st_uid != 0)
-		return err_set(err, ERR_CONFIG,
-			       "%s: the state directory belongs to uid %u, and tony runs as uid "
-			       "%u; run it as that user, or set TONY_STATE_DIR to a directory of "
-			       "your own",
-			       state, (unsigned)status.st_uid, (unsigned)user);
-	if (fs_others_may_write(status.st_mode))
-		return err_set(err, ERR_CONFIG,
-			       "%s: the state directory has mode %04o, with which others can "
-			       "replace your jobs; chmod go-w %s",
-			       state, (unsigned)status.st_mode & 07777, state);
-	return 0;
-}
-
-char *state_dir_find(struct err *err)
-{
-	char *state cleanup_free = choose(err);
-
-	return state && check(state, err) == 0 ? mem_steal(&state) : NULL;
-}
-
 int state_dir_make(const char *directory, struct err *err)
 {
 	if (fs_make_directories(directory, 0700, err) == 0)

@@ -17,7 +17,8 @@
 
 /* $TONY_STATE_DIR, else $XDG_STATE_HOME/tony, else $HOME/.local/state/tony; absolute. The caller
  * frees; NULL when none of them is set, and when the directory is there and is neither the user's
- * nor root's, or others than its owner can write to it (ERR_CONFIG). Nothing is made. */
+ * nor root's, or others than its owner can write to it, or can put another one in its place
+ * (ERR_CONFIG). Nothing is made. */
 char *state_dir_find(struct err *err);
 /* Makes the state directory, or one in it, with its parents. */
 int state_dir_make(const char *directory, struct err *err);

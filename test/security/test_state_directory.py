@@ -36,3 +36,66 @@ def test_root_leaves_a_users_state_directory_alone(machine):
     answer = machine.run("sh", "-c", '"$@" 2>&1 || true', "sh", "env", "-i", f"TONY_STATE_DIR={state}", machine.bin / "tony", "list")
     assert f"belongs to uid {machine.owner.uid}, and tony runs as uid 0" in answer.stdout
     assert not os.listdir(state)
+
+
+def in_directory(machine, mode, owner=0, group=0):
+    """A state directory that tony is to make, two levels below one of this mode."""
+    above = machine.root / "above"
+    machine.run("install", "-d", "-m", mode, "-o", owner, "-g", group, above)
+    machine.run("install", "-d", "-m", "755", "-o", machine.owner.uid, above / "own")
+    return above, above / "own/state"
+
+
+def starts(user, state):
+    answer = user.tony("list", env={"TONY_STATE_DIR": str(state)})
+    assert answer.returncode == 0, answer.stderr
+    return True
+
+
+@pytest.mark.promise("S57")
+@pytest.mark.parametrize("words", [["list"], ["check", "--", "true"], ["submit", "--executes", "true"], ["history"]], ids=" ".join)
+def test_a_state_directory_below_one_that_others_may_write_to_is_refused(machine, words):
+    above, state = in_directory(machine, "777")
+    told = refusal(machine.owner, state, *words)
+    assert f"{above}: has mode 0777" in told and f"chmod o-w {above}" in told and "TONY_STATE_DIR" in told
+    assert not state.exists()
+
+
+@pytest.mark.promise("S57")
+def test_a_state_directory_below_one_of_another_user_is_refused(machine):
+    above, state = in_directory(machine, "755", machine.stranger.uid)
+    told = refusal(machine.owner, state, "list")
+    assert f"{above}: belongs to uid {machine.stranger.uid}, who can put another directory" in told and "TONY_STATE_DIR" in told
+    machine.run("chown", machine.owner.uid, above)
+    assert starts(machine.owner, state)
+
+
+@pytest.mark.promise("S57")
+def test_a_group_may_write_above_the_state_directory_where_it_is_the_owners_alone(machine):
+    above, state = in_directory(machine, "775")
+    assert starts(machine.owner, state)  # root's own group
+    machine.run("chgrp", machine.stranger.uid, above)
+    told = refusal(machine.owner, state, "list")
+    assert f"{above}: has mode 0775" in told and f"chmod go-w {above}" in told
+    machine.run("chmod", "g-w", above)
+    assert starts(machine.owner, state)
+
+
+@pytest.mark.promise("S57")
+def test_links_to_the_state_directory_count_as_directories_do(machine):
+    above, state = in_directory(machine, "1777")
+    assert starts(machine.owner, state)
+    for user in (machine.owner, machine.stranger):
+        link = above / user.name
+        user.run("ln", "-s", "own", link)
+        if user is machine.owner:
+            assert starts(user, link / "state")
+        else:
+            assert f"{link}: belongs to uid {user.uid}" in refusal(machine.owner, link / "state", "list")
+    machine.run("chmod", "755", above)
+    machine.run("install", "-d", "-m", "777", machine.root / "open")
+    machine.owner.run("mkdir", machine.root / "open/own")
+    machine.run("ln", "-s", machine.root / "open/own", above / "far")
+    assert f"{machine.root}/open: has mode 0777" in refusal(machine.owner, above / "far/state", "list")
+    machine.run("ln", "-s", "round", above / "round")
+    assert "Too many levels of symbolic links" in refusal(machine.owner, above / "round/state", "list")

@@ -1,0 +1,160 @@
+/* Which directory it is, and whether no other user can put another one in its place. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/user.h"
+#include "scheduler/state_dir.h"
+
+enum { LINKS_MAX = 40 }; /* as the kernel counts them */
+
+static const char *environment(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+/* NULL: `err`. */
+static char *choose(struct err *err)
+{
+	const char *directory = environment("TONY_STATE_DIR");
+	if (directory)
+		return fs_absolute(directory, err);
+	directory = environment("XDG_STATE_HOME");
+	/* The XDG specification wants a relative path ignored. */
+	if (directory && *directory == '/')
+		return fs_join(directory, "tony");
+	directory = environment("HOME");
+	if (directory && *directory == '/')
+		return fs_join(directory, ".local/state/tony");
+	err_set(err, ERR_CONFIG,
+		"no place for jobs: none of TONY_STATE_DIR, XDG_STATE_HOME and HOME is set; "
+		"set TONY_STATE_DIR to a directory");
+	return NULL;
+}
+
+/* A directory's owner, and a user who may write to it, can put other jobs in the place of ours. */
+static int check(const char *state, struct err *err)
+{
+	struct stat status;
+	uid_t user = geteuid();
+
+	if (stat(state, &status) < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : err_set_errno(err, "%s", state);
+	if (status.st_uid != user && status.st_uid != 0)
+		return err_set(err, ERR_CONFIG,
+			       "%s: the state directory belongs to uid %u, and tony runs as uid "
+			       "%u; run it as that user, or set TONY_STATE_DIR to a directory of "
+			       "your own",
+			       state, (unsigned)status.st_uid, (unsigned)user);
+	if (fs_others_may_write(status.st_mode))
+		return err_set(err, ERR_CONFIG,
+			       "%s: the state directory has mode %04o, with which others can "
+			       "replace your jobs; chmod go-w %s",
+			       state, (unsigned)status.st_mode & 07777, state);
+	return 0;
+}
+
+/* ---- the directories above it ------------------------------------------------------------- */
+
+/* To the state directory, as the kernel walks: through links, too. */
+struct way {
+	const char *state;
+	int links; /* followed so far */
+};
+
+static long read_number(const char *path)
+{
+	char *text cleanup_free = fs_read_file(path, 64, NULL, NULL);
+
+	return text ? atol(text) : -1;
+}
+
+/* In a user namespace without root's uid, as rootless containers are, what belongs to root seems to
+ * belong to "nobody". */
+static bool hides_root(uid_t owner)
+{
+	char *map cleanup_free = fs_read_file("/proc/self/uid_map", 4096, NULL, NULL);
+	unsigned inside, outside, count;
+
+	if (!map || sscanf(map, "%u %u %u", &inside, &outside, &count) != 3 || count == UINT_MAX)
+		return false;
+	return (long)owner == read_number("/proc/sys/kernel/overflowuid");
+}
+
+static int check_owner(const struct way *way, const char *path, uid_t owner, struct err *err)
+{
+	if (owner == geteuid() || owner == 0 || hides_root(owner))
+		return 0;
+	return err_set(err, ERR_CONFIG,
+		       "%s: belongs to uid %u, who can put another directory in the place of the "
+		       "state directory %s; set TONY_STATE_DIR to a directory of which all parents "
+		       "are yours or root's",
+		       path, (unsigned)owner, way->state);
+}
+
+/* In a sticky directory only an entry's owner can rename it. */
+static int check_mode(const struct way *way, const char *path, const struct stat *status,
+		      struct err *err)
+{
+	mode_t mode = status->st_mode;
+	bool by_group = (mode & S_IWGRP) && !user_group_is_private(status->st_uid, status->st_gid);
+
+	if ((mode & S_ISVTX) || (!(mode & S_IWOTH) && !by_group))
+		return 0;
+	return err_set(err, ERR_CONFIG,
+		       "%s: has mode %04o, with which others can put another directory in the "
+		       "place of the state directory %s; chmod %s %s, or set TONY_STATE_DIR to a "
+		       "directory of which no parent is open to others",
+		       path, (unsigned)mode & 07777, way->state, by_group ? "go-w" : "o-w", path);
+}
+
+static int check_way(struct way *way, const char *path, struct err *err);
+
+static int follow(struct way *way, const char *path, struct err *err)
+{
+	char *parent cleanup_free = fs_dirname(path);
+	char target[PATH_MAX] = "";
+
+	if (++way->links > LINKS_MAX) {
+		errno = ELOOP;
+		return err_set_errno(err, "%s", path);
+	}
+	if (readlink(path, target, sizeof(target) - 1) < 0)
+		return err_set_errno(err, "%s", path);
+	char *there cleanup_free = target[0] == '/' ? mem_strdup(target) : fs_join(parent, target);
+	return check_way(way, there, err);
+}
+
+/* Of the path and all above it. tony makes for this user alone each directory that is not there. */
+static int check_way(struct way *way, const char *path, struct err *err)
+{
+	char *parent cleanup_free = fs_dirname(path);
+	struct stat status;
+
+	if (strcmp(path, "/") != 0 && check_way(way, parent, err) < 0)
+		return -1;
+	if (lstat(path, &status) < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : err_set_errno(err, "%s", path);
+	if (check_owner(way, path, status.st_uid, err) < 0)
+		return -1;
+	return S_ISLNK(status.st_mode) ? follow(way, path, err)
+				       : check_mode(way, path, &status, err);
+}
+
+char *state_dir_find(struct err *err)
+{
+	char *state cleanup_free = choose(err);
+	struct way way = {.state = state};
+
+	if (!state || check(state, err) < 0 || check_way(&way, state, err) < 0)
+		return NULL;
+	return mem_steal(&state);
+}
