@@ -13,7 +13,9 @@ static const char *const remedies[CAUSE_KIND_COUNT] = {
 	[CAUSE_NO_SPACE] = "make room on that machine, then submit the job again",
 	[CAUSE_STORE_FULL] = "remove files there, or ask for a larger quota",
 	[CAUSE_PORT_STOLEN] =
-		"ask whose uid that is; tony.{type}.listener-uids names users who may listen",
+		"ask whose uid that is; tony.{type}.listener-uids names users who may listen, and "
+		"tony.{type}.strict-port=true keeps them out where the program sets SO_REUSEPORT "
+		"or never listens there",
 	[CAUSE_REGISTRATION_TIMEOUT] = "raise tony.container.registration.timeout",
 	[CAUSE_ALLOCATION_TIMEOUT] = "raise tony.container.allocation.timeout, or ask for less",
 	[CAUSE_APPLICATION_TIMEOUT] = "raise --timeout (tony.application.timeout)",

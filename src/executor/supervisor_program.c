@@ -214,6 +214,20 @@ static void look_at_ui(struct supervisor *supervisor)
 	}
 }
 
+/* With a remedy where it would be one: nothing tells whether the program will ever listen there,
+ * and how. The caller frees. */
+static char *describe_theft(const struct supervisor *supervisor, uid_t thief)
+{
+	const struct job_type *type = supervisor->type;
+	char *theft cleanup_free = port_theft(supervisor->port.number, thief);
+
+	if (!type->hold_port || type->listener_uids.count > 0)
+		return mem_steal(&theft);
+	return mem_printf("%s; for a program that sets SO_REUSEPORT, or never listens there, "
+			  "tony.%s.strict-port=true keeps other users out",
+			  theft, type->name);
+}
+
 /* Peers would send to another user what is the task's. */
 static void look_for_theft(struct supervisor *supervisor)
 {
@@ -222,7 +236,7 @@ static void look_for_theft(struct supervisor *supervisor)
 	if (supervisor->type->strict_port ||
 	    look_at_port(supervisor, supervisor->port.number, &thief) != PORT_STOLEN)
 		return;
-	char *text cleanup_free = port_theft(supervisor->port.number, thief);
+	char *text cleanup_free = describe_theft(supervisor, thief);
 	program_fail(supervisor->program, CAUSE_PORT_STOLEN, text);
 }
 

@@ -106,8 +106,21 @@ def test_a_stolen_port_is_replaced_and_named(machine, how):
     assert line == "stolen" and thief.poll() is None
     end = machine.owner.wait_end(job)
     assert end["state"] == "succeeded" and end["infrastructure_retries"] == 1, end
-    assert f"port {task['port']} was taken by uid {STRANGER}" in events(machine, job)
+    assert f"port {task['port']} was taken by uid {STRANGER}; for a program that" in events(machine, job)
+    assert "tony.worker.strict-port=true keeps other users out" in events(machine, job)
     assert machine.owner.task(job, "worker:0")["port"] != task["port"]
+
+
+@pytest.mark.promise("S37")
+def test_a_program_that_never_listens_is_safe_at_a_strict_port(machine):
+    job = machine.owner.submit({"tony.worker.instances": 1, "tony.worker.memory": "64m", "tony.worker.strict-port": "true",
+                                "tony.worker.command": f"until [ -e {machine.owner.home}/end ]; do sleep 0.05; done"})
+    port = machine.owner.wait_task(job, "worker:0")["port"]
+    for how in (("127.0.0.1", "SO_REUSEADDR"), ("127.0.0.1", "SO_REUSEPORT"), ("0.0.0.0", "SO_REUSEADDR")):
+        assert machine.stranger.attack("steal", port, *how)[1] == "refused: Address already in use"
+    machine.owner.write("end", "")
+    end = machine.owner.wait_end(job)
+    assert end["state"] == "succeeded" and end["infrastructure_retries"] == 0, end
 
 
 @pytest.mark.promise("S37")
