@@ -244,12 +244,14 @@ static int submit(const struct submit_options *chosen, const struct str_list *op
 	if (start(opened.ops, &stage, description.job, &opened.door, err) < 0)
 		return was_interrupted() ? EXIT_CODE_INTERRUPTED : -1;
 	warn_of_stdin(chosen);
-	upkeep_start(opened.ops, description.job);
 	opened.id = mem_strdup(description.job->id);
 	opened.journal_path = fs_join(opened.door.job_dir, "journal.jsonl");
 	opened.view = job_view_create(description.job);
 	opened.heard_ms = clock_monotonic_ms();
-	if (chosen->detach && !has_failed_to_start(&opened)) {
+	bool has_started = !has_failed_to_start(&opened);
+	if (has_started)
+		upkeep_start(opened.ops, description.job);
+	if (chosen->detach && has_started) {
 		print_submitted(description.job, opened.door.job_dir, chosen->json);
 		return EXIT_CODE_OK;
 	}
