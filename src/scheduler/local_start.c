@@ -25,6 +25,7 @@
 enum {
 	START_LIMIT_MS = 60000,
 	LOOK_AGAIN_MS = 1000, /* where inotify is not to be had */
+	END_GRACE_MS = 3000,
 	EXIT_NO_EXEC = 127,
 };
 
@@ -187,6 +188,15 @@ static int wait_for_am(pid_t pid, int watch, const char *job_dir, struct err *er
 	return 0;
 }
 
+/* Until its exec is through, no mark in its environment tells whose process it is: so it is ended
+ * as this process's child. */
+static void end_am(const char *job_id)
+{
+	char *mark cleanup_free = mem_printf("TONY_JOB_ID=%s", job_id);
+
+	proc_end_all(getpid(), mark, NULL, 0, SIGTERM, END_GRACE_MS);
+}
+
 int local_start_am(const char *job_id, const char *job_dir, struct err *err)
 {
 	char *agent cleanup_free = local_find_agent(err);
@@ -197,5 +207,10 @@ int local_start_am(const char *job_id, const char *job_dir, struct err *err)
 	if (watch >= 0)
 		inotify_add_watch(watch, job_dir, IN_MOVED_TO | IN_CLOSE_WRITE);
 	pid_t pid = start(agent, job_id, job_dir, err);
-	return pid < 0 ? -1 : wait_for_am(pid, watch, job_dir, err);
+	if (pid < 0)
+		return -1;
+	int result = wait_for_am(pid, watch, job_dir, err);
+	if (result < 0)
+		end_am(job_id);
+	return result;
 }

@@ -10,7 +10,7 @@
 char *local_find_agent(struct err *err);
 
 /* Starts `tony-agent am --job-dir job_dir` and waits until it has written am.json. Its log is
- * LOCAL_AM_LOG in that directory. */
+ * LOCAL_AM_LOG in that directory. On failure all children of this process have been ended. */
 int local_start_am(const char *job_id, const char *job_dir, struct err *err);
 
 #endif

@@ -1,9 +1,12 @@
 #include "../base/patience.h"
 #include "../base/scratch.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -30,8 +33,20 @@ static const char agent[] =
 	"echo \"{\\\"address\\\":\\\"127.0.0.1:4000\\\",\\\"pid\\\":$$,"
 	"\\\"start_time\\\":$start,\\\"am_attempt\\\":1}\" > am.tmp\n"
 	"pwd > where\n"
-	"mv am.tmp \"$3/am.json\"\n"
+	"mv am.tmp \"$3/am.json\" 9>&-\n" /* it may outlive the AM for a moment */
 	"wait; wait; sleep 1000 9>&-\n";
+
+static bool exec_hangs;
+
+/* In place of the C library's. */
+int execv(const char *path, char *const arguments[])
+{
+	if (exec_hangs)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (exec_hangs)
+		pause();
+	return execve(path, arguments, environ);
+}
 
 /* Jobs of this process alone: those of a name are told by it on the whole machine. */
 static char one[32], two[32];
@@ -344,6 +359,31 @@ static void a_job_whose_am_exits_at_once_is_kept_and_has_failed_to_start(void **
 	job_door_finish(&door);
 }
 
+/* Its environment has no mark yet. */
+static void a_start_that_is_interrupted_before_the_exec_leaves_no_process(void **state)
+{
+	struct sample sample;
+	struct err err = {0};
+	struct job_door door = prepare(one, "one");
+	sigset_t interrupt, before;
+	int number;
+
+	sigemptyset(&interrupt);
+	sigaddset(&interrupt, SIGINT);
+	sigprocmask(SIG_BLOCK, &interrupt, &before);
+	raise(SIGINT);
+	exec_hangs = true;
+	int result = client()->start(sample_job(&sample, one, "one"), &door, &err);
+	exec_hangs = false;
+	sigwait(&interrupt, &number);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	assert_success(result, &err);
+	assert_string_equal(listed(one), "failed");
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+	job_door_finish(&door);
+}
+
 static void a_missing_agent_is_told_with_the_places(void **state)
 {
 	struct sample sample;
@@ -566,6 +606,7 @@ int main(void)
 		client_test(a_prepared_job_is_the_users_alone),
 		client_test(start_returns_when_the_am_is_up),
 		client_test(a_job_whose_am_exits_at_once_is_kept_and_has_failed_to_start),
+		client_test(a_start_that_is_interrupted_before_the_exec_leaves_no_process),
 		client_test(a_missing_agent_is_told_with_the_places),
 		client_test(a_job_too_large_is_refused_before_anything_starts),
 		client_test(without_jobs_nothing_is_found),
