@@ -12,7 +12,7 @@
 enum err_kind {
 	ERR_NONE = 0,
 	ERR_FAILED,	 /* anything without a better class */
-	ERR_USAGE,	 /* the command line is wrong */
+	ERR_USAGE,	 /* what was typed is wrong */
 	ERR_CONFIG,	 /* the job's configuration is wrong */
 	ERR_INPUT,	 /* bytes from a file or the wire are malformed */
 	ERR_NOT_FOUND,	 /* no such file, job, task ... */

@@ -1,5 +1,6 @@
 #include "client/describe.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,19 @@
 #include "framework/framework.h"
 
 #define MAX_GIVE_UP_MS ((int64_t)365 * 86400 * 1000)
+
+void describe_error(const struct describer *describer, const char *key, const char *format, ...)
+{
+	const struct conf_entry *entry = conf_find(describer->conf, "%s", key);
+	char *where cleanup_free = conf_locate(describer->conf, "%s", key);
+	va_list args;
+
+	va_start(args, format);
+	char *text cleanup_free = mem_vprintf(format, args);
+	va_end(args);
+	problems_error(describer->problems, conf_source(describer->conf, entry), "%s: %s", where,
+		       text);
+}
 
 bool describe_is_set(const struct conf *conf, const char *key)
 {
@@ -65,15 +79,15 @@ static char *describe_framework(struct describer *describer)
 		return mem_strdup(ops->name);
 	framework_names(&names);
 	char *list cleanup_free = str_list_join(&names, ", ");
-	char *where cleanup_free = conf_locate(describer->conf, "tony.application.framework");
 	const char *nearest = str_nearest(name, (const char *const *)names.items, names.count);
-	problems_error(describer->problems, "%s: \"%s\" is not a known framework; write %s%s",
-		       where, name, nearest ? nearest : "one of ", nearest ? "" : list);
+	describe_error(describer, "tony.application.framework",
+		       "\"%s\" is not a known framework; write %s%s", name,
+		       nearest ? nearest : "one of ", nearest ? "" : list);
 	return mem_strdup("generic");
 }
 
 /* Relative paths are the submitting user's; a URI stays as it is. */
-static char *absolute(struct describer *describer, const char *option, const char *path)
+static char *absolute(struct describer *describer, const char *key, const char *path)
 {
 	struct err err cleanup_err = {0};
 
@@ -81,7 +95,7 @@ static char *absolute(struct describer *describer, const char *option, const cha
 		return mem_strdup(path);
 	char *result = fs_absolute(path, &err);
 	if (!result)
-		problems_error(describer->problems, "%s: \"%s\": %s", option, path,
+		problems_error(describer->problems, PROBLEM_FILE, "%s: \"%s\": %s", key, path,
 			       err_message(&err));
 	return result;
 }
@@ -175,9 +189,8 @@ static void tell_place(const struct describer *describer, const char *message)
 {
 	size_t length = strcspn(message, ":");
 	char *key cleanup_free = mem_strndup(message, length);
-	char *where cleanup_free = conf_locate(describer->conf, "%s", key);
 
-	problems_error(describer->problems, "%s%s", where, message + length);
+	describe_error(describer, key, "%s", message + length + strspn(message + length, ": "));
 }
 
 /* What the framework decides unless the user does. */

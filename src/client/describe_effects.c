@@ -97,7 +97,7 @@ static void check_common_command(const struct describer *describer)
 	char *where cleanup_free = conf_label(entry);
 	char *list cleanup_free = list_commands(describer);
 	if (str_equal(entry->origin, JOB_OPTIONS_COMMAND_LINE))
-		problems_error(describer->problems,
+		problems_error(describer->problems, PROBLEM_TYPED,
 			       "%s: every task type has a command of its own: %s; leave out the "
 			       "command after --, or write --conf tony.<type>.command=COMMAND",
 			       where, list);
@@ -134,9 +134,8 @@ static void check_portal(const struct describer *describer)
 	const struct conf_entry *entry = conf_find(describer->conf, "tony.portal.url");
 
 	if (entry && !entry->invalid && *entry->value && !str_is_http_url(entry->value))
-		problems_error(describer->problems,
-			       "%s: %s: \"%s\" is no address; write http://HOST:PORT/",
-			       entry->origin, entry->name, entry->value);
+		describe_error(describer, entry->name,
+			       "\"%s\" is no address; write http://HOST:PORT/", entry->value);
 }
 
 void describe_effects(struct describer *describer)

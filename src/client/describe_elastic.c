@@ -26,34 +26,33 @@ static int64_t find_maximum(const struct describer *describer, const struct job_
 
 static void describe_type(struct describer *describer, struct job_type *type)
 {
-	const struct conf_entry *entry =
-		conf_find(describer->conf, "tony.%s.min-instances", type->name);
+	char *key cleanup_free = mem_printf("tony.%s.min-instances", type->name);
+	const struct conf_entry *entry = conf_find(describer->conf, "%s", key);
 
 	if (!entry || entry->invalid || !*entry->value || type->instances == 0)
 		return;
-	char *where cleanup_free =
-		conf_locate(describer->conf, "tony.%s.min-instances", type->name);
-	int64_t minimum = conf_int(describer->conf, "tony.%s.min-instances", type->name);
+	int64_t minimum = conf_int(describer->conf, "%s", key);
 	int64_t maximum = find_maximum(describer, type);
 	const char *obstacle = find_obstacle(describer->job, type);
 	if (minimum > type->instances) {
-		problems_error(describer->problems,
-			       "%s: \"%lld\" is more than tony.%s.instances; write %d or less",
-			       where, (long long)minimum, type->name, type->instances);
+		describe_error(describer, key,
+			       "\"%lld\" is more than tony.%s.instances; write %d or less",
+			       (long long)minimum, type->name, type->instances);
 	} else if (maximum > JOB_MAX_TASKS) {
-		problems_error(describer->problems,
-			       "%s: without a limit of its own %s could grow to %lld tasks, and %d "
+		describe_error(describer, key,
+			       "without a limit of its own %s could grow to %lld tasks, and %d "
 			       "is the most; set tony.%s.max-instances to what it may grow to",
-			       where, type->name, (long long)maximum, JOB_MAX_TASKS, type->name);
+			       type->name, (long long)maximum, JOB_MAX_TASKS, type->name);
 	} else if (minimum == maximum) {
+		char *where cleanup_free = conf_locate(describer->conf, "%s", key);
 		problems_warning(describer->problems,
 				 "%s: has no effect: it is all that %s may have; write less, or "
 				 "set tony.%s.max-instances to more",
 				 where, type->name, type->name);
 	} else if (obstacle) {
-		problems_error(describer->problems,
-			       "%s: %s cannot have fewer or more tasks: %s; take the key out",
-			       where, type->name, obstacle);
+		describe_error(describer, key,
+			       "%s cannot have fewer or more tasks: %s; take the key out",
+			       type->name, obstacle);
 	} else {
 		type->min_instances = (int)minimum;
 		type->max_instances = (int)maximum;

@@ -48,9 +48,10 @@ void describe_environment(const struct describer *describer, struct job_type *ty
 	add_environment(describer->conf, &type->environment, own);
 }
 
-/* "--env", or "tony.xml:7: tony.worker.envs": where the variable is set last. */
-static char *find_place(const struct describer *describer, const struct job_type *type,
-			const char *name)
+/* The key that sets the variable last; NULL: "--env NAME=", which takes it out. The caller frees.
+ */
+static char *find_key(const struct describer *describer, const struct job_type *type,
+		      const char *name)
 {
 	char *own cleanup_free = mem_printf("tony.%s.envs", type->name);
 	const char *const keys[] = {own, "tony.execution.envs", "tony.containers.envs"};
@@ -60,9 +61,9 @@ static char *find_place(const struct describer *describer, const struct job_type
 		conf_list(describer->conf, &pairs, "%s", keys[i]);
 		for (size_t k = 0; k < pairs.count; k++)
 			if (is_pair_of(pairs.items[k], name))
-				return conf_locate(describer->conf, "%s", keys[i]);
+				return mem_strdup(keys[i]);
 	}
-	return mem_strdup("--env");
+	return NULL;
 }
 
 static void check_variable(const struct describer *describer, const struct job_type *type,
@@ -72,16 +73,17 @@ static void check_variable(const struct describer *describer, const struct job_t
 
 	if (!is_own && !framework_sets_identity(describer->job, type, name))
 		return;
-	char *where cleanup_free = find_place(describer, type, name);
-	if (is_own)
-		problems_error(describer->problems,
-			       "%s: \"%s\": tony gives each process its own; choose another name",
-			       where, name);
+	char *key cleanup_free = find_key(describer, type, name);
+	char *text cleanup_free =
+		is_own ? mem_printf("\"%s\": tony gives each process its own; choose another name",
+				    name)
+		       : mem_printf("\"%s\": the framework %s gives each process its own; leave it "
+				    "out, or use the framework generic",
+				    name, describer->job->framework);
+	if (key)
+		describe_error(describer, key, "%s", text);
 	else
-		problems_error(describer->problems,
-			       "%s: \"%s\": the framework %s gives each process its own; "
-			       "leave it out, or use the framework generic",
-			       where, name, describer->job->framework);
+		problems_error(describer->problems, PROBLEM_TYPED, "--env: %s", text);
 }
 
 void describe_check_variables(const struct describer *describer)

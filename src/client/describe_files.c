@@ -9,8 +9,19 @@
 #include "base/mem.h"
 #include "client/describe_internal.h"
 
+/* A value that names files: where it was written, for messages, and whether it was typed. */
+struct place {
+	const char *label;
+	enum problem_source source;
+};
+
+static enum problem_source source_of(const struct describer *describer, const char *key)
+{
+	return conf_source(describer->conf, conf_find(describer->conf, "%s", key));
+}
+
 /* Two files cannot have one name; the same file twice is one. True: `spec` is new. */
-static bool is_new(const struct describer *describer, const char *where,
+static bool is_new(const struct describer *describer, const struct place *where,
 		   const struct resource_list *list, const struct resource_spec *spec)
 {
 	for (size_t i = 0; i < list->count; i++) {
@@ -18,40 +29,40 @@ static bool is_new(const struct describer *describer, const char *where,
 		if (!str_equal(other->name, spec->name))
 			continue;
 		if (!str_equal(other->source, spec->source) || other->archive != spec->archive)
-			problems_error(describer->problems,
+			problems_error(describer->problems, where->source,
 				       "%s: \"%s\" and \"%s\" would both appear as \"%s\"; write "
 				       "one of them as SOURCE::NAME",
-				       where, other->source, spec->source, spec->name);
+				       where->label, other->source, spec->source, spec->name);
 		return false;
 	}
 	return true;
 }
 
 /* Whether it is there, only the cluster can tell. */
-static void check_remote(const struct describer *describer, const char *where, const char *source,
-			 bool is_fetched)
+static void check_remote(const struct describer *describer, const struct place *where,
+			 const char *source, bool is_fetched)
 {
 	if (!is_fetched && !describe_is_for_cluster(describer->conf))
-		problems_error(describer->problems,
+		problems_error(describer->problems, where->source,
 			       "%s: \"%s\" is not on this machine, and the local scheduler reads "
 			       "nothing else; copy it here and write its path",
-			       where, source);
+			       where->label, source);
 	else if (!str_starts_with(source, "hdfs:"))
-		problems_error(describer->problems,
+		problems_error(describer->problems, where->source,
 			       "%s: \"%s\" is neither on this machine nor in HDFS; copy it to "
 			       "either",
-			       where, source);
+			       where->label, source);
 }
 
-static void check_source(const struct describer *describer, const char *where,
+static void check_source(const struct describer *describer, const struct place *where,
 			 const struct resource_spec *spec)
 {
 	if (spec->remote)
 		check_remote(describer, where, spec->source, false);
 	else if (access(spec->source, R_OK) < 0)
-		problems_error(describer->problems,
-			       "%s: \"%s\": %s; write the path of a file or directory", where,
-			       spec->source, strerror(errno));
+		problems_error(describer->problems, PROBLEM_FILE,
+			       "%s: \"%s\": %s; write the path of a file or directory",
+			       where->label, spec->source, strerror(errno));
 }
 
 /* What --hdfs_classpath names; see job_options.c. */
@@ -70,16 +81,17 @@ static void add_resources(const struct describer *describer, const char *key,
 			  struct resource_list *list)
 {
 	struct str_list items cleanup_str_list = {0};
-	char *where cleanup_free = conf_locate(describer->conf, "%s", key);
+	char *label cleanup_free = conf_locate(describer->conf, "%s", key);
+	const struct place where = {label, source_of(describer, key)};
 
 	conf_list(describer->conf, &items, "%s", key);
 	for (size_t i = 0; i < items.count; i++) {
 		struct resource_spec spec = {0};
 		if (resource_parse(items.items[i], &spec, NULL) < 0)
 			continue; /* told when the key was checked */
-		check_source(describer, where, &spec);
+		check_source(describer, &where, &spec);
 		spec.optional = spec.remote && is_of_classpath(describer, spec.source);
-		if (is_new(describer, where, list, &spec))
+		if (is_new(describer, &where, list, &spec))
 			resource_list_take(list, &spec);
 		resource_finish(&spec);
 	}
@@ -87,8 +99,8 @@ static void add_resources(const struct describer *describer, const char *key,
 
 /* An absolute path that can be read, or a URI; NULL after a problem was told. `is_fetched`: where
  * nodes cannot get it, whoever submits does. */
-static char *find_path(const struct describer *describer, const char *option, const char *path,
-		       const char *what, bool is_fetched)
+static char *find_path(const struct describer *describer, const struct place *where,
+		       const char *path, const char *what, bool is_fetched)
 {
 	struct err err cleanup_err = {0};
 	struct resource_spec spec = {0};
@@ -96,18 +108,20 @@ static char *find_path(const struct describer *describer, const char *option, co
 	if (!path)
 		return NULL;
 	if (resource_parse(path, &spec, &err) < 0 && !fs_exists(path)) {
-		problems_error(describer->problems, "%s: %s", option, err_message(&err));
+		problems_error(describer->problems, where->source, "%s: %s", where->label,
+			       err_message(&err));
 		return NULL;
 	}
 	/* "." and ".." name no file to a task, but a directory to us. */
 	const char *source = spec.source ? spec.source : path;
 	char *result = NULL;
 	if (spec.remote) {
-		check_remote(describer, option, source, is_fetched);
+		check_remote(describer, where, source, is_fetched);
 		result = mem_strdup(source);
 	} else if (access(source, R_OK) < 0)
-		problems_error(describer->problems, "%s: \"%s\": %s; write the path of %s", option,
-			       source, strerror(errno), what);
+		problems_error(describer->problems, PROBLEM_FILE,
+			       "%s: \"%s\": %s; write the path of %s", where->label, source,
+			       strerror(errno), what);
 	else
 		result = fs_absolute(source, NULL);
 	resource_finish(&spec);
@@ -121,16 +135,18 @@ static char *find_source(const struct describer *describer)
 	const struct conf_entry *entry = conf_find(describer->conf, key);
 
 	if (describer->options->src_dir)
-		return find_path(describer, "--src_dir", describer->options->src_dir, what, true);
+		return find_path(describer, &(struct place){"--src_dir", PROBLEM_TYPED},
+				 describer->options->src_dir, what, true);
 	if (!describe_is_set(describer->conf, key))
 		return NULL;
-	char *where cleanup_free = conf_locate(describer->conf, key);
+	char *label cleanup_free = conf_locate(describer->conf, key);
+	const struct place where = {label, source_of(describer, key)};
 	if (entry->layer == CONF_LAYER_CONF || str_starts_with(entry->value, "hdfs:"))
-		return find_path(describer, where, entry->value, what, true);
+		return find_path(describer, &where, entry->value, what, true);
 	/* The origin is the file's path and, behind a colon, the line. */
 	char *folder cleanup_free = fs_dirname(entry->origin);
 	char *path cleanup_free = fs_join(folder, entry->value);
-	return find_path(describer, where, path, what, true);
+	return find_path(describer, &where, path, what, true);
 }
 
 /* It lies beside the program where its user works, and makes gigabytes of a few small files. */
@@ -161,17 +177,18 @@ static void add_hadoop(const struct describer *describer, struct resource_list *
 
 	if (!location || !describe_is_for_cluster(describer->conf))
 		return;
-	char *where cleanup_free = conf_locate(describer->conf, key);
+	char *label cleanup_free = conf_locate(describer->conf, key);
+	const struct place where = {label, source_of(describer, key)};
 	if (!hash || !hash[1] || strchr(hash, '/')) {
-		problems_error(describer->problems,
-			       "%s: \"%s\" does not say what it is to be called; write URI#NAME",
-			       where, location);
+		describe_error(describer, key,
+			       "\"%s\" does not say what it is to be called; write URI#NAME",
+			       location);
 		return;
 	}
 	spec.source = mem_strndup(location, (size_t)(hash - location));
 	spec.name = mem_strdup(hash + 1);
-	check_remote(describer, where, spec.source, false);
-	if (is_new(describer, where, list, &spec))
+	check_remote(describer, &where, spec.source, false);
+	if (is_new(describer, &where, list, &spec))
 		resource_list_take(list, &spec);
 	resource_finish(&spec);
 }
@@ -192,8 +209,8 @@ void describe_resources(struct describer *describer)
 	}
 	out->src_dir = find_source(describer);
 	warn_of_environments(describer);
-	out->python_venv = find_path(describer, "--python_venv", options->python_venv,
-				     "an archive or a directory", false);
+	out->python_venv = find_path(describer, &(struct place){"--python_venv", PROBLEM_TYPED},
+				     options->python_venv, "an archive or a directory", false);
 	out->interpreter =
 		job_options_interpreter(options->python_venv, options->python_binary_path);
 }

@@ -19,6 +19,11 @@ struct describer {
 	bool single_node;
 };
 
+/* "PLACE: text" of the key's value: where it was written, which also decides what kind of error the
+ * whole is (conf_source()). */
+void describe_error(const struct describer *describer, const char *key, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* A value was set, is valid and not empty. */
 bool describe_is_set(const struct conf *conf, const char *key);
 

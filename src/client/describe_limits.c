@@ -8,11 +8,11 @@ static void check_type(const struct describer *describer, const struct job_type 
 
 	if (limit < 0 || type->instances <= limit)
 		return;
-	char *where cleanup_free = conf_locate(describer->conf, "tony.%s.instances", type->name);
+	char *key cleanup_free = mem_printf("tony.%s.instances", type->name);
 	char *source cleanup_free =
 		conf_locate(describer->conf, "tony.%s.max-instances", type->name);
-	problems_error(describer->problems,
-		       "%s: \"%d\" is more than the limit %lld (%s); write %lld or less", where,
+	describe_error(describer, key,
+		       "\"%d\" is more than the limit %lld (%s); write %lld or less",
 		       type->instances, (long long)limit, source, (long long)limit);
 }
 
@@ -53,15 +53,13 @@ static void check_total(const struct describer *describer, const char *what, con
 {
 	if (limit < 0 || sum <= limit)
 		return;
-	char *where cleanup_free = conf_locate(describer->conf, "%s", key);
 	char *asked cleanup_free =
 		is_memory ? str_format_mib((double)sum) : mem_printf("%lld", (long long)sum);
 	char *allowed cleanup_free =
 		is_memory ? str_format_mib((double)limit) : mem_printf("%lld", (long long)limit);
-	problems_error(describer->problems,
-		       "%s: the job asks for %s %s over all tasks, and %s is the limit; ask for "
-		       "less",
-		       where, asked, what, allowed);
+	describe_error(describer, key,
+		       "the job asks for %s %s over all tasks, and %s is the limit; ask for less",
+		       asked, what, allowed);
 }
 
 void describe_limits(struct describer *describer)
@@ -80,7 +78,7 @@ void describe_limits(struct describer *describer)
 	check_total(describer, "gpus", "tony.task.max-total-gpus", total(job, gpus),
 		    conf_int(conf, "tony.task.max-total-gpus"), false);
 	if (job_task_count(job) > JOB_MAX_TASKS)
-		problems_error(describer->problems,
+		problems_error(describer->problems, conf_source(conf, NULL),
 			       "tony.<type>.instances: the job asks for %zu tasks, and %d is the "
 			       "most; ask for fewer",
 			       job_task_count(job), JOB_MAX_TASKS);

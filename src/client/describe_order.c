@@ -32,11 +32,10 @@ static void check_stage(const struct describer *describer, const char *key,
 		char *hint cleanup_free = NULL;
 		if (describe_find_type(describer, stage->items[i], &hint) >= 0)
 			continue;
-		char *where cleanup_free = conf_locate(describer->conf, "%s", key);
-		problems_error(describer->problems,
-			       "%s: \"%s\" is no task type of this job%s; write "
-			       "tony.%s.instances or take it out",
-			       where, stage->items[i], hint, stage->items[i]);
+		describe_error(describer, key,
+			       "\"%s\" is no task type of this job%s; write tony.%s.instances or "
+			       "take it out",
+			       stage->items[i], hint, stage->items[i]);
 	}
 }
 
@@ -61,21 +60,20 @@ static void check_stages_are_complete(const struct describer *describer,
 				      const struct str_list *training)
 {
 	const struct job *job = describer->job;
-	char *where cleanup_free = conf_locate(describer->conf, TRAINING);
 
 	for (size_t i = 0; i < job->type_count; i++) {
 		const struct job_type *type = &job->types[i];
 		bool first = str_list_has(prepare, type->name);
 		bool second = str_list_has(training, type->name);
 		if (first && second)
-			problems_error(describer->problems,
-				       "%s: \"%s\" is in the prepare stage too; write it in one",
-				       where, type->name);
+			describe_error(describer, TRAINING,
+				       "\"%s\" is in the prepare stage too; write it in one",
+				       type->name);
 		else if (!first && !second && type->role != JOB_ROLE_SIDECAR)
-			problems_error(describer->problems,
-				       "%s: the task type %s is in no stage; add it to this one "
-				       "or to " PREPARE,
-				       where, type->name);
+			describe_error(describer, TRAINING,
+				       "the task type %s is in no stage; add it to this one or "
+				       "to " PREPARE,
+				       type->name);
 	}
 }
 
@@ -110,22 +108,22 @@ static void describe_dependency(struct describer *describer, struct job_type *ty
 {
 	const char *colon = strchr(item, ':');
 	char *name cleanup_free = mem_strndup(item, colon ? (size_t)(colon - item) : strlen(item));
-	char *where cleanup_free = conf_locate(describer->conf, "tony.%s.depends-on", type->name);
+	char *key cleanup_free = mem_printf("tony.%s.depends-on", type->name);
 	char *hint cleanup_free = NULL;
 	int on = describe_find_type(describer, name, &hint);
 
 	if (on < 0) {
-		problems_error(describer->problems, "%s: \"%s\" is no task type of this job%s",
-			       where, name, *hint ? hint : "; write the name of one");
+		describe_error(describer, key, "\"%s\" is no task type of this job%s", name,
+			       *hint ? hint : "; write the name of one");
 		return;
 	}
 	bool ends = describer->job->types[on].role == JOB_ROLE_TRACKED;
 	bool on_start = colon ? str_equal(colon, ":start") : !ends;
 	if (!on_start && !ends)
-		problems_error(describer->problems,
-			       "%s: \"%s\" would wait for ever: %s is untracked or a sidecar, and "
+		describe_error(describer, key,
+			       "\"%s\" would wait for ever: %s is untracked or a sidecar, and "
 			       "only ends with the job; write %s:start",
-			       where, item, name, name);
+			       item, name, name);
 	else
 		add_dependency(type, (size_t)on, on_start);
 }
@@ -157,10 +155,10 @@ static void tell_circle(const struct walk *walk, size_t again)
 		if (conf_find(walk->describer->conf, "tony.%s.depends-on", name))
 			owner = name;
 	}
-	char *where cleanup_free = conf_locate(walk->describer->conf, "tony.%s.depends-on", owner);
-	problems_error(walk->describer->problems,
-		       "%s: task types wait for each other: %s%s; take one of these out", where,
-		       circle.text, job->types[again].name);
+	char *key cleanup_free = mem_printf("tony.%s.depends-on", owner);
+	describe_error(walk->describer, key,
+		       "task types wait for each other: %s%s; take one of these out", circle.text,
+		       job->types[again].name);
 }
 
 static void visit(struct walk *walk, size_t type)

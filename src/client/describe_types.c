@@ -117,13 +117,15 @@ static bool has_any_command(const struct describer *describer)
 
 static void tell_no_command(const struct describer *describer, const char *type, const char *key)
 {
+	const enum problem_source source = conf_source(describer->conf, NULL);
+
 	if (has_any_command(describer))
-		problems_error(describer->problems,
+		problems_error(describer->problems, source,
 			       "task type %s has no command; write -- COMMAND, --executes COMMAND, "
 			       "%s or tony.containers.command",
 			       type, key);
 	else
-		problems_error(describer->problems,
+		problems_error(describer->problems, source,
 			       "no command: write it after --, as in tony submit -- python3 "
 			       "train.py, or into the job file as tony.containers.command");
 }
@@ -159,29 +161,27 @@ static char *text_of(const struct conf *conf, const char *own, const char *commo
 /* All that is wrong with the rules is told at once. */
 static void describe_on_exit(const struct describer *describer, struct job_type *type)
 {
-	const struct conf *conf = describer->conf;
-	char *where cleanup_free = conf_locate(conf, "tony.%s.on-exit", type->name);
+	char *key cleanup_free = mem_printf("tony.%s.on-exit", type->name);
 
-	conf_list(conf, &type->on_exit, "tony.%s.on-exit", type->name);
+	conf_list(describer->conf, &type->on_exit, "%s", key);
 	if (type->on_exit.count > EXIT_RULES_MAX)
-		problems_error(describer->problems, "%s: has %zu rules; write at most %d", where,
+		describe_error(describer, key, "has %zu rules; write at most %d",
 			       type->on_exit.count, EXIT_RULES_MAX);
 	for (size_t i = 0; i < type->on_exit.count; i++) {
 		struct err err cleanup_err = {0};
 		if (exit_rule_check(type->on_exit.items[i], &err) < 0)
-			problems_error(describer->problems, "%s: %s", where, err_message(&err));
+			describe_error(describer, key, "%s", err_message(&err));
 	}
 }
 
 /* User names are known here; a static tony-agent could not look them up. */
 static void describe_listener_uids(const struct describer *describer, struct job_type *type)
 {
-	const struct conf *conf = describer->conf;
-	char *where cleanup_free = conf_locate(conf, "tony.%s.listener-uids", type->name);
+	char *key cleanup_free = mem_printf("tony.%s.listener-uids", type->name);
 	struct str_list users cleanup_str_list = {0};
 	int64_t number;
 
-	conf_list(conf, &users, "tony.%s.listener-uids", type->name);
+	conf_list(describer->conf, &users, "%s", key);
 	for (size_t i = 0; i < users.count; i++) {
 		const char *user = users.items[i];
 		const struct passwd *account = getpwnam(user);
@@ -192,10 +192,10 @@ static void describe_listener_uids(const struct describer *describer, struct job
 		else if (str_parse_int(user, 0, UINT32_MAX, &number) == 0)
 			str_list_add_format(&type->listener_uids, "%" PRId64, number);
 		else
-			problems_error(describer->problems,
-				       "%s: \"%s\" is no user of this machine; write a name, a "
+			describe_error(describer, key,
+				       "\"%s\" is no user of this machine; write a name, a "
 				       "number, or any",
-				       where, user);
+				       user);
 	}
 }
 
@@ -276,12 +276,12 @@ static void check_list(const struct describer *describer, const char *key)
 /* Of a job whose user says nothing of who is waited for. */
 static void tell_missing_workers(const struct describer *describer, const char *type)
 {
-	char *where cleanup_free = conf_locate(describer->conf, "tony.%s.instances", type);
+	char *key cleanup_free = mem_printf("tony.%s.instances", type);
 
-	problems_error(describer->problems,
-		       "%s: tasks of type %s serve others, and the job has none: it would end at "
+	describe_error(describer, key,
+		       "tasks of type %s serve others, and the job has none: it would end at "
 		       "once; add --workers N (tony.worker.instances)",
-		       where, type);
+		       type);
 }
 
 static void check_tracked(const struct describer *describer)
@@ -303,11 +303,9 @@ static void check_tracked(const struct describer *describer)
 		tell_missing_workers(describer, first);
 		return;
 	}
-	char *where cleanup_free = conf_locate(describer->conf, untracked_key);
-	problems_error(describer->problems,
-		       "%s: every task is untracked or a sidecar, so the job would end at once; "
-		       "take one type, such as worker, out of it or add one",
-		       where);
+	describe_error(describer, untracked_key,
+		       "every task is untracked or a sidecar, so the job would end at once; take "
+		       "one type, such as worker, out of it or add one");
 }
 
 static void create_types(struct describer *describer, const struct str_list *names)
@@ -359,7 +357,7 @@ void describe_types(struct describer *describer)
 	if (describer->single_node)
 		keep_tensorboard(&names);
 	if (names.count > JOB_MAX_TYPES) {
-		problems_error(describer->problems,
+		problems_error(describer->problems, conf_source(describer->conf, NULL),
 			       "tony.<type>.instances: the job has %zu task types, and %d is the "
 			       "most; write fewer",
 			       names.count, JOB_MAX_TYPES);

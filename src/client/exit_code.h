@@ -10,10 +10,10 @@
 
 #define EXIT_CODES(row)                                                                            \
 	row(OK, 0, "ok", "It worked; of a job that was waited for: it succeeded") row(             \
-		JOB_FAILED, 1, "job-failed", "The job failed")                                     \
-		row(USAGE, 2, "usage", "The command line is wrong; nothing was done") row(         \
-			CONFIG, 3, "config",                                                       \
-			"The job's configuration or files are wrong; nothing was started")         \
+		JOB_FAILED, 1, "job-failed",                                                       \
+		"The job failed") row(USAGE, 2, "usage",                                           \
+				      "The words of the command are wrong; nothing was done")      \
+		row(CONFIG, 3, "config", "A file is wrong or missing; nothing was started")        \
 			row(NOT_FOUND, 4, "not-found", "There is no such job, task or file") row(  \
 				UNREACHABLE, 5, "unreachable",                                     \
 				"The application master or scheduler does not answer")             \

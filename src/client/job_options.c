@@ -139,12 +139,12 @@ static void set_workers(const struct job_options *options, struct conf *conf)
 		return;
 	}
 	if (str_parse_int(text, 0, 0, &number) == 0)
-		problems_error(conf_problems(conf),
+		problems_error(conf_problems(conf), PROBLEM_TYPED,
 			       "--workers: \"%s\" asks for no task; write --workers 1, or leave it "
 			       "out for a job of one task",
 			       text);
 	else
-		problems_error(conf_problems(conf),
+		problems_error(conf_problems(conf), PROBLEM_TYPED,
 			       "--workers: \"%s\" is out of range; write a value from 1 to %lld",
 			       text, (long long)most);
 	set(conf, "--workers", name, "1");
@@ -157,7 +157,7 @@ static void check_instances(const struct job_options *options, const struct str_
 	    types->count < options->type.count || has_types(conf))
 		return;
 	problems_error(
-		conf_problems(conf),
+		conf_problems(conf), PROBLEM_TYPED,
 		"%s: the job has no task; write --workers 1, or leave it out for a job of one task",
 		options->ps ? "--ps" : "--type");
 }
@@ -173,7 +173,7 @@ static void check_servers(const struct job_options *options, struct conf *conf)
 	if (!options->ps || types.count != 1 || !str_equal(types.items[0], "ps") ||
 	    conf_find(conf, key))
 		return;
-	problems_error(conf_problems(conf),
+	problems_error(conf_problems(conf), PROBLEM_TYPED,
 		       "--ps: \"%s\": parameter servers serve workers, and the job has none; add "
 		       "--workers N",
 		       options->ps);
@@ -185,10 +185,11 @@ static bool check_type(const char *item, const char *name, struct problems *prob
 	struct err err cleanup_err = {0};
 
 	if (!strchr(item, '='))
-		problems_error(problems, "--type: \"%s\" is not NAME=N; write --type %s=1", item,
+		problems_error(problems, PROBLEM_TYPED,
+			       "--type: \"%s\" is not NAME=N; write --type %s=1", item,
 			       key_is_task_type(name) ? name : "evaluator");
 	else if (key_check_task_type(name, &err) < 0)
-		problems_error(problems, "--type: %s", err_message(&err));
+		problems_error(problems, PROBLEM_TYPED, "--type: %s", err_message(&err));
 	else
 		return true;
 	return false;
@@ -205,11 +206,11 @@ static void check_repeated(const struct job_options *options, struct conf *conf,
 
 	for (size_t i = 0; i < array_length(others); i++)
 		if (others[i].value && str_equal(name, others[i].type))
-			problems_error(conf_problems(conf),
+			problems_error(conf_problems(conf), PROBLEM_TYPED,
 				       "--type: \"%s\" and %s %s say the same thing; give one",
 				       item, others[i].option, others[i].value);
 	if (str_list_has(types, name))
-		problems_error(conf_problems(conf),
+		problems_error(conf_problems(conf), PROBLEM_TYPED,
 			       "--type: \"%s\" comes after another number of %s; give one", item,
 			       name);
 }
@@ -246,7 +247,7 @@ static void set_each(struct conf *conf, const struct str_list *types, const char
 	if (types->count > 0)
 		return;
 	if (has_types(conf))
-		problems_error(conf_problems(conf),
+		problems_error(conf_problems(conf), PROBLEM_TYPED,
 			       "%s: \"%s\" is for workers, and the job has none; write --conf "
 			       "tony.<type>.%s=%s",
 			       option, value, what, value);

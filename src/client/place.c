@@ -96,7 +96,7 @@ static void refuse_word(const char *scheduler, const char *word, struct problems
 		word, scheduler);
 
 	if (!str_list_has(&problems->errors, text))
-		problems_error(problems, "%s", text);
+		problems_error(problems, PROBLEM_FILE, "%s", text);
 }
 
 /* A program may well make the file anew: nothing but a warning. */

@@ -29,7 +29,7 @@ struct planner {
 static void tell(struct planner *planner, char *text)
 {
 	if (!str_list_has(&planner->problems.errors, text))
-		problems_error(&planner->problems, "%s", text);
+		problems_error(&planner->problems, PROBLEM_FILE, "%s", text);
 	free(text);
 }
 

@@ -18,7 +18,7 @@ static void entry_error(struct conf *conf, const struct conf_entry *entry, const
 	char *text cleanup_free = mem_vprintf(format, args);
 	va_end(args);
 	char *label cleanup_free = conf_label(entry);
-	problems_error(&conf->problems, "%s: %s", label, text);
+	problems_error(&conf->problems, conf_source(conf, entry), "%s: %s", label, text);
 }
 
 static void entry_warning(struct conf *conf, const struct conf_entry *entry, const char *format,
@@ -61,8 +61,8 @@ static void check_unknown(struct conf *conf, struct conf_entry *entry, bool allo
 				 "%s: %s: is not a known key and has no effect; %s", entry->origin,
 				 name, hint);
 	else
-		problems_error(&conf->problems, "%s: %s: is not a known key; %s", entry->origin,
-			       name, hint);
+		problems_error(&conf->problems, conf_source(conf, entry),
+			       "%s: %s: is not a known key; %s", entry->origin, name, hint);
 }
 
 /* In a pattern, what stands for <type> must be a type's name (of <group>, any word will do). */

@@ -96,6 +96,11 @@ static bool may_set(struct conf *conf, const struct conf_entry *old, const struc
 	return true;
 }
 
+static bool is_of_file(const struct conf_place *place)
+{
+	return place->layer == CONF_LAYER_SITE || place->layer == CONF_LAYER_FILE;
+}
+
 static struct conf_entry *set(struct conf *conf, const struct conf_place *place, const char *name,
 			      const char *value)
 {
@@ -111,6 +116,7 @@ static struct conf_entry *set(struct conf *conf, const struct conf_place *place,
 	mem_replace(&entry->origin, place_text(place));
 	entry->layer = place->layer;
 	entry->typed = place->layer == CONF_LAYER_OPTION;
+	entry->in_file = is_of_file(place);
 	entry->literal = false;
 	return entry;
 }
@@ -165,6 +171,7 @@ static void add_place(struct conf_entry *entry, const struct conf_place *place)
 	char *where cleanup_free = place_text(place);
 
 	entry->typed &= place->layer == CONF_LAYER_OPTION;
+	entry->in_file |= is_of_file(place);
 	if (!str_ends_with(entry->origin, where))
 		mem_replace(&entry->origin, mem_printf("%s, %s", entry->origin, where));
 }
@@ -180,12 +187,13 @@ static void append(struct conf *conf, const struct conf_place *place, const char
 	}
 	char *value cleanup_free = mem_printf("%s,%s", entry->raw, more);
 	char *origin cleanup_free = mem_strdup(entry->origin);
-	bool typed = entry->typed;
+	bool typed = entry->typed, in_file = entry->in_file;
 	struct conf_entry *changed = set(conf, place, name, value);
 	if (!changed)
 		return;
 	mem_replace(&changed->origin, mem_steal(&origin));
 	changed->typed = typed;
+	changed->in_file = in_file;
 	add_place(changed, place);
 }
 
@@ -221,12 +229,12 @@ static void load_pair(struct conf *conf, const char *pair)
 	const char *equals = strchr(pair, '=');
 
 	if (!equals || equals == pair) {
-		problems_error(&conf->problems,
+		problems_error(&conf->problems, PROBLEM_TYPED,
 			       "--conf: \"%s\" is not KEY=VALUE; write --conf KEY=VALUE", pair);
 		return;
 	}
 	if (!equals[1]) {
-		problems_error(&conf->problems,
+		problems_error(&conf->problems, PROBLEM_TYPED,
 			       "--conf: \"%s\" has no value; write one behind \"=\", or leave it "
 			       "out",
 			       pair);

@@ -51,6 +51,7 @@ struct conf_entry {
 	enum conf_layer layer; /* of the last place */
 	char *origin; /* "tony.xml:12"; several places of a key that adds up: ", " between */
 	bool typed;   /* by options alone: messages name the option and not the key */
+	bool in_file; /* or a part of it */
 	bool literal; /* not substituted: the user's shell has seen it already */
 	bool final;   /* the site's last word */
 	bool invalid; /* an error has been told */
@@ -133,5 +134,9 @@ char *conf_label(const struct conf_entry *entry);
 /* The same by the key's name; the name alone where nothing was set. The caller frees. */
 char *conf_locate(const struct conf *conf, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Where a user mends the value. NULL or a default, and so a job in which something lacks: in the
+ * job file where there is one, else on the command line. */
+enum problem_source conf_source(const struct conf *conf, const struct conf_entry *entry);
 
 #endif

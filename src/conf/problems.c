@@ -18,10 +18,11 @@ static void add(struct str_list *list, const char *format, va_list args)
 		str_list_add(list, line);
 }
 
-void problems_error(struct problems *problems, const char *format, ...)
+void problems_error(struct problems *problems, enum problem_source source, const char *format, ...)
 {
 	va_list args;
 
+	problems->in_files |= source == PROBLEM_FILE;
 	va_start(args, format);
 	add(&problems->errors, format, args);
 	va_end(args);
@@ -46,7 +47,7 @@ int problems_to_err(const struct problems *problems, struct err *err)
 	if (problems->errors.count == 0)
 		return 0;
 	char *lines cleanup_free = str_list_join(&problems->errors, "\n");
-	return err_set(err, ERR_CONFIG, "%s", lines);
+	return err_set(err, problems->in_files ? ERR_CONFIG : ERR_USAGE, "%s", lines);
 }
 
 void problems_finish(struct problems *problems)

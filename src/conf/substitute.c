@@ -28,7 +28,9 @@ static void fail(struct expansion *expansion, const char *text)
 	char *label cleanup_free = conf_label(expansion->entry);
 
 	if (!expansion->failed)
-		problems_error(&expansion->conf->problems, "%s: %s", label, text);
+		problems_error(&expansion->conf->problems,
+			       conf_source(expansion->conf, expansion->entry), "%s: %s", label,
+			       text);
 	expansion->failed = true;
 }
 

@@ -190,7 +190,7 @@ static void store(const struct source *source, const struct property *property)
 	if (!property->value) {
 		/* Hadoop passes over these. Of its own keys this is no business of ours. */
 		if (str_starts_with(property->name, "tony."))
-			problems_error(&source->conf->problems,
+			problems_error(&source->conf->problems, PROBLEM_FILE,
 				       "%s:%d: %s: has no <value>; write <value>...</value>",
 				       source->path, property->line, property->name);
 		return;

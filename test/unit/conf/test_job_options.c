@@ -327,6 +327,35 @@ static void test_unreadable_file(void **state)
 	assert_non_null(strstr(err_message(&bed->err), "missing.xml"));
 }
 
+static void test_wrong_words_are_of_usage_and_missing_files_of_the_configuration(void **state)
+{
+	struct bed *bed = *state;
+
+	WORDS(bed, "true");
+	bed->options.memory = mem_strdup("far");
+	bed_refuse(bed);
+	assert_int_equal(bed->err.kind, ERR_USAGE);
+	err_finish(&bed->err);
+	conf_destroy(bed->conf);
+	bed->options.src_dir = mem_strdup("missing");
+	bed_refuse(bed);
+	assert_int_equal(bed->err.kind, ERR_CONFIG);
+	assert_int_equal(bed_errors(bed)->count, 2);
+}
+
+static void test_what_a_job_lacks_is_of_its_file(void **state)
+{
+	struct bed *bed = *state;
+
+	bed_refuse(bed);
+	assert_int_equal(bed->err.kind, ERR_USAGE);
+	err_finish(&bed->err);
+	conf_destroy(bed->conf);
+	fixture_write("tony.xml", XML(PROPERTY("tony.worker.instances", "1")));
+	bed_refuse(bed);
+	assert_int_equal(bed->err.kind, ERR_CONFIG);
+}
+
 static void test_operands(void **state)
 {
 	struct str_list operands cleanup_str_list = {0}, command cleanup_str_list = {0};
@@ -446,6 +475,8 @@ int main(void)
 		BED_TEST(test_site_files_that_are_not_there),
 		BED_TEST(test_site_files_that_are_not_asked),
 		BED_TEST(test_unreadable_file),
+		BED_TEST(test_wrong_words_are_of_usage_and_missing_files_of_the_configuration),
+		BED_TEST(test_what_a_job_lacks_is_of_its_file),
 		cmocka_unit_test(test_operands),
 		cmocka_unit_test(test_exit_codes),
 	};
