@@ -1,5 +1,6 @@
 #include "client/program.h"
 
+#include <fcntl.h>
 #include <fts.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,61 @@ static enum program_verdict find_staged(const struct search *search, const char 
 	return verdict;
 }
 
+/* ---- files that lack the permission ------------------------------------------------------- */
+
+static bool has_interpreter_line(const char *path)
+{
+	char mark[2];
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	return fd >= 0 && read(fd, mark, sizeof(mark)) == sizeof(mark) &&
+	       memcmp(mark, "#!", 2) == 0;
+}
+
+static const char *interpreter_of(const char *name)
+{
+	if (str_ends_with(name, ".py"))
+		return "python3";
+	return str_ends_with(name, ".sh") ? "bash" : NULL;
+}
+
+/* The remedy for `word`, a file that the shell would not run as it stands. `path`: where it is on
+ * this machine. The caller frees. */
+static char *tell_how_to_run(const char *word, const char *path)
+{
+	const char *interpreter = interpreter_of(word);
+	char *dotted cleanup_free = strchr(word, '/') ? mem_strdup(word) : mem_printf("./%s", word);
+	char *name cleanup_free = str_shell_quote(word), *program cleanup_free = NULL;
+	bool is_whole = has_interpreter_line(path) || !interpreter;
+
+	program = str_shell_quote(dotted);
+	if (!is_whole)
+		return mem_printf("write %s %s", interpreter, name);
+	if (is_program(path) || !fs_exists(path)) /* in an archive */
+		return mem_printf("write %s", program);
+	if (interpreter)
+		return mem_printf("write %s %s, or chmod +x %s and %s", interpreter, name, name,
+				  program);
+	return mem_printf("chmod +x %s, and write %s", name, program);
+}
+
+/* The shell would say "Permission denied" of it. */
+static enum program_verdict refuse_unless_program(const char *word, const char *path, char **text)
+{
+	if (is_program(path))
+		return PROGRAM_FOUND;
+	if (fs_is_directory(path)) {
+		mem_replace(text, mem_printf("\"%s\" is a directory; write a program in it", word));
+		return PROGRAM_MISSING;
+	}
+	char *remedy cleanup_free = tell_how_to_run(word, path);
+	mem_replace(text,
+		    mem_printf("\"%s\" lacks the permission to be executed; %s", word, remedy));
+	return PROGRAM_MISSING;
+}
+
+/* ---- programs ----------------------------------------------------------------------------- */
+
 static char *tell_missing(const struct search *search, const char *name,
 			  const struct str_list *alike)
 {
@@ -177,8 +233,6 @@ static char *tell_missing(const struct search *search, const char *name,
 	return mem_printf("\"%s\" is neither in src_dir nor among the resources%s%s", name,
 			  others ? "; there is " : "", others ? others : "");
 }
-
-/* ---- programs ----------------------------------------------------------------------------- */
 
 static enum program_verdict find_in_path(const struct search *search, const char *word, char **text)
 {
@@ -193,13 +247,24 @@ static enum program_verdict find_in_path(const struct search *search, const char
 		*text = mem_steal(&path);
 		return PROGRAM_FOUND;
 	}
-	char *beside cleanup_free = mem_printf("./%s", word);
-	char *remedy cleanup_free = str_shell_quote(beside);
-	if (find_staged(search, word, &staged, NULL) == PROGRAM_FOUND)
-		*text = mem_printf("\"%s\" is not in PATH, but in the working directory; write %s",
-				   word, remedy);
-	else
+	if (find_staged(search, word, &staged, NULL) != PROGRAM_FOUND || fs_is_directory(staged)) {
 		*text = mem_printf("\"%s\" is not in PATH; install it, or write its path", word);
+		return PROGRAM_MISSING;
+	}
+	char *remedy cleanup_free = tell_how_to_run(word, staged);
+	*text = mem_printf("\"%s\" is not in PATH, but in the working directory; %s", word, remedy);
+	return PROGRAM_MISSING;
+}
+
+static enum program_verdict find_absolute(const char *word, char **text)
+{
+	if (fs_exists(word)) {
+		*text = mem_strdup(word);
+		return refuse_unless_program(word, word, text);
+	}
+	*text = mem_printf("\"%s\" is not a program on this machine; see --python_binary_path and "
+			   "tony.<type>.command",
+			   word);
 	return PROGRAM_MISSING;
 }
 
@@ -211,19 +276,16 @@ static enum program_verdict find_word(const struct search *search, const char *w
 	}
 	if (!strchr(word, '/'))
 		return find_in_path(search, word, text);
-	if (*word == '/') {
-		bool found = is_program(word);
-		*text = found ? mem_strdup(word)
-			      : mem_printf("\"%s\" is not a program on this machine; see "
-					   "--python_binary_path and tony.<type>.command",
-					   word);
-		return found ? PROGRAM_FOUND : PROGRAM_MISSING;
-	}
+	if (*word == '/')
+		return find_absolute(word, text);
 	struct str_list alike cleanup_str_list = {0};
 	enum program_verdict verdict = find_staged(search, word, text, &alike);
 	if (verdict == PROGRAM_MISSING)
 		mem_replace(text, tell_missing(search, word, &alike));
-	return verdict;
+	/* Of a copy, the executor makes the program executable. */
+	return verdict == PROGRAM_FOUND && search->work_dir
+		       ? refuse_unless_program(word, *text, text)
+		       : verdict;
 }
 
 /* "python3 train.py": the script should be there too. */

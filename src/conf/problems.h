@@ -12,7 +12,7 @@
 
 #define PROBLEMS_CAP 100 /* errors, and warnings, that are told; beyond, one line says so */
 
-/* What its user has to mend: the words of a command, or a file (also one that is missing). */
+/* A user mends the words of a command, or a file (also one that is missing). */
 enum problem_source {
 	PROBLEM_FILE,
 	PROBLEM_TYPED,

@@ -1,9 +1,11 @@
 #include "../base/test.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/shell.h"
 #include "client/program.h"
 
 static char *base;
@@ -103,7 +105,44 @@ static void a_program_beside_the_path_is_hinted_at(void **state)
 
 	assert_int_equal(program_find("train.py", NULL, &files, "/nowhere", &text),
 			 PROGRAM_MISSING);
-	assert_text_has(text, "./train.py");
+	assert_text_has(text, "write python3 train.py");
+}
+
+static void a_file_without_permission_is_told_with_what_runs_it(void **state)
+{
+	static const struct {
+		const char *command, *bytes, *remedy;
+		mode_t mode;
+	} rows[] = {
+		{"ok.py", "print()", "; write python3 ok.py", 0644},
+		{"ok.py", "print()", "; write python3 ok.py", 0755},
+		{"./ok.py", "print()", "permission to be executed; write python3 ./ok.py", 0644},
+		{"ok.py", "#!/bin/x", "; write python3 ok.py, or chmod +x ok.py and ./ok.py", 0644},
+		{"ok.py", "#!/bin/x", "; write ./ok.py", 0755},
+		{"ok.sh", "true", "; write bash ok.sh", 0644},
+		{"run", "#!/bin/x", "; chmod +x run, and write ./run", 0644},
+		{"'a b'", "", "; chmod +x 'a b', and write './a b'", 0644},
+		{"./bin", NULL, "\"./bin\" is a directory", 0},
+		{"bin", NULL, "\"bin\" is not in PATH; install it", 0},
+	};
+
+	for (size_t i = 0; i < array_length(rows); i++) {
+		const char *command = rows[i].command;
+		bool plain = true;
+		char *word cleanup_free = shell_next_word(&command, &plain);
+		char *path cleanup_free = fs_join(base, word);
+		char *text cleanup_free = NULL;
+		if (rows[i].bytes)
+			assert_int_equal(fs_write_file(path, rows[i].bytes, strlen(rows[i].bytes),
+						       rows[i].mode, NULL),
+					 0);
+		assert_int_equal(program_find(rows[i].command, base, &(struct stage_files){0},
+					      "/nowhere", &text),
+				 PROGRAM_MISSING);
+		assert_text_has(text, rows[i].remedy);
+		if (rows[i].bytes)
+			unlink(path);
+	}
 }
 
 static void in_a_directory_that_all_share_its_files_are_found(void **state)
@@ -152,6 +191,7 @@ int main(void)
 		cmocka_unit_test(programs_are_found_where_the_shell_would),
 		cmocka_unit_test(what_an_archive_holds_is_not_guessed),
 		cmocka_unit_test(a_program_beside_the_path_is_hinted_at),
+		cmocka_unit_test(a_file_without_permission_is_told_with_what_runs_it),
 		cmocka_unit_test(in_a_directory_that_all_share_its_files_are_found),
 		cmocka_unit_test(words_that_name_programs_are_told_from_others),
 	};

@@ -554,34 +554,6 @@ static void test_all_errors_together(void **state)
 	assert_int_equal(conf_int(conf, "tony.am.gpus"), 0);
 }
 
-/* Other words mend what was typed, but not what is in a file. */
-static void test_errors_of_the_command_line_alone_are_of_usage(void **state)
-{
-	struct err err cleanup_err = {0};
-
-	fixture_write("tony.xml", XML(PROPERTY("tony.execution.envs", "A=1")));
-	struct conf *conf cleanup_conf = fixture_load();
-	pairs(conf,
-	      PAIRS("tony.am.gpus=many", "tony.am.gpu=1", "X", "tony.am.vcores=${tony.am.vcores}"));
-	conf_resolve(conf, false);
-	assert_int_equal(conf_problems(conf)->errors.count, 4);
-	assert_int_equal(problems_to_err(conf_problems(conf), &err), -1);
-	assert_int_equal(err.kind, ERR_USAGE);
-}
-
-static void test_errors_of_a_value_from_both_are_of_the_file(void **state)
-{
-	struct err err cleanup_err = {0};
-
-	fixture_write("tony.xml", XML(PROPERTY("tony.execution.envs", "A B=1")));
-	struct conf *conf cleanup_conf = fixture_load();
-	pairs(conf, PAIRS("tony.execution.envs=C=1"));
-	conf_resolve(conf, false);
-	assert_int_equal(problems_to_err(conf_problems(conf), &err), -1);
-	assert_int_equal(err.kind, ERR_CONFIG);
-	assert_non_null(strstr(err_message(&err), "tony.xml:1, --conf: tony.execution.envs"));
-}
-
 static void test_a_clusters_keys_are_for_clusters(void **state)
 {
 	fixture_write("tony.xml", XML(PROPERTY("tony.application.scheduler",
@@ -712,8 +684,6 @@ int main(void)
 		TEST(test_unknown_keys),
 		TEST(test_unknown_key_of_the_site),
 		TEST(test_all_errors_together),
-		TEST(test_errors_of_the_command_line_alone_are_of_usage),
-		TEST(test_errors_of_a_value_from_both_are_of_the_file),
 		TEST(test_a_flood_of_errors_is_cut_short),
 		TEST(test_statuses),
 		TEST(test_a_clusters_keys_are_for_clusters),

@@ -343,6 +343,32 @@ static void test_wrong_words_are_of_usage_and_missing_files_of_the_configuration
 	assert_int_equal(bed_errors(bed)->count, 2);
 }
 
+static void test_errors_of_typed_keys_are_of_usage(void **state)
+{
+	struct bed *bed = *state;
+
+	WORDS(bed, "true");
+	bed_conf(bed, "tony.am.gpus=many");
+	bed_conf(bed, "tony.am.gpu=1");
+	bed_conf(bed, "X");
+	bed_conf(bed, "tony.am.vcores=${tony.am.vcores}");
+	bed_refuse(bed);
+	assert_int_equal(bed->err.kind, ERR_USAGE);
+	assert_int_equal(bed_errors(bed)->count, 4);
+}
+
+static void test_errors_of_a_value_from_both_are_of_the_file(void **state)
+{
+	struct bed *bed = *state;
+
+	fixture_write("tony.xml", XML(PROPERTY("tony.execution.envs", "A B=1")));
+	WORDS(bed, "true");
+	bed_conf(bed, "tony.execution.envs=C=1");
+	bed_refuse(bed);
+	assert_int_equal(bed->err.kind, ERR_CONFIG);
+	assert_non_null(strstr(err_message(&bed->err), "tony.xml:1, --conf: tony.execution.envs"));
+}
+
 static void test_what_a_job_lacks_is_of_its_file(void **state)
 {
 	struct bed *bed = *state;
@@ -476,6 +502,8 @@ int main(void)
 		BED_TEST(test_site_files_that_are_not_asked),
 		BED_TEST(test_unreadable_file),
 		BED_TEST(test_wrong_words_are_of_usage_and_missing_files_of_the_configuration),
+		BED_TEST(test_errors_of_typed_keys_are_of_usage),
+		BED_TEST(test_errors_of_a_value_from_both_are_of_the_file),
 		BED_TEST(test_what_a_job_lacks_is_of_its_file),
 		cmocka_unit_test(test_operands),
 		cmocka_unit_test(test_exit_codes),
