@@ -84,6 +84,8 @@ static int pack_summary(const struct history_pack *pack, const struct job_view *
 		return -1;
 	summary.bytes = count_bytes(directory);
 	json_t *object cleanup_json = history_summary_to_json(&summary);
+	/* Programs of before read the same location, and know it by this name only. */
+	json_set_int(object, "tasks", summary.task_count);
 	char *text cleanup_free = json_text(object);
 	return write_text(directory, HISTORY_SUMMARY, text, err);
 }

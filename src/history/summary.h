@@ -10,8 +10,8 @@
  *               "longest_silence_ms", "late_beats"}],
  *    "view_acl": "..."}
  *
- * What is not known is left out. Times are wall-clock ms. Older summaries have "tasks" for
- * "task_count".
+ * What is not known is left out. Times are wall-clock ms. The file has the number as "tasks", too:
+ * older programs read no other name, and older files have no other.
  */
 #ifndef TONY_HISTORY_SUMMARY_H
 #define TONY_HISTORY_SUMMARY_H
