@@ -16,6 +16,9 @@ const TYPING_MS = 200;
 const TIMES = {'1h': 3600e3, '24h': 86400e3, '7d': 7 * 86400e3, '30d': 30 * 86400e3};
 const TIME_WORDS = {'1h': 'Last hour', '24h': 'Last 24 hours', '7d': 'Last 7 days', '30d': 'Last 30 days'};
 
+/** Columns by the names that older bookmarks have. */
+const NEWER_SORTS = {tasks: 'task_count'};
+
 /** What the portal is asked for; times are told in words and asked in ms. Pure. */
 export function jobsQuery(query, now) {
 	const asked = {};
@@ -60,7 +63,7 @@ export class JobsPage {
 	build() {
 		this.count = h('span', {class: 'muted', role: 'status'}, 'Loading\u2026');
 		this.grid = new DataGrid({label: 'Jobs', columns: this.columns(), empty: 'No job is like that.',
-			sort: {key: this.query.get('sort') ?? 'submitted_ms', descending: this.query.get('order') !== 'asc'},
+			sort: {key: NEWER_SORTS[this.query.get('sort')] ?? this.query.get('sort') ?? 'submitted_ms', descending: this.query.get('order') !== 'asc'},
 			onSort: ({key, descending}) => this.change({sort: key, order: descending ? 'desc' : 'asc', page: null}),
 			onOpen: (job) => {
 				location.hash = jobHash(job.id);

@@ -85,20 +85,37 @@ static void bind_conditions(sqlite3_stmt *statement, const struct portal_query *
 
 /* ---- in which order ----------------------------------------------------------------------- */
 
-static const char *const sorts[] = {"submitted_ms", "id",    "name",	   "user",
-				    "queue",	    "state", "task_count", "framework"};
+/* By the names that a request may have: bookmarks of older portals say "tasks". */
+static const struct {
+	const char *name, *column;
+} sorts[] = {
+	{"submitted_ms", "submitted_ms"},
+	{"id", "id"},
+	{"name", "name"},
+	{"user", "user"},
+	{"queue", "queue"},
+	{"state", "state"},
+	{"task_count", "task_count"},
+	{"tasks", "task_count"},
+	{"framework", "framework"},
+};
+
+static const char *column_of(const char *sort)
+{
+	for (size_t i = 0; i < array_length(sorts); i++)
+		if (str_equal(sort, sorts[i].name))
+			return sorts[i].column;
+	return NULL;
+}
 
 bool portal_is_sort(const char *name)
 {
-	for (size_t i = 0; i < array_length(sorts); i++)
-		if (str_equal(name, sorts[i]))
-			return true;
-	return false;
+	return column_of(name);
 }
 
 static void append_order(struct str *sql, const struct portal_query *query)
 {
-	const char *sort = query->sort ? query->sort : "submitted_ms";
+	const char *sort = query->sort ? column_of(query->sort) : "submitted_ms";
 	const char *direction = query->ascending ? "ASC" : "DESC";
 
 	if (str_equal(sort, "submitted_ms"))

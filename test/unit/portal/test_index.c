@@ -27,14 +27,14 @@ static struct portal_index *open_index(void **state)
 struct row {
 	const char *id, *name, *user, *tag, *type, *acl;
 	enum job_state state;
-	int64_t submitted_ms;
+	int64_t submitted_ms, task_count;
 };
 
 static const struct row rows[] = {
-	{"tony-1", "mnist", "alice", "nightly", "worker", NULL, JOB_SUCCEEDED, 1000},
-	{"tony-2", "MNIST-big", "bob", "weekly", "ps", "alice,carol staff", JOB_FAILED, 2000},
-	{"tony-3", "100%_sure", "carol", "", "worker", "*", JOB_SUCCEEDED, 3000},
-	{"tony-4", "bert", "bob", "nightly", "chief", NULL, JOB_KILLED, 4000},
+	{"tony-1", "mnist", "alice", "nightly", "worker", NULL, JOB_SUCCEEDED, 1000, 2},
+	{"tony-2", "MNIST-big", "bob", "weekly", "ps", "alice,carol staff", JOB_FAILED, 2000, 8},
+	{"tony-3", "100%_sure", "carol", "", "worker", "*", JOB_SUCCEEDED, 3000, 1},
+	{"tony-4", "bert", "bob", "nightly", "chief", NULL, JOB_KILLED, 4000, 4},
 };
 
 static void put(struct portal_index *index, const struct row *row, int64_t folder)
@@ -47,6 +47,7 @@ static void put(struct portal_index *index, const struct row *row, int64_t folde
 					  .queue = (char *)"Default",
 					  .state = row->state,
 					  .submitted_ms = row->submitted_ms,
+					  .task_count = row->task_count,
 					  .types = &type,
 					  .type_count = 1,
 					  .view_acl = (char *)row->acl};
@@ -128,7 +129,10 @@ static void jobs_come_in_the_order_that_is_asked_for(void **state)
 	expect(index, (struct portal_query){.sort = "user"}, "3 4 2 1");
 	expect(index, (struct portal_query){.sort = "user", .ascending = true}, "1 4 2 3");
 	expect(index, (struct portal_query){.sort = "id", .ascending = true}, "1 2 3 4");
+	expect(index, (struct portal_query){.sort = "task_count"}, "2 4 1 3");
+	expect(index, (struct portal_query){.sort = "tasks"}, "2 4 1 3");
 	assert_true(portal_is_sort("task_count"));
+	assert_true(portal_is_sort("tasks"));
 	assert_false(portal_is_sort("1; DROP TABLE jobs"));
 	portal_index_close(index);
 }
