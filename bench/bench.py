@@ -101,6 +101,51 @@ def submit_to_running(place):
     return (stamp - start) * 1000
 
 
+class Script:
+    """A script of PyTorch's that names a module, torch or another, and writes when it began. The module is a
+    made-up one beside it: tony looks for it and does not load it."""
+
+    def __init__(self, place, module):
+        self.place, self.directory = place, tempfile.mkdtemp(dir=place.path)
+        os.mkdir(os.path.join(self.directory, module))
+        with open(os.path.join(self.directory, module, "__init__.py"), "w", encoding="ascii"):
+            pass
+        with open(os.path.join(self.directory, "train.py"), "w", encoding="ascii") as file:
+            file.write("import os, sys, time\nbegun = time.time()\nwith open(sys.argv[1] + '/stamp', 'w') as file:\n"
+                       f"    file.write(str(begun) + '\\n')\ntime.sleep(1000)\nimport {module}\n")
+
+    def submit_to_running(self):
+        stamps = tempfile.mkdtemp(dir=self.place.path)
+        start = time.time()
+        out = self.place.tony("submit", "--detach", "--framework", "pytorch", "--workers", "1", "--memory", "64m", "--",
+                              PYTHON, f"{self.directory}/train.py", stamps)
+        took = read_stamps(stamps, 1)[0] - start
+        self.place.end(re.search(self.place.id_pattern, out).group())
+        return took * 1000
+
+    def forget(self):
+        """As on a new day: the interpreter is asked anew."""
+        shutil.rmtree(os.path.join(self.place.env["TONY_STATE_DIR"], "cache"), ignore_errors=True)
+
+
+def show_module_check(place, runs):
+    """Pairs, each beginning with the other one: what else the machine does slows both down alike."""
+    checked, plain = Script(place, "torch"), Script(place, "another")
+    first, later, ratios = [], [], []
+    for run in range(runs):
+        checked.forget()
+        first.append(checked.submit_to_running())
+        pair = {}
+        for script in (checked, plain) if run % 2 else (plain, checked):
+            pair[script] = script.submit_to_running()
+        first[-1] -= pair[plain]
+        later.append(pair[checked] - pair[plain])
+        ratios.append(100 * pair[checked] / pair[plain])
+    show("  the module check: a script that imports torch, more", later, "ms", "<= 5")
+    show("    of what one takes that does not", ratios, "%", "")
+    show("    the first of a day, whose interpreter is asked, more", first, "ms", "")
+
+
 def no_op_tasks(place, tasks, command="true", memory="16m"):
     return timed(lambda: place.tony("submit", "--conf", f"tony.worker.instances={tasks}",
                                     "--conf", f"tony.worker.memory={memory}", "--executes", command))
@@ -319,6 +364,7 @@ def main():
         show("client cold start (tony version)", [cold_start(place) for _ in range(100)], "ms", "<= 10")
         show("submit -> user process running, 1 task",
              [submit_to_running(place) for _ in range(runs)], "ms", "<= 60")
+        show_module_check(place, 3 * runs)
         show("100 no-op tasks, start to end", [no_op_tasks(place, 100) for _ in range(runs)], "ms", "")
         show("  bare fork/exec of the same", [bare_fork_exec(100) for _ in range(runs)], "ms", "")
         show("8 no-op Python tasks, start to end",
