@@ -25,7 +25,10 @@ enum opt_completion {
 	OPT_COMPLETE_FILE, /* a path: "~" and "$HOME" at its start are the user's home */
 	OPT_COMPLETE_DIRECTORY,
 	OPT_COMPLETE_JOB,
-	OPT_COMPLETE_KEY
+	OPT_COMPLETE_KEY,
+	OPT_COMPLETE_TASK, /* of the JOB on the command line, else of the newest */
+	OPT_COMPLETE_FRAMEWORK,
+	OPT_COMPLETE_SCHEDULER,
 };
 
 struct opt {
@@ -58,6 +61,7 @@ struct opt_table {
 	const struct opt *options;
 	size_t option_count;
 	bool stop_at_operand;
+	bool of_running_jobs;		  /* an ended JOB is none for this verb */
 	const struct opt_word *elsewhere; /* options of other tools, or NULL */
 };
 

@@ -113,11 +113,13 @@ struct job_options {
 		{.name = "framework",                                                              \
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.framework),                                      \
+		 .completion = OPT_COMPLETE_FRAMEWORK,                                             \
 		 .argument = "NAME",                                                               \
 		 .help = "what the programs are written for: pytorch, tensorflow, ..."},           \
 		{.name = "scheduler",                                                              \
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.scheduler),                                      \
+		 .completion = OPT_COMPLETE_SCHEDULER,                                             \
 		 .argument = "NAME",                                                               \
 		 .help = "where containers come from: local or yarn"},                             \
 		{.name = "queue",                                                                  \

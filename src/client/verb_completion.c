@@ -6,6 +6,8 @@
 #include "client/examples.h"
 #include "client/report.h"
 #include "client/verbs.h"
+#include "conf/keys.h"
+#include "framework/framework.h"
 
 const struct opt_table verb_completion_options = {
 	.verb = "completion",
@@ -50,13 +52,20 @@ static void list_words(const struct opt_table *verb, struct str_list *words)
 		str_split(words, usage.items[2], '|');
 }
 
-static char *join_choices(const char *const *choices)
+/* The values of an option that has a few, with blanks between; NULL: it has not. The caller frees.
+ */
+static char *join_values(const struct opt *opt)
 {
 	struct str_list list cleanup_str_list = {0};
+	const char *const *choices = opt->choices;
 
-	for (size_t i = 0; choices[i]; i++)
+	if (opt->completion == OPT_COMPLETE_SCHEDULER)
+		choices = key_find("tony.application.scheduler", NULL)->choices;
+	for (size_t i = 0; choices && choices[i]; i++)
 		str_list_add(&list, choices[i]);
-	return str_list_join(&list, " ");
+	if (opt->completion == OPT_COMPLETE_FRAMEWORK)
+		framework_names(&list);
+	return list.count > 0 ? str_list_join(&list, " ") : NULL;
 }
 
 static char *join_verbs(void)
@@ -78,17 +87,17 @@ static void print_bash_value(const struct opt_table *verb, const struct opt *opt
 		[OPT_COMPLETE_DIRECTORY] = "compopt -o dirnames; return",
 		[OPT_COMPLETE_JOB] = "words=$(_tony_jobs)",
 		[OPT_COMPLETE_KEY] = "compopt -o nospace; words=$(_tony_keys)",
+		[OPT_COMPLETE_TASK] = "words=$(_tony_tasks)",
 	};
+	char *values cleanup_free = join_values(opt);
 
 	printf("\t%s:--%s", verb->verb, opt->name);
 	if (opt->letter)
 		printf(" | %s:-%c", verb->verb, opt->letter);
-	if (opt->choices) {
-		char *choices cleanup_free = join_choices(opt->choices);
-		printf(") words='%s' ;;\n", choices);
-	} else {
+	if (values)
+		printf(") words='%s' ;;\n", values);
+	else
 		printf(") %s ;;\n", sources[opt->completion]);
-	}
 }
 
 static void print_bash_verb(const struct opt_table *verb)
@@ -110,24 +119,38 @@ static void print_bash_verb(const struct opt_table *verb)
 	if (takes_example(verb))
 		fputs("; ((COMP_CWORD == 2)) || { compopt -o dirnames; return; }", stdout);
 	if (takes_job(verb))
-		fputs("; [[ $word == -* ]] || words=$(_tony_jobs)", stdout);
+		printf("; [[ $word == -* ]] || words=$(_tony_jobs%s)",
+		       verb->of_running_jobs ? "" : " --all");
 	puts(" ;;");
 }
 
-/* bash hands "--name=value" over as three words. */
+/* bash hands "--name=value" over as three words, and "worker:1", too. */
 static const char bash_head[] =
 	"# bash completion for tony; made by `tony completion bash`\n"
-	"_tony_jobs() { tony list --all 2>/dev/null | awk 'NR > 1 { print $1 }'; }\n"
+	"_tony_jobs() { tony list \"$@\" 2>/dev/null | awk 'NR > 1 { print $1 }'; }\n"
+	"_tony_tasks() {\n"
+	"\tlocal word job=''\n"
+	"\tfor word in \"${COMP_WORDS[@]:2}\"; do\n"
+	"\t\t[[ $word != tony-* ]] || job=$word\n"
+	"\tdone\n"
+	"\ttony status $job 2>/dev/null | awk '$1 ~ /^[a-z][a-z0-9_-]*:[0-9]+$/ { print $1 }'\n"
+	"}\n"
 	"_tony_keys() { tony config keys 2>/dev/null | awk '$1 ~ /^tony[.][^<]*$/ { print $1 \"=\" "
 	"}'; }\n"
 	"_tony() {\n"
 	"\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-	"\tlocal verb=${COMP_WORDS[1]} words='' options='' i\n"
+	"\tlocal verb=${COMP_WORDS[1]} words='' options='' head='' at=$((COMP_CWORD - 1)) i\n"
 	"\tCOMPREPLY=()\n"
+	"\tif [[ $word == : ]]; then\n"
+	"\t\tword='' before=: at=$COMP_CWORD\n"
+	"\tfi\n"
+	"\tif [[ $before == : ]] && ((at > 2)); then\n"
+	"\t\thead=${COMP_WORDS[at-1]}: at=$((at - 2)) before=${COMP_WORDS[at]}\n"
+	"\tfi\n"
 	"\tif [[ $word == = ]]; then\n"
 	"\t\tword=''\n"
-	"\telif [[ $before == = ]] && ((COMP_CWORD > 2)); then\n"
-	"\t\tbefore=${COMP_WORDS[COMP_CWORD-2]}\n"
+	"\telif [[ $before == = ]] && ((at > 1)); then\n"
+	"\t\tbefore=${COMP_WORDS[at-1]}\n"
 	"\tfi\n"
 	"\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
 	"\t\tif [[ ${COMP_WORDS[i]} == -- ]]; then\n"
@@ -141,7 +164,8 @@ static const char bash_head[] =
 static const char bash_tail[] =
 	"\tesac\n"
 	"\t[[ $word == -* ]] && words=$options\n"
-	"\tmapfile -t COMPREPLY < <(compgen -W \"${words:-$options}\" -- \"$word\")\n"
+	"\tmapfile -t COMPREPLY < <(compgen -W \"${words:-$options}\" -- \"$head$word\")\n"
+	"\tCOMPREPLY=(\"${COMPREPLY[@]#\"$head\"}\")\n"
 	"}\n"
 	"complete -F _tony tony\n";
 
@@ -180,16 +204,16 @@ static void print_zsh_value(const struct opt *opt)
 		[OPT_COMPLETE_DIRECTORY] = "_files -/",
 		[OPT_COMPLETE_JOB] = "_tony_jobs",
 		[OPT_COMPLETE_KEY] = "_tony_keys",
+		[OPT_COMPLETE_TASK] = "_tony_tasks",
 	};
+	char *values cleanup_free = join_values(opt);
 
 	putchar(':');
 	print_zsh_text(opt->argument ? opt->argument : "value");
-	if (opt->choices) {
-		char *choices cleanup_free = join_choices(opt->choices);
-		printf(":(%s)", choices);
-	} else {
+	if (values)
+		printf(":(%s)", values);
+	else
 		printf(":%s", actions[opt->completion]);
-	}
 }
 
 static void print_zsh_spelling(const struct opt *opt, const char *dashes, const char *name,
@@ -228,7 +252,7 @@ static void print_zsh_verb(const struct opt_table *verb)
 	if (takes_example(verb))
 		puts("\t\t\t'2:directory:_files -/' \\");
 	if (takes_job(verb))
-		puts("\t\t\t'1:job:_tony_jobs' \\");
+		printf("\t\t\t'1:job:_tony_jobs%s' \\\n", verb->of_running_jobs ? "" : " --all");
 	if (takes_command(verb))
 		puts("\t\t\t'*:::command:_normal' \\");
 	puts("\t\t\t'--help[show help]' ;;");
@@ -237,8 +261,11 @@ static void print_zsh_verb(const struct opt_table *verb)
 static const char zsh_head[] =
 	"#compdef tony\n"
 	"# zsh completion for tony; made by `tony completion zsh`\n"
-	"_tony_jobs() { compadd -- ${(f)\"$(tony list --all 2>/dev/null | awk 'NR > 1 { print $1 "
-	"}')\"} }\n"
+	"_tony_jobs() { compadd -- ${(f)\"$(tony list ${(M)@:#--all} 2>/dev/null | awk 'NR > 1 { "
+	"print $1 }')\"} }\n"
+	"_tony_tasks() { compadd -- ${(f)\"$(tony status ${${(M)words:#tony-*}[1]} 2>/dev/null | "
+	"awk "
+	"'$1 ~ /^[a-z][a-z0-9_-]*:[0-9]+$/ { print $1 }')\"} }\n"
 	"_tony_keys() { compadd -S '=' -- ${(f)\"$(tony config keys 2>/dev/null | awk '$1 ~ "
 	"/^tony[.][^<]*$/ { print $1 }')\"} }\n"
 	"_tony() {\n"

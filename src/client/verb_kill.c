@@ -36,6 +36,7 @@ static const struct opt options[] = {
 const struct opt_table verb_kill_options = {
 	.verb = "kill",
 	.usage = "tony kill [OPTIONS] JOB",
+	.of_running_jobs = true,
 	.summary = "end a job",
 	.description = "The job's programs get SIGTERM, and SIGKILL when their grace "
 		       "(tony.<type>.stop-grace) is over. Returns when the job has ended.",

@@ -29,6 +29,7 @@ static const struct opt options[] = {
 	 .kind = OPT_LIST,
 	 .offset = offsetof(struct logs_options, output.tasks),
 	 .argument = "TASK",
+	 .completion = OPT_COMPLETE_TASK,
 	 .help = "only this task, such as worker:1 or worker (all of them); may be repeated"},
 	{.name = "am",
 	 .kind = OPT_FLAG,

@@ -87,7 +87,11 @@ static char *complete_bash(void **state, const char *words)
 	return run_shell(
 		"%s -c '. %s; "
 		"tony() { case $1 in "
-		"list) printf \"JOB STATE\\ntony-1 running\\ntony-2 failed\\n\" ;; "
+		"list) printf \"JOB STATE\\ntony-1 running\\n\"; "
+		"[[ $2 == --all ]] && printf \"tony-2 failed\\n\" ;; "
+		"status) printf \"tony-1 x\\n\\nTASK\\nworker:0 running\\nworker:10 "
+		"running\\n%%s:0 x\\n\" "
+		"${2:-ps} ;; "
 		"config) printf \"GROUP\\n  tony.am.memory = 2g\\n  tony.<type>.gpus = 0\\n"
 		"      text\\n\" ;; esac; }; "
 		"compopt() { echo \"compopt $*\"; }; "
@@ -147,7 +151,21 @@ static void bash_completes_values(void **state)
 	assert_bash(state, "tony submit --conf_file \"\"", "compopt -o default\n");
 	/* Nothing can be said of these values; jobs and options they are not. */
 	assert_bash(state, "tony logs --grep \"\"", "");
-	assert_bash(state, "tony logs -t \"\"", "");
+	assert_bash(state, "tony submit --framework pyt", "pytorch\n");
+	assert_bash(state, "tony check --scheduler = \"\"", "local\nyarn\n");
+}
+
+static void bash_completes_tasks(void **state)
+{
+	run_completion(state, "bash", "script");
+	assert_bash(state, "tony logs -t \"\"", "worker:0\nworker:10\nps:0\n");
+	assert_bash(state, "tony logs tony-b -t tony", "tony-b:0\n");
+	assert_bash(state, "tony logs -t work", "worker:0\nworker:10\n");
+	/* As bash splits worker:, worker:1 and --task=worker:1 */
+	assert_bash(state, "tony logs -t worker :", "0\n10\n");
+	assert_bash(state, "tony logs -t worker : 1", "10\n");
+	assert_bash(state, "tony logs --task = worker : 1", "10\n");
+	assert_bash(state, "tony logs --task = wor", "worker:0\nworker:10\n");
 }
 
 static void bash_completes_operands(void **state)
@@ -155,6 +173,7 @@ static void bash_completes_operands(void **state)
 	run_completion(state, "bash", "script");
 	assert_bash(state, "tony status \"\"", "tony-1\ntony-2\n");
 	assert_bash(state, "tony logs --follow tony-2", "tony-2\n");
+	assert_bash(state, "tony kill \"\"", "tony-1\n");
 	assert_bash(state, "tony completion \"\"", "bash\nzsh\n");
 	assert_bash(state, "tony config k", "keys\n");
 	assert_bash(state, "tony submit --json -- pyt", "compopt -o default\n");
@@ -204,10 +223,14 @@ static void zsh_completes_values_and_operands(void **state)
 	char *logs cleanup_free = complete_zsh(state, "tony logs \"\"");
 	assert_text_has(logs, "--stream=[only standard output or only standard error]:NAME:"
 			      "(stdout stderr both)");
-	assert_text_has(logs, "1:job:_tony_jobs");
+	assert_text_has(logs, "1:job:_tony_jobs --all");
+	assert_text_has(logs, ":TASK:_tony_tasks");
+	char *kill cleanup_free = complete_zsh(state, "tony kill \"\"");
+	assert_text_has(kill, "1:job:_tony_jobs\n");
 	char *submit cleanup_free = complete_zsh(state, "tony submit \"\"");
 	assert_text_has(submit, "*:::command:_normal");
 	assert_text_has(submit, ":KEY=VALUE:_tony_keys");
+	assert_text_has(submit, ":NAME:(local yarn)");
 	char *completion cleanup_free = complete_zsh(state, "tony completion \"\"");
 	assert_text_has(completion, "1:word:(bash zsh)");
 	char *init cleanup_free = complete_zsh(state, "tony init \"\"");
@@ -223,6 +246,7 @@ int main(void)
 		scratch_test(bash_completes_verbs),
 		scratch_test(bash_completes_every_option_of_every_verb),
 		scratch_test(bash_completes_values),
+		scratch_test(bash_completes_tasks),
 		scratch_test(bash_completes_operands),
 		scratch_test(zsh_completes_verbs_and_options),
 		scratch_test(zsh_completes_values_and_operands),
