@@ -75,14 +75,25 @@ static int check_int(const struct key *key, const char *value, struct err *err)
 	return check_range(key, value, number, err);
 }
 
+/* ".5g", "10 gigs": a number, and the letter of a unit behind it. NULL: it is neither. The caller
+ * frees. */
+static char *guess_size(const char *value)
+{
+	size_t length = strspn(value, "0123456789.");
+	const char *unit = value + length + strspn(value + length, " ");
+	char *size cleanup_free = mem_printf("%s%.*s%c", *value == '.' ? "0" : "", (int)length,
+					     value, tolower((unsigned char)*unit));
+	int64_t mib;
+
+	return *unit && str_parse_mib(size, &mib) == 0 ? mem_steal(&size) : NULL;
+}
+
 static int refuse_size(const char *value, struct err *err)
 {
-	char *whole cleanup_free = mem_printf("0%s", value);
-	int64_t mib;
-	bool lacks_zero = *value == '.' && str_parse_mib(whole, &mib) == 0;
+	char *size cleanup_free = guess_size(value);
 
 	return err_set(err, ERR_CONFIG, "\"%s\" is not a size; write %s", value,
-		       lacks_zero ? whole : "2g or 2048m");
+		       size ? size : "2g or 2048m");
 }
 
 static int check_size(const struct key *key, const char *value, struct err *err)

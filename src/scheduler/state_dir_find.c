@@ -34,9 +34,15 @@ static char *choose(struct err *err)
 	directory = environment("HOME");
 	if (directory && *directory == '/')
 		return fs_join(directory, ".local/state/tony");
-	err_set(err, ERR_CONFIG,
-		"no place for jobs: none of TONY_STATE_DIR, XDG_STATE_HOME and HOME is set; "
-		"set TONY_STATE_DIR to a directory");
+	if (directory)
+		err_set(err, ERR_CONFIG,
+			"no place for jobs: HOME is \"%s\", no absolute path; set TONY_STATE_DIR "
+			"to a directory",
+			directory);
+	else
+		err_set(err, ERR_CONFIG,
+			"no place for jobs: none of TONY_STATE_DIR, XDG_STATE_HOME and HOME is "
+			"set; set TONY_STATE_DIR to a directory");
 	return NULL;
 }
 

@@ -94,6 +94,8 @@ ROWS = [
     ("init file", "touch file; tony init pytorch file", 2, ["init: file is no directory; name a new one"], []),
     ("3.55", "HOME=/proc/x TONY_STATE_DIR= tony submit -- true", 6,
      ["set TONY_STATE_DIR to a directory where you may write: /proc/x: nobody can"], ["No such file"]),
+    ("3.56", "for home in '' rel; do HOME=$home TONY_STATE_DIR= XDG_STATE_HOME= tony submit -- true; done", 3,
+     ["none of TONY_STATE_DIR, XDG_STATE_HOME and HOME is set", 'HOME is "rel", no absolute path; set TONY_STATE_DIR'], []),
     ("3.55 file", "touch file; HOME=$PWD/file TONY_STATE_DIR= tony submit -- true", 3,
      ["set TONY_STATE_DIR", "file: is not a directory"], []),
     ("3.46 lines", f"tony submit -- {PYTHON} -c '{KERAS}'", 1,
