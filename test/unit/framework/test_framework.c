@@ -233,7 +233,6 @@ static void tonys_own_names_are_known_without_a_task(void **state)
 	const struct str_list *entries = &scene.environment.entries;
 	size_t found = 0;
 
-	scene.job->checkpoint_dir = mem_strdup("/checkpoint");
 	assert_string_equal(get(&scene, "TONY_TASK"), "worker:0");
 	for (size_t i = 0; i < entries->count; i++) {
 		const char *pair = entries->items[i];
