@@ -62,8 +62,9 @@ export class JobsPage {
 
 	build() {
 		this.count = h('span', {class: 'muted', role: 'status'}, 'Loading\u2026');
+		const sort = this.query.get('sort') ?? 'submitted_ms';
 		this.grid = new DataGrid({label: 'Jobs', columns: this.columns(), empty: 'No job is like that.',
-			sort: {key: NEWER_SORTS[this.query.get('sort')] ?? this.query.get('sort') ?? 'submitted_ms', descending: this.query.get('order') !== 'asc'},
+			sort: {key: NEWER_SORTS[sort] ?? sort, descending: this.query.get('order') !== 'asc'},
 			onSort: ({key, descending}) => this.change({sort: key, order: descending ? 'desc' : 'asc', page: null}),
 			onOpen: (job) => {
 				location.hash = jobHash(job.id);
