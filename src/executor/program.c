@@ -137,6 +137,7 @@ static void make_cause(const struct program *program, struct cause *cause)
 		.port = program->options.port,
 		.type = program->options.type,
 		.work_dir = program->options.work_dir,
+		.checkpoint_dir = program->options.job->checkpoint_dir,
 		.theft = theft,
 	};
 

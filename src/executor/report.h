@@ -19,15 +19,17 @@ struct report {
 	int64_t timeout_ms;	       /* for CAUSE_EXECUTION_TIMEOUT */
 	const struct tail *tail;       /* of its stderr */
 	const struct job_type *type;
-	const char *work_dir; /* where it was started */
-	int port;	      /* the one it was to bind */
-	const char *theft;    /* port_theft() of one of its ports; NULL: nobody took them */
+	const char *work_dir;	    /* where it was started */
+	const char *checkpoint_dir; /* TONY_CHECKPOINT_DIR; NULL: none */
+	int port;		    /* the one it was to bind */
+	const char *theft;	    /* port_theft() of one of its ports; NULL: nobody took them */
 };
 
 void report_cause(const struct report *report, struct cause *cause);
 
 /* For report_cause(), with its last lines in the tail: where one of these says that a disk is full,
- * that is the headline, and `text` tells which disk, if the line names a file. (report_room.c) */
+ * that is the headline, and `text` tells which disk: that of the file which the line names, or else
+ * of the work or checkpoint directory that is full. (report_room.c) */
 void report_judge_room(const struct report *report, struct str *text, struct cause *cause);
 
 #endif

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,10 +22,9 @@ static char *find_named(const char *line)
 	return slash ? mem_strndup(slash, strcspn(slash, " :;,)")) : NULL;
 }
 
-/* The file or directory of `line`; NULL: it names none that is known here. The caller frees. */
-static char *find_path(const char *line, const char *work_dir)
+/* The file or directory that is called so; NULL: none is known here. The caller frees. */
+static char *find_path(const char *named, const char *work_dir)
 {
-	char *named cleanup_free = find_named(line);
 	struct stat info;
 
 	if (!named || !*named)
@@ -35,6 +35,29 @@ static char *find_path(const char *line, const char *work_dir)
 	/* A file that could not be written may be gone again. */
 	char *parent cleanup_free = fs_dirname(path);
 	return *named == '/' && fs_exists(parent) ? mem_steal(&path) : NULL;
+}
+
+/* Of the places where programs write: one without any room; NULL: each has some. Borrowed. */
+static const char *find_full(const struct report *report)
+{
+	const char *const places[] = {report->work_dir, report->checkpoint_dir};
+
+	for (size_t i = 0; i < array_length(places); i++) {
+		struct err err cleanup_err = {0};
+		if (places[i] && fs_check_room(places[i], &err) < 0 && err.kind == ERR_NO_SPACE)
+			return places[i];
+	}
+	return NULL;
+}
+
+/* NULL: which disk it was is not known. */
+static char *describe_room(const struct report *report, const char *line, int error)
+{
+	char *named cleanup_free = find_named(line);
+	char *path cleanup_free = find_path(named, report->work_dir);
+	const char *full = !named && error == ENOSPC ? find_full(report) : path;
+
+	return full ? fs_describe_errno(full, error) : NULL;
 }
 
 /* An exception was the end of the program, whatever it had met and logged before; unless that was
@@ -51,8 +74,7 @@ void report_judge_room(const struct report *report, struct str *text, struct cau
 		int error = policy_errno_of_room(line);
 		if (error == 0 || !is_the_reason(cause, line))
 			continue;
-		char *path cleanup_free = find_path(line, report->work_dir);
-		char *room cleanup_free = path ? fs_describe_errno(path, error) : NULL;
+		char *room cleanup_free = describe_room(report, line, error);
 		if (room)
 			str_append_format(text, "; %s", room);
 		if (policy_errno_of_room(cause->headline) == 0)

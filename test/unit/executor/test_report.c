@@ -373,6 +373,26 @@ static void a_full_disk_is_found_above_the_last_line(void **state)
 		    "sh: /dev/full: No space left on device", NULL);
 }
 
+/* promise: R59 */
+static void a_full_disk_without_a_file_is_that_of_the_checkpoints(void **state)
+{
+	const char *line = "OSError: [Errno 28] No space left on device";
+	char *where cleanup_free = NULL;
+	struct bed bed;
+
+	scratch_mount(state, "checkpoints", 128);
+	scratch_fill(state, "checkpoints/old");
+	init(&bed, EXITED(1), "OSError: [Errno 28] No space left on device\n");
+	bed.report.work_dir = scratch_path(state, "");
+	bed.report.checkpoint_dir = scratch_path(state, "checkpoints");
+	report_cause(&bed.report, &bed.cause);
+	assert_string_equal(bed.cause.headline, line);
+	where = mem_printf("no space left on %s (tmpfs: 0 B of 128 KiB free)",
+			   bed.report.checkpoint_dir);
+	assert_text_has(bed.cause.text, where);
+	finish(&bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +409,7 @@ int main(void)
 		cmocka_unit_test(a_taken_port_is_recognised),
 		cmocka_unit_test(the_advice_for_a_taken_port_is_the_right_one),
 		scratch_test(a_full_disk_is_found_above_the_last_line),
+		scratch_test(a_full_disk_without_a_file_is_that_of_the_checkpoints),
 	};
 
 	return cmocka_run_group_tests_name("report", tests, NULL, NULL);
