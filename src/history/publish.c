@@ -287,18 +287,34 @@ static int publish(const char *directory, const struct history_target *target, i
 	return moved == 0 ? check_there(target, &brought, err) : moved;
 }
 
-static int make_day(const struct history_target *target, struct err *err)
+/* Of the location and the parts of the day, the first that is not there: can it be made? */
+static int check_missing(const struct history_target *target, struct err *err)
 {
-	if (fs_make_directories(target->location, 0700, err) < 0)
-		return -1;
-	return open_day(target, true, err);
+	char *day cleanup_free = history_day(target->submitted_ms);
+	char *above cleanup_free = fs_dirname(target->location);
+	char *missing cleanup_free = mem_strdup(target->location);
+	struct str_list parts cleanup_str_list = {0};
+
+	str_split(&parts, day, '/');
+	for (size_t i = 0; i < parts.count && fs_exists(missing); i++) {
+		mem_replace(&above, mem_steal(&missing));
+		missing = fs_join(above, parts.items[i]);
+	}
+	/* What is above the location may have to be made, too. */
+	if (access(above, W_OK | X_OK) == 0 || errno == ENOENT)
+		return 0;
+	return err_set_errno(err, "%s", missing);
 }
 
 int history_check(const struct history_target *target, struct err *err)
 {
-	int day cleanup_close = make_day(target, err);
+	struct err why cleanup_err = {0};
+	int day cleanup_close = open_day(target, false, &why);
+
+	if (day < 0 && why.kind == ERR_NOT_FOUND)
+		return check_missing(target, err);
 	if (day < 0)
-		return -1;
+		return err_set(err, why.kind, "%s", err_message(&why));
 	int found = look_at_place(target, day, err);
 	if (found != 0)
 		return found < 0 ? -1 : 0;
@@ -311,7 +327,9 @@ int history_check(const struct history_target *target, struct err *err)
 
 int history_publish(const char *directory, const struct history_target *target, struct err *err)
 {
-	int day cleanup_close = make_day(target, err);
+	if (fs_make_directories(target->location, 0700, err) < 0)
+		return -1;
+	int day cleanup_close = open_day(target, true, err);
 	if (day < 0)
 		return -1;
 	char *side cleanup_free = mem_printf(".%s.%d", target->job_id, target->attempt);

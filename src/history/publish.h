@@ -40,8 +40,8 @@ bool history_is_published(const struct history_target *target);
  * may write remains one. No symbolic link below the location is followed. */
 int history_publish(const char *directory, const struct history_target *target, struct err *err);
 
-/* Whether the permissions and owners of what is there let history_publish() do so, without trying:
- * the directories of the day are made. */
+/* Looks whether permissions and owners let history_publish() do so, and makes nothing. -1: `err`
+ * says why not. */
 int history_check(const struct history_target *target, struct err *err);
 
 #endif

@@ -1,6 +1,11 @@
 #include "scheduler/local_history.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,6 +20,8 @@
 #include "history/upload.h"
 #include "job/journal.h"
 #include "job/record.h"
+
+enum { LOOK_MS = 500 }; /* for the file system of a history to answer */
 
 char *local_history_location(const struct job *job, const char *job_dir)
 {
@@ -154,7 +161,8 @@ void local_history_conclude(const struct job *job, const char *job_dir)
 		log_warning("which the journal does not tell: %s", err_message(&why));
 }
 
-char *local_history_trouble(const struct job *job, const char *job_dir)
+/* The caller frees. */
+static char *look(const struct job *job, const char *job_dir)
 {
 	char *text cleanup_free = local_history_location(job, job_dir);
 	struct history_location location cleanup_history_location = {0};
@@ -167,4 +175,29 @@ char *local_history_trouble(const struct job *job, const char *job_dir)
 		return NULL;
 	fail(job, text, &err);
 	return mem_strdup(err_message(&err));
+}
+
+/* In a child: the location may be a file system that never answers. */
+char *local_history_trouble(const struct job *job, const char *job_dir)
+{
+	char text[4096];
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return NULL;
+	pid_t child = fork();
+	if (child == 0) {
+		char *trouble = look(job, job_dir);
+		_exit(trouble && fs_write_all(ends[1], trouble, strlen(trouble), NULL) < 0);
+	}
+	close(ends[1]);
+	struct pollfd answer = {.fd = ends[0], .events = POLLIN};
+	bool is_told = child > 0 && poll(&answer, 1, LOOK_MS) > 0;
+	ssize_t length = is_told ? read(ends[0], text, sizeof(text)) : 0;
+	close(ends[0]);
+	if (child > 0 && !is_told)
+		kill(child, SIGKILL);
+	if (child > 0)
+		waitpid(child, NULL, is_told ? 0 : WNOHANG);
+	return length > 0 ? mem_strndup(text, (size_t)length) : NULL;
 }

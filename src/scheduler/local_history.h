@@ -17,8 +17,8 @@ int local_history_publish(const struct job *job, const char *job_dir, const char
  * last line of the job's journal, unless it is that already, and is logged. */
 void local_history_conclude(const struct job *job, const char *job_dir);
 
-/* Why that will fail, as far as it is seen without trying; NULL: nothing is seen. The caller
- * frees. */
+/* Why that will fail, as far as it is seen without trying, and within half a second; NULL: nothing
+ * is seen. The caller frees. */
 char *local_history_trouble(const struct job *job, const char *job_dir);
 
 #endif
