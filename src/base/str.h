@@ -99,7 +99,8 @@ bool str_is_utf8(const char *bytes, size_t length);
 /* Cuts a text (NULL is fine) that is longer than `most` bytes, between two characters of UTF-8. */
 void str_cut(char *text, size_t most);
 
-/* A copy with every invalid byte and control character (but tab and newline) made '?'. */
+/* A copy with every invalid byte and control character (but tab and newline), also those of
+ * bidirectional text, made '?'. */
 char *str_printable(const char *bytes, size_t length);
 
 #endif

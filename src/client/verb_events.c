@@ -153,15 +153,19 @@ static void describe_event(const json_t *record, struct str *out)
 				  text_of(record, "text"));
 }
 
-/* What programs have said in their last words must not move the cursor. */
+/* What programs have said in their last words must neither move the cursor nor look like an event:
+ * further lines are indented. */
 static void print_for_people(const struct journal_line *line, const json_t *record)
 {
 	struct str text cleanup_str = {0};
+	struct str_list lines cleanup_str_list = {0};
 	char *time cleanup_free = str_format_time(line->time_ms);
 
 	describe_event(record, &text);
 	char *printable cleanup_free = str_printable(str_text(&text), text.length);
-	printf("%s  %s\n", time, printable);
+	str_split(&lines, printable, '\n');
+	for (size_t i = 0; i < lines.count; i++)
+		printf("%s  %s\n", i == 0 ? time : "", lines.items[i]);
 }
 
 static int on_line(void *data, const struct journal_line *line, struct err *err)

@@ -63,7 +63,7 @@ static const struct opt options[] = {
 	 .kind = OPT_LIST,
 	 .offset = offsetof(struct portal_verb, names),
 	 .argument = "HOST",
-	 .help = "a name, or an address with another port, by which browsers call the portal, "
+	 .help = "a name or an address, without its port, by which browsers call the portal, "
 		 "beside that of its machine"},
 	{.name = "tensorboard",
 	 .kind = OPT_TEXT,
@@ -150,6 +150,17 @@ static int check(const struct portal_verb *chosen, struct err *err)
 			       "--listen: \"%s\" is not HOST:PORT with a numeric host; write one "
 			       "as " LISTEN " or [::1]:19886",
 			       chosen->listen);
+	for (size_t i = 0; i < chosen->names.count; i++) {
+		char *host cleanup_free = NULL;
+		int port;
+		const char *name = chosen->names.items[i];
+		if (net_address_split_host(name, &host, &port, NULL) < 0 || port >= 0)
+			return err_set(
+				err, ERR_USAGE,
+				"--name: \"%s\" is no HOST; write a name or an address, without "
+				"a port",
+				name);
+	}
 	if (chosen->auth_header && chosen->auth_from.count == 0)
 		return err_set(
 			err, ERR_USAGE,

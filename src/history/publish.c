@@ -300,7 +300,7 @@ static int check_missing(const struct history_target *target, struct err *err)
 		mem_replace(&above, mem_steal(&missing));
 		missing = fs_join(above, parts.items[i]);
 	}
-	/* What is above the location may have to be made, too. */
+	/* Directories above the location may have to be made, too. */
 	if (access(above, W_OK | X_OK) == 0 || errno == ENOENT)
 		return 0;
 	return err_set_errno(err, "%s", missing);

@@ -234,13 +234,20 @@ static int parse(struct http_head *head, const char *bytes, size_t length,
 	return -1;
 }
 
-/* RFC 9112, 3.2. */
-static int check_host(const struct http_head *head, struct err *err)
+size_t http_head_count(const struct http_head *head, const char *name)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < head->header_count; i++)
-		count += strcasecmp(head->headers[i].name, "Host") == 0;
+		count += strcasecmp(head->headers[i].name, name) == 0;
+	return count;
+}
+
+/* RFC 9112, 3.2. */
+static int check_host(const struct http_head *head, struct err *err)
+{
+	size_t count = http_head_count(head, "Host");
+
 	if (count > 1)
 		return err_set(err, ERR_INPUT, "more than one Host");
 	if (count == 0 && head->minor_version == 1)

@@ -48,6 +48,7 @@ int http_head_parse_request(struct http_head *head, const char *bytes, size_t le
 int http_head_parse_response(struct http_head *head, const char *bytes, size_t length,
 			     struct err *err);
 const char *http_head_find(const struct http_head *head, const char *name); /* NULL: not there */
+size_t http_head_count(const struct http_head *head, const char *name);
 void http_head_finish(struct http_head *head);
 
 /* Takes a chunked body apart. Initialise with {0}. */

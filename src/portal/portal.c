@@ -35,13 +35,17 @@ static bool is_proxied(const struct portal *portal, const struct http_request *r
 	return str_list_has(portal->options->proxies, peer);
 }
 
-/* Whom the proxy in front of us has let through; NULL: nobody. */
+/* Whom the proxy in front of us has let through; NULL: nobody. Of two such headers one may be the
+ * caller's own, so neither is believed. */
 static const char *proxied_user(const struct portal *portal, const struct http_request *request)
 {
 	const char *header = portal->options->auth_header;
-	const char *user = header ? http_request_header(request, header) : NULL;
+	const struct http_head *head = http_request_head(request);
 
-	return user && *user && is_proxied(portal, request) ? user : NULL;
+	if (!header || http_head_count(head, header) != 1 || !is_proxied(portal, request))
+		return NULL;
+	const char *user = http_head_find(head, header);
+	return *user ? user : NULL;
 }
 
 static bool knows_host(void *data, const struct http_request *request, const char *name)

@@ -256,6 +256,8 @@ def test_behind_a_proxy_each_sees_what_the_acl_allows(tony):
         assert portal.get("v1/server", headers)["viewer"] == user
     assert portal.call(f"v1/compare?a={own.id}&b={shared.id}", headers={"X-Forwarded-User": "ada"})[0] == 404
     assert portal.call("v1/jobs", headers={})[0] == 401
+    for users in ((owner, "ada"), ("ada", owner), (owner, owner)):
+        assert portal.status_of_two("v1/jobs", "X-Forwarded-User", users) == 401
     portal.stop()
 
 
@@ -265,6 +267,9 @@ def test_only_the_named_proxy_is_believed(tony):
     portal.stop()
     refused = tony.run("portal", "--auth-header", "X-Forwarded-User")
     assert refused.returncode == 2 and "--auth-from" in refused.stderr
+    for name in ("1.2.3.4:99", "ev il", "http://x.y/", ""):
+        refused = tony.run("portal", "--name", name)
+        assert refused.returncode == 2 and f'--name: "{name}" is no HOST' in refused.stderr
 
 
 # ---- the index, and what is kept ------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """`tony portal`, and a program that asks it."""
 
+import contextlib
+import http.client
 import json
 import re
 import signal
@@ -43,6 +45,16 @@ class Portal:
                 return answer.status, answer.read(), answer.headers
         except urllib.error.HTTPError as error:
             return error.code, error.read(), error.headers
+
+    def status_of_two(self, path, name, values):
+        """Of a request that has the header once for each value."""
+        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.url).netloc, timeout=PATIENCE_S)
+        connection.putrequest("GET", urllib.parse.urljoin("/", path))
+        for value in values:
+            connection.putheader(name, value)
+        connection.endheaders()
+        with contextlib.closing(connection):
+            return connection.getresponse().status
 
     def get(self, path, headers=None):
         status, body, _ = self.call(path, headers=headers)
