@@ -227,6 +227,8 @@ static char *tell_missing(const struct search *search, const char *name,
 {
 	char *others cleanup_free = alike->count > 0 ? str_list_join(alike, ", ") : NULL;
 
+	if (*name == '/')
+		return mem_printf("\"%s\" is not on this machine", name);
 	if (search->work_dir)
 		return mem_printf("\"%s\" is not in the current directory, %s", name,
 				  search->work_dir);

@@ -145,6 +145,20 @@ static void a_file_without_permission_is_told_with_what_runs_it(void **state)
 	}
 }
 
+static void an_absolute_script_is_looked_for_on_this_machine(void **state)
+{
+	const struct stage_files files = {0};
+	char *path cleanup_free = fs_join(base, "bin");
+	char *apart cleanup_free = NULL, *shared cleanup_free = NULL;
+
+	assert_int_equal(program_find("python3 /no/such/train.py", NULL, &files, path, &apart),
+			 PROGRAM_MISSING);
+	assert_string_equal(apart, "\"/no/such/train.py\" is not on this machine");
+	assert_int_equal(program_find("python3 /no/such/train.py", base, &files, path, &shared),
+			 PROGRAM_MISSING);
+	assert_string_equal(shared, "\"/no/such/train.py\" is not on this machine");
+}
+
 static void in_a_directory_that_all_share_its_files_are_found(void **state)
 {
 	const struct stage_files files = {0};
@@ -192,6 +206,7 @@ int main(void)
 		cmocka_unit_test(what_an_archive_holds_is_not_guessed),
 		cmocka_unit_test(a_program_beside_the_path_is_hinted_at),
 		cmocka_unit_test(a_file_without_permission_is_told_with_what_runs_it),
+		cmocka_unit_test(an_absolute_script_is_looked_for_on_this_machine),
 		cmocka_unit_test(in_a_directory_that_all_share_its_files_are_found),
 		cmocka_unit_test(words_that_name_programs_are_told_from_others),
 	};
