@@ -21,6 +21,8 @@ ROWS = [
     ("3.20 types", "tony submit --type worker=1 --type ps=1 --executes 'nosuch x'", 3,
      ['task type worker: "nosuch"', 'task type ps: "nosuch"'], []),
     ("3.20 later", f"tony submit {STAGES}", 0, [], []),
+    ("3.20 function", "load() { echo loaded $1; }; export -f load; tony submit -f --memory 64m --executes 'load cuda && pushd /'",
+     0, ["loaded cuda"], []),
     ("3.20 shell", "tony submit --executes '$NO_SUCH ./x'", 1, ["127"], []),
     ("3.49 zip", f"{ZIP.format(inner='bin')}; touch train.py; tony submit --src_dir . {VENV.format('.zip')}", 3,
      ['"venv/bin/python"', "there is venv/bin/python3.11"], []),
