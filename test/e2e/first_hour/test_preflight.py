@@ -33,6 +33,9 @@ ROWS = [
     ("2.2 lacks", f"{LACKS} -- ./python3 train.py", 3,
      ["train.py imports torch, which ", "/python3 does not have; ", "/.venv/bin/python3 has it"], []),
     ("2.2 has", f"{LACKS} -- {PYTHON} train.py", 0, [f"framework of worker: torch, of {PYTHON}"], []),
+    ("2.2 asked once", f"{LACKS.replace('exit 7', 'echo >>asked; exit 7').rpartition(' mkdir')[0]} mkdir bin; mv python3 bin; ln -s bin sbin; "
+     "PATH=$PWD/bin:$PWD/sbin:$PATH tony check --framework pytorch --workers 1 -- python3 train.py; echo asked $(wc -l <asked)", 0,
+     ["train.py imports torch, which ", "asked 1\n"], []),
     ("2.2 not asked", f"{LACKS} -- ./python3 ./python3", 0, [], ["framework of worker"]),
     ("3.71", "touch file; tony submit --conf tony.history.location=$PWD/file/x -- true", 3,
      ["tony.history.location: ", "/file is no directory"], []),
