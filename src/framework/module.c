@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/helper.h"
 #include "base/mem.h"
@@ -17,6 +18,7 @@
 
 enum {
 	SCRIPT_CAP = 1 << 20,
+	POLL_MS = 2,
 	ANSWER_MISSING = 7, /* no code that an interpreter has of its own */
 };
 
@@ -123,19 +125,20 @@ void module_add_environment(const struct job_type *type, struct environment *env
 	}
 }
 
-static enum module_verdict judge(pid_t pid, int alive, int64_t patience_ms)
+/* False: it had to be killed. */
+static bool await_end(pid_t pid, int64_t patience_ms, int *status)
 {
-	struct pollfd end = {.fd = alive, .events = POLLIN};
-	int status = 0;
+	int64_t deadline = clock_monotonic_ms() + patience_ms;
+	pid_t ended;
 
+	while ((ended = waitpid(pid, status, WNOHANG)) == 0 && clock_monotonic_ms() < deadline)
+		poll(NULL, 0, POLL_MS);
+	if (ended != 0)
+		return ended == pid;
 	/* The session, since an interpreter may be a script that starts another one. */
-	if (poll(&end, 1, (int)patience_ms) <= 0)
-		kill(-pid, SIGKILL);
-	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		return MODULE_UNKNOWN;
-	if (WEXITSTATUS(status) == ANSWER_MISSING)
-		return MODULE_MISSING;
-	return WEXITSTATUS(status) == 0 ? MODULE_FOUND : MODULE_UNKNOWN;
+	kill(-pid, SIGKILL);
+	waitpid(pid, status, 0);
+	return false;
 }
 
 enum module_verdict module_ask(const char *interpreter, const char *directory, const char *module,
@@ -143,12 +146,14 @@ enum module_verdict module_ask(const char *interpreter, const char *directory, c
 {
 	char *const arguments[] = {(char *)interpreter, "-c", (char *)question, (char *)module,
 				   NULL};
-	int ends[2];
+	int status = 0, nowhere cleanup_close = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (nowhere < 0)
 		return MODULE_UNKNOWN;
-	int alive cleanup_close = ends[0];
-	pid_t pid = helper_start(arguments, directory, environment->entries.items, ends[1]);
-	close(ends[1]);
-	return pid < 0 ? MODULE_UNKNOWN : judge(pid, alive, patience_ms);
+	pid_t pid = helper_start(arguments, directory, environment->entries.items, nowhere);
+	if (pid < 0 || !await_end(pid, patience_ms, &status) || !WIFEXITED(status))
+		return MODULE_UNKNOWN;
+	if (WEXITSTATUS(status) == ANSWER_MISSING)
+		return MODULE_MISSING;
+	return WEXITSTATUS(status) == 0 ? MODULE_FOUND : MODULE_UNKNOWN;
 }

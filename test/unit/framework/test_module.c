@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "framework/module.h"
 
-enum { LONG_MS = 180000 };
+enum { SHORT_MS = 300, LONG_MS = 180000 };
 
 static char *base;
 
@@ -100,6 +100,8 @@ static void an_interpreter_is_asked_in_the_programs_environment(void **state)
 		"has", "#!/bin/sh\n[ \"$3 $NAME $(pwd)\" = \"torch x $BASE\" ] || exit 7\n");
 	char *old cleanup_free = write_file("old", "#!/bin/sh\nexit 1\n");
 	char *silent cleanup_free = write_file("silent", "#!/bin/sh\nsleep 1000 & wait\n");
+	char *talks cleanup_free = write_file("talks", "#!/bin/sh\necho hello\nsleep 1000\n");
+	char *hides cleanup_free = write_file("hides", "#!/bin/sh\nexec >&-\nsleep 1000\n");
 	char *none cleanup_free = fs_join(base, "none");
 
 	environment_inherit(&environment);
@@ -111,6 +113,8 @@ static void an_interpreter_is_asked_in_the_programs_environment(void **state)
 	assert_int_equal(module_ask(has, base, "torch", &environment, LONG_MS), MODULE_MISSING);
 	assert_int_equal(module_ask(old, base, "torch", &environment, LONG_MS), MODULE_UNKNOWN);
 	assert_int_equal(module_ask(silent, base, "torch", &environment, 1), MODULE_UNKNOWN);
+	assert_int_equal(module_ask(talks, base, "torch", &environment, SHORT_MS), MODULE_UNKNOWN);
+	assert_int_equal(module_ask(hides, base, "torch", &environment, SHORT_MS), MODULE_UNKNOWN);
 	assert_int_equal(module_ask(none, base, "torch", &environment, LONG_MS), MODULE_UNKNOWN);
 }
 
