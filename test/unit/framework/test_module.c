@@ -49,6 +49,8 @@ static void python_programs_are_told_from_others(void **state)
 		{"A=1 python3 train.py", NULL, NULL},
 		{"pythonic train.py", NULL, NULL},
 		{"torchrun train.py", NULL, NULL},
+		{"python3 - x.py", NULL, NULL},
+		{"python3 -u - x.py", NULL, NULL},
 		{"python3", NULL, NULL},
 		{"", NULL, NULL},
 	};
@@ -82,8 +84,25 @@ static void an_import_counts_when_the_script_cannot_do_without(void **state)
 		{"import os # torch\n", false},
 		{"try:\n    import torch\nexcept ImportError:\n    pass\n", false},
 		{"imports = 'torch'\n", false},
+		{"import sys\nsys.path.insert(0, '/opt')\nimport torch\n", false},
+		{"import sys; sys.path.insert(0, '/opt')\nimport torch\n", false},
+		{"import site\nsite.addsitedir('/opt')\nimport torch\n", false},
+		{"import os\nos.system('pip install torch')\nimport torch\n", false},
+		{"import os\nos.execv('/opt/bin/python', ['x'])\nimport torch\n", false},
+		{"import paths\nimport torch\n", false},
+		{"import os, paths\nimport torch\n", false},
+		{"from paths import x\nimport torch\n", false},
+		{"import torch\nimport paths\n", true},
+		{"from os import (\n    path,\n    sep,\n)\nimport torch\n", true},
+		{"\"\"\"A test\nfrom torch import nn\nimport torch\n\"\"\"\n", false},
+		{"\"\"\"A \\\"\"\" test\nimport jax\n\"\"\"\nimport torch\n", true},
+		{"r'''A\ntest''' # of\nimport torch", true},
+		{"'A test'\nimport torch\n", true},
+		{"'''A test'''.strip()\nimport torch\n", false},
+		{"'''unclosed\nimport torch\n", false},
 		{"", false},
 	};
+	char *beside cleanup_free = write_file("paths.py", "");
 
 	for (size_t i = 0; i < array_length(rows); i++) {
 		char *path cleanup_free = write_file("train.py", rows[i].text);
