@@ -149,11 +149,12 @@ static int refuse_line(const char *line, struct err *err)
 {
 	char *unquoted cleanup_free =
 		strpbrk(line, "|&;<>") ? mem_strdup("") : mem_printf("-- %s, or ", line);
+	char *quoted cleanup_free = str_shell_quote(line);
 
 	return err_set(err, ERR_USAGE,
 		       "\"%s\" after -- is one word, and no such program is here; write "
-		       "%s--executes '%s', which is for the shell",
-		       line, unquoted, line);
+		       "%s--executes %s, which is for the shell",
+		       line, unquoted, quoted);
 }
 
 /* The user's shell has made one word of a line in quotes, and a word is a program's name. */

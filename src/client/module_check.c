@@ -106,10 +106,35 @@ static void add_environments(struct str_list *paths)
 		add_matches(here, ".venv/bin/python3", paths);
 }
 
-static char *find_other(const struct question *question, const char *path)
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat info_a, info_b;
+
+	return stat(a, &info_a) == 0 && stat(b, &info_b) == 0 && info_a.st_dev == info_b.st_dev &&
+	       info_a.st_ino == info_b.st_ino;
+}
+
+/* A virtual environment's link in another directory is another interpreter. */
+static bool is_same_interpreter(const char *a, const char *b)
+{
+	char *directory_a cleanup_free = fs_dirname(a), *directory_b cleanup_free = fs_dirname(b);
+
+	return is_same_file(a, b) && is_same_file(directory_a, directory_b);
+}
+
+static bool is_asked(const struct str_list *paths, size_t count, const char *interpreter)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is_same_interpreter(paths->items[i], interpreter))
+			return true;
+	return false;
+}
+
+static char *find_other(const struct question *question, const char *refused, const char *path)
 {
 	struct str_list directories cleanup_str_list = {0}, paths cleanup_str_list = {0};
 
+	str_list_add(&paths, refused);
 	add_environments(&paths);
 	str_split(&directories, path ? path : "", ':');
 	for (size_t i = 0; i < directories.count; i++) {
@@ -117,8 +142,9 @@ static char *find_other(const struct question *question, const char *path)
 		add_matches(directories.items[i], "python3.[0-9]", &paths);
 		add_matches(directories.items[i], "python3.[0-9][0-9]", &paths);
 	}
-	for (size_t i = 0; i < paths.count; i++)
-		if (ask(question, paths.items[i]) == MODULE_FOUND)
+	for (size_t i = 1; i < paths.count; i++)
+		if (!is_asked(&paths, i, paths.items[i]) &&
+		    ask(question, paths.items[i]) == MODULE_FOUND)
 			return mem_strdup(paths.items[i]);
 	return NULL;
 }
@@ -128,7 +154,7 @@ static char *find_other(const struct question *question, const char *path)
 static char *tell_missing(const struct question *question, const struct module_program *program,
 			  const char *path)
 {
-	char *other cleanup_free = find_other(question, path);
+	char *other cleanup_free = find_other(question, program->interpreter, path);
 
 	if (other)
 		return mem_printf("%s imports %s, which %s does not have; %s has it",

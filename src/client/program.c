@@ -11,15 +11,19 @@
 #include "base/shell.h"
 #include "client/archive.h"
 
-/* What bash does itself. */
+/* The builtins and keywords of bash. */
 static const char *const builtins[] = {
-	".",	    "alias",   "bg",	   "break",   "builtin", "case",     "cd",     "command",
-	"continue", "declare", "echo",	   "enable",  "eval",	 "exit",     "export", "false",
-	"fg",	    "for",     "function", "getopts", "hash",	 "if",	     "jobs",   "kill",
-	"let",	    "local",   "printf",   "pwd",     "read",	 "readonly", "return", "select",
-	"set",	    "shift",   "shopt",	   "source",  "test",	 "time",     "times",  "trap",
-	"true",	    "type",    "ulimit",   "umask",   "unset",	 "until",    "wait",   "while",
-	"[",	    "[[",      "!",	   ":",	      "{",
+	"!",	    ".",	 ":",	     "[",	"[[",	   "]]",     "alias",	"bg",
+	"bind",	    "break",	 "builtin",  "caller",	"case",	   "cd",     "command", "compgen",
+	"complete", "compopt",	 "continue", "coproc",	"declare", "dirs",   "disown",	"do",
+	"done",	    "echo",	 "elif",     "else",	"enable",  "esac",   "eval",	"exec",
+	"exit",	    "export",	 "false",    "fc",	"fg",	   "fi",     "for",	"function",
+	"getopts",  "hash",	 "help",     "history", "if",	   "in",     "jobs",	"kill",
+	"let",	    "local",	 "logout",   "mapfile", "popd",	   "printf", "pushd",	"pwd",
+	"read",	    "readarray", "readonly", "return",	"select",  "set",    "shift",	"shopt",
+	"source",   "suspend",	 "test",     "then",	"time",	   "times",  "trap",	"true",
+	"type",	    "typeset",	 "ulimit",   "umask",	"unalias", "unset",  "until",	"wait",
+	"while",    "{",	 "}",
 };
 
 struct search {
@@ -34,6 +38,14 @@ static bool is_builtin(const char *word)
 		if (str_equal(builtins[i], word))
 			return true;
 	return false;
+}
+
+/* As bash exports one: "module" of the machines for HPC. */
+static bool is_exported_function(const char *word)
+{
+	char *key cleanup_free = mem_printf("BASH_FUNC_%s%%%%", word);
+
+	return getenv(key);
 }
 
 static bool is_program(const char *path)
@@ -227,6 +239,8 @@ static char *tell_missing(const struct search *search, const char *name,
 {
 	char *others cleanup_free = alike->count > 0 ? str_list_join(alike, ", ") : NULL;
 
+	if (*name == '/')
+		return mem_printf("\"%s\" is not on this machine", name);
 	if (search->work_dir)
 		return mem_printf("\"%s\" is not in the current directory, %s", name,
 				  search->work_dir);
@@ -270,6 +284,8 @@ static enum program_verdict find_absolute(const char *word, char **text)
 
 static enum program_verdict find_word(const struct search *search, const char *word, char **text)
 {
+	if (is_exported_function(word))
+		return PROGRAM_UNKNOWN;
 	if (is_builtin(word)) {
 		*text = mem_printf("%s, a word of the shell's", word);
 		return PROGRAM_FOUND;

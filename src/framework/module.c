@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/helper.h"
 #include "base/mem.h"
@@ -17,6 +18,7 @@
 
 enum {
 	SCRIPT_CAP = 1 << 20,
+	POLL_MS = 2,
 	ANSWER_MISSING = 7, /* no code that an interpreter has of its own */
 };
 
@@ -39,7 +41,8 @@ static bool is_python(const char *word)
 	       name[strlen("python") + strspn(name + strlen("python"), "0123456789.")] == '\0';
 }
 
-/* The first word that is neither an option without a value, such as -u, nor "exec". */
+/* The first word that is neither an option without a value, such as -u, nor "exec"; "-" is no
+ * option but standard input. */
 static char *next_plain(const char **command, bool is_first)
 {
 	bool plain = true;
@@ -49,7 +52,8 @@ static char *next_plain(const char **command, bool is_first)
 		if (!word || !plain)
 			return NULL;
 		if (is_first ? str_equal(word, "exec")
-			     : *word == '-' && word[strspn(word, "-bBdEiIOqsSuvx")] == '\0')
+			     : word[0] == '-' && word[1] &&
+				       word[strspn(word, "-bBdEiIOqsSuvx")] == '\0')
 			continue;
 		return mem_steal(&word);
 	}
@@ -81,33 +85,75 @@ static bool is_of(const char *name, const char *module)
 	return strncmp(name, module, length) == 0 && strchr(". ,\t\r\n;", name[length]);
 }
 
-static bool imports(const char *line, const char *module)
+/* A file of the job's, which may do anything: change sys.path, install a package. */
+static bool is_beside(const char *name, const char *directory)
+{
+	char *folder cleanup_free =
+		mem_printf("%s/%.*s", directory, (int)strcspn(name, ". ,\t\r\n;#"), name);
+	char *file cleanup_free = mem_printf("%s.py", folder);
+
+	return fs_exists(folder) || fs_exists(file);
+}
+
+/* The verdict on a line of the script. */
+enum line { LINE_IMPORTS, LINE_NEUTRAL, LINE_UNKNOWN };
+
+/* `names`: "os, torch as t", or what stands behind "from". */
+static enum line judge_names(const char *names, const char *ends, const char *directory,
+			     const char *module)
+{
+	for (;;) {
+		names += strspn(names, " \t");
+		if (is_of(names, module))
+			return LINE_IMPORTS;
+		if (is_beside(names, directory))
+			return LINE_UNKNOWN;
+		names += strcspn(names, ends);
+		if (*names != ',')
+			return *names == ';' ? LINE_UNKNOWN : LINE_NEUTRAL;
+		names++;
+	}
+}
+
+/* Only imports precede it, so an indented line or ")" goes on with one of them. */
+static enum line judge_line(const char *line, const char *directory, const char *module)
 {
 	if (str_starts_with(line, "from "))
-		return is_of(line + strlen("from ") + strspn(line + strlen("from "), " \t"),
-			     module);
-	if (!str_starts_with(line, "import "))
-		return false;
-	for (const char *name = line + strlen("import"); *name && !strchr("\n#;", *name);) {
-		name += 1 + strspn(name + 1, " \t");
-		if (is_of(name, module))
-			return true;
-		name += strcspn(name, ",\n#;");
-	}
-	return false;
+		return judge_names(line + strlen("from "), ";#\n", directory, module);
+	if (str_starts_with(line, "import "))
+		return judge_names(line + strlen("import "), ",;#\n", directory, module);
+	return strchr("# \t\r\n)", *line) ? LINE_NEUTRAL : LINE_UNKNOWN;
+}
+
+/* Behind a string that begins the line, as a docstring does; NULL: none does. */
+static const char *skip_string(const char *line)
+{
+	line += *line && strchr("rRuU", *line);
+	const char mark[] = {line[0], line[0], line[0]};
+	if (*line != '"' && *line != '\'')
+		return NULL;
+	size_t length = strncmp(line, mark, sizeof(mark)) == 0 ? sizeof(mark) : 1;
+	for (line += length; *line && strncmp(line, mark, length) != 0; line++)
+		line += line[0] == '\\' && line[1];
+	return *line ? line + length : line;
 }
 
 bool module_is_imported(const char *script, const char *module)
 {
 	size_t length;
 	char *text cleanup_free = fs_read_file(script, SCRIPT_CAP, &length, NULL);
+	char *directory cleanup_free = fs_dirname(script);
+	enum line verdict = LINE_NEUTRAL;
 
-	for (const char *line = text; line; line = strchr(line, '\n')) {
+	for (const char *line = text; line && *line && verdict == LINE_NEUTRAL;) {
+		const char *behind = skip_string(line);
+		line = behind ? behind + strspn(behind, " \t") : line;
+		verdict = behind && !strchr("#\r\n", *line) ? LINE_UNKNOWN
+							    : judge_line(line, directory, module);
+		line += strcspn(line, "\n");
 		line += *line == '\n';
-		if (imports(line, module))
-			return true;
 	}
-	return false;
+	return verdict == LINE_IMPORTS;
 }
 
 /* ---- the interpreter ---------------------------------------------------------------------- */
@@ -123,19 +169,20 @@ void module_add_environment(const struct job_type *type, struct environment *env
 	}
 }
 
-static enum module_verdict judge(pid_t pid, int alive, int64_t patience_ms)
+/* False: it had to be killed. */
+static bool await_end(pid_t pid, int64_t patience_ms, int *status)
 {
-	struct pollfd end = {.fd = alive, .events = POLLIN};
-	int status = 0;
+	int64_t deadline = clock_monotonic_ms() + patience_ms;
+	pid_t ended;
 
+	while ((ended = waitpid(pid, status, WNOHANG)) == 0 && clock_monotonic_ms() < deadline)
+		poll(NULL, 0, POLL_MS);
+	if (ended != 0)
+		return ended == pid;
 	/* The session, since an interpreter may be a script that starts another one. */
-	if (poll(&end, 1, (int)patience_ms) <= 0)
-		kill(-pid, SIGKILL);
-	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		return MODULE_UNKNOWN;
-	if (WEXITSTATUS(status) == ANSWER_MISSING)
-		return MODULE_MISSING;
-	return WEXITSTATUS(status) == 0 ? MODULE_FOUND : MODULE_UNKNOWN;
+	kill(-pid, SIGKILL);
+	waitpid(pid, status, 0);
+	return false;
 }
 
 enum module_verdict module_ask(const char *interpreter, const char *directory, const char *module,
@@ -143,12 +190,14 @@ enum module_verdict module_ask(const char *interpreter, const char *directory, c
 {
 	char *const arguments[] = {(char *)interpreter, "-c", (char *)question, (char *)module,
 				   NULL};
-	int ends[2];
+	int status = 0, nowhere cleanup_close = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (nowhere < 0)
 		return MODULE_UNKNOWN;
-	int alive cleanup_close = ends[0];
-	pid_t pid = helper_start(arguments, directory, environment->entries.items, ends[1]);
-	close(ends[1]);
-	return pid < 0 ? MODULE_UNKNOWN : judge(pid, alive, patience_ms);
+	pid_t pid = helper_start(arguments, directory, environment->entries.items, nowhere);
+	if (pid < 0 || !await_end(pid, patience_ms, &status) || !WIFEXITED(status))
+		return MODULE_UNKNOWN;
+	if (WEXITSTATUS(status) == ANSWER_MISSING)
+		return MODULE_MISSING;
+	return WEXITSTATUS(status) == 0 ? MODULE_FOUND : MODULE_UNKNOWN;
 }

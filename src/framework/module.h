@@ -24,8 +24,9 @@ void module_program_finish(struct module_program *program);
 /* By which name programs of the job's framework import it; NULL: there is none. */
 const char *module_of(const struct job *job);
 
-/* Does the script import the module at its top level, in a line of its own? Without the module it
- * then cannot run. Imports in "if" and "try" do not count. */
+/* Does the script import the module before it does anything else? Without the module it then cannot
+ * run. Docstrings and other imports may precede it, but no file beside the script: like any other
+ * statement, an import of that may change sys.path or install a package. */
 bool module_is_imported(const char *script, const char *module);
 
 /* Adds what the type sets, as its programs see it; templates are not expanded. */

@@ -21,6 +21,8 @@ ROWS = [
     ("3.20 types", "tony submit --type worker=1 --type ps=1 --executes 'nosuch x'", 3,
      ['task type worker: "nosuch"', 'task type ps: "nosuch"'], []),
     ("3.20 later", f"tony submit {STAGES}", 0, [], []),
+    ("3.20 function", "load() { echo loaded $1; }; export -f load; tony submit -f --memory 64m --executes 'load cuda && pushd /'",
+     0, ["loaded cuda"], []),
     ("3.20 shell", "tony submit --executes '$NO_SUCH ./x'", 1, ["127"], []),
     ("3.49 zip", f"{ZIP.format(inner='bin')}; touch train.py; tony submit --src_dir . {VENV.format('.zip')}", 3,
      ['"venv/bin/python"', "there is venv/bin/python3.11"], []),
@@ -31,6 +33,9 @@ ROWS = [
     ("2.2 lacks", f"{LACKS} -- ./python3 train.py", 3,
      ["train.py imports torch, which ", "/python3 does not have; ", "/.venv/bin/python3 has it"], []),
     ("2.2 has", f"{LACKS} -- {PYTHON} train.py", 0, [f"framework of worker: torch, of {PYTHON}"], []),
+    ("2.2 asked once", f"{LACKS.replace('exit 7', 'echo >>asked; exit 7').rpartition(' mkdir')[0]} mkdir bin; mv python3 bin; ln -s bin sbin; "
+     "PATH=$PWD/bin:$PWD/sbin:$PATH tony check --framework pytorch --workers 1 -- python3 train.py; echo asked $(wc -l <asked)", 0,
+     ["train.py imports torch, which ", "asked 1\n"], []),
     ("2.2 not asked", f"{LACKS} -- ./python3 ./python3", 0, [], ["framework of worker"]),
     ("3.71", "touch file; tony submit --conf tony.history.location=$PWD/file/x -- true", 3,
      ["tony.history.location: ", "/file is no directory"], []),

@@ -45,6 +45,8 @@ ROWS = [
     ("3.27", 'tony submit -- "echo hello world"', 2,
      ["is one word", "write -- echo hello world, or --executes 'echo hello world'"], []),
     ("3.27 pipe", 'tony submit -- "a | b"', 2, ["write --executes 'a | b'"], ["-- a | b"]),
+    ("3.27 quotes", """tony submit -- "echo 'a b' | wc" 2>said; grep -o "[-]-executes.*, " said | tr -d , >line; cat said
+     eval "tony submit -f --memory 64m $(cat line)\"""", 0, ["write --executes ", " 1 "], []),
     ("3.27 empty", 'tony submit -- ""', 2, ["the program after -- is empty"], []),
     ("3.27 resource", f"mkdir data; {SPACED} mv my* data; tony submit -f --conf 'tony.containers.resources=data/my script.sh' "
      "-- './my script.sh'", 0, ["it ran"], ["is one word"]),

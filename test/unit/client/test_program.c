@@ -66,6 +66,15 @@ static void programs_are_found_where_the_shell_would(void **state)
 		{"no-such; python3", PROGRAM_MISSING},
 		{"cd x && python3", PROGRAM_FOUND},
 		{"if true; then x; fi", PROGRAM_FOUND},
+		{"pushd x && python3", PROGRAM_FOUND},
+		{"popd", PROGRAM_FOUND},
+		{"dirs", PROGRAM_FOUND},
+		{"typeset -x A=1", PROGRAM_FOUND},
+		{"mapfile -t lines < x", PROGRAM_FOUND},
+		{"readarray lines < x", PROGRAM_FOUND},
+		{"coproc x", PROGRAM_FOUND},
+		{"unalias -a", PROGRAM_FOUND},
+		{"disown", PROGRAM_FOUND},
 		{"./train.py", PROGRAM_FOUND},
 		{"train.py", PROGRAM_MISSING},
 		{"./absent.sh", PROGRAM_MISSING},
@@ -88,6 +97,17 @@ static void programs_are_found_where_the_shell_would(void **state)
 		if (find(rows[i].command, STAGE_SOURCE) != rows[i].verdict)
 			fail_msg("%s: %d", rows[i].command,
 				 (int)find(rows[i].command, STAGE_SOURCE));
+}
+
+static void functions_of_the_environment_are_left_to_the_shell(void **state)
+{
+	assert_int_equal(find("module load cuda && python3 train.py", STAGE_SOURCE),
+			 PROGRAM_MISSING);
+	setenv("BASH_FUNC_module%%", "() {  true\n}", 1);
+	assert_int_equal(find("module load cuda && python3 train.py", STAGE_SOURCE),
+			 PROGRAM_UNKNOWN);
+	assert_int_equal(find("modules load cuda", STAGE_SOURCE), PROGRAM_MISSING);
+	unsetenv("BASH_FUNC_module%%");
 }
 
 static void what_an_archive_holds_is_not_guessed(void **state)
@@ -145,6 +165,20 @@ static void a_file_without_permission_is_told_with_what_runs_it(void **state)
 	}
 }
 
+static void an_absolute_script_is_looked_for_on_this_machine(void **state)
+{
+	const struct stage_files files = {0};
+	char *path cleanup_free = fs_join(base, "bin");
+	char *apart cleanup_free = NULL, *shared cleanup_free = NULL;
+
+	assert_int_equal(program_find("python3 /no/such/train.py", NULL, &files, path, &apart),
+			 PROGRAM_MISSING);
+	assert_string_equal(apart, "\"/no/such/train.py\" is not on this machine");
+	assert_int_equal(program_find("python3 /no/such/train.py", base, &files, path, &shared),
+			 PROGRAM_MISSING);
+	assert_string_equal(shared, "\"/no/such/train.py\" is not on this machine");
+}
+
 static void in_a_directory_that_all_share_its_files_are_found(void **state)
 {
 	const struct stage_files files = {0};
@@ -189,9 +223,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_are_found_where_the_shell_would),
+		cmocka_unit_test(functions_of_the_environment_are_left_to_the_shell),
 		cmocka_unit_test(what_an_archive_holds_is_not_guessed),
 		cmocka_unit_test(a_program_beside_the_path_is_hinted_at),
 		cmocka_unit_test(a_file_without_permission_is_told_with_what_runs_it),
+		cmocka_unit_test(an_absolute_script_is_looked_for_on_this_machine),
 		cmocka_unit_test(in_a_directory_that_all_share_its_files_are_found),
 		cmocka_unit_test(words_that_name_programs_are_told_from_others),
 	};

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "framework/module.h"
 
-enum { LONG_MS = 180000 };
+enum { SHORT_MS = 300, LONG_MS = 180000 };
 
 static char *base;
 
@@ -49,6 +49,8 @@ static void python_programs_are_told_from_others(void **state)
 		{"A=1 python3 train.py", NULL, NULL},
 		{"pythonic train.py", NULL, NULL},
 		{"torchrun train.py", NULL, NULL},
+		{"python3 - x.py", NULL, NULL},
+		{"python3 -u - x.py", NULL, NULL},
 		{"python3", NULL, NULL},
 		{"", NULL, NULL},
 	};
@@ -82,8 +84,25 @@ static void an_import_counts_when_the_script_cannot_do_without(void **state)
 		{"import os # torch\n", false},
 		{"try:\n    import torch\nexcept ImportError:\n    pass\n", false},
 		{"imports = 'torch'\n", false},
+		{"import sys\nsys.path.insert(0, '/opt')\nimport torch\n", false},
+		{"import sys; sys.path.insert(0, '/opt')\nimport torch\n", false},
+		{"import site\nsite.addsitedir('/opt')\nimport torch\n", false},
+		{"import os\nos.system('pip install torch')\nimport torch\n", false},
+		{"import os\nos.execv('/opt/bin/python', ['x'])\nimport torch\n", false},
+		{"import paths\nimport torch\n", false},
+		{"import os, paths\nimport torch\n", false},
+		{"from paths import x\nimport torch\n", false},
+		{"import torch\nimport paths\n", true},
+		{"from os import (\n    path,\n    sep,\n)\nimport torch\n", true},
+		{"\"\"\"A test\nfrom torch import nn\nimport torch\n\"\"\"\n", false},
+		{"\"\"\"A \\\"\"\" test\nimport jax\n\"\"\"\nimport torch\n", true},
+		{"r'''A\ntest''' # of\nimport torch", true},
+		{"'A test'\nimport torch\n", true},
+		{"'''A test'''.strip()\nimport torch\n", false},
+		{"'''unclosed\nimport torch\n", false},
 		{"", false},
 	};
+	char *beside cleanup_free = write_file("paths.py", "");
 
 	for (size_t i = 0; i < array_length(rows); i++) {
 		char *path cleanup_free = write_file("train.py", rows[i].text);
@@ -100,6 +119,8 @@ static void an_interpreter_is_asked_in_the_programs_environment(void **state)
 		"has", "#!/bin/sh\n[ \"$3 $NAME $(pwd)\" = \"torch x $BASE\" ] || exit 7\n");
 	char *old cleanup_free = write_file("old", "#!/bin/sh\nexit 1\n");
 	char *silent cleanup_free = write_file("silent", "#!/bin/sh\nsleep 1000 & wait\n");
+	char *talks cleanup_free = write_file("talks", "#!/bin/sh\necho hello\nsleep 1000\n");
+	char *hides cleanup_free = write_file("hides", "#!/bin/sh\nexec >&-\nsleep 1000\n");
 	char *none cleanup_free = fs_join(base, "none");
 
 	environment_inherit(&environment);
@@ -111,6 +132,8 @@ static void an_interpreter_is_asked_in_the_programs_environment(void **state)
 	assert_int_equal(module_ask(has, base, "torch", &environment, LONG_MS), MODULE_MISSING);
 	assert_int_equal(module_ask(old, base, "torch", &environment, LONG_MS), MODULE_UNKNOWN);
 	assert_int_equal(module_ask(silent, base, "torch", &environment, 1), MODULE_UNKNOWN);
+	assert_int_equal(module_ask(talks, base, "torch", &environment, SHORT_MS), MODULE_UNKNOWN);
+	assert_int_equal(module_ask(hides, base, "torch", &environment, SHORT_MS), MODULE_UNKNOWN);
 	assert_int_equal(module_ask(none, base, "torch", &environment, LONG_MS), MODULE_UNKNOWN);
 }
 
