@@ -267,7 +267,7 @@ def test_only_the_named_proxy_is_believed(tony):
     portal.stop()
     refused = tony.run("portal", "--auth-header", "X-Forwarded-User")
     assert refused.returncode == 2 and "--auth-from" in refused.stderr
-    for name in ("1.2.3.4:99", "ev il", "http://x.y/", ""):
+    for name in ("1.2.3.4:99", "ev il", "http://x.y/"):
         refused = tony.run("portal", "--name", name)
         assert refused.returncode == 2 and f'--name: "{name}" is no HOST' in refused.stderr
 
