@@ -127,11 +127,27 @@ static int check_day(const char *path, const struct stat *day, const struct stat
 		       path, (unsigned)day->st_uid);
 }
 
+/* `path` could be neither made nor opened; where another user keeps us out, it is told which. */
+static int fail_at(const char *path, struct err *err)
+{
+	char *above cleanup_free = fs_dirname(path);
+	int number = errno;
+	struct stat status;
+	bool is_kept_out =
+		number == EACCES && stat(above, &status) == 0 && status.st_uid != geteuid();
+
+	errno = number;
+	if (!is_kept_out)
+		return err_set_errno(err, "%s", path);
+	return err_set(err, ERR_DENIED, "%s: %s; %s belongs to uid %u", path, strerror(number),
+		       above, (unsigned)status.st_uid);
+}
+
 /* A year, a month or a day. `mode`: one that is not there is made so; 0: none is made. */
 static int open_part(int parent, const char *name, const char *path, mode_t mode, struct err *err)
 {
 	if (mode && make_directory(parent, name, mode) < 0 && errno != EEXIST)
-		return err_set_errno(err, "%s", path);
+		return fail_at(path, err);
 	int fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0)
 		return fd;
@@ -140,7 +156,7 @@ static int open_part(int parent, const char *name, const char *path, mode_t mode
 			       "%s: is no directory, or a symbolic link, through which no history "
 			       "is published; remove it",
 			       path);
-	return err_set_errno(err, "%s", path);
+	return fail_at(path, err);
 }
 
 /* The directory of the target's day. Each part is opened by itself, so that no symbolic link that
@@ -303,7 +319,7 @@ static int check_missing(const struct history_target *target, struct err *err)
 	/* Directories above the location may have to be made, too. */
 	if (access(above, W_OK | X_OK) == 0 || errno == ENOENT)
 		return 0;
-	return err_set_errno(err, "%s", missing);
+	return fail_at(missing, err);
 }
 
 int history_check(const struct history_target *target, struct err *err)
@@ -322,7 +338,7 @@ int history_check(const struct history_target *target, struct err *err)
 	if (access(path, W_OK | X_OK) == 0)
 		return 0;
 	char *place cleanup_free = place_of(target);
-	return err_set_errno(err, "%s", place);
+	return fail_at(place, err);
 }
 
 int history_publish(const char *directory, const struct history_target *target, struct err *err)

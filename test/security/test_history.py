@@ -90,7 +90,9 @@ def test_a_history_that_a_strangers_month_keeps_out_is_told(machine, store):
         assert made.returncode == 0, made.stderr
     answer = machine.owner.tony("submit", "--memory", "64m", "--", "true")
     job = re.search(r"tony-\d{8}-\d{6}-[0-9a-f]+", answer.stdout).group()
-    told = f"the history of {job} is not in {store}: {(store / place_of(job)).parent}: Permission denied"
+    day = (store / place_of(job)).parent
+    told = (f"the history of {job} is not in {store}: {day}: Permission denied; "
+            f"{day.parent} belongs to uid {machine.stranger.uid}")
     assert answer.returncode == 0 and f"warning: {told}" in answer.stdout, answer.stdout
     wait_until(lambda: machine.owner.status(job).get("history_trouble") == told, "tony status --json to tell")
     assert f"warning: {told}" in re.sub(r"\s+", " ", machine.owner.tony("status", job).stdout)
