@@ -139,7 +139,7 @@ static int follow(struct way *way, const char *path, struct err *err)
 	return check_way(way, there, err);
 }
 
-/* Of the path and all above it. tony makes for this user alone each directory that is not there. */
+/* Of the path and all above it. state_dir_make() checks again those that are not there yet. */
 static int check_way(struct way *way, const char *path, struct err *err)
 {
 	char *parent cleanup_free = fs_dirname(path);
@@ -163,4 +163,23 @@ char *state_dir_find(struct err *err)
 	if (!state || check(state, err) < 0 || check_way(&way, state, err) < 0)
 		return NULL;
 	return mem_steal(&state);
+}
+
+static int make(const char *directory, struct err *err)
+{
+	if (fs_make_directories(directory, 0700, err) == 0)
+		return 0;
+	if (err && err->kind == ERR_INPUT)
+		err->kind = ERR_CONFIG;
+	return err_wrap(err, "no place for jobs: set TONY_STATE_DIR to a directory where you may "
+			     "write");
+}
+
+int state_dir_make(const char *directory, struct err *err)
+{
+	if (make(directory, err) < 0)
+		return -1;
+	/* Others may have made one of them since the state directory was found. */
+	char *state cleanup_free = state_dir_find(err);
+	return state ? 0 : -1;
 }
