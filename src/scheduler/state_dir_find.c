@@ -122,7 +122,7 @@ static int check_mode(const struct way *way, const char *path, const struct stat
 		       path, (unsigned)mode & 07777, way->state, by_group ? "go-w" : "o-w", path);
 }
 
-static int check_way(struct way *way, const char *path, struct err *err);
+static int check_way(struct way *way, const char *name, struct err *err);
 
 static int follow(struct way *way, const char *path, struct err *err)
 {
@@ -139,10 +139,21 @@ static int follow(struct way *way, const char *path, struct err *err)
 	return check_way(way, there, err);
 }
 
-/* Of the path and all above it. state_dir_make() checks again those that are not there yet. */
-static int check_way(struct way *way, const char *path, struct err *err)
+/* With a "/" at its end, a link's path means the directory that it leads to. */
+static char *without_last_slashes(const char *path)
 {
-	char *parent cleanup_free = fs_dirname(path);
+	size_t length = strlen(path);
+
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	return mem_strndup(path, length);
+}
+
+/* Of the path and all above it. state_dir_make() checks again those that are not there yet. */
+static int check_way(struct way *way, const char *name, struct err *err)
+{
+	char *path cleanup_free = without_last_slashes(name),
+		   *parent cleanup_free = fs_dirname(path);
 	struct stat status;
 
 	if (strcmp(path, "/") != 0 && check_way(way, parent, err) < 0)
