@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -106,12 +107,19 @@ static int check_owner(const struct way *way, const char *path, uid_t owner, str
 		       path, (unsigned)owner, way->state);
 }
 
+/* An ACL that names users or groups: its mask stands where the group's bits do. */
+static bool has_acl(const char *path)
+{
+	return getxattr(path, "system.posix_acl_access", NULL, 0) >= 0;
+}
+
 /* In a sticky directory only an entry's owner can rename it. */
 static int check_mode(const struct way *way, const char *path, const struct stat *status,
 		      struct err *err)
 {
 	mode_t mode = status->st_mode;
-	bool by_group = (mode & S_IWGRP) && !user_group_is_private(status->st_uid, status->st_gid);
+	bool by_group = (mode & S_IWGRP) &&
+			(has_acl(path) || !user_group_is_private(status->st_uid, status->st_gid));
 
 	if ((mode & S_ISVTX) || (!(mode & S_IWOTH) && !by_group))
 		return 0;
