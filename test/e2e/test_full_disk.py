@@ -135,6 +135,15 @@ def test_a_program_that_met_a_full_disk_is_not_repeated_on_the_only_machine(tony
 
 
 @pytest.mark.promise("R59")
+def test_a_program_that_met_a_read_only_file_system_is_not_repeated_on_the_only_machine(tony):
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.am.retry-count": 2}, "--executes",
+                           "echo \"OSError: [Errno 30] Read-only file system: 'out'\" >&2; exit 1")
+    assert answer.returncode == 1
+    assert "a file system of its machine is read-only, and there is no other machine" in tony.run("events", job.id).stdout
+    assert job.status()["infrastructure_retries"] == job.status()["retries"] == 0
+
+
+@pytest.mark.promise("R59")
 def test_the_disk_that_a_program_has_filled_is_named(tony):
     """The last line that dd prints tells how much it has copied."""
     submit, _, as_json, events, _ = run_on_small_disk(tony, "dd if=/dev/zero of=out bs=64k")
