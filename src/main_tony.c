@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/core_limit.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/opt.h"
@@ -112,7 +112,7 @@ static void hold_closed_streams(void)
 int main(int argc, char **argv)
 {
 	hold_closed_streams();
-	core_limit_lower();
+	limits_lower();
 	log_open("tony", LOG_LEVEL_WARNING);
 	int code = run(argc, argv);
 	if (fflush(stdout) == 0 && !ferror(stdout))

@@ -8,8 +8,8 @@
 #include "am/am_internal.h"
 #include "am/listen.h"
 #include "base/clock.h"
-#include "base/core_limit.h"
 #include "base/fs.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
@@ -72,7 +72,7 @@ void am_become_guardian(const struct am *am)
 	}
 	setenv(HOLD_VARIABLE, str_text(&text), 1);
 	proc_reset_signals();
-	core_limit_restore();
+	limits_restore();
 	execv("/proc/self/exe", arguments);
 	log_error("cannot start the guardian anew");
 }

@@ -10,13 +10,17 @@ pid_t helper_start(char *const arguments[], const char *directory, char *const e
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
-	sigset_t none;
+	sigset_t none, file_size;
 	pid_t pid;
 
 	sigemptyset(&none);
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+	sigemptyset(&file_size);
+	sigaddset(&file_size, SIGXFSZ);
+	posix_spawnattr_setsigdefault(&attributes, &file_size); /* see limits.h */
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+						      POSIX_SPAWN_SETSID);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, output, 1);

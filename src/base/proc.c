@@ -15,7 +15,8 @@ void proc_reset_signals(void)
 	sigset_t none;
 
 	for (int number = 1; number < NSIG; number++)
-		signal(number, SIG_DFL);
+		if (number != SIGXFSZ)
+			signal(number, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }

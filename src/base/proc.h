@@ -11,8 +11,8 @@
 
 #include "base/err.h"
 
-/* Signals as a new program wants them: none handled, ignored or blocked, whatever the parent did.
- * For a child between fork() and exec(). */
+/* Signals as a new program wants them: none handled, ignored or blocked, whatever the parent did;
+ * but SIGXFSZ is limits_restore()'s (limits.h). For a child between fork() and exec(). */
 void proc_reset_signals(void);
 
 /* A process named so that a recycled pid is not mistaken for it. */

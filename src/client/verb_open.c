@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/core_limit.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "client/opened.h"
 #include "client/report.h"
@@ -120,7 +120,7 @@ static int open_browser(const char *url, struct err *err)
 			"the link where there is one");
 	pid_t pid = fork();
 	if (pid == 0) {
-		core_limit_restore();
+		limits_restore();
 		execlp("xdg-open", "xdg-open", url, (char *)NULL);
 		_exit(127);
 	}

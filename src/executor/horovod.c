@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/core_limit.h"
 #include "base/fs.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "executor/horovod_member.h"
@@ -112,7 +112,7 @@ static int run_worker(char **command, struct err *err)
 	environment_inherit(&variables);
 	if (horovod_plan_apply(plan.text, plan.length, &variables, err) < 0)
 		return -1;
-	core_limit_restore();
+	limits_restore();
 	execvpe(command[0], command, variables.entries.items);
 	return err_set_errno(err, "cannot start %s", command[0]);
 }
@@ -128,7 +128,7 @@ static pid_t start(char **command, struct err *err)
 	if (pid != 0)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	core_limit_restore();
+	limits_restore();
 	if (getppid() == self)
 		execvp(command[0], command);
 	fprintf(stderr, "horovod: cannot start %s: %s\n", command[0], strerror(errno));

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/core_limit.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "framework/horovod_place.h"
 #include "net/http_client.h"
@@ -58,7 +58,7 @@ int horovod_member_run(char **command, struct err *err)
 	environment_inherit(&variables);
 	if (horovod_place_apply(str_text(&place), &variables, err) < 0)
 		return -1;
-	core_limit_restore();
+	limits_restore();
 	execvpe(command[0], command, variables.entries.items);
 	return err_set_errno(err, "cannot start %s", command[0]);
 }

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/core_limit.h"
+#include "base/limits.h"
 #include "base/proc.h"
 #include "executor/spawn_child.h"
 
@@ -23,7 +23,7 @@ _Noreturn static void become_shell(const char *command)
 	if (empty >= 0)
 		dup2(empty, STDIN_FILENO);
 	spawn_child_close_from(3, true);
-	core_limit_restore();
+	limits_restore();
 	execv("/bin/sh", arguments);
 	_exit(errno == ENOENT ? 127 : 126);
 }

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/core_limit.h"
+#include "base/limits.h"
 #include "base/proc.h"
 #include "executor/namespace.h"
 
@@ -68,7 +68,7 @@ _Noreturn static void become_program(const struct spawn_child *child)
 	spawn_child_close_from(3, true);
 	if (chdir(child->work_dir) < 0)
 		fail(child, SPAWN_STAGE_WORK_DIR);
-	core_limit_restore();
+	limits_restore();
 	execve(child->shell, arguments, child->environment);
 	fail(child, SPAWN_STAGE_EXEC);
 }

@@ -20,7 +20,8 @@
 #define NEVER	       .charge = CHARGE_NEVER
 #define CLUSTERS_FAULT .charge = CHARGE_INFRASTRUCTURE
 #define MACHINES_FAULT .charge = CHARGE_INFRASTRUCTURE, .blames_host = true
-#define FULL_DISK      MACHINES_FAULT, .elsewhere_once = true, .why = "a disk of its machine is full"
+#define ELSEWHERE_ONCE MACHINES_FAULT, .elsewhere_once = true
+#define FULL_DISK      ELSEWHERE_ONCE, .why = "a disk of its machine is full"
 
 /* clang-format off */
 static const struct policy_row rows[] = {
@@ -44,8 +45,8 @@ static const struct policy_row rows[] = {
 		.why = "the GPU's driver on its machine is too old"},
 	{SAYS("Input/output error", "[Errno 5]"), MACHINES_FAULT,
 		.why = "a disk of its machine has failed"},
-	{SAYS("Read-only file system", "[Errno 30]"), MACHINES_FAULT,
-		.why = "a file system of its machine has become read-only"},
+	{SAYS("Read-only file system", "[Errno 30]"), ELSEWHERE_ONCE,
+		.why = "a file system of its machine is read-only"},
 	{SAYS(FULL_DISK_WORDS), FULL_DISK},
 	{SAYS(FULL_QUOTA_WORDS), NEVER,
 		.why = "its owner's quota is used up: remove files, or ask for more"},

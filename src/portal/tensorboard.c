@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/core_limit.h"
 #include "base/fs.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/socket_owner.h"
@@ -71,7 +71,7 @@ static _Noreturn void run_program(const struct tensorboard *tensorboard, const c
 	dup2(null, STDIN_FILENO);
 	dup2(tensorboard->output, STDOUT_FILENO);
 	dup2(tensorboard->output, STDERR_FILENO);
-	core_limit_restore();
+	limits_restore();
 	execvp(program, arguments);
 	dprintf(STDERR_FILENO, "%s: %s\n", program, strerror(errno));
 	_exit(127);

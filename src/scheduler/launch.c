@@ -11,8 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/core_limit.h"
 #include "base/fs.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/str.h"
@@ -157,8 +157,8 @@ static _Noreturn void become_executor(const struct launch *launch, const char *w
 	fcntl(launch->shared_ledger, F_SETFD, 0);
 	fcntl(launch->lifeline, F_SETFD, 0);
 	restore_open_files();
-	core_limit_restore();
 	write_record(launch, limit_memory(launch));
+	limits_restore();
 	set_environment(launch);
 	if (chdir(work) < 0)
 		dprintf(STDERR_FILENO, "cannot enter %s: %s\n", work, strerror(errno));

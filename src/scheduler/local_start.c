@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/core_limit.h"
 #include "base/fs.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "scheduler/launch.h"
@@ -92,7 +92,7 @@ static _Noreturn void become_am(const char *agent, const char *job_id, const cha
 
 	setsid();
 	proc_reset_signals();
-	core_limit_restore();
+	limits_restore();
 	dup2(input, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);

@@ -19,16 +19,6 @@ enum {
 	HOLD_PAUSE_US = 10000,
 };
 
-int state_dir_make(const char *directory, struct err *err)
-{
-	if (fs_make_directories(directory, 0700, err) == 0)
-		return 0;
-	if (err && err->kind == ERR_INPUT)
-		err->kind = ERR_CONFIG;
-	return err_wrap(err, "no place for jobs: set TONY_STATE_DIR to a directory where you may "
-			     "write");
-}
-
 char *state_dir_jobs(const char *state)
 {
 	return fs_join(state, "jobs");

@@ -20,7 +20,8 @@
  * nor root's, or others than its owner can write to it, or can put another one in its place
  * (ERR_CONFIG). Nothing is made. */
 char *state_dir_find(struct err *err);
-/* Makes the state directory, or one in it, with its parents. */
+/* Makes the state directory, or one in it, with its parents; then checks the state directory as
+ * state_dir_find() does. */
 int state_dir_make(const char *directory, struct err *err);
 
 /* The caller frees. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -106,12 +107,19 @@ static int check_owner(const struct way *way, const char *path, uid_t owner, str
 		       path, (unsigned)owner, way->state);
 }
 
+/* An ACL that names users or groups: its mask stands where the group's bits do. */
+static bool has_acl(const char *path)
+{
+	return getxattr(path, "system.posix_acl_access", NULL, 0) >= 0;
+}
+
 /* In a sticky directory only an entry's owner can rename it. */
 static int check_mode(const struct way *way, const char *path, const struct stat *status,
 		      struct err *err)
 {
 	mode_t mode = status->st_mode;
-	bool by_group = (mode & S_IWGRP) && !user_group_is_private(status->st_uid, status->st_gid);
+	bool by_group = (mode & S_IWGRP) &&
+			(has_acl(path) || !user_group_is_private(status->st_uid, status->st_gid));
 
 	if ((mode & S_ISVTX) || (!(mode & S_IWOTH) && !by_group))
 		return 0;
@@ -122,7 +130,7 @@ static int check_mode(const struct way *way, const char *path, const struct stat
 		       path, (unsigned)mode & 07777, way->state, by_group ? "go-w" : "o-w", path);
 }
 
-static int check_way(struct way *way, const char *path, struct err *err);
+static int check_way(struct way *way, const char *name, struct err *err);
 
 static int follow(struct way *way, const char *path, struct err *err)
 {
@@ -139,10 +147,21 @@ static int follow(struct way *way, const char *path, struct err *err)
 	return check_way(way, there, err);
 }
 
-/* Of the path and all above it. tony makes for this user alone each directory that is not there. */
-static int check_way(struct way *way, const char *path, struct err *err)
+/* With a "/" at its end, a link's path means the directory that it leads to. */
+static char *without_last_slashes(const char *path)
 {
-	char *parent cleanup_free = fs_dirname(path);
+	size_t length = strlen(path);
+
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	return mem_strndup(path, length);
+}
+
+/* Of the path and all above it. state_dir_make() checks again those that are not there yet. */
+static int check_way(struct way *way, const char *name, struct err *err)
+{
+	char *path cleanup_free = without_last_slashes(name),
+		   *parent cleanup_free = fs_dirname(path);
 	struct stat status;
 
 	if (strcmp(path, "/") != 0 && check_way(way, parent, err) < 0)
@@ -163,4 +182,23 @@ char *state_dir_find(struct err *err)
 	if (!state || check(state, err) < 0 || check_way(&way, state, err) < 0)
 		return NULL;
 	return mem_steal(&state);
+}
+
+static int make(const char *directory, struct err *err)
+{
+	if (fs_make_directories(directory, 0700, err) == 0)
+		return 0;
+	if (err && err->kind == ERR_INPUT)
+		err->kind = ERR_CONFIG;
+	return err_wrap(err, "no place for jobs: set TONY_STATE_DIR to a directory where you may "
+			     "write");
+}
+
+int state_dir_make(const char *directory, struct err *err)
+{
+	if (make(directory, err) < 0)
+		return -1;
+	/* Others may have made one of them since the state directory was found. */
+	char *state cleanup_free = state_dir_find(err);
+	return state ? 0 : -1;
 }

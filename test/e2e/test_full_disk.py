@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import subprocess
 
 import pytest
@@ -135,12 +136,48 @@ def test_a_program_that_met_a_full_disk_is_not_repeated_on_the_only_machine(tony
 
 
 @pytest.mark.promise("R59")
+def test_a_program_that_met_a_read_only_file_system_is_not_repeated_on_the_only_machine(tony):
+    answer, job = tony.job({"tony.worker.instances": 1, "tony.am.retry-count": 2}, "--executes",
+                           "echo \"OSError: [Errno 30] Read-only file system: 'out'\" >&2; exit 1")
+    assert answer.returncode == 1
+    assert "a file system of its machine is read-only, and there is no other machine" in tony.run("events", job.id).stdout
+    assert job.status()["infrastructure_retries"] == job.status()["retries"] == 0
+
+
+@pytest.mark.promise("R59")
 def test_the_disk_that_a_program_has_filled_is_named(tony):
     """The last line that dd prints tells how much it has copied."""
     submit, _, as_json, events, _ = run_on_small_disk(tony, "dd if=/dev/zero of=out bs=64k")
     assert_not_repeated(as_json, events, "exit")
     assert re.search(r"exited with code 1; no space left on \S+worker-0-1 \(tmpfs: 0 B of 1 MiB free\): "
                      r"dd: error writing 'out': No space left on device", submit), submit
+
+
+# ---- a limit on the sizes of files (ulimit -f)
+
+
+def submit_limited(tony, size, command):
+    return subprocess.run([TONY, "submit", "--conf", "tony.worker.instances=1", "--conf", "tony.worker.memory=64m", "--executes",
+                           command], env=tony.env, cwd=tony.directory, capture_output=True, text=True, timeout=PATIENCE_S,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+
+
+@pytest.mark.promise("R58")
+def test_output_beyond_the_limit_on_file_sizes_is_lost_and_told(tony):
+    answer = submit_limited(tony, 300 << 10, "seq 300000")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    told = r"warning: worker:0: \d+ lines \([^)]*\) of its output were lost between \S+ and \S+: File too large"
+    assert re.search(told, answer.stdout), answer.stdout
+
+
+def test_a_program_is_killed_at_the_limit_on_file_sizes(tony):
+    answer = submit_limited(tony, 300 << 10, "head -c 1000000 /dev/zero >big")
+    assert answer.returncode == 1 and re.search(r"exited with code 153|SIGXFSZ", answer.stdout), answer.stdout + answer.stderr
+
+
+def test_a_client_at_the_limit_on_file_sizes_says_so(tony):
+    answer = submit_limited(tony, 512, "true")
+    assert answer.returncode > 0 and "File too large" in answer.stdout + answer.stderr, answer
 
 
 # ---- of the state directory

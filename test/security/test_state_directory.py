@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from program import PYTHON
 
 
 def refusal(user, state, *words):
@@ -81,6 +82,25 @@ def test_a_group_may_write_above_the_state_directory_where_it_is_the_owners_alon
     assert starts(machine.owner, state)
 
 
+ACL = """
+import os, struct, sys
+rows = (1, 7, -1), (2, 7, int(sys.argv[2])), (4, 5, -1), (16, 7, -1), (32, 5, -1)  # u::rwx u:UID:rwx g::r-x m::rwx o::r-x
+os.setxattr(sys.argv[1], "system.posix_acl_access", struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *row) for row in rows))
+"""
+
+
+@pytest.mark.promise("S57")
+def test_another_user_who_may_write_by_an_acl_is_no_private_group(machine):
+    above, state = in_directory(machine, "755")
+    assert starts(machine.owner, state)
+    machine.run(PYTHON, "-c", ACL, above, machine.stranger.uid)
+    assert oct(above.stat().st_mode)[-3:] == "775", "the mask shows as the group's bits"
+    told = refusal(machine.owner, state, "list")
+    assert f"{above}: has mode 0775" in told and f"chmod go-w {above}" in told
+    machine.run("chmod", "g-w", above)
+    assert starts(machine.owner, state)
+
+
 @pytest.mark.promise("S57")
 def test_links_to_the_state_directory_count_as_directories_do(machine):
     above, state = in_directory(machine, "1777")
@@ -91,7 +111,11 @@ def test_links_to_the_state_directory_count_as_directories_do(machine):
         if user is machine.owner:
             assert starts(user, link / "state")
         else:
-            assert f"{link}: belongs to uid {user.uid}" in refusal(machine.owner, link / "state", "list")
+            told = f"{link}: belongs to uid {user.uid}"
+            assert told in refusal(machine.owner, link / "state", "list")
+            to_link = machine.root / "to-link"
+            machine.run("ln", "-s", f"{link}//", to_link)  # lstat() follows a link before a slash
+            assert told in refusal(machine.owner, to_link / "state", "list")
     machine.run("chmod", "755", above)
     machine.run("install", "-d", "-m", "777", machine.root / "open")
     machine.owner.run("mkdir", machine.root / "open/own")

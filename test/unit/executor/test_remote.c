@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/core_limit.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "executor/port.h"
@@ -70,7 +70,7 @@ static void lower_core_limit(void)
 	getrlimit(RLIMIT_CORE, &limit);
 	limit.rlim_cur = 8192;
 	setrlimit(RLIMIT_CORE, &limit);
-	core_limit_lower();
+	limits_lower();
 }
 
 static void start_host(struct bed *bed)

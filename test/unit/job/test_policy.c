@@ -58,7 +58,7 @@ static const struct row table[] = {
 	 "too old"},
 	{EXIT(1), "OSError: [Errno 5] Input/output error: '/data/a'", NULL, MACHINES_FAULT,
 	 "a disk"},
-	{EXIT(1), "OSError: [Errno 30] Read-only file system: '/data/a'", NULL, MACHINES_FAULT,
+	{EXIT(1), "OSError: [Errno 30] Read-only file system: '/data/a'", NULL, ELSEWHERE_ONCE,
 	 "read-only"},
 	{EXIT(1), "OSError: [Errno 28] No space left on device", NULL, ELSEWHERE_ONCE, "full"},
 	{EXIT(1), "OSError: [Errno 122] Disk quota exceeded", NULL, NEVER, "quota"},
@@ -268,6 +268,10 @@ static const struct cause own_words = {
 	.kind = CAUSE_EXIT,
 	.exit_code = 1,
 	.headline = (char *)"OSError: [Errno 28] No space left on device"};
+static const struct cause read_only = {
+	.kind = CAUSE_EXIT,
+	.exit_code = 1,
+	.headline = (char *)"OSError: [Errno 30] Read-only file system: '/data/a'"};
 
 /* promise: R59 */
 static void a_full_disk_is_tried_on_another_machine_once(void **state)
@@ -316,6 +320,22 @@ static void a_full_disk_of_the_only_machine_fails_the_job(void **state)
 				  "and there is no other machine"));
 		bed_destroy(bed);
 	}
+}
+
+/* promise: R59 */
+static void a_read_only_file_system_of_the_only_machine_fails_the_job(void **state)
+{
+	struct bed *bed = running("worker=2", 3, 3);
+
+	bed_submit(bed);
+	machine_set_one_host(bed->machine);
+	bed_bring_up(bed, "worker");
+	exit_with(bed, "worker:0", &read_only);
+	assert_int_equal(bed_status(bed).infrastructure_retries_used, 0);
+	assert_int_equal(bed_status(bed).state, JOB_FINISHING);
+	assert_true(notes(bed, "worker:0 is not tried again: a file system of its machine is "
+			       "read-only, and there is no other machine"));
+	bed_destroy(bed);
 }
 
 /* promise: R59 */
@@ -592,6 +612,7 @@ int main(void)
 		cmocka_unit_test(a_frameworks_rows_are_its_own),
 		cmocka_unit_test(a_full_disk_is_tried_on_another_machine_once),
 		cmocka_unit_test(a_full_disk_of_the_only_machine_fails_the_job),
+		cmocka_unit_test(a_read_only_file_system_of_the_only_machine_fails_the_job),
 		cmocka_unit_test(an_elastic_job_goes_on_without_the_worker_of_a_full_disk),
 		cmocka_unit_test(
 			without_a_budget_the_others_of_an_fcfs_job_go_on_after_a_full_disk),

@@ -243,6 +243,26 @@ static void the_state_directory_is_where_the_environment_says(void **state)
 	err_finish(&err);
 }
 
+/* promise: S57 */
+static void a_directory_that_appears_before_ours_is_made_is_checked(void **state)
+{
+	char *above cleanup_free = mem_strdup(scratch_path(state, "sticky/x"));
+	char *jobs cleanup_free = mem_strdup(scratch_path(state, "sticky/x/state/jobs"));
+	char *own cleanup_free = mem_strdup(scratch_path(state, "sticky/x/state"));
+	struct err err = {0};
+
+	umask(0);
+	mkdir(scratch_path(state, "sticky"), 01777);
+	setenv("TONY_STATE_DIR", own, 1);
+	assert_text_freed(state_dir_find(&err), own);
+	mkdir(above, 0777);
+	assert_int_equal(state_dir_make(jobs, &err), -1);
+	assert_message_has(&err, "sticky/x: has mode 0777");
+	err_finish(&err);
+	chmod(above, 0755);
+	assert_success(state_dir_make(jobs, &err), &err);
+}
+
 static void a_job_id_is_safe_in_a_path(void **state)
 {
 	assert_true(state_dir_is_job_id("tony-20261121-061411-1f3a09c4"));
@@ -601,6 +621,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		client_test(the_state_directory_is_where_the_environment_says),
+		client_test(a_directory_that_appears_before_ours_is_made_is_checked),
 		client_test(a_job_id_is_safe_in_a_path),
 		client_test(the_tail_of_a_log_is_short_and_printable),
 		client_test(a_prepared_job_is_the_users_alone),

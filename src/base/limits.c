@@ -1,6 +1,7 @@
-#include "base/core_limit.h"
+#include "base/limits.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/resource.h>
 
@@ -9,10 +10,11 @@ static struct {
 	rlim_t before;
 } core_limit;
 
-void core_limit_lower(void)
+void limits_lower(void)
 {
 	struct rlimit limit;
 
+	signal(SIGXFSZ, SIG_IGN);
 	if (getrlimit(RLIMIT_CORE, &limit) < 0)
 		return;
 	core_limit.before = limit.rlim_cur;
@@ -20,7 +22,7 @@ void core_limit_lower(void)
 	core_limit.is_lowered = setrlimit(RLIMIT_CORE, &limit) == 0;
 }
 
-void core_limit_restore(void)
+void limits_restore(void)
 {
 	int error = errno;
 	struct rlimit limit;
@@ -29,5 +31,6 @@ void core_limit_restore(void)
 		limit.rlim_cur = core_limit.before;
 		setrlimit(RLIMIT_CORE, &limit);
 	}
+	signal(SIGXFSZ, SIG_DFL);
 	errno = error;
 }
