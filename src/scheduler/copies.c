@@ -13,6 +13,8 @@
 
 #define MARK ".copied"
 
+enum { COPYING = 0200, COPIED = 0600 }; /* modes of the mark */
+
 static bool is_copy(const struct job_file *file)
 {
 	return file->kind == JOB_FILE_CONTENT && file->source[0] == '/';
@@ -41,43 +43,54 @@ int copies_begin(const struct job_files *files, const char *work_dir)
 	int fd = !has_copies(files) ? -1
 				    : open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	if (fd >= 0)
-		futimens(fd, NULL);
+	if (fd >= 0 && (fchmod(fd, COPYING) < 0 || futimens(fd, NULL) < 0))
+		mem_cleanup_close(&fd);
 	return fd;
 }
 
-/* False: it is not known, and nothing is taken back. */
-static bool read_mark(const char *work_dir, struct fs_span *laid)
+int copies_end(int mark, struct err *err)
 {
-	char *path cleanup_free = mark_path(work_dir);
+	return mark >= 0 && fchmod(mark, COPIED) < 0 ? err_set_errno(err, MARK) : 0;
+}
+
+/* A copy that was broken off lasts until now, by the clock of its file system: no program runs
+ * before it is complete. False: it is not known, and nothing is taken back. */
+static bool read_mark(const char *path, struct fs_copy *copy)
+{
 	struct stat info;
 
 	if (lstat(path, &info) < 0 || !S_ISREG(info.st_mode))
 		return false;
-	*laid = (struct fs_span){info.st_mtim, info.st_ctim};
+	copy->is_partial = (info.st_mode & 07777) == COPYING;
+	if (copy->is_partial && (chmod(path, COPYING) < 0 || lstat(path, &info) < 0))
+		return false;
+	copy->laid = (struct fs_span){info.st_mtim, info.st_ctim};
 	return true;
 }
 
-void copies_end(int mark)
+/* A copy that failed has not got to all of them. */
+static int take_file_back(const struct job_file *file, const char *work_dir,
+			  const struct fs_copy *copy, struct err *err)
 {
-	if (mark >= 0)
-		fchmod(mark, 0600);
+	char *path cleanup_free = fs_join(work_dir, file->name);
+
+	if (!is_copy(file) || (copy->is_partial && !fs_exists(path)))
+		return 0;
+	return fs_remove_same(file->source, work_dir, file->name, copy, err);
 }
 
 /* The mark goes with the last copy. */
 void copies_take_back(const struct job_files *files, const char *work_dir)
 {
 	char *mark cleanup_free = mark_path(work_dir);
-	struct fs_span laid;
+	struct fs_copy copy;
 	bool has_failed = false;
 
-	if (!has_copies(files) || !read_mark(work_dir, &laid))
+	if (!has_copies(files) || !read_mark(mark, &copy))
 		return;
 	for (size_t i = 0; i < files->count; i++) {
-		const struct job_file *file = &files->items[i];
 		struct err err cleanup_err = {0};
-		if (!is_copy(file) ||
-		    fs_remove_same(file->source, work_dir, file->name, &laid, &err) == 0)
+		if (take_file_back(&files->items[i], work_dir, &copy, &err) == 0)
 			continue;
 		log_warning("copies of sources stay: %s", err_message(&err));
 		has_failed = true;
