@@ -10,6 +10,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/proc.h"
 
 #define MARK ".copied"
 
@@ -114,6 +115,25 @@ static const struct job_type *find_type(const struct job *job, const char *conta
 	return NULL;
 }
 
+/* Of an executor that still leaves, or of what it started. */
+static bool has_processes(const struct job *job, const char *container)
+{
+	char *mark cleanup_free = mem_printf("TONY_CONTAINER=%s/%s", job->id, container);
+	struct proc_list list;
+
+	proc_find_marked(mark, 0, &list);
+	bool found = list.count > 0;
+	proc_list_finish(&list);
+	return found;
+}
+
+static bool is_left_behind(const struct job *job, const char *container, const char *work_dir)
+{
+	char *mark cleanup_free = mark_path(work_dir);
+
+	return fs_exists(mark) && !has_processes(job, container);
+}
+
 void copies_take_back_all(const struct job *job, const char *job_dir)
 {
 	char *containers cleanup_free = fs_join(job_dir, "containers");
@@ -126,7 +146,8 @@ void copies_take_back_all(const struct job *job, const char *job_dir)
 		char *work_dir cleanup_free = fs_join(container, "work");
 		struct stat info;
 		/* A program may have put a link to another job's there. */
-		if (type && lstat(container, &info) == 0 && S_ISDIR(info.st_mode))
+		if (type && lstat(container, &info) == 0 && S_ISDIR(info.st_mode) &&
+		    is_left_behind(job, entry->d_name, work_dir))
 			copies_take_back(&type->files, work_dir);
 	}
 }

@@ -20,7 +20,8 @@ int copies_end(int mark, struct err *err);
  * it cannot. */
 void copies_take_back(const struct job_files *files, const char *work_dir);
 
-/* The same once the job has ended, for tasks whose executor could not: it was killed. */
+/* The same once the job has ended, for tasks whose executor could not: it was killed. Where there
+ * are processes of a container, its executor is among them, and does it. */
 void copies_take_back_all(const struct job *job, const char *job_dir);
 
 #endif
