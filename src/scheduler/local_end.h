@@ -1,4 +1,4 @@
-/* What a job on this machine leaves behind, once it has ended. */
+/* The end of the files that a job on this machine had. */
 #ifndef TONY_SCHEDULER_LOCAL_END_H
 #define TONY_SCHEDULER_LOCAL_END_H
 

@@ -93,7 +93,7 @@ static int make_link(const char *link, const char *source, const char *directory
 	return symlink(target, link) < 0 ? err_set_errno(err, "%s", link) : 0;
 }
 
-/* What fails leaves the snapshot where it was. */
+/* A failure leaves the snapshot where it was. */
 static int replace_by_link(const char *source, const char *place, const char *link, struct err *err)
 {
 	if (move_directory(source, place, err) < 0)
