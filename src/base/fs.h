@@ -121,16 +121,22 @@ bool fs_span_has(const struct fs_span *span, struct timespec time);
 struct map *fs_find_link_targets(const char *root, const struct fs_span *laid);
 bool fs_is_link_target(const struct map *targets, const struct stat *info);
 
+struct fs_copy {
+	struct fs_span laid; /* when it was made */
+	bool is_partial;     /* it was broken off: a file may have no more than the beginning of its
+			      * content, and not yet its time */
+};
+
 /* Removes from a directory, once a copy of directory `source`, what nobody has changed since: files
  * of the same size, time and content, symbolic links to the same place, and directories that are in
- * `source`, too, and empty then. The copy was made within `laid`: files whose status changed, and
- * directories that were born, at another time are no part of it (they were moved or mounted there)
- * and stay. So does what a link of another time below `root` leads to, a directory with all that it
- * holds. The directory is `name` ("." or "data/images") below `root`, itself stays, and is not
- * reached through symbolic links below or in place of `root` (ENOTDIR or ELOOP). An entry that
+ * `source`, too, and empty then. The copy was made within copy->laid: files whose status changed,
+ * and directories that were born, at another time are no part of it (they were moved or mounted
+ * there) and stay. So does what a link of another time below `root` leads to, a directory with all
+ * that it holds. The directory is `name` ("." or "data/images") below `root`, itself stays, and is
+ * not reached through symbolic links below or in place of `root` (ENOTDIR or ELOOP). An entry that
  * cannot be read stays, and is an error after the rest was done. (Implemented in fs_same.c.) */
 int fs_remove_same(const char *source, const char *root, const char *name,
-		   const struct fs_span *laid, struct err *err);
+		   const struct fs_copy *copy, struct err *err);
 
 /* SHA-256, lower-case hex, of the file; of a tree: over names, modes, link targets, contents, in
  * sorted order. The caller frees. (Implemented in fs_hash.c: links with OpenSSL's libcrypto.) */

@@ -25,7 +25,7 @@ struct pair {
 };
 
 struct removal {
-	const struct fs_span *laid;
+	const struct fs_copy *copy;
 	const struct map *targets; /* of links that stay */
 };
 
@@ -76,13 +76,17 @@ static int compare_content(int from, int to)
 static int is_same_file(const struct pair *pair)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+	bool is_partial = pair->removal->copy->is_partial;
 
-	if (pair->from.st_size != pair->to.st_size ||
-	    compare_times(pair->from.st_mtim, pair->to.st_mtim) != 0)
+	if (is_partial ? pair->from.st_size < pair->to.st_size
+		       : pair->from.st_size != pair->to.st_size ||
+				 compare_times(pair->from.st_mtim, pair->to.st_mtim) != 0)
 		return 0;
 	int from cleanup_close = openat(pair->from_at, pair->name, flags);
 	int to cleanup_close = openat(pair->to_at, pair->name, flags);
-	return from < 0 || to < 0 ? -1 : compare_content(from, to);
+	if (from < 0 || to < 0)
+		return -1;
+	return is_partial ? compare_content(to, from) : compare_content(from, to);
 }
 
 static int is_same_link(const struct pair *pair)
@@ -106,7 +110,7 @@ static int take_directory(const struct pair *pair, int depth)
 
 	if (from < 0 || to < 0)
 		return -1;
-	if (!was_born_within(pair->removal->laid, to))
+	if (!was_born_within(&pair->removal->copy->laid, to))
 		return 0;
 	/* Nothing can be removed from a read-only one. */
 	bool changed = !(pair->to.st_mode & S_IWUSR) && fchmod(to, pair->to.st_mode | 0700) == 0;
@@ -131,7 +135,7 @@ static int take_entry(struct pair *pair, int depth)
 		return 0;
 	if (S_ISDIR(pair->to.st_mode))
 		return take_directory(pair, depth);
-	if (!fs_span_has(pair->removal->laid, pair->to.st_ctim))
+	if (!fs_span_has(&pair->removal->copy->laid, pair->to.st_ctim))
 		return 0;
 	int same = S_ISREG(pair->to.st_mode)   ? is_same_file(pair)
 		   : S_ISLNK(pair->to.st_mode) ? is_same_link(pair)
@@ -185,7 +189,7 @@ static int open_below(const char *root, const char *name)
 }
 
 int fs_remove_same(const char *source, const char *root, const char *name,
-		   const struct fs_span *laid, struct err *err)
+		   const struct fs_copy *copy, struct err *err)
 {
 	int from cleanup_close = open(source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int to cleanup_close = from < 0 ? -1 : open_below(root, name);
@@ -194,8 +198,8 @@ int fs_remove_same(const char *source, const char *root, const char *name,
 		return err_set_errno(err, "%s", source);
 	if (to < 0)
 		return err_set_errno(err, "%s/%s", root, name);
-	struct map *targets = fs_find_link_targets(root, laid);
-	const struct removal removal = {.laid = laid, .targets = targets};
+	struct map *targets = fs_find_link_targets(root, &copy->laid);
+	const struct removal removal = {.copy = copy, .targets = targets};
 	struct stat info = {0};
 	bool changed = fstat(to, &info) == 0 && !(info.st_mode & S_IWUSR) &&
 		       fchmod(to, info.st_mode | S_IRWXU) == 0;

@@ -122,6 +122,5 @@ int localize_files(const struct job_files *files, const char *work_dir, struct e
 			return err_wrap(err, "cannot put \"%s\" into the working directory",
 					files->items[i].name);
 	}
-	copies_end(mark);
-	return 0;
+	return copies_end(mark, err);
 }

@@ -10,8 +10,11 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/proc.h"
 
 #define MARK ".copied"
+
+enum { COPYING = 0200, COPIED = 0600 }; /* modes of the mark */
 
 static bool is_copy(const struct job_file *file)
 {
@@ -41,43 +44,54 @@ int copies_begin(const struct job_files *files, const char *work_dir)
 	int fd = !has_copies(files) ? -1
 				    : open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	if (fd >= 0)
-		futimens(fd, NULL);
+	if (fd >= 0 && (fchmod(fd, COPYING) < 0 || futimens(fd, NULL) < 0))
+		mem_cleanup_close(&fd);
 	return fd;
 }
 
-/* False: it is not known, and nothing is taken back. */
-static bool read_mark(const char *work_dir, struct fs_span *laid)
+int copies_end(int mark, struct err *err)
 {
-	char *path cleanup_free = mark_path(work_dir);
+	return mark >= 0 && fchmod(mark, COPIED) < 0 ? err_set_errno(err, MARK) : 0;
+}
+
+/* A copy that was broken off lasts until now, by the clock of its file system: no program runs
+ * before it is complete. False: it is not known, and nothing is taken back. */
+static bool read_mark(const char *path, struct fs_copy *copy)
+{
 	struct stat info;
 
 	if (lstat(path, &info) < 0 || !S_ISREG(info.st_mode))
 		return false;
-	*laid = (struct fs_span){info.st_mtim, info.st_ctim};
+	copy->is_partial = (info.st_mode & 07777) == COPYING;
+	if (copy->is_partial && (chmod(path, COPYING) < 0 || lstat(path, &info) < 0))
+		return false;
+	copy->laid = (struct fs_span){info.st_mtim, info.st_ctim};
 	return true;
 }
 
-void copies_end(int mark)
+/* A copy that failed has not got to all of them. */
+static int take_file_back(const struct job_file *file, const char *work_dir,
+			  const struct fs_copy *copy, struct err *err)
 {
-	if (mark >= 0)
-		fchmod(mark, 0600);
+	char *path cleanup_free = fs_join(work_dir, file->name);
+
+	if (!is_copy(file) || (copy->is_partial && !fs_exists(path)))
+		return 0;
+	return fs_remove_same(file->source, work_dir, file->name, copy, err);
 }
 
 /* The mark goes with the last copy. */
 void copies_take_back(const struct job_files *files, const char *work_dir)
 {
 	char *mark cleanup_free = mark_path(work_dir);
-	struct fs_span laid;
+	struct fs_copy copy;
 	bool has_failed = false;
 
-	if (!has_copies(files) || !read_mark(work_dir, &laid))
+	if (!has_copies(files) || !read_mark(mark, &copy))
 		return;
 	for (size_t i = 0; i < files->count; i++) {
-		const struct job_file *file = &files->items[i];
 		struct err err cleanup_err = {0};
-		if (!is_copy(file) ||
-		    fs_remove_same(file->source, work_dir, file->name, &laid, &err) == 0)
+		if (take_file_back(&files->items[i], work_dir, &copy, &err) == 0)
 			continue;
 		log_warning("copies of sources stay: %s", err_message(&err));
 		has_failed = true;
@@ -101,6 +115,25 @@ static const struct job_type *find_type(const struct job *job, const char *conta
 	return NULL;
 }
 
+/* Of an executor that still leaves, or of what it started. */
+static bool has_processes(const struct job *job, const char *container)
+{
+	char *mark cleanup_free = mem_printf("TONY_CONTAINER=%s/%s", job->id, container);
+	struct proc_list list;
+
+	proc_find_marked(mark, 0, &list);
+	bool found = list.count > 0;
+	proc_list_finish(&list);
+	return found;
+}
+
+static bool is_left_behind(const struct job *job, const char *container, const char *work_dir)
+{
+	char *mark cleanup_free = mark_path(work_dir);
+
+	return fs_exists(mark) && !has_processes(job, container);
+}
+
 void copies_take_back_all(const struct job *job, const char *job_dir)
 {
 	char *containers cleanup_free = fs_join(job_dir, "containers");
@@ -113,7 +146,8 @@ void copies_take_back_all(const struct job *job, const char *job_dir)
 		char *work_dir cleanup_free = fs_join(container, "work");
 		struct stat info;
 		/* A program may have put a link to another job's there. */
-		if (type && lstat(container, &info) == 0 && S_ISDIR(info.st_mode))
+		if (type && lstat(container, &info) == 0 && S_ISDIR(info.st_mode) &&
+		    is_left_behind(job, entry->d_name, work_dir))
 			copies_take_back(&type->files, work_dir);
 	}
 }

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "scheduler/gang.h"
 #include "scheduler/local.h"
+#include "scheduler/local_end.h"
 #include "scheduler/local_history.h"
 #include "scheduler/local_internal.h"
 #include "scheduler/state_dir.h"
@@ -333,6 +334,13 @@ static int find_place(const char *job_dir, struct scheduler_place *place, struct
 	return 0;
 }
 
+/* Whatever holds the history's place, the standard input does not wait for it. */
+static void publish(const struct job *job, const char *job_dir)
+{
+	local_end_stdin(job_dir);
+	local_history_conclude(job, job_dir);
+}
+
 const struct scheduler_ops local_scheduler = {
 	.name = "local",
 	.one_host = true,
@@ -348,5 +356,5 @@ const struct scheduler_ops local_scheduler = {
 	.finish = local_finish,
 	.close = close_local,
 	.clean = local_clean,
-	.publish = local_history_conclude,
+	.publish = publish,
 };

@@ -1,20 +1,16 @@
-/* The end of a local job: its history is brought to its place, copies of its sources are taken back
- * and they themselves brought to the cache, by a process of its own, since a file system may take
- * long or for ever. */
-#include <errno.h>
+/* The end of a local job: its history is brought to its place by a process of its own, since a file
+ * system may take long or for ever. The guardian does the rest (local_hold.c). */
 #include <event2/event.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "scheduler/child.h"
-#include "scheduler/copies.h"
+#include "scheduler/local_end.h"
 #include "scheduler/local_history.h"
 #include "scheduler/local_internal.h"
-#include "scheduler/local_sources.h"
 
 #define PUBLISH_MS (10 * 60 * 1000)
 
@@ -44,15 +40,6 @@ static void on_limit(evutil_socket_t fd, short what, void *data)
 	finish->done(finish->data);
 }
 
-/* Nothing reads it any more, and it may be large, or secret. */
-static void remove_stdin(const struct local *local)
-{
-	char *path cleanup_free = local_sources_stdin(local->job_dir);
-
-	if (unlink(path) < 0 && errno != ENOENT)
-		log_warning("the job's standard input stays as %s: %s", path, strerror(errno));
-}
-
 static _Noreturn void publish(const struct local *local, const char *history)
 {
 	struct err err cleanup_err = {0};
@@ -60,11 +47,6 @@ static _Noreturn void publish(const struct local *local, const char *history)
 
 	if (failed)
 		log_warning("%s", err_message(&err));
-	err_finish(&err);
-	copies_take_back_all(local->job, local->job_dir);
-	if (local_sources_share(local->job_dir, &err) < 0)
-		log_warning("the job's sources stay in its own directory: %s", err_message(&err));
-	remove_stdin(local);
 	_exit(failed ? 1 : 0);
 }
 
@@ -98,6 +80,7 @@ void local_finish(struct scheduler *scheduler, const struct scheduler_end *end,
 	if (!finish->limit)
 		BUG("no timer");
 	local->finish = finish;
+	local_end_stdin(local->job_dir);
 	const struct timeval limit = clock_timeval(start(local, end->history) ? PUBLISH_MS : 0);
 	evtimer_add(finish->limit, &limit);
 }

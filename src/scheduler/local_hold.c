@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "scheduler/local_end.h"
 #include "scheduler/local_internal.h"
 #include "scheduler/state_dir.h"
 
@@ -54,4 +55,5 @@ void local_clean(const struct job *job, const char *job_dir, struct scheduler_ho
 	ledger_clean(ledger);
 	if (shared)
 		shared_ledger_clean(shared);
+	local_end_files(job, job_dir); /* last: other jobs need not wait for it */
 }

@@ -17,6 +17,7 @@
 #include "base/proc.h"
 #include "job/record.h"
 #include "scheduler/cgroup.h"
+#include "scheduler/local_end.h"
 #include "scheduler/local_history.h"
 #include "scheduler/local_start.h"
 #include "scheduler/state_dir.h"
@@ -229,14 +230,21 @@ static int write_final(const char *job_dir, const struct ending *ending, struct 
 	return result;
 }
 
-/* What an AM or its guardian removes at the end. */
+/* What an AM or its guardian removes at the end. That makes room for the journal's last line. */
 static void clear(const char *job_dir)
 {
 	char *door cleanup_free = fs_join(job_dir, "am.json");
 	char *reserve cleanup_free = fs_join(job_dir, "journal.reserve");
+	char *description cleanup_free = fs_join(job_dir, "job.json");
+	struct job *job = job_read_file(description, NULL);
 
 	unlink(door);
 	unlink(reserve);
+	if (job)
+		local_end_files(job, job_dir);
+	else
+		local_end_stdin(job_dir);
+	job_destroy(job);
 }
 
 /* The grace lets the AM's guardian, which may be at it just now, finish by itself. */

@@ -13,6 +13,7 @@
 #include "scheduler/state_dir.h"
 
 #define SPARE	   ".spare"	     /* a snapshot that makes room for a link */
+#define LINK	   ".link"	     /* that link, until it takes the snapshot's place */
 #define FROM_FILES "../../../cache/" /* seen from <state>/jobs/<id>/files */
 
 char *local_sources_path(const char *job_dir)
@@ -25,12 +26,12 @@ char *local_sources_stdin(const char *job_dir)
 	return fs_join(job_dir, "files/stdin");
 }
 
-char *local_sources_shared(const char *job_dir)
+/* The name in the cache of what a link leads to; NULL: to something else. The caller frees. */
+static char *read_link(const char *job_dir, const char *link)
 {
-	char *source cleanup_free = local_sources_path(job_dir);
 	char *cache cleanup_free = state_dir_cache(job_dir);
 	char target[PATH_MAX];
-	ssize_t length = readlink(source, target, sizeof(target) - 1);
+	ssize_t length = readlink(link, target, sizeof(target) - 1);
 
 	target[length > 0 ? length : 0] = '\0';
 	if (str_starts_with(target, FROM_FILES))
@@ -39,6 +40,13 @@ char *local_sources_shared(const char *job_dir)
 	return str_starts_with(target, cache) && target[length] == '/'
 		       ? mem_strdup(target + length + 1)
 		       : NULL;
+}
+
+char *local_sources_shared(const char *job_dir)
+{
+	char *source cleanup_free = local_sources_path(job_dir);
+
+	return read_link(job_dir, source);
 }
 
 /* Relative, so that the state directory may be moved, unless "jobs" or the job is a link to
@@ -76,11 +84,25 @@ static int move_directory(const char *from, const char *to, struct err *err)
 	return result;
 }
 
-static int put_link(const char *source, const char *directory, struct err *err)
+/* Made under another name first, where a full disk still does no harm. */
+static int make_link(const char *link, const char *source, const char *directory, struct err *err)
 {
 	char *target cleanup_free = make_target(source, directory);
 
-	return symlink(target, source) < 0 ? err_set_errno(err, "%s", source) : 0;
+	unlink(link);
+	return symlink(target, link) < 0 ? err_set_errno(err, "%s", link) : 0;
+}
+
+/* A failure leaves the snapshot where it was. */
+static int replace_by_link(const char *source, const char *place, const char *link, struct err *err)
+{
+	if (move_directory(source, place, err) < 0)
+		return -1;
+	if (rename(link, source) == 0)
+		return 0;
+	err_set_errno(err, "%s", source);
+	move_directory(place, source, NULL);
+	return -1;
 }
 
 static int remove_spare(const char *source, struct err *err)
@@ -95,13 +117,17 @@ static int remove_spare(const char *source, struct err *err)
 static int move(const char *source, const char *directory, const char *hash, struct err *err)
 {
 	char *spare cleanup_free = mem_printf("%s" SPARE, source);
+	char *link cleanup_free = mem_printf("%s" LINK, source);
 	bool is_there = fs_exists(directory);
 
 	if (is_there && !has_content(directory, hash))
 		return 0;
-	if (move_directory(source, is_there ? spare : directory, err) < 0 ||
-	    put_link(source, directory, err) < 0)
+	if (make_link(link, source, directory, err) < 0)
 		return -1;
+	if (replace_by_link(source, is_there ? spare : directory, link, err) < 0) {
+		unlink(link);
+		return -1;
+	}
 	return remove_spare(source, err);
 }
 
@@ -124,12 +150,14 @@ static void unlock_content(const char *directory)
 		unlink(path);
 }
 
-/* A process that was killed while it shared may have left the snapshot under another name. */
+/* A process that was killed while it shared may have left the snapshot under another name, or in
+ * the cache with the link to it under another name. */
 static int restore(const char *source)
 {
 	char *spare cleanup_free = mem_printf("%s" SPARE, source);
+	char *link cleanup_free = mem_printf("%s" LINK, source);
 
-	return rename(spare, source);
+	return rename(spare, source) == 0 ? 0 : rename(link, source);
 }
 
 int local_sources_share(const char *job_dir, struct err *err)
@@ -154,20 +182,36 @@ int local_sources_share(const char *job_dir, struct err *err)
 	return result;
 }
 
+/* Under the lock of its content: no process shares it now. */
+static void tidy(const char *source, const char *directory)
+{
+	char *link cleanup_free = mem_printf("%s" LINK, source);
+	struct stat info;
+
+	if (lstat(source, &info) < 0)
+		restore(source);
+	else if (S_ISLNK(info.st_mode) && fs_is_directory(directory))
+		remove_spare(source, NULL);
+	unlink(link);
+}
+
 void local_sources_tidy(const char *job_dir)
 {
 	char *source cleanup_free = local_sources_path(job_dir);
 	char *spare cleanup_free = mem_printf("%s" SPARE, source);
+	char *link cleanup_free = mem_printf("%s" LINK, source);
+	char *pending cleanup_free = read_link(job_dir, link);
 
-	if (!fs_exists(spare))
+	if (!fs_exists(spare) && !pending)
 		return;
-	char *hash cleanup_free = local_sources_shared(job_dir);
+	char *shared cleanup_free = local_sources_shared(job_dir);
+	const char *hash = pending ? pending : shared;
 	char *cache cleanup_free = state_dir_cache(job_dir);
 	char *directory cleanup_free = fs_join(cache, hash ? hash : ".");
 	int held cleanup_close = hash ? lock_content(directory, NULL) : -1;
 
-	if (held >= 0 && fs_is_directory(directory))
-		remove_spare(source, NULL);
-	else if (!hash && !fs_exists(source))
-		restore(source);
+	if (held >= 0 || !hash)
+		tidy(source, directory);
+	if (held >= 0)
+		unlock_content(directory);
 }

@@ -62,6 +62,30 @@ def test_an_interrupted_reading_leaves_nothing(tony, number):
     assert tony.ids() == []
 
 
+DEATHS = {"the AM": lambda job: job.wear_out_am(), "the AM and its guardian": lambda job: job.lose_am()}
+
+
+@pytest.mark.parametrize("death", DEATHS)
+def test_it_is_removed_when_the_application_master_was_killed(tony, death):
+    """Also the job's sources are then kept as those of other jobs are."""
+    source = tony.directory / "src"
+    source.mkdir()
+    (source / "train.py").write_text("pass")
+    with open(tony.directory / "data", "w+", encoding="utf-8") as data:
+        data.write("xyzzy\n")
+        data.seek(0)
+        answer = tony.run("submit", "--memory", "64m", "--stdin", "--detach", "--src_dir", source, "--", "sleep", "1000",
+                          stdin=data)
+    job = tony.found_job(answer.stdout)
+    job.wait_task("driver:0")
+    files = job.directory / "files"
+    assert (files / "stdin").exists()
+    DEATHS[death](job)
+    wait_until(lambda: tony.run("list").returncode == 0 and not (files / "stdin").exists(), "standard input to be removed")
+    wait_until((files / "src").is_symlink, "the sources to be brought to the cache")
+    assert (files / "src/train.py").read_text() == "pass"
+
+
 def test_it_is_removed_when_the_job_has_ended(tony):
     with open(tony.directory / "data", "w+", encoding="utf-8") as data:
         data.write("xyzzy\n")

@@ -362,20 +362,20 @@ static void what_cannot_be_hashed_is_named(void **state)
 	assert_message_has(&err, "tree/fifo: is neither");
 }
 
-static const struct fs_span any_time = {.to = {.tv_sec = INT64_MAX}};
+static const struct fs_copy any_time = {.laid.to = {.tv_sec = INT64_MAX}};
 
-static void take_back_laid(void **state, const struct fs_span *laid)
+static void take_back_copy(void **state, const struct fs_copy *copy)
 {
 	struct err err cleanup_err = {0};
 
 	assert_success(fs_remove_same(scratch_path(state, "from"), scratch_path(state, "to"), ".",
-				      laid, &err),
+				      copy, &err),
 		       &err);
 }
 
 static void take_back(void **state)
 {
-	take_back_laid(state, &any_time);
+	take_back_copy(state, &any_time);
 }
 
 static void an_unchanged_copy_is_taken_back(void **state)
@@ -480,7 +480,7 @@ static void what_links_of_programs_lead_to_stays(void **state)
 	assert_int_equal(symlink("current/a", scratch_path(state, "to/latest")), 0);
 	assert_int_equal(symlink(absolute, scratch_path(state, "to/out/tree")), 0);
 	assert_int_equal(symlink("loop", scratch_path(state, "to/loop")), 0);
-	take_back_laid(state, &laid);
+	take_back_copy(state, &(struct fs_copy){.laid = laid});
 	assert_true(fs_exists(scratch_path(state, "to/out/latest")));
 	assert_true(fs_exists(scratch_path(state, "to/latest")));
 	assert_true(fs_exists(scratch_path(state, "to/out/tree/deep/a")));
@@ -509,8 +509,8 @@ static void what_was_there_before_or_came_later_stays(void **state)
 	scratch_write(state, "from/data/table", "1", 0644);
 	assert_int_equal(mkdir(scratch_path(state, "from/empty"), 0700), 0);
 	clone(state, "from", "to", 0);
-	take_back_laid(state, &before);
-	take_back_laid(state, &later);
+	take_back_copy(state, &(struct fs_copy){.laid = before});
+	take_back_copy(state, &(struct fs_copy){.laid = later});
 	assert_true(fs_exists(scratch_path(state, "to/data/table")));
 	assert_true(fs_exists(scratch_path(state, "to/empty")));
 }

@@ -2,12 +2,14 @@
 #include "../base/scratch.h"
 #include "../base/test.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
 #include "executor/localize.h"
+#include "scheduler/copies.h"
 
 static int localize(void **state, enum job_file_kind kind, const char *source, const char *name,
 		    struct err *err)
@@ -141,6 +143,85 @@ static void what_is_not_there_is_named(void **state)
 	assert_refused(state, JOB_FILE_ARCHIVE, scratch_path(state, "source"), "was not unpacked");
 }
 
+/* ---- copies that were broken off ---------------------------------------------------------- */
+
+/* A source that is there, and one that is not. */
+static void break_off(void **state, struct job_file *items)
+{
+	char *source = mem_strdup(scratch_path(state, "source"));
+	struct err err cleanup_err = {0};
+	static char whole[] = ".", sub[] = "more";
+
+	items[0] = (struct job_file){.kind = JOB_FILE_CONTENT, .source = source, .name = whole};
+	items[1] = (struct job_file){.kind = JOB_FILE_CONTENT,
+				     .source = mem_strdup(scratch_path(state, "absent")),
+				     .name = sub};
+	const struct job_files files = {.items = items, .count = 2};
+	assert_int_equal(localize_files(&files, scratch_path(state, "work"), &err), -1);
+	assert_true(fs_exists(scratch_path(state, "work/sub/data")));
+}
+
+static void take_back(void **state, struct job_file *items)
+{
+	const struct job_files files = {.items = items, .count = 2};
+
+	copies_take_back(&files, scratch_path(state, "work"));
+	free(items[0].source);
+	free(items[1].source);
+}
+
+static void a_copy_that_failed_is_taken_back(void **state)
+{
+	struct job_file items[2];
+
+	break_off(state, items);
+	take_back(state, items);
+	assert_int_equal(rmdir(scratch_path(state, "work")), 0); /* nothing was left in it */
+	assert_false(fs_exists(scratch_path(state, ".copied")));
+}
+
+/* The executor was killed: the file at hand has neither its whole content nor its time. */
+static void half_a_file_is_taken_back(void **state)
+{
+	struct job_file items[2];
+
+	break_off(state, items);
+	scratch_write(state, "work/train.py", "pri", 0600);
+	scratch_write(state, "work/sub/data", "", 0600);
+	take_back(state, items);
+	assert_int_equal(rmdir(scratch_path(state, "work")), 0);
+}
+
+static void what_is_no_part_of_a_broken_copy_stays(void **state)
+{
+	struct job_file items[2];
+
+	break_off(state, items);
+	scratch_write(state, "work/train.py", "print(1)\nprint(2)\n", 0755);
+	scratch_write(state, "work/sub/data", "dat!\n", 0640);
+	scratch_write(state, "work/sub/notes", "d", 0640);
+	take_back(state, items);
+	assert_text_freed(scratch_read(state, "work/train.py"), "print(1)\nprint(2)\n");
+	assert_text_freed(scratch_read(state, "work/sub/data"), "dat!\n");
+	assert_text_freed(scratch_read(state, "work/sub/notes"), "d");
+}
+
+/* A program may cut a file short. */
+static void half_a_file_stays_once_the_copy_was_complete(void **state)
+{
+	char *source cleanup_free = mem_strdup(scratch_path(state, "source"));
+	static char name[] = ".";
+	struct job_file file = {.kind = JOB_FILE_CONTENT, .source = source, .name = name};
+	const struct job_files files = {.items = &file, .count = 1};
+	struct err err cleanup_err = {0};
+
+	assert_success(localize_files(&files, scratch_path(state, "work"), &err), &err);
+	scratch_write(state, "work/train.py", "pri", 0600);
+	copies_take_back(&files, scratch_path(state, "work"));
+	assert_text_freed(scratch_read(state, "work/train.py"), "pri");
+	assert_false(fs_exists(scratch_path(state, "work/sub/data")));
+}
+
 int main(void)
 {
 #define localize_test(function) cmocka_unit_test_setup_teardown(function, create, scratch_remove)
@@ -151,6 +232,10 @@ int main(void)
 		localize_test(names_that_lead_out_are_refused),
 		localize_test(earlier_links_lead_nowhere),
 		localize_test(what_is_not_there_is_named),
+		localize_test(a_copy_that_failed_is_taken_back),
+		localize_test(half_a_file_is_taken_back),
+		localize_test(what_is_no_part_of_a_broken_copy_stays),
+		localize_test(half_a_file_stays_once_the_copy_was_complete),
 	};
 
 	return cmocka_run_group_tests_name("localize", tests, NULL, NULL);

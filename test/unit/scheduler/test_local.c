@@ -571,6 +571,32 @@ static void a_removed_entry_is_told_once_and_ends_no_job(void **state)
 	bed_close(bed);
 }
 
+/* ---- the end ------------------------------------------------------------------------------ */
+
+static void note_done(void *data)
+{
+	*(bool *)data = true;
+}
+
+static void files_end_with_a_job_that_has_no_history(void **state)
+{
+	struct bed *bed = bed_open(state, "tony-one", GANG, "worker=1:64", GIB_AND_2_GPUS);
+	const struct scheduler_end end = {.state = JOB_FAILED};
+	bool done = false;
+	struct stat info;
+
+	scratch_write(state, "jobs/tony-one/files/stdin", "secret", 0600);
+	scratch_write(state, "jobs/tony-one/files/src/train.py", "pass", 0644);
+	bed->scheduler->ops->finish(bed->scheduler, &end, note_done, &done);
+	assert_false(fs_exists(scratch_path(state, "jobs/tony-one/files/stdin")));
+	while (!done)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+	bed_close(bed);
+	assert_int_equal(lstat(scratch_path(state, "jobs/tony-one/files/src"), &info), 0);
+	assert_true(S_ISLNK(info.st_mode));
+	assert_text_freed(scratch_read(state, "jobs/tony-one/files/src/train.py"), "pass");
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -599,6 +625,7 @@ int main(int argc, char **argv)
 		scratch_test(gpus_belong_to_one_task_each),
 		scratch_test(a_killed_job_gives_way),
 		scratch_test(a_removed_entry_is_told_once_and_ends_no_job),
+		scratch_test(files_end_with_a_job_that_has_no_history),
 	};
 
 	if (argc > 1 && strcmp(argv[1], "exec") == 0)

@@ -1,13 +1,41 @@
 /* Sources of jobs that have ended are kept once per content. */
 #include "../base/test.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../base/scratch.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "scheduler/local_sources.h"
+
+/* A disk without room for another link; a directory that takes no name back. */
+static bool is_full, is_stuck;
+
+/* Both in place of the C library's. */
+int symlink(const char *target, const char *path)
+{
+	if (is_full) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return (int)syscall(SYS_symlinkat, target, AT_FDCWD, path);
+}
+
+int rename(const char *from, const char *to)
+{
+	struct stat info;
+
+	if (is_stuck && lstat(from, &info) == 0 && S_ISLNK(info.st_mode)) {
+		errno = EDQUOT;
+		return -1;
+	}
+	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
 
 static void share(void **state, const char *job)
 {
@@ -70,6 +98,66 @@ static void sources_that_cannot_be_shared_leave_nothing_in_the_cache(void **stat
 	assert_int_equal(rmdir(scratch_path(state, "cache")), 0);
 }
 
+static void assert_not_shared(void **state, const char *job)
+{
+	char *job_dir cleanup_free = fs_join("jobs", job);
+	char *file cleanup_free = mem_printf("jobs/%s/files/src/train.py", job);
+	char *source cleanup_free = mem_printf("jobs/%s/files/src", job);
+	struct err err cleanup_err = {0};
+
+	assert_int_equal(local_sources_share(scratch_path(state, job_dir), &err), -1);
+	assert_false(is_link(state, source));
+	assert_text_freed(scratch_read(state, file), "pass");
+	char *link cleanup_free = mem_printf("%s.link", source);
+	char *spare cleanup_free = mem_printf("%s.spare", source);
+	assert_false(is_link(state, link));
+	assert_false(fs_exists(scratch_path(state, spare)));
+}
+
+static void sources_stay_with_the_job_when_no_link_can_be_made(void **state)
+{
+	bool *const troubles[] = {&is_full, &is_stuck};
+
+	scratch_write(state, "jobs/a/files/src/train.py", "pass", 0644);
+	scratch_write(state, "jobs/b/files/src/train.py", "pass", 0644);
+	for (size_t i = 0; i < array_length(troubles); i++) {
+		*troubles[i] = true;
+		assert_not_shared(state, "a");
+		*troubles[i] = false;
+	}
+	share(state, "a");
+	for (size_t i = 0; i < array_length(troubles); i++) { /* the cache has them now */
+		*troubles[i] = true;
+		assert_not_shared(state, "b");
+		*troubles[i] = false;
+	}
+	assert_text_freed(scratch_read(state, "jobs/a/files/src/train.py"), "pass");
+}
+
+/* Job a's sources are in the cache; b's process was killed before its link took its place. */
+static void a_link_that_was_not_put_in_place_is_put_there_later(void **state)
+{
+	scratch_write(state, "jobs/a/files/src/train.py", "pass", 0644);
+	share(state, "a");
+	char *hash cleanup_free = local_sources_shared(scratch_path(state, "jobs/a"));
+	char *target cleanup_free = mem_printf("../../../cache/%s", hash);
+	static const char *const jobs[] = {"b", "c", "d"};
+	scratch_write(state, "jobs/b/files/stdout", "", 0644);
+	scratch_write(state, "jobs/c/files/src/train.py", "pass", 0644);
+	scratch_write(state, "jobs/d/files/src.spare/train.py", "pass", 0644);
+	for (size_t i = 0; i < array_length(jobs); i++) {
+		char *link cleanup_free = mem_printf("jobs/%s/files/src.link", jobs[i]);
+		char *file cleanup_free = mem_printf("jobs/%s/files/src/train.py", jobs[i]);
+		char *job_dir cleanup_free = fs_join("jobs", jobs[i]);
+		assert_int_equal(symlink(target, scratch_path(state, link)), 0);
+		local_sources_tidy(scratch_path(state, job_dir));
+		assert_text_freed(scratch_read(state, file), "pass");
+		assert_false(is_link(state, link));
+	}
+	char *shared cleanup_free = local_sources_shared(scratch_path(state, "jobs/b"));
+	assert_string_equal(shared, hash);
+}
+
 /* It was killed between its steps. */
 static void half_a_move_is_finished_later(void **state)
 {
@@ -91,6 +179,8 @@ int main(void)
 		scratch_test(equal_sources_are_kept_once),
 		scratch_test(read_only_sources_are_shared_too),
 		scratch_test(sources_that_cannot_be_shared_leave_nothing_in_the_cache),
+		scratch_test(sources_stay_with_the_job_when_no_link_can_be_made),
+		scratch_test(a_link_that_was_not_put_in_place_is_put_there_later),
 		scratch_test(half_a_move_is_finished_later),
 	};
 
