@@ -125,6 +125,15 @@ static int start(const struct scheduler_client_ops *ops, const struct stage *sta
 	return -1;
 }
 
+/* The exit code of a submission that failed; -1: that of `err`. */
+static int explain_failure(const struct err *err)
+{
+	if (!was_interrupted())
+		return -1;
+	report_error(err);
+	return EXIT_CODE_INTERRUPTED;
+}
+
 static void print_submitted(const struct job *job, const char *job_dir, bool as_json)
 {
 	if (!as_json) {
@@ -242,7 +251,7 @@ static int submit(const struct submit_options *chosen, const struct str_list *op
 		return -1;
 	opened.ops = job_verb_scheduler(&description);
 	if (start(opened.ops, &stage, description.job, &opened.door, err) < 0)
-		return was_interrupted() ? EXIT_CODE_INTERRUPTED : -1;
+		return explain_failure(err);
 	warn_of_stdin(chosen);
 	opened.id = mem_strdup(description.job->id);
 	opened.journal_path = fs_join(opened.door.job_dir, "journal.jsonl");

@@ -185,9 +185,13 @@ static int start(const struct job *job, struct job_door *door, struct err *err)
 {
 	struct err why cleanup_err = {0};
 
-	if (local_start_am(job->id, door->job_dir, &why) < 0 &&
-	    fail_to_start(door->job_dir, &why, err) < 0)
-		return -1;
+	if (local_start_am(job->id, door->job_dir, &why) < 0) {
+		if (fail_to_start(door->job_dir, &why, err) < 0)
+			return -1;
+		if (local_start_is_interrupted())
+			return err_set(err, ERR_FAILED, "%s failed to start: %s", job->id,
+				       err_message(&why));
+	}
 	local_job_life(door->job_dir, &door->address);
 	if (door->claim > 0)
 		close(door->claim);

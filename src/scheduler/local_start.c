@@ -156,8 +156,7 @@ static void drain(int watch)
 		;
 }
 
-/* The caller has blocked these signals, and looks at them later. */
-static bool is_told_to_end(void)
+bool local_start_is_interrupted(void)
 {
 	sigset_t pending;
 
@@ -176,7 +175,8 @@ static int wait_for_am(pid_t pid, int watch, const char *job_dir, struct err *er
 	while (!fs_exists(am_file)) {
 		if (has_ended(pid, &status))
 			return has_begun(job_dir) ? 0 : set_died(status, job_dir, err);
-		if (is_told_to_end())
+		/* An AM that has begun runs its job, whatever becomes of the client. */
+		if (local_start_is_interrupted() && !has_begun(job_dir))
 			return err_set(err, ERR_FAILED, "the submission was interrupted");
 		if (clock_monotonic_ms() >= deadline)
 			return err_set(err, ERR_UNREACHABLE,

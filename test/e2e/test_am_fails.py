@@ -3,12 +3,12 @@
 import json
 import resource
 import shutil
-import signal
 import subprocess
 
 import pytest
-from conftest import BUILD, wait_until
+from conftest import BUILD
 from patience import PATIENCE_S
+from program import hear_signals
 
 FAILED = "failed to start: the application master exited with code"
 
@@ -76,18 +76,42 @@ def test_an_agent_that_cannot_be_executed_is_told_before_there_is_a_job(tony, in
     assert checked.returncode != 0 and words in checked.stdout + checked.stderr
 
 
-def test_ctrl_c_while_the_am_does_not_come_up(tony, installed):
+def put_agent(tony, script):
     agent = tony.directory / "bin" / "tony-agent"
-    agent.write_text("#!/bin/sh\ntouch up\nexec sleep 1000\n")
+    agent.write_text(f"#!/bin/sh\n{script}\n")
     agent.chmod(0o755)
-    submitting = subprocess.Popen([installed, "submit", "--", "true"], env=tony.env, cwd=tony.directory, text=True,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-    wait_until(lambda: list(tony.directory.glob("**/up")), "the agent to hang")
-    submitting.send_signal(signal.SIGINT)
-    out, err = submitting.communicate(timeout=PATIENCE_S)
-    assert submitting.returncode == 1 and "failed to start: the submission was interrupted" in out, (out, err)
-    assert len(tony.ids()) == 1 and tony.processes() == []
+
+
+@pytest.mark.parametrize("option", [[], ["--detach"], ["--json"]], ids=["watched", "detached", "json"])
+def test_ctrl_c_while_the_am_does_not_come_up(tony, installed, option):
+    put_agent(tony, "kill -INT $PPID; exec sleep 1000")
+    answer = submit(tony, installed, *option, preexec_fn=hear_signals)
+    assert (answer.returncode, answer.stdout) == (130, ""), answer
+    job, = tony.ids()
+    assert f"tony: {job} failed to start: the submission was interrupted" in answer.stderr, answer
+    assert tony.processes() == []
+
+
+def test_ctrl_c_does_not_end_the_am_of_a_detached_job_that_has_begun(tony, installed):
+    """The AM's begin is on the disk, and its address is not yet, when the signal arrives."""
+    begun = f"grep -qs '\"ev\":\"am\"' journal.jsonl"
+    put_agent(tony, f"{BUILD}/tony-agent \"$@\" & until {begun}; do sleep 0.01; done; kill -INT $PPID; wait")
+    submitted = submit(tony, installed, "--detach", preexec_fn=hear_signals)
+    assert submitted.returncode == 0 and submitted.stdout.split() == tony.ids(), submitted
+    assert tony.run("wait", *tony.ids()).returncode == 0
+
+
+def test_an_interrupted_submission_says_what_became_of_the_job(tony, installed):
+    """The signal comes while the AM begins: either the job goes on, and its id is printed, or it is ended."""
+    put_agent(tony, f"kill -INT $PPID; exec {BUILD}/tony-agent \"$@\"")
+    submitted = submit(tony, installed, "--detach", preexec_fn=hear_signals)
+    job, = tony.ids()
+    if submitted.returncode == 0:
+        assert submitted.stdout.split() == [job], submitted
+        assert tony.run("wait", job).returncode == 0
+    else:
+        assert (submitted.returncode, submitted.stdout) == (130, ""), submitted
+        assert f"tony: {job} failed to start: the submission was interrupted" in submitted.stderr, submitted
 
 
 def test_checkpoints_in_hdfs_are_refused_on_this_machine(tony):
