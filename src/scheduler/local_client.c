@@ -206,8 +206,9 @@ static int kill_job(const struct job_door *door, const char *reason, struct err 
 	if (local_job_life(door->job_dir, NULL) == LOCAL_ELSEWHERE)
 		return err_set(err, ERR_UNREACHABLE, "%s runs on %s: kill it there",
 			       fs_basename(door->job_dir), host);
-	return local_job_kill(door->job_dir, reason ? reason : "killed: its AM did not answer",
-			      err);
+	char *message cleanup_free =
+		mem_printf("killed by the user%s%s", reason ? ": " : "", reason ? reason : "");
+	return local_job_kill(door->job_dir, message, err);
 }
 
 const struct scheduler_client_ops local_scheduler_client = {

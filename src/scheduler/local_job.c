@@ -247,12 +247,11 @@ static void clear(const char *job_dir)
 	job_destroy(job);
 }
 
-/* The grace lets the AM's guardian, which may be at it just now, finish by itself. */
-static int end(const char *job_dir, const struct ending *ending, struct err *err)
+static int end(const char *job_dir, const struct ending *ending, int signal, struct err *err)
 {
 	char *mark cleanup_free = mark_of(job_dir);
 
-	if (proc_end_all(0, mark, NULL, 0, SIGTERM, END_GRACE_MS) < 0)
+	if (proc_end_all(0, mark, NULL, 0, signal, END_GRACE_MS) < 0)
 		return err_set(err, ERR_FAILED, "%s: some of its processes cannot be killed",
 			       fs_basename(job_dir));
 	cgroup_clean("", fs_basename(job_dir));
@@ -260,16 +259,18 @@ static int end(const char *job_dir, const struct ending *ending, struct err *err
 	return write_final(job_dir, ending, err);
 }
 
+/* After SIGTERM the AM would write an end of its own, and this one's message would be lost. */
 int local_job_kill(const char *job_dir, const char *message, struct err *err)
 {
-	return end(job_dir, &(struct ending){JOB_KILLED, message, NULL}, err);
+	return end(job_dir, &(struct ending){JOB_KILLED, message, NULL}, SIGKILL, err);
 }
 
+/* SIGTERM's grace lets the AM's guardian, which may be at it just now, finish by itself. */
 int local_job_fail(const char *job_dir, const struct cause *cause, struct err *err)
 {
 	char *message cleanup_free = cause_sentence(cause);
 
-	return end(job_dir, &(struct ending){JOB_FAILED, message, cause}, err);
+	return end(job_dir, &(struct ending){JOB_FAILED, message, cause}, SIGTERM, err);
 }
 
 /* Its AM was started, and is gone before it wrote a line. */
@@ -297,7 +298,8 @@ bool local_job_settle(const char *job_dir, const struct job_view *view)
 	};
 	char *log cleanup_free = fs_join(job_dir, LOCAL_AM_LOG);
 	bool was_started = !view->am_pid && fs_exists(log);
-	int result = was_started ? fail_unbegun(job_dir, log, &err) : end(job_dir, &ending, &err);
+	int result = was_started ? fail_unbegun(job_dir, log, &err)
+				 : end(job_dir, &ending, SIGTERM, &err);
 	if (result < 0 && local_job_is_there(job_dir))
 		log_warning("%s: %s", fs_basename(job_dir), err_message(&err));
 	return result == 0;

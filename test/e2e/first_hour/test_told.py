@@ -86,6 +86,8 @@ ROWS = [
     ("2.13", "tony submit --timeout 3s --workers 3 --executes 'test $TONY_TASK_INDEX != 1 || sleep 99'", 1,
      ["; worker:1 still ran"], []),
     ("2.6", f"{JOB}; tony scale $job worker=3", 2, ["worker: has 2 tasks and is not elastic"], []),
+    ("kill by force", f"{JOB}; tony kill --force --reason 'out of credit' $job; tony status $job; tony list -a", 0,
+     ["killed by the user: out of credit"], ["SIGTERM", "end: failed"]),
     ("2.6 type", f"{JOB}; tony scale $job foo=3", 4, ['has no task type "foo"'], []),
     ("2.6 range", f"{ELASTIC}; tony scale $job worker=9", 2, ["worker: may have 1 to 2 tasks"], []),
     ("2.19", f"{JOB}; tony wait --timeout 1 $job", 9, ["still runs after 1.0 s"], []),

@@ -614,7 +614,7 @@ static void a_deaf_am_is_killed(void **state)
 	assert_success(client()->kill(&door, NULL, &err), &err);
 	assert_false(is_running(am));
 	assert_false(is_running(below));
-	assert_int_equal(count_final(&door, "killed: its AM did not answer"), 1);
+	assert_int_equal(count_final(&door, "killed by the user"), 1);
 	assert_string_equal(listed(one), "killed");
 	job_door_finish(&door);
 }
