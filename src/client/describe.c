@@ -176,11 +176,24 @@ static void describe_watching(struct describer *describer)
 	job->log_keep = (int)conf_int(conf, "tony.task.log-keep");
 }
 
-static bool has_chief(const struct job *job)
+static int chief_count(const struct job *job)
 {
 	int chief = job_find_type(job, "chief");
 
-	return chief >= 0 && job->types[chief].instances > 0;
+	return chief < 0 ? 0 : job->types[chief].instances;
+}
+
+/* The success of the first one to end would cut the others off. */
+static void check_chiefs(struct describer *describer)
+{
+	const struct job *job = describer->job;
+
+	if (job->stop_after_chief && chief_count(job) > 1)
+		describe_error(describer, "tony.chief.instances",
+			       "\"%d\": the end of one chief ends the job, and cuts the others "
+			       "off; set it to 1 and ask for more workers, or set "
+			       "tony.application.stop-after-chief=false",
+			       chief_count(job));
 }
 
 /* A framework says "tony.worker.processes: ..."; the user wrote --processes, or a line of a file.
@@ -206,10 +219,12 @@ static void describe_policy(struct describer *describer)
 	if (describe_is_set(describer->conf, chief_key))
 		job->stop_after_chief = conf_bool(describer->conf, chief_key);
 	else
-		job->stop_after_chief = has_chief(job) && job->group_timeout_count == 0;
+		job->stop_after_chief = chief_count(job) > 0 && job->group_timeout_count == 0;
 	job->live_elastic = framework_lives_through_changes(job);
 	if (ops->check && ops->check(job, &err) < 0)
 		tell_place(describer, err_message(&err));
+	else
+		check_chiefs(describer);
 }
 
 void description_finish(struct description *description)

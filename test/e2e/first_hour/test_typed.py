@@ -100,6 +100,11 @@ ROWS = [
      "tony check --type cheif=1 --memory 64m -- true", 0, [], ["warning"]),
     ("3.69", "tony submit --framework tensorflow --type chief=2 --workers 2 -- true", 2,
      ['--type: "2": TensorFlow knows one chief; set it to 1 and ask for more workers'], []),
+    *((f"3.69 {framework}", f"tony check --framework {framework} --type chief=2 --workers 2 -- true", 2,
+       ['--type: "2": the end of one chief ends the job', "set it to 1 and ask for more workers, or set "
+        "tony.application.stop-after-chief=false"], []) for framework in ("pytorch", "torchrun", "jax", "generic")),
+    ("3.69 goes on", "tony check --framework pytorch --type chief=2 --workers 2 --conf tony.application.stop-after-chief=false "
+     "--memory 64m -- true", 0, [], ["chief ends"]),
     ("layer file", FAR + "tony submit -- true; echo $?; tony check -- true", 3, ['tony.xml:1: tony.worker.memory: "far"', "3\n"],
      []),
     ("layer both", FAR + "tony submit --vcores none -- true", 3,

@@ -66,6 +66,7 @@ static void test_refusals(void **state)
 	bed_conf(bed, "tony.application.framework=pytorch");
 	bed_conf(bed, "tony.worker.min-instances=3");
 	bed_conf(bed, "tony.chief.min-instances=1");
+	bed_conf(bed, "tony.application.stop-after-chief=false");
 	bed_conf(bed, "tony.board.min-instances=1");
 	bed_conf(bed, "tony.application.sidecar.jobtypes=board");
 	bed_refuse(bed);
