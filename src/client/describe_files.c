@@ -54,15 +54,28 @@ static void check_remote(const struct describer *describer, const struct place *
 			       where->label, source);
 }
 
+/* A path that cannot be read, by errno; `what` would have been right. */
+static void tell_unreadable(const struct describer *describer, const struct place *where,
+			    const char *path, const char *what)
+{
+	const char *why = strerror(errno);
+
+	if (errno == EACCES)
+		problems_error(describer->problems, PROBLEM_FILE,
+			       "%s: \"%s\": %s; make it readable (chmod)", where->label, path, why);
+	else
+		problems_error(describer->problems, PROBLEM_FILE,
+			       "%s: \"%s\": %s; write the path of %s", where->label, path, why,
+			       what);
+}
+
 static void check_source(const struct describer *describer, const struct place *where,
 			 const struct resource_spec *spec)
 {
 	if (spec->remote)
 		check_remote(describer, where, spec->source, false);
 	else if (access(spec->source, R_OK) < 0)
-		problems_error(describer->problems, PROBLEM_FILE,
-			       "%s: \"%s\": %s; write the path of a file or directory",
-			       where->label, spec->source, strerror(errno));
+		tell_unreadable(describer, where, spec->source, "a file or directory");
 }
 
 /* What --hdfs_classpath names; see job_options.c. */
@@ -119,9 +132,7 @@ static char *find_path(const struct describer *describer, const struct place *wh
 		check_remote(describer, where, source, is_fetched);
 		result = mem_strdup(source);
 	} else if (access(source, R_OK) < 0)
-		problems_error(describer->problems, PROBLEM_FILE,
-			       "%s: \"%s\": %s; write the path of %s", where->label, source,
-			       strerror(errno), what);
+		tell_unreadable(describer, where, source, what);
 	else
 		result = fs_absolute(source, NULL);
 	resource_finish(&spec);

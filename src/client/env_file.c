@@ -85,11 +85,11 @@ int env_file_read(const char *path, struct str_list *pairs, struct err *err)
 	char *bytes cleanup_free = mem_alloc(ENV_FILE_CAP + 2);
 	int number = 1;
 
-	if (!file)
-		return err_set_errno(err, "--env-file: cannot open \"%s\"", path);
-	size_t length = fread(bytes, 1, ENV_FILE_CAP + 1, file);
-	if (ferror(file))
-		return err_set_errno(err, "--env-file: %s", path);
+	size_t length = file ? fread(bytes, 1, ENV_FILE_CAP + 1, file) : 0;
+	if (!file || ferror(file))
+		return err_set(err, ERR_CONFIG, "--env-file: \"%s\": %s; %s", path, strerror(errno),
+			       errno == EACCES ? "make it readable (chmod)"
+					       : "write the path of a file of NAME=VALUE lines");
 	if (length > ENV_FILE_CAP)
 		return err_set(err, ERR_CONFIG, "--env-file: %s is larger than 1 MiB", path);
 	bytes[length] = '\0';

@@ -39,6 +39,12 @@ ROWS = [
      "tony submit -f --memory 64m --src_dir . -- ls", 0, ["here", "dangling", "loop"], []),
     ("3.38", "touch f; mkdir s; mkfifo s/p; for d in none f s; do tony submit --src_dir $d -- true; echo =$?; done", 0,
      ['--src_dir: "none": No such file', "is neither a directory nor an archive", "s/p: is neither a file, a dir", "=3"], ["=2"]),
+    ("files of variables", f"mkdir d; touch u; chmod 0 u; for f in none d u; do {NOBODY} tony submit --env-file $f -- true; "
+     "echo =$?; done; " + NOBODY + " tony submit --env-file none -- true", 3,
+     ['--env-file: "none": No such file or directory; write the path of a file of NAME=VALUE lines',
+      '"d": Is a directory; write the path', '"u": Permission denied; make it readable (chmod)', "=3"], ["=4", "=6", "=70"]),
+    ("source unreadable", f"mkdir d; chmod 0 d; {NOBODY} tony submit --src_dir d -- true", 3,
+     ['--src_dir: "d": Permission denied; make it readable (chmod)'], ["write the path"]),
     ("3.45", f"echo def >a.py; for c in a.py '-c import~nosuch' '-c exit(\"text\")'; do "
      f"tony submit --memory 64m -- {PYTHON} ${{c/\\~/ }}; done", 1, ["SyntaxError: invalid syntax"], []),
     ("3.49", "touch t.py; for v in none t.py; do tony submit --python_venv $v --python_binary_path bin/python --executes t.py; "
