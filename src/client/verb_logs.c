@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "client/job_output.h"
+#include "client/live.h"
 #include "client/moment.h"
 #include "client/other_tools.h"
 #include "client/report.h"
@@ -170,6 +171,21 @@ static void point_to_am(const struct logs *logs)
 			logs->opened->id, logs->opened->id);
 }
 
+/* Prints what programs wrote that is in no log; whether there is any. */
+static bool tell_losses(const struct job_view *view)
+{
+	struct str_list lines cleanup_str_list = {0};
+	bool found = false;
+
+	for (size_t i = 0; i < view->task_count && !found; i++)
+		found = view->tasks[i].lost.text != NULL;
+	if (found)
+		live_add_losses(view, &lines);
+	for (size_t i = 0; i < lines.count; i++)
+		fprintf(stderr, "tony: %s\n", lines.items[i]);
+	return found;
+}
+
 /* Else nobody would know an empty log from a wrong command. */
 static void tell_nothing(const struct logs *logs)
 {
@@ -178,7 +194,7 @@ static void tell_nothing(const struct logs *logs)
 	const bool is_part = chosen->grep || chosen->since || output->stream || output->am ||
 			     output->tasks.count > 0 || output->executors.count > 0;
 
-	if (logs->has_printed || output->tail == 0)
+	if (logs->has_printed || output->tail == 0 || (tell_losses(logs->opened->view) && !is_part))
 		return;
 	fprintf(stderr, "tony: %s has written nothing%s%s\n", logs->opened->id,
 		logs->opened->view->is_final ? "" : " so far",

@@ -146,6 +146,24 @@ static void a_job_without_logs_prints_nothing(void **state)
 	bed_job_close(&bed);
 }
 
+static void lost_output_is_not_told_as_none(void **state)
+{
+	struct bed_job bed;
+
+	open_job(&bed);
+	bed_job_record(&bed,
+		       json_pack("{s:s, s:s, s:i, s:i, s:i, s:s}", "ev", "output", "task",
+				 "worker:0", "attempt", 1, "lines", 3, "bytes", 30, "text",
+				 "3 lines of its output were lost"),
+		       3000);
+	assert_logs(state, "logs", "");
+	assert_text_has(bed_err(), "tony: warning: worker:0: 3 lines of its output were lost");
+	assert_null(strstr(bed_err(), "has written nothing"));
+	assert_logs(state, "logs --grep x", "");
+	assert_text_has(bed_err(), "has written nothing so far of what is asked for");
+	bed_job_close(&bed);
+}
+
 /* The follower must see lines, files and attempts that come later, and end with the job. */
 static void following_ends_with_the_job(void **state)
 {
@@ -183,6 +201,7 @@ int main(void)
 		verb_test(the_tail_is_that_of_each_file),
 		verb_test(processes_of_a_task_have_files_of_their_own),
 		verb_test(a_job_without_logs_prints_nothing),
+		verb_test(lost_output_is_not_told_as_none),
 		verb_test(following_ends_with_the_job),
 	};
 
