@@ -257,6 +257,12 @@ static int read_head(struct stored_log *log, int64_t attempt, const char *name, 
 	return 0;
 }
 
+/* A history has no file of a program's stream without a byte. */
+static bool is_of_program(const char *name)
+{
+	return str_starts_with(name, "stdout") || str_starts_with(name, "stderr");
+}
+
 static struct job_log *open_log(struct job_logs *base, const char *container, const char *host,
 				const char *name, struct err *err)
 {
@@ -274,7 +280,14 @@ static struct job_log *open_log(struct job_logs *base, const char *container, co
 	char *index cleanup_free = mem_printf("%s.times", file);
 	struct stored_log *log = mem_alloc(sizeof(*log));
 	log->times = -1;
-	log->fd = history_store_open_file(logs->store, logs->path, file, HISTORY_FILE_CAP, err);
+	struct err why cleanup_err = {0};
+	log->fd = history_store_open_file(logs->store, logs->path, file, HISTORY_FILE_CAP, &why);
+	if (why.kind == ERR_NOT_FOUND && is_of_program(name)) {
+		destroy_log(&log->base);
+		return job_log_of_text("");
+	}
+	if (why.kind != ERR_NONE)
+		err_set(err, why.kind, "%s", err_message(&why));
 	if (log->fd >= 0)
 		log->times = history_store_open_file(logs->store, logs->path, index,
 						     HISTORY_FILE_CAP, NULL);

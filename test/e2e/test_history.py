@@ -151,6 +151,19 @@ def test_site_says_where(tony):
     assert tony.run("logs", job.id).stdout == "hello\n"
 
 
+def test_logs_of_a_silent_program_are_empty_in_a_history(tony):
+    store = tony.directory / "shared"
+    (tony.directory / "conf").mkdir()
+    write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.location": store})
+    _, job = tony.job({"tony.worker.instances": 1}, "--executes", "true")
+    kept(tony, job, store)
+    forget(job)
+    answer = tony.run("logs", job.id)
+    assert (answer.returncode, answer.stdout) == (0, "") and "has written nothing" in answer.stderr, answer
+    answer = tony.run("logs", job.id, "--task", "worker:0", "--stream", "stderr")
+    assert answer.returncode == 0 and "has written nothing of what is asked for" in answer.stderr, answer
+
+
 @pytest.mark.parametrize("location", ["relative/path", "s3://bucket/x"])
 def test_location_that_is_none_is_refused_at_submit(tony, location):
     answer, job = tony.job({"tony.worker.instances": 1, "tony.history.location": location}, "--executes", "true")
