@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "client/exit_code.h"
 
 int report_error(const struct err *err)
@@ -15,15 +16,23 @@ int report_error(const struct err *err)
 	return (int)exit_code_of(err->kind);
 }
 
-void report_flush_job(FILE *stream)
+int report_flush_job(FILE *stream, const char *id, const char *what)
 {
 	errno = 0; /* of a line before, it is not known any more */
 	if (fflush(stream) == 0 && !ferror(stream))
-		return;
-	fprintf(stderr, "tony: the job has ended, but that could not be written%s%s\n",
+		return 0;
+	fprintf(stderr, "tony: %s %s, but that could not be written%s%s\n", id, what,
 		errno ? ": " : "", errno ? strerror(errno) : "");
 	__fpurge(stream);
 	clearerr(stream);
+	return -1;
+}
+
+void report_flush_end(FILE *stream, const struct job_view *view)
+{
+	char *what cleanup_free = mem_printf("has ended (%s)", job_state_name(view->state));
+
+	report_flush_job(stream, view->job->id, what);
 }
 
 void report_json(json_t *value)

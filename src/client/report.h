@@ -10,6 +10,7 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "job/machine.h"
+#include "job/view.h"
 
 /* A table with aligned columns; cells are owned by the table. Initialise with {0}. */
 struct report_table {
@@ -43,9 +44,11 @@ size_t report_width(FILE *stream);
 /* A line of text, folded to the width of standard output. */
 void report_line(const char *text);
 
-/* Writes out what `stream` has of a job that has ended. A failure of that is told on standard
- * error, and the exit code stays the job's. */
-void report_flush_job(FILE *stream);
+/* Writes out what `stream` has of a job. A failure of that is told on standard error behind `id`
+ * and `what`, such as "was submitted", and is then forgotten; -1. */
+int report_flush_job(FILE *stream, const char *id, const char *what);
+/* The same for a job that has ended: the exit code stays the job's. */
+void report_flush_end(FILE *stream, const struct job_view *view);
 
 /* "tony: message" on standard error; the exit code for that kind of error. */
 int report_error(const struct err *err);

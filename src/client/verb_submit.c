@@ -228,8 +228,10 @@ static int watch(const struct submit_options *chosen, struct opened *opened, str
 		return -1;
 	if (opened->view->is_final)
 		watch_conclude(opened, &how);
-	if (chosen->json && opened->view->is_final)
+	if (chosen->json && opened->view->is_final) {
 		report_json(job_answer(opened));
+		report_flush_end(stdout, opened->view);
+	}
 	return code;
 }
 
@@ -262,7 +264,9 @@ static int submit(const struct submit_options *chosen, const struct str_list *op
 		upkeep_start(opened.ops, description.job);
 	if (chosen->detach && has_started) {
 		print_submitted(description.job, opened.door.job_dir, chosen->json);
-		return EXIT_CODE_OK;
+		return report_flush_job(stdout, opened.id, "was submitted and runs") < 0
+			       ? EXIT_CODE_INTERNAL
+			       : EXIT_CODE_OK;
 	}
 	return watch(chosen, &opened, err);
 }

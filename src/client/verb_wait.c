@@ -74,7 +74,7 @@ static int wait_for(const struct wait_options *chosen, const struct str_list *op
 	else
 		printf("%s %s: %s\n", opened.id, job_state_name(opened.view->state),
 		       opened.view->message ? opened.view->message : "");
-	report_flush_job(stdout);
+	report_flush_end(stdout, opened.view);
 	return (int)exit_code_of_job(opened.view->state);
 }
 

@@ -371,5 +371,5 @@ void watch_conclude(const struct opened *opened, const struct watch_options *opt
 	/* What a program wrote must not reach the terminal as commands. */
 	char *clean cleanup_free = str_printable(text.text, text.length);
 	fputs(clean, options->stream);
-	report_flush_job(options->stream);
+	report_flush_end(options->stream, view);
 }
