@@ -47,7 +47,8 @@ const struct opt_table verb_open_options = {
 	.description =
 		"The link is good once, within a minute; behind it the job can be looked at, "
 		"and not changed, for 12 hours. With tensorboard, notebook or a TASK it leads "
-		"to the web interface that is served there.",
+		"to the web interface that is served there: of the newest job, unless a JOB stands "
+		"before it.",
 	.options = options,
 	.option_count = array_length(options),
 };
@@ -212,16 +213,42 @@ static int lead(const struct open_options *chosen, const struct opened *opened,
 	return result;
 }
 
+/* A page's name, or TYPE:INDEX. */
+static bool is_page(const char *what)
+{
+	const char *colon = strchr(what, ':');
+
+	return str_equal(what, "tensorboard") || str_equal(what, "notebook") ||
+	       (colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")]);
+}
+
+/* Both operands may be left out: a page alone, where no job has its name, is the newest job's. */
+static int find_job(struct opened *opened, const struct str_list *operands, const char **what,
+		    struct err *err)
+{
+	const char *id = operands->count > 0 ? operands->items[0] : NULL;
+	struct err why cleanup_err = {0};
+
+	*what = operands->count > 1 ? operands->items[1] : NULL;
+	if (opened_find(opened, id, &why) == 0)
+		return 0;
+	if (why.kind != ERR_NOT_FOUND || operands->count != 1 || !is_page(id))
+		return err_set(err, why.kind, "%s", err_message(&why));
+	*what = id;
+	return opened_find(opened, NULL, err);
+}
+
 static int open_job(const struct open_options *chosen, const struct str_list *operands,
 		    struct err *err)
 {
 	struct opened opened cleanup_opened = {0};
 	char *to cleanup_free = NULL;
+	const char *what;
 
 	if (operands->count > 2)
 		return err_set(err, ERR_USAGE, "usage: %s", verb_open_options.usage);
-	if (opened_find(&opened, operands->count > 0 ? operands->items[0] : NULL, err) < 0 ||
-	    (operands->count > 1 && find_path(&opened, operands->items[1], &to, err) < 0))
+	if (find_job(&opened, operands, &what, err) < 0 ||
+	    (what && find_path(&opened, what, &to, err) < 0))
 		return -1;
 	if (opened.view->is_final)
 		return show_ended(chosen, &opened, err);

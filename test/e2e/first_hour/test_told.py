@@ -70,6 +70,10 @@ ROWS = [
      ["no job"]),
     ("open of the ended", "tony submit --memory 64m -- true; tony open", 4,
      ["has ended (succeeded), and its page with it; tony portal shows ended jobs, tony status tony-"], []),
+    ("open of a page", "tony submit -d --memory 64m --framework pytorch --workers 1 -- sleep 99; tony open tensorboard; "
+     "tony open worker:0; tony open worker:7; test $? = 4", 0,
+     ["&to=ui/tensorboard/", "&to=ui/worker:0/", 'has no task "worker:7"'], ["no job"]),
+    ("open of no job", "tony open tensorbord", 4, ['no job "tensorbord"'], []),
     ("3.36", "tony submit --type Worker=1 -- true", 2, ['"Worker" is not', "write a lower-case letter"], []),
     ("3.36 reserved", "tony submit --type am=1 -- true", 2, ["keys tony.am.* are of something else"], []),
     ("3.36 number", "tony submit --type worker -- true", 2, ["write --type worker=1"], []),
