@@ -102,7 +102,7 @@ static void an_import_counts_when_the_script_cannot_do_without(void **state)
 		{"'''unclosed\nimport torch\n", false},
 		{"", false},
 	};
-	char *beside cleanup_free = write_file("paths.py", "");
+	free(write_file("paths.py", "")); /* a file beside the scripts */
 
 	for (size_t i = 0; i < array_length(rows); i++) {
 		char *path cleanup_free = write_file("train.py", rows[i].text);
