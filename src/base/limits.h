@@ -6,7 +6,8 @@
  * (core_pattern with a '|'), that program decides.
  *
  * Sizes of files (ulimit -f). A write beyond the limit fails with EFBIG in tony's own processes;
- * SIGXFSZ, which would kill them, is ignored there. What they start has the signal's default.
+ * SIGXFSZ, which would kill them, is ignored there. The programs that they start have its default
+ * again.
  */
 #ifndef TONY_BASE_LIMITS_H
 #define TONY_BASE_LIMITS_H
