@@ -16,6 +16,7 @@
 #include "job/record.h"
 #include "job/view.h"
 #include "net/listen.h"
+#include "scheduler/launch.h"
 #include "scheduler/state_dir.h"
 
 #define HOLD_VARIABLE "TONY_AM_HOLD"
@@ -101,9 +102,11 @@ static char *describe_end(const struct am *am)
 {
 	const struct guard *guard = &am->guard;
 	const char *start = has_begun(am) ? "" : "failed to start: ";
-	char *end cleanup_free = cause_describe_am(guard->exit_code, guard->signal);
+	struct err end cleanup_err = {0};
+	launch_set_am_end(guard->exit_code, guard->signal, am->job_dir, &end);
+	fs_explain_room(am->job_dir, &end);
 	if (!guard->signal || am->short_lives < SHORT_LIVES)
-		return mem_printf("%s%s", start, end);
+		return mem_printf("%s%s", start, err_message(&end));
 	return mem_printf("%sthe application master was killed %d times in a row soon after its "
 			  "start, the last time by %s",
 			  start, am->short_lives, proc_signal_name(guard->signal));

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "job/machine.h"
 #include "scheduler/cgroup.h"
 #include "scheduler/launch_record.h"
 
@@ -41,6 +42,15 @@ bool launch_exit_is_full(int code, const char *path, struct err *err)
 	errno = code;
 	err_set_errno(err, "%s", path);
 	return true;
+}
+
+int launch_set_am_end(int exit_code, int signal, const char *job_dir, struct err *err)
+{
+	char *end cleanup_free = cause_describe_am(exit_code, signal);
+
+	if (!signal && launch_exit_is_full(exit_code, job_dir, err))
+		return err_wrap(err, "the application master found no room");
+	return err_set(err, ERR_FAILED, "%s", end);
 }
 
 /* ---- in the child ------------------------------------------------------------------------- */

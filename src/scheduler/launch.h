@@ -35,6 +35,10 @@ int launch_exit_code(const struct err *err, int otherwise);
  * code says something else. */
 bool launch_exit_is_full(int code, const char *path, struct err *err);
 
+/* How the application master of the job in `job_dir` ended, where nobody had told it to: sets
+ * `err`, which names the file system and the remedy where no room was the reason. -1. */
+int launch_set_am_end(int exit_code, int signal, const char *job_dir, struct err *err);
+
 /* Starts "tony-agent exec" (this program's own file) in a session of its own, with the environment
  * that all schedulers give it and, locally, TONY_LEDGER_FD, TONY_LIFELINE_FD, TONY_CGROUP or
  * TONY_MEMORY_WATCH=1, and CUDA_VISIBLE_DEVICES; its output goes to executor.log. A launch record

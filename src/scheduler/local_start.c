@@ -121,12 +121,8 @@ static pid_t start(const char *agent, const char *job_id, const char *job_dir, s
 
 static int set_died(int status, const char *job_dir, struct err *err)
 {
-	if (WIFEXITED(status) && launch_exit_is_full(WEXITSTATUS(status), job_dir, err))
-		return -1;
-	char *end cleanup_free =
-		cause_describe_am(WEXITSTATUS(status), WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-
-	return err_set(err, ERR_FAILED, "%s", end);
+	return launch_set_am_end(WEXITSTATUS(status), WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+				 job_dir, err);
 }
 
 /* A job can be over, and am.json gone, before this process is scheduled again. */
