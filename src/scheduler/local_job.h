@@ -34,8 +34,8 @@ int local_job_read_end(const char *job_dir, struct job **job, struct job_view **
 /* By that record alone, without the description. */
 bool local_job_ended_before(const char *job_dir, int64_t time_ms);
 
-/* Ends all processes of a job with SIGKILL, without asking its AM, and, when its journal has no last
- * record by then, writes `message` as that. Its history is published. */
+/* Ends all processes of a job with SIGKILL, without asking its AM, and, when its journal has no
+ * last record by then, writes `message` as that. Its history is published. */
 int local_job_kill(const char *job_dir, const char *message, struct err *err);
 
 /* The same of a job whose AM did not start: it failed, and why. */

@@ -12,8 +12,9 @@
 char *local_find_agent(struct err *err);
 
 /* Starts `tony-agent am --job-dir job_dir` and waits until it has written am.json. Its log is
- * LOCAL_AM_LOG in that directory. On failure all children of this process have been ended. A pending
- * SIGINT or SIGTERM, which the caller has blocked, is a failure while the AM has not begun. */
+ * LOCAL_AM_LOG in that directory. On failure all children of this process have been ended. A
+ * pending SIGINT or SIGTERM, which the caller has blocked, is a failure while the AM has not begun.
+ */
 int local_start_am(const char *job_id, const char *job_dir, struct err *err);
 
 /* Whether such a signal is pending. */
