@@ -398,7 +398,7 @@ static void a_start_that_is_interrupted_before_the_exec_leaves_no_process(void *
 	sigwait(&interrupt, &number);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	assert_int_equal(result, -1);
-	assert_message_has(&err, "one failed to start: the submission was interrupted");
+	assert_message_has(&err, " failed to start: the submission was interrupted");
 	err_finish(&err);
 	assert_string_equal(listed(one), "failed");
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
