@@ -325,6 +325,9 @@ static int check_missing(const struct history_target *target, struct err *err)
 int history_check(const struct history_target *target, struct err *err)
 {
 	struct err why cleanup_err = {0};
+
+	if (fs_exists(target->location) && !fs_is_directory(target->location))
+		return err_set(err, ERR_IO, "%s: is not a directory", target->location);
 	int day cleanup_close = open_day(target, false, &why);
 
 	if (day < 0 && why.kind == ERR_NOT_FOUND)

@@ -456,7 +456,7 @@ static void test_a_flaw_of_an_env_file_is_told_without_its_line(void **state)
 	str_list_add(&bed->options.env_file, "unset.env");
 	check_refused(bed, ".env:1: NOBODY_SETS_THIS is not set");
 	str_list_add(&bed->options.env_file, "not-there.env");
-	check_refused(bed, "cannot open \"not-there.env\"");
+	check_refused(bed, "\"not-there.env\": No such file or directory; write the path");
 	str_list_add(&bed->options.env_file, "/dev/zero");
 	check_refused(bed, "/dev/zero is larger than 1 MiB");
 	fs_write_file("nul.env", "GOOD=1\nNAME=a\0b\n", 16, 0600, NULL);
