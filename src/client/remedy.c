@@ -5,6 +5,11 @@
 #include "base/mem.h"
 
 /* {type} stands for the type of the task that failed. */
+static const char port_stolen[] =
+	"ask whose uid that is; tony.{type}.listener-uids names users who may listen, and "
+	"tony.{type}.strict-port=true keeps them out where the program sets SO_REUSEPORT or never "
+	"listens there";
+
 static const char *const remedies[CAUSE_KIND_COUNT] = {
 	[CAUSE_OUT_OF_MEMORY] = "raise tony.{type}.memory, or let the program use less",
 	[CAUSE_EXECUTION_TIMEOUT] = "raise tony.task.executor.execution-timeout-ms",
@@ -12,10 +17,7 @@ static const char *const remedies[CAUSE_KIND_COUNT] = {
 	[CAUSE_FROZEN] = "find out who stopped it, or raise tony.{type}.frozen-timeout",
 	[CAUSE_NO_SPACE] = "make room on that machine, then submit the job again",
 	[CAUSE_STORE_FULL] = "remove files there, or ask for a larger quota",
-	[CAUSE_PORT_STOLEN] =
-		"ask whose uid that is; tony.{type}.listener-uids names users who may listen, and "
-		"tony.{type}.strict-port=true keeps them out where the program sets SO_REUSEPORT "
-		"or never listens there",
+	[CAUSE_PORT_STOLEN] = port_stolen,
 	[CAUSE_REGISTRATION_TIMEOUT] = "raise tony.container.registration.timeout",
 	[CAUSE_ALLOCATION_TIMEOUT] = "raise tony.container.allocation.timeout, or ask for less",
 	[CAUSE_APPLICATION_TIMEOUT] = "raise --timeout (tony.application.timeout)",

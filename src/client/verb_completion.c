@@ -198,7 +198,8 @@ static void print_zsh_text(const char *text)
 
 static void print_zsh_value(const struct opt *opt)
 {
-	static const char *const actions[] = {
+	/* Frameworks and schedulers have values. */
+	static const char *const actions[OPT_COMPLETE_SCHEDULER + 1] = {
 		[OPT_COMPLETE_NONE] = " ",
 		[OPT_COMPLETE_FILE] = "_files",
 		[OPT_COMPLETE_DIRECTORY] = "_files -/",
