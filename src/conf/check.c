@@ -39,7 +39,9 @@ static void check_foreign(struct conf *conf, const struct conf_entry *entry, boo
 
 	if (entry->layer < CONF_LAYER_CONF)
 		return; /* Hadoop's files hold much that is not for us */
-	char *fixed cleanup_free = mem_printf("tony.%s", entry->name);
+	bool has_prefix = strncasecmp(entry->name, "tony.", strlen("tony.")) == 0;
+	char *fixed cleanup_free =
+		mem_printf("tony.%s", entry->name + (has_prefix ? strlen("tony.") : 0));
 	if (key_find(fixed, NULL) && !allow_unknown)
 		entry_error(conf, entry, "is not a known key; did you mean %s?", fixed);
 	else
