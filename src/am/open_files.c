@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 
 enum { BESIDES = 192 }; /* for people who look, logs, files and the scheduler */
 
@@ -27,9 +28,9 @@ int open_files_check(size_t tasks, struct err *err)
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
 	    limit.rlim_cur >= needed)
 		return 0;
-	return err_set(
-		err, ERR_INPUT,
-		"the application master may have %llu files open, and for %zu tasks it needs "
-		"%zu: raise the hard limit (ulimit -Hn) where it runs, or ask for fewer tasks",
-		(unsigned long long)limit.rlim_cur, tasks, needed);
+	return err_set(err, ERR_INPUT,
+		       "the application master may have %llu files open, and for %zu task%s it "
+		       "needs %zu: raise the hard limit (ulimit -Hn) where it runs, or ask for "
+		       "fewer tasks",
+		       (unsigned long long)limit.rlim_cur, tasks, str_plural(tasks), needed);
 }
