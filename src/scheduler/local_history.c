@@ -173,7 +173,6 @@ static char *look(const struct job *job, const char *job_dir)
 	const struct history_target target = target_of(job, &location);
 	if (history_check(&target, &err) == 0)
 		return NULL;
-	fs_explain_room(location.path, &err);
 	fail(job, text, &err);
 	return mem_strdup(err_message(&err));
 }
