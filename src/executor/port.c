@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -125,19 +124,16 @@ int port_renew(const char *host, struct port *port, struct err *err)
 
 /* ---- who listens ---------------------------------------------------------------------------- */
 
-struct look {
-	const struct str_list *listener_uids;
-	uid_t thief;
-};
-
-static enum port_listener look_at(struct look *look, const union address *address, socklen_t length,
-				  struct err *err)
+enum port_listener port_look(const char *host, int number, const struct str_list *listener_uids,
+			     uid_t *uid, struct err *err)
 {
-	struct net_address asked = {.length = length};
-	uid_t uid;
+	struct net_address asked = {0};
+	union address address;
 
-	memcpy(&asked.storage, address, length);
-	switch (socket_owner_of_listener(&asked, &uid, err)) {
+	asked.length = choose_address(host, &address);
+	set_number(&address, number);
+	memcpy(&asked.storage, &address, asked.length);
+	switch (socket_owner_of_listener(&asked, listener_uids, uid, err)) {
 	case SOCKET_OWNER_UNKNOWN:
 		return PORT_UNKNOWN;
 	case SOCKET_OWNER_NONE:
@@ -145,50 +141,7 @@ static enum port_listener look_at(struct look *look, const union address *addres
 	case SOCKET_OWNER_KNOWN:
 		break;
 	}
-	if (socket_owner_is_trusted(uid, geteuid(), look->listener_uids))
-		return PORT_SERVED;
-	look->thief = uid;
-	return PORT_STOLEN;
-}
-
-/* At each of this machine's addresses: the worst that is found at one. */
-static enum port_listener look_everywhere(struct look *look, int number, struct err *err)
-{
-	enum port_listener found = PORT_UNSERVED;
-	struct ifaddrs *interfaces;
-
-	if (getifaddrs(&interfaces) < 0) {
-		err_set_errno(err, "cannot list this machine's addresses");
-		return PORT_UNKNOWN;
-	}
-	for (const struct ifaddrs *i = interfaces; i && found >= PORT_UNSERVED; i = i->ifa_next) {
-		int family = i->ifa_addr ? i->ifa_addr->sa_family : AF_UNSPEC;
-		union address address;
-		if (family != AF_INET && family != AF_INET6)
-			continue;
-		socklen_t length = family == AF_INET ? sizeof(struct sockaddr_in)
-						     : sizeof(struct sockaddr_in6);
-		memcpy(&address, i->ifa_addr, length);
-		set_number(&address, number);
-		enum port_listener here = look_at(look, &address, length, err);
-		found = here == PORT_UNKNOWN || here > found ? here : found;
-	}
-	freeifaddrs(interfaces);
-	return found;
-}
-
-enum port_listener port_look(const char *host, int number, const struct str_list *listener_uids,
-			     uid_t *thief, struct err *err)
-{
-	struct look look = {.listener_uids = listener_uids};
-	union address address;
-	socklen_t length = choose_address(host, &address);
-
-	set_number(&address, number);
-	enum port_listener found = is_any(&address) ? look_everywhere(&look, number, err)
-						    : look_at(&look, &address, length, err);
-	*thief = look.thief;
-	return found;
+	return socket_owner_is_trusted(*uid, geteuid(), listener_uids) ? PORT_SERVED : PORT_STOLEN;
 }
 
 bool port_is_refused(int number)

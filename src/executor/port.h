@@ -42,13 +42,13 @@ enum port_listener {
 	PORT_UNKNOWN = -1, /* the kernel could not be asked: `err` says why */
 	PORT_UNSERVED,
 	PORT_SERVED,
-	PORT_STOLEN, /* by *thief, who is not trusted (socket_owner.h) */
+	PORT_STOLEN, /* by *uid, who is not trusted (socket_owner.h) */
 };
 
 /* Which user gets the connections that others make to the port at `host`; "": at any address of
  * this machine. */
 enum port_listener port_look(const char *host, int number, const struct str_list *listener_uids,
-			     uid_t *thief, struct err *err);
+			     uid_t *uid, struct err *err);
 
 /* Whether a program of this user that sets SO_REUSEADDR and SO_REUSEPORT is refused a port that is
  * held and shared, at any address. So is a socket that never listens found. */

@@ -257,7 +257,7 @@ static void watch_ports(struct supervisor *supervisor)
 	if (supervisor->type->strict_port && supervisor->ui_port.number == 0)
 		return;
 	supervisor->port_look_ms = PORT_LOOK_FIRST_MS;
-	supervisor_on_port_timer(-1, 0, supervisor);
+	supervisor_set_timer(supervisor->port_timer, supervisor->port_look_ms);
 }
 
 /* *path stays NULL where the program has none. */

@@ -121,6 +121,23 @@ int net_address_port(const struct net_address *address)
 	return ntohs(address->storage.ss_family == AF_INET6 ? v6->sin6_port : v4->sin_port);
 }
 
+struct in6_addr net_address_map_v4(uint32_t network_order)
+{
+	struct in6_addr mapped = {.s6_addr[10] = 0xff, .s6_addr[11] = 0xff};
+
+	memcpy(&mapped.s6_addr[12], &network_order, sizeof(network_order));
+	return mapped;
+}
+
+struct in6_addr net_address_in6(const struct net_address *address)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
+
+	return address->storage.ss_family == AF_INET6 ? v6->sin6_addr
+						      : net_address_map_v4(v4->sin_addr.s_addr);
+}
+
 char *net_address_host(const struct net_address *address)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;

@@ -3,7 +3,9 @@
 #ifndef TONY_NET_ADDRESS_H
 #define TONY_NET_ADDRESS_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 #include "base/err.h"
@@ -33,6 +35,10 @@ bool net_address_is_loopback(const struct net_address *address);
 bool net_address_is_any(const struct net_address *address);
 
 int net_address_port(const struct net_address *address);
+
+/* In one form for both families: an address of IPv4 is mapped into one of IPv6. */
+struct in6_addr net_address_in6(const struct net_address *address);
+struct in6_addr net_address_map_v4(uint32_t network_order);
 
 /* "127.0.0.1" or "::1"; the caller frees. */
 char *net_address_host(const struct net_address *address);

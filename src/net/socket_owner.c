@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>
@@ -35,14 +35,19 @@ static __be16 put_address(const struct net_address *address, __be32 *into)
 	return v4->sin_port;
 }
 
+static int open_diag(void)
+{
+	return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+}
+
 /* 1: *found is the socket that answers; 0: there is none; -1: errno. */
-static int ask(struct question *question, struct socket_entry *found)
+static int ask(const struct question *question, struct socket_entry *found)
 {
 	union {
 		struct nlmsghdr head;
 		char bytes[4096];
 	} answer;
-	int fd cleanup_close = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	int fd cleanup_close = open_diag();
 
 	if (fd < 0 || send(fd, question, sizeof(*question), 0) < 0)
 		return -1;
@@ -89,14 +94,130 @@ static bool can_answer(void)
 	return ask(&nothing, &found) >= 0;
 }
 
+/* ---- listeners ------------------------------------------------------------------------------ */
+
+static struct socket_listener read_listener(const struct nlmsghdr *head)
+{
+	const struct inet_diag_msg *message = NLMSG_DATA(head);
+	struct socket_listener listener = {.uid = message->idiag_uid};
+	int left = (int)(head->nlmsg_len - NLMSG_LENGTH(sizeof(*message)));
+
+	if (message->idiag_family == AF_INET)
+		listener.address = net_address_map_v4(message->id.idiag_src[0]);
+	else
+		memcpy(&listener.address, message->id.idiag_src, sizeof(listener.address));
+	for (const struct rtattr *attribute = (const struct rtattr *)(message + 1);
+	     RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left))
+		if (attribute->rta_type == INET_DIAG_SKV6ONLY && RTA_PAYLOAD(attribute) > 0)
+			listener.is_v6_only = *(const uint8_t *)RTA_DATA(attribute) != 0;
+	return listener;
+}
+
+/* 1: more follows; 0: that was all; -1: errno. */
+static int receive_listeners(int fd, socket_listener_function *note, void *data)
+{
+	union {
+		struct nlmsghdr head;
+		char bytes[16384];
+	} answer;
+	ssize_t length = recv(fd, &answer, sizeof(answer), 0);
+
+	if (length <= 0)
+		return -1;
+	for (const struct nlmsghdr *head = &answer.head; NLMSG_OK(head, (size_t)length);
+	     head = NLMSG_NEXT(head, length)) {
+		/* With a negative errno in both, or 0. */
+		if (head->nlmsg_type == NLMSG_DONE || head->nlmsg_type == NLMSG_ERROR) {
+			errno = -*(const int *)NLMSG_DATA(head);
+			return errno ? -1 : 0;
+		}
+		const struct socket_listener listener = read_listener(head);
+		note(data, &listener);
+	}
+	return 1;
+}
+
+/* All that listen at a port, by whichever address and interface. 0; -1: errno. */
+static int ask_listeners(int port, socket_listener_function *note, void *data)
+{
+	static const int families[] = {AF_INET, AF_INET6};
+	int fd cleanup_close = open_diag();
+	int result = fd < 0 ? -1 : 0;
+
+	for (size_t i = 0; result == 0 && i < array_length(families); i++) {
+		struct question question = question_of(families[i], NLM_F_DUMP);
+		question.body.idiag_states = 1 << TCP_LISTEN;
+		question.body.id.idiag_sport = htons((uint16_t)port);
+		if (send(fd, &question, sizeof(question), 0) < 0)
+			return -1;
+		do {
+			result = receive_listeners(fd, note, data);
+		} while (result > 0);
+	}
+	return result;
+}
+
+struct search {
+	const struct net_address *address;
+	const struct str_list *others;
+	enum socket_owner found;
+	uid_t uid;
+};
+
+/* No other socket can have a listener's address, or one that contains it: so it gets what comes to
+ * each address that is in both. */
+static bool overlaps(const struct net_address *address, const struct socket_listener *listener)
+{
+	const struct in6_addr here = net_address_in6(address), *there = &listener->address;
+	const struct in6_addr any_v4 = net_address_map_v4(INADDR_ANY);
+
+	if (net_address_is_any(address) || IN6_ARE_ADDR_EQUAL(&here, there))
+		return true;
+	if (IN6_IS_ADDR_V4MAPPED(&here) && IN6_ARE_ADDR_EQUAL(&any_v4, there))
+		return true;
+	return IN6_IS_ADDR_UNSPECIFIED(there) &&
+	       !(IN6_IS_ADDR_V4MAPPED(&here) && listener->is_v6_only);
+}
+
+/* The first that is not trusted stays. */
+static void note_listener(void *data, const struct socket_listener *listener)
+{
+	struct search *search = data;
+
+	if (!overlaps(search->address, listener) ||
+	    (search->found == SOCKET_OWNER_KNOWN &&
+	     !socket_owner_is_trusted(search->uid, geteuid(), search->others)))
+		return;
+	search->found = SOCKET_OWNER_KNOWN;
+	search->uid = listener->uid;
+}
+
+enum socket_owner socket_owner_of_listener(const struct net_address *address,
+					   const struct str_list *others, uid_t *uid,
+					   struct err *err)
+{
+	struct search search = {.address = address, .others = others};
+	int port = net_address_port(address);
+
+	if (ask_listeners(port, note_listener, &search) < 0 &&
+	    socket_table_listeners(port, note_listener, &search) < 0) {
+		err_set_errno(err, "cannot ask the kernel who owns a socket");
+		return SOCKET_OWNER_UNKNOWN;
+	}
+	*uid = search.uid;
+	return search.found;
+}
+
+/* ---- the other end -------------------------------------------------------------------------- */
+
 /* Bytes between two programs of this machine arrive there, whatever address they use. It is the
  * first interface of every network namespace. */
 enum { LOOPBACK_INTERFACE = 1 };
 
-/* The socket of this machine that would get what comes from `remote` (NULL: from anywhere) to
- * `local` by this interface. A socket that is bound to an interface is found by no other. */
+/* The socket of this machine that gets what comes from `remote` (NULL: from anywhere) to `local`.
+ */
 static int find(const struct net_address *local, const struct net_address *remote,
-		unsigned interface, struct socket_entry *found)
+		struct socket_entry *found)
 {
 	struct question question = question_of(local->storage.ss_family, 0);
 	struct inet_diag_sockid *id = &question.body.id;
@@ -104,46 +225,12 @@ static int find(const struct net_address *local, const struct net_address *remot
 	id->idiag_sport = put_address(local, id->idiag_src);
 	if (remote)
 		id->idiag_dport = put_address(remote, id->idiag_dst);
-	id->idiag_if = interface;
+	id->idiag_if = LOOPBACK_INTERFACE;
 	if (ask(&question, found) > 0)
 		return 1;
 	if (errno == ENOENT && can_answer())
 		return 0;
 	return socket_table_find(local, remote, found);
-}
-
-/* By any interface; another user's before this one's. */
-static int find_listener(const struct net_address *address, struct socket_entry *found)
-{
-	struct if_nameindex *interfaces = if_nameindex();
-	struct socket_entry entry;
-	int result = find(address, NULL, LOOPBACK_INTERFACE, found);
-
-	for (size_t i = 0; interfaces && interfaces[i].if_index != 0; i++) {
-		if (result < 0 || (result > 0 && found->uid != geteuid()))
-			break;
-		if (interfaces[i].if_index != LOOPBACK_INTERFACE &&
-		    find(address, NULL, interfaces[i].if_index, &entry) > 0) {
-			*found = entry;
-			result = 1;
-		}
-	}
-	if (interfaces)
-		if_freenameindex(interfaces);
-	return result;
-}
-
-enum socket_owner socket_owner_of_listener(const struct net_address *address, uid_t *uid,
-					   struct err *err)
-{
-	struct socket_entry found;
-	int result = find_listener(address, &found);
-
-	if (result < 0)
-		err_set_errno(err, "cannot ask the kernel who owns a socket");
-	else if (result > 0)
-		*uid = found.uid;
-	return (enum socket_owner)result;
 }
 
 /* Towards another address of this machine the kernel gives our end the same one. */
@@ -159,14 +246,14 @@ static bool is_here(const struct net_address *ours, const struct net_address *th
 static int find_peer(const struct net_address *theirs, const struct net_address *ours, uid_t *uid)
 {
 	struct socket_entry end, listener = {0};
-	int result = find(theirs, ours, LOOPBACK_INTERFACE, &end);
+	int result = find(theirs, ours, &end);
 
 	/* The listener may accept it and close, and another one may follow, between any two
 	 * questions. A listener that closes ends what it has not accepted: if the connection is
 	 * there and was not accepted after the listener was asked for, that was its listener. */
 	if (result > 0 && !end.is_accepted) {
-		int listens = find(theirs, NULL, LOOPBACK_INTERFACE, &listener);
-		result = find(theirs, ours, LOOPBACK_INTERFACE, &end);
+		int listens = find(theirs, NULL, &listener);
+		result = find(theirs, ours, &end);
 		/* A listener may accept a connection and close at once. */
 		if (result > 0 && !end.is_accepted)
 			result = listens;

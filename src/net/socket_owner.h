@@ -21,9 +21,10 @@ enum socket_owner {
 	SOCKET_OWNER_KNOWN = 1,
 };
 
-/* The user who listens at this address of this machine, by whichever interface: another user before
- * this process's. */
-enum socket_owner socket_owner_of_listener(const struct net_address *address, uid_t *uid,
+/* The user who listens at this address of this machine ("0.0.0.0", "::": at any), by whichever
+ * interface: one whom this process's user does not trust before others. `others` as below. */
+enum socket_owner socket_owner_of_listener(const struct net_address *address,
+					   const struct str_list *others, uid_t *uid,
 					   struct err *err);
 
 /* The user at the other end of a TCP connection. As long as a connection was not accepted that is

@@ -21,22 +21,9 @@ struct row {
 	unsigned long uid, inode;
 };
 
-static struct in6_addr map_v4(uint32_t network_order)
-{
-	struct in6_addr mapped = {.s6_addr[10] = 0xff, .s6_addr[11] = 0xff};
-
-	memcpy(&mapped.s6_addr[12], &network_order, sizeof(network_order));
-	return mapped;
-}
-
 static struct end end_of(const struct net_address *address)
 {
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
-
-	if (address->storage.ss_family == AF_INET6)
-		return (struct end){v6->sin6_addr, ntohs(v6->sin6_port)};
-	return (struct end){map_v4(v4->sin_addr.s_addr), ntohs(v4->sin_port)};
+	return (struct end){net_address_in6(address), (unsigned)net_address_port(address)};
 }
 
 /* Words of eight hexadecimal digits, as the machine orders their bytes. */
@@ -50,7 +37,7 @@ static bool read_end(const char *text, struct end *end)
 	if ((count != 1 && count != 4) || sscanf(text, ":%4x", &end->port) != 1)
 		return false;
 	if (count == 1)
-		end->address = map_v4(words[0]);
+		end->address = net_address_map_v4(words[0]);
 	else
 		memcpy(&end->address, words, sizeof(words));
 	return true;
@@ -67,7 +54,7 @@ static bool read_row(const char *line, struct row *row)
 
 static bool is_any(const struct in6_addr *address)
 {
-	const struct in6_addr any_v4 = map_v4(INADDR_ANY);
+	const struct in6_addr any_v4 = net_address_map_v4(INADDR_ANY);
 
 	return IN6_IS_ADDR_UNSPECIFIED(address) || IN6_ARE_ADDR_EQUAL(address, &any_v4);
 }
@@ -91,28 +78,73 @@ static int rate(const struct row *row, const struct end *local, const struct end
 	return is_same(&row->local, local) ? 2 : is_any(&row->local.address) ? 1 : 0;
 }
 
-int socket_table_find(const struct net_address *local, const struct net_address *remote,
-		      struct socket_entry *entry)
+/* 0; -1: errno says why there is no table. */
+static int read_rows(void (*note)(void *data, const struct row *row), void *data)
 {
 	static const char *const tables[] = {"/proc/self/net/tcp", "/proc/self/net/tcp6"};
-	const struct end here = end_of(local), there = remote ? end_of(remote) : (struct end){0};
-	int best = 0, opened = 0;
 	char line[512];
 	struct row row;
+	int opened = 0;
 
 	for (size_t i = 0; i < array_length(tables); i++) {
 		FILE *table cleanup_file = fopen(tables[i], "re");
 		opened += table != NULL;
-		while (table && fgets(line, sizeof(line), table)) {
-			int rating = read_row(line, &row)
-					     ? rate(&row, &here, remote ? &there : NULL)
-					     : 0;
-			if (rating <= best)
-				continue;
-			best = rating;
-			entry->uid = (uid_t)row.uid;
-			entry->is_accepted = row.state != TCP_LISTEN && row.inode != 0;
-		}
+		while (table && fgets(line, sizeof(line), table))
+			if (read_row(line, &row))
+				note(data, &row);
 	}
-	return opened == 0 ? -1 : best > 0;
+	return opened == 0 ? -1 : 0;
+}
+
+struct search {
+	struct end here;
+	const struct end *there;
+	int best;
+	struct socket_entry *entry;
+};
+
+static void note_best(void *data, const struct row *row)
+{
+	struct search *search = data;
+	int rating = rate(row, &search->here, search->there);
+
+	if (rating <= search->best)
+		return;
+	search->best = rating;
+	search->entry->uid = (uid_t)row->uid;
+	search->entry->is_accepted = row->state != TCP_LISTEN && row->inode != 0;
+}
+
+int socket_table_find(const struct net_address *local, const struct net_address *remote,
+		      struct socket_entry *entry)
+{
+	const struct end there = remote ? end_of(remote) : (struct end){0};
+	struct search search = {end_of(local), remote ? &there : NULL, 0, entry};
+
+	if (read_rows(note_best, &search) < 0)
+		return -1;
+	return search.best > 0;
+}
+
+struct listeners {
+	unsigned port;
+	socket_listener_function *note;
+	void *data;
+};
+
+static void note_listener(void *data, const struct row *row)
+{
+	const struct listeners *listeners = data;
+	const struct socket_listener listener = {.address = row->local.address,
+						 .uid = (uid_t)row->uid};
+
+	if (row->state == TCP_LISTEN && row->local.port == listeners->port)
+		listeners->note(listeners->data, &listener);
+}
+
+int socket_table_listeners(int port, socket_listener_function *note, void *data)
+{
+	struct listeners listeners = {(unsigned)port, note, data};
+
+	return read_rows(note_listener, &listeners);
 }

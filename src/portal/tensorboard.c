@@ -147,7 +147,7 @@ static int look_who_listens(const struct tensorboard *tensorboard, struct err *e
 
 	if (net_address_parse(tensorboard->address, &address, err) < 0)
 		return -1;
-	enum socket_owner found = socket_owner_of_listener(&address, &uid, err);
+	enum socket_owner found = socket_owner_of_listener(&address, NULL, &uid, err);
 	if (found != SOCKET_OWNER_KNOWN || socket_owner_is_trusted(uid, geteuid(), NULL))
 		return found;
 	return err_set(err, ERR_FAILED, "port %d was taken by uid %u; start TensorBoard again",

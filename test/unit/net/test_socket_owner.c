@@ -51,16 +51,31 @@ static uid_t stranger(void)
 	return geteuid() == 0 ? STRANGER : geteuid();
 }
 
+static void count_one(void *data, const struct socket_listener *listener)
+{
+	(void)listener;
+	*(int *)data += 1;
+}
+
+static int count_in_table(const struct net_address *address)
+{
+	int count = 0;
+
+	assert_int_equal(socket_table_listeners(net_address_port(address), count_one, &count), 0);
+	return count;
+}
+
 static uid_t listener_of(const struct net_address *address)
 {
 	struct err err cleanup_err = {0};
 	uid_t uid = (uid_t)-1;
 
-	assert_int_equal(socket_owner_of_listener(address, &uid, &err), SOCKET_OWNER_KNOWN);
+	assert_int_equal(socket_owner_of_listener(address, NULL, &uid, &err), SOCKET_OWNER_KNOWN);
 	struct socket_entry listed;
 	assert_int_equal(socket_table_find(address, NULL, &listed), 1);
 	assert_int_equal(listed.uid, uid);
 	assert_false(listed.is_accepted);
+	assert_int_equal(count_in_table(address), 1);
 	return uid;
 }
 
@@ -159,9 +174,69 @@ static void test_nobody_listens(void **state)
 	int listener = listen_at("127.0.0.1", &address);
 
 	close(listener);
-	assert_int_equal(socket_owner_of_listener(&address, &uid, &err), SOCKET_OWNER_NONE);
+	assert_int_equal(socket_owner_of_listener(&address, NULL, &uid, &err), SOCKET_OWNER_NONE);
 	struct socket_entry listed;
 	assert_int_equal(socket_table_find(&address, NULL, &listed), 0);
+	assert_int_equal(count_in_table(&address), 0);
+}
+
+static void assert_listener(const char *host, int port, const struct str_list *others, uid_t uid)
+{
+	struct err err cleanup_err = {0};
+	struct net_address address;
+	uid_t found = (uid_t)-1;
+
+	net_address_from_host(host, port, &address);
+	assert_int_equal(socket_owner_of_listener(&address, others, &found, &err),
+			 uid == (uid_t)-1 ? SOCKET_OWNER_NONE : SOCKET_OWNER_KNOWN);
+	if (uid != (uid_t)-1)
+		assert_int_equal(found, uid);
+}
+
+/* Of several who listen at one port, each at an address of its own. */
+static void test_at_any_address_the_one_who_is_not_trusted_is_told(void **state)
+{
+	struct str_list others cleanup_str_list = {0};
+	struct net_address address;
+
+	become(stranger());
+	int theirs = listen_at("127.0.0.9", &address);
+	int port = net_address_port(&address);
+	become(0);
+	int ours = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	net_address_from_host("127.0.0.1", port, &address);
+	assert_int_equal(bind(ours, (struct sockaddr *)&address.storage, address.length), 0);
+	assert_int_equal(listen(ours, 8), 0);
+	assert_listener("127.0.0.1", port, NULL, geteuid());
+	assert_listener("127.0.0.9", port, NULL, stranger());
+	assert_listener("127.0.0.2", port, NULL, (uid_t)-1);
+	assert_listener("::1", port, NULL, (uid_t)-1);
+	assert_listener("0.0.0.0", port, NULL, stranger());
+	assert_listener("::", port, NULL, stranger());
+	str_list_add_format(&others, "%u", stranger());
+	assert_listener("127.0.0.9", port, &others, stranger());
+	close(theirs);
+	assert_listener("0.0.0.0", port, NULL, geteuid());
+	close(ours);
+}
+
+static void test_a_listener_of_ipv6_alone_gets_nothing_of_ipv4(void **state)
+{
+	struct net_address address;
+	const int on = 1;
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	net_address_from_host("::", 0, &address);
+	assert_int_equal(setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address.storage, address.length), 0);
+	assert_int_equal(listen(fd, 8), 0);
+	address.length = sizeof(address.storage);
+	getsockname(fd, (struct sockaddr *)&address.storage, &address.length);
+	int port = net_address_port(&address);
+	assert_listener("::1", port, NULL, geteuid());
+	assert_listener("0.0.0.0", port, NULL, geteuid());
+	assert_listener("127.0.0.1", port, NULL, (uid_t)-1);
+	close(fd);
 }
 
 int main(void)
@@ -172,6 +247,8 @@ int main(void)
 		cmocka_unit_test(
 			test_who_listens_now_says_nothing_of_a_connection_that_was_accepted),
 		cmocka_unit_test(test_nobody_listens),
+		cmocka_unit_test(test_at_any_address_the_one_who_is_not_trusted_is_told),
+		cmocka_unit_test(test_a_listener_of_ipv6_alone_gets_nothing_of_ipv4),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
