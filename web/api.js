@@ -11,6 +11,13 @@ export class ApiError extends Error {
 	}
 }
 
+/**
+ * Of every question. YARN's proxy leads to a page of another server when the application master has
+ * left; the page's policy forbids to follow it there, and a browser would report that as an error.
+ * @type {RequestInit}
+ */
+export const PLAIN = {credentials: 'same-origin', cache: 'no-store', redirect: 'manual'};
+
 async function refusal(response) {
 	let code = 'failed';
 	let message = `The server answered ${response.status}.`;
@@ -29,14 +36,13 @@ async function refusal(response) {
  * @returns {Promise<Response>} of a status below 300
  */
 export async function request(path, options = {}) {
-	let response;
-	try {
-		response = await fetch(path, {credentials: 'same-origin', cache: 'no-store', ...options});
-	} catch (error) {
+	const response = await fetch(path, {...PLAIN, ...options}).catch((error) => {
 		if (error.name === 'AbortError')
 			throw error;
+		return null;
+	});
+	if (!response || response.type === 'opaqueredirect')
 		throw new ApiError(0, 'unreachable', 'The server cannot be reached.');
-	}
 	if (!response.ok)
 		throw await refusal(response);
 	return response;

@@ -7,6 +7,8 @@
  * tried later, beside a poll that waits, and the one that speaks first is the one that is listened to.
  */
 
+import {PLAIN} from './api.js';
+
 const SILENCE_MS = 2000; /* of a stream that should have begun */
 const STREAM_PAUSE_MS = 5000; /* until it is tried again; twice as long each time */
 const POLL_MS = 25000;
@@ -165,10 +167,9 @@ export class Live {
 			this.timer = this.world.setTimeout(() => this.openStream(), Math.max(0, this.streamAt - asked));
 		try {
 			const response = await this.world.fetch(this.url(this.sequence + 1, wait), {
-				headers: {Accept: 'application/x-ndjson'}, signal: abort.signal,
-				credentials: 'same-origin', cache: 'no-store',
+				...PLAIN, headers: {Accept: 'application/x-ndjson'}, signal: abort.signal,
 			});
-			/* YARN's proxy leads to a page of its own when the application master has left. */
+			/* YARN's proxy may answer with a page of its own when the application master has left. */
 			const isOurs = response.headers.get('Content-Type')?.startsWith('application/x-ndjson');
 			const text = response.ok ? await response.text() : '';
 			if (this.abort === abort)

@@ -63,6 +63,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
             return
+        if self.server.leads_to and "/v1/" in url.path:
+            self.redirect(self.server.leads_to)
+            return
         try:
             if not url.path.startswith(self.server.prefix + "/"):
                 raise not_found("such page")
@@ -139,6 +142,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
         else:
             self.send_header("Content-Length", str(length))
+        self.end_headers()
+
+    def redirect(self, location):
+        self.send_response(302)
+        self.send_header("Location", location)
+        self.send_header("Content-Length", "0")
         self.end_headers()
 
     def send_bytes(self, data, kind, status=200):
@@ -289,6 +298,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.packages = find_packages()
         self.requests = []
         self.away = self.denies = self.holds_streams = self.lacks_charts = False
+        self.leads_to = ""  # another server, as YARN's proxy does it once the application master has left
         self.goes_on = True
         self.streams = set()
 

@@ -171,6 +171,18 @@ def test_a_server_that_does_not_come_back_is_told(page, serve, job):
     assert page.all(".away")[0].is_displayed() is False
 
 
+def test_a_proxy_that_leads_elsewhere_once_the_job_has_ended(page, serve, job):
+    server = serve(job)
+    page.open(server, "#/tasks/worker:0")
+    page.wait_for_text("Following", ".log-foot")
+    job.end()
+    page.wait_for_text("Ended", ".connection")
+    server.leads_to = "http://127.0.0.1:1/executions/application_1_0001"
+    page.turn_to("#/tasks/worker:1")
+    page.wait_for_text("The server cannot be reached.", ".log-foot")
+    assert page.errors() == []
+
+
 def test_stream_that_does_not_come_through(page, serve, job):
     page.expected_errors = ["ERR_"]
     server = serve(job)
