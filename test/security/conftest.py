@@ -157,6 +157,14 @@ class Machine:
         return [int(pid) for pid in os.listdir("/proc")
                 if pid.isdigit() and int(pid) != self.holder.pid and inside(pid) and is_alive(int(pid))]
 
+    def stop(self, words, directory=""):
+        """All processes whose description has these words, and that work below this directory, until SIGCONT; their ids."""
+        pids = [pid for pid in self.processes() if words in describe(pid) and os.readlink(f"/proc/{pid}/cwd").startswith(directory)]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+            wait_until(lambda pid=pid: describe(pid).split()[1] == "T", f"{pid} to stop")
+        return pids
+
     def tell(self):
         print(*map(describe, self.processes()), sep="\n")
         for user, job in self.jobs:

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import FINAL, describe, wait_until
+from conftest import FINAL, wait_until
 from patience import PATIENCE_S, assert_never
 
 GPUS = 2
@@ -52,11 +52,7 @@ class Contender:
 
     def stop(self):
         """Both processes of the AM; their ids."""
-        pids = [pid for pid in self.user.machine.processes() if f"/jobs/{self.job}" in describe(pid)]
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-            wait_until(lambda pid=pid: re.search(r"^State:\tT", status_of(pid), re.MULTILINE), f"{pid} to stop")
-        return pids
+        return self.user.machine.stop(f"/jobs/{self.job}")
 
     def wake(self):
         """As a change in its user's own ledger does: the AM looks as soon as it goes on."""

@@ -1,7 +1,9 @@
 """A token is shown to nobody but its owner's programs, whoever listens where these are expected."""
 
 import json
+import os
 import re
+import signal
 
 import pytest
 
@@ -31,19 +33,24 @@ def test_the_ams_port_in_another_users_hands_gets_no_token(machine, address, dev
 
 @pytest.mark.promise("S32")
 def test_the_port_of_an_mpi_worker_in_another_users_hands_gets_nothing(machine):
-    """rsh says who listens there, and goes on when the host does."""
+    """rsh says who listens there, and goes on when the host does. The worker's executor, which would restart its task for
+    that, is stopped meanwhile."""
     go = machine.owner.home / "go"
     job = machine.owner.submit({
         "tony.application.framework": "mpi", "tony.worker.instances": 1, "tony.worker.memory": "64m", "tony.worker.hold-port": "false",
         "tony.worker.command": f'echo "port $TONY_PORT"; until test -e {go}; do sleep 0.1; done; exec "$TONY_AGENT" host',
         "tony.launcher.command": '"$TONY_AGENT" rsh tony-worker-0 "echo it runs"'})
     port = wait_until(lambda: re.search(r"port (\d+)\n", machine.owner.logs(job, "worker:0")), "the worker's port")[1]
+    executor = machine.stop("tony-agent exec", f"{machine.owner.state}/jobs/{job}/containers/worker-0-1/")
+    assert len(executor) == 2, executor
     thief, first = machine.stranger.attack("steal", port)
     assert first == "stolen"
     told = f"127.0.0.1:{port}: is listened on by uid {machine.stranger.uid}, not by uid {machine.owner.uid} or root"
     wait_until(lambda: told in machine.owner.logs(job, "launcher:0", "stderr"), "rsh to say who listens")
     thief.kill()
     assert set(thief.communicate()[0].splitlines()) <= {"b''"}
+    for pid in executor:
+        os.kill(pid, signal.SIGCONT)
     machine.owner.write("go", "")
     assert machine.owner.wait_end(job)["state"] == "succeeded"
     assert "it runs" in machine.owner.logs(job, "worker:0")
