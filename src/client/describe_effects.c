@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "client/describe_internal.h"
 #include "framework/framework.h"
+#include "framework/module.h"
 
 /* tony.chief.gpus without tony.chief.instances: TonY's rule is that there is no chief. */
 static void check_type_key(const struct describer *describer, const struct conf_entry *entry)
@@ -129,6 +130,22 @@ static void check_role(const struct describer *describer, const struct job_type 
 			 ops->name, nearest);
 }
 
+/* Without it each program would be alone, and say nothing of that. */
+static void check_launcher(const struct describer *describer, const struct job_type *type)
+{
+	struct module_program program cleanup_module_program = {0};
+	const struct framework_ops *ops = framework_find(describer->job->framework);
+
+	if (!ops || !ops->launcher || type->instances == 0 || !type->command ||
+	    !module_find_program(type->command, &program))
+		return;
+	problems_warning(describer->problems,
+			 "%s trains alone in each task of type %s: framework %s leaves it to %s to "
+			 "form the cluster; write %s %s, or take --framework pytorch",
+			 program.script, type->name, ops->name, ops->launcher, ops->launcher,
+			 program.script);
+}
+
 static void check_portal(const struct describer *describer)
 {
 	const struct conf_entry *entry = conf_find(describer->conf, "tony.portal.url");
@@ -151,7 +168,9 @@ void describe_effects(struct describer *describer)
 		check_driver_key(describer, entry);
 	}
 	check_common_command(describer);
-	for (size_t i = 0; i < describer->job->type_count; i++)
+	for (size_t i = 0; i < describer->job->type_count; i++) {
 		check_role(describer, &describer->job->types[i]);
+		check_launcher(describer, &describer->job->types[i]);
+	}
 	check_portal(describer);
 }

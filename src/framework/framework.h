@@ -83,6 +83,8 @@ bool framework_shape_has(const struct framework_shape *shape, const char *type);
 struct framework_ops {
 	const char *name;
 	const char *module; /* by which Python programs import it; NULL: none */
+	/* The program that a task's command starts, which forms the cluster; NULL: tony does. */
+	const char *launcher;
 	/* Adds "KEY=VALUE" pairs: what the framework wants unless the user says otherwise. They are
 	 * a layer of the configuration, right above tony's own defaults: which types are tracked,
 	 * what is restarted in place, types that tony adds and what those run. */

@@ -60,6 +60,7 @@ static const char *const roles[] = {"chief", "worker", NULL};
 const struct framework_ops framework_torchrun = {
 	.name = "torchrun",
 	.module = "torch",
+	.launcher = "torchrun",
 	.check = check,
 	.defaults = defaults,
 	.starts_processes = true,

@@ -455,6 +455,21 @@ static void test_a_number_that_is_fixed_stays(void **state)
 				     "tony.worker.instances; write 4 or less");
 }
 
+static void test_a_program_that_the_launcher_does_not_start(void **state)
+{
+	struct bed *bed = *state;
+
+	BED_TYPES(bed, "worker=2", "chief=1");
+	bed_conf(bed, "tony.application.framework=torchrun");
+	bed_conf(bed, "tony.worker.command=exec python3 -u train.py --epochs 3");
+	bed_describe(bed);
+	assert_int_equal(bed_warnings(bed)->count, 1);
+	assert_line(bed_warnings(bed),
+		    "train.py trains alone in each task of type worker: framework torchrun leaves "
+		    "it to torchrun to form the cluster; write torchrun train.py, or take "
+		    "--framework pytorch");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -473,6 +488,7 @@ int main(void)
 		BED_TEST(test_listener_uids_of_nobody),
 		BED_TEST(test_hang_timeout_of_who_waits_for_others),
 		BED_TEST(test_hang_timeout_of_a_sidecar),
+		BED_TEST(test_a_program_that_the_launcher_does_not_start),
 		BED_TEST(test_circle_through_a_stage),
 		BED_TEST(test_group_timeouts),
 		BED_TEST(test_group_timeouts_left_out),
