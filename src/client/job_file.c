@@ -1,6 +1,8 @@
 #include "client/job_file.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -22,23 +24,38 @@ static bool is_of_web(const char *location)
 	return str_starts_with(location, "http://") || str_starts_with(location, "https://");
 }
 
+/* "<(make-job)" of the shell. */
+static bool is_pipe(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && S_ISFIFO(info.st_mode);
+}
+
 bool job_file_is_elsewhere(const char *location)
 {
 	return job_file_is_stdin(location) || is_of_web(location) ||
-	       str_starts_with(location, "hdfs:");
+	       str_starts_with(location, "hdfs:") || is_pipe(location);
 }
 
-static int load_stdin(struct conf *conf, struct err *err)
+static int load_stream(struct conf *conf, int fd, const char *name, struct err *err)
 {
 	size_t length;
 
-	if (input_check(STDIN_FILENO, "--conf_file", err) < 0)
+	if (input_check(fd, "--conf_file", err) < 0)
 		return -1;
-	input_announce(STDIN_FILENO, "the job file");
-	char *bytes cleanup_free =
-		fs_read_descriptor(STDIN_FILENO, STDIN_TEXT, CONF_FILE_CAP, &length, err);
-	return bytes ? conf_load_alone(conf, STDIN_TEXT, bytes, length, err)
+	input_announce(fd, "the job file");
+	char *bytes cleanup_free = fs_read_descriptor(fd, name, CONF_FILE_CAP, &length, err);
+	return bytes ? conf_load_alone(conf, name, bytes, length, err)
 		     : err_wrap(err, "--conf_file");
+}
+
+static int load_pipe(struct conf *conf, const char *path, struct err *err)
+{
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? err_set_errno(err, "--conf_file: %s", path)
+		      : load_stream(conf, fd, path, err);
 }
 
 static int load_hdfs(struct conf *conf, const char *uri, struct err *err)
@@ -63,6 +80,8 @@ static int load_web(struct conf *conf, const char *url, struct err *err)
 int job_file_load(struct conf *conf, const char *location, struct err *err)
 {
 	if (job_file_is_stdin(location))
-		return load_stdin(conf, err);
+		return load_stream(conf, STDIN_FILENO, STDIN_TEXT, err);
+	if (is_pipe(location))
+		return load_pipe(conf, location, err);
 	return is_of_web(location) ? load_web(conf, location, err) : load_hdfs(conf, location, err);
 }

@@ -115,6 +115,16 @@ def test_every_verb_of_jobs_reads_standard_input(tony, verb):
     assert tony.ids() == []
 
 
+def test_a_pipe_of_the_shell(tony):
+    """As "<(make-job)" makes one."""
+    answer = subprocess.run(["bash", "-c", '"$1" submit --memory 64m --conf_file <(echo "$2") -- true', "bash", BUILD / "tony",
+                             XML % ""], env=tony.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S,
+                            check=False)
+    assert answer.returncode == 0 and "warning" not in answer.stderr, answer.stderr
+    [job] = tony.ids()
+    assert json.loads(tony.run("status", job, "--json").stdout)["name"] == "far"
+
+
 def test_a_job_runs_from_standard_input_without_a_warning(tony):
     code, _, err = piped(tony, XML % "", ("submit", "--memory", "64m"), "-")
     assert code == 0 and "warning" not in err, err
