@@ -244,8 +244,13 @@ static char *tell_missing(const struct search *search, const char *name,
 	if (search->work_dir)
 		return mem_printf("\"%s\" is not in the current directory, %s", name,
 				  search->work_dir);
-	return mem_printf("\"%s\" is neither in src_dir nor among the resources%s%s", name,
-			  others ? "; there is " : "", others ? others : "");
+	if (others)
+		return mem_printf(
+			"\"%s\" is neither in src_dir nor among the resources; there is %s", name,
+			others);
+	return mem_printf("\"%s\" is neither in src_dir nor among the resources%s", name,
+			  fs_exists(name) ? ", only in the current directory; give --src_dir ."
+					  : "");
 }
 
 static enum program_verdict find_in_path(const struct search *search, const char *word, char **text)

@@ -16,6 +16,8 @@ ROWS = [
     ("3.20", f"{PYTHON} -c 1; tony submit -- {PYTHON} trian.py", 3, ['"trian.py" is not in the current directory'], []),
     ("3.20 src_dir", f"{SOURCES}; tony submit --src_dir src -- {PYTHON} trian.py", 3,
      ['"trian.py" is neither in src_dir nor among the resources'], []),
+    ("3.20 only here", f"{SOURCES}; touch here.py; tony submit --src_dir src -- {PYTHON} here.py", 3,
+     ['"here.py" is neither in src_dir nor among the resources, only in the current directory; give --src_dir .'], []),
     ("3.20 other folder", f"{SOURCES}; tony submit --src_dir . -- {PYTHON} train.py", 3, ["; there is src/train.py"], []),
     ("3.20 program", "tony submit -- no-such-program", 3, ['"no-such-program" is not in PATH; install it'], []),
     ("3.20 types", "tony submit --type worker=1 --type ps=1 --executes 'nosuch x'", 3,
