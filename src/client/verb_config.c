@@ -22,7 +22,7 @@ static const struct opt options[] = {
 
 const struct opt_table verb_config_options = {
 	.verb = "config",
-	.usage = "tony config show|keys [OPTIONS] [-- COMMAND...]",
+	.usage = "tony config show [OPTIONS] [-- COMMAND...] | keys [--json] [WORD]",
 	.summary = "show the configuration in effect, or all keys there are",
 	.description = "show: every key in effect for a job that would be submitted with the same "
 		       "options, its value, and where the value comes from.\n"
@@ -59,15 +59,20 @@ static int show(const struct config_options *config, const struct str_list *comm
 	return problems_to_err(conf_problems(conf), err);
 }
 
-static void print_keys(bool as_json)
+static int print_keys(const char *word, bool as_json, struct err *err)
 {
 	struct str text cleanup_str = {0};
 
 	if (as_json)
-		keys_write_json(&text);
+		keys_write_json(word, &text);
 	else
-		keys_write_table(&text);
+		keys_write_table(word, &text);
 	fputs(str_text(&text), stdout);
+	return text.length > 0
+		       ? 0
+		       : err_set(err, ERR_NOT_FOUND,
+				 "no key has \"%s\" in its name or meaning; see tony config keys",
+				 word);
 }
 
 /* operands: what to do, then what stood behind "--". */
@@ -75,17 +80,17 @@ static int run(const struct config_options *config, struct str_list *operands, s
 	       struct err *err)
 {
 	struct str_list command cleanup_str_list = {0};
-	const char *what = operands->count > 0 && dashdash > 0 ? operands->items[0] : NULL;
+	const char *what = dashdash > 0 ? operands->items[0] : NULL;
 
-	if (dashdash != 1 || !(str_equal(what, "show") || str_equal(what, "keys")))
-		return err_set(err, ERR_USAGE,
-			       "config: say what to do: tony config show, or tony config keys");
+	if (str_equal(what, "keys") && dashdash <= 2)
+		return print_keys(dashdash == 2 ? operands->items[1] : NULL, config->json, err);
+	if (!str_equal(what, "show") || dashdash != 1)
+		return err_set(
+			err, ERR_USAGE,
+			"config: say what to do: tony config show, or tony config keys [WORD]");
 	for (size_t i = dashdash; i < operands->count; i++)
 		str_list_add(&command, operands->items[i]);
-	if (str_equal(what, "show"))
-		return show(config, &command, err);
-	print_keys(config->json);
-	return 0;
+	return show(config, &command, err);
 }
 
 int verb_config(int argc, char **argv)

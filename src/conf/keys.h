@@ -108,8 +108,9 @@ const char *key_status_name(enum key_status status);
 
 /* scdoc source of tony-conf(5). */
 void keys_write_man(struct str *out);
-/* `tony config keys`: a table for people, or a JSON array. */
-void keys_write_table(struct str *out);
-void keys_write_json(struct str *out);
+/* `tony config keys`: a table for people, or a JSON array, of the keys that have `word` in name or
+ * meaning; NULL: of all. A table of none is empty. */
+void keys_write_table(const char *word, struct str *out);
+void keys_write_json(const char *word, struct str *out);
 
 #endif

@@ -147,7 +147,8 @@ static const char man_head[] =
 	"In a list of KEY=VALUE a comma separates two variables. A comma within a value is written "
 	"\\\\,: LIST=1\\\\,2\\\\,3. A KEY alone has an empty value.\n\n"
 	"*tony config show* prints the values in effect and where each comes from; *tony config "
-	"keys* prints this list.\n\n";
+	"keys* prints this list, *tony config keys WORD* the keys that have the word in name or "
+	"meaning.\n\n";
 
 void keys_write_man(struct str *out)
 {
@@ -163,21 +164,34 @@ void keys_write_man(struct str *out)
 		   "# SEE ALSO\n\n*tony*(1), *tony-config*(1), *tony-env*(7), *tony-exit*(7)\n");
 }
 
-void keys_write_table(struct str *out)
+static bool is_about(const struct key *key, const char *word)
+{
+	return !word || strcasestr(key->name, word) || strcasestr(key->doc, word);
+}
+
+static void write_row(const struct key *key, struct str *out)
+{
+	char *type cleanup_free = key_describe_type(key);
+	char *status cleanup_free = describe_status(key);
+
+	str_append_format(out, "  %s", key->name);
+	if (key->default_value && *key->default_value)
+		str_append_format(out, " = %s", key->default_value);
+	str_append_format(out, "\n      %s\n      %s.\n", key->doc, type);
+	if (*status)
+		str_append_format(out, "      %s\n", status);
+}
+
+void keys_write_table(const char *word, struct str *out)
 {
 	for (size_t g = 0; g < key_group_count; g++) {
-		str_append_format(out, "%s%s\n", g == 0 ? "" : "\n", key_groups[g].title);
-		for (size_t i = 0; i < key_groups[g].count; i++) {
-			const struct key *key = &key_groups[g].keys[i];
-			char *type cleanup_free = key_describe_type(key);
-			char *status cleanup_free = describe_status(key);
-			str_append_format(out, "  %s", key->name);
-			if (key->default_value && *key->default_value)
-				str_append_format(out, " = %s", key->default_value);
-			str_append_format(out, "\n      %s\n      %s.\n", key->doc, type);
-			if (*status)
-				str_append_format(out, "      %s\n", status);
-		}
+		struct str rows cleanup_str = {0};
+		for (size_t i = 0; i < key_groups[g].count; i++)
+			if (is_about(&key_groups[g].keys[i], word))
+				write_row(&key_groups[g].keys[i], &rows);
+		if (rows.length > 0)
+			str_append_format(out, "%s%s\n%s", out->length > 0 ? "\n" : "",
+					  key_groups[g].title, str_text(&rows));
 	}
 }
 
@@ -198,13 +212,14 @@ static json_t *key_to_json(const struct key *key)
 	return object;
 }
 
-void keys_write_json(struct str *out)
+void keys_write_json(const char *word, struct str *out)
 {
 	json_t *array cleanup_json = json_array();
 
 	for (size_t g = 0; g < key_group_count; g++)
 		for (size_t i = 0; i < key_groups[g].count; i++)
-			json_array_append_new(array, key_to_json(&key_groups[g].keys[i]));
+			if (is_about(&key_groups[g].keys[i], word))
+				json_array_append_new(array, key_to_json(&key_groups[g].keys[i]));
 	char *text cleanup_free = json_text(array);
 	str_append_format(out, "%s\n", text);
 }

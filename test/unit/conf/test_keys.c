@@ -375,8 +375,8 @@ static void test_documents_have_every_key(void **state)
 	size_t count = 0;
 
 	keys_write_man(&man);
-	keys_write_table(&table);
-	keys_write_json(&text);
+	keys_write_table(NULL, &table);
+	keys_write_json(NULL, &text);
 	assert_true(str_starts_with(man.text, "tony-conf(5)\n"));
 	json_t *array cleanup_json = json_parse(text.text, strlen(text.text), NULL);
 	assert_non_null(array);
@@ -392,10 +392,25 @@ static void test_documents_have_every_key(void **state)
 	assert_non_null(strstr(man.text, "*tony.\\<type\\>.max-restarts*"));
 }
 
+static void test_keys_are_found_by_a_word(void **state)
+{
+	struct str table cleanup_str = {0}, none cleanup_str = {0}, text cleanup_str = {0};
+
+	keys_write_table("Stop-Grace", &table);
+	assert_non_null(strstr(table.text, "  tony.<type>.stop-grace = 10s\n"));
+	assert_null(strstr(table.text, "tony.application.name"));
+	keys_write_table("no such word", &none);
+	assert_int_equal(none.length, 0);
+	keys_write_json("SIGTERM and SIGKILL", &text); /* of the meaning */
+	json_t *array cleanup_json = json_parse(text.text, strlen(text.text), NULL);
+	assert_int_equal(json_array_size(array), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_key_of_tony_is_known),
+		cmocka_unit_test(test_keys_are_found_by_a_word),
 		cmocka_unit_test(test_rows_are_whole),
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_suggestions),
