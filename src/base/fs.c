@@ -108,6 +108,24 @@ bool fs_is_directory(const char *path)
 	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+bool fs_is_program(const char *path)
+{
+	return !fs_is_directory(path) && access(path, X_OK) == 0;
+}
+
+char *fs_find_program(const char *name, const char *path)
+{
+	struct str_list directories cleanup_str_list = {0};
+
+	str_split(&directories, path ? path : "", ':');
+	for (size_t i = 0; i < directories.count; i++) {
+		char *program cleanup_free = fs_join(directories.items[i], name);
+		if (fs_is_program(program))
+			return mem_steal(&program);
+	}
+	return NULL;
+}
+
 int64_t fs_modified_ms(const struct stat *status)
 {
 	return (int64_t)status->st_mtim.tv_sec * 1000 + status->st_mtim.tv_nsec / 1000000;

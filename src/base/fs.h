@@ -24,6 +24,11 @@ char *fs_absolute(const char *path, struct err *err); /* lexical: against the cu
 char *fs_expand_home(const char *path);
 bool fs_exists(const char *path);
 bool fs_is_directory(const char *path);
+/* A file that this process may execute. */
+bool fs_is_program(const char *path);
+/* The first of that name in the directories of a PATH, as they stand there; NULL: none, also where
+ * `path` is NULL. The caller frees. */
+char *fs_find_program(const char *name, const char *path);
 
 int64_t fs_modified_ms(const struct stat *status);
 /* Users other than the owner may write to what has this mode. */

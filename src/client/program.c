@@ -48,11 +48,6 @@ static bool is_exported_function(const char *word)
 	return getenv(key);
 }
 
-static bool is_program(const char *path)
-{
-	return !fs_is_directory(path) && access(path, X_OK) == 0;
-}
-
 /* ---- below the working directory ---------------------------------------------------------- */
 
 enum {
@@ -209,7 +204,7 @@ static char *tell_how_to_run(const char *word, const char *path)
 	program = str_shell_quote(dotted);
 	if (!is_whole)
 		return mem_printf("write %s %s", interpreter, name);
-	if (is_program(path) || !fs_exists(path)) /* in an archive */
+	if (fs_is_program(path) || !fs_exists(path)) /* in an archive */
 		return mem_printf("write %s", program);
 	if (interpreter)
 		return mem_printf("write %s %s, or chmod +x %s and %s", interpreter, name, name,
@@ -220,7 +215,7 @@ static char *tell_how_to_run(const char *word, const char *path)
 /* The shell would say "Permission denied" of it. */
 static enum program_verdict refuse_unless_program(const char *word, const char *path, char **text)
 {
-	if (is_program(path))
+	if (fs_is_program(path))
 		return PROGRAM_FOUND;
 	if (fs_is_directory(path)) {
 		mem_replace(text, mem_printf("\"%s\" is a directory; write a program in it", word));
@@ -255,17 +250,11 @@ static char *tell_missing(const struct search *search, const char *name,
 
 static enum program_verdict find_in_path(const struct search *search, const char *word, char **text)
 {
-	struct str_list directories cleanup_str_list = {0};
 	char *staged cleanup_free = NULL;
 
-	str_split(&directories, search->path ? search->path : "", ':');
-	for (size_t i = 0; i < directories.count; i++) {
-		char *path cleanup_free = fs_join(directories.items[i], word);
-		if (!is_program(path))
-			continue;
-		*text = mem_steal(&path);
+	*text = fs_find_program(word, search->path);
+	if (*text)
 		return PROGRAM_FOUND;
-	}
 	if (find_staged(search, word, &staged, NULL) != PROGRAM_FOUND || fs_is_directory(staged)) {
 		*text = mem_printf("\"%s\" is not in PATH; install it, or write its path", word);
 		return PROGRAM_MISSING;
@@ -309,22 +298,21 @@ static enum program_verdict find_word(const struct search *search, const char *w
 		       : verdict;
 }
 
-/* "python3 train.py": the script should be there too. */
-static enum program_verdict find_script(const struct search *search, const char *interpreter,
-					const char *command, char **text)
+/* "python3 train.py": the script should be there too. `command` begins with the interpreter. */
+static enum program_verdict find_script(const struct search *search, const char *command,
+					char **text)
 {
-	bool plain = true;
-	char *script cleanup_free = shell_next_word(&command, &plain);
-	char *where cleanup_free = NULL;
+	struct module_program words cleanup_module_program = {0};
 	struct str_list alike cleanup_str_list = {0};
+	char *where cleanup_free = NULL;
 
-	if (!script || !str_starts_with(fs_basename(interpreter), "python") || *script == '-' ||
-	    !str_ends_with(script, ".py"))
+	if (!module_find_program(command, &words))
 		return PROGRAM_FOUND;
-	if (*script == '/' ? fs_exists(script)
-			   : find_staged(search, script, &where, &alike) != PROGRAM_MISSING)
+	if (*words.script == '/'
+		    ? fs_exists(words.script)
+		    : find_staged(search, words.script, &where, &alike) != PROGRAM_MISSING)
 		return PROGRAM_FOUND;
-	mem_replace(text, tell_missing(search, script, &alike));
+	mem_replace(text, tell_missing(search, words.script, &alike));
 	return PROGRAM_MISSING;
 }
 
@@ -436,6 +424,7 @@ enum program_verdict program_find(const char *command, const char *work_dir,
 
 	*text = NULL;
 	for (;;) {
+		const char *start = command;
 		char *word cleanup_free = shell_next_word(&command, &plain);
 		if (word && (str_starts_with(word, "PATH=") || str_equal(word, "env")))
 			return PROGRAM_UNKNOWN;
@@ -444,8 +433,7 @@ enum program_verdict program_find(const char *command, const char *work_dir,
 		if (!word)
 			return PROGRAM_UNKNOWN;
 		enum program_verdict verdict = find_word(&search, word, text);
-		return verdict == PROGRAM_FOUND ? find_script(&search, word, command, text)
-						: verdict;
+		return verdict == PROGRAM_FOUND ? find_script(&search, start, text) : verdict;
 	}
 }
 
@@ -469,5 +457,5 @@ bool program_find_python(const char *command, const char *work_dir, const struct
 	    find_word(&search, words.interpreter, &found->interpreter) != PROGRAM_FOUND)
 		return false;
 	found->script = locate_script(&search, words.script);
-	return found->script && is_program(found->interpreter) && fs_exists(found->script);
+	return found->script && fs_is_program(found->interpreter) && fs_exists(found->script);
 }

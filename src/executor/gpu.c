@@ -242,24 +242,17 @@ void gpu_cancel(struct gpu *gpu)
 	forget_child(gpu);
 }
 
-/* The drivers' own places: a container's PATH often lacks them. */
 static char *find_command(const char *command)
 {
-	static const char *const places[] = {"/usr/bin", "/bin", "/usr/local/nvidia/bin"};
-	struct str_list directories cleanup_str_list = {0};
-	const char *path = getenv("PATH");
+	/* The drivers' own places: a container's PATH often lacks them. */
+	static const char places[] = "/usr/bin:/bin:/usr/local/nvidia/bin";
+	char *found cleanup_free = NULL;
 
-	if (strchr(command, '/'))
-		return mem_strdup(command);
-	str_split(&directories, path ? path : "", ':');
-	for (size_t i = 0; i < array_length(places); i++)
-		str_list_add(&directories, places[i]);
-	for (size_t i = 0; i < directories.count; i++) {
-		char *file cleanup_free = fs_join(directories.items[i], command);
-		if (access(file, X_OK) == 0)
-			return mem_steal(&file);
-	}
-	return mem_strdup(command);
+	if (!strchr(command, '/'))
+		found = fs_find_program(command, getenv("PATH"));
+	if (!strchr(command, '/') && !found)
+		found = fs_find_program(command, places);
+	return found ? mem_steal(&found) : mem_strdup(command);
 }
 
 struct gpu *gpu_create(struct event_base *base, const char *command, const char *devices)

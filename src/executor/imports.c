@@ -1,29 +1,10 @@
 #include "executor/imports.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
 #include "framework/module.h"
-
-/* The caller frees; NULL: nowhere. */
-static char *find_interpreter(const char *word, const char *work_dir,
-			      const struct environment *environment)
-{
-	struct str_list directories cleanup_str_list = {0};
-	const char *path = environment_get(environment, "PATH");
-
-	if (strchr(word, '/'))
-		return fs_join(work_dir, word);
-	str_split(&directories, path ? path : "", ':');
-	for (size_t i = 0; i < directories.count; i++) {
-		char *candidate cleanup_free = fs_join(directories.items[i], word);
-		if (access(candidate, X_OK) == 0)
-			return mem_steal(&candidate);
-	}
-	return NULL;
-}
 
 static int check(const struct module_program *program, const char *module, const char *work_dir,
 		 const struct environment *environment, struct err *err)
@@ -34,7 +15,10 @@ static int check(const struct module_program *program, const char *module, const
 	if (!module_is_imported(script, module))
 		return 0;
 	char *interpreter cleanup_free =
-		find_interpreter(program->interpreter, work_dir, environment);
+		strchr(program->interpreter, '/')
+			? fs_join(work_dir, program->interpreter)
+			: fs_find_program(program->interpreter,
+					  environment_get(environment, "PATH"));
 	if (!interpreter || module_ask(interpreter, directory, module, environment,
 				       MODULE_PATIENCE_MS) != MODULE_MISSING)
 		return 0;

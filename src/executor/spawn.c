@@ -23,20 +23,15 @@ static const char *find_path(char *const *environment)
 	return "";
 }
 
-/* bash by PATH, then where it usually lives; the POSIX shell where there is none. */
+/* bash by PATH, then where it usually lives; the POSIX shell where there is none. The child starts
+ * in another directory. */
 static char *find_shell(char *const *environment)
 {
-	struct str_list directories cleanup_str_list = {0};
+	char *found cleanup_free = fs_find_program("bash", find_path(environment));
 
-	str_split(&directories, find_path(environment), ':');
-	str_list_add(&directories, "/bin");
-	str_list_add(&directories, "/usr/bin");
-	for (size_t i = 0; i < directories.count; i++) {
-		char *path cleanup_free = fs_join(directories.items[i], "bash");
-		if (path[0] == '/' && access(path, X_OK) == 0 && !fs_is_directory(path))
-			return mem_steal(&path);
-	}
-	return mem_strdup("/bin/sh");
+	if (!found || *found != '/')
+		mem_replace(&found, fs_find_program("bash", "/bin:/usr/bin"));
+	return found ? mem_steal(&found) : mem_strdup("/bin/sh");
 }
 
 enum { READ_END, WRITE_END };

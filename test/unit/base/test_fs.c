@@ -65,6 +65,20 @@ static void looking(void **state)
 	assert_false(fs_is_directory(scratch_path(state, "none")));
 }
 
+static void a_program_is_the_first_that_can_be_executed(void **state)
+{
+	scratch_write(state, "a/run", "x", 0644);
+	scratch_write(state, "b/run/directory", "x", 0755);
+	scratch_write(state, "c/run", "x", 0755);
+	scratch_write(state, "d/run", "x", 0755);
+	const char *root = scratch_path(state, "");
+	char *path cleanup_free = mem_printf("%sa:%sb::%sc:%sd", root, root, root, root);
+	char *wanted cleanup_free = mem_printf("%sc/run", root);
+	assert_text_freed(fs_find_program("run", path), wanted);
+	assert_null(fs_find_program("file", path));
+	assert_null(fs_find_program("run", NULL));
+}
+
 static void a_file_is_read_whole_up_to_the_cap(void **state)
 {
 	struct err err cleanup_err = {0};
@@ -375,6 +389,7 @@ int main(void)
 		cmocka_unit_test(taking_apart),
 		cmocka_unit_test(absolute_paths_are_lexical),
 		scratch_test(looking),
+		scratch_test(a_program_is_the_first_that_can_be_executed),
 		scratch_test(a_file_is_read_whole_up_to_the_cap),
 		scratch_test(empty_and_kernel_files_can_be_read),
 		scratch_test(what_is_no_file_is_not_read),

@@ -58,6 +58,8 @@ static void programs_are_found_where_the_shell_would(void **state)
 		{"python3 train.py --epochs 3", PROGRAM_FOUND},
 		{"python3 ./train.py", PROGRAM_FOUND},
 		{"python3 other.py", PROGRAM_MISSING},
+		{"exec python3 -u other.py", PROGRAM_MISSING},
+		{"A=1 python3 -Xdev other.py", PROGRAM_FOUND},
 		{"  'python3' x", PROGRAM_FOUND},
 		{"A=1 B='x y' python3", PROGRAM_FOUND},
 		{"exec python3", PROGRAM_FOUND},
