@@ -25,11 +25,18 @@ class Driver(Service):
         return ["--port=0", *self.service_args]
 
     def find_port(self):
-        return re.search(rb"started successfully on port (\d+)", os.pread(self.output.fileno(), 65536, 0))
+        return re.search(rb"started successfully on port (\d+)", self.output_text())
+
+    def output_text(self):
+        return os.pread(self.output.fileno(), 65536, 0)
 
     def start(self):
         def found():
-            self.assert_process_still_running()
+            """It takes a free port of IPv4, and leaves when somebody else has the same one of IPv6."""
+            if self.process.poll() is not None:
+                assert b"port not available" in self.output_text(), self.output_text()
+                self.output.truncate(0)
+                self._start_process(self.path)
             return self.find_port()
         self._start_process(self.path)
         self.port = int(wait_until(found, "chromedriver to start")[1])
