@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -24,12 +23,10 @@ static bool is_of_web(const char *location)
 	return str_starts_with(location, "http://") || str_starts_with(location, "https://");
 }
 
-/* "<(make-job)" of the shell. */
-static bool is_pipe(const char *path)
+/* "<(make-job)" of the shell, which has begun to write. A FIFO by another name may have no writer. */
+static bool is_pipe(const char *location)
 {
-	struct stat info;
-
-	return stat(path, &info) == 0 && S_ISFIFO(info.st_mode);
+	return str_starts_with(location, "/dev/fd/");
 }
 
 bool job_file_is_elsewhere(const char *location)
