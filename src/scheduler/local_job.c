@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +138,43 @@ enum local_life local_job_life(const char *job_dir, char **address)
 		return LOCAL_LIVE;
 	}
 	return is_claimed(job_dir) || has_processes(job_dir) ? LOCAL_STARTING : LOCAL_GONE;
+}
+
+bool local_job_is_idle(const char *job_dir)
+{
+	char *door cleanup_free = fs_join(job_dir, "am.json");
+
+	return !fs_exists(door) && !is_claimed(job_dir);
+}
+
+/* ---- name --------------------------------------------------------------------------------- */
+
+static char *name_path(const char *job_dir)
+{
+	return fs_join(job_dir, "name");
+}
+
+void local_job_write_name(const char *job_dir, const char *name)
+{
+	char *path cleanup_free = name_path(job_dir);
+
+	if (symlink(name, path) < 0)
+		log_debug("%s: %s", path, strerror(errno));
+}
+
+char *local_job_name(const char *job_dir)
+{
+	char *path cleanup_free = name_path(job_dir);
+	char *description cleanup_free = fs_join(job_dir, "job.json");
+	char target[PATH_MAX];
+	ssize_t length = readlink(path, target, sizeof(target));
+
+	if (length > 0)
+		return mem_strndup(target, (size_t)length);
+	struct job *job = job_read_file(description, NULL);
+	char *name = job ? mem_strdup(job->name) : NULL;
+	job_destroy(job);
+	return name;
 }
 
 /* ---- journal ------------------------------------------------------------------------------ */

@@ -22,6 +22,16 @@ enum local_life local_job_life(const char *job_dir, char **address);
 /* The host on which the job runs. The caller frees. */
 char *local_job_host(const char *job_dir);
 
+/* Writes the job's name where it is found without reading job.json, be it one of thousands: the
+ * target of a link. A name that cannot be one is left out. */
+void local_job_write_name(const char *job_dir, const char *name);
+/* The caller frees; NULL: there is no such job. */
+char *local_job_name(const char *job_dir);
+
+/* Neither an AM nor a submission says that it has the job: seen without a look at processes, so a
+ * job whose first AM is just coming up may be taken for idle. */
+bool local_job_is_idle(const char *job_dir);
+
 /* False: it was removed, as when its submission was broken off (state_dir_remove_job()). */
 bool local_job_is_there(const char *job_dir);
 

@@ -159,20 +159,24 @@ static bool has_prefix(const struct place *place, const char *prefix)
 	return str_starts_with(place->id, prefix);
 }
 
-/* A live job of that name. */
 static bool has_name(const struct place *place, const char *name)
 {
-	struct job_view *view;
-	struct job *job;
-	enum local_life life = local_job_life(place->dir, NULL);
+	char *own cleanup_free = local_job_name(place->dir);
 
-	if ((life != LOCAL_LIVE && life != LOCAL_STARTING) ||
-	    local_job_read(place->dir, &job, &view, NULL) < 0)
-		return false;
-	bool same = str_equal(job->name, name);
-	job_view_destroy(view);
-	job_destroy(job);
-	return same;
+	return str_equal(own, name);
+}
+
+static bool is_live(const char *job_dir)
+{
+	enum local_life life =
+		local_job_is_idle(job_dir) ? LOCAL_GONE : local_job_life(job_dir, NULL);
+
+	return life == LOCAL_LIVE || life == LOCAL_STARTING;
+}
+
+static bool has_name_and_lives(const struct place *place, const char *name)
+{
+	return has_name(place, name) && is_live(place->dir);
 }
 
 /* How many match, the first of them, and, when there are several, an error that names them. */
@@ -194,6 +198,21 @@ static size_t match(const struct places *places, const char *id,
 	return ids.count;
 }
 
+/* By the name of a single live job, or of the newest that has ended. */
+static size_t match_name(const struct places *places, const char *name, size_t *found,
+			 struct err *err)
+{
+	size_t count = match(places, name, has_name_and_lives, found, err);
+
+	for (size_t i = 0; i < places->count && count == 0; i++) {
+		if (!has_name(&places->items[i], name))
+			continue;
+		*found = i;
+		count = 1;
+	}
+	return count;
+}
+
 static int choose(const struct places *places, const char *id, size_t *found, struct err *err)
 {
 	if (places->count == 0 && !id)
@@ -202,7 +221,7 @@ static int choose(const struct places *places, const char *id, size_t *found, st
 		return 0;
 	size_t count = *id ? match(places, id, has_prefix, found, err) : 0;
 	if (count == 0)
-		count = match(places, id, has_name, found, err);
+		count = match_name(places, id, found, err);
 	if (count == 0)
 		err_set(err, ERR_NOT_FOUND, "no job \"%s\"; `tony list` shows those there are", id);
 	return count == 1 ? 0 : -1;

@@ -270,7 +270,8 @@ struct scheduler_client_ops {
 	 * of what stage() has sent and no job has used for `max_age_ms` (0: none of that). NULL:
 	 * there is nothing. */
 	void (*upkeep)(const struct job *job, int64_t max_age_ms);
-	/* By full id, unique prefix, name of a single live job, or NULL for the newest. */
+	/* By full id, unique prefix, name of a single live job, else of the newest that has ended,
+	 * or NULL for the newest. */
 	int (*find)(const char *id, struct job_door *door, char **full_id, struct err *err);
 	/* Newest first; what ended before `ended_since_ms` may be left out: it costs less. */
 	int (*list)(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,

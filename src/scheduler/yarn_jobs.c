@@ -54,6 +54,18 @@ static size_t match(const struct yarn_reports *reports, const char *id, bool by_
 	return ids.count;
 }
 
+/* The newest of that name, which has ended: no live one fits. */
+static size_t match_ended(const struct yarn_reports *reports, const char *name, char **found)
+{
+	for (size_t i = 0; i < reports->count; i++) {
+		if (!str_equal(reports->items[i]->name, name))
+			continue;
+		*found = hadoop_application_id_text(reports->items[i]->applicationid);
+		return 1;
+	}
+	return 0;
+}
+
 /* Jobs that the ResourceManager has forgotten, by the beginning of their id. */
 static size_t match_history(struct hadoop_cluster *cluster, const char *id, char **found,
 			    struct err *err)
@@ -88,6 +100,8 @@ static char *choose(struct hadoop_cluster *cluster, const char *id, struct err *
 	size_t count = *id ? match(&reports, id, false, &found, err) : 0;
 	if (count == 0)
 		count = match(&reports, id, true, &found, err);
+	if (count == 0)
+		count = match_ended(&reports, id, &found);
 	if (count == 0 && *id)
 		count = match_history(cluster, id, &found, err);
 	if (count == 0)

@@ -473,6 +473,34 @@ static void jobs_are_found_by_id_prefix_name_and_age(void **state)
 	job_door_finish(&c);
 }
 
+static void kill_job(const struct job_door *door)
+{
+	struct err err = {0};
+
+	assert_success(client()->kill(door, NULL, &err), &err);
+}
+
+static void an_ended_job_is_found_by_name_unless_one_lives(void **state)
+{
+	struct job_door first = submit("tony-20261121-061400-aaaa", "mnist");
+	struct job_door second = submit("tony-20261121-061401-bbbb", "mnist");
+	struct job_door third = submit("tony-20261121-061402-cccc", "mnist");
+
+	assert_not_found("mnist", "3 jobs");
+	kill_job(&first);
+	kill_job(&third);
+	assert_found("mnist", "tony-20261121-061401-bbbb");
+	kill_job(&second);
+	assert_found("mnist", "tony-20261121-061402-cccc");
+	char *link cleanup_free = fs_join(third.job_dir, "name");
+	assert_int_equal(unlink(link), 0); /* as a job of an earlier tony */
+	assert_found("mnist", "tony-20261121-061402-cccc");
+	assert_not_found("mnis", "no job");
+	job_door_finish(&first);
+	job_door_finish(&second);
+	job_door_finish(&third);
+}
+
 static size_t count_since(int64_t ended_since_ms)
 {
 	struct job_summary *jobs;
@@ -634,6 +662,7 @@ int main(void)
 		client_test(a_job_too_large_is_refused_before_anything_starts),
 		client_test(without_jobs_nothing_is_found),
 		client_test(jobs_are_found_by_id_prefix_name_and_age),
+		client_test(an_ended_job_is_found_by_name_unless_one_lives),
 		client_test(what_ended_long_ago_may_be_left_out),
 		client_test(broken_jobs_do_not_hide_others),
 		client_test(what_a_dead_am_left_is_ended_once),
