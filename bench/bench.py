@@ -172,6 +172,43 @@ def torchrun(place, processes):
     return timed(lambda: subprocess.run(command, env=place.env, capture_output=True, timeout=300))
 
 
+KEPT = 5000
+
+
+def show_kept_jobs(runs):
+    """Beside as many ended jobs as a busy user keeps: copies of a real one, each of a name of its own."""
+    place = Workplace()
+    try:
+        jobs = os.path.join(place.env["TONY_STATE_DIR"], "jobs")
+        place.tony("submit", "--memory", "16m", "--", "true")
+        [kept] = os.listdir(jobs)
+        wait_until(lambda: not os.path.exists(os.path.join(jobs, kept, "am.json")))
+        for number in range(KEPT):
+            copy_job(jobs, kept, f"tony-20261101-000000-{number:08x}", f"job-{number}")
+        for label, *words in (("a job that is none", "status", "no-such-job"), ("one of them by name", "status", "job-7"),
+                              ("the live ones", "list")):
+            command = [TONY, *words]
+            times = [timed(lambda: subprocess.run(command, env=place.env, check=False, capture_output=True))
+                     for _ in range(runs)]
+            show(f"  of {KEPT} kept jobs: {label}", times, "ms", "<= 50" if words[0] == "status" else "")
+    finally:
+        place.close()
+
+
+def copy_job(jobs, kept, job, name):
+    directory = os.path.join(jobs, job)
+    os.mkdir(directory)
+    with open(os.path.join(jobs, kept, "job.json"), encoding="utf-8") as file:
+        description = json.load(file)
+    with open(os.path.join(directory, "job.json"), "w", encoding="utf-8") as file:
+        json.dump({**description, "id": job, "name": name}, file)
+    os.symlink(name, os.path.join(directory, "name"))
+    for part in ("journal.jsonl", "origin", "token"):
+        shutil.copy(os.path.join(jobs, kept, part), directory)
+    an_hour_ago = time.time() - 3600
+    os.utime(os.path.join(directory, "journal.jsonl"), (an_hour_ago, an_hour_ago))
+
+
 def read_status(pid, field):
     with open(f"/proc/{pid}/status", encoding="utf-8") as status:
         return re.search(rf"^{field}:\s+(\S+)", status.read(), re.M).group(1)
@@ -370,6 +407,7 @@ def main():
         show("8 no-op Python tasks, start to end",
              [no_op_tasks(place, 8, f"{PYTHON} -c pass", "64m") for _ in range(runs)], "ms", "")
         show("  torchrun --nproc-per-node 8 of the same", [torchrun(place, 8) for _ in range(3)], "ms", "")
+        show_kept_jobs(runs)
         show("rsh to 3 hosts", rsh_to_hosts(place, 3, 10 * runs), "ms", "")
         sizes = [resident_sizes(place) for _ in range(3)]
         show("RSS of the AM and its guardian, 8 tasks", [am for am, _ in sizes], "MiB", "<= 10")

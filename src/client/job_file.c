@@ -23,7 +23,7 @@ static bool is_of_web(const char *location)
 	return str_starts_with(location, "http://") || str_starts_with(location, "https://");
 }
 
-/* "<(make-job)" of the shell, which has begun to write. A FIFO by another name may have no writer. */
+/* "<(make-job)" of the shell, which writes by then. A FIFO by another name may have no writer. */
 static bool is_pipe(const char *location)
 {
 	return str_starts_with(location, "/dev/fd/");

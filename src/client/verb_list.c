@@ -99,8 +99,8 @@ static void print_jobs(const struct list_options *chosen, const struct job_summa
 	else if (shown_count > 0)
 		print_table(shown, shown_count);
 	else
-		fputs(count > 0 ? "No job runs; tony history lists those that have ended.\n"
-				: "There is no job yet; tony submit starts one.\n",
+		fputs(chosen->all ? "There is no job yet; tony submit starts one.\n"
+				  : "No job runs; tony list --all shows those that have ended.\n",
 		      stderr);
 }
 
@@ -142,7 +142,7 @@ static int list(const struct list_options *chosen, struct err *err)
 	struct job_summary *jobs;
 	size_t count;
 
-	if (schedulers_list(0, &jobs, &count, err) < 0)
+	if (schedulers_list(chosen->all ? 0 : INT64_MAX, &jobs, &count, err) < 0)
 		return -1;
 	int result = chosen->all ? add_stored(&jobs, &count, err) : 0;
 	if (result == 0)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@
 #include "scheduler/local_start.h"
 #include "scheduler/state_dir.h"
 
-enum { FILE_CAP = 64 << 10, END_GRACE_MS = 3000 };
+enum { FILE_CAP = 64 << 10, END_GRACE_MS = 3000, COMING_UP_MS = 60000 };
 
 static char *mark_of(const char *job_dir)
 {
@@ -205,12 +206,26 @@ int local_job_read(const char *job_dir, struct job **job, struct job_view **view
 	return 0;
 }
 
+/* An AM and its guardian remove am.json once the last record is written. A first AM makes it within
+ * moments of its journal. */
+static bool is_long_over(const char *job_dir, const char *journal, int64_t time_ms)
+{
+	char *door cleanup_free = fs_join(job_dir, "am.json");
+	int64_t before = clock_wall_ms() - COMING_UP_MS;
+	struct stat info;
+
+	return stat(journal, &info) == 0 &&
+	       fs_modified_ms(&info) < (time_ms < before ? time_ms : before) && !fs_exists(door);
+}
+
 bool local_job_ended_before(const char *job_dir, int64_t time_ms)
 {
 	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
 	char *text cleanup_free = NULL;
 	struct journal_line line;
 
+	if (is_long_over(job_dir, path, time_ms))
+		return true;
 	return journal_read_last(path, &text, &line) && line.time_ms < time_ms &&
 	       record_is_final(&line);
 }

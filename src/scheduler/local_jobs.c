@@ -174,11 +174,6 @@ static bool is_live(const char *job_dir)
 	return life == LOCAL_LIVE || life == LOCAL_STARTING;
 }
 
-static bool has_name_and_lives(const struct place *place, const char *name)
-{
-	return has_name(place, name) && is_live(place->dir);
-}
-
 /* How many match, the first of them, and, when there are several, an error that names them. */
 static size_t match(const struct places *places, const char *id,
 		    bool (*matches)(const struct place *place, const char *id), size_t *found,
@@ -202,15 +197,24 @@ static size_t match(const struct places *places, const char *id,
 static size_t match_name(const struct places *places, const char *name, size_t *found,
 			 struct err *err)
 {
-	size_t count = match(places, name, has_name_and_lives, found, err);
+	struct str_list live cleanup_str_list = {0};
+	size_t newest = places->count;
 
-	for (size_t i = 0; i < places->count && count == 0; i++) {
+	for (size_t i = 0; i < places->count; i++) {
 		if (!has_name(&places->items[i], name))
 			continue;
+		newest = newest < i ? newest : i;
+		if (!is_live(places->items[i].dir))
+			continue;
 		*found = i;
-		count = 1;
+		str_list_add(&live, places->items[i].id);
 	}
-	return count;
+	if (live.count > 1)
+		scheduler_err_several(name, &live, err);
+	if (live.count > 0 || newest == places->count)
+		return live.count;
+	*found = newest;
+	return 1;
 }
 
 static int choose(const struct places *places, const char *id, size_t *found, struct err *err)

@@ -2,6 +2,7 @@
 #include "../base/scratch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -530,6 +531,23 @@ static void what_ended_long_ago_may_be_left_out(void **state)
 	job_door_finish(&ended);
 }
 
+/* It is not read: an AM that has ended removed am.json. */
+static void a_journal_of_long_ago_without_an_am_has_ended(void **state)
+{
+	const struct timespec times[] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	const char *dir = scratch_path(state, "job");
+	char *path cleanup_free = fs_join(dir, "journal.jsonl");
+
+	scratch_write(state, "job/journal.jsonl", "x", 0600);
+	assert_false(local_job_ended_before(dir, INT64_MAX));
+	utimensat(AT_FDCWD, path, times, 0);
+	assert_true(local_job_ended_before(dir, INT64_MAX));
+	assert_true(local_job_ended_before(dir, 1000001));
+	assert_false(local_job_ended_before(dir, 1000000));
+	scratch_write(state, "job/am.json", "{}", 0600);
+	assert_false(local_job_ended_before(dir, INT64_MAX));
+}
+
 static void broken_jobs_do_not_hide_others(void **state)
 {
 	struct job_door door = submit(one, "one");
@@ -664,6 +682,7 @@ int main(void)
 		client_test(jobs_are_found_by_id_prefix_name_and_age),
 		client_test(an_ended_job_is_found_by_name_unless_one_lives),
 		client_test(what_ended_long_ago_may_be_left_out),
+		client_test(a_journal_of_long_ago_without_an_am_has_ended),
 		client_test(broken_jobs_do_not_hide_others),
 		client_test(what_a_dead_am_left_is_ended_once),
 		client_test(a_job_being_submitted_is_left_alone),
