@@ -34,7 +34,6 @@ static void plan(struct metrics_file *file, int64_t ms)
 static void drop_draft(struct metrics_file *file)
 {
 	mem_cleanup_close(&file->fd);
-	file->fd = -1;
 }
 
 static int begin(struct metrics_file *file, struct err *err)

@@ -86,10 +86,11 @@ void mem_cleanup_free(void *slot)
 	free(*(void **)slot);
 }
 
-void mem_cleanup_close(const int *fd)
+void mem_cleanup_close(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
+	*fd = -1;
 }
 
 void mem_cleanup_dir(void *slot)

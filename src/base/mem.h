@@ -21,9 +21,9 @@ void mem_replace(char **slot, char *value);
 
 /* Scope-bound ownership: `char *path cleanup_free = mem_printf(...)`. */
 void mem_cleanup_free(void *slot);
-void mem_cleanup_close(const int *fd); /* negative: nothing to close */
-void mem_cleanup_dir(void *slot);      /* DIR ** */
-void mem_cleanup_file(void *slot);     /* FILE ** */
+void mem_cleanup_close(int *fd);   /* it is -1 then; negative: nothing to close */
+void mem_cleanup_dir(void *slot);  /* DIR ** */
+void mem_cleanup_file(void *slot); /* FILE ** */
 #define cleanup_free  __attribute__((cleanup(mem_cleanup_free)))
 #define cleanup_close __attribute__((cleanup(mem_cleanup_close)))
 #define cleanup_dir   __attribute__((cleanup(mem_cleanup_dir)))

@@ -149,7 +149,6 @@ static void close_output(struct gpu *gpu)
 		event_free(gpu->readable);
 	gpu->readable = NULL;
 	mem_cleanup_close(&gpu->fd);
-	gpu->fd = -1;
 }
 
 /* False: the end, for now or for good. */

@@ -28,7 +28,6 @@ void log_times_open(struct log_times *times, const char *log, int64_t log_size)
 void log_times_close(struct log_times *times)
 {
 	mem_cleanup_close(&times->fd);
-	times->fd = -1;
 }
 
 void log_times_mark(struct log_times *times, int64_t offset, int64_t now_ms)

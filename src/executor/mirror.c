@@ -112,7 +112,6 @@ static void tell(struct mirror *mirror, const struct err *err)
 static void drop_work(struct mirror *mirror)
 {
 	mem_cleanup_close(&mirror->fd);
-	mirror->fd = -1;
 	mirror_files_finish(&mirror->todo);
 	mirror_files_finish(&mirror->gone);
 	mirror->next = 0;
@@ -341,7 +340,6 @@ static bool advance(struct mirror *mirror)
 	bool fetching = mirror->activity == ACTIVITY_FETCH;
 
 	mem_cleanup_close(&mirror->fd);
-	mirror->fd = -1;
 	if (mirror->next < mirror->todo.count)
 		return fetching ? fetch_next(mirror) : store_next(mirror);
 	if (mirror->next < mirror->todo.count + mirror->gone.count)

@@ -53,7 +53,6 @@ struct network *network_create(void)
 static void give_up(struct network *network)
 {
 	mem_cleanup_close(&network->fd);
-	network->fd = -1;
 }
 
 void network_destroy(struct network *network)

@@ -307,7 +307,6 @@ static void close_pipe(struct output *output)
 		event_free(output->event);
 	output->event = NULL;
 	mem_cleanup_close(&output->pipe);
-	output->pipe = -1;
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *context)

@@ -102,7 +102,6 @@ static bool part_open(const struct log_reader *reader, int number, struct part *
 static void part_close(struct part *part)
 {
 	mem_cleanup_close(&part->fd);
-	part->fd = -1;
 	mem_cleanup_file(&part->times);
 	part->times = NULL;
 }

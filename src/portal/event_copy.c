@@ -156,7 +156,6 @@ static void on_looked(void *data, int status)
 	int ended = WIFEXITED(status) ? WEXITSTATUS(status) : LOOK_FAILED;
 
 	mem_cleanup_close(&copy->report);
-	copy->report = -1;
 	event_add(copy->timer, &pause);
 	if (ended == LOOK_DONE) {
 		mem_replace(&copy->left_out, said);
@@ -198,7 +197,6 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
 	if (start_look(copy, NULL) == 0)
 		return;
 	mem_cleanup_close(&copy->report);
-	copy->report = -1;
 	event_add(copy->timer, &pause);
 }
 

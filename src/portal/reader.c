@@ -66,7 +66,6 @@ void reader_close(struct reader *reader)
 	job_destroy(mem_steal(&reader->job));
 	mem_replace(&reader->owner, NULL);
 	mem_cleanup_close(&reader->journal);
-	reader->journal = -1;
 	job_stores_close(&reader->stores);
 	reader->is_open = false;
 }

@@ -312,5 +312,4 @@ void ledger_drain(struct ledger *ledger)
 void ledger_unwatch(struct ledger *ledger)
 {
 	mem_cleanup_close(&ledger->watch);
-	ledger->watch = -1;
 }
