@@ -179,7 +179,7 @@ bool module_check(const struct job *job, size_t type, const struct stage_files *
 		return true;
 	environment_inherit(&environment);
 	module_add_environment(&job->types[type], &environment);
-	char *directory cleanup_free = fs_dirname(program.script);
+	char *directory cleanup_free = module_directory(program.script);
 	const struct question question = {module, directory, &environment, patience_ms};
 	switch (find(&question, program.interpreter)) {
 	case MODULE_FOUND:

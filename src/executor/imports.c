@@ -10,7 +10,7 @@ static int check(const struct module_program *program, const char *module, const
 		 const struct environment *environment, struct err *err)
 {
 	char *script cleanup_free = fs_join(work_dir, program->script);
-	char *directory cleanup_free = fs_dirname(script);
+	char *directory cleanup_free = module_directory(script);
 
 	if (!module_is_imported(script, module))
 		return 0;

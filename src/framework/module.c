@@ -138,11 +138,18 @@ static const char *skip_string(const char *line)
 	return *line ? line + length : line;
 }
 
+char *module_directory(const char *script)
+{
+	char *real cleanup_free = realpath(script, NULL);
+
+	return fs_dirname(real ? real : script);
+}
+
 bool module_is_imported(const char *script, const char *module)
 {
 	size_t length;
 	char *text cleanup_free = fs_read_file(script, SCRIPT_CAP, &length, NULL);
-	char *directory cleanup_free = fs_dirname(script);
+	char *directory cleanup_free = module_directory(script);
 	enum line verdict = LINE_NEUTRAL;
 
 	for (const char *line = text; line && *line && verdict == LINE_NEUTRAL;) {

@@ -24,6 +24,10 @@ void module_program_finish(struct module_program *program);
 /* By which name programs of the job's framework import it; NULL: there is none. */
 const char *module_of(const struct job *job);
 
+/* The first place where the script finds modules: its directory, behind symbolic links. The caller
+ * frees. */
+char *module_directory(const char *script);
+
 /* Does the script import the module before it does anything else? Without the module it then cannot
  * run. Docstrings and other imports may precede it, but no file beside the script: like any other
  * statement, an import of that may change sys.path or install a package. */

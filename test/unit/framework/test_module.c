@@ -2,6 +2,7 @@
 #include "../base/test.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
@@ -112,6 +113,24 @@ static void an_import_counts_when_the_script_cannot_do_without(void **state)
 	assert_false(module_is_imported("/no/such/train.py", "torch"));
 }
 
+/* Python takes the directory behind the link for that of the program. */
+static void a_link_to_a_script_is_followed(void **state)
+{
+	char *script cleanup_free = write_file("train.py", "import paths\nimport torch\n");
+	char *beside cleanup_free = write_file("paths.py", "");
+	char *folder cleanup_free = fs_join(base, "bin"), *link cleanup_free = NULL;
+
+	assert_int_equal(fs_make_directories(folder, 0755, NULL), 0);
+	link = fs_join(folder, "train.py");
+	assert_int_equal(symlink("../train.py", link), 0);
+	assert_false(module_is_imported(link, "torch"));
+	assert_int_equal(unlink(beside), 0);
+	assert_true(module_is_imported(link, "torch"));
+	char *directory cleanup_free = module_directory(link);
+	char *real cleanup_free = realpath(base, NULL);
+	assert_string_equal(directory, real);
+}
+
 static void an_interpreter_is_asked_in_the_programs_environment(void **state)
 {
 	struct environment environment cleanup_environment = {0};
@@ -142,6 +161,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(python_programs_are_told_from_others),
 		cmocka_unit_test(an_import_counts_when_the_script_cannot_do_without),
+		cmocka_unit_test(a_link_to_a_script_is_followed),
 		cmocka_unit_test(an_interpreter_is_asked_in_the_programs_environment),
 	};
 
