@@ -82,6 +82,15 @@ static void draw(struct live *live, int64_t now_ms)
 	live->drawn_at = now_ms;
 }
 
+static void end_burst(struct live *live)
+{
+	if (live->burst > LINE_BURST)
+		fprintf(live->stream, "... and %zu line%s more: see tony events %s\n",
+			live->burst - LINE_BURST, str_plural(live->burst - LINE_BURST),
+			live->view->job->id);
+	live->burst = 0;
+}
+
 /* Tasks come up by the hundred: they are counted, at most once a second and at each turn of the
  * job. */
 static void summarize(struct live *live, int64_t now_ms)
@@ -89,11 +98,6 @@ static void summarize(struct live *live, int64_t now_ms)
 	struct str text cleanup_str = {0};
 	bool turned = live->view->state != live->state;
 
-	if (live->burst > LINE_BURST)
-		fprintf(live->stream, "... and %zu line%s more: see tony events %s\n",
-			live->burst - LINE_BURST, str_plural(live->burst - LINE_BURST),
-			live->view->job->id);
-	live->burst = 0;
 	live_summary(live->view, &text);
 	if (live->view->state == JOB_SUBMITTED || str_equal(live->summary, text.text) ||
 	    (!turned && now_ms - live->summary_at < SUMMARY_EVERY_MS))
@@ -110,6 +114,7 @@ int live_show(struct live *live, int64_t now_ms)
 	int64_t since = now_ms - live->drawn_at;
 
 	if (!live->table) {
+		end_burst(live);
 		if (live->form == LIVE_TABLE)
 			summarize(live, now_ms);
 		fflush(live->stream);

@@ -262,6 +262,31 @@ static void copies_of_sources_are_what_a_job_waits_for(void **state)
 				       "src_dir are removed");
 }
 
+static void trouble_goes_on_being_told(void **state)
+{
+	struct scene *scene = *state;
+	char *bytes = NULL;
+	size_t length = 0;
+	FILE *stream = open_memstream(&bytes, &length);
+	struct live *live = live_open(stream, scene->view, LIVE_TROUBLE);
+
+	for (int i = 0; i < 60; i++) {
+		json_t *record cleanup_json =
+			json_pack("{si ss ss}", "seq", 1, "ev", "note", "text", "trouble");
+		char *text cleanup_free = json_text(record);
+		struct journal_line framed = {.sequence = 1, .text = text, .length = strlen(text)};
+		live_add(live, &framed);
+		live_show(live, 1000 * i); /* one record a second */
+	}
+	live_close(live);
+	fclose(stream);
+	int lines = 0;
+	for (size_t i = 0; i < length; i++)
+		lines += bytes[i] == '\n';
+	free(bytes);
+	assert_int_equal(lines, 60);
+}
+
 static void beside_output_only_trouble_is_told(void **state)
 {
 	struct scene *scene = *state;
@@ -488,6 +513,7 @@ int main(void)
 		TEST(a_job_that_does_not_run_says_what_it_is_about),
 		TEST(copies_of_sources_are_what_a_job_waits_for),
 		TEST(beside_output_only_trouble_is_told),
+		TEST(trouble_goes_on_being_told),
 		TEST(a_web_interface_is_shown),
 		TEST(in_a_job_without_types_it_may_be_a_notebook),
 		TEST(a_narrow_terminal_cuts_lines_not_characters),
