@@ -37,7 +37,8 @@ static int unpack(const char *archive, const char *directory, struct err *err)
 {
 	char *unpacked cleanup_free = mem_printf("%s" PART, directory);
 
-	/* Only who holds the lock writes here: what is there is from one that was killed. */
+	/* Only the holder of the lock writes here. A leftover comes from a process that was
+	 * killed. */
 	if (fs_remove_tree(unpacked, err) < 0 || archive_unpack(archive, unpacked, NULL, err) < 0)
 		return -1;
 	if (publish(unpacked, directory, err) == 0)
@@ -69,23 +70,20 @@ static void note_files(const struct job *job, struct map *used)
 {
 	for (size_t i = 0; i < job->type_count; i++)
 		for (size_t k = 0; k < job->types[i].files.count; k++)
-			map_set(used, job->types[i].files.items[k].source, used);
+			map_set(used, fs_basename(job->types[i].files.items[k].source), used);
 }
 
 /* The sources of a job are kept as long as the job is. */
-static void note_sources(const char *state, const char *job_dir, struct map *used)
+static void note_sources(const char *job_dir, struct map *used)
 {
 	char *hash cleanup_free = local_sources_shared(job_dir);
 
-	if (!hash)
-		return;
-	char *cache cleanup_free = fs_join(state, "cache"),
-		    *path cleanup_free = fs_join(cache, hash);
-	map_set(used, path, used);
+	if (hash)
+		map_set(used, hash, used);
 }
 
-/* What jobs that have not ended were started with, and the sources of all. -1: it cannot be told.
- */
+/* Notes the files of jobs that have not ended, and the sources of all jobs. -1: a description
+ * cannot be read, so nothing may be removed. */
 static int note_jobs(const char *state, struct map *used)
 {
 	char *jobs cleanup_free = state_dir_jobs(state);
@@ -95,10 +93,11 @@ static int note_jobs(const char *state, struct map *used)
 	while (directory && (entry = readdir(directory))) {
 		char *job_dir cleanup_free = fs_join(jobs, entry->d_name);
 		char *description cleanup_free = fs_join(job_dir, "job.json");
+		if (!state_dir_is_job_id(entry->d_name))
+			continue;
 		local_sources_tidy(job_dir);
-		note_sources(state, job_dir, used);
-		if (!state_dir_is_job_id(entry->d_name) || !fs_exists(description) ||
-		    local_job_life(job_dir, NULL) == LOCAL_GONE)
+		note_sources(job_dir, used);
+		if (!fs_exists(description) || local_job_life(job_dir, NULL) == LOCAL_GONE)
 			continue;
 		struct job *job = job_read_file(description, NULL);
 		if (!job)
@@ -114,7 +113,7 @@ static bool is_old(const struct stat *lock, int64_t oldest_ms)
 	return fs_modified_ms(lock) < oldest_ms;
 }
 
-/* Under the lock, as who asks for it does. */
+/* Under the lock, as stage_cache_unpack() takes it. */
 static void remove_old(const char *directory, const char *lock_path, int64_t oldest_ms)
 {
 	char *part cleanup_free = mem_printf("%s" PART, directory);
@@ -143,7 +142,7 @@ static void remove_unused(const char *cache, const struct map *used, int64_t old
 			continue;
 		char *unpacked cleanup_free =
 			mem_strndup(lock_path, strlen(lock_path) - strlen(LOCK));
-		if (map_get(used, unpacked))
+		if (map_get(used, fs_basename(unpacked)))
 			continue;
 		remove_old(unpacked, lock_path, oldest_ms);
 		removed++;

@@ -428,6 +428,11 @@ static void what_a_live_job_has_stays(void **state)
 	assert_int_equal(fs_write_file(path, text, strlen(text), 0600, NULL), 0);
 	int claim = local_job_claim(job_dir, &scene->err);
 	assert_true(claim >= 0);
+	char *other cleanup_free = mem_printf("%s-link", scene->base);
+	assert_int_equal(symlink(scene->base, other), 0);
+	stage_cache_age(other, 1);
+	unlink(other);
+	assert_true(fs_is_directory(used));
 	stage_cache_age(scene->base, 1);
 	assert_true(fs_is_directory(used));
 	assert_false(fs_exists(unused));
