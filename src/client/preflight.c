@@ -77,15 +77,18 @@ static void check_program(struct preflight *preflight, const struct job *job, si
 	char *text cleanup_free = NULL;
 	struct err err cleanup_err = {0};
 
-	switch (program_find(type->command, job->work_dir, files, find_path(type), &text)) {
+	enum program_verdict verdict =
+		program_find(type->command, job->work_dir, files, find_path(type), &text);
+	switch (verdict) {
 	case PROGRAM_FOUND:
 		preflight_add(preflight, check, text);
 		break;
 	case PROGRAM_UNKNOWN:
 		preflight_add(preflight, check, "left to the shell");
 		break;
+	case PROGRAM_UNSTAGED:
 	case PROGRAM_MISSING:
-		if (elsewhere)
+		if (elsewhere && verdict == PROGRAM_MISSING)
 			preflight_add(preflight, check, "not here; left to the cluster's nodes");
 		else if (may_come_later(job, type))
 			preflight_add(preflight, check, "not here yet; left to earlier tasks");

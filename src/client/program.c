@@ -107,8 +107,9 @@ static void note_tree(struct look *look)
 	for (int i = 0; tree && i < ENTRIES_MAX && (entry = fts_read(tree)); i++) {
 		if (entry->fts_level >= DEPTH_MAX)
 			fts_set(tree, entry, FTS_SKIP);
+		const char *name = entry->fts_path + strlen(look->file->source);
 		if (entry->fts_level > 0 && (entry->fts_info == FTS_F || entry->fts_info == FTS_SL))
-			note_entry(look, entry->fts_path + strlen(look->file->source) + 1);
+			note_entry(look, name + strspn(name, "/"));
 	}
 	if (tree)
 		fts_close(tree);
@@ -290,8 +291,10 @@ static enum program_verdict find_word(const struct search *search, const char *w
 		return find_absolute(word, text);
 	struct str_list alike cleanup_str_list = {0};
 	enum program_verdict verdict = find_staged(search, word, text, &alike);
-	if (verdict == PROGRAM_MISSING)
+	if (verdict == PROGRAM_MISSING) {
 		mem_replace(text, tell_missing(search, word, &alike));
+		return search->work_dir ? PROGRAM_MISSING : PROGRAM_UNSTAGED;
+	}
 	/* Of a copy, the executor makes the program executable. */
 	return verdict == PROGRAM_FOUND && search->work_dir
 		       ? refuse_unless_program(word, *text, text)
@@ -313,7 +316,7 @@ static enum program_verdict find_script(const struct search *search, const char 
 		    : find_staged(search, words.script, &where, &alike) != PROGRAM_MISSING)
 		return PROGRAM_FOUND;
 	mem_replace(text, tell_missing(search, words.script, &alike));
-	return PROGRAM_MISSING;
+	return *words.script == '/' || search->work_dir ? PROGRAM_MISSING : PROGRAM_UNSTAGED;
 }
 
 /* Past what only the shell can read. */

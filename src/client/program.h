@@ -7,8 +7,9 @@
 
 enum program_verdict {
 	PROGRAM_FOUND,
-	PROGRAM_MISSING,
-	PROGRAM_UNKNOWN, /* only the shell will know */
+	PROGRAM_MISSING,  /* on this machine */
+	PROGRAM_UNSTAGED, /* below the working directory: nothing brings it there, on no machine */
+	PROGRAM_UNKNOWN,  /* only the shell will know */
 };
 
 /* `path` is a PATH; `files` are those of the task's type; `work_dir`: as of struct job. *text says

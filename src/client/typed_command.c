@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "client/job_verb.h"
 #include "client/program.h"
@@ -52,7 +53,9 @@ static enum program_verdict find_program(const struct lone_word *word, const cha
 {
 	enum program_verdict verdict = PROGRAM_MISSING;
 
-	for (size_t i = 0; i < word->job->type_count && verdict == PROGRAM_MISSING; i++) {
+	for (size_t i = 0; i < word->job->type_count; i++) {
+		if (verdict == PROGRAM_FOUND || verdict == PROGRAM_UNKNOWN)
+			break;
 		if (word->job->types[i].instances == 0)
 			continue;
 		free(mem_steal(where));
@@ -75,7 +78,8 @@ static bool begins_with_program(const struct lone_word *word)
 	char *first cleanup_free = mem_strndup(word->text, strcspn(word->text, SEPARATORS));
 	char *where cleanup_free = NULL;
 
-	return !strchr(first, '/') || find_word(word, first, &where) == PROGRAM_FOUND;
+	return !strchr(first, '/') || fs_exists(first) ||
+	       find_word(word, first, &where) == PROGRAM_FOUND;
 }
 
 static int refuse_line(const char *line, struct err *err)

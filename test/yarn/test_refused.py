@@ -8,8 +8,8 @@ ONE = {"tony.worker.instances": 1}
 CONFIG, NOT_FOUND, DENIED, CAPACITY = 3, 4, 6, 7  # see tony-exit(7)
 
 
-def refused(tony, code, keys, *words):
-    answer, job = tony.job({**ONE, **keys}, "--executes", "true")
+def refused(tony, code, keys, *words, command="true"):
+    answer, job = tony.job({**ONE, **keys}, "--executes", command)
     assert answer.returncode == code, answer.stdout + answer.stderr
     assert job is None
     for word in words:
@@ -74,3 +74,8 @@ def test_more_gpus_than_the_queue_may_ever_have(tony):
 def test_more_than_the_nodes_with_a_label_have(tony, key):
     refused(tony, CAPACITY, {key: "fast", "tony.worker.instances": 2, "tony.worker.memory": "3g"},
             "6.", "4.0 GiB", '1 node with the label "fast"')
+
+
+def test_a_script_that_src_dir_lacks(tony):
+    """No node can have it: only what is staged is below the working directory."""
+    refused(tony, CONFIG, {}, '"no-such.py" is neither in src_dir nor among the resources', command="python3 no-such.py")
