@@ -22,7 +22,7 @@ static const struct opt options[] = {
 
 const struct opt_table verb_config_options = {
 	.verb = "config",
-	.usage = "tony config show [OPTIONS] [-- COMMAND...] | keys [--json] [WORD]",
+	.usage = "tony config show|keys [OPTIONS] [WORD] [-- COMMAND...]",
 	.summary = "show the configuration in effect, or all keys there are",
 	.description = "show: every key in effect for a job that would be submitted with the same "
 		       "options, its value, and where the value comes from.\n"

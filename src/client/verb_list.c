@@ -100,7 +100,8 @@ static void print_jobs(const struct list_options *chosen, const struct job_summa
 		print_table(shown, shown_count);
 	else
 		fputs(chosen->all ? "There is no job yet; tony submit starts one.\n"
-				  : "No job runs; tony list --all shows those that have ended.\n",
+				  : "No job runs; tony submit starts one, tony history lists those "
+				    "that have ended.\n",
 		      stderr);
 }
 
