@@ -55,7 +55,6 @@ void live_add_losses(const struct job_view *view, struct str_list *lines)
 		str_list_add_format(lines, "warning: %s", view->history_trouble);
 }
 
-/* Single tasks are told when something went wrong; the summary counts the others. */
 static void append_ui(const struct job_view *view, const char *task, struct str *out)
 {
 	int64_t number = job_find_task(view->job, task);
@@ -65,6 +64,7 @@ static void append_ui(const struct job_view *view, const char *task, struct str 
 		str_append(out, text);
 }
 
+/* Single tasks are told when something went wrong; the summary counts the others. */
 static void append_task(const struct job_view *view, const json_t *record, struct str *out)
 {
 	const char *task = member(record, "task"), *to = member(record, "to");

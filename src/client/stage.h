@@ -61,6 +61,6 @@ int stage_copy(const struct stage *stage, const struct job *job, const char *job
 /* Is it src_dir, of whichever kind? */
 bool stage_is_source(const struct stage_file *file);
 
-const char *stage_kind_name(enum stage_kind kind); /* "link", "archive", "copy" ... */
+const char *stage_kind_name(enum stage_kind kind); /* "link", "unpacked archive" ... */
 
 #endif

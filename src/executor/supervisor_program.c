@@ -194,7 +194,8 @@ static enum port_listener look_at_port(struct supervisor *supervisor, int number
 	return found;
 }
 
-/* Few programs that are given a port for a web interface have one: it is told while it is there. */
+/* Most programs never serve the web interface's port, so the executor reports it only while the
+ * program listens there. */
 static void look_at_ui(struct supervisor *supervisor)
 {
 	int number = supervisor->ui_port.number;
@@ -204,9 +205,8 @@ static void look_at_ui(struct supervisor *supervisor)
 		return;
 	enum port_listener found = look_at_port(supervisor, number, &thief);
 	if (found == PORT_STOLEN && !supervisor->ui_was_stolen)
-		log_warning("port %d, for a web interface, was taken by uid %u: nobody is led "
-			    "there",
-			    number, thief);
+		log_warning("uid %u listens on port %d of the web interface: tony does not show it",
+			    thief, number);
 	supervisor->ui_was_stolen = found == PORT_STOLEN;
 	if (supervisor->ui_is_served != (found == PORT_SERVED)) {
 		supervisor->ui_is_served = found == PORT_SERVED;

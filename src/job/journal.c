@@ -63,8 +63,7 @@ static int cut_torn_end(struct journal *journal, struct err *err)
 	return 0;
 }
 
-/* What an application master was starting when it was killed holds its descriptors for a moment:
- * until it is another program, or has closed them. */
+/* A child of a killed AM keeps the AM's lock until its exec closes the descriptor. */
 static int lock(int fd)
 {
 	int64_t until = clock_monotonic_ms() + LOCK_WAIT_MS;
@@ -208,7 +207,7 @@ static int compose_all(struct journal *journal, size_t count, journal_make *make
 	return 0;
 }
 
-/* What a failed write or sync may have left must not stand before the next line. */
+/* Cuts off a half-written line: the next line must not follow it. */
 static void undo(const struct journal *journal)
 {
 	if (ftruncate(journal->fd, journal->size) < 0)

@@ -158,7 +158,7 @@ void local_history_conclude(const struct job *job, const char *job_dir)
 		return;
 	log_warning("%s", err_message(&err));
 	if (tell(job_dir, err_message(&err), &why) < 0)
-		log_warning("which the journal does not tell: %s", err_message(&why));
+		log_warning("the journal does not record this failure: %s", err_message(&why));
 }
 
 /* The caller frees. */

@@ -244,11 +244,11 @@ static int open_door(const struct place *place, struct job_door *door, struct er
 	found.ended = view->is_final;
 	job_view_destroy(view);
 	job_destroy(job);
+	if (stat(token, &status) < 0)
+		return err_set_errno(err, "%s", token);
 	found.token = job_read_token(token, err);
 	if (!found.token)
 		return -1;
-	if (stat(token, &status) < 0)
-		return err_set_errno(err, "%s", token);
 	found.owner = status.st_uid;
 	found.job_dir = mem_strdup(place->dir);
 	if (!found.ended)

@@ -69,7 +69,7 @@ int state_dir_hold(const char *job_dir, struct err *err)
 
 	if (fd < 0)
 		return err_set_errno(err, "%s", path);
-	/* Who just looks holds it for a moment. */
+	/* state_dir_is_held() of another process takes it for a moment. */
 	for (int i = 0; i < HOLD_ROUNDS; i++) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 			return mem_steal_fd(&fd);
