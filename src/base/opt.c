@@ -178,6 +178,15 @@ static int store(struct parse *parse, const struct opt *opt, const char *text)
 	BUG("option --%s: a flag has no value", opt->name);
 }
 
+/* "--", or another option: no value, as when the shell left out one that is empty. */
+static bool is_of_next(const struct parse *parse, const char *argument)
+{
+	if (strncmp(argument, "--", 2) != 0)
+		return false;
+	size_t length = strcspn(argument + 2, "=");
+	return length == 0 ? !argument[2] : find(parse->table, argument + 2, length) != NULL;
+}
+
 static int take(struct parse *parse, const struct opt *opt, const char *value)
 {
 	if (opt->kind == OPT_FLAG) {
@@ -187,8 +196,15 @@ static int take(struct parse *parse, const struct opt *opt, const char *value)
 		*(bool *)((char *)parse->target + opt->offset) = true;
 		return 0;
 	}
-	if (!value && parse->next < parse->argc)
+	if (!value && parse->next < parse->argc && !is_of_next(parse, parse->argv[parse->next]))
 		value = parse->argv[parse->next++];
+	else if (!value && parse->next < parse->argc)
+		return err_set(parse->err, ERR_USAGE,
+			       "option --%s needs a value (%s), and %s stands there: is a variable "
+			       "of the shell not set? A value that begins with -- is written "
+			       "--%s=VALUE",
+			       opt->name, opt->argument ? opt->argument : "VALUE",
+			       parse->argv[parse->next], opt->name);
 	if (!value) {
 		char *help cleanup_free = help_command(parse->table);
 		return err_set(parse->err, ERR_USAGE, "option --%s needs a value (%s); see %s",

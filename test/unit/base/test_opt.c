@@ -94,13 +94,27 @@ static void values_may_look_like_anything(void **state)
 {
 	struct parsed parsed;
 
-	assert_success(parse(&parsed, "--conf", "--epochs 3", "-c", "--", "--conf=a=b=c", "-s",
-			     "-n", "--name="),
+	assert_success(parse(&parsed, "--conf", "--epochs 3", "-c", "--other", "--conf=a=b=c",
+			     "--conf=--", "-s", "-n", "--name="),
 		       &parsed.err);
-	assert_text_freed(str_list_join(&parsed.options.conf, "|"), "--epochs 3|--|a=b=c");
+	assert_text_freed(str_list_join(&parsed.options.conf, "|"), "--epochs 3|--other|a=b=c|--");
 	assert_string_equal(parsed.options.src_dir, "-n");
 	assert_string_equal(parsed.options.name, "");
 	finish(&parsed);
+}
+
+/* "--conf $PAIR -- true": the shell leaves nothing of a variable that is not set. */
+static void what_comes_next_is_no_value(void **state)
+{
+	static const char *const next[] = {"--", "--name", "--name=x"};
+
+	for (size_t i = 0; i < array_length(next); i++) {
+		struct parsed parsed;
+		assert_int_equal(parse(&parsed, "--conf", next[i], "true"), -1);
+		assert_text_has(err_message(&parsed.err), "option --conf needs a value");
+		assert_text_has(err_message(&parsed.err), "is a variable of the shell not set?");
+		finish(&parsed);
+	}
 }
 
 static void a_path_may_begin_with_the_home(void **state)
@@ -340,6 +354,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_way_to_give_a_value),
 		cmocka_unit_test(values_may_look_like_anything),
+		cmocka_unit_test(what_comes_next_is_no_value),
 		cmocka_unit_test(a_path_may_begin_with_the_home),
 		cmocka_unit_test(repeated_options_replace_or_append),
 		cmocka_unit_test(flags_can_be_taken_back),
