@@ -8,6 +8,8 @@
 
 #include "base/mem.h"
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* of editors on Windows */
+
 enum { LINE_CAP = 131071 }; /* what Linux takes as one variable */
 
 static bool is_name(const char *text, size_t length)
@@ -34,6 +36,21 @@ int env_file_take(const char *name, struct str_list *pairs, struct err *err)
 	return 0;
 }
 
+/* NAME="a value" as a shell has it: quotes around the whole value are none of it. */
+static void add_pair(const char *line, size_t name_length, struct str_list *pairs)
+{
+	const char *value = line + name_length + 1;
+	size_t length = strlen(value);
+	bool is_quoted = length >= 2 && strchr("\"'", *value) &&
+			 strchr(value + 1, *value) == value + length - 1;
+
+	if (is_quoted)
+		str_list_add_format(pairs, "%.*s=%.*s", (int)name_length, line, (int)length - 2,
+				    value + 1);
+	else
+		str_list_add(pairs, line);
+}
+
 /* The line itself may be a secret: only its number is told. */
 static int read_line(const char *line, struct str_list *pairs, struct err *err)
 {
@@ -42,6 +59,8 @@ static int read_line(const char *line, struct str_list *pairs, struct err *err)
 	line += strspn(line, " \t");
 	if (*line == '\0' || *line == '#')
 		return 0;
+	if (str_starts_with(line, "export "))
+		line += strlen("export ");
 	length = strcspn(line, "=");
 	if (!is_name(line, length))
 		return err_set(err, ERR_CONFIG, "not NAME=VALUE, nor a variable's NAME");
@@ -54,7 +73,7 @@ static int read_line(const char *line, struct str_list *pairs, struct err *err)
 		return err_set(err, ERR_CONFIG,
 			       "%.*s: longer than %d bytes; write it to a file of its own",
 			       (int)(length < 64 ? length : 64), line, LINE_CAP);
-	str_list_add(pairs, line);
+	add_pair(line, length, pairs);
 	return 0;
 }
 
@@ -93,7 +112,8 @@ int env_file_read(const char *path, struct str_list *pairs, struct err *err)
 	if (length > ENV_FILE_CAP)
 		return err_set(err, ERR_CONFIG, "--env-file: %s is larger than 1 MiB", path);
 	bytes[length] = '\0';
-	if (read_lines(bytes, length, pairs, &number, err) < 0)
+	size_t mark = str_starts_with(bytes, BYTE_ORDER_MARK) ? strlen(BYTE_ORDER_MARK) : 0;
+	if (read_lines(bytes + mark, length - mark, pairs, &number, err) < 0)
 		return err_wrap(err, "--env-file: %s:%d", path, number);
 	return 0;
 }

@@ -8,10 +8,10 @@
 
 enum { ENV_FILE_CAP = 1 << 20 };
 
-/* Appends the file's lines NAME=VALUE. The value is all that follows, as it stands: quotes and ${}
- * mean nothing. A line NAME takes the value from tony's own environment. Empty lines and those that
- * begin with # are left out. The file may be a pipe. Fails with its path and line; ENV_FILE_CAP
- * bytes at most. */
+/* Appends the file's lines NAME=VALUE. The value is all that follows, but for quotes around the
+ * whole of it; ${} means nothing, nor does "export " before NAME. A line NAME takes the value from
+ * tony's own environment. Empty lines and those that begin with # are left out. The file may be a
+ * pipe. Fails with its path and line; ENV_FILE_CAP bytes at most. */
 int env_file_read(const char *path, struct str_list *pairs, struct err *err);
 
 /* Appends NAME with its value in tony's own environment; fails when it has none. */

@@ -180,7 +180,8 @@ struct job_options {
 		 .offset = offsetof(owner, member.env_file),                                       \
 		 .argument = "FILE",                                                               \
 		 .completion = OPT_COMPLETE_FILE,                                                  \
-		 .help = "lines NAME=VALUE, likewise; --env wins over it"},                        \
+		 .help = "lines NAME=VALUE, likewise, quotes around VALUE left out; --env wins "   \
+			 "over it"},                                                               \
 		{.name = "timeout",                                                                \
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.timeout),                                        \

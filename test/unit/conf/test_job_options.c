@@ -417,7 +417,9 @@ static void test_environment_that_stands_in_no_argument_list(void **state)
 	struct bed *bed = *state;
 
 	fixture_write("first.env", "# of the team\n\nA=1,\\2 ${env.HOME}\nTAKEN\n  B=file\nD=\n");
-	fixture_write("second.env", "E='x' \r\nR=a\rb\nQ=a\\");
+	fixture_write("second.env", "\xef\xbb\xbf"
+				    "E='x' \r\nR=a\rb\nexport Q=a\\\n"
+				    "W=\"a 'b'\"\nX='a b'\nY='a' 'b'\nZ=\"");
 	setenv("TAKEN", "from outside, ${B}", 1);
 	setenv("HOME", "/nowhere", 1);
 	BED_TYPES(bed, "worker=1");
@@ -430,7 +432,8 @@ static void test_environment_that_stands_in_no_argument_list(void **state)
 	char *worker cleanup_free = str_list_join(&bed_type(bed, "worker")->environment, "|");
 	assert_string_equal(worker,
 			    "A=0|C=/nowhere|B=option|A=1,\\2 ${env.HOME}|TAKEN=from outside, "
-			    "${B}|D=|E='x' |R=a\rb|Q=a\\|HOME=/nowhere");
+			    "${B}|D=|E='x' |R=a\rb|Q=a\\|W=a 'b'|X=a b|Y='a' 'b'|Z=\"|"
+			    "HOME=/nowhere");
 	char *config cleanup_free = json_text(job->config);
 	assert_null(strstr(config, "outside"));
 }
