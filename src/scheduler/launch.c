@@ -166,8 +166,8 @@ static _Noreturn void become_executor(const struct launch *launch, const char *w
 	fcntl(launch->ledger, F_SETFD, 0);
 	fcntl(launch->shared_ledger, F_SETFD, 0);
 	fcntl(launch->lifeline, F_SETFD, 0);
-	restore_open_files();
 	write_record(launch, limit_memory(launch));
+	restore_open_files();
 	limits_restore();
 	set_environment(launch);
 	if (chdir(work) < 0)
