@@ -15,10 +15,10 @@
 #include "base/str.h"
 #include "job/machine.h"
 
-/* $TONY_STATE_DIR, else $XDG_STATE_HOME/tony, else $HOME/.local/state/tony; absolute. The caller
- * frees; NULL when none of them is set, and when the directory is there and is neither the user's
- * nor root's, or others than its owner can write to it, or can put another one in its place
- * (ERR_CONFIG). Nothing is made. */
+/* $TONY_STATE_DIR, else $XDG_STATE_HOME/tony, else $HOME/.local/state/tony, each an absolute path.
+ * The caller frees; NULL when none of them is set, and when the directory is there and is neither
+ * the user's nor root's, or others than its owner can write to it, or can put another one in its
+ * place (ERR_CONFIG). Nothing is made. */
 char *state_dir_find(struct err *err);
 /* Makes the state directory, or one in it, with its parents; then checks the state directory as
  * state_dir_find() does. */

@@ -26,8 +26,15 @@ static const char *environment(const char *name)
 static char *choose(struct err *err)
 {
 	const char *directory = environment("TONY_STATE_DIR");
-	if (directory)
+	if (directory && *directory == '/')
 		return fs_absolute(directory, err);
+	if (directory) {
+		err_set(err, ERR_CONFIG,
+			"TONY_STATE_DIR is \"%s\", no absolute path: jobs would be found from this "
+			"directory alone; write $PWD or $HOME, without quotes, before it",
+			directory);
+		return NULL;
+	}
 	directory = environment("XDG_STATE_HOME");
 	/* The XDG specification wants a relative path ignored. */
 	if (directory && *directory == '/')
