@@ -151,24 +151,46 @@ static char *find_other(const struct question *question, const char *refused, co
 
 /* ---- the check ---------------------------------------------------------------------------- */
 
-static char *tell_missing(const struct question *question, const struct module_program *program,
+static bool has_venv(const struct stage_files *files)
+{
+	for (size_t i = 0; i < files->count; i++)
+		if (str_equal(files->items[i].name, "venv"))
+			return true;
+	return false;
+}
+
+/* `words`: the program as the command has it. */
+static char *find_remedy(const struct question *question, const struct module_program *words,
+			 const char *interpreter, const struct stage_files *files, const char *path)
+{
+	if (str_starts_with(words->interpreter, "venv/"))
+		return mem_strdup("install it there");
+	if (has_venv(files))
+		return mem_printf(
+			"write venv/bin/python3 %s, and the one of --python_venv is taken",
+			words->script);
+	char *other cleanup_free = find_other(question, interpreter, path);
+	return other ? mem_printf("%s has it: write %s %s", other, other, words->script)
+		     : mem_printf("install it there, or give --python_venv and write "
+				  "venv/bin/python3 %s",
+				  words->script);
+}
+
+static char *tell_missing(const struct question *question, const struct module_program *words,
+			  const char *interpreter, const struct stage_files *files,
 			  const char *path)
 {
-	char *other cleanup_free = find_other(question, program->interpreter, path);
+	char *remedy cleanup_free = find_remedy(question, words, interpreter, files, path);
 
-	if (other)
-		return mem_printf("%s imports %s, which %s does not have; %s has it",
-				  fs_basename(program->script), question->module,
-				  program->interpreter, other);
-	return mem_printf("%s imports %s, which %s does not have; install it there, or give "
-			  "--python_venv",
-			  fs_basename(program->script), question->module, program->interpreter);
+	return mem_printf("%s imports %s, which %s does not have; %s", fs_basename(words->script),
+			  question->module, interpreter, remedy);
 }
 
 bool module_check(const struct job *job, size_t type, const struct stage_files *files,
 		  const char *path, int64_t patience_ms, char **text)
 {
 	struct module_program program cleanup_module_program = {0};
+	struct module_program words cleanup_module_program = {0};
 	struct environment environment cleanup_environment = {0};
 	const char *module = module_of(job);
 
@@ -186,7 +208,8 @@ bool module_check(const struct job *job, size_t type, const struct stage_files *
 		*text = mem_printf("%s, of %s", module, program.interpreter);
 		break;
 	case MODULE_MISSING:
-		*text = tell_missing(&question, &program, path);
+		module_find_program(job->types[type].command, &words);
+		*text = tell_missing(&question, &words, program.interpreter, files, path);
 		return false;
 	case MODULE_UNKNOWN:
 		break;

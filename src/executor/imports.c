@@ -24,8 +24,8 @@ static int check(const struct module_program *program, const char *module, const
 		return 0;
 	return err_set(err, ERR_CONFIG,
 		       "%s imports %s, which %s of this machine does not have; install it there, "
-		       "or give --python_venv",
-		       program->script, module, interpreter);
+		       "or give --python_venv and write venv/bin/python3 %s",
+		       program->script, module, interpreter, program->script);
 }
 
 int imports_check(const struct settings *settings, struct err *err)

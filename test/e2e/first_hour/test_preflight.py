@@ -33,7 +33,11 @@ ROWS = [
     ("3.49 directory", f"{ZIP.format(inner='mine/bin')}; tony check --src_dir . {VENV.format('')}", 3,
      ["there is venv/mine/bin/python3.11"], []),
     ("2.2 lacks", f"{LACKS} -- ./python3 train.py", 3,
-     ["train.py imports torch, which ", "/python3 does not have; ", "/.venv/bin/python3 has it"], []),
+     ["train.py imports torch, which ", "/python3 does not have; ", "/.venv/bin/python3 has it: write ", "/.venv/bin/python3 train.py"], []),
+    ("2.2 venv", f"{LACKS} --src_dir . --python_venv .venv -- ./python3 train.py", 3,
+     ["write venv/bin/python3 train.py, and the one of --python_venv is taken"], []),
+    ("2.2 venv lacks", f"{LACKS.rpartition(' mkdir')[0]} mkdir -p v/bin; mv python3 v/bin; tony check --framework pytorch --src_dir . "
+     "--python_venv v -- venv/bin/python3 train.py", 3, ["/v/bin/python3 does not have; install it there\n"], []),
     ("2.2 has", f"{LACKS} -- {PYTHON} train.py", 0, [f"framework of worker: torch, of {PYTHON}"], []),
     ("2.2 asked once", f"{LACKS.replace('exit 7', 'echo >>asked; exit 7').rpartition(' mkdir')[0]} mkdir bin; mv python3 bin; ln -s bin sbin; "
      "PATH=$PWD/bin:$PWD/sbin:$PATH tony check --framework pytorch --workers 1 -- python3 train.py; echo asked $(wc -l <asked)", 0,
