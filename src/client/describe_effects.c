@@ -139,12 +139,11 @@ static void check_launcher(const struct describer *describer, const struct job_t
 	if (!ops || !ops->launcher || type->instances == 0 || !type->command ||
 	    !module_find_program(type->command, &program))
 		return;
-	problems_warning(
-		describer->problems,
-		"task type %s: %s would train alone in each task: framework %s needs %s to "
-		"form the cluster; write %s %s, or use --framework pytorch",
-		type->name, program.script, ops->name, ops->launcher, ops->launcher,
-		program.script);
+	problems_warning(describer->problems,
+			 "task type %s: %s would run alone: framework %s leaves it to %s to form "
+			 "the cluster; write %s %s",
+			 type->name, program.script, ops->name, ops->launcher, ops->launcher,
+			 program.script);
 }
 
 static void check_portal(const struct describer *describer)

@@ -14,6 +14,9 @@
 int job_options_command(const struct str_list *operands, size_t dashdash, struct str_list *command,
 			struct err *err)
 {
+	if (dashdash > 0 && operands->count > 0 && str_ends_with(operands->items[0], ".xml"))
+		return err_set(err, ERR_USAGE, "unexpected \"%s\"; did you mean --conf_file %s?",
+			       operands->items[0], operands->items[0]);
 	if (dashdash > 0 && operands->count > 0)
 		return err_set(err, ERR_USAGE,
 			       "unexpected \"%s\"; the program and its arguments stand after --",
@@ -438,6 +441,11 @@ static int set_command(const struct job_options *options, const struct str_list 
 
 	if (!options->executes && options->task_params)
 		return err_set(err, ERR_USAGE, "--task_params needs --executes");
+	if (!options->executes && options->python_binary_path)
+		problems_warning(conf_problems(conf),
+				 "--python_binary_path: has no effect: it is the interpreter of "
+				 "--executes; write it before the program, as in -- %s train.py",
+				 options->python_binary_path);
 	set(conf, "--executes", "tony.containers.command", built);
 	if (!command || command->count == 0)
 		return 0;

@@ -202,6 +202,8 @@ static char *tell_how_to_run(const char *word, const char *path)
 	char *name cleanup_free = str_shell_quote(word), *program cleanup_free = NULL;
 	bool is_whole = has_interpreter_line(path) || !interpreter;
 
+	if (fs_exists(path) && access(path, R_OK) < 0)
+		return mem_printf("chmod u+rx %s", name);
 	program = str_shell_quote(dotted);
 	if (!is_whole)
 		return mem_printf("write %s %s", interpreter, name);
@@ -271,9 +273,7 @@ static enum program_verdict find_absolute(const char *word, char **text)
 		*text = mem_strdup(word);
 		return refuse_unless_program(word, word, text);
 	}
-	*text = mem_printf("\"%s\" is not a program on this machine; see --python_binary_path and "
-			   "tony.<type>.command",
-			   word);
+	*text = mem_printf("\"%s\" is not on this machine", word);
 	return PROGRAM_MISSING;
 }
 

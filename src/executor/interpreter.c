@@ -10,7 +10,7 @@
 
 enum { FIRST_LINE_CAP = 256 }; /* the kernel reads no more of it */
 
-#define CONVERT "convert it with sed -i 's/\\r$//'"
+#define CONVERT "convert it with sed -i 's/\\r$//' %s"
 
 /* "bash: line 1: ./a.sh: cannot execute: required file not found" -> "./a.sh" */
 static char *find_script(const char *words)
@@ -43,7 +43,8 @@ static char *describe_script(const char *script, const char *line)
 		return mem_printf("the loader that %s was linked for is not on this machine",
 				  script);
 	if (str_ends_with(line, "\r"))
-		return mem_printf("the #! line of %s ends in a carriage return; " CONVERT, script);
+		return mem_printf("the #! line of %s ends in a carriage return; " CONVERT, script,
+				  script);
 	line += strlen("#!");
 	line += strspn(line, " \t");
 	char *name cleanup_free = str_printable(line, strcspn(line, " \t"));
@@ -62,6 +63,7 @@ char *interpreter_fault(const char *words, const char *work_dir)
 	/* env, and a shell before bash 5.2 */
 	if (strstr(words, "\\r\xe2\x80\x99: No such file") || strstr(words, "\\r': No such file") ||
 	    strstr(words, "^M: bad interpreter"))
-		return mem_strdup("the #! line of its script ends in a carriage return; " CONVERT);
+		return mem_printf("the #! line of its script ends in a carriage return; " CONVERT,
+				  "SCRIPT");
 	return NULL;
 }

@@ -83,7 +83,8 @@ bool framework_shape_has(const struct framework_shape *shape, const char *type);
 struct framework_ops {
 	const char *name;
 	const char *module; /* by which Python programs import it; NULL: none */
-	/* The program that a task's command starts, which forms the cluster; NULL: tony does. */
+	/* The program that forms the cluster, as a task's command begins with it: a Python program
+	 * that is started without it runs alone. NULL: tony forms it. */
 	const char *launcher;
 	/* Adds "KEY=VALUE" pairs: what the framework wants unless the user says otherwise. They are
 	 * a layer of the configuration, right above tony's own defaults: which types are tracked,

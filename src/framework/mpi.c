@@ -221,6 +221,7 @@ static const char *const roles[] = {"launcher", "worker", NULL};
 const struct framework_ops framework_mpi = {
 	.name = "mpi",
 	.module = "mpi4py",
+	.launcher = "mpirun python3",
 	.check = check,
 	.defaults = defaults,
 	.starts_processes = true,

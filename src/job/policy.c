@@ -69,7 +69,7 @@ static const struct policy_row rows[] = {
 	{SAYS("cannot import name"), NEVER,
 		.why = "a module is of another version than the program wants"},
 	{SAYS("can't open file", "can't find '__main__' module"), NEVER,
-		.why = "the program's file is not there: see tony.application.src-dir"},
+		.why = "the program's file cannot be opened where the task runs"},
 	{SAYS("unrecognized arguments:", "the following arguments are required:", ": invalid choice:",
 	      "expected one argument"), NEVER,
 		.why = "the program refuses its arguments"},

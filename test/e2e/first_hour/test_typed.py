@@ -1,6 +1,7 @@
 """tony does what a new user types, or refuses it by name, value and remedy. The ids are those of the table of inputs."""
 
 import pytest
+from program import PYTHON
 from rows import run_row
 
 XML = "<configuration>%s</configuration>"
@@ -28,6 +29,17 @@ ROWS = [
      ["succeeded"]),
     ("3.8 job", 'tony status "$UNSET"', 2, ["the JOB is empty", "variable of the shell"], []),
     ("3.8 kill", 'tony kill "$UNSET"', 2, ["the JOB is empty"], []),
+    ("3.8 option", "tony submit --workers $UNSET -- true; tony submit --name $UNSET --memory 1g -- true", 2,
+     ["--workers needs a value (N), and -- stands there: is a variable of the shell not set?", "--name needs a value"], []),
+    ("3.8 state", "TONY_STATE_DIR='~/state' tony list", 3, ['TONY_STATE_DIR is "~/state", no absolute path'], []),
+    ("2.20 operand", "tony submit job.xml", 2, ["did you mean --conf_file job.xml?"], []),
+    ("2.4 file", "printf 'export A=\"x y\"\\nB=1 \\n' >env; tony submit -f --env-file env --memory 64m -- sh -c 'echo =$A.$B.'", 0,
+     ["=x y.1 ."], []),
+    ("2.4 interpreter", "tony submit --python_binary_path bin/python3 --memory 64m -- true", 0,
+     ["--python_binary_path: has no effect: it is the interpreter of --executes", "as in -- bin/python3 train.py"], []),
+    ("2.13 alone", f"touch t.py; tony check --framework mpi --workers 2 -- {PYTHON} t.py", 0,
+     ["t.py would run alone: framework mpi leaves it to mpirun python3", "write mpirun python3 t.py"], []),
+    ("3.72 soft", "ulimit -Sn 28; tony submit --workers 12 --vcores 1 --memory 16m -- true", 0, ["succeeded"], ["Too many open files"]),
     ("3.5", "tony submit --conf X -- true", 2, ['"X" is not KEY=VALUE'], []),
     ("3.5 empty", "tony submit --conf tony.worker.gpus=$UNSET -- true", 2, ['"tony.worker.gpus=" has no value'], []),
     ("3.6", "tony submit --workers -3 -- true", 2, ['--workers: "-3" is out of range', "from 1 to 100000"],

@@ -465,9 +465,8 @@ static void test_a_program_that_the_launcher_does_not_start(void **state)
 	bed_describe(bed);
 	assert_int_equal(bed_warnings(bed)->count, 1);
 	assert_line(bed_warnings(bed),
-		    "task type worker: train.py would train alone in each task: framework "
-		    "torchrun needs torchrun to form the cluster; write torchrun train.py, or use "
-		    "--framework pytorch");
+		    "task type worker: train.py would run alone: framework torchrun leaves it to "
+		    "torchrun to form the cluster; write torchrun train.py");
 }
 
 int main(void)

@@ -228,7 +228,7 @@ static void a_missing_interpreter_is_named(void **state)
 	assert_text(
 		"bash: line 1: ./crlf: cannot execute: required file not found\n",
 		"exited with code 127: the #! line of ./crlf ends in a carriage return; convert "
-		"it with sed -i 's/\\r$//'");
+		"it with sed -i 's/\\r$//' ./crlf");
 	assert_text(
 		"bash: line 1: ./none: cannot execute: required file not found\n",
 		"exited with code 127: ./none asks for /no/such/interpreter in its #! line, which "
@@ -239,7 +239,7 @@ static void a_missing_interpreter_is_named(void **state)
 	assert_text("/usr/bin/env: \u2018python3\\r\u2019: No such file or directory\n"
 		    "/usr/bin/env: use -[v]S to pass options in shebang lines\n",
 		    "exited with code 127: the #! line of its script ends in a carriage return; "
-		    "convert it with sed -i 's/\\r$//'");
+		    "convert it with sed -i 's/\\r$//' SCRIPT");
 	assert_text("bash: line 1: traim: command not found\n",
 		    "exited with code 127: the command was not found");
 }

@@ -79,7 +79,7 @@ static const struct row table[] = {
 	{EXIT(1), "IndentationError: unexpected indent", NULL, NEVER, "does not parse"},
 	{EXIT(1), "ImportError: cannot import name 'x' from 'y'", NULL, NEVER, "another version"},
 	{EXIT(2), "python3: can't open file '/w/train.py': [Errno 2] No such file or directory",
-	 NULL, NEVER, "file is not there"},
+	 NULL, NEVER, "file cannot be opened"},
 	{EXIT(2), "train.py: error: unrecognized arguments: --lr", NULL, NEVER, "arguments"},
 	{EXIT(1), "torch.cuda.OutOfMemoryError: CUDA out of memory.", NULL, AGAIN, "GPU's memory"},
 	{EXIT(1), "MemoryError", NULL, AGAIN, "memory did not suffice"},
