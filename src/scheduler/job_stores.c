@@ -134,6 +134,15 @@ static int add_all(struct job_stores *stores, const char *location, struct err *
 	return 0;
 }
 
+/* A user has named it: a slip is no empty history. */
+static int add_directory(struct job_stores *stores, const char *path, struct err *err)
+{
+	if (!fs_exists(path))
+		return err_set(err, ERR_NOT_FOUND, "there is no history in %s: it is not there",
+			       path);
+	return add(stores, path, NULL, err);
+}
+
 static int add_one(struct job_stores *stores, const char *text, struct err *err)
 {
 	struct history_location location cleanup_history_location = {0};
@@ -141,13 +150,13 @@ static int add_one(struct job_stores *stores, const char *text, struct err *err)
 
 	if (!strstr(text, "://")) {
 		path = fs_absolute(text, err);
-		return path ? add(stores, path, NULL, err) : -1;
+		return path ? add_directory(stores, path, err) : -1;
 	}
 	if (history_location_parse(text, &location, err) < 0)
 		return -1;
 	return location.kind == HISTORY_HDFS
 		       ? add_hdfs(stores, location.authority, location.path, err)
-		       : add(stores, location.path, NULL, err);
+		       : add_directory(stores, location.path, err);
 }
 
 int job_stores_open(const char *location, struct job_stores *stores, struct err *err)

@@ -31,6 +31,7 @@ ROWS = [
     ("3.8 kill", 'tony kill "$UNSET"', 2, ["the JOB is empty"], []),
     ("3.8 option", "tony submit --workers $UNSET -- true; tony submit --name $UNSET --memory 1g -- true", 2,
      ["--workers needs a value (N), and -- stands there: is a variable of the shell not set?", "--name needs a value"], []),
+    ("3.8 history", "tony history --location /no/such", 4, ["there is no history in /no/such: it is not there"], []),
     ("3.8 state", "TONY_STATE_DIR='~/state' tony list", 3, ['TONY_STATE_DIR is "~/state", no absolute path'], []),
     ("2.20 operand", "tony submit job.xml", 2, ["did you mean --conf_file job.xml?"], []),
     ("2.4 file", "printf 'export A=\"x y\"\\nB=1 \\n' >env; tony submit -f --env-file env --memory 64m -- sh -c 'echo =$A.$B.'", 0,
