@@ -112,7 +112,7 @@ static void functions_of_the_environment_are_left_to_the_shell(void **state)
 	unsetenv("BASH_FUNC_module%%");
 }
 
-static void what_an_archive_holds_is_not_guessed(void **state)
+static void an_unreadable_archive_is_left_to_those_that_unpack_it(void **state)
 {
 	assert_int_equal(find("./absent.sh", STAGE_SOURCE_ARCHIVE), PROGRAM_UNKNOWN);
 	assert_int_equal(find("python3 absent.py", STAGE_SOURCE_ARCHIVE), PROGRAM_FOUND);
@@ -226,7 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_are_found_where_the_shell_would),
 		cmocka_unit_test(functions_of_the_environment_are_left_to_the_shell),
-		cmocka_unit_test(what_an_archive_holds_is_not_guessed),
+		cmocka_unit_test(an_unreadable_archive_is_left_to_those_that_unpack_it),
 		cmocka_unit_test(a_program_beside_the_path_is_hinted_at),
 		cmocka_unit_test(a_file_without_permission_is_told_with_what_runs_it),
 		cmocka_unit_test(an_absolute_script_is_looked_for_on_this_machine),

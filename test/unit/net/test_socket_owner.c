@@ -79,8 +79,8 @@ static uid_t listener_of(const struct net_address *address)
 	return uid;
 }
 
-/* The table says the same of a connection that was accepted. */
-static void check_table(int fd, uid_t uid)
+/* The table says the same of a connection that was accepted, and of another that it was not. */
+static void check_table(int fd, bool is_accepted, uid_t uid)
 {
 	struct net_address ours = {.length = sizeof(ours.storage)};
 	struct net_address theirs = {.length = sizeof(theirs.storage)};
@@ -89,17 +89,18 @@ static void check_table(int fd, uid_t uid)
 	getsockname(fd, (struct sockaddr *)&ours.storage, &ours.length);
 	getpeername(fd, (struct sockaddr *)&theirs.storage, &theirs.length);
 	assert_int_equal(socket_table_find(&theirs, &ours, &listed), 1);
-	if (listed.is_accepted)
+	assert_int_equal(listed.is_accepted, is_accepted);
+	if (is_accepted)
 		assert_int_equal(listed.uid, uid);
 }
 
-static uid_t peer_of(int fd)
+static uid_t peer_of(int fd, bool is_accepted)
 {
 	struct err err cleanup_err = {0};
 	uid_t uid = (uid_t)-1;
 
 	assert_int_equal(socket_owner_of_peer(fd, &uid, &err), SOCKET_OWNER_KNOWN);
-	check_table(fd, uid);
+	check_table(fd, is_accepted, uid);
 	return uid;
 }
 
@@ -114,14 +115,14 @@ static void test_a_listener_and_its_connections_have_its_owner(void **state)
 		become(0);
 		int ours = connect_to(&address);
 		assert_int_equal(listener_of(&address), stranger());
-		assert_int_equal(peer_of(ours), stranger()); /* not accepted yet */
+		assert_int_equal(peer_of(ours, false), stranger()); /* not accepted yet */
 		become(stranger());
 		int theirs = accept(listener, NULL, NULL);
 		become(0);
-		assert_int_equal(peer_of(ours), stranger());
-		assert_int_equal(peer_of(theirs), geteuid());
+		assert_int_equal(peer_of(ours, true), stranger());
+		assert_int_equal(peer_of(theirs, true), geteuid());
 		close(listener);
-		assert_int_equal(peer_of(ours), stranger());
+		assert_int_equal(peer_of(ours, true), stranger());
 		close(ours);
 		close(theirs);
 	}
@@ -137,7 +138,7 @@ static void test_a_listener_of_both_families_is_found_by_an_address_of_ipv4(void
 			      &address);
 	int ours = connect_to(&address);
 	assert_int_equal(listener_of(&address), geteuid());
-	assert_int_equal(peer_of(ours), geteuid());
+	assert_int_equal(peer_of(ours, false), geteuid());
 	close(ours);
 	close(listener);
 }
@@ -160,7 +161,7 @@ static void test_who_listens_now_says_nothing_of_a_connection_that_was_accepted(
 	assert_int_equal(bind(second, (struct sockaddr *)&address.storage, address.length), 0);
 	assert_int_equal(listen(second, 8), 0);
 	assert_int_equal(listener_of(&address), geteuid());
-	assert_int_equal(peer_of(ours), stranger());
+	assert_int_equal(peer_of(ours, true), stranger());
 	close(second);
 	close(ours);
 	close(theirs);
