@@ -87,7 +87,7 @@ static int run(int argc, char **argv)
 		print_help(stderr);
 		return EXIT_CODE_USAGE;
 	}
-	if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "help") == 0)
+	if (opt_is_help(first) || strcmp(first, "help") == 0)
 		return help(argc - 1, argv + 1);
 	if (strcmp(first, "--version") == 0)
 		return verb_version(1, argv);

@@ -74,6 +74,8 @@ int opt_parse(const struct opt_table *table, int argc, char **argv, void *target
 /* Frees every OPT_TEXT and OPT_LIST field. */
 void opt_finish(const struct opt_table *table, void *target);
 
+/* "--help", "-h", and "-help" as TonY has it. */
+bool opt_is_help(const char *argument);
 /* For `--help`, in lines of `width` columns but for words that are longer; 0: of 80. */
 void opt_help(const struct opt_table *table, size_t width, struct str *out);
 /* Paragraphs of it, each a line of `text`; one that begins with a blank is kept as it is. */

@@ -105,6 +105,12 @@ static void append_option(struct str *out, const struct opt *opt, size_t width)
 	opt_help_line(head.text, help, HELP_COLUMN, width, out);
 }
 
+bool opt_is_help(const char *argument)
+{
+	return str_equal(argument, "--help") || str_equal(argument, "-help") ||
+	       str_equal(argument, "-h");
+}
+
 void opt_help(const struct opt_table *table, size_t width, struct str *out)
 {
 	str_append(out, "Usage: ");

@@ -49,7 +49,7 @@ bool report_parse_command(const struct opt_table *table, int argc, char **argv, 
 	struct err err cleanup_err = {0};
 
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0)
+		if (!opt_is_help(argv[i]))
 			continue;
 		struct str help cleanup_str = {0};
 		opt_help(table, report_width(stdout), &help);
