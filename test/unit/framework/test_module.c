@@ -118,7 +118,7 @@ static void an_import_counts_when_the_script_cannot_do_without(void **state)
 /* Python takes the directory behind the link for that of the program. */
 static void a_link_to_a_script_is_followed(void **state)
 {
-	char *script cleanup_free = write_file("train.py", "import paths\nimport torch\n");
+	free(write_file("train.py", "import paths\nimport torch\n"));
 	char *beside cleanup_free = write_file("paths.py", "");
 	char *folder cleanup_free = fs_join(base, "bin"), *link cleanup_free = NULL;
 
