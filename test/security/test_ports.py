@@ -169,7 +169,7 @@ def test_a_strangers_page_is_never_shown_as_a_tasks(machine, how):
     job, _ = submit(machine, "TONY_PORT")
     port = ui_port(machine, job)
     assert machine.stranger.attack("steal", port, *how)[1] == "stolen"
-    wait_until(lambda: f"port {port}, for a web interface, was taken by uid {STRANGER}"
+    wait_until(lambda: f"uid {STRANGER} listens on port {port} of the web interface"
                in machine.owner.logs(job, "worker:0", "executor.log"), "the executor to see the thief")
     assert am_page(machine, job)[0] == 503
     assert "ui_url" not in machine.owner.task(job, "worker:0")
