@@ -23,8 +23,12 @@ def load_digits():
     return pixels, table[:, 64].astype(int)
 
 
-# Ray fails a task at times for reasons of its own; with retry_exceptions it tries such a task again, too.
-@ray.remote(retry_exceptions=True)
+# Ray fails a task at times for reasons of its own; with retry_exceptions it tries such a task again, too. A node that is
+# about to die may fail the same task several times within a moment.
+RETRIES = {"retry_exceptions": True, "max_retries": 20}
+
+
+@ray.remote(**RETRIES)
 def load_part(part, parts):
     """Runs on a worker, and again on another one when that is lost: unlike data that the driver makes
     with ray.put(), it comes back."""
@@ -32,7 +36,7 @@ def load_part(part, parts):
     return pixels[TEST_ROWS + part::parts], labels[TEST_ROWS + part::parts]
 
 
-@ray.remote(retry_exceptions=True)
+@ray.remote(**RETRIES)
 def improve(weights, data, rate, batch=16):
     """One pass of gradient descent over a worker's part."""
     weights = weights.copy()
