@@ -196,15 +196,15 @@ static int take(struct parse *parse, const struct opt *opt, const char *value)
 		*(bool *)((char *)parse->target + opt->offset) = true;
 		return 0;
 	}
-	if (!value && parse->next < parse->argc && !is_of_next(parse, parse->argv[parse->next]))
-		value = parse->argv[parse->next++];
-	else if (!value && parse->next < parse->argc)
+	const char *next = parse->next < parse->argc ? parse->argv[parse->next] : NULL;
+	if (!value && next && is_of_next(parse, next))
 		return err_set(parse->err, ERR_USAGE,
 			       "option --%s needs a value (%s), and %s stands there: is a variable "
 			       "of the shell not set? A value that begins with -- is written "
 			       "--%s=VALUE",
-			       opt->name, opt->argument ? opt->argument : "VALUE",
-			       parse->argv[parse->next], opt->name);
+			       opt->name, opt->argument ? opt->argument : "VALUE", next, opt->name);
+	if (!value && next)
+		value = parse->argv[parse->next++];
 	if (!value) {
 		char *help cleanup_free = help_command(parse->table);
 		return err_set(parse->err, ERR_USAGE, "option --%s needs a value (%s); see %s",

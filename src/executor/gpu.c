@@ -245,13 +245,13 @@ static char *find_command(const char *command)
 {
 	/* The drivers' own places: a container's PATH often lacks them. */
 	static const char places[] = "/usr/bin:/bin:/usr/local/nvidia/bin";
-	char *found cleanup_free = NULL;
 
-	if (!strchr(command, '/'))
-		found = fs_find_program(command, getenv("PATH"));
-	if (!strchr(command, '/') && !found)
+	if (strchr(command, '/'))
+		return mem_strdup(command);
+	char *found = fs_find_program(command, getenv("PATH"));
+	if (!found)
 		found = fs_find_program(command, places);
-	return found ? mem_steal(&found) : mem_strdup(command);
+	return found ? found : mem_strdup(command);
 }
 
 struct gpu *gpu_create(struct event_base *base, const char *command, const char *devices)
