@@ -34,7 +34,8 @@ static const struct key application_keys[] = {
 	{"tony.application.framework", KEY_TEXT, "tensorflow", .since = TONY_L,
 	 .doc = "What the programs are written for, which decides the variables that they get, the "
 		"types that the job waits for and what follows a failure: tensorflow, pytorch, "
-		"torchrun, horovod, mxnet, xgboost, jax, mpi, ray, dask, standalone or generic. "
+		"torchrun, horovod, mxnet, xgboost, lightgbm, jax, mpi, ray, dask, standalone or "
+		"generic. "
 		"TonY's default holds where a TonY user looks: when a tony.xml, --conf_file or "
 		"--executes says what to run. A command after -- alone is generic. Of a job with "
 		"task "

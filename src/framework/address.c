@@ -1,5 +1,6 @@
 #include "framework/address.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -40,6 +41,13 @@ int address_parse(const char *text, struct cluster_address *address)
 	address->host = mem_strndup(text, length);
 	address->port = (int)port;
 	return 0;
+}
+
+bool address_is_ipv4(const char *host)
+{
+	struct in_addr address;
+
+	return inet_pton(AF_INET, host, &address) == 1;
 }
 
 json_t *address_list_to_json(const struct cluster_type *type)

@@ -13,6 +13,9 @@ char *address_text(const struct cluster_address *address);
 /* The reverse: "host:port" or "[v6]:port"; -1: it is not of that form. The host is the caller's. */
 int address_parse(const char *text, struct cluster_address *address);
 
+/* Is the host a number of IPv4, as libraries want it that take no names? */
+bool address_is_ipv4(const char *host);
+
 /* ["host:port", ...]; a task without an address is null. */
 json_t *address_list_to_json(const struct cluster_type *type);
 

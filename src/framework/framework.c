@@ -9,9 +9,10 @@
 #include "framework/variables.h"
 
 static const struct framework_ops *const table[] = {
-	&framework_tensorflow, &framework_pytorch, &framework_torchrun,	  &framework_horovod,
-	&framework_mxnet,      &framework_xgboost, &framework_jax,	  &framework_mpi,
-	&framework_ray,	       &framework_dask,	   &framework_standalone, &framework_generic,
+	&framework_tensorflow, &framework_pytorch, &framework_torchrun, &framework_horovod,
+	&framework_mxnet,      &framework_xgboost, &framework_lightgbm, &framework_jax,
+	&framework_mpi,	       &framework_ray,	   &framework_dask,	&framework_standalone,
+	&framework_generic,
 };
 
 const struct framework_ops *framework_find(const char *name)

@@ -10,6 +10,7 @@ extern const struct framework_ops framework_torchrun;
 extern const struct framework_ops framework_horovod;
 extern const struct framework_ops framework_mxnet;
 extern const struct framework_ops framework_xgboost;
+extern const struct framework_ops framework_lightgbm;
 extern const struct framework_ops framework_jax;
 extern const struct framework_ops framework_mpi;
 extern const struct framework_ops framework_ray;

@@ -1,6 +1,5 @@
 /* ps-lite, the parameter server in MXNet's key-value store of the types dist_*: one scheduler,
  * servers and workers. The variables are TonY's and those of MXNet's own launcher. */
-#include <arpa/inet.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -61,13 +60,6 @@ static void defaults(const struct framework_shape *shape, struct str_list *pairs
 	str_list_add(pairs, "tony.scheduler.memory=1g");
 }
 
-static bool is_ipv4(const char *host)
-{
-	struct in_addr address;
-
-	return inet_pton(AF_INET, host, &address) == 1;
-}
-
 /* ps-lite binds to the address that it is told, which has to be a number. Where tasks are known by
  * name the scheduler is told to bind to all (it calls that Kubernetes), and without DMLC_NODE_HOST
  * the others find their own number. */
@@ -76,9 +68,9 @@ static void add_hosts(const struct cluster_address *scheduler, const struct clus
 {
 	environment_set(variables, "DMLC_PS_ROOT_URI", scheduler->host);
 	environment_set_format(variables, "DMLC_PS_ROOT_PORT", "%d", scheduler->port);
-	if (!is_ipv4(scheduler->host))
+	if (!address_is_ipv4(scheduler->host))
 		environment_set(variables, "DMLC_USE_KUBERNETES", "1");
-	if (is_ipv4(own->host))
+	if (address_is_ipv4(own->host))
 		environment_set(variables, "DMLC_NODE_HOST", own->host);
 }
 

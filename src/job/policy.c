@@ -108,6 +108,8 @@ static const struct policy_row rows[] = {
 		.why = "a worker of the Dask cluster is gone"},
 	{.framework = "xgboost", SAYS("rabit", "Rabit", "tracker", "allreduce"), PEERS_FAULT,
 		.why = "a peer of its collective operations is gone"},
+	{.framework = "lightgbm", SAYS("Socket recv error", "Socket send error", "Connecting to rank"), PEERS_FAULT,
+		.why = "one of its peers is gone"},
 	{.framework = "tensorflow", SAYS("UnavailableError", "AbortedError"), PEERS_FAULT,
 		.why = "one of its peers is gone"},
 	{SAYS("Watchdog caught collective operation timeout", "DistBackendError", "NCCL error", "ncclRemoteError"),

@@ -332,8 +332,8 @@ static void test_strict_ports_follow_the_framework(void **state)
 		{"dask", "worker", true},	{"dask", "scheduler", false},
 		{"ray", "worker", true},	{"ray", "head", false},
 		{"pytorch", "worker", false},	{"torchrun", "worker", false},
-		{"mxnet", "worker", false},	{"horovod", "worker", false},
-		{"generic", "worker", false},
+		{"lightgbm", "worker", false},	{"mxnet", "worker", false},
+		{"horovod", "worker", false},	{"generic", "worker", false},
 	};
 
 	for (size_t i = 0; i < array_length(rows); i++) {

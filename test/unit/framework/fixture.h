@@ -4,6 +4,7 @@
  *   dense    several processes per task, a finished prepare stage, IPv6
  *   single   one task
  *   elastic  workers, of which some are away
+ *   names    workers on machines known by a name and by a number, tensorboard
  * and those of a framework with types of its own, by its name. */
 #ifndef TONY_TEST_FRAMEWORK_FIXTURE_H
 #define TONY_TEST_FRAMEWORK_FIXTURE_H

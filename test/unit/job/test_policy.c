@@ -104,6 +104,8 @@ static const struct row table[] = {
 	{EXIT(1), "ray.exceptions.ActorDiedError: x", "ray", PEERS_FAULT, "Ray cluster"},
 	{EXIT(1), "distributed.comm.core.CommClosedError: x", "dask", PEERS_FAULT, "Dask cluster"},
 	{EXIT(1), "xgboost.core.XGBoostError: rabit: x", "xgboost", PEERS_FAULT, "collective"},
+	{EXIT(1), "lightgbm.basic.LightGBMError: Socket recv error, x", "lightgbm", PEERS_FAULT,
+	 "peers"},
 	{EXIT(1), "tensorflow...UnavailableError: x", "tensorflow", PEERS_FAULT, "peers"},
 	{EXIT(1), "torch.distributed.DistBackendError: NCCL error in: x", "pytorch", PEERS_FAULT,
 	 "gone or stuck"},
