@@ -83,7 +83,7 @@ static int search_store(struct search *search, struct history_store *store, stru
 	for (size_t i = 0; i < folders.count; i++) {
 		const struct history_folder *folder = &folders.items[i];
 		bool is_day = folder->day_ms > 0;
-		bool is_too_old = is_day && folder->day_ms + HISTORY_DAY_MS <= filter->since_ms;
+		bool is_too_old = is_day && folder->end_ms <= filter->since_ms;
 		bool has_enough =
 			is_day && filter->most > 0 && search->jobs->count - before >= filter->most;
 		if (!is_too_old && !has_enough &&

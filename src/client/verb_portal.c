@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/user.h"
-#include "client/prune.h"
+#include "client/portal_site.h"
 #include "client/report.h"
 #include "client/schedulers.h"
 #include "client/verbs.h"
@@ -37,7 +37,7 @@ static const struct opt options[] = {
 	 .kind = OPT_TEXT,
 	 .offset = offsetof(struct portal_verb, listen),
 	 .argument = "HOST:PORT",
-	 .help = "where browsers find it (" LISTEN ")"},
+	 .help = "where browsers find it (" LISTEN ", or the port of tony.http.port)"},
 	{.name = "link",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct portal_verb, link),
@@ -183,14 +183,22 @@ static void on_ready(const char *url, const char *link)
 	fflush(stdout);
 }
 
-static int serve(const struct portal_verb *chosen, struct err *err)
+/* Of the user, of the site, or the default. */
+static const char *choose_listen(const struct portal_verb *chosen, const struct portal_site *site)
+{
+	if (chosen->listen)
+		return chosen->listen;
+	return site->listen ? site->listen : LISTEN;
+}
+
+static int serve(const struct portal_verb *chosen, const struct portal_site *site, struct err *err)
 {
 	char *token cleanup_free = find_token(chosen, err);
 	char *folder cleanup_free = token ? portal_folder(err) : NULL;
 	char *index cleanup_free = folder ? index_path(chosen->history, err) : NULL;
 	char *user cleanup_free = user_name();
 	struct portal_options portal = {
-		.listen = chosen->listen ? chosen->listen : LISTEN,
+		.listen = choose_listen(chosen, site),
 		.token = token,
 		.folder = folder,
 		.user = user,
@@ -200,22 +208,24 @@ static int serve(const struct portal_verb *chosen, struct err *err)
 		.proxies = &chosen->auth_from,
 		.indexer = {.index_path = index,
 			    .location = chosen->history,
-			    .list_jobs = schedulers_list},
+			    .list_jobs = schedulers_list,
+			    .retention = site->retention,
+			    .retain_interval_ms = site->retain_interval_ms},
 		.reader = {.find_job = schedulers_find,
 			   .tensorboard =
 				   chosen->tensorboard ? chosen->tensorboard : "tensorboard"},
 		.ready = on_ready,
 	};
 
-	if (!index || state_dir_make(folder, err) < 0 ||
-	    prune_read_site(&portal.indexer.retention, err) < 0)
+	if (!index || state_dir_make(folder, err) < 0)
 		return -1;
 	return portal_run(&portal, err);
 }
 
-static int print_link(const struct portal_verb *chosen, struct err *err)
+static int print_link(const struct portal_verb *chosen, const struct portal_site *site,
+		      struct err *err)
 {
-	const char *listen = chosen->listen ? chosen->listen : LISTEN;
+	const char *listen = choose_listen(chosen, site);
 	char *folder cleanup_free = portal_folder(err);
 	struct net_address address;
 
@@ -232,9 +242,12 @@ static int print_link(const struct portal_verb *chosen, struct err *err)
 
 static int run(const struct portal_verb *chosen, const struct str_list *operands, struct err *err)
 {
-	if (report_no_operand(&verb_portal_options, operands, err) < 0 || check(chosen, err) < 0)
+	struct portal_site site cleanup_portal_site = {0};
+
+	if (report_no_operand(&verb_portal_options, operands, err) < 0 || check(chosen, err) < 0 ||
+	    portal_site_read(chosen->listen, &site, err) < 0)
 		return -1;
-	return chosen->link ? print_link(chosen, err) : serve(chosen, err);
+	return chosen->link ? print_link(chosen, &site, err) : serve(chosen, &site, err);
 }
 
 int verb_portal(int argc, char **argv)

@@ -163,6 +163,8 @@ static void check_status(struct conf *conf, const struct conf_entry *entry)
 		entry_warning(conf, entry, "has no effect on the local scheduler: %s", key->note);
 		return;
 	case KEY_SITE:
+	case KEY_SITE_IGNORED:
+	case KEY_SITE_REFUSED:
 		if (entry->layer == CONF_LAYER_SITE)
 			return;
 		entry_warning(conf, entry, "has no effect on a job: %s", key->note);
@@ -242,4 +244,34 @@ void conf_add_default(struct conf *conf, const char *origin, const char *name, c
 
 	if (!conf_entry_of(conf, name))
 		set_resolved(conf, &place, name, value);
+}
+
+/* A value is not repeated: some are secret. */
+static void check_for_portal(const struct conf_entry *entry, struct problems *problems)
+{
+	const struct key *key = entry->key;
+	struct err err cleanup_err = {0};
+
+	if (key_check(key, entry->value, &err) < 0)
+		problems_error(problems, PROBLEM_FILE, "%s: %s: %s", entry->origin, entry->name,
+			       err_message(&err));
+	else if (key->status == KEY_SITE_REFUSED && !str_equal(entry->value, "disabled"))
+		problems_error(problems, PROBLEM_FILE, "%s: %s: is refused: %s", entry->origin,
+			       entry->name, key->note);
+	else if (key->status == KEY_SITE_IGNORED && !is_default(entry))
+		problems_warning(problems, "%s: %s: is ignored: %s", entry->origin, entry->name,
+				 key->note);
+}
+
+void conf_check_portal(const struct conf *conf, struct problems *problems)
+{
+	const struct conf_entry *entry;
+
+	for (size_t i = 0; conf_next(conf, &i, &entry);) {
+		bool is_for_portal = entry->key && (entry->key->status == KEY_SITE ||
+						    entry->key->status == KEY_SITE_IGNORED ||
+						    entry->key->status == KEY_SITE_REFUSED);
+		if (is_for_portal && entry->value && *entry->value)
+			check_for_portal(entry, problems);
+	}
 }

@@ -162,8 +162,8 @@ int key_check_task_type(const char *name, struct err *err)
 
 const char *key_status_name(enum key_status status)
 {
-	static const char *const names[] = {"honoured", "cluster", "site",
-					    "rule",	"ignored", "refused"};
+	static const char *const names[] = {"honoured",	    "cluster", "site",	  "site-ignored",
+					    "site-refused", "rule",    "ignored", "refused"};
 
 	return names[status];
 }

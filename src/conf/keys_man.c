@@ -68,6 +68,14 @@ static char *describe_status(const struct key *key)
 				  key->note);
 	case KEY_SITE:
 		return mem_printf("No effect on a job: %s.", key->note);
+	case KEY_SITE_IGNORED:
+		return mem_printf("No effect, and a warning, in tony-site.xml one of tony portal: "
+				  "%s.",
+				  key->note);
+	case KEY_SITE_REFUSED:
+		return mem_printf("tony portal does not start with one in tony-site.xml; elsewhere "
+				  "no effect, and a warning: %s.",
+				  key->note);
 	case KEY_RULE:
 		return mem_printf("An error outside of tony-site.xml: %s.", key->note);
 	case KEY_IGNORED:

@@ -7,16 +7,21 @@
 #define OURS   "tony 0.1"
 
 /* Reasons that several rows share. */
-#define NO_JVM	      "there is no JVM here"
-#define NO_LABELS     "only a cluster has node labels"
-#define NO_PLACEMENT  "only YARN places containers by constraints"
-#define NO_DOCKER     "only a cluster's container runtime starts images"
-#define NO_HADOOP     "a local job does not talk to Hadoop"
-#define NO_YARN	      "only YARN has it"
-#define NO_CLASSPATH  "there is no JVM here whose class path it could be"
-#define NO_DRIVER     "the application master serves Horovod's rendezvous itself"
-#define TEST_HOOK     "these programs have no hooks for tests"
-#define FOR_PORTAL    "only the history portal reads it; it belongs in tony-site.xml"
+#define NO_JVM	     "there is no JVM here"
+#define NO_LABELS    "only a cluster has node labels"
+#define NO_PLACEMENT "only YARN places containers by constraints"
+#define NO_DOCKER    "only a cluster's container runtime starts images"
+#define NO_HADOOP    "a local job does not talk to Hadoop"
+#define NO_YARN	     "only YARN has it"
+#define NO_CLASSPATH "there is no JVM here whose class path it could be"
+#define NO_DRIVER    "the application master serves Horovod's rendezvous itself"
+#define TEST_HOOK    "these programs have no hooks for tests"
+#define FOR_PORTAL   "only the history portal reads it; it belongs in tony-site.xml"
+#define FOR_HISTORY  "only tony history and the portal read it; it belongs in tony-site.xml"
+#define NO_HTTPS                                                                                   \
+	"tony portal speaks plain HTTP; let a proxy with TLS stand before it (docs/portal.md)"
+#define NO_KERBEROS                                                                                \
+	"this version does not log in to Kerberos; tony portal reads as the user that runs it"
 #define MAX_INSTANCES 100000
 #define MAX_COMMAND   131071 /* what Linux takes as one argument */
 
@@ -158,10 +163,10 @@ static const struct key application_keys[] = {
 		"unpacked as NAME."},
 	{"tony.application.hadoop.classpath", KEY_TEXT, .since = TONY_L, .status = KEY_IGNORED,
 	 .note = NO_CLASSPATH, .doc = "In TonY, the class path of its own JVMs."},
-	{"tony.other.namenodes", KEY_LIST, .since = TONY_L, .status = KEY_CLUSTER,
-	 .note = NO_HADOOP,
-	 .doc = "File systems to get delegation tokens for, on a cluster with Kerberos. (This "
-		"version submits to clusters without; there nobody needs tokens.)"},
+	{"tony.other.namenodes", KEY_LIST, .since = TONY_L, .status = KEY_IGNORED,
+	 .note = "delegation tokens are for clusters with Kerberos, to which this version does not "
+		 "submit; without it programs reach those file systems as they are",
+	 .doc = "In TonY, further file systems to get delegation tokens for."},
 	{"tony.yarn.priority", KEY_INT, .max = INT32_MAX, .since = OURS, .status = KEY_CLUSTER,
 	 .note = NO_YARN,
 	 .doc = "The application's priority within its queue; larger ones go first. Unset: the "
@@ -489,41 +494,57 @@ static const struct key site_keys[] = {
 		"summary names. Of every other entry, but those of the location's owner, it is "
 		"the owner of the entry's directory."},
 	{"tony.history.intermediate", KEY_TEXT, .since = TONY_L, .status = KEY_SITE,
-	 .note = FOR_PORTAL, .doc = "Where running jobs write. Unset: below the location."},
-	{"tony.history.finished", KEY_TEXT, .since = TONY_L, .status = KEY_SITE, .note = FOR_PORTAL,
-	 .doc = "Where finished jobs are moved. Unset: below the location."},
+	 .note = FOR_HISTORY,
+	 .doc = "Where else TonY's jobs are that run, or were not moved yet: a place as "
+		"tony.history.location takes it. tony history and the portal read it; nothing is "
+		"written there. The directory intermediate of the location is read in any case."},
+	{"tony.history.finished", KEY_TEXT, .since = TONY_L, .status = KEY_SITE,
+	 .note = FOR_HISTORY,
+	 .doc = "Where else TonY's finished jobs are, below yyyy/MM/dd; likewise."},
 	{"tony.history.mover-interval-ms", KEY_DURATION, "300000", .bare_ms = 1, .since = TONY_L,
-	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "Time between two moves."},
-	{"tony.history.finished-dir-timezone", KEY_TEXT, "UTC", .since = TONY_L, .status = KEY_SITE,
-	 .note = FOR_PORTAL, .doc = "The time zone of the days in paths."},
+	 .status = KEY_SITE_IGNORED,
+	 .note = "nothing has to be moved: a job's history appears where it stays",
+	 .doc = "In TonY, the time between two moves from intermediate to finished."},
+	{"tony.history.finished-dir-timezone", KEY_TEXT, "UTC", .since = TONY_L,
+	 .status = KEY_SITE_IGNORED,
+	 .note = "TonY's days are read as days of any time zone, and tony's own are UTC's",
+	 .doc = "In TonY, the time zone of the days in paths."},
 	{"tony.history.retention-sec", KEY_DURATION, "2592000", .bare_ms = 1000, .since = TONY_L,
-	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "How long finished jobs are kept."},
+	 .status = KEY_SITE, .note = FOR_HISTORY, .doc = "How long finished jobs are kept."},
 	{"tony.history.retention-size", KEY_SIZE, .min = 1, .since = OURS, .status = KEY_SITE,
-	 .note = FOR_PORTAL,
+	 .note = FOR_HISTORY,
 	 .doc = "How large all of them together may grow before the oldest are removed. Unset: no "
 		"limit."},
-	{"tony.history.purger-interval-ms", KEY_DURATION, "21600000", .bare_ms = 1, .since = TONY_L,
-	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "Time between two removals."},
+	{"tony.history.purger-interval-ms", KEY_DURATION, "21600000", .bare_ms = 1, .min = 1000,
+	 .since = TONY_L, .status = KEY_SITE, .note = FOR_HISTORY,
+	 .doc = "How long the portal waits between two removals."},
 	{"tony.portal.cache.max-entries", KEY_INT, "10000", .max = INT32_MAX, .since = TONY_L,
-	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "Jobs that the portal keeps in memory."},
-	{"tony.keytab.user", KEY_TEXT, "user", .since = TONY_L, .status = KEY_SITE,
-	 .note = FOR_PORTAL, .doc = "The portal's Kerberos principal."},
-	{"tony.keytab.location", KEY_TEXT, .since = TONY_L, .status = KEY_SITE, .note = FOR_PORTAL,
-	 .doc = "The portal's keytab."},
-	{"tony.https.port", KEY_TEXT, "19886", .since = TONY_L, .status = KEY_SITE,
-	 .note = FOR_PORTAL, .doc = "The portal's port for HTTPS."},
-	{"tony.https.keystore.path", KEY_TEXT, .since = TONY_L, .status = KEY_SITE,
-	 .note = FOR_PORTAL, .doc = "The portal's certificate and key."},
-	{"tony.https.keystore.type", KEY_TEXT, "JKS", .since = TONY_L, .status = KEY_SITE,
-	 .note = FOR_PORTAL, .doc = "Their format."},
+	 .status = KEY_SITE_IGNORED,
+	 .note = "the portal's index of jobs is on disk, and has all of them",
+	 .doc = "In TonY, how many jobs the portal keeps in memory."},
+	{"tony.keytab.user", KEY_TEXT, "user", .since = TONY_L, .status = KEY_SITE_REFUSED,
+	 .note = NO_KERBEROS, .doc = "In TonY, the portal's Kerberos principal."},
+	{"tony.keytab.location", KEY_TEXT, .since = TONY_L, .status = KEY_SITE_REFUSED,
+	 .note = NO_KERBEROS, .doc = "In TonY, the portal's keytab."},
+	{"tony.https.port", KEY_TEXT, "19886", .since = TONY_L, .status = KEY_SITE_REFUSED,
+	 .note = NO_HTTPS, .doc = "In TonY, the portal's port for HTTPS, or disabled."},
+	{"tony.https.keystore.path", KEY_TEXT, .since = TONY_L, .status = KEY_SITE_REFUSED,
+	 .note = NO_HTTPS, .doc = "In TonY, the portal's certificate and key."},
+	{"tony.https.keystore.type", KEY_TEXT, "JKS", .since = TONY_L, .status = KEY_SITE_REFUSED,
+	 .note = NO_HTTPS, .doc = "In TonY, their format."},
 	{"tony.https.keystore.password", KEY_TEXT, .secret = true, .since = TONY_L,
-	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "Their password."},
-	{"tony.https.keystore.algorithm", KEY_TEXT, "SunX509", .since = TONY_L, .status = KEY_SITE,
-	 .note = FOR_PORTAL, .doc = "In TonY, the key manager's algorithm."},
-	{"tony.http.port", KEY_TEXT, "disabled", .since = TONY_L, .status = KEY_SITE,
-	 .note = FOR_PORTAL, .doc = "The portal's port for plain HTTP, or disabled."},
+	 .status = KEY_SITE_REFUSED, .note = NO_HTTPS, .doc = "In TonY, their password."},
+	{"tony.https.keystore.algorithm", KEY_TEXT, "SunX509", .since = TONY_L,
+	 .status = KEY_SITE_REFUSED, .note = NO_HTTPS,
+	 .doc = "In TonY, the key manager's algorithm."},
+	{"tony.http.port", KEY_TEXT, .since = TONY_L, .status = KEY_SITE, .note = FOR_PORTAL,
+	 .doc = "The port of 127.0.0.1 at which the portal listens without --listen, which can "
+		"name "
+		"another address. \"disabled\", TonY's default, needs --listen. Unset: 19886."},
 	{"tony.secret.key", KEY_TEXT, "changeme", .secret = true, .since = TONY_L,
-	 .status = KEY_SITE, .note = FOR_PORTAL, .doc = "The portal's key for sessions."},
+	 .status = KEY_SITE_IGNORED,
+	 .note = "the portal makes its own secrets, new ones at each start",
+	 .doc = "In TonY, what the portal signs sessions with."},
 };
 
 const struct key_group key_groups[] = {

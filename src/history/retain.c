@@ -136,7 +136,7 @@ static int retain_folder(struct retaining *retaining, const struct history_folde
 {
 	struct history_jobs jobs cleanup_history_jobs = {0};
 	bool is_day = folder->day_ms > 0;
-	bool is_old_day = is_day && folder->day_ms + HISTORY_DAY_MS <= retaining->oldest_ms;
+	bool is_old_day = is_day && folder->end_ms <= retaining->oldest_ms;
 
 	if (history_store_jobs(retaining->store, folder->path, &jobs, err) < 0)
 		return -1;

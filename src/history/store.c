@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -12,9 +11,6 @@
 #include "hadoop/webhdfs_client.h"
 #include "history/location.h"
 #include "history/store_internal.h"
-
-#define FINISHED     "finished"
-#define INTERMEDIATE "intermediate"
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
@@ -37,6 +33,7 @@ struct history_store *history_store_open(const char *location, const struct webh
 	struct history_location parsed cleanup_history_location = {0};
 
 	store->location = mem_strdup(location);
+	store_open_trees(store);
 	if (history_location_parse(location, &parsed, err) == 0) {
 		store->root = mem_steal(&parsed.path);
 		store->ops = parsed.kind == HISTORY_HDFS ? &store_hdfs : &store_directory;
@@ -54,6 +51,7 @@ void history_store_close(struct history_store *store)
 	store_foreign_destroy(store->foreign);
 	webhdfs_client_destroy(store->client);
 	str_list_finish(&store->publishers);
+	history_store_clear_trees(store);
 	free(store->keeper);
 	free(store->root);
 	free(store->location);
@@ -97,9 +95,8 @@ static char *join(const char *path, const char *name, struct err *err)
 	return NULL;
 }
 
-/* What is not there is empty. */
-static int list(struct history_store *store, const char *path, store_visit *visit, void *data,
-		struct err *err)
+int store_list(struct history_store *store, const char *path, store_visit *visit, void *data,
+	       struct err *err)
 {
 	struct err missing cleanup_err = {0};
 
@@ -107,136 +104,6 @@ static int list(struct history_store *store, const char *path, store_visit *visi
 	    missing.kind == ERR_NOT_FOUND)
 		return 0;
 	return err_set(err, missing.kind, "%s", err_message(&missing));
-}
-
-/* ---- folders ------------------------------------------------------------------------------ */
-
-void history_folders_finish(struct history_folders *folders)
-{
-	for (size_t i = 0; i < folders->count; i++)
-		free(folders->items[i].path);
-	free(folders->items);
-	*folders = (struct history_folders){0};
-}
-
-static void add_folder(struct history_folders *folders, char *path, int64_t modified_ms)
-{
-	folders->items =
-		mem_realloc_array(folders->items, folders->count + 1, sizeof(*folders->items));
-	folders->items[folders->count++] =
-		(struct history_folder){.path = path, .modified_ms = modified_ms};
-}
-
-/* Which of a directory's members are wanted: those with names of so many digits. */
-struct level {
-	struct history_folders *found;
-	const char *parent;
-	size_t digits;
-};
-
-static void on_level(void *data, const struct store_item *item)
-{
-	const struct level *level = data;
-
-	if (item->is_directory && strspn(item->name, "0123456789") == level->digits &&
-	    item->name[level->digits] == '\0')
-		add_folder(level->found,
-			   *level->parent ? mem_printf("%s/%s", level->parent, item->name)
-					  : mem_strdup(item->name),
-			   item->modified_ms);
-}
-
-/* One more level below each of `parents`, which are freed. */
-static int descend(struct history_store *store, struct history_folders *parents, size_t digits,
-		   struct err *err)
-{
-	struct history_folders found = {0};
-	int result = 0;
-
-	for (size_t i = 0; i < parents->count && result == 0; i++) {
-		struct level level = {&found, parents->items[i].path, digits};
-		result = list(store, level.parent, on_level, &level, err);
-	}
-	history_folders_finish(parents);
-	*parents = found;
-	return result;
-}
-
-/* The days below `tree`. */
-static int find_days(struct history_store *store, const char *tree, struct history_folders *days,
-		     struct err *err)
-{
-	static const size_t digits[] = {4, 2, 2};
-
-	add_folder(days, mem_strdup(tree), 0);
-	for (size_t i = 0; i < array_length(digits); i++)
-		if (descend(store, days, digits[i], err) < 0)
-			return -1;
-	return 0;
-}
-
-/* Of "2026/11/21" or "finished/2026/11/21"; false: no such day. */
-static bool parse_day(const char *path, int64_t *day_ms)
-{
-	const char *start =
-		str_starts_with(path, FINISHED "/") ? path + strlen(FINISHED "/") : path;
-	struct tm tm = {0};
-	const char *end = strptime(start, "%Y/%m/%d", &tm);
-
-	if (!end || *end)
-		return false;
-	*day_ms = (int64_t)timegm(&tm) * 1000;
-	return true;
-}
-
-static int newest_day_first(const void *left, const void *right)
-{
-	const struct history_folder *a = left, *b = right;
-
-	if (a->day_ms != b->day_ms)
-		return a->day_ms < b->day_ms ? 1 : -1;
-	return strcmp(a->path, b->path);
-}
-
-/* Takes those of `days` that a calendar has. */
-static void take_days(struct history_folders *folders, struct history_folders *days)
-{
-	for (size_t i = 0; i < days->count; i++) {
-		int64_t day_ms;
-		if (!parse_day(days->items[i].path, &day_ms))
-			continue;
-		add_folder(folders, mem_steal(&days->items[i].path), days->items[i].modified_ms);
-		folders->items[folders->count - 1].day_ms = day_ms;
-	}
-	history_folders_finish(days);
-}
-
-static void on_intermediate(void *data, const struct store_item *item)
-{
-	if (item->is_directory && str_equal(item->name, INTERMEDIATE))
-		add_folder(data, mem_strdup(INTERMEDIATE), item->modified_ms);
-}
-
-int history_store_folders(struct history_store *store, struct history_folders *folders,
-			  struct err *err)
-{
-	static const char *const trees[] = {"", FINISHED};
-	struct history_folders days cleanup_history_folders = {0};
-
-	*folders = (struct history_folders){0};
-	for (size_t i = 0; i < array_length(trees); i++) {
-		if (find_days(store, trees[i], &days, err) < 0) {
-			history_folders_finish(folders);
-			return -1;
-		}
-		take_days(folders, &days);
-	}
-	if (folders->count > 1)
-		qsort(folders->items, folders->count, sizeof(*folders->items), newest_day_first);
-	if (list(store, "", on_intermediate, folders, err) == 0)
-		return 0;
-	history_folders_finish(folders);
-	return -1;
 }
 
 /* ---- jobs --------------------------------------------------------------------------------- */
@@ -292,7 +159,7 @@ int history_store_jobs(struct history_store *store, const char *folder, struct h
 	*jobs = (struct history_jobs){0};
 	if (store_check_path(folder, err) < 0)
 		return -1;
-	if (list(store, folder, on_job, &listing, err) < 0) {
+	if (store_list(store, folder, on_job, &listing, err) < 0) {
 		history_jobs_finish(jobs);
 		return -1;
 	}
@@ -327,8 +194,8 @@ char *history_store_find(struct history_store *store, const char *id, const char
 	for (size_t i = 0; i < folders.count; i++) {
 		const struct history_folder *folder = &folders.items[i];
 		char *path cleanup_free = mem_printf("%s/%s", folder->path, id);
-		bool may_be = folder->day_ms == 0 || (folder->day_ms + HISTORY_DAY_MS > first_ms &&
-						      folder->day_ms <= last_ms);
+		bool may_be = folder->day_ms == 0 ||
+			      (folder->end_ms > first_ms && folder->day_ms <= last_ms);
 		if (!may_be || !store->ops->is_directory(store, path))
 			continue;
 		if (is_preferred(store, path, user ? user : me))
@@ -538,7 +405,7 @@ int history_store_list(struct history_store *store, const char *path, const char
 	char *full cleanup_free = join(path, name, err);
 
 	*entries = (struct history_entries){0};
-	if (!full || list(store, full, on_entry, entries, err) < 0) {
+	if (!full || store_list(store, full, on_entry, entries, err) < 0) {
 		history_entries_finish(entries);
 		return -1;
 	}

@@ -36,6 +36,16 @@ void history_store_close(struct history_store *store); /* NULL is fine */
 
 const char *history_store_location(const struct history_store *store);
 
+/* Where TonY's jobs are, below the location. */
+enum history_tree {
+	HISTORY_FINISHED,     /* NAME/yyyy/MM/dd/<application id>/ */
+	HISTORY_INTERMEDIATE, /* NAME/<application id>/ */
+};
+/* One more tree, beside those that every store has. `name`: of a directory of the location. */
+void history_store_add_tree(struct history_store *store, enum history_tree tree, const char *name);
+/* None but those that are added from here on. */
+void history_store_clear_trees(struct history_store *store);
+
 /* Users who are believed when they say whose a job is, as the location's owner is: services that
  * publish for others. */
 void history_store_trust(struct history_store *store, const struct str_list *publishers);
@@ -48,7 +58,9 @@ struct history_folder {
 	/* Changes when a job comes or goes, so that a folder need not be listed again as long as
 	 * it stays the same and is older than HISTORY_SETTLED_MS. */
 	int64_t modified_ms;
-	int64_t day_ms; /* its first ms, UTC; 0: it is of no day */
+	/* The day's first ms, UTC, and the first one after it; 0: it is of no day. TonY's days are
+	 * of any time zone: theirs begin earlier and end later. */
+	int64_t day_ms, end_ms;
 };
 #define HISTORY_SETTLED_MS 3000
 

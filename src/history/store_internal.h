@@ -38,6 +38,9 @@ struct history_store {
 	char *root;		       /* the path in it */
 	char *keeper;		       /* the location's owner; NULL: nobody has asked */
 	struct str_list publishers;    /* users who publish what is others' */
+	bool has_days;		       /* tony's own */
+	struct str_list finished;      /* names of TonY's trees */
+	struct str_list intermediate;  /* likewise */
 	struct store_foreign *foreign; /* the last one that was asked for; NULL: none */
 	struct webhdfs_client *client; /* of a store in HDFS */
 };
@@ -47,6 +50,13 @@ extern const struct store_ops store_hdfs;
 
 /* Every part is to be a name of layout.h's: nothing else was ever published. */
 int store_check_path(const char *path, struct err *err);
+
+/* Those of every store. */
+void store_open_trees(struct history_store *store);
+
+/* What is not there is empty. */
+int store_list(struct history_store *store, const char *path, store_visit *visit, void *data,
+	       struct err *err);
 
 /* A file without a name, to write to and read from. -1: `err`. */
 int store_make_file(struct err *err);

@@ -13,8 +13,7 @@
 enum {
 	BATCH = 200, /* jobs between two commits */
 	PAUSE_MS = 2000,
-	PAUSE_FACTOR = 5, /* and at least so many times what a look took */
-	RETAIN_MS = 3600 * 1000,
+	PAUSE_FACTOR = 5,	  /* and at least so many times what a look took */
 	SHOWN_MS = 60 * 1000,	  /* an ended job without its history */
 	HEALING_MS = 3600 * 1000, /* in which a damaged entry may become whole */
 };
@@ -314,7 +313,7 @@ void indexer_run(const struct indexer *indexer)
 
 	while (index) {
 		int64_t begin = clock_monotonic_ms();
-		bool retains = begin - retained_at >= RETAIN_MS;
+		bool retains = begin - retained_at >= indexer->retain_interval_ms;
 		if (look(index, indexer, retains, &err) < 0)
 			break;
 		if (retains)

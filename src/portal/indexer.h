@@ -21,6 +21,7 @@ struct indexer {
 	int (*list_jobs)(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
 			 struct err *err);
 	struct history_retention retention; /* 0: no limit */
+	int64_t retain_interval_ms;	    /* between two removals */
 };
 
 /* One look at a store. */

@@ -22,16 +22,30 @@ void job_stores_close(struct job_stores *stores)
 	*stores = (struct job_stores){0};
 }
 
-/* Each once. */
+/* A directory of TonY's jobs that is not in the history's location. */
+struct away {
+	enum history_tree tree;
+	const char *name; /* of the directory, in the store's */
+};
+
+/* Each once. `away` NULL: all of the trees of a store. */
 static int add(struct job_stores *stores, const char *location,
-	       const struct webhdfs_options *options, struct err *err)
+	       const struct webhdfs_options *options, const struct away *away, struct err *err)
 {
-	for (size_t i = 0; i < stores->count; i++)
-		if (str_equal(history_store_location(stores->items[i]), location))
-			return 0;
+	for (size_t i = 0; i < stores->count; i++) {
+		if (!str_equal(history_store_location(stores->items[i]), location))
+			continue;
+		if (away)
+			history_store_add_tree(stores->items[i], away->tree, away->name);
+		return 0;
+	}
 	struct history_store *store = history_store_open(location, options, err);
 	if (!store)
 		return -1;
+	if (away) {
+		history_store_clear_trees(store);
+		history_store_add_tree(store, away->tree, away->name);
+	}
 	stores->items =
 		mem_realloc_array(stores->items, stores->count + 1, sizeof(struct history_store *));
 	stores->items[stores->count++] = store;
@@ -53,7 +67,7 @@ static int check_authority(const struct hadoop_cluster *cluster, const char *aut
 
 /* `path` NULL: the user's own place. */
 static int add_hdfs(struct job_stores *stores, const char *authority, const char *path,
-		    struct err *err)
+		    const struct away *away, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
 
@@ -62,41 +76,46 @@ static int add_hdfs(struct job_stores *stores, const char *authority, const char
 	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
 	char *own cleanup_free = yarn_user_path(cluster, "history");
 	char *url cleanup_free = mem_printf("%s%s", cluster->fs, path ? path : own);
-	return add(stores, url, &options, err);
+	return add(stores, url, &options, away, err);
 }
 
-static void add_hdfs_if_there(struct job_stores *stores, const char *path)
+static void add_hdfs_if_there(struct job_stores *stores, const char *path, const struct away *away)
 {
 	struct err err cleanup_err = {0};
 
-	if (hadoop_site_has_yarn() && add_hdfs(stores, "", path, &err) < 0)
+	if (hadoop_site_has_yarn() && add_hdfs(stores, "", path, away, &err) < 0)
 		log_warning("jobs in HDFS are not looked at: %s", err_message(&err));
 }
 
 /* ---- all of them -------------------------------------------------------------------------- */
 
-/* What tony-site.xml says; the caller frees. */
-static int read_site(char **location, struct str_list *publishers, struct err *err)
+static struct conf *read_site(struct err *err)
 {
-	struct conf *site cleanup_conf = conf_create();
+	struct conf *site = conf_create();
 
-	if (conf_load_site(site, err) < 0)
-		return -1;
-	conf_resolve(site, true);
-	const char *text = conf_text(site, "tony.history.location");
-	*location = text && *text ? mem_strdup(text) : NULL;
-	conf_list(site, publishers, "tony.history.publishers");
-	return 0;
+	if (conf_load_site(site, err) == 0) {
+		conf_resolve(site, true);
+		return site;
+	}
+	conf_destroy(site);
+	return NULL;
+}
+
+static void trust(struct history_store *store, const struct conf *site)
+{
+	struct str_list publishers cleanup_str_list = {0};
+
+	conf_list(site, &publishers, "tony.history.publishers");
+	history_store_trust(store, &publishers);
 }
 
 int job_stores_trust(struct history_store *store, struct err *err)
 {
-	char *location cleanup_free = NULL;
-	struct str_list publishers cleanup_str_list = {0};
+	struct conf *site cleanup_conf = read_site(err);
 
-	if (read_site(&location, &publishers, err) < 0)
+	if (!site)
 		return -1;
-	history_store_trust(store, &publishers);
+	trust(store, site);
 	return 0;
 }
 
@@ -105,33 +124,57 @@ static int add_own(struct job_stores *stores, struct err *err)
 	char *state cleanup_free = state_dir_find(err);
 	char *own cleanup_free = state ? fs_join(state, "history") : NULL;
 
-	return own ? add(stores, own, NULL, err) : -1;
+	return own ? add(stores, own, NULL, NULL, err) : -1;
 }
 
 /* A path without a scheme is, like a job's, of this machine and of the cluster. */
+static int add_place(struct job_stores *stores, const struct history_location *place,
+		     const char *path, const struct away *away, struct err *err)
+{
+	if (place->kind == HISTORY_HDFS)
+		return add_hdfs(stores, place->authority, path, away, err);
+	if (add(stores, path, NULL, away, err) < 0)
+		return -1;
+	if (place->kind == HISTORY_PATH)
+		add_hdfs_if_there(stores, path, away);
+	return 0;
+}
+
 static int add_site(struct job_stores *stores, const char *text, struct err *err)
 {
 	struct history_location location cleanup_history_location = {0};
 
 	if (history_location_parse(text, &location, err) < 0)
 		return err_wrap(err, "tony-site.xml: tony.history.location");
-	if (location.kind == HISTORY_HDFS)
-		return add_hdfs(stores, location.authority, location.path, err);
-	if (add(stores, location.path, NULL, err) < 0)
-		return -1;
-	if (location.kind == HISTORY_PATH)
-		add_hdfs_if_there(stores, location.path);
-	return 0;
+	return add_place(stores, &location, location.path, NULL, err);
 }
 
-/* `location`: of the site; NULL: it has none. */
-static int add_all(struct job_stores *stores, const char *location, struct err *err)
+static int add_away(struct job_stores *stores, const struct conf *site, const char *key,
+		    enum history_tree tree, struct err *err)
 {
+	const char *text = conf_text(site, "%s", key);
+	struct history_location location cleanup_history_location = {0};
+
+	if (!text)
+		return 0;
+	if (history_location_parse(text, &location, err) < 0)
+		return err_wrap(err, "tony-site.xml: %s", key);
+	const struct away away = {tree, fs_basename(location.path)};
+	char *parent cleanup_free = fs_dirname(location.path);
+	return add_place(stores, &location, parent, &away, err);
+}
+
+static int add_all(struct job_stores *stores, const struct conf *site, struct err *err)
+{
+	const char *location = conf_text(site, "tony.history.location");
+
 	if ((location && add_site(stores, location, err) < 0) || add_own(stores, err) < 0)
 		return -1;
 	if (!location)
-		add_hdfs_if_there(stores, NULL);
-	return 0;
+		add_hdfs_if_there(stores, NULL, NULL);
+	if (add_away(stores, site, "tony.history.finished", HISTORY_FINISHED, err) < 0)
+		return -1;
+	return add_away(stores, site, "tony.history.intermediate", HISTORY_INTERMEDIATE, err);
 }
 
 /* A user has named it: a slip is no empty history. */
@@ -140,7 +183,7 @@ static int add_directory(struct job_stores *stores, const char *path, struct err
 	if (!fs_exists(path))
 		return err_set(err, ERR_NOT_FOUND, "there is no history in %s: it is not there",
 			       path);
-	return add(stores, path, NULL, err);
+	return add(stores, path, NULL, NULL, err);
 }
 
 static int add_one(struct job_stores *stores, const char *text, struct err *err)
@@ -155,23 +198,21 @@ static int add_one(struct job_stores *stores, const char *text, struct err *err)
 	if (history_location_parse(text, &location, err) < 0)
 		return -1;
 	return location.kind == HISTORY_HDFS
-		       ? add_hdfs(stores, location.authority, location.path, err)
+		       ? add_hdfs(stores, location.authority, location.path, NULL, err)
 		       : add_directory(stores, location.path, err);
 }
 
 int job_stores_open(const char *location, struct job_stores *stores, struct err *err)
 {
-	char *site cleanup_free = NULL;
-	struct str_list publishers cleanup_str_list = {0};
+	struct conf *site cleanup_conf = read_site(err);
 
 	*stores = (struct job_stores){0};
-	if (read_site(&site, &publishers, err) < 0 ||
-	    (location ? add_one(stores, location, err) : add_all(stores, site, err)) < 0) {
+	if (!site || (location ? add_one(stores, location, err) : add_all(stores, site, err)) < 0) {
 		job_stores_close(stores);
 		return -1;
 	}
 	for (size_t i = 0; i < stores->count; i++)
-		history_store_trust(stores->items[i], &publishers);
+		trust(stores->items[i], site);
 	return 0;
 }
 

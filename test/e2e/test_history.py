@@ -264,6 +264,28 @@ def test_jobs_of_tonys_are_read(tony):
     assert app in tony.run("list", "--all").stdout
 
 
+def test_tonys_directories_may_be_elsewhere(tony):
+    """tony.history.finished and tony.history.intermediate"""
+    app, other = "application_1541469337545_0031", "application_1541469337545_0032"
+    for place, name in (("done/2018/11/14", f"{app}-1542279600000-1542279700000-alice-FAILED.jhist"),
+                        ("moving", f"{other}-1542325695566-1542325733637-alice-KILLED.jhist")):
+        place = tony.directory / place / name[:len(app)]
+        place.mkdir(parents=True)
+        (place / name).write_bytes(avro_file(EVENT, [avro_event(0, 1542325700000, "worker", 0, "node1")]))
+        write_xml(place / "tony-final.xml", {"tony.worker.instances": 1})
+    (tony.directory / "conf").mkdir()
+    write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.finished": tony.directory / "done"})
+    assert [row["id"] for row in rows(tony)] == [app]
+    write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.finished": tony.directory / "done",
+                                                      "tony.history.intermediate": f"file://{tony.directory}/moving"})
+    assert {row["id"]: row["state"] for row in rows(tony)} == {app: "failed", other: "killed"}
+    # A day of TonY's may be one of any time zone: it is still the 14th in the last of them.
+    assert [row["id"] for row in rows(tony, "--since", "2018-11-15T10:00:00Z", "--state", "failed")] == [app]
+    write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.finished": "done"})
+    answer = tony.run("history")
+    assert answer.returncode == 3 and "tony-site.xml: tony.history.finished: " in answer.stderr
+
+
 # ---- found again ----------------------------------------------------------------------------------
 
 

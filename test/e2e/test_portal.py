@@ -35,6 +35,32 @@ def test_an_address_that_is_none_is_bad_usage(tony, verb):
         assert answer.returncode == 2 and f'--listen: "{address}" is not HOST:PORT with a numeric host; write' in answer.stderr
 
 
+def test_the_site_says_at_which_port_it_listens(tony):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    configure(tony, {"tony.http.port": port, "tony.portal.cache.max-entries": 7})
+    child = tony.start("portal")
+    assert child.stdout.readline() == f"The portal is at http://127.0.0.1:{port}/\n"
+    assert f"http://127.0.0.1:{port}/login?" in tony.run("portal", "--link").stdout
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(PATIENCE_S) == 0
+    assert "tony.portal.cache.max-entries: is ignored: the portal's index" in child.stderr.read()
+
+
+@pytest.mark.parametrize("key, value, words", [
+    ("tony.https.port", "19886", "is refused: tony portal speaks plain HTTP; let a proxy with TLS stand before it"),
+    ("tony.keytab.user", "portal", "is refused: this version does not log in to Kerberos"),
+    ("tony.http.port", "disabled", "tony portal speaks plain HTTP alone; write a port, or --listen HOST:PORT"),
+    ("tony.http.port", "http", "is not a port; write a number from 1 to 65535")])
+def test_a_portal_does_not_promise_what_it_does_not_do(tony, key, value, words):
+    configure(tony, {key: value})
+    answer = tony.run("portal")
+    assert answer.returncode == 3 and f"tony-site.xml:2: {key}: " in answer.stderr and words in answer.stderr
+    run, _ = tony.job({}, "--executes", "true")
+    assert run.returncode == 0 and key not in run.stderr
+
+
 def test_where_nobody_can_listen_another_address_is_asked_for(tony, portal):
     taken = portal.url.split("/")[2]
     for address, told in ((taken, "another program has that port; choose another one"),

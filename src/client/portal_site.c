@@ -1,0 +1,69 @@
+#include "client/portal_site.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "client/prune.h"
+#include "conf/conf.h"
+
+#define PORT_KEY "tony.http.port"
+
+void portal_site_finish(struct portal_site *site)
+{
+	free(site->listen);
+	*site = (struct portal_site){0};
+}
+
+/* NULL: the site names none, or a bad one, which is told. */
+static char *read_listen(const struct conf *conf, struct problems *problems)
+{
+	const char *port = conf_text(conf, PORT_KEY);
+	int64_t number;
+
+	if (!port)
+		return NULL;
+	char *label cleanup_free = conf_locate(conf, PORT_KEY);
+	if (str_equal(port, "disabled"))
+		problems_error(problems, PROBLEM_FILE,
+			       "%s: \"disabled\": tony portal speaks plain HTTP alone; write a "
+			       "port, or --listen HOST:PORT on the command line",
+			       label);
+	else if (str_parse_int(port, 1, 65535, &number) < 0)
+		problems_error(problems, PROBLEM_FILE,
+			       "%s: \"%s\" is not a port; write a number from 1 to 65535", label,
+			       port);
+	else
+		return mem_printf("127.0.0.1:%lld", (long long)number);
+	return NULL;
+}
+
+static int read_conf(const struct conf *conf, bool has_listen, struct portal_site *site,
+		     struct err *err)
+{
+	struct problems problems = {0};
+
+	conf_check_portal(conf, &problems);
+	if (!has_listen)
+		site->listen = read_listen(conf, &problems);
+	for (size_t i = 0; i < problems.warnings.count; i++)
+		log_warning("%s", problems.warnings.items[i]);
+	int result = problems_to_err(&problems, err);
+	problems_finish(&problems);
+	return result;
+}
+
+int portal_site_read(bool has_listen, struct portal_site *site, struct err *err)
+{
+	struct conf *conf cleanup_conf = conf_create();
+
+	if (conf_load_site(conf, err) < 0)
+		return -1;
+	conf_resolve(conf, true);
+	site->retain_interval_ms = conf_ms(conf, "tony.history.purger-interval-ms");
+	return read_conf(conf, has_listen, site, err) < 0 ||
+			       prune_read_site(&site->retention, err) < 0
+		       ? -1
+		       : 0;
+}

@@ -1,0 +1,23 @@
+/* Reads tony-site.xml for `tony portal`. */
+#ifndef TONY_CLIENT_PORTAL_SITE_H
+#define TONY_CLIENT_PORTAL_SITE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "history/retain.h"
+
+struct portal_site {
+	char *listen;			    /* HOST:PORT of tony.http.port; NULL: it says nothing */
+	struct history_retention retention; /* as prune_read_site() */
+	int64_t retain_interval_ms;	    /* tony.history.purger-interval-ms */
+};
+void portal_site_finish(struct portal_site *site);
+#define cleanup_portal_site __attribute__((cleanup(portal_site_finish)))
+
+/* Warns of keys of TonY's portal that this one has no use for. ERR_CONFIG: a value is bad, or a key
+ * would promise what this portal does not do (HTTPS, Kerberos). `has_listen`: a user has said where
+ * to listen, so tony.http.port says nothing. */
+int portal_site_read(bool has_listen, struct portal_site *site, struct err *err);
+
+#endif
