@@ -1,7 +1,7 @@
 """LightGBM on the digits table, distributed: trains, checkpoints, resumes.
 
 Each worker has its own rows. In every round they add up their histograms, so that all of them grow
-the same trees. What survives the loss of a worker is what save_checkpoint() wrote.
+the same trees. The model that save_checkpoint() wrote survives the loss of a worker.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def load_digits(path):
 
 
 def load_checkpoint():
-    """What to go on from; every worker reads the same file."""
+    """The model to go on from; every worker reads the same file."""
     return lgb.Booster(model_file=CHECKPOINT) if os.path.exists(CHECKPOINT) else None
 
 
