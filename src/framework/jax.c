@@ -36,15 +36,14 @@ static void defaults(const struct framework_shape *shape, struct str_list *pairs
 		str_list_add_format(pairs, "tony.%s.strict-port=true", shape->types->items[i]);
 }
 
-/* By itself JAX listens on all of the machine's addresses. */
+/* JAX_COORDINATOR_BIND_ADDRESS, by which JAX would not listen on all of the machine's addresses, is
+ * the user's affair: it holds for a program's own coordinator, too, whose processes would then
+ * connect where nobody listens. */
 static void add_coordinator(const struct rank *rank, struct environment *variables)
 {
-	const char *host = rank->master->host;
 	char *address cleanup_free = address_text(rank->master);
 
 	environment_set(variables, "JAX_COORDINATOR_ADDRESS", address);
-	if (rank->rank == 0 && (str_starts_with(host, "127.") || str_equal(host, "::1")))
-		environment_set(variables, "JAX_COORDINATOR_BIND_ADDRESS", address);
 }
 
 /* Its GPUs, numbered from 0 in each container. Needed of a container's only process, too: where

@@ -4,8 +4,10 @@ lost: killed, killed and frozen."""
 import os
 import re
 import signal
+import socket
 
-from conftest import venv_bin, wait_until
+import pytest
+from conftest import PROGRAMS, venv_bin, wait_until
 from endless import EPOCHS, end_after
 
 
@@ -45,3 +47,20 @@ def test_a_worker_and_the_coordinator_are_lost(tony):
     reached = re.search(r"done: accuracy (\S+)", job.logs("worker:0"))
     assert reached and float(reached.group(1)) >= 0.95
     assert job.status()["epoch"] == 4
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variables", [{}, {"tony.worker.envs": "JAX_COORDINATOR_BIND_ADDRESS={{cluster.worker.0}}"}])
+def test_a_program_may_name_the_coordinator_itself(tony, variables):
+    address = "$JAX_COORDINATOR_ADDRESS" if variables else f"localhost:{free_port()}"
+    answer, job = tony.job({"tony.application.framework": "jax", "tony.worker.instances": 3, **variables},
+                           "--executes", f"{venv_bin('jax') / 'python3'} {PROGRAMS}/jax_toy.py {address} "
+                                         "$JAX_NUM_PROCESSES $JAX_PROCESS_ID")
+    assert answer.returncode == 0, answer.stdout
+    for rank in range(3):
+        assert f"process {rank} of 3, 3 devices, sum 6\n" in job.logs(f"worker:{rank}")
