@@ -109,9 +109,8 @@ void conf_add_default(struct conf *conf, const char *origin, const char *name, c
 /* `allow_unknown`: unknown keys are warnings instead of errors. */
 void conf_resolve(struct conf *conf, bool allow_unknown);
 
-/* What a portal has to say of tony-site.xml once that is resolved: an error for each of its keys
- * that has a bad value, or would promise what it does not do; a warning for each that it needs not.
- */
+/* Of a resolved tony-site.xml, for a portal: an error for each of the portal's keys that has a bad
+ * value or promises something that the portal does not do; a warning for each not needed. */
 void conf_check_portal(const struct conf *conf, struct problems *problems);
 
 /* What was set for the key, valid or not; NULL: nothing was. */

@@ -201,7 +201,7 @@ static void test_in_a_job_file(void **state)
 	}
 }
 
-/* What a job's verbs say, and what a portal says. */
+/* To a job's verbs, and to a portal. */
 static void test_in_the_sites_file(void **state)
 {
 	for (size_t i = 0; i < array_length(tony_keys); i++) {
