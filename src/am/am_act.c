@@ -156,13 +156,23 @@ static bool leaves_line(const struct am *am, const struct action *action)
 	       (action->kind == ACTION_AVOID && !am->scheduler_ops->one_host);
 }
 
+static json_t *describe_task(const struct am *am, const struct action *action)
+{
+	const struct task *task = machine_task(am->machine, action->task);
+	const struct program_use *use = api_program_use(am->api, action->task);
+	json_t *record =
+		record_task(am->job, task, (enum task_state)action->from,
+			    (enum task_state)action->to, api_log_dir(am->api, action->task));
+	if (use && !task->process_up)
+		record_add_use(record, use);
+	return record;
+}
+
 static json_t *describe(const struct am *am, const struct action *action)
 {
 	switch (action->kind) {
 	case ACTION_TASK_CHANGED:
-		return record_task(am->job, machine_task(am->machine, action->task),
-				   (enum task_state)action->from, (enum task_state)action->to,
-				   api_log_dir(am->api, action->task));
+		return describe_task(am, action);
 	case ACTION_JOB_CHANGED:
 		return record_job(am->job, am->machine, (enum job_state)action->from,
 				  (enum job_state)action->to);

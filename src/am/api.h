@@ -62,6 +62,9 @@ double api_progress(const struct api *api);
 
 /* Where the task's logs are, as its executor said when it registered; NULL: not known. */
 const char *api_log_dir(const struct api *api, size_t task);
+/* The use by the task's program, while the machine is being told that it has ended; NULL: it is not
+ * known. */
+const struct program_use *api_program_use(const struct api *api, size_t task);
 /* As it said to an earlier AM. */
 void api_set_log_dir(struct api *api, size_t task, const char *log_dir);
 

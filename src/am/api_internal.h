@@ -41,10 +41,11 @@ struct api_task {
 	struct log_relays *relays;
 	int64_t *logs_told; /* orders of it that the executor knows of */
 	size_t logs_told_count;
-	int64_t beat_at;    /* monotonic, ms; 0: never */
-	int beat_attempt;   /* whose it was */
-	int64_t lost_bytes; /* of output, as the journal tells it */
-	int lost_attempt;   /* of which container */
+	int64_t beat_at;	       /* monotonic, ms; 0: never */
+	int beat_attempt;	       /* whose it was */
+	int64_t lost_bytes;	       /* of output, as the journal tells it */
+	int lost_attempt;	       /* of which container */
+	const struct program_use *use; /* while its exit is told to the machine; NULL: not known */
 	bool has_checkpoint_trouble;
 };
 
@@ -193,6 +194,8 @@ void api_rendezvous_close(struct api *api);
 /* Takes what its executor has measured of this process. */
 void api_task_measure(struct api_task *task, const struct message_identity *of,
 		      struct message_metrics *metrics);
+void api_task_measure_end(struct api_task *task, const struct message_identity *of,
+			  const struct program_use *use);
 /* Takes what its program tells of itself. */
 void api_task_take_numbers(struct api_task *task, int attempt,
 			   const struct message_numbers *numbers);

@@ -34,6 +34,12 @@ void api_task_measure(struct api_task *task, const struct message_identity *of,
 	usage_add(usage_of(task), of, metrics, clock_wall_ms());
 }
 
+void api_task_measure_end(struct api_task *task, const struct message_identity *of,
+			  const struct program_use *use)
+{
+	usage_add_end(usage_of(task), of, use, clock_wall_ms());
+}
+
 void api_task_restore_metrics(struct api_task *task, const json_t *line)
 {
 	int64_t attempt = 0, now_ms = clock_wall_ms();

@@ -52,6 +52,11 @@ struct api_task *api_find_task(struct api *api, struct http_request *request)
 	return api_get_task(api, (size_t)number);
 }
 
+const struct program_use *api_program_use(const struct api *api, size_t task)
+{
+	return api->tasks[task].use;
+}
+
 const char *api_log_dir(const struct api *api, size_t task)
 {
 	return api->tasks[task].log_dir;
@@ -395,6 +400,24 @@ void api_handle_register(void *data, struct http_request *request)
 	message_register_finish(&message);
 }
 
+static bool take_exit(struct api_task *task, struct message_exit *message)
+{
+	struct machine_event event = event_of(task, EVENT_EXITED, &message->of);
+
+	event.cause = &message->cause;
+	if (message->has_metrics)
+		api_task_measure(task, &message->of, &message->metrics);
+	if (message->use.ms > 0) {
+		api_task_measure_end(task, &message->of, &message->use);
+		task->use = &message->use;
+	}
+	api_task_take_numbers(task, message->of.attempt, &message->numbers);
+	take_loss(task, &message->lost, true);
+	bool is_heard = deliver(task, &event);
+	task->use = NULL;
+	return is_heard;
+}
+
 void api_handle_exit(void *data, struct http_request *request)
 {
 	struct api *api = data;
@@ -410,16 +433,7 @@ void api_handle_exit(void *data, struct http_request *request)
 		api_answer_bad(request, &err);
 		return;
 	}
-	struct machine_event event = event_of(task, EVENT_EXITED, &message.of);
-	event.cause = &message.cause;
-	bool is_present = message.of.attempt == present_attempt(task);
-	if (is_present && message.has_metrics)
-		api_task_measure(task, &message.of, &message.metrics);
-	if (is_present) {
-		api_task_take_numbers(task, message.of.attempt, &message.numbers);
-		take_loss(task, &message.lost, true);
-	}
-	if (is_present && deliver(task, &event))
+	if (message.of.attempt == present_attempt(task) && take_exit(task, &message))
 		api_answer_when_kept(api, request, json_object());
 	else
 		answer_stale(request);

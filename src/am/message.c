@@ -238,6 +238,19 @@ static int read_numbers(const json_t *body, struct message_numbers *numbers, str
 	return read_rows(json_object_get(object, "rows"), numbers, err);
 }
 
+static int read_use(const json_t *body, struct program_use *use, struct err *err)
+{
+	const json_t *object = json_object_get(body, "used");
+
+	if (!object)
+		return 0;
+	if (json_need_int(object, "ms", 1, AMOUNT_MAX, &use->ms, err) < 0 ||
+	    json_need_int(object, "cpu_ms", 0, AMOUNT_MAX, &use->cpu_ms, err) < 0 ||
+	    json_read_int(object, "max_rss_bytes", 0, AMOUNT_MAX, &use->max_rss_bytes, err) < 0)
+		return err_wrap(err, "used");
+	return 0;
+}
+
 static int read_loss(const json_t *body, const struct message_identity *of,
 		     struct lost_output *lost, struct err *err)
 {
@@ -449,6 +462,7 @@ int message_parse_exit(struct message_exit *message, const char *bytes, size_t l
 	*message = (struct message_exit){0};
 	if (body && read_identity(body, &message->of, err) == 0 &&
 	    cause_read_json(body, "cause", &message->cause, err) == 0 &&
+	    read_use(body, &message->use, err) == 0 &&
 	    read_metrics(body, &message->has_metrics, &message->metrics, err) == 0 &&
 	    read_numbers(body, &message->numbers, err) == 0 &&
 	    read_loss(body, &message->of, &message->lost, err) == 0)

@@ -90,6 +90,7 @@ struct message_beat {
 
 struct message_exit {
 	struct message_identity of;
+	struct program_use use;
 	struct cause cause; /* CAUSE_NONE: exit code 0 */
 	bool has_metrics;
 	struct message_metrics metrics;

@@ -101,6 +101,11 @@ static int64_t elapsed_since_last(const struct usage *usage, const struct messag
 	return now_ms - usage->last_at;
 }
 
+static double known(int64_t value)
+{
+	return value < 0 ? NAN : (double)value;
+}
+
 static void add_sample(struct usage *usage, const struct message_metrics *metrics,
 		       int64_t elapsed_ms, int64_t now_ms)
 {
@@ -118,8 +123,8 @@ static void add_sample(struct usage *usage, const struct message_metrics *metric
 			rate_of(last->net_receive_bytes, metrics->net_receive_bytes, elapsed_ms),
 		[USAGE_NET_SEND_BYTES_PER_S] =
 			rate_of(last->net_send_bytes, metrics->net_send_bytes, elapsed_ms),
-		[USAGE_PROCESSES] = (double)metrics->processes,
-		[USAGE_THREADS] = (double)metrics->threads,
+		[USAGE_PROCESSES] = known(metrics->processes),
+		[USAGE_THREADS] = known(metrics->threads),
 	};
 
 	series_add(usage->series, now_ms, 0, values);
@@ -200,7 +205,7 @@ void usage_add(struct usage *usage, const struct message_identity *of,
 
 	if (!is_same_process(&usage->of, of)) {
 		usage->mark_count = 0;
-		usage->fell = false;
+		usage->fell = usage->is_over = false;
 	} else if (metrics->step < usage->last.step && metrics->step >= 0) {
 		usage->fell = true;
 	}
@@ -221,6 +226,62 @@ void usage_add(struct usage *usage, const struct message_identity *of,
 	usage->of = *of;
 	usage->last_at = now_ms;
 	set_mark(usage, now_ms);
+}
+
+/* A process that was never measured: its whole life is one sample. */
+static void add_life(struct usage *usage, const struct message_identity *of,
+		     const struct program_use *use, int64_t now_ms)
+{
+	const struct message_metrics unknown = {
+		.read_bytes = -1,
+		.write_bytes = -1,
+		.net_receive_bytes = -1,
+		.net_send_bytes = -1,
+		.processes = -1,
+		.threads = -1,
+		.step = -1,
+		.steps = -1,
+	};
+
+	message_metrics_finish(&usage->last);
+	usage->last = unknown;
+	struct message_metrics life = unknown;
+	life.rss_bytes = life.pss_bytes = use->max_rss_bytes;
+	life.cpu_ms = use->cpu_ms;
+	add_sample(usage, &life, use->ms, now_ms);
+	add_total(&usage->total, &life);
+	life.read_bytes = life.write_bytes = life.processes = life.threads = 0;
+	usage->last = life;
+	usage->of = *of;
+	usage->last_at = now_ms;
+	usage->mark_count = 0;
+}
+
+static void add_rest(struct usage *usage, const struct program_use *use, int64_t now_ms)
+{
+	struct usage_total *total = &usage->total;
+	int64_t cpu_ms = use->cpu_ms - usage->last.cpu_ms, elapsed_ms = now_ms - usage->last_at;
+
+	if (cpu_ms >= 0 && elapsed_ms > 0) {
+		total->cpu_ms += (double)cpu_ms;
+		total->cpu_time_ms += (double)elapsed_ms;
+	}
+	if (use->max_rss_bytes > total->max_rss_bytes)
+		total->max_rss_bytes = use->max_rss_bytes;
+}
+
+void usage_add_end(struct usage *usage, const struct message_identity *of,
+		   const struct program_use *use, int64_t now_ms)
+{
+	bool is_measured = usage_is_of(usage, of);
+
+	if (is_measured && usage->is_over)
+		return;
+	if (is_measured)
+		add_rest(usage, use, now_ms);
+	else
+		add_life(usage, of, use, now_ms);
+	usage->is_over = true;
 }
 
 void usage_add_silence(struct usage *usage, int64_t silence_ms, int64_t interval_ms)

@@ -44,6 +44,11 @@ void usage_destroy(struct usage *usage); /* NULL is fine */
 void usage_add(struct usage *usage, const struct message_identity *of,
 	       struct message_metrics *metrics, int64_t now_ms);
 
+/* Takes what a process `of` has used, now that it has ended: a program that ends before it is
+ * measured the first time counts with that alone. The same process once more changes nothing. */
+void usage_add_end(struct usage *usage, const struct message_identity *of,
+		   const struct program_use *use, int64_t now_ms);
+
 /* So long, in ms, its executor said nothing between two beats, of which one is due each
  * `interval_ms`. */
 void usage_add_silence(struct usage *usage, int64_t silence_ms, int64_t interval_ms);

@@ -8,12 +8,16 @@
 #include "client/live.h"
 #include "client/opened.h"
 #include "client/place.h"
+#include "client/remedy.h"
 #include "client/report.h"
 #include "client/verbs.h"
 #include "client/watch.h"
 #include "client/work.h"
 
-enum { STRAGGLERS_MAX = 5 }; /* that are told of above the table */
+enum {
+	STRAGGLERS_MAX = 5, /* that are told of above the table */
+	MIB = 1 << 20,
+};
 
 struct status_options {
 	bool watch, json;
@@ -76,6 +80,29 @@ static char *step_of(const struct task_view *task, const json_t *task_json)
 			  json_integer_value(step), json_integer_value(steps));
 }
 
+/* Of its last process: in all once that has ended, else so far. -1: it is not known. */
+static int64_t used_by(const struct task_view *task, const json_t *task_json, const char *member)
+{
+	const json_t *use = json_object_get(task_json, task->ended_ms > 0 ? "used" : "metrics");
+	const json_t *value = json_object_get(use, member);
+
+	return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
+static char *cpu_of(const struct task_view *task, const json_t *task_json)
+{
+	int64_t ms = used_by(task, task_json, "cpu_ms");
+
+	return ms >= 0 ? str_format_duration(ms) : NULL;
+}
+
+static char *memory_of(const struct task_view *task, const json_t *task_json)
+{
+	int64_t bytes = used_by(task, task_json, "max_rss_bytes");
+
+	return bytes > 0 ? str_format_mib((double)bytes / MIB) : NULL;
+}
+
 static void add_task(struct report_table *table, const struct job_view *view, size_t number,
 		     const json_t *task_json, int64_t now)
 {
@@ -92,6 +119,8 @@ static void add_task(struct report_table *table, const struct job_view *view, si
 						: mem_strdup(task->host));
 	report_table_take(table, pids_of(task_json));
 	report_table_take(table, task->started_ms > 0 ? age_of(task->started_ms, end) : NULL);
+	report_table_take(table, cpu_of(task, task_json));
+	report_table_take(table, memory_of(task, task_json));
 	report_table_take(table, step_of(task, task_json));
 	report_table_take(table, task->cause.headline ? mem_printf("%s: %s", task->cause.text,
 								   task->cause.headline)
@@ -100,8 +129,9 @@ static void add_task(struct report_table *table, const struct job_view *view, si
 
 static void print_tasks(const struct opened *opened, const json_t *tasks)
 {
-	static const char *const headings[] = {"TASK", "STATE", "ATTEMPT", "EPOCH",	  "ADDRESS",
-					       "PIDS", "RAN",	"STEP",	   "LAST FAILURE"};
+	static const char *const headings[] = {"TASK",	  "STATE", "ATTEMPT",	  "EPOCH",
+					       "ADDRESS", "PIDS",  "RAN",	  "CPU",
+					       "MEMORY",  "STEP",  "LAST FAILURE"};
 	const struct job_view *view = opened->view;
 	struct report_table table = {0};
 	int64_t now = clock_wall_ms();
@@ -162,6 +192,16 @@ static void print_elastic(const struct job_view *view)
 	}
 }
 
+static void print_remedy(const struct job_view *view)
+{
+	char *remedy cleanup_free = view->state == JOB_FAILED ? remedy_of(view) : NULL;
+
+	if (!remedy)
+		return;
+	char *line cleanup_free = mem_printf("try: %s", remedy);
+	report_line(line);
+}
+
 static void print_job(const struct opened *opened, const json_t *tasks)
 {
 	const struct job_view *view = opened->view;
@@ -180,6 +220,7 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 	}
 	if (view->message)
 		report_line(view->message);
+	print_remedy(view);
 	if (view->is_final && view->cause.kind == CAUSE_AM_FAILED)
 		printf("see: tony logs %s --am\n", opened->id);
 	print_losses(view);

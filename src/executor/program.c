@@ -19,6 +19,7 @@
 #include "executor/progress.h"
 #include "executor/report.h"
 #include "executor/spawn.h"
+#include "executor/tally.h"
 #include "framework/framework.h"
 
 enum {
@@ -63,6 +64,8 @@ struct program {
 	struct hang hang;
 	pid_t saver; /* writes the stacks of what hangs; 0: none */
 	struct str_list stacks;
+	struct tally tally;
+	struct program_use use; /* once it has ended */
 	struct event *child, *phase_timer, *timeout, *memory_timer, *freeze_timer, *hang_timer;
 };
 
@@ -170,6 +173,7 @@ static void tell(struct program *program)
 static void finish(struct program *program)
 {
 	program->phase = PHASE_OVER;
+	tally_end(&program->tally, (int64_t)program->options.memory->peak, &program->use);
 	event_del(program->child);
 	evtimer_del(program->phase_timer);
 	evtimer_del(program->timeout);
@@ -203,20 +207,31 @@ static void note_end(struct program *program, struct process *process, int statu
 		program->decider = which;
 }
 
+static void take_child(struct program *program, pid_t pid, int status, const struct rusage *used)
+{
+	bool is_saver = pid == program->saver;
+
+	if (is_saver)
+		program->saver = 0;
+	if (is_saver || gpu_child_ended(program->options.gpu, pid, status)) {
+		tally_leave_out(&program->tally, used);
+		return;
+	}
+	for (size_t i = 0; i < program->count; i++) {
+		if (program->processes[i].pid != pid)
+			continue;
+		tally_add(&program->tally, used);
+		note_end(program, &program->processes[i], status);
+	}
+}
+
 static void reap(struct program *program)
 {
+	struct rusage used;
 	int status;
 
-	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-		if (gpu_child_ended(program->options.gpu, pid, status))
-			continue;
-		if (pid == program->saver)
-			program->saver = 0;
-		for (size_t i = 0; i < program->count; i++) {
-			if (program->processes[i].pid == pid)
-				note_end(program, &program->processes[i], status);
-		}
-	}
+	for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &used)) > 0;)
+		take_child(program, pid, status, &used);
 }
 
 /* Kills all there is. Own statuses are taken before: the killing reaps. */
@@ -489,6 +504,7 @@ static struct program *create(const struct program_options *options)
 	program->hang_timer = evtimer_new(base, on_hang_timer, program);
 	program->hang.limit_ms = options->type->hang_timeout_ms;
 	program->freeze.limit_ms = options->type->frozen_timeout_ms;
+	tally_begin(&program->tally);
 	evsignal_add(program->child, NULL);
 	return program;
 }
@@ -553,6 +569,11 @@ void program_add_loss(const struct program *program, struct output_loss *loss)
 		output_loss_add(loss, output_loss(program->processes[i].out));
 		output_loss_add(loss, output_loss(program->processes[i].error));
 	}
+}
+
+const struct program_use *program_use(const struct program *program)
+{
+	return program->phase == PHASE_OVER ? &program->use : NULL;
 }
 
 json_t *program_pids(const struct program *program)

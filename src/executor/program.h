@@ -14,7 +14,7 @@
 #include "executor/memory.h"
 #include "executor/output.h"
 #include "framework/environment.h"
-#include "job/machine.h"
+#include "job/record.h"
 
 struct program;
 
@@ -58,6 +58,9 @@ void program_tail(const struct program *program, struct str_list *lines);
 
 /* `loss` then also tells of this program's output. */
 void program_add_loss(const struct program *program, struct output_loss *loss);
+
+/* Its use, in all. NULL: something of it is left. */
+const struct program_use *program_use(const struct program *program);
 
 json_t *program_pids(const struct program *program);
 

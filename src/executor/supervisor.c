@@ -233,6 +233,7 @@ void supervisor_report(struct supervisor *supervisor, const struct cause *cause)
 	cause_set_json(body, "cause", cause);
 	if (supervisor->metrics)
 		json_object_set(body, "metrics", supervisor->metrics);
+	supervisor_add_use(supervisor, body);
 	supervisor_look_at_numbers(supervisor);
 	add_numbers(supervisor, body, EXIT_NUMBERS_BYTES);
 	add_loss(supervisor, body);

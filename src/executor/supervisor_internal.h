@@ -53,6 +53,7 @@ struct supervisor {
 	json_t *cluster; /* of the goal */
 	int am_attempt;
 	json_t *metrics;	 /* the last taken of this program; NULL: none yet */
+	struct program_use use;	 /* of this program, once it has ended; 0 ms: it has not */
 	struct output_loss lost; /* of the output of programs that have ended here */
 	struct err trouble;	 /* why no program can be started here; ERR_NONE: all is well */
 	bool leaving;
@@ -78,6 +79,9 @@ bool supervisor_run_is_due(const struct supervisor *supervisor);
 
 /* Finds what the program has told of itself since the last look. */
 void supervisor_look_at_numbers(struct supervisor *supervisor);
+
+/* Adds the use by the last program, if that has ended. */
+void supervisor_add_use(struct supervisor *supervisor, json_t *body);
 
 int supervisor_take_ports(struct supervisor *supervisor, struct err *err);
 void supervisor_begin_run(struct supervisor *supervisor);

@@ -16,6 +16,7 @@ enum {
 	PORT_LOOK_FIRST_MS = 16,
 	PORT_LOOK_LAST_MS = 1024,
 	MEASURE_SHARE = 200,
+	MEASURE_FIRST_MS = 1000, /* at the latest: people look at what they have just started */
 };
 
 /* ---- ports -------------------------------------------------------------------------------- */
@@ -49,9 +50,26 @@ static void close_ports(struct supervisor *supervisor)
 
 /* ---- the program -------------------------------------------------------------------------- */
 
+static void note_use(struct supervisor *supervisor)
+{
+	const struct program_use *use = program_use(supervisor->program);
+
+	if (use)
+		supervisor->use = *use;
+}
+
+void supervisor_add_use(struct supervisor *supervisor, json_t *body)
+{
+	if (supervisor->program)
+		note_use(supervisor);
+	if (supervisor->use.ms > 0)
+		json_object_set_new(body, "used", program_use_to_json(&supervisor->use));
+}
+
 static void forget_program(struct supervisor *supervisor)
 {
 	program_add_loss(supervisor->program, &supervisor->lost);
+	note_use(supervisor);
 	program_destroy(supervisor->program);
 	supervisor->program = NULL;
 	supervisor->ui_is_served = supervisor->ui_was_stolen = false;
@@ -138,6 +156,15 @@ static void plan_metrics(struct supervisor *supervisor, int64_t cost_us)
 	if (interval > 0)
 		supervisor_set_timer(supervisor->metrics_timer,
 				     interval > least ? interval : least);
+}
+
+static void plan_first_metrics(struct supervisor *supervisor)
+{
+	int64_t interval = supervisor->settings->job->metrics_interval_ms;
+
+	if (interval > 0)
+		supervisor_set_timer(supervisor->metrics_timer,
+				     interval < MEASURE_FIRST_MS ? interval : MEASURE_FIRST_MS);
 }
 
 void supervisor_look_at_numbers(struct supervisor *supervisor)
@@ -334,6 +361,7 @@ static void start_run(struct supervisor *supervisor, const struct err *fetch_err
 	supervisor->restart = supervisor->goal.restart;
 	json_decref(supervisor->metrics);
 	supervisor->metrics = NULL;
+	supervisor->use = (struct program_use){0};
 	network_begin(supervisor->network);
 	if (fetch_err)
 		err_set(&err, fetch_err->kind, "its checkpoints could not be fetched: %s",
@@ -346,7 +374,7 @@ static void start_run(struct supervisor *supervisor, const struct err *fetch_err
 	log_info("started process %d of epoch %d", supervisor->restart, supervisor->epoch);
 	if (supervisor->checkpoints)
 		mirror_watch(supervisor->checkpoints);
-	plan_metrics(supervisor, 0);
+	plan_first_metrics(supervisor);
 	watch_ports(supervisor);
 	link_changed(supervisor->link);
 }

@@ -26,6 +26,16 @@ static void set_positive(json_t *record, const char *member, int64_t value)
 		json_set_int(record, member, value);
 }
 
+json_t *program_use_to_json(const struct program_use *use)
+{
+	json_t *object = json_object();
+
+	json_set_int(object, "ms", use->ms);
+	json_set_int(object, "cpu_ms", use->cpu_ms);
+	json_set_int(object, "max_rss_bytes", use->max_rss_bytes);
+	return object;
+}
+
 json_t *record_am(int am_attempt, int64_t pid, const char *address, const char *container)
 {
 	json_t *record = begin("am");
@@ -134,6 +144,13 @@ json_t *record_task(const struct job *job, const struct task *task, enum task_st
 	}
 	cause_set_member(record, &task->cause);
 	return record;
+}
+
+void record_add_use(json_t *record, const struct program_use *use)
+{
+	json_set_int(record, "used_ms", use->ms);
+	json_set_int(record, "used_cpu_ms", use->cpu_ms);
+	json_set_int(record, "used_rss_bytes", use->max_rss_bytes);
 }
 
 json_t *record_avoid(const char *host)

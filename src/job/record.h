@@ -8,7 +8,7 @@
  *            cause? cause_task?                  also when only counters, pause or cause changed
  *   task     task from to attempt epoch restart restarts_used up container? host? port? ui_port?
  *            door? log_dir? misses? blames_peer? moved? port_missed? rejoin? restarting? pause?
- *            cause?
+ *            used_ms? used_cpu_ms? used_rss_bytes? cause?
  *                                                also when only what follows restarts_used did
  *   avoid    host                                a machine to blame: no other container there, if
  *                                                it can be helped
@@ -37,6 +37,15 @@ struct lost_output {
 	char *text;	      /* a sentence, printable; owned */
 };
 
+/* The use of the machine by one run of a program, with all processes that it had started. */
+struct program_use {
+	int64_t ms;	       /* from its start to its end; 0: not known, nor is the rest */
+	int64_t cpu_ms;	       /* user and system */
+	int64_t max_rss_bytes; /* at most, as far as it was seen; 0: not known */
+};
+
+json_t *program_use_to_json(const struct program_use *use);
+
 /* `container`: the scheduler's name for where it runs; NULL: it is a process of this machine. */
 json_t *record_am(int am_attempt, int64_t pid, const char *address, const char *container);
 /* `to` may already be left behind: one event can move a job or a task twice. */
@@ -45,6 +54,8 @@ json_t *record_job(const struct job *job, const struct machine *machine, enum jo
 /* `log_dir`: where the task's logs are, as its executor said; NULL: not known (yet). */
 json_t *record_task(const struct job *job, const struct task *task, enum task_state from,
 		    enum task_state to, const char *log_dir);
+/* Adds to the record of a task whose program has ended what that used. */
+void record_add_use(json_t *record, const struct program_use *use);
 json_t *record_avoid(const char *host);
 /* `task` NULL: it is about the whole job. */
 json_t *record_note(const struct job *job, const struct task *task, const char *text);

@@ -232,6 +232,16 @@ static int fold_job(struct job_view *view, const struct view_record *record, int
 	return fold_cause(view, record, err);
 }
 
+static int read_use(const struct view_record *record, struct program_use *use, struct err *err)
+{
+	*use = (struct program_use){0};
+	if (view_record_read_int(record, "used_ms", 1, INT64_MAX, &use->ms, err) < 0 ||
+	    view_record_read_int(record, "used_cpu_ms", 0, INT64_MAX, &use->cpu_ms, err) < 0)
+		return -1;
+	return view_record_read_int(record, "used_rss_bytes", 0, INT64_MAX, &use->max_rss_bytes,
+				    err);
+}
+
 static int read_task_members(struct task_view *task, const struct view_record *record,
 			     struct err *err)
 {
@@ -324,6 +334,11 @@ static int fold_task(struct job_view *view, const struct view_record *record, in
 	fold_type(&view->types[task->type], from, task->state, time_ms);
 	set_times(task, from, was_up, time_ms);
 	view_attempts_fold(task, from, time_ms);
+	if (!view_record_has(record, "used_ms"))
+		return 0;
+	if (read_use(record, &task->use, err) < 0)
+		return -1;
+	view_attempts_use(task);
 	return 0;
 }
 

@@ -22,6 +22,7 @@ struct attempt_view {
 	int port;
 	int64_t allocated_ms, launched_ms; /* of the container, also of its later processes */
 	int64_t registered_ms, started_ms, ended_ms;
+	struct program_use use; /* what its process used, once it has ended */
 	struct cause cause; /* why it ended; CAUSE_NONE: well, or because it was told to, or not */
 };
 
@@ -43,6 +44,7 @@ struct task_view {
 	bool blames_peer, moved, port_missed, rejoin, restarting; /* as in struct task */
 	int misses;						  /* as in struct task */
 	int64_t pause_ms;	  /* its own back-off, from state_since_ms on */
+	struct program_use use;	  /* of the last process that has ended and of which it is known */
 	struct lost_output lost;  /* of the last container that lost some */
 	char *checkpoint_trouble; /* why they cannot be stored; NULL: they can */
 	bool dormant;		  /* machine_task_is_dormant() */

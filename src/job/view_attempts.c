@@ -115,6 +115,16 @@ void view_attempts_fold(struct task_view *task, enum task_state from, int64_t ti
 	take_times(attempt, task, time_ms);
 }
 
+void view_attempts_use(struct task_view *task)
+{
+	size_t i = task->attempt_count;
+
+	while (i > 0 && task->attempts[i - 1].ended_ms == 0)
+		i--; /* what ends a process may begin the next one */
+	if (i > 0)
+		task->attempts[i - 1].use = task->use;
+}
+
 void view_attempts_end(struct task_view *task, int64_t time_ms)
 {
 	struct attempt_view *attempt = last_of(task);

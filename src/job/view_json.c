@@ -125,6 +125,12 @@ char *task_view_ui_url(const struct task_view *task)
 	return mem_printf("http://%s:%d", task->host, task->ui_port);
 }
 
+static void set_use(json_t *object, const struct program_use *use)
+{
+	if (use->ms > 0)
+		json_object_set_new(object, "used", program_use_to_json(use));
+}
+
 static void set_lost(json_t *object, const struct lost_output *lost)
 {
 	if (!lost->text)
@@ -158,6 +164,7 @@ json_t *task_view_to_json(const struct job_view *view, size_t task)
 	json_set_text(object, "log_dir", row->log_dir);
 	set_time(object, "started_ms", row->started_ms);
 	set_time(object, "ended_ms", row->ended_ms);
+	set_use(object, &row->use);
 	set_lost(object, &row->lost);
 	json_set_text(object, "checkpoint_trouble", row->checkpoint_trouble);
 	cause_set_member(object, &row->cause);
@@ -180,6 +187,7 @@ static json_t *attempt_to_json(const struct attempt_view *attempt)
 	set_time(object, "registered_ms", attempt->registered_ms);
 	set_time(object, "started_ms", attempt->started_ms);
 	set_time(object, "ended_ms", attempt->ended_ms);
+	set_use(object, &attempt->use);
 	cause_set_member(object, &attempt->cause);
 	return object;
 }

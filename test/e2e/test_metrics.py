@@ -99,6 +99,28 @@ def test_metrics_are_kept(tony):
     assert "average_gpu_percent" not in worker
 
 
+SHORT = f"""{PYTHON} -c '
+import subprocess, sys, time
+ballast = b"x" * (60 << 20)
+subprocess.run([sys.executable, "-c", "import time\\nwhile time.process_time() < 0.3: pass"])
+'"""
+
+
+def test_a_program_that_ends_before_it_is_measured_has_cpu_and_memory(tony):
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.memory": "200m"}, "--executes", SHORT)
+    assert job.wait() == 0
+    lines, summary = kept(tony, job)
+    used = json.loads(tony.run("status", "--json", job.id).stdout)["tasks"][0]["used"]
+    assert used["cpu_ms"] >= 300 and used["ms"] > 0, "that of a process which the program has started counts, too"
+    assert 60 << 20 < used["max_rss_bytes"] < 200 << 20
+    assert summary["types"][0]["max_rss_bytes"] == used["max_rss_bytes"] and summary["types"][0]["average_cpu_percent"] > 0
+    assert [row["v"] for row in lines[0]["series"] if row["name"] == "rss_bytes"] == [[used["max_rss_bytes"]]]
+    table = tony.run("status", job.id).stdout.splitlines()
+    heading = next(line for line in table if line.startswith("TASK")).split()
+    row = next(line for line in table if line.startswith("worker:0"))
+    assert "CPU" in heading and "MEMORY" in heading and " MiB " in row, table
+
+
 def test_metrics_of_an_am_that_was_killed_are_kept(tony):
     job = tony.submit({"tony.worker.instances": 1, **OFTEN}, "--executes", "sleep 1000")
     so_far = job.directory / "metrics.jsonl"

@@ -58,12 +58,16 @@ static void test_beat(void **state)
 static void test_exit(void **state)
 {
 	static const char text[] = "{\"attempt\":1,\"epoch\":1,\"restart\":0,\"cause\":\"signal\","
-				   "\"signal\":9,\"text\":\"killed\",\"tail\":[\"a\"]}";
+				   "\"signal\":9,\"text\":\"killed\",\"tail\":[\"a\"],"
+				   "\"used\":{\"ms\":20,\"cpu_ms\":0,\"max_rss_bytes\":7}}";
 	struct message_exit message;
 
 	assert_int_equal(message_parse_exit(&message, text, strlen(text), NULL), 0);
 	assert_int_equal(message.cause.kind, CAUSE_SIGNAL);
 	assert_int_equal(message.cause.signal, 9);
+	assert_int_equal(message.use.ms, 20);
+	assert_int_equal(message.use.cpu_ms, 0);
+	assert_int_equal(message.use.max_rss_bytes, 7);
 	assert_false(message.has_metrics);
 	message_exit_finish(&message);
 }

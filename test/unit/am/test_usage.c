@@ -246,6 +246,45 @@ static void test_gpus(void **state)
 	usage_destroy(usage);
 }
 
+static const struct program_use whole = {.ms = 2000, .cpu_ms = 1500, .max_rss_bytes = 900};
+
+static void test_program_that_was_never_measured_counts_with_what_it_used(void **state)
+{
+	struct usage *usage = usage_create(32, 1000);
+	const struct usage_total *total = usage_total(usage);
+
+	add(usage, FIRST, sample(1000, 50, 9000));
+	for (int i = 0; i < 2; i++) /* a report that is sent again */
+		usage_add_end(usage, &RESTARTED, &whole, 1005000);
+	expect(usage, "cpu_percent",
+	       "{\"name\":\"cpu_percent\",\"unit\":\"percent\",\"kind\":\"gauge\",\"gpu\":null,"
+	       "\"t\":[1001000,1005000],\"v\":[null,75]}");
+	expect(usage, "rss_bytes",
+	       "{\"name\":\"rss_bytes\",\"unit\":\"bytes\",\"kind\":\"gauge\",\"gpu\":null,"
+	       "\"t\":[1001000,1005000],\"v\":[50,900]}");
+	expect(usage, "read_bytes_per_s", "");
+	assert_int_equal(total->max_rss_bytes, 900);
+	assert_int_equal(total->samples, 2);
+	assert_float_equal((float)total->cpu_ms, 1500, 1e-6);
+	assert_float_equal((float)total->cpu_time_ms, 2000, 1e-6);
+	usage_destroy(usage);
+}
+
+static void test_end_adds_what_the_samples_did_not_see(void **state)
+{
+	struct usage *usage = usage_create(32, 1000);
+	const struct usage_total *total = usage_total(usage);
+
+	add(usage, FIRST, sample(1000, 50, 1000));
+	for (int i = 0; i < 2; i++)
+		usage_add_end(usage, &FIRST, &whole, 1002000);
+	assert_int_equal(total->max_rss_bytes, 900);
+	assert_int_equal(total->samples, 1);
+	assert_float_equal((float)total->cpu_ms, 500, 1e-6);
+	assert_float_equal((float)total->cpu_time_ms, 1000, 1e-6);
+	usage_destroy(usage);
+}
+
 static void test_names(void **state)
 {
 	for (int i = 0; i < USAGE_SERIES_COUNT; i++)
@@ -296,6 +335,8 @@ int main(void)
 		cmocka_unit_test(test_what_was_not_measured_is_not_there),
 		cmocka_unit_test(test_gpus),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_program_that_was_never_measured_counts_with_what_it_used),
+		cmocka_unit_test(test_end_adds_what_the_samples_did_not_see),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

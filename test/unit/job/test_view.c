@@ -271,6 +271,27 @@ static void notes_waiting_and_the_end_are_seen(void **state)
 	end(&scene);
 }
 
+static void use_is_that_of_the_process_that_has_ended(void **state)
+{
+	const struct program_use use = {.ms = 20, .cpu_ms = 10, .max_rss_bytes = 4096};
+	struct scene scene = begin(state, "worker=1");
+
+	play(&scene, "a0 r0 s0");
+	const struct task *task = machine_task(scene.bed->machine, 0);
+	bed_exit(scene.bed, "worker:0", 3);
+	json_t *record = record_task(scene.bed->job, task, TASK_RUNNING, task->state, "/logs");
+	record_add_use(record, &use);
+	add(&scene, record);
+	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
+	const struct task_view *row = &scene.view->tasks[0];
+	assert_memory_equal(&row->use, &use, sizeof(use));
+	assert_memory_equal(&row->attempts[row->attempt_count - 1].use, &use, sizeof(use));
+	json_t *json cleanup_json = task_view_to_json(scene.view, 0);
+	assert_int_equal(
+		json_integer_value(json_object_get(json_object_get(json, "used"), "cpu_ms")), 10);
+	end(&scene);
+}
+
 static void checkpoints_that_cannot_be_stored_are_seen(void **state)
 {
 	struct scene scene = begin(state, "worker=1");
@@ -503,6 +524,7 @@ int main(void)
 		in_directory(containers_that_start_nothing_are_attempts),
 		in_directory(notes_waiting_and_the_end_are_seen),
 		in_directory(checkpoints_that_cannot_be_stored_are_seen),
+		in_directory(use_is_that_of_the_process_that_has_ended),
 		in_directory(machines_to_blame_are_seen),
 		in_directory(nothing_of_an_ended_job_runs),
 		in_directory(a_history_that_is_not_published_is_seen),
