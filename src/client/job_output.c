@@ -41,6 +41,7 @@ struct job_output {
 	bool names_tasks; /* there is more than one */
 	bool is_alone;	  /* of all programs there is one */
 	bool has_files;	  /* add_files() was called */
+	bool lacks_am;	  /* which alone has some of the logs, and is being replaced */
 };
 
 /* ---- what is asked for -------------------------------------------------------------------- */
@@ -207,7 +208,7 @@ static bool is_live(const struct job_output *output, const struct log_place *pla
 {
 	const struct opened *opened = output->opened;
 
-	return !opened->view->is_final && opened->door.address &&
+	return !opened->view->is_final &&
 	       place->attempt >= opened->view->tasks[place->task].attempt;
 }
 
@@ -234,7 +235,10 @@ static void add_log(struct job_output *output, const struct log_place *place, co
 	char *path cleanup_free = fs_join(place->directory, file);
 
 	if (output->kept && is_live(output, place) && !has_ended(output, place)) {
-		add_live(output, place, log, output->tail);
+		if (output->live || output->opened->door.address)
+			add_live(output, place, log, output->tail);
+		else
+			output->lacks_am = true;
 	} else if (output->kept) {
 		add_kept(output, place, log);
 		if (output->live && is_live(output, place)) /* it may run once more */
@@ -420,6 +424,13 @@ static int find_remote(struct job_output *output, bool is_last, struct err *err)
 	return 0;
 }
 
+/* Its first AM has begun to write a journal by then. */
+static bool has_unread_journal(const struct opened *opened)
+{
+	return opened->ops->logs && opened->view->sequence == 0 &&
+	       (opened->door.am_attempt > 1 || opened->door.address);
+}
+
 int job_output_turn(struct job_output *output, struct err *err)
 {
 	const struct opened *opened = output->opened;
@@ -433,6 +444,10 @@ int job_output_turn(struct job_output *output, struct err *err)
 	}
 	if (!output->live || !output->has_files)
 		add_files(output);
+	if (!output->follow && has_unread_journal(opened))
+		output->lacks_am = true;
+	if (output->lacks_am)
+		return err_set(err, ERR_UNREACHABLE, "the job has no application master now");
 	if (is_last && output->live)
 		visit_rest(output);
 	else
@@ -442,6 +457,11 @@ int job_output_turn(struct job_output *output, struct err *err)
 	if (output->live)
 		log_live_ask(output->live, &opened->door);
 	return 0;
+}
+
+bool job_output_is_away(const struct job_output *output)
+{
+	return output->lacks_am || log_merge_is_away(output->merge);
 }
 
 bool job_output_wait(struct job_output *output, int64_t timeout_ms)

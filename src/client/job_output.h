@@ -48,6 +48,9 @@ void job_output_close(struct job_output *output); /* NULL is fine */
  * a newline; then -1 tells that logs are missing. */
 int job_output_turn(struct job_output *output, struct err *err);
 
+/* After a turn that failed: a log is missing since the AM does not answer. */
+bool job_output_is_away(const struct job_output *output);
+
 /* Waits for lines that `follow` does not tell of, for at most so long. False, at once: there are
  * none such now. */
 bool job_output_wait(struct job_output *output, int64_t timeout_ms);

@@ -158,6 +158,11 @@ bool log_source_begun(const struct log_source *source, struct log_line *line)
 	return source->ops->begun(source, line);
 }
 
+bool log_source_is_away(const struct log_source *source)
+{
+	return source->is_away;
+}
+
 const char *log_source_problem(const struct log_source *source)
 {
 	return source->problem;

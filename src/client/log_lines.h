@@ -21,6 +21,7 @@ struct log_source {
 		bool times_may_grow;  /* the part was read since the index's end was met */
 	} lines;
 	char *problem; /* why it could not be read on; NULL: none */
+	bool is_away;  /* since the AM that has the log does not answer */
 };
 
 struct log_source_ops {

@@ -91,6 +91,7 @@ static void ask_present(struct live_source *source)
 		    0) {
 		str_truncate(&source->frames, 0);
 		source->has_ended = true;
+		source->base.is_away = err.kind == ERR_UNREACHABLE;
 		if (err.kind != ERR_NOT_FOUND)
 			break_off(source, err_message(&err));
 	} else if (source->frames.length == 0) {

@@ -43,6 +43,14 @@ void log_merge_add(struct log_merge *merge, struct log_source *source, const voi
 		log_source_seek_tail(source, tail);
 }
 
+bool log_merge_is_away(const struct log_merge *merge)
+{
+	for (size_t i = 0; i < merge->count; i++)
+		if (log_source_is_away(merge->entries[i].source))
+			return true;
+	return false;
+}
+
 const char *log_merge_problem(const struct log_merge *merge)
 {
 	for (size_t i = 0; i < merge->count; i++) {

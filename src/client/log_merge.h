@@ -23,5 +23,7 @@ bool log_merge_begun(const struct log_merge *merge, struct log_line *line, const
 
 /* Why lines of a log are missing; NULL: none is known to be. */
 const char *log_merge_problem(const struct log_merge *merge);
+/* log_source_is_away() of one of them. */
+bool log_merge_is_away(const struct log_merge *merge);
 
 #endif

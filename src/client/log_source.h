@@ -40,5 +40,8 @@ bool log_source_begun(const struct log_source *source, struct log_line *line);
 
 /* Why there are no more lines although there may be; NULL: no such thing. */
 const char *log_source_problem(const struct log_source *source);
+/* It is that the AM, which has the log, does not answer: it is being replaced, or its job has just
+ * ended. */
+bool log_source_is_away(const struct log_source *source);
 
 #endif

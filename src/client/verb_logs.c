@@ -1,7 +1,9 @@
+#include <poll.h>
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "client/job_output.h"
 #include "client/live.h"
@@ -9,6 +11,9 @@
 #include "client/other_tools.h"
 #include "client/report.h"
 #include "client/verbs.h"
+
+#define AWAY_MS	      60000 /* for an AM that does not answer to be followed, or its end to be known */
+#define LOOK_AGAIN_MS 250
 
 struct logs_options {
 	struct job_output_choice output;
@@ -89,6 +94,7 @@ struct logs {
 	regex_t grep;
 	bool greps;
 	int64_t since_ms;
+	bool has_visited; /* any line, printed or not */
 };
 
 static int compile_grep(struct logs *logs, struct err *err)
@@ -130,6 +136,7 @@ static void print_line(void *data, const struct job_output_line *line)
 {
 	struct logs *logs = data;
 
+	logs->has_visited = true;
 	if (!is_wanted(logs, line))
 		return;
 	logs->has_printed = true;
@@ -201,21 +208,49 @@ static void tell_nothing(const struct logs *logs)
 		is_part ? " of what is asked for" : "");
 }
 
-static int print_output(struct logs *logs, struct follow *changes, struct err *err)
+/* 1: nothing was printed, since the AM does not answer. */
+static int try_output(struct logs *logs, struct follow *changes, struct err *err)
 {
 	struct job_output *output = job_output_open(logs->opened, &logs->chosen->output, changes,
 						    print_line, logs, err);
 
 	if (!output)
 		return -1;
-	point_to_am(logs);
 	int result = changes ? follow_output(logs->opened, output, changes, err)
 			     : job_output_turn(output, err);
+	if (result < 0 && !logs->has_visited && job_output_is_away(output))
+		result = 1;
 	fflush(stdout);
 	job_output_close(output);
+	return result;
+}
+
+/* An AM that was killed is followed by another one. When it has ended the job, its cluster has the
+ * logs. */
+static int look_again(struct opened *opened, struct err *err)
+{
+	struct err away cleanup_err = {0};
+
+	poll(NULL, 0, LOOK_AGAIN_MS);
+	if (opened_find_am(opened, &away) < 0 && away.kind != ERR_UNREACHABLE)
+		return err_set(err, away.kind, "%s", err_message(&away));
+	return opened_read(opened, NULL, NULL, err);
+}
+
+static int print_output(struct logs *logs, struct follow *changes, struct err *err)
+{
+	int64_t until = clock_monotonic_ms() + AWAY_MS;
+	int result;
+
+	point_to_am(logs);
+	while ((result = try_output(logs, changes, err)) > 0 && clock_monotonic_ms() < until) {
+		err_finish(err);
+		if (look_again(logs->opened, err) < 0)
+			return -1;
+	}
 	if (result == 0)
 		tell_nothing(logs);
-	return result;
+	return result == 0 ? 0 : -1;
 }
 
 /* "tony logs worker:0", and the same behind the job. */

@@ -87,6 +87,20 @@ def test_no_task_notices(tony):
     assert {line["attempt"] for line in lines if line["ev"] == "task"} <= {0, 1}
 
 
+def test_logs_wait_for_the_next_am(tony):
+    """And for what the cluster has kept, once the job has ended."""
+    job = tony.submit({"tony.worker.instances": 2}, "--executes", f"echo begun; ./exit_after.sh {tony.directory}/go 0")
+    for name in NAMES[:2]:
+        job.wait_task(name)
+        wait_until(lambda: job.logs(name) == "begun\n", "the first line")
+    kill_am(job)
+    answer = tony.run("logs", job.id)
+    assert (answer.returncode, sorted(answer.stdout.splitlines())) == (0, ["worker:0| begun", "worker:1| begun"]), answer.stderr
+    assert finish(job) == 0
+    answer = tony.run("logs", job.id)
+    assert (answer.returncode, sorted(answer.stdout.splitlines())) == (0, ["worker:0| begun", "worker:1| begun"]), answer.stderr
+
+
 @pytest.mark.promise("R51", "R52")
 def test_no_program_is_started_twice_however_early_its_am_is_killed(tony):
     """Before the first of them is started, whom it is told of is known to any AM that follows."""
