@@ -6,9 +6,11 @@
 #include "advise/advise.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/ended_jobs.h"
+#include "client/remedy.h"
 #include "scheduler/job_stores.h"
 
 #define METRICS_CAP ((size_t)256 << 20)
@@ -107,11 +109,25 @@ static json_t *advise_ended(const struct opened *opened)
 	return advice_list_to_json(&list);
 }
 
+/* The same words that the user read when the job failed. */
+static json_t *failure_of(const struct job_view *view)
+{
+	char *remedy cleanup_free = remedy_of(view);
+	json_t *failure = json_object();
+
+	json_set_text(failure, "message", view->message ? view->message : "");
+	json_set_text(failure, "remedy", remedy);
+	return failure;
+}
+
 json_t *advice_get(const struct opened *opened, struct err *err)
 {
 	if (!opened->view->is_final)
 		return opened_ask(opened, "GET", "/v1/advice", NULL, err);
-	return advise_ended(opened);
+	json_t *answer = advise_ended(opened);
+	if (opened->view->state == JOB_FAILED)
+		json_object_set_new(answer, "failure", failure_of(opened->view));
+	return answer;
 }
 
 char *advice_headline(const struct opened *opened)

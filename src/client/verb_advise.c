@@ -69,13 +69,24 @@ static void append_advice(const json_t *advice, struct str *out)
 		str_append_format(out, "  %s\n", text_of(advice, "remedy"));
 }
 
-static void print_text(const json_t *list)
+static void append_failure(const json_t *failure, struct str *out)
+{
+	str_append_format(out, "failed    %s\n", text_of(failure, "message"));
+	if (*text_of(failure, "remedy"))
+		str_append_format(out, "  try: %s\n", text_of(failure, "remedy"));
+}
+
+static void print_text(const json_t *answer)
 {
 	struct str text cleanup_str = {0};
+	const json_t *failure = json_object_get(answer, "failure");
+	const json_t *list = json_object_get(answer, "advice");
 	size_t i;
 	json_t *advice;
 
-	if (json_array_size(list) == 0)
+	if (failure)
+		append_failure(failure, &text);
+	else if (json_array_size(list) == 0)
 		fputs("There is nothing to advise.\n", stderr);
 	json_array_foreach(list, i, advice)
 	{
@@ -143,7 +154,7 @@ static int run(const struct advise_options *chosen, const struct str_list *opera
 	if (chosen->xml)
 		print_xml(list);
 	else
-		print_text(list);
+		print_text(answer);
 	json_decref(answer);
 	return 0;
 }

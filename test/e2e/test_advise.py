@@ -112,3 +112,20 @@ def test_how_it_is_asked(tony):
     assert answer.returncode == 0
     both = tony.run("advise", job.id, "--json", "--xml")
     assert both.returncode == 2 and "not both" in both.stderr
+
+
+def test_a_failure_comes_first_with_what_can_be_done(tony):
+    """As submit said it, also when no rule has advice."""
+    answer, job = tony.job({"tony.worker.instances": 1}, "--executes",
+                           f"exec {PYTHON} -c 'import os; os.environ[\"RANK\"]'")
+    assert answer.returncode == 1
+    remedy = next(line for line in answer.stdout.splitlines() if line.startswith("try: "))
+    assert "--framework pytorch" in remedy
+    said = tony.run("advise", job.id)
+    assert said.returncode == 0 and said.stderr == ""
+    first, second = said.stdout.splitlines()[:2]
+    assert first.startswith("failed    worker:0") and "KeyError: 'RANK'" in first
+    assert second.strip() == remedy
+    failure = schemas.check("advise", json.loads(tony.run("advise", job.id, "--json").stdout))["failure"]
+    assert f"try: {failure['remedy']}" == remedy and failure["message"] in first
+    assert remedy in tony.run("status", job.id).stdout.splitlines()
