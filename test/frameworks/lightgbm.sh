@@ -8,7 +8,7 @@ print_ingredients() {
 install() {
     local source=$directory/source library
     pip_install --requirement "$pins"
-    # What the source's own build file wants, pinned.
+    # The source's own build file wants these.
     pip_install cmake==4.4.4 ninja==1.13.2 packaging==26.3 pathspec==1.1.1 scikit_build_core==1.1.2
     "$directory/bin/pip" download --quiet --no-input --disable-pip-version-check --no-deps --no-build-isolation \
         --no-binary lightgbm "$(grep ^lightgbm "$pins")" --dest "$source" >&2

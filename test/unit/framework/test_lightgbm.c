@@ -65,7 +65,7 @@ static void ports_are_not_held(void **state)
 	assert_true(str_list_has(&pairs, "tony.worker.hold-port=false"));
 }
 
-/* What bash makes of the command for this task, with a getent that knows node-a. */
+/* The output of bash for the command of this task, with a getent that knows node-a. */
 static char *run_command(const char *shape, const char *type, int index, const char *machines)
 {
 	struct framework_task task;
