@@ -127,6 +127,7 @@ static void add_machine(struct environment *variables)
 	set_parameter(variables, "oob_tcp_if_include", "lo");
 	set_parameter(variables, "btl_tcp_if_include", "lo");
 	set_parameter(variables, "mpi_yield_when_idle", "1");
+	environment_set(variables, "UCX_NET_DEVICES", "lo");
 }
 
 static void add_common(struct environment *variables)
@@ -138,6 +139,10 @@ static void add_common(struct environment *variables)
 	/* To share what it knows of the hardware, a daemon maps it where it believes that nothing
 	 * is: one in twenty hit its own stack, and crashed. */
 	set_parameter(variables, "rtc_hwloc_vmhole", "none");
+	/* One-sided communication between workers, each of which is a host, needs a component that
+	 * Debian's openmpi-mca-params.conf takes out (osc = ^ucx,pt2pt): UCX's, or for programs
+	 * without threads pt2pt. The one that is out now only counts what others do. */
+	set_parameter(variables, "osc", "^monitoring");
 	/* PMIx's other store prints errors for a host without ranks. */
 	environment_set(variables, "PMIX_MCA_gds", "hash");
 }

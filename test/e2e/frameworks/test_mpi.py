@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from conftest import children_of, wait_until
+from conftest import PROGRAMS, PYTHON, children_of, wait_until
 from endless import EPOCHS, end_after
 from patience import PATIENCE_S
 
@@ -112,6 +112,16 @@ def run_program(tony, keys, *command):
 def test_a_program_of_two_ranks_runs_as_it_is(tony):
     ranks = run_program(tony, {}, "--", "mpirun", "-np", "2", "./program", "two")
     assert ranks == ["two 0 of 2 in worker:0", "two 1 of 2 in worker:0"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers, processes", [(3, 1), (2, 2), (1, 3)])
+def test_ranks_reach_into_each_others_memory(tony, workers, processes):
+    ranks = run_program(tony, {"tony.worker.instances": workers, "tony.worker.processes": processes},
+                        "--", "mpirun", PYTHON, str(PROGRAMS / "mpi_window.py"))
+    count = workers * processes
+    assert ranks == [f"rank 0 saw 100, sum {100 + sum(range(count))}",
+                     *(f"rank {rank} saw 100" for rank in range(1, count))]
 
 
 # Open MPI's daemons may make and remove a directory of the same name at once; then one mpirun fails.
