@@ -29,6 +29,8 @@ struct unpack {
 	const struct archive_limits *limits;
 	int root;
 	uint64_t entries, bytes;
+	bool has_executable;
+	struct str_list programs; /* names of files that look like one, while none is executable */
 	struct err *err;
 };
 
@@ -85,23 +87,77 @@ static int count_bytes(struct unpack *unpack, uint64_t more)
 	return 0;
 }
 
-static int copy_content(struct unpack *unpack, int fd)
+/* By its first bytes, which one read of an archive gives as a whole. */
+static bool is_program(const char *bytes, size_t length)
+{
+	return (length > 2 && memcmp(bytes, "#!", 2) == 0) ||
+	       (length > 4 && memcmp(bytes, "\177ELF", 4) == 0);
+}
+
+static int copy_content(struct unpack *unpack, int fd, bool *looks_like_program)
 {
 	char block[BLOCK];
 	la_ssize_t got;
+	bool is_first = true;
 
-	while ((got = archive_read_data(unpack->archive, block, sizeof(block))) > 0)
+	while ((got = archive_read_data(unpack->archive, block, sizeof(block))) > 0) {
 		if (count_bytes(unpack, (uint64_t)got) < 0 ||
 		    fs_write_all(fd, block, (size_t)got, unpack->err) < 0)
 			return -1;
+		if (is_first)
+			*looks_like_program = is_program(block, (size_t)got);
+		is_first = false;
+	}
 	if (got < 0)
 		return err_set(unpack->err, ERR_INPUT, "is damaged: %s",
 			       archive_error_string(unpack->archive));
 	return 0;
 }
 
-static int unpack_file(struct unpack *unpack, struct archive_entry *entry, int at, const char *leaf)
+static void note_executable(struct unpack *unpack, mode_t mode, bool looks_like_program,
+			    const struct str_list *name)
 {
+	if (mode & 0111) {
+		unpack->has_executable = true;
+		str_list_finish(&unpack->programs);
+	} else if (looks_like_program && !unpack->has_executable) {
+		char *joined cleanup_free = str_list_join(name, "/");
+		str_list_add(&unpack->programs, joined);
+	}
+}
+
+/* A file of an archive may have been replaced by a later entry, so it is looked at once more. */
+static int make_executable(struct unpack *unpack, const char *name)
+{
+	struct str_list components cleanup_str_list = {0};
+	struct stat info;
+
+	archive_name_split(name, &components);
+	int at cleanup_close = open_parent(unpack, &components, components.count - 1);
+	if (at < 0)
+		return -1;
+	const char *leaf = components.items[components.count - 1];
+	int fd cleanup_close = openat(at, leaf, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
+		return 0;
+	return fchmod(fd, (info.st_mode & 0777) | ((info.st_mode & 0444) >> 2)) < 0 ? fail(unpack)
+										    : 0;
+}
+
+/* Of an archive in which nothing is executable, its writer has not kept modes. */
+static int make_programs_executable(struct unpack *unpack)
+{
+	for (size_t i = 0; i < unpack->programs.count; i++)
+		if (make_executable(unpack, unpack->programs.items[i]) < 0)
+			return err_wrap(unpack->err, "entry \"%s\"", unpack->programs.items[i]);
+	return 0;
+}
+
+static int unpack_file(struct unpack *unpack, struct archive_entry *entry, int at,
+		       const struct str_list *name)
+{
+	const char *leaf = name->items[name->count - 1];
+	bool looks_like_program = false;
 	mode_t mode = archive_entry_perm(entry);
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
 					 {.tv_sec = archive_entry_mtime(entry)}};
@@ -117,8 +173,9 @@ static int unpack_file(struct unpack *unpack, struct archive_entry *entry, int a
 		openat(at, leaf, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fail(unpack);
-	if (copy_content(unpack, fd) < 0)
+	if (copy_content(unpack, fd, &looks_like_program) < 0)
 		return -1;
+	note_executable(unpack, mode, looks_like_program, name);
 	if (fchmod(fd, mode & 0777) < 0 ||
 	    (archive_entry_mtime_is_set(entry) && futimens(fd, times) < 0))
 		return fail(unpack);
@@ -194,7 +251,7 @@ static int unpack_named(struct unpack *unpack, struct archive_entry *entry,
 		return unpack_hard_link(unpack, hard_link, at, leaf);
 	switch (archive_entry_filetype(entry)) {
 	case AE_IFREG:
-		return unpack_file(unpack, entry, at, leaf);
+		return unpack_file(unpack, entry, at, name);
 	case AE_IFLNK:
 		return unpack_symlink(unpack, entry, at, name);
 	default:
@@ -237,7 +294,9 @@ static int unpack_all(struct unpack *unpack)
 	       got == ARCHIVE_WARN)
 		if (unpack_entry(unpack, entry) < 0)
 			return -1;
-	return got == ARCHIVE_EOF ? 0 : cannot_read(unpack->archive, unpack->err);
+	if (got != ARCHIVE_EOF)
+		return cannot_read(unpack->archive, unpack->err);
+	return make_programs_executable(unpack);
 }
 
 static struct archive *new_reader(void)
@@ -286,6 +345,7 @@ static int unpack_into(struct archive *archive, const char *target,
 	locale_t utf8, before = begin_names(&utf8);
 	int result = unpack_all(&unpack);
 	end_names(before, utf8);
+	str_list_finish(&unpack.programs);
 	if (result < 0)
 		fs_remove_tree(target, NULL);
 	return result;

@@ -30,7 +30,9 @@ extern const struct archive_limits archive_default_limits;
 bool archive_is_archive(const char *path);
 
 /* Unpacks into `target`, which is made and must not exist. Modes (but for the special bits),
- * times and symbolic links are kept; owners are not. NULL limits: the default ones. */
+ * times and symbolic links are kept; owners are not. Of an archive in which no file is executable,
+ * as of one made on Windows, scripts and programs (#!, ELF) become executable to all who may read
+ * them. NULL limits: the default ones. */
 int archive_unpack(const char *path, const char *target, const struct archive_limits *limits,
 		   struct err *err);
 

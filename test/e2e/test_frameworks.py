@@ -232,6 +232,20 @@ def test_zip_bomb(tony):
     assert answer.returncode != 0 and "bomb.zip" in answer.stderr
 
 
+@pytest.mark.parametrize("system, attributes", [(0, 0), (3, (stat.S_IFREG | 0o640) << 16)], ids=["DOS", "0640"])
+def test_virtual_environment_without_modes_starts(tony, system, attributes):
+    """As TonY makes the first word of a command executable, whatever the zip says."""
+    path = tony.directory / "venv.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("bin/python", "bin/other"):
+            member = zipfile.ZipInfo(name)
+            member.create_system, member.external_attr = system, attributes
+            archive.writestr(member, '#!/bin/sh\nexec "$@"\n')
+    answer, _ = tony.job({"tony.worker.instances": 1}, "--python_venv", path, "--python_binary_path", "bin/python",
+                         "--executes", "venv/bin/other true")
+    assert answer.returncode == 0, answer.stderr
+
+
 def test_setuid_bits_do_not_survive(tony):
     path = tony.directory / "suid.zip"
     with zipfile.ZipFile(path, "w") as archive:

@@ -148,6 +148,30 @@ static void every_packing_keeps_modes_times_and_links(void **state)
 	}
 }
 
+static void programs_are_executable_where_no_file_of_the_archive_is(void **state)
+{
+	struct scene *scene = *state;
+
+	for (int with_modes = 0; with_modes <= 1; with_modes++) {
+		begin(scene, ZIP);
+		add(scene, "bin/python", AE_IFREG, 0640, "#!/bin/sh\n", NULL);
+		add(scene, "lib/x.so", AE_IFREG, 0600, "\177ELF...", NULL);
+		add(scene, "notes", AE_IFREG, 0644, "# words", NULL);
+		add(scene, "twice", AE_IFREG, 0644, "#!/bin/sh\n", NULL);
+		add(scene, "twice", AE_IFLNK, 0777, NULL, "notes");
+		if (with_modes)
+			add(scene, "bin/run", AE_IFREG, 0755, "#!/bin/sh\n", NULL);
+		end(scene);
+		assert_success(archive_unpack(scene->packed, scene->target, NULL, &scene->err),
+			       &scene->err);
+		assert_int_equal(look(scene, "bin/python").st_mode & 07777,
+				 with_modes ? 0640 : 0750);
+		assert_int_equal(look(scene, "lib/x.so").st_mode & 07777, with_modes ? 0600 : 0700);
+		assert_int_equal(look(scene, "notes").st_mode & 07777, 0644);
+		assert_success(fs_remove_tree(scene->target, &scene->err), &scene->err);
+	}
+}
+
 static void names_beyond_ascii_are_kept(void **state)
 {
 	struct scene *scene = *state;
@@ -363,6 +387,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(every_packing_keeps_modes_times_and_links),
+		TEST(names_beyond_ascii_are_kept),
+		TEST(programs_are_executable_where_no_file_of_the_archive_is),
 		TEST(names_beyond_ascii_are_kept),
 		TEST(hard_links_within_are_kept),
 		TEST(a_later_entry_replaces_an_earlier_one),
