@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/secret.h"
+#include "history/layout.h"
 #include "net/http_message.h"
 #include "net/http_server.h"
 #include "net/listen.h"
@@ -87,6 +88,21 @@ static void handle_asset(void *data, struct http_request *request)
 	const char *path = http_request_parameter(request, "path");
 
 	web_serve(request, path ? path : "index.html");
+}
+
+/* Addresses of TonY's portal lead to the page that has the same. The page asks who looks. */
+static void handle_address_of_tonys(void *data, struct http_request *request)
+{
+	const char *id = http_request_parameter(request, "id");
+	bool is_config = str_starts_with(http_request_head(request)->target, "/config/");
+
+	if (!history_is_name(id)) {
+		http_answer_error(request, 404, "not-found", "there is no such job");
+		return;
+	}
+	char *location cleanup_free = mem_printf("../#/jobs/%s%s", id, is_config ? "/config" : "");
+	http_answer_header(request, "Location", location);
+	web_answer_text(request, 303, "", 0);
 }
 
 static void handle_server(void *data, struct http_request *request)
@@ -242,6 +258,9 @@ static const struct http_route routes[] = {
 	{"HEAD", "/", handle_asset, EVERYBODY},
 	{"GET", "/assets/{path*}", handle_asset, EVERYBODY},
 	{"HEAD", "/assets/{path*}", handle_asset, EVERYBODY},
+	{"GET", "/jobs/{id}", handle_address_of_tonys, EVERYBODY},
+	{"GET", "/logs/{id}", handle_address_of_tonys, EVERYBODY},
+	{"GET", "/config/{id}", handle_address_of_tonys, EVERYBODY},
 	{"GET", "/login", handle_login, EVERYBODY},
 	{"GET", "/v1/server", handle_server, EVERYBODY},
 	{"POST", "/v1/links", handle_links},

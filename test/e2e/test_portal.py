@@ -170,6 +170,16 @@ def test_kept_logs_know_when_they_were_written(tony, portal):
     assert about["submitted_ms"] < times[0] < times[1] < about["ended_ms"], times
 
 
+def test_addresses_of_tonys_portal_lead_to_our_pages(portal):
+    job = "application_1541469337545_0031"
+    for path, page in (("jobs", ""), ("logs", ""), ("config", "/config")):
+        for headers in (None, {}):  # the page itself asks who looks
+            status, _, answer = portal.call(f"{path}/{job}", headers=headers)
+            target = urllib.parse.urljoin(f"{portal.url}{path}/{job}", answer["Location"])
+            assert (status, target) == (303, f"{portal.url}#/jobs/{job}{page}")
+        assert portal.call(f"{path}/..%2Fx%0d%0aSet-Cookie:a")[0] == 404
+
+
 def test_two_runs_are_compared(tony, portal):
     jobs = [tony.job({"tony.am.retry-count" if i else "tony.application.tags": 1}, "--executes", "true")[1]
             for i in range(2)]
