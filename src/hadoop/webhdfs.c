@@ -41,7 +41,7 @@ const char *webhdfs_op_method(enum webhdfs_op op)
 
 static int check_address(const char *address, struct err *err)
 {
-	struct webhdfs_url url cleanup_webhdfs_url = {0};
+	struct net_url url cleanup_net_url = {0};
 
 	if (webhdfs_url_parse(address, &url, err) < 0) {
 		if (err)

@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "net/url.h"
 
 /* What to do about a certificate of somebody else. */
 #define WEBHDFS_TRUST_REMEDY                                                                       \
@@ -160,27 +161,17 @@ char *webhdfs_answer_location(const struct webhdfs_question *question, const cha
 
 /* ---- URLs --------------------------------------------------------------------------------- */
 
-/* "https://dn1:9865/webhdfs/v1/..." in its parts. */
-struct webhdfs_url {
-	bool is_tls;
-	char *host;    /* without brackets */
-	char *address; /* "dn1:9865": the scheme's own port where the URL has none */
-	char *target;  /* ASCII; starts with a slash; "" when the URL ends behind the address */
-};
-#define cleanup_webhdfs_url __attribute__((cleanup(webhdfs_url_finish)))
-/* ERR_INPUT: no http or https URL, or one with blanks, control characters, a user or a fragment in
- * it. Letters beyond ASCII are percent-encoded. */
-int webhdfs_url_parse(const char *text, struct webhdfs_url *url, struct err *err);
-void webhdfs_url_finish(struct webhdfs_url *url);
+/* "https://dn1:9865/webhdfs/v1/...": net_url_parse() without a user, which is ERR_INPUT. */
+int webhdfs_url_parse(const char *text, struct net_url *url, struct err *err);
 
 /* Where content goes to or comes from. A server that is asked over https may not send us to a place
  * without: ERR_INPUT. */
 int webhdfs_location_parse(const struct webhdfs_question *question, const char *location,
-			   struct webhdfs_url *url, struct err *err);
+			   struct net_url *url, struct err *err);
 
 /* Sets `err` (ERR_UNREACHABLE): the DataNode that the NameNode named cannot be reached, because
  * `why`, and what to do about that. Returns -1. */
-int webhdfs_err_data_node(const struct webhdfs_question *question, const struct webhdfs_url *url,
+int webhdfs_err_data_node(const struct webhdfs_question *question, const struct net_url *url,
 			  const char *why, struct err *err);
 
 #endif

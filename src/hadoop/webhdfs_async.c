@@ -51,7 +51,7 @@ void webhdfs_call_cancel(struct webhdfs_call *call)
 	event_del(&call->timer);
 	http_client_destroy(call->http);
 	webhdfs_tries_finish(&call->tries);
-	webhdfs_url_finish(&call->place);
+	net_url_finish(&call->place);
 	err_finish(&call->flaw);
 	str_finish(&call->parameters);
 	str_finish(&call->body);
@@ -188,7 +188,7 @@ static void go_to(struct webhdfs_call *call, const char *location)
 {
 	struct err err cleanup_err = {0};
 
-	webhdfs_url_finish(&call->place);
+	net_url_finish(&call->place);
 	if (webhdfs_location_parse(&call->question, location, &call->place, &err) < 0)
 		refuse(call, &err);
 	else
@@ -381,7 +381,7 @@ static struct http_client *connect_to(struct webhdfs_async *client, const char *
 	return http;
 }
 
-static void ask(struct webhdfs_call *call, const struct webhdfs_url *url)
+static void ask(struct webhdfs_call *call, const struct net_url *url)
 {
 	bool moves =
 		is_content(call) && (call->stage == STAGE_CONTENT || call->client->options.http_fs);
@@ -419,7 +419,7 @@ static void ask(struct webhdfs_call *call, const struct webhdfs_url *url)
 
 static void start_exchange(struct webhdfs_call *call)
 {
-	struct webhdfs_url server cleanup_webhdfs_url = {0};
+	struct net_url server cleanup_net_url = {0};
 
 	if (call->stage == STAGE_CONTENT) {
 		ask(call, &call->place);

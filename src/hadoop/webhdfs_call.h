@@ -41,7 +41,7 @@ struct webhdfs_call {
 	struct webhdfs_tries tries;
 	struct event timer; /* the pause before the next try */
 	enum stage stage;
-	struct webhdfs_url place; /* STAGE_CONTENT: where the content goes to or comes from */
+	struct net_url place;	  /* STAGE_CONTENT: where the content goes to or comes from */
 	struct http_client *http; /* the exchange in progress; NULL: none */
 };
 TAILQ_HEAD(call_list, webhdfs_call);

@@ -84,7 +84,7 @@ static enum webhdfs_verdict ask_location(struct webhdfs_request *request, char *
 static enum webhdfs_verdict data_node_verdict(struct webhdfs_request *request,
 					      enum webhdfs_exchange_end end,
 					      const struct webhdfs_exchange *exchange,
-					      const struct webhdfs_url *url, struct err *err)
+					      const struct net_url *url, struct err *err)
 {
 	if (end == WEBHDFS_EXCHANGE_NO_NAME || end == WEBHDFS_EXCHANGE_NOT_SENT) {
 		struct err why cleanup_err = *err;
@@ -103,7 +103,7 @@ static enum webhdfs_verdict data_node_verdict(struct webhdfs_request *request,
 static enum webhdfs_verdict move_by_data_node(struct webhdfs_request *request, struct err *err)
 {
 	struct webhdfs_exchange exchange cleanup_webhdfs_exchange = {0};
-	struct webhdfs_url url cleanup_webhdfs_url = {0};
+	struct net_url url cleanup_net_url = {0};
 	char *location cleanup_free = NULL;
 	enum webhdfs_verdict verdict = ask_location(request, &location, err);
 

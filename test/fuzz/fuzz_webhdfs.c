@@ -19,7 +19,7 @@ static void visit(void *data, const struct webhdfs_file *file)
 
 static void read_location(const char *text)
 {
-	struct webhdfs_url url cleanup_webhdfs_url = {0};
+	struct net_url url cleanup_net_url = {0};
 
 	if (webhdfs_location_parse(&question, text, &url, NULL) < 0)
 		return;

@@ -278,7 +278,7 @@ static void test_urls(void **state)
 	};
 
 	for (size_t i = 0; i < array_length(good); i++) {
-		struct webhdfs_url url cleanup_webhdfs_url = {0};
+		struct net_url url cleanup_net_url = {0};
 		assert_int_equal(webhdfs_url_parse(good[i].text, &url, NULL), 0);
 		assert_string_equal(url.host, good[i].host);
 		assert_string_equal(url.address, good[i].address);
@@ -286,7 +286,7 @@ static void test_urls(void **state)
 		assert_int_equal(url.is_tls, good[i].is_tls);
 	}
 	for (size_t i = 0; i < array_length(bad); i++) {
-		struct webhdfs_url url;
+		struct net_url url;
 		struct err err cleanup_err = {0};
 		if (webhdfs_url_parse(bad[i], &url, &err) == 0)
 			fail_msg("%s was taken", bad[i]);
@@ -297,7 +297,7 @@ static void test_urls(void **state)
 static void test_content_never_leaves_tls(void **state)
 {
 	const struct webhdfs_question secure = {WEBHDFS_CREATE, "https://nn:9871", "/a"};
-	struct webhdfs_url url cleanup_webhdfs_url = {0};
+	struct net_url url cleanup_net_url = {0};
 	struct err err cleanup_err = {0};
 
 	assert_int_equal(webhdfs_location_parse(&secure, "http://dn:1/", &url, &err), -1);
@@ -307,7 +307,7 @@ static void test_content_never_leaves_tls(void **state)
 
 static void test_no_token_is_quoted(void **state)
 {
-	struct webhdfs_url url cleanup_webhdfs_url = {0};
+	struct net_url url cleanup_net_url = {0};
 	struct err err cleanup_err = {0};
 
 	assert_int_equal(
@@ -320,7 +320,7 @@ static void test_no_token_is_quoted(void **state)
 static void test_data_node_that_cannot_be_reached(void **state)
 {
 	const struct webhdfs_question create = {WEBHDFS_CREATE, "http://nn:9870", "/a"};
-	struct webhdfs_url url cleanup_webhdfs_url = {0};
+	struct net_url url cleanup_net_url = {0};
 	struct err err cleanup_err = {0};
 
 	assert_int_equal(webhdfs_url_parse("http://dn1.inside:9864/x", &url, NULL), 0);

@@ -13,6 +13,7 @@
 #include "net/address.h"
 #include "net/backoff.h"
 #include "net/http_url.h"
+#include "net/url.h"
 
 static void test_match(void **state)
 {
@@ -121,6 +122,44 @@ static void test_backoff(void **state)
 	assert_true(backoff_next(&endless, 7) >= INT64_MAX / 2);
 }
 
+static void test_whole_urls(void **state)
+{
+	struct net_url url cleanup_net_url = {0};
+	struct err err cleanup_err = {0};
+
+	assert_int_equal(net_url_parse("https://ada:p%40ss@[::1]:8443/a?b=c", &url, &err), 0);
+	assert_string_equal(url.user, "ada:p@ss");
+	assert_string_equal(url.host, "::1");
+	assert_string_equal(url.target, "/a?b=c");
+	assert_true(url.is_tls);
+	char *origin cleanup_free = net_url_origin(&url);
+	assert_string_equal(origin, "https://[::1]:8443");
+	net_url_finish(&url);
+	assert_int_equal(net_url_parse("http://a@b:SECRET@h", &url, &err), 0);
+	assert_string_equal(url.user, "a@b:SECRET");
+	net_url_finish(&url);
+	assert_int_equal(net_url_parse("http://h/a", &url, &err), 0);
+	assert_null(url.user);
+	assert_true(net_url_is_https("HTTPS://h") && !net_url_is_https("http://h"));
+}
+
+static void test_what_a_bad_url_holds_is_not_repeated(void **state)
+{
+	static const char *const bad[] = {
+		"http://u:SECRET%zz@h/", "http://u:SECRET@h:0/", "http://u:SECRET@",	 "SECRET",
+		"http://h/SECRET#",	 "http://u:SECRET@h h/", "http://u:SECRET@h:x/",
+	};
+
+	for (size_t i = 0; i < array_length(bad); i++) {
+		struct net_url url cleanup_net_url = {0};
+		struct err err cleanup_err = {0};
+		assert_int_equal(net_url_parse(bad[i], &url, &err), -1);
+		assert_int_equal(err.kind, ERR_INPUT);
+		assert_null(strstr(err_message(&err), "SECRET"));
+		assert_null(url.user);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -128,6 +167,8 @@ int main(void)
 		cmocka_unit_test(test_query),
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_backoff),
+		cmocka_unit_test(test_whole_urls),
+		cmocka_unit_test(test_what_a_bad_url_holds_is_not_repeated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
