@@ -26,10 +26,16 @@ export function recordWords(record) {
 	case 'task': return taskWords(record);
 	case 'avoid': return `${record.host} is avoided from now on`;
 	case 'waiting': return record.text ? `Waiting: ${record.text}` : 'Nothing is waited for any more';
-	case 'final': return record.history_trouble ?? `The end: ${record.state}${record.message ? `. ${record.message}` : ''}`;
+	case 'final': return finalWords(record);
 	case 'note': return String(record.text ?? '');
 	default: return String(record.ev ?? '');
 	}
+}
+
+/** It is repeated with what is known only after the end. */
+function finalWords({state, message, notices, history_trouble: trouble}) {
+	const told = notices?.map((/** @type {{of: string, text: string}} */ {of, text}) => `${of}: ${text}`).join('; ');
+	return trouble ?? told ?? `The end: ${state}${message ? `. ${message}` : ''}`;
 }
 
 function jobWords({from, to, epoch, retries, infrastructure_retries: infrastructure}) {

@@ -127,7 +127,7 @@ static void write_last_line(const struct am *am)
 	log_error("%s", cause.text);
 	struct journal *journal = journal_open(am->place.journal, &err);
 	if (journal)
-		am_record_end(journal, JOB_FAILED, message, &cause);
+		am_record_end(journal, JOB_FAILED, message, &cause, job_has_notices(am->job));
 	else
 		log_error("%s", err_message(&err));
 	journal_close(journal);
@@ -140,6 +140,7 @@ static void conclude(struct am *am)
 	am_give_up_reserve(am->job_dir);
 	if (!am->place.may_return) {
 		write_last_line(am);
+		am_notify_alone(am);
 		if (am->scheduler_ops->publish)
 			am->scheduler_ops->publish(am->job, am->job_dir);
 	}

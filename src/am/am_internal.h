@@ -42,10 +42,11 @@ struct am {
 	int short_lives;	  /* AMs in a row that were killed soon after they began */
 	char *waiting;		  /* what open asks wait for; NULL: nothing */
 	struct action_list actions;
-	char *failure;	 /* why the AM itself cannot go on; NULL: it can */
-	char *dismissal; /* why the scheduler wants nothing of this AM any more; NULL: it does */
-	int signal;	 /* that told it to leave a job that another AM may go on with; 0: none */
-	bool feeding;	 /* an event is in hand */
+	char *failure;	   /* why the AM itself cannot go on; NULL: it can */
+	bool has_notified; /* an AM before this one told the notices of the job's end */
+	char *dismissal;   /* why the scheduler wants nothing of this AM any more; NULL: it does */
+	int signal;	   /* that told it to leave a job that another AM may go on with; 0: none */
+	bool feeding;	   /* an event is in hand */
 };
 
 /* ---- am_main.c ---- */
@@ -56,13 +57,30 @@ int am_find_all(struct am *am, struct err *err);
 /* The AM itself, in the worker. Returns its exit code. */
 int am_run(struct am *am);
 
-/* The last line of a job's journal, after which nobody writes it. `cause`: NULL where the machine
- * has told it. */
-void am_record_end(struct journal *journal, enum job_state state, const char *message,
-		   const struct cause *cause);
 void am_give_up_reserve(const char *job_dir);
 /* Nobody on this machine is to find an AM there any more, nor is another one to follow. */
 void am_withdraw(const char *job_dir);
+
+/* ---- am_end.c ---- */
+
+/* Containers are gone. Who asks is answered until the end is told elsewhere. */
+enum job_state am_end(struct am *am);
+
+/* The last line of a job's journal, which is only repeated from then on. `cause`: NULL where the
+ * machine has told it. */
+void am_record_end(struct journal *journal, enum job_state state, const char *message,
+		   const struct cause *cause, bool notices_due);
+
+/* Events that come this late leave the loop, too. */
+void am_run_until(struct am *am, const bool *done);
+
+/* ---- am_notify.c ---- */
+
+/* Tells the notices of the job's end, unless an AM before did, and writes down what became of them.
+ * Others are served meanwhile. */
+void am_notify(struct am *am);
+/* The same for the guardian of an AM that could not. */
+void am_notify_alone(const struct am *am);
 
 /* ---- am_guard.c ---- */
 

@@ -27,8 +27,6 @@
 #define RESERVE_END_BYTES  16384 /* of them, for the last line alone */
 #define KV_FILE		   "store.kv"
 #define RENDEZVOUS_FILE	   "rendezvous.kv"
-#define LINGER_MS	   2000
-#define DRAIN_MS	   2000
 
 struct am_options {
 	char *job_dir;
@@ -357,35 +355,6 @@ static int open_all(struct am *am, struct err *err)
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-/* "worker:1 on 127.0.0.1 exited with code 1: ValueError: no data". The caller frees. */
-static char *final_message(const struct am *am)
-{
-	struct machine_status status;
-	machine_status(am->machine, &status);
-	const struct cause *cause = status.cause;
-	if (status.state == JOB_SUCCEEDED || cause->kind == CAUSE_NONE)
-		return mem_printf("the job %s", job_state_name(status.state));
-	char *sentence cleanup_free = cause_sentence(cause);
-	if (status.cause_task < 0)
-		return mem_steal(&sentence);
-	const struct task *task = machine_task(am->machine, (size_t)status.cause_task);
-	return mem_printf("%s:%d on %s %s", am->job->types[task->type].name, task->index,
-			  task->host ? task->host : "no host", sentence);
-}
-
-void am_record_end(struct journal *journal, enum job_state state, const char *message,
-		   const struct cause *cause)
-{
-	struct err err cleanup_err = {0};
-	json_t *record cleanup_json = record_final(state, message, cause);
-	int64_t now = clock_wall_ms();
-	if (journal_append(journal, json_incref(record), now, true, NULL) == 0)
-		return;
-	journal_drop_held(journal); /* they may be too much for the room that there is */
-	if (journal_append(journal, json_incref(record), now, true, &err) != 0)
-		log_error("the end of the job cannot be written down: %s", err_message(&err));
-}
-
 static void close_all(struct am *am)
 {
 	metrics_file_destroy(am->metrics_file);
@@ -415,53 +384,6 @@ static void close_all(struct am *am)
 	free(am->waiting);
 	free(am->failure);
 	free(am->dismissal);
-}
-
-static void on_done(void *data)
-{
-	*(bool *)data = true;
-}
-
-/* Events that come this late leave the loop, too. */
-static void run_until(struct am *am, const bool *done)
-{
-	while (!*done)
-		event_base_loop(am->base, EVLOOP_ONCE);
-}
-
-static void tell_end(struct am *am, enum job_state state, const char *message)
-{
-	char *history cleanup_free = am_history_pack(am);
-	const struct scheduler_end end = {.state = state,
-					  .message = message,
-					  .journal = am->place.journal,
-					  .history = history};
-	bool done = false;
-	am->scheduler_ops->finish(am->scheduler, &end, on_done, &done);
-	run_until(am, &done);
-	if (history)
-		fs_remove_tree(history, NULL);
-}
-
-/* Containers are gone. Who asks is answered until the end is told elsewhere. */
-static enum job_state end(struct am *am)
-{
-	struct machine_status status;
-	machine_status(am->machine, &status);
-	char *message cleanup_free = final_message(am);
-	bool lingered = false, drained = false;
-	log_info("the job %s: %s", job_state_name(status.state), message);
-	am_give_up_reserve(am->job_dir);
-	am_record_end(am->journal, status.state, message, NULL);
-	api_conclude(am->api);
-	/* Before the scheduler knows: its web proxy leads elsewhere then. */
-	api_linger(am->api, LINGER_MS, on_done, &lingered);
-	run_until(am, &lingered);
-	tell_end(am, status.state, message);
-	api_drain(am->api, DRAIN_MS, on_done, &drained);
-	run_until(am, &drained);
-	am_withdraw(am->job_dir); /* the guardian does so, too, unless it was killed */
-	return status.state;
 }
 
 /* The containers that the AM before this one had. */
@@ -542,7 +464,7 @@ static int serve(struct am *am, struct err *err)
 		event_base_dispatch(am->base);
 	if (am->dismissal)
 		return err_set(err, ERR_FAILED, "%s", am->dismissal);
-	return end(am) == JOB_SUCCEEDED ? 0 : 1;
+	return am_end(am) == JOB_SUCCEEDED ? 0 : 1;
 }
 
 int am_run(struct am *am)

@@ -17,6 +17,7 @@ void am_restore(struct am *am, const struct job_view *view)
 	if (am->place.am_attempt <= view->am_attempt)
 		am->place.am_attempt = view->am_attempt + 1;
 	am->waiting = mem_strdup(view->waiting);
+	am->has_notified = view->notices != NULL;
 	for (size_t i = 0; i < view->avoided.count; i++)
 		str_list_add(&am->suspects, view->avoided.items[i]);
 	am->machine = machine_restore(am->job, random_seed(), view, clock_monotonic_ms(),

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 char *shell_next_word(const char **command, bool *plain)
@@ -25,6 +27,15 @@ char *shell_next_word(const char **command, bool *plain)
 	}
 	*command = text;
 	return word.length > 0 ? str_steal(&word) : NULL;
+}
+
+char *shell_find(const char *path)
+{
+	char *found cleanup_free = fs_find_program("bash", path);
+
+	if (!found || *found != '/')
+		mem_replace(&found, fs_find_program("bash", "/bin:/usr/bin"));
+	return found ? mem_steal(&found) : mem_strdup("/bin/sh");
 }
 
 bool shell_is_assignment(const char *word)

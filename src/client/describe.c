@@ -263,6 +263,7 @@ int describe_job(struct conf *conf, const struct job_options *options,
 	describe_order(&describer);
 	describe_groups(&describer);
 	describe_limits(&describer);
+	describe_notices(&describer);
 	describe_effects(&describer);
 	describer.job->config = describe_config(conf, true);
 	describe_policy(&describer);

@@ -55,11 +55,12 @@ void describe_types(struct describer *describer); /* describe_types.c */
 /* describe_environment.c */
 void describe_environment(const struct describer *describer, struct job_type *type);
 void describe_check_variables(const struct describer *describer);
-void describe_elastic(struct describer *describer);   /* describe_elastic.c */
-void describe_resources(struct describer *describer); /* describe_files.c */
-void describe_order(struct describer *describer);     /* describe_order.c: stages, depends-on */
-void describe_groups(struct describer *describer);    /* describe_groups.c: group timeouts */
-void describe_limits(struct describer *describer);    /* describe_limits.c */
-void describe_effects(struct describer *describer);   /* describe_effects.c: keys without any */
+void describe_elastic(struct describer *describer);	  /* describe_elastic.c */
+void describe_resources(struct describer *describer);	  /* describe_files.c */
+void describe_order(struct describer *describer);	  /* describe_order.c: stages, depends-on */
+void describe_groups(struct describer *describer);	  /* describe_groups.c: group timeouts */
+void describe_limits(struct describer *describer);	  /* describe_limits.c */
+void describe_notices(const struct describer *describer); /* describe_notices.c */
+void describe_effects(struct describer *describer);	  /* describe_effects.c: keys without any */
 
 #endif

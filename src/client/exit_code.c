@@ -39,16 +39,12 @@ enum exit_code exit_code_of(enum err_kind kind)
 	return EXIT_CODE_INTERNAL;
 }
 
+_Static_assert(EXIT_CODE_OK == 0 && EXIT_CODE_JOB_FAILED == 1 && EXIT_CODE_JOB_KILLED == 8,
+	       "job_state_exit_code() has these, too");
+
 enum exit_code exit_code_of_job(enum job_state state)
 {
-	switch (state) {
-	case JOB_SUCCEEDED:
-		return EXIT_CODE_OK;
-	case JOB_KILLED:
-		return EXIT_CODE_JOB_KILLED;
-	default:
-		return EXIT_CODE_JOB_FAILED;
-	}
+	return (enum exit_code)job_state_exit_code(state);
 }
 
 void exit_code_set_member(json_t *object, enum job_state state)

@@ -29,6 +29,18 @@ static void append_job(const struct job_view *view, const json_t *record, struct
 	}
 }
 
+static void add_failed_notices(const struct job_view *view, struct str_list *lines)
+{
+	const json_t *notice;
+	size_t i;
+
+	json_array_foreach(view->notices, i,
+			   notice) if (json_is_true(json_object_get(notice, "failed")))
+		str_list_add_format(lines, "warning: %s: %s",
+				    json_string_value(json_object_get(notice, "of")),
+				    json_string_value(json_object_get(notice, "text")));
+}
+
 void live_add_losses(const struct job_view *view, struct str_list *lines)
 {
 	size_t count = 0, troubled = 0;
@@ -51,6 +63,7 @@ void live_add_losses(const struct job_view *view, struct str_list *lines)
 		str_list_add_format(lines,
 				    "warning: the checkpoints of %zu task%s more cannot be stored",
 				    troubled - 1, str_plural(troubled - 1));
+	add_failed_notices(view, lines);
 	if (view->history_trouble)
 		str_list_add_format(lines, "warning: %s", view->history_trouble);
 }

@@ -130,6 +130,18 @@ static void describe_change(const json_t *record, struct str *out)
 		append_cause(record, out);
 }
 
+/* The final record, repeated: "tony.application.on-end: the command exited with code 0". */
+static void describe_notices(const json_t *notices, struct str *out)
+{
+	const json_t *notice;
+	size_t i;
+
+	json_array_foreach(notices, i, notice) str_append_format(
+		out, "%s%s%s: %s", i > 0 ? "\n" : "",
+		json_is_true(json_object_get(notice, "failed")) ? "warning: " : "",
+		text_of(notice, "of"), text_of(notice, "text"));
+}
+
 static void describe_event(const json_t *record, struct str *out)
 {
 	const char *event = text_of(record, "ev");
@@ -143,6 +155,8 @@ static void describe_event(const json_t *record, struct str *out)
 		str_append_format(out, "%s is avoided from now on", text_of(record, "host"));
 	else if (json_object_get(record, "history_trouble"))
 		str_append_format(out, "warning: %s", text_of(record, "history_trouble"));
+	else if (json_object_get(record, "notices"))
+		describe_notices(json_object_get(record, "notices"), out);
 	else if (str_equal(event, "final"))
 		str_append_format(out, "end: %s: %s", text_of(record, "state"),
 				  text_of(record, "message"));

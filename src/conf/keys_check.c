@@ -49,6 +49,9 @@ static int check_text(const struct key *key, const char *value, struct err *err)
 
 	if (strlen(value) <= (size_t)max)
 		return 0;
+	if (key->secret)
+		return err_set(err, ERR_CONFIG, "is %zu bytes long; write at most %lld",
+			       strlen(value), (long long)max);
 	return err_set(err, ERR_CONFIG, "\"%.*s...\" is %zu bytes long; write at most %lld", 40,
 		       value, strlen(value), (long long)max);
 }
@@ -250,7 +253,7 @@ int key_check(const struct key *key, const char *value, struct err *err)
 	if (!str_is_utf8(value, strlen(value))) {
 		char *printable cleanup_free = str_printable(value, strlen(value));
 		return err_set(err, ERR_CONFIG, "\"%s\" is not UTF-8 text; write it in UTF-8",
-			       printable);
+			       key->secret ? "***" : printable);
 	}
 	switch (key->type) {
 	case KEY_TEXT:

@@ -101,6 +101,25 @@ static const struct key application_keys[] = {
 	 .doc = "What the programs get as TONY_CHECKPOINT_DIR, the same in every epoch and retry. "
 		"Unset: a directory of the job's own. On YARN it may be in HDFS (hdfs://...): the "
 		"programs then get a directory of their container that is kept equal to it."},
+	{"tony.application.on-end-webhook", KEY_TEXT, .secret = true, .since = OURS,
+	 .doc = "A URL, http or https, to which the application master posts a JSON object once "
+		"the "
+		"job has ended, however it ended. It is a secret, and shown nowhere: it may hold "
+		"user:password@ or a token. docs/notices.md tells what is posted and promised."},
+	{"tony.application.on-end-ca-file", KEY_TEXT, .path = true, .since = OURS,
+	 .doc = "File with the certificates of the authorities that sign that of an https webhook: "
+		"PEM, PKCS #12 without a password, or Java's JKS. It travels with the job. Unset: "
+		"those that the application master's machine trusts."},
+	{"tony.application.on-end", KEY_TEXT, .max = MAX_COMMAND, .since = OURS,
+	 .doc = "A command, for bash -c, that runs on the application master's machine, as the "
+		"job's user, once the job has ended, however it ended. On YARN that is a machine "
+		"of "
+		"the cluster. Its environment says what happened: TONY_JOB_ID, TONY_JOB_STATE, "
+		"TONY_JOB_MESSAGE and more (docs/notices.md)."},
+	{"tony.application.on-end-timeout", KEY_DURATION, "60s", .min = 1, .max = 3600000,
+	 .bare_ms = 1000, .since = OURS,
+	 .doc = "How long that command may run. The application master waits for it; nobody who "
+		"waits for the job does."},
 	{"tony.application.src-dir", KEY_TEXT, .path = true, .since = OURS,
 	 .doc = "Directory (or archive), here or in HDFS (hdfs://...), whose content every task "
 		"finds in its working directory. A relative path starts at the folder of the file "

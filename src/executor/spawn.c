@@ -11,6 +11,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/shell.h"
 #include "executor/namespace.h"
 #include "executor/spawn_child.h"
 
@@ -21,17 +22,6 @@ static const char *find_path(char *const *environment)
 			return environment[i] + 5;
 	}
 	return "";
-}
-
-/* bash by PATH, then where it usually lives; the POSIX shell where there is none. The child starts
- * in another directory. */
-static char *find_shell(char *const *environment)
-{
-	char *found cleanup_free = fs_find_program("bash", find_path(environment));
-
-	if (!found || *found != '/')
-		mem_replace(&found, fs_find_program("bash", "/bin:/usr/bin"));
-	return found ? mem_steal(&found) : mem_strdup("/bin/sh");
 }
 
 enum { READ_END, WRITE_END };
@@ -128,7 +118,7 @@ static pid_t start_child(const struct spawn_options *options, struct spawn_child
 
 int spawn_start(const struct spawn_options *options, struct spawn *spawn, struct err *err)
 {
-	char *shell cleanup_free = find_shell(options->environment);
+	char *shell cleanup_free = shell_find(find_path(options->environment));
 	int input cleanup_close =
 		options->stdin_file ? open(options->stdin_file, O_RDONLY | O_CLOEXEC) : -1;
 	struct pipes pipes;

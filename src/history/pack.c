@@ -118,6 +118,9 @@ static int pack_description(const struct history_pack *pack, const char *directo
 		history_access_of(job_config(pack->job, "tony.history.permissions"));
 	json_t *object cleanup_json = job_to_json(pack->job);
 
+	json_object_del(object,
+			"on_end_webhook"); /* a URL is a secret; job->config has it masked */
+	json_object_del(object, "on_end_authorities");
 	if (access.file != 0600) {
 		hide_environments(object);
 		hide_environments(json_object_get(object, "cluster"));

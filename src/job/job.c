@@ -18,6 +18,11 @@ static void finish_type(struct job_type *type)
 	free(type->dependencies);
 }
 
+bool job_has_notices(const struct job *job)
+{
+	return job->on_end_webhook || job->on_end_command;
+}
+
 void job_destroy(struct job *job)
 {
 	if (!job)

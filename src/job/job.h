@@ -152,12 +152,22 @@ struct job {
 	char *checkpoint_dir; /* TONY_CHECKPOINT_DIR: the same for every task, epoch and retry */
 	char *tensorboard_log_dir; /* NULL: none; else the type "tensorboard" is the TB owner */
 
+	/* Notices of the job's end (am/notice.h). */
+	char *on_end_webhook;	   /* a URL, which may hold secrets; NULL: none */
+	char *on_end_authorities;  /* PEM: trusted for it beside the machine's own; NULL: no others
+				    */
+	char *on_end_command;	   /* for `bash -c`; NULL: none */
+	int64_t on_end_timeout_ms; /* of the command; 0: no limit */
+
 	json_t *config;	 /* effective configuration: {"key": {"value": "...", "origin": "..."}} */
 	json_t *cluster; /* what the scheduler's client side tells its other side, in a form of its
 			    own (on YARN: hadoop/cluster.h); NULL: nothing */
 };
 
 void job_destroy(struct job *job); /* NULL is fine */
+
+/* Somebody is to be told of its end. */
+bool job_has_notices(const struct job *job);
 
 /* Of all types: see job_type_slots(). */
 size_t job_task_count(const struct job *job);

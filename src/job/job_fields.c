@@ -6,11 +6,12 @@
 #include "base/mem.h"
 #include "job/exit_rules.h"
 
-#define TEXT_CAP    JOB_TEXT_CAP
-#define COMMAND_CAP 131072			/* what Linux takes as one argument */
-#define MS_CAP	    (3660LL * 24 * 3600 * 1000) /* ten years */
-#define MIB_CAP	    (1LL << 40)
-#define COUNT_CAP   1000000
+#define TEXT_CAP	JOB_TEXT_CAP
+#define COMMAND_CAP	131072			    /* what Linux takes as one argument */
+#define MS_CAP		(3660LL * 24 * 3600 * 1000) /* ten years */
+#define MIB_CAP		(1LL << 40)
+#define COUNT_CAP	1000000
+#define AUTHORITIES_CAP (1 << 20)
 
 static const char *const modes[] = {"gang", "fcfs", NULL};
 const char *const job_roles[] = {"tracked", "untracked", "sidecar", NULL};
@@ -53,6 +54,10 @@ const struct job_field job_fields[] = {
 	{JOB(work_dir), .kind = FIELD_OPTIONAL_TEXT, .min = 1, .max = TEXT_CAP},
 	{JOB(checkpoint_dir), .kind = FIELD_OPTIONAL_TEXT, .max = TEXT_CAP},
 	{JOB(tensorboard_log_dir), .kind = FIELD_OPTIONAL_TEXT, .max = TEXT_CAP},
+	{JOB(on_end_webhook), .kind = FIELD_OPTIONAL_TEXT, .min = 1, .max = TEXT_CAP},
+	{JOB(on_end_authorities), .kind = FIELD_OPTIONAL_TEXT, .min = 1, .max = AUTHORITIES_CAP},
+	{JOB(on_end_command), .kind = FIELD_OPTIONAL_TEXT, .min = 1, .max = COMMAND_CAP},
+	{JOB(on_end_timeout_ms), .kind = FIELD_OPTIONAL_INT64, .max = MS_CAP},
 };
 const size_t job_field_count = array_length(job_fields);
 

@@ -214,6 +214,31 @@ json_t *record_final(enum job_state state, const char *message, const struct cau
 	return record;
 }
 
+void record_set_notices_due(json_t *final)
+{
+	json_set_bool(final, "notices_due", true);
+}
+
+json_t *record_notices(const json_t *last, json_t *notices)
+{
+	json_t *record = json_copy((json_t *)last);
+
+	json_object_del(record, "notices_due");
+	json_object_set_new(record, "notices", notices);
+	return record;
+}
+
+json_t *record_notice(const char *of, const char *text, bool failed)
+{
+	json_t *notice = json_object();
+
+	json_set_text(notice, "of", of);
+	json_set_text(notice, "text", text);
+	if (failed)
+		json_set_bool(notice, "failed", true);
+	return notice;
+}
+
 json_t *record_history_trouble(const json_t *last, const char *text)
 {
 	json_t *record = json_copy((json_t *)last);
@@ -226,4 +251,10 @@ bool record_is_final(const struct journal_line *line)
 {
 	json_t *record cleanup_json = journal_line_record(line, NULL);
 	return str_equal(json_string_value(json_object_get(record, "ev")), "final");
+}
+
+bool record_has_notices_due(const struct journal_line *line)
+{
+	json_t *record cleanup_json = journal_line_record(line, NULL);
+	return json_is_true(json_object_get(record, "notices_due"));
 }

@@ -17,10 +17,13 @@
  *   checkpoints  task text trouble?              they cannot be stored; without `trouble` they can
  *                                                again
  *   waiting  text?                               why containers are not there; absent: no more
- *   final    state message cause? history_trouble?
+ *   final    state message cause? notices_due? notices? history_trouble?
  *                                                the last line of a journal; the cause, when no
- *                                                AM could say it. Once more, with that trouble,
- *                                                where no history of the job could be published
+ *                                                AM could say it. notices_due: it is repeated with
+ *                                                `notices`, {of text failed?} each, once those are
+ *                                                told who asked for that. Once more, with that
+ *                                                trouble, where no history of the job could be
+ *                                                published
  */
 #ifndef TONY_JOB_RECORD_H
 #define TONY_JOB_RECORD_H
@@ -65,9 +68,17 @@ json_t *record_output(const struct job *job, const struct task *task,
 json_t *record_checkpoints(const struct job *job, const struct task *task, const char *trouble);
 json_t *record_waiting(const char *text); /* NULL: nothing is waited for any more */
 json_t *record_final(enum job_state state, const char *message, const struct cause *cause);
-/* `last`: that record, as a journal's last line has it; borrowed. */
+/* It is to be repeated with notices. */
+void record_set_notices_due(json_t *final);
+/* `last`: that record, as a journal's last line has it; borrowed. `notices` is taken. */
+json_t *record_notices(const json_t *last, json_t *notices);
+/* Of record_notices(): what became of the one named `of`. */
+json_t *record_notice(const char *of, const char *text, bool failed);
+/* `last`: likewise. */
 json_t *record_history_trouble(const json_t *last, const char *text);
 /* Whether it is that one. */
 bool record_is_final(const struct journal_line *line);
+/* Whether it is to be repeated with notices. */
+bool record_has_notices_due(const struct journal_line *line);
 
 #endif

@@ -41,6 +41,13 @@ bool job_state_is_final(enum job_state state)
 	return state == JOB_SUCCEEDED || state == JOB_FAILED || state == JOB_KILLED;
 }
 
+int job_state_exit_code(enum job_state state)
+{
+	if (state == JOB_SUCCEEDED)
+		return 0;
+	return state == JOB_KILLED ? 8 : 1;
+}
+
 int task_state_parse(const char *name)
 {
 	return find(task_names, array_length(task_names), name);

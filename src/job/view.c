@@ -74,6 +74,7 @@ void job_view_destroy(struct job_view *view)
 	free(view->note);
 	free(view->message);
 	free(view->history_trouble);
+	json_decref(view->notices);
 	str_list_finish(&view->avoided);
 	free(view);
 }
@@ -418,6 +419,27 @@ static void stop_the_rest(struct job_view *view, int64_t time_ms)
 	}
 }
 
+static int read_notices(struct job_view *view, const struct view_record *record, struct err *err)
+{
+	const json_t *notices = view_record_get(record, "notices"), *notice;
+	size_t i;
+
+	json_array_foreach(notices, i, notice)
+	{
+		if (!json_is_string(json_object_get(notice, "of")) ||
+		    !json_is_string(json_object_get(notice, "text")))
+			return err_set(err, ERR_INPUT, "notices[%zu]: lacks of or text", i);
+	}
+	if (notices && !json_is_array(notices))
+		return err_set(err, ERR_INPUT, "notices: is not a list");
+	if (notices) {
+		json_decref(view->notices);
+		view->notices = json_deep_copy(notices);
+	}
+	view->notices_due = false;
+	return view_record_read_bool(record, "notices_due", &view->notices_due, err);
+}
+
 static int fold_final(struct job_view *view, const struct view_record *record, int64_t time_ms,
 		      struct err *err)
 {
@@ -437,7 +459,8 @@ static int fold_final(struct job_view *view, const struct view_record *record, i
 		if (cause_from_json(cause, &view->cause, err) < 0)
 			return -1;
 	}
-	if (read_text(record, "history_trouble", &view->history_trouble, err) < 0)
+	if (read_notices(view, record, err) < 0 ||
+	    read_text(record, "history_trouble", &view->history_trouble, err) < 0)
 		return -1;
 	return read_text(record, "message", &view->message, err);
 }

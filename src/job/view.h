@@ -84,6 +84,8 @@ struct job_view {
 	char *message;		 /* the final one; NULL: none yet */
 	struct str_list avoided; /* machines to blame, the first one first */
 	bool is_final;		 /* the final record is there */
+	bool notices_due;	 /* of the job's end; no AM has told what became of them */
+	json_t *notices;	 /* as in record_notices(); NULL: none yet */
 	char *history_trouble;	 /* why no history of the job was published; NULL: nothing */
 	struct type_view *types; /* as many as the job has */
 	struct task_view *tasks;

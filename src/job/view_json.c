@@ -110,6 +110,8 @@ json_t *job_view_to_json(const struct job_view *view)
 	json_set_text(object, "waiting", view->waiting);
 	set_cause(object, view);
 	json_set_text(object, "message", view->message);
+	if (view->notices)
+		json_object_set(object, "notices", view->notices);
 	json_set_text(object, "history_trouble", view->history_trouble);
 	json_object_set_new(object, "types", types_to_json(view));
 	json_set_int(object, "sequence", view->sequence);

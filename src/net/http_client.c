@@ -31,7 +31,7 @@ struct http_call {
 	TAILQ_ENTRY(http_call) link;
 	struct http_client *client;
 	struct http_question question; /* its texts are owned */
-	char *method, *path, *accept, *content_type;
+	char *method, *path, *accept, *content_type, *authorization;
 	struct str body;
 	struct event timer;
 };
@@ -78,6 +78,7 @@ static void free_call(struct http_call *call)
 	free(call->path);
 	free(call->accept);
 	free(call->content_type);
+	free(call->authorization);
 	str_finish(&call->body);
 	free(call);
 }
@@ -243,8 +244,12 @@ static bool take_head(struct http_client *client)
 	evbuffer_drain(input, length);
 	if (head.status >= 200) /* 1xx only announces the answer */
 		begin_body(client, &head);
+	bool is_enough =
+		head.status >= 200 && TAILQ_FIRST(&client->calls)->question.is_status_enough;
 	http_head_finish(&head);
-	return true;
+	if (is_enough)
+		complete(client, false);
+	return !is_enough;
 }
 
 static bool take_chunked(struct http_client *client, const struct evbuffer_iovec *part)
@@ -423,6 +428,8 @@ static void send_call(struct http_client *client, const struct http_call *call)
 			    client->address);
 	if (client->token)
 		evbuffer_add_printf(output, "Authorization: Bearer %s\r\n", client->token);
+	else if (call->authorization)
+		evbuffer_add_printf(output, "Authorization: %s\r\n", call->authorization);
 	if (call->accept)
 		evbuffer_add_printf(output, "Accept: %s\r\n", call->accept);
 	if (call->content_type)
@@ -527,6 +534,7 @@ struct http_call *http_client_start(struct http_client *client,
 	call->path = mem_strdup(question->path);
 	call->accept = mem_strdup(question->accept);
 	call->content_type = mem_strdup(question->content_type);
+	call->authorization = mem_strdup(question->authorization);
 	if (question->body)
 		str_append_bytes(&call->body, question->body, question->body_length);
 	event_assign(&call->timer, client->base, -1, 0, on_timeout, call);

@@ -33,6 +33,9 @@ struct http_question {
 	const char *path;	  /* with the query; the caller percent-encodes */
 	const char *accept;	  /* NULL: anything */
 	const char *content_type; /* of the body; NULL: not told */
+	/* "Basic ..."; NULL: none but the client's token. A secret: copied, and told to nobody
+	 * else. */
+	const char *authorization;
 	const char *body;
 	size_t body_length;
 	/* With `body` NULL and a length: so many bytes of this file, from where it stands, read as
@@ -42,7 +45,8 @@ struct http_question {
 	/* The answer may come compressed; who asked is not told. HTTP_RESPONSE_CAP counts what it
 	 * holds. */
 	bool takes_gzip;
-	bool is_last; /* the connection is closed after the answer */
+	bool is_status_enough; /* the answer's body is not waited for, and empty */
+	bool is_last;	       /* the connection is closed after the answer */
 	/* NULL: the body is gathered. Else it gets the bytes of a 2xx body as they come; false
 	 * ends the call (`done` is told so: ERR_NONE, status of the answer, empty body). */
 	bool (*on_bytes)(void *data, const char *bytes, size_t length);
@@ -101,6 +105,12 @@ struct http_target {
 int http_call(const struct http_target *target, const char *method, const char *path,
 	      const char *body, int64_t timeout_ms, int *status, struct str *response,
 	      struct err *err);
+
+/* One question to a server that is none of tony's, over TLS unless `tls` is NULL. `question`: its
+ * `done` and `data` are not used, and the answer's body is not waited for. 0 when an answer came,
+ * whatever its status; a redirect is one. */
+int http_ask(const char *address, struct tls_context *tls, const struct http_question *question,
+	     int *status, struct err *err);
 
 /* GETs what comes as an answer piece by piece, over TLS unless `tls` is NULL, until it ends or
  * on_bytes() returns false: 0 either way. A status other than 2xx is an error as

@@ -85,6 +85,19 @@ int http_call(const struct http_target *target, const char *method, const char *
 	return 0;
 }
 
+int http_ask(const char *address, struct tls_context *tls, const struct http_question *question,
+	     int *status, struct err *err)
+{
+	struct sync_call call = {.tls = tls, .err = err};
+	struct http_question asked = *question;
+
+	asked.is_status_enough = true;
+	if (run(&call, &(struct http_target){.address = address}, &asked) < 0)
+		return -1;
+	*status = call.status;
+	return 0;
+}
+
 int http_stream(const char *address, struct tls_context *tls, const char *path, int64_t timeout_ms,
 		bool (*consume)(void *data, const char *bytes, size_t length), void *data,
 		struct err *err)

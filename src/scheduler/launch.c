@@ -131,8 +131,7 @@ static void write_record(const struct launch *launch, bool limited)
 	_exit(launch_exit_code(&err, EXIT_NO_EXEC));
 }
 
-/* The AM raised its limit for its own sake; programs with select() rely on a low one. */
-static void restore_open_files(void)
+void launch_restore_open_files(void)
 {
 	const char *before = getenv("TONY_OPEN_FILES");
 	struct rlimit limit;
@@ -167,7 +166,7 @@ static _Noreturn void become_executor(const struct launch *launch, const char *w
 	fcntl(launch->shared_ledger, F_SETFD, 0);
 	fcntl(launch->lifeline, F_SETFD, 0);
 	write_record(launch, limit_memory(launch));
-	restore_open_files();
+	launch_restore_open_files();
 	limits_restore();
 	set_environment(launch);
 	if (chdir(work) < 0)

@@ -257,6 +257,29 @@ struct ending {
 	const struct cause *cause; /* NULL: none but what the journal tells */
 };
 
+static json_t *describe_final(const struct job *job, const struct ending *ending)
+{
+	json_t *record = record_final(ending->state, ending->message, ending->cause);
+
+	if (job_has_notices(job))
+		record_set_notices_due(record);
+	return record;
+}
+
+/* In place of an AM and a guardian that could not. Notices may take long: another guardian, which
+ * finds the job at its end, tells them before it publishes. */
+static void conclude(const struct job *job, const char *job_dir)
+{
+	struct err err cleanup_err = {0};
+
+	if (job_has_notices(job)) {
+		if (local_start_last_duty(job->id, job_dir, &err) == 0)
+			return;
+		log_warning("the notices of the job's end are not sent: %s", err_message(&err));
+	}
+	local_history_conclude(job, job_dir);
+}
+
 static int write_final(const char *job_dir, const struct ending *ending, struct err *err)
 {
 	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
@@ -271,13 +294,11 @@ static int write_final(const char *job_dir, const struct ending *ending, struct 
 		return -1;
 	}
 	if (!view->is_final)
-		result = journal_append(journal,
-					record_final(ending->state, ending->message, ending->cause),
-					clock_wall_ms(), true, err);
+		result = journal_append(journal, describe_final(job, ending), clock_wall_ms(), true,
+					err);
 	journal_close(journal);
-	/* In place of an AM and a guardian that could not. */
 	if (result == 0)
-		local_history_conclude(job, job_dir);
+		conclude(job, job_dir);
 	job_view_destroy(view);
 	job_destroy(job);
 	return result;
@@ -342,7 +363,7 @@ bool local_job_settle(const char *job_dir, const struct job_view *view)
 {
 	struct err err cleanup_err = {0};
 
-	if (view->is_final || local_job_life(job_dir, NULL) != LOCAL_GONE)
+	if ((view->is_final && !view->notices_due) || local_job_life(job_dir, NULL) != LOCAL_GONE)
 		return false;
 	const struct ending ending = {
 		.state = view->am_pid ? JOB_FAILED : JOB_KILLED,

@@ -210,3 +210,10 @@ int local_start_am(const char *job_id, const char *job_dir, struct err *err)
 		end_am(job_id);
 	return result;
 }
+
+int local_start_last_duty(const char *job_id, const char *job_dir, struct err *err)
+{
+	char *agent cleanup_free = local_find_agent(err);
+
+	return agent && start(agent, job_id, job_dir, err) > 0 ? 0 : -1;
+}

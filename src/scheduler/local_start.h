@@ -17,6 +17,10 @@ char *local_find_agent(struct err *err);
  */
 int local_start_am(const char *job_id, const char *job_dir, struct err *err);
 
+/* Starts the same for a job whose journal has its last line: it does what the last guardian would
+ * have done, and nobody waits for it. */
+int local_start_last_duty(const char *job_id, const char *job_dir, struct err *err);
+
 /* Whether such a signal is pending. */
 bool local_start_is_interrupted(void);
 

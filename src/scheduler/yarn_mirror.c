@@ -80,6 +80,16 @@ static int64_t last_sequence(const char *mirror, bool *is_final)
 	return line.sequence;
 }
 
+/* The AM tells notices after the last line that others hear of, and repeats it with them. */
+static bool has_notices_due(const char *mirror)
+{
+	char *path cleanup_free = fs_join(mirror, "journal.jsonl");
+	char *text cleanup_free = NULL;
+	struct journal_line line;
+
+	return journal_read_last(path, &text, &line) && record_has_notices_due(&line);
+}
+
 bool yarn_mirror_is_final(const char *mirror)
 {
 	bool is_final;
@@ -520,9 +530,11 @@ static int settle_journal(struct webhdfs_client *client, const struct hadoop_clu
 	if (held < 0)
 		return -1;
 	last_sequence(mirror, &is_final);
-	if (is_final)
+	if (is_final && !has_notices_due(mirror))
 		return 0;
 	char *bytes cleanup_free = fetch_journal(cluster, mirror, report, &length, &missing);
+	if (!bytes && is_final)
+		return 0;
 	if (!bytes) {
 		/* Of a store that is none, the ResourceManager's word has to do. */
 		if (missing.kind == ERR_UNREACHABLE || (!report && missing.kind != ERR_NOT_FOUND))

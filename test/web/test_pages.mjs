@@ -212,5 +212,8 @@ test('lines of the journal in words', () => {
 	assert.equal(recordWords({ev: 'waiting'}), 'Nothing is waited for any more');
 	assert.equal(recordWords({ev: 'final', state: 'killed', message: 'killed by ada'}), 'The end: killed. killed by ada');
 	assert.equal(recordWords({ev: 'final', state: 'killed', message: 'killed by ada', history_trouble: 'no room'}), 'no room');
+	assert.equal(recordWords({ev: 'final', state: 'killed', message: 'killed by ada',
+		notices: [{of: 'tony.application.on-end', text: 'the command exited with code 0'}]}),
+	'tony.application.on-end: the command exited with code 0');
 	assert.equal(recordWords({ev: 'unheard-of'}), 'unheard-of');
 });

@@ -380,6 +380,50 @@ static void a_history_that_is_not_published_is_seen(void **state)
 	end(&scene);
 }
 
+static void what_became_of_notices_is_in_the_last_line(void **state)
+{
+	struct scene scene = begin(state, "worker=1");
+	struct journal_line line;
+	char *text = NULL;
+	json_t *first = record_final(JOB_FAILED, "no data", NULL), *notices = json_array();
+
+	record_set_notices_due(first);
+	add(&scene, first);
+	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
+	assert_true(scene.view->is_final && scene.view->notices_due && !scene.view->notices);
+	assert_true(journal_read_last(scene.path, &text, &line));
+	assert_true(record_has_notices_due(&line));
+	json_t *last cleanup_json = journal_line_record(&line, NULL);
+	free(text);
+	json_array_append_new(notices, record_notice("x", "it is gone", true));
+	add(&scene, record_notices(last, notices));
+	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
+	assert_false(scene.view->notices_due);
+	assert_string_equal(scene.view->message, "no data");
+	const json_t *told = json_array_get(scene.view->notices, 0);
+	assert_string_equal(json_string_value(json_object_get(told, "text")), "it is gone");
+	assert_true(journal_read_last(scene.path, &text, &line));
+	assert_true(record_is_final(&line) && !record_has_notices_due(&line));
+	/* An AM that follows says the end once more, and nobody forgets what was told. */
+	add(&scene, record_final(JOB_FAILED, "no data", NULL));
+	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
+	assert_non_null(scene.view->notices);
+	free(text);
+	end(&scene);
+}
+
+static void notices_of_another_form_are_refused(void **state)
+{
+	struct scene scene = begin(state, "worker=1");
+	json_t *final = record_final(JOB_FAILED, "no data", NULL);
+	struct err err cleanup_err = {0};
+
+	json_object_set_new(final, "notices", json_pack("[{s:s}]", "of", "x"));
+	add(&scene, final);
+	assert_int_equal(job_view_read(scene.view, scene.path, &err), -1);
+	end(&scene);
+}
+
 /* The writer of the last line in place of an AM may know why there is none. */
 static void the_last_line_may_have_a_cause(void **state)
 {
@@ -528,6 +572,8 @@ int main(void)
 		in_directory(machines_to_blame_are_seen),
 		in_directory(nothing_of_an_ended_job_runs),
 		in_directory(a_history_that_is_not_published_is_seen),
+		in_directory(what_became_of_notices_is_in_the_last_line),
+		in_directory(notices_of_another_form_are_refused),
 		in_directory(the_last_line_may_have_a_cause),
 		in_directory(the_longest_end_is_found_without_the_rest),
 		in_directory(what_is_not_wanted_does_not_count),
