@@ -37,9 +37,11 @@ static const char *port_remedy(const struct job_type *type)
 	"add --framework pytorch (tony.application.framework), by which tasks get RANK, "          \
 	"WORLD_SIZE and MASTER_ADDR"
 
-/* Programs that lack the variables of their framework, which the user has not named. */
+/* Programs that lack the variables of their framework, which the user has not named; or that do
+ * what the framework that is named has done already. */
 static const struct {
 	const char *says, *framework, *remedy;
+	bool is_named;
 } by_words[] = {
 	{"environment variable RANK expected", "pytorch", GIVES_RANKS},
 	{"environment variable WORLD_SIZE expected", "pytorch", GIVES_RANKS},
@@ -49,13 +51,17 @@ static const struct {
 	{"KeyError: 'LOCAL_RANK'", "pytorch", GIVES_RANKS},
 	{"KeyError: 'TF_CONFIG'", "tensorflow",
 	 "add --framework tensorflow (tony.application.framework)"},
+	{"Unexpected keyword arguments: ['", "dask",
+	 "write Client() without arguments: Dask's workers are this job's tasks (--workers N, "
+	 "tony.worker.vcores, tony.worker.memory)",
+	 .is_named = true},
 };
 
 static const char *find_by_words(const struct job_view *view)
 {
 	for (size_t i = 0; view->cause.headline && i < array_length(by_words); i++)
 		if (strstr(view->cause.headline, by_words[i].says) &&
-		    !str_equal(view->job->framework, by_words[i].framework))
+		    str_equal(view->job->framework, by_words[i].framework) == by_words[i].is_named)
 			return by_words[i].remedy;
 	return NULL;
 }

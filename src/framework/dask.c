@@ -31,6 +31,22 @@ static void defaults(const struct framework_shape *shape, struct str_list *pairs
 	str_list_add(pairs, "tony.scheduler.memory=1g");
 }
 
+/* Text of a module, which Dask runs in a scheduler (distributed.scheduler.preload). One that closes
+ * would tell its workers to close, too, while tony ends them: they print tracebacks then. This one
+ * lets those go first that are going. */
+static const char closes_last[] = "from asyncio import sleep\n"
+				  "async def dask_teardown(scheduler):\n"
+				  "    for _ in range(20):\n"
+				  "        if scheduler.workers: await sleep(0.05)\n";
+
+/* In the driver only a LocalCluster has a scheduler. */
+static const char warns_of_local_cluster[] =
+	"def dask_setup(scheduler): import sys; print(\"tony: warning: LocalCluster starts workers "
+	"of its own beside the "
+	"program, and this job's workers get nothing to do: write Client() without arguments in "
+	"its "
+	"place\", file=sys.stderr, flush=True)";
+
 /* What the nanny would set for its workers: each core has a thread of Dask's already
  * (distributed.yaml, nanny.pre-spawn-environ). */
 static void add_worker(struct environment *variables)
@@ -46,6 +62,7 @@ static void add_worker(struct environment *variables)
 static void add_driver(struct environment *variables)
 {
 	environment_set(variables, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "300s");
+	environment_set(variables, "DASK_DISTRIBUTED__SCHEDULER__PRELOAD", warns_of_local_cluster);
 }
 
 static int environment(const struct framework_task *task, struct environment *variables,
@@ -63,7 +80,9 @@ static int environment(const struct framework_task *task, struct environment *va
 	environment_set(variables, "DASK_TEMPORARY_DIRECTORY", task->scratch_dir);
 	if (pool_is_worker(type))
 		add_worker(variables);
-	else if (!str_equal(type, pool.server))
+	else if (str_equal(type, pool.server))
+		environment_set(variables, "DASK_DISTRIBUTED__SCHEDULER__PRELOAD", closes_last);
+	else
 		add_driver(variables);
 	return 0;
 }

@@ -38,6 +38,38 @@ def test_a_lost_worker_comes_back_and_a_lost_scheduler_or_driver_forms_the_clust
     expect_success(job)
 
 
+def run(tony, program):
+    (tony.directory / "source").mkdir(exist_ok=True)
+    (tony.directory / "source" / "program.py").write_text(f"from distributed import Client, LocalCluster\n{program}\n")
+    path = f"{venv_bin('dask')}:{os.environ['PATH']}"
+    return tony.job({"tony.application.framework": "dask", "tony.worker.instances": 2, "tony.worker.memory": "512m"},
+                    "--", "python3", "program.py", src_dir=tony.directory / "source", env={"PATH": path})
+
+
+@pytest.mark.slow
+def test_a_job_that_succeeds_prints_no_traceback(tony):
+    answer, job = run(tony, "client = Client()\nclient.wait_for_workers(2)\n"
+                            "print(sum(client.gather(client.map(abs, range(100)))))")
+    assert answer.returncode == 0, answer.stdout
+    assert job.logs("driver:0") == "4950\n"
+    for task in ("scheduler:0", "worker:0", "worker:1"):
+        assert "Traceback" not in job.logs(task, "stderr"), job.logs(task, "stderr")
+    assert job.logs("scheduler:0", "stderr").index("Lost all workers") < \
+        job.logs("scheduler:0", "stderr").index("Scheduler closing all comms")
+
+
+@pytest.mark.slow
+def test_a_program_with_a_cluster_of_its_own_is_told_what_to_write(tony):
+    answer, _ = run(tony, "Client(n_workers=4)")
+    assert answer.returncode == 1
+    assert "\ntry: write Client() without arguments: " in answer.stdout + answer.stderr
+    answer, job = run(tony, "if __name__ == '__main__':\n"
+                            "  with LocalCluster(n_workers=1) as own, Client(own) as client:\n"
+                            "    print(client.submit(abs, -1).result())")
+    assert (answer.returncode, job.logs("driver:0")) == (0, "1\n")
+    assert job.logs("driver:0", "stderr").count("tony: warning: LocalCluster starts workers of its own") == 1
+
+
 @pytest.mark.slow
 def test_workers_come_and_go_while_the_driver_goes_on(tony):
     job = tony.example("dask", "--conf", COMMAND, *ELASTIC, python=venv_bin("dask"))
