@@ -57,29 +57,57 @@ static const struct scheduler_client_ops *owner_of(const char *id)
 	return NULL;
 }
 
+/* Takes the one that is the newer; `newest` may be empty. */
+static void take_newer(struct finding *newest, struct finding *one)
+{
+	one->submitted_ms = submitted_ms(&one->door);
+	bool wins = !newest->ops || newest->submitted_ms < one->submitted_ms;
+	struct finding winner = wins ? *one : *newest, loser = wins ? *newest : *one;
+
+	finding_finish(&loser);
+	*newest = winner;
+	*one = (struct finding){0};
+}
+
+/* A live job goes first, then the one that was submitted last. */
+static void take_better(struct finding *best, struct finding *one)
+{
+	if (best->ops && !one->door.ended)
+		finding_finish(best); /* which has ended: no other is asked beside a live one */
+	take_newer(best, one);
+}
+
 static int find_scheduled(const char *id, struct finding *finding, struct err *err)
 {
 	const struct scheduler_client_ops *ops = owner_of(id);
-	int result = -1;
 
 	if (ops)
 		return find_on(ops, id, finding, err);
-	for (size_t i = 0; result < 0 && (ops = scheduler_client_at(i)); i++) {
+	for (size_t i = 0; (ops = scheduler_client_at(i)); i++) {
 		struct err why cleanup_err = {0};
+		struct finding one;
 		if (!is_there(ops))
 			continue;
-		result = find_on(ops, id, finding, &why);
-		if (result == 0)
-			return 0;
+		if (find_on(ops, id, &one, &why) == 0) {
+			take_better(finding, &one);
+			if (!finding->door.ended)
+				break;
+			continue;
+		}
+		if (finding->ops && why.kind != ERR_NOT_FOUND)
+			log_warning("a live job \"%s\" may be on %s: %s", id, ops->name,
+				    err_message(&why));
 		/* Of several reasons the one that says more than "not here" is told. */
 		if (err && (err->kind == ERR_NONE || err->kind == ERR_NOT_FOUND)) {
 			err_finish(err);
 			err_set(err, why.kind, "%s", err_message(&why));
 		}
-		if (why.kind != ERR_NOT_FOUND)
+		if (why.kind != ERR_NOT_FOUND && !finding->ops)
 			return -1;
 	}
-	return result;
+	if (finding->ops && err)
+		err_finish(err);
+	return finding->ops ? 0 : -1;
 }
 
 /* What no scheduler knows any more may have left its history. */
@@ -124,12 +152,7 @@ static int find_newest(struct finding *newest, struct err *err)
 			}
 			continue;
 		}
-		one.submitted_ms = submitted_ms(&one.door);
-		struct finding *loser =
-			newest->ops && newest->submitted_ms >= one.submitted_ms ? &one : newest;
-		struct finding winner = loser == newest ? one : *newest;
-		finding_finish(loser);
-		*newest = winner;
+		take_newer(newest, &one);
 	}
 	if (!newest->ops)
 		return -1;

@@ -6,8 +6,9 @@
 #include "scheduler/scheduler.h"
 
 /* As scheduler_client_ops.find(), of the scheduler whose job it is; NULL: `err`. An id of a
- * scheduler's own form is looked for there only, a name first on this machine, and the newest job
- * is that of all. What no scheduler knows is looked for in the history (scheduler/job_stores.h). */
+ * scheduler's own form is looked for there only. A name is that of the newest live job, on this
+ * machine first, else of the one that ended last; the newest job is that of all. What no scheduler
+ * knows is looked for in the history (scheduler/job_stores.h). */
 const struct scheduler_client_ops *schedulers_find(const char *id, struct job_door *door,
 						   char **full_id, struct err *err);
 

@@ -88,6 +88,7 @@ static void print_bash_value(const struct opt_table *verb, const struct opt *opt
 		[OPT_COMPLETE_JOB] = "words=$(_tony_jobs)",
 		[OPT_COMPLETE_KEY] = "compopt -o nospace; words=$(_tony_keys)",
 		[OPT_COMPLETE_TASK] = "words=$(_tony_tasks)",
+		[OPT_COMPLETE_TAG] = "return",
 	};
 	char *values cleanup_free = join_values(opt);
 
@@ -206,6 +207,7 @@ static void print_zsh_value(const struct opt *opt)
 		[OPT_COMPLETE_JOB] = "_tony_jobs",
 		[OPT_COMPLETE_KEY] = "_tony_keys",
 		[OPT_COMPLETE_TASK] = "_tony_tasks",
+		[OPT_COMPLETE_TAG] = " ",
 	};
 	char *values cleanup_free = join_values(opt);
 

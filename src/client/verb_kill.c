@@ -1,10 +1,12 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
+#include "client/job_choice.h"
 #include "client/live.h"
 #include "client/opened.h"
 #include "client/report.h"
@@ -16,11 +18,14 @@
 #define FIND_STEP_MS	100
 
 struct kill_options {
-	bool force;
+	bool force, all;
 	char *reason;
+	struct str_list tags;
 };
 
 static const struct opt options[] = {
+	JOB_CHOICE_TAG(struct kill_options),
+	JOB_CHOICE_ALL(struct kill_options),
 	{.name = "force",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct kill_options, force),
@@ -35,11 +40,11 @@ static const struct opt options[] = {
 
 const struct opt_table verb_kill_options = {
 	.verb = "kill",
-	.usage = "tony kill [OPTIONS] JOB",
+	.usage = "tony kill [OPTIONS] JOB...",
 	.of_running_jobs = true,
-	.summary = "end a job",
-	.description = "The job's programs get SIGTERM, and SIGKILL when their grace "
-		       "(tony.<type>.stop-grace) is over. Returns when the job has ended.",
+	.summary = "end jobs",
+	.description = "The jobs' programs get SIGTERM, and SIGKILL when their grace "
+		       "(tony.<type>.stop-grace) is over. Returns when the jobs have ended.",
 	.options = options,
 	.option_count = array_length(options),
 };
@@ -100,28 +105,87 @@ static int await_end(struct opened *opened, const char *stopping, struct err *er
 	return EXIT_CODE_OK;
 }
 
-static int kill_job(const struct kill_options *chosen, const struct str_list *operands,
-		    struct err *err)
-{
-	struct opened opened cleanup_opened = {0};
-	const char *id;
+/* ---- several jobs ------------------------------------------------------------------------- */
 
-	if (report_one_operand(&verb_kill_options, operands, &id, err) < 0)
+/* A job that is on its way to its end. */
+struct ending {
+	struct opened opened;
+	char *stopping; /* what the user is told meanwhile */
+};
+
+struct endings {
+	const struct kill_options *chosen;
+	struct ending *items;
+	size_t count, awaited;
+};
+
+static void endings_finish(struct endings *endings)
+{
+	for (size_t i = 0; i < endings->count; i++) {
+		opened_finish(&endings->items[i].opened);
+		free(endings->items[i].stopping);
+	}
+	free(endings->items);
+}
+
+static int begin(struct ending *ending, const struct kill_options *chosen, const char *job,
+		 struct err *err)
+{
+	struct opened *opened = &ending->opened;
+
+	if (opened_find(opened, job, err) < 0)
 		return -1;
-	if (!id)
+	if (opened->view->is_final)
+		return opened_say_ended(opened, err);
+	/* From then on the tasks count as stopped. */
+	ending->stopping = chosen->force ? mem_strdup("killing the job with SIGKILL")
+					 : live_stopping(opened->view);
+	return chosen->force ? opened->ops->kill(&opened->door, chosen->reason, err)
+			     : ask_to_end(opened, chosen->reason, err);
+}
+
+/* All are told before any is waited for: their graces pass at the same time. */
+static int begin_one(void *data, const char *job, struct err *err)
+{
+	struct endings *endings = data;
+	struct ending *ending = &endings->items[endings->count];
+
+	if (begin(ending, endings->chosen, job, err) == 0) {
+		endings->count++;
+		return EXIT_CODE_OK;
+	}
+	opened_finish(&ending->opened);
+	free(ending->stopping);
+	*ending = (struct ending){0};
+	return -1;
+}
+
+static int await_one(void *data, const char *job, struct err *err)
+{
+	struct endings *endings = data;
+	struct ending *ending = &endings->items[endings->awaited++];
+
+	return await_end(&ending->opened, ending->stopping, err);
+}
+
+static int kill_jobs(const struct kill_options *chosen, const struct str_list *operands,
+		     struct err *err)
+{
+	const struct job_choice choice = {JOB_CHOICE_LIVE, operands, &chosen->tags, chosen->all};
+	struct str_list jobs cleanup_str_list = {0}, begun cleanup_str_list = {0};
+	struct endings endings __attribute__((cleanup(endings_finish))) = {chosen};
+
+	if (operands->count == 0 && chosen->tags.count == 0)
 		return err_set(err, ERR_USAGE, "which job? usage: %s; see tony list",
 			       verb_kill_options.usage);
-	if (opened_find(&opened, id, err) < 0)
+	if (job_choice_find(&verb_kill_options, &choice, &jobs, err) < 0)
 		return -1;
-	if (opened.view->is_final)
-		return opened_say_ended(&opened, err);
-	/* From then on the tasks count as stopped. */
-	char *stopping cleanup_free = chosen->force ? mem_strdup("killing the job with SIGKILL")
-						    : live_stopping(opened.view);
-	if (chosen->force ? opened.ops->kill(&opened.door, chosen->reason, err) < 0
-			  : ask_to_end(&opened, chosen->reason, err) < 0)
-		return -1;
-	return await_end(&opened, stopping, err);
+	endings.items = mem_alloc_array(jobs.count, sizeof(*endings.items));
+	int code = job_choice_each(&jobs, begin_one, &endings);
+	for (size_t i = 0; i < endings.count; i++)
+		str_list_add(&begun, endings.items[i].opened.id);
+	int end = begun.count > 0 ? job_choice_each(&begun, await_one, &endings) : EXIT_CODE_OK;
+	return code > end ? code : end;
 }
 
 int verb_kill(int argc, char **argv)
@@ -132,7 +196,7 @@ int verb_kill(int argc, char **argv)
 	int code;
 
 	if (report_parse(&verb_kill_options, argc, argv, &chosen, &operands, &code)) {
-		code = kill_job(&chosen, &operands, &err);
+		code = kill_jobs(&chosen, &operands, &err);
 		code = code < 0 ? report_error(&err) : code;
 	}
 	opt_finish(&verb_kill_options, &chosen);

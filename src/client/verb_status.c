@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/job_answer.h"
+#include "client/job_choice.h"
 #include "client/live.h"
 #include "client/opened.h"
 #include "client/place.h"
@@ -21,9 +22,11 @@ enum {
 
 struct status_options {
 	bool watch, json;
+	struct str_list tags;
 };
 
 static const struct opt options[] = {
+	JOB_CHOICE_TAG(struct status_options),
 	{.name = "watch",
 	 .letter = 'w',
 	 .kind = OPT_FLAG,
@@ -38,8 +41,8 @@ static const struct opt options[] = {
 
 const struct opt_table verb_status_options = {
 	.verb = "status",
-	.usage = "tony status [OPTIONS] [JOB]",
-	.summary = "show the state of a job and of its tasks",
+	.usage = "tony status [OPTIONS] [JOB...]",
+	.summary = "show the state of jobs and of their tasks",
 	.options = options,
 	.option_count = array_length(options),
 };
@@ -254,13 +257,64 @@ static int watch(struct opened *opened, struct err *err)
 	return code >= 0 && opened->view->is_final ? EXIT_CODE_OK : code;
 }
 
-static int check_options(const struct status_options *chosen, struct err *err)
+struct showing {
+	const struct status_options *chosen;
+	json_t *answers; /* NULL: one job alone is shown, as it is */
+	bool has_shown;
+};
+
+static int show(void *data, const char *job, struct err *err)
+{
+	struct showing *showing = data;
+	struct opened opened cleanup_opened = {0};
+
+	if (opened_find(&opened, job, err) < 0)
+		return -1;
+	if (showing->chosen->watch)
+		return watch(&opened, err);
+	if (showing->answers) {
+		json_array_append_new(showing->answers, job_answer(&opened));
+	} else if (showing->chosen->json) {
+		report_json(job_answer(&opened));
+	} else {
+		json_t *tasks cleanup_json = job_answer_tasks(&opened);
+		if (showing->has_shown)
+			putchar('\n');
+		print_job(&opened, tasks);
+		print_tasks(&opened, tasks);
+	}
+	showing->has_shown = true;
+	return EXIT_CODE_OK;
+}
+
+static int check_options(const struct status_options *chosen, const struct job_choice *choice,
+			 struct err *err)
 {
 	if (chosen->watch && chosen->json)
 		return err_set(
 			err, ERR_USAGE,
 			"--watch is for people; with --json see tony events --follow --json");
+	if (chosen->watch && job_choice_is_list(choice))
+		return err_set(err, ERR_USAGE, "--watch shows one job; for several see tony list");
 	return 0;
+}
+
+static int show_jobs(const struct status_options *chosen, const struct str_list *operands,
+		     struct err *err)
+{
+	const struct job_choice choice = {JOB_CHOICE_ANY, operands, &chosen->tags, false};
+	struct showing showing = {.chosen = chosen};
+	struct str_list jobs cleanup_str_list = {0};
+
+	if (check_options(chosen, &choice, err) < 0 ||
+	    job_choice_find(&verb_status_options, &choice, &jobs, err) < 0)
+		return -1;
+	if (chosen->json && job_choice_is_list(&choice))
+		showing.answers = json_array();
+	int code = job_choice_each(&jobs, show, &showing);
+	if (showing.answers)
+		report_json(showing.answers);
+	return code;
 }
 
 int verb_status(int argc, char **argv)
@@ -268,25 +322,12 @@ int verb_status(int argc, char **argv)
 	struct err err cleanup_err = {0};
 	struct status_options chosen = {0};
 	struct str_list operands cleanup_str_list = {0};
-	struct opened opened cleanup_opened = {0};
-	const char *id;
 	int code;
 
-	if (!report_parse(&verb_status_options, argc, argv, &chosen, &operands, &code))
-		return code;
-	if (report_one_operand(&verb_status_options, &operands, &id, &err) < 0 ||
-	    check_options(&chosen, &err) < 0 || opened_find(&opened, id, &err) < 0)
-		return report_error(&err);
-	if (chosen.watch) {
-		code = watch(&opened, &err);
-		return code < 0 ? report_error(&err) : code;
+	if (report_parse(&verb_status_options, argc, argv, &chosen, &operands, &code)) {
+		code = show_jobs(&chosen, &operands, &err);
+		code = code < 0 ? report_error(&err) : code;
 	}
-	if (chosen.json) {
-		report_json(job_answer(&opened));
-	} else {
-		json_t *tasks cleanup_json = job_answer_tasks(&opened);
-		print_job(&opened, tasks);
-		print_tasks(&opened, tasks);
-	}
-	return EXIT_CODE_OK;
+	opt_finish(&verb_status_options, &chosen);
+	return code;
 }

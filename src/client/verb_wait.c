@@ -1,9 +1,11 @@
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/job_answer.h"
+#include "client/job_choice.h"
 #include "client/live.h"
 #include "client/opened.h"
 #include "client/report.h"
@@ -13,9 +15,11 @@
 struct wait_options {
 	bool json;
 	char *timeout;
+	struct str_list tags;
 };
 
 static const struct opt options[] = {
+	JOB_CHOICE_TAG(struct wait_options),
 	{.name = "timeout",
 	 .kind = OPT_TEXT,
 	 .offset = offsetof(struct wait_options, timeout),
@@ -24,13 +28,13 @@ static const struct opt options[] = {
 	{.name = "json",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct wait_options, json),
-	 .help = "print the ended job as JSON (docs/json.md)"},
+	 .help = "print the ended jobs as JSON (docs/json.md)"},
 };
 
 const struct opt_table verb_wait_options = {
 	.verb = "wait",
-	.usage = "tony wait [OPTIONS] [JOB]",
-	.summary = "wait until a job has ended; exit as it did",
+	.usage = "tony wait [OPTIONS] [JOB...]",
+	.summary = "wait until jobs have ended; exit as they did",
 	.options = options,
 	.option_count = array_length(options),
 };
@@ -46,36 +50,71 @@ static int await_end(struct opened *opened, int64_t timeout_ms, struct err *err)
 	return final == 0 ? EXIT_CODE_TIMEOUT : final < 0 ? -1 : EXIT_CODE_OK;
 }
 
-static int wait_for(const struct wait_options *chosen, const struct str_list *operands,
-		    struct err *err)
-{
-	struct opened opened cleanup_opened = {0};
-	int64_t timeout_ms = -1;
-	const char *id;
+struct waiting {
+	const struct wait_options *chosen;
+	int64_t timeout_ms, until_ms; /* monotonic; negative: no limit */
+	json_t *answers;	      /* NULL: of one job alone, which is printed as it is */
+};
 
-	if (chosen->timeout && str_parse_duration(chosen->timeout, 1000, &timeout_ms) < 0)
-		return err_set(err, ERR_USAGE,
-			       "--timeout: \"%s\" is not a time; write 10s, 5m or 2h",
-			       chosen->timeout);
-	if (report_one_operand(&verb_wait_options, operands, &id, err) < 0 ||
-	    opened_find(&opened, id, err) < 0)
+static int64_t left_ms(const struct waiting *waiting)
+{
+	int64_t left = waiting->until_ms - clock_monotonic_ms();
+
+	return waiting->timeout_ms < 0 ? -1 : left > 0 ? left : 0;
+}
+
+static void tell_end(const struct waiting *waiting, const struct opened *opened)
+{
+	if (!waiting->chosen->json)
+		printf("%s %s: %s\n", opened->id, job_state_name(opened->view->state),
+		       opened->view->message ? opened->view->message : "");
+	else if (waiting->answers)
+		json_array_append_new(waiting->answers, job_answer(opened));
+	else
+		report_json(job_answer(opened));
+	report_flush_end(stdout, opened->view);
+}
+
+static int wait_for(void *data, const char *job, struct err *err)
+{
+	const struct waiting *waiting = data;
+	struct opened opened cleanup_opened = {0};
+
+	if (opened_find(&opened, job, err) < 0)
 		return -1;
-	int code = await_end(&opened, timeout_ms, err);
+	int code = await_end(&opened, left_ms(waiting), err);
 	if (code < 0)
 		return -1;
 	if (code == EXIT_CODE_TIMEOUT && !opened.view->is_final) {
-		char *after cleanup_free = str_format_duration(timeout_ms);
+		char *after cleanup_free = str_format_duration(waiting->timeout_ms);
 		fprintf(stderr, "tony: %s still runs after %s\n", opened.id, after);
 	}
 	if (!opened.view->is_final)
 		return code;
-	if (chosen->json)
-		report_json(job_answer(&opened));
-	else
-		printf("%s %s: %s\n", opened.id, job_state_name(opened.view->state),
-		       opened.view->message ? opened.view->message : "");
-	report_flush_end(stdout, opened.view);
+	tell_end(waiting, &opened);
 	return (int)exit_code_of_job(opened.view->state);
+}
+
+static int wait_for_all(const struct wait_options *chosen, const struct str_list *operands,
+			struct err *err)
+{
+	const struct job_choice choice = {JOB_CHOICE_ANY, operands, &chosen->tags, false};
+	struct waiting waiting = {.chosen = chosen, .timeout_ms = -1};
+	struct str_list jobs cleanup_str_list = {0};
+
+	if (chosen->timeout && str_parse_duration(chosen->timeout, 1000, &waiting.timeout_ms) < 0)
+		return err_set(err, ERR_USAGE,
+			       "--timeout: \"%s\" is not a time; write 10s, 5m or 2h",
+			       chosen->timeout);
+	waiting.until_ms = clock_monotonic_ms() + waiting.timeout_ms;
+	if (job_choice_find(&verb_wait_options, &choice, &jobs, err) < 0)
+		return -1;
+	if (chosen->json && job_choice_is_list(&choice))
+		waiting.answers = json_array();
+	int code = job_choice_each(&jobs, wait_for, &waiting);
+	if (waiting.answers)
+		report_json(waiting.answers);
+	return code;
 }
 
 int verb_wait(int argc, char **argv)
@@ -86,7 +125,7 @@ int verb_wait(int argc, char **argv)
 	int code;
 
 	if (report_parse(&verb_wait_options, argc, argv, &chosen, &operands, &code)) {
-		code = wait_for(&chosen, &operands, &err);
+		code = wait_for_all(&chosen, &operands, &err);
 		code = code < 0 ? report_error(&err) : code;
 	}
 	opt_finish(&verb_wait_options, &chosen);

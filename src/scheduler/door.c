@@ -30,6 +30,9 @@ void job_summaries_free(struct job_summary *jobs, size_t count)
 		free(jobs[i].name);
 		free(jobs[i].user);
 		free(jobs[i].framework);
+		free(jobs[i].scheduler);
+		free(jobs[i].queue);
+		str_list_finish(&jobs[i].tags);
 		free(jobs[i].message);
 	}
 	free(jobs);

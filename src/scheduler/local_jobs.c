@@ -1,5 +1,6 @@
 #include "scheduler/local_jobs.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -104,11 +105,16 @@ static void summarize(const struct job *job, const struct job_view *view,
 		.name = mem_strdup(job->name),
 		.user = mem_strdup(job->user),
 		.framework = mem_strdup(job->framework),
+		.scheduler = mem_strdup("local"),
+		.queue = mem_strdup(job->queue),
+		.task_count = (int64_t)view->task_count,
 		.state = view->state,
 		.submitted_ms = job->submitted_ms,
 		.ended_ms = view->ended_ms,
 		.message = mem_strdup(view->message),
 	};
+	for (size_t i = 0; i < job->tags.count; i++)
+		str_list_add(&summary->tags, job->tags.items[i]);
 }
 
 int local_jobs_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
@@ -143,6 +149,21 @@ int local_jobs_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *c
 
 /* ---- find --------------------------------------------------------------------------------- */
 
+bool local_jobs_is_id(const char *id)
+{
+	static const char form[] = "tony-00000000-000000-xxxxxxxx";
+	size_t i = 0;
+
+	for (; form[i] && id[i]; i++) {
+		bool fits = form[i] == '0'   ? isdigit((unsigned char)id[i])
+			    : form[i] == 'x' ? isxdigit((unsigned char)id[i])
+					     : form[i] == id[i];
+		if (!fits)
+			return false;
+	}
+	return form[i] == id[i];
+}
+
 static bool has_exact(const struct places *places, const char *id, size_t *found)
 {
 	for (size_t i = 0; i < places->count; i++) {
@@ -152,11 +173,6 @@ static bool has_exact(const struct places *places, const char *id, size_t *found
 		}
 	}
 	return false;
-}
-
-static bool has_prefix(const struct place *place, const char *prefix)
-{
-	return str_starts_with(place->id, prefix);
 }
 
 static bool has_name(const struct place *place, const char *name)
@@ -174,15 +190,15 @@ static bool is_live(const char *job_dir)
 	return life == LOCAL_LIVE || life == LOCAL_STARTING;
 }
 
-/* How many match, the first of them, and, when there are several, an error that names them. */
-static size_t match(const struct places *places, const char *id,
-		    bool (*matches)(const struct place *place, const char *id), size_t *found,
-		    struct err *err)
+/* By the beginning of an id: how many have it, the first of them, and, when there are several, an
+ * error that names them. */
+static size_t match_beginning(const struct places *places, const char *id, size_t *found,
+			      struct err *err)
 {
 	struct str_list ids cleanup_str_list = {0};
 
 	for (size_t i = 0; i < places->count; i++) {
-		if (!matches(&places->items[i], id))
+		if (!str_starts_with(places->items[i].id, id))
 			continue;
 		if (ids.count == 0)
 			*found = i;
@@ -193,28 +209,21 @@ static size_t match(const struct places *places, const char *id,
 	return ids.count;
 }
 
-/* By the name of a single live job, or of the newest that has ended. */
-static size_t match_name(const struct places *places, const char *name, size_t *found,
-			 struct err *err)
+/* By the name of the newest live job, or of the newest that has ended. */
+static bool match_name(const struct places *places, const char *name, size_t *found)
 {
-	struct str_list live cleanup_str_list = {0};
 	size_t newest = places->count;
 
 	for (size_t i = 0; i < places->count; i++) {
 		if (!has_name(&places->items[i], name))
 			continue;
 		newest = newest < i ? newest : i;
-		if (!is_live(places->items[i].dir))
-			continue;
 		*found = i;
-		str_list_add(&live, places->items[i].id);
+		if (is_live(places->items[i].dir))
+			return true;
 	}
-	if (live.count > 1)
-		scheduler_err_several(name, &live, err);
-	if (live.count > 0 || newest == places->count)
-		return live.count;
 	*found = newest;
-	return 1;
+	return newest < places->count;
 }
 
 static int choose(const struct places *places, const char *id, size_t *found, struct err *err)
@@ -223,12 +232,12 @@ static int choose(const struct places *places, const char *id, size_t *found, st
 		return err_set(err, ERR_NOT_FOUND, "there is no job yet");
 	if (!id || has_exact(places, id, found))
 		return 0;
-	size_t count = *id ? match(places, id, has_prefix, found, err) : 0;
-	if (count == 0)
-		count = match_name(places, id, found, err);
-	if (count == 0)
-		err_set(err, ERR_NOT_FOUND, "no job \"%s\"; `tony list` shows those there are", id);
-	return count == 1 ? 0 : -1;
+	size_t count = *id ? match_beginning(places, id, found, err) : 0;
+	if (count == 1 || (count == 0 && match_name(places, id, found)))
+		return 0;
+	return count > 1 ? -1
+			 : err_set(err, ERR_NOT_FOUND,
+				   "no job \"%s\"; `tony list` shows those there are", id);
 }
 
 static int open_door(const struct place *place, struct job_door *door, struct err *err)

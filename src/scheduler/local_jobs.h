@@ -4,6 +4,9 @@
 
 #include "scheduler/scheduler.h"
 
+/* "tony-20261121-061400-1f3a09c4" */
+bool local_jobs_is_id(const char *id);
+
 /* Both end what is left of jobs whose AM is gone, on the way. See scheduler_client_ops. */
 int local_jobs_find(const char *id, struct job_door *door, char **full_id, struct err *err);
 int local_jobs_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,

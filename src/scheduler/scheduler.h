@@ -214,6 +214,9 @@ int job_door_call(const struct job_door *door, const char *method, const char *p
 
 struct job_summary {
 	char *id, *name, *user, *framework;
+	char *scheduler, *queue; /* NULL: not known; it has none */
+	struct str_list tags;
+	int64_t task_count; /* 0: not known */
 	enum job_state state;
 	int64_t submitted_ms, ended_ms; /* 0: not ended */
 	char *message;			/* how it ended, one line; NULL: not known */
@@ -270,8 +273,8 @@ struct scheduler_client_ops {
 	 * of what stage() has sent and no job has used for `max_age_ms` (0: none of that). NULL:
 	 * there is nothing. */
 	void (*upkeep)(const struct job *job, int64_t max_age_ms);
-	/* By full id, unique prefix, name of a single live job, else of the newest that has ended,
-	 * or NULL for the newest. */
+	/* By full id, unique prefix, name of the newest live job, else of the newest that has
+	 * ended, or NULL for the newest. */
 	int (*find)(const char *id, struct job_door *door, char **full_id, struct err *err);
 	/* Newest first; what ended before `ended_since_ms` may be left out: it costs less. */
 	int (*list)(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,

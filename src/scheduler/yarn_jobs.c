@@ -23,15 +23,6 @@ typedef Hadoop__ApplicationReportProto report_proto;
 
 /* ---- find --------------------------------------------------------------------------------- */
 
-static bool fits(const report_proto *report, const char *id, bool by_name)
-{
-	char *text cleanup_free = hadoop_application_id_text(report->applicationid);
-
-	if (!by_name)
-		return str_starts_with(text, id);
-	return !job_state_is_final(yarn_job_state(report)) && str_equal(report->name, id);
-}
-
 /* Of what a user calls `id` there may be one; *found is left alone unless there is. */
 static void tell_matches(const char *id, const struct str_list *ids, char **found, struct err *err)
 {
@@ -41,29 +32,37 @@ static void tell_matches(const char *id, const struct str_list *ids, char **foun
 		scheduler_err_several(id, ids, err);
 }
 
-static size_t match(const struct yarn_reports *reports, const char *id, bool by_name, char **found,
-		    struct err *err)
+static size_t match_beginning(const struct yarn_reports *reports, const char *id, char **found,
+			      struct err *err)
 {
 	struct str_list ids cleanup_str_list = {0};
 
-	for (size_t i = 0; i < reports->count; i++)
-		if (fits(reports->items[i], id, by_name))
-			str_list_take(&ids,
-				      hadoop_application_id_text(reports->items[i]->applicationid));
+	for (size_t i = 0; i < reports->count; i++) {
+		char *whole cleanup_free =
+			hadoop_application_id_text(reports->items[i]->applicationid);
+		if (str_starts_with(whole, id))
+			str_list_add(&ids, whole);
+	}
 	tell_matches(id, &ids, found, err);
 	return ids.count;
 }
 
-/* The newest of that name, which has ended: no live one fits. */
-static size_t match_ended(const struct yarn_reports *reports, const char *name, char **found)
+/* The newest live job of that name, or the newest that has ended. */
+static size_t match_name(const struct yarn_reports *reports, const char *name, char **found)
 {
+	const report_proto *newest = NULL;
+
 	for (size_t i = 0; i < reports->count; i++) {
-		if (!str_equal(reports->items[i]->name, name))
-			continue;
-		*found = hadoop_application_id_text(reports->items[i]->applicationid);
-		return 1;
+		const report_proto *report = reports->items[i];
+		bool is_live = !job_state_is_final(yarn_job_state(report));
+		if (str_equal(report->name, name) && (!newest || is_live))
+			newest = report;
+		if (newest == report && is_live)
+			break;
 	}
-	return 0;
+	if (newest)
+		*found = hadoop_application_id_text(newest->applicationid);
+	return newest ? 1 : 0;
 }
 
 /* Jobs that the ResourceManager has forgotten, by the beginning of their id. */
@@ -97,11 +96,9 @@ static char *choose(struct hadoop_cluster *cluster, const char *id, struct err *
 		err_set(err, ERR_NOT_FOUND, "there is no job yet");
 		return NULL;
 	}
-	size_t count = *id ? match(&reports, id, false, &found, err) : 0;
+	size_t count = *id ? match_beginning(&reports, id, &found, err) : 0;
 	if (count == 0)
-		count = match(&reports, id, true, &found, err);
-	if (count == 0)
-		count = match_ended(&reports, id, &found);
+		count = match_name(&reports, id, &found);
 	if (count == 0 && *id)
 		count = match_history(cluster, id, &found, err);
 	if (count == 0)

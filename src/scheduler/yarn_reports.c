@@ -181,6 +181,16 @@ static const char *framework_of(const report_proto *report)
 	return "generic";
 }
 
+/* Those of the user's; YARN has them in small letters. */
+static void take_tags(const report_proto *report, struct str_list *tags)
+{
+	for (size_t i = 0; i < report->n_applicationtags; i++)
+		if (!str_equal(report->applicationtags[i], YARN_TAG) &&
+		    !str_starts_with(report->applicationtags[i], YARN_FRAMEWORK_TAG))
+			str_list_add(tags, report->applicationtags[i]);
+	str_list_sort(tags);
+}
+
 static void summarize(const report_proto *report, struct job_summary *summary)
 {
 	*summary = (struct job_summary){
@@ -188,9 +198,12 @@ static void summarize(const report_proto *report, struct job_summary *summary)
 		.name = mem_strdup(report->name ? report->name : ""),
 		.user = mem_strdup(report->user ? report->user : ""),
 		.framework = mem_strdup(framework_of(report)),
+		.scheduler = mem_strdup("yarn"),
+		.queue = mem_strdup(report->queue),
 		.state = yarn_job_state(report),
 		.submitted_ms = report->starttime,
 	};
+	take_tags(report, &summary->tags);
 	if (job_state_is_final(summary->state)) {
 		struct cause cause = {0};
 		summary->ended_ms = report->finishtime;

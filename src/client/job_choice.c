@@ -1,0 +1,214 @@
+#include "client/job_choice.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "client/exit_code.h"
+#include "client/job_list.h"
+#include "client/report.h"
+#include "client/schedulers.h"
+
+bool job_choice_is_list(const struct job_choice *choice)
+{
+	return choice->operands->count > 1 || (choice->tags && choice->tags->count > 0);
+}
+
+static void add(struct str_list *jobs, const char *word)
+{
+	if (!str_list_has(jobs, word))
+		str_list_add(jobs, word);
+}
+
+/* ---- what fits ---------------------------------------------------------------------------- */
+
+/* Points into a list. */
+struct matches {
+	const struct job_summary **items;
+	size_t count;
+};
+
+static bool is_of_kind(enum job_choice_kind kind, const struct job_summary *job)
+{
+	return kind == JOB_CHOICE_ANY ||
+	       job_state_is_final(job->state) == (kind == JOB_CHOICE_ENDED);
+}
+
+static bool has_id(const struct job_summary *job, const char *word)
+{
+	return str_equal(job->id, word);
+}
+
+static bool has_beginning(const struct job_summary *job, const char *word)
+{
+	return str_starts_with(job->id, word);
+}
+
+static bool has_name(const struct job_summary *job, const char *word)
+{
+	return str_equal(job->name, word);
+}
+
+static size_t match(const struct job_list *list, const struct job_choice *choice, const char *word,
+		    bool (*fits)(const struct job_summary *job, const char *word),
+		    struct matches *matches)
+{
+	matches->count = 0;
+	for (size_t i = 0; i < list->count; i++)
+		if (is_of_kind(choice->kind, &list->items[i]) && fits(&list->items[i], word))
+			matches->items[matches->count++] = &list->items[i];
+	return matches->count;
+}
+
+/* ---- several ------------------------------------------------------------------------------ */
+
+static void print_matches(const struct matches *matches)
+{
+	static const char *const headings[] = {"JOB", "STATE", "SUBMITTED", "NAME"};
+	struct report_table table = {0};
+	struct str text cleanup_str = {0};
+
+	report_table_begin(&table, headings, array_length(headings));
+	for (size_t i = 0; i < matches->count; i++) {
+		const struct job_summary *job = matches->items[i];
+		report_table_add(&table, job->id);
+		report_table_add(&table, job_state_name(job->state));
+		report_table_take(&table, str_format_time(job->submitted_ms));
+		report_table_add(&table, job->name);
+	}
+	report_table_format(&table, report_width(stderr), &text);
+	report_table_finish(&table);
+	fputs(str_text(&text), stderr);
+}
+
+static int refuse(const struct opt_table *verb, const struct matches *matches, const char *what,
+		  const char *remedy, struct err *err)
+{
+	print_matches(matches);
+	return err_set(err, ERR_USAGE, "%zu jobs have the %s; tony %s does nothing: %s",
+		       matches->count, what, verb->verb, remedy);
+}
+
+/* ---- one word ----------------------------------------------------------------------------- */
+
+static int choose(const struct opt_table *verb, const struct job_choice *choice,
+		  const struct job_list *list, const char *word, struct str_list *jobs,
+		  struct err *err)
+{
+	struct matches matches = {mem_alloc_array(list->count + 1, sizeof(*matches.items)), 0};
+	const struct job_summary **items cleanup_free = matches.items;
+
+	if (match(list, choice, word, has_id, &matches) == 0 &&
+	    match(list, choice, word, has_beginning, &matches) > 1) {
+		char *what cleanup_free = mem_printf("beginning \"%s\"", word);
+		return refuse(verb, &matches, what, "write more of the id", err);
+	}
+	if (matches.count == 0 && match(list, choice, word, has_name, &matches) > 1 &&
+	    !choice->all) {
+		char *what cleanup_free = mem_printf("name \"%s\"", word);
+		return refuse(verb, &matches, what, "name one by its id, or add --all", err);
+	}
+	for (size_t i = 0; i < matches.count; i++)
+		add(jobs, items[i]->id);
+	if (matches.count == 0)
+		add(jobs, word);
+	return 0;
+}
+
+/* The newest live job of that name, else the newest. Other words are for opened_find(). */
+static void choose_one(const struct job_list *list, const char *name, struct str_list *jobs)
+{
+	const struct job_summary *found = NULL;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct job_summary *job = &list->items[i];
+		bool is_live = !job_state_is_final(job->state);
+		bool was_live = found && !job_state_is_final(found->state);
+		if (has_name(job, name) && (!found || (is_live && !was_live)))
+			found = job;
+	}
+	add(jobs, found ? found->id : name);
+}
+
+static int choose_tagged(const struct opt_table *verb, const struct job_choice *choice,
+			 const struct job_list *list, struct str_list *jobs, struct err *err)
+{
+	struct matches matches = {mem_alloc_array(list->count + 1, sizeof(*matches.items)), 0};
+	const struct job_summary **items cleanup_free = matches.items;
+	char *tags cleanup_free = str_list_join(choice->tags, ", ");
+
+	for (size_t i = 0; i < list->count; i++)
+		if (is_of_kind(choice->kind, &list->items[i]) &&
+		    job_list_has_tags(&list->items[i], choice->tags))
+			items[matches.count++] = &list->items[i];
+	if (matches.count == 0)
+		return err_set(err, ERR_NOT_FOUND, "no %sjob has the tag \"%s\"",
+			       choice->kind == JOB_CHOICE_LIVE	  ? "live "
+			       : choice->kind == JOB_CHOICE_ENDED ? "ended "
+								  : "",
+			       tags);
+	if (matches.count > 1 && choice->kind != JOB_CHOICE_ANY && !choice->all) {
+		char *what cleanup_free = mem_printf("tag \"%s\"", tags);
+		return refuse(verb, &matches, what, "name one by its id, or add --all", err);
+	}
+	for (size_t i = 0; i < matches.count; i++)
+		add(jobs, items[i]->id);
+	return 0;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+/* Can the word be nothing but a whole id? Then no other job is looked at. */
+static bool is_whole_id(const char *word)
+{
+	const struct scheduler_client_ops *ops;
+
+	for (size_t i = 0; (ops = scheduler_client_at(i)); i++)
+		if (ops->is_id && ops->is_id(word))
+			return true;
+	return false;
+}
+
+static bool needs_list(const struct job_choice *choice)
+{
+	bool needed = choice->tags && choice->tags->count > 0;
+
+	for (size_t i = 0; choice->kind != JOB_CHOICE_ANY && i < choice->operands->count; i++)
+		needed |= *choice->operands->items[i] && !is_whole_id(choice->operands->items[i]);
+	return needed;
+}
+
+int job_choice_find(const struct opt_table *verb, const struct job_choice *choice,
+		    struct str_list *jobs, struct err *err)
+{
+	struct job_list list cleanup_job_list = {0};
+	const struct job_list_filter filter = {.live_only = choice->kind == JOB_CHOICE_LIVE,
+					       .own_only = true};
+
+	if (needs_list(choice) && job_list_find(&filter, &list, err) < 0)
+		return -1;
+	for (size_t i = 0; i < choice->operands->count; i++) {
+		const char *word = choice->operands->items[i];
+		if (choice->kind == JOB_CHOICE_ANY || !*word)
+			choose_one(&list, word, jobs);
+		else if (choose(verb, choice, &list, word, jobs, err) < 0)
+			return -1;
+	}
+	return choice->tags && choice->tags->count > 0
+		       ? choose_tagged(verb, choice, &list, jobs, err)
+		       : 0;
+}
+
+int job_choice_each(const struct str_list *jobs, job_choice_act *act, void *data)
+{
+	int highest = EXIT_CODE_OK;
+
+	for (size_t i = 0; i == 0 || i < jobs->count; i++) {
+		struct err err cleanup_err = {0};
+		int code = act(data, jobs->count > 0 ? jobs->items[i] : NULL, &err);
+		code = code < 0 ? report_error(&err) : code;
+		highest = code > highest ? code : highest;
+		if (code == EXIT_CODE_INTERRUPTED)
+			break;
+	}
+	return highest;
+}

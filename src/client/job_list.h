@@ -1,0 +1,30 @@
+/* The jobs of all schedulers, and of the histories: what tony list shows, and others choose from.
+ */
+#ifndef TONY_CLIENT_JOB_LIST_H
+#define TONY_CLIENT_JOB_LIST_H
+
+#include "scheduler/scheduler.h"
+
+/* NULL and false: any. */
+struct job_list_filter {
+	bool live_only; /* else also those that have ended, be nothing but their history left */
+	bool own_only;	/* not what other users have in a history */
+	const char *user;
+	const char *state;	     /* a name of job_state_name() */
+	const struct str_list *tags; /* a job has all of these */
+};
+
+struct job_list {
+	struct job_summary *items; /* the newest first */
+	size_t count;
+};
+void job_list_finish(struct job_list *list);
+#define cleanup_job_list __attribute__((cleanup(job_list_finish)))
+
+/* A job that cannot be read is warned of, and passed over. */
+int job_list_find(const struct job_list_filter *filter, struct job_list *list, struct err *err);
+
+/* YARN has tags in small letters, so these are the same in any case. */
+bool job_list_has_tags(const struct job_summary *job, const struct str_list *tags);
+
+#endif

@@ -1,0 +1,97 @@
+"""Several jobs at once: by id, by name, by tag."""
+
+import json
+
+import schemas
+
+
+def submit(tony, name, command="true", tags=None):
+    keys = {"tony.application.name": name, "tony.worker.instances": 1}
+    if tags:
+        keys["tony.application.tags"] = tags
+    return tony.submit(keys, "--executes", command)
+
+
+def sleeper(tony, name, tags=None):
+    job = submit(tony, name, f"./exit_after.sh {tony.directory}/go 0", tags)
+    job.wait_task("worker:0")
+    return job
+
+
+def shown(tony, *arguments):
+    return json.loads(tony.run("status", "--json", *arguments).stdout)
+
+
+def test_a_name_is_that_of_the_newest_live_job_else_of_the_newest(tony):
+    first, second = submit(tony, "fox"), submit(tony, "fox")
+    assert first.wait() == second.wait() == 0
+    assert shown(tony, "fox")["id"] == second.id
+    live, newer = sleeper(tony, "fox"), sleeper(tony, "fox")
+    assert shown(tony, "fox")["id"] == newer.id
+    assert tony.run("kill", newer.id).returncode == 0
+    assert shown(tony, "fox")["id"] == live.id, "it lives, be it older"
+
+
+def test_kill_of_a_name_that_several_have_lists_them_and_does_nothing(tony):
+    ended = submit(tony, "fox")
+    assert ended.wait() == 0
+    jobs = [sleeper(tony, "fox"), sleeper(tony, "fox"), sleeper(tony, "hen")]
+    answer = tony.run("kill", "hen", "fox")
+    assert answer.returncode == 2 and answer.stdout == ""
+    assert all(job.id in answer.stderr for job in jobs[:2]) and "--all" in answer.stderr
+    assert ended.id not in answer.stderr and jobs[2].id not in answer.stderr
+    assert all(job.status()["state"] == "running" for job in jobs)
+    answer = tony.run("kill", "--all", "fox")
+    assert answer.returncode == 0 and answer.stdout.count(" killed\n") == 2, answer.stderr
+    assert [job.wait() for job in jobs[:2]] == [8, 8] and jobs[2].status()["state"] == "running"
+    assert tony.run("kill", "hen").returncode == 0, "one alone has this name"
+
+
+def test_kill_by_tag(tony):
+    jobs = [sleeper(tony, "a", "sweep,night"), sleeper(tony, "b", "Sweep"), sleeper(tony, "c")]
+    answer = tony.run("kill", "--tag", "sweep")
+    assert answer.returncode == 2 and jobs[0].id in answer.stderr and jobs[1].id in answer.stderr
+    assert tony.run("kill", "--tag", "sweep", "--tag", "night").returncode == 0, "one job has both"
+    assert jobs[0].wait() == 8 and jobs[1].status()["state"] == "running"
+    assert tony.run("kill", "--tag", "sweep", "--all", "c").returncode == 0
+    assert [job.wait() for job in jobs] == [8, 8, 8]
+    answer = tony.run("kill", "--tag", "sweep")
+    assert answer.returncode == 4 and "no live job" in answer.stderr
+
+
+def test_a_job_that_is_none_stops_no_other(tony):
+    job = sleeper(tony, "fox")
+    answer = tony.run("kill", "no-such", job.id)
+    assert answer.returncode == 4 and "no-such" in answer.stderr
+    assert answer.stdout == f"{job.id} killed\n"
+    for arguments in (("status",), ("wait",), ("status", "--json"), ("wait", "--json")):
+        answer = tony.run(*arguments, "no-such", "fox")
+        assert answer.returncode == (4 if "status" in arguments else 8), arguments
+        assert "no-such" in answer.stderr and job.id in answer.stdout
+
+
+def test_wait_for_several_ends_with_the_highest_code(tony):
+    good, bad = submit(tony, "good", tags="sweep"), submit(tony, "bad", "exit 9", tags="sweep")
+    assert tony.run("wait", good.id, bad.id).returncode == 1
+    assert tony.run("wait", good.id, "good").returncode == 0
+    answer = tony.run("wait", "--json", "--tag", "sweep")
+    assert answer.returncode == 1
+    assert {job["id"] for job in schemas.check("wait", json.loads(answer.stdout))} == {good.id, bad.id}
+    live = sleeper(tony, "fox")
+    answer = tony.run("wait", "--timeout", "1ms", live.id, bad.id)
+    assert answer.returncode == 9 and live.id in answer.stderr and bad.id in answer.stdout
+    (tony.directory / "go").touch()
+    assert live.wait() == 0
+
+
+def test_status_of_several(tony):
+    one, other = submit(tony, "fox", tags="sweep"), submit(tony, "hen", tags="sweep")
+    assert one.wait() == other.wait() == 0
+    wanted = [one.id, other.id]
+    assert [job["id"] for job in schemas.check("status", shown(tony, "fox", "hen"))] == wanted
+    assert [job["id"] for job in shown(tony, "--tag", "sweep")] == wanted[::-1], "the newest first"
+    assert [job["id"] for job in shown(tony, "fox", "--tag", "sweep")] == wanted, "each once"
+    text = tony.run("status", "fox", "hen").stdout
+    assert text.count("TASK") == 2 and text.index(one.id) < text.index(other.id)
+    answer = tony.run("status", "--watch", "fox", "hen")
+    assert answer.returncode == 2 and "tony list" in answer.stderr
