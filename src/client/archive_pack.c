@@ -110,12 +110,10 @@ static int pack_directory(const char *source, int fd, struct err *err)
 
 static int pack_again(const char *source, int fd, struct err *err)
 {
-	const char *parent = getenv("TMPDIR");
-	char *made cleanup_free =
-		mem_printf("%s/tony-pack-XXXXXX", parent && *parent ? parent : "/tmp");
+	char *made cleanup_free = fs_make_temporary("tony-pack", err);
 
-	if (!mkdtemp(made))
-		return err_set_errno(err, "%s", made);
+	if (!made)
+		return -1;
 	char *content cleanup_free = fs_join(made, "content");
 	int result = archive_unpack(source, content, NULL, err);
 	if (result == 0)

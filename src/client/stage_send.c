@@ -35,18 +35,6 @@ static bool on_progress(void *data, const char *name, int64_t sent, int64_t tota
 	return bar_show(data, name, sent, total);
 }
 
-static char *make_directory(const char *name, struct err *err)
-{
-	const char *parent = getenv("TMPDIR");
-	char *made cleanup_free =
-		mem_printf("%s/%s-XXXXXX", parent && *parent ? parent : "/tmp", name);
-
-	if (mkdtemp(made))
-		return mem_steal(&made);
-	err_set_errno(err, "%s", made);
-	return NULL;
-}
-
 static void remove_directory(char *path)
 {
 	if (path)
@@ -59,7 +47,7 @@ static int take_snapshot(struct sender *sender, const char *source, struct err *
 {
 	if (sender->snapshot)
 		return 0;
-	sender->snapshot = make_directory(SOURCE_NAME, err);
+	sender->snapshot = fs_make_temporary(SOURCE_NAME, err);
 	if (!sender->snapshot)
 		return -1;
 	char *target cleanup_free = fs_join(sender->snapshot, "src");
@@ -119,7 +107,7 @@ static int add_stdin(struct sender *sender, char **path, struct err *err)
 
 	if (!sender->stage->has_stdin)
 		return 0;
-	sender->kept = make_directory(STDIN_NAME, err);
+	sender->kept = fs_make_temporary(STDIN_NAME, err);
 	if (!sender->kept)
 		return -1;
 	*path = fs_join(sender->kept, "stdin");

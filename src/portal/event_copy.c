@@ -66,17 +66,15 @@ static _Noreturn void keep(const char *directory, int held)
 
 static int make_directory(struct event_copy *copy, struct err *err)
 {
-	const char *parent = getenv("TMPDIR");
-	char *made cleanup_free =
-		mem_printf("%s/tony-tensorboard-XXXXXX", parent && *parent ? parent : "/tmp");
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_set_errno(err, "pipe");
 	copy->hold = ends[1];
 	int held cleanup_close = ends[0];
-	if (!mkdtemp(made))
-		return err_set_errno(err, "%s", made);
+	char *made cleanup_free = fs_make_temporary("tony-tensorboard", err);
+	if (!made)
+		return -1;
 	copy->keeper = fork();
 	if (copy->keeper == 0)
 		keep(made, held);

@@ -237,12 +237,10 @@ static int stage_fetched(struct stager *stager, const struct scheduler_file *fil
 {
 	struct sending sending = {.staging = stager->staging, .name = file->source};
 	const struct webhdfs_progress progress = {on_progress, &sending};
-	const char *parent = getenv("TMPDIR");
-	char *scratch cleanup_free =
-		mem_printf("%s/tony-hdfs-XXXXXX", parent && *parent ? parent : "/tmp");
+	char *scratch cleanup_free = fs_make_temporary("tony-hdfs", stager->err);
 
-	if (!mkdtemp(scratch))
-		return err_set_errno(stager->err, "%s", scratch);
+	if (!scratch)
+		return -1;
 	char *target cleanup_free = fs_join(scratch, "fetched");
 	const struct scheduler_file fetched = {.source = target, .archive = true};
 	int result = webhdfs_fetch(stager->client, path, target, &progress, stager->err);
