@@ -38,16 +38,11 @@ static bool is_new(const struct describer *describer, const struct place *where,
 	return true;
 }
 
-/* Whether it is there, only the cluster can tell. */
+/* Whether it is there, only HDFS can tell. */
 static void check_remote(const struct describer *describer, const struct place *where,
-			 const char *source, bool is_fetched)
+			 const char *source)
 {
-	if (!is_fetched && !describe_is_for_cluster(describer->conf))
-		problems_error(describer->problems, where->source,
-			       "%s: \"%s\" is not on this machine, and the local scheduler reads "
-			       "nothing else; copy it here and write its path",
-			       where->label, source);
-	else if (!str_starts_with(source, "hdfs:"))
+	if (!str_starts_with(source, "hdfs:"))
 		problems_error(describer->problems, where->source,
 			       "%s: \"%s\" is neither on this machine nor in HDFS; copy it to "
 			       "either",
@@ -73,7 +68,7 @@ static void check_source(const struct describer *describer, const struct place *
 			 const struct resource_spec *spec)
 {
 	if (spec->remote)
-		check_remote(describer, where, spec->source, false);
+		check_remote(describer, where, spec->source);
 	else if (access(spec->source, R_OK) < 0)
 		tell_unreadable(describer, where, spec->source, "a file or directory");
 }
@@ -110,10 +105,9 @@ static void add_resources(const struct describer *describer, const char *key,
 	}
 }
 
-/* An absolute path that can be read, or a URI; NULL after a problem was told. `is_fetched`: where
- * nodes cannot get it, whoever submits does. */
+/* An absolute path that can be read, or a URI; NULL after a problem was told. */
 static char *find_path(const struct describer *describer, const struct place *where,
-		       const char *path, const char *what, bool is_fetched)
+		       const char *path, const char *what)
 {
 	struct err err cleanup_err = {0};
 	struct resource_spec spec = {0};
@@ -129,7 +123,7 @@ static char *find_path(const struct describer *describer, const struct place *wh
 	const char *source = spec.source ? spec.source : path;
 	char *result = NULL;
 	if (spec.remote) {
-		check_remote(describer, where, source, is_fetched);
+		check_remote(describer, where, source);
 		result = mem_strdup(source);
 	} else if (access(source, R_OK) < 0)
 		tell_unreadable(describer, where, source, what);
@@ -147,17 +141,17 @@ static char *find_source(const struct describer *describer)
 
 	if (describer->options->src_dir)
 		return find_path(describer, &(struct place){"--src_dir", PROBLEM_TYPED},
-				 describer->options->src_dir, what, true);
+				 describer->options->src_dir, what);
 	if (!describe_is_set(describer->conf, key))
 		return NULL;
 	char *label cleanup_free = conf_locate(describer->conf, key);
 	const struct place where = {label, source_of(describer, key)};
 	if (entry->layer == CONF_LAYER_CONF || str_starts_with(entry->value, "hdfs:"))
-		return find_path(describer, &where, entry->value, what, true);
+		return find_path(describer, &where, entry->value, what);
 	/* The origin is the file's path and, behind a colon, the line. */
 	char *folder cleanup_free = fs_dirname(entry->origin);
 	char *path cleanup_free = fs_join(folder, entry->value);
-	return find_path(describer, &where, path, what, true);
+	return find_path(describer, &where, path, what);
 }
 
 /* It lies beside the program where its user works, and makes gigabytes of a few small files. */
@@ -198,7 +192,7 @@ static void add_hadoop(const struct describer *describer, struct resource_list *
 	}
 	spec.source = mem_strndup(location, (size_t)(hash - location));
 	spec.name = mem_strdup(hash + 1);
-	check_remote(describer, &where, spec.source, false);
+	check_remote(describer, &where, spec.source);
 	if (is_new(describer, &where, list, &spec))
 		resource_list_take(list, &spec);
 	resource_finish(&spec);
@@ -221,7 +215,7 @@ void describe_resources(struct describer *describer)
 	out->src_dir = find_source(describer);
 	warn_of_environments(describer);
 	out->python_venv = find_path(describer, &(struct place){"--python_venv", PROBLEM_TYPED},
-				     options->python_venv, "an archive or a directory", false);
+				     options->python_venv, "an archive or a directory");
 	out->interpreter =
 		job_options_interpreter(options->python_venv, options->python_binary_path);
 }

@@ -101,8 +101,9 @@ static void add_classpath(const struct job_options *options, struct conf *conf)
 		else
 			problems_warning(conf_problems(conf),
 					 "--hdfs_classpath: \"%s\" is not on this machine and is "
-					 "left out",
-					 item);
+					 "left out%s",
+					 item,
+					 is_there ? "" : ": no HADOOP_CONF_DIR says where HDFS is");
 	}
 }
 

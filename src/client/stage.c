@@ -1,17 +1,21 @@
 #include "client/stage.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "client/archive.h"
 #include "client/input.h"
 #include "client/stage_cache.h"
 #include "client/stage_clone.h"
+#include "client/stage_fetch.h"
 #include "conf/problems.h"
 #include "scheduler/local_sources.h"
 #include "scheduler/state_dir.h"
@@ -174,9 +178,9 @@ const char *stage_kind_name(enum stage_kind kind)
 	case STAGE_SOURCE_REMOTE:
 		return "content from HDFS";
 	case STAGE_REMOTE:
-		return "from the cluster";
+		return "from HDFS";
 	case STAGE_REMOTE_UNPACK:
-		return "unpacked archive from the cluster";
+		return "unpacked archive from HDFS";
 	}
 	BUG("kind of file %d", (int)kind);
 }
@@ -193,7 +197,9 @@ static int blame(struct err *err)
 
 struct resolver {
 	const char *state, *job_dir;
+	const struct job *job;
 	struct map *unpacked; /* archive -> directory; several types may share one */
+	struct map *fetched;  /* URI -> path, "" of one that is left out; likewise */
 };
 
 static const char *unpack(struct resolver *resolver, const char *archive, struct err *err)
@@ -209,11 +215,86 @@ static const char *unpack(struct resolver *resolver, const char *archive, struct
 	return directory;
 }
 
+static void add_file(struct job_files *files, enum job_file_kind kind, char *source,
+		     const char *name)
+{
+	files->items = mem_realloc_array(files->items, files->count + 1, sizeof(*files->items));
+	files->items[files->count++] =
+		(struct job_file){.kind = kind, .source = source, .name = mem_strdup(name)};
+}
+
+/* Of what HDFS has. NULL: `err`. */
+static const char *fetch(struct resolver *resolver, const struct stage_file *file, struct err *err)
+{
+	bool unpack = file->kind == STAGE_REMOTE_UNPACK;
+	char *cache cleanup_free = fs_join(resolver->state, "cache");
+	char *key cleanup_free = mem_printf("%d%s", unpack, file->source);
+	char *path = map_get(resolver->fetched, key);
+	struct err missing cleanup_err = {0};
+
+	if (path)
+		return path;
+	path = stage_fetch(resolver->job, cache, file->source, unpack, &missing);
+	if (!path && file->optional && missing.kind == ERR_NOT_FOUND) {
+		log_warning("\"%s\" is not there and is left out", file->source);
+		path = mem_strdup("");
+	}
+	if (path)
+		map_set(resolver->fetched, key, path);
+	else
+		err_set(err, missing.kind, "resource \"%s\": %s", file->source,
+			err_message(&missing));
+	return path;
+}
+
+static bool is_regular_file(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* The files right in it, each under its own name: so it is on a cluster. */
+static int add_directory(const char *path, struct job_files *files, struct err *err)
+{
+	DIR *directory cleanup_dir = opendir(path);
+	const struct dirent *entry;
+
+	if (!directory)
+		return err_set_errno(err, "%s", path);
+	while ((entry = readdir(directory))) {
+		char *source = fs_join(path, entry->d_name);
+		if (is_regular_file(source))
+			add_file(files, JOB_FILE_LINK, source, entry->d_name);
+		else
+			free(source);
+	}
+	return 0;
+}
+
+static int resolve_remote(struct resolver *resolver, const struct stage_file *file,
+			  struct job_files *files, struct err *err)
+{
+	const char *path = fetch(resolver, file, err);
+
+	if (!path)
+		return -1;
+	if (!*path)
+		return 0;
+	if (file->kind == STAGE_REMOTE && fs_is_directory(path))
+		return add_directory(path, files, err);
+	add_file(files, JOB_FILE_LINK, mem_strdup(path), file->name);
+	return 0;
+}
+
 static int resolve_file(struct resolver *resolver, const struct stage_file *file,
 			struct job_files *files, struct err *err)
 {
 	enum job_file_kind kind = JOB_FILE_LINK;
 	char *source = NULL;
+
+	if (file->kind == STAGE_REMOTE || file->kind == STAGE_REMOTE_UNPACK)
+		return resolve_remote(resolver, file, files, err);
 
 	if (file->kind == STAGE_UNPACK) {
 		source = mem_strdup(unpack(resolver, file->source, err));
@@ -225,9 +306,7 @@ static int resolve_file(struct resolver *resolver, const struct stage_file *file
 		source = local_sources_path(resolver->job_dir);
 		kind = JOB_FILE_CONTENT;
 	}
-	files->items = mem_realloc_array(files->items, files->count + 1, sizeof(*files->items));
-	files->items[files->count++] =
-		(struct job_file){.kind = kind, .source = source, .name = mem_strdup(file->name)};
+	add_file(files, kind, source, file->name);
 	return 0;
 }
 
@@ -251,12 +330,16 @@ int stage_resolve(const struct stage *stage, struct job *job, struct err *err)
 	char *job_dir cleanup_free = state_dir_job(state, job->id);
 	if (!job->checkpoint_dir)
 		job->checkpoint_dir = fs_join(job_dir, "checkpoint");
-	struct resolver resolver = {
-		.state = state, .job_dir = job_dir, .unpacked = map_create(free)};
+	struct resolver resolver = {.state = state,
+				    .job_dir = job_dir,
+				    .job = job,
+				    .unpacked = map_create(free),
+				    .fetched = map_create(free)};
 	if (stage->has_stdin)
 		job->types[stage->stdin_type].stdin_file = local_sources_stdin(job_dir);
 	int result = resolve_types(&resolver, stage, job, err);
 	map_destroy(resolver.unpacked);
+	map_destroy(resolver.fetched);
 	return result < 0 ? blame(err) : 0;
 }
 

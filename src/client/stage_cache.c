@@ -19,6 +19,7 @@
 
 #define LOCK		STATE_DIR_CACHE_LOCK
 #define PART		".part"
+#define KEPT		".kept"
 #define MIN_AGE_MS	86400000 /* longer than any submission takes */
 #define REMOVED_AT_MOST 20
 
@@ -26,16 +27,31 @@
  * before its name does. */
 static int publish(const char *unpacked, const char *directory, struct err *err)
 {
-	int fd cleanup_close = open(unpacked, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd cleanup_close = open(unpacked, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0 || syncfs(fd) < 0 || rename(unpacked, directory) < 0)
 		return err_set_errno(err, "%s", directory);
 	return 0;
 }
 
+char *stage_cache_part(const char *place)
+{
+	return mem_printf("%s" PART, place);
+}
+
+int stage_cache_lock(const char *place, struct err *err)
+{
+	char *path cleanup_free = mem_printf("%s" LOCK, place);
+	int held = fs_lock(path, err);
+
+	if (held >= 0)
+		futimens(held, NULL); /* the last use; programs may write into the directory */
+	return held;
+}
+
 static int unpack(const char *archive, const char *directory, struct err *err)
 {
-	char *unpacked cleanup_free = mem_printf("%s" PART, directory);
+	char *unpacked cleanup_free = stage_cache_part(directory);
 
 	/* Only the holder of the lock writes here. A leftover comes from a process that was
 	 * killed. */
@@ -54,23 +70,41 @@ char *stage_cache_unpack(const char *cache, const char *archive, struct err *err
 	if (!hash || fs_make_directories(cache, 0700, err) < 0)
 		return NULL;
 	char *directory cleanup_free = fs_join(cache, hash);
-	char *lock_path cleanup_free = mem_printf("%s" LOCK, directory);
-	int held cleanup_close = fs_lock(lock_path, err);
+	int held cleanup_close = stage_cache_lock(directory, err);
 	if (held < 0)
 		return NULL;
-	futimens(held, NULL); /* the last use; programs may write into the directory */
 	if (!fs_is_directory(directory) && unpack(archive, directory, err) < 0)
 		return NULL;
 	return mem_steal(&directory);
 }
 
+char *stage_cache_keep(const char *cache, const char *tree, struct err *err)
+{
+	char *hash cleanup_free = fs_hash_tree(tree, err);
+
+	if (!hash)
+		return NULL;
+	/* Not the name that an archive of this content is unpacked under. */
+	char *path cleanup_free = mem_printf("%s/%s" KEPT, cache, hash);
+	int held cleanup_close = stage_cache_lock(path, err);
+	if (held < 0 || (!fs_exists(path) && publish(tree, path, err) < 0))
+		return NULL;
+	return mem_steal(&path);
+}
+
 /* ---- ageing ------------------------------------------------------------------------------- */
 
+/* A file may be one in a directory of the cache. */
 static void note_files(const struct job *job, struct map *used)
 {
-	for (size_t i = 0; i < job->type_count; i++)
-		for (size_t k = 0; k < job->types[i].files.count; k++)
-			map_set(used, fs_basename(job->types[i].files.items[k].source), used);
+	for (size_t i = 0; i < job->type_count; i++) {
+		for (size_t k = 0; k < job->types[i].files.count; k++) {
+			const char *source = job->types[i].files.items[k].source;
+			char *parent cleanup_free = fs_dirname(source);
+			map_set(used, fs_basename(source), used);
+			map_set(used, fs_basename(parent), used);
+		}
+	}
 }
 
 /* The sources of a job are kept as long as the job is. */

@@ -186,6 +186,30 @@ def test_sources_in_hdfs_of_a_job_on_this_machine(tony, place, name):
     assert out.read_text() == "data of 0\n"
 
 
+def test_files_in_hdfs_of_a_job_on_this_machine(tony, place):
+    """A virtual environment, a file, the files of a directory, and of a class path what is there."""
+    cluster = tony.cluster
+    cluster.put(f"{place}/venv.zip", zipped(**{"bin__python": '#!/bin/sh\nexec "$@"\n'}))
+    for name in ("words", "lib/a.jar", "lib/b.jar", "lib/below/c.jar"):
+        cluster.put(f"{place}/{name}", name.encode())
+    command = "venv/bin/python cat words other > $TONY_CHECKPOINT_DIR/out; ls *.jar >> $TONY_CHECKPOINT_DIR/out"
+    options = ["submit", "--scheduler", "local", "--python_venv", f"hdfs://{place}/venv.zip",
+               "--conf", f"tony.worker.resources=hdfs://{place}/words,hdfs://{place}/words::other",
+               "--hdfs_classpath", f"{place}/lib,hdfs://{place}/none", "--type", "worker=1", "--memory", "64m",
+               "--executes", command]
+    for _ in range(2):
+        answer = tony.run(*options)
+        assert answer.returncode == 0, answer.stderr
+        assert answer.stderr.count(f'"hdfs://{place}/none" is not there and is left out') == 1
+    out, again = tony.state.glob("jobs/*/checkpoint/out")
+    assert out.read_text() == again.read_text() == "wordswordsa.jar\nb.jar\n"
+    # Once by content: the archive, the file and the directory, each beside its lock.
+    names = [path.name for path in (tony.state / "cache").iterdir() if path.suffix not in (".lock", ".part")]
+    assert len(names) == 3 and not list((tony.state / "cache").glob("*.part")), names
+    answer = tony.run("submit", "--scheduler", "local", "--python_venv", f"hdfs://{place}/none.zip", "--executes", "true")
+    assert answer.returncode == 4 and f"{place}/none.zip" in answer.stderr, answer.stderr
+
+
 def test_sources_in_hdfs_that_are_not_there(tony):
     for scheduler in ("yarn", "local"):
         answer = tony.run("submit", "--scheduler", scheduler, "--src_dir", "hdfs:///no/such/src", "--executes", "true")

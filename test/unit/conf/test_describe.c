@@ -499,7 +499,7 @@ static void test_missing_files(void **state)
 	fixture_write("d/a.zip", "");
 	fixture_write("e/a.zip", "");
 	BED_TYPES(bed, "worker=1");
-	bed_conf(bed, "tony.worker.resources=no/such,hdfs://h/x,d/a.zip,e/a.zip");
+	bed_conf(bed, "tony.worker.resources=no/such,s3://h/x,d/a.zip,e/a.zip");
 	bed->options.src_dir = mem_strdup("nowhere");
 	bed->options.python_venv = mem_strdup("s3://venv.zip");
 	bed_refuse(bed);
@@ -507,14 +507,15 @@ static void test_missing_files(void **state)
 	assert_line(bed_errors(bed), "--conf: tony.worker.resources: \"no/such\": No such file or "
 				     "directory; write the path of a file or directory");
 	assert_line(bed_errors(bed),
-		    "--conf: tony.worker.resources: \"hdfs://h/x\" is not on this machine, and the "
-		    "local scheduler reads nothing else; copy it here and write its path");
+		    "--conf: tony.worker.resources: \"s3://h/x\" is neither on this machine nor in "
+		    "HDFS; copy it to either");
 	assert_line(bed_errors(bed),
 		    "--conf: tony.worker.resources: \"d/a.zip\" and \"e/a.zip\" would both appear "
 		    "as \"a.zip\"; write one of them as SOURCE::NAME");
 	assert_line(bed_errors(bed), "--src_dir: \"nowhere\": No such file or directory; write the "
 				     "path of a directory or an archive");
-	assert_line_has(bed_errors(bed), "--python_venv: \"s3://venv.zip\" is not on this machine");
+	assert_line_has(bed_errors(bed),
+			"--python_venv: \"s3://venv.zip\" is neither on this machine");
 }
 
 static void test_files_of_a_cluster(void **state)

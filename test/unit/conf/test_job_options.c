@@ -248,7 +248,7 @@ static void test_hdfs_classpath_drops_what_is_not_there(void **state)
 	assert_int_equal(bed->description.resources[0].count, 1);
 	assert_string_equal(bed->description.resources[0].items[0].source, "yarn/lib");
 	assert_line(bed_warnings(bed), "--hdfs_classpath: \"random/path\" is not on this machine "
-				       "and is left out");
+				       "and is left out: no HADOOP_CONF_DIR says where HDFS is");
 }
 
 static void test_contradictions(void **state)
