@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "executor/log_times.h"
+#include "executor/noise.h"
 
 enum {
 	READ_SIZE = 16384,
@@ -29,6 +30,7 @@ struct output {
 	struct output_options options;
 	struct event *event;
 	int pipe, file; /* -1: closed */
+	enum noise_place place;
 	char *path;
 	int64_t size; /* of the file */
 	char last;    /* byte that was written; 0: none yet */
@@ -293,7 +295,11 @@ static int read_some(struct output *output)
 	ssize_t got = read(output->pipe, buffer, sizeof(buffer));
 
 	if (got > 0) {
-		take(output, buffer, (size_t)got);
+		size_t length = (size_t)got;
+		if (output->options.noise)
+			length =
+				noise_remove(output->options.noise, &output->place, buffer, length);
+		take(output, buffer, length);
 		return 1;
 	}
 	if (got < 0 && errno == EINTR)

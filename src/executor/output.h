@@ -18,9 +18,10 @@
 #include "executor/tail.h"
 
 struct output_options {
-	int64_t rotate_bytes; /* 0: never */
-	int keep;	      /* rotated files kept */
-	int tail_lines;	      /* 0: none */
+	int64_t rotate_bytes;	  /* 0: never */
+	int keep;		  /* rotated files kept */
+	int tail_lines;		  /* 0: none */
+	const char *const *noise; /* see noise.h; NULL: none */
 };
 
 struct output;

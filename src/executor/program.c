@@ -453,6 +453,7 @@ static struct output *open_log(const struct program *program, const char *name, 
 		.rotate_bytes = job->log_rotate_bytes,
 		.keep = job->log_keep,
 		.tail_lines = tail_lines,
+		.noise = framework_noise(job),
 	};
 	char *file cleanup_free = which == 0 ? mem_strdup(name) : mem_printf("%s-%zu", name, which);
 	char *path cleanup_free = fs_join(program->options.log_dir, file);

@@ -96,6 +96,11 @@ char *framework_command(const struct framework_task *task, struct err *err)
 	return command;
 }
 
+const char *const *framework_noise(const struct job *job)
+{
+	return ops_of(job)->noise;
+}
+
 bool framework_owns_tensorboard(const struct job *job, size_t type, int slot)
 {
 	if (str_equal(job->framework, framework_standalone.name))

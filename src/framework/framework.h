@@ -115,6 +115,9 @@ struct framework_ops {
 	/* Adds the framework's variables. */
 	int (*environment)(const struct framework_task *task, struct environment *environment,
 			   struct err *err);
+	/* A line of output that has one of these texts is left out of logs: the framework prints it
+	 * whatever happens, and nothing follows from it. NULL-terminated; NULL: none. */
+	const char *const *noise;
 	/* What is run in place of the task's command; the caller frees. NULL: the command. */
 	char *(*command)(const struct framework_task *task, const char *command);
 };
@@ -134,6 +137,8 @@ int framework_process_count(const struct job *job, const struct job_type *type);
 bool framework_owns_tensorboard(const struct job *job, size_t type, int slot);
 /* What the web interface on that port is called: "tensorboard", or "notebook". */
 const char *framework_ui_name(const struct job *job);
+
+const char *const *framework_noise(const struct job *job); /* framework_ops.noise */
 
 /* True when the configuration names no task type at all: the command runs as the only task. */
 bool framework_is_single_node(const struct job *job);

@@ -223,6 +223,11 @@ static const char *const identity[] = {"OMPI_MCA_orte_default_dash_host", "CLUST
 
 static const char *const roles[] = {"launcher", "worker", NULL};
 
+/* mpirun gives each agent a process group of its own, as the agent has done for itself by then:
+ * where it has also begun to run, mpirun's attempt fails, and mpirun goes on
+ * (plm_rsh_module.c, process_launch_list). */
+static const char *const noise[] = {"plm:rsh: Warning: setpgid(", NULL};
+
 const struct framework_ops framework_mpi = {
 	.name = "mpi",
 	.module = "mpi4py",
@@ -233,5 +238,6 @@ const struct framework_ops framework_mpi = {
 	.fixed = fixed,
 	.roles = roles,
 	.identity = identity,
+	.noise = noise,
 	.environment = environment,
 };

@@ -108,6 +108,11 @@ static const char *const identity[] = {"RAY_ADDRESS", "CLUSTER_SPEC", NULL};
 
 static const char *const roles[] = {"head", "worker", NULL};
 
+/* Ray Train asks once a second for the state of its own actor, which only Ray's dashboard could
+ * tell. It is there to clear up after a driver that has died: with tony, all of the cluster ends
+ * then. */
+static const char *const noise[] = {"Failed to query Ray Train Controller actor state.", NULL};
+
 const struct framework_ops framework_ray = {
 	.name = "ray",
 	.module = "ray",
@@ -118,5 +123,6 @@ const struct framework_ops framework_ray = {
 	.secret = true,
 	.roles = roles,
 	.identity = identity,
+	.noise = noise,
 	.environment = environment,
 };

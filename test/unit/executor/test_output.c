@@ -42,6 +42,27 @@ static void what_is_in_the_pipe_at_the_end_is_kept(void **state)
 	close_bed(&bed);
 }
 
+static void noise_is_left_out_line_by_line(void **state)
+{
+	static const char *const noise[] = {"tick", "tock", NULL};
+	struct output_options options = {.tail_lines = 9, .noise = noise};
+	struct str_list lines = {0};
+	struct bed bed;
+
+	open_bed(&bed, scratch_path(state, "stderr"), &options);
+	put(&bed, "a tick\none\na tock it is\n\ntwo\nthr");
+	put(&bed, "ee tick\n"); /* of a line whose beginning is written */
+	put(&bed, "a tick\n");
+	put(&bed, "tick"); /* no whole line yet */
+	put(&bed, " tack\nfour");
+	output_drain(bed.output);
+	assert_file(state, "stderr", "one\n\ntwo\nthree tick\nfour");
+	tail_list(output_tail(bed.output), &lines);
+	assert_text_freed(str_list_join(&lines, "|"), "one||two|three tick|four");
+	str_list_finish(&lines);
+	close_bed(&bed);
+}
+
 static void files_are_rotated_between_lines(void **state)
 {
 	struct output_options options = {.rotate_bytes = 10, .keep = 2};
@@ -263,6 +284,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		scratch_test(output_is_appended),
 		scratch_test(what_is_in_the_pipe_at_the_end_is_kept),
+		scratch_test(noise_is_left_out_line_by_line),
 		scratch_test(files_are_rotated_between_lines),
 		scratch_test(without_kept_files_it_starts_over),
 		scratch_test(what_a_full_disk_held_up_is_written_when_there_is_room),
