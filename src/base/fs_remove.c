@@ -1,6 +1,7 @@
 /*
  * Removing a tree that somebody else may have made: any depth (one descriptor at a time, no
- * recursion), no symbolic link followed, and no way out of the tree by moving directories.
+ * recursion), no symbolic link followed, no file system entered that is mounted below, and no way
+ * out of the tree by moving directories. Others may remove the same tree at the same time.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -46,13 +47,30 @@ static int open_directory(int at, const char *name)
 	return fd;
 }
 
+/* False also where the kernel cannot tell. */
+static bool is_mounted(int fd)
+{
+	struct statx info;
+
+	return statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &info) == 0 &&
+	       (info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) &&
+	       (info.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+/* 1: it is not there any more. */
 static int enter(struct walk *walk, const char *name, struct err *err)
 {
 	int fd cleanup_close = open_directory(walk->fd, name);
 	struct stat info;
 
+	if (fd < 0 && errno == ENOENT)
+		return 1;
 	if (fd < 0 || fstat(fd, &info) < 0)
 		return err_set_errno(err, "%s: %s", walk->root, name);
+	if (walk->depth > 0 && is_mounted(fd))
+		return err_set(err, ERR_IO,
+			       "%s: another file system is mounted on %s; unmount it first",
+			       walk->root, name);
 	if ((info.st_mode & S_IRWXU) != S_IRWXU)
 		fchmod(fd, 0700); /* when that fails, so does unlinkat(), with the reason */
 	if (walk->depth == walk->capacity) {
@@ -149,9 +167,8 @@ int fs_remove_tree(const char *path, struct err *err)
 		return 0;
 	}
 	walk.fd = AT_FDCWD;
-	int failed = enter(&walk, path, err);
-	if (!failed)
-		failed = empty(&walk, err);
+	int entered = enter(&walk, path, err);
+	int failed = entered == 0 ? empty(&walk, err) : entered < 0 ? -1 : 0;
 	finish(&walk);
 	if (!failed && rmdir(path) < 0 && errno != ENOENT)
 		failed = err_set_errno(err, "%s", path);
