@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,8 @@
 #include "base/mem.h"
 #include "base/user.h"
 #include "history/store_internal.h"
+
+#define REMOVED ".removed" /* ".<job id>.removed" is an entry that is being removed */
 
 /* A symbolic link where none may be is nobody's file. */
 static int refuse(const char *root, const char *path, struct err *err)
@@ -121,6 +124,32 @@ static int open_file(struct history_store *store, const char *path, int64_t cap,
 	return mem_steal_fd(&fd);
 }
 
+/* Entries that a killed process had begun to remove. */
+static void remove_rests(int fd)
+{
+	char *there cleanup_free = mem_printf("/proc/self/fd/%d", fd);
+	DIR *directory cleanup_dir = opendir(there);
+	const struct dirent *entry;
+
+	while (directory && (entry = readdir(directory))) {
+		char *rest cleanup_free = fs_join(there, entry->d_name);
+		if (*entry->d_name == '.' && str_ends_with(entry->d_name, REMOVED))
+			fs_remove_tree(rest, NULL);
+	}
+}
+
+/* Under a name that is no job's, since half of an entry must not look like the whole. An entry
+ * that cannot be renamed is removed where it is. */
+static int remove_below(int fd, const char *name, struct err *err)
+{
+	char *there cleanup_free = mem_printf("/proc/self/fd/%d/%s", fd, name);
+	char *aside cleanup_free = mem_printf("/proc/self/fd/%d/.%s" REMOVED, fd, name);
+
+	remove_rests(fd);
+	bool is_aside = *name != '.' && rename(there, aside) == 0;
+	return fs_remove_tree(is_aside ? aside : there, err);
+}
+
 static int remove_path(struct history_store *store, const char *path, struct err *err)
 {
 	struct err missing cleanup_err = {0};
@@ -132,8 +161,7 @@ static int remove_path(struct history_store *store, const char *path, struct err
 		return missing.kind == ERR_NOT_FOUND
 			       ? 0
 			       : err_set(err, missing.kind, "%s", err_message(&missing));
-	char *there cleanup_free = mem_printf("/proc/self/fd/%d/%s", fd, fs_basename(path));
-	if (fs_remove_tree(there, err) < 0)
+	if (remove_below(fd, fs_basename(path), err) < 0)
 		return err_wrap(err, "%s/%s cannot be removed", store->root, path);
 	return 0;
 }
