@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "client/age.h"
 #include "client/report.h"
 #include "conf/conf.h"
 #include "history/retain.h"
@@ -13,29 +14,14 @@
 
 #define MIB ((int64_t)1 << 20)
 
-/* "--older-than 30" would mean seconds, and remove what its user wanted to keep. */
-static int check_unit(const char *option, const char *value, const char *example, struct err *err)
-{
-	double number;
-
-	if (!value || str_parse_double(value, &number) < 0 || number == 0)
-		return 0;
-	return err_set(err, ERR_USAGE, "%s: \"%s\" has no unit; write %s%s", option, value, value,
-		       example);
-}
-
 static int parse(const char *older_than, const char *max_size, struct history_retention *retention,
 		 struct err *err)
 {
 	int64_t mib = 0;
 
-	if (check_unit("--older-than", older_than, "d", err) < 0 ||
-	    check_unit("--max-size", max_size, "g", err) < 0)
+	if ((older_than && age_parse("--older-than", older_than, &retention->age_ms, err) < 0) ||
+	    age_check_unit("--max-size", max_size, "g", err) < 0)
 		return -1;
-	if (older_than && str_parse_duration(older_than, 1000, &retention->age_ms) < 0)
-		return err_set(err, ERR_USAGE,
-			       "--older-than: \"%s\" is not a duration; write 30d or 12h",
-			       older_than);
 	if (max_size && str_parse_mib(max_size, &mib) < 0)
 		return err_set(err, ERR_USAGE, "--max-size: \"%s\" is not a size; write 10g",
 			       max_size);

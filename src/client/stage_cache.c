@@ -17,11 +17,10 @@
 #include "scheduler/local_sources.h"
 #include "scheduler/state_dir.h"
 
-#define LOCK		STATE_DIR_CACHE_LOCK
-#define PART		".part"
-#define KEPT		".kept"
-#define MIN_AGE_MS	86400000 /* longer than any submission takes */
-#define REMOVED_AT_MOST 20
+#define LOCK	   STATE_DIR_CACHE_LOCK
+#define PART	   ".part"
+#define KEPT	   ".kept"
+#define MIN_AGE_MS 86400000 /* longer than any submission takes */
 
 /* A crash must not leave a directory that looks whole and is not: its content goes to the disk
  * before its name does. */
@@ -116,9 +115,9 @@ static void note_sources(const char *job_dir, struct map *used)
 		map_set(used, hash, used);
 }
 
-/* Notes the files of jobs that have not ended, and the sources of all jobs. -1: a description
- * cannot be read, so nothing may be removed. */
-static int note_jobs(const char *state, struct map *used)
+/* Notes the files of jobs that have not ended, and the sources of all jobs but those that are being
+ * removed. -1: a description cannot be read, so nothing may be removed. */
+static int note_jobs(const char *state, const struct stage_cache_removal *removal, struct map *used)
 {
 	char *jobs cleanup_free = state_dir_jobs(state);
 	DIR *directory cleanup_dir = opendir(jobs);
@@ -127,11 +126,13 @@ static int note_jobs(const char *state, struct map *used)
 	while (directory && (entry = readdir(directory))) {
 		char *job_dir cleanup_free = fs_join(jobs, entry->d_name);
 		char *description cleanup_free = fs_join(job_dir, "job.json");
-		if (!state_dir_is_job_id(entry->d_name))
+		if (!state_dir_is_job_id(entry->d_name) ||
+		    (removal->jobs && map_get(removal->jobs, entry->d_name)))
 			continue;
 		local_sources_tidy(job_dir);
 		note_sources(job_dir, used);
-		if (!fs_exists(description) || local_job_life(job_dir, NULL) == LOCAL_GONE)
+		if (!fs_exists(description) || local_job_ended_before(job_dir, INT64_MAX) ||
+		    local_job_life(job_dir, NULL) == LOCAL_GONE)
 			continue;
 		struct job *job = job_read_file(description, NULL);
 		if (!job)
@@ -147,28 +148,44 @@ static bool is_old(const struct stat *lock, int64_t oldest_ms)
 	return fs_modified_ms(lock) < oldest_ms;
 }
 
-/* Under the lock, as stage_cache_unpack() takes it. */
-static void remove_old(const char *directory, const char *lock_path, int64_t oldest_ms)
+/* Half of it must not look like the whole. */
+static bool remove_aside(const char *directory)
 {
 	char *part cleanup_free = mem_printf("%s" PART, directory);
-	int held cleanup_close = fs_lock(lock_path, NULL);
-	struct stat lock;
 
-	if (held < 0 || fstat(held, &lock) < 0 || !is_old(&lock, oldest_ms))
-		return;
-	/* Half of it must not look like the whole. */
-	if (fs_remove_tree(part, NULL) == 0 && (rename(directory, part) == 0 || errno == ENOENT) &&
-	    fs_remove_tree(part, NULL) == 0)
-		unlink(lock_path);
+	return fs_remove_tree(part, NULL) == 0 &&
+	       (rename(directory, part) == 0 || errno == ENOENT) && fs_remove_tree(part, NULL) == 0;
 }
 
-static void remove_unused(const char *cache, const struct map *used, int64_t oldest_ms)
+/* Under the lock, as stage_cache_unpack() takes it: of a content that nobody has used since
+ * `before` was its lock's status. */
+static void remove_content(const char *directory, const char *lock_path, const struct stat *before,
+			   struct stage_cache_removal *removal)
+{
+	int held cleanup_close = fs_lock(lock_path, NULL);
+	struct fs_tree_size size;
+	struct stat lock;
+
+	if (held < 0 || fstat(held, &lock) < 0 || lock.st_mtim.tv_sec != before->st_mtim.tv_sec ||
+	    lock.st_mtim.tv_nsec != before->st_mtim.tv_nsec)
+		return;
+	fs_measure_tree(directory, INT64_MAX, &size);
+	if (!removal->is_dry && !remove_aside(directory))
+		return;
+	if (!removal->is_dry)
+		unlink(lock_path);
+	removal->bytes += size.bytes;
+	removal->count++;
+}
+
+static void remove_unused(const char *cache, const struct map *used, int64_t oldest_ms,
+			  struct stage_cache_removal *removal)
 {
 	DIR *directory cleanup_dir = opendir(cache);
 	const struct dirent *entry;
-	int removed = 0;
 
-	while (directory && removed < REMOVED_AT_MOST && (entry = readdir(directory))) {
+	while (directory && (entry = readdir(directory)) &&
+	       (removal->most == 0 || removal->count < removal->most)) {
 		char *lock_path cleanup_free = fs_join(cache, entry->d_name);
 		struct stat lock;
 		if (!str_ends_with(lock_path, LOCK) || stat(lock_path, &lock) < 0 ||
@@ -176,20 +193,53 @@ static void remove_unused(const char *cache, const struct map *used, int64_t old
 			continue;
 		char *unpacked cleanup_free =
 			mem_strndup(lock_path, strlen(lock_path) - strlen(LOCK));
-		if (map_get(used, fs_basename(unpacked)))
-			continue;
-		remove_old(unpacked, lock_path, oldest_ms);
-		removed++;
+		if (!map_get(used, fs_basename(unpacked)))
+			remove_content(unpacked, lock_path, &lock, removal);
 	}
 }
 
-void stage_cache_age(const char *state, int64_t max_age_ms)
+void stage_cache_age(const char *state, int64_t max_age_ms, struct stage_cache_removal *removal)
 {
 	int64_t age_ms = max_age_ms > MIN_AGE_MS ? max_age_ms : MIN_AGE_MS;
 	char *cache cleanup_free = fs_join(state, "cache");
 	struct map *used = map_create(NULL);
 
-	if (note_jobs(state, used) == 0)
-		remove_unused(cache, used, clock_wall_ms() - age_ms);
+	if (note_jobs(state, removal, used) == 0)
+		remove_unused(cache, used, clock_wall_ms() - age_ms, removal);
 	map_destroy(used);
+}
+
+/* ---- sources of jobs that are removed ----------------------------------------------------- */
+
+/* A job that ends now, and has the same sources, makes the lock's time anew. */
+static void drop(const char *cache, const struct str_list *hashes, const char *state,
+		 struct stage_cache_removal *removal)
+{
+	struct stat *locks cleanup_free = mem_alloc_array(hashes->count, sizeof(*locks));
+	struct map *used = map_create(NULL);
+
+	for (size_t i = 0; i < hashes->count; i++) {
+		char *lock_path cleanup_free = mem_printf("%s/%s" LOCK, cache, hashes->items[i]);
+		if (stat(lock_path, &locks[i]) < 0)
+			map_set(used, hashes->items[i], used);
+	}
+	if (note_jobs(state, removal, used) == 0)
+		for (size_t i = 0; i < hashes->count; i++) {
+			char *directory cleanup_free = fs_join(cache, hashes->items[i]);
+			char *lock_path cleanup_free = mem_printf("%s" LOCK, directory);
+			if (map_get(used, hashes->items[i]))
+				continue;
+			map_set(used, hashes->items[i], used);
+			remove_content(directory, lock_path, &locks[i], removal);
+		}
+	map_destroy(used);
+}
+
+void stage_cache_drop(const char *state, const struct str_list *hashes,
+		      struct stage_cache_removal *removal)
+{
+	char *cache cleanup_free = fs_join(state, "cache");
+
+	if (hashes->count > 0)
+		drop(cache, hashes, state, removal);
 }

@@ -14,9 +14,10 @@
 #include "client/stage_cache.h"
 #include "scheduler/state_dir.h"
 
-#define EVERY_MS 3600000
-#define LIMIT_S	 120 /* what is left then is for another time */
-#define NICENESS 10
+#define EVERY_MS      3600000
+#define LIMIT_S	      120 /* what is left then is for another time */
+#define NICENESS      10
+#define CACHE_AT_MOST 20 /* directories */
 
 /* A file's time says when it was done last. */
 static bool take_turn(const char *state, const char *scheduler)
@@ -58,6 +59,7 @@ static int64_t max_age_ms(const struct job *job)
 static _Noreturn void run(const struct scheduler_client_ops *ops, const struct job *job,
 			  const char *state)
 {
+	struct stage_cache_removal cache = {.most = CACHE_AT_MOST};
 	int64_t age_ms = max_age_ms(job);
 
 	leave();
@@ -67,7 +69,7 @@ static _Noreturn void run(const struct scheduler_client_ops *ops, const struct j
 	(void)!nice(NICENESS);
 	alarm(LIMIT_S);
 	if (age_ms > 0)
-		stage_cache_age(state, age_ms);
+		stage_cache_age(state, age_ms, &cache);
 	if (ops->upkeep)
 		ops->upkeep(job, age_ms);
 	_exit(0);

@@ -6,6 +6,7 @@
 #define TONY_SCHEDULER_JOB_STORES_H
 
 #include "history/store.h"
+#include "scheduler/removal.h"
 #include "scheduler/scheduler.h"
 
 struct job_stores {
@@ -33,6 +34,11 @@ int job_stores_match(const struct job_stores *stores, const char *beginning, str
 /* For a local job that is to be submitted: checks where its history is to go and, when that is in
  * HDFS, notes in job->cluster how it is reached. */
 int job_stores_prepare(struct job *job, struct err *err);
+
+/* Removes this user's entry of an ended job from these stores, and the copy in <state>/kept that
+ * was made of it. Another user's entry stays, which is noted. Nothing there is fine. */
+int job_stores_remove(const struct job_stores *stores, const char *id, struct removal *removal,
+		      struct err *err);
 
 /* The jobs of which nothing is known but from a store: found by id or the beginning of one, their
  * logs as far as they were kept. It has name, find() and logs() alone; the door leads to a copy in

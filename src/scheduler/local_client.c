@@ -13,6 +13,7 @@
 #include "scheduler/local_history.h"
 #include "scheduler/local_job.h"
 #include "scheduler/local_jobs.h"
+#include "scheduler/local_removal.h"
 #include "scheduler/local_start.h"
 #include "scheduler/shared_ledger.h"
 #include "scheduler/state_dir.h"
@@ -224,4 +225,5 @@ const struct scheduler_client_ops local_scheduler_client = {
 	.list = local_jobs_list,
 	.history_trouble = local_history_trouble,
 	.kill = kill_job,
+	.remove = local_removal_remove,
 };

@@ -18,6 +18,7 @@
 
 struct event_base;
 struct job_logs;
+struct removal;
 
 /* ---- the AM's side ------------------------------------------------------------------------ */
 
@@ -296,6 +297,9 @@ struct scheduler_client_ops {
 	/* Ends a job whose AM does not answer, or is not there; `reason` (NULL: none) is the job's
 	 * last word where there is no other. */
 	int (*kill)(const struct job_door *door, const char *reason, struct err *err);
+	/* Removes all that there is of an ended job but its history, and notes what (removal.h).
+	 * ERR_NOT_FOUND: there is nothing; ERR_USAGE: it lives, or a job that lives uses it. */
+	int (*remove)(const char *id, struct removal *removal, struct err *err);
 };
 
 /* Sets `err` (ERR_USAGE): what a user calls `id` may be any of these jobs. Returns -1. */

@@ -373,6 +373,13 @@ static char *unpack_long_ago(const struct scene *scene, const char *name)
 	return directory;
 }
 
+static void age_cache(const char *state, int64_t max_age_ms)
+{
+	struct stage_cache_removal removal = {0};
+
+	stage_cache_age(state, max_age_ms, &removal);
+}
+
 static void what_nobody_has_used_for_long_is_removed(void **state)
 {
 	const int64_t day_ms = 86400000;
@@ -384,17 +391,17 @@ static void what_nobody_has_used_for_long_is_removed(void **state)
 	char *lock cleanup_free = mem_printf("%s.lock", unused);
 	char *archive cleanup_free = in(scene, "again.tar");
 
-	stage_cache_age(scene->base, 30 * day_ms);
+	age_cache(scene->base, 30 * day_ms);
 	assert_true(fs_is_directory(unused)); /* who knows which jobs there are? */
 	assert_int_equal(fs_make_directories(jobs, 0700, NULL), 0);
-	stage_cache_age(scene->base, 50 * day_ms);
+	age_cache(scene->base, 50 * day_ms);
 	assert_true(fs_is_directory(unused));
 	free(stage_cache_unpack(cache, archive, NULL));
-	stage_cache_age(scene->base, 30 * day_ms);
+	age_cache(scene->base, 30 * day_ms);
 	assert_false(fs_exists(unused));
 	assert_false(fs_exists(lock));
 	assert_true(fs_is_directory(again));
-	stage_cache_age(scene->base, 1);
+	age_cache(scene->base, 1);
 	assert_true(fs_is_directory(again)); /* of today */
 }
 
@@ -430,14 +437,14 @@ static void what_a_live_job_has_stays(void **state)
 	assert_true(claim >= 0);
 	char *other cleanup_free = mem_printf("%s-link", scene->base);
 	assert_int_equal(symlink(scene->base, other), 0);
-	stage_cache_age(other, 1);
+	age_cache(other, 1);
 	unlink(other);
 	assert_true(fs_is_directory(used));
-	stage_cache_age(scene->base, 1);
+	age_cache(scene->base, 1);
 	assert_true(fs_is_directory(used));
 	assert_false(fs_exists(unused));
 	close(claim);
-	stage_cache_age(scene->base, 1);
+	age_cache(scene->base, 1);
 	assert_false(fs_exists(used));
 }
 
@@ -504,10 +511,10 @@ static void sources_are_kept_as_long_as_a_job_that_has_them(void **state)
 	const struct timespec long_ago[] = {{.tv_sec = 1}, {.tv_sec = 1}};
 
 	assert_int_equal(utimensat(AT_FDCWD, lock, long_ago, 0), 0);
-	stage_cache_age(scene->base, 1);
+	age_cache(scene->base, 1);
 	assert_sources(job_dir, "print(1)");
 	assert_success(fs_remove_tree(job_dir, &scene->err), &scene->err);
-	stage_cache_age(scene->base, 1);
+	age_cache(scene->base, 1);
 	assert_false(fs_exists(kept));
 }
 

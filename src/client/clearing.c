@@ -1,0 +1,149 @@
+#include "client/clearing.h"
+
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "client/report.h"
+#include "client/stage_cache.h"
+#include "scheduler/state_dir.h"
+
+int clearing_begin(struct clearing *clearing, struct err *err)
+{
+	clearing->removal.is_dry = clearing->is_dry;
+	clearing->jobs = map_create(NULL);
+	clearing->rows = json_array();
+	return clearing->with_history ? job_stores_open(NULL, &clearing->stores, err) : 0;
+}
+
+void clearing_finish(struct clearing *clearing)
+{
+	removal_finish(&clearing->removal);
+	job_stores_close(&clearing->stores);
+	map_destroy(clearing->jobs);
+	json_decref(clearing->rows);
+}
+
+/* ---- telling ------------------------------------------------------------------------------ */
+
+static json_t *list_of(const struct str_list *texts)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < texts->count; i++)
+		json_array_append_new(list, json_string(texts->items[i]));
+	return list;
+}
+
+static void print_job(const struct clearing *clearing, const char *id)
+{
+	const struct removal *removal = &clearing->removal;
+	char *bytes cleanup_free = str_format_bytes(removal->bytes);
+
+	printf("%s %s, %s\n", id, clearing->is_dry ? "would be removed" : "removed", bytes);
+	for (size_t i = 0; i < removal->removed.count; i++)
+		printf("  %s\n", removal->removed.items[i]);
+	for (size_t i = 0; i < removal->stays.count; i++)
+		printf("  stays: %s\n", removal->stays.items[i]);
+}
+
+static void tell_job(struct clearing *clearing, const char *id)
+{
+	const struct removal *removal = &clearing->removal;
+	json_t *row = json_object();
+
+	json_set_text(row, "id", id);
+	json_set_int(row, "bytes", removal->bytes);
+	json_object_set_new(row, "removed", list_of(&removal->removed));
+	json_object_set_new(row, "stays", list_of(&removal->stays));
+	json_array_append_new(clearing->rows, row);
+	clearing->bytes += removal->bytes;
+	if (!clearing->as_json)
+		print_job(clearing, id);
+}
+
+/* ---- one job ------------------------------------------------------------------------------ */
+
+/* Of a job that was told so at its submission alone: no site file names the place. */
+static int remove_from_own_place(struct clearing *clearing, const struct job *job, struct err *err)
+{
+	const char *location = job ? job_config(job, "tony.history.location") : NULL;
+	struct job_stores stores cleanup_job_stores = {0};
+	struct err missing cleanup_err = {0};
+
+	for (size_t i = 0; location && i < clearing->stores.count; i++)
+		if (str_equal(history_store_location(clearing->stores.items[i]), location))
+			location = NULL;
+	if (!location)
+		return 0;
+	if (job_stores_open(location, &stores, &missing) < 0)
+		return missing.kind == ERR_NOT_FOUND
+			       ? 0
+			       : err_set(err, missing.kind, "%s", err_message(&missing));
+	return job_stores_remove(&stores, job->id, &clearing->removal, err);
+}
+
+static int remove_history(struct clearing *clearing, const char *id, const struct job *job,
+			  struct err *err)
+{
+	return job_stores_remove(&clearing->stores, id, &clearing->removal, err) < 0
+		       ? -1
+		       : remove_from_own_place(clearing, job, err);
+}
+
+/* The history goes last: an AM that is still there would publish it anew. */
+static int remove_job(struct clearing *clearing, const struct scheduler_client_ops *ops,
+		      const char *id, const struct job *job, struct err *err)
+{
+	if (ops && ops->remove && ops->remove(id, &clearing->removal, err) < 0)
+		return -1;
+	return clearing->with_history ? remove_history(clearing, id, job, err) : 0;
+}
+
+int clearing_remove(struct clearing *clearing, const struct scheduler_client_ops *ops,
+		    const char *id, const struct job *job, struct err *err)
+{
+	removal_begin(&clearing->removal);
+	if (remove_job(clearing, ops, id, job, err) < 0)
+		return -1;
+	map_set(clearing->jobs, id, clearing);
+	tell_job(clearing, id);
+	return 0;
+}
+
+/* ---- all of them -------------------------------------------------------------------------- */
+
+static void tell_all(struct clearing *clearing, const struct stage_cache_removal *cache)
+{
+	size_t count = json_array_size(clearing->rows);
+	json_t *answer = json_object();
+
+	if (clearing->as_json) {
+		json_object_set(answer, "jobs", clearing->rows);
+		json_set_int(answer, "bytes", clearing->bytes);
+		json_set_int(answer, "cache_bytes", cache->bytes);
+		json_set_int(answer, "failed", (int64_t)clearing->failed);
+		json_object_set_new(answer, "dry_run", json_boolean(clearing->is_dry));
+		report_json(answer);
+		return;
+	}
+	json_decref(answer);
+	char *bytes cleanup_free = str_format_bytes(clearing->bytes);
+	char *of_cache cleanup_free = str_format_bytes(cache->bytes);
+	printf("%zu job%s%s, %s; of the cache %s\n", count, count == 1 ? "" : "s",
+	       clearing->is_dry ? " would be removed" : " removed", bytes, of_cache);
+}
+
+int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err)
+{
+	char *state cleanup_free = state_dir_find(err);
+	struct stage_cache_removal cache = {.is_dry = clearing->is_dry, .jobs = clearing->jobs};
+
+	if (!state)
+		return -1;
+	stage_cache_drop(state, &clearing->removal.sources, &cache);
+	if (max_age_ms >= 0)
+		stage_cache_age(state, max_age_ms, &cache);
+	tell_all(clearing, &cache);
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* Removing ended jobs: what `tony rm` and `tony clean` have in common. */
+#ifndef TONY_CLIENT_CLEARING_H
+#define TONY_CLIENT_CLEARING_H
+
+#include <jansson.h>
+
+#include "base/map.h"
+#include "scheduler/job_stores.h"
+#include "scheduler/removal.h"
+#include "scheduler/scheduler.h"
+
+struct clearing {
+	bool is_dry, with_history, as_json;
+	struct removal removal;
+	struct job_stores stores; /* opened where the history is to go */
+	struct map *jobs;	  /* the ids of those removed */
+	json_t *rows;
+	int64_t bytes; /* of all */
+	size_t failed;
+};
+#define cleanup_clearing __attribute__((cleanup(clearing_finish)))
+
+int clearing_begin(struct clearing *clearing, struct err *err);
+void clearing_finish(struct clearing *clearing);
+
+/* Removes what is left of an ended job; tells it unless `as_json`. `ops` NULL: nothing but its
+ * history is left. `job` (NULL: not known): its description, which says where its history is. */
+int clearing_remove(struct clearing *clearing, const struct scheduler_client_ops *ops,
+		    const char *id, const struct job *job, struct err *err);
+
+/* Last: sources in the cache that none but these jobs had; with `max_age_ms` >= 0 what no job has
+ * used for so long. Tells the totals, or all of it as JSON. */
+int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err);
+
+#endif

@@ -1,0 +1,91 @@
+#include "base/mem.h"
+#include "client/clearing.h"
+#include "client/job_choice.h"
+#include "client/opened.h"
+#include "client/report.h"
+#include "client/verbs.h"
+
+#define LEAVE_MS 10000 /* for an AM that has told of its job's end, and keeps its history */
+
+struct rm_options {
+	bool dry_run, json, all;
+	struct str_list tags;
+};
+
+static const struct opt options[] = {
+	JOB_CHOICE_TAG(struct rm_options),
+	JOB_CHOICE_ALL(struct rm_options),
+	{.name = "dry-run",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct rm_options, dry_run),
+	 .help = "tell what would be removed, and remove nothing"},
+	{.name = "json",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct rm_options, json),
+	 .help = "as JSON (docs/json.md)"},
+};
+
+const struct opt_table verb_rm_options = {
+	.verb = "rm",
+	.usage = "tony rm [OPTIONS] JOB...",
+	.summary = "remove jobs that have ended, with all that they left",
+	.options = options,
+	.option_count = array_length(options),
+};
+
+static int remove_opened(struct clearing *clearing, const char *name, struct err *err)
+{
+	struct opened opened cleanup_opened = {0};
+
+	if (opened_find(&opened, name, err) < 0)
+		return -1;
+	if (!opened.view->is_final)
+		return err_set(err, ERR_USAGE,
+			       "%s has not ended, and is not removed; tony kill %s ends it",
+			       opened.id, opened.id);
+	return clearing_remove(clearing, opened.ops, opened.id, opened.job, err);
+}
+
+static int remove_one(void *data, const char *name, struct err *err)
+{
+	struct clearing *clearing = data;
+	int result = remove_opened(clearing, name, err);
+
+	clearing->failed += result < 0;
+	return result;
+}
+
+static int remove_all(const struct rm_options *chosen, const struct str_list *operands,
+		      struct err *err)
+{
+	const struct job_choice choice = {JOB_CHOICE_ENDED, operands, &chosen->tags, chosen->all};
+	struct str_list jobs cleanup_str_list = {0};
+	struct clearing clearing cleanup_clearing = {.is_dry = chosen->dry_run,
+						     .as_json = chosen->json,
+						     .with_history = true,
+						     .removal = {.wait_ms = LEAVE_MS}};
+
+	if (operands->count == 0 && chosen->tags.count == 0)
+		return err_set(err, ERR_USAGE, "which job? usage: %s; see tony list --all",
+			       verb_rm_options.usage);
+	if (job_choice_find(&verb_rm_options, &choice, &jobs, err) < 0 ||
+	    clearing_begin(&clearing, err) < 0)
+		return -1;
+	int code = job_choice_each(&jobs, remove_one, &clearing);
+	return clearing_end(&clearing, -1, err) < 0 ? -1 : code;
+}
+
+int verb_rm(int argc, char **argv)
+{
+	struct err err cleanup_err = {0};
+	struct rm_options chosen = {0};
+	struct str_list operands cleanup_str_list = {0};
+	int code;
+
+	if (report_parse(&verb_rm_options, argc, argv, &chosen, &operands, &code)) {
+		code = remove_all(&chosen, &operands, &err);
+		code = code < 0 ? report_error(&err) : code;
+	}
+	opt_finish(&verb_rm_options, &chosen);
+	return code;
+}

@@ -1,0 +1,199 @@
+#include "scheduler/local_removal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "scheduler/local_job.h"
+#include "scheduler/local_sources.h"
+#include "scheduler/state_dir.h"
+
+#define ASIDE ".removed" /* ".<job id>.removed": no job's name */
+
+/* ---- what others use ---------------------------------------------------------------------- */
+
+/* As the kernel sees it, whatever links lead there. The caller frees. */
+static char *resolve(const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	return real ? real : mem_strdup(path);
+}
+
+static bool is_within(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	return strncmp(path, directory, length) == 0 &&
+	       (path[length] == '/' || path[length] == '\0');
+}
+
+static void note_used(struct removal *removal, const char *id, const char *path)
+{
+	if (!path || path[0] != '/')
+		return;
+	str_list_take(&removal->used, resolve(path));
+	str_list_add(&removal->users, id);
+}
+
+/* The directories that live jobs use: one may go on with the checkpoints of an ended job. */
+static void note_live_job(struct removal *removal, const char *job_dir)
+{
+	char *description cleanup_free = fs_join(job_dir, "job.json");
+	struct job *job = local_job_is_idle(job_dir) ? NULL : job_read_file(description, NULL);
+
+	if (!job)
+		return;
+	note_used(removal, job->id, job->checkpoint_dir);
+	note_used(removal, job->id, job->work_dir);
+	job_destroy(job);
+}
+
+static void note_live_jobs(struct removal *removal, const char *jobs)
+{
+	DIR *directory cleanup_dir = opendir(jobs);
+	const struct dirent *entry;
+
+	removal->has_used = true;
+	while (directory && (entry = readdir(directory))) {
+		char *job_dir cleanup_free = fs_join(jobs, entry->d_name);
+		if (state_dir_is_job_id(entry->d_name) && local_job_is_there(job_dir))
+			note_live_job(removal, job_dir);
+	}
+}
+
+static int check_unused(struct removal *removal, const char *id, const char *job_dir,
+			struct err *err)
+{
+	char *jobs cleanup_free = fs_dirname(job_dir), *real cleanup_free = resolve(job_dir);
+
+	if (!removal->has_used)
+		note_live_jobs(removal, jobs);
+	for (size_t i = 0; i < removal->used.count; i++)
+		if (!str_equal(removal->users.items[i], id) &&
+		    is_within(removal->used.items[i], real))
+			return err_set(err, ERR_USAGE,
+				       "%s stays: %s, which runs, uses %s; remove it once that has "
+				       "ended",
+				       id, removal->users.items[i], removal->used.items[i]);
+	return 0;
+}
+
+/* ---- what is not the job's ---------------------------------------------------------------- */
+
+static void spare(struct removal *removal, const char *job_dir, const char *path, const char *why)
+{
+	char *real cleanup_free = resolve(path), *folder cleanup_free = resolve(job_dir);
+
+	if (fs_exists(path) && !is_within(real, folder))
+		str_list_add_format(&removal->stays, "%s: %s", path, why);
+}
+
+static void spare_users_own(struct removal *removal, const struct job *job, const char *job_dir)
+{
+	struct stat info;
+
+	if (job->work_dir)
+		spare(removal, job_dir, job->work_dir, "the job ran there in place");
+	if (job->checkpoint_dir)
+		spare(removal, job_dir, job->checkpoint_dir,
+		      "tony.application.checkpoint-dir named it");
+	if (lstat(job_dir, &info) == 0 && S_ISLNK(info.st_mode)) {
+		char *real cleanup_free = resolve(job_dir);
+		str_list_add_format(&removal->stays, "%s: the job's folder is a link to it", real);
+	}
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static int read_ended(const char *job_dir, struct job **job, struct err *err)
+{
+	const char *id = fs_basename(job_dir);
+	struct job_view *view;
+
+	if (!local_job_is_there(job_dir))
+		return err_set(err, ERR_NOT_FOUND, "no job \"%s\" in %s", id, job_dir);
+	if (local_job_read_end(job_dir, job, &view) < 0)
+		return err_set(err, ERR_USAGE,
+			       "%s has not ended, and is not removed; tony kill %s ends it", id,
+			       id);
+	job_view_destroy(view);
+	return 0;
+}
+
+/* No AM holds the job, nor begins to while the returned descriptor is open. */
+static int hold(const char *job_dir, int64_t wait_ms, struct err *err)
+{
+	int64_t until = clock_monotonic_ms() + wait_ms;
+	int held;
+
+	do
+		held = state_dir_hold(job_dir, NULL);
+	while (held < 0 && clock_monotonic_ms() < until);
+	return held >= 0 ? held
+			 : err_set(err, ERR_FAILED,
+				   "%s has ended, and its application master still brings its "
+				   "history away; try again in a moment",
+				   fs_basename(job_dir));
+}
+
+static void sweep(const char *jobs)
+{
+	DIR *directory cleanup_dir = opendir(jobs);
+	const struct dirent *entry;
+
+	while (directory && (entry = readdir(directory))) {
+		char *aside cleanup_free = fs_join(jobs, entry->d_name);
+		if (entry->d_name[0] == '.' && str_ends_with(entry->d_name, ASIDE))
+			fs_remove_tree(aside, NULL);
+	}
+}
+
+static int remove_folder(struct removal *removal, const char *job_dir, struct err *err)
+{
+	char *jobs cleanup_free = fs_dirname(job_dir);
+	char *aside cleanup_free = mem_printf("%s/.%s" ASIDE, jobs, fs_basename(job_dir));
+
+	if (removal->is_dry)
+		return removal_remove(removal, job_dir, job_dir, err);
+	if (rename(job_dir, aside) < 0)
+		return errno == ENOENT ? 0 : err_set_errno(err, "%s", job_dir);
+	int result = removal_remove(removal, aside, job_dir, err);
+	sweep(jobs);
+	return result;
+}
+
+static int remove_ended(const char *id, const char *job_dir, const struct job *job,
+			struct removal *removal, struct err *err)
+{
+	int held cleanup_close = removal->is_dry ? -1 : hold(job_dir, removal->wait_ms, err);
+
+	if ((held < 0 && !removal->is_dry) || check_unused(removal, id, job_dir, err) < 0)
+		return -1;
+	char *source cleanup_free = local_sources_shared(job_dir);
+	if (source)
+		str_list_add(&removal->sources, source);
+	spare_users_own(removal, job, job_dir);
+	return remove_folder(removal, job_dir, err);
+}
+
+int local_removal_remove(const char *id, struct removal *removal, struct err *err)
+{
+	char *state cleanup_free = state_dir_find(err);
+	char *job_dir cleanup_free = state ? state_dir_job(state, id) : NULL;
+	struct job *job;
+
+	if (!job_dir || read_ended(job_dir, &job, err) < 0)
+		return -1;
+	int result = remove_ended(id, job_dir, job, removal, err);
+	job_destroy(job);
+	return result;
+}

@@ -1,0 +1,98 @@
+/* Removing what stores have of one job of this user's. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/user.h"
+#include "history/layout.h"
+#include "scheduler/job_stores.h"
+#include "scheduler/state_dir.h"
+#include "scheduler/yarn_client.h"
+
+/* This user's name where the store is. The caller frees; NULL: `err`. */
+static char *own_name(const struct history_store *store, struct err *err)
+{
+	if (!str_starts_with(history_store_location(store), "hdfs:"))
+		return user_name_of(geteuid());
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
+	return cluster ? mem_strdup(cluster->user) : NULL;
+}
+
+/* Whose an entry is, of which a summary may be missing. The caller frees; NULL: `err`. */
+static char *user_of(struct history_store *store, const char *path, int64_t *bytes, struct err *err)
+{
+	struct history_summary summary;
+
+	if (history_store_summary(store, path, &summary, NULL) < 0)
+		return history_store_owner(store, path, err);
+	char *user = mem_strdup(summary.user);
+	*bytes = summary.bytes;
+	history_summary_finish(&summary);
+	return user;
+}
+
+/* Jobs are submitted under $USER, which may be another name of the same user. */
+static bool is_own(struct history_store *store, const char *path, const char *user, const char *own)
+{
+	char *told cleanup_free = user_name();
+	char *owner cleanup_free =
+		str_equal(user, told) ? history_store_owner(store, path, NULL) : NULL;
+
+	return str_equal(user, own) || str_equal(owner, own);
+}
+
+static int remove_entry(struct history_store *store, const char *path, struct removal *removal,
+			struct err *err)
+{
+	char *own cleanup_free = own_name(store, err);
+	int64_t bytes = 0;
+	char *user cleanup_free = own ? user_of(store, path, &bytes, err) : NULL;
+	char *shown cleanup_free = mem_printf("%s/%s", history_store_location(store), path);
+
+	if (!user)
+		return -1;
+	if (!is_own(store, path, user, own)) {
+		str_list_add_format(&removal->stays, "%s: it is %s's", shown, user);
+		return 0;
+	}
+	if (!removal->is_dry && history_store_remove(store, path, err) < 0)
+		return -1;
+	removal->bytes += bytes;
+	str_list_add(&removal->removed, shown);
+	return 0;
+}
+
+static int remove_from(struct history_store *store, const char *id, struct removal *removal,
+		       struct err *err)
+{
+	struct err missing cleanup_err = {0};
+	char *own cleanup_free = own_name(store, err);
+	char *path cleanup_free = own ? history_store_find(store, id, own, &missing) : NULL;
+
+	if (path)
+		return remove_entry(store, path, removal, err);
+	return !own ? -1
+	       : missing.kind == ERR_NOT_FOUND
+		       ? 0
+		       : err_set(err, missing.kind, "%s", err_message(&missing));
+}
+
+static int remove_copy(const char *id, struct removal *removal, struct err *err)
+{
+	char *state cleanup_free = state_dir_find(err);
+	char *copy cleanup_free = state ? mem_printf("%s/kept/%s", state, id) : NULL;
+
+	return copy ? removal_remove(removal, copy, NULL, err) : -1;
+}
+
+int job_stores_remove(const struct job_stores *stores, const char *id, struct removal *removal,
+		      struct err *err)
+{
+	if (!history_is_name(id))
+		return 0;
+	for (size_t i = 0; i < stores->count; i++)
+		if (remove_from(stores->items[i], id, removal, err) < 0)
+			return -1;
+	return remove_copy(id, removal, err);
+}

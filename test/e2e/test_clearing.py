@@ -1,0 +1,180 @@
+"""Ended jobs are removed whole, and nothing else is: by `tony rm`."""
+
+import json
+import os
+
+import schemas
+from conftest import wait_until
+
+
+def ended(tony, command="echo out", *options, keys=None, **more):
+    """A job of one worker that has succeeded, and is told in the history."""
+    answer, job = tony.job({"tony.worker.instances": 1, **(keys or {})}, *options, "--executes", command, **more)
+    assert answer.returncode == 0, answer.stderr
+    job.published()
+    return job
+
+
+def remove(tony, *arguments, code=0):
+    answer = tony.run("rm", *arguments)
+    assert answer.returncode == code, answer.stdout + answer.stderr
+    return answer
+
+
+def is_gone(tony, job):
+    return (not job.directory.exists() and not list((tony.state / "history").glob(f"*/*/*/{job.id}"))
+            and tony.run("status", job.id).returncode == 4)
+
+
+def test_a_job_goes_whole_and_no_other(tony):
+    job, other = ended(tony, "echo a >file; echo b >$TONY_CHECKPOINT_DIR/1"), ended(tony, keys={"tony.application.name": "other"})
+    assert (job.directory / "checkpoint/1").exists()
+    told = remove(tony, job.id).stdout
+    assert f"{job.id} removed, " in told and f"  {job.directory}\n" in told and f"history/{job.id[5:9]}" in told
+    assert is_gone(tony, job)
+    assert other.status()["state"] == "succeeded" and other.published()
+    remove(tony, "other")
+    assert is_gone(tony, other)
+    assert list((tony.state / "jobs").iterdir()) == []
+
+
+def test_sources_go_with_the_last_job_that_had_them(tony):
+    first, second = ended(tony), ended(tony)
+    sources = first.directory / "files/src"
+    wait_until(lambda: sources.is_symlink() and (second.directory / "files/src").is_symlink(), "sources to be shared")
+    cache = sources.resolve()
+    wait_until(lambda: not first.processes() and not second.processes(), "the AMs to be gone")
+    told = json.loads(remove(tony, "--json", first.id).stdout)
+    assert told["cache_bytes"] == 0 and cache.is_dir()
+    told = json.loads(remove(tony, "--json", second.id).stdout)
+    assert told["cache_bytes"] > 0 and list((tony.state / "cache").iterdir()) == []
+
+
+def test_a_dry_run_tells_the_same_and_removes_nothing(tony):
+    job = ended(tony, "head -c 100000 /dev/zero >big")
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    dry = schemas.check("rm", json.loads(remove(tony, "--dry-run", "--json", job.id).stdout))
+    assert "would be removed" in remove(tony, "--dry-run", job.id).stdout
+    assert job.status()["state"] == "succeeded" and job.published()
+    done = schemas.check("rm", json.loads(remove(tony, "--json", job.id).stdout))
+    assert dry["dry_run"] and not done["dry_run"] and done["bytes"] > 100000
+    assert {**dry, "dry_run": False} == done and is_gone(tony, job)
+
+
+def test_a_job_that_runs_is_refused(tony):
+    job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
+    job.wait_task("worker:0")
+    assert f"tony kill {job.id}" in remove(tony, job.id, code=2).stderr
+    assert job.status()["state"] == "running"
+    old = ended(tony)
+    answer = remove(tony, job.id, old.id, "nonsense", code=4)
+    assert is_gone(tony, old) and answer.stderr.count("tony: ") == 2 and "1 job removed" in answer.stdout
+    assert tony.run("rm").returncode == 2
+    assert tony.run("kill", job.id).returncode == 0
+    remove(tony, job.id)
+    assert is_gone(tony, job)
+
+
+def test_what_is_the_users_own_stays(tony):
+    """The directory where a job ran in place, named checkpoints, and whatever links lead to."""
+    place, saved, data = tony.directory / "place", tony.directory / "saved", tony.directory / "data"
+    for path in (place, saved, data):
+        path.mkdir()
+        (path / "mine").write_text("x")
+    in_place = tony.run("submit", "--conf", f"tony.application.checkpoint-dir={saved}", "--", "sh", "-c",
+                        "echo y >made; touch $TONY_CHECKPOINT_DIR/1", cwd=place)
+    assert in_place.returncode == 0, in_place.stderr
+    job = tony.found_job(in_place.stdout)
+    told = json.loads(remove(tony, "--json", job.id).stdout)["jobs"][0]
+    assert sorted(line.split(":")[0] for line in told["stays"]) == sorted([str(place), str(saved)])
+    assert sorted(path.name for path in place.iterdir()) == ["made", "mine"] and (saved / "1").exists()
+    linked = ended(tony, f"ln -s {data} out; ln -s {data}/mine file; ln -s .. up")
+    remove(tony, linked.id)
+    assert is_gone(tony, linked) and (data / "mine").read_text() == "x"
+
+
+def test_a_folder_that_is_a_link_goes_and_not_what_it_leads_to(tony):
+    job, other = ended(tony), tony.directory / "elsewhere"
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    job.directory.rename(other)
+    job.directory.symlink_to(other)
+    assert f"stays: {other}: " in remove(tony, job.id).stdout
+    assert is_gone(tony, job) and (other / "journal.jsonl").exists()
+
+
+def test_checkpoints_that_a_running_job_uses_stay(tony):
+    old = ended(tony, "echo 1 >$TONY_CHECKPOINT_DIR/1")
+    job = tony.submit({"tony.worker.instances": 1, "tony.application.checkpoint-dir": old.directory / "checkpoint"},
+                      "--executes", f"./exit_after.sh {tony.directory}/go 0")
+    job.wait_task("worker:0")
+    assert job.id in remove(tony, old.id, code=2).stderr and (old.directory / "checkpoint/1").exists()
+    (tony.directory / "go").touch()
+    assert job.wait() == 0
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    remove(tony, old.id)
+    assert not old.directory.exists()
+
+
+def test_several_of_a_name_are_listed_unless_all_are_meant(tony):
+    jobs = [ended(tony, keys={"tony.application.name": "fox", "tony.application.tags": "night"}) for _ in range(2)]
+    for words in (("fox",), ("--tag", "night")):
+        answer = remove(tony, *words, code=2)
+        assert all(job.id in answer.stderr for job in jobs) and "--all" in answer.stderr
+    assert all(job.directory.exists() for job in jobs)
+    remove(tony, "fox", "--all")
+    assert all(is_gone(tony, job) for job in jobs)
+
+
+def test_what_a_killed_removal_has_left_is_no_job_and_goes_with_the_next(tony):
+    half, other = ended(tony), ended(tony)
+    wait_until(lambda: not half.processes(), "the AM to be gone")
+    history = half.published()
+    half.directory.rename(half.directory.with_name(f".{half.id}.removed"))
+    history.rename(history.with_name(f".{half.id}.removed"))
+    assert half.id not in tony.run("list", "--all").stdout + tony.run("history").stdout
+    remove(tony, other.id)
+    assert list((tony.state / "jobs").iterdir()) == [] and list(history.parent.iterdir()) == []
+
+
+def test_a_job_of_which_the_history_alone_is_left(tony):
+    job = ended(tony)
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    assert tony.run("status", job.id).returncode == 0
+    os.rename(job.directory, tony.directory / "away")
+    assert tony.run("status", job.id).returncode == 0 and (tony.state / "kept" / job.id).exists()
+    remove(tony, job.id)
+    assert is_gone(tony, job) and not (tony.state / "kept" / job.id).exists()
+
+
+def test_many_remove_the_same_job_at_once(tony):
+    job = ended(tony, "for i in $(seq 200); do mkdir -p d$i/e; touch d$i/e/f; done")
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    codes = [child.wait() for child in [tony.start("rm", job.id) for _ in range(8)]]
+    assert 0 in codes and set(codes) <= {0, 4}
+    assert is_gone(tony, job) and list((tony.state / "jobs").iterdir()) == []
+
+
+def test_a_job_is_removed_in_the_moment_of_its_end(tony):
+    """Its AM still brings its history away."""
+    for _ in range(3):
+        answer, job = tony.job({"tony.worker.instances": 1}, "--executes", "true")
+        assert answer.returncode == 0
+        remove(tony, job.id)
+        assert is_gone(tony, job)
+
+
+
+def test_what_is_mounted_in_a_folder_is_not_removed(tony):
+    """As a program's own user namespace sees it: a FUSE mount may be forgotten there."""
+    job = ended(tony, "mkdir mounted")
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    data = tony.directory / "data"
+    data.mkdir()
+    (data / "mine").write_text("x")
+    mounted = job.directory / "containers/worker-0-1/work/mounted"
+    tony.enter = ["unshare", "--mount", "--map-root-user", "sh", "-c", f'mount --bind {data} {mounted} && exec "$@"', "sh"]
+    assert "unmount it first" in remove(tony, job.id, code=70).stderr
+    tony.enter = []
+    assert (data / "mine").read_text() == "x"
+    remove(tony, ended(tony).id)
+    assert list((tony.state / "jobs").iterdir()) == []
