@@ -43,7 +43,7 @@ static int load_stream(struct conf *conf, int fd, const char *name, struct err *
 		return -1;
 	input_announce(fd, "the job file");
 	char *bytes cleanup_free = fs_read_descriptor(fd, name, CONF_FILE_CAP, &length, err);
-	return bytes ? conf_load_alone(conf, name, bytes, length, err)
+	return bytes ? conf_load_alone(conf, name, true, bytes, length, err)
 		     : err_wrap(err, "--conf_file");
 }
 
@@ -61,7 +61,7 @@ static int load_hdfs(struct conf *conf, const char *uri, struct err *err)
 
 	if (yarn_fetch_text(uri, CONF_FILE_CAP, &bytes, err) < 0)
 		return err_wrap(err, "--conf_file");
-	return conf_load_alone(conf, uri, str_text(&bytes), bytes.length, err);
+	return conf_load_alone(conf, uri, false, str_text(&bytes), bytes.length, err);
 }
 
 static int load_web(struct conf *conf, const char *url, struct err *err)
@@ -71,7 +71,7 @@ static int load_web(struct conf *conf, const char *url, struct err *err)
 
 	if (!name || web_file_read(url, name, CONF_FILE_CAP, &bytes, err) < 0)
 		return err_wrap(err, "--conf_file");
-	return conf_load_alone(conf, name, str_text(&bytes), bytes.length, err);
+	return conf_load_alone(conf, name, false, str_text(&bytes), bytes.length, err);
 }
 
 int job_file_load(struct conf *conf, const char *location, struct err *err)

@@ -11,10 +11,16 @@
 #include "conf/problems.h"
 #include "hadoop/site.h"
 
+static bool is_job_file(const char *word)
+{
+	return str_ends_with(word, ".xml") || str_ends_with(word, ".yaml") ||
+	       str_ends_with(word, ".yml");
+}
+
 int job_options_command(const struct str_list *operands, size_t dashdash, struct str_list *command,
 			struct err *err)
 {
-	if (dashdash > 0 && operands->count > 0 && str_ends_with(operands->items[0], ".xml"))
+	if (dashdash > 0 && operands->count > 0 && is_job_file(operands->items[0]))
 		return err_set(err, ERR_USAGE, "unexpected \"%s\"; did you mean --conf_file %s?",
 			       operands->items[0], operands->items[0]);
 	if (dashdash > 0 && operands->count > 0)

@@ -1,4 +1,4 @@
-/* What lies in HDFS, for tasks of this machine. */
+/* Brings what lies in HDFS to tasks of this machine. */
 #ifndef TONY_CLIENT_STAGE_FETCH_H
 #define TONY_CLIENT_STAGE_FETCH_H
 

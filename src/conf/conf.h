@@ -68,22 +68,24 @@ void conf_cleanup(struct conf **conf);
 struct problems *conf_problems(struct conf *conf);
 
 /* tony-site.xml, then `conf_file` or, when that is NULL, tony.xml if there is one. Fails when a
- * file cannot be read or is not XML of the right form: then nothing else can be trusted. */
+ * file cannot be read or is not of the right form: then nothing else can be trusted. */
 int conf_load_files(struct conf *conf, const char *conf_file, struct err *err);
 /* tony-site.xml alone, if there is one: what holds for all jobs. */
 int conf_load_site(struct conf *conf, struct err *err);
 bool conf_has_file(const struct conf *conf); /* a tony.xml or --conf_file was loaded */
 
 /* In place of a tony.xml: a job file from elsewhere, which `name` stands for in messages. It
- * includes nothing: paths in it would be of another machine, or of another user's choice. */
-int conf_load_alone(struct conf *conf, const char *name, const char *bytes, size_t length,
-		    struct err *err);
+ * includes nothing: paths in it would be of another machine, or of another user's choice.
+ * `is_stream`: its name says nothing of its form. */
+int conf_load_alone(struct conf *conf, const char *name, bool is_stream, const char *bytes,
+		    size_t length, struct err *err);
 
 /* --conf KEY=VALUE, in order; flaws become problems. */
 void conf_load_pairs(struct conf *conf, const struct str_list *pairs);
 
-/* Reads one file of properties (Hadoop's XML). `path` names it in messages and places what it
- * includes; conf_load_bytes() with a NULL path includes nothing. */
+/* Reads one file of properties: Hadoop's XML, or as the job's file YAML (*.yaml, *.yml). `path`
+ * names it in messages and places what it includes; conf_load_bytes() with a NULL path includes
+ * nothing. */
 int conf_load_file(struct conf *conf, enum conf_layer layer, const char *path, struct err *err);
 int conf_load_bytes(struct conf *conf, enum conf_layer layer, const char *path, const char *bytes,
 		    size_t length, struct err *err);

@@ -12,6 +12,20 @@ struct conf {
 	size_t expanded; /* bytes of all substituted values */
 };
 
+/* Where bytes come from. */
+struct conf_input {
+	struct conf *conf;
+	enum conf_layer layer;
+	const char *path; /* for messages, and what it includes is looked for from there */
+	bool may_include;
+	bool is_stream; /* its path says nothing of its form */
+};
+/* 16 MiB at most, over all files. */
+int conf_read_xml(const struct conf_input *source, const char *bytes, size_t length,
+		  struct err *err);
+int conf_read_yaml(const struct conf_input *source, const char *bytes, size_t length,
+		   struct err *err);
+
 struct conf_entry *conf_entry_of(const struct conf *conf, const char *name);
 
 /* Fills entry->value of every entry (substitute.c). */

@@ -346,47 +346,17 @@ static int read_document(const struct source *source, const char *bytes, size_t 
 	return result;
 }
 
-static int load(const struct source *outline, const char *bytes, size_t length)
+int conf_read_xml(const struct conf_input *from, const char *bytes, size_t length, struct err *err)
 {
 	size_t budget = CONF_FILE_CAP;
-	struct source source = *outline;
-
-	source.budget = &budget;
-	if (length > budget)
-		return err_set(source.err, ERR_CONFIG, "%s: is larger than 16 MiB", source.path);
-	return read_document(&source, bytes, length);
-}
-
-int conf_load_bytes(struct conf *conf, enum conf_layer layer, const char *path, const char *bytes,
-		    size_t length, struct err *err)
-{
 	const struct source source = {
-		.conf = conf,
-		.layer = layer,
-		.path = path ? path : "input",
-		.may_include = path != NULL,
+		.conf = from->conf,
+		.layer = from->layer,
+		.path = from->path,
+		.may_include = from->may_include,
+		.budget = &budget,
 		.err = err,
 	};
 
-	return load(&source, bytes, length);
-}
-
-int conf_load_alone(struct conf *conf, const char *name, const char *bytes, size_t length,
-		    struct err *err)
-{
-	const struct source source = {
-		.conf = conf, .layer = CONF_LAYER_FILE, .path = name, .err = err};
-
-	conf->has_file = true;
-	return load(&source, bytes, length);
-}
-
-int conf_load_file(struct conf *conf, enum conf_layer layer, const char *path, struct err *err)
-{
-	size_t length;
-	char *bytes cleanup_free = fs_read_file(path, CONF_FILE_CAP, &length, err);
-
-	if (!bytes)
-		return -1;
-	return conf_load_bytes(conf, layer, path, bytes, length, err);
+	return read_document(&source, bytes, length);
 }

@@ -24,7 +24,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     """A web server; below /webhdfs/v1 it is a NameNode and a DataNode."""
 
     pages = {"/x.xml": XML % "", "/wrong.xml": XML % "<bad/>", "/include.xml": XML % INCLUDE, "/large.xml": " " * LARGE,
-             "/login.xml": "<html/>", "/empty.xml": ""}
+             "/login.xml": "<html/>", "/empty.xml": "",
+             "/x.yaml": "tony:\n  application:\n    name: far\n  worker: {instances: 2, memory: 64m}\n"}
 
     def answer(self, status, text="", **headers):
         self.send_response(status)
@@ -105,6 +106,38 @@ def test_standard_input(tony, location):
     code, out, err = piped(tony, XML % "", ("config", "show", "--json"), location)
     assert code == 0, err
     assert json.loads(out)[NAME] == {**json.loads(out)[NAME], "value": "far", "origin": "standard input:2"}
+
+
+YAML = "tony:\n  application:\n    name: far\n  worker: {instances: 2, memory: 64m}\n"
+
+
+@pytest.mark.parametrize("place", ["job.yaml", "job.yml", "-", "the web"])
+def test_yaml(tony, web, place):
+    """By its name, or of a stream by how it begins; its tasks run."""
+    location, text = place, None
+    if place == "the web":
+        location = f"{web}/x.yaml"
+    elif place == "-":
+        text = YAML
+    else:
+        (tony.directory / place).write_text(YAML)
+    code, out, err = piped(tony, text, ("config", "show", "--json"), location)
+    assert code == 0, err
+    where = {"-": "standard input", "the web": location}.get(place, place)
+    assert json.loads(out)[NAME]["origin"] == f"{where}:3" and json.loads(out)[NAME]["value"] == "far"
+    code, out, err = piped(tony, text, ("submit",), location)
+    assert code == 0, err
+    assert len(tony.found_job(out + err).status()["tasks"]) == 2
+
+
+def test_yaml_tells_all_that_is_wrong(tony):
+    (tony.directory / "job.yaml").write_text("tony.worker: {instances: two, memory: [1, 2]}\ntony.worker.instances: 1\n")
+    refused(tony, "job.yaml", 'job.yaml:1: tony.worker.instances: "two" is not a whole number',
+            "job.yaml:1: tony.worker.memory: is one value and no list", "job.yaml:2: tony.worker.instances: is set in line 1")
+    (tony.directory / "job.yaml").write_text("a: &a [x]\nb: *a\n")
+    refused(tony, "job.yaml", "job.yaml:2: an alias (*...) is not taken")
+    answer = tony.run("submit", "job.yaml")
+    assert answer.returncode == USAGE and "did you mean --conf_file job.yaml?" in answer.stderr
 
 
 @pytest.mark.parametrize("verb", ["submit", "check", "render"])

@@ -473,11 +473,12 @@ static void test_a_job_file_from_elsewhere_includes_nothing(void **state)
 	struct conf *conf cleanup_conf = conf_create();
 
 	fixture_write("parts/a.xml", XML(PROPERTY(NAME, "local")));
-	assert_int_equal(conf_load_alone(conf, "http://host/x.xml", sound, strlen(sound), &err), 0);
+	assert_int_equal(
+		conf_load_alone(conf, "http://host/x.xml", false, sound, strlen(sound), &err), 0);
 	assert_true(conf_has_file(conf));
 	assert_string_equal(conf_find(conf, NAME)->origin, "http://host/x.xml:1");
-	assert_int_equal(conf_load_alone(conf, "standard input", leading, strlen(leading), &err),
-			 -1);
+	assert_int_equal(
+		conf_load_alone(conf, "standard input", true, leading, strlen(leading), &err), -1);
 	assert_message(&err, "standard input:2: <include> is for files of this machine; write what "
 			     "it names in its place");
 	assert_string_equal(conf_find(conf, NAME)->raw, "remote");
