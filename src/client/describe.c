@@ -236,6 +236,7 @@ void description_finish(struct description *description)
 	job_destroy(description->job);
 	free(description->src_dir);
 	free(description->python_venv);
+	free(description->work_dir);
 	free(description->interpreter);
 	free(description->scheduler);
 	*description = (struct description){0};
@@ -265,7 +266,7 @@ int describe_job(struct conf *conf, const struct job_options *options,
 	describe_limits(&describer);
 	describe_notices(&describer);
 	describe_effects(&describer);
-	describer.job->config = describe_config(conf, true);
+	describe_record(&describer);
 	describe_policy(&describer);
 	if (problems_to_err(describer.problems, err) == 0)
 		return 0;

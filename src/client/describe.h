@@ -13,6 +13,7 @@ struct description {
 	struct job *job;		 /* `checkpoint_dir` is NULL unless the user chose one */
 	struct resource_list *resources; /* one per type: the type's own, then all containers' */
 	char *src_dir;		   /* absolute, or a URI; a directory or an archive; NULL: none */
+	char *work_dir;		   /* absolute: where it runs if it names no files; NULL: here */
 	char *python_venv;	   /* absolute; an archive or a directory; NULL: none */
 	char *interpreter;	   /* --python_binary_path as a task sees it; NULL: none */
 	char *scheduler;	   /* "local" */
@@ -37,6 +38,9 @@ int describe_from_options(const struct job_options *options, const struct str_li
 /* The effective configuration, sorted by key: {"key": {"value": "...", "origin": "..."}}. Secrets
  * are "***"; with `for_others` so are the values of environment variables. */
 json_t *describe_config(const struct conf *conf, bool for_others);
+
+/* Notes in job->config the directory in which the tasks run, which is known by now. */
+void describe_record_place(struct job *job);
 
 void describe_print_warnings(struct conf *conf);
 

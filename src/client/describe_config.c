@@ -5,30 +5,29 @@
 #include "base/mem.h"
 #include "client/describe_internal.h"
 
-#define HIDDEN "***"
-
-/* "A=1,B=2" -> "A=***,B=***" */
-static char *hide_values(const struct key *key, const char *value)
+/* "A=1,B=2" -> "A=***,B=***", with what stands in no file and no argument. */
+static char *hide_values(const struct conf *conf, const char *name)
 {
 	struct str_list pairs cleanup_str_list = {0};
 	struct str text = {0};
 
-	key_read_list(key, value, &pairs);
+	conf_list(conf, &pairs, "%s", name);
 	for (size_t i = 0; i < pairs.count; i++)
-		str_append_format(&text, "%s%.*s=" HIDDEN, i == 0 ? "" : ",",
+		str_append_format(&text, "%s%.*s=" CONF_MASK, i == 0 ? "" : ",",
 				  (int)strcspn(pairs.items[i], "="), pairs.items[i]);
 	return str_steal(&text);
 }
 
-static void add(json_t *config, const struct key *key, const char *name, const char *value,
+static void add(json_t *config, const struct conf *conf, const char *name, const char *value,
 		const char *origin, bool for_others)
 {
+	const struct key *key = key_find(name, NULL);
 	json_t *row = json_object();
 
 	if (key->secret) {
-		json_set_text(row, "value", HIDDEN);
+		json_set_text(row, "value", CONF_MASK);
 	} else if (key->type == KEY_ENVIRONMENT && for_others) {
-		char *hidden cleanup_free = hide_values(key, value);
+		char *hidden cleanup_free = hide_values(conf, name);
 		json_set_text(row, "value", hidden);
 	} else {
 		json_set_text(row, "value", value);
@@ -78,13 +77,13 @@ json_t *describe_config(const struct conf *conf, bool for_others)
 	for (size_t i = 0; i < names.count; i++) {
 		const char *name = names.items[i];
 		const struct conf_entry *entry = conf_find(conf, "%s", name);
-		const struct key *key = key_find(name, NULL);
 		if (i > 0 && str_equal(name, names.items[i - 1]))
 			continue;
 		if (entry && is_effective(entry))
-			add(config, key, name, entry->value, entry->origin, for_others);
+			add(config, conf, name, entry->value, entry->origin, for_others);
 		else
-			add(config, key, name, key->default_value, "default", for_others);
+			add(config, conf, name, key_find(name, NULL)->default_value, "default",
+			    for_others);
 	}
 	return config;
 }

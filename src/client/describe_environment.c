@@ -86,6 +86,37 @@ static void check_variable(const struct describer *describer, const struct job_t
 		problems_error(describer->problems, PROBLEM_TYPED, "--env: %s", text);
 }
 
+static bool is_last_of(const struct job_type *type, size_t number, const char *name)
+{
+	for (size_t i = number + 1; i < type->environment.count; i++)
+		if (is_pair_of(type->environment.items[i], name))
+			return false;
+	return true;
+}
+
+/* The configuration of another job tells names, and no values. */
+static void check_masked(const struct describer *describer, const struct job_type *type,
+			 size_t number, const char *name)
+{
+	char *own cleanup_free = mem_printf("tony.%s.envs", type->name);
+	char *key cleanup_free = find_key(describer, type, name);
+	const struct conf_entry *entry = key ? conf_find(describer->conf, "%s", key) : NULL;
+
+	if (!entry || !entry->recorded || !is_last_of(type, number, name) ||
+	    !str_equal(type->environment.items[number] + strlen(name), "=" CONF_MASK))
+		return;
+	char *where cleanup_free = conf_label(entry);
+	char *text cleanup_free =
+		str_equal(key, own) ? mem_printf("%s: the value of %s was masked; give it with "
+						 "--conf %s=%s=VALUE",
+						 where, name, key, name)
+				    : mem_printf("%s: the value of %s was masked; give it with "
+						 "--env %s=VALUE, or --env %s to take yours",
+						 where, name, name, name);
+	if (!str_list_has(&describer->problems->errors, text))
+		problems_error(describer->problems, PROBLEM_TYPED, "%s", text);
+}
+
 void describe_check_variables(const struct describer *describer)
 {
 	const struct job *job = describer->job;
@@ -96,6 +127,7 @@ void describe_check_variables(const struct describer *describer)
 			const char *pair = type->environment.items[i];
 			char *name cleanup_free = mem_strndup(pair, strcspn(pair, "="));
 			check_variable(describer, type, name);
+			check_masked(describer, type, i, name);
 		}
 	}
 }

@@ -154,6 +154,14 @@ static char *find_source(const struct describer *describer)
 	return find_path(describer, &where, path, what);
 }
 
+/* Only where the job runs there, it matters whether it is there: place.c. */
+static char *find_work_dir(const struct describer *describer)
+{
+	const char *path = conf_text(describer->conf, "tony.application.work-dir");
+
+	return path ? fs_absolute(path, NULL) : NULL;
+}
+
 /* It lies beside the program where its user works, and makes gigabytes of a few small files. */
 static void warn_of_environments(const struct describer *describer)
 {
@@ -213,6 +221,7 @@ void describe_resources(struct describer *describer)
 		add_hadoop(describer, &out->resources[i]);
 	}
 	out->src_dir = find_source(describer);
+	out->work_dir = find_work_dir(describer);
 	warn_of_environments(describer);
 	out->python_venv = find_path(describer, &(struct place){"--python_venv", PROBLEM_TYPED},
 				     options->python_venv, "an archive or a directory");

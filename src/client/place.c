@@ -49,6 +49,32 @@ static char *find_current(void)
 	return NULL;
 }
 
+/* A directory that the user, or the job that this one repeats, has named. */
+static int check_named(const char *directory, struct err *err)
+{
+	const char *flaw = find_flaw(directory);
+
+	if (!flaw && !fs_is_directory(directory))
+		flaw = strerror(ENOTDIR);
+	return flaw ? err_set(err, ERR_CONFIG,
+			      "tony.application.work-dir: \"%s\": %s; write the path of a "
+			      "directory",
+			      directory, flaw)
+		    : 0;
+}
+
+static int place_in_directory(const struct description *description, struct err *err)
+{
+	struct job *job = description->job;
+
+	if (description->work_dir && check_named(description->work_dir, err) < 0)
+		return -1;
+	job->work_dir = description->work_dir ? mem_strdup(description->work_dir) : find_current();
+	if (job->work_dir)
+		describe_record_place(job);
+	return 0;
+}
+
 /* ---- elsewhere ---------------------------------------------------------------------------- */
 
 static bool is_staged(const char *word, const char *name)
@@ -148,7 +174,7 @@ int place_tasks(const struct description *description, const struct scheduler_cl
 		struct err *err)
 {
 	if (ops->shares_files && !names_files(description))
-		description->job->work_dir = find_current();
+		return place_in_directory(description, err);
 	if (ops->shares_files || description->src_dir)
 		return 0;
 	return check_commands(description, err);

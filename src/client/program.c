@@ -232,6 +232,14 @@ static enum program_verdict refuse_unless_program(const char *word, const char *
 
 /* ---- programs ----------------------------------------------------------------------------- */
 
+/* A job file may name the directory in which the job runs. */
+static bool is_elsewhere(const char *directory)
+{
+	char *current cleanup_free = getcwd(NULL, 0);
+
+	return current && fs_is_directory(directory) && !str_equal(directory, current);
+}
+
 static char *tell_missing(const struct search *search, const char *name,
 			  const struct str_list *alike)
 {
@@ -240,7 +248,8 @@ static char *tell_missing(const struct search *search, const char *name,
 	if (*name == '/')
 		return mem_printf("\"%s\" is not on this machine", name);
 	if (search->work_dir)
-		return mem_printf("\"%s\" is not in the current directory, %s", name,
+		return mem_printf("\"%s\" is not in the %s directory, %s", name,
+				  is_elsewhere(search->work_dir) ? "working" : "current",
 				  search->work_dir);
 	if (others)
 		return mem_printf(

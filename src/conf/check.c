@@ -236,6 +236,7 @@ void conf_resolve(struct conf *conf, bool allow_unknown)
 	for (size_t i = 0;
 	     !problems_are_full(&conf->problems) && map_next(conf->entries, &i, &name, &value);)
 		check_entry(conf, value, allow_unknown);
+	conf_resolve_recorded(conf);
 }
 
 void conf_add_default(struct conf *conf, const char *origin, const char *name, const char *value)

@@ -34,6 +34,7 @@ void conf_destroy(struct conf *conf)
 		return;
 	map_destroy(conf->entries);
 	problems_finish(&conf->problems);
+	str_list_finish(&conf->derived);
 	free(conf);
 }
 
@@ -118,6 +119,7 @@ static struct conf_entry *set(struct conf *conf, const struct conf_place *place,
 	entry->typed = place->layer == CONF_LAYER_OPTION;
 	entry->in_file = is_of_file(place);
 	entry->literal = false;
+	entry->recorded = false;
 	return entry;
 }
 
@@ -187,13 +189,14 @@ static void append(struct conf *conf, const struct conf_place *place, const char
 	}
 	char *value cleanup_free = mem_printf("%s,%s", entry->raw, more);
 	char *origin cleanup_free = mem_strdup(entry->origin);
-	bool typed = entry->typed, in_file = entry->in_file;
+	bool typed = entry->typed, in_file = entry->in_file, recorded = entry->recorded;
 	struct conf_entry *changed = set(conf, place, name, value);
 	if (!changed)
 		return;
 	mem_replace(&changed->origin, mem_steal(&origin));
 	changed->typed = typed;
 	changed->in_file = in_file;
+	changed->recorded = recorded;
 	add_place(changed, place);
 }
 

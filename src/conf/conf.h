@@ -27,6 +27,8 @@
 #define CONF_VALUE_CAP	  (1u << 20)  /* bytes of a value after substitution */
 #define CONF_TOTAL_CAP	  (64u << 20) /* of all values */
 
+#define CONF_MASK "***" /* in the place of a value that is kept back */
+
 enum conf_layer {
 	CONF_LAYER_DEFAULT,
 	CONF_LAYER_SITE,
@@ -49,12 +51,13 @@ struct conf_entry {
 	struct str_list literal_items; /* further ones of a list, which take no part in `raw` */
 	char *value; /* after conf_resolve(): substituted, trimmed, a choice as the table has it */
 	enum conf_layer layer; /* of the last place */
-	char *origin; /* "tony.xml:12"; several places of a key that adds up: ", " between */
-	bool typed;   /* by options alone: messages name the option and not the key */
-	bool in_file; /* or a part of it */
-	bool literal; /* not substituted: the user's shell has seen it already */
-	bool final;   /* the site's last word */
-	bool invalid; /* an error has been told */
+	char *origin;  /* "tony.xml:12"; several places of a key that adds up: ", " between */
+	bool typed;    /* by options alone: messages name the option and not the key */
+	bool in_file;  /* or a part of it */
+	bool literal;  /* not substituted: the user's shell has seen it already */
+	bool recorded; /* or a part of it: from the configuration of another job */
+	bool final;    /* the site's last word */
+	bool invalid;  /* an error has been told */
 	enum { CONF_UNRESOLVED, CONF_RESOLVING, CONF_RESOLVED } state;
 };
 
@@ -101,6 +104,10 @@ void conf_append(struct conf *conf, const struct conf_place *place, const char *
 /* Adds an item to a list as it stands: nothing in it is substituted, and it is shown nowhere. */
 void conf_append_literal(struct conf *conf, const struct conf_place *place, const char *name,
 			 const char *item);
+/* A row of the configuration that another job had in effect (struct job's `config`), in any layer's
+ * place. What that job had by default, or from its framework, is a default again. */
+void conf_set_recorded(struct conf *conf, const struct conf_place *place, const char *origin,
+		       const char *name, const char *value);
 /* A file's <final>: from the site, nothing later may change it. */
 void conf_set_final(struct conf *conf, const struct conf_place *place, const char *name);
 /* Another built-in default for this job. */

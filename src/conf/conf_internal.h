@@ -9,7 +9,8 @@ struct conf {
 	struct map *entries; /* name -> struct conf_entry, owned */
 	struct problems problems;
 	bool has_file;
-	size_t expanded; /* bytes of all substituted values */
+	struct str_list derived; /* origin, name, value; ... of recorded rows (recorded.c) */
+	size_t expanded;	 /* bytes of all substituted values */
 };
 
 /* Where bytes come from. */
@@ -27,6 +28,10 @@ int conf_read_yaml(const struct conf_input *source, const char *bytes, size_t le
 		   struct err *err);
 
 struct conf_entry *conf_entry_of(const struct conf *conf, const char *name);
+
+/* Adds what tony had added to a recorded configuration, unless its reason is gone (recorded.c).
+ */
+void conf_resolve_recorded(struct conf *conf);
 
 /* Fills entry->value of every entry (substitute.c). */
 void conf_substitute(struct conf *conf);

@@ -128,6 +128,10 @@ static const struct key application_keys[] = {
 		"Unset, and "
 		"with neither resources nor --python_venv: on this machine every task runs in the "
 		"current directory of tony submit."},
+	{"tony.application.work-dir", KEY_TEXT, .path = true, .since = OURS,
+	 .doc = "Directory of this machine in which every task of a job runs that names no files. "
+		"Unset: the current directory of tony submit, which is then recorded here. It has "
+		"no effect on a job with files of its own, nor on a cluster."},
 	{"tony.application.group.<group>", KEY_TYPES, .since = TONY_N,
 	 .doc = "Names a group of task types."},
 	{"tony.application.dependency.<type>.timeout.after.<group>", KEY_DURATION, .bare_ms = 1000,

@@ -2,6 +2,9 @@
  * Hadoop's configuration files: <configuration> of <property> with <name>, <value>, <final> (as
  * elements or attributes) and <xi:include href="FILE">, with <xi:fallback>. A document type
  * declaration is refused, so no entity is ever expanded and nothing but local files is read.
+ *
+ * <configuration job="ID"> is what that job had in effect (history/pack_config.c): there <source>
+ * says where a value came from.
  */
 #include <errno.h>
 #include <libxml/parser.h>
@@ -21,12 +24,13 @@ struct source {
 	const struct source *outer;
 	int depth;
 	bool may_include;
-	size_t *budget; /* bytes that may still be read, over all files */
+	bool is_recorded; /* of a job */
+	size_t *budget;	  /* bytes that may still be read, over all files */
 	struct err *err;
 };
 
 struct property {
-	char *name, *value;
+	char *name, *value, *origin;
 	bool final;
 	int line;
 };
@@ -139,6 +143,7 @@ static void property_finish(struct property *property)
 {
 	free(property->name);
 	free(property->value);
+	free(property->origin);
 }
 
 /* Hadoop 3 also writes <property name="" value="" final=""/>. */
@@ -165,8 +170,9 @@ static int read_elements(const struct source *source, const xmlNode *element,
 		if (node->type != XML_ELEMENT_NODE)
 			continue;
 		bool is_name = is_named(node, "name"), is_value = is_named(node, "value");
-		if (!is_name && !is_value && !is_named(node, "final"))
-			continue; /* <description>, <source>, <tag> ... */
+		bool is_origin = source->is_recorded && is_named(node, "source");
+		if (!is_name && !is_value && !is_origin && !is_named(node, "final"))
+			continue; /* <description>, <tag> ... */
 		char *text = read_text(source, node);
 		if (!text)
 			return -1;
@@ -175,6 +181,8 @@ static int read_elements(const struct source *source, const xmlNode *element,
 		} else if (is_value) {
 			mem_replace(&property->value, text);
 			property->line = line_of(node);
+		} else if (is_origin) {
+			mem_replace(&property->origin, trimmed(text));
 		} else {
 			char *word cleanup_free = trimmed(text);
 			property->final = str_equal_nocase(word, "true");
@@ -193,6 +201,11 @@ static void store(const struct source *source, const struct property *property)
 			problems_error(&source->conf->problems, PROBLEM_FILE,
 				       "%s:%d: %s: has no <value>; write <value>...</value>",
 				       source->path, property->line, property->name);
+		return;
+	}
+	if (source->is_recorded) {
+		conf_set_recorded(source->conf, &place, property->origin ? property->origin : "",
+				  property->name, property->value);
 		return;
 	}
 	conf_set(source->conf, &place, property->name, property->value);
@@ -338,9 +351,12 @@ static int read_document(const struct source *source, const char *bytes, size_t 
 	if (!document)
 		return fail_parse(source, &complaint);
 	free(complaint.text); /* a warning, such as a relative namespace */
-	const xmlNode *root = xmlDocGetRootElement(document);
+	xmlNode *root = xmlDocGetRootElement(document);
+	struct source whole = *source;
+	whole.is_recorded =
+		source->layer == CONF_LAYER_FILE && xmlHasProp(root, (const xmlChar *)"job");
 	int result = is_named(root, "configuration")
-			     ? read_children(source, root)
+			     ? read_children(&whole, root)
 			     : fail_element(source, root, "the file", "<configuration> around all");
 	xmlFreeDoc(document);
 	return result;

@@ -37,7 +37,10 @@ char *pack_configuration(const struct job *job)
 	const char *key;
 	json_t *row;
 
-	str_append(&out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<configuration>\n");
+	/* By the job's id conf/xml.c knows that all of it was resolved before. */
+	str_append(&out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<configuration job=\"");
+	append_escaped(&out, job->id);
+	str_append(&out, "\">\n");
 	json_object_foreach(job->config, key, row)
 	{
 		str_append(&out, "  <property>");

@@ -191,7 +191,7 @@ static void in_a_directory_that_all_share_its_files_are_found(void **state)
 			 PROGRAM_FOUND);
 	assert_int_equal(program_find("python3 other.py", base, &files, path, &missing),
 			 PROGRAM_MISSING);
-	assert_text_has(missing, "\"other.py\" is not in the current directory");
+	assert_text_has(missing, "\"other.py\" is not in the working directory");
 }
 
 static void assert_words(const char *command, const char *expected, const char *expected_others)

@@ -61,11 +61,46 @@ static void test_commas_of_an_environment(void **state)
 						      "\"\\,\" for a comma within a value");
 }
 
+#define RECORDED(name, value, source)                                                              \
+	"<property><name>" name "</name><value>" value "</value><source>" source                   \
+	"</source></property>"
+
+/* Nothing is substituted a second time, and a default of that job is one again. */
+static void test_the_configuration_of_a_job_is_taken_as_it_stands(void **state)
+{
+	fixture_write("tony.xml",
+		      "<configuration job=\"tony-1\">" PROPERTY("tony.ps.vcores", "2") RECORDED(
+			      "team", "blue", "tony.xml:1") RECORDED("tony.containers.command",
+								     "echo ${team}", "command line")
+			      RECORDED("tony.application.framework", "pytorch", "default") RECORDED(
+				      "tony.worker.max-restarts", "3", "framework pytorch")
+				      RECORDED("tony.ps.max-restarts", "4", "framework ray")
+					      RECORDED("tony.secret.key", "***", "tony-site.xml:1")
+						      RECORDED("tony.am.retry-count", "0",
+							       "default") "</configuration>");
+	struct conf *conf cleanup_conf = fixture_load();
+	conf_resolve(conf, false);
+	assert_string_equal(conf_text(conf, "tony.containers.command"), "echo ${team}");
+	assert_string_equal(conf_text(conf, "tony.application.framework"), "pytorch");
+	assert_int_equal(conf_find(conf, "tony.application.framework")->layer, CONF_LAYER_DEFAULT);
+	assert_int_equal(conf_int(conf, "tony.worker.max-restarts"), 3);
+	assert_string_equal(conf_find(conf, "tony.worker.max-restarts")->origin,
+			    "framework pytorch");
+	assert_null(conf_find(conf, "tony.ps.max-restarts"));
+	assert_null(conf_find(conf, "tony.secret.key"));
+	assert_null(conf_find(conf, "tony.am.retry-count"));
+	assert_no_lines(&conf_problems(conf)->errors);
+	assert_no_lines(&conf_problems(conf)->warnings);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_an_unknown_prefix_may_be_allowed,
 						fixture_enter, fixture_leave),
+		cmocka_unit_test_setup_teardown(
+			test_the_configuration_of_a_job_is_taken_as_it_stands, fixture_enter,
+			fixture_leave),
 		cmocka_unit_test_setup_teardown(test_home, fixture_enter, fixture_leave),
 		cmocka_unit_test_setup_teardown(test_commas_of_an_environment, fixture_enter,
 						fixture_leave),
