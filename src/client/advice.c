@@ -48,16 +48,21 @@ static char *read_here(const struct opened *opened, size_t *length)
 	return fs_read_file(path, METRICS_CAP, length, NULL);
 }
 
-static void find_metrics(const struct opened *opened, struct advise_uses *uses)
+char *advice_metrics(const struct opened *opened, size_t *length)
 {
 	struct err err cleanup_err = {0};
-	size_t length = 0;
-	char *bytes cleanup_free = read_kept(opened->id, &length, &err);
+	char *bytes = read_kept(opened->id, length, &err);
 
 	if (!bytes && err.kind != ERR_NOT_FOUND)
 		log_warning("what was measured cannot be looked at: %s", err_message(&err));
-	if (!bytes)
-		bytes = read_here(opened, &length);
+	return bytes ? bytes : read_here(opened, length);
+}
+
+static void find_metrics(const struct opened *opened, struct advise_uses *uses)
+{
+	size_t length = 0;
+	char *bytes cleanup_free = advice_metrics(opened, &length);
+
 	if (bytes)
 		use_metrics(uses, opened->view->job, bytes, length);
 }

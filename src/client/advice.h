@@ -10,6 +10,9 @@
  * kept of its measurements, and with past runs of its name. NULL: `err`. */
 json_t *advice_get(const struct opened *opened, struct err *err);
 
+/* The job's metrics.jsonl, as far as it was kept; NULL: not, or not yet. The caller frees. */
+char *advice_metrics(const struct opened *opened, size_t *length);
+
 /* What is worst about a job that has just ended, a phrase; NULL: nothing worse than waste. Looks at
  * this machine's files alone. The caller frees. */
 char *advice_headline(const struct opened *opened);

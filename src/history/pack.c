@@ -111,20 +111,25 @@ static void hide_environments(json_t *object)
 	}
 }
 
-/* A history for others has no values of environment variables; job->config has none anyway. */
+json_t *history_description(const struct job *job, bool for_others)
+{
+	json_t *object = job_to_json(job);
+
+	/* A URL is a secret; job->config has it masked. */
+	json_object_del(object, "on_end_webhook");
+	json_object_del(object, "on_end_authorities");
+	if (for_others) {
+		hide_environments(object);
+		hide_environments(json_object_get(object, "cluster"));
+	}
+	return object;
+}
+
 static int pack_description(const struct history_pack *pack, const char *directory, struct err *err)
 {
 	struct history_access access =
 		history_access_of(job_config(pack->job, "tony.history.permissions"));
-	json_t *object cleanup_json = job_to_json(pack->job);
-
-	json_object_del(object,
-			"on_end_webhook"); /* a URL is a secret; job->config has it masked */
-	json_object_del(object, "on_end_authorities");
-	if (access.file != 0600) {
-		hide_environments(object);
-		hide_environments(json_object_get(object, "cluster"));
-	}
+	json_t *object cleanup_json = history_description(pack->job, access.file != 0600);
 	char *text cleanup_free = json_text(object);
 	return write_text(directory, HISTORY_JOB, text, err);
 }
@@ -134,7 +139,7 @@ static int pack_description(const struct history_pack *pack, const char *directo
 static int pack_all(const struct history_pack *pack, const struct job_view *view,
 		    const char *directory, struct err *err)
 {
-	char *configuration cleanup_free = pack_configuration(pack->job);
+	char *configuration cleanup_free = history_configuration(pack->job);
 
 	if (pack_description(pack, directory, err) < 0 ||
 	    write_text(directory, HISTORY_CONFIG, configuration, err) < 0 ||

@@ -14,6 +14,8 @@
 #ifndef TONY_HISTORY_PACK_H
 #define TONY_HISTORY_PACK_H
 
+#include <jansson.h>
+
 #include "base/err.h"
 #include "history/summary.h"
 #include "job/job.h"
@@ -40,6 +42,13 @@ struct history_pack {
 
 /* Makes `directory` anew. On failure nothing of it is left. */
 int history_pack(const struct history_pack *pack, const char *directory, struct err *err);
+
+/* A job's description without its secrets. `for_others`: also without the values of environment
+ * variables, which job->config does not have either. */
+json_t *history_description(const struct job *job, bool for_others);
+/* job->config, where secrets are masked, as Hadoop's configuration files have it; the caller frees.
+ */
+char *history_configuration(const struct job *job);
 
 /* The head of a kept log. */
 struct history_log_head {

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "history/pack_internal.h"
+#include "history/pack.h"
 
 /* What XML 1.0 has no way to say becomes '?'. */
 static void append_escaped(struct str *out, const char *text)
@@ -31,7 +31,7 @@ static void append_element(struct str *out, const char *name, const char *text)
 	str_append_format(out, "</%s>", name);
 }
 
-char *pack_configuration(const struct job *job)
+char *history_configuration(const struct job *job)
 {
 	struct str out = {0};
 	const char *key;

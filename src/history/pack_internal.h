@@ -10,7 +10,4 @@ int pack_create(const char *directory, const char *name, struct err *err);
 int pack_logs(const struct history_pack *pack, const struct job_view *view, const char *directory,
 	      struct err *err);
 
-/* job->config as Hadoop's configuration files have it; the caller frees. */
-char *pack_configuration(const struct job *job);
-
 #endif

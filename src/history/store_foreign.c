@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "history/avro.h"
 #include "history/jhist.h"
-#include "history/pack_internal.h"
+#include "history/pack.h"
 #include "history/store_internal.h"
 
 struct store_foreign {
@@ -119,7 +119,7 @@ static char *make_text(const struct jhist *jhist, const char *name)
 	if (str_equal(name, HISTORY_JOB))
 		return job_to_text(jhist->job);
 	if (str_equal(name, HISTORY_CONFIG))
-		return pack_configuration(jhist->job);
+		return history_configuration(jhist->job);
 	if (str_equal(name, HISTORY_METRICS) && *jhist->metrics)
 		return mem_strdup(jhist->metrics);
 	return str_equal(name, HISTORY_SUMMARY) ? summary_text(jhist) : NULL;

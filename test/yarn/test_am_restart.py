@@ -4,6 +4,7 @@ started again."""
 import json
 import os
 import signal
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,11 @@ def test_logs_wait_for_the_next_am(tony):
     assert finish(job) == 0
     answer = tony.run("logs", job.id)
     assert (answer.returncode, sorted(answer.stdout.splitlines())) == (0, ["worker:0| begun", "worker:1| begun"]), answer.stderr
+    made = tony.run("bundle", "--json", "--output", f"{tony.directory}/all.tgz", job.id)
+    assert made.returncode == 0, made.stderr
+    with tarfile.open(f"{tony.directory}/all.tgz") as archive:
+        assert archive.extractfile(f"{job.id}/logs/tasks.log").read().count(b"| begun\n") == 2
+        assert archive.extractfile(f"{job.id}/logs/executors.log").read().count(b" executor| ") > 1
 
 
 @pytest.mark.promise("R51", "R52")

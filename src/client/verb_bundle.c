@@ -1,0 +1,171 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "client/bundle.h"
+#include "client/exit_code.h"
+#include "client/report.h"
+#include "client/verbs.h"
+
+enum { TAIL = 10000 };
+
+struct bundle_choice {
+	char *output;
+	int64_t tail;
+	bool whole_logs, json;
+};
+
+static const struct opt options[] = {
+	{.name = "output",
+	 .letter = 'o',
+	 .kind = OPT_TEXT,
+	 .offset = offsetof(struct bundle_choice, output),
+	 .argument = "FILE",
+	 .help = "write the archive there (JOB.tar.gz in the current directory); -: to standard "
+		 "output",
+	 .completion = OPT_COMPLETE_FILE},
+	{.name = "tail",
+	 .kind = OPT_NUMBER,
+	 .offset = offsetof(struct bundle_choice, tail),
+	 .argument = "N",
+	 .help = "the last N lines of each log (10000)",
+	 .min = 0,
+	 .max = 1000000000},
+	{.name = "whole-logs",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct bundle_choice, whole_logs),
+	 .help = "all lines of each log"},
+	{.name = "json",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct bundle_choice, json),
+	 .help = "print path, bytes and what is missing as JSON (docs/json.md)"},
+};
+
+const struct opt_table verb_bundle_options = {
+	.verb = "bundle",
+	.usage = "tony bundle [OPTIONS] [JOB]",
+	.summary = "put all that is known of a job into one archive, for a ticket",
+	.options = options,
+	.option_count = array_length(options),
+};
+
+static bool is_to_stdout(const struct bundle_choice *chosen)
+{
+	return str_equal(chosen->output, "-");
+}
+
+static int check_options(const struct bundle_choice *chosen, struct err *err)
+{
+	if (chosen->whole_logs && chosen->tail >= 0)
+		return err_set(err, ERR_USAGE, "--tail or --whole-logs: not both");
+	if (!is_to_stdout(chosen))
+		return 0;
+	if (chosen->json)
+		return err_set(err, ERR_USAGE,
+			       "--json and --output - both write to standard output: not both");
+	if (isatty(STDOUT_FILENO))
+		return err_set(err, ERR_USAGE,
+			       "--output -: an archive is nothing for a terminal; write "
+			       "--output FILE, or a pipe behind it");
+	return 0;
+}
+
+/* ---- where it goes ------------------------------------------------------------------------ */
+
+static char *find_place(const struct bundle_choice *chosen, const char *id)
+{
+	char *name cleanup_free = mem_printf("%s.tar.gz", id);
+
+	if (!chosen->output)
+		return mem_steal(&name);
+	return fs_is_directory(chosen->output) ? fs_join(chosen->output, name)
+					       : mem_strdup(chosen->output);
+}
+
+/* The file is there once it is whole. */
+static int write_file(struct opened *opened, struct bundle_options *how, const char *path,
+		      struct str_list *missing, struct err *err)
+{
+	char *draft cleanup_free = mem_printf("%s.XXXXXX", path);
+	int fd cleanup_close = mkstemp(draft);
+
+	if (fd < 0)
+		return err_set_errno(err, "%s", path);
+	how->fd = fd;
+	int result = bundle_write(opened, how, missing, err);
+	if (result == 0 && rename(draft, path) < 0)
+		result = err_set_errno(err, "%s", path);
+	if (result < 0)
+		unlink(draft);
+	return result;
+}
+
+/* ---- what is said ------------------------------------------------------------------------- */
+
+static void print_json(const char *id, const char *path, const struct str_list *missing)
+{
+	json_t *object = json_object();
+	struct stat status;
+
+	json_set_text(object, "id", id);
+	json_set_text(object, "path", path);
+	json_set_int(object, "bytes", stat(path, &status) == 0 ? status.st_size : 0);
+	json_set_list(object, "missing", missing);
+	report_json(object);
+}
+
+static void tell_missing(const struct str_list *missing)
+{
+	for (size_t i = 0; i < missing->count; i++)
+		fprintf(stderr, "tony: left out: %s\n", missing->items[i]);
+}
+
+static int run(const struct bundle_choice *chosen, const struct str_list *operands, struct err *err)
+{
+	struct bundle_options how = {.fd = STDOUT_FILENO, .tail = chosen->tail};
+	struct opened opened cleanup_opened = {0};
+	struct str_list missing cleanup_str_list = {0};
+	const char *id;
+
+	if (chosen->tail < 0 && !chosen->whole_logs)
+		how.tail = TAIL;
+	if (report_one_operand(&verb_bundle_options, operands, &id, err) < 0 ||
+	    check_options(chosen, err) < 0 || opened_find(&opened, id, err) < 0)
+		return -1;
+	if (is_to_stdout(chosen)) {
+		int result = bundle_write(&opened, &how, &missing, err);
+		tell_missing(&missing);
+		return result;
+	}
+	char *path cleanup_free = find_place(chosen, opened.id);
+	if (write_file(&opened, &how, path, &missing, err) < 0)
+		return -1;
+	if (chosen->json) {
+		print_json(opened.id, path, &missing);
+		return 0;
+	}
+	tell_missing(&missing);
+	puts(path);
+	fputs("tony: secrets and the values of environment variables are masked in it; logs are as "
+	      "programs wrote them: read them before you hand them on\n",
+	      stderr);
+	return 0;
+}
+
+int verb_bundle(int argc, char **argv)
+{
+	struct err err cleanup_err = {0};
+	struct bundle_choice chosen = {.tail = -1};
+	struct str_list operands cleanup_str_list = {0};
+	int code = EXIT_CODE_OK;
+
+	if (report_parse(&verb_bundle_options, argc, argv, &chosen, &operands, &code) &&
+	    run(&chosen, &operands, &err) < 0)
+		code = report_error(&err);
+	opt_finish(&verb_bundle_options, &chosen);
+	return code;
+}

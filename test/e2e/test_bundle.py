@@ -1,0 +1,97 @@
+"""tony bundle: all that is known of a job in one archive."""
+
+import json
+import shutil
+import tarfile
+
+import schemas
+from conftest import wait_until
+
+PARTS = {"README.txt", "advice.json", "events.jsonl", "events.txt", "job.json", "logs", "logs/am.log", "logs/executors.log",
+         "logs/tasks.log", "machine.json", "metrics.jsonl", "status.json", "tony-final.xml"}
+SECRET = "hunter2-and-more"
+
+
+def unpack(path, place):
+    """The archive's own directory, and the names of its parts."""
+    with tarfile.open(path) as archive:
+        assert all(member.isdir() or member.isreg() for member in archive)
+        assert all(member.mode & 0o077 == 0 for member in archive)
+        archive.extractall(place)
+    root, = place.iterdir()
+    return root, {str(part.relative_to(root)) for part in root.rglob("*")}
+
+
+def bundle(tony, *words):
+    answer = tony.run("bundle", "--json", *words)
+    assert answer.returncode == 0, answer.stderr
+    return schemas.check("bundle", json.loads(answer.stdout))
+
+
+def speaking(tony, ending):
+    return tony.submit({"tony.worker.instances": 2, "tony.worker.envs": f"API_TOKEN={SECRET}"}, "--executes",
+                       f"echo said by $TASK_INDEX; echo complained >&2; {ending}")
+
+
+def published(tony, job):
+    day = f"{job.id[5:9]}/{job.id[9:11]}/{job.id[11:13]}"
+    wait_until((tony.state / "history" / day / job.id / "summary.json").is_file, "the history")
+
+
+def test_bundle_of_an_ended_job_has_all_parts_and_no_secret(tony, tmp_path):
+    job = speaking(tony, "exit 0")
+    assert job.wait() == 0
+    published(tony, job)
+    said = bundle(tony, "--output", str(tmp_path / "all.tgz"), job.id)
+    assert said["id"] == job.id and said["path"] == str(tmp_path / "all.tgz") and said["missing"] == []
+    assert (tmp_path / "all.tgz").stat().st_mode & 0o777 == 0o600
+    root, parts = unpack(said["path"], tmp_path / "all")
+    assert root.name == job.id and parts == PARTS
+    assert not [part for part in root.rglob("*") if part.is_file() and SECRET in part.read_text()]
+    lines = [line.split(" ", 1)[1] for line in (root / "logs/tasks.log").read_text().splitlines()]
+    assert sorted(lines) == ["worker:0 stderr| complained", "worker:0| said by 0", "worker:1 stderr| complained",
+                             "worker:1| said by 1"]
+    assert "worker:1 executor| " in (root / "logs/executors.log").read_text()
+    assert (root / "logs/am.log").read_text()
+    assert json.loads((root / "status.json").read_text())["state"] == "succeeded"
+    assert (root / "events.jsonl").read_text() == (job.directory / "journal.jsonl").read_text()
+    assert "  end: succeeded: the job succeeded\n" in (root / "events.txt").read_text()
+    assert "  worker:0 succeeded\n" in (root / "events.txt").read_text()
+
+
+def test_bundle_of_a_job_that_runs_names_what_is_not_there_yet(tony, tmp_path):
+    job = speaking(tony, "sleep 1000")
+    for name in ("worker:0", "worker:1"):
+        wait_until(lambda: "said by" in job.logs(name), "the first line")
+    said = bundle(tony, "--output", str(tmp_path), "--tail", "0", job.id)
+    assert said["path"] == str(tmp_path / f"{job.id}.tar.gz")
+    assert [line.split(":")[0] for line in said["missing"]] == ["metrics.jsonl"]
+    root, parts = unpack(said["path"], tmp_path / "all")
+    assert parts == PARTS - {"metrics.jsonl"}
+    assert (root / "logs/tasks.log").read_text() == ""
+    assert "metrics.jsonl: " in (root / "README.txt").read_text()
+    assert tony.run("kill", job.id).returncode == 0
+
+
+def test_bundle_out_of_the_history_alone(tony, tmp_path):
+    job = speaking(tony, "exit 3")
+    assert job.wait() == 1
+    published(tony, job)
+    wait_until(lambda: not job.processes(), "the AM to be done with the directory")
+    shutil.rmtree(job.directory)
+    said = bundle(tony, "--output", str(tmp_path / "all.tgz"), job.id)
+    root, parts = unpack(said["path"], tmp_path / "all")
+    assert parts == PARTS
+    assert "worker:0| said by 0" in (root / "logs/tasks.log").read_text()
+    assert "exited with code 3" in (root / "events.txt").read_text()
+
+
+def test_bundle_goes_where_it_is_asked_to_or_nowhere(tony, tmp_path):
+    _, job = tony.job({"tony.worker.instances": 1}, "--executes", "true")
+    before = set(tmp_path.iterdir())
+    nowhere = tony.run("bundle", "--output", str(tmp_path / "no" / "all.tgz"), job.id)
+    assert nowhere.returncode == 4 and "No such file or directory" in nowhere.stderr
+    assert set(tmp_path.iterdir()) == before
+    both = tony.run("bundle", "--json", "--output", "-", job.id)
+    assert both.returncode == 2 and "not both" in both.stderr
+    assert tony.run("bundle", "--tail", "3", "--whole-logs", job.id).returncode == 2
