@@ -1,13 +1,9 @@
 #include "client/job_list.h"
 
-#include <unistd.h>
-
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/user.h"
-#include "client/ended_jobs.h"
 #include "client/schedulers.h"
-#include "hadoop/cluster_site.h"
+#include "scheduler/job_stores.h"
 
 void job_list_finish(struct job_list *list)
 {
@@ -31,56 +27,30 @@ bool job_list_has_tags(const struct job_summary *job, const struct str_list *tag
 	return true;
 }
 
-/* Of the same job its scheduler's word is the newer one. */
-static void take_stored(struct history_summary *from, struct job_summary *to)
-{
-	*to = (struct job_summary){
-		.id = mem_steal(&from->id),
-		.name = mem_steal(&from->name),
-		.user = mem_steal(&from->user),
-		.framework = mem_steal(&from->framework),
-		.scheduler = mem_steal(&from->scheduler),
-		.queue = mem_steal(&from->queue),
-		.tags = from->tags,
-		.task_count = from->task_count,
-		.state = from->state,
-		.submitted_ms = from->submitted_ms,
-		.ended_ms = from->ended_ms,
-		.message = mem_steal(&from->message),
-	};
-	from->tags = (struct str_list){0};
-}
-
-/* By any of the names that this user has here and on a cluster. */
-static bool is_own(const struct history_summary *job)
-{
-	char *me cleanup_free = user_name();
-	char *owner cleanup_free = user_name_of(geteuid());
-	char *there cleanup_free = hadoop_cluster_user();
-
-	return str_equal(job->user, me) || str_equal(job->user, owner) ||
-	       str_equal(job->user, there);
-}
-
-/* Adds those of which nothing but their history is left. */
+/* Adds those of which nothing but their history is left: of any other its scheduler's word is the
+ * newer one. */
 static int add_stored(const struct job_list_filter *filter, struct job_list *list, struct err *err)
 {
-	struct ended_jobs stored cleanup_ended_jobs = {0};
-	struct map *known = map_create(NULL);
+	struct job_stores stores cleanup_job_stores = {0};
+	struct job_summary *stored;
+	size_t count;
 
-	if (ended_jobs_stored(&(struct ended_filter){0}, &stored, err) < 0) {
-		map_destroy(known);
+	if (job_stores_open(NULL, &stores, err) < 0)
 		return -1;
-	}
+	job_stores_list(&stores, &stored, &count);
+	struct map *known = map_create(NULL);
 	for (size_t i = 0; i < list->count; i++)
 		map_set(known, list->items[i].id, known);
-	list->items = mem_realloc_array(list->items, list->count + stored.count + 1,
-					sizeof(*list->items));
-	for (size_t i = 0; i < stored.count; i++)
-		if (!map_get(known, stored.items[i].id) &&
-		    (!filter->own_only || is_own(&stored.items[i])))
-			take_stored(&stored.items[i], &list->items[list->count++]);
+	list->items = mem_realloc_array(list->items, list->count + count + 1, sizeof(*list->items));
+	for (size_t i = 0; i < count; i++) {
+		if (map_get(known, stored[i].id) ||
+		    (filter->own_only && !job_stores_is_own(&stored[i])))
+			continue;
+		list->items[list->count++] = stored[i];
+		stored[i] = (struct job_summary){0};
+	}
 	map_destroy(known);
+	job_summaries_free(stored, count);
 	schedulers_sort(list->items, list->count);
 	return 0;
 }

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "net/http_client.h"
 #include "scheduler/scheduler.h"
 
@@ -23,17 +24,37 @@ int job_door_call(const struct job_door *door, const char *method, const char *p
 	return http_call(&am, method, path, body, timeout_ms, status, response, err);
 }
 
+void job_summary_finish(struct job_summary *job)
+{
+	free(job->id);
+	free(job->name);
+	free(job->user);
+	free(job->framework);
+	free(job->scheduler);
+	free(job->queue);
+	free(job->message);
+	str_list_finish(&job->tags);
+	*job = (struct job_summary){0};
+}
+
+void job_summary_copy(const struct job_summary *from, struct job_summary *to)
+{
+	*to = *from;
+	to->id = mem_strdup(from->id);
+	to->name = mem_strdup(from->name);
+	to->user = mem_strdup(from->user);
+	to->framework = mem_strdup(from->framework);
+	to->scheduler = mem_strdup(from->scheduler);
+	to->queue = mem_strdup(from->queue);
+	to->message = mem_strdup(from->message);
+	to->tags = (struct str_list){0};
+	for (size_t i = 0; i < from->tags.count; i++)
+		str_list_add(&to->tags, from->tags.items[i]);
+}
+
 void job_summaries_free(struct job_summary *jobs, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		free(jobs[i].id);
-		free(jobs[i].name);
-		free(jobs[i].user);
-		free(jobs[i].framework);
-		free(jobs[i].scheduler);
-		free(jobs[i].queue);
-		str_list_finish(&jobs[i].tags);
-		free(jobs[i].message);
-	}
+	for (size_t i = 0; i < count; i++)
+		job_summary_finish(&jobs[i]);
 	free(jobs);
 }

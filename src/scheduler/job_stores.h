@@ -31,6 +31,16 @@ char *job_stores_find(const struct job_stores *stores, const char *id, struct hi
 int job_stores_match(const struct job_stores *stores, const char *beginning, struct str_list *ids,
 		     struct err *err);
 
+/* The jobs in them that have ended, each of a user's once, in no order. From the second time on
+ * only what has come since is read (job_index.h). A store that cannot be looked at is warned of and
+ * left out. The caller frees with job_summaries_free(). Implemented in stored_list.c, like the
+ * next. */
+void job_stores_list(const struct job_stores *stores, struct job_summary **jobs, size_t *count);
+/* By a name that this user has here or on a cluster. */
+bool job_stores_is_own(const struct job_summary *job);
+/* The id of this user's newest job of that name; NULL: there is none. The caller frees. */
+char *job_stores_find_name(const struct job_stores *stores, const char *name);
+
 /* For a local job that is to be submitted: checks where its history is to go and, when that is in
  * HDFS, notes in job->cluster how it is reached. */
 int job_stores_prepare(struct job *job, struct err *err);

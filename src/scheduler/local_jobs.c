@@ -3,27 +3,34 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
+#include "scheduler/job_index.h"
 #include "scheduler/local_job.h"
 #include "scheduler/state_dir.h"
 
 /* ---- all jobs, newest first --------------------------------------------------------------- */
 
+#define INDEX_PLACE "jobs" /* of what is known of those that have ended */
+
 struct place {
 	char *id;
 	char *dir;
-	struct timespec made;
+	int64_t made_us; /* when the description was written, which nobody does again */
+	struct job_index_entry *known; /* NULL: what the job is has to be read */
 };
 
 struct places {
 	struct place *items;
 	size_t count;
+	struct job_index index;
 };
 
 static void places_finish(struct places *places)
@@ -33,6 +40,7 @@ static void places_finish(struct places *places)
 		free(places->items[i].dir);
 	}
 	free(places->items);
+	job_index_finish(&places->index);
 }
 #define cleanup_places __attribute__((cleanup(places_finish)))
 
@@ -40,46 +48,86 @@ static int newest_first(const void *left, const void *right)
 {
 	const struct place *a = left, *b = right;
 
-	if (a->made.tv_sec != b->made.tv_sec)
-		return a->made.tv_sec < b->made.tv_sec ? 1 : -1;
-	if (a->made.tv_nsec != b->made.tv_nsec)
-		return a->made.tv_nsec < b->made.tv_nsec ? 1 : -1;
+	if (a->made_us != b->made_us)
+		return a->made_us < b->made_us ? 1 : -1;
 	return strcmp(b->id, a->id);
 }
 
-/* A directory is a job's once job.json is in it. */
-static void consider(struct places *places, const char *jobs, const char *name)
+static void add_place(struct places *places, const char *jobs, const char *id, int64_t made_us,
+		      struct job_index_entry *known)
 {
-	char *description cleanup_free = mem_printf("%s/%s/job.json", jobs, name);
-	struct stat status;
-
-	if (!state_dir_is_job_id(name) || stat(description, &status) < 0)
-		return;
 	places->items = mem_realloc_array(places->items, places->count + 1, sizeof(*places->items));
 	places->items[places->count++] = (struct place){
-		.id = mem_strdup(name), .dir = fs_join(jobs, name), .made = status.st_mtim};
+		.id = mem_strdup(id), .dir = fs_join(jobs, id), .made_us = made_us, .known = known};
 }
 
-/* `id` NULL: all. A whole id needs no look at the other jobs. */
-static int find_places(struct places *places, const char *id, struct err *err)
+/* A directory is a job's once job.json is in it. `directory`: that of `jobs`, or AT_FDCWD. */
+static void consider(struct places *places, int directory, const char *jobs, const char *name,
+		     struct job_index_entry *known)
+{
+	char *below cleanup_free = fs_join(name, "job.json");
+	char *whole cleanup_free = directory == AT_FDCWD ? fs_join(jobs, below) : NULL;
+	struct stat status;
+
+	if (!state_dir_is_job_id(name) || fstatat(directory, whole ? whole : below, &status, 0) < 0)
+		return;
+	int64_t made_us = (int64_t)status.st_mtim.tv_sec * 1000000 + status.st_mtim.tv_nsec / 1000;
+	add_place(places, jobs, name, made_us, known && known->stamp == made_us ? known : NULL);
+}
+
+/* Entries of `index`, by id. */
+static struct map *known_jobs(const struct job_index *index)
+{
+	struct map *known = map_create(NULL);
+
+	for (size_t i = 0; i < index->count; i++)
+		for (size_t k = 0; k < index->sections[i].count; k++)
+			map_set(known, index->sections[i].items[k].job.id,
+				&index->sections[i].items[k]);
+	return known;
+}
+
+static void consider_all(struct places *places, DIR *directory, const char *jobs, bool trusts)
+{
+	const struct dirent *entry;
+
+	job_index_read(INDEX_PLACE, &places->index);
+	struct map *known = known_jobs(&places->index);
+	while ((entry = readdir(directory))) {
+		struct job_index_entry *job = map_get(known, entry->d_name);
+		if (job && trusts)
+			add_place(places, jobs, entry->d_name, job->stamp, job);
+		else
+			consider(places, dirfd(directory), jobs, entry->d_name, job);
+	}
+	map_destroy(known);
+}
+
+/* `id` NULL: all. A whole id needs no look at the other jobs. `trusts`: a known job is not looked
+ * at, so see is_there(). */
+static int find_places(struct places *places, const char *id, bool trusts, struct err *err)
 {
 	char *state cleanup_free = state_dir_find(err);
 	char *jobs cleanup_free = state ? state_dir_jobs(state) : NULL;
 	if (!jobs)
 		return -1;
 	if (id)
-		consider(places, jobs, id);
+		consider(places, AT_FDCWD, jobs, id, NULL);
 	if (places->count > 0)
 		return 0;
 	DIR *directory cleanup_dir = opendir(jobs);
-	const struct dirent *entry;
 	if (!directory)
 		return errno == ENOENT ? 0 : err_set_errno(err, "%s", jobs);
-	while ((entry = readdir(directory)))
-		consider(places, jobs, entry->d_name);
+	consider_all(places, directory, jobs, trusts);
 	if (places->count > 1)
 		qsort(places->items, places->count, sizeof(*places->items), newest_first);
 	return 0;
+}
+
+/* Some of it may be left of a job that was removed. */
+static bool is_there(const struct place *place)
+{
+	return !place->known || local_job_is_there(place->dir);
 }
 
 /* Reads a job; one whose AM is gone has ended by then. */
@@ -117,33 +165,86 @@ static void summarize(const struct job *job, const struct job_view *view,
 		str_list_add(&summary->tags, job->tags.items[i]);
 }
 
+/* False: there is no such job (any more), or it is passed over. */
+static bool read_job(const struct place *place, struct job_summary *summary)
+{
+	struct err flaw cleanup_err = {0};
+	struct job_view *view;
+	struct job *job;
+
+	if (local_job_read_end(place->dir, &job, &view) < 0 &&
+	    read_settled(place->dir, &job, &view, &flaw) < 0) {
+		if (local_job_is_there(place->dir))
+			log_warning("%s is passed over: %s", place->id, err_message(&flaw));
+		return false;
+	}
+	summarize(job, view, summary);
+	job_view_destroy(view);
+	job_destroy(job);
+	return true;
+}
+
+/* Of those that have ended. `stamps` are those of the jobs. */
+static void keep_index(const struct job_summary *jobs, const int64_t *stamps, size_t count)
+{
+	struct job_index index cleanup_job_index = {0};
+	struct job_index_section *section = job_index_add(&index, INDEX_PLACE, 0);
+
+	for (size_t i = 0; i < count; i++) {
+		struct job_summary kept;
+		if (!job_state_is_final(jobs[i].state))
+			continue;
+		job_summary_copy(&jobs[i], &kept);
+		job_index_add_job(section, &kept, stamps[i]);
+	}
+	job_index_write(INDEX_PLACE, &index);
+}
+
+/* All of them: what the index does not know is read. */
+static void list_all(const struct places *places, struct job_summary *jobs, size_t *count)
+{
+	int64_t *stamps cleanup_free = mem_alloc_array(places->count + 1, sizeof(*stamps));
+	size_t read_anew = 0;
+
+	for (size_t i = 0; i < places->count; i++) {
+		const struct place *place = &places->items[i];
+		struct job_summary *job = &jobs[*count];
+		stamps[*count] = place->made_us;
+		if (place->known) {
+			*job = place->known->job;
+			place->known->job = (struct job_summary){0};
+		} else if (read_job(place, job)) {
+			read_anew += job_state_is_final(job->state);
+		} else {
+			continue;
+		}
+		++*count;
+	}
+	if (job_index_is_stale(*count, read_anew))
+		keep_index(jobs, stamps, *count);
+}
+
+static bool ended_before(const struct place *place, int64_t time_ms)
+{
+	return (place->known && place->known->job.ended_ms < time_ms) ||
+	       local_job_ended_before(place->dir, time_ms);
+}
+
 int local_jobs_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
 		    struct err *err)
 {
 	struct places places cleanup_places = {0};
+	bool wants_all = ended_since_ms <= 0;
 
-	if (find_places(&places, NULL, err) < 0)
+	if (find_places(&places, NULL, !wants_all, err) < 0)
 		return -1;
 	*jobs = mem_alloc_array(places.count, sizeof(**jobs));
 	*count = 0;
-	for (size_t i = 0; i < places.count; i++) {
-		struct err flaw cleanup_err = {0};
-		struct job_view *view;
-		struct job *job;
-		const char *dir = places.items[i].dir;
-		if (local_job_ended_before(dir, ended_since_ms))
-			continue;
-		if (local_job_read_end(dir, &job, &view) < 0 &&
-		    read_settled(dir, &job, &view, &flaw) < 0) {
-			if (local_job_is_there(dir))
-				log_warning("%s is passed over: %s", places.items[i].id,
-					    err_message(&flaw));
-			continue;
-		}
-		summarize(job, view, &(*jobs)[(*count)++]);
-		job_view_destroy(view);
-		job_destroy(job);
-	}
+	if (wants_all)
+		list_all(&places, *jobs, count);
+	for (size_t i = 0; !wants_all && i < places.count; i++)
+		if (!ended_before(&places.items[i], ended_since_ms))
+			*count += read_job(&places.items[i], &(*jobs)[*count]);
 	return 0;
 }
 
@@ -177,9 +278,9 @@ static bool has_exact(const struct places *places, const char *id, size_t *found
 
 static bool has_name(const struct place *place, const char *name)
 {
-	char *own cleanup_free = local_job_name(place->dir);
+	char *own cleanup_free = place->known ? NULL : local_job_name(place->dir);
 
-	return str_equal(own, name);
+	return str_equal(place->known ? place->known->job.name : own, name) && is_there(place);
 }
 
 static bool is_live(const char *job_dir)
@@ -190,6 +291,15 @@ static bool is_live(const char *job_dir)
 	return life == LOCAL_LIVE || life == LOCAL_STARTING;
 }
 
+/* The newest. */
+static bool has_any(const struct places *places, size_t *found)
+{
+	for (*found = 0; *found < places->count; ++*found)
+		if (is_there(&places->items[*found]))
+			return true;
+	return false;
+}
+
 /* By the beginning of an id: how many have it, the first of them, and, when there are several, an
  * error that names them. */
 static size_t match_beginning(const struct places *places, const char *id, size_t *found,
@@ -198,7 +308,7 @@ static size_t match_beginning(const struct places *places, const char *id, size_
 	struct str_list ids cleanup_str_list = {0};
 
 	for (size_t i = 0; i < places->count; i++) {
-		if (!str_starts_with(places->items[i].id, id))
+		if (!str_starts_with(places->items[i].id, id) || !is_there(&places->items[i]))
 			continue;
 		if (ids.count == 0)
 			*found = i;
@@ -219,7 +329,7 @@ static bool match_name(const struct places *places, const char *name, size_t *fo
 			continue;
 		newest = newest < i ? newest : i;
 		*found = i;
-		if (is_live(places->items[i].dir))
+		if (!places->items[i].known && is_live(places->items[i].dir))
 			return true;
 	}
 	*found = newest;
@@ -228,7 +338,7 @@ static bool match_name(const struct places *places, const char *name, size_t *fo
 
 static int choose(const struct places *places, const char *id, size_t *found, struct err *err)
 {
-	if (places->count == 0 && !id)
+	if (!id && !has_any(places, found))
 		return err_set(err, ERR_NOT_FOUND, "there is no job yet");
 	if (!id || has_exact(places, id, found))
 		return 0;
@@ -271,7 +381,7 @@ int local_jobs_find(const char *id, struct job_door *door, char **full_id, struc
 	struct places places cleanup_places = {0};
 	size_t found = 0;
 
-	if (find_places(&places, id, err) < 0 || choose(&places, id, &found, err) < 0 ||
+	if (find_places(&places, id, true, err) < 0 || choose(&places, id, &found, err) < 0 ||
 	    open_door(&places.items[found], door, err) < 0)
 		return -1;
 	if (full_id)

@@ -223,6 +223,8 @@ struct job_summary {
 	char *message;			/* how it ended, one line; NULL: not known */
 };
 
+void job_summary_finish(struct job_summary *job);
+void job_summary_copy(const struct job_summary *from, struct job_summary *to);
 void job_summaries_free(struct job_summary *jobs, size_t count);
 
 /* Something that the tasks of a type are to find in their working directory. */

@@ -21,21 +21,34 @@
 
 /* ---- finding ------------------------------------------------------------------------------ */
 
+/* Everything else is the name of a job. */
+static bool may_begin_id(const char *text)
+{
+	static const char *const beginnings[] = {"tony-", "application_"};
+
+	for (size_t i = 0; i < array_length(beginnings); i++)
+		if (str_starts_with(text, beginnings[i]))
+			return true;
+	return false;
+}
+
 /* The whole id that is meant; the caller frees. */
 static char *complete(const struct job_stores *stores, const char *id, struct err *err)
 {
 	struct str_list found cleanup_str_list = {0};
 
-	if (job_stores_match(stores, id, &found, err) < 0)
+	if (may_begin_id(id) && job_stores_match(stores, id, &found, err) < 0)
 		return NULL;
 	if (found.count == 1)
 		return mem_strdup(found.items[0]);
-	if (found.count == 0) {
-		err_set(err, ERR_NOT_FOUND, "no job \"%s\" in any history", id);
+	if (found.count > 1) {
+		scheduler_err_several(id, &found, err);
 		return NULL;
 	}
-	scheduler_err_several(id, &found, err);
-	return NULL;
+	char *named = job_stores_find_name(stores, id);
+	if (!named)
+		err_set(err, ERR_NOT_FOUND, "no job \"%s\" in any history", id);
+	return named;
 }
 
 /* ---- the copy ----------------------------------------------------------------------------- */
@@ -148,27 +161,15 @@ static int check_ended(struct history_store *store, const char *path, struct err
 				   fs_basename(path));
 }
 
-/* Everything else is the name of a job, and those are of live ones. */
-static bool may_begin_id(const char *text)
-{
-	static const char *const beginnings[] = {"tony-", "application_"};
-
-	for (size_t i = 0; i < array_length(beginnings); i++)
-		if (str_starts_with(text, beginnings[i]))
-			return true;
-	return false;
-}
-
 static int find(const char *id, struct job_door *door, char **full_id, struct err *err)
 {
 	struct job_stores stores cleanup_job_stores = {0};
 	struct history_store *store;
 
-	if (!may_begin_id(id))
-		return err_set(err, ERR_NOT_FOUND, "no job \"%s\" in any history", id);
 	if (job_stores_open(NULL, &stores, err) < 0)
 		return -1;
-	char *path cleanup_free = job_stores_find(&stores, id, &store, NULL);
+	char *path cleanup_free =
+		may_begin_id(id) ? job_stores_find(&stores, id, &store, NULL) : NULL;
 	char *whole cleanup_free = path ? mem_strdup(id) : complete(&stores, id, err);
 	if (whole && !path)
 		path = job_stores_find(&stores, whole, &store, err);

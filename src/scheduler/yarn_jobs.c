@@ -99,7 +99,7 @@ static char *choose(struct hadoop_cluster *cluster, const char *id, struct err *
 	size_t count = *id ? match_beginning(&reports, id, &found, err) : 0;
 	if (count == 0)
 		count = match_name(&reports, id, &found);
-	if (count == 0 && *id)
+	if (count == 0 && str_starts_with(id, "application_"))
 		count = match_history(cluster, id, &found, err);
 	if (count == 0)
 		err_set(err, ERR_NOT_FOUND, "no job \"%s\"; `tony list` shows those there are", id);

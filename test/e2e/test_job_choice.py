@@ -1,8 +1,10 @@
 """Several jobs at once: by id, by name, by tag."""
 
 import json
+import shutil
 
 import schemas
+from conftest import wait_until
 
 
 def submit(tony, name, command="true", tags=None):
@@ -95,3 +97,57 @@ def test_status_of_several(tony):
     assert text.count("TASK") == 2 and text.index(one.id) < text.index(other.id)
     answer = tony.run("status", "--watch", "fox", "hen")
     assert answer.returncode == 2 and "tony list" in answer.stderr
+
+
+# ---- of which nothing but the history is left -----------------------------------------------------
+
+
+def remove(tony, job):
+    """All but its history, once that is there."""
+    wait_until(lambda: list((tony.state / "history").glob(f"*/*/*/{job.id}/summary.json")), "the history")
+    wait_until(lambda: not job.processes(), "the job to be over")
+    shutil.rmtree(job.directory)
+
+
+def test_a_job_is_found_by_name_in_its_history(tony):
+    older, job = submit(tony, "fox", "echo from the older"), submit(tony, "fox", "echo from the newer")
+    assert older.wait() == job.wait() == 0
+    remove(tony, job)
+    assert shown(tony, "fox")["id"] == older.id, "what is there goes first"
+    remove(tony, older)
+    assert shown(tony, "fox")["id"] == job.id, "the newest"
+    assert tony.run("logs", "fox").stdout.endswith("from the newer\n")
+    assert tony.run("events", "fox").stdout.endswith("end: succeeded: the job succeeded\n")
+    answer = tony.run("status", "fo")
+    assert answer.returncode == 4 and "fo" in answer.stderr
+
+
+def test_what_is_known_of_ended_jobs_is_read_once(tony):
+    """More of them than an index is made anew for; and what has come since, or is gone, is seen."""
+    template, later = submit(tony, "fox", "exit 9"), submit(tony, "later")
+    assert template.wait() == 1 and later.wait() == 0
+    copies = [copy(tony, template, number) for number in range(20)]
+    def listed():
+        return {row["id"]: row for row in json.loads(tony.run("list", "--all", "--json").stdout)}
+    first = listed()
+    assert set(first) == {template.id, later.id, *copies}
+    for name in ("journal.jsonl", "name"):
+        (tony.state / "jobs" / copies[0] / name).unlink()
+    assert listed() == first, "they are not read any more"
+    newest = submit(tony, "newest")
+    assert newest.wait() == 0
+    remove(tony, later)
+    shutil.rmtree(tony.state / "jobs" / copies[0])
+    second = listed()
+    assert set(second) - set(first) == {newest.id} and set(first) - set(second) == {copies[0]}
+    assert second[later.id]["state"] == "succeeded", "its history is left"
+    assert {first[job]["message"] for job in copies} == {first[template.id]["message"]}
+
+
+def copy(tony, job, number):
+    """Of an ended job, without a history."""
+    other = f"tony-20261101-000000-{number:08x}"
+    shutil.copytree(job.directory, tony.state / "jobs" / other, symlinks=True)
+    description = tony.state / "jobs" / other / "job.json"
+    description.write_text(json.dumps({**json.loads(description.read_text()), "id": other}))
+    return other

@@ -1,0 +1,231 @@
+/* The ended jobs of which a history tells, be they thousands. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/user.h"
+#include "hadoop/cluster_site.h"
+#include "scheduler/job_index.h"
+#include "scheduler/job_stores.h"
+
+/* One look at a store: what is known of it, and what will be. */
+struct look {
+	struct history_store *store;
+	struct job_index known, fresh;
+	size_t read_anew;
+};
+
+static void summarize(struct history_summary *from, struct job_summary *to)
+{
+	*to = (struct job_summary){
+		.id = mem_steal(&from->id),
+		.name = mem_steal(&from->name),
+		.user = mem_steal(&from->user),
+		.framework = mem_steal(&from->framework),
+		.scheduler = mem_steal(&from->scheduler),
+		.queue = mem_steal(&from->queue),
+		.tags = from->tags,
+		.task_count = from->task_count,
+		.state = from->state,
+		.submitted_ms = from->submitted_ms,
+		.ended_ms = from->ended_ms,
+		.message = mem_steal(&from->message),
+	};
+	from->tags = (struct str_list){0};
+	history_summary_finish(from);
+}
+
+/* ---- one folder --------------------------------------------------------------------------- */
+
+/* False: the folder has to be looked at again, since one of its jobs may become another. */
+static bool read_job(struct look *look, const struct history_job *job,
+		     struct job_index_section *section)
+{
+	struct history_summary summary;
+	struct job_summary ended;
+	struct err flaw cleanup_err = {0};
+
+	if (history_store_summary(look->store, job->path, &summary, &flaw) < 0) {
+		if (flaw.kind != ERR_NOT_FOUND)
+			log_warning("%s is passed over: %s", job->id, err_message(&flaw));
+		return flaw.kind == ERR_NOT_FOUND;
+	}
+	bool has_ended = job_state_is_final(summary.state);
+	summarize(&summary, &ended);
+	if (has_ended) {
+		job_index_add_job(section, &ended, job->modified_ms);
+		look->read_anew++;
+	}
+	job_summary_finish(&ended);
+	return has_ended;
+}
+
+/* Entries by their job's id. */
+static struct map *map_section(const struct job_index_section *section)
+{
+	struct map *map = map_create(NULL);
+
+	for (size_t i = 0; section && i < section->count; i++)
+		map_set(map, section->items[i].job.id, &section->items[i]);
+	return map;
+}
+
+static void read_jobs(struct look *look, const struct history_jobs *jobs,
+		      struct job_index_section *old, struct job_index_section *section)
+{
+	struct map *known = map_section(old);
+
+	for (size_t i = 0; i < jobs->count; i++) {
+		const struct history_job *job = &jobs->items[i];
+		struct job_index_entry *entry = map_get(known, job->id);
+		if (entry && entry->stamp == job->modified_ms)
+			job_index_add_job(section, &entry->job, entry->stamp);
+		else if (!read_job(look, job, section))
+			section->stamp = 0;
+	}
+	map_destroy(known);
+}
+
+static int look_at(struct look *look, const struct history_folder *folder, struct err *err)
+{
+	struct job_index_section *old = job_index_find(&look->known, folder->path);
+	bool is_settled = folder->modified_ms < clock_wall_ms() - HISTORY_SETTLED_MS;
+	struct history_jobs jobs cleanup_history_jobs = {0};
+
+	if (old && old->stamp > 0 && old->stamp == folder->modified_ms) {
+		struct job_index_section *same =
+			job_index_add(&look->fresh, folder->path, old->stamp);
+		same->items = mem_steal(&old->items);
+		same->count = old->count;
+		old->count = 0;
+		return 0;
+	}
+	if (history_store_jobs(look->store, folder->path, &jobs, err) < 0)
+		return -1;
+	struct job_index_section *section =
+		job_index_add(&look->fresh, folder->path, is_settled ? folder->modified_ms : 0);
+	read_jobs(look, &jobs, old, section);
+	/* Not to be listed again is worth as much as what it has. */
+	if (section->stamp > 0)
+		look->read_anew += section->count;
+	return 0;
+}
+
+/* ---- all of them -------------------------------------------------------------------------- */
+
+static int look_at_store(struct look *look, struct err *err)
+{
+	const char *place = history_store_location(look->store);
+	struct history_folders folders cleanup_history_folders = {0};
+
+	if (history_store_folders(look->store, &folders, err) < 0)
+		return -1;
+	job_index_read(place, &look->known);
+	for (size_t i = 0; i < folders.count; i++)
+		if (look_at(look, &folders.items[i], err) < 0)
+			return -1;
+	if (job_index_is_stale(job_index_count(&look->fresh), look->read_anew))
+		job_index_write(place, &look->fresh);
+	return 0;
+}
+
+/* The caller finishes what is fresh. */
+static void look_at_any(struct look *look, struct history_store *store)
+{
+	struct err err cleanup_err = {0};
+
+	*look = (struct look){.store = store};
+	if (look_at_store(look, &err) < 0)
+		log_warning("jobs in %s are not shown: %s", history_store_location(store),
+			    err_message(&err));
+	job_index_finish(&look->known);
+}
+
+struct taking {
+	struct job_summary *jobs;
+	size_t count;
+	struct map *known; /* "ID USER": any user may have published any id */
+};
+
+static void take(struct taking *taking, struct job_summary *job)
+{
+	char *key cleanup_free = mem_printf("%s %s", job->id, job->user ? job->user : "");
+
+	if (map_get(taking->known, key))
+		return;
+	map_set(taking->known, key, taking);
+	taking->jobs[taking->count++] = *job;
+	*job = (struct job_summary){0};
+}
+
+static void take_all(struct taking *taking, struct job_index *index)
+{
+	size_t most = taking->count + job_index_count(index);
+
+	taking->jobs = mem_realloc_array(taking->jobs, most + 1, sizeof(*taking->jobs));
+	for (size_t i = 0; i < index->count; i++)
+		for (size_t k = 0; k < index->sections[i].count; k++)
+			take(taking, &index->sections[i].items[k].job);
+}
+
+void job_stores_list(const struct job_stores *stores, struct job_summary **jobs, size_t *count)
+{
+	struct taking taking = {.known = map_create(NULL)};
+
+	for (size_t i = 0; i < stores->count; i++) {
+		struct look look;
+		look_at_any(&look, stores->items[i]);
+		take_all(&taking, &look.fresh);
+		job_index_finish(&look.fresh);
+	}
+	map_destroy(taking.known);
+	*jobs = taking.jobs;
+	*count = taking.count;
+}
+
+bool job_stores_is_own(const struct job_summary *job)
+{
+	char *me cleanup_free = user_name();
+	char *owner cleanup_free = user_name_of(geteuid());
+	char *there cleanup_free = hadoop_cluster_user();
+
+	return str_equal(job->user, me) || str_equal(job->user, owner) ||
+	       str_equal(job->user, there);
+}
+
+static const struct job_summary *newest_of(const struct job_index *index, const char *name)
+{
+	const struct job_summary *newest = NULL;
+
+	for (size_t i = 0; i < index->count; i++) {
+		const struct job_index_section *section = &index->sections[i];
+		for (size_t k = 0; k < section->count; k++) {
+			const struct job_summary *job = &section->items[k].job;
+			if (str_equal(job->name, name) && job_stores_is_own(job) &&
+			    (!newest || job->submitted_ms > newest->submitted_ms))
+				newest = job;
+		}
+	}
+	return newest;
+}
+
+char *job_stores_find_name(const struct job_stores *stores, const char *name)
+{
+	int64_t newest_ms = INT64_MIN;
+	char *id = NULL;
+
+	for (size_t i = 0; i < stores->count; i++) {
+		struct look look;
+		look_at_any(&look, stores->items[i]);
+		const struct job_summary *job = newest_of(&look.fresh, name);
+		if (job && job->submitted_ms > newest_ms) {
+			newest_ms = job->submitted_ms;
+			mem_replace(&id, mem_strdup(job->id));
+		}
+		job_index_finish(&look.fresh);
+	}
+	return id;
+}
