@@ -126,8 +126,14 @@ static void describe_identity(struct describer *describer)
 	job->mode = describe_mode(conf);
 	describer->out->scheduler = mem_strdup(conf_text(conf, "tony.application.scheduler"));
 	job->scheduler = mem_strdup(describer->out->scheduler);
+	static const char output_key[] = "tony.application.output-dir";
 	const char *checkpoint = conf_text(conf, "tony.application.checkpoint-dir");
 	job->checkpoint_dir = absolute(describer, "tony.application.checkpoint-dir", checkpoint);
+	job->results_dir = absolute(describer, output_key, conf_text(conf, output_key));
+	if (job->results_dir && *job->results_dir != '/')
+		describe_error(describer, output_key,
+			       "\"%s\" is no directory of this machine; write its path",
+			       job->results_dir);
 	job->tensorboard_log_dir =
 		mem_strdup(conf_text(conf, "tony.application.tensorboard-log-dir"));
 }

@@ -300,6 +300,7 @@ static void set_plain(const struct job_options *options, struct conf *conf)
 	set(conf, "--name", "tony.application.name", options->name);
 	set(conf, "--framework", "tony.application.framework", options->framework);
 	set(conf, "--scheduler", "tony.application.scheduler", options->scheduler);
+	set(conf, "--output", "tony.application.output-dir", options->output);
 	set(conf, "--queue", "tony.yarn.queue", options->queue);
 	set_timeout(options->timeout, conf);
 	set(conf, "--retries", "tony.am.retry-count", options->retries);

@@ -27,6 +27,7 @@ struct job_options {
 	bool debug;
 	/* ours; numbers are text, because the key they stand for checks them */
 	char *name, *framework, *scheduler, *queue;
+	char *output;
 	char *workers, *ps;
 	struct str_list type;
 	char *gpus, *memory, *vcores, *processes, *max_restarts;
@@ -55,6 +56,12 @@ struct job_options {
 			 "every "                                                                  \
 			 "task's working directory",                                               \
 		 .completion = OPT_COMPLETE_FILE},                                                 \
+		{.name = "output",                                                                 \
+		 .kind = OPT_TEXT,                                                                 \
+		 .offset = offsetof(owner, member.output),                                         \
+		 .argument = "DIR",                                                                \
+		 .help = "bring what programs write to $TONY_OUTPUT_DIR to DIR/JOB/TYPE-INDEX",    \
+		 .completion = OPT_COMPLETE_DIRECTORY},                                            \
 		{.name = "python_venv",                                                            \
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.python_venv),                                    \

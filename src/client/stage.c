@@ -330,6 +330,8 @@ int stage_resolve(const struct stage *stage, struct job *job, struct err *err)
 	char *job_dir cleanup_free = state_dir_job(state, job->id);
 	if (!job->checkpoint_dir)
 		job->checkpoint_dir = fs_join(job_dir, "checkpoint");
+	job->output_dir =
+		job->results_dir ? fs_join(job->results_dir, job->id) : fs_join(job_dir, "output");
 	struct resolver resolver = {.state = state,
 				    .job_dir = job_dir,
 				    .job = job,

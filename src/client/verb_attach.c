@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "client/opened.h"
 #include "client/report.h"
+#include "client/results.h"
 #include "client/verbs.h"
 #include "client/watch.h"
 
@@ -47,7 +48,7 @@ static int attach(const struct attach_options *chosen, const struct str_list *op
 	int code = watch_job(&opened, &how, err);
 	if (code >= 0 && opened.view->is_final)
 		watch_conclude(&opened, &how);
-	return code;
+	return code < 0 ? -1 : results_conclude(&opened, code);
 }
 
 int verb_attach(int argc, char **argv)

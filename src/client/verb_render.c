@@ -182,6 +182,7 @@ static int render(const struct render_options *chosen, const struct str_list *op
 	/* The real directories bear the job's id, which is new each time. */
 	if (!description.job->checkpoint_dir)
 		description.job->checkpoint_dir = mem_strdup("/.../checkpoint");
+	mem_replace(&description.job->output_dir, mem_strdup("/.../output"));
 	if (render_tasks(description.job, &stage, chosen->task, list, err) < 0)
 		return -1;
 	if (list) {

@@ -11,6 +11,7 @@
 #include "client/place.h"
 #include "client/remedy.h"
 #include "client/report.h"
+#include "client/results.h"
 #include "client/verbs.h"
 #include "client/watch.h"
 #include "client/work.h"
@@ -238,6 +239,11 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 	char *results cleanup_free = place_results(opened);
 	if (results) {
 		char *line cleanup_free = mem_printf("results: %s", results);
+		report_line(line);
+	}
+	char *output cleanup_free = results_place(opened);
+	if (output && (view->job->results_dir || results_are_in(output))) {
+		char *line cleanup_free = mem_printf("output: %s", output);
 		report_line(line);
 	}
 	char *page cleanup_free = job_portal_page(view->job);

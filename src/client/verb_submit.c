@@ -17,6 +17,7 @@
 #include "client/other_tools.h"
 #include "client/preflight.h"
 #include "client/report.h"
+#include "client/results.h"
 #include "client/stage_send.h"
 #include "client/upkeep.h"
 #include "client/verbs.h"
@@ -232,7 +233,7 @@ static int watch(const struct submit_options *chosen, struct opened *opened, str
 		report_json(job_answer(opened));
 		report_flush_end(stdout, opened->view);
 	}
-	return code;
+	return results_conclude(opened, code);
 }
 
 static int submit(const struct submit_options *chosen, const struct str_list *operands,

@@ -9,6 +9,7 @@
 #include "client/live.h"
 #include "client/opened.h"
 #include "client/report.h"
+#include "client/results.h"
 #include "client/verbs.h"
 #include "client/watch.h"
 
@@ -92,7 +93,7 @@ static int wait_for(void *data, const char *job, struct err *err)
 	if (!opened.view->is_final)
 		return code;
 	tell_end(waiting, &opened);
-	return (int)exit_code_of_job(opened.view->state);
+	return results_conclude(&opened, (int)exit_code_of_job(opened.view->state));
 }
 
 static int wait_for_all(const struct wait_options *chosen, const struct str_list *operands,

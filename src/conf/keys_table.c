@@ -101,6 +101,11 @@ static const struct key application_keys[] = {
 	 .doc = "What the programs get as TONY_CHECKPOINT_DIR, the same in every epoch and retry. "
 		"Unset: a directory of the job's own. On YARN it may be in HDFS (hdfs://...): the "
 		"programs then get a directory of their container that is kept equal to it."},
+	{"tony.application.output-dir", KEY_TEXT, .path = true, .since = OURS,
+	 .doc = "Directory of the submitting machine for the job's results: what programs write to "
+		"TONY_OUTPUT_DIR appears in DIR/JOB/TYPE-INDEX, of a job on YARN once it has "
+		"ended and a client that waits for it has brought it there. Unset: it stays where "
+		"tony results tells."},
 	{"tony.application.on-end-webhook", KEY_TEXT, .secret = true, .since = OURS,
 	 .doc = "A URL, http or https, to which the application master posts a JSON object once "
 		"the "

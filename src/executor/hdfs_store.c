@@ -9,7 +9,7 @@
 #include "hadoop/cluster.h"
 #include "hadoop/webhdfs_async.h"
 
-#define PART_DIRECTORY ".tony-part"
+#define PART_DIRECTORY HDFS_STORE_PARTS
 
 enum { DIRECTORY_MODE = 0700, FILE_MODE = 0600 };
 
@@ -213,25 +213,33 @@ static void store_close(void *data)
 	free(store);
 }
 
-int hdfs_store_open(const struct hadoop_cluster *cluster, const char *url, const char *writer,
-		    struct event_base *base, struct mirror_store *store, struct err *err)
+/* NULL: it is not of the cluster's file system. */
+static const char *path_of(const struct hadoop_cluster *cluster, const char *url, struct err *err)
 {
 	size_t length = strlen(cluster->fs);
-	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
 
-	if (strncmp(url, cluster->fs, length) != 0 || url[length] != '/')
-		return err_set(err, ERR_CONFIG,
-			       "tony.application.checkpoint-dir: %s is not in this cluster's file "
-			       "system, %s",
-			       url, cluster->fs);
-	struct webhdfs_async *client = webhdfs_async_create(base, &options, err);
+	if (strncmp(url, cluster->fs, length) == 0 && url[length] == '/')
+		return url + length;
+	err_set(err, ERR_CONFIG, "%s is not in this cluster's file system, %s", url, cluster->fs);
+	return NULL;
+}
+
+int hdfs_store_open(const struct hadoop_cluster *cluster, const char *url, const char *parts,
+		    const char *writer, struct event_base *base, struct mirror_store *store,
+		    struct err *err)
+{
+	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
+	const char *root = path_of(cluster, url, err);
+	const char *part_root = root ? path_of(cluster, parts, err) : NULL;
+	struct webhdfs_async *client = part_root ? webhdfs_async_create(base, &options, err) : NULL;
+
 	if (!client)
 		return -1;
 	struct hdfs_store *made = mem_alloc(sizeof(*made));
 	made->client = client;
-	made->root = mem_strdup(url + length);
+	made->root = mem_strdup(root);
 	/* A mark such as "application_1_0001/container_1_0001_01_000002" is no name of a file. */
-	made->part = mem_printf("%s/" PART_DIRECTORY "/%s", made->root, fs_basename(writer));
+	made->part = mem_printf("%s/" PART_DIRECTORY "/%s", part_root, fs_basename(writer));
 	*store = (struct mirror_store){made,	    store_list,	  store_fetch,
 				       store_store, store_remove, store_close};
 	return 0;

@@ -6,9 +6,12 @@
 
 struct hadoop_cluster;
 
+#define HDFS_STORE_PARTS ".tony-part"
+
 /* `url`: "hdfs://nameservice/path", of the cluster's own file system. A file on its way is in
- * "<path>/.tony-part/<writer>", and is renamed when it is whole. */
-int hdfs_store_open(const struct hadoop_cluster *cluster, const char *url, const char *writer,
-		    struct event_base *base, struct mirror_store *store, struct err *err);
+ * "<parts>/.tony-part/<writer>", and is renamed when it is whole; `parts` is such a URL, too. */
+int hdfs_store_open(const struct hadoop_cluster *cluster, const char *url, const char *parts,
+		    const char *writer, struct event_base *base, struct mirror_store *store,
+		    struct err *err);
 
 #endif

@@ -79,6 +79,27 @@ static void take_checkpoint_dir(struct settings *settings)
 	*directory = fs_join(settings->container_dir, "checkpoint");
 }
 
+/* Each task has a directory of its own, the same in every attempt. */
+static int take_output_dir(struct settings *settings, struct err *err)
+{
+	char **directory = &settings->job->output_dir;
+
+	if (!*directory)
+		return 0;
+	char *name cleanup_free = job_output_name(settings->job, settings->type, settings->index);
+	char *own = fs_join(*directory, name);
+	if (str_starts_with(*directory, "hdfs://")) {
+		settings->output_base = mem_steal(directory);
+		settings->output_url = own;
+		*directory = fs_join(settings->container_dir, "output");
+		return 0;
+	}
+	mem_replace(directory, own);
+	if (fs_make_directories(own, 0700, err) < 0)
+		return err_wrap(err, "the directory for the results");
+	return 0;
+}
+
 static int read_task(struct settings *settings, struct err *err)
 {
 	const char *attempt;
@@ -127,6 +148,8 @@ int settings_read(struct settings *settings, struct err *err)
 	    read_task(settings, err) < 0)
 		return -1;
 	take_checkpoint_dir(settings);
+	if (take_output_dir(settings, err) < 0)
+		return -1;
 	if (settings->job->metrics_interval_ms > 0)
 		settings->metrics_file = fs_join(settings->container_dir, "metrics.jsonl");
 	settings->preempted_file = fs_join(settings->container_dir, "preempted");
@@ -160,6 +183,8 @@ void settings_finish(struct settings *settings)
 	free(settings->progress_file);
 	free(settings->preempted_file);
 	free(settings->checkpoint_url);
+	free(settings->output_url);
+	free(settings->output_base);
 	*settings = (struct settings){0};
 }
 

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
-#include "executor/checkpoints.h"
 #include "executor/executor.h"
 #include "executor/imports.h"
 #include "executor/link.h"
@@ -19,6 +18,7 @@
 #include "executor/log_send.h"
 #include "executor/metrics.h"
 #include "executor/mirror.h"
+#include "executor/mirrors.h"
 #include "executor/port.h"
 #include "executor/program.h"
 #include "executor/run.h"
@@ -33,7 +33,8 @@ enum {
 	LAST_LOGS_MS = 3000,		/* for the last bytes of logs that somebody follows */
 	LAST_WORDS_MS =
 		100, /* for a program's last lines: a NodeManager kills 250 ms after SIGTERM */
-	LAST_STORE_MS = 30000, /* for the last checkpoint, where it has to be stored elsewhere */
+	LAST_STORE_MS = 30000, /* for the last checkpoint and results, where they have to be stored
+				  elsewhere */
 };
 
 void supervisor_set_timer(struct event *timer, int64_t ms)
@@ -53,7 +54,7 @@ static void leave(struct supervisor *supervisor, int code)
 		supervisor->leaving = true;
 		supervisor->code = code;
 		supervisor_set_timer(supervisor->leave_timer,
-				     limit + (supervisor->checkpoints ? LAST_STORE_MS : 0));
+				     limit + (supervisor->mirrors ? LAST_STORE_MS : 0));
 	}
 	supervisor_pursue(supervisor);
 }
@@ -178,11 +179,8 @@ static void add_loss(const struct supervisor *supervisor, json_t *body)
 
 static void add_checkpoint_trouble(const struct supervisor *supervisor, json_t *body)
 {
-	const char *why = supervisor->checkpoints ? mirror_trouble(supervisor->checkpoints) : NULL;
+	char *text cleanup_free = supervisor->mirrors ? mirrors_trouble(supervisor->mirrors) : NULL;
 
-	if (!why)
-		return;
-	char *text cleanup_free = mem_printf("its checkpoints cannot be stored: %s", why);
 	json_set_text(body, "checkpoint_trouble", text);
 }
 
@@ -555,7 +553,7 @@ static void finish(struct supervisor *supervisor)
 	program_destroy(supervisor->program);
 	log_send_destroy(supervisor->logs);
 	door_close(supervisor->door);
-	mirror_destroy(supervisor->checkpoints);
+	mirrors_destroy(supervisor->mirrors);
 	link_destroy(supervisor->link);
 	gpu_destroy(supervisor->gpu);
 	network_destroy(supervisor->network);
@@ -583,7 +581,7 @@ int supervisor_run(const struct settings *settings, const struct guard *guard, s
 
 	init(&supervisor, settings);
 	if (supervisor_take_ports(&supervisor, err) == 0 && connect_link(&supervisor, err) == 0 &&
-	    checkpoints_open(settings, supervisor.base, &supervisor.checkpoints, err) == 0) {
+	    mirrors_open(settings, supervisor.base, &supervisor.mirrors, err) == 0) {
 		watch(&supervisor);
 		open_door(&supervisor);
 		localize(&supervisor);

@@ -42,9 +42,9 @@ struct supervisor {
 	struct numbers *numbers;    /* NULL: none are wanted */
 	struct scalars *scalars[2]; /* of the chief; NULL: none to be read */
 	struct gpu *gpu;	    /* NULL: none to be asked for */
-	struct mirror *checkpoints; /* NULL: every container finds them where they are */
-	bool is_moving;		    /* checkpoints: nothing is started or reported meanwhile */
-	bool has_succeeded;	    /* the program whose checkpoints are being stored */
+	struct mirrors *mirrors;    /* NULL: what the task stores is found by its path */
+	bool is_moving;		    /* mirrors: nothing is started or reported meanwhile */
+	bool has_succeeded;	    /* the program whose files are being stored */
 	struct program *program;    /* NULL: none runs, or is being ended */
 	enum activity activity;
 	int epoch, restart; /* of the last program */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "executor/executor.h"
 #include "executor/localize.h"
+#include "executor/mirrors.h"
 #include "executor/progress.h"
 #include "executor/run.h"
 #include "executor/supervisor_internal.h"
@@ -120,11 +121,10 @@ static void on_stored(void *data, const struct err *err)
 
 	supervisor->is_moving = false;
 	if (err)
-		log_error("its checkpoints could not be stored: %s", err_message(err));
+		log_error("%s", err_message(err));
 	if (err && supervisor->has_succeeded) {
 		struct cause cause = {.kind = cause_kind_of_err(err, CAUSE_STORE_FAILED)};
-		cause.text = mem_printf("succeeded, but its checkpoints could not be stored: %s",
-					err_message(err));
+		cause.text = mem_printf("succeeded, but %s", err_message(err));
 		supervisor_report(supervisor, &cause);
 		cause_finish(&cause);
 	}
@@ -137,13 +137,13 @@ static void on_program_ended(void *data, bool succeeded)
 
 	supervisor_tell_end(supervisor);
 	forget_program(supervisor);
-	if (!supervisor->checkpoints) {
+	if (!supervisor->mirrors) {
 		end_run(supervisor, succeeded);
 		return;
 	}
 	supervisor->is_moving = true;
 	supervisor->has_succeeded = succeeded;
-	mirror_flush(supervisor->checkpoints, on_stored, supervisor);
+	mirrors_flush(supervisor->mirrors, on_stored, supervisor);
 }
 
 /* A task of very many processes is measured less often, in so many times what it takes: half a
@@ -364,16 +364,15 @@ static void start_run(struct supervisor *supervisor, const struct err *fetch_err
 	supervisor->use = (struct program_use){0};
 	network_begin(supervisor->network);
 	if (fetch_err)
-		err_set(&err, fetch_err->kind, "its checkpoints could not be fetched: %s",
-			err_message(fetch_err));
+		err_set(&err, fetch_err->kind, "%s", err_message(fetch_err));
 	if (fetch_err || start_program(supervisor, &err) < 0) {
 		report_start_failed(supervisor, &err);
 		return;
 	}
 	supervisor->activity = ACTIVITY_RUNNING;
 	log_info("started process %d of epoch %d", supervisor->restart, supervisor->epoch);
-	if (supervisor->checkpoints)
-		mirror_watch(supervisor->checkpoints);
+	if (supervisor->mirrors)
+		mirrors_watch(supervisor->mirrors);
 	plan_first_metrics(supervisor);
 	watch_ports(supervisor);
 	link_changed(supervisor->link);
@@ -392,10 +391,10 @@ static void on_fetched(void *data, const struct err *err)
 
 void supervisor_begin_run(struct supervisor *supervisor)
 {
-	if (!supervisor->checkpoints) {
+	if (!supervisor->mirrors) {
 		start_run(supervisor, NULL);
 		return;
 	}
 	supervisor->is_moving = true;
-	mirror_fetch(supervisor->checkpoints, on_fetched, supervisor);
+	mirrors_fetch(supervisor->mirrors, on_fetched, supervisor);
 }

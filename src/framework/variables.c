@@ -32,6 +32,7 @@ void variables_add_tony(const struct framework_task *task, struct environment *e
 	environment_set_format(environment, "TONY_TASK_ATTEMPT", "%d", task->attempt);
 	environment_set_format(environment, "TONY_RESTART", "%d", task->restart);
 	set_text(environment, "TONY_CHECKPOINT_DIR", job->checkpoint_dir);
+	set_text(environment, "TONY_OUTPUT_DIR", job->output_dir);
 	set_text(environment, "TONY_CLUSTER_FILE", task->cluster_file);
 	set_text(environment, "TONY_METRICS_FILE", task->metrics_file);
 	set_text(environment, "TONY_PROGRESS_FILE", task->progress_file);
@@ -48,12 +49,14 @@ void variables_add_tony(const struct framework_task *task, struct environment *e
 bool variables_is_tonys(const char *name)
 {
 	static const char *const names[] = {
-		"TONY_AGENT",	   "TONY_AM_URL",    "TONY_CHECKPOINT_DIR", "TONY_CLUSTER_FILE",
-		"TONY_CONTAINER",  "TONY_EPOCH",     "TONY_FRAMEWORK",	    "TONY_HOST",
-		"TONY_JOB_ID",	   "TONY_JOB_NAME",  "TONY_METRICS_FILE",   "TONY_PORT",
-		"TONY_PREEMPTED",  "TONY_PROCESS",   "TONY_PROCESS_COUNT",  "TONY_PROGRESS_FILE",
-		"TONY_RESTART",	   "TONY_TASK",	     "TONY_TASK_ATTEMPT",   "TONY_TASK_COUNT",
-		"TONY_TASK_INDEX", "TONY_TASK_TYPE", "TONY_TOKEN_FILE",
+		"TONY_AGENT",	      "TONY_AM_URL",	    "TONY_CHECKPOINT_DIR",
+		"TONY_CLUSTER_FILE",  "TONY_CONTAINER",	    "TONY_EPOCH",
+		"TONY_FRAMEWORK",     "TONY_HOST",	    "TONY_JOB_ID",
+		"TONY_JOB_NAME",      "TONY_METRICS_FILE",  "TONY_OUTPUT_DIR",
+		"TONY_PORT",	      "TONY_PREEMPTED",	    "TONY_PROCESS",
+		"TONY_PROCESS_COUNT", "TONY_PROGRESS_FILE", "TONY_RESTART",
+		"TONY_TASK",	      "TONY_TASK_ATTEMPT",  "TONY_TASK_COUNT",
+		"TONY_TASK_INDEX",    "TONY_TASK_TYPE",	    "TONY_TOKEN_FILE",
 	};
 
 	for (size_t i = 0; i < array_length(names); i++)

@@ -125,6 +125,11 @@ int job_find_type(const struct job *job, const char *name)
 	return -1;
 }
 
+char *job_output_name(const struct job *job, size_t type, int index)
+{
+	return mem_printf("%s-%d", job->types[type].name, index);
+}
+
 char *job_task_name(const struct job *job, size_t type, int index)
 {
 	return mem_printf("%s:%d", job->types[type].name, index);

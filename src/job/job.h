@@ -150,6 +150,9 @@ struct job {
 
 	char *work_dir; /* absolute: every task runs there; NULL: each has its own directory */
 	char *checkpoint_dir; /* TONY_CHECKPOINT_DIR: the same for every task, epoch and retry */
+	char *output_dir;     /* below it each task has its TONY_OUTPUT_DIR; NULL: none has */
+	char *results_dir; /* of the submitting machine: the results are to come there; NULL: they
+			      stay in output_dir */
 	char *tensorboard_log_dir; /* NULL: none; else the type "tensorboard" is the TB owner */
 
 	/* Notices of the job's end (am/notice.h). */
@@ -201,6 +204,9 @@ int job_find_type(const struct job *job, const char *name);
 /* The job's page in the portal that tony.portal.url names; NULL: it names none. The caller frees.
  */
 char *job_portal_page(const struct job *job);
+
+/* The name of a task's directory below output_dir: "worker-0". The caller frees. */
+char *job_output_name(const struct job *job, size_t type, int index);
 
 /* "worker:0". The caller frees. */
 char *job_task_name(const struct job *job, size_t type, int index);

@@ -53,6 +53,8 @@ const struct job_field job_fields[] = {
 	{JOB(log_keep), .kind = FIELD_INT, .max = 1000},
 	{JOB(work_dir), .kind = FIELD_OPTIONAL_TEXT, .min = 1, .max = TEXT_CAP},
 	{JOB(checkpoint_dir), .kind = FIELD_OPTIONAL_TEXT, .max = TEXT_CAP},
+	{JOB(output_dir), .kind = FIELD_OPTIONAL_TEXT, .min = 1, .max = TEXT_CAP},
+	{JOB(results_dir), .kind = FIELD_OPTIONAL_TEXT, .min = 1, .max = TEXT_CAP},
 	{JOB(tensorboard_log_dir), .kind = FIELD_OPTIONAL_TEXT, .max = TEXT_CAP},
 	{JOB(on_end_webhook), .kind = FIELD_OPTIONAL_TEXT, .min = 1, .max = TEXT_CAP},
 	{JOB(on_end_authorities), .kind = FIELD_OPTIONAL_TEXT, .min = 1, .max = AUTHORITIES_CAP},

@@ -106,6 +106,8 @@ static void spare_users_own(struct removal *removal, const struct job *job, cons
 	if (job->checkpoint_dir)
 		spare(removal, job_dir, job->checkpoint_dir,
 		      "tony.application.checkpoint-dir named it");
+	if (job->results_dir)
+		spare(removal, job_dir, job->output_dir, "tony.application.output-dir named it");
 	if (lstat(job_dir, &info) == 0 && S_ISLNK(info.st_mode)) {
 		char *real cleanup_free = resolve(job_dir);
 		str_list_add_format(&removal->stays, "%s: the job's folder is a link to it", real);

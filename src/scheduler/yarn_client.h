@@ -96,6 +96,8 @@ int yarn_check_total(struct hadoop_cluster *cluster, const struct job *job,
 		     const struct yarn_queue_found *found, const Hadoop__ResourceProto *largest,
 		     struct err *err);
 
+/* Where the results of its tasks are, a path in HDFS. The caller frees. */
+char *yarn_output_dir(const struct hadoop_cluster *cluster, const struct job *job);
 /* Where a job that names no directory for its checkpoints has them; the caller frees. */
 char *yarn_own_checkpoint_dir(const struct hadoop_cluster *cluster, const struct job *job);
 int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct err *err);

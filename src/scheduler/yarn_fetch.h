@@ -17,4 +17,8 @@ int yarn_fetch(const struct job *job, const char *uri, const char *target, struc
  * the keys in tony-site.xml. */
 int yarn_fetch_text(const char *uri, size_t cap, struct str *bytes, struct err *err);
 
+/* Brings what tasks have stored below job->output_dir, which is in HDFS, to `target`, which must
+ * not be there: a directory for each task. The cluster is the job's. 1: nothing is stored (yet). */
+int yarn_fetch_results(const struct job *job, const char *target, struct err *err);
+
 #endif

@@ -342,6 +342,13 @@ static void choose_checkpoint_dir(const struct hadoop_cluster *cluster, struct j
 	job->checkpoint_dir = mem_printf("%s%s", cluster->fs, path);
 }
 
+static void choose_output_dir(const struct hadoop_cluster *cluster, struct job *job)
+{
+	char *path cleanup_free = yarn_output_dir(cluster, job);
+
+	job->output_dir = mem_printf("%s%s", cluster->fs, path);
+}
+
 int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
@@ -363,6 +370,7 @@ int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct 
 	if (result < 0)
 		webhdfs_explain_full(client, err);
 	choose_checkpoint_dir(cluster, job);
+	choose_output_dir(cluster, job);
 	map_destroy(stager.numbers);
 	map_destroy(stager.urls);
 	str_list_finish(&stager.missing);

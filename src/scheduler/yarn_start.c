@@ -183,6 +183,13 @@ char *yarn_own_checkpoint_dir(const struct hadoop_cluster *cluster, const struct
 	return yarn_user_path(cluster, name);
 }
 
+char *yarn_output_dir(const struct hadoop_cluster *cluster, const struct job *job)
+{
+	char *name cleanup_free = mem_printf("output/%s", job->id);
+
+	return yarn_user_path(cluster, name);
+}
+
 static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct webhdfs_client *client,
 			       const struct job *job, struct err *err)
 {
@@ -204,7 +211,9 @@ static int submit(const struct hadoop_cluster *cluster, struct webhdfs_client *c
 	char *description cleanup_free = job_to_text(job);
 	bool has_finished = false;
 
+	char *output cleanup_free = yarn_output_dir(cluster, job);
 	if (make_checkpoint_dir(cluster, client, job, err) < 0 ||
+	    webhdfs_make_directories(client, output, DIRECTORY_PERMISSION, err) < 0 ||
 	    yarn_submit(cluster, job, token, description, err) < 0)
 		return -1;
 	if (fill_directory(client, cluster, job, token, description, err) < 0) {
@@ -225,9 +234,11 @@ static void remove_submission(const struct hadoop_cluster *cluster, struct webhd
 			      const struct job *job, struct err *err)
 {
 	char *checkpoints cleanup_free = yarn_own_checkpoint_dir(cluster, job);
+	char *output cleanup_free = yarn_output_dir(cluster, job);
 
 	webhdfs_explain_full(client, err);
 	webhdfs_remove(client, checkpoints, NULL);
+	webhdfs_remove(client, output, NULL);
 	webhdfs_remove(client, cluster->job_dir, NULL);
 }
 

@@ -1,0 +1,23 @@
+/* The files of TONY_OUTPUT_DIR, and how they come home: a directory for each task, "worker-0". */
+#ifndef TONY_CLIENT_RESULTS_H
+#define TONY_CLIENT_RESULTS_H
+
+#include "client/opened.h"
+
+/* Where they are: a directory of this machine or a URL. NULL: nowhere, it is a job of another
+ * version. The caller frees. */
+char *results_place(const struct opened *opened);
+
+/* Whether a directory of this machine holds any file: each task finds its own, which is empty. */
+bool results_are_in(const char *directory);
+
+/* Brings all that is stored so far to `directory`/<id>. A file appears there as a whole; what is
+ * there under another name stays. 1: there is nothing (yet). */
+int results_bring(const struct opened *opened, const char *directory, struct err *err);
+
+/* For a verb that has waited for the end of the job, and ends with `code`: brings the results to
+ * where the job's submitter wants them. Returns the verb's code, which is of a failure to do so
+ * where the job succeeded. */
+int results_conclude(const struct opened *opened, int code);
+
+#endif

@@ -1,0 +1,78 @@
+#include <stdio.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "client/opened.h"
+#include "client/report.h"
+#include "client/results.h"
+#include "client/verbs.h"
+
+struct results_options {
+	char *output;
+};
+
+static const struct opt options[] = {
+	{.name = "output",
+	 .kind = OPT_TEXT,
+	 .offset = offsetof(struct results_options, output),
+	 .argument = "DIR",
+	 .help = "bring them to DIR/JOB/TYPE-INDEX",
+	 .completion = OPT_COMPLETE_DIRECTORY},
+};
+
+const struct opt_table verb_results_options = {
+	.verb = "results",
+	.usage = "tony results [OPTIONS] [JOB]",
+	.summary = "tell where a job's results are, or bring them",
+	.options = options,
+	.option_count = array_length(options),
+};
+
+static int tell_place(const struct opened *opened, struct err *err)
+{
+	char *place cleanup_free = results_place(opened);
+
+	if (!place)
+		return err_set(err, ERR_NOT_FOUND, "%s has no directory for results", opened->id);
+	report_line(place);
+	return 0;
+}
+
+static int bring(const struct opened *opened, const char *output, struct err *err)
+{
+	char *directory cleanup_free = fs_absolute(output, err);
+	int result = directory ? results_bring(opened, directory, err) : -1;
+
+	if (result > 0)
+		return err_set(err, ERR_NOT_FOUND, "no program of %s has stored a result%s",
+			       opened->id, opened->view->is_final ? "" : " yet");
+	if (result == 0)
+		printf("%s/%s\n", directory, opened->id);
+	return result;
+}
+
+static int run(const struct results_options *chosen, const struct str_list *operands,
+	       struct err *err)
+{
+	struct opened opened cleanup_opened = {0};
+	const char *id;
+
+	if (report_one_operand(&verb_results_options, operands, &id, err) < 0 ||
+	    opened_find(&opened, id, err) < 0)
+		return -1;
+	return chosen->output ? bring(&opened, chosen->output, err) : tell_place(&opened, err);
+}
+
+int verb_results(int argc, char **argv)
+{
+	struct err err cleanup_err = {0};
+	struct results_options chosen = {0};
+	struct str_list operands cleanup_str_list = {0};
+	int code = 0;
+
+	if (report_parse(&verb_results_options, argc, argv, &chosen, &operands, &code) &&
+	    run(&chosen, &operands, &err) < 0)
+		code = report_error(&err);
+	opt_finish(&verb_results_options, &chosen);
+	return code;
+}

@@ -1,0 +1,162 @@
+#include "executor/mirrors.h"
+
+#include <stdlib.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "executor/hdfs_store.h"
+#include "hadoop/cluster.h"
+
+enum { LOOK_MS = 1000, MIRRORS_MAX = 2 };
+
+struct mirrors {
+	struct named_mirror {
+		const char *name;
+		struct mirror *mirror;
+	} items[MIRRORS_MAX];
+	size_t count;
+
+	/* The work in hand: */
+	void (*start)(struct mirror *mirror, mirror_done *done, void *data);
+	const char *verb; /* "fetched" */
+	size_t next;
+	struct err failure; /* the first */
+	mirror_done *done;
+	void *done_data;
+};
+
+/* ---- one after the other ------------------------------------------------------------------ */
+
+static void on_part(void *data, const struct err *err)
+{
+	struct mirrors *mirrors = data;
+
+	if (err && mirrors->failure.kind == ERR_NONE)
+		err_set(&mirrors->failure, err->kind, "its %s could not be %s: %s",
+			mirrors->items[mirrors->next].name, mirrors->verb, err_message(err));
+	if (++mirrors->next < mirrors->count) {
+		mirrors->start(mirrors->items[mirrors->next].mirror, on_part, mirrors);
+		return;
+	}
+	struct err failure cleanup_err = mirrors->failure;
+	mirrors->failure = (struct err){0};
+	mirrors->done(mirrors->done_data, failure.kind == ERR_NONE ? NULL : &failure);
+}
+
+static void start_all(struct mirrors *mirrors, mirror_done *done, void *data)
+{
+	mirrors->done = done;
+	mirrors->done_data = data;
+	mirrors->next = 0;
+	mirrors->start(mirrors->items[0].mirror, on_part, mirrors);
+}
+
+void mirrors_fetch(struct mirrors *mirrors, mirror_done *done, void *data)
+{
+	mirrors->start = mirror_fetch;
+	mirrors->verb = "fetched";
+	start_all(mirrors, done, data);
+}
+
+void mirrors_flush(struct mirrors *mirrors, mirror_done *done, void *data)
+{
+	mirrors->start = mirror_flush;
+	mirrors->verb = "stored";
+	start_all(mirrors, done, data);
+}
+
+void mirrors_watch(struct mirrors *mirrors)
+{
+	for (size_t i = 0; i < mirrors->count; i++)
+		mirror_watch(mirrors->items[i].mirror);
+}
+
+char *mirrors_trouble(const struct mirrors *mirrors)
+{
+	for (size_t i = 0; i < mirrors->count; i++) {
+		const char *why = mirror_trouble(mirrors->items[i].mirror);
+		if (why)
+			return mem_printf("its %s cannot be stored: %s", mirrors->items[i].name,
+					  why);
+	}
+	return NULL;
+}
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+struct place {
+	const char *name, *url, *directory;
+	const char *parts; /* below it are files on their way */
+	bool follow;
+};
+
+static int open_one(struct mirrors *mirrors, const struct settings *settings,
+		    const struct hadoop_cluster *cluster, const struct place *place,
+		    struct event_base *base, struct err *err)
+{
+	char *scratch cleanup_free = mem_printf("%s.part", place->directory);
+	struct mirror_options options = {
+		.base = base,
+		.directory = place->directory,
+		.scratch = scratch,
+		.interval_ms = LOOK_MS,
+		.follow = place->follow,
+	};
+
+	if (hdfs_store_open(cluster, place->url, place->parts, settings->container, base,
+			    &options.store, err) < 0)
+		return -1;
+	struct mirror *mirror = mirror_create(&options, err);
+	if (!mirror) {
+		options.store.close(options.store.data);
+		return -1;
+	}
+	mirrors->items[mirrors->count++] = (struct named_mirror){place->name, mirror};
+	return 0;
+}
+
+static int open_all(struct mirrors *mirrors, const struct settings *settings,
+		    const struct hadoop_cluster *cluster, struct event_base *base, struct err *err)
+{
+	const struct job *job = settings->job;
+	const struct place checkpoints = {
+		"checkpoints", settings->checkpoint_url, job->checkpoint_dir,
+		settings->checkpoint_url,
+		/* Those whom nobody waits for read what others write: evaluators, TensorBoard. */
+		.follow = job->types[settings->type].role == JOB_ROLE_SIDECAR};
+	const struct place results = {"results", settings->output_url, job->output_dir,
+				      settings->output_base};
+
+	if (checkpoints.url && open_one(mirrors, settings, cluster, &checkpoints, base, err) < 0)
+		return err_wrap(err, "tony.application.checkpoint-dir");
+	return results.url ? open_one(mirrors, settings, cluster, &results, base, err) : 0;
+}
+
+int mirrors_open(const struct settings *settings, struct event_base *base, struct mirrors **mirrors,
+		 struct err *err)
+{
+	*mirrors = NULL;
+	if (!settings->checkpoint_url && !settings->output_url)
+		return 0;
+	struct hadoop_cluster *cluster = hadoop_cluster_from_json(settings->job->cluster, err);
+	if (!cluster)
+		return -1;
+	struct mirrors *made = mem_alloc(sizeof(*made));
+	int result = open_all(made, settings, cluster, base, err);
+	hadoop_cluster_destroy(cluster);
+	if (result == 0)
+		*mirrors = made;
+	else
+		mirrors_destroy(made);
+	return result;
+}
+
+void mirrors_destroy(struct mirrors *mirrors)
+{
+	if (!mirrors)
+		return;
+	for (size_t i = 0; i < mirrors->count; i++)
+		mirror_destroy(mirrors->items[i].mirror);
+	err_finish(&mirrors->failure);
+	free(mirrors);
+}

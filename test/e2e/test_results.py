@@ -1,0 +1,94 @@
+"""TONY_OUTPUT_DIR: each task has a directory of its own, which stays, and comes to where its user wants
+it."""
+
+import os
+
+import pytest
+from conftest import wait_until
+
+WRITE = 'echo "$TONY_TASK $TONY_EPOCH" >> "$TONY_OUTPUT_DIR/log"; mkdir -p "$TONY_OUTPUT_DIR/a b"; echo model > "$TONY_OUTPUT_DIR/a b/model"'
+
+
+def submit(tony, command, *options, **keys):
+    return tony.submit({"tony.worker.instances": 2, "tony.worker.command": command, **keys}, *options)
+
+
+def files_of(directory):
+    return {str(path.relative_to(directory)): path.read_text() for path in directory.rglob("*") if path.is_file()}
+
+
+BOTH = {"worker-0/log": "worker:0 1\n", "worker-1/log": "worker:1 1\n", "worker-0/a b/model": "model\n", "worker-1/a b/model": "model\n"}
+
+
+@pytest.mark.promise("R63")
+def test_results_are_where_the_user_wants_them(tony):
+    job = submit(tony, WRITE, "--output", "home")
+    assert job.wait() == 0
+    there = tony.directory / "home" / job.id
+    assert files_of(there) == BOTH
+    assert tony.run("results", job.id).stdout == f"{there}\n"
+    assert f"output: {there}\n" in tony.run("status", job.id).stdout
+    answer = tony.run("rm", job.id)
+    assert answer.returncode == 0 and str(there) in answer.stdout + answer.stderr
+    assert files_of(there) == BOTH, "they are not the job's to remove"
+
+
+def test_results_stay_with_the_job_and_are_brought_later(tony):
+    job = submit(tony, WRITE)
+    assert job.wait() == 0
+    place = job.directory / "output"
+    assert tony.run("results", job.id).stdout == f"{place}\n" and files_of(place) == BOTH
+    assert oct(place.stat().st_mode & 0o777) == "0o700"
+    answer = tony.run("results", job.id, "--output", "home")
+    there = tony.directory / "home" / job.id
+    assert (answer.returncode, answer.stdout) == (0, f"{there}\n") and files_of(there) == BOTH
+    # Once more: what the user put there stays, what is the job's is as it is there.
+    (there / "notes").write_text("mine")
+    (there / "worker-0" / "log").write_text("changed")
+    assert tony.run("results", job.id, "--output", "home").returncode == 0
+    assert files_of(there) == {**BOTH, "notes": "mine"}
+    assert os.listdir(tony.directory / "home") == [job.id], "nothing is left beside it"
+
+
+def test_a_retry_finds_what_was_written_before(tony):
+    job = submit(tony, WRITE + '; [ "$TONY_EPOCH" = 2 ] || exit 3', "--output", "home",
+                 **{"tony.am.retry-count": 1, "tony.am.retry-delay": "10ms"})
+    assert job.wait() == 0
+    assert "worker:0 1\nworker:0 2\n" in files_of(tony.directory / "home" / job.id)["worker-0/log"]
+
+
+def test_results_of_a_job_that_runs_and_is_killed(tony):
+    job = submit(tony, WRITE + "; sleep 600")
+    wait_until(lambda: len(files_of(job.directory / "output")) == 4, "both tasks to write")
+    assert tony.run("results", job.id, "--output", "home").returncode == 0
+    assert files_of(tony.directory / "home" / job.id) == BOTH
+    assert tony.run("kill", job.id).returncode == 0
+    assert job.wait() == 8
+    assert tony.run("results", job.id, "--output", "again").returncode == 0
+    assert files_of(tony.directory / "again" / job.id) == BOTH
+
+
+def test_a_job_without_results_says_so(tony):
+    job = submit(tony, "true")
+    assert job.wait() == 0
+    answer = tony.run("results", job.id, "--output", "home")
+    assert answer.returncode == 4 and "no program of" in answer.stderr
+    assert not (tony.directory / "home" / job.id).exists()
+    assert "output:" not in tony.run("status", job.id).stdout
+
+
+def test_nothing_is_written_through_a_symbolic_link(tony):
+    job = submit(tony, WRITE)
+    assert job.wait() == 0
+    elsewhere, there = tony.directory / "elsewhere", tony.directory / "home" / job.id
+    elsewhere.mkdir()
+    there.mkdir(parents=True)
+    (there / "worker-0").symlink_to(elsewhere)
+    answer = tony.run("results", job.id, "--output", "home")
+    assert answer.returncode != 0 and "worker-0 is no directory" in answer.stderr and "are not all in" in answer.stderr
+    assert not list(elsewhere.iterdir())
+
+
+def test_an_output_that_cannot_be_a_directory_here_is_refused(tony):
+    answer = tony.run("submit", "--output", "hdfs:///out", "--", "true")
+    assert answer.returncode == 2 and "no directory of this machine" in answer.stderr
