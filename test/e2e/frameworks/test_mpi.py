@@ -124,6 +124,14 @@ def test_ranks_reach_into_each_others_memory(tony, workers, processes):
                      *(f"rank {rank} saw 100" for rank in range(1, count))]
 
 
+@pytest.mark.slow
+def test_ranks_serve_a_pool_and_start_others(tony):
+    pool = ["mpirun", PYTHON, "-m", "mpi4py.futures", PROGRAMS / "mpi_pool.py"]
+    assert run_program(tony, {}, "--", *map(str, pool)) == ["168 primes"]
+    spawn = ["mpirun", "-np", "1", PYTHON, PROGRAMS / "mpi_spawn.py"]
+    assert run_program(tony, {}, "--", *map(str, spawn)) == ["sum 3"]
+
+
 # Open MPI's daemons may make and remove a directory of the same name at once; then one mpirun fails.
 @pytest.mark.slow
 def test_a_script_runs_mpirun_as_often_as_it_likes(tony):

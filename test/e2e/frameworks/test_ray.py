@@ -121,3 +121,16 @@ def test_workers_come_and_go_while_the_driver_goes_on(alone):
     wait_progress(job)
     assert (job.wait_task("driver:0")["pids"], job.status()["epoch"]) == (driver, 1)
     assert alone.run("kill", job.id).returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.newest
+def test_ray_train_trains(alone):
+    path = f"{venv_bin('ray-train')}:{os.environ['PATH']}"
+    answer, job = alone.job({"tony.application.framework": "ray", "tony.worker.instances": 2, "tony.head.memory": "2g",
+                             "tony.worker.memory": "2g", "tony.driver.memory": "1g"},
+                            "--", "python3", PROGRAMS / "ray_train.py", src_dir=None, env={"PATH": path})
+    assert answer.returncode == 0, answer.stdout
+    errors = job.logs("driver:0", "stderr")
+    assert "worker 0 of 2 did 3 epochs" in errors + job.logs("driver:0"), errors
+    assert "Failed to query Ray Train Controller actor state" not in errors
