@@ -31,9 +31,9 @@ static void defaults(const struct framework_shape *shape, struct str_list *pairs
 	str_list_add(pairs, "tony.scheduler.memory=1g");
 }
 
-/* Text of a module, which Dask runs in a scheduler (distributed.scheduler.preload). One that closes
- * would tell its workers to close, too, while tony ends them: they print tracebacks then. This one
- * lets those go first that are going. */
+/* Text of a module, which Dask runs in a scheduler (distributed.scheduler.preload). A scheduler
+ * that closes would tell its workers to close, too, while tony ends them: they print tracebacks
+ * then. So it waits for the workers that are going. */
 static const char closes_last[] = "from asyncio import sleep\n"
 				  "async def dask_teardown(scheduler):\n"
 				  "    for _ in range(20):\n"
