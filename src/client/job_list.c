@@ -55,9 +55,27 @@ static int add_stored(const struct job_list_filter *filter, struct job_list *lis
 	return 0;
 }
 
+bool job_list_has_word(const struct job_summary *job, const char *word)
+{
+	return str_starts_with(job->id, word) || str_equal(job->name, word);
+}
+
+/* None is any. */
+static bool has_any_word(const struct job_summary *job, const struct str_list *words)
+{
+	for (size_t i = 0; i < words->count; i++)
+		if (job_list_has_word(job, words->items[i]))
+			return true;
+	return words->count == 0;
+}
+
 static bool is_wanted(const struct job_list_filter *filter, const struct job_summary *job)
 {
-	return (!filter->live_only || !job_state_is_final(job->state)) &&
+	bool is_over = job_state_is_final(job->state) &&
+		       !(filter->ended_since_ms > 0 && job->ended_ms >= filter->ended_since_ms);
+
+	return (!filter->live_only || !is_over) &&
+	       (!filter->words || has_any_word(job, filter->words)) &&
 	       (!filter->user || str_equal(filter->user, job->user)) &&
 	       (!filter->state || str_equal(filter->state, job_state_name(job->state))) &&
 	       (!filter->tags || job_list_has_tags(job, filter->tags));
@@ -81,7 +99,9 @@ static void keep_wanted(const struct job_list_filter *filter, struct job_list *l
 int job_list_find(const struct job_list_filter *filter, struct job_list *list, struct err *err)
 {
 	*list = (struct job_list){0};
-	if (schedulers_list(filter->live_only ? INT64_MAX : 0, &list->items, &list->count, err) < 0)
+	int64_t live_since_ms = filter->ended_since_ms > 0 ? filter->ended_since_ms : INT64_MAX;
+	if (schedulers_list(filter->live_only ? live_since_ms : 0, &list->items, &list->count,
+			    err) < 0)
 		return -1;
 	if (!filter->live_only && add_stored(filter, list, err) < 0) {
 		job_list_finish(list);

@@ -7,11 +7,14 @@
 
 /* NULL and false: any. */
 struct job_list_filter {
+	/* With live_only also those that have ended then or later; 0: none. */
+	int64_t ended_since_ms;
 	bool live_only; /* else also those that have ended, be nothing but their history left */
 	bool own_only;	/* not what other users have in a history */
 	const char *user;
-	const char *state;	     /* a name of job_state_name() */
-	const struct str_list *tags; /* a job has all of these */
+	const char *state;	      /* a name of job_state_name() */
+	const struct str_list *tags;  /* a job has all of these */
+	const struct str_list *words; /* a job has one of these as id, its beginning, or name */
 };
 
 struct job_list {
@@ -24,6 +27,8 @@ void job_list_finish(struct job_list *list);
 /* A job that cannot be read is warned of, and passed over. */
 int job_list_find(const struct job_list_filter *filter, struct job_list *list, struct err *err);
 
+/* As struct job_list_filter has it. */
+bool job_list_has_word(const struct job_summary *job, const char *word);
 /* YARN has tags in small letters, so these are the same in any case. */
 bool job_list_has_tags(const struct job_summary *job, const struct str_list *tags);
 

@@ -52,19 +52,23 @@ bool live_is_table(const struct live *live)
 	return live->table;
 }
 
-/* The cursor stands below the table: goes to its top. */
+void live_erase(FILE *stream, size_t lines)
+{
+	if (lines > 0)
+		fprintf(stream, "\033[%zuA\r" CLEAR_BELOW, lines);
+}
+
 static void erase(struct live *live)
 {
-	if (live->drawn > 0)
-		fprintf(live->stream, "\033[%zuA\r" CLEAR_BELOW, live->drawn);
+	live_erase(live->stream, live->drawn);
 	live->drawn = 0;
 }
 
-static struct live_size window_size(const struct live *live)
+struct live_size live_window(FILE *stream)
 {
 	struct winsize window;
 
-	if (ioctl(fileno(live->stream), TIOCGWINSZ, &window) < 0 || window.ws_col == 0)
+	if (ioctl(fileno(stream), TIOCGWINSZ, &window) < 0 || window.ws_col == 0)
 		return (struct live_size){.columns = 80, .rows = 23};
 	return (struct live_size){.columns = window.ws_col, .rows = window.ws_row - 1};
 }
@@ -73,7 +77,7 @@ static void draw(struct live *live, int64_t now_ms)
 {
 	struct str text cleanup_str = {0};
 
-	live_table(live->view, live->work, now_ms, window_size(live), live->color, &text);
+	live_table(live->view, live->work, now_ms, live_window(live->stream), live->color, &text);
 	erase(live);
 	fputs(str_text(&text), live->stream);
 	for (size_t i = 0; i < text.length; i++)

@@ -64,6 +64,10 @@ enum live_form {
 struct live *live_open(FILE *stream, const struct job_view *view, enum live_form form);
 /* Is it a terminal that can move its cursor? */
 bool live_can_draw(FILE *stream);
+/* Of the terminal, without the row of the cursor. */
+struct live_size live_window(FILE *stream);
+/* The cursor stands below so many lines: goes to their top, and clears what is below. */
+void live_erase(FILE *stream, size_t lines);
 bool live_is_table(const struct live *live);
 void live_set_work(struct live *live, json_t *work); /* for the table; taken; NULL: not known */
 void live_add(struct live *live, const struct journal_line *line);

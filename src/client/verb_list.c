@@ -1,17 +1,23 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/job_list.h"
+#include "client/list_table.h"
+#include "client/list_watch.h"
 #include "client/report.h"
 #include "client/verbs.h"
 
 struct list_options {
-	bool json;
-	bool all;
+	bool json, all, watch;
+	char *user, *state, *output;
+	struct str_list tags;
 };
+
+static const char *const states[] = {"submitted", "forming", "running", "reforming", "finishing",
+				     "succeeded", "failed",  "killed",	NULL};
+static const char *const outputs[] = {"wide", "json", "name", NULL};
 
 static const struct opt options[] = {
 	{.name = "all",
@@ -19,6 +25,39 @@ static const struct opt options[] = {
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct list_options, all),
 	 .help = "also the jobs that have ended"},
+	{.name = "watch",
+	 .letter = 'w',
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct list_options, watch),
+	 .help = "go on until Ctrl-C: a table that is drawn anew in a terminal, else a line for "
+		 "each change"},
+	{.name = "user",
+	 .letter = 'u',
+	 .kind = OPT_TEXT,
+	 .offset = offsetof(struct list_options, user),
+	 .argument = "USER",
+	 .help = "the jobs of this user; of others those in a history that this user may read"},
+	{.name = "state",
+	 .letter = 's',
+	 .kind = OPT_TEXT,
+	 .offset = offsetof(struct list_options, state),
+	 .argument = "STATE",
+	 .help = "the jobs in this state, also an ended one",
+	 .choices = states},
+	{.name = "tag",
+	 .kind = OPT_LIST,
+	 .offset = offsetof(struct list_options, tags),
+	 .argument = "TAG",
+	 .help = "the jobs that have this tag (tony.application.tags); repeated: all of them",
+	 .completion = OPT_COMPLETE_TAG},
+	{.name = "output",
+	 .letter = 'o',
+	 .kind = OPT_TEXT,
+	 .offset = offsetof(struct list_options, output),
+	 .argument = "FORM",
+	 .help = "wide: also user, scheduler, queue, tasks, tags and times; json: as --json; name: "
+		 "the ids alone, one a line",
+	 .choices = outputs},
 	{.name = "json",
 	 .kind = OPT_FLAG,
 	 .offset = offsetof(struct list_options, json),
@@ -27,84 +66,139 @@ static const struct opt options[] = {
 
 const struct opt_table verb_list_options = {
 	.verb = "list",
-	.usage = "tony list [OPTIONS]",
+	.usage = "tony list [OPTIONS] [JOB...]",
 	.summary = "list the jobs that run",
 	.options = options,
 	.option_count = array_length(options),
 };
 
-static json_t *summary_to_json(const struct job_summary *job)
-{
-	json_t *object = json_object();
+struct listing {
+	const struct list_options *chosen;
+	struct job_list_filter filter;
+};
 
-	json_set_text(object, "id", job->id);
-	json_set_text(object, "name", job->name);
-	json_set_text(object, "user", job->user);
-	json_set_text(object, "framework", job->framework);
-	json_set_text(object, "state", job_state_name(job->state));
-	exit_code_set_member(object, job->state);
-	json_set_int(object, "submitted_ms", job->submitted_ms);
-	if (job->ended_ms > 0)
-		json_set_int(object, "ended_ms", job->ended_ms);
-	json_set_text(object, "message", job->message);
-	return object;
+static bool is_output(const struct list_options *chosen, const char *form)
+{
+	return str_equal(chosen->output, form);
 }
 
-static void print_json(const struct job_list *list)
-{
-	json_t *array = json_array();
+/* ---- which -------------------------------------------------------------------------------- */
 
+/* A job that is named is shown whatever its state; and an ended state names ended jobs. */
+static bool wants_ended(const struct list_options *chosen, const struct str_list *operands)
+{
+	return chosen->all || operands->count > 0 ||
+	       (chosen->state &&
+		job_state_is_final((enum job_state)job_state_parse(chosen->state)));
+}
+
+static int find_jobs(void *data, struct job_list *list, struct err *err)
+{
+	const struct listing *listing = data;
+
+	return job_list_find(&listing->filter, list, err);
+}
+
+/* Tells of words that no job has; their number. */
+static size_t tell_missing(const struct job_list *list, const struct str_list *words)
+{
+	size_t missing = 0;
+
+	for (size_t i = 0; i < words->count; i++) {
+		bool found = false;
+		for (size_t k = 0; k < list->count && !found; k++)
+			found = job_list_has_word(&list->items[k], words->items[i]);
+		if (!found)
+			fprintf(stderr, "tony: no job \"%s\" is in the list\n", words->items[i]);
+		missing += !found;
+	}
+	return missing;
+}
+
+/* ---- printing ----------------------------------------------------------------------------- */
+
+static void print_names(const struct job_list *list)
+{
 	for (size_t i = 0; i < list->count; i++)
-		json_array_append_new(array, summary_to_json(&list->items[i]));
-	report_json(array);
+		puts(list->items[i].id);
 }
 
-static void add_row(struct report_table *table, const struct job_summary *job, int64_t now)
+static void print_table(const struct list_options *chosen, const struct job_list *list)
 {
-	int64_t lasted = (job->ended_ms > 0 ? job->ended_ms : now) - job->submitted_ms;
+	struct str text cleanup_str = {0};
 
-	report_table_add(table, job->id);
-	report_table_add(table, job_state_name(job->state));
-	report_table_add(table, job->framework);
-	report_table_take(table, str_format_duration(lasted > 0 ? lasted : 0));
-	report_table_add_job(table, job->name, job->state, job->message);
+	list_table_format(list, is_output(chosen, "wide"), clock_wall_ms(), report_width(stdout),
+			  &text);
+	fputs(str_text(&text), stdout);
 }
 
-static void print_table(const struct job_list *list)
+static void tell_none(const struct listing *listing)
 {
-	static const char *const headings[] = {"JOB", "STATE", "FRAMEWORK", "FOR", "NAME, CAUSE"};
-	struct report_table table = {0};
-	int64_t now = clock_wall_ms();
+	const struct list_options *chosen = listing->chosen;
+	bool chooses = chosen->user || chosen->state || chosen->tags.count > 0;
 
-	report_table_begin(&table, headings, array_length(headings));
-	for (size_t i = 0; i < list->count; i++)
-		add_row(&table, &list->items[i], now);
-	report_table_print(&table);
-	report_table_finish(&table);
-}
-
-static void print_jobs(const struct list_options *chosen, const struct job_list *list)
-{
-	if (chosen->json)
-		print_json(list);
-	else if (list->count > 0)
-		print_table(list);
-	else
-		fputs(chosen->all ? "There is no job yet; tony submit starts one.\n"
-				  : "No job runs; tony submit starts one, tony history lists those "
-				    "that have ended.\n",
+	if (chooses)
+		fputs("No job fits.\n", stderr);
+	else if (listing->filter.live_only)
+		fputs("No job runs; tony submit starts one, tony history lists those that have "
+		      "ended.\n",
 		      stderr);
+	else
+		fputs("There is no job yet; tony submit starts one.\n", stderr);
 }
 
-static int list_jobs(const struct list_options *chosen, struct err *err)
+static void print_jobs(const struct listing *listing, const struct job_list *list)
 {
-	const struct job_list_filter filter = {.live_only = !chosen->all};
+	const struct list_options *chosen = listing->chosen;
+
+	if (chosen->json || is_output(chosen, "json"))
+		report_json(list_table_json(list));
+	else if (is_output(chosen, "name"))
+		print_names(list);
+	else if (list->count > 0)
+		print_table(chosen, list);
+	else if (listing->filter.words->count == 0)
+		tell_none(listing);
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static int check_options(const struct list_options *chosen, struct err *err)
+{
+	if (chosen->json && chosen->output && !is_output(chosen, "json"))
+		return err_set(err, ERR_USAGE, "--json and --output %s contradict; give one",
+			       chosen->output);
+	if (chosen->watch &&
+	    (chosen->json || is_output(chosen, "json") || is_output(chosen, "name")))
+		return err_set(
+			err, ERR_USAGE,
+			"--watch is for people; for programs see tony events --follow --json");
+	return 0;
+}
+
+static int list_jobs(const struct list_options *chosen, const struct str_list *operands,
+		     struct err *err)
+{
+	struct listing listing = {
+		.chosen = chosen,
+		.filter = {.live_only = !wants_ended(chosen, operands),
+			   .ended_since_ms = chosen->watch ? clock_wall_ms() : 0,
+			   .user = chosen->user,
+			   .state = chosen->state,
+			   .tags = &chosen->tags,
+			   .words = operands},
+	};
 	struct job_list list cleanup_job_list = {0};
 
-	if (job_list_find(&filter, &list, err) < 0)
+	if (check_options(chosen, err) < 0)
 		return -1;
-	print_jobs(chosen, &list);
-	return 0;
+	if (chosen->watch)
+		return list_watch(find_jobs, &listing, is_output(chosen, "wide"), err);
+	if (find_jobs(&listing, &list, err) < 0)
+		return -1;
+	print_jobs(&listing, &list);
+	fflush(stdout);
+	return tell_missing(&list, operands) > 0 ? EXIT_CODE_NOT_FOUND : EXIT_CODE_OK;
 }
 
 int verb_list(int argc, char **argv)
@@ -114,10 +208,10 @@ int verb_list(int argc, char **argv)
 	struct str_list operands cleanup_str_list = {0};
 	int code;
 
-	if (!report_parse(&verb_list_options, argc, argv, &chosen, &operands, &code))
-		return code;
-	if (report_no_operand(&verb_list_options, &operands, &err) < 0 ||
-	    list_jobs(&chosen, &err) < 0)
-		return report_error(&err);
-	return EXIT_CODE_OK;
+	if (report_parse(&verb_list_options, argc, argv, &chosen, &operands, &code)) {
+		code = list_jobs(&chosen, &operands, &err);
+		code = code < 0 ? report_error(&err) : code;
+	}
+	opt_finish(&verb_list_options, &chosen);
+	return code;
 }

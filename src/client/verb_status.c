@@ -301,7 +301,8 @@ static int check_options(const struct status_options *chosen, const struct job_c
 			err, ERR_USAGE,
 			"--watch is for people; with --json see tony events --follow --json");
 	if (chosen->watch && job_choice_is_list(choice))
-		return err_set(err, ERR_USAGE, "--watch shows one job; for several see tony list");
+		return err_set(err, ERR_USAGE,
+			       "--watch shows one job; for several see tony list --watch");
 	return 0;
 }
 

@@ -2,9 +2,12 @@
 
 import json
 import shutil
+import signal
 
 import schemas
 from conftest import wait_until
+from program import PATIENCE_S
+from terminal import Terminal
 
 
 def submit(tony, name, command="true", tags=None):
@@ -97,6 +100,67 @@ def test_status_of_several(tony):
     assert text.count("TASK") == 2 and text.index(one.id) < text.index(other.id)
     answer = tony.run("status", "--watch", "fox", "hen")
     assert answer.returncode == 2 and "tony list" in answer.stderr
+
+
+# ---- the list -------------------------------------------------------------------------------------
+
+
+def names(tony, *arguments):
+    answer = tony.run("list", "-o", "name", *arguments)
+    return answer.stdout.split()
+
+
+def test_list_by_state_user_tag_and_name(tony):
+    ended, bad = submit(tony, "fox", tags="night"), submit(tony, "hen", "exit 9", "night")
+    assert ended.wait() == 0 and bad.wait() == 1
+    live = sleeper(tony, "fox", "night,sweep")
+    remove(tony, ended)
+    user = live.status()["user"]
+    assert names(tony) == [live.id]
+    assert names(tony, "--all") == [live.id, bad.id, ended.id]
+    assert names(tony, "--all", "--tag", "night", "--user", user) == [live.id, bad.id, ended.id]
+    assert names(tony, "--all", "--tag", "night", "--tag", "Sweep") == [live.id]
+    assert names(tony, "--state", "failed") == [bad.id]
+    assert names(tony, "--state", "running") == [live.id]
+    assert names(tony, "fox") == [live.id, ended.id]
+    assert names(tony, bad.id[:-1]) == [bad.id]
+    assert names(tony, "--all", "--user", "nobody-else") == []
+    answer = tony.run("list", "hen", "no-such")
+    assert answer.returncode == 4 and bad.id in answer.stdout and "no-such" in answer.stderr
+    rows = {row["id"]: row for row in schemas.check("list", json.loads(tony.run("list", "-o", "json", "-a").stdout))}
+    for job, tags in ((live, ["night", "sweep"]), (bad, ["night"]), (ended, ["night"])):
+        assert rows[job.id]["tags"] == tags and rows[job.id]["task_count"] == 1
+        assert rows[job.id]["scheduler"] == "local"
+    wide = next(line for line in tony.run("list", "-o", "wide").stdout.splitlines() if live.id in line)
+    assert user in wide and "night,sweep" in wide
+    assert tony.run("kill", *names(tony, "--tag", "sweep")).returncode == 0
+
+
+def test_list_watch_tells_what_changes(tony):
+    ended = submit(tony, "hen")
+    assert ended.wait() == 0
+    job = sleeper(tony, "fox")
+    with (tony.directory / "changes").open("w") as file:
+        watcher = tony.start("list", "--watch", stdout=file)
+    told = tony.directory / "changes"
+    wait_until(lambda: f"{job.id} running fox\n" in told.read_text(), "the first look")
+    (tony.directory / "go").touch()
+    wait_until(lambda: f"{job.id} succeeded fox\n" in told.read_text(), "the end")
+    assert ended.id not in told.read_text() and "\033" not in told.read_text()
+    watcher.send_signal(signal.SIGINT)
+    assert watcher.wait(timeout=PATIENCE_S) == 130
+
+
+def test_list_watch_draws_a_table_in_a_terminal(tony):
+    job = sleeper(tony, "fox")
+    terminal = Terminal(tony, "list", "--watch", columns=100)
+    terminal.wait_text("running")
+    (tony.directory / "go").touch()
+    terminal.wait_text("succeeded")
+    assert b"\033[2A" in terminal.bytes, "above the heading and the job's row"
+    assert terminal.text.count(job.id) >= 2
+    terminal.type("\x03")
+    assert terminal.finish() == 130
 
 
 # ---- of which nothing but the history is left -----------------------------------------------------

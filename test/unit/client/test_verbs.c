@@ -268,7 +268,9 @@ static void what_is_not_there_exits_4(void **state)
 static void a_wrong_command_line_exits_2(void **state)
 {
 	static const char *const lines[] = {
-		"list digits",
+		"list --state odd",
+		"list --json -o wide",
+		"list --watch --json",
 		"history digits",
 		"version digits",
 		"status --watch a b",

@@ -1,0 +1,19 @@
+/* The rows of tony list. */
+#ifndef TONY_CLIENT_LIST_TABLE_H
+#define TONY_CLIENT_LIST_TABLE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "client/job_list.h"
+
+/* Appends the table, as report_table_format() does; `wide`: all columns. */
+void list_table_format(const struct job_list *list, bool wide, int64_t now_ms, size_t width,
+		       struct str *out);
+/* docs/json/list.schema.json */
+json_t *list_table_json(const struct job_list *list);
+
+#endif

@@ -1,0 +1,13 @@
+/* `tony list --watch`. */
+#ifndef TONY_CLIENT_LIST_WATCH_H
+#define TONY_CLIENT_LIST_WATCH_H
+
+#include "client/job_list.h"
+
+/* Asks again each second: `find` fills the list. A terminal has a table that is drawn anew;
+ * elsewhere each job gets a line when it is first seen, and when its state changes. Returns the
+ * exit code once a signal ends it; -1: `err`. */
+typedef int list_watch_find(void *data, struct job_list *list, struct err *err);
+int list_watch(list_watch_find *find, void *data, bool wide, struct err *err);
+
+#endif
