@@ -65,6 +65,7 @@ static int fill(const struct run *run, struct framework_task *task,
 struct environment *run_prepare(const struct run *run, struct str_list *commands, struct err *err)
 {
 	const struct settings *settings = run->settings;
+	const struct job_type *type = &settings->job->types[settings->type];
 	char *path cleanup_free = fs_join(settings->container_dir, "cluster.json");
 	char *secret cleanup_free = fs_join(settings->container_dir, "secret");
 	char *am_url cleanup_free = mem_printf("http://%s", run->am_address);
@@ -97,6 +98,7 @@ struct environment *run_prepare(const struct run *run, struct str_list *commands
 		.agent = settings->agent,
 		.work_dir = settings->work_dir,
 		.scratch_dir = settings->scratch_dir,
+		.guardian = type->isolation == JOB_ISOLATION_NONE ? run->guardian : 0,
 	};
 	struct environment *environments =
 		mem_alloc_array((size_t)count_processes(run), sizeof(*environments));

@@ -13,6 +13,7 @@ struct run {
 	int restart, am_attempt;
 	const char *am_address;
 	int ui_port;
+	int guardian; /* pid of the executor's; 0: none */
 };
 
 /* One environment per process of the type, and to `commands` its command with templates expanded;

@@ -310,6 +310,7 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 		.am_attempt = supervisor->am_attempt,
 		.am_address = supervisor->am_address,
 		.ui_port = supervisor->ui_port.number,
+		.guardian = supervisor->guard ? (int)supervisor->guard->guardian : 0,
 	};
 	struct program_options options = {
 		.base = supervisor->base,

@@ -64,6 +64,8 @@ struct framework_task {
 	const char *agent;	    /* path of the tony-agent that runs the executor */
 	const char *work_dir;	    /* where the program runs; tasks may share it */
 	const char *scratch_dir;    /* of this task alone */
+	int guardian; /* pid of the executor's guardian, whose current directory is scratch_dir; 0:
+			 none that the task sees */
 };
 
 struct environment; /* environment.h: ordered KEY=VALUE set */

@@ -8,15 +8,17 @@
 /* What every node is given.
  *
  * Its files belong into the container, but its sockets lie among them, and a socket's path has at
- * most 107 bytes: /proc/PID/cwd of the executor, the shell's parent, is the same directory by a
- * short name, for as long as the node lives.
+ * most 107 bytes: /proc/PID/cwd of the executor's guardian is the same directory by a short name,
+ * for as long as anything of the node lives, also when the executor is killed. In a PID namespace,
+ * where no guardian is to be seen, the shell's parent has that directory.
  *
  * Ports are of the kernel's choice: Ray's own are the same for every node of a machine.
  *
  * Of the memory three tenths are for the object store, as Ray itself would have it of the
  * machine's, and the rest for what tasks declare to need. */
 #define NODE_ARGUMENTS                                                                             \
-	" --block --temp-dir /proc/$PPID/cwd/ray --node-ip-address \"$TONY_HOST\""                 \
+	" --block --temp-dir /proc/${TONY_GUARDIAN_PID:-$PPID}/cwd/ray --node-ip-address "         \
+	"\"$TONY_HOST\""                                                                           \
 	" --dashboard-agent-listen-port 0 --min-worker-port 0 --max-worker-port 0"                 \
 	" --num-gpus {{task.gpus}}"                                                                \
 	" --object-store-memory $(({{task.memory}} * 3 / 10 << 20))"                               \
@@ -96,6 +98,8 @@ static int environment(const struct framework_task *task, struct environment *va
 	environment_set(variables, "RAY_ADDRESS", address);
 	environment_set(variables, "RAY_AUTH_MODE", "token");
 	environment_set(variables, "RAY_AUTH_TOKEN_PATH", task->secret_file);
+	if (task->guardian > 0)
+		environment_set_format(variables, "TONY_GUARDIAN_PID", "%d", task->guardian);
 	/* Nothing is told to Ray's makers behind the user's back. */
 	environment_set(variables, "RAY_USAGE_STATS_ENABLED", "0");
 	/* On SIGTERM a node would wait for its head to move its work elsewhere: but all of them end

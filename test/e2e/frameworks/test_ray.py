@@ -4,6 +4,7 @@ freezes, the head's table and the driver."""
 import os
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import PROGRAMS, venv_bin, wait_until
@@ -102,6 +103,30 @@ def test_a_lost_worker_comes_back_and_a_lost_head_or_driver_forms_the_cluster_an
     wait_note(job, r"driver:0: killed by signal 9 \(SIGKILL\).*; the job re-forms \(retry 2 of 2\)")
     wait_resumed(job, 2, reached)
     expect_success(job)
+
+
+def parent_of(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+
+
+@pytest.mark.slow
+def test_a_nodes_files_are_there_until_its_last_process_has_gone(alone):
+    job = alone.example("ray", "--conf", COMMAND, python=venv_bin("ray"))
+    wait_progress(job)
+    task = job.wait_task("worker:0")
+    command = Path(f"/proc/{task['pids'][0]}/cmdline").read_text(encoding="utf-8").split("\0")
+    files = Path(command[command.index("--temp-dir") + 1])
+    assert any(files.iterdir())
+    # A guardian that stands still does not yet end the rest of a node whose executor was killed.
+    guardian = parent_of(task["executor_pid"])
+    os.kill(guardian, signal.SIGSTOP)
+    os.kill(task["executor_pid"], signal.SIGKILL)
+    wait_until(lambda: Path(f"/proc/{task['executor_pid']}/stat").read_text().rpartition(")")[2].split()[0] == "Z",
+               "the executor to be dead")
+    assert any(files.iterdir())
+    os.kill(guardian, signal.SIGCONT)
+    job.wait_task("worker:0", attempt=2)
+    assert alone.run("kill", job.id).returncode == 0
 
 
 @pytest.mark.slow

@@ -105,5 +105,6 @@ void fixture_task(const struct job *job, const struct cluster *cluster, const ch
 		.agent = "/opt/tony/tony-agent",
 		.work_dir = "/state/jobs/j/containers/c/work",
 		.scratch_dir = "/state/jobs/j/containers/c/work",
+		.guardian = 4711,
 	};
 }
