@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/report.h"
@@ -107,7 +108,8 @@ int clearing_remove(struct clearing *clearing, const struct scheduler_client_ops
 	if (remove_job(clearing, ops, id, job, err) < 0)
 		return -1;
 	map_set(clearing->jobs, id, clearing);
-	tell_job(clearing, id);
+	if (clearing->removal.removed.count > 0)
+		tell_job(clearing, id);
 	return 0;
 }
 
@@ -142,8 +144,12 @@ int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err)
 	if (!state)
 		return -1;
 	stage_cache_drop(state, &clearing->removal.sources, &cache);
-	if (max_age_ms >= 0)
+	if (max_age_ms >= 0) {
+		struct removal copies cleanup_removal = {.is_dry = clearing->is_dry};
 		stage_cache_age(state, max_age_ms, &cache);
+		stored_jobs_age(clock_wall_ms() - max_age_ms, &copies, NULL);
+		cache.bytes += copies.bytes;
+	}
 	tell_all(clearing, &cache);
 	return 0;
 }

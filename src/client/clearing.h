@@ -16,7 +16,7 @@ struct clearing {
 	struct map *jobs;	  /* the ids of those removed */
 	json_t *rows;
 	int64_t bytes; /* of all */
-	size_t failed;
+	size_t failed; /* jobs that could not be removed */
 };
 #define cleanup_clearing __attribute__((cleanup(clearing_finish)))
 
@@ -28,8 +28,8 @@ void clearing_finish(struct clearing *clearing);
 int clearing_remove(struct clearing *clearing, const struct scheduler_client_ops *ops,
 		    const char *id, const struct job *job, struct err *err);
 
-/* Last: sources in the cache that none but these jobs had; with `max_age_ms` >= 0 what no job has
- * used for so long. Tells the totals, or all of it as JSON. */
+/* Last: sources in the cache that none but these jobs had; with `max_age_ms` >= 0 also what no job
+ * has used for so long, and copies out of histories. Tells the totals, or all of it as JSON. */
 int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err);
 
 #endif

@@ -74,7 +74,7 @@ static int check_tasks(const struct job_output *output, struct err *err)
 		if (opened_check_task(output->opened, tasks->items[i], err) < 0)
 			return -1;
 	/* Its node has it, and nobody tells when it grows. */
-	if (output->choice->am && output->follow && output->opened->ops->logs)
+	if (output->choice->am && output->follow && opened_logs(output->opened))
 		return err_set(err, ERR_USAGE,
 			       "--am: the log of an application master on a cluster cannot be "
 			       "followed; leave out --follow");
@@ -427,7 +427,7 @@ static int find_remote(struct job_output *output, bool is_last, struct err *err)
 /* Its first AM has begun to write a journal by then. */
 static bool has_unread_journal(const struct opened *opened)
 {
-	return opened->ops->logs && opened->view->sequence == 0 &&
+	return opened_logs(opened) && opened->view->sequence == 0 &&
 	       (opened->door.am_attempt > 1 || opened->door.address);
 }
 
@@ -436,7 +436,7 @@ int job_output_turn(struct job_output *output, struct err *err)
 	const struct opened *opened = output->opened;
 	bool is_last = !output->follow || opened->view->is_final;
 
-	if (opened->ops->logs && !output->kept) {
+	if (opened_logs(opened) && !output->kept) {
 		if (!is_last && !opened->door.address)
 			return 0;
 		if (find_remote(output, is_last, err) < 0)

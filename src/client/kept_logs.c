@@ -89,7 +89,7 @@ struct kept_logs *kept_logs_create(const struct opened *opened, struct err *err)
 	kept->job = opened->view->job;
 	kept->task_count = opened->view->task_count;
 	kept->tasks = mem_alloc_array(kept->task_count, sizeof(*kept->tasks));
-	kept->logs = opened->ops->logs(&opened->door, opened->view->job, err);
+	kept->logs = opened_logs(opened)(&opened->door, opened->view->job, err);
 	if (kept->logs && (!fs_exists(opened->journal_path) ||
 			   journal_read(opened->journal_path, 1, visit, kept, err) == 0))
 		return kept;

@@ -12,6 +12,8 @@
 #include "client/follow.h"
 #include "client/schedulers.h"
 #include "net/http_client.h"
+#include "scheduler/job_stores.h"
+#include "scheduler/state_dir.h"
 
 #define ASK_TIMEOUT_MS 10000
 #define SILENCE_MS     3000 /* of the journal, after which the AM is looked for */
@@ -249,6 +251,24 @@ char *opened_check_start(struct opened *opened)
 	if (opened->ops->kill(&opened->door, reason, &err) < 0)
 		return mem_printf("%s, and cannot be ended: %s", reason, err_message(&err));
 	return mem_printf("%s; the job is ended", reason);
+}
+
+static struct job_logs *open_stored(const struct job_door *door, const struct job *job,
+				    struct err *err)
+{
+	struct job_logs *logs = stored_jobs_client.logs(door, job, err);
+
+	if (!logs)
+		err_wrap(err,
+			 "the logs of %s were removed for their age (tony.jobs.max-age), and the "
+			 "history has no ends of them",
+			 job->id);
+	return logs;
+}
+
+opened_open_logs *opened_logs(const struct opened *opened)
+{
+	return state_dir_is_cleared(opened->door.job_dir, false) ? open_stored : opened->ops->logs;
 }
 
 int opened_say_ended(const struct opened *opened, struct err *err)

@@ -24,7 +24,7 @@ static const struct opt_word verbs[] = {
 	{"terminate", "tony kill"},
 	{"delete", "tony kill, or tony rm"},
 	{"remove", "tony rm"},
-	{"clean", "tony history --prune"},
+	{"prune", "tony clean, or tony history --prune"},
 	{"tail", "tony logs --follow"},
 	{"follow", "tony logs --follow"},
 	{"dashboard", "tony portal"},

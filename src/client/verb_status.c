@@ -15,6 +15,7 @@
 #include "client/verbs.h"
 #include "client/watch.h"
 #include "client/work.h"
+#include "scheduler/state_dir.h"
 
 enum {
 	STRAGGLERS_MAX = 5, /* that are told of above the table */
@@ -228,6 +229,9 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 	if (view->is_final && view->cause.kind == CAUSE_AM_FAILED)
 		printf("see: tony logs %s --am\n", opened->id);
 	print_losses(view);
+	if (state_dir_is_cleared(opened->door.job_dir, false))
+		report_line("its sources and logs were removed for their age (tony.jobs.max-age); "
+			    "the history has the ends of its logs");
 	print_elastic(view);
 	print_work(opened);
 	print_stragglers(tasks);

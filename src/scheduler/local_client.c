@@ -221,9 +221,11 @@ const struct scheduler_client_ops local_scheduler_client = {
 	.neighbours = tell_neighbours,
 	.prepare = prepare,
 	.start = start,
+	.upkeep = local_upkeep,
 	.find = local_jobs_find,
 	.list = local_jobs_list,
 	.history_trouble = local_history_trouble,
 	.kill = kill_job,
 	.remove = local_removal_remove,
+	.ended = local_ended,
 };

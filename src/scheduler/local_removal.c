@@ -147,7 +147,7 @@ static int hold(const char *job_dir, int64_t wait_ms, struct err *err)
 				   fs_basename(job_dir));
 }
 
-static void sweep(const char *jobs)
+void local_removal_sweep(const char *jobs)
 {
 	DIR *directory cleanup_dir = opendir(jobs);
 	const struct dirent *entry;
@@ -169,7 +169,7 @@ static int remove_folder(struct removal *removal, const char *job_dir, struct er
 	if (rename(job_dir, aside) < 0)
 		return errno == ENOENT ? 0 : err_set_errno(err, "%s", job_dir);
 	int result = removal_remove(removal, aside, job_dir, err);
-	sweep(jobs);
+	local_removal_sweep(jobs);
 	return result;
 }
 

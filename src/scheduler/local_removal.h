@@ -2,10 +2,28 @@
 #ifndef TONY_SCHEDULER_LOCAL_REMOVAL_H
 #define TONY_SCHEDULER_LOCAL_REMOVAL_H
 
+#include "job/job.h"
 #include "scheduler/removal.h"
 
 /* See scheduler_client_ops. The folder is renamed first, so that nobody takes a part of it for a
  * job; what a killed process has left of such a folder goes with the next removal. */
 int local_removal_remove(const char *id, struct removal *removal, struct err *err);
+
+/* Finishes what killed removals have begun, in the directory of all jobs. */
+void local_removal_sweep(const char *jobs);
+
+/* ---- local_age.c -------------------------------------------------------------------------- */
+
+/* How long jobs have ended; 0: they keep it. */
+struct local_ages {
+	int64_t logs_ms;  /* before sources and logs go, and what of tony's own goes with them */
+	int64_t whole_ms; /* before the folder goes, with checkpoints and files of programs */
+};
+void local_age(const struct local_ages *ages);
+
+/* See scheduler_client_ops; an upkeep goes by the keys tony.jobs.max-age and
+ * tony.jobs.results-max-age. */
+void local_upkeep(const struct job *job, int64_t max_age_ms);
+int local_ended(int64_t until_ms, struct str_list *ids, struct err *err);
 
 #endif

@@ -302,6 +302,9 @@ struct scheduler_client_ops {
 	/* Removes all that there is of an ended job but its history, and notes what (removal.h).
 	 * ERR_NOT_FOUND: there is nothing; ERR_USAGE: it lives, or a job that lives uses it. */
 	int (*remove)(const char *id, struct removal *removal, struct err *err);
+	/* Adds the ids of this user's jobs of which there is something to remove, and that had
+	 * ended at `until_ms`. */
+	int (*ended)(int64_t until_ms, struct str_list *ids, struct err *err);
 };
 
 /* Sets `err` (ERR_USAGE): what a user calls `id` may be any of these jobs. Returns -1. */

@@ -86,6 +86,29 @@ bool state_dir_is_held(const char *job_dir)
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
 
+/* ---- age ---------------------------------------------------------------------------------- */
+
+static char *cleared_path(const char *job_dir)
+{
+	return fs_join(job_dir, "cleared");
+}
+
+/* The file is empty until all is done. */
+int state_dir_set_cleared(const char *job_dir, bool is_done, struct err *err)
+{
+	char *path cleanup_free = cleared_path(job_dir);
+
+	return fs_write_file(path, "done\n", is_done ? strlen("done\n") : 0, 0600, err);
+}
+
+bool state_dir_is_cleared(const char *job_dir, bool is_done)
+{
+	char *path cleanup_free = cleared_path(job_dir);
+	struct stat status;
+
+	return stat(path, &status) == 0 && (!is_done || status.st_size > 0);
+}
+
 /* ------------------------------------------------------------------------------------------- */
 
 bool state_dir_is_job_id(const char *name)

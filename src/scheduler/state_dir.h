@@ -46,6 +46,11 @@ char *state_dir_cache(const char *job_dir);
 int state_dir_hold(const char *job_dir, struct err *err);
 bool state_dir_is_held(const char *job_dir);
 
+/* Says that sources and logs of an ended job are being removed, for their age, or were (`is_done`).
+ */
+int state_dir_set_cleared(const char *job_dir, bool is_done, struct err *err);
+bool state_dir_is_cleared(const char *job_dir, bool is_done);
+
 /* Whether a name can be a job's directory: [A-Za-z0-9._-]+, not starting with a dot. */
 bool state_dir_is_job_id(const char *name);
 

@@ -17,7 +17,7 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/state_dir.h"
 
-#define COPY_DAYS 7 /* for which a copy is kept */
+#define COPY_MS (7 * (int64_t)86400000) /* for which a copy is kept */
 
 /* ---- finding ------------------------------------------------------------------------------ */
 
@@ -60,20 +60,29 @@ static char *kept_directory(const char *id, struct err *err)
 	return state ? mem_printf("%s/kept%s%s", state, id ? "/" : "", id ? id : "") : NULL;
 }
 
-/* Nobody looks at a job for ever. */
-static void remove_old_copies(void)
+int stored_jobs_age(int64_t until_ms, struct removal *removal, struct err *err)
 {
-	char *kept cleanup_free = kept_directory(NULL, NULL);
+	struct removal unseen cleanup_removal = {0};
+	char *kept cleanup_free = kept_directory(NULL, err);
 	DIR *directory cleanup_dir = kept ? opendir(kept) : NULL;
-	const int64_t oldest = clock_wall_ms() / 1000 - COPY_DAYS * 86400;
 	const struct dirent *entry;
 
+	if (!kept)
+		return -1;
 	while (directory && (entry = readdir(directory))) {
 		char *copy cleanup_free = fs_join(kept, entry->d_name);
 		struct stat status;
-		if (*entry->d_name != '.' && lstat(copy, &status) == 0 && status.st_mtime < oldest)
-			fs_remove_tree(copy, NULL);
+		if (*entry->d_name != '.' && lstat(copy, &status) == 0 &&
+		    fs_modified_ms(&status) <= until_ms)
+			removal_remove(removal ? removal : &unseen, copy, NULL, NULL);
 	}
+	return 0;
+}
+
+/* Nobody looks at a job for ever. */
+static void remove_old_copies(void)
+{
+	stored_jobs_age(clock_wall_ms() - COPY_MS, NULL, NULL);
 }
 
 static int copy_file(struct history_store *store, const char *path, const char *name,

@@ -1,10 +1,12 @@
-"""Ended jobs are removed whole, and nothing else is: by `tony rm`."""
+"""Ended jobs are removed whole, and nothing else is: by `tony rm` and `tony clean`, and in part by themselves."""
 
 import json
 import os
+import shutil
+import subprocess
 
 import schemas
-from conftest import wait_until
+from conftest import BUILD, wait_until, write_xml
 
 
 def ended(tony, command="echo out", *options, keys=None, **more):
@@ -136,6 +138,19 @@ def test_what_a_killed_removal_has_left_is_no_job_and_goes_with_the_next(tony):
     assert list((tony.state / "jobs").iterdir()) == [] and list(history.parent.iterdir()) == []
 
 
+def test_a_removal_that_is_killed_is_finished_by_the_next(tony):
+    half, other = ended(tony, "mkdir $(seq 5000)"), ended(tony)
+    wait_until(lambda: not half.processes(), "the AM to be gone")
+    remover = tony.start("rm", half.id)
+    wait_until(lambda: not half.directory.exists(), "the removal to begin")
+    remover.kill()
+    remover.wait()
+    assert half.id not in tony.ids()
+    assert tony.run("rm", half.id).returncode in (0, 4)  # its history may have been removed, too
+    remove(tony, other.id)
+    assert is_gone(tony, half) and list((tony.state / "jobs").iterdir()) == []
+
+
 def test_a_job_of_which_the_history_alone_is_left(tony):
     job = ended(tony)
     wait_until(lambda: not job.processes(), "the AM to be gone")
@@ -178,3 +193,160 @@ def test_what_is_mounted_in_a_folder_is_not_removed(tony):
     assert (data / "mine").read_text() == "x"
     remove(tony, ended(tony).id)
     assert list((tony.state / "jobs").iterdir()) == []
+
+
+# ---- tony clean -----------------------------------------------------------------------------------
+
+DAY_S = 86400
+
+
+def make_old(job, days):
+    """The job ended so long ago."""
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    journal = job.directory / "journal.jsonl"
+    time = journal.stat().st_mtime - days * DAY_S
+    os.utime(journal, (time, time))
+
+
+def clean(tony, *arguments, code=0):
+    answer = tony.run("clean", *arguments)
+    assert answer.returncode == code, answer.stdout + answer.stderr
+    return answer
+
+
+def test_clean_removes_what_is_older_and_no_history(tony):
+    old, older, young = ended(tony), ended(tony), ended(tony)
+    make_old(old, 8)
+    make_old(older, 31)
+    dry = schemas.check("clean", json.loads(clean(tony, "--dry-run", "--json").stdout))
+    assert [row["id"] for row in dry["jobs"]] == [older.id] and older.directory.exists()
+    clean(tony)
+    assert not older.directory.exists() and older.published() and old.directory.exists()
+    told = clean(tony, "--older-than", "7d").stdout
+    assert not old.directory.exists() and young.directory.exists() and "1 job removed" in told
+    wait_until(lambda: not young.processes(), "the AM to be gone")
+    clean(tony, "--older-than", "0s")
+    assert list((tony.state / "jobs").iterdir()) == [] == list((tony.state / "cache").iterdir())
+    assert [job.published() for job in (old, older, young)]
+    dry = json.loads(clean(tony, "--older-than", "0s", "--history", "--dry-run", "--json").stdout)
+    assert {row["id"] for row in dry["jobs"]} == {old.id, older.id, young.id} and dry["bytes"] > 0
+    clean(tony, "--older-than", "0s", "--history")
+    assert all(is_gone(tony, job) for job in (old, older, young))
+
+
+def test_an_age_needs_a_unit(tony):
+    assert "30d" in clean(tony, "--older-than", "30", code=2).stderr
+    clean(tony, "--older-than", "soon", code=2)
+    clean(tony, "--older-than", "0")
+    (tony.directory / "conf").mkdir()
+    write_xml(tony.directory / "conf/tony-site.xml", {"tony.jobs.max-age": "0"})
+    assert "--older-than" in clean(tony, code=2).stderr
+
+
+def test_clean_takes_no_job_that_lives_or_is_being_submitted(tony):
+    """It is called without a pause as long as jobs come and go."""
+    end = tony.directory / "end"
+    cleaner = subprocess.Popen(
+        ["sh", "-c", 'until [ -e "$2" ]; do "$1" clean --older-than 0s || exit 1; done', "sh", str(BUILD / "tony"), str(end)],
+        env=tony.env, cwd=tony.directory, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    live = tony.submit({"tony.worker.instances": 1}, "--executes", f"./exit_after.sh {tony.directory}/go 0")
+    answers = [tony.job({"tony.worker.instances": 1}, "--executes", "cat exit_after.sh >/dev/null")[0] for _ in range(6)]
+    (tony.directory / "go").touch()
+    code = live.wait()
+    end.touch()
+    assert cleaner.wait() == 0, cleaner.stderr.read()
+    assert code == 0 and [answer.returncode for answer in answers] == [0] * 6
+    assert len(json.loads(tony.run("history", "--json").stdout)) == 7
+
+
+# ---- by themselves --------------------------------------------------------------------------------
+
+
+def upkeep(tony, keys=None):
+    """The client looks at ended jobs once an hour, after a submission."""
+    turn = tony.state / "upkeep-local"
+    wait_until(lambda: not tony.processes(), "an earlier upkeep to end")
+    if turn.exists():
+        os.utime(turn, (0, 0))
+    ended(tony, keys=keys)
+    wait_until(lambda: not tony.processes(), "the upkeep to end")
+
+
+def test_sources_and_logs_go_by_themselves_and_results_stay(tony):
+    command = "echo told; echo mine >written; mkdir deep; echo b >deep/b; echo c >$TONY_CHECKPOINT_DIR/1; echo d >../beside"
+    old, bare, young = ended(tony, command), ended(tony), ended(tony)
+    make_old(old, 31)
+    make_old(bare, 31)
+    upkeep(tony)
+    work = old.directory / "containers/worker-0-1"
+    assert {str(path.relative_to(work)) for path in work.rglob("*")} == {"work", "work/written", "work/deep", "work/deep/b", "beside"}
+    assert (old.directory / "checkpoint/1").read_text() == "c\n"
+    for job in (old, bare):
+        assert not (job.directory / "files").exists() and not list(job.directory.rglob("stdout")), job.id
+        status = tony.run("status", job.id)
+        assert status.returncode == 0 and "removed for their age (tony.jobs.max-age)" in status.stdout
+    assert not (bare.directory / "containers").exists() and not (bare.directory / "checkpoint").exists()
+    assert (young.directory / "files/src").exists() and young.logs("worker:0") == "out\n"
+    assert tony.run("logs", old.id).stdout == "told\n"
+    shutil.rmtree(old.published())
+    logs = tony.run("logs", old.id)
+    assert logs.returncode == 4 and "removed for their age" in logs.stderr
+    remove(tony, old.id)
+    assert is_gone(tony, old)
+
+
+def test_sources_of_cleared_jobs_leave_the_cache(tony):
+    old = ended(tony)
+    make_old(old, 31)
+    lock = next((tony.state / "cache").glob("*.lock"))
+    source = tony.directory / "other"
+    source.mkdir()
+    tony.run(*tony.arguments({"tony.worker.instances": 1}, "--executes", "true", src_dir=source))
+    for _ in range(2):
+        os.utime(lock, (0, 0))
+        wait_until(lambda: not tony.processes(), "an earlier upkeep to end")
+        os.utime(tony.state / "upkeep-local", (0, 0))
+        tony.run(*tony.arguments({"tony.worker.instances": 1}, "--executes", "true", src_dir=source))
+        wait_until(lambda: not tony.processes(), "the upkeep to end")
+        assert not (old.directory / "files").exists()
+    assert not lock.exists() and not lock.with_suffix("").exists()
+
+
+def test_results_go_by_themselves_only_if_the_user_says_so(tony):
+    old = ended(tony, "echo c >$TONY_CHECKPOINT_DIR/1; echo mine >written")
+    make_old(old, 400)
+    upkeep(tony, {"tony.jobs.max-age": "0"})
+    assert (old.directory / "files/src").exists()
+    upkeep(tony)
+    assert (old.directory / "checkpoint/1").exists()
+    upkeep(tony, {"tony.jobs.results-max-age": "390d"})
+    assert not old.directory.exists() and old.published()
+
+
+def test_a_program_that_leaves_links_loses_nothing_else_by_its_age(tony):
+    """Where its container was is a link to the user's files, which have names like tony's own."""
+    data = tony.directory / "data"
+    data.mkdir()
+    for name in ("stdout", "stderr", "executor.log", "secret"):
+        (data / name).write_text("mine")
+    old = ended(tony, f"ln -s {data} ../../worker-7-1; ln -s {data} ../stdout.9; rm -rf $TONY_CHECKPOINT_DIR; ln -s {data} $TONY_CHECKPOINT_DIR")
+    make_old(old, 31)
+    upkeep(tony)
+    assert state_of(data) == {"stdout": "mine", "stderr": "mine", "executor.log": "mine", "secret": "mine"}
+    assert not (old.directory / "containers/worker-0-1").exists()
+
+
+def state_of(folder):
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_rests_of_submissions_that_were_killed_go_by_themselves(tony):
+    ended(tony)
+    rest, recent = tony.state / "jobs/tony-20251121-061400-1f3a09c4", tony.state / "jobs/tony-20251121-061400-1f3a09c5"
+    for path in (rest, recent):
+        path.mkdir()
+        (path / "token").write_text("x")
+    os.utime(rest, (0, 0))
+    upkeep(tony)
+    assert not rest.exists() and recent.exists()
+    shutil.rmtree(recent)

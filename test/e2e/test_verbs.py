@@ -11,7 +11,7 @@ from program import PATIENCE_S
 from terminal import Terminal
 
 VERBS = ("init", "submit", "list", "status", "wait", "attach", "logs", "open", "events", "kill", "restart", "scale", "config", "check",
-         "render", "history", "rm", "version", "completion")
+         "render", "history", "rm", "clean", "version", "completion")
 
 
 @pytest.fixture

@@ -1,0 +1,152 @@
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/age.h"
+#include "client/clearing.h"
+#include "client/ended_jobs.h"
+#include "client/opened.h"
+#include "client/report.h"
+#include "client/verbs.h"
+#include "conf/conf.h"
+
+#define AGE_KEY "tony.jobs.max-age"
+
+struct clean_options {
+	bool dry_run, history, json;
+	char *older_than;
+};
+
+static const struct opt options[] = {
+	{.name = "older-than",
+	 .kind = OPT_TEXT,
+	 .offset = offsetof(struct clean_options, older_than),
+	 .argument = "AGE",
+	 .help = "jobs that ended so long ago, such as 7d, or 0s for all (" AGE_KEY ")"},
+	{.name = "history",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct clean_options, history),
+	 .help = "remove the user's own entries of these jobs in the history, too"},
+	{.name = "dry-run",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct clean_options, dry_run),
+	 .help = "tell what would be removed, and remove nothing"},
+	{.name = "json",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct clean_options, json),
+	 .help = "as JSON (docs/json.md)"},
+};
+
+const struct opt_table verb_clean_options = {
+	.verb = "clean",
+	.usage = "tony clean [OPTIONS]",
+	.summary = "remove what jobs have left that ended long ago",
+	.options = options,
+	.option_count = array_length(options),
+};
+
+static int find_age(const char *older_than, int64_t *age_ms, struct err *err)
+{
+	struct conf *site cleanup_conf = conf_create();
+
+	if (older_than)
+		return age_parse("--older-than", older_than, age_ms, err);
+	if (conf_load_site(site, err) < 0)
+		return -1;
+	conf_resolve(site, true);
+	*age_ms = conf_ms(site, AGE_KEY);
+	return *age_ms > 0 ? 0
+			   : err_set(err, ERR_USAGE,
+				     "how old? " AGE_KEY " is 0 in tony-site.xml: write "
+				     "--older-than 7d");
+}
+
+/* A job that lives after all, or is used by one that does, is none to remove. */
+static void clean_job(struct clearing *clearing, const struct scheduler_client_ops *ops,
+		      const char *id)
+{
+	struct opened opened cleanup_opened = {0};
+	struct err err cleanup_err = {0};
+
+	if (map_get(clearing->jobs, id))
+		return;
+	if (ops && clearing->with_history)
+		opened_find(&opened, id, NULL); /* its description may name a history of its own */
+	if (clearing_remove(clearing, ops, id, opened.job, &err) == 0)
+		return;
+	if (err.kind == ERR_USAGE)
+		log_info("%s", err_message(&err));
+	else if (err.kind != ERR_NOT_FOUND) {
+		log_warning("%s", err_message(&err));
+		clearing->failed++;
+	}
+}
+
+/* A scheduler that does not answer keeps nobody from cleaning the others. */
+static void clean_scheduled(struct clearing *clearing, const struct scheduler_client_ops *ops,
+			    int64_t until_ms)
+{
+	struct str_list ids cleanup_str_list = {0};
+	struct err err cleanup_err = {0};
+
+	if (!ops->ended || (ops->is_there && !ops->is_there()))
+		return;
+	if (ops->ended(until_ms, &ids, &err) < 0) {
+		log_warning("jobs on %s stay: %s", ops->name, err_message(&err));
+		clearing->failed++;
+		return;
+	}
+	for (size_t i = 0; i < ids.count; i++)
+		clean_job(clearing, ops, ids.items[i]);
+}
+
+/* Jobs of which nothing else is left. */
+static int clean_stored(struct clearing *clearing, int64_t until_ms, struct err *err)
+{
+	struct ended_jobs jobs cleanup_ended_jobs = {0};
+	const struct ended_filter filter = {0};
+
+	if (!clearing->with_history)
+		return 0;
+	if (ended_jobs_stored(&filter, &jobs, err) < 0)
+		return -1;
+	for (size_t i = 0; i < jobs.count; i++)
+		if (jobs.items[i].ended_ms <= until_ms)
+			clean_job(clearing, NULL, jobs.items[i].id);
+	return 0;
+}
+
+static int clean(const struct clean_options *chosen, const struct str_list *operands,
+		 struct err *err)
+{
+	struct clearing clearing cleanup_clearing = {.is_dry = chosen->dry_run,
+						     .as_json = chosen->json,
+						     .with_history = chosen->history};
+	const struct scheduler_client_ops *ops;
+	int64_t age_ms = 0;
+
+	if (report_no_operand(&verb_clean_options, operands, err) < 0 ||
+	    find_age(chosen->older_than, &age_ms, err) < 0 || clearing_begin(&clearing, err) < 0)
+		return -1;
+	int64_t until_ms = clock_wall_ms() - age_ms;
+	for (size_t i = 0; (ops = scheduler_client_at(i)); i++)
+		clean_scheduled(&clearing, ops, until_ms);
+	if (clean_stored(&clearing, until_ms, err) < 0 || clearing_end(&clearing, age_ms, err) < 0)
+		return -1;
+	return clearing.failed == 0 ? 0
+				    : err_set(err, ERR_FAILED, "%zu of them could not be removed",
+					      clearing.failed);
+}
+
+int verb_clean(int argc, char **argv)
+{
+	struct err err cleanup_err = {0};
+	struct clean_options chosen = {0};
+	struct str_list operands cleanup_str_list = {0};
+	int code = 0;
+
+	if (report_parse(&verb_clean_options, argc, argv, &chosen, &operands, &code) &&
+	    clean(&chosen, &operands, &err) < 0)
+		code = report_error(&err);
+	opt_finish(&verb_clean_options, &chosen);
+	return code;
+}
