@@ -29,7 +29,8 @@ void ended_jobs_finish(struct ended_jobs *jobs)
 
 static bool is_wanted(const struct ended_filter *filter, const struct history_summary *job)
 {
-	return job_state_is_final(job->state) && job->submitted_ms >= filter->since_ms &&
+	return (filter->with_open || job_state_is_final(job->state)) &&
+	       job->submitted_ms >= filter->since_ms &&
 	       (!filter->user || str_equal(filter->user, job->user)) &&
 	       (!filter->state || str_equal(filter->state, job_state_name(job->state))) &&
 	       (!filter->name || fnmatch(filter->name, job->name, 0) == 0);

@@ -2,6 +2,8 @@
 #ifndef TONY_CLIENT_ENDED_JOBS_H
 #define TONY_CLIENT_ENDED_JOBS_H
 
+#include <stdbool.h>
+
 #include "history/summary.h"
 
 /* Which are wanted; NULL and 0: all. */
@@ -12,6 +14,7 @@ struct ended_filter {
 	const char *state;
 	int64_t since_ms; /* submitted then or later */
 	size_t most;	  /* the newest ones */
+	bool with_open;	  /* also TonY's that have not ended, as far as is known */
 };
 
 struct ended_jobs {

@@ -16,7 +16,7 @@ struct history_options {
 	int64_t last;
 };
 
-static const char *const states[] = {"succeeded", "failed", "killed", NULL};
+static const char *const states[] = {"succeeded", "failed", "killed", "running", NULL};
 
 static const struct opt options[] = {
 	{.name = "last",
@@ -31,7 +31,7 @@ static const struct opt options[] = {
 	 .kind = OPT_TEXT,
 	 .offset = offsetof(struct history_options, state),
 	 .argument = "STATE",
-	 .help = "only jobs that ended so",
+	 .help = "only jobs that ended so; running: TonY's that have not",
 	 .choices = states},
 	{.name = "user",
 	 .kind = OPT_TEXT,
@@ -99,12 +99,13 @@ static void add_row(struct report_table *table, const struct history_summary *jo
 {
 	int64_t lasted = job->ended_ms - job->submitted_ms;
 	char *ended cleanup_free = str_format_time(job->ended_ms);
+	bool has_ended = job_state_is_final(job->state);
 
 	ended[strlen("2026-11-21T06:14")] = '\0';
 	report_table_add(table, job->id);
 	report_table_add(table, job_state_name(job->state));
-	report_table_add(table, ended);
-	report_table_take(table, str_format_duration(lasted > 0 ? lasted : 0));
+	report_table_add(table, has_ended ? ended : NULL);
+	report_table_take(table, has_ended ? str_format_duration(lasted > 0 ? lasted : 0) : NULL);
 	report_table_add_job(table, job->name, job->state, job->message);
 }
 
@@ -134,6 +135,7 @@ static int list(const struct history_options *chosen, struct err *err)
 		.name = chosen->name,
 		.state = chosen->state,
 		.most = (size_t)chosen->last,
+		.with_open = true,
 	};
 
 	if ((chosen->since && moment_parse("--since", chosen->since, &filter.since_ms, err) < 0) ||

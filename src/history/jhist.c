@@ -15,6 +15,7 @@
 #define SUFFIX	   ".jhist"
 #define UNFINISHED ".jhist.inprogress"
 #define DIGITS	   "0123456789"
+#define NOT_ENDED  "goes on, or its AM was killed: TonY does not tell which"
 
 /* ---- names -------------------------------------------------------------------------------- */
 
@@ -153,6 +154,8 @@ static int summarize(struct jhist *jhist, const json_t *records, enum job_state 
 	if (result == 0) {
 		history_summary_of(view, &jhist->summary);
 		jhist->summary.state = state;
+		if (!job_state_is_final(state))
+			mem_replace(&jhist->summary.message, mem_strdup(NOT_ENDED));
 		jhist_measure(jhist->job, records, &jhist->summary);
 	}
 	job_view_destroy(view);

@@ -255,8 +255,14 @@ def test_jobs_of_tonys_are_read(tony):
     (other / f"{other.name}-1542325695566-alice.jhist.inprogress").write_bytes(avro_file(EVENT, [
         avro_event(0, 1542325700000, "worker", 0, "node1")]))
     assert "does not tell its end" in tony.run("wait", other.name).stderr
-    row, = rows(tony)
+    row, = rows(tony, "--state", "failed")
     assert (row["id"], row["name"], row["user"], row["state"]) == (app, "old", "alice", "failed")
+    row, = rows(tony, "--state", "running")
+    assert (row["id"], row["user"], row["state"], row["exit_code"]) == (other.name, "alice", "running", None)
+    assert "TonY does not tell" in row["message"] and len(rows(tony)) == 2
+    line, = (line for line in tony.run("history").stdout.splitlines() if line.startswith(other.name))
+    assert line.split()[1:4] == ["running", "-", "-"]
+    assert other.name in tony.run("list", "--all").stdout
     status = json.loads(tony.run("status", "--json", app).stdout)
     assert [(task["task"], task["state"], task["host"]) for task in status["tasks"]] == [
         ("worker:0", "succeeded", "node1"), ("worker:1", "failed", "node2")]

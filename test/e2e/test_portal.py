@@ -170,6 +170,23 @@ def test_kept_logs_know_when_they_were_written(tony, portal):
     assert about["submitted_ms"] < times[0] < times[1] < about["ended_ms"], times
 
 
+def test_jobs_of_tonys_that_have_not_ended_are_listed(tony):
+    """And change their state when TonY has moved on."""
+    job = "application_1541469337545_0032"
+    place = tony.directory / "tony-history/intermediate" / job
+    place.mkdir(parents=True)
+    begun = place / f"{job}-1542325695566-alice.jhist.inprogress"
+    begun.touch()
+    write_xml(place / "tony-final.xml", {"tony.application.name": "old", "tony.worker.instances": 2})
+    portal = Portal(tony, "--history", tony.directory / "tony-history")
+    row = wait_until(lambda: portal.jobs("state=running").get(job), "the job to be listed", PATIENCE_S)
+    assert (row["name"], row["user"]) == ("old", "alice") and "TonY does not tell" in row["message"]
+    assert portal.get(f"v1/jobs/{job}/job")["name"] == "old"
+    begun.rename(place / f"{job}-1542325695566-1542325733637-alice-KILLED.jhist")
+    wait_until(lambda: portal.jobs("state=killed").get(job), "the job's end", PATIENCE_S)
+    portal.stop()
+
+
 def test_addresses_of_tonys_portal_lead_to_our_pages(portal):
     job = "application_1541469337545_0031"
     for path, page in (("jobs", ""), ("logs", ""), ("config", "/config")):
