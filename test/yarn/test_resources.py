@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from program import PYTHON, parent_of, wait_until, write_xml
+from program import PYTHON, parent_of, read_environ, wait_until, write_xml
 
 ODD = "a \"double\" 'single' $HOME `date` back\\slash\nnew line {{PATH}} <LOG_DIR> %s ü ; & | * ?"
 SHOW = "import json, os, sys; print(json.dumps([os.environ.get('ODD'), os.environ.get('EVEN'), sys.argv[1:]]))"
@@ -99,6 +99,48 @@ def test_docker_variables_are_what_the_docker_runtime_reads(tony):
         "YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS=/data:/data:ro",
         "YARN_CONTAINER_RUNTIME_TYPE=docker"]
     assert "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE=registry/reader:2" in job.logs("reader:0")
+
+
+def test_docker_image_of_the_am(tony):
+    """tony.docker.am.image: the AM's container has the variables that the Docker runtime reads."""
+    job = tony.submit({"tony.worker.instances": 1, "tony.docker.enabled": "true", "tony.docker.am.image": "registry/am:3",
+                       "tony.docker.containers.image": "registry/base:1"}, "--executes", go_command(tony))
+    job.wait_task("worker:0")
+    values = read_environ(job.status()["am_pid"])
+    assert {b"YARN_CONTAINER_RUNTIME_TYPE=docker", b"YARN_CONTAINER_RUNTIME_DOCKER_IMAGE=registry/am:3"} <= set(values)
+    (tony.directory / "go").touch()
+    assert job.wait() == 0
+
+
+def test_placement_constraints(tony):
+    """Workers on nodes of their own, and parameter servers on nodes that have a worker."""
+    job = tony.submit({"tony.worker.instances": 3, "tony.worker.allocation-tags": "w",
+                       "tony.worker.placement-spec": "notin,node,w", "tony.ps.instances": 1,
+                       "tony.ps.allocation-tags": "p", "tony.ps.placement-spec": "in,node,w"},
+                      "--executes", go_command(tony))
+    hosts = [job.wait_task(f"worker:{index}")["host"] for index in range(3)]
+    assert len(set(hosts)) == 3 and job.wait_task("ps:0")["host"] in hosts
+    (tony.directory / "go").touch()
+    assert job.wait() == 0
+
+
+def test_constraint_of_the_application(tony):
+    """tony.application.placement-spec, with tags of a type: at most one of them on a node."""
+    job = tony.submit({"tony.worker.instances": 2, "tony.worker.allocation-tags": "w",
+                       "tony.application.placement-spec": "cardinality,node,w,0,0"}, "--executes", go_command(tony))
+    assert len({job.wait_task(f"worker:{index}")["host"] for index in range(2)}) == 2
+    (tony.directory / "go").touch()
+    assert job.wait() == 0
+
+
+def test_hadoop_archive(tony, place):
+    """tony.application.hadoop.location: unpacked in each working directory, by the name behind "#"."""
+    tony.cluster.put(f"{place}/hadoop.zip", zipped(etc__version="3.9\n"))
+    answer, job = tony.job({"tony.worker.instances": 1,
+                            "tony.application.hadoop.location": f"hdfs://{place}/hadoop.zip#mr"},
+                           "--executes", "cat mr/etc/version")
+    assert answer.returncode == 0, answer.stderr
+    assert job.logs("worker:0") == "3.9\n"
 
 
 @pytest.mark.short
