@@ -170,7 +170,7 @@ class App {
 
 	makePage(route) {
 		if (route.page === 'jobs')
-			return new JobsPage(route);
+			return new JobsPage(route, this.server);
 		if (route.page === 'compare')
 			return new ComparePage(route);
 		const Page = JOB_PAGES[route.page];

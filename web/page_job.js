@@ -6,7 +6,7 @@ import {ago, lasting} from './clock.js';
 import {badge, copyButton, definitions, h, replace, setText} from './dom.js';
 import {formatCount, formatMebibytes, workWords} from './format.js';
 import {buildCause} from './page_cause.js';
-import {jobHash} from './router.js';
+import {applicationPath, jobHash} from './router.js';
 import {jobHasEnded, stateClass, TASK_STATES} from './states.js';
 import {TaskTable} from './task_table.js';
 
@@ -146,6 +146,7 @@ export class JobPage {
 
 	showLinks() {
 		const links = this.store.model.job.links ?? [];
+		const application = applicationPath(this.server, this.route.job);
 		const seen = JSON.stringify([links, this.store.model.isFinal]);
 		if (seen === this.linksSeen)
 			return;
@@ -153,6 +154,7 @@ export class JobPage {
 		const starts = this.server.kind === 'portal' && this.store.model.isFinal;
 		replace(this.links, links.map(({name, task, path}) => h('a', {class: 'button',
 			href: linkPath(path, this.route.job), title: task, target: '_blank', rel: 'noopener'}, linkTitle(name))),
+		application && h('a', {class: 'button', href: application, target: '_blank', rel: 'noopener'}, 'ResourceManager'),
 		starts ? this.buildTensorBoard() : null);
 	}
 

@@ -4,7 +4,7 @@
 import {getJson, queryText} from './api.js';
 import {h, replace, setText} from './dom.js';
 import {formatAgo, formatCount, formatElapsed, formatTime} from './format.js';
-import {jobHash, withQuery} from './router.js';
+import {applicationPath, jobHash, withQuery} from './router.js';
 import {jobHasEnded, JOB_STATES, stateClass} from './states.js';
 import {DataGrid, drawBadge, drawLink, drawTitled} from './table.js';
 import {select} from './task_table.js';
@@ -38,9 +38,18 @@ export function jobLasted(job, now) {
 	return (job.ended_ms || (jobHasEnded(job.state) ? from : now)) - from;
 }
 
+/** @param {HTMLElement} cell @param {string|null} path */
+function drawApplication(cell, path) {
+	const seen = cell.firstChild?.getAttribute('href') ?? null;
+	if (seen !== path)
+		cell.replaceChildren(...path ? [h('a', {href: path, target: '_blank', rel: 'noopener', tabindex: '-1',
+			title: "The ResourceManager's page"}, 'page')] : []);
+}
+
 export class JobsPage {
-	/** @param {import('./router.js').Route} route */
-	constructor(route) {
+	/** @param {import('./router.js').Route} route @param {object} server what it says of itself */
+	constructor(route, server) {
+		this.server = server;
 		this.title = 'Jobs';
 		this.query = route.query;
 		this.chosen = new Map();
@@ -119,6 +128,8 @@ export class JobsPage {
 				text: (job) => formatElapsed(jobLasted(job, Date.now()) ?? 0)},
 			{key: 'message', title: 'Message', width: 'minmax(10rem, 3fr)', least: 16, priority: 9,
 				draw: (cell, job) => drawTitled(cell, job.message ?? job.cause?.text ?? '')},
+			...this.server.yarn ? [{key: 'yarn', title: 'YARN', width: '4rem', least: 4, priority: 6,
+				draw: (cell, {id}) => drawApplication(cell, applicationPath(this.server, id))}] : [],
 		];
 	}
 

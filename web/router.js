@@ -64,6 +64,15 @@ export function jobHash(job, ...parts) {
 	return `#/${all.map((part) => encodeURIComponent(part).replaceAll('%3A', ':')).join('/')}`;
 }
 
+/**
+ * Leads to the ResourceManager's page of an application; null: the job is none, or the server knows of no cluster.
+ * @param {{yarn?: boolean}} server
+ * @param {string|null} job
+ */
+export function applicationPath(server, job) {
+	return server.yarn && job?.startsWith('application_') ? `yarn/${encodeURIComponent(job)}` : null;
+}
+
 /** The path and the query of `hash`, with members of `changes` set or (null, "") taken away. */
 export function withQuery(hash, changes) {
 	const [path, query = ''] = hash.split(/\?(.*)/s);

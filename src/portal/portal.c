@@ -105,6 +105,22 @@ static void handle_address_of_tonys(void *data, struct http_request *request)
 	web_answer_text(request, 303, "", 0);
 }
 
+/* The ResourceManager's page of an application. Links lead here: a page holds none to elsewhere. */
+static void handle_application(void *data, struct http_request *request)
+{
+	const struct portal *portal = data;
+	const char *id = http_request_parameter(request, "id");
+
+	if (!portal->options->applications || !history_is_name(id) ||
+	    !str_starts_with(id, "application_")) {
+		http_answer_error(request, 404, "not-found", "there is no such application");
+		return;
+	}
+	char *location cleanup_free = mem_printf("%s%s", portal->options->applications, id);
+	http_answer_header(request, "Location", location);
+	web_answer_text(request, 303, "", 0);
+}
+
 static void handle_server(void *data, struct http_request *request)
 {
 	struct portal *portal = data;
@@ -116,6 +132,7 @@ static void handle_server(void *data, struct http_request *request)
 		json_set_text(answer, "version", TONY_VERSION);
 		json_set_text(answer, "viewer", viewer ? viewer : portal->options->user);
 		json_object_set_new(answer, "actions", json_array());
+		json_set_bool(answer, "yarn", portal->options->applications != NULL);
 	}
 	http_answer_json(request, 200, answer);
 }
@@ -261,6 +278,7 @@ static const struct http_route routes[] = {
 	{"GET", "/jobs/{id}", handle_address_of_tonys, EVERYBODY},
 	{"GET", "/logs/{id}", handle_address_of_tonys, EVERYBODY},
 	{"GET", "/config/{id}", handle_address_of_tonys, EVERYBODY},
+	{"GET", "/yarn/{id}", handle_application, READERS},
 	{"GET", "/login", handle_login, EVERYBODY},
 	{"GET", "/v1/server", handle_server, EVERYBODY},
 	{"POST", "/v1/links", handle_links},
