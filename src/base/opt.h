@@ -63,6 +63,7 @@ struct opt_table {
 	size_t option_count;
 	bool stop_at_operand;
 	bool of_running_jobs;		  /* an ended JOB is none for this verb */
+	bool of_ended_jobs;		  /* a JOB that has not ended is none */
 	const struct opt_word *elsewhere; /* options of other tools, or NULL */
 };
 

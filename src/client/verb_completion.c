@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "client/completion_words.h"
 #include "client/examples.h"
 #include "client/report.h"
 #include "client/verbs.h"
@@ -38,6 +39,17 @@ static bool takes_command(const struct opt_table *verb)
 static bool takes_example(const struct opt_table *verb)
 {
 	return strstr(verb->usage, "EXAMPLE") != NULL;
+}
+
+static bool takes_jobs(const struct opt_table *verb)
+{
+	return strstr(verb->usage, "JOB...") != NULL;
+}
+
+/* The kind of completion_words() that stands behind a JOB, or "". */
+static const char *behind_job(const struct opt_table *verb)
+{
+	return strstr(verb->usage, "TASK") ? "tasks" : strstr(verb->usage, "TYPE=N") ? "types" : "";
 }
 
 /* "tony completion bash|zsh": the words of a first operand that is one of a few. */
@@ -79,24 +91,30 @@ static char *join_verbs(void)
 
 /* ---- bash --------------------------------------------------------------------------------- */
 
+static void print_bash_option(const struct opt_table *verb, const struct opt *opt)
+{
+	printf("\t%s:--%s", verb->verb, opt->name);
+	if (opt->letter)
+		printf(" | %s:-%c", verb->verb, opt->letter);
+}
+
 static void print_bash_value(const struct opt_table *verb, const struct opt *opt)
 {
 	static const char *const sources[] = {
 		[OPT_COMPLETE_NONE] = "return",
 		[OPT_COMPLETE_FILE] = "compopt -o default; return",
 		[OPT_COMPLETE_DIRECTORY] = "compopt -o dirnames; return",
-		[OPT_COMPLETE_JOB] = "words=$(_tony_jobs)",
+		[OPT_COMPLETE_JOB] = "words=$(_tony_words jobs all)",
 		[OPT_COMPLETE_KEY] = "compopt -o nospace; words=$(_tony_keys)",
-		[OPT_COMPLETE_TASK] = "words=$(_tony_tasks)",
-		[OPT_COMPLETE_TAG] = "return",
+		[OPT_COMPLETE_TASK] = "words=$(_tony_words tasks $(_tony_job))",
 	};
 	char *values cleanup_free = join_values(opt);
 
-	printf("\t%s:--%s", verb->verb, opt->name);
-	if (opt->letter)
-		printf(" | %s:-%c", verb->verb, opt->letter);
+	print_bash_option(verb, opt);
 	if (values)
 		printf(") words='%s' ;;\n", values);
+	else if (opt->completion == OPT_COMPLETE_TAG)
+		printf(") words=$(_tony_words tags %s) ;;\n", completion_jobs_of(verb));
 	else
 		printf(") %s ;;\n", sources[opt->completion]);
 }
@@ -120,21 +138,39 @@ static void print_bash_verb(const struct opt_table *verb)
 	if (takes_example(verb))
 		fputs("; ((COMP_CWORD == 2)) || { compopt -o dirnames; return; }", stdout);
 	if (takes_job(verb))
-		printf("; [[ $word == -* ]] || words=$(_tony_jobs%s)",
-		       verb->of_running_jobs ? "" : " --all");
+		printf("; [[ $word == -* ]] || _tony_operand %s %s", completion_jobs_of(verb),
+		       takes_jobs(verb) ? "jobs" : behind_job(verb));
 	puts(" ;;");
 }
 
 /* bash hands "--name=value" over as three words, and "worker:1", too. */
 static const char bash_head[] =
-	"# bash completion for tony; made by `tony completion bash`\n"
-	"_tony_jobs() { tony list \"$@\" 2>/dev/null | awk 'NR > 1 { print $1 }'; }\n"
-	"_tony_tasks() {\n"
-	"\tlocal word job=''\n"
-	"\tfor word in \"${COMP_WORDS[@]:2}\"; do\n"
-	"\t\t[[ $word != tony-* ]] || job=$word\n"
+	"_tony_words() { tony completion \"$@\" 2>/dev/null; }\n"
+	"# The first JOB that was typed before the cursor.\n"
+	"_tony_job() {\n"
+	"\tlocal i word\n"
+	"\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+	"\t\tword=${COMP_WORDS[i]}\n"
+	"\t\tif [[ $word != -* ]]; then\n"
+	"\t\t\techo \"$word\"\n"
+	"\t\t\treturn\n"
+	"\t\tfi\n"
+	"\t\t[[ ${COMP_WORDS[i + 1]} == = ]] && ((i++))\n"
+	"\t\t_tony_takes_value \"${COMP_WORDS[1]}:$word\" && ((i++))\n"
 	"\tdone\n"
-	"\ttony status $job 2>/dev/null | awk '$1 ~ /^[a-z][a-z0-9_-]*:[0-9]+$/ { print $1 }'\n"
+	"}\n"
+	"# Which jobs the verb takes, and what stands behind the first one.\n"
+	"_tony_operand() {\n"
+	"\tlocal job\n"
+	"\tjob=$(_tony_job)\n"
+	"\tif [[ ! $job || $2 == jobs ]]; then\n"
+	"\t\twords=$(_tony_words jobs \"$1\")\n"
+	"\telif [[ $2 == types ]]; then\n"
+	"\t\tcompopt -o nospace\n"
+	"\t\twords=$(_tony_words types \"$job\" | sed 's/$/=/')\n"
+	"\telif [[ $2 ]]; then\n"
+	"\t\twords=$(_tony_words \"$2\" \"$job\")\n"
+	"\tfi\n"
 	"}\n"
 	"_tony_keys() { tony config keys 2>/dev/null | awk '$1 ~ /^tony[.][^<]*$/ { print $1 \"=\" "
 	"}'; }\n"
@@ -170,10 +206,25 @@ static const char bash_tail[] =
 	"}\n"
 	"complete -F _tony tony\n";
 
+static void print_bash_takes_value(void)
+{
+	puts("_tony_takes_value() {\n\tcase $1 in");
+	for (size_t i = 0; i < array_length(verbs); i++)
+		for (size_t k = 0; k < verbs[i]->option_count; k++) {
+			if (verbs[i]->options[k].kind == OPT_FLAG)
+				continue;
+			print_bash_option(verbs[i], &verbs[i]->options[k]);
+			puts(") return 0 ;;");
+		}
+	puts("\tesac\n\treturn 1\n}");
+}
+
 static void print_bash(void)
 {
 	char *names cleanup_free = join_verbs();
 
+	puts("# bash completion for tony; made by `tony completion bash`");
+	print_bash_takes_value();
 	fputs(bash_head, stdout);
 	printf("\t:*) words='%s help'; options='--help --version' ;;\n", names);
 	printf("\thelp:*) words='%s' ;;\n", names);
@@ -204,10 +255,10 @@ static void print_zsh_value(const struct opt *opt)
 		[OPT_COMPLETE_NONE] = " ",
 		[OPT_COMPLETE_FILE] = "_files",
 		[OPT_COMPLETE_DIRECTORY] = "_files -/",
-		[OPT_COMPLETE_JOB] = "_tony_jobs",
+		[OPT_COMPLETE_JOB] = "_tony_words jobs all",
 		[OPT_COMPLETE_KEY] = "_tony_keys",
-		[OPT_COMPLETE_TASK] = "_tony_tasks",
-		[OPT_COMPLETE_TAG] = " ",
+		[OPT_COMPLETE_TASK] = "_tony_behind tasks",
+		[OPT_COMPLETE_TAG] = "_tony_words tags all",
 	};
 	char *values cleanup_free = join_values(opt);
 
@@ -255,7 +306,10 @@ static void print_zsh_verb(const struct opt_table *verb)
 	if (takes_example(verb))
 		puts("\t\t\t'2:directory:_files -/' \\");
 	if (takes_job(verb))
-		printf("\t\t\t'1:job:_tony_jobs%s' \\\n", verb->of_running_jobs ? "" : " --all");
+		printf("\t\t\t'%s:job:_tony_words jobs %s' \\\n", takes_jobs(verb) ? "*" : "1",
+		       completion_jobs_of(verb));
+	if (*behind_job(verb))
+		printf("\t\t\t'*:%s:_tony_behind %s' \\\n", behind_job(verb), behind_job(verb));
 	if (takes_command(verb))
 		puts("\t\t\t'*:::command:_normal' \\");
 	puts("\t\t\t'--help[show help]' ;;");
@@ -264,11 +318,13 @@ static void print_zsh_verb(const struct opt_table *verb)
 static const char zsh_head[] =
 	"#compdef tony\n"
 	"# zsh completion for tony; made by `tony completion zsh`\n"
-	"_tony_jobs() { compadd -- ${(f)\"$(tony list ${(M)@:#--all} 2>/dev/null | awk 'NR > 1 { "
-	"print $1 }')\"} }\n"
-	"_tony_tasks() { compadd -- ${(f)\"$(tony status ${${(M)words:#tony-*}[1]} 2>/dev/null | "
-	"awk "
-	"'$1 ~ /^[a-z][a-z0-9_-]*:[0-9]+$/ { print $1 }')\"} }\n"
+	"_tony_add() { compadd -- ${(f)\"$(tony completion $@ 2>/dev/null)\"} }\n"
+	"_tony_words() { _tony_add $@[-2,-1] }\n"
+	"# Of the first JOB that was typed: an id if there is one, else the first operand.\n"
+	"_tony_behind() {\n"
+	"\tlocal job=${${(M)words[2,CURRENT-1]:#(tony-|application_)*}[1]}\n"
+	"\t_tony_add $@[-1] ${job:-${${words[2,CURRENT-1]:#-*}[1]}}\n"
+	"}\n"
 	"_tony_keys() { compadd -S '=' -- ${(f)\"$(tony config keys 2>/dev/null | awk '$1 ~ "
 	"/^tony[.][^<]*$/ { print $1 }')\"} }\n"
 	"_tony() {\n"
@@ -305,7 +361,12 @@ static void print_zsh(void)
 static int print_for(const struct str_list *operands, struct err *err)
 {
 	const char *shell = operands->count == 1 ? operands->items[0] : NULL;
+	const char *of = operands->count == 2 ? operands->items[1] : NULL;
+	struct err none cleanup_err = {0};
 
+	/* A script has nobody to tell of a failure. */
+	if ((operands->count == 1 || of) && completion_words(operands->items[0], of, &none))
+		return 0;
 	if (str_equal(shell, "bash"))
 		print_bash();
 	else if (str_equal(shell, "zsh"))

@@ -28,6 +28,7 @@ static const struct opt options[] = {
 const struct opt_table verb_rm_options = {
 	.verb = "rm",
 	.usage = "tony rm [OPTIONS] JOB...",
+	.of_ended_jobs = true,
 	.summary = "remove jobs that have ended, with all that they left",
 	.options = options,
 	.option_count = array_length(options),

@@ -3,9 +3,10 @@
 import json
 import shutil
 import signal
+import subprocess
 
 import schemas
-from conftest import wait_until
+from conftest import BUILD, wait_until
 from program import PATIENCE_S
 from terminal import Terminal
 
@@ -161,6 +162,36 @@ def test_list_watch_draws_a_table_in_a_terminal(tony):
     assert terminal.text.count(job.id) >= 2
     terminal.type("\x03")
     assert terminal.finish() == 130
+
+
+# ---- completion -----------------------------------------------------------------------------------
+
+
+def completed(tony, *words):
+    """By a real bash, with the real tony behind it; a word is split at its colons, as bash does it."""
+    script = tony.directory / "completion"
+    script.write_text(tony.run("completion", "bash").stdout)
+    probe = ('. "$1"; shift; compopt() { :; }; COMP_WORDS=(tony "$@"); COMP_CWORD=$#; _tony; '
+             '((${#COMPREPLY[@]})) && printf "%s\\n" "${COMPREPLY[@]}"; exit 0')
+    answer = subprocess.run(["bash", "-c", probe, "bash", script, *words], capture_output=True, text=True, check=True,
+                            env={**tony.env, "PATH": f"{BUILD}:{tony.env['PATH']}"}, timeout=PATIENCE_S)
+    assert answer.stderr == ""
+    return answer.stdout.split()
+
+
+def test_completion_offers_what_the_verb_can_take(tony):
+    ended = submit(tony, "hen", tags="night")
+    assert ended.wait() == 0
+    live = sleeper(tony, "fox", "day")
+    assert completed(tony, "kill", "") == [live.id, "fox"]
+    assert completed(tony, "rm", "") == [ended.id, "hen"]
+    assert completed(tony, "logs", "") == [live.id, ended.id, "fox", "hen"]
+    assert completed(tony, "kill", "--tag", "") == ["day"]
+    assert completed(tony, "wait", "--tag", "") == ["day", "night"]
+    assert completed(tony, "logs", "hen", "--task", "") == ["worker:0"]
+    assert completed(tony, "restart", "fox", "") == ["worker:0"]
+    assert completed(tony, "scale", "fox", "") == ["worker="]
+    assert completed(tony, "kill", "no-such") == []
 
 
 # ---- of which nothing but the history is left -----------------------------------------------------

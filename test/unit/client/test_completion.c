@@ -81,17 +81,19 @@ static void an_unknown_shell_is_an_error(void **state)
 /* ---- bash --------------------------------------------------------------------------------- */
 
 /* The completions of a command line given as bash words, one a line, each ended by a newline. A
- * stand-in for tony lists two jobs and two keys. */
+ * stand-in for tony knows a live job and an ended one, and two keys. */
 static char *complete_bash(void **state, const char *words)
 {
 	return run_shell(
 		"%s -c '. %s; "
 		"tony() { case $1 in "
-		"list) printf \"JOB STATE\\ntony-1 running\\n\"; "
-		"[[ $2 == --all ]] && printf \"tony-2 failed\\n\" ;; "
-		"status) printf \"tony-1 x\\n\\nTASK\\nworker:0 running\\nworker:10 "
-		"running\\n%%s:0 x\\n\" "
-		"${2:-ps} ;; "
+		"completion) case $2:$3 in "
+		"jobs:live) printf \"%%s\\n\" tony-1 fox ;; "
+		"jobs:ended) printf \"%%s\\n\" tony-2 hen ;; "
+		"jobs:all) printf \"%%s\\n\" tony-1 fox tony-2 hen ;; "
+		"tags:*) printf \"%%s\\n\" of-$3 ;; "
+		"tasks:*) printf \"%%s\\n\" worker:0 worker:10 ${3:-ps}:0 ;; "
+		"types:*) printf \"%%s\\n\" worker ${3:-ps} ;; esac ;; "
 		"config) printf \"GROUP\\n  tony.am.memory = 2g\\n  tony.<type>.gpus = 0\\n"
 		"      text\\n\" ;; esac; }; "
 		"compopt() { echo \"compopt $*\"; }; "
@@ -146,6 +148,10 @@ static void bash_completes_values(void **state)
 	assert_bash(state, "tony logs --stream std", "stdout\nstderr\n");
 	/* As bash splits --stream=stdo */
 	assert_bash(state, "tony logs --stream = stdo", "stdout\n");
+	assert_bash(state, "tony list --state = ki", "killed\n");
+	assert_bash(state, "tony list --tag \"\"", "of-all\n");
+	assert_bash(state, "tony kill --tag o", "of-live\n");
+	assert_bash(state, "tony rm --tag = o", "of-ended\n");
 	assert_bash(state, "tony history --state =", "succeeded\nfailed\nkilled\n");
 	assert_bash(state, "tony submit --conf \"\"", "compopt -o nospace\ntony.am.memory=\n");
 	assert_bash(state, "tony submit --conf_file \"\"", "compopt -o default\n");
@@ -160,6 +166,7 @@ static void bash_completes_tasks(void **state)
 	run_completion(state, "bash", "script");
 	assert_bash(state, "tony logs -t \"\"", "worker:0\nworker:10\nps:0\n");
 	assert_bash(state, "tony logs tony-b -t tony", "tony-b:0\n");
+	assert_bash(state, "tony logs --tail 5 --stream = both hen -t he", "hen:0\n");
 	assert_bash(state, "tony logs -t work", "worker:0\nworker:10\n");
 	/* As bash splits worker:, worker:1 and --task=worker:1 */
 	assert_bash(state, "tony logs -t worker :", "0\n10\n");
@@ -171,9 +178,18 @@ static void bash_completes_tasks(void **state)
 static void bash_completes_operands(void **state)
 {
 	run_completion(state, "bash", "script");
-	assert_bash(state, "tony status \"\"", "tony-1\ntony-2\n");
+	assert_bash(state, "tony status \"\"", "tony-1\nfox\ntony-2\nhen\n");
 	assert_bash(state, "tony logs --follow tony-2", "tony-2\n");
-	assert_bash(state, "tony kill \"\"", "tony-1\n");
+	assert_bash(state, "tony kill \"\"", "tony-1\nfox\n");
+	assert_bash(state, "tony rm \"\"", "tony-2\nhen\n");
+	assert_bash(state, "tony restart f", "fox\n");
+	assert_bash(state, "tony restart fox fox", "fox:0\n");
+	assert_bash(state, "tony restart fox worker : 1", "10\n");
+	assert_bash(state, "tony scale fox wo", "compopt -o nospace\nworker=\n");
+	/* Several for those that take several, one for the others. */
+	assert_bash(state, "tony kill tony-1 f", "fox\n");
+	assert_bash(state, "tony attach fox f", "");
+	assert_bash(state, "tony attach --tail 5 f", "fox\n");
 	assert_bash(state, "tony completion \"\"", "bash\nzsh\n");
 	assert_bash(state, "tony config k", "keys\n");
 	assert_bash(state, "tony submit --json -- pyt", "compopt -o default\n");
@@ -223,10 +239,12 @@ static void zsh_completes_values_and_operands(void **state)
 	char *logs cleanup_free = complete_zsh(state, "tony logs \"\"");
 	assert_text_has(logs, "--stream=[only standard output or only standard error]:NAME:"
 			      "(stdout stderr both)");
-	assert_text_has(logs, "1:job:_tony_jobs --all");
-	assert_text_has(logs, ":TASK:_tony_tasks");
+	assert_text_has(logs, "1:job:_tony_words jobs all");
+	assert_text_has(logs, ":TASK:_tony_behind tasks");
 	char *kill cleanup_free = complete_zsh(state, "tony kill \"\"");
-	assert_text_has(kill, "1:job:_tony_jobs\n");
+	assert_text_has(kill, "*:job:_tony_words jobs live\n");
+	char *restart cleanup_free = complete_zsh(state, "tony restart fox \"\"");
+	assert_text_has(restart, "*:tasks:_tony_behind tasks\n");
 	char *submit cleanup_free = complete_zsh(state, "tony submit \"\"");
 	assert_text_has(submit, "*:::command:_normal");
 	assert_text_has(submit, ":KEY=VALUE:_tony_keys");
@@ -236,6 +254,30 @@ static void zsh_completes_values_and_operands(void **state)
 	char *init cleanup_free = complete_zsh(state, "tony init \"\"");
 	assert_text_has(init, "1:word:(quickstart ");
 	assert_text_has(init, "2:directory:_files -/");
+}
+
+/* The script asks tony for this, of the words behind the verb. */
+static void assert_zsh_asks(void **state, const char *words, const char *function,
+			    const char *expected)
+{
+	char *call cleanup_free = mem_printf("words=(%s); CURRENT=$#words; %s", words, function);
+	char *asked = run_shell("%s -f -c '_arguments() { }; tony() { print -- \"$@\"; }; "
+				"compadd() { shift; print -- \"$@\" }; words=(tony x \"\"); "
+				"CURRENT=3; . %s; %s' 2>&1",
+				"zsh", scratch_path(state, "script"), call);
+	assert_text_freed(asked, expected);
+}
+
+static void zsh_asks_for_what_the_verb_takes(void **state)
+{
+	run_completion(state, "zsh", "script");
+	assert_zsh_asks(state, "kill x", "_tony_words -J group jobs live",
+			"completion jobs live\n");
+	assert_zsh_asks(state, "logs -t \"\"", "_tony_behind -X x tasks", "completion tasks\n");
+	assert_zsh_asks(state, "restart fox \"\"", "_tony_behind -X x tasks",
+			"completion tasks fox\n");
+	assert_zsh_asks(state, "logs -n 5 tony-1 -t x", "_tony_behind tasks",
+			"completion tasks tony-1\n");
 }
 
 int main(void)
@@ -250,6 +292,7 @@ int main(void)
 		scratch_test(bash_completes_operands),
 		scratch_test(zsh_completes_verbs_and_options),
 		scratch_test(zsh_completes_values_and_operands),
+		scratch_test(zsh_asks_for_what_the_verb_takes),
 	};
 
 	return cmocka_run_group_tests_name("completion", tests, NULL, NULL);
