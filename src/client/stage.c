@@ -362,6 +362,11 @@ static const struct stage_file *find_source(const struct stage *stage)
 	return NULL;
 }
 
+bool stage_has_source(const struct stage *stage)
+{
+	return find_source(stage);
+}
+
 static int fetch_source(const struct job *job, const char *uri, const char *files,
 			const char *target, struct err *err)
 {

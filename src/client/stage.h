@@ -58,6 +58,8 @@ int stage_resolve(const struct stage *stage, struct job *job, struct err *err);
 int stage_copy(const struct stage *stage, const struct job *job, const char *job_dir,
 	       bool (*interrupted)(void), struct err *err);
 
+/* Has any type src_dir, of whichever kind? */
+bool stage_has_source(const struct stage *stage);
 /* Is it src_dir, of whichever kind? */
 bool stage_is_source(const struct stage_file *file);
 

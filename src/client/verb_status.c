@@ -207,6 +207,21 @@ static void print_remedy(const struct job_view *view)
 	report_line(line);
 }
 
+/* "code: commit 3de267a94c12 of main, with changes" */
+static void print_code(const json_t *code)
+{
+	const char *commit = json_string_value(json_object_get(code, "commit"));
+	const char *branch = json_string_value(json_object_get(code, "branch"));
+	bool is_dirty = json_is_true(json_object_get(code, "dirty"));
+
+	if (!commit)
+		return;
+	char *line cleanup_free =
+		mem_printf("code: commit %.12s%s%s%s", commit, branch ? " of " : "",
+			   branch ? branch : "", is_dirty ? ", with changes" : "");
+	report_line(line);
+}
+
 static void print_job(const struct opened *opened, const json_t *tasks)
 {
 	const struct job_view *view = opened->view;
@@ -240,6 +255,7 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 		if (line)
 			report_line(line);
 	}
+	print_code(view->job->provenance);
 	char *results cleanup_free = place_results(opened);
 	if (results) {
 		char *line cleanup_free = mem_printf("results: %s", results);

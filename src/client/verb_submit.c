@@ -16,6 +16,7 @@
 #include "client/job_verb.h"
 #include "client/other_tools.h"
 #include "client/preflight.h"
+#include "client/provenance.h"
 #include "client/report.h"
 #include "client/results.h"
 #include "client/stage_send.h"
@@ -26,6 +27,9 @@
 
 /* A start is worth more than an answer: the program itself will tell. */
 enum { MODULE_WAIT_MS = 200 };
+/* Nor is git waited for any longer. Where sources are copied, it has until then, and what it tells
+ * later than that costs a second job.json. */
+enum { GIT_LIMIT_MS = 150, GIT_SOON_MS = 50 };
 
 struct submit_options {
 	struct job_options job;
@@ -109,18 +113,38 @@ static int check(const struct description *description, const struct stage *stag
 	return preflight_to_err(&preflight, err);
 }
 
-static int start(const struct scheduler_client_ops *ops, const struct stage *stage, struct job *job,
-		 struct job_door *door, struct err *err)
+/* Nobody reads job.json before the job starts. Where there is no room, the start will say so. */
+static void record(struct provenance *provenance, bool is_written, struct job *job,
+		   const struct job_door *door)
+{
+	if (!is_written) {
+		provenance_take(provenance, job, GIT_LIMIT_MS);
+		char *text cleanup_free = job_to_text(job);
+		char *path cleanup_free = fs_join(door->job_dir, "job.json");
+		fs_write_file(path, text, strlen(text), 0600, NULL);
+	}
+	provenance_write_diff(provenance, door->job_dir);
+	provenance_finish(provenance);
+}
+
+static int start(const struct scheduler_client_ops *ops, const struct stage *stage,
+		 struct provenance *provenance, struct job *job, struct job_door *door,
+		 struct err *err)
 {
 	if (!ops->stage && stage_resolve(stage, job, err) < 0)
 		return -1;
 	hold_signals();
 	if (ops->stage && stage_send(stage, job, ops, was_interrupted, err) < 0)
 		return -1;
+	bool copies = !ops->stage && stage_has_source(stage);
+	bool is_written =
+		provenance_take(provenance, job, copies ? GIT_SOON_MS : GIT_LIMIT_MS) || !copies;
 	if (ops->prepare(job, door, err) < 0)
 		return -1;
-	if (fill(ops, stage, job, door, err) == 0)
+	if (fill(ops, stage, job, door, err) == 0) {
+		record(provenance, is_written, job, door);
 		return ops->start(job, door, err);
+	}
 	fs_explain_room(door->job_dir, err);
 	state_dir_remove_job(door->job_dir);
 	return -1;
@@ -242,6 +266,7 @@ static int submit(const struct submit_options *chosen, const struct str_list *op
 	struct description description cleanup_description = {0};
 	struct stage stage cleanup_stage = {0};
 	struct opened opened cleanup_opened = {0};
+	struct provenance provenance cleanup_provenance = {0};
 
 	if (check_options(chosen, err) < 0)
 		return -1;
@@ -250,10 +275,11 @@ static int submit(const struct submit_options *chosen, const struct str_list *op
 	if (chosen->with_stdin && stage_plan_stdin(description.job, &stage, err) < 0)
 		return -1;
 	tell_framework(&description);
+	provenance_begin(&provenance, &description, &stage);
 	if (check(&description, &stage, err) < 0)
 		return -1;
 	opened.ops = job_verb_scheduler(&description);
-	if (start(opened.ops, &stage, description.job, &opened.door, err) < 0)
+	if (start(opened.ops, &stage, &provenance, description.job, &opened.door, err) < 0)
 		return explain_failure(err);
 	warn_of_stdin(chosen);
 	opened.id = mem_strdup(description.job->id);

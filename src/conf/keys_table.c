@@ -30,6 +30,7 @@ static const char *const isolations[] = {"none", "pid-namespace", NULL};
 static const char *const audiences[] = {"owner", "group", "all", NULL};
 static const char *const ui_paths[] = {"strip", "keep", NULL};
 static const char *const ui_origins[] = {"own-origin", "shared-origin", NULL};
+static const char *const provenances[] = {"diff", "commit", "none", NULL};
 static const char *const schedulers[] = {"local", "yarn", NULL};
 
 static const struct key application_keys[] = {
@@ -125,6 +126,10 @@ static const struct key application_keys[] = {
 	 .bare_ms = 1000, .since = OURS,
 	 .doc = "How long that command may run. The application master waits for it; nobody who "
 		"waits for the job does."},
+	{"tony.application.provenance", KEY_CHOICE, "diff", .choices = provenances, .since = OURS,
+	 .doc = "How much of where its code comes from a job records (docs/history.md): diff, the "
+		"git commit, what differs from it, and hashes of the command's files; commit, all "
+		"but the text of the difference; none."},
 	{"tony.application.src-dir", KEY_TEXT, .path = true, .since = OURS,
 	 .doc = "Directory (or archive), here or in HDFS (hdfs://...), whose content every task "
 		"finds in its working directory. A relative path starts at the folder of the file "

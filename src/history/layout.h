@@ -6,8 +6,9 @@
  *     tony-final.xml    its effective configuration, in Hadoop's form
  *     events.jsonl      its journal, whole
  *     metrics.jsonl     one line for each attempt of a task; absent: none were taken
- *     logs/<type>-<index>/<log>    the ends of its tasks' logs, with a head (pack.h)
- *     summary.json      how it ended (summary.h); a directory without it is no job's
+ *     source.diff       how its code differed from the commit in job.json; absent: not, or not
+ * known logs/<type>-<index>/<log>    the ends of its tasks' logs, with a head (pack.h) summary.json
+ * how it ended (summary.h); a directory without it is no job's
  *
  * It appears at once: everything is written to yyyy/MM/dd/.<job id>.<attempt>/, which is then
  * renamed.
@@ -25,6 +26,7 @@
 #define HISTORY_CONFIG	"tony-final.xml"
 #define HISTORY_EVENTS	"events.jsonl"
 #define HISTORY_METRICS "metrics.jsonl"
+#define HISTORY_DIFF	"source.diff"
 #define HISTORY_LOGS	"logs"
 #define HISTORY_SUMMARY "summary.json"
 

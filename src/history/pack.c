@@ -52,6 +52,13 @@ static int pack_metrics(const struct history_pack *pack, const char *directory, 
 	return fd < 0 ? -1 : pack->write_metrics(pack->data, fd, err);
 }
 
+static int pack_diff(const struct history_pack *pack, const char *directory, struct err *err)
+{
+	if (!pack->diff || !fs_exists(pack->diff))
+		return 0;
+	return copy(pack->diff, directory, HISTORY_DIFF, err);
+}
+
 /* ---- summary ------------------------------------------------------------------------------ */
 
 /* Of all files below the directory. */
@@ -144,7 +151,8 @@ static int pack_all(const struct history_pack *pack, const struct job_view *view
 	if (pack_description(pack, directory, err) < 0 ||
 	    write_text(directory, HISTORY_CONFIG, configuration, err) < 0 ||
 	    copy(pack->journal, directory, HISTORY_EVENTS, err) < 0 ||
-	    pack_metrics(pack, directory, err) < 0 || pack_logs(pack, view, directory, err) < 0)
+	    pack_metrics(pack, directory, err) < 0 || pack_diff(pack, directory, err) < 0 ||
+	    pack_logs(pack, view, directory, err) < 0)
 		return -1;
 	return pack_summary(pack, view, directory, err);
 }

@@ -30,6 +30,7 @@ struct history_pack {
 	const char *journal; /* path; it has its last line */
 	/* Below: NULL where there is no such thing. */
 	const char *metrics; /* path of a file that is metrics.jsonl as it is */
+	const char *diff;    /* path of source.diff, if there is such a file */
 	/* Writes metrics.jsonl to `fd`. */
 	int (*write_metrics)(void *data, int fd, struct err *err);
 	/* Fills in what the types have used; NULL: that is told from `metrics`. */

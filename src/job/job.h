@@ -162,7 +162,10 @@ struct job {
 	char *on_end_command;	   /* for `bash -c`; NULL: none */
 	int64_t on_end_timeout_ms; /* of the command; 0: no limit */
 
-	json_t *config;	 /* effective configuration: {"key": {"value": "...", "origin": "..."}} */
+	json_t *config; /* effective configuration: {"key": {"value": "...", "origin": "..."}} */
+	/* Where its code comes from, for people: {"directory", "commit" ...} as client/provenance.c
+	 * writes it; members that are not known are absent. NULL: nothing is known. */
+	json_t *provenance;
 	json_t *cluster; /* what the scheduler's client side tells its other side, in a form of its
 			    own (on YARN: hadoop/cluster.h); NULL: nothing */
 };

@@ -335,6 +335,16 @@ static int read_cluster(struct job *job, const json_t *root, struct err *err)
 	return 0;
 }
 
+static int read_provenance(struct job *job, const json_t *root, struct err *err)
+{
+	json_t *provenance = json_object_get(root, "provenance");
+
+	if (provenance && !json_is_object(provenance))
+		return err_set(err, ERR_INPUT, "provenance: is not an object");
+	job->provenance = json_incref(provenance);
+	return 0;
+}
+
 static int read_job(struct job *job, const json_t *root, struct err *err)
 {
 	int64_t format = 0;
@@ -350,7 +360,9 @@ static int read_job(struct job *job, const json_t *root, struct err *err)
 	if (get_list(root, "types", &types, err) < 0 || read_types(job, types, err) < 0 ||
 	    read_all_dependencies(job, types, err) < 0 || read_group_timeouts(job, root, err) < 0)
 		return -1;
-	return read_config(job, root, err) < 0 ? -1 : read_cluster(job, root, err);
+	if (read_config(job, root, err) < 0 || read_provenance(job, root, err) < 0)
+		return -1;
+	return read_cluster(job, root, err);
 }
 
 struct job *job_from_text(const char *bytes, size_t length, struct err *err)

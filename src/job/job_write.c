@@ -76,6 +76,8 @@ json_t *job_to_json(const struct job *job)
 	json_object_set_new(object, "group_timeouts", write_group_timeouts(job));
 	if (job->config)
 		json_object_set(object, "config", job->config);
+	if (job->provenance)
+		json_object_set(object, "provenance", job->provenance);
 	if (job->cluster)
 		json_object_set(object, "cluster", job->cluster);
 	return object;

@@ -113,6 +113,8 @@ json_t *job_view_to_json(const struct job_view *view)
 	if (view->notices)
 		json_object_set(object, "notices", view->notices);
 	json_set_text(object, "history_trouble", view->history_trouble);
+	if (job->provenance)
+		json_object_set(object, "provenance", job->provenance);
 	json_object_set_new(object, "types", types_to_json(view));
 	json_set_int(object, "sequence", view->sequence);
 	return object;

@@ -56,8 +56,10 @@ static int pack(const struct job *job, const char *job_dir, const char *director
 {
 	char *journal cleanup_free = fs_join(job_dir, "journal.jsonl");
 	char *metrics cleanup_free = fs_join(job_dir, HISTORY_METRICS);
+	char *diff cleanup_free = fs_join(job_dir, HISTORY_DIFF);
 	struct place place = {job, job_dir};
 	const struct history_pack pack = {.job = job,
+					  .diff = diff,
 					  .journal = journal,
 					  .metrics = metrics,
 					  .log_path = log_path,

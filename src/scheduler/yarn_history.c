@@ -78,7 +78,9 @@ static int publish(const struct hadoop_cluster *cluster, const struct job *job, 
 	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
 	char *packed cleanup_free = mem_printf("%s/history.%d", mirror, getpid());
 	char *metrics cleanup_free = fs_join(mirror, HISTORY_METRICS);
-	const struct history_pack pack = {.job = job, .journal = journal, .metrics = metrics};
+	char *diff cleanup_free = fs_join(mirror, HISTORY_DIFF);
+	const struct history_pack pack = {
+		.job = job, .journal = journal, .metrics = metrics, .diff = diff};
 	const struct history_target target = {
 		.location = place_of(cluster, job),
 		.submitted_ms = job->submitted_ms,

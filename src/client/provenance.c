@@ -1,0 +1,239 @@
+#include "client/provenance.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "client/program.h"
+#include "client/provenance_git.h"
+#include "history/layout.h"
+
+#define FILE_CAP    (32 << 20) /* bytes of a file that is hashed */
+#define COMMAND_MAX 20	       /* files that are, of those that commands name */
+#define PIPE_BYTES  (1 << 20)  /* so that the whole answer waits in the pipe */
+
+/* ---- the process beside the submission ---------------------------------------------------- */
+
+struct inquiry {
+	const char *directory; /* that the code is in */
+	char *archive;	       /* of the sources; NULL: none */
+	const struct job *job;
+	bool with_git, with_diff;
+	int answer;
+};
+
+json_t *provenance_hash(const char *directory, const char *path)
+{
+	char *whole cleanup_free = fs_join(directory, path);
+	json_t *object = json_object();
+	struct stat info;
+
+	json_set_text(object, "path", path);
+	if (stat(whole, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= FILE_CAP) {
+		char *hash cleanup_free = fs_hash_tree(whole, NULL);
+		json_set_text(object, "sha256", hash);
+	}
+	return object;
+}
+
+static void add_named(const struct inquiry *inquiry, const struct str_list *words,
+		      struct str_list *known, json_t *files)
+{
+	for (size_t i = 0; i < words->count && known->count < COMMAND_MAX; i++) {
+		json_t *object = provenance_hash(inquiry->directory, words->items[i]);
+		bool is_new = !str_list_has(known, words->items[i]);
+		if (is_new && json_object_get(object, "sha256")) {
+			str_list_add(known, words->items[i]);
+			json_array_append(files, object);
+		}
+		json_decref(object);
+	}
+}
+
+/* Of commands in the sources; in an archive it is the archive that counts. */
+static json_t *hash_files(const struct inquiry *inquiry)
+{
+	struct str_list known cleanup_str_list = {0};
+	json_t *files = json_array();
+
+	if (inquiry->archive) {
+		json_array_append_new(files, provenance_hash("/", inquiry->archive));
+		return files;
+	}
+	for (size_t i = 0; i < inquiry->job->type_count; i++) {
+		struct str_list programs cleanup_str_list = {0}, arguments cleanup_str_list = {0};
+		const struct job_type *type = &inquiry->job->types[i];
+		if (type->instances == 0 || !type->command)
+			continue;
+		program_words(type->command, &programs, &arguments);
+		add_named(inquiry, &programs, &known, files);
+		add_named(inquiry, &arguments, &known, files);
+	}
+	return files;
+}
+
+static void answer(const struct inquiry *inquiry, const json_t *object)
+{
+	char *text cleanup_free = json_text(object);
+
+	if (fs_write_all(inquiry->answer, text, strlen(text), NULL) == 0)
+		fs_write_all(inquiry->answer, "\n", 1, NULL);
+}
+
+/* Two lines of JSON, of which the second takes longer, and the difference. */
+static void inquire(const struct inquiry *inquiry)
+{
+	json_t *first cleanup_json = json_object(), *second cleanup_json = json_object();
+	struct str diff cleanup_str = {0};
+	struct provenance_git git cleanup_provenance_git = {0};
+
+	json_set_text(first, "directory", inquiry->directory);
+	json_object_set_new(first, "files", hash_files(inquiry));
+	bool has_git = inquiry->with_git && provenance_git_open(&git, inquiry->directory, first);
+	answer(inquiry, first);
+	if (!has_git)
+		return;
+	provenance_git_compare(&git, inquiry->with_diff, second, &diff);
+	answer(inquiry, second);
+	fs_write_all(inquiry->answer, str_text(&diff), diff.length, NULL);
+}
+
+/* ---- the submission ----------------------------------------------------------------------- */
+
+static const char *source_of(const struct stage *stage)
+{
+	for (size_t i = 0; i < stage->type_count; i++)
+		for (size_t k = 0; k < stage->types[i].count; k++)
+			if (stage_is_source(&stage->types[i].items[k]))
+				return stage->types[i].items[k].source;
+	return NULL;
+}
+
+/* The directory that the code is in; NULL: it is not of this machine. The caller frees. */
+static char *find_directory(const struct job *job, const struct stage *stage, char **archive)
+{
+	const char *source = source_of(stage);
+
+	if (!source)
+		return mem_strdup(job->work_dir);
+	if (*source != '/')
+		return NULL;
+	if (fs_is_directory(source))
+		return mem_strdup(source);
+	*archive = mem_strdup(source);
+	return fs_dirname(source);
+}
+
+void provenance_begin(struct provenance *provenance, const struct description *description,
+		      const struct stage *stage)
+{
+	const char *what = job_config(description->job, "tony.application.provenance");
+	struct inquiry inquiry = {.job = description->job};
+	int pipes[2];
+
+	if (str_equal(what, "none"))
+		return;
+	inquiry.with_diff = !str_equal(what, "commit");
+	char *directory cleanup_free = find_directory(description->job, stage, &inquiry.archive);
+	char *archive cleanup_free __attribute__((unused)) = inquiry.archive;
+	inquiry.directory = directory;
+	inquiry.with_git = directory && provenance_git_is_there(directory);
+	if (!directory || pipe2(pipes, O_CLOEXEC) < 0)
+		return;
+	fcntl(pipes[1], F_SETPIPE_SZ, PIPE_BYTES);
+	provenance->begun_ms = clock_monotonic_ms();
+	provenance->answer = pipes[0];
+	provenance->pid = fork();
+	if (provenance->pid == 0) {
+		proc_reset_signals();
+		inquiry.answer = pipes[1];
+		inquire(&inquiry);
+		_exit(0);
+	}
+	close(pipes[1]);
+	if (provenance->pid < 0) {
+		close(pipes[0]);
+		provenance->pid = 0;
+	}
+}
+
+/* False: nothing comes, until then. */
+static bool read_some(struct provenance *provenance, int64_t until_ms)
+{
+	struct pollfd poller = {.fd = provenance->answer, .events = POLLIN};
+	int64_t left = until_ms - clock_monotonic_ms();
+	char piece[65536];
+
+	if (poll(&poller, 1, left > 0 ? (int)left : 0) <= 0)
+		return false;
+	ssize_t got = read(provenance->answer, piece, sizeof(piece));
+	provenance->is_whole = got <= 0;
+	if (got > 0)
+		str_append_bytes(&provenance->text, piece, (size_t)got);
+	return got > 0;
+}
+
+/* Returns where the next line begins; NULL: this one is not there to its end. */
+static const char *take_line(const char *line, const char *end, json_t *object)
+{
+	const char *newline = line ? memchr(line, '\n', (size_t)(end - line)) : NULL;
+	json_t *told cleanup_json =
+		newline ? json_parse(line, (size_t)(newline - line), NULL) : NULL;
+
+	if (!told)
+		return NULL;
+	json_object_update(object, told);
+	return newline + 1;
+}
+
+bool provenance_take(struct provenance *provenance, struct job *job, int64_t limit_ms)
+{
+	if (provenance->pid == 0)
+		return true;
+	while (!provenance->is_whole && read_some(provenance, provenance->begun_ms + limit_ms))
+		continue;
+	const char *text = str_text(&provenance->text), *end = text + provenance->text.length;
+	json_t *object = json_object();
+	const char *rest = take_line(text, end, object);
+	/* It tells of the difference, too. */
+	if (provenance->is_whole)
+		take_line(rest, end, object);
+	json_decref(job->provenance);
+	job->provenance = object;
+	return provenance->is_whole;
+}
+
+/* Not worth waiting for the disk: a start that fails removes all of the directory. */
+void provenance_write_diff(const struct provenance *provenance, const char *job_dir)
+{
+	const char *text = str_text(&provenance->text), *end = text + provenance->text.length;
+	json_t *object cleanup_json = json_object();
+	const char *diff = take_line(take_line(text, end, object), end, object);
+	char *path cleanup_free = fs_join(job_dir, HISTORY_DIFF);
+
+	if (!provenance->is_whole || !diff || diff == end)
+		return;
+	int fd cleanup_close = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0 && fs_write_all(fd, diff, (size_t)(end - diff), NULL) < 0)
+		unlink(path);
+}
+
+void provenance_finish(struct provenance *provenance)
+{
+	if (provenance->pid > 0) {
+		kill(provenance->pid, SIGKILL); /* and git with it: see provenance_git.c */
+		waitpid(provenance->pid, NULL, 0);
+		close(provenance->answer);
+	}
+	str_finish(&provenance->text);
+	*provenance = (struct provenance){0};
+}

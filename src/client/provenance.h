@@ -1,0 +1,41 @@
+/*
+ * Where a job's code comes from: the git commit and branch of its directory, which tracked files
+ * differ from that commit, the difference itself, and the hashes of the files that its command
+ * names. A process of its own finds it out beside the submission, which waits for it for a moment
+ * at most.
+ *
+ * Of git nothing is run that a repository could name: no hook, filter, external difference or text
+ * conversion of its own, no pager, no fsmonitor; and nothing is written into it, or fetched.
+ * Without git, or outside of a repository, nothing of it is recorded.
+ */
+#ifndef TONY_CLIENT_PROVENANCE_H
+#define TONY_CLIENT_PROVENANCE_H
+
+#include "client/describe.h"
+#include "client/stage.h"
+
+#define PROVENANCE_DIFF_CAP  (256 << 10) /* bytes of the difference that are kept */
+#define PROVENANCE_FILES_MAX 100	 /* that are named of those that differ */
+
+struct provenance {
+	pid_t pid; /* 0: nobody is asked */
+	int answer;
+	int64_t begun_ms; /* monotonic */
+	bool is_whole;	  /* the answer has been read to its end */
+	struct str text;
+};
+
+/* Begins to find it out, as tony.application.provenance says, of a job that has its place. Fills a
+ * zeroed `provenance`. */
+void provenance_begin(struct provenance *provenance, const struct description *description,
+		      const struct stage *stage);
+/* Sets job->provenance to what is known by now, or will be until `limit_ms` after the beginning.
+ * False: more is to come. */
+bool provenance_take(struct provenance *provenance, struct job *job, int64_t limit_ms);
+/* Writes the difference, if there is one, beside job.json, unless there is no room. */
+void provenance_write_diff(const struct provenance *provenance, const char *job_dir);
+/* Ends the process: the rest is never known. */
+void provenance_finish(struct provenance *provenance);
+#define cleanup_provenance __attribute__((cleanup(provenance_finish)))
+
+#endif

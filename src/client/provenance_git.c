@@ -1,0 +1,253 @@
+#include "client/provenance_git.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "client/provenance.h"
+
+#define ANSWER_CAP (1 << 20) /* the lines that name files, and the difference */
+#define CONFIG_CAP (1 << 20)
+
+extern char **environ;
+
+void provenance_git_finish(struct provenance_git *git)
+{
+	free(git->program);
+	free(git->top);
+	str_list_finish(&git->environment);
+	str_list_finish(&git->settings);
+}
+
+bool provenance_git_is_there(const char *directory)
+{
+	char *at cleanup_free = mem_strdup(directory);
+
+	for (;;) {
+		char *mark cleanup_free = fs_join(at, ".git");
+		if (fs_exists(mark))
+			return true;
+		if (str_equal(at, "/"))
+			return false;
+		mem_replace(&at, fs_dirname(at));
+	}
+}
+
+/* ---- running it --------------------------------------------------------------------------- */
+
+/* Git's variables of the user's shell could name programs, or another repository. */
+static void fill_environment(struct str_list *environment)
+{
+	static const char *const own[] = {
+		"GIT_OPTIONAL_LOCKS=0",				  /* the index is not written */
+		"GIT_TERMINAL_PROMPT=0",   "GIT_NO_LAZY_FETCH=1", /* nor is anything fetched; older
+								     ones than 2.44: */
+		"GIT_ALLOW_PROTOCOL=none", "GIT_ATTR_NOSYSTEM=1", "LC_ALL=C",
+	};
+
+	for (char **variable = environ; *variable; variable++)
+		if (!str_starts_with(*variable, "GIT_") && !str_starts_with(*variable, "LC_ALL="))
+			str_list_add(environment, *variable);
+	for (size_t i = 0; i < array_length(own); i++)
+		str_list_add(environment, own[i]);
+}
+
+static void set(struct provenance_git *git, const char *name, const char *value)
+{
+	str_list_add(&git->settings, "-c");
+	str_list_add_format(&git->settings, "%s=%s", name, value);
+}
+
+/* It dies with the process that asks, which may be killed at any moment. */
+static void become_git(const struct provenance_git *git, char *const *arguments,
+		       const char *directory, int output)
+{
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (nothing >= 0 && dup2(nothing, 0) == 0 && dup2(nothing, 2) == 2 &&
+	    dup2(output, 1) == 1 && chdir(directory) == 0)
+		execve(git->program, arguments, git->environment.items);
+	_exit(127);
+}
+
+/* As much of it as `cap`, and a byte more where there is more. */
+static void read_output(int fd, size_t cap, struct str *output)
+{
+	char piece[65536];
+	ssize_t got;
+
+	while (output->length <= cap && (got = read(fd, piece, sizeof(piece))) > 0)
+		str_append_bytes(output, piece, (size_t)got);
+	if (output->length > cap)
+		str_truncate(output, cap + 1);
+}
+
+/* False: it failed. With more output than `cap` it is ended early, which is none. */
+static bool run(const struct provenance_git *git, const char *directory, const char *const *words,
+		size_t count, size_t cap, struct str *output)
+{
+	struct str_list arguments cleanup_str_list = {0};
+	int pipes[2], status = 0;
+
+	str_list_add(&arguments, "git");
+	for (size_t i = 0; i < git->settings.count; i++)
+		str_list_add(&arguments, git->settings.items[i]);
+	for (size_t i = 0; i < count; i++)
+		str_list_add(&arguments, words[i]);
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return false;
+	pid_t pid = fork();
+	if (pid == 0)
+		become_git(git, arguments.items, directory, pipes[1]);
+	close(pipes[1]);
+	if (pid > 0)
+		read_output(pipes[0], cap, output);
+	close(pipes[0]);
+	if (pid < 0)
+		return false;
+	if (output->length > cap)
+		kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	return output->length > cap || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+#define RUN(git, directory, cap, output, ...)                                                      \
+	run(git, directory, (const char *const[]){__VA_ARGS__},                                    \
+	    sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), cap, output)
+
+/* ---- what it knows ------------------------------------------------------------------------ */
+
+static void set_branch(json_t *object, const char *branch)
+{
+	if (!str_equal(branch, "HEAD")) /* detached */
+		json_set_text(object, "branch", branch);
+}
+
+bool provenance_git_open(struct provenance_git *git, const char *directory, json_t *object)
+{
+	struct str output cleanup_str = {0};
+	struct str_list lines cleanup_str_list = {0};
+
+	git->program = fs_find_program("git", getenv("PATH"));
+	if (!git->program)
+		return false;
+	fill_environment(&git->environment);
+	set(git, "core.fsmonitor", "false");
+	set(git, "core.hooksPath", "/dev/null");
+	if (!RUN(git, directory, ANSWER_CAP, &output, "rev-parse", "--show-toplevel", "HEAD",
+		 "--abbrev-ref", "HEAD"))
+		return false;
+	str_split(&lines, str_text(&output), '\n');
+	if (lines.count != 3 || !str_is_utf8(str_text(&output), output.length))
+		return false;
+	git->top = mem_strdup(lines.items[0]);
+	json_set_text(object, "repository", lines.items[0]);
+	json_set_text(object, "commit", lines.items[1]);
+	set_branch(object, lines.items[2]);
+	return true;
+}
+
+/* Nothing that git reads as the repository's own names a filter: then nobody has to be asked. */
+static bool is_plain(const struct provenance_git *git)
+{
+	char *file cleanup_free = fs_join(git->top, ".git/config");
+	char *other cleanup_free = fs_join(git->top, ".git/config.worktree");
+	char *text cleanup_free = fs_read_file(file, CONFIG_CAP, NULL, NULL);
+
+	return text && !fs_exists(other) && !strcasestr(text, "filter") &&
+	       !strcasestr(text, "include");
+}
+
+/* A filter is a command. Those of the user's own configuration, such as that of git-lfs, are the
+ * user's choice, and those that a repository brings along are not. False: they are not known. */
+static bool drop_filters(struct provenance_git *git)
+{
+	struct str output cleanup_str = {0};
+	struct str_list lines cleanup_str_list = {0};
+
+	if (is_plain(git))
+		return true;
+	/* Without any, it exits with 1 and has written nothing. */
+	if (!RUN(git, git->top, ANSWER_CAP, &output, "config", "--show-scope", "--name-only",
+		 "--get-regexp", "^filter\\.") &&
+	    output.length > 0)
+		return false;
+	str_split(&lines, str_text(&output), '\n');
+	for (size_t i = 0; i < lines.count; i++) {
+		const char *tab = strchr(lines.items[i], '\t');
+		bool is_users = str_starts_with(lines.items[i], "global\t") ||
+				str_starts_with(lines.items[i], "system\t");
+		if (!tab)
+			return false;
+		if (!is_users)
+			set(git, tab + 1, str_ends_with(tab, ".required") ? "false" : "");
+	}
+	return true;
+}
+
+/* ":100644 100644 HASH HASH M<tab>NAME". A name with odd characters is in quotes. */
+static void add_changed(const struct provenance_git *git, const char *line, size_t length,
+			json_t *changed)
+{
+	const char *tab = memchr(line, '\t', length);
+
+	if (!tab || tab[1] == '"' || !str_is_utf8(line, length))
+		return;
+	char *name cleanup_free = mem_strndup(tab + 1, length - (size_t)(tab + 1 - line));
+	json_array_append_new(changed, provenance_hash(git->top, name));
+}
+
+/* Returns what stands behind the lines that name files. */
+static const char *read_changed(const struct provenance_git *git, const char *text, json_t *object)
+{
+	json_t *changed = json_array();
+
+	for (size_t count = 0; *text == ':'; count++) {
+		size_t length = strcspn(text, "\n");
+		if (count < PROVENANCE_FILES_MAX)
+			add_changed(git, text, length, changed);
+		else
+			json_set_bool(object, "changed_more", true);
+		text += length + (text[length] == '\n');
+	}
+	json_object_set_new(object, "changed", changed);
+	return text + (*text == '\n');
+}
+
+static void keep_diff(const char *text, size_t length, json_t *object, struct str *diff)
+{
+	if (length > PROVENANCE_DIFF_CAP)
+		json_set_bool(object, "diff_cut", true);
+	str_append_bytes(diff, text, length < PROVENANCE_DIFF_CAP ? length : PROVENANCE_DIFF_CAP);
+	json_set_int(object, "diff_bytes", (int64_t)diff->length);
+}
+
+/* Submodules are repositories of their own, with a configuration of their own. */
+void provenance_git_compare(struct provenance_git *git, bool with_diff, json_t *object,
+			    struct str *diff)
+{
+	struct str output cleanup_str = {0};
+
+	set(git, "core.quotePath", "false");
+	if (!drop_filters(git) ||
+	    !RUN(git, git->top, ANSWER_CAP, &output, "diff", "HEAD", "--no-ext-diff",
+		 "--no-textconv", "--ignore-submodules=dirty", "--no-color", "--no-renames",
+		 "--submodule=short", "--src-prefix=a/", "--dst-prefix=b/", "--raw",
+		 with_diff ? "--patch" : "--raw"))
+		return;
+	json_set_bool(object, "dirty", output.length > 0);
+	if (output.length == 0)
+		return;
+	const char *text = str_text(&output);
+	const char *rest = read_changed(git, text, object);
+	if (with_diff)
+		keep_diff(rest, output.length - (size_t)(rest - text), object, diff);
+}

@@ -1,0 +1,35 @@
+/* Git, asked about a directory. For the process that provenance.c starts: all of this waits. */
+#ifndef TONY_CLIENT_PROVENANCE_GIT_H
+#define TONY_CLIENT_PROVENANCE_GIT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct provenance_git {
+	char *program;
+	char *top; /* the repository's directory */
+	struct str_list environment;
+	struct str_list settings; /* "-c", "NAME=VALUE" ... */
+};
+void provenance_git_finish(struct provenance_git *git);
+#define cleanup_provenance_git __attribute__((cleanup(provenance_git_finish)))
+
+/* Is it in a work tree of git's? Nothing is run. */
+bool provenance_git_is_there(const char *directory);
+
+/* Sets "repository", "commit" and "branch". False: git does not know the directory, or there is no
+ * commit. Fills a zeroed `git`. */
+bool provenance_git_open(struct provenance_git *git, const char *directory, json_t *object);
+
+/* Sets "dirty" and "changed": tracked files that are not as the commit has them; with `with_diff`
+ * also "diff_bytes" and, where it was longer, "diff_cut", and appends the difference. */
+void provenance_git_compare(struct provenance_git *git, bool with_diff, json_t *object,
+			    struct str *diff);
+
+/* {"path", "sha256"} of a file; without the hash where it is none, or a large one. (Implemented in
+ * provenance.c.) */
+json_t *provenance_hash(const char *directory, const char *path);
+
+#endif

@@ -1,0 +1,151 @@
+"""Where a job's code comes from: git's commit, what differs from it, and the files of its command."""
+
+import hashlib
+import json
+import os
+import subprocess
+
+import pytest
+from conftest import PYTHON, wait_until
+from test_history import kept
+
+DIFF_CAP = 256 << 10
+PROGRAM = "print('trained')\n"
+
+
+def git(directory, *arguments):
+    return subprocess.run(
+        ["git", "-c", "user.name=u", "-c", "user.email=u@example.org", *arguments], cwd=directory, check=True,
+        capture_output=True, text=True, env={**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null"}).stdout.strip()
+
+
+@pytest.fixture(name="work")
+def work_fixture(tony):
+    """A repository with a commit and a program, in which nothing is changed."""
+    work = tony.directory / "work"
+    work.mkdir()
+    (work / "train.py").write_text(PROGRAM)
+    (work / "model.py").write_text("size = 1\n")
+    git(work, "init", "--quiet", "--initial-branch", "try")
+    git(work, "add", ".")
+    git(work, "commit", "--quiet", "--message", "first")
+    return work
+
+
+def submit(tony, work, *options, env=None):
+    answer = tony.run("submit", "--json", *options, "--", PYTHON, "train.py", cwd=work, env=env)
+    assert answer.returncode == 0, answer.stderr
+    return answer, json.loads(answer.stdout)
+
+
+def directory_of(tony, said):
+    return tony.state / "jobs" / said["id"]
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_commit_branch_and_difference_are_recorded(tony, work):
+    (work / "model.py").write_text("size = 2\n")
+    (work / "new.txt").write_text("git does not track it")
+    _, said = submit(tony, work)
+    code = said["provenance"]
+    assert code["directory"] == code["repository"] == str(work)
+    assert code["commit"] == git(work, "rev-parse", "HEAD") and code["branch"] == "try"
+    assert code["dirty"] is True
+    assert code["changed"] == [{"path": "model.py", "sha256": sha256(work / "model.py")}]
+    assert {"path": "train.py", "sha256": sha256(work / "train.py")} in code["files"]
+    diff = (directory_of(tony, said) / "source.diff").read_text()
+    assert diff == git(work, "diff") + "\n" and "+size = 2" in diff
+    assert code["diff_bytes"] == len(diff) and "diff_cut" not in code
+    shown = tony.run("status", said["id"]).stdout
+    assert f"code: commit {code['commit'][:12]} of try, with changes\n" in shown
+
+
+def test_history_has_the_difference(tony, work):
+    (work / "model.py").write_text("size = 2\n")
+    _, said = submit(tony, work)
+    place = kept(tony, tony.found_job(said["id"]))
+    assert (place / "source.diff").read_bytes() == (directory_of(tony, said) / "source.diff").read_bytes()
+    assert json.loads((place / "job.json").read_text())["provenance"] == said["provenance"]
+
+
+def test_sources_elsewhere_are_looked_at_there(tony, work):
+    answer = tony.run("submit", "--json", "--src_dir", work, "--", PYTHON, "train.py")
+    assert answer.returncode == 0, answer.stderr
+    code = json.loads(answer.stdout)["provenance"]
+    assert code["directory"] == str(work) and code["dirty"] is False and "diff_bytes" not in code
+    assert not (directory_of(tony, json.loads(answer.stdout)) / "source.diff").exists()
+    assert {"path": "train.py", "sha256": sha256(work / "train.py")} in code["files"]
+
+
+def test_outside_of_a_repository_only_files_are_recorded(tony):
+    (tony.directory / "train.py").write_text(PROGRAM)
+    answer, said = submit(tony, tony.directory)
+    assert set(said["provenance"]) == {"directory", "files"}
+    assert "tony:" not in answer.stderr
+
+
+def test_without_git_nothing_is_said_of_it(tony, work):
+    program = tony.directory / "bin"
+    program.mkdir()
+    for name in ("bash", "sh", "python3", "env"):
+        (program / name).symlink_to(f"/usr/bin/{name}")
+    answer, said = submit(tony, work, env={"PATH": str(program)})
+    assert set(said["provenance"]) == {"directory", "files"}
+    assert "tony:" not in answer.stderr
+
+
+@pytest.mark.parametrize("what, recorded", [("commit", True), ("none", False)])
+def test_the_key_switches_it_off(tony, work, what, recorded):
+    (work / "model.py").write_text("size = 2\n")
+    _, said = submit(tony, work, "--conf", f"tony.application.provenance={what}")
+    assert ("provenance" in said) == recorded
+    assert not recorded or said["provenance"]["dirty"] is True
+    assert not (directory_of(tony, said) / "source.diff").exists()
+
+
+def test_a_long_difference_is_cut(tony, work):
+    (work / "model.py").write_text("x" * 79 + "\n" * 1 + ("y" * 79 + "\n") * 5000)
+    _, said = submit(tony, work)
+    assert said["provenance"]["diff_cut"] is True and said["provenance"]["diff_bytes"] == DIFF_CAP
+    assert (directory_of(tony, said) / "source.diff").stat().st_size == DIFF_CAP
+
+
+@pytest.mark.promise("S59")
+def test_a_repository_runs_nothing_of_its_own(tony, work):
+    mark = tony.directory / "ran"
+    trap = tony.directory / "trap"
+    trap.write_text(f"#!/bin/sh\necho \"$0 $@\" >> {mark}\ncat\n")
+    trap.chmod(0o755)
+    hook = work / ".git" / "hooks" / "post-index-change"
+    hook.parent.mkdir(exist_ok=True)
+    hook.symlink_to(trap)
+    (work / ".gitattributes").write_text("*.py filter=bad diff=bad\n*.txt filter=worse\n")
+    (work / "data.txt").write_text("one\n")
+    git(work, "add", ".")
+    git(work, "commit", "--quiet", "--message", "second")
+    for name in ("core.fsmonitor", "core.pager", "filter.bad.clean", "filter.bad.process", "filter.worse.clean",
+                 "diff.external", "diff.bad.command", "diff.bad.textconv", "core.sshCommand"):
+        git(work, "config", name, str(trap))
+    git(work, "config", "filter.worse.required", "true")
+    mark.unlink(missing_ok=True)
+    (work / "model.py").write_text("size = 2\n")
+    (work / "data.txt").write_text("two\n")
+    _, said = submit(tony, work, env={"GIT_EXTERNAL_DIFF": str(trap), "GIT_PAGER": str(trap)})
+    assert not mark.exists(), mark.read_text()
+    assert [row["path"] for row in said["provenance"]["changed"]] == ["data.txt", "model.py"]
+    assert "+size = 2" in (directory_of(tony, said) / "source.diff").read_text()
+
+
+def test_a_git_that_hangs_holds_nothing_up(tony, work):
+    """Its commit is not known, then, and it is not left behind."""
+    program = tony.directory / "bin"
+    program.mkdir()
+    (program / "git").write_text(f"#!/bin/sh\necho $$ > {tony.directory}/git.pid\nexec sleep 1000\n")
+    (program / "git").chmod(0o755)
+    _, said = submit(tony, work, env={"PATH": f"{program}:{tony.env['PATH']}"})
+    assert said["state"] == "succeeded" and "commit" not in said.get("provenance", {})
+    number = int((tony.directory / "git.pid").read_text())
+    wait_until(lambda: not os.path.exists(f"/proc/{number}"), "git to be ended")
