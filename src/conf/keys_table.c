@@ -234,16 +234,12 @@ static const struct key application_keys[] = {
 		"day old at most stays in any case, and what a job that lives was started with; 0: "
 		"nothing is removed."},
 	{"tony.jobs.max-age", KEY_DURATION, "30d", .bare_ms = 1000, .since = OURS,
-	 .doc = "After a job was submitted, sources and logs of jobs that have ended so long ago "
-		"are "
-		"removed from the state directory. The ends of logs stay in the history, and "
-		"checkpoints and files that programs wrote stay where they are; 0: nothing is "
-		"removed. tony clean removes what is older than this, too, unless --older-than "
-		"says otherwise."},
+	 .doc = "After a submission, sources and logs of jobs on this machine that ended so long "
+		"ago "
+		"are removed; the history has the ends of logs. tony clean goes by it, too. 0: "
+		"never."},
 	{"tony.jobs.results-max-age", KEY_DURATION, "0", .bare_ms = 1000, .since = OURS,
-	 .doc = "The same for the whole folder of a job that has ended, with checkpoints and files "
-		"that programs wrote, and for its checkpoints in .tony/checkpoints in HDFS; 0: "
-		"these are removed by tony rm and tony clean only."},
+	 .doc = "The same for the whole folder, with checkpoints and files of programs. 0: never."},
 	{"tony.version-info.<field>", KEY_TEXT, .since = TONY_L, .status = KEY_IGNORED,
 	 .note = "TonY's client writes it; the job's description holds this program's version",
 	 .doc = "In TonY, which build submitted the job."},

@@ -313,4 +313,6 @@ const struct scheduler_client_ops yarn_scheduler_client = {
 	.logs = yarn_logs,
 	.page = page,
 	.kill = yarn_kill,
+	.remove = yarn_remove,
+	.ended = yarn_ended,
 };

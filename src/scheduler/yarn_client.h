@@ -130,7 +130,15 @@ bool yarn_is_id(const char *id);
 int yarn_find(const char *id, struct job_door *door, char **full_id, struct err *err);
 int yarn_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count, struct err *err);
 void yarn_upkeep(const struct job *job, int64_t max_age_ms);
+int yarn_remove(const char *id, struct removal *removal, struct err *err); /* yarn_removal.c */
+int yarn_ended(int64_t until_ms, struct str_list *ids, struct err *err);   /* likewise */
 int yarn_kill(const struct job_door *door, const char *reason, struct err *err);
+
+/* A job that was submitted from here is on the cluster that it was submitted to, whatever site
+ * files were meant then (tony.application.yarn-conf-path, another HADOOP_CONF_DIR). The caller
+ * destroys it.
+ */
+struct hadoop_cluster *yarn_cluster_of(const char *id, struct err *err);
 
 /* This machine's copy of a job, made where it is missing. The caller frees. */
 char *yarn_mirror(const char *id, struct err *err);

@@ -210,9 +210,7 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	return 0;
 }
 
-/* A job that was submitted from here is on the cluster that it was submitted to, whatever site
- * files were meant then (tony.application.yarn-conf-path, another HADOOP_CONF_DIR). */
-static struct hadoop_cluster *cluster_of(const char *id, struct err *err)
+struct hadoop_cluster *yarn_cluster_of(const char *id, struct err *err)
 {
 	char *mirror cleanup_free = id && yarn_is_id(id) ? yarn_mirror(id, NULL) : NULL;
 	char *path cleanup_free = mirror ? fs_join(mirror, "job.json") : NULL;
@@ -228,7 +226,7 @@ static struct hadoop_cluster *cluster_of(const char *id, struct err *err)
 
 int yarn_find(const char *id, struct job_door *door, char **full_id, struct err *err)
 {
-	struct hadoop_cluster *cluster cleanup_hadoop_cluster = cluster_of(id, err);
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_of(id, err);
 	char *found cleanup_free = cluster ? choose(cluster, id, err) : NULL;
 
 	if (!found || open_door(cluster, found, door, err) < 0)
@@ -286,7 +284,7 @@ static void clear_up(struct hadoop_cluster *cluster, const char *id, const char 
 int yarn_kill(const struct job_door *door, const char *reason, struct err *err)
 {
 	const char *id = fs_basename(door->job_dir);
-	struct hadoop_cluster *cluster cleanup_hadoop_cluster = cluster_of(id, err);
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_of(id, err);
 	struct err failure cleanup_err = {0};
 
 	if (!cluster)
