@@ -194,12 +194,29 @@ static bool is_fresh(const struct collected_log *collected, size_t task, int att
 	       clock_monotonic_ms() - collected->read_ms < FRESH_MS;
 }
 
+/* TonY's executor of version 0.5 writes a program's output to files of another name. A job of
+ * tony's own always says how its cluster is reached. */
+static struct job_log *open_log(const struct reader *reader, struct job_logs *logs,
+				const struct attempt_view *attempt, const char *name,
+				struct err *err)
+{
+	static const struct {
+		const char *name, *of_tony;
+	} files[] = {{"stdout", "execution.out"}, {"stderr", "execution.err"}};
+	struct job_log *log = NULL;
+
+	for (size_t i = 0; !reader->job->cluster && i < array_length(files); i++)
+		if (str_equal(name, files[i].name))
+			log = logs->ops->open(logs, attempt->container, attempt->host,
+					      files[i].of_tony, NULL);
+	return log ? log : logs->ops->open(logs, attempt->container, attempt->host, name, err);
+}
+
 static int read_collected(struct reader *reader, const struct attempt_view *attempt,
 			  const char *name, struct kept_log *kept, struct err *err)
 {
 	struct job_logs *logs = open_logs(reader, err);
-	struct job_log *log =
-		logs ? logs->ops->open(logs, attempt->container, attempt->host, name, err) : NULL;
+	struct job_log *log = logs ? open_log(reader, logs, attempt, name, err) : NULL;
 	int result = log ? read_log(log, kept, err) : -1;
 
 	kept->attempt = attempt->attempt;
@@ -230,11 +247,11 @@ const struct kept_log *reader_collected_read(struct reader *reader, size_t task,
 
 /* ---- which there are ---------------------------------------------------------------------- */
 
-static void add_log(struct job_logs *logs, const struct attempt_view *attempt, const char *name,
-		    json_t *list)
+static void add_log(const struct reader *reader, struct job_logs *logs,
+		    const struct attempt_view *attempt, const char *name, json_t *list)
 {
 	char *file cleanup_free = log_file_name(name);
-	struct job_log *log = logs->ops->open(logs, attempt->container, attempt->host, file, NULL);
+	struct job_log *log = open_log(reader, logs, attempt, file, NULL);
 	int64_t length;
 
 	if (log && measure(log, &length, NULL) == 0) {
@@ -258,13 +275,13 @@ int reader_collected_list(struct reader *reader, size_t task, json_t *list, stru
 	if (!logs)
 		return -1;
 	for (size_t i = 0; i < array_length(streams); i++) {
-		add_log(logs, attempt, streams[i], list);
+		add_log(reader, logs, attempt, streams[i], list);
 		for (int k = 1; k < reader->job->types[view->type].processes; k++) {
 			char *name cleanup_free = mem_printf("%s-%d", streams[i], k);
-			add_log(logs, attempt, name, list);
+			add_log(reader, logs, attempt, name, list);
 		}
 	}
-	add_log(logs, attempt, "executor", list);
+	add_log(reader, logs, attempt, "executor", list);
 	job_logs_destroy(logs);
 	return 0;
 }

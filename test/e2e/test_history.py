@@ -10,6 +10,7 @@ import time
 import pytest
 import schemas
 from conftest import PYTHON, wait_until, write_xml
+from jhist import finished, jhist, started
 from patience import PATIENCE_S
 
 FILES = ("job.json", "tony-final.xml", "events.jsonl", "summary.json")
@@ -207,53 +208,21 @@ def test_full_store(tony):
 
 # ---- TonY's own -----------------------------------------------------------------------------------
 
-FIELD = '{"name": "%s", "type": %s}'
-RECORD = '{"type": "record", "name": "%s", "fields": [%s]}'
-STARTED = RECORD % ("TaskStarted", ", ".join((FIELD % ("taskType", '"string"'), FIELD % ("taskIndex", '"int"'),
-                                              FIELD % ("host", '"string"'))))
-ENDED = RECORD % ("TaskFinished", ", ".join((FIELD % ("taskType", '"string"'), FIELD % ("taskIndex", '"int"'),
-                                             FIELD % ("status", '"string"'))))
-EVENT = RECORD % ("Event", ", ".join((
-    FIELD % ("type", '{"type": "enum", "name": "EventType", "symbols": ["TASK_STARTED", "TASK_FINISHED"]}'),
-    FIELD % ("event", f"[{STARTED}, {ENDED}]"), FIELD % ("timestamp", '"long"'))))
-
-
-def avro_long(value):
-    value, out = value << 1, b""
-    while value > 0x7f:
-        out, value = out + bytes([value & 0x7f | 0x80]), value >> 7
-    return out + bytes([value])
-
-
-def avro_text(text):
-    return avro_long(len(text)) + text.encode()
-
-
-def avro_event(kind, time_ms, *fields):
-    return (avro_long(kind) * 2 + b"".join(avro_text(field) if isinstance(field, str) else avro_long(field)
-                                           for field in fields) + avro_long(time_ms))
-
-
-def avro_file(schema, records):
-    body, sync = b"".join(records), b"0123456789abcdef"
-    return (b"Obj\1" + avro_long(1) + avro_text("avro.schema") + avro_text(schema) + avro_long(0) + sync +
-            avro_long(len(records)) + avro_long(len(body)) + body + sync)
-
 
 def test_jobs_of_tonys_are_read(tony):
     app = "application_1541469337545_0031"
     place = tony.directory / "tony-history/finished/2018/11/15" / app
     place.mkdir(parents=True)
-    (place / f"{app}-1542325695566-1542325733637-alice-FAILED.jhist").write_bytes(avro_file(EVENT, [
-        avro_event(0, 1542325700000, "worker", 0, "node1"), avro_event(0, 1542325700000, "worker", 1, "node2"),
-        avro_event(1, 1542325710000, "worker", 1, "FAILED"), avro_event(1, 1542325720000, "worker", 0, "SUCCEEDED")]))
+    (place / f"{app}-1542325695566-1542325733637-alice-FAILED.jhist").write_bytes(jhist(
+        started(1542325700000, "worker", 0, "node1"), started(1542325700000, "worker", 1, "node2"),
+        finished(1542325710000, "worker", 1, "FAILED"), finished(1542325720000, "worker", 0, "SUCCEEDED")))
     write_xml(place / "tony-final.xml", {"tony.application.name": "old", "tony.worker.instances": 2})
     (tony.directory / "conf").mkdir()
     write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.location": tony.directory / "tony-history"})
     other = tony.directory / "tony-history/intermediate/application_1541469337545_0032"
     other.mkdir(parents=True)
-    (other / f"{other.name}-1542325695566-alice.jhist.inprogress").write_bytes(avro_file(EVENT, [
-        avro_event(0, 1542325700000, "worker", 0, "node1")]))
+    (other / f"{other.name}-1542325695566-alice.jhist.inprogress").write_bytes(jhist(
+        started(1542325700000, "worker", 0, "node1")))
     assert "does not tell its end" in tony.run("wait", other.name).stderr
     row, = rows(tony, "--state", "failed")
     assert (row["id"], row["name"], row["user"], row["state"]) == (app, "old", "alice", "failed")
@@ -276,7 +245,7 @@ def test_tonys_directories_may_be_elsewhere(tony):
                         ("moving", f"{other}-1542325695566-1542325733637-alice-KILLED.jhist")):
         place = tony.directory / place / name[:len(app)]
         place.mkdir(parents=True)
-        (place / name).write_bytes(avro_file(EVENT, [avro_event(0, 1542325700000, "worker", 0, "node1")]))
+        (place / name).write_bytes(jhist(started(1542325700000, "worker", 0, "node1")))
         write_xml(place / "tony-final.xml", {"tony.worker.instances": 1})
     (tony.directory / "conf").mkdir()
     write_xml(tony.directory / "conf/tony-site.xml", {"tony.history.finished": tony.directory / "done"})

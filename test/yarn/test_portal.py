@@ -5,6 +5,7 @@ import signal
 import time
 from pathlib import Path
 
+import jhist
 import pytest
 from portal import Portal
 from program import PYTHON, wait_until
@@ -72,6 +73,29 @@ def test_collected_logs_are_those_of_tony_logs(tony, shared, portal):
     assert int(head.split()[0]) > portal.jobs()[job.id]["submitted_ms"] and rest.startswith(b"3000000\n")
     assert portal.call(f"{logs}/stdout?attempt=2")[0] == 404
     assert portal.call(f"{logs}/stdout-7")[0] == 404
+
+
+def test_logs_of_a_job_of_tonys_are_read_where_yarn_still_has_them(tony, shared, portal):
+    """TonY's executor wrote them to files of its own. What YARN has is the real thing, made by a job of ours."""
+    job = tony.submit({"tony.worker.instances": 1}, "--executes",
+                      'echo trained > "${LOG_DIRS%%,*}/execution.out"; echo warned > "${LOG_DIRS%%,*}/execution.err"')
+    assert job.wait() == 0
+    task, = job.status()["tasks"]
+    user, place = tony.cluster.user, f"{shared}/finished/2026/11/23/{job.id}"
+    now = int(time.time() * 1000)
+    tony.cluster.put(f"{place}/tony-final.xml", b"<configuration><property><name>tony.worker.instances</name><value>1"
+                                                b"</value></property></configuration>")
+    tony.cluster.put(f"{place}/{job.id}-{now - 9000}-{now}-{user}-SUCCEEDED.jhist", jhist.jhist(
+        jhist.started(now - 5000, "worker", 0, task["host"], task["container"]), jhist.finished(now, "worker", 0, "SUCCEEDED")))
+    portal.wait_kept(job, "succeeded")
+    logs = f"v1/jobs/{job.id}/tasks/worker:0/logs"
+    status, answer, _ = portal.call(f"{logs}/stdout")
+    assert status == 403 and b"others than" in answer
+    for depth in range(5):
+        tony.cluster.hdfs("PUT", place.rsplit("/", depth)[0], op="SETPERMISSION", permission="755")
+    portal.wait_logs(job, "worker:0")
+    assert portal.call(f"{logs}/stdout")[1] == b"trained\n"
+    assert portal.call(f"{logs}/stderr")[1] == b"warned\n"
 
 
 def entry_of(portal, shared, job):
