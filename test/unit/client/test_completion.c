@@ -152,7 +152,7 @@ static void bash_completes_values(void **state)
 	assert_bash(state, "tony list --tag \"\"", "of-all\n");
 	assert_bash(state, "tony kill --tag o", "of-live\n");
 	assert_bash(state, "tony rm --tag = o", "of-ended\n");
-	assert_bash(state, "tony history --state =", "succeeded\nfailed\nkilled\n");
+	assert_bash(state, "tony history --state =", "succeeded\nfailed\nkilled\nrunning\n");
 	assert_bash(state, "tony submit --conf \"\"", "compopt -o nospace\ntony.am.memory=\n");
 	assert_bash(state, "tony submit --conf_file \"\"", "compopt -o default\n");
 	/* Nothing can be said of these values; jobs and options they are not. */
