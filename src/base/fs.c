@@ -108,6 +108,17 @@ bool fs_is_directory(const char *path)
 	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+bool fs_has_entries(const char *path)
+{
+	DIR *dir cleanup_dir = opendir(path);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (!str_equal(entry->d_name, ".") && !str_equal(entry->d_name, ".."))
+			return true;
+	return false;
+}
+
 bool fs_is_program(const char *path)
 {
 	return !fs_is_directory(path) && access(path, X_OK) == 0;

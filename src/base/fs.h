@@ -24,6 +24,7 @@ char *fs_absolute(const char *path, struct err *err); /* lexical: against the cu
 char *fs_expand_home(const char *path);
 bool fs_exists(const char *path);
 bool fs_is_directory(const char *path);
+bool fs_has_entries(const char *path); /* a directory with something in it */
 /* A file that this process may execute. */
 bool fs_is_program(const char *path);
 /* The first of that name in the directories of a PATH, as they stand there; NULL: none, also where

@@ -92,6 +92,8 @@ void describe_record(struct describer *describer)
 	if (describer->job->checkpoint_dir)
 		set_value(config, "tony.application.checkpoint-dir", describer->job->checkpoint_dir,
 			  NULL);
+	if (describer->job->results_dir)
+		set_value(config, "tony.application.output-dir", describer->job->results_dir, NULL);
 	describer->job->config = config;
 }
 

@@ -40,6 +40,7 @@ static void set_places(json_t *object, const struct opened *opened)
 
 	json_set_text(object, "job_dir", opened->door.job_dir);
 	json_set_text(object, "work_dir", opened->view->job->work_dir);
+	json_set_text(object, "rerun_of", opened->view->job->rerun_of);
 	json_set_text(object, "portal_url", page);
 }
 

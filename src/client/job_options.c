@@ -486,6 +486,9 @@ static int load_files(const struct job_options *options, struct conf *conf, stru
 {
 	const char *file = options->conf_file;
 
+	if (options->earlier)
+		return conf_load_job(conf, options->earlier_name, options->earlier, err);
+
 	if (!file || !job_file_is_elsewhere(file))
 		return conf_load_files(conf, file, err);
 	return conf_load_site(conf, err) < 0 ? -1 : job_file_load(conf, file, err);

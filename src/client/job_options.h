@@ -6,6 +6,7 @@
 #ifndef TONY_CLIENT_JOB_OPTIONS_H
 #define TONY_CLIENT_JOB_OPTIONS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -34,6 +35,10 @@ struct job_options {
 	struct str_list env, env_file;
 	char *timeout, *retries;
 	bool allow_unknown_keys;
+	/* In place of a job file: the configuration that another job had in effect, as struct job's
+	 * `config`, and what messages call it. NULL: there is none. Borrowed. */
+	const json_t *earlier;
+	const char *earlier_name;
 };
 
 #define JOB_OPTIONS(owner, member)                                                                 \

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 
 /* {type} stands for the type of the task that failed. */
@@ -77,7 +78,7 @@ static const char *find_remedy(const struct job_view *view)
 	return remedies[view->cause.kind];
 }
 
-char *remedy_of(const struct job_view *view)
+static char *own_remedy(const struct job_view *view)
 {
 	const char *remedy = find_remedy(view);
 
@@ -91,6 +92,23 @@ char *remedy_of(const struct job_view *view)
 	const struct task_view *task = &view->tasks[view->cause_task];
 	return mem_printf("%.*s%s%s", (int)(place - remedy), remedy,
 			  view->job->types[task->type].name, place + strlen("{type}"));
+}
+
+/* Whether there are any in HDFS, only HDFS could tell. */
+static bool has_checkpoints(const struct job *job)
+{
+	return job->checkpoint_dir && *job->checkpoint_dir == '/' &&
+	       fs_has_entries(job->checkpoint_dir);
+}
+
+char *remedy_of(const struct job_view *view)
+{
+	char *remedy cleanup_free = own_remedy(view);
+
+	if (view->state != JOB_FAILED || !has_checkpoints(view->job))
+		return mem_steal(&remedy);
+	return mem_printf("%s%stony rerun %s --resume, which goes on from its checkpoints",
+			  remedy ? remedy : "", remedy ? "; then " : "", view->job->id);
 }
 
 /* An executor that could not run says why; what its node or the scheduler said, the AM has noted.

@@ -12,9 +12,6 @@
 #include "client/input.h"
 #include "client/stage_clone.h"
 
-/* Under this name src_dir is unpacked in a container; its content is then put into the working
- * directory. */
-#define SOURCE_NAME "tony-src"
 /* And under this one is standard input there. */
 #define STDIN_NAME "tony-stdin"
 
@@ -47,7 +44,7 @@ static int take_snapshot(struct sender *sender, const char *source, struct err *
 {
 	if (sender->snapshot)
 		return 0;
-	sender->snapshot = fs_make_temporary(SOURCE_NAME, err);
+	sender->snapshot = fs_make_temporary(STAGE_SENT_SOURCE, err);
 	if (!sender->snapshot)
 		return -1;
 	char *target cleanup_free = fs_join(sender->snapshot, "src");
@@ -62,7 +59,7 @@ static void expect_source(struct job_type *type)
 	files->items = mem_realloc_array(files->items, files->count + 1, sizeof(*files->items));
 	files->items[files->count++] =
 		(struct job_file){.kind = JOB_FILE_CONTENT,
-				  .source = mem_strdup("container:" SOURCE_NAME),
+				  .source = mem_strdup("container:" STAGE_SENT_SOURCE),
 				  .name = mem_strdup(".")};
 }
 
@@ -77,7 +74,7 @@ static int add(struct sender *sender, size_t type, const struct stage_file *file
 	to->archive = file->kind == STAGE_UNPACK || file->kind == STAGE_REMOTE_UNPACK;
 	if (!stage_is_source(file))
 		return 0;
-	to->name = SOURCE_NAME;
+	to->name = STAGE_SENT_SOURCE;
 	to->archive = true;
 	expect_source(&sender->job->types[type]);
 	if (file->kind != STAGE_SOURCE)
@@ -125,7 +122,7 @@ static char *use_snapshot(struct sender *sender)
 	char *copy = sender->snapshot ? fs_join(sender->snapshot, "src") : NULL;
 
 	for (size_t i = 0; i < sender->count && copy; i++)
-		if (str_equal(sender->files[i].name, SOURCE_NAME))
+		if (str_equal(sender->files[i].name, STAGE_SENT_SOURCE))
 			sender->files[i].source = copy;
 	return copy;
 }

@@ -234,6 +234,10 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 	if (view->epoch > 1)
 		str_append_format(&head, "  epoch %d", view->epoch);
 	report_line(head.text);
+	if (view->job->rerun_of) {
+		char *line cleanup_free = mem_printf("repeats: %s", view->job->rerun_of);
+		report_line(line);
+	}
 	if (view->waiting && !view->is_final) {
 		char *line cleanup_free = mem_printf("waiting: %s", view->waiting);
 		report_line(line);

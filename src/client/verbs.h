@@ -8,10 +8,10 @@
 #include "base/opt.h"
 
 #define VERBS(row)                                                                                 \
-	row(init) row(submit) row(list) row(status) row(wait) row(attach) row(logs) row(open)      \
-		row(events) row(kill) row(restart) row(results) row(scale) row(config) row(check)  \
-			row(render) row(history) row(rm) row(clean) row(advise) row(bundle)        \
-				row(portal) row(version) row(completion)
+	row(init) row(submit) row(rerun) row(list) row(status) row(wait) row(attach) row(logs)     \
+		row(open) row(events) row(kill) row(restart) row(results) row(scale) row(config)   \
+			row(check) row(render) row(history) row(rm) row(clean) row(advise)         \
+				row(bundle) row(portal) row(version) row(completion)
 
 #define VERB_DECLARE(name)                                                                         \
 	int verb_##name(int argc, char **argv);                                                    \

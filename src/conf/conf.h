@@ -12,6 +12,7 @@
 #ifndef TONY_CONF_CONF_H
 #define TONY_CONF_CONF_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -108,6 +109,9 @@ void conf_append_literal(struct conf *conf, const struct conf_place *place, cons
  * place. What that job had by default, or from its framework, is a default again. */
 void conf_set_recorded(struct conf *conf, const struct conf_place *place, const char *origin,
 		       const char *name, const char *value);
+/* In place of a tony.xml, above tony-site.xml: the whole `config` of a job, which `name` stands for
+ * in messages. */
+int conf_load_job(struct conf *conf, const char *name, const json_t *config, struct err *err);
 /* A file's <final>: from the site, nothing later may change it. */
 void conf_set_final(struct conf *conf, const struct conf_place *place, const char *name);
 /* Another built-in default for this job. */

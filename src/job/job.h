@@ -111,6 +111,7 @@ struct job {
 	char *framework; /* lower case: a name that framework_find() knows */
 	char *scheduler; /* a name that scheduler_find() knows; NULL: the local one */
 	char *queue;
+	char *rerun_of; /* the id of the job that this one repeats; NULL: none */
 	struct str_list tags;
 	enum job_mode mode;
 	int64_t submitted_ms; /* wall clock */

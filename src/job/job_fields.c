@@ -28,6 +28,7 @@ const struct job_field job_fields[] = {
 	{JOB(framework), .kind = FIELD_TEXT, .min = 1, .max = 64},
 	{JOB(scheduler), .kind = FIELD_OPTIONAL_TEXT, .max = 64},
 	{JOB(queue), .kind = FIELD_OPTIONAL_TEXT, .max = TEXT_CAP},
+	{JOB(rerun_of), .kind = FIELD_OPTIONAL_TEXT, .max = 128},
 	{JOB(tags), .kind = FIELD_LIST, .max = TEXT_CAP},
 	{JOB(mode), .kind = FIELD_CHOICE, .choices = modes},
 	{JOB(submitted_ms), .kind = FIELD_INT64, .max = INT64_MAX},

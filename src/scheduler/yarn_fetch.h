@@ -13,6 +13,10 @@ struct job;
  * there: see webhdfs_fetch(). The cluster is that of the site files and of the keys of `job`. */
 int yarn_fetch(const struct job *job, const char *uri, const char *target, struct err *err);
 
+/* Is it there? A file that stage() has sent is kept for as long as if it had been sent now. -1:
+ * ERR_NOT_FOUND, or what kept HDFS from answering. The cluster is as for yarn_fetch(). */
+int yarn_fetch_keep(const struct job *job, const char *uri, struct err *err);
+
 /* A file of at most `cap` bytes, appended to `bytes`. The cluster is that of the site files and of
  * the keys in tony-site.xml. */
 int yarn_fetch_text(const char *uri, size_t cap, struct str *bytes, struct err *err);

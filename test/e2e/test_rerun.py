@@ -1,9 +1,14 @@
 """A job is submitted again: from its history's tony-final.xml, or by tony rerun."""
 
-import pytest
-from conftest import wait_until, write_xml
+import json
+import shutil
+import subprocess
 
-USAGE = 2
+import pytest
+import schemas
+from conftest import PYTHON, wait_until, write_xml
+
+CONFIG, USAGE = 3, 2
 
 
 def final_of(tony, job):
@@ -93,3 +98,142 @@ def test_what_the_framework_added_is_no_word_of_the_users(tony, project, elsewhe
     assert shown.returncode == 0 and "framework pytorch" not in shown.stdout, shown.stdout
     answer, _ = submit(tony, "submit", "--follow", "--conf_file", final, cwd=elsewhere)
     assert sorted(answer.stdout.split()).count("2") >= 2 and "warning" not in answer.stderr
+
+
+# ---- tony rerun -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def with_sources(tony, project):
+    """A job that has ended, of a program and an archive that were changed since."""
+    subprocess.run(["tar", "-czf", "tree.tgz", "data.txt"], cwd=project, check=True)
+    (project / "train.py").write_text("import os; print('first', open('tree/data.txt').read(), os.environ['COLOUR'],"
+                                      " os.environ['TASK_INDEX'], os.environ.get('OMP_NUM_THREADS', 'none'))\n")
+    _, job = submit(tony, "submit", "--src_dir", ".", "--conf", "tony.containers.resources=tree.tgz::tree#archive",
+                    "--workers", "2", "--memory", "64m", "--env", "COLOUR=red,green", "--env", "OMP_NUM_THREADS=",
+                    "--framework", "pytorch", "--", PYTHON, "train.py", cwd=project)
+    (project / "train.py").write_text("print('second')\n")
+    (project / "data.txt").write_text("other numbers")
+    subprocess.run(["tar", "-czf", "tree.tgz", "data.txt"], cwd=project, check=True)
+    return job
+
+
+def lines_of(answer):
+    return sorted(line.split("  ")[-1] for line in answer.stdout.splitlines())
+
+
+def test_a_job_is_repeated_with_the_sources_that_it_had(tony, with_sources, elsewhere):
+    answer, again = submit(tony, "rerun", "--follow", with_sources.id, cwd=elsewhere)
+    for index in (0, 1):
+        assert f"first numbers red,green {index} none" in answer.stdout, answer.stdout
+    assert "warning" not in answer.stderr, answer.stderr
+    assert again.status()["rerun_of"] == with_sources.id
+    schemas.check("rerun", again.status())
+    assert f"repeats: {with_sources.id}" in tony.run("status", again.id).stdout
+    # Its own record names what the user named, so that it can be repeated in its turn.
+    config = [json.loads((job.directory / "job.json").read_text())["config"] for job in (with_sources, again)]
+    for key in ("tony.application.src-dir", "tony.containers.resources"):
+        assert config[0][key]["value"] == config[1][key]["value"], key
+    answer, third = submit(tony, "rerun", "--follow", again.id, "--workers", "1", "--env", "COLOUR=blue",
+                           cwd=elsewhere)
+    assert "first numbers blue 0 none" in answer.stdout and "red" not in answer.stdout
+    assert third.status()["rerun_of"] == again.id and third.status()["task_count"] == 1
+
+
+def test_a_live_job_is_repeated(tony, project, elsewhere):
+    write_xml(project / "tony.xml", {"tony.worker.instances": 1, "tony.worker.memory": "64m",
+                                     "tony.application.src-dir": ".", "tony.application.name": "alive",
+                                     "tony.containers.command": f"{PYTHON} train.py; sleep 1000"})
+    _, job = submit(tony, "submit", "--detach", cwd=project)
+    job.wait_task("worker:0")
+    (project / "train.py").unlink()
+    answer, again = submit(tony, "rerun", "--detach", "--name", "alive-too", "alive", cwd=elsewhere)
+    again.wait_task("worker:0")
+    assert again.status()["name"] == "alive-too" and again.status()["rerun_of"] == job.id
+    answer = tony.run("rerun", "--resume", "alive", cwd=elsewhere)
+    assert answer.returncode != 0 and "still runs, and writes its checkpoints" in answer.stderr
+
+
+def test_other_sources_and_another_command_win(tony, with_sources, project, elsewhere):
+    answer, _ = submit(tony, "rerun", "--follow", "--src_dir", project, with_sources.id, "--workers", "1", cwd=elsewhere)
+    assert answer.stdout.strip() == "second"
+    answer, _ = submit(tony, "rerun", "--follow", with_sources.id, "--workers", "1", "--", "echo", "third",
+                       cwd=elsewhere)
+    assert answer.stdout == "third\n"
+
+
+def test_it_is_told_what_is_gone_and_what_to_type(tony, with_sources, project, elsewhere):
+    final_of(tony, with_sources)
+    wait_until(lambda: not with_sources.processes(), "the job to be over")
+    shutil.rmtree(with_sources.directory)
+    answer = tony.run("rerun", with_sources.id, cwd=elsewhere)
+    assert answer.returncode != 0
+    assert f'the sources of {with_sources.id} are gone' in answer.stderr
+    assert f'"tony rerun {with_sources.id} --src_dir {project}" takes those that lie there now' in answer.stderr
+    answer, _ = submit(tony, "rerun", "--follow", with_sources.id, "--src_dir", project, "--workers", "1",
+                       cwd=elsewhere)
+    assert answer.stdout.strip() == "second"
+
+
+def test_what_ran_in_place_runs_there_again(tony, project, elsewhere):
+    _, job = submit(tony, "submit", "--", PYTHON, "train.py", cwd=project)
+    (project / "data.txt").write_text("other numbers")
+    final_of(tony, job)
+    wait_until(lambda: not job.processes(), "the job to be over")
+    shutil.rmtree(job.directory)
+    answer, _ = submit(tony, "rerun", "--follow", job.id, cwd=elsewhere)
+    assert "first other numbers" in answer.stdout and "changed in" not in answer.stderr
+    (project / "train.py").write_text("print('second')\n")
+    answer, _ = submit(tony, "rerun", "--follow", job.id, cwd=elsewhere)
+    assert answer.stdout == "second\n"
+    assert f"tony: warning: changed in {project} since {job.id}: train.py" in answer.stderr
+    shutil.rmtree(project)
+    answer = tony.run("rerun", job.id, cwd=elsewhere)
+    assert answer.returncode == CONFIG and f'"{project}": No such file or directory' in answer.stderr
+
+
+def test_resume_goes_on_from_the_checkpoints(tony, project, elsewhere):
+    (project / "train.sh").write_text('cat "$TONY_CHECKPOINT_DIR"/* 2>/dev/null || echo none\n'
+                                      'echo step-7 >"$TONY_CHECKPOINT_DIR/last"; exit "$CODE"\n')
+    answer, job = submit(tony, "submit", "--follow", "--env", "CODE=3", "--", "sh", "train.sh", cwd=project, code=1)
+    assert answer.stdout == "none\n"
+    assert f"tony rerun {job.id} --resume, which goes on from its checkpoints" in answer.stderr
+    answer, fresh = submit(tony, "rerun", "--follow", job.id, "--env", "CODE=0", cwd=elsewhere)
+    assert answer.stdout == "none\n"
+    answer, _ = submit(tony, "rerun", "--follow", "--resume", job.id, "--env", "CODE=0", cwd=elsewhere)
+    assert answer.stdout == "step-7\n"
+    (fresh.directory / "checkpoint/last").unlink()
+    answer = tony.run("rerun", "--resume", fresh.id, cwd=elsewhere)
+    assert answer.returncode != 0 and f"{fresh.id} has left no checkpoints in" in answer.stderr
+
+
+def test_standard_input_is_given_again(tony, project, elsewhere):
+    (project / "input").write_text("hello\n")
+    with open(project / "input") as stdin:
+        answer = tony.run("submit", "--follow", "--stdin", "--", "cat", cwd=project, stdin=stdin)
+    job = tony.found_job(answer.stderr)
+    tony.jobs.append(job)
+    answer = tony.run("rerun", job.id, cwd=elsewhere)
+    assert answer.returncode == USAGE and f"tony rerun {job.id} --stdin <FILE" in answer.stderr
+    with open(project / "input") as stdin:
+        answer = tony.run("rerun", "--follow", "--stdin", job.id, cwd=elsewhere, stdin=stdin)
+    tony.jobs.append(tony.found_job(answer.stderr.replace(job.id, "")))
+    assert answer.stdout == "hello\n"
+
+
+def test_git_tells_what_changed_in_place(tony, project, elsewhere):
+    def git(*arguments):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=project, check=True,
+                       capture_output=True)
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    _, job = submit(tony, "submit", "--", PYTHON, "train.py", cwd=project)
+    answer, _ = submit(tony, "rerun", job.id, cwd=elsewhere)
+    assert "warning" not in answer.stderr
+    (project / "data.txt").write_text("other numbers")
+    answer, _ = submit(tony, "rerun", job.id, cwd=elsewhere)
+    assert f"changed in {project} since {job.id}: data.txt" in answer.stderr
+    git("commit", "-qam", "second")
+    answer, _ = submit(tony, "rerun", job.id, cwd=elsewhere)
+    assert f"{job.id} ran at the commit" in answer.stderr

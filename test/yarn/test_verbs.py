@@ -319,3 +319,25 @@ def test_a_job_that_the_resource_manager_has_forgotten_is_found_by_a_part_of_its
     finally:
         for forgotten in ("application_1_0041", "application_1_0042"):
             tony.cluster.hdfs("DELETE", f"{place}/{forgotten}", op="DELETE", recursive="true")
+
+
+def test_a_job_is_repeated_with_the_sources_that_it_had(tony):
+    """Of a job that has ended: its files are taken from HDFS, where they are by content."""
+    sources, elsewhere = tony.directory / "sources", tony.directory / "elsewhere"
+    for directory in (sources, elsewhere):
+        directory.mkdir()
+    (sources / "say.sh").write_text('echo "first $(cat data.txt) $COLOUR"\n')
+    (tony.directory / "data.txt").write_text("numbers")
+    answer, job = tony.job({"tony.worker.instances": 1}, "--env", "COLOUR=red", "--conf",
+                           f"tony.containers.resources={tony.directory}/data.txt", "--", "sh", "say.sh",
+                           src_dir=sources)
+    assert answer.returncode == 0, answer.stderr
+    (sources / "say.sh").write_text("echo second\n")
+    (tony.directory / "data.txt").unlink()
+    answer = tony.run("rerun", "--detach", job.id, cwd=elsewhere)
+    assert answer.returncode == 0, answer.stderr
+    again = tony.found_job(answer.stdout)
+    tony.jobs.append(again)
+    assert again.wait() == 0
+    assert again.logs("worker:0") == "first numbers red\n"
+    assert again.status()["rerun_of"] == job.id

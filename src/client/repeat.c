@@ -1,0 +1,281 @@
+#include "client/repeat.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "scheduler/yarn_fetch.h"
+
+#define CHECKPOINT_KEY "tony.application.checkpoint-dir"
+#define WORK_DIR_KEY   "tony.application.work-dir"
+
+void repeat_finish(struct repeat *repeat)
+{
+	json_decref(repeat->config);
+	json_decref(repeat->placed);
+	*repeat = (struct repeat){0};
+}
+
+static void set(json_t *config, const char *key, const char *value)
+{
+	json_t *row = json_object_get(config, key);
+
+	if (!value) {
+		json_object_del(config, key);
+		return;
+	}
+	if (!row) {
+		row = json_object();
+		json_set_text(row, "origin", "tony rerun");
+		json_object_set_new(config, key, row);
+	}
+	json_set_text(row, "value", value);
+}
+
+void repeat_set(struct repeat *repeat, const char *key, const char *value)
+{
+	set(repeat->config, key, value);
+	json_set_text(repeat->placed, key, value);
+}
+
+/* ---- environment -------------------------------------------------------------------------- */
+
+/* "A=1,2" -> "A=1\,2" as an item of a list. */
+static void append_item(struct str *out, const char *pair)
+{
+	if (out->length > 0)
+		str_append_char(out, ',');
+	for (; *pair; pair++) {
+		if (*pair == ',')
+			str_append_char(out, '\\');
+		str_append_char(out, *pair);
+	}
+}
+
+static bool is_pair_of(const char *pair, const char *name, size_t length)
+{
+	return strncmp(pair, name, length) == 0 && pair[length] == '=';
+}
+
+/* The pair of a type's own environment whose name is that of `masked`; the last one where the key
+ * is the type's own, which stands behind the others, else the first one. */
+static const char *find_pair(const struct job_type *type, const char *masked, bool last)
+{
+	size_t length = strcspn(masked, "=");
+	const char *found = NULL;
+
+	for (size_t i = 0; i < type->environment.count && (last || !found); i++)
+		if (is_pair_of(type->environment.items[i], masked, length))
+			found = type->environment.items[i];
+	return found ? found : masked;
+}
+
+static void unmask(struct repeat *repeat, const char *key, const struct job_type *type, bool last)
+{
+	const char *value = job_config_value(repeat->config, key);
+	struct str_list pairs cleanup_str_list = {0};
+	struct str all cleanup_str = {0};
+
+	if (!value || !*value)
+		return;
+	key_read_list(key_find(key, NULL), value, &pairs);
+	for (size_t i = 0; i < pairs.count; i++)
+		append_item(&all, find_pair(type, pairs.items[i], last));
+	set(repeat->config, key, str_text(&all));
+}
+
+static void unmask_all(struct repeat *repeat)
+{
+	const struct job *job = repeat->opened->job;
+
+	unmask(repeat, "tony.containers.envs", &job->types[0], false);
+	unmask(repeat, "tony.execution.envs", &job->types[0], true);
+	for (size_t i = 0; i < job->type_count; i++) {
+		char *key cleanup_free = mem_printf("tony.%s.envs", job->types[i].name);
+		unmask(repeat, key, &job->types[i], true);
+	}
+}
+
+/* "--env NAME=" of the earlier job stands before those of the new one. */
+static void repeat_removals(const struct job *job, struct job_options *options)
+{
+	struct str_list all = {0};
+
+	for (size_t i = 0; i < job->types[0].environment.count; i++)
+		if (!strchr(job->types[0].environment.items[i], '='))
+			str_list_add_format(&all, "%s=", job->types[0].environment.items[i]);
+	for (size_t i = 0; i < options->env.count; i++)
+		str_list_add(&all, options->env.items[i]);
+	str_list_finish(&options->env);
+	options->env = all;
+}
+
+/* ---- checkpoints -------------------------------------------------------------------------- */
+
+static int check_checkpoints(const struct job *job, struct err *err)
+{
+	const char *directory = job->checkpoint_dir;
+	struct err missing cleanup_err = {0};
+	bool is_there = true;
+
+	if (!directory)
+		is_there = false;
+	else if (str_starts_with(directory, "hdfs:"))
+		is_there = yarn_fetch_keep(job, directory, &missing) == 0 ||
+			   missing.kind != ERR_NOT_FOUND;
+	else if (!strstr(directory, "://"))
+		is_there = fs_has_entries(directory);
+	return is_there ? 0
+			: err_set(err, ERR_NOT_FOUND,
+				  "--resume: %s has left no checkpoints in %s; leave --resume out",
+				  job->id, directory ? directory : "any directory");
+}
+
+static int resume(struct repeat *repeat, struct err *err)
+{
+	const struct opened *opened = repeat->opened;
+
+	if (!opened->view->is_final)
+		return err_set(err, ERR_FAILED,
+			       "--resume: %s still runs, and writes its checkpoints; end it by "
+			       "tony kill %s first",
+			       opened->id, opened->id);
+	if (check_checkpoints(opened->job, err) < 0)
+		return -1;
+	set(repeat->config, CHECKPOINT_KEY, opened->job->checkpoint_dir);
+	return 0;
+}
+
+/* Two jobs do not write their checkpoints into one directory unless the user says so. */
+static void begin_anew(struct repeat *repeat)
+{
+	const char *chosen = job_config_value(repeat->config, CHECKPOINT_KEY);
+
+	if (chosen && *chosen)
+		fprintf(stderr,
+			"tony: checkpoints go to a directory of the new job; --resume goes on in "
+			"%s\n",
+			chosen);
+	set(repeat->config, CHECKPOINT_KEY, NULL);
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static int check_stdin(const struct job *job, bool has_stdin, struct err *err)
+{
+	for (size_t i = 0; i < job->type_count; i++)
+		if (job->types[i].stdin_file && !has_stdin)
+			return err_set(err, ERR_USAGE,
+				       "%s read standard input, which is not kept; give it again: "
+				       "tony rerun %s --stdin <FILE",
+				       job->id, job->id);
+	return 0;
+}
+
+int repeat_plan(struct repeat *repeat, const struct opened *opened,
+		const struct repeat_choice *choice, struct job_options *options, struct err *err)
+{
+	const struct job *job = opened->job;
+
+	if (options->conf_file)
+		return err_set(err, ERR_USAGE,
+			       "--conf_file: rerun has the configuration of %s; give what differs "
+			       "with --conf, or see tony submit",
+			       opened->id);
+	if (check_stdin(job, choice->has_stdin, err) < 0)
+		return -1;
+	repeat->opened = opened;
+	repeat->config = job->config ? json_deep_copy(job->config) : json_object();
+	repeat->placed = json_object();
+	if (job->work_dir)
+		set(repeat->config, WORK_DIR_KEY, job->work_dir);
+	unmask_all(repeat);
+	repeat_removals(job, options);
+	if (!choice->resumes)
+		begin_anew(repeat);
+	else if (resume(repeat, err) < 0)
+		return -1;
+	options->earlier = repeat->config;
+	options->earlier_name = opened->id;
+	return repeat_place_sources(repeat, options, err);
+}
+
+void repeat_note(const struct repeat *repeat, struct job *job)
+{
+	const char *key;
+	json_t *placed;
+
+	json_object_foreach(repeat->placed, key, placed)
+	{
+		json_t *before = json_object_get(repeat->opened->job->config, key);
+		if (before &&
+		    str_equal(job_config_value(job->config, key), json_string_value(placed)))
+			json_object_set(job->config, key, before);
+	}
+	job->rerun_of = mem_strdup(repeat->opened->id);
+	if (repeat_has_sources(repeat))
+		job->provenance = json_incref(repeat->opened->job->provenance);
+}
+
+bool repeat_has_sources(const struct repeat *repeat)
+{
+	return json_object_get(repeat->placed, "tony.application.src-dir");
+}
+
+/* ---- in place ----------------------------------------------------------------------------- */
+
+/* {"PATH": "SHA-256"} of the command's files and of those that differ from the commit. */
+static json_t *collect_files(const struct job *job)
+{
+	static const char *const lists[] = {"files", "changed"};
+	json_t *all = json_object(), *file;
+	size_t k;
+
+	for (size_t i = 0; i < array_length(lists); i++)
+		json_array_foreach(json_object_get(job->provenance, lists[i]), k, file)
+		{
+			const char *path = json_string_value(json_object_get(file, "path"));
+			const char *hash = json_string_value(json_object_get(file, "sha256"));
+			if (path)
+				json_object_set_new(all, path, json_string(hash ? hash : ""));
+		}
+	return all;
+}
+
+static void add_changes(const json_t *from, json_t *to, bool both_ways, struct str_list *names)
+{
+	const char *path;
+	json_t *hash;
+
+	json_object_foreach((json_t *)from, path, hash)
+	{
+		const json_t *other = json_object_get(to, path);
+		char *clean cleanup_free = str_printable(path, strlen(path));
+		if ((other ? !json_equal(hash, other) : both_ways) && !str_list_has(names, clean))
+			str_list_add(names, clean);
+	}
+}
+
+void repeat_warn_of_changes(const struct repeat *repeat, const struct job *job)
+{
+	const struct job *earlier = repeat->opened->job;
+	const json_t *before = json_object_get(earlier->provenance, "commit");
+	const json_t *now = json_object_get(job->provenance, "commit");
+	struct str_list names cleanup_str_list = {0};
+
+	if (!job->work_dir || !earlier->provenance || !job->provenance)
+		return;
+	json_t *old cleanup_json = collect_files(earlier), *new cleanup_json = collect_files(job);
+	bool same_commit = now && json_equal(before, now);
+	add_changes(old, new, same_commit, &names);
+	add_changes(new, old, same_commit, &names);
+	char *list cleanup_free = str_list_join(&names, ", ");
+	if (names.count > 0)
+		fprintf(stderr, "tony: warning: changed in %s since %s: %s\n", job->work_dir,
+			earlier->id, list);
+	if (before && now && !same_commit)
+		fprintf(stderr, "tony: warning: %s ran at the commit %s, which is now %s\n",
+			earlier->id, json_string_value(before), json_string_value(now));
+}

@@ -1,0 +1,229 @@
+/* Where the sources of an earlier job are kept. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "client/repeat.h"
+#include "client/stage_send.h"
+#include "hadoop/cluster.h"
+#include "scheduler/local_sources.h"
+#include "scheduler/state_dir.h"
+#include "scheduler/yarn_fetch.h"
+
+#define SOURCE_KEY    "tony.application.src-dir"
+#define RESOURCES_KEY "tony.containers.resources"
+#define CONTAINER     "container:"
+
+struct finder {
+	struct repeat *repeat;
+	const struct job *job;
+	struct hadoop_cluster *cluster; /* of a job on YARN; NULL: it ran on this machine */
+	char *cache;			/* of this machine */
+	const struct job_options *options;
+};
+
+/* ---- files in HDFS ------------------------------------------------------------------------ */
+
+/* A file that a type had under two names has one link. */
+static const char *first_name(const struct job_type *type, const char *name)
+{
+	for (size_t i = 0; i < type->files.count; i++) {
+		const struct job_file *file = &type->files.items[i];
+		if (str_equal(file->name, name) && str_starts_with(file->source, CONTAINER))
+			return file->source + strlen(CONTAINER);
+	}
+	return name;
+}
+
+static const struct hadoop_file *find_sent(const struct finder *finder, size_t type,
+					   const char *name)
+{
+	const struct hadoop_cluster *cluster = finder->cluster;
+	const char *linked = first_name(&finder->job->types[type], name);
+
+	for (size_t i = 0; type < cluster->type_count && i < cluster->types[type].link_count; i++) {
+		const struct hadoop_link *link = &cluster->types[type].links[i];
+		if (str_equal(link->name, linked) && link->file < cluster->file_count)
+			return &cluster->files[link->file];
+	}
+	return NULL;
+}
+
+/* ---- src_dir ------------------------------------------------------------------------------ */
+
+static int tell_gone(const struct finder *finder, const char *what, struct err *err)
+{
+	const char *id = finder->job->id, *from = job_config(finder->job, SOURCE_KEY);
+	char *quoted cleanup_free = from ? str_shell_quote(from) : mem_strdup("DIR");
+
+	return err_set(
+		err, ERR_NOT_FOUND,
+		"the sources of %s are gone (%s); \"tony rerun %s --src_dir %s\" takes those "
+		"that lie there now",
+		id, what, id, quoted);
+}
+
+static int place_local_source(struct finder *finder, struct err *err)
+{
+	char *path cleanup_free = local_sources_path(finder->repeat->opened->door.job_dir);
+	char *snapshot cleanup_free = realpath(path, NULL);
+
+	if (!snapshot)
+		return tell_gone(finder, path, err);
+	repeat_set(finder->repeat, SOURCE_KEY, snapshot);
+	return 0;
+}
+
+static int place_sent_source(struct finder *finder, struct err *err)
+{
+	const struct hadoop_file *sent = NULL;
+	struct err missing cleanup_err = {0};
+
+	for (size_t i = 0; i < finder->job->type_count && !sent; i++)
+		sent = find_sent(finder, i, STAGE_SENT_SOURCE);
+	if (!sent)
+		return tell_gone(finder, "its description names no copy", err);
+	if (yarn_fetch_keep(finder->job, sent->url, &missing) < 0)
+		return missing.kind == ERR_NOT_FOUND
+			       ? tell_gone(finder, sent->url, err)
+			       : err_set(err, missing.kind, "%s", err_message(&missing));
+	repeat_set(finder->repeat, SOURCE_KEY, sent->url);
+	return 0;
+}
+
+static bool is_overridden(const struct job_options *options)
+{
+	for (size_t i = 0; i < options->conf.count; i++)
+		if (str_starts_with(options->conf.items[i], SOURCE_KEY "="))
+			return true;
+	return options->src_dir;
+}
+
+/* A description of before this was recorded tells the files of the types. */
+static bool has_source(const struct finder *finder)
+{
+	for (size_t i = 0; i < finder->job->type_count; i++)
+		for (size_t k = 0; k < finder->job->types[i].files.count; k++)
+			if (finder->job->types[i].files.items[k].kind == JOB_FILE_CONTENT)
+				return true;
+	return false;
+}
+
+static int place_source(struct finder *finder, struct err *err)
+{
+	if (is_overridden(finder->options) || !has_source(finder))
+		return 0;
+	return finder->cluster ? place_sent_source(finder, err) : place_local_source(finder, err);
+}
+
+/* ---- resources ---------------------------------------------------------------------------- */
+
+/* The directory unpacked for the earlier job; NULL: it used the file itself, or that is gone. */
+static const char *find_unpacked(const struct finder *finder, size_t type, const char *name)
+{
+	const struct job_files *files = &finder->job->types[type].files;
+
+	for (size_t i = 0; i < files->count; i++) {
+		const struct job_file *file = &files->items[i];
+		if (str_equal(file->name, name) && file->kind == JOB_FILE_LINK &&
+		    str_starts_with(file->source, finder->cache) && fs_is_directory(file->source))
+			return file->source;
+	}
+	return NULL;
+}
+
+/* Where the resource is kept; NULL: nowhere but where the user has it. The caller frees. */
+static char *find_kept(const struct finder *finder, size_t type, const struct resource_spec *spec,
+		       bool *archive)
+{
+	if (!finder->cluster) {
+		*archive = true;
+		return mem_strdup(find_unpacked(finder, type, spec->name));
+	}
+	const struct hadoop_file *sent = find_sent(finder, type, spec->name);
+	if (!sent || yarn_fetch_keep(finder->job, sent->url, NULL) < 0)
+		return NULL;
+	*archive = sent->archive;
+	return mem_strdup(sent->url);
+}
+
+/* A file of this machine that a job linked was read in place: it is no copy that can be gone. */
+static void warn_of_present(const struct finder *finder, const struct resource_spec *spec)
+{
+	if (!spec->remote && (finder->cluster || (spec->archive && !fs_is_directory(spec->source))))
+		fprintf(stderr,
+			"tony: warning: %s is taken as it is now: the copy that %s had is gone\n",
+			spec->source, finder->job->id);
+}
+
+static void add_item(const struct finder *finder, size_t type, const char *item, struct str *out)
+{
+	struct resource_spec spec = {0};
+	char *kept cleanup_free = NULL;
+	bool archive = false;
+
+	if (resource_parse(item, &spec, NULL) < 0)
+		return;
+	/* --python_venv is for the new one. */
+	if (!finder->options->python_venv || !str_equal(spec.name, "venv")) {
+		kept = find_kept(finder, type, &spec, &archive);
+		if (!kept)
+			warn_of_present(finder, &spec);
+		str_append(out, out->length > 0 ? "," : "");
+		if (kept)
+			str_append_format(out, "%s::%s%s", kept, spec.name,
+					  archive ? "#archive" : "");
+		else
+			str_append(out, item);
+	}
+	resource_finish(&spec);
+}
+
+static void place_resources(const struct finder *finder, const char *key, size_t type)
+{
+	const char *value = job_config_value(finder->repeat->config, key);
+	struct str_list items cleanup_str_list = {0};
+	struct str all cleanup_str = {0};
+
+	if (!value || !*value)
+		return;
+	key_read_list(key_find(key, NULL), value, &items);
+	for (size_t i = 0; i < items.count; i++)
+		add_item(finder, type, items.items[i], &all);
+	if (!str_equal(str_text(&all), value))
+		repeat_set(finder->repeat, key, all.length > 0 ? all.text : NULL);
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static int place_all(struct finder *finder, struct err *err)
+{
+	if (place_source(finder, err) < 0)
+		return -1;
+	place_resources(finder, RESOURCES_KEY, 0);
+	for (size_t i = 0; i < finder->job->type_count; i++) {
+		char *key cleanup_free =
+			mem_printf("tony.%s.resources", finder->job->types[i].name);
+		place_resources(finder, key, i);
+	}
+	return 0;
+}
+
+int repeat_place_sources(struct repeat *repeat, const struct job_options *options, struct err *err)
+{
+	struct finder finder = {.repeat = repeat, .job = repeat->opened->job, .options = options};
+
+	if (str_equal(finder.job->scheduler, "yarn")) {
+		finder.cluster = hadoop_cluster_from_json(finder.job->cluster, err);
+		if (!finder.cluster)
+			return -1;
+	}
+	finder.cache = state_dir_cache(repeat->opened->door.job_dir);
+	int result = place_all(&finder, err);
+	free(finder.cache);
+	hadoop_cluster_destroy(finder.cluster);
+	return result;
+}

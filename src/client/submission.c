@@ -1,0 +1,259 @@
+/* Describe, check, stage, start, watch. */
+#include "client/submission.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "client/exit_code.h"
+#include "client/input.h"
+#include "client/job_answer.h"
+#include "client/job_file.h"
+#include "client/job_verb.h"
+#include "client/preflight.h"
+#include "client/provenance.h"
+#include "client/report.h"
+#include "client/results.h"
+#include "client/stage_send.h"
+#include "client/upkeep.h"
+#include "scheduler/state_dir.h"
+
+/* A start is worth more than an answer: the program itself will tell. */
+enum { MODULE_WAIT_MS = 200 };
+/* Nor is git waited for any longer. Where sources are copied, it has until then, and what it tells
+ * later than that costs a second job.json. */
+enum { GIT_LIMIT_MS = 150, GIT_SOON_MS = 50 };
+
+/* From here to the watch, a signal waits: the job's directory must not stay behind half made. */
+static void hold_signals(void)
+{
+	sigset_t set;
+
+	watch_signals(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static bool was_interrupted(void)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+	       sigismember(&pending, SIGHUP) == 1;
+}
+
+static int fill(const struct scheduler_client_ops *ops, const struct stage *stage,
+		const struct job *job, struct job_door *door, struct err *err)
+{
+	if (!ops->stage && stage_copy(stage, job, door->job_dir, was_interrupted, err) < 0)
+		return -1;
+	if (was_interrupted())
+		return err_set(err, ERR_FAILED, "interrupted before the job was started");
+	return 0;
+}
+
+/* Whether the state directory has room is seen by writing into it. */
+static int check(const struct description *description, const struct stage *stage, struct err *err)
+{
+	struct preflight preflight cleanup_preflight = {.patience_ms = MODULE_WAIT_MS};
+
+	preflight_job(&preflight, description, stage);
+	return preflight_to_err(&preflight, err);
+}
+
+/* Nobody reads job.json before the job starts. Where there is no room, the start will say so. */
+static void record(struct provenance *provenance, bool is_written, struct job *job,
+		   const struct job_door *door)
+{
+	if (!is_written) {
+		provenance_take(provenance, job, GIT_LIMIT_MS);
+		char *text cleanup_free = job_to_text(job);
+		char *path cleanup_free = fs_join(door->job_dir, "job.json");
+		fs_write_file(path, text, strlen(text), 0600, NULL);
+	}
+	provenance_write_diff(provenance, door->job_dir);
+	provenance_finish(provenance);
+}
+
+static int start(const struct scheduler_client_ops *ops, const struct stage *stage,
+		 struct provenance *provenance, struct job *job, struct job_door *door,
+		 struct err *err)
+{
+	if (!ops->stage && stage_resolve(stage, job, err) < 0)
+		return -1;
+	hold_signals();
+	if (ops->stage && stage_send(stage, job, ops, was_interrupted, err) < 0)
+		return -1;
+	bool copies = !ops->stage && stage_has_source(stage);
+	bool is_written =
+		provenance_take(provenance, job, copies ? GIT_SOON_MS : GIT_LIMIT_MS) || !copies;
+	if (ops->prepare(job, door, err) < 0)
+		return -1;
+	if (fill(ops, stage, job, door, err) == 0) {
+		record(provenance, is_written, job, door);
+		return ops->start(job, door, err);
+	}
+	fs_explain_room(door->job_dir, err);
+	state_dir_remove_job(door->job_dir);
+	return -1;
+}
+
+/* The exit code of a submission that failed; -1: that of `err`. */
+static int explain_failure(const struct err *err)
+{
+	if (!was_interrupted())
+		return -1;
+	report_error(err);
+	return EXIT_CODE_INTERRUPTED;
+}
+
+static void print_submitted(const struct job *job, const char *job_dir, bool as_json)
+{
+	if (!as_json) {
+		puts(job->id);
+		return;
+	}
+	json_t *object = json_object();
+	json_set_text(object, "id", job->id);
+	json_set_text(object, "job_dir", job_dir);
+	report_json(object);
+}
+
+/* A script may well read on where the job did not. */
+static void warn_of_stdin(const struct submission_options *chosen)
+{
+	if (!chosen->with_stdin && input_is_waiting(STDIN_FILENO))
+		fputs("tony: warning: standard input is not given to the program; see --stdin, or "
+		      "write </dev/null\n",
+		      stderr);
+}
+
+/* Then there is nothing to detach from. */
+static bool has_failed_to_start(const struct opened *opened)
+{
+	struct job_view *view = job_view_create(opened->view->job);
+	bool result = fs_exists(opened->journal_path) &&
+		      job_view_read(view, opened->journal_path, NULL) == 0 && view->am_pid == 0 &&
+		      view->is_final;
+
+	job_view_destroy(view);
+	return result;
+}
+
+/* The command makes something of its task's number: the user knows that the programs differ by it.
+ */
+static bool knows_its_task(const struct job *job)
+{
+	for (size_t i = 0; i < job->type_count; i++)
+		if (strstr(job->types[i].command, "TONY_") || strstr(job->types[i].command, "{{"))
+			return true;
+	return false;
+}
+
+/* A job file without one is for TensorFlow, as in TonY, and a command of words is not. */
+static void tell_framework(const struct description *description)
+{
+	const struct job *job = description->job;
+	const char *what = "";
+
+	if (!description->framework_is_default)
+		return;
+	if (str_equal(job->framework, "tensorflow"))
+		what = ", as in TonY";
+	else if (job_task_count(job) > 1 && !knows_its_task(job))
+		what = ", which gives programs no RANK, WORLD_SIZE or TF_CONFIG";
+	fprintf(stderr, "tony: no framework is named: %s is taken%s; see --framework\n",
+		job->framework, what);
+}
+
+static int check_options(const struct submission_options *chosen, struct err *err)
+{
+	if (chosen->watch.follow && (chosen->detach || chosen->json))
+		return err_set(err, ERR_USAGE,
+			       "--follow and --%s contradict; give one, and see tony logs --follow",
+			       chosen->detach ? "detach" : "json");
+	if (chosen->with_stdin && chosen->job.conf_file && job_file_is_stdin(chosen->job.conf_file))
+		return err_set(err, ERR_USAGE,
+			       "--stdin and --conf_file - both read standard input; give one a "
+			       "file");
+	return watch_choice_check(&chosen->watch, err);
+}
+
+static void choose_watch(const struct watch_choice *choice, const struct job *job,
+			 struct watch_options *how)
+{
+	const char *hint = watch_hint(choice, job);
+
+	watch_choose(choice, job, how);
+	if (hint)
+		fprintf(stderr, "tony: %s\n", hint);
+}
+
+static int watch(const struct submission_options *chosen, struct opened *opened, struct err *err)
+{
+	struct watch_options how = {
+		.stream = stderr, .tail = -1, .owns_job = true, .timeout_ms = -1};
+
+	if (!chosen->json)
+		choose_watch(&chosen->watch, opened->view->job, &how);
+	int code = watch_job(opened, &how, err);
+	if (code < 0)
+		return -1;
+	if (opened->view->is_final)
+		watch_conclude(opened, &how);
+	if (chosen->json && opened->view->is_final) {
+		report_json(job_answer(opened));
+		report_flush_end(stdout, opened->view);
+	}
+	return results_conclude(opened, code);
+}
+
+int submission_run(const struct submission_options *chosen, const struct str_list *operands,
+		   size_t dashdash, struct err *err)
+{
+	struct description description cleanup_description = {0};
+	struct stage stage cleanup_stage = {0};
+	struct opened opened cleanup_opened = {0};
+	struct provenance provenance cleanup_provenance = {0};
+
+	if (check_options(chosen, err) < 0)
+		return -1;
+	if (job_verb_describe(&chosen->job, operands, dashdash, &description, &stage, err) < 0)
+		return -1;
+	if (chosen->repeat)
+		repeat_note(chosen->repeat, description.job);
+	if (chosen->with_stdin && stage_plan_stdin(description.job, &stage, err) < 0)
+		return -1;
+	if (!chosen->repeat)
+		tell_framework(&description);
+	if (!chosen->repeat || !repeat_has_sources(chosen->repeat))
+		provenance_begin(&provenance, &description, &stage);
+	if (check(&description, &stage, err) < 0)
+		return -1;
+	opened.ops = job_verb_scheduler(&description);
+	if (start(opened.ops, &stage, &provenance, description.job, &opened.door, err) < 0)
+		return explain_failure(err);
+	if (chosen->repeat)
+		repeat_warn_of_changes(chosen->repeat, description.job);
+	warn_of_stdin(chosen);
+	opened.id = mem_strdup(description.job->id);
+	opened.journal_path = fs_join(opened.door.job_dir, "journal.jsonl");
+	opened.view = job_view_create(description.job);
+	opened.heard_ms = clock_monotonic_ms();
+	bool has_started = !has_failed_to_start(&opened);
+	if (has_started)
+		upkeep_start(opened.ops, description.job);
+	if (chosen->detach && has_started) {
+		print_submitted(description.job, opened.door.job_dir, chosen->json);
+		return report_flush_job(stdout, opened.id, "was submitted and runs") < 0
+			       ? EXIT_CODE_INTERNAL
+			       : EXIT_CODE_OK;
+	}
+	return watch(chosen, &opened, err);
+}

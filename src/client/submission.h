@@ -1,0 +1,48 @@
+/* tony submit and tony rerun share this way: from options to a job that was watched to its
+ * end.
+ */
+#ifndef TONY_CLIENT_SUBMISSION_H
+#define TONY_CLIENT_SUBMISSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "client/job_options.h"
+#include "client/repeat.h"
+#include "client/watch.h"
+
+struct submission_options {
+	struct job_options job;
+	struct watch_choice watch;
+	bool detach, json;
+	bool with_stdin;
+	const struct repeat *repeat; /* NULL: it is no other job's repetition */
+};
+
+/* The rows of a verb's options; `owner` has a struct submission_options `member`. */
+#define SUBMISSION_OPTIONS(owner, member)                                                          \
+	{.name = "detach",                                                                         \
+	 .letter = 'd',                                                                            \
+	 .kind = OPT_FLAG,                                                                         \
+	 .offset = offsetof(owner, member.detach),                                                 \
+	 .help = "print the job's id and return; see tony wait, status, logs"},                    \
+		WATCH_OPTIONS(owner, member.watch),                                                \
+		{.name = "json",                                                                   \
+		 .kind = OPT_FLAG,                                                                 \
+		 .offset = offsetof(owner, member.json),                                           \
+		 .help = "print the ended job as JSON (docs/json.md), and what goes on before to " \
+			 "standard error"},                                                        \
+		{.name = "stdin",                                                                  \
+		 .kind = OPT_FLAG,                                                                 \
+		 .offset = offsetof(owner, member.with_stdin),                                     \
+		 .help = "read standard input to its end (1 GiB at most), and give it to each "    \
+			 "run of a job "                                                           \
+			 "of one task"},                                                           \
+		JOB_OPTIONS(owner, member.job)
+
+/* `operands` (those that say what to run) and `dashdash` as opt_parse() gives them. Returns an exit
+ * code, or -1 and `err`. */
+int submission_run(const struct submission_options *chosen, const struct str_list *operands,
+		   size_t dashdash, struct err *err);
+
+#endif

@@ -1,0 +1,79 @@
+/* tony rerun: a job once more, with the configuration and the sources that it had. */
+#include "base/mem.h"
+#include "client/exit_code.h"
+#include "client/opened.h"
+#include "client/other_tools.h"
+#include "client/report.h"
+#include "client/submission.h"
+#include "client/verbs.h"
+
+struct rerun_options {
+	struct submission_options how;
+	bool resume;
+};
+
+static const struct opt options[] = {
+	{.name = "resume",
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct rerun_options, resume),
+	 .help = "go on from the checkpoints of JOB, in its TONY_CHECKPOINT_DIR"},
+	SUBMISSION_OPTIONS(struct rerun_options, how),
+};
+
+const struct opt_table verb_rerun_options = {
+	.verb = "rerun",
+	.usage = "tony rerun [OPTIONS] JOB [-- COMMAND ARG...]",
+	.summary = "submit a job again, with the configuration and the sources that it had",
+	.description = "Options win over what JOB had, as those of tony submit win over files. The "
+		       "exit code is the new job's: see tony-exit(7).",
+	.options = options,
+	.option_count = array_length(options),
+	.elsewhere = other_tools_job_options,
+};
+
+/* `operands` without JOB, which is the first of them. */
+static int run(struct rerun_options *chosen, const struct opened *opened,
+	       const struct str_list *operands, size_t dashdash, struct err *err)
+{
+	const struct repeat_choice choice = {chosen->resume, chosen->how.with_stdin};
+	struct str_list command cleanup_str_list = {0};
+	struct repeat repeat cleanup_repeat = {0};
+
+	for (size_t i = dashdash; i < operands->count; i++)
+		str_list_add(&command, operands->items[i]);
+	if (repeat_plan(&repeat, opened, &choice, &chosen->how.job, err) < 0)
+		return -1;
+	chosen->how.repeat = &repeat;
+	return submission_run(&chosen->how, &command, 0, err);
+}
+
+static int rerun(struct rerun_options *chosen, const struct str_list *operands, size_t dashdash,
+		 struct err *err)
+{
+	struct opened opened cleanup_opened = {0};
+
+	if (dashdash != 1)
+		return err_set(err, ERR_USAGE, "%s; usage: %s",
+			       dashdash == 0 ? "which job?" : "one job at a time",
+			       verb_rerun_options.usage);
+	if (opened_find(&opened, operands->items[0], err) < 0)
+		return -1;
+	return run(chosen, &opened, operands, dashdash, err);
+}
+
+int verb_rerun(int argc, char **argv)
+{
+	struct rerun_options chosen = {0};
+	struct str_list operands cleanup_str_list = {0};
+	struct err err cleanup_err = {0};
+	size_t dashdash = 0;
+	int code;
+
+	if (report_parse_command(&verb_rerun_options, argc, argv, &chosen, &operands, &dashdash,
+				 &code)) {
+		code = rerun(&chosen, &operands, dashdash, &err);
+		code = code < 0 ? report_error(&err) : code;
+	}
+	opt_finish(&verb_rerun_options, &chosen);
+	return code;
+}
