@@ -133,12 +133,35 @@ static char *find_directory(const struct job *job, const struct stage *stage, ch
 	return fs_dirname(source);
 }
 
+static void begin(struct provenance *provenance, struct inquiry *inquiry,
+		  void (*ask)(const struct inquiry *inquiry))
+{
+	int pipes[2];
+
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return;
+	fcntl(pipes[1], F_SETPIPE_SZ, PIPE_BYTES);
+	provenance->begun_ms = clock_monotonic_ms();
+	provenance->answer = pipes[0];
+	provenance->pid = fork();
+	if (provenance->pid == 0) {
+		proc_reset_signals();
+		inquiry->answer = pipes[1];
+		ask(inquiry);
+		_exit(0);
+	}
+	close(pipes[1]);
+	if (provenance->pid < 0) {
+		close(pipes[0]);
+		provenance->pid = 0;
+	}
+}
+
 void provenance_begin(struct provenance *provenance, const struct description *description,
 		      const struct stage *stage)
 {
 	const char *what = job_config(description->job, "tony.application.provenance");
 	struct inquiry inquiry = {.job = description->job};
-	int pipes[2];
 
 	if (str_equal(what, "none"))
 		return;
@@ -147,23 +170,8 @@ void provenance_begin(struct provenance *provenance, const struct description *d
 	char *archive cleanup_free __attribute__((unused)) = inquiry.archive;
 	inquiry.directory = directory;
 	inquiry.with_git = directory && provenance_git_is_there(directory);
-	if (!directory || pipe2(pipes, O_CLOEXEC) < 0)
-		return;
-	fcntl(pipes[1], F_SETPIPE_SZ, PIPE_BYTES);
-	provenance->begun_ms = clock_monotonic_ms();
-	provenance->answer = pipes[0];
-	provenance->pid = fork();
-	if (provenance->pid == 0) {
-		proc_reset_signals();
-		inquiry.answer = pipes[1];
-		inquire(&inquiry);
-		_exit(0);
-	}
-	close(pipes[1]);
-	if (provenance->pid < 0) {
-		close(pipes[0]);
-		provenance->pid = 0;
-	}
+	if (directory)
+		begin(provenance, &inquiry, inquire);
 }
 
 /* False: nothing comes, until then. */
@@ -236,4 +244,95 @@ void provenance_finish(struct provenance *provenance)
 	}
 	str_finish(&provenance->text);
 	*provenance = (struct provenance){0};
+}
+
+/* ---- since then --------------------------------------------------------------------------- */
+
+#define CHANGES_LIMIT_MS 2000
+
+/* Of paths that are relative to `base`: "model/net.py" below the directory, or the whole path. */
+static void add_change(const struct inquiry *inquiry, const char *base, const char *path,
+		       struct str_list *names)
+{
+	char *whole cleanup_free = fs_join(base, path);
+	size_t length = strlen(inquiry->directory);
+	bool is_below = str_starts_with(whole, inquiry->directory) && whole[length] == '/';
+	const char *name = is_below ? whole + length + 1 : whole;
+
+	if (!str_list_has(names, name))
+		str_list_add(names, name);
+}
+
+static bool is_same(const char *base, const json_t *file)
+{
+	json_t *now cleanup_json =
+		provenance_hash(base, json_string_value(json_object_get(file, "path")));
+
+	return json_equal(json_object_get(now, "sha256"), json_object_get(file, "sha256"));
+}
+
+/* Of a list of the files as they were; `known` gets their paths. */
+static void compare_files(const struct inquiry *inquiry, const char *base, const json_t *files,
+			  struct str_list *known, struct str_list *names)
+{
+	json_t *file;
+	size_t i;
+
+	json_array_foreach(files, i, file)
+	{
+		const char *path = json_string_value(json_object_get(file, "path"));
+		if (!path)
+			continue;
+		str_list_add(known, path);
+		if (!is_same(base, file))
+			add_change(inquiry, base, path, names);
+	}
+}
+
+static void compare_commit(const struct inquiry *inquiry, const json_t *code,
+			   struct str_list *names)
+{
+	struct provenance_git git cleanup_provenance_git = {0};
+	struct str_list known cleanup_str_list = {0}, now cleanup_str_list = {0};
+	json_t *present cleanup_json = json_object();
+
+	if (!provenance_git_is_there(inquiry->directory) ||
+	    !provenance_git_open(&git, inquiry->directory, present))
+		return;
+	compare_files(inquiry, git.top, json_object_get(code, "changed"), &known, names);
+	provenance_git_names(&git, json_string_value(json_object_get(code, "commit")), &now);
+	for (size_t i = 0; i < now.count; i++)
+		if (!str_list_has(&known, now.items[i]))
+			add_change(inquiry, git.top, now.items[i], names);
+}
+
+static void inquire_changes(const struct inquiry *inquiry)
+{
+	const json_t *code = inquiry->job->provenance;
+	struct str_list known cleanup_str_list = {0}, names cleanup_str_list = {0};
+
+	compare_files(inquiry, inquiry->directory, json_object_get(code, "files"), &known, &names);
+	/* Of files beyond those that were named it is not known how they were. */
+	if (!json_is_true(json_object_get(code, "changed_more")))
+		compare_commit(inquiry, code, &names);
+	str_list_sort(&names);
+	for (size_t i = 0; i < names.count; i++) {
+		fs_write_all(inquiry->answer, names.items[i], strlen(names.items[i]), NULL);
+		fs_write_all(inquiry->answer, "\n", 1, NULL);
+	}
+}
+
+void provenance_changes(const struct job *job, struct str_list *names)
+{
+	struct provenance asked cleanup_provenance = {0};
+	struct inquiry inquiry = {.job = job, .directory = job->work_dir};
+
+	if (!job->work_dir || !job->provenance)
+		return;
+	begin(&asked, &inquiry, inquire_changes);
+	while (asked.pid > 0 && !asked.is_whole &&
+	       read_some(&asked, asked.begun_ms + CHANGES_LIMIT_MS))
+		continue;
+	if (asked.is_whole)
+		str_split(names, str_text(&asked.text), '\n');
 }

@@ -34,6 +34,9 @@ void provenance_begin(struct provenance *provenance, const struct description *d
 bool provenance_take(struct provenance *provenance, struct job *job, int64_t limit_ms);
 /* Writes the difference, if there is one, beside job.json, unless there is no room. */
 void provenance_write_diff(const struct provenance *provenance, const char *job_dir);
+/* Adds the files of a job that ran in place which have changed since it was submitted, by what it
+ * recorded of them; none where that is not known within two seconds. */
+void provenance_changes(const struct job *job, struct str_list *names);
 /* Ends the process: the rest is never known. */
 void provenance_finish(struct provenance *provenance);
 #define cleanup_provenance __attribute__((cleanup(provenance_finish)))

@@ -193,16 +193,17 @@ static bool drop_filters(struct provenance_git *git)
 	return true;
 }
 
-/* ":100644 100644 HASH HASH M<tab>NAME". A name with odd characters is in quotes. */
-static void add_changed(const struct provenance_git *git, const char *line, size_t length,
-			json_t *changed)
+/* ":100644 100644 HASH HASH M<tab>NAME". NULL: the name has odd characters, and is in quotes. Moves
+ * *text to the next line. The caller frees. */
+static char *take_name(const char **text)
 {
-	const char *tab = memchr(line, '\t', length);
+	const char *line = *text, *tab = strchr(line, '\t');
+	size_t length = strcspn(line, "\n");
 
-	if (!tab || tab[1] == '"' || !str_is_utf8(line, length))
-		return;
-	char *name cleanup_free = mem_strndup(tab + 1, length - (size_t)(tab + 1 - line));
-	json_array_append_new(changed, provenance_hash(git->top, name));
+	*text += length + (line[length] == '\n');
+	if (!tab || tab > line + length || tab[1] == '"' || !str_is_utf8(line, length))
+		return NULL;
+	return mem_strndup(tab + 1, length - (size_t)(tab + 1 - line));
 }
 
 /* Returns what stands behind the lines that name files. */
@@ -211,12 +212,11 @@ static const char *read_changed(const struct provenance_git *git, const char *te
 	json_t *changed = json_array();
 
 	for (size_t count = 0; *text == ':'; count++) {
-		size_t length = strcspn(text, "\n");
-		if (count < PROVENANCE_FILES_MAX)
-			add_changed(git, text, length, changed);
-		else
+		char *name cleanup_free = take_name(&text);
+		if (count >= PROVENANCE_FILES_MAX)
 			json_set_bool(object, "changed_more", true);
-		text += length + (text[length] == '\n');
+		else if (name)
+			json_array_append_new(changed, provenance_hash(git->top, name));
 	}
 	json_object_set_new(object, "changed", changed);
 	return text + (*text == '\n');
@@ -231,17 +231,23 @@ static void keep_diff(const char *text, size_t length, json_t *object, struct st
 }
 
 /* Submodules are repositories of their own, with a configuration of their own. */
+static bool diff_from(struct provenance_git *git, const char *commit, bool with_patch,
+		      struct str *output)
+{
+	set(git, "core.quotePath", "false");
+	return drop_filters(git) &&
+	       RUN(git, git->top, ANSWER_CAP, output, "diff", "--no-ext-diff", "--no-textconv",
+		   "--ignore-submodules=dirty", "--no-color", "--no-renames", "--submodule=short",
+		   "--src-prefix=a/", "--dst-prefix=b/", "--raw", with_patch ? "--patch" : "--raw",
+		   commit, "--");
+}
+
 void provenance_git_compare(struct provenance_git *git, bool with_diff, json_t *object,
 			    struct str *diff)
 {
 	struct str output cleanup_str = {0};
 
-	set(git, "core.quotePath", "false");
-	if (!drop_filters(git) ||
-	    !RUN(git, git->top, ANSWER_CAP, &output, "diff", "HEAD", "--no-ext-diff",
-		 "--no-textconv", "--ignore-submodules=dirty", "--no-color", "--no-renames",
-		 "--submodule=short", "--src-prefix=a/", "--dst-prefix=b/", "--raw",
-		 with_diff ? "--patch" : "--raw"))
+	if (!diff_from(git, "HEAD", with_diff, &output))
 		return;
 	json_set_bool(object, "dirty", output.length > 0);
 	if (output.length == 0)
@@ -250,4 +256,22 @@ void provenance_git_compare(struct provenance_git *git, bool with_diff, json_t *
 	const char *rest = read_changed(git, text, object);
 	if (with_diff)
 		keep_diff(rest, output.length - (size_t)(rest - text), object, diff);
+}
+
+static bool is_commit(const char *text)
+{
+	return text && *text && strspn(text, "0123456789abcdef") == strlen(text);
+}
+
+void provenance_git_names(struct provenance_git *git, const char *commit, struct str_list *names)
+{
+	struct str output cleanup_str = {0};
+
+	if (!is_commit(commit) || !diff_from(git, commit, false, &output))
+		return;
+	for (const char *text = str_text(&output); *text == ':';) {
+		char *name = take_name(&text);
+		if (name)
+			str_list_take(names, name);
+	}
 }

@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "client/provenance.h"
 #include "scheduler/yarn_fetch.h"
 
 #define CHECKPOINT_KEY "tony.application.checkpoint-dir"
@@ -226,56 +227,29 @@ bool repeat_has_sources(const struct repeat *repeat)
 
 /* ---- in place ----------------------------------------------------------------------------- */
 
-/* {"PATH": "SHA-256"} of the command's files and of those that differ from the commit. */
-static json_t *collect_files(const struct job *job)
-{
-	static const char *const lists[] = {"files", "changed"};
-	json_t *all = json_object(), *file;
-	size_t k;
-
-	for (size_t i = 0; i < array_length(lists); i++)
-		json_array_foreach(json_object_get(job->provenance, lists[i]), k, file)
-		{
-			const char *path = json_string_value(json_object_get(file, "path"));
-			const char *hash = json_string_value(json_object_get(file, "sha256"));
-			if (path)
-				json_object_set_new(all, path, json_string(hash ? hash : ""));
-		}
-	return all;
-}
-
-static void add_changes(const json_t *from, json_t *to, bool both_ways, struct str_list *names)
-{
-	const char *path;
-	json_t *hash;
-
-	json_object_foreach((json_t *)from, path, hash)
-	{
-		const json_t *other = json_object_get(to, path);
-		char *clean cleanup_free = str_printable(path, strlen(path));
-		if ((other ? !json_equal(hash, other) : both_ways) && !str_list_has(names, clean))
-			str_list_add(names, clean);
-	}
-}
-
 void repeat_warn_of_changes(const struct repeat *repeat, const struct job *job)
 {
 	const struct job *earlier = repeat->opened->job;
-	const json_t *before = json_object_get(earlier->provenance, "commit");
-	const json_t *now = json_object_get(job->provenance, "commit");
 	struct str_list names cleanup_str_list = {0};
 
-	if (!job->work_dir || !earlier->provenance || !job->provenance)
+	if (!job->work_dir || !str_equal(job->work_dir, earlier->work_dir))
 		return;
-	json_t *old cleanup_json = collect_files(earlier), *new cleanup_json = collect_files(job);
-	bool same_commit = now && json_equal(before, now);
-	add_changes(old, new, same_commit, &names);
-	add_changes(new, old, same_commit, &names);
+	provenance_changes(earlier, &names);
+	if (names.count == 0)
+		return;
 	char *list cleanup_free = str_list_join(&names, ", ");
-	if (names.count > 0)
-		fprintf(stderr, "tony: warning: changed in %s since %s: %s\n", job->work_dir,
-			earlier->id, list);
-	if (before && now && !same_commit)
+	char *clean cleanup_free = str_printable(list, strlen(list));
+	fprintf(stderr, "tony: warning: changed in %s since %s: %s\n", job->work_dir, earlier->id,
+		clean);
+}
+
+void repeat_warn_of_commit(const struct repeat *repeat, const struct job *job)
+{
+	const struct job *earlier = repeat->opened->job;
+	const char *before = json_string_value(json_object_get(earlier->provenance, "commit"));
+	const char *now = json_string_value(json_object_get(job->provenance, "commit"));
+
+	if (job->work_dir && before && now && !str_equal(before, now))
 		fprintf(stderr, "tony: warning: %s ran at the commit %s, which is now %s\n",
-			earlier->id, json_string_value(before), json_string_value(now));
+			earlier->id, before, now);
 }

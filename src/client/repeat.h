@@ -38,8 +38,11 @@ void repeat_note(const struct repeat *repeat, struct job *job);
 /* The sources are those of the earlier job, and so is what is known of them. */
 bool repeat_has_sources(const struct repeat *repeat);
 
-/* Names, on standard error, the files of a job that runs in place which are not as they were. */
+/* Names, on standard error, the files of a job that runs in place which are not as they were.
+ * Before the start: its programs may write there. */
 void repeat_warn_of_changes(const struct repeat *repeat, const struct job *job);
+/* Tells the commits, where they differ. After the start, when the new job's is known. */
+void repeat_warn_of_commit(const struct repeat *repeat, const struct job *job);
 
 /* For repeat_plan() alone (repeat_sources.c): puts the places of sources into `repeat`. */
 int repeat_place_sources(struct repeat *repeat, const struct job_options *options, struct err *err);

@@ -236,11 +236,13 @@ int submission_run(const struct submission_options *chosen, const struct str_lis
 		provenance_begin(&provenance, &description, &stage);
 	if (check(&description, &stage, err) < 0)
 		return -1;
+	if (chosen->repeat)
+		repeat_warn_of_changes(chosen->repeat, description.job);
 	opened.ops = job_verb_scheduler(&description);
 	if (start(opened.ops, &stage, &provenance, description.job, &opened.door, err) < 0)
 		return explain_failure(err);
 	if (chosen->repeat)
-		repeat_warn_of_changes(chosen->repeat, description.job);
+		repeat_warn_of_commit(chosen->repeat, description.job);
 	warn_of_stdin(chosen);
 	opened.id = mem_strdup(description.job->id);
 	opened.journal_path = fs_join(opened.door.job_dir, "journal.jsonl");

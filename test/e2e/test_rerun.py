@@ -237,3 +237,27 @@ def test_git_tells_what_changed_in_place(tony, project, elsewhere):
     git("commit", "-qam", "second")
     answer, _ = submit(tony, "rerun", job.id, cwd=elsewhere)
     assert f"{job.id} ran at the commit" in answer.stderr
+    assert f"changed in {project} since {job.id}: data.txt\n" in answer.stderr
+    (project / "data.txt").write_text("numbers of a later day")
+    (project / "train.py").write_text((project / "train.py").read_text() + "\n")
+    answer, _ = submit(tony, "rerun", job.id, cwd=elsewhere)
+    assert f"changed in {project} since {job.id}: data.txt, train.py\n" in answer.stderr
+    git("checkout", "-q", "HEAD~1", "--", ".")
+    answer, _ = submit(tony, "rerun", job.id, cwd=elsewhere)
+    assert "changed in" not in answer.stderr
+
+
+def test_uncommitted_changes_that_are_undone_are_named(tony, project, elsewhere):
+    def git(*arguments):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=project, check=True,
+                       capture_output=True)
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    (project / "data.txt").write_text("other numbers")
+    _, job = submit(tony, "submit", "--", PYTHON, "train.py", cwd=project)
+    answer, _ = submit(tony, "rerun", job.id, cwd=elsewhere)
+    assert "changed in" not in answer.stderr
+    git("checkout", "-q", "--", ".")
+    answer, _ = submit(tony, "rerun", job.id, cwd=elsewhere)
+    assert f"changed in {project} since {job.id}: data.txt\n" in answer.stderr

@@ -251,6 +251,7 @@ static void every_flaw_is_named(void **state)
 		 "2305843009213693951"},
 		{"config", "[]", "job.json: config: is not an object"},
 		{"cluster", "[]", "job.json: cluster: is not an object"},
+		{"provenance", "3", "job.json: provenance: is not an object"},
 		{"config", "{\"tony.x\": {\"value\": \"1\"}}",
 		 "job.json: config: \"tony.x\" lacks a value or an origin"},
 	};
