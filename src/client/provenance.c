@@ -220,6 +220,21 @@ bool provenance_take(struct provenance *provenance, struct job *job, int64_t lim
 	return provenance->is_whole;
 }
 
+void provenance_inherit(struct provenance *provenance, const struct opened *earlier,
+			struct job *job)
+{
+	job->provenance = json_incref(earlier->job->provenance);
+	provenance->earlier = mem_strdup(earlier->door.job_dir);
+}
+
+static void copy_diff(const char *from, const char *path)
+{
+	char *earlier cleanup_free = fs_join(from, HISTORY_DIFF);
+
+	if (fs_exists(earlier))
+		fs_clone_tree(earlier, path, 0, NULL);
+}
+
 /* Not worth waiting for the disk: a start that fails removes all of the directory. */
 void provenance_write_diff(const struct provenance *provenance, const char *job_dir)
 {
@@ -228,6 +243,8 @@ void provenance_write_diff(const struct provenance *provenance, const char *job_
 	const char *diff = take_line(take_line(text, end, object), end, object);
 	char *path cleanup_free = fs_join(job_dir, HISTORY_DIFF);
 
+	if (provenance->earlier)
+		copy_diff(provenance->earlier, path);
 	if (!provenance->is_whole || !diff || diff == end)
 		return;
 	int fd cleanup_close = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -243,6 +260,7 @@ void provenance_finish(struct provenance *provenance)
 		close(provenance->answer);
 	}
 	str_finish(&provenance->text);
+	free(provenance->earlier);
 	*provenance = (struct provenance){0};
 }
 

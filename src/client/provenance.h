@@ -12,6 +12,7 @@
 #define TONY_CLIENT_PROVENANCE_H
 
 #include "client/describe.h"
+#include "client/opened.h"
 #include "client/stage.h"
 
 #define PROVENANCE_DIFF_CAP  (256 << 10) /* bytes of the difference that are kept */
@@ -23,12 +24,16 @@ struct provenance {
 	int64_t begun_ms; /* monotonic */
 	bool is_whole;	  /* the answer has been read to its end */
 	struct str text;
+	char *earlier; /* the directory of the job whose sources these are; NULL: they are none's */
 };
 
 /* Begins to find it out, as tony.application.provenance says, of a job that has its place. Fills a
  * zeroed `provenance`. */
 void provenance_begin(struct provenance *provenance, const struct description *description,
 		      const struct stage *stage);
+/* In its place: the sources are those of an earlier job, which has recorded it. */
+void provenance_inherit(struct provenance *provenance, const struct opened *earlier,
+			struct job *job);
 /* Sets job->provenance to what is known by now, or will be until `limit_ms` after the beginning.
  * False: more is to come. */
 bool provenance_take(struct provenance *provenance, struct job *job, int64_t limit_ms);

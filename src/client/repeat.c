@@ -216,8 +216,6 @@ void repeat_note(const struct repeat *repeat, struct job *job)
 			json_object_set(job->config, key, before);
 	}
 	job->rerun_of = mem_strdup(repeat->opened->id);
-	if (repeat_has_sources(repeat))
-		job->provenance = json_incref(repeat->opened->job->provenance);
 }
 
 bool repeat_has_sources(const struct repeat *repeat)

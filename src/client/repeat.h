@@ -35,7 +35,7 @@ int repeat_plan(struct repeat *repeat, const struct opened *opened,
  * gave them, wherever they were taken from. */
 void repeat_note(const struct repeat *repeat, struct job *job);
 
-/* The sources are those of the earlier job, and so is what is known of them. */
+/* The sources are those of the earlier job. */
 bool repeat_has_sources(const struct repeat *repeat);
 
 /* Names, on standard error, the files of a job that runs in place which are not as they were.

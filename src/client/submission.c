@@ -232,7 +232,9 @@ int submission_run(const struct submission_options *chosen, const struct str_lis
 		return -1;
 	if (!chosen->repeat)
 		tell_framework(&description);
-	if (!chosen->repeat || !repeat_has_sources(chosen->repeat))
+	if (chosen->repeat && repeat_has_sources(chosen->repeat))
+		provenance_inherit(&provenance, chosen->repeat->opened, description.job);
+	else
 		provenance_begin(&provenance, &description, &stage);
 	if (check(&description, &stage, err) < 0)
 		return -1;

@@ -80,6 +80,20 @@ def test_sources_elsewhere_are_looked_at_there(tony, work):
     assert {"path": "train.py", "sha256": sha256(work / "train.py")} in code["files"]
 
 
+def test_sources_of_an_earlier_job_come_from_where_they_came(tony, work):
+    (work / "model.py").write_text("size = 2\n")
+    answer = tony.run("submit", "--json", "--src_dir", work, "--", PYTHON, "train.py")
+    assert answer.returncode == 0, answer.stderr
+    first = json.loads(answer.stdout)
+    git(work, "commit", "--quiet", "--all", "--message", "second")
+    answer = tony.run("rerun", "--json", first["id"])
+    assert answer.returncode == 0, answer.stderr
+    again = json.loads(answer.stdout)
+    assert again["provenance"] == first["provenance"]
+    diffs = [(directory_of(tony, said) / "source.diff").read_bytes() for said in (first, again)]
+    assert b"+size = 2" in diffs[0] and diffs[0] == diffs[1]
+
+
 def test_outside_of_a_repository_only_files_are_recorded(tony):
     (tony.directory / "train.py").write_text(PROGRAM)
     answer, said = submit(tony, tony.directory)
