@@ -106,7 +106,8 @@ void conf_append(struct conf *conf, const struct conf_place *place, const char *
 void conf_append_literal(struct conf *conf, const struct conf_place *place, const char *name,
 			 const char *item);
 /* A row of the configuration that another job had in effect (struct job's `config`), in any layer's
- * place. What that job had by default, or from its framework, is a default again. */
+ * place. Defaults of that job, and of its
+ * framework, are defaults again. */
 void conf_set_recorded(struct conf *conf, const struct conf_place *place, const char *origin,
 		       const char *name, const char *value);
 /* In place of a tony.xml, above tony-site.xml: the whole `config` of a job, which `name` stands for

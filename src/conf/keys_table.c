@@ -38,14 +38,13 @@ static const struct key application_keys[] = {
 	 .doc = "The job's name, for people. Without a tony.xml and --executes it is the name of "
 		"the program."},
 	{"tony.application.framework", KEY_TEXT, "tensorflow", .since = TONY_L,
-	 .doc = "What the programs are written for, which decides the variables that they get, the "
-		"types that the job waits for and what follows a failure: tensorflow, pytorch, "
-		"torchrun, horovod, mxnet, xgboost, lightgbm, jax, mpi, ray, dask, standalone or "
-		"generic. "
-		"TonY's default holds where a TonY user looks: when a tony.xml, --conf_file or "
-		"--executes says what to run. A command after -- alone is generic. Of a job with "
-		"task "
-		"types submit says which it took when none was named."},
+	 .doc = "What the programs are written for, which decides the variables that they get, "
+		"the types that the job waits for and what follows a failure: tensorflow, "
+		"pytorch, torchrun, horovod, mxnet, xgboost, lightgbm, jax, mpi, ray, dask, "
+		"standalone or generic. TonY's default holds where a TonY user looks: when a "
+		"tony.xml, --conf_file or --executes says what to run. A command after -- alone "
+		"is generic. Of a job with task types submit says which it took when none was "
+		"named."},
 	{"tony.application.elastic-settle-time", KEY_DURATION, "10s", .bare_ms = 1, .max = 86400000,
 	 .since = OURS,
 	 .doc = "When a type has its tony.<type>.min-instances, but not yet all that are wanted, "
@@ -77,24 +76,22 @@ static const struct key application_keys[] = {
 	{"tony.application.fail-on-worker-failure-enabled", KEY_BOOL, .since = TONY_L,
 	 .doc = "Whether the failure of any tracked task ends (or re-forms) the job at once "
 		"instead of after the others are done. Unset, it is as the framework needs: true "
-		"where peers hang without each other. Either way a job with a failed tracked task "
-		"has failed, also when others survived (in TonY it had succeeded)."},
+		"where peers hang without each other. Either way a job with a failed tracked "
+		"task has failed, also when others survived (in TonY it had succeeded)."},
 	{"tony.application.stop-after-chief", KEY_BOOL, .since = OURS,
 	 .doc = "Whether the success of the task type chief ends the job. Unset: true, unless a "
 		"tony.application.dependency timeout says how long others may go on."},
 	{"tony.application.ui-path", KEY_CHOICE, "strip", .choices = ui_paths, .since = OURS,
-	 .doc = "What the program behind /ui/ is asked for: \"strip\", its own path, as if it were "
-		"alone; \"keep\", the path as the browser sends it, for programs that are told "
-		"where "
-		"they are (TONY_UI_PATH), as a notebook has to be."},
+	 .doc = "What the program behind /ui/ is asked for: \"strip\", its own path, as if it "
+		"were alone; \"keep\", the path as the browser sends it, for programs that are "
+		"told where they are (TONY_UI_PATH), as a notebook has to be."},
 	{"tony.application.ui-origin", KEY_CHOICE, "own-origin", .choices = ui_origins,
 	 .since = OURS,
 	 .doc = "Where browsers see the pages of the program behind /ui/: \"own-origin\", at a "
-		"port "
-		"of the application master's of their own, where their scripts can read nothing "
-		"else; \"shared-origin\", at the dashboard's address, also through YARN's web "
-		"proxy: "
-		"their scripts can then read there what the person who looks may read."},
+		"port of the application master's of their own, where their scripts can read "
+		"nothing else; \"shared-origin\", at the dashboard's address, also through "
+		"YARN's web proxy: their scripts can then read there what the person who looks "
+		"may read."},
 	{"tony.application.tensorboard-log-dir", KEY_TEXT, .path = true, .since = TONY_L,
 	 .doc = "Runs TensorBoard on this directory beside the job, as the task type "
 		"tensorboard. Every task gets it as TB_LOG_DIR."},
@@ -103,15 +100,15 @@ static const struct key application_keys[] = {
 		"Unset: a directory of the job's own. On YARN it may be in HDFS (hdfs://...): the "
 		"programs then get a directory of their container that is kept equal to it."},
 	{"tony.application.output-dir", KEY_TEXT, .path = true, .since = OURS,
-	 .doc = "Directory of the submitting machine for the job's results: what programs write to "
-		"TONY_OUTPUT_DIR appears in DIR/JOB/TYPE-INDEX, of a job on YARN once it has "
-		"ended and a client that waits for it has brought it there. Unset: it stays where "
-		"tony results tells."},
+	 .doc = "Directory of the submitting machine for the job's results: what programs write "
+		"to TONY_OUTPUT_DIR appears in DIR/JOB/TYPE-INDEX, of a job on YARN once it has "
+		"ended and a client that waits for it has brought it there. Unset: it stays "
+		"where tony results tells."},
 	{"tony.application.on-end-webhook", KEY_TEXT, .secret = true, .since = OURS,
 	 .doc = "A URL, http or https, to which the application master posts a JSON object once "
-		"the "
-		"job has ended, however it ended. It is a secret, and shown nowhere: it may hold "
-		"user:password@ or a token. docs/notices.md tells what is posted and promised."},
+		"the job has ended, however it ended. It is a secret, and shown nowhere: it may "
+		"hold user:password@ or a token. docs/notices.md tells what is posted and "
+		"promised."},
 	{"tony.application.on-end-ca-file", KEY_TEXT, .path = true, .since = OURS,
 	 .doc = "File with the certificates of the authorities that sign that of an https webhook: "
 		"PEM, PKCS #12 without a password, or Java's JKS. It travels with the job. Unset: "
@@ -119,9 +116,8 @@ static const struct key application_keys[] = {
 	{"tony.application.on-end", KEY_TEXT, .max = MAX_COMMAND, .since = OURS,
 	 .doc = "A command, for bash -c, that runs on the application master's machine, as the "
 		"job's user, once the job has ended, however it ended. On YARN that is a machine "
-		"of "
-		"the cluster. Its environment says what happened: TONY_JOB_ID, TONY_JOB_STATE, "
-		"TONY_JOB_MESSAGE and more (docs/notices.md)."},
+		"of the cluster. Its environment says what happened: TONY_JOB_ID, "
+		"TONY_JOB_STATE, TONY_JOB_MESSAGE and more (docs/notices.md)."},
 	{"tony.application.on-end-timeout", KEY_DURATION, "60s", .min = 1, .max = 3600000,
 	 .bare_ms = 1000, .since = OURS,
 	 .doc = "How long that command may run. The application master waits for it; nobody who "
@@ -132,12 +128,11 @@ static const struct key application_keys[] = {
 		"but the text of the difference; none."},
 	{"tony.application.src-dir", KEY_TEXT, .path = true, .since = OURS,
 	 .doc = "Directory (or archive), here or in HDFS (hdfs://...), whose content every task "
-		"finds in its working directory. A relative path starts at the folder of the file "
-		"that says it (with --conf: at the "
-		"current directory); \".\" is that folder itself. The option --src_dir wins. "
-		"Unset, and "
-		"with neither resources nor --python_venv: on this machine every task runs in the "
-		"current directory of tony submit."},
+		"finds in its working directory. A relative path starts at the folder of the "
+		"file that says it (with --conf: at the current directory); \".\" is that folder "
+		"itself. The option --src_dir wins. Unset, and with neither resources nor "
+		"--python_venv: on this machine every task runs in the current directory of tony "
+		"submit."},
 	{"tony.application.work-dir", KEY_TEXT, .path = true, .since = OURS,
 	 .doc = "Directory of this machine in which every task of a job runs that names no files. "
 		"Unset: the current directory of tony submit, which is then recorded here. It has "
@@ -153,10 +148,8 @@ static const struct key application_keys[] = {
 	 .doc = "Whether at that timeout the type becomes untracked instead of failing the job."},
 	{"tony.application.scheduler", KEY_CHOICE, "local", .choices = schedulers, .since = OURS,
 	 .doc = "Where containers come from. local: this machine. yarn: the cluster whose site "
-		"files "
-		"are in HADOOP_CONF_DIR; that is the default where HADOOP_CONF_DIR or "
-		"YARN_CONF_DIR "
-		"holds a yarn-site.xml."},
+		"files are in HADOOP_CONF_DIR; that is the default where HADOOP_CONF_DIR or "
+		"YARN_CONF_DIR holds a yarn-site.xml."},
 	{"tony.application.security.enabled", KEY_BOOL, "true", .since = TONY_L,
 	 .status = KEY_IGNORED, .note = "security is detected, not configured",
 	 .doc = "In TonY, whether the cluster uses Kerberos."},
@@ -225,19 +218,18 @@ static const struct key application_keys[] = {
 	{"tony.hdfs.ca-file", KEY_TEXT, .path = true, .since = OURS, .status = KEY_CLUSTER,
 	 .note = NO_HADOOP,
 	 .doc = "File with the certificates of the authorities that sign those of the cluster's "
-		"https addresses: PEM, PKCS #12 without a password, or Java's JKS. It travels with "
-		"the job. Unset: the store that ssl-client.xml names, if this machine has it, or "
-		"else what each machine trusts by itself."},
+		"https addresses: PEM, PKCS #12 without a password, or Java's JKS. It travels "
+		"with the job. Unset: the store that ssl-client.xml names, if this machine has "
+		"it, or else what each machine trusts by itself."},
 	{"tony.cache.max-age", KEY_DURATION, "30d", .bare_ms = 1000, .since = OURS,
 	 .doc = "After a job was submitted, what no job has used for so long is removed from the "
 		"user's caches: .tony/cache in HDFS, and cache in the state directory. What is a "
-		"day old at most stays in any case, and what a job that lives was started with; 0: "
-		"nothing is removed."},
+		"day old at most stays in any case, and what a job that lives was started with; "
+		"0: nothing is removed."},
 	{"tony.jobs.max-age", KEY_DURATION, "30d", .bare_ms = 1000, .since = OURS,
 	 .doc = "After a submission, sources and logs of jobs on this machine that ended so long "
-		"ago "
-		"are removed; the history has the ends of logs. tony clean goes by it, too. 0: "
-		"never."},
+		"ago are removed; the history has the ends of logs. tony clean goes by it, too. "
+		"0: never."},
 	{"tony.jobs.results-max-age", KEY_DURATION, "0", .bare_ms = 1000, .since = OURS,
 	 .doc = "The same for the whole folder, with checkpoints and files of programs. 0: never."},
 	{"tony.version-info.<field>", KEY_TEXT, .since = TONY_L, .status = KEY_IGNORED,
@@ -271,12 +263,12 @@ static const struct key type_keys[] = {
 		"disturbing the others."},
 	{"tony.<type>.on-exit", KEY_LIST, .max = 64, .since = OURS,
 	 .doc = "What follows when a task's program fails: rules CODE->retry, CODE->fail or "
-		"CODE->ignore, of which the first that fits decides. CODE is an exit code, two of "
-		"them as 64-78, a signal such as SIGTERM, or * for every failure of the program's "
-		"own. retry: tried again while tony.<type>.max-restarts or tony.am.retry-count "
-		"last, also where that is thought to be of no use; fail: never; ignore: it counts "
-		"as success. \"3->retry, 64-78->fail, SIGTERM->ignore\". Without a rule: as "
-		"docs/reliability.md has it."},
+		"CODE->ignore, of which the first that fits decides. CODE is an exit code, two "
+		"of them as 64-78, a signal such as SIGTERM, or * for every failure of the "
+		"program's own. retry: tried again while tony.<type>.max-restarts or "
+		"tony.am.retry-count last, also where that is thought to be of no use; fail: "
+		"never; ignore: it counts as success. \"3->retry, 64-78->fail, "
+		"SIGTERM->ignore\". Without a rule: as docs/reliability.md has it."},
 	{"tony.<type>.depends-on", KEY_DEPENDENCIES, .since = OURS,
 	 .doc = "Types that come first: db:finish waits until every task of db has succeeded, "
 		"db:start until all have started. Plain db is db:finish, and db:start where db is "
@@ -285,15 +277,15 @@ static const struct key type_keys[] = {
 	 .doc = "Whether the task's port stays bound while its program lives, so that nobody "
 		"takes it. Programs that set neither SO_REUSEADDR nor SO_REUSEPORT need false."},
 	{"tony.<type>.strict-port", KEY_BOOL, "false", .since = OURS,
-	 .doc = "Whether the held port is for programs that set SO_REUSEPORT only: the kernel then "
-		"lets no other user of the machine have it. Else programs that set SO_REUSEADDR "
-		"may have it, too; another user who is faster is found, and the job forms anew "
-		"with another port. docs/frameworks.md tells which frameworks set it."},
+	 .doc = "Whether the held port is for programs that set SO_REUSEPORT only: the kernel "
+		"then lets no other user of the machine have it. Else programs that set "
+		"SO_REUSEADDR may have it, too; another user who is faster is found, and the job "
+		"forms anew with another port. docs/frameworks.md tells which frameworks set it."},
 	{"tony.<type>.listener-uids", KEY_LIST, .max = 64, .since = OURS,
 	 .doc = "Other users whose programs may listen at the task's ports, as numbers or names "
-		"of the machine that submits: for programs that run under sudo, or in a container "
-		"of a user's own with --network=host (100999, say). any: every user's. The port is "
-		"then held as with strict-port=false."},
+		"of the machine that submits: for programs that run under sudo, or in a "
+		"container of a user's own with --network=host (100999, say). any: every user's. "
+		"The port is then held as with strict-port=false."},
 	{"tony.<type>.isolation", KEY_CHOICE, "none", .choices = isolations, .since = OURS,
 	 .doc = "pid-namespace: the kernel itself ends every process with the task; the program "
 		"sees other process numbers than the host."},
@@ -301,22 +293,21 @@ static const struct key type_keys[] = {
 	 .since = OURS, .doc = "Time between SIGTERM and SIGKILL when a task is stopped."},
 	{"tony.<type>.frozen-timeout", KEY_DURATION, "60s", .bare_ms = 1, .since = OURS,
 	 .doc = "A task one of whose processes is stopped (SIGSTOP, not a debugger) for so long "
-		"has "
-		"failed: its peers would wait for it, some for ever; 0: stopped processes are left "
-		"alone."},
+		"has failed: its peers would wait for it, some for ever; 0: stopped processes "
+		"are left alone."},
 	{"tony.<type>.hang-timeout", KEY_DURATION, "0", .bare_ms = 1, .since = OURS,
 	 .doc = "A task whose processes all together write no log, use no processor and read and "
-		"write nothing for so long, or which tells no further step in TONY_PROGRESS_FILE, "
-		"has failed: where it stands is saved in hang-stacks.txt beside its log, and it is "
-		"ended. 0: nobody looks, which is right for types that wait for others, as "
-		"parameter servers and evaluators do."},
+		"write nothing for so long, or which tells no further step in "
+		"TONY_PROGRESS_FILE, has failed: where it stands is saved in hang-stacks.txt "
+		"beside its log, and it is ended. 0: nobody looks, which is right for types that "
+		"wait for others, as parameter servers and evaluators do."},
 	{"tony.<type>.max-instances", KEY_INT, "-1", .min = -1, .max = INT32_MAX, .since = TONY_L,
 	 .doc = "The most instances of this type that a job may have; -1: no limit. With "
 		"tony.<type>.min-instances also how many it may grow to."},
 	{"tony.<type>.min-instances", KEY_INT, .min = 1, .max = MAX_INSTANCES, .since = OURS,
-	 .doc = "Makes the type elastic: the job starts when so many tasks are there, and goes on "
-		"while so many are left. Those that are lost are asked for again, those that come "
-		"later join, and `tony scale` changes how many are wanted, up to "
+	 .doc = "Makes the type elastic: the job starts when so many tasks are there, and goes "
+		"on while so many are left. Those that are lost are asked for again, those that "
+		"come later join, and `tony scale` changes how many are wanted, up to "
 		"tony.<type>.max-instances (unset: tony.<type>.instances). Each change is a new "
 		"epoch, and costs no retry. Unset: the type has as many tasks as it asks for."},
 	{"tony.<type>.node-label", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
@@ -442,9 +433,9 @@ static const struct key am_keys[] = {
 		"since."},
 	{"tony.am.memory", KEY_SIZE, "2g", .min = 1, .since = TONY_L,
 	 .doc = "Memory of the application master's container on a cluster, which gets 512 MiB "
-		"when "
-		"it is unset; of the task, in a job without task types. There tony.driver.memory "
-		"means the same, and of the two the one of the later layer wins."},
+		"when it is unset; of the task, in a job without task types. There "
+		"tony.driver.memory means the same, and of the two the one of the later layer "
+		"wins."},
 	{"tony.am.vcores", KEY_INT, "1", .min = 1, .max = 100000, .since = TONY_L,
 	 .doc = "Cores, likewise."},
 	{"tony.am.gpus", KEY_INT, "0", .max = 1024, .since = TONY_L, .doc = "GPUs, likewise."},
@@ -460,11 +451,10 @@ static const struct key am_keys[] = {
 		"yarn.resourcemanager.am.max-attempts says, which is also the most."},
 	{"tony.am.trust-proxy", KEY_BOOL, "true", .since = OURS, .status = KEY_CLUSTER,
 	 .note = "there is no web proxy",
-	 .doc = "The job's page may be looked at through YARN's web proxy: by everybody whom that "
-		"lets "
-		"in, and on a cluster with Kerberos by the owner and by whom tony.yarn.view-acl "
-		"names. "
-		"It is known by its host, so whoever can make requests from that host can, too."},
+	 .doc = "The job's page may be looked at through YARN's web proxy: by everybody whom "
+		"that lets in, and on a cluster with Kerberos by the owner and by whom "
+		"tony.yarn.view-acl names. It is known by its host, so whoever can make requests "
+		"from that host can, too."},
 	{"tony.am.startup-timeout", KEY_DURATION, "0", .bare_ms = 1, .since = TONY_N,
 	 .status = KEY_CLUSTER, .note = "the application master starts at once",
 	 .doc = "How long a client that follows the job (submit, wait, logs -f, events -f) waits "
@@ -509,10 +499,8 @@ static const struct key companion_keys[] = {
 	{"tony.local.max-gpus-per-user", KEY_INT, .min = 1, .max = 1024, .since = OURS,
 	 .status = KEY_RULE, .note = "it is the administrator's",
 	 .doc = "How many GPUs of a machine the local jobs of one user may hold together. The "
-		"local "
-		"scheduler does not count the GPUs that another user claims beyond that, so lower "
-		"it "
-		"while no job runs. Unset: no limit."},
+		"local scheduler does not count the GPUs that another user claims beyond that, "
+		"so lower it while no job runs. Unset: no limit."},
 };
 
 static const struct key site_keys[] = {
@@ -521,10 +509,10 @@ static const struct key site_keys[] = {
 		"ended jobs lead there, YARN's own among them. TonY's default, "
 		"https://localhost:19886, is nobody's."},
 	{"tony.history.location", KEY_TEXT, .path = true, .since = TONY_L,
-	 .doc = "Where the history of ended jobs is kept (docs/history.md): /PATH, of this machine "
-		"for local jobs and in the cluster's file system for those on a cluster; "
-		"file:///PATH; or hdfs://NAMESERVICE/PATH. Unset: history in the state directory, "
-		"or .tony/history in the user's home in HDFS."},
+	 .doc = "Where the history of ended jobs is kept (docs/history.md): /PATH, of this "
+		"machine for local jobs and in the cluster's file system for those on a cluster; "
+		"file:///PATH; or hdfs://NAMESERVICE/PATH. Unset: history in the state "
+		"directory, or .tony/history in the user's home in HDFS."},
 	{"tony.history.permissions", KEY_CHOICE, "owner", .choices = audiences, .since = OURS,
 	 .doc = "Who may read a job's history: owner, group (that of the location) or all. For a "
 		"portal that runs as another user. With group and all the history holds no values "
