@@ -161,7 +161,7 @@ void local_age(const struct local_ages *ages)
 	const struct dirent *entry;
 
 	if (jobs)
-		local_removal_sweep(jobs);
+		removal_sweep(jobs);
 	while (directory && (entry = readdir(directory))) {
 		char *job_dir cleanup_free = fs_join(jobs, entry->d_name);
 		removal_begin(&removal);

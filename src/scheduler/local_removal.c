@@ -1,13 +1,10 @@
 #include "scheduler/local_removal.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -15,8 +12,6 @@
 #include "scheduler/local_job.h"
 #include "scheduler/local_sources.h"
 #include "scheduler/state_dir.h"
-
-#define ASIDE ".removed" /* ".<job id>.removed": no job's name */
 
 /* ---- what others use ---------------------------------------------------------------------- */
 
@@ -28,20 +23,12 @@ static char *resolve(const char *path)
 	return real ? real : mem_strdup(path);
 }
 
-static bool is_within(const char *path, const char *directory)
-{
-	size_t length = strlen(directory);
-
-	return strncmp(path, directory, length) == 0 &&
-	       (path[length] == '/' || path[length] == '\0');
-}
-
 static void note_used(struct removal *removal, const char *id, const char *path)
 {
 	if (!path || path[0] != '/')
 		return;
-	str_list_take(&removal->used, resolve(path));
-	str_list_add(&removal->users, id);
+	char *real cleanup_free = resolve(path);
+	removal_note_use(&removal->here, id, real);
 }
 
 /* The directories that live jobs use: one may go on with the checkpoints of an ended job. */
@@ -62,7 +49,6 @@ static void note_live_jobs(struct removal *removal, const char *jobs)
 	DIR *directory cleanup_dir = opendir(jobs);
 	const struct dirent *entry;
 
-	removal->has_used = true;
 	while (directory && (entry = readdir(directory))) {
 		char *job_dir cleanup_free = fs_join(jobs, entry->d_name);
 		if (state_dir_is_job_id(entry->d_name) && local_job_is_there(job_dir))
@@ -75,16 +61,9 @@ static int check_unused(struct removal *removal, const char *id, const char *job
 {
 	char *jobs cleanup_free = fs_dirname(job_dir), *real cleanup_free = resolve(job_dir);
 
-	if (!removal->has_used)
+	if (removal_use_begin(&removal->here))
 		note_live_jobs(removal, jobs);
-	for (size_t i = 0; i < removal->used.count; i++)
-		if (!str_equal(removal->users.items[i], id) &&
-		    is_within(removal->used.items[i], real))
-			return err_set(err, ERR_USAGE,
-				       "%s stays: %s, which runs, uses %s; remove it once that has "
-				       "ended",
-				       id, removal->users.items[i], removal->used.items[i]);
-	return 0;
+	return removal_check_unused(&removal->here, id, real, err);
 }
 
 /* ---- what is not the job's ---------------------------------------------------------------- */
@@ -93,7 +72,7 @@ static void spare(struct removal *removal, const char *job_dir, const char *path
 {
 	char *real cleanup_free = resolve(path), *folder cleanup_free = resolve(job_dir);
 
-	if (fs_exists(path) && !is_within(real, folder))
+	if (fs_exists(path) && !removal_is_within(real, folder))
 		str_list_add_format(&removal->stays, "%s: %s", path, why);
 }
 
@@ -139,38 +118,16 @@ static int hold(const char *job_dir, int64_t wait_ms, struct err *err)
 
 	do
 		held = state_dir_hold(job_dir, NULL);
-	while (held < 0 && clock_monotonic_ms() < until);
-	return held >= 0 ? held
-			 : err_set(err, ERR_FAILED,
-				   "%s has ended, and its application master still brings its "
-				   "history away; try again in a moment",
-				   fs_basename(job_dir));
-}
-
-void local_removal_sweep(const char *jobs)
-{
-	DIR *directory cleanup_dir = opendir(jobs);
-	const struct dirent *entry;
-
-	while (directory && (entry = readdir(directory))) {
-		char *aside cleanup_free = fs_join(jobs, entry->d_name);
-		if (entry->d_name[0] == '.' && str_ends_with(entry->d_name, ASIDE))
-			fs_remove_tree(aside, NULL);
-	}
-}
-
-static int remove_folder(struct removal *removal, const char *job_dir, struct err *err)
-{
-	char *jobs cleanup_free = fs_dirname(job_dir);
-	char *aside cleanup_free = mem_printf("%s/.%s" ASIDE, jobs, fs_basename(job_dir));
-
-	if (removal->is_dry)
-		return removal_remove(removal, job_dir, job_dir, err);
-	if (rename(job_dir, aside) < 0)
-		return errno == ENOENT ? 0 : err_set_errno(err, "%s", job_dir);
-	int result = removal_remove(removal, aside, job_dir, err);
-	local_removal_sweep(jobs);
-	return result;
+	while (held < 0 && local_job_is_there(job_dir) && clock_monotonic_ms() < until);
+	if (held >= 0)
+		return held;
+	return local_job_is_there(job_dir)
+		       ? err_set(err, ERR_FAILED,
+				 "%s has ended, and its application master still brings its "
+				 "history away; try again in a moment",
+				 fs_basename(job_dir))
+		       : err_set(err, ERR_NOT_FOUND, "%s was removed by another process",
+				 fs_basename(job_dir));
 }
 
 static int remove_ended(const char *id, const char *job_dir, const struct job *job,
@@ -184,7 +141,7 @@ static int remove_ended(const char *id, const char *job_dir, const struct job *j
 	if (source)
 		str_list_add(&removal->sources, source);
 	spare_users_own(removal, job, job_dir);
-	return remove_folder(removal, job_dir, err);
+	return removal_remove_folder(removal, job_dir, err);
 }
 
 int local_removal_remove(const char *id, struct removal *removal, struct err *err)

@@ -5,12 +5,8 @@
 #include "job/job.h"
 #include "scheduler/removal.h"
 
-/* See scheduler_client_ops. The folder is renamed first, so that nobody takes a part of it for a
- * job; what a killed process has left of such a folder goes with the next removal. */
+/* See scheduler_client_ops. */
 int local_removal_remove(const char *id, struct removal *removal, struct err *err);
-
-/* Finishes what killed removals have begun, in the directory of all jobs. */
-void local_removal_sweep(const char *jobs);
 
 /* ---- local_age.c -------------------------------------------------------------------------- */
 

@@ -1,8 +1,17 @@
 #include "scheduler/removal.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
+#include "base/mem.h"
+
+#define LOOK_MS 1000	   /* after which live jobs are looked for again */
+#define ASIDE	".removed" /* ".<job id>.removed": no job's name */
 
 void removal_begin(struct removal *removal)
 {
@@ -11,12 +20,18 @@ void removal_begin(struct removal *removal)
 	removal->bytes = 0;
 }
 
+static void forget(struct removal_use *use)
+{
+	str_list_finish(&use->paths);
+	str_list_finish(&use->jobs);
+}
+
 void removal_finish(struct removal *removal)
 {
 	removal_begin(removal);
 	str_list_finish(&removal->sources);
-	str_list_finish(&removal->used);
-	str_list_finish(&removal->users);
+	forget(&removal->here);
+	forget(&removal->in_hdfs);
 }
 
 int removal_remove(struct removal *removal, const char *path, const char *name, struct err *err)
@@ -35,5 +50,71 @@ int removal_remove(struct removal *removal, const char *path, const char *name, 
 	removal->bytes += size.bytes;
 	if (name)
 		str_list_add(&removal->removed, name);
+	return 0;
+}
+
+void removal_sweep(const char *parent)
+{
+	DIR *directory cleanup_dir = opendir(parent);
+	const struct dirent *entry;
+
+	while (directory && (entry = readdir(directory))) {
+		char *aside cleanup_free = fs_join(parent, entry->d_name);
+		if (entry->d_name[0] == '.' && str_ends_with(entry->d_name, ASIDE))
+			fs_remove_tree(aside, NULL);
+	}
+}
+
+int removal_remove_folder(struct removal *removal, const char *path, struct err *err)
+{
+	char *parent cleanup_free = fs_dirname(path);
+	char *aside cleanup_free = mem_printf("%s/.%s" ASIDE, parent, fs_basename(path));
+
+	if (removal->is_dry)
+		return removal_remove(removal, path, path, err);
+	if (rename(path, aside) < 0)
+		return errno == ENOENT ? 0 : err_set_errno(err, "%s", path);
+	int result = removal_remove(removal, aside, path, err);
+	removal_sweep(parent);
+	return result;
+}
+
+/* ---- what live jobs use ------------------------------------------------------------------- */
+
+bool removal_use_begin(struct removal_use *use)
+{
+	int64_t now = clock_monotonic_ms();
+
+	if (use->looked_ms > 0 && now - use->looked_ms < LOOK_MS)
+		return false;
+	forget(use);
+	use->looked_ms = now;
+	return true;
+}
+
+void removal_note_use(struct removal_use *use, const char *job, const char *path)
+{
+	str_list_add(&use->paths, path);
+	str_list_add(&use->jobs, job);
+}
+
+bool removal_is_within(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	return strncmp(path, directory, length) == 0 &&
+	       (path[length] == '/' || path[length] == '\0');
+}
+
+int removal_check_unused(const struct removal_use *use, const char *job, const char *directory,
+			 struct err *err)
+{
+	for (size_t i = 0; i < use->paths.count; i++)
+		if (!str_equal(use->jobs.items[i], job) &&
+		    removal_is_within(use->paths.items[i], directory))
+			return err_set(err, ERR_USAGE,
+				       "%s stays: %s, which runs, uses %s; remove it once that has "
+				       "ended",
+				       job, use->jobs.items[i], use->paths.items[i]);
 	return 0;
 }

@@ -8,6 +8,12 @@
 #include "base/err.h"
 #include "base/str.h"
 
+/* Directories that live jobs use, each with the id of its job. */
+struct removal_use {
+	struct str_list paths, jobs;
+	int64_t looked_ms; /* when for them, monotonic; 0: never */
+};
+
 struct removal {
 	bool is_dry;	 /* nothing is removed, and all is told as if it were */
 	int64_t wait_ms; /* for processes of an ended job that still bring its history away */
@@ -17,11 +23,9 @@ struct removal {
 	struct str_list removed; /* paths and URLs */
 	struct str_list stays;	 /* "PATH: why it is not removed" */
 
-	/* Of all of them: contents of the cache that the jobs had, and directories that live jobs
-	 * use, each with the id of its job. */
-	struct str_list sources;
-	struct str_list used, users;
-	bool has_used;
+	/* Of all of them. */
+	struct str_list sources; /* contents of the cache that the jobs had */
+	struct removal_use here, in_hdfs;
 };
 void removal_finish(struct removal *removal);
 #define cleanup_removal __attribute__((cleanup(removal_finish)))
@@ -29,8 +33,23 @@ void removal_finish(struct removal *removal);
 /* The next job. */
 void removal_begin(struct removal *removal);
 
+/* Is it time to look for live jobs, again? Then all that was noted is forgotten. */
+bool removal_use_begin(struct removal_use *use);
+void removal_note_use(struct removal_use *use, const char *job, const char *path);
+/* ERR_USAGE: another job uses something in this directory. */
+int removal_check_unused(const struct removal_use *use, const char *job, const char *directory,
+			 struct err *err);
+/* As texts; a directory is within itself. */
+bool removal_is_within(const char *path, const char *directory);
+
 /* Removes a file or tree of this machine, once it is measured. Symbolic links are not followed, and
  * nothing there is fine. `name`: what the user is told; NULL: nothing. */
 int removal_remove(struct removal *removal, const char *path, const char *name, struct err *err);
+
+/* The same of the folder of a job, which is renamed first: nobody takes a part of it for a job.
+ * Then removal_sweep() of the directory that it is in. */
+int removal_remove_folder(struct removal *removal, const char *path, struct err *err);
+/* Removes such folders that a process left there when it was killed. */
+void removal_sweep(const char *parent);
 
 #endif

@@ -1,5 +1,6 @@
 """Ended jobs are removed whole, and nothing else is: by `tony rm` and `tony clean`, and in part by themselves."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -257,6 +258,43 @@ def test_clean_takes_no_job_that_lives_or_is_being_submitted(tony):
     assert cleaner.wait() == 0, cleaner.stderr.read()
     assert code == 0 and [answer.returncode for answer in answers] == [0] * 6
     assert len(json.loads(tony.run("history", "--json").stdout)) == 7
+
+
+def test_several_clean_at_once(tony):
+    """Each job of a stream is taken by one of them, and is nobody's trouble then."""
+    end = tony.directory / "end"
+    cleaners = [subprocess.Popen(
+        ["sh", "-c", 'until [ -e "$2" ]; do "$1" clean --older-than 0s --history || exit 1; done', "sh", str(BUILD / "tony"), str(end)],
+        env=tony.env, cwd=tony.directory, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    codes = [tony.job({"tony.worker.instances": 1}, "--executes", "mkdir $(seq 200)")[0].returncode for _ in range(10)]
+    end.touch()
+    told = [cleaner.communicate()[1] for cleaner in cleaners]
+    assert codes == [0] * 10 and [cleaner.returncode for cleaner in cleaners] == [0] * 3, told
+    clean(tony, "--older-than", "0s", "--history")
+    assert list((tony.state / "jobs").iterdir()) == [] and json.loads(tony.run("history", "--json").stdout) == []
+
+
+def opens(pid, path):
+    """Has the process this file open?"""
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            if os.readlink(f"/proc/{pid}/fd/{fd}") == str(path):
+                return True
+        except FileNotFoundError:
+            pass
+    return False
+
+
+def test_a_job_that_another_process_removes_meanwhile_is_no_failure(tony):
+    job = ended(tony)
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    with open(job.directory / "am.lock", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        cleaner = tony.start("clean", "--older-than", "0s")
+        wait_until(lambda: opens(cleaner.pid, job.directory / "am.lock"), "the cleaner to wait for the other one")
+        job.directory.rename(tony.directory / "removed")
+        told = cleaner.communicate()
+    assert cleaner.returncode == 0 and "0 jobs removed" in told[0], told
 
 
 # ---- by themselves --------------------------------------------------------------------------------
