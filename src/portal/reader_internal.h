@@ -83,6 +83,21 @@ int reader_collected_list(struct reader *reader, size_t task, json_t *list, stru
 const struct kept_log *reader_collected_read(struct reader *reader, size_t task, int attempt,
 					     const char *name, struct err *err);
 
+/* ---- reader_here.c: logs that are whole in the job's folder --------------------------------- */
+
+/* A question about a log. */
+struct log_question {
+	const char *log, *from; /* from: a valid position; NULL: `offset` */
+	char *file;		/* that it is in */
+	int64_t offset, limit, frames, attempt;
+};
+
+/* The same as for collected ones. False: they are not here. */
+bool reader_here_list(struct reader *reader, size_t task, json_t *list);
+/* False: it is not here, and nothing is answered. */
+bool reader_here_answer(struct reader *reader, struct http_request *request, size_t task,
+			const struct log_question *question);
+
 /* Handlers, by file; `data` is the reader. Those of a job in a store: */
 void reader_handle_job(void *data, struct http_request *request);
 void reader_handle_tasks(void *data, struct http_request *request);

@@ -1,5 +1,5 @@
 /* The ends of logs that a store keeps (history/pack.h), and of those that YARN has collected.
- * Positions count from where what is kept begins. */
+ * Positions count from where what is kept begins. Logs that are here are whole (reader_here.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,12 +86,17 @@ void reader_handle_log_names(void *data, struct http_request *request)
 
 	if (task < 0)
 		return;
+	json_t *list = json_array();
+	if (reader_here_list(reader, (size_t)task, list)) {
+		http_answer_json(request, 200, list);
+		return;
+	}
 	char *directory cleanup_free = directory_of(reader, task);
 	if (history_store_list(reader->store, reader->path, directory, &entries, &err) < 0) {
+		json_decref(list);
 		reader_answer_failure(request, &err);
 		return;
 	}
-	json_t *list = json_array();
 	for (size_t i = 0; i < entries.count; i++)
 		add_log(reader, list, directory, &entries.items[i]);
 	/* Why there are none is said when one is asked for. */
@@ -207,14 +212,7 @@ static void answer_log(struct http_request *request, const struct kept_log *kept
 	http_answer_bytes(request, 200, "application/x-tony-log", answer.text, answer.length);
 }
 
-/* What is asked for. */
-struct question {
-	const char *log, *from;
-	char *file;
-	int64_t offset, limit, frames, attempt;
-};
-
-static void answer_question(struct http_request *request, const struct question *question,
+static void answer_question(struct http_request *request, const struct log_question *question,
 			    const struct kept_log *kept)
 {
 	size_t from = question->from ? find_position(kept, question->from)
@@ -224,7 +222,7 @@ static void answer_question(struct http_request *request, const struct question 
 }
 
 static bool answer_stored(const struct reader *reader, struct http_request *request, int64_t task,
-			  const struct question *question, struct err *err)
+			  const struct log_question *question, struct err *err)
 {
 	char *directory cleanup_free = directory_of(reader, task);
 	struct kept_log kept = {0};
@@ -242,7 +240,7 @@ static bool answer_stored(const struct reader *reader, struct http_request *requ
 	return is_there;
 }
 
-static void answer_missing(struct http_request *request, const struct question *question,
+static void answer_missing(struct http_request *request, const struct log_question *question,
 			   const struct err *err)
 {
 	bool is_denied = err->kind == ERR_DENIED;
@@ -253,14 +251,15 @@ static void answer_missing(struct http_request *request, const struct question *
 }
 
 static void answer_task(struct reader *reader, struct http_request *request, int64_t task,
-			const struct question *question)
+			const struct log_question *question)
 {
 	struct err stored cleanup_err = {0};
 	struct err collected cleanup_err = {0};
 
 	if (!question->file)
 		err_set(&stored, ERR_NOT_FOUND, "there is no log of that name");
-	else if (answer_stored(reader, request, task, question, &stored))
+	else if (reader_here_answer(reader, request, (size_t)task, question) ||
+		 answer_stored(reader, request, task, question, &stored))
 		return;
 	const struct kept_log *kept =
 		question->file && is_on_yarn(reader)
@@ -277,9 +276,9 @@ static void answer_task(struct reader *reader, struct http_request *request, int
 void reader_handle_log(void *data, struct http_request *request)
 {
 	struct reader *reader = data;
-	struct question question = {.log = http_request_parameter(request, "log"),
-				    .from = http_request_query(request, "from"),
-				    .limit = INT64_MAX};
+	struct log_question question = {.log = http_request_parameter(request, "log"),
+					.from = http_request_query(request, "from"),
+					.limit = INT64_MAX};
 
 	if (http_request_query_int(request, "offset", INT64_MIN, INT64_MAX, &question.offset) < 0 ||
 	    http_request_query_int(request, "limit", 0, INT64_MAX, &question.limit) < 0 ||

@@ -153,6 +153,23 @@ def test_the_end_of_a_log_is_kept(tony, portal):
         assert portal.call(f"{base}/{path}")[0] == status, path
 
 
+def test_a_log_is_whole_as_long_as_the_jobs_folder_is_there(tony, portal):
+    """The history has its last 256 KiB."""
+    _, job = tony.job({}, "--executes", "seq 100000; echo $TONY_TASK >&2")
+    portal.wait_kept(job, "succeeded")
+    task = portal.get(f"v1/jobs/{job.id}/tasks")["tasks"][0]["task"]
+    base, text = f"v1/jobs/{job.id}/tasks/{task}/logs", "".join(f"{i}\n" for i in range(1, 100001)).encode()
+    assert {"log": "stdout", "bytes": len(text), "attempt": 1} in portal.get(base)
+    assert {"executor", "stdout", "stderr"} == {row["log"] for row in portal.get(base)}
+    assert portal.call(f"{base}/stdout")[1] == text
+    assert portal.call(f"{base}/stdout?limit=70000")[1] == text[:70000]
+    assert portal.call(f"{base}/stdout?from=tail:1")[1] == b"100000\n"
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    job.directory.rename(tony.directory / "away")
+    kept = portal.call(f"{base}/stdout")[1]
+    assert len(kept) < len(text) and text.endswith(kept) and kept
+
+
 def test_kept_logs_know_when_they_were_written(tony, portal):
     """So that those of several tasks can be read by time."""
     job = tony.submit({}, "--executes", f"for i in 1 2 3; do echo $i; until [ -e {tony.directory}/$i ]; do sleep 0.05; done; "
