@@ -46,21 +46,11 @@ static void leave(void)
 	close_range(STDERR_FILENO + 1, UINT_MAX, 0);
 }
 
-static int64_t max_age_ms(const struct job *job)
-{
-	const char *text = job_config(job, "tony.cache.max-age");
-	int64_t ms = 0;
-
-	if (text)
-		str_parse_duration(text, 1000, &ms);
-	return ms;
-}
-
 static _Noreturn void run(const struct scheduler_client_ops *ops, const struct job *job,
 			  const char *state)
 {
 	struct stage_cache_removal cache = {.most = CACHE_AT_MOST};
-	int64_t age_ms = max_age_ms(job);
+	int64_t age_ms = job_config_ms(job, "tony.cache.max-age");
 
 	leave();
 	/* Whoever waits for its own children has none of us. */

@@ -227,11 +227,11 @@ static const struct key application_keys[] = {
 		"day old at most stays in any case, and what a job that lives was started with; "
 		"0: nothing is removed."},
 	{"tony.jobs.max-age", KEY_DURATION, "30d", .bare_ms = 1000, .since = OURS,
-	 .doc = "After a submission, sources and logs of jobs on this machine that ended so long "
-		"ago are removed; the history has the ends of logs. tony clean goes by it, too. "
-		"0: never."},
+	 .doc = "After a submission, sources, logs and copies of jobs that ended so long ago are "
+		"removed; the history has the ends of logs. Also tony clean's age. 0: never."},
 	{"tony.jobs.results-max-age", KEY_DURATION, "0", .bare_ms = 1000, .since = OURS,
-	 .doc = "The same for the whole folder, with checkpoints and files of programs. 0: never."},
+	 .doc = "The same for all else but the history, in HDFS (a day at least), too: "
+		"checkpoints, files of programs. 0: never."},
 	{"tony.version-info.<field>", KEY_TEXT, .since = TONY_L, .status = KEY_IGNORED,
 	 .note = "TonY's client writes it; the job's description holds this program's version",
 	 .doc = "In TonY, which build submitted the job."},

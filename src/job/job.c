@@ -106,6 +106,16 @@ bool job_config_bool(const struct job *job, const char *key)
 	return result;
 }
 
+int64_t job_config_ms(const struct job *job, const char *key)
+{
+	const char *value = job_config(job, key);
+	int64_t ms = 0;
+
+	if (value)
+		str_parse_duration(value, 1000, &ms);
+	return ms;
+}
+
 char *job_portal_page(const struct job *job)
 {
 	const char *url = job_config(job, "tony.portal.url");

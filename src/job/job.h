@@ -196,7 +196,9 @@ const char *job_config(const struct job *job, const char *key);
 const char *job_config_format(const struct job *job, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 bool job_config_bool(const struct job *job, const char *key); /* unset: false */
-/* The same, of the object `config` alone. */
+/* A duration in which a bare number counts seconds; unset: 0. */
+int64_t job_config_ms(const struct job *job, const char *key);
+/* As job_config(), of the object `config` alone. */
 const char *job_config_value(const json_t *config, const char *key);
 
 /* The chief: any task of type "chief"; where there is none, worker:0; where there is no worker

@@ -170,20 +170,11 @@ void local_age(const struct local_ages *ages)
 	}
 }
 
-static int64_t age_of(const struct job *job, const char *key)
-{
-	const char *text = job_config(job, key);
-	int64_t ms = 0;
-
-	if (text)
-		str_parse_duration(text, 1000, &ms);
-	return ms;
-}
-
 void local_upkeep(const struct job *job, int64_t max_age_ms)
 {
-	const struct local_ages ages = {.logs_ms = age_of(job, "tony.jobs.max-age"),
-					.whole_ms = age_of(job, "tony.jobs.results-max-age")};
+	const struct local_ages ages = {.logs_ms = job_config_ms(job, "tony.jobs.max-age"),
+					.whole_ms =
+						job_config_ms(job, "tony.jobs.results-max-age")};
 
 	local_age(&ages);
 }

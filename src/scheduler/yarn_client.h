@@ -132,6 +132,9 @@ int yarn_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count, 
 void yarn_upkeep(const struct job *job, int64_t max_age_ms);
 int yarn_remove(const char *id, struct removal *removal, struct err *err); /* yarn_removal.c */
 int yarn_ended(int64_t until_ms, struct str_list *ids, struct err *err);   /* likewise */
+/* Likewise; after the submission of `job`, whose keys say what is old: this machine's copies
+ * (tony.jobs.max-age), and all that is left (tony.jobs.results-max-age). */
+void yarn_removal_age(const struct job *job);
 int yarn_kill(const struct job_door *door, const char *reason, struct err *err);
 
 /* A job that was submitted from here is on the cluster that it was submitted to, whatever site

@@ -1,8 +1,7 @@
 /* Removing ended jobs on YARN: what is left of them in HDFS, and this machine's copy. */
 #include <dirent.h>
-#include <errno.h>
 #include <poll.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -15,7 +14,8 @@
 #include "scheduler/state_dir.h"
 #include "scheduler/yarn_reports.h"
 
-#define POLL_MS 200
+#define POLL_MS	   200
+#define UNKNOWN_MS 86400000 /* longer than any submission takes */
 
 struct removing {
 	const char *id;
@@ -97,7 +97,7 @@ static int check_user(const struct removing *removing, const char *user, const c
 	const char *used = job && job->checkpoint_dir
 				   ? yarn_path_within(removing->cluster, job->checkpoint_dir)
 				   : NULL;
-	if (used && str_starts_with(used, checkpoints))
+	if (used && removal_is_within(used, checkpoints))
 		result = err_set(err, ERR_USAGE,
 				 "%s stays: %s, which runs, uses %s; remove it once that has ended",
 				 removing->id, user, used);
@@ -140,22 +140,14 @@ static int remove_in_hdfs(const struct removing *removing, struct err *err)
 
 /* ---- here --------------------------------------------------------------------------------- */
 
-/* Renamed first: half of it must not look like the whole. */
 static int remove_mirror(const struct removing *removing, struct err *err)
 {
 	char *state cleanup_free = state_dir_find(err);
 	char *mirror cleanup_free = state ? mem_printf("%s/yarn/%s", state, removing->id) : NULL;
-	char *aside cleanup_free = mem_printf("%s/yarn/.%s.removed", state, removing->id);
 
 	if (!mirror)
 		return -1;
-	if (removing->removal->is_dry)
-		return removal_remove(removing->removal, mirror, mirror, err);
-	if (fs_remove_tree(aside, err) < 0)
-		return -1;
-	if (rename(mirror, aside) < 0)
-		return errno == ENOENT ? 0 : err_set_errno(err, "%s", mirror);
-	return removal_remove(removing->removal, aside, mirror, err);
+	return fs_exists(mirror) ? removal_remove_folder(removing->removal, mirror, err) : 0;
 }
 
 /* ---- ended -------------------------------------------------------------------------------- */
@@ -192,7 +184,70 @@ static int check_report(const struct removing *removing,
 	return 0;
 }
 
-/* A ResourceManager that does not know the job has forgotten it. */
+/* ---- forgotten ---------------------------------------------------------------------------- */
+
+/* When something of the job was made or removed in HDFS last; 0: there is nothing. */
+static int64_t touched_ms(const struct removing *removing)
+{
+	const struct job job = {.id = (char *)removing->id};
+	char *paths[] = {yarn_user_path(removing->cluster, removing->id),
+			 yarn_own_checkpoint_dir(removing->cluster, &job),
+			 yarn_output_dir(removing->cluster, &job)};
+	int64_t newest = 0;
+
+	for (size_t i = 0; i < array_length(paths); i++) {
+		struct webhdfs_file file cleanup_webhdfs_file = {0};
+		if (webhdfs_stat(removing->client, paths[i], &file, NULL) == 0 &&
+		    file.modified_ms > newest)
+			newest = file.modified_ms;
+		free(paths[i]);
+	}
+	return newest;
+}
+
+/* Clusters may share a file system: a job of another one's ResourceManager lives as long as its
+ * directory is there. */
+static bool is_elsewhere(const struct removing *removing)
+{
+	char *directory cleanup_free = yarn_user_path(removing->cluster, removing->id);
+	char *path cleanup_free = fs_join(directory, "job.json");
+	struct str text cleanup_str = {0};
+	struct err err cleanup_err = {0};
+
+	if (webhdfs_read_file(removing->client, path, JOB_JSON_CAP, &text, &err) < 0)
+		return err.kind != ERR_NOT_FOUND;
+	struct job *job = job_from_text(str_text(&text), text.length, NULL);
+	struct hadoop_cluster *own cleanup_hadoop_cluster =
+		job && job->cluster ? hadoop_cluster_from_json(job->cluster, NULL) : NULL;
+	bool is_here = !own;
+	job_destroy(job);
+	for (size_t i = 0; own && i < own->rm.count; i++)
+		is_here = is_here || str_list_has(&removing->cluster->rm, own->rm.items[i]);
+	return !is_here;
+}
+
+static bool has_known_end(const struct removing *removing)
+{
+	char *state cleanup_free = state_dir_find(NULL);
+	char *mirror cleanup_free = state ? mem_printf("%s/yarn/%s", state, removing->id) : NULL;
+
+	return mirror && fs_is_directory(mirror) && yarn_mirror_is_final(mirror);
+}
+
+/* A submission makes directories before the ResourceManager knows the job. */
+static int check_forgotten(const struct removing *removing, struct err *err)
+{
+	bool is_over =
+		has_known_end(removing) ||
+		(touched_ms(removing) <= clock_wall_ms() - UNKNOWN_MS && !is_elsewhere(removing));
+
+	return is_over ? 0
+		       : err_set(err, ERR_USAGE,
+				 "%s stays: the ResourceManager does not know it, and it may be "
+				 "one that is being submitted, or of another cluster",
+				 removing->id);
+}
+
 static int check_ended(const struct removing *removing, struct err *err)
 {
 	struct err unknown cleanup_err = {0};
@@ -203,7 +258,7 @@ static int check_ended(const struct removing *removing, struct err *err)
 	if (response)
 		return check_report(removing, response->application_report, err);
 	return unknown.kind == ERR_NOT_FOUND
-		       ? 0
+		       ? check_forgotten(removing, err)
 		       : err_set(err, unknown.kind, "%s", err_message(&unknown));
 }
 
@@ -307,4 +362,33 @@ int yarn_ended(int64_t until_ms, struct str_list *ids, struct err *err)
 		if (!has_ended_later(&reports, found.items[i], until_ms))
 			str_list_add(ids, found.items[i]);
 	return 0;
+}
+
+/* ---- with age ----------------------------------------------------------------------------- */
+
+static void age_mirrors(int64_t until_ms, struct removal *removal)
+{
+	struct str_list ids cleanup_str_list = {0};
+
+	add_mirrors(until_ms, &ids);
+	for (size_t i = 0; i < ids.count; i++)
+		remove_mirror(&(struct removing){.id = ids.items[i], .removal = removal}, NULL);
+}
+
+void yarn_removal_age(const struct job *job)
+{
+	struct str_list ids cleanup_str_list = {0};
+	struct removal removal cleanup_removal = {0};
+	int64_t now = clock_wall_ms(), copies_ms = job_config_ms(job, "tony.jobs.max-age"),
+		all_ms = job_config_ms(job, "tony.jobs.results-max-age");
+
+	/* A client may still follow a job that has just ended. */
+	if (all_ms > 0)
+		yarn_ended(now - (all_ms > UNKNOWN_MS ? all_ms : UNKNOWN_MS), &ids, NULL);
+	for (size_t i = 0; i < ids.count; i++) {
+		removal_begin(&removal);
+		yarn_remove(ids.items[i], &removal, NULL);
+	}
+	if (copies_ms > 0)
+		age_mirrors(now - copies_ms, &removal);
 }

@@ -169,6 +169,7 @@ void yarn_upkeep(const struct job *job, int64_t max_age_ms)
 		yarn_sweep(cluster, &reports);
 	if (max_age_ms > 0)
 		yarn_cache_age(client, cluster, max_age_ms);
+	yarn_removal_age(job);
 }
 
 /* ---- list --------------------------------------------------------------------------------- */
