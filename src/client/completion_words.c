@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "client/job_list.h"
 #include "client/opened.h"
+#include "client/schedulers.h"
 #include "history/layout.h"
 
 const char *completion_jobs_of(const struct opt_table *verb)
@@ -25,6 +26,7 @@ static void print_once(struct map *printed, const char *word)
 static int find_jobs(const char *of, struct job_list *list, struct err *err)
 {
 	const struct job_list_filter filter = {.live_only = str_equal(of, "live"),
+					       .patience_ms = SCHEDULERS_PATIENCE_MS,
 					       .own_only = true};
 
 	return job_list_find(&filter, list, err);

@@ -177,14 +177,43 @@ static bool needs_list(const struct job_choice *choice)
 	return needed;
 }
 
+/* Is each word that of a job in the list? */
+static bool has_all(const struct job_list *list, const struct job_choice *choice)
+{
+	for (size_t i = 0; i < choice->operands->count; i++) {
+		bool found = false;
+		for (size_t k = 0; k < list->count && !found; k++)
+			found = is_of_kind(choice->kind, &list->items[k]) &&
+				job_list_has_word(&list->items[k], choice->operands->items[i]);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* A scheduler that does not answer is waited for, as ever, only where its jobs may be meant. */
+static int list_jobs(const struct job_choice *choice, struct job_list *list, struct err *err)
+{
+	bool by_tag = choice->tags && choice->tags->count > 0;
+	struct job_list_filter filter = {.live_only = choice->kind == JOB_CHOICE_LIVE,
+					 .patience_ms = by_tag ? 0 : SCHEDULERS_PATIENCE_MS,
+					 .own_only = true};
+
+	if (job_list_find(&filter, list, err) < 0)
+		return -1;
+	if (by_tag || !list->is_partial || has_all(list, choice))
+		return 0;
+	filter.patience_ms = 0;
+	job_list_finish(list);
+	return job_list_find(&filter, list, err);
+}
+
 int job_choice_find(const struct opt_table *verb, const struct job_choice *choice,
 		    struct str_list *jobs, struct err *err)
 {
 	struct job_list list cleanup_job_list = {0};
-	const struct job_list_filter filter = {.live_only = choice->kind == JOB_CHOICE_LIVE,
-					       .own_only = true};
 
-	if (needs_list(choice) && job_list_find(&filter, &list, err) < 0)
+	if (needs_list(choice) && list_jobs(choice, &list, err) < 0)
 		return -1;
 	for (size_t i = 0; i < choice->operands->count; i++) {
 		const char *word = choice->operands->items[i];

@@ -84,7 +84,8 @@ static bool is_wanted(const struct job_list_filter *filter, const struct job_sum
 static void keep_wanted(const struct job_list_filter *filter, struct job_list *list)
 {
 	struct job_list left = {.items = mem_alloc_array(list->count + 1, sizeof(*left.items))};
-	struct job_list kept = {.items = mem_alloc_array(list->count + 1, sizeof(*kept.items))};
+	struct job_list kept = {.items = mem_alloc_array(list->count + 1, sizeof(*kept.items)),
+				.is_partial = list->is_partial};
 
 	for (size_t i = 0; i < list->count; i++) {
 		struct job_list *to = is_wanted(filter, &list->items[i]) ? &kept : &left;
@@ -98,11 +99,15 @@ static void keep_wanted(const struct job_list_filter *filter, struct job_list *l
 
 int job_list_find(const struct job_list_filter *filter, struct job_list *list, struct err *err)
 {
-	*list = (struct job_list){0};
 	int64_t live_since_ms = filter->ended_since_ms > 0 ? filter->ended_since_ms : INT64_MAX;
-	if (schedulers_list(filter->live_only ? live_since_ms : 0, &list->items, &list->count,
-			    err) < 0)
+
+	*list = (struct job_list){0};
+	int result =
+		schedulers_list_within(filter->patience_ms, filter->live_only ? live_since_ms : 0,
+				       &list->items, &list->count, err);
+	if (result < 0)
 		return -1;
+	list->is_partial = result > 0;
 	if (!filter->live_only && add_stored(filter, list, err) < 0) {
 		job_list_finish(list);
 		return -1;

@@ -9,6 +9,7 @@
 struct job_list_filter {
 	/* With live_only also those that have ended then or later; 0: none. */
 	int64_t ended_since_ms;
+	int64_t patience_ms; /* with a scheduler that does not answer; 0: its own */
 	bool live_only; /* else also those that have ended, be nothing but their history left */
 	bool own_only;	/* not what other users have in a history */
 	const char *user;
@@ -20,6 +21,7 @@ struct job_list_filter {
 struct job_list {
 	struct job_summary *items; /* the newest first */
 	size_t count;
+	bool is_partial; /* a scheduler did not answer, which was warned of */
 };
 void job_list_finish(struct job_list *list);
 #define cleanup_job_list __attribute__((cleanup(job_list_finish)))

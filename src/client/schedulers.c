@@ -72,9 +72,40 @@ static void take_newer(struct finding *newest, struct finding *one)
 /* A live job goes first, then the one that was submitted last. */
 static void take_better(struct finding *best, struct finding *one)
 {
-	if (best->ops && !one->door.ended)
+	if (!one->door.ended)
 		finding_finish(best); /* which has ended: no other is asked beside a live one */
 	take_newer(best, one);
+}
+
+/* Of several reasons the one that says more than "not here" is told. */
+static void keep_reason(const struct err *why, struct err *err)
+{
+	if (err && (err->kind == ERR_NONE || err->kind == ERR_NOT_FOUND)) {
+		err_finish(err);
+		err_set(err, why->kind, "%s", err_message(why));
+	}
+}
+
+/* Beside a job that has ended: nobody waits for long for a scheduler that may have a live one. */
+static void look_for_live(const struct scheduler_client_ops *ops, const char *id,
+			  struct finding *finding)
+{
+	struct err why cleanup_err = {0};
+	struct finding one;
+
+	if ((!ops->answers || ops->answers(SCHEDULERS_PATIENCE_MS, &why) == 0) &&
+	    find_on(ops, id, &one, &why) == 0)
+		take_better(finding, &one);
+	else if (why.kind != ERR_NOT_FOUND)
+		log_warning("%s is shown, which has ended: whether %s has a live job \"%s\" is not "
+			    "known: %s",
+			    finding->id, ops->name, id, err_message(&why));
+}
+
+/* The word is not a name, then, which others may have, too. */
+static bool is_by_id(const struct finding *finding, const char *id)
+{
+	return str_starts_with(finding->id, id);
 }
 
 static int find_scheduled(const char *id, struct finding *finding, struct err *err)
@@ -88,22 +119,16 @@ static int find_scheduled(const char *id, struct finding *finding, struct err *e
 		struct finding one;
 		if (!is_there(ops))
 			continue;
-		if (find_on(ops, id, &one, &why) == 0) {
-			take_better(finding, &one);
-			if (!finding->door.ended)
-				break;
-			continue;
-		}
-		if (finding->ops && why.kind != ERR_NOT_FOUND)
-			log_warning("a live job \"%s\" may be on %s: %s", id, ops->name,
-				    err_message(&why));
-		/* Of several reasons the one that says more than "not here" is told. */
-		if (err && (err->kind == ERR_NONE || err->kind == ERR_NOT_FOUND)) {
-			err_finish(err);
-			err_set(err, why.kind, "%s", err_message(&why));
-		}
-		if (why.kind != ERR_NOT_FOUND && !finding->ops)
+		if (finding->ops)
+			look_for_live(ops, id, finding);
+		else if (find_on(ops, id, &one, &why) == 0)
+			take_newer(finding, &one);
+		else
+			keep_reason(&why, err);
+		if (!finding->ops && why.kind != ERR_NOT_FOUND)
 			return -1;
+		if (finding->ops && (!finding->door.ended || is_by_id(finding, id)))
+			break;
 	}
 	if (finding->ops && err)
 		err_finish(err);
@@ -146,10 +171,7 @@ static int find_newest(struct finding *newest, struct err *err)
 			}
 			if (why.kind != ERR_NOT_FOUND && newest->ops)
 				log_warning("%s", err_message(&why));
-			if (err && (err->kind == ERR_NONE || err->kind == ERR_NOT_FOUND)) {
-				err_finish(err);
-				err_set(err, why.kind, "%s", err_message(&why));
-			}
+			keep_reason(&why, err);
 			continue;
 		}
 		take_newer(newest, &one);
@@ -209,8 +231,16 @@ static void note_failure(const struct scheduler_client_ops *ops, struct err *why
 	*first_why = *why;
 }
 
-int schedulers_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
-		    struct err *err)
+static int list_on(const struct scheduler_client_ops *ops, int64_t ended_since_ms,
+		   int64_t patience_ms, struct job_summary **jobs, size_t *count, struct err *err)
+{
+	if (patience_ms > 0 && ops->answers && ops->answers(patience_ms, err) < 0)
+		return -1;
+	return ops->list(ended_since_ms, jobs, count, err);
+}
+
+int schedulers_list_within(int64_t patience_ms, int64_t ended_since_ms, struct job_summary **jobs,
+			   size_t *count, struct err *err)
 {
 	const struct scheduler_client_ops *ops, *failed = NULL;
 	struct err why_failed cleanup_err = {0};
@@ -224,7 +254,7 @@ int schedulers_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *c
 		size_t added;
 		if (!is_there(ops))
 			continue;
-		if (ops->list(ended_since_ms, &more, &added, &why) < 0) {
+		if (list_on(ops, ended_since_ms, patience_ms, &more, &added, &why) < 0) {
 			note_failure(ops, &why, &failed, &why_failed);
 			continue;
 		}
@@ -241,5 +271,11 @@ int schedulers_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *c
 	if (failed)
 		log_warning("jobs on %s are not shown: %s", failed->name, err_message(&why_failed));
 	schedulers_sort(*jobs, *count);
-	return 0;
+	return failed ? 1 : 0;
+}
+
+int schedulers_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
+		    struct err *err)
+{
+	return schedulers_list_within(0, ended_since_ms, jobs, count, err) < 0 ? -1 : 0;
 }

@@ -7,8 +7,9 @@
 
 /* As scheduler_client_ops.find(), of the scheduler whose job it is; NULL: `err`. An id of a
  * scheduler's own form is looked for there only. A name is that of the newest live job, on this
- * machine first, else of the one that ended last; the newest job is that of all. What no scheduler
- * knows is looked for in the history (scheduler/job_stores.h). */
+ * machine first, else of the one that ended last: beside one that has ended nobody waits for long
+ * for a scheduler that does not answer, which is warned of. The newest job is that of all. What no
+ * scheduler knows is looked for in the history (scheduler/job_stores.h). */
 const struct scheduler_client_ops *schedulers_find(const char *id, struct job_door *door,
 						   char **full_id, struct err *err);
 
@@ -16,6 +17,11 @@ const struct scheduler_client_ops *schedulers_find(const char *id, struct job_do
  * is the only one with jobs. */
 int schedulers_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
 		    struct err *err);
+#define SCHEDULERS_PATIENCE_MS 3000
+/* The same; one that does not answer within `patience_ms` (0: its own) is not waited for. 1: one
+ * did not answer, so jobs may be missing. */
+int schedulers_list_within(int64_t patience_ms, int64_t ended_since_ms, struct job_summary **jobs,
+			   size_t *count, struct err *err);
 /* The newest first. */
 void schedulers_sort(struct job_summary *jobs, size_t count);
 

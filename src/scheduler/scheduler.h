@@ -279,6 +279,9 @@ struct scheduler_client_ops {
 	/* By full id, unique prefix, name of the newest live job, else of the newest that has
 	 * ended, or NULL for the newest. */
 	int (*find)(const char *id, struct job_door *door, char **full_id, struct err *err);
+	/* 0: find() and list() need not be waited for. -1: the scheduler has not answered within
+	 * this time, and `err` says why. NULL: they never have to be waited for. */
+	int (*answers)(int64_t within_ms, struct err *err);
 	/* Newest first; what ended before `ended_since_ms` may be left out: it costs less. */
 	int (*list)(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
 		    struct err *err);

@@ -308,6 +308,7 @@ const struct scheduler_client_ops yarn_scheduler_client = {
 	.start = yarn_start,
 	.upkeep = yarn_upkeep,
 	.find = yarn_find,
+	.answers = yarn_answers,
 	.list = yarn_list,
 	.pull = yarn_pull,
 	.logs = yarn_logs,

@@ -215,6 +215,25 @@ static void summarize(const report_proto *report, struct job_summary *summary)
 	}
 }
 
+static void shorten(int64_t *limit_ms, int64_t to_ms)
+{
+	if (*limit_ms < 0 || *limit_ms > to_ms)
+		*limit_ms = to_ms;
+}
+
+int yarn_answers(int64_t within_ms, struct err *err)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
+	struct yarn_reports reports cleanup_yarn_reports = {0};
+
+	if (!cluster)
+		return -1;
+	shorten(&cluster->connect_timeout_ms, within_ms);
+	shorten(&cluster->call_timeout_ms, within_ms);
+	shorten(&cluster->client_wait_ms, within_ms);
+	return yarn_reports_ask(cluster, &reports, err);
+}
+
 int yarn_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);

@@ -3,11 +3,13 @@
 import json
 import shutil
 import signal
+import socket
 import subprocess
 
+import pytest
 import schemas
 from conftest import BUILD, wait_until
-from program import PATIENCE_S
+from program import PATIENCE_S, write_xml
 from terminal import Terminal
 
 
@@ -101,6 +103,38 @@ def test_status_of_several(tony):
     assert text.count("TASK") == 2 and text.index(one.id) < text.index(other.id)
     answer = tony.run("status", "--watch", "fox", "hen")
     assert answer.returncode == 2 and "tony list" in answer.stderr
+
+
+@pytest.fixture
+def silent_cluster(tony):
+    """A call makes the site files name a ResourceManager that takes connections, and never answers. Without a deadline of
+    tony's own nobody would wait for it that long."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def make():
+            conf = tony.directory / "hadoop"
+            conf.mkdir()
+            address = f"127.0.0.1:{server.getsockname()[1]}"
+            write_xml(conf / "core-site.xml", {"fs.defaultFS": f"hdfs://{address}", "ipc.client.connect.timeout": 3600000,
+                                               "ipc.client.rpc-timeout.ms": 3600000})
+            write_xml(conf / "yarn-site.xml", {"yarn.resourcemanager.address": address})
+            tony.env["HADOOP_CONF_DIR"] = str(conf)
+        yield make
+
+
+def test_a_job_of_this_machine_waits_for_no_cluster_that_is_silent(tony, silent_cluster):
+    ended, live = submit(tony, "fox"), sleeper(tony, "hen")
+    assert ended.wait() == 0
+    silent_cluster()
+    for word in (ended.id, ended.id[:-1], live.id, "hen"):
+        answer = tony.run("status", "--json", word)
+        assert answer.returncode == 0 and answer.stderr == "", "the cluster is not even asked"
+    answer = tony.run("status", "--json", "fox")
+    assert json.loads(answer.stdout)["id"] == ended.id
+    assert 'whether yarn has a live job "fox" is not known' in answer.stderr
+    assert completed(tony, "kill", "") == [live.id, "hen"]
+    answer = tony.run("kill", "hen")
+    assert answer.returncode == 0 and "jobs on yarn are not shown" in answer.stderr
+    assert live.wait() == 8
 
 
 # ---- the list -------------------------------------------------------------------------------------
