@@ -130,6 +130,8 @@ static void tell_all(struct clearing *clearing, const struct stage_cache_removal
 		return;
 	}
 	json_decref(answer);
+	if (count == 0 && cache->bytes == 0 && clearing->failed > 0)
+		return; /* the error says it all */
 	char *bytes cleanup_free = str_format_bytes(clearing->bytes);
 	char *of_cache cleanup_free = str_format_bytes(cache->bytes);
 	printf("%zu job%s%s, %s; of the cache %s\n", count, count == 1 ? "" : "s",

@@ -118,6 +118,13 @@ def test_checkpoints_that_a_running_job_uses_stay(tony):
     assert not old.directory.exists()
 
 
+def test_of_no_such_job_standard_output_says_nothing(tony):
+    answer = tony.run("rm", "no-such")
+    assert answer.returncode == 4 and answer.stdout == "" and "no-such" in answer.stderr
+    told = json.loads(tony.run("rm", "--json", "no-such").stdout)
+    assert told["jobs"] == [] and told["failed"] == 1
+
+
 def test_several_of_a_name_are_listed_unless_all_are_meant(tony):
     jobs = [ended(tony, keys={"tony.application.name": "fox", "tony.application.tags": "night"}) for _ in range(2)]
     for words in (("fox",), ("--tag", "night")):
