@@ -1,4 +1,4 @@
-/* The ended jobs of which a history tells, be they thousands. */
+/* The jobs of which a history tells, be they thousands: those that have ended are indexed. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,8 +15,17 @@
 struct look {
 	struct history_store *store;
 	struct job_index known, fresh;
+	struct job_index_section live; /* TonY's that have not ended; each look reads them anew */
 	size_t read_anew;
 };
+
+static void look_finish(struct look *look)
+{
+	for (size_t i = 0; i < look->live.count; i++)
+		job_summary_finish(&look->live.items[i].job);
+	free(look->live.items);
+	job_index_finish(&look->fresh);
+}
 
 static void summarize(struct history_summary *from, struct job_summary *to)
 {
@@ -45,7 +54,7 @@ static bool read_job(struct look *look, const struct history_job *job,
 		     struct job_index_section *section)
 {
 	struct history_summary summary;
-	struct job_summary ended;
+	struct job_summary told;
 	struct err flaw cleanup_err = {0};
 
 	if (history_store_summary(look->store, job->path, &summary, &flaw) < 0) {
@@ -54,12 +63,9 @@ static bool read_job(struct look *look, const struct history_job *job,
 		return flaw.kind == ERR_NOT_FOUND;
 	}
 	bool has_ended = job_state_is_final(summary.state);
-	summarize(&summary, &ended);
-	if (has_ended) {
-		job_index_add_job(section, &ended, job->modified_ms);
-		look->read_anew++;
-	}
-	job_summary_finish(&ended);
+	summarize(&summary, &told);
+	look->read_anew += has_ended;
+	job_index_add_job(has_ended ? section : &look->live, &told, job->modified_ms);
 	return has_ended;
 }
 
@@ -161,14 +167,17 @@ static void take(struct taking *taking, struct job_summary *job)
 	*job = (struct job_summary){0};
 }
 
-static void take_all(struct taking *taking, struct job_index *index)
+static void take_all(struct taking *taking, struct look *look)
 {
-	size_t most = taking->count + job_index_count(index);
+	struct job_index *index = &look->fresh;
+	size_t most = taking->count + job_index_count(index) + look->live.count;
 
 	taking->jobs = mem_realloc_array(taking->jobs, most + 1, sizeof(*taking->jobs));
 	for (size_t i = 0; i < index->count; i++)
 		for (size_t k = 0; k < index->sections[i].count; k++)
 			take(taking, &index->sections[i].items[k].job);
+	for (size_t i = 0; i < look->live.count; i++)
+		take(taking, &look->live.items[i].job);
 }
 
 void job_stores_list(const struct job_stores *stores, struct job_summary **jobs, size_t *count)
@@ -178,8 +187,8 @@ void job_stores_list(const struct job_stores *stores, struct job_summary **jobs,
 	for (size_t i = 0; i < stores->count; i++) {
 		struct look look;
 		look_at_any(&look, stores->items[i]);
-		take_all(&taking, &look.fresh);
-		job_index_finish(&look.fresh);
+		take_all(&taking, &look);
+		look_finish(&look);
 	}
 	map_destroy(taking.known);
 	*jobs = taking.jobs;
@@ -225,7 +234,7 @@ char *job_stores_find_name(const struct job_stores *stores, const char *name)
 			newest_ms = job->submitted_ms;
 			mem_replace(&id, mem_strdup(job->id));
 		}
-		job_index_finish(&look.fresh);
+		look_finish(&look);
 	}
 	return id;
 }

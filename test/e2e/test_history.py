@@ -231,6 +231,7 @@ def test_jobs_of_tonys_are_read(tony):
     assert "TonY does not tell" in row["message"] and len(rows(tony)) == 2
     line, = (line for line in tony.run("history").stdout.splitlines() if line.startswith(other.name))
     assert line.split()[1:4] == ["running", "-", "-"]
+    assert other.name in tony.run("list", "--all").stdout
     status = json.loads(tony.run("status", "--json", app).stdout)
     assert [(task["task"], task["state"], task["host"]) for task in status["tasks"]] == [
         ("worker:0", "succeeded", "node1"), ("worker:1", "failed", "node2")]
