@@ -76,7 +76,7 @@ def test_collected_logs_are_those_of_tony_logs(tony, shared, portal):
 
 
 def test_logs_of_a_job_of_tonys_are_read_where_yarn_still_has_them(tony, shared, portal):
-    """TonY's executor wrote them to files of its own. What YARN has is the real thing, made by a job of ours."""
+    """TonY's executor wrote them to files of its own. The logs in YARN are real, made by a job of ours."""
     job = tony.submit({"tony.worker.instances": 1}, "--executes",
                       'echo trained > "${LOG_DIRS%%,*}/execution.out"; echo warned > "${LOG_DIRS%%,*}/execution.err"')
     assert job.wait() == 0
