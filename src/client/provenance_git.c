@@ -67,12 +67,12 @@ static void set(struct provenance_git *git, const char *name, const char *value)
 
 /* It dies with the process that asks, which may be killed at any moment. */
 static void become_git(const struct provenance_git *git, char *const *arguments,
-		       const char *directory, int output)
+		       const char *directory, int output, pid_t parent)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (nothing >= 0 && dup2(nothing, 0) == 0 && dup2(nothing, 2) == 2 &&
+	if (getppid() == parent && nothing >= 0 && dup2(nothing, 0) == 0 && dup2(nothing, 2) == 2 &&
 	    dup2(output, 1) == 1 && chdir(directory) == 0)
 		execve(git->program, arguments, git->environment.items);
 	_exit(127);
@@ -104,9 +104,9 @@ static bool run(const struct provenance_git *git, const char *directory, const c
 		str_list_add(&arguments, words[i]);
 	if (pipe2(pipes, O_CLOEXEC) < 0)
 		return false;
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 	if (pid == 0)
-		become_git(git, arguments.items, directory, pipes[1]);
+		become_git(git, arguments.items, directory, pipes[1], parent);
 	close(pipes[1]);
 	if (pid > 0)
 		read_output(pipes[0], cap, output);

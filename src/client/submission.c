@@ -28,7 +28,7 @@
 enum { MODULE_WAIT_MS = 200 };
 /* Nor is git waited for any longer. Where sources are copied, it has until then, and what it tells
  * later than that costs a second job.json. */
-enum { GIT_LIMIT_MS = 150, GIT_SOON_MS = 50 };
+enum { GIT_SOON_MS = 50 };
 
 /* From here to the watch, a signal waits: the job's directory must not stay behind half made. */
 static void hold_signals(void)
@@ -67,12 +67,22 @@ static int check(const struct description *description, const struct stage *stag
 	return preflight_to_err(&preflight, err);
 }
 
+static int64_t git_limit_ms(const struct job *job)
+{
+	const char *text = job_config(job, "tony.application.provenance-timeout");
+	int64_t ms = 0;
+
+	if (text)
+		str_parse_duration(text, 1, &ms);
+	return ms;
+}
+
 /* Nobody reads job.json before the job starts. Where there is no room, the start will say so. */
 static void record(struct provenance *provenance, bool is_written, struct job *job,
 		   const struct job_door *door)
 {
 	if (!is_written) {
-		provenance_take(provenance, job, GIT_LIMIT_MS);
+		provenance_take(provenance, job, git_limit_ms(job));
 		char *text cleanup_free = job_to_text(job);
 		char *path cleanup_free = fs_join(door->job_dir, "job.json");
 		fs_write_file(path, text, strlen(text), 0600, NULL);
@@ -92,7 +102,8 @@ static int start(const struct scheduler_client_ops *ops, const struct stage *sta
 		return -1;
 	bool copies = !ops->stage && stage_has_source(stage);
 	bool is_written =
-		provenance_take(provenance, job, copies ? GIT_SOON_MS : GIT_LIMIT_MS) || !copies;
+		provenance_take(provenance, job, copies ? GIT_SOON_MS : git_limit_ms(job)) ||
+		!copies;
 	if (ops->prepare(job, door, err) < 0)
 		return -1;
 	if (fill(ops, stage, job, door, err) == 0) {

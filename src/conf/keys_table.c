@@ -126,6 +126,10 @@ static const struct key application_keys[] = {
 	 .doc = "How much of where its code comes from a job records (docs/history.md): diff, the "
 		"git commit, what differs from it, and hashes of the command's files; commit, all "
 		"but the text of the difference; none."},
+	{"tony.application.provenance-timeout", KEY_DURATION, "100ms", .min = 1, .max = 60000,
+	 .bare_ms = 1, .since = OURS,
+	 .doc = "How long a submission waits for git's answer, from its beginning. Of a large "
+		"repository it takes longer to tell what differs: then only the commit is known."},
 	{"tony.application.src-dir", KEY_TEXT, .path = true, .since = OURS,
 	 .doc = "Directory (or archive), here or in HDFS (hdfs://...), whose content every task "
 		"finds in its working directory. A relative path starts at the folder of the "

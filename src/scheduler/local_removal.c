@@ -148,7 +148,7 @@ int local_removal_remove(const char *id, struct removal *removal, struct err *er
 {
 	char *state cleanup_free = state_dir_find(err);
 	char *job_dir cleanup_free = state ? state_dir_job(state, id) : NULL;
-	struct job *job;
+	struct job *job = NULL;
 
 	if (!job_dir || read_ended(job_dir, &job, err) < 0)
 		return -1;

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from conftest import PYTHON, wait_until
+from program import is_alive
 from test_history import kept
 
 DIFF_CAP = 256 << 10
@@ -32,8 +33,11 @@ def work_fixture(tony):
     return work
 
 
-def submit(tony, work, *options, env=None):
-    answer = tony.run("submit", "--json", *options, "--", PYTHON, "train.py", cwd=work, env=env)
+PATIENT = ("--conf", "tony.application.provenance-timeout=60s")  # a busy machine answers late
+
+
+def submit(tony, work, *options, env=None, patient=PATIENT):
+    answer = tony.run("submit", "--json", *patient, *options, "--", PYTHON, "train.py", cwd=work, env=env)
     assert answer.returncode == 0, answer.stderr
     return answer, json.loads(answer.stdout)
 
@@ -72,7 +76,7 @@ def test_history_has_the_difference(tony, work):
 
 
 def test_sources_elsewhere_are_looked_at_there(tony, work):
-    answer = tony.run("submit", "--json", "--src_dir", work, "--", PYTHON, "train.py")
+    answer = tony.run("submit", "--json", *PATIENT, "--src_dir", work, "--", PYTHON, "train.py")
     assert answer.returncode == 0, answer.stderr
     code = json.loads(answer.stdout)["provenance"]
     assert code["directory"] == str(work) and code["dirty"] is False and "diff_bytes" not in code
@@ -82,11 +86,11 @@ def test_sources_elsewhere_are_looked_at_there(tony, work):
 
 def test_sources_of_an_earlier_job_come_from_where_they_came(tony, work):
     (work / "model.py").write_text("size = 2\n")
-    answer = tony.run("submit", "--json", "--src_dir", work, "--", PYTHON, "train.py")
+    answer = tony.run("submit", "--json", *PATIENT, "--src_dir", work, "--", PYTHON, "train.py")
     assert answer.returncode == 0, answer.stderr
     first = json.loads(answer.stdout)
     git(work, "commit", "--quiet", "--all", "--message", "second")
-    answer = tony.run("rerun", "--json", first["id"])
+    answer = tony.run("rerun", "--json", *PATIENT, first["id"])
     assert answer.returncode == 0, answer.stderr
     again = json.loads(answer.stdout)
     assert again["provenance"] == first["provenance"]
@@ -159,7 +163,7 @@ def test_a_git_that_hangs_holds_nothing_up(tony, work):
     program.mkdir()
     (program / "git").write_text(f"#!/bin/sh\necho $$ > {tony.directory}/git.pid\nexec sleep 1000\n")
     (program / "git").chmod(0o755)
-    _, said = submit(tony, work, env={"PATH": f"{program}:{tony.env['PATH']}"})
+    _, said = submit(tony, work, env={"PATH": f"{program}:{tony.env['PATH']}"}, patient=())
     assert said["state"] == "succeeded" and "commit" not in said.get("provenance", {})
     number = int((tony.directory / "git.pid").read_text())
-    wait_until(lambda: not os.path.exists(f"/proc/{number}"), "git to be ended")
+    wait_until(lambda: not is_alive(number), "git to be ended")

@@ -19,7 +19,8 @@ def final_of(tony, job):
 
 
 def submit(tony, *arguments, cwd, code=0, env=None):
-    answer = tony.run(*arguments, cwd=cwd, env=env)
+    verb, *rest = arguments
+    answer = tony.run(verb, "--conf", "tony.application.provenance-timeout=60s", *rest, cwd=cwd, env=env)
     job = tony.found_job(answer.stdout + answer.stderr)
     if job:
         tony.jobs.append(job)
