@@ -24,7 +24,7 @@ static void add(json_t *config, const struct conf *conf, const char *name, const
 	const struct key *key = key_find(name, NULL);
 	json_t *row = json_object();
 
-	if (key->secret) {
+	if (key->secret && *value) {
 		json_set_text(row, "value", CONF_MASK);
 	} else if (key->type == KEY_ENVIRONMENT && for_others) {
 		char *hidden cleanup_free = hide_values(conf, name);

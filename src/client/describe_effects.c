@@ -146,11 +146,27 @@ static void check_launcher(const struct describer *describer, const struct job_t
 			 program.script);
 }
 
+/* "user@" or "user:password@", with a scheme or without one. */
+static bool has_user(const char *url)
+{
+	const char *scheme = strstr(url, "://");
+	const char *authority = scheme ? scheme + strlen("://") : url;
+
+	return authority[strcspn(authority, "@/?#")] == '@';
+}
+
+/* Everybody is shown the address: in answers, in pages and in variables of notices. */
 static void check_portal(const struct describer *describer)
 {
 	const struct conf_entry *entry = conf_find(describer->conf, "tony.portal.url");
 
-	if (entry && !entry->invalid && *entry->value && !str_is_http_url(entry->value))
+	if (!entry || entry->invalid)
+		return;
+	if (has_user(entry->value))
+		describe_error(describer, entry->name,
+			       "holds a user's name or password, and is shown to everybody; write "
+			       "http://HOST:PORT/");
+	else if (*entry->value && !str_is_http_url(entry->value))
 		describe_error(describer, entry->name,
 			       "\"%s\" is no address; write http://HOST:PORT/", entry->value);
 }

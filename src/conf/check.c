@@ -33,25 +33,42 @@ static void entry_warning(struct conf *conf, const struct conf_entry *entry, con
 	problems_warning(&conf->problems, "%s: %s", label, text);
 }
 
+/* The key that a name without "tony.", or with blanks, dots or capitals before it, stands for, or
+ * NULL. The caller frees. */
+static char *find_known(const char *name)
+{
+	name += strspn(name, " \t\n.");
+	if (strncasecmp(name, "tony.", strlen("tony.")) == 0)
+		name += strlen("tony.");
+	char *known cleanup_free = mem_printf("tony.%s", name);
+	return key_find(known, NULL) ? mem_steal(&known) : NULL;
+}
+
+/* Of a job file in YAML nothing is passed over: its root is easily forgotten. */
 static void check_foreign(struct conf *conf, const struct conf_entry *entry, bool allow_unknown)
 {
 	static const char foreign[] = "does not begin with \"tony.\" and only counts within ${...}";
+	bool is_strict = entry->in_yaml;
 
-	if (entry->layer < CONF_LAYER_CONF)
-		return; /* Hadoop's files hold much that is not for us */
-	bool has_prefix = strncasecmp(entry->name, "tony.", strlen("tony.")) == 0;
-	char *fixed cleanup_free =
-		mem_printf("tony.%s", entry->name + (has_prefix ? strlen("tony.") : 0));
-	if (key_find(fixed, NULL) && !allow_unknown)
-		entry_error(conf, entry, "is not a known key; did you mean %s?", fixed);
-	else
+	/* Hadoop's files hold much that is not for us. */
+	if (entry->layer < CONF_LAYER_CONF && (!entry->in_yaml || entry->named))
+		return;
+	char *known cleanup_free = find_known(entry->name);
+	char *near cleanup_free = is_strict && !known ? key_suggest(entry->name) : NULL;
+	if (allow_unknown || (!known && !is_strict))
 		entry_warning(conf, entry, "%s", foreign);
+	else if (known || near)
+		entry_error(conf, entry, "is not a known key; did you mean %s?",
+			    known ? known : near);
+	else
+		entry_error(conf, entry, "%s, and no value names it; write tony: above it",
+			    foreign);
 }
 
 static void check_unknown(struct conf *conf, struct conf_entry *entry, bool allow_unknown)
 {
 	char *nearest cleanup_free = key_suggest(entry->name);
-	char *name cleanup_free = str_printable(entry->name, strlen(entry->name));
+	char *name cleanup_free = conf_show_name(entry->name);
 	char *hint cleanup_free = nearest ? mem_printf("did you mean %s?", nearest)
 					  : mem_strdup("\"tony config keys\" lists the known ones");
 
@@ -115,6 +132,18 @@ static void explain_value(struct conf *conf, const struct conf_entry *entry)
 		warn_of_commas(conf, entry);
 }
 
+/* Other words mend it, as with the variables of a recorded configuration. */
+static void ask_for_secret(struct conf *conf, struct conf_entry *entry)
+{
+	char *label cleanup_free = conf_label(entry);
+
+	problems_error(&conf->problems, PROBLEM_TYPED,
+		       "%s: was masked in the history; give it again with --conf %s=VALUE, or "
+		       "leave it empty to do without",
+		       label, entry->name);
+	entry->invalid = true;
+}
+
 static void check_value(struct conf *conf, struct conf_entry *entry)
 {
 	struct err err cleanup_err = {0};
@@ -124,6 +153,10 @@ static void check_value(struct conf *conf, struct conf_entry *entry)
 	if (!*entry->value && !may_be_empty) {
 		entry->invalid = true;
 		entry_warning(conf, entry, "is empty; the default holds");
+		return;
+	}
+	if (conf_is_masked(entry)) {
+		ask_for_secret(conf, entry);
 		return;
 	}
 	if (key_check(entry->key, entry->value, &err) == 0) {

@@ -120,6 +120,7 @@ static struct conf_entry *set(struct conf *conf, const struct conf_place *place,
 	entry->in_file = is_of_file(place);
 	entry->literal = false;
 	entry->recorded = false;
+	entry->in_yaml = false;
 	return entry;
 }
 
@@ -187,6 +188,13 @@ static void append(struct conf *conf, const struct conf_place *place, const char
 		conf_set(conf, place, name, more);
 		return;
 	}
+	if (entry->key && entry->key->type == KEY_ENVIRONMENT && str_ends_with(entry->raw, "\\")) {
+		problems_error(&conf->problems, conf_source(conf, entry),
+			       "%s: %s: ends in \"\\\", which would escape the comma behind it; "
+			       "give its last variable with --env",
+			       entry->origin, name);
+		return;
+	}
 	char *value cleanup_free = mem_printf("%s,%s", entry->raw, more);
 	char *origin cleanup_free = mem_strdup(entry->origin);
 	bool typed = entry->typed, in_file = entry->in_file, recorded = entry->recorded;
@@ -225,6 +233,14 @@ void conf_append_literal(struct conf *conf, const struct conf_place *place, cons
 	}
 }
 
+/* Of a masked secret, no value is an answer: the job does without. */
+static bool replaces_mask(const struct conf *conf, const char *name)
+{
+	const struct conf_entry *entry = conf_entry_of(conf, name);
+
+	return entry && conf_is_masked(entry);
+}
+
 /* "k=v". A bare word is most likely a slip, where TonY sets an empty value. */
 static void load_pair(struct conf *conf, const char *pair)
 {
@@ -236,14 +252,14 @@ static void load_pair(struct conf *conf, const char *pair)
 			       "--conf: \"%s\" is not KEY=VALUE; write --conf KEY=VALUE", pair);
 		return;
 	}
-	if (!equals[1]) {
+	char *name cleanup_free = mem_strndup(pair, (size_t)(equals - pair));
+	if (!equals[1] && !replaces_mask(conf, name)) {
 		problems_error(&conf->problems, PROBLEM_TYPED,
 			       "--conf: \"%s\" has no value; write one behind \"=\", or leave it "
 			       "out",
 			       pair);
 		return;
 	}
-	char *name cleanup_free = mem_strndup(pair, (size_t)(equals - pair));
 	const struct key *key = key_find(name, NULL);
 	if (key && key->multi_value)
 		append(conf, &place, name, equals + 1);

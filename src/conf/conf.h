@@ -57,6 +57,8 @@ struct conf_entry {
 	bool in_file;  /* or a part of it */
 	bool literal;  /* not substituted: the user's shell has seen it already */
 	bool recorded; /* or a part of it: from the configuration of another job */
+	bool in_yaml;  /* a job file in YAML has set it last */
+	bool named;    /* after conf_resolve(): ${...} of another value names it */
 	bool final;    /* the site's last word */
 	bool invalid;  /* an error has been told */
 	enum { CONF_UNRESOLVED, CONF_RESOLVING, CONF_RESOLVED } state;

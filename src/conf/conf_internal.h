@@ -29,6 +29,12 @@ int conf_read_yaml(const struct conf_input *source, const char *bytes, size_t le
 
 struct conf_entry *conf_entry_of(const struct conf *conf, const char *name);
 
+/* A secret of the configuration of another job, or of what was written of it. */
+bool conf_is_masked(const struct conf_entry *entry);
+
+/* A name for a message: one line, and no longer than a known key may be. The caller frees. */
+char *conf_show_name(const char *name);
+
 /* Adds what tony had added to a recorded configuration, unless its reason is gone (recorded.c).
  */
 void conf_resolve_recorded(struct conf *conf);

@@ -1,9 +1,12 @@
 /* Readers by key name. A key that is not in the table is a fault of the program. */
 #include <stdarg.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "conf/conf.h"
 #include "conf/conf_internal.h"
+
+enum { SHOWN_NAME = 200 }; /* bytes */
 
 #define FORMAT_NAME(name)                                                                          \
 	va_list args_;                                                                             \
@@ -86,11 +89,26 @@ void conf_list(const struct conf *conf, struct str_list *list, const char *forma
 		str_list_add(list, entry->literal_items.items[i]);
 }
 
+char *conf_show_name(const char *name)
+{
+	char *shown = str_printable(name, strlen(name));
+
+	for (char *c = shown; *c; c++)
+		if (*c == '\t' || *c == '\n')
+			*c = '?';
+	if (strlen(shown) > SHOWN_NAME) {
+		str_cut(shown, SHOWN_NAME);
+		mem_replace(&shown, mem_printf("%s...", shown));
+	}
+	return shown;
+}
+
 char *conf_label(const struct conf_entry *entry)
 {
 	if (entry->typed)
 		return mem_strdup(entry->origin);
-	return mem_printf("%s: %s", entry->origin, entry->name);
+	char *name cleanup_free = conf_show_name(entry->name);
+	return mem_printf("%s: %s", entry->origin, name);
 }
 
 enum problem_source conf_source(const struct conf *conf, const struct conf_entry *entry)

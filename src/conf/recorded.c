@@ -8,11 +8,17 @@
 #define DEFAULT_ORIGIN	 "default"
 #define FRAMEWORK_ORIGIN "framework "
 
-/* Keys of the site's administrator, and keys that no job heeds, are not for another job. */
+/* Keys of the site's administrator, and keys that no job heeds, are not for another job. A secret
+ * is: its mask is an error that asks for it (check.c). */
 static bool is_for_job(const struct key *key)
 {
-	return !key->deprecated_by && !key->secret &&
-	       (key->status == KEY_HONOURED || key->status == KEY_CLUSTER);
+	return !key->deprecated_by && (key->status == KEY_HONOURED || key->status == KEY_CLUSTER);
+}
+
+bool conf_is_masked(const struct conf_entry *entry)
+{
+	return entry->layer == CONF_LAYER_FILE && entry->key && entry->key->secret &&
+	       str_equal(entry->raw, CONF_MASK);
 }
 
 /* "framework ray" and "tony.application.tensorboard-log-dir" name what made tony add the row. */

@@ -102,8 +102,10 @@ static char *variable_value(struct expansion *expansion, const char *name)
 	} else {
 		struct conf_entry *entry = conf_entry_of(expansion->conf, name);
 		const struct key *key = key_find(name, NULL);
-		if (entry)
+		if (entry) {
+			entry->named = true;
 			return entry_value(expansion, entry);
+		}
 		value = mem_strdup(system_value(name));
 		if (!value && key)
 			value = mem_strdup(key->default_value);

@@ -24,6 +24,8 @@ enum { MAX_DEPTH = 32 };
 struct reader {
 	yaml_parser_t parser;
 	const struct conf_input *source;
+	const char *bytes;
+	size_t length;
 	struct map *lines; /* name -> the line that said it */
 	struct err *err;
 };
@@ -49,10 +51,23 @@ static int fail(const struct reader *reader, const yaml_event_t *event, const ch
 static void tell(const struct reader *reader, const yaml_event_t *event, const char *name,
 		 const char *text)
 {
-	char *shown cleanup_free = str_printable(name, strlen(name));
+	char *shown cleanup_free = conf_show_name(name);
 
 	problems_error(&reader->source->conf->problems, PROBLEM_FILE, "%s:%d: %s: %s",
 		       reader->source->path, line_of(event), shown, text);
+}
+
+/* The reader of characters tells an offset, and the scanner behind it a mark. */
+static int line_of_problem(const struct reader *reader)
+{
+	const yaml_parser_t *parser = &reader->parser;
+	int line = 1;
+
+	if (parser->error != YAML_READER_ERROR)
+		return (int)parser->problem_mark.line + 1;
+	for (size_t i = 0; i < parser->problem_offset && i < reader->length; i++)
+		line += reader->bytes[i] == '\n';
+	return line;
 }
 
 static int next(struct reader *reader, yaml_event_t *event)
@@ -64,7 +79,7 @@ static int next(struct reader *reader, yaml_event_t *event)
 	memset(event, 0, sizeof(*event));
 	const char *why = parser->problem ? parser->problem : "malformed";
 	return err_set(reader->err, ERR_CONFIG, "%s:%d: not YAML: %s%s%s", reader->source->path,
-		       (int)parser->problem_mark.line + 1, why, parser->context ? ", " : "",
+		       line_of_problem(reader), why, parser->context ? ", " : "",
 		       parser->context ? parser->context : "");
 }
 
@@ -90,21 +105,31 @@ static int check_tag(const struct reader *reader, const yaml_event_t *event, con
 	return fail(reader, event, "a tag (!...) means nothing here; take it out");
 }
 
-/* XML can hold none but these. */
-static bool is_text(const char *value, size_t length)
+static bool has_control(const char *value, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
 		if ((unsigned char)value[i] < ' ' && !strchr("\t\r\n", value[i]))
-			return false;
-	return strlen(value) == length;
+			return true;
+	return strlen(value) != length;
 }
 
+/* U+FFFE or U+FFFF, in UTF-8. */
+static bool has_noncharacter(const char *value)
+{
+	return strstr(value, "\xef\xbf\xbe") || strstr(value, "\xef\xbf\xbf");
+}
+
+/* A text is one that XML can hold, too. */
 static int check_scalar(const struct reader *reader, const yaml_event_t *event)
 {
 	if (check_tag(reader, event, event->data.scalar.tag) < 0)
 		return -1;
-	if (!is_text((const char *)event->data.scalar.value, event->data.scalar.length))
+	const char *value = (const char *)event->data.scalar.value;
+	if (has_control(value, event->data.scalar.length))
 		return fail(reader, event, "holds a control character; take it out");
+	if (has_noncharacter(value))
+		return fail(reader, event,
+			    "holds U+FFFE or U+FFFF, which no text has; take it out");
 	return 0;
 }
 
@@ -138,6 +163,8 @@ static void set(struct reader *reader, const yaml_event_t *event, const char *na
 					 line_of(event)};
 
 	conf_set(reader->source->conf, &place, name, value);
+	struct conf_entry *entry = conf_entry_of(reader->source->conf, name);
+	entry->in_yaml = entry->layer == reader->source->layer;
 }
 
 static int read_scalar(struct reader *reader, const yaml_event_t *event, const char *name)
@@ -179,6 +206,14 @@ static void append_item(struct reader *reader, const yaml_event_t *event, const 
 		tell(reader, event, name, "an item of a list cannot hold a comma");
 		return;
 	}
+	if (is_environment(name) && str_ends_with(item, "\\")) {
+		char *text cleanup_free =
+			mem_printf("the value of %.*s ends in \"\\\", which would escape the comma "
+				   "behind it; give it with --env",
+				   (int)strcspn(item, "="), item);
+		tell(reader, event, name, text);
+		return;
+	}
 	for (; *item; item++) {
 		if (*item == ',')
 			str_append_char(list, '\\');
@@ -198,7 +233,12 @@ static int read_items(struct reader *reader, const char *name, struct str *list)
 			return fail(reader, &item, "an item of a list is a word; write it as one");
 		if (check_scalar(reader, &item) < 0)
 			return -1;
-		append_item(reader, &item, name, (const char *)item.data.scalar.value, list);
+		if (is_null(&item))
+			tell(reader, &item, name,
+			     "an item has no value; write one, or take it out");
+		else
+			append_item(reader, &item, name, (const char *)item.data.scalar.value,
+				    list);
 	}
 }
 
@@ -249,8 +289,12 @@ static int read_environment(struct reader *reader, const yaml_event_t *event, co
 			return fail(reader, &value, "a variable has one value; write KEY: VALUE");
 		if (check_scalar(reader, &value) < 0)
 			return -1;
+		const char *variable = (const char *)key.data.scalar.value;
+		char *whole cleanup_free = mem_printf("%s.%s", name, variable);
+		if (!is_first(reader, &key, whole))
+			continue;
 		char *pair cleanup_free =
-			mem_printf("%s=%s", (const char *)key.data.scalar.value,
+			mem_printf("%s=%s", variable,
 				   is_null(&value) ? "" : (const char *)value.data.scalar.value);
 		append_item(reader, &key, name, pair, &list);
 	}
@@ -322,7 +366,7 @@ static int read_document(struct reader *reader)
 int conf_read_yaml(const struct conf_input *source, const char *bytes, size_t length,
 		   struct err *err)
 {
-	struct reader reader = {.source = source, .err = err};
+	struct reader reader = {.source = source, .bytes = bytes, .length = length, .err = err};
 
 	if (!yaml_parser_initialize(&reader.parser))
 		abort();

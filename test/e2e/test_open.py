@@ -205,3 +205,11 @@ def test_portal_that_is_no_address_is_refused(tony):
         done = tony.run("check", "--conf", "tony.worker.instances=1", "--conf", f"tony.portal.url={address}",
                         "--executes", "true")
         assert done.returncode != 0 and f'"{address}" is no address; write http://HOST:PORT/' in done.stderr + done.stdout
+
+
+def test_portal_with_a_password_is_refused_and_the_password_not_shown(tony):
+    for address in ("http://ann:pass-word@portal:1/", "https://pass-word@portal", "ftp://ann:pass-word@portal", "ann:pass-word@portal:1"):
+        done = tony.run("check", "--conf", "tony.worker.instances=1", "--conf", f"tony.portal.url={address}",
+                        "--executes", "true")
+        assert done.returncode != 0 and "tony.portal.url: holds a user's name or password" in done.stderr + done.stdout
+        assert "pass-word" not in done.stderr + done.stdout

@@ -90,6 +90,23 @@ def test_what_is_masked_is_asked_for_by_name(tony, project, elsewhere):
     assert answer.stdout == "blue mine\n"
 
 
+def test_a_masked_secret_is_asked_for_by_name(tony, project, elsewhere):
+    webhook, url = "tony.application.on-end-webhook", "http://127.0.0.1:9/hook?key=1"
+    _, job = submit(tony, "submit", "--conf", f"{webhook}={url}", "--", "true", cwd=project)
+    final = final_of(tony, job)
+    asked = f"{webhook}: was masked in the history; give it again with --conf {webhook}=VALUE, or leave it empty to do without"
+    old = elsewhere / "old.xml"
+    write_xml(old, {webhook: "***"})
+    for words in (["submit", "--conf_file", final], ["rerun", job.id], ["submit", "--conf_file", old, "--", "true"]):
+        answer = tony.run(*words, cwd=elsewhere)
+        assert answer.returncode == USAGE and asked in answer.stderr and "not a URL" not in answer.stderr, answer.stderr
+    _, told = submit(tony, "submit", "--conf_file", final, "--conf", f"{webhook}={url}", cwd=elsewhere)
+    assert webhook in final_of(tony, told).read_text()
+    for words in (["submit", "--conf_file", final], ["rerun", job.id]):
+        _, without = submit(tony, *words, "--conf", f"{webhook}=", cwd=elsewhere)
+        assert f"<name>{webhook}</name><value></value>" in final_of(tony, without).read_text()
+
+
 def test_what_the_framework_added_is_no_word_of_the_users(tony, project, elsewhere):
     _, job = submit(tony, "submit", "--framework", "pytorch", "--workers", "2", "--memory", "64m", "--",
                     "sh", "-c", "echo $WORLD_SIZE", cwd=project)

@@ -113,10 +113,77 @@ static void what_is_no_job_file_is_refused(void **state)
 	refuse("a: !x 1\n", "job.yaml:1: a tag (!...) means nothing here; take it out");
 	refuse("a: !!set {b}\n", "job.yaml:1: a tag (!...) means nothing here; take it out");
 	refuse("a: \"\\0\"\n", "job.yaml:1: holds a control character; take it out");
+	refuse("a: \"\\uffff\"\n", "job.yaml:1: holds U+FFFE or U+FFFF, which no text has; take it "
+				   "out");
+	refuse("a: 1\n\"b\\uFFFE\": 1\n", "job.yaml:2: holds U+FFFE or U+FFFF, which no text has; "
+					  "take it out");
+	refuse("a: 1\nb: 2\nc: \xff\n", "job.yaml:3: not YAML: invalid leading UTF-8 octet");
 	refuse("tony.execution.envs: {A: [1]}\n", "job.yaml:1: a variable has one value; write "
 						  "KEY: VALUE");
 	refuse("a:\n\t- b\n", "job.yaml:2: not YAML: found character that cannot start any token, "
 			      "while scanning for the next token");
+}
+
+static void variables_are_as_strict_as_keys(void **state)
+{
+	struct conf *conf cleanup_conf = read_yaml("tony.execution.envs: {A: 'C:\\', B: '2'}\n"
+						   "tony.worker.envs:\n- A=\\\n- ~\n"
+						   "tony.ps.envs: {A: 1, B: 2,\n A: 3}\n"
+						   "tony.containers.envs: {A: 'C:\\d', B: 2}\n");
+	const struct str_list *errors = &conf_problems(conf)->errors;
+	struct str_list pairs cleanup_str_list = {0};
+
+	assert_line(errors, "job.yaml:1: tony.execution.envs: the value of A ends in \"\\\", which "
+			    "would escape the comma behind it; give it with --env");
+	assert_line_has(errors, "job.yaml:3: tony.worker.envs: the value of A ends in");
+	assert_line(errors, "job.yaml:4: tony.worker.envs: an item has no value; write one, or "
+			    "take it out");
+	assert_line(errors, "job.yaml:6: tony.ps.envs.A: is set in line 5, too; take one of them "
+			    "out");
+	assert_int_equal(errors->count, 4);
+	conf_list(conf, &pairs, "tony.containers.envs");
+	assert_int_equal(pairs.count, 2);
+	assert_string_equal(pairs.items[0], "A=C:\\d");
+}
+
+static void keys_outside_of_tony_are_refused(void **state)
+{
+	struct conf *conf cleanup_conf = read_yaml("worker:\n  instances: 3\n"
+						   "tonny:\n  worker: {vcores: 3}\n"
+						   ".tony:\n  worker: {gpus: 3}\n"
+						   "' tony.application.name': a\n"
+						   "nothing: {like: it}\n"
+						   "base: /data\n"
+						   "tony.ps.command: ${base}\n");
+	const struct str_list *errors = &conf_problems(conf)->errors;
+
+	assert_line(errors, "job.yaml:2: worker.instances: is not a known key; did you mean "
+			    "tony.worker.instances?");
+	assert_line(errors, "job.yaml:4: tonny.worker.vcores: is not a known key; did you mean "
+			    "tony.worker.vcores?");
+	assert_line(errors, "job.yaml:6: .tony.worker.gpus: is not a known key; did you mean "
+			    "tony.worker.gpus?");
+	assert_line(errors, "job.yaml:7:  tony.application.name: is not a known key; did you mean "
+			    "tony.application.name?");
+	assert_line(errors, "job.yaml:8: nothing.like: does not begin with \"tony.\" and only "
+			    "counts within ${...}, and no value names it; write tony: above it");
+	assert_int_equal(errors->count, 5);
+}
+
+static void keys_in_messages_are_of_one_short_line(void **state)
+{
+	struct str text cleanup_str = {0};
+
+	str_append(&text, "\"tony.a\\nb\": 1\ntony.");
+	for (int i = 0; i < 250; i++)
+		str_append(&text, "long");
+	str_append(&text, ": ~\n");
+	struct conf *conf cleanup_conf = read_yaml(text.text);
+	const struct str_list *errors = &conf_problems(conf)->errors;
+	assert_line_has(errors, "job.yaml:1: tony.a?b: is not a known key");
+	assert_line_has(errors, "longlon...: has no value");
+	for (size_t i = 0; i < errors->count; i++)
+		assert_true(strlen(errors->items[i]) < 400);
 }
 
 static void depth_is_limited(void **state)
@@ -156,6 +223,9 @@ int main(void)
 		TEST(lists_are_of_items_or_of_variables),
 		TEST(all_that_is_wrong_with_keys_is_told),
 		TEST(what_is_no_job_file_is_refused),
+		TEST(variables_are_as_strict_as_keys),
+		TEST(keys_outside_of_tony_are_refused),
+		TEST(keys_in_messages_are_of_one_short_line),
 		TEST(depth_is_limited),
 		TEST(xml_and_yaml_are_told_apart),
 	};
