@@ -25,6 +25,7 @@ static json_t *job_json(const struct job_summary *job)
 	if (job->ended_ms > 0)
 		json_set_int(object, "ended_ms", job->ended_ms);
 	json_set_text(object, "message", job->message);
+	json_set_text(object, "waiting", job->waiting);
 	return object;
 }
 
@@ -60,7 +61,8 @@ static void add_row(struct report_table *table, const struct job_summary *job, b
 	report_table_take(table, str_format_duration(lasted > 0 ? lasted : 0));
 	if (wide)
 		add_details(table, job);
-	report_table_add_job(table, job->name, job->state, job->message);
+	char *waiting cleanup_free = job->waiting ? mem_printf("waiting: %s", job->waiting) : NULL;
+	report_table_add_job(table, job->name, job->state, waiting ? waiting : job->message);
 }
 
 void list_table_format(const struct job_list *list, bool wide, int64_t now_ms, size_t width,

@@ -33,6 +33,7 @@ void job_summary_finish(struct job_summary *job)
 	free(job->scheduler);
 	free(job->queue);
 	free(job->message);
+	free(job->waiting);
 	str_list_finish(&job->tags);
 	*job = (struct job_summary){0};
 }
@@ -47,6 +48,7 @@ void job_summary_copy(const struct job_summary *from, struct job_summary *to)
 	to->scheduler = mem_strdup(from->scheduler);
 	to->queue = mem_strdup(from->queue);
 	to->message = mem_strdup(from->message);
+	to->waiting = mem_strdup(from->waiting);
 	to->tags = (struct str_list){0};
 	for (size_t i = 0; i < from->tags.count; i++)
 		str_list_add(&to->tags, from->tags.items[i]);

@@ -160,6 +160,7 @@ static void summarize(const struct job *job, const struct job_view *view,
 		.submitted_ms = job->submitted_ms,
 		.ended_ms = view->ended_ms,
 		.message = mem_strdup(view->message),
+		.waiting = view->is_final ? NULL : mem_strdup(view->waiting),
 	};
 	for (size_t i = 0; i < job->tags.count; i++)
 		str_list_add(&summary->tags, job->tags.items[i]);

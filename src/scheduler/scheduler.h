@@ -221,6 +221,7 @@ struct job_summary {
 	enum job_state state;
 	int64_t submitted_ms, ended_ms; /* 0: not ended */
 	char *message;			/* how it ended, one line; NULL: not known */
+	char *waiting; /* for what, while it lives; NULL: for nothing, or not known */
 };
 
 void job_summary_finish(struct job_summary *job);

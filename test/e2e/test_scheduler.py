@@ -5,6 +5,7 @@ import json
 import os
 
 import pytest
+import schemas
 from conftest import wait_until
 
 SMALL = ("--conf", "tony.local.memory=200m")
@@ -37,6 +38,9 @@ def test_a_gang_waits_visibly_until_it_fits(tony):
     assert first.id in waiting and "MiB" in waiting
     assert {task["state"] for task in second.status()["tasks"]} == {"requested"}, "nothing is half held"
     assert waiting in tony.run("status", second.id).stdout
+    assert f"waiting: {waiting}" in tony.run("list").stdout
+    rows = {row["id"]: row for row in schemas.check("list", json.loads(tony.run("list", "--json").stdout))}
+    assert rows[second.id]["waiting"] == waiting and not rows[first.id].get("waiting")
     go.touch()
     assert first.wait() == 0
     assert second.wait() == 0
