@@ -94,6 +94,8 @@ enum fs_clone {
 	FS_CLONE_FROM_OUTSIDE = 1 << 1,
 	/* What is read-only in the source can be written by the copy's owner. */
 	FS_CLONE_WRITABLE = 1 << 2,
+	/* The copy has no set-user-ID nor set-group-ID bit. */
+	FS_CLONE_NO_SET_ID = 1 << 3,
 };
 
 /* Makes `target` a copy of the file or directory tree `source`: modes, times and symbolic links
@@ -102,10 +104,13 @@ enum fs_clone {
  * of enum fs_clone. */
 int fs_clone_tree(const char *source, const char *target, unsigned how, struct err *err);
 
-/* The same, with somebody to be told, between pieces of some MiB, how much content was copied so
- * far. False ends it (ERR_FAILED). */
+/* The same, with somebody to be told. Each function may be NULL. */
 struct fs_clone_watch {
+	/* Between pieces of some MiB: how much content was copied so far. False ends it
+	 * (ERR_FAILED). */
 	bool (*progress)(void *data, int64_t bytes);
+	/* Devices, sockets and FIFOs below `source` are no error, but passed over. */
+	void (*passed_over)(void *data, const char *path);
 	void *data;
 };
 int fs_clone_tree_watched(const char *source, const char *target, unsigned how,

@@ -36,7 +36,8 @@ static int fail(struct clone *clone)
 static int tell_progress(struct clone *clone, int64_t more)
 {
 	clone->bytes += more;
-	if (!clone->watch || clone->watch->progress(clone->watch->data, clone->bytes))
+	if (!clone->watch || !clone->watch->progress ||
+	    clone->watch->progress(clone->watch->data, clone->bytes))
 		return 0;
 	return err_set(clone->err, ERR_FAILED, "interrupted");
 }
@@ -88,8 +89,9 @@ static int copy_attributes(struct clone *clone, int fd, const struct stat *info)
 	const struct timespec times[] = {info->st_atim, info->st_mtim};
 
 	mode_t more = clone->how & FS_CLONE_WRITABLE ? S_IWUSR : 0;
+	mode_t kept = clone->how & FS_CLONE_NO_SET_ID ? 01777 : 07777;
 
-	if (fchmod(fd, (info->st_mode & 07777) | more) < 0 || futimens(fd, times) < 0)
+	if (fchmod(fd, (info->st_mode & kept) | more) < 0 || futimens(fd, times) < 0)
 		return fail(clone);
 	return 0;
 }
@@ -236,6 +238,17 @@ static int clone_subdirectory(struct clone *clone, const struct place *place, in
 	return copy_attributes(clone, to, &info);
 }
 
+static int pass_over(struct clone *clone)
+{
+	const char *path = str_text(&clone->path);
+
+	if (!clone->watch || !clone->watch->passed_over)
+		return err_set(clone->err, ERR_INPUT,
+			       "%s: is neither a file, a directory nor a symbolic link", path);
+	clone->watch->passed_over(clone->watch->data, path);
+	return 0;
+}
+
 static int clone_entry(struct clone *clone, const struct place *place, int depth)
 {
 	struct stat info;
@@ -247,9 +260,7 @@ static int clone_entry(struct clone *clone, const struct place *place, int depth
 	if (S_ISLNK(info.st_mode))
 		return clone_link(clone, place, depth, &info);
 	if (!S_ISREG(info.st_mode))
-		return err_set(clone->err, ERR_INPUT,
-			       "%s: is neither a file, a directory nor a symbolic link",
-			       str_text(&clone->path));
+		return pass_over(clone);
 	int from cleanup_close = openat(place->from_at, place->from_name,
 					O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (from < 0)

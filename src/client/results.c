@@ -53,7 +53,7 @@ static int move_directory(const char *from, const char *to, struct err *err)
 {
 	struct stat info;
 
-	if (mkdir(to, 0777) < 0 && errno != EEXIST)
+	if (mkdir(to, 0700) < 0 && errno != EEXIST)
 		return err_set_errno(err, "%s", to);
 	if (lstat(to, &info) < 0)
 		return err_set_errno(err, "%s", to);
@@ -95,6 +95,66 @@ static int move_all(const char *from, const char *to, struct err *err)
 
 /* ---- bringing ----------------------------------------------------------------------------- */
 
+/* The first part of a path that is there, without links. */
+static char *find_real(const char *path)
+{
+	char *at cleanup_free = mem_strdup(path), *real;
+
+	while (!(real = realpath(at, NULL)) && !str_equal(at, "/"))
+		mem_replace(&at, fs_dirname(at));
+	return real ? real : mem_strdup("/");
+}
+
+static bool is_same(const char *path, const struct stat *directory)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && info.st_dev == directory->st_dev &&
+	       info.st_ino == directory->st_ino;
+}
+
+/* However the two are spelled. A part that is not there would be made. */
+static bool is_within(const char *path, const char *directory)
+{
+	char *at cleanup_free = find_real(path);
+	struct stat info;
+
+	if (stat(directory, &info) < 0)
+		return false;
+	while (!is_same(at, &info)) {
+		if (str_equal(at, "/"))
+			return false;
+		mem_replace(&at, fs_dirname(at));
+	}
+	return true;
+}
+
+/* 1: the results are there already. A program may have its files open: they are not to be
+ * replaced by a copy. */
+static int compare_places(const char *source, const char *target, struct err *err)
+{
+	struct stat info;
+
+	if (str_starts_with(source, "hdfs://"))
+		return 0;
+	if (str_equal(source, target) || (stat(source, &info) == 0 && is_same(target, &info)))
+		return 1;
+	if (!is_within(target, source) && !is_within(source, target))
+		return 0;
+	return err_set(err, ERR_USAGE,
+		       "%s and %s, where the results are, lie one in the other; name a directory "
+		       "beside them",
+		       target, source);
+}
+
+static void tell_passed_over(void *data, const char *path)
+{
+	char *clean cleanup_free = str_printable(path, strlen(path));
+
+	fprintf(stderr, "tony: left out: %s: is neither a file, a directory nor a symbolic link\n",
+		clean);
+}
+
 /* 1: nothing is there. */
 static int copy(const struct opened *opened, const char *part, struct err *err)
 {
@@ -104,7 +164,8 @@ static int copy(const struct opened *opened, const char *part, struct err *err)
 		return yarn_fetch_results(job, part, err);
 	if (!results_are_in(job->output_dir))
 		return 1;
-	return fs_clone_tree(job->output_dir, part, 0, err);
+	const struct fs_clone_watch watch = {.passed_over = tell_passed_over};
+	return fs_clone_tree_watched(job->output_dir, part, FS_CLONE_NO_SET_ID, &watch, err);
 }
 
 static int bring_through(const struct opened *opened, const char *part, const char *target,
@@ -129,9 +190,10 @@ int results_bring(const struct opened *opened, const char *directory, struct err
 			       "%s has no directory for results: another version of tony "
 			       "submitted it",
 			       opened->id);
-	if (str_equal(target, job->output_dir))
-		return results_are_in(target) ? 0 : 1;
-	if (fs_make_directories(directory, 0777, err) < 0)
+	int compared = compare_places(job->output_dir, target, err);
+	if (compared != 0)
+		return compared < 0 ? -1 : results_are_in(target) ? 0 : 1;
+	if (fs_make_directories(directory, 0700, err) < 0)
 		return -1;
 	int result = bring_through(opened, part, target, err);
 	if (result < 0)

@@ -61,7 +61,7 @@ static void tell_size(const char *source, const struct fs_tree_size *size)
 int stage_clone(const char *source, const char *target, bool (*interrupted)(void), struct err *err)
 {
 	struct copying copying = {.name = fs_basename(source)};
-	const struct fs_clone_watch watch = {on_progress, &copying};
+	const struct fs_clone_watch watch = {.progress = on_progress, .data = &copying};
 	struct fs_tree_size size;
 
 	if (check_outside(source, target, err) < 0)

@@ -31,7 +31,7 @@ static int fetch_tasks(struct webhdfs_client *client, const char *path, const ch
 		return err_set(err, missing.kind, "%s", err_message(&missing));
 	if (names.count == 0)
 		return 1;
-	if (mkdir(target, 0777) < 0)
+	if (mkdir(target, 0700) < 0)
 		return err_set_errno(err, "%s", target);
 	for (size_t i = 0; i < names.count; i++) {
 		char *from cleanup_free = fs_join(path, names.items[i]);

@@ -2,6 +2,7 @@
 it."""
 
 import os
+import stat
 
 import pytest
 from conftest import wait_until
@@ -87,6 +88,55 @@ def test_nothing_is_written_through_a_symbolic_link(tony):
     answer = tony.run("results", job.id, "--output", "home")
     assert answer.returncode != 0 and "worker-0 is no directory" in answer.stderr and "are not all in" in answer.stderr
     assert not list(elsewhere.iterdir())
+
+
+def test_a_live_jobs_results_are_not_replaced_by_a_copy_of_themselves(tony):
+    """Whatever spelling its directory has: a program goes on writing to the file that it has open."""
+    real, go = tony.directory / "real", tony.directory / "go"
+    real.mkdir()
+    (tony.directory / "link").symlink_to("real")
+    script = f'exec > "$TONY_OUTPUT_DIR/log"; echo one; while [ ! -e {go} ]; do sleep 0.01; done; echo two'
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.command": script}, "--output", "link")
+    log = real / job.id / "worker-0" / "log"
+    wait_until(lambda: log.exists() and log.read_text() == "one\n", "the first line")
+    inode = log.stat().st_ino
+    assert tony.run("results", job.id, "--output", "real").returncode == 0
+    assert log.stat().st_ino == inode
+    inside = tony.run("results", job.id, "--output", f"real/{job.id}/worker-0")
+    assert inside.returncode == 2 and "lie one in the other" in inside.stderr
+    go.touch()
+    assert job.wait() == 0
+    assert log.read_text() == "one\ntwo\n"
+    assert [path.name for path in real.iterdir()] == [job.id]
+
+
+def test_results_are_not_brought_to_what_holds_them(tony):
+    job = submit(tony, WRITE)
+    assert job.wait() == 0
+    answer = tony.run("results", job.id, "--output", str(job.directory.parent))
+    assert answer.returncode == 2 and "lie one in the other" in answer.stderr
+    assert files_of(job.directory / "output") == BOTH
+
+
+def test_brought_results_are_their_owners_alone(tony):
+    job = submit(tony, WRITE + '; chmod 6755 "$TONY_OUTPUT_DIR/log"; chmod 755 "$TONY_OUTPUT_DIR"')
+    assert job.wait() == 0
+    assert tony.run("results", job.id, "--output", "new/home").returncode == 0
+    there = tony.directory / "new" / "home" / job.id
+    made = [there.parent.parent, there.parent, there, *(path for path in there.rglob("*") if path.is_dir())]
+    assert {oct(stat.S_IMODE(path.stat().st_mode)) for path in made} == {"0o700"}
+    assert oct(stat.S_IMODE((there / "worker-0" / "log").stat().st_mode)) == "0o755"
+
+
+def test_what_is_no_file_is_left_out_and_named(tony):
+    job = submit(tony, WRITE + '; mkfifo "$TONY_OUTPUT_DIR/fifo"')
+    assert job.wait() == 0
+    answer = tony.run("results", job.id, "--output", "home")
+    assert answer.returncode == 0, answer.stderr
+    assert files_of(tony.directory / "home" / job.id) == BOTH
+    named = [line for line in answer.stderr.splitlines() if "left out" in line]
+    assert len(named) == 2 and all("/fifo: is neither" in line for line in named)
+    assert not list((tony.directory / "home").rglob("fifo"))
 
 
 def test_an_output_that_cannot_be_a_directory_here_is_refused(tony):
