@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/proc.h"
 #include "job/record.h"
 #include "scheduler/child.h"
 
@@ -53,10 +54,23 @@ static json_t *make_record(const char *journal, json_t *notices)
 
 /* ---- in the AM ---------------------------------------------------------------------------- */
 
+/* A signal that ends the AM is for the AM alone, which takes this process with it. Its
+ * handlers would tell the AM of a signal to this process. */
+static void be_left_alone(void)
+{
+	static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGPIPE};
+
+	setpgid(0, 0);
+	proc_reset_signals();
+	for (size_t i = 0; i < array_length(ignored); i++)
+		signal(ignored[i], SIG_IGN);
+}
+
 static _Noreturn void tell_and_report(const struct am *am, int output)
 {
 	/* It has the AM's locks open. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	be_left_alone();
 	json_t *notices = tell(am);
 	char *text = notices ? json_text(notices) : NULL;
 	bool failed = !text || fs_write_all(output, text, strlen(text), NULL) < 0;

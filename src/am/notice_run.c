@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "am/notice.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -45,14 +46,30 @@ static _Noreturn void become(const char *shell, const char *command, const char 
 	_exit(EXIT_NO_EXEC);
 }
 
-/* Within timeout_ms (0: no limit). */
+/* Of timeout_ms (0: no limit), for poll(). */
+static int time_left(int64_t start_ms, int64_t timeout_ms)
+{
+	int64_t left = start_ms + timeout_ms - clock_monotonic_ms();
+
+	if (timeout_ms == 0)
+		return -1;
+	return left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
+}
+
+/* Within timeout_ms (0: no limit), whatever signals come meanwhile. */
 static bool has_ended(pid_t pid, int64_t timeout_ms, int *status)
 {
 	int fd cleanup_close = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd end = {.fd = fd, .events = POLLIN};
-	int timeout = timeout_ms == 0 || timeout_ms > INT_MAX ? -1 : (int)timeout_ms;
+	int64_t start_ms = clock_monotonic_ms();
+	int count;
 
-	return fd >= 0 && poll(&end, 1, timeout) > 0 && waitpid(pid, status, 0) == pid;
+	if (fd < 0)
+		return false;
+	do
+		count = poll(&end, 1, time_left(start_ms, timeout_ms));
+	while (count < 0 && errno == EINTR);
+	return count > 0 && waitpid(pid, status, 0) == pid;
 }
 
 /* Whether it came to an end by itself. */

@@ -186,6 +186,20 @@ def test_a_command_that_runs_for_too_long_is_ended_with_what_it_started(tony):
     wait_until(lambda: not job.processes(), "the command's own processes to be gone")
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_does_not_end_a_command_before_its_time(tony, number):
+    """The process that tells of the end is the command's parent."""
+    started, go = tony.directory / "started", tony.directory / "go"
+    job = submit(tony, {COMMAND: f"echo $PPID > {started}; {UNTIL_GO.format(go=go)}"})
+    assert job.wait() == 0
+    teller = int(wait_until(lambda: started.exists() and started.read_text().strip(), "the command"))
+    assert os.getpgid(teller) == teller, "a signal to the AM's group is not for it"
+    os.kill(teller, number)
+    assert "notices" not in job.status()
+    go.touch()
+    assert wait_notices(job)[COMMAND] == {"of": COMMAND, "text": "the command exited with code 0"}
+
+
 @pytest.fixture(scope="module", name="certificate")
 def make_certificate(tmp_path_factory):
     """Its own authority; key and certificate in one file."""
