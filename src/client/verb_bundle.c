@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -86,9 +87,21 @@ static char *find_place(const struct bundle_choice *chosen, const char *id)
 					       : mem_strdup(chosen->output);
 }
 
-/* The file is there once it is whole. */
-static int write_file(struct opened *opened, struct bundle_options *how, const char *path,
+/* A device or a FIFO stays what it is. */
+static int write_into(struct opened *opened, struct bundle_options *how, const char *path,
 		      struct str_list *missing, struct err *err)
+{
+	int fd cleanup_close = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return err_set_errno(err, "%s", path);
+	how->fd = fd;
+	return bundle_write(opened, how, missing, err);
+}
+
+/* The file is there once it is whole. */
+static int write_draft(struct opened *opened, struct bundle_options *how, const char *path,
+		       struct str_list *missing, struct err *err)
 {
 	char *draft cleanup_free = mem_printf("%s.XXXXXX", path);
 	int fd cleanup_close = mkstemp(draft);
@@ -102,6 +115,20 @@ static int write_file(struct opened *opened, struct bundle_options *how, const c
 	if (result < 0)
 		unlink(draft);
 	return result;
+}
+
+/* A symbolic link stays: its target is written. */
+static int write_file(struct opened *opened, struct bundle_options *how, const char *path,
+		      struct str_list *missing, struct err *err)
+{
+	char *real cleanup_free = realpath(path, NULL);
+	struct stat status;
+
+	if (!real && lstat(path, &status) == 0)
+		return err_set_errno(err, "%s", path);
+	if (real && stat(real, &status) == 0 && !S_ISREG(status.st_mode))
+		return write_into(opened, how, real, missing, err);
+	return write_draft(opened, how, real ? real : path, missing, err);
 }
 
 /* ---- what is said ------------------------------------------------------------------------- */
@@ -142,6 +169,10 @@ static int run(const struct bundle_choice *chosen, const struct str_list *operan
 		return result;
 	}
 	char *path cleanup_free = find_place(chosen, opened.id);
+	struct stat status;
+	if (chosen->json && stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+		return err_set(err, ERR_USAGE, "--json tells a file's size, and %s is no file",
+			       path);
 	if (write_file(&opened, &how, path, &missing, err) < 0)
 		return -1;
 	if (chosen->json) {

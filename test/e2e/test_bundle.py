@@ -1,7 +1,9 @@
 """tony bundle: all that is known of a job in one archive."""
 
 import json
+import os
 import shutil
+import subprocess
 import tarfile
 
 import schemas
@@ -95,3 +97,19 @@ def test_bundle_goes_where_it_is_asked_to_or_nowhere(tony, tmp_path):
     both = tony.run("bundle", "--json", "--output", "-", job.id)
     assert both.returncode == 2 and "not both" in both.stderr
     assert tony.run("bundle", "--tail", "3", "--whole-logs", job.id).returncode == 2
+
+
+def test_bundle_leaves_links_and_fifos_what_they_are(tony, tmp_path):
+    _, job = tony.job({"tony.worker.instances": 1}, "--executes", "true")
+    (tmp_path / "real.tgz").write_text("old")
+    (tmp_path / "link.tgz").symlink_to("real.tgz")
+    bundle(tony, "--output", str(tmp_path / "link.tgz"), job.id)
+    assert (tmp_path / "link.tgz").is_symlink() and tarfile.is_tarfile(tmp_path / "real.tgz")
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with subprocess.Popen(["cat", fifo], stdout=(tmp_path / "read.tgz").open("wb")) as reader:
+        assert tony.run("bundle", "--json", "--output", str(fifo), job.id).returncode == 2
+        answer = tony.run("bundle", "--output", str(fifo), job.id)
+        assert answer.returncode == 0, answer.stderr
+        assert reader.wait() == 0
+    assert fifo.is_fifo() and tarfile.is_tarfile(tmp_path / "read.tgz")
