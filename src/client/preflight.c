@@ -128,6 +128,30 @@ static void check_programs(struct preflight *preflight, const struct description
 	}
 }
 
+/* ---- results ------------------------------------------------------------------------------ */
+
+static int check_place(const char *directory, struct err *err)
+{
+	if (fs_exists(directory) && !fs_is_directory(directory))
+		return err_set(err, ERR_CONFIG, "is not a directory; name one for the results");
+	return fs_check_room(directory, err);
+}
+
+/* On every engine the results come to this machine. */
+static void check_results(struct preflight *preflight, const struct job *job)
+{
+	struct err err cleanup_err = {0};
+
+	if (!job->results_dir)
+		return;
+	if (check_place(job->results_dir, &err) == 0) {
+		preflight_add(preflight, "results", job->results_dir);
+		return;
+	}
+	err_wrap(&err, "--output (tony.application.output-dir): %s", job->results_dir);
+	preflight_add_problem(preflight, "results", &err);
+}
+
 /* ---- the rest ----------------------------------------------------------------------------- */
 
 static void check_scheduler(struct preflight *preflight, const struct description *description)
@@ -152,6 +176,7 @@ void preflight_job(struct preflight *preflight, const struct description *descri
 		   const struct stage *stage)
 {
 	check_programs(preflight, description, stage);
+	check_results(preflight, description->job);
 	check_scheduler(preflight, description);
 }
 

@@ -44,7 +44,9 @@ static int run(struct rerun_options *chosen, const struct opened *opened,
 	if (repeat_plan(&repeat, opened, &choice, &chosen->how.job, err) < 0)
 		return -1;
 	chosen->how.repeat = &repeat;
-	return submission_run(&chosen->how, &command, 0, err);
+	int result = submission_run(&chosen->how, &command, 0, err);
+	chosen->how.repeat = NULL;
+	return result;
 }
 
 static int rerun(struct rerun_options *chosen, const struct str_list *operands, size_t dashdash,

@@ -77,22 +77,23 @@ static bool part_id(const struct log_reader *reader, int number, uint64_t *id)
 {
 	char *path cleanup_free = part_path(reader, number);
 
-	return identify(AT_FDCWD, path, 0, id);
+	return identify(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, id);
 }
 
-/* What stands at the path is the user's doing: a FIFO there must block nobody. */
+/* The program may have put something else at the path: a FIFO there must block nobody, and a link
+ * would show another file as its log. */
 static bool part_open(const struct log_reader *reader, int number, struct part *part)
 {
 	struct stat info;
 	char *path cleanup_free = part_path(reader, number);
 	char *times cleanup_free = mem_printf("%s.times", path);
-	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd cleanup_close = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 
 	*part = (struct part){.fd = -1};
 	if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) ||
 	    !identify(fd, "", AT_EMPTY_PATH, &part->id))
 		return false;
-	int index cleanup_close = open(times, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int index cleanup_close = open(times, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	if (index >= 0 && fstat(index, &info) == 0 && S_ISREG(info.st_mode))
 		part->times = fdopen(mem_steal_fd(&index), "r");
 	part->fd = mem_steal_fd(&fd);

@@ -171,6 +171,15 @@ def test_a_command_finds_the_facts_in_its_environment(tony):
     assert "\nout\n" in log and "\nerr\n" in log
 
 
+def test_of_a_commands_output_the_first_mebibyte_is_kept(tony):
+    job = submit(tony, {COMMAND: "head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last"})
+    assert job.wait() == 0
+    assert wait_notices(job)[COMMAND]["text"] == "the command exited with code 0"
+    log = (job.directory / "am.log").read_text()
+    assert log.count("x" * 1024) == 1024 and "\nlast\n" not in log
+    assert "bytes of the command's output, or more, are left out" in log
+
+
 def test_a_command_that_fails_changes_nothing_in_the_job(tony):
     job = submit(tony, {COMMAND: "exit 7"})
     assert job.wait() == 0

@@ -139,6 +139,13 @@ def test_what_is_no_file_is_left_out_and_named(tony):
     assert not list((tony.directory / "home").rglob("fifo"))
 
 
+def test_an_output_that_is_a_file_is_refused_at_submit(tony):
+    (tony.directory / "file").touch()
+    answer, job = tony.job({"tony.worker.instances": 1}, "--output", "file", "--executes", "true")
+    assert answer.returncode == 3 and job is None
+    assert f"--output (tony.application.output-dir): {tony.directory}/file: is not a directory" in answer.stderr
+
+
 def test_an_output_that_cannot_be_a_directory_here_is_refused(tony):
     answer = tony.run("submit", "--output", "hdfs:///out", "--", "true")
     assert answer.returncode == 2 and "no directory of this machine" in answer.stderr

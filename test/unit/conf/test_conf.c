@@ -172,21 +172,6 @@ static void test_conf_pairs(void **state)
 					 "counts within ${...}");
 }
 
-/* The comma between two --conf is tony's own: nothing that a user writes may escape it. */
-static void test_appended_pairs_stay_apart(void **state)
-{
-	struct conf *conf cleanup_conf = fixture_load();
-
-	pairs(conf,
-	      PAIRS("tony.worker.envs=A=C:\\", "tony.worker.envs=B=2", "tony.ps.envs=A=C:\\"));
-	conf_resolve(conf, false);
-	const struct problems *problems = conf_problems(conf);
-	assert_int_equal(problems->errors.count, 1);
-	assert_line(&problems->errors,
-		    "--conf: tony.worker.envs: ends in \"\\\", which would escape "
-		    "the comma behind it; give its last variable with --env");
-}
-
 static void test_substitution(void **state)
 {
 	setenv("TONY_TEST_SET", "value", 1);
@@ -679,7 +664,6 @@ int main(void)
 		TEST(test_set_twice_in_one_file),
 		TEST(test_multi_value_keys_append),
 		TEST(test_conf_pairs),
-		TEST(test_appended_pairs_stay_apart),
 		TEST(test_substitution),
 		TEST(test_what_stays_as_written_is_told),
 		TEST(test_literal_values_are_not_substituted),

@@ -93,6 +93,23 @@ static void test_the_configuration_of_a_job_is_taken_as_it_stands(void **state)
 	assert_no_lines(&conf_problems(conf)->warnings);
 }
 
+/* The comma between two --conf is tony's own: nothing that a user writes may escape it. */
+static void test_appended_pairs_stay_apart(void **state)
+{
+	struct conf *conf cleanup_conf = fixture_load();
+	struct str_list pairs cleanup_str_list = {0};
+
+	str_list_add(&pairs, "tony.worker.envs=A=C:\\");
+	str_list_add(&pairs, "tony.worker.envs=B=2");
+	str_list_add(&pairs, "tony.ps.envs=A=C:\\");
+	conf_load_pairs(conf, &pairs);
+	conf_resolve(conf, false);
+	assert_int_equal(conf_problems(conf)->errors.count, 1);
+	assert_line(&conf_problems(conf)->errors,
+		    "--conf: tony.worker.envs: ends in \"\\\", which would escape "
+		    "the comma behind it; give its last variable with --env");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +120,8 @@ int main(void)
 			fixture_leave),
 		cmocka_unit_test_setup_teardown(test_home, fixture_enter, fixture_leave),
 		cmocka_unit_test_setup_teardown(test_commas_of_an_environment, fixture_enter,
+						fixture_leave),
+		cmocka_unit_test_setup_teardown(test_appended_pairs_stay_apart, fixture_enter,
 						fixture_leave),
 	};
 

@@ -125,6 +125,15 @@ static void what_is_no_file_is_not_read(void **state)
 	assert_read(state, "oldest", "");
 }
 
+/* It would show another file as the program's output. */
+static void links_are_not_followed(void **state)
+{
+	scratch_append(state, "secret", "not the program's");
+	assert_int_equal(symlink("secret", scratch_path(state, "stdout")), 0);
+	assert_read(state, "offset:0", "");
+	assert_read(state, "oldest", "");
+}
+
 static void logs_have_names(void **state)
 {
 	static const char *const none[] = {"",		"stdout.1",  "stdout-",	    "stdout-0",
@@ -147,6 +156,7 @@ int main(void)
 		scratch_test(what_is_not_there_yet_is_waited_for),
 		scratch_test(a_truncated_log_is_read_from_its_beginning),
 		scratch_test(what_is_no_file_is_not_read),
+		scratch_test(links_are_not_followed),
 		scratch_test(logs_have_names),
 	};
 
