@@ -272,7 +272,10 @@ def test_job_is_found_when_only_its_history_is_left(tony):
     before = {verb: tony.run(verb, job.id).stdout for verb in ("status", "events", "logs")}
     results = f"results: {job.directory}/containers/*/work\n"
     assert results in before["status"]
-    before["status"] = before["status"].replace(results, "")  # they go with the job's directory
+    remedy = f"try: tony rerun {job.id} --resume, which goes on from its checkpoints\n"
+    assert remedy in before["status"]
+    for line in (results, remedy):  # they go with the job's directory
+        before["status"] = before["status"].replace(line, "")
     forget(job)
     assert job.id in tony.run("list", "--all").stdout
     for verb, text in before.items():

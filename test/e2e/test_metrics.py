@@ -113,7 +113,9 @@ def test_a_program_that_ends_before_it_is_measured_has_cpu_and_memory(tony):
     used = json.loads(tony.run("status", "--json", job.id).stdout)["tasks"][0]["used"]
     assert used["cpu_ms"] >= 300 and used["ms"] > 0, "that of a process which the program has started counts, too"
     assert 60 << 20 < used["max_rss_bytes"] < 200 << 20
-    assert summary["types"][0]["max_rss_bytes"] == used["max_rss_bytes"] and summary["types"][0]["average_cpu_percent"] > 0
+    # More, where a busy machine makes it so slow that it is measured as well, with both processes at once.
+    assert used["max_rss_bytes"] <= summary["types"][0]["max_rss_bytes"] < 200 << 20
+    assert summary["types"][0]["average_cpu_percent"] > 0
     assert most(next(row for row in lines[0]["series"] if row["name"] == "rss_bytes")) > 0
     table = tony.run("status", job.id).stdout.splitlines()
     heading = next(line for line in table if line.startswith("TASK")).split()

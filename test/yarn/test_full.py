@@ -55,7 +55,8 @@ def test_a_quota_of_names(tony, home):
     """HDFS has tony itself already; the names of the job do not fit."""
     answer, _ = tony.job(ONE, "--executes", "true", src_dir=None, env={"HADOOP_USER_NAME": USER})
     assert answer.returncode == 0, answer.stderr
-    tony.cluster.hdfs("DELETE", f"{home}/.tony/checkpoints", op="DELETE", recursive="true")
+    for name in ("checkpoints", "output"):
+        tony.cluster.hdfs("DELETE", f"{home}/.tony/{name}", op="DELETE", recursive="true")
     wait_until(lambda: not any("application_" in name for name in files(tony, f"{home}/.tony")
                                if "/history/" not in name), "the first job's directory to be deleted")
     before = files(tony, home)
