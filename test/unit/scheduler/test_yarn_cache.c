@@ -216,6 +216,7 @@ static void expect_failed_stage(void **state, const struct web_step *steps, size
 	assert_int_equal(err.kind, kind);
 	json_decref(job.cluster);
 	free(job.checkpoint_dir);
+	free(job.output_dir);
 	close_bed(&bed);
 }
 
