@@ -284,12 +284,14 @@ static bool has_name(const struct place *place, const char *name)
 	return str_equal(place->known ? place->known->job.name : own, name) && is_there(place);
 }
 
+/* An AM that has told of its job's end stays for a moment. */
 static bool is_live(const char *job_dir)
 {
 	enum local_life life =
 		local_job_is_idle(job_dir) ? LOCAL_GONE : local_job_life(job_dir, NULL);
 
-	return life == LOCAL_LIVE || life == LOCAL_STARTING;
+	return (life == LOCAL_LIVE || life == LOCAL_STARTING) &&
+	       !local_job_ended_before(job_dir, INT64_MAX);
 }
 
 /* The newest. */
