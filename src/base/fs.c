@@ -96,6 +96,14 @@ char *fs_expand_home(const char *path)
 	return mem_strdup(path);
 }
 
+bool fs_is_below(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	return str_equal(directory, "/") || (strncmp(path, directory, length) == 0 &&
+					     (path[length] == '/' || path[length] == '\0'));
+}
+
 bool fs_exists(const char *path)
 {
 	return access(path, F_OK) == 0;

@@ -22,6 +22,8 @@ char *fs_absolute(const char *path, struct err *err); /* lexical: against the cu
 /* "~", "$HOME" or "${HOME}" before a slash or alone is what HOME says; other paths stay as they
  * are. NULL: HOME is not set. The caller frees. */
 char *fs_expand_home(const char *path);
+/* Whether an absolute path is the directory, or leads below it, as both are written. */
+bool fs_is_below(const char *path, const char *directory);
 bool fs_exists(const char *path);
 bool fs_is_directory(const char *path);
 bool fs_has_entries(const char *path); /* a directory with something in it */

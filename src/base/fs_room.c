@@ -37,14 +37,6 @@ static void unescape(char *text)
 	*to = '\0';
 }
 
-static bool is_below(const char *path, const char *directory)
-{
-	size_t length = strlen(directory);
-
-	return str_equal(directory, "/") || (strncmp(path, directory, length) == 0 &&
-					     (path[length] == '/' || path[length] == '\0'));
-}
-
 /* "36 35 98:0 /root /mount rw,noatime master:1 - ext3 /dev/root rw": the fifth word is the mount
  * point, the one behind " - " the type (proc_pid_mountinfo(5)). */
 static bool parse_mount(char *line, dev_t device, char **point, char **type)
@@ -77,7 +69,8 @@ static bool find_mount(const char *path, dev_t device, char **point, char **type
 	while (mounts && getline(&line, &size, mounts) >= 0) {
 		char *this_point cleanup_free = NULL, *this_type cleanup_free = NULL;
 		if (!parse_mount(line, device, &this_point, &this_type) ||
-		    !is_below(path, this_point) || (*point && strlen(this_point) < strlen(*point)))
+		    !fs_is_below(path, this_point) ||
+		    (*point && strlen(this_point) < strlen(*point)))
 			continue;
 		mem_replace(point, mem_steal(&this_point));
 		mem_replace(type, mem_steal(&this_type));

@@ -27,15 +27,6 @@ void clearing_finish(struct clearing *clearing)
 
 /* ---- telling ------------------------------------------------------------------------------ */
 
-static json_t *list_of(const struct str_list *texts)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < texts->count; i++)
-		json_array_append_new(list, json_string(texts->items[i]));
-	return list;
-}
-
 static void print_job(const struct clearing *clearing, const char *id)
 {
 	const struct removal *removal = &clearing->removal;
@@ -55,8 +46,8 @@ static void tell_job(struct clearing *clearing, const char *id)
 
 	json_set_text(row, "id", id);
 	json_set_int(row, "bytes", removal->bytes);
-	json_object_set_new(row, "removed", list_of(&removal->removed));
-	json_object_set_new(row, "stays", list_of(&removal->stays));
+	json_set_list(row, "removed", &removal->removed);
+	json_set_list(row, "stays", &removal->stays);
 	json_array_append_new(clearing->rows, row);
 	clearing->bytes += removal->bytes;
 	if (!clearing->as_json)

@@ -222,22 +222,11 @@ int opened_look_for_am(struct opened *opened, struct err *err)
 	return err_set(err, failure.kind, "%s", err_message(&failure));
 }
 
-/* tony.am.startup-timeout; 0: none. */
-static int64_t startup_timeout_ms(const struct job *job)
-{
-	const char *text = job_config(job, "tony.am.startup-timeout");
-	int64_t ms = 0;
-
-	if (text)
-		str_parse_duration(text, 1, &ms);
-	return ms;
-}
-
 /* A cluster may keep the application master waiting for longer than its user wants to. */
 char *opened_check_start(struct opened *opened)
 {
 	const struct job_view *view = opened->view;
-	int64_t limit_ms = startup_timeout_ms(view->job);
+	int64_t limit_ms = job_config_ms(view->job, "tony.am.startup-timeout", 1);
 	struct err err cleanup_err = {0};
 
 	if (!opened->ops->pull || limit_ms <= 0 || view->begun_ms > 0 || opened->gave_up ||

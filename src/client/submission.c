@@ -69,12 +69,7 @@ static int check(const struct description *description, const struct stage *stag
 
 static int64_t git_limit_ms(const struct job *job)
 {
-	const char *text = job_config(job, "tony.application.provenance-timeout");
-	int64_t ms = 0;
-
-	if (text)
-		str_parse_duration(text, 1, &ms);
-	return ms;
+	return job_config_ms(job, "tony.application.provenance-timeout", 1);
 }
 
 /* Nobody reads job.json before the job starts. Where there is no room, the start will say so. */

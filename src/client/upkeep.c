@@ -50,7 +50,7 @@ static _Noreturn void run(const struct scheduler_client_ops *ops, const struct j
 			  const char *state)
 {
 	struct stage_cache_removal cache = {.most = CACHE_AT_MOST};
-	int64_t age_ms = job_config_ms(job, "tony.cache.max-age");
+	int64_t age_ms = job_config_ms(job, "tony.cache.max-age", 1000);
 
 	leave();
 	/* Whoever waits for its own children has none of us. */

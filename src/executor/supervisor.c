@@ -490,14 +490,6 @@ static void watch(struct supervisor *supervisor)
 	event_add(supervisor->guardian, NULL);
 }
 
-static bool is_below(const char *path, const char *directory)
-{
-	size_t length = strlen(directory);
-
-	return strncmp(path, directory, length) == 0 &&
-	       (path[length] == '/' || path[length] == '\0');
-}
-
 /* Where programs write for TensorBoard: the directory that the job names for it or, by habit, among
  * their checkpoints. No file is to be read twice. */
 static void find_scalars(struct supervisor *supervisor)
@@ -508,9 +500,9 @@ static void find_scalars(struct supervisor *supervisor)
 	bool has_logs = logs && *logs == '/', has_checkpoints = checkpoints && *checkpoints == '/';
 
 	if (has_logs && has_checkpoints) {
-		if (is_below(logs, checkpoints))
+		if (fs_is_below(logs, checkpoints))
 			has_logs = false;
-		else if (is_below(checkpoints, logs))
+		else if (fs_is_below(checkpoints, logs))
 			has_checkpoints = false;
 	}
 	if (has_logs)

@@ -106,13 +106,13 @@ bool job_config_bool(const struct job *job, const char *key)
 	return result;
 }
 
-int64_t job_config_ms(const struct job *job, const char *key)
+int64_t job_config_ms(const struct job *job, const char *key, int64_t bare_ms)
 {
 	const char *value = job_config(job, key);
 	int64_t ms = 0;
 
 	if (value)
-		str_parse_duration(value, 1000, &ms);
+		str_parse_duration(value, bare_ms, &ms);
 	return ms;
 }
 

@@ -196,8 +196,8 @@ const char *job_config(const struct job *job, const char *key);
 const char *job_config_format(const struct job *job, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 bool job_config_bool(const struct job *job, const char *key); /* unset: false */
-/* A duration in which a bare number counts seconds; unset: 0. */
-int64_t job_config_ms(const struct job *job, const char *key);
+/* A duration in which a bare number counts so many ms; unset: 0. */
+int64_t job_config_ms(const struct job *job, const char *key, int64_t bare_ms);
 /* As job_config(), of the object `config` alone. */
 const char *job_config_value(const json_t *config, const char *key);
 

@@ -172,9 +172,9 @@ void local_age(const struct local_ages *ages)
 
 void local_upkeep(const struct job *job, int64_t max_age_ms)
 {
-	const struct local_ages ages = {.logs_ms = job_config_ms(job, "tony.jobs.max-age"),
-					.whole_ms =
-						job_config_ms(job, "tony.jobs.results-max-age")};
+	const struct local_ages ages = {
+		.logs_ms = job_config_ms(job, "tony.jobs.max-age", 1000),
+		.whole_ms = job_config_ms(job, "tony.jobs.results-max-age", 1000)};
 
 	local_age(&ages);
 }

@@ -72,7 +72,7 @@ static void spare(struct removal *removal, const char *job_dir, const char *path
 {
 	char *real cleanup_free = resolve(path), *folder cleanup_free = resolve(job_dir);
 
-	if (fs_exists(path) && !removal_is_within(real, folder))
+	if (fs_exists(path) && !fs_is_below(real, folder))
 		str_list_add_format(&removal->stays, "%s: %s", path, why);
 }
 

@@ -98,20 +98,12 @@ void removal_note_use(struct removal_use *use, const char *job, const char *path
 	str_list_add(&use->jobs, job);
 }
 
-bool removal_is_within(const char *path, const char *directory)
-{
-	size_t length = strlen(directory);
-
-	return strncmp(path, directory, length) == 0 &&
-	       (path[length] == '/' || path[length] == '\0');
-}
-
 int removal_check_unused(const struct removal_use *use, const char *job, const char *directory,
 			 struct err *err)
 {
 	for (size_t i = 0; i < use->paths.count; i++)
 		if (!str_equal(use->jobs.items[i], job) &&
-		    removal_is_within(use->paths.items[i], directory))
+		    fs_is_below(use->paths.items[i], directory))
 			return err_set(err, ERR_USAGE,
 				       "%s stays: %s, which runs, uses %s; remove it once that has "
 				       "ended",

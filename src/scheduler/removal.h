@@ -39,8 +39,6 @@ void removal_note_use(struct removal_use *use, const char *job, const char *path
 /* ERR_USAGE: another job uses something in this directory. */
 int removal_check_unused(const struct removal_use *use, const char *job, const char *directory,
 			 struct err *err);
-/* As texts; a directory is within itself. */
-bool removal_is_within(const char *path, const char *directory);
 
 /* Removes a file or tree of this machine, once it is measured. Symbolic links are not followed, and
  * nothing there is fine. `name`: what the user is told; NULL: nothing. */

@@ -97,7 +97,7 @@ static int check_user(const struct removing *removing, const char *user, const c
 	const char *used = job && job->checkpoint_dir
 				   ? yarn_path_within(removing->cluster, job->checkpoint_dir)
 				   : NULL;
-	if (used && removal_is_within(used, checkpoints))
+	if (used && fs_is_below(used, checkpoints))
 		result = err_set(err, ERR_USAGE,
 				 "%s stays: %s, which runs, uses %s; remove it once that has ended",
 				 removing->id, user, used);
@@ -379,8 +379,8 @@ void yarn_removal_age(const struct job *job)
 {
 	struct str_list ids cleanup_str_list = {0};
 	struct removal removal cleanup_removal = {0};
-	int64_t now = clock_wall_ms(), copies_ms = job_config_ms(job, "tony.jobs.max-age"),
-		all_ms = job_config_ms(job, "tony.jobs.results-max-age");
+	int64_t now = clock_wall_ms(), copies_ms = job_config_ms(job, "tony.jobs.max-age", 1000),
+		all_ms = job_config_ms(job, "tony.jobs.results-max-age", 1000);
 
 	/* A client may still follow a job that has just ended. */
 	if (all_ms > 0)
