@@ -106,6 +106,14 @@ static double known(int64_t value)
 	return value < 0 ? NAN : (double)value;
 }
 
+static void add_cpu(struct usage *usage, double cpu_ms, double time_ms)
+{
+	usage->total.cpu_ms += cpu_ms;
+	usage->total.cpu_time_ms += time_ms;
+	usage->cpu_ms += cpu_ms;
+	usage->cpu_time_ms += time_ms;
+}
+
 static void add_sample(struct usage *usage, const struct message_metrics *metrics,
 		       int64_t elapsed_ms, int64_t now_ms)
 {
@@ -130,8 +138,7 @@ static void add_sample(struct usage *usage, const struct message_metrics *metric
 	series_add(usage->series, now_ms, 0, values);
 	if (isnan(cpu))
 		return;
-	usage->total.cpu_ms += (double)(metrics->cpu_ms - last->cpu_ms);
-	usage->total.cpu_time_ms += (double)elapsed_ms;
+	add_cpu(usage, (double)(metrics->cpu_ms - last->cpu_ms), (double)elapsed_ms);
 }
 
 struct series *usage_gpu_series(struct usage *usage, int index)
@@ -206,6 +213,7 @@ void usage_add(struct usage *usage, const struct message_identity *of,
 	if (!is_same_process(&usage->of, of)) {
 		usage->mark_count = 0;
 		usage->fell = usage->is_over = false;
+		usage->cpu_ms = usage->cpu_time_ms = 0;
 	} else if (metrics->step < usage->last.step && metrics->step >= 0) {
 		usage->fell = true;
 	}
@@ -257,17 +265,17 @@ static void add_life(struct usage *usage, const struct message_identity *of,
 	usage->mark_count = 0;
 }
 
-static void add_rest(struct usage *usage, const struct program_use *use, int64_t now_ms)
+/* The samples miss the time before the first of them and after the last. A sample also counts
+ * children that the program never waits for, so that its CPU time may exceed the kernel's sum. */
+static void add_rest(struct usage *usage, const struct program_use *use)
 {
-	struct usage_total *total = &usage->total;
-	int64_t cpu_ms = use->cpu_ms - usage->last.cpu_ms, elapsed_ms = now_ms - usage->last_at;
+	double cpu_ms = (double)use->cpu_ms - usage->cpu_ms;
+	double time_ms = (double)use->ms - usage->cpu_time_ms;
 
-	if (cpu_ms >= 0 && elapsed_ms > 0) {
-		total->cpu_ms += (double)cpu_ms;
-		total->cpu_time_ms += (double)elapsed_ms;
-	}
-	if (use->max_rss_bytes > total->max_rss_bytes)
-		total->max_rss_bytes = use->max_rss_bytes;
+	if (cpu_ms >= 0 && time_ms > 0)
+		add_cpu(usage, cpu_ms, time_ms);
+	if (use->max_rss_bytes > usage->total.max_rss_bytes)
+		usage->total.max_rss_bytes = use->max_rss_bytes;
 }
 
 void usage_add_end(struct usage *usage, const struct message_identity *of,
@@ -278,7 +286,7 @@ void usage_add_end(struct usage *usage, const struct message_identity *of,
 	if (is_measured && usage->is_over)
 		return;
 	if (is_measured)
-		add_rest(usage, use, now_ms);
+		add_rest(usage, use);
 	else
 		add_life(usage, of, use, now_ms);
 	usage->is_over = true;

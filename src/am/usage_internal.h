@@ -22,6 +22,7 @@ struct usage {
 	struct message_identity of; /* of `last` */
 	int64_t last_at;	    /* when it came */
 	bool is_over;		    /* that process has ended, and counts whole */
+	double cpu_ms, cpu_time_ms; /* of that process, as far as `total` has it already */
 	struct usage_total total;
 	/* Of this process, the first sample in each of the last two spans of recent_ms; all tasks'
 	 * begin at the same time. */

@@ -20,6 +20,8 @@ json_t *usage_to_resume(const struct usage *usage)
 	json_object_set_new(object, "rss_sum", json_real(total->rss_sum));
 	json_object_set_new(object, "cpu_ms", json_real(total->cpu_ms));
 	json_object_set_new(object, "cpu_time_ms", json_real(total->cpu_time_ms));
+	json_object_set_new(object, "process_cpu_ms", json_real(usage->cpu_ms));
+	json_object_set_new(object, "process_cpu_time_ms", json_real(usage->cpu_time_ms));
 	json_object_set_new(object, "gpu_sum", json_real(total->gpu_sum));
 	json_object_set_new(object, "gpu_samples", json_real(total->gpu_samples));
 	return object;
@@ -75,6 +77,8 @@ static void restore_last(struct usage *usage, const json_t *line, const json_t *
 	usage->of.epoch = restore_number(resume, "epoch");
 	usage->of.restart = restore_number(resume, "restart");
 	restore_count(resume, "last_ms", &usage->last_at);
+	restore_amount(resume, "process_cpu_ms", &usage->cpu_ms);
+	restore_amount(resume, "process_cpu_time_ms", &usage->cpu_time_ms);
 }
 
 /* Series of one device, or of the task itself, as /v1/series has them. */

@@ -277,12 +277,28 @@ static void test_end_adds_what_the_samples_did_not_see(void **state)
 
 	add(usage, FIRST, sample(1000, 50, 1000));
 	for (int i = 0; i < 2; i++)
-		usage_add_end(usage, &FIRST, &whole, 1002000);
+		usage_add_end(usage, &FIRST, &whole, 1001000);
 	assert_int_equal(total->max_rss_bytes, 900);
 	assert_int_equal(total->samples, 1);
-	assert_float_equal((float)total->cpu_ms, 500, 1e-6);
-	assert_float_equal((float)total->cpu_time_ms, 1000, 1e-6);
+	assert_float_equal((float)total->cpu_ms, 1500, 1e-6);
+	assert_float_equal((float)total->cpu_time_ms, 2000, 1e-6);
 	usage_destroy(usage);
+}
+
+static void test_next_am_counts_the_whole_process_once(void **state)
+{
+	struct usage *before = usage_create(32, 1000), *after = usage_create(32, 1000);
+
+	add(before, FIRST, sample(1000, 50, 200));
+	add(before, FIRST, sample(2000, 50, 800));
+	json_t *line cleanup_json = json_pack("{s:i,s:i,s:o}", "attempt", FIRST.attempt, "samples",
+					      2, "resume", usage_to_resume(before));
+	usage_restore(after, line, 1003000);
+	usage_add_end(after, &FIRST, &whole, 1003000);
+	assert_float_equal((float)usage_total(after)->cpu_ms, 1500, 1e-6);
+	assert_float_equal((float)usage_total(after)->cpu_time_ms, 2000, 1e-6);
+	usage_destroy(before);
+	usage_destroy(after);
 }
 
 static void test_names(void **state)
@@ -337,6 +353,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_program_that_was_never_measured_counts_with_what_it_used),
 		cmocka_unit_test(test_end_adds_what_the_samples_did_not_see),
+		cmocka_unit_test(test_next_am_counts_the_whole_process_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
