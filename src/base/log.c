@@ -20,12 +20,20 @@ static struct {
 	enum log_level level;
 	char trouble[256];  /* with what; "": none */
 	int64_t trouble_ms; /* monotonic: when it was said */
+	log_take *take;	    /* warnings go there; NULL: to standard error */
+	void *take_data;
 } log_state = {.who = "tony", .level = LOG_LEVEL_WARNING};
 
 void log_open(const char *who, enum log_level level)
 {
 	snprintf(log_state.who, sizeof(log_state.who), "%s", who);
 	log_state.level = level;
+}
+
+void log_divert(log_take *take, void *data)
+{
+	log_state.take = take;
+	log_state.take_data = data;
 }
 
 static const char *level_name(enum log_level level)
@@ -59,6 +67,11 @@ void log_write(enum log_level level, const char *format, ...)
 	char *text cleanup_free = one_line(format, args);
 	va_end(args);
 
+	if (log_state.take && level == LOG_LEVEL_WARNING) {
+		log_state.take(log_state.take_data, text);
+		errno = saved_errno;
+		return;
+	}
 	char *time cleanup_free = str_format_time(clock_wall_ms());
 	struct str line cleanup_str = {0};
 	str_append_format(&line, "%s %s %s: %s\n", time, level_name(level), log_state.who, text);

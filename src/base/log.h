@@ -16,6 +16,10 @@ void log_write(enum log_level level, const char *format, ...) __attribute__((for
 #define log_info(...)	 log_write(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...)	 log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
+/* Warnings go there instead, one line each without its end, until this is called with NULL. */
+typedef void log_take(void *data, const char *text);
+void log_divert(log_take *take, void *data);
+
 /* The text of an error that log_write() wrote, within `line`; NULL: it is another kind of line. */
 const char *log_error_in(const char *line);
 /* When log_write() wrote a line (ms, wall clock); 0: the line is something else. */

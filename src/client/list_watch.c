@@ -2,11 +2,13 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
@@ -21,6 +23,7 @@ struct list_view {
 	bool draws, wide;
 	size_t drawn;	   /* lines that are on the screen */
 	struct map *known; /* the state that was told, by id */
+	struct map *told;  /* warnings that hold, by what is the matter; owned texts */
 };
 
 /* ---- a terminal --------------------------------------------------------------------------- */
@@ -44,11 +47,30 @@ static size_t count_lines(const char *text)
 	return lines;
 }
 
+static void add_warnings(const struct list_view *view, size_t columns, struct str *out)
+{
+	const char *matter;
+	void *text;
+
+	for (size_t i = 0; map_next(view->told, &i, &matter, &text);) {
+		char *line cleanup_free = mem_printf("warning: %s", (const char *)text);
+		str_cut(line, columns);
+		str_append_format(out, "%s\n", line);
+	}
+}
+
+static void erase(struct list_view *view)
+{
+	live_erase(stdout, view->drawn);
+	view->drawn = 0;
+}
+
 static void draw(struct list_view *view, const struct job_list *list)
 {
 	struct live_size size = live_window(stdout);
 	struct str text cleanup_str = {0};
-	size_t most = size.rows > 2 ? (size_t)size.rows - 1 : 1;
+	size_t warnings = map_count(view->told), rows = size.rows > 0 ? (size_t)size.rows : 0;
+	size_t most = rows > warnings + 2 ? rows - warnings - 1 : 1;
 
 	list_table_format(list, view->wide, clock_wall_ms(), (size_t)size.columns, &text);
 	size_t lines = count_lines(str_text(&text));
@@ -57,7 +79,8 @@ static void draw(struct list_view *view, const struct job_list *list)
 		str_append_format(&text, "... and %zu line%s more\n", lines - most,
 				  str_plural((int64_t)(lines - most)));
 	}
-	live_erase(stdout, view->drawn);
+	add_warnings(view, (size_t)size.columns, &text);
+	erase(view);
 	fputs(str_text(&text), stdout);
 	view->drawn = count_lines(str_text(&text));
 }
@@ -91,6 +114,54 @@ static void tell_changes(struct list_view *view, const struct job_list *list)
 	}
 }
 
+/* ---- warnings ----------------------------------------------------------------------------- */
+
+/* Each look warns of the same things: this is told when it begins and when it is over. */
+static void say(struct list_view *view, const char *matter, const char *why)
+{
+	erase(view);
+	fflush(stdout);
+	log_warning("%s%s", matter, why);
+}
+
+/* By the words before the reason, which may be another one each time. */
+static void take_warning(void *data, const char *text)
+{
+	struct map *fresh = data;
+	const char *colon = strstr(text, ": ");
+	char *matter cleanup_free =
+		mem_strndup(text, colon ? (size_t)(colon - text) : strlen(text));
+
+	map_set(fresh, matter, mem_strdup(text));
+}
+
+static void tell_warnings(struct list_view *view, struct map *fresh)
+{
+	const char *matter;
+	void *text;
+
+	for (size_t i = 0; map_next(fresh, &i, &matter, &text);)
+		if (!map_get(view->told, matter))
+			say(view, text, "");
+	for (size_t i = 0; map_next(view->told, &i, &matter, &text);)
+		if (!map_get(fresh, matter))
+			say(view, matter, ": this is over");
+	map_destroy(view->told);
+	view->told = fresh;
+}
+
+static int look(struct list_view *view, list_watch_find *find, void *data, struct job_list *list,
+		struct err *err)
+{
+	struct map *fresh = map_create(free);
+
+	log_divert(take_warning, fresh);
+	int result = find(data, list, err);
+	log_divert(NULL, NULL);
+	tell_warnings(view, fresh);
+	return result;
+}
+
 /* ------------------------------------------------------------------------------------------- */
 
 /* The signal that ends it; 0: none came within a turn. */
@@ -111,7 +182,7 @@ static int run(struct list_view *view, list_watch_find *find, void *data, int si
 {
 	for (;;) {
 		struct job_list list cleanup_job_list = {0};
-		if (find(data, &list, err) < 0)
+		if (look(view, find, data, &list, err) < 0)
 			return -1;
 		if (view->draws)
 			draw(view, &list);
@@ -136,7 +207,9 @@ int list_watch(list_watch_find *find, void *data, bool wide, struct err *err)
 	if (signals < 0)
 		return err_set_errno(err, "cannot wait for signals");
 	view.known = map_create(NULL);
+	view.told = map_create(free);
 	int code = run(&view, find, data, signals, err);
 	map_destroy(view.known);
+	map_destroy(view.told);
 	return code;
 }

@@ -7,6 +7,7 @@
 #include "client/list_table.h"
 #include "client/list_watch.h"
 #include "client/report.h"
+#include "client/schedulers.h"
 #include "client/verbs.h"
 
 struct list_options {
@@ -183,6 +184,7 @@ static int list_jobs(const struct list_options *chosen, const struct str_list *o
 		.chosen = chosen,
 		.filter = {.live_only = !wants_ended(chosen, operands),
 			   .ended_since_ms = chosen->watch ? clock_wall_ms() : 0,
+			   .patience_ms = chosen->watch ? SCHEDULERS_PATIENCE_MS : 0,
 			   .user = chosen->user,
 			   .state = chosen->state,
 			   .tags = &chosen->tags,

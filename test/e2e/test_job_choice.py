@@ -107,17 +107,18 @@ def test_status_of_several(tony):
 
 @pytest.fixture
 def silent_cluster(tony):
-    """A call makes the site files name a ResourceManager that takes connections, and never answers. Without a deadline of
-    tony's own nobody would wait for it that long."""
+    """A call makes the site files name a ResourceManager that takes connections, and never answers; it returns the socket.
+    Without a deadline of tony's own nobody would wait for it that long."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        def make():
+        def make(**keys):
             conf = tony.directory / "hadoop"
             conf.mkdir()
             address = f"127.0.0.1:{server.getsockname()[1]}"
             write_xml(conf / "core-site.xml", {"fs.defaultFS": f"hdfs://{address}", "ipc.client.connect.timeout": 3600000,
                                                "ipc.client.rpc-timeout.ms": 3600000})
-            write_xml(conf / "yarn-site.xml", {"yarn.resourcemanager.address": address})
+            write_xml(conf / "yarn-site.xml", {"yarn.resourcemanager.address": address, **keys})
             tony.env["HADOOP_CONF_DIR"] = str(conf)
+            return server
         yield make
 
 
@@ -184,6 +185,47 @@ def test_list_watch_tells_what_changes(tony):
     assert ended.id not in told.read_text() and "\033" not in told.read_text()
     watcher.send_signal(signal.SIGINT)
     assert watcher.wait(timeout=PATIENCE_S) == 130
+
+
+IMPATIENT = {"yarn.resourcemanager.connect.max-wait.ms": 100}
+
+
+def test_list_watch_warns_once_of_a_cluster_that_is_silent(tony, silent_cluster):
+    job = sleeper(tony, "fox")
+    server = silent_cluster(**IMPATIENT)
+    with (tony.directory / "changes").open("w") as changes, (tony.directory / "warnings").open("w") as warnings:
+        watcher = tony.start("list", "--watch", stdout=changes, stderr=warnings)
+    for _ in range(3):
+        server.accept()[0].close()
+    told = tony.directory / "warnings"
+    assert told.read_text().count("jobs on yarn are not shown") == 1, "three looks, one warning"
+    (tony.directory / "hadoop/yarn-site.xml").unlink()
+    wait_until(lambda: "jobs on yarn are not shown: this is over\n" in told.read_text(), "the end of it")
+    assert told.read_text().count("\n") == 2
+    assert (tony.directory / "changes").read_text().count(job.id) == 1
+    watcher.send_signal(signal.SIGINT)
+    assert watcher.wait(timeout=PATIENCE_S) == 130
+    assert tony.run("kill", job.id).returncode == 0
+
+
+def test_list_watch_keeps_a_line_about_a_cluster_that_is_away(tony, silent_cluster):
+    job = sleeper(tony, "fox")
+    silent_cluster(**IMPATIENT).close()
+    terminal = Terminal(tony, "list", "--watch", columns=60)
+    terminal.wait_text("running")
+    def drawn():
+        terminal.read()
+        return [line for line in terminal.text.split("\n") if line.startswith("warning: jobs on yarn are not shown: ")]
+    wait_until(lambda: len(drawn()) == 3, "the line in three looks")
+    assert max(map(len, drawn())) <= 60, "a longer one would be two lines"
+    assert terminal.text.count("jobs on yarn are not shown") == 4, "one of them when it began"
+    (tony.directory / "hadoop/yarn-site.xml").unlink()
+    terminal.wait_text("jobs on yarn are not shown: this is over\n")
+    assert tony.run("kill", job.id).returncode == 0
+    terminal.wait_text("killed")
+    assert len(drawn()) == terminal.text[:terminal.text.index("this is over")].count("\nwarning: ")
+    terminal.type("\x03")
+    assert terminal.finish() == 130
 
 
 def test_list_watch_draws_a_table_in_a_terminal(tony):
