@@ -55,6 +55,7 @@ export class LogView {
 
 	build() {
 		this.text = new LogText({onscroll: () => this.onScroll(), onkeydown: (event) => this.onKey(event)});
+		this.cut = h('p', {class: 'muted log-cut', hidden: true});
 		this.state = h('span', {class: 'muted log-state', role: 'status'});
 		this.found = h('span', {class: 'muted', role: 'status'});
 		this.followBox = h('input', {type: 'checkbox', checked: true,
@@ -67,7 +68,7 @@ export class LogView {
 				h('button', {type: 'button', onclick: () => this.toStart()}, 'Start'),
 				h('button', {type: 'button', onclick: () => this.setFollow(true)}, 'End'),
 				this.download),
-			this.text.element, h('div', {class: 'log-foot'}, this.state, this.found));
+			this.cut, this.text.element, h('div', {class: 'log-foot'}, this.state, this.found));
 	}
 
 	buildSearch() {
@@ -98,13 +99,16 @@ export class LogView {
 	/**
 	 * @param {string} log "stdout", or BOTH @param {number|null} attempt null: the present one
 	 * @param {string[]} there of stdout and stderr, or of the one log: what can be read already
+	 * @param {number} cut bytes before what is left of it
 	 */
-	async show(log, attempt, there) {
+	async show(log, attempt, there, cut) {
 		this.restart();
 		this.log = log;
 		this.attempt = attempt;
 		this.there = new Set(there);
 		this.ends = [];
+		this.cut.hidden = !cut;
+		setText(this.cut, cut ? `Cut at the front: the ${formatBytes(cut)} before this are not here.` : '');
 		this.setFollowBox(true);
 		const names = log === BOTH ? ['stdout', 'stderr'] : [log];
 		this.readers = names.map((name) => new LogReader(this.api, this.task, name, attempt));

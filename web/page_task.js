@@ -246,7 +246,7 @@ export class TaskPage {
 
 	chooseLog(choice) {
 		this.markLog(choice);
-		this.logs.show(choice.log, choice.attempt, choice.there);
+		this.logs.show(choice.log, choice.attempt, choice.there, choice.cut);
 	}
 
 	/* ---- curves ------------------------------------------------------------------------------ */
@@ -278,26 +278,27 @@ export class TaskPage {
 /**
  * What can be chosen among a task's logs: those of the present attempt first. stdout and stderr are
  * always there to be waited for. Pure.
- * @param {{log: string, attempt: number}[]} logs
+ * @param {{log: string, attempt: number, cut_bytes?: number}[]} logs
  * @param {number} present
  * @param {boolean} isWhole whether stdout and stderr have nothing to be read unless they are listed
- * @returns {{log: string, label: string, attempt: number|null, there: string[]}[]} `there`: the logs
- *   of the choice that can be read already, as far as is known
+ * @returns {{log: string, label: string, attempt: number|null, there: string[], cut: number}[]} `there`: the
+ *   logs of the choice that can be read already, as far as is known; `cut`: bytes before what is left of them
  */
 export function logChoices(logs, present, isWhole) {
-	const choices = logs.map(({log, attempt}) => {
+	const choices = logs.map(({log, attempt, cut_bytes: cut = 0}) => {
 		const isPresent = !attempt || attempt === present;
 		return {log: String(log), label: isPresent ? String(log) : `${log}, attempt ${attempt}`,
-			attempt: isPresent ? null : attempt, there: [String(log)]};
+			attempt: isPresent ? null : attempt, there: [String(log)], cut};
 	}).sort((a, b) => Number(a.attempt !== null) - Number(b.attempt !== null));
 	for (const log of ['stderr', 'stdout']) {
 		const place = choices.findIndex((choice) => choice.log === log && choice.attempt === null);
 		const [choice] = place >= 0 ? choices.splice(place, 1)
-			: [{log, label: log, attempt: null, there: isWhole ? [] : [log]}];
+			: [{log, label: log, attempt: null, there: isWhole ? [] : [log], cut: 0}];
 		choices.unshift(choice);
 	}
-	const there = [...choices[0].there, ...choices[1].there];
-	return [{log: BOTH, label: BOTH, attempt: null, there}, ...choices];
+	const [stdout, stderr] = choices;
+	const both = {there: [...stdout.there, ...stderr.there], cut: stdout.cut + stderr.cut};
+	return [{log: BOTH, label: BOTH, attempt: null, ...both}, ...choices];
 }
 
 const STEPS = [['allocated_ms', 'Allocated'], ['launched_ms', 'Launched'],

@@ -201,6 +201,9 @@ static int write_log(struct bundle *bundle, const char *name, struct job_output_
 		job_output_open(bundle->opened, choice, NULL, write_line, &log, &why);
 	if (!output || job_output_turn(output, &why) < 0)
 		note_missing(bundle, name, err_message(&why));
+	char *losses cleanup_free = output ? job_output_losses(output) : NULL;
+	if (losses)
+		note_missing(bundle, name, losses);
 	job_output_close(output);
 	bool is_written = !ferror(log.file);
 	return fclose(log.file) == 0 && is_written ? 0 : err_set_errno(err, "%s", path);

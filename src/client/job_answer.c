@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/work.h"
+#include "scheduler/state_dir.h"
 
 /* Adds a page of the AM's answer; false: that was the last one, or there is no answer. */
 static bool add_page(const struct opened *opened, json_t *tasks)
@@ -32,6 +33,13 @@ json_t *job_answer_tasks(const struct opened *opened)
 			json_object_set_new(task, "pids", json_array());
 	}
 	return tasks;
+}
+
+/* As `tony status` says it in words. */
+static void set_cleared(json_t *object, const struct opened *opened)
+{
+	if (state_dir_is_cleared(opened->door.job_dir, false))
+		json_object_set_new(object, "cleared", json_true());
 }
 
 static void set_places(json_t *object, const struct opened *opened)
@@ -66,5 +74,6 @@ json_t *job_answer(const struct opened *opened)
 		json_object_set_new(object, "work", work);
 	set_places(object, opened);
 	set_am(object, opened);
+	set_cleared(object, opened);
 	return object;
 }

@@ -13,6 +13,7 @@
 #include "client/log_merge.h"
 #include "job/log_reader.h"
 #include "scheduler/local_start.h"
+#include "scheduler/state_dir.h"
 
 #define REST_MS 5000
 
@@ -36,6 +37,12 @@ struct job_output {
 	struct kept_logs *kept; /* NULL: they are files of this machine */
 	struct log_live *live;	/* NULL: not followed through the AM */
 	struct err missing;	/* the first log that is not to be had */
+	struct losses {
+		size_t logs;	     /* of which the end alone is left */
+		int64_t kept, bytes; /* of these logs */
+		char *first;	     /* of them, as errors name it */
+		size_t containers;   /* of which nothing is left */
+	} losses;
 	size_t found;
 	int64_t tail;	  /* as chosen, then -1: files that come later are told in full */
 	bool names_tasks; /* there is more than one */
@@ -178,6 +185,17 @@ static void add_here(struct job_output *output, const char *path, const char *lo
 	}
 }
 
+static void note_cut(struct losses *losses, const struct job_log *log, const char *name)
+{
+	if (log->cut == 0)
+		return;
+	if (losses->logs++ == 0)
+		losses->first = mem_strdup(name);
+	for (size_t i = 0; i < log->count; i++)
+		losses->kept += log->parts[i].length;
+	losses->bytes += log->cut;
+}
+
 /* `opened` is taken; NULL: it is not to be had. */
 static void add_opened(struct job_output *output, struct job_log *opened, const char *log,
 		       const char *task, const struct err *problem)
@@ -185,6 +203,7 @@ static void add_opened(struct job_output *output, struct job_log *opened, const 
 	char *name cleanup_free = name_log(log, task);
 
 	if (opened) {
+		note_cut(&output->losses, opened, name);
 		add_source(output, log_source_kept(opened), label_create(output, log, task),
 			   output->tail);
 	} else if (output->missing.kind == ERR_NONE || output->missing.kind == ERR_NOT_FOUND) {
@@ -266,6 +285,11 @@ static void add_attempt(struct job_output *output, const struct log_place *place
 {
 	if (output->follow)
 		follow_add(output->follow, place->directory);
+	if (output->kept && kept_logs_has_ends(output->kept) &&
+	    place->attempt < output->opened->view->tasks[place->task].attempt) {
+		output->losses.containers++;
+		return;
+	}
 	if (wants_own(output->choice)) {
 		add_log(output, place, "executor");
 		return;
@@ -459,6 +483,42 @@ int job_output_turn(struct job_output *output, struct err *err)
 	return 0;
 }
 
+/* ---- what is not left --------------------------------------------------------------------- */
+
+static void tell_cut(const struct losses *losses, struct str *text)
+{
+	char *kept cleanup_free = str_format_bytes(losses->kept);
+	char *bytes cleanup_free = str_format_bytes(losses->kept + losses->bytes);
+
+	if (losses->logs == 1)
+		str_append_format(text, "of %s only the last %s of %s are left", losses->first,
+				  kept, bytes);
+	else
+		str_append_format(text, "of %zu logs only the ends are left, %s of %s",
+				  losses->logs, kept, bytes);
+}
+
+char *job_output_losses(const struct job_output *output)
+{
+	const struct losses *losses = &output->losses;
+	bool is_cleared = state_dir_is_cleared(output->opened->door.job_dir, false);
+	struct str text = {0};
+
+	if (losses->logs == 0 && losses->containers == 0)
+		return NULL;
+	if (losses->logs > 0)
+		tell_cut(losses, &text);
+	if (losses->containers > 0)
+		str_append_format(&text, "%sof %zu earlier container%s nothing is left",
+				  losses->logs > 0 ? "; " : "", losses->containers,
+				  losses->containers == 1 ? "" : "s");
+	str_append(&text, is_cleared ? ": the rest was removed for its age (tony.jobs.max-age)"
+				     : ": the history has no more of the job");
+	return str_steal(&text);
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
 bool job_output_is_away(const struct job_output *output)
 {
 	return output->lacks_am || log_merge_is_away(output->merge);
@@ -518,5 +578,6 @@ void job_output_close(struct job_output *output)
 	free(output->labels);
 	map_destroy(output->paths);
 	err_finish(&output->missing);
+	free(output->losses.first);
 	free(output);
 }

@@ -48,6 +48,10 @@ void job_output_close(struct job_output *output); /* NULL is fine */
  * a newline; then -1 tells that logs are missing. */
 int job_output_turn(struct job_output *output, struct err *err);
 
+/* After the last turn: a sentence that says of which logs a history has no more than the ends, and
+ * why no more is left. NULL: all were whole. The caller frees. */
+char *job_output_losses(const struct job_output *output);
+
 /* After a turn that failed: a log is missing since the AM does not answer. */
 bool job_output_is_away(const struct job_output *output);
 

@@ -118,6 +118,11 @@ void kept_logs_destroy(struct kept_logs *kept)
 	free(kept);
 }
 
+bool kept_logs_has_ends(const struct kept_logs *kept)
+{
+	return kept->logs->has_ends;
+}
+
 static const struct attempt *find_attempt(const struct attempts *attempts, int attempt)
 {
 	return (size_t)attempt <= attempts->count ? &attempts->items[attempt - 1] : NULL;

@@ -11,6 +11,9 @@ struct kept_logs;
 struct kept_logs *kept_logs_create(const struct opened *opened, struct err *err);
 void kept_logs_destroy(struct kept_logs *kept); /* NULL is fine */
 
+/* Nothing but the ends that a history keeps (job_logs.h). */
+bool kept_logs_has_ends(const struct kept_logs *kept);
+
 /* The log `name` ("stdout") of an attempt of a task, from 1; `kept` is to outlive it. NULL: `err`;
  * ERR_NOT_FOUND: it has left none, or there was no such container. */
 struct job_log *kept_logs_open(struct kept_logs *kept, size_t task, int attempt, const char *name,

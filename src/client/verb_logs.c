@@ -208,6 +208,15 @@ static void tell_nothing(const struct logs *logs)
 		is_part ? " of what is asked for" : "");
 }
 
+/* Else its beginning would seem to be the log's. */
+static void tell_cut(const struct job_output *output)
+{
+	char *losses cleanup_free = job_output_losses(output);
+
+	if (losses)
+		fprintf(stderr, "tony: %s\n", losses);
+}
+
 /* 1: nothing was printed, since the AM does not answer. */
 static int try_output(struct logs *logs, struct follow *changes, struct err *err)
 {
@@ -221,6 +230,8 @@ static int try_output(struct logs *logs, struct follow *changes, struct err *err
 	if (result < 0 && !logs->has_visited && job_output_is_away(output))
 		result = 1;
 	fflush(stdout);
+	if (result == 0)
+		tell_cut(output);
 	job_output_close(output);
 	return result;
 }

@@ -260,6 +260,8 @@ static void add_log(const struct reader *reader, struct job_logs *logs,
 		json_set_int(object, "bytes",
 			     length < (int64_t)KEPT_CAP ? length : (int64_t)KEPT_CAP);
 		json_set_int(object, "attempt", attempt->attempt);
+		if (length > (int64_t)KEPT_CAP)
+			json_set_int(object, "cut_bytes", length - (int64_t)KEPT_CAP);
 		json_array_append_new(list, object);
 	}
 	job_log_destroy(log);

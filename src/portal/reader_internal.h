@@ -66,6 +66,7 @@ struct kept_log {
 	char *times; /* the index beside it; NULL: none */
 	const char *text;
 	size_t length;
+	int64_t cut; /* bytes that stood before these, and are not shown */
 	int attempt;
 };
 #define KEPT_CAP ((size_t)16 << 20) /* bytes of a kept log that is read */

@@ -33,6 +33,7 @@ static int read_kept(const struct reader *reader, const char *directory, const c
 	size_t head_length = history_log_head_read(kept->bytes, length, &head);
 	if (head_length > 0)
 		kept->attempt = head.attempt;
+	kept->cut = head.from;
 	history_log_head_finish(&head);
 	kept->text = kept->bytes + head_length;
 	kept->length = length - head_length;
@@ -72,8 +73,11 @@ static void add_log(const struct reader *reader, json_t *list, const char *direc
 	/* "executor.log" is the log "executor". */
 	size_t length = strlen(entry->name) - (str_ends_with(entry->name, ".log") ? 4 : 0);
 	char *log cleanup_free = mem_strndup(entry->name, length);
-	json_array_append_new(list, json_pack("{s:s, s:I, s:i}", "log", log, "bytes",
-					      (json_int_t)kept.length, "attempt", kept.attempt));
+	json_t *object = json_pack("{s:s, s:I, s:i}", "log", log, "bytes", (json_int_t)kept.length,
+				   "attempt", kept.attempt);
+	if (kept.cut > 0)
+		json_set_int(object, "cut_bytes", kept.cut);
+	json_array_append_new(list, object);
 	free_kept(&kept);
 }
 

@@ -22,6 +22,7 @@ struct job_log {
 		bool has_times; /* there is an index beside it: executor/log_times.h */
 	} * parts;
 	size_t count;
+	int64_t cut; /* bytes that stood before these, and were not kept */
 };
 
 struct job_log_ops {
@@ -36,6 +37,7 @@ void job_log_destroy(struct job_log *log); /* NULL is fine */
 /* The first member of every scheduler's own struct. */
 struct job_logs {
 	const struct job_logs_ops *ops;
+	bool has_ends; /* nothing but ends, of the last container that each task had */
 };
 
 struct job_logs_ops {

@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "history/pack.h"
 #include "scheduler/job_logs.h"
@@ -254,16 +253,14 @@ static int read_head(struct stored_log *log, int64_t attempt, const char *name, 
 	if (length == 0 || fstat(log->fd, &status) < 0)
 		return err_set(err, ERR_INPUT, "%s: the kept log has no head", name);
 	bool is_it = head.attempt == attempt;
-	if (is_it && head.from > 0)
-		log_warning("of %s of %s the last %lld of %lld bytes were kept", name, head.task,
-			    (long long)(head.bytes - head.from), (long long)head.bytes);
+	int64_t cut = head.from;
 	history_log_head_finish(&head);
 	if (!is_it)
 		return err_set(err, ERR_NOT_FOUND, "%s: kept of another attempt only", name);
 	log->start = (int64_t)length;
 	log->part = (struct job_log_part){.length = status.st_size - log->start,
 					  .has_times = log->times >= 0};
-	log->base = (struct job_log){.ops = &ops, .parts = &log->part, .count = 1};
+	log->base = (struct job_log){.ops = &ops, .parts = &log->part, .count = 1, .cut = cut};
 	return 0;
 }
 
@@ -330,7 +327,7 @@ static struct job_logs *open_logs(const struct job_door *door, const struct job 
 		.open = open_log, .open_am = open_am, .destroy = destroy_logs};
 	struct stored_logs *logs = mem_alloc(sizeof(*logs));
 
-	logs->base.ops = &ops;
+	logs->base = (struct job_logs){.ops = &ops, .has_ends = true};
 	if (job_stores_open(NULL, &logs->stores, err) == 0)
 		logs->path = job_stores_find(&logs->stores, fs_basename(door->job_dir),
 					     &logs->store, err);

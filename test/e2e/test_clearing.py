@@ -332,12 +332,25 @@ def test_sources_and_logs_go_by_themselves_and_results_stay(tony):
         assert status.returncode == 0 and "removed for their age (tony.jobs.max-age)" in status.stdout
     assert not (bare.directory / "containers").exists() and not (bare.directory / "checkpoint").exists()
     assert (young.directory / "files/src").exists() and young.logs("worker:0") == "out\n"
-    assert tony.run("logs", old.id).stdout == "told\n"
+    logs = tony.run("logs", old.id)
+    assert logs.stdout == "told\n" and logs.stderr == ""
+    assert schemas.check("status", old.status())["cleared"] and "cleared" not in young.status()
     shutil.rmtree(old.published())
     logs = tony.run("logs", old.id)
     assert logs.returncode == 4 and "removed for their age" in logs.stderr
     remove(tony, old.id)
     assert is_gone(tony, old)
+
+
+def test_logs_of_a_cleared_job_say_that_they_are_cut_and_why(tony):
+    old = ended(tony, "seq 100000; echo whole >&2")
+    make_old(old, 31)
+    upkeep(tony)
+    logs = tony.run("logs", old.id, "--stream", "stdout")
+    assert logs.stdout.endswith("100000\n") and len(logs.stdout) < 400000
+    assert logs.stderr == ("tony: of stdout of worker:0 only the last 256 KiB of 575 KiB are left: the rest was removed for its "
+                           "age (tony.jobs.max-age)\n")
+    assert tony.run("logs", old.id, "--stream", "stderr").stderr == ""
 
 
 def test_sources_of_cleared_jobs_leave_the_cache(tony):

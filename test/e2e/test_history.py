@@ -123,6 +123,21 @@ def test_of_long_logs_the_end_is_kept(tony):
     said = json.loads(head)
     assert said["bytes"] == 1000009 and said["bytes"] - said["from"] == len(text) == 256 * 1024
     assert text.endswith("the end\n")
+    assert "only" not in tony.run("logs", job.id).stderr
+    forget(job)
+    assert "of stdout of worker:0 only the last 256 KiB of 976 KiB are left" in tony.run("logs", job.id).stderr
+
+
+def test_of_several_logs_and_containers_one_line_says_what_is_not_kept(tony):
+    _, job = tony.job({"tony.worker.instances": 2, "tony.worker.max-restarts": 1, "tony.am.retry-count": 1}, "--executes",
+                      f"seq 100000; [ $TASK_INDEX = 1 ] || [ -e {tony.directory}/go ] || {{ touch {tony.directory}/go; kill -9 $PPID; }}")
+    kept(tony, job)
+    forget(job)
+    answer = tony.run("logs", job.id)
+    assert "of 2 logs only the ends are left, 512 KiB of 1.1 MiB; of " in answer.stderr and "earlier container" in answer.stderr, answer
+    assert answer.stderr.count("\n") == 1
+    bundle = json.loads(tony.run("bundle", "--json", "-o", tony.directory / "b.tar.gz", job.id).stdout)
+    assert any("logs/tasks.log: of 2 logs only the ends" in line for line in bundle["missing"]), bundle
 
 
 # ---- where ----------------------------------------------------------------------------------------

@@ -168,6 +168,8 @@ def test_a_log_is_whole_as_long_as_the_jobs_folder_is_there(tony, portal):
     job.directory.rename(tony.directory / "away")
     kept = portal.call(f"{base}/stdout")[1]
     assert len(kept) < len(text) and text.endswith(kept) and kept
+    rows = {row["log"]: row for row in portal.get(base)}
+    assert rows["stdout"]["cut_bytes"] == len(text) - len(kept) and "cut_bytes" not in rows["stderr"]
 
 
 def test_kept_logs_know_when_they_were_written(tony, portal):

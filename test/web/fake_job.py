@@ -34,6 +34,7 @@ class Log:
         self.data = bytearray(data)
         self.part = part
         self.times = [(0, now_ms())]
+        self.cut_bytes = 0  # before what is left
         self.grown = threading.Condition()
 
     def append(self, text, time_ms=None):
@@ -333,7 +334,8 @@ class Job:
         return log
 
     def logs_of(self, task):
-        return [{"log": name, "bytes": log.length(), "attempt": self.by_name[task]["attempt"]}
+        return [{"log": name, "bytes": log.length(), "attempt": self.by_name[task]["attempt"],
+                 **({"cut_bytes": log.cut_bytes} if log.cut_bytes else {})}
                 for (owner, name), log in self.logs.items() if owner == task and log.length()]
 
     def curve(self, task, name, points):

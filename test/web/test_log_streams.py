@@ -68,3 +68,17 @@ def test_log_that_yarn_has_not_collected(page, serve):
         page.button(tab, "[aria-label='Which log']")
         page.wait_for_text("End of the log.", ".log-foot")
         assert lines_of_log(page) == ["collected by now"]
+
+
+def test_log_that_is_cut_at_the_front(page, serve):
+    """A history keeps the ends of logs."""
+    job = Job(tasks=4).start()
+    for name in ("stdout", "stderr"):
+        job.set_log("worker:0", name, Log(f"a line of {name}\n".encode()))
+    job.log("worker:0", "stdout").cut_bytes = 1258291
+    job.end()
+    page.open(serve(job), "#/tasks/worker:0")
+    page.wait_for_text("Cut at the front: the 1.2 MiB before this are not here.", ".log-cut")
+    page.button("stderr", "[aria-label='Which log']")
+    page.wait(lambda: lines_of_log(page) == ["a line of stderr"])
+    assert page.text(".log-cut") == ""

@@ -114,6 +114,13 @@ test('of stdout and stderr together, what is there can be read without the other
 		[['stdout', 'stderr'], ['stdout'], ['stderr']], 'what may be there is asked for');
 });
 
+test('of stdout and stderr together, as much is cut as of both', () => {
+	const choices = logChoices([{log: 'stderr', attempt: 1, cut_bytes: 20}, {log: 'stdout', attempt: 1, cut_bytes: 5},
+		{log: 'executor', attempt: 1}], 1, true);
+	assert.deepEqual(choices.map(({label, cut}) => [label, cut]), [['stdout + stderr', 25], ['stdout', 5], ['stderr', 20],
+		['executor', 0]]);
+});
+
 test('configuration: what was changed, what is looked for', () => {
 	const config = {'tony.b': {value: '1', origin: 'default'}, 'tony.a': {value: '8g', origin: 'tony.xml:17'}};
 	assert.deepEqual(filterConfig(config, '', true).map(({key}) => key), ['tony.a']);
