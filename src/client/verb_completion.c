@@ -1,4 +1,4 @@
-/* tony completion bash | zsh: scripts made from the option tables. */
+/* tony completion bash | zsh | fish: scripts made from the option tables. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,10 +12,11 @@
 
 const struct opt_table verb_completion_options = {
 	.verb = "completion",
-	.usage = "tony completion bash|zsh",
+	.usage = "tony completion bash|zsh|fish",
 	.summary = "print a script that completes tony's command line",
 	.description = "For bash: source <(tony completion bash). For zsh: put the output of "
-		       "`tony completion zsh` into a file named _tony on $fpath.",
+		       "`tony completion zsh` into a file named _tony on $fpath. For fish: "
+		       "tony completion fish | source.",
 };
 
 static const struct opt_table *const verbs[] = {
@@ -52,7 +53,7 @@ static const char *behind_job(const struct opt_table *verb)
 	return strstr(verb->usage, "TASK") ? "tasks" : strstr(verb->usage, "TYPE=N") ? "types" : "";
 }
 
-/* "tony completion bash|zsh": the words of a first operand that is one of a few. */
+/* "tony completion bash|zsh|fish": the words of a first operand that is one of a few. */
 static void list_words(const struct opt_table *verb, struct str_list *words)
 {
 	struct str_list usage cleanup_str_list = {0};
@@ -356,6 +357,170 @@ static void print_zsh(void)
 	     "_tony \"$@\"");
 }
 
+/* ---- fish --------------------------------------------------------------------------------- */
+
+/* Inside single quotes. */
+static void print_fish_text(const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			putchar('\\');
+		putchar(*text);
+	}
+}
+
+/* Begins a line of the script: what is completed there, for this verb alone. */
+static void print_fish_rule(const struct opt_table *verb, const char *also)
+{
+	printf("complete -c tony -n '__tony_is %s%s'", verb->verb, also);
+}
+
+static void print_fish_value(const struct opt_table *verb, const struct opt *opt)
+{
+	static const char *const sources[] = {
+		[OPT_COMPLETE_NONE] = "-x",
+		[OPT_COMPLETE_FILE] = "-r -F",
+		[OPT_COMPLETE_DIRECTORY] = "-x -a '(__fish_complete_directories)'",
+		[OPT_COMPLETE_JOB] = "-x -k -a '(__tony_words jobs all)'",
+		[OPT_COMPLETE_KEY] = "-x -a '(__tony_keys)'",
+		[OPT_COMPLETE_TASK] = "-x -a '(__tony_words tasks (__tony_operand))'",
+	};
+	char *values cleanup_free = join_values(opt);
+
+	if (values)
+		printf(" -x -a '%s'", values);
+	else if (opt->completion == OPT_COMPLETE_TAG)
+		printf(" -x -a '(__tony_words tags %s)'", completion_jobs_of(verb));
+	else
+		printf(" %s", sources[opt->completion]);
+}
+
+static void print_fish_option(const struct opt_table *verb, const struct opt *opt)
+{
+	print_fish_rule(verb, "");
+	if (opt->letter)
+		printf(" -s %c", opt->letter);
+	printf(" -l %s", opt->name);
+	if (opt->kind != OPT_FLAG)
+		print_fish_value(verb, opt);
+	fputs(" -d '", stdout);
+	print_fish_text(opt->help);
+	puts("'");
+}
+
+static void print_fish_job(const struct opt_table *verb)
+{
+	const char *behind = behind_job(verb);
+
+	print_fish_rule(verb, takes_jobs(verb) ? "" : "; and not __tony_has_operand");
+	printf(" -k -a '(__tony_words jobs %s)'\n", completion_jobs_of(verb));
+	if (!*behind)
+		return;
+	print_fish_rule(verb, "; and __tony_has_operand");
+	printf(" -a '(__tony_words %s (__tony_operand)%s)'\n", behind,
+	       str_equal(behind, "types") ? " | string replace -r \\$ =" : "");
+}
+
+static void print_fish_verb(const struct opt_table *verb)
+{
+	struct str_list words cleanup_str_list = {0};
+
+	fputs("complete -c tony -n __tony_needs_verb -a ", stdout);
+	printf("%s -d '", verb->verb);
+	print_fish_text(verb->summary);
+	puts("'");
+	for (size_t i = 0; i < verb->option_count; i++)
+		print_fish_option(verb, &verb->options[i]);
+	print_fish_rule(verb, "");
+	puts(" -l help -d 'show help'");
+	list_words(verb, &words);
+	if (words.count > 0) {
+		char *text cleanup_free = str_list_join(&words, " ");
+		print_fish_rule(verb, "; and not __tony_has_operand");
+		printf(" -a '%s'\n", text);
+	}
+	if (takes_example(verb)) {
+		print_fish_rule(verb, "; and __tony_has_operand");
+		puts(" -a '(__fish_complete_directories)'");
+	}
+	if (takes_job(verb))
+		print_fish_job(verb);
+}
+
+static const char fish_head[] =
+	"function __tony_words\n"
+	"\ttony completion $argv 2>/dev/null\n"
+	"end\n"
+	"function __tony_needs_verb\n"
+	"\ttest (count (commandline -opc)) -eq 1\n"
+	"end\n"
+	"# Is the cursor behind this verb, and not behind the -- of a command?\n"
+	"function __tony_is\n"
+	"\tset -l typed (commandline -opc)\n"
+	"\ttest (count $typed) -gt 1; and test \"$typed[2]\" = $argv[1]; and not contains -- -- "
+	"$typed\n"
+	"end\n"
+	"function __tony_is_command\n"
+	"\tcontains -- -- (commandline -opc)\n"
+	"end\n"
+	"# The first operand of the verb that was typed before the cursor: its JOB, if it takes "
+	"one.\n"
+	"function __tony_operand\n"
+	"\tset -l typed (commandline -opc)\n"
+	"\tset -l is_value no\n"
+	"\tfor word in $typed[3..-1]\n"
+	"\t\tif test $is_value = yes\n"
+	"\t\t\tset is_value no\n"
+	"\t\telse if not string match -q -- '-*' $word\n"
+	"\t\t\techo $word\n"
+	"\t\t\treturn 0\n"
+	"\t\telse if __tony_takes_value \"$typed[2]:$word\"\n"
+	"\t\t\tset is_value yes\n"
+	"\t\tend\n"
+	"\tend\n"
+	"\treturn 1\n"
+	"end\n"
+	"function __tony_has_operand\n"
+	"\t__tony_operand >/dev/null\n"
+	"end\n"
+	"function __tony_keys\n"
+	"\ttony config keys 2>/dev/null | string replace -rf '^ *(tony[.][^< ]*)( .*)?$' '$1='\n"
+	"end\n"
+	"complete -c tony -e\n"
+	"complete -c tony -f\n"
+	"complete -c tony -n __tony_is_command -F\n"
+	"complete -c tony -n __tony_needs_verb -l help -d 'show help'\n"
+	"complete -c tony -n __tony_needs_verb -l version -d 'show the version'\n"
+	"complete -c tony -n __tony_needs_verb -a help -d 'show help'\n";
+
+static void print_fish_takes_value(void)
+{
+	puts("function __tony_takes_value\n\tswitch $argv[1]");
+	for (size_t i = 0; i < array_length(verbs); i++)
+		for (size_t k = 0; k < verbs[i]->option_count; k++) {
+			const struct opt *opt = &verbs[i]->options[k];
+			if (opt->kind == OPT_FLAG)
+				continue;
+			printf("\tcase %s:--%s", verbs[i]->verb, opt->name);
+			if (opt->letter)
+				printf(" %s:-%c", verbs[i]->verb, opt->letter);
+			puts("\n\t\treturn 0");
+		}
+	puts("\tend\n\treturn 1\nend");
+}
+
+static void print_fish(void)
+{
+	char *names cleanup_free = join_verbs();
+
+	puts("# fish completion for tony; made by `tony completion fish`");
+	print_fish_takes_value();
+	fputs(fish_head, stdout);
+	printf("complete -c tony -n '__tony_is help' -a '%s'\n", names);
+	for (size_t i = 0; i < array_length(verbs); i++)
+		print_fish_verb(verbs[i]);
+}
+
 /* ------------------------------------------------------------------------------------------- */
 
 static int print_for(const struct str_list *operands, struct err *err)
@@ -371,6 +536,8 @@ static int print_for(const struct str_list *operands, struct err *err)
 		print_bash();
 	else if (str_equal(shell, "zsh"))
 		print_zsh();
+	else if (str_equal(shell, "fish"))
+		print_fish();
 	else
 		return err_set(err, ERR_USAGE, "usage: %s", verb_completion_options.usage);
 	return 0;

@@ -43,6 +43,7 @@ def test_man_pages(installed):
 def test_completion(installed):
     assert "submit" in (installed / "share/bash-completion/completions/tony").read_text()
     assert (installed / "share/zsh/site-functions/_tony").read_text().startswith("#compdef tony")
+    assert "submit" in (installed / "share/fish/vendor_completions.d/tony.fish").read_text()
 
 
 def test_every_key_is_in_the_manual(installed, tony):

@@ -278,7 +278,7 @@ def test_data_verbs_speak_json(tony, running):
         json.loads(answer.stdout)
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion(tony, shell):
     script = tony.run("completion", shell).stdout
     for verb in VERBS:

@@ -69,11 +69,12 @@ static void scripts_parse(void **state)
 {
 	assert_parses(state, "bash");
 	assert_parses(state, "zsh");
+	assert_parses(state, "fish");
 }
 
 static void an_unknown_shell_is_an_error(void **state)
 {
-	assert_int_equal(run_completion(state, "fish", "script"), EXIT_CODE_USAGE);
+	assert_int_equal(run_completion(state, "tcsh", "script"), EXIT_CODE_USAGE);
 	assert_int_equal(run_completion(state, NULL, "script"), EXIT_CODE_USAGE);
 	assert_text_freed(scratch_read(state, "script"), "");
 }
@@ -190,7 +191,7 @@ static void bash_completes_operands(void **state)
 	assert_bash(state, "tony kill tony-1 f", "fox\n");
 	assert_bash(state, "tony attach fox f", "");
 	assert_bash(state, "tony attach --tail 5 f", "fox\n");
-	assert_bash(state, "tony completion \"\"", "bash\nzsh\n");
+	assert_bash(state, "tony completion \"\"", "bash\nzsh\nfish\n");
 	assert_bash(state, "tony config k", "keys\n");
 	assert_bash(state, "tony submit --json -- pyt", "compopt -o default\n");
 	assert_bash(state, "tony init quick", "quickstart\n");
@@ -250,7 +251,7 @@ static void zsh_completes_values_and_operands(void **state)
 	assert_text_has(submit, ":KEY=VALUE:_tony_keys");
 	assert_text_has(submit, ":NAME:(local yarn)");
 	char *completion cleanup_free = complete_zsh(state, "tony completion \"\"");
-	assert_text_has(completion, "1:word:(bash zsh)");
+	assert_text_has(completion, "1:word:(bash zsh fish)");
 	char *init cleanup_free = complete_zsh(state, "tony init \"\"");
 	assert_text_has(init, "1:word:(quickstart ");
 	assert_text_has(init, "2:directory:_files -/");
@@ -280,6 +281,98 @@ static void zsh_asks_for_what_the_verb_takes(void **state)
 			"completion tasks tony-1\n");
 }
 
+/* ---- fish --------------------------------------------------------------------------------- */
+
+/* The completions of a command line, without their descriptions. The stand-in for tony is that of
+ * complete_bash(). */
+static char *complete_fish(void **state, const char *line)
+{
+	return run_shell("%s --no-config -c 'set fish_complete_path; source %s; "
+			 "function tony; switch \"$argv[1..3]\"; "
+			 "case \"completion jobs live\"; printf \"%%s\\n\" tony-1 fox; "
+			 "case \"completion jobs ended\"; printf \"%%s\\n\" tony-2 hen; "
+			 "case \"completion jobs all\"; printf \"%%s\\n\" tony-1 fox tony-2 hen; "
+			 "case \"completion tags *\"; echo of-$argv[3]; "
+			 "case \"completion tasks*\"; "
+			 "printf \"%%s\\n\" worker:0 worker:10 $argv[3]:0; "
+			 "case \"completion types*\"; printf \"%%s\\n\" worker $argv[3]; "
+			 "case \"config keys\"; "
+			 "printf \"GROUP\\n  tony.am.memory = 2g\\n  tony.<type>.gpus = 0\\n"
+			 "      text\\n\"; end; end; "
+			 "complete -C \"%s\" | string replace -r \"\\t.*\" \"\"; true'",
+			 "fish", scratch_path(state, "script"), line);
+}
+
+static void assert_fish(void **state, const char *line, const char *expected)
+{
+	assert_text_freed(complete_fish(state, line), expected);
+}
+
+static void assert_fish_has_options(void **state, const struct opt_table *verb)
+{
+	char *line cleanup_free = mem_printf("tony %s --", verb->verb);
+	char *all cleanup_free = complete_fish(state, line);
+
+	assert_true(has_line(all, "--help"));
+	for (size_t k = 0; k < verb->option_count; k++) {
+		char *option cleanup_free = mem_printf("--%s", verb->options[k].name);
+		if (!has_line(all, option))
+			fail_msg("tony %s %s is not completed", verb->verb, option);
+	}
+}
+
+static void fish_completes_verbs_and_options(void **state)
+{
+	run_completion(state, "fish", "script");
+	char *all cleanup_free = complete_fish(state, "tony ");
+	for (size_t i = 0; i < array_length(verbs); i++) {
+		assert_true(has_line(all, verbs[i]->verb));
+		assert_fish_has_options(state, verbs[i]);
+	}
+	assert_fish(state, "tony sub", "submit\n");
+	assert_fish(state, "tony --v", "--version\n");
+	assert_fish(state, "tony help ver", "version\n");
+}
+
+static void fish_completes_values(void **state)
+{
+	run_completion(state, "fish", "script");
+	assert_fish(state, "tony logs --stream std", "stderr\nstdout\n");
+	assert_fish(state, "tony logs --stream=stdo", "--stream=stdout\n");
+	assert_fish(state, "tony list -s ki", "killed\n");
+	assert_fish(state, "tony list --tag ", "of-all\n");
+	assert_fish(state, "tony kill --tag o", "of-live\n");
+	assert_fish(state, "tony rm --tag o", "of-ended\n");
+	assert_fish(state, "tony submit --conf ", "tony.am.memory=\n");
+	assert_fish(state, "tony logs --grep ", "");
+	assert_fish(state, "tony submit --framework pyt", "pytorch\n");
+	assert_fish(state, "tony check --scheduler ", "local\nyarn\n");
+	assert_fish(state, "tony logs hen -t he", "hen:0\n");
+	assert_fish(state, "tony logs --tail 5 --stream=both hen -t he", "hen:0\n");
+}
+
+static void fish_completes_operands(void **state)
+{
+	run_completion(state, "fish", "script");
+	assert_fish(state, "tony status ", "tony-1\nfox\ntony-2\nhen\n");
+	assert_fish(state, "tony logs --follow tony-2", "tony-2\n");
+	assert_fish(state, "tony kill ", "tony-1\nfox\n");
+	assert_fish(state, "tony rm ", "tony-2\nhen\n");
+	assert_fish(state, "tony restart f", "fox\n");
+	assert_fish(state, "tony restart fox fox", "fox:0\n");
+	assert_fish(state, "tony restart fox worker:1", "worker:10\n");
+	assert_fish(state, "tony scale fox wo", "worker=\n");
+	assert_fish(state, "tony kill tony-1 f", "fox\n");
+	assert_fish(state, "tony attach fox f", "");
+	assert_fish(state, "tony attach --tail 5 f", "fox\n");
+	assert_fish(state, "tony completion ", "bash\nfish\nzsh\n");
+	assert_fish(state, "tony config k", "keys\n");
+	assert_fish(state, "tony init quick", "quickstart\n");
+	/* Files: those of the command's, where no job and no option is. */
+	assert_fish(state, "tony submit --json -- /proc/self/statu", "/proc/self/status\n");
+	assert_fish(state, "tony submit --conf_file /proc/self/statu", "/proc/self/status\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +386,9 @@ int main(void)
 		scratch_test(zsh_completes_verbs_and_options),
 		scratch_test(zsh_completes_values_and_operands),
 		scratch_test(zsh_asks_for_what_the_verb_takes),
+		scratch_test(fish_completes_verbs_and_options),
+		scratch_test(fish_completes_values),
+		scratch_test(fish_completes_operands),
 	};
 
 	return cmocka_run_group_tests_name("completion", tests, NULL, NULL);
