@@ -354,15 +354,3 @@ int fs_lock(const char *path, struct err *err)
 			return -1;
 	}
 }
-
-char *fs_make_temporary(const char *name, struct err *err)
-{
-	const char *parent = getenv("TMPDIR");
-	char *made cleanup_free =
-		mem_printf("%s/%s-XXXXXX", parent && *parent ? parent : "/tmp", name);
-
-	if (mkdtemp(made))
-		return mem_steal(&made);
-	err_set_errno(err, "%s", made);
-	return NULL;
-}

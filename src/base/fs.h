@@ -76,10 +76,6 @@ char *fs_describe_errno(const char *path, int number);
  * system is meant, and what to do. Returns -1. */
 int fs_explain_room(const char *path, struct err *err);
 
-/* A new directory in TMPDIR, or in /tmp, that only its owner can read; its name begins with `name`.
- * The caller frees the path, and removes what it leads to. */
-char *fs_make_temporary(const char *name, struct err *err);
-
 /* Waits for the exclusive lock (flock) on the file, which is made when it is not there; who holds
  * the lock may remove it. The caller closes the descriptor, and the lock is free; or -1. */
 int fs_lock(const char *path, struct err *err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "base/keeper.h"
 #include "base/mem.h"
 #include "client/archive.h"
 
@@ -110,16 +111,14 @@ static int pack_directory(const char *source, int fd, struct err *err)
 
 static int pack_again(const char *source, int fd, struct err *err)
 {
-	char *made cleanup_free = fs_make_temporary("tony-pack", err);
+	struct keeper made cleanup_keeper = {0};
 
-	if (!made)
+	if (keeper_make_directory(&made, "tony-pack", err) < 0)
 		return -1;
-	char *content cleanup_free = fs_join(made, "content");
-	int result = archive_unpack(source, content, NULL, err);
-	if (result == 0)
-		result = pack_directory(content, fd, err);
-	fs_remove_tree(made, NULL);
-	return result;
+	char *content cleanup_free = fs_join(made.path, "content");
+	if (archive_unpack(source, content, NULL, err) < 0)
+		return -1;
+	return pack_directory(content, fd, err);
 }
 
 int archive_pack(const char *source, int fd, struct err *err)

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/keeper.h"
 #include "base/mem.h"
 #include "client/advice.h"
 #include "client/archive_pack.h"
@@ -264,18 +265,15 @@ static int write_all(struct bundle *bundle, struct err *err)
 int bundle_write(struct opened *opened, const struct bundle_options *options,
 		 struct str_list *missing, struct err *err)
 {
-	char *scratch cleanup_free = fs_make_temporary("tony-bundle", err);
+	struct keeper scratch cleanup_keeper = {0};
 
-	if (!scratch)
+	if (keeper_make_directory(&scratch, "tony-bundle", err) < 0)
 		return -1;
-	char *directory cleanup_free = fs_join(scratch, opened->id);
+	char *directory cleanup_free = fs_join(scratch.path, opened->id);
 	struct bundle bundle = {opened, options, directory, missing};
 	mode_t mask = umask(077); /* as the files will be where the archive is unpacked */
 	int result = mkdir(directory, 0700) < 0 ? err_set_errno(err, "%s", directory)
 						: write_all(&bundle, err);
 	umask(mask);
-	if (result == 0)
-		result = archive_pack(scratch, options->fd, err);
-	fs_remove_tree(scratch, NULL);
-	return result;
+	return result == 0 ? archive_pack(scratch.path, options->fd, err) : -1;
 }

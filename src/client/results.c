@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/keeper.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
 #include "client/report.h"
@@ -171,12 +172,12 @@ static int copy(const struct opened *opened, const char *part, struct err *err)
 static int bring_through(const struct opened *opened, const char *part, const char *target,
 			 struct err *err)
 {
-	int result = copy(opened, part, err);
+	struct keeper keeper cleanup_keeper = {0};
 
-	if (result == 0)
-		result = move_directory(part, target, err);
-	fs_remove_tree(part, NULL);
-	return result;
+	if (keeper_start(&keeper, part, err) < 0)
+		return -1;
+	int result = copy(opened, part, err);
+	return result == 0 ? move_directory(part, target, err) : result;
 }
 
 int results_bring(const struct opened *opened, const char *directory, struct err *err)

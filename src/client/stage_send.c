@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/keeper.h"
 #include "base/mem.h"
 #include "client/archive_pack.h"
 #include "client/bar.h"
@@ -22,8 +23,8 @@ struct sender {
 	struct job *job;
 	struct scheduler_file *files;
 	size_t count;
-	char *snapshot; /* of src_dir; NULL: none is needed */
-	char *kept;	/* the directory that standard input is kept in; NULL: none is needed */
+	struct keeper snapshot; /* of src_dir, where one is needed */
+	struct keeper kept;	/* the directory that standard input is kept in, where there is */
 	bool (*interrupted)(void);
 };
 
@@ -32,22 +33,14 @@ static bool on_progress(void *data, const char *name, int64_t sent, int64_t tota
 	return bar_show(data, name, sent, total);
 }
 
-static void remove_directory(char *path)
-{
-	if (path)
-		fs_remove_tree(path, NULL);
-	free(path);
-}
-
 /* Its owner goes on editing it, and what its links lead to belongs to it. */
 static int take_snapshot(struct sender *sender, const char *source, struct err *err)
 {
-	if (sender->snapshot)
+	if (sender->snapshot.path)
 		return 0;
-	sender->snapshot = fs_make_temporary(STAGE_SENT_SOURCE, err);
-	if (!sender->snapshot)
+	if (keeper_make_directory(&sender->snapshot, STAGE_SENT_SOURCE, err) < 0)
 		return -1;
-	char *target cleanup_free = fs_join(sender->snapshot, "src");
+	char *target cleanup_free = fs_join(sender->snapshot.path, "src");
 	return stage_clone(source, target, sender->interrupted, err) < 0 ? err_wrap(err, "src_dir")
 									 : 0;
 }
@@ -104,10 +97,9 @@ static int add_stdin(struct sender *sender, char **path, struct err *err)
 
 	if (!sender->stage->has_stdin)
 		return 0;
-	sender->kept = fs_make_temporary(STDIN_NAME, err);
-	if (!sender->kept)
+	if (keeper_make_directory(&sender->kept, STDIN_NAME, err) < 0)
 		return -1;
-	*path = fs_join(sender->kept, "stdin");
+	*path = fs_join(sender->kept.path, "stdin");
 	if (input_keep(STDIN_FILENO, *path, INPUT_CAP, sender->interrupted, err) < 0)
 		return -1;
 	sender->files[sender->count++] =
@@ -119,7 +111,8 @@ static int add_stdin(struct sender *sender, char **path, struct err *err)
 /* The snapshot stands for the directory, under a name that people know. */
 static char *use_snapshot(struct sender *sender)
 {
-	char *copy = sender->snapshot ? fs_join(sender->snapshot, "src") : NULL;
+	const char *snapshot = sender->snapshot.path;
+	char *copy = snapshot ? fs_join(snapshot, "src") : NULL;
 
 	for (size_t i = 0; i < sender->count && copy; i++)
 		if (str_equal(sender->files[i].name, STAGE_SENT_SOURCE))
@@ -149,8 +142,8 @@ int stage_send(const struct stage *stage, struct job *job, const struct schedule
 	if (result == 0)
 		result = ops->stage(job, &staging, err);
 	bar_clear(&bar);
-	remove_directory(sender.snapshot);
-	remove_directory(sender.kept);
+	keeper_remove(&sender.snapshot);
+	keeper_remove(&sender.kept);
 	free(sender.files);
 	return result;
 }

@@ -6,6 +6,7 @@
 
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/keeper.h"
 #include "base/mem.h"
 #include "client/bundle.h"
 #include "client/exit_code.h"
@@ -103,17 +104,15 @@ static int write_into(struct opened *opened, struct bundle_options *how, const c
 static int write_draft(struct opened *opened, struct bundle_options *how, const char *path,
 		       struct str_list *missing, struct err *err)
 {
-	char *draft cleanup_free = mem_printf("%s.XXXXXX", path);
-	int fd cleanup_close = mkstemp(draft);
+	struct keeper draft cleanup_keeper = {0};
+	int fd cleanup_close = keeper_make_file(&draft, path, err);
 
 	if (fd < 0)
-		return err_set_errno(err, "%s", path);
+		return -1;
 	how->fd = fd;
 	int result = bundle_write(opened, how, missing, err);
-	if (result == 0 && rename(draft, path) < 0)
+	if (result == 0 && rename(draft.path, path) < 0)
 		result = err_set_errno(err, "%s", path);
-	if (result < 0)
-		unlink(draft);
 	return result;
 }
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/keeper.h"
 #include "base/mem.h"
 #include "portal/event_source.h"
 #include "scheduler/child.h"
@@ -25,9 +25,7 @@ enum { LOOK_DONE, LOOK_FAILED, LOOK_DENIED };
 struct event_copy {
 	struct event_base *base;
 	char *place, *owner;
-	char *directory; /* NULL: none yet */
-	pid_t keeper;	 /* removes it; 0: none */
-	int hold;	 /* which the keeper waits to be closed by all who have it */
+	struct keeper directory;
 	struct child look;
 	int report; /* what it says */
 	struct event *timer;
@@ -49,44 +47,6 @@ static void close_others(int one, int other)
 	close_range((unsigned)high + 1, UINT_MAX, 0);
 }
 
-/* ---- the directory ------------------------------------------------------------------------ */
-
-static _Noreturn void keep(const char *directory, int held)
-{
-	sigset_t all;
-	char byte;
-
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	close_others(held, held);
-	while (read(held, &byte, 1) > 0)
-		;
-	_exit(fs_remove_tree(directory, NULL) < 0);
-}
-
-static int make_directory(struct event_copy *copy, struct err *err)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_set_errno(err, "pipe");
-	copy->hold = ends[1];
-	int held cleanup_close = ends[0];
-	char *made cleanup_free = fs_make_temporary("tony-tensorboard", err);
-	if (!made)
-		return -1;
-	copy->keeper = fork();
-	if (copy->keeper == 0)
-		keep(made, held);
-	if (copy->keeper < 0) {
-		copy->keeper = 0;
-		rmdir(made);
-		return err_set_errno(err, "fork");
-	}
-	copy->directory = mem_steal(&made);
-	return 0;
-}
-
 /* ---- one look ----------------------------------------------------------------------------- */
 
 static int look_here(const struct event_copy *copy, char **left_out, struct err *err)
@@ -96,7 +56,7 @@ static int look_here(const struct event_copy *copy, char **left_out, struct err 
 					  .owner = copy->owner,
 					  .cap = EVENT_FILES_CAP};
 
-	return event_files_copy(&files, copy->directory, left_out, err);
+	return event_files_copy(&files, copy->directory.path, left_out, err);
 }
 
 static int look_in_hdfs(const struct event_copy *copy, char **left_out, struct err *err)
@@ -117,7 +77,7 @@ static int look_in_hdfs(const struct event_copy *copy, char **left_out, struct e
 					  .path = path,
 					  .owner = copy->owner,
 					  .cap = EVENT_FILES_CAP};
-	return event_files_copy(&files, copy->directory, left_out, err);
+	return event_files_copy(&files, copy->directory.path, left_out, err);
 }
 
 static int look(const struct event_copy *copy, char **left_out, struct err *err)
@@ -134,7 +94,7 @@ static _Noreturn void run_look(const struct event_copy *copy, int report, pid_t 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(LOOK_FAILED);
-	close_others(report, copy->hold);
+	close_others(report, copy->directory.hold); /* the keeper waits for this process, too */
 	bool is_done = look(copy, &left_out, &err) == 0;
 	const char *words = is_done ? left_out : err_message(&err);
 	size_t length = words ? strlen(words) : 0;
@@ -208,11 +168,12 @@ struct event_copy *event_copy_start(struct event_base *base, const char *place, 
 	copy->base = base;
 	copy->place = mem_strdup(place);
 	copy->owner = mem_strdup(owner);
-	copy->hold = copy->report = -1;
+	copy->report = -1;
 	copy->changed = changed;
 	copy->data = data;
 	copy->timer = event_new(base, -1, 0, on_timer, copy);
-	if (make_directory(copy, err) == 0 && start_look(copy, err) == 0)
+	if (keeper_make_directory(&copy->directory, "tony-tensorboard", err) == 0 &&
+	    start_look(copy, err) == 0)
 		return copy;
 	event_copy_stop(copy);
 	return NULL;
@@ -224,20 +185,17 @@ void event_copy_stop(struct event_copy *copy)
 		return;
 	child_kill(&copy->look);
 	mem_cleanup_close(&copy->report);
-	mem_cleanup_close(&copy->hold);
-	if (copy->keeper > 0)
-		waitpid(copy->keeper, NULL, 0);
+	keeper_remove(&copy->directory);
 	event_free(copy->timer);
 	free(copy->place);
 	free(copy->owner);
-	free(copy->directory);
 	free(copy->left_out);
 	free(copy);
 }
 
 const char *event_copy_directory(const struct event_copy *copy)
 {
-	return copy->directory;
+	return copy->directory.path;
 }
 
 const char *event_copy_left_out(const struct event_copy *copy)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/keeper.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -237,17 +238,15 @@ static int stage_fetched(struct stager *stager, const struct scheduler_file *fil
 {
 	struct sending sending = {.staging = stager->staging, .name = file->source};
 	const struct webhdfs_progress progress = {on_progress, &sending};
-	char *scratch cleanup_free = fs_make_temporary("tony-hdfs", stager->err);
+	struct keeper scratch cleanup_keeper = {0};
 
-	if (!scratch)
+	if (keeper_make_directory(&scratch, "tony-hdfs", stager->err) < 0)
 		return -1;
-	char *target cleanup_free = fs_join(scratch, "fetched");
+	char *target cleanup_free = fs_join(scratch.path, "fetched");
 	const struct scheduler_file fetched = {.source = target, .archive = true};
-	int result = webhdfs_fetch(stager->client, path, target, &progress, stager->err);
-	if (result == 0)
-		result = stage_local(stager, &fetched, number);
-	fs_remove_tree(scratch, NULL);
-	return result;
+	if (webhdfs_fetch(stager->client, path, target, &progress, stager->err) < 0)
+		return -1;
+	return stage_local(stager, &fetched, number);
 }
 
 /* Several types may name it. `path`: where it is in HDFS; NULL: it is here. */

@@ -3,9 +3,11 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tarfile
 
+import pytest
 import schemas
 from conftest import wait_until
 
@@ -113,3 +115,22 @@ def test_bundle_leaves_links_and_fifos_what_they_are(tony, tmp_path):
         assert answer.returncode == 0, answer.stderr
         assert reader.wait() == 0
     assert fifo.is_fifo() and tarfile.is_tarfile(tmp_path / "read.tgz")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_bundle_that_is_ended_leaves_nothing(tony, tmp_path, number):
+    """An AM that does not answer holds it in the middle of its work."""
+    job = speaking(tony, "sleep 1000")
+    job.wait_task("worker:1")
+    scratch, place = tmp_path / "scratch", tmp_path / "place"
+    scratch.mkdir()
+    place.mkdir()
+    am = job.am_pid()
+    os.kill(am, signal.SIGSTOP)
+    child = tony.start("bundle", "--output", place / "all.tgz", job.id, env={"TMPDIR": str(scratch)})
+    wait_until(lambda: list(scratch.rglob("status.json")) and list(place.iterdir()), "the bundle to be begun")
+    child.send_signal(number)
+    assert child.wait() == -number
+    wait_until(lambda: not list(scratch.iterdir()) and not list(place.iterdir()), "what it made to be gone")
+    os.kill(am, signal.SIGCONT)
+    assert tony.run("kill", job.id).returncode == 0

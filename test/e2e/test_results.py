@@ -1,7 +1,9 @@
 """TONY_OUTPUT_DIR: each task has a directory of its own, which stays, and comes to where its user wants
 it."""
 
+import fcntl
 import os
+import signal
 import stat
 
 import pytest
@@ -149,3 +151,24 @@ def test_an_output_that_is_a_file_is_refused_at_submit(tony):
 def test_an_output_that_cannot_be_a_directory_here_is_refused(tony):
     answer = tony.run("submit", "--output", "hdfs:///out", "--", "true")
     assert answer.returncode == 2 and "no directory of this machine" in answer.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_copy_that_is_ended_leaves_nothing(tony, number):
+    """Nobody reads what it says of the FIFO: that holds it in the middle of its work."""
+    job = submit(tony, WRITE + '; mkfifo "$TONY_OUTPUT_DIR/fifo"')
+    assert job.wait() == 0
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with pytest.raises(BlockingIOError):
+        while True:
+            os.write(writing, bytes(fcntl.fcntl(writing, fcntl.F_GETPIPE_SZ)))
+    os.set_blocking(writing, True)
+    child = tony.start("results", job.id, "--output", "home", stderr=writing)
+    home = tony.directory / "home"
+    wait_until(lambda: home.is_dir() and list(home.rglob("worker-*")), "the copy to be begun")
+    child.send_signal(number)
+    assert child.wait() == -number
+    wait_until(lambda: not list(home.iterdir()), "what it made to be gone")
+    os.close(reading)
+    os.close(writing)

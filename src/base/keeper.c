@@ -1,0 +1,102 @@
+#include "base/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+
+/* Nothing of the parent's stays open: who reads what it wrote must not wait for this process. A
+ * signal to the parent's process group must not end both. */
+static _Noreturn void keep(const char *path, int held)
+{
+	sigset_t all;
+	char byte;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid();
+	prctl(PR_SET_NAME, "tony-keeper");
+	dup2(held, STDIN_FILENO);
+	close_range(STDIN_FILENO + 1, ~0U, 0);
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+	_exit(fs_remove_tree(path, NULL) < 0);
+}
+
+int keeper_start(struct keeper *keeper, const char *path, struct err *err)
+{
+	int ends[2];
+
+	*keeper = (struct keeper){0};
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_set_errno(err, "cannot make a pipe");
+	int held cleanup_close = ends[0];
+	pid_t pid = fork();
+	if (pid == 0)
+		keep(path, held);
+	if (pid < 0) {
+		close(ends[1]);
+		return err_set_errno(err, "cannot start the process that removes %s", path);
+	}
+	*keeper = (struct keeper){mem_strdup(path), pid, ends[1]};
+	return 0;
+}
+
+/* Between what is made and its keeper, Ctrl-C waits. */
+static void hold_signals(sigset_t *before)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, before);
+}
+
+int keeper_make_directory(struct keeper *keeper, const char *name, struct err *err)
+{
+	const char *parent = getenv("TMPDIR");
+	char *path cleanup_free =
+		mem_printf("%s/%s-XXXXXX", parent && *parent ? parent : "/tmp", name);
+	sigset_t before;
+
+	*keeper = (struct keeper){0};
+	hold_signals(&before);
+	bool is_made = mkdtemp(path);
+	int result = is_made ? keeper_start(keeper, path, err) : err_set_errno(err, "%s", path);
+	if (is_made && result < 0)
+		rmdir(path);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return result;
+}
+
+int keeper_make_file(struct keeper *keeper, const char *path, struct err *err)
+{
+	char *made cleanup_free = mem_printf("%s.XXXXXX", path);
+	sigset_t before;
+
+	*keeper = (struct keeper){0};
+	hold_signals(&before);
+	int fd cleanup_close = mkostemp(made, O_CLOEXEC);
+	int result = fd < 0 ? err_set_errno(err, "%s", path) : keeper_start(keeper, made, err);
+	if (fd >= 0 && result < 0)
+		unlink(made);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return result < 0 ? -1 : mem_steal_fd(&fd);
+}
+
+void keeper_remove(struct keeper *keeper)
+{
+	if (!keeper->path)
+		return;
+	close(keeper->hold);
+	while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	fs_remove_tree(keeper->path, NULL); /* should the keeper have been killed */
+	free(keeper->path);
+	*keeper = (struct keeper){0};
+}

@@ -1,0 +1,34 @@
+/*
+ * What a process needs for a while only: a file or a tree that is removed when the process ends,
+ * however it does, kill -9 included. A child process, the keeper, waits for that.
+ */
+#ifndef TONY_BASE_KEEPER_H
+#define TONY_BASE_KEEPER_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* All zero: there is nothing to be removed. */
+struct keeper {
+	char *path;
+	pid_t pid;
+	int hold; /* the keeper waits until every process that has this open is gone */
+};
+
+/* `path` may not be there yet. The caller ends it with keeper_remove(). */
+int keeper_start(struct keeper *keeper, const char *path, struct err *err);
+
+/* The same of a new directory in TMPDIR, or in /tmp, that only its owner can read; its name begins
+ * with `name`. */
+int keeper_make_directory(struct keeper *keeper, const char *name, struct err *err);
+
+/* The same of a new file beside `path`, open for reading and writing; its name begins with that.
+ * Returns the descriptor, which the caller closes, or -1. */
+int keeper_make_file(struct keeper *keeper, const char *path, struct err *err);
+
+/* Removes what is at the path, and returns when it is gone; all zero is fine. */
+void keeper_remove(struct keeper *keeper);
+#define cleanup_keeper __attribute__((cleanup(keeper_remove)))
+
+#endif
