@@ -54,8 +54,18 @@ void am_run_until(struct am *am, const bool *done)
 		event_base_loop(am->base, EVLOOP_ONCE);
 }
 
+static void await_files(struct am *am)
+{
+	bool done = false;
+
+	if (am->scheduler_ops->await_files &&
+	    !am->scheduler_ops->await_files(am->scheduler, on_done, &done))
+		am_run_until(am, &done);
+}
+
 static void tell_end(struct am *am, enum job_state state, const char *message)
 {
+	await_files(am);
 	char *history cleanup_free = am_history_pack(am);
 	const struct scheduler_end end = {.state = state,
 					  .message = message,

@@ -16,6 +16,7 @@
 #include "client/program.h"
 #include "client/provenance_git.h"
 #include "history/layout.h"
+#include "scheduler/yarn_fetch.h"
 
 #define FILE_CAP    (32 << 20) /* bytes of a file that is hashed */
 #define COMMAND_MAX 20	       /* files that are, of those that commands name */
@@ -220,10 +221,26 @@ bool provenance_take(struct provenance *provenance, struct job *job, int64_t lim
 	return provenance->is_whole;
 }
 
+/* The new job does not name a difference that cannot be had any more. */
+static json_t *copy_provenance(const struct opened *earlier)
+{
+	const char *job_dir = earlier->door.job_dir;
+	char *diff cleanup_free = fs_join(job_dir, HISTORY_DIFF);
+	json_t *copy = json_deep_copy(earlier->job->provenance);
+
+	if (str_equal(earlier->job->scheduler, "yarn"))
+		yarn_fetch_diff(earlier->job, job_dir, NULL);
+	if (!fs_exists(diff)) {
+		json_object_del(copy, "diff_bytes");
+		json_object_del(copy, "diff_cut");
+	}
+	return copy;
+}
+
 void provenance_inherit(struct provenance *provenance, const struct opened *earlier,
 			struct job *job)
 {
-	job->provenance = json_incref(earlier->job->provenance);
+	job->provenance = copy_provenance(earlier);
 	provenance->earlier = mem_strdup(earlier->door.job_dir);
 }
 

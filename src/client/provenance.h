@@ -15,8 +15,7 @@
 #include "client/opened.h"
 #include "client/stage.h"
 
-#define PROVENANCE_DIFF_CAP  (256 << 10) /* bytes of the difference that are kept */
-#define PROVENANCE_FILES_MAX 100	 /* that are named of those that differ */
+#define PROVENANCE_FILES_MAX 100 /* that are named of those that differ */
 
 struct provenance {
 	pid_t pid; /* 0: nobody is asked */

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/provenance.h"
+#include "history/layout.h"
 
 #define ANSWER_CAP (1 << 20) /* the lines that name files, and the difference */
 #define CONFIG_CAP (1 << 20)
@@ -224,9 +225,9 @@ static const char *read_changed(const struct provenance_git *git, const char *te
 
 static void keep_diff(const char *text, size_t length, json_t *object, struct str *diff)
 {
-	if (length > PROVENANCE_DIFF_CAP)
+	if (length > HISTORY_DIFF_CAP)
 		json_set_bool(object, "diff_cut", true);
-	str_append_bytes(diff, text, length < PROVENANCE_DIFF_CAP ? length : PROVENANCE_DIFF_CAP);
+	str_append_bytes(diff, text, length < HISTORY_DIFF_CAP ? length : HISTORY_DIFF_CAP);
 	json_set_int(object, "diff_bytes", (int64_t)diff->length);
 }
 

@@ -23,6 +23,11 @@ bool job_has_notices(const struct job *job)
 	return job->on_end_webhook || job->on_end_command;
 }
 
+int64_t job_diff_bytes(const struct job *job)
+{
+	return json_integer_value(json_object_get(job->provenance, "diff_bytes"));
+}
+
 void job_destroy(struct job *job)
 {
 	if (!job)

@@ -176,6 +176,9 @@ void job_destroy(struct job *job); /* NULL is fine */
 /* Somebody is to be told of its end. */
 bool job_has_notices(const struct job *job);
 
+/* How long the difference of its code from its commit is that was kept; 0: there is none. */
+int64_t job_diff_bytes(const struct job *job);
+
 /* Of all types: see job_type_slots(). */
 size_t job_task_count(const struct job *job);
 

@@ -174,6 +174,10 @@ struct scheduler_ops {
 	/* Hosts of the scheduler's own web proxy, through which people look at the job. *proves: it
 	 * knows who they are. NULL: it has none. */
 	const struct str_list *(*web_proxies)(const struct scheduler *scheduler, bool *proves);
+	/* At the job's end: whether all that its history needs is in `job_dir`. False: something is
+	 * on its way, and `done` is called from the loop once that is there, or will not be. NULL:
+	 * all is there from the start. */
+	bool (*await_files)(struct scheduler *scheduler, void (*done)(void *data), void *data);
 	/* Brings the job's history to where it is kept, and tells who else asks the scheduler how
 	 * the job ended, once all containers have. Calls `done` from the loop, whether it could or
 	 * not. */

@@ -284,6 +284,7 @@ static void close_yarn(struct scheduler *scheduler)
 	yarn_finish_destroy(yarn->finish);
 	yarn_journal_destroy(yarn->journal);
 	yarn_metrics_destroy(yarn->metrics);
+	yarn_diff_destroy(yarn->diff);
 	free_container_lists(yarn);
 	node_managers_destroy(yarn->nodes);
 	application_master_destroy(yarn->master);
@@ -483,6 +484,7 @@ static struct scheduler *open_yarn(const struct scheduler_setup *setup, struct e
 	}
 	open_nodes(yarn);
 	yarn_open_journal(yarn, setup->place);
+	yarn_diff_open(yarn);
 	return &yarn->scheduler;
 }
 
@@ -560,6 +562,7 @@ const struct scheduler_ops yarn_scheduler = {
 	.avoid = yarn_avoid,
 	.log_path = log_path,
 	.web_proxies = web_proxies,
+	.await_files = yarn_diff_await,
 	.finish = yarn_finish,
 	.close = close_yarn,
 };

@@ -3,8 +3,8 @@
  * finds it again.
  *
  *   <home>/.tony/cache/<sha256>[.tar.gz]    files of the user's, by content, for all jobs
- *   <home>/.tony/<application id>/          job.json and token for the owner's other machines, from
- *                                           the submission to the end
+ *   <home>/.tony/<application id>/          job.json, token and source.diff for the AM and the
+ *                                           owner's other machines, from the submission to the end
  *   <home>/.tony/history/                   ended jobs (history/layout.h), unless
  *                                           tony.history.location names another place
  *   <state>/yarn/<application id>/          this machine's copy (state_dir.h)

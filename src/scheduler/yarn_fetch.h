@@ -25,4 +25,9 @@ int yarn_fetch_text(const char *uri, size_t cap, struct str *bytes, struct err *
  * not be there: a directory for each task. The cluster is the job's. 1: nothing is stored (yet). */
 int yarn_fetch_results(const struct job *job, const char *target, struct err *err);
 
+/* Brings how the code of `job` differed from its commit to `job_dir`, this machine's copy of that
+ * job, from its directory in HDFS or from its history. The cluster is the job's. 0 also where it is
+ * there already, or the job has none. */
+int yarn_fetch_diff(const struct job *job, const char *job_dir, struct err *err);
+
 #endif

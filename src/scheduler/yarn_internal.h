@@ -12,6 +12,7 @@
  *   yarn_keep.c       that of this AM, opened and appended to
  *   yarn_recover.c    the journal of the AM before
  *   yarn_metrics.c    the metrics so far, for who finds the job dead
+ *   yarn_diff.c       how the code differed from its commit
  *   yarn_finish.c     what is left of a job at its end
  */
 #ifndef TONY_SCHEDULER_YARN_INTERNAL_H
@@ -32,6 +33,7 @@
 struct yarn;
 struct yarn_gang;
 struct yarn_metrics;
+struct yarn_diff;
 
 enum yarn_state {
 	YARN_PAUSING,	/* its gang was given back and waits for its next try */
@@ -95,6 +97,7 @@ struct yarn {
 	struct node_managers *nodes;
 	struct yarn_journal *journal; /* NULL: nothing can be kept */
 	struct yarn_metrics *metrics; /* NULL: nothing was kept yet */
+	struct yarn_diff *diff;	      /* NULL: there is none, or it cannot be had */
 	bool is_registered;
 	Hadoop__RegisterApplicationMasterResponseProto *limits; /* NULL: not known */
 
@@ -201,6 +204,12 @@ void yarn_metrics_written(struct scheduler *scheduler, const char *path);
 /* Writes no more. False: a write is under way; `done` is called when it is over. */
 bool yarn_metrics_finish(struct yarn *yarn, void (*done)(void *data), void *data);
 void yarn_metrics_destroy(struct yarn_metrics *metrics); /* NULL is fine */
+
+/* ---- yarn_diff.c ---- */
+/* Brings it to the AM's directory, as soon as the client has written it. */
+void yarn_diff_open(struct yarn *yarn);
+bool yarn_diff_await(struct scheduler *scheduler, void (*done)(void *data), void *data);
+void yarn_diff_destroy(struct yarn_diff *diff); /* NULL is fine */
 
 /* ---- yarn_finish.c ---- */
 void yarn_finish(struct scheduler *scheduler, const struct scheduler_end *end,

@@ -438,16 +438,16 @@ static int take_kept(struct webhdfs_client *client, const struct hadoop_cluster 
 	return append(mirror, str_text(&bytes), bytes.length, 1, err);
 }
 
-/* What its AMs had measured so far. */
-static void fetch_metrics(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-			  const char *mirror)
+/* Of the job's directory. Its history can do without. */
+static void fetch_file(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+		       const char *mirror, const char *name, size_t cap)
 {
-	char *from cleanup_free = fs_join(cluster->job_dir, HISTORY_METRICS);
-	char *path cleanup_free = fs_join(mirror, HISTORY_METRICS);
+	char *from cleanup_free = fs_join(cluster->job_dir, name);
+	char *path cleanup_free = fs_join(mirror, name);
 	struct str bytes cleanup_str = {0};
 	struct err err cleanup_err = {0};
 
-	if (webhdfs_read_file(client, from, YARN_METRICS_CAP, &bytes, &err) < 0 ||
+	if (webhdfs_read_file(client, from, cap, &bytes, &err) < 0 ||
 	    fs_write_file(path, str_text(&bytes), bytes.length, 0600, &err) < 0)
 		log_debug("%s: %s", fs_basename(mirror), err_message(&err));
 }
@@ -457,7 +457,9 @@ static void clear_up(struct webhdfs_client *client, const struct hadoop_cluster 
 {
 	struct err err cleanup_err = {0};
 
-	fetch_metrics(client, cluster, mirror);
+	/* The metrics so far, and the difference of the code from its commit. */
+	fetch_file(client, cluster, mirror, HISTORY_METRICS, YARN_METRICS_CAP);
+	fetch_file(client, cluster, mirror, HISTORY_DIFF, HISTORY_DIFF_CAP);
 	if (yarn_history_publish(cluster, mirror, &err) == 0)
 		webhdfs_remove(client, cluster->job_dir, NULL);
 	else

@@ -12,6 +12,7 @@
 #include "hadoop/container.h"
 #include "hadoop/webhdfs_async.h"
 #include "hadoop/webhdfs_client.h"
+#include "history/layout.h"
 #include "net/socket_owner.h"
 #include "scheduler/yarn_client.h"
 
@@ -41,24 +42,43 @@ static void on_written(void *data, const struct webhdfs_result *result, const st
 		event_base_loopbreak(writes->base);
 }
 
-static void write_file(struct writes *writes, const char *name, const char *text)
+static void write_bytes(struct writes *writes, const char *name, const char *bytes, size_t length)
 {
 	const struct webhdfs_create create = {.permission = FILE_PERMISSION, .overwrite = true};
 	char *path cleanup_free = fs_join(writes->directory, name);
 
 	writes->pending++;
-	webhdfs_async_write(writes->hdfs, path, &create, text, strlen(text), on_written, writes);
+	webhdfs_async_write(writes->hdfs, path, &create, bytes, length, on_written, writes);
+}
+
+static void write_file(struct writes *writes, const char *name, const char *text)
+{
+	write_bytes(writes, name, text, strlen(text));
+}
+
+/* Where it cannot be read here, its history will lack it. */
+static void write_diff(struct writes *writes, const struct job *job, const char *mirror)
+{
+	char *path cleanup_free = fs_join(mirror, HISTORY_DIFF);
+	size_t length;
+	char *bytes cleanup_free = job_diff_bytes(job) > 0
+					   ? fs_read_file(path, HISTORY_DIFF_CAP, &length, NULL)
+					   : NULL;
+
+	if (bytes)
+		write_bytes(writes, HISTORY_DIFF, bytes, length);
 }
 
 /* The merged configuration stands beside the description, for people. */
-static int write_files(struct writes *writes, const struct job *job, const char *token,
+static int write_files(struct writes *writes, const struct job *job, const struct job_door *door,
 		       const char *description, struct err *err)
 {
 	char *config cleanup_free = json_text(job->config);
 
 	write_file(writes, "job.json", description);
-	write_file(writes, "token", token);
+	write_file(writes, "token", door->token);
 	write_file(writes, "config.json", config);
+	write_diff(writes, job, door->job_dir);
 	event_base_dispatch(writes->base);
 	if (!writes->err.message)
 		return 0;
@@ -69,8 +89,8 @@ static int write_files(struct writes *writes, const struct job *job, const char 
 
 /* The owner's other machines find the job by this. */
 static int fill_directory(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-			  const struct job *job, const char *token, const char *description,
-			  struct err *err)
+			  const struct job *job, const struct job_door *door,
+			  const char *description, struct err *err)
 {
 	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
 	struct writes writes = {.directory = cluster->job_dir};
@@ -79,7 +99,7 @@ static int fill_directory(struct webhdfs_client *client, const struct hadoop_clu
 		return -1;
 	writes.base = event_base_new();
 	writes.hdfs = webhdfs_async_create(writes.base, &options, err);
-	int result = writes.hdfs ? write_files(&writes, job, token, description, err) : -1;
+	int result = writes.hdfs ? write_files(&writes, job, door, description, err) : -1;
 	webhdfs_async_destroy(writes.hdfs);
 	event_base_free(writes.base);
 	return result;
@@ -206,7 +226,7 @@ static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct webh
  * directory of a job whose AM was killed stays: the first client that looks publishes its journal.
  */
 static int submit(const struct hadoop_cluster *cluster, struct webhdfs_client *client,
-		  const struct job *job, const char *token, struct err *err)
+		  const struct job *job, const struct job_door *door, struct err *err)
 {
 	char *description cleanup_free = job_to_text(job);
 	bool has_finished = false;
@@ -214,9 +234,9 @@ static int submit(const struct hadoop_cluster *cluster, struct webhdfs_client *c
 	char *output cleanup_free = yarn_output_dir(cluster, job);
 	if (make_checkpoint_dir(cluster, client, job, err) < 0 ||
 	    webhdfs_make_directories(client, output, DIRECTORY_PERMISSION, err) < 0 ||
-	    yarn_submit(cluster, job, token, description, err) < 0)
+	    yarn_submit(cluster, job, door->token, description, err) < 0)
 		return -1;
-	if (fill_directory(client, cluster, job, token, description, err) < 0) {
+	if (fill_directory(client, cluster, job, door, description, err) < 0) {
 		if (!has_ended(cluster, job->id))
 			return -1;
 		err_finish(err);
@@ -248,7 +268,7 @@ int yarn_start(const struct job *job, struct job_door *door, struct err *err)
 		hadoop_cluster_from_json(job->cluster, err);
 	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
 
-	if (client && submit(cluster, client, job, door->token, err) == 0)
+	if (client && submit(cluster, client, job, door, err) == 0)
 		return 0;
 	yarn_kill(door, NULL, NULL);
 	if (client)

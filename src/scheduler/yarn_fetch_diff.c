@@ -1,0 +1,48 @@
+/* How a job's code differed from its commit, for a machine that has not submitted it. */
+#include "base/fs.h"
+#include "base/mem.h"
+#include "hadoop/webhdfs_client.h"
+#include "history/layout.h"
+#include "history/store.h"
+#include "scheduler/yarn_client.h"
+#include "scheduler/yarn_fetch.h"
+
+static int read_staged(const struct hadoop_cluster *cluster, struct str *bytes, struct err *err)
+{
+	struct webhdfs_client *client cleanup_webhdfs = yarn_webhdfs(cluster, err);
+	char *path cleanup_free = fs_join(cluster->job_dir, HISTORY_DIFF);
+
+	return client ? webhdfs_read_file(client, path, HISTORY_DIFF_CAP, bytes, err) : -1;
+}
+
+/* Of an entry that is the job's own user's, or that of somebody who may speak for that user. */
+static int read_kept(const struct hadoop_cluster *cluster, const struct job *job, struct str *bytes,
+		     struct err *err)
+{
+	struct history_store *store = yarn_history_open(cluster, job, err);
+	char *path cleanup_free = store ? history_store_find(store, job->id, job->user, err) : NULL;
+	size_t length = 0;
+	char *text cleanup_free = path ? history_store_read_file(store, path, HISTORY_DIFF,
+								 HISTORY_DIFF_CAP, &length, err)
+				       : NULL;
+
+	history_store_close(store);
+	if (text)
+		str_append_bytes(bytes, text, length);
+	return text ? 0 : -1;
+}
+
+int yarn_fetch_diff(const struct job *job, const char *job_dir, struct err *err)
+{
+	char *path cleanup_free = fs_join(job_dir, HISTORY_DIFF);
+	struct str bytes cleanup_str = {0};
+
+	if (job_diff_bytes(job) == 0 || fs_exists(path))
+		return 0;
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
+		hadoop_cluster_from_json(job->cluster, err);
+	if (!cluster ||
+	    (read_staged(cluster, &bytes, NULL) < 0 && read_kept(cluster, job, &bytes, err) < 0))
+		return -1;
+	return fs_write_file(path, str_text(&bytes), bytes.length, 0600, err);
+}
