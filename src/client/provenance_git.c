@@ -23,6 +23,8 @@ void provenance_git_finish(struct provenance_git *git)
 {
 	free(git->program);
 	free(git->top);
+	free(git->config);
+	free(git->worktree_config);
 	str_list_finish(&git->environment);
 	str_list_finish(&git->settings);
 }
@@ -91,9 +93,10 @@ static void read_output(int fd, size_t cap, struct str *output)
 		str_truncate(output, cap + 1);
 }
 
-/* False: it failed. With more output than `cap` it is ended early, which is none. */
-static bool run(const struct provenance_git *git, const char *directory, const char *const *words,
-		size_t count, size_t cap, struct str *output)
+/* Its exit code; -1: it did not run, or was killed. With more output than `cap` it is ended early,
+ * which is no failure. */
+static int run(const struct provenance_git *git, const char *directory, const char *const *words,
+	       size_t count, size_t cap, struct str *output)
 {
 	struct str_list arguments cleanup_str_list = {0};
 	int pipes[2], status = 0;
@@ -104,7 +107,7 @@ static bool run(const struct provenance_git *git, const char *directory, const c
 	for (size_t i = 0; i < count; i++)
 		str_list_add(&arguments, words[i]);
 	if (pipe2(pipes, O_CLOEXEC) < 0)
-		return false;
+		return -1;
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0)
 		become_git(git, arguments.items, directory, pipes[1], parent);
@@ -113,11 +116,11 @@ static bool run(const struct provenance_git *git, const char *directory, const c
 		read_output(pipes[0], cap, output);
 	close(pipes[0]);
 	if (pid < 0)
-		return false;
+		return -1;
 	if (output->length > cap)
 		kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	return output->length > cap || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	return output->length > cap ? 0 : WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 #define RUN(git, directory, cap, output, ...)                                                      \
@@ -132,8 +135,17 @@ static void set_branch(json_t *object, const char *branch)
 		json_set_text(object, "branch", branch);
 }
 
+/* As git prints it: it may be relative to where git was asked. */
+static char *whole_path(const char *directory, const char *path)
+{
+	return *path == '/' ? mem_strdup(path) : fs_join(directory, path);
+}
+
+/* Which files git reads as the repository's configuration only git knows: the repository may be a
+ * link, a work tree of another one, or lead elsewhere by a file "commondir". */
 bool provenance_git_open(struct provenance_git *git, const char *directory, json_t *object)
 {
+	enum { TOP, CONFIG, WORKTREE_CONFIG, COMMIT, BRANCH, LINES };
 	struct str output cleanup_str = {0};
 	struct str_list lines cleanup_str_list = {0};
 
@@ -143,54 +155,68 @@ bool provenance_git_open(struct provenance_git *git, const char *directory, json
 	fill_environment(&git->environment);
 	set(git, "core.fsmonitor", "false");
 	set(git, "core.hooksPath", "/dev/null");
-	if (!RUN(git, directory, ANSWER_CAP, &output, "rev-parse", "--show-toplevel", "HEAD",
-		 "--abbrev-ref", "HEAD"))
+	if (RUN(git, directory, ANSWER_CAP, &output, "rev-parse", "--show-toplevel", "--git-path",
+		"config", "--git-path", "config.worktree", "HEAD", "--abbrev-ref", "HEAD") != 0)
 		return false;
 	str_split(&lines, str_text(&output), '\n');
-	if (lines.count != 3 || !str_is_utf8(str_text(&output), output.length))
+	if (lines.count != LINES || !str_is_utf8(str_text(&output), output.length))
 		return false;
-	git->top = mem_strdup(lines.items[0]);
-	json_set_text(object, "repository", lines.items[0]);
-	json_set_text(object, "commit", lines.items[1]);
-	set_branch(object, lines.items[2]);
+	git->top = mem_strdup(lines.items[TOP]);
+	git->config = whole_path(directory, lines.items[CONFIG]);
+	git->worktree_config = whole_path(directory, lines.items[WORKTREE_CONFIG]);
+	json_set_text(object, "repository", lines.items[TOP]);
+	json_set_text(object, "commit", lines.items[COMMIT]);
+	set_branch(object, lines.items[BRANCH]);
 	return true;
 }
 
 /* Nothing that git reads as the repository's own names a filter: then nobody has to be asked. */
 static bool is_plain(const struct provenance_git *git)
 {
-	char *file cleanup_free = fs_join(git->top, ".git/config");
-	char *other cleanup_free = fs_join(git->top, ".git/config.worktree");
-	char *text cleanup_free = fs_read_file(file, CONFIG_CAP, NULL, NULL);
+	size_t length = 0;
+	char *text cleanup_free = fs_read_file(git->config, CONFIG_CAP, &length, NULL);
 
-	return text && !fs_exists(other) && !strcasestr(text, "filter") &&
-	       !strcasestr(text, "include");
+	/* Git reads on behind a NUL in a comment. */
+	return text && strlen(text) == length && !fs_exists(git->worktree_config) &&
+	       !strcasestr(text, "filter") && !strcasestr(text, "include");
+}
+
+/* "SCOPE<tab>filter.NAME.clean". False: "-c" would take the name for a shorter one. */
+static bool drop_filter(struct provenance_git *git, const char *line)
+{
+	const char *tab = strchr(line, '\t');
+
+	if (!tab)
+		return false;
+	if (str_starts_with(line, "global\t") || str_starts_with(line, "system\t"))
+		return true;
+	if (strchr(tab, '='))
+		return false;
+	set(git, tab + 1, str_ends_with(tab, ".required") ? "false" : "");
+	return true;
 }
 
 /* A filter is a command. Those of the user's own configuration, such as that of git-lfs, are the
- * user's choice, and those that a repository brings along are not. False: they are not known. */
+ * user's choice, and those that a repository brings along are not. False: they are not known, or
+ * not to be dropped. */
 static bool drop_filters(struct provenance_git *git)
 {
+	enum { NONE = 1 }; /* git's code where there are none; an old one knows no scopes */
 	struct str output cleanup_str = {0};
 	struct str_list lines cleanup_str_list = {0};
 
 	if (is_plain(git))
 		return true;
-	/* Without any, it exits with 1 and has written nothing. */
-	if (!RUN(git, git->top, ANSWER_CAP, &output, "config", "--show-scope", "--name-only",
-		 "--get-regexp", "^filter\\.") &&
-	    output.length > 0)
+	int code = RUN(git, git->top, ANSWER_CAP, &output, "config", "--show-scope", "--name-only",
+		       "--get-regexp", "^filter\\.");
+	if (code == NONE && output.length == 0)
+		return true;
+	if (code != 0 || output.length > ANSWER_CAP)
 		return false;
 	str_split(&lines, str_text(&output), '\n');
-	for (size_t i = 0; i < lines.count; i++) {
-		const char *tab = strchr(lines.items[i], '\t');
-		bool is_users = str_starts_with(lines.items[i], "global\t") ||
-				str_starts_with(lines.items[i], "system\t");
-		if (!tab)
+	for (size_t i = 0; i < lines.count; i++)
+		if (!drop_filter(git, lines.items[i]))
 			return false;
-		if (!is_users)
-			set(git, tab + 1, str_ends_with(tab, ".required") ? "false" : "");
-	}
 	return true;
 }
 
@@ -240,7 +266,7 @@ static bool diff_from(struct provenance_git *git, const char *commit, bool with_
 	       RUN(git, git->top, ANSWER_CAP, output, "diff", "--no-ext-diff", "--no-textconv",
 		   "--ignore-submodules=dirty", "--no-color", "--no-renames", "--submodule=short",
 		   "--src-prefix=a/", "--dst-prefix=b/", "--raw", with_patch ? "--patch" : "--raw",
-		   commit, "--");
+		   commit, "--") == 0;
 }
 
 void provenance_git_compare(struct provenance_git *git, bool with_diff, json_t *object,

@@ -9,7 +9,8 @@
 
 struct provenance_git {
 	char *program;
-	char *top; /* the repository's directory */
+	char *top;			/* the repository's directory */
+	char *config, *worktree_config; /* the files that git reads as the repository's own */
 	struct str_list environment;
 	struct str_list settings; /* "-c", "NAME=VALUE" ... */
 };

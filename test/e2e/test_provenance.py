@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -155,6 +156,59 @@ def test_a_repository_runs_nothing_of_its_own(tony, work):
     assert not mark.exists(), mark.read_text()
     assert [row["path"] for row in said["provenance"]["changed"]] == ["data.txt", "model.py"]
     assert "+size = 2" in (directory_of(tony, said) / "source.diff").read_text()
+
+def name_with_equals_sign(work, trap):
+    """`git -c` ends a name at the first one."""
+    (work / ".gitattributes").write_text("*.py filter=a=b\n")
+    git(work, "config", "filter.a=b.clean", trap)
+
+
+def other_common_directory(work, trap):
+    """Git reads the configuration there, and not in .git."""
+    shutil.copytree(work / ".git", work / "common")
+    git(work, "config", "--file", "common/config", "filter.bad.clean", trap)
+    (work / ".git" / "commondir").write_text("../common\n")
+
+
+def bare_repository(work, trap):
+    """Its .git is none, and has a configuration without filters."""
+    for path in list((work / ".git").iterdir()):
+        path.rename(work / path.name)
+    git(work, "config", "--file", "config", "core.bare", "false")
+    git(work, "config", "--file", "config", "core.worktree", str(work))
+    git(work, "config", "--file", "config", "filter.bad.clean", trap)
+    (work / ".git" / "config").write_text("\n")
+
+
+def text_behind_a_nul(work, trap):
+    with (work / ".git" / "config").open("a") as config:
+        config.write(f'# \0\n[filter "bad"]\n\tclean = {trap}\n')
+
+
+def git_without_scopes(work, trap):
+    """As that of 2020: nobody says whose a filter is."""
+    git(work, "config", "filter.bad.clean", trap)
+    program = work.parent / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\ncase "$*" in *--show-scope*) exit 129;; esac\n'
+                       f'exec {shutil.which("git")} "$@"\n')
+    program.chmod(0o755)
+
+
+@pytest.mark.promise("S59")
+@pytest.mark.parametrize("hide", [name_with_equals_sign, other_common_directory, bare_repository, text_behind_a_nul,
+                                  git_without_scopes])
+def test_a_filter_that_hides_is_not_run(tony, work, hide):
+    mark = tony.directory / "ran"
+    (work / ".gitattributes").write_text("*.py filter=bad\n")
+    git(work, "add", ".")
+    git(work, "commit", "--quiet", "--message", "second")
+    hide(work, f"touch {mark}; cat")
+    (work / "model.py").write_text("size = 2\n")
+    _, said = submit(tony, work, env={"PATH": f"{tony.directory}/bin:{tony.env['PATH']}"})
+    assert not mark.exists() and said["provenance"]["commit"]
+    git(work, "diff", "HEAD", "--")
+    assert mark.exists(), "git itself runs it: the test would see nothing"
 
 
 def test_a_git_that_hangs_holds_nothing_up(tony, work):
