@@ -3,7 +3,7 @@
  */
 import {request} from './api.js';
 import {h, replace, setText} from './dom.js';
-import {causeWords, formatClock, formatCount, formatPlural, formatTime} from './format.js';
+import {causeWords, formatBytes, formatClock, formatCount, formatDuration, formatPlural, formatTime} from './format.js';
 import {Gantt} from './gantt.js';
 import {firstTime, SpanFold} from './gantt_spans.js';
 import {parseLines} from './live.js';
@@ -43,8 +43,14 @@ function jobWords({from, to, epoch, retries, infrastructure_retries: infrastruct
 		: `Job: ${to}; retries ${retries}, infrastructure retries ${infrastructure}`;
 }
 
-function taskWords({from, to, attempt, restart, up, host, ui_port: uiPort, blames_peer: blames, rejoin, cause}) {
-	const changed = from !== to ? `${from} → ${to}` : uiPort ? 'serves a web interface'
+/* Of a program that was stopped. */
+function usedWords({used_cpu_ms: cpu, used_rss_bytes: memory}) {
+	return `used ${formatDuration(cpu)} of CPU and ${formatBytes(memory)} of memory`;
+}
+
+function taskWords(record) {
+	const {from, to, attempt, restart, up, host, ui_port: uiPort, blames_peer: blames, rejoin, cause} = record;
+	const changed = from !== to ? `${from} → ${to}` : record.used_ms ? usedWords(record) : uiPort ? 'serves a web interface'
 		: up ? 'its process runs' : blames ? 'waits for word of its peers' : rejoin ? 'to be started anew' : 'changed';
 	const where = host ? ` on ${host}` : '';
 	const which = attempt > 1 || restart > 0 ? `, attempt ${attempt}${restart ? `, restart ${restart}` : ''}` : '';

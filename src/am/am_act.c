@@ -11,6 +11,9 @@
 /* A sync takes milliseconds: a cluster that comes up must not pay one for each of its tasks. */
 #define SYNC_DELAY_US 50000
 
+/* Once its program has ended, an executor reports, and leaves. */
+#define LEAVE_MS 1000
+
 /* ---- the journal -------------------------------------------------------------------------- */
 
 /* The AM's own files cannot be written. */
@@ -57,6 +60,18 @@ void am_on_output_lost(void *data, size_t task, const struct lost_output *lost)
 {
 	struct am *am = data;
 	am_record(am, record_output(am->job, machine_task(am->machine, task), lost), false);
+}
+
+/* It has ended by then as far as the machine goes: its last line is told once more, with the use.
+ */
+void am_on_used(void *data, size_t task, const struct program_use *use)
+{
+	struct am *am = data;
+	const struct task *ended = machine_task(am->machine, task);
+	json_t *record =
+		record_task(am->job, ended, ended->state, ended->state, api_log_dir(am->api, task));
+	record_add_use(record, use);
+	am_record(am, record, false);
 }
 
 void am_on_checkpoint_trouble(void *data, size_t task, const char *text)
@@ -139,7 +154,7 @@ static void release(struct am *am, const struct action *action)
 	const struct task *task = machine_task(am->machine, action->task);
 	api_order_changed(am->api, action->task);
 	am->scheduler_ops->release(am->scheduler, action->task, action->attempt,
-				   am->job->types[task->type].stop_grace_ms);
+				   am->job->types[task->type].stop_grace_ms + LEAVE_MS);
 }
 
 static void form(struct am *am)

@@ -117,6 +117,7 @@ void am_record(struct am *am, json_t *record, bool sync);
 void am_on_output_lost(void *data, size_t task, const struct lost_output *lost);
 
 /* Likewise: its checkpoints cannot be stored; NULL: they can again. */
+void am_on_used(void *data, size_t task, const struct program_use *use);
 void am_on_checkpoint_trouble(void *data, size_t task, const char *text);
 
 /* For the event loop: syncs the journal. */

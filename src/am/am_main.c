@@ -23,7 +23,7 @@
 #include "scheduler/launch.h"
 
 #define RESERVE_BYTES	   65536
-#define RESERVE_TASK_BYTES 1024	 /* of each task: its end, and what of its output is lost */
+#define RESERVE_TASK_BYTES 1536	 /* of each task: its end, what of its output is lost, its use */
 #define RESERVE_END_BYTES  16384 /* of them, for the last line alone */
 #define KV_FILE		   "store.kv"
 #define RENDEZVOUS_FILE	   "rendezvous.kv"
@@ -236,6 +236,7 @@ static int open_api(struct am *am, struct err *err)
 				      .am_attempt = am->place.am_attempt,
 				      .deliver = on_message,
 				      .output_lost = am_on_output_lost,
+				      .used = am_on_used,
 				      .checkpoint_trouble = am_on_checkpoint_trouble,
 				      .log_path = on_log_path};
 	char *address cleanup_free = am->listener > 0 ? NULL : listen_address(am->place.host);

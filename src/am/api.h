@@ -30,6 +30,8 @@ struct api_host {
 	bool (*deliver)(void *data, const struct machine_event *event);
 	/* Output of the task's present container is lost. */
 	void (*output_lost)(void *data, size_t task, const struct lost_output *lost);
+	/* What its present program used, which was stopped. */
+	void (*used)(void *data, size_t task, const struct program_use *use);
 	/* Its checkpoints cannot be stored, `text` says why; NULL: they can again. */
 	void (*checkpoint_trouble)(void *data, size_t task, const char *text);
 	/* Path of a task's "stdout" or "stderr" now, or NULL; the caller frees. */

@@ -46,6 +46,7 @@ struct api_task {
 	int64_t lost_bytes;	       /* of output, as the journal tells it */
 	int lost_attempt;	       /* of which container */
 	const struct program_use *use; /* while its exit is told to the machine; NULL: not known */
+	struct message_identity used_by; /* the last program that was stopped and told its use */
 	bool has_checkpoint_trouble;
 };
 

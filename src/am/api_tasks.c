@@ -291,6 +291,29 @@ static void take_loss(struct api_task *task, const struct lost_output *lost, boo
 	task->api->host.output_lost(task->api->host.data, task->number, lost);
 }
 
+static bool is_present_program(const struct api_task *task, const struct message_identity *of)
+{
+	const struct task *known = machine_task(task->api->host.machine, task->number);
+
+	return known->attempt == of->attempt && known->epoch == of->epoch &&
+	       known->restart == of->restart && !known->process_up;
+}
+
+/* Beats repeat it. */
+static void take_use(struct api_task *task, const struct message_identity *of,
+		     const struct program_use *use)
+{
+	const struct message_identity *told = &task->used_by;
+
+	if (use->ms == 0 || !is_present_program(task, of) ||
+	    (told->attempt == of->attempt && told->epoch == of->epoch &&
+	     told->restart == of->restart))
+		return;
+	task->used_by = *of;
+	api_task_measure_end(task, of, use);
+	task->api->host.used(task->api->host.data, task->number, use);
+}
+
 /* The journal gets a line when it begins, and when it is over. */
 static void take_checkpoint_trouble(struct api_task *task, const char *trouble)
 {
@@ -322,6 +345,7 @@ static void take_beat(struct api_task *task, struct message_beat *message)
 		api_task_measure(task, &message->of, &message->metrics);
 	api_task_take_numbers(task, message->of.attempt, &message->numbers);
 	take_loss(task, &message->lost, message->state == MESSAGE_EXITED);
+	take_use(task, &message->of, &message->use);
 	take_checkpoint_trouble(task, message->checkpoint_trouble);
 	tell_beat(task, message);
 }

@@ -425,6 +425,7 @@ static int read_beat(struct message_beat *message, json_t *body, struct err *err
 	    read_int(body, "ui_port", 0, 65535, &message->ui_port, err) < 0 ||
 	    read_logs(body, message, err) < 0 || read_numbers(body, &message->numbers, err) < 0 ||
 	    read_loss(body, &message->of, &message->lost, err) < 0 ||
+	    read_use(body, &message->use, err) < 0 ||
 	    read_checkpoint_trouble(body, &message->checkpoint_trouble, err) < 0)
 		return -1;
 	return read_metrics(body, &message->has_metrics, &message->metrics, err);

@@ -85,6 +85,7 @@ struct message_beat {
 	struct message_metrics metrics;
 	struct message_numbers numbers;
 	struct lost_output lost;
+	struct program_use use;	  /* by a program that was stopped; 0 ms: not told */
 	char *checkpoint_trouble; /* printable; NULL: none */
 };
 

@@ -26,6 +26,16 @@ static void describe_job(const json_t *record, struct str *out)
 			  number_of(record, "infrastructure_retries"));
 }
 
+/* Of a program that was stopped: its state did not change. */
+static void describe_use(const json_t *record, struct str *out)
+{
+	char *cpu cleanup_free = str_format_duration(number_of(record, "used_cpu_ms"));
+	char *memory cleanup_free = str_format_bytes(number_of(record, "used_rss_bytes"));
+
+	str_append_format(out, "%s used %s of CPU and %s of memory", text_of(record, "task"), cpu,
+			  memory);
+}
+
 /* Its state did not change. */
 static void describe_task(const json_t *record, struct str *out)
 {
@@ -81,7 +91,9 @@ static void describe_change(const json_t *record, struct str *out)
 	const char *to = text_of(record, "to");
 
 	if (str_equal(from, to)) {
-		if (*task)
+		if (*task && json_object_get(record, "used_ms"))
+			describe_use(record, out);
+		else if (*task)
 			describe_task(record, out);
 		else
 			describe_job(record, out);

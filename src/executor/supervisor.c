@@ -204,6 +204,8 @@ static json_t *on_state(void *data)
 		json_object_set(body, "metrics", supervisor->metrics);
 	add_numbers(supervisor, body, BEAT_NUMBERS_BYTES);
 	add_loss(supervisor, body);
+	if (supervisor_has_use_to_tell(supervisor))
+		json_object_set_new(body, "used", program_use_to_json(&supervisor->use));
 	add_checkpoint_trouble(supervisor, body);
 	return body;
 }
@@ -231,7 +233,7 @@ void supervisor_report(struct supervisor *supervisor, const struct cause *cause)
 	cause_set_json(body, "cause", cause);
 	if (supervisor->metrics)
 		json_object_set(body, "metrics", supervisor->metrics);
-	supervisor_add_use(supervisor, body);
+	supervisor_report_use(supervisor, body);
 	supervisor_look_at_numbers(supervisor);
 	add_numbers(supervisor, body, EXIT_NUMBERS_BYTES);
 	add_loss(supervisor, body);

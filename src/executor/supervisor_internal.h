@@ -52,8 +52,9 @@ struct supervisor {
 	struct order goal;
 	json_t *cluster; /* of the goal */
 	int am_attempt;
-	json_t *metrics;	 /* the last taken of this program; NULL: none yet */
-	struct program_use use;	 /* of this program, once it has ended; 0 ms: it has not */
+	json_t *metrics;	/* the last taken of this program; NULL: none yet */
+	struct program_use use; /* of this program, once it has ended; 0 ms: it has not */
+	bool use_is_reported;
 	struct output_loss lost; /* of the output of programs that have ended here */
 	struct err trouble;	 /* why no program can be started here; ERR_NONE: all is well */
 	bool leaving;
@@ -71,7 +72,7 @@ void supervisor_set_timer(struct event *timer, int64_t ms);
 
 /* Tells the AM how the last program ended; CAUSE_NONE: well. */
 void supervisor_report(struct supervisor *supervisor, const struct cause *cause);
-/* The AM has not heard yet of the end of programs, or of what they lost. */
+/* The AM has not heard yet of the end of programs, or of what they lost or used. */
 bool supervisor_has_to_tell(const struct supervisor *supervisor);
 /* Does the next thing that the orders want. */
 void supervisor_pursue(struct supervisor *supervisor);
@@ -80,8 +81,11 @@ bool supervisor_run_is_due(const struct supervisor *supervisor);
 /* Finds what the program has told of itself since the last look. */
 void supervisor_look_at_numbers(struct supervisor *supervisor);
 
-/* Adds the use by the last program, if that has ended. */
-void supervisor_add_use(struct supervisor *supervisor, json_t *body);
+/* Adds the use by the last program to the report of its end. */
+void supervisor_report_use(struct supervisor *supervisor, json_t *body);
+/* The last program has used what no report has told: nobody asks how a program ended that was
+ * stopped for good. */
+bool supervisor_has_use_to_tell(const struct supervisor *supervisor);
 
 int supervisor_take_ports(struct supervisor *supervisor, struct err *err);
 void supervisor_begin_run(struct supervisor *supervisor);

@@ -59,12 +59,19 @@ static void note_use(struct supervisor *supervisor)
 		supervisor->use = *use;
 }
 
-void supervisor_add_use(struct supervisor *supervisor, json_t *body)
+void supervisor_report_use(struct supervisor *supervisor, json_t *body)
 {
 	if (supervisor->program)
 		note_use(supervisor);
 	if (supervisor->use.ms > 0)
 		json_object_set_new(body, "used", program_use_to_json(&supervisor->use));
+	supervisor->use_is_reported = supervisor->use.ms > 0;
+}
+
+bool supervisor_has_use_to_tell(const struct supervisor *supervisor)
+{
+	return supervisor->leaving && supervisor->code == EXECUTOR_DONE && supervisor->use.ms > 0 &&
+	       !supervisor->use_is_reported;
 }
 
 static void forget_program(struct supervisor *supervisor)
@@ -79,13 +86,14 @@ static void forget_program(struct supervisor *supervisor)
 	evtimer_del(supervisor->port_timer);
 }
 
-/* Nobody asks how a program ended that was stopped for good, but what it lost is told. */
+/* Nobody asks how a program ended that was stopped for good, but what it lost and used is told. */
 bool supervisor_has_to_tell(const struct supervisor *supervisor)
 {
 	bool has_lost = supervisor->code == EXECUTOR_DONE && supervisor->lost.count.bytes > 0;
 
 	return link_is_reporting(supervisor->link) ||
-	       (has_lost && !link_is_heard(supervisor->link));
+	       ((has_lost || supervisor_has_use_to_tell(supervisor)) &&
+		!link_is_heard(supervisor->link));
 }
 
 static void on_program_failed(void *data, const struct cause *cause)
@@ -100,7 +108,7 @@ static void end_run(struct supervisor *supervisor, bool succeeded)
 	if (succeeded)
 		supervisor_report(supervisor, &none);
 	supervisor->activity = ACTIVITY_EXITED;
-	if (supervisor->lost.count.bytes > 0)
+	if (supervisor->lost.count.bytes > 0 || supervisor_has_use_to_tell(supervisor))
 		link_changed(supervisor->link);
 	supervisor_pursue(supervisor);
 }
@@ -363,6 +371,7 @@ static void start_run(struct supervisor *supervisor, const struct err *fetch_err
 	json_decref(supervisor->metrics);
 	supervisor->metrics = NULL;
 	supervisor->use = (struct program_use){0};
+	supervisor->use_is_reported = false;
 	network_begin(supervisor->network);
 	if (fetch_err)
 		err_set(&err, fetch_err->kind, "%s", err_message(fetch_err));

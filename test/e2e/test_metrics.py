@@ -2,8 +2,11 @@
 
 import json
 import os
+import re
 import signal
+from pathlib import Path
 
+import pytest
 from conftest import PYTHON, wait_until
 
 OFTEN = {"tony.task.metrics-interval-ms": "100"}
@@ -121,6 +124,32 @@ def test_a_program_that_ends_before_it_is_measured_has_cpu_and_memory(tony):
     heading = next(line for line in table if line.startswith("TASK")).split()
     row = next(line for line in table if line.startswith("worker:0"))
     assert "CPU" in heading and "MEMORY" in heading and " MiB " in row, table
+
+
+@pytest.mark.parametrize("end", ["kill", "end of the job"])
+def test_a_program_that_tony_stopped_has_cpu_and_memory(tony, end):
+    """Also one that ended itself upon SIGTERM, and one that took SIGKILL."""
+    go, done = tony.directory / "go", tony.directory / "done"
+    burn = f"{PYTHON} -c 'import time; [0 for _ in iter(lambda: time.process_time() < 0.3, False)]'"
+    spin = f"trap '{{}}' TERM; {burn}; touch {done}$TASK_INDEX; while :; do sleep 0.1; done"
+    keys = {"tony.worker.instances": 1, "tony.worker.command": f"while [ ! -e {go} ]; do sleep 0.05; done",
+            "tony.helper.instances": 2, "tony.application.untracked.jobtypes": "helper", "tony.helper.stop-grace": "100ms",
+            "tony.helper.command": f"case $TASK_INDEX in 0) {spin.format('exit 0')};; *) {spin.format('')};; esac"}
+    job = tony.submit(keys)
+    for index in (0, 1):
+        wait_until(Path(f"{done}{index}").exists, "the helpers to have used processor time")
+    if end == "kill":
+        assert tony.run("kill", job.id).returncode == 0
+    else:
+        go.touch()
+    assert job.wait() == (8 if end == "kill" else 0)
+    for name in ("helper:0", "helper:1"):
+        task = job.task(name)
+        assert task["state"] == "stopped"
+        assert task["used"]["cpu_ms"] >= 300 and task["used"]["max_rss_bytes"] > 0 and task["used"]["ms"] > 0, task
+    told = [event for event in job.events() if event["ev"] == "task" and event["task"] == "helper:0" and "used_ms" in event]
+    assert len(told) == 1 and told[0]["from"] == told[0]["to"] == "stopped"
+    assert re.search(r"  helper:0 used \S+ m?s of CPU and \S+ MiB of memory\n", tony.run("events", job.id).stdout)
 
 
 def test_metrics_of_an_am_that_was_killed_are_kept(tony):

@@ -63,6 +63,14 @@ static bool on_deliver(void *data, const struct machine_event *event)
 	return heard;
 }
 
+static void on_used(void *data, size_t task, const struct program_use *use)
+{
+	struct api_bed *bed = data;
+
+	bed->uses++;
+	bed->use = *use;
+}
+
 static void on_output_lost(void *data, size_t task, const struct lost_output *lost)
 {
 	struct api_bed *bed = data;
@@ -96,6 +104,7 @@ static void open_api(struct api_bed *bed)
 		.am_attempt = 3,
 		.deliver = on_deliver,
 		.output_lost = on_output_lost,
+		.used = on_used,
 		.checkpoint_trouble = on_checkpoint_trouble,
 		.log_path = on_log_path,
 	};

@@ -21,11 +21,13 @@ struct api_bed {
 	struct journal *journal;
 	struct api *api;
 	char *directory, *journal_path;
-	size_t losses;	    /* of output, told so often */
-	int64_t lost_bytes; /* ... at last */
-	size_t troubles;    /* with checkpoints, told so often */
-	char *trouble;	    /* ... at last; NULL: none any more */
-	size_t delivered;   /* events that the interface gave the machine */
+	size_t losses;		/* of output, told so often */
+	int64_t lost_bytes;	/* ... at last */
+	size_t uses;		/* by programs that were stopped, told so often */
+	struct program_use use; /* ... at last */
+	size_t troubles;	/* with checkpoints, told so often */
+	char *trouble;		/* ... at last; NULL: none any more */
+	size_t delivered;	/* events that the interface gave the machine */
 };
 
 /* A job of these types (machine_bed.h), submitted; tune() may adjust the job before. */

@@ -184,6 +184,31 @@ static void test_trouble_with_checkpoints_is_told_when_it_begins_and_ends(void *
 	api_bed_destroy(bed);
 }
 
+static void test_what_a_stopped_program_used_is_told_once(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=1", beat_fast);
+	struct reply reply;
+
+	bring_in(bed, "worker:0", 4001);
+	ask(bed, &reply, "POST", "/v1/job/kill", NULL);
+	reply_finish(&reply);
+	for (int restart = 1; restart >= -1; restart--) {
+		/* Of another process; its own; that again. */
+		char *body cleanup_free =
+			mem_printf("{\"attempt\":1,\"epoch\":1,\"restart\":%d,\"state\":\"exited\","
+				   "\"used\":{\"ms\":2000,\"cpu_ms\":1500,\"max_rss_bytes\":4096}}",
+				   restart > 0);
+		ask(bed, &reply, "POST", BEAT_0, body);
+		expect_order(&reply, "quit", 0, 0);
+		reply_finish(&reply);
+		assert_int_equal(bed->uses, restart <= 0);
+	}
+	assert_int_equal(bed->use.ms, 2000);
+	assert_int_equal(bed->use.cpu_ms, 1500);
+	assert_int_equal(bed->use.max_rss_bytes, 4096);
+	api_bed_destroy(bed);
+}
+
 static void test_beats_spread_over_the_interval(void **state)
 {
 	enum { TASKS = 100, INTERVAL_MS = 1000, HOLDS = 4 };
@@ -514,6 +539,7 @@ int main(void)
 		cmocka_unit_test(test_all_get_the_same_long_spec),
 		cmocka_unit_test(test_agreeing_beat_is_answered_after_the_interval),
 		cmocka_unit_test(test_trouble_with_checkpoints_is_told_when_it_begins_and_ends),
+		cmocka_unit_test(test_what_a_stopped_program_used_is_told_once),
 		cmocka_unit_test(test_beats_spread_over_the_interval),
 		cmocka_unit_test(test_beat_keeps_its_place_in_the_interval),
 		cmocka_unit_test(test_survivor_is_stopped_and_started_anew),
