@@ -129,10 +129,21 @@ static void tell_all(struct clearing *clearing, const struct stage_cache_removal
 	       clearing->is_dry ? " would be removed" : " removed", bytes, of_cache);
 }
 
+int clearing_age_cache(struct clearing *clearing, const struct scheduler_client_ops *ops,
+		       int64_t max_age_ms, struct err *err)
+{
+	struct removal cache cleanup_removal = {.is_dry = clearing->is_dry};
+	int result = ops->age_cache ? ops->age_cache(max_age_ms, &cache, err) : 0;
+
+	clearing->cache_bytes += cache.bytes;
+	return result;
+}
+
 int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err)
 {
 	char *state cleanup_free = state_dir_find(err);
-	struct stage_cache_removal cache = {.is_dry = clearing->is_dry, .jobs = clearing->jobs};
+	struct stage_cache_removal cache = {
+		.is_dry = clearing->is_dry, .jobs = clearing->jobs, .bytes = clearing->cache_bytes};
 
 	if (!state)
 		return -1;

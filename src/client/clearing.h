@@ -15,8 +15,9 @@ struct clearing {
 	struct job_stores stores; /* opened where the history is to go */
 	struct map *jobs;	  /* the ids of those removed */
 	json_t *rows;
-	int64_t bytes; /* of all */
-	size_t failed; /* jobs that could not be removed */
+	int64_t bytes;	     /* of all */
+	int64_t cache_bytes; /* of what was sent to a cluster */
+	size_t failed;	     /* jobs, or caches, that could not be removed */
 };
 #define cleanup_clearing __attribute__((cleanup(clearing_finish)))
 
@@ -27,6 +28,10 @@ void clearing_finish(struct clearing *clearing);
  * history is left. `job` (NULL: not known): its description, which says where its history is. */
 int clearing_remove(struct clearing *clearing, const struct scheduler_client_ops *ops,
 		    const char *id, const struct job *job, struct err *err);
+
+/* Of what was sent to this scheduler's cluster: what no job has used for so long. */
+int clearing_age_cache(struct clearing *clearing, const struct scheduler_client_ops *ops,
+		       int64_t max_age_ms, struct err *err);
 
 /* Last: sources in the cache that none but these jobs had; with `max_age_ms` >= 0 also what no job
  * has used for so long, and copies out of histories. Tells the totals, or all of it as JSON. */

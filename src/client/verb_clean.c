@@ -83,9 +83,10 @@ static void clean_job(struct clearing *clearing, const struct scheduler_client_o
 
 /* A scheduler that does not answer keeps nobody from cleaning the others. */
 static void clean_scheduled(struct clearing *clearing, const struct scheduler_client_ops *ops,
-			    int64_t until_ms)
+			    int64_t age_ms)
 {
 	struct str_list ids cleanup_str_list = {0};
+	int64_t until_ms = clock_wall_ms() - age_ms;
 	struct err err cleanup_err = {0};
 
 	if (!ops->ended || (ops->is_there && !ops->is_there()))
@@ -97,6 +98,10 @@ static void clean_scheduled(struct clearing *clearing, const struct scheduler_cl
 	}
 	for (size_t i = 0; i < ids.count; i++)
 		clean_job(clearing, ops, ids.items[i]);
+	if (clearing_age_cache(clearing, ops, age_ms, &err) < 0) {
+		log_warning("the cache on %s stays: %s", ops->name, err_message(&err));
+		clearing->failed += err.kind != ERR_USAGE;
+	}
 }
 
 /* Jobs of which nothing else is left. */
@@ -127,10 +132,10 @@ static int clean(const struct clean_options *chosen, const struct str_list *oper
 	if (report_no_operand(&verb_clean_options, operands, err) < 0 ||
 	    find_age(chosen->older_than, &age_ms, err) < 0 || clearing_begin(&clearing, err) < 0)
 		return -1;
-	int64_t until_ms = clock_wall_ms() - age_ms;
 	for (size_t i = 0; (ops = scheduler_client_at(i)); i++)
-		clean_scheduled(&clearing, ops, until_ms);
-	if (clean_stored(&clearing, until_ms, err) < 0 || clearing_end(&clearing, age_ms, err) < 0)
+		clean_scheduled(&clearing, ops, age_ms);
+	if (clean_stored(&clearing, clock_wall_ms() - age_ms, err) < 0 ||
+	    clearing_end(&clearing, age_ms, err) < 0)
 		return -1;
 	return clearing.failed == 0 ? 0
 				    : err_set(err, ERR_FAILED, "%zu of them could not be removed",

@@ -313,6 +313,10 @@ struct scheduler_client_ops {
 	/* Adds the ids of this user's jobs of which there is something to remove, and that had
 	 * ended at `until_ms`. */
 	int (*ended)(int64_t until_ms, struct str_list *ids, struct err *err);
+	/* Removes what stage() has sent and no job has used for `max_age_ms`, a day at least, and
+	 * adds its bytes. ERR_USAGE: nothing, since a job is being submitted. NULL: stage() sends
+	 * nothing. */
+	int (*age_cache)(int64_t max_age_ms, struct removal *removal, struct err *err);
 };
 
 /* Sets `err` (ERR_USAGE): what a user calls `id` may be any of these jobs. Returns -1. */

@@ -12,9 +12,8 @@
 #include "job/job.h"
 #include "scheduler/yarn_client.h"
 
-#define NOTE_EVERY_MS	3600000	 /* a use is not noted again before */
-#define MIN_AGE_MS	86400000 /* longer than any submission takes */
-#define REMOVED_AT_MOST 20
+#define NOTE_EVERY_MS 3600000  /* a use is not noted again before */
+#define MIN_AGE_MS    86400000 /* longer than any submission takes */
 
 static int64_t last_use_ms(const struct webhdfs_file *file)
 {
@@ -45,6 +44,7 @@ struct ageing {
 	const struct hadoop_cluster *cluster;
 	char *cache;
 	int64_t oldest_ms; /* what was used since then stays */
+	struct removal *removal;
 	struct str_list old, jobs;
 	struct map *used; /* names in the cache that live jobs have */
 };
@@ -71,32 +71,35 @@ static void note_files(struct ageing *ageing, const struct hadoop_cluster *job)
 
 /* -1: it cannot be told what the job uses. One that has no description yet was submitted this
  * moment, and one that has none any more has ended. */
-static int note_job(struct ageing *ageing, const char *id)
+static int note_job(struct ageing *ageing, const char *id, struct err *err)
 {
 	char *directory cleanup_free = yarn_user_path(ageing->cluster, id);
 	char *path cleanup_free = fs_join(directory, "job.json");
 	struct str text cleanup_str = {0};
-	struct err err cleanup_err = {0};
+	struct err missing cleanup_err = {0};
 
-	if (webhdfs_read_file(ageing->client, path, JOB_JSON_CAP, &text, &err) < 0)
-		return err.kind == ERR_NOT_FOUND ? 0 : -1;
+	if (webhdfs_read_file(ageing->client, path, JOB_JSON_CAP, &text, &missing) < 0)
+		return missing.kind == ERR_NOT_FOUND
+			       ? 0
+			       : err_set(err, missing.kind, "%s", err_message(&missing));
 	json_t *job cleanup_json = json_parse(str_text(&text), text.length, NULL);
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
 		hadoop_cluster_from_json(json_object_get(job, "cluster"), NULL);
-	if (cluster)
-		note_files(ageing, cluster);
-	return cluster ? 0 : -1;
+	if (!cluster)
+		return err_set(err, ERR_USAGE, "%s does not say yet what its job uses", path);
+	note_files(ageing, cluster);
+	return 0;
 }
 
 /* Every job that has not ended has a directory of its own. */
-static int note_jobs(struct ageing *ageing)
+static int note_jobs(struct ageing *ageing, struct err *err)
 {
 	char *directory cleanup_free = yarn_user_path(ageing->cluster, "");
 
-	if (webhdfs_list(ageing->client, directory, add_job, &ageing->jobs, NULL) < 0)
+	if (webhdfs_list(ageing->client, directory, add_job, &ageing->jobs, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ageing->jobs.count; i++)
-		if (note_job(ageing, ageing->jobs.items[i]) < 0)
+		if (note_job(ageing, ageing->jobs.items[i], err) < 0)
 			return -1;
 	return 0;
 }
@@ -119,25 +122,49 @@ static void remove_unused(const struct ageing *ageing, const char *name)
 	bool is_unused = webhdfs_stat(ageing->client, aside, &file, NULL) == 0 &&
 			 last_use_ms(&file) < ageing->oldest_ms;
 	/* Where it was there may be another one by now: the content is the same. */
-	if (is_unused || webhdfs_rename(ageing->client, aside, path, false, NULL) < 0)
-		webhdfs_remove(ageing->client, aside, NULL);
+	if ((is_unused || webhdfs_rename(ageing->client, aside, path, false, NULL) < 0) &&
+	    webhdfs_remove(ageing->client, aside, NULL) == 0)
+		ageing->removal->bytes += file.length;
 }
 
-static void remove_all(const struct ageing *ageing)
+static void tell_unused(const struct ageing *ageing, const char *name)
 {
-	int removed = 0;
+	struct webhdfs_file file cleanup_webhdfs_file = {0};
+	char *path cleanup_free = fs_join(ageing->cache, name);
 
-	for (size_t i = 0; i < ageing->old.count && removed < REMOVED_AT_MOST; i++) {
+	if (webhdfs_stat(ageing->client, path, &file, NULL) == 0)
+		ageing->removal->bytes += file.length;
+}
+
+static void remove_all(const struct ageing *ageing, size_t most)
+{
+	size_t removed = 0;
+
+	for (size_t i = 0; i < ageing->old.count && (most == 0 || removed < most); i++) {
 		const char *name = ageing->old.items[i];
 		if (map_get(ageing->used, name))
 			continue;
-		remove_unused(ageing, name);
+		if (ageing->removal->is_dry)
+			tell_unused(ageing, name);
+		else
+			remove_unused(ageing, name);
 		removed++;
 	}
 }
 
-void yarn_cache_age(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-		    int64_t max_age_ms)
+/* Nothing was ever sent, or all of it could be listed. */
+static int find_old(struct ageing *ageing, struct err *err)
+{
+	struct err missing cleanup_err = {0};
+
+	if (webhdfs_list(ageing->client, ageing->cache, add_old, ageing, &missing) == 0 ||
+	    missing.kind == ERR_NOT_FOUND)
+		return 0;
+	return err_set(err, missing.kind, "%s", err_message(&missing));
+}
+
+int yarn_cache_age(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+		   int64_t max_age_ms, size_t most, struct removal *removal, struct err *err)
 {
 	int64_t age_ms = max_age_ms > MIN_AGE_MS ? max_age_ms : MIN_AGE_MS;
 	char *cache cleanup_free = yarn_user_path(cluster, "cache");
@@ -145,12 +172,24 @@ void yarn_cache_age(struct webhdfs_client *client, const struct hadoop_cluster *
 				.cluster = cluster,
 				.cache = cache,
 				.oldest_ms = clock_wall_ms() - age_ms,
+				.removal = removal,
 				.used = map_create(NULL)};
 
-	if (webhdfs_list(client, cache, add_old, &ageing, NULL) == 0 && ageing.old.count > 0 &&
-	    note_jobs(&ageing) == 0)
-		remove_all(&ageing);
+	int result = find_old(&ageing, err);
+	if (result == 0 && ageing.old.count > 0)
+		result = note_jobs(&ageing, err);
+	if (result == 0)
+		remove_all(&ageing, most);
 	str_list_finish(&ageing.old);
 	str_list_finish(&ageing.jobs);
 	map_destroy(ageing.used);
+	return result;
+}
+
+int yarn_age_cache(int64_t max_age_ms, struct removal *removal, struct err *err)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
+	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
+
+	return client ? yarn_cache_age(client, cluster, max_age_ms, 0, removal, err) : -1;
 }

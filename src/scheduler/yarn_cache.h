@@ -8,15 +8,17 @@
 
 #include "hadoop/cluster.h"
 #include "hadoop/webhdfs_client.h"
+#include "scheduler/removal.h"
 
 /* Is the file there, and going to stay for a day at least? ERR_NOT_FOUND: no. The caller finishes
  * `file` after success. */
 int yarn_cache_use(struct webhdfs_client *client, const char *path, struct webhdfs_file *file,
 		   struct err *err);
 
-/* Removes what was not used for `max_age_ms`, a day at least, and is none of a live job's: some
- * files each time. */
-void yarn_cache_age(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-		    int64_t max_age_ms);
+/* Removes what was not used for `max_age_ms`, a day at least, and is none of a live job's: `most`
+ * files (0: all). -1: nothing, since it cannot be told what there is or what jobs use; ERR_USAGE:
+ * one is being submitted. */
+int yarn_cache_age(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+		   int64_t max_age_ms, size_t most, struct removal *removal, struct err *err);
 
 #endif

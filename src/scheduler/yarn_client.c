@@ -316,4 +316,5 @@ const struct scheduler_client_ops yarn_scheduler_client = {
 	.kill = yarn_kill,
 	.remove = yarn_remove,
 	.ended = yarn_ended,
+	.age_cache = yarn_age_cache,
 };

@@ -136,6 +136,7 @@ int yarn_ended(int64_t until_ms, struct str_list *ids, struct err *err);   /* li
 /* Likewise; after the submission of `job`, whose keys say what is old: this machine's copies
  * (tony.jobs.max-age), and all that is left (tony.jobs.results-max-age). */
 void yarn_removal_age(const struct job *job);
+int yarn_age_cache(int64_t max_age_ms, struct removal *removal, struct err *err); /* yarn_cache.c */
 int yarn_kill(const struct job_door *door, const char *reason, struct err *err);
 
 /* A job that was submitted from here is on the cluster that it was submitted to, whatever site

@@ -15,6 +15,7 @@
 #define SWEPT_AT_MOST	 5
 #define SWEEP_MS	 2000 /* no further one is begun then */
 #define SWEEP_CONNECT_MS 2000
+#define CACHE_AT_MOST	 20 /* files */
 
 /* ---- all of this user's ------------------------------------------------------------------- */
 
@@ -162,13 +163,14 @@ void yarn_upkeep(const struct job *job, int64_t max_age_ms)
 	struct webhdfs_client *client cleanup_webhdfs =
 		cluster ? yarn_webhdfs(cluster, NULL) : NULL;
 	struct yarn_reports reports cleanup_yarn_reports = {0};
+	struct removal cache cleanup_removal = {0};
 
 	if (!client)
 		return;
 	if (yarn_reports_ask(cluster, &reports, NULL) == 0)
 		yarn_sweep(cluster, &reports);
 	if (max_age_ms > 0)
-		yarn_cache_age(client, cluster, max_age_ms);
+		yarn_cache_age(client, cluster, max_age_ms, CACHE_AT_MOST, &cache, NULL);
 	yarn_removal_age(job);
 }
 

@@ -95,6 +95,19 @@ def test_clean_takes_what_another_machine_submitted(tony, base):
     assert job.id in tony.run("history").stdout
 
 
+def test_clean_takes_what_no_job_has_used_for_long_from_the_cache(tony, base):
+    job = ended(tony, base)
+    cache = f"{base}/cache"
+    fresh = set(tony.cluster.list(cache))
+    tony.cluster.put(f"{cache}/unused", b"x" * 1000)
+    tony.cluster.hdfs("PUT", f"{cache}/unused", op="SETOWNER", owner=tony.env["HADOOP_USER_NAME"])
+    set_times(tony, f"{cache}/unused")
+    dry = json.loads(answer_of(tony, "clean", "--older-than", "7d", "--dry-run", "--json").stdout)
+    assert (dry["jobs"], dry["cache_bytes"], dry["dry_run"]) == ([], 1000, True) and "unused" in tony.cluster.list(cache)
+    assert "; of the cache 1000 B" in answer_of(tony, "clean", "--older-than", "7d").stdout
+    assert set(tony.cluster.list(cache)) == fresh and places(tony, base, job.id)
+
+
 def test_what_the_resource_manager_does_not_know_may_be_a_submission_or_another_clusters(tony, base):
     """A submission makes the directories of a job before the ResourceManager knows it."""
     live = tony.submit({"tony.worker.instances": 1}, "--executes", f"./exit_after.sh {tony.directory}/go 0")

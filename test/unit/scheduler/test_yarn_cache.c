@@ -98,6 +98,17 @@ static char *describe_job(const char *file)
 	return json_text(job);
 }
 
+/* The bytes of what was removed; -1: it failed. */
+static int64_t age_cache(const struct bed *bed, bool is_dry)
+{
+	struct removal removal cleanup_removal = {.is_dry = is_dry};
+	struct err err cleanup_err = {0};
+
+	if (yarn_cache_age(bed->client, bed->cluster, 30 * DAY_MS, 0, &removal, &err) < 0)
+		return -1;
+	return removal.bytes;
+}
+
 static void what_no_job_has_used_for_long_is_removed(void **state)
 {
 	char *job cleanup_free = describe_job("kept");
@@ -120,7 +131,31 @@ static void what_no_job_has_used_for_long_is_removed(void **state)
 	struct bed bed;
 
 	open_bed(&bed, steps, array_length(steps));
-	yarn_cache_age(bed.client, bed.cluster, 30 * DAY_MS);
+	assert_int_equal(age_cache(&bed, false), 7);
+	close_bed(&bed);
+}
+
+static void a_dry_run_tells_the_bytes_and_removes_nothing(void **state)
+{
+	static const struct web_step steps[] = {
+		{"/.tony/cache?op=LISTSTATUS", LIST(MEMBERS("gone", "FILE", LONG_AGO))},
+		{"/.tony/?op=LISTSTATUS", LIST()},
+		{"/cache/gone?op=GETFILESTATUS", STATUS(LONG_AGO)},
+	};
+	struct bed bed;
+
+	open_bed(&bed, steps, array_length(steps));
+	assert_int_equal(age_cache(&bed, true), 7);
+	close_bed(&bed);
+}
+
+static void a_cache_that_is_not_there_is_no_failure(void **state)
+{
+	static const struct web_step steps[] = {{"/.tony/cache?op=LISTSTATUS", NOT_FOUND}};
+	struct bed bed;
+
+	open_bed(&bed, steps, array_length(steps));
+	assert_int_equal(age_cache(&bed, false), 0);
 	close_bed(&bed);
 }
 
@@ -136,7 +171,7 @@ static void what_is_used_at_the_last_moment_stays(void **state)
 	struct bed bed;
 
 	open_bed(&bed, steps, array_length(steps));
-	yarn_cache_age(bed.client, bed.cluster, 30 * DAY_MS);
+	assert_int_equal(age_cache(&bed, false), 0);
 	close_bed(&bed);
 }
 
@@ -151,7 +186,7 @@ static void nothing_is_removed_when_a_job_cannot_be_read(void **state)
 	struct bed bed;
 
 	open_bed(&bed, steps, array_length(steps));
-	yarn_cache_age(bed.client, bed.cluster, 30 * DAY_MS);
+	assert_int_equal(age_cache(&bed, false), -1);
 	close_bed(&bed);
 }
 
@@ -236,6 +271,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_no_job_has_used_for_long_is_removed),
+		cmocka_unit_test(a_dry_run_tells_the_bytes_and_removes_nothing),
+		cmocka_unit_test(a_cache_that_is_not_there_is_no_failure),
 		cmocka_unit_test(what_is_used_at_the_last_moment_stays),
 		cmocka_unit_test(nothing_is_removed_when_a_job_cannot_be_read),
 		cmocka_unit_test(a_use_is_noted),
