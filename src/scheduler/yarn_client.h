@@ -96,7 +96,8 @@ int yarn_check_total(struct hadoop_cluster *cluster, const struct job *job,
 		     const struct yarn_queue_found *found, const Hadoop__ResourceProto *largest,
 		     struct err *err);
 
-/* Where the results of its tasks are, a path in HDFS. The caller frees. */
+/* Where the results of its tasks are, a path in HDFS: the first executor that stores one makes it.
+ * The caller frees. */
 char *yarn_output_dir(const struct hadoop_cluster *cluster, const struct job *job);
 /* Where a job that names no directory for its checkpoints has them; the caller frees. */
 char *yarn_own_checkpoint_dir(const struct hadoop_cluster *cluster, const struct job *job);

@@ -231,9 +231,7 @@ static int submit(const struct hadoop_cluster *cluster, struct webhdfs_client *c
 	char *description cleanup_free = job_to_text(job);
 	bool has_finished = false;
 
-	char *output cleanup_free = yarn_output_dir(cluster, job);
 	if (make_checkpoint_dir(cluster, client, job, err) < 0 ||
-	    webhdfs_make_directories(client, output, DIRECTORY_PERMISSION, err) < 0 ||
 	    yarn_submit(cluster, job, door->token, description, err) < 0)
 		return -1;
 	if (fill_directory(client, cluster, job, door, description, err) < 0) {

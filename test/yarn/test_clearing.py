@@ -73,7 +73,8 @@ def places(tony, base, name):
 
 
 def ended(tony, base):
-    answer, job = tony.job({"tony.worker.instances": 1}, "--executes", "echo saved >$TONY_CHECKPOINT_DIR/1")
+    answer, job = tony.job({"tony.worker.instances": 1}, "--executes",
+                           "echo saved >$TONY_CHECKPOINT_DIR/1; echo told >$TONY_OUTPUT_DIR/1")
     assert answer.returncode == 0, answer.stderr
     job.wait_final("SUCCEEDED")
     wait_until(lambda: not tony.cluster.status(f"{base}/{job.id}"), "its AM to remove the job's directory")

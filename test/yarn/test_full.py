@@ -55,14 +55,13 @@ def test_a_quota_of_names(tony, home):
     """HDFS has tony itself already; the names of the job do not fit."""
     answer, _ = tony.job(ONE, "--executes", "true", src_dir=None, env={"HADOOP_USER_NAME": USER})
     assert answer.returncode == 0, answer.stderr
-    for name in ("checkpoints", "output"):
-        tony.cluster.hdfs("DELETE", f"{home}/.tony/{name}", op="DELETE", recursive="true")
+    tony.cluster.hdfs("DELETE", f"{home}/.tony/checkpoints", op="DELETE", recursive="true")
     wait_until(lambda: not any("application_" in name for name in files(tony, f"{home}/.tony")
                                if "/history/" not in name), "the first job's directory to be deleted")
     before = files(tony, home)
     summary = tony.cluster.hdfs("GET", home, op="GETCONTENTSUMMARY").decode()
     count = sum(int(summary.partition(f'"{name}":')[2].split(",")[0].split("}")[0])
                 for name in ("directoryCount", "fileCount"))
-    tony.cluster.hdfs("PUT", home, op="SETQUOTA", namespacequota=count + 4, storagespacequota=1 << 40)
+    tony.cluster.hdfs("PUT", home, op="SETQUOTA", namespacequota=count + 3, storagespacequota=1 << 40)
     refused(tony, "NSQuotaExceededException", f"quota (directories and files) of directory {home} is exceeded")
     assert files(tony, home) == before

@@ -31,6 +31,13 @@ def test_results_come_home_with_the_end(tony):
     assert tony.cluster.status(f"/user/{tony.cluster.user}/.tony/output/{job.id}")["permission"] == "700"
 
 
+def test_a_job_without_results_has_no_directory_for_them(tony):
+    answer, job = tony.job({"tony.worker.instances": 1}, "--output", "home", "--executes", "true")
+    assert answer.returncode == 0, answer.stderr
+    assert tony.cluster.status(f"/user/{tony.cluster.user}/.tony/output/{job.id}") is None
+    assert not (tony.directory / "home" / job.id).exists()
+
+
 def test_a_retry_in_another_container_goes_on_with_the_results(tony):
     answer, job = tony.job({"tony.worker.instances": 1, "tony.am.retry-count": 1, "tony.am.retry-delay": "10ms"},
                            "--output", "home", "--executes", WRITE + '; [ "$TONY_EPOCH" = 2 ] || kill -9 $$')
