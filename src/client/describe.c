@@ -248,6 +248,23 @@ void description_finish(struct description *description)
 	*description = (struct description){0};
 }
 
+static void describe_rest(struct describer *describer)
+{
+	describe_identity(describer);
+	describe_check_variables(describer);
+	describe_elastic(describer);
+	describe_times(describer);
+	describe_watching(describer);
+	describe_resources(describer);
+	describe_order(describer);
+	describe_groups(describer);
+	describe_limits(describer);
+	describe_notices(describer);
+	describe_effects(describer);
+	describe_record(describer);
+	describe_policy(describer);
+}
+
 int describe_job(struct conf *conf, const struct job_options *options,
 		 struct description *description, struct err *err)
 {
@@ -260,20 +277,8 @@ int describe_job(struct conf *conf, const struct job_options *options,
 	};
 
 	description->job = describer.job;
-	describe_types(&describer);
-	describe_identity(&describer);
-	describe_check_variables(&describer);
-	describe_elastic(&describer);
-	describe_times(&describer);
-	describe_watching(&describer);
-	describe_resources(&describer);
-	describe_order(&describer);
-	describe_groups(&describer);
-	describe_limits(&describer);
-	describe_notices(&describer);
-	describe_effects(&describer);
-	describe_record(&describer);
-	describe_policy(&describer);
+	if (describe_types(&describer) == 0)
+		describe_rest(&describer);
 	if (problems_to_err(describer.problems, err) == 0)
 		return 0;
 	description_finish(description);

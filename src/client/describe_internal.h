@@ -51,7 +51,8 @@ char *describe_type_key(const struct describer *describer, const char *type, con
 /* The type of that name, or -1 and, in *hint, "; did you mean worker?" or "". The caller frees. */
 int describe_find_type(const struct describer *describer, const char *name, char **hint);
 
-void describe_types(struct describer *describer); /* describe_types.c */
+/* -1: there are too many, so nothing more can be said of the job (describe_types.c). */
+int describe_types(struct describer *describer);
 /* describe_environment.c */
 void describe_environment(const struct describer *describer, struct job_type *type);
 void describe_check_variables(const struct describer *describer);

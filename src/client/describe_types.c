@@ -348,7 +348,7 @@ static void keep_tensorboard(struct str_list *names)
 		str_list_add(names, TENSORBOARD_TYPE);
 }
 
-void describe_types(struct describer *describer)
+int describe_types(struct describer *describer)
 {
 	struct str_list names cleanup_str_list = {0};
 
@@ -361,7 +361,7 @@ void describe_types(struct describer *describer)
 			       "tony.<type>.instances: the job has %zu task types, and %d is the "
 			       "most; write fewer",
 			       names.count, JOB_MAX_TYPES);
-		keep_tensorboard(&names);
+		return -1;
 	}
 	create_types(describer, &names);
 	for (size_t i = 0; i < describer->job->type_count; i++)
@@ -370,4 +370,5 @@ void describe_types(struct describer *describer)
 	check_list(describer, "tony.application.sidecar.jobtypes");
 	check_list(describer, "tony.application.stop-on-failure-jobtypes");
 	check_tracked(describer);
+	return 0;
 }

@@ -277,6 +277,7 @@ static void test_sums_do_not_overflow(void **state)
 	assert_line_has(bed_errors(bed), "the job asks for 20000000 tasks");
 }
 
+/* Nothing else is said: the types are not looked at, of which there may be many more. */
 static void test_too_many_types(void **state)
 {
 	struct bed *bed = *state;
@@ -285,6 +286,7 @@ static void test_too_many_types(void **state)
 		str_list_add_format(&bed->options.conf, "tony.t%d.instances=1", i);
 	bed->options.executes = mem_strdup("true");
 	bed_refuse(bed);
+	assert_int_equal(bed_errors(bed)->count, 1);
 	assert_line(bed_errors(bed), "tony.<type>.instances: the job has 1001 task types, and 1000 "
 				     "is the most; write fewer");
 }
