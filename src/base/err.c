@@ -64,6 +64,11 @@ int err_set_errno(struct err *err, const char *format, ...)
 	return -1;
 }
 
+int err_copy(struct err *err, const struct err *from)
+{
+	return err_set(err, from->kind, "%s", err_message(from));
+}
+
 int err_wrap(struct err *err, const char *format, ...)
 {
 	va_list args;

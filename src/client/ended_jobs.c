@@ -105,7 +105,7 @@ static int search_stores(struct search *search, struct err *err)
 		if (search_store(search, stores.items[i], &why) == 0)
 			continue;
 		if (search->filter->location)
-			return err_set(err, why.kind, "%s", err_message(&why));
+			return err_copy(err, &why);
 		log_warning("jobs in %s are not shown: %s", history_store_location(stores.items[i]),
 			    err_message(&why));
 	}

@@ -433,7 +433,7 @@ static int check_missing(const struct job_output *output, struct err *err)
 	if (output->missing.kind == ERR_NONE ||
 	    (output->missing.kind == ERR_NOT_FOUND && output->found > 0))
 		return 0;
-	return err_set(err, output->missing.kind, "%s", err_message(&output->missing));
+	return err_copy(err, &output->missing);
 }
 
 /* Of a job that still runs the AM is asked for the logs of all tasks at once, and sends each as its

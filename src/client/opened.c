@@ -219,7 +219,7 @@ int opened_look_for_am(struct opened *opened, struct err *err)
 	if (opened_find_am(opened, &failure) == 0 ||
 	    (opened->ops->pull && failure.kind == ERR_UNREACHABLE))
 		return 0;
-	return err_set(err, failure.kind, "%s", err_message(&failure));
+	return err_copy(err, &failure);
 }
 
 /* A cluster may keep the application master waiting for longer than its user wants to. */

@@ -87,9 +87,8 @@ static int place_sent_source(struct finder *finder, struct err *err)
 	if (!sent)
 		return tell_gone(finder, "its description names no copy", err);
 	if (yarn_fetch_keep(finder->job, sent->url, &missing) < 0)
-		return missing.kind == ERR_NOT_FOUND
-			       ? tell_gone(finder, sent->url, err)
-			       : err_set(err, missing.kind, "%s", err_message(&missing));
+		return missing.kind == ERR_NOT_FOUND ? tell_gone(finder, sent->url, err)
+						     : err_copy(err, &missing);
 	repeat_set(finder->repeat, SOURCE_KEY, sent->url);
 	return 0;
 }

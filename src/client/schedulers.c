@@ -82,7 +82,7 @@ static void keep_reason(const struct err *why, struct err *err)
 {
 	if (err && (err->kind == ERR_NONE || err->kind == ERR_NOT_FOUND)) {
 		err_finish(err);
-		err_set(err, why->kind, "%s", err_message(why));
+		err_copy(err, why);
 	}
 }
 
@@ -147,7 +147,7 @@ static int find_named(const char *id, struct finding *finding, struct err *err)
 		return 0;
 	const struct err *told =
 		missing.kind == ERR_NONE || missing.kind == ERR_NOT_FOUND ? &why : &missing;
-	return err_set(err, told->kind, "%s", err_message(told));
+	return err_copy(err, told);
 }
 
 static int find_newest(struct finding *newest, struct err *err)

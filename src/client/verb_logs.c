@@ -244,7 +244,7 @@ static int look_again(struct opened *opened, struct err *err)
 
 	poll(NULL, 0, LOOK_AGAIN_MS);
 	if (opened_find_am(opened, &away) < 0 && away.kind != ERR_UNREACHABLE)
-		return err_set(err, away.kind, "%s", err_message(&away));
+		return err_copy(err, &away);
 	return opened_read(opened, NULL, NULL, err);
 }
 

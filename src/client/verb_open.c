@@ -233,7 +233,7 @@ static int find_job(struct opened *opened, const struct str_list *operands, cons
 	if (opened_find(opened, id, &why) == 0)
 		return 0;
 	if (why.kind != ERR_NOT_FOUND || operands->count != 1 || !is_page(id))
-		return err_set(err, why.kind, "%s", err_message(&why));
+		return err_copy(err, &why);
 	*what = id;
 	return opened_find(opened, NULL, err);
 }

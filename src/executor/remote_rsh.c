@@ -102,7 +102,7 @@ static void end(struct rsh *rsh, int code, const struct err *problem)
 {
 	rsh->code = code;
 	if (problem)
-		err_set(&rsh->problem, problem->kind, "%s", err_message(problem));
+		err_copy(&rsh->problem, problem);
 	event_base_loopbreak(rsh->base);
 }
 

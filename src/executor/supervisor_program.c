@@ -337,8 +337,7 @@ static int start_program(struct supervisor *supervisor, struct err *err)
 	};
 
 	if (supervisor->trouble.kind != ERR_NONE)
-		return err_set(err, supervisor->trouble.kind, "%s",
-			       err_message(&supervisor->trouble));
+		return err_copy(err, &supervisor->trouble);
 	if (!supervisor->type->command)
 		return err_set(err, ERR_CONFIG, "task type %s has no command",
 			       supervisor->type->name);
@@ -374,7 +373,7 @@ static void start_run(struct supervisor *supervisor, const struct err *fetch_err
 	supervisor->use_is_reported = false;
 	network_begin(supervisor->network);
 	if (fetch_err)
-		err_set(&err, fetch_err->kind, "%s", err_message(fetch_err));
+		err_copy(&err, fetch_err);
 	if (fetch_err || start_program(supervisor, &err) < 0) {
 		report_start_failed(supervisor, &err);
 		return;

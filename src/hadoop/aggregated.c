@@ -232,7 +232,7 @@ static int open_file(struct upload_file *file, struct err *err)
 			       "not read; `yarn logs` does, or have "
 			       "yarn.log-aggregation.file-formats set to TFile",
 			       file->path);
-	return err_set(err, problem.kind, "%s", err_message(&problem));
+	return err_copy(err, &problem);
 }
 
 /* ---- containers --------------------------------------------------------------------------- */
@@ -274,7 +274,7 @@ static void look(struct aggregated *logs, const char *id, const char *host, bool
 			continue;
 		if (look_in_file(&logs->files[i], id, container, &problem) < 0 &&
 		    err->kind == ERR_NONE)
-			err_set(err, problem.kind, "%s", err_message(&problem));
+			err_copy(err, &problem);
 	}
 }
 
@@ -309,7 +309,7 @@ const struct aggregated_container *aggregated_find(struct aggregated *logs, cons
 	}
 	destroy_container(found);
 	if (problem.kind != ERR_NONE)
-		err_set(err, problem.kind, "%s", err_message(&problem));
+		err_copy(err, &problem);
 	else
 		say_missing(logs, container, err);
 	return NULL;

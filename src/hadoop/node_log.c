@@ -195,7 +195,7 @@ static int fetch_to(struct fetch *fetch, const struct node_log_question *questio
 	if (http_stream(question->address, question->tls, target, 0, on_bytes, fetch, err) < 0)
 		return -1;
 	if (fetch->err.kind != ERR_NONE)
-		return err_set(err, fetch->err.kind, "%s", err_message(&fetch->err));
+		return err_copy(err, &fetch->err);
 	return fetch->frame.is_content ? 0 : say_strange(err);
 }
 

@@ -102,7 +102,7 @@ static void fail(struct webhdfs_call *call, enum webhdfs_verdict verdict, struct
 	/* The source is gone: by a try of ours that seemed to fail? */
 	if (call->to && call->tries.is_unsure && call->stage == STAGE_ASK &&
 	    failure.kind == ERR_NOT_FOUND) {
-		err_set(&call->flaw, failure.kind, "%s", err_message(&failure));
+		err_copy(&call->flaw, &failure);
 		exchange(call, STAGE_LOOK);
 		return;
 	}

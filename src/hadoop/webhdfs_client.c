@@ -123,7 +123,7 @@ int webhdfs_remove(struct webhdfs_client *client, const char *path, struct err *
 	str_append(&request.parameters, "&recursive=true");
 	if (ask_boolean(&request, &removed, &failure) == 0 || failure.kind == ERR_NOT_FOUND)
 		return 0;
-	return err_set(err, failure.kind, "%s", err_message(&failure));
+	return err_copy(err, &failure);
 }
 
 /* ---- renaming ----------------------------------------------------------------------------- */
@@ -163,7 +163,7 @@ static int rename_by_gateway(struct webhdfs_request *request, const char *to, bo
 		return -1;
 	if (webhdfs_stat(request->client, to, &file, &missing) < 0) {
 		if (missing.kind != ERR_NOT_FOUND)
-			return err_set(err, missing.kind, "%s", err_message(&missing));
+			return err_copy(err, &missing);
 	} else if (!overwrite) {
 		return err_set(err, ERR_FAILED, "%s: RENAME %s: %s exists",
 			       webhdfs_tries_server(&request->tries), request->question.path, to);
@@ -222,7 +222,7 @@ int webhdfs_rename(struct webhdfs_client *client, const char *from, const char *
 		if (source == ABSENT && look(client, to) == PRESENT)
 			return 0;
 		if (source != PRESENT || i == TRIES)
-			return err_set(err, failure.kind, "%s", err_message(&failure));
+			return err_copy(err, &failure);
 	}
 }
 

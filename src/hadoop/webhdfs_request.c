@@ -57,7 +57,7 @@ int webhdfs_request_run(struct webhdfs_request *request, webhdfs_try *try_once, 
 		int64_t pause = webhdfs_tries_next(&request->tries, verdict, clock_monotonic_ms(),
 						   random_bits(), &failure);
 		if (pause < 0)
-			return err_set(err, failure.kind, "%s", err_message(&failure));
+			return err_copy(err, &failure);
 		pause_ms(pause);
 	}
 }

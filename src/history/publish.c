@@ -333,7 +333,7 @@ int history_check(const struct history_target *target, struct err *err)
 	if (day < 0 && why.kind == ERR_NOT_FOUND)
 		return check_missing(target, err);
 	if (day < 0)
-		return err_set(err, why.kind, "%s", err_message(&why));
+		return err_copy(err, &why);
 	int found = look_at_place(target, day, err);
 	if (found != 0)
 		return found < 0 ? -1 : 0;

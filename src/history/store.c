@@ -103,7 +103,7 @@ int store_list(struct history_store *store, const char *path, store_visit *visit
 	if (store->ops->list(store, path, visit, data, &missing) == 0 ||
 	    missing.kind == ERR_NOT_FOUND)
 		return 0;
-	return err_set(err, missing.kind, "%s", err_message(&missing));
+	return err_copy(err, &missing);
 }
 
 /* ---- jobs --------------------------------------------------------------------------------- */
@@ -276,7 +276,7 @@ static int open_owned(struct history_store *store, const char *path, const char 
 			close(fd);
 		return made >= 0 ? made : fd;
 	}
-	return fd >= 0 ? fd : err_set(err, missing.kind, "%s", err_message(&missing));
+	return fd >= 0 ? fd : err_copy(err, &missing);
 }
 
 int history_store_open_file(struct history_store *store, const char *path, const char *name,
@@ -360,7 +360,7 @@ int history_store_summary(struct history_store *store, const char *path,
 		return -1;
 	if (read_summary(store, path, summary, &owner, &missing) < 0) {
 		if (missing.kind != ERR_NOT_FOUND)
-			return err_set(err, missing.kind, "%s", err_message(&missing));
+			return err_copy(err, &missing);
 		if (store_foreign_summary(store, path, summary, err) < 0)
 			return -1;
 	}

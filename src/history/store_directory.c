@@ -158,9 +158,7 @@ static int remove_path(struct history_store *store, const char *path, struct err
 		open_below(store->root, str_equal(parent, ".") ? "" : parent, &missing);
 
 	if (fd < 0)
-		return missing.kind == ERR_NOT_FOUND
-			       ? 0
-			       : err_set(err, missing.kind, "%s", err_message(&missing));
+		return missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
 	if (remove_below(fd, fs_basename(path), err) < 0)
 		return err_wrap(err, "%s/%s cannot be removed", store->root, path);
 	return 0;

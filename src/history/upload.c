@@ -119,7 +119,7 @@ static void take_failure(struct history_upload *upload, const struct webhdfs_res
 			 const struct err *err)
 {
 	if (err && upload->err.kind == ERR_NONE)
-		err_set(&upload->err, err->kind, "%s", err_message(err));
+		err_copy(&upload->err, err);
 }
 
 /* Where nothing is yet, the directories are to be their owner's alone. */
@@ -395,7 +395,7 @@ static void on_uploaded(void *data, const struct err *err)
 {
 	struct uploading *uploading = data;
 
-	uploading->result = err ? err_set(uploading->err, err->kind, "%s", err_message(err)) : 0;
+	uploading->result = err ? err_copy(uploading->err, err) : 0;
 	event_base_loopbreak(uploading->base);
 }
 

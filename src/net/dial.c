@@ -173,7 +173,7 @@ static void try_next(struct dial *dial)
 		dial->error = errno;
 	}
 	if (dial->refusal.kind != ERR_NONE) {
-		err_set(&err, dial->refusal.kind, "%s", err_message(&dial->refusal));
+		err_copy(&err, &dial->refusal);
 	} else if (dial->error == ETIMEDOUT) {
 		char *waited cleanup_free = str_format_duration(dial->timeout_ms);
 		err_set(&err, ERR_UNREACHABLE, "no connection within %s", waited);

@@ -31,7 +31,7 @@ static void on_done(void *data, const struct http_response *response, const stru
 
 	event_base_loopbreak(call->base);
 	if (!response) {
-		call->result = err_set(call->err, err->kind, "%s", err_message(err));
+		call->result = err_copy(call->err, err);
 		return;
 	}
 	call->status = response->status;

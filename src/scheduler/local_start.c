@@ -73,7 +73,7 @@ char *local_find_agent(struct err *err)
 	if (!found && denied.kind == ERR_NONE)
 		found = find_in_path(&denied);
 	if (!found && denied.kind != ERR_NONE)
-		err_set(err, denied.kind, "%s", err_message(&denied));
+		err_copy(err, &denied);
 	else if (!found)
 		err_set(err, ERR_NOT_FOUND,
 			"tony-agent is neither in %s, nor in %s/../libexec/tony, nor in PATH; "

@@ -294,7 +294,7 @@ static struct job_log *open_log(struct job_logs *base, const char *container, co
 		return job_log_of_text("");
 	}
 	if (why.kind != ERR_NONE)
-		err_set(err, why.kind, "%s", err_message(&why));
+		err_copy(err, &why);
 	if (log->fd >= 0)
 		log->times = history_store_open_file(logs->store, logs->path, index,
 						     HISTORY_FILE_CAP, NULL);

@@ -72,10 +72,7 @@ static int remove_from(struct history_store *store, const char *id, struct remov
 
 	if (path)
 		return remove_entry(store, path, removal, err);
-	return !own ? -1
-	       : missing.kind == ERR_NOT_FOUND
-		       ? 0
-		       : err_set(err, missing.kind, "%s", err_message(&missing));
+	return !own ? -1 : missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
 }
 
 static int remove_copy(const char *id, struct removal *removal, struct err *err)

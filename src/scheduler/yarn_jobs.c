@@ -173,7 +173,7 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 	if (!response && unknown.kind == ERR_UNREACHABLE && open_known(id, door) == 0)
 		return 0;
 	if (!response && unknown.kind != ERR_NOT_FOUND)
-		return err_set(err, unknown.kind, "%s", err_message(&unknown));
+		return err_copy(err, &unknown);
 	yarn_take_place(cluster, id, report);
 	made.job_dir = yarn_mirror(id, err);
 	if (!made.job_dir)
@@ -197,7 +197,7 @@ static int open_door(struct hadoop_cluster *cluster, const char *id, struct job_
 				       "no job \"%s\": the ResourceManager does not know it, and "
 				       "nothing of it is in %s",
 				       id, cluster->history_dir);
-		return err_set(err, why.kind, "%s", err_message(&why));
+		return err_copy(err, &why);
 	}
 	made.ended = yarn_mirror_is_final(made.job_dir);
 	char *told cleanup_free = report && !is_past ? address_of(report) : NULL;
@@ -300,5 +300,5 @@ int yarn_kill(const struct job_door *door, const char *reason, struct err *err)
 	char *directory cleanup_free = yarn_user_path(cluster, id);
 	if (client)
 		webhdfs_remove(client, directory, NULL);
-	return err_set(err, failure.kind, "%s", err_message(&failure));
+	return err_copy(err, &failure);
 }

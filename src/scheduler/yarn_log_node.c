@@ -47,7 +47,7 @@ static int add_part(struct node_log *log, const struct node_log_question *questi
 	if (fetch(question, name, &files[0], &part->length, &problem) < 0) {
 		if (problem.kind == ERR_NOT_FOUND && !str_equal(name, log_name))
 			return 0;
-		return err_set(err, problem.kind, "%s", err_message(&problem));
+		return err_copy(err, &problem);
 	}
 	part->has_times =
 		str_list_has(names, index) && fetch(question, index, &files[1], &length, NULL) == 0;

@@ -193,7 +193,7 @@ static struct job_log *look(struct yarn_logs *logs, const char *container, const
 	if (!log && node.kind != ERR_NONE)
 		err_set(err, kept.kind, "%s; %s", err_message(&kept), err_message(&node));
 	else if (!log)
-		err_set(err, kept.kind, "%s", err_message(&kept));
+		err_copy(err, &kept);
 	return log;
 }
 
@@ -253,7 +253,7 @@ static struct job_log *open_log(struct job_logs *base, const char *container, co
 			continue;
 		}
 		if (!log)
-			err_set(err, problem.kind, "%s", err_message(&problem));
+			err_copy(err, &problem);
 		return log;
 	}
 }
@@ -335,7 +335,7 @@ static struct job_log *open_am(struct job_logs *base, int attempt, const char *c
 	if (!log && missing.kind == ERR_NOT_FOUND && place.diagnostics)
 		return job_log_of_text(place.diagnostics);
 	if (!log)
-		err_set(err, missing.kind, "%s", err_message(&missing));
+		err_copy(err, &missing);
 	return log;
 }
 

@@ -409,10 +409,10 @@ static int find_kept(struct webhdfs_client *client, const char *directory, struc
 
 	if (webhdfs_attributes(client, directory, yarn_found_attribute, found, &refusal) < 0 &&
 	    refusal.kind == ERR_UNREACHABLE)
-		return err_set(err, refusal.kind, "%s", err_message(&refusal));
+		return err_copy(err, &refusal);
 	if (webhdfs_list(client, directory, yarn_found_file, found, &missing) < 0 &&
 	    missing.kind != ERR_NOT_FOUND)
-		return err_set(err, missing.kind, "%s", err_message(&missing));
+		return err_copy(err, &missing);
 	return 0;
 }
 
@@ -499,7 +499,7 @@ static char *fetch_journal(const struct hadoop_cluster *cluster, const char *mir
 		}
 	}
 	if (store && !bytes)
-		err_set(err, missing.kind, "%s", err_message(&missing));
+		err_copy(err, &missing);
 	history_store_close(store);
 	job_destroy(job);
 	return bytes;
@@ -540,7 +540,7 @@ static int settle_journal(struct webhdfs_client *client, const struct hadoop_clu
 	if (!bytes) {
 		/* Of a store that is none, the ResourceManager's word has to do. */
 		if (missing.kind == ERR_UNREACHABLE || (!report && missing.kind != ERR_NOT_FOUND))
-			return err_set(err, missing.kind, "%s", err_message(&missing));
+			return err_copy(err, &missing);
 		if (yarn_has_am_still(report))
 			return 0;
 		if (!report && check_cluster(mirror, cluster, err) < 0)
@@ -549,7 +549,7 @@ static int settle_journal(struct webhdfs_client *client, const struct hadoop_clu
 		/* Who has published it in the meantime has removed what was kept. */
 		bytes = fetch_journal(cluster, mirror, report, &length, NULL);
 		if (!bytes && taken < 0)
-			return err_set(err, gone.kind, "%s", err_message(&gone));
+			return err_copy(err, &gone);
 		if (!bytes)
 			return publish_end(client, cluster, mirror, report, err);
 	}

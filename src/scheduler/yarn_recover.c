@@ -70,7 +70,7 @@ static void end(struct recovery *recovery, const struct err *err)
 		return;
 	}
 	if (err)
-		recovery->result = err_set(recovery->err, err->kind, "%s", err_message(err));
+		recovery->result = err_copy(recovery->err, err);
 	event_base_loopbreak(recovery->base);
 }
 

@@ -28,7 +28,7 @@ static int fetch_tasks(struct webhdfs_client *client, const char *path, const ch
 
 	if (webhdfs_list(client, path, visit, &names, &missing) < 0 &&
 	    missing.kind != ERR_NOT_FOUND)
-		return err_set(err, missing.kind, "%s", err_message(&missing));
+		return err_copy(err, &missing);
 	if (names.count == 0)
 		return 1;
 	if (mkdir(target, 0700) < 0)
@@ -53,7 +53,7 @@ static int fetch_patiently(struct webhdfs_client *client, const char *path, cons
 		fs_remove_tree(target, NULL);
 		result = fetch_tasks(client, path, target, &failure);
 	}
-	return result < 0 ? err_set(err, failure.kind, "%s", err_message(&failure)) : result;
+	return result < 0 ? err_copy(err, &failure) : result;
 }
 
 int yarn_fetch_results(const struct job *job, const char *target, struct err *err)

@@ -171,7 +171,7 @@ static int make_cache(struct stager *stager)
 			       "%s; %s has no home directory in HDFS: have an administrator type "
 			       "\"hdfs dfs -mkdir %s && hdfs dfs -chown %s %s\"",
 			       err_message(&refusal), user, home, user, home);
-	return err_set(stager->err, refusal.kind, "%s", err_message(&refusal));
+	return err_copy(stager->err, &refusal);
 }
 
 static int send_source(struct stager *stager, const struct scheduler_file *file, bool packs,
@@ -205,7 +205,7 @@ static int stage_local(struct stager *stager, const struct scheduler_file *file,
 		mem_printf("%s/%s%s", stager->cache, hash, packs ? ".tar.gz" : suffix);
 	if (yarn_cache_use(stager->client, path, &status, &missing) < 0) {
 		if (missing.kind != ERR_NOT_FOUND)
-			return err_set(stager->err, missing.kind, "%s", err_message(&missing));
+			return err_copy(stager->err, &missing);
 		if (send_source(stager, file, packs, path) < 0 ||
 		    webhdfs_stat(stager->client, path, &status, stager->err) < 0)
 			return -1;

@@ -37,7 +37,7 @@ static void on_written(void *data, const struct webhdfs_result *result, const st
 	struct writes *writes = data;
 
 	if (err && !writes->err.message)
-		err_set(&writes->err, err->kind, "%s", err_message(err));
+		err_copy(&writes->err, err);
 	if (--writes->pending == 0)
 		event_base_loopbreak(writes->base);
 }
@@ -82,7 +82,7 @@ static int write_files(struct writes *writes, const struct job *job, const struc
 	event_base_dispatch(writes->base);
 	if (!writes->err.message)
 		return 0;
-	err_set(err, writes->err.kind, "%s", err_message(&writes->err));
+	err_copy(err, &writes->err);
 	err_finish(&writes->err);
 	return -1;
 }

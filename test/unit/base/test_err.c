@@ -35,6 +35,17 @@ static void context_comes_first_and_keeps_the_kind(void **state)
 	assert_string_equal(err_message(&err), "application 7: job.json: not JSON");
 }
 
+static void a_copy_says_the_same(void **state)
+{
+	struct err from cleanup_err = {0}, err cleanup_err = {0};
+
+	err_set(&from, ERR_DENIED, "100%% closed");
+	assert_int_equal(err_copy(&err, &from), -1);
+	assert_int_equal(err.kind, ERR_DENIED);
+	assert_string_equal(err_message(&err), "100% closed");
+	assert_string_equal(err_message(&from), "100% closed");
+}
+
 static void wrapping_no_error_makes_none(void **state)
 {
 	struct err err cleanup_err = {0};
@@ -254,6 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_error_names_its_kind_and_text),
 		cmocka_unit_test(context_comes_first_and_keeps_the_kind),
+		cmocka_unit_test(a_copy_says_the_same),
 		cmocka_unit_test(wrapping_no_error_makes_none),
 		cmocka_unit_test(an_error_may_quote_the_one_it_replaces),
 		cmocka_unit_test(nobody_listening_is_fine),
