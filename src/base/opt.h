@@ -54,6 +54,12 @@ struct opt_word {
 /* Finds what these `length` bytes mean; '_' and '-' are the same letter. NULL: not in the list. */
 const char *opt_word_find(const struct opt_word *words, const char *start, size_t length);
 
+enum opt_jobs {
+	OPT_JOBS_ALL,
+	OPT_JOBS_LIVE,	/* to end it, or to ask its AM */
+	OPT_JOBS_ENDED, /* to remove it */
+};
+
 struct opt_table {
 	const char *verb;	 /* "submit"; "" for the program itself */
 	const char *usage;	 /* "tony submit [OPTIONS] [-- COMMAND ARG...]" */
@@ -62,8 +68,7 @@ struct opt_table {
 	const struct opt *options;
 	size_t option_count;
 	bool stop_at_operand;
-	bool of_running_jobs;		  /* an ended JOB is none for this verb */
-	bool of_ended_jobs;		  /* a JOB that has not ended is none */
+	enum opt_jobs jobs;		  /* what a JOB of this verb may be */
 	const struct opt_word *elsewhere; /* options of other tools, or NULL */
 };
 

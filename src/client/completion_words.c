@@ -11,7 +11,10 @@
 
 const char *completion_jobs_of(const struct opt_table *verb)
 {
-	return verb->of_running_jobs ? "live" : verb->of_ended_jobs ? "ended" : "all";
+	static const char *const names[] = {
+		[OPT_JOBS_ALL] = "all", [OPT_JOBS_LIVE] = "live", [OPT_JOBS_ENDED] = "ended"};
+
+	return names[verb->jobs];
 }
 
 /* Each once, and none that a shell would take for several words. */

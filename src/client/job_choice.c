@@ -10,10 +10,10 @@
 
 bool job_choice_is_list(const struct job_choice *choice)
 {
-	return choice->operands->count > 1 || (choice->tags && choice->tags->count > 0);
+	return choice->operands->count > 1 || (choice->tags->count > 0);
 }
 
-static void add(struct str_list *jobs, const char *word)
+static void add_once(struct str_list *jobs, const char *word)
 {
 	if (!str_list_has(jobs, word))
 		str_list_add(jobs, word);
@@ -27,10 +27,10 @@ struct matches {
 	size_t count;
 };
 
-static bool is_of_kind(enum job_choice_kind kind, const struct job_summary *job)
+static bool may_be_meant(const struct opt_table *verb, const struct job_summary *job)
 {
-	return kind == JOB_CHOICE_ANY ||
-	       job_state_is_final(job->state) == (kind == JOB_CHOICE_ENDED);
+	return verb->jobs == OPT_JOBS_ALL ||
+	       job_state_is_final(job->state) == (verb->jobs == OPT_JOBS_ENDED);
 }
 
 static bool has_id(const struct job_summary *job, const char *word)
@@ -48,13 +48,14 @@ static bool has_name(const struct job_summary *job, const char *word)
 	return str_equal(job->name, word);
 }
 
-static size_t match(const struct job_list *list, const struct job_choice *choice, const char *word,
-		    bool (*fits)(const struct job_summary *job, const char *word),
-		    struct matches *matches)
+static size_t find_matches(const struct job_list *list, const struct job_choice *choice,
+			   const char *word,
+			   bool (*fits)(const struct job_summary *job, const char *word),
+			   struct matches *matches)
 {
 	matches->count = 0;
 	for (size_t i = 0; i < list->count; i++)
-		if (is_of_kind(choice->kind, &list->items[i]) && fits(&list->items[i], word))
+		if (may_be_meant(choice->verb, &list->items[i]) && fits(&list->items[i], word))
 			matches->items[matches->count++] = &list->items[i];
 	return matches->count;
 }
@@ -80,8 +81,8 @@ static void print_matches(const struct matches *matches)
 	fputs(str_text(&text), stderr);
 }
 
-static int refuse(const struct opt_table *verb, const struct matches *matches, const char *what,
-		  const char *remedy, struct err *err)
+static int refuse_several(const struct opt_table *verb, const struct matches *matches,
+			  const char *what, const char *remedy, struct err *err)
 {
 	print_matches(matches);
 	return err_set(err, ERR_USAGE, "%zu jobs have the %s; tony %s does nothing: %s",
@@ -90,32 +91,34 @@ static int refuse(const struct opt_table *verb, const struct matches *matches, c
 
 /* ---- one word ----------------------------------------------------------------------------- */
 
-static int choose(const struct opt_table *verb, const struct job_choice *choice,
-		  const struct job_list *list, const char *word, struct str_list *jobs,
-		  struct err *err)
+/* To end or to remove. */
+static int choose_for_change(const struct job_choice *choice, const struct job_list *list,
+			     const char *word, struct str_list *jobs, struct err *err)
 {
 	struct matches matches = {mem_alloc_array(list->count + 1, sizeof(*matches.items)), 0};
 	const struct job_summary **items cleanup_free = matches.items;
 
-	if (match(list, choice, word, has_id, &matches) == 0 &&
-	    match(list, choice, word, has_beginning, &matches) > 1) {
+	if (find_matches(list, choice, word, has_id, &matches) == 0 &&
+	    find_matches(list, choice, word, has_beginning, &matches) > 1) {
 		char *what cleanup_free = mem_printf("beginning \"%s\"", word);
-		return refuse(verb, &matches, what, "write more of the id", err);
+		return refuse_several(choice->verb, &matches, what, "write more of the id", err);
 	}
-	if (matches.count == 0 && match(list, choice, word, has_name, &matches) > 1 &&
+	if (matches.count == 0 && find_matches(list, choice, word, has_name, &matches) > 1 &&
 	    !choice->all) {
 		char *what cleanup_free = mem_printf("name \"%s\"", word);
-		return refuse(verb, &matches, what, "name one by its id, or add --all", err);
+		return refuse_several(choice->verb, &matches, what,
+				      "name one by its id, or add --all", err);
 	}
 	for (size_t i = 0; i < matches.count; i++)
-		add(jobs, items[i]->id);
+		add_once(jobs, items[i]->id);
 	if (matches.count == 0)
-		add(jobs, word);
+		add_once(jobs, word);
 	return 0;
 }
 
-/* The newest live job of that name, else the newest. Other words are for opened_find(). */
-static void choose_one(const struct job_list *list, const char *name, struct str_list *jobs)
+/* To look at: the newest live job of that name, else the newest. Other words are for
+ * opened_find(). */
+static void choose_newest(const struct job_list *list, const char *name, struct str_list *jobs)
 {
 	const struct job_summary *found = NULL;
 
@@ -126,32 +129,33 @@ static void choose_one(const struct job_list *list, const char *name, struct str
 		if (has_name(job, name) && (!found || (is_live && !was_live)))
 			found = job;
 	}
-	add(jobs, found ? found->id : name);
+	add_once(jobs, found ? found->id : name);
 }
 
-static int choose_tagged(const struct opt_table *verb, const struct job_choice *choice,
-			 const struct job_list *list, struct str_list *jobs, struct err *err)
+static int choose_tagged(const struct job_choice *choice, const struct job_list *list,
+			 struct str_list *jobs, struct err *err)
 {
 	struct matches matches = {mem_alloc_array(list->count + 1, sizeof(*matches.items)), 0};
 	const struct job_summary **items cleanup_free = matches.items;
 	char *tags cleanup_free = str_list_join(choice->tags, ", ");
 
 	for (size_t i = 0; i < list->count; i++)
-		if (is_of_kind(choice->kind, &list->items[i]) &&
+		if (may_be_meant(choice->verb, &list->items[i]) &&
 		    job_list_has_tags(&list->items[i], choice->tags))
 			items[matches.count++] = &list->items[i];
 	if (matches.count == 0)
 		return err_set(err, ERR_NOT_FOUND, "no %sjob has the tag \"%s\"",
-			       choice->kind == JOB_CHOICE_LIVE	  ? "live "
-			       : choice->kind == JOB_CHOICE_ENDED ? "ended "
-								  : "",
+			       choice->verb->jobs == OPT_JOBS_LIVE    ? "live "
+			       : choice->verb->jobs == OPT_JOBS_ENDED ? "ended "
+								      : "",
 			       tags);
-	if (matches.count > 1 && choice->kind != JOB_CHOICE_ANY && !choice->all) {
+	if (matches.count > 1 && choice->verb->jobs != OPT_JOBS_ALL && !choice->all) {
 		char *what cleanup_free = mem_printf("tag \"%s\"", tags);
-		return refuse(verb, &matches, what, "name one by its id, or add --all", err);
+		return refuse_several(choice->verb, &matches, what,
+				      "name one by its id, or add --all", err);
 	}
 	for (size_t i = 0; i < matches.count; i++)
-		add(jobs, items[i]->id);
+		add_once(jobs, items[i]->id);
 	return 0;
 }
 
@@ -170,20 +174,20 @@ static bool is_whole_id(const char *word)
 
 static bool needs_list(const struct job_choice *choice)
 {
-	bool needed = choice->tags && choice->tags->count > 0;
+	bool needed = choice->tags->count > 0;
 
-	for (size_t i = 0; choice->kind != JOB_CHOICE_ANY && i < choice->operands->count; i++)
+	for (size_t i = 0; choice->verb->jobs != OPT_JOBS_ALL && i < choice->operands->count; i++)
 		needed |= *choice->operands->items[i] && !is_whole_id(choice->operands->items[i]);
 	return needed;
 }
 
 /* Is each word that of a job in the list? */
-static bool has_all(const struct job_list *list, const struct job_choice *choice)
+static bool has_all_words(const struct job_list *list, const struct job_choice *choice)
 {
 	for (size_t i = 0; i < choice->operands->count; i++) {
 		bool found = false;
 		for (size_t k = 0; k < list->count && !found; k++)
-			found = is_of_kind(choice->kind, &list->items[k]) &&
+			found = may_be_meant(choice->verb, &list->items[k]) &&
 				job_list_has_word(&list->items[k], choice->operands->items[i]);
 		if (!found)
 			return false;
@@ -194,22 +198,21 @@ static bool has_all(const struct job_list *list, const struct job_choice *choice
 /* A scheduler that does not answer is waited for, as ever, only where its jobs may be meant. */
 static int list_jobs(const struct job_choice *choice, struct job_list *list, struct err *err)
 {
-	bool by_tag = choice->tags && choice->tags->count > 0;
-	struct job_list_filter filter = {.live_only = choice->kind == JOB_CHOICE_LIVE,
+	bool by_tag = choice->tags->count > 0;
+	struct job_list_filter filter = {.live_only = choice->verb->jobs == OPT_JOBS_LIVE,
 					 .patience_ms = by_tag ? 0 : SCHEDULERS_PATIENCE_MS,
 					 .own_only = true};
 
 	if (job_list_find(&filter, list, err) < 0)
 		return -1;
-	if (by_tag || !list->is_partial || has_all(list, choice))
+	if (by_tag || !list->is_partial || has_all_words(list, choice))
 		return 0;
 	filter.patience_ms = 0;
 	job_list_finish(list);
 	return job_list_find(&filter, list, err);
 }
 
-int job_choice_find(const struct opt_table *verb, const struct job_choice *choice,
-		    struct str_list *jobs, struct err *err)
+int job_choice_find(const struct job_choice *choice, struct str_list *jobs, struct err *err)
 {
 	struct job_list list cleanup_job_list = {0};
 
@@ -217,14 +220,12 @@ int job_choice_find(const struct opt_table *verb, const struct job_choice *choic
 		return -1;
 	for (size_t i = 0; i < choice->operands->count; i++) {
 		const char *word = choice->operands->items[i];
-		if (choice->kind == JOB_CHOICE_ANY || !*word)
-			choose_one(&list, word, jobs);
-		else if (choose(verb, choice, &list, word, jobs, err) < 0)
+		if (choice->verb->jobs == OPT_JOBS_ALL || !*word)
+			choose_newest(&list, word, jobs);
+		else if (choose_for_change(choice, &list, word, jobs, err) < 0)
 			return -1;
 	}
-	return choice->tags && choice->tags->count > 0
-		       ? choose_tagged(verb, choice, &list, jobs, err)
-		       : 0;
+	return choice->tags->count > 0 ? choose_tagged(choice, &list, jobs, err) : 0;
 }
 
 int job_choice_each(const struct str_list *jobs, job_choice_act *act, void *data)

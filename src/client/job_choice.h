@@ -6,34 +6,31 @@
 #include "base/opt.h"
 #include "base/str.h"
 
-enum job_choice_kind {
-	/* To look at: a name is that of the newest live job, else of the newest that has ended. */
-	JOB_CHOICE_ANY,
-	/* To end, or to remove: a name or tag that several such jobs have is refused, and they are
-	 * listed on standard error, unless `all` is set. */
-	JOB_CHOICE_LIVE,
-	JOB_CHOICE_ENDED, /* also those of which nothing but the history is left */
-};
-
+/* What was typed behind a verb. Its opt_table says which jobs that may be: of a verb for all, a
+ * name is that of the newest live job, else of the newest that has ended. A verb for live jobs or
+ * for ended ones changes something, so it refuses a name or tag that several of them have, unless
+ * `all` is set. Of an ended job nothing but its history need be left. */
 struct job_choice {
-	enum job_choice_kind kind;
+	const struct opt_table *verb;
 	const struct str_list *operands;
-	const struct str_list *tags; /* NULL: none; a job has all of these */
+	const struct str_list *tags; /* a job has all of these */
 	bool all;
 };
 
-/* Has the user named more than one job, or may have? Then --json is a list. */
+/* True if the words may mean several jobs, even if it is one this time: then --json is a list. */
 bool job_choice_is_list(const struct job_choice *choice);
 
-/* Fills `jobs` with words for opened_find(), each once: whole ids, but for an operand that is left
- * as it is since it is to be found as ever, or fits no such job: opened_find() says why. Without
- * operand and tag `jobs` stays empty. ERR_USAGE: several fit; nothing is to be done. ERR_NOT_FOUND:
- * no such job has the tags. */
-int job_choice_find(const struct opt_table *verb, const struct job_choice *choice,
-		    struct str_list *jobs, struct err *err);
+/* Fills `jobs` with the words for opened_find(), each once; it stays empty without operand and tag.
+ * A word is a whole id where a job was found here. Any other operand stays as it was typed, and
+ * opened_find() finds it or says why not.
+ *
+ * ERR_USAGE: several jobs fit. They are listed on standard error, and the verb does nothing.
+ * ERR_NOT_FOUND: no such job has the tags. */
+int job_choice_find(const struct job_choice *choice, struct str_list *jobs, struct err *err);
 
-/* Calls `act` with each word, or with NULL when there is none. A failure is told and stops no
- * other. Returns the highest exit code; what Ctrl-C has ended (EXIT_CODE_INTERRUPTED) ends all. */
+/* Calls `act` with each word, or once with NULL if there is none. A failure is reported, and the
+ * next word follows; EXIT_CODE_INTERRUPTED (Ctrl-C) ends the loop. Returns the highest exit code.
+ */
 typedef int job_choice_act(void *data, const char *job, struct err *err);
 int job_choice_each(const struct str_list *jobs, job_choice_act *act, void *data);
 

@@ -26,7 +26,7 @@ static const struct opt options[] = {
 const struct opt_table verb_attach_options = {
 	.verb = "attach",
 	.usage = "tony attach [OPTIONS] [JOB]",
-	.of_running_jobs = true,
+	.jobs = OPT_JOBS_LIVE,
 	.summary = "show how a job goes, as tony submit does",
 	.description = "Ctrl-C leaves the job alone. When the job has ended the exit code is the "
 		       "job's: see tony-exit(7).",

@@ -41,7 +41,7 @@ static const struct opt options[] = {
 const struct opt_table verb_kill_options = {
 	.verb = "kill",
 	.usage = "tony kill [OPTIONS] JOB...",
-	.of_running_jobs = true,
+	.jobs = OPT_JOBS_LIVE,
 	.summary = "end jobs",
 	.description = "The jobs' programs get SIGTERM, and SIGKILL when their grace "
 		       "(tony.<type>.stop-grace) is over. Returns when the jobs have ended.",
@@ -171,14 +171,14 @@ static int await_one(void *data, const char *job, struct err *err)
 static int kill_jobs(const struct kill_options *chosen, const struct str_list *operands,
 		     struct err *err)
 {
-	const struct job_choice choice = {JOB_CHOICE_LIVE, operands, &chosen->tags, chosen->all};
+	const struct job_choice choice = {&verb_kill_options, operands, &chosen->tags, chosen->all};
 	struct str_list jobs cleanup_str_list = {0}, begun cleanup_str_list = {0};
 	struct endings endings __attribute__((cleanup(endings_finish))) = {chosen};
 
 	if (operands->count == 0 && chosen->tags.count == 0)
 		return err_set(err, ERR_USAGE, "which job? usage: %s; see tony list",
 			       verb_kill_options.usage);
-	if (job_choice_find(&verb_kill_options, &choice, &jobs, err) < 0)
+	if (job_choice_find(&choice, &jobs, err) < 0)
 		return -1;
 	endings.items = mem_alloc_array(jobs.count, sizeof(*endings.items));
 	int code = job_choice_each(&jobs, begin_one, &endings);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
+#include "client/job_choice.h"
 #include "client/job_list.h"
 #include "client/list_table.h"
 #include "client/list_watch.h"
@@ -45,12 +46,7 @@ static const struct opt options[] = {
 	 .argument = "STATE",
 	 .help = "the jobs in this state, also an ended one",
 	 .choices = states},
-	{.name = "tag",
-	 .kind = OPT_LIST,
-	 .offset = offsetof(struct list_options, tags),
-	 .argument = "TAG",
-	 .help = "the jobs that have this tag (tony.application.tags); repeated: all of them",
-	 .completion = OPT_COMPLETE_TAG},
+	JOB_CHOICE_TAG(struct list_options),
 	{.name = "output",
 	 .letter = 'o',
 	 .kind = OPT_TEXT,

@@ -42,7 +42,7 @@ static const struct opt options[] = {
 const struct opt_table verb_open_options = {
 	.verb = "open",
 	.usage = "tony open [OPTIONS] [JOB] [tensorboard|notebook|TASK]",
-	.of_running_jobs = true,
+	.jobs = OPT_JOBS_LIVE,
 	.summary = "print a link that opens a job's page in a browser",
 	.description =
 		"The link is good once, within a minute; behind it the job can be looked at, "

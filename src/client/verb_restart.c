@@ -10,7 +10,7 @@
 const struct opt_table verb_restart_options = {
 	.verb = "restart",
 	.usage = "tony restart JOB TASK",
-	.of_running_jobs = true,
+	.jobs = OPT_JOBS_LIVE,
 	.summary = "restart the program of one task in its container",
 	.description = "The program is ended (SIGTERM, grace, SIGKILL) and started again on the "
 		       "same port. Costs none of the task's restarts.",

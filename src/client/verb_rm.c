@@ -28,7 +28,7 @@ static const struct opt options[] = {
 const struct opt_table verb_rm_options = {
 	.verb = "rm",
 	.usage = "tony rm [OPTIONS] JOB...",
-	.of_ended_jobs = true,
+	.jobs = OPT_JOBS_ENDED,
 	.summary = "remove jobs that have ended, with all that they left",
 	.options = options,
 	.option_count = array_length(options),
@@ -59,7 +59,7 @@ static int remove_one(void *data, const char *name, struct err *err)
 static int remove_all(const struct rm_options *chosen, const struct str_list *operands,
 		      struct err *err)
 {
-	const struct job_choice choice = {JOB_CHOICE_ENDED, operands, &chosen->tags, chosen->all};
+	const struct job_choice choice = {&verb_rm_options, operands, &chosen->tags, chosen->all};
 	struct str_list jobs cleanup_str_list = {0};
 	struct clearing clearing cleanup_clearing = {.is_dry = chosen->dry_run,
 						     .as_json = chosen->json,
@@ -69,8 +69,7 @@ static int remove_all(const struct rm_options *chosen, const struct str_list *op
 	if (operands->count == 0 && chosen->tags.count == 0)
 		return err_set(err, ERR_USAGE, "which job? usage: %s; see tony list --all",
 			       verb_rm_options.usage);
-	if (job_choice_find(&verb_rm_options, &choice, &jobs, err) < 0 ||
-	    clearing_begin(&clearing, err) < 0)
+	if (job_choice_find(&choice, &jobs, err) < 0 || clearing_begin(&clearing, err) < 0)
 		return -1;
 	int code = job_choice_each(&jobs, remove_one, &clearing);
 	return clearing_end(&clearing, -1, err) < 0 ? -1 : code;

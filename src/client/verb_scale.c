@@ -16,7 +16,7 @@
 const struct opt_table verb_scale_options = {
 	.verb = "scale",
 	.usage = "tony scale JOB TYPE=N [TYPE=N...]",
-	.of_running_jobs = true,
+	.jobs = OPT_JOBS_LIVE,
 	.summary = "change how many tasks of a type a running job wants",
 	.description = "For elastic types, which have tony.<type>.min-instances: N is a number "
 		       "from that to tony.<type>.max-instances. Returns when the job knows it.",

@@ -333,12 +333,11 @@ static int check_options(const struct status_options *chosen, const struct job_c
 static int show_jobs(const struct status_options *chosen, const struct str_list *operands,
 		     struct err *err)
 {
-	const struct job_choice choice = {JOB_CHOICE_ANY, operands, &chosen->tags, false};
+	const struct job_choice choice = {&verb_status_options, operands, &chosen->tags, false};
 	struct showing showing = {.chosen = chosen};
 	struct str_list jobs cleanup_str_list = {0};
 
-	if (check_options(chosen, &choice, err) < 0 ||
-	    job_choice_find(&verb_status_options, &choice, &jobs, err) < 0)
+	if (check_options(chosen, &choice, err) < 0 || job_choice_find(&choice, &jobs, err) < 0)
 		return -1;
 	if (chosen->json && job_choice_is_list(&choice))
 		showing.answers = json_array();

@@ -99,7 +99,7 @@ static int wait_for(void *data, const char *job, struct err *err)
 static int wait_for_all(const struct wait_options *chosen, const struct str_list *operands,
 			struct err *err)
 {
-	const struct job_choice choice = {JOB_CHOICE_ANY, operands, &chosen->tags, false};
+	const struct job_choice choice = {&verb_wait_options, operands, &chosen->tags, false};
 	struct waiting waiting = {.chosen = chosen, .timeout_ms = -1};
 	struct str_list jobs cleanup_str_list = {0};
 
@@ -108,7 +108,7 @@ static int wait_for_all(const struct wait_options *chosen, const struct str_list
 			       "--timeout: \"%s\" is not a time; write 10s, 5m or 2h",
 			       chosen->timeout);
 	waiting.until_ms = clock_monotonic_ms() + waiting.timeout_ms;
-	if (job_choice_find(&verb_wait_options, &choice, &jobs, err) < 0)
+	if (job_choice_find(&choice, &jobs, err) < 0)
 		return -1;
 	if (chosen->json && job_choice_is_list(&choice))
 		waiting.answers = json_array();
