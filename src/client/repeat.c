@@ -43,18 +43,6 @@ void repeat_set(struct repeat *repeat, const char *key, const char *value)
 
 /* ---- environment -------------------------------------------------------------------------- */
 
-/* "A=1,2" -> "A=1\,2" as an item of a list. */
-static void append_item(struct str *out, const char *pair)
-{
-	if (out->length > 0)
-		str_append_char(out, ',');
-	for (; *pair; pair++) {
-		if (*pair == ',')
-			str_append_char(out, '\\');
-		str_append_char(out, *pair);
-	}
-}
-
 static bool is_pair_of(const char *pair, const char *name, size_t length)
 {
 	return strncmp(pair, name, length) == 0 && pair[length] == '=';
@@ -83,7 +71,7 @@ static void unmask(struct repeat *repeat, const char *key, const struct job_type
 		return;
 	key_read_list(key_find(key, NULL), value, &pairs);
 	for (size_t i = 0; i < pairs.count; i++)
-		append_item(&all, find_pair(type, pairs.items[i], last));
+		key_append_item(key_find(key, NULL), find_pair(type, pairs.items[i], last), &all);
 	set(repeat->config, key, str_text(&all));
 }
 

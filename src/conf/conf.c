@@ -155,19 +155,6 @@ void conf_set_default(struct conf *conf, const char *name, const char *value)
 		conf_set_literal(conf, &place, name, value);
 }
 
-/* One item as an element of a list: in KEY=VALUE lists its commas are protected. */
-static char *list_item(const struct key *key, const char *value)
-{
-	struct str item = {0};
-
-	for (; *value; value++) {
-		if (*value == ',' && key && key->type == KEY_ENVIRONMENT)
-			str_append_char(&item, '\\');
-		str_append_char(&item, *value);
-	}
-	return str_steal(&item);
-}
-
 /* A further place of a list. */
 static void add_place(struct conf_entry *entry, const struct conf_place *place)
 {
@@ -211,9 +198,10 @@ static void append(struct conf *conf, const struct conf_place *place, const char
 void conf_append(struct conf *conf, const struct conf_place *place, const char *name,
 		 const char *value)
 {
-	char *item cleanup_free = list_item(key_find(name, NULL), value);
+	struct str item cleanup_str = {0};
 
-	append(conf, place, name, item);
+	key_append_item(key_find(name, NULL), value, &item);
+	append(conf, place, name, str_text(&item));
 }
 
 void conf_append_literal(struct conf *conf, const struct conf_place *place, const char *name,

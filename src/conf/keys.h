@@ -101,6 +101,9 @@ int64_t key_read_int(const char *value);
 int64_t key_read_mib(const char *value);		       /* -1: no limit */
 int64_t key_read_ms(const struct key *key, const char *value); /* negative ones are 0 */
 void key_read_list(const struct key *key, const char *value, struct str_list *list);
+/* The other way: appends an item, behind a comma unless `list` is empty. In a list of KEY=VALUE the
+ * commas of the item itself are escaped. `key` NULL: an unknown one. */
+void key_append_item(const struct key *key, const char *item, struct str *list);
 
 /* The table's spelling of a choice that the user wrote in any case; NULL: no such choice. */
 const char *key_find_choice(const struct key *key, const char *value);

@@ -335,6 +335,17 @@ static void read_pairs(const char *value, struct str_list *list)
 	}
 }
 
+void key_append_item(const struct key *key, const char *item, struct str *list)
+{
+	if (list->length > 0)
+		str_append_char(list, ',');
+	for (; *item; item++) {
+		if (*item == ',' && key && key->type == KEY_ENVIRONMENT)
+			str_append_char(list, '\\');
+		str_append_char(list, *item);
+	}
+}
+
 void key_read_list(const struct key *key, const char *value, struct str_list *list)
 {
 	if (key->type == KEY_ENVIRONMENT)

@@ -196,12 +196,9 @@ static bool is_environment(const char *name)
 	return key && key->type == KEY_ENVIRONMENT;
 }
 
-/* With a comma before all but the first. */
 static void append_item(struct reader *reader, const yaml_event_t *event, const char *name,
 			const char *item, struct str *list)
 {
-	if (list->length > 0)
-		str_append_char(list, ',');
 	if (strchr(item, ',') && !is_environment(name)) {
 		tell(reader, event, name, "an item of a list cannot hold a comma");
 		return;
@@ -214,11 +211,7 @@ static void append_item(struct reader *reader, const yaml_event_t *event, const 
 		tell(reader, event, name, text);
 		return;
 	}
-	for (; *item; item++) {
-		if (*item == ',')
-			str_append_char(list, '\\');
-		str_append_char(list, *item);
-	}
+	key_append_item(key_find(name, NULL), item, list);
 }
 
 static int read_items(struct reader *reader, const char *name, struct str *list)
