@@ -151,7 +151,7 @@ int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err)
 	if (max_age_ms >= 0) {
 		struct removal copies cleanup_removal = {.is_dry = clearing->is_dry};
 		stage_cache_age(state, max_age_ms, &cache);
-		stored_jobs_age(clock_wall_ms() - max_age_ms, &copies, NULL);
+		stored_jobs_age(clock_wall_ms() - max_age_ms, &copies);
 		cache.bytes += copies.bytes;
 	}
 	tell_all(clearing, &cache);

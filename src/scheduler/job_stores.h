@@ -50,9 +50,11 @@ int job_stores_prepare(struct job *job, struct err *err);
 int job_stores_remove(const struct job_stores *stores, const char *id, struct removal *removal,
 		      struct err *err);
 
-/* Removes copies in <state>/kept that were made until then. `removal` NULL: it is told to nobody.
- */
-int stored_jobs_age(int64_t until_ms, struct removal *removal, struct err *err);
+/* Where the copy of a job is made that was found in a store alone: <state>/kept/ID. The caller
+ * frees; NULL: `err`. */
+char *stored_jobs_copy(const char *id, struct err *err);
+/* Removes the copies that were made until then. */
+void stored_jobs_age(int64_t until_ms, struct removal *removal);
 
 /* The jobs of which nothing is known but from a store: found by id or the beginning of one, their
  * logs as far as they were kept. It has name, find() and logs() alone; the door leads to a copy in

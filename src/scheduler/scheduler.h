@@ -257,6 +257,8 @@ struct scheduler_client_ops {
 	bool shares_files;
 	/* Has this user such a scheduler? NULL: always. */
 	bool (*is_there)(void);
+	/* With it each id of a job here begins: any other text is a name. */
+	const char *id_beginning;
 	/* Can `id` be nothing but the whole id of a job here? NULL: nobody can tell. */
 	bool (*is_id)(const char *id);
 	/* Can this job ever run here? The refusal names the numbers. A cluster gives the job an id

@@ -23,10 +23,10 @@
 /* Everything else is the name of a job. */
 static bool may_begin_id(const char *text)
 {
-	static const char *const beginnings[] = {"tony-", "application_"};
+	const struct scheduler_client_ops *ops;
 
-	for (size_t i = 0; i < array_length(beginnings); i++)
-		if (str_starts_with(text, beginnings[i]))
+	for (size_t i = 0; (ops = scheduler_client_at(i)); i++)
+		if (str_starts_with(text, ops->id_beginning))
 			return true;
 	return false;
 }
@@ -52,36 +52,26 @@ static char *complete(const struct job_stores *stores, const char *id, struct er
 
 /* ---- the copy ----------------------------------------------------------------------------- */
 
-static char *kept_directory(const char *id, struct err *err)
+char *stored_jobs_copy(const char *id, struct err *err)
 {
 	char *state cleanup_free = state_dir_find(err);
 
-	return state ? mem_printf("%s/kept%s%s", state, id ? "/" : "", id ? id : "") : NULL;
+	return state ? mem_printf("%s/kept/%s", state, id) : NULL;
 }
 
-int stored_jobs_age(int64_t until_ms, struct removal *removal, struct err *err)
+void stored_jobs_age(int64_t until_ms, struct removal *removal)
 {
-	struct removal unseen cleanup_removal = {0};
-	char *kept cleanup_free = kept_directory(NULL, err);
+	char *kept cleanup_free = stored_jobs_copy("", NULL);
 	DIR *directory cleanup_dir = kept ? opendir(kept) : NULL;
 	const struct dirent *entry;
 
-	if (!kept)
-		return -1;
 	while (directory && (entry = readdir(directory))) {
 		char *copy cleanup_free = fs_join(kept, entry->d_name);
 		struct stat status;
 		if (*entry->d_name != '.' && lstat(copy, &status) == 0 &&
 		    fs_modified_ms(&status) <= until_ms)
-			removal_remove(removal ? removal : &unseen, copy, NULL, NULL);
+			removal_remove(removal, copy, NULL, NULL);
 	}
-	return 0;
-}
-
-/* Nobody looks at a job for ever. */
-static void remove_old_copies(void)
-{
-	stored_jobs_age(clock_wall_ms() - COPY_MS, NULL, NULL);
 }
 
 static int copy_file(struct history_store *store, const char *path, const char *name,
@@ -173,6 +163,7 @@ static int find(const char *id, struct job_door *door, char **full_id, struct er
 {
 	struct job_stores stores cleanup_job_stores = {0};
 	struct history_store *store;
+	struct removal unseen cleanup_removal = {0};
 
 	if (job_stores_open(NULL, &stores, err) < 0)
 		return -1;
@@ -181,10 +172,10 @@ static int find(const char *id, struct job_door *door, char **full_id, struct er
 	char *whole cleanup_free = path ? mem_strdup(id) : complete(&stores, id, err);
 	if (whole && !path)
 		path = job_stores_find(&stores, whole, &store, err);
-	char *directory cleanup_free = path ? kept_directory(whole, err) : NULL;
+	char *directory cleanup_free = path ? stored_jobs_copy(whole, err) : NULL;
 	if (!directory)
 		return -1;
-	remove_old_copies();
+	stored_jobs_age(clock_wall_ms() - COPY_MS, &unseen); /* nobody looks at a job for ever */
 	if (!is_copy_of(directory, store, path) &&
 	    (fs_remove_tree(directory, err) < 0 || check_ended(store, path, err) < 0 ||
 	     make_copy(store, path, directory, err) < 0))

@@ -7,7 +7,6 @@
 #include "base/user.h"
 #include "history/layout.h"
 #include "scheduler/job_stores.h"
-#include "scheduler/state_dir.h"
 #include "scheduler/yarn_client.h"
 
 /* This user's name where the store is. The caller frees; NULL: `err`. */
@@ -77,8 +76,7 @@ static int remove_from(struct history_store *store, const char *id, struct remov
 
 static int remove_copy(const char *id, struct removal *removal, struct err *err)
 {
-	char *state cleanup_free = state_dir_find(err);
-	char *copy cleanup_free = state ? mem_printf("%s/kept/%s", state, id) : NULL;
+	char *copy cleanup_free = stored_jobs_copy(id, err);
 
 	return copy ? removal_remove(removal, copy, NULL, err) : -1;
 }

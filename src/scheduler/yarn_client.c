@@ -301,6 +301,7 @@ static char *page(const struct job *job)
 const struct scheduler_client_ops yarn_scheduler_client = {
 	.name = "yarn",
 	.is_there = hadoop_site_has_yarn,
+	.id_beginning = "application_",
 	.is_id = yarn_is_id,
 	.preflight = preflight,
 	.stage = yarn_stage,
