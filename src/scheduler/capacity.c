@@ -113,19 +113,23 @@ static char *refusal(const char *unit, int64_t needed, int64_t there, const char
 			  str_plural(needed), there, key);
 }
 
-char *capacity_refusal(const struct capacity *capacity, const struct share *need)
+char *capacity_refusal(const struct capacity *capacity, const struct share *need,
+		       const char **resource)
 {
+	*resource = "memory";
 	if (need->memory > capacity->memory + capacity->slack) {
 		char *needed cleanup_free = str_format_mib((double)need->memory);
 		char *there cleanup_free = str_format_mib((double)capacity->memory);
 		return mem_printf("%s; this machine has %s (tony.local.memory)", needed, there);
 	}
+	*resource = "gpus";
 	if (need->gpus > (int64_t)capacity->gpus.count)
 		return refusal("GPU", need->gpus, (int64_t)capacity->gpus.count, "tony.local.gpus");
 	if (capacity->max_gpus > 0 && need->gpus > capacity->max_gpus)
 		return mem_printf("%" PRId64 " GPU%s; a user may hold %" PRId64
 				  " here (tony.local.max-gpus-per-user)",
 				  need->gpus, str_plural(need->gpus), capacity->max_gpus);
+	*resource = "vcores";
 	if (capacity->vcores > 0 && need->vcores > capacity->vcores)
 		return refusal("vcore", need->vcores, capacity->vcores, "tony.local.vcores");
 	return NULL;

@@ -34,8 +34,10 @@ void capacity_finish(struct capacity *capacity);
 #define cleanup_capacity __attribute__((cleanup(capacity_finish)))
 
 /* NULL when the machine, if empty, can give `need`; else "64.0 GiB; this machine has 23.5 GiB
- * (tony.local.memory)". The caller frees. */
-char *capacity_refusal(const struct capacity *capacity, const struct share *need);
+ * (tony.local.memory)", and in *resource the word of the keys that ask for it: "memory", "vcores"
+ * or "gpus". The caller frees. */
+char *capacity_refusal(const struct capacity *capacity, const struct share *need,
+		       const char **resource);
 
 /* The same of what one task needs, where tony.local.vcores sets no limit: "64 vcores; this machine
  * has 2 cores (tony.local.vcores)". */

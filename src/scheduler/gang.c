@@ -40,30 +40,39 @@ static char *refuse_one(const struct job *job, const struct capacity *capacity,
 {
 	const struct job_type *type = &job->types[request->type];
 	struct share need = share_of_type(type);
-	char *why cleanup_free = capacity_refusal(capacity, &need);
+	const char *resource;
+	char *why cleanup_free = capacity_refusal(capacity, &need, &resource);
 
-	return why ? mem_printf("%s:%d needs %s", type->name, request->index, why) : NULL;
+	return why ? mem_printf("%s:%d needs %s; lower tony.%s.%s", type->name, request->index, why,
+				type->name, resource)
+		   : NULL;
 }
 
 static char *refuse_all(const struct job *job, const struct capacity *capacity,
 			const struct scheduler_request *requests, size_t count)
 {
 	struct share need = gang_share(job, requests, count);
-	char *why cleanup_free = capacity_refusal(capacity, &need);
+	const char *resource;
+	char *why cleanup_free = capacity_refusal(capacity, &need, &resource);
 	size_t *counts cleanup_free = mem_alloc_array(job->type_count, sizeof(*counts));
 	struct str_list parts cleanup_str_list = {0};
+	const char *type = NULL; /* the last one */
 
 	if (!why)
 		return NULL;
 	for (size_t i = 0; i < count; i++)
 		counts[requests[i].type]++;
 	for (size_t i = 0; i < job->type_count; i++) {
-		if (counts[i] > 0)
-			str_list_add_format(&parts, "%s x %zu", job->types[i].name, counts[i]);
+		if (counts[i] == 0)
+			continue;
+		type = job->types[i].name;
+		str_list_add_format(&parts, "%s x %zu", type, counts[i]);
 	}
 	char *members cleanup_free = str_list_join(&parts, ", ");
-	return mem_printf("%zu task%s that run together (%s) need %s", count, str_plural(count),
-			  members, why);
+	return mem_printf("%zu task%s that run together (%s) need %s; ask for "
+			  "fewer, or lower tony.%s.%s",
+			  count, str_plural(count), members, why, parts.count == 1 ? type : "TYPE",
+			  resource);
 }
 
 char *gang_refusal(const struct job *job, const struct capacity *capacity,
@@ -96,7 +105,7 @@ static char *refuse_cores(const struct job *job, const struct capacity *capacity
 		char *key cleanup_free = mem_printf("tony.%s.vcores", type->name);
 		char *why cleanup_free = capacity_refusal_of_cores(capacity, type->vcores);
 		if (why && type->instances > 0 && !is_default(job, key))
-			return mem_printf("%s:0 needs %s", type->name, why);
+			return mem_printf("%s:0 needs %s; lower %s", type->name, why, key);
 	}
 	return NULL;
 }

@@ -16,8 +16,8 @@ struct share gang_share(const struct job *job, const struct scheduler_request *r
 			size_t count);
 
 /* NULL when the empty machine can give each of these and, with JOB_MODE_GANG, all together; else
- * "worker:0 needs 64.0 GiB; this machine has ..." or "4 tasks that run together (worker x 3, ps x
- * 1) need ...". The caller frees. */
+ * "worker:0 needs 64.0 GiB; this machine has ...; lower tony.worker.memory" or "4 tasks that run
+ * together (worker x 3, ps x 1) need ...". The caller frees. */
 char *gang_refusal(const struct job *job, const struct capacity *capacity,
 		   const struct scheduler_request *requests, size_t count);
 

@@ -41,72 +41,83 @@ static int64_t maximum_of(const Hadoop__ResourceProto *maximum, const char *name
 	return -1;
 }
 
-static int refuse_size(const char *who, const char *need, const char *most, const char *key,
-		       struct err *err)
+/* Who asks for a container: "worker:0", by keys that begin with "tony.worker". */
+struct asker {
+	const char *who, *keys;
+};
+
+/* `key` sets the limit, and `resource` is the word of the key that asks for too much. */
+static int refuse_size(const struct asker *asker, const char *need, const char *most,
+		       const char *key, const char *resource, struct err *err)
 {
 	return err_set(err, ERR_CAPACITY,
-		       "%s needs %s; the cluster's largest container has %s (%s)", who, need, most,
-		       key);
+		       "%s needs %s; the cluster's largest container has %s (%s); lower %s.%s",
+		       asker->who, need, most, key, asker->keys, resource);
 }
 
-static int check_size(const char *who, int64_t memory, int64_t vcores,
+static int check_size(const struct asker *asker, int64_t memory, int64_t vcores,
 		      const Hadoop__ResourceProto *maximum, struct err *err)
 {
 	if (memory > maximum->memory) {
 		char *need cleanup_free = str_format_mib((double)memory);
 		char *most cleanup_free = str_format_mib((double)maximum->memory);
-		return refuse_size(who, need, most, "yarn.scheduler.maximum-allocation-mb", err);
+		return refuse_size(asker, need, most, "yarn.scheduler.maximum-allocation-mb",
+				   "memory", err);
 	}
 	if (vcores > maximum->virtual_cores) {
 		char *need cleanup_free =
 			mem_printf("%" PRId64 " vcore%s", vcores, str_plural(vcores));
 		char *most cleanup_free = mem_printf("%d", maximum->virtual_cores);
-		return refuse_size(who, need, most, "yarn.scheduler.maximum-allocation-vcores",
-				   err);
+		return refuse_size(asker, need, most, "yarn.scheduler.maximum-allocation-vcores",
+				   "vcores", err);
 	}
 	return 0;
 }
 
 /* YARN itself drops a resource that it does not know without a word. */
-static int check_amount(const char *who, const struct hadoop_amount *amount,
+static int check_amount(const struct asker *asker, const struct hadoop_amount *amount,
 			const Hadoop__ResourceProto *maximum, struct err *err)
 {
 	int64_t most = maximum_of(maximum, amount->name);
 	bool is_gpu = str_equal(amount->name, "yarn.io/gpu");
+	char *resource cleanup_free =
+		is_gpu ? mem_strdup("gpus") : mem_printf("resource.%s", amount->name);
 
 	if (most < 0)
 		return err_set(err, ERR_CAPACITY,
 			       "%s needs %" PRId64 " of %s, but %s not available on the cluster "
-			       "(yarn.resource-types)",
-			       who, amount->value, amount->name,
-			       is_gpu ? "GPU is" : "that resource is");
+			       "(yarn.resource-types); take %s.%s out",
+			       asker->who, amount->value, amount->name,
+			       is_gpu ? "GPU is" : "that resource is", asker->keys, resource);
 	if (amount->value <= most)
 		return 0;
 	char *need cleanup_free = mem_printf("%" PRId64 " of %s", amount->value, amount->name);
 	char *number cleanup_free = mem_printf("%" PRId64, most);
 	char *key cleanup_free =
 		mem_printf("yarn.resource-types.%s.maximum-allocation", amount->name);
-	return refuse_size(who, need, number, key, err);
+	return refuse_size(asker, need, number, key, resource, err);
 }
 
 static int check_tasks(const struct hadoop_cluster *cluster, const struct job *job,
 		       const Hadoop__ResourceProto *maximum, struct err *err)
 {
 	struct yarn_am_size am = yarn_am_size(job);
+	const struct asker am_asker = {"the application master", "tony.am"};
 
-	if (check_size("the application master (tony.am.*)", am.memory, am.vcores, maximum, err) <
-	    0)
+	if (check_size(&am_asker, am.memory, am.vcores, maximum, err) < 0)
 		return -1;
 	for (size_t i = 0; i < job->type_count; i++) {
 		const struct job_type *type = &job->types[i];
 		const struct hadoop_cluster_type *more = &cluster->types[i];
 		char *who cleanup_free = mem_printf("%s:0", type->name);
+		char *keys cleanup_free = mem_printf("tony.%s", type->name);
+		const struct asker asker = {who, keys};
 		if (type->instances == 0)
 			continue;
-		if (check_size(who, type->memory, type->vcores, maximum, err) < 0)
+		if (check_size(&asker, type->memory, type->vcores, maximum, err) < 0)
 			return -1;
 		for (size_t k = 0; k < more->amount_count; k++)
-			if (check_amount(who, &more->amounts[k], maximum, err) < 0)
+			if (check_amount(&asker, &more->amounts[k], maximum, err) < 0)
 				return -1;
 	}
 	return 0;

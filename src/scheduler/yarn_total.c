@@ -308,7 +308,8 @@ static int refuse(const struct job *job, const struct partition *partition,
 					   : mem_strdup("");
 
 	return err_set(err, ERR_CAPACITY,
-		       "%s %s; the queue \"%s\" can have %s of the cluster's %s (%zu node%s%s)",
+		       "%s %s; the queue \"%s\" can have %s of the cluster's %s (%zu node%s%s); "
+		       "ask for fewer or smaller tasks, or name another queue with --queue",
 		       who, needed, job->queue, given, all, partition->nodes,
 		       str_plural(partition->nodes), label);
 }

@@ -60,11 +60,12 @@ static void four_default_workers_run_on_a_laptop(void **state)
 {
 	struct capacity capacity cleanup_capacity = {0};
 	struct share need = {.memory = 4 * 2048, .vcores = 400}, more = {.memory = 5 * 2048};
+	const char *resource;
 
 	lay_out(state, "7800000"); /* sold as 8 GiB */
 	find(state, NULL, &capacity);
-	assert_null(capacity_refusal(&capacity, &need));
-	assert_text_freed(capacity_refusal(&capacity, &more),
+	assert_null(capacity_refusal(&capacity, &need, &resource));
+	assert_text_freed(capacity_refusal(&capacity, &more, &resource),
 			  "10.0 GiB; this machine has 7.4 GiB (tony.local.memory)");
 }
 
@@ -73,6 +74,7 @@ static void keys_override_the_machine(void **state)
 	struct capacity capacity cleanup_capacity = {0};
 	struct share fits = {.memory = 1024, .vcores = 3, .gpus = 2};
 	struct share memory = {.memory = 1025}, vcores = {.vcores = 4}, gpus = {.gpus = 3};
+	const char *resource;
 
 	lay_out(state, "24684092");
 	find(state,
@@ -82,13 +84,16 @@ static void keys_override_the_machine(void **state)
 	assert_int_equal(capacity.slack, 0);
 	assert_gpus(&capacity, "0,1");
 	assert_false(capacity.has_gpus);
-	assert_null(capacity_refusal(&capacity, &fits));
-	assert_text_freed(capacity_refusal(&capacity, &memory),
+	assert_null(capacity_refusal(&capacity, &fits, &resource));
+	assert_text_freed(capacity_refusal(&capacity, &memory, &resource),
 			  "1.0 GiB; this machine has 1.0 GiB (tony.local.memory)");
-	assert_text_freed(capacity_refusal(&capacity, &vcores),
+	assert_string_equal(resource, "memory");
+	assert_text_freed(capacity_refusal(&capacity, &vcores, &resource),
 			  "4 vcores; this machine has 3 (tony.local.vcores)");
-	assert_text_freed(capacity_refusal(&capacity, &gpus),
+	assert_string_equal(resource, "vcores");
+	assert_text_freed(capacity_refusal(&capacity, &gpus, &resource),
 			  "3 GPUs; this machine has 2 (tony.local.gpus)");
+	assert_string_equal(resource, "gpus");
 }
 
 static void bad_keys_are_named(void **state)
@@ -261,16 +266,18 @@ static void gangs_are_refused_with_the_numbers(void **state)
 	types[1].instances = 3;
 	assert_text_freed(gang_refusal_of_job(&job, &capacity, false),
 			  "7 tasks that run together (worker x 4, ps x 3) need 28.0 GiB; this "
-			  "machine has 23.5 GiB (tony.local.memory)");
+			  "machine has 23.5 GiB (tony.local.memory); ask for fewer, or "
+			  "lower tony.TYPE.memory");
 	job.mode = JOB_MODE_FCFS;
 	assert_null(gang_refusal_of_job(&job, &capacity, false));
 	types[2].memory = 65536;
 	assert_text_freed(gang_refusal_of_job(&job, &capacity, false),
 			  "evaluator:0 needs 64.0 GiB; this machine has 23.5 GiB "
-			  "(tony.local.memory)");
+			  "(tony.local.memory); lower tony.evaluator.memory");
 	types[1].gpus = 1;
-	assert_text_freed(gang_refusal_of_job(&job, &capacity, false),
-			  "ps:0 needs 1 GPU; this machine has 0 (tony.local.gpus)");
+	assert_text_freed(
+		gang_refusal_of_job(&job, &capacity, false),
+		"ps:0 needs 1 GPU; this machine has 0 (tony.local.gpus); lower tony.ps.gpus");
 }
 
 static void of_an_elastic_type_the_least_has_to_fit(void **state)
@@ -286,13 +293,15 @@ static void of_an_elastic_type_the_least_has_to_fit(void **state)
 	struct job job = {.mode = JOB_MODE_GANG, .types = types, .type_count = 1};
 
 	assert_null(gang_refusal_of_job(&job, &capacity, false));
-	assert_text_freed(gang_refusal_of_job(&job, &capacity, true),
-			  "8 tasks that run together (worker x 8) need 32.0 GiB; this machine has "
-			  "23.5 GiB (tony.local.memory)");
+	assert_text_freed(
+		gang_refusal_of_job(&job, &capacity, true),
+		"8 tasks that run together (worker x 8) need 32.0 GiB; this machine has "
+		"23.5 GiB (tony.local.memory); ask for fewer, or lower tony.worker.memory");
 	types[0].min_instances = 7;
-	assert_text_freed(gang_refusal_of_job(&job, &capacity, false),
-			  "7 tasks that run together (worker x 7) need 28.0 GiB; this machine has "
-			  "23.5 GiB (tony.local.memory)");
+	assert_text_freed(
+		gang_refusal_of_job(&job, &capacity, false),
+		"7 tasks that run together (worker x 7) need 28.0 GiB; this machine has "
+		"23.5 GiB (tony.local.memory); ask for fewer, or lower tony.worker.memory");
 }
 
 static void a_task_gets_no_more_cores_than_there_are(void **state)
@@ -305,7 +314,8 @@ static void a_task_gets_no_more_cores_than_there_are(void **state)
 	struct job job = {.mode = JOB_MODE_GANG, .types = types, .type_count = 2};
 
 	assert_text_freed(gang_refusal_of_job(&job, &capacity, false),
-			  "ps:0 needs 3 vcores; this machine has 2 cores (tony.local.vcores)");
+			  "ps:0 needs 3 vcores; this machine has 2 cores (tony.local.vcores); "
+			  "lower tony.ps.vcores");
 	capacity.vcores = 11; /* somebody says so */
 	assert_null(gang_refusal_of_job(&job, &capacity, false));
 	capacity.vcores = 0;
@@ -327,7 +337,8 @@ static void a_default_is_no_reason_to_refuse(void **state)
 	job.config = NULL;
 	assert_text_freed(
 		gang_refusal_of_job(&job, &capacity, false),
-		"tensorboard:0 needs 2 vcores; this machine has 1 core (tony.local.vcores)");
+		"tensorboard:0 needs 2 vcores; this machine has 1 core (tony.local.vcores); "
+		"lower tony.tensorboard.vcores");
 }
 
 int main(void)

@@ -303,13 +303,16 @@ static void what_never_fits_is_refused(void **state)
 
 	bed_request(bed, "ps:0");
 	bed_wait(bed, "refused ps:0/1");
-	assert_string_equal(bed->refusal,
-			    "ps:0 needs 2.0 GiB; this machine has 1000 MiB (tony.local.memory)");
+	assert_string_equal(
+		bed->refusal,
+		"ps:0 needs 2.0 GiB; this machine has 1000 MiB (tony.local.memory); lower "
+		"tony.ps.memory");
 	bed_request(bed, "worker:0 worker:1");
 	bed_wait(bed, "refused worker:1/1");
 	assert_true(bed_logged(bed, "refused worker:0/1"));
 	assert_string_equal(bed->refusal, "2 tasks that run together (worker x 2) need 1.2 GiB; "
-					  "this machine has 1000 MiB (tony.local.memory)");
+					  "this machine has 1000 MiB (tony.local.memory); ask for "
+					  "fewer, or lower tony.worker.memory");
 	bed_close(bed);
 }
 

@@ -396,14 +396,18 @@ static void what_can_never_run_is_refused_with_the_numbers(void **state)
 		const char *message;
 	} cases[] = {
 		{set_memory, "worker:0 needs 4.9 GiB; the cluster's largest container has 4.0 GiB "
-			     "(yarn.scheduler.maximum-allocation-mb)"},
+			     "(yarn.scheduler.maximum-allocation-mb); lower tony.worker.memory"},
 		{set_vcores, "worker:0 needs 5 vcores; the cluster's largest container has 4"},
 		{set_gpus,
-		 "worker:0 needs 3 of yarn.io/gpu; the cluster's largest container has 2"},
-		{set_fpgas, "worker:0 needs 1 of yarn.io/fpga, but that resource is not available"},
+		 "worker:0 needs 3 of yarn.io/gpu; the cluster's largest container has 2 "
+		 "(yarn.resource-types.yarn.io/gpu.maximum-allocation); lower tony.worker.gpus"},
+		{set_fpgas,
+		 "worker:0 needs 1 of yarn.io/fpga, but that resource is not available on the "
+		 "cluster (yarn.resource-types); take tony.worker.resource.yarn.io/fpga out"},
 		{set_instances, "16 tasks that run together and the application master need 16.5 "
 				"GiB; the queue \"default\" can have 16.0 GiB of the cluster's "
-				"16.0 GiB (2 nodes)"},
+				"16.0 GiB (2 nodes); ask for fewer or smaller tasks, or name "
+				"another queue with --queue"},
 		{set_all_vcores,
 		 "4 tasks that run together and the application master need 17 "
 		 "vcores; the queue \"default\" can have 16 vcores of the cluster's 16"},
@@ -431,7 +435,9 @@ static void what_can_never_run_is_refused_with_the_numbers(void **state)
 		{set_foreign_checkpoints,
 		 "tony.application.checkpoint-dir: hdfs://elsewhere:8020/ck is not in the "
 		 "cluster's file system; write hdfs://"},
-		{set_am_memory, "the application master (tony.am.*) needs 4.9 GiB"},
+		{set_am_memory,
+		 "the application master needs 4.9 GiB; the cluster's largest container has 4.0 "
+		 "GiB (yarn.scheduler.maximum-allocation-mb); lower tony.am.memory"},
 	};
 
 	for (size_t i = 0; i < array_length(cases); i++) {
