@@ -6,10 +6,10 @@
 #include "base/opt.h"
 #include "base/str.h"
 
-/* What was typed behind a verb. Its opt_table says which jobs that may be: of a verb for all, a
- * name is that of the newest live job, else of the newest that has ended. A verb for live jobs or
- * for ended ones changes something, so it refuses a name or tag that several of them have, unless
- * `all` is set. Of an ended job nothing but its history need be left. */
+/* The words that were typed behind a verb. Its opt_table says which jobs that may be: of a verb for
+ * all, a name is that of the newest live job, else of the newest that has ended. A verb for live
+ * jobs or for ended ones changes something, so it refuses a name or tag that several of them have,
+ * unless `all` is set. Of an ended job nothing but its history need be left. */
 struct job_choice {
 	const struct opt_table *verb;
 	const struct str_list *operands;

@@ -41,7 +41,7 @@ static int64_t maximum_of(const Hadoop__ResourceProto *maximum, const char *name
 	return -1;
 }
 
-/* Who asks for a container: "worker:0", by keys that begin with "tony.worker". */
+/* "worker:0" asks for a container, by keys that begin with "tony.worker". */
 struct asker {
 	const char *who, *keys;
 };
