@@ -175,6 +175,20 @@ def torchrun(place, processes):
 
 
 KEPT = 5000
+CLEANED = 1000
+
+
+def keep_job(place):
+    """(the folder of jobs, the name of one in it that has ended)"""
+    jobs = os.path.join(place.env["TONY_STATE_DIR"], "jobs")
+    place.tony("submit", "--memory", "16m", "--", "true")
+    [kept] = os.listdir(jobs)
+    wait_until(lambda: not os.path.exists(os.path.join(jobs, kept, "am.json")))
+    return jobs, kept
+
+
+def kept_id(number):
+    return f"tony-202611{1 + number % 28:02}-000000-{number:08x}"
 
 
 def show_kept_jobs(runs):
@@ -182,17 +196,14 @@ def show_kept_jobs(runs):
     own. The first list makes the index of them."""
     place = Workplace()
     try:
-        jobs = os.path.join(place.env["TONY_STATE_DIR"], "jobs")
-        place.tony("submit", "--memory", "16m", "--", "true")
-        [kept] = os.listdir(jobs)
-        wait_until(lambda: not os.path.exists(os.path.join(jobs, kept, "am.json")))
+        jobs, kept = keep_job(place)
         histories = os.path.join(place.env["TONY_STATE_DIR"], "history")
         [history] = wait_until(lambda: glob.glob(os.path.join(histories, "*", "*", "*", kept)))
         for number in range(KEPT):
-            job, name = f"tony-202611{1 + number % 28:02}-000000-{number:08x}", f"job-{number}"
+            job, name = kept_id(number), f"job-{number}"
             copy_job(jobs, kept, job, name)
             copy_history(histories, history, job, name)
-        shutil.rmtree(os.path.join(jobs, f"tony-20261108-000000-{7:08x}"))
+        shutil.rmtree(os.path.join(jobs, kept_id(7)))
         ask = functools.partial(subprocess.run, env=place.env, check=False, capture_output=True)
         show(f"  of {KEPT} kept jobs: the first list of all", [timed(lambda: ask([TONY, "list", "--all"]))], "ms", "")
         for label, *words in (("a job that is none", "status", "no-such-job"), ("one of them by name", "status", "job-8"),
@@ -200,6 +211,23 @@ def show_kept_jobs(runs):
                               ("the live ones", "list")):
             times = [timed(lambda: ask([TONY, *words])) for _ in range(runs)]
             show(f"  of {KEPT} kept jobs: {label}", times, "ms", "<= 50")
+    finally:
+        place.close()
+
+
+def show_clean(runs):
+    """All of them ended an hour ago, but for the one that they are copies of."""
+    place = Workplace()
+    try:
+        jobs, kept = keep_job(place)
+        for number in range(CLEANED):
+            copy_job(jobs, kept, kept_id(number), f"job-{number}")
+            shutil.copytree(os.path.join(jobs, kept, "containers"), os.path.join(jobs, kept_id(number), "containers"), symlinks=True)
+        clean = functools.partial(place.tony, "clean", "--older-than", "30m")
+        show(f"  tony clean of {CLEANED} kept jobs: --dry-run", [timed(lambda: clean("--dry-run")) for _ in range(runs)], "ms", "")
+        show(f"  tony clean of {CLEANED} kept jobs", [timed(clean)], "ms", "")
+        if os.listdir(jobs) != [kept]:
+            sys.exit("bench: tony clean has left some of them")
     finally:
         place.close()
 
@@ -428,6 +456,7 @@ def main():
              [no_op_tasks(place, 8, f"{PYTHON} -c pass", "64m") for _ in range(runs)], "ms", "")
         show("  torchrun --nproc-per-node 8 of the same", [torchrun(place, 8) for _ in range(3)], "ms", "")
         show_kept_jobs(runs)
+        show_clean(runs)
         show("rsh to 3 hosts", rsh_to_hosts(place, 3, 10 * runs), "ms", "")
         sizes = [resident_sizes(place) for _ in range(3)]
         show("RSS of the AM and its guardian, 8 tasks", [am for am, _ in sizes], "MiB", "<= 10")
