@@ -9,7 +9,7 @@
 
 static int check_type(const struct job_type *type, struct err *err)
 {
-	if (type->role != JOB_ROLE_TRACKED || type->gpus % type->processes == 0)
+	if (type->gpus % type->processes == 0)
 		return 0;
 	return err_set(
 		err, ERR_CONFIG,
@@ -20,12 +20,7 @@ static int check_type(const struct job_type *type, struct err *err)
 
 static int check(const struct job *job, struct err *err)
 {
-	if (rank_check(job, "JAX's processes", err) < 0)
-		return -1;
-	for (size_t i = 0; i < job->type_count; i++)
-		if (check_type(&job->types[i], err) < 0)
-			return -1;
-	return 0;
+	return rank_check(job, "JAX's processes", check_type, err);
 }
 
 /* All processes take part in every step. */

@@ -11,7 +11,7 @@
 
 static int check_type(const struct job_type *type, struct err *err)
 {
-	if (type->role != JOB_ROLE_TRACKED || type->processes == 1)
+	if (type->processes == 1)
 		return 0;
 	return err_set(err, ERR_CONFIG,
 		       "tony.%s.processes: \"%d\": LightGBM has one process for each port, with as "
@@ -21,12 +21,7 @@ static int check_type(const struct job_type *type, struct err *err)
 
 static int check(const struct job *job, struct err *err)
 {
-	if (rank_check(job, "LightGBM's machines", err) < 0)
-		return -1;
-	for (size_t i = 0; i < job->type_count; i++)
-		if (check_type(&job->types[i], err) < 0)
-			return -1;
-	return 0;
+	return rank_check(job, "LightGBM's machines", check_type, err);
 }
 
 /* All workers take part in every step. LightGBM binds its port without SO_REUSEADDR and

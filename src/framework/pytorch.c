@@ -10,7 +10,7 @@
 
 static int check(const struct job *job, struct err *err)
 {
-	return rank_check(job, "PyTorch's processes", err);
+	return rank_check(job, "PyTorch's processes", NULL, err);
 }
 
 /* All ranks take part in every step. */

@@ -68,8 +68,11 @@ bool rank_find(const struct framework_task *task, struct rank *rank)
 	return is_counted(task->job, task->cluster, task->type);
 }
 
-int rank_check(const struct job *job, const char *who, struct err *err)
+int rank_check(const struct job *job, const char *who,
+	       int (*check_type)(const struct job_type *type, struct err *err), struct err *err)
 {
+	bool has_rank = false;
+
 	if (job->mode != JOB_MODE_GANG)
 		return err_set(
 			err, ERR_CONFIG,
@@ -77,9 +80,13 @@ int rank_check(const struct job *job, const char *who, struct err *err)
 			"rank 0 when they start; use GANG",
 			who);
 	for (size_t i = 0; i < job->type_count; i++)
-		if (job->types[i].role == JOB_ROLE_TRACKED && job->types[i].instances > 0)
-			return 0;
-	return err_set(err, ERR_CONFIG,
-		       "tony.application.untracked.jobtypes: every task is untracked, so no one "
-		       "trains; leave one type, such as worker, out of it");
+		has_rank |= job->types[i].role == JOB_ROLE_TRACKED && job->types[i].instances > 0;
+	if (!has_rank)
+		return err_set(err, ERR_CONFIG,
+			       "tony.application.untracked.jobtypes: every task is untracked, so "
+			       "no one trains; leave one type, such as worker, out of it");
+	for (size_t i = 0; check_type && i < job->type_count; i++)
+		if (job->types[i].role == JOB_ROLE_TRACKED && check_type(&job->types[i], err) < 0)
+			return -1;
+	return 0;
 }

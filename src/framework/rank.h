@@ -20,8 +20,9 @@ struct rank {
 bool rank_find(const struct framework_task *task, struct rank *rank);
 
 /* Refuses a job without a rank 0 that is known when `who` ("JAX's processes") start: FCFS, and one
- * in which no task is tracked. */
-int rank_check(const struct job *job, const char *who, struct err *err);
+ * in which no task is tracked; then each tracked type that `check_type` (NULL: none) refuses. */
+int rank_check(const struct job *job, const char *who,
+	       int (*check_type)(const struct job_type *type, struct err *err), struct err *err);
 
 /* The types whose processes are counted, in the order of their ranks. The caller frees. */
 size_t *rank_order(const struct job *job, const struct cluster *cluster, size_t *count);

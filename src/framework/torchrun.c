@@ -11,7 +11,7 @@
 
 static int check(const struct job *job, struct err *err)
 {
-	return rank_check(job, "torchrun's agents", err);
+	return rank_check(job, "torchrun's agents", NULL, err);
 }
 
 /* An agent that is gone takes its ranks along, and the first one the store in which all meet:
