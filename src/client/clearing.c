@@ -69,9 +69,7 @@ static int remove_from_own_place(struct clearing *clearing, const struct job *jo
 	if (!location)
 		return 0;
 	if (job_stores_open(location, &stores, &missing) < 0)
-		return missing.kind == ERR_NOT_FOUND
-			       ? 0
-			       : err_set(err, missing.kind, "%s", err_message(&missing));
+		return missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
 	return job_stores_remove(&stores, job->id, &clearing->removal, err);
 }
 
@@ -125,7 +123,7 @@ static void tell_all(struct clearing *clearing, const struct stage_cache_removal
 		return; /* the error says it all */
 	char *bytes cleanup_free = str_format_bytes(clearing->bytes);
 	char *of_cache cleanup_free = str_format_bytes(cache->bytes);
-	printf("%zu job%s%s, %s; of the cache %s\n", count, count == 1 ? "" : "s",
+	printf("%zu job%s%s, %s; of the cache %s\n", count, str_plural((int64_t)count),
 	       clearing->is_dry ? " would be removed" : " removed", bytes, of_cache);
 }
 

@@ -41,9 +41,7 @@ static int remove_opened(struct clearing *clearing, const char *name, struct err
 	if (opened_find(&opened, name, err) < 0)
 		return -1;
 	if (!opened.view->is_final)
-		return err_set(err, ERR_USAGE,
-			       "%s has not ended, and is not removed; tony kill %s ends it",
-			       opened.id, opened.id);
+		return removal_refuse_live(opened.id, err);
 	return clearing_remove(clearing, opened.ops, opened.id, opened.job, err);
 }
 

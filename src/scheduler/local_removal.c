@@ -103,9 +103,7 @@ static int read_ended(const char *job_dir, struct job **job, struct err *err)
 	if (!local_job_is_there(job_dir))
 		return err_set(err, ERR_NOT_FOUND, "no job \"%s\" in %s", id, job_dir);
 	if (local_job_read_end(job_dir, job, &view) < 0)
-		return err_set(err, ERR_USAGE,
-			       "%s has not ended, and is not removed; tony kill %s ends it", id,
-			       id);
+		return removal_refuse_live(id, err);
 	job_view_destroy(view);
 	return 0;
 }
@@ -122,10 +120,7 @@ static int hold(const char *job_dir, int64_t wait_ms, struct err *err)
 	if (held >= 0)
 		return held;
 	return local_job_is_there(job_dir)
-		       ? err_set(err, ERR_FAILED,
-				 "%s has ended, and its application master still brings its "
-				 "history away; try again in a moment",
-				 fs_basename(job_dir))
+		       ? removal_refuse_leaving(fs_basename(job_dir), err)
 		       : err_set(err, ERR_NOT_FOUND, "%s was removed by another process",
 				 fs_basename(job_dir));
 }

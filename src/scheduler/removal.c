@@ -20,6 +20,20 @@ void removal_begin(struct removal *removal)
 	removal->bytes = 0;
 }
 
+int removal_refuse_live(const char *id, struct err *err)
+{
+	return err_set(err, ERR_USAGE, "%s has not ended, and is not removed; tony kill %s ends it",
+		       id, id);
+}
+
+int removal_refuse_leaving(const char *id, struct err *err)
+{
+	return err_set(err, ERR_USAGE,
+		       "%s has ended, and its application master still tells its end and keeps its "
+		       "history; try again in a moment",
+		       id);
+}
+
 static void forget(struct removal_use *use)
 {
 	str_list_finish(&use->paths);

@@ -33,6 +33,12 @@ void removal_finish(struct removal *removal);
 /* The next job. */
 void removal_begin(struct removal *removal);
 
+/* What scheduler_client_ops.remove() says of a job that has not ended, and of one whose AM still
+ * has to do after its end. Both set ERR_USAGE, and return -1: `tony clean` passes such jobs over.
+ */
+int removal_refuse_live(const char *id, struct err *err);
+int removal_refuse_leaving(const char *id, struct err *err);
+
 /* Is it time to look for live jobs, again? Then all that was noted is forgotten. */
 bool removal_use_begin(struct removal_use *use);
 void removal_note_use(struct removal_use *use, const char *job, const char *path);

@@ -79,9 +79,7 @@ static int note_job(struct ageing *ageing, const char *id, struct err *err)
 	struct err missing cleanup_err = {0};
 
 	if (webhdfs_read_file(ageing->client, path, JOB_JSON_CAP, &text, &missing) < 0)
-		return missing.kind == ERR_NOT_FOUND
-			       ? 0
-			       : err_set(err, missing.kind, "%s", err_message(&missing));
+		return missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
 	json_t *job cleanup_json = json_parse(str_text(&text), text.length, NULL);
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
 		hadoop_cluster_from_json(json_object_get(job, "cluster"), NULL);
@@ -160,7 +158,7 @@ static int find_old(struct ageing *ageing, struct err *err)
 	if (webhdfs_list(ageing->client, ageing->cache, add_old, ageing, &missing) == 0 ||
 	    missing.kind == ERR_NOT_FOUND)
 		return 0;
-	return err_set(err, missing.kind, "%s", err_message(&missing));
+	return err_copy(err, &missing);
 }
 
 int yarn_cache_age(struct webhdfs_client *client, const struct hadoop_cluster *cluster,

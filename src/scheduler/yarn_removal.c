@@ -63,9 +63,7 @@ static int remove_path(const struct removing *removing, const char *path, struct
 	struct err missing cleanup_err = {0};
 
 	if (webhdfs_stat(removing->client, path, &there, &missing) < 0)
-		return missing.kind == ERR_NOT_FOUND
-			       ? 0
-			       : err_set(err, missing.kind, "%s", err_message(&missing));
+		return missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
 	int64_t bytes = measure(removing->client, path);
 	if (!removing->removal->is_dry && webhdfs_remove(removing->client, path, err) < 0)
 		return -1;
@@ -114,7 +112,7 @@ static int check_unused(const struct removing *removing, const char *checkpoints
 
 	if (webhdfs_list(removing->client, directory, add_job, &ids, &missing) < 0 &&
 	    missing.kind != ERR_NOT_FOUND)
-		return err_set(err, missing.kind, "%s", err_message(&missing));
+		return err_copy(err, &missing);
 	for (size_t i = 0; i < ids.count; i++)
 		if (!str_equal(ids.items[i], removing->id) &&
 		    check_user(removing, ids.items[i], checkpoints, err) < 0)
@@ -170,15 +168,10 @@ static int check_report(const struct removing *removing,
 	if (user && !str_equal(user, removing->cluster->user))
 		return err_set(err, ERR_DENIED, "%s is %s's, and is not removed", id, user);
 	if (!job_state_is_final(yarn_job_state(report)))
-		return err_set(err, ERR_USAGE,
-			       "%s has not ended, and is not removed; tony kill %s ends it", id,
-			       id);
+		return removal_refuse_live(id, err);
 	while (!has_left(removing, report)) {
 		if (clock_monotonic_ms() >= until)
-			return err_set(err, ERR_USAGE,
-				       "%s has ended, and its application master still brings its "
-				       "history away; try again in a moment",
-				       id);
+			return removal_refuse_leaving(id, err);
 		poll(NULL, 0, POLL_MS);
 	}
 	return 0;
@@ -257,9 +250,8 @@ static int check_ended(const struct removing *removing, struct err *err)
 
 	if (response)
 		return check_report(removing, response->application_report, err);
-	return unknown.kind == ERR_NOT_FOUND
-		       ? check_forgotten(removing, err)
-		       : err_set(err, unknown.kind, "%s", err_message(&unknown));
+	return unknown.kind == ERR_NOT_FOUND ? check_forgotten(removing, err)
+					     : err_copy(err, &unknown);
 }
 
 int yarn_remove(const char *id, struct removal *removal, struct err *err)
@@ -330,7 +322,7 @@ static int add_left_in_hdfs(const struct hadoop_cluster *cluster, int64_t until_
 		struct err missing cleanup_err = {0};
 		if (webhdfs_list(client, directory, add_left, &leaving, &missing) < 0 &&
 		    missing.kind != ERR_NOT_FOUND)
-			return err_set(err, missing.kind, "%s", err_message(&missing));
+			return err_copy(err, &missing);
 	}
 	return client ? 0 : -1;
 }

@@ -267,6 +267,17 @@ def test_clean_takes_no_job_that_lives_or_is_being_submitted(tony):
     assert len(json.loads(tony.run("history", "--json").stdout)) == 7
 
 
+def test_clean_passes_over_a_job_whose_end_is_still_told(tony):
+    job = tony.submit({"tony.worker.instances": 1, "tony.application.on-end": f"until [ -e {tony.directory}/go ]; do sleep 0.05; done"},
+                      "--executes", "true")
+    assert job.wait() == 0
+    assert "0 jobs removed" in clean(tony, "--older-than", "0s").stdout and job.directory.exists()
+    (tony.directory / "go").touch()
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    clean(tony, "--older-than", "0s")
+    assert not job.directory.exists()
+
+
 def test_several_clean_at_once(tony):
     """Each job of a stream is taken by one of them, and is nobody's trouble then."""
     end = tony.directory / "end"
