@@ -33,9 +33,8 @@ void removal_finish(struct removal *removal);
 /* The next job. */
 void removal_begin(struct removal *removal);
 
-/* What scheduler_client_ops.remove() says of a job that has not ended, and of one whose AM still
- * has to do after its end. Both set ERR_USAGE, and return -1: `tony clean` passes such jobs over.
- */
+/* scheduler_client_ops.remove() refuses a job that has not ended, and one whose AM still has to do
+ * after its end. Both set ERR_USAGE and return -1: `tony clean` passes such jobs over. */
 int removal_refuse_live(const char *id, struct err *err);
 int removal_refuse_leaving(const char *id, struct err *err);
 
