@@ -13,6 +13,7 @@ int clearing_begin(struct clearing *clearing, struct err *err)
 {
 	clearing->removal.is_dry = clearing->is_dry;
 	clearing->jobs = map_create(NULL);
+	clearing->staying = map_create(NULL);
 	clearing->rows = json_array();
 	return clearing->with_history ? job_stores_open(NULL, &clearing->stores, err) : 0;
 }
@@ -22,6 +23,7 @@ void clearing_finish(struct clearing *clearing)
 	removal_finish(&clearing->removal);
 	job_stores_close(&clearing->stores);
 	map_destroy(clearing->jobs);
+	map_destroy(clearing->staying);
 	json_decref(clearing->rows);
 }
 
@@ -90,12 +92,20 @@ static int remove_job(struct clearing *clearing, const struct scheduler_client_o
 	return clearing->with_history ? remove_history(clearing, id, job, err) : 0;
 }
 
+void clearing_choose(struct clearing *clearing, const struct str_list *ids)
+{
+	for (size_t i = 0; i < ids->count; i++)
+		str_list_add(&clearing->removal.chosen, ids->items[i]);
+}
+
 int clearing_remove(struct clearing *clearing, const struct scheduler_client_ops *ops,
 		    const char *id, const struct job *job, struct err *err)
 {
 	removal_begin(&clearing->removal);
-	if (remove_job(clearing, ops, id, job, err) < 0)
+	if (remove_job(clearing, ops, id, job, err) < 0) {
+		map_set(clearing->staying, id, clearing);
 		return -1;
+	}
 	map_set(clearing->jobs, id, clearing);
 	if (clearing->removal.removed.count > 0)
 		tell_job(clearing, id);

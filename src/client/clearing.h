@@ -14,6 +14,7 @@ struct clearing {
 	struct removal removal;
 	struct job_stores stores; /* opened where the history is to go */
 	struct map *jobs;	  /* the ids of those removed */
+	struct map *staying;	  /* of those that were not */
 	json_t *rows;
 	int64_t bytes;	     /* of all */
 	int64_t cache_bytes; /* of what was sent to a cluster */
@@ -23,6 +24,9 @@ struct clearing {
 
 int clearing_begin(struct clearing *clearing, struct err *err);
 void clearing_finish(struct clearing *clearing);
+
+/* Before the first of them is removed: jobs that use each other's folders go together. */
+void clearing_choose(struct clearing *clearing, const struct str_list *ids);
 
 /* Removes what is left of an ended job; tells it unless `as_json`. `ops` NULL: nothing but its
  * history is left. `job` (NULL: not known): its description, which says where its history is. */

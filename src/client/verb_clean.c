@@ -67,7 +67,7 @@ static void clean_job(struct clearing *clearing, const struct scheduler_client_o
 	struct opened opened cleanup_opened = {0};
 	struct err err cleanup_err = {0};
 
-	if (map_get(clearing->jobs, id))
+	if (map_get(clearing->jobs, id) || map_get(clearing->staying, id))
 		return;
 	if (ops && clearing->with_history)
 		opened_find(&opened, id, NULL); /* its description may name a history of its own */
@@ -96,6 +96,7 @@ static void clean_scheduled(struct clearing *clearing, const struct scheduler_cl
 		clearing->failed++;
 		return;
 	}
+	clearing_choose(clearing, &ids);
 	for (size_t i = 0; i < ids.count; i++)
 		clean_job(clearing, ops, ids.items[i]);
 	if (clearing_age_cache(clearing, ops, age_ms, &err) < 0) {

@@ -69,6 +69,7 @@ static int remove_all(const struct rm_options *chosen, const struct str_list *op
 			       verb_rm_options.usage);
 	if (job_choice_find(&choice, &jobs, err) < 0 || clearing_begin(&clearing, err) < 0)
 		return -1;
+	clearing_choose(&clearing, &jobs);
 	int code = job_choice_each(&jobs, remove_one, &clearing);
 	return clearing_end(&clearing, -1, err) < 0 ? -1 : code;
 }

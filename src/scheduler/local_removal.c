@@ -23,47 +23,58 @@ static char *resolve(const char *path)
 	return real ? real : mem_strdup(path);
 }
 
-static void note_used(struct removal *removal, const char *id, const char *path)
+static void note_used(struct removal_use *use, const char *id, const char *path)
 {
 	if (!path || path[0] != '/')
 		return;
 	char *real cleanup_free = resolve(path);
-	removal_note_use(&removal->here, id, real);
+	removal_note_use(use, id, real);
 }
 
-/* The directories that live jobs use: one may go on with the checkpoints of an ended job. */
-static void note_live_job(struct removal *removal, const char *job_dir)
+/* One may go on with the checkpoints of another. */
+static void note_job(struct removal_use *use, const char *job_dir)
 {
 	char *description cleanup_free = fs_join(job_dir, "job.json");
-	struct job *job = local_job_is_idle(job_dir) ? NULL : job_read_file(description, NULL);
+	struct job *job = job_read_file(description, NULL);
 
 	if (!job)
 		return;
-	note_used(removal, job->id, job->checkpoint_dir);
-	note_used(removal, job->id, job->work_dir);
+	const char *paths[] = {job->checkpoint_dir, job->work_dir,
+			       job->results_dir ? job->output_dir : NULL};
+	for (size_t i = 0; i < array_length(paths); i++)
+		if (paths[i] && !fs_is_below(paths[i], job_dir))
+			note_used(use, job->id, paths[i]);
 	job_destroy(job);
 }
 
-static void note_live_jobs(struct removal *removal, const char *jobs)
+static void note_jobs(struct removal_use *use, const char *jobs)
 {
 	DIR *directory cleanup_dir = opendir(jobs);
 	const struct dirent *entry;
 
 	while (directory && (entry = readdir(directory))) {
 		char *job_dir cleanup_free = fs_join(jobs, entry->d_name);
-		if (state_dir_is_job_id(entry->d_name) && local_job_is_there(job_dir))
-			note_live_job(removal, job_dir);
+		if (state_dir_is_job_id(entry->d_name) && local_job_is_there(job_dir) &&
+		    (use->of_ended || !local_job_is_idle(job_dir)))
+			note_job(use, job_dir);
 	}
 }
 
+/* Jobs begin at any time; those that have ended are as they were. */
 static int check_unused(struct removal *removal, const char *id, const char *job_dir,
 			struct err *err)
 {
 	char *jobs cleanup_free = fs_dirname(job_dir), *real cleanup_free = resolve(job_dir);
 
 	if (removal_use_begin(&removal->here))
-		note_live_jobs(removal, jobs);
-	return removal_check_unused(&removal->here, id, real, err);
+		note_jobs(&removal->here, jobs);
+	if (removal->kept_here.looked_ms == 0 && removal_use_begin(&removal->kept_here)) {
+		removal->kept_here.of_ended = true;
+		note_jobs(&removal->kept_here, jobs);
+	}
+	return removal_check_unused(removal, &removal->here, id, real, err) < 0
+		       ? -1
+		       : removal_check_unused(removal, &removal->kept_here, id, real, err);
 }
 
 /* ---- what is not the job's ---------------------------------------------------------------- */

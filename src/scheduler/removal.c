@@ -44,8 +44,10 @@ void removal_finish(struct removal *removal)
 {
 	removal_begin(removal);
 	str_list_finish(&removal->sources);
+	str_list_finish(&removal->chosen);
 	forget(&removal->here);
-	forget(&removal->in_hdfs);
+	forget(&removal->kept_here);
+	forget(&removal->kept_in_hdfs);
 }
 
 int removal_remove(struct removal *removal, const char *path, const char *name, struct err *err)
@@ -93,7 +95,7 @@ int removal_remove_folder(struct removal *removal, const char *path, struct err 
 	return result;
 }
 
-/* ---- what live jobs use ------------------------------------------------------------------- */
+/* ---- what other jobs use ------------------------------------------------------------------ */
 
 bool removal_use_begin(struct removal_use *use)
 {
@@ -112,15 +114,27 @@ void removal_note_use(struct removal_use *use, const char *job, const char *path
 	str_list_add(&use->jobs, job);
 }
 
-int removal_check_unused(const struct removal_use *use, const char *job, const char *directory,
-			 struct err *err)
+static int tell_used(const struct removal_use *use, size_t i, const char *job, struct err *err)
+{
+	const char *user = use->jobs.items[i], *path = use->paths.items[i];
+
+	return use->of_ended
+		       ? err_set(err, ERR_USAGE,
+				 "%s stays: it has what %s keeps in %s; remove that job first, or "
+				 "both: tony rm %s %s",
+				 job, user, path, user, job)
+		       : err_set(err, ERR_USAGE,
+				 "%s stays: %s, which runs, uses %s; remove it once that has ended",
+				 job, user, path);
+}
+
+int removal_check_unused(const struct removal *removal, const struct removal_use *use,
+			 const char *job, const char *directory, struct err *err)
 {
 	for (size_t i = 0; i < use->paths.count; i++)
 		if (!str_equal(use->jobs.items[i], job) &&
-		    fs_is_below(use->paths.items[i], directory))
-			return err_set(err, ERR_USAGE,
-				       "%s stays: %s, which runs, uses %s; remove it once that has "
-				       "ended",
-				       job, use->jobs.items[i], use->paths.items[i]);
+		    fs_is_below(use->paths.items[i], directory) &&
+		    !(use->of_ended && str_list_has(&removal->chosen, use->jobs.items[i])))
+			return tell_used(use, i, job, err);
 	return 0;
 }

@@ -8,10 +8,11 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* Directories that live jobs use, each with the id of its job. */
+/* Directories that jobs use, each with the id of its job. */
 struct removal_use {
 	struct str_list paths, jobs;
 	int64_t looked_ms; /* when for them, monotonic; 0: never */
+	bool of_ended; /* of jobs that have ended, and keep something there; else of live ones */
 };
 
 struct removal {
@@ -25,7 +26,8 @@ struct removal {
 
 	/* Of all of them. */
 	struct str_list sources; /* contents of the cache that the jobs had */
-	struct removal_use here, in_hdfs;
+	struct str_list chosen;	 /* the ids of those that are to be removed */
+	struct removal_use here, kept_here, kept_in_hdfs;
 };
 void removal_finish(struct removal *removal);
 #define cleanup_removal __attribute__((cleanup(removal_finish)))
@@ -41,9 +43,9 @@ int removal_refuse_leaving(const char *id, struct err *err);
 /* Is it time to look for live jobs, again? Then all that was noted is forgotten. */
 bool removal_use_begin(struct removal_use *use);
 void removal_note_use(struct removal_use *use, const char *job, const char *path);
-/* ERR_USAGE: another job uses something in this directory. */
-int removal_check_unused(const struct removal_use *use, const char *job, const char *directory,
-			 struct err *err);
+/* ERR_USAGE: another job uses something in this directory, and lives or is not chosen. */
+int removal_check_unused(const struct removal *removal, const struct removal_use *use,
+			 const char *job, const char *directory, struct err *err);
 
 /* Removes a file or tree of this machine, once it is measured. Symbolic links are not followed, and
  * nothing there is fine. `name`: what the user is told; NULL: nothing. */

@@ -114,8 +114,37 @@ def test_checkpoints_that_a_running_job_uses_stay(tony):
     (tony.directory / "go").touch()
     assert job.wait() == 0
     wait_until(lambda: not job.processes(), "the AM to be gone")
-    remove(tony, old.id)
+    assert job.id in remove(tony, old.id, code=2).stderr and (old.directory / "checkpoint/1").exists()
+    remove(tony, old.id, job.id)
+    assert is_gone(tony, old) and is_gone(tony, job)
+
+
+def test_checkpoints_of_a_later_job_stay_as_long_as_it_does(tony):
+    """It went on in the folder of one that ended long ago."""
+    old, untouched = ended(tony, "echo 1 >$TONY_CHECKPOINT_DIR/1"), ended(tony)
+    answer = tony.run("rerun", old.id, "--resume", "--json")
+    assert answer.returncode == 0, answer.stderr
+    later = json.loads(answer.stdout)["id"]
+    make_old(old, 31)
+    make_old(untouched, 31)
+    clean(tony, "--history")
+    assert old.published() and is_gone(tony, untouched)
+    upkeep(tony, {"tony.jobs.results-max-age": "30d"})
+    assert (old.directory / "checkpoint/1").exists()
+    told = json.loads(clean(tony, "--older-than", "0s", "--dry-run", "--json").stdout)
+    assert {old.id, later} <= {row["id"] for row in told["jobs"]}
+    remove(tony, old.id, later)
     assert not old.directory.exists()
+
+
+def test_a_folder_for_results_of_a_running_job_stays(tony):
+    old = ended(tony)
+    job = tony.submit({"tony.worker.instances": 1, "tony.application.output-dir": old.directory / "results"},
+                      "--executes", f"./exit_after.sh {tony.directory}/go 0")
+    job.wait_task("worker:0")
+    assert job.id in remove(tony, old.id, code=2).stderr
+    (tony.directory / "go").touch()
+    assert job.wait() == 0
 
 
 def test_of_no_such_job_standard_output_says_nothing(tony):
