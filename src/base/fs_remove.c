@@ -14,11 +14,14 @@
 #include "base/fs.h"
 #include "base/mem.h"
 
+#define NAMES_MAX 1024 /* of a level, kept at a time */
+
 /* The way from the tree's root to where we are. */
 struct level {
 	dev_t device;
 	ino_t inode;
-	char *name; /* in the level above */
+	char *name;		/* in the level above */
+	struct str_list inside; /* directories that were found, the next to be removed last */
 };
 
 struct walk {
@@ -30,8 +33,10 @@ struct walk {
 
 static void finish(struct walk *walk)
 {
-	for (size_t i = 0; i < walk->depth; i++)
+	for (size_t i = 0; i < walk->depth; i++) {
 		free(walk->levels[i].name);
+		str_list_finish(&walk->levels[i].inside);
+	}
 	free(walk->levels);
 	mem_cleanup_close(&walk->fd);
 }
@@ -42,7 +47,7 @@ static int open_directory(int at, const char *name)
 	int fd = openat(at, name, flags);
 
 	/* Trees of read-only directories are common (package caches). */
-	if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, 0) == 0)
+	if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
 		fd = openat(at, name, flags);
 	return fd;
 }
@@ -57,13 +62,14 @@ static bool is_mounted(int fd)
 	       (info.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
-/* 1: it is not there any more. */
+/* 1: it is not there any more, or something else is, which the next look finds. */
 static int enter(struct walk *walk, const char *name, struct err *err)
 {
 	int fd cleanup_close = open_directory(walk->fd, name);
 	struct stat info;
 
-	if (fd < 0 && errno == ENOENT)
+	if (fd < 0 &&
+	    (errno == ENOENT || (walk->depth > 0 && (errno == ENOTDIR || errno == ELOOP))))
 		return 1;
 	if (fd < 0 || fstat(fd, &info) < 0)
 		return err_set_errno(err, "%s: %s", walk->root, name);
@@ -99,6 +105,7 @@ static int leave(struct walk *walk, struct err *err)
 		return err_set(err, ERR_IO, "%s: was moved while it was being removed", walk->root);
 
 	char *name cleanup_free = walk->levels[--walk->depth].name;
+	str_list_finish(&walk->levels[walk->depth].inside);
 	close(walk->fd);
 	walk->fd = mem_steal_fd(&fd);
 	if (unlinkat(walk->fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
@@ -106,8 +113,9 @@ static int leave(struct walk *walk, struct err *err)
 	return 0;
 }
 
-/* Removes what is no directory; the first directory met goes to *subdirectory. */
-static int remove_entries(struct walk *walk, char **subdirectory, struct err *err)
+/* Removes what is no directory, and adds names of directories. Each look at a large directory
+ * begins with what was removed from it before, so one look is for many of them. */
+static int remove_entries(struct walk *walk, struct str_list *inside, struct err *err)
 {
 	DIR *dir cleanup_dir = NULL;
 	int fd = openat(walk->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -118,7 +126,7 @@ static int remove_entries(struct walk *walk, char **subdirectory, struct err *er
 		return -1;
 	}
 	const struct dirent *entry;
-	while ((entry = readdir(dir))) {
+	while (inside->count < NAMES_MAX && (entry = readdir(dir))) {
 		if (str_equal(entry->d_name, ".") || str_equal(entry->d_name, ".."))
 			continue;
 		if (unlinkat(walk->fd, entry->d_name, 0) == 0 || errno == ENOENT)
@@ -131,18 +139,27 @@ static int remove_entries(struct walk *walk, char **subdirectory, struct err *er
 			errno = reason;
 			return err_set_errno(err, "%s: %s", walk->root, entry->d_name);
 		}
-		*subdirectory = mem_strdup(entry->d_name);
-		return 0;
+		str_list_add(inside, entry->d_name);
 	}
 	return 0;
+}
+
+static char *take_last(struct str_list *names)
+{
+	char *name = names->count > 0 ? names->items[--names->count] : NULL;
+
+	if (name)
+		names->items[names->count] = NULL;
+	return name;
 }
 
 static int empty(struct walk *walk, struct err *err)
 {
 	for (;;) {
-		char *subdirectory cleanup_free = NULL;
-		if (remove_entries(walk, &subdirectory, err) < 0)
+		struct str_list *inside = &walk->levels[walk->depth - 1].inside;
+		if (inside->count == 0 && remove_entries(walk, inside, err) < 0)
 			return -1;
+		char *subdirectory cleanup_free = take_last(inside);
 		if (subdirectory) {
 			if (enter(walk, subdirectory, err) < 0)
 				return -1;

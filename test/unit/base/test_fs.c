@@ -317,6 +317,19 @@ static void a_bottomless_tree_is_removed(void **state)
 	assert_int_equal(count_entries(state), 0);
 }
 
+/* More directories than are kept at a time, each with something in it. */
+static void a_broad_tree_is_removed(void **state)
+{
+	struct err err cleanup_err = {0};
+
+	for (int i = 0; i < 2500; i++) {
+		char *name cleanup_free = mem_printf("tree/%d/file", i);
+		scratch_write(state, name, "x", 0600);
+	}
+	assert_success(fs_remove_tree(scratch_path(state, "tree"), &err), &err);
+	assert_int_equal(count_entries(state), 0);
+}
+
 /* Only somebody without root's powers is stopped by modes. */
 static void read_only_directories_are_removed(void **state)
 {
@@ -404,6 +417,7 @@ int main(void)
 		scratch_test(a_tree_is_removed),
 		scratch_test(files_and_links_are_removed_alone),
 		scratch_test(a_bottomless_tree_is_removed),
+		scratch_test(a_broad_tree_is_removed),
 		scratch_test(read_only_directories_are_removed),
 		scratch_test(a_lock_may_be_removed_by_who_holds_it),
 	};
