@@ -35,7 +35,7 @@ static int find_jobs(const char *of, struct job_list *list, struct err *err)
 	return job_list_find(&filter, list, err);
 }
 
-static bool is_of(const char *of, const struct job_summary *job)
+static bool is_for(const char *of, const struct job_summary *job)
 {
 	return !str_equal(of, "ended") || job_state_is_final(job->state);
 }
@@ -47,10 +47,10 @@ static int print_jobs(const char *of, struct err *err)
 	int result = find_jobs(of, &list, err);
 
 	for (size_t i = 0; i < list.count; i++)
-		if (is_of(of, &list.items[i]))
+		if (is_for(of, &list.items[i]))
 			print_once(printed, list.items[i].id);
 	for (size_t i = 0; i < list.count; i++)
-		if (is_of(of, &list.items[i]))
+		if (is_for(of, &list.items[i]))
 			print_once(printed, list.items[i].name);
 	map_destroy(printed);
 	return result;
@@ -63,7 +63,7 @@ static int print_tags(const char *of, struct err *err)
 	int result = find_jobs(of, &list, err);
 
 	for (size_t i = 0; i < list.count; i++)
-		for (size_t k = 0; is_of(of, &list.items[i]) && k < list.items[i].tags.count; k++)
+		for (size_t k = 0; is_for(of, &list.items[i]) && k < list.items[i].tags.count; k++)
 			print_once(printed, list.items[i].tags.items[k]);
 	map_destroy(printed);
 	return result;

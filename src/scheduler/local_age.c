@@ -110,7 +110,7 @@ static void clear_if_ended(const char *job_dir)
 
 /* ---- all jobs ----------------------------------------------------------------------------- */
 
-static bool is_of(const char *path, int64_t until_ms)
+static bool was_changed_by(const char *path, int64_t until_ms)
 {
 	struct stat info;
 
@@ -119,7 +119,7 @@ static bool is_of(const char *path, int64_t until_ms)
 
 static bool is_older(const char *path, int64_t age_ms)
 {
-	return age_ms > 0 && is_of(path, clock_wall_ms() - age_ms);
+	return age_ms > 0 && was_changed_by(path, clock_wall_ms() - age_ms);
 }
 
 /* The time of a job's end is that of its journal, which nothing changes from then on. */
@@ -183,7 +183,7 @@ static bool has_ended(const char *job_dir, int64_t until_ms)
 {
 	char *journal cleanup_free = journal_of(job_dir);
 
-	return is_of(journal, until_ms) && local_job_ended_before(job_dir, INT64_MAX);
+	return was_changed_by(journal, until_ms) && local_job_ended_before(job_dir, INT64_MAX);
 }
 
 /* Jobs that have lost their AM for good get their end by being listed. */

@@ -146,7 +146,9 @@ int yarn_kill(const struct job_door *door, const char *reason, struct err *err);
  */
 struct hadoop_cluster *yarn_cluster_of(const char *id, struct err *err);
 
-/* This machine's copy of a job, made where it is missing. The caller frees. */
+/* This machine's copy of a job: its path, and the same once it is made where it was missing. The
+ * caller frees. */
+char *yarn_mirror_path(const char *id, struct err *err);
 char *yarn_mirror(const char *id, struct err *err);
 int yarn_mirror_write(const char *mirror, const char *name, const char *text, struct err *err);
 /* The journal that is there is forgotten when it is an earlier attempt's: each writes its own. */

@@ -30,14 +30,18 @@
 
 /* ---- the directory ------------------------------------------------------------------------ */
 
-char *yarn_mirror(const char *id, struct err *err)
+char *yarn_mirror_path(const char *id, struct err *err)
 {
 	char *state cleanup_free = state_dir_find(err);
 
-	if (!state)
-		return NULL;
-	char *directory cleanup_free = mem_printf("%s/yarn/%s", state, id);
-	return state_dir_make(directory, err) < 0 ? NULL : mem_steal(&directory);
+	return state ? mem_printf("%s/yarn/%s", state, id) : NULL;
+}
+
+char *yarn_mirror(const char *id, struct err *err)
+{
+	char *directory cleanup_free = yarn_mirror_path(id, err);
+
+	return directory && state_dir_make(directory, err) == 0 ? mem_steal(&directory) : NULL;
 }
 
 int yarn_mirror_write(const char *mirror, const char *name, const char *text, struct err *err)

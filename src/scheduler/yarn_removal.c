@@ -11,7 +11,6 @@
 #include "hadoop/id.h"
 #include "hadoop/webhdfs_client.h"
 #include "scheduler/removal.h"
-#include "scheduler/state_dir.h"
 #include "scheduler/yarn_reports.h"
 
 #define POLL_MS	   200
@@ -140,8 +139,7 @@ static int remove_in_hdfs(const struct removing *removing, struct err *err)
 
 static int remove_mirror(const struct removing *removing, struct err *err)
 {
-	char *state cleanup_free = state_dir_find(err);
-	char *mirror cleanup_free = state ? mem_printf("%s/yarn/%s", state, removing->id) : NULL;
+	char *mirror cleanup_free = yarn_mirror_path(removing->id, err);
 
 	if (!mirror)
 		return -1;
@@ -221,8 +219,7 @@ static bool is_elsewhere(const struct removing *removing)
 
 static bool has_known_end(const struct removing *removing)
 {
-	char *state cleanup_free = state_dir_find(NULL);
-	char *mirror cleanup_free = state ? mem_printf("%s/yarn/%s", state, removing->id) : NULL;
+	char *mirror cleanup_free = yarn_mirror_path(removing->id, NULL);
 
 	return mirror && fs_is_directory(mirror) && yarn_mirror_is_final(mirror);
 }
@@ -284,8 +281,7 @@ static bool is_old_mirror(const char *mirror, int64_t until_ms)
 
 static void add_mirrors(int64_t until_ms, struct str_list *ids)
 {
-	char *state cleanup_free = state_dir_find(NULL);
-	char *mirrors cleanup_free = state ? fs_join(state, "yarn") : NULL;
+	char *mirrors cleanup_free = yarn_mirror_path("", NULL);
 	DIR *directory cleanup_dir = mirrors ? opendir(mirrors) : NULL;
 	const struct dirent *entry;
 

@@ -239,13 +239,19 @@ def test_standard_input_is_given_again(tony, project, elsewhere):
     assert answer.stdout == "hello\n"
 
 
-def test_git_tells_what_changed_in_place(tony, project, elsewhere):
-    def git(*arguments):
+@pytest.fixture
+def git(project):
+    """Runs git in the project, all of which is in its first commit."""
+    def run(*arguments):
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=project, check=True,
                        capture_output=True)
-    git("init", "-q")
-    git("add", ".")
-    git("commit", "-qm", "first")
+    run("init", "-q")
+    run("add", ".")
+    run("commit", "-qm", "first")
+    return run
+
+
+def test_git_tells_what_changed_in_place(tony, project, git, elsewhere):
     _, job = submit(tony, "submit", "--", PYTHON, "train.py", cwd=project)
     answer, _ = submit(tony, "rerun", job.id, cwd=elsewhere)
     assert "warning" not in answer.stderr
@@ -265,13 +271,7 @@ def test_git_tells_what_changed_in_place(tony, project, elsewhere):
     assert "changed in" not in answer.stderr
 
 
-def test_uncommitted_changes_that_are_undone_are_named(tony, project, elsewhere):
-    def git(*arguments):
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=project, check=True,
-                       capture_output=True)
-    git("init", "-q")
-    git("add", ".")
-    git("commit", "-qm", "first")
+def test_uncommitted_changes_that_are_undone_are_named(tony, project, git, elsewhere):
     (project / "data.txt").write_text("other numbers")
     _, job = submit(tony, "submit", "--", PYTHON, "train.py", cwd=project)
     answer, _ = submit(tony, "rerun", job.id, cwd=elsewhere)
