@@ -94,6 +94,16 @@ export function formatClock(ms) {
 	return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
+/**
+ * "commit 3de267a94c12 of main, with changes".
+ * @param {{commit?: string, branch?: string, dirty?: boolean}} [code] a job's provenance
+ */
+export function codeWords({commit, branch, dirty} = {}) {
+	if (!commit)
+		return '';
+	return `commit ${commit.slice(0, 12)}${branch ? ` of ${branch}` : ''}${dirty ? ', with changes' : ''}`;
+}
+
 /** With thin spaces between thousands. @param {number} count */
 export function formatCount(count) {
 	return String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f');

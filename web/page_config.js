@@ -1,10 +1,10 @@
 /**
- * What the job was told: its configuration with where each value comes from, the present cluster
- * spec, and the environment as the user gave it.
+ * What the job was told: its configuration with where each value comes from, where its code comes
+ * from, the present cluster spec, and the environment as the user gave it.
  */
 import {orNull} from './api.js';
-import {copyButton, h, replace, setText} from './dom.js';
-import {formatPlural} from './format.js';
+import {copyButton, definitions, h, replace, setText} from './dom.js';
+import {codeWords, formatBytes, formatPlural} from './format.js';
 import {wordFilter} from './rows.js';
 import {withQuery} from './router.js';
 
@@ -56,7 +56,7 @@ export class ConfigPage {
 		this.element = h('div', {class: 'page'},
 			h('div', {class: 'toolbar'}, h('h1', {}, 'Configuration'), this.count, h('span', {class: 'grow'}),
 				h('label', {class: 'check'}, this.box, 'Changed from default only'), this.text),
-			this.table, this.cluster, this.environment);
+			this.table, buildCode(this.store.model.job.provenance, this.store.api), this.cluster, this.environment);
 	}
 
 	change() {
@@ -114,6 +114,38 @@ export class ConfigPage {
 			given.length === 0 ? h('p', {class: 'muted'}, 'None was given.') : null,
 			given.map(([type, variables]) => variableTable(type, variables))));
 	}
+}
+
+/** Opens how the code differed from its commit. @param {import('./api.js').JobApi} api */
+export function diffLink(api, title = 'diff') {
+	return h('a', {href: api.url('diff'), target: '_blank', rel: 'noopener'}, title);
+}
+
+/* It never changes. */
+function buildCode(code, api) {
+	if (!code)
+		return null;
+	const {changed = [], files = []} = code;
+	const cut = code.diff_cut ? ' of it: its beginning' : '';
+	return h('section', {'aria-labelledby': 'code', class: 'code'}, h('h2', {id: 'code'}, 'Code'),
+		definitions([['Git', codeWords(code)], ['Commit', code.commit && h('code', {}, code.commit)],
+			['Directory', code.directory && h('code', {}, code.directory)],
+			['Repository', code.repository && h('code', {}, code.repository)],
+			['Difference', code.diff_bytes > 0 && diffLink(api, `source.diff, ${formatBytes(code.diff_bytes)}${cut}`)],
+		].map(([term, value]) => [term, value || ''])),
+		fileTable('Changed since the commit', changed, code.changed_more),
+		fileTable('Files that the commands name', files));
+}
+
+function fileTable(title, files, more = false) {
+	if (files.length === 0)
+		return null;
+	return h('details', {open: files.length <= 20}, h('summary', {}, h('b', {}, title),
+		h('span', {class: 'muted'}, ` ${formatPlural(files.length, 'file')}${more ? ', and more' : ''}`)),
+	h('div', {class: 'scroll-x', tabindex: '0', role: 'group', 'aria-label': title}, h('table', {},
+		h('thead', {}, h('tr', {}, ['Path', 'SHA-256'].map((head) => h('th', {scope: 'col'}, head)))),
+		h('tbody', {}, files.map(({path, sha256}) => h('tr', {}, h('th', {scope: 'row'}, h('code', {}, path)),
+			h('td', {}, h('code', {}, sha256 ?? '\u2013'))))))));
 }
 
 function configTable(rows) {

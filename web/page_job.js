@@ -4,8 +4,9 @@
 import {orNull, request} from './api.js';
 import {ago, lasting} from './clock.js';
 import {badge, copyButton, definitions, h, replace, setText} from './dom.js';
-import {formatCount, formatMebibytes, workWords} from './format.js';
+import {codeWords, formatCount, formatMebibytes, workWords} from './format.js';
 import {buildCause} from './page_cause.js';
+import {diffLink} from './page_config.js';
 import {applicationPath, jobHash} from './router.js';
 import {jobHasEnded, stateClass, TASK_STATES} from './states.js';
 import {TaskTable} from './task_table.js';
@@ -99,13 +100,22 @@ export class JobPage {
 			['Tags', (job.tags ?? []).join(', ')], ['Epoch', job.epoch || ''], ['Wanted', wantedWords(job)],
 			['Retries', retryWords(job)], ['AM attempt', job.am_attempt > 1 ? job.am_attempt : ''],
 			['Submitted', ago(job.submitted_ms)], ['Running since', ago(job.running_ms)],
-			['Ended', ago(job.ended_ms)],
+			['Ended', ago(job.ended_ms)], ['Repeats', job.rerun_of], ['Code', this.buildCode(job.provenance)],
 		];
 		const seen = JSON.stringify([job.user, job.queue, job.scheduler, job.tags, job.epoch, job.retries,
 			job.infrastructure_retries, job.am_attempt, job.running_ms, job.ended_ms, wantedWords(job)]);
 		if (seen !== this.factsSeen)
 			replace(this.facts, definitions(rows));
 		this.factsSeen = seen;
+	}
+
+	/* The page of the configuration tells the rest. */
+	buildCode(code) {
+		const words = codeWords(code);
+		if (!words)
+			return '';
+		return [h('a', {href: jobHash(this.route.job, 'config')}, words),
+			code.diff_bytes > 0 ? [' ', diffLink(this.store.api)] : null];
 	}
 
 	showStragglers() {

@@ -55,9 +55,8 @@ char *am_history_pack(struct am *am)
 {
 	struct err err cleanup_err = {0};
 	char *directory cleanup_free = fs_join(am->job_dir, ".history");
-	char *diff cleanup_free = fs_join(am->job_dir, HISTORY_DIFF);
 	const struct history_pack pack = {.job = am->job,
-					  .diff = diff,
+					  .diff = am->diff_path,
 					  .journal = am->place.journal,
 					  .write_metrics = write_metrics,
 					  .measure = measure,

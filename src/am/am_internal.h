@@ -38,6 +38,7 @@ struct am {
 	int listener; /* 0: none, as every AM has an address of its own */
 	struct scheduler_hold hold;
 	char *ring_file;	  /* api_options.ring_file */
+	char *diff_path;	  /* source.diff, which may not be there */
 	struct str_list suspects; /* machines that earlier AMs of the job avoided */
 	int short_lives;	  /* AMs in a row that were killed soon after they began */
 	char *waiting;		  /* what open asks wait for; NULL: nothing */

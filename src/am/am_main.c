@@ -18,6 +18,7 @@
 #include "base/opt.h"
 #include "base/proc.h"
 #include "hadoop/container.h"
+#include "history/layout.h"
 #include "job/record.h"
 #include "job/view.h"
 #include "scheduler/launch.h"
@@ -229,10 +230,12 @@ static char *on_log_path(void *data, size_t task, const char *name)
 
 static int open_api(struct am *am, struct err *err)
 {
+	am->diff_path = fs_join(am->job_dir, HISTORY_DIFF);
 	const struct api_host host = {.data = am,
 				      .job = am->job,
 				      .machine = am->machine,
 				      .journal_path = am->place.journal,
+				      .diff_path = am->diff_path,
 				      .am_attempt = am->place.am_attempt,
 				      .deliver = on_message,
 				      .output_lost = am_on_output_lost,
@@ -382,6 +385,7 @@ static void close_all(struct am *am)
 	action_list_finish(&am->actions);
 	str_list_finish(&am->suspects);
 	free(am->ring_file);
+	free(am->diff_path);
 	free(am->waiting);
 	free(am->failure);
 	free(am->dismissal);

@@ -39,6 +39,7 @@ static const struct http_route routes[] = {
 	{"GET", "/v1/work", api_handle_work, READERS},
 	{"GET", "/v1/advice", api_handle_advice, READERS},
 	{"GET", "/v1/config", api_handle_config, READERS},
+	{"GET", "/v1/diff", api_handle_diff, READERS},
 	{"GET", "/v1/cluster", api_handle_cluster, READERS},
 	{"GET", "/v1/environment", api_handle_environment, READERS},
 	{"GET", "/ui/{name}", api_handle_ui_folder, READERS},

@@ -25,6 +25,7 @@ struct api_host {
 	const struct job *job;
 	const struct machine *machine;
 	const char *journal_path;
+	const char *diff_path; /* source.diff, once it is there; NULL: it never is */
 	int am_attempt;
 	/* machine_handle() and everything that follows from it, api_order_changed() included. */
 	bool (*deliver)(void *data, const struct machine_event *event);

@@ -235,6 +235,7 @@ void api_handle_links(void *data, struct http_request *request);
 void api_handle_login(void *data, struct http_request *request);
 void api_handle_advice(void *data, struct http_request *request);
 void api_handle_config(void *data, struct http_request *request);
+void api_handle_diff(void *data, struct http_request *request);
 void api_handle_cluster(void *data, struct http_request *request);
 void api_handle_environment(void *data, struct http_request *request);
 void api_handle_job(void *data, struct http_request *request);

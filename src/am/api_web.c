@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "am/api_internal.h"
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "history/layout.h"
 #include "web/login.h"
 #include "web/serve.h"
 
@@ -66,6 +68,20 @@ void api_handle_config(void *data, struct http_request *request)
 
 	/* Secrets and values of environments were taken out of it when the job was described. */
 	http_answer_json(request, 200, config ? json_incref(config) : json_object());
+}
+
+void api_handle_diff(void *data, struct http_request *request)
+{
+	const struct api *api = data;
+	const char *path = api->host.diff_path;
+	size_t length = 0;
+	char *diff cleanup_free = path ? fs_read_file(path, HISTORY_DIFF_CAP, &length, NULL) : NULL;
+
+	if (diff)
+		http_answer_bytes(request, 200, HISTORY_DIFF_TYPE, diff, length);
+	else
+		http_answer_error(request, 404, "not-found",
+				  "no difference of this job's code is kept");
 }
 
 void api_handle_cluster(void *data, struct http_request *request)

@@ -30,9 +30,10 @@
 #define HISTORY_LOGS	"logs"
 #define HISTORY_SUMMARY "summary.json"
 
-#define HISTORY_DIFF_CAP (256 << 10) /* bytes of source.diff */
-#define HISTORY_ID_CAP	 255	     /* bytes of a job's id */
-#define HISTORY_DAY_MS	 (86400000LL)
+#define HISTORY_DIFF_CAP  (256 << 10)		      /* bytes of source.diff */
+#define HISTORY_DIFF_TYPE "text/plain; charset=utf-8" /* to browsers */
+#define HISTORY_ID_CAP	  255			      /* bytes of a job's id */
+#define HISTORY_DAY_MS	  (86400000LL)
 
 /* A name that can be a directory of the store's, be it read from a foreign one: letters, digits,
  * ".", "_", "-" and no dot first. */

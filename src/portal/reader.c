@@ -166,6 +166,7 @@ LIVE(task)
 LIVE(attempts)
 LIVE(events)
 LIVE(config)
+LIVE(diff)
 LIVE(cluster)
 LIVE(environment)
 
@@ -182,6 +183,7 @@ static const struct http_route stored_routes[] = {
 	{"GET", "/v1/series", reader_handle_series},
 	{"GET", "/v1/advice", reader_handle_advice},
 	{"GET", "/v1/config", reader_handle_config},
+	{"GET", "/v1/diff", reader_handle_diff},
 	{"GET", "/v1/cluster", reader_handle_cluster},
 	{"GET", "/v1/environment", reader_handle_environment},
 	{"GET", "/v1/tensorboard", reader_handle_tensorboard},
@@ -203,6 +205,7 @@ static const struct http_route live_routes[] = {
 	{"GET", "/v1/work", handle_live, .raw = true},
 	{"GET", "/v1/advice", handle_live, .raw = true},
 	{"GET", "/v1/config", handle_live_config, .raw = true},
+	{"GET", "/v1/diff", handle_live_diff, .raw = true},
 	{"GET", "/v1/cluster", handle_live_cluster, .raw = true},
 	{"GET", "/v1/environment", handle_live_environment, .raw = true},
 	{"*", "/ui/{path*}", handle_live, .raw = true},

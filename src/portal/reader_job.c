@@ -1,7 +1,9 @@
 /* What a job in a store was, and was told. */
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "framework/framework.h"
+#include "history/store.h"
 #include "portal/reader_internal.h"
 
 enum { PAGE_MAX = 10000 };
@@ -70,6 +72,34 @@ void reader_handle_config(void *data, struct http_request *request)
 		return;
 	json_t *config = reader->job->config;
 	http_answer_json(request, 200, config ? json_incref(config) : json_object());
+}
+
+/* Out of the store, or of the folder of a job whose AM is not there. */
+static char *read_diff(struct reader *reader, size_t *length, struct err *err)
+{
+	if (reader->store)
+		return history_store_read_file(reader->store, reader->path, HISTORY_DIFF,
+					       HISTORY_DIFF_CAP, length, err);
+	char *path cleanup_free = fs_join(reader->door.job_dir, HISTORY_DIFF);
+	return fs_exists(path) ? fs_read_file(path, HISTORY_DIFF_CAP, length, err) : NULL;
+}
+
+void reader_handle_diff(void *data, struct http_request *request)
+{
+	struct reader *reader = data;
+	struct err err cleanup_err = {0};
+	size_t length = 0;
+
+	if (!reader_open(reader, request))
+		return;
+	char *diff cleanup_free = read_diff(reader, &length, &err);
+	if (diff)
+		http_answer_bytes(request, 200, HISTORY_DIFF_TYPE, diff, length);
+	else if (err.kind == ERR_NONE || err.kind == ERR_NOT_FOUND)
+		http_answer_error(request, 404, "not-found",
+				  "no difference of this job's code is kept");
+	else
+		reader_answer_failure(request, &err);
 }
 
 /* Of the last epoch. */

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from conftest import PYTHON, wait_until
+from portal import Portal
 from program import is_alive
 from test_history import kept
 
@@ -74,6 +75,31 @@ def test_history_has_the_difference(tony, work):
     place = kept(tony, tony.found_job(said["id"]))
     assert (place / "source.diff").read_bytes() == (directory_of(tony, said) / "source.diff").read_bytes()
     assert json.loads((place / "job.json").read_text())["provenance"] == said["provenance"]
+
+
+def test_a_live_job_answers_with_the_difference(tony, work):
+    (work / "model.py").write_text("size = 2\n")
+    answer = tony.run("submit", "--detach", *PATIENT, "--", PYTHON, "-c", "import time; time.sleep(1000)", cwd=work)
+    job = tony.found_job(answer.stdout)
+    tony.jobs.append(job)
+    job.wait_task("driver:0")
+    assert job.rest("GET", "/v1/diff") == (200, (git(work, "diff") + "\n").encode())
+    assert job.rest("GET", "/v1/diff", token="none")[0] == 401
+
+
+def test_the_portal_has_the_difference_of_an_ended_job(tony, work):
+    _, clean = submit(tony, work)
+    (work / "model.py").write_text("size = 2\n")
+    _, said = submit(tony, work)
+    portal = Portal(tony)
+    try:
+        for each in (clean, said):
+            portal.wait_kept(tony.found_job(each["id"]), "succeeded")
+        assert portal.get(f"v1/jobs/{said['id']}/job")["provenance"] == said["provenance"]
+        assert portal.call(f"v1/jobs/{said['id']}/diff")[1].decode() == git(work, "diff") + "\n"
+        assert portal.call(f"v1/jobs/{clean['id']}/diff")[0] == 404
+    finally:
+        portal.stop()
 
 
 def test_sources_elsewhere_are_looked_at_there(tony, work):

@@ -143,6 +143,7 @@ class Job:
                       for kind in self.types for index in range(kind["instances"])]
         self.by_name = {task["task"]: task for task in self.tasks}
         self.config = self.make_config()
+        self.code, self.diff = self.make_code(), None
         self.environment = {"worker": {"DATA": self.word("/data/mnist", 2), "OMP_NUM_THREADS": "4"}}
         self.emit(ev="am", attempt=1, pid=4711, address="127.0.0.1:40000", version="0.1.0")
 
@@ -169,6 +170,15 @@ class Job:
             config[f"tony.example.key-{number:03d}"] = {"value": str(number), "origin": "default"}
         return config
 
+    def make_code(self):
+        return {"directory": self.word("/home/ada/mnist", 0), "repository": "/home/ada/mnist", "commit": "3de267a94c12" + "0" * 28,
+                "branch": self.word("main", 1), "dirty": False, "files": [{"path": self.word("train.py", 2), "sha256": "e3b0" * 16}]}
+
+    def change_code(self, diff):
+        """Of a job that has not been looked at yet."""
+        self.diff = diff
+        self.code |= {"dirty": True, "changed": [{"path": "model.py", "sha256": "5feceb66" * 8}], "diff_bytes": len(diff)}
+
     def describe(self):
         progress = {}
         for task in self.tasks:
@@ -178,7 +188,7 @@ class Job:
                  "retries": self.retries, "infrastructure_retries": 0, "am_attempt": 1, "task_count": len(self.tasks),
                  "progress": progress, "submitted_ms": self.submitted_ms, "running_ms": self.running_ms,
                  "ended_ms": self.ended_ms, "waiting": self.waiting, "cause": self.cause, "types": self.types,
-                 "message": self.message, "sequence": len(self.lines),
+                 "message": self.message, "provenance": self.code, "sequence": len(self.lines),
                  "links": [{"name": task["task"].split(":")[0], "task": task["task"],
                             "path": f"ui/{task['task'].split(':')[0]}/"} for task in self.tasks if task.get("ui_port")]}
         return {key: value for key, value in found.items() if value is not None}

@@ -117,6 +117,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_events(job)
         elif parts == ["series"]:
             self.send_json(self.series(job))
+        elif parts == ["diff"] and job.diff:
+            self.send_bytes(job.diff.encode(), "text/plain; charset=utf-8")
         elif parts == ["environment"]:
             self.send_json(job.environment.get(self.query.get("type"), {}))
         elif parts == ["tensorboard"]:

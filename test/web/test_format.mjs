@@ -50,6 +50,15 @@ test('a cause is told in words', () => {
 	assert.equal(format.causeWords(undefined), '');
 });
 
+test('where code comes from is told as by tony status', () => {
+	const commit = '3de267a94c12'.padEnd(40, '0');
+	assert.equal(format.codeWords(undefined), '');
+	assert.equal(format.codeWords({}), '');
+	assert.equal(format.codeWords({commit}), 'commit 3de267a94c12');
+	assert.equal(format.codeWords({commit, branch: 'main', dirty: false}), 'commit 3de267a94c12 of main');
+	assert.equal(format.codeWords({commit, branch: 'try', dirty: true}), 'commit 3de267a94c12 of try, with changes');
+});
+
 test('how far programs are, as far as they tell', () => {
 	assert.equal(format.workWords({}), '');
 	assert.equal(format.workWords({done: 0.999}), '99%');

@@ -65,6 +65,7 @@ def test_the_history_of_a_killed_job_has_its_difference(tony, work):
     job = tony.submit({**ONE, **tony.one_am}, "--executes", "sleep 1000", src_dir=work)
     job.wait_task("worker:0")
     assert tony.cluster.get(f"{job.files}/source.diff").decode() == git(work, "diff")
+    wait_until(lambda: job.rest("GET", "/v1/diff") == (200, git(work, "diff").encode()), "the AM to have the difference")
     job.wear_out_am(signal.SIGKILL)
     job.ended_application()
     assert tony.run("status", job.id, env=elsewhere(tony)).returncode == 0

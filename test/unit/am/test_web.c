@@ -345,6 +345,8 @@ static void test_what_the_job_was_told(void **state)
 	expect_json(bed, "/v1/environment?type=worker",
 		    "{\"DATA\":\"/data=1\",\"WANDB_API_KEY\":\"***\",\"db_password\":\"***\"}");
 	expect_json(bed, "/v1/environment?type=ps", "{}");
+	expect_answer(bed, "GET /v1/diff", "Authorization: Bearer " BED_TOKEN "\r\n",
+		      "HTTP/1.1 404 Not Found");
 	expect_answer(bed, "GET /v1/environment", "Authorization: Bearer " BED_TOKEN "\r\n",
 		      "400 ");
 	expect_answer(bed, "GET /v1/environment?type=x", "Authorization: Bearer " BED_TOKEN "\r\n",

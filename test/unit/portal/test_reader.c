@@ -115,6 +115,7 @@ static void what_is_known_is_told_while_the_am_is_away(void **state)
 	assert_int_equal(ask(&asked, "/v1/config", &answer), 200);
 	assert_int_equal(ask(&asked, "/v1/cluster", &answer), 200);
 	assert_int_equal(ask(&asked, "/v1/environment?type=worker", &answer), 200);
+	assert_int_equal(ask(&asked, "/v1/diff", &answer), 404);
 	assert_int_equal(ask(&asked, "/v1/events", &answer), 200);
 	assert_non_null(strstr(answer.text, "\"ev\":\"am\""));
 	assert_int_equal(ask(&asked, "/v1/tasks/worker:1/logs/stdout", &answer), 503);
