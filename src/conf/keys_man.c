@@ -171,7 +171,9 @@ static const char man_head[] =
 	"In a path, and in a list of SOURCE[::NAME][#archive], ~ and $HOME at the start are the "
 	"home directory of the user who submits.\n\n"
 	"In a list of KEY=VALUE a comma separates two variables. A comma within a value is written "
-	"\\\\,: LIST=1\\\\,2\\\\,3. A KEY alone has an empty value.\n\n"
+	"\\\\,: LIST=1\\\\,2\\\\,3. Behind KEY= the commas of ${NAME} belong to the value; in the "
+	"place "
+	"of a pair ${NAME} may be several pairs. A KEY alone has an empty value.\n\n"
 	"*tony config show* prints the values in effect and where each comes from; *tony config "
 	"keys* prints this list, *tony config keys WORD* the keys that have the word in name or "
 	"meaning.\n\n";

@@ -119,9 +119,50 @@ static char *variable_value(struct expansion *expansion, const char *name)
  * "${" and the end of `out` is a name in the making. */
 struct output {
 	struct str text;
+	/* Of a list of KEY=VALUE: up to where it was read, and whether that is behind a "=". */
+	size_t read;
+	bool in_value;
+	size_t backslash;		/* where a variable's value has ended in "\"; 0: nowhere */
 	size_t open[CONF_VARIABLE_CAP]; /* where the "${" stand that are not closed yet */
 	size_t open_count;
 };
+
+/* Does what is put behind `end` belong to the value of a pair? Then it is no more than that, with
+ * all its commas. In front of a "=" it may be several pairs. */
+static bool is_in_value(struct output *out, size_t end)
+{
+	for (; out->read < end; out->read++) {
+		char c = out->text.text[out->read];
+		bool is_protected = out->read > 0 && out->text.text[out->read - 1] == '\\';
+		if (c == ',' && !is_protected)
+			out->in_value = false;
+		else if (c == '=')
+			out->in_value = true;
+	}
+	return out->in_value;
+}
+
+/* A comma that a backslash protects already stays as it is. */
+static void append_protected(struct output *out, const char *value)
+{
+	for (const char *c = value; *c; c++) {
+		if (*c == ',' && (c == value || c[-1] != '\\'))
+			str_append_char(&out->text, '\\');
+		str_append_char(&out->text, *c);
+	}
+	out->backslash = str_ends_with(value, "\\") ? out->text.length : 0;
+}
+
+static void append_value(const struct expansion *expansion, struct output *out, const char *value)
+{
+	const struct key *key = expansion->entry->key;
+
+	if (key && key->type == KEY_ENVIRONMENT && out->open_count == 0 &&
+	    is_in_value(out, out->text.length))
+		append_protected(out, value);
+	else
+		str_append(&out->text, value);
+}
 
 static void close_brace(struct expansion *expansion, struct output *out)
 {
@@ -132,9 +173,12 @@ static void close_brace(struct expansion *expansion, struct output *out)
 	size_t open = out->open[--out->open_count];
 	const char *name = out->text.text + open + strlen("${");
 	char *value cleanup_free = *name ? variable_value(expansion, name) : NULL;
-	if (value)
-		str_truncate(&out->text, open);
-	str_append(&out->text, value ? value : "}");
+	if (!value) {
+		str_append_char(&out->text, '}');
+		return;
+	}
+	str_truncate(&out->text, open);
+	append_value(expansion, out, value);
 }
 
 static void add_letter(struct output *out, char c)
@@ -159,6 +203,10 @@ static char *expand(struct expansion *expansion, const char *text)
 			close_brace(expansion, &out);
 		else
 			add_letter(&out, *text);
+		if (*text == ',' && out.backslash > 0 && out.backslash + 1 == out.text.length)
+			fail(expansion,
+			     "the value of a variable ends in \"\\\", which would escape "
+			     "the comma behind it; give it with --env");
 		if (out.text.length > CONF_VALUE_CAP)
 			fail(expansion,
 			     "is longer than 1 MiB with its variables; write a shorter value");

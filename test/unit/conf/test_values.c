@@ -42,6 +42,40 @@ static void test_home(void **state)
 	setenv("HOME", home, 1);
 }
 
+static void test_commas_of_variables_in_an_environment(void **state)
+{
+	setenv("TONY_TEST_LIST", "1,2", 1);
+	fixture_write(
+		"tony.xml",
+		XML(PROPERTY("tony.containers.envs",
+			     "A=${env.TONY_TEST_LIST},B=x") PROPERTY("tony.application.name", "a,b")
+			    PROPERTY("tony.worker.envs",
+				     "${tony.containers.envs},N=[${tony.application.name}],"
+				     "D=${env.TONY_TEST_NONE:-3,4},E=5\\,6${env.TONY_TEST_LIST}")));
+	struct conf *conf cleanup_conf = fixture_load();
+	struct str_list worker cleanup_str_list = {0};
+	conf_resolve(conf, false);
+	conf_list(conf, &worker, "tony.worker.envs");
+	char *joined cleanup_free = str_list_join(&worker, "|");
+	assert_string_equal(joined, "A=1,2|B=x|N=[a,b]|D=3,4|E=5,61,2");
+	assert_no_lines(&conf_problems(conf)->errors);
+	unsetenv("TONY_TEST_LIST");
+}
+
+static void test_a_backslash_before_a_comma_of_an_environment(void **state)
+{
+	setenv("TONY_TEST_PATH", "c:\\", 1);
+	fixture_write("tony.xml", XML(PROPERTY("tony.ps.envs", "A=${env.TONY_TEST_PATH}") PROPERTY(
+					  "tony.worker.envs", "A=${env.TONY_TEST_PATH},B=1")));
+	struct conf *conf cleanup_conf = fixture_load();
+	conf_resolve(conf, false);
+	assert_int_equal(conf_problems(conf)->errors.count, 1);
+	assert_line_has(&conf_problems(conf)->errors,
+			"tony.worker.envs: the value of a variable ends in \"\\\", which would "
+			"escape the comma behind it; give it with --env");
+	unsetenv("TONY_TEST_PATH");
+}
+
 static void test_commas_of_an_environment(void **state)
 {
 	fixture_write("tony.xml", XML(PROPERTY("tony.worker.envs", "LIST=1\\,2,B=x")
@@ -119,6 +153,10 @@ int main(void)
 			test_the_configuration_of_a_job_is_taken_as_it_stands, fixture_enter,
 			fixture_leave),
 		cmocka_unit_test_setup_teardown(test_home, fixture_enter, fixture_leave),
+		cmocka_unit_test_setup_teardown(test_commas_of_variables_in_an_environment,
+						fixture_enter, fixture_leave),
+		cmocka_unit_test_setup_teardown(test_a_backslash_before_a_comma_of_an_environment,
+						fixture_enter, fixture_leave),
 		cmocka_unit_test_setup_teardown(test_commas_of_an_environment, fixture_enter,
 						fixture_leave),
 		cmocka_unit_test_setup_teardown(test_appended_pairs_stay_apart, fixture_enter,
