@@ -85,6 +85,24 @@ static bool is_of_classpath(const struct describer *describer, const char *sourc
 	return str_list_has(&items, source) || str_list_has(&items, path);
 }
 
+static void add_resource(const struct describer *describer, const struct place *where,
+			 struct resource_list *list, struct resource_spec *spec)
+{
+	check_source(describer, where, spec);
+	spec->optional = spec->remote && is_of_classpath(describer, spec->source);
+	if (is_new(describer, where, list, spec))
+		resource_list_take(list, spec);
+}
+
+bool describe_is_replaced(const struct describer *describer, const char *key,
+			  const struct resource_spec *spec)
+{
+	const struct conf_entry *entry = conf_find(describer->conf, "%s", key);
+
+	return describer->options->python_venv && entry && entry->recorded &&
+	       str_equal(spec->name, "venv");
+}
+
 static void add_resources(const struct describer *describer, const char *key,
 			  struct resource_list *list)
 {
@@ -97,10 +115,8 @@ static void add_resources(const struct describer *describer, const char *key,
 		struct resource_spec spec = {0};
 		if (resource_parse(items.items[i], &spec, NULL) < 0)
 			continue; /* told when the key was checked */
-		check_source(describer, &where, &spec);
-		spec.optional = spec.remote && is_of_classpath(describer, spec.source);
-		if (is_new(describer, &where, list, &spec))
-			resource_list_take(list, &spec);
+		if (!describe_is_replaced(describer, key, &spec))
+			add_resource(describer, &where, list, &spec);
 		resource_finish(&spec);
 	}
 }

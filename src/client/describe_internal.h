@@ -63,6 +63,10 @@ void describe_groups(struct describer *describer);	  /* describe_groups.c: group
 void describe_limits(struct describer *describer);	  /* describe_limits.c */
 void describe_notices(const struct describer *describer); /* describe_notices.c */
 void describe_effects(struct describer *describer);	  /* describe_effects.c: keys without any */
-void describe_record(struct describer *describer);	  /* describe_record.c: job->config */
+/* describe_files.c: a resource of a recorded configuration whose place a new --python_venv takes.
+ */
+bool describe_is_replaced(const struct describer *describer, const char *key,
+			  const struct resource_spec *spec);
+void describe_record(struct describer *describer); /* describe_record.c: job->config */
 
 #endif

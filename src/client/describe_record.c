@@ -25,14 +25,20 @@ static void set_value(json_t *config, const char *name, const char *value, const
 
 /* "data.csv::train.csv" -> "/home/alice/data.csv::train.csv". An item of another form has been
  * reported. */
-static void add_whole(struct str *out, const char *item)
+static void add_whole(const struct describer *describer, const char *key, const char *item,
+		      struct str *out)
 {
 	struct resource_spec spec = {0};
 	char *source cleanup_free = NULL;
+	bool is_resource = resource_parse(item, &spec, NULL) == 0;
 
+	if (is_resource && describe_is_replaced(describer, key, &spec)) {
+		resource_finish(&spec);
+		return;
+	}
 	if (out->length > 0)
 		str_append_char(out, ',');
-	if (resource_parse(item, &spec, NULL) == 0 && !spec.remote && *spec.source != '/')
+	if (is_resource && !spec.remote && *spec.source != '/')
 		source = fs_absolute(spec.source, NULL);
 	if (source)
 		str_append_format(out, "%s::%s%s", source, spec.name,
@@ -42,18 +48,18 @@ static void add_whole(struct str *out, const char *item)
 	resource_finish(&spec);
 }
 
-static void record_resources(json_t *config, const char *name, const struct key *key)
+static void record_resources(const struct describer *describer, json_t *config, const char *name)
 {
 	struct str_list items cleanup_str_list = {0};
 	struct str whole cleanup_str = {0};
 
-	key_read_list(key, job_config_value(config, name), &items);
+	key_read_list(key_find(name, NULL), job_config_value(config, name), &items);
 	for (size_t i = 0; i < items.count; i++)
-		add_whole(&whole, items.items[i]);
+		add_whole(describer, name, items.items[i], &whole);
 	set_value(config, name, str_text(&whole), NULL);
 }
 
-static void record_all_resources(json_t *config)
+static void record_all_resources(const struct describer *describer, json_t *config)
 {
 	struct str_list names cleanup_str_list = {0};
 	const char *name;
@@ -66,7 +72,7 @@ static void record_all_resources(json_t *config)
 			str_list_add(&names, name);
 	}
 	for (size_t i = 0; i < names.count; i++)
-		record_resources(config, names.items[i], key_find(names.items[i], NULL));
+		record_resources(describer, config, names.items[i]);
 }
 
 /* No key says it: it is a resource by the name of venv. */
@@ -84,7 +90,7 @@ void describe_record(struct describer *describer)
 	const struct description *out = describer->out;
 	json_t *config = describe_config(describer->conf, true);
 
-	record_all_resources(config);
+	record_all_resources(describer, config);
 	if (out->python_venv)
 		record_venv(config, out->python_venv);
 	if (out->src_dir)

@@ -75,6 +75,24 @@ def test_sources_and_resources_are_found_from_anywhere(tony, project, elsewhere)
     assert answer.stdout.count("numbersnumbersof the environment") == 1, answer.stdout
 
 
+def test_a_new_environment_takes_the_place_of_the_recorded_one(tony, project, elsewhere):
+    for name in ("old", "new"):
+        (project / name).mkdir()
+        (project / name / "in.txt").write_text(f"of the {name} one\n")
+    _, job = submit(tony, "submit", "--python_venv", "old", "--conf", "tony.containers.resources=data.txt", "--",
+                    "cat", "venv/in.txt", cwd=project)
+    final, new = final_of(tony, job), ("--python_venv", project / "new")
+    for words in (("submit", "--conf_file", final), ("rerun", job.id)):
+        answer, again = submit(tony, *words, "--follow", *new, cwd=elsewhere)
+        assert answer.stdout == "of the new one\n" and "warning" not in answer.stderr, answer.stderr
+        value = again.description()["config"]["tony.containers.resources"]["value"]
+        assert value.split(",") == [f"{project}/data.txt::data.txt", f"{project}/new::venv#archive"]
+    # A venv that a user's own job file names is no recorded one.
+    write_xml(elsewhere / "own.xml", {"tony.containers.resources": f"{project}/old::venv", "tony.worker.instances": 1})
+    answer = tony.run("submit", "--conf_file", elsewhere / "own.xml", *new, "--", "true", cwd=elsewhere)
+    assert answer.returncode != 0 and 'would both appear as "venv"' in answer.stderr
+
+
 def test_what_is_masked_is_asked_for_by_name(tony, project, elsewhere):
     (project / "hub.env").write_text("FROM_FILE=f-value\n")
     _, job = submit(tony, "submit", "--env", "COLOUR=red", "--env-file", "hub.env", "--env", "OWN", "--",
