@@ -243,6 +243,23 @@ def test_resume_goes_on_from_the_checkpoints(tony, project, elsewhere):
     assert answer.returncode != 0 and f"{fresh.id} has left no checkpoints in" in answer.stderr
 
 
+def test_results_go_to_a_directory_of_the_new_job(tony, project, elsewhere):
+    """Below the directory that the earlier job named, which stays as it is, or below another one."""
+    (project / "train.sh").write_text('cat "$TONY_OUTPUT_DIR"/* 2>/dev/null || echo none\n'
+                                      'echo "$WORD" >"$TONY_OUTPUT_DIR/said"\n')
+    _, job = submit(tony, "submit", "--output", "home", "--env", "WORD=first", "--", "sh", "train.sh", cwd=project)
+    final = final_of(tony, job)
+    for words in (("rerun", job.id), ("submit", "--conf_file", final)):
+        answer, again = submit(tony, *words, "--follow", "--env", "WORD=second", cwd=elsewhere)
+        assert answer.stdout == "none\n"
+        assert f"tony: output: {project}/home/{again.id}\n" in answer.stderr
+        assert (project / "home" / again.id / "driver-0/said").read_text() == "second\n"
+    assert (project / "home" / job.id / "driver-0/said").read_text() == "first\n"
+    _, other = submit(tony, "rerun", "--output", "other", job.id, cwd=elsewhere)
+    assert (elsewhere / "other" / other.id / "driver-0/said").read_text() == "first\n"
+    assert not (project / "home" / other.id).exists()
+
+
 def test_standard_input_is_given_again(tony, project, elsewhere):
     (project / "input").write_text("hello\n")
     with open(project / "input") as stdin:
