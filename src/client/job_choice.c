@@ -91,6 +91,19 @@ static int refuse_several(const struct opt_table *verb, const struct matches *ma
 
 /* ---- one word ----------------------------------------------------------------------------- */
 
+/* Of a single job whose id begins with the word: another one, of any state, may have that name. */
+static int check_name(const struct job_list *list, const char *word, const char *id,
+		      struct err *err)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (has_name(&list->items[i], word) && !has_id(&list->items[i], id))
+			return err_set(err, ERR_USAGE,
+				       "\"%s\" is the name of %s, and the beginning of %s; write "
+				       "more of the id",
+				       word, list->items[i].id, id);
+	return 0;
+}
+
 /* To end or to remove. */
 static int choose_for_change(const struct job_choice *choice, const struct job_list *list,
 			     const char *word, struct str_list *jobs, struct err *err)
@@ -103,6 +116,9 @@ static int choose_for_change(const struct job_choice *choice, const struct job_l
 		char *what cleanup_free = mem_printf("beginning \"%s\"", word);
 		return refuse_several(choice->verb, &matches, what, "write more of the id", err);
 	}
+	if (matches.count == 1 && !has_id(items[0], word) &&
+	    check_name(list, word, items[0]->id, err) < 0)
+		return -1;
 	if (matches.count == 0 && find_matches(list, choice, word, has_name, &matches) > 1 &&
 	    !choice->all) {
 		char *what cleanup_free = mem_printf("name \"%s\"", word);

@@ -164,6 +164,16 @@ def test_several_of_a_name_are_listed_unless_all_are_meant(tony):
     assert all(is_gone(tony, job) for job in jobs)
 
 
+def test_the_beginning_of_an_id_that_is_anothers_name_is_refused(tony):
+    old = ended(tony)
+    job = tony.submit({"tony.worker.instances": 1, "tony.application.name": "tony"},
+                      "--executes", f"./exit_after.sh {tony.directory}/go 0")
+    answer = remove(tony, "tony", code=2)
+    assert old.id in answer.stderr and job.id in answer.stderr and old.directory.exists()
+    (tony.directory / "go").touch()
+    assert job.wait() == 0
+
+
 def test_what_a_killed_removal_has_left_is_no_job_and_goes_with_the_next(tony):
     half, other = ended(tony), ended(tony)
     wait_until(lambda: not half.processes(), "the AM to be gone")
