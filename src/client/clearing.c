@@ -1,6 +1,7 @@
 #include "client/clearing.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -29,16 +30,23 @@ void clearing_finish(struct clearing *clearing)
 
 /* ---- telling ------------------------------------------------------------------------------ */
 
+/* A directory's name may be meant for a terminal. */
+static void print_paths(const char *what, const struct str_list *paths)
+{
+	for (size_t i = 0; i < paths->count; i++) {
+		char *clean cleanup_free = str_printable(paths->items[i], strlen(paths->items[i]));
+		printf("  %s%s\n", what, clean);
+	}
+}
+
 static void print_job(const struct clearing *clearing, const char *id)
 {
 	const struct removal *removal = &clearing->removal;
 	char *bytes cleanup_free = str_format_bytes(removal->bytes);
 
 	printf("%s %s, %s\n", id, clearing->is_dry ? "would be removed" : "removed", bytes);
-	for (size_t i = 0; i < removal->removed.count; i++)
-		printf("  %s\n", removal->removed.items[i]);
-	for (size_t i = 0; i < removal->stays.count; i++)
-		printf("  stays: %s\n", removal->stays.items[i]);
+	print_paths("", &removal->removed);
+	print_paths("stays: ", &removal->stays);
 }
 
 static void tell_job(struct clearing *clearing, const char *id)

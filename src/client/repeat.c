@@ -1,12 +1,12 @@
 #include "client/repeat.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/provenance.h"
+#include "client/report.h"
 #include "scheduler/yarn_fetch.h"
 
 #define CHECKPOINT_KEY "tony.application.checkpoint-dir"
@@ -143,10 +143,8 @@ static void begin_anew(struct repeat *repeat)
 	const char *chosen = job_config_value(repeat->config, CHECKPOINT_KEY);
 
 	if (chosen && *chosen)
-		fprintf(stderr,
-			"tony: checkpoints go to a directory of the new job; --resume goes on in "
-			"%s\n",
-			chosen);
+		report_note("checkpoints go to a directory of the new job; --resume goes on in %s",
+			    chosen);
 	set(repeat->config, CHECKPOINT_KEY, NULL);
 }
 
@@ -224,9 +222,7 @@ void repeat_warn_of_changes(const struct repeat *repeat, const struct job *job)
 	if (names.count == 0)
 		return;
 	char *list cleanup_free = str_list_join(&names, ", ");
-	char *clean cleanup_free = str_printable(list, strlen(list));
-	fprintf(stderr, "tony: warning: changed in %s since %s: %s\n", job->work_dir, earlier->id,
-		clean);
+	report_note("warning: changed in %s since %s: %s", job->work_dir, earlier->id, list);
 }
 
 void repeat_warn_of_commit(const struct repeat *repeat, const struct job *job)
@@ -236,6 +232,6 @@ void repeat_warn_of_commit(const struct repeat *repeat, const struct job *job)
 	const char *now = json_string_value(json_object_get(job->provenance, "commit"));
 
 	if (job->work_dir && before && now && !str_equal(before, now))
-		fprintf(stderr, "tony: warning: %s ran at the commit %s, which is now %s\n",
-			earlier->id, before, now);
+		report_note("warning: %s ran at the commit %s, which is now %s", earlier->id,
+			    before, now);
 }

@@ -1,5 +1,4 @@
 /* Where the sources of an earlier job are kept. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/repeat.h"
+#include "client/report.h"
 #include "client/stage_send.h"
 #include "hadoop/cluster.h"
 #include "scheduler/local_sources.h"
@@ -153,9 +153,8 @@ static char *find_kept(const struct finder *finder, size_t type, const struct re
 static void warn_of_present(const struct finder *finder, const struct resource_spec *spec)
 {
 	if (!spec->remote && (finder->cluster || (spec->archive && !fs_is_directory(spec->source))))
-		fprintf(stderr,
-			"tony: warning: %s is taken as it is now: the copy that %s had is gone\n",
-			spec->source, finder->job->id);
+		report_note("warning: %s is taken as it is now: the copy that %s had is gone",
+			    spec->source, finder->job->id);
 }
 
 static void add_item(const struct finder *finder, size_t type, const char *item, struct str *out)

@@ -1,6 +1,7 @@
 #include "client/report.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -14,6 +15,17 @@ int report_error(const struct err *err)
 	fflush(stdout);
 	fprintf(stderr, "tony: %s\n", err_message(err));
 	return (int)exit_code_of(err->kind);
+}
+
+void report_note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	char *text cleanup_free = mem_vprintf(format, args);
+	va_end(args);
+	char *clean cleanup_free = str_printable(text, strlen(text));
+	fprintf(stderr, "tony: %s\n", clean);
 }
 
 int report_flush_job(FILE *stream, const char *id, const char *what)

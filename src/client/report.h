@@ -41,6 +41,9 @@ size_t report_fit(const char *text, FILE *stream);
 /* Columns of `stream` if it is a terminal; 0: no limit, for what reads a pipe wants whole lines. */
 size_t report_width(FILE *stream);
 
+/* "tony: ..." on standard error. It may name what others wrote: no terminal obeys it. */
+void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* A line of text, folded to the width of standard output. */
 void report_line(const char *text);
 

@@ -306,6 +306,26 @@ def test_git_tells_what_changed_in_place(tony, project, git, elsewhere):
     assert "changed in" not in answer.stderr
 
 
+def test_no_terminal_obeys_what_a_description_says(tony, project, elsewhere):
+    """Another's job, or its directory, may bring anything along."""
+    work = tony.directory / "\33]0;title\7"
+    shutil.copytree(project, work)
+    subprocess.run("git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x", shell=True,
+                   cwd=work, check=True)
+    _, job = submit(tony, "submit", "--", PYTHON, "train.py", cwd=work)
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    path = job.directory / "job.json"
+    description = json.loads(path.read_text())
+    description["provenance"]["commit"] = "\33[2J"
+    description["config"]["tony.application.checkpoint-dir"] = {"origin": "x", "value": "/\33[2J"}
+    path.write_text(json.dumps(description))
+    answer, _ = submit(tony, "rerun", job.id, cwd=elsewhere)
+    assert "ran at the commit ?[2J" in answer.stderr and "goes on in /?[2J" in answer.stderr
+    assert "\33" not in answer.stderr
+    answer = tony.run("rm", job.id)
+    assert answer.returncode == 0 and "]0;title?: the job ran there" in answer.stdout and "\33" not in answer.stdout
+
+
 def test_uncommitted_changes_that_are_undone_are_named(tony, project, git, elsewhere):
     (project / "data.txt").write_text("other numbers")
     _, job = submit(tony, "submit", "--", PYTHON, "train.py", cwd=project)
