@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 
+import pytest
 import schemas
 from conftest import BUILD, wait_until, write_xml
 
@@ -53,6 +54,7 @@ def test_sources_go_with_the_last_job_that_had_them(tony):
     assert told["cache_bytes"] > 0 and list((tony.state / "cache").iterdir()) == []
 
 
+@pytest.mark.promise("R66")
 def test_a_dry_run_tells_the_same_and_removes_nothing(tony):
     job = ended(tony, "head -c 100000 /dev/zero >big")
     wait_until(lambda: not job.processes(), "the AM to be gone")
@@ -64,6 +66,7 @@ def test_a_dry_run_tells_the_same_and_removes_nothing(tony):
     assert {**dry, "dry_run": False} == done and is_gone(tony, job)
 
 
+@pytest.mark.promise("R64")
 def test_a_job_that_runs_is_refused(tony):
     job = tony.submit({"tony.worker.instances": 1}, "--executes", "sleep 1000")
     job.wait_task("worker:0")
@@ -78,6 +81,7 @@ def test_a_job_that_runs_is_refused(tony):
     assert is_gone(tony, job)
 
 
+@pytest.mark.promise("R67")
 def test_what_is_the_users_own_stays(tony):
     """The directory where a job ran in place, named checkpoints, and whatever links lead to."""
     place, saved, data = tony.directory / "place", tony.directory / "saved", tony.directory / "data"
@@ -105,6 +109,7 @@ def test_a_folder_that_is_a_link_goes_and_not_what_it_leads_to(tony):
     assert is_gone(tony, job) and (other / "journal.jsonl").exists()
 
 
+@pytest.mark.promise("R64")
 def test_checkpoints_that_a_running_job_uses_stay(tony):
     old = ended(tony, "echo 1 >$TONY_CHECKPOINT_DIR/1")
     job = tony.submit({"tony.worker.instances": 1, "tony.application.checkpoint-dir": old.directory / "checkpoint"},
@@ -420,6 +425,7 @@ def test_sources_of_cleared_jobs_leave_the_cache(tony):
     assert not lock.exists() and not lock.with_suffix("").exists()
 
 
+@pytest.mark.promise("R65")
 def test_results_go_by_themselves_only_if_the_user_says_so(tony):
     old = ended(tony, "echo c >$TONY_CHECKPOINT_DIR/1; echo mine >written")
     make_old(old, 400)
@@ -431,6 +437,7 @@ def test_results_go_by_themselves_only_if_the_user_says_so(tony):
     assert not old.directory.exists() and old.published()
 
 
+@pytest.mark.promise("R67")
 def test_a_program_that_leaves_links_loses_nothing_else_by_its_age(tony):
     """Where its container was is a link to the user's files, which have names like tony's own."""
     data = tony.directory / "data"
