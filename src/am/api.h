@@ -31,7 +31,7 @@ struct api_host {
 	bool (*deliver)(void *data, const struct machine_event *event);
 	/* Output of the task's present container is lost. */
 	void (*output_lost)(void *data, size_t task, const struct lost_output *lost);
-	/* What its present program used, which was stopped. */
+	/* The use by its present program, which was stopped. */
 	void (*used)(void *data, size_t task, const struct program_use *use);
 	/* Its checkpoints cannot be stored, `text` says why; NULL: they can again. */
 	void (*checkpoint_trouble)(void *data, size_t task, const char *text);

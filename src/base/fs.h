@@ -109,6 +109,10 @@ struct fs_clone_watch {
 	bool (*progress)(void *data, int64_t bytes);
 	/* Devices, sockets and FIFOs below `source` are no error, but passed over. */
 	void (*passed_over)(void *data, const char *path);
+	/* An entry that is removed or renamed while the copy is made is no error, but left out. */
+	void (*vanished)(void *data, const char *path);
+	/* Whether the regular file at `path` need not be copied. */
+	bool (*is_there)(void *data, const char *path, const struct stat *info);
 	void *data;
 };
 int fs_clone_tree_watched(const char *source, const char *target, unsigned how,

@@ -33,6 +33,21 @@ static int fail(struct clone *clone)
 	return err_set_errno(clone->err, "%s", str_text(&clone->path));
 }
 
+/* Something of the source could not be reached. */
+static int fail_unless_vanished(struct clone *clone)
+{
+	if (errno != ENOENT || !clone->watch || !clone->watch->vanished)
+		return fail(clone);
+	clone->watch->vanished(clone->watch->data, str_text(&clone->path));
+	return 0;
+}
+
+static bool is_there(const struct clone *clone, const struct stat *info)
+{
+	return clone->watch && clone->watch->is_there &&
+	       clone->watch->is_there(clone->watch->data, str_text(&clone->path), info);
+}
+
 static int tell_progress(struct clone *clone, int64_t more)
 {
 	clone->bytes += more;
@@ -199,7 +214,7 @@ static int clone_link(struct clone *clone, const struct place *place, int depth,
 	ssize_t length = readlinkat(place->from_at, place->from_name, target, sizeof(target) - 1);
 
 	if (length < 0)
-		return fail(clone);
+		return fail_unless_vanished(clone);
 	target[length] = '\0';
 	if ((clone->how & FS_CLONE_FROM_OUTSIDE) && leads_out(target, depth))
 		return clone_outside(clone, place, target, info);
@@ -231,7 +246,7 @@ static int clone_subdirectory(struct clone *clone, const struct place *place, in
 	struct stat info;
 
 	if (from < 0 || fstat(from, &info) < 0)
-		return fail(clone);
+		return fail_unless_vanished(clone);
 	int to cleanup_close = make_directory(clone, place->to_at, place->to_name);
 	if (to < 0 || clone_directory(clone, from, to, depth) < 0)
 		return -1;
@@ -254,17 +269,19 @@ static int clone_entry(struct clone *clone, const struct place *place, int depth
 	struct stat info;
 
 	if (fstatat(place->from_at, place->from_name, &info, AT_SYMLINK_NOFOLLOW) < 0)
-		return fail(clone);
+		return fail_unless_vanished(clone);
 	if (S_ISDIR(info.st_mode))
 		return clone_subdirectory(clone, place, depth + 1);
 	if (S_ISLNK(info.st_mode))
 		return clone_link(clone, place, depth, &info);
 	if (!S_ISREG(info.st_mode))
 		return pass_over(clone);
+	if (is_there(clone, &info))
+		return tell_progress(clone, info.st_size);
 	int from cleanup_close = openat(place->from_at, place->from_name,
 					O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (from < 0)
-		return fail(clone);
+		return fail_unless_vanished(clone);
 	return clone_file(clone, place, from, &info);
 }
 
@@ -293,7 +310,7 @@ static int clone_directory(struct clone *clone, int from, int to, int depth)
 	int again = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir cleanup_dir = again < 0 ? NULL : fdopendir(again);
 	if (!dir)
-		return fail(clone);
+		return fail_unless_vanished(clone);
 	while ((entry = readdir(dir))) {
 		if (str_equal(entry->d_name, ".") || str_equal(entry->d_name, ".."))
 			continue;

@@ -1,6 +1,6 @@
 /*
- * What a process needs for a while only: a file or a tree that is removed when the process ends,
- * however it does, kill -9 included. A child process, the keeper, waits for that.
+ * Files and trees that a process needs for a while only: they are removed when it ends, however it
+ * does, kill -9 included. A child process, the keeper, waits for that.
  */
 #ifndef TONY_BASE_KEEPER_H
 #define TONY_BASE_KEEPER_H

@@ -28,6 +28,16 @@ static bool on_progress(void *data, int64_t bytes)
 	return bar_show(&copying->bar, copying->name, bytes, copying->bytes);
 }
 
+/* An editor's file, say. */
+static void on_vanished(void *data, const char *path)
+{
+	struct copying *copying = data;
+	char *clean cleanup_free = str_printable(path, strlen(path));
+
+	bar_clear(&copying->bar);
+	fprintf(stderr, "tony: src_dir: left out: %s: was removed or renamed meanwhile\n", clean);
+}
+
 /* As with the root of all files, and with a home directory in which the jobs are kept. */
 static int check_outside(const char *source, const char *target, struct err *err)
 {
@@ -61,7 +71,8 @@ static void tell_size(const char *source, const struct fs_tree_size *size)
 int stage_clone(const char *source, const char *target, bool (*interrupted)(void), struct err *err)
 {
 	struct copying copying = {.name = fs_basename(source)};
-	const struct fs_clone_watch watch = {.progress = on_progress, .data = &copying};
+	const struct fs_clone_watch watch = {
+		.progress = on_progress, .vanished = on_vanished, .data = &copying};
 	struct fs_tree_size size;
 
 	if (check_outside(source, target, err) < 0)

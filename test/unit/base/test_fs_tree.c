@@ -265,6 +265,74 @@ static void what_cannot_be_cloned_is_named(void **state)
 	expect_failure(state, "lender", "to", "lender/fifo: leads to what is neither");
 }
 
+struct removal {
+	void **state;
+	size_t copied, vanished;
+};
+
+/* Called with the first of the files, when all have been listed: removes the others. */
+static bool remove_others(void *data, const char *path, const struct stat *info)
+{
+	static const char *const names[][2] = {
+		{"from/a", "from/a"}, {"from/b", "from/b"}, {"from/d/x", "from/d"}};
+	struct removal *removal = data;
+
+	removal->copied++;
+	for (size_t i = 0; i < array_length(names); i++)
+		if (!str_equal(scratch_path(removal->state, names[i][0]), path))
+			fs_remove_tree(scratch_path(removal->state, names[i][1]), NULL);
+	return false;
+}
+
+static void count_vanished(void *data, const char *path)
+{
+	struct removal *removal = data;
+
+	removal->vanished++;
+	assert_false(fs_exists(path));
+}
+
+static void what_vanishes_meanwhile_is_left_out_and_named(void **state)
+{
+	struct removal removal = {.state = state};
+	struct fs_clone_watch watch = {
+		.is_there = remove_others, .vanished = count_vanished, .data = &removal};
+	struct err err cleanup_err = {0};
+
+	for (int named = 1; named >= 0; named--) {
+		scratch_write(state, "from/a", "1", 0600);
+		scratch_write(state, "from/b", "2", 0600);
+		scratch_write(state, "from/d/x", "3", 0600);
+		watch.vanished = named ? count_vanished : NULL;
+		int result = fs_clone_tree_watched(scratch_path(state, "from"),
+						   scratch_path(state, "to"), 0, &watch, &err);
+		assert_int_equal(result, named ? 0 : -1);
+		assert_int_equal(removal.copied, 2 - named);
+		assert_int_equal(removal.vanished, 2);
+	}
+}
+
+static bool is_old(void *data, const char *path, const struct stat *info)
+{
+	return info->st_mtim.tv_sec == 1000000000;
+}
+
+static void what_is_there_is_not_copied(void **state)
+{
+	const struct fs_clone_watch watch = {.is_there = is_old};
+	struct err err cleanup_err = {0};
+
+	scratch_write(state, "from/old", "1", 0600);
+	scratch_write(state, "from/new", "2", 0600);
+	scratch_write(state, "to/old", "kept", 0600);
+	set_time(state, "from/old", 1000000000, 0);
+	assert_success(fs_clone_tree_watched(scratch_path(state, "from"), scratch_path(state, "to"),
+					     0, &watch, &err),
+		       &err);
+	assert_text_freed(scratch_read(state, "to/old"), "kept");
+	assert_text_freed(scratch_read(state, "to/new"), "2");
+}
+
 static void endless_depth_is_refused(void **state)
 {
 	struct err err cleanup_err = {0};
@@ -530,6 +598,8 @@ int main(void)
 		scratch_test(only_the_users_links_are_followed),
 		scratch_test(a_copy_may_be_made_writable),
 		scratch_test(what_cannot_be_cloned_is_named),
+		scratch_test(what_vanishes_meanwhile_is_left_out_and_named),
+		scratch_test(what_is_there_is_not_copied),
 		scratch_test(endless_depth_is_refused),
 		scratch_test(an_unchanged_copy_is_taken_back),
 		scratch_test(what_was_changed_or_made_stays),

@@ -1,4 +1,4 @@
-/* What a process needs for a while only is gone once it has ended, however it did. */
+/* Files that a process needs for a while only are gone once it has ended, however it did. */
 #include "scratch.h"
 #include "test.h"
 
