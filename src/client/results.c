@@ -11,9 +11,16 @@
 #include "base/fs.h"
 #include "base/keeper.h"
 #include "base/mem.h"
+#include "client/bar.h"
 #include "client/exit_code.h"
 #include "client/report.h"
+#include "client/watch.h"
 #include "scheduler/yarn_fetch.h"
+
+enum {
+	TICK_MS = 1000,	    /* of the coarsest clock of a file system */
+	COUNT_CAP = 200000, /* counting more files would be a wait of its own */
+};
 
 static const struct job *job_of(const struct opened *opened)
 {
@@ -34,6 +41,11 @@ char *results_place(const struct opened *opened)
 	if (brought && fs_is_directory(brought))
 		return mem_steal(&brought);
 	return mem_strdup(job->output_dir);
+}
+
+bool results_are_stored(const char *place)
+{
+	return str_starts_with(place, "hdfs://");
 }
 
 bool results_are_in(const char *directory)
@@ -136,7 +148,7 @@ static int compare_places(const char *source, const char *target, struct err *er
 {
 	struct stat info;
 
-	if (str_starts_with(source, "hdfs://"))
+	if (results_are_stored(source))
 		return 0;
 	if (str_equal(source, target) || (stat(source, &info) == 0 && is_same(target, &info)))
 		return 1;
@@ -148,25 +160,101 @@ static int compare_places(const char *source, const char *target, struct err *er
 		       target, source);
 }
 
-static void tell_passed_over(void *data, const char *path)
+struct copying {
+	const char *source, *target;
+	const char *id; /* of the job */
+	int64_t length; /* of all files; 0: not known */
+	struct bar bar;
+};
+
+static void tell_left_out(struct copying *copying, const char *path, const char *why)
 {
 	char *clean cleanup_free = str_printable(path, strlen(path));
 
-	fprintf(stderr, "tony: left out: %s: is neither a file, a directory nor a symbolic link\n",
-		clean);
+	bar_clear(&copying->bar);
+	fprintf(stderr, "tony: left out: %s: %s\n", clean, why);
+}
+
+static void on_passed_over(void *data, const char *path)
+{
+	tell_left_out(data, path, "is neither a file, a directory nor a symbolic link");
+}
+
+static void on_vanished(void *data, const char *path)
+{
+	tell_left_out(data, path, "was removed or renamed meanwhile; the same command looks again");
+}
+
+/* As it was brought before: of the same length and time. Right after it was written, its program
+ * may have written to it again within the tick of a clock. */
+static bool is_brought(const struct copying *copying, const char *name, int64_t length,
+		       int64_t modified_ms)
+{
+	char *path cleanup_free = fs_join(copying->target, name);
+	struct stat info;
+
+	if (lstat(path, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size != length)
+		return false;
+	int64_t brought_ms = (int64_t)info.st_ctim.tv_sec * 1000;
+	return fs_modified_ms(&info) == modified_ms && brought_ms > modified_ms + TICK_MS;
+}
+
+static bool is_stored_brought(void *data, const char *name, int64_t length, int64_t modified_ms)
+{
+	return is_brought(data, name, length, modified_ms);
+}
+
+static bool is_file_brought(void *data, const char *path, const struct stat *info)
+{
+	const struct copying *copying = data;
+	const char *name = path + strlen(copying->source) + 1;
+
+	return is_brought(copying, name, info->st_size, fs_modified_ms(info));
+}
+
+static bool on_progress(void *data, int64_t bytes, int64_t total)
+{
+	struct copying *copying = data;
+
+	return bar_show(&copying->bar, copying->id, bytes, total);
+}
+
+static bool on_copied(void *data, int64_t bytes)
+{
+	const struct copying *copying = data;
+
+	return on_progress(data, bytes, copying->length);
+}
+
+static int copy_here(struct copying *copying, const char *part, struct err *err)
+{
+	const struct fs_clone_watch watch = {.progress = on_copied,
+					     .passed_over = on_passed_over,
+					     .vanished = on_vanished,
+					     .is_there = is_file_brought,
+					     .data = copying};
+	struct fs_tree_size size;
+
+	fs_measure_tree(copying->source, COUNT_CAP, &size);
+	copying->length = size.is_more ? 0 : size.bytes;
+	return fs_clone_tree_watched(copying->source, part, FS_CLONE_NO_SET_ID, &watch, err);
 }
 
 /* 1: nothing is there. */
-static int copy(const struct opened *opened, const char *part, struct err *err)
+static int copy(const struct opened *opened, const char *part, const char *target, struct err *err)
 {
 	const struct job *job = job_of(opened);
+	struct copying copying = {.source = job->output_dir, .target = target, .id = opened->id};
+	const struct yarn_results_watch watch = {is_stored_brought, on_progress, &copying};
+	bool is_stored = results_are_stored(job->output_dir);
 
-	if (str_starts_with(job->output_dir, "hdfs://"))
-		return yarn_fetch_results(job, part, err);
-	if (!results_are_in(job->output_dir))
+	if (!is_stored && !results_are_in(job->output_dir))
 		return 1;
-	const struct fs_clone_watch watch = {.passed_over = tell_passed_over};
-	return fs_clone_tree_watched(job->output_dir, part, FS_CLONE_NO_SET_ID, &watch, err);
+	bar_begin(&copying.bar, "fetching", watch_was_interrupted);
+	int result = is_stored ? yarn_fetch_results(job, part, &watch, err)
+			       : copy_here(&copying, part, err);
+	bar_clear(&copying.bar);
+	return result;
 }
 
 static int bring_through(const struct opened *opened, const char *part, const char *target,
@@ -176,7 +264,7 @@ static int bring_through(const struct opened *opened, const char *part, const ch
 
 	if (keeper_start(&keeper, part, err) < 0)
 		return -1;
-	int result = copy(opened, part, err);
+	int result = copy(opened, part, target, err);
 	return result == 0 ? move_directory(part, target, err) : result;
 }
 

@@ -8,6 +8,9 @@
  * version. The caller frees. */
 char *results_place(const struct opened *opened);
 
+/* Whether such a place is a URL. */
+bool results_are_stored(const char *place);
+
 /* Whether a directory of this machine holds any file: each task finds its own, which is empty. */
 bool results_are_in(const char *directory);
 

@@ -39,21 +39,12 @@ static void hold_signals(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-static bool was_interrupted(void)
-{
-	sigset_t pending;
-
-	sigpending(&pending);
-	return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
-	       sigismember(&pending, SIGHUP) == 1;
-}
-
 static int fill(const struct scheduler_client_ops *ops, const struct stage *stage,
 		const struct job *job, struct job_door *door, struct err *err)
 {
-	if (!ops->stage && stage_copy(stage, job, door->job_dir, was_interrupted, err) < 0)
+	if (!ops->stage && stage_copy(stage, job, door->job_dir, watch_was_interrupted, err) < 0)
 		return -1;
-	if (was_interrupted())
+	if (watch_was_interrupted())
 		return err_set(err, ERR_FAILED, "interrupted before the job was started");
 	return 0;
 }
@@ -93,7 +84,7 @@ static int start(const struct scheduler_client_ops *ops, const struct stage *sta
 	if (!ops->stage && stage_resolve(stage, job, err) < 0)
 		return -1;
 	hold_signals();
-	if (ops->stage && stage_send(stage, job, ops, was_interrupted, err) < 0)
+	if (ops->stage && stage_send(stage, job, ops, watch_was_interrupted, err) < 0)
 		return -1;
 	bool copies = !ops->stage && stage_has_source(stage);
 	bool is_written =
@@ -113,7 +104,7 @@ static int start(const struct scheduler_client_ops *ops, const struct stage *sta
 /* The exit code of a submission that failed; -1: that of `err`. */
 static int explain_failure(const struct err *err)
 {
-	if (!was_interrupted())
+	if (!watch_was_interrupted())
 		return -1;
 	report_error(err);
 	return EXIT_CODE_INTERRUPTED;

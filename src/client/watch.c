@@ -54,6 +54,15 @@ void watch_signals(sigset_t *set)
 			sigaddset(set, numbers[i]);
 }
 
+bool watch_was_interrupted(void)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+	       sigismember(&pending, SIGHUP) == 1;
+}
+
 static int on_line(void *data, const struct journal_line *line, struct err *err)
 {
 	struct watch *watch = data;

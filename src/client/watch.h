@@ -13,6 +13,8 @@
 /* The signals that watch_job() takes; they are to be blocked before. Not those that our caller had
  * ignored for us, as nohup does. */
 void watch_signals(sigset_t *set);
+/* One of them that ends a client waits. False where they are not blocked. */
+bool watch_was_interrupted(void);
 
 struct watch_options {
 	FILE *stream; /* for tony's own words */

@@ -65,11 +65,20 @@ int webhdfs_read(struct webhdfs_client *client, const char *path, int64_t offset
 int webhdfs_read_file(struct webhdfs_client *client, const char *path, size_t cap,
 		      struct str *bytes, struct err *err);
 
-/* Brings a file or a tree to this machine, as `target`, which must not be there: content, and
- * permissions as far as they leave everything to its owner. `progress`, which may be NULL, is told
- * the bytes of all files so far. What has come stays when it fails. */
+/* The parts of a tree that a fetch brings. */
+struct webhdfs_choice {
+	/* Asked of everything before the first byte comes; `name` is below what is fetched. Nothing
+	 * comes of a directory that is not wanted. */
+	bool (*is_wanted)(void *data, const char *name, const struct webhdfs_file *file);
+	void *data;
+};
+
+/* Brings a file or a tree to this machine, as `target`, which must not be there: content, times of
+ * files, and permissions as far as they leave everything to its owner. `choice` and `progress` may
+ * be NULL; the latter is told the bytes of all files so far. What has come stays when it fails. */
 int webhdfs_fetch(struct webhdfs_client *client, const char *path, const char *target,
-		  const struct webhdfs_progress *progress, struct err *err);
+		  const struct webhdfs_choice *choice, const struct webhdfs_progress *progress,
+		  struct err *err);
 
 /* With everything in it. Nothing there: fine. */
 int webhdfs_remove(struct webhdfs_client *client, const char *path, struct err *err);

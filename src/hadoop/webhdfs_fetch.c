@@ -13,13 +13,14 @@
 struct item {
 	char *name; /* below what is fetched; "" is that itself */
 	bool is_directory;
-	int64_t length;
+	int64_t length, modified_ms;
 	mode_t mode;
 };
 
 struct fetch {
 	struct webhdfs_client *client;
 	const char *path, *target;
+	const struct webhdfs_choice *choice;
 	const struct webhdfs_progress *progress;
 	struct item *items; /* a directory before what is in it */
 	size_t count;
@@ -49,6 +50,7 @@ static void add(struct fetch *fetch, char *name, const struct webhdfs_file *file
 		.name = name,
 		.is_directory = file->is_directory,
 		.length = file->length,
+		.modified_ms = file->modified_ms,
 		.mode = mode_of(file),
 	};
 }
@@ -56,9 +58,14 @@ static void add(struct fetch *fetch, char *name, const struct webhdfs_file *file
 static void visit(void *data, const struct webhdfs_file *file)
 {
 	const struct listing *listing = data;
+	const struct webhdfs_choice *choice = listing->fetch->choice;
 	const char *parent = listing->parent;
+	char *name = *parent ? fs_join(parent, file->name) : mem_strdup(file->name);
 
-	add(listing->fetch, *parent ? fs_join(parent, file->name) : mem_strdup(file->name), file);
+	if (choice && !choice->is_wanted(choice->data, name, file))
+		free(name);
+	else
+		add(listing->fetch, name, file);
 }
 
 static char *below(const char *path, const char *name)
@@ -100,6 +107,15 @@ static bool on_bytes(void *data, const char *bytes, size_t length)
 	return !fetch->is_stopped;
 }
 
+static int set_time(const struct fetch *fetch, const struct item *item, const char *target)
+{
+	const struct timespec time = {.tv_sec = item->modified_ms / 1000,
+				      .tv_nsec = item->modified_ms % 1000 * 1000000};
+	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, time};
+
+	return futimens(fetch->fd, times) < 0 ? err_set_errno(fetch->err, "%s", target) : 0;
+}
+
 static int fetch_file(struct fetch *fetch, const struct item *item, const char *target)
 {
 	char *path cleanup_free = below(fetch->path, item->name);
@@ -112,7 +128,7 @@ static int fetch_file(struct fetch *fetch, const struct item *item, const char *
 	if (item->length > 0 &&
 	    webhdfs_read(fetch->client, path, 0, item->length, on_bytes, fetch, fetch->err) < 0)
 		return -1;
-	return fetch->is_stopped ? -1 : 0;
+	return fetch->is_stopped ? -1 : set_time(fetch, item, target);
 }
 
 static int fetch_item(struct fetch *fetch, const struct item *item)
@@ -140,10 +156,15 @@ static int run(struct fetch *fetch)
 }
 
 int webhdfs_fetch(struct webhdfs_client *client, const char *path, const char *target,
-		  const struct webhdfs_progress *progress, struct err *err)
+		  const struct webhdfs_choice *choice, const struct webhdfs_progress *progress,
+		  struct err *err)
 {
-	struct fetch fetch = {
-		.client = client, .path = path, .target = target, .progress = progress, .err = err};
+	struct fetch fetch = {.client = client,
+			      .path = path,
+			      .target = target,
+			      .choice = choice,
+			      .progress = progress,
+			      .err = err};
 	int result = run(&fetch);
 
 	for (size_t i = 0; i < fetch.count; i++)

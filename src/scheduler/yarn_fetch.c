@@ -23,7 +23,7 @@ int yarn_fetch(const struct job *job, const char *uri, const char *target, struc
 	const char *path = find_path(cluster, uri, err);
 	struct webhdfs_client *client cleanup_webhdfs = path ? yarn_webhdfs(cluster, err) : NULL;
 
-	return client ? webhdfs_fetch(client, path, target, NULL, err) : -1;
+	return client ? webhdfs_fetch(client, path, target, NULL, NULL, err) : -1;
 }
 
 int yarn_fetch_keep(const struct job *job, const char *uri, struct err *err)

@@ -2,7 +2,9 @@
 #ifndef TONY_SCHEDULER_YARN_FETCH_H
 #define TONY_SCHEDULER_YARN_FETCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -21,9 +23,18 @@ int yarn_fetch_keep(const struct job *job, const char *uri, struct err *err);
  * the keys in tony-site.xml. */
 int yarn_fetch_text(const char *uri, size_t cap, struct str *bytes, struct err *err);
 
+struct yarn_results_watch {
+	/* Whether the file `name`, "worker-0/model", need not be fetched. */
+	bool (*is_there)(void *data, const char *name, int64_t length, int64_t modified_ms);
+	/* How many bytes have come, of all that are to come. False ends it (ERR_FAILED). */
+	bool (*progress)(void *data, int64_t bytes, int64_t total);
+	void *data;
+};
+
 /* Brings what tasks have stored below job->output_dir, which is in HDFS, to `target`, which must
  * not be there: a directory for each task. The cluster is the job's. 1: nothing is stored (yet). */
-int yarn_fetch_results(const struct job *job, const char *target, struct err *err);
+int yarn_fetch_results(const struct job *job, const char *target,
+		       const struct yarn_results_watch *watch, struct err *err);
 
 /* Brings how the code of `job` differed from its commit to `job_dir`, this machine's copy of that
  * job, from its directory in HDFS or from its history. The cluster is the job's. 0 also where it is

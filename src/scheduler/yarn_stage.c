@@ -244,7 +244,7 @@ static int stage_fetched(struct stager *stager, const struct scheduler_file *fil
 		return -1;
 	char *target cleanup_free = fs_join(scratch.path, "fetched");
 	const struct scheduler_file fetched = {.source = target, .archive = true};
-	if (webhdfs_fetch(stager->client, path, target, &progress, stager->err) < 0)
+	if (webhdfs_fetch(stager->client, path, target, NULL, &progress, stager->err) < 0)
 		return -1;
 	return stage_local(stager, &fetched, number);
 }

@@ -8,6 +8,7 @@ import stat
 
 import pytest
 from conftest import wait_until
+from terminal import Terminal
 
 WRITE = 'echo "$TONY_TASK $TONY_EPOCH" >> "$TONY_OUTPUT_DIR/log"; mkdir -p "$TONY_OUTPUT_DIR/a b"; echo model > "$TONY_OUTPUT_DIR/a b/model"'
 
@@ -51,6 +52,31 @@ def test_results_stay_with_the_job_and_are_brought_later(tony):
     assert tony.run("results", job.id, "--output", "home").returncode == 0
     assert files_of(there) == {**BOTH, "notes": "mine"}
     assert os.listdir(tony.directory / "home") == [job.id], "nothing is left beside it"
+
+
+def copies_of(directory):
+    return {str(path): (info.st_ino, info.st_ctime_ns) for path in directory.rglob("*") if path.is_file() for info in [path.stat()]}
+
+
+def test_results_that_are_there_are_not_brought_again(tony):
+    """Of the same size and time; a clock's tick after it was written, a file may be written to again without another time."""
+    job = submit(tony, WRITE + '; touch -d "2026-01-01" "$TONY_OUTPUT_DIR/log" "$TONY_OUTPUT_DIR/a b/model"')
+    assert job.wait() == 0
+    there = tony.directory / "home" / job.id
+    with_bar = Terminal(tony, "results", job.id, "--output", "home")
+    assert with_bar.finish() == 0 and f"fetching {job.id} [" in with_bar.text
+    before = copies_of(there)
+    assert len(before) == 4 and files_of(there) == BOTH
+    assert tony.run("results", job.id, "--output", "home").returncode == 0
+    assert copies_of(there) == before
+    # A file that changed on either side is brought.
+    with (job.directory / "output" / "worker-0" / "log").open("a") as log:
+        log.write("more\n")
+    (there / "worker-1" / "log").write_text("other")
+    assert tony.run("results", job.id, "--output", "home").returncode == 0
+    assert files_of(there) == {**BOTH, "worker-0/log": "worker:0 1\nmore\n"}
+    after = copies_of(there)
+    assert {path.removeprefix(f"{there}/") for path in before if before[path] != after[path]} == {"worker-0/log", "worker-1/log"}
 
 
 def test_a_retry_finds_what_was_written_before(tony):

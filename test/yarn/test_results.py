@@ -61,6 +61,23 @@ def test_what_is_stored_of_a_job_that_runs_or_was_killed_comes_home(tony):
     assert "hdfs://" in tony.run("results", job.id).stdout
 
 
+def test_results_that_are_there_are_not_fetched_again(tony):
+    answer, job = tony.job({"tony.worker.instances": 2}, "--executes",
+                           WRITE + '; touch -d "2026-01-01" "$TONY_OUTPUT_DIR/log" "$TONY_OUTPUT_DIR/a b/model"')
+    assert answer.returncode == 0, answer.stderr
+    there = tony.directory / "home" / job.id
+    taken = []
+    for _ in range(2):
+        assert tony.run("results", job.id, "--output", "home").returncode == 0
+        assert files_of(there) == BOTH
+        taken.append({path: (path.stat().st_ino, path.stat().st_ctime_ns) for path in there.rglob("*") if path.is_file()})
+    assert taken[0] == taken[1]
+    changed = there / "worker-0" / "log"
+    changed.write_text("changed")
+    assert tony.run("results", job.id, "--output", "home").returncode == 0
+    assert files_of(there) == BOTH and changed.stat().st_mtime == (there / "worker-1" / "log").stat().st_mtime
+
+
 @pytest.mark.promise("R62")
 def test_the_next_am_tells_a_notice_again_whose_am_was_killed(tony):
     receiver = Receiver(Receiver.HOLD)
