@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/exit_code.h"
+#include "client/results.h"
 #include "client/work.h"
 #include "scheduler/state_dir.h"
 
@@ -45,9 +46,11 @@ static void set_cleared(json_t *object, const struct opened *opened)
 static void set_places(json_t *object, const struct opened *opened)
 {
 	char *page cleanup_free = job_portal_page(opened->view->job);
+	char *output cleanup_free = results_place(opened);
 
 	json_set_text(object, "job_dir", opened->door.job_dir);
 	json_set_text(object, "work_dir", opened->view->job->work_dir);
+	json_set_text(object, "output", output);
 	json_set_text(object, "rerun_of", opened->view->job->rerun_of);
 	json_set_text(object, "portal_url", page);
 }

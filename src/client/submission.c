@@ -119,6 +119,9 @@ static void print_submitted(const struct job *job, const char *job_dir, bool as_
 	json_t *object = json_object();
 	json_set_text(object, "id", job->id);
 	json_set_text(object, "job_dir", job_dir);
+	char *output cleanup_free =
+		job->results_dir ? fs_join(job->results_dir, job->id) : mem_strdup(job->output_dir);
+	json_set_text(object, "output", output);
 	report_json(object);
 }
 
@@ -204,11 +207,12 @@ static int watch(const struct submission_options *chosen, struct opened *opened,
 		return -1;
 	if (opened->view->is_final)
 		watch_conclude(opened, &how);
+	code = results_conclude(opened, code); /* before the answer tells where they are */
 	if (chosen->json && opened->view->is_final) {
 		report_json(job_answer(opened));
 		report_flush_end(stdout, opened->view);
 	}
-	return results_conclude(opened, code);
+	return code;
 }
 
 int submission_run(const struct submission_options *chosen, const struct str_list *operands,

@@ -266,7 +266,8 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 		report_line(line);
 	}
 	char *output cleanup_free = results_place(opened);
-	if (output && (view->job->results_dir || results_are_in(output))) {
+	if (output &&
+	    (view->job->results_dir || results_are_stored(output) || results_are_in(output))) {
 		char *line cleanup_free = mem_printf("output: %s", output);
 		report_line(line);
 	}

@@ -92,8 +92,12 @@ static int wait_for(void *data, const char *job, struct err *err)
 	}
 	if (!opened.view->is_final)
 		return code;
+	code = (int)exit_code_of_job(opened.view->state);
+	/* An answer tells where the results are; a user hears of the end first. */
+	if (waiting->chosen->json)
+		code = results_conclude(&opened, code);
 	tell_end(waiting, &opened);
-	return results_conclude(&opened, (int)exit_code_of_job(opened.view->state));
+	return waiting->chosen->json ? code : results_conclude(&opened, code);
 }
 
 static int wait_for_all(const struct wait_options *chosen, const struct str_list *operands,

@@ -2,11 +2,14 @@
 it."""
 
 import fcntl
+import json
 import os
 import signal
 import stat
+from pathlib import Path
 
 import pytest
+import schemas
 from conftest import wait_until
 from terminal import Terminal
 
@@ -32,6 +35,7 @@ def test_results_are_where_the_user_wants_them(tony):
     assert files_of(there) == BOTH
     assert tony.run("results", job.id).stdout == f"{there}\n"
     assert f"output: {there}\n" in tony.run("status", job.id).stdout
+    assert job.status()["output"] == str(there)
     answer = tony.run("rm", job.id)
     assert answer.returncode == 0 and str(there) in answer.stdout + answer.stderr
     assert files_of(there) == BOTH, "they are not the job's to remove"
@@ -41,6 +45,7 @@ def test_results_stay_with_the_job_and_are_brought_later(tony):
     job = submit(tony, WRITE)
     assert job.wait() == 0
     place = job.directory / "output"
+    assert job.status()["output"] == str(place)
     assert tony.run("results", job.id).stdout == f"{place}\n" and files_of(place) == BOTH
     assert oct(place.stat().st_mode & 0o777) == "0o700"
     answer = tony.run("results", job.id, "--output", "home")
@@ -198,3 +203,17 @@ def test_a_copy_that_is_ended_leaves_nothing(tony, number):
     wait_until(lambda: not list(home.iterdir()), "what it made to be gone")
     os.close(reading)
     os.close(writing)
+
+
+@pytest.mark.parametrize("options", [("--output", "home"), ()])
+def test_a_script_learns_where_the_results_are(tony, options):
+    answer = tony.run("submit", *options, "--json", "--", "bash", "-c", 'echo model > "$TONY_OUTPUT_DIR/model"')
+    ended = schemas.check("submit", json.loads(answer.stdout))
+    assert files_of(Path(ended["output"])) == {"driver-0/model": "model\n"}
+    told = schemas.check("wait", json.loads(tony.run("wait", "--json", ended["id"]).stdout))
+    assert told["output"] == ended["output"]
+    answer = tony.run("submit", *options, "--detach", "--json", "--", "bash", "-c", 'echo model > "$TONY_OUTPUT_DIR/model"')
+    begun = schemas.check("submit-detach", json.loads(answer.stdout))
+    assert tony.run("wait", begun["id"]).returncode == 0
+    assert files_of(Path(begun["output"])) == {"driver-0/model": "model\n"}
+    assert (str(tony.directory / "home") in begun["output"]) == bool(options)

@@ -28,6 +28,7 @@ def test_results_come_home_with_the_end(tony):
     assert files_of(there) == BOTH
     assert tony.run("results", job.id).stdout == f"{there}\n"
     assert f"output: {there}\n" in tony.run("status", job.id).stdout
+    assert job.status()["output"] == str(there)
     assert tony.cluster.status(f"/user/{tony.cluster.user}/.tony/output/{job.id}")["permission"] == "700"
 
 
@@ -58,7 +59,9 @@ def test_what_is_stored_of_a_job_that_runs_or_was_killed_comes_home(tony):
         if output == "first":
             assert tony.run("kill", job.id).returncode == 0
             assert job.wait() == 8
-    assert "hdfs://" in tony.run("results", job.id).stdout
+    place = tony.run("results", job.id).stdout.strip()
+    assert place.startswith("hdfs://") and job.status()["output"] == place
+    assert f"output: {place}\n" in tony.run("status", job.id).stdout
 
 
 def test_results_that_are_there_are_not_fetched_again(tony):
