@@ -5,7 +5,8 @@ logistic regression on it; worker 0 sums the gradients of all over TCP and sends
 all workers take the same step. Worker 0 writes a checkpoint every few steps; whoever starts reads it.
 
 What it needs from tony is what PyTorch programs need: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT,
-and TONY_CHECKPOINT_DIR, a directory that is the same in every attempt.
+TONY_CHECKPOINT_DIR, a directory that is the same in every attempt, and TONY_OUTPUT_DIR, whose files
+come home.
 """
 
 import argparse
@@ -23,6 +24,7 @@ RANK = int(os.environ["RANK"])
 WORLD = int(os.environ["WORLD_SIZE"])
 MASTER = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
 CHECKPOINT = os.path.join(os.environ["TONY_CHECKPOINT_DIR"], "quickstart.json")
+MODEL = os.path.join(os.environ["TONY_OUTPUT_DIR"], "model.json")
 
 
 def make_rows(seed, count):
@@ -109,13 +111,13 @@ def load_checkpoint():
         return 0, [0.0] * (FEATURES + 1)
 
 
-def save_checkpoint(step, weights):
-    """A reader sees the old checkpoint or the new one, never half of one."""
-    with open(CHECKPOINT + ".new", "w", encoding="utf-8") as file:
-        json.dump({"step": step, "weights": weights}, file)
+def save(path, content):
+    """A reader sees the old file or the new one, never half of one."""
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump(content, file)
         file.flush()
         os.fsync(file.fileno())
-    os.rename(CHECKPOINT + ".new", CHECKPOINT)
+    os.rename(path + ".new", path)
 
 
 def train(options):
@@ -131,11 +133,13 @@ def train(options):
         weights = [w - options.rate * g / (WORLD * len(rows)) for w, g in zip(weights, total)]
         step += 1
         if RANK == 0 and (step % options.every == 0 or step == options.steps):
-            save_checkpoint(step, weights)
+            save(CHECKPOINT, {"step": step, "weights": weights})
             print(f"step {step:4} of {options.steps}  accuracy {accuracy(weights, test):.3f}", flush=True)
+    reached = accuracy(weights, test)
     if RANK == 0:
-        print(f"done: accuracy {accuracy(weights, test):.3f}", flush=True)
-    return accuracy(weights, test)
+        save(MODEL, {"weights": weights, "accuracy": reached})
+        print(f"done: accuracy {reached:.3f}", flush=True)
+    return reached
 
 
 def main():

@@ -1,5 +1,6 @@
 """`tony init`: what it writes is examples/NAME, ready to submit; nothing of the user's is touched."""
 
+import json
 import subprocess
 
 import pytest
@@ -86,6 +87,9 @@ def test_what_is_typed_next_works(tony):
     answer = subprocess.run(["sh", "-ec", said], env={**tony.env, "PATH": f"{BUILD}:{tony.env['PATH']}"},
                             cwd=tony.directory, capture_output=True, text=True, timeout=300)
     assert answer.returncode == 0 and "succeeded" in answer.stdout, answer.stdout + answer.stderr
+    brought = tony.run("results", "--output", "models")
+    model, = (tony.directory / "models").glob("*/worker-0/model.json")
+    assert brought.returncode == 0 and json.loads(model.read_text())["accuracy"] > 0.9
 
 
 @pytest.mark.parametrize("arguments, words", [
