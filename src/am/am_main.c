@@ -320,6 +320,8 @@ int am_find_all(struct am *am, struct err *err)
 	if (!am->scheduler_ops)
 		return err_set(err, ERR_INPUT,
 			       "job.json: scheduler: this program knows none named \"%s\"", name);
+	if (!am->in_container && am->scheduler_ops->find_end)
+		return am->scheduler_ops->find_end(am->job_dir, &am->place, err);
 	return am->scheduler_ops->find_place(am->job_dir, &am->place, err);
 }
 

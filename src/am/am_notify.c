@@ -31,7 +31,7 @@ static json_t *tell(const struct am *am)
 	if (job_view_read(view, am->place.journal, &err) < 0)
 		log_error("the notices of the job's end are not sent: %s", err_message(&err));
 	else if (view->is_final && view->notices_due)
-		notices = notice_tell_all(view, am->job_dir);
+		notices = notice_tell_all(view, am->place.is_brought ? NULL : am->job_dir);
 	job_view_destroy(view);
 	return notices;
 }

@@ -91,6 +91,10 @@ void notice_environment(const json_t *facts, struct str_list *environment)
 	}
 }
 
+#define NOT_RUN                                                                                    \
+	"the command was not run: no application master was left for it, and the job was "         \
+	"submitted elsewhere"
+
 /* ---- telling ------------------------------------------------------------------------------ */
 
 static void add(json_t *notices, const char *of, const char *text, bool failed)
@@ -112,8 +116,9 @@ json_t *notice_tell_all(const struct job_view *view, const char *directory)
 		add(notices, "tony.application.on-end-webhook", text, failed);
 	}
 	if (view->job->on_end_command) {
-		char *text cleanup_free = notice_run(view->job, facts, directory, &failed);
-		add(notices, "tony.application.on-end", text, failed);
+		char *text cleanup_free =
+			directory ? notice_run(view->job, facts, directory, &failed) : NULL;
+		add(notices, "tony.application.on-end", text ? text : NOT_RUN, !text || failed);
 	}
 	return notices;
 }

@@ -17,7 +17,8 @@ json_t *notice_facts(const struct job_view *view);
 void notice_environment(const json_t *facts, struct str_list *environment);
 
 /* Tells all of them, one after the other, and waits for it. The outcome of each, as
- * record_notices() takes it. The command runs in `directory`. */
+ * record_notices() takes it. The command runs in `directory`; NULL: it is not run here, which is a
+ * failure. */
 json_t *notice_tell_all(const struct job_view *view, const char *directory);
 
 /* ---- its parts ---------------------------------------------------------------------------- */

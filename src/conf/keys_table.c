@@ -116,8 +116,9 @@ static const struct key application_keys[] = {
 	{"tony.application.on-end", KEY_TEXT, .max = MAX_COMMAND, .since = OURS,
 	 .doc = "A command, for bash -c, that runs on the application master's machine, as the "
 		"job's user, once the job has ended, however it ended. On YARN that is a machine "
-		"of the cluster. Its environment says what happened: TONY_JOB_ID, "
-		"TONY_JOB_STATE, TONY_JOB_MESSAGE and more (docs/notices.md)."},
+		"of the cluster or, where its last master was killed, the submitting one. Its "
+		"environment says what happened: TONY_JOB_ID, TONY_JOB_STATE, TONY_JOB_MESSAGE and "
+		"more (docs/notices.md)."},
 	{"tony.application.on-end-timeout", KEY_DURATION, "60s", .min = 1, .max = 3600000,
 	 .bare_ms = 1000, .since = OURS,
 	 .doc = "How long that command may run. The application master waits for it; nobody who "

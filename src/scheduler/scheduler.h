@@ -78,6 +78,8 @@ struct scheduler_place {
 	/* Another AM may follow this one: that its processes are told to end, or killed, is not the
 	 * job's end. */
 	bool may_return;
+	/* The job's description came from elsewhere: no command in it is run on this machine. */
+	bool is_brought;
 };
 void scheduler_place_finish(struct scheduler_place *place);
 
@@ -130,6 +132,9 @@ struct scheduler_ops {
 	const char *name;
 	bool one_host; /* all containers are on the AM's machine: there is none to avoid */
 	int (*find_place)(const char *job_dir, struct scheduler_place *place, struct err *err);
+	/* For a process that does in `job_dir` what the guardian of a job's last AM would have
+	 * done, had it not been killed: the journal has its last line. NULL: find_place() does. */
+	int (*find_end)(const char *job_dir, struct scheduler_place *place, struct err *err);
 	/* For the AM's guardian, before there is an AM. NULL: the guardian starts no second one,
 	 * that is the scheduler's affair. */
 	int (*hold)(const struct job *job, const char *job_dir, struct scheduler_hold *hold,

@@ -12,6 +12,7 @@
 #include "hadoop/placement.h"
 #include "hadoop/webhdfs.h"
 #include "scheduler/gang.h"
+#include "scheduler/yarn_end.h"
 #include "scheduler/yarn_internal.h"
 
 /* How long a NodeManager that does not answer is tried for: the task is better off elsewhere. */
@@ -550,6 +551,7 @@ static const struct str_list *web_proxies(const struct scheduler *scheduler, boo
 const struct scheduler_ops yarn_scheduler = {
 	.name = "yarn",
 	.find_place = yarn_find_place,
+	.find_end = yarn_end_find,
 	.recover = yarn_journal_recover,
 	.adopt = yarn_adopt,
 	.journal_appended = yarn_append_journal,
@@ -565,4 +567,5 @@ const struct scheduler_ops yarn_scheduler = {
 	.await_files = yarn_diff_await,
 	.finish = yarn_finish,
 	.close = close_yarn,
+	.publish = yarn_end_publish,
 };

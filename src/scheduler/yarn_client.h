@@ -125,6 +125,20 @@ struct history_store *yarn_history_open(const struct hadoop_cluster *cluster, co
 /* In place of an AM that could not: what a mirror has of a job that has ended. */
 int yarn_history_publish(const struct hadoop_cluster *cluster, const char *mirror, struct err *err);
 
+/* ---- yarn_kept.c -------------------------------------------------------------------------- */
+
+/* NULL: the ResourceManager does not say. */
+const char *yarn_user_of(const Hadoop__ApplicationReportProto *report);
+/* Brings job.json to the mirror, unless it is there: from the job's directory, or from where an
+ * ended one was published. */
+int yarn_kept_description(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+			  const char *mirror, const Hadoop__ApplicationReportProto *report,
+			  struct err *err);
+/* The journal that was published. ERR_NOT_FOUND: it was not, or not yet. The caller frees. */
+char *yarn_kept_journal(const struct hadoop_cluster *cluster, const char *mirror,
+			const Hadoop__ApplicationReportProto *report, size_t *length,
+			struct err *err);
+
 /* ---- yarn_jobs.c, yarn_reports.c, yarn_mirror.c ------------------------------------------- */
 
 bool yarn_is_id(const char *id);
@@ -163,7 +177,8 @@ int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err);
 /* An AM that has told of the end itself may still be publishing, and clears up then. */
 bool yarn_has_am_still(const Hadoop__ApplicationReportProto *report);
 /* Of an ended job: publishes what is here in place of the AM that could not, so that other machines
- * of the user's know it, too, and removes the job's directory in HDFS. */
+ * of the user's know it, too, and removes the job's directory in HDFS. While notices are to be sent
+ * nothing: who sends them does that. */
 void yarn_mirror_clear_up(const char *mirror, const struct hadoop_cluster *cluster);
 /* Fetches job.json and, of an ended job, the journal from where they are published; a journal that
  * is not there gets a last line as `report` says. */

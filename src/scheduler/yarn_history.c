@@ -1,15 +1,11 @@
 /* Where the histories of jobs on YARN are. */
-#include <unistd.h>
-
 #include "base/fs.h"
 #include "base/mem.h"
-#include "history/layout.h"
 #include "history/location.h"
-#include "history/pack.h"
 #include "history/store.h"
-#include "history/upload.h"
 #include "scheduler/job_stores.h"
 #include "scheduler/yarn_client.h"
+#include "scheduler/yarn_end.h"
 
 bool yarn_history_is_own(const struct hadoop_cluster *cluster, const char *authority)
 {
@@ -71,36 +67,12 @@ struct history_store *yarn_history_open(const struct hadoop_cluster *cluster, co
 	return NULL;
 }
 
-static int publish(const struct hadoop_cluster *cluster, const struct job *job, const char *mirror,
-		   struct err *err)
-{
-	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
-	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
-	char *packed cleanup_free = mem_printf("%s/history.%d", mirror, getpid());
-	char *metrics cleanup_free = fs_join(mirror, HISTORY_METRICS);
-	char *diff cleanup_free = fs_join(mirror, HISTORY_DIFF);
-	const struct history_pack pack = {
-		.job = job, .journal = journal, .metrics = metrics, .diff = diff};
-	const struct history_target target = {
-		.location = place_of(cluster, job),
-		.submitted_ms = job->submitted_ms,
-		.job_id = job->id,
-		.attempt = history_attempt(),
-		.access = history_access_of(job_config(job, "tony.history.permissions")),
-	};
-
-	if (history_pack(&pack, packed, err) < 0)
-		return -1;
-	int result = history_upload(&options, packed, &target, err);
-	fs_remove_tree(packed, NULL);
-	return result;
-}
-
 int yarn_history_publish(const struct hadoop_cluster *cluster, const char *mirror, struct err *err)
 {
 	char *path cleanup_free = fs_join(mirror, "job.json");
 	struct job *job = job_read_file(path, err);
-	int result = job ? publish(cluster, job, mirror, err) : -1;
+	int result =
+		job ? yarn_end_publish_at(cluster, place_of(cluster, job), job, mirror, err) : -1;
 
 	job_destroy(job);
 	return result;

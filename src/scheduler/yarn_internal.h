@@ -14,6 +14,7 @@
  *   yarn_metrics.c    the metrics so far, for who finds the job dead
  *   yarn_diff.c       how the code differed from its commit
  *   yarn_finish.c     what is left of a job at its end
+ *   yarn_end.c        the end of a job whose last AM could not tell it (yarn_end.h)
  */
 #ifndef TONY_SCHEDULER_YARN_INTERNAL_H
 #define TONY_SCHEDULER_YARN_INTERNAL_H

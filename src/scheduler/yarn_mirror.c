@@ -13,10 +13,10 @@
 #include "base/mem.h"
 #include "hadoop/webhdfs_client.h"
 #include "history/layout.h"
-#include "history/store.h"
 #include "job/journal.h"
 #include "job/record.h"
 #include "net/http_client.h"
+#include "scheduler/local_start.h"
 #include "scheduler/state_dir.h"
 #include "scheduler/yarn_client.h"
 #include "scheduler/yarn_journal.h"
@@ -249,119 +249,18 @@ char *yarn_mirror_address(const char *mirror, const char *told)
 
 /* ---- an ended job ------------------------------------------------------------------------- */
 
-/* NULL: the ResourceManager does not say. */
-static const char *user_of(const Hadoop__ApplicationReportProto *report)
-{
-	return report ? yarn_known_text(report->user) : NULL;
-}
-
-/* Any user may have put an entry with the job's id into a store that users share. ERR_NOT_FOUND: it
- * is not this user's, and was put there by none that is believed. */
-static int check_entry(struct history_store *store, const char *path, const char *user,
-		       struct err *err)
-{
-	char *owner cleanup_free = history_store_user(store, path, NULL, user, err);
-
-	if (!owner)
-		return -1;
-	if (str_equal(owner, user))
-		return 0;
-	log_warning("%s/%s is %s's, and the job is %s's: the entry is not read; %s or the owner of "
-		    "the history can remove it",
-		    history_store_location(store), path, owner, user, owner);
-	return err_set(err, ERR_NOT_FOUND, "no history of %s's", user);
-}
-
-/* Where the job's history is: under the day on which it was submitted, which the ResourceManager
- * knows but for a moment, or wherever one with its id is. NULL: `err`. The caller frees. */
-static char *find_history(struct history_store *store, const char *id,
-			  const Hadoop__ApplicationReportProto *report, struct err *err)
-{
-	int64_t started_ms = report ? report->starttime : 0;
-
-	for (int days = 0; started_ms > 0 && days < 2; days++) {
-		char *path cleanup_free = history_path(started_ms - days * HISTORY_DAY_MS, id);
-		int fd cleanup_close = history_store_open_file(store, path, HISTORY_SUMMARY,
-							       HISTORY_SUMMARY_CAP, NULL);
-		if (fd >= 0)
-			return mem_steal(&path);
-	}
-	return history_store_find(store, id, user_of(report), err);
-}
-
-/* `user`: that of the job; NULL: the ResourceManager does not know it any more. */
-static struct job *read_kept(struct history_store *store, const char *path, const char *user,
-			     struct err *err)
-{
-	size_t length;
-	char *text cleanup_free =
-		history_store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, &length, err);
-	struct job *job = text ? job_from_text(text, length, err) : NULL;
-	char *owner = NULL;
-
-	if (job && (!user || check_entry(store, path, user, err) == 0))
-		owner = history_store_user(store, path, NULL, job->user, err);
-	if (owner) {
-		mem_replace(&job->user, owner);
-		return job;
-	}
-	job_destroy(job);
-	return NULL;
-}
-
-static struct job *fetch_kept(const struct hadoop_cluster *cluster, const char *id,
-			      const Hadoop__ApplicationReportProto *report, struct err *err)
-{
-	struct history_store *store = yarn_history_open(cluster, NULL, err);
-	char *path cleanup_free = store ? find_history(store, id, report, err) : NULL;
-	struct job *job = path ? read_kept(store, path, user_of(report), err) : NULL;
-
-	history_store_close(store);
-	return job;
-}
-
-/* Of the job's directory, which is in its user's home. */
-static struct job *fetch_staged(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-				const Hadoop__ApplicationReportProto *report)
-{
-	char *from cleanup_free = fs_join(cluster->job_dir, "job.json");
-	const char *user = user_of(report);
-	struct str bytes cleanup_str = {0};
-
-	if (webhdfs_read_file(client, from, JOB_JSON_CAP, &bytes, NULL) < 0)
-		return NULL;
-	struct job *job = job_from_text(str_text(&bytes), bytes.length, NULL);
-	if (job)
-		mem_replace(&job->user, mem_strdup(user ? user : cluster->user));
-	return job;
-}
-
-/* From the job's directory, or from where an ended one was published. How the cluster is reached,
- * and whom to trust there, is no other user's to say. */
-static int fetch_description(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-			     const char *mirror, const Hadoop__ApplicationReportProto *report,
-			     struct err *err)
+static bool wants_notices(const char *mirror)
 {
 	char *path cleanup_free = fs_join(mirror, "job.json");
+	struct job *job = job_read_file(path, NULL);
+	bool result = job && job_has_notices(job);
 
-	if (fs_exists(path))
-		return 0;
-	struct job *job = fetch_staged(client, cluster, report);
-	if (!job)
-		job = fetch_kept(cluster, fs_basename(mirror), report, err);
-	if (!job)
-		return -1;
-	if (!str_equal(job->user, cluster->user)) {
-		json_decref(job->cluster);
-		job->cluster = NULL;
-	}
-	char *text cleanup_free = job_to_text(job);
 	job_destroy(job);
-	return fs_write_file(path, text, strlen(text), 0600, err);
+	return result;
 }
 
-/* An AM that was killed with all its attempts has published nothing. */
-static int conclude(const char *mirror, const Hadoop__ApplicationReportProto *report,
+/* An AM that was killed with all its attempts has published nothing. `tells`: nor sent notices. */
+static int conclude(const char *mirror, const Hadoop__ApplicationReportProto *report, bool tells,
 		    struct err *err)
 {
 	char *path cleanup_free = fs_join(mirror, "journal.jsonl");
@@ -373,7 +272,10 @@ static int conclude(const char *mirror, const Hadoop__ApplicationReportProto *re
 		return -1;
 	char *message cleanup_free = yarn_diagnose(report, journal_sequence(journal) > 0, &cause);
 	int64_t now = report && report->finishtime > 0 ? report->finishtime : clock_wall_ms();
-	int result = journal_append(journal, record_final(state, message, &cause), now, true, err);
+	json_t *record = record_final(state, message, &cause);
+	if (tells && wants_notices(mirror))
+		record_set_notices_due(record);
+	int result = journal_append(journal, record, now, true, err);
 	journal_close(journal);
 	cause_finish(&cause);
 	return result;
@@ -456,91 +358,80 @@ static void fetch_file(struct webhdfs_client *client, const struct hadoop_cluste
 		log_debug("%s: %s", fs_basename(mirror), err_message(&err));
 }
 
+/* The metrics so far, and the difference of the code from its commit. */
+static void fetch_files(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+			const char *mirror)
+{
+	fetch_file(client, cluster, mirror, HISTORY_METRICS, YARN_METRICS_CAP);
+	fetch_file(client, cluster, mirror, HISTORY_DIFF, HISTORY_DIFF_CAP);
+}
+
 static void clear_up(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
 		     const char *mirror)
 {
 	struct err err cleanup_err = {0};
 
-	/* The metrics so far, and the difference of the code from its commit. */
-	fetch_file(client, cluster, mirror, HISTORY_METRICS, YARN_METRICS_CAP);
-	fetch_file(client, cluster, mirror, HISTORY_DIFF, HISTORY_DIFF_CAP);
+	fetch_files(client, cluster, mirror);
 	if (yarn_history_publish(cluster, mirror, &err) == 0)
 		webhdfs_remove(client, cluster->job_dir, NULL);
 	else
 		log_debug("%s: %s", fs_basename(mirror), err_message(&err));
 }
 
-static char *read_journal(struct history_store *store, const char *path, const char *user,
-			  size_t *length, struct err *err)
+/* The job's directory is removed once all else is done: where it is gone, somebody has sent the
+ * notices, or has removed the job. */
+static bool has_job_dir(struct webhdfs_client *client, const struct hadoop_cluster *cluster)
 {
-	char *bytes cleanup_free =
-		history_store_read_file(store, path, HISTORY_EVENTS, JOURNAL_CAP, length, err);
-
-	return bytes && check_entry(store, path, user, err) == 0 ? mem_steal(&bytes) : NULL;
-}
-
-/* The journal that was published. ERR_NOT_FOUND: it was not, or not yet. */
-static char *fetch_journal(const struct hadoop_cluster *cluster, const char *mirror,
-			   const Hadoop__ApplicationReportProto *report, size_t *length,
-			   struct err *err)
-{
-	const char *id = fs_basename(mirror);
-	char *description cleanup_free = fs_join(mirror, "job.json");
-	struct job *job = job_read_file(description, err);
-	struct history_store *store = job ? yarn_history_open(cluster, job, err) : NULL;
-	char *path cleanup_free = job ? history_path(job->submitted_ms, id) : NULL;
+	struct webhdfs_file directory cleanup_webhdfs_file = {0};
 	struct err missing cleanup_err = {0};
-	char *bytes = NULL;
 
-	if (store)
-		bytes = read_journal(store, path, job->user, length, &missing);
-	/* One of TonY's is elsewhere. */
-	if (missing.kind == ERR_NOT_FOUND && !yarn_has_am_still(report)) {
-		char *other cleanup_free = history_store_find(store, id, job->user, NULL);
-		if (other && !str_equal(other, path)) {
-			err_finish(&missing);
-			bytes = read_journal(store, other, job->user, length, &missing);
-		}
-	}
-	if (store && !bytes)
-		err_copy(err, &missing);
-	history_store_close(store);
-	job_destroy(job);
-	return bytes;
+	return webhdfs_stat(client, cluster->job_dir, &directory, &missing) == 0 ||
+	       missing.kind != ERR_NOT_FOUND;
 }
 
-/* In place of its AM. */
+/* Notices may take long: a process of their own sends them, and then publishes (yarn_end.h). */
+static void finish(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+		   const char *mirror)
+{
+	struct err err cleanup_err = {0};
+
+	if (has_notices_due(mirror)) {
+		fetch_files(client, cluster, mirror);
+		if (local_start_last_duty(fs_basename(mirror), mirror, &err) == 0)
+			return;
+		log_warning("the notices of the job's end are not sent: %s", err_message(&err));
+	}
+	clear_up(client, cluster, mirror);
+}
+
+/* In place of its AM, which may have come as far as the last line. */
 static int publish_end(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
 		       const char *mirror, const Hadoop__ApplicationReportProto *report,
 		       struct err *err)
 {
-	const char *user = user_of(report);
-
-	if (conclude(mirror, report, err) < 0)
-		return -1;
+	const char *user = yarn_user_of(report);
 	/* Nobody believes an entry that this user publishes of another one's job. */
-	if (!user || str_equal(user, cluster->user))
-		clear_up(client, cluster, mirror);
+	bool is_own = !user || str_equal(user, cluster->user), is_final;
+	bool tells = is_own && has_job_dir(client, cluster);
+
+	last_sequence(mirror, &is_final);
+	if (!is_final && conclude(mirror, report, tells, err) < 0)
+		return -1;
+	if (is_own && (tells || !has_notices_due(mirror)))
+		finish(client, cluster, mirror);
 	return 0;
 }
 
-static int settle_journal(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-			  const char *mirror, const Hadoop__ApplicationReportProto *report,
-			  struct err *err)
+/* Under the lock. */
+static int take_end(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+		    const char *mirror, const Hadoop__ApplicationReportProto *report,
+		    struct err *err)
 {
-	int held cleanup_close = lock(mirror, err);
 	struct err missing cleanup_err = {0}, gone cleanup_err = {0};
 	size_t length;
 	bool is_final;
 
-	if (held < 0)
-		return -1;
-	last_sequence(mirror, &is_final);
-	if (is_final && !has_notices_due(mirror))
-		return 0;
-	char *bytes cleanup_free = fetch_journal(cluster, mirror, report, &length, &missing);
-	if (!bytes && is_final)
-		return 0;
+	char *bytes cleanup_free = yarn_kept_journal(cluster, mirror, report, &length, &missing);
 	if (!bytes) {
 		/* Of a store that is none, the ResourceManager's word has to do. */
 		if (missing.kind == ERR_UNREACHABLE || (!report && missing.kind != ERR_NOT_FOUND))
@@ -551,7 +442,7 @@ static int settle_journal(struct webhdfs_client *client, const struct hadoop_clu
 			return -1;
 		int taken = take_kept(client, cluster, mirror, &gone);
 		/* Who has published it in the meantime has removed what was kept. */
-		bytes = fetch_journal(cluster, mirror, report, &length, NULL);
+		bytes = yarn_kept_journal(cluster, mirror, report, &length, NULL);
 		if (!bytes && taken < 0)
 			return err_copy(err, &gone);
 		if (!bytes)
@@ -560,14 +451,32 @@ static int settle_journal(struct webhdfs_client *client, const struct hadoop_clu
 	if (append(mirror, bytes, length, 1, err) < 0)
 		return -1;
 	last_sequence(mirror, &is_final);
-	return is_final ? 0 : conclude(mirror, report, err);
+	return is_final ? 0 : conclude(mirror, report, false, err);
+}
+
+static int settle_journal(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+			  const char *mirror, const Hadoop__ApplicationReportProto *report,
+			  struct err *err)
+{
+	int held cleanup_close = lock(mirror, err);
+	bool is_final;
+
+	if (held < 0)
+		return -1;
+	last_sequence(mirror, &is_final);
+	if (!is_final)
+		return take_end(client, cluster, mirror, report, err);
+	/* An end that is known is one, whatever else becomes of it. */
+	if (has_notices_due(mirror) && !state_dir_is_held(mirror))
+		take_end(client, cluster, mirror, report, NULL);
+	return 0;
 }
 
 void yarn_mirror_clear_up(const char *mirror, const struct hadoop_cluster *cluster)
 {
 	struct webhdfs_client *client cleanup_webhdfs = yarn_webhdfs(cluster, NULL);
 
-	if (client)
+	if (client && !has_notices_due(mirror))
 		clear_up(client, cluster, mirror);
 }
 
@@ -578,7 +487,7 @@ int yarn_mirror_settle(const char *mirror, const struct hadoop_cluster *cluster,
 
 	if (!client)
 		return -1;
-	if (fetch_description(client, cluster, mirror, report, err) < 0)
+	if (yarn_kept_description(client, cluster, mirror, report, err) < 0)
 		return err_wrap(err, "%s has no description any more", id);
 	if (report && !job_state_is_final(yarn_job_state(report)))
 		return 0;

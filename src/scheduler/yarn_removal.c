@@ -11,6 +11,7 @@
 #include "hadoop/id.h"
 #include "hadoop/webhdfs_client.h"
 #include "scheduler/removal.h"
+#include "scheduler/state_dir.h"
 #include "scheduler/yarn_reports.h"
 
 #define POLL_MS	   200
@@ -148,12 +149,22 @@ static int remove_mirror(const struct removing *removing, struct err *err)
 
 /* ---- ended -------------------------------------------------------------------------------- */
 
+/* Whether a process of this machine sends the notices in place of the last AM. */
+static bool is_being_told(const char *id)
+{
+	char *mirror cleanup_free = yarn_mirror_path(id, NULL);
+
+	return mirror && state_dir_is_held(mirror);
+}
+
 /* An AM that has told of the end removes the job's directory last. */
 static bool has_left(const struct removing *removing, const Hadoop__ApplicationReportProto *report)
 {
 	char *own cleanup_free = yarn_user_path(removing->cluster, removing->id);
 	struct webhdfs_file there cleanup_webhdfs_file = {0};
 
+	if (is_being_told(removing->id))
+		return false;
 	return !yarn_has_am_still(report) || webhdfs_stat(removing->client, own, &there, NULL) < 0;
 }
 

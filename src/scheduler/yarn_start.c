@@ -15,6 +15,7 @@
 #include "history/layout.h"
 #include "net/socket_owner.h"
 #include "scheduler/yarn_client.h"
+#include "scheduler/yarn_end.h"
 
 #define DIRECTORY_PERMISSION 0700
 #define FILE_PERMISSION	     0600
@@ -108,7 +109,8 @@ static int fill_directory(struct webhdfs_client *client, const struct hadoop_clu
 static int fill_mirror(const char *mirror, const char *token, const char *description,
 		       struct err *err)
 {
-	if (yarn_mirror_write(mirror, "token", token, err) < 0)
+	if (yarn_mirror_write(mirror, "token", token, err) < 0 ||
+	    yarn_mirror_write(mirror, YARN_END_SUBMITTED_HERE, "", err) < 0)
 		return -1;
 	return yarn_mirror_write(mirror, "job.json", description, err);
 }
@@ -260,6 +262,16 @@ static void remove_submission(const struct hadoop_cluster *cluster, struct webhd
 	webhdfs_remove(client, cluster->job_dir, NULL);
 }
 
+/* Its owner hears of the failure from the submission. */
+static void forgo_notices(const struct job *job, const char *mirror)
+{
+	struct job silent = *job;
+
+	silent.on_end_webhook = silent.on_end_command = NULL;
+	char *description cleanup_free = job_to_text(&silent);
+	yarn_mirror_write(mirror, "job.json", description, NULL);
+}
+
 int yarn_start(const struct job *job, struct job_door *door, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
@@ -268,6 +280,7 @@ int yarn_start(const struct job *job, struct job_door *door, struct err *err)
 
 	if (client && submit(cluster, client, job, door, err) == 0)
 		return 0;
+	forgo_notices(job, door->job_dir);
 	yarn_kill(door, NULL, NULL);
 	if (client)
 		remove_submission(cluster, client, job, err);

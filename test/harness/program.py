@@ -122,8 +122,8 @@ class Job:
         self.tony, self.id = tony, job_id
         self.directory = tony.state / "jobs" / job_id
 
-    def status(self):
-        answer = self.tony.run("status", "--json", self.id)
+    def status(self, env=None):
+        answer = self.tony.run("status", "--json", self.id, env=env)
         assert answer.returncode == 0, answer.stderr
         return schemas.check("status", json.loads(answer.stdout))
 

@@ -1,0 +1,162 @@
+/* Files in HDFS that tell of a job on YARN: in the job's directory while it lives, where histories
+ * are once it has ended. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "hadoop/webhdfs_client.h"
+#include "history/layout.h"
+#include "history/store.h"
+#include "job/record.h"
+#include "scheduler/yarn_client.h"
+
+#define JOURNAL_CAP ((size_t)1 << 30)
+
+const char *yarn_user_of(const Hadoop__ApplicationReportProto *report)
+{
+	return report ? yarn_known_text(report->user) : NULL;
+}
+
+/* Any user may have put an entry with the job's id into a store that users share. ERR_NOT_FOUND: it
+ * is not this user's, and was put there by none that is believed. */
+static int check_entry(struct history_store *store, const char *path, const char *user,
+		       struct err *err)
+{
+	char *owner cleanup_free = history_store_user(store, path, NULL, user, err);
+
+	if (!owner)
+		return -1;
+	if (str_equal(owner, user))
+		return 0;
+	log_warning("%s/%s is %s's, and the job is %s's: the entry is not read; %s or the owner of "
+		    "the history can remove it",
+		    history_store_location(store), path, owner, user, owner);
+	return err_set(err, ERR_NOT_FOUND, "no history of %s's", user);
+}
+
+/* Where the job's history is: under the day on which it was submitted, which the ResourceManager
+ * knows but for a moment, or wherever one with its id is. NULL: `err`. The caller frees. */
+static char *find_history(struct history_store *store, const char *id,
+			  const Hadoop__ApplicationReportProto *report, struct err *err)
+{
+	int64_t started_ms = report ? report->starttime : 0;
+
+	for (int days = 0; started_ms > 0 && days < 2; days++) {
+		char *path cleanup_free = history_path(started_ms - days * HISTORY_DAY_MS, id);
+		int fd cleanup_close = history_store_open_file(store, path, HISTORY_SUMMARY,
+							       HISTORY_SUMMARY_CAP, NULL);
+		if (fd >= 0)
+			return mem_steal(&path);
+	}
+	return history_store_find(store, id, yarn_user_of(report), err);
+}
+
+/* `user`: that of the job; NULL: the ResourceManager does not know it any more. */
+static struct job *read_kept(struct history_store *store, const char *path, const char *user,
+			     struct err *err)
+{
+	size_t length;
+	char *text cleanup_free =
+		history_store_read_file(store, path, HISTORY_JOB, JOB_JSON_CAP, &length, err);
+	struct job *job = text ? job_from_text(text, length, err) : NULL;
+	char *owner = NULL;
+
+	if (job && (!user || check_entry(store, path, user, err) == 0))
+		owner = history_store_user(store, path, NULL, job->user, err);
+	if (owner) {
+		mem_replace(&job->user, owner);
+		return job;
+	}
+	job_destroy(job);
+	return NULL;
+}
+
+static struct job *fetch_kept(const struct hadoop_cluster *cluster, const char *id,
+			      const Hadoop__ApplicationReportProto *report, struct err *err)
+{
+	struct history_store *store = yarn_history_open(cluster, NULL, err);
+	char *path cleanup_free = store ? find_history(store, id, report, err) : NULL;
+	struct job *job = path ? read_kept(store, path, yarn_user_of(report), err) : NULL;
+
+	history_store_close(store);
+	return job;
+}
+
+/* Of the job's directory, which is in its user's home. */
+static struct job *fetch_staged(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+				const Hadoop__ApplicationReportProto *report)
+{
+	char *from cleanup_free = fs_join(cluster->job_dir, "job.json");
+	const char *user = yarn_user_of(report);
+	struct str bytes cleanup_str = {0};
+
+	if (webhdfs_read_file(client, from, JOB_JSON_CAP, &bytes, NULL) < 0)
+		return NULL;
+	struct job *job = job_from_text(str_text(&bytes), bytes.length, NULL);
+	if (job)
+		mem_replace(&job->user, mem_strdup(user ? user : cluster->user));
+	return job;
+}
+
+/* How the cluster is reached, and whom to trust there, is no other user's to say. */
+int yarn_kept_description(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+			  const char *mirror, const Hadoop__ApplicationReportProto *report,
+			  struct err *err)
+{
+	char *path cleanup_free = fs_join(mirror, "job.json");
+
+	if (fs_exists(path))
+		return 0;
+	struct job *job = fetch_staged(client, cluster, report);
+	if (!job)
+		job = fetch_kept(cluster, fs_basename(mirror), report, err);
+	if (!job)
+		return -1;
+	if (!str_equal(job->user, cluster->user)) {
+		json_decref(job->cluster);
+		job->cluster = NULL;
+	}
+	char *text cleanup_free = job_to_text(job);
+	job_destroy(job);
+	return fs_write_file(path, text, strlen(text), 0600, err);
+}
+
+static char *read_journal(struct history_store *store, const char *path, const char *user,
+			  size_t *length, struct err *err)
+{
+	char *bytes cleanup_free =
+		history_store_read_file(store, path, HISTORY_EVENTS, JOURNAL_CAP, length, err);
+
+	return bytes && check_entry(store, path, user, err) == 0 ? mem_steal(&bytes) : NULL;
+}
+
+char *yarn_kept_journal(const struct hadoop_cluster *cluster, const char *mirror,
+			const Hadoop__ApplicationReportProto *report, size_t *length,
+			struct err *err)
+{
+	const char *id = fs_basename(mirror);
+	char *description cleanup_free = fs_join(mirror, "job.json");
+	struct job *job = job_read_file(description, err);
+	struct history_store *store = job ? yarn_history_open(cluster, job, err) : NULL;
+	char *path cleanup_free = job ? history_path(job->submitted_ms, id) : NULL;
+	struct err missing cleanup_err = {0};
+	char *bytes = NULL;
+
+	if (store)
+		bytes = read_journal(store, path, job->user, length, &missing);
+	/* One of TonY's is elsewhere. */
+	if (missing.kind == ERR_NOT_FOUND && !yarn_has_am_still(report)) {
+		char *other cleanup_free = history_store_find(store, id, job->user, NULL);
+		if (other && !str_equal(other, path)) {
+			err_finish(&missing);
+			bytes = read_journal(store, other, job->user, length, &missing);
+		}
+	}
+	if (store && !bytes)
+		err_copy(err, &missing);
+	history_store_close(store);
+	job_destroy(job);
+	return bytes;
+}
