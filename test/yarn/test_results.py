@@ -59,6 +59,7 @@ def test_what_is_stored_of_a_job_that_runs_or_was_killed_comes_home(tony):
         if output == "first":
             assert tony.run("kill", job.id).returncode == 0
             assert job.wait() == 8
+            assert job.task("worker:0")["used"]["max_rss_bytes"] > 0, "it is known of a program that tony stopped, too"
     place = tony.run("results", job.id).stdout.strip()
     assert place.startswith("hdfs://") and job.status()["output"] == place
     assert f"output: {place}\n" in tony.run("status", job.id).stdout
