@@ -13,6 +13,7 @@
 int clearing_begin(struct clearing *clearing, struct err *err)
 {
 	clearing->removal.is_dry = clearing->is_dry;
+	clearing->removal.is_whole = clearing->with_history;
 	clearing->jobs = map_create(NULL);
 	clearing->staying = map_create(NULL);
 	clearing->rows = json_array();

@@ -17,6 +17,7 @@ struct removal_use {
 
 struct removal {
 	bool is_dry;	 /* nothing is removed, and all is told as if it were */
+	bool is_whole;	 /* the history goes, too: nobody is to find the job again */
 	int64_t wait_ms; /* for processes of an ended job that still bring its history away */
 
 	/* Of the present job. */

@@ -8,6 +8,7 @@
  *   <home>/.tony/history/                   ended jobs (history/layout.h), unless
  *                                           tony.history.location names another place
  *   <state>/yarn/<application id>/          this machine's copy (state_dir.h)
+ *   <state>/removed/<application id>        a removed job that the ResourceManager may still list
  */
 #ifndef TONY_SCHEDULER_YARN_CLIENT_H
 #define TONY_SCHEDULER_YARN_CLIENT_H

@@ -268,9 +268,12 @@ int yarn_remove(const char *id, struct removal *removal, struct err *err)
 	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
 	const struct removing removing = {id, cluster, client, removal};
 
-	if (!client || check_ended(&removing, err) < 0 || remove_in_hdfs(&removing, err) < 0)
+	if (!client || check_ended(&removing, err) < 0 || remove_in_hdfs(&removing, err) < 0 ||
+	    remove_mirror(&removing, err) < 0)
 		return -1;
-	return remove_mirror(&removing, err);
+	if (removal->is_whole && !removal->is_dry)
+		yarn_removed_note(id);
+	return 0;
 }
 
 /* ---- which there are ---------------------------------------------------------------------- */
@@ -390,4 +393,5 @@ void yarn_removal_age(const struct job *job)
 	}
 	if (copies_ms > 0)
 		age_mirrors(now - copies_ms, &removal);
+	yarn_removed_age(now);
 }

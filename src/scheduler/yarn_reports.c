@@ -37,6 +37,22 @@ static int newest_first(const void *left, const void *right)
 	return a->applicationid->id < b->applicationid->id ? 1 : -1;
 }
 
+static void add_reports(const Hadoop__GetApplicationsResponseProto *response,
+			struct yarn_reports *reports)
+{
+	char *removed cleanup_free = yarn_removed_directory();
+
+	reports->items = mem_alloc_array(response->n_applications, sizeof(*reports->items));
+	for (size_t i = 0; i < response->n_applications; i++) {
+		const report_proto *report = response->applications[i];
+		char *id cleanup_free = report->applicationid
+						? hadoop_application_id_text(report->applicationid)
+						: NULL;
+		if (id && !yarn_removed_has(removed, id))
+			reports->items[reports->count++] = report;
+	}
+}
+
 int yarn_reports_ask(const struct hadoop_cluster *cluster, struct yarn_reports *reports,
 		     struct err *err)
 {
@@ -49,12 +65,7 @@ int yarn_reports_ask(const struct hadoop_cluster *cluster, struct yarn_reports *
 	if (yarn_call(cluster, &RM_GET_APPLICATIONS, &request.base, &reports->message, NULL, err) <
 	    0)
 		return -1;
-	const Hadoop__GetApplicationsResponseProto *response =
-		(const Hadoop__GetApplicationsResponseProto *)reports->message;
-	reports->items = mem_alloc_array(response->n_applications, sizeof(*reports->items));
-	for (size_t i = 0; i < response->n_applications; i++)
-		if (response->applications[i]->applicationid)
-			reports->items[reports->count++] = response->applications[i];
+	add_reports((const Hadoop__GetApplicationsResponseProto *)reports->message, reports);
 	if (reports->count > 1)
 		qsort(reports->items, reports->count, sizeof(*reports->items), newest_first);
 	return 0;

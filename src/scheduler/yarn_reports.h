@@ -11,6 +11,7 @@ struct yarn_reports {
 	size_t count;
 };
 
+/* Without those that were removed (yarn_removed_note()). */
 int yarn_reports_ask(const struct hadoop_cluster *cluster, struct yarn_reports *reports,
 		     struct err *err);
 void yarn_reports_finish(struct yarn_reports *reports);
@@ -24,5 +25,12 @@ void yarn_take_place(struct hadoop_cluster *cluster, const char *id,
 /* A job that was killed from outside had nobody to publish its end and to remove its secret. Does
  * that for some of them each time: whoever looks does not wait long for it. */
 void yarn_sweep(struct hadoop_cluster *cluster, const struct yarn_reports *reports);
+
+/* ---- yarn_removed.c: <state>/removed/<application id> ------------------------------------- */
+
+void yarn_removed_note(const char *id);
+char *yarn_removed_directory(void); /* the caller frees; NULL: there can be none */
+bool yarn_removed_has(const char *directory, const char *id);
+void yarn_removed_age(int64_t now_ms); /* forgets those of a year ago */
 
 #endif

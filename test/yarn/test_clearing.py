@@ -136,9 +136,14 @@ def test_copies_go_with_age_and_what_is_in_hdfs_only_if_the_user_says_so(tony, b
     mirror, turn = tony.state / "yarn" / job.id, tony.state / "upkeep-yarn"
     wait_until(lambda: not tony.processes(), "an earlier upkeep to end")
     os.utime(mirror / "journal.jsonl", (0, 0))
+    removed = tony.state / "removed" / f"application_{LONG_AGO_MS}_0009"
+    removed.parent.mkdir()
+    removed.touch()
+    os.utime(removed, (0, 0))
     turn.unlink()
     later = ended(tony, base)
     wait_until(lambda: not mirror.exists(), "the copy to go")
+    wait_until(lambda: not removed.exists(), "the note of a removal of long ago to go")
     assert (tony.state / "yarn" / later.id).exists() and places(tony, base, job.id) == ["checkpoints", "output"]
     wait_until(lambda: not tony.processes(), "the upkeep to end")
     turn.unlink()
