@@ -1,4 +1,5 @@
-/* What is known of a job before it starts: rows for `tony check`, one error for `tony submit`. */
+/* A job before it starts, as far as it is known: rows for `tony check`, one error for `tony
+ * submit`. */
 #include "../base/scratch.h"
 #include "../base/test.h"
 
