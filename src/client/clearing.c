@@ -67,7 +67,7 @@ static void tell_job(struct clearing *clearing, const char *id)
 
 /* ---- one job ------------------------------------------------------------------------------ */
 
-/* Of a job that was told so at its submission alone: no site file names the place. */
+/* The submission of a job may have named a place for its history that no site file names. */
 static int remove_from_own_place(struct clearing *clearing, const struct job *job, struct err *err)
 {
 	const char *location = job ? job_config(job, "tony.history.location") : NULL;

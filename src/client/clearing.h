@@ -37,8 +37,9 @@ int clearing_remove(struct clearing *clearing, const struct scheduler_client_ops
 int clearing_age_cache(struct clearing *clearing, const struct scheduler_client_ops *ops,
 		       int64_t max_age_ms, struct err *err);
 
-/* Last: sources in the cache that none but these jobs had; with `max_age_ms` >= 0 also what no job
- * has used for so long, and copies out of histories. Tells the totals, or all of it as JSON. */
+/* After the last job: removes cached sources that only these jobs used. With `max_age_ms` >= 0 it
+ * also removes what no job used for that long, and copies out of histories of that age. Prints the
+ * totals, or all of it as JSON. */
 int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err);
 
 #endif

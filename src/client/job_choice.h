@@ -45,7 +45,7 @@ int job_choice_each(const struct str_list *jobs, job_choice_act *act, void *data
 #define JOB_CHOICE_ALL(type)                                                                       \
 	{                                                                                          \
 		.name = "all", .kind = OPT_FLAG, .offset = offsetof(type, all),                    \
-		.help = "all jobs that have the name or tag, be they several"                      \
+		.help = "every job that has the name or tag"                                       \
 	}
 
 #endif

@@ -7,11 +7,11 @@
 
 /* NULL and false: any. */
 struct job_list_filter {
-	/* With live_only also those that have ended then or later; 0: none. */
+	/* With live_only: lists jobs that ended at this time or later, too. 0: none. */
 	int64_t ended_since_ms;
 	int64_t patience_ms; /* with a scheduler that does not answer; 0: its own */
-	bool live_only; /* else also those that have ended, be nothing but their history left */
-	bool own_only;	/* not what other users have in a history */
+	bool live_only;	     /* no ended jobs; false: also those that only a history still has */
+	bool own_only;	     /* no jobs of other users, whose entries a history may have, too */
 	const char *user;
 	const char *state;	      /* a name of job_state_name() */
 	const struct str_list *tags;  /* a job has all of these */

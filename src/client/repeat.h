@@ -31,17 +31,17 @@ struct repeat_choice {
 int repeat_plan(struct repeat *repeat, const struct opened *opened,
 		const struct repeat_choice *choice, struct job_options *options, struct err *err);
 
-/* In the description of the new job: whom it repeats. Sources are called by the names that the user
- * gave them, wherever they were taken from. */
+/* Writes into the new job's description which job it repeats. Its configuration names sources as
+ * the user did, and not by the places where they were kept. */
 void repeat_note(const struct repeat *repeat, struct job *job);
 
 /* The sources are those of the earlier job. */
 bool repeat_has_sources(const struct repeat *repeat);
 
-/* Names, on standard error, the files of a job that runs in place which are not as they were.
- * Before the start: its programs may write there. */
+/* Warns of files that changed since the earlier job, if the new one runs in the same directory. To
+ * be called before the start, since programs may write there. */
 void repeat_warn_of_changes(const struct repeat *repeat, const struct job *job);
-/* Tells the commits, where they differ. After the start, when the new job's is known. */
+/* Warns if the commits differ. To be called after the start, when the new job's is known. */
 void repeat_warn_of_commit(const struct repeat *repeat, const struct job *job);
 
 /* For repeat_plan() alone (repeat_sources.c): puts the places of sources into `repeat`. */

@@ -39,7 +39,7 @@ static const struct opt options[] = {
 const struct opt_table verb_clean_options = {
 	.verb = "clean",
 	.usage = "tony clean [OPTIONS]",
-	.summary = "remove what jobs have left that ended long ago",
+	.summary = "remove what jobs of long ago have left",
 	.options = options,
 	.option_count = array_length(options),
 };
@@ -60,7 +60,7 @@ static int find_age(const char *older_than, int64_t *age_ms, struct err *err)
 				     "--older-than 7d");
 }
 
-/* A job that lives after all, or is used by one that does, is none to remove. */
+/* A job that has not ended after all, or that a live one uses, is passed over. */
 static void clean_job(struct clearing *clearing, const struct scheduler_client_ops *ops,
 		      const char *id)
 {

@@ -135,7 +135,7 @@ static void tell_none(const struct listing *listing)
 	bool chooses = chosen->user || chosen->state || chosen->tags.count > 0;
 
 	if (chooses)
-		fputs("No job fits.\n", stderr);
+		fputs("No job matches.\n", stderr);
 	else if (listing->filter.live_only)
 		fputs("No job runs; tony submit starts one, tony history lists those that have "
 		      "ended.\n",

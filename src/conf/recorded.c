@@ -1,5 +1,5 @@
-/* The configuration that another job had in effect, as its description and tony-final.xml tell it:
- * what tony added to what a user wrote is not a user's word the second time either. */
+/* The configuration that another job had in effect, as its description and tony-final.xml have it.
+ * A row that tony added then counts as tony's default now, not as something that a user wrote. */
 #include <string.h>
 
 #include "base/mem.h"

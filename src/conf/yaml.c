@@ -119,7 +119,7 @@ static bool has_noncharacter(const char *value)
 	return strstr(value, "\xef\xbf\xbe") || strstr(value, "\xef\xbf\xbf");
 }
 
-/* A text is one that XML can hold, too. */
+/* Refuses a text that XML could not hold. */
 static int check_scalar(const struct reader *reader, const yaml_event_t *event)
 {
 	if (check_tag(reader, event, event->data.scalar.tag) < 0)

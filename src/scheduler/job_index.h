@@ -32,7 +32,8 @@ void job_index_finish(struct job_index *index);
 /* `place` names the file. Empty when nothing is known. */
 void job_index_read(const char *place, struct job_index *index);
 void job_index_write(const char *place, const struct job_index *index);
-/* Is an index of so many jobs worth being written, now that so many of them were read anew? */
+/* True if it pays to write an index of `jobs` jobs, of which `read_anew` were not in the old one.
+ */
 bool job_index_is_stale(size_t jobs, size_t read_anew);
 size_t job_index_count(const struct job_index *index); /* of jobs */
 

@@ -56,9 +56,9 @@ char *stored_jobs_copy(const char *id, struct err *err);
 /* Removes the copies that were made until then. */
 void stored_jobs_age(int64_t until_ms, struct removal *removal);
 
-/* The jobs of which nothing is known but from a store: found by id or the beginning of one, their
- * logs as far as they were kept. It has name, find() and logs() alone; the door leads to a copy in
- * <state>/kept/<job id>/. */
+/* An engine for jobs that only a store still knows. It has name, find() and logs() alone: find()
+ * takes an id, the beginning of one or a name, and logs() has what the store kept. The door leads
+ * to stored_jobs_copy(). */
 extern const struct scheduler_client_ops stored_jobs_client;
 
 #endif

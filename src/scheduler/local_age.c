@@ -1,5 +1,5 @@
-/* Ended jobs of this machine lose their sources and logs with time, of which their histories tell,
- * and, where the user says so, the whole folder. */
+/* With age an ended job of this machine loses its sources and logs, which its history still has. If
+ * the user asks for it (tony.jobs.results-max-age), the whole folder goes later. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -41,7 +41,7 @@ void removal_begin(struct removal *removal);
 int removal_refuse_live(const char *id, struct err *err);
 int removal_refuse_leaving(const char *id, struct err *err);
 
-/* Is it time to look for live jobs, again? Then all that was noted is forgotten. */
+/* True if the caller is to look for live jobs (again). Then it forgets all that was noted. */
 bool removal_use_begin(struct removal_use *use);
 void removal_note_use(struct removal_use *use, const char *job, const char *path);
 /* ERR_USAGE: another job uses something in this directory, and lives or is not chosen. */
