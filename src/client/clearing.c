@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/report.h"
@@ -156,6 +157,16 @@ int clearing_age_cache(struct clearing *clearing, const struct scheduler_client_
 	return result;
 }
 
+/* Of a removal that was killed, or met something that could not be removed then. */
+static void sweep(const char *state)
+{
+	char *jobs cleanup_free = state_dir_jobs(state),
+		   *mirrors cleanup_free = fs_join(state, "yarn");
+
+	removal_sweep(jobs);
+	removal_sweep(mirrors);
+}
+
 int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err)
 {
 	char *state cleanup_free = state_dir_find(err);
@@ -164,6 +175,8 @@ int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err)
 
 	if (!state)
 		return -1;
+	if (!clearing->is_dry)
+		sweep(state);
 	stage_cache_drop(state, &clearing->removal.sources, &cache);
 	if (max_age_ms >= 0) {
 		struct removal copies cleanup_removal = {.is_dry = clearing->is_dry};

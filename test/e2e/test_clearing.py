@@ -243,7 +243,7 @@ def test_what_is_mounted_in_a_folder_is_not_removed(tony):
     assert "unmount it first" in remove(tony, job.id, code=70).stderr
     tony.enter = []
     assert (data / "mine").read_text() == "x"
-    remove(tony, ended(tony).id)
+    remove(tony, job.id)  # once it is unmounted, what is left of the folder and the history
     assert list((tony.state / "jobs").iterdir()) == []
 
 
