@@ -56,10 +56,19 @@ void am_on_sync_timer(evutil_socket_t fd, short what, void *data)
 		break_for_files(am, &err);
 }
 
+/* Executors may report after the job's end; nothing follows the last line. */
+static void record_report(struct am *am, json_t *record)
+{
+	if (am->has_ended)
+		json_decref(record);
+	else
+		am_record(am, record, false);
+}
+
 void am_on_output_lost(void *data, size_t task, const struct lost_output *lost)
 {
 	struct am *am = data;
-	am_record(am, record_output(am->job, machine_task(am->machine, task), lost), false);
+	record_report(am, record_output(am->job, machine_task(am->machine, task), lost));
 }
 
 /* It has ended by then as far as the machine goes: its last line is told once more, with the use.
@@ -71,13 +80,13 @@ void am_on_used(void *data, size_t task, const struct program_use *use)
 	json_t *record =
 		record_task(am->job, ended, ended->state, ended->state, api_log_dir(am->api, task));
 	record_add_use(record, use);
-	am_record(am, record, false);
+	record_report(am, record);
 }
 
 void am_on_checkpoint_trouble(void *data, size_t task, const char *text)
 {
 	struct am *am = data;
-	am_record(am, record_checkpoints(am->job, machine_task(am->machine, task), text), false);
+	record_report(am, record_checkpoints(am->job, machine_task(am->machine, task), text));
 }
 
 void am_break(struct am *am, const char *text)

@@ -88,6 +88,7 @@ enum job_state am_end(struct am *am)
 	am_give_up_reserve(am->job_dir);
 	am_record_end(am->journal, status.state, message, NULL,
 		      job_has_notices(am->job) && !am->has_notified);
+	am->has_ended = true;
 	api_conclude(am->api);
 	/* Before the scheduler knows: its web proxy leads elsewhere then. */
 	api_linger(am->api, LINGER_MS, on_done, &lingered);

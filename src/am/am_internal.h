@@ -44,6 +44,7 @@ struct am {
 	char *waiting;		  /* what open asks wait for; NULL: nothing */
 	struct action_list actions;
 	char *failure;	   /* why the AM itself cannot go on; NULL: it can */
+	bool has_ended;	   /* the last line is written: it is only repeated from then on */
 	bool has_notified; /* an AM before this one told the notices of the job's end */
 	char *dismissal;   /* why the scheduler wants nothing of this AM any more; NULL: it does */
 	int signal;	   /* that told it to leave a job that another AM may go on with; 0: none */
