@@ -45,6 +45,9 @@ class LocalWorld(world.World):
     async def lines(self):
         return [json.loads(line) for line in read(self.job_dir() / "journal.jsonl").decode().splitlines()]
 
+    async def has_ended(self):
+        return (await self.lines())[-1]["ev"] == "final"
+
     # ---- faults ----
 
     async def wait_whole(self, fault):
@@ -85,7 +88,7 @@ class LocalWorld(world.World):
     async def left(self):
         left = [f"process {process}" for process in self.processes()]
         left += [f"file {name}" for name in ("am.json", "journal.reserve") if (self.job_dir() / name).exists()]
-        left += [f"port {port}" for port in listening_ports() if port != self.chaos.port]
+        left += [f"port {port}" for port in listening_ports() if port not in (self.chaos.port, self.webhook.port)]
         inodes = [words[5].rpartition(":")[2] for words in
                   (line.split() for line in read("/proc/locks").decode().splitlines()) if "->" not in words]
         left += [f"ledger entry {path.name}" for path in (self.state / "ledger").rglob("*")

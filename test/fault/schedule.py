@@ -50,6 +50,10 @@ class Schedule:
     def is_elastic(self):
         return any(key.endswith(".min-instances") for key in self.keys)
 
+    def has_webhook(self):
+        """Of every third job the end is told."""
+        return self.seed % 3 == 1
+
     def kinds(self):
         return {fault.kind for fault in self.faults}
 

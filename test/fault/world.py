@@ -28,6 +28,9 @@ BUILD = Path(os.environ.get("TONY_BUILD", HERE.parents[1] / "build"))
 PYTHON = "/usr/bin/python3"
 JOB_ID = re.compile(r"(tony-\d|application_)[\w-]+")
 TAIL = 4000  # bytes of each log that are told
+ADDED = ("notices", "history_trouble")  # to a final record that is repeated
+WEBHOOK = "tony.application.on-end-webhook"
+TOLD_S = 60  # after the end, until a webhook was told: three tries of 10 s, with pauses, and of two processes
 LOOK_S = 0.05  # between two looks at what is left
 
 
@@ -94,13 +97,36 @@ def max_restarts(description, task):
 
 
 def is_one_end(lines):
-    """The final record is the journal's last line. A guardian may repeat it, once, with why no history was published."""
+    """The final record is the journal's last line. It may be repeated with what became of the notices, and with why no
+    history was published."""
     finals = [line for line in lines if line["ev"] == "final"]
-    said = [{key: line[key] for key in line if key not in ("seq", "t", "crc")} for line in finals]
-    if len(said) == 2:
-        said[0]["history_trouble"] = said[1].get("history_trouble")
-        return said[0] == said[1] and said[1]["history_trouble"] and lines[-2:] == finals
-    return len(said) == 1 and lines[-1:] == finals
+    said = [{key: line[key] for key in line if key not in ("seq", "t", "crc", "notices_due", *ADDED)} for line in finals]
+    added = [{name for name in ADDED if name in line} for line in finals]
+    return finals and lines[-len(finals):] == finals and all(end == said[0] for end in said) and \
+        all(earlier < later for earlier, later in zip(added, added[1:]))
+
+
+class Webhook:
+    """Takes notices; what it was told, and of which end while the job had none."""
+
+    def __init__(self, world):
+        self.world, self.port, self.told, self.early = world, 0, [], []
+
+    async def open(self):
+        server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
+        self.port = server.sockets[0].getsockname()[1]
+
+    async def serve(self, reader, writer):
+        try:
+            message = await chaos.read_message(reader)
+            if body := message.partition(b"\r\n\r\n")[2]:
+                self.told.append(json.loads(body))
+                self.early += [] if await self.world.has_ended() else [body]
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            await writer.drain()
+        except (OSError, asyncio.IncompleteReadError):
+            pass  # its client was killed
+        writer.close()
 
 
 class World:
@@ -116,6 +142,7 @@ class World:
                     "ASAN_OPTIONS": f"log_path={directory}/sanitizer",
                     "UBSAN_OPTIONS": f"log_path={directory}/sanitizer:print_stacktrace=1"}
         self.chaos = proxy
+        self.webhook = Webhook(self)
         self.job = None
         self.begun = time.monotonic()
         self.restarted_by_user = 0
@@ -138,9 +165,11 @@ class World:
         return child.returncode, out.decode(errors="replace"), err.decode(errors="replace")
 
     def write_job(self):
+        keys = dict(self.schedule.keys)
+        if self.schedule.has_webhook():
+            keys[WEBHOOK] = f"http://127.0.0.1:{self.webhook.port}/"
         lines = ["<configuration>"]
-        lines += [f"<property><name>{name}</name><value>{value}</value></property>"
-                  for name, value in self.schedule.keys.items()]
+        lines += [f"<property><name>{name}</name><value>{value}</value></property>" for name, value in keys.items()]
         (self.directory / "tony.xml").write_text("\n".join(lines + ["</configuration>"]))
         (self.directory / "plan.json").write_text(json.dumps(self.schedule.plan))
 
@@ -252,6 +281,7 @@ class World:
     async def check(self, code):
         """What was promised and is not so."""
         broken = []
+        await self.wait_told()
         lines = await self.lines()
         finals = [line for line in lines if line["ev"] == "final"]
         if not is_one_end(lines):
@@ -264,10 +294,36 @@ class World:
         broken += [f"at the same time: {line}" for line in read(self.directory / "twice").decode().splitlines()]
         broken += self.check_budgets(lines, await self.description())
         broken += self.check_outcome(state)
+        broken += self.check_notices(lines[-1])
         broken += await self.check_left()
         # Processes tell when they end.
         findings = [path.read_text() for path in self.directory.glob("sanitizer.*")]
         return broken + [finding for finding in findings if "Unable to get registers" not in finding]
+
+    async def has_ended(self):
+        """As its journal tells at this moment."""
+        raise NotImplementedError
+
+    async def wait_told(self):
+        """The next `tony` that looks tells the end where the AM and its guardian are gone."""
+        passed_s = 0
+        while (await self.lines())[-1].get("notices_due") and passed_s < TOLD_S:
+            await self.tony("status", self.job)
+            await asyncio.sleep(1)
+            passed_s += 1
+
+    def check_notices(self, last):
+        told, notices = self.webhook.told, last.get("notices", [])
+        if not self.schedule.has_webhook():
+            return [f"nobody asked for notices: {notices} {told}"] if told or notices else []
+        broken = [f"told before the job had ended: {body}" for body in self.webhook.early]
+        if [notice["of"] for notice in notices] != [WEBHOOK]:
+            broken.append(f"the last line does not say what became of the webhook: {last}")
+        elif not told and not notices[0].get("failed"):
+            broken.append(f"the webhook took nothing: {notices}")
+        if {(body["id"], body["job"]["state"]) for body in told} - {(f"{self.job}/end", last.get("state"))}:
+            broken.append(f"the webhook was told {told}, the record says {last}")
+        return broken
 
     def check_budgets(self, lines, description):
         broken = []
@@ -339,6 +395,7 @@ class World:
 
     async def run(self):
         print(self.schedule, flush=True)
+        await self.webhook.open()
         await self.submit()
         self.say(f"submitted: {self.job}")
         await self.wait_begin()
