@@ -98,6 +98,28 @@ def test_who_waits_for_the_job_does_not_wait_for_the_webhook(tony, receive):
     assert job.published()
 
 
+@pytest.mark.promise("R61")
+def test_a_late_report_of_an_executor_does_not_follow_the_last_line(tony, receive):
+    """The guardian would take such a journal for one without an end, and tell another one."""
+    receiver = receive(Receiver.HOLD)
+    go = tony.directory / "go"
+    job = submit(tony, {WEBHOOK: receiver.url}, UNTIL_GO.format(go=go))
+    job.wait_task("worker:0")
+    url = job.status()["am_url"]
+    go.touch()
+    assert job.wait() == 0
+    receiver.wait_requests(1)
+    lost = {"lines": 1, "bytes": 9, "text": "1 line of its output was lost"}
+    beat = {"attempt": 1, "epoch": 1, "restart": 0, "state": "exited", "output_lost": lost, "checkpoint_trouble": "none",
+            "used": {"ms": 1, "cpu_ms": 1, "max_rss_bytes": 1}}
+    assert job.rest("POST", "/v1/tasks/worker:0/beat", beat, url=url)[0] == 200
+    receiver.release()
+    wait_notices(job)
+    assert len(receiver.requests) == 1
+    ends = [event["state"] for event in job.events() if event["ev"] == "final"]
+    assert set(ends) == {"succeeded"}
+
+
 def kill_the_am(job, pids):
     os.kill(pids[0], signal.SIGKILL)
 

@@ -177,9 +177,9 @@ class Job:
     def token(self):
         return (self.directory / "token").read_text().strip()
 
-    def rest(self, method, path, body=None, token=None):
-        """(status, body) of one call of the AM."""
-        request = urllib.request.Request(self.status()["am_url"] + path, method=method)
+    def rest(self, method, path, body=None, token=None, url=None):
+        """(status, body) of one call of the AM; `url`: where it was, since that of an ended job is not told."""
+        request = urllib.request.Request((url or self.status()["am_url"]) + path, method=method)
         request.add_header("Authorization", "Bearer " + (token or self.token()))
         data = None if body is None else json.dumps(body).encode()
         try:

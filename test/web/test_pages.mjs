@@ -216,8 +216,8 @@ test('round distances on the axis', () => {
 test('lines of the journal in words', () => {
 	assert.equal(recordWords({ev: 'task', from: 'running', to: 'failed', attempt: 2, restart: 1, host: 'n1',
 		cause: {kind: 'signal', signal: 9}}), 'running → failed, attempt 2, restart 1 on n1: killed by SIGKILL');
-	assert.equal(recordWords({ev: 'task', from: 'stopped', to: 'stopped', attempt: 1, host: 'n1', used_ms: 2000, used_cpu_ms: 1500,
-		used_rss_bytes: 3 << 20}), 'used 1.5 s of CPU and 3 MiB of memory on n1');
+	assert.equal(recordWords({ev: 'task', from: 'stopped', to: 'stopped', attempt: 1, host: 'n1', used_ms: 2000,
+		used_cpu_ms: 1500, used_rss_bytes: 3 << 20}), 'used 1.5 s of CPU and 3 MiB of memory on n1');
 	assert.equal(recordWords({ev: 'waiting'}), 'Nothing is waited for any more');
 	assert.equal(recordWords({ev: 'final', state: 'killed', message: 'killed by ada'}), 'The end: killed. killed by ada');
 	assert.equal(recordWords({ev: 'final', state: 'killed', message: 'killed by ada', history_trouble: 'no room'}), 'no room');

@@ -12,7 +12,7 @@
 #define HAS_IT	 "#!/bin/sh\nexit 0\n"
 #define LACKS_IT "#!/bin/sh\nexit 7\n" /* as tony's question ends there */
 
-enum { PATIENCE_MS = 60000 };
+enum { ANSWER_MS = 60000 };
 
 /* A directory for programs, one for the job, and a state directory without earlier answers. */
 static void lay_out(void **state, const char *script)
@@ -35,7 +35,7 @@ static bool check(void **state, const struct stage_files *files, char **text)
 	struct job job = {
 		.framework = framework, .work_dir = job_dir, .types = &type, .type_count = 1};
 
-	return module_check(&job, 0, files, path, PATIENCE_MS, text);
+	return module_check(&job, 0, files, path, ANSWER_MS, text);
 }
 
 static void assert_refused(void **state, const struct stage_files *files, const char *remedy)
