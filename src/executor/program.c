@@ -234,11 +234,13 @@ static void reap(struct program *program)
 		take_child(program, pid, status, &used);
 }
 
-/* Kills all there is. Own statuses are taken before: the killing reaps. */
+/* Kills all there is. Own statuses and memory are taken before: the killing reaps. */
 static void kill_all(struct program *program)
 {
 	cancel_helpers(program);
 	reap(program);
+	if (program->alive > 0)
+		memory_look(program->options.memory);
 	if (proc_end_all(getpid(), NULL, NULL, 0, SIGKILL, 0) < 0)
 		log_error("some processes survive SIGKILL (they sleep in the kernel)");
 	for (size_t i = 0; i < program->count; i++) {

@@ -199,7 +199,7 @@ static void test_what_a_stopped_program_used_is_told_once(void **state)
 				   "\"used\":{\"ms\":2000,\"cpu_ms\":1500,\"max_rss_bytes\":4096}}",
 				   restart > 0);
 		ask(bed, &reply, "POST", BEAT_0, body);
-		expect_order(&reply, "quit", 0, 0);
+		expect_order(&reply, "quit", 1, 0);
 		reply_finish(&reply);
 		assert_int_equal(bed->uses, restart <= 0);
 	}
