@@ -219,9 +219,19 @@ void record_set_notices_due(json_t *final)
 	json_set_bool(final, "notices_due", true);
 }
 
-json_t *record_notices(const json_t *last, json_t *notices)
+/* Lists read no line but the last, so that says when the job has ended. */
+static json_t *repeat(const json_t *last)
 {
 	json_t *record = json_copy((json_t *)last);
+
+	if (!json_object_get(record, "ended_ms"))
+		json_object_set(record, "ended_ms", json_object_get(last, "t"));
+	return record;
+}
+
+json_t *record_notices(const json_t *last, json_t *notices)
+{
+	json_t *record = repeat(last);
 
 	json_object_del(record, "notices_due");
 	json_object_set_new(record, "notices", notices);
@@ -241,7 +251,7 @@ json_t *record_notice(const char *of, const char *text, bool failed)
 
 json_t *record_history_trouble(const json_t *last, const char *text)
 {
-	json_t *record = json_copy((json_t *)last);
+	json_t *record = repeat(last);
 
 	json_set_text(record, "history_trouble", text);
 	return record;

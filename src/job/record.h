@@ -17,13 +17,14 @@
  *   checkpoints  task text trouble?              they cannot be stored; without `trouble` they can
  *                                                again
  *   waiting  text?                               why containers are not there; absent: no more
- *   final    state message cause? notices_due? notices? history_trouble?
+ *   final    state message cause? notices_due? notices? history_trouble? ended_ms?
  *                                                the last line of a journal; the cause, when no
  *                                                AM could say it. notices_due: it is repeated with
  *                                                `notices`, {of text failed?} each, once those are
  *                                                told who asked for that. Once more, with that
  *                                                trouble, where no history of the job could be
- *                                                published
+ *                                                published. A repeated line has the time of the
+ *                                                first in ended_ms
  */
 #ifndef TONY_JOB_RECORD_H
 #define TONY_JOB_RECORD_H

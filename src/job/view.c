@@ -444,16 +444,18 @@ static int fold_final(struct job_view *view, const struct view_record *record, i
 		      struct err *err)
 {
 	const json_t *cause = view_record_get(record, "cause");
+	int64_t ended_ms = time_ms;
 	int state;
 
-	if (need_state(record, "state", job_state_parse, &state, err) < 0)
+	if (need_state(record, "state", job_state_parse, &state, err) < 0 ||
+	    view_record_read_int(record, "ended_ms", 1, INT64_MAX, &ended_ms, err) < 0)
 		return -1;
 	view->state = (enum job_state)state;
 	view->outcome = view->state;
 	view->is_final = true;
-	stop_the_rest(view, time_ms);
+	stop_the_rest(view, ended_ms);
 	if (view->ended_ms == 0)
-		view->ended_ms = time_ms;
+		view->ended_ms = ended_ms;
 	if (cause) {
 		view->cause_task = -1;
 		if (cause_from_json(cause, &view->cause, err) < 0)

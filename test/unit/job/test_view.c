@@ -380,6 +380,21 @@ static void a_history_that_is_not_published_is_seen(void **state)
 	end(&scene);
 }
 
+/* Lists read no more than that. */
+static int64_t ended_of_last_line(const struct scene *scene)
+{
+	struct job_view *view = job_view_create(scene->bed->job);
+	struct journal_line line;
+	char *text = NULL;
+
+	assert_true(journal_read_last(scene->path, &text, &line));
+	assert_int_equal(job_view_add(view, &line, NULL), 0);
+	int64_t ended_ms = view->ended_ms;
+	job_view_destroy(view);
+	free(text);
+	return ended_ms;
+}
+
 static void what_became_of_notices_is_in_the_last_line(void **state)
 {
 	struct scene scene = begin(state, "worker=1");
@@ -396,9 +411,12 @@ static void what_became_of_notices_is_in_the_last_line(void **state)
 	json_t *last cleanup_json = journal_line_record(&line, NULL);
 	free(text);
 	json_array_append_new(notices, record_notice("x", "it is gone", true));
+	int64_t ended_ms = scene.bed->now;
+	scene.bed->now += 90000;
 	add(&scene, record_notices(last, notices));
 	assert_int_equal(job_view_read(scene.view, scene.path, NULL), 0);
 	assert_false(scene.view->notices_due);
+	assert_int_equal(ended_of_last_line(&scene), ended_ms);
 	assert_string_equal(scene.view->message, "no data");
 	const json_t *told = json_array_get(scene.view->notices, 0);
 	assert_string_equal(json_string_value(json_object_get(told, "text")), "it is gone");
