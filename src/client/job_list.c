@@ -77,7 +77,8 @@ static bool is_wanted(const struct job_list_filter *filter, const struct job_sum
 	return (!filter->live_only || !is_over) &&
 	       (!filter->words || has_any_word(job, filter->words)) &&
 	       (!filter->user || str_equal(filter->user, job->user)) &&
-	       (!filter->state || str_equal(filter->state, job_state_name(job->state))) &&
+	       (!filter->states || filter->states->count == 0 ||
+		str_list_has(filter->states, job_state_name(job->state))) &&
 	       (!filter->tags || job_list_has_tags(job, filter->tags));
 }
 

@@ -13,9 +13,9 @@ struct job_list_filter {
 	bool live_only;	     /* no ended jobs; false: also those that only a history still has */
 	bool own_only;	     /* no jobs of other users, whose entries a history may have, too */
 	const char *user;
-	const char *state;	      /* a name of job_state_name() */
-	const struct str_list *tags;  /* a job has all of these */
-	const struct str_list *words; /* a job has one of these as id, its beginning, or name */
+	const struct str_list *states; /* a job is in one of these (job_state_name()) */
+	const struct str_list *tags;   /* a job has all of these */
+	const struct str_list *words;  /* a job has one of these as id, its beginning, or name */
 };
 
 struct job_list {

@@ -13,8 +13,8 @@
 
 struct list_options {
 	bool json, all, watch;
-	char *user, *state, *output;
-	struct str_list tags;
+	char *user, *output;
+	struct str_list states, tags;
 };
 
 static const char *const states[] = {"submitted", "forming", "running", "reforming", "finishing",
@@ -41,10 +41,10 @@ static const struct opt options[] = {
 	 .help = "the jobs of this user; of others those in a history that this user may read"},
 	{.name = "state",
 	 .letter = 's',
-	 .kind = OPT_TEXT,
-	 .offset = offsetof(struct list_options, state),
+	 .kind = OPT_LIST,
+	 .offset = offsetof(struct list_options, states),
 	 .argument = "STATE",
-	 .help = "the jobs in this state, also an ended one",
+	 .help = "the jobs in this state, also an ended one; repeated: in any of them",
 	 .choices = states},
 	JOB_CHOICE_TAG(struct list_options),
 	{.name = "output",
@@ -81,12 +81,15 @@ static bool is_output(const struct list_options *chosen, const char *form)
 
 /* ---- which -------------------------------------------------------------------------------- */
 
-/* A job that is named is shown whatever its state; and an ended state names ended jobs. */
+/* A job that is named is shown whatever its state; an ended state names ended jobs. */
 static bool wants_ended(const struct list_options *chosen, const struct str_list *operands)
 {
-	return chosen->all || operands->count > 0 ||
-	       (chosen->state &&
-		job_state_is_final((enum job_state)job_state_parse(chosen->state)));
+	bool wanted = chosen->all || operands->count > 0;
+
+	for (size_t i = 0; i < chosen->states.count; i++)
+		wanted |= job_state_is_final(
+			(enum job_state)job_state_parse(chosen->states.items[i]));
+	return wanted;
 }
 
 static int find_jobs(void *data, struct job_list *list, struct err *err)
@@ -132,7 +135,7 @@ static void print_table(const struct list_options *chosen, const struct job_list
 static void tell_none(const struct listing *listing)
 {
 	const struct list_options *chosen = listing->chosen;
-	bool chooses = chosen->user || chosen->state || chosen->tags.count > 0;
+	bool chooses = chosen->user || chosen->states.count > 0 || chosen->tags.count > 0;
 
 	if (chooses)
 		fputs("No job matches.\n", stderr);
@@ -160,8 +163,14 @@ static void print_jobs(const struct listing *listing, const struct job_list *lis
 
 /* ------------------------------------------------------------------------------------------- */
 
-static int check_options(const struct list_options *chosen, struct err *err)
+static int check_options(const struct list_options *chosen, const struct str_list *operands,
+			 struct err *err)
 {
+	/* Every id begins with it. */
+	if (str_list_has(operands, ""))
+		return err_set(err, ERR_USAGE,
+			       "the JOB is empty: is a variable of the shell not set? Write an id "
+			       "or a name, or leave it out for all");
 	if (chosen->json && chosen->output && !is_output(chosen, "json"))
 		return err_set(err, ERR_USAGE, "--json and --output %s contradict; give one",
 			       chosen->output);
@@ -182,13 +191,13 @@ static int list_jobs(const struct list_options *chosen, const struct str_list *o
 			   .ended_since_ms = chosen->watch ? clock_wall_ms() : 0,
 			   .patience_ms = chosen->watch ? SCHEDULERS_PATIENCE_MS : 0,
 			   .user = chosen->user,
-			   .state = chosen->state,
+			   .states = &chosen->states,
 			   .tags = &chosen->tags,
 			   .words = operands},
 	};
 	struct job_list list cleanup_job_list = {0};
 
-	if (check_options(chosen, err) < 0)
+	if (check_options(chosen, operands, err) < 0)
 		return -1;
 	if (chosen->watch)
 		return list_watch(find_jobs, &listing, is_output(chosen, "wide"), err);

@@ -158,9 +158,12 @@ def test_list_by_state_user_tag_and_name(tony):
     assert names(tony, "--all", "--tag", "night", "--tag", "Sweep") == [live.id]
     assert names(tony, "--state", "failed") == [bad.id]
     assert names(tony, "--state", "running") == [live.id]
+    assert names(tony, "--state", "running", "--state", "failed") == [live.id, bad.id], "any of them"
     assert names(tony, "fox") == [live.id, ended.id]
     assert names(tony, bad.id[:-1]) == [bad.id]
     assert names(tony, "--all", "--user", "nobody-else") == []
+    answer = tony.run("list", "")
+    assert (answer.returncode, answer.stdout) == (2, "") and "JOB is empty" in answer.stderr
     answer = tony.run("list", "hen", "no-such")
     assert answer.returncode == 4 and bad.id in answer.stdout and "no-such" in answer.stderr
     rows = {row["id"]: row for row in schemas.check("list", json.loads(tony.run("list", "-o", "json", "-a").stdout))}
