@@ -298,6 +298,7 @@ static void set_timeout(const char *text, struct conf *conf)
 static void set_plain(const struct job_options *options, struct conf *conf)
 {
 	set(conf, "--name", "tony.application.name", options->name);
+	append_all(conf, "--tag", "tony.application.tags", &options->tags);
 	set(conf, "--framework", "tony.application.framework", options->framework);
 	set(conf, "--scheduler", "tony.application.scheduler", options->scheduler);
 	set(conf, "--output", "tony.application.output-dir", options->output);

@@ -28,6 +28,7 @@ struct job_options {
 	bool debug;
 	/* ours; numbers are text, because the key they stand for checks them */
 	char *name, *framework, *scheduler, *queue;
+	struct str_list tags;
 	char *output;
 	char *workers, *ps;
 	struct str_list type;
@@ -122,6 +123,13 @@ struct job_options {
 		 .offset = offsetof(owner, member.name),                                           \
 		 .argument = "NAME",                                                               \
 		 .help = "the job's name"},                                                        \
+		{.name = "tag",                                                                    \
+		 .kind = OPT_LIST,                                                                 \
+		 .offset = offsetof(owner, member.tags),                                           \
+		 .argument = "TAG",                                                                \
+		 .completion = OPT_COMPLETE_TAG,                                                   \
+		 .help = "a word by which tony list, kill and others find the job; may be "        \
+			 "repeated"},                                                              \
 		{.name = "framework",                                                              \
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.framework),                                      \

@@ -92,6 +92,19 @@ def test_wait_for_several_ends_with_the_highest_code(tony):
     assert live.wait() == 0
 
 
+def test_tags_are_typed_at_the_submission(tony):
+    answer = tony.run("submit", "--conf", "tony.application.tags=sweep", "--tag", "night", "--tag", "a b", "--", "true")
+    assert answer.returncode == 0, answer.stderr
+    job, = shown(tony, "--tag", "night", "--tag", "sweep", "--tag", "a b")
+    assert job["tags"] == ["sweep", "night", "a b"]
+    answer = tony.run("rerun", job["id"], "--tag", "again")
+    assert answer.returncode == 0, answer.stderr
+    again, = shown(tony, "--tag", "again")
+    assert again["tags"] == [*job["tags"], "again"]
+    answer = tony.run("submit", "--tags", "night", "--", "true")
+    assert answer.returncode == 2 and "did you mean --tag?" in answer.stderr
+
+
 def test_status_of_several(tony):
     one, other = submit(tony, "fox", tags="sweep"), submit(tony, "hen", tags="sweep")
     assert one.wait() == other.wait() == 0
