@@ -18,8 +18,9 @@ const struct opt_table verb_submit_options = {
 	.usage = "tony submit [OPTIONS] [-- COMMAND ARG...]",
 	.summary = "run a job, and show how it goes until it has ended",
 	.description =
-		"The configuration comes from tony-site.xml, then ./tony.xml or --conf_file, then "
-		"--conf, then the other options. Without any task type the command runs as a "
+		"The configuration comes from tony-site.xml, then ./tony.xml (else ./tony.yaml) or "
+		"--conf_file, then --conf, then the other options. Without any task type the "
+		"command runs as a "
 		"single "
 		"task. A job in which tony check finds a problem is not started.\n"
 		"Ctrl-C asks the job to stop, as tony kill does; a second one ends it at once. "

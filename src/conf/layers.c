@@ -7,7 +7,9 @@
 #include "conf/conf_internal.h"
 
 #define DEFAULT_SITE_DIRECTORY "/etc/tony"
-#define JOB_FILE	       "tony.xml"
+
+/* The first that is in the current directory. */
+static const char *const job_files[] = {"tony.xml", "tony.yaml", "tony.yml"};
 
 int conf_load_site(struct conf *conf, struct err *err)
 {
@@ -18,20 +20,40 @@ int conf_load_site(struct conf *conf, struct err *err)
 	return fs_exists(path) ? conf_load_file(conf, CONF_LAYER_SITE, path, err) : 0;
 }
 
-static int load_job(struct conf *conf, const char *path, struct err *err)
+/* NULL: there is none. */
+static const char *find_job_file(struct conf *conf)
 {
-	if (!path && !fs_exists(JOB_FILE))
+	const char *found = NULL;
+
+	for (size_t i = 0; i < array_length(job_files); i++) {
+		if (!fs_exists(job_files[i]))
+			continue;
+		if (found)
+			problems_warning(conf_problems(conf),
+					 "%s is not read, for there is a %s; take one of them out, "
+					 "or write --conf_file %s",
+					 job_files[i], found, job_files[i]);
+		found = found ? found : job_files[i];
+	}
+	return found;
+}
+
+static int load_job(struct conf *conf, const char *named, struct err *err)
+{
+	const char *path = named ? named : find_job_file(conf);
+
+	if (!path)
 		return 0;
-	if (path && strstr(path, "://") && !str_starts_with(path, "file:///"))
+	if (strstr(path, "://") && !str_starts_with(path, "file:///"))
 		return err_set(
 			err, ERR_CONFIG,
 			"--conf_file: \"%s\" is neither a path nor of hdfs, http or https; copy it "
 			"here and write its path",
 			path);
-	if (path && str_starts_with(path, "file:///"))
+	if (str_starts_with(path, "file:///"))
 		path += strlen("file://");
 	conf->has_file = true;
-	return conf_load_file(conf, CONF_LAYER_FILE, path ? path : JOB_FILE, err);
+	return conf_load_file(conf, CONF_LAYER_FILE, path, err);
 }
 
 int conf_load_files(struct conf *conf, const char *conf_file, struct err *err)

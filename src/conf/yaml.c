@@ -349,7 +349,8 @@ static int read_document(struct reader *reader)
 		return -1;
 	if (root.type != YAML_MAPPING_START_EVENT)
 		return fail(reader, &root, "the file has no keys; write KEY: VALUE, or XML");
-	if (read_mapping(reader, NULL, 1) < 0 || next(reader, &end) < 0 || next(reader, &after) < 0)
+	if (check_tag(reader, &root, root.data.mapping_start.tag) < 0 ||
+	    read_mapping(reader, NULL, 1) < 0 || next(reader, &end) < 0 || next(reader, &after) < 0)
 		return -1;
 	return after.type == YAML_STREAM_END_EVENT
 		       ? 0

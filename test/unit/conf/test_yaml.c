@@ -110,6 +110,7 @@ static void what_is_no_job_file_is_refused(void **state)
 	refuse("'': 1\n", "job.yaml:1: a key is empty; write KEY: VALUE");
 	refuse("a: !!python/object 1\n", "job.yaml:1: a tag (!...) means nothing here; take it "
 					 "out");
+	refuse("!x {a: 1}\n", "job.yaml:1: a tag (!...) means nothing here; take it out");
 	refuse("a: !x 1\n", "job.yaml:1: a tag (!...) means nothing here; take it out");
 	refuse("a: !!set {b}\n", "job.yaml:1: a tag (!...) means nothing here; take it out");
 	refuse("a: \"\\0\"\n", "job.yaml:1: holds a control character; take it out");
@@ -214,6 +215,24 @@ static void xml_and_yaml_are_told_apart(void **state)
 	assert_non_null(strstr(err_message(&err), "not XML"));
 }
 
+#define NAME "tony.application.name"
+
+static void the_current_directory_has_one_unless_there_is_a_tony_xml(void **state)
+{
+	fixture_write("tony.yml", NAME ": short\n");
+	fixture_write("tony.yaml", NAME ": here\n");
+	struct conf *conf cleanup_conf = fixture_load();
+	assert_string_equal(conf_find(conf, NAME)->raw, "here");
+	assert_true(conf_has_file(conf));
+	fixture_write("tony.xml", "<configuration><property><name>" NAME
+				  "</name><value>xml</value></property></configuration>");
+	struct conf *both cleanup_conf = fixture_load();
+	assert_string_equal(conf_find(both, NAME)->raw, "xml");
+	assert_line(&conf_problems(both)->warnings,
+		    "tony.yaml is not read, for there is a tony.xml; take one of them out, or "
+		    "write --conf_file tony.yaml");
+}
+
 #define TEST(function) cmocka_unit_test(function)
 
 int main(void)
@@ -228,6 +247,9 @@ int main(void)
 		TEST(keys_in_messages_are_of_one_short_line),
 		TEST(depth_is_limited),
 		TEST(xml_and_yaml_are_told_apart),
+		cmocka_unit_test_setup_teardown(
+			the_current_directory_has_one_unless_there_is_a_tony_xml, fixture_enter,
+			fixture_leave),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
