@@ -1,3 +1,5 @@
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -121,6 +123,14 @@ static int clean_stored(struct clearing *clearing, int64_t until_ms, struct err 
 	return 0;
 }
 
+static void tell_none(const struct clearing *clearing, int64_t age_ms)
+{
+	char *age cleanup_free = str_format_duration(age_ms);
+
+	if (!clearing->as_json && clearing->failed == 0 && json_array_size(clearing->rows) == 0)
+		fprintf(stderr, "No job ended longer than %s ago; see --older-than.\n", age);
+}
+
 static int clean(const struct clean_options *chosen, const struct str_list *operands,
 		 struct err *err)
 {
@@ -138,6 +148,7 @@ static int clean(const struct clean_options *chosen, const struct str_list *oper
 	if (clean_stored(&clearing, clock_wall_ms() - age_ms, err) < 0 ||
 	    clearing_end(&clearing, age_ms, err) < 0)
 		return -1;
+	tell_none(&clearing, age_ms);
 	return clearing.failed == 0 ? 0
 				    : err_set(err, ERR_FAILED, "%zu of them could not be removed",
 					      clearing.failed);

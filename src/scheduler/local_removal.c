@@ -79,11 +79,29 @@ static int check_unused(struct removal *removal, const char *id, const char *job
 
 /* ---- what is not the job's ---------------------------------------------------------------- */
 
+/* The id of the job in whose folder the path lies, as of checkpoints from which another job went
+ * on; NULL: in none. The caller frees. */
+static char *owner_of(const char *path, const char *jobs)
+{
+	size_t length = strlen(jobs);
+
+	if (!fs_is_below(path, jobs) || strlen(path) <= length + 1)
+		return NULL;
+	char *id cleanup_free = mem_strndup(path + length + 1, strcspn(path + length + 1, "/"));
+	return state_dir_is_job_id(id) ? mem_steal(&id) : NULL;
+}
+
 static void spare(struct removal *removal, const char *job_dir, const char *path, const char *why)
 {
 	char *real cleanup_free = resolve(path), *folder cleanup_free = resolve(job_dir);
+	char *jobs cleanup_free = fs_dirname(folder);
 
-	if (fs_exists(path) && !fs_is_below(real, folder))
+	if (!fs_exists(path) || fs_is_below(real, folder))
+		return;
+	char *owner cleanup_free = owner_of(real, jobs);
+	if (owner)
+		str_list_add_format(&removal->stays, "%s: it goes with %s", path, owner);
+	else
 		str_list_add_format(&removal->stays, "%s: %s", path, why);
 }
 

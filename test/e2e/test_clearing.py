@@ -100,6 +100,14 @@ def test_what_is_the_users_own_stays(tony):
     assert is_gone(tony, linked) and (data / "mine").read_text() == "x"
 
 
+def test_checkpoints_in_another_jobs_folder_go_with_that_job(tony):
+    first = ended(tony, "touch $TONY_CHECKPOINT_DIR/1")
+    saved = first.directory / "checkpoint"
+    second = ended(tony, "true", keys={"tony.application.checkpoint-dir": str(saved)})
+    row, = json.loads(remove(tony, "--dry-run", "--json", second.id).stdout)["jobs"]
+    assert row["stays"] == [f"{saved}: it goes with {first.id}"]
+
+
 def test_a_folder_that_is_a_link_goes_and_not_what_it_leads_to(tony):
     job, other = ended(tony), tony.directory / "elsewhere"
     wait_until(lambda: not job.processes(), "the AM to be gone")
@@ -279,6 +287,7 @@ def test_clean_removes_what_is_older_and_no_history(tony):
     wait_until(lambda: not young.processes(), "the AM to be gone")
     clean(tony, "--older-than", "0s")
     assert list((tony.state / "jobs").iterdir()) == [] == list((tony.state / "cache").iterdir())
+    assert "No job ended longer than 30 d 00 h ago; see --older-than." in clean(tony).stderr
     assert [job.published() for job in (old, older, young)]
     dry = json.loads(clean(tony, "--older-than", "0s", "--history", "--dry-run", "--json").stdout)
     assert {row["id"] for row in dry["jobs"]} == {old.id, older.id, young.id} and dry["bytes"] > 0
