@@ -23,6 +23,9 @@ static int fail(struct pack *pack, const char *what, struct archive *archive)
 {
 	const char *why = archive_error_string(archive);
 
+	if (archive == pack->out && archive_errno(archive) > 0)
+		return err_set(pack->err, ERR_IO, "cannot write the archive: %s",
+			       strerror(archive_errno(archive)));
 	return err_set(pack->err, ERR_IO, "cannot pack %s: %s", what, why ? why : "it failed");
 }
 

@@ -52,13 +52,12 @@ static char *find_current(void)
 /* A directory that the user, or the job that this one repeats, has named. */
 static int check_named(const char *directory, struct err *err)
 {
-	const char *flaw = find_flaw(directory);
+	bool is_other = fs_exists(directory) && !fs_is_directory(directory);
+	const char *flaw = is_other ? strerror(ENOTDIR) : find_flaw(directory);
 
-	if (!flaw && !fs_is_directory(directory))
-		flaw = strerror(ENOTDIR);
 	return flaw ? err_set(err, ERR_CONFIG,
-			      "tony.application.work-dir: \"%s\": %s; write the path of a "
-			      "directory",
+			      "the job's directory, \"%s\": %s; put it there again, or name its "
+			      "files with --src_dir (tony.application.work-dir)",
 			      directory, flaw)
 		    : 0;
 }

@@ -147,10 +147,11 @@ static int check(const struct portal_verb *chosen, struct err *err)
 	struct net_address address;
 
 	if (chosen->listen && net_address_parse(chosen->listen, &address, NULL) < 0)
-		return err_set(err, ERR_USAGE,
-			       "--listen: \"%s\" is not HOST:PORT with a numeric host; write one "
-			       "as " LISTEN " or [::1]:19886",
-			       chosen->listen);
+		return err_set(
+			err, ERR_USAGE,
+			"--listen: \"%s\" is not HOST:PORT with a numeric host and a port up to "
+			"65535; write one as " LISTEN " or [::1]:19886",
+			chosen->listen);
 	for (size_t i = 0; i < chosen->names.count; i++) {
 		char *host cleanup_free = NULL;
 		int port;

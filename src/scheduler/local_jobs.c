@@ -350,7 +350,7 @@ static int choose(const struct places *places, const char *id, size_t *found, st
 		return 0;
 	return count > 1 ? -1
 			 : err_set(err, ERR_NOT_FOUND,
-				   "no job \"%s\"; `tony list` shows those there are", id);
+				   "no job \"%s\"; `tony list --all` shows those there are", id);
 }
 
 static int open_door(const struct place *place, struct job_door *door, struct err *err)

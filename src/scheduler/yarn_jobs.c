@@ -102,7 +102,8 @@ static char *choose(struct hadoop_cluster *cluster, const char *id, struct err *
 	if (count == 0 && str_starts_with(id, "application_"))
 		count = match_history(cluster, id, &found, err);
 	if (count == 0)
-		err_set(err, ERR_NOT_FOUND, "no job \"%s\"; `tony list` shows those there are", id);
+		err_set(err, ERR_NOT_FOUND,
+			"no job \"%s\"; `tony list --all` shows those there are", id);
 	return found;
 }
 

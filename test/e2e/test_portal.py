@@ -32,7 +32,7 @@ def configure(tony, keys):
 def test_an_address_that_is_none_is_bad_usage(tony, verb):
     for address in ("19886", "node7:19886", "127.0.0.1:70000"):
         answer = tony.run(*verb, "--listen", address)
-        assert answer.returncode == 2 and f'--listen: "{address}" is not HOST:PORT with a numeric host; write' in answer.stderr
+        assert answer.returncode == 2 and f'--listen: "{address}" is not HOST:PORT with a numeric host and a port up to 65535; write' in answer.stderr
 
 
 def test_the_site_says_at_which_port_it_listens(tony):

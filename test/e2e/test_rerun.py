@@ -226,6 +226,10 @@ def test_what_ran_in_place_runs_there_again(tony, project, elsewhere):
     shutil.rmtree(project)
     answer = tony.run("rerun", job.id, cwd=elsewhere)
     assert answer.returncode == CONFIG and f'"{project}": No such file or directory' in answer.stderr
+    assert "--src_dir" in answer.stderr
+    project.write_text("a file by now")
+    answer = tony.run("rerun", job.id, cwd=elsewhere)
+    assert answer.returncode == CONFIG and f'"{project}": Not a directory' in answer.stderr
 
 
 def test_resume_goes_on_from_the_checkpoints(tony, project, elsewhere):
