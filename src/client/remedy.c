@@ -1,9 +1,11 @@
 #include "client/remedy.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "job/policy.h"
 
 /* {type} stands for the type of the task that failed. */
 static const char port_stolen[] =
@@ -16,7 +18,7 @@ static const char *const remedies[CAUSE_KIND_COUNT] = {
 	[CAUSE_EXECUTION_TIMEOUT] = "raise tony.task.executor.execution-timeout-ms",
 	[CAUSE_HUNG] = "see hang-stacks.txt beside its log, or raise tony.{type}.hang-timeout",
 	[CAUSE_FROZEN] = "find out who stopped it, or raise tony.{type}.frozen-timeout",
-	[CAUSE_NO_SPACE] = "make room on that machine, then submit the job again",
+	[CAUSE_NO_SPACE] = "make room on that machine before the job runs again",
 	[CAUSE_STORE_FULL] = "remove files there, or ask for a larger quota",
 	[CAUSE_PORT_STOLEN] = port_stolen,
 	[CAUSE_REGISTRATION_TIMEOUT] = "raise tony.container.registration.timeout",
@@ -75,6 +77,8 @@ static const char *find_remedy(const struct job_view *view)
 		return by_word;
 	if (view->cause.kind == CAUSE_PORT_TAKEN && view->cause_task >= 0)
 		return port_remedy(&view->job->types[view->tasks[view->cause_task].type]);
+	if (!remedies[view->cause.kind] && policy_errno_of_room(view->cause.headline) == ENOSPC)
+		return remedies[CAUSE_NO_SPACE];
 	return remedies[view->cause.kind];
 }
 

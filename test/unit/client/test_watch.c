@@ -114,6 +114,19 @@ static void failure_names_cause_remedy_and_log(void **state)
 	assert_text_has(text, "tony logs tony-1 --task worker:1\n");
 }
 
+static void room_is_made_before_a_job_goes_on_from_its_checkpoints(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->view->state = JOB_FAILED;
+	scene->view->cause.kind = CAUSE_EXIT;
+	scene->view->cause.headline = mem_strdup("dd: error writing 'x': No space left on device");
+	assert_text_has(conclude(scene),
+			"try: make room on that machine before the job runs again\n");
+	scene->job->checkpoint_dir = mem_strdup("/proc/self"); /* has entries */
+	assert_text_has(conclude(scene), "runs again; then tony rerun tony-1 --resume");
+}
+
 static void output_that_was_shown_is_not_told_again(void **state)
 {
 	struct scene *scene = *state;
@@ -173,6 +186,7 @@ int main(void)
 		TEST(success_names_the_logs),
 		TEST(it_is_told_where_results_are),
 		TEST(failure_names_cause_remedy_and_log),
+		TEST(room_is_made_before_a_job_goes_on_from_its_checkpoints),
 		TEST(output_that_was_shown_is_not_told_again),
 		TEST(the_worst_that_is_to_be_advised_is_told),
 		TEST(a_programs_escape_sequences_are_made_harmless),
