@@ -126,6 +126,15 @@ static bool has_filter(const struct history_options *chosen)
 	return chosen->state || chosen->user || chosen->name || chosen->since;
 }
 
+/* One more was asked for than is shown. */
+static bool cut(struct ended_jobs *jobs, size_t most)
+{
+	if (jobs->count <= most)
+		return false;
+	history_summary_finish(&jobs->items[--jobs->count]);
+	return true;
+}
+
 static int list(const struct history_options *chosen, struct err *err)
 {
 	struct ended_jobs jobs cleanup_ended_jobs = {0};
@@ -134,13 +143,14 @@ static int list(const struct history_options *chosen, struct err *err)
 		.user = chosen->user,
 		.name = chosen->name,
 		.state = chosen->state,
-		.most = (size_t)chosen->last,
+		.most = (size_t)chosen->last + 1,
 		.with_open = true,
 	};
 
 	if ((chosen->since && moment_parse("--since", chosen->since, &filter.since_ms, err) < 0) ||
 	    ended_jobs_find(&filter, &jobs, err) < 0)
 		return -1;
+	bool is_cut = cut(&jobs, (size_t)chosen->last);
 	if (chosen->json)
 		print_json(&jobs);
 	else if (jobs.count > 0)
@@ -150,6 +160,10 @@ static int list(const struct history_options *chosen, struct err *err)
 			      ? "No job has ended so.\n"
 			      : "No job has ended yet; tony list shows those that run.\n",
 		      stderr);
+	if (is_cut && !chosen->json) {
+		fflush(stdout);
+		fputs("There are older ones; see --last.\n", stderr);
+	}
 	return 0;
 }
 

@@ -313,6 +313,7 @@ def test_history_is_filtered(tony):
     assert names("--name", "mnist*") == ["mnist-2", "mnist-1"]
     assert names("--state", "failed") == ["mnist-2"]
     assert names("--last", "1") == ["other"]
+    assert "see --last" in tony.run("history", "--last", "2").stderr and tony.run("history", "--last", "3").stderr == ""
     assert names("--user", "nobody") == [] and len(names("--user", rows(tony)[0]["user"])) == 3
     assert names("--since", "1h") == names() and names("--since", "2999-01-01") == []
     assert "neither a time ago" in tony.run("history", "--since", "soon").stderr
