@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "job/record.h"
 
 /* A sync takes milliseconds: a cluster that comes up must not pay one for each of its tasks. */
@@ -306,8 +307,7 @@ static void set_timer(struct am *am)
 	}
 	int64_t wait = deadline - clock_monotonic_ms();
 	wait = wait < 0 ? 0 : wait;
-	struct timeval timeout = clock_timeval(wait);
-	event_add(am->timer, &timeout);
+	timer_start(am->timer, wait);
 }
 
 bool am_is_over(const struct am *am)

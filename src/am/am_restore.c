@@ -1,16 +1,8 @@
-#include <sys/random.h>
 
 #include "am/am_internal.h"
 #include "base/clock.h"
 #include "base/mem.h"
-
-static uint64_t random_seed(void)
-{
-	uint64_t seed = 0;
-	if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
-		seed = (uint64_t)clock_monotonic_ms();
-	return seed;
-}
+#include "base/random.h"
 
 void am_restore(struct am *am, const struct job_view *view)
 {
@@ -20,8 +12,8 @@ void am_restore(struct am *am, const struct job_view *view)
 	am->has_notified = view->notices != NULL;
 	for (size_t i = 0; i < view->avoided.count; i++)
 		str_list_add(&am->suspects, view->avoided.items[i]);
-	am->machine = machine_restore(am->job, random_seed(), view, clock_monotonic_ms(),
-				      clock_wall_ms());
+	am->machine =
+		machine_restore(am->job, random_u64(), view, clock_monotonic_ms(), clock_wall_ms());
 	if (am->scheduler_ops->one_host)
 		machine_set_one_host(am->machine);
 }

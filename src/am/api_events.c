@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "am/api_internal.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 
 enum {
 	WAIT_MAX_MS = 60000,
@@ -96,11 +96,9 @@ static void on_pulse(evutil_socket_t fd, short what, void *data)
 
 static void begin_pulse(struct api_event_follower *follower)
 {
-	const struct timeval interval = clock_timeval(PULSE_MS);
-
 	follower->pulse_due = true;
 	follower->pulse = event_new(follower->api->base, -1, EV_PERSIST, on_pulse, follower);
-	event_add(follower->pulse, &interval);
+	timer_start(follower->pulse, PULSE_MS);
 }
 
 /* What a browser has seen already, when it comes back by itself. */
@@ -138,9 +136,8 @@ void api_handle_events(void *data, struct http_request *request)
 	if (follower->is_viewer)
 		api_viewer_came(api);
 	if (wait_ms > 0) {
-		struct timeval time = clock_timeval(wait_ms);
 		follower->hold = evtimer_new(api->base, on_hold_over, follower);
-		evtimer_add(follower->hold, &time);
+		timer_start(follower->hold, wait_ms);
 	}
 	if (as_server_sent)
 		begin_pulse(follower);

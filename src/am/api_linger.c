@@ -3,6 +3,7 @@
 #include "am/api_internal.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/timer.h"
 
 enum { RETURN_MS = 10000 }; /* who has not asked again by then does not look any more */
 
@@ -35,9 +36,7 @@ void api_on_linger_over(evutil_socket_t fd, short what, void *data)
 
 void api_linger(struct api *api, int64_t timeout_ms, void (*done)(void *data), void *data)
 {
-	const struct timeval timeout = clock_timeval(expected(api) > 0 ? timeout_ms : 0);
-
 	api->lingered = done;
 	api->lingered_data = data;
-	event_add(&api->linger, &timeout);
+	timer_start(&api->linger, expected(api) > 0 ? timeout_ms : 0);
 }

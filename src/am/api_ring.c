@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "framework/horovod_place.h"
 #include "framework/rank.h"
 
@@ -171,14 +172,13 @@ static int64_t next_time(struct api_ring *ring)
 static void tell(struct api_ring *ring)
 {
 	const struct ring_process *first = ring_to_tell(ring->ring, ring->asking);
-	const struct timeval again = clock_timeval(TELL_AGAIN_MS);
 
 	if (!first)
 		return;
 	const struct worker_service *service = map_get(ring->services, first->name);
 	if (service)
 		worker_call_start(ring->call, first->host, service, next_time(ring));
-	event_add(&ring->tell, &again);
+	timer_start(&ring->tell, TELL_AGAIN_MS);
 }
 
 static void settle(struct api_ring *ring)

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/timer.h"
 
 static const char *const order_names[] = {
 	[ORDER_WAIT] = "wait",
@@ -200,13 +201,12 @@ int64_t api_hold_time(int64_t now_ms, int64_t interval_ms, size_t task, size_t t
 static void hold(struct api_task *task, struct http_request *request)
 {
 	const struct api *api = task->api;
-	struct timeval wait = clock_timeval(api_hold_time(clock_monotonic_ms(),
-							  api->host.job->heartbeat_interval_ms,
-							  task->number, api->task_count));
 
 	task->held = request;
 	http_request_hold(request, on_closed, task);
-	event_add(&task->expiry, &wait);
+	timer_start(&task->expiry,
+		    api_hold_time(clock_monotonic_ms(), api->host.job->heartbeat_interval_ms,
+				  task->number, api->task_count));
 	api_task_settle(task);
 }
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 
 /* A ms or two of each ten: thousands of tasks are not to keep the rest waiting. */
 enum { TASKS_AT_ONCE = 10, PAUSE_MS = 10 };
@@ -23,13 +23,6 @@ struct metrics_file {
 	int fd;	     /* of the draft; -1: none is being written */
 	size_t next; /* task */
 };
-
-static void plan(struct metrics_file *file, int64_t ms)
-{
-	const struct timeval time = clock_timeval(ms);
-
-	evtimer_add(file->timer, &time);
-}
 
 static void drop_draft(struct metrics_file *file)
 {
@@ -68,7 +61,7 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
 		drop_draft(file);
 	if (result > 0)
 		file->written(file->data, file->path);
-	plan(file, result == 0 ? PAUSE_MS : file->interval_ms);
+	timer_start(file->timer, result == 0 ? PAUSE_MS : file->interval_ms);
 }
 
 struct metrics_file *metrics_file_create(struct event_base *base, const struct api *api,
@@ -85,7 +78,7 @@ struct metrics_file *metrics_file_create(struct event_base *base, const struct a
 	file->data = data;
 	file->fd = -1;
 	file->timer = evtimer_new(base, on_timer, file);
-	plan(file, interval_ms);
+	timer_start(file->timer, interval_ms);
 	return file;
 }
 

@@ -2,12 +2,12 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "am/notice.h"
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "hadoop/base64.h"
+#include "base/random.h"
 #include "net/backoff.h"
 #include "net/http_client.h"
 #include "net/tls.h"
@@ -93,11 +93,7 @@ static bool may_help_again(const struct post *post)
 
 static void pause_before(struct backoff *backoff)
 {
-	uint64_t random = 0;
-
-	if (getrandom(&random, sizeof(random), 0) < 0)
-		random = UINT64_MAX / 2;
-	poll(NULL, 0, (int)backoff_next(backoff, random));
+	poll(NULL, 0, (int)backoff_next(backoff, random_u64()));
 }
 
 /* The caller frees. */

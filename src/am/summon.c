@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/random.h"
+#include "base/timer.h"
 #include "framework/address.h"
 #include "net/backoff.h"
 #include "net/http_client.h"
@@ -53,11 +54,7 @@ static void leave_wire(struct summon *summon)
 
 static void try_again(struct summon *summon)
 {
-	uint64_t random = 0;
-
-	(void)!getrandom(&random, sizeof(random), 0);
-	const struct timeval time = clock_timeval(backoff_next(&summon->backoff, random));
-	evtimer_add(summon->timer, &time);
+	timer_start(summon->timer, backoff_next(&summon->backoff, random_u64()));
 }
 
 static void ask_next(struct summons *summons);

@@ -7,9 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "framework/address.h"
 #include "net/dial.h"
 
@@ -64,7 +64,6 @@ static void on_answer(evutil_socket_t fd, short what, void *data)
 static void on_connected(void *data, int fd, const struct err *err)
 {
 	struct worker_call *call = data;
-	const struct timeval limit = clock_timeval(TIMEOUT_MS);
 
 	call->dial = NULL;
 	if (fd < 0) {
@@ -74,7 +73,7 @@ static void on_connected(void *data, int fd, const struct err *err)
 	}
 	call->fd = fd;
 	event_assign(&call->answer, call->base, fd, EV_READ | EV_PERSIST, on_answer, call);
-	event_add(&call->answer, &limit);
+	timer_start(&call->answer, TIMEOUT_MS);
 	/* It is far smaller than the buffer of a socket that is new. */
 	if (send(fd, call->message, call->length, MSG_NOSIGNAL) != (ssize_t)call->length)
 		end(call);

@@ -4,40 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/mem.h"
 #include "base/str.h"
-
-/* ---- base64 ------------------------------------------------------------------------------- */
-
-static int digit_of(char c)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *found = c ? strchr(digits, c) : NULL;
-
-	return found ? (int)(found - digits) : -1;
-}
-
-/* Padding only says where it ends. */
-static int decode(const char *text, size_t length, struct str *bytes)
-{
-	unsigned int pending = 0, bits = 0;
-
-	while (length > 0 && text[length - 1] == '=')
-		length--;
-	for (size_t i = 0; i < length; i++) {
-		int digit = digit_of(text[i]);
-		if (digit < 0)
-			return -1;
-		pending = pending << 6 | (unsigned int)digit;
-		bits += 6;
-		if (bits < 8)
-			continue;
-		bits -= 8;
-		str_append_char(bytes, (char)(pending >> bits & 0xff));
-	}
-	return 0;
-}
 
 /* ---- the pickle --------------------------------------------------------------------------- */
 
@@ -142,12 +111,12 @@ static bool scan(struct pickle *pickle, struct worker_service *service)
 int worker_service_read(const char *base64, size_t length, struct worker_service *service,
 			struct err *err)
 {
-	struct str bytes cleanup_str = {0};
+	struct pickle pickle = {0};
+	void *bytes cleanup_free = base64_decode(base64, length, &pickle.left);
 
-	if (decode(base64, length, &bytes) < 0)
+	if (!bytes)
 		return err_set(err, ERR_INPUT, "the addresses are not base64");
-	struct pickle pickle = {.next = (const unsigned char *)str_text(&bytes),
-				.left = bytes.length};
+	pickle.next = bytes;
 	if (!scan(&pickle, service))
 		return err_set(err, ERR_INPUT, "this is not a pickle of addresses and a key");
 	return 0;

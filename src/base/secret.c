@@ -5,8 +5,8 @@
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "base/random.h"
 #include "base/str.h"
 
 enum { SECRET_BYTES = 32 };
@@ -20,14 +20,11 @@ static char *to_hex(const unsigned char *bytes, size_t length)
 	return str_steal(&text);
 }
 
-char *secret_create(struct err *err)
+char *secret_create(void)
 {
 	unsigned char bytes[SECRET_BYTES];
 
-	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) {
-		err_set_errno(err, "no random bytes for a secret");
-		return NULL;
-	}
+	random_bytes(bytes, sizeof(bytes));
 	return to_hex(bytes, sizeof(bytes));
 }
 

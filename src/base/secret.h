@@ -8,7 +8,7 @@
 #include "base/err.h"
 
 /* 256 random bits, in hex. The caller frees. */
-char *secret_create(struct err *err);
+char *secret_create(void);
 
 enum { SECRET_HMAC_BYTES = 32 };
 /* HMAC-SHA256 of `bytes` under `key`. */

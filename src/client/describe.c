@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "base/user.h"
 #include "client/describe_internal.h"
 #include "framework/framework.h"
@@ -55,14 +55,11 @@ static char *make_id(int64_t now_ms)
 {
 	time_t seconds = (time_t)(now_ms / 1000);
 	struct tm tm;
-	uint32_t random;
 
 	if (!gmtime_r(&seconds, &tm))
 		BUG("the clock says %lld", (long long)now_ms);
-	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		random = (uint32_t)(now_ms ^ getpid());
 	return mem_printf("tony-%04d%02d%02d-%02d%02d%02d-%08x", tm.tm_year + 1900, tm.tm_mon + 1,
-			  tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, random);
+			  tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (uint32_t)random_u64());
 }
 
 static char *describe_framework(struct describer *describer)

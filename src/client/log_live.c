@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "client/log_lines.h"
 #include "job/log_frame.h"
 #include "net/http_client.h"
@@ -365,10 +366,8 @@ static void on_timeout(evutil_socket_t fd, short what, void *data)
 
 static void run_once(struct log_live *live, int64_t timeout_ms)
 {
-	const struct timeval limit = clock_timeval(timeout_ms);
-
 	live->is_over = false;
-	event_add(live->timer, &limit);
+	timer_start(live->timer, timeout_ms);
 	while (!live->is_over && event_base_loop(live->base, EVLOOP_ONCE) == 0)
 		;
 	event_del(live->timer);

@@ -125,9 +125,9 @@ static char *index_path(const char *history, struct err *err)
 static int make_token(const char *path, struct err *err)
 {
 	char *directory cleanup_free = fs_dirname(path);
-	char *token cleanup_free = secret_create(err);
+	char *token cleanup_free = secret_create();
 
-	if (!token || state_dir_make(directory, err) < 0)
+	if (state_dir_make(directory, err) < 0)
 		return -1;
 	return fs_write_file(path, token, strlen(token), 0600, err);
 }

@@ -3,12 +3,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/random.h"
+#include "base/timer.h"
 #include "net/backoff.h"
 #include "net/http_client.h"
 
@@ -50,13 +51,6 @@ struct link {
 
 static void send_message(struct message *message);
 
-static void set_timer(struct event *timer, int64_t ms)
-{
-	struct timeval time = clock_timeval(ms);
-
-	evtimer_add(timer, &time);
-}
-
 /* ---- the end ------------------------------------------------------------------------------ */
 
 static void stop_message(struct message *message)
@@ -93,25 +87,16 @@ static void on_silence(evutil_socket_t fd, short what, void *data)
 static void heard(struct link *link)
 {
 	if (link->give_up_ms > 0)
-		set_timer(link->silence, link->give_up_ms);
+		timer_start(link->silence, link->give_up_ms);
 }
 
 /* ---- sending ------------------------------------------------------------------------------ */
-
-static uint64_t random_bits(void)
-{
-	uint64_t bits = 0;
-
-	if (getrandom(&bits, sizeof(bits), 0) != sizeof(bits))
-		bits = (uint64_t)clock_monotonic_ms();
-	return bits;
-}
 
 static void try_again(struct message *message, const char *why)
 {
 	if (message->backoff.tries == 0)
 		log_info("%s: %s; trying again", message->verb, why);
-	set_timer(message->retry, backoff_next(&message->backoff, random_bits()));
+	timer_start(message->retry, backoff_next(&message->backoff, random_u64()));
 }
 
 /* The AM before has taken this token, so this is somebody else at its address, now that it is gone:
@@ -232,7 +217,7 @@ static void on_beat_timer(evutil_socket_t fd, short what, void *data)
 
 static void beat_later(struct link *link)
 {
-	set_timer(link->beat.retry, link->interval_ms);
+	timer_start(link->beat.retry, link->interval_ms);
 }
 
 /* After an answer: at once when there is news or the beat was held as it should be. Else the AM and

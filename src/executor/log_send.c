@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/timer.h"
 #include "job/log_frame.h"
 #include "net/http_client.h"
 
@@ -55,13 +55,6 @@ static void wanted_finish(struct wanted *wanted)
 	free(wanted->from);
 	log_reader_destroy(wanted->reader);
 	*wanted = (struct wanted){0};
-}
-
-static void set_timer(struct log_send *sender, int64_t ms)
-{
-	struct timeval time = clock_timeval(ms);
-
-	evtimer_add(sender->timer, &time);
 }
 
 /* ---- pieces ------------------------------------------------------------------------------- */
@@ -116,7 +109,7 @@ static void on_answer(void *data, const struct http_response *response, const st
 
 	sender->call = NULL;
 	if (!response || response->status >= 500) {
-		set_timer(sender, RETRY_MS); /* it stands as not sent */
+		timer_start(sender->timer, RETRY_MS); /* it stands as not sent */
 		return;
 	}
 	if (response->status >= 300)
@@ -179,7 +172,7 @@ static void send_next(struct log_send *sender)
 			waits = true;
 	}
 	if (waits && !sender->call)
-		set_timer(sender, LOOK_MS);
+		timer_start(sender->timer, LOOK_MS);
 	if (log_send_is_done(sender))
 		sender->options.done(sender->options.data);
 }
@@ -253,7 +246,7 @@ bool log_send_order(struct log_send *sender, const json_t *logs)
 	memcpy(sender->items, items, count * sizeof(*items));
 	sender->count = count;
 	if (is_new && !sender->call)
-		set_timer(sender, 0); /* not from within the caller */
+		timer_start(sender->timer, 0); /* not from within the caller */
 	return is_new;
 }
 
@@ -273,7 +266,7 @@ void log_send_end(struct log_send *sender)
 		return;
 	sender->is_ending = true;
 	if (!sender->call)
-		set_timer(sender, 0);
+		timer_start(sender->timer, 0);
 }
 
 bool log_send_is_done(const struct log_send *sender)

@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "executor/mirror_look.h"
 
 enum {
@@ -84,10 +84,8 @@ static bool is_stored(const struct mirror *mirror, const struct mirror_file *fil
 
 static void plan(struct mirror *mirror)
 {
-	struct timeval time = clock_timeval(mirror->interval_ms);
-
 	if (mirror->watching)
-		evtimer_add(mirror->timer, &time);
+		timer_start(mirror->timer, mirror->interval_ms);
 }
 
 /* A store that is out of reach is said once, not at every look. */

@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "executor/log_times.h"
 #include "executor/noise.h"
 
@@ -107,9 +108,7 @@ static bool is_behind(const struct output *output)
 
 static void plan_retry(struct output *output)
 {
-	struct timeval time = clock_timeval(output->retry_ms);
-
-	evtimer_add(output->retry, &time);
+	timer_start(output->retry, output->retry_ms);
 	output->retry_ms =
 		output->retry_ms * 2 < RETRY_CAP_MS ? output->retry_ms * 2 : RETRY_CAP_MS;
 }

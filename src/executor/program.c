@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "base/timer.h"
 #include "executor/freeze.h"
 #include "executor/hang.h"
 #include "executor/port.h"
@@ -68,13 +69,6 @@ struct program {
 	struct program_use use; /* once it has ended */
 	struct event *child, *phase_timer, *timeout, *memory_timer, *freeze_timer, *hang_timer;
 };
-
-static void set_timer(struct event *timer, int64_t ms)
-{
-	struct timeval time = clock_timeval(ms);
-
-	evtimer_add(timer, &time);
-}
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
@@ -267,7 +261,7 @@ static void begin_end(struct program *program)
 	cancel_helpers(program);
 	send_to_all(SIGTERM);
 	send_to_all(SIGCONT); /* a stopped process heeds no signal */
-	set_timer(program->phase_timer, program->options.type->stop_grace_ms);
+	timer_start(program->phase_timer, program->options.type->stop_grace_ms);
 }
 
 /* After processes ended: whether this was the end, and what it means for the others. */
@@ -284,7 +278,7 @@ static void proceed(struct program *program)
 		finish(program);
 	} else if (program->phase == PHASE_RUNNING) {
 		program->phase = PHASE_LEAVING;
-		set_timer(program->phase_timer, LEAVE_MS);
+		timer_start(program->phase_timer, LEAVE_MS);
 	}
 }
 
@@ -328,7 +322,7 @@ static void on_memory_timer(evutil_socket_t fd, short what, void *data)
 	struct memory *memory = program->options.memory;
 
 	if (!memory_look(memory)) {
-		set_timer(program->memory_timer, memory_interval(memory));
+		timer_start(program->memory_timer, memory_interval(memory));
 		return;
 	}
 	reap(program);
@@ -354,7 +348,7 @@ static void on_freeze_timer(evutil_socket_t fd, short what, void *data)
 	if (program->phase != PHASE_RUNNING)
 		return;
 	if (!freeze_look(&program->freeze, program->options.memory->tree, clock_monotonic_ms())) {
-		set_timer(program->freeze_timer, look_interval(program->freeze.limit_ms));
+		timer_start(program->freeze_timer, look_interval(program->freeze.limit_ms));
 		return;
 	}
 	char *text cleanup_free = freeze_text(&program->freeze);
@@ -417,7 +411,7 @@ static void on_hang_timer(evutil_socket_t fd, short what, void *data)
 	if (program->freeze.process.pid > 0)
 		program->hang.since = now; /* who was stopped does not hang */
 	if (!hang_look(&program->hang, &signs, now)) {
-		set_timer(program->hang_timer, look_interval(program->hang.limit_ms));
+		timer_start(program->hang_timer, look_interval(program->hang.limit_ms));
 		return;
 	}
 	char *path cleanup_free = fs_join(program->options.log_dir, stacks_name);
@@ -426,7 +420,7 @@ static void on_hang_timer(evutil_socket_t fd, short what, void *data)
 		program->saver = 0;
 		end_hung(program);
 	} else {
-		set_timer(program->hang_timer, SAVE_LIMIT_MS);
+		timer_start(program->hang_timer, SAVE_LIMIT_MS);
 	}
 }
 
@@ -435,14 +429,14 @@ static void start_timers(struct program *program)
 	int64_t timeout = program->options.job->execution_timeout_ms;
 
 	if (timeout > 0)
-		set_timer(program->timeout, timeout);
+		timer_start(program->timeout, timeout);
 	if (program->options.memory->enforce)
-		set_timer(program->memory_timer, memory_interval(program->options.memory));
+		timer_start(program->memory_timer, memory_interval(program->options.memory));
 	if (program->freeze.limit_ms > 0)
-		set_timer(program->freeze_timer, look_interval(program->freeze.limit_ms));
+		timer_start(program->freeze_timer, look_interval(program->freeze.limit_ms));
 	hang_begin(&program->hang, clock_monotonic_ms());
 	if (program->hang.limit_ms > 0)
-		set_timer(program->hang_timer, look_interval(program->hang.limit_ms));
+		timer_start(program->hang_timer, look_interval(program->hang.limit_ms));
 }
 
 /* ---- the beginning ------------------------------------------------------------------------ */

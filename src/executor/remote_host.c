@@ -128,13 +128,8 @@ static int take_hello(const struct host *host, struct http_request *request,
 static void handle_hello(void *data, struct http_request *request)
 {
 	const struct host *host = data;
+	char *nonce cleanup_free = secret_create();
 	struct err err cleanup_err = {0};
-	char *nonce cleanup_free = secret_create(&err);
-
-	if (!nonce) {
-		http_answer_error(request, 500, "failed", "%s", err_message(&err));
-		return;
-	}
 	struct remote_session *session = mem_alloc(sizeof(*session));
 	remote_session_init(session, REMOTE_HOST, host->token, NULL, nonce);
 	http_request_note(request, session, forget_session);

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/secret.h"
+#include "base/timer.h"
 #include "executor/remote.h"
 #include "executor/remote_proof.h"
 #include "framework/mpi_host.h"
@@ -167,7 +168,6 @@ static void run(struct rsh *rsh)
  * user's program in its place. Whether it ever will is for its own executor to see. */
 static void look_again(struct rsh *rsh, const struct err *why)
 {
-	const struct timeval pause = clock_timeval(LOOK_AGAIN_MS);
 	bool is_absent = why->kind == ERR_UNREACHABLE;
 	bool *told = is_absent ? &rsh->told_absent : &rsh->told_foreign;
 
@@ -177,7 +177,7 @@ static void look_again(struct rsh *rsh, const struct err *why)
 		*told = true;
 	}
 	http_client_destroy(mem_steal(&rsh->client));
-	event_add(rsh->again, &pause);
+	timer_start(rsh->again, LOOK_AGAIN_MS);
 }
 
 static void on_welcome(void *data, const struct http_response *response, const struct err *err)
@@ -200,9 +200,9 @@ static void on_welcome(void *data, const struct http_response *response, const s
 static void look(struct rsh *rsh)
 {
 	struct err err cleanup_err = {0};
-	char *nonce cleanup_free = secret_create(&err);
+	char *nonce cleanup_free = secret_create();
 
-	rsh->client = nonce ? http_client_create(rsh->base, rsh->address, NULL, &err) : NULL;
+	rsh->client = http_client_create(rsh->base, rsh->address, NULL, &err);
 	if (!rsh->client) {
 		end(rsh, -1, &err);
 		return;

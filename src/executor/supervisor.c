@@ -1,3 +1,4 @@
+#include "base/timer.h"
 #include "executor/supervisor_internal.h"
 
 #include <signal.h>
@@ -37,13 +38,6 @@ enum {
 				  elsewhere */
 };
 
-void supervisor_set_timer(struct event *timer, int64_t ms)
-{
-	struct timeval time = clock_timeval(ms);
-
-	evtimer_add(timer, &time);
-}
-
 /* ---- leaving ------------------------------------------------------------------------------ */
 
 static void leave(struct supervisor *supervisor, int code)
@@ -53,8 +47,8 @@ static void leave(struct supervisor *supervisor, int code)
 	if (!supervisor->leaving) {
 		supervisor->leaving = true;
 		supervisor->code = code;
-		supervisor_set_timer(supervisor->leave_timer,
-				     limit + (supervisor->mirrors ? LAST_STORE_MS : 0));
+		timer_start(supervisor->leave_timer,
+			    limit + (supervisor->mirrors ? LAST_STORE_MS : 0));
 	}
 	supervisor_pursue(supervisor);
 }
@@ -111,7 +105,7 @@ static void on_signal(evutil_socket_t signal, short what, void *data)
 	if (!supervisor->leaving && supervisor->program) {
 		supervisor->told_to_end = true;
 		tell_preempted(supervisor, "its container is told to end (SIGTERM)");
-		supervisor_set_timer(supervisor->words_timer, LAST_WORDS_MS);
+		timer_start(supervisor->words_timer, LAST_WORDS_MS);
 	}
 	leave(supervisor, EXECUTOR_ENDED);
 }
@@ -316,7 +310,7 @@ static void finish_logs(struct supervisor *supervisor)
 
 	if (!supervisor->is_last && is_heard) {
 		supervisor->is_last = true;
-		supervisor_set_timer(supervisor->leave_timer, LAST_LOGS_MS);
+		timer_start(supervisor->leave_timer, LAST_LOGS_MS);
 		log_send_end(supervisor->logs);
 	}
 	if (!is_heard || log_send_is_done(supervisor->logs))

@@ -68,8 +68,6 @@ struct supervisor {
 /* What is reported of a task whose container is told to end, once. */
 void supervisor_tell_end(struct supervisor *supervisor);
 
-void supervisor_set_timer(struct event *timer, int64_t ms);
-
 /* Tells the AM how the last program ended; CAUSE_NONE: well. */
 void supervisor_report(struct supervisor *supervisor, const struct cause *cause);
 /* The AM has not heard yet of the end of programs, or of what they lost or used. */

@@ -4,6 +4,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "executor/executor.h"
 #include "executor/localize.h"
 #include "executor/mirrors.h"
@@ -162,8 +163,7 @@ static void plan_metrics(struct supervisor *supervisor, int64_t cost_us)
 	int64_t least = cost_us * MEASURE_SHARE / 1000;
 
 	if (interval > 0)
-		supervisor_set_timer(supervisor->metrics_timer,
-				     interval > least ? interval : least);
+		timer_start(supervisor->metrics_timer, interval > least ? interval : least);
 }
 
 static void plan_first_metrics(struct supervisor *supervisor)
@@ -171,8 +171,8 @@ static void plan_first_metrics(struct supervisor *supervisor)
 	int64_t interval = supervisor->settings->job->metrics_interval_ms;
 
 	if (interval > 0)
-		supervisor_set_timer(supervisor->metrics_timer,
-				     interval < MEASURE_FIRST_MS ? interval : MEASURE_FIRST_MS);
+		timer_start(supervisor->metrics_timer,
+			    interval < MEASURE_FIRST_MS ? interval : MEASURE_FIRST_MS);
 }
 
 void supervisor_look_at_numbers(struct supervisor *supervisor)
@@ -282,7 +282,7 @@ void supervisor_on_port_timer(evutil_socket_t fd, short what, void *data)
 
 	look_at_ui(supervisor);
 	look_for_theft(supervisor);
-	supervisor_set_timer(supervisor->port_timer, supervisor->port_look_ms);
+	timer_start(supervisor->port_timer, supervisor->port_look_ms);
 	if (supervisor->port_look_ms < PORT_LOOK_LAST_MS)
 		supervisor->port_look_ms *= 2;
 }
@@ -292,7 +292,7 @@ static void watch_ports(struct supervisor *supervisor)
 	if (supervisor->type->strict_port && supervisor->ui_port.number == 0)
 		return;
 	supervisor->port_look_ms = PORT_LOOK_FIRST_MS;
-	supervisor_set_timer(supervisor->port_timer, supervisor->port_look_ms);
+	timer_start(supervisor->port_timer, supervisor->port_look_ms);
 }
 
 /* *path stays NULL where the program has none. */

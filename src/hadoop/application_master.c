@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "hadoop/asks.h"
 #include "hadoop/methods.h"
 #include "hadoop/token.h"
@@ -55,10 +56,8 @@ static void send_finish(struct application_master *am);
 
 static void beat_in(struct application_master *am, int64_t ms)
 {
-	struct timeval time = clock_timeval(ms);
-
 	if (!am->call)
-		evtimer_add(am->beat, &time);
+		timer_start(am->beat, ms);
 }
 
 static void beat_soon(struct application_master *am)

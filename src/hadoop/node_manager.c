@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/random.h"
+#include "base/timer.h"
 #include "hadoop/id.h"
 #include "hadoop/message.h"
 #include "hadoop/methods.h"
@@ -86,17 +87,10 @@ static void free_queue(struct work_queue *queue)
 	}
 }
 
-static void plan(struct event *event, int64_t ms)
-{
-	struct timeval time = clock_timeval(ms);
-
-	evtimer_add(event, &time);
-}
-
 static void go_soon(struct lane *lane, int64_t ms)
 {
 	if (!lane->call && !TAILQ_EMPTY(&lane->waiting))
-		plan(lane->go, ms);
+		timer_start(lane->go, ms);
 }
 
 /* ---- outcomes ----------------------------------------------------------------------------- */
@@ -121,15 +115,6 @@ static void conclude(struct lane *lane, struct work *work, const char *failure)
 	TAILQ_REMOVE(&lane->sent, work, link);
 	tell(lane, work, failure);
 	free_work(work);
-}
-
-static int64_t pause_of(struct lane *lane)
-{
-	uint64_t random = 0;
-
-	if (getrandom(&random, sizeof(random), 0) < 0)
-		random = (uint64_t)clock_monotonic_ms();
-	return backoff_next(&lane->backoff, random);
 }
 
 /* Again later, or no more. */
@@ -275,7 +260,7 @@ static void on_statuses(void *data, const ProtobufCMessage *message, const struc
 		take_status(lane, response->status[i]);
 	free_queue(&lane->sent);
 	go_soon(lane, look_again_in(lane));
-	plan(lane->node->idle, IDLE_MS);
+	timer_start(lane->node->idle, IDLE_MS);
 }
 
 /* ---- answers ------------------------------------------------------------------------------ */
@@ -316,8 +301,8 @@ static void on_answer(void *data, const ProtobufCMessage *message, const struct 
 	}
 	if (!lane->put_off)
 		backoff_reset(&lane->backoff);
-	go_soon(lane, lane->put_off ? pause_of(lane) : 0);
-	plan(node->idle, IDLE_MS);
+	go_soon(lane, lane->put_off ? backoff_next(&lane->backoff, random_u64()) : 0);
+	timer_start(node->idle, IDLE_MS);
 }
 
 /* ---- calls -------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "hadoop/rpc_internal.h"
 #include "net/address.h"
 
@@ -49,7 +50,6 @@ static char *server_of(const struct rpc_client *client)
 static void pause_or_end(struct rpc_client *client, const char *class, const char *why)
 {
 	const int64_t interval_ms = client->options.retry_interval_ms;
-	const struct timeval interval = clock_timeval(interval_ms);
 	const int64_t now_ms = clock_monotonic_ms();
 	struct rpc_call *call, *next;
 
@@ -71,7 +71,7 @@ static void pause_or_end(struct rpc_client *client, const char *class, const cha
 		log_trouble(server, text);
 		client->has_warned = true;
 	}
-	event_add(&client->pause, &interval);
+	timer_start(&client->pause, interval_ms);
 }
 
 /* After forget_connection(): on to the next address. */

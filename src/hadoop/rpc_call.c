@@ -4,14 +4,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "hadoop/rpc_internal.h"
-
-static void set_timer(struct rpc_call *call, int64_t ms)
-{
-	const struct timeval timeout = clock_timeval(ms);
-
-	event_add(&call->timer, &timeout);
-}
 
 void rpc_call_free(struct rpc_call *call)
 {
@@ -112,7 +106,7 @@ void rpc_call_send(struct rpc_call *call)
 	if (call->sends < INT_MAX)
 		call->sends++;
 	call->state = CALL_SENT;
-	set_timer(call, client->options.call_timeout_ms);
+	timer_start(&call->timer, client->options.call_timeout_ms);
 	rpc_connection_send(client->connection, &frame);
 }
 
@@ -140,7 +134,7 @@ static void take_retriable(struct rpc_call *call, const struct rpc_answer *answe
 		return;
 	}
 	call->state = CALL_PAUSED;
-	set_timer(call, call->client->options.retry_interval_ms);
+	timer_start(&call->timer, call->client->options.retry_interval_ms);
 }
 
 static void take_exception(struct rpc_call *call, const struct rpc_answer *answer)

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "hadoop/rpc_handshake.h"
 #include "hadoop/sasl.h"
 #include "net/dial.h"
@@ -375,7 +375,6 @@ struct rpc_connection *rpc_connection_open(struct event_base *base, const char *
 {
 	struct rpc_connection *connection = mem_alloc(sizeof(*connection));
 	const int64_t timeout_ms = options->connect_timeout_ms;
-	const struct timeval timeout = clock_timeval(timeout_ms);
 
 	connection->base = base;
 	connection->options = options;
@@ -390,7 +389,7 @@ struct rpc_connection *rpc_connection_open(struct event_base *base, const char *
 		.require_sasl = options->require_sasl,
 	};
 	event_assign(&connection->timer, base, -1, 0, on_timer, connection);
-	event_add(&connection->timer, &timeout);
+	timer_start(&connection->timer, timeout_ms);
 	connection->dial = dial_start(base, address, timeout_ms, on_dialed, connection, NULL);
 	return connection;
 }

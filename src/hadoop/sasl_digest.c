@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "base/base64.h"
 #include "base/mem.h"
-#include "hadoop/base64.h"
+#include "base/random.h"
 #include "hadoop/token.h"
 
 struct digest {
@@ -279,8 +279,7 @@ static struct sasl *create(const struct sasl_identity *identity, unsigned protec
 		err_set(err, ERR_DENIED, "it wants a token, and there is none");
 		return NULL;
 	}
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		BUG("getrandom failed");
+	random_bytes(random, sizeof(random));
 	char *cnonce cleanup_free = base64_encode(random, sizeof(random));
 	char *user cleanup_free = base64_encode(token->identifier, token->identifier_length);
 	char *password cleanup_free = base64_encode(token->password, token->password_length);

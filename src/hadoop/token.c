@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "hadoop/base64.h"
 #include "hadoop/writable.h"
 
 static unsigned char *copy(const void *bytes, size_t length)

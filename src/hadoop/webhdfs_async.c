@@ -3,12 +3,13 @@
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/random.h"
+#include "base/timer.h"
 #include "hadoop/webhdfs_call.h"
 #include "net/http_client.h"
 #include "net/tls.h"
@@ -85,18 +86,10 @@ static void exchange(struct webhdfs_call *call, enum stage stage)
 	start_exchange(call);
 }
 
-static void pause_for(struct webhdfs_call *call, int64_t ms)
-{
-	const struct timeval pause = clock_timeval(ms);
-
-	event_add(&call->timer, &pause);
-}
-
 /* `err` is set, and freed here. */
 static void fail(struct webhdfs_call *call, enum webhdfs_verdict verdict, struct err *err)
 {
 	struct err failure cleanup_err = *err;
-	uint64_t random = 0;
 
 	*err = (struct err){0};
 	/* The source is gone: by a try of ours that seemed to fail? */
@@ -112,11 +105,10 @@ static void fail(struct webhdfs_call *call, enum webhdfs_verdict verdict, struct
 		exchange(call, STAGE_ROOM);
 		return;
 	}
-	(void)!getrandom(&random, sizeof(random), 0);
-	int64_t pause =
-		webhdfs_tries_next(&call->tries, verdict, clock_monotonic_ms(), random, &failure);
+	int64_t pause = webhdfs_tries_next(&call->tries, verdict, clock_monotonic_ms(),
+					   random_u64(), &failure);
 	if (pause >= 0)
-		pause_for(call, pause);
+		timer_start(&call->timer, pause);
 	else
 		tell(call, NULL, call->flaw.message ? &call->flaw : &failure);
 }
@@ -460,6 +452,6 @@ struct webhdfs_call *webhdfs_call_start(struct webhdfs_async *client, enum webhd
 			    clock_monotonic_ms());
 	event_assign(&call->timer, client->base, -1, 0, on_timer, call);
 	TAILQ_INSERT_TAIL(&client->calls, call, link);
-	pause_for(call, 0);
+	timer_start(&call->timer, 0);
 	return call;
 }

@@ -1,10 +1,10 @@
 #include "hadoop/webhdfs_request.h"
 
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 
 int webhdfs_request_begin(struct webhdfs_request *request, struct webhdfs_client *client,
 			  enum webhdfs_op op, const char *path, bool is_harmless, struct err *err)
@@ -33,14 +33,6 @@ static void pause_ms(int64_t ms)
 		continue;
 }
 
-static uint64_t random_bits(void)
-{
-	uint64_t bits = 0;
-
-	(void)!getrandom(&bits, sizeof(bits), 0);
-	return bits;
-}
-
 int webhdfs_request_run(struct webhdfs_request *request, webhdfs_try *try_once, struct err *err)
 {
 	for (;;) {
@@ -55,7 +47,7 @@ int webhdfs_request_run(struct webhdfs_request *request, webhdfs_try *try_once, 
 			webhdfs_tries_progress(&request->tries, clock_monotonic_ms());
 		request->has_progressed = false;
 		int64_t pause = webhdfs_tries_next(&request->tries, verdict, clock_monotonic_ms(),
-						   random_bits(), &failure);
+						   random_u64(), &failure);
 		if (pause < 0)
 			return err_copy(err, &failure);
 		pause_ms(pause);

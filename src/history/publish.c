@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "base/str.h"
 #include "history/layout.h"
 #include "history/summary.h"
@@ -29,12 +29,7 @@ struct history_access history_access_of(const char *permissions)
 
 int history_attempt(void)
 {
-	unsigned number;
-
-	/* A few bytes are never refused nor cut short once the pool is up. */
-	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		BUG("getrandom failed");
-	return (int)(number & INT_MAX);
+	return (int)(random_u64() & INT_MAX);
 }
 
 /* ---- copying ------------------------------------------------------------------------------ */

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/timer.h"
 #include "net/resolve.h"
 #include "net/socket_owner.h"
 
@@ -55,13 +56,6 @@ static void tell(struct dial *dial, const struct err *err)
 		event_del(&dial->connected);
 	free_dial(dial);
 	done(data, fd, err);
-}
-
-static void set_timer(struct dial *dial, int64_t ms)
-{
-	struct timeval timeout = clock_timeval(ms);
-
-	event_add(&dial->timer, &timeout);
 }
 
 /* Towards a port of this machine on which nobody listens the kernel may choose that very port for
@@ -167,7 +161,7 @@ static void try_next(struct dial *dial)
 
 		if (begin(dial, &dial->addresses[dial->next++]) == 0) {
 			event_add(&dial->connected, NULL);
-			set_timer(dial, share_ms > 1 ? share_ms : 1);
+			timer_start(&dial->timer, share_ms > 1 ? share_ms : 1);
 			return;
 		}
 		dial->error = errno;
@@ -216,7 +210,7 @@ struct dial *dial_start(struct event_base *base, const char *address, int64_t ti
 	dial->done = done;
 	dial->data = data;
 	event_assign(&dial->timer, base, -1, 0, on_timer, dial);
-	set_timer(dial, timeout_ms);
+	timer_start(&dial->timer, timeout_ms);
 	dial->resolve = resolve_start(base, NULL, host, port, on_resolved, dial);
 	return dial;
 }

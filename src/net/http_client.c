@@ -10,8 +10,8 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "net/address.h"
 #include "net/dial.h"
 #include "net/gzip.h"
@@ -393,7 +393,6 @@ static void on_dialed(void *data, int fd, const struct err *err)
 {
 	struct http_client *client = data;
 	struct http_call *call = TAILQ_FIRST(&client->calls);
-	const struct timeval timeout = clock_timeval(CONNECT_TIMEOUT_MS);
 
 	client->dial = NULL;
 	if (fd < 0) {
@@ -412,7 +411,7 @@ static void on_dialed(void *data, int fd, const struct err *err)
 	wire_init(&client->wire, client->base, fd);
 	client->is_connected = true;
 	if (client->tls)
-		event_add(&client->agreed, &timeout);
+		timer_start(&client->agreed, CONNECT_TIMEOUT_MS);
 	send_next(client);
 }
 
@@ -526,7 +525,6 @@ struct http_call *http_client_start(struct http_client *client,
 				    const struct http_question *question)
 {
 	struct http_call *call = mem_alloc(sizeof(*call));
-	struct timeval timeout = clock_timeval(question->timeout_ms);
 
 	call->client = client;
 	call->question = *question;
@@ -539,7 +537,7 @@ struct http_call *http_client_start(struct http_client *client,
 		str_append_bytes(&call->body, question->body, question->body_length);
 	event_assign(&call->timer, client->base, -1, 0, on_timeout, call);
 	if (question->timeout_ms > 0)
-		event_add(&call->timer, &timeout);
+		timer_start(&call->timer, question->timeout_ms);
 	TAILQ_INSERT_TAIL(&client->calls, call, link);
 	send_next(client);
 	return call;

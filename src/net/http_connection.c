@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "net/http_internal.h"
 
 enum {
@@ -17,12 +17,10 @@ enum {
 
 void http_connection_set_deadline(struct http_connection *connection, int64_t ms)
 {
-	struct timeval wait = clock_timeval(ms);
-
 	if (ms < 0)
 		event_del(&connection->timer);
 	else
-		event_add(&connection->timer, &wait);
+		timer_start(&connection->timer, ms);
 }
 
 void http_connection_wake(struct http_connection *connection)

@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "net/address.h"
 #include "net/http_internal.h"
 #include "net/listen.h"
@@ -104,12 +104,11 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 static void on_accept_error(struct evconnlistener *listener, void *data)
 {
 	struct http_server *server = data;
-	struct timeval pause = clock_timeval(ACCEPT_PAUSE_MS);
 
 	log_warning("cannot accept a connection: %s",
 		    evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
 	evconnlistener_disable(listener);
-	event_add(&server->resume, &pause);
+	timer_start(&server->resume, ACCEPT_PAUSE_MS);
 }
 
 static void on_resume(evutil_socket_t fd, short what, void *data)
@@ -257,13 +256,11 @@ static void close_idle(struct http_connection_list *list)
 void http_server_drain(struct http_server *server, int64_t timeout_ms, void (*done)(void *data),
 		       void *data)
 {
-	struct timeval timeout = clock_timeval(timeout_ms);
-
 	server->draining = true;
 	server->drained = done;
 	server->drained_data = data;
 	evconnlistener_disable(server->listener);
-	event_add(&server->drain_timer, &timeout);
+	timer_start(&server->drain_timer, timeout_ms);
 	close_idle(&server->strangers);
 	close_idle(&server->known);
 	if (server->connection_count == 0)

@@ -9,10 +9,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fs.h"
 #include "base/keeper.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "portal/event_source.h"
 #include "scheduler/child.h"
 #include "scheduler/yarn_client.h"
@@ -106,7 +106,6 @@ static _Noreturn void run_look(const struct event_copy *copy, int report, pid_t 
 static void on_looked(void *data, int status)
 {
 	struct event_copy *copy = data;
-	const struct timeval pause = clock_timeval(EVENT_COPY_AGAIN_MS);
 	struct err err cleanup_err = {0};
 	char words[PIPE_BUF];
 	ssize_t got = read(copy->report, words, sizeof(words));
@@ -114,7 +113,7 @@ static void on_looked(void *data, int status)
 	int ended = WIFEXITED(status) ? WEXITSTATUS(status) : LOOK_FAILED;
 
 	mem_cleanup_close(&copy->report);
-	event_add(copy->timer, &pause);
+	timer_start(copy->timer, EVENT_COPY_AGAIN_MS);
 	if (ended == LOOK_DONE) {
 		mem_replace(&copy->left_out, said);
 		copy->is_whole = true;
@@ -150,12 +149,11 @@ static int start_look(struct event_copy *copy, struct err *err)
 static void on_timer(evutil_socket_t fd, short what, void *data)
 {
 	struct event_copy *copy = data;
-	const struct timeval pause = clock_timeval(EVENT_COPY_AGAIN_MS);
 
 	if (start_look(copy, NULL) == 0)
 		return;
 	mem_cleanup_close(&copy->report);
-	event_add(copy->timer, &pause);
+	timer_start(copy->timer, EVENT_COPY_AGAIN_MS);
 }
 
 /* ------------------------------------------------------------------------------------------- */

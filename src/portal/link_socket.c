@@ -26,7 +26,7 @@ struct link_socket {
 	struct evconnlistener *listener;
 	int folder;
 	char *name;
-	char *(*make_path)(void *data, struct err *err);
+	char *(*make_path)(void *data);
 	void *data;
 };
 
@@ -56,15 +56,10 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 		      int peer_length, void *data)
 {
 	struct link_socket *link = data;
-	struct err err cleanup_err = {0};
-	char *path cleanup_free = link->make_path(link->data, &err);
+	char *path cleanup_free = link->make_path(link->data);
+	char *line cleanup_free = mem_printf("%s\n", path);
 
-	if (path) {
-		char *line cleanup_free = mem_printf("%s\n", path);
-		send(fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL);
-	} else {
-		log_error("no link: %s", err_message(&err));
-	}
+	send(fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL);
 	close(fd);
 }
 
@@ -95,9 +90,8 @@ static int open_folder(const char *folder, struct err *err)
 }
 
 struct link_socket *link_socket_open(struct event_base *base, const char *folder,
-				     const char *address,
-				     char *(*make_path)(void *data, struct err *err), void *data,
-				     struct err *err)
+				     const char *address, char *(*make_path)(void *data),
+				     void *data, struct err *err)
 {
 	int opened = open_folder(folder, err);
 

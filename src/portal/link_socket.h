@@ -14,11 +14,10 @@ struct link_socket;
 
 /* Of the portal that listens at `address` ("127.0.0.1:19886") of this machine. The folder is there.
  * A socket that a killed portal has left is replaced. `make_path` gives the path of a new link,
- * which is freed here, or NULL with `err`. */
+ * which is freed here. */
 struct link_socket *link_socket_open(struct event_base *base, const char *folder,
-				     const char *address,
-				     char *(*make_path)(void *data, struct err *err), void *data,
-				     struct err *err);
+				     const char *address, char *(*make_path)(void *data),
+				     void *data, struct err *err);
 void link_socket_close(struct link_socket *socket); /* NULL is fine */
 
 /* Asks that portal: "login?code=...". The caller frees. ERR_UNREACHABLE: there is none. */

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/secret.h"
+#include "base/timer.h"
 #include "history/layout.h"
 #include "net/http_message.h"
 #include "net/http_server.h"
@@ -317,17 +318,15 @@ static void on_restart(evutil_socket_t fd, short what, void *data)
 	if (start_indexer(data, &err) == 0)
 		return;
 	struct portal *portal = data;
-	const struct timeval pause = clock_timeval(RESTART_MS);
 	log_error("the index of jobs: %s", err_message(&err));
-	event_add(portal->restart, &pause);
+	timer_start(portal->restart, RESTART_MS);
 }
 
 static void on_indexer_ended(void *data, int status)
 {
 	struct portal *portal = data;
-	const struct timeval pause = clock_timeval(RESTART_MS);
 
-	event_add(portal->restart, &pause);
+	timer_start(portal->restart, RESTART_MS);
 }
 
 static _Noreturn void run_indexer(const struct portal *portal, pid_t parent)
@@ -369,12 +368,12 @@ static void on_signal(evutil_socket_t number, short what, void *data)
 	event_base_loopbreak(data);
 }
 
-static char *make_link(void *data, struct err *err)
+static char *make_link(void *data)
 {
 	const struct portal *portal = data;
-	char *code cleanup_free = web_sessions_invite(portal->sessions, clock_monotonic_ms(), err);
+	char *code cleanup_free = web_sessions_invite(portal->sessions, clock_monotonic_ms());
 
-	return code ? mem_printf("login?code=%s", code) : NULL;
+	return mem_printf("login?code=%s", code);
 }
 
 /* Not every file system has sockets. */
@@ -389,17 +388,13 @@ static void open_links(struct portal *portal)
 		log_warning("tony portal --link cannot ask this portal: %s", err_message(&err));
 }
 
-static int tell(struct portal *portal, struct err *err)
+static void tell_ready(struct portal *portal)
 {
-	char *path cleanup_free = make_link(portal, err);
-
-	if (!path)
-		return -1;
+	char *path cleanup_free = make_link(portal);
 	char *address cleanup_free = net_listen_advertise(http_server_address(portal->server));
 	char *url cleanup_free = mem_printf("http://%s/", address);
 	char *link cleanup_free = mem_printf("%s%s", url, path);
 	portal->options->ready(url, link);
-	return 0;
 }
 
 static int serve(struct portal *portal, struct err *err)
@@ -419,21 +414,18 @@ static int serve(struct portal *portal, struct err *err)
 		events[i] = evsignal_new(portal->base, signals[i], on_signal, portal->base);
 		event_add(events[i], NULL);
 	}
-	int result = tell(portal, err);
-	if (result == 0)
-		event_base_dispatch(portal->base);
+	tell_ready(portal);
+	event_base_dispatch(portal->base);
 	for (size_t i = 0; i < array_length(signals); i++)
 		event_free(events[i]);
-	return result;
+	return 0;
 }
 
 int portal_run(const struct portal_options *options, struct err *err)
 {
-	char *token cleanup_free = secret_create(err);
+	char *token cleanup_free = secret_create();
 	struct portal portal = {.options = options, .reader = options->reader};
 
-	if (!token)
-		return -1;
 	portal.reader.token = token;
 	portal.reader.index_path = options->indexer.index_path;
 	portal.base = event_base_new();

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/timer.h"
 #include "net/http_message.h"
 #include "net/http_server.h"
 #include "scheduler/child.h"
@@ -104,14 +105,13 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
 struct readers *readers_create(struct event_base *base, const struct reader_setup *setup)
 {
 	struct readers *readers = mem_alloc(sizeof(*readers));
-	const struct timeval interval = clock_timeval(LOOK_MS);
 
 	readers->base = base;
 	readers->setup = setup;
 	TAILQ_INIT(&readers->running);
 	TAILQ_INIT(&readers->leaving);
 	readers->timer = event_new(base, -1, EV_PERSIST, on_timer, readers);
-	event_add(readers->timer, &interval);
+	timer_start(readers->timer, LOOK_MS);
 	return readers;
 }
 

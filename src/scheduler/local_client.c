@@ -136,8 +136,8 @@ static int fill(const struct job *job, struct job_door *door, struct err *err)
 	if (door->claim < 0)
 		return -1;
 	door->owner = geteuid();
-	door->token = secret_create(err);
-	if (!door->token || write_in(door->job_dir, "token", door->token, err) < 0)
+	door->token = secret_create();
+	if (write_in(door->job_dir, "token", door->token, err) < 0)
 		return -1;
 	local_job_write_name(door->job_dir, job->name);
 	return write_in(door->job_dir, "job.json", text, err);

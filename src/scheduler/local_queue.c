@@ -1,12 +1,13 @@
 /* What waits for a part of the machine. All of it happens in local_queue_settle(), from the event
  * loop: read the ledger, allocate what is due, write the ledger. */
 #include <stdlib.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/random.h"
+#include "base/timer.h"
 #include "scheduler/local_internal.h"
 
 enum {
@@ -291,18 +292,13 @@ static void tell_waiting(struct local *local, char *text)
 
 static void retry_in(struct local *local, int64_t delay_ms)
 {
-	struct timeval delay = clock_timeval(delay_ms);
-
-	event_add(local->pump, &delay);
+	timer_start(local->pump, delay_ms);
 }
 
 /* Of random length, or the two would meet again. */
 static void retry_contended(struct local *local)
 {
-	uint64_t random = 0;
-
-	(void)!getrandom(&random, sizeof(random), 0);
-	retry_in(local, 1 + (int64_t)(random % CONTENDED_MS));
+	timer_start(local->pump, 1 + (int64_t)(random_u64() % CONTENDED_MS));
 }
 
 void local_queue_settle(struct local *local)

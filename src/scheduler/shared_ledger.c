@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/random.h"
 
 #define NO_ENTRY "%s: the job's entry cannot be made"
 #define IS_GONE                                                                                    \
@@ -151,10 +151,8 @@ static bool is_alive(int fd)
 static int make_file(const char *directory, char **made, struct err *err)
 {
 	for (int i = 0; i < NAME_TRIES; i++) {
-		struct name name = {.uid = geteuid()};
+		const struct name name = {.uid = geteuid(), .number = random_u64()};
 		char text[NAME_SIZE];
-		if (getrandom(&name.number, sizeof(name.number), 0) != sizeof(name.number))
-			BUG("getrandom failed");
 		format_name(&name, text);
 		char *path cleanup_free = fs_join(directory, text);
 		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -9,9 +9,9 @@
  */
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "hadoop/id.h"
 #include "hadoop/message.h"
 #include "scheduler/yarn_internal.h"
@@ -125,8 +125,6 @@ static void on_unheard(evutil_socket_t fd, short what, void *data)
 
 void yarn_await_inheritance(struct yarn *yarn)
 {
-	const struct timeval time = clock_timeval(UNHEARD_MS);
-
 	yarn->unheard = evtimer_new(yarn->base, on_unheard, yarn);
-	evtimer_add(yarn->unheard, &time);
+	timer_start(yarn->unheard, UNHEARD_MS);
 }

@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "job/job.h"
 #include "scheduler/yarn_client.h"
 
@@ -108,13 +108,10 @@ static int note_jobs(struct ageing *ageing, struct err *err)
 static void remove_unused(const struct ageing *ageing, const char *name)
 {
 	struct webhdfs_file file cleanup_webhdfs_file = {0};
-	uint64_t random = 0;
 
-	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return;
 	char *path cleanup_free = fs_join(ageing->cache, name);
-	char *aside cleanup_free =
-		mem_printf("%s/.%s.%016llx.part", ageing->cache, name, (unsigned long long)random);
+	char *aside cleanup_free = mem_printf("%s/.%s.%016llx.part", ageing->cache, name,
+					      (unsigned long long)random_u64());
 	if (webhdfs_rename(ageing->client, path, aside, false, NULL) < 0)
 		return;
 	bool is_unused = webhdfs_stat(ageing->client, aside, &file, NULL) == 0 &&

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "hadoop/id.h"
 #include "hadoop/message.h"
 #include "scheduler/yarn_internal.h"
@@ -136,13 +136,6 @@ void yarn_container_start_failed(struct yarn_container *container, const char *t
 
 /* ---- release ------------------------------------------------------------------------------ */
 
-static void plan(struct yarn_container *container, int64_t ms)
-{
-	struct timeval time = clock_timeval(ms);
-
-	evtimer_add(container->timer, &time);
-}
-
 /* The NodeManager is the faster way, the ResourceManager the sure one. */
 static void stop(struct yarn_container *container)
 {
@@ -151,7 +144,7 @@ static void stop(struct yarn_container *container)
 	if (!container->stopping) {
 		container->stopping = true;
 		node_managers_stop(yarn->nodes, container->proto->nodeid, container->proto->id);
-		plan(container, STOP_MS);
+		timer_start(container->timer, STOP_MS);
 	} else if (!container->given_up) {
 		container->given_up = true;
 		application_master_release(yarn->master, container->proto->id);
@@ -184,7 +177,7 @@ void yarn_container_release(struct yarn_container *container, int64_t grace_ms)
 	} else if (container->state == YARN_LAUNCHED) {
 		set_releasing(container, true);
 		container->timer = evtimer_new(container->yarn->base, on_timer, container);
-		plan(container, grace_ms);
+		timer_start(container->timer, grace_ms);
 		node_managers_watch(container->yarn->nodes, container->proto->nodeid,
 				    container->proto->id);
 	}

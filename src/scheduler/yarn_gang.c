@@ -1,10 +1,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/random.h"
+#include "base/timer.h"
 #include "scheduler/yarn_internal.h"
 
 enum {
@@ -59,13 +60,7 @@ static void unqueue(struct yarn_container *container)
 /* What comes in time does not lengthen the patience: `backoff` is not counted on. */
 static void plan(struct yarn_gang *gang, struct backoff backoff)
 {
-	uint64_t random = 0;
-
-	if (getrandom(&random, sizeof(random), 0) < 0)
-		random = (uint64_t)clock_monotonic_ms();
-	int64_t ms = backoff_next(&backoff, random);
-	struct timeval time = clock_timeval(ms);
-	evtimer_add(gang->timer, &time);
+	timer_start(gang->timer, backoff_next(&backoff, random_u64()));
 }
 
 static void give_all_back(struct yarn_gang *gang)

@@ -14,7 +14,6 @@
 #include <event2/event.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +21,8 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/random.h"
+#include "base/timer.h"
 #include "hadoop/webhdfs_async.h"
 #include "net/backoff.h"
 #include "scheduler/yarn_note.h"
@@ -62,13 +63,6 @@ struct yarn_journal {
 
 static void go_on(struct yarn_journal *journal);
 
-static void set_timer(struct event *timer, int64_t ms)
-{
-	const struct timeval time = clock_timeval(ms);
-
-	evtimer_add(timer, &time);
-}
-
 /* ---- outcomes ----------------------------------------------------------------------------- */
 
 static void tell(struct yarn_journal *journal, int64_t sequence)
@@ -85,7 +79,7 @@ static void let_go(struct yarn_journal *journal)
 static void begin_patience(struct yarn_journal *journal)
 {
 	journal->patience_until = clock_monotonic_ms() + PATIENCE_MS;
-	set_timer(journal->patience, PATIENCE_MS);
+	timer_start(journal->patience, PATIENCE_MS);
 }
 
 /* Who stood still learns first whether it is still the job's AM: what was reported to it might be
@@ -131,10 +125,7 @@ static void warn_of_trouble(struct yarn_journal *journal, const struct err *err)
 
 static void plan_retry(struct yarn_journal *journal)
 {
-	uint64_t random = 0;
-
-	(void)!getrandom(&random, sizeof(random), 0);
-	set_timer(journal->retry, backoff_next(&journal->backoff, random));
+	timer_start(journal->retry, backoff_next(&journal->backoff, random_u64()));
 }
 
 static void fail(struct yarn_journal *journal, const struct err *err)
@@ -179,7 +170,7 @@ static void put_off(struct yarn_journal *journal)
 	if (journal->finished)
 		end(journal);
 	else
-		set_timer(journal->retry, MAY_WRITE_MS);
+		timer_start(journal->retry, MAY_WRITE_MS);
 }
 
 /* ---- notes -------------------------------------------------------------------------------- */
@@ -340,7 +331,7 @@ static void go_on(struct yarn_journal *journal)
 	if (!writes && !notes)
 		return;
 	if (!may_write(journal)) {
-		set_timer(journal->retry, MAY_WRITE_MS);
+		timer_start(journal->retry, MAY_WRITE_MS);
 		return;
 	}
 	if (notes)

@@ -6,13 +6,14 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/random.h"
+#include "base/timer.h"
 #include "hadoop/cluster.h"
 #include "hadoop/webhdfs_async.h"
 #include "history/layout.h"
@@ -50,16 +51,12 @@ struct recovery {
 
 static void try_again(struct recovery *recovery, const struct err *err)
 {
-	uint64_t random = 0;
-
 	if (!recovery->is_troubled)
 		log_warning("the journal of the application master before cannot be read for now, "
 			    "which is tried for %d s: %s",
 			    PATIENCE_S, err_message(err));
 	recovery->is_troubled = true;
-	(void)!getrandom(&random, sizeof(random), 0);
-	const struct timeval time = clock_timeval(backoff_next(&recovery->backoff, random));
-	evtimer_add(recovery->retry, &time);
+	timer_start(recovery->retry, backoff_next(&recovery->backoff, random_u64()));
 }
 
 static void end(struct recovery *recovery, const struct err *err)

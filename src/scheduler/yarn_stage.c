@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "hadoop/webhdfs_client.h"
 #include "scheduler/local_start.h"
 #include "scheduler/yarn_cache.h"
@@ -113,14 +113,11 @@ static int publish(struct stager *stager, const char *part, const char *path)
 static int send(struct stager *stager, const char *name, int fd, const char *path)
 {
 	struct stat info;
-	uint64_t random = 0;
 
 	if (fstat(fd, &info) < 0)
 		return err_set_errno(stager->err, "%s", name);
-	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return err_set_errno(stager->err, "no random bytes for a file's name");
 	char *part cleanup_free = mem_printf("%s/.%s.%016llx.part", stager->cache,
-					     fs_basename(path), (unsigned long long)random);
+					     fs_basename(path), (unsigned long long)random_u64());
 	struct sending sending = {stager->staging, name, info.st_size};
 	const struct webhdfs_progress progress = {on_progress, &sending};
 	const struct webhdfs_create create = {.permission = FILE_PERMISSION, .overwrite = true};

@@ -136,8 +136,8 @@ int yarn_prepare(const struct job *job, struct job_door *door, struct err *err)
 	if (check_size(description, err) < 0)
 		return -1;
 	made.owner = SOCKET_OWNER_ANY;
-	made.token = secret_create(err);
-	made.job_dir = made.token ? yarn_mirror(job->id, err) : NULL;
+	made.token = secret_create();
+	made.job_dir = yarn_mirror(job->id, err);
 	if (made.job_dir && fill_mirror(made.job_dir, made.token, description, err) == 0) {
 		*door = made;
 		return 0;

@@ -10,13 +10,7 @@
 
 void web_login_invite(struct http_request *request, struct web_sessions *sessions, const char *ui)
 {
-	struct err err cleanup_err = {0};
-	char *code cleanup_free = web_sessions_invite(sessions, clock_monotonic_ms(), &err);
-
-	if (!code) {
-		http_answer_error(request, 500, "failed", "%s", err_message(&err));
-		return;
-	}
+	char *code cleanup_free = web_sessions_invite(sessions, clock_monotonic_ms());
 	char *path cleanup_free = mem_printf("login?code=%s", code);
 	json_t *answer = json_object();
 	json_set_text(answer, "path", path);

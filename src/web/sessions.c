@@ -77,12 +77,9 @@ static const struct entry *find(const struct entry *entries, size_t count, const
 	return found;
 }
 
-char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms, struct err *err)
+char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms)
 {
-	char *code cleanup_free = secret_create(err);
-
-	if (!code)
-		return NULL;
+	char *code cleanup_free = secret_create();
 	struct entry *entry = make_room(sessions->invitations, array_length(sessions->invitations));
 	entry->secret = mem_strdup(code);
 	entry->until_ms = now_ms + WEB_INVITATION_MS;
@@ -94,10 +91,10 @@ char *web_sessions_open(struct web_sessions *sessions, const char *code, const c
 {
 	const struct entry *invitation =
 		find(sessions->invitations, array_length(sessions->invitations), code, now_ms);
-	char *secret cleanup_free = invitation ? secret_create(NULL) : NULL;
 
-	if (!secret)
+	if (!invitation)
 		return NULL;
+	char *secret cleanup_free = secret_create();
 	clear(&sessions->invitations[invitation - sessions->invitations]);
 	struct entry *entry = make_room(sessions->sessions, array_length(sessions->sessions));
 	entry->secret = mem_strdup(secret);

@@ -26,8 +26,8 @@ struct web_sessions;
 struct web_sessions *web_sessions_create(const char *cookie);
 void web_sessions_destroy(struct web_sessions *sessions); /* NULL is fine */
 
-/* The code. The caller frees. NULL: `err` says why. */
-char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms, struct err *err);
+/* The code. The caller frees. */
+char *web_sessions_invite(struct web_sessions *sessions, int64_t now_ms);
 
 /* The value for Set-Cookie of the session that this code opens to who calls from `peer`; the caller
  * frees. NULL: the code is not good, or not any more. `ui_port`: where this browser reaches the

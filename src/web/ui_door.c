@@ -55,7 +55,7 @@ static const struct http_route routes[] = {
 static int listen_beside(struct ui_door *door, struct event_base *base, const char *beside,
 			 struct err *err)
 {
-	char *token cleanup_free = secret_create(err);
+	char *token cleanup_free = secret_create();
 	char *address cleanup_free = net_address_any_port(beside);
 	const struct http_server_config config = {
 		.address = address,
@@ -68,7 +68,7 @@ static int listen_beside(struct ui_door *door, struct event_base *base, const ch
 		.limits = {.connections = UI_REQUESTS_MAX},
 	};
 
-	door->server = token ? http_server_create(base, &config, err) : NULL;
+	door->server = http_server_create(base, &config, err);
 	return door->server ? 0 : -1;
 }
 
@@ -152,16 +152,11 @@ static void append_encoded(struct str *text, const char *value)
 void ui_door_lead(struct ui_door *door, struct http_request *request,
 		  const struct web_sessions *sessions)
 {
-	struct err err cleanup_err = {0};
-	char *code cleanup_free = web_sessions_invite(door->sessions, clock_monotonic_ms(), &err);
+	char *code cleanup_free = web_sessions_invite(door->sessions, clock_monotonic_ms());
 	char *host cleanup_free = find_host(door, request);
 	int port = web_login_ui_port(sessions, request);
 	struct str location cleanup_str = {0};
 
-	if (!code) {
-		http_answer_error(request, 500, "failed", "%s", err_message(&err));
-		return;
-	}
 	if (port > 0)
 		str_append_format(&location, "http://%s:%d", host, port);
 	else

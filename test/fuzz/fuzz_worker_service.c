@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "am/worker_service.h"
+#include "base/base64.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "hadoop/base64.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

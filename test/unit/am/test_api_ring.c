@@ -14,9 +14,9 @@
 #include "../net/peer.h"
 #include "am/worker_service.h"
 #include "api_bed.h"
+#include "base/base64.h"
 #include "base/mem.h"
 #include "framework/horovod_place.h"
-#include "hadoop/base64.h"
 
 static void make_live(struct bed *bed)
 {

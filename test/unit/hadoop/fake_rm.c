@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/mem.h"
-#include "hadoop/base64.h"
 #include "hadoop/message.h"
 #include "sasl_server.h"
 
