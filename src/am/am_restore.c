@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "framework/framework.h"
 
 void am_restore(struct am *am, const struct job_view *view)
 {
@@ -14,6 +15,7 @@ void am_restore(struct am *am, const struct job_view *view)
 		str_list_add(&am->suspects, view->avoided.items[i]);
 	am->machine =
 		machine_restore(am->job, random_u64(), view, clock_monotonic_ms(), clock_wall_ms());
+	machine_set_failures(am->machine, framework_failures(am->job));
 	if (am->scheduler_ops->one_host)
 		machine_set_one_host(am->machine);
 }

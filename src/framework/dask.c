@@ -4,6 +4,7 @@
 #include "framework/implementations.h"
 #include "framework/pool.h"
 #include "framework/variables.h"
+#include "job/policy_table.h"
 
 /* Dask would show its dashboard on a port of every interface: here it is on the scheduler's address
  * (and needs the package bokeh). tony is the nanny: a worker's own would hide its death. Workers
@@ -91,6 +92,14 @@ static const char *const identity[] = {"DASK_SCHEDULER_ADDRESS", "CLUSTER_SPEC",
 
 static const char *const roles[] = {"scheduler", "worker", NULL};
 
+/* clang-format off */
+static const struct policy_row failures[] = {
+	{SAYS("CommClosedError", "KilledWorker"), PEERS_FAULT,
+		.why = "a worker of the Dask cluster is gone"},
+	{0},
+};
+/* clang-format on */
+
 const struct framework_ops framework_dask = {
 	.name = "dask",
 	.module = "dask",
@@ -101,4 +110,5 @@ const struct framework_ops framework_dask = {
 	.roles = roles,
 	.identity = identity,
 	.environment = environment,
+	.failures = failures,
 };

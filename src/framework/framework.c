@@ -29,11 +29,6 @@ void framework_names(struct str_list *names)
 		str_list_add(names, table[i]->name);
 }
 
-bool framework_shape_has(const struct framework_shape *shape, const char *type)
-{
-	return str_list_has(shape->types, type);
-}
-
 static const struct framework_ops *ops_of(const struct job *job)
 {
 	const struct framework_ops *ops = framework_find(job->framework);
@@ -101,26 +96,11 @@ const char *const *framework_noise(const struct job *job)
 	return ops_of(job)->noise;
 }
 
-bool framework_owns_tensorboard(const struct job *job, size_t type, int slot)
+const struct policy_row *framework_failures(const struct job *job)
 {
-	if (str_equal(job->framework, framework_standalone.name))
-		return false;
-	if (job->tensorboard_log_dir)
-		return str_equal(job->types[type].name, "tensorboard");
-	return job_is_chief(job, type, slot);
-}
+	const struct framework_ops *ops = framework_find(job->framework);
 
-bool framework_is_single_node(const struct job *job)
-{
-	if (job->type_count != 1)
-		return false;
-	char *key cleanup_free = mem_printf("tony.%s.instances", job->types[0].name);
-	return json_object_get(job->config, key) == NULL;
-}
-
-const char *framework_ui_name(const struct job *job)
-{
-	return framework_is_single_node(job) ? "notebook" : "tensorboard";
+	return ops ? ops->failures : NULL;
 }
 
 bool framework_sets_identity(const struct job *job, const struct job_type *type, const char *name)

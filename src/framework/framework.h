@@ -82,6 +82,8 @@ struct framework_shape {
 };
 bool framework_shape_has(const struct framework_shape *shape, const char *type);
 
+struct policy_row; /* job/policy.h */
+
 struct framework_ops {
 	const char *name;
 	const char *module; /* by which Python programs import it; NULL: none */
@@ -120,6 +122,9 @@ struct framework_ops {
 	/* A line of output that has one of these texts is left out of logs: the framework prints it
 	 * whatever happens, and nothing follows from it. NULL-terminated; NULL: none. */
 	const char *const *noise;
+	/* What its programs' last words mean: what to do about such an end, and why. Ends with an
+	 * empty row; NULL: nothing. */
+	const struct policy_row *failures;
 	/* What is run in place of the task's command; the caller frees. NULL: the command. */
 	char *(*command)(const struct framework_task *task, const char *command);
 };
@@ -141,6 +146,8 @@ bool framework_owns_tensorboard(const struct job *job, size_t type, int slot);
 const char *framework_ui_name(const struct job *job);
 
 const char *const *framework_noise(const struct job *job); /* framework_ops.noise */
+/* framework_ops.failures; NULL also of a framework that this tony does not know. */
+const struct policy_row *framework_failures(const struct job *job);
 
 /* True when the configuration names no task type at all: the command runs as the only task. */
 bool framework_is_single_node(const struct job *job);

@@ -12,6 +12,7 @@
 #include "framework/implementations.h"
 #include "framework/interface.h"
 #include "framework/slots.h"
+#include "job/policy_table.h"
 
 #define DEBUG_KEY     "tony.horovod.driver.mode.debug"
 #define DRIVER_PREFIX "tony.driver."
@@ -336,6 +337,14 @@ static const char *const identity[] = {"HOROVOD_RANK",
 
 static const char *const roles[] = {"driver", "worker", NULL};
 
+/* clang-format off */
+static const struct policy_row failures[] = {
+	{SAYS("HorovodInternalError", "Horovod has been shut down"), PEERS_FAULT,
+		.why = "a collective operation failed: one of its peers is gone"},
+	{0},
+};
+/* clang-format on */
+
 const struct framework_ops framework_horovod = {
 	.name = "horovod",
 	.module = "horovod",
@@ -346,5 +355,6 @@ const struct framework_ops framework_horovod = {
 	.roles = roles,
 	.identity = identity,
 	.environment = environment,
+	.failures = failures,
 	.command = command,
 };

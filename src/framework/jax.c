@@ -6,6 +6,7 @@
 #include "framework/implementations.h"
 #include "framework/rank.h"
 #include "framework/variables.h"
+#include "job/policy_table.h"
 
 static int check_type(const struct job_type *type, struct err *err)
 {
@@ -101,6 +102,14 @@ static const char *const identity[] = {"JAX_COORDINATOR_ADDRESS",
 
 static const char *const roles[] = {"chief", "worker", NULL};
 
+/* clang-format off */
+static const struct policy_row failures[] = {
+	{SAYS("coordination service", "Barrier timed out", "DEADLINE_EXCEEDED"), PEERS_FAULT,
+		.why = "its peers did not come to the coordination service"},
+	{0},
+};
+/* clang-format on */
+
 const struct framework_ops framework_jax = {
 	.name = "jax",
 	.module = "jax",
@@ -109,4 +118,5 @@ const struct framework_ops framework_jax = {
 	.roles = roles,
 	.identity = identity,
 	.environment = environment,
+	.failures = failures,
 };

@@ -8,6 +8,7 @@
 #include "framework/implementations.h"
 #include "framework/rank.h"
 #include "framework/variables.h"
+#include "job/policy_table.h"
 
 static int check_type(const struct job_type *type, struct err *err)
 {
@@ -124,6 +125,14 @@ static const char *const identity[] = {"LIGHTGBM_MACHINES", "LIGHTGBM_NUM_MACHIN
 
 static const char *const roles[] = {"worker", NULL};
 
+/* clang-format off */
+static const struct policy_row failures[] = {
+	{SAYS("Socket recv error", "Socket send error", "Connecting to rank"), PEERS_FAULT,
+		.why = "one of its peers is gone"},
+	{0},
+};
+/* clang-format on */
+
 const struct framework_ops framework_lightgbm = {
 	.name = "lightgbm",
 	.module = "lightgbm",
@@ -132,5 +141,6 @@ const struct framework_ops framework_lightgbm = {
 	.roles = roles,
 	.identity = identity,
 	.environment = environment,
+	.failures = failures,
 	.command = command,
 };

@@ -14,6 +14,7 @@
 #include "framework/implementations.h"
 #include "framework/mpi_host.h"
 #include "framework/variables.h"
+#include "job/policy_table.h"
 
 static const char launcher_type[] = "launcher", worker_type[] = "worker";
 
@@ -228,6 +229,20 @@ static const char *const roles[] = {"launcher", "worker", NULL};
  * (plm_rsh_module.c, process_launch_list). */
 static const char *const noise[] = {"plm:rsh: Warning: setpgid(", NULL};
 
+/* clang-format off */
+static const struct policy_row failures[] = {
+	{SAYS("not enough slots"), NEVER,
+		.why = "mpirun wants more processes than the job has places for"},
+	{SAYS("ORTE daemon has unexpectedly failed", "PRTE daemon has unexpectedly failed",
+	      "lost communication with", "daemon did not report back"), CLUSTERS_FAULT,
+		.why = "mpirun lost one of its machines"},
+	{SAYS("unable to launch the specified application", "could not access or execute an executable"),
+		NEVER,
+		.why = "mpirun could not find or execute the program"},
+	{0},
+};
+/* clang-format on */
+
 const struct framework_ops framework_mpi = {
 	.name = "mpi",
 	.module = "mpi4py",
@@ -240,4 +255,5 @@ const struct framework_ops framework_mpi = {
 	.identity = identity,
 	.noise = noise,
 	.environment = environment,
+	.failures = failures,
 };

@@ -4,6 +4,7 @@
 #include "framework/implementations.h"
 #include "framework/pool.h"
 #include "framework/variables.h"
+#include "job/policy_table.h"
 
 /* What every node is given.
  *
@@ -117,6 +118,14 @@ static const char *const roles[] = {"head", "worker", NULL};
  * then. */
 static const char *const noise[] = {"Failed to query Ray Train Controller actor state.", NULL};
 
+/* clang-format off */
+static const struct policy_row failures[] = {
+	{SAYS("NodeDiedError", "ActorDiedError", "RaySystemError"), PEERS_FAULT,
+		.why = "a node of the Ray cluster is gone"},
+	{0},
+};
+/* clang-format on */
+
 const struct framework_ops framework_ray = {
 	.name = "ray",
 	.module = "ray",
@@ -129,4 +138,5 @@ const struct framework_ops framework_ray = {
 	.identity = identity,
 	.noise = noise,
 	.environment = environment,
+	.failures = failures,
 };

@@ -6,6 +6,7 @@
 #include "framework/address.h"
 #include "framework/implementations.h"
 #include "framework/variables.h"
+#include "job/policy_table.h"
 
 /* "master" is TensorFlow 1's name of it. */
 static int check_chief(const struct job *job, struct err *err)
@@ -145,6 +146,14 @@ static const char *const identity[] = {"TF_CONFIG", "CLUSTER_SPEC", NULL};
 
 static const char *const roles[] = {"chief", "master", "worker", "ps", "evaluator", NULL};
 
+/* clang-format off */
+static const struct policy_row failures[] = {
+	{SAYS("UnavailableError", "AbortedError"), PEERS_FAULT,
+		.why = "one of its peers is gone"},
+	{0},
+};
+/* clang-format on */
+
 const struct framework_ops framework_tensorflow = {
 	.name = "tensorflow",
 	.module = "tensorflow",
@@ -154,4 +163,5 @@ const struct framework_ops framework_tensorflow = {
 	.roles = roles,
 	.identity = identity,
 	.environment = environment,
+	.failures = failures,
 };

@@ -8,6 +8,7 @@
 #include "framework/implementations.h"
 #include "framework/rank.h"
 #include "framework/variables.h"
+#include "job/policy_table.h"
 
 static int check(const struct job *job, struct err *err)
 {
@@ -57,6 +58,16 @@ static const char *const identity[] = {"PET_NNODES",  "PET_RDZV_BACKEND", "PET_R
 
 static const char *const roles[] = {"chief", "worker", NULL};
 
+/* clang-format off */
+static const struct policy_row failures[] = {
+	{SAYS("RendezvousTimeoutError", "RendezvousClosedError", "RendezvousConnectionError"), PEERS_FAULT,
+		.why = "its peers did not come to the rendezvous"},
+	{SAYS("SignalException"), AGAIN,
+		.why = "torchrun was told to end"},
+	{0},
+};
+/* clang-format on */
+
 const struct framework_ops framework_torchrun = {
 	.name = "torchrun",
 	.module = "torch",
@@ -67,4 +78,5 @@ const struct framework_ops framework_torchrun = {
 	.roles = roles,
 	.identity = identity,
 	.environment = environment,
+	.failures = failures,
 };

@@ -5,6 +5,7 @@
 #include "framework/implementations.h"
 #include "framework/rank.h"
 #include "framework/variables.h"
+#include "job/policy_table.h"
 
 #define TRACKER "tracker"
 
@@ -121,6 +122,14 @@ static const char *const identity[] = {"DMLC_TASK_ID",	  "DMLC_TRACKER_URI", "DM
 
 static const char *const roles[] = {"tracker", "worker", NULL};
 
+/* clang-format off */
+static const struct policy_row failures[] = {
+	{SAYS("rabit", "Rabit", "tracker", "allreduce"), PEERS_FAULT,
+		.why = "a peer of its collective operations is gone"},
+	{0},
+};
+/* clang-format on */
+
 const struct framework_ops framework_xgboost = {
 	.name = "xgboost",
 	.module = "xgboost",
@@ -130,4 +139,5 @@ const struct framework_ops framework_xgboost = {
 	.roles = roles,
 	.identity = identity,
 	.environment = environment,
+	.failures = failures,
 };

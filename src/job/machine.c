@@ -354,6 +354,11 @@ void machine_set_one_host(struct machine *machine)
 	machine->one_host = true;
 }
 
+void machine_set_failures(struct machine *machine, const struct policy_row *failures)
+{
+	machine->failures = failures;
+}
+
 void machine_destroy(struct machine *m)
 {
 	if (!m)

@@ -226,12 +226,15 @@ struct order {
 };
 
 struct machine;
+struct policy_row; /* job/policy.h */
 
 /* `job` is borrowed and must outlive the machine. */
 struct machine *machine_create(const struct job *job, uint64_t seed);
 void machine_destroy(struct machine *machine);
 /* All containers are on one machine: what only another one could help is not tried again. */
 void machine_set_one_host(struct machine *machine);
+/* The rows of its framework (policy_find()), which outlive the machine. */
+void machine_set_failures(struct machine *machine, const struct policy_row *failures);
 
 /* Feeds one event and appends what to do, in order. Returns false, and does nothing, when the event
  * speaks for a container that is not (or no longer) this task's, or is impossible in this state: an

@@ -49,7 +49,7 @@ static bool may_be_theft(const struct machine *m, size_t task)
 static struct policy judge(const struct machine *m, size_t task)
 {
 	const struct task *t = &m->tasks[task];
-	struct policy policy = policy_judge(m->job, t->type, &t->cause);
+	struct policy policy = policy_judge(&m->job->types[t->type], &t->cause, m->failures);
 
 	if (policy.elsewhere_once && (m->one_host || t->moved)) {
 		policy.charge = CHARGE_NEVER;

@@ -54,8 +54,9 @@ struct machine {
 	int64_t look_at; /* all tasks: one of them may have been silent for too long by then */
 	int epoch;
 	int retries_used, infrastructure_retries_used;
-	int streak;	 /* re-formations in quick succession */
-	bool one_host;	 /* machine_set_one_host() */
+	int streak;			   /* re-formations in quick succession */
+	bool one_host;			   /* machine_set_one_host() */
+	const struct policy_row *failures; /* machine_set_failures() */
 	bool unrecorded; /* counters, back-off or cause changed in the event in hand ... */
 	bool recorded;	 /* ... and there is an ACTION_JOB_CHANGED that will tell */
 	struct task *tasks;

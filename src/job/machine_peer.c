@@ -63,7 +63,7 @@ static void judge(struct machine *m, size_t task, int64_t heard_at)
 	if (!t->blames_peer || heard_at - m->job->heartbeat_interval_ms < t->blames_since)
 		return;
 	machine_set_blames_peer(m, task, false);
-	const struct policy policy = policy_judge(m->job, t->type, &t->cause);
+	const struct policy policy = policy_judge(&m->job->types[t->type], &t->cause, m->failures);
 	machine_process_failed(m, task, &policy);
 }
 

@@ -202,7 +202,8 @@ bool task_exited(struct machine *m, size_t task, const struct machine_event *eve
 		expect_end(m, task, event->cause);
 		return true;
 	}
-	const struct policy policy = policy_judge(m->job, t->type, event->cause);
+	const struct policy policy =
+		policy_judge(&m->job->types[t->type], event->cause, m->failures);
 	if (policy.ignore) {
 		pass_over(m, task, event->cause);
 		return true;

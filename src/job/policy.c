@@ -7,24 +7,14 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "job/exit_rules.h"
+#include "job/policy_table.h"
 
-#define SAYS(...)	 .says = {__VA_ARGS__}
 #define FULL_DISK_WORDS	 "No space left on device", "[Errno 28]"
 #define FULL_QUOTA_WORDS "Disk quota exceeded", "[Errno 122]"
-
-/* What follows. Again: in its place if its type has restarts left, else the whole cluster forms
- * anew. Elsewhere: its container is given back for one on another machine. */
-#define AGAIN	       .charge = CHARGE_USER, .in_place = true
-#define PEERS_FAULT    .charge = CHARGE_USER, .in_place = true, .blames_peer = true
-#define ELSEWHERE      .charge = CHARGE_USER, .blames_host = true
-#define NEVER	       .charge = CHARGE_NEVER
-#define CLUSTERS_FAULT .charge = CHARGE_INFRASTRUCTURE
-#define MACHINES_FAULT .charge = CHARGE_INFRASTRUCTURE, .blames_host = true
-#define ELSEWHERE_ONCE MACHINES_FAULT, .elsewhere_once = true
-#define FULL_DISK      ELSEWHERE_ONCE, .why = "a disk of its machine is full"
+#define FULL_DISK	 ELSEWHERE_ONCE, .why = "a disk of its machine is full"
 
 /* clang-format off */
-static const struct policy_row rows[] = {
+static const struct policy_row first_rows[] = {
 	/* ---- what the program's last words name: its machine ---- */
 	{SAYS("device-side assert"), AGAIN,
 		.why = "an assertion in the program's own GPU code"},
@@ -85,33 +75,11 @@ static const struct policy_row rows[] = {
 		.why = "the limit on open files was met"},
 	{SAYS("insufficient shared memory", "out of shared memory"), ELSEWHERE,
 		.why = "/dev/shm of its machine is full"},
+};
 
-	/* ---- what frameworks say of themselves ---- */
-	{.framework = "mpi", SAYS("not enough slots"), NEVER,
-		.why = "mpirun wants more processes than the job has places for"},
-	{.framework = "mpi", SAYS("ORTE daemon has unexpectedly failed", "PRTE daemon has unexpectedly failed",
-	      "lost communication with", "daemon did not report back"), CLUSTERS_FAULT,
-		.why = "mpirun lost one of its machines"},
-	{.framework = "mpi", SAYS("unable to launch the specified application", "could not access or execute an executable"),
-		NEVER, .why = "mpirun could not find or execute the program"},
-	{.framework = "horovod", SAYS("HorovodInternalError", "Horovod has been shut down"), PEERS_FAULT,
-		.why = "a collective operation failed: one of its peers is gone"},
-	{.framework = "torchrun", SAYS("RendezvousTimeoutError", "RendezvousClosedError", "RendezvousConnectionError"),
-		PEERS_FAULT, .why = "its peers did not come to the rendezvous"},
-	{.framework = "torchrun", SAYS("SignalException"), AGAIN,
-		.why = "torchrun was told to end"},
-	{.framework = "jax", SAYS("coordination service", "Barrier timed out", "DEADLINE_EXCEEDED"), PEERS_FAULT,
-		.why = "its peers did not come to the coordination service"},
-	{.framework = "ray", SAYS("NodeDiedError", "ActorDiedError", "RaySystemError"), PEERS_FAULT,
-		.why = "a node of the Ray cluster is gone"},
-	{.framework = "dask", SAYS("CommClosedError", "KilledWorker"), PEERS_FAULT,
-		.why = "a worker of the Dask cluster is gone"},
-	{.framework = "xgboost", SAYS("rabit", "Rabit", "tracker", "allreduce"), PEERS_FAULT,
-		.why = "a peer of its collective operations is gone"},
-	{.framework = "lightgbm", SAYS("Socket recv error", "Socket send error", "Connecting to rank"), PEERS_FAULT,
-		.why = "one of its peers is gone"},
-	{.framework = "tensorflow", SAYS("UnavailableError", "AbortedError"), PEERS_FAULT,
-		.why = "one of its peers is gone"},
+/* The rows of the job's framework come before these. */
+static const struct policy_row general_rows[] = {
+	/* ---- what any framework says ---- */
 	{SAYS("Watchdog caught collective operation timeout", "DistBackendError", "NCCL error", "ncclRemoteError"),
 		PEERS_FAULT, .why = "a collective operation failed: one of its peers is gone or stuck"},
 	{SAYS("Connection closed by peer", "Connection reset by peer", "Connection refused", "Broken pipe",
@@ -181,12 +149,14 @@ static const struct policy_row rows[] = {
 
 size_t policy_count(void)
 {
-	return array_length(rows);
+	return array_length(first_rows) + array_length(general_rows);
 }
 
 size_t policy_number(const struct policy_row *row)
 {
-	return (size_t)(row - rows);
+	if (row >= first_rows && row < first_rows + array_length(first_rows))
+		return (size_t)(row - first_rows);
+	return array_length(first_rows) + (size_t)(row - general_rows);
 }
 
 static bool kind_fits(const struct policy_row *row, const struct cause *cause)
@@ -236,27 +206,33 @@ static bool blame_fits(const struct policy_row *row, const struct cause *cause)
 	return !row->blames_peer || !was_killed_by(cause, SIGKILL);
 }
 
-static bool framework_fits(const struct policy_row *row, const char *framework)
+static bool row_fits(const struct policy_row *row, const struct cause *cause)
 {
-	return !row->framework || (framework && strcmp(row->framework, framework) == 0);
+	return kind_fits(row, cause) &&
+	       (row->exit_code == 0 || row->exit_code == cause->exit_code) &&
+	       signal_fits(row, cause) && blame_fits(row, cause) && words_fit(row, cause);
 }
 
-const struct policy_row *policy_find(const struct cause *cause, const char *framework)
+const struct policy_row *policy_find(const struct cause *cause, const struct policy_row *framework)
 {
-	size_t i = 0;
+	const struct policy_row *const last = &general_rows[array_length(general_rows) - 1];
 
-	while (i < array_length(rows) - 1 &&
-	       !(kind_fits(&rows[i], cause) &&
-		 (rows[i].exit_code == 0 || rows[i].exit_code == cause->exit_code) &&
-		 signal_fits(&rows[i], cause) && blame_fits(&rows[i], cause) &&
-		 framework_fits(&rows[i], framework) && words_fit(&rows[i], cause)))
-		i++;
-	return &rows[i];
+	for (size_t i = 0; i < array_length(first_rows); i++)
+		if (row_fits(&first_rows[i], cause))
+			return &first_rows[i];
+	for (const struct policy_row *row = framework; row && row->says[0]; row++)
+		if (row_fits(row, cause))
+			return row;
+	for (const struct policy_row *row = general_rows; row < last; row++)
+		if (row_fits(row, cause))
+			return row;
+	return last;
 }
 
-struct policy policy_judge(const struct job *job, size_t type, const struct cause *cause)
+struct policy policy_judge(const struct job_type *type, const struct cause *cause,
+			   const struct policy_row *framework)
 {
-	const struct policy_row *row = policy_find(cause, job->framework);
+	const struct policy_row *row = policy_find(cause, framework);
 	struct policy policy = {
 		.charge = row->charge,
 		.in_place = row->in_place,
@@ -265,7 +241,7 @@ struct policy policy_judge(const struct job *job, size_t type, const struct caus
 		.blames_peer = row->blames_peer,
 		.why = row->why,
 	};
-	enum exit_action action = exit_rules_find(&job->types[type].on_exit, cause);
+	enum exit_action action = exit_rules_find(&type->on_exit, cause);
 
 	policy.by_rule = action != EXIT_DEFAULT;
 	policy.blames_peer = policy.blames_peer && !policy.by_rule;

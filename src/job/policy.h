@@ -1,7 +1,7 @@
 /*
- * What to do about which end: one table, from the particular to the general. The first row that
- * fits decides; each has its test. What a user wants otherwise says tony.<type>.on-exit
- * (exit_rules.h). docs/reliability.md shows the table to users.
+ * What to do about which end: a table, from the particular to the general, with rows of the job's
+ * framework in it. The first row that fits decides; each has its test. What a user wants otherwise
+ * says tony.<type>.on-exit (exit_rules.h). docs/reliability.md shows the table to users.
  */
 #ifndef TONY_JOB_POLICY_H
 #define TONY_JOB_POLICY_H
@@ -24,7 +24,6 @@ struct policy_row {
 	enum cause_kind cause; /* CAUSE_NONE: CAUSE_EXIT or CAUSE_SIGNAL */
 	int exit_code;	       /* of CAUSE_EXIT */
 	int signal;	       /* also of a program that a shell ran: exit code 128 + signal */
-	const char *framework; /* of the job */
 	const char *says[POLICY_SAYS_MAX]; /* the headline holds one of these */
 
 	/* What follows. */
@@ -38,13 +37,14 @@ struct policy_row {
 	const char *why; /* a phrase for people that says more than the cause; NULL: none does */
 };
 
-/* `framework`: of the job; NULL: no row of a framework fits. */
-const struct policy_row *policy_find(const struct cause *cause, const char *framework);
+/* `framework`: the rows of the job's framework (framework_ops.failures), which end with an empty
+ * one; NULL: there are none. They come after what names a machine, a module or memory. */
+const struct policy_row *policy_find(const struct cause *cause, const struct policy_row *framework);
 
 /* ENOSPC, EDQUOT: what the table takes this line of a program's for; 0: neither. */
 int policy_errno_of_room(const char *line);
 
-/* For tests: every row is of use. The last fits everything. */
+/* For tests: every row but a framework's is of use. The last fits everything. */
 size_t policy_count(void);
 size_t policy_number(const struct policy_row *row);
 
@@ -56,6 +56,7 @@ struct policy {
 	const char *why; /* NULL: nothing to be said; "tony.worker.on-exit" is said by `rule` */
 	bool by_rule;	 /* the type's on-exit decided */
 };
-struct policy policy_judge(const struct job *job, size_t type, const struct cause *cause);
+struct policy policy_judge(const struct job_type *type, const struct cause *cause,
+			   const struct policy_row *framework);
 
 #endif

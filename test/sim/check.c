@@ -379,9 +379,7 @@ void check_blame(struct sim *sim, int retries_before)
 
 	machine_status(sim->machine, &status);
 	if (status.retries_used == retries_before || sim->job->mode != JOB_MODE_GANG ||
-	    !policy_judge(sim->job, machine_task(sim->machine, (size_t)status.cause_task)->type,
-			  status.cause)
-		     .blames_peer)
+	    !policy_judge(type_of(sim, (size_t)status.cause_task), status.cause, NULL).blames_peer)
 		return;
 	const struct container *failed = world_newest(sim, (size_t)status.cause_task);
 	for (size_t i = 0; i < machine_task_count(sim->machine); i++)

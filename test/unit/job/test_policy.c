@@ -28,120 +28,100 @@ struct row {
 	enum cause_kind kind;
 	int exit_code, signal;
 	const char *headline;
-	const char *framework;
 	enum verdict verdict;
 	const char *why; /* part of it; NULL: there is none */
 };
 
 #define EXIT(code)   CAUSE_EXIT, code, 0
 #define SIGNAL(code) CAUSE_SIGNAL, 0, code
-#define KIND(kind)   kind, 0, 0, NULL, NULL
+#define KIND(kind)   kind, 0, 0, NULL
 
 static const struct row table[] = {
-	{EXIT(1), "RuntimeError: CUDA error: device-side assert triggered", NULL, AGAIN,
-	 "assertion"},
-	{EXIT(1), "RuntimeError: CUDA error: uncorrectable ECC error encountered", NULL,
-	 MACHINES_FAULT, "memory is faulty"},
-	{EXIT(1), "NVRM: Xid (PCI:0000:17:00): 79, pid=1, GPU has fallen off the bus.", NULL,
+	{EXIT(1), "RuntimeError: CUDA error: device-side assert triggered", AGAIN, "assertion"},
+	{EXIT(1), "RuntimeError: CUDA error: uncorrectable ECC error encountered", MACHINES_FAULT,
+	 "memory is faulty"},
+	{EXIT(1), "NVRM: Xid (PCI:0000:17:00): 79, pid=1, GPU has fallen off the bus.",
 	 MACHINES_FAULT, "GPU has failed"},
 	{EXIT(1),
-	 "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution", NULL,
+	 "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution",
 	 MACHINES_FAULT, "error of the hardware"},
 	{EXIT(1),
 	 "RuntimeError: Unexpected error from cudaGetDeviceCount(): Error 802: system not yet "
 	 "initialized",
-	 NULL, MACHINES_FAULT, "driver on its machine is not ready"},
-	{EXIT(1), "RuntimeError: No CUDA GPUs are available", NULL, ELSEWHERE, "found no GPU"},
+	 MACHINES_FAULT, "driver on its machine is not ready"},
+	{EXIT(1), "RuntimeError: No CUDA GPUs are available", ELSEWHERE, "found no GPU"},
 	{EXIT(1), "RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable",
-	 NULL, MACHINES_FAULT, "somebody else has its GPU"},
-	{EXIT(1), "CUDA driver version is insufficient for CUDA runtime version", NULL, ELSEWHERE,
+	 MACHINES_FAULT, "somebody else has its GPU"},
+	{EXIT(1), "CUDA driver version is insufficient for CUDA runtime version", ELSEWHERE,
 	 "too old"},
-	{EXIT(1), "OSError: [Errno 5] Input/output error: '/data/a'", NULL, MACHINES_FAULT,
-	 "a disk"},
-	{EXIT(1), "OSError: [Errno 30] Read-only file system: '/data/a'", NULL, ELSEWHERE_ONCE,
+	{EXIT(1), "OSError: [Errno 5] Input/output error: '/data/a'", MACHINES_FAULT, "a disk"},
+	{EXIT(1), "OSError: [Errno 30] Read-only file system: '/data/a'", ELSEWHERE_ONCE,
 	 "read-only"},
-	{EXIT(1), "OSError: [Errno 28] No space left on device", NULL, ELSEWHERE_ONCE, "full"},
-	{EXIT(1), "OSError: [Errno 122] Disk quota exceeded", NULL, NEVER, "quota"},
-	{EXIT(1), "OSError: [Errno 116] Stale file handle", NULL, MACHINES_FAULT, "stale"},
-	{EXIT(1), "OSError: [Errno 107] Transport endpoint is not connected: '/mnt'", NULL,
+	{EXIT(1), "OSError: [Errno 28] No space left on device", ELSEWHERE_ONCE, "full"},
+	{EXIT(1), "OSError: [Errno 122] Disk quota exceeded", NEVER, "quota"},
+	{EXIT(1), "OSError: [Errno 116] Stale file handle", MACHINES_FAULT, "stale"},
+	{EXIT(1), "OSError: [Errno 107] Transport endpoint is not connected: '/mnt'",
 	 MACHINES_FAULT, "mounted file system"},
-	{EXIT(1), "socket.gaierror: [Errno -3] Temporary failure in name resolution", NULL,
+	{EXIT(1), "socket.gaierror: [Errno -3] Temporary failure in name resolution",
 	 MACHINES_FAULT, "resolve names"},
 	{EXIT(127),
 	 "./train: error while loading shared libraries: libnccl.so.2: cannot open shared "
 	 "object file",
-	 NULL, ELSEWHERE, "lacks a library"},
-	{EXIT(1), "./train: /lib/libc.so.6: version `GLIBC_2.38' not found", NULL, ELSEWHERE,
+	 ELSEWHERE, "lacks a library"},
+	{EXIT(1), "./train: /lib/libc.so.6: version `GLIBC_2.38' not found", ELSEWHERE,
 	 "C library"},
-	{EXIT(1), "ModuleNotFoundError: No module named 'torch'", NULL, NEVER, "module is missing"},
-	{EXIT(1), "/usr/bin/python3: No module named train", NULL, NEVER, "module is missing"},
-	{EXIT(1), "SyntaxError: invalid syntax", NULL, NEVER, "does not parse"},
-	{EXIT(1), "IndentationError: unexpected indent", NULL, NEVER, "does not parse"},
-	{EXIT(1), "ImportError: cannot import name 'x' from 'y'", NULL, NEVER, "another version"},
+	{EXIT(1), "ModuleNotFoundError: No module named 'torch'", NEVER, "module is missing"},
+	{EXIT(1), "/usr/bin/python3: No module named train", NEVER, "module is missing"},
+	{EXIT(1), "SyntaxError: invalid syntax", NEVER, "does not parse"},
+	{EXIT(1), "IndentationError: unexpected indent", NEVER, "does not parse"},
+	{EXIT(1), "ImportError: cannot import name 'x' from 'y'", NEVER, "another version"},
 	{EXIT(2), "python3: can't open file '/w/train.py': [Errno 2] No such file or directory",
-	 NULL, NEVER, "file cannot be opened"},
-	{EXIT(2), "train.py: error: unrecognized arguments: --lr", NULL, NEVER, "arguments"},
-	{EXIT(1), "torch.cuda.OutOfMemoryError: CUDA out of memory.", NULL, AGAIN, "GPU's memory"},
-	{EXIT(1), "MemoryError", NULL, AGAIN, "memory did not suffice"},
-	{SIGNAL(SIGABRT), "terminate called after throwing an instance of 'std::bad_alloc'", NULL,
-	 AGAIN, "memory did not suffice"},
-	{EXIT(1), "RuntimeError: can't start new thread", NULL, AGAIN, "processes and threads"},
-	{EXIT(1), "OSError: [Errno 24] Too many open files", NULL, AGAIN, "open files"},
+	 NEVER, "file cannot be opened"},
+	{EXIT(2), "train.py: error: unrecognized arguments: --lr", NEVER, "arguments"},
+	{EXIT(1), "torch.cuda.OutOfMemoryError: CUDA out of memory.", AGAIN, "GPU's memory"},
+	{EXIT(1), "MemoryError", AGAIN, "memory did not suffice"},
+	{SIGNAL(SIGABRT), "terminate called after throwing an instance of 'std::bad_alloc'", AGAIN,
+	 "memory did not suffice"},
+	{EXIT(1), "RuntimeError: can't start new thread", AGAIN, "processes and threads"},
+	{EXIT(1), "OSError: [Errno 24] Too many open files", AGAIN, "open files"},
 	{EXIT(1),
-	 "ERROR: Unexpected bus error; might be caused by insufficient shared memory (shm)", NULL,
+	 "ERROR: Unexpected bus error; might be caused by insufficient shared memory (shm)",
 	 ELSEWHERE, "/dev/shm"},
-	{EXIT(1), "There are not enough slots available in the system", "mpi", NEVER, "mpirun"},
-	{EXIT(1), "An ORTE daemon has unexpectedly failed after launch", "mpi", CLUSTERS_FAULT,
-	 "lost one of its machines"},
-	{EXIT(1), "mpirun was unable to launch the specified application", "mpi", NEVER, "execute"},
-	{EXIT(1), "horovod.common.exceptions.HorovodInternalError: x", "horovod", PEERS_FAULT,
-	 "peers"},
-	{EXIT(1), "torch.distributed.elastic...RendezvousTimeoutError", "torchrun", PEERS_FAULT,
-	 "rendezvous"},
-	{EXIT(1), "SignalException: Process 4711 got signal: 15", "torchrun", AGAIN, "told to end"},
-	{EXIT(1), "XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out", "jax", PEERS_FAULT,
-	 "coordination"},
-	{EXIT(1), "ray.exceptions.ActorDiedError: x", "ray", PEERS_FAULT, "Ray cluster"},
-	{EXIT(1), "distributed.comm.core.CommClosedError: x", "dask", PEERS_FAULT, "Dask cluster"},
-	{EXIT(1), "xgboost.core.XGBoostError: rabit: x", "xgboost", PEERS_FAULT, "collective"},
-	{EXIT(1), "lightgbm.basic.LightGBMError: Socket recv error, x", "lightgbm", PEERS_FAULT,
-	 "peers"},
-	{EXIT(1), "tensorflow...UnavailableError: x", "tensorflow", PEERS_FAULT, "peers"},
-	{EXIT(1), "torch.distributed.DistBackendError: NCCL error in: x", "pytorch", PEERS_FAULT,
+	{EXIT(1), "torch.distributed.DistBackendError: NCCL error in: x", PEERS_FAULT,
 	 "gone or stuck"},
-	{EXIT(1), "RuntimeError: [..] Connection closed by peer [10.0.0.1]:4000", "pytorch",
-	 PEERS_FAULT, "peers, or a service"},
-	{EXIT(1), "ConnectionRefusedError: [Errno 111] Connection refused", NULL, PEERS_FAULT,
+	{EXIT(1), "RuntimeError: [..] Connection closed by peer [10.0.0.1]:4000", PEERS_FAULT,
 	 "peers, or a service"},
-	{EXIT(126), NULL, NULL, NEVER, "cannot be executed"},
-	{EXIT(127), "bash: line 1: trian: command not found", NULL, NEVER, "not there"},
-	{EXIT(124), NULL, NULL, AGAIN, "timeout(1)"},
-	{SIGNAL(SIGILL), NULL, NULL, MACHINES_FAULT, "processor"},
-	{EXIT(128 + SIGILL), NULL, NULL, MACHINES_FAULT, "processor"},
-	{SIGNAL(SIGBUS), NULL, NULL, ELSEWHERE, "/dev/shm"},
-	{SIGNAL(SIGSYS), NULL, NULL, ELSEWHERE, "system call"},
-	{SIGNAL(SIGXFSZ), NULL, NULL, NEVER, "files' sizes"},
-	{SIGNAL(SIGXCPU), NULL, NULL, AGAIN, "processor time"},
-	{SIGNAL(SIGSEGV), NULL, NULL, AGAIN, NULL},
-	{EXIT(139), NULL, NULL, AGAIN, NULL},
-	{SIGNAL(SIGABRT), NULL, NULL, AGAIN, NULL},
-	{SIGNAL(SIGFPE), NULL, NULL, AGAIN, NULL},
-	{SIGNAL(SIGKILL), NULL, NULL, AGAIN, "killed it"},
-	{EXIT(137), NULL, NULL, AGAIN, "killed it"},
+	{EXIT(1), "ConnectionRefusedError: [Errno 111] Connection refused", PEERS_FAULT,
+	 "peers, or a service"},
+	{EXIT(126), NULL, NEVER, "cannot be executed"},
+	{EXIT(127), "bash: line 1: trian: command not found", NEVER, "not there"},
+	{EXIT(124), NULL, AGAIN, "timeout(1)"},
+	{SIGNAL(SIGILL), NULL, MACHINES_FAULT, "processor"},
+	{EXIT(128 + SIGILL), NULL, MACHINES_FAULT, "processor"},
+	{SIGNAL(SIGBUS), NULL, ELSEWHERE, "/dev/shm"},
+	{SIGNAL(SIGSYS), NULL, ELSEWHERE, "system call"},
+	{SIGNAL(SIGXFSZ), NULL, NEVER, "files' sizes"},
+	{SIGNAL(SIGXCPU), NULL, AGAIN, "processor time"},
+	{SIGNAL(SIGSEGV), NULL, AGAIN, NULL},
+	{EXIT(139), NULL, AGAIN, NULL},
+	{SIGNAL(SIGABRT), NULL, AGAIN, NULL},
+	{SIGNAL(SIGFPE), NULL, AGAIN, NULL},
+	{SIGNAL(SIGKILL), NULL, AGAIN, "killed it"},
+	{EXIT(137), NULL, AGAIN, "killed it"},
 	/* It had survived the loss of peers that it spoke of before; libraries abort then. */
-	{SIGNAL(SIGKILL), "distributed.comm.core.CommClosedError: x", "dask", AGAIN, "killed it"},
-	{EXIT(137), "ConnectionResetError: Connection reset by peer", NULL, AGAIN, "killed it"},
-	{SIGNAL(SIGABRT), "what(): NCCL error in: x", "pytorch", PEERS_FAULT, "gone or stuck"},
-	{SIGNAL(SIGTERM), NULL, NULL, AGAIN, "told it to end"},
-	{EXIT(143), NULL, NULL, AGAIN, "told it to end"},
-	{SIGNAL(SIGINT), NULL, NULL, AGAIN, NULL},
-	{SIGNAL(SIGHUP), NULL, NULL, AGAIN, NULL},
-	{SIGNAL(SIGPIPE), NULL, NULL, AGAIN, "wrote to"},
-	{EXIT(1), "ValueError: no data", NULL, AGAIN, NULL},
-	{EXIT(255), NULL, NULL, AGAIN, NULL},
-	{SIGNAL(SIGUSR1), NULL, NULL, AGAIN, NULL},
+	{SIGNAL(SIGKILL), "RuntimeError: NCCL error: x", AGAIN, "killed it"},
+	{EXIT(137), "ConnectionResetError: Connection reset by peer", AGAIN, "killed it"},
+	{SIGNAL(SIGABRT), "what(): NCCL error in: x", PEERS_FAULT, "gone or stuck"},
+	{SIGNAL(SIGTERM), NULL, AGAIN, "told it to end"},
+	{EXIT(143), NULL, AGAIN, "told it to end"},
+	{SIGNAL(SIGINT), NULL, AGAIN, NULL},
+	{SIGNAL(SIGHUP), NULL, AGAIN, NULL},
+	{SIGNAL(SIGPIPE), NULL, AGAIN, "wrote to"},
+	{EXIT(1), "ValueError: no data", AGAIN, NULL},
+	{EXIT(255), NULL, AGAIN, NULL},
+	{SIGNAL(SIGUSR1), NULL, AGAIN, NULL},
 	{KIND(CAUSE_OUT_OF_MEMORY), AGAIN, NULL},
-	{CAUSE_OUT_OF_MEMORY, 137, 0, "MemoryError", NULL, AGAIN, NULL},
+	{CAUSE_OUT_OF_MEMORY, 137, 0, "MemoryError", AGAIN, NULL},
 	{KIND(CAUSE_EXECUTION_TIMEOUT), AGAIN, NULL},
 	{KIND(CAUSE_FROZEN), AGAIN, NULL},
 	{KIND(CAUSE_HUNG), AGAIN, NULL},
@@ -175,7 +155,7 @@ static const struct policy_row *find(const struct row *row)
 				    .signal = row->signal,
 				    .headline = (char *)row->headline};
 
-	return policy_find(&cause, row->framework);
+	return policy_find(&cause, NULL);
 }
 
 static enum verdict verdict_of(const struct policy_row *row)
@@ -221,15 +201,6 @@ static void every_row_has_a_case(void **state)
 	for (size_t i = 0; i < policy_count(); i++)
 		if (!seen[i])
 			fail_msg("row %zu has no case", i);
-}
-
-static void a_frameworks_rows_are_its_own(void **state)
-{
-	struct row row = {EXIT(1), "There are not enough slots available", "pytorch", AGAIN, NULL};
-
-	assert_int_equal(verdict_of(find(&row)), AGAIN);
-	row.framework = NULL;
-	assert_int_equal(verdict_of(find(&row)), AGAIN);
 }
 
 /* ---- what the machine makes of it --------------------------------------------------------- */
@@ -611,7 +582,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_end_has_what_follows_from_it),
 		cmocka_unit_test(every_row_has_a_case),
-		cmocka_unit_test(a_frameworks_rows_are_its_own),
 		cmocka_unit_test(a_full_disk_is_tried_on_another_machine_once),
 		cmocka_unit_test(a_full_disk_of_the_only_machine_fails_the_job),
 		cmocka_unit_test(a_read_only_file_system_of_the_only_machine_fails_the_job),
