@@ -1,6 +1,5 @@
 #include "am/api.h"
 
-#include <event2/buffer.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,14 +156,6 @@ const char *api_address(const struct api *api)
 	return api->address;
 }
 
-char *api_advertise(const struct api *api, const char *address)
-{
-	if (!api->name)
-		return mem_strdup(address);
-	return mem_printf(strchr(api->name, ':') ? "[%s]%s" : "%s%s", api->name,
-			  strrchr(address, ':'));
-}
-
 void api_trust_proxies(struct api *api, const struct str_list *hosts, bool prove)
 {
 	viewers_trust(api->viewers, hosts, prove);
@@ -178,6 +169,28 @@ void api_journal_appended(struct api *api, int64_t sequence)
 	LIST_FOREACH(follower, &api->event_followers, link)
 	http_stream_wake(follower->stream);
 	api_view_fold(api);
+}
+
+void api_journal_kept(struct api *api, int64_t sequence)
+{
+	int64_t before = api->kept;
+
+	api->kept = sequence;
+	api_tasks_go_on(api, before);
+	api_answer_kept(api);
+}
+
+void api_order_changed(struct api *api, size_t task)
+{
+	api->tasks[task].ordered = api->appended;
+	api_logs_check(&api->tasks[task]);
+	api_task_settle(&api->tasks[task]);
+}
+
+int api_cluster_formed(struct api *api, struct err *err)
+{
+	api_cluster_changed(api);
+	return api_rendezvous_renew(api, err);
 }
 
 void api_conclude(struct api *api)
@@ -194,14 +207,4 @@ void api_conclude(struct api *api)
 void api_drain(struct api *api, int64_t timeout_ms, void (*done)(void *data), void *data)
 {
 	http_server_drain(api->server, timeout_ms, done, data);
-}
-
-void api_answer_bad(struct http_request *request, const struct err *err)
-{
-	http_answer_error(request, 400, "bad-request", "%s", err_message(err));
-}
-
-void api_answer_empty(struct http_request *request)
-{
-	http_answer_json(request, 200, json_object());
 }

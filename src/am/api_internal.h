@@ -153,10 +153,6 @@ int api_rows_page(const struct api *api, struct http_request *request, struct ap
 void api_answer_bad(struct http_request *request, const struct err *err);
 void api_answer_empty(struct http_request *request);
 
-/* ---- api_kv.c */
-
-/* `path`: of its file; NULL: it has none. */
-
 /* ---- api_linger.c: browsers that come back for the journal's last line */
 
 /* One is about to ask for the events, for the first time or again. */
@@ -166,6 +162,7 @@ void api_on_linger_over(evutil_socket_t fd, short what, void *data);
 
 /* Answers 200 and `answer`, which is taken, once what was written in the journal so far is kept. */
 void api_answer_when_kept(struct api *api, struct http_request *request, json_t *answer);
+void api_answer_kept(struct api *api); /* more is */
 
 /* Ends or wakes who follows logs: all of them, when the job ends; those of a task whose container
  * is another one now. */
@@ -188,6 +185,8 @@ void api_tasks_answer_all(struct api *api);
 void api_tasks_go_on(struct api *api, int64_t before);
 void api_task_finish(struct api_task *task);
 
+/* Serves the ring that the cluster forms now, if its framework wants one. */
+int api_rendezvous_renew(struct api *api, struct err *err);
 /* Tells where the rendezvous of the present ring is, if there is one. */
 void api_rendezvous_tell(const struct api *api, struct cluster *cluster);
 void api_rendezvous_close(struct api *api);

@@ -43,16 +43,13 @@ void api_answer_when_kept(struct api *api, struct http_request *request, json_t 
 	http_request_hold(request, on_closed, waiting);
 }
 
-void api_journal_kept(struct api *api, int64_t sequence)
+void api_answer_kept(struct api *api)
 {
 	struct api_waiter *waiting = LIST_FIRST(&api->waiters);
-	int64_t before = api->kept;
 
-	api->kept = sequence;
-	api_tasks_go_on(api, before);
 	while (waiting) {
 		struct api_waiter *next = LIST_NEXT(waiting, link);
-		if (waiting->sequence <= sequence) {
+		if (waiting->sequence <= api->kept) {
 			http_answer_json(waiting->request, 200, json_incref(waiting->answer));
 			forget(waiting);
 		}

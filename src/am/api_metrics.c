@@ -75,13 +75,6 @@ void api_task_write_series(const struct api_task *task, size_t points, struct st
 		str_append(text, "[]");
 }
 
-char *api_task_name(const struct api *api, size_t number)
-{
-	const struct task *task = machine_task(api->host.machine, number);
-
-	return job_task_name(api->host.job, task->type, task->index);
-}
-
 /* ---- Prometheus' text format -------------------------------------------------------------- */
 
 struct family {

@@ -54,9 +54,8 @@ static int renew(struct api *api, const struct cluster *cluster, struct err *err
 	return 0;
 }
 
-int api_cluster_formed(struct api *api, struct err *err)
+int api_rendezvous_renew(struct api *api, struct err *err)
 {
-	api_cluster_changed(api);
 	if (!framework_has_rendezvous(api->host.job) || api->ring_service)
 		return 0;
 	struct cluster *cluster = spec_build(api->host.job, api->host.machine);

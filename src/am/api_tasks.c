@@ -210,13 +210,6 @@ static void hold(struct api_task *task, struct http_request *request)
 	api_task_settle(task);
 }
 
-void api_order_changed(struct api *api, size_t task)
-{
-	api->tasks[task].ordered = api->appended;
-	api_logs_check(&api->tasks[task]);
-	api_task_settle(&api->tasks[task]);
-}
-
 void api_tasks_go_on(struct api *api, int64_t before)
 {
 	for (size_t i = 0; i < api->task_count; i++)

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/crc32c.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "job/journal.h"
 
 enum { PUT = 1, DELETE = 2, SLACK = 1 << 20 /* bytes of no use that are no matter */ };
 
@@ -45,7 +45,7 @@ void kv_change_append(const struct kv_change *change, struct str *bytes)
 		str_append_bytes(bytes, change->value, change->length);
 	const char *checked = bytes->text + begin + sizeof(header.checksum);
 	uint32_t checksum =
-		htole32(journal_checksum(checked, bytes->length - begin - sizeof(header.checksum)));
+		htole32(crc32c(checked, bytes->length - begin - sizeof(header.checksum)));
 	memcpy(bytes->text + begin, &checksum, sizeof(checksum));
 }
 
@@ -72,7 +72,7 @@ size_t kv_change_parse(const void *bytes, size_t length, struct kv_change *chang
 	if (!is_sound(&header, length))
 		return 0;
 	size_t whole = sizeof(header) + header.key_length + header.value_length;
-	if (journal_checksum(begin + sizeof(header.checksum), whole - sizeof(header.checksum)) !=
+	if (crc32c(begin + sizeof(header.checksum), whole - sizeof(header.checksum)) !=
 		    header.checksum ||
 	    memchr(key, '\0', header.key_length))
 		return 0;

@@ -130,7 +130,7 @@ void fs_measure_tree(const char *path, int64_t cap, struct fs_tree_size *size);
 struct fs_span {
 	struct timespec from, to; /* both included */
 };
-bool fs_span_has(const struct fs_span *span, struct timespec time);
+bool fs_span_has(const struct fs_span *span, struct timespec time); /* in fs_links.c */
 
 /* The files and directories that symbolic links below `root` lead to, other links on the way
  * included. Links whose status changed within `laid` are passed over. The caller destroys the map.

@@ -17,6 +17,18 @@ struct search {
 	dev_t device; /* of the tree: what is mounted in it is not looked at */
 };
 
+static int compare_times(struct timespec a, struct timespec b)
+{
+	if (a.tv_sec != b.tv_sec)
+		return a.tv_sec < b.tv_sec ? -1 : 1;
+	return (a.tv_nsec > b.tv_nsec) - (a.tv_nsec < b.tv_nsec);
+}
+
+bool fs_span_has(const struct fs_span *span, struct timespec time)
+{
+	return compare_times(span->from, time) <= 0 && compare_times(time, span->to) <= 0;
+}
+
 static char *name_file(const struct stat *info)
 {
 	return mem_printf("%jx:%jx", (uintmax_t)info->st_dev, (uintmax_t)info->st_ino);

@@ -29,16 +29,9 @@ struct removal {
 	const struct map *targets; /* of links that stay */
 };
 
-static int compare_times(struct timespec a, struct timespec b)
+static bool is_same_time(struct timespec a, struct timespec b)
 {
-	if (a.tv_sec != b.tv_sec)
-		return a.tv_sec < b.tv_sec ? -1 : 1;
-	return (a.tv_nsec > b.tv_nsec) - (a.tv_nsec < b.tv_nsec);
-}
-
-bool fs_span_has(const struct fs_span *span, struct timespec time)
-{
-	return compare_times(span->from, time) <= 0 && compare_times(time, span->to) <= 0;
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
 /* The times of a directory change with its entries, so its birth counts. False: it is not told. */
@@ -80,7 +73,7 @@ static int is_same_file(const struct pair *pair)
 
 	if (is_partial ? pair->from.st_size < pair->to.st_size
 		       : pair->from.st_size != pair->to.st_size ||
-				 compare_times(pair->from.st_mtim, pair->to.st_mtim) != 0)
+				 !is_same_time(pair->from.st_mtim, pair->to.st_mtim))
 		return 0;
 	int from cleanup_close = openat(pair->from_at, pair->name, flags);
 	int to cleanup_close = openat(pair->to_at, pair->name, flags);

@@ -260,6 +260,35 @@ static void check_entry(struct conf *conf, struct conf_entry *entry, bool allow_
 		follow_new_name(conf, entry);
 }
 
+void conf_add_default(struct conf *conf, const char *origin, const char *name, const char *value)
+{
+	const struct conf_place place = {CONF_LAYER_DEFAULT, origin, 0};
+
+	if (!conf_entry_of(conf, name))
+		set_resolved(conf, &place, name, value);
+}
+
+/* ---- what tony had added to the configuration of an earlier job (recorded.c) ------------------
+ */
+
+/* Why tony had added the row: its framework, or a key that is set. */
+static bool still_holds(const struct conf *conf, const char *origin)
+{
+	if (str_starts_with(origin, FRAMEWORK_ORIGIN))
+		return str_equal_nocase(origin + strlen(FRAMEWORK_ORIGIN),
+					conf_text(conf, "tony.application.framework"));
+	return conf_text(conf, "%s", origin) != NULL;
+}
+
+static void resolve_recorded(struct conf *conf)
+{
+	char *const *words = conf->derived.items;
+
+	for (size_t i = 0; i + 2 < conf->derived.count; i += 3)
+		if (still_holds(conf, words[i]))
+			conf_add_default(conf, words[i], words[i + 1], words[i + 2]);
+}
+
 void conf_resolve(struct conf *conf, bool allow_unknown)
 {
 	const char *name;
@@ -269,15 +298,7 @@ void conf_resolve(struct conf *conf, bool allow_unknown)
 	for (size_t i = 0;
 	     !problems_are_full(&conf->problems) && map_next(conf->entries, &i, &name, &value);)
 		check_entry(conf, value, allow_unknown);
-	conf_resolve_recorded(conf);
-}
-
-void conf_add_default(struct conf *conf, const char *origin, const char *name, const char *value)
-{
-	const struct conf_place place = {CONF_LAYER_DEFAULT, origin, 0};
-
-	if (!conf_entry_of(conf, name))
-		set_resolved(conf, &place, name, value);
+	resolve_recorded(conf);
 }
 
 /* A value is not repeated: some are secret. */

@@ -65,6 +65,20 @@ struct conf_entry *conf_entry_of(const struct conf *conf, const char *name)
 	return map_get(conf->entries, name);
 }
 
+bool conf_is_masked(const struct conf_entry *entry)
+{
+	return entry->layer == CONF_LAYER_FILE && entry->key && entry->key->secret &&
+	       str_equal(entry->raw, CONF_MASK);
+}
+
+enum problem_source conf_source(const struct conf *conf, const struct conf_entry *entry)
+{
+	bool in_file =
+		entry && entry->layer != CONF_LAYER_DEFAULT ? entry->in_file : conf->has_file;
+
+	return in_file ? PROBLEM_FILE : PROBLEM_TYPED;
+}
+
 static struct conf_entry *create_entry(struct conf *conf, const char *name)
 {
 	struct conf_entry *entry = mem_alloc(sizeof(*entry));

@@ -35,9 +35,8 @@ bool conf_is_masked(const struct conf_entry *entry);
 /* A name for a message: one line, and no longer than a known key may be. The caller frees. */
 char *conf_show_name(const char *name);
 
-/* Adds what tony had added to a recorded configuration, unless its reason is gone (recorded.c).
- */
-void conf_resolve_recorded(struct conf *conf);
+/* The origin of a row that a framework adds begins so; its name follows. */
+#define FRAMEWORK_ORIGIN "framework "
 
 /* Fills entry->value of every entry (substitute.c). */
 void conf_substitute(struct conf *conf);

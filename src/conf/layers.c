@@ -62,3 +62,20 @@ int conf_load_files(struct conf *conf, const char *conf_file, struct err *err)
 		return -1;
 	return load_job(conf, conf_file, err);
 }
+
+int conf_load_job(struct conf *conf, const char *name, const json_t *config, struct err *err)
+{
+	const struct conf_place place = {CONF_LAYER_FILE, name, 0};
+	const char *key;
+	json_t *row;
+
+	if (conf_load_site(conf, err) < 0)
+		return -1;
+	conf->has_file = true;
+	json_object_foreach((json_t *)config, key, row)
+	{
+		conf_set_recorded(conf, &place, json_string_value(json_object_get(row, "origin")),
+				  key, json_string_value(json_object_get(row, "value")));
+	}
+	return 0;
+}

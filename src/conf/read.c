@@ -111,14 +111,6 @@ char *conf_label(const struct conf_entry *entry)
 	return mem_printf("%s: %s", entry->origin, name);
 }
 
-enum problem_source conf_source(const struct conf *conf, const struct conf_entry *entry)
-{
-	bool in_file =
-		entry && entry->layer != CONF_LAYER_DEFAULT ? entry->in_file : conf->has_file;
-
-	return in_file ? PROBLEM_FILE : PROBLEM_TYPED;
-}
-
 char *conf_locate(const struct conf *conf, const char *format, ...)
 {
 	FORMAT_NAME(name);

@@ -5,20 +5,13 @@
 #include "base/mem.h"
 #include "conf/conf_internal.h"
 
-#define DEFAULT_ORIGIN	 "default"
-#define FRAMEWORK_ORIGIN "framework "
+#define DEFAULT_ORIGIN "default"
 
 /* Keys of the site's administrator, and keys that no job heeds, are not for another job. A secret
  * is: its mask is an error that asks for it (check.c). */
 static bool is_for_job(const struct key *key)
 {
 	return !key->deprecated_by && (key->status == KEY_HONOURED || key->status == KEY_CLUSTER);
-}
-
-bool conf_is_masked(const struct conf_entry *entry)
-{
-	return entry->layer == CONF_LAYER_FILE && entry->key && entry->key->secret &&
-	       str_equal(entry->raw, CONF_MASK);
 }
 
 /* "framework ray" and "tony.application.tensorboard-log-dir" name what made tony add the row. */
@@ -48,38 +41,4 @@ void conf_set_recorded(struct conf *conf, const struct conf_place *place, const 
 		struct conf_entry *entry = conf_entry_of(conf, name);
 		entry->recorded = entry->literal;
 	}
-}
-
-int conf_load_job(struct conf *conf, const char *name, const json_t *config, struct err *err)
-{
-	const struct conf_place place = {CONF_LAYER_FILE, name, 0};
-	const char *key;
-	json_t *row;
-
-	if (conf_load_site(conf, err) < 0)
-		return -1;
-	conf->has_file = true;
-	json_object_foreach((json_t *)config, key, row)
-	{
-		conf_set_recorded(conf, &place, json_string_value(json_object_get(row, "origin")),
-				  key, json_string_value(json_object_get(row, "value")));
-	}
-	return 0;
-}
-
-static bool still_holds(const struct conf *conf, const char *origin)
-{
-	if (str_starts_with(origin, FRAMEWORK_ORIGIN))
-		return str_equal_nocase(origin + strlen(FRAMEWORK_ORIGIN),
-					conf_text(conf, "tony.application.framework"));
-	return conf_text(conf, "%s", origin) != NULL;
-}
-
-void conf_resolve_recorded(struct conf *conf)
-{
-	char *const *words = conf->derived.items;
-
-	for (size_t i = 0; i + 2 < conf->derived.count; i += 3)
-		if (still_holds(conf, words[i]))
-			conf_add_default(conf, words[i], words[i + 1], words[i + 2]);
 }

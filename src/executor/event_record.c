@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/crc32c.h"
 #include "base/str.h"
-#include "job/journal.h"
 
 /* Numbers of fields, and the types of tensors that are scalars. */
 enum {
@@ -40,7 +40,7 @@ static uint64_t little_endian(const unsigned char *bytes, size_t count)
 
 static uint32_t masked_checksum(const void *bytes, size_t length)
 {
-	uint32_t crc = journal_checksum(bytes, length);
+	uint32_t crc = crc32c(bytes, length);
 
 	return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }

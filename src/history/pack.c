@@ -16,14 +16,6 @@
 #include "history/pack_internal.h"
 #include "history/publish.h"
 
-int pack_create(const char *directory, const char *name, struct err *err)
-{
-	char *path cleanup_free = fs_join(directory, name);
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	return fd < 0 ? err_set_errno(err, "%s", path) : fd;
-}
-
 static int write_text(const char *directory, const char *name, const char *text, struct err *err)
 {
 	int fd cleanup_close = pack_create(directory, name, err);

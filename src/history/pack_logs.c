@@ -35,6 +35,14 @@ struct log {
 	int64_t keep;	       /* of these, the last ones */
 };
 
+int pack_create(const char *directory, const char *name, struct err *err)
+{
+	char *path cleanup_free = fs_join(directory, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	return fd < 0 ? err_set_errno(err, "%s", path) : fd;
+}
+
 /* ---- finding ------------------------------------------------------------------------------ */
 
 static int open_log(const char *path, int64_t *length)

@@ -1,6 +1,5 @@
 #include "history/store.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -71,20 +70,6 @@ const char *history_store_location(const struct history_store *store)
 
 /* ---- paths -------------------------------------------------------------------------------- */
 
-int store_check_path(const char *path, struct err *err)
-{
-	for (const char *part = path;; part++) {
-		size_t length = strcspn(part, "/");
-		char *name cleanup_free = mem_strndup(part, length);
-		if (!history_is_name(name))
-			return err_set(err, ERR_NOT_FOUND, "there is no \"%.256s\" in the store",
-				       path);
-		part += length;
-		if (!*part)
-			return 0;
-	}
-}
-
 static char *join(const char *path, const char *name, struct err *err)
 {
 	char *joined = mem_printf("%s/%s", path, name);
@@ -93,17 +78,6 @@ static char *join(const char *path, const char *name, struct err *err)
 		return joined;
 	free(joined);
 	return NULL;
-}
-
-int store_list(struct history_store *store, const char *path, store_visit *visit, void *data,
-	       struct err *err)
-{
-	struct err missing cleanup_err = {0};
-
-	if (store->ops->list(store, path, visit, data, &missing) == 0 ||
-	    missing.kind == ERR_NOT_FOUND)
-		return 0;
-	return err_copy(err, &missing);
 }
 
 /* ---- jobs --------------------------------------------------------------------------------- */
@@ -216,26 +190,6 @@ int history_store_remove(struct history_store *store, const char *path, struct e
 
 /* ---- one job ------------------------------------------------------------------------------ */
 
-int store_make_file(struct err *err)
-{
-	const char *directory = getenv("TMPDIR");
-	char *pattern cleanup_free =
-		mem_printf("%s/tony-XXXXXX", directory && *directory == '/' ? directory : "/tmp");
-	int fd = mkostemp(pattern, O_CLOEXEC);
-
-	if (fd < 0)
-		return err_set_errno(err, "%s", pattern);
-	unlink(pattern);
-	return fd;
-}
-
-int store_open_again(const char *path, struct err *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	return fd < 0 ? err_set_errno(err, "%s", path) : fd;
-}
-
 /* Those that are made of what TonY has left. */
 static bool is_made(const char *name)
 {
@@ -285,24 +239,12 @@ int history_store_open_file(struct history_store *store, const char *path, const
 	return open_owned(store, path, name, cap, NULL, err);
 }
 
-/* Closes the descriptor; -1 is fine. */
-static char *read_opened(const struct history_store *store, int fd, const char *path,
-			 const char *name, size_t cap, size_t *length, struct err *err)
-{
-	int opened cleanup_close = fd;
-
-	if (opened < 0)
-		return NULL;
-	char *full cleanup_free = mem_printf("%s/%s/%s", store->location, path, name);
-	return fs_read_descriptor(opened, full, cap, length, err);
-}
-
 char *history_store_read_owned(struct history_store *store, const char *path, const char *name,
 			       size_t cap, size_t *length, char **owner, struct err *err)
 {
 	int fd = open_owned(store, path, name, (int64_t)cap, owner, err);
 
-	return read_opened(store, fd, path, name, cap, length, err);
+	return store_read_opened(store, fd, path, name, cap, length, err);
 }
 
 char *history_store_read_file(struct history_store *store, const char *path, const char *name,
@@ -311,23 +253,14 @@ char *history_store_read_file(struct history_store *store, const char *path, con
 	return history_store_read_owned(store, path, name, cap, length, NULL, err);
 }
 
-char *store_read_file(struct history_store *store, const char *path, const char *name, size_t cap,
-		      size_t *length, struct err *err)
-{
-	char *full cleanup_free = mem_printf("%s/%s", path, name);
-	int fd = store->ops->open_file(store, full, (int64_t)cap, NULL, err);
-
-	return read_opened(store, fd, path, name, cap, length, err);
-}
-
 static int read_summary(struct history_store *store, const char *path,
 			struct history_summary *summary, char **owner, struct err *err)
 {
 	char *full cleanup_free = mem_printf("%s/" HISTORY_SUMMARY, path);
 	int fd = store->ops->open_file(store, full, HISTORY_SUMMARY_CAP, owner, err);
 	size_t length;
-	char *bytes cleanup_free =
-		read_opened(store, fd, path, HISTORY_SUMMARY, HISTORY_SUMMARY_CAP, &length, err);
+	char *bytes cleanup_free = store_read_opened(store, fd, path, HISTORY_SUMMARY,
+						     HISTORY_SUMMARY_CAP, &length, err);
 
 	if (!bytes)
 		return -1;

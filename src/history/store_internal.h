@@ -63,6 +63,9 @@ int store_make_file(struct err *err);
 /* A file that is open here already, with a position of its own. */
 int store_open_again(const char *path, struct err *err);
 
+/* Of the file "path/name" of the store, which is closed; -1 is fine. The caller frees. */
+char *store_read_opened(const struct history_store *store, int fd, const char *path,
+			const char *name, size_t cap, size_t *length, struct err *err);
 /* A file of a directory in the store, as it is. The caller frees. */
 char *store_read_file(struct history_store *store, const char *path, const char *name, size_t cap,
 		      size_t *length, struct err *err);

@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#ifdef __x86_64__
-#include <sys/platform/x86.h>
-#endif
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/crc32c.h"
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -122,49 +120,6 @@ int64_t journal_sequence(const struct journal *journal)
 
 /* ---- appending ---------------------------------------------------------------------------- */
 
-#ifdef __x86_64__
-/* Eight bytes at a time, by the processor's own instruction; returns how many were done. */
-__attribute__((target("sse4.2"))) static size_t checksum_words(const char *bytes, size_t length,
-							       uint32_t *crc)
-{
-	uint64_t sum = *crc, word;
-	size_t done = 0;
-
-	for (; length - done >= sizeof(word); done += sizeof(word)) {
-		memcpy(&word, bytes + done, sizeof(word));
-		sum = __builtin_ia32_crc32di(sum, word);
-	}
-	*crc = (uint32_t)sum;
-	return done;
-}
-
-/* As libc has found out. The compiler's own answer asks the processor again at each start of a
- * program, and in a virtual machine the hypervisor gives it, slowly. */
-#define HAS_INSTRUCTION CPU_FEATURE_ACTIVE(SSE4_2)
-#else
-#define checksum_words(bytes, length, crc) 0
-#define HAS_INSTRUCTION			   false
-#endif
-
-/* Nibble by nibble: the table fits in one cache line. */
-uint32_t journal_checksum(const char *bytes, size_t length)
-{
-	static const uint32_t table[16] = {
-		0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
-		0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
-		0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
-	};
-	uint32_t crc = ~0u;
-	size_t done = HAS_INSTRUCTION ? checksum_words(bytes, length, &crc) : 0;
-
-	for (size_t i = done; i < length; i++) {
-		crc ^= (unsigned char)bytes[i];
-		crc = (crc >> 4) ^ table[crc & 15];
-		crc = (crc >> 4) ^ table[crc & 15];
-	}
-	return ~crc;
-}
-
 static void compose(struct str *lines, const struct journal_line *frame, json_t *record)
 {
 	json_t *framed cleanup_json = json_object();
@@ -180,7 +135,7 @@ static void compose(struct str *lines, const struct journal_line *frame, json_t 
 	char *text cleanup_free = json_text(framed);
 	str_append_bytes(lines, text, strlen(text) - 1);
 	str_append_format(lines, ",\"crc\":\"%08" PRIx32 "\"}\n",
-			  journal_checksum(lines->text + start, lines->length - start));
+			  crc32c(lines->text + start, lines->length - start));
 }
 
 /* Behind the lines that are held. */

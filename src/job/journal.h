@@ -98,7 +98,4 @@ int journal_read(const char *path, int64_t since, journal_visit *visit, void *da
  * *text, which the caller frees. False when there is none, or it is longer than 64 KiB. */
 bool journal_read_last(const char *path, char **text, struct journal_line *line);
 
-/* CRC-32C. */
-uint32_t journal_checksum(const char *bytes, size_t length);
-
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/crc32c.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "job/journal.h"
@@ -67,7 +68,7 @@ int journal_parse_line(const char *bytes, size_t length, struct journal_line *li
 		return err_set(err, ERR_INPUT, "is too short");
 	size_t body = length - tail_length;
 	char tail[32];
-	snprintf(tail, sizeof(tail), ",\"crc\":\"%08" PRIx32 "\"}", journal_checksum(bytes, body));
+	snprintf(tail, sizeof(tail), ",\"crc\":\"%08" PRIx32 "\"}", crc32c(bytes, body));
 	if (memcmp(bytes + body, tail, tail_length) != 0)
 		return err_set(err, ERR_INPUT, "does not match its checksum");
 	if (!take_head(bytes, bytes + length, line))

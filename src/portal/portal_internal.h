@@ -3,13 +3,12 @@
 
 #include <stdint.h>
 
+#include "net/http_server.h"
 #include "portal/index.h"
 #include "portal/portal.h"
 #include "portal/readers.h"
 #include "scheduler/child.h"
 #include "web/sessions.h"
-
-struct http_request;
 
 struct portal {
 	const struct portal_options *options;
@@ -25,6 +24,10 @@ struct portal {
 	int64_t requests;      /* for jobs */
 };
 
+/* ---- portal_access.c; `data` is the portal */
+
+enum http_access portal_authorize(void *data, const struct http_request *request);
+bool portal_knows_host(void *data, const struct http_request *request, const char *name);
 /* Whose jobs only are for this caller; NULL: all are. */
 const char *portal_viewer(const struct portal *portal, const struct http_request *request);
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crc32c.h"
 #include "base/mem.h"
-#include "job/journal.h"
 #include "scheduler/shared_ledger.h"
 #include "scheduler/state_dir.h"
 
@@ -35,7 +35,7 @@ char *shared_entry_format(int64_t sequence, const char *user, const struct ledge
 	char *text cleanup_free = ledger_format(&told);
 	char *body cleanup_free = mem_printf(" %" PRId64 " %s %s", sequence,
 					     user && is_word(user) ? user : "-", text);
-	return mem_printf("%08" PRIx32 "%s\n", journal_checksum(body, strlen(body)), body);
+	return mem_printf("%08" PRIx32 "%s\n", crc32c(body, strlen(body)), body);
 }
 
 static bool is_sane(const struct shared_entry *entry)
@@ -54,7 +54,7 @@ static int parse_line(char *line, struct shared_entry *entry)
 
 	if (!body || body - line != CHECKSUM_LENGTH)
 		return -1;
-	snprintf(checksum, sizeof(checksum), "%08" PRIx32, journal_checksum(body, strlen(body)));
+	snprintf(checksum, sizeof(checksum), "%08" PRIx32, crc32c(body, strlen(body)));
 	if (strncmp(line, checksum, CHECKSUM_LENGTH) != 0)
 		return -1;
 	char *sequence = body + 1, *user = strchr(sequence, ' ');

@@ -4,10 +4,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/crc32c.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "executor/event_record.h"
-#include "job/journal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,7 +23,7 @@ static void take(void *data, const struct event_scalar *scalar)
 static void read_with_checksum(const uint8_t *data, size_t length)
 {
 	unsigned char *bytes cleanup_free = mem_alloc(length + EVENT_RECORD_TAIL);
-	uint32_t crc = journal_checksum((const char *)data, length);
+	uint32_t crc = crc32c((const char *)data, length);
 
 	if (length > 0)
 		memcpy(bytes, data, length);

@@ -5,11 +5,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/crc32c.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "executor/scalars.h"
-#include "job/journal.h"
 
 enum { BEGIN_S = 1000 };
 
@@ -41,7 +41,7 @@ static void append_number(struct str *bytes, uint64_t value, int count)
 
 static void append_checksum(struct str *bytes, const char *of, size_t length)
 {
-	uint32_t crc = journal_checksum(of, length);
+	uint32_t crc = crc32c(of, length);
 
 	append_number(bytes, (crc >> 15 | crc << 17) + 0xa282ead8u, 4);
 }

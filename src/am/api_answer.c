@@ -1,0 +1,30 @@
+/* Words that the answers of several handlers have. */
+#include <string.h>
+
+#include "am/api_internal.h"
+#include "base/mem.h"
+
+char *api_advertise(const struct api *api, const char *address)
+{
+	if (!api->name)
+		return mem_strdup(address);
+	return mem_printf(strchr(api->name, ':') ? "[%s]%s" : "%s%s", api->name,
+			  strrchr(address, ':'));
+}
+
+void api_answer_bad(struct http_request *request, const struct err *err)
+{
+	http_answer_error(request, 400, "bad-request", "%s", err_message(err));
+}
+
+void api_answer_empty(struct http_request *request)
+{
+	http_answer_json(request, 200, json_object());
+}
+
+char *api_task_name(const struct api *api, size_t number)
+{
+	const struct task *task = machine_task(api->host.machine, number);
+
+	return job_task_name(api->host.job, task->type, task->index);
+}

@@ -1,0 +1,75 @@
+/* What every kind of store does alike. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "history/layout.h"
+#include "history/store_internal.h"
+
+int store_check_path(const char *path, struct err *err)
+{
+	for (const char *part = path;; part++) {
+		size_t length = strcspn(part, "/");
+		char *name cleanup_free = mem_strndup(part, length);
+		if (!history_is_name(name))
+			return err_set(err, ERR_NOT_FOUND, "there is no \"%.256s\" in the store",
+				       path);
+		part += length;
+		if (!*part)
+			return 0;
+	}
+}
+
+int store_list(struct history_store *store, const char *path, store_visit *visit, void *data,
+	       struct err *err)
+{
+	struct err missing cleanup_err = {0};
+
+	if (store->ops->list(store, path, visit, data, &missing) == 0 ||
+	    missing.kind == ERR_NOT_FOUND)
+		return 0;
+	return err_copy(err, &missing);
+}
+
+int store_make_file(struct err *err)
+{
+	const char *directory = getenv("TMPDIR");
+	char *pattern cleanup_free =
+		mem_printf("%s/tony-XXXXXX", directory && *directory == '/' ? directory : "/tmp");
+	int fd = mkostemp(pattern, O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set_errno(err, "%s", pattern);
+	unlink(pattern);
+	return fd;
+}
+
+int store_open_again(const char *path, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? err_set_errno(err, "%s", path) : fd;
+}
+
+char *store_read_opened(const struct history_store *store, int fd, const char *path,
+			const char *name, size_t cap, size_t *length, struct err *err)
+{
+	int opened cleanup_close = fd;
+
+	if (opened < 0)
+		return NULL;
+	char *full cleanup_free = mem_printf("%s/%s/%s", store->location, path, name);
+	return fs_read_descriptor(opened, full, cap, length, err);
+}
+
+char *store_read_file(struct history_store *store, const char *path, const char *name, size_t cap,
+		      size_t *length, struct err *err)
+{
+	char *full cleanup_free = mem_printf("%s/%s", path, name);
+	int fd = store->ops->open_file(store, full, (int64_t)cap, NULL, err);
+
+	return store_read_opened(store, fd, path, name, cap, length, err);
+}

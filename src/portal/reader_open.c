@@ -1,0 +1,94 @@
+/* A job in a store, opened for the handlers of a reader. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "portal/reader_internal.h"
+
+int reader_fold(struct reader *reader, struct err *err)
+{
+	char *journal cleanup_free = mem_printf("/proc/self/fd/%d", reader->journal);
+
+	reader->view = job_view_create(reader->job);
+	return job_view_read(reader->view, journal, err);
+}
+
+/* People are let in by the index, which may be older than what is in the entry's place now. */
+static int check_user(const struct reader *reader, struct err *err)
+{
+	char *user cleanup_free = history_store_user(reader->store, reader->path, reader->owner,
+						     reader->job->user, err);
+
+	if (!user)
+		return -1;
+	if (!reader->user || !*reader->user || str_equal(user, reader->user))
+		return 0;
+	return err_set(err, ERR_DENIED,
+		       "this entry of the history is %s's, and not %s's any more; open the job "
+		       "again later",
+		       user, reader->user);
+}
+
+static int open_job(struct reader *reader, struct err *err)
+{
+	size_t length;
+
+	if (job_stores_open(reader->location, &reader->stores, err) < 0)
+		return -1;
+	reader->store = reader->stores.items[0];
+	char *bytes cleanup_free =
+		history_store_read_owned(reader->store, reader->path, HISTORY_JOB, JOB_JSON_CAP,
+					 &length, &reader->owner, err);
+	reader->job = bytes ? job_from_text(bytes, length, err) : NULL;
+	if (!reader->job || check_user(reader, err) < 0)
+		return -1;
+	reader->journal = history_store_open_file(reader->store, reader->path, HISTORY_EVENTS,
+						  HISTORY_FILE_CAP, err);
+	return reader->journal < 0 ? -1 : reader_fold(reader, err);
+}
+
+void reader_close(struct reader *reader)
+{
+	job_view_destroy(mem_steal(&reader->view));
+	job_destroy(mem_steal(&reader->job));
+	mem_replace(&reader->owner, NULL);
+	mem_cleanup_close(&reader->journal);
+	job_stores_close(&reader->stores);
+	reader->is_open = false;
+}
+
+void reader_answer_failure(struct http_request *request, const struct err *err)
+{
+	switch (err->kind) {
+	case ERR_NOT_FOUND:
+		http_answer_error(request, 404, "not-found", "%s", err_message(err));
+		return;
+	case ERR_DENIED: /* what is there is another user's by now */
+		http_answer_error(request, 409, "conflict", "%s", err_message(err));
+		return;
+	default:
+		http_answer_error(request, 500, "failed", "%s", err_message(err));
+	}
+}
+
+bool reader_open(struct reader *reader, struct http_request *request)
+{
+	struct err err cleanup_err = {0};
+
+	if (reader->is_open)
+		return true;
+	reader->is_open = open_job(reader, &err) == 0;
+	if (reader->is_open)
+		return true;
+	reader_close(reader);
+	reader_answer_failure(request, &err);
+	return false;
+}
+
+int64_t reader_find_task(const struct reader *reader, struct http_request *request)
+{
+	int64_t task = job_find_task(reader->job, http_request_parameter(request, "task"));
+
+	if (task < 0)
+		http_answer_error(request, 404, "not-found", "this job has no task of that name");
+	return task;
+}
