@@ -28,3 +28,8 @@ char *api_task_name(const struct api *api, size_t number)
 
 	return job_task_name(api->host.job, task->type, task->index);
 }
+
+void api_answer_stale(struct http_request *request)
+{
+	http_answer_error(request, 409, "stale", "another attempt of this task is the valid one");
+}

@@ -152,6 +152,7 @@ int api_rows_page(const struct api *api, struct http_request *request, struct ap
 /* 400 with what `err` says. */
 void api_answer_bad(struct http_request *request, const struct err *err);
 void api_answer_empty(struct http_request *request);
+void api_answer_stale(struct http_request *request); /* 409: it is not of the present attempt */
 
 /* ---- api_linger.c: browsers that come back for the journal's last line */
 
@@ -169,7 +170,12 @@ void api_answer_kept(struct api *api); /* more is */
 void api_logs_wake(struct api *api);
 void api_logs_check(struct api_task *task);
 
-/* The held beat is answered if there is reason to. */
+/* Which of its containers is the present one. */
+int api_task_attempt(const struct api_task *task);
+/* Holds this beat until there is something to do, or its time is up. */
+void api_task_hold(struct api_task *task, struct http_request *request);
+/* The held beat is answered; with _settle if there is reason to. */
+void api_task_answer(struct api_task *task);
 void api_task_settle(struct api_task *task);
 struct api_task *api_get_task(struct api *api, size_t number);
 

@@ -1,0 +1,223 @@
+/* A task as its executor knows it, and the beat of it that is held until there is something to do.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "am/api_internal.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/timer.h"
+
+static const char *const order_names[] = {
+	[ORDER_WAIT] = "wait",
+	[ORDER_RUN] = "run",
+	[ORDER_STOP] = "stop",
+	[ORDER_QUIT] = "quit",
+};
+
+static void on_expiry(evutil_socket_t fd, short what, void *data);
+
+/* Tasks are set up when first heard of: a job may have 100,000 that never are. */
+struct api_task *api_get_task(struct api *api, size_t number)
+{
+	struct api_task *task = &api->tasks[number];
+
+	if (!task->api) {
+		task->api = api;
+		task->number = number;
+		event_assign(&task->expiry, api->base, -1, 0, on_expiry, task);
+	}
+	return task;
+}
+
+void api_task_finish(struct api_task *task)
+{
+	event_del(&task->expiry);
+	json_decref(task->pids);
+	usage_destroy(task->usage);
+	user_series_destroy(task->numbers);
+	log_relays_destroy(mem_steal(&task->relays));
+	free(task->log_dir);
+	free(task->logs_told);
+}
+
+struct api_task *api_find_task(struct api *api, struct http_request *request)
+{
+	const char *name = http_request_parameter(request, "task");
+	int64_t number = machine_find_task(api->host.machine, name);
+
+	if (number < 0) {
+		http_answer_error(request, 404, "not-found", "this job has no task of that name");
+		return NULL;
+	}
+	return api_get_task(api, (size_t)number);
+}
+
+const struct program_use *api_program_use(const struct api *api, size_t task)
+{
+	return api->tasks[task].use;
+}
+
+const char *api_log_dir(const struct api *api, size_t task)
+{
+	return api->tasks[task].log_dir;
+}
+
+void api_set_log_dir(struct api *api, size_t task, const char *log_dir)
+{
+	mem_replace(&api_get_task(api, task)->log_dir, mem_strdup(log_dir));
+}
+
+int api_task_attempt(const struct api_task *task)
+{
+	return machine_task(task->api->host.machine, task->number)->attempt;
+}
+
+/* ---- orders ------------------------------------------------------------------------------- */
+
+static bool is_to_start(const struct api_task *task, const struct order *order)
+{
+	return task->state == MESSAGE_WAITING || task->of.epoch != order->epoch ||
+	       task->of.restart != order->restart;
+}
+
+/* A program starts once an AM that follows would know of it. That one might otherwise give up the
+ * container of another task, whose address this program has been told. */
+static struct order order_for(const struct api_task *task)
+{
+	struct order order = machine_order(task->api->host.machine, task->number);
+
+	if (order.kind == ORDER_RUN && is_to_start(task, &order) && task->api->kept < task->ordered)
+		order.kind = ORDER_WAIT;
+	return order;
+}
+
+/* Whether the executor has something to do that its report does not show as done. */
+static bool has_news(const struct api_task *task, const struct order *order)
+{
+	/* It registered with an AM before this one, and does so again when it hears of this one. */
+	if (task->api->host.am_attempt > 1 && task->executor_attempt != task->of.attempt)
+		return true;
+	if (!log_relays_agree(task->relays, task->logs_told, task->logs_told_count))
+		return true;
+	switch (order->kind) {
+	case ORDER_WAIT:
+		return false;
+	case ORDER_RUN:
+		return is_to_start(task, order);
+	case ORDER_STOP:
+	case ORDER_QUIT:
+		break;
+	}
+	return true;
+}
+
+static struct http_request *take_held(struct api_task *task)
+{
+	event_del(&task->expiry);
+	return mem_steal(&task->held);
+}
+
+static void append_rest(struct api_task *task, const struct order *order, struct str *text)
+{
+	json_t *logs cleanup_json = log_relays_orders(task->relays);
+
+	if (logs) {
+		char *orders cleanup_free = json_text(logs);
+		str_append_format(text, ",\"logs\":%s", orders);
+	}
+	if (order->kind == ORDER_QUIT &&
+	    machine_task(task->api->host.machine, task->number)->cause.kind == CAUSE_PREEMPTED)
+		str_append(text, ",\"preempted\":true");
+	if (task->numbers)
+		str_append_format(text, ",\"numbers\":%" PRId64, user_series_taken(task->numbers));
+	str_append(text, "}");
+}
+
+static void answer_order(struct api_task *task, const struct order *order)
+{
+	struct api *api = task->api;
+	struct str text cleanup_str = {0}, rest cleanup_str = {0};
+
+	str_append_format(&text, "{\"am_attempt\":%d,\"order\":\"%s\",\"epoch\":%d,\"restart\":%d",
+			  api->host.am_attempt, order_names[order->kind], order->epoch,
+			  order->restart);
+	append_rest(task, order, &rest);
+	if (order->kind == ORDER_RUN && is_to_start(task, order)) {
+		str_append(&text, ",\"cluster\":");
+		api_spec_answer(api, take_held(task), text.text, rest.text);
+	} else {
+		str_append(&text, rest.text);
+		http_answer_bytes(take_held(task), 200, "application/json", text.text, text.length);
+	}
+}
+
+void api_task_answer(struct api_task *task)
+{
+	struct order order = order_for(task);
+
+	if (task->of.attempt != api_task_attempt(task))
+		api_answer_stale(take_held(task));
+	else
+		answer_order(task, &order);
+}
+
+/* Answers the held beat if there is reason to. */
+void api_task_settle(struct api_task *task)
+{
+	if (!task->held)
+		return;
+	struct order order = order_for(task);
+	if (task->of.attempt != api_task_attempt(task) || has_news(task, &order))
+		api_task_answer(task);
+}
+
+static void on_expiry(evutil_socket_t fd, short what, void *data)
+{
+	api_task_answer(data);
+}
+
+static void on_closed(void *data)
+{
+	take_held(data);
+}
+
+int64_t api_hold_time(int64_t now_ms, int64_t interval_ms, size_t task, size_t task_count)
+{
+	int64_t place_ms = interval_ms * (int64_t)task / (int64_t)task_count;
+	int64_t beyond_ms = (now_ms + interval_ms - place_ms) % interval_ms;
+	int64_t most_ms = interval_ms * 3 / 8;
+
+	if (beyond_ms > interval_ms * 15 / 16)
+		beyond_ms -= interval_ms;
+	return interval_ms - (beyond_ms < most_ms ? beyond_ms : most_ms);
+}
+
+void api_task_hold(struct api_task *task, struct http_request *request)
+{
+	const struct api *api = task->api;
+
+	task->held = request;
+	http_request_hold(request, on_closed, task);
+	timer_start(&task->expiry,
+		    api_hold_time(clock_monotonic_ms(), api->host.job->heartbeat_interval_ms,
+				  task->number, api->task_count));
+	api_task_settle(task);
+}
+
+void api_tasks_go_on(struct api *api, int64_t before)
+{
+	for (size_t i = 0; i < api->task_count; i++)
+		if (api->tasks[i].ordered > before)
+			api_task_settle(&api->tasks[i]);
+}
+
+void api_tasks_answer_all(struct api *api)
+{
+	for (size_t i = 0; i < api->task_count; i++) {
+		if (api->tasks[i].held)
+			api_task_answer(&api->tasks[i]);
+	}
+}
