@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "job/log_frame.h"
 
 enum {
@@ -256,51 +257,43 @@ static bool is_its_turn(const struct api_log_follower *follower)
 	return follower->attempt == 0 || follower->attempt == task_of(follower)->attempt;
 }
 
-/* Where more bytes will come from; false: nowhere for now. */
-static bool find_source(struct api_log_follower *follower)
-{
-	if (!is_its_turn(follower))
-		return false;
-	char *path cleanup_free = path_of(follower);
-	if (path)
-		return open_file(follower, path);
-	return !follower->reader && ask_executor(follower);
-}
+/* Nothing is at hand. */
+enum outlook {
+	OUTLOOK_MORE,  /* bytes come from a file that was not read yet, or an executor was asked */
+	OUTLOOK_LATER, /* none for now: the task, or its next container, may write */
+	OUTLOOK_NONE,  /* the answer is whole */
+};
 
-/* Whether there is a file that was not read yet. */
-static bool find_file(struct api_log_follower *follower)
-{
-	char *path cleanup_free = is_its_turn(follower) ? path_of(follower) : NULL;
-	return path && open_file(follower, path);
-}
-
-/* Nothing is at hand: whether anything may come. */
-static bool goes_on(struct api_log_follower *follower)
+static enum outlook look_for_more(struct api_log_follower *follower)
 {
 	if (follower->left == 0)
-		return false;
-	/* One that came just before the end, or a container's that did, is still read. */
+		return OUTLOOK_NONE;
+	char *path cleanup_free = is_its_turn(follower) ? path_of(follower) : NULL;
+	if (path && open_file(follower, path))
+		return OUTLOOK_MORE;
 	if (follower->api->concluded)
-		return find_file(follower);
-	if (find_source(follower))
-		return true;
-	if (!follower->follows || has_ended(follower))
-		return false;
-	if (send_end(follower))
-		http_stream_wake(follower->stream);
-	return true;
+		return OUTLOOK_NONE;
+	if (!path && is_its_turn(follower) && !follower->reader && ask_executor(follower))
+		return OUTLOOK_MORE;
+	return follower->follows && !has_ended(follower) ? OUTLOOK_LATER : OUTLOOK_NONE;
 }
 
 static void fill(void *data, struct http_stream *stream)
 {
 	struct api_log_follower *follower = data;
-	struct timeval pause = {.tv_usec = POLL_MS * 1000};
 
 	if (send_some(follower))
 		return;
-	if (goes_on(follower)) {
-		event_add(&follower->poll, &pause);
-	} else {
+	switch (look_for_more(follower)) {
+	case OUTLOOK_LATER:
+		if (send_end(follower))
+			http_stream_wake(stream);
+		timer_start(&follower->poll, POLL_MS);
+		break;
+	case OUTLOOK_MORE:
+		timer_start(&follower->poll, POLL_MS);
+		break;
+	case OUTLOOK_NONE:
 		free_follower(follower);
 		http_stream_end(stream);
 	}
@@ -541,8 +534,7 @@ void api_handle_log_piece(void *data, struct http_request *request)
 		return;
 	api_logs_check(task);
 	if (attempt != machine_task(api->host.machine, task->number)->attempt)
-		http_answer_error(request, 409, "stale",
-				  "another attempt of this task is the valid one");
+		api_answer_stale(request);
 	else
 		take_piece(task, request, number, end);
 }
