@@ -1,4 +1,3 @@
-#include "base/timer.h"
 #include "executor/supervisor_internal.h"
 
 #include <signal.h>
@@ -12,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "base/timer.h"
 #include "executor/executor.h"
 #include "executor/imports.h"
 #include "executor/link.h"
@@ -38,19 +38,27 @@ enum {
 				  elsewhere */
 };
 
+static void pursue(struct supervisor *supervisor);
+static void report_end(struct supervisor *supervisor, const struct cause *cause);
+
 /* ---- leaving ------------------------------------------------------------------------------ */
 
-static void leave(struct supervisor *supervisor, int code)
+static void leave_in(struct supervisor *supervisor, enum phase phase, int code)
 {
 	int64_t limit = supervisor->type->stop_grace_ms + LAST_REPORT_MS;
 
-	if (!supervisor->leaving) {
-		supervisor->leaving = true;
+	if (supervisor->phase == PHASE_OBEYING) {
+		supervisor->phase = phase;
 		supervisor->code = code;
 		timer_start(supervisor->leave_timer,
 			    limit + (supervisor->mirrors ? LAST_STORE_MS : 0));
 	}
-	supervisor_pursue(supervisor);
+	pursue(supervisor);
+}
+
+static void leave(struct supervisor *supervisor, int code)
+{
+	leave_in(supervisor, PHASE_LEAVING, code);
 }
 
 static void go(struct supervisor *supervisor)
@@ -76,23 +84,25 @@ static void tell_preempted(const struct supervisor *supervisor, const char *why)
 		log_warning("%s", err_message(&err));
 }
 
-void supervisor_tell_end(struct supervisor *supervisor)
+/* What is reported of a task whose container is told to end, once. */
+static void tell_end(struct supervisor *supervisor)
 {
 	struct cause cause = {.kind = CAUSE_CONTAINER_STOPPED,
 			      .text = mem_strdup("its executor was told to end (SIGTERM)")};
 
-	if (supervisor->told_to_end && supervisor->program &&
+	if (supervisor->phase == PHASE_TOLD && supervisor->program &&
 	    supervisor->activity == ACTIVITY_RUNNING) {
 		program_tail(supervisor->program, &cause.tail);
-		supervisor_report(supervisor, &cause);
+		report_end(supervisor, &cause);
 	}
-	supervisor->told_to_end = false;
+	if (supervisor->phase == PHASE_TOLD)
+		supervisor->phase = PHASE_LEAVING;
 	cause_finish(&cause);
 }
 
 static void on_words_timer(evutil_socket_t fd, short what, void *data)
 {
-	supervisor_tell_end(data);
+	tell_end(data);
 }
 
 static void on_signal(evutil_socket_t signal, short what, void *data)
@@ -100,14 +110,15 @@ static void on_signal(evutil_socket_t signal, short what, void *data)
 	struct supervisor *supervisor = data;
 
 	log_info("%s", proc_signal_name((int)signal));
-	if (supervisor->leaving)
+	if (supervisor->phase != PHASE_OBEYING)
 		go(supervisor); /* twice: at once */
-	if (!supervisor->leaving && supervisor->program) {
-		supervisor->told_to_end = true;
+	if (supervisor->phase == PHASE_OBEYING && supervisor->program) {
 		tell_preempted(supervisor, "its container is told to end (SIGTERM)");
 		timer_start(supervisor->words_timer, LAST_WORDS_MS);
+		leave_in(supervisor, PHASE_TOLD, EXECUTOR_ENDED);
+	} else {
+		leave(supervisor, EXECUTOR_ENDED);
 	}
-	leave(supervisor, EXECUTOR_ENDED);
 }
 
 static void on_guardian_gone(evutil_socket_t fd, short what, void *data)
@@ -178,6 +189,31 @@ static void add_checkpoint_trouble(const struct supervisor *supervisor, json_t *
 	json_set_text(body, "checkpoint_trouble", text);
 }
 
+static void note_use(struct supervisor *supervisor)
+{
+	const struct program_use *use = program_use(supervisor->program);
+
+	if (use)
+		supervisor->use = *use;
+}
+
+static void report_use(struct supervisor *supervisor, json_t *body)
+{
+	if (supervisor->program)
+		note_use(supervisor);
+	if (supervisor->use.ms > 0)
+		json_object_set_new(body, "used", program_use_to_json(&supervisor->use));
+	supervisor->use_is_reported = supervisor->use.ms > 0;
+}
+
+/* The last program has used what no report has told: nobody asks how a program ended that was
+ * stopped for good. */
+static bool has_use_to_tell(const struct supervisor *supervisor)
+{
+	return supervisor->phase != PHASE_OBEYING && supervisor->code == EXECUTOR_DONE &&
+	       supervisor->use.ms > 0 && !supervisor->use_is_reported;
+}
+
 static json_t *on_state(void *data)
 {
 	static const char *const names[] = {"waiting", "running", "exited"};
@@ -198,7 +234,7 @@ static json_t *on_state(void *data)
 		json_object_set(body, "metrics", supervisor->metrics);
 	add_numbers(supervisor, body, BEAT_NUMBERS_BYTES);
 	add_loss(supervisor, body);
-	if (supervisor_has_use_to_tell(supervisor))
+	if (has_use_to_tell(supervisor))
 		json_object_set_new(body, "used", program_use_to_json(&supervisor->use));
 	add_checkpoint_trouble(supervisor, body);
 	return body;
@@ -218,7 +254,7 @@ static void enter(struct supervisor *supervisor)
 	link_register(supervisor->link, body);
 }
 
-void supervisor_report(struct supervisor *supervisor, const struct cause *cause)
+static void report_end(struct supervisor *supervisor, const struct cause *cause)
 {
 	json_t *body = json_object();
 
@@ -227,7 +263,7 @@ void supervisor_report(struct supervisor *supervisor, const struct cause *cause)
 	cause_set_json(body, "cause", cause);
 	if (supervisor->metrics)
 		json_object_set(body, "metrics", supervisor->metrics);
-	supervisor_report_use(supervisor, body);
+	report_use(supervisor, body);
 	supervisor_look_at_numbers(supervisor);
 	add_numbers(supervisor, body, EXIT_NUMBERS_BYTES);
 	add_loss(supervisor, body);
@@ -246,7 +282,7 @@ static void on_am_changed(void *data)
 
 static void on_reported(void *data)
 {
-	supervisor_pursue(data);
+	pursue(data);
 }
 
 static bool on_called(void *data, const struct am_call *call)
@@ -258,7 +294,7 @@ static bool on_called(void *data, const struct am_call *call)
 	log_info("AM %d is at %s", call->am_attempt, call->address);
 	mem_replace(&supervisor->am_address, mem_strdup(call->address));
 	log_send_move(supervisor->logs, call->address);
-	if (!supervisor->leaving)
+	if (supervisor->phase == PHASE_OBEYING)
 		enter(supervisor);
 	return true;
 }
@@ -276,7 +312,7 @@ static bool stop_is_due(const struct supervisor *supervisor)
 	return epoch >= supervisor->epoch && epoch >= supervisor->registered_epoch;
 }
 
-bool supervisor_run_is_due(const struct supervisor *supervisor)
+static bool run_is_due(const struct supervisor *supervisor)
 {
 	const struct order *goal = &supervisor->goal;
 
@@ -308,8 +344,8 @@ static void finish_logs(struct supervisor *supervisor)
 {
 	bool is_heard = supervisor->code == EXECUTOR_DONE || supervisor->code == EXECUTOR_ENDED;
 
-	if (!supervisor->is_last && is_heard) {
-		supervisor->is_last = true;
+	if (supervisor->phase != PHASE_SENDING_LOGS && is_heard) {
+		supervisor->phase = PHASE_SENDING_LOGS;
 		timer_start(supervisor->leave_timer, LAST_LOGS_MS);
 		log_send_end(supervisor->logs);
 	}
@@ -317,24 +353,218 @@ static void finish_logs(struct supervisor *supervisor)
 		event_base_loopbreak(supervisor->base);
 }
 
+/* ---- the program -------------------------------------------------------------------------- */
+
+static void forget_program(struct supervisor *supervisor)
+{
+	program_add_loss(supervisor->program, &supervisor->lost);
+	note_use(supervisor);
+	program_destroy(supervisor->program);
+	supervisor->program = NULL;
+	supervisor->ui_is_served = supervisor->ui_was_stolen = false;
+	supervisor_close_ports(supervisor);
+	evtimer_del(supervisor->metrics_timer);
+	evtimer_del(supervisor->port_timer);
+}
+
+/* Nobody asks how a program ended that was stopped for good, but what it lost and used is told. */
+static bool has_to_tell(const struct supervisor *supervisor)
+{
+	bool has_lost = supervisor->code == EXECUTOR_DONE && supervisor->lost.count.bytes > 0;
+
+	return link_is_reporting(supervisor->link) ||
+	       ((has_lost || has_use_to_tell(supervisor)) && !link_is_heard(supervisor->link));
+}
+
+static void on_program_failed(void *data, const struct cause *cause)
+{
+	report_end(data, cause);
+}
+
+static void end_run(struct supervisor *supervisor, bool succeeded)
+{
+	const struct cause none = {0};
+
+	if (succeeded)
+		report_end(supervisor, &none);
+	supervisor->activity = ACTIVITY_EXITED;
+	if (supervisor->lost.count.bytes > 0 || has_use_to_tell(supervisor))
+		link_changed(supervisor->link);
+	pursue(supervisor);
+}
+
+static void report_start_failed(struct supervisor *supervisor, struct err *err)
+{
+	fs_explain_room(supervisor->settings->container_dir, err);
+	struct cause cause = {.kind = cause_kind_of_err(err, CAUSE_START_FAILED),
+			      .text = (char *)err_message(err)};
+
+	report_end(supervisor, &cause);
+}
+
+/* A success that left nothing behind is none. */
+static void on_stored(void *data, const struct err *err)
+{
+	struct supervisor *supervisor = data;
+
+	bool has_succeeded = supervisor->transfer == TRANSFER_OF_SUCCESS;
+	supervisor->transfer = TRANSFER_NONE;
+	if (err)
+		log_error("%s", err_message(err));
+	if (err && has_succeeded) {
+		struct cause cause = {.kind = cause_kind_of_err(err, CAUSE_STORE_FAILED)};
+		cause.text = mem_printf("succeeded, but %s", err_message(err));
+		report_end(supervisor, &cause);
+		cause_finish(&cause);
+	}
+	end_run(supervisor, !err && has_succeeded);
+}
+
+static void on_program_ended(void *data, bool succeeded)
+{
+	struct supervisor *supervisor = data;
+
+	tell_end(supervisor);
+	forget_program(supervisor);
+	if (!supervisor->mirrors) {
+		end_run(supervisor, succeeded);
+		return;
+	}
+	supervisor->transfer = succeeded ? TRANSFER_OF_SUCCESS : TRANSFER_OF_FAILURE;
+	mirrors_flush(supervisor->mirrors, on_stored, supervisor);
+}
+
+/* *path stays NULL where the program has none. */
+static int find_stdin(const struct supervisor *supervisor, char **path, struct err *err)
+{
+	const char *source = supervisor->type->stdin_file;
+
+	if (!source)
+		return 0;
+	*path = localize_find(source, supervisor->settings->scratch_dir, err);
+	if (*path || err->message)
+		return *path ? 0 : -1;
+	return err_set(err, ERR_CONFIG, "its standard input, %s, is not on this machine", source);
+}
+
+static int start_program(struct supervisor *supervisor, struct err *err)
+{
+	const struct settings *settings = supervisor->settings;
+	struct run run = {
+		.settings = settings,
+		.cluster = supervisor->cluster,
+		.restart = supervisor->restart,
+		.am_attempt = supervisor->am_attempt,
+		.am_address = supervisor->am_address,
+		.ui_port = supervisor->ui_port.number,
+		.guardian = supervisor->guard ? (int)supervisor->guard->guardian : 0,
+	};
+	struct program_options options = {
+		.base = supervisor->base,
+		.job = settings->job,
+		.type = supervisor->type,
+		.work_dir = settings->work_dir,
+		.log_dir = settings->log_dir,
+		.progress_file = settings->progress_file,
+		.memory = &supervisor->memory,
+		.gpu = supervisor->gpu,
+		.port = supervisor->port.number,
+		.ui_port = supervisor->ui_port.number,
+		.failed = on_program_failed,
+		.ended = on_program_ended,
+		.data = supervisor,
+	};
+
+	if (supervisor->trouble.kind != ERR_NONE)
+		return err_copy(err, &supervisor->trouble);
+	if (!supervisor->type->command)
+		return err_set(err, ERR_CONFIG, "task type %s has no command",
+			       supervisor->type->name);
+	char *stdin_file cleanup_free = NULL;
+	struct str_list commands cleanup_str_list = {0};
+	if (find_stdin(supervisor, &stdin_file, err) < 0)
+		return -1;
+	struct environment *environments = run_prepare(&run, &commands, err);
+	if (!environments)
+		return -1;
+	supervisor_open_ports(supervisor);
+	options.environments = environments;
+	options.commands = &commands;
+	options.stdin_file = stdin_file;
+	supervisor->program = program_start(&options, err);
+	run_finish(&run, environments);
+	if (!supervisor->program)
+		supervisor_close_ports(supervisor);
+	return supervisor->program ? 0 : -1;
+}
+
+static void start_run(struct supervisor *supervisor, const struct err *fetch_err)
+{
+	struct err err cleanup_err = {0};
+
+	supervisor->epoch = supervisor->goal.epoch;
+	supervisor->restart = supervisor->goal.restart;
+	json_decref(supervisor->metrics);
+	supervisor->metrics = NULL;
+	supervisor->use = (struct program_use){0};
+	supervisor->use_is_reported = false;
+	network_begin(supervisor->network);
+	if (fetch_err)
+		err_copy(&err, fetch_err);
+	if (fetch_err || start_program(supervisor, &err) < 0) {
+		report_start_failed(supervisor, &err);
+		return;
+	}
+	supervisor->activity = ACTIVITY_RUNNING;
+	log_info("started process %d of epoch %d", supervisor->restart, supervisor->epoch);
+	if (supervisor->mirrors)
+		mirrors_watch(supervisor->mirrors);
+	supervisor_plan_metrics(supervisor);
+	supervisor_watch_ports(supervisor);
+	link_changed(supervisor->link);
+}
+
+static void on_fetched(void *data, const struct err *err)
+{
+	struct supervisor *supervisor = data;
+
+	supervisor->transfer = TRANSFER_NONE;
+	if (supervisor->phase == PHASE_OBEYING && run_is_due(supervisor))
+		start_run(supervisor, err);
+	else
+		pursue(supervisor); /* the orders have changed meanwhile */
+}
+
+static void begin_run(struct supervisor *supervisor)
+{
+	if (!supervisor->mirrors) {
+		start_run(supervisor, NULL);
+		return;
+	}
+	supervisor->transfer = TRANSFER_BEFORE_RUN;
+	mirrors_fetch(supervisor->mirrors, on_fetched, supervisor);
+}
+
 /* ---- obeying ------------------------------------------------------------------------------ */
 
-void supervisor_pursue(struct supervisor *supervisor)
+/* Does the next thing that the orders want. */
+static void pursue(struct supervisor *supervisor)
 {
-	bool stop = stop_is_due(supervisor), run = supervisor_run_is_due(supervisor);
+	bool is_leaving = supervisor->phase != PHASE_OBEYING;
+	bool stop = stop_is_due(supervisor), run = run_is_due(supervisor);
 
-	if (!supervisor->leaving && !stop && !run)
+	if (!is_leaving && !stop && !run)
 		return;
 	if (supervisor->program)
 		program_stop(supervisor->program); /* and on from on_program_ended() */
-	else if (supervisor->is_moving)
+	else if (supervisor->transfer != TRANSFER_NONE)
 		return; /* and on from on_stored() or on_fetched() */
-	else if (supervisor->leaving && !supervisor_has_to_tell(supervisor))
+	else if (is_leaving && !has_to_tell(supervisor))
 		finish_logs(supervisor);
-	else if (!supervisor->leaving && stop)
+	else if (!is_leaving && stop)
 		obey_stop(supervisor);
-	else if (!supervisor->leaving)
-		supervisor_begin_run(supervisor);
+	else if (!is_leaving)
+		begin_run(supervisor);
 }
 
 /* It is to run what has run. An AM that follows another may not have known of that process yet when
@@ -366,7 +596,7 @@ static void on_order(void *data, const struct link_order *order)
 	if (order->order.kind == ORDER_QUIT)
 		leave(supervisor, EXECUTOR_DONE);
 	else
-		supervisor_pursue(supervisor);
+		pursue(supervisor);
 }
 
 static void on_log_sent(void *data)
@@ -378,7 +608,7 @@ static void on_log_sent(void *data)
 
 static void on_logs_done(void *data)
 {
-	supervisor_pursue(data);
+	pursue(data);
 }
 
 /* ---- begin and end ------------------------------------------------------------------------ */

@@ -1,5 +1,5 @@
-/* What the files of the supervisor share: supervisor.c leads, obeys and leaves,
- * supervisor_program.c starts the program and sees to its end. */
+/* What the files of the supervisor share: supervisor.c obeys, runs the program and leaves,
+ * supervisor_watch.c looks at the program's ports and measures it. */
 #ifndef TONY_EXECUTOR_SUPERVISOR_INTERNAL_H
 #define TONY_EXECUTOR_SUPERVISOR_INTERNAL_H
 
@@ -20,6 +20,21 @@ enum activity {
 	ACTIVITY_WAITING, /* since the last registration nothing was started */
 	ACTIVITY_RUNNING,
 	ACTIVITY_EXITED,
+};
+
+enum phase {
+	PHASE_OBEYING,
+	PHASE_TOLD,	    /* to leave by a signal: the program's last words are to be reported */
+	PHASE_LEAVING,	    /* once the program has ended and all is reported */
+	PHASE_SENDING_LOGS, /* nothing else is left to be done */
+};
+
+/* By the mirrors: nothing is started or reported meanwhile. */
+enum transfer {
+	TRANSFER_NONE,
+	TRANSFER_BEFORE_RUN,
+	TRANSFER_OF_SUCCESS, /* the files of a program that has succeeded */
+	TRANSFER_OF_FAILURE,
 };
 
 struct supervisor {
@@ -43,9 +58,8 @@ struct supervisor {
 	struct scalars *scalars[2]; /* of the chief; NULL: none to be read */
 	struct gpu *gpu;	    /* NULL: none to be asked for */
 	struct mirrors *mirrors;    /* NULL: what the task stores is found by its path */
-	bool is_moving;		    /* mirrors: nothing is started or reported meanwhile */
-	bool has_succeeded;	    /* the program whose files are being stored */
-	struct program *program;    /* NULL: none runs, or is being ended */
+	enum transfer transfer;
+	struct program *program; /* NULL: none runs, or is being ended */
 	enum activity activity;
 	int epoch, restart; /* of the last program */
 	int registered_epoch;
@@ -57,36 +71,24 @@ struct supervisor {
 	bool use_is_reported;
 	struct output_loss lost; /* of the output of programs that have ended here */
 	struct err trouble;	 /* why no program can be started here; ERR_NONE: all is well */
-	bool leaving;
-	bool told_to_end; /* by a signal, and that is not reported yet */
-	bool is_last;	  /* nothing is left to be done but to send what was logged */
-	int code;
+	enum phase phase;
+	int code; /* with which it leaves */
 	struct event *metrics_timer, *port_timer, *leave_timer, *words_timer, *guardian, *lifeline;
 	struct event *signals[3];
 };
 
-/* What is reported of a task whose container is told to end, once. */
-void supervisor_tell_end(struct supervisor *supervisor);
+/* Binds the ports anew, where it holds any. */
+int supervisor_take_ports(struct supervisor *supervisor, struct err *err);
+/* Others may bind them while the program lives, as its type has it. */
+void supervisor_open_ports(struct supervisor *supervisor);
+void supervisor_close_ports(struct supervisor *supervisor);
+void supervisor_watch_ports(struct supervisor *supervisor); /* who listens there */
 
-/* Tells the AM how the last program ended; CAUSE_NONE: well. */
-void supervisor_report(struct supervisor *supervisor, const struct cause *cause);
-/* The AM has not heard yet of the end of programs, or of what they lost or used. */
-bool supervisor_has_to_tell(const struct supervisor *supervisor);
-/* Does the next thing that the orders want. */
-void supervisor_pursue(struct supervisor *supervisor);
-bool supervisor_run_is_due(const struct supervisor *supervisor);
-
+void supervisor_plan_metrics(
+	struct supervisor *supervisor); /* of a program that has just started */
 /* Finds what the program has told of itself since the last look. */
 void supervisor_look_at_numbers(struct supervisor *supervisor);
 
-/* Adds the use by the last program to the report of its end. */
-void supervisor_report_use(struct supervisor *supervisor, json_t *body);
-/* The last program has used what no report has told: nobody asks how a program ended that was
- * stopped for good. */
-bool supervisor_has_use_to_tell(const struct supervisor *supervisor);
-
-int supervisor_take_ports(struct supervisor *supervisor, struct err *err);
-void supervisor_begin_run(struct supervisor *supervisor);
 void supervisor_on_metrics_timer(evutil_socket_t fd, short what, void *data);
 void supervisor_on_port_timer(evutil_socket_t fd, short what, void *data);
 

@@ -1,4 +1,4 @@
-"""The shape of the sources: no function over 80 lines, no file over 600, every header stands alone.
+"""The shape of the sources: no function over 80 lines, no file over 1,000, every header stands alone.
 
 Long functions and long files are where code goes to rot; a header that needs another one included
 first breaks its next reader. Tests, which hold tables of cases, may be a bit longer. Prints one line
@@ -14,7 +14,7 @@ import tempfile
 
 from tree import ROOT, read, report, tracked
 
-LIMITS = {"test": (100, 700), "": (80, 600)}  # folder: lines of a function, of a file
+LIMITS = {"test": (100, 1000), "": (80, 1000)}  # folder: lines of a function, of a file
 PACKAGES = ["libevent_core", "jansson", "libcrypto", "libxml-2.0", "yaml-0.1", "libarchive"]
 
 

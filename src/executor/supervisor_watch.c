@@ -1,0 +1,188 @@
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/timer.h"
+#include "executor/progress.h"
+#include "executor/supervisor_internal.h"
+#include "framework/framework.h"
+
+enum {
+	/* Between two looks who listens. A thief comes before the program, if at all. */
+	PORT_LOOK_FIRST_MS = 16,
+	PORT_LOOK_LAST_MS = 1024,
+	MEASURE_SHARE = 200,
+	MEASURE_FIRST_MS = 1000, /* at the latest: people look at what they have just started */
+};
+
+/* ---- ports -------------------------------------------------------------------------------- */
+
+int supervisor_take_ports(struct supervisor *supervisor, struct err *err)
+{
+	const struct settings *settings = supervisor->settings;
+
+	if (port_renew(settings->host, &supervisor->port, err) < 0)
+		return -1;
+	if (!framework_owns_tensorboard(settings->job, settings->type, settings->index))
+		return 0;
+	return port_renew(settings->host, &supervisor->ui_port, err);
+}
+
+void supervisor_open_ports(struct supervisor *supervisor)
+{
+	if (!supervisor->type->hold_port) {
+		port_release(&supervisor->port);
+		port_release(&supervisor->ui_port);
+	}
+	port_share(&supervisor->port, !supervisor->type->strict_port);
+	port_share(&supervisor->ui_port, true);
+}
+
+void supervisor_close_ports(struct supervisor *supervisor)
+{
+	port_share(&supervisor->port, false);
+	port_share(&supervisor->ui_port, false);
+}
+
+/* ---- measuring ---------------------------------------------------------------------------- */
+
+/* A task of very many processes is measured less often, in so many times what it takes: half a
+ * hundredth of a core. */
+static void plan_metrics(struct supervisor *supervisor, int64_t cost_us)
+{
+	int64_t interval = supervisor->settings->job->metrics_interval_ms;
+	int64_t least = cost_us * MEASURE_SHARE / 1000;
+
+	if (interval > 0)
+		timer_start(supervisor->metrics_timer, interval > least ? interval : least);
+}
+
+void supervisor_plan_metrics(struct supervisor *supervisor)
+{
+	int64_t interval = supervisor->settings->job->metrics_interval_ms;
+
+	if (interval > 0)
+		timer_start(supervisor->metrics_timer,
+			    interval < MEASURE_FIRST_MS ? interval : MEASURE_FIRST_MS);
+}
+
+void supervisor_look_at_numbers(struct supervisor *supervisor)
+{
+	if (!supervisor->numbers)
+		return;
+	numbers_look(supervisor->numbers, clock_wall_ms());
+	for (size_t i = 0; i < array_length(supervisor->scalars); i++)
+		if (supervisor->scalars[i])
+			scalars_look(supervisor->scalars[i]);
+}
+
+static void add_progress(struct supervisor *supervisor)
+{
+	const struct settings *settings = supervisor->settings;
+	int processes = framework_process_count(settings->job, supervisor->type);
+	struct progress progress;
+
+	if (progress_read(settings->progress_file, (size_t)processes, &progress))
+		progress_set_json(supervisor->metrics, &progress);
+}
+
+void supervisor_on_metrics_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct supervisor *supervisor = data;
+	int64_t begin_us = clock_processor_us();
+
+	json_t *metrics = metrics_take(&supervisor->memory, supervisor->network, supervisor->gpu);
+	int64_t cost_us = clock_processor_us() - begin_us;
+	if (metrics) {
+		json_decref(supervisor->metrics);
+		supervisor->metrics = metrics;
+	}
+	if (supervisor->metrics)
+		add_progress(supervisor);
+	supervisor_look_at_numbers(supervisor);
+	if (supervisor->gpu)
+		gpu_look(supervisor->gpu);
+	plan_metrics(supervisor, cost_us);
+}
+
+/* ---- who listens ------------------------------------------------------------------------ */
+
+static enum port_listener look_at_port(struct supervisor *supervisor, int number, uid_t *thief)
+{
+	struct err err cleanup_err = {0};
+	enum port_listener found = port_look(supervisor->settings->host, number,
+					     &supervisor->type->listener_uids, thief, &err);
+
+	if (found == PORT_UNKNOWN && !supervisor->listeners_are_hidden)
+		log_warning("port %d is not watched, and no web interface is told: %s", number,
+			    err_message(&err));
+	supervisor->listeners_are_hidden = found == PORT_UNKNOWN;
+	return found;
+}
+
+/* Most programs never serve the web interface's port, so the executor reports it only while the
+ * program listens there. */
+static void look_at_ui(struct supervisor *supervisor)
+{
+	int number = supervisor->ui_port.number;
+	uid_t thief;
+
+	if (number == 0)
+		return;
+	enum port_listener found = look_at_port(supervisor, number, &thief);
+	if (found == PORT_STOLEN && !supervisor->ui_was_stolen)
+		log_warning("uid %u listens on port %d of the web interface: tony does not show it",
+			    thief, number);
+	supervisor->ui_was_stolen = found == PORT_STOLEN;
+	if (supervisor->ui_is_served != (found == PORT_SERVED)) {
+		supervisor->ui_is_served = found == PORT_SERVED;
+		link_changed(supervisor->link);
+	}
+}
+
+/* With a remedy where it would be one: nothing tells whether the program will ever listen there,
+ * and how. The caller frees. */
+static char *describe_theft(const struct supervisor *supervisor, uid_t thief)
+{
+	const struct job_type *type = supervisor->type;
+	char *theft cleanup_free = port_theft(supervisor->port.number, thief);
+
+	if (!type->hold_port || type->listener_uids.count > 0)
+		return mem_steal(&theft);
+	return mem_printf("%s; for a program that sets SO_REUSEPORT, or never listens there, "
+			  "tony.%s.strict-port=true keeps other users out",
+			  theft, type->name);
+}
+
+/* Peers would send to another user what is the task's. */
+static void look_for_theft(struct supervisor *supervisor)
+{
+	uid_t thief;
+
+	if (supervisor->type->strict_port ||
+	    look_at_port(supervisor, supervisor->port.number, &thief) != PORT_STOLEN)
+		return;
+	char *text cleanup_free = describe_theft(supervisor, thief);
+	program_fail(supervisor->program, CAUSE_PORT_STOLEN, text);
+}
+
+/* The program may end its server, and start it again. */
+void supervisor_on_port_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct supervisor *supervisor = data;
+
+	look_at_ui(supervisor);
+	look_for_theft(supervisor);
+	timer_start(supervisor->port_timer, supervisor->port_look_ms);
+	if (supervisor->port_look_ms < PORT_LOOK_LAST_MS)
+		supervisor->port_look_ms *= 2;
+}
+
+void supervisor_watch_ports(struct supervisor *supervisor)
+{
+	if (supervisor->type->strict_port && supervisor->ui_port.number == 0)
+		return;
+	supervisor->port_look_ms = PORT_LOOK_FIRST_MS;
+	timer_start(supervisor->port_timer, supervisor->port_look_ms);
+}
