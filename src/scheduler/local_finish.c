@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/timer.h"
 #include "scheduler/child.h"
 #include "scheduler/local_end.h"
 #include "scheduler/local_history.h"
@@ -81,8 +81,7 @@ void local_finish(struct scheduler *scheduler, const struct scheduler_end *end,
 		BUG("no timer");
 	local->finish = finish;
 	local_end_stdin(local->job_dir);
-	const struct timeval limit = clock_timeval(start(local, end->history) ? PUBLISH_MS : 0);
-	evtimer_add(finish->limit, &limit);
+	timer_start(finish->limit, start(local, end->history) ? PUBLISH_MS : 0);
 }
 
 void local_finish_destroy(struct local_finish *finish)

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -266,7 +265,7 @@ static void keep_waiting(struct local *local)
 {
 	/* The kernel tells of a closed file before it releases the file's lock: the first look may
 	 * still find a dead job alive. */
-	struct timeval delay = clock_timeval(local->woken ? SETTLE_MS : LOOK_MS);
+	int64_t delay_ms = local->woken ? SETTLE_MS : LOOK_MS;
 	int fd = ledger_watch(local->ledger);
 
 	if (!local->changed && fd >= 0) {
@@ -274,10 +273,10 @@ static void keep_waiting(struct local *local)
 			event_new(local->base, fd, EV_READ | EV_PERSIST, on_changed, local);
 		event_add(local->changed, NULL);
 		/* What changed before the watch was there. */
-		delay = clock_timeval(SETTLE_MS);
+		delay_ms = SETTLE_MS;
 	}
 	local->woken = false;
-	event_add(local->again, &delay);
+	timer_start(local->again, delay_ms);
 }
 
 /* `text` is taken. */

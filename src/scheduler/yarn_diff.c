@@ -5,12 +5,12 @@
  */
 #include <event2/event.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
-#include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/random.h"
+#include "base/timer.h"
 #include "hadoop/webhdfs_async.h"
 #include "history/layout.h"
 #include "net/backoff.h"
@@ -46,11 +46,7 @@ static void conclude(struct yarn_diff *diff, const struct err *err)
 
 static void try_again(struct yarn_diff *diff)
 {
-	uint64_t random = 0;
-
-	(void)!getrandom(&random, sizeof(random), 0);
-	const struct timeval time = clock_timeval(backoff_next(&diff->backoff, random));
-	evtimer_add(diff->retry, &time);
+	timer_start(diff->retry, backoff_next(&diff->backoff, random_u64()));
 }
 
 static void on_read(void *data, const struct webhdfs_result *result, const struct err *err)
