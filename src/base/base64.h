@@ -1,4 +1,4 @@
-/* Base64 (RFC 4648). What comes out may be secret; the caller frees. */
+/* Base64 (RFC 4648). The results may be secret; the caller frees. */
 #ifndef TONY_BASE_BASE64_H
 #define TONY_BASE_BASE64_H
 

@@ -375,16 +375,26 @@ static void print_fish_rule(const struct opt_table *verb, const char *also)
 	printf("complete -c tony -n '__tony_is %s%s'", verb->verb, also);
 }
 
+static const char *fish_source(enum opt_completion completion)
+{
+	switch (completion) {
+	case OPT_COMPLETE_FILE:
+		return "-r -F";
+	case OPT_COMPLETE_DIRECTORY:
+		return "-x -a '(__fish_complete_directories)'";
+	case OPT_COMPLETE_JOB:
+		return "-x -k -a '(__tony_words jobs all)'";
+	case OPT_COMPLETE_KEY:
+		return "-x -a '(__tony_keys)'";
+	case OPT_COMPLETE_TASK:
+		return "-x -a '(__tony_words tasks (__tony_operand))'";
+	default:
+		return "-x";
+	}
+}
+
 static void print_fish_value(const struct opt_table *verb, const struct opt *opt)
 {
-	static const char *const sources[] = {
-		[OPT_COMPLETE_NONE] = "-x",
-		[OPT_COMPLETE_FILE] = "-r -F",
-		[OPT_COMPLETE_DIRECTORY] = "-x -a '(__fish_complete_directories)'",
-		[OPT_COMPLETE_JOB] = "-x -k -a '(__tony_words jobs all)'",
-		[OPT_COMPLETE_KEY] = "-x -a '(__tony_keys)'",
-		[OPT_COMPLETE_TASK] = "-x -a '(__tony_words tasks (__tony_operand))'",
-	};
 	char *values cleanup_free = join_values(opt);
 
 	if (values)
@@ -392,7 +402,7 @@ static void print_fish_value(const struct opt_table *verb, const struct opt *opt
 	else if (opt->completion == OPT_COMPLETE_TAG)
 		printf(" -x -a '(__tony_words tags %s)'", completion_jobs_of(verb));
 	else
-		printf(" %s", sources[opt->completion]);
+		printf(" %s", fish_source(opt->completion));
 }
 
 static void print_fish_option(const struct opt_table *verb, const struct opt *opt)

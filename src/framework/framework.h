@@ -122,8 +122,8 @@ struct framework_ops {
 	/* A line of output that has one of these texts is left out of logs: the framework prints it
 	 * whatever happens, and nothing follows from it. NULL-terminated; NULL: none. */
 	const char *const *noise;
-	/* What its programs' last words mean: what to do about such an end, and why. Ends with an
-	 * empty row; NULL: nothing. */
+	/* Last words of its programs: each row says what to do about such an end, and why. Ends
+	 * with an empty row; NULL: nothing. */
 	const struct policy_row *failures;
 	/* What is run in place of the task's command; the caller frees. NULL: the command. */
 	char *(*command)(const struct framework_task *task, const char *command);

@@ -1,4 +1,4 @@
-/* What every kind of store does alike. */
+/* Parts that every kind of store has. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

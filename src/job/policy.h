@@ -1,7 +1,7 @@
 /*
- * What to do about which end: a table, from the particular to the general, with rows of the job's
- * framework in it. The first row that fits decides; each has its test. What a user wants otherwise
- * says tony.<type>.on-exit (exit_rules.h). docs/reliability.md shows the table to users.
+ * The policy for the end of a program: a table, from the particular to the general, with rows of
+ * the job's framework in it. The first row that fits decides; each has its test. What a user wants
+ * otherwise says tony.<type>.on-exit (exit_rules.h). docs/reliability.md shows the table to users.
  */
 #ifndef TONY_JOB_POLICY_H
 #define TONY_JOB_POLICY_H

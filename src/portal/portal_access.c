@@ -1,4 +1,4 @@
-/* Who is let in, and what for. */
+/* Access: the token, a session, or a proxy that names the user. */
 #include <string.h>
 
 #include "base/mem.h"
