@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "client/report.h"
+#include "client/schedulers.h"
 #include "client/stage_cache.h"
 #include "scheduler/state_dir.h"
 
@@ -18,7 +19,9 @@ int clearing_begin(struct clearing *clearing, struct err *err)
 	clearing->jobs = map_create(NULL);
 	clearing->staying = map_create(NULL);
 	clearing->rows = json_array();
-	return clearing->with_history ? job_stores_open(NULL, &clearing->stores, err) : 0;
+	return clearing->with_history ? job_stores_open_within(NULL, SCHEDULERS_PATIENCE_MS,
+							       &clearing->stores, err)
+				      : 0;
 }
 
 void clearing_finish(struct clearing *clearing)
@@ -69,10 +72,10 @@ static void tell_job(struct clearing *clearing, const char *id)
 /* ---- one job ------------------------------------------------------------------------------ */
 
 /* The submission of a job may have named a place for its history that no site file names. */
-static int remove_from_own_place(struct clearing *clearing, const struct job *job, struct err *err)
+static int open_own_place(const struct clearing *clearing, const struct job *job,
+			  struct job_stores *stores, struct err *err)
 {
-	const char *location = job ? job_config(job, "tony.history.location") : NULL;
-	struct job_stores stores cleanup_job_stores = {0};
+	const char *location = job_config(job, "tony.history.location");
 	struct err missing cleanup_err = {0};
 
 	for (size_t i = 0; location && i < clearing->stores.count; i++)
@@ -80,26 +83,29 @@ static int remove_from_own_place(struct clearing *clearing, const struct job *jo
 			location = NULL;
 	if (!location)
 		return 0;
-	if (job_stores_open(location, &stores, &missing) < 0)
+	if (job_stores_open_within(location, SCHEDULERS_PATIENCE_MS, stores, &missing) < 0)
 		return missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
-	return job_stores_remove(&stores, job->id, &clearing->removal, err);
+	return job_stores_check_reached(stores, job, err);
 }
 
-static int remove_history(struct clearing *clearing, const char *id, const struct job *job,
-			  struct err *err)
-{
-	return job_stores_remove(&clearing->stores, id, &clearing->removal, err) < 0
-		       ? -1
-		       : remove_from_own_place(clearing, job, err);
-}
-
-/* The history goes last: an AM that is still there would publish it anew. */
+/* The history goes last: an AM that is still there would publish it anew. Nothing goes before its
+ * place is known to answer. */
 static int remove_job(struct clearing *clearing, const struct scheduler_client_ops *ops,
 		      const char *id, const struct job *job, struct err *err)
 {
+	struct job_stores own cleanup_job_stores = {0};
+
+	if (clearing->with_history && job &&
+	    (job_stores_check_reached(&clearing->stores, job, err) < 0 ||
+	     open_own_place(clearing, job, &own, err) < 0))
+		return -1;
 	if (ops && ops->remove && ops->remove(id, &clearing->removal, err) < 0)
 		return -1;
-	return clearing->with_history ? remove_history(clearing, id, job, err) : 0;
+	if (!clearing->with_history)
+		return 0;
+	return job_stores_remove(&clearing->stores, id, &clearing->removal, err) < 0
+		       ? -1
+		       : job_stores_remove(&own, id, &clearing->removal, err);
 }
 
 void clearing_choose(struct clearing *clearing, const struct str_list *ids)

@@ -217,6 +217,7 @@ static int list_jobs(const struct job_choice *choice, struct job_list *list, str
 	bool by_tag = choice->tags->count > 0;
 	struct job_list_filter filter = {.live_only = choice->verb->jobs == OPT_JOBS_LIVE,
 					 .patience_ms = by_tag ? 0 : SCHEDULERS_PATIENCE_MS,
+					 .stores = choice->stores,
 					 .own_only = true};
 
 	if (job_list_find(&filter, list, err) < 0)

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/opt.h"
 #include "base/str.h"
+#include "scheduler/job_stores.h"
 
 /* The words that were typed behind a verb. Its opt_table says which jobs that may be: of a verb for
  * all, a name is that of the newest live job, else of the newest that has ended. A verb for live
@@ -15,6 +16,7 @@ struct job_choice {
 	const struct str_list *operands;
 	const struct str_list *tags; /* a job has all of these */
 	bool all;
+	const struct job_stores *stores; /* opened for all jobs; NULL: opened where needed */
 };
 
 /* True if the words may mean several jobs, even if it is one this time: then --json is a list. */

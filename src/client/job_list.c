@@ -3,7 +3,6 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "client/schedulers.h"
-#include "scheduler/job_stores.h"
 
 void job_list_finish(struct job_list *list)
 {
@@ -31,13 +30,15 @@ bool job_list_has_tags(const struct job_summary *job, const struct str_list *tag
  * newer one. */
 static int add_stored(const struct job_list_filter *filter, struct job_list *list, struct err *err)
 {
-	struct job_stores stores cleanup_job_stores = {0};
+	struct job_stores opened cleanup_job_stores = {0};
+	const struct job_stores *stores = filter->stores ? filter->stores : &opened;
 	struct job_summary *stored;
 	size_t count;
 
-	if (job_stores_open(NULL, &stores, err) < 0)
+	if (!filter->stores &&
+	    job_stores_open_within(NULL, SCHEDULERS_PATIENCE_MS, &opened, err) < 0)
 		return -1;
-	job_stores_list(&stores, &stored, &count);
+	job_stores_list(stores, &stored, &count);
 	struct map *known = map_create(NULL);
 	for (size_t i = 0; i < list->count; i++)
 		map_set(known, list->items[i].id, known);

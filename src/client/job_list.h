@@ -3,15 +3,17 @@
 #ifndef TONY_CLIENT_JOB_LIST_H
 #define TONY_CLIENT_JOB_LIST_H
 
+#include "scheduler/job_stores.h"
 #include "scheduler/scheduler.h"
 
 /* NULL and false: any. */
 struct job_list_filter {
 	/* With live_only: lists jobs that ended at this time or later, too. 0: none. */
 	int64_t ended_since_ms;
-	int64_t patience_ms; /* with a scheduler that does not answer; 0: its own */
-	bool live_only;	     /* no ended jobs; false: also those that only a history still has */
-	bool own_only;	     /* no jobs of other users, whose entries a history may have, too */
+	int64_t patience_ms;		 /* with a scheduler that does not answer; 0: its own */
+	const struct job_stores *stores; /* opened for all jobs; NULL: opened here */
+	bool live_only; /* no ended jobs; false: also those that only a history still has */
+	bool own_only;	/* no jobs of other users, whose entries a history may have, too */
 	const char *user;
 	const struct str_list *states; /* a job is in one of these (job_state_name()) */
 	const struct str_list *tags;   /* a job has all of these */

@@ -57,17 +57,21 @@ static int remove_one(void *data, const char *name, struct err *err)
 static int remove_all(const struct rm_options *chosen, const struct str_list *operands,
 		      struct err *err)
 {
-	const struct job_choice choice = {&verb_rm_options, operands, &chosen->tags, chosen->all};
 	struct str_list jobs cleanup_str_list = {0};
 	struct clearing clearing cleanup_clearing = {.is_dry = chosen->dry_run,
 						     .as_json = chosen->json,
 						     .with_history = true,
 						     .removal = {.wait_ms = LEAVE_MS}};
+	const struct job_choice choice = {.verb = &verb_rm_options,
+					  .operands = operands,
+					  .tags = &chosen->tags,
+					  .all = chosen->all,
+					  .stores = &clearing.stores};
 
 	if (operands->count == 0 && chosen->tags.count == 0)
 		return err_set(err, ERR_USAGE, "which job? usage: %s; see tony list --all",
 			       verb_rm_options.usage);
-	if (job_choice_find(&choice, &jobs, err) < 0 || clearing_begin(&clearing, err) < 0)
+	if (clearing_begin(&clearing, err) < 0 || job_choice_find(&choice, &jobs, err) < 0)
 		return -1;
 	clearing_choose(&clearing, &jobs);
 	int code = job_choice_each(&jobs, remove_one, &clearing);

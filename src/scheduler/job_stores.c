@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "conf/conf.h"
 #include "hadoop/site.h"
+#include "hadoop/webhdfs_client.h"
 #include "history/location.h"
 #include "scheduler/state_dir.h"
 #include "scheduler/yarn_client.h"
@@ -19,6 +20,8 @@ void job_stores_close(struct job_stores *stores)
 	for (size_t i = 0; i < stores->count; i++)
 		history_store_close(stores->items[i]);
 	free(stores->items);
+	str_list_finish(&stores->away);
+	free(stores->away_why);
 	*stores = (struct job_stores){0};
 }
 
@@ -215,6 +218,78 @@ int job_stores_open(const char *location, struct job_stores *stores, struct err 
 		trust(stores->items[i], site);
 	return 0;
 }
+
+/* ---- within a time ------------------------------------------------------------------------ */
+
+static bool is_in_hdfs(const struct history_store *store)
+{
+	return str_starts_with(history_store_location(store), "hdfs:");
+}
+
+static bool has_hdfs(const struct job_stores *stores)
+{
+	for (size_t i = 0; i < stores->count; i++)
+		if (is_in_hdfs(stores->items[i]))
+			return true;
+	return false;
+}
+
+/* One question for all stores: check_authority() lets no second file system in. */
+static int ask_hdfs(int64_t within_ms, struct err *err)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
+	struct webhdfs_file root cleanup_webhdfs_file = {0};
+
+	if (!cluster)
+		return -1;
+	struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
+	options.connect_timeout_ms = options.silence_timeout_ms = options.max_wait_ms = within_ms;
+	struct webhdfs_client *client cleanup_webhdfs = webhdfs_client_create(&options, err);
+	return client ? webhdfs_stat(client, "/", &root, err) : -1;
+}
+
+static void leave_out_hdfs(struct job_stores *stores, const struct err *why)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < stores->count; i++) {
+		struct history_store *store = stores->items[i];
+		if (is_in_hdfs(store)) {
+			str_list_add(&stores->away, history_store_location(store));
+			history_store_close(store);
+		} else {
+			stores->items[kept++] = store;
+		}
+	}
+	stores->count = kept;
+	stores->away_why = mem_strdup(err_message(why));
+	log_warning("jobs in HDFS are not looked at: %s", stores->away_why);
+}
+
+int job_stores_open_within(const char *location, int64_t within_ms, struct job_stores *stores,
+			   struct err *err)
+{
+	struct err why cleanup_err = {0};
+
+	if (job_stores_open(location, stores, err) < 0)
+		return -1;
+	if (has_hdfs(stores) && ask_hdfs(within_ms, &why) < 0 && why.kind == ERR_UNREACHABLE)
+		leave_out_hdfs(stores, &why);
+	return 0;
+}
+
+/* A job on YARN has a description of its cluster, and a local one if its history goes to HDFS. */
+int job_stores_check_reached(const struct job_stores *stores, const struct job *job,
+			     struct err *err)
+{
+	return stores->away_why && job->cluster
+		       ? err_set(err, ERR_UNREACHABLE,
+				 "%s stays: its history is in HDFS, which does not answer: %s",
+				 job->id, stores->away_why)
+		       : 0;
+}
+
+/* ---- of one job --------------------------------------------------------------------------- */
 
 static int note_cluster(struct job *job, const char *authority, struct err *err)
 {

@@ -12,6 +12,8 @@
 struct job_stores {
 	struct history_store **items;
 	size_t count;
+	struct str_list away; /* locations in an HDFS that did not answer */
+	char *away_why;	      /* NULL: none is */
 };
 void job_stores_close(struct job_stores *stores);
 #define cleanup_job_stores __attribute__((cleanup(job_stores_close)))
@@ -19,6 +21,13 @@ void job_stores_close(struct job_stores *stores);
 /* `location`: that store alone; NULL: where tony.history.location of tony-site.xml says, and the
  * places that hold without it. A cluster's that cannot be reached is warned of and left out. */
 int job_stores_open(const char *location, struct job_stores *stores, struct err *err);
+/* The same. An HDFS that does not answer within this time is warned of; its stores are left out,
+ * and noted in `away`. */
+int job_stores_open_within(const char *location, int64_t within_ms, struct job_stores *stores,
+			   struct err *err);
+/* ERR_UNREACHABLE: this job's history goes to an HDFS that is away. */
+int job_stores_check_reached(const struct job_stores *stores, const struct job *job,
+			     struct err *err);
 
 /* history_store_trust() with tony.history.publishers of tony-site.xml. */
 int job_stores_trust(struct history_store *store, struct err *err);
@@ -46,7 +55,8 @@ char *job_stores_find_name(const struct job_stores *stores, const char *name);
 int job_stores_prepare(struct job *job, struct err *err);
 
 /* Removes this user's entry of an ended job from these stores, and the copy in <state>/kept that
- * was made of it. Another user's entry stays, which is noted. Nothing there is fine. */
+ * was made of it. Another user's entry stays, and what is away: both are noted. Nothing there is
+ * fine. */
 int job_stores_remove(const struct job_stores *stores, const char *id, struct removal *removal,
 		      struct err *err);
 

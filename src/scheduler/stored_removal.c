@@ -89,5 +89,9 @@ int job_stores_remove(const struct job_stores *stores, const char *id, struct re
 	for (size_t i = 0; i < stores->count; i++)
 		if (remove_from(stores->items[i], id, removal, err) < 0)
 			return -1;
+	for (size_t i = 0; i < stores->away.count; i++)
+		str_list_add_format(&removal->stays,
+				    "%s/.../%s, if it is there: HDFS does not answer",
+				    stores->away.items[i], id);
 	return remove_copy(id, removal, err);
 }

@@ -118,9 +118,19 @@ def test_status_of_several(tony):
     assert answer.returncode == 2 and "tony list" in answer.stderr
 
 
+IMPATIENT = {"yarn.resourcemanager.connect.max-wait.ms": 100}
+
+
 @pytest.fixture
-def silent_cluster(tony):
+def silent_name_node():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server
+
+
+@pytest.fixture
+def silent_cluster(tony, silent_name_node):
     """A call makes the site files name a ResourceManager that takes connections, and never answers; it returns the socket.
+    The NameNode's HTTP does the same.
     Without a deadline of tony's own nobody would wait for it that long."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         def make(**keys):
@@ -129,6 +139,7 @@ def silent_cluster(tony):
             address = f"127.0.0.1:{server.getsockname()[1]}"
             write_xml(conf / "core-site.xml", {"fs.defaultFS": f"hdfs://{address}", "ipc.client.connect.timeout": 3600000,
                                                "ipc.client.rpc-timeout.ms": 3600000})
+            write_xml(conf / "hdfs-site.xml", {"dfs.namenode.http-address": "127.0.0.1:%d" % silent_name_node.getsockname()[1]})
             write_xml(conf / "yarn-site.xml", {"yarn.resourcemanager.address": address, **keys})
             tony.env["HADOOP_CONF_DIR"] = str(conf)
             return server
@@ -149,6 +160,45 @@ def test_a_job_of_this_machine_waits_for_no_cluster_that_is_silent(tony, silent_
     answer = tony.run("kill", "hen")
     assert answer.returncode == 0 and "jobs on yarn are not shown" in answer.stderr
     assert live.wait() == 8
+
+
+def connections(server):
+    """How many a socket that never answers has got since the last call."""
+    server.setblocking(False)
+    count = 0
+    try:
+        while True:
+            server.accept()[0].close()
+            count += 1
+    except BlockingIOError:
+        return count
+
+
+def test_rm_and_list_ask_a_name_node_that_is_silent_once(tony, silent_cluster, silent_name_node):
+    job = submit(tony, "fox")
+    assert job.wait() == 0
+    job.published()
+    silent_cluster(**IMPATIENT).close()
+    assert names(tony, "--all") == [job.id]
+    assert connections(silent_name_node) == 1
+    answer = tony.run("rm", "fox")
+    assert answer.returncode == 0 and answer.stderr.count("jobs in HDFS are not looked at: ") == 1, answer.stderr
+    assert "stays: hdfs://127.0.0.1" in answer.stdout and not job.directory.exists()
+    assert not list((tony.state / "history").glob(f"*/*/*/{job.id}"))
+    assert connections(silent_name_node) == 1
+
+
+def test_rm_refuses_a_job_whose_history_is_in_an_hdfs_that_is_silent(tony, silent_cluster, silent_name_node):
+    job = submit(tony, "fox")
+    assert job.wait() == 0
+    job.published()
+    silent_cluster()
+    place = job.directory / "job.json"
+    place.write_text(json.dumps({**json.loads(place.read_text()), "cluster": {}}))
+    answer = tony.run("rm", "fox")
+    assert answer.returncode == 5 and f"{job.id} stays: its history is in HDFS" in answer.stderr
+    assert answer.stdout == "" and place.exists() and job.published()
+    assert connections(silent_name_node) == 1
 
 
 # ---- the list -------------------------------------------------------------------------------------
@@ -201,9 +251,6 @@ def test_list_watch_tells_what_changes(tony):
     assert ended.id not in told.read_text() and "\033" not in told.read_text()
     watcher.send_signal(signal.SIGINT)
     assert watcher.wait(timeout=PATIENCE_S) == 130
-
-
-IMPATIENT = {"yarn.resourcemanager.connect.max-wait.ms": 100}
 
 
 def test_list_watch_warns_once_of_a_cluster_that_is_silent(tony, silent_cluster):
