@@ -47,6 +47,7 @@ void removal_finish(struct removal *removal)
 	str_list_finish(&removal->chosen);
 	forget(&removal->here);
 	forget(&removal->kept_here);
+	forget(&removal->kept_in_hdfs);
 }
 
 int removal_remove(struct removal *removal, const char *path, const char *name, struct err *err)

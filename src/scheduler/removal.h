@@ -28,7 +28,7 @@ struct removal {
 	/* Of all of them. */
 	struct str_list sources; /* contents of the cache that the jobs had */
 	struct str_list chosen;	 /* the ids of those that are to be removed */
-	struct removal_use here, kept_here;
+	struct removal_use here, kept_here, kept_in_hdfs;
 };
 void removal_finish(struct removal *removal);
 #define cleanup_removal __attribute__((cleanup(removal_finish)))

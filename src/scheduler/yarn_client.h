@@ -102,6 +102,10 @@ int yarn_check_total(struct hadoop_cluster *cluster, const struct job *job,
 char *yarn_output_dir(const struct hadoop_cluster *cluster, const struct job *job);
 /* Where a job that names no directory for its checkpoints has them; the caller frees. */
 char *yarn_own_checkpoint_dir(const struct hadoop_cluster *cluster, const struct job *job);
+/* A job that goes on with the checkpoints of an earlier one of this user's: a directory says so as
+ * long as the job is there, YARN_RESUMED "/<its id>.<the earlier one's>". NULL: it does not. */
+char *yarn_resumed_dir(const struct hadoop_cluster *cluster, const struct job *job);
+#define YARN_RESUMED "resumed"
 int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct err *err);
 int yarn_prepare(const struct job *job, struct job_door *door, struct err *err);
 int yarn_start(const struct job *job, struct job_door *door, struct err *err);

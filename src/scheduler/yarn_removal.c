@@ -120,6 +120,63 @@ static int check_unused(const struct removing *removing, const char *checkpoints
 	return 0;
 }
 
+/* The name of a directory of yarn_resumed_dir(); false: it is none. */
+static bool split_resumed(const char *name, char **later, char **first)
+{
+	const char *dot = strchr(name, '.');
+
+	*later = dot ? mem_strndup(name, (size_t)(dot - name)) : NULL;
+	*first = dot ? mem_strdup(dot + 1) : NULL;
+	return dot && yarn_is_id(*later) && yarn_is_id(*first);
+}
+
+static void note_resumed(void *data, const struct webhdfs_file *file)
+{
+	const struct removing *removing = data;
+	char *later cleanup_free = NULL, *first cleanup_free = NULL;
+
+	if (!split_resumed(file->name, &later, &first))
+		return;
+	const struct job job = {.id = first};
+	char *checkpoints cleanup_free = yarn_own_checkpoint_dir(removing->cluster, &job);
+	removal_note_use(&removing->removal->kept_in_hdfs, later, checkpoints);
+}
+
+/* ERR_USAGE: a job that has ended, and is not removed, went on with those checkpoints. */
+static int check_not_resumed(const struct removing *removing, const char *checkpoints,
+			     struct err *err)
+{
+	struct removal_use *use = &removing->removal->kept_in_hdfs;
+	char *directory cleanup_free = yarn_user_path(removing->cluster, YARN_RESUMED);
+	struct err missing cleanup_err = {0};
+
+	use->of_ended = true;
+	if (removal_use_begin(use) &&
+	    webhdfs_list(removing->client, directory, note_resumed, (void *)removing, &missing) <
+		    0 &&
+	    missing.kind != ERR_NOT_FOUND) {
+		use->looked_ms = 0;
+		return err_copy(err, &missing);
+	}
+	return removal_check_unused(removing->removal, use, removing->id, checkpoints, err);
+}
+
+static int remove_resumed(const struct removing *removing, struct err *err)
+{
+	const struct removal_use *use = &removing->removal->kept_in_hdfs;
+
+	for (size_t i = 0; i < use->jobs.count; i++) {
+		if (!str_equal(use->jobs.items[i], removing->id))
+			continue;
+		char *name cleanup_free = mem_printf(YARN_RESUMED "/%s.%s", removing->id,
+						     fs_basename(use->paths.items[i]));
+		char *resumed cleanup_free = yarn_user_path(removing->cluster, name);
+		if (remove_path(removing, resumed, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* ------------------------------------------------------------------------------------------- */
 
 /* The job's own places: a directory that the user has named is not among them. */
@@ -131,7 +188,9 @@ static int remove_in_hdfs(const struct removing *removing, struct err *err)
 	char *output cleanup_free = yarn_output_dir(removing->cluster, &job);
 
 	if (check_unused(removing, checkpoints, err) < 0 ||
-	    remove_path(removing, checkpoints, err) < 0 || remove_path(removing, output, err) < 0)
+	    check_not_resumed(removing, checkpoints, err) < 0 ||
+	    remove_path(removing, checkpoints, err) < 0 || remove_path(removing, output, err) < 0 ||
+	    remove_resumed(removing, err) < 0)
 		return -1;
 	return remove_path(removing, own, err);
 }
@@ -314,16 +373,22 @@ struct leaving {
 static void add_left(void *data, const struct webhdfs_file *file)
 {
 	const struct leaving *leaving = data;
+	char *later cleanup_free = NULL, *first cleanup_free = NULL;
 
-	if (file->is_directory && yarn_is_id(file->name) && file->modified_ms <= leaving->until_ms)
+	if (!file->is_directory || file->modified_ms > leaving->until_ms)
+		return;
+	if (yarn_is_id(file->name))
 		add_once(leaving->ids, file->name);
+	/* It has written to the checkpoints of the first one, and is as old as those. */
+	else if (split_resumed(file->name, &later, &first) && str_list_has(leaving->ids, first))
+		add_once(leaving->ids, later);
 }
 
 /* Of jobs that the ResourceManager has forgotten, too; yarn_remove() sees which live. */
 static int add_left_in_hdfs(const struct hadoop_cluster *cluster, int64_t until_ms,
 			    struct str_list *ids, struct err *err)
 {
-	static const char *const names[] = {"checkpoints", "output"};
+	static const char *const names[] = {"checkpoints", "output", YARN_RESUMED}; /* in order */
 	struct webhdfs_client *client cleanup_webhdfs = yarn_webhdfs(cluster, err);
 	struct leaving leaving = {until_ms, ids};
 
@@ -387,6 +452,8 @@ void yarn_removal_age(const struct job *job)
 	/* A client may still follow a job that has just ended. */
 	if (all_ms > 0)
 		yarn_ended(now - (all_ms > UNKNOWN_MS ? all_ms : UNKNOWN_MS), &ids, NULL);
+	for (size_t i = 0; i < ids.count; i++)
+		str_list_add(&removal.chosen, ids.items[i]);
 	for (size_t i = 0; i < ids.count; i++) {
 		removal_begin(&removal);
 		yarn_remove(ids.items[i], &removal, NULL);

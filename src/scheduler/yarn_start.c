@@ -212,13 +212,31 @@ char *yarn_output_dir(const struct hadoop_cluster *cluster, const struct job *jo
 	return yarn_user_path(cluster, name);
 }
 
+char *yarn_resumed_dir(const struct hadoop_cluster *cluster, const struct job *job)
+{
+	const char *path =
+		job->checkpoint_dir ? yarn_path_within(cluster, job->checkpoint_dir) : NULL;
+	char *own cleanup_free = yarn_user_path(cluster, "checkpoints/");
+
+	if (!path || !str_starts_with(path, own))
+		return NULL;
+	path += strlen(own);
+	char *first cleanup_free = mem_strndup(path, strcspn(path, "/"));
+	char *name cleanup_free = mem_printf(YARN_RESUMED "/%s.%s", job->id, first);
+	return yarn_is_id(first) && !str_equal(first, job->id) ? yarn_user_path(cluster, name)
+							       : NULL;
+}
+
 static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct webhdfs_client *client,
 			       const struct job *job, struct err *err)
 {
 	const char *path = yarn_path_within(cluster, job->checkpoint_dir);
+	char *resumed cleanup_free = yarn_resumed_dir(cluster, job);
 
 	if (!path) /* of each node's own, or a file system that only the programs know */
 		return 0;
+	if (resumed && webhdfs_make_directories(client, resumed, DIRECTORY_PERMISSION, err) < 0)
+		return -1;
 	return webhdfs_make_directories(client, path, DIRECTORY_PERMISSION, err);
 }
 
@@ -255,10 +273,13 @@ static void remove_submission(const struct hadoop_cluster *cluster, struct webhd
 {
 	char *checkpoints cleanup_free = yarn_own_checkpoint_dir(cluster, job);
 	char *output cleanup_free = yarn_output_dir(cluster, job);
+	char *resumed cleanup_free = yarn_resumed_dir(cluster, job);
 
 	webhdfs_explain_full(client, err);
 	webhdfs_remove(client, checkpoints, NULL);
 	webhdfs_remove(client, output, NULL);
+	if (resumed)
+		webhdfs_remove(client, resumed, NULL);
 	webhdfs_remove(client, cluster->job_dir, NULL);
 }
 

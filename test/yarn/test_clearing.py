@@ -96,6 +96,27 @@ def test_clean_takes_what_another_machine_submitted(tony, base):
     assert job.id in tony.run("history").stdout
 
 
+def test_checkpoints_stay_as_long_as_a_later_job_that_went_on_with_them(tony, base):
+    """Other machines know it by a directory in HDFS, which goes with the later job."""
+    first = ended(tony, base)
+    answer = tony.run("rerun", "--detach", first.id, "--resume")
+    assert answer.returncode == 0, answer.stderr
+    later = tony.found_job(answer.stdout)
+    tony.jobs.append(later)
+    assert later.wait() == 0
+    assert tony.cluster.list(f"{base}/resumed") == [f"{later.id}.{first.id}"]
+    wait_until(lambda: not tony.cluster.status(f"{base}/{later.id}"), "its AM to remove the job's directory")
+    tony.forget()
+    refused = answer_of(tony, "rm", first.id, code=2).stderr
+    assert f"tony rm {later.id} {first.id}" in refused and places(tony, base, first.id) == ["checkpoints", "output"]
+    dry = json.loads(answer_of(tony, "clean", "--older-than", "0s", "--dry-run", "--json").stdout)
+    assert {row["id"] for row in dry["jobs"]} == {first.id, later.id}, "both are old enough"
+    answer_of(tony, "rm", later.id)
+    assert tony.cluster.list(f"{base}/resumed") == []
+    answer_of(tony, "rm", first.id)
+    assert places(tony, base, first.id) == []
+
+
 def test_clean_takes_what_no_job_has_used_for_long_from_the_cache(tony, base):
     job = ended(tony, base)
     cache = f"{base}/cache"
