@@ -11,7 +11,6 @@
 #include "base/user.h"
 #include "client/opened.h"
 #include "client/schedulers.h"
-#include "scheduler/job_stores.h"
 
 struct search {
 	const struct ended_filter *filter;
@@ -96,18 +95,20 @@ static int search_store(struct search *search, struct history_store *store, stru
 
 static int search_stores(struct search *search, struct err *err)
 {
-	struct job_stores stores cleanup_job_stores = {0};
+	const struct job_stores *stores = search->filter->stores;
+	struct job_stores opened cleanup_job_stores = {0};
 
-	if (job_stores_open(search->filter->location, &stores, err) < 0)
+	if (!stores && job_stores_open(search->filter->location, &opened, err) < 0)
 		return -1;
-	for (size_t i = 0; i < stores.count; i++) {
+	stores = stores ? stores : &opened;
+	for (size_t i = 0; i < stores->count; i++) {
 		struct err why cleanup_err = {0};
-		if (search_store(search, stores.items[i], &why) == 0)
+		if (search_store(search, stores->items[i], &why) == 0)
 			continue;
 		if (search->filter->location)
 			return err_copy(err, &why);
-		log_warning("jobs in %s are not shown: %s", history_store_location(stores.items[i]),
-			    err_message(&why));
+		log_warning("jobs in %s are not shown: %s",
+			    history_store_location(stores->items[i]), err_message(&why));
 	}
 	return 0;
 }

@@ -111,7 +111,7 @@ static void clean_scheduled(struct clearing *clearing, const struct scheduler_cl
 static int clean_stored(struct clearing *clearing, int64_t until_ms, struct err *err)
 {
 	struct ended_jobs jobs cleanup_ended_jobs = {0};
-	const struct ended_filter filter = {0};
+	const struct ended_filter filter = {.stores = &clearing->stores};
 
 	if (!clearing->with_history)
 		return 0;

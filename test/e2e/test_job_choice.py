@@ -174,17 +174,22 @@ def connections(server):
         return count
 
 
-def test_rm_and_list_ask_a_name_node_that_is_silent_once(tony, silent_cluster, silent_name_node):
-    job = submit(tony, "fox")
-    assert job.wait() == 0
+def test_rm_clean_and_list_ask_a_name_node_that_is_silent_once(tony, silent_cluster, silent_name_node):
+    other, job = submit(tony, "hen"), submit(tony, "fox")
+    assert other.wait() == job.wait() == 0
     job.published()
+    other.published()
     silent_cluster(**IMPATIENT).close()
-    assert names(tony, "--all") == [job.id]
+    assert names(tony, "--all") == [job.id, other.id]
     assert connections(silent_name_node) == 1
     answer = tony.run("rm", "fox")
     assert answer.returncode == 0 and answer.stderr.count("jobs in HDFS are not looked at: ") == 1, answer.stderr
     assert "stays: hdfs://127.0.0.1" in answer.stdout and not job.directory.exists()
     assert not list((tony.state / "history").glob(f"*/*/*/{job.id}"))
+    assert connections(silent_name_node) == 1
+    answer = tony.run("clean", "--history", "--older-than", "0s")
+    assert "jobs on yarn stay: " in answer.stderr and f"{other.id} removed" in answer.stdout
+    assert not list((tony.state / "history").glob(f"*/*/*/{other.id}"))
     assert connections(silent_name_node) == 1
 
 
