@@ -346,3 +346,9 @@ void am_resume(struct am *am)
 	machine_resume(am->machine, clock_monotonic_ms(), &am->actions);
 	carry_out(am);
 }
+
+void am_run_until(struct am *am, const bool *done)
+{
+	while (!*done)
+		event_base_loop(am->base, EVLOOP_ONCE);
+}

@@ -48,12 +48,6 @@ static void on_done(void *data)
 	*(bool *)data = true;
 }
 
-void am_run_until(struct am *am, const bool *done)
-{
-	while (!*done)
-		event_base_loop(am->base, EVLOOP_ONCE);
-}
-
 static void await_files(struct am *am)
 {
 	bool done = false;

@@ -19,64 +19,8 @@
 #include "scheduler/launch.h"
 #include "scheduler/state_dir.h"
 
-#define HOLD_VARIABLE "TONY_AM_HOLD"
 #define SHORT_LIFE_MS 10000
 #define SHORT_LIVES   5
-
-/* ---- what outlives an AM ------------------------------------------------------------------ */
-
-/* From the process that this one was before am_become_guardian(): "LISTENER HELD ..." */
-static void take_hold(struct am *am, const char *text)
-{
-	struct str_list words cleanup_str_list = {0};
-	str_split(&words, text, ' ');
-	for (size_t i = 0; i < words.count; i++) {
-		int fd = atoi(words.items[i]);
-		fcntl(fd, F_SETFD, FD_CLOEXEC);
-		if (i == 0)
-			am->listener = fd;
-		else if (am->hold.count < SCHEDULER_HOLD_MAX)
-			am->hold.fds[am->hold.count++] = fd;
-	}
-	unsetenv(HOLD_VARIABLE);
-}
-
-static int open_hold(struct am *am, struct err *err)
-{
-	const char *passed_on = getenv(HOLD_VARIABLE);
-	if (!am->scheduler_ops->hold)
-		return 0;
-	if (passed_on) {
-		take_hold(am, passed_on);
-		return 0;
-	}
-	char *address cleanup_free = listen_address(am->place.host);
-	int listener = net_listen(address, false, err);
-	if (listener < 0)
-		return -1;
-	am->listener = listener;
-	return am->scheduler_ops->hold(am->job, am->job_dir, &am->hold, err);
-}
-
-void am_become_guardian(const struct am *am)
-{
-	char *const arguments[] = {"tony-agent", "am", "--job-dir", (char *)am->job_dir, NULL};
-	struct str text cleanup_str = {0};
-	if (am->listener == 0)
-		return;
-	log_warning("the application master's guardian was killed: this process takes its place");
-	str_append_format(&text, "%d", am->listener);
-	fcntl(am->listener, F_SETFD, 0);
-	for (size_t i = 0; i < am->hold.count; i++) {
-		str_append_format(&text, " %d", am->hold.fds[i]);
-		fcntl(am->hold.fds[i], F_SETFD, 0);
-	}
-	setenv(HOLD_VARIABLE, str_text(&text), 1);
-	proc_reset_signals();
-	limits_restore();
-	execv("/proc/self/exe", arguments);
-	log_error("cannot start the guardian anew");
-}
 
 /* ---- the last duty ------------------------------------------------------------------------ */
 
@@ -183,7 +127,7 @@ static int guard(struct am *am, const char *mark)
 	struct err err cleanup_err = {0};
 	int result = am_find_all(am, &err);
 	if (result == 0)
-		result = open_hold(am, &err);
+		result = am_open_hold(am, &err);
 	if (result == 0)
 		result = guard_open(mark, &am->guard, &err);
 	/* The process that takes its guardian's place may have been at the end already. */

@@ -51,17 +51,30 @@ struct am {
 	bool feeding;	   /* an event is in hand */
 };
 
-/* ---- am_main.c ---- */
+/* ---- am_place.c ---- */
+
+#define KV_FILE		"store.kv"
+#define RENDEZVOUS_FILE "rendezvous.kv"
 
 /* The job, its scheduler, and what that one left here for the AM. */
 int am_find_all(struct am *am, struct err *err);
 
-/* The AM itself, in the worker. Returns its exit code. */
-int am_run(struct am *am);
-
+/* The space for the journal's last lines, so that they can be written. */
 void am_give_up_reserve(const char *job_dir);
 /* Nobody on this machine is to find an AM there any more, nor is another one to follow. */
 void am_withdraw(const char *job_dir);
+
+/* ---- am_hold.c ---- */
+
+/* Opens what outlives an AM, or takes it from the process that this one was. */
+int am_open_hold(struct am *am, struct err *err);
+/* Whose guardian was killed. Returns only when it cannot. */
+void am_become_guardian(const struct am *am);
+
+/* ---- am_run.c ---- */
+
+/* The AM itself, in the worker. Returns its exit code. */
+int am_run(struct am *am);
 
 /* ---- am_end.c ---- */
 
@@ -72,9 +85,6 @@ enum job_state am_end(struct am *am);
  * machine has told it. */
 void am_record_end(struct journal *journal, enum job_state state, const char *message,
 		   const struct cause *cause, bool notices_due);
-
-/* Events that come this late leave the loop, too. */
-void am_run_until(struct am *am, const bool *done);
 
 /* ---- am_notify.c ---- */
 
@@ -90,10 +100,10 @@ void am_notify_alone(const struct am *am);
  * the environment of every process below. */
 int am_run_guarded(struct am *am, const char *mark);
 
-/* Whose guardian was killed. Returns only when it cannot. */
-void am_become_guardian(const struct am *am);
-
 /* ---- am_act.c ---- */
+
+/* Runs the loop, also where events of the end leave it. */
+void am_run_until(struct am *am, const bool *done);
 
 /* Feeds the machine and carries out what it says. False: the event was stale. */
 bool am_feed(struct am *am, const struct machine_event *event);

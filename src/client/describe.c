@@ -1,6 +1,5 @@
 #include "client/describe.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,38 +15,6 @@
 #include "framework/framework.h"
 
 #define MAX_GIVE_UP_MS ((int64_t)365 * 86400 * 1000)
-
-void describe_error(const struct describer *describer, const char *key, const char *format, ...)
-{
-	const struct conf_entry *entry = conf_find(describer->conf, "%s", key);
-	char *where cleanup_free = conf_locate(describer->conf, "%s", key);
-	va_list args;
-
-	va_start(args, format);
-	char *text cleanup_free = mem_vprintf(format, args);
-	va_end(args);
-	problems_error(describer->problems, conf_source(describer->conf, entry), "%s: %s", where,
-		       text);
-}
-
-bool describe_is_set(const struct conf *conf, const char *key)
-{
-	const struct conf_entry *entry = conf_find(conf, "%s", key);
-
-	return entry && !entry->invalid && entry->value && *entry->value;
-}
-
-bool describe_is_users(const struct conf *conf, const char *key)
-{
-	const struct conf_entry *entry = conf_find(conf, "%s", key);
-
-	return entry && entry->layer != CONF_LAYER_DEFAULT;
-}
-
-bool describe_is_for_cluster(const struct conf *conf)
-{
-	return !str_equal(conf_text(conf, "tony.application.scheduler"), "local");
-}
 
 /* "tony-20261121-061400-1f3a09c4": many jobs may be submitted within a second. What is left of a
  * job is found, and killed, by its id, whatever state directory it is of. */
@@ -95,13 +62,6 @@ static char *absolute(struct describer *describer, const char *key, const char *
 		problems_error(describer->problems, PROBLEM_FILE, "%s: \"%s\": %s", key, path,
 			       err_message(&err));
 	return result;
-}
-
-enum job_mode describe_mode(const struct conf *conf)
-{
-	const char *mode = conf_text(conf, "tony.application.distributed-mode");
-
-	return str_equal(mode, "FCFS") ? JOB_MODE_FCFS : JOB_MODE_GANG;
 }
 
 static void describe_identity(struct describer *describer)

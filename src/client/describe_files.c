@@ -241,6 +241,5 @@ void describe_resources(struct describer *describer)
 	warn_of_environments(describer);
 	out->python_venv = find_path(describer, &(struct place){"--python_venv", PROBLEM_TYPED},
 				     options->python_venv, "an archive or a directory");
-	out->interpreter =
-		job_options_interpreter(options->python_venv, options->python_binary_path);
+	out->interpreter = describe_interpreter(options->python_venv, options->python_binary_path);
 }

@@ -41,6 +41,10 @@ int describe_instances(const struct conf *conf, const char *type);
 
 enum job_mode describe_mode(const struct conf *conf);
 
+/* Python's path as a task has it: one that is not absolute is below the venv. The caller frees.
+ * NULL: `python` is NULL. */
+char *describe_interpreter(const char *venv, const char *python);
+
 /* The tasks' Python, as a word for the shell. The caller frees. */
 char *describe_python(const struct job_options *options);
 

@@ -96,7 +96,7 @@ static enum job_role role_of(const struct describer *describer, const char *type
 char *describe_python(const struct job_options *options)
 {
 	char *python cleanup_free =
-		job_options_interpreter(options->python_venv, options->python_binary_path);
+		describe_interpreter(options->python_venv, options->python_binary_path);
 
 	return str_shell_quote(python ? python : "python3");
 }

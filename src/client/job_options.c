@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "client/describe.h"
+#include "client/describe_internal.h"
 #include "client/env_file.h"
 #include "client/job_file.h"
 #include "conf/problems.h"
@@ -32,18 +33,11 @@ int job_options_command(const struct str_list *operands, size_t dashdash, struct
 	return 0;
 }
 
-char *job_options_interpreter(const char *venv, const char *python)
-{
-	if (!python)
-		return NULL;
-	return venv && *python != '/' ? mem_printf("venv/%s", python) : mem_strdup(python);
-}
-
 char *job_options_build_command(const char *venv, const char *python, const char *executes,
 				const char *params)
 {
 	struct str command = {0};
-	char *interpreter cleanup_free = job_options_interpreter(venv, python);
+	char *interpreter cleanup_free = describe_interpreter(venv, python);
 
 	if (!executes)
 		return NULL;

@@ -97,7 +97,9 @@ int job_verb_describe(const struct job_options *options, const struct str_list *
 	    describe_from_options(options, &command, description, err) < 0 ||
 	    place_tasks(description, job_verb_scheduler(description), err) < 0 ||
 	    stage_plan(description, stage, err) < 0 ||
-	    typed_command_check_quotes(&command, description, stage, err) < 0)
+	    typed_command_check_quotes(&command, description,
+				       !job_verb_scheduler(description)->shares_files, stage,
+				       err) < 0)
 		return -1;
 	return check_texts(description->job, err);
 }

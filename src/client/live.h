@@ -50,6 +50,10 @@ char *live_stopping(const struct job_view *view);
 void live_line(const struct job_view *view, const struct journal_line *line, struct str *out);
 /* Does it matter to the reader of the programs' output, who wants to hear of trouble only? */
 bool live_line_is_trouble(const struct job_view *view, const struct journal_line *line);
+/* Tasks that are shown: no dormant ones. */
+size_t live_count(const struct job_view *view);
+/* "3 running, 1 launching" */
+void live_append_counts(const size_t counts[TASK_STATE_COUNT], struct str *out);
 /* "4 tasks: 3 running, 1 launching". */
 void live_summary(const struct job_view *view, struct str *out);
 

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "client/live.h"
 
-enum { LOSSES_MAX = 5, IDLE_MS = 1000 };
+enum { IDLE_MS = 1000 };
 
 static const char *member(const json_t *record, const char *name)
 {
@@ -27,45 +27,6 @@ static void append_job(const struct job_view *view, const json_t *record, struct
 		str_append_format(out, ": %s:%d %s", view->job->types[task->type].name, task->index,
 				  view->cause.text);
 	}
-}
-
-static void add_failed_notices(const struct job_view *view, struct str_list *lines)
-{
-	const json_t *notice;
-	size_t i;
-
-	json_array_foreach(view->notices, i,
-			   notice) if (json_is_true(json_object_get(notice, "failed")))
-		str_list_add_format(lines, "warning: %s: %s",
-				    json_string_value(json_object_get(notice, "of")),
-				    json_string_value(json_object_get(notice, "text")));
-}
-
-void live_add_losses(const struct job_view *view, struct str_list *lines)
-{
-	size_t count = 0, troubled = 0;
-
-	for (size_t i = 0; i < view->task_count; i++) {
-		const struct task_view *task = &view->tasks[i];
-		if (task->checkpoint_trouble && ++troubled == 1)
-			str_list_add_format(lines, "warning: %s:%d: %s",
-					    view->job->types[task->type].name, task->index,
-					    task->checkpoint_trouble);
-		if (task->lost.text && ++count <= LOSSES_MAX)
-			str_list_add_format(lines, "warning: %s:%d: %s",
-					    view->job->types[task->type].name, task->index,
-					    task->lost.text);
-	}
-	if (count > LOSSES_MAX)
-		str_list_add_format(lines, "warning: output of %zu task%s more was lost",
-				    count - LOSSES_MAX, str_plural(count - LOSSES_MAX));
-	if (troubled > 1)
-		str_list_add_format(lines,
-				    "warning: the checkpoints of %zu task%s more cannot be stored",
-				    troubled - 1, str_plural(troubled - 1));
-	add_failed_notices(view, lines);
-	if (view->history_trouble)
-		str_list_add_format(lines, "warning: %s", view->history_trouble);
 }
 
 static void append_ui(const struct job_view *view, const char *task, struct str *out)

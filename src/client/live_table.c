@@ -198,15 +198,6 @@ static void add_last_failure(struct table *table)
 		add_labelled(table, "  ", cause->headline);
 }
 
-static size_t count_shown(const struct job_view *view)
-{
-	size_t count = 0;
-
-	for (size_t state = 0; state < TASK_STATE_COUNT; state++)
-		count += view->tasks_in[state];
-	return count;
-}
-
 static void add_elastic(struct table *table)
 {
 	for (size_t i = 0; i < table->view->job->type_count; i++) {
@@ -290,25 +281,6 @@ static void add_task(struct table *table, size_t number, int width)
 	add_line(table, line, (size_t)width + 4, strlen(state), task_color(task->state));
 }
 
-/* "96 running, 3 launching"; the states that want attention first. */
-static void append_counts(const size_t counts[TASK_STATE_COUNT], struct str *out)
-{
-	static const enum task_state order[] = {
-		TASK_FAILED,	 TASK_LOST,	 TASK_RUNNING,	 TASK_STOPPING,
-		TASK_REGISTERED, TASK_LAUNCHING, TASK_ALLOCATED, TASK_REQUESTED,
-		TASK_WAITING,	 TASK_SUCCEEDED, TASK_STOPPED,
-	};
-	const char *separator = "";
-
-	for (size_t i = 0; i < array_length(order); i++) {
-		if (counts[order[i]] == 0)
-			continue;
-		str_append_format(out, "%s%zu %s", separator, counts[order[i]],
-				  task_state_name(order[i]));
-		separator = ", ";
-	}
-}
-
 static void add_type(struct table *table, size_t type)
 {
 	const struct job_view *view = table->view;
@@ -320,7 +292,7 @@ static void add_type(struct table *table, size_t type)
 			counts[view->tasks[i].state]++;
 	str_append_format(&line, "  %s  %d: ", view->job->types[type].name,
 			  view->types[type].wanted);
-	append_counts(counts, &line);
+	live_append_counts(counts, &line);
 	add_line(table, line.text, 0, 0, NULL);
 }
 
@@ -355,7 +327,7 @@ void live_table(const struct job_view *view, const json_t *work, int64_t now_ms,
 	char *progress cleanup_free = work_text(work);
 
 	table.left = size.rows < MIN_ROWS ? MIN_ROWS : size.rows;
-	table.spare = table.left - HEAD_ROWS - (int)count_shown(view);
+	table.spare = table.left - HEAD_ROWS - (int)live_count(view);
 	add_head(&table);
 	if (view->waiting)
 		add_labelled(&table, "waiting:", view->waiting);
@@ -366,7 +338,7 @@ void live_table(const struct job_view *view, const json_t *work, int64_t now_ms,
 	add_elastic(&table);
 	add_losses(&table);
 	add_uis(&table);
-	if (count_shown(view) > (size_t)(table.left > 0 ? table.left : 0)) {
+	if (live_count(view) > (size_t)(table.left > 0 ? table.left : 0)) {
 		add_folded(&table);
 		return;
 	}
@@ -374,86 +346,4 @@ void live_table(const struct job_view *view, const json_t *work, int64_t now_ms,
 	for (size_t i = 0; i < view->task_count; i++)
 		if (!view->tasks[i].dormant)
 			add_task(&table, i, width);
-}
-
-void live_summary(const struct job_view *view, struct str *out)
-{
-	size_t count = count_shown(view);
-
-	str_append_format(out, "%zu task%s: ", count, str_plural(count));
-	append_counts(view->tasks_in, out);
-}
-
-/* The types that must have started or ended before this one is asked for. */
-static char *dependencies(const struct job *job, size_t type)
-{
-	struct str_list names cleanup_str_list = {0};
-
-	for (size_t i = 0; i < job->types[type].dependency_count; i++) {
-		const struct job_dependency *on = &job->types[type].dependencies[i];
-		str_list_add_format(&names, "%s to %s", job->types[on->type].name,
-				    on->on_start ? "start" : "succeed");
-	}
-	char *joined cleanup_free = str_list_join(&names, ", ");
-	return *joined ? mem_printf("for %s", joined) : NULL;
-}
-
-static char *barrier(const struct job_view *view, const struct task_view *task)
-{
-	size_t missing = view->tasks_in[TASK_REQUESTED] + view->tasks_in[TASK_ALLOCATED] +
-			 view->tasks_in[TASK_LAUNCHING] + view->tasks_in[TASK_STOPPING];
-
-	if (view->state == JOB_RUNNING && !task->restarting &&
-	    job_type_is_elastic(&view->job->types[task->type]))
-		return mem_strdup("to be taken in");
-	if (view->job->mode != JOB_MODE_GANG || missing == 0)
-		return NULL;
-	return mem_printf("for %zu more of the gang", missing);
-}
-
-char *live_elastic(const struct job_view *view, size_t type)
-{
-	const struct job_type *described = &view->job->types[type];
-
-	if (!job_type_is_elastic(described))
-		return NULL;
-	return mem_printf("%s: %d wanted (%d to %d), %zu running", described->name,
-			  view->types[type].wanted, described->min_instances,
-			  described->max_instances, view->types[type].running);
-}
-
-char *live_ui(const struct job_view *view, size_t task)
-{
-	/* The one program of a job without task types may be a notebook as well. */
-	bool is_single = framework_is_single_node(view->job);
-	char *url cleanup_free = task_view_ui_url(&view->tasks[task]);
-
-	return url ? mem_printf("%s  %s", is_single ? "Web interface" : "TensorBoard", url) : NULL;
-}
-
-char *live_task_detail(const struct job_view *view, size_t number)
-{
-	const struct task_view *task = &view->tasks[number];
-
-	switch (task->state) {
-	case TASK_WAITING:
-		return dependencies(view->job, task->type);
-	case TASK_REQUESTED:
-		return mem_strdup("for a container");
-	case TASK_LAUNCHING:
-		return mem_strdup("for its executor");
-	case TASK_REGISTERED:
-		return barrier(view, task);
-	case TASK_RUNNING:
-		if (task->blames_peer)
-			return mem_strdup("for word of its peers");
-		if (!task->up)
-			return mem_strdup("for its process");
-		return task->port > 0 ? mem_printf("%s:%d", task->host, task->port) : NULL;
-	case TASK_FAILED:
-	case TASK_LOST:
-		return mem_strdup(task->cause.text);
-	default:
-		return NULL;
-	}
 }

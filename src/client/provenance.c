@@ -18,9 +18,8 @@
 #include "history/layout.h"
 #include "scheduler/yarn_fetch.h"
 
-#define FILE_CAP    (32 << 20) /* bytes of a file that is hashed */
-#define COMMAND_MAX 20	       /* files that are, of those that commands name */
-#define PIPE_BYTES  (1 << 20)  /* so that the whole answer waits in the pipe */
+#define COMMAND_MAX 20	      /* files that are, of those that commands name */
+#define PIPE_BYTES  (1 << 20) /* so that the whole answer waits in the pipe */
 
 /* ---- the process beside the submission ---------------------------------------------------- */
 
@@ -31,20 +30,6 @@ struct inquiry {
 	bool with_git, with_diff;
 	int answer;
 };
-
-json_t *provenance_hash(const char *directory, const char *path)
-{
-	char *whole cleanup_free = fs_join(directory, path);
-	json_t *object = json_object();
-	struct stat info;
-
-	json_set_text(object, "path", path);
-	if (stat(whole, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= FILE_CAP) {
-		char *hash cleanup_free = fs_hash_tree(whole, NULL);
-		json_set_text(object, "sha256", hash);
-	}
-	return object;
-}
 
 static void add_named(const struct inquiry *inquiry, const struct str_list *words,
 		      struct str_list *known, json_t *files)

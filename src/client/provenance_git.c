@@ -16,8 +16,23 @@
 
 #define ANSWER_CAP (1 << 20) /* the lines that name files, and the difference */
 #define CONFIG_CAP (1 << 20)
+#define FILE_CAP   (32 << 20) /* bytes of a file that is hashed */
 
 extern char **environ;
+
+json_t *provenance_hash(const char *directory, const char *path)
+{
+	char *whole cleanup_free = fs_join(directory, path);
+	json_t *object = json_object();
+	struct stat info;
+
+	json_set_text(object, "path", path);
+	if (stat(whole, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= FILE_CAP) {
+		char *hash cleanup_free = fs_hash_tree(whole, NULL);
+		json_set_text(object, "sha256", hash);
+	}
+	return object;
+}
 
 void provenance_git_finish(struct provenance_git *git)
 {

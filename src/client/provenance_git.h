@@ -32,8 +32,7 @@ void provenance_git_compare(struct provenance_git *git, bool with_diff, json_t *
 /* Adds the tracked files that are not as this commit has them. */
 void provenance_git_names(struct provenance_git *git, const char *commit, struct str_list *names);
 
-/* {"path", "sha256"} of a file; without the hash where it is none, or a large one. (Implemented in
- * provenance.c.) */
+/* {"path", "sha256"} of a file; without the hash where it is none, or a large one. */
 json_t *provenance_hash(const char *directory, const char *path);
 
 #endif

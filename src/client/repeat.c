@@ -19,28 +19,6 @@ void repeat_finish(struct repeat *repeat)
 	*repeat = (struct repeat){0};
 }
 
-static void set(json_t *config, const char *key, const char *value)
-{
-	json_t *row = json_object_get(config, key);
-
-	if (!value) {
-		json_object_del(config, key);
-		return;
-	}
-	if (!row) {
-		row = json_object();
-		json_set_text(row, "origin", "tony rerun");
-		json_object_set_new(config, key, row);
-	}
-	json_set_text(row, "value", value);
-}
-
-void repeat_set(struct repeat *repeat, const char *key, const char *value)
-{
-	set(repeat->config, key, value);
-	json_set_text(repeat->placed, key, value);
-}
-
 /* ---- environment -------------------------------------------------------------------------- */
 
 static bool is_pair_of(const char *pair, const char *name, size_t length)
@@ -72,7 +50,7 @@ static void unmask(struct repeat *repeat, const char *key, const struct job_type
 	key_read_list(key_find(key, NULL), value, &pairs);
 	for (size_t i = 0; i < pairs.count; i++)
 		key_append_item(key_find(key, NULL), find_pair(type, pairs.items[i], last), &all);
-	set(repeat->config, key, str_text(&all));
+	repeat_set_value(repeat, key, str_text(&all));
 }
 
 static void unmask_all(struct repeat *repeat)
@@ -133,7 +111,7 @@ static int resume(struct repeat *repeat, struct err *err)
 			       opened->id, opened->id);
 	if (check_checkpoints(opened->job, err) < 0)
 		return -1;
-	set(repeat->config, CHECKPOINT_KEY, opened->job->checkpoint_dir);
+	repeat_set_value(repeat, CHECKPOINT_KEY, opened->job->checkpoint_dir);
 	return 0;
 }
 
@@ -145,7 +123,7 @@ static void begin_anew(struct repeat *repeat)
 	if (chosen && *chosen)
 		report_note("checkpoints go to a directory of the new job; --resume goes on in %s",
 			    chosen);
-	set(repeat->config, CHECKPOINT_KEY, NULL);
+	repeat_set_value(repeat, CHECKPOINT_KEY, NULL);
 }
 
 /* ------------------------------------------------------------------------------------------- */
@@ -177,7 +155,7 @@ int repeat_plan(struct repeat *repeat, const struct opened *opened,
 	repeat->config = job->config ? json_deep_copy(job->config) : json_object();
 	repeat->placed = json_object();
 	if (job->work_dir)
-		set(repeat->config, WORK_DIR_KEY, job->work_dir);
+		repeat_set_value(repeat, WORK_DIR_KEY, job->work_dir);
 	unmask_all(repeat);
 	repeat_removals(job, options);
 	if (!choice->resumes)

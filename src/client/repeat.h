@@ -47,7 +47,11 @@ void repeat_warn_of_commit(const struct repeat *repeat, const struct job *job);
 /* For repeat_plan() alone (repeat_sources.c): puts the places of sources into `repeat`. */
 int repeat_place_sources(struct repeat *repeat, const struct job_options *options, struct err *err);
 
-/* A value of repeat->config that names a place; NULL takes the key out. */
-void repeat_set(struct repeat *repeat, const char *key, const char *value);
+/* ---- repeat_config.c */
+
+/* A value of repeat->config; NULL takes the key out. */
+void repeat_set_value(struct repeat *repeat, const char *key, const char *value);
+/* One that names a place where tony keeps what the user named otherwise. */
+void repeat_set_place(struct repeat *repeat, const char *key, const char *value);
 
 #endif

@@ -73,7 +73,7 @@ static int place_local_source(struct finder *finder, struct err *err)
 
 	if (!snapshot)
 		return tell_gone(finder, path, err);
-	repeat_set(finder->repeat, SOURCE_KEY, snapshot);
+	repeat_set_place(finder->repeat, SOURCE_KEY, snapshot);
 	return 0;
 }
 
@@ -89,7 +89,7 @@ static int place_sent_source(struct finder *finder, struct err *err)
 	if (yarn_fetch_keep(finder->job, sent->url, &missing) < 0)
 		return missing.kind == ERR_NOT_FOUND ? tell_gone(finder, sent->url, err)
 						     : err_copy(err, &missing);
-	repeat_set(finder->repeat, SOURCE_KEY, sent->url);
+	repeat_set_place(finder->repeat, SOURCE_KEY, sent->url);
 	return 0;
 }
 
@@ -192,7 +192,7 @@ static void place_resources(const struct finder *finder, const char *key, size_t
 	for (size_t i = 0; i < items.count; i++)
 		add_item(finder, type, items.items[i], &all);
 	if (!str_equal(str_text(&all), value))
-		repeat_set(finder->repeat, key, all.length > 0 ? all.text : NULL);
+		repeat_set_place(finder->repeat, key, all.length > 0 ? all.text : NULL);
 }
 
 /* ------------------------------------------------------------------------------------------- */

@@ -5,7 +5,6 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
-#include "client/job_verb.h"
 #include "client/program.h"
 
 /* No program's name begins so; but a user may put "--" before the options. */
@@ -113,14 +112,14 @@ static int check_word(const struct lone_word *word, struct err *err)
 }
 
 int typed_command_check_quotes(const struct str_list *command,
-			       const struct description *description, const struct stage *stage,
-			       struct err *err)
+			       const struct description *description, bool elsewhere,
+			       const struct stage *stage, struct err *err)
 {
 	const struct lone_word word = {
 		.job = description->job,
 		.stage = stage,
 		.text = command->count == 1 ? command->items[0] : "",
-		.elsewhere = !job_verb_scheduler(description)->shares_files,
+		.elsewhere = elsewhere,
 	};
 
 	return strpbrk(word.text, SEPARATORS) ? check_word(&word, err) : 0;

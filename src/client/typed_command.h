@@ -9,9 +9,9 @@
 int typed_command_check(const struct str_list *command, struct err *err);
 
 /* Refuses a line in quotes, "python3 train.py", which is one word to the user's shell. A word
- * without a blank or an operator is left to the tasks. */
+ * without a blank or an operator is left to the tasks. `elsewhere`: these run on other machines. */
 int typed_command_check_quotes(const struct str_list *command,
-			       const struct description *description, const struct stage *stage,
-			       struct err *err);
+			       const struct description *description, bool elsewhere,
+			       const struct stage *stage, struct err *err);
 
 #endif

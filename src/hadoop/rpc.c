@@ -1,25 +1,285 @@
 #include "hadoop/rpc.h"
 
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <limits.h>
 #include <openssl/rand.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/timer.h"
-#include "hadoop/rpc_internal.h"
+#include "hadoop/rpc_connection.h"
+#include "hadoop/rpc_frame.h"
+#include "hadoop/token.h"
 #include "net/address.h"
 
-const char *rpc_client_address(const struct rpc_client *client)
+enum rpc_call_state {
+	CALL_WAITING, /* for a connection that is ready */
+	CALL_SENT,
+	CALL_PAUSED, /* the server wants to be asked again later */
+	CALL_ENDED,  /* to be told from the loop */
+};
+
+struct rpc_call {
+	TAILQ_ENTRY(rpc_call) link;
+	struct rpc_client *client;
+	const struct rpc_method *method;
+	struct str request; /* rpc_frame_add_request() */
+	int32_t id;	    /* the same however often it is sent */
+	int sends;
+	enum rpc_call_state state;
+	struct event timer; /* CALL_SENT: the answer is late; CALL_PAUSED: it goes on */
+
+	int failures;
+	int64_t failed_since_ms; /* clock_monotonic_ms() of the first */
+
+	void (*done)(void *data, const ProtobufCMessage *response, const struct rpc_error *error);
+	void *data;
+	/* CALL_ENDED: with the one or the other. */
+	ProtobufCMessage *response;
+	enum rpc_error_kind error;
+	char *error_class, *error_text;
+};
+TAILQ_HEAD(rpc_call_list, rpc_call);
+
+struct rpc_client {
+	struct event_base *base;
+	struct rpc_options options; /* `token` is NULL or points to `token` */
+	struct hadoop_token token;
+	char *user, *principal;
+	char *all_addresses; /* for messages */
+	unsigned char id[RPC_CLIENT_ID_LENGTH];
+	int32_t last_call_id;
+
+	struct rpc_call_list calls, ended;
+	struct event step; /* brings things on, and tells of one call that ended */
+
+	struct rpc_connection *connection;
+	bool is_ready;
+	bool has_served; /* this connection */
+	bool is_leaving; /* a standby: the next one, as soon as it has answered what it got */
+	size_t address;	 /* of options.addresses */
+	int tries;	 /* in vain, since a server last served */
+	bool has_warned;
+	struct event pause;
+};
+
+static const char *address_of(const struct rpc_client *client)
 {
 	return client->options.addresses.items[client->address];
 }
 
-void rpc_client_wake(struct rpc_client *client)
+static void wake(struct rpc_client *client)
 {
 	event_active(&client->step, EV_TIMEOUT, 0);
 }
+
+/* ---- one call ----------------------------------------------------------------------------- */
+
+/* The server is silent, or does not serve: its connection is given up. */
+static void leave(struct rpc_client *client, const char *class, const char *why);
+
+static void free_call(struct rpc_call *call)
+{
+	event_del(&call->timer);
+	str_finish(&call->request);
+	if (call->response)
+		protobuf_c_message_free_unpacked(call->response, NULL);
+	free(call->error_class);
+	free(call->error_text);
+	free(call);
+}
+
+static void end_call(struct rpc_call *call)
+{
+	event_del(&call->timer);
+	call->state = CALL_ENDED;
+	TAILQ_REMOVE(&call->client->calls, call, link);
+	TAILQ_INSERT_TAIL(&call->client->ended, call, link);
+	wake(call->client);
+}
+
+static void fail_call(struct rpc_call *call, enum rpc_error_kind kind, const char *where,
+		      const char *class, const char *why)
+{
+	struct str text cleanup_str = {0};
+
+	str_append_format(&text, "%s at %s: %s", call->client->options.service->what, where,
+			  call->method->name);
+	if (class)
+		str_append_format(&text, ": %s", class);
+	if (*why)
+		str_append_format(&text, ": %s", why);
+	call->error = kind;
+	call->error_class = mem_strdup(class);
+	call->error_text = str_steal(&text);
+	end_call(call);
+}
+
+static void tell_call(struct rpc_call *call)
+{
+	const struct rpc_call told = *call;
+	const struct rpc_error error = {told.error, told.error_class, told.error_text};
+
+	call->response = NULL;
+	call->error_class = NULL;
+	call->error_text = NULL;
+	free_call(call);
+	told.done(told.data, told.response, told.response ? NULL : &error);
+	if (told.response)
+		protobuf_c_message_free_unpacked(told.response, NULL);
+	free(told.error_class);
+	free(told.error_text);
+}
+
+static void fail_call_here(struct rpc_call *call, enum rpc_error_kind kind, const char *class,
+			   const char *why)
+{
+	fail_call(call, kind, address_of(call->client), class, why);
+}
+
+static bool call_is_tired(const struct rpc_call *call, int64_t now_ms)
+{
+	const struct rpc_options *options = &call->client->options;
+
+	return options->max_wait_ms >= 0 && call->failures > 0 &&
+	       call->failures >= (int)options->addresses.count &&
+	       now_ms + options->retry_interval_ms - call->failed_since_ms >= options->max_wait_ms;
+}
+
+static void note_failure(struct rpc_call *call)
+{
+	if (call->failures == 0)
+		call->failed_since_ms = clock_monotonic_ms();
+	if (call->failures < INT_MAX)
+		call->failures++;
+}
+
+static void on_call_timer(evutil_socket_t fd, short what, void *data)
+{
+	struct rpc_call *call = data;
+
+	if (call->state == CALL_PAUSED) {
+		call->state = CALL_WAITING;
+		wake(call->client);
+		return;
+	}
+	char *waited cleanup_free = str_format_duration(call->client->options.call_timeout_ms);
+	char *why cleanup_free = mem_printf("no answer within %s", waited);
+	leave(call->client, NULL, why);
+}
+
+static void send_call(struct rpc_call *call)
+{
+	struct rpc_client *client = call->client;
+	struct str frame cleanup_str = {0};
+
+	rpc_frame_add_call(&frame, client->id, call->id, call->sends, &call->request);
+	if (call->sends < INT_MAX)
+		call->sends++;
+	call->state = CALL_SENT;
+	timer_start(&call->timer, client->options.call_timeout_ms);
+	rpc_connection_send(client->connection, &frame);
+}
+
+static void lose_call(struct rpc_call *call, const char *class, const char *why)
+{
+	if (call->state == CALL_PAUSED)
+		return;
+	if (call->state == CALL_SENT && !call->method->idempotent) {
+		char *text cleanup_free =
+			mem_printf("%s: it is not known whether the call was carried out", why);
+		fail_call_here(call, RPC_UNREACHABLE, class, text);
+		return;
+	}
+	event_del(&call->timer);
+	call->state = CALL_WAITING;
+	note_failure(call);
+}
+
+/* The exception says that the server did nothing. */
+static void take_retriable(struct rpc_call *call, const struct rpc_answer *answer)
+{
+	note_failure(call);
+	if (call_is_tired(call, clock_monotonic_ms())) {
+		fail_call_here(call, RPC_REMOTE, answer->class, answer->text);
+		return;
+	}
+	call->state = CALL_PAUSED;
+	timer_start(&call->timer, call->client->options.retry_interval_ms);
+}
+
+static void take_exception(struct rpc_call *call, const struct rpc_answer *answer)
+{
+	if (str_equal(answer->class, "StandbyException")) {
+		call->client->is_leaving = true;
+		event_del(&call->timer);
+		call->state = CALL_WAITING;
+	} else if (str_equal(answer->class, "RetriableException")) {
+		take_retriable(call, answer);
+	} else {
+		const bool is_refused =
+			answer->detail == HADOOP__RPC_ERROR_CODE_PROTO__FATAL_UNAUTHORIZED;
+		fail_call_here(call, is_refused ? RPC_DENIED : RPC_REMOTE, answer->class,
+			       answer->text);
+	}
+}
+
+static void take_call(struct rpc_call *call, const struct rpc_answer *answer)
+{
+	event_del(&call->timer);
+	if (answer->status != HADOOP__RPC_STATUS_PROTO__RPC_SUCCESS) {
+		take_exception(call, answer);
+		return;
+	}
+	call->response =
+		rpc_message_unpack(call->method->response, answer->message, answer->length);
+	if (call->response)
+		end_call(call);
+	else
+		fail_call_here(call, RPC_PROTOCOL, NULL, "the answer cannot be read");
+}
+
+struct rpc_call *rpc_call_start(struct rpc_client *client, const struct rpc_method *method,
+				const ProtobufCMessage *request,
+				void (*done)(void *data, const ProtobufCMessage *response,
+					     const struct rpc_error *error),
+				void *data)
+{
+	struct rpc_call *call = mem_alloc(sizeof(*call));
+
+	call->client = client;
+	call->method = method;
+	call->done = done;
+	call->data = data;
+	client->last_call_id = client->last_call_id < INT32_MAX ? client->last_call_id + 1 : 0;
+	call->id = client->last_call_id;
+	event_assign(&call->timer, client->base, -1, 0, on_call_timer, call);
+	rpc_frame_add_request(&call->request, client->options.service, method, request);
+	TAILQ_INSERT_TAIL(&client->calls, call, link);
+	if (call->request.length > RPC_FRAME_CAP) {
+		char *why cleanup_free = mem_printf("the request has %zu bytes, a server takes %u",
+						    call->request.length, RPC_FRAME_CAP);
+		fail_call(call, RPC_PROTOCOL, client->all_addresses, NULL, why);
+	}
+	wake(client);
+	return call;
+}
+
+void rpc_call_cancel(struct rpc_call *call)
+{
+	struct rpc_client *client = call->client;
+
+	TAILQ_REMOVE(call->state == CALL_ENDED ? &client->ended : &client->calls, call, link);
+	free_call(call);
+	wake(client);
+}
+
+/* ---- the client and its connection ---------------------------------------------------------- */
 
 static void forget_connection(struct rpc_client *client)
 {
@@ -55,8 +315,8 @@ static void pause_or_end(struct rpc_client *client, const char *class, const cha
 
 	for (call = TAILQ_FIRST(&client->calls); call; call = next) {
 		next = TAILQ_NEXT(call, link);
-		if (call->state == CALL_WAITING && rpc_call_is_tired(call, now_ms))
-			rpc_call_fail(call, RPC_UNREACHABLE, client->all_addresses, class, why);
+		if (call->state == CALL_WAITING && call_is_tired(call, now_ms))
+			fail_call(call, RPC_UNREACHABLE, client->all_addresses, class, why);
 	}
 	if (!has_calls(client, CALL_WAITING)) {
 		client->tries = 0;
@@ -80,13 +340,13 @@ static void try_elsewhere(struct rpc_client *client, const char *class, const ch
 	const int count = (int)client->options.addresses.count;
 	char *last cleanup_free =
 		count > 1 ? mem_printf("%s%s%s (the last of them, %s)", class ? class : "",
-				       class ? ": " : "", why, rpc_client_address(client))
+				       class ? ": " : "", why, address_of(client))
 			  : NULL;
 	struct rpc_call *call, *next;
 
 	for (call = TAILQ_FIRST(&client->calls); call; call = next) {
 		next = TAILQ_NEXT(call, link);
-		rpc_call_lose(call, class, why);
+		lose_call(call, class, why);
 	}
 	client->address = (client->address + 1) % (size_t)count;
 	/* One that served until now deserves another look at once: a server closes what is idle. */
@@ -94,10 +354,10 @@ static void try_elsewhere(struct rpc_client *client, const char *class, const ch
 	client->has_served = false;
 	if (client->tries > 0 && client->tries % count == 0)
 		pause_or_end(client, last ? NULL : class, last ? last : why);
-	rpc_client_wake(client);
+	wake(client);
 }
 
-void rpc_client_leave(struct rpc_client *client, const char *class, const char *why)
+static void leave(struct rpc_client *client, const char *class, const char *why)
 {
 	struct rpc_connection *connection = client->connection;
 
@@ -113,7 +373,7 @@ static void end_calls(struct rpc_client *client, enum rpc_error_kind kind, const
 
 	for (call = TAILQ_FIRST(&client->calls); call; call = next) {
 		next = TAILQ_NEXT(call, link);
-		rpc_call_fail(call, kind, rpc_client_address(client), class, why);
+		fail_call(call, kind, address_of(client), class, why);
 	}
 	client->tries = 0;
 	client->has_served = false;
@@ -128,7 +388,7 @@ static void send_waiting(struct rpc_client *client)
 	TAILQ_FOREACH(call, &client->calls, link)
 	{
 		if (call->state == CALL_WAITING)
-			rpc_call_send(call);
+			send_call(call);
 	}
 }
 
@@ -181,9 +441,9 @@ static void on_answer(void *data, const struct rpc_answer *answer)
 	}
 	/* To one that was cancelled, else. */
 	if (call)
-		rpc_call_take(call, answer);
+		take_call(call, answer);
 	if (client->is_leaving) {
-		rpc_client_wake(client);
+		wake(client);
 		return;
 	}
 	client->has_served = true;
@@ -201,14 +461,14 @@ static void bring_on(struct rpc_client *client)
 {
 	if (client->connection && client->is_leaving) {
 		if (!has_calls(client, CALL_SENT))
-			rpc_client_leave(client, "StandbyException", "it does not serve");
+			leave(client, "StandbyException", "it does not serve");
 	} else if (client->is_ready) {
 		send_waiting(client);
 	} else if (!client->connection && !event_pending(&client->pause, EV_TIMEOUT, NULL) &&
 		   has_calls(client, CALL_WAITING)) {
 		client->connection =
-			rpc_connection_open(client->base, rpc_client_address(client),
-					    &client->options, client->id, &events, client);
+			rpc_connection_open(client->base, address_of(client), &client->options,
+					    client->id, &events, client);
 	}
 }
 
@@ -223,13 +483,13 @@ static void on_step(evutil_socket_t fd, short what, void *data)
 		return;
 	TAILQ_REMOVE(&client->ended, call, link);
 	if (!TAILQ_EMPTY(&client->ended))
-		rpc_client_wake(client);
-	rpc_call_tell(call);
+		wake(client);
+	tell_call(call);
 }
 
 static void on_pause(evutil_socket_t fd, short what, void *data)
 {
-	rpc_client_wake(data);
+	wake(data);
 }
 
 static int check_addresses(const struct rpc_options *options, struct err *err)
@@ -290,7 +550,7 @@ static void free_calls(struct rpc_call_list *calls)
 
 	while ((call = TAILQ_FIRST(calls))) {
 		TAILQ_REMOVE(calls, call, link);
-		rpc_call_free(call);
+		free_call(call);
 	}
 }
 

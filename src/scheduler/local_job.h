@@ -19,6 +19,9 @@ int local_job_claim(const char *job_dir, struct err *err);
 /* `address` (NULL: not wanted) gets that of a live AM, which the caller frees. */
 enum local_life local_job_life(const char *job_dir, char **address);
 
+/* "TONY_JOB_ID=...", in the environment of all its processes. The caller frees. */
+char *local_job_mark(const char *job_dir);
+
 /* The host on which the job runs. The caller frees. */
 char *local_job_host(const char *job_dir);
 

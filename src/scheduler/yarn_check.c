@@ -9,27 +9,8 @@
 #include "hadoop/placement.h"
 #include "scheduler/yarn_client.h"
 
-#define AM_MEMORY     512 /* MiB, unless tony.am.memory says otherwise */
 #define MAX_TAGS      10  /* YARN's own limits */
 #define MAX_TAG_BYTES 100
-
-struct yarn_am_size yarn_am_size(const struct job *job)
-{
-	struct yarn_am_size size = {.memory = AM_MEMORY, .vcores = 1};
-	const char *memory = job_config(job, "tony.am.memory");
-	const char *vcores = job_config(job, "tony.am.vcores");
-	int64_t number;
-
-	/* Without task types these keys are the one task's. */
-	if (job->type_count == 1 && str_equal(job->types[0].name, "driver") &&
-	    yarn_config_is_default(job, "tony.driver.instances"))
-		return size;
-	if (memory && !yarn_config_is_default(job, "tony.am.memory"))
-		str_parse_mib(memory, &size.memory);
-	if (vcores && str_parse_int(vcores, 1, INT32_MAX, &number) == 0)
-		size.vcores = (int)number;
-	return size;
-}
 
 /* ---- the largest container ---------------------------------------------------------------- */
 

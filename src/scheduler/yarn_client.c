@@ -1,285 +1,30 @@
 #include "scheduler/yarn_client.h"
 
-#include <protobuf-c/protobuf-c.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/fs.h"
 #include "base/mem.h"
-#include "conf/conf.h"
 #include "hadoop/cluster_site.h"
-#include "hadoop/cluster_trust.h"
-#include "hadoop/id.h"
-#include "hadoop/methods.h"
-#include "hadoop/webhdfs_client.h"
-#include "scheduler/yarn_diagnostics.h"
+#include "scheduler/yarn_cache.h"
 #include "scheduler/yarn_logs.h"
-#include "scheduler/yarn_pages.h"
+#include "scheduler/yarn_reports.h"
 
-#define CONNECT_RETRIES	    3
-#define MAX_CONNECT_RETRIES 100
+#define CACHE_AT_MOST 20 /* files */
 
-/* ---- configuration ------------------------------------------------------------------------ */
-
-bool yarn_config_is_default(const struct job *job, const char *key)
-{
-	const json_t *entry = json_object_get(job->config, key);
-	const char *origin = json_string_value(json_object_get(entry, "origin"));
-
-	return !origin || str_equal(origin, "default");
-}
-
-/* ---- the cluster -------------------------------------------------------------------------- */
-
-/* Of one job, or of all. */
-struct settings {
-	const struct job *job; /* NULL: what `site` says */
-	const struct conf *site;
-};
-
-static const char *setting(const struct settings *settings, const char *key)
-{
-	return settings->job ? job_config(settings->job, key)
-			     : conf_text(settings->site, "%s", key);
-}
-
-/* As in TonY, so many intervals, and not a quarter of an hour as Hadoop's own clients do. */
-static int64_t client_wait(const struct hadoop_cluster *cluster, const struct settings *settings)
-{
-	const char *text = setting(settings, "tony.application.num-client-rm-connect-retries");
-	int64_t retries = CONNECT_RETRIES;
-
-	if (text)
-		str_parse_int(text, 0, MAX_CONNECT_RETRIES, &retries);
-	int64_t wait_ms = retries * cluster->retry_interval_ms;
-	bool is_shorter = cluster->max_wait_ms < 0 || wait_ms < cluster->max_wait_ms;
-	return is_shorter ? wait_ms : cluster->max_wait_ms;
-}
-
-/* Those of the job's submit, from wherever they were read then; else those of now. */
-static int find_authorities(struct hadoop_cluster *cluster, struct hadoop_site *site,
-			    const struct settings *settings, struct err *err)
-{
-	const json_t *known = settings->job ? settings->job->cluster : NULL;
-	const char *authorities = json_string_value(json_object_get(known, "authorities"));
-
-	cluster->authorities = mem_strdup(authorities);
-	return authorities ? 0
-			   : hadoop_cluster_trust(cluster, site,
-						  setting(settings, "tony.hdfs.ca-file"), err);
-}
-
-static struct hadoop_cluster *find_cluster(const struct settings *settings, struct err *err)
-{
-	const struct hadoop_site_files files = {
-		.hdfs_site = setting(settings, "tony.application.hdfs-conf-path"),
-		.yarn_site = setting(settings, "tony.application.yarn-conf-path"),
-	};
-	const char *gateways = setting(settings, "tony.hdfs.httpfs");
-	struct str_list http_fs cleanup_str_list = {0};
-	char *user cleanup_free = hadoop_cluster_user();
-	struct hadoop_site *site cleanup_hadoop_site = hadoop_site_load(&files, err);
-
-	if (!site)
-		return NULL;
-	str_split(&http_fs, gateways ? gateways : "", ',');
-	struct hadoop_cluster *cluster = hadoop_cluster_from_site(site, user, &http_fs, err);
-	if (!cluster)
-		return NULL;
-	cluster->client_wait_ms = client_wait(cluster, settings);
-	cluster->history_dir =
-		yarn_history_path(cluster, setting(settings, "tony.history.location"));
-	if (find_authorities(cluster, site, settings, err) == 0)
-		return cluster;
-	hadoop_cluster_destroy(cluster);
-	return NULL;
-}
-
-struct hadoop_cluster *yarn_cluster_find(const struct job *job, struct err *err)
-{
-	struct conf *site cleanup_conf = NULL;
-
-	if (!job) {
-		site = conf_create();
-		if (conf_load_site(site, err) < 0)
-			return NULL;
-		conf_resolve(site, true);
-	}
-	return find_cluster(&(struct settings){job, site}, err);
-}
-
-void yarn_cluster_adopt(struct hadoop_cluster *cluster, const char *job_dir)
-{
-	char *path cleanup_free = fs_join(job_dir, "job.json");
-	struct job *job = job_read_file(path, NULL);
-	struct hadoop_cluster *known cleanup_hadoop_cluster =
-		job && job->cluster ? hadoop_cluster_from_json(job->cluster, NULL) : NULL;
-
-	job_destroy(job);
-	if (!known)
-		return;
-	if (known->authorities)
-		mem_replace(&cluster->authorities, mem_steal(&known->authorities));
-	if (known->http_fs) {
-		str_list_finish(&cluster->webhdfs);
-		cluster->webhdfs = known->webhdfs;
-		known->webhdfs = (struct str_list){0};
-		cluster->http_fs = true;
-	}
-}
-
-void yarn_cluster_cleanup(struct hadoop_cluster **cluster)
-{
-	hadoop_cluster_destroy(*cluster);
-}
-
-void yarn_message_cleanup(ProtobufCMessage **message)
-{
-	if (*message)
-		protobuf_c_message_free_unpacked(*message, NULL);
-}
-
-int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *method,
-	      const ProtobufCMessage *request, ProtobufCMessage **response,
-	      struct rpc_failure *failure, struct err *err)
-{
-	const struct rpc_options options = {
-		.service = &RM_CLIENT,
-		.addresses = cluster->rm,
-		.user = cluster->user,
-		.protections = cluster->protections,
-		.require_sasl = cluster->require_sasl,
-		.connect_timeout_ms = cluster->connect_timeout_ms,
-		.call_timeout_ms = cluster->call_timeout_ms,
-		.retry_interval_ms = cluster->retry_interval_ms,
-		.max_wait_ms = cluster->client_wait_ms,
-	};
-
-	return rpc_call_wait(&options, method, request, response, failure, err);
-}
-
-struct webhdfs_client *yarn_webhdfs(const struct hadoop_cluster *cluster, struct err *err)
-{
-	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
-
-	return webhdfs_client_create(&options, err);
-}
-
-void yarn_webhdfs_cleanup(struct webhdfs_client **client)
-{
-	webhdfs_client_destroy(*client);
-}
-
-char *yarn_user_path(const struct hadoop_cluster *cluster, const char *name)
-{
-	return mem_printf("%s/.tony/%s", cluster->home, name);
-}
-
-const char *yarn_path_within(const struct hadoop_cluster *cluster, const char *uri)
-{
-	size_t length = strlen(cluster->fs);
-
-	if (str_starts_with(uri, "hdfs:///"))
-		return uri + strlen("hdfs://");
-	if (str_starts_with(uri, "hdfs:/") && !str_starts_with(uri, "hdfs://"))
-		return uri + strlen("hdfs:");
-	return strncmp(uri, cluster->fs, length) == 0 && uri[length] == '/' ? uri + length : NULL;
-}
-
-/* ---- applications ------------------------------------------------------------------------- */
-
-Hadoop__GetApplicationReportResponseProto *yarn_report(const struct hadoop_cluster *cluster,
-						       const char *id, struct err *err)
-{
-	Hadoop__ApplicationIdProto application = HADOOP__APPLICATION_ID_PROTO__INIT;
-	Hadoop__GetApplicationReportRequestProto request =
-		HADOOP__GET_APPLICATION_REPORT_REQUEST_PROTO__INIT;
-	struct rpc_failure failure cleanup_rpc_failure = {0};
-	ProtobufCMessage *response = NULL;
-
-	request.application_id = &application;
-	if (hadoop_application_id_parse(id, &application, err) < 0)
-		return NULL;
-	if (yarn_call(cluster, &RM_GET_APPLICATION_REPORT, &request.base, &response, &failure,
-		      err) < 0) {
-		if (err && str_equal(failure.class, "ApplicationNotFoundException"))
-			err->kind = ERR_NOT_FOUND;
-		return NULL;
-	}
-	Hadoop__GetApplicationReportResponseProto *report =
-		(Hadoop__GetApplicationReportResponseProto *)response;
-	if (report->application_report)
-		return report;
-	protobuf_c_message_free_unpacked(response, NULL);
-	err_set(err, ERR_INPUT, "the ResourceManager reports nothing about %s", id);
-	return NULL;
-}
-
-const char *yarn_known_text(const char *text)
-{
-	return text && *text && !str_equal(text, "N/A") ? text : NULL;
-}
-
-/* Before the first one it is -1. */
-int yarn_am_attempt(const Hadoop__ApplicationReportProto *report)
-{
-	const Hadoop__ApplicationAttemptIdProto *attempt =
-		report ? report->currentapplicationattemptid : NULL;
-
-	return attempt && attempt->attemptid > 0 ? attempt->attemptid : 0;
-}
-
-enum job_state yarn_job_state(const Hadoop__ApplicationReportProto *report)
-{
-	switch (report->yarn_application_state) {
-	case HADOOP__YARN_APPLICATION_STATE_PROTO__RUNNING:
-		return JOB_RUNNING;
-	case HADOOP__YARN_APPLICATION_STATE_PROTO__FINISHED:
-		if (report->final_application_status ==
-		    HADOOP__FINAL_APPLICATION_STATUS_PROTO__APP_SUCCEEDED)
-			return JOB_SUCCEEDED;
-		return report->final_application_status ==
-				       HADOOP__FINAL_APPLICATION_STATUS_PROTO__APP_KILLED
-			       ? JOB_KILLED
-			       : JOB_FAILED;
-	case HADOOP__YARN_APPLICATION_STATE_PROTO__FAILED:
-		return JOB_FAILED;
-	case HADOOP__YARN_APPLICATION_STATE_PROTO__KILLED:
-		return JOB_KILLED;
-	default:
-		return JOB_SUBMITTED;
-	}
-}
-
-char *yarn_diagnose(const Hadoop__ApplicationReportProto *report, bool has_begun,
-		    struct cause *cause)
-{
-	static const char mark[] = " with diagnostic message: ";
-	const char *text = report && report->diagnostics && *report->diagnostics
-				   ? report->diagnostics
-				   : "YARN says no more";
-	const char *reason = strstr(text, mark);
-
-	if (report &&
-	    report->yarn_application_state == HADOOP__YARN_APPLICATION_STATE_PROTO__FAILED) {
-		yarn_diagnostics_judge_am(text, has_begun, cause);
-		return cause_sentence(cause);
-	}
-	text = reason ? reason + strlen(mark) : text;
-	return str_printable(text, strcspn(text, "\n"));
-}
-
-char *yarn_applications_url(void)
+void yarn_upkeep(const struct job *job, int64_t max_age_ms)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
-		hadoop_site_has_yarn() ? yarn_cluster_find(NULL, NULL) : NULL;
+		hadoop_cluster_from_json(job->cluster, NULL);
+	struct webhdfs_client *client cleanup_webhdfs =
+		cluster ? yarn_webhdfs(cluster, NULL) : NULL;
+	struct yarn_reports reports cleanup_yarn_reports = {0};
+	struct removal cache cleanup_removal = {0};
 
-	if (!cluster || cluster->rm_web.count == 0)
-		return NULL;
-	return mem_printf("%s/cluster/app/", cluster->rm_web.items[0]);
+	if (!client)
+		return;
+	if (yarn_reports_ask(cluster, &reports, NULL) == 0)
+		yarn_sweep(cluster, &reports);
+	if (max_age_ms > 0)
+		yarn_cache_age(client, cluster, max_age_ms, CACHE_AT_MOST, &cache, NULL);
+	yarn_removal_age(job);
 }
-
-/* ---- the table ---------------------------------------------------------------------------- */
 
 static int preflight(struct job *job, struct err *err)
 {

@@ -13,12 +13,8 @@
 #ifndef TONY_SCHEDULER_YARN_CLIENT_H
 #define TONY_SCHEDULER_YARN_CLIENT_H
 
-#include "hadoop/cluster.h"
-#include "hadoop/rpc.h"
-#include "proto/yarn.pb-c.h"
 #include "scheduler/scheduler.h"
-
-struct webhdfs_client;
+#include "scheduler/yarn_cluster.h"
 
 extern const struct scheduler_client_ops yarn_scheduler_client;
 
@@ -26,60 +22,8 @@ extern const struct scheduler_client_ops yarn_scheduler_client;
 #define YARN_TAG	   "tony"
 #define YARN_FRAMEWORK_TAG "tony-" /* the framework's name behind it */
 
-/* ---- what its parts share ----------------------------------------------------------------- */
-
-bool yarn_config_is_default(const struct job *job, const char *key);
-
-/* What the site files say, and the keys of `job` about them; NULL: those of tony-site.xml. The
- * caller destroys it. */
-struct hadoop_cluster *yarn_cluster_find(const struct job *job, struct err *err);
-/* Takes over how the files of the job in `job_dir` are reached, as far as this machine has its
- * description: what was said at its submit may be in no site file. */
-void yarn_cluster_adopt(struct hadoop_cluster *cluster, const char *job_dir);
-void yarn_cluster_cleanup(struct hadoop_cluster **cluster);
-#define cleanup_hadoop_cluster __attribute__((cleanup(yarn_cluster_cleanup)))
-
-/* One call of the ResourceManager; see rpc_call_wait(). */
-int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *method,
-	      const ProtobufCMessage *request, ProtobufCMessage **response,
-	      struct rpc_failure *failure, struct err *err);
-void yarn_message_cleanup(ProtobufCMessage **message);
-#define cleanup_message __attribute__((cleanup(yarn_message_cleanup), unused))
-
-struct webhdfs_client *yarn_webhdfs(const struct hadoop_cluster *cluster, struct err *err);
-void yarn_webhdfs_cleanup(struct webhdfs_client **client);
-#define cleanup_webhdfs __attribute__((cleanup(yarn_webhdfs_cleanup)))
-
-/* The report of an application, to be freed like any message. NULL: `err`; ERR_NOT_FOUND when the
- * ResourceManager does not know it. */
-Hadoop__GetApplicationReportResponseProto *yarn_report(const struct hadoop_cluster *cluster,
-						       const char *id, struct err *err);
-enum job_state yarn_job_state(const Hadoop__ApplicationReportProto *report);
-/* A text of a report; NULL: it says nothing ("", "N/A"). */
-const char *yarn_known_text(const char *text);
-/* The number of the newest AM; 0: none has begun, or it is not told. `report` may be NULL. */
-int yarn_am_attempt(const Hadoop__ApplicationReportProto *report);
-/* How an application has ended, one line, in the ResourceManager's words: of a kill the reason that
- * its user has given, of an AM that has failed what that one wrote last, and `cause`. `has_begun`
- * as in yarn_diagnostics.h; `report` may be NULL. The caller frees. */
-char *yarn_diagnose(const Hadoop__ApplicationReportProto *report, bool has_begun,
-		    struct cause *cause);
-
-/* "/data/x" of "hdfs:///data/x" and "hdfs://<the cluster's>/data/x"; NULL: another file system. */
-const char *yarn_path_within(const struct hadoop_cluster *cluster, const char *uri);
-
-/* "<home>/.tony/<name>". The caller frees. */
-char *yarn_user_path(const struct hadoop_cluster *cluster, const char *name);
-
 /* ---- yarn_check.c, yarn_queue.c, yarn_total.c, yarn_stage.c, yarn_submit.c
  * ------------------------------ */
-
-/* What the AM's own container gets. */
-struct yarn_am_size {
-	int64_t memory; /* MiB */
-	int vcores;
-};
-struct yarn_am_size yarn_am_size(const struct job *job);
 
 int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *err);
 
@@ -97,15 +41,6 @@ int yarn_check_total(struct hadoop_cluster *cluster, const struct job *job,
 		     const struct yarn_queue_found *found, const Hadoop__ResourceProto *largest,
 		     struct err *err);
 
-/* Where the results of its tasks are, a path in HDFS: the first executor that stores one makes it.
- * The caller frees. */
-char *yarn_output_dir(const struct hadoop_cluster *cluster, const struct job *job);
-/* Where a job that names no directory for its checkpoints has them; the caller frees. */
-char *yarn_own_checkpoint_dir(const struct hadoop_cluster *cluster, const struct job *job);
-/* A job that goes on with the checkpoints of an earlier one of this user's: a directory says so as
- * long as the job is there, YARN_RESUMED "/<its id>.<the earlier one's>". NULL: it does not. */
-char *yarn_resumed_dir(const struct hadoop_cluster *cluster, const struct job *job);
-#define YARN_RESUMED "resumed"
 int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct err *err);
 int yarn_prepare(const struct job *job, struct job_door *door, struct err *err);
 int yarn_start(const struct job *job, struct job_door *door, struct err *err);
@@ -116,11 +51,6 @@ int yarn_submit(const struct hadoop_cluster *cluster, const struct job *job, con
 
 /* ---- yarn_history.c ----------------------------------------------------------------------- */
 
-/* Is "hdfs://AUTHORITY" the cluster's file system? An empty one is whatever the cluster has. */
-bool yarn_history_is_own(const struct hadoop_cluster *cluster, const char *authority);
-/* Of what tony.history.location says: the path within the cluster's file system; NULL: it names
- * none. The caller frees. */
-char *yarn_history_path(const struct hadoop_cluster *cluster, const char *location);
 /* ERR_CONFIG: the job's history would go where its AM cannot bring it. Sets history_dir where no
  * place is named. */
 int yarn_history_prepare(struct hadoop_cluster *cluster, const struct job *job, struct err *err);
@@ -146,7 +76,6 @@ char *yarn_kept_journal(const struct hadoop_cluster *cluster, const char *mirror
 
 /* ---- yarn_jobs.c, yarn_reports.c, yarn_mirror.c ------------------------------------------- */
 
-bool yarn_is_id(const char *id);
 int yarn_find(const char *id, struct job_door *door, char **full_id, struct err *err);
 int yarn_answers(int64_t within_ms, struct err *err);
 int yarn_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count, struct err *err);
@@ -179,8 +108,6 @@ char *yarn_mirror_address(const char *mirror, const char *told);
 int yarn_mirror_attempt(const char *mirror); /* which AM it is; 0: not known */
 bool yarn_mirror_is_final(const char *mirror);
 int yarn_pull(const struct job_door *door, int64_t hold_ms, struct err *err);
-/* An AM that has told of the end itself may still be publishing, and clears up then. */
-bool yarn_has_am_still(const Hadoop__ApplicationReportProto *report);
 /* Of an ended job: publishes what is here in place of the AM that could not, so that other machines
  * of the user's know it, too, and removes the job's directory in HDFS. While notices are to be sent
  * nothing: who sends them does that. */

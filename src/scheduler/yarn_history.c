@@ -7,24 +7,6 @@
 #include "scheduler/yarn_client.h"
 #include "scheduler/yarn_end.h"
 
-bool yarn_history_is_own(const struct hadoop_cluster *cluster, const char *authority)
-{
-	char *fs cleanup_free = mem_printf("hdfs://%s", authority);
-
-	return !*authority || str_equal(fs, cluster->fs);
-}
-
-char *yarn_history_path(const struct hadoop_cluster *cluster, const char *location)
-{
-	struct history_location parsed cleanup_history_location = {0};
-
-	if (!location || history_location_parse(location, &parsed, NULL) < 0 ||
-	    parsed.kind == HISTORY_FILE ||
-	    (parsed.kind == HISTORY_HDFS && !yarn_history_is_own(cluster, parsed.authority)))
-		return NULL;
-	return mem_steal(&parsed.path);
-}
-
 int yarn_history_prepare(struct hadoop_cluster *cluster, const struct job *job, struct err *err)
 {
 	const char *location = job_config(job, "tony.history.location");

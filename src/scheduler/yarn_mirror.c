@@ -26,7 +26,6 @@
 #define JOURNAL_CAP	((size_t)1 << 30)
 #define ATTEMPT_CAP	32
 #define ADDRESS_CAP	512
-#define AM_LEAVES_MS	60000 /* after it has told of the end */
 
 /* ---- the directory ------------------------------------------------------------------------ */
 
@@ -298,13 +297,6 @@ static int check_cluster(const char *mirror, const struct hadoop_cluster *cluste
 			      "%s is a job of the ResourceManager at %s; set HADOOP_CONF_DIR to "
 			      "the site files of that cluster",
 			      fs_basename(mirror), own->rm.items[0]);
-}
-
-bool yarn_has_am_still(const Hadoop__ApplicationReportProto *report)
-{
-	return report &&
-	       report->yarn_application_state == HADOOP__YARN_APPLICATION_STATE_PROTO__FINISHED &&
-	       clock_wall_ms() - report->finishtime < AM_LEAVES_MS;
 }
 
 /* HDFS that refuses to tell attributes has none. */

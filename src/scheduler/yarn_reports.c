@@ -15,7 +15,6 @@
 #define SWEPT_AT_MOST	 5
 #define SWEEP_MS	 2000 /* no further one is begun then */
 #define SWEEP_CONNECT_MS 2000
-#define CACHE_AT_MOST	 20 /* files */
 
 /* ---- all of this user's ------------------------------------------------------------------- */
 
@@ -69,13 +68,6 @@ int yarn_reports_ask(const struct hadoop_cluster *cluster, struct yarn_reports *
 	if (reports->count > 1)
 		qsort(reports->items, reports->count, sizeof(*reports->items), newest_first);
 	return 0;
-}
-
-bool yarn_is_id(const char *id)
-{
-	Hadoop__ApplicationIdProto parsed = HADOOP__APPLICATION_ID_PROTO__INIT;
-
-	return hadoop_application_id_parse(id, &parsed, NULL) == 0;
 }
 
 void yarn_take_place(struct hadoop_cluster *cluster, const char *id, const report_proto *report)
@@ -165,24 +157,6 @@ void yarn_sweep(struct hadoop_cluster *cluster, const struct yarn_reports *repor
 		if (clock_monotonic_ms() >= deadline)
 			return;
 	}
-}
-
-void yarn_upkeep(const struct job *job, int64_t max_age_ms)
-{
-	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
-		hadoop_cluster_from_json(job->cluster, NULL);
-	struct webhdfs_client *client cleanup_webhdfs =
-		cluster ? yarn_webhdfs(cluster, NULL) : NULL;
-	struct yarn_reports reports cleanup_yarn_reports = {0};
-	struct removal cache cleanup_removal = {0};
-
-	if (!client)
-		return;
-	if (yarn_reports_ask(cluster, &reports, NULL) == 0)
-		yarn_sweep(cluster, &reports);
-	if (max_age_ms > 0)
-		yarn_cache_age(client, cluster, max_age_ms, CACHE_AT_MOST, &cache, NULL);
-	yarn_removal_age(job);
 }
 
 /* ---- list --------------------------------------------------------------------------------- */

@@ -198,35 +198,6 @@ static bool has_ended(const struct hadoop_cluster *cluster, const char *id)
 	return response && job_state_is_final(yarn_job_state(response->application_report));
 }
 
-char *yarn_own_checkpoint_dir(const struct hadoop_cluster *cluster, const struct job *job)
-{
-	char *name cleanup_free = mem_printf("checkpoints/%s", job->id);
-
-	return yarn_user_path(cluster, name);
-}
-
-char *yarn_output_dir(const struct hadoop_cluster *cluster, const struct job *job)
-{
-	char *name cleanup_free = mem_printf("output/%s", job->id);
-
-	return yarn_user_path(cluster, name);
-}
-
-char *yarn_resumed_dir(const struct hadoop_cluster *cluster, const struct job *job)
-{
-	const char *path =
-		job->checkpoint_dir ? yarn_path_within(cluster, job->checkpoint_dir) : NULL;
-	char *own cleanup_free = yarn_user_path(cluster, "checkpoints/");
-
-	if (!path || !str_starts_with(path, own))
-		return NULL;
-	path += strlen(own);
-	char *first cleanup_free = mem_strndup(path, strcspn(path, "/"));
-	char *name cleanup_free = mem_printf(YARN_RESUMED "/%s.%s", job->id, first);
-	return yarn_is_id(first) && !str_equal(first, job->id) ? yarn_user_path(cluster, name)
-							       : NULL;
-}
-
 static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct webhdfs_client *client,
 			       const struct job *job, struct err *err)
 {

@@ -1,0 +1,425 @@
+/* The AM itself: from its opening to its end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "am/am_internal.h"
+#include "am/listen.h"
+#include "am/open_files.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "history/layout.h"
+#include "job/record.h"
+#include "job/view.h"
+#include "scheduler/launch.h"
+
+#define RESERVE_BYTES	   65536
+#define RESERVE_TASK_BYTES 1536	 /* of each task: its end, what of its output is lost, its use */
+#define RESERVE_END_BYTES  16384 /* of them, for the last line alone */
+
+/* ---- what the scheduler tells ------------------------------------------------------------- */
+
+static void on_allocated(void *data, size_t task, int attempt, const char *container,
+			 const char *host)
+{
+	am_feed(data, &(struct machine_event){.kind = EVENT_ALLOCATED,
+					      .task = task,
+					      .attempt = attempt,
+					      .container = container,
+					      .host = host});
+}
+
+static void on_refused(void *data, size_t task, int attempt, const char *text)
+{
+	struct cause cause = {.kind = CAUSE_ALLOCATION_REFUSED, .text = (char *)text};
+	am_feed(data,
+		&(struct machine_event){
+			.kind = EVENT_REFUSED, .task = task, .attempt = attempt, .cause = &cause});
+}
+
+static void on_ended(void *data, size_t task, int attempt, const struct cause *cause)
+{
+	am_feed(data, &(struct machine_event){.kind = EVENT_CONTAINER_ENDED,
+					      .task = task,
+					      .attempt = attempt,
+					      .cause = cause});
+}
+
+static void on_waiting(void *data, const char *text)
+{
+	struct am *am = data;
+	if (str_equal(am->waiting, text) || am_is_over(am)) /* nothing follows the last line */
+		return;
+	mem_replace(&am->waiting, mem_strdup(text));
+	am_record(am, record_waiting(text), false);
+}
+
+static void on_noted(void *data, const char *text)
+{
+	struct am *am = data;
+
+	log_warning("%s", text);
+	if (!am_is_over(am))
+		am_record(am, record_note(am->job, NULL, text), false);
+}
+
+static void on_preempted(void *data, size_t task, int attempt, const struct cause *cause)
+{
+	am_feed(data,
+		&(struct machine_event){
+			.kind = EVENT_PREEMPTED, .task = task, .attempt = attempt, .cause = cause});
+}
+
+static void on_dismissed(void *data, const char *text)
+{
+	struct am *am = data;
+	if (am->dismissal || am_is_over(am))
+		return;
+	am->dismissal = mem_strdup(text);
+	am_record(am, record_note(am->job, NULL, text), true);
+	event_base_loopbreak(am->base);
+}
+
+static double on_progress(void *data)
+{
+	const struct am *am = data;
+	return api_progress(am->api);
+}
+
+static void on_journal_kept(void *data, int64_t sequence)
+{
+	struct am *am = data;
+	api_journal_kept(am->api, sequence);
+}
+
+/* ---- what the clock, signals and the guardian tell ---------------------------------------- */
+
+static void on_timer(evutil_socket_t fd, short what, void *data)
+{
+	am_feed(data, &(struct machine_event){.kind = EVENT_TICK});
+}
+
+static void on_signal(evutil_socket_t signal, short what, void *data)
+{
+	struct am *am = data;
+	char *text cleanup_free = mem_printf("the application master was told to end by %s",
+					     proc_signal_name((int)signal));
+	struct cause cause = {.kind = CAUSE_KILLED_BY_USER, .text = text};
+	if (am->place.may_return) {
+		am->signal = (int)signal;
+		on_dismissed(am, text);
+	} else {
+		am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
+	}
+}
+
+static void on_guardian_gone(evutil_socket_t fd, short what, void *data)
+{
+	struct am *am = data;
+	event_del(am->guardian_gone);
+	if (am->place.may_return) {
+		on_dismissed(am, "the application master's guardian was killed");
+		return;
+	}
+	am_become_guardian(am);
+	am_break(am, "the application master's guardian was killed");
+}
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+/* So that how a job and its tasks end can be written down even when its disk is full. */
+static void reserve_journal_space(struct am *am)
+{
+	size_t bytes = RESERVE_BYTES + job_task_count(am->job) * RESERVE_TASK_BYTES;
+	char *path cleanup_free = fs_join(am->job_dir, "journal.reserve");
+	int fd cleanup_close = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || posix_fallocate(fd, 0, (off_t)bytes) != 0)
+		log_warning("cannot keep %zu bytes free for the end of the journal", bytes);
+	journal_hold(am->journal, bytes - RESERVE_END_BYTES);
+}
+
+/* Where others on this machine find this AM. */
+static int announce(struct am *am, struct err *err)
+{
+	struct proc_id self = {0};
+	proc_identify(getpid(), &self);
+	json_t *door cleanup_json = json_object();
+	json_set_text(door, "address", api_address(am->api));
+	json_set_int(door, "pid", self.pid);
+	json_set_int(door, "start_time", (int64_t)self.start_time);
+	json_set_int(door, "am_attempt", am->place.am_attempt);
+	char *text cleanup_free = json_text(door);
+	char *path cleanup_free = fs_join(am->job_dir, "am.json");
+	return fs_write_file(path, text, strlen(text), 0600, err);
+}
+
+static void watch(struct am *am)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+	am->timer = event_new(am->base, -1, 0, on_timer, am);
+	am->sync_timer = event_new(am->base, -1, 0, am_on_sync_timer, am);
+	am->broken = event_new(am->base, -1, 0, am_on_broken, am);
+	for (size_t i = 0; i < array_length(signals); i++) {
+		am->signals[i] = evsignal_new(am->base, signals[i], on_signal, am);
+		event_add(am->signals[i], NULL);
+	}
+	am->guardian_gone = event_new(am->base, am->guard.fd, EV_READ, on_guardian_gone, am);
+	event_add(am->guardian_gone, NULL);
+}
+
+static bool on_message(void *data, const struct machine_event *event)
+{
+	return am_feed(data, event);
+}
+
+static char *on_log_path(void *data, size_t task, const char *name)
+{
+	const struct am *am = data;
+	return am->scheduler_ops->log_path(am->scheduler, task, name);
+}
+
+static int open_api(struct am *am, struct err *err)
+{
+	am->diff_path = fs_join(am->job_dir, HISTORY_DIFF);
+	const struct api_host host = {.data = am,
+				      .job = am->job,
+				      .machine = am->machine,
+				      .journal_path = am->place.journal,
+				      .diff_path = am->diff_path,
+				      .am_attempt = am->place.am_attempt,
+				      .deliver = on_message,
+				      .output_lost = am_on_output_lost,
+				      .used = am_on_used,
+				      .checkpoint_trouble = am_on_checkpoint_trouble,
+				      .log_path = on_log_path};
+	char *address cleanup_free = am->listener > 0 ? NULL : listen_address(am->place.host);
+	/* An AM at another address is none that the ring's processes would ask. */
+	if (am->listener > 0)
+		am->ring_file = fs_join(am->job_dir, "ring.json");
+	char *kv_file cleanup_free = am->in_container ? NULL : fs_join(am->job_dir, KV_FILE);
+	char *rendezvous_file cleanup_free =
+		am->listener > 0 ? fs_join(am->job_dir, RENDEZVOUS_FILE) : NULL;
+	struct api_options options = {.address = address,
+				      .listener = am->listener,
+				      .host = am->place.host,
+				      .token = am->place.token,
+				      .kv_file = kv_file,
+				      .rendezvous_file = rendezvous_file,
+				      .ring_file = am->ring_file};
+	am->api = api_create(am->base, &host, &options, err);
+	if (!am->api && am->place.may_return) {
+		/* A container may have a network of its own, in which its node's address is not. */
+		log_warning("%s; listening on every address", err_message(err));
+		err_finish(err);
+		options.address = listen_everywhere;
+		am->api = api_create(am->base, &host, &options, err);
+	}
+	return am->api ? 0 : -1;
+}
+
+static int open_scheduler(struct am *am, struct err *err)
+{
+	const struct scheduler_setup setup = {
+		.job = am->job,
+		.job_dir = am->job_dir,
+		.place = &am->place,
+		.am_address = api_address(am->api),
+		.hold = am->hold.count > 0 ? &am->hold : NULL,
+		.base = am->base,
+		.listener = {.data = am,
+			     .allocated = on_allocated,
+			     .refused = on_refused,
+			     .ended = on_ended,
+			     .waiting = on_waiting,
+			     .preempted = on_preempted,
+			     .dismissed = on_dismissed,
+			     .progress = on_progress,
+			     .journal_kept = on_journal_kept,
+			     .noted = on_noted},
+	};
+	am->scheduler = am->scheduler_ops->open(&setup, err);
+	return am->scheduler ? 0 : -1;
+}
+
+static void trust_proxies(struct am *am)
+{
+	const char *wanted = job_config(am->job, "tony.am.trust-proxy");
+	bool is_wanted = true, proves;
+
+	if (!am->scheduler_ops->web_proxies ||
+	    (wanted && str_parse_bool(wanted, &is_wanted) == 0 && !is_wanted))
+		return;
+	const struct str_list *hosts = am->scheduler_ops->web_proxies(am->scheduler, &proves);
+	api_trust_proxies(am->api, hosts, proves);
+}
+
+static int open_restored(struct am *am, const struct job_view *view, struct err *err)
+{
+	am_restore(am, view);
+	am->base = event_base_new();
+	if (!am->base)
+		return err_set_errno(err, "cannot make an event loop");
+	watch(am);
+	if (open_api(am, err) < 0)
+		return -1;
+	am_restore_log_dirs(am, view);
+	if (open_scheduler(am, err) < 0)
+		return -1;
+	am_history_begin(am);
+	trust_proxies(am);
+	return 0;
+}
+
+static int open_all(struct am *am, struct err *err)
+{
+	if (am->scheduler_ops->recover &&
+	    am->scheduler_ops->recover(am->job, am->job_dir, &am->place, err) < 0)
+		return -1;
+	am->journal = journal_open(am->place.journal, err);
+	if (!am->journal)
+		return -1;
+	reserve_journal_space(am);
+	struct job_view *view = job_view_create(am->job);
+	int result = job_view_read(view, am->place.journal, err);
+	if (result == 0)
+		result = open_restored(am, view, err);
+	job_view_destroy(view);
+	return result;
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+static void close_all(struct am *am)
+{
+	metrics_file_destroy(am->metrics_file);
+	summons_destroy(am->summons);
+	if (am->api)
+		api_destroy(am->api);
+	if (am->scheduler)
+		am->scheduler_ops->close(am->scheduler);
+	for (size_t i = 0; i < array_length(am->signals); i++)
+		if (am->signals[i])
+			event_free(am->signals[i]);
+	if (am->timer)
+		event_free(am->timer);
+	if (am->sync_timer)
+		event_free(am->sync_timer);
+	if (am->guardian_gone)
+		event_free(am->guardian_gone);
+	if (am->broken)
+		event_free(am->broken);
+	if (am->base)
+		event_base_free(am->base);
+	machine_destroy(am->machine);
+	journal_close(am->journal);
+	action_list_finish(&am->actions);
+	str_list_finish(&am->suspects);
+	free(am->ring_file);
+	free(am->diff_path);
+	free(am->waiting);
+	free(am->failure);
+	free(am->dismissal);
+}
+
+/* The containers that the AM before this one had. */
+static void adopt(struct am *am)
+{
+	size_t task_count = machine_task_count(am->machine), count = 0;
+	struct scheduler_adoption *items = mem_alloc_array(task_count, sizeof(*items));
+	for (size_t i = 0; i < task_count; i++) {
+		const struct task *task = machine_task(am->machine, i);
+		if (task->has_container)
+			items[count++] =
+				(struct scheduler_adoption){.task = i,
+							    .attempt = task->attempt,
+							    .type = task->type,
+							    .index = task->index,
+							    .container = task->container,
+							    .host = task->host,
+							    .is_reachable = task->door > 0};
+	}
+	log_info("AM attempt %d goes on with the job, and with %zu container%s",
+		 am->place.am_attempt, count, str_plural(count));
+	am->scheduler_ops->adopt(am->scheduler, items, count);
+	free(items);
+	for (size_t i = 0; !am->scheduler_ops->one_host && i < am->suspects.count; i++)
+		am->scheduler_ops->avoid(am->scheduler, am->suspects.items[i]);
+	am->summons = summons_create(&(struct summons_options){
+		.base = am->base,
+		.job = am->job,
+		.machine = am->machine,
+		.token = am->place.token,
+		.call = {am->place.am_attempt, (char *)api_address(am->api)},
+	});
+}
+
+/* What cannot go well is not begun. */
+static void submit(struct am *am)
+{
+	struct err err cleanup_err = {0};
+	struct cause cause = {.kind = CAUSE_AM_FAILED};
+
+	if (open_files_check(machine_task_count(am->machine), &err) < 0) {
+		cause.text = (char *)err_message(&err);
+		am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
+	} else {
+		am_feed(am, &(struct machine_event){.kind = EVENT_SUBMIT});
+	}
+}
+
+static void begin(struct am *am)
+{
+	struct machine_status status;
+	machine_status(am->machine, &status);
+	if (am->place.am_attempt > 1 && am->scheduler_ops->adopt)
+		adopt(am);
+	if (am->waiting)
+		on_waiting(am, NULL); /* it will tell what is waited for now */
+	if (status.state == JOB_SUBMITTED)
+		submit(am);
+	else
+		am_resume(am);
+}
+
+static int serve(struct am *am, struct err *err)
+{
+	open_files_raise();
+	if (open_all(am, err) < 0)
+		return -1;
+	/* The job's own line follows at once, and is synced. */
+	const char *container = am->in_container ? getenv("CONTAINER_ID") : NULL;
+	am_record(am, record_am(am->place.am_attempt, getpid(), api_address(am->api), container),
+		  false);
+	/* Who finds this AM finds it in the journal, too. */
+	if (!am->in_container && announce(am, err) < 0)
+		return -1;
+	begin(am);
+	/* A loop that is not running yet cannot be left. */
+	if (!am_is_over(am))
+		event_base_dispatch(am->base);
+	if (am->dismissal)
+		return err_set(err, ERR_FAILED, "%s", am->dismissal);
+	return am_end(am) == JOB_SUCCEEDED ? 0 : 1;
+}
+
+int am_run(struct am *am)
+{
+	struct err err cleanup_err = {0};
+	int code = serve(am, &err);
+	if (code < 0)
+		log_error("%s", err_message(&err));
+	close_all(am);
+	guard_end_tree(&am->guard);
+	if (code < 0)
+		/* A NodeManager that ends a container, as for its memory, takes any other code for
+		 * the reason, instead of its own. */
+		return am->signal ? 128 + am->signal : launch_exit_code(&err, 1);
+	return code;
+}

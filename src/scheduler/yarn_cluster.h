@@ -1,0 +1,85 @@
+/* How a cluster is reached, and the words of its reports: below all other parts of the client's
+ * side. */
+#ifndef TONY_SCHEDULER_YARN_CLUSTER_H
+#define TONY_SCHEDULER_YARN_CLUSTER_H
+
+#include "hadoop/cluster.h"
+#include "hadoop/rpc.h"
+#include "job/job.h"
+#include "job/machine.h"
+#include "proto/yarn.pb-c.h"
+
+struct webhdfs_client;
+
+bool yarn_config_is_default(const struct job *job, const char *key);
+
+/* What the site files say, and the keys of `job` about them; NULL: those of tony-site.xml. The
+ * caller destroys it. */
+struct hadoop_cluster *yarn_cluster_find(const struct job *job, struct err *err);
+/* Takes over how the files of the job in `job_dir` are reached, as far as this machine has its
+ * description: what was said at its submit may be in no site file. */
+void yarn_cluster_adopt(struct hadoop_cluster *cluster, const char *job_dir);
+void yarn_cluster_cleanup(struct hadoop_cluster **cluster);
+#define cleanup_hadoop_cluster __attribute__((cleanup(yarn_cluster_cleanup)))
+
+/* One call of the ResourceManager; see rpc_call_wait(). */
+int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *method,
+	      const ProtobufCMessage *request, ProtobufCMessage **response,
+	      struct rpc_failure *failure, struct err *err);
+void yarn_message_cleanup(ProtobufCMessage **message);
+#define cleanup_message __attribute__((cleanup(yarn_message_cleanup), unused))
+
+struct webhdfs_client *yarn_webhdfs(const struct hadoop_cluster *cluster, struct err *err);
+void yarn_webhdfs_cleanup(struct webhdfs_client **client);
+#define cleanup_webhdfs __attribute__((cleanup(yarn_webhdfs_cleanup)))
+
+/* The report of an application, to be freed like any message. NULL: `err`; ERR_NOT_FOUND when the
+ * ResourceManager does not know it. */
+Hadoop__GetApplicationReportResponseProto *yarn_report(const struct hadoop_cluster *cluster,
+						       const char *id, struct err *err);
+enum job_state yarn_job_state(const Hadoop__ApplicationReportProto *report);
+/* A text of a report; NULL: it says nothing ("", "N/A"). */
+const char *yarn_known_text(const char *text);
+/* The number of the newest AM; 0: none has begun, or it is not told. `report` may be NULL. */
+int yarn_am_attempt(const Hadoop__ApplicationReportProto *report);
+/* How an application has ended, one line, in the ResourceManager's words: of a kill the reason that
+ * its user has given, of an AM that has failed what that one wrote last, and `cause`. `has_begun`
+ * as in yarn_diagnostics.h; `report` may be NULL. The caller frees. */
+char *yarn_diagnose(const Hadoop__ApplicationReportProto *report, bool has_begun,
+		    struct cause *cause);
+
+/* "/data/x" of "hdfs:///data/x" and "hdfs://<the cluster's>/data/x"; NULL: another file system. */
+const char *yarn_path_within(const struct hadoop_cluster *cluster, const char *uri);
+
+/* "<home>/.tony/<name>". The caller frees. */
+char *yarn_user_path(const struct hadoop_cluster *cluster, const char *name);
+
+/* Is "hdfs://AUTHORITY" the cluster's file system? An empty one is whatever the cluster has. */
+bool yarn_history_is_own(const struct hadoop_cluster *cluster, const char *authority);
+/* Of what tony.history.location says: the path within the cluster's file system; NULL: it names
+ * none. The caller frees. */
+char *yarn_history_path(const struct hadoop_cluster *cluster, const char *location);
+
+/* Where the results of its tasks are, a path in HDFS: the first executor that stores one makes it.
+ * The caller frees. */
+char *yarn_output_dir(const struct hadoop_cluster *cluster, const struct job *job);
+/* Where a job that names no directory for its checkpoints has them; the caller frees. */
+char *yarn_own_checkpoint_dir(const struct hadoop_cluster *cluster, const struct job *job);
+/* A job that goes on with the checkpoints of an earlier one of this user's: a directory says so as
+ * long as the job is there, YARN_RESUMED "/<its id>.<the earlier one's>". NULL: it does not. */
+char *yarn_resumed_dir(const struct hadoop_cluster *cluster, const struct job *job);
+#define YARN_RESUMED "resumed"
+
+bool yarn_is_id(const char *id);
+
+/* An AM that has told of the end itself may still be publishing, and clears up then. */
+bool yarn_has_am_still(const Hadoop__ApplicationReportProto *report);
+
+/* What the AM's own container gets. */
+struct yarn_am_size {
+	int64_t memory; /* MiB */
+	int vcores;
+};
+struct yarn_am_size yarn_am_size(const struct job *job);
+
+#endif
