@@ -51,7 +51,7 @@ int repeat_place_sources(struct repeat *repeat, const struct job_options *option
 
 /* A value of repeat->config; NULL takes the key out. */
 void repeat_set_value(struct repeat *repeat, const char *key, const char *value);
-/* One that names a place where tony keeps what the user named otherwise. */
+/* The same for a place where tony keeps what the user had named otherwise. */
 void repeat_set_place(struct repeat *repeat, const char *key, const char *value);
 
 #endif

@@ -41,34 +41,7 @@ struct yarn_container *yarn_find_container(struct yarn *yarn, size_t task, int a
 	return container;
 }
 
-struct yarn_container *yarn_find_by_id(struct yarn *yarn, const Hadoop__ContainerIdProto *id)
-{
-	char *name cleanup_free = hadoop_container_id_text(id);
-
-	return map_get(yarn->containers, name);
-}
-
-const struct job_type *yarn_type_of(const struct yarn_container *container)
-{
-	return &container->yarn->job->types[container->request.type];
-}
-
 /* ---- telling the AM ----------------------------------------------------------------------- */
-
-void yarn_pump_soon(struct yarn *yarn)
-{
-	event_active(yarn->pump, EV_TIMEOUT, 0);
-}
-
-void yarn_add_news(struct yarn_container *container)
-{
-	struct yarn *yarn = container->yarn;
-
-	if (!container->has_news)
-		TAILQ_INSERT_TAIL(&yarn->news, container, news_link);
-	container->has_news = true;
-	yarn_pump_soon(yarn);
-}
 
 static void tell(struct yarn *yarn, struct yarn_container *container)
 {
@@ -185,7 +158,9 @@ static void on_completed(void *data, const Hadoop__ContainerStatusProto *status)
 	struct yarn *yarn = data;
 	struct yarn_container *container = yarn_find_by_id(yarn, status->container_id);
 
-	if (container)
+	if (container && yarn_container_ended_unused(container))
+		yarn_gang_lose(container);
+	else if (container)
 		yarn_container_completed(container, status);
 }
 

@@ -9,7 +9,7 @@
 #include "hadoop/placement.h"
 #include "scheduler/yarn_client.h"
 
-#define MAX_TAGS      10  /* YARN's own limits */
+#define MAX_TAGS      10 /* YARN's own limits */
 #define MAX_TAG_BYTES 100
 
 /* ---- the largest container ---------------------------------------------------------------- */

@@ -11,6 +11,33 @@
  * told to take it back. */
 #define STOP_MS 5000
 
+struct yarn_container *yarn_find_by_id(struct yarn *yarn, const Hadoop__ContainerIdProto *id)
+{
+	char *name cleanup_free = hadoop_container_id_text(id);
+
+	return map_get(yarn->containers, name);
+}
+
+const struct job_type *yarn_type_of(const struct yarn_container *container)
+{
+	return &container->yarn->job->types[container->request.type];
+}
+
+void yarn_pump_soon(struct yarn *yarn)
+{
+	event_active(yarn->pump, EV_TIMEOUT, 0);
+}
+
+void yarn_add_news(struct yarn_container *container)
+{
+	struct yarn *yarn = container->yarn;
+
+	if (!container->has_news)
+		TAILQ_INSERT_TAIL(&yarn->news, container, news_link);
+	container->has_news = true;
+	yarn_pump_soon(yarn);
+}
+
 struct yarn_container *yarn_container_create(struct yarn *yarn,
 					     const struct scheduler_request *request)
 {
@@ -101,18 +128,21 @@ static const char *state_of_node(const struct yarn_container *container)
 	return map_get(container->yarn->bad_nodes, name);
 }
 
+bool yarn_container_ended_unused(struct yarn_container *container)
+{
+	if (container->state != YARN_HELD &&
+	    (container->state != YARN_ALLOCATED || container->told))
+		return false;
+	log_info("%s ended before it was used", container->id);
+	if (container->has_news)
+		TAILQ_REMOVE(&container->yarn->news, container, news_link);
+	container->has_news = false;
+	return true;
+}
+
 void yarn_container_completed(struct yarn_container *container,
 			      const Hadoop__ContainerStatusProto *status)
 {
-	if (container->state == YARN_HELD ||
-	    (container->state == YARN_ALLOCATED && !container->told)) {
-		log_info("%s ended before it was used", container->id);
-		if (container->has_news)
-			TAILQ_REMOVE(&container->yarn->news, container, news_link);
-		container->has_news = false;
-		yarn_gang_lose(container);
-		return;
-	}
 	if (container->state != YARN_ALLOCATED && container->state != YARN_LAUNCHED)
 		return;
 	container->is_awaited = false;

@@ -159,6 +159,8 @@ void yarn_container_empty(struct yarn_container *container);
 void yarn_container_give_back(struct yarn_container *container);
 void yarn_container_launch(struct yarn_container *container, const struct scheduler_launch *order);
 void yarn_container_release(struct yarn_container *container, int64_t grace_ms);
+/* True of one that ended before the AM was told of it: its gang has lost it. */
+bool yarn_container_ended_unused(struct yarn_container *container);
 void yarn_container_completed(struct yarn_container *container,
 			      const Hadoop__ContainerStatusProto *status);
 void yarn_container_start_failed(struct yarn_container *container, const char *text);
