@@ -181,7 +181,7 @@ int place_tasks(const struct description *description, const struct scheduler_cl
 
 /* ---- afterwards --------------------------------------------------------------------------- */
 
-char *place_results(const struct opened *opened)
+char *place_work(const struct opened *opened)
 {
 	const char *shared = opened->view->job->work_dir;
 	char *containers cleanup_free = fs_join(opened->door.job_dir, "containers");

@@ -16,6 +16,6 @@ int place_tasks(const struct description *description, const struct scheduler_cl
 
 /* Where the files are that programs of the job made under a relative name: a directory, or a
  * pattern that names each task's. NULL: not on this machine. The caller frees. */
-char *place_results(const struct opened *opened);
+char *place_work(const struct opened *opened);
 
 #endif

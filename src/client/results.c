@@ -300,7 +300,7 @@ int results_conclude(const struct opened *opened, int code)
 	int result = results_bring(opened, job->results_dir, &err);
 	if (result == 0) {
 		char *target cleanup_free = target_of(opened, job->results_dir);
-		fprintf(stderr, "tony: output: %s\n", target);
+		fprintf(stderr, "tony: results: %s\n", target);
 	}
 	if (result >= 0)
 		return code;

@@ -260,15 +260,15 @@ static void print_job(const struct opened *opened, const json_t *tasks)
 			report_line(line);
 	}
 	print_code(view->job->provenance);
-	char *results cleanup_free = place_results(opened);
-	if (results) {
-		char *line cleanup_free = mem_printf("results: %s", results);
+	char *work cleanup_free = place_work(opened);
+	if (work) {
+		char *line cleanup_free = mem_printf("ran in: %s", work);
 		report_line(line);
 	}
 	char *output cleanup_free = results_place(opened);
 	if (output &&
 	    (view->job->results_dir || results_are_stored(output) || results_are_in(output))) {
-		char *line cleanup_free = mem_printf("output: %s", output);
+		char *line cleanup_free = mem_printf("results: %s", output);
 		report_line(line);
 	}
 	char *page cleanup_free = job_portal_page(view->job);

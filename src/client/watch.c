@@ -352,12 +352,12 @@ static void append_page(const struct opened *opened, struct str *out)
 		str_append_format(out, "portal: %s\n", page);
 }
 
-static void append_results(const struct opened *opened, struct str *out)
+static void append_work(const struct opened *opened, struct str *out)
 {
-	char *results cleanup_free = place_results(opened);
+	char *work cleanup_free = place_work(opened);
 
-	if (results)
-		str_append_format(out, "results: %s\n", results);
+	if (work)
+		str_append_format(out, "ran in: %s\n", work);
 }
 
 void watch_conclude(const struct opened *opened, const struct watch_options *options)
@@ -374,7 +374,7 @@ void watch_conclude(const struct opened *opened, const struct watch_options *opt
 	else
 		str_append_format(&text, "\nsee: tony logs %s\n", opened->id);
 	append_losses(view, &text);
-	append_results(opened, &text);
+	append_work(opened, &text);
 	append_advice(opened, &text);
 	append_page(opened, &text);
 	/* What a program wrote must not reach the terminal as commands. */

@@ -285,7 +285,7 @@ def test_job_is_found_when_only_its_history_is_left(tony):
                       "until [ -e $TONY_CHECKPOINT_DIR/0 ]; do sleep 0.01; done; exit $TASK_INDEX")
     kept(tony, job)
     before = {verb: tony.run(verb, job.id).stdout for verb in ("status", "events", "logs")}
-    results = f"results: {job.directory}/containers/*/work\n"
+    results = f"ran in: {job.directory}/containers/*/work\n"
     assert results in before["status"]
     remedy = f"try: tony rerun {job.id} --resume, which goes on from its checkpoints\n"
     assert remedy in before["status"]

@@ -256,7 +256,7 @@ def test_results_go_to_a_directory_of_the_new_job(tony, project, elsewhere):
     for words in (("rerun", job.id), ("submit", "--conf_file", final)):
         answer, again = submit(tony, *words, "--follow", "--env", "WORD=second", cwd=elsewhere)
         assert answer.stdout == "none\n"
-        assert f"tony: output: {project}/home/{again.id}\n" in answer.stderr
+        assert f"tony: results: {project}/home/{again.id}\n" in answer.stderr
         assert (project / "home" / again.id / "driver-0/said").read_text() == "second\n"
     assert (project / "home" / job.id / "driver-0/said").read_text() == "first\n"
     _, other = submit(tony, "rerun", "--output", "other", job.id, cwd=elsewhere)

@@ -34,7 +34,7 @@ def test_results_are_where_the_user_wants_them(tony):
     there = tony.directory / "home" / job.id
     assert files_of(there) == BOTH
     assert tony.run("results", job.id).stdout == f"{there}\n"
-    assert f"output: {there}\n" in tony.run("status", job.id).stdout
+    assert f"results: {there}\n" in tony.run("status", job.id).stdout
     assert job.status()["output"] == str(there)
     answer = tony.run("rm", job.id)
     assert answer.returncode == 0 and str(there) in answer.stdout + answer.stderr

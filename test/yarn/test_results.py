@@ -27,7 +27,7 @@ def test_results_come_home_with_the_end(tony):
     there = tony.directory / "home" / job.id
     assert files_of(there) == BOTH
     assert tony.run("results", job.id).stdout == f"{there}\n"
-    assert f"output: {there}\n" in tony.run("status", job.id).stdout
+    assert f"results: {there}\n" in tony.run("status", job.id).stdout
     assert job.status()["output"] == str(there)
     assert tony.cluster.status(f"/user/{tony.cluster.user}/.tony/output/{job.id}")["permission"] == "700"
 
@@ -62,7 +62,7 @@ def test_what_is_stored_of_a_job_that_runs_or_was_killed_comes_home(tony):
             assert job.task("worker:0")["used"]["max_rss_bytes"] > 0, "it is known of a program that tony stopped, too"
     place = tony.run("results", job.id).stdout.strip()
     assert place.startswith("hdfs://") and job.status()["output"] == place
-    assert f"output: {place}\n" in tony.run("status", job.id).stdout
+    assert f"results: {place}\n" in tony.run("status", job.id).stdout
 
 
 def test_results_that_are_there_are_not_fetched_again(tony):

@@ -24,7 +24,7 @@ def quoted(document, begin):
 
 def tutorial(number, document, begin, tasks):
     line = f"{TRAIN}{quoted(document, begin)} && [ $(cat result | wc -c) = {tasks} ]"
-    return (number, line, 0, ["succeeded after", "results: "], ["can't open file"])
+    return (number, line, 0, ["succeeded after", "ran in: "], ["can't open file"])
 
 
 ROWS = [
@@ -34,12 +34,12 @@ ROWS = [
     ("1 results", "tony submit -- touch made && [ -e made ] && tony status && tony check -- true", 0,
      ["/folder\n", "directory of all tasks: "], ["/work"]),
     ("1 results of copies", "mkdir src && tony submit --src_dir src -- touch made && [ ! -e made ]", 0,
-     ["results: ", "/containers/driver-0-1/work\n"], []),
+     ["ran in: ", "/containers/driver-0-1/work\n"], []),
     ("1 files", "mkdir src; touch a b; tony check --src_dir src --conf tony.containers.resources=a,b --workers 2 "
      "--memory 64m -- true", 0, ["files: the content of ", "/folder/src, a, b\n"], []),
     ("1 files none", "tony check --memory 64m -- true", 0, ["files: none\n"], []),
     ("1 results of several", "mkdir src && tony submit --workers 2 --memory 64m --src_dir src -- true", 0,
-     ["results: ", "/containers/*/work\n"], []),
+     ["ran in: ", "/containers/*/work\n"], []),
     ("1 elsewhere", TRAIN + "tony submit --scheduler yarn --workers 2 -- python3 train.py", 3,
      ['names "train.py" of the current directory', "scheduler yarn", "add --src_dir .", "whole path"], []),
     # The cluster's site files are missing: that is told after the words of the command.
