@@ -83,7 +83,7 @@ def test_a_webhook_that_never_answers_is_asked_three_times(tony, receive):
     job = submit(tony, {WEBHOOK: receiver.url})
     assert job.wait() == 0
     notice = wait_notices(job)[WEBHOOK]
-    assert notice["failed"] and "no answer within 10 s" in notice["text"] and len(receiver.requests) == 3
+    assert notice["failed"] and "no answer within 10.0 s" in notice["text"] and len(receiver.requests) == 3
 
 
 @pytest.mark.promise("R61")

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from conftest import PYTHON, wait_until
 from portal import Portal
-from program import is_alive
+from program import find_marked
 from test_history import kept
 
 DIFF_CAP = 256 << 10
@@ -241,9 +241,10 @@ def test_a_git_that_hangs_holds_nothing_up(tony, work):
     """Its commit is not known, then, and it is not left behind."""
     program = tony.directory / "bin"
     program.mkdir()
-    (program / "git").write_text(f"#!/bin/sh\necho $$ > {tony.directory}/git.pid\nexec sleep 1000\n")
+    (program / "git").write_text("#!/bin/sh\nexec sleep 1000\n")
     (program / "git").chmod(0o755)
-    _, said = submit(tony, work, env={"PATH": f"{program}:{tony.env['PATH']}"}, patient=())
+    mark = f"SUBMITTED_IN={tony.directory}"
+    name, value = mark.split("=")
+    _, said = submit(tony, work, env={"PATH": f"{program}:{tony.env['PATH']}", name: value}, patient=())
     assert said["state"] == "succeeded" and "commit" not in said.get("provenance", {})
-    number = int((tony.directory / "git.pid").read_text())
-    wait_until(lambda: not is_alive(number), "git to be ended")
+    wait_until(lambda: not find_marked(mark), "git to be ended")

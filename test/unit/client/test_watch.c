@@ -65,24 +65,24 @@ static const char *conclude(struct scene *scene)
 	return scene->text;
 }
 
-static void it_is_told_where_results_are(void **state)
+static void it_is_told_where_programs_ran(void **state)
 {
 	static const struct scheduler_client_ops here = {.name = "here", .shares_files = true};
 	struct scene *scene = *state;
 	char *job_dir cleanup_free = mem_printf("/tmp/tony-watch-%d", getpid());
 	char *containers cleanup_free = fs_join(job_dir, "containers");
-	char *expected cleanup_free = mem_printf("\nresults: %s/*/work\n", containers);
+	char *expected cleanup_free = mem_printf("\nran in: %s/*/work\n", containers);
 
 	scene->view->state = JOB_SUCCEEDED;
 	scene->opened.ops = &here;
 	assert_null(
-		strstr(conclude(scene), "results")); /* of a job that is kept in a history only */
+		strstr(conclude(scene), "ran in")); /* of a job that is kept in a history only */
 	assert_int_equal(fs_make_directories(containers, 0700, NULL), 0);
 	scene->opened.door.job_dir = job_dir;
 	assert_text_has(conclude(scene), expected);
 	assert_int_equal(fs_remove_tree(job_dir, NULL), 0);
 	scene->job->work_dir = mem_strdup("/home/ada");
-	assert_text_has(conclude(scene), "\nresults: /home/ada\n");
+	assert_text_has(conclude(scene), "\nran in: /home/ada\n");
 }
 
 static void success_names_the_logs(void **state)
@@ -184,7 +184,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(success_names_the_logs),
-		TEST(it_is_told_where_results_are),
+		TEST(it_is_told_where_programs_ran),
 		TEST(failure_names_cause_remedy_and_log),
 		TEST(room_is_made_before_a_job_goes_on_from_its_checkpoints),
 		TEST(output_that_was_shown_is_not_told_again),
