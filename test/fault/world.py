@@ -98,9 +98,10 @@ def max_restarts(description, task):
 
 def is_one_end(lines):
     """The final record is the journal's last line. It may be repeated with what became of the notices, and with why no
-    history was published."""
+    history was published; the job has ended with the first."""
     finals = [line for line in lines if line["ev"] == "final"]
-    said = [{key: line[key] for key in line if key not in ("seq", "t", "crc", "notices_due", *ADDED)} for line in finals]
+    said = [{"ended_ms": line["t"], **{key: line[key] for key in line if key not in ("seq", "t", "crc", "notices_due", *ADDED)}}
+            for line in finals]
     added = [{name for name in ADDED if name in line} for line in finals]
     return finals and lines[-len(finals):] == finals and all(end == said[0] for end in said) and \
         all(earlier < later for earlier, later in zip(added, added[1:]))
