@@ -12,8 +12,8 @@
 /* A sync takes milliseconds: a cluster that comes up must not pay one for each of its tasks. */
 #define SYNC_DELAY_US 50000
 
-/* Once its program has ended, an executor reports, and leaves. */
-#define LEAVE_MS 1000
+/* Once its program has ended, an executor reports, for 3 s at most, and leaves. */
+#define LEAVE_MS 4000
 
 /* ---- the journal -------------------------------------------------------------------------- */
 
