@@ -24,14 +24,6 @@
 
 /* ---- the last duty ------------------------------------------------------------------------ */
 
-/* The final record is a journal's last line. */
-static bool is_final(const char *journal_path)
-{
-	char *text cleanup_free = NULL;
-	struct journal_line line;
-	return journal_read_last(journal_path, &text, &line) && record_is_final(&line);
-}
-
 /* Whether any AM of the job came so far that it wrote the journal's first line. */
 static bool has_begun(const struct am *am)
 {
@@ -61,7 +53,7 @@ static void write_last_line(const struct am *am)
 {
 	struct err err cleanup_err = {0};
 	struct cause cause = {.kind = CAUSE_AM_FAILED};
-	if (is_final(am->place.journal))
+	if (record_ends_journal(am->place.journal))
 		return;
 	cause.text = describe_end(am);
 	state_dir_read_log("/proc/self/fd/2", &cause); /* its own log, if that is a file */
@@ -100,7 +92,7 @@ static bool is_to_return(struct am *am, int64_t lived_ms)
 	const struct guard *guard = &am->guard;
 	/* One that was told to end, and was then killed, was killed for that. */
 	if (am->listener == 0 || guard->signal == 0 || guard->passed != 0 ||
-	    is_final(am->place.journal))
+	    record_ends_journal(am->place.journal))
 		return false;
 	am->short_lives = lived_ms < SHORT_LIFE_MS ? am->short_lives + 1 : 0;
 	return am->short_lives < SHORT_LIVES;
@@ -131,7 +123,7 @@ static int guard(struct am *am, const char *mark)
 	if (result == 0)
 		result = guard_open(mark, &am->guard, &err);
 	/* The process that takes its guardian's place may have been at the end already. */
-	if (result == 0 && !is_final(am->place.journal))
+	if (result == 0 && !record_ends_journal(am->place.journal))
 		result = keep_running(am, &err);
 	if (err.kind != ERR_NONE)
 		log_error("%s", err_message(&err));

@@ -12,7 +12,6 @@ static struct job *read_job(const struct am *am, struct err *err)
 	return am->in_container ? hadoop_container_job(err) : job_read_file(path, err);
 }
 
-/* The job, its scheduler, and what that one left here for the AM. */
 int am_find_all(struct am *am, struct err *err)
 {
 	am->job = read_job(am, err);

@@ -236,6 +236,5 @@ int job_options_load(const struct job_options *options, const struct str_list *c
  * is one. NULL without `executes`. The caller frees. */
 char *job_options_build_command(const char *venv, const char *python, const char *executes,
 				const char *params);
-/* The interpreter's path as a task sees it; NULL without `python`. The caller frees. */
 
 #endif

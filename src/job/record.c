@@ -263,6 +263,14 @@ bool record_is_final(const struct journal_line *line)
 	return str_equal(json_string_value(json_object_get(record, "ev")), "final");
 }
 
+bool record_ends_journal(const char *path)
+{
+	char *text cleanup_free = NULL;
+	struct journal_line line;
+
+	return journal_read_last(path, &text, &line) && record_is_final(&line);
+}
+
 bool record_has_notices_due(const struct journal_line *line)
 {
 	json_t *record cleanup_json = journal_line_record(line, NULL);

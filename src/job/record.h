@@ -79,6 +79,8 @@ json_t *record_notice(const char *of, const char *text, bool failed);
 json_t *record_history_trouble(const json_t *last, const char *text);
 /* Whether it is that one. */
 bool record_is_final(const struct journal_line *line);
+/* Whether it is the last line of the journal at this path. */
+bool record_ends_journal(const char *path);
 /* Whether it is to be repeated with notices. */
 bool record_has_notices_due(const struct journal_line *line);
 

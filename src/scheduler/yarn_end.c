@@ -16,14 +16,6 @@
 
 /* ---- the process -------------------------------------------------------------------------- */
 
-static bool is_final(const char *journal)
-{
-	char *text cleanup_free = NULL;
-	struct journal_line line;
-
-	return journal_read_last(journal, &text, &line) && record_is_final(&line);
-}
-
 int yarn_end_find(const char *mirror, struct scheduler_place *place, struct err *err)
 {
 	char *mark cleanup_free = fs_join(mirror, YARN_END_SUBMITTED_HERE);
@@ -32,7 +24,7 @@ int yarn_end_find(const char *mirror, struct scheduler_place *place, struct err 
 		return -1;
 	place->journal = fs_join(mirror, "journal.jsonl");
 	place->is_brought = !fs_exists(mark);
-	return is_final(place->journal)
+	return record_ends_journal(place->journal)
 		       ? 0
 		       : err_set(err, ERR_INPUT, "%s: a job on YARN that has not ended", mirror);
 }
