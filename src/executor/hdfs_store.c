@@ -115,7 +115,8 @@ static void store_fetch(void *data, const struct mirror_file *file, int fd, mirr
 	struct hdfs_store *store = data;
 
 	begin(store, file->path, done, done_data);
-	webhdfs_async_download(store->client, store->path, fd, file->length, on_last, store);
+	/* One byte more would show that it has grown. */
+	webhdfs_async_download(store->client, store->path, fd, 0, file->length + 1, on_last, store);
 }
 
 static void store_remove(void *data, const char *path, mirror_done *done, void *done_data)

@@ -347,13 +347,17 @@ static const char *method(const struct webhdfs_call *call)
 static bool on_bytes(void *data, const char *bytes, size_t length)
 {
 	struct webhdfs_call *call = data;
+	size_t wanted = length < call->left ? length : call->left;
 
-	return fs_write_all(call->fd, bytes, length, &call->flaw) == 0;
+	call->left -= wanted;
+	return fs_write_all(call->fd, bytes, wanted, &call->flaw) == 0 && wanted == length;
 }
 
-static int rewind_file(const struct webhdfs_call *call, bool empty, struct err *err)
+static int rewind_file(struct webhdfs_call *call, bool empty, struct err *err)
 {
-	if (lseek(call->fd, 0, SEEK_SET) < 0 || (empty && ftruncate(call->fd, 0) < 0))
+	call->left = call->length;
+	if (lseek(call->fd, call->offset, SEEK_SET) < 0 ||
+	    (empty && ftruncate(call->fd, call->offset) < 0))
 		return err_set_errno(err, "%s", call->path);
 	return 0;
 }

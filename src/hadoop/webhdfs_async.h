@@ -69,13 +69,15 @@ struct webhdfs_call *webhdfs_async_attributes(struct webhdfs_async *client, cons
 					      void (*visit)(void *data, const char *name,
 							    const char *value),
 					      webhdfs_done *done, void *data);
-/* Files of any length, from and to a descriptor, which is borrowed. Each try begins at its
- * beginning; a download empties it before. How long a try may take follows from `length`. */
+/* Files of any length, from and to a descriptor, which is borrowed. How long a try may take follows
+ * from `length`. An upload sends the beginning of it. A download brings what the file has from
+ * `offset` on, at most `length` (> 0) bytes, and makes them all that `fd` has from there on. */
 struct webhdfs_call *webhdfs_async_upload(struct webhdfs_async *client, const char *path,
 					  const struct webhdfs_create *create, int fd,
 					  int64_t length, webhdfs_done *done, void *data);
 struct webhdfs_call *webhdfs_async_download(struct webhdfs_async *client, const char *path, int fd,
-					    int64_t length, webhdfs_done *done, void *data);
+					    int64_t offset, int64_t length, webhdfs_done *done,
+					    void *data);
 /* `overwrite` as in webhdfs_rename(). Through an HttpFS gateway without `overwrite`, a directory
  * `to` would be moved into. */
 struct webhdfs_call *webhdfs_async_rename(struct webhdfs_async *client, const char *from,

@@ -30,8 +30,10 @@ struct webhdfs_call {
 	char *path, *to;		  /* `to`: where a rename leads; else NULL */
 	bool overwrite;
 	struct str parameters, body;
-	int fd;	       /* of an upload or download; else -1 */
-	size_t length; /* of what is sent or received, as far as it is known */
+	int fd;		/* of an upload or download; else -1 */
+	int64_t offset; /* of a download: where it begins, in both files */
+	size_t left;	/* what its try may still bring */
+	size_t length;	/* of what is sent or received, as far as it is known */
 	void (*visit)(void *data, const struct webhdfs_file *file);
 	void (*visit_attribute)(void *data, const char *name, const char *value);
 	struct err flaw; /* of the call itself: there is no other try */

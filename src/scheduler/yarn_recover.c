@@ -95,8 +95,8 @@ static bool fetch_metrics(struct recovery *recovery)
 	if (recovery->metrics_fd < 0)
 		return false;
 	char *path cleanup_free = fs_join(recovery->cluster->job_dir, HISTORY_METRICS);
-	webhdfs_async_download(recovery->hdfs, path, recovery->metrics_fd, recovery->metrics_length,
-			       on_metrics, recovery);
+	webhdfs_async_download(recovery->hdfs, path, recovery->metrics_fd, 0,
+			       recovery->metrics_length, on_metrics, recovery);
 	return true;
 }
 
@@ -150,12 +150,12 @@ static void on_listed(void *data, const struct webhdfs_result *result, const str
 		return;
 	}
 	log_info("the journal is that of application master %d", attempt);
-	if (recovery->found.length < 0) {
+	if (recovery->found.length <= 0) {
 		complete(recovery);
 		return;
 	}
 	char *path cleanup_free = yarn_journal_path(recovery->cluster->job_dir, attempt);
-	webhdfs_async_download(recovery->hdfs, path, recovery->fd, recovery->found.length,
+	webhdfs_async_download(recovery->hdfs, path, recovery->fd, 0, recovery->found.length,
 			       on_fetched, recovery);
 }
 
