@@ -5,56 +5,41 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "hadoop/fields.h"
 #include "hadoop/sasl.h"
-#include "net/tls.h"
 
-#define TEXT_CAP 4096
 #define LIST_CAP 100000 /* entries of a type's lists */
-#define MS_CAP	 (366LL * 86400 * 1000)
-
-enum field_kind { FIELD_TEXT, FIELD_OPTIONAL, FIELD_PEM, FIELD_LIST, FIELD_BOOL, FIELD_MS };
-
-struct field {
-	const char *name;
-	size_t offset;
-	enum field_kind kind;
-};
 
 #define MEMBER(member) #member, offsetof(struct hadoop_cluster, member)
 
-static const struct field fields[] = {
-	{MEMBER(user), FIELD_TEXT},
-	{MEMBER(rm), FIELD_LIST},
-	{MEMBER(rm_scheduler), FIELD_LIST},
-	{MEMBER(rm_web), FIELD_LIST},
-	{MEMBER(web_proxies), FIELD_LIST},
-	{MEMBER(nodes), FIELD_LIST},
-	{MEMBER(racks), FIELD_LIST},
-	{MEMBER(queue), FIELD_OPTIONAL},
-	{MEMBER(node_label), FIELD_OPTIONAL},
-	{MEMBER(placement), FIELD_OPTIONAL},
-	{MEMBER(require_sasl), FIELD_BOOL},
-	{MEMBER(connect_timeout_ms), FIELD_MS},
-	{MEMBER(call_timeout_ms), FIELD_MS},
-	{MEMBER(retry_interval_ms), FIELD_MS},
-	{MEMBER(max_wait_ms), FIELD_MS},
-	{MEMBER(client_wait_ms), FIELD_MS},
-	{MEMBER(fs), FIELD_TEXT},
-	{MEMBER(name_nodes), FIELD_LIST},
-	{MEMBER(webhdfs), FIELD_LIST},
-	{MEMBER(http_fs), FIELD_BOOL},
-	{MEMBER(authorities), FIELD_PEM},
-	{MEMBER(home), FIELD_TEXT},
-	{MEMBER(log_dir), FIELD_OPTIONAL},
-	{MEMBER(log_suffix), FIELD_OPTIONAL},
-	{MEMBER(job_dir), FIELD_OPTIONAL},
-	{MEMBER(history_dir), FIELD_OPTIONAL},
+static const struct hadoop_field fields[] = {
+	{MEMBER(user), HADOOP_TEXT},
+	{MEMBER(rm), HADOOP_LIST},
+	{MEMBER(rm_scheduler), HADOOP_LIST},
+	{MEMBER(rm_web), HADOOP_LIST},
+	{MEMBER(web_proxies), HADOOP_LIST},
+	{MEMBER(nodes), HADOOP_LIST},
+	{MEMBER(racks), HADOOP_LIST},
+	{MEMBER(queue), HADOOP_OPTIONAL},
+	{MEMBER(node_label), HADOOP_OPTIONAL},
+	{MEMBER(placement), HADOOP_OPTIONAL},
+	{MEMBER(require_sasl), HADOOP_BOOL},
+	{MEMBER(connect_timeout_ms), HADOOP_MS},
+	{MEMBER(call_timeout_ms), HADOOP_MS},
+	{MEMBER(retry_interval_ms), HADOOP_MS},
+	{MEMBER(max_wait_ms), HADOOP_MS},
+	{MEMBER(client_wait_ms), HADOOP_MS},
+	{MEMBER(fs), HADOOP_TEXT},
+	{MEMBER(name_nodes), HADOOP_LIST},
+	{MEMBER(webhdfs), HADOOP_LIST},
+	{MEMBER(http_fs), HADOOP_BOOL},
+	{MEMBER(authorities), HADOOP_PEM},
+	{MEMBER(home), HADOOP_TEXT},
+	{MEMBER(log_dir), HADOOP_OPTIONAL},
+	{MEMBER(log_suffix), HADOOP_OPTIONAL},
+	{MEMBER(job_dir), HADOOP_OPTIONAL},
+	{MEMBER(history_dir), HADOOP_OPTIONAL},
 };
-
-static void *at(const struct hadoop_cluster *cluster, const struct field *field)
-{
-	return (char *)cluster + field->offset;
-}
 
 /* ---- destroy ------------------------------------------------------------------------------ */
 
@@ -75,12 +60,7 @@ void hadoop_cluster_destroy(struct hadoop_cluster *cluster)
 {
 	if (!cluster)
 		return;
-	for (size_t i = 0; i < array_length(fields); i++) {
-		if (fields[i].kind == FIELD_LIST)
-			str_list_finish(at(cluster, &fields[i]));
-		else if (fields[i].kind != FIELD_BOOL && fields[i].kind != FIELD_MS)
-			free(*(char **)at(cluster, &fields[i]));
-	}
+	hadoop_fields_finish(fields, array_length(fields), cluster);
 	for (size_t i = 0; i < cluster->file_count; i++)
 		free(cluster->files[i].url);
 	free(cluster->files);
@@ -124,29 +104,6 @@ static json_t *type_to_json(const struct hadoop_cluster_type *type)
 	return object;
 }
 
-static void write_field(const struct hadoop_cluster *cluster, const struct field *field,
-			json_t *object)
-{
-	const void *from = at(cluster, field);
-
-	switch (field->kind) {
-	case FIELD_TEXT:
-	case FIELD_OPTIONAL:
-	case FIELD_PEM:
-		json_set_text(object, field->name, *(char *const *)from);
-		break;
-	case FIELD_LIST:
-		json_set_list(object, field->name, from);
-		break;
-	case FIELD_BOOL:
-		json_set_bool(object, field->name, *(const bool *)from);
-		break;
-	case FIELD_MS:
-		json_set_int(object, field->name, *(const int64_t *)from);
-		break;
-	}
-}
-
 struct webhdfs_options hadoop_cluster_webhdfs(const struct hadoop_cluster *cluster)
 {
 	return (struct webhdfs_options){
@@ -162,8 +119,7 @@ json_t *hadoop_cluster_to_json(const struct hadoop_cluster *cluster)
 {
 	json_t *object = json_object(), *files = json_array(), *types = json_array();
 
-	for (size_t i = 0; i < array_length(fields); i++)
-		write_field(cluster, &fields[i], object);
+	hadoop_fields_write(fields, array_length(fields), cluster, object);
 	json_set_int(object, "protections", cluster->protections);
 	for (size_t i = 0; i < cluster->file_count; i++)
 		json_array_append_new(files, file_to_json(&cluster->files[i]));
@@ -176,57 +132,6 @@ json_t *hadoop_cluster_to_json(const struct hadoop_cluster *cluster)
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
-
-static int check_text(const char *name, const char *text, struct err *err)
-{
-	if (strlen(text) <= TEXT_CAP && !strpbrk(text, "\r\n"))
-		return 0;
-	return err_set(err, ERR_INPUT, "%s: is longer than %d bytes, or has a newline", name,
-		       TEXT_CAP);
-}
-
-static int check_list(const char *name, const struct str_list *list, size_t cap, struct err *err)
-{
-	if (list->count > cap)
-		return err_set(err, ERR_INPUT, "%s: has more than %zu entries", name, cap);
-	for (size_t i = 0; i < list->count; i++)
-		if (check_text(name, list->items[i], err) < 0)
-			return -1;
-	return 0;
-}
-
-static int read_field(struct hadoop_cluster *cluster, const struct field *field,
-		      const json_t *object, struct err *err)
-{
-	void *to = at(cluster, field);
-	char **text = to;
-
-	switch (field->kind) {
-	case FIELD_TEXT:
-		if (json_need_text(object, field->name, text, err) < 0)
-			return -1;
-		return check_text(field->name, *text, err);
-	case FIELD_OPTIONAL:
-		if (json_read_text(object, field->name, text, err) < 0)
-			return -1;
-		return *text ? check_text(field->name, *text, err) : 0;
-	case FIELD_PEM:
-		if (json_read_text(object, field->name, text, err) < 0)
-			return -1;
-		return *text && strlen(*text) > TLS_AUTHORITIES_CAP
-			       ? err_set(err, ERR_INPUT, "%s: is too long", field->name)
-			       : 0;
-	case FIELD_LIST:
-		if (json_read_list(object, field->name, to, err) < 0)
-			return -1;
-		return check_list(field->name, to, HADOOP_MAX_ADDRESSES, err);
-	case FIELD_BOOL:
-		return json_read_bool(object, field->name, to, err);
-	case FIELD_MS:
-		return json_need_int(object, field->name, -1, MS_CAP, to, err);
-	}
-	return 0;
-}
 
 static int get_list(const json_t *object, const char *name, size_t cap, json_t **list,
 		    struct err *err)
@@ -242,7 +147,7 @@ static int get_list(const json_t *object, const char *name, size_t cap, json_t *
 static int read_file(const json_t *object, struct hadoop_file *file, struct err *err)
 {
 	if (json_need_text(object, "url", &file->url, err) < 0 ||
-	    check_text("url", file->url, err) < 0 ||
+	    hadoop_check_text("url", file->url, err) < 0 ||
 	    json_need_int(object, "length", 0, INT64_MAX, &file->length, err) < 0 ||
 	    json_need_int(object, "timestamp", 0, INT64_MAX, &file->timestamp, err) < 0 ||
 	    json_read_bool(object, "archive", &file->archive, err) < 0 ||
@@ -342,7 +247,7 @@ static int check_environment(const struct hadoop_cluster_type *type, struct err 
 				       "it is",
 				       i);
 	}
-	return check_list("environment", &type->environment, LIST_CAP, err);
+	return hadoop_check_list("environment", &type->environment, LIST_CAP, err);
 }
 
 static int read_type(const struct hadoop_cluster *cluster, const json_t *object,
@@ -352,8 +257,8 @@ static int read_type(const struct hadoop_cluster *cluster, const json_t *object,
 	    json_read_list(object, "environment", &type->environment, err) < 0 ||
 	    json_read_text(object, "placement", &type->placement, err) < 0 ||
 	    json_read_list(object, "allocation_tags", &type->allocation_tags, err) < 0 ||
-	    check_list("allocation_tags", &type->allocation_tags, LIST_CAP, err) < 0 ||
-	    (type->placement && check_text("placement", type->placement, err) < 0))
+	    hadoop_check_list("allocation_tags", &type->allocation_tags, LIST_CAP, err) < 0 ||
+	    (type->placement && hadoop_check_text("placement", type->placement, err) < 0))
 		return -1;
 	return check_environment(type, err);
 }
@@ -378,9 +283,8 @@ static int read_cluster(struct hadoop_cluster *cluster, const json_t *object, st
 	const unsigned all = SASL_AUTH | SASL_INTEGRITY | SASL_PRIVACY;
 	int64_t protections = SASL_AUTH;
 
-	for (size_t i = 0; i < array_length(fields); i++)
-		if (read_field(cluster, &fields[i], object, err) < 0)
-			return -1;
+	if (hadoop_fields_read(fields, array_length(fields), object, cluster, err) < 0)
+		return -1;
 	if (json_read_int(object, "protections", 1, all, &protections, err) < 0)
 		return -1;
 	cluster->protections = (unsigned)protections;

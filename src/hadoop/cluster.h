@@ -15,8 +15,7 @@
 #include "base/str.h"
 #include "hadoop/webhdfs.h"
 
-#define HADOOP_MAX_ADDRESSES 64	    /* of one service */
-#define HADOOP_MAX_FILES     100000 /* of one job */
+#define HADOOP_MAX_FILES 100000 /* of one job */
 
 /* A file of the distributed file system that NodeManagers localise. YARN compares `timestamp` with
  * the file's, and refuses the container when they differ. */

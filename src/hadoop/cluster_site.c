@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/user.h"
+#include "hadoop/fields.h"
 #include "hadoop/sasl.h"
 
 #define MS_CAP	     (365LL * 86400 * 1000)

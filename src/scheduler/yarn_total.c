@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "hadoop/fields.h"
 #include "hadoop/methods.h"
 #include "scheduler/yarn_client.h"
 

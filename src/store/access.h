@@ -1,0 +1,23 @@
+/* How the remote stores of one job are reached: job->stores of job.json. The client finds it out at
+ * submission, so that no process of the job reads site files or guesses. */
+#ifndef TONY_STORE_ACCESS_H
+#define TONY_STORE_ACCESS_H
+
+#include "hadoop/hdfs_access.h"
+
+struct store_access {
+	bool has_hdfs;
+	struct hdfs_access hdfs;
+};
+
+void store_access_finish(struct store_access *access);
+#define cleanup_store_access __attribute__((cleanup(store_access_finish)))
+
+/* Reads and checks, as if written by an enemy. `stores` NULL: the job has none. -1: `err`
+ * (ERR_INPUT), and `access` is empty. */
+int store_access_from_json(const json_t *stores, struct store_access *access, struct err *err);
+
+/* NULL: there is none. */
+json_t *store_access_to_json(const struct store_access *access);
+
+#endif

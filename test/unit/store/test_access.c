@@ -1,0 +1,110 @@
+#include "store/access.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+
+static const char sample[] =
+	"{\"hdfs\":{\"user\":\"alice\",\"fs\":\"hdfs://big\",\"name_nodes\":[\"nn1:8020\"],"
+	"\"webhdfs\":[\"https://nn1:9871\",\"https://nn2:9871\"],\"http_fs\":false,"
+	"\"authorities\":\"-----BEGIN\\nX\\n\",\"connect_timeout_ms\":20000}}";
+
+static void access_survives_json(void **state)
+{
+	struct store_access access cleanup_store_access = {0};
+	struct err err cleanup_err = {0};
+	json_t *stores cleanup_json = json_parse(sample, strlen(sample), &err);
+
+	assert_int_equal(store_access_from_json(stores, &access, &err), 0);
+	assert_true(access.has_hdfs);
+	assert_string_equal(access.hdfs.user, "alice");
+	assert_string_equal(access.hdfs.webhdfs.items[1], "https://nn2:9871");
+	assert_string_equal(access.hdfs.authorities, "-----BEGIN\nX\n");
+	assert_int_equal(access.hdfs.connect_timeout_ms, 20000);
+	json_t *written cleanup_json = store_access_to_json(&access);
+	assert_true(json_equal(written, stores));
+}
+
+static void job_without_remote_stores_has_no_access(void **state)
+{
+	struct store_access access cleanup_store_access = {0};
+	struct err err cleanup_err = {0};
+	json_t *other cleanup_json = json_pack("{s:{}}", "later");
+
+	assert_int_equal(store_access_from_json(NULL, &access, &err), 0);
+	assert_false(access.has_hdfs);
+	assert_null(store_access_to_json(&access));
+	assert_int_equal(store_access_from_json(other, &access, &err), 0);
+	assert_false(access.has_hdfs);
+}
+
+static void hostile_access_is_refused(void **state)
+{
+	static const struct {
+		const char *from, *to, *message;
+	} cases[] = {
+		{"\"https://nn1:9871\",\"https://nn2:9871\"", "", "webhdfs: has no address"},
+		{"hdfs://big", "hdfs://big\\n", "fs: is longer than 4096 bytes, or has a newline"},
+		{"\"alice\"", "7", "user: is not a text"},
+		{"20000", "-2", "connect_timeout_ms: -2 is not between"},
+		{"false", "0", "http_fs: "},
+		{"{\"user\"", "[{\"user\"", NULL},
+	};
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		struct store_access access cleanup_store_access = {0};
+		struct err err cleanup_err = {0};
+		const char *at = strstr(sample, cases[i].from);
+		char *changed cleanup_free = mem_printf("%.*s%s%s", (int)(at - sample), sample,
+							cases[i].to, at + strlen(cases[i].from));
+		json_t *stores cleanup_json = json_parse(changed, strlen(changed), NULL);
+		if (!cases[i].message) {
+			assert_null(stores);
+			stores = json_pack("{s:[s]}", "hdfs", "hdfs://big");
+		}
+		assert_int_equal(store_access_from_json(stores, &access, &err), -1);
+		assert_int_equal(err.kind, ERR_INPUT);
+		if (cases[i].message && !strstr(err_message(&err), cases[i].message))
+			fail_msg("%s", err_message(&err));
+		assert_false(access.has_hdfs);
+		assert_null(access.hdfs.user);
+	}
+}
+
+static void path_is_within_the_file_system(void **state)
+{
+	static const struct {
+		const char *url, *path;
+	} cases[] = {
+		{"hdfs:///a/b", "/a/b"},      {"hdfs:/a", "/a"},    {"hdfs://big/a", "/a"},
+		{"hdfs://bigger/a", NULL},    {"hdfs://big", NULL}, {"file:///a", NULL},
+		{"hdfs://other:1/a/b", NULL},
+	};
+	const struct hdfs_access access = {.fs = (char *)"hdfs://big"};
+
+	for (size_t i = 0; i < array_length(cases); i++) {
+		const char *path = hdfs_access_path(&access, cases[i].url);
+		if (cases[i].path)
+			assert_string_equal(path, cases[i].path);
+		else
+			assert_null(path);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(access_survives_json),
+		cmocka_unit_test(job_without_remote_stores_has_no_access),
+		cmocka_unit_test(hostile_access_is_refused),
+		cmocka_unit_test(path_is_within_the_file_system),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
