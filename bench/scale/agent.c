@@ -158,8 +158,10 @@ static void close_bench(struct scheduler *scheduler)
 	free(bench);
 }
 
+static const struct scheduler_traits bench_traits = {.name = "bench", .one_host = true};
+
 static const struct scheduler_ops bench_scheduler = {
-	.name = "bench",
+	.traits = &bench_traits,
 	.find_place = find_place,
 	.hold = hold,
 	.open = open_bench,
@@ -179,8 +181,7 @@ const struct scheduler_ops *__wrap_scheduler_find(const char *name);
 
 const struct scheduler_ops *__wrap_scheduler_find(const char *name)
 {
-	return str_equal(name, bench_scheduler.name) ? &bench_scheduler
-						     : __real_scheduler_find(name);
+	return str_equal(name, bench_traits.name) ? &bench_scheduler : __real_scheduler_find(name);
 }
 
 int main(int argc, char **argv)

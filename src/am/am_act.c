@@ -178,7 +178,7 @@ static bool leaves_line(const struct am *am, const struct action *action)
 {
 	return action->kind == ACTION_TASK_CHANGED || action->kind == ACTION_JOB_CHANGED ||
 	       action->kind == ACTION_NOTE ||
-	       (action->kind == ACTION_AVOID && !am->scheduler_ops->one_host);
+	       (action->kind == ACTION_AVOID && !am->scheduler_ops->traits->one_host);
 }
 
 static json_t *describe_task(const struct am *am, const struct action *action)
@@ -226,7 +226,7 @@ static void act(struct am *am, const struct action *action)
 		release(am, action);
 		break;
 	case ACTION_AVOID:
-		if (!am->scheduler_ops->one_host)
+		if (!am->scheduler_ops->traits->one_host)
 			am->scheduler_ops->avoid(am->scheduler,
 						 machine_task(am->machine, action->task)->host);
 		break;

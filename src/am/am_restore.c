@@ -16,7 +16,7 @@ void am_restore(struct am *am, const struct job_view *view)
 	am->machine =
 		machine_restore(am->job, random_u64(), view, clock_monotonic_ms(), clock_wall_ms());
 	machine_set_failures(am->machine, framework_failures(am->job));
-	if (am->scheduler_ops->one_host)
+	if (am->scheduler_ops->traits->one_host)
 		machine_set_one_host(am->machine);
 }
 

@@ -349,7 +349,7 @@ static void adopt(struct am *am)
 		 am->place.am_attempt, count, str_plural(count));
 	am->scheduler_ops->adopt(am->scheduler, items, count);
 	free(items);
-	for (size_t i = 0; !am->scheduler_ops->one_host && i < am->suspects.count; i++)
+	for (size_t i = 0; !am->scheduler_ops->traits->one_host && i < am->suspects.count; i++)
 		am->scheduler_ops->avoid(am->scheduler, am->suspects.items[i]);
 	am->summons = summons_create(&(struct summons_options){
 		.base = am->base,

@@ -14,6 +14,10 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "conf/conf.h"
+#include "conf/scheduler_list.h"
+
+#define FIRST_SCHEDULER(name) #name
+#define OR_SCHEDULER(name)    " or " #name
 
 struct job_options {
 	/* TonY's */
@@ -141,7 +145,8 @@ struct job_options {
 		 .offset = offsetof(owner, member.scheduler),                                      \
 		 .completion = OPT_COMPLETE_SCHEDULER,                                             \
 		 .argument = "NAME",                                                               \
-		 .help = "where containers come from: local or yarn"},                             \
+		 .help = "where containers come from: " SCHEDULER_LIST(FIRST_SCHEDULER,            \
+								       OR_SCHEDULER)},             \
 		{.name = "queue",                                                                  \
 		 .kind = OPT_TEXT,                                                                 \
 		 .offset = offsetof(owner, member.queue),                                          \

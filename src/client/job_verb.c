@@ -98,8 +98,8 @@ int job_verb_describe(const struct job_options *options, const struct str_list *
 	    place_tasks(description, job_verb_scheduler(description), err) < 0 ||
 	    stage_plan(description, stage, err) < 0 ||
 	    typed_command_check_quotes(&command, description,
-				       !job_verb_scheduler(description)->shares_files, stage,
-				       err) < 0)
+				       !job_verb_scheduler(description)->traits->shares_files,
+				       stage, err) < 0)
 		return -1;
 	return check_texts(description->job, err);
 }

@@ -172,9 +172,9 @@ static int check_commands(const struct description *description, struct err *err
 int place_tasks(const struct description *description, const struct scheduler_client_ops *ops,
 		struct err *err)
 {
-	if (ops->shares_files && !names_files(description))
+	if (ops->traits->shares_files && !names_files(description))
 		return place_in_directory(description, err);
-	if (ops->shares_files || description->src_dir)
+	if (ops->traits->shares_files || description->src_dir)
 		return 0;
 	return check_commands(description, err);
 }
@@ -188,7 +188,7 @@ char *place_work(const struct opened *opened)
 
 	if (shared)
 		return mem_strdup(shared);
-	if (!opened->ops->shares_files || !fs_is_directory(containers))
+	if (!opened->ops->traits->shares_files || !fs_is_directory(containers))
 		return NULL;
 	if (opened->view->task_count > 1 || opened->view->tasks->attempt == 0)
 		return fs_join(containers, "*/work");

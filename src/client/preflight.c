@@ -117,7 +117,7 @@ static void check_programs(struct preflight *preflight, const struct description
 			   const struct stage *stage)
 {
 	const struct job *job = description->job;
-	bool elsewhere = !job_verb_scheduler(description)->shares_files;
+	bool elsewhere = !job_verb_scheduler(description)->traits->shares_files;
 
 	for (size_t i = 0; i < job->type_count; i++) {
 		if (job->types[i].instances == 0 || !job->types[i].command)

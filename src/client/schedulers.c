@@ -99,7 +99,7 @@ static void look_for_live(const struct scheduler_client_ops *ops, const char *id
 	else if (why.kind != ERR_NOT_FOUND)
 		log_warning("%s is shown, which has ended: whether %s has a live job \"%s\" is not "
 			    "known: %s",
-			    finding->id, ops->name, id, err_message(&why));
+			    finding->id, ops->traits->name, id, err_message(&why));
 }
 
 /* The word is not a name, then, which others may have, too. */
@@ -223,7 +223,7 @@ static void note_failure(const struct scheduler_client_ops *ops, struct err *why
 			 const struct scheduler_client_ops **first, struct err *first_why)
 {
 	if (*first) {
-		log_warning("jobs on %s are not shown: %s", ops->name, err_message(why));
+		log_warning("jobs on %s are not shown: %s", ops->traits->name, err_message(why));
 		err_finish(why);
 		return;
 	}
@@ -269,7 +269,8 @@ int schedulers_list_within(int64_t patience_ms, int64_t ended_since_ms, struct j
 		return err_set(err, why_failed.kind ? why_failed.kind : ERR_FAILED, "%s",
 			       err_message(&why_failed));
 	if (failed)
-		log_warning("jobs on %s are not shown: %s", failed->name, err_message(&why_failed));
+		log_warning("jobs on %s are not shown: %s", failed->traits->name,
+			    err_message(&why_failed));
 	schedulers_sort(*jobs, *count);
 	return failed ? 1 : 0;
 }

@@ -69,7 +69,7 @@ void upkeep_start(const struct scheduler_client_ops *ops, const struct job *job)
 {
 	char *state cleanup_free = state_dir_find(NULL);
 
-	if (!state || !take_turn(state, ops->name))
+	if (!state || !take_turn(state, ops->traits->name))
 		return;
 	pid_t pid = fork();
 	if (pid == 0)

@@ -94,7 +94,7 @@ static void clean_scheduled(struct clearing *clearing, const struct scheduler_cl
 	if (!ops->ended || (ops->is_there && !ops->is_there()))
 		return;
 	if (ops->ended(until_ms, &ids, &err) < 0) {
-		log_warning("jobs on %s stay: %s", ops->name, err_message(&err));
+		log_warning("jobs on %s stay: %s", ops->traits->name, err_message(&err));
 		clearing->failed++;
 		return;
 	}
@@ -102,7 +102,7 @@ static void clean_scheduled(struct clearing *clearing, const struct scheduler_cl
 	for (size_t i = 0; i < ids.count; i++)
 		clean_job(clearing, ops, ids.items[i]);
 	if (clearing_age_cache(clearing, ops, age_ms, &err) < 0) {
-		log_warning("the cache on %s stays: %s", ops->name, err_message(&err));
+		log_warning("the cache on %s stays: %s", ops->traits->name, err_message(&err));
 		clearing->failed += err.kind != ERR_USAGE;
 	}
 }

@@ -1,6 +1,7 @@
 /* The rows. A new key is one row here, and one reader in client/describe*.c. */
 #include "base/mem.h"
 #include "conf/keys.h"
+#include "conf/scheduler_list.h"
 
 #define TONY_L "TonY 0.4.6"
 #define TONY_N "TonY 0.5.3"
@@ -31,7 +32,8 @@ static const char *const audiences[] = {"owner", "group", "all", NULL};
 static const char *const ui_paths[] = {"strip", "keep", NULL};
 static const char *const ui_origins[] = {"own-origin", "shared-origin", NULL};
 static const char *const provenances[] = {"diff", "commit", "none", NULL};
-static const char *const schedulers[] = {"local", "yarn", NULL};
+#define NAME(scheduler) #scheduler,
+static const char *const schedulers[] = {SCHEDULER_LIST(NAME, NAME) NULL};
 
 static const struct key application_keys[] = {
 	{"tony.application.name", KEY_TEXT, "TensorFlowApplication", .since = TONY_L,

@@ -26,7 +26,7 @@ static char *tracking_words(const struct reader *reader)
 {
 	char *url cleanup_free = reader->ops->page ? reader->ops->page(reader->job) : NULL;
 
-	return url ? mem_printf("; %s tells more: %s", reader->ops->name, url) : NULL;
+	return url ? mem_printf("; %s tells more: %s", reader->ops->traits->name, url) : NULL;
 }
 
 /* When the AM wrote its last line; NULL: it has written none. The caller frees. */

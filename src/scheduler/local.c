@@ -342,8 +342,7 @@ static void publish(const struct job *job, const char *job_dir)
 }
 
 const struct scheduler_ops local_scheduler = {
-	.name = "local",
-	.one_host = true,
+	.traits = &local_traits,
 	.find_place = find_place,
 	.hold = local_hold,
 	.open = open_local,

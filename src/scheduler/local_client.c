@@ -214,8 +214,7 @@ static int kill_job(const struct job_door *door, const char *reason, struct err 
 }
 
 const struct scheduler_client_ops local_scheduler_client = {
-	.name = "local",
-	.shares_files = true,
+	.traits = &local_traits,
 	.id_beginning = "tony-",
 	.is_id = local_jobs_is_id,
 	.preflight = preflight,

@@ -5,15 +5,18 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "scheduler/local.h"
-#include "scheduler/yarn.h"
+#include "conf/scheduler_list.h"
 
-static const struct scheduler_ops *const schedulers[] = {&local_scheduler, &yarn_scheduler};
+#define DECLARATION(engine) extern const struct scheduler_ops engine##_scheduler;
+#define POINTER(engine)	    &engine##_scheduler,
+SCHEDULER_LIST(DECLARATION, DECLARATION)
+
+static const struct scheduler_ops *const schedulers[] = {SCHEDULER_LIST(POINTER, POINTER)};
 
 const struct scheduler_ops *scheduler_find(const char *name)
 {
 	for (size_t i = 0; i < array_length(schedulers); i++) {
-		if (str_equal(schedulers[i]->name, name))
+		if (str_equal(schedulers[i]->traits->name, name))
 			return schedulers[i];
 	}
 	return NULL;

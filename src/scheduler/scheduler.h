@@ -20,6 +20,36 @@ struct event_base;
 struct job_logs;
 struct removal;
 
+/* ---- what an engine is -------------------------------------------------------------------- */
+
+/* The AM, the client and the process in a container go by these, never by whether an engine has a
+ * function. A function that a trait names is there when the trait is set, and only then. */
+struct scheduler_traits {
+	const char *name;
+	/* All containers are on the AM's machine: there is none to avoid(). */
+	bool one_host;
+	/* Containers see the files of this machine under the paths that they have here. */
+	bool shares_files;
+	/* stage() brings files to where containers find them. */
+	bool staged;
+	/* preflight() gives the job the engine's own id. */
+	bool own_ids;
+	/* The AM's directory is on another machine, and goes with the AM: its journal and metrics
+	 * are brought elsewhere while it lives, recover() fetches them for the next AM, and a
+	 * client works in a copy of the directory, which pull() brings up to date. */
+	bool remote_am;
+	/* The engine starts another AM for one that was killed, and that one has another address.
+	 * Not set: the AM's guardian does, and hold() says what outlives a killed AM. */
+	bool restarts_am;
+	/* A container starts its executor as soon as there is a place for it: request() says all
+	 * that launch() would say. The executor may register before `allocated` is told. */
+	bool starts_by_itself;
+	/* People reach the job's page through a proxy of the engine's: web_proxies(), page(). */
+	bool has_proxy;
+};
+
+extern const struct scheduler_traits local_traits, yarn_traits;
+
 /* ---- the AM's side ------------------------------------------------------------------------ */
 
 /* A container for one attempt of one task. */
@@ -129,8 +159,7 @@ struct scheduler {
 };
 
 struct scheduler_ops {
-	const char *name;
-	bool one_host; /* all containers are on the AM's machine: there is none to avoid */
+	const struct scheduler_traits *traits;
 	int (*find_place)(const char *job_dir, struct scheduler_place *place, struct err *err);
 	/* For a process that does in `job_dir` what the guardian of a job's last AM would have
 	 * done, had it not been killed: the journal has its last line. NULL: find_place() does. */
@@ -171,7 +200,7 @@ struct scheduler_ops {
 	 * then all of the container's processes are killed. Told through `ended`. */
 	void (*release)(struct scheduler *scheduler, size_t task, int attempt, int64_t grace_ms);
 	/* Asks for no further container on this machine, as `allocated` named it, if there are
-	 * others. NULL where `one_host` is set. */
+	 * others. */
 	void (*avoid)(struct scheduler *scheduler, const char *host);
 	/* Path of a task's log file ("stdout", "stderr", ...) if this machine can read it, or NULL.
 	 * The caller frees. */
@@ -257,9 +286,7 @@ struct scheduler_staging {
 };
 
 struct scheduler_client_ops {
-	const char *name;
-	/* Containers see the files of this machine under the paths that they have here. */
-	bool shares_files;
+	const struct scheduler_traits *traits;
 	/* Has this user such a scheduler? NULL: always. */
 	bool (*is_there)(void);
 	/* With it each id of a job here begins: any other text is a name. */

@@ -1,17 +1,17 @@
 #include "base/mem.h"
-#include "scheduler/local.h"
+#include "conf/scheduler_list.h"
 #include "scheduler/scheduler.h"
-#include "scheduler/yarn_client.h"
 
-static const struct scheduler_client_ops *const schedulers[] = {
-	&local_scheduler_client,
-	&yarn_scheduler_client,
-};
+#define DECLARATION(engine) extern const struct scheduler_client_ops engine##_scheduler_client;
+#define POINTER(engine)	    &engine##_scheduler_client,
+SCHEDULER_LIST(DECLARATION, DECLARATION)
+
+static const struct scheduler_client_ops *const schedulers[] = {SCHEDULER_LIST(POINTER, POINTER)};
 
 const struct scheduler_client_ops *scheduler_client_find(const char *name)
 {
 	for (size_t i = 0; i < array_length(schedulers); i++) {
-		if (str_equal(schedulers[i]->name, name))
+		if (str_equal(schedulers[i]->traits->name, name))
 			return schedulers[i];
 	}
 	return NULL;

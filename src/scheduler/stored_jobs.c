@@ -328,8 +328,11 @@ static struct job_logs *open_logs(const struct job_door *door, const struct job 
 	return NULL;
 }
 
+/* No engine: what a history has of jobs, for whoever looks at one. */
+static const struct scheduler_traits history_traits = {.name = "history"};
+
 const struct scheduler_client_ops stored_jobs_client = {
-	.name = "history",
+	.traits = &history_traits,
 	.find = find,
 	.logs = open_logs,
 };

@@ -524,7 +524,7 @@ static const struct str_list *web_proxies(const struct scheduler *scheduler, boo
 }
 
 const struct scheduler_ops yarn_scheduler = {
-	.name = "yarn",
+	.traits = &yarn_traits,
 	.find_place = yarn_find_place,
 	.find_end = yarn_end_find,
 	.recover = yarn_journal_recover,

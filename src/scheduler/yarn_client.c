@@ -44,7 +44,7 @@ static char *page(const struct job *job)
 }
 
 const struct scheduler_client_ops yarn_scheduler_client = {
-	.name = "yarn",
+	.traits = &yarn_traits,
 	.is_there = hadoop_site_has_yarn,
 	.id_beginning = "application_",
 	.is_id = yarn_is_id,

@@ -7,7 +7,8 @@
 #include "base/mem.h"
 #include "client/watch.h"
 
-static const struct scheduler_client_ops elsewhere = {.name = "elsewhere"};
+static const struct scheduler_traits elsewhere_traits = {.name = "elsewhere"};
+static const struct scheduler_client_ops elsewhere = {.traits = &elsewhere_traits};
 
 struct scene {
 	struct job *job;
@@ -67,7 +68,8 @@ static const char *conclude(struct scene *scene)
 
 static void it_is_told_where_programs_ran(void **state)
 {
-	static const struct scheduler_client_ops here = {.name = "here", .shares_files = true};
+	static const struct scheduler_traits traits = {.name = "here", .shares_files = true};
+	static const struct scheduler_client_ops here = {.traits = &traits};
 	struct scene *scene = *state;
 	char *job_dir cleanup_free = mem_printf("/tmp/tony-watch-%d", getpid());
 	char *containers cleanup_free = fs_join(job_dir, "containers");

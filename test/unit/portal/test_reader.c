@@ -28,7 +28,7 @@ static char *page(const struct job *job)
 static const struct scheduler_client_ops *find_job(const char *id, struct job_door *door,
 						   char **full_id, struct err *err)
 {
-	static const struct scheduler_client_ops ops = {.name = "yarn", .page = page};
+	static const struct scheduler_client_ops ops = {.traits = &yarn_traits, .page = page};
 
 	*door = (struct job_door){.job_dir = mem_strdup(job_dir), .ended = has_ended};
 	*full_id = mem_strdup(id);

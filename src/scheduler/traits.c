@@ -1,0 +1,17 @@
+/* The engines side by side: what each is. */
+#include "scheduler/scheduler.h"
+
+const struct scheduler_traits local_traits = {
+	.name = "local",
+	.one_host = true,
+	.shares_files = true,
+};
+
+const struct scheduler_traits yarn_traits = {
+	.name = "yarn",
+	.staged = true,
+	.own_ids = true,
+	.remote_am = true,
+	.restarts_am = true,
+	.has_proxy = true,
+};
