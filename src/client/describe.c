@@ -13,6 +13,7 @@
 #include "base/user.h"
 #include "client/describe_internal.h"
 #include "framework/framework.h"
+#include "job/job_fields.h"
 
 #define MAX_GIVE_UP_MS ((int64_t)365 * 86400 * 1000)
 
@@ -66,24 +67,19 @@ static char *absolute(struct describer *describer, const char *key, const char *
 
 static void describe_identity(struct describer *describer)
 {
+	static const char output_key[] = "tony.application.output-dir";
 	const struct conf *conf = describer->conf;
 	struct job *job = describer->job;
 
 	job->submitted_ms = clock_wall_ms();
 	job->id = make_id(job->submitted_ms);
 	job->user = user_name();
-	const char *name = conf_text(conf, "tony.application.name");
-	job->name = mem_strdup(name ? name : "unnamed");
-	const char *queue = conf_text(conf, "tony.yarn.queue");
-	job->queue = mem_strdup(queue ? queue : "default");
+	if (!conf_text(conf, "tony.application.name"))
+		mem_replace(&job->name, mem_strdup("unnamed"));
 	job->framework = describe_framework(describer);
 	describer->out->framework_is_default =
 		!describer->single_node && !describe_is_users(conf, "tony.application.framework");
-	conf_list(conf, &job->tags, "tony.application.tags");
-	job->mode = describe_mode(conf);
-	describer->out->scheduler = mem_strdup(conf_text(conf, "tony.application.scheduler"));
-	job->scheduler = mem_strdup(describer->out->scheduler);
-	static const char output_key[] = "tony.application.output-dir";
+	describer->out->scheduler = mem_strdup(job->scheduler);
 	const char *checkpoint = conf_text(conf, "tony.application.checkpoint-dir");
 	job->checkpoint_dir = absolute(describer, "tony.application.checkpoint-dir", checkpoint);
 	job->results_dir = absolute(describer, output_key, conf_text(conf, output_key));
@@ -91,8 +87,6 @@ static void describe_identity(struct describer *describer)
 		describe_error(describer, output_key,
 			       "\"%s\" is no directory of this machine; write its path",
 			       job->results_dir);
-	job->tensorboard_log_dir =
-		mem_strdup(conf_text(conf, "tony.application.tensorboard-log-dir"));
 }
 
 /* The shorter of two limits of which 0 is none. */
@@ -103,40 +97,17 @@ static int64_t shorter(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+/* What is left to do for scalars of which one key does not say all. */
 static void describe_times(struct describer *describer)
 {
-	const struct conf *conf = describer->conf;
 	struct job *job = describer->job;
 
-	job->application_timeout_ms = conf_ms(conf, "tony.application.timeout");
-	job->allocation_timeout_ms = conf_ms(conf, "tony.container.allocation.timeout");
 	job->registration_timeout_ms =
-		shorter(conf_ms(conf, "tony.container.registration.timeout"),
-			conf_ms(conf, "tony.task.executor.registry-timeout-sec"));
-	job->execution_timeout_ms = conf_ms(conf, "tony.task.executor.execution-timeout-ms");
-	job->heartbeat_interval_ms = conf_ms(conf, "tony.task.heartbeat-interval-ms");
-	job->max_missed_heartbeats = (int)conf_int(conf, "tony.task.max-missed-heartbeats");
-	job->executor_give_up_ms = conf_ms(conf, "tony.task.executor.am-timeout");
+		shorter(job->registration_timeout_ms,
+			conf_ms(describer->conf, "tony.task.executor.registry-timeout-sec"));
 	if (job->executor_give_up_ms == 0)
 		job->executor_give_up_ms = shorter(job_heartbeat_timeout_ms(job), MAX_GIVE_UP_MS);
-	job->metrics_interval_ms = conf_ms(conf, "tony.task.metrics-interval-ms");
-	job->retry_count = (int)conf_int(conf, "tony.am.retry-count");
-	job->infrastructure_retry_count = (int)conf_int(conf, "tony.am.infrastructure-retry-count");
-	job->retry_delay_ms = conf_ms(conf, "tony.am.retry-delay");
-}
-
-static void describe_watching(struct describer *describer)
-{
-	const struct conf *conf = describer->conf;
-	struct job *job = describer->job;
-	const char *command = conf_text(conf, "tony.task.gpu-command");
-
-	job->gpu_metrics = conf_bool(conf, "tony.task.gpu-metrics.enabled");
-	job->gpu_command = mem_strdup(command ? command : "nvidia-smi");
-	job->error_lines =
-		(int)conf_int(conf, "tony.task.executor.execution.error-message-max-depth");
-	job->log_rotate_bytes = conf_mib(conf, "tony.task.log-rotate-size") << 20;
-	job->log_keep = (int)conf_int(conf, "tony.task.log-keep");
+	job->log_rotate_bytes <<= 20; /* from MiB */
 }
 
 static int chief_count(const struct job *job)
@@ -177,8 +148,6 @@ static void describe_policy(struct describer *describer)
 	struct job *job = describer->job;
 	struct err err cleanup_err = {0};
 
-	job->fail_fast =
-		conf_bool(describer->conf, "tony.application.fail-on-worker-failure-enabled");
 	if (describe_is_set(describer->conf, chief_key))
 		job->stop_after_chief = conf_bool(describer->conf, chief_key);
 	else
@@ -207,11 +176,11 @@ void description_finish(struct description *description)
 
 static void describe_rest(struct describer *describer)
 {
+	describe_fields(describer, job_fields, job_field_count, describer->job, NULL);
 	describe_identity(describer);
 	describe_check_variables(describer);
 	describe_elastic(describer);
 	describe_times(describer);
-	describe_watching(describer);
 	describe_resources(describer);
 	describe_order(describer);
 	describe_groups(describer);

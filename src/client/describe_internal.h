@@ -52,19 +52,27 @@ char *describe_python(const struct job_options *options);
  * and TonY's tony.am.memory: the later layer wins. The caller frees. */
 char *describe_type_key(const struct describer *describer, const char *type, const char *what);
 
+/* A number as it counts in a job: in ms, in MiB, or as it is. */
+int64_t describe_number(const struct conf *conf, const char *key);
+
+/* Fills the fields of struct job, or of the struct job_type called `type`, that have a key. */
+struct job_field;
+void describe_fields(const struct describer *describer, const struct job_field *fields,
+		     size_t count, void *target, const char *type);
+
 /* The type of that name, or -1 and, in *hint, "; did you mean worker?" or "". The caller frees. */
 int describe_find_type(const struct describer *describer, const char *name, char **hint);
 
 /* -1: there are too many, so nothing more can be said of the job (describe_types.c). */
 int describe_types(struct describer *describer);
+void describe_elastic(struct describer *describer); /* how far the types may shrink and grow */
+void describe_limits(struct describer *describer);
 /* describe_environment.c */
 void describe_environment(const struct describer *describer, struct job_type *type);
 void describe_check_variables(const struct describer *describer);
-void describe_elastic(struct describer *describer);	  /* describe_elastic.c */
 void describe_resources(struct describer *describer);	  /* describe_files.c */
 void describe_order(struct describer *describer);	  /* describe_order.c: stages, depends-on */
 void describe_groups(struct describer *describer);	  /* describe_groups.c: group timeouts */
-void describe_limits(struct describer *describer);	  /* describe_limits.c */
 void describe_notices(const struct describer *describer); /* describe_notices.c */
 void describe_effects(struct describer *describer);	  /* describe_effects.c: keys without any */
 /* describe_files.c: a resource of a recorded configuration whose place a new --python_venv takes.

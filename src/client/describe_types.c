@@ -1,11 +1,13 @@
-/* The task types: which there are, and what each asks for. */
+/* The task types: which there are, what each asks for, and how many tasks it may have. */
 #include <inttypes.h>
 #include <pwd.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "client/describe_internal.h"
+#include "framework/framework.h"
 #include "job/exit_rules.h"
+#include "job/job_fields.h"
 
 #define INSTANCES ".instances"
 
@@ -23,29 +25,6 @@ void describe_find_types(const struct conf *conf, struct str_list *types)
 		if (key_is_task_type(type))
 			str_list_add(types, type);
 	}
-}
-
-static bool has_am_key(const char *what)
-{
-	static const char *const of_am[] = {"memory", "vcores", "gpus", "command", "resources"};
-
-	for (size_t i = 0; i < array_length(of_am); i++)
-		if (str_equal(what, of_am[i]))
-			return true;
-	return false;
-}
-
-char *describe_type_key(const struct describer *describer, const char *type, const char *what)
-{
-	char *key cleanup_free = mem_printf("tony.%s.%s", type, what);
-	char *am_key cleanup_free = mem_printf("tony.am.%s", what);
-
-	if (!describer->single_node || !str_equal(type, SINGLE_NODE_TYPE) || !has_am_key(what))
-		return mem_steal(&key);
-	const struct conf_entry *own = conf_find(describer->conf, "%s", key);
-	const struct conf_entry *of_am = conf_find(describer->conf, "%s", am_key);
-	bool is_own = own && *own->raw && (!of_am || own->layer >= of_am->layer);
-	return is_own ? mem_steal(&key) : mem_steal(&am_key);
 }
 
 int describe_find_type(const struct describer *describer, const char *name, char **hint)
@@ -115,9 +94,10 @@ static bool has_any_command(const struct describer *describer)
 	return false;
 }
 
-static void tell_no_command(const struct describer *describer, const char *type, const char *key)
+static void tell_no_command(const struct describer *describer, const char *type)
 {
 	const enum problem_source source = conf_source(describer->conf, NULL);
+	char *key cleanup_free = describe_type_key(describer, type, "command");
 
 	if (has_any_command(describer))
 		problems_error(describer->problems, source,
@@ -130,40 +110,11 @@ static void tell_no_command(const struct describer *describer, const char *type,
 			       "train.py, or into the job file as tony.containers.command");
 }
 
-static char *command_of(const struct describer *describer, const struct job_type *type)
-{
-	const struct conf *conf = describer->conf;
-	char *key cleanup_free = describe_type_key(describer, type->name, "command");
-	const char *command = conf_text(conf, "%s", key);
-
-	if (command)
-		return mem_strdup(command);
-	command = conf_text(conf, "tony.containers.command");
-	if (!command && type->instances > 0)
-		tell_no_command(describer, type->name, key);
-	return mem_strdup(command ? command : "");
-}
-
-static int64_t number_of(const struct describer *describer, const char *type, const char *what)
-{
-	char *key cleanup_free = describe_type_key(describer, type, what);
-
-	return conf_int(describer->conf, "%s", key);
-}
-
-static char *text_of(const struct conf *conf, const char *own, const char *common)
-{
-	const char *text = conf_text(conf, "%s", own);
-
-	return mem_strdup(text ? text : conf_text(conf, "%s", common));
-}
-
 /* All that is wrong with the rules is told at once. */
-static void describe_on_exit(const struct describer *describer, struct job_type *type)
+static void check_on_exit(const struct describer *describer, const struct job_type *type)
 {
 	char *key cleanup_free = mem_printf("tony.%s.on-exit", type->name);
 
-	conf_list(describer->conf, &type->on_exit, "%s", key);
 	if (type->on_exit.count > EXIT_RULES_MAX)
 		describe_error(describer, key, "has %zu rules; write at most %d",
 			       type->on_exit.count, EXIT_RULES_MAX);
@@ -199,17 +150,6 @@ static void describe_listener_uids(const struct describer *describer, struct job
 	}
 }
 
-/* A strict port shuts out the users of listener-uids: a type that names some has none. */
-static void describe_port(const struct describer *describer, struct job_type *type)
-{
-	const struct conf *conf = describer->conf;
-
-	describe_listener_uids(describer, type);
-	type->hold_port = conf_bool(conf, "tony.%s.hold-port", type->name);
-	type->strict_port = type->hold_port && type->listener_uids.count == 0 &&
-			    conf_bool(conf, "tony.%s.strict-port", type->name);
-}
-
 static void warn_of_hang_timeout(const struct describer *describer, const struct job_type *type)
 {
 	char *where cleanup_free = conf_locate(describer->conf, "tony.%s.hang-timeout", type->name);
@@ -225,34 +165,26 @@ static void describe_type(const struct describer *describer, struct job_type *ty
 {
 	const struct conf *conf = describer->conf;
 	struct str_list stop cleanup_str_list = {0};
-	char *memory cleanup_free = describe_type_key(describer, type->name, "memory");
-	char *label cleanup_free = mem_printf("tony.%s.node-label", type->name);
-	char *image cleanup_free = mem_printf("tony.docker.%s.image", type->name);
 
-	type->memory = conf_mib(conf, "%s", memory);
-	type->vcores = (int)number_of(describer, type->name, "vcores");
-	type->gpus = (int)number_of(describer, type->name, "gpus");
-	type->processes = (int)number_of(describer, type->name, "processes");
-	type->max_restarts = (int)number_of(describer, type->name, "max-restarts");
-	type->command = command_of(describer, type);
+	describe_fields(describer, job_type_fields, job_type_field_count, type, type->name);
+	if (!type->command) {
+		if (type->instances > 0)
+			tell_no_command(describer, type->name);
+		type->command = mem_strdup("");
+	}
 	describe_environment(describer, type);
-	describe_on_exit(describer, type);
+	check_on_exit(describer, type);
 	type->role = role_of(describer, type->name);
 	conf_list(conf, &stop, "tony.application.stop-on-failure-jobtypes");
 	type->stop_on_failure = str_list_has(&stop, type->name);
-	describe_port(describer, type);
-	type->isolation =
-		str_equal(conf_text(conf, "tony.%s.isolation", type->name), "pid-namespace")
-			? JOB_ISOLATION_PID_NAMESPACE
-			: JOB_ISOLATION_NONE;
-	type->stop_grace_ms = conf_ms(conf, "tony.%s.stop-grace", type->name);
-	type->frozen_timeout_ms = conf_ms(conf, "tony.%s.frozen-timeout", type->name);
-	type->hang_timeout_ms = conf_ms(conf, "tony.%s.hang-timeout", type->name);
+	describe_listener_uids(describer, type);
+	/* A strict port shuts out the users of listener-uids: a type that names some has none. */
+	if (!type->hold_port || type->listener_uids.count > 0)
+		type->strict_port = false;
 	if (type->hang_timeout_ms > 0 && type->role != JOB_ROLE_TRACKED)
 		warn_of_hang_timeout(describer, type);
-	type->node_label = text_of(conf, label, "tony.application.node-label");
-	if (conf_bool(conf, "tony.docker.enabled"))
-		type->docker_image = text_of(conf, image, "tony.docker.containers.image");
+	if (!conf_bool(conf, "tony.docker.enabled"))
+		mem_replace(&type->docker_image, NULL);
 }
 
 /* The lists of types that a user wrote may name only types that there are. */
@@ -371,4 +303,144 @@ int describe_types(struct describer *describer)
 	check_list(describer, "tony.application.stop-on-failure-jobtypes");
 	check_tracked(describer);
 	return 0;
+}
+
+/* ---- types that may run with fewer or more tasks than are asked for at the start */
+
+/* What stands against it; NULL: nothing does. */
+static const char *find_obstacle(const struct job *job, const struct job_type *type)
+{
+	if (job->mode != JOB_MODE_GANG)
+		return "with tony.application.distributed-mode=FCFS each task starts when it "
+		       "comes";
+	if (str_equal(type->name, "chief"))
+		return "every chief is needed";
+	if (type->role == JOB_ROLE_SIDECAR)
+		return "nobody waits for a sidecar";
+	return framework_fixed(job, type);
+}
+
+/* TonY's limit is also how far an elastic type may grow. */
+static int64_t find_maximum(const struct describer *describer, const struct job_type *type)
+{
+	int64_t limit = conf_int(describer->conf, "tony.%s.max-instances", type->name);
+
+	return limit >= type->instances ? limit : type->instances;
+}
+
+static void describe_range(struct describer *describer, struct job_type *type)
+{
+	char *key cleanup_free = mem_printf("tony.%s.min-instances", type->name);
+	const struct conf_entry *entry = conf_find(describer->conf, "%s", key);
+
+	if (!entry || entry->invalid || !*entry->value || type->instances == 0)
+		return;
+	int64_t minimum = conf_int(describer->conf, "%s", key);
+	int64_t maximum = find_maximum(describer, type);
+	const char *obstacle = find_obstacle(describer->job, type);
+	if (minimum > type->instances) {
+		describe_error(describer, key,
+			       "\"%lld\" is more than tony.%s.instances; write %d or less",
+			       (long long)minimum, type->name, type->instances);
+	} else if (maximum > JOB_MAX_TASKS) {
+		describe_error(describer, key,
+			       "without a limit of its own %s could grow to %lld tasks, and %d "
+			       "is the most; set tony.%s.max-instances to what it may grow to",
+			       type->name, (long long)maximum, JOB_MAX_TASKS, type->name);
+	} else if (minimum == maximum) {
+		char *where cleanup_free = conf_locate(describer->conf, "%s", key);
+		problems_warning(describer->problems,
+				 "%s: has no effect: it is all that %s may have; write less, or "
+				 "set tony.%s.max-instances to more",
+				 where, type->name, type->name);
+	} else if (obstacle) {
+		describe_error(describer, key,
+			       "%s cannot have fewer or more tasks: %s; take the key out",
+			       type->name, obstacle);
+	} else {
+		type->min_instances = (int)minimum;
+		type->max_instances = (int)maximum;
+	}
+}
+
+void describe_elastic(struct describer *describer)
+{
+	struct job *job = describer->job;
+	bool any = false;
+
+	for (size_t i = 0; i < job->type_count; i++) {
+		describe_range(describer, &job->types[i]);
+		any = any || job_type_is_elastic(&job->types[i]);
+	}
+	if (!any)
+		job->elastic_settle_ms = 0;
+}
+
+/* ---- what the site allows */
+
+static void check_limit(const struct describer *describer, const struct job_type *type)
+{
+	int64_t limit = conf_int(describer->conf, "tony.%s.max-instances", type->name);
+
+	if (limit < 0 || type->instances <= limit)
+		return;
+	char *key cleanup_free = mem_printf("tony.%s.instances", type->name);
+	char *source cleanup_free =
+		conf_locate(describer->conf, "tony.%s.max-instances", type->name);
+	describe_error(describer, key,
+		       "\"%d\" is more than the limit %lld (%s); write %lld or less",
+		       type->instances, (long long)limit, source, (long long)limit);
+}
+
+static char *show_total(int64_t total, bool is_memory)
+{
+	return is_memory ? str_format_mib((double)total) : mem_printf("%lld", (long long)total);
+}
+
+/* TonY squares the instances in max-total-instances; these sums are right. */
+static void check_totals(const struct describer *describer)
+{
+	static const struct {
+		const char *key, *what;
+	} totals[] = {
+		{"tony.task.max-total-instances", "instances"},
+		{"tony.task.max-total-memory", "of memory"},
+		{"tony.task.max-total-vcores", "vcores"},
+		{"tony.task.max-total-gpus", "gpus"},
+	};
+	int64_t sums[array_length(totals)] = {0};
+
+	for (size_t i = 0; i < describer->job->type_count; i++) {
+		const struct job_type *type = &describer->job->types[i];
+		const int64_t shares[] = {1, type->memory, type->vcores, type->gpus};
+		/* One product cannot overflow, but there may be many types. */
+		for (size_t k = 0; k < array_length(totals); k++)
+			if (__builtin_add_overflow(sums[k], type->instances * shares[k], &sums[k]))
+				sums[k] = INT64_MAX;
+	}
+	for (size_t k = 0; k < array_length(totals); k++) {
+		int64_t limit = describe_number(describer->conf, totals[k].key);
+		bool is_memory = key_find(totals[k].key, NULL)->type == KEY_SIZE;
+		char *asked cleanup_free = show_total(sums[k], is_memory);
+		char *allowed cleanup_free = show_total(limit, is_memory);
+		if (limit >= 0 && sums[k] > limit)
+			describe_error(describer, totals[k].key,
+				       "the job asks for %s %s over all tasks, and %s is the "
+				       "limit; ask for less",
+				       asked, totals[k].what, allowed);
+	}
+}
+
+void describe_limits(struct describer *describer)
+{
+	const struct job *job = describer->job;
+
+	for (size_t i = 0; i < job->type_count; i++)
+		check_limit(describer, &job->types[i]);
+	check_totals(describer);
+	if (job_task_count(job) > JOB_MAX_TASKS)
+		problems_error(describer->problems, conf_source(describer->conf, NULL),
+			       "tony.<type>.instances: the job asks for %zu tasks, and %d is the "
+			       "most; ask for fewer",
+			       job_task_count(job), JOB_MAX_TASKS);
 }

@@ -1,4 +1,5 @@
-/* The rows. A new key is one row here, and one reader in client/describe*.c. */
+/* The rows. A new key of a job is one row here and one in job/job_fields.c; one that decides more
+ * than a member of it has a reader in client/describe*.c. */
 #include "base/mem.h"
 #include "conf/keys.h"
 #include "conf/scheduler_list.h"

@@ -1,6 +1,7 @@
 /*
- * The plain members of struct job and struct job_type in one table each: job_write.c writes by
- * it, job_read.c reads and checks by it, job_destroy() frees by it.
+ * The plain members of struct job and struct job_type in one table each: the client fills a job by
+ * it (client/describe.h), job_write.c writes by it, job_read.c reads and checks by it,
+ * job_destroy() frees by it.
  */
 #ifndef TONY_JOB_JOB_FIELDS_H
 #define TONY_JOB_JOB_FIELDS_H
@@ -24,9 +25,14 @@ enum job_field_kind {
 
 struct job_field {
 	const char *name; /* of the JSON member */
-	enum job_field_kind kind;
 	size_t offset;
-	int64_t min, max;
+	enum job_field_kind kind;
+	int64_t max;
+	/* The key of the configuration that says it, with <type> for the task type's name: a number
+	 * in ms or MiB, a choice in any case. NULL: it follows from several, or from none. */
+	const char *key;
+	const char *common_key; /* of a text: where that key is unset; NULL: none */
+	int64_t min;
 	const char *const *choices;
 };
 
