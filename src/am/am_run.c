@@ -38,7 +38,7 @@ static void on_allocated(void *data, size_t task, int attempt, const char *conta
 
 static void on_refused(void *data, size_t task, int attempt, const char *text)
 {
-	struct cause cause = {.kind = CAUSE_ALLOCATION_REFUSED, .text = (char *)text};
+	struct cause cause = {.kind = CAUSE_ALLOCATION_REFUSED, .text = text};
 	am_feed(data,
 		&(struct machine_event){
 			.kind = EVENT_REFUSED, .task = task, .attempt = attempt, .cause = &cause});
@@ -367,7 +367,7 @@ static void submit(struct am *am)
 	struct cause cause = {.kind = CAUSE_AM_FAILED};
 
 	if (open_files_check(machine_task_count(am->machine), &err) < 0) {
-		cause.text = (char *)err_message(&err);
+		cause.text = err_message(&err);
 		am_feed(am, &(struct machine_event){.kind = EVENT_KILL, .cause = &cause});
 	} else {
 		am_feed(am, &(struct machine_event){.kind = EVENT_SUBMIT});

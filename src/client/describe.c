@@ -97,7 +97,7 @@ static int64_t shorter(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* What is left to do for scalars of which one key does not say all. */
+/* Completes the scalars that more than one key decides. */
 static void describe_times(struct describer *describer)
 {
 	struct job *job = describer->job;

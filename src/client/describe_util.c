@@ -94,7 +94,7 @@ static char *find_field_key(const struct describer *describer, const char *key, 
 	return mem_printf("%.*s%s%s", (int)(word - key), key, type, rest);
 }
 
-/* One that is empty is as its key has it by default. */
+/* An empty text counts as its key's default. */
 static char *read_text(const struct conf *conf, const struct job_field *field, const char *key)
 {
 	const char *text = conf_text(conf, "%s", key);
@@ -104,7 +104,7 @@ static char *read_text(const struct conf *conf, const struct job_field *field, c
 	return mem_strdup(text ? text : key_find(key, NULL)->default_value);
 }
 
-/* One that is not set is the first. */
+/* An unset choice is the first. */
 static int read_choice(const struct conf *conf, const struct job_field *field, const char *key)
 {
 	const char *text = conf_text(conf, "%s", key);

@@ -89,7 +89,7 @@ static void write_threads(FILE *out, pid_t pid)
 static bool write_python(FILE *out, pid_t pid)
 {
 	char *number cleanup_free = mem_printf("%d", (int)pid);
-	char *const arguments[] = {(char *)"py-spy", (char *)"dump", (char *)"--pid", number, NULL};
+	char *const arguments[] = {"py-spy", "dump", "--pid", number, NULL};
 	posix_spawn_file_actions_t actions;
 	pid_t child;
 

@@ -397,7 +397,7 @@ static void report_start_failed(struct supervisor *supervisor, struct err *err)
 {
 	fs_explain_room(supervisor->settings->container_dir, err);
 	struct cause cause = {.kind = cause_kind_of_err(err, CAUSE_START_FAILED),
-			      .text = (char *)err_message(err)};
+			      .text = err_message(err)};
 
 	report_end(supervisor, &cause);
 }

@@ -36,7 +36,7 @@ static void set_resource(Hadoop__ResourceProto *resource, const struct container
 		amounts[i].key = kind->amounts[i].name;
 		amounts[i].has_value = amounts[i].has_type = true;
 		amounts[i].value = kind->amounts[i].value;
-		amounts[i].units = (char *)"";
+		amounts[i].units = "";
 		resource->resource_value_map[i] = &amounts[i];
 	}
 }

@@ -63,10 +63,17 @@ enum cause_kind cause_kind_of_err(const struct err *err, enum cause_kind otherwi
 
 void cause_finish(struct cause *cause)
 {
-	free(cause->text);
+	free((char *)cause->text);
 	free(cause->headline);
 	str_list_finish(&cause->tail);
 	*cause = (struct cause){0};
+}
+
+void cause_set(struct cause *cause, enum cause_kind kind, char *text)
+{
+	free((char *)cause->text);
+	cause->kind = kind;
+	cause->text = text;
 }
 
 static const char *find_headline(const struct str_list *lines)
@@ -170,13 +177,13 @@ static void cut_tail(struct str_list *tail)
 static int read_members(const json_t *object, const char *kind_member, struct cause *cause,
 			struct err *err)
 {
-	char *kind cleanup_free = NULL;
+	char *kind cleanup_free = NULL, *text cleanup_free = NULL;
 	int64_t exit_code = 0, signal = 0;
 
 	if (json_need_text(object, kind_member, &kind, err) < 0 ||
 	    json_read_int(object, "exit_code", 0, 255, &exit_code, err) < 0 ||
 	    json_read_int(object, "signal", 0, 128, &signal, err) < 0 ||
-	    json_read_text(object, "text", &cause->text, err) < 0 ||
+	    json_read_text(object, "text", &text, err) < 0 ||
 	    json_read_text(object, "headline", &cause->headline, err) < 0 ||
 	    json_read_list(object, "tail", &cause->tail, err) < 0)
 		return -1;
@@ -185,7 +192,8 @@ static int read_members(const json_t *object, const char *kind_member, struct ca
 		str_cut(kind, CAUSE_TEXT_CAP);
 		return err_set(err, ERR_INPUT, "%s: \"%s\" is not a cause", kind_member, kind);
 	}
-	cause->kind = (enum cause_kind)parsed;
+	str_cut(text, CAUSE_TEXT_CAP);
+	cause_set(cause, (enum cause_kind)parsed, mem_steal(&text));
 	cause->exit_code = (int)exit_code;
 	cause->signal = (int)signal;
 	return 0;
@@ -200,7 +208,6 @@ int cause_read_json(const json_t *object, const char *kind_member, struct cause 
 		cause_finish(&read);
 		return -1;
 	}
-	str_cut(read.text, CAUSE_TEXT_CAP);
 	str_cut(read.headline, CAUSE_TEXT_CAP);
 	cut_tail(&read.tail);
 	cause_finish(cause);

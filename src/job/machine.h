@@ -100,14 +100,18 @@ enum cause_kind cause_kind_of_err(const struct err *err, enum cause_kind otherwi
 
 struct cause {
 	enum cause_kind kind;
-	int exit_code;	/* of CAUSE_EXIT */
-	int signal;	/* of CAUSE_SIGNAL; 0: none */
-	char *text;	/* one sentence for people, without the task's name; NULL: none */
+	int exit_code; /* of CAUSE_EXIT */
+	int signal;    /* of CAUSE_SIGNAL; 0: none */
+	/* One sentence for people, without the task's name; NULL: none. Borrowed by a cause that
+	 * cause_finish() never sees. */
+	const char *text;
 	char *headline; /* the line of stderr that says most, such as a traceback's last; or NULL */
 	struct str_list tail; /* last lines of stderr */
 };
 void cause_copy(struct cause *to, const struct cause *from); /* frees what `to` held */
 void cause_finish(struct cause *cause);
+/* Another kind and text, which it takes. */
+void cause_set(struct cause *cause, enum cause_kind kind, char *text);
 /* Takes the last lines of the log of one of tony's own programs that failed, and leaves `lines`
  * empty. The headline is the last error among them, or what another program wrote last. */
 void cause_take_log(struct cause *cause, struct str_list *lines);

@@ -253,7 +253,7 @@ static void lose(struct machine *m, size_t task, const struct machine_event *eve
 		 enum cause_kind otherwise, const char *text)
 {
 	struct task *t = &m->tasks[task];
-	struct cause guess = {.kind = otherwise, .text = (char *)text};
+	struct cause guess = {.kind = otherwise, .text = text};
 	bool known = event->cause && event->cause->kind != CAUSE_NONE;
 	/* What the executor said of its end stands unless the scheduler knows more. */
 	if (t->cause.kind != CAUSE_CONTAINER_STOPPED || t->state != TASK_RUNNING)
@@ -318,7 +318,7 @@ void machine_give_up(struct machine *m, size_t task, const struct cause *cause)
 bool task_preempted(struct machine *m, size_t task, const struct machine_event *event)
 {
 	const struct cause preempted = {.kind = CAUSE_PREEMPTED,
-					.text = (char *)"the scheduler wants its container back"};
+					.text = "the scheduler wants its container back"};
 	machine_give_up(m, task, event->cause ? event->cause : &preempted);
 	return true;
 }

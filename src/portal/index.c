@@ -486,8 +486,8 @@ int portal_index_put_damaged(struct portal_index *index, const char *id, const c
 {
 	const struct history_summary summary = {.id = (char *)id,
 						.name = (char *)id,
-						.user = (char *)"",
-						.framework = (char *)"",
+						.user = "",
+						.framework = "",
 						.message = (char *)reason,
 						.submitted_ms = submitted_ms};
 	int64_t before = folder_of(index, id);

@@ -53,11 +53,11 @@ static _Noreturn void run_program(const struct tensorboard *tensorboard, const c
 {
 	char port[16];
 	char *arguments[] = {(char *)program,
-			     (char *)"--logdir",
+			     "--logdir",
 			     (char *)log_dir,
-			     (char *)"--host",
-			     (char *)"127.0.0.1",
-			     (char *)"--port",
+			     "--host",
+			     "127.0.0.1",
+			     "--port",
 			     port,
 			     NULL};
 	sigset_t none;

@@ -27,9 +27,8 @@ static const struct job_type *type_of(const struct container *container)
 static void fail_launch(struct container *container, struct err *err)
 {
 	fs_explain_room(container->dir, err);
-	container->cause.kind = cause_kind_of_err(err, CAUSE_LAUNCH_FAILED);
-	mem_replace(&container->cause.text,
-		    mem_printf("could not start its executor: %s", err_message(err)));
+	cause_set(&container->cause, cause_kind_of_err(err, CAUSE_LAUNCH_FAILED),
+		  mem_printf("could not start its executor: %s", err_message(err)));
 }
 
 /* ---- the end ------------------------------------------------------------------------------ */

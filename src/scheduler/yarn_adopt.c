@@ -57,9 +57,8 @@ void yarn_adopt(struct scheduler *scheduler, const struct scheduler_adoption *it
 /* Nobody can tell its executor where this AM is: it will leave, sooner or later. */
 static void give_up(struct yarn_container *container)
 {
-	container->cause.kind = CAUSE_EXECUTOR_LOST;
-	mem_replace(&container->cause.text,
-		    mem_strdup("had not registered when the application master was lost"));
+	cause_set(&container->cause, CAUSE_EXECUTOR_LOST,
+		  mem_strdup("had not registered when the application master was lost"));
 	application_master_release(container->yarn->master, container->proto->id);
 	yarn_container_end(container);
 }
@@ -112,9 +111,8 @@ void yarn_inherit_all(struct yarn *yarn)
 static void be_gone(struct yarn_container *container)
 {
 	container->is_awaited = false;
-	container->cause.kind = CAUSE_EXECUTOR_LOST;
-	mem_replace(&container->cause.text,
-		    mem_strdup("ended while there was no application master"));
+	cause_set(&container->cause, CAUSE_EXECUTOR_LOST,
+		  mem_strdup("ended while there was no application master"));
 	yarn_container_end(container);
 }
 

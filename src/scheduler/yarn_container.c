@@ -157,10 +157,9 @@ void yarn_container_start_failed(struct yarn_container *container, const char *t
 	if (container->state != YARN_LAUNCHED)
 		return;
 	application_master_release(container->yarn->master, container->proto->id);
-	if (!container->released) {
-		container->cause.kind = CAUSE_LAUNCH_FAILED;
-		mem_replace(&container->cause.text, mem_printf("could not be started: %s", text));
-	}
+	if (!container->released)
+		cause_set(&container->cause, CAUSE_LAUNCH_FAILED,
+			  mem_printf("could not be started: %s", text));
 	yarn_container_end(container);
 }
 
@@ -218,7 +217,7 @@ void yarn_container_preempted(struct yarn_container *container)
 	const struct scheduler_listener *listener = &container->yarn->listener;
 	struct cause cause = {
 		.kind = CAUSE_PREEMPTED,
-		.text = (char *)"is preempted: YARN takes its container back for others",
+		.text = "is preempted: YARN takes its container back for others",
 	};
 
 	if (!container->told || container->released || container->preempted ||

@@ -56,7 +56,7 @@ int yarn_reports_ask(const struct hadoop_cluster *cluster, struct yarn_reports *
 		     struct err *err)
 {
 	Hadoop__GetApplicationsRequestProto request = HADOOP__GET_APPLICATIONS_REQUEST_PROTO__INIT;
-	char *tags[] = {(char *)YARN_TAG}, *users[] = {cluster->user};
+	char *tags[] = {YARN_TAG}, *users[] = {cluster->user};
 
 	request.n_applicationtags = request.n_users = 1;
 	request.applicationtags = tags;

@@ -89,7 +89,7 @@ static int add_agent(struct submission *submission, struct err *err)
 	resource->has_type = resource->has_visibility = true;
 	resource->type = HADOOP__LOCAL_RESOURCE_TYPE_PROTO__FILE;
 	resource->visibility = HADOOP__LOCAL_RESOURCE_VISIBILITY_PROTO__PRIVATE;
-	submission->entry.key = (char *)"tony-agent";
+	submission->entry.key = "tony-agent";
 	submission->entry.value = resource;
 	submission->entries[0] = &submission->entry;
 	submission->launch.n_localresources = 1;
@@ -166,7 +166,7 @@ static void add_credentials(struct submission *submission, const char *token,
 
 static void fill_launch(struct submission *submission, const char *token, const char *description)
 {
-	submission->command[0] = (char *)COMMAND;
+	submission->command[0] = COMMAND;
 	submission->launch.n_command = 1;
 	submission->launch.command = submission->command;
 	add_acls(submission);
@@ -189,7 +189,7 @@ static void fill_resource(struct submission *submission)
 	submission->am_priority.has_priority = true;
 	submission->am_priority.priority = AM_PRIORITY;
 	request->priority = &submission->am_priority;
-	request->resource_name = (char *)"*";
+	request->resource_name = "*";
 	request->capability = &submission->resource;
 	request->has_num_containers = request->has_relax_locality = true;
 	request->num_containers = 1;
