@@ -157,7 +157,7 @@ static int announce(struct am *am, struct err *err)
 	json_set_int(door, "am_attempt", am->place.am_attempt);
 	char *text cleanup_free = json_text(door);
 	char *path cleanup_free = fs_join(am->job_dir, "am.json");
-	return fs_write_file(path, text, strlen(text), 0600, err);
+	return fs_write_volatile(path, text, strlen(text), 0600, err);
 }
 
 static void watch(struct am *am)
@@ -416,7 +416,7 @@ int am_run(struct am *am)
 	if (code < 0)
 		log_error("%s", err_message(&err));
 	close_all(am);
-	guard_end_tree(&am->guard);
+	guard_leave(&am->guard);
 	if (code < 0)
 		/* A NodeManager that ends a container, as for its memory, takes any other code for
 		 * the reason, instead of its own. */

@@ -32,7 +32,7 @@ int ring_file_write(const char *path, const struct ring *ring, const struct map 
 	}
 	json_object_set_new(file, "services", all);
 	char *text cleanup_free = json_text(file);
-	return fs_write_file(path, text, strlen(text), 0600, err);
+	return fs_write_volatile(path, text, strlen(text), 0600, err);
 }
 
 static int digit_of(char c)

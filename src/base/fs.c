@@ -262,24 +262,28 @@ int fs_write_all(int fd, const void *bytes, size_t length, struct err *err)
 	return 0;
 }
 
-static int fill(int fd, const void *bytes, size_t length, mode_t mode, struct err *err)
+enum durability { VOLATILE, DURABLE };
+
+static int fill(int fd, const void *bytes, size_t length, mode_t mode, enum durability durability,
+		struct err *err)
 {
 	if (fs_write_all(fd, bytes, length, err) < 0)
 		return -1;
 	/* fchmod: the mode is meant as given, whatever the umask. */
-	if (fchmod(fd, mode) < 0 || fsync(fd) < 0)
+	if (fchmod(fd, mode) < 0 || (durability == DURABLE && fsync(fd) < 0))
 		return err_set_errno(err, "write");
 	return 0;
 }
 
-int fs_write_file(const char *path, const void *bytes, size_t length, mode_t mode, struct err *err)
+static int replace(const char *path, const void *bytes, size_t length, mode_t mode,
+		   enum durability durability, struct err *err)
 {
 	char *sibling cleanup_free = mem_printf("%s.XXXXXX", path);
 	int fd = mkostemp(sibling, O_CLOEXEC);
 
 	if (fd < 0)
 		return err_set_errno(err, "%s", path);
-	int failed = fill(fd, bytes, length, mode, err);
+	int failed = fill(fd, bytes, length, mode, durability, err);
 	if (close(fd) < 0 && !failed)
 		failed = err_set_errno(err, "write");
 	if (!failed && rename(sibling, path) < 0)
@@ -288,6 +292,17 @@ int fs_write_file(const char *path, const void *bytes, size_t length, mode_t mod
 		return 0;
 	unlink(sibling);
 	return err_wrap(err, "%s", path);
+}
+
+int fs_write_file(const char *path, const void *bytes, size_t length, mode_t mode, struct err *err)
+{
+	return replace(path, bytes, length, mode, DURABLE, err);
+}
+
+int fs_write_volatile(const char *path, const void *bytes, size_t length, mode_t mode,
+		      struct err *err)
+{
+	return replace(path, bytes, length, mode, VOLATILE, err);
 }
 
 /* Not EEXIST alone says that it is there: a read-only or automounted parent answers otherwise. */

@@ -56,6 +56,10 @@ int fs_read_at(int fd, const char *name, int64_t offset, void *bytes, size_t len
 /* Replaces the file so that a reader sees the old or the new content, never a part (write to a
  * sibling, fsync, rename). */
 int fs_write_file(const char *path, const void *bytes, size_t length, mode_t mode, struct err *err);
+/* The same without the fsync, for what says nothing any more once this machine has stopped, such as
+ * the address of a process: after a power failure the file may be empty. */
+int fs_write_volatile(const char *path, const void *bytes, size_t length, mode_t mode,
+		      struct err *err);
 int fs_write_all(int fd, const void *bytes, size_t length,
 		 struct err *err); /* retries short writes */
 

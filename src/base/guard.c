@@ -129,9 +129,17 @@ void guard_finish(struct guard *guard)
 	if (guard->signal != 0)
 		log_error("the supervising process was killed by %s; ending all it started",
 			  proc_signal_name(guard->signal));
-	/* Whatever the worker left behind is a child of this subreaper now: without children, a
-	 * worker that left in order left nothing, and no look at /proc is needed. */
-	if (guard->signal != 0 || has_children())
+	if (guard->signal != 0)
+		guard_end_tree(guard);
+	else
+		guard_leave(guard);
+}
+
+/* Whatever was left behind below this subreaper is a child of it now: without children there is
+ * nothing, and no look at /proc is needed, which takes as long as the machine has processes. */
+void guard_leave(const struct guard *guard)
+{
+	if (has_children())
 		guard_end_tree(guard);
 }
 

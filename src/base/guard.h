@@ -55,6 +55,8 @@ int guard_start(const char *mark, struct guard *guard, struct err *err);
 int guard_open(const char *mark, struct guard *guard, struct err *err);
 int guard_fork(struct guard *guard, struct err *err);
 void guard_finish(struct guard *guard);
+/* Before a worker that is done exits: ends what it has left below it. */
+void guard_leave(const struct guard *guard);
 
 /* Ends with SIGKILL everything below the caller and all that carries the mark, but neither the
  * caller nor its guardian nor what these descend from. -1 when something survives (uninterruptible

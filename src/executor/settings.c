@@ -43,8 +43,8 @@ static int write_token(const struct settings *settings, struct err *err)
 {
 	if (fs_make_directories(settings->container_dir, 0700, err) < 0)
 		return -1;
-	return fs_write_file(settings->token_file, settings->token, strlen(settings->token), 0600,
-			     err);
+	return fs_write_volatile(settings->token_file, settings->token, strlen(settings->token),
+				 0600, err);
 }
 
 static int read_container(struct settings *settings, struct err *err)

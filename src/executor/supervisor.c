@@ -80,7 +80,7 @@ static void tell_preempted(const struct supervisor *supervisor, const char *why)
 	const char *path = supervisor->settings->preempted_file;
 	char *line cleanup_free = mem_printf("%s\n", why);
 
-	if (!fs_exists(path) && fs_write_file(path, line, strlen(line), 0600, &err) < 0)
+	if (!fs_exists(path) && fs_write_volatile(path, line, strlen(line), 0600, &err) < 0)
 		log_warning("%s", err_message(&err));
 }
 

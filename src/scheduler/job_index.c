@@ -283,6 +283,6 @@ void job_index_write(const char *place, const struct job_index *index)
 	}
 	str_append(&out, END "\n");
 	if (state_dir_make(directory, &err) < 0 ||
-	    fs_write_file(path, out.text, out.length, 0600, &err) < 0)
+	    fs_write_volatile(path, out.text, out.length, 0600, &err) < 0)
 		log_debug("%s", err_message(&err));
 }

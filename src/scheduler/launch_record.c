@@ -70,7 +70,7 @@ static int put(const char *path, const struct launch_record *record, bool replac
 	char *draft cleanup_free = mem_printf("%s.%d", path, (int)getpid());
 	char *text cleanup_free = launch_record_text(record);
 
-	if (fs_write_file(draft, text, strlen(text), 0600, err) < 0)
+	if (fs_write_volatile(draft, text, strlen(text), 0600, err) < 0)
 		return -1;
 	int result = replace ? rename(draft, path) : link(draft, path);
 	int error = errno;

@@ -120,27 +120,22 @@ static char *make_job_dir(const char *job_id, struct err *err)
 	return NULL;
 }
 
-static int write_in(const char *job_dir, const char *name, const char *text, struct err *err)
-{
-	char *path cleanup_free = fs_join(job_dir, name);
-
-	return fs_write_file(path, text, strlen(text), 0600, err);
-}
-
-/* job.json comes last: a directory that has one is a job. */
+/* job.json comes last: a directory that has one is a job. The token lets into a living AM only. */
 static int fill(const struct job *job, struct job_door *door, struct err *err)
 {
 	char *text cleanup_free = job_to_text(job);
+	char *description cleanup_free = fs_join(door->job_dir, "job.json");
+	char *token cleanup_free = fs_join(door->job_dir, "token");
 
 	door->claim = local_job_claim(door->job_dir, err);
 	if (door->claim < 0)
 		return -1;
 	door->owner = geteuid();
 	door->token = secret_create();
-	if (write_in(door->job_dir, "token", door->token, err) < 0)
+	if (fs_write_volatile(token, door->token, strlen(door->token), 0600, err) < 0)
 		return -1;
 	local_job_write_name(door->job_dir, job->name);
-	return write_in(door->job_dir, "job.json", text, err);
+	return fs_write_file(description, text, strlen(text), 0600, err);
 }
 
 static int prepare(const struct job *job, struct job_door *door, struct err *err)

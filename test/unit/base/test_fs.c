@@ -162,6 +162,7 @@ static void writing_replaces_the_whole_file(void **state)
 	mode_t old = umask(077);
 
 	assert_success(fs_write_file(path, "long content", 12, 0644, &err), &err);
+	assert_success(fs_write_volatile(path, "short", 5, 0644, &err), &err);
 	assert_success(fs_write_file(path, "a\0b", 3, 0604, &err), &err);
 	umask(old);
 	assert_int_equal(stat(path, &info), 0);
