@@ -36,7 +36,7 @@ static void on_member(void *data, const struct store_item *item)
 		return;
 	char *path cleanup_free = mem_printf("%s/%s", measure->path, item->name);
 	struct measure below = {measure->store, path, measure->depth + 1, 0};
-	measure->store->ops->list(measure->store, path, on_member, &below, NULL);
+	store_run(measure->store->files, store_list(path, NULL, on_member, &below), NULL);
 	measure->bytes += below.bytes;
 }
 
@@ -47,7 +47,7 @@ static int64_t measure_job(struct history_store *store, const char *path)
 
 	if (history_store_summary(store, path, &summary, NULL) == 0 && summary.bytes > 0)
 		return summary.bytes;
-	store->ops->list(store, path, on_member, &measure, NULL);
+	store_run(store->files, store_list(path, NULL, on_member, &measure), NULL);
 	return measure.bytes;
 }
 
@@ -65,7 +65,7 @@ static bool is_job(struct history_store *store, const char *path)
 {
 	bool result = false;
 
-	store->ops->list(store, path, on_mark, &result, NULL);
+	store_run(store->files, store_list(path, NULL, on_mark, &result), NULL);
 	return result;
 }
 
@@ -89,13 +89,14 @@ static void clear_day(const struct retaining *retaining, const char *folder)
 	struct str_list rests cleanup_str_list = {0};
 	size_t left = 0;
 
-	store->ops->list(store, folder, on_rest, &rests, NULL);
+	store_run(store->files, store_list(folder, NULL, on_rest, &rests), NULL);
 	for (size_t i = 0; i < rests.count; i++) {
 		char *path cleanup_free = mem_printf("%s/%s", folder, rests.items[i]);
-		store->ops->remove(store, path, NULL);
+		store_run(store->files, store_remove(path), NULL);
 	}
-	if (store->ops->list(store, folder, on_any, &left, NULL) == 0 && left == 0)
-		store->ops->remove(store, folder, NULL);
+	if (store_run(store->files, store_list(folder, NULL, on_any, &left), NULL) == 0 &&
+	    left == 0)
+		store_run(store->files, store_remove(folder), NULL);
 }
 
 /* ------------------------------------------------------------------------------------------- */

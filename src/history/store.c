@@ -7,40 +7,21 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/user.h"
-#include "hadoop/webhdfs_client.h"
-#include "history/location.h"
 #include "history/store_internal.h"
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-static int open_hdfs(struct history_store *store, const struct webhdfs_options *hdfs,
-		     struct err *err)
-{
-	if (!hdfs)
-		return err_set(err, ERR_CONFIG,
-			       "%s: no Hadoop configuration says how to reach it; set "
-			       "HADOOP_CONF_DIR",
-			       store->location);
-	store->client = webhdfs_client_create(hdfs, err);
-	return store->client ? 0 : -1;
-}
-
 struct history_store *history_store_open(const char *location, const struct webhdfs_options *hdfs,
 					 struct err *err)
 {
-	struct history_store *store = mem_alloc(sizeof(*store));
-	struct history_location parsed cleanup_history_location = {0};
+	struct store *files = store_open(location, hdfs, NULL, err);
 
-	store->location = mem_strdup(location);
+	if (!files)
+		return NULL;
+	struct history_store *store = mem_alloc(sizeof(*store));
+	store->files = files;
 	store_open_trees(store);
-	if (history_location_parse(location, &parsed, err) == 0) {
-		store->root = mem_steal(&parsed.path);
-		store->ops = parsed.kind == HISTORY_HDFS ? &store_hdfs : &store_directory;
-		if (parsed.kind != HISTORY_HDFS || open_hdfs(store, hdfs, err) == 0)
-			return store;
-	}
-	history_store_close(store);
-	return NULL;
+	return store;
 }
 
 void history_store_close(struct history_store *store)
@@ -48,12 +29,10 @@ void history_store_close(struct history_store *store)
 	if (!store)
 		return;
 	store_foreign_destroy(store->foreign);
-	webhdfs_client_destroy(store->client);
+	store_close(store->files);
 	str_list_finish(&store->publishers);
 	history_store_clear_trees(store);
 	free(store->keeper);
-	free(store->root);
-	free(store->location);
 	free(store);
 }
 
@@ -65,7 +44,7 @@ void history_store_trust(struct history_store *store, const struct str_list *pub
 
 const char *history_store_location(const struct history_store *store)
 {
-	return store->location;
+	return store_location(store->files);
 }
 
 /* ---- paths -------------------------------------------------------------------------------- */
@@ -133,13 +112,20 @@ int history_store_jobs(struct history_store *store, const char *folder, struct h
 	*jobs = (struct history_jobs){0};
 	if (store_check_path(folder, err) < 0)
 		return -1;
-	if (store_list(store, folder, on_job, &listing, err) < 0) {
+	if (store_entries(store, folder, on_job, &listing, err) < 0) {
 		history_jobs_finish(jobs);
 		return -1;
 	}
 	if (jobs->count > 1)
 		qsort(jobs->items, jobs->count, sizeof(*jobs->items), newest_first);
 	return 0;
+}
+
+static bool is_directory(struct history_store *store, const char *path)
+{
+	struct store_item item cleanup_store_item = {0};
+
+	return store_look(store->files, path, &item, NULL) == 0 && item.is_directory;
 }
 
 /* Any user may have put an entry with this id there. */
@@ -170,7 +156,7 @@ char *history_store_find(struct history_store *store, const char *id, const char
 		char *path cleanup_free = mem_printf("%s/%s", folder->path, id);
 		bool may_be = folder->day_ms == 0 ||
 			      (folder->end_ms > first_ms && folder->day_ms <= last_ms);
-		if (!may_be || !store->ops->is_directory(store, path))
+		if (!may_be || !is_directory(store, path))
 			continue;
 		if (is_preferred(store, path, user ? user : me))
 			return mem_steal(&path);
@@ -179,13 +165,14 @@ char *history_store_find(struct history_store *store, const char *id, const char
 	}
 	if (another)
 		return mem_steal(&another);
-	err_set(err, ERR_NOT_FOUND, "no job \"%s\" in %s", id, store->location);
+	err_set(err, ERR_NOT_FOUND, "no job \"%s\" in %s", id, history_store_location(store));
 	return NULL;
 }
 
 int history_store_remove(struct history_store *store, const char *path, struct err *err)
 {
-	return store_check_path(path, err) < 0 ? -1 : store->ops->remove(store, path, err);
+	return store_check_path(path, err) < 0 ? -1
+					       : store_run(store->files, store_remove(path), err);
 }
 
 /* ---- one job ------------------------------------------------------------------------------ */
@@ -205,7 +192,7 @@ static bool is_made(const char *name)
 static bool has_summary(struct history_store *store, const char *path)
 {
 	char *full cleanup_free = mem_printf("%s/" HISTORY_SUMMARY, path);
-	int fd cleanup_close = store->ops->open_file(store, full, HISTORY_SUMMARY_CAP, NULL, NULL);
+	int fd cleanup_close = store_open_file(store->files, full, HISTORY_SUMMARY_CAP, NULL, NULL);
 
 	return fd >= 0;
 }
@@ -218,7 +205,7 @@ static int open_owned(struct history_store *store, const char *path, const char 
 
 	if (!full)
 		return -1;
-	int fd = store->ops->open_file(store, full, cap, owner, &missing);
+	int fd = store_open_file(store->files, full, cap, owner, &missing);
 	/* TonY's own tony-final.xml is not what it becomes. */
 	bool may_be_made =
 		is_made(name) &&
@@ -257,7 +244,7 @@ static int read_summary(struct history_store *store, const char *path,
 			struct history_summary *summary, char **owner, struct err *err)
 {
 	char *full cleanup_free = mem_printf("%s/" HISTORY_SUMMARY, path);
-	int fd = store->ops->open_file(store, full, HISTORY_SUMMARY_CAP, owner, err);
+	int fd = store_open_file(store->files, full, HISTORY_SUMMARY_CAP, owner, err);
 	size_t length;
 	char *bytes cleanup_free = store_read_opened(store, fd, path, HISTORY_SUMMARY,
 						     HISTORY_SUMMARY_CAP, &length, err);
@@ -265,7 +252,7 @@ static int read_summary(struct history_store *store, const char *path,
 	if (!bytes)
 		return -1;
 	if (history_summary_from_text(bytes, length, summary, err) < 0)
-		return err_wrap(err, "%s/%s/" HISTORY_SUMMARY, store->location, path);
+		return err_wrap(err, "%s/%s/" HISTORY_SUMMARY, history_store_location(store), path);
 	return 0;
 }
 
@@ -275,7 +262,7 @@ static int check_summary(struct history_store *store, const char *path, const ch
 {
 	if (!str_equal(summary->id, fs_basename(path)))
 		return err_set(err, ERR_INPUT, "%s/%s: the job in it is another, %s",
-			       store->location, path, summary->id);
+			       history_store_location(store), path, summary->id);
 	char *user = history_store_user(store, path, owner, summary->user, err);
 	if (!user)
 		return -1;
@@ -338,7 +325,7 @@ int history_store_list(struct history_store *store, const char *path, const char
 	char *full cleanup_free = join(path, name, err);
 
 	*entries = (struct history_entries){0};
-	if (!full || store_list(store, full, on_entry, entries, err) < 0) {
+	if (!full || store_entries(store, full, on_entry, entries, err) < 0) {
 		history_entries_finish(entries);
 		return -1;
 	}

@@ -81,7 +81,7 @@ static int descend(struct history_store *store, struct history_folders *parents,
 
 	for (size_t i = 0; i < parents->count && result == 0; i++) {
 		struct level level = {&found, parents->items[i].path, digits};
-		result = store_list(store, level.parent, on_level, &level, err);
+		result = store_entries(store, level.parent, on_level, &level, err);
 	}
 	history_folders_finish(parents);
 	*parents = found;
@@ -186,7 +186,7 @@ int history_store_folders(struct history_store *store, struct history_folders *f
 	if (result == 0 && folders->count > 1)
 		qsort(folders->items, folders->count, sizeof(*folders->items), newest_day_first);
 	if (result == 0)
-		result = store_list(store, "", on_intermediate, &search, err);
+		result = store_entries(store, "", on_intermediate, &search, err);
 	if (result < 0)
 		history_folders_finish(folders);
 	return result;

@@ -79,12 +79,13 @@ static struct store_foreign *load(struct history_store *store, const char *path,
 	struct store_foreign *foreign = NULL;
 	struct jhist jhist;
 
-	if (store->ops->list(store, path, on_file, &finding, err) < 0) {
+	if (store_run(store->files, store_list(path, NULL, on_file, &finding), err) < 0) {
 		free(finding.newest);
 		return NULL;
 	}
 	if (!finding.newest) {
-		err_set(err, ERR_NOT_FOUND, "%s/%s: there is no job in it", store->location, path);
+		err_set(err, ERR_NOT_FOUND, "%s/%s: there is no job in it",
+			store_location(store->files), path);
 	} else if (read_source(store, path, &finding, &jhist, err) == 0) {
 		foreign = mem_alloc(sizeof(*foreign));
 		*foreign = (struct store_foreign){.path = mem_strdup(path), .jhist = jhist};
@@ -144,8 +145,8 @@ int store_foreign_open(struct history_store *store, const char *path, const char
 		return open_events(jhist, err);
 	char *text cleanup_free = make_text(jhist, name);
 	if (!text)
-		return err_set(err, ERR_NOT_FOUND, "%s/%s: TonY has left no %s", store->location,
-			       path, name);
+		return err_set(err, ERR_NOT_FOUND, "%s/%s: TonY has left no %s",
+			       store_location(store->files), path, name);
 	int fd cleanup_close = store_make_file(err);
 	if (fd < 0 || fs_write_all(fd, text, strlen(text), err) < 0)
 		return -1;
@@ -169,7 +170,7 @@ int store_foreign_summary(struct history_store *store, const char *path,
 	json_t *object cleanup_json = history_summary_to_json(&ended);
 	char *text cleanup_free = json_text(object);
 	if (history_summary_from_text(text, strlen(text), summary, err) < 0)
-		return err_wrap(err, "%s/%s", store->location, path);
+		return err_wrap(err, "%s/%s", store_location(store->files), path);
 	summary->state = state;
 	return 0;
 }

@@ -7,30 +7,24 @@
 #include "base/mem.h"
 #include "history/store_internal.h"
 
-static void finish(struct store_access *access)
-{
-	free(access->owner);
-}
-#define cleanup_access __attribute__((cleanup(finish)))
-
 /* Can nobody but the owners of the entry and of the location replace what is in this directory?
  * Where the sticky bit is set, its owner can, and those of what is in it. */
 static int check_folder(struct history_store *store, const char *path, const char *owner,
 			const char *keeper, struct err *err)
 {
-	struct store_access access cleanup_access = {0};
+	struct store_item item cleanup_store_item = {0};
 
-	if (store->ops->look(store, path, &access, err) < 0)
+	if (store_look(store->files, path, &item, err) < 0)
 		return -1;
-	if (!str_equal(access.owner, owner) && !str_equal(access.owner, keeper))
+	if (!str_equal(item.owner, owner) && !str_equal(item.owner, keeper))
 		return err_set(err, ERR_DENIED,
 			       "%s/%s: is %s's, who can replace what %s has put there",
-			       store->location, path, access.owner, owner);
-	if (fs_others_may_write(access.permission) && !(access.permission & S_ISVTX))
+			       store_location(store->files), path, item.owner, owner);
+	if (fs_others_may_write(item.permission) && !(item.permission & S_ISVTX))
 		return err_set(
 			err, ERR_DENIED,
 			"%s/%s: others than %s can replace what is there; set its sticky bit",
-			store->location, path, owner);
+			store_location(store->files), path, owner);
 	return 0;
 }
 
@@ -38,9 +32,9 @@ static int check_folder(struct history_store *store, const char *path, const cha
 static int check_folders(struct history_store *store, const char *path, const char *owner,
 			 struct err *err)
 {
-	struct store_access top cleanup_access = {0};
+	struct store_item top cleanup_store_item = {0};
 
-	if (store->ops->look(store, "", &top, err) < 0 ||
+	if (store_look(store->files, "", &top, err) < 0 ||
 	    check_folder(store, "", owner, top.owner, err) < 0)
 		return -1;
 	for (const char *end = strchr(path, '/'); end; end = strchr(end + 1, '/')) {
@@ -53,17 +47,17 @@ static int check_folders(struct history_store *store, const char *path, const ch
 
 char *history_store_owner(struct history_store *store, const char *path, struct err *err)
 {
-	struct store_access entry cleanup_access = {0};
+	struct store_item entry cleanup_store_item = {0};
 
-	if (store_check_path(path, err) < 0 || store->ops->look(store, path, &entry, err) < 0)
+	if (store_check_path(path, err) < 0 || store_look(store->files, path, &entry, err) < 0)
 		return NULL;
 	if (!history_is_name(entry.owner)) {
-		err_set(err, ERR_DENIED, "%s/%s: has no owner", store->location, path);
+		err_set(err, ERR_DENIED, "%s/%s: has no owner", store_location(store->files), path);
 		return NULL;
 	}
 	if (fs_others_may_write(entry.permission)) {
-		err_set(err, ERR_DENIED, "%s/%s: others than %s can write to it", store->location,
-			path, entry.owner);
+		err_set(err, ERR_DENIED, "%s/%s: others than %s can write to it",
+			store_location(store->files), path, entry.owner);
 		return NULL;
 	}
 	if (check_folders(store, path, entry.owner, err) < 0)
@@ -76,10 +70,10 @@ char *history_store_owner(struct history_store *store, const char *path, struct 
 /* -1: `err`. */
 static int is_believed(struct history_store *store, const char *owner, struct err *err)
 {
-	struct store_access top cleanup_access = {0};
+	struct store_item top cleanup_store_item = {0};
 
 	if (!store->keeper) {
-		if (store->ops->look(store, "", &top, err) < 0)
+		if (store_look(store->files, "", &top, err) < 0)
 			return -1;
 		store->keeper = mem_steal(&top.owner);
 	}
@@ -89,9 +83,9 @@ static int is_believed(struct history_store *store, const char *owner, struct er
 char *history_store_user(struct history_store *store, const char *path, const char *owner,
 			 const char *told, struct err *err)
 {
-	struct store_access entry cleanup_access = {0};
+	struct store_item entry cleanup_store_item = {0};
 
-	if (!owner && store->ops->look(store, path, &entry, err) < 0)
+	if (!owner && store_look(store->files, path, &entry, err) < 0)
 		return NULL;
 	if (!owner)
 		owner = entry.owner;

@@ -23,28 +23,15 @@ int store_check_path(const char *path, struct err *err)
 	}
 }
 
-int store_list(struct history_store *store, const char *path, store_visit *visit, void *data,
-	       struct err *err)
+int store_entries(struct history_store *store, const char *path, store_visit *visit, void *data,
+		  struct err *err)
 {
 	struct err missing cleanup_err = {0};
 
-	if (store->ops->list(store, path, visit, data, &missing) == 0 ||
+	if (store_run(store->files, store_list(path, NULL, visit, data), &missing) == 0 ||
 	    missing.kind == ERR_NOT_FOUND)
 		return 0;
 	return err_copy(err, &missing);
-}
-
-int store_make_file(struct err *err)
-{
-	const char *directory = getenv("TMPDIR");
-	char *pattern cleanup_free =
-		mem_printf("%s/tony-XXXXXX", directory && *directory == '/' ? directory : "/tmp");
-	int fd = mkostemp(pattern, O_CLOEXEC);
-
-	if (fd < 0)
-		return err_set_errno(err, "%s", pattern);
-	unlink(pattern);
-	return fd;
 }
 
 int store_open_again(const char *path, struct err *err)
@@ -61,7 +48,7 @@ char *store_read_opened(const struct history_store *store, int fd, const char *p
 
 	if (opened < 0)
 		return NULL;
-	char *full cleanup_free = mem_printf("%s/%s/%s", store->location, path, name);
+	char *full cleanup_free = mem_printf("%s/%s/%s", store_location(store->files), path, name);
 	return fs_read_descriptor(opened, full, cap, length, err);
 }
 
@@ -69,7 +56,7 @@ char *store_read_file(struct history_store *store, const char *path, const char 
 		      size_t *length, struct err *err)
 {
 	char *full cleanup_free = mem_printf("%s/%s", path, name);
-	int fd = store->ops->open_file(store, full, (int64_t)cap, NULL, err);
+	int fd = store_open_file(store->files, full, (int64_t)cap, NULL, err);
 
 	return store_read_opened(store, fd, path, name, cap, length, err);
 }

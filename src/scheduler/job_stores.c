@@ -11,9 +11,9 @@
 #include "conf/conf.h"
 #include "hadoop/site.h"
 #include "hadoop/webhdfs_client.h"
-#include "history/location.h"
 #include "scheduler/state_dir.h"
 #include "scheduler/yarn_client.h"
+#include "store/location.h"
 
 void job_stores_close(struct job_stores *stores)
 {
@@ -131,23 +131,23 @@ static int add_own(struct job_stores *stores, struct err *err)
 }
 
 /* A path without a scheme is, like a job's, of this machine and of the cluster. */
-static int add_place(struct job_stores *stores, const struct history_location *place,
+static int add_place(struct job_stores *stores, const struct store_location *place,
 		     const char *path, const struct away *away, struct err *err)
 {
-	if (place->kind == HISTORY_HDFS)
+	if (place->kind == STORE_HDFS)
 		return add_hdfs(stores, place->authority, path, away, err);
 	if (add(stores, path, NULL, away, err) < 0)
 		return -1;
-	if (place->kind == HISTORY_PATH)
+	if (place->kind == STORE_PATH)
 		add_hdfs_if_there(stores, path, away);
 	return 0;
 }
 
 static int add_site(struct job_stores *stores, const char *text, struct err *err)
 {
-	struct history_location location cleanup_history_location = {0};
+	struct store_location location cleanup_store_location = {0};
 
-	if (history_location_parse(text, &location, err) < 0)
+	if (store_location_parse(text, &location, err) < 0)
 		return err_wrap(err, "tony-site.xml: tony.history.location");
 	return add_place(stores, &location, location.path, NULL, err);
 }
@@ -156,11 +156,11 @@ static int add_away(struct job_stores *stores, const struct conf *site, const ch
 		    enum history_tree tree, struct err *err)
 {
 	const char *text = conf_text(site, "%s", key);
-	struct history_location location cleanup_history_location = {0};
+	struct store_location location cleanup_store_location = {0};
 
 	if (!text)
 		return 0;
-	if (history_location_parse(text, &location, err) < 0)
+	if (store_location_parse(text, &location, err) < 0)
 		return err_wrap(err, "tony-site.xml: %s", key);
 	const struct away away = {tree, fs_basename(location.path)};
 	char *parent cleanup_free = fs_dirname(location.path);
@@ -191,16 +191,16 @@ static int add_directory(struct job_stores *stores, const char *path, struct err
 
 static int add_one(struct job_stores *stores, const char *text, struct err *err)
 {
-	struct history_location location cleanup_history_location = {0};
+	struct store_location location cleanup_store_location = {0};
 	char *path cleanup_free = NULL;
 
 	if (!strstr(text, "://")) {
 		path = fs_absolute(text, err);
 		return path ? add_directory(stores, path, err) : -1;
 	}
-	if (history_location_parse(text, &location, err) < 0)
+	if (store_location_parse(text, &location, err) < 0)
 		return -1;
-	return location.kind == HISTORY_HDFS
+	return location.kind == STORE_HDFS
 		       ? add_hdfs(stores, location.authority, location.path, NULL, err)
 		       : add_directory(stores, location.path, err);
 }
@@ -322,13 +322,13 @@ static int check_writable(const char *directory, struct err *err)
 int job_stores_prepare(struct job *job, struct err *err)
 {
 	const char *text = job_config(job, "tony.history.location");
-	struct history_location location cleanup_history_location = {0};
+	struct store_location location cleanup_store_location = {0};
 
 	if (!text)
 		return 0;
-	if (history_location_parse(text, &location, err) < 0 ||
-	    (location.kind == HISTORY_HDFS ? note_cluster(job, location.authority, err)
-					   : check_writable(location.path, err)) < 0)
+	if (store_location_parse(text, &location, err) < 0 ||
+	    (location.kind == STORE_HDFS ? note_cluster(job, location.authority, err)
+					 : check_writable(location.path, err)) < 0)
 		return err_wrap(err, "tony.history.location");
 	return 0;
 }

@@ -15,11 +15,11 @@
 #include "base/mem.h"
 #include "hadoop/cluster.h"
 #include "history/layout.h"
-#include "history/location.h"
 #include "history/pack.h"
 #include "history/upload.h"
 #include "job/journal.h"
 #include "job/record.h"
+#include "store/location.h"
 
 enum { LOOK_MS = 500 }; /* for the file system of a history to answer */
 
@@ -86,8 +86,7 @@ static int upload(const struct job *job, const char *directory, const struct his
 
 /* ------------------------------------------------------------------------------------------- */
 
-static struct history_target target_of(const struct job *job,
-				       const struct history_location *location)
+static struct history_target target_of(const struct job *job, const struct store_location *location)
 {
 	return (struct history_target){
 		.location = location->path,
@@ -99,18 +98,18 @@ static struct history_target target_of(const struct job *job,
 }
 
 static int publish(const struct job *job, const char *job_dir, const char *packed,
-		   const struct history_location *location, struct err *err)
+		   const struct store_location *location, struct err *err)
 {
 	const struct history_target target = target_of(job, location);
 	char *own cleanup_free = mem_printf("%s/history.%d", job_dir, getpid());
 
-	if (location->kind != HISTORY_HDFS && history_is_published(&target))
+	if (location->kind != STORE_HDFS && history_is_published(&target))
 		return 0;
 	if (!packed && pack(job, job_dir, own, err) < 0)
 		return fs_explain_room(job_dir, err);
 	const char *directory = packed ? packed : own;
-	int result = location->kind == HISTORY_HDFS ? upload(job, directory, &target, err)
-						    : history_publish(directory, &target, err);
+	int result = location->kind == STORE_HDFS ? upload(job, directory, &target, err)
+						  : history_publish(directory, &target, err);
 	fs_remove_tree(own, NULL);
 	return result;
 }
@@ -124,9 +123,9 @@ int local_history_publish(const struct job *job, const char *job_dir, const char
 			  struct err *err)
 {
 	char *text cleanup_free = local_history_location(job, job_dir);
-	struct history_location location cleanup_history_location = {0};
+	struct store_location location cleanup_store_location = {0};
 
-	if (history_location_parse(text, &location, err) < 0 ||
+	if (store_location_parse(text, &location, err) < 0 ||
 	    publish(job, job_dir, packed, &location, err) < 0)
 		return fail(job, text, err);
 	return 0;
@@ -167,10 +166,10 @@ void local_history_conclude(const struct job *job, const char *job_dir)
 static char *look(const struct job *job, const char *job_dir)
 {
 	char *text cleanup_free = local_history_location(job, job_dir);
-	struct history_location location cleanup_history_location = {0};
+	struct store_location location cleanup_store_location = {0};
 	struct err err cleanup_err = {0};
 
-	if (history_location_parse(text, &location, &err) < 0 || location.kind == HISTORY_HDFS)
+	if (store_location_parse(text, &location, &err) < 0 || location.kind == STORE_HDFS)
 		return NULL;
 	const struct history_target target = target_of(job, &location);
 	if (history_check(&target, &err) == 0)

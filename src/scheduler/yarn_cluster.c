@@ -13,9 +13,9 @@
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
 #include "hadoop/webhdfs_client.h"
-#include "history/location.h"
 #include "scheduler/yarn_diagnostics.h"
 #include "scheduler/yarn_pages.h"
+#include "store/location.h"
 
 #define CONNECT_RETRIES	    3
 #define MAX_CONNECT_RETRIES 100
@@ -182,11 +182,11 @@ bool yarn_history_is_own(const struct hadoop_cluster *cluster, const char *autho
 
 char *yarn_history_path(const struct hadoop_cluster *cluster, const char *location)
 {
-	struct history_location parsed cleanup_history_location = {0};
+	struct store_location parsed cleanup_store_location = {0};
 
-	if (!location || history_location_parse(location, &parsed, NULL) < 0 ||
-	    parsed.kind == HISTORY_FILE ||
-	    (parsed.kind == HISTORY_HDFS && !yarn_history_is_own(cluster, parsed.authority)))
+	if (!location || store_location_parse(location, &parsed, NULL) < 0 ||
+	    parsed.kind == STORE_FILE ||
+	    (parsed.kind == STORE_HDFS && !yarn_history_is_own(cluster, parsed.authority)))
 		return NULL;
 	return mem_steal(&parsed.path);
 }

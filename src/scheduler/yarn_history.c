@@ -1,18 +1,18 @@
 /* Where the histories of jobs on YARN are. */
 #include "base/fs.h"
 #include "base/mem.h"
-#include "history/location.h"
 #include "history/store.h"
 #include "scheduler/job_stores.h"
 #include "scheduler/yarn_client.h"
 #include "scheduler/yarn_end.h"
+#include "store/location.h"
 
 int yarn_history_prepare(struct hadoop_cluster *cluster, const struct job *job, struct err *err)
 {
 	const char *location = job_config(job, "tony.history.location");
-	struct history_location parsed cleanup_history_location = {0};
+	struct store_location parsed cleanup_store_location = {0};
 
-	if (location && history_location_parse(location, &parsed, err) < 0)
+	if (location && store_location_parse(location, &parsed, err) < 0)
 		return err_wrap(err, "tony.history.location");
 	if (location && !cluster->history_dir)
 		return err_set(

@@ -1,0 +1,437 @@
+/* A store in a directory. No symbolic link that somebody put there leads elsewhere; the location
+ * itself may be reached through some. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/user.h"
+#include "store/store_internal.h"
+
+#define REMOVED ".removed" /* ".<name>.removed" is an entry that is being removed */
+
+enum { BLOCK = 64 << 10, PARENT_MODE = 0700 };
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+static int fail(const struct store *store, const char *path, struct err *err)
+{
+	return err_set_errno(err, "%s%s%s", store->root, *path ? "/" : "", path);
+}
+
+/* A symbolic link where none may be is nobody's file. */
+static int refuse(const struct store *store, const char *path, struct err *err)
+{
+	if (errno == ELOOP || errno == ENOTDIR)
+		return err_set(err, ERR_NOT_FOUND, "%s/%s: is not in the store", store->root, path);
+	return fail(store, path, err);
+}
+
+static int open_below(const struct store *store, const char *path, struct err *err)
+{
+	int root cleanup_close = open(store->root, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+
+	if (root < 0)
+		return fail(store, "", err);
+	int fd = fs_open_below(root, path);
+	return fd < 0 ? refuse(store, path, err) : fd;
+}
+
+/* "": the location's own. */
+static char *parent_of(const char *path)
+{
+	char *parent cleanup_free = fs_dirname(path);
+
+	return mem_strdup(str_equal(parent, ".") ? "" : parent);
+}
+
+static int open_parent(const struct store *store, const char *path, struct err *err)
+{
+	char *parent cleanup_free = parent_of(path);
+
+	return open_below(store, parent, err);
+}
+
+/* The status is that of what is open, whatever has taken its place since. */
+static int check_opened(const struct store *store, const struct store_request *request, int fd,
+			mode_t type, struct stat *status, struct err *err)
+{
+	if (fstat(fd, status) < 0)
+		return fail(store, request->path, err);
+	char *owner cleanup_free = request->owner ? user_name_of(status->st_uid) : NULL;
+	if (owner && (!str_equal(owner, request->owner) || (status->st_mode & S_IFMT) != type))
+		return err_set(err, ERR_DENIED, "%s/%s: another one, %s's, has taken its place",
+			       store->root, request->path, owner);
+	if (type == S_IFREG && !S_ISREG(status->st_mode))
+		return err_set(err, ERR_NOT_FOUND, "%s/%s: is not a file", store->root,
+			       request->path);
+	return 0;
+}
+
+/* To read from. */
+static int open_regular(const struct store *store, const struct store_request *request,
+			struct stat *status, struct err *err)
+{
+	int fd cleanup_close = open_below(store, request->path, err);
+
+	if (fd < 0 || check_opened(store, request, fd, S_IFREG, status, err) < 0)
+		return -1;
+	return mem_steal_fd(&fd);
+}
+
+/* To write to. `flags`: how. */
+static int open_to_write(const struct store *store, const struct store_request *request, int parent,
+			 int flags, struct err *err)
+{
+	struct stat status;
+	int fd cleanup_close =
+		openat(parent, fs_basename(request->path),
+		       flags | O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		       request->permission);
+
+	if (fd < 0)
+		return refuse(store, request->path, err);
+	if (check_opened(store, request, fd, S_IFREG, &status, err) < 0)
+		return -1;
+	return mem_steal_fd(&fd);
+}
+
+static int check_cap(const struct store *store, const char *path, const struct stat *status,
+		     int64_t cap, struct err *err)
+{
+	return status->st_size <= cap ? 0
+				      : err_set(err, ERR_INPUT, "%s/%s: is larger than %lld bytes",
+						store->root, path, (long long)cap);
+}
+
+/* ---- looking ------------------------------------------------------------------------------ */
+
+/* `item` gets `owner`. */
+static void describe(struct store_item *item, const char *name, const struct stat *status,
+		     char *owner)
+{
+	*item = (struct store_item){
+		.name = mem_strdup(name),
+		.is_directory = S_ISDIR(status->st_mode),
+		.is_file = S_ISREG(status->st_mode),
+		.length = status->st_size,
+		.modified_ms = fs_modified_ms(status),
+		.permission = status->st_mode & 07777,
+		.owner = owner,
+	};
+}
+
+static int look(struct store *store, const struct store_request *request, struct store_item *item,
+		struct err *err)
+{
+	int fd cleanup_close = open_below(store, request->path, err);
+	struct stat status;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &status) < 0)
+		return fail(store, request->path, err);
+	describe(item, "", &status, user_name_of(status.st_uid));
+	return 0;
+}
+
+/* Most entries are the directory's owner's: a name service is asked once for all of them. */
+static void visit_entries(const struct store_request *request, DIR *directory,
+			  const struct stat *above)
+{
+	char *owner cleanup_free = user_name_of(above->st_uid);
+	const struct dirent *entry;
+	struct stat status;
+
+	while ((entry = readdir(directory))) {
+		struct store_item item cleanup_store_item = {0};
+		if (str_equal(entry->d_name, ".") || str_equal(entry->d_name, "..") ||
+		    fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		bool is_same = status.st_uid == above->st_uid;
+		describe(&item, entry->d_name, &status,
+			 is_same ? mem_strdup(owner) : user_name_of(status.st_uid));
+		request->visit(request->data, &item);
+	}
+}
+
+static int list(struct store *store, const struct store_request *request, struct err *err)
+{
+	int fd cleanup_close = open_below(store, request->path, err);
+	struct stat status;
+
+	if (fd < 0 || check_opened(store, request, fd, S_IFDIR, &status, err) < 0)
+		return -1;
+	DIR *directory cleanup_dir = fdopendir(fd);
+	if (!directory)
+		return refuse(store, request->path, err);
+	mem_steal_fd(&fd);
+	visit_entries(request, directory, &status);
+	return 0;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static int read_whole(struct store *store, const struct store_request *request, struct str *bytes,
+		      struct err *err)
+{
+	struct stat status;
+	int fd cleanup_close = open_regular(store, request, &status, err);
+	size_t length;
+
+	if (fd < 0 || check_cap(store, request->path, &status, request->length, err) < 0)
+		return -1;
+	char *text cleanup_free =
+		fs_read_descriptor(fd, request->path, (size_t)request->length, &length, err);
+	if (!text)
+		return -1;
+	str_append_bytes(bytes, text, length);
+	return 0;
+}
+
+/* Appends at most `length` bytes that `from` has from `offset` on to what is open. */
+static int64_t copy(int from, int64_t offset, int64_t length, int to, const char *name,
+		    struct err *err)
+{
+	char *block cleanup_free = mem_alloc(BLOCK);
+	int64_t left = length;
+
+	while (left > 0) {
+		ssize_t got = pread(from, block, left < BLOCK ? (size_t)left : BLOCK, offset);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return err_set_errno(err, "%s", name);
+		if (got == 0)
+			break;
+		if (fs_write_all(to, block, (size_t)got, err) < 0)
+			return err_wrap(err, "%s", name);
+		offset += got;
+		left -= got;
+	}
+	return length - left;
+}
+
+static int download(struct store *store, const struct store_request *request, struct err *err)
+{
+	struct stat status;
+	int fd cleanup_close = open_regular(store, request, &status, err);
+
+	if (fd < 0)
+		return -1;
+	if (lseek(request->fd, request->offset, SEEK_SET) < 0 ||
+	    ftruncate(request->fd, request->offset) < 0)
+		return fail(store, request->path, err);
+	return copy(fd, request->offset, request->length, request->fd, request->path, err) < 0 ? -1
+											       : 0;
+}
+
+/* Both descriptors are of one moment, whatever is renamed meanwhile. */
+static int open_file(struct store *store, const char *path, int64_t cap, char **keeper,
+		     struct err *err)
+{
+	const struct store_request request = {.path = path};
+	int directory cleanup_close = open_parent(store, path, err);
+	struct stat above, status;
+
+	if (directory < 0)
+		return -1;
+	int fd cleanup_close = fs_open_below(directory, fs_basename(path));
+	if (fd < 0)
+		return refuse(store, path, err);
+	if (fstat(directory, &above) < 0)
+		return fail(store, path, err);
+	if (check_opened(store, &request, fd, S_IFREG, &status, err) < 0 ||
+	    check_cap(store, path, &status, cap, err) < 0)
+		return -1;
+	if (keeper)
+		*keeper = user_name_of(above.st_uid);
+	return mem_steal_fd(&fd);
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static int sync_file(const struct store *store, const char *path, int fd, struct err *err)
+{
+	/* EINVAL: a file system that cannot. */
+	return fsync(fd) < 0 && errno != EINVAL ? fail(store, path, err) : 0;
+}
+
+/* The mode is meant as given. Not by chmod(): that takes the set-group-ID bit, and with it the
+ * location's group, from users who are no members of the group. */
+static int make_directory(int parent, const char *name, mode_t mode)
+{
+	mode_t before = umask(0);
+	int result = mkdirat(parent, name, mode & 01777);
+
+	umask(before);
+	return result < 0 && errno != EEXIST ? -1 : 0;
+}
+
+static int make_directories(struct store *store, const char *path, mode_t mode, struct err *err)
+{
+	struct str_list parts cleanup_str_list = {0};
+
+	if (fs_make_directories(store->root, mode, err) < 0)
+		return -1;
+	int fd cleanup_close = open(store->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*path)
+		str_split(&parts, path, '/');
+	for (size_t i = 0; fd >= 0 && i < parts.count; i++) {
+		int made = make_directory(fd, parts.items[i], mode);
+		int next = made < 0 ? -1
+				    : openat(fd, parts.items[i],
+					     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int failure = errno;
+		close(fd);
+		errno = failure;
+		fd = next;
+	}
+	return fd < 0 ? refuse(store, path, err) : 0;
+}
+
+static int upload(struct store *store, const struct store_request *request, struct err *err)
+{
+	char *above cleanup_free = parent_of(request->path);
+
+	if (make_directories(store, above, PARENT_MODE, err) < 0)
+		return -1;
+	int parent cleanup_close = open_below(store, above, err);
+	int fd cleanup_close =
+		parent < 0 ? -1 : open_to_write(store, request, parent, O_CREAT | O_TRUNC, err);
+	if (fd < 0)
+		return -1;
+	if (fchmod(fd, request->permission) < 0)
+		return fail(store, request->path, err);
+	int64_t copied = copy(request->fd, 0, request->length, fd, request->path, err);
+	if (copied < 0)
+		return -1;
+	if (copied < request->length)
+		return err_set(err, ERR_IO, "%s: its source ends after %lld bytes", request->path,
+			       (long long)copied);
+	return sync_file(store, request->path, fd, err);
+}
+
+static int append(struct store *store, const struct store_request *request, struct err *err)
+{
+	int parent cleanup_close = open_parent(store, request->path, err);
+	int fd cleanup_close =
+		parent < 0 ? -1 : open_to_write(store, request, parent, O_APPEND, err);
+
+	if (fd < 0)
+		return -1;
+	if (fs_write_all(fd, request->bytes, (size_t)request->length, err) < 0)
+		return err_wrap(err, "%s/%s", store->root, request->path);
+	return sync_file(store, request->path, fd, err);
+}
+
+static int rename_path(struct store *store, const struct store_request *request, struct err *err)
+{
+	int from cleanup_close = open_parent(store, request->path, err);
+	int to cleanup_close = from < 0 ? -1 : open_parent(store, request->to, err);
+
+	if (to < 0)
+		return -1;
+	if (renameat2(from, fs_basename(request->path), to, fs_basename(request->to),
+		      request->keeps ? RENAME_NOREPLACE : 0) == 0)
+		return sync_file(store, request->to, to, err);
+	return errno == EEXIST ? err_set(err, ERR_FAILED, "%s/%s: is there already", store->root,
+					 request->to)
+			       : fail(store, request->path, err);
+}
+
+static int set_time(struct store *store, const struct store_request *request, struct err *err)
+{
+	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
+					 {.tv_sec = request->modified_ms / 1000,
+					  .tv_nsec = request->modified_ms % 1000 * 1000000}};
+	int fd cleanup_close = open_below(store, request->path, err);
+
+	if (fd < 0)
+		return -1;
+	return futimens(fd, times) < 0 ? fail(store, request->path, err) : 0;
+}
+
+/* ---- removing ----------------------------------------------------------------------------- */
+
+/* Entries that a killed process had begun to remove. */
+static void remove_rests(int fd)
+{
+	char *there cleanup_free = mem_printf("/proc/self/fd/%d", fd);
+	DIR *directory cleanup_dir = opendir(there);
+	const struct dirent *entry;
+
+	while (directory && (entry = readdir(directory))) {
+		char *rest cleanup_free = fs_join(there, entry->d_name);
+		if (*entry->d_name == '.' && str_ends_with(entry->d_name, REMOVED))
+			fs_remove_tree(rest, NULL);
+	}
+}
+
+/* Under a name that is no entry's, since half of an entry must not look like the whole. An entry
+ * that cannot be renamed is removed where it is. */
+static int remove_below(int fd, const char *name, struct err *err)
+{
+	char *there cleanup_free = mem_printf("/proc/self/fd/%d/%s", fd, name);
+	char *aside cleanup_free = mem_printf("/proc/self/fd/%d/.%s" REMOVED, fd, name);
+
+	remove_rests(fd);
+	bool is_aside = *name != '.' && rename(there, aside) == 0;
+	return fs_remove_tree(is_aside ? aside : there, err);
+}
+
+static int remove_path(struct store *store, const struct store_request *request, struct err *err)
+{
+	struct err missing cleanup_err = {0};
+	int fd cleanup_close = open_parent(store, request->path, &missing);
+
+	if (fd < 0)
+		return missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
+	if (remove_below(fd, fs_basename(request->path), err) < 0)
+		return err_wrap(err, "%s/%s cannot be removed", store->root, request->path);
+	return 0;
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
+static int run(struct store *store, const struct store_request *request, struct store_item *item,
+	       struct str *bytes, struct err *err)
+{
+	switch (request->verb) {
+	case STORE_STAT:
+		return look(store, request, item, err);
+	case STORE_LIST:
+		return list(store, request, err);
+	case STORE_READ:
+		return read_whole(store, request, bytes, err);
+	case STORE_DOWNLOAD:
+		return download(store, request, err);
+	case STORE_UPLOAD:
+		return upload(store, request, err);
+	case STORE_APPEND:
+		return append(store, request, err);
+	case STORE_RENAME:
+		return rename_path(store, request, err);
+	case STORE_REMOVE:
+		return remove_path(store, request, err);
+	case STORE_MAKE_DIRECTORIES:
+		return make_directories(store, request->path, request->permission, err);
+	case STORE_SET_TIME:
+		return set_time(store, request, err);
+	case STORE_NOTES:
+	case STORE_SET_NOTE:
+		break; /* the traits say so */
+	}
+	BUG("verb %d of a directory", request->verb);
+}
+
+const struct store_ops store_directory_ops = {
+	.traits = {.is_at_once = true},
+	.run = run,
+	.open_file = open_file,
+};

@@ -1,0 +1,24 @@
+/* Where a store is, as keys such as tony.history.location say it. */
+#ifndef TONY_STORE_LOCATION_H
+#define TONY_STORE_LOCATION_H
+
+#include "base/err.h"
+
+enum store_kind {
+	STORE_PATH, /* "/path": of this machine, or of a cluster's own file system */
+	STORE_FILE, /* "file:///path": of this machine */
+	STORE_HDFS, /* "hdfs://authority/path" */
+};
+
+struct store_location {
+	enum store_kind kind;
+	char *authority; /* of STORE_HDFS, as it stands there; may be empty */
+	char *path;	 /* absolute, without "." and ".." and without a slash at its end */
+};
+void store_location_finish(struct store_location *location);
+#define cleanup_store_location __attribute__((cleanup(store_location_finish)))
+
+/* ERR_CONFIG: it is none of these. */
+int store_location_parse(const char *text, struct store_location *location, struct err *err);
+
+#endif

@@ -1,0 +1,227 @@
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/timer.h"
+#include "hadoop/webhdfs_async.h"
+#include "store/location.h"
+#include "store/store_internal.h"
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+static int open_hdfs(struct store *store, const struct webhdfs_options *hdfs, struct err *err)
+{
+	if (!hdfs)
+		return err_set(err, ERR_CONFIG,
+			       "%s: no Hadoop configuration says how to reach it; set "
+			       "HADOOP_CONF_DIR",
+			       store->location);
+	if (!store->base) {
+		store->base = event_base_new();
+		store->has_own_base = true;
+	}
+	store->hdfs = webhdfs_async_create(store->base, hdfs, err);
+	return store->hdfs ? 0 : -1;
+}
+
+struct store *store_open(const char *location, const struct webhdfs_options *hdfs,
+			 struct event_base *base, struct err *err)
+{
+	struct store_location parsed cleanup_store_location = {0};
+
+	if (store_location_parse(location, &parsed, err) < 0)
+		return NULL;
+	struct store *store = mem_alloc(sizeof(*store));
+	*store = (struct store){
+		.ops = parsed.kind == STORE_HDFS ? &store_hdfs_ops : &store_directory_ops,
+		.location = mem_strdup(location),
+		.root = mem_steal(&parsed.path),
+		.base = base,
+	};
+	LIST_INIT(&store->calls);
+	if (parsed.kind != STORE_HDFS || open_hdfs(store, hdfs, err) == 0)
+		return store;
+	store_close(store);
+	return NULL;
+}
+
+void store_close(struct store *store)
+{
+	if (!store)
+		return;
+	while (!LIST_EMPTY(&store->calls))
+		store_cancel(LIST_FIRST(&store->calls));
+	webhdfs_async_destroy(store->hdfs);
+	if (store->has_own_base)
+		event_base_free(store->base);
+	free(store->location);
+	free(store->root);
+	free(store);
+}
+
+const struct store_traits *store_traits(const struct store *store)
+{
+	return &store->ops->traits;
+}
+
+const char *store_location(const struct store *store)
+{
+	return store->location;
+}
+
+const char *store_root(const struct store *store)
+{
+	return store->root;
+}
+
+const char *store_server(const struct store *store)
+{
+	return store->hdfs ? webhdfs_async_address(store->hdfs) : NULL;
+}
+
+/* ---- asynchronous ------------------------------------------------------------------------- */
+
+void store_cancel(struct store_call *call)
+{
+	if (!call->store->ops->traits.is_at_once)
+		call->store->ops->cancel(call);
+	store_call_free(call);
+}
+
+static void on_turn(evutil_socket_t fd, short what, void *data)
+{
+	struct store_call *call = data;
+	struct store_item item cleanup_store_item = {0};
+	struct str bytes cleanup_str = {0};
+	struct err err cleanup_err = {0};
+
+	if (call->store->ops->run(call->store, &call->request, &item, &bytes, &err) < 0)
+		store_tell(call, NULL, &err);
+	else
+		store_tell(call,
+			   &(struct store_answer){.item = &item,
+						  .bytes = str_text(&bytes),
+						  .length = bytes.length},
+			   NULL);
+}
+
+static void start_turn(struct store_call *call)
+{
+	struct store_request *request = &call->request;
+
+	request->path = call->path = mem_strdup(request->path);
+	request->to = call->to = mem_strdup(request->to);
+	if (request->bytes) {
+		str_append_bytes(&call->bytes, request->bytes, (size_t)request->length);
+		request->bytes = str_text(&call->bytes);
+	}
+	timer_start(&call->timer, 0);
+}
+
+struct store_call *store_start(struct store *store, struct store_request request, store_done *done,
+			       void *data)
+{
+	struct store_call *call = mem_alloc(sizeof(*call));
+
+	*call = (struct store_call){.store = store, .request = request, .done = done, .data = data};
+	event_assign(&call->timer, store->base, -1, 0, on_turn, call);
+	LIST_INSERT_HEAD(&store->calls, call, link);
+	if (store->ops->traits.is_at_once)
+		start_turn(call);
+	else
+		store->ops->start(call);
+	return call;
+}
+
+/* ---- waiting ------------------------------------------------------------------------------ */
+
+struct waiting {
+	struct event_base *base;
+	struct store_item *item;
+	struct err *err;
+	int result;
+};
+
+static void on_waited(void *data, const struct store_answer *answer, const struct err *err)
+{
+	struct waiting *waiting = data;
+
+	waiting->result = err ? err_copy(waiting->err, err) : 0;
+	if (answer && answer->item) {
+		*waiting->item = *answer->item;
+		waiting->item->name = mem_strdup(answer->item->name);
+		waiting->item->owner = mem_strdup(answer->item->owner);
+	}
+	event_base_loopbreak(waiting->base);
+}
+
+static int run(struct store *store, const struct store_request *request, struct store_item *item,
+	       struct err *err)
+{
+	struct waiting waiting = {store->base, item, err, 0};
+	struct str bytes cleanup_str = {0};
+
+	if (store->ops->traits.is_at_once)
+		return store->ops->run(store, request, item, &bytes, err);
+	store_start(store, *request, on_waited, &waiting);
+	event_base_dispatch(store->base);
+	return waiting.result;
+}
+
+int store_run(struct store *store, struct store_request request, struct err *err)
+{
+	struct store_item item cleanup_store_item = {0};
+
+	return run(store, &request, &item, err);
+}
+
+int store_look(struct store *store, const char *path, struct store_item *item, struct err *err)
+{
+	struct store_request request = store_stat(path);
+
+	*item = (struct store_item){0};
+	return run(store, &request, item, err);
+}
+
+int store_make_file(struct err *err)
+{
+	const char *directory = getenv("TMPDIR");
+	char *pattern cleanup_free =
+		mem_printf("%s/tony-XXXXXX", directory && *directory == '/' ? directory : "/tmp");
+	int fd = mkostemp(pattern, O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set_errno(err, "%s", pattern);
+	unlink(pattern);
+	return fd;
+}
+
+static int fetch(struct store *store, const char *path, int64_t cap, struct err *err)
+{
+	struct store_item item cleanup_store_item = {0};
+	int fd cleanup_close = store_make_file(err);
+
+	if (fd < 0 || store_look(store, path, &item, err) < 0)
+		return -1;
+	if (!item.is_file)
+		return err_set(err, ERR_NOT_FOUND, "%s/%s: is not a file", store->root, path);
+	if (item.length > cap)
+		return err_set(err, ERR_INPUT, "%s/%s: is larger than %lld bytes", store->root,
+			       path, (long long)cap);
+	if (item.length > 0 &&
+	    store_run(store, store_download(path, NULL, fd, 0, item.length), err) < 0)
+		return -1;
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return err_set_errno(err, "%s/%s", store->root, path);
+	return mem_steal_fd(&fd);
+}
+
+int store_open_file(struct store *store, const char *path, int64_t cap, char **keeper,
+		    struct err *err)
+{
+	return store->ops->traits.is_at_once ? store->ops->open_file(store, path, cap, keeper, err)
+					     : fetch(store, path, cap, err);
+}

@@ -1,0 +1,166 @@
+/*
+ * Files in a place that outlives a process: a directory, of this machine or of a disk that machines
+ * share, or HDFS.
+ *
+ * A request says what is to be done, of paths below the store's location ("": that itself). An
+ * event loop starts it, and is told the end; a process that may wait runs it. The traits of a kind
+ * of store say what it cannot do; all else holds for every kind.
+ *
+ * Strangers may write to a store. In a directory nothing but regular files is read, and no symbolic
+ * link below the location is followed; HDFS has none.
+ */
+#ifndef TONY_STORE_STORE_H
+#define TONY_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "hadoop/webhdfs.h"
+
+struct event_base;
+struct store;
+struct store_call;
+
+#define STORE_READ_CAP ((int64_t)64 << 20) /* bytes of a STORE_READ */
+
+struct store_traits {
+	bool is_at_once; /* nothing has to be waited for */
+	bool has_notes;	 /* STORE_SET_NOTE and STORE_NOTES */
+};
+
+/* `location`: "/path", "file:///path", or "hdfs://authority/path", which `hdfs` says how to reach
+ * (NULL: ERR_CONFIG). A location need not be there yet. `base`: for store_start(); NULL: the store
+ * is for store_run() alone. NULL: `err`. */
+struct store *store_open(const char *location, const struct webhdfs_options *hdfs,
+			 struct event_base *base, struct err *err);
+/* Cancels all calls. NULL is fine. */
+void store_close(struct store *store);
+
+const struct store_traits *store_traits(const struct store *store);
+const char *store_location(const struct store *store);
+/* The location's path, without scheme and authority. */
+const char *store_root(const struct store *store);
+/* The server that answered last; NULL: there are none. Borrowed. */
+const char *store_server(const struct store *store);
+
+/* ---- requests ----------------------------------------------------------------------------- */
+
+struct store_item {
+	char *name; /* within its directory; "" when it was asked for by its path */
+	bool is_directory;
+	bool is_file; /* neither: a symbolic link, a FIFO ... */
+	int64_t length;
+	int64_t modified_ms;
+	unsigned permission; /* 0755; the sticky bit included */
+	char *owner;
+};
+void store_item_finish(struct store_item *item);
+#define cleanup_store_item __attribute__((cleanup(store_item_finish)))
+
+enum store_verb {
+	STORE_STAT,
+	STORE_LIST,
+	STORE_READ,
+	STORE_DOWNLOAD,
+	STORE_UPLOAD,
+	STORE_APPEND,
+	STORE_RENAME,
+	STORE_REMOVE,
+	STORE_MAKE_DIRECTORIES,
+	STORE_SET_TIME,
+	STORE_NOTES,
+	STORE_SET_NOTE,
+};
+
+typedef void store_visit(void *data, const struct store_item *item);
+typedef void store_visit_note(void *data, const char *name, const char *bytes, size_t length);
+
+/* Made by the functions below. Texts, bytes and descriptors are borrowed: texts and bytes until the
+ * call returns, a descriptor until its end. */
+struct store_request {
+	enum store_verb verb;
+	const char *path, *to;
+	const char *owner;
+	bool keeps;
+	int fd;
+	int64_t offset, length;
+	const void *bytes;
+	unsigned permission;
+	int64_t modified_ms;
+	store_visit *visit;
+	store_visit_note *visit_note;
+	void *data; /* of both */
+};
+
+/* ERR_NOT_FOUND: nothing is there; also of all that follow. */
+struct store_request store_stat(const char *path);
+/* Each entry of a directory, in any order. `owner`: ERR_DENIED if another user's directory stands
+ * there, as far as the store can tell when it opens it; NULL: it may be anybody's. */
+struct store_request store_list(const char *path, const char *owner, store_visit *visit,
+				void *data);
+/* A whole file, into memory. ERR_INPUT: it has more than `cap` bytes (<= STORE_READ_CAP). */
+struct store_request store_read(const char *path, int64_t cap);
+/* The bytes that a file has from `offset` on, at most `length` (> 0), which become all that `fd`
+ * has from there on. `owner` as for store_list(). */
+struct store_request store_download(const char *path, const char *owner, int fd, int64_t offset,
+				    int64_t length);
+/* Makes or replaces a file by the first `length` bytes of `fd`. Readers may see a part, unless it
+ * is renamed when it is whole. */
+struct store_request store_upload(const char *path, unsigned permission, int fd, int64_t length);
+/* To the end of a file that is there. After a failure none, some or all bytes are in it. */
+struct store_request store_append(const char *path, const void *bytes, size_t length);
+/* `to` is the new path itself. A file or empty directory there is replaced, in one step but for
+ * HDFS's gateways; the second one refuses then (ERR_FAILED). */
+struct store_request store_rename(const char *from, const char *to);
+struct store_request store_rename_keeping(const char *from, const char *to);
+/* With everything in it. Nothing there is fine. */
+struct store_request store_remove(const char *path);
+/* Those that are there keep their permission. */
+struct store_request store_make_directories(const char *path, unsigned permission);
+struct store_request store_set_time(const char *path, int64_t modified_ms);
+/* Notes are small and quick, and belong to a file or directory. A note of the same name is
+ * replaced. */
+struct store_request store_notes(const char *path, store_visit_note *visit, void *data);
+struct store_request store_set_note(const char *path, const char *name, const void *bytes,
+				    size_t length);
+
+/* ---- asynchronous ------------------------------------------------------------------------- */
+
+struct store_answer {
+	const struct store_item *item; /* of store_stat() */
+	const char *bytes;	       /* of store_read(); NUL-terminated */
+	size_t length;
+};
+
+/* Called exactly once, from the loop and never from within store_start(), unless the call is
+ * cancelled. `err` is NULL after success, `answer` after a failure. It may start and cancel calls,
+ * and close the store. */
+typedef void store_done(void *data, const struct store_answer *answer, const struct err *err);
+
+/* Each call runs by itself; an order needs the next one to be started in `done`. */
+struct store_call *store_start(struct store *store, struct store_request request, store_done *done,
+			       void *data);
+/* `done` will not be called; whether it was done is not known. Not after `done`. */
+void store_cancel(struct store_call *call);
+
+/* ---- waiting ------------------------------------------------------------------------------ */
+
+/* Of a store without a loop. */
+int store_run(struct store *store, struct store_request request, struct err *err);
+
+/* The caller finishes `item` after success. */
+int store_look(struct store *store, const char *path, struct store_item *item, struct err *err);
+
+/* A regular file of at most `cap` bytes (more: ERR_INPUT), to read from and seek in: the caller
+ * closes the descriptor. A file that is not of this machine is fetched into one that has no name.
+ * *keeper, unless `keeper` is NULL: the owner of the directory which the file was opened in, or
+ * NULL where a store cannot tell both at once; the caller frees. */
+int store_open_file(struct store *store, const char *path, int64_t cap, char **keeper,
+		    struct err *err);
+
+/* A file of this process's alone, without a name. -1: `err`. */
+int store_make_file(struct err *err);
+
+#endif

@@ -1,0 +1,473 @@
+/* The promises of store/store.h: each test over a directory, and over HDFS with a script. */
+#include "../base/scratch.h"
+#include "../base/test.h"
+#include "../hadoop/web_server.h"
+
+#include <event2/event.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/user.h"
+#include "store/location.h"
+#include "store/store.h"
+
+#define JSON(status, body)                                                                         \
+	status " X\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n" body
+#define EXCEPTION(status, class)                                                                   \
+	JSON(status, "{\"RemoteException\":{\"exception\":\"" class "\",\"javaClassName\":"        \
+								    "\"x." class "\",\"message\":" \
+										 "\"no\"}}")
+#define NOT_FOUND    EXCEPTION("404", "FileNotFoundException")
+#define TRUE	     JSON("200", "{\"boolean\":true}")
+#define LOCATION     JSON("200", "{\"Location\":\"http://@/data?op=X\"}")
+#define BYTES(bytes) "200 X\r\nConnection: close\r\n\r\n" bytes
+#define CONTENT(bytes)                                                                             \
+	{                                                                                          \
+		"GET /data?op=X", BYTES(bytes)                                                     \
+	}
+#define STATUS(name, type, length)                                                                 \
+	"{\"group\":\"g\",\"owner\":\"alice\",\"pathSuffix\":\"" name                              \
+	"\",\"permission\":\"640\",\"type\":\"" type "\",\"length\":" length                       \
+	",\"modificationTime\":1700000000000}"
+#define FILE_OF(length) JSON("200", "{\"FileStatus\":" STATUS("", "FILE", length) "}")
+#define PATH(path)	"/webhdfs/v1/files/" path
+
+struct bed {
+	void **scratch;
+	struct event_base *base;
+	struct store *store;
+	const char *user; /* whose all is */
+	/* The end of the last call: */
+	int told;
+	struct err err;
+	struct store_item item;
+	struct str bytes, seen;
+	bool closes;
+};
+
+static void on_done(void *data, const struct store_answer *answer, const struct err *err)
+{
+	struct bed *bed = data;
+
+	assert_true((answer == NULL) != (err == NULL));
+	bed->told++;
+	if (err)
+		err_set(&bed->err, err->kind, "%s", err_message(err));
+	if (answer && answer->item) {
+		bed->item = *answer->item;
+		bed->item.name = NULL;
+		bed->item.owner = mem_strdup(answer->item->owner);
+	}
+	if (answer && answer->bytes)
+		str_append(&bed->bytes, answer->bytes);
+	if (bed->closes)
+		store_close(mem_steal(&bed->store));
+}
+
+static void forget(struct bed *bed)
+{
+	err_finish(&bed->err);
+	bed->err = (struct err){0};
+	store_item_finish(&bed->item);
+	str_truncate(&bed->bytes, 0);
+	str_truncate(&bed->seen, 0);
+}
+
+static void call(struct bed *bed, struct store_request request)
+{
+	int before = bed->told;
+
+	forget(bed);
+	assert_non_null(store_start(bed->store, request, on_done, bed));
+	assert_int_equal(bed->told, before); /* not from within */
+	while (bed->told == before)
+		event_base_loop(bed->base, EVLOOP_ONCE);
+}
+
+static void succeed(struct bed *bed, struct store_request request)
+{
+	call(bed, request);
+	if (bed->err.kind != ERR_NONE)
+		fail_msg("%s", err_message(&bed->err));
+}
+
+static void fail_with(struct bed *bed, struct store_request request, enum err_kind kind)
+{
+	call(bed, request);
+	assert_int_equal(bed->err.kind, kind);
+}
+
+/* Sorted, as "a:5 b/". */
+static void on_item(void *data, const struct store_item *item)
+{
+	struct bed *bed = data;
+	char *text cleanup_free = item->is_directory
+					  ? mem_printf("%s/ ", item->name)
+					  : mem_printf("%s:%d ", item->name, (int)item->length);
+	bool is_first = bed->seen.length == 0 || strcmp(text, bed->seen.text) > 0;
+	char *all cleanup_free = is_first ? mem_printf("%s%s", str_text(&bed->seen), text)
+					  : mem_printf("%s%s", text, str_text(&bed->seen));
+
+	assert_string_equal(item->owner, bed->user);
+	str_truncate(&bed->seen, 0);
+	str_append(&bed->seen, all);
+}
+
+static void on_note(void *data, const char *name, const char *bytes, size_t length)
+{
+	struct bed *bed = data;
+
+	str_append_format(&bed->seen, "%s=%.*s ", name, (int)length, bytes);
+}
+
+static int file_of(const char *text)
+{
+	int fd = memfd_create("bytes", MFD_CLOEXEC);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	return fd;
+}
+
+static void put(struct bed *bed, const char *path, const char *text)
+{
+	int fd cleanup_close = file_of(text);
+
+	succeed(bed, store_upload(path, 0640, fd, (int64_t)strlen(text)));
+}
+
+/* ---- of every kind ------------------------------------------------------------------------ */
+
+#define PUT(path, bytes)                                                                           \
+	{"PUT " PATH(path) "?op=CREATE&user.name=alice&overwrite=true&permission=640", LOCATION},  \
+	{                                                                                          \
+		"PUT /data?op=X", JSON("201", "")                                                  \
+	}
+
+static const struct web_step reads_steps[] = {
+	PUT("d/a", "12345"),
+	{"GET " PATH("d/a") "?op=GETFILESTATUS", FILE_OF("5")},
+	{"GET " PATH("d/a") "?op=OPEN", LOCATION},
+	CONTENT("12345"),
+	{"GET " PATH("d/a") "?op=OPEN", LOCATION},
+	CONTENT("12345"),
+	{"GET " PATH("d/a") "?op=OPEN&user.name=alice&offset=1&length=3", LOCATION},
+	CONTENT("234"),
+	{"GET " PATH("d/b") "?op=GETFILESTATUS", NOT_FOUND},
+	{"GET " PATH("d/b") "?op=OPEN", NOT_FOUND},
+};
+
+static void reads_what_was_uploaded(struct bed *bed)
+{
+	char got[8] = "";
+	int fd cleanup_close = file_of("xyz...");
+
+	put(bed, "d/a", "12345");
+	succeed(bed, store_stat("d/a"));
+	assert_true(bed->item.is_file && !bed->item.is_directory);
+	assert_int_equal(bed->item.length, 5);
+	assert_int_equal(bed->item.permission, 0640);
+	assert_string_equal(bed->item.owner, bed->user);
+	succeed(bed, store_read("d/a", 5));
+	assert_string_equal(str_text(&bed->bytes), "12345");
+	fail_with(bed, store_read("d/a", 4), ERR_INPUT);
+	succeed(bed, store_download("d/a", NULL, fd, 1, 3));
+	assert_int_equal(pread(fd, got, sizeof(got) - 1, 0), 4);
+	assert_string_equal(got, "x234");
+	fail_with(bed, store_stat("d/b"), ERR_NOT_FOUND);
+	fail_with(bed, store_read("d/b", 5), ERR_NOT_FOUND);
+}
+
+static const struct web_step lists_steps[] = {
+	PUT("a", "12345"),
+	{"PUT " PATH("d/e") "?op=MKDIRS&user.name=alice&permission=750", TRUE},
+	{"GET /webhdfs/v1/files?op=LISTSTATUS",
+	 JSON("200", "{\"FileStatuses\":{\"FileStatus\":[" STATUS("a", "FILE", "5") "," STATUS(
+			     "d", "DIRECTORY", "0") "]}}")},
+	{"GET " PATH("no") "?op=LISTSTATUS", NOT_FOUND},
+};
+
+static void lists_a_directory(struct bed *bed)
+{
+	put(bed, "a", "12345");
+	succeed(bed, store_make_directories("d/e", 0750));
+	succeed(bed, store_list("", bed->user, on_item, bed));
+	assert_string_equal(str_text(&bed->seen), "a:5 d/ ");
+	fail_with(bed, store_list("no", NULL, on_item, bed), ERR_NOT_FOUND);
+}
+
+static const struct web_step changes_steps[] = {
+	PUT("a", "12"),
+	{"POST " PATH("a") "?op=APPEND", LOCATION},
+	{"POST /data?op=X", JSON("200", "")},
+	{"PUT " PATH("a") "?op=SETTIMES&user.name=alice&modificationtime=1700000000000",
+	 JSON("200", "")},
+	PUT("b", "x"),
+	{"PUT " PATH("a") "?op=RENAME&user.name=alice&destination=%2Ffiles%2Fb&renameoptions=NONE",
+	 EXCEPTION("403", "FileAlreadyExistsException")},
+	{"PUT " PATH("a") "?op=RENAME&user.name=alice&destination=%2Ffiles%2Fb"
+			  "&renameoptions=OVERWRITE",
+	 JSON("200", "")},
+	{"GET " PATH("b") "?op=GETFILESTATUS", FILE_OF("4")},
+	{"DELETE " PATH("b") "?op=DELETE&user.name=alice&recursive=true", TRUE},
+	{"DELETE " PATH("b") "?op=DELETE&user.name=alice&recursive=true",
+	 JSON("200", "{\"boolean\":false}")},
+	{"POST " PATH("b") "?op=APPEND", NOT_FOUND},
+};
+
+static void changes_what_is_there(struct bed *bed)
+{
+	put(bed, "a", "12");
+	succeed(bed, store_append("a", "34", 2));
+	succeed(bed, store_set_time("a", 1700000000000));
+	put(bed, "b", "x");
+	fail_with(bed, store_rename_keeping("a", "b"), ERR_FAILED);
+	succeed(bed, store_rename("a", "b"));
+	succeed(bed, store_stat("b"));
+	assert_int_equal(bed->item.length, 4);
+	assert_int_equal(bed->item.modified_ms, 1700000000000);
+	succeed(bed, store_remove("b"));
+	succeed(bed, store_remove("b"));
+	fail_with(bed, store_append("b", "5", 1), ERR_NOT_FOUND);
+}
+
+static void on_never(void *data, const struct store_answer *answer, const struct err *err)
+{
+	fail_msg("a cancelled call is told");
+}
+
+static const struct web_step ends_steps[] = {{"GET " PATH("a") "?op=GETFILESTATUS", NOT_FOUND}};
+
+static void is_closed_by_its_own_answer(struct bed *bed)
+{
+	store_cancel(store_start(bed->store, store_stat("a"), on_never, NULL));
+	bed->closes = true;
+	fail_with(bed, store_stat("a"), ERR_NOT_FOUND);
+	assert_null(bed->store);
+}
+
+static const struct {
+	const char *name;
+	void (*body)(struct bed *bed);
+	const struct web_step *steps;
+	size_t count;
+} tests[] = {
+	{"reads", reads_what_was_uploaded, reads_steps, array_length(reads_steps)},
+	{"lists", lists_a_directory, lists_steps, array_length(lists_steps)},
+	{"changes", changes_what_is_there, changes_steps, array_length(changes_steps)},
+	{"ends", is_closed_by_its_own_answer, ends_steps, array_length(ends_steps)},
+};
+
+static void open_bed(struct bed *bed, void **state)
+{
+	*bed = (struct bed){.scratch = state, .base = event_base_new(), .user = "alice"};
+}
+
+static void close_bed(struct bed *bed)
+{
+	store_close(bed->store);
+	forget(bed);
+	str_finish(&bed->bytes);
+	str_finish(&bed->seen);
+	event_base_free(bed->base);
+}
+
+static void directory_keeps_the_promises(void **state)
+{
+	char *me cleanup_free = user_name_of(geteuid());
+
+	for (size_t i = 0; i < array_length(tests); i++) {
+		struct bed bed;
+		open_bed(&bed, state);
+		bed.user = me;
+		bed.store = store_open(scratch_path(state, tests[i].name), NULL, bed.base, NULL);
+		assert_true(store_traits(bed.store)->is_at_once);
+		tests[i].body(&bed);
+		close_bed(&bed);
+	}
+}
+
+static struct webhdfs_options options_of(const struct web_server *server)
+{
+	struct webhdfs_options options = {.user = (char *)"alice", .max_wait_ms = -1};
+
+	str_list_add(&options.addresses, server->url);
+	return options;
+}
+
+static void hdfs_keeps_the_promises(void **state)
+{
+	for (size_t i = 0; i < array_length(tests); i++) {
+		struct web_server server;
+		struct bed bed;
+		open_bed(&bed, state);
+		web_server_start(&server, tests[i].steps, tests[i].count);
+		struct webhdfs_options options = options_of(&server);
+		bed.store = store_open("hdfs://cluster/files", &options, bed.base, NULL);
+		str_list_finish(&options.addresses);
+		tests[i].body(&bed);
+		close_bed(&bed);
+		web_server_stop(&server);
+		web_server_finish(&server);
+	}
+}
+
+/* ---- waiting ------------------------------------------------------------------------------ */
+
+static void waits_for(struct store *store, const char *user)
+{
+	struct store_item item cleanup_store_item = {0};
+	struct err err cleanup_err = {0};
+	char *keeper cleanup_free = NULL;
+	char got[8] = "";
+	int source cleanup_close = file_of("12345");
+
+	assert_success(store_run(store, store_upload("a", 0640, source, 5), &err), &err);
+	assert_success(store_look(store, "a", &item, &err), &err);
+	assert_int_equal(item.length, 5);
+	assert_string_equal(item.owner, user);
+	int fd cleanup_close = store_open_file(store, "a", 5, &keeper, &err);
+	assert_int_equal(read(fd, got, sizeof(got) - 1), 5);
+	assert_string_equal(got, "12345");
+	/* Both at once, or not at all. */
+	assert_true(store_traits(store)->is_at_once ? str_equal(keeper, user) : !keeper);
+	assert_int_equal(store_open_file(store, "a", 4, NULL, &err), -1);
+	assert_int_equal(err.kind, ERR_INPUT);
+	err_finish(&err);
+	err = (struct err){0};
+	assert_int_equal(store_open_file(store, "b", 4, NULL, &err), -1);
+	assert_int_equal(err.kind, ERR_NOT_FOUND);
+}
+
+static void a_process_without_a_loop_waits(void **state)
+{
+	static const struct web_step steps[] = {
+		PUT("a", "12345"),
+		{"op=GETFILESTATUS", FILE_OF("5")},
+		{"op=GETFILESTATUS", FILE_OF("5")},
+		{"GET " PATH("a") "?op=OPEN&user.name=alice&offset=0&length=5", LOCATION},
+		CONTENT("12345"),
+		{"op=GETFILESTATUS", FILE_OF("5")},
+		{"op=GETFILESTATUS", NOT_FOUND},
+	};
+	char *me cleanup_free = user_name_of(geteuid());
+	struct web_server server;
+	struct store *store = store_open(scratch_path(state, "files"), NULL, NULL, NULL);
+
+	waits_for(store, me);
+	store_close(store);
+	web_server_start(&server, steps, array_length(steps));
+	struct webhdfs_options options = options_of(&server);
+	store = store_open("hdfs://cluster/files", &options, NULL, NULL);
+	str_list_finish(&options.addresses);
+	waits_for(store, "alice");
+	store_close(store);
+	web_server_stop(&server);
+	web_server_finish(&server);
+}
+
+/* ---- of one kind -------------------------------------------------------------------------- */
+
+static void directory_leads_nowhere_else(void **state)
+{
+	struct bed bed;
+	int fd cleanup_close = file_of("x");
+
+	open_bed(&bed, state);
+	scratch_write(state, "outside/secret", "x", 0600);
+	scratch_write(state, "files/a", "x", 0600);
+	assert_int_equal(symlink("../outside", scratch_path(state, "files/link")), 0);
+	assert_int_equal(symlink("../outside/secret", scratch_path(state, "files/file")), 0);
+	assert_int_equal(mkfifo(scratch_path(state, "files/fifo"), 0600), 0);
+	assert_int_equal(symlink("files", scratch_path(state, "entry")), 0);
+	bed.store = store_open(scratch_path(state, "entry"), NULL, bed.base, NULL);
+	succeed(&bed, store_read("a", 1)); /* the location itself may be a link */
+	fail_with(&bed, store_read("link/secret", 1), ERR_NOT_FOUND);
+	fail_with(&bed, store_read("file", 1), ERR_NOT_FOUND);
+	fail_with(&bed, store_read("fifo", 1), ERR_NOT_FOUND);
+	fail_with(&bed, store_list("link", NULL, on_item, &bed), ERR_NOT_FOUND);
+	fail_with(&bed, store_stat("link"), ERR_NOT_FOUND);
+	fail_with(&bed, store_append("file", "y", 1), ERR_NOT_FOUND);
+	fail_with(&bed, store_upload("file", 0600, fd, 1), ERR_NOT_FOUND);
+	fail_with(&bed, store_upload("link/new", 0600, fd, 1), ERR_NOT_FOUND);
+	fail_with(&bed, store_make_directories("link/new", 0700), ERR_NOT_FOUND);
+	succeed(&bed, store_remove("link")); /* the link itself */
+	assert_text_freed(scratch_read(state, "outside/secret"), "x");
+	assert_false(fs_exists(scratch_path(state, "outside/new")));
+	close_bed(&bed);
+}
+
+static void directory_tells_another_owner(void **state)
+{
+	struct bed bed;
+	int fd cleanup_close = file_of("");
+
+	open_bed(&bed, state);
+	scratch_write(state, "files/a", "x", 0600);
+	bed.store = store_open(scratch_path(state, "files"), NULL, bed.base, NULL);
+	fail_with(&bed, store_list("", "somebody", on_item, &bed), ERR_DENIED);
+	fail_with(&bed, store_download("a", "somebody", fd, 0, 1), ERR_DENIED);
+	assert_message_has(&bed.err, "has taken its place");
+	close_bed(&bed);
+}
+
+static void hdfs_keeps_notes(void **state)
+{
+	static const struct web_step steps[] = {
+		{"PUT " PATH("d") "?op=SETXATTR&user.name=alice&xattr.name=user.tony.n"
+				  "&xattr.value=0x6F6E65",
+		 JSON("200", "")},
+		{"GET " PATH("d") "?op=GETXATTRS",
+		 JSON("200", "{\"XAttrs\":[{\"name\":\"user.tony.n\",\"value\":\"0x6f6e65\"},"
+			     "{\"name\":\"user.other\",\"value\":\"0x6f6e65\"},"
+			     "{\"name\":\"user.tony.bad\",\"value\":\"0x6f6\"}]}")},
+	};
+	struct web_server server;
+	struct bed bed;
+
+	open_bed(&bed, state);
+	web_server_start(&server, steps, array_length(steps));
+	struct webhdfs_options options = options_of(&server);
+	bed.store = store_open("hdfs://cluster/files", &options, bed.base, NULL);
+	str_list_finish(&options.addresses);
+	assert_true(store_traits(bed.store)->has_notes);
+	succeed(&bed, store_set_note("d", "n", "one", 3));
+	succeed(&bed, store_notes("d", on_note, &bed));
+	assert_string_equal(str_text(&bed.seen), "n=one ");
+	close_bed(&bed);
+	web_server_stop(&server);
+	web_server_finish(&server);
+}
+
+static void location_is_one_of_three(void **state)
+{
+	static const char *const flaws[] = {"relative", "s3://bucket/a", "file://host", ""};
+	struct err err cleanup_err = {0};
+
+	for (size_t i = 0; i < array_length(flaws); i++) {
+		assert_null(store_open(flaws[i], NULL, NULL, &err));
+		assert_int_equal(err.kind, ERR_CONFIG);
+		err_finish(&err);
+		err = (struct err){0};
+	}
+	assert_null(store_open("hdfs://cluster/a", NULL, NULL, &err));
+	assert_message_has(&err, "set HADOOP_CONF_DIR");
+}
+
+int main(void)
+{
+	const struct CMUnitTest all[] = {
+		scratch_test(directory_keeps_the_promises),
+		scratch_test(hdfs_keeps_the_promises),
+		scratch_test(a_process_without_a_loop_waits),
+		scratch_test(directory_leads_nowhere_else),
+		scratch_test(directory_tells_another_owner),
+		scratch_test(hdfs_keeps_notes),
+		scratch_test(location_is_one_of_three),
+	};
+
+	return cmocka_run_group_tests(all, NULL, NULL);
+}
