@@ -16,6 +16,7 @@ static machine_handler *const task_table[TASK_STATE_COUNT][EVENT_KIND_COUNT] = {
 		{
 			[EVENT_ALLOCATED] = task_allocated,
 			[EVENT_REFUSED] = task_refused,
+			[EVENT_REGISTERED] = task_registered_first,
 		},
 	[TASK_ALLOCATED] =
 		{
@@ -29,6 +30,7 @@ static machine_handler *const task_table[TASK_STATE_COUNT][EVENT_KIND_COUNT] = {
 		},
 	[TASK_REGISTERED] =
 		{
+			[EVENT_ALLOCATED] = task_container_known,
 			[EVENT_REGISTERED] = task_registered_again,
 			[EVENT_EXITED] = task_exited_again,
 			[EVENT_BEAT] = task_beat,
@@ -37,6 +39,7 @@ static machine_handler *const task_table[TASK_STATE_COUNT][EVENT_KIND_COUNT] = {
 		},
 	[TASK_RUNNING] =
 		{
+			[EVENT_ALLOCATED] = task_container_known,
 			[EVENT_REGISTERED] = task_registered_again,
 			[EVENT_STARTED] = task_started,
 			[EVENT_EXITED] = task_exited,
@@ -47,6 +50,7 @@ static machine_handler *const task_table[TASK_STATE_COUNT][EVENT_KIND_COUNT] = {
 		},
 	[TASK_STOPPING] =
 		{
+			[EVENT_ALLOCATED] = task_container_known,
 			[EVENT_REGISTERED] = task_reregistered,
 			[EVENT_STARTED] = task_accept,
 			[EVENT_EXITED] = task_accept,
@@ -56,12 +60,14 @@ static machine_handler *const task_table[TASK_STATE_COUNT][EVENT_KIND_COUNT] = {
 		},
 	[TASK_SUCCEEDED] =
 		{
+			[EVENT_ALLOCATED] = task_container_known,
 			[EVENT_EXITED] = task_exited_again,
 			[EVENT_BEAT] = task_beat,
 			[EVENT_CONTAINER_ENDED] = task_gone_after_end,
 		},
 	[TASK_FAILED] =
 		{
+			[EVENT_ALLOCATED] = task_container_known,
 			[EVENT_EXITED] = task_exited_again,
 			[EVENT_BEAT] = task_beat,
 			[EVENT_CONTAINER_ENDED] = task_gone_after_end,

@@ -132,7 +132,7 @@ struct task {
 	bool process_up;     /* the executor confirmed that the process runs */
 	bool blames_peer;    /* RUNNING: its process failed for a peer's sake, as it says, and
 				whether one is lost is not known yet */
-	char *container;     /* NULL before allocation; the scheduler's name for it */
+	char *container;     /* the scheduler's name for it; NULL before it has told that */
 	char *host;	     /* as registered: others reach the task there */
 	int port;	     /* held port; 0 before registration */
 	int ui_port;	     /* where its process serves a web interface; 0: it does not */
@@ -153,7 +153,7 @@ struct task {
 
 enum machine_event_kind {
 	EVENT_SUBMIT,	       /* begin */
-	EVENT_ALLOCATED,       /* task, attempt, container */
+	EVENT_ALLOCATED,       /* task, attempt, container; may come after EVENT_REGISTERED */
 	EVENT_REFUSED,	       /* task, cause: can never be allocated */
 	EVENT_REGISTERED,      /* task, attempt, epoch: last order obeyed; host, port, door */
 	EVENT_STARTED,	       /* task, attempt, epoch, restart */

@@ -248,7 +248,8 @@ bool machine_scale(struct machine *m, const struct machine_event *event)
 		return false;
 	struct type_tally *type = &m->types[event->type];
 	size_t count = (size_t)event->count, before = type->wanted;
-	if (count < minimum(m, event->type) || count > type->count || count_ended(m) > 0)
+	if (count < minimum(m, event->type) || count > type->count || count_ended(m) > 0 ||
+	    machine_is_finished_stage(m, event->type))
 		return false;
 	if (count == before)
 		return true;

@@ -93,10 +93,10 @@ enum job_role machine_role(const struct machine *m, size_t type);
 
 /* ---- machine_task.c: event handlers; false: stale ---- */
 typedef bool machine_handler(struct machine *m, size_t task, const struct machine_event *event);
-machine_handler task_accept, task_allocated, task_refused, task_surplus, task_registered,
-	task_registered_again, task_reregistered, task_started, task_exited, task_exited_again,
-	task_beat, task_gone_launching, task_gone, task_gone_stopping, task_gone_after_end,
-	task_preempted, task_restart;
+machine_handler task_accept, task_allocated, task_refused, task_surplus, task_container_known,
+	task_registered, task_registered_first, task_registered_again, task_reregistered,
+	task_started, task_exited, task_exited_again, task_beat, task_gone_launching, task_gone,
+	task_gone_stopping, task_gone_after_end, task_preempted, task_restart;
 
 /* Its process ended badly, and why is in its cause: what follows by the policy. */
 void machine_process_failed(struct machine *m, size_t task, const struct policy *policy);

@@ -42,6 +42,13 @@ static bool holds_container(enum task_state state)
 	return state >= TASK_ALLOCATED && state <= TASK_STOPPING;
 }
 
+/* In its present attempt. Of one that registered before the scheduler told of its container no name
+ * is known, only its port. */
+static bool had_container(const struct task_view *row)
+{
+	return row->container || row->port > 0;
+}
+
 /* What its state is taken for. A journal of ours holds no other states after an event; one that
  * does is read so that the job goes on, or ends. */
 static enum task_state state_of(const struct machine *m, const struct task_view *row)
@@ -53,7 +60,7 @@ static enum task_state state_of(const struct machine *m, const struct task_view 
 	    (row->state == TASK_STOPPED ||
 	     (row->state == TASK_WAITING && (size_t)row->index >= m->types[row->type].wanted)))
 		return row->state;
-	if (row->state == TASK_STOPPED || (holds_container(row->state) && !row->container))
+	if (row->state == TASK_STOPPED || (holds_container(row->state) && !had_container(row)))
 		return TASK_LOST;
 	if (row->state == TASK_WAITING && m->types[row->type].active)
 		return TASK_LOST;
@@ -108,7 +115,7 @@ static void restore_container(struct machine *m, size_t task, const struct task_
 	machine_set_up(m, task, row->up && t->state == TASK_RUNNING);
 	t->ui_port = t->process_up ? port(row->ui_port) : 0;
 	t->heard_at = m->now;
-	if (row->container && row->state >= TASK_ALLOCATED)
+	if (had_container(row) && row->state >= TASK_ALLOCATED)
 		machine_gain_container(m, task);
 }
 

@@ -13,16 +13,22 @@ bool task_accept(struct machine *m, size_t task, const struct machine_event *eve
 
 /* ---- coming up ---------------------------------------------------------------------------- */
 
-bool task_allocated(struct machine *m, size_t task, const struct machine_event *event)
+static void take_container(struct machine *m, size_t task)
 {
 	struct task *t = &m->tasks[task];
 	machine_gain_container(m, task);
 	if (t->cause.kind == CAUSE_CONTAINER_STOPPED)
 		cause_finish(&t->cause); /* of the container before: see lose() */
-	mem_replace(&t->container, mem_strdup(event->container));
-	mem_replace(&t->host, mem_strdup(event->host));
 	machine_await_others(m, task);
 	machine_set_task(m, task, TASK_ALLOCATED);
+}
+
+bool task_allocated(struct machine *m, size_t task, const struct machine_event *event)
+{
+	struct task *t = &m->tasks[task];
+	mem_replace(&t->container, mem_strdup(event->container));
+	mem_replace(&t->host, mem_strdup(event->host));
+	take_container(m, task);
 	machine_act(m, ACTION_LAUNCH, task);
 	machine_set_task(m, task, TASK_LAUNCHING);
 	if (m->job->registration_timeout_ms > 0)
@@ -30,9 +36,22 @@ bool task_allocated(struct machine *m, size_t task, const struct machine_event *
 	return true;
 }
 
+/* Its executor registered before the scheduler told of the container. */
+bool task_container_known(struct machine *m, size_t task, const struct machine_event *event)
+{
+	struct task *t = &m->tasks[task];
+	if (t->container || !t->has_container)
+		return false;
+	t->container = mem_strdup(event->container);
+	machine_tell(m, task);
+	return true;
+}
+
 /* Allocated after we stopped wanting it. */
 bool task_surplus(struct machine *m, size_t task, const struct machine_event *event)
 {
+	if (m->tasks[task].has_container) /* it has been given back already */
+		return task_container_known(m, task, event);
 	machine_gain_container(m, task);
 	machine_act(m, ACTION_RELEASE, task);
 	return true;
@@ -70,6 +89,14 @@ bool task_registered(struct machine *m, size_t task, const struct machine_event 
 	else
 		machine_open_barrier(m);
 	return true;
+}
+
+/* A scheduler that starts executors by itself may tell later where it has done so. */
+bool task_registered_first(struct machine *m, size_t task, const struct machine_event *event)
+{
+	take_container(m, task);
+	machine_set_task(m, task, TASK_LAUNCHING);
+	return task_registered(m, task, event);
 }
 
 /* The answer to its registration was lost, so it registers once more. */

@@ -85,6 +85,8 @@ static void check_request(struct sim *sim, const struct action *action)
 	elastic_check_request(sim, action->task);
 	if (!container)
 		return;
+	if (sim->weather.starts_by_itself && action->attempt == container->attempt)
+		return; /* the next AM asks once more, and finds it */
 	if (action->attempt != container->attempt + 1)
 		sim_break(sim, "attempt %d follows attempt %d", action->attempt,
 			  container->attempt);
@@ -187,7 +189,7 @@ static void check_task_changed(struct sim *sim, const struct action *action,
 		sim_break(sim, "a task goes from %s, but was %s", task_state_name(from),
 			  task_state_name(known->state));
 	/* With FCFS the rest of a stage may succeed before one that is run again is asked for. */
-	if (from == TASK_SUCCEEDED && !known->rejoins &&
+	if (from == TASK_SUCCEEDED && from != to && !known->rejoins &&
 	    check_is_finished_stage(sim, machine_task(sim->machine, action->task)->type))
 		sim_break(sim, "a finished stage is run again");
 	if (to == TASK_STOPPING && type_of(sim, action->task)->role == JOB_ROLE_SIDECAR)

@@ -100,7 +100,7 @@ static void check_refusal(struct sim *sim, const struct feed *feed)
 	bool awaited = feed->event.kind == EVENT_BEAT || feed->event.kind == EVENT_REGISTERED;
 
 	if (awaited && !feed->repeated && !feed->stale && container &&
-	    container->state == CONTAINER_GIVEN && !container->released &&
+	    container->state == CONTAINER_GIVEN && !container->released && !container->cancelled &&
 	    !job_state_is_final(sim->job_state))
 		sim_break(sim, "a present executor was refused");
 }

@@ -173,7 +173,10 @@ void shape_weather(struct random *random, const struct job *job, struct weather 
 
 	int scale = elastic_any(job) ? 500 : 0;
 
-	*weather = (struct weather){.am_death = death, .user_scale = scale};
+	bool by_itself = random_chance(random, 300);
+
+	*weather = (struct weather){
+		.am_death = death, .user_scale = scale, .starts_by_itself = by_itself};
 	if (random_chance(random, 100))
 		return;
 	if (random_chance(random, 150)) {
@@ -186,6 +189,7 @@ void shape_weather(struct random *random, const struct job *job, struct weather 
 	*weather = (struct weather){
 		.am_death = death,
 		.user_scale = scale,
+		.starts_by_itself = by_itself,
 		.slow_allocation = rough,
 		.too_late = 200,
 		.refused = rough / 20,

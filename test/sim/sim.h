@@ -30,6 +30,9 @@ struct weather {
 	int noticed_loss; /* by another task's program, which fails */
 	int user_kill, user_restart, user_scale;
 	int am_death; /* per event */
+	/* A container starts its executor itself, as soon as it is given: that may register before
+	 * the machine hears of the container. */
+	bool starts_by_itself;
 };
 
 struct job *shape_job(struct random *random, int max_tasks);
@@ -52,8 +55,9 @@ struct container {
 	int attempt;
 	size_t older; /* the task's container before; SIZE_MAX: none */
 	enum container_state state;
-	bool released; /* the machine gave it back */
-	bool known;    /* the machine heard of it: EVENT_ALLOCATED was delivered */
+	bool released;	/* the machine gave it back */
+	bool cancelled; /* ... or took the ask back, too late */
+	bool known;	/* the machine heard of it, or of its executor */
 	bool launched;
 	/* the executor */
 	enum executor_phase phase;
@@ -171,7 +175,7 @@ struct sim {
 	bool kill_delivered, finish_overdue;
 	int known_epoch, known_charges; /* when the job formed anew last */
 	int *formed_epochs;		/* by type: the last that its tasks started in */
-	uint64_t events, ticks_at_once, deaths, scalings, free_epochs, traced;
+	uint64_t events, ticks_at_once, deaths, scalings, free_epochs, early, traced;
 
 	struct job_view *view; /* what the journal says */
 	struct str_list lines; /* of the event in hand */

@@ -107,7 +107,7 @@ static void report(const struct sim *sim, uint64_t seed)
 /* Of all seeds. */
 struct sums {
 	size_t ends[JOB_STATE_COUNT];
-	uint64_t events, deaths, scalings, free_epochs;
+	uint64_t events, deaths, scalings, free_epochs, early;
 };
 
 static bool run_seed(uint64_t seed, const struct options *options, struct sums *sums)
@@ -124,6 +124,7 @@ static bool run_seed(uint64_t seed, const struct options *options, struct sums *
 	sums->deaths += sim.deaths;
 	sums->scalings += sim.scalings;
 	sums->free_epochs += sim.free_epochs;
+	sums->early += sim.early;
 	finish(&sim);
 	return held;
 }
@@ -153,9 +154,10 @@ static int run_seeds(const struct options *options)
 	for (seed = first; seed <= last && broken < BROKEN_CAP; seed++)
 		broken += !run_seed((uint64_t)seed, options, &sums);
 	printf("%" PRId64 " seeds, %" PRIu64 " events, %" PRIu64 " AMs that died, "
-	       "%" PRIu64 " types scaled, %" PRIu64 " epochs at no charge: "
+	       "%" PRIu64 " types scaled, %" PRIu64 " epochs at no charge, "
+	       "%" PRIu64 " registered first: "
 	       "%zu succeeded, %zu failed, %zu killed; %d broke\n",
-	       seed - first, sums.events, sums.deaths, sums.scalings, sums.free_epochs,
+	       seed - first, sums.events, sums.deaths, sums.scalings, sums.free_epochs, sums.early,
 	       sums.ends[JOB_SUCCEEDED], sums.ends[JOB_FAILED], sums.ends[JOB_KILLED], broken);
 	return broken > 0;
 }

@@ -88,6 +88,8 @@ size_t world_number_of(const struct sim *sim, const struct container *container)
 
 static void request(struct sim *sim, const struct action *action)
 {
+	if (find(sim, action->task, action->attempt))
+		return; /* by an AM before this one */
 	if (sim->container_count == sim->container_capacity) {
 		sim->container_capacity =
 			sim->container_capacity ? 2 * sim->container_capacity : 64;
@@ -167,6 +169,24 @@ static void container_gone(struct sim *sim, size_t number, struct cause_brief ca
 	tell(sim, number, EVENT_CONTAINER_ENDED, cause);
 }
 
+static void start_executor(struct sim *sim, size_t number)
+{
+	sim->containers[number].launched = true;
+	if (world_chance(sim, sim->weather.launch_failed)) {
+		world_plan(
+			sim, world_between(sim, 1, 5000),
+			(struct happening){.kind = HAPPENS_CONTAINER_END,
+					   .container = number,
+					   .cause = world_new_failure(sim, CAUSE_LAUNCH_FAILED)});
+		return;
+	}
+	if (world_chance(sim, sim->weather.never_up))
+		return;
+	bool late = world_chance(sim, sim->weather.late_up);
+	world_plan(sim, late ? world_between(sim, 5000, 200000) : world_between(sim, 10, 2000),
+		   (struct happening){.kind = HAPPENS_COME_UP, .container = number});
+}
+
 static void grant(struct sim *sim, size_t number)
 {
 	struct container *container = &sim->containers[number];
@@ -175,6 +195,8 @@ static void grant(struct sim *sim, size_t number)
 		return;
 	container->state = CONTAINER_GIVEN;
 	tell(sim, number, EVENT_ALLOCATED, (struct cause_brief){0});
+	if (sim->weather.starts_by_itself)
+		start_executor(sim, number);
 }
 
 static void refuse(struct sim *sim, size_t number)
@@ -189,7 +211,10 @@ static void cancel(struct sim *sim, const struct action *action)
 {
 	struct container *container = find(sim, action->task, action->attempt);
 
-	if (!container || container->state != CONTAINER_ASKED)
+	if (!container)
+		return;
+	container->cancelled = true;
+	if (container->state != CONTAINER_ASKED)
 		return;
 	if (world_chance(sim, sim->weather.too_late))
 		grant(sim, world_number_of(sim, container)); /* it was on its way */
@@ -206,21 +231,8 @@ static void launch(struct sim *sim, const struct action *action)
 		sim_break(sim, "a launch in a container that was not given");
 		return;
 	}
-	size_t number = world_number_of(sim, container);
-	container->launched = true;
-	if (world_chance(sim, sim->weather.launch_failed)) {
-		world_plan(
-			sim, world_between(sim, 1, 5000),
-			(struct happening){.kind = HAPPENS_CONTAINER_END,
-					   .container = number,
-					   .cause = world_new_failure(sim, CAUSE_LAUNCH_FAILED)});
-		return;
-	}
-	if (world_chance(sim, sim->weather.never_up))
-		return;
-	bool late = world_chance(sim, sim->weather.late_up);
-	world_plan(sim, late ? world_between(sim, 5000, 200000) : world_between(sim, 10, 2000),
-		   (struct happening){.kind = HAPPENS_COME_UP, .container = number});
+	if (!sim->weather.starts_by_itself)
+		start_executor(sim, world_number_of(sim, container));
 }
 
 static void release(struct sim *sim, const struct action *action)
@@ -259,23 +271,38 @@ static void drop(struct sim *sim, size_t number)
 		sim->tasks[container->task].newest = container->older;
 }
 
+/* By its name, or, where executors start by themselves, by its task and attempt alone. */
 static bool is_adopted(struct sim *sim, const struct container *container)
 {
 	const struct task *task = machine_task(sim->machine, container->task);
+	bool is_asked = sim->weather.starts_by_itself && task->state == TASK_REQUESTED &&
+			(container->state == CONTAINER_ASKED || container->launched);
 
-	return task->has_container && find(sim, container->task, task->attempt) == container;
+	return (task->has_container || is_asked) &&
+	       find(sim, container->task, task->attempt) == container;
+}
+
+static void adopt(struct sim *sim, size_t number)
+{
+	struct container *container = &sim->containers[number];
+
+	if (container->state == CONTAINER_ASKED)
+		return;
+	if (!machine_task(sim->machine, container->task)->container)
+		tell(sim, number, EVENT_ALLOCATED, (struct cause_brief){0});
+	if (container->state == CONTAINER_GONE)
+		tell(sim, number, EVENT_CONTAINER_ENDED, container->gone);
+	else if (!container->launched)
+		container_gone(sim, number, (struct cause_brief){0});
 }
 
 void world_adopt(struct sim *sim)
 {
 	for (size_t i = 0; i < sim->container_count; i++) {
-		const struct container *container = &sim->containers[i];
-		if (!is_adopted(sim, container))
+		if (is_adopted(sim, &sim->containers[i]))
+			adopt(sim, i);
+		else
 			drop(sim, i);
-		else if (container->state == CONTAINER_GONE)
-			tell(sim, i, EVENT_CONTAINER_ENDED, container->gone);
-		else if (!container->launched)
-			container_gone(sim, i, (struct cause_brief){0});
 	}
 }
 
@@ -376,11 +403,16 @@ static bool feed_message(struct sim *sim, const struct happening *message,
 		.stale = container->attempt != task->attempt || (of_process && older) ||
 			 (kind == EVENT_REGISTERED && is_past_registration(container, message)),
 	};
+	bool is_first = kind == EVENT_REGISTERED && task->state == TASK_REQUESTED && !feed.stale;
 	if (kind == EVENT_ALLOCATED)
 		container->known = true;
 	if (kind == EVENT_REGISTERED)
 		container->registered = true;
-	return sim_feed(sim, &feed);
+	bool accepted = sim_feed(sim, &feed);
+	container = &sim->containers[message->container]; /* there may be more of them now */
+	container->known = container->known || (is_first && accepted);
+	sim->early += is_first && accepted;
+	return accepted;
 }
 
 static bool is_of_scheduler(const struct happening *message)

@@ -269,6 +269,23 @@ static void test_survivor_is_stopped_and_started_anew(void **state)
 	api_bed_destroy(bed);
 }
 
+static void test_a_task_registers_before_its_container_is_known(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=1", NULL);
+	struct reply answer;
+
+	assert_int_equal(bed_look(bed->bed, "worker:0")->state, TASK_REQUESTED);
+	ask(bed, &answer, "POST", REGISTER_0, register_text(1, 0, 4001));
+	assert_int_equal(answer.status, 200);
+	reply_finish(&answer);
+	api_bed_allocate(bed, "worker:0");
+	ask(bed, &answer, "POST", BEAT_0, beat_text(1, 0, 0, "waiting"));
+	expect_order(&answer, "run", 1, 0);
+	reply_finish(&answer);
+	assert_string_equal(bed_look(bed->bed, "worker:0")->container, "container");
+	api_bed_destroy(bed);
+}
+
 /* promise: S17 */
 static void test_stale_attempts_are_refused(void **state)
 {
@@ -363,11 +380,6 @@ static void test_messages_before_their_time(void **state)
 	struct api_bed *bed = api_bed_create("worker=2", NULL);
 	struct reply reply;
 
-	/* Nothing was launched for it yet. */
-	ask(bed, &reply, "POST", REGISTER_0, register_text(1, 0, 4001));
-	expect_refusal(&reply, 409, "stale", "");
-	reply_finish(&reply);
-	api_bed_allocate(bed, "worker:0");
 	ask(bed, &reply, "POST", EXIT_0, exit_text(1, 1, 0, 0));
 	expect_refusal(&reply, 409, "stale", "");
 	reply_finish(&reply);
@@ -543,6 +555,7 @@ int main(void)
 		cmocka_unit_test(test_beats_spread_over_the_interval),
 		cmocka_unit_test(test_beat_keeps_its_place_in_the_interval),
 		cmocka_unit_test(test_survivor_is_stopped_and_started_anew),
+		cmocka_unit_test(test_a_task_registers_before_its_container_is_known),
 		cmocka_unit_test(test_stale_attempts_are_refused),
 		cmocka_unit_test(test_bad_messages),
 		cmocka_unit_test(test_unknown_tasks),

@@ -461,6 +461,50 @@ static void test_surplus_allocation_is_released(void **state)
 	bed_destroy(bed);
 }
 
+/* A scheduler that starts executors by itself may tell of a container after its executor did. */
+static void test_a_task_registers_before_its_container_is_known(void **state)
+{
+	struct bed *bed = bed_create("worker=2");
+	bed->job->registration_timeout_ms = 1000;
+	bed_submit(bed);
+	assert_true(bed_register(bed, "worker:0"));
+	assert_task(bed, "worker:0", TASK_REGISTERED);
+	assert_false(bed_acted(bed, ACTION_LAUNCH, "worker:0"));
+	assert_true(bed_look(bed, "worker:0")->has_container);
+	assert_true(bed_come(bed, "worker:1"));
+	assert_job(bed, JOB_RUNNING);
+	bed_start(bed, "worker:0");
+	assert_true(bed_allocate(bed, "worker:0"));
+	assert_string_equal(bed_look(bed, "worker:0")->container, "container");
+	assert_true(bed_acted(bed, ACTION_TASK_CHANGED, "worker:0")); /* the journal has its name */
+	assert_false(bed_acted(bed, ACTION_LAUNCH, "worker:0"));
+	assert_false(bed_allocate(bed, "worker:0"));
+	bed_exit(bed, "worker:0", 0);
+	assert_true(bed_acted(bed, ACTION_RELEASE, "worker:0"));
+	bed_exit(bed, "worker:1", 0);
+	bed_drain(bed);
+	assert_job(bed, JOB_SUCCEEDED);
+	bed_destroy(bed);
+}
+
+static void test_a_container_is_known_after_it_was_given_back(void **state)
+{
+	struct bed *bed = bed_create("worker=2");
+	bed_submit(bed);
+	bed_register(bed, "worker:0");
+	struct machine_event kill = {.kind = EVENT_KILL};
+	machine_handle(bed->machine, &kill, bed->now, &bed->actions);
+	assert_true(bed_acted(bed, ACTION_RELEASE, "worker:0"));
+	assert_true(bed_acted(bed, ACTION_CANCEL, "worker:1"));
+	assert_true(bed_allocate(bed, "worker:0"));
+	assert_false(bed_acted(bed, ACTION_RELEASE, "worker:0"));
+	assert_true(bed_register(bed, "worker:1")); /* and is told to leave */
+	assert_int_equal(machine_order(bed->machine, 1).kind, ORDER_QUIT);
+	bed_drain(bed);
+	assert_job(bed, JOB_KILLED);
+	bed_destroy(bed);
+}
+
 static void test_refused_gang_member_fails_the_job(void **state)
 {
 	struct bed *bed = bed_create("worker=2");
@@ -661,6 +705,8 @@ int main(void)
 		cmocka_unit_test(test_half_a_gang_gives_back),
 		cmocka_unit_test(test_allocation_timeout_with_nothing_held_fails),
 		cmocka_unit_test(test_surplus_allocation_is_released),
+		cmocka_unit_test(test_a_task_registers_before_its_container_is_known),
+		cmocka_unit_test(test_a_container_is_known_after_it_was_given_back),
 		cmocka_unit_test(test_refused_gang_member_fails_the_job),
 		cmocka_unit_test(test_chief_end_may_end_the_job),
 		cmocka_unit_test(test_group_timeout),

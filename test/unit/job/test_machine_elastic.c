@@ -513,6 +513,22 @@ static void test_scaled_before_its_turn(void **state)
 	bed_destroy(bed);
 }
 
+/* Its tasks, which have succeeded, would run again beside the new ones. */
+static void test_a_finished_stage_is_not_scaled(void **state)
+{
+	struct bed *bed = bed_create_elastic("worker=2 last=1");
+	bed_depend(bed, "last", "worker", false);
+	bed_submit(bed);
+	come(bed, "worker:0");
+	come(bed, "worker:1");
+	assert_job(bed, JOB_RUNNING);
+	bed_exit(bed, "worker:0", 0);
+	bed_exit(bed, "worker:1", 0);
+	assert_task(bed, "last:0", TASK_REQUESTED);
+	assert_false(bed_scale(bed, "worker", 3));
+	bed_destroy(bed);
+}
+
 /* ---- others ------------------------------------------------------------------------------- */
 
 static void test_the_first_member_is_the_chief(void **state)
@@ -602,6 +618,7 @@ int main(void)
 		cmocka_unit_test(test_a_container_nobody_wants_any_more_is_given_back),
 		cmocka_unit_test(test_scaling_has_limits),
 		cmocka_unit_test(test_scaled_before_its_turn),
+		cmocka_unit_test(test_a_finished_stage_is_not_scaled),
 		cmocka_unit_test(test_the_first_member_is_the_chief),
 		cmocka_unit_test(test_dependents_wait_for_the_members),
 		cmocka_unit_test(test_who_is_still_to_come_holds_up_no_group),
