@@ -14,7 +14,7 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "conf/conf.h"
-#include "conf/scheduler_list.h"
+#include "job/scheduler_list.h"
 
 #define FIRST_SCHEDULER(name) #name
 #define OR_SCHEDULER(name)    " or " #name

@@ -2,7 +2,7 @@
  * than a member of it has a reader in client/describe*.c. */
 #include "base/mem.h"
 #include "conf/keys.h"
-#include "conf/scheduler_list.h"
+#include "job/scheduler_list.h"
 
 #define TONY_L "TonY 0.4.6"
 #define TONY_N "TonY 0.5.3"

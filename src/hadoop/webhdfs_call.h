@@ -8,7 +8,6 @@
 
 #include "base/str.h"
 #include "hadoop/webhdfs_async.h"
-#include "hadoop/webhdfs_request.h"
 #include "hadoop/webhdfs_tries.h"
 
 struct http_client;

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "conf/scheduler_list.h"
+#include "job/scheduler_list.h"
 
 #define DECLARATION(engine) extern const struct scheduler_ops engine##_scheduler;
 #define POINTER(engine)	    &engine##_scheduler,

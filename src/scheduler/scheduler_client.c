@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "conf/scheduler_list.h"
+#include "job/scheduler_list.h"
 #include "scheduler/scheduler.h"
 
 #define DECLARATION(engine) extern const struct scheduler_client_ops engine##_scheduler_client;

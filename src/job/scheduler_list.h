@@ -3,8 +3,8 @@
  * choices of tony.application.scheduler and the help are made of this list. A program of the tests
  * has one more (test/null).
  */
-#ifndef TONY_CONF_SCHEDULER_LIST_H
-#define TONY_CONF_SCHEDULER_LIST_H
+#ifndef TONY_JOB_SCHEDULER_LIST_H
+#define TONY_JOB_SCHEDULER_LIST_H
 
 #ifndef TONY_MORE_SCHEDULERS
 #define TONY_MORE_SCHEDULERS(ROW)
