@@ -84,13 +84,14 @@ int main(int argc, char **argv)
 	int processes = argc > 1 ? atoi(argv[1]) : 20, samples = argc > 2 ? atoi(argv[2]) : 100;
 	struct network *network = network_create();
 	struct memory memory;
+	struct metrics metrics = {0};
 	double total = 0, most = 0;
 
 	memory_init(&memory, proc_tree_create(getpid()), 0, NULL, false);
 	start(processes);
 	for (int i = 0; i < samples; i++) {
 		double begin = processor_ms();
-		json_decref(metrics_take(&memory, network, NULL));
+		metrics_take(&memory, network, NULL, &metrics);
 		double cost = processor_ms() - begin;
 		total += cost;
 		most = cost > most ? cost : most;

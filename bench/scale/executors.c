@@ -36,6 +36,8 @@
 #include "net/address.h"
 #include "net/http_message.h"
 #include "net/wire.h"
+#include "protocol/registration.h"
+#include "protocol/report.h"
 
 enum {
 	RETRY_MS = 200,
@@ -145,17 +147,20 @@ static void note_beat(struct fleet *fleet, int64_t late)
 
 /* ---- what an executor says ---------------------------------------------------------------- */
 
-static void post(struct executor *executor, const char *verb, const struct str *body)
+/* Takes `body`. */
+static void post(struct executor *executor, const char *verb, char *body)
 {
 	struct evbuffer *output = executor->wire.output;
+	size_t length = strlen(body);
 
 	evbuffer_add_printf(output,
 			    "POST /v1/tasks/worker:%d/%s HTTP/1.1\r\nHost: %s\r\n"
 			    "Authorization: Bearer %s\r\nAccept-Encoding: gzip\r\n%s"
 			    "Content-Length: %zu\r\n\r\n",
 			    executor->index, verb, executor->fleet->host, executor->fleet->token,
-			    executor->step == BEATING ? "" : "Connection: close\r\n", body->length);
-	evbuffer_add(output, body->text, body->length);
+			    executor->step == BEATING ? "" : "Connection: close\r\n", length);
+	evbuffer_add(output, body, length);
+	free(body);
 	executor->has_head = false;
 	executor->front_length = 0;
 	executor->sent_us = now_us();
@@ -164,58 +169,59 @@ static void post(struct executor *executor, const char *verb, const struct str *
 
 static void send_registration(struct executor *executor)
 {
-	struct str body cleanup_str = {0};
+	char *host cleanup_free = mem_printf("node-%04d.cluster.example.com", executor->index / 8);
+	char *log_dir cleanup_free = mem_printf("/data/%d/logs/application_1/container_%06d",
+						executor->index % 8, executor->index);
+	const struct registration registration = {
+		.of = {.attempt = 1, .epoch = executor->epoch},
+		.host = host,
+		.port = 32768 + (int)((unsigned)executor->index * 2654435761u % 28000),
+		.pid = 1000 + executor->index,
+		.log_dir = log_dir,
+	};
 
-	str_append_format(&body,
-			  "{\"attempt\":1,\"epoch\":%d,\"host\":\"node-%04d.cluster.example.com\","
-			  "\"port\":%d,\"pid\":%d,\"log_dir\":\"/data/%d/logs/application_1/"
-			  "container_%06d\"}",
-			  executor->epoch, executor->index / 8,
-			  32768 + (int)((unsigned)executor->index * 2654435761u % 28000),
-			  1000 + executor->index, executor->index % 8, executor->index);
-	post(executor, "register", &body);
+	post(executor, "register", registration_encode(&registration));
 }
 
 static void send_exit(struct executor *executor)
 {
-	struct str body cleanup_str = {0};
+	const struct exit_report report = {
+		.of = {.attempt = 1, .epoch = executor->running_epoch},
+		.cause = {.kind = CAUSE_EXIT, .exit_code = 1, .text = "exited with code 1"},
+	};
 
-	str_append_format(&body,
-			  "{\"attempt\":1,\"epoch\":%d,\"restart\":0,\"cause\":\"exit\","
-			  "\"exit_code\":1,\"signal\":0,\"text\":\"exited with code 1\"}",
-			  executor->running_epoch);
-	post(executor, "exit", &body);
-}
-
-static void append_metrics(struct str *body, int64_t now_ms, int index)
-{
-	str_append_format(body,
-			  ",\"metrics\":{\"sampled_ms\":%" PRId64 ",\"rss_bytes\":%" PRId64
-			  ",\"pss_bytes\":%" PRId64 ",\"cpu_ms\":%" PRId64
-			  ",\"read_bytes\":1048576,\"write_bytes\":%" PRId64
-			  ",\"processes\":3,\"threads\":%d,\"net_receive_bytes\":%" PRId64
-			  ",\"net_send_bytes\":%" PRId64 "}",
-			  now_ms, 1000000000 + now_ms % 4096 * 4096,
-			  900000000 + now_ms % 4096 * 4096, now_ms / 2, now_ms * 10,
-			  20 + index % 10, now_ms * 100, now_ms * 90);
+	post(executor, "exit", exit_report_encode(&report));
 }
 
 static void send_beat(struct executor *executor)
 {
-	static const char *const states[] = {"waiting", "running", "exited"};
-	struct str body cleanup_str = {0};
+	int64_t now_ms = now_us() / 1000;
+	int pid = 2000 + executor->index;
 	bool runs = executor->running_epoch > 0;
+	struct heartbeat heartbeat = {
+		.of = {.attempt = 1, .epoch = runs ? executor->running_epoch : executor->epoch},
+		.activity = executor->exited ? ACTIVITY_EXITED
+			    : runs	     ? ACTIVITY_RUNNING
+					     : ACTIVITY_WAITING,
+		.seen = 17,
+		.pids = &pid,
+		.pid_count = runs,
+		.account = {.has_metrics = runs,
+			    .metrics = {.sampled_ms = now_ms,
+					.rss_bytes = 1000000000 + now_ms % 4096 * 4096,
+					.pss_bytes = 900000000 + now_ms % 4096 * 4096,
+					.cpu_ms = now_ms / 2,
+					.read_bytes = 1048576,
+					.write_bytes = now_ms * 10,
+					.processes = 3,
+					.threads = 20 + executor->index % 10,
+					.net_receive_bytes = now_ms * 100,
+					.net_send_bytes = now_ms * 90,
+					.step = -1,
+					.steps = -1}},
+	};
 
-	str_append_format(&body,
-			  "{\"attempt\":1,\"epoch\":%d,\"restart\":0,\"state\":\"%s\",\"seen\":17",
-			  runs ? executor->running_epoch : executor->epoch,
-			  states[executor->exited ? 2 : runs]);
-	if (runs) {
-		str_append_format(&body, ",\"pids\":[%d]", 2000 + executor->index);
-		append_metrics(&body, now_us() / 1000, executor->index);
-	}
-	str_append(&body, "}");
-	post(executor, "beat", &body);
+	post(executor, "beat", heartbeat_encode(&heartbeat));
 }
 
 static void say(struct executor *executor)

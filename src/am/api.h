@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "am/message.h"
 #include "base/err.h"
 #include "history/summary.h"
 #include "job/job.h"
 #include "job/machine.h"
+#include "job/record.h"
 #include "net/http_server.h"
 
 struct api;

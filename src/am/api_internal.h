@@ -11,12 +11,12 @@
 #include "am/kept_kv.h"
 #include "am/kv.h"
 #include "am/log_relay.h"
-#include "am/message.h"
 #include "am/usage.h"
 #include "am/user_series.h"
 #include "am/viewers.h"
 #include "job/journal.h"
 #include "job/view.h"
+#include "protocol/report.h"
 
 struct evbuffer;
 struct ui_door;
@@ -29,9 +29,10 @@ struct api_task {
 	int64_t ordered;	   /* line of the journal up to which its order is told there */
 	struct event expiry;	   /* of the hold; assigned when `api` is */
 	/* The last report. */
-	struct message_identity of;
-	enum message_state state;
-	json_t *pids;	  /* NULL: not told */
+	struct program_identity of;
+	enum activity activity;
+	int *pids;
+	size_t pid_count;
 	int executor_pid; /* of executor_attempt; 0: not told */
 	int executor_attempt;
 	struct usage *usage;	     /* NULL: nothing was measured yet */
@@ -46,7 +47,7 @@ struct api_task {
 	int64_t lost_bytes;	       /* of output, as the journal tells it */
 	int lost_attempt;	       /* of which container */
 	const struct program_use *use; /* while its exit is told to the machine; NULL: not known */
-	struct message_identity used_by; /* the last program that was stopped and told its use */
+	struct program_identity used_by; /* the last program that was stopped and told its use */
 	bool has_checkpoint_trouble;
 };
 
@@ -198,13 +199,12 @@ void api_rendezvous_tell(const struct api *api, struct cluster *cluster);
 void api_rendezvous_close(struct api *api);
 
 /* Takes what its executor has measured of this process. */
-void api_task_measure(struct api_task *task, const struct message_identity *of,
-		      struct message_metrics *metrics);
-void api_task_measure_end(struct api_task *task, const struct message_identity *of,
+void api_task_measure(struct api_task *task, const struct program_identity *of,
+		      struct metrics *metrics);
+void api_task_measure_end(struct api_task *task, const struct program_identity *of,
 			  const struct program_use *use);
 /* Takes what its program tells of itself. */
-void api_task_take_numbers(struct api_task *task, int attempt,
-			   const struct message_numbers *numbers);
+void api_task_take_numbers(struct api_task *task, int attempt, const struct number_list *numbers);
 /* Takes what a line of metrics.jsonl says of a task of which nothing is known yet. */
 void api_task_restore_metrics(struct api_task *task, const json_t *line);
 /* Appends the members "series" and "user" of GET /v1/series. */

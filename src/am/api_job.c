@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "am/api_internal.h"
+#include "am/command.h"
 #include "base/json.h"
 #include "base/mem.h"
 
@@ -23,8 +24,18 @@ static bool is_present(const struct api_task *task, const struct job_view *view,
 {
 	const struct task_view *row = &view->tasks[number];
 
-	return task->pids && task->state == MESSAGE_RUNNING && task->of.attempt == row->attempt &&
-	       task->of.epoch == row->epoch && task->of.restart == row->restart;
+	return task->pid_count > 0 && task->activity == ACTIVITY_RUNNING &&
+	       task->of.attempt == row->attempt && task->of.epoch == row->epoch &&
+	       task->of.restart == row->restart;
+}
+
+static json_t *pids_to_json(const struct api_task *task)
+{
+	json_t *pids = json_array();
+
+	for (size_t i = 0; i < task->pid_count; i++)
+		json_array_append_new(pids, json_integer(task->pids[i]));
+	return pids;
 }
 
 static json_t *task_to_json(const struct api *api, size_t number)
@@ -34,7 +45,7 @@ static json_t *task_to_json(const struct api *api, size_t number)
 	json_t *object = task_view_to_json(view, number);
 
 	if (is_present(task, view, number))
-		json_object_set(object, "pids", task->pids);
+		json_object_set_new(object, "pids", pids_to_json(task));
 	if (task->executor_pid > 0 && task->executor_attempt == view->tasks[number].attempt)
 		json_set_int(object, "executor_pid", task->executor_pid);
 	if (task->usage)
@@ -107,7 +118,7 @@ void api_handle_kill(void *data, struct http_request *request)
 	size_t length;
 
 	const char *body = http_request_body(request, &length);
-	if (message_parse_kill(&reason, body, length, &err) < 0) {
+	if (command_parse_kill(&reason, body, length, &err) < 0) {
 		api_answer_bad(request, &err);
 		return;
 	}

@@ -28,13 +28,13 @@ static struct user_series *numbers_of(struct api_task *task)
 	return task->numbers;
 }
 
-void api_task_measure(struct api_task *task, const struct message_identity *of,
-		      struct message_metrics *metrics)
+void api_task_measure(struct api_task *task, const struct program_identity *of,
+		      struct metrics *metrics)
 {
 	usage_add(usage_of(task), of, metrics, clock_wall_ms());
 }
 
-void api_task_measure_end(struct api_task *task, const struct message_identity *of,
+void api_task_measure_end(struct api_task *task, const struct program_identity *of,
 			  const struct program_use *use)
 {
 	usage_add_end(usage_of(task), of, use, clock_wall_ms());
@@ -53,8 +53,7 @@ void api_task_restore_metrics(struct api_task *task, const json_t *line)
 		user_series_restore(numbers_of(task), line, now_ms);
 }
 
-void api_task_take_numbers(struct api_task *task, int attempt,
-			   const struct message_numbers *numbers)
+void api_task_take_numbers(struct api_task *task, int attempt, const struct number_list *numbers)
 {
 	if (numbers->count == 0)
 		return;
@@ -153,25 +152,25 @@ static void append_value(const struct api *api, const struct family *family, siz
 
 struct gpu_family {
 	const char *name, *help;
-	int64_t (*value)(const struct message_gpu *gpu); /* negative: not known */
+	int64_t (*value)(const struct metrics_gpu *gpu); /* negative: not known */
 };
 
-static int64_t get_utilization(const struct message_gpu *gpu)
+static int64_t get_utilization(const struct metrics_gpu *gpu)
 {
 	return gpu->utilization_percent;
 }
 
-static int64_t get_memory_used(const struct message_gpu *gpu)
+static int64_t get_memory_used(const struct metrics_gpu *gpu)
 {
 	return gpu->memory_used_mib << 20;
 }
 
-static int64_t get_memory_total(const struct message_gpu *gpu)
+static int64_t get_memory_total(const struct metrics_gpu *gpu)
 {
 	return gpu->memory_total_mib << 20;
 }
 
-static int64_t get_power(const struct message_gpu *gpu)
+static int64_t get_power(const struct metrics_gpu *gpu)
 {
 	return gpu->power_watts;
 }
@@ -193,7 +192,7 @@ static void append_gpu_values(const struct api *api, const struct gpu_family *fa
 				  family->help, family->name);
 	if (!usage)
 		return;
-	const struct message_metrics *last = usage_last(usage);
+	const struct metrics *last = usage_last(usage);
 	char *name cleanup_free = api_task_name(api, task);
 	for (size_t i = 0; i < last->gpu_count; i++) {
 		int64_t value = family->value(&last->gpus[i]);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "am/api_internal.h"
+#include "am/command.h"
 #include "base/json.h"
 #include "base/mem.h"
 
@@ -38,7 +39,7 @@ void api_handle_scale(void *data, struct http_request *request)
 	size_t length;
 
 	const char *body = http_request_body(request, &length);
-	if (message_parse_scale(api->host.job, wanted, body, length, &err) < 0)
+	if (command_parse_scale(api->host.job, wanted, body, length, &err) < 0)
 		api_answer_bad(request, &err);
 	else if (scale(api, wanted))
 		api_answer_when_kept(api, request, describe(api));

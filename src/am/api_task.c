@@ -10,13 +10,6 @@
 #include "base/mem.h"
 #include "base/timer.h"
 
-static const char *const order_names[] = {
-	[ORDER_WAIT] = "wait",
-	[ORDER_RUN] = "run",
-	[ORDER_STOP] = "stop",
-	[ORDER_QUIT] = "quit",
-};
-
 static void on_expiry(evutil_socket_t fd, short what, void *data);
 
 /* Tasks are set up when first heard of: a job may have 100,000 that never are. */
@@ -35,7 +28,7 @@ struct api_task *api_get_task(struct api *api, size_t number)
 void api_task_finish(struct api_task *task)
 {
 	event_del(&task->expiry);
-	json_decref(task->pids);
+	free(task->pids);
 	usage_destroy(task->usage);
 	user_series_destroy(task->numbers);
 	log_relays_destroy(mem_steal(&task->relays));
@@ -79,7 +72,7 @@ int api_task_attempt(const struct api_task *task)
 
 static bool is_to_start(const struct api_task *task, const struct order *order)
 {
-	return task->state == MESSAGE_WAITING || task->of.epoch != order->epoch ||
+	return task->activity == ACTIVITY_WAITING || task->of.epoch != order->epoch ||
 	       task->of.restart != order->restart;
 }
 
@@ -120,38 +113,27 @@ static struct http_request *take_held(struct api_task *task)
 	return mem_steal(&task->held);
 }
 
-static void append_rest(struct api_task *task, const struct order *order, struct str *text)
-{
-	json_t *logs cleanup_json = log_relays_orders(task->relays);
-
-	if (logs) {
-		char *orders cleanup_free = json_text(logs);
-		str_append_format(text, ",\"logs\":%s", orders);
-	}
-	if (order->kind == ORDER_QUIT &&
-	    machine_task(task->api->host.machine, task->number)->cause.kind == CAUSE_PREEMPTED)
-		str_append(text, ",\"preempted\":true");
-	if (task->numbers)
-		str_append_format(text, ",\"numbers\":%" PRId64, user_series_taken(task->numbers));
-	str_append(text, "}");
-}
-
 static void answer_order(struct api_task *task, const struct order *order)
 {
 	struct api *api = task->api;
-	struct str text cleanup_str = {0}, rest cleanup_str = {0};
+	const struct task *known = machine_task(api->host.machine, task->number);
+	struct orders orders = {
+		.am_attempt = api->host.am_attempt,
+		.order = *order,
+		.preempted = order->kind == ORDER_QUIT && known->cause.kind == CAUSE_PREEMPTED,
+		.numbers = task->numbers ? user_series_taken(task->numbers) : -1,
+	};
+	struct str front cleanup_str = {0}, rear cleanup_str = {0};
+	bool has_cluster = order->kind == ORDER_RUN && is_to_start(task, order);
 
-	str_append_format(&text, "{\"am_attempt\":%d,\"order\":\"%s\",\"epoch\":%d,\"restart\":%d",
-			  api->host.am_attempt, order_names[order->kind], order->epoch,
-			  order->restart);
-	append_rest(task, order, &rest);
-	if (order->kind == ORDER_RUN && is_to_start(task, order)) {
-		str_append(&text, ",\"cluster\":");
-		api_spec_answer(api, take_held(task), text.text, rest.text);
-	} else {
-		str_append(&text, rest.text);
-		http_answer_bytes(take_held(task), 200, "application/json", text.text, text.length);
+	orders.log_count = log_relays_orders(task->relays, orders.logs);
+	orders_encode(&orders, has_cluster, &front, &rear);
+	if (has_cluster) {
+		api_spec_answer(api, take_held(task), front.text, rear.text);
+		return;
 	}
+	str_append(&front, rear.text);
+	http_answer_bytes(take_held(task), 200, "application/json", front.text, front.length);
 }
 
 void api_task_answer(struct api_task *task)

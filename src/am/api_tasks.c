@@ -6,9 +6,10 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "protocol/registration.h"
 
 static struct machine_event event_of(const struct api_task *task, enum machine_event_kind kind,
-				     const struct message_identity *of)
+				     const struct program_identity *of)
 {
 	return (struct machine_event){
 		.kind = kind,
@@ -25,13 +26,13 @@ static bool deliver(const struct api_task *task, const struct machine_event *eve
 }
 
 /* The beat last: its web interface is that of a process which has started. */
-static void tell_beat(const struct api_task *task, const struct message_beat *message)
+static void tell_beat(const struct api_task *task, const struct heartbeat *message)
 {
 	const struct task *known = machine_task(task->api->host.machine, task->number);
 	struct machine_event started = event_of(task, EVENT_STARTED, &message->of);
 	struct machine_event beat = event_of(task, EVENT_BEAT, &message->of);
 
-	if (message->state == MESSAGE_RUNNING && !known->process_up)
+	if (message->activity == ACTIVITY_RUNNING && !known->process_up)
 		deliver(task, &started);
 	beat.ui_port = message->ui_port;
 	deliver(task, &beat);
@@ -64,7 +65,7 @@ static void take_loss(struct api_task *task, const struct lost_output *lost, boo
 	task->api->host.output_lost(task->api->host.data, task->number, lost);
 }
 
-static bool is_present_program(const struct api_task *task, const struct message_identity *of)
+static bool is_present_program(const struct api_task *task, const struct program_identity *of)
 {
 	const struct task *known = machine_task(task->api->host.machine, task->number);
 
@@ -73,10 +74,10 @@ static bool is_present_program(const struct api_task *task, const struct message
 }
 
 /* Beats repeat it. */
-static void take_use(struct api_task *task, const struct message_identity *of,
+static void take_use(struct api_task *task, const struct program_identity *of,
 		     const struct program_use *use)
 {
-	const struct message_identity *told = &task->used_by;
+	const struct program_identity *told = &task->used_by;
 
 	if (use->ms == 0 || !is_present_program(task, of) ||
 	    (told->attempt == of->attempt && told->epoch == of->epoch &&
@@ -96,13 +97,13 @@ static void take_checkpoint_trouble(struct api_task *task, const char *trouble)
 	task->api->host.checkpoint_trouble(task->api->host.data, task->number, trouble);
 }
 
-static void take_beat(struct api_task *task, struct message_beat *message)
+static void take_beat(struct api_task *task, struct heartbeat *message)
 {
 	/* An executor that lost its connection comes back on another one. */
 	if (task->held)
 		api_task_answer(task);
 	task->of = message->of;
-	task->state = message->state;
+	task->activity = message->activity;
 	note_silence(task, message->of.attempt);
 	if (message->log_count > task->logs_told_count)
 		task->logs_told = mem_realloc_array(task->logs_told, message->log_count,
@@ -110,15 +111,14 @@ static void take_beat(struct api_task *task, struct message_beat *message)
 	for (size_t i = 0; i < message->log_count; i++)
 		task->logs_told[i] = message->logs[i];
 	task->logs_told_count = message->log_count;
-	if (message->pids) {
-		json_decref(task->pids);
-		task->pids = mem_steal(&message->pids);
-	}
-	if (message->has_metrics)
-		api_task_measure(task, &message->of, &message->metrics);
-	api_task_take_numbers(task, message->of.attempt, &message->numbers);
-	take_loss(task, &message->lost, message->state == MESSAGE_EXITED);
-	take_use(task, &message->of, &message->use);
+	free(task->pids);
+	task->pids = mem_steal(&message->pids);
+	task->pid_count = message->pid_count;
+	if (message->account.has_metrics)
+		api_task_measure(task, &message->of, &message->account.metrics);
+	api_task_take_numbers(task, message->of.attempt, &message->account.numbers);
+	take_loss(task, &message->account.lost, message->activity == ACTIVITY_EXITED);
+	take_use(task, &message->of, &message->account.use);
 	take_checkpoint_trouble(task, message->checkpoint_trouble);
 	tell_beat(task, message);
 }
@@ -128,13 +128,13 @@ void api_handle_beat(void *data, struct http_request *request)
 	struct api *api = data;
 	struct api_task *task = api_find_task(api, request);
 	struct err err cleanup_err = {0};
-	struct message_beat message;
+	struct heartbeat message;
 	size_t length;
 
 	if (!task)
 		return;
 	const char *body = http_request_body(request, &length);
-	if (message_parse_beat(&message, body, length, &err) < 0) {
+	if (heartbeat_decode(&message, body, length, &err) < 0) {
 		api_answer_bad(request, &err);
 		return;
 	}
@@ -144,20 +144,21 @@ void api_handle_beat(void *data, struct http_request *request)
 		take_beat(task, &message);
 		api_task_hold(task, request);
 	}
-	message_beat_finish(&message);
+	heartbeat_finish(&message);
 }
 
 static void answer_registered(struct api *api, struct http_request *request)
 {
-	json_t *answer = json_object();
+	char *answer cleanup_free = registered_encode(&(struct registered){
+		.am_attempt = api->host.am_attempt,
+		.heartbeat_interval_ms = api->host.job->heartbeat_interval_ms,
+		.give_up_ms = api->host.job->executor_give_up_ms,
+	});
 
-	json_set_int(answer, "am_attempt", api->host.am_attempt);
-	json_set_int(answer, "beat_interval_ms", api->host.job->heartbeat_interval_ms);
-	json_set_int(answer, "give_up_ms", api->host.job->executor_give_up_ms);
-	http_answer_json(request, 200, answer);
+	http_answer_bytes(request, 200, "application/json", answer, strlen(answer));
 }
 
-static bool take_register(struct api_task *task, struct message_register *message)
+static bool take_register(struct api_task *task, struct registration *message)
 {
 	struct machine_event event = event_of(task, EVENT_REGISTERED, &message->of);
 
@@ -180,13 +181,13 @@ void api_handle_register(void *data, struct http_request *request)
 	struct api *api = data;
 	struct api_task *task = api_find_task(api, request);
 	struct err err cleanup_err = {0};
-	struct message_register message;
+	struct registration message;
 	size_t length;
 
 	if (!task)
 		return;
 	const char *body = http_request_body(request, &length);
-	if (message_parse_register(&message, body, length, &err) < 0) {
+	if (registration_decode(&message, body, length, &err) < 0) {
 		api_answer_bad(request, &err);
 		return;
 	}
@@ -194,22 +195,22 @@ void api_handle_register(void *data, struct http_request *request)
 		answer_registered(api, request);
 	else
 		api_answer_stale(request);
-	message_register_finish(&message);
+	registration_finish(&message);
 }
 
-static bool take_exit(struct api_task *task, struct message_exit *message)
+static bool take_exit(struct api_task *task, struct exit_report *message)
 {
 	struct machine_event event = event_of(task, EVENT_EXITED, &message->of);
 
 	event.cause = &message->cause;
-	if (message->has_metrics)
-		api_task_measure(task, &message->of, &message->metrics);
-	if (message->use.ms > 0) {
-		api_task_measure_end(task, &message->of, &message->use);
-		task->use = &message->use;
+	if (message->account.has_metrics)
+		api_task_measure(task, &message->of, &message->account.metrics);
+	if (message->account.use.ms > 0) {
+		api_task_measure_end(task, &message->of, &message->account.use);
+		task->use = &message->account.use;
 	}
-	api_task_take_numbers(task, message->of.attempt, &message->numbers);
-	take_loss(task, &message->lost, true);
+	api_task_take_numbers(task, message->of.attempt, &message->account.numbers);
+	take_loss(task, &message->account.lost, true);
 	bool is_heard = deliver(task, &event);
 	task->use = NULL;
 	return is_heard;
@@ -220,13 +221,13 @@ void api_handle_exit(void *data, struct http_request *request)
 	struct api *api = data;
 	struct api_task *task = api_find_task(api, request);
 	struct err err cleanup_err = {0};
-	struct message_exit message;
+	struct exit_report message;
 	size_t length;
 
 	if (!task)
 		return;
 	const char *body = http_request_body(request, &length);
-	if (message_parse_exit(&message, body, length, &err) < 0) {
+	if (exit_report_decode(&message, body, length, &err) < 0) {
 		api_answer_bad(request, &err);
 		return;
 	}
@@ -234,5 +235,5 @@ void api_handle_exit(void *data, struct http_request *request)
 		api_answer_when_kept(api, request, json_object());
 	else
 		api_answer_stale(request);
-	message_exit_finish(&message);
+	exit_report_finish(&message);
 }

@@ -25,7 +25,7 @@ static const struct usage *usage_of(const struct api *api, size_t number)
 {
 	const struct task *task = machine_task(api->host.machine, number);
 	const struct usage *usage = api->tasks[number].usage;
-	const struct message_identity of = {
+	const struct program_identity of = {
 		.attempt = task->attempt, .epoch = task->epoch, .restart = task->restart};
 
 	return usage && usage_is_of(usage, &of) ? usage : NULL;
@@ -42,7 +42,7 @@ struct work {
 /* What it has done, as far as it says so. */
 static double add_steps(struct work *work, const struct usage *usage)
 {
-	const struct message_metrics *last = usage_last(usage);
+	const struct metrics *last = usage_last(usage);
 
 	if (last->step < 0)
 		return 0;

@@ -90,26 +90,23 @@ static void plan(struct log_relay *relay)
 	relay->relays->changed(relay->relays->data);
 }
 
-json_t *log_relays_orders(const struct log_relays *relays)
+size_t log_relays_orders(const struct log_relays *relays, struct log_order *orders)
 {
-	const struct log_relay *relay;
-	json_t *orders = NULL;
+	struct log_relay *relay;
+	size_t count = 0;
 
 	if (!relays)
-		return NULL;
+		return 0;
 	TAILQ_FOREACH(relay, &relays->items, link)
 	{
 		if (relay->number == 0)
 			continue;
-		json_t *order = json_object();
-		json_set_text(order, "log", relay->log);
-		json_set_int(order, "number", relay->number);
-		json_set_text(order, "from", relay->from);
-		json_object_set_new(order, "wait", json_boolean(relay->waits));
-		orders = orders ? orders : json_array();
-		json_array_append_new(orders, order);
+		orders[count++] = (struct log_order){.log = relay->log,
+						     .from = relay->from,
+						     .number = relay->number,
+						     .waits = relay->waits};
 	}
-	return orders;
+	return count;
 }
 
 bool log_relays_agree(const struct log_relays *relays, const int64_t *numbers, size_t count)

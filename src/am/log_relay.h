@@ -9,17 +9,16 @@
 #ifndef TONY_AM_LOG_RELAY_H
 #define TONY_AM_LOG_RELAY_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
 #include "job/log_reader.h"
+#include "protocol/orders.h"
 
 enum {
 	LOG_PIECE_MAX = 128 * 1024, /* bytes, with the lines that describe them */
-	LOG_ORDERS_MAX = 64,	    /* logs of one container at a time */
 };
 
 /* What came for an order. Shared by all who asked. */
@@ -62,8 +61,8 @@ int log_relays_join(struct log_relays *relays, const char *log, struct log_taker
 void log_taker_ask(struct log_taker *taker, const char *from, bool waits);
 void log_taker_leave(struct log_taker *taker); /* fine when it takes no part */
 
-/* [{"log", "number", "from", "wait"}], NULL when there are none. */
-json_t *log_relays_orders(const struct log_relays *relays);
+/* The present orders, at most LOG_ORDERS_MAX: how many. Their texts are borrowed. */
+size_t log_relays_orders(const struct log_relays *relays, struct log_order *orders);
 /* Are these numbers those of the present orders? `relays` may be NULL. */
 bool log_relays_agree(const struct log_relays *relays, const int64_t *numbers, size_t count);
 

@@ -1,13 +1,13 @@
 /*
- * Tells the executors that an earlier AM has left where this one is (job/am_call.h): each at its
- * door, again and again until it has registered here, its container has ended, or it has given up
- * waiting by itself.
+ * Tells the executors that an earlier AM has left where this one is (protocol/am_call.h): each at
+ * its door, again and again until it has registered here, its container has ended, or it has given
+ * up waiting by itself.
  */
 #ifndef TONY_AM_SUMMON_H
 #define TONY_AM_SUMMON_H
 
-#include "job/am_call.h"
 #include "job/machine.h"
+#include "protocol/am_call.h"
 
 enum { SUMMONS_AT_ONCE = 256 }; /* on the wire; the others wait for their turn */
 

@@ -58,11 +58,11 @@ void usage_destroy(struct usage *usage)
 		series_destroy(usage->gpus[i].series);
 	free(usage->gpus);
 	series_destroy(usage->series);
-	message_metrics_finish(&usage->last);
+	metrics_finish(&usage->last);
 	free(usage);
 }
 
-const struct message_metrics *usage_last(const struct usage *usage)
+const struct metrics *usage_last(const struct usage *usage)
 {
 	return &usage->last;
 }
@@ -74,7 +74,7 @@ const struct usage_total *usage_total(const struct usage *usage)
 
 /* ---- adding ------------------------------------------------------------------------------- */
 
-static bool is_same_process(const struct message_identity *a, const struct message_identity *b)
+static bool is_same_process(const struct program_identity *a, const struct program_identity *b)
 {
 	return a->attempt == b->attempt && a->epoch == b->epoch && a->restart == b->restart;
 }
@@ -89,10 +89,10 @@ static double rate_of(int64_t before, int64_t after, int64_t elapsed_ms)
 }
 
 /* ms between the last sample and this one; 0: they cannot be compared. */
-static int64_t elapsed_since_last(const struct usage *usage, const struct message_identity *of,
-				  const struct message_metrics *metrics, int64_t now_ms)
+static int64_t elapsed_since_last(const struct usage *usage, const struct program_identity *of,
+				  const struct metrics *metrics, int64_t now_ms)
 {
-	const struct message_metrics *last = &usage->last;
+	const struct metrics *last = &usage->last;
 
 	if (usage->total.samples == 0 || !is_same_process(&usage->of, of))
 		return 0;
@@ -114,10 +114,10 @@ static void add_cpu(struct usage *usage, double cpu_ms, double time_ms)
 	usage->cpu_time_ms += time_ms;
 }
 
-static void add_sample(struct usage *usage, const struct message_metrics *metrics,
-		       int64_t elapsed_ms, int64_t now_ms)
+static void add_sample(struct usage *usage, const struct metrics *metrics, int64_t elapsed_ms,
+		       int64_t now_ms)
 {
-	const struct message_metrics *last = &usage->last;
+	const struct metrics *last = &usage->last;
 	double cpu = rate_of(last->cpu_ms, metrics->cpu_ms, elapsed_ms);
 	const double values[USAGE_COLUMNS] = {
 		[USAGE_CPU_PERCENT] = cpu / 10,
@@ -146,7 +146,7 @@ struct series *usage_gpu_series(struct usage *usage, int index)
 	for (size_t i = 0; i < usage->gpu_count; i++)
 		if (usage->gpus[i].index == index)
 			return usage->gpus[i].series;
-	if (usage->gpu_count == MESSAGE_GPUS_MAX)
+	if (usage->gpu_count == METRICS_GPUS_MAX)
 		return NULL;
 	usage->gpus = mem_realloc_array(usage->gpus, usage->gpu_count + 1, sizeof(*usage->gpus));
 	struct gpu_usage *gpu = &usage->gpus[usage->gpu_count++];
@@ -155,11 +155,11 @@ struct series *usage_gpu_series(struct usage *usage, int index)
 	return gpu->series;
 }
 
-static void add_gpu(struct usage *usage, const struct message_gpu *gpu, int64_t now_ms)
+static void add_gpu(struct usage *usage, const struct metrics_gpu *gpu, int64_t now_ms)
 {
 	struct series *series = usage_gpu_series(usage, gpu->index);
 	const double values[USAGE_GPU_COLUMNS] = {
-		gpu->utilization_percent,
+		(double)gpu->utilization_percent,
 		(double)gpu->memory_used_mib * MIB,
 		(double)gpu->memory_total_mib * MIB,
 		gpu->power_watts >= 0 ? (double)gpu->power_watts : NAN,
@@ -167,11 +167,11 @@ static void add_gpu(struct usage *usage, const struct message_gpu *gpu, int64_t 
 
 	if (series)
 		series_add(series, now_ms, 0, values);
-	usage->total.gpu_sum += gpu->utilization_percent;
+	usage->total.gpu_sum += (double)gpu->utilization_percent;
 	usage->total.gpu_samples++;
 }
 
-static void add_total(struct usage_total *total, const struct message_metrics *metrics)
+static void add_total(struct usage_total *total, const struct metrics *metrics)
 {
 	if (metrics->rss_bytes > total->max_rss_bytes)
 		total->max_rss_bytes = metrics->rss_bytes;
@@ -205,8 +205,8 @@ static void set_mark(struct usage *usage, int64_t now_ms)
 	usage->mark_count += usage->mark_count < array_length(usage->marks);
 }
 
-void usage_add(struct usage *usage, const struct message_identity *of,
-	       struct message_metrics *metrics, int64_t now_ms)
+void usage_add(struct usage *usage, const struct program_identity *of, struct metrics *metrics,
+	       int64_t now_ms)
 {
 	int64_t elapsed_ms = elapsed_since_last(usage, of, metrics, now_ms);
 
@@ -221,26 +221,26 @@ void usage_add(struct usage *usage, const struct message_identity *of,
 	if (metrics->sampled_ms > 0 && metrics->sampled_ms == usage->last.sampled_ms) {
 		usage->last.step = metrics->step;
 		usage->last.steps = metrics->steps;
-		message_metrics_finish(metrics);
+		metrics_finish(metrics);
 		return;
 	}
 	add_sample(usage, metrics, elapsed_ms, now_ms);
 	for (size_t i = 0; i < metrics->gpu_count; i++)
 		add_gpu(usage, &metrics->gpus[i], now_ms);
 	add_total(&usage->total, metrics);
-	message_metrics_finish(&usage->last);
+	metrics_finish(&usage->last);
 	usage->last = *metrics;
-	*metrics = (struct message_metrics){0};
+	*metrics = (struct metrics){0};
 	usage->of = *of;
 	usage->last_at = now_ms;
 	set_mark(usage, now_ms);
 }
 
 /* A process that was never measured: its whole life is one sample. */
-static void add_life(struct usage *usage, const struct message_identity *of,
+static void add_life(struct usage *usage, const struct program_identity *of,
 		     const struct program_use *use, int64_t now_ms)
 {
-	const struct message_metrics unknown = {
+	const struct metrics unknown = {
 		.read_bytes = -1,
 		.write_bytes = -1,
 		.net_receive_bytes = -1,
@@ -251,9 +251,9 @@ static void add_life(struct usage *usage, const struct message_identity *of,
 		.steps = -1,
 	};
 
-	message_metrics_finish(&usage->last);
+	metrics_finish(&usage->last);
 	usage->last = unknown;
-	struct message_metrics life = unknown;
+	struct metrics life = unknown;
 	life.rss_bytes = life.pss_bytes = use->max_rss_bytes;
 	life.cpu_ms = use->cpu_ms;
 	add_sample(usage, &life, use->ms, now_ms);
@@ -278,7 +278,7 @@ static void add_rest(struct usage *usage, const struct program_use *use)
 		usage->total.max_rss_bytes = use->max_rss_bytes;
 }
 
-void usage_add_end(struct usage *usage, const struct message_identity *of,
+void usage_add_end(struct usage *usage, const struct program_identity *of,
 		   const struct program_use *use, int64_t now_ms)
 {
 	bool is_measured = usage_is_of(usage, of);
@@ -301,7 +301,7 @@ void usage_add_silence(struct usage *usage, int64_t silence_ms, int64_t interval
 
 /* ---- of late ------------------------------------------------------------------------------ */
 
-bool usage_is_of(const struct usage *usage, const struct message_identity *of)
+bool usage_is_of(const struct usage *usage, const struct program_identity *of)
 {
 	return usage->total.samples > 0 && is_same_process(&usage->of, of);
 }
@@ -336,7 +336,7 @@ void usage_signs(const struct usage *usage, struct straggler_signs *signs)
 json_t *usage_to_json(const struct usage *usage)
 {
 	const struct usage_total *total = &usage->total;
-	json_t *object = message_metrics_to_json(&usage->last);
+	json_t *object = metrics_to_json(&usage->last);
 
 	json_set_int(object, "max_rss_bytes", total->max_rss_bytes);
 	json_set_int(object, "max_pss_bytes", total->max_pss_bytes);

@@ -4,10 +4,12 @@
 
 #include <jansson.h>
 
-#include "am/message.h"
 #include "base/str.h"
+#include "job/record.h"
 #include "job/series.h"
 #include "job/straggler.h"
+#include "protocol/message.h"
+#include "protocol/metrics.h"
 
 /* Measured by series; the GPUs' have one of each device. */
 enum usage_series {
@@ -41,22 +43,22 @@ void usage_destroy(struct usage *usage); /* NULL is fine */
 /* Takes the metrics. The same sample once more changes nothing but the steps:
  * a program that has ended may have told of its last one. What only grows (processor time,
  * bytes) is counted from the first sample of each process `of`. */
-void usage_add(struct usage *usage, const struct message_identity *of,
-	       struct message_metrics *metrics, int64_t now_ms);
+void usage_add(struct usage *usage, const struct program_identity *of, struct metrics *metrics,
+	       int64_t now_ms);
 
 /* Takes what a process `of` has used, now that it has ended: a program that ends before it is
  * measured the first time counts with that alone. The same process once more changes nothing. */
-void usage_add_end(struct usage *usage, const struct message_identity *of,
+void usage_add_end(struct usage *usage, const struct program_identity *of,
 		   const struct program_use *use, int64_t now_ms);
 
 /* So long, in ms, its executor said nothing between two beats, of which one is due each
  * `interval_ms`. */
 void usage_add_silence(struct usage *usage, int64_t silence_ms, int64_t interval_ms);
 
-const struct message_metrics *usage_last(const struct usage *usage);
+const struct metrics *usage_last(const struct usage *usage);
 
 /* Whether the last metrics are of this process. */
-bool usage_is_of(const struct usage *usage, const struct message_identity *of);
+bool usage_is_of(const struct usage *usage, const struct program_identity *of);
 /* What that process has done of late; what is not known of it is left as it is. */
 void usage_signs(const struct usage *usage, struct straggler_signs *signs);
 

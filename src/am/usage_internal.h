@@ -18,8 +18,8 @@ struct usage_mark {
 
 struct usage {
 	size_t points;
-	struct message_metrics last;
-	struct message_identity of; /* of `last` */
+	struct metrics last;
+	struct program_identity of; /* of `last` */
 	int64_t last_at;	    /* when it came */
 	bool is_over;		    /* that process has ended, and counts whole */
 	double cpu_ms, cpu_time_ms; /* of that process, as far as `total` has it already */

@@ -10,7 +10,7 @@
 json_t *usage_to_resume(const struct usage *usage)
 {
 	const struct usage_total *total = &usage->total;
-	json_t *object = json_object(), *last = message_metrics_to_json(&usage->last);
+	json_t *object = json_object(), *last = metrics_to_json(&usage->last);
 
 	json_set_int(object, "epoch", usage->of.epoch);
 	json_set_int(object, "restart", usage->of.restart);
@@ -71,7 +71,7 @@ static int restore_number(const json_t *object, const char *name)
 
 static void restore_last(struct usage *usage, const json_t *line, const json_t *resume)
 {
-	if (message_metrics_from_json(json_object_get(resume, "last"), &usage->last, NULL) < 0)
+	if (metrics_from_json(json_object_get(resume, "last"), &usage->last, NULL) < 0)
 		return;
 	usage->of.attempt = restore_number(line, "attempt");
 	usage->of.epoch = restore_number(resume, "epoch");
@@ -137,7 +137,7 @@ static void restore_gpus(struct usage *usage, const json_t *list, int64_t now_ms
 		const json_t *device = json_object_get(row, "gpu");
 		int64_t index = json_is_integer(device) ? json_integer_value(device) : -1;
 		size_t known = usage->gpu_count;
-		if (index < 0 || index > MESSAGE_GPU_INDEX_MAX)
+		if (index < 0 || index > METRICS_GPU_INDEX_MAX)
 			continue;
 		struct series *series = usage_gpu_series(usage, (int)index);
 		if (usage->gpu_count == known)

@@ -90,7 +90,7 @@ static struct row *find_row(struct user_series *series, const char *name, const 
 	return new_row(series, name, run);
 }
 
-static void add(struct user_series *series, const struct message_number *number)
+static void add(struct user_series *series, const struct number *number)
 {
 	struct row *row = find_row(series, number->name, number->run);
 
@@ -101,7 +101,7 @@ static void add(struct user_series *series, const struct message_number *number)
 	series_add(row->series, number->time_ms, number->step, &number->value);
 }
 
-void user_series_add(struct user_series *series, int attempt, const struct message_numbers *numbers)
+void user_series_add(struct user_series *series, int attempt, const struct number_list *numbers)
 {
 	if (attempt != series->attempt) {
 		series->attempt = attempt;
@@ -129,12 +129,11 @@ static void restore_row(struct user_series *series, const json_t *row, int64_t n
 {
 	const json_t *name = json_object_get(row, "name"), *run = json_object_get(row, "run");
 	const json_t *steps = json_object_get(row, "step"), *values = json_object_get(row, "v");
-	struct message_number number = {.name = json_string_value(name),
-					.run = json_string_value(run)};
+	struct number number = {.name = json_string_value(name), .run = json_string_value(run)};
 	size_t i;
 	json_t *time;
 
-	if (!message_is_name(name, 1) || !message_is_name(run, 0))
+	if (!number_is_name(number.name, 1) || !number_is_name(number.run, 0))
 		return;
 	json_array_foreach(json_object_get(row, "t"), i, time)
 	{

@@ -2,9 +2,9 @@
 #ifndef TONY_AM_USER_SERIES_H
 #define TONY_AM_USER_SERIES_H
 
-#include "am/message.h"
 #include "base/str.h"
 #include "job/series.h"
+#include "protocol/numbers.h"
 
 enum { USER_SERIES_MAX = 64 }; /* of a task; further names are not taken */
 
@@ -24,8 +24,7 @@ void user_series_destroy(struct user_series *series); /* NULL is fine */
 
 /* Those that came before are passed over, so that repetitions do no harm. Another container's
  * numbers begin with 0. */
-void user_series_add(struct user_series *series, int attempt,
-		     const struct message_numbers *numbers);
+void user_series_add(struct user_series *series, int attempt, const struct number_list *numbers);
 
 /* How many this container's program has told so far, as the AM knows it. */
 int64_t user_series_taken(const struct user_series *series);

@@ -129,6 +129,7 @@ static void describe_field(const struct conf *conf, const struct job_field *fiel
 		return;
 	case FIELD_INT64:
 	case FIELD_OPTIONAL_INT64:
+	case FIELD_KNOWN_INT64:
 		*(int64_t *)slot = describe_number(conf, key);
 		return;
 	case FIELD_BOOL:

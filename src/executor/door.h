@@ -1,6 +1,6 @@
 /*
  * Where an executor hears of an AM that follows the one it belongs to, on clusters where that one
- * has another address (job/am_call.h): a small HTTP server of its own.
+ * has another address (protocol/am_call.h): a small HTTP server of its own.
  */
 #ifndef TONY_EXECUTOR_DOOR_H
 #define TONY_EXECUTOR_DOOR_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "job/am_call.h"
+#include "protocol/am_call.h"
 
 struct door;
 struct event_base;

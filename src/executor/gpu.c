@@ -10,7 +10,6 @@
 
 #include "base/fs.h"
 #include "base/helper.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -19,9 +18,9 @@ enum {
 	TIME_LIMIT_S = 10,
 	GIVE_UP_AFTER = 10, /* failures in a row */
 	CANCEL_TRIES = 50,
-	POWER_MAX = 1000000, /* watts */
 	CANCEL_PAUSE_US = 1000,
 };
+#define MEMORY_MIB_MAX (INT64_C(1) << 40)
 
 struct gpu {
 	struct event_base *base;
@@ -32,7 +31,7 @@ struct gpu {
 	struct event *readable, *timer;
 	struct str output;
 	int failures;
-	json_t *metrics;
+	struct metrics last; /* its `gpus`, as they were seen last */
 };
 
 /* ---- the answer --------------------------------------------------------------------------- */
@@ -53,24 +52,17 @@ static bool is_owned(const char *devices, const char *index, const char *uuid)
 	return false;
 }
 
-/* "[N/A]" and "[Not Supported]" stand where a device does not tell. */
-static void set_number(json_t *device, const char *name, const char *text)
-{
-	int64_t value;
-
-	if (str_parse_int(text, 0, INT64_C(1) << 40, &value) == 0)
-		json_set_int(device, name, value);
-}
-
-static void set_rounded(json_t *device, const char *name, const char *text)
+/* -1: "[N/A]" and "[Not Supported]" stand where a device does not tell. */
+static int64_t parse_number(const char *text, int64_t max)
 {
 	double value;
 
-	if (str_parse_double(text, &value) == 0 && value >= 0 && value <= POWER_MAX)
-		json_set_int(device, name, (int64_t)(value + 0.5));
+	if (str_parse_double(text, &value) < 0 || value < 0 || value > (double)max)
+		return -1;
+	return (int64_t)(value + 0.5);
 }
 
-static int parse_line(const char *line, const char *devices, json_t *found, struct err *err)
+static int parse_line(const char *line, const char *devices, struct metrics *found, struct err *err)
 {
 	enum { INDEX, UUID, UTILIZATION, USED, TOTAL, POWER, FIELDS };
 	struct str_list fields cleanup_str_list = {0};
@@ -78,39 +70,44 @@ static int parse_line(const char *line, const char *devices, json_t *found, stru
 
 	str_split(&fields, line, ',');
 	if ((fields.count != FIELDS && fields.count != POWER) ||
-	    str_parse_int(fields.items[INDEX], 0, INT32_MAX, &index) < 0) {
+	    str_parse_int(fields.items[INDEX], 0, METRICS_GPU_INDEX_MAX, &index) < 0) {
 		char *shown cleanup_free = mem_strndup(line, 200);
 		return err_set(err, ERR_INPUT, "\"%s\" is not a device", shown);
 	}
 	if (!is_owned(devices, fields.items[INDEX], fields.items[UUID]))
 		return 0;
-	json_t *device = json_object();
-	json_set_int(device, "index", index);
-	set_number(device, "utilization_percent", fields.items[UTILIZATION]);
-	set_number(device, "memory_used_mib", fields.items[USED]);
-	set_number(device, "memory_total_mib", fields.items[TOTAL]);
-	if (fields.count > POWER)
-		set_rounded(device, "power_watts", fields.items[POWER]);
-	json_array_append_new(found, device);
+	if (found->gpu_count == METRICS_GPUS_MAX)
+		return 0;
+	found->gpus = mem_realloc_array(found->gpus, found->gpu_count + 1, sizeof(*found->gpus));
+	found->gpus[found->gpu_count++] = (struct metrics_gpu){
+		.index = (int)index,
+		.utilization_percent = parse_number(fields.items[UTILIZATION], 100),
+		.memory_used_mib = parse_number(fields.items[USED], MEMORY_MIB_MAX),
+		.memory_total_mib = parse_number(fields.items[TOTAL], MEMORY_MIB_MAX),
+		.power_watts = fields.count > POWER
+				       ? parse_number(fields.items[POWER], METRICS_WATTS_MAX)
+				       : -1,
+	};
 	return 0;
 }
 
-json_t *gpu_parse(const char *bytes, size_t length, const char *devices, struct err *err)
+int gpu_parse(const char *bytes, size_t length, const char *devices, struct metrics *found,
+	      struct err *err)
 {
 	char *text cleanup_free = str_printable(bytes, length);
 	struct str_list lines cleanup_str_list = {0};
-	json_t *found cleanup_json = json_array();
 
+	*found = (struct metrics){0};
 	str_split(&lines, text, '\n');
-	if (lines.count == 0) {
-		err_set(err, ERR_INPUT, "no device");
-		return NULL;
-	}
+	if (lines.count == 0)
+		return err_set(err, ERR_INPUT, "no device");
 	for (size_t i = 0; i < lines.count; i++) {
-		if (parse_line(lines.items[i], devices, found, err) < 0)
-			return NULL;
+		if (parse_line(lines.items[i], devices, found, err) < 0) {
+			metrics_finish(found);
+			return -1;
+		}
 	}
-	return mem_steal(&found);
+	return 0;
 }
 
 /* ---- the child ---------------------------------------------------------------------------- */
@@ -133,13 +130,13 @@ static void take_answer(struct gpu *gpu, int status)
 		note_failure(gpu, "it failed, or did not answer in time");
 		return;
 	}
-	json_t *metrics = gpu_parse(str_text(&gpu->output), gpu->output.length, gpu->devices, &err);
-	if (!metrics) {
+	struct metrics found;
+	if (gpu_parse(str_text(&gpu->output), gpu->output.length, gpu->devices, &found, &err) < 0) {
 		note_failure(gpu, err_message(&err));
 		return;
 	}
-	json_decref(gpu->metrics);
-	gpu->metrics = metrics;
+	metrics_finish(&gpu->last);
+	gpu->last = found;
 	gpu->failures = 0;
 }
 
@@ -273,13 +270,19 @@ void gpu_destroy(struct gpu *gpu)
 	gpu_cancel(gpu);
 	event_free(gpu->timer);
 	str_finish(&gpu->output);
-	json_decref(gpu->metrics);
+	metrics_finish(&gpu->last);
 	free(gpu->command);
 	free(gpu->devices);
 	free(gpu);
 }
 
-const json_t *gpu_metrics(const struct gpu *gpu)
+void gpu_add(const struct gpu *gpu, struct metrics *metrics)
 {
-	return gpu ? gpu->metrics : NULL;
+	struct metrics copy;
+
+	if (!gpu)
+		return;
+	metrics_copy(&copy, &gpu->last);
+	metrics->gpus = copy.gpus;
+	metrics->gpu_count = copy.gpu_count;
 }

@@ -6,11 +6,11 @@
 #define TONY_EXECUTOR_GPU_H
 
 #include <event2/event.h>
-#include <jansson.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "protocol/metrics.h"
 
 #define GPU_OUTPUT_CAP (64 * 1024)
 
@@ -26,12 +26,13 @@ void gpu_look(struct gpu *gpu);
 bool gpu_child_ended(struct gpu *gpu, pid_t pid, int status); /* false: not its child */
 void gpu_cancel(struct gpu *gpu);			      /* ends and reaps a child under way */
 
-/* The last good look as docs/rest.md has it; NULL: none. Borrowed. */
-const json_t *gpu_metrics(const struct gpu *gpu);
+/* Gives `metrics`, which has none, the devices of the last good look. `gpu` may be NULL. */
+void gpu_add(const struct gpu *gpu, struct metrics *metrics);
 
 /* The answer of --query-gpu=index,uuid,utilization.gpu,memory.used,memory.total,power.draw
- * --format=csv,noheader,nounits as a JSON array of the devices named by `devices`. What stands in
- * for nvidia-smi may leave out the power. */
-json_t *gpu_parse(const char *bytes, size_t length, const char *devices, struct err *err);
+ * --format=csv,noheader,nounits: as found->gpus, the devices named by `devices`, at most
+ * METRICS_GPUS_MAX. What stands in for nvidia-smi may leave out the power. */
+int gpu_parse(const char *bytes, size_t length, const char *devices, struct metrics *found,
+	      struct err *err);
 
 #endif

@@ -1,6 +1,5 @@
 #include "executor/link.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,12 +23,13 @@ enum {
 struct message {
 	struct link *link;
 	const char *verb; /* the path's last segment */
-	json_t *body;	  /* NULL: nothing to send */
+	char *body;	  /* NULL: nothing to send */
 	struct http_client *client;
 	struct http_call *call;
 	struct event *retry;
 	struct backoff backoff;
-	void (*answered)(struct link *link, const json_t *answer);
+	/* -1: the answer makes no sense. */
+	int (*answered)(struct link *link, const struct http_response *response, struct err *err);
 };
 
 struct link {
@@ -45,7 +45,7 @@ struct link {
 	uint64_t changes_told;	/* as of the last beat */
 	uint64_t changes_heard; /* as of the last beat that the AM has answered */
 	int64_t told_at;
-	json_t *untaken; /* the last exit report, if it was refused */
+	char *untaken; /* the last exit report, if it was refused */
 	bool ended;
 };
 
@@ -59,8 +59,7 @@ static void stop_message(struct message *message)
 		http_client_cancel(message->call);
 	message->call = NULL;
 	evtimer_del(message->retry);
-	json_decref(message->body);
-	message->body = NULL;
+	mem_replace(&message->body, NULL);
 }
 
 static void end(struct link *link, enum link_end how, const char *text)
@@ -114,7 +113,7 @@ static void refused(struct message *message, const struct err *err)
 	if (message == &link->report) {
 		/* Of an epoch that is over: the orders tell what holds now. */
 		log_info("exit report not taken: %s", err_message(err));
-		link->untaken = json_incref(message->body);
+		mem_replace(&link->untaken, mem_steal(&message->body));
 		stop_message(message);
 		link->options.events.reported(link->options.events.data);
 	} else {
@@ -139,16 +138,16 @@ static void take_answer(struct message *message, const struct http_response *res
 			refused(message, &err);
 		return;
 	}
-	json_t *answer cleanup_json = json_parse(response->body, response->length, &err);
-	if (!json_is_object(answer)) {
-		try_again(message, "the answer is not JSON");
-		return;
-	}
-	heard(link);
+	if (message->answered(link, response, &err) < 0)
+		try_again(message, err_message(&err));
+}
+
+/* Its answer makes sense. */
+static void settle_message(struct message *message)
+{
+	heard(message->link);
 	backoff_reset(&message->backoff);
-	json_decref(message->body);
-	message->body = NULL;
-	message->answered(link, answer);
+	mem_replace(&message->body, NULL);
 }
 
 static void on_done(void *data, const struct http_response *response, const struct err *err)
@@ -170,13 +169,12 @@ static void send_message(struct message *message)
 		return;
 	evtimer_del(message->retry);
 	char *path cleanup_free = mem_printf("/v1/tasks/%s/%s", link->options.task, message->verb);
-	char *body cleanup_free = json_text(message->body);
 	bool is_beat = message == &link->beat;
 	struct http_question question = {
 		.method = "POST",
 		.path = path,
-		.body = body,
-		.body_length = strlen(body),
+		.body = message->body,
+		.body_length = strlen(message->body),
 		.timeout_ms = ANSWER_MS + (is_beat ? link->interval_ms : 0),
 		.takes_gzip = is_beat,
 		.is_last = !is_beat, /* the AM holds one connection for each executor, not two */
@@ -195,13 +193,15 @@ static void on_retry(evutil_socket_t fd, short what, void *data)
 
 static void beat(struct link *link)
 {
+	struct heartbeat heartbeat = {0};
+
 	if (link->ended || !link->registered || link->beat.call || link->enter.body)
 		return;
 	evtimer_del(link->beat.retry);
-	json_decref(link->beat.body);
-	link->beat.body = link->options.events.state(link->options.events.data);
-	json_set_int(link->beat.body, "attempt", link->options.attempt);
-	json_set_int(link->beat.body, "seen", link->orders);
+	link->options.events.state(link->options.events.data, &heartbeat);
+	heartbeat.seen = link->orders;
+	mem_replace(&link->beat.body, heartbeat_encode(&heartbeat));
+	heartbeat_finish(&heartbeat);
 	link->changes_told = link->changes;
 	link->told_at = clock_monotonic_ms();
 	send_message(&link->beat);
@@ -234,60 +234,34 @@ static void beat_on(struct link *link)
 		beat_later(link);
 }
 
-static int read_order(const json_t *answer, struct link_order *order, struct err *err)
+static void take_orders(struct link *link, const struct orders *orders)
 {
-	static const char *const names[] = {"wait", "run", "stop", "quit"};
-	char *name cleanup_free = NULL;
-	int64_t am_attempt, epoch = 0, restart = 0, numbers = -1;
-
-	if (json_need_int(answer, "am_attempt", 0, INT_MAX, &am_attempt, err) < 0 ||
-	    json_need_text(answer, "order", &name, err) < 0 ||
-	    json_read_int(answer, "epoch", 0, INT_MAX, &epoch, err) < 0 ||
-	    json_read_int(answer, "restart", 0, INT_MAX, &restart, err) < 0 ||
-	    json_read_int(answer, "numbers", 0, INT64_MAX, &numbers, err) < 0)
-		return -1;
-	size_t kind = 0;
-	while (kind < array_length(names) && !str_equal(names[kind], name))
-		kind++;
-	if (kind == array_length(names))
-		return err_set(err, ERR_INPUT, "order: \"%s\" is none", name);
-	*order = (struct link_order){
-		.preempted = json_is_true(json_object_get(answer, "preempted")),
-		.order = {.kind = (enum order_kind)kind,
-			  .epoch = (int)epoch,
-			  .restart = (int)restart},
-		.am_attempt = (int)am_attempt,
-		.cluster = json_object_get(answer, "cluster"),
-		.numbers = numbers,
-		.logs = json_object_get(answer, "logs"),
-	};
-	return 0;
-}
-
-static void on_order(struct link *link, const json_t *answer)
-{
-	struct err err cleanup_err = {0};
-	struct link_order order;
-
-	link->changes_heard = link->changes_told;
-	if (read_order(answer, &order, &err) < 0) {
-		log_error("an order that makes no sense: %s", err_message(&err));
-		beat_later(link);
-		return;
-	}
-	link->orders++;
-	if (order.am_attempt < link->am_attempt) {
-		log_warning("ignoring an order of AM attempt %d: %d is at work", order.am_attempt,
+	if (orders->am_attempt < link->am_attempt) {
+		log_warning("ignoring an order of AM attempt %d: %d is at work", orders->am_attempt,
 			    link->am_attempt);
 		beat_later(link);
 		return;
 	}
-	bool is_new = link->am_attempt > 0 && order.am_attempt > link->am_attempt;
-	link->am_attempt = order.am_attempt;
+	bool is_new = link->am_attempt > 0 && orders->am_attempt > link->am_attempt;
+	link->am_attempt = orders->am_attempt;
 	if (is_new)
 		link->options.events.am_changed(link->options.events.data);
-	link->options.events.order(link->options.events.data, &order);
+	link->options.events.order(link->options.events.data, orders);
 	beat_on(link);
+}
+
+static int on_orders(struct link *link, const struct http_response *response, struct err *err)
+{
+	struct orders orders;
+
+	if (orders_decode(&orders, response->body, response->length, err) < 0)
+		return -1;
+	settle_message(&link->beat);
+	link->changes_heard = link->changes_told;
+	link->orders++;
+	take_orders(link, &orders);
+	orders_finish(&orders);
+	return 0;
 }
 
 void link_changed(struct link *link)
@@ -303,50 +277,51 @@ bool link_is_heard(const struct link *link)
 
 /* ---- registration, reports ---------------------------------------------------------------- */
 
-static void on_registered(struct link *link, const json_t *answer)
+static int on_registered(struct link *link, const struct http_response *response, struct err *err)
 {
-	struct err err cleanup_err = {0};
-	int64_t am_attempt = link->am_attempt;
+	struct registered registered;
 
-	if (json_read_int(answer, "am_attempt", 0, INT_MAX, &am_attempt, &err) < 0 ||
-	    json_read_int(answer, "beat_interval_ms", 1, INT_MAX, &link->interval_ms, &err) < 0 ||
-	    json_read_int(answer, "give_up_ms", 0, INT_MAX, &link->give_up_ms, &err) < 0)
-		log_error("an answer that makes no sense: %s", err_message(&err));
-	if (am_attempt > link->am_attempt)
-		link->am_attempt = (int)am_attempt;
-	heard(link);
+	if (registered_decode(&registered, response->body, response->length, err) < 0)
+		return -1;
+	link->interval_ms = registered.heartbeat_interval_ms;
+	link->give_up_ms = registered.give_up_ms;
+	if (registered.am_attempt > link->am_attempt)
+		link->am_attempt = registered.am_attempt;
+	settle_message(&link->enter);
 	link->registered = true;
 	beat(link);
+	return 0;
 }
 
-static void on_reported(struct link *link, const json_t *answer)
+/* The answer says nothing, but something else that listens at this address now would not even say
+ * that. */
+static int on_reported(struct link *link, const struct http_response *response, struct err *err)
 {
+	json_t *answer cleanup_json = message_parse(response->body, response->length, err);
+
+	if (!answer)
+		return -1;
+	settle_message(&link->report);
 	link->options.events.reported(link->options.events.data);
+	return 0;
 }
 
-static void post(struct message *message, json_t *body)
+static void post(struct message *message, char *body)
 {
 	stop_message(message);
-	json_set_int(body, "attempt", message->link->options.attempt);
 	message->body = body;
 	send_message(message);
 }
 
-void link_register(struct link *link, json_t *body)
+void link_register(struct link *link, const struct registration *registration)
 {
-	post(&link->enter, body);
+	post(&link->enter, registration_encode(registration));
 }
 
-static void forget_untaken(struct link *link)
+void link_report(struct link *link, const struct exit_report *report)
 {
-	json_decref(link->untaken);
-	link->untaken = NULL;
-}
-
-void link_report(struct link *link, json_t *body)
-{
-	forget_untaken(link);
-	post(&link->report, body);
+	mem_replace(&link->untaken, NULL);
+	post(&link->report, exit_report_encode(report));
 }
 
 void link_report_again(struct link *link)
@@ -400,7 +375,8 @@ bool link_move(struct link *link, int am_attempt, const char *address)
 
 static void init_message(struct message *message, struct link *link, const char *verb,
 			 struct http_client *client, event_callback_fn on_timer,
-			 void (*answered)(struct link *link, const json_t *answer))
+			 int (*answered)(struct link *link, const struct http_response *response,
+					 struct err *err))
 {
 	*message = (struct message){
 		.link = link,
@@ -427,7 +403,7 @@ struct link *link_create(const struct link_options *options, struct err *err)
 	link->beats = http_client_create(options->base, options->address, options->token, NULL);
 	init_message(&link->enter, link, "register", reports, on_retry, on_registered);
 	init_message(&link->report, link, "exit", reports, on_retry, on_reported);
-	init_message(&link->beat, link, "beat", link->beats, on_beat_timer, on_order);
+	init_message(&link->beat, link, "beat", link->beats, on_beat_timer, on_orders);
 	link->silence = evtimer_new(options->base, on_silence, link);
 	heard(link);
 	return link;
@@ -443,7 +419,7 @@ void link_destroy(struct link *link)
 		stop_message(messages[i]);
 		event_free(messages[i]->retry);
 	}
-	forget_untaken(link);
+	free(link->untaken);
 	event_free(link->silence);
 	http_client_destroy(link->reports);
 	http_client_destroy(link->beats);

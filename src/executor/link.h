@@ -9,23 +9,14 @@
 #define TONY_EXECUTOR_LINK_H
 
 #include <event2/event.h>
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
-#include "job/machine.h"
+#include "protocol/registration.h"
+#include "protocol/report.h"
 
 struct link;
-
-struct link_order {
-	struct order order;
-	int am_attempt;
-	const json_t *cluster; /* of ORDER_RUN; borrowed; NULL: none was sent */
-	bool preempted;	       /* of ORDER_QUIT: the scheduler takes its container back */
-	int64_t numbers;       /* that the AM has (numbers.h); -1: it does not say */
-	const json_t *logs;    /* that are wanted (log_send.h); borrowed; NULL: none */
-};
 
 enum link_end {
 	LINK_STALE,   /* another attempt of this task is the valid one */
@@ -34,11 +25,10 @@ enum link_end {
 };
 
 struct link_events {
-	/* What the next beat says: {"epoch", "restart", "state", "pids", "logs", "metrics",
-	 * "numbers"}. */
-	json_t *(*state)(void *data);
+	/* Fills in what the next heartbeat says, but for `seen`. */
+	void (*state)(void *data, struct heartbeat *heartbeat);
 	/* An order of the highest AM attempt seen; repeated until the state agrees with it. */
-	void (*order)(void *data, const struct link_order *order);
+	void (*order)(void *data, const struct orders *orders);
 	/* Another AM answers, of a higher attempt: register anew. Before its first order. */
 	void (*am_changed)(void *data);
 	void (*reported)(void *data); /* the AM has the last exit report */
@@ -51,8 +41,7 @@ struct link_options {
 	struct event_base *base;
 	const char *address; /* HOST:PORT */
 	const char *token;
-	const char *task; /* "worker:0" */
-	int attempt;
+	const char *task;   /* "worker:0" */
 	int64_t give_up_ms; /* until the AM says otherwise; 0: never */
 	struct link_events events;
 };
@@ -66,12 +55,10 @@ void link_destroy(struct link *link); /* NULL is fine */
  * reported again, and beats go on when link_register() is done. */
 bool link_move(struct link *link, int am_attempt, const char *address);
 
-/* Registers with these members of docs/rest.md ("attempt" is added); takes `body`. Beats go on when
- * it is done. */
-void link_register(struct link *link, json_t *body);
+/* Heartbeats go on when it is done. */
+void link_register(struct link *link, const struct registration *registration);
 
-/* Reports an exit ("attempt" is added); takes `body`. */
-void link_report(struct link *link, json_t *body);
+void link_report(struct link *link, const struct exit_report *report);
 /* The same once more, if it was refused. */
 void link_report_again(struct link *link);
 bool link_is_reporting(const struct link *link);

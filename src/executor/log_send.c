@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -15,7 +14,6 @@
 #include "net/http_client.h"
 
 enum {
-	LOGS_MAX = 64,
 	PIECE_BYTES = 64 * 1024, /* of the log */
 	PIECE_MAX = 96 * 1024,	 /* with the lines that describe them; the AM takes 128 KiB */
 	LOOK_MS = 100,		 /* whether a log has grown */
@@ -39,7 +37,7 @@ struct wanted {
 struct log_send {
 	struct log_send_options options;
 	struct http_client *client;
-	struct wanted items[LOGS_MAX];
+	struct wanted items[LOG_ORDERS_MAX];
 	size_t count;
 	struct event *timer;
 	/* The piece on the wire. */
@@ -187,23 +185,6 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
 
 /* ---- orders ------------------------------------------------------------------------------- */
 
-static int read_order(const json_t *order, struct wanted *wanted)
-{
-	char *log cleanup_free = NULL, *from cleanup_free = NULL;
-
-	*wanted = (struct wanted){.waits = json_is_true(json_object_get(order, "wait"))};
-	if (json_need_text(order, "log", &log, NULL) < 0 ||
-	    json_need_text(order, "from", &from, NULL) < 0 ||
-	    json_need_int(order, "number", 1, INT64_MAX, &wanted->number, NULL) < 0)
-		return -1;
-	char *file cleanup_free = log_file_name(log);
-	if (!file || !log_position_is_valid(from))
-		return -1;
-	wanted->log = mem_steal(&log);
-	wanted->from = mem_steal(&from);
-	return 0;
-}
-
 /* What is known of the log already: where it is read, or that this very order was obeyed. */
 static void inherit(struct log_send *sender, struct wanted *wanted)
 {
@@ -228,17 +209,16 @@ static bool is_same(const struct log_send *sender, const struct wanted *items, s
 	return true;
 }
 
-bool log_send_order(struct log_send *sender, const json_t *logs)
+bool log_send_order(struct log_send *sender, const struct log_order *orders, size_t count)
 {
-	struct wanted items[LOGS_MAX];
-	size_t count = 0;
+	struct wanted items[LOG_ORDERS_MAX];
 
-	for (size_t i = 0; i < json_array_size(logs) && count < LOGS_MAX; i++) {
-		if (read_order(json_array_get(logs, i), &items[count]) < 0) {
-			log_error("an order for a log that makes no sense");
-			continue;
-		}
-		inherit(sender, &items[count++]);
+	for (size_t i = 0; i < count; i++) {
+		items[i] = (struct wanted){.log = mem_strdup(orders[i].log),
+					   .from = mem_strdup(orders[i].from),
+					   .number = orders[i].number,
+					   .waits = orders[i].waits};
+		inherit(sender, &items[i]);
 	}
 	bool is_new = !is_same(sender, items, count);
 	for (size_t i = 0; i < sender->count; i++)
@@ -250,14 +230,11 @@ bool log_send_order(struct log_send *sender, const json_t *logs)
 	return is_new;
 }
 
-json_t *log_send_numbers(const struct log_send *sender)
+size_t log_send_numbers(const struct log_send *sender, int64_t *numbers)
 {
-	if (sender->count == 0)
-		return NULL;
-	json_t *numbers = json_array();
 	for (size_t i = 0; i < sender->count; i++)
-		json_array_append_new(numbers, json_integer(sender->items[i].number));
-	return numbers;
+		numbers[i] = sender->items[i].number;
+	return sender->count;
 }
 
 void log_send_end(struct log_send *sender)
@@ -307,7 +284,7 @@ void log_send_move(struct log_send *sender, const char *address)
 	sender->call = NULL;
 	http_client_destroy(sender->client);
 	sender->client = client;
-	log_send_order(sender, NULL);
+	log_send_order(sender, NULL, 0);
 }
 
 void log_send_destroy(struct log_send *sender)

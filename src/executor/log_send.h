@@ -7,10 +7,10 @@
 #define TONY_EXECUTOR_LOG_SEND_H
 
 #include <event2/event.h>
-#include <jansson.h>
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "protocol/orders.h"
 
 struct log_send;
 
@@ -34,11 +34,11 @@ void log_send_destroy(struct log_send *sender); /* NULL is fine */
 /* The AM is at this address from now on. */
 void log_send_move(struct log_send *sender, const char *address);
 
-/* The "logs" of an order; NULL: none are wanted. True: they are others than before. */
-bool log_send_order(struct log_send *sender, const json_t *logs);
+/* The logs that are wanted, at most LOG_ORDERS_MAX. True: they are others than before. */
+bool log_send_order(struct log_send *sender, const struct log_order *orders, size_t count);
 
-/* The numbers of the orders, for the next beat; NULL: there are none. The caller owns it. */
-json_t *log_send_numbers(const struct log_send *sender);
+/* The numbers of the orders, for the next heartbeat: how many. */
+size_t log_send_numbers(const struct log_send *sender, int64_t *numbers);
 
 /* Nothing writes the logs any more. */
 void log_send_end(struct log_send *sender);

@@ -45,16 +45,6 @@ static void translate(const char *bytes, size_t length, struct str *text)
 	}
 }
 
-static bool is_shown(const char *name)
-{
-	size_t length = strlen(name);
-
-	for (size_t i = 0; i < length; i++)
-		if ((unsigned char)name[i] < ' ' || name[i] == 0x7f)
-			return false;
-	return length > 0 && length <= NUMBER_NAME_CAP;
-}
-
 static int64_t whole(const json_t *value, int64_t otherwise)
 {
 	double number = json_number_value(value);
@@ -68,7 +58,7 @@ static const char *run_of(const json_t *object)
 {
 	const char *run = json_string_value(json_object_get(object, "run"));
 
-	return run && is_shown(run) ? run : "";
+	return number_is_name(run, 1) ? run : "";
 }
 
 static void take_numbers(json_t *object, void (*take)(void *data, const struct number *number),
@@ -87,7 +77,7 @@ static void take_numbers(json_t *object, void (*take)(void *data, const struct n
 		bool is_own = true;
 		for (size_t i = 0; i < array_length(told); i++)
 			is_own = is_own && strcmp(number.name, told[i]) != 0;
-		if (!is_own || !is_shown(number.name) ||
+		if (!is_own || !number_is_name(number.name, 1) ||
 		    !(json_is_number(value) || json_is_null(value)))
 			continue;
 		number.value = json_is_null(value) ? (double)NAN : json_number_value(value);

@@ -7,18 +7,11 @@
 #define TONY_EXECUTOR_NUMBER_LINE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/err.h"
+#include "protocol/numbers.h"
 
-enum { NUMBER_LINE_CAP = 65536, NUMBER_NAME_CAP = 128 };
-
-struct number {
-	const char *name, *run; /* printable, `run` may be "" */
-	int64_t time_ms;	/* 0: not said */
-	int64_t step;		/* -1: not said */
-	double value;		/* NAN: not known */
-};
+enum { NUMBER_LINE_CAP = 65536 };
 
 /* Calls `take` with each number; what is of another type is passed over, and what has a name that
  * is too long or cannot be shown. -1: the line, of `length` bytes without its newline, is no JSON

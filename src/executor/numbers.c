@@ -1,14 +1,12 @@
 #include "executor/numbers.h"
 
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -205,20 +203,6 @@ void numbers_look(struct numbers *numbers, int64_t now_ms)
 
 /* ---- sending ------------------------------------------------------------------------------ */
 
-static json_t *row_of(const struct numbers *numbers, const struct waiting *waiting)
-{
-	const struct name *name = &numbers->names[waiting->name];
-	json_t *row = json_array();
-
-	json_array_append_new(row, json_string(name->name));
-	json_array_append_new(row, json_string(name->run));
-	json_array_append_new(row, json_integer(waiting->time_ms));
-	json_array_append_new(row, waiting->step < 0 ? json_null() : json_integer(waiting->step));
-	json_array_append_new(row,
-			      isfinite(waiting->value) ? json_real(waiting->value) : json_null());
-	return row;
-}
-
 /* Quotes and backslashes in a text are two bytes. */
 static size_t bytes_of(const struct numbers *numbers, const struct waiting *waiting)
 {
@@ -227,24 +211,25 @@ static size_t bytes_of(const struct numbers *numbers, const struct waiting *wait
 	return ROW_BYTES + 2 * (strlen(name->name) + strlen(name->run));
 }
 
-json_t *numbers_to_json(const struct numbers *numbers, size_t bytes)
+void numbers_next(const struct numbers *numbers, size_t bytes, struct number_list *list)
 {
 	const struct waiting *waiting;
 
-	if (numbers->waiting_count == 0)
-		return NULL;
-	json_t *rows = json_array(), *object = json_object();
+	*list = (struct number_list){.from = numbers->first};
+	list->items = mem_alloc_array(numbers->waiting_count, sizeof(*list->items));
 	STAILQ_FOREACH(waiting, &numbers->waiting, link)
 	{
+		const struct name *name = &numbers->names[waiting->name];
 		size_t more = bytes_of(numbers, waiting);
 		if (more > bytes)
 			break;
 		bytes -= more;
-		json_array_append_new(rows, row_of(numbers, waiting));
+		list->items[list->count++] = (struct number){.name = name->name,
+							     .run = name->run,
+							     .time_ms = waiting->time_ms,
+							     .step = waiting->step,
+							     .value = waiting->value};
 	}
-	json_set_int(object, "from", numbers->first);
-	json_object_set_new(object, "rows", rows);
-	return object;
 }
 
 void numbers_taken(struct numbers *numbers, int64_t count)

@@ -6,7 +6,6 @@
 #ifndef TONY_EXECUTOR_NUMBERS_H
 #define TONY_EXECUTOR_NUMBERS_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,9 +30,9 @@ bool numbers_have_room(const struct numbers *numbers);
 /* A number that came another way; where there is no room, it is lost. */
 void numbers_add(struct numbers *numbers, const struct number *number);
 
-/* The first that the AM may not have, in at most `bytes`, as docs/rest.md has them; NULL: it has
- * all. */
-json_t *numbers_to_json(const struct numbers *numbers, size_t bytes);
+/* The first that the AM may not have, in at most `bytes` of a message. number_list_finish() frees
+ * the list; its texts are borrowed. */
+void numbers_next(const struct numbers *numbers, size_t bytes, struct number_list *list);
 
 /* The AM has so many, of all that there were. */
 void numbers_taken(struct numbers *numbers, int64_t count);

@@ -573,15 +573,16 @@ const struct program_use *program_use(const struct program *program)
 	return program->phase == PHASE_OVER ? &program->use : NULL;
 }
 
-json_t *program_pids(const struct program *program)
+size_t program_pids(const struct program *program, int **pids)
 {
-	json_t *pids = json_array();
+	size_t count = 0;
 
+	*pids = mem_alloc_array(program ? program->count : 0, sizeof(**pids));
 	for (size_t i = 0; program && i < program->count; i++) {
 		if (!program->processes[i].ended)
-			json_array_append_new(pids, json_integer(program->processes[i].pid));
+			(*pids)[count++] = program->processes[i].pid;
 	}
-	return pids;
+	return count;
 }
 
 void program_tail(const struct program *program, struct str_list *lines)

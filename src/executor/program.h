@@ -7,7 +7,6 @@
 #define TONY_EXECUTOR_PROGRAM_H
 
 #include <event2/event.h>
-#include <jansson.h>
 
 #include "base/err.h"
 #include "executor/gpu.h"
@@ -62,6 +61,7 @@ void program_add_loss(const struct program *program, struct output_loss *loss);
 /* Its use, in all. NULL: something of it is left. */
 const struct program_use *program_use(const struct program *program);
 
-json_t *program_pids(const struct program *program);
+/* Of the processes that run: how many; *pids is the caller's. `program` may be NULL. */
+size_t program_pids(const struct program *program, int **pids);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "base/json.h"
 #include "base/mem.h"
 
 enum { FILE_CAP = 256, DIGITS_MAX = 15 };
@@ -81,11 +80,4 @@ bool progress_read(const char *first, size_t processes, struct progress *progres
 	}
 	progress->change = change;
 	return found;
-}
-
-void progress_set_json(json_t *metrics, const struct progress *progress)
-{
-	json_set_int(metrics, "step", progress->step);
-	if (progress->total > 0)
-		json_set_int(metrics, "steps", progress->total);
 }

@@ -5,7 +5,6 @@
 #ifndef TONY_EXECUTOR_PROGRESS_H
 #define TONY_EXECUTOR_PROGRESS_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,8 +23,5 @@ char *progress_path(const char *first, size_t process);
 
 /* What the slowest of a task's processes says. False: none says anything, as while it writes. */
 bool progress_read(const char *first, size_t processes, struct progress *progress);
-
-/* As docs/rest.md has it. */
-void progress_set_json(json_t *metrics, const struct progress *progress);
 
 #endif

@@ -71,7 +71,7 @@ static void add_source(struct scalars *scalars, const char *path, const char *ru
 	for (size_t i = 0; i < scalars->count; i++)
 		if (strcmp(scalars->sources[i].path, path) == 0)
 			return;
-	if (scalars->count == SCALARS_FILES_MAX || strlen(run) > NUMBER_NAME_CAP)
+	if (scalars->count == SCALARS_FILES_MAX || strlen(run) > NUMBER_NAME_MAX)
 		return;
 	scalars->sources =
 		mem_realloc_array(scalars->sources, scalars->count + 1, sizeof(*scalars->sources));

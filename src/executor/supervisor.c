@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
@@ -25,7 +24,6 @@
 #include "executor/run.h"
 #include "executor/spawn.h"
 #include "framework/framework.h"
-#include "job/cause_json.h"
 
 enum {
 	BEAT_NUMBERS_BYTES = 128 << 10,
@@ -155,38 +153,26 @@ static void on_link_ended(void *data, enum link_end how, const char *text)
 
 /* ---- messages ----------------------------------------------------------------------------- */
 
-static void add_numbers(const struct supervisor *supervisor, json_t *body, size_t bytes)
-{
-	json_t *numbers = supervisor->numbers ? numbers_to_json(supervisor->numbers, bytes) : NULL;
-
-	if (numbers)
-		json_object_set_new(body, "numbers", numbers);
-}
-
-/* Of all programs of this container. */
-static void add_loss(const struct supervisor *supervisor, json_t *body)
+/* `bytes`: of what the program tells of itself. Output is lost by all programs of this container.
+ */
+static void fill_account(const struct supervisor *supervisor, size_t bytes,
+			 struct program_account *account)
 {
 	struct output_loss loss = {0};
 
+	account->has_metrics = supervisor->has_metrics;
+	if (supervisor->has_metrics)
+		metrics_copy(&account->metrics, &supervisor->metrics);
+	if (supervisor->numbers)
+		numbers_next(supervisor->numbers, bytes, &account->numbers);
 	output_loss_add(&loss, &supervisor->lost);
 	if (supervisor->program)
 		program_add_loss(supervisor->program, &loss);
-	if (loss.count.bytes > 0) {
-		char *text cleanup_free = output_loss_text(&loss, "its");
-		json_t *object = json_object();
-		json_set_int(object, "lines", loss.count.lines);
-		json_set_int(object, "bytes", loss.count.bytes);
-		json_set_text(object, "text", text);
-		json_object_set_new(body, "output_lost", object);
-	}
+	account->lost.lines = loss.count.lines;
+	account->lost.bytes = loss.count.bytes;
+	if (loss.count.bytes > 0)
+		account->lost.text = output_loss_text(&loss, "its");
 	output_loss_finish(&loss);
-}
-
-static void add_checkpoint_trouble(const struct supervisor *supervisor, json_t *body)
-{
-	char *text cleanup_free = supervisor->mirrors ? mirrors_trouble(supervisor->mirrors) : NULL;
-
-	json_set_text(body, "checkpoint_trouble", text);
 }
 
 static void note_use(struct supervisor *supervisor)
@@ -197,15 +183,6 @@ static void note_use(struct supervisor *supervisor)
 		supervisor->use = *use;
 }
 
-static void report_use(struct supervisor *supervisor, json_t *body)
-{
-	if (supervisor->program)
-		note_use(supervisor);
-	if (supervisor->use.ms > 0)
-		json_object_set_new(body, "used", program_use_to_json(&supervisor->use));
-	supervisor->use_is_reported = supervisor->use.ms > 0;
-}
-
 /* The last program has used what no report has told: nobody asks how a program ended that was
  * stopped for good. */
 static bool has_use_to_tell(const struct supervisor *supervisor)
@@ -214,63 +191,59 @@ static bool has_use_to_tell(const struct supervisor *supervisor)
 	       supervisor->use.ms > 0 && !supervisor->use_is_reported;
 }
 
-static json_t *on_state(void *data)
+static void on_state(void *data, struct heartbeat *heartbeat)
 {
-	static const char *const names[] = {"waiting", "running", "exited"};
 	const struct supervisor *supervisor = data;
 	bool waiting = supervisor->activity == ACTIVITY_WAITING;
-	json_t *body = json_object();
 
-	json_set_int(body, "epoch", waiting ? supervisor->registered_epoch : supervisor->epoch);
-	json_set_int(body, "restart", waiting ? 0 : supervisor->restart);
-	json_set_text(body, "state", names[supervisor->activity]);
-	json_object_set_new(body, "pids", program_pids(supervisor->program));
+	heartbeat->of.attempt = supervisor->settings->attempt;
+	heartbeat->of.epoch = waiting ? supervisor->registered_epoch : supervisor->epoch;
+	heartbeat->of.restart = waiting ? 0 : supervisor->restart;
+	heartbeat->activity = supervisor->activity;
+	heartbeat->pid_count = program_pids(supervisor->program, &heartbeat->pids);
 	if (supervisor->ui_is_served)
-		json_set_int(body, "ui_port", supervisor->ui_port.number);
-	json_t *logs = log_send_numbers(supervisor->logs);
-	if (logs)
-		json_object_set_new(body, "logs", logs);
-	if (supervisor->metrics)
-		json_object_set(body, "metrics", supervisor->metrics);
-	add_numbers(supervisor, body, BEAT_NUMBERS_BYTES);
-	add_loss(supervisor, body);
+		heartbeat->ui_port = supervisor->ui_port.number;
+	heartbeat->log_count = log_send_numbers(supervisor->logs, heartbeat->logs);
+	fill_account(supervisor, BEAT_NUMBERS_BYTES, &heartbeat->account);
 	if (has_use_to_tell(supervisor))
-		json_object_set_new(body, "used", program_use_to_json(&supervisor->use));
-	add_checkpoint_trouble(supervisor, body);
-	return body;
+		heartbeat->account.use = supervisor->use;
+	if (supervisor->mirrors)
+		heartbeat->checkpoint_trouble = mirrors_trouble(supervisor->mirrors);
 }
 
 static void enter(struct supervisor *supervisor)
 {
-	json_t *body = json_object();
+	const struct registration registration = {
+		.of = {.attempt = supervisor->settings->attempt,
+		       .epoch = supervisor->registered_epoch},
+		.host = (char *)supervisor->settings->host,
+		.port = supervisor->port.number,
+		.pid = getpid(),
+		.log_dir = (char *)supervisor->settings->log_dir,
+		.door = supervisor->door ? door_port(supervisor->door) : 0,
+	};
 
-	json_set_int(body, "epoch", supervisor->registered_epoch);
-	json_set_text(body, "host", supervisor->settings->host);
-	json_set_int(body, "port", supervisor->port.number);
-	json_set_int(body, "pid", getpid());
-	json_set_text(body, "log_dir", supervisor->settings->log_dir);
-	if (supervisor->door)
-		json_set_int(body, "door", door_port(supervisor->door));
-	link_register(supervisor->link, body);
+	link_register(supervisor->link, &registration);
 }
 
 static void report_end(struct supervisor *supervisor, const struct cause *cause)
 {
-	json_t *body = json_object();
+	struct exit_report report = {.of = {.attempt = supervisor->settings->attempt,
+					    .epoch = supervisor->epoch,
+					    .restart = supervisor->restart}};
 
-	json_set_int(body, "epoch", supervisor->epoch);
-	json_set_int(body, "restart", supervisor->restart);
-	cause_set_json(body, "cause", cause);
-	if (supervisor->metrics)
-		json_object_set(body, "metrics", supervisor->metrics);
-	report_use(supervisor, body);
+	cause_copy(&report.cause, cause);
 	supervisor_look_at_numbers(supervisor);
-	add_numbers(supervisor, body, EXIT_NUMBERS_BYTES);
-	add_loss(supervisor, body);
+	fill_account(supervisor, EXIT_NUMBERS_BYTES, &report.account);
+	if (supervisor->program)
+		note_use(supervisor);
+	report.account.use = supervisor->use;
+	supervisor->use_is_reported = supervisor->use.ms > 0;
 	supervisor->activity = ACTIVITY_EXITED;
 	log_info("process %d of epoch %d %s", supervisor->restart, supervisor->epoch,
 		 cause->text ? cause->text : "succeeded");
-	link_report(supervisor->link, body);
+	link_report(supervisor->link, &report);
+	exit_report_finish(&report);
 	link_changed(supervisor->link);
 }
 
@@ -504,8 +477,8 @@ static void start_run(struct supervisor *supervisor, const struct err *fetch_err
 
 	supervisor->epoch = supervisor->goal.epoch;
 	supervisor->restart = supervisor->goal.restart;
-	json_decref(supervisor->metrics);
-	supervisor->metrics = NULL;
+	metrics_finish(&supervisor->metrics);
+	supervisor->has_metrics = false;
 	supervisor->use = (struct program_use){0};
 	supervisor->use_is_reported = false;
 	network_begin(supervisor->network);
@@ -575,25 +548,25 @@ static bool is_ended(const struct supervisor *supervisor, const struct order *or
 	       order->epoch == supervisor->epoch && order->restart == supervisor->restart;
 }
 
-static void on_order(void *data, const struct link_order *order)
+static void on_order(void *data, const struct orders *orders)
 {
 	struct supervisor *supervisor = data;
 
-	supervisor->am_attempt = order->am_attempt;
-	supervisor->goal = order->order;
+	supervisor->am_attempt = orders->am_attempt;
+	supervisor->goal = orders->order;
 	if (supervisor->numbers)
-		numbers_taken(supervisor->numbers, order->numbers);
-	if (order->order.kind == ORDER_RUN) {
+		numbers_taken(supervisor->numbers, orders->numbers);
+	if (orders->order.kind == ORDER_RUN) {
 		json_decref(supervisor->cluster);
-		supervisor->cluster = json_incref((json_t *)order->cluster);
+		supervisor->cluster = json_incref(orders->cluster);
 	}
-	if (log_send_order(supervisor->logs, order->logs))
+	if (log_send_order(supervisor->logs, orders->logs, orders->log_count))
 		link_changed(supervisor->link);
-	if (order->order.kind == ORDER_QUIT && order->preempted && supervisor->program)
+	if (orders->order.kind == ORDER_QUIT && orders->preempted && supervisor->program)
 		tell_preempted(supervisor, "the scheduler takes its container back");
-	if (is_ended(supervisor, &order->order))
+	if (is_ended(supervisor, &orders->order))
 		link_report_again(supervisor->link);
-	if (order->order.kind == ORDER_QUIT)
+	if (orders->order.kind == ORDER_QUIT)
 		leave(supervisor, EXECUTOR_DONE);
 	else
 		pursue(supervisor);
@@ -621,7 +594,6 @@ static int connect_link(struct supervisor *supervisor, struct err *err)
 		.address = settings->am_address,
 		.token = settings->token,
 		.task = settings->task,
-		.attempt = settings->attempt,
 		.give_up_ms = settings->job->executor_give_up_ms,
 		.events =
 			{
@@ -786,7 +758,7 @@ static void finish(struct supervisor *supervisor)
 	port_release(&supervisor->port);
 	port_release(&supervisor->ui_port);
 	json_decref(supervisor->cluster);
-	json_decref(supervisor->metrics);
+	metrics_finish(&supervisor->metrics);
 	output_loss_finish(&supervisor->lost);
 	err_finish(&supervisor->trouble);
 	free(supervisor->am_address);

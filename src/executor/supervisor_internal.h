@@ -16,12 +16,6 @@
 #include "executor/scalars.h"
 #include "executor/supervisor.h"
 
-enum activity {
-	ACTIVITY_WAITING, /* since the last registration nothing was started */
-	ACTIVITY_RUNNING,
-	ACTIVITY_EXITED,
-};
-
 enum phase {
 	PHASE_OBEYING,
 	PHASE_TOLD,	    /* to leave by a signal: the program's last words are to be reported */
@@ -66,7 +60,8 @@ struct supervisor {
 	struct order goal;
 	json_t *cluster; /* of the goal */
 	int am_attempt;
-	json_t *metrics;	/* the last taken of this program; NULL: none yet */
+	bool has_metrics;
+	struct metrics metrics; /* the last taken of this program */
 	struct program_use use; /* of this program, once it has ended; 0 ms: it has not */
 	bool use_is_reported;
 	struct output_loss lost; /* of the output of programs that have ended here */

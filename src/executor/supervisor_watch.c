@@ -83,8 +83,10 @@ static void add_progress(struct supervisor *supervisor)
 	int processes = framework_process_count(settings->job, supervisor->type);
 	struct progress progress;
 
-	if (progress_read(settings->progress_file, (size_t)processes, &progress))
-		progress_set_json(supervisor->metrics, &progress);
+	if (!progress_read(settings->progress_file, (size_t)processes, &progress))
+		return;
+	supervisor->metrics.step = progress.step;
+	supervisor->metrics.steps = progress.total > 0 ? progress.total : -1;
 }
 
 void supervisor_on_metrics_timer(evutil_socket_t fd, short what, void *data)
@@ -92,13 +94,11 @@ void supervisor_on_metrics_timer(evutil_socket_t fd, short what, void *data)
 	struct supervisor *supervisor = data;
 	int64_t begin_us = clock_processor_us();
 
-	json_t *metrics = metrics_take(&supervisor->memory, supervisor->network, supervisor->gpu);
+	if (metrics_take(&supervisor->memory, supervisor->network, supervisor->gpu,
+			 &supervisor->metrics))
+		supervisor->has_metrics = true;
 	int64_t cost_us = clock_processor_us() - begin_us;
-	if (metrics) {
-		json_decref(supervisor->metrics);
-		supervisor->metrics = metrics;
-	}
-	if (supervisor->metrics)
+	if (supervisor->has_metrics)
 		add_progress(supervisor);
 	supervisor_look_at_numbers(supervisor);
 	if (supervisor->gpu)

@@ -174,6 +174,7 @@ static int read_field(const struct job_field *field, const json_t *object, void 
 	case FIELD_INT64:
 		return json_need_int(object, field->name, field->min, field->max, slot, err);
 	case FIELD_OPTIONAL_INT64:
+	case FIELD_KNOWN_INT64:
 		return json_read_int(object, field->name, field->min, field->max, slot, err);
 	case FIELD_OPTIONAL_BOOL:
 		return json_read_bool(object, field->name, slot, err);
@@ -223,7 +224,8 @@ static void write_field(const struct job_field *field, const void *slot, json_t 
 		json_set_bool(object, field->name, *(const bool *)slot);
 		return;
 	case FIELD_OPTIONAL_INT64:
-		if (*(const int64_t *)slot == 0)
+	case FIELD_KNOWN_INT64:
+		if (*(const int64_t *)slot < (field->kind == FIELD_OPTIONAL_INT64))
 			return;
 		__attribute__((fallthrough));
 	case FIELD_INT64:

@@ -1,7 +1,7 @@
 /*
  * The plain members of struct job and struct job_type in one table each: the client fills a job by
  * it (client/describe.h), job_write.c writes by it, job_read.c reads and checks by it,
- * job_destroy() frees by it.
+ * job_destroy() frees by it. src/protocol has tables of the same kind for messages.
  */
 #ifndef TONY_JOB_JOB_FIELDS_H
 #define TONY_JOB_JOB_FIELDS_H
@@ -17,6 +17,7 @@ enum job_field_kind {
 	FIELD_OPTIONAL_INT,   /* int; 0 when the member is absent */
 	FIELD_INT64,	      /* int64_t */
 	FIELD_OPTIONAL_INT64, /* int64_t; 0 when the member is absent */
+	FIELD_KNOWN_INT64,    /* int64_t; negative: not written; as it was when absent */
 	FIELD_BOOL,	      /* bool */
 	FIELD_OPTIONAL_BOOL,  /* bool; false when the member is absent */
 	FIELD_CHOICE,	      /* an enum, written as one of `choices` (NULL-terminated) */

@@ -2,7 +2,7 @@
 #include <stdint.h>
 
 #include "base/mem.h"
-#include "job/am_call.h"
+#include "protocol/am_call.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

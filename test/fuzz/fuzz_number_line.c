@@ -13,7 +13,7 @@ static void take(void *data, const struct number *number)
 {
 	size_t length = strlen(number->name);
 
-	if (length < 1 || length > NUMBER_NAME_CAP || strlen(number->run) > NUMBER_NAME_CAP)
+	if (length < 1 || length > NUMBER_NAME_MAX || strlen(number->run) > NUMBER_NAME_MAX)
 		BUG("a name out of bounds");
 	if (number->step < -1 || number->time_ms < 0)
 		BUG("step %lld", (long long)number->step);

@@ -36,24 +36,19 @@ struct far {
 	bool done;
 };
 
-static json_t *on_state(void *data)
+static void on_state(void *data, struct heartbeat *heartbeat)
 {
 	struct far *far = data;
-	json_t *body = json_object(), *logs = log_send_numbers(far->sender);
 
-	json_set_int(body, "epoch", 0);
-	json_set_int(body, "restart", 0);
-	json_set_text(body, "state", "waiting");
-	if (logs)
-		json_object_set_new(body, "logs", logs);
-	return body;
+	heartbeat->of.attempt = bed_look(far->bed->bed, "worker:1")->attempt;
+	heartbeat->log_count = log_send_numbers(far->sender, heartbeat->logs);
 }
 
-static void on_order(void *data, const struct link_order *order)
+static void on_order(void *data, const struct orders *orders)
 {
 	struct far *far = data;
 
-	if (log_send_order(far->sender, order->logs))
+	if (log_send_order(far->sender, orders->logs, orders->log_count))
 		link_changed(far->link);
 }
 
@@ -89,7 +84,6 @@ static void connect_far(struct far *far)
 		.address = api_address(far->bed->api),
 		.token = BED_TOKEN,
 		.task = "worker:1",
-		.attempt = task->attempt,
 		.events = {.state = on_state,
 			   .order = on_order,
 			   .reported = on_reported,
@@ -107,15 +101,13 @@ static void connect_far(struct far *far)
 		.done = on_done,
 		.data = far,
 	};
-	json_t *body = json_object();
+	const struct registration registration = {
+		.of.attempt = task->attempt, .host = "127.0.0.1", .port = 4001};
 	size_t before = far->bed->delivered;
 
 	far->link = link_create(&link, NULL);
 	far->sender = log_send_create(&sender, NULL);
-	json_set_int(body, "epoch", 0);
-	json_set_text(body, "host", "127.0.0.1");
-	json_set_int(body, "port", 4001);
-	link_register(far->link, body);
+	link_register(far->link, &registration);
 	while (far->bed->delivered == before)
 		event_base_loop(far->bed->base, EVLOOP_ONCE);
 }

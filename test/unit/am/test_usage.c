@@ -13,26 +13,26 @@
 #include "base/mem.h"
 
 #define FIRST                                                                                      \
-	(struct message_identity)                                                                  \
+	(struct program_identity)                                                                  \
 	{                                                                                          \
 		.attempt = 1, .epoch = 1                                                           \
 	}
 #define RESTARTED                                                                                  \
-	(struct message_identity)                                                                  \
+	(struct program_identity)                                                                  \
 	{                                                                                          \
 		.attempt = 1, .epoch = 1, .restart = 1                                             \
 	}
 
-static struct message_metrics sample(int64_t at, int64_t rss, int64_t cpu_ms)
+static struct metrics sample(int64_t at, int64_t rss, int64_t cpu_ms)
 {
-	return (struct message_metrics){.sampled_ms = at,
-					.rss_bytes = rss,
-					.cpu_ms = cpu_ms,
-					.net_receive_bytes = -1,
-					.net_send_bytes = -1};
+	return (struct metrics){.sampled_ms = at,
+				.rss_bytes = rss,
+				.cpu_ms = cpu_ms,
+				.net_receive_bytes = -1,
+				.net_send_bytes = -1};
 }
 
-static void add(struct usage *usage, struct message_identity of, struct message_metrics metrics)
+static void add(struct usage *usage, struct program_identity of, struct metrics metrics)
 {
 	usage_add(usage, &of, &metrics, 1000000 + metrics.sampled_ms);
 }
@@ -125,7 +125,7 @@ static void test_same_sample_counts_once(void **state)
 static void test_steps_go_on_in_the_same_sample(void **state)
 {
 	struct usage *usage = usage_create(32, 1000);
-	struct message_metrics metrics = sample(1000, 100, 0);
+	struct metrics metrics = sample(1000, 100, 0);
 
 	metrics.step = 90;
 	metrics.steps = 100;
@@ -145,13 +145,13 @@ static struct straggler_signs signs_of(const struct usage *usage)
 	return signs;
 }
 
-static void add_step(struct usage *usage, struct message_identity of, int64_t at, int64_t step)
+static void add_step(struct usage *usage, struct program_identity of, int64_t at, int64_t step)
 {
-	struct message_metrics metrics = sample(at, 1, at / 2);
+	struct metrics metrics = sample(at, 1, at / 2);
 
 	metrics.step = step;
 	metrics.gpus = mem_alloc(sizeof(*metrics.gpus));
-	metrics.gpus[0] = (struct message_gpu){.utilization_percent = (int)(at / 1000)};
+	metrics.gpus[0] = (struct metrics_gpu){.utilization_percent = (int)(at / 1000)};
 	metrics.gpu_count = 1;
 	add(usage, of, metrics);
 }
@@ -195,7 +195,7 @@ static void test_steps_that_go_back_are_not_compared(void **state)
 static void test_what_was_not_measured_is_not_there(void **state)
 {
 	struct usage *usage = usage_create(32, 1000);
-	struct message_metrics metrics = sample(3000, 1, 0);
+	struct metrics metrics = sample(3000, 1, 0);
 	struct str text cleanup_str = {0};
 
 	add(usage, FIRST, sample(1000, 1, 0));
@@ -213,16 +213,16 @@ static void test_what_was_not_measured_is_not_there(void **state)
 	usage_destroy(usage);
 }
 
-static struct message_metrics with_gpus(int64_t at, int first, int second)
+static struct metrics with_gpus(int64_t at, int first, int second)
 {
-	struct message_metrics metrics = sample(at, 1, 0);
+	struct metrics metrics = sample(at, 1, 0);
 
 	metrics.gpus = mem_alloc_array(2, sizeof(*metrics.gpus));
 	metrics.gpu_count = second < 0 ? 1 : 2;
-	metrics.gpus[0] = (struct message_gpu){
+	metrics.gpus[0] = (struct metrics_gpu){
 		.index = 0, .utilization_percent = first, .memory_used_mib = 1, .power_watts = 70};
 	metrics.gpus[1] =
-		(struct message_gpu){.index = 3, .utilization_percent = second, .power_watts = -1};
+		(struct metrics_gpu){.index = 3, .utilization_percent = second, .power_watts = -1};
 	return metrics;
 }
 

@@ -10,6 +10,7 @@
 
 #include "am/user_series.h"
 #include "base/mem.h"
+#include "protocol/report.h"
 
 static void expect(const struct user_series *series, const char *wanted)
 {
@@ -24,11 +25,11 @@ static void add(struct user_series *series, int attempt, const char *numbers)
 	char *body cleanup_free = mem_printf("{\"attempt\":1,\"epoch\":1,\"restart\":0,"
 					     "\"state\":\"running\",\"numbers\":%s}",
 					     numbers);
-	struct message_beat beat;
+	struct heartbeat beat;
 
-	assert_int_equal(message_parse_beat(&beat, body, strlen(body), NULL), 0);
-	user_series_add(series, attempt, &beat.numbers);
-	message_beat_finish(&beat);
+	assert_int_equal(heartbeat_decode(&beat, body, strlen(body), NULL), 0);
+	user_series_add(series, attempt, &beat.account.numbers);
+	heartbeat_finish(&beat);
 }
 
 static void test_numbers_become_series(void **state)
@@ -112,8 +113,8 @@ static void test_bad_numbers_are_refused(void **state)
 						     "\"state\":\"running\",\"numbers\":%s}",
 						     wrong[i]);
 		struct err err cleanup_err = {0};
-		struct message_beat beat;
-		assert_int_equal(message_parse_beat(&beat, body, strlen(body), &err), -1);
+		struct heartbeat beat;
+		assert_int_equal(heartbeat_decode(&beat, body, strlen(body), &err), -1);
 		assert_non_null(strstr(err_message(&err), "numbers"));
 	}
 }

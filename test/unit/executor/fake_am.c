@@ -11,30 +11,22 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "hadoop/credentials.h"
-#include "job/am_call.h"
 #include "net/http_client.h"
+#include "protocol/am_call.h"
+#include "protocol/registration.h"
 
-static json_t *body_of(const struct am *am, struct http_request *request)
+/* Fails where it was not good (`result`), or is not of the job's only task. */
+static void check(const struct am *am, struct http_request *request, int result, int attempt,
+		  const struct err *err)
 {
 	char *task cleanup_free = job_task_name(am->job, 0, 0);
-	size_t length;
-	const char *text = http_request_body(request, &length);
-	struct err err = {0};
-	json_t *body = json_parse(text, length, &err);
 
-	if (!body)
-		fail_msg("%s", err_message(&err));
+	if (result < 0)
+		fail_msg("%s", err_message(err));
 	assert_string_equal(http_request_parameter(request, "task"), task);
-	assert_int_equal(json_integer_value(json_object_get(body, "attempt")), 1);
-	return body;
-}
-
-int am_number(const json_t *object, const char *name)
-{
-	return (int)json_integer_value(json_object_get(object, name));
+	assert_int_equal(attempt, 1);
 }
 
 static void on_deaf_closed(void *data)
@@ -58,40 +50,41 @@ static bool refuse(struct am *am, struct http_request *request)
 static void on_register(void *data, struct http_request *request)
 {
 	struct am *am = data;
-	json_t *body cleanup_json = body_of(am, request);
+	struct registration message;
+	struct err err = {0};
+	size_t length;
+	const char *bytes = http_request_body(request, &length);
+	int result = registration_decode(&message, bytes, length, &err);
 
-	if (refuse(am, request))
-		return;
-	am->registrations++;
-	am->registered_epoch = am_number(body, "epoch");
-	am->port = am_number(body, "port");
-	am->door = am_number(body, "door");
-	assert_string_equal(json_string_value(json_object_get(body, "host")), "127.0.0.1");
-	json_t *answer = json_object();
-	json_set_int(answer, "am_attempt", am->am_attempt);
-	json_set_int(answer, "beat_interval_ms", 500);
-	json_set_int(answer, "give_up_ms", am->job->executor_give_up_ms);
-	http_answer_json(request, 200, answer);
+	check(am, request, result, message.of.attempt, &err);
+	if (!refuse(am, request)) {
+		char *answer cleanup_free = registered_encode(
+			&(struct registered){.am_attempt = am->am_attempt,
+					     .heartbeat_interval_ms = 500,
+					     .give_up_ms = am->job->executor_give_up_ms});
+		am->registrations++;
+		am->registered_epoch = message.of.epoch;
+		am->port = message.port;
+		am->door = message.door;
+		assert_string_equal(message.host, "127.0.0.1");
+		http_answer_bytes(request, 200, "application/json", answer, strlen(answer));
+	}
+	registration_finish(&message);
 }
 
 static void answer_order(struct am *am, struct http_request *request)
 {
-	json_t *answer = json_object();
+	const struct orders orders = {
+		.am_attempt = am->am_attempt, .order = am->order, .numbers = -1};
+	bool is_run = am->order.kind == ORDER_RUN;
+	struct str text cleanup_str = {0}, rear cleanup_str = {0};
 
-	json_set_int(answer, "am_attempt", am->am_attempt);
-	json_set_text(answer, "order", am->order);
-	json_set_int(answer, "epoch", am->epoch);
-	json_set_int(answer, "restart", am->restart);
-	if (str_equal(am->order, "run")) {
-		json_t *cluster = json_object(), *types = json_object(), *worker = json_array();
-		char *address cleanup_free = mem_printf("127.0.0.1:%d", am->port);
-		json_array_append_new(worker, json_string(address));
-		json_object_set_new(types, am->job->types[0].name, worker);
-		json_set_int(cluster, "epoch", am->epoch);
-		json_object_set_new(cluster, "types", types);
-		json_object_set_new(answer, "cluster", cluster);
-	}
-	http_answer_json(request, 200, answer);
+	orders_encode(&orders, is_run, &text, &rear);
+	if (is_run)
+		str_append_format(&text, "{\"epoch\":%d,\"types\":{\"%s\":[\"127.0.0.1:%d\"]}}",
+				  am->order.epoch, am->job->types[0].name, am->port);
+	str_append(&text, rear.text);
+	http_answer_bytes(request, 200, "application/json", text.text, text.length);
 }
 
 static void on_closed(void *data)
@@ -101,27 +94,30 @@ static void on_closed(void *data)
 
 static bool agrees(const struct am *am)
 {
-	if (str_equal(am->order, "run"))
-		return !str_equal(am->state_told, "waiting") && am->epoch_told == am->epoch &&
-		       am->restart_told == am->restart;
-	return str_equal(am->order, "wait");
+	if (am->order.kind == ORDER_RUN)
+		return am->told.activity != ACTIVITY_WAITING &&
+		       am->told.of.epoch == am->order.epoch &&
+		       am->told.of.restart == am->order.restart;
+	return am->order.kind == ORDER_WAIT;
 }
 
 static void on_beat(void *data, struct http_request *request)
 {
 	struct am *am = data;
-	json_t *body cleanup_json = body_of(am, request);
+	struct heartbeat message;
+	struct err err = {0};
+	size_t length;
+	const char *bytes = http_request_body(request, &length);
+	int result = heartbeat_decode(&message, bytes, length, &err);
 
-	if (refuse(am, request))
+	check(am, request, result, message.of.attempt, &err);
+	if (refuse(am, request)) {
+		heartbeat_finish(&message);
 		return;
+	}
 	am->beats++;
-	snprintf(am->state_told, sizeof(am->state_told), "%s",
-		 json_string_value(json_object_get(body, "state")));
-	am->epoch_told = am_number(body, "epoch");
-	am->restart_told = am_number(body, "restart");
-	am->ui_port_told = (int)json_integer_value(json_object_get(body, "ui_port"));
-	json_decref(am->metrics);
-	am->metrics = json_incref(json_object_get(body, "metrics"));
+	heartbeat_finish(&am->told);
+	am->told = message;
 	if (agrees(am)) {
 		am->held = request;
 		http_request_hold(request, on_closed, am);
@@ -130,39 +126,46 @@ static void on_beat(void *data, struct http_request *request)
 	}
 }
 
-void am_order(struct am *am, const char *name, int epoch, int restart)
+void am_order(struct am *am, enum order_kind kind, int epoch, int restart)
 {
 	struct http_request *held = am->held;
 
-	am->order = name;
-	am->epoch = epoch;
-	am->restart = restart;
+	am->order = (struct order){.kind = kind, .epoch = epoch, .restart = restart};
 	am->held = NULL;
 	if (held)
 		answer_order(am, held);
 }
 
+static bool refuse_exit(struct am *am, struct http_request *request)
+{
+	am->unheard += am->deaf;
+	if (am->stale_exits == 0)
+		return refuse(am, request);
+	am->stale_exits--;
+	http_answer_error(request, 409, "stale", "nothing is known of that process");
+	return true;
+}
+
 static void on_exit_report(void *data, struct http_request *request)
 {
 	struct am *am = data;
-	json_t *body = body_of(am, request);
+	struct exit_report message;
+	struct err err = {0};
+	size_t length;
+	const char *bytes = http_request_body(request, &length);
+	int result = exit_report_decode(&message, bytes, length, &err);
 
-	am->unheard += am->deaf;
-	if (am->stale_exits > 0) {
-		am->stale_exits--;
-		http_answer_error(request, 409, "stale", "nothing is known of that process");
-		json_decref(body);
-		return;
-	}
-	if (refuse(am, request)) {
-		json_decref(body);
+	check(am, request, result, message.of.attempt, &err);
+	if (refuse_exit(am, request)) {
+		exit_report_finish(&message);
 		return;
 	}
 	am->exits++;
-	json_decref(am->exit);
-	am->exit = body;
+	exit_report_finish(&am->exit);
+	am->exit = message;
 	http_answer_json(request, 200, json_object());
-	am_order(am, am->order, am->epoch, am->restart); /* the beat it holds is out of date */
+	/* The beat that it holds is out of date. */
+	am_order(am, am->order.kind, am->order.epoch, am->order.restart);
 }
 
 static const struct http_route routes[] = {
@@ -273,7 +276,7 @@ static void on_tick(evutil_socket_t fd, short what, void *data)
 
 void am_init(struct am *am, void **state, const char *command)
 {
-	*am = (struct am){.state = state, .am_attempt = 1, .order = "wait"};
+	*am = (struct am){.state = state, .am_attempt = 1, .told.activity = ACTIVITY_EXITED};
 	am->base = event_base_new();
 	am->tick = event_new(am->base, -1, EV_PERSIST, on_tick, NULL);
 	event_add(am->tick, &(struct timeval){.tv_usec = 5000});
@@ -346,15 +349,8 @@ void am_finish(struct am *am)
 {
 	http_server_destroy(am->server);
 	event_free(am->tick);
-	json_decref(am->exit);
-	json_decref(am->metrics);
+	exit_report_finish(&am->exit);
+	heartbeat_finish(&am->told);
 	job_destroy(am->job);
 	event_base_free(am->base);
-}
-
-const char *am_exit_text(const struct am *am, const char *name)
-{
-	const char *text = json_string_value(json_object_get(am->exit, name));
-
-	return text ? text : "(none)";
 }

@@ -4,12 +4,12 @@
 #define TONY_TEST_UNIT_EXECUTOR_FAKE_AM_H
 
 #include <event2/event.h>
-#include <jansson.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "job/job.h"
 #include "net/http_server.h"
+#include "protocol/report.h"
 
 #define AM_TOKEN "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -24,8 +24,7 @@ struct am {
 	pid_t executor;
 
 	int am_attempt;
-	const char *order;
-	int epoch, restart;
+	struct order order;
 	bool in_container; /* of YARN, its executor is */
 	bool stale, deaf;  /* answers 409; answers nothing */
 	int refusals;	   /* so many messages more are answered 503 */
@@ -35,10 +34,8 @@ struct am {
 	int registrations, exits, beats;
 	int unheard; /* exits that were reported to deaf ears */
 	int registered_epoch, port, door;
-	char state_told[16];
-	int epoch_told, restart_told, ui_port_told;
-	json_t *exit; /* the last report */
-	json_t *metrics;
+	struct heartbeat told; /* the last one; exited: none yet */
+	struct exit_report exit;
 };
 
 /* `state` is a scratch directory; the job has one worker that runs `command`. The caller may change
@@ -54,7 +51,7 @@ void am_move(struct am *am);
 int am_call_door(struct am *am, int am_attempt, const char *token);
 
 /* Orders from now on, and answers a held beat with it. */
-void am_order(struct am *am, const char *name, int epoch, int restart);
+void am_order(struct am *am, enum order_kind kind, int epoch, int restart);
 
 /* Lets the AM work until something has come to pass. */
 #define await(am, condition)                                                                       \
@@ -66,9 +63,5 @@ void am_order(struct am *am, const char *name, int epoch, int restart);
 /* Whether the executor has ended; its exit code. Fails when it left something behind. */
 bool am_executor_has_left(const struct am *am);
 int am_await_leave(struct am *am);
-
-/* Members of the last exit report; of any object. */
-const char *am_exit_text(const struct am *am, const char *name);
-int am_number(const json_t *object, const char *name);
 
 #endif

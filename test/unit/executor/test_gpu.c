@@ -21,12 +21,13 @@ static const char answer_of_four[] =
 static void assert_parsed(const char *text, const char *devices, const char *expected)
 {
 	struct err err = {0};
-	json_t *gpus = gpu_parse(text, strlen(text), devices, &err);
+	struct metrics found;
 
-	if (!gpus)
+	if (gpu_parse(text, strlen(text), devices, &found, &err) < 0)
 		fail_msg("%s", err_message(&err));
-	assert_text_freed(json_text(gpus), expected);
-	json_decref(gpus);
+	json_t *metrics cleanup_json = metrics_to_json(&found);
+	assert_text_freed(json_text(json_object_get(metrics, "gpus")), expected);
+	metrics_finish(&found);
 }
 
 static void only_own_devices_are_told(void **state)
@@ -56,10 +57,11 @@ static void power_is_told_in_whole_watts(void **state)
 static void without_a_selection_all_are_told(void **state)
 {
 	struct err err = {0};
-	json_t *gpus = gpu_parse(answer_of_four, strlen(answer_of_four), NULL, &err);
+	struct metrics found;
 
-	assert_int_equal(json_array_size(gpus), 4);
-	json_decref(gpus);
+	assert_int_equal(gpu_parse(answer_of_four, strlen(answer_of_four), NULL, &found, &err), 0);
+	assert_int_equal(found.gpu_count, 4);
+	metrics_finish(&found);
 }
 
 static void what_is_no_answer_is_an_error(void **state)
@@ -72,13 +74,15 @@ static void what_is_no_answer_is_an_error(void **state)
 		"zero, GPU-1, 2, 3, 4\n",
 		"-1, GPU-1, 2, 3, 4\n",
 		"0, GPU-1, 2, 3, 4, 5, 6\n",
+		"1024, GPU-1, 2, 3, 4\n",
 		"0, GPU-1, 2, 3, 4\n\xff\xfe\n",
 		"index, uuid, utilization.gpu [%], memory.used [MiB], memory.total [MiB]\n",
 	};
 
 	for (size_t i = 0; i < array_length(wrong); i++) {
 		struct err err = {0};
-		assert_null(gpu_parse(wrong[i], strlen(wrong[i]), NULL, &err));
+		struct metrics found;
+		assert_int_equal(gpu_parse(wrong[i], strlen(wrong[i]), NULL, &found, &err), -1);
 		assert_int_equal(err.kind, ERR_INPUT);
 		err_finish(&err);
 	}
@@ -109,6 +113,16 @@ static const char *stand_in(void **state, const char *body)
 	return scratch_path(state, "nvidia-smi");
 }
 
+static size_t count_devices(const struct gpu *gpu)
+{
+	struct metrics metrics = {0};
+
+	gpu_add(gpu, &metrics);
+	size_t count = metrics.gpu_count;
+	metrics_finish(&metrics);
+	return count;
+}
+
 static void a_stand_in_is_asked(void **state)
 {
 	struct event_base *base = event_base_new();
@@ -121,9 +135,9 @@ static void a_stand_in_is_asked(void **state)
 			   scratch_path(state, "answer"));
 	struct gpu *gpu = gpu_create(base, stand_in(state, body), "2");
 
-	assert_null(gpu_metrics(gpu));
+	assert_int_equal(count_devices(gpu), 0);
 	look(base, gpu);
-	assert_int_equal(json_array_size(gpu_metrics(gpu)), 1);
+	assert_int_equal(count_devices(gpu), 1);
 	assert_false(gpu_child_ended(gpu, getpid(), 0));
 	gpu_destroy(gpu);
 	event_base_free(base);
@@ -144,7 +158,7 @@ static void it_gives_up_after_ten_failures_in_a_row(void **state)
 	gpu = gpu_create(base, scratch_path(state, "not-there"), NULL);
 	for (int i = 0; i < 15; i++)
 		look(base, gpu);
-	assert_null(gpu_metrics(gpu));
+	assert_int_equal(count_devices(gpu), 0);
 	gpu_destroy(gpu);
 	event_base_free(base);
 }
@@ -170,7 +184,7 @@ static void endless_output_is_not_kept(void **state)
 		gpu_create(base, stand_in(state, "yes 0123456789 | head -c 300000"), NULL);
 
 	look(base, gpu);
-	assert_null(gpu_metrics(gpu));
+	assert_int_equal(count_devices(gpu), 0);
 	gpu_destroy(gpu);
 	event_base_free(base);
 }

@@ -39,9 +39,8 @@ static void on_failed(void *data, const struct cause *cause)
 
 	assert_false(bed->failed || bed->ended);
 	bed->failed = true;
-	json_t *pids = program_pids(bed->program);
-	bed->alive = (int)json_array_size(pids);
-	json_decref(pids);
+	int *pids cleanup_free = NULL;
+	bed->alive = (int)program_pids(bed->program, &pids);
 	cause_copy(&bed->cause, cause);
 }
 
@@ -111,11 +110,10 @@ static bool is_in_state(pid_t pid, const char *name, char state)
  * limit that is over meanwhile is looked at in await() only. */
 static void await_state(const struct bed *bed, const char *name, char state)
 {
-	json_t *pids = program_pids(bed->program);
-	pid_t pid = (pid_t)json_integer_value(json_array_get(pids, 0));
+	int *pids cleanup_free = NULL;
 
-	json_decref(pids);
-	wait_until(is_in_state(pid, name, state));
+	assert_true(program_pids(bed->program, &pids) > 0);
+	wait_until(is_in_state(pids[0], name, state));
 }
 
 static void run(struct bed *bed)

@@ -28,15 +28,15 @@ static void a_task_runs_and_its_end_is_reported(void **state)
 	await(&am, am.beats > 0);
 	assert_int_equal(am.registrations, 1);
 	assert_int_equal(am.registered_epoch, 0);
-	assert_string_equal(am.state_told, "waiting");
+	assert_int_equal(am.told.activity, ACTIVITY_WAITING);
 	assert_true(am.port > 0);
-	am_order(&am, "run", 1, 0);
-	await(&am, am.exits == 1 && str_equal(am.state_told, "exited"));
-	assert_string_equal(am_exit_text(&am, "cause"), "none");
-	assert_int_equal(am_number(am.exit, "epoch"), 1);
-	assert_int_equal(am_number(am.exit, "restart"), 0);
+	am_order(&am, ORDER_RUN, 1, 0);
+	await(&am, am.exits == 1 && am.told.activity == ACTIVITY_EXITED);
+	assert_int_equal(am.exit.cause.kind, CAUSE_NONE);
+	assert_int_equal(am.exit.of.epoch, 1);
+	assert_int_equal(am.exit.of.restart, 0);
 	assert_text_freed(scratch_read(state, "stdout"), "trained\n");
-	am_order(&am, "quit", 1, 0);
+	am_order(&am, ORDER_QUIT, 1, 0);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
 	am_finish(&am);
 }
@@ -47,13 +47,13 @@ static void a_failure_is_reported_with_its_last_words(void **state)
 
 	am_init(&am, state, "echo error: no data >&2; exit 3");
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
+	am_order(&am, ORDER_RUN, 1, 0);
 	await(&am, am.exits == 1);
-	assert_string_equal(am_exit_text(&am, "cause"), "exit");
-	assert_int_equal(am_number(am.exit, "exit_code"), 3);
-	assert_string_equal(am_exit_text(&am, "text"), "exited with code 3");
-	assert_string_equal(am_exit_text(&am, "headline"), "error: no data");
-	am_order(&am, "quit", 1, 0);
+	assert_int_equal(am.exit.cause.kind, CAUSE_EXIT);
+	assert_int_equal(am.exit.cause.exit_code, 3);
+	assert_string_equal(am.exit.cause.text, "exited with code 3");
+	assert_string_equal(am.exit.cause.headline, "error: no data");
+	am_order(&am, ORDER_QUIT, 1, 0);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
 	am_finish(&am);
 }
@@ -69,14 +69,14 @@ static void in_a_container_of_yarn_it_is_at_home(void **state)
 		"stat -c %a \"$TONY_CLUSTER_FILE\"; echo $TONY_JOB_ID; echo bad >&2");
 	am.in_container = true;
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
+	am_order(&am, ORDER_RUN, 1, 0);
 	await(&am, am.exits == 1);
-	assert_string_equal(am_exit_text(&am, "cause"), "none");
+	assert_int_equal(am.exit.cause.kind, CAUSE_NONE);
 	char *expected cleanup_free =
 		mem_printf("600\n700\n" AM_TOKEN " home\n600\n%s\n", am.job->id);
 	assert_text_freed(scratch_read(state, "logs/stdout"), expected);
 	assert_text_freed(scratch_read(state, "logs/stderr"), "bad\n");
-	am_order(&am, "quit", 1, 0);
+	am_order(&am, ORDER_QUIT, 1, 0);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
 	am_finish(&am);
 }
@@ -87,7 +87,7 @@ static void the_program_gets_its_environment(void **state)
 
 	am_init(&am, state, "env | sort; cat $TONY_CLUSTER_FILE");
 	am_start(&am);
-	am_order(&am, "run", 2, 1);
+	am_order(&am, ORDER_RUN, 2, 1);
 	await(&am, am.exits == 1);
 	char *text cleanup_free = scratch_read(state, "stdout");
 	char *cluster cleanup_free =
@@ -105,7 +105,7 @@ static void the_program_gets_its_environment(void **state)
 	assert_null(strstr(text, AM_TOKEN));
 	assert_null(strstr(text, "TONY_JOB_FILE"));
 	assert_null(strstr(text, "MALLOC_ARENA_MAX"));
-	am_order(&am, "quit", 2, 1);
+	am_order(&am, ORDER_QUIT, 2, 1);
 	am_await_leave(&am);
 	am_finish(&am);
 }
@@ -119,14 +119,14 @@ static void a_framework_finds_its_secret_in_a_file_of_its_owners(void **state)
 	mem_replace(&am.job->framework, mem_strdup("ray"));
 	mem_replace(&am.job->types[0].name, mem_strdup("head"));
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
+	am_order(&am, ORDER_RUN, 1, 0);
 	await(&am, am.exits == 1);
 	char *text cleanup_free = scratch_read(state, "stdout");
 	char *secret cleanup_free = secret_derive(AM_TOKEN, "ray");
 	char *first cleanup_free = mem_printf("600\n%s", secret);
 	assert_true(str_starts_with(text, first));
 	assert_null(strstr(text + strlen(first), secret));
-	am_order(&am, "quit", 1, 0);
+	am_order(&am, ORDER_QUIT, 1, 0);
 	am_await_leave(&am);
 	am_finish(&am);
 }
@@ -137,17 +137,17 @@ static void a_restart_in_place_keeps_the_port(void **state)
 
 	am_init(&am, state, "echo run $TONY_RESTART; exit $TONY_RESTART");
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
+	am_order(&am, ORDER_RUN, 1, 0);
 	await(&am, am.exits == 1);
 	int port = am.port;
-	am_order(&am, "run", 1, 1);
+	am_order(&am, ORDER_RUN, 1, 1);
 	await(&am, am.exits == 2);
-	assert_int_equal(am_number(am.exit, "restart"), 1);
-	assert_int_equal(am_number(am.exit, "exit_code"), 1);
+	assert_int_equal(am.exit.of.restart, 1);
+	assert_int_equal(am.exit.cause.exit_code, 1);
 	assert_int_equal(am.registrations, 1);
 	assert_int_equal(am.port, port);
 	assert_text_freed(scratch_read(state, "stdout"), "run 0\nrun 1\n");
-	am_order(&am, "quit", 1, 1);
+	am_order(&am, ORDER_QUIT, 1, 1);
 	am_await_leave(&am);
 	am_finish(&am);
 }
@@ -158,15 +158,15 @@ static void a_newer_run_ends_the_older(void **state)
 
 	am_init(&am, state, "echo $$ >$HERE/pid-$TONY_RESTART; exec sleep 1000");
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
-	await(&am, str_equal(am.state_told, "running"));
+	am_order(&am, ORDER_RUN, 1, 0);
+	await(&am, am.told.activity == ACTIVITY_RUNNING);
 	int pid = bed_await_number(state, "pid-0");
-	am_order(&am, "run", 1, 1);
-	await(&am, am.restart_told == 1);
+	am_order(&am, ORDER_RUN, 1, 1);
+	await(&am, am.told.of.restart == 1);
 	bed_await_number(state, "pid-1");
 	assert_int_equal(kill(pid, 0), -1);
 	assert_int_equal(am.exits, 0); /* ended by order: nobody's failure */
-	am_order(&am, "quit", 1, 1);
+	am_order(&am, ORDER_QUIT, 1, 1);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
 	am_finish(&am);
 }
@@ -177,24 +177,24 @@ static void a_stop_brings_a_fresh_port_and_a_new_registration(void **state)
 
 	am_init(&am, state, "echo $$ >$HERE/pid-$TONY_EPOCH; exec sleep 1000");
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
-	await(&am, str_equal(am.state_told, "running"));
+	am_order(&am, ORDER_RUN, 1, 0);
+	await(&am, am.told.activity == ACTIVITY_RUNNING);
 	int pid = bed_await_number(state, "pid-1"), port = am.port;
-	am_order(&am, "stop", 2, 0);
+	am_order(&am, ORDER_STOP, 2, 0);
 	await(&am, am.registrations == 2);
 	assert_int_equal(kill(pid, 0), -1);
 	assert_int_equal(am.registered_epoch, 2);
 	assert_int_not_equal(am.port, port);
 	assert_int_equal(am.exits, 0);
 	/* The order may come again, its answer having been lost. */
-	await(&am, str_equal(am.state_told, "waiting"));
-	am_order(&am, "wait", 2, 0);
+	await(&am, am.told.activity == ACTIVITY_WAITING);
+	am_order(&am, ORDER_WAIT, 2, 0);
 	await(&am, am.held != NULL);
 	assert_int_equal(am.registrations, 2);
-	am_order(&am, "run", 2, 0);
-	await(&am, str_equal(am.state_told, "running"));
+	am_order(&am, ORDER_RUN, 2, 0);
+	await(&am, am.told.activity == ACTIVITY_RUNNING);
 	bed_await_number(state, "pid-2");
-	am_order(&am, "quit", 2, 0);
+	am_order(&am, ORDER_QUIT, 2, 0);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
 	am_finish(&am);
 }
@@ -207,23 +207,23 @@ static void orders_of_the_past_are_not_obeyed(void **state)
 	am_init(&am, state, "exec sleep 1000");
 	am.am_attempt = 3;
 	am_start(&am);
-	am_order(&am, "run", 2, 1);
-	await(&am, str_equal(am.state_told, "running"));
+	am_order(&am, ORDER_RUN, 2, 1);
+	await(&am, am.told.activity == ACTIVITY_RUNNING);
 	int beats = am.beats;
-	am_order(&am, "run", 2, 0);
+	am_order(&am, ORDER_RUN, 2, 0);
 	await(&am, am.beats > beats + 1);
-	am_order(&am, "stop", 1, 0);
+	am_order(&am, ORDER_STOP, 1, 0);
 	beats = am.beats;
 	await(&am, am.beats > beats + 1);
 	am.am_attempt = 2;
-	am_order(&am, "quit", 2, 1);
+	am_order(&am, ORDER_QUIT, 2, 1);
 	beats = am.beats;
 	await(&am, am.beats > beats + 1);
-	assert_string_equal(am.state_told, "running");
-	assert_int_equal(am.restart_told, 1);
+	assert_int_equal(am.told.activity, ACTIVITY_RUNNING);
+	assert_int_equal(am.told.of.restart, 1);
 	assert_int_equal(am.registrations, 1);
 	am.am_attempt = 4;
-	am_order(&am, "quit", 2, 1);
+	am_order(&am, ORDER_QUIT, 2, 1);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
 	am_finish(&am);
 }
@@ -234,17 +234,17 @@ static void an_am_that_follows_is_told_who_is_there(void **state)
 
 	am_init(&am, state, "echo $$ >$HERE/pid; exec sleep 1000");
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
-	await(&am, str_equal(am.state_told, "running"));
+	am_order(&am, ORDER_RUN, 1, 0);
+	await(&am, am.told.activity == ACTIVITY_RUNNING);
 	assert_int_equal(am.registrations, 1);
 	am.am_attempt = 2;
-	am_order(&am, "run", 1, 0);
+	am_order(&am, ORDER_RUN, 1, 0);
 	await(&am, am.registrations == 2);
 	int beats = am.beats;
 	await(&am, am.beats > beats + 1);
-	assert_string_equal(am.state_told, "running");
+	assert_int_equal(am.told.activity, ACTIVITY_RUNNING);
 	assert_int_equal(am.registrations, 2);
-	am_order(&am, "quit", 1, 0);
+	am_order(&am, ORDER_QUIT, 1, 0);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
 	am_finish(&am);
 }
@@ -255,11 +255,11 @@ static void a_stale_executor_ends_its_tree_and_leaves(void **state)
 
 	am_init(&am, state, "(setsid sleep 1000 & echo $! >$HERE/pid) & wait; exec sleep 1000");
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
-	await(&am, str_equal(am.state_told, "running"));
+	am_order(&am, ORDER_RUN, 1, 0);
+	await(&am, am.told.activity == ACTIVITY_RUNNING);
 	int pid = bed_await_number(state, "pid");
 	am.stale = true;
-	am_order(&am, "wait", 1, 0);
+	am_order(&am, ORDER_WAIT, 1, 0);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_STALE);
 	assert_int_equal(kill(pid, 0), -1);
 	am_finish(&am);
@@ -284,11 +284,11 @@ static void a_busy_am_is_asked_again(void **state)
 	am.refusals = 3;
 	am_start(&am);
 	await(&am, am.registrations == 1);
-	am_order(&am, "run", 1, 0);
+	am_order(&am, ORDER_RUN, 1, 0);
 	am.refusals = 2;
 	await(&am, am.exits == 1);
-	assert_int_equal(am_number(am.exit, "exit_code"), 3);
-	am_order(&am, "quit", 1, 0);
+	assert_int_equal(am.exit.cause.exit_code, 3);
+	am_order(&am, ORDER_QUIT, 1, 0);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
 	am_finish(&am);
 }
@@ -302,21 +302,21 @@ static void an_am_at_another_address_is_followed(void **state)
 		"echo $$ >$HERE/pid; until [ -e $HERE/go ]; do sleep 0.01; done; exit 3");
 	am.in_container = true;
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
-	await(&am, str_equal(am.state_told, "running"));
+	am_order(&am, ORDER_RUN, 1, 0);
+	await(&am, am.told.activity == ACTIVITY_RUNNING);
 	int pid = bed_await_number(state, "pid");
 	am_move(&am);
 	assert_int_equal(am_call_door(&am, 2, "wrong"), 401);
 	assert_int_equal(am_call_door(&am, 1, AM_TOKEN), 409);
 	assert_int_equal(am_call_door(&am, 2, AM_TOKEN), 200);
 	await(&am, am.registrations == 1 && am.beats > 0);
-	assert_string_equal(am.state_told, "running");
+	assert_int_equal(am.told.activity, ACTIVITY_RUNNING);
 	assert_int_equal(kill(pid, 0), 0);
 	assert_int_equal(am_call_door(&am, 2, AM_TOKEN), 409);
 	scratch_write(state, "go", "", 0600);
 	await(&am, am.exits == 1);
-	assert_int_equal(am_number(am.exit, "exit_code"), 3);
-	am_order(&am, "quit", 1, 0);
+	assert_int_equal(am.exit.cause.exit_code, 3);
+	am_order(&am, ORDER_QUIT, 1, 0);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
 	am_finish(&am);
 }
@@ -338,8 +338,8 @@ static void a_stranger_at_the_ams_address_is_not_the_am(void **state)
 	am_init(&am, state, "echo $$ >$HERE/pid; exec sleep 1000");
 	am.in_container = true;
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
-	await(&am, str_equal(am.state_told, "running"));
+	am_order(&am, ORDER_RUN, 1, 0);
+	await(&am, am.told.activity == ACTIVITY_RUNNING);
 	int pid = bed_await_number(state, "pid");
 	char *address cleanup_free = mem_strdup(http_server_address(am.server));
 	am_move(&am);
@@ -350,8 +350,8 @@ static void a_stranger_at_the_ams_address_is_not_the_am(void **state)
 	assert_int_equal(kill(pid, 0), 0);
 	assert_int_equal(am_call_door(&am, 2, AM_TOKEN), 200);
 	await(&am, am.registrations == 1 && am.beats > 0);
-	assert_string_equal(am.state_told, "running");
-	am_order(&am, "quit", 1, 0);
+	assert_int_equal(am.told.activity, ACTIVITY_RUNNING);
+	am_order(&am, ORDER_QUIT, 1, 0);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
 	http_server_destroy(stranger);
 	am_finish(&am);
@@ -365,15 +365,15 @@ static void an_exit_is_reported_to_the_am_that_follows(void **state)
 	am_init(&am, state, "until [ -e $HERE/go ]; do sleep 0.01; done; exit 3");
 	am.in_container = true;
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
-	await(&am, str_equal(am.state_told, "running"));
+	am_order(&am, ORDER_RUN, 1, 0);
+	await(&am, am.told.activity == ACTIVITY_RUNNING);
 	am.deaf = true;
 	scratch_write(state, "go", "", 0600);
 	await(&am, am.unheard == 1);
 	am_move(&am);
 	assert_int_equal(am_call_door(&am, 2, AM_TOKEN), 200);
 	await(&am, am.exits == 1);
-	am_order(&am, "quit", 1, 0);
+	am_order(&am, ORDER_QUIT, 1, 0);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
 	am_finish(&am);
 }
@@ -385,16 +385,16 @@ static void an_exit_that_was_not_taken_is_reported_to_who_orders_that_run(void *
 
 	am_init(&am, state, "until [ -e $HERE/go ]; do sleep 0.01; done; exit 3");
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
-	await(&am, str_equal(am.state_told, "running"));
-	am_order(&am, "wait", 1, 0);
+	am_order(&am, ORDER_RUN, 1, 0);
+	await(&am, am.told.activity == ACTIVITY_RUNNING);
+	am_order(&am, ORDER_WAIT, 1, 0);
 	am.stale_exits = 1;
 	scratch_write(state, "go", "", 0600);
 	await(&am, am.stale_exits == 0);
 	assert_int_equal(am.exits, 0);
-	am_order(&am, "run", 1, 0);
+	am_order(&am, ORDER_RUN, 1, 0);
 	await(&am, am.exits == 1);
-	am_order(&am, "quit", 1, 0);
+	am_order(&am, ORDER_QUIT, 1, 0);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
 	am_finish(&am);
 }
@@ -406,7 +406,7 @@ static void let_give_up(struct am *am, int64_t ms)
 	am->job->executor_give_up_ms = ms;
 	am->am_attempt++;
 	while (am->registrations < 2) {
-		am_order(am, am->order, am->epoch, am->restart);
+		am_order(am, am->order.kind, am->order.epoch, am->order.restart);
 		event_base_loop(am->base, EVLOOP_ONCE);
 	}
 	int beats = am->beats;
@@ -419,12 +419,12 @@ static void a_silent_am_is_given_up(void **state)
 
 	am_init(&am, state, "echo $$ >$HERE/pid; exec sleep 1000");
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
-	await(&am, str_equal(am.state_told, "running"));
+	am_order(&am, ORDER_RUN, 1, 0);
+	await(&am, am.told.activity == ACTIVITY_RUNNING);
 	int pid = bed_await_number(state, "pid");
 	let_give_up(&am, 1500);
 	am.deaf = true;
-	am_order(&am, "wait", 1, 0);
+	am_order(&am, ORDER_WAIT, 1, 0);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_SILENCE);
 	assert_int_equal(kill(pid, 0), -1);
 	am_finish(&am);
@@ -436,8 +436,8 @@ static void an_am_that_is_gone_is_given_up(void **state)
 
 	am_init(&am, state, "exec sleep 1000");
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
-	await(&am, str_equal(am.state_told, "running"));
+	am_order(&am, ORDER_RUN, 1, 0);
+	await(&am, am.told.activity == ACTIVITY_RUNNING);
 	let_give_up(&am, 1000);
 	http_server_destroy(am.server);
 	am.server = NULL;
@@ -461,20 +461,20 @@ static void files_are_there_or_the_start_fails(void **state)
 		.name = mem_strdup("."),
 	};
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
+	am_order(&am, ORDER_RUN, 1, 0);
 	await(&am, am.exits == 1);
 	assert_text_freed(scratch_read(state, "stdout"), "localized\n");
-	am_order(&am, "quit", 1, 0);
+	am_order(&am, ORDER_QUIT, 1, 0);
 	am_await_leave(&am);
 
 	mem_replace(&am.job->types[0].files.items[0].source,
 		    mem_strdup(scratch_path(state, "absent")));
-	am_order(&am, "run", 1, 0);
+	am_order(&am, ORDER_RUN, 1, 0);
 	am_start(&am);
 	await(&am, am.exits == 2);
-	assert_string_equal(am_exit_text(&am, "cause"), "start-failed");
-	assert_text_has(am_exit_text(&am, "text"), "absent: no such directory");
-	am_order(&am, "quit", 1, 0);
+	assert_int_equal(am.exit.cause.kind, CAUSE_START_FAILED);
+	assert_text_has(am.exit.cause.text, "absent: no such directory");
+	am_order(&am, ORDER_QUIT, 1, 0);
 	am_await_leave(&am);
 	am_finish(&am);
 }
@@ -488,18 +488,18 @@ static void a_port_not_to_be_held_is_free_at_the_start(void **state)
 		"s = socket.socket(); s.bind((\"127.0.0.1\", int(os.environ[\"TONY_PORT\"])))'");
 	am.job->types[0].hold_port = false;
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
+	am_order(&am, ORDER_RUN, 1, 0);
 	await(&am, am.exits == 1);
-	assert_string_equal(am_exit_text(&am, "cause"), "none");
-	am_order(&am, "quit", 1, 0);
+	assert_int_equal(am.exit.cause.kind, CAUSE_NONE);
+	am_order(&am, ORDER_QUIT, 1, 0);
 	am_await_leave(&am);
 
 	am.job->types[0].hold_port = true; /* this program sets no option */
-	am_order(&am, "run", 1, 0);
+	am_order(&am, ORDER_RUN, 1, 0);
 	am_start(&am);
 	await(&am, am.exits == 2);
-	assert_string_equal(am_exit_text(&am, "cause"), "port-taken");
-	am_order(&am, "quit", 1, 0);
+	assert_int_equal(am.exit.cause.kind, CAUSE_PORT_TAKEN);
+	am_order(&am, ORDER_QUIT, 1, 0);
 	am_await_leave(&am);
 	am_finish(&am);
 }
@@ -515,16 +515,15 @@ static void metrics_come_with_the_beats(void **state)
 	am.job->gpu_command = mem_strdup(scratch_path(state, "smi"));
 	am.job->types[0].gpus = 1;
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
-	while (!json_object_get(am.metrics, "gpus") || am_number(am.metrics, "processes") < 2) {
-		am_order(&am, "wait", 1, 0); /* lets it beat on */
+	am_order(&am, ORDER_RUN, 1, 0);
+	while (am.told.account.metrics.gpu_count == 0 || am.told.account.metrics.processes < 2) {
+		am_order(&am, ORDER_WAIT, 1, 0); /* lets it beat on */
 		event_base_loop(am.base, EVLOOP_ONCE);
-		am_order(&am, "run", 1, 0);
+		am_order(&am, ORDER_RUN, 1, 0);
 	}
-	assert_true(am_number(am.metrics, "rss_bytes") > 0);
-	const json_t *gpu = json_array_get(json_object_get(am.metrics, "gpus"), 0);
-	assert_int_equal(am_number(gpu, "utilization_percent"), 55);
-	am_order(&am, "quit", 1, 0);
+	assert_true(am.told.account.metrics.rss_bytes > 0);
+	assert_int_equal(am.told.account.metrics.gpus[0].utilization_percent, 55);
+	am_order(&am, ORDER_QUIT, 1, 0);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
 	am_finish(&am);
 }
@@ -540,24 +539,24 @@ static void a_web_interface_is_told_when_it_is_there(void **state)
 		"while not os.path.exists(os.environ[\"HERE\"] + \"/go\"): time.sleep(0.01)\n"
 		"s.listen(); time.sleep(1000)'");
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
-	await(&am, str_equal(am.state_told, "running"));
-	assert_int_equal(am.ui_port_told, 0);
+	am_order(&am, ORDER_RUN, 1, 0);
+	await(&am, am.told.activity == ACTIVITY_RUNNING);
+	assert_int_equal(am.told.ui_port, 0);
 	scratch_write(state, "go", "", 0644);
-	while (am.ui_port_told == 0) {
-		am_order(&am, "wait", 1, 0); /* lets it beat on */
+	while (am.told.ui_port == 0) {
+		am_order(&am, ORDER_WAIT, 1, 0); /* lets it beat on */
 		event_base_loop(am.base, EVLOOP_ONCE);
-		am_order(&am, "run", 1, 0);
+		am_order(&am, ORDER_RUN, 1, 0);
 	}
-	assert_int_equal(port_look("127.0.0.1", am.ui_port_told, &am.job->types[0].listener_uids,
+	assert_int_equal(port_look("127.0.0.1", am.told.ui_port, &am.job->types[0].listener_uids,
 				   &(uid_t){0}, NULL),
 			 PORT_SERVED);
-	assert_int_not_equal(am.ui_port_told, am.port);
-	am_order(&am, "stop", 2, 0);
+	assert_int_not_equal(am.told.ui_port, am.port);
+	am_order(&am, ORDER_STOP, 2, 0);
 	await(&am, am.registrations == 2);
-	await(&am, str_equal(am.state_told, "waiting"));
-	assert_int_equal(am.ui_port_told, 0);
-	am_order(&am, "quit", 2, 0);
+	await(&am, am.told.activity == ACTIVITY_WAITING);
+	assert_int_equal(am.told.ui_port, 0);
+	am_order(&am, ORDER_QUIT, 2, 0);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_DONE);
 	am_finish(&am);
 }
@@ -584,8 +583,8 @@ static void assert_nothing_survives(void **state, bool kill_guardian)
 		"(setsid sh -c 'trap \"\" TERM; echo $$ >$HERE/escaped; sleep 1000' &) & wait; "
 		"echo $$ >$HERE/main; sleep 1000; true");
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
-	await(&am, str_equal(am.state_told, "running"));
+	am_order(&am, ORDER_RUN, 1, 0);
+	await(&am, am.told.activity == ACTIVITY_RUNNING);
 	int main_pid = bed_await_number(state, "main"),
 	    escaped = bed_await_number(state, "escaped");
 	pid_t worker = worker_of(am.executor);
@@ -616,8 +615,8 @@ static void a_term_ends_it_in_order(void **state)
 	am_init(&am, state,
 		"trap 'echo saved; exit 0' TERM; echo $$ >$HERE/pid; while :; do sleep 0.01; done");
 	am_start(&am);
-	am_order(&am, "run", 1, 0);
-	await(&am, str_equal(am.state_told, "running"));
+	am_order(&am, ORDER_RUN, 1, 0);
+	await(&am, am.told.activity == ACTIVITY_RUNNING);
 	bed_await_number(state, "pid");
 	kill(am.executor, SIGTERM);
 	assert_int_equal(am_await_leave(&am), EXECUTOR_ENDED);

@@ -1,29 +1,23 @@
 /* What is promised: a message is taken whole, or refused with the name of the member at fault. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../base/test.h"
 
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "am/message.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "protocol/registration.h"
+#include "protocol/report.h"
 
 static void test_register(void **state)
 {
 	static const char text[] = "{\"attempt\":1,\"epoch\":0,\"host\":\"::1\",\"port\":65535,"
 				   "\"pid\":4711,\"log_dir\":\"/x\"}";
-	struct message_register message;
+	struct registration message;
 
-	assert_int_equal(message_parse_register(&message, text, strlen(text), NULL), 0);
+	assert_int_equal(registration_decode(&message, text, strlen(text), NULL), 0);
 	assert_int_equal(message.of.attempt, 1);
 	assert_string_equal(message.host, "::1");
 	assert_int_equal(message.port, 65535);
 	assert_string_equal(message.log_dir, "/x");
-	message_register_finish(&message);
+	registration_finish(&message);
 }
 
 static void test_beat(void **state)
@@ -34,25 +28,25 @@ static void test_beat(void **state)
 		"\"pids\":[1,4194304],\"future\":true,\"metrics\":{\"rss_bytes\":5,\"cpu_ms\":6,"
 		"\"gpus\":[{\"index\":1,\"utilization_percent\":100,\"memory_used_mib\":7,"
 		"\"memory_total_mib\":8}]}}";
-	struct message_beat message;
+	struct heartbeat message;
 
-	assert_int_equal(message_parse_beat(&message, text, strlen(text), NULL), 0);
+	assert_int_equal(heartbeat_decode(&message, text, strlen(text), NULL), 0);
 	assert_int_equal(message.of.attempt, 2);
 	assert_int_equal(message.of.epoch, 3);
 	assert_int_equal(message.of.restart, 4);
-	assert_int_equal(message.state, MESSAGE_EXITED);
+	assert_int_equal(message.activity, ACTIVITY_EXITED);
 	assert_int_equal(message.ui_port, 6006);
-	assert_int_equal(json_array_size(message.pids), 2);
-	assert_true(message.has_metrics);
-	assert_int_equal(message.metrics.gpu_count, 1);
-	json_t *json cleanup_json = message_metrics_to_json(&message.metrics);
+	assert_int_equal(message.pid_count, 2);
+	assert_true(message.account.has_metrics);
+	assert_int_equal(message.account.metrics.gpu_count, 1);
+	json_t *json cleanup_json = metrics_to_json(&message.account.metrics);
 	char *again cleanup_free = json_text(json);
 	assert_string_equal(
 		again,
 		"{\"rss_bytes\":5,\"pss_bytes\":0,\"cpu_ms\":6,\"read_bytes\":0,\"write_bytes\":0,"
 		"\"processes\":0,\"threads\":0,\"gpus\":[{\"index\":1,\"utilization_percent\":100,"
 		"\"memory_used_mib\":7,\"memory_total_mib\":8}]}");
-	message_beat_finish(&message);
+	heartbeat_finish(&message);
 }
 
 static void test_exit(void **state)
@@ -60,16 +54,16 @@ static void test_exit(void **state)
 	static const char text[] = "{\"attempt\":1,\"epoch\":1,\"restart\":0,\"cause\":\"signal\","
 				   "\"signal\":9,\"text\":\"killed\",\"tail\":[\"a\"],"
 				   "\"used\":{\"ms\":20,\"cpu_ms\":0,\"max_rss_bytes\":7}}";
-	struct message_exit message;
+	struct exit_report message;
 
-	assert_int_equal(message_parse_exit(&message, text, strlen(text), NULL), 0);
+	assert_int_equal(exit_report_decode(&message, text, strlen(text), NULL), 0);
 	assert_int_equal(message.cause.kind, CAUSE_SIGNAL);
 	assert_int_equal(message.cause.signal, 9);
-	assert_int_equal(message.use.ms, 20);
-	assert_int_equal(message.use.cpu_ms, 0);
-	assert_int_equal(message.use.max_rss_bytes, 7);
-	assert_false(message.has_metrics);
-	message_exit_finish(&message);
+	assert_int_equal(message.account.use.ms, 20);
+	assert_int_equal(message.account.use.cpu_ms, 0);
+	assert_int_equal(message.account.use.max_rss_bytes, 7);
+	assert_false(message.account.has_metrics);
+	exit_report_finish(&message);
 }
 
 /* `good` with one text replaced by another must be refused with `why`. */
@@ -118,9 +112,9 @@ static void test_bad_registers(void **state)
 
 	for (size_t i = 0; i < array_length(flaws); i++) {
 		char *text cleanup_free = replace(good, &flaws[i]);
-		struct message_register message;
+		struct registration message;
 		struct err err cleanup_err = {0};
-		expect_why(&flaws[i], message_parse_register(&message, text, strlen(text), &err),
+		expect_why(&flaws[i], registration_decode(&message, text, strlen(text), &err),
 			   &err);
 	}
 }
@@ -152,119 +146,96 @@ static void test_bad_beats(void **state)
 
 	for (size_t i = 0; i < array_length(flaws); i++) {
 		char *text cleanup_free = replace(good, &flaws[i]);
-		struct message_beat message;
+		struct heartbeat message;
 		struct err err cleanup_err = {0};
-		expect_why(&flaws[i], message_parse_beat(&message, text, strlen(text), &err), &err);
+		expect_why(&flaws[i], heartbeat_decode(&message, text, strlen(text), &err), &err);
 	}
 }
 
 static void test_lists_are_capped(void **state)
 {
 	struct str text cleanup_str = {0};
-	struct message_beat message;
+	struct heartbeat message;
 	struct err err cleanup_err = {0};
 
 	str_append(&text, "{\"attempt\":1,\"epoch\":1,\"restart\":0,\"state\":\"running\","
 			  "\"pids\":[1");
-	for (int i = 1; i < MESSAGE_PIDS_MAX; i++)
+	for (int i = 1; i < HEARTBEAT_PIDS_MAX; i++)
 		str_append(&text, ",1");
 	size_t most = text.length;
 	str_append(&text, "]}");
-	assert_int_equal(message_parse_beat(&message, text.text, text.length, NULL), 0);
-	message_beat_finish(&message);
+	assert_int_equal(heartbeat_decode(&message, text.text, text.length, NULL), 0);
+	heartbeat_finish(&message);
 	str_truncate(&text, most);
 	str_append(&text, ",1]}");
-	assert_int_equal(message_parse_beat(&message, text.text, text.length, &err), -1);
+	assert_int_equal(heartbeat_decode(&message, text.text, text.length, &err), -1);
 	assert_non_null(strstr(err_message(&err), "pids"));
 }
 
-static int parse_logs(const char *logs, struct message_beat *message)
+static int parse_logs(const char *logs, struct heartbeat *message)
 {
 	char *text cleanup_free = mem_printf("{\"attempt\":1,\"epoch\":1,\"restart\":0,"
 					     "\"state\":\"running\",\"logs\":%s}",
 					     logs);
 
-	return message_parse_beat(message, text, strlen(text), NULL);
+	return heartbeat_decode(message, text, strlen(text), NULL);
 }
 
 static void test_logs_are_numbers_of_orders(void **state)
 {
 	struct str many cleanup_str = {0};
-	struct message_beat message;
+	struct heartbeat message;
 
 	assert_int_equal(parse_logs("[7,9]", &message), 0);
 	assert_int_equal(message.log_count, 2);
 	assert_int_equal(message.logs[1], 9);
-	message_beat_finish(&message);
+	heartbeat_finish(&message);
 	assert_int_equal(parse_logs("{}", &message), -1);
 	assert_int_equal(parse_logs("[0]", &message), -1);
 	assert_int_equal(parse_logs("[\"7\"]", &message), -1);
 	str_append(&many, "[1");
-	for (int i = 0; i < MESSAGE_LOGS_MAX; i++)
+	for (int i = 0; i < LOG_ORDERS_MAX; i++)
 		str_append(&many, ",1");
 	str_append(&many, "]");
 	assert_int_equal(parse_logs(many.text, &message), -1);
 }
 
-static void test_kill(void **state)
+/* A log that this executor does not know, or where it cannot find it, costs nobody the others. */
+static void test_a_strange_log_is_passed_over(void **state)
 {
-	struct str text cleanup_str = {0};
-	char *reason = NULL;
+	static const char text[] =
+		"{\"am_attempt\":3,\"order\":\"wait\",\"epoch\":1,\"restart\":0,\"logs\":["
+		"{\"log\":\"../x\",\"number\":1,\"from\":\"oldest\",\"wait\":true},"
+		"{\"log\":\"stdout\",\"number\":2,\"from\":\"there\",\"wait\":true},7,"
+		"{\"log\":\"stderr\",\"number\":3,\"from\":\"oldest\",\"wait\":true}]}";
+	struct orders orders;
 
-	assert_int_equal(message_parse_kill(&reason, "", 0, NULL), 0);
-	assert_null(reason);
-	assert_int_equal(message_parse_kill(&reason, "{}", 2, NULL), 0);
-	assert_null(reason);
-	str_append(&text, "{\"reason\":\"a\\u001b[2Jb\"}");
-	assert_int_equal(message_parse_kill(&reason, text.text, text.length, NULL), 0);
-	assert_string_equal(reason, "a?[2Jb");
-	free(reason);
-	str_truncate(&text, 0);
-	str_append_format(&text, "{\"reason\":\"%01025d\"}", 0);
-	assert_int_equal(message_parse_kill(&reason, text.text, text.length, NULL), -1);
-	assert_null(reason);
+	assert_int_equal(orders_decode(&orders, text, strlen(text), NULL), 0);
+	assert_int_equal(orders.log_count, 1);
+	assert_string_equal(orders.logs[0].log, "stderr");
+	assert_int_equal(orders.numbers, -1);
+	orders_finish(&orders);
 }
 
-static void test_scale(void **state)
+static void test_bad_orders(void **state)
 {
-	static const char *const bad[] = {
-		"",
-		"[]",
-		"{}",
-		"{\"worker\":1}",
-		"{\"worker\":10}",
-		"{\"worker\":4.0}",
-		"{\"worker\":\"4\"}",
-		"{\"worker\":4,\"worker\":5}",
-		"{\"worker\":4,\"ps\":2}",
-		"{\"worker\":4,\"chief\":1}",
+	static const char good[] = "{\"am_attempt\":3,\"order\":\"run\",\"epoch\":1,\"restart\":0,"
+				   "\"preempted\":false,\"numbers\":7}";
+	static const struct flaw flaws[] = {
+		{"\"am_attempt\":3,", "", "am_attempt: is missing"},
+		{"\"run\"", "\"go\"", "order"},
+		{"\"epoch\":1", "\"epoch\":-1", "epoch"},
+		{"false", "0", "preempted"},
+		{"7", "-7", "numbers"},
+		{good, "[]", "not an object"},
+		{good, "<html>", "line 1"},
 	};
-	static const char good[] = "{\"reader\":1,\"worker\":9}";
-	struct job_type types[] = {
-		{.name = (char[]){"worker"},
-		 .instances = 4,
-		 .min_instances = 2,
-		 .max_instances = 9},
-		{.name = (char[]){"ps"}, .instances = 2},
-		{.name = (char[]){"reader"},
-		 .instances = 1,
-		 .min_instances = 1,
-		 .max_instances = 2},
-		{.name = (char[]){"more"}, .instances = 1, .min_instances = 1, .max_instances = 2},
-	};
-	const struct job job = {.types = types, .type_count = array_length(types)};
-	int wanted[array_length(types)];
 
-	assert_int_equal(message_parse_scale(&job, wanted, good, strlen(good), NULL), 0);
-	assert_int_equal(wanted[0], 9);
-	assert_int_equal(wanted[1], -1);
-	assert_int_equal(wanted[2], 1);
-	assert_int_equal(wanted[3], -1);
-	for (size_t i = 0; i < array_length(bad); i++) {
+	for (size_t i = 0; i < array_length(flaws); i++) {
+		char *text cleanup_free = replace(good, &flaws[i]);
+		struct orders orders;
 		struct err err cleanup_err = {0};
-		if (message_parse_scale(&job, wanted, bad[i], strlen(bad[i]), &err) == 0)
-			fail_msg("taken: %s", bad[i]);
-		assert_int_equal(err.kind, ERR_INPUT);
+		expect_why(&flaws[i], orders_decode(&orders, text, strlen(text), &err), &err);
 	}
 }
 
@@ -278,8 +249,8 @@ int main(void)
 		cmocka_unit_test(test_bad_beats),
 		cmocka_unit_test(test_lists_are_capped),
 		cmocka_unit_test(test_logs_are_numbers_of_orders),
-		cmocka_unit_test(test_kill),
-		cmocka_unit_test(test_scale),
+		cmocka_unit_test(test_a_strange_log_is_passed_over),
+		cmocka_unit_test(test_bad_orders),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "job/am_call.h"
+#include "protocol/am_call.h"
 
 static const struct am_call_to worker = {
 	.token = "secret", .job = "application_1_0001", .task = "worker:0", .attempt = 1};

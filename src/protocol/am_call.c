@@ -1,4 +1,4 @@
-#include "job/am_call.h"
+#include "protocol/am_call.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
  * The proof is HMAC-SHA256 under the job's token, in hex, of what is told and whom: the token
  * itself is shown to nobody, as another process may listen at that port by now.
  */
-#ifndef TONY_JOB_AM_CALL_H
-#define TONY_JOB_AM_CALL_H
+#ifndef TONY_PROTOCOL_AM_CALL_H
+#define TONY_PROTOCOL_AM_CALL_H
 
 #include <stddef.h>
 

@@ -1,0 +1,100 @@
+#include "protocol/orders.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "job/log_reader.h"
+#include "protocol/message.h"
+
+static const char *const order_names[] = {[ORDER_WAIT] = "wait",
+					  [ORDER_RUN] = "run",
+					  [ORDER_STOP] = "stop",
+					  [ORDER_QUIT] = "quit",
+					  NULL};
+
+static const struct job_field fields[] = {
+	MESSAGE_FIELD(orders, "am_attempt", am_attempt, FIELD_INT, INT_MAX),
+	MESSAGE_FIELD(orders, "order", order.kind, FIELD_CHOICE, 0, .choices = order_names),
+	MESSAGE_FIELD(orders, "epoch", order.epoch, FIELD_OPTIONAL_INT, INT_MAX),
+	MESSAGE_FIELD(orders, "restart", order.restart, FIELD_OPTIONAL_INT, INT_MAX),
+	MESSAGE_FIELD(orders, "preempted", preempted, FIELD_OPTIONAL_BOOL, 0),
+	MESSAGE_FIELD(orders, "numbers", numbers, FIELD_KNOWN_INT64, INT64_MAX),
+};
+
+static const struct job_field log_fields[] = {
+	MESSAGE_FIELD(log_order, "log", log, FIELD_TEXT, INT_MAX),
+	MESSAGE_FIELD(log_order, "number", number, FIELD_INT64, INT64_MAX, .min = 1),
+	MESSAGE_FIELD(log_order, "from", from, FIELD_TEXT, INT_MAX),
+	MESSAGE_FIELD(log_order, "wait", waits, FIELD_BOOL, 0),
+};
+
+static void append_logs(const struct orders *orders, struct str *text)
+{
+	json_t *list cleanup_json = json_array();
+
+	for (size_t i = 0; i < orders->log_count; i++) {
+		json_t *log = json_object();
+		job_fields_write(log_fields, array_length(log_fields), &orders->logs[i], log);
+		json_array_append_new(list, log);
+	}
+	char *logs cleanup_free = json_text(list);
+	str_append_format(text, ",\"logs\":%s", logs);
+}
+
+void orders_encode(const struct orders *orders, bool has_cluster, struct str *front,
+		   struct str *rear)
+{
+	str_append_format(front,
+			  "{\"am_attempt\":%d,\"order\":\"%s\",\"epoch\":%d,\"restart\":%d%s",
+			  orders->am_attempt, order_names[orders->order.kind], orders->order.epoch,
+			  orders->order.restart, has_cluster ? ",\"cluster\":" : "");
+	if (orders->log_count > 0)
+		append_logs(orders, rear);
+	if (orders->preempted)
+		str_append(rear, ",\"preempted\":true");
+	if (orders->numbers >= 0)
+		str_append_format(rear, ",\"numbers\":%" PRId64, orders->numbers);
+	str_append(rear, "}");
+}
+
+/* A log that makes no sense to this executor costs nobody the other orders. */
+static void read_log(const json_t *object, struct orders *orders)
+{
+	struct log_order *log = &orders->logs[orders->log_count];
+	bool is_good =
+		job_fields_read(log_fields, array_length(log_fields), object, log, NULL) == 0;
+	char *file cleanup_free = is_good ? log_file_name(log->log) : NULL;
+
+	if (file && log_position_is_valid(log->from)) {
+		orders->log_count++;
+		return;
+	}
+	log_error("an order for a log that makes no sense");
+	job_fields_finish(log_fields, array_length(log_fields), log);
+}
+
+int orders_decode(struct orders *orders, const char *bytes, size_t length, struct err *err)
+{
+	json_t *body cleanup_json = message_parse(bytes, length, err);
+	json_t *logs = json_object_get(body, "logs");
+
+	*orders = (struct orders){.numbers = -1};
+	if (!body || job_fields_read(fields, array_length(fields), body, orders, err) < 0)
+		return -1;
+	orders->cluster = json_incref(json_object_get(body, "cluster"));
+	for (size_t i = 0; i < json_array_size(logs) && orders->log_count < LOG_ORDERS_MAX; i++)
+		read_log(json_array_get(logs, i), orders);
+	return 0;
+}
+
+void orders_finish(struct orders *orders)
+{
+	json_decref(orders->cluster);
+	for (size_t i = 0; i < orders->log_count; i++)
+		job_fields_finish(log_fields, array_length(log_fields), &orders->logs[i]);
+	*orders = (struct orders){.numbers = -1};
+}

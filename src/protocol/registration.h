@@ -1,0 +1,30 @@
+/* POST /v1/tasks/{task}/register, and its answer (message.h). */
+#ifndef TONY_PROTOCOL_REGISTRATION_H
+#define TONY_PROTOCOL_REGISTRATION_H
+
+#include "protocol/message.h"
+
+struct registration {
+	struct program_identity of; /* without `restart` */
+	char *host;
+	int port;
+	int door;      /* where it hears of another AM; 0: nowhere */
+	int pid;       /* of the executor; 0: not given */
+	char *log_dir; /* NULL: not given */
+};
+
+char *registration_encode(const struct registration *registration);
+int registration_decode(struct registration *registration, const char *bytes, size_t length,
+			struct err *err);
+void registration_finish(struct registration *registration);
+
+struct registered {
+	int am_attempt;
+	int64_t heartbeat_interval_ms, give_up_ms;
+};
+
+char *registered_encode(const struct registered *registered);
+int registered_decode(struct registered *registered, const char *bytes, size_t length,
+		      struct err *err);
+
+#endif
