@@ -37,6 +37,20 @@ const struct ledger_entry *allotment_ahead(const struct allotment *allotment)
 	return goes_before(first, allotment->own) ? first : NULL;
 }
 
+const struct ledger_entry *allotment_before(const struct allotment *allotment)
+{
+	const struct ledger_entry *last = NULL;
+
+	if (allotment->own->containers > 0)
+		return NULL;
+	for (size_t i = 0; i < allotment->count; i++) {
+		const struct ledger_entry *other = &allotment->others[i];
+		if (goes_before(other, allotment->own) && (!last || goes_before(last, other)))
+			last = other;
+	}
+	return last;
+}
+
 bool allotment_awaited(const struct allotment *allotment)
 {
 	return find_first(allotment) != NULL;

@@ -27,6 +27,10 @@ struct allotment {
 /* The job that goes first, or NULL when it is the own one's turn. */
 const struct ledger_entry *allotment_ahead(const struct allotment *allotment);
 
+/* Of those that go before the own job the last one, or NULL: as long as that one waits the own job
+ * does, whatever the others do. */
+const struct ledger_entry *allotment_before(const struct allotment *allotment);
+
 /* Whether any other job waits. */
 bool allotment_awaited(const struct allotment *allotment);
 

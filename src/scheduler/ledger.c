@@ -55,7 +55,7 @@ static bool read_line(int fd, char *bytes, size_t *length)
 static bool read_entry(const char *path, int fd, struct ledger_entry *entry)
 {
 	struct err err cleanup_err = {0};
-	char *bytes cleanup_free = mem_alloc(ENTRY_CAP);
+	char bytes[ENTRY_CAP];
 	size_t length;
 
 	if (!read_line(fd, bytes, &length))
@@ -66,8 +66,9 @@ static bool read_entry(const char *path, int fd, struct ledger_entry *entry)
 	return false;
 }
 
-/* True with the entry when a live job wrote one; a dead job's file is removed. */
-static bool read_other(const struct ledger *ledger, const char *name, struct ledger_entry *entry)
+/* True with the entry when a live job wrote one. */
+static bool read_other(const struct ledger *ledger, const char *name, bool removes_dead,
+		       struct ledger_entry *entry)
 {
 	char *path cleanup_free = fs_join(ledger->directory, name);
 
@@ -75,7 +76,8 @@ static bool read_other(const struct ledger *ledger, const char *name, struct led
 	if (fd < 0)
 		return false;
 	if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
-		unlink(path);
+		if (removes_dead)
+			unlink(path);
 		return false;
 	}
 	return read_entry(path, fd, entry);
@@ -97,7 +99,7 @@ static int read_others(struct ledger *ledger, struct err *err)
 	str_list_sort(&names);
 	ledger->others = mem_alloc_array(names.count, sizeof(*ledger->others));
 	for (size_t i = 0; i < names.count; i++) {
-		if (read_other(ledger, names.items[i], &ledger->others[ledger->count]))
+		if (read_other(ledger, names.items[i], true, &ledger->others[ledger->count]))
 			ledger->count++;
 	}
 	return 0;
@@ -249,6 +251,16 @@ struct ledger_entry *ledger_own(struct ledger *ledger)
 	return &ledger->own;
 }
 
+bool ledger_waits(const struct ledger *ledger, const char *job, int64_t ticket)
+{
+	char *file cleanup_free = entry_file(job);
+	struct ledger_entry entry = {0};
+	bool result = read_other(ledger, file, false, &entry) && entry.ticket == ticket;
+
+	ledger_entry_finish(&entry);
+	return result;
+}
+
 int64_t ledger_next_ticket(const struct ledger *ledger)
 {
 	int64_t last = 0;
@@ -289,14 +301,17 @@ int ledger_commit(struct ledger *ledger, struct err *err)
 
 /* ---- waking up ---------------------------------------------------------------------------- */
 
-int ledger_watch(struct ledger *ledger)
+int ledger_watch(struct ledger *ledger, const char *job)
 {
-	if (ledger->watch >= 0)
-		return ledger->watch;
-	ledger->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	/* The last process of a killed job closes its entry; a live job rewrites it. */
-	if (ledger->watch >= 0 && inotify_add_watch(ledger->watch, ledger->directory,
-						    IN_CLOSE_WRITE | IN_MODIFY | IN_DELETE) < 0)
+	static const uint32_t changes = IN_CLOSE_WRITE | IN_MODIFY | IN_DELETE | IN_DELETE_SELF;
+	char *file cleanup_free = job ? entry_file(job) : NULL;
+	char *path cleanup_free = job ? fs_join(ledger->directory, file) : NULL;
+
+	ledger_unwatch(ledger);
+	ledger->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (ledger->watch >= 0 && (!job || inotify_add_watch(ledger->watch, path, changes) < 0) &&
+	    inotify_add_watch(ledger->watch, ledger->directory, changes) < 0)
 		ledger_unwatch(ledger);
 	return ledger->watch;
 }

@@ -52,11 +52,15 @@ int64_t ledger_next_ticket(const struct ledger *ledger);
 /* Writes the own entry if it changed and unlocks, also on failure. */
 int ledger_commit(struct ledger *ledger, struct err *err);
 
-/* A descriptor that is readable when some entry may have changed; ledger_drain() makes it
- * unreadable again. -1: not to be had, poll instead. */
-int ledger_watch(struct ledger *ledger);
+/* A descriptor that is readable when the entry of `job` (NULL: any) may have changed; of a job that
+ * has none any more, it tells of all. ledger_drain() makes it unreadable again. -1: not to be had,
+ * poll instead. */
+int ledger_watch(struct ledger *ledger, const char *job);
 void ledger_drain(struct ledger *ledger);
 void ledger_unwatch(struct ledger *ledger);
+
+/* Whether a live job still waits with this ticket: seen without the lock over all. */
+bool ledger_waits(const struct ledger *ledger, const char *job, int64_t ticket);
 
 /* The entry stays as it is. NULL is fine. */
 void ledger_close(struct ledger *ledger);

@@ -90,6 +90,10 @@ struct local {
 	struct event *changed;		   /* the ledger, while something waits */
 	struct event *again;		   /* looks anyway, while something waits */
 	bool woken;
+	char *watched;		     /* the job whose entry is watched; NULL: all are */
+	char *behind;		     /* the job before this one in the queue; NULL: none */
+	int64_t behind_ticket;	     /* as which it waits */
+	int64_t look_ms;	     /* monotonic: when all is looked at, though that one waits */
 	bool contended;		     /* another user wanted the same at the same time */
 	char *waiting;		     /* as last told */
 	char *fault;		     /* of the ledger of all users, as last told; NULL: none */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -14,6 +15,8 @@ enum {
 	CONTENDED_MS = 50, /* at most, until what two users wanted is tried again */
 	SETTLE_MS = 50,	   /* after a change */
 	LOOK_MS = 1000,	   /* in case a change was not told, as on network file systems */
+	LOOK_EACH_MS =
+		50, /* more for each job: those behind others look only to tell why they wait */
 };
 
 /* ---- asks --------------------------------------------------------------------------------- */
@@ -208,6 +211,18 @@ static void tell_fault(struct local *local, const struct err *fault)
 	mem_replace(&local->fault, mem_strdup(text));
 }
 
+/* A job behind another one need not look at all of them while that one waits: with hundreds that
+ * wait, each look by each of them would be all that the machine does. */
+static void find_place(struct local *local, const struct allotment *allotment)
+{
+	const struct ledger_entry *before =
+		allotment->own->ticket != 0 ? allotment_before(allotment) : NULL;
+
+	mem_replace(&local->behind, before ? mem_strdup(before->job) : NULL);
+	local->behind_ticket = before ? before->ticket : 0;
+	local->look_ms = clock_monotonic_ms() + LOOK_MS + LOOK_EACH_MS * (int64_t)allotment->count;
+}
+
 /* Returns why the first ask waits, or NULL when none does. The caller frees. */
 static char *allocate_what_fits(struct local *local)
 {
@@ -224,6 +239,7 @@ static char *allocate_what_fits(struct local *local)
 	local->contended = result > 0;
 	write_shared(local, own, result < 0 ? NULL : &fault);
 	tell_fault(local, &fault);
+	mem_replace(&local->behind, NULL);
 	if (result < 0)
 		return mem_printf("waits for the ledger of all users: %s", err_message(&fault));
 	const struct ask *ask = TAILQ_FIRST(&local->asks);
@@ -233,10 +249,24 @@ static char *allocate_what_fits(struct local *local)
 	if (!is_needed)
 		own->ticket = 0;
 	own->wants = is_needed ? ask->need : (struct share){0};
+	find_place(local, &allotment);
 	return ask ? describe_waiting(&allotment, ask) : NULL;
 }
 
 /* ---- waiting ------------------------------------------------------------------------------ */
+
+static bool is_behind(const struct local *local)
+{
+	return local->behind && ledger_waits(local->ledger, local->behind, local->behind_ticket);
+}
+
+/* The kernel tells of a closed file before it releases the file's lock: the first look may still
+ * find a dead job alive. */
+static void look_again(struct local *local)
+{
+	timer_start(local->again, local->woken ? SETTLE_MS : LOOK_MS);
+	local->woken = false;
+}
 
 static void on_changed(int fd, short what, void *data)
 {
@@ -244,39 +274,55 @@ static void on_changed(int fd, short what, void *data)
 
 	ledger_drain(local->ledger);
 	local->woken = true;
-	local_pump_soon(local);
+	if (is_behind(local))
+		look_again(local);
+	else
+		local_pump_soon(local);
 }
 
 static void on_again(int fd, short what, void *data)
 {
-	local_pump_soon(data);
+	struct local *local = data;
+
+	if (clock_monotonic_ms() < local->look_ms && is_behind(local))
+		look_again(local);
+	else
+		local_pump_soon(local);
 }
 
-static void stop_waiting(struct local *local)
+static void stop_watching(struct local *local)
 {
 	if (local->changed)
 		event_free(local->changed);
 	local->changed = NULL;
 	ledger_unwatch(local->ledger);
+	mem_replace(&local->watched, NULL);
+}
+
+static void stop_waiting(struct local *local)
+{
+	stop_watching(local);
 	event_del(local->again);
+}
+
+static void watch(struct local *local)
+{
+	if (local->changed && str_equal(local->behind, local->watched))
+		return;
+	stop_watching(local);
+	int fd = ledger_watch(local->ledger, local->behind);
+	if (fd < 0)
+		return;
+	local->watched = mem_strdup(local->behind);
+	local->changed = event_new(local->base, fd, EV_READ | EV_PERSIST, on_changed, local);
+	event_add(local->changed, NULL);
+	local->woken = true; /* something may have changed before the watch was there */
 }
 
 static void keep_waiting(struct local *local)
 {
-	/* The kernel tells of a closed file before it releases the file's lock: the first look may
-	 * still find a dead job alive. */
-	int64_t delay_ms = local->woken ? SETTLE_MS : LOOK_MS;
-	int fd = ledger_watch(local->ledger);
-
-	if (!local->changed && fd >= 0) {
-		local->changed =
-			event_new(local->base, fd, EV_READ | EV_PERSIST, on_changed, local);
-		event_add(local->changed, NULL);
-		/* What changed before the watch was there. */
-		delay_ms = SETTLE_MS;
-	}
-	local->woken = false;
-	timer_start(local->again, delay_ms);
+	watch(local);
+	look_again(local);
 }
 
 /* `text` is taken. */
@@ -346,6 +392,7 @@ void local_queue_close(struct local *local)
 		stop_waiting(local);
 		event_free(local->again);
 	}
+	free(local->behind);
 	free(local->waiting);
 	free(local->fault);
 }

@@ -43,6 +43,33 @@ static void first_come_first_served(void **state)
 	assert_string_equal(ahead(&own, others + 2, 1), "nobody");
 }
 
+static const char *before(const struct ledger_entry *own, const struct ledger_entry *others,
+			  size_t count)
+{
+	const struct allotment allotment = {&machine, own, others, count};
+	const struct ledger_entry *last = allotment_before(&allotment);
+
+	return last ? last->job : "nobody";
+}
+
+static void a_job_waits_at_least_as_long_as_the_one_before_it(void **state)
+{
+	struct ledger_entry others[] = {waiter(job_b, 7, 1), waiter(job_c, 3, 1), holder(job_d, 5)};
+	struct ledger_entry own = waiter(job_a, 9, 1);
+
+	assert_string_equal(before(&own, others, 3), "b");
+	own.ticket = 5;
+	assert_string_equal(before(&own, others, 3), "c");
+	own.ticket = 2;
+	assert_string_equal(before(&own, others, 3), "nobody");
+	others[2].ticket = 8; /* it holds something, and goes before all that hold nothing */
+	assert_string_equal(before(&own, others, 3), "d");
+	own.ticket = 9;
+	assert_string_equal(before(&own, others, 3), "b");
+	own.containers = 1;
+	assert_string_equal(before(&own, others, 3), "nobody");
+}
+
 static void a_job_that_runs_does_not_queue(void **state)
 {
 	struct ledger_entry running = holder(job_a, 1000), waiting = waiter(job_b, 1, 9000);
@@ -221,6 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first_come_first_served),
+		cmocka_unit_test(a_job_waits_at_least_as_long_as_the_one_before_it),
 		cmocka_unit_test(a_job_that_runs_does_not_queue),
 		cmocka_unit_test(memory_is_what_others_leave),
 		cmocka_unit_test(vcores_count_when_limited),

@@ -204,7 +204,7 @@ static void the_end_of_a_killed_job_wakes_those_who_wait(void **state)
 	struct crew crew = start_crew(state, "other", 4096);
 	struct pollfd poll_fd = {.events = POLLIN};
 
-	poll_fd.fd = ledger_watch(own);
+	poll_fd.fd = ledger_watch(own, NULL);
 	assert_true(poll_fd.fd >= 0);
 	assert_others(own, "other:4096");
 	ledger_drain(own);
@@ -220,7 +220,7 @@ static void the_end_of_a_killed_job_wakes_those_who_wait(void **state)
 static void a_change_wakes_those_who_wait(void **state)
 {
 	struct ledger *a = open_ledger(state, "a"), *b = open_ledger(state, "b");
-	struct pollfd poll_fd = {.fd = ledger_watch(a), .events = POLLIN};
+	struct pollfd poll_fd = {.fd = ledger_watch(a, NULL), .events = POLLIN};
 
 	hold(b, 1);
 	assert_int_equal(poll(&poll_fd, 1, PATIENCE_MS), 1);
@@ -229,6 +229,33 @@ static void a_change_wakes_those_who_wait(void **state)
 	assert_int_equal(poll(&poll_fd, 1, 0), 0);
 	close_ledger(state, a);
 	close_ledger(state, b);
+}
+
+/* As a job does that waits behind it. */
+static void a_change_of_one_job_alone_wakes_and_is_seen(void **state)
+{
+	struct ledger *a = open_ledger(state, "a"), *b = open_ledger(state, "b"),
+		      *c = open_ledger(state, "c");
+	struct pollfd poll_fd = {.fd = ledger_watch(a, "b"), .events = POLLIN};
+	struct err err = {0};
+
+	hold(c, 1);
+	assert_int_equal(poll(&poll_fd, 1, 0), 0);
+	assert_int_equal(ledger_begin(b, &err), 0);
+	ledger_own(b)->ticket = 7;
+	assert_success(ledger_commit(b, &err), &err);
+	assert_int_equal(poll(&poll_fd, 1, PATIENCE_MS), 1);
+	assert_true(ledger_waits(a, "b", 7));
+	assert_false(ledger_waits(a, "b", 8));
+	assert_false(ledger_waits(a, "c", 7));
+	close_ledger(state, b);
+	assert_false(ledger_waits(a, "b", 7));
+	assert_int_equal(ledger_watch(a, "b") >= 0, true); /* of a job that is gone: all */
+	poll_fd.fd = ledger_watch(a, "nobody");
+	hold(c, 2);
+	assert_int_equal(poll(&poll_fd, 1, PATIENCE_MS), 1);
+	close_ledger(state, a);
+	close_ledger(state, c);
 }
 
 /* ---- the lock over all -------------------------------------------------------------------- */
@@ -387,6 +414,7 @@ int main(void)
 		scratch_test(closing_leaves_what_executors_hold),
 		scratch_test(the_end_of_a_killed_job_wakes_those_who_wait),
 		scratch_test(a_change_wakes_those_who_wait),
+		scratch_test(a_change_of_one_job_alone_wakes_and_is_seen),
 		scratch_test(the_lock_is_tried_and_not_waited_for),
 		scratch_test(tickets_grow),
 		scratch_test(many_processes_never_take_more_than_there_is),
