@@ -4,7 +4,8 @@
  *   @ STAMP NAME                 a section; its jobs follow
  *   ID STAMP STATE SUBMITTED ENDED TASKS NAME USER FRAMEWORK SCHEDULER QUEUE TAGS MESSAGE
  *   end
- * In a text, tab, newline and % are %XX; tags have commas between, as in tony.application.tags.
+ * In a text, tab, newline and % are %XX; tags have commas between, as in tony.application.tags. The
+ * message of a live job is what it waits for.
  */
 #include "scheduler/job_index.h"
 
@@ -155,7 +156,8 @@ static bool read_job(char *line, struct job_index_section *section)
 	if (!section || !split(line, fields, FIELDS_MAX))
 		return false;
 	int state = job_state_parse(fields[STATE]);
-	if (!*fields[ID] || state < 0 || !job_state_is_final((enum job_state)state) ||
+	bool is_live = str_equal(section->name, JOB_INDEX_LIVE);
+	if (!*fields[ID] || state < 0 || job_state_is_final((enum job_state)state) == is_live ||
 	    str_parse_int(fields[STAMP], 0, INT64_MAX, &stamp) < 0 ||
 	    str_parse_int(fields[SUBMITTED], 0, INT64_MAX, &job.submitted_ms) < 0 ||
 	    str_parse_int(fields[ENDED], 0, INT64_MAX, &job.ended_ms) < 0 ||
@@ -168,7 +170,7 @@ static bool read_job(char *line, struct job_index_section *section)
 	job.framework = take_text(fields[FRAMEWORK]);
 	job.scheduler = take_text(fields[SCHEDULER]);
 	job.queue = take_text(fields[QUEUE]);
-	job.message = take_text(fields[MESSAGE]);
+	*(is_live ? &job.waiting : &job.message) = take_text(fields[MESSAGE]);
 	char *tags cleanup_free = take_text(fields[TAGS]);
 	str_split(&job.tags, tags ? tags : "", ',');
 	job_index_add_job(section, &job, stamp);
@@ -257,7 +259,7 @@ static void append_job(struct str *out, const struct job_index_entry *entry)
 	append_text(out, job->scheduler);
 	append_text(out, job->queue);
 	append_text(out, tags);
-	append_text(out, job->message);
+	append_text(out, job_state_is_final(job->state) ? job->message : job->waiting);
 	str_append_char(out, '\n');
 }
 

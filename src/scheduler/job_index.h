@@ -1,7 +1,8 @@
 /*
  * The index tells of ended jobs, in one file for each place that has thousands of them: a job that
- * has ended does not change any more, so its files are read once. <state>/index/ is a cache: a file
- * that is gone, damaged or of another version is made anew, and a failure to write it is nobody's
+ * has ended does not change any more, so its files are read once. A place of its own tells of live
+ * jobs, as they were when their journals were last written. <state>/index/ is a cache: a file that
+ * is gone, damaged or of another version is made anew, and a failure to write it is nobody's
  * trouble.
  */
 #ifndef TONY_SCHEDULER_JOB_INDEX_H
@@ -13,6 +14,9 @@ struct job_index_entry {
 	struct job_summary job;
 	int64_t stamp; /* says of which state of the job's directory this was read */
 };
+
+/* The name of a section of jobs that live: all others are of jobs that have ended. */
+#define JOB_INDEX_LIVE "live"
 
 /* Jobs that are found together. */
 struct job_index_section {

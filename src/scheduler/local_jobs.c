@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -18,7 +19,11 @@
 
 /* ---- all jobs, newest first --------------------------------------------------------------- */
 
-#define INDEX_PLACE "jobs" /* of what is known of those that have ended */
+#define INDEX_PLACE "jobs"	/* of what is known of those that have ended */
+#define LIVE_PLACE  "live jobs" /* of those that live */
+
+/* A file system's clock ticks: what was written so lately may be followed by more of that time. */
+enum { TICK_US = 100000 };
 
 struct place {
 	char *id;
@@ -61,6 +66,11 @@ static void add_place(struct places *places, const char *jobs, const char *id, i
 		.id = mem_strdup(id), .dir = fs_join(jobs, id), .made_us = made_us, .known = known};
 }
 
+static int64_t modified_us(const struct stat *status)
+{
+	return (int64_t)status->st_mtim.tv_sec * 1000000 + status->st_mtim.tv_nsec / 1000;
+}
+
 /* A directory is a job's once job.json is in it. `directory`: that of `jobs`, or AT_FDCWD. */
 static void consider(struct places *places, int directory, const char *jobs, const char *name,
 		     struct job_index_entry *known)
@@ -71,7 +81,7 @@ static void consider(struct places *places, int directory, const char *jobs, con
 
 	if (!state_dir_is_job_id(name) || fstatat(directory, whole ? whole : below, &status, 0) < 0)
 		return;
-	int64_t made_us = (int64_t)status.st_mtim.tv_sec * 1000000 + status.st_mtim.tv_nsec / 1000;
+	int64_t made_us = modified_us(&status);
 	add_place(places, jobs, name, made_us, known && known->stamp == made_us ? known : NULL);
 }
 
@@ -185,20 +195,22 @@ static bool read_job(const struct place *place, struct job_summary *summary)
 	return true;
 }
 
-/* Of those that have ended. `stamps` are those of the jobs. */
-static void keep_index(const struct job_summary *jobs, const int64_t *stamps, size_t count)
+/* Of those that have ended, or live. `stamps` are those of the jobs; without one it is left out. */
+static void keep_index(const char *place, const char *name, const struct job_summary *jobs,
+		       const int64_t *stamps, size_t count)
 {
 	struct job_index index cleanup_job_index = {0};
-	struct job_index_section *section = job_index_add(&index, INDEX_PLACE, 0);
+	struct job_index_section *section = job_index_add(&index, name, 0);
+	bool are_live = str_equal(name, JOB_INDEX_LIVE);
 
 	for (size_t i = 0; i < count; i++) {
 		struct job_summary kept;
-		if (!job_state_is_final(jobs[i].state))
+		if (job_state_is_final(jobs[i].state) == are_live || stamps[i] == 0)
 			continue;
 		job_summary_copy(&jobs[i], &kept);
 		job_index_add_job(section, &kept, stamps[i]);
 	}
-	job_index_write(INDEX_PLACE, &index);
+	job_index_write(place, &index);
 }
 
 /* All of them: what the index does not know is read. */
@@ -222,13 +234,65 @@ static void list_all(const struct places *places, struct job_summary *jobs, size
 		++*count;
 	}
 	if (job_index_is_stale(*count, read_anew))
-		keep_index(jobs, stamps, *count);
+		keep_index(INDEX_PLACE, INDEX_PLACE, jobs, stamps, *count);
 }
 
 static bool ended_before(const struct place *place, int64_t time_ms)
 {
 	return (place->known && place->known->job.ended_ms < time_ms) ||
 	       local_job_ended_before(place->dir, time_ms);
+}
+
+/* When the journal was last written; 0: there is none, or more may follow at the same time. */
+static int64_t journal_stamp(const char *job_dir)
+{
+	char *path cleanup_free = fs_join(job_dir, "journal.jsonl");
+	struct stat status;
+
+	if (stat(path, &status) < 0)
+		return 0;
+	int64_t stamp = modified_us(&status);
+	return stamp < clock_wall_ms() * 1000 - TICK_US ? stamp : 0;
+}
+
+/* Their number is added to *count. Returns how many of them had to be read. */
+static size_t read_live(const struct places *places, const struct map *known,
+			int64_t ended_since_ms, struct job_summary *jobs, int64_t *stamps,
+			size_t *count)
+{
+	size_t read_anew = 0;
+
+	for (size_t i = 0; i < places->count; i++) {
+		const struct place *place = &places->items[i];
+		struct job_index_entry *entry = map_get(known, place->id);
+		struct job_summary *job = &jobs[*count];
+		int64_t stamp = stamps[*count] = journal_stamp(place->dir);
+		/* Whose AM is gone has to be settled. */
+		if (entry && entry->stamp == stamp && state_dir_is_held(place->dir)) {
+			*job = entry->job;
+			entry->job = (struct job_summary){0};
+		} else if (ended_before(place, ended_since_ms) || !read_job(place, job)) {
+			continue;
+		} else {
+			read_anew++;
+		}
+		++*count;
+	}
+	return read_anew;
+}
+
+static void list_live(const struct places *places, int64_t ended_since_ms, struct job_summary *jobs,
+		      size_t *count)
+{
+	int64_t *stamps cleanup_free = mem_alloc_array(places->count + 1, sizeof(*stamps));
+	struct job_index index cleanup_job_index = {0};
+
+	job_index_read(LIVE_PLACE, &index);
+	struct map *known = known_jobs(&index);
+	size_t read_anew = read_live(places, known, ended_since_ms, jobs, stamps, count);
+	map_destroy(known);
+	if (job_index_is_stale(*count, read_anew))
+		keep_index(LIVE_PLACE, JOB_INDEX_LIVE, jobs, stamps, *count);
 }
 
 int local_jobs_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
@@ -243,9 +307,8 @@ int local_jobs_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *c
 	*count = 0;
 	if (wants_all)
 		list_all(&places, *jobs, count);
-	for (size_t i = 0; !wants_all && i < places.count; i++)
-		if (!ended_before(&places.items[i], ended_since_ms))
-			*count += read_job(&places.items[i], &(*jobs)[*count]);
+	else
+		list_live(&places, ended_since_ms, *jobs, count);
 	return 0;
 }
 

@@ -55,6 +55,26 @@ def test_what_a_killed_job_held_is_free_again(tony):
     assert second.wait() == 0
 
 
+def test_many_jobs_wait_in_turn_and_are_listed_as_they_are(tony):
+    """Each looks at the one before it alone, and the list knows again what it has read once."""
+    go = tony.directory / "go"
+    first = tony.submit({"tony.worker.instances": 3}, *SMALL, "--executes", f"./exit_after.sh {go} 0")
+    first.wait_task("worker:2")
+    others = [tony.submit({"tony.worker.instances": 3}, *SMALL, "--executes", "true") for _ in range(10)]
+
+    def listed():
+        return {row["id"]: row for row in json.loads(tony.run("list", "--json").stdout)}
+    wait_until(lambda: all(listed()[job.id].get("waiting") for job in others), "all others to wait")
+    wait_until(lambda: listed() and list(tony.state.glob("index/*")), "what is known of them to be kept")
+    assert listed() == listed() and len(listed()) == 11
+    lost = others.pop(4)
+    lost.lose_am()
+    assert lost.id not in listed(), "a job without an AM has ended, whatever was known of it"
+    go.touch()
+    assert [job.wait() for job in others] == [0] * 9
+    assert not listed()
+
+
 @pytest.mark.promise("R35")
 def test_while_an_am_returns_nobody_gets_what_its_job_holds_or_waits_for(tony):
     go = tony.directory / "go"

@@ -87,6 +87,39 @@ static void what_was_written_is_read(void **state)
 	assert_string_equal(job->tags.items[1], "sweep");
 }
 
+static void add_live(struct job_index *index, const char *section, enum job_state state)
+{
+	struct job_summary job;
+
+	make_job(&job, "tony-20261121-061400-aaaaaaaa", NULL);
+	job.state = state;
+	job.waiting = mem_strdup("waits for 16 MiB: none free");
+	job_index_add_job(job_index_add(index, section, 0), &job, 18);
+}
+
+/* In a section of their own: elsewhere a job that lives is a damage, and one that has ended there.
+ */
+static void live_jobs_are_told_with_what_they_wait_for(void **state)
+{
+	struct job_index live cleanup_job_index = {0}, ended cleanup_job_index = {0},
+			      wrong cleanup_job_index = {0}, found cleanup_job_index = {0};
+
+	setenv("TONY_STATE_DIR", scratch_path(state, "state"), 1);
+	add_live(&live, JOB_INDEX_LIVE, JOB_FORMING);
+	job_index_write("live jobs", &live);
+	job_index_read("live jobs", &found);
+	assert_int_equal(job_index_count(&found), 1);
+	assert_int_equal(found.sections[0].items[0].job.state, JOB_FORMING);
+	assert_string_equal(found.sections[0].items[0].job.waiting, "waits for 16 MiB: none free");
+	assert_null(found.sections[0].items[0].job.message);
+	add_live(&ended, JOB_INDEX_LIVE, JOB_FAILED);
+	job_index_write("live jobs", &ended);
+	assert_known("live jobs", 0);
+	add_live(&wrong, "jobs", JOB_RUNNING);
+	job_index_write("jobs", &wrong);
+	assert_known("jobs", 0);
+}
+
 /* Cut at any byte, or with any byte another one. */
 static void a_damaged_index_is_taken_for_none_or_read_in_full(void **state)
 {
@@ -125,6 +158,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scratch_test(what_was_written_is_read),
+		scratch_test(live_jobs_are_told_with_what_they_wait_for),
 		scratch_test(a_damaged_index_is_taken_for_none_or_read_in_full),
 		cmocka_unit_test(an_index_is_written_when_much_is_new),
 	};
