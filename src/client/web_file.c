@@ -1,130 +1,143 @@
+/* By the program curl: it knows the proxies and authorities of this machine, and whoever reads job
+ * files from the web has it. */
 #include "client/web_file.h"
 
-#include <curl/curl.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
+#include "net/url.h"
 
 #define TRUST_REMEDY "; CURL_CA_BUNDLE=FILE names the authorities to trust"
+#define ELSE_REMEDY  "pipe it into --conf_file -"
 
 enum {
-	CONNECT_S = 10,
-	SILENCE_S = 30,
-	TOTAL_S = 120,
-	REDIRECTS = 5,
+	STATUS_DIGITS = 3,
+	MESSAGE_CAP = 4096,
+	/* curl's exit codes. */
+	CURL_PEER_NOT_TRUSTED = 60,
+	CURL_BAD_AUTHORITIES = 77,
 };
-
-/* ---- names -------------------------------------------------------------------------------- */
-
-static char *text_of(CURLU *parsed)
-{
-	char *text = NULL;
-
-	curl_url_get(parsed, CURLUPART_URL, &text, 0);
-	char *copy = mem_strdup(text);
-	curl_free(text);
-	return copy;
-}
 
 char *web_file_name(const char *url, struct err *err)
 {
-	static const CURLUPart secret[] = {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS,
-					   CURLUPART_QUERY, CURLUPART_FRAGMENT};
-	CURLU *parsed = curl_url();
+	char *without_fragment cleanup_free = mem_strndup(url, strcspn(url, "#"));
+	struct net_url parsed cleanup_net_url = {0};
+	struct err why cleanup_err = {0};
 
-	if (!parsed)
-		BUG("no memory for a URL");
-	CURLUcode code = curl_url_set(parsed, CURLUPART_URL, url, 0);
-	for (size_t i = 0; i < array_length(secret); i++)
-		curl_url_set(parsed, secret[i], NULL, 0);
-	char *name = code == CURLUE_OK ? text_of(parsed) : NULL;
-	curl_url_cleanup(parsed);
-	if (!name)
+	if (net_url_parse(without_fragment, &parsed, &why) < 0) {
 		err_set(err, ERR_CONFIG, "not a URL: %s; write https://HOST/PATH",
-			curl_url_strerror(code));
-	return name;
+			err_message(&why));
+		return NULL;
+	}
+	const char *authority = strstr(url, "://") + 3;
+	const char *at = memrchr(authority, '@', strcspn(authority, "/?#"));
+	const char *host = at ? at + 1 : authority;
+	return mem_printf("%.*s%.*s", (int)(authority - url), url, (int)strcspn(host, "?#"), host);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-struct reading {
-	CURL *easy;
-	struct str *bytes;
-	size_t cap;
-	bool is_too_large;
-	char error[CURL_ERROR_SIZE];
+struct curl {
+	int input, output, errors; /* files of no name, but for the pipe `output` */
+	pid_t pid;
 };
 
-static long status_of(CURL *easy)
+/* The URL may hold a password, which must not be among the arguments, for all to see. */
+static int write_input(int fd, const char *url, struct err *err)
 {
-	long status = 0;
+	struct str line cleanup_str = {0};
 
-	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-	return status;
+	str_append(&line, "url = \"");
+	for (; *url; url++)
+		str_append_format(&line, "%s%c", strchr("\"\\", *url) ? "\\" : "", *url);
+	str_append(&line, "\"\n");
+	if (fs_write_all(fd, line.text, line.length, err) < 0)
+		return -1;
+	return lseek(fd, 0, SEEK_SET) < 0 ? err_set_errno(err, "cannot ask curl") : 0;
 }
 
-static size_t on_bytes(char *bytes, size_t size, size_t count, void *data)
+static int start(struct curl *curl, const char *program, const char *schemes, struct err *err)
 {
-	struct reading *reading = data;
-	size_t length = size * count;
+	char *const arguments[] = {(char *)"curl",
+				   (char *)"--disable",
+				   (char *)"--silent",
+				   (char *)"--show-error",
+				   (char *)"--globoff",
+				   (char *)"--location",
+				   (char *)"--max-redirs",
+				   (char *)"5",
+				   (char *)"--proto",
+				   (char *)schemes,
+				   (char *)"--proto-redir",
+				   (char *)schemes,
+				   (char *)"--connect-timeout",
+				   (char *)"10",
+				   (char *)"--speed-limit",
+				   (char *)"1",
+				   (char *)"--speed-time",
+				   (char *)"30",
+				   (char *)"--max-time",
+				   (char *)"120",
+				   (char *)"--compressed",
+				   (char *)"--user-agent",
+				   (char *)"tony/" TONY_VERSION,
+				   (char *)"--write-out",
+				   (char *)"%{http_code}",
+				   (char *)"--config",
+				   (char *)"-",
+				   NULL};
+	posix_spawn_file_actions_t actions;
+	int pipes[2];
 
-	if (status_of(reading->easy) != 200)
-		return length;
-	reading->is_too_large = length > reading->cap - reading->bytes->length;
-	if (reading->is_too_large)
-		return 0;
-	str_append_bytes(reading->bytes, bytes, length);
-	return length;
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return err_set_errno(err, "cannot make a pipe");
+	curl->output = pipes[0];
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, curl->input, 0);
+	posix_spawn_file_actions_adddup2(&actions, pipes[1], 1);
+	posix_spawn_file_actions_adddup2(&actions, curl->errors, 2);
+	int error = posix_spawn(&curl->pid, program, &actions, NULL, arguments, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(pipes[1]);
+	return error ? err_set(err, ERR_FAILED, "%s: %s", program, strerror(error)) : 0;
 }
 
-/* libcurl leaves these to its callers; its own program reads them, too. */
-static const char *find_authorities(void)
+/* As much as `cap`, and a byte more where there is more. Returns curl's exit code. */
+static int finish(struct curl *curl, size_t cap, struct str *bytes)
 {
-	const char *own = getenv("CURL_CA_BUNDLE");
+	char piece[65536];
+	int status = 0;
+	ssize_t got;
 
-	return own && *own ? own : getenv("SSL_CERT_FILE");
+	while (bytes->length <= cap && (got = read(curl->output, piece, sizeof(piece))) > 0)
+		str_append_bytes(bytes, piece, (size_t)got);
+	if (bytes->length > cap)
+		kill(curl->pid, SIGKILL);
+	waitpid(curl->pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
-static void set_options(struct reading *reading, const char *url)
+static int fail(const struct curl *curl, int code, const char *name, struct err *err)
 {
-	CURL *easy = reading->easy;
-	const char *authorities = find_authorities();
-	const char *schemes = str_starts_with(url, "https:") ? "https" : "http,https";
+	char text[MESSAGE_CAP];
+	ssize_t got = pread(curl->errors, text, sizeof(text) - 1, 0);
+	bool is_of_trust = code == CURL_PEER_NOT_TRUSTED || code == CURL_BAD_AUTHORITIES;
 
-	curl_easy_setopt(easy, CURLOPT_URL, url);
-	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, schemes);
-	curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, schemes);
-	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
-	curl_easy_setopt(easy, CURLOPT_MAXREDIRS, (long)REDIRECTS);
-	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
-	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)SILENCE_S);
-	curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)TOTAL_S);
-	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
-	curl_easy_setopt(easy, CURLOPT_USERAGENT, "tony/" TONY_VERSION);
-	if (authorities && *authorities)
-		curl_easy_setopt(easy, CURLOPT_CAINFO, authorities);
-	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, reading->error);
-	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_bytes);
-	curl_easy_setopt(easy, CURLOPT_WRITEDATA, reading);
-}
-
-static int fail(const struct reading *reading, CURLcode code, const char *name, struct err *err)
-{
-	const char *text = *reading->error ? reading->error : curl_easy_strerror(code);
+	text[got > 0 ? got : 0] = '\0';
 	char *shown cleanup_free = str_printable(text, strcspn(text, "\r\n"));
-	bool is_of_trust =
-		code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
-
-	if (reading->is_too_large)
-		return err_set(err, ERR_CONFIG, "%s: is larger than %zu MiB", name,
-			       reading->cap >> 20);
 	return err_set(err, ERR_UNREACHABLE, "%s: %s%s", name, shown,
 		       is_of_trust ? TRUST_REMEDY : "");
 }
 
-static int judge(long status, const char *name, struct err *err)
+static int judge(int status, const char *name, struct err *err)
 {
 	switch (status) {
 	case 200:
@@ -132,30 +145,56 @@ static int judge(long status, const char *name, struct err *err)
 	case 401:
 	case 403:
 		return err_set(err, ERR_DENIED,
-			       "%s: the server refuses it (status %ld); fetch it with what it "
-			       "asks for, and pipe it into --conf_file -",
+			       "%s: the server refuses it (status %d); fetch it with what it "
+			       "asks for, and " ELSE_REMEDY,
 			       name, status);
 	default:
 		return err_set(err, ERR_NOT_FOUND,
-			       "%s: the server answers with status %ld; see whether a browser "
+			       "%s: the server answers with status %d; see whether a browser "
 			       "finds it there",
 			       name, status);
 	}
 }
 
+/* The status stands behind the content. */
+static int take(const struct curl *curl, int code, const char *name, size_t cap, struct str *answer,
+		struct str *bytes, struct err *err)
+{
+	if (answer->length > cap + STATUS_DIGITS)
+		return err_set(err, ERR_CONFIG, "%s: is larger than %zu MiB", name, cap >> 20);
+	if (code != 0 || answer->length < STATUS_DIGITS)
+		return fail(curl, code, name, err);
+	const size_t length = answer->length - STATUS_DIGITS;
+	if (judge(atoi(answer->text + length), name, err) < 0)
+		return -1;
+	str_append_bytes(bytes, answer->text, length);
+	return 0;
+}
+
 int web_file_read(const char *url, const char *name, size_t cap, struct str *bytes, struct err *err)
 {
-	struct reading reading = {.bytes = bytes, .cap = cap};
+	char *program cleanup_free = fs_find_program("curl", getenv("PATH"));
+	int input cleanup_close = memfd_create("question", MFD_CLOEXEC);
+	int errors cleanup_close = memfd_create("errors", MFD_CLOEXEC);
+	struct curl curl = {.input = input, .errors = errors, .output = -1};
+	struct str answer cleanup_str = {0};
 
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
-		reading.easy = curl_easy_init();
-	if (!reading.easy)
-		return err_set(err, ERR_FAILED, "libcurl could not be started");
-	set_options(&reading, url);
-	CURLcode code = curl_easy_perform(reading.easy);
-	int result = code == CURLE_OK ? judge(status_of(reading.easy), name, err)
-				      : fail(&reading, code, name, err);
-	curl_easy_cleanup(reading.easy);
-	curl_global_cleanup();
+	if (!program)
+		return err_set(err, ERR_FAILED,
+			       "%s: the program curl is needed to read it; install it, or fetch it "
+			       "otherwise, and " ELSE_REMEDY,
+			       name);
+	if (input < 0 || errors < 0)
+		return err_set_errno(err, "cannot make a file");
+	if (write_input(input, url, err) < 0)
+		return -1;
+	bool is_secret = net_url_is_https(url);
+	int result = start(&curl, program, is_secret ? "=https" : "=http,https", err);
+	if (result == 0) {
+		int code = finish(&curl, cap + STATUS_DIGITS, &answer);
+		result = take(&curl, code, name, cap, &answer, bytes, err);
+	}
+	if (curl.output >= 0)
+		close(curl.output);
 	return result;
 }

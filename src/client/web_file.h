@@ -13,7 +13,8 @@ char *web_file_name(const char *url, struct err *err);
 
 /* A whole file of at most `cap` bytes, appended to `bytes`. Follows redirects, from https to https
  * only. Proxies are those of the environment; CURL_CA_BUNDLE or SSL_CERT_FILE name a file of
- * authorities other than the system's. Errors begin with `name`. */
+ * authorities other than the system's. Errors begin with `name`. The program
+ * curl does it: ERR_FAILED when it is not there. */
 int web_file_read(const char *url, const char *name, size_t cap, struct str *bytes,
 		  struct err *err);
 

@@ -182,8 +182,8 @@ static void on_uploaded(void *data, const struct webhdfs_result *result, const s
 	if (err)
 		end(store, err);
 	else
-		webhdfs_async_set_time(store->client, store->part,
-				       store->modified / MIRROR_NS_PER_MS, on_timed, store);
+		webhdfs_async_set_times(store->client, store->part,
+					store->modified / MIRROR_NS_PER_MS, -1, on_timed, store);
 }
 
 static void store_store(void *data, const struct mirror_file *file, int fd, mirror_done *done,
@@ -195,8 +195,8 @@ static void store_store(void *data, const struct mirror_file *file, int fd, mirr
 	begin(store, file->path, done, done_data);
 	store->fd = fd;
 	store->modified = file->modified;
-	webhdfs_async_upload(store->client, store->part, &create, fd, file->length, on_uploaded,
-			     store);
+	webhdfs_async_upload(store->client, store->part, &create, fd, file->length, NULL,
+			     on_uploaded, store);
 }
 
 /* ---- open, close -------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
  * WebHDFS, the REST interface of HDFS (Hadoop 2.10 to 3.5), as far as it does not depend on how
- * bytes travel: what is asked, and what the answers mean. webhdfs_client.h (the tony program,
- * libcurl) and webhdfs_async.h (the static agent, event loop) do the asking.
+ * bytes travel: what is asked, and what the answers mean. webhdfs_async.h does the asking, on an
+ * event loop; webhdfs_client.h waits for what comes of it.
  *
  * Metadata is the NameNode's answer, in JSON. Content goes to or comes from a DataNode: the
  * NameNode names it, either as {"Location": URL} (noredirect=true) or, where it does not know that
@@ -70,6 +70,13 @@ struct webhdfs_create {
 	/* Replaces an existing file. Only then a try that failed half-way is repeated: without, it
 	 * would find itself in the way. */
 	bool overwrite;
+};
+
+/* Told how much of a file has been sent (less than before when a try is repeated) or received, and
+ * once a second while nothing moves; false ends the call (ERR_FAILED "interrupted"). */
+struct webhdfs_progress {
+	bool (*tell)(void *data, int64_t bytes);
+	void *data;
 };
 
 /* ---- what is asked ------------------------------------------------------------------------ */

@@ -14,7 +14,7 @@
 #include "net/http_client.h"
 #include "net/tls.h"
 
-enum { SLOWEST_BYTES_PER_MS = 256 };
+enum { PROGRESS_MS = 1000 };
 
 struct webhdfs_async *webhdfs_async_create(struct event_base *base,
 					   const struct webhdfs_options *options, struct err *err)
@@ -41,6 +41,7 @@ void webhdfs_async_destroy(struct webhdfs_async *client)
 		return;
 	while (!TAILQ_EMPTY(&client->calls))
 		webhdfs_call_cancel(TAILQ_FIRST(&client->calls));
+	http_client_destroy(client->kept);
 	webhdfs_options_finish(&client->options);
 	tls_context_destroy(client->tls);
 	free(client);
@@ -92,9 +93,12 @@ static void fail(struct webhdfs_call *call, enum webhdfs_verdict verdict, struct
 	struct err failure cleanup_err = *err;
 
 	*err = (struct err){0};
+	if (call->has_progressed)
+		webhdfs_tries_progress(&call->tries, clock_monotonic_ms());
+	call->has_progressed = false;
 	/* The source is gone: by a try of ours that seemed to fail? */
-	if (call->to && call->tries.is_unsure && call->stage == STAGE_ASK &&
-	    failure.kind == ERR_NOT_FOUND) {
+	if (call->to && call->tries.is_unsure && failure.kind == ERR_NOT_FOUND &&
+	    (call->stage == STAGE_ASK || call->stage == STAGE_SOURCE)) {
 		err_copy(&call->flaw, &failure);
 		exchange(call, STAGE_LOOK);
 		return;
@@ -233,8 +237,9 @@ static void take_answer(struct webhdfs_call *call, const struct http_response *r
 	else if (call->question.op == WEBHDFS_OPEN)
 		succeed(call, &(struct webhdfs_result){.bytes = response->body,
 						       .length = response->length});
-	else if (is_content(call) || call->question.op == WEBHDFS_SETTIMES ||
-		 call->question.op == WEBHDFS_SETXATTR || (call->to && !http_fs))
+	else if (is_content(call) || call->question.op == WEBHDFS_SETPERMISSION ||
+		 call->question.op == WEBHDFS_SETTIMES || call->question.op == WEBHDFS_SETXATTR ||
+		 (call->to && !http_fs))
 		succeed(call, &(struct webhdfs_result){0});
 	else
 		take_boolean(call, response->body, response->length);
@@ -253,17 +258,37 @@ static enum webhdfs_verdict adjust(const struct webhdfs_call *call, enum webhdfs
 	return verdict;
 }
 
-static void on_no_answer(struct webhdfs_call *call, const struct err *why)
+/* `why` begins with the address, of which these errors tell otherwise. */
+static const char *reason(const struct err *why)
 {
+	const char *behind = strstr(err_message(why), ": ");
+
+	return behind ? behind + 2 : err_message(why);
+}
+
+static void on_no_answer(struct webhdfs_call *call, enum http_reach reach, const struct err *why)
+{
+	const struct webhdfs_question *question = &call->question;
+	enum webhdfs_verdict verdict = WEBHDFS_REFUSED;
+	bool is_data_node = call->stage == STAGE_CONTENT;
+	bool is_lost = why->kind == ERR_UNREACHABLE;
 	struct err err cleanup_err = {0};
 
-	if (call->stage == STAGE_CONTENT && why->kind == ERR_UNREACHABLE)
-		webhdfs_err_data_node(&call->question, &call->place, err_message(why), &err);
-	else
-		err_set(&err, why->kind, "%s %s: %s", webhdfs_op_name(call->question.op),
-			call->path, err_message(why));
-	fail(call, adjust(call, why->kind == ERR_UNREACHABLE ? WEBHDFS_BROKEN : WEBHDFS_REFUSED),
-	     &err);
+	if (call->is_stopped) {
+		err_set(&err, ERR_FAILED, "%s: %s %s: interrupted", question->server,
+			webhdfs_op_name(question->op), call->path);
+	} else if (is_data_node && is_lost && reach != HTTP_REACH_SENT) {
+		webhdfs_err_data_node(question, &call->place, reason(why), &err);
+		verdict = reach == HTTP_REACH_NAME ? WEBHDFS_REFUSED : WEBHDFS_NOT_NOW;
+	} else {
+		err_set(&err, why->kind, "%s: %s %s: %s%s", question->server,
+			webhdfs_op_name(question->op), call->path, is_data_node ? "DataNode " : "",
+			is_data_node ? err_message(why) : reason(why));
+		if (is_lost)
+			verdict = reach == HTTP_REACH_SENT ? adjust(call, WEBHDFS_BROKEN)
+							   : WEBHDFS_NOT_HERE;
+	}
+	fail(call, verdict, &err);
 }
 
 static void take_room(struct webhdfs_call *call, const struct http_response *response)
@@ -273,6 +298,45 @@ static void take_room(struct webhdfs_call *call, const struct http_response *res
 	tell(call, NULL, &call->flaw);
 }
 
+/* Whether this is an answer to what is asked before a gateway's rename. */
+static bool is_prepared(const struct webhdfs_call *call, enum webhdfs_verdict verdict,
+			enum err_kind kind)
+{
+	return (verdict == WEBHDFS_DONE && call->stage == STAGE_SOURCE) ||
+	       ((verdict == WEBHDFS_DONE || kind == ERR_NOT_FOUND) &&
+		(call->stage == STAGE_TARGET || call->stage == STAGE_CLEAR));
+}
+
+static void prepare_on(struct webhdfs_call *call, bool is_missing)
+{
+	struct err err cleanup_err = {0};
+
+	if (call->stage == STAGE_SOURCE) {
+		exchange(call, STAGE_TARGET);
+	} else if (call->stage == STAGE_CLEAR || is_missing) {
+		exchange(call, STAGE_ASK);
+	} else if (call->overwrite) {
+		exchange(call, STAGE_CLEAR);
+	} else {
+		err_set(&err, ERR_FAILED, "%s: RENAME %s: %s exists", call->question.server,
+			call->path, call->to);
+		refuse(call, &err);
+	}
+}
+
+/* The exchange moves content, to or from a DataNode or a gateway. */
+static bool is_move(const struct webhdfs_call *call)
+{
+	return call->stage == STAGE_CONTENT ||
+	       (call->stage == STAGE_ASK && is_content(call) && call->client->options.http_fs);
+}
+
+/* DataNodes end connections anyway, and what is renamed twice is lost. */
+static bool may_keep(const struct webhdfs_call *call)
+{
+	return !is_move(call) && !call->to;
+}
+
 static void on_answer(void *data, const struct http_response *response, const struct err *why)
 {
 	struct webhdfs_call *call = data;
@@ -280,13 +344,23 @@ static void on_answer(void *data, const struct http_response *response, const st
 	struct http_client *http = mem_steal(&call->http);
 	enum webhdfs_verdict verdict = WEBHDFS_DONE;
 
+	event_del(&call->timer);
+	if (response && may_keep(call) && http_client_is_connected(http)) {
+		http_client_destroy(call->client->kept);
+		call->client->kept = mem_steal(&http);
+		call->client->kept_server = call->question.server;
+	} else if (!response && call->is_kept && why->kind == ERR_UNREACHABLE) {
+		http_client_destroy(http);
+		start_exchange(call);
+		return;
+	}
 	if (call->stage == STAGE_ROOM) {
 		take_room(call, response);
 		http_client_destroy(http);
 		return;
 	}
 	if (!response) {
-		on_no_answer(call, why);
+		on_no_answer(call, http_client_reach(http), why);
 		http_client_destroy(http);
 		return;
 	}
@@ -295,9 +369,8 @@ static void on_answer(void *data, const struct http_response *response, const st
 					response->length, &err);
 	if (call->question.op == WEBHDFS_DELETE && err.kind == ERR_NOT_FOUND)
 		succeed(call, &(struct webhdfs_result){0});
-	else if (call->stage == STAGE_CLEAR &&
-		 (verdict == WEBHDFS_DONE || err.kind == ERR_NOT_FOUND))
-		exchange(call, STAGE_ASK);
+	else if (is_prepared(call, verdict, err.kind))
+		prepare_on(call, err.kind == ERR_NOT_FOUND);
 	else if (verdict != WEBHDFS_DONE)
 		fail(call, adjust(call, verdict), &err);
 	else if (call->stage == STAGE_LOOK)
@@ -309,12 +382,15 @@ static void on_answer(void *data, const struct http_response *response, const st
 
 /* ---- questions ---------------------------------------------------------------------------- */
 
-/* STAGE_CLEAR and STAGE_LOOK ask something else than the call itself, about `to`. */
+/* Questions about a rename are others than the call's. */
 static void append_target(const struct webhdfs_call *call, struct str *target)
 {
-	struct webhdfs_question other = {.server = call->question.server, .path = call->to};
+	const struct webhdfs_question other = {
+		.op = call->stage == STAGE_CLEAR ? WEBHDFS_DELETE : WEBHDFS_GETFILESTATUS,
+		.server = call->question.server,
+		.path = call->stage == STAGE_SOURCE ? call->path : call->to,
+	};
 
-	other.op = call->stage == STAGE_CLEAR ? WEBHDFS_DELETE : WEBHDFS_GETFILESTATUS;
 	if (call->stage == STAGE_CONTENT) {
 		str_append(target, call->place.target);
 		return;
@@ -329,6 +405,9 @@ static void append_target(const struct webhdfs_call *call, struct str *target)
 	}
 	webhdfs_target(target, &call->client->options, &call->question);
 	str_append(target, str_text(&call->parameters));
+	if (call->on_bytes)
+		str_append_format(target, "&offset=%lld&length=%lld", (long long)call->offset,
+				  (long long)call->left);
 	if (is_content(call) && !call->client->options.http_fs)
 		str_append(target, "&noredirect=true");
 	else if (webhdfs_op_sends(call->question.op))
@@ -339,39 +418,62 @@ static const char *method(const struct webhdfs_call *call)
 {
 	if (call->stage == STAGE_CLEAR)
 		return "DELETE";
-	return call->stage == STAGE_LOOK || call->stage == STAGE_ROOM
-		       ? "GET"
-		       : webhdfs_op_method(call->question.op);
+	return call->stage == STAGE_ASK || call->stage == STAGE_CONTENT
+		       ? webhdfs_op_method(call->question.op)
+		       : "GET";
 }
 
-static bool on_bytes(void *data, const char *bytes, size_t length)
+/* No more than was asked for, whatever comes. */
+static bool take_piece(void *data, const char *bytes, size_t length)
 {
 	struct webhdfs_call *call = data;
-	size_t wanted = length < call->left ? length : call->left;
 
-	call->left -= wanted;
-	return fs_write_all(call->fd, bytes, wanted, &call->flaw) == 0 && wanted == length;
+	if ((int64_t)length > call->left)
+		length = (size_t)call->left;
+	call->left -= (int64_t)length;
+	if (!call->on_bytes)
+		return fs_write_all(call->fd, bytes, length, &call->flaw) == 0 && call->left > 0;
+	call->has_progressed = true;
+	call->offset += (int64_t)length;
+	return call->on_bytes(call->data, bytes, length) && call->left > 0;
+}
+
+static bool on_sent(void *data, int64_t bytes)
+{
+	struct webhdfs_call *call = data;
+
+	call->sent = bytes;
+	call->is_stopped = !call->progress->tell(call->progress->data, bytes);
+	return !call->is_stopped;
 }
 
 static int rewind_file(struct webhdfs_call *call, bool empty, struct err *err)
 {
-	call->left = call->length;
+	call->left = (int64_t)call->length;
 	if (lseek(call->fd, call->offset, SEEK_SET) < 0 ||
 	    (empty && ftruncate(call->fd, call->offset) < 0))
 		return err_set_errno(err, "%s", call->path);
 	return 0;
 }
 
-/* The client for one exchange; NULL: `err`. */
-static struct http_client *connect_to(struct webhdfs_async *client, const char *address,
-				      bool is_tls, struct err *err)
+/* For one exchange; NULL: `err`. */
+static struct http_client *connect_to(struct webhdfs_call *call, const struct net_url *url,
+				      struct err *err)
 {
+	struct webhdfs_async *client = call->client;
+	bool is_tls = url->is_tls;
+
+	call->is_kept = client->kept && may_keep(call) &&
+			client->kept_server == call->question.server &&
+			http_client_is_connected(client->kept);
+	if (call->is_kept)
+		return mem_steal(&client->kept);
 	if (is_tls && !client->tls)
 		client->tls = tls_context_create_client(client->options.authorities,
 							WEBHDFS_TRUST_REMEDY, err);
 	if (is_tls && !client->tls)
 		return NULL;
-	struct http_client *http = http_client_create(client->base, address, NULL, err);
+	struct http_client *http = http_client_create(client->base, url->address, NULL, err);
 	if (http && is_tls)
 		http_client_use_tls(http, client->tls);
 	return http;
@@ -379,8 +481,7 @@ static struct http_client *connect_to(struct webhdfs_async *client, const char *
 
 static void ask(struct webhdfs_call *call, const struct net_url *url)
 {
-	bool moves =
-		is_content(call) && (call->stage == STAGE_CONTENT || call->client->options.http_fs);
+	bool moves = is_move(call);
 	bool sends = moves && webhdfs_op_sends(call->question.op);
 	bool by_file = moves && call->fd >= 0;
 	struct str target cleanup_str = {0};
@@ -390,27 +491,32 @@ static void ask(struct webhdfs_call *call, const struct net_url *url)
 		refuse(call, &err);
 		return;
 	}
-	call->http = connect_to(call->client, url->address, url->is_tls, &err);
+	call->http = connect_to(call, url, &err);
 	if (!call->http) {
 		refuse(call, &err);
 		return;
 	}
 	append_target(call, &target);
-	http_client_start(
-		call->http,
-		&(struct http_question){
-			.method = method(call),
-			.path = target.text,
-			.content_type = sends ? "application/octet-stream" : NULL,
-			.body = sends ? call->body.text : NULL,
-			.body_fd = call->fd,
-			.body_length = sends ? call->length : 0,
-			.timeout_ms = call->client->options.silence_timeout_ms +
-				      (int64_t)((moves ? call->length : 0) / SLOWEST_BYTES_PER_MS),
-			.on_bytes = by_file && !sends ? on_bytes : NULL,
-			.done = on_answer,
-			.data = call,
-		});
+	call->sent = 0;
+	if (moves && call->progress)
+		timer_start(&call->timer, PROGRESS_MS);
+	http_client_start(call->http,
+			  &(struct http_question){
+				  .method = method(call),
+				  .path = target.text,
+				  .content_type = sends ? "application/octet-stream" : NULL,
+				  .body = sends ? call->body.text : NULL,
+				  .body_fd = call->fd,
+				  .body_length = sends ? call->length : 0,
+				  .silence_ms = call->client->options.silence_timeout_ms,
+				  .connect_ms = call->client->options.connect_timeout_ms,
+				  .on_bytes = moves && !sends && (by_file || call->on_bytes)
+						      ? take_piece
+						      : NULL,
+				  .on_sent = sends && call->progress ? on_sent : NULL,
+				  .done = on_answer,
+				  .data = call,
+			  });
 }
 
 static void start_exchange(struct webhdfs_call *call)
@@ -425,6 +531,19 @@ static void start_exchange(struct webhdfs_call *call)
 	ask(call, &server);
 }
 
+/* Nothing may move for long. */
+static void ask_progress(struct webhdfs_call *call)
+{
+	const struct err none = {.kind = ERR_FAILED};
+
+	if (on_sent(call, call->sent)) {
+		timer_start(&call->timer, PROGRESS_MS);
+		return;
+	}
+	http_client_destroy(mem_steal(&call->http));
+	on_no_answer(call, HTTP_REACH_SENT, &none);
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *data)
 {
 	struct webhdfs_call *call = data;
@@ -433,11 +552,16 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
 		tell(call, NULL, &call->flaw);
 		return;
 	}
+	if (call->http) {
+		ask_progress(call);
+		return;
+	}
+	if (call->on_bytes && call->left == 0) {
+		succeed(call, &(struct webhdfs_result){0});
+		return;
+	}
 	call->question.server = webhdfs_tries_server(&call->tries);
-	/* What stands there after a try that seemed to fail may be what was renamed. */
-	bool clears = call->to && call->overwrite && call->client->options.http_fs &&
-		      !call->tries.is_unsure;
-	exchange(call, clears ? STAGE_CLEAR : STAGE_ASK);
+	exchange(call, call->to && call->client->options.http_fs ? STAGE_SOURCE : STAGE_ASK);
 }
 
 struct webhdfs_call *webhdfs_call_start(struct webhdfs_async *client, enum webhdfs_op op,

@@ -1,6 +1,12 @@
 /*
- * The calls to HDFS that are made from within containers: asynchronous, over src/net. The same
- * rules as webhdfs_client.h about addresses, repetition and errors.
+ * Files in HDFS: asynchronous, over src/net.
+ *
+ * Each call finds the active one of the addresses by itself and stays with it. What could not be
+ * served is repeated for max_wait_ms with growing pauses; what may have been done already only if
+ * doing it twice does no harm. Errors name server, operation, path, exception and its first line.
+ * Kinds beyond webhdfs_judge()'s: ERR_UNREACHABLE when no address, or not the DataNode that the
+ * NameNode named, could be reached; ERR_INPUT for answers that are not WebHDFS's. No proxy of the
+ * environment is used: clusters are asked directly, as Hadoop's own clients do.
  */
 #ifndef TONY_HADOOP_WEBHDFS_ASYNC_H
 #define TONY_HADOOP_WEBHDFS_ASYNC_H
@@ -57,8 +63,13 @@ struct webhdfs_call *webhdfs_async_remove(struct webhdfs_async *client, const ch
 struct webhdfs_call *webhdfs_async_list(struct webhdfs_async *client, const char *path,
 					void (*visit)(void *data, const struct webhdfs_file *file),
 					webhdfs_done *done, void *data);
-struct webhdfs_call *webhdfs_async_set_time(struct webhdfs_async *client, const char *path,
-					    int64_t modified_ms, webhdfs_done *done, void *data);
+struct webhdfs_call *webhdfs_async_set_permission(struct webhdfs_async *client, const char *path,
+						  unsigned permission, webhdfs_done *done,
+						  void *data);
+/* -1: the time stays as it is. */
+struct webhdfs_call *webhdfs_async_set_times(struct webhdfs_async *client, const char *path,
+					     int64_t modified_ms, int64_t accessed_ms,
+					     webhdfs_done *done, void *data);
 /* An extended attribute, "user.NAME", of at most 16 KiB as HDFS is set up; it takes the place of
  * one that is there. `value` is in hex, "0x6f6e65". */
 struct webhdfs_call *webhdfs_async_set_attribute(struct webhdfs_async *client, const char *path,
@@ -69,17 +80,27 @@ struct webhdfs_call *webhdfs_async_attributes(struct webhdfs_async *client, cons
 					      void (*visit)(void *data, const char *name,
 							    const char *value),
 					      webhdfs_done *done, void *data);
-/* Files of any length, from and to a descriptor, which is borrowed. How long a try may take follows
- * from `length`. An upload sends the beginning of it. A download brings what the file has from
- * `offset` on, at most `length` (> 0) bytes, and makes them all that `fd` has from there on. */
+/* Files of any length, from and to a descriptor, which is borrowed. An upload sends the beginning
+ * of it: a file that turns out to be shorter is an error. `progress` is borrowed, too, and may be
+ * NULL. A download brings what the file has from `offset` on, at most `length` (> 0) bytes, and
+ * makes them all that `fd` has from there on. */
 struct webhdfs_call *webhdfs_async_upload(struct webhdfs_async *client, const char *path,
 					  const struct webhdfs_create *create, int fd,
-					  int64_t length, webhdfs_done *done, void *data);
+					  int64_t length, const struct webhdfs_progress *progress,
+					  webhdfs_done *done, void *data);
 struct webhdfs_call *webhdfs_async_download(struct webhdfs_async *client, const char *path, int fd,
 					    int64_t offset, int64_t length, webhdfs_done *done,
 					    void *data);
-/* `overwrite` as in webhdfs_rename(). Through an HttpFS gateway without `overwrite`, a directory
- * `to` would be moved into. */
+/* Bytes from `offset` on, `length` of them or fewer if the file ends before, in pieces as they
+ * come; on_bytes() ends the call by false, which is a success. When a connection breaks in the
+ * middle the rest is asked for. */
+struct webhdfs_call *
+webhdfs_async_stream(struct webhdfs_async *client, const char *path, int64_t offset, int64_t length,
+		     bool (*on_bytes)(void *data, const char *bytes, size_t length),
+		     webhdfs_done *done, void *data);
+/* `to` is the new path itself, never a directory to move into. When it exists: ERR_FAILED, unless
+ * `overwrite`, which replaces a file or an empty directory in one step (an HttpFS gateway: in
+ * two). */
 struct webhdfs_call *webhdfs_async_rename(struct webhdfs_async *client, const char *from,
 					  const char *to, bool overwrite, webhdfs_done *done,
 					  void *data);

@@ -13,9 +13,13 @@
 struct http_client;
 struct tls_context;
 
-/* What the exchange in progress is for. Every try starts with STAGE_CLEAR or STAGE_ASK. */
+/* What the exchange in progress is for. Every try starts with STAGE_SOURCE or STAGE_ASK. */
 enum stage {
-	STAGE_CLEAR, /* HttpFS cannot rename onto a file: that is removed before */
+	/* HttpFS knows no options of renaming, and of its failures one word: the source is there,
+	 * the target is not, or is removed before. */
+	STAGE_SOURCE,
+	STAGE_TARGET,
+	STAGE_CLEAR,
 	STAGE_ASK,
 	STAGE_CONTENT, /* with the DataNode */
 	STAGE_LOOK,    /* whether a rename that broke off, and cannot be repeated, was done */
@@ -29,10 +33,17 @@ struct webhdfs_call {
 	char *path, *to;		  /* `to`: where a rename leads; else NULL */
 	bool overwrite;
 	struct str parameters, body;
-	int fd;		/* of an upload or download; else -1 */
-	int64_t offset; /* of a download: where it begins, in both files */
-	size_t left;	/* what its try may still bring */
-	size_t length;	/* of what is sent or received, as far as it is known */
+	int fd;					 /* of an upload or download; else -1 */
+	size_t length;				 /* of what is sent, or downloaded at most */
+	const struct webhdfs_progress *progress; /* of an upload; NULL: nobody wants to know */
+	int64_t sent;				 /* of this try */
+	/* Of webhdfs_async_stream(); else NULL. */
+	bool (*on_bytes)(void *data, const char *bytes, size_t length);
+	/* Bytes still to come: of a stream, and of the present try of a download, whose `offset`
+	 * stays. */
+	int64_t offset, left;
+	bool has_progressed; /* in this try */
+	bool is_stopped;     /* by `progress` */
 	void (*visit)(void *data, const struct webhdfs_file *file);
 	void (*visit_attribute)(void *data, const char *name, const char *value);
 	struct err flaw; /* of the call itself: there is no other try */
@@ -40,10 +51,11 @@ struct webhdfs_call {
 	void *data;
 
 	struct webhdfs_tries tries;
-	struct event timer; /* the pause before the next try */
+	struct event timer; /* the pause before the next try; during an upload, asks `progress` */
 	enum stage stage;
 	struct net_url place;	  /* STAGE_CONTENT: where the content goes to or comes from */
 	struct http_client *http; /* the exchange in progress; NULL: none */
+	bool is_kept;		  /* `http` had been used before: it may be dead */
 };
 TAILQ_HEAD(call_list, webhdfs_call);
 
@@ -52,6 +64,9 @@ struct webhdfs_async {
 	struct webhdfs_options options;
 	struct tls_context *tls; /* NULL: not needed so far */
 	size_t active;		 /* the address that answered last */
+	/* The connection by which it did, for questions that may be repeated; NULL: none. */
+	struct http_client *kept;
+	const char *kept_server; /* of the options */
 	struct call_list calls;
 };
 

@@ -64,11 +64,13 @@ struct webhdfs_call *webhdfs_async_append(struct webhdfs_async *client, const ch
 
 struct webhdfs_call *webhdfs_async_upload(struct webhdfs_async *client, const char *path,
 					  const struct webhdfs_create *create, int fd,
-					  int64_t length, webhdfs_done *done, void *data)
+					  int64_t length, const struct webhdfs_progress *progress,
+					  webhdfs_done *done, void *data)
 {
 	struct webhdfs_call *call = start_create(client, path, create, done, data);
 
 	call->fd = fd;
+	call->progress = progress;
 	call->length = (size_t)length;
 	return call;
 }
@@ -76,10 +78,7 @@ struct webhdfs_call *webhdfs_async_upload(struct webhdfs_async *client, const ch
 struct webhdfs_call *webhdfs_async_read(struct webhdfs_async *client, const char *path,
 					webhdfs_done *done, void *data)
 {
-	struct webhdfs_call *call = webhdfs_call_start(client, WEBHDFS_OPEN, path, done, data);
-
-	call->length = WEBHDFS_BODY_CAP;
-	return call;
+	return webhdfs_call_start(client, WEBHDFS_OPEN, path, done, data);
 }
 
 struct webhdfs_call *webhdfs_async_download(struct webhdfs_async *client, const char *path, int fd,
@@ -96,6 +95,19 @@ struct webhdfs_call *webhdfs_async_download(struct webhdfs_async *client, const 
 	return call;
 }
 
+struct webhdfs_call *
+webhdfs_async_stream(struct webhdfs_async *client, const char *path, int64_t offset, int64_t length,
+		     bool (*on_bytes)(void *data, const char *bytes, size_t length),
+		     webhdfs_done *done, void *data)
+{
+	struct webhdfs_call *call = webhdfs_call_start(client, WEBHDFS_OPEN, path, done, data);
+
+	call->on_bytes = on_bytes;
+	call->offset = offset;
+	call->left = length;
+	return call;
+}
+
 struct webhdfs_call *webhdfs_async_list(struct webhdfs_async *client, const char *path,
 					void (*visit)(void *data, const struct webhdfs_file *file),
 					webhdfs_done *done, void *data)
@@ -107,13 +119,25 @@ struct webhdfs_call *webhdfs_async_list(struct webhdfs_async *client, const char
 	return call;
 }
 
-struct webhdfs_call *webhdfs_async_set_time(struct webhdfs_async *client, const char *path,
-					    int64_t modified_ms, webhdfs_done *done, void *data)
+struct webhdfs_call *webhdfs_async_set_permission(struct webhdfs_async *client, const char *path,
+						  unsigned permission, webhdfs_done *done,
+						  void *data)
+{
+	struct webhdfs_call *call =
+		webhdfs_call_start(client, WEBHDFS_SETPERMISSION, path, done, data);
+
+	str_append_format(&call->parameters, "&permission=%o", permission);
+	return call;
+}
+
+struct webhdfs_call *webhdfs_async_set_times(struct webhdfs_async *client, const char *path,
+					     int64_t modified_ms, int64_t accessed_ms,
+					     webhdfs_done *done, void *data)
 {
 	struct webhdfs_call *call = webhdfs_call_start(client, WEBHDFS_SETTIMES, path, done, data);
 
-	str_append_format(&call->parameters, "&modificationtime=%lld&accesstime=-1",
-			  (long long)modified_ms);
+	str_append_format(&call->parameters, "&modificationtime=%lld&accesstime=%lld",
+			  (long long)modified_ms, (long long)accessed_ms);
 	return call;
 }
 

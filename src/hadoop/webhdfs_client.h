@@ -1,11 +1,6 @@
 /*
- * Files in HDFS for the tony program: synchronous, over libcurl.
- *
- * Each call finds the active one of the addresses by itself and stays with it. What could not be
- * served is repeated for max_wait_ms with growing pauses; what may have been done already only if
- * doing it twice does no harm. Errors name server, operation, path, exception and its first line.
- * Kinds beyond webhdfs_judge()'s: ERR_UNREACHABLE when no address, or not the DataNode that the
- * NameNode named, could be reached; ERR_INPUT for answers that are not WebHDFS's.
+ * The calls of webhdfs_async.h for the tony program: each waits for its end, in an event loop of
+ * the client's own. So no callback makes another call of the same client.
  */
 #ifndef TONY_HADOOP_WEBHDFS_CLIENT_H
 #define TONY_HADOOP_WEBHDFS_CLIENT_H
@@ -35,13 +30,6 @@ int webhdfs_list(struct webhdfs_client *client, const char *path,
 int webhdfs_attributes(struct webhdfs_client *client, const char *path,
 		       void (*visit)(void *data, const char *name, const char *value), void *data,
 		       struct err *err);
-
-/* Told how much of the file has been sent (less than before when a try is repeated) or received;
- * false ends the call (ERR_FAILED "interrupted"). */
-struct webhdfs_progress {
-	bool (*tell)(void *data, int64_t bytes);
-	void *data;
-};
 
 /* Sends `length` bytes of `fd` from its start on; its position is not used. A file that turns out
  * to be shorter is an error. Missing parents are made. `progress` may be NULL. */
@@ -83,15 +71,9 @@ int webhdfs_fetch(struct webhdfs_client *client, const char *path, const char *t
 /* With everything in it. Nothing there: fine. */
 int webhdfs_remove(struct webhdfs_client *client, const char *path, struct err *err);
 
-/* `to` is the new path itself, never a directory to move into. When it exists: ERR_FAILED, unless
- * `overwrite`, which replaces a file or an empty directory in one step (an HttpFS gateway: in
- * two). */
+/* As webhdfs_async_rename(). */
 int webhdfs_rename(struct webhdfs_client *client, const char *from, const char *to, bool overwrite,
 		   struct err *err);
-
-/* Where `err` says that no DataNode takes a file: asks the NameNode, for webhdfs_add_room().
- * Returns -1. */
-int webhdfs_explain_full(struct webhdfs_client *client, struct err *err);
 
 int webhdfs_set_permission(struct webhdfs_client *client, const char *path, unsigned permission,
 			   struct err *err);

@@ -229,7 +229,8 @@ static int send_file(struct history_upload *upload, const char *name)
 		return err_set_errno(&upload->err, "%s", from);
 	struct call *call = call_create(upload, take_failure);
 	call->fd = mem_steal_fd(&fd);
-	webhdfs_async_upload(upload->hdfs, to, &create, call->fd, status.st_size, on_answer, call);
+	webhdfs_async_upload(upload->hdfs, to, &create, call->fd, status.st_size, NULL, on_answer,
+			     call);
 	return 0;
 }
 

@@ -13,8 +13,8 @@ struct event_base;
 struct dial;
 
 /* Called once, from the loop. `fd` is connected, non-blocking, close-on-exec, and `done`'s to
- * close; or -1: `err` says why, without naming the address (ERR_UNREACHABLE; ERR_DENIED: see
- * dial_demand_owner()). */
+ * close; or -1: `err` says why, without naming the address (ERR_UNREACHABLE; ERR_NOT_FOUND: the
+ * name has no address; ERR_DENIED: see dial_demand_owner()). */
 typedef void dial_done(void *data, int fd, const struct err *err);
 
 /* Never calls back from within. NULL when `address` is not HOST:PORT. timeout_ms covers all of it;

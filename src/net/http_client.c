@@ -55,6 +55,7 @@ struct http_client {
 	struct event next;   /* sends the first call, from the loop */
 	struct event again;  /* goes on with the answer, from the loop */
 	bool is_paused;	     /* nobody takes the answer now */
+	enum http_reach reach;
 
 	size_t file_left; /* of the body on the wire: not read yet */
 
@@ -304,6 +305,15 @@ static bool take(struct http_client *client)
 	return client->framing == FRAMING_HEAD ? take_head(client) : take_body(client);
 }
 
+/* Of the call in progress. */
+static void note_progress(struct http_client *client)
+{
+	struct http_call *call = TAILQ_FIRST(&client->calls);
+
+	if (client->is_busy && call->question.silence_ms > 0)
+		timer_start(&call->timer, call->question.silence_ms);
+}
+
 static void on_input(void *data)
 {
 	struct http_client *client = data;
@@ -312,6 +322,7 @@ static void on_input(void *data)
 		disconnect(client);
 		return;
 	}
+	note_progress(client);
 	/* The call that ends this loop may have freed the client. */
 	while (!client->is_paused && take(client))
 		continue;
@@ -327,7 +338,7 @@ static bool read_file(struct http_client *client)
 		size_t want = client->file_left < sizeof(bytes) ? client->file_left : sizeof(bytes);
 		ssize_t got = read(call->question.body_fd, bytes, want);
 		if (got <= 0) {
-			fail(call, ERR_INPUT,
+			fail(call, ERR_IO,
 			     got < 0 ? strerror(errno) : "the file to be sent became shorter");
 			return false;
 		}
@@ -337,17 +348,34 @@ static bool read_file(struct http_client *client)
 	return true;
 }
 
+/* The last thing of its event. */
+static void tell_sent(struct http_client *client)
+{
+	struct http_call *call = TAILQ_FIRST(&client->calls);
+	const struct http_question *question = &call->question;
+	int64_t left = (int64_t)(client->file_left + evbuffer_get_length(client->wire.output));
+	int64_t sent = (int64_t)question->body_length - left;
+
+	if (question->on_sent && !question->on_sent(question->data, sent > 0 ? sent : 0))
+		fail(call, ERR_FAILED, "interrupted");
+}
+
 static void on_output(void *data)
 {
 	struct http_client *client = data;
 
-	if (client->file_left == 0 || !read_file(client))
-		return;
-	wire_flush(&client->wire);
-	/* When the socket took it all there is no event to come: others have their turn, then on.
-	 */
-	if (client->file_left > 0 && evbuffer_get_length(client->wire.output) == 0)
-		event_active(&client->wire.write_event, EV_WRITE, 0);
+	note_progress(client);
+	if (client->file_left > 0) {
+		if (!read_file(client))
+			return;
+		wire_flush(&client->wire);
+		/* When the socket took it all there is no event to come: others have their turn,
+		 * then on. */
+		if (client->file_left > 0 && evbuffer_get_length(client->wire.output) == 0)
+			event_active(&client->wire.write_event, EV_WRITE, 0);
+	}
+	if (client->is_busy)
+		tell_sent(client);
 }
 
 static void fail_wire(struct http_client *client, int error)
@@ -389,6 +417,12 @@ static void on_again(evutil_socket_t fd, short what, void *data)
 		on_input(client);
 }
 
+static int64_t connect_ms(const struct http_call *call)
+{
+	return call && call->question.connect_ms > 0 ? call->question.connect_ms
+						     : CONNECT_TIMEOUT_MS;
+}
+
 static void on_dialed(void *data, int fd, const struct err *err)
 {
 	struct http_client *client = data;
@@ -396,8 +430,10 @@ static void on_dialed(void *data, int fd, const struct err *err)
 
 	client->dial = NULL;
 	if (fd < 0) {
+		bool has_name = err->kind != ERR_NOT_FOUND;
+		client->reach = has_name ? HTTP_REACH_SERVER : HTTP_REACH_NAME;
 		if (call)
-			fail(call, err->kind, err_message(err));
+			fail(call, has_name ? err->kind : ERR_UNREACHABLE, err_message(err));
 		return;
 	}
 	client->wire = (struct wire){
@@ -411,7 +447,7 @@ static void on_dialed(void *data, int fd, const struct err *err)
 	wire_init(&client->wire, client->base, fd);
 	client->is_connected = true;
 	if (client->tls)
-		timer_start(&client->agreed, CONNECT_TIMEOUT_MS);
+		timer_start(&client->agreed, connect_ms(call));
 	send_next(client);
 }
 
@@ -420,6 +456,7 @@ static void send_call(struct http_client *client, const struct http_call *call)
 	struct evbuffer *output = client->wire.output;
 
 	client->is_busy = true;
+	client->reach = HTTP_REACH_SENT;
 	client->framing = FRAMING_HEAD;
 	client->looked = 0;
 	str_truncate(&client->body, 0);
@@ -458,15 +495,21 @@ static void on_next(evutil_socket_t fd, short what, void *data)
 		send_call(client, call);
 		return;
 	}
-	client->dial = dial_start(client->base, client->address, CONNECT_TIMEOUT_MS, on_dialed,
+	client->reach = HTTP_REACH_SERVER;
+	client->dial = dial_start(client->base, client->address, connect_ms(call), on_dialed,
 				  client, NULL);
 	dial_demand_owner(client->dial, client->owner, NULL);
+}
+
+static int64_t limit_ms(const struct http_question *question)
+{
+	return question->silence_ms > 0 ? question->silence_ms : question->timeout_ms;
 }
 
 static void on_timeout(evutil_socket_t fd, short what, void *data)
 {
 	struct http_call *call = data;
-	char *waited cleanup_free = str_format_duration(call->question.timeout_ms);
+	char *waited cleanup_free = str_format_duration(limit_ms(&call->question));
 	char *text cleanup_free = mem_printf("no answer within %s", waited);
 
 	fail(call, ERR_UNREACHABLE, text);
@@ -536,8 +579,8 @@ struct http_call *http_client_start(struct http_client *client,
 	if (question->body)
 		str_append_bytes(&call->body, question->body, question->body_length);
 	event_assign(&call->timer, client->base, -1, 0, on_timeout, call);
-	if (question->timeout_ms > 0)
-		timer_start(&call->timer, question->timeout_ms);
+	if (limit_ms(question) > 0)
+		timer_start(&call->timer, limit_ms(question));
 	TAILQ_INSERT_TAIL(&client->calls, call, link);
 	send_next(client);
 	return call;
@@ -551,6 +594,16 @@ void http_client_cancel(struct http_call *call)
 		disconnect(client);
 	free_call(call);
 	send_next(client);
+}
+
+bool http_client_is_connected(const struct http_client *client)
+{
+	return client->is_connected;
+}
+
+enum http_reach http_client_reach(const struct http_client *client)
+{
+	return client->reach;
 }
 
 void http_client_pause(struct http_client *client)

@@ -42,6 +42,8 @@ struct http_question {
 	 * they are sent. Borrowed until the end of the call. */
 	int body_fd;
 	int64_t timeout_ms; /* from the call to the whole answer; 0: no limit */
+	int64_t silence_ms; /* in place of timeout_ms: without a byte to or from the server */
+	int64_t connect_ms; /* to be connected; 0: 20 s */
 	/* The answer may come compressed; who asked is not told. HTTP_RESPONSE_CAP counts what it
 	 * holds. */
 	bool takes_gzip;
@@ -50,6 +52,8 @@ struct http_question {
 	/* NULL: the body is gathered. Else it gets the bytes of a 2xx body as they come; false
 	 * ends the call (`done` is told so: ERR_NONE, status of the answer, empty body). */
 	bool (*on_bytes)(void *data, const char *bytes, size_t length);
+	/* May be NULL. Told how much of the body has left; false ends the call (ERR_FAILED). */
+	bool (*on_sent)(void *data, int64_t bytes);
 	/* Called exactly once, from the loop, unless the call was cancelled. `response` is NULL
 	 * when there was no (whole) answer: `err` says why (ERR_UNREACHABLE: refused, dropped,
 	 * timed out; ERR_DENIED: another user listens there; ERR_INPUT: not HTTP). It may make new
@@ -80,6 +84,17 @@ struct http_call *http_client_start(struct http_client *client,
 				    const struct http_question *question);
 /* `done` will not be called. Closes the connection when the call was on the wire. */
 void http_client_cancel(struct http_call *call);
+
+/* It has a connection, as far as it knows. */
+bool http_client_is_connected(const struct http_client *client);
+
+/* Within the `done` of a call that got no answer: how far it came. */
+enum http_reach {
+	HTTP_REACH_NAME,   /* the host's name has no address */
+	HTTP_REACH_SERVER, /* no connection: nothing was asked */
+	HTTP_REACH_SENT,   /* what the server did is not known */
+};
+enum http_reach http_client_reach(const struct http_client *client);
 
 /* For the on_bytes() of the call in progress: takes no more of its answer for now. Of what comes
  * meanwhile no more than 256 KiB is kept; then the peer has to wait. Fine at any time. */

@@ -88,9 +88,9 @@ static void end(struct resolve *resolve)
 	event_active(&resolve->step, EV_TIMEOUT, 0);
 }
 
-static void fail(struct resolve *resolve, const char *why)
+static void fail(struct resolve *resolve, enum err_kind kind, const char *why)
 {
-	err_set(&resolve->err, ERR_UNREACHABLE,
+	err_set(&resolve->err, kind,
 		"the address of \"%s\" cannot be found in %s nor through %s: %s", resolve->host,
 		resolve->hosts_file, resolve->servers_file, why);
 	end(resolve);
@@ -127,7 +127,7 @@ static void on_v6(int result, char type, int count, int ttl, void *addresses, vo
 	if (resolve->count > 0)
 		end(resolve);
 	else
-		fail(resolve,
+		fail(resolve, is_negative(result) ? ERR_NOT_FOUND : ERR_UNREACHABLE,
 		     is_negative(result) ? "there is no such name" : evdns_err_to_string(result));
 }
 
@@ -145,12 +145,12 @@ static void on_v4(int result, char type, int count, int ttl, void *addresses, vo
 	if (resolve->count > 0) {
 		end(resolve);
 	} else if (!is_negative(result)) {
-		fail(resolve, evdns_err_to_string(result));
+		fail(resolve, ERR_UNREACHABLE, evdns_err_to_string(result));
 	} else {
 		resolve->is_asked = true;
 		if (!evdns_base_resolve_ipv6(resolve->dns, resolve->host, 0, on_v6, resolve)) {
 			resolve->is_asked = false;
-			fail(resolve, "the question cannot be asked");
+			fail(resolve, ERR_UNREACHABLE, "the question cannot be asked");
 		}
 	}
 }
@@ -159,7 +159,7 @@ static void ask(struct resolve *resolve)
 {
 	resolve->dns = evdns_base_new(resolve->base, 0);
 	if (!resolve->dns) {
-		fail(resolve, "the question cannot be asked");
+		fail(resolve, ERR_UNREACHABLE, "the question cannot be asked");
 		return;
 	}
 	/* Some servers do not give the letters' case back. */
@@ -167,13 +167,13 @@ static void ask(struct resolve *resolve)
 	evdns_base_resolv_conf_parse(resolve->dns, DNS_OPTIONS_ALL & ~DNS_OPTION_HOSTSFILE,
 				     resolve->servers_file);
 	if (evdns_base_count_nameservers(resolve->dns) == 0) {
-		fail(resolve, "there is no name server");
+		fail(resolve, ERR_NOT_FOUND, "there is no name server");
 		return;
 	}
 	resolve->is_asked = true;
 	if (!evdns_base_resolve_ipv4(resolve->dns, resolve->host, 0, on_v4, resolve)) {
 		resolve->is_asked = false;
-		fail(resolve, "the question cannot be asked");
+		fail(resolve, ERR_UNREACHABLE, "the question cannot be asked");
 	}
 }
 

@@ -20,7 +20,8 @@ struct resolve_files {
 };
 
 /* Called once, from the loop: with one address at least (valid within `done`; those of IPv4, or if
- * there is none those of IPv6), or with none: `err` says why (ERR_UNREACHABLE). */
+ * there is none those of IPv6), or with none: `err` says why (ERR_NOT_FOUND: it has none;
+ * ERR_UNREACHABLE: nobody answers). */
 typedef void resolve_done(void *data, const struct net_address *addresses, size_t count,
 			  const struct err *err);
 

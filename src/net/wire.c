@@ -91,6 +91,8 @@ static void on_readable(evutil_socket_t fd, short what, void *data)
 
 	if (is_full(wire)) {
 		event_del(&wire->read_event);
+		if (wire->error)
+			wire->on_end(wire->data, wire->error);
 		return;
 	}
 	if (is_over(wire)) {
@@ -106,6 +108,8 @@ static void on_readable(evutil_socket_t fd, short what, void *data)
 		wire->on_input(wire->data);
 	} else if (got == 0) {
 		wire->on_end(wire->data, end_of(wire));
+	} else if (wire->error) {
+		wire->on_end(wire->data, wire->error);
 	} else if (errno != EAGAIN && errno != EINTR) {
 		wire->error = errno; /* which the kernel tells once, and the user may want twice */
 		wire->on_end(wire->data, wire->error);
@@ -122,7 +126,11 @@ static void on_writable(evutil_socket_t fd, short what, void *data)
 	if (!wire->error && evbuffer_get_length(bytes) > 0 && send_some(wire, bytes) < 0)
 		wire->error = errno;
 	if (wire->error) {
-		wire->on_end(wire->data, wire->error);
+		/* The peer may have said why it hung up, before it did. */
+		if (event_pending(&wire->read_event, EV_READ, NULL))
+			event_active(&wire->read_event, EV_READ, 0);
+		else
+			wire->on_end(wire->data, wire->error);
 		return;
 	}
 	if (evbuffer_get_length(to_send(wire)) > 0)

@@ -281,7 +281,7 @@ static void on_directory(void *data, const struct webhdfs_result *result, const 
 	else {
 		journal->call =
 			webhdfs_async_upload(journal->hdfs, journal->part, &create, journal->fd,
-					     journal->length, on_created, journal);
+					     journal->length, NULL, on_created, journal);
 		go_on(journal);
 	}
 }

@@ -80,7 +80,7 @@ static void on_directory(void *data, const struct webhdfs_result *result, const 
 	else
 		metrics->call =
 			webhdfs_async_upload(metrics->hdfs, metrics->part, &create, metrics->fd,
-					     metrics->length, on_uploaded, metrics);
+					     metrics->length, NULL, on_uploaded, metrics);
 }
 
 static struct yarn_metrics *create(struct yarn *yarn)

@@ -363,8 +363,6 @@ int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct 
 				.urls = map_create(NULL),
 				.err = err};
 	int result = stage_all(&stager);
-	if (result < 0)
-		webhdfs_explain_full(client, err);
 	choose_checkpoint_dir(cluster, job);
 	choose_output_dir(cluster, job);
 	map_destroy(stager.numbers);

@@ -240,13 +240,12 @@ static int submit(const struct hadoop_cluster *cluster, struct webhdfs_client *c
 /* Of a job that was not accepted nothing is left, but for files in the cache, which the next try
  * need not send again. */
 static void remove_submission(const struct hadoop_cluster *cluster, struct webhdfs_client *client,
-			      const struct job *job, struct err *err)
+			      const struct job *job)
 {
 	char *checkpoints cleanup_free = yarn_own_checkpoint_dir(cluster, job);
 	char *output cleanup_free = yarn_output_dir(cluster, job);
 	char *resumed cleanup_free = yarn_resumed_dir(cluster, job);
 
-	webhdfs_explain_full(client, err);
 	webhdfs_remove(client, checkpoints, NULL);
 	webhdfs_remove(client, output, NULL);
 	if (resumed)
@@ -275,7 +274,7 @@ int yarn_start(const struct job *job, struct job_door *door, struct err *err)
 	forgo_notices(job, door->job_dir);
 	yarn_kill(door, NULL, NULL);
 	if (client)
-		remove_submission(cluster, client, job, err);
+		remove_submission(cluster, client, job);
 	fs_remove_tree(door->job_dir, NULL);
 	return -1;
 }

@@ -120,7 +120,7 @@ static struct webhdfs_call *ask(struct store_call *call, const char *path)
 		return webhdfs_async_download(hdfs, path, request->fd, request->offset,
 					      request->length, on_done, call);
 	case STORE_UPLOAD:
-		return webhdfs_async_upload(hdfs, path, &create, request->fd, request->length,
+		return webhdfs_async_upload(hdfs, path, &create, request->fd, request->length, NULL,
 					    on_done, call);
 	case STORE_APPEND:
 		return webhdfs_async_append(hdfs, path, request->bytes, (size_t)request->length,
@@ -133,7 +133,7 @@ static struct webhdfs_call *ask(struct store_call *call, const char *path)
 		return webhdfs_async_make_directories(hdfs, path, request->permission, on_done,
 						      call);
 	case STORE_SET_TIME:
-		return webhdfs_async_set_time(hdfs, path, request->modified_ms, on_done, call);
+		return webhdfs_async_set_times(hdfs, path, request->modified_ms, -1, on_done, call);
 	case STORE_NOTES:
 		return webhdfs_async_attributes(hdfs, path, on_attribute, on_done, call);
 	case STORE_SET_NOTE:

@@ -1,4 +1,4 @@
-"""tony's WebHDFS clients - the program's over libcurl, the agent's on its event loop - against a real
+"""tony's WebHDFS, as the program waits for it and as the agent does on its event loop, against a real
 HDFS."""
 
 import hashlib
@@ -174,20 +174,17 @@ def test_what_is_there_already(hdfs, tmp_path):
     kind, text = hdfs.fails("put", two, a, "644", "new")
     assert kind == FAILED and "FileAlreadyExistsException" in text
     kind, text = hdfs.fails("mv", a, b)
-    # A gateway says no more than that it did not; the agent asks no further, and moves a file into a directory.
     by_gateway = "--http-fs" in hdfs.flags
-    is_blunt = hdfs.flags == ("--agent", "--http-fs")
     assert kind == FAILED and ("FileAlreadyExistsException" in text or by_gateway and b in text)
     hdfs("mkdir", f"{hdfs.root}/c", "755")
-    if not is_blunt:
-        assert hdfs.fails("mv", a, f"{hdfs.root}/c")[0] == FAILED
+    assert hdfs.fails("mv", a, f"{hdfs.root}/c")[0] == FAILED
     hdfs("mv", a, b, "over")
     hdfs("get", b, copy)
     assert copy.read_text() == "one"
     hdfs("put", two, b, "644")
     hdfs("get", b, copy)
     assert copy.read_text() == ""
-    assert hdfs.fails("mv", a, b)[0] == (FAILED if is_blunt else NOT_FOUND)
+    assert hdfs.fails("mv", a, b)[0] == NOT_FOUND
     assert hdfs.fails("stat", a)[0] == NOT_FOUND
     assert hdfs.fails("get", a, copy)[0] == NOT_FOUND
     hdfs("rm", a)

@@ -187,7 +187,7 @@ static void test_directory_and_time(void **state)
 	assert_string_equal(str_text(&bed.entries), "a b 7 5;sub 7 5 d;");
 	wait_for(&bed, webhdfs_async_list(bed.client, "/d", on_entry, on_done, &bed));
 	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
-	wait_for(&bed, webhdfs_async_set_time(bed.client, "/a", 1700000000123, on_done, &bed));
+	wait_for(&bed, webhdfs_async_set_times(bed.client, "/a", 1700000000123, -1, on_done, &bed));
 	assert_null(bed.err.message);
 	str_finish(&bed.entries);
 	close_bed(&bed);
@@ -209,7 +209,8 @@ static void test_file_goes_up_whole_whatever_happens(void **state)
 
 	OPEN(&bed, false, {"PUT /webhdfs/v1/a?op=CREATE", LOCATION}, {"PUT /data?op=X ", NULL},
 	     {"PUT /webhdfs/v1/a?op=CREATE", LOCATION}, {"PUT /data?op=X ", JSON("201", "")});
-	wait_for(&bed, webhdfs_async_upload(bed.client, "/a", &replace, fd, 9, on_done, &bed));
+	wait_for(&bed,
+		 webhdfs_async_upload(bed.client, "/a", &replace, fd, 9, NULL, on_done, &bed));
 	assert_null(bed.err.message);
 	web_server_stop(&bed.server);
 	/* The second try begins at its beginning, too. */
@@ -320,8 +321,10 @@ static void test_gateway(void **state)
 	     {"op=CREATE&user.name=alice&overwrite=true&permission=600&data=true ", NULL},
 	     {"Content-Type: application/octet-stream", JSON("201", "")},
 	     {"GET /webhdfs/v1/a?op=OPEN&user.name=alice ", JSON("200", "content")},
-	     {"DELETE /webhdfs/v1/b?op=DELETE&user.name=alice ", NOT_FOUND},
+	     {"GET /webhdfs/v1/a?op=GETFILESTATUS&user.name=alice ", STATUS},
+	     {"GET /webhdfs/v1/b?op=GETFILESTATUS&user.name=alice ", NOT_FOUND},
 	     {"PUT /webhdfs/v1/a?op=RENAME&user.name=alice&destination=%2Fb ", TRUE},
+	     {"/a?op=GETFILESTATUS", STATUS}, {"/b?op=GETFILESTATUS", NOT_FOUND},
 	     {"PUT /webhdfs/v1/a?op=RENAME&user.name=alice&destination=%2Fb ",
 	      JSON("200", "{\"boolean\":false}")});
 	wait_for(&bed, webhdfs_async_write(bed.client, "/a", &replace, "x", 1, on_done, &bed));
@@ -356,6 +359,31 @@ static void test_pair_of_name_nodes(void **state)
 	}
 	web_server_stop(&standby);
 	web_server_finish(&standby);
+	close_bed(&bed);
+}
+
+#define KEPT(status, body, length)                                                                 \
+	status " X\r\nContent-Length: " length "\r\nContent-Type: application/json\r\n\r\n" body
+
+/* A connection that ends while it is not used, or by the next question, is no failure. */
+static void test_connection_is_kept(void **state)
+{
+	struct bed bed;
+
+	OPEN(&bed, false, {"op=MKDIRS", KEPT("200", "{\"boolean\":true}", "16"), true},
+	     {"op=CREATE", KEPT("404", "", "0"), true}, {"op=SETPERMISSION", KEPT("200", "", "0")},
+	     {"op=MKDIRS", KEPT("200", "{\"boolean\":true}", "16"), true}, {"op=MKDIRS", NULL},
+	     {"op=MKDIRS", TRUE});
+	wait_for(&bed, webhdfs_async_make_directories(bed.client, "/a", 0700, on_done, &bed));
+	wait_for(&bed, webhdfs_async_write(bed.client, "/a", &replace, "x", 1, on_done, &bed));
+	assert_non_null(bed.err.message);
+	wait_for(&bed, webhdfs_async_set_permission(bed.client, "/a", 0700, on_done, &bed));
+	assert_null(bed.err.message);
+	for (int i = 0; i < 2; i++) {
+		wait_for(&bed,
+			 webhdfs_async_make_directories(bed.client, "/a", 0700, on_done, &bed));
+		assert_null(bed.err.message);
+	}
 	close_bed(&bed);
 }
 
@@ -477,7 +505,8 @@ static void test_https(void **state)
 	wait_for(&bed, webhdfs_async_make_directories(bed.client, "/a", 0700, on_done, &bed));
 	assert_null(bed.err.message);
 	assert_int_equal(ftruncate(fd, LENGTH), 0);
-	wait_for(&bed, webhdfs_async_upload(bed.client, "/a", &replace, fd, LENGTH, on_done, &bed));
+	wait_for(&bed,
+		 webhdfs_async_upload(bed.client, "/a", &replace, fd, LENGTH, NULL, on_done, &bed));
 	assert_null(bed.err.message);
 	wait_for(&bed, webhdfs_async_read(bed.client, "/a", on_done, &bed));
 	assert_string_equal(str_text(&bed.bytes), "content");
@@ -534,6 +563,7 @@ int main(void)
 		cmocka_unit_test(test_file_that_cannot_be_written),
 		cmocka_unit_test(test_gateway),
 		cmocka_unit_test(test_pair_of_name_nodes),
+		cmocka_unit_test(test_connection_is_kept),
 		cmocka_unit_test(test_nobody_serves),
 		cmocka_unit_test(test_trouble_that_passes),
 		cmocka_unit_test(test_create_that_may_not_replace_is_not_repeated),

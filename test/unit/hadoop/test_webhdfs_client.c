@@ -114,7 +114,6 @@ static void test_full_is_told_with_what_is_free(void **state)
 				     "excludeDatanodes=null")},
 	     {JMX, BEAN("0", "3")});
 	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "1", 1, &bed.err), -1);
-	assert_int_equal(webhdfs_explain_full(bed.client, &bed.err), -1);
 	assert_int_equal(bed.err.kind, ERR_STORE_FULL);
 	assert_non_null(strstr(err_message(&bed.err), "CREATE /a: IOException: Failed to find"));
 	assert_non_null(strstr(err_message(&bed.err),
@@ -129,14 +128,12 @@ static void test_a_quota_keeps_its_words(void **state)
 	OPEN(&bed, {"op=MKDIRS", EXCEPTION("403", "NSQuotaExceededException", "quota: 5")},
 	     {"op=MKDIRS", NOT_FOUND});
 	assert_int_equal(webhdfs_make_directories(bed.client, "/a", 0700, &bed.err), -1);
-	assert_int_equal(webhdfs_explain_full(bed.client, &bed.err), -1);
 	assert_int_equal(bed.err.kind, ERR_STORE_FULL);
 	assert_non_null(
 		strstr(err_message(&bed.err), "NSQuotaExceededException: quota: 5; remove"));
 	err_finish(&bed.err);
 	/* Other failures ask nothing. */
 	assert_int_equal(webhdfs_make_directories(bed.client, "/a", 0700, &bed.err), -1);
-	assert_int_equal(webhdfs_explain_full(bed.client, &bed.err), -1);
 	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
 	close_bed(&bed);
 }
@@ -254,6 +251,36 @@ static void test_create_is_interrupted(void **state)
 	close_bed(&bed);
 }
 
+/* Nothing moves any more. */
+static bool tell_twice(void *data, int64_t bytes)
+{
+	struct told *told = data;
+	bool is_same = bytes > 0 && bytes == told->bytes;
+
+	told->bytes = bytes;
+	return !is_same;
+}
+
+static void test_create_is_interrupted_while_it_is_stuck(void **state)
+{
+	char *stuck cleanup_free = NULL;
+	int listener cleanup_close = web_silent(&stuck);
+	char *location cleanup_free =
+		mem_printf("200 X\r\n" CLOSE "\r\n{\"Location\":\"http://%s/x\"}", stuck);
+	const struct web_step steps[] = {{"op=CREATE", location}};
+	struct told told = {0};
+	const struct webhdfs_progress progress = {tell_twice, &told};
+	int fd cleanup_close = file_of(LARGE * 4);
+	struct bed bed = {0};
+
+	web_server_start(&bed.server, steps, array_length(steps));
+	bed.client = connect_to((const char *[]){bed.server.url, NULL}, false, PATIENCE_MS);
+	assert_int_equal(
+		webhdfs_create(bed.client, "/a", &replace, fd, LARGE * 4, &progress, &bed.err), -1);
+	assert_true(str_ends_with(err_message(&bed.err), ": CREATE /a: interrupted"));
+	close_bed(&bed);
+}
+
 static void test_file_that_becomes_shorter(void **state)
 {
 	int fd cleanup_close = file_of(100);
@@ -324,9 +351,8 @@ static void test_rename(void **state)
 	     {"renameoptions=NONE ",
 	      EXCEPTION("403", "FileAlreadyExistsException", "rename destination /b exists")},
 	     /* Lost after it was done; lost before. */
-	     {"op=RENAME", NULL}, {"/a?op=GETFILESTATUS", NOT_FOUND},
-	     {"/b?op=GETFILESTATUS", STATUS("1")}, {"op=RENAME", NULL},
-	     {"/a?op=GETFILESTATUS", STATUS("1")}, {"op=RENAME", JSON("200", "")});
+	     {"op=RENAME", NULL}, {"op=RENAME", NOT_FOUND}, {"/b?op=GETFILESTATUS", STATUS("1")},
+	     {"op=RENAME", NULL}, {"op=RENAME", JSON("200", "")});
 	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b c", false, &bed.err), 0);
 	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", true, &bed.err), 0);
 	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", false, &bed.err), -1);
@@ -353,7 +379,7 @@ static void test_gateway(void **state)
 		{"/a?op=GETFILESTATUS", NOT_FOUND},
 		{"/a?op=GETFILESTATUS", STATUS("1")},
 		{"/b?op=GETFILESTATUS", STATUS("1")},
-		{"DELETE /gate/webhdfs/v1/b?op=DELETE&user.name=alice&recursive=false ", TRUE},
+		{"DELETE /gate/webhdfs/v1/b?op=DELETE&user.name=alice ", TRUE},
 		{"op=RENAME", TRUE},
 		{"op=OPEN", "502 Bad Gateway\r\n" CLOSE "\r\n<html>"},
 		{"op=OPEN", JSON("200", "again")},
@@ -496,6 +522,7 @@ int main(void)
 		cmocka_unit_test(test_create_that_may_not_replace_is_not_repeated),
 		cmocka_unit_test(test_create_is_refused),
 		cmocka_unit_test(test_create_is_interrupted),
+		cmocka_unit_test(test_create_is_interrupted_while_it_is_stuck),
 		cmocka_unit_test(test_file_that_becomes_shorter),
 		cmocka_unit_test(test_read),
 		cmocka_unit_test(test_rename),

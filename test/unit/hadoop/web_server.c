@@ -83,21 +83,23 @@ static void answer(int fd, const struct web_server *server, const char *text)
 	send_text(fd, whole.text, whole.length);
 }
 
-static void serve(int fd, struct web_server *server)
+/* Whether there is more to come by this connection. */
+static bool serve(int fd, struct web_server *server)
 {
 	struct str request cleanup_str = {0};
 
 	if (!receive_request(fd, server, &request))
-		return;
+		return false;
 	if (server->served == server->count ||
 	    !strstr(request.text, server->steps[server->served].expect)) {
 		mem_replace(&server->surprise, str_steal(&request));
 		answer(fd, server, "418 I'm a teapot\r\nContent-Length: 0\r\n\r\n");
-		return;
+		return false;
 	}
-	const char *text = server->steps[server->served++].answer;
-	if (text)
-		answer(fd, server, text);
+	const struct web_step *step = &server->steps[server->served++];
+	if (step->answer)
+		answer(fd, server, step->answer);
+	return step->keeps;
 }
 
 static void *run(void *data)
@@ -106,7 +108,8 @@ static void *run(void *data)
 	int fd;
 
 	while ((fd = accept(server->listener, NULL, NULL)) >= 0) {
-		serve(fd, server);
+		while (serve(fd, server))
+			continue;
 		close(fd);
 	}
 	return NULL;

@@ -4,6 +4,7 @@
 #define TONY_TEST_HADOOP_WEB_SERVER_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "base/str.h"
 
@@ -12,6 +13,7 @@ struct web_step {
 	/* From the status line on: "200 OK\r\n\r\nbody"; every '@' becomes `outside`.
 	 * NULL: hangs up instead. */
 	const char *answer;
+	bool keeps; /* the next request has to come by the same connection */
 };
 
 struct web_server {

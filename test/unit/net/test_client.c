@@ -520,9 +520,35 @@ static void test_body_of_a_file_that_is_shorter(void **state)
 	put_file(client, file, 1001, &outcome);
 	run_until(base, &outcome.is_done);
 	assert_int_equal(outcome.status, -1);
-	assert_int_equal(outcome.kind, ERR_INPUT);
+	assert_int_equal(outcome.kind, ERR_IO);
 	assert_non_null(strstr(str_text(&outcome.text), "became shorter"));
 	close(listener);
+	http_client_destroy(client);
+	event_base_free(base);
+	outcome_finish(&outcome);
+}
+
+/* A server that refuses a large body hangs up on what is still being sent. */
+static void test_answer_of_a_server_that_hangs_up(void **state)
+{
+	static const char answer[] = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n";
+	struct event_base *base = event_base_new();
+	struct outcome outcome = {0};
+	char *address cleanup_free = NULL;
+	int listener cleanup_close = peer_listen(&address);
+	int file cleanup_close = make_file(32 << 20);
+	struct http_client *client = connect_to(base, address, NULL);
+
+	put_file(client, file, 32 << 20, &outcome);
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	int fd = accept(listener, NULL, NULL);
+	char first;
+	while (recv(fd, &first, 1, MSG_DONTWAIT) != 1)
+		event_base_loop(base, EVLOOP_ONCE);
+	send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+	close(fd);
+	run_until(base, &outcome.is_done);
+	assert_int_equal(outcome.status, 403);
 	http_client_destroy(client);
 	event_base_free(base);
 	outcome_finish(&outcome);
@@ -690,7 +716,9 @@ static int run_group(bool secure)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_response_check)};
+	/* The door would lose the answer. */
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_response_check),
+					   cmocka_unit_test(test_answer_of_a_server_that_hangs_up)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) + run_group(false) + run_group(true);
 }
