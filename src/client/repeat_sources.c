@@ -215,7 +215,8 @@ int repeat_place_sources(struct repeat *repeat, const struct job_options *option
 	struct finder finder = {.repeat = repeat, .job = repeat->opened->job, .options = options};
 
 	if (str_equal(finder.job->scheduler, "yarn")) {
-		finder.cluster = hadoop_cluster_from_json(finder.job->cluster, err);
+		finder.cluster =
+			hadoop_cluster_from_json(finder.job->engine, finder.job->stores, err);
 		if (!finder.cluster)
 			return -1;
 	}

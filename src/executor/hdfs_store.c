@@ -6,8 +6,8 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
-#include "hadoop/cluster.h"
 #include "hadoop/webhdfs_async.h"
+#include "store/access.h"
 
 #define PART_DIRECTORY HDFS_STORE_PARTS
 
@@ -214,24 +214,24 @@ static void store_close(void *data)
 	free(store);
 }
 
-/* NULL: it is not of the cluster's file system. */
-static const char *path_of(const struct hadoop_cluster *cluster, const char *url, struct err *err)
+/* NULL: it is not of the job's HDFS. */
+static const char *path_of(const struct store_access *access, const char *url, struct err *err)
 {
-	size_t length = strlen(cluster->fs);
+	const char *path = access->has_hdfs ? hdfs_access_path(&access->hdfs, url) : NULL;
 
-	if (strncmp(url, cluster->fs, length) == 0 && url[length] == '/')
-		return url + length;
-	err_set(err, ERR_CONFIG, "%s is not in this cluster's file system, %s", url, cluster->fs);
-	return NULL;
+	if (!path)
+		err_set(err, ERR_CONFIG, "%s is not in this cluster's file system, %s", url,
+			access->has_hdfs ? access->hdfs.fs : "which is no HDFS");
+	return path;
 }
 
-int hdfs_store_open(const struct hadoop_cluster *cluster, const char *url, const char *parts,
+int hdfs_store_open(const struct store_access *access, const char *url, const char *parts,
 		    const char *writer, struct event_base *base, struct mirror_store *store,
 		    struct err *err)
 {
-	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
-	const char *root = path_of(cluster, url, err);
-	const char *part_root = root ? path_of(cluster, parts, err) : NULL;
+	const struct webhdfs_options options = hdfs_access_webhdfs(&access->hdfs);
+	const char *root = path_of(access, url, err);
+	const char *part_root = root ? path_of(access, parts, err) : NULL;
 	struct webhdfs_async *client = part_root ? webhdfs_async_create(base, &options, err) : NULL;
 
 	if (!client)

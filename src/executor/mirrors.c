@@ -5,7 +5,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "executor/hdfs_store.h"
-#include "hadoop/cluster.h"
+#include "store/access.h"
 
 enum { LOOK_MS = 1000, MIRRORS_MAX = 2 };
 
@@ -91,7 +91,7 @@ struct place {
 };
 
 static int open_one(struct mirrors *mirrors, const struct settings *settings,
-		    const struct hadoop_cluster *cluster, const struct place *place,
+		    const struct store_access *access, const struct place *place,
 		    struct event_base *base, struct err *err)
 {
 	char *scratch cleanup_free = mem_printf("%s.part", place->directory);
@@ -103,7 +103,7 @@ static int open_one(struct mirrors *mirrors, const struct settings *settings,
 		.follow = place->follow,
 	};
 
-	if (hdfs_store_open(cluster, place->url, place->parts, settings->container, base,
+	if (hdfs_store_open(access, place->url, place->parts, settings->container, base,
 			    &options.store, err) < 0)
 		return -1;
 	struct mirror *mirror = mirror_create(&options, err);
@@ -116,7 +116,7 @@ static int open_one(struct mirrors *mirrors, const struct settings *settings,
 }
 
 static int open_all(struct mirrors *mirrors, const struct settings *settings,
-		    const struct hadoop_cluster *cluster, struct event_base *base, struct err *err)
+		    const struct store_access *access, struct event_base *base, struct err *err)
 {
 	const struct job *job = settings->job;
 	const struct place checkpoints = {
@@ -127,9 +127,9 @@ static int open_all(struct mirrors *mirrors, const struct settings *settings,
 	const struct place results = {"results", settings->output_url, job->output_dir,
 				      settings->output_base};
 
-	if (checkpoints.url && open_one(mirrors, settings, cluster, &checkpoints, base, err) < 0)
+	if (checkpoints.url && open_one(mirrors, settings, access, &checkpoints, base, err) < 0)
 		return err_wrap(err, "tony.application.checkpoint-dir");
-	return results.url ? open_one(mirrors, settings, cluster, &results, base, err) : 0;
+	return results.url ? open_one(mirrors, settings, access, &results, base, err) : 0;
 }
 
 int mirrors_open(const struct settings *settings, struct event_base *base, struct mirrors **mirrors,
@@ -138,12 +138,11 @@ int mirrors_open(const struct settings *settings, struct event_base *base, struc
 	*mirrors = NULL;
 	if (!settings->checkpoint_url && !settings->output_url)
 		return 0;
-	struct hadoop_cluster *cluster = hadoop_cluster_from_json(settings->job->cluster, err);
-	if (!cluster)
+	struct store_access access cleanup_store_access = {0};
+	if (store_access_from_json(settings->job->stores, &access, err) < 0)
 		return -1;
 	struct mirrors *made = mem_alloc(sizeof(*made));
-	int result = open_all(made, settings, cluster, base, err);
-	hadoop_cluster_destroy(cluster);
+	int result = open_all(made, settings, &access, base, err);
 	if (result == 0)
 		*mirrors = made;
 	else

@@ -29,11 +29,6 @@ static const struct hadoop_field fields[] = {
 	{MEMBER(retry_interval_ms), HADOOP_MS},
 	{MEMBER(max_wait_ms), HADOOP_MS},
 	{MEMBER(client_wait_ms), HADOOP_MS},
-	{MEMBER(fs), HADOOP_TEXT},
-	{MEMBER(name_nodes), HADOOP_LIST},
-	{MEMBER(webhdfs), HADOOP_LIST},
-	{MEMBER(http_fs), HADOOP_BOOL},
-	{MEMBER(authorities), HADOOP_PEM},
 	{MEMBER(home), HADOOP_TEXT},
 	{MEMBER(log_dir), HADOOP_OPTIONAL},
 	{MEMBER(log_suffix), HADOOP_OPTIONAL},
@@ -61,6 +56,7 @@ void hadoop_cluster_destroy(struct hadoop_cluster *cluster)
 	if (!cluster)
 		return;
 	hadoop_fields_finish(fields, array_length(fields), cluster);
+	hdfs_access_finish(&cluster->hdfs);
 	for (size_t i = 0; i < cluster->file_count; i++)
 		free(cluster->files[i].url);
 	free(cluster->files);
@@ -102,17 +98,6 @@ static json_t *type_to_json(const struct hadoop_cluster_type *type)
 	json_set_text(object, "placement", type->placement);
 	json_set_list(object, "allocation_tags", &type->allocation_tags);
 	return object;
-}
-
-struct webhdfs_options hadoop_cluster_webhdfs(const struct hadoop_cluster *cluster)
-{
-	return (struct webhdfs_options){
-		.addresses = cluster->webhdfs,
-		.http_fs = cluster->http_fs,
-		.authorities = cluster->authorities,
-		.user = cluster->user,
-		.connect_timeout_ms = cluster->connect_timeout_ms,
-	};
 }
 
 json_t *hadoop_cluster_to_json(const struct hadoop_cluster *cluster)
@@ -288,19 +273,20 @@ static int read_cluster(struct hadoop_cluster *cluster, const json_t *object, st
 	if (json_read_int(object, "protections", 1, all, &protections, err) < 0)
 		return -1;
 	cluster->protections = (unsigned)protections;
-	if (cluster->rm.count == 0 || cluster->rm_scheduler.count == 0 ||
-	    cluster->webhdfs.count == 0)
-		return err_set(err, ERR_INPUT, "rm, rm_scheduler or webhdfs has no address");
+	if (cluster->rm.count == 0 || cluster->rm_scheduler.count == 0)
+		return err_set(err, ERR_INPUT, "rm or rm_scheduler has no address");
 	return read_files(cluster, object, err) < 0 ? -1 : read_types(cluster, object, err);
 }
 
-struct hadoop_cluster *hadoop_cluster_from_json(const json_t *object, struct err *err)
+struct hadoop_cluster *hadoop_cluster_from_json(const json_t *engine, const json_t *stores,
+						struct err *err)
 {
 	struct hadoop_cluster *cluster = mem_alloc(sizeof(*cluster));
 
-	if (read_cluster(cluster, object, err) == 0)
+	if (read_cluster(cluster, engine, err) < 0)
+		err_wrap(err, "engine");
+	else if (hdfs_access_read(&cluster->hdfs, stores, err) == 0)
 		return cluster;
-	err_wrap(err, "cluster");
 	hadoop_cluster_destroy(cluster);
 	return NULL;
 }

@@ -1,7 +1,7 @@
 /*
  * A Hadoop cluster as one job sees it. The client resolves it once from the site files
- * (cluster_site.h); it travels in job.json as job->cluster, so that nothing in a container reads
- * site files or guesses.
+ * (cluster_site.h); it travels in job.json as job->engine, and how its file system is reached as a
+ * part of job->stores, so that nothing in a container reads site files or guesses.
  */
 #ifndef TONY_HADOOP_CLUSTER_H
 #define TONY_HADOOP_CLUSTER_H
@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "hadoop/webhdfs.h"
+#include "hadoop/hdfs_access.h"
 
 #define HADOOP_MAX_FILES 100000 /* of one job */
 
@@ -73,19 +73,15 @@ struct hadoop_cluster {
 	int64_t retry_interval_ms, max_wait_ms; /* yarn.resourcemanager.connect.*; -1: for ever */
 	int64_t client_wait_ms; /* the same for the client, which a person waits for */
 
-	/* The file system. */
-	char *fs;		    /* "hdfs://nameservice" or "hdfs://host:port" */
-	struct str_list name_nodes; /* "host:port", of RPC */
-	struct str_list webhdfs;    /* "http://host:port", or https */
-	bool http_fs;		    /* `webhdfs` are HttpFS gateways: no redirects */
-	char *authorities;	    /* PEM, for https; NULL: those that a machine trusts */
-	char *home;		    /* "/user/alice" */
+	/* The file system, and what of it is this user's. */
+	struct hdfs_access hdfs; /* of job->stores */
+	char *home;		 /* "/user/alice" */
 
 	/* Where aggregated logs go; NULL: the cluster keeps none. */
 	char *log_dir;	  /* "/app-logs" */
 	char *log_suffix; /* "logs" */
 
-	/* This job's: paths within `fs`. */
+	/* This job's: paths within `hdfs`. */
 	char *job_dir; /* "/user/alice/.tony/application_1_0001": removed by the AM at its end */
 	char *history_dir; /* "/user/alice/.tony/history": the store of ended jobs */
 
@@ -98,12 +94,12 @@ struct hadoop_cluster {
 
 void hadoop_cluster_destroy(struct hadoop_cluster *cluster); /* NULL is fine */
 
-/* How its file system is reached through WebHDFS. Borrows from the cluster. */
-struct webhdfs_options hadoop_cluster_webhdfs(const struct hadoop_cluster *cluster);
-
+/* The part that is job->engine. */
 json_t *hadoop_cluster_to_json(const struct hadoop_cluster *cluster);
 
-/* Reads and checks, as if written by an enemy. NULL and `err` (ERR_INPUT) on any flaw. */
-struct hadoop_cluster *hadoop_cluster_from_json(const json_t *object, struct err *err);
+/* Of job->engine and job->stores: reads and checks, as if written by an enemy. NULL and `err`
+ * (ERR_INPUT) on any flaw, and when there is none. */
+struct hadoop_cluster *hadoop_cluster_from_json(const json_t *engine, const json_t *stores,
+						struct err *err);
 
 #endif

@@ -218,6 +218,7 @@ static int read_rpc(const struct reader *reader)
 		if (hadoop_site_int(reader->site, times[i].key, times[i].min, MS_CAP,
 				    times[i].value, reader->err) < 0)
 			return -1;
+	cluster->hdfs.connect_timeout_ms = cluster->connect_timeout_ms;
 	if (cluster->call_timeout_ms == 0)
 		cluster->call_timeout_ms = MS_CAP; /* Hadoop's "none" */
 	return read_protections(reader);
@@ -254,8 +255,8 @@ static int add_name_node(const struct reader *reader, const char *rpc, const cha
 	    check_address(reader, key, web) < 0)
 		return -1;
 	char *reached cleanup_free = reachable(web, host);
-	str_list_add(&cluster->name_nodes, rpc);
-	str_list_add_format(&cluster->webhdfs, "http%s://%s", https ? "s" : "", reached);
+	str_list_add(&cluster->hdfs.name_nodes, rpc);
+	str_list_add_format(&cluster->hdfs.webhdfs, "http%s://%s", https ? "s" : "", reached);
 	return 0;
 }
 
@@ -313,16 +314,16 @@ static int read_file_system(const struct reader *reader, const struct str_list *
 		return err_set(reader->err, ERR_CONFIG,
 			       "fs.defaultFS: \"%s\" names no NameNode (in %s)", fs,
 			       hadoop_site_origin(reader->site));
-	cluster->fs = mem_printf("%s%s", scheme, authority);
+	cluster->hdfs.fs = mem_printf("%s%s", scheme, authority);
 	if (read_name_nodes(reader, authority) < 0)
 		return -1;
 	cluster->home = mem_printf(
 		"%s/%s", hadoop_site_get(reader->site, "dfs.user.home.dir.prefix"), cluster->user);
 	if (http_fs->count > 0) {
-		str_list_finish(&cluster->webhdfs);
+		str_list_finish(&cluster->hdfs.webhdfs);
 		for (size_t i = 0; i < http_fs->count; i++)
-			str_list_add(&cluster->webhdfs, http_fs->items[i]);
-		cluster->http_fs = true;
+			str_list_add(&cluster->hdfs.webhdfs, http_fs->items[i]);
+		cluster->hdfs.http_fs = true;
 		return 0;
 	}
 	if (hadoop_site_bool(reader->site, "dfs.webhdfs.enabled"))
@@ -342,6 +343,7 @@ struct hadoop_cluster *hadoop_cluster_from_site(struct hadoop_site *site, const 
 	const struct reader reader = {site, cluster, err};
 
 	cluster->user = mem_strdup(user);
+	cluster->hdfs.user = mem_strdup(user);
 	if (read_yarn(&reader) == 0 && read_rpc(&reader) == 0 &&
 	    read_file_system(&reader, http_fs) == 0)
 		return cluster;

@@ -34,13 +34,13 @@ int hadoop_cluster_trust(struct hadoop_cluster *cluster, struct hadoop_site *sit
 {
 	struct str pem cleanup_str = {0};
 
-	if (!uses_tls(&cluster->webhdfs) && !uses_tls(&cluster->rm_web))
+	if (!uses_tls(&cluster->hdfs.webhdfs) && !uses_tls(&cluster->rm_web))
 		return 0;
 	if (ca_file && trust_store_read(ca_file, NULL, &pem, err) < 0)
 		return err_wrap(err, "tony.hdfs.ca-file");
 	if (!ca_file && read_hadoops(site, &pem, err) < 0)
 		return -1;
 	if (pem.length > 0)
-		cluster->authorities = str_steal(&pem);
+		cluster->hdfs.authorities = str_steal(&pem);
 	return 0;
 }

@@ -5,7 +5,7 @@
 #include "hadoop/cluster.h"
 #include "hadoop/site.h"
 
-/* Fills in cluster->authorities, where an address of it is of https: out of `ca_file`
+/* Fills in cluster->hdfs.authorities, where an address of it is of https: out of `ca_file`
  * (tony.hdfs.ca-file), or where that is NULL out of the store that Hadoop's ssl-client.xml names,
  * if this machine has both; else it stays NULL. ERR_CONFIG names file and key. */
 int hadoop_cluster_trust(struct hadoop_cluster *cluster, struct hadoop_site *site,

@@ -22,6 +22,7 @@ struct hdfs_access {
 };
 
 void hdfs_access_finish(struct hdfs_access *access);
+#define cleanup_hdfs_access __attribute__((cleanup(hdfs_access_finish)))
 
 /* Borrows from `access`. */
 struct webhdfs_options hdfs_access_webhdfs(const struct hdfs_access *access);

@@ -119,7 +119,7 @@ json_t *history_description(const struct job *job, bool for_others)
 	json_object_del(object, "on_end_authorities");
 	if (for_others) {
 		hide_environments(object);
-		hide_environments(json_object_get(object, "cluster"));
+		hide_environments(json_object_get(object, "engine"));
 	}
 	return object;
 }

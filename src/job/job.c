@@ -42,7 +42,8 @@ void job_destroy(struct job *job)
 	}
 	free(job->group_timeouts);
 	json_decref(job->config);
-	json_decref(job->cluster);
+	json_decref(job->engine);
+	json_decref(job->stores);
 	json_decref(job->provenance);
 	free(job);
 }

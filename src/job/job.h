@@ -15,7 +15,7 @@
 #include "base/str.h"
 
 #define JOB_JSON_CAP	  (16u << 20) /* a job.json larger than this is refused */
-#define JOB_FORMAT	  1	      /* of job.json: its member "format" */
+#define JOB_FORMAT	  2	      /* of job.json: its member "format"; 1 is read, too */
 #define JOB_TEXT_CAP	  4096	      /* bytes of a name or a path in it */
 #define JOB_MAX_TASKS	  100000      /* over all types */
 #define JOB_MAX_TYPES	  1000
@@ -167,8 +167,10 @@ struct job {
 	/* Where its code comes from, for people: {"directory", "commit" ...} as client/provenance.c
 	 * writes it; members that are not known are absent. NULL: nothing is known. */
 	json_t *provenance;
-	json_t *cluster; /* what the scheduler's client side tells its other side, in a form of its
-			    own (on YARN: hadoop/cluster.h); NULL: nothing */
+	json_t *engine; /* what the scheduler's client side tells its other side, in a form of its
+			   own (YARN's: hadoop/cluster.h); NULL: nothing */
+	json_t *stores; /* how each remote store of the job is reached (store/access.h); NULL: it
+			   has none */
 };
 
 void job_destroy(struct job *job); /* NULL is fine */

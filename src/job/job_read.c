@@ -324,24 +324,41 @@ static int read_config(struct job *job, const json_t *root, struct err *err)
 	return 0;
 }
 
-/* Whoever reads it checks it. */
-static int read_cluster(struct job *job, const json_t *root, struct err *err)
+/* Its readers check what is in it. */
+static int read_object(const json_t *root, const char *name, json_t **object, struct err *err)
 {
-	json_t *cluster = json_object_get(root, "cluster");
+	json_t *found = json_object_get(root, name);
 
-	if (cluster && !json_is_object(cluster))
-		return err_set(err, ERR_INPUT, "cluster: is not an object");
-	job->cluster = json_incref(cluster);
+	if (found && !json_is_object(found))
+		return err_set(err, ERR_INPUT, "%s: is not an object", name);
+	*object = json_incref(found);
 	return 0;
 }
 
-static int read_provenance(struct job *job, const json_t *root, struct err *err)
+/* Format 1 had one member "cluster", of YARN's and HDFS's facts; a local job had it, too, if its
+ * history went to HDFS. */
+static int read_cluster(struct job *job, const json_t *root, struct err *err)
 {
-	json_t *provenance = json_object_get(root, "provenance");
+	static const char *const shared[] = {"user", "connect_timeout_ms"};
+	static const char *const of_hdfs[] = {"fs", "name_nodes", "webhdfs", "http_fs",
+					      "authorities"};
+	json_t *cluster cleanup_json = NULL;
 
-	if (provenance && !json_is_object(provenance))
-		return err_set(err, ERR_INPUT, "provenance: is not an object");
-	job->provenance = json_incref(provenance);
+	if (read_object(root, "cluster", &cluster, err) < 0)
+		return -1;
+	if (!cluster)
+		return 0;
+	json_t *engine = json_copy(cluster), *hdfs = json_object();
+	for (size_t i = 0; i < array_length(shared); i++)
+		json_object_set(hdfs, shared[i], json_object_get(cluster, shared[i]));
+	for (size_t i = 0; i < array_length(of_hdfs); i++) {
+		json_object_set(hdfs, of_hdfs[i], json_object_get(cluster, of_hdfs[i]));
+		json_object_del(engine, of_hdfs[i]);
+	}
+	job->stores = json_pack("{s:o}", "hdfs", hdfs);
+	if (str_equal(job->scheduler, "yarn"))
+		job->engine = json_incref(engine);
+	json_decref(engine);
 	return 0;
 }
 
@@ -350,7 +367,7 @@ static int read_job(struct job *job, const json_t *root, struct err *err)
 	int64_t format = 0;
 	json_t *types;
 
-	if (json_need_int(root, "format", JOB_FORMAT, JOB_FORMAT, &format, err) < 0 ||
+	if (json_need_int(root, "format", 1, JOB_FORMAT, &format, err) < 0 ||
 	    job_fields_read(job_fields, job_field_count, root, job, err) < 0)
 		return -1;
 	if (!is_id(job->id))
@@ -360,9 +377,14 @@ static int read_job(struct job *job, const json_t *root, struct err *err)
 	if (get_list(root, "types", &types, err) < 0 || read_types(job, types, err) < 0 ||
 	    read_all_dependencies(job, types, err) < 0 || read_group_timeouts(job, root, err) < 0)
 		return -1;
-	if (read_config(job, root, err) < 0 || read_provenance(job, root, err) < 0)
+	if (read_config(job, root, err) < 0 ||
+	    read_object(root, "provenance", &job->provenance, err) < 0)
 		return -1;
-	return read_cluster(job, root, err);
+	if (format == 1)
+		return read_cluster(job, root, err);
+	return read_object(root, "engine", &job->engine, err) < 0
+		       ? -1
+		       : read_object(root, "stores", &job->stores, err);
 }
 
 struct job *job_from_text(const char *bytes, size_t length, struct err *err)

@@ -78,8 +78,10 @@ json_t *job_to_json(const struct job *job)
 		json_object_set(object, "config", job->config);
 	if (job->provenance)
 		json_object_set(object, "provenance", job->provenance);
-	if (job->cluster)
-		json_object_set(object, "cluster", job->cluster);
+	if (job->engine)
+		json_object_set(object, "engine", job->engine);
+	if (job->stores)
+		json_object_set(object, "stores", job->stores);
 	return object;
 }
 

@@ -71,7 +71,7 @@ static int look_in_hdfs(const struct event_copy *copy, char **left_out, struct e
 	if (!path)
 		return err_set(err, ERR_DENIED,
 			       "%s: is not in %s, the file system of this portal's site files",
-			       copy->place, cluster->fs);
+			       copy->place, cluster->hdfs.fs);
 	const struct event_files files = {.source = &event_source_hdfs,
 					  .client = client,
 					  .path = path,

@@ -205,7 +205,7 @@ static struct job_log *open_log(const struct reader *reader, struct job_logs *lo
 	} files[] = {{"stdout", "execution.out"}, {"stderr", "execution.err"}};
 	struct job_log *log = NULL;
 
-	for (size_t i = 0; !reader->job->cluster && i < array_length(files); i++)
+	for (size_t i = 0; !reader->job->engine && i < array_length(files); i++)
 		if (str_equal(name, files[i].name))
 			log = logs->ops->open(logs, attempt->container, attempt->host,
 					      files[i].of_tony, NULL);

@@ -65,7 +65,7 @@ static int check_authority(const struct hadoop_cluster *cluster, const char *aut
 		return 0;
 	return err_set(err, ERR_CONFIG,
 		       "hdfs://%s is not the file system of the Hadoop configuration, %s",
-		       authority, cluster->fs);
+		       authority, cluster->hdfs.fs);
 }
 
 /* `path` NULL: the user's own place. */
@@ -76,9 +76,9 @@ static int add_hdfs(struct job_stores *stores, const char *authority, const char
 
 	if (!cluster || check_authority(cluster, authority, err) < 0)
 		return -1;
-	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
+	const struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
 	char *own cleanup_free = yarn_user_path(cluster, "history");
-	char *url cleanup_free = mem_printf("%s%s", cluster->fs, path ? path : own);
+	char *url cleanup_free = mem_printf("%s%s", cluster->hdfs.fs, path ? path : own);
 	return add(stores, url, &options, away, err);
 }
 
@@ -242,7 +242,7 @@ static int ask_hdfs(int64_t within_ms, struct err *err)
 
 	if (!cluster)
 		return -1;
-	struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
+	struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
 	options.connect_timeout_ms = options.silence_timeout_ms = options.max_wait_ms = within_ms;
 	struct webhdfs_client *client cleanup_webhdfs = webhdfs_client_create(&options, err);
 	return client ? webhdfs_stat(client, "/", &root, err) : -1;
@@ -278,11 +278,11 @@ int job_stores_open_within(const char *location, int64_t within_ms, struct job_s
 	return 0;
 }
 
-/* A job on YARN has a description of its cluster, and a local one if its history goes to HDFS. */
+/* A job on YARN has a remote store, and a local one if its history goes to HDFS. */
 int job_stores_check_reached(const struct job_stores *stores, const struct job *job,
 			     struct err *err)
 {
-	return stores->away_why && job->cluster
+	return stores->away_why && job->stores
 		       ? err_set(err, ERR_UNREACHABLE,
 				 "%s stays: its history is in HDFS, which does not answer: %s",
 				 job->id, stores->away_why)
@@ -291,14 +291,15 @@ int job_stores_check_reached(const struct job_stores *stores, const struct job *
 
 /* ---- of one job --------------------------------------------------------------------------- */
 
-static int note_cluster(struct job *job, const char *authority, struct err *err)
+static int note_hdfs(struct job *job, const char *authority, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(job, err);
 
 	if (!cluster || check_authority(cluster, authority, err) < 0)
 		return -1;
-	json_decref(job->cluster);
-	job->cluster = hadoop_cluster_to_json(cluster);
+	if (!job->stores)
+		job->stores = json_object();
+	hdfs_access_write(&cluster->hdfs, job->stores);
 	return 0;
 }
 
@@ -327,7 +328,7 @@ int job_stores_prepare(struct job *job, struct err *err)
 	if (!text)
 		return 0;
 	if (store_location_parse(text, &location, err) < 0 ||
-	    (location.kind == STORE_HDFS ? note_cluster(job, location.authority, err)
+	    (location.kind == STORE_HDFS ? note_hdfs(job, location.authority, err)
 					 : check_writable(location.path, err)) < 0)
 		return err_wrap(err, "tony.history.location");
 	return 0;

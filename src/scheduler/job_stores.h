@@ -51,7 +51,7 @@ bool job_stores_is_own(const struct job_summary *job);
 char *job_stores_find_name(const struct job_stores *stores, const char *name);
 
 /* For a local job that is to be submitted: checks where its history is to go and, when that is in
- * HDFS, notes in job->cluster how it is reached. */
+ * HDFS, notes in job->stores how it is reached. */
 int job_stores_prepare(struct job *job, struct err *err);
 
 /* Removes this user's entry of an ended job from these stores, and the copy in <state>/kept that

@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "hadoop/cluster.h"
+#include "hadoop/hdfs_access.h"
 #include "history/layout.h"
 #include "history/pack.h"
 #include "history/upload.h"
@@ -74,14 +74,12 @@ static int pack(const struct job *job, const char *job_dir, const char *director
 static int upload(const struct job *job, const char *directory, const struct history_target *target,
 		  struct err *err)
 {
-	struct hadoop_cluster *cluster = hadoop_cluster_from_json(job->cluster, err);
+	struct hdfs_access hdfs cleanup_hdfs_access = {0};
 
-	if (!cluster)
+	if (hdfs_access_read(&hdfs, job->stores, err) < 0)
 		return err_wrap(err, "how HDFS is reached");
-	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
-	int result = history_upload(&options, directory, target, err);
-	hadoop_cluster_destroy(cluster);
-	return result;
+	const struct webhdfs_options options = hdfs_access_webhdfs(&hdfs);
+	return history_upload(&options, directory, target, err);
 }
 
 /* ------------------------------------------------------------------------------------------- */

@@ -294,7 +294,8 @@ struct scheduler_client_ops {
 	/* Can `id` be nothing but the whole id of a job here? NULL: nobody can tell. */
 	bool (*is_id)(const char *id);
 	/* Can this job ever run here? The refusal names the numbers. A cluster gives the job an id
-	 * of its own, its user's name there, and job->cluster. */
+	 * of its own, its user's name there, job->engine and
+	 * job->stores. */
 	int (*preflight)(struct job *job, struct err *err);
 	/* Tells the job's owner what other users hold now of what it asks for, or that their jobs
 	 * are not seen. Returns NULL when there is nothing to tell; the caller frees. The member
@@ -302,7 +303,7 @@ struct scheduler_client_ops {
 	char *(*neighbours)(const struct job *job);
 	/* NULL: containers see the files of this machine, and job->types[].files say where
 	 * (client/stage.h). Else: brings files to where containers find them, each content once and
-	 * for all jobs of the user, and notes that in job->cluster. */
+	 * for all jobs of the user, and notes that in job->engine. */
 	int (*stage)(struct job *job, const struct scheduler_staging *staging, struct err *err);
 	/* Makes the job's directory, with token and job.json; where there is no stage() the caller
 	 * then fills it (client/stage.h), and start()s. When it cannot be filled, the caller

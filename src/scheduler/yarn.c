@@ -345,11 +345,11 @@ static int describe_kinds(struct yarn *yarn, struct err *err)
 	yarn->asked_count = mem_alloc_array(job->type_count, sizeof(*yarn->asked_count));
 	for (size_t i = 0; i < job->type_count; i++)
 		TAILQ_INIT(&yarn->asked[i]);
-	yarn->cluster = hadoop_cluster_from_json(job->cluster, err);
+	yarn->cluster = hadoop_cluster_from_json(job->engine, job->stores, err);
 	if (!yarn->cluster)
-		return err_wrap(err, "cluster");
+		return -1;
 	if (yarn->cluster->type_count != job->type_count || yarn->cluster->file_count == 0)
-		return err_set(err, ERR_INPUT, "cluster: the job's files were not staged for YARN");
+		return err_set(err, ERR_INPUT, "engine: the job's files were not staged for YARN");
 	for (size_t i = 0; i < job->type_count; i++)
 		if (describe_kind(yarn, i, err) < 0)
 			return -1;

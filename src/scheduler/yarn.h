@@ -1,5 +1,5 @@
 /*
- * YARN, the AM's side: containers of the cluster that job->cluster describes (hadoop/cluster.h).
+ * YARN, the AM's side: containers of the cluster that job->engine describes (hadoop/cluster.h).
  *
  * Tasks of one type are one kind of container. What is asked for together in a gang is held until
  * all of it has come, and then told at once; a gang that does not get on is given back, and asked

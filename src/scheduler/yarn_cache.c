@@ -80,9 +80,10 @@ static int note_job(struct ageing *ageing, const char *id, struct err *err)
 
 	if (webhdfs_read_file(ageing->client, path, JOB_JSON_CAP, &text, &missing) < 0)
 		return missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
-	json_t *job cleanup_json = json_parse(str_text(&text), text.length, NULL);
+	struct job *job = job_from_text(str_text(&text), text.length, NULL);
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
-		hadoop_cluster_from_json(json_object_get(job, "cluster"), NULL);
+		job ? hadoop_cluster_from_json(job->engine, job->stores, NULL) : NULL;
+	job_destroy(job);
 	if (!cluster)
 		return err_set(err, ERR_USAGE, "%s does not say yet what its job uses", path);
 	note_files(ageing, cluster);

@@ -198,8 +198,8 @@ static int resolve_checkpoint_dir(const struct hadoop_cluster *cluster, struct j
 		return err_set(err, ERR_CONFIG,
 			       "tony.application.checkpoint-dir: %s is not in the cluster's file "
 			       "system; write %s/PATH or hdfs:///PATH",
-			       job->checkpoint_dir, cluster->fs);
-	mem_replace(&job->checkpoint_dir, mem_printf("%s%s", cluster->fs, path));
+			       job->checkpoint_dir, cluster->hdfs.fs);
+	mem_replace(&job->checkpoint_dir, mem_printf("%s%s", cluster->hdfs.fs, path));
 	return 0;
 }
 
@@ -271,8 +271,7 @@ static void take_identity(struct hadoop_cluster *cluster, struct job *job,
 	cluster->job_dir = yarn_user_path(cluster, text);
 	mem_replace(&job->id, text);
 	mem_replace(&job->user, mem_strdup(cluster->user));
-	json_decref(job->cluster);
-	job->cluster = hadoop_cluster_to_json(cluster);
+	yarn_cluster_note(cluster, job);
 }
 
 int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *err)

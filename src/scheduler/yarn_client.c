@@ -11,7 +11,7 @@
 void yarn_upkeep(const struct job *job, int64_t max_age_ms)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
-		hadoop_cluster_from_json(job->cluster, NULL);
+		hadoop_cluster_from_json(job->engine, job->stores, NULL);
 	struct webhdfs_client *client cleanup_webhdfs =
 		cluster ? yarn_webhdfs(cluster, NULL) : NULL;
 	struct yarn_reports reports cleanup_yarn_reports = {0};
@@ -36,7 +36,7 @@ static int preflight(struct job *job, struct err *err)
 static char *page(const struct job *job)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
-		hadoop_cluster_from_json(job->cluster, NULL);
+		hadoop_cluster_from_json(job->engine, job->stores, NULL);
 
 	if (!cluster || cluster->rm_web.count == 0)
 		return NULL;

@@ -63,13 +63,15 @@ static int64_t client_wait(const struct hadoop_cluster *cluster, const struct se
 static int find_authorities(struct hadoop_cluster *cluster, struct hadoop_site *site,
 			    const struct settings *settings, struct err *err)
 {
-	const json_t *known = settings->job ? settings->job->cluster : NULL;
-	const char *authorities = json_string_value(json_object_get(known, "authorities"));
+	struct hdfs_access known cleanup_hdfs_access = {0};
 
-	cluster->authorities = mem_strdup(authorities);
-	return authorities ? 0
-			   : hadoop_cluster_trust(cluster, site,
-						  setting(settings, "tony.hdfs.ca-file"), err);
+	if (settings->job)
+		hdfs_access_read(&known, settings->job->stores, NULL);
+	cluster->hdfs.authorities = mem_steal(&known.authorities);
+	return cluster->hdfs.authorities
+		       ? 0
+		       : hadoop_cluster_trust(cluster, site, setting(settings, "tony.hdfs.ca-file"),
+					      err);
 }
 
 static struct hadoop_cluster *find_cluster(const struct settings *settings, struct err *err)
@@ -115,20 +117,28 @@ void yarn_cluster_adopt(struct hadoop_cluster *cluster, const char *job_dir)
 {
 	char *path cleanup_free = fs_join(job_dir, "job.json");
 	struct job *job = job_read_file(path, NULL);
-	struct hadoop_cluster *known cleanup_hadoop_cluster =
-		job && job->cluster ? hadoop_cluster_from_json(job->cluster, NULL) : NULL;
+	struct hdfs_access known cleanup_hdfs_access = {0};
 
+	if (job)
+		hdfs_access_read(&known, job->stores, NULL);
 	job_destroy(job);
-	if (!known)
-		return;
-	if (known->authorities)
-		mem_replace(&cluster->authorities, mem_steal(&known->authorities));
-	if (known->http_fs) {
-		str_list_finish(&cluster->webhdfs);
-		cluster->webhdfs = known->webhdfs;
-		known->webhdfs = (struct str_list){0};
-		cluster->http_fs = true;
+	if (known.authorities)
+		mem_replace(&cluster->hdfs.authorities, mem_steal(&known.authorities));
+	if (known.http_fs) {
+		str_list_finish(&cluster->hdfs.webhdfs);
+		cluster->hdfs.webhdfs = known.webhdfs;
+		known.webhdfs = (struct str_list){0};
+		cluster->hdfs.http_fs = true;
 	}
+}
+
+void yarn_cluster_note(const struct hadoop_cluster *cluster, struct job *job)
+{
+	json_decref(job->engine);
+	job->engine = hadoop_cluster_to_json(cluster);
+	if (!job->stores)
+		job->stores = json_object();
+	hdfs_access_write(&cluster->hdfs, job->stores);
 }
 
 void yarn_cluster_cleanup(struct hadoop_cluster **cluster)
@@ -163,7 +173,7 @@ int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *met
 
 struct webhdfs_client *yarn_webhdfs(const struct hadoop_cluster *cluster, struct err *err)
 {
-	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
+	const struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
 
 	return webhdfs_client_create(&options, err);
 }
@@ -177,7 +187,7 @@ bool yarn_history_is_own(const struct hadoop_cluster *cluster, const char *autho
 {
 	char *fs cleanup_free = mem_printf("hdfs://%s", authority);
 
-	return !*authority || str_equal(fs, cluster->fs);
+	return !*authority || str_equal(fs, cluster->hdfs.fs);
 }
 
 char *yarn_history_path(const struct hadoop_cluster *cluster, const char *location)
@@ -198,13 +208,7 @@ char *yarn_user_path(const struct hadoop_cluster *cluster, const char *name)
 
 const char *yarn_path_within(const struct hadoop_cluster *cluster, const char *uri)
 {
-	size_t length = strlen(cluster->fs);
-
-	if (str_starts_with(uri, "hdfs:///"))
-		return uri + strlen("hdfs://");
-	if (str_starts_with(uri, "hdfs:/") && !str_starts_with(uri, "hdfs://"))
-		return uri + strlen("hdfs:");
-	return strncmp(uri, cluster->fs, length) == 0 && uri[length] == '/' ? uri + length : NULL;
+	return hdfs_access_path(&cluster->hdfs, uri);
 }
 
 char *yarn_own_checkpoint_dir(const struct hadoop_cluster *cluster, const struct job *job)

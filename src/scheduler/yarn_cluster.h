@@ -19,6 +19,8 @@ struct hadoop_cluster *yarn_cluster_find(const struct job *job, struct err *err)
 /* Takes over how the files of the job in `job_dir` are reached, as far as this machine has its
  * description: what was said at its submit may be in no site file. */
 void yarn_cluster_adopt(struct hadoop_cluster *cluster, const char *job_dir);
+/* Notes it in the job's description: job->engine, and its part of job->stores. */
+void yarn_cluster_note(const struct hadoop_cluster *cluster, struct job *job);
 void yarn_cluster_cleanup(struct hadoop_cluster **cluster);
 #define cleanup_hadoop_cluster __attribute__((cleanup(yarn_cluster_cleanup)))
 

@@ -74,7 +74,7 @@ static void look(evutil_socket_t fd, short what, void *data)
 
 void yarn_diff_open(struct yarn *yarn)
 {
-	const struct webhdfs_options options = hadoop_cluster_webhdfs(yarn->cluster);
+	const struct webhdfs_options options = hdfs_access_webhdfs(&yarn->cluster->hdfs);
 	struct err err cleanup_err = {0};
 
 	if (job_diff_bytes(yarn->job) == 0)

@@ -34,7 +34,7 @@ int yarn_end_find(const char *mirror, struct scheduler_place *place, struct err 
 int yarn_end_publish_at(const struct hadoop_cluster *cluster, const char *location,
 			const struct job *job, const char *mirror, struct err *err)
 {
-	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
+	const struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
 	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
 	char *packed cleanup_free = mem_printf("%s/history.%d", mirror, getpid());
 	char *metrics cleanup_free = fs_join(mirror, HISTORY_METRICS);
@@ -72,7 +72,7 @@ static void on_removed(void *data, const struct webhdfs_result *result, const st
 
 static int remove_job_dir(const struct hadoop_cluster *cluster, struct err *err)
 {
-	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
+	const struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
 	struct removal_call call = {.base = event_base_new(), .err = err, .result = -1};
 	struct webhdfs_async *hdfs = webhdfs_async_create(call.base, &options, err);
 
@@ -109,7 +109,7 @@ static int publish(const struct hadoop_cluster *cluster, const struct job *job, 
 void yarn_end_publish(const struct job *job, const char *mirror)
 {
 	struct err err cleanup_err = {0};
-	struct hadoop_cluster *cluster = hadoop_cluster_from_json(job->cluster, &err);
+	struct hadoop_cluster *cluster = hadoop_cluster_from_json(job->engine, job->stores, &err);
 
 	if (!cluster || publish(cluster, job, mirror, &err) < 0)
 		log_warning("%s", err_message(&err));

@@ -13,7 +13,7 @@ static const char *find_path(const struct hadoop_cluster *cluster, const char *u
 	else if (!path)
 		err_set(err, ERR_CONFIG,
 			"%s is not in the file system that the site files name, %s", uri,
-			cluster->fs);
+			cluster->hdfs.fs);
 	return path;
 }
 

@@ -40,7 +40,7 @@ int yarn_fetch_diff(const struct job *job, const char *job_dir, struct err *err)
 	if (job_diff_bytes(job) == 0 || fs_exists(path))
 		return 0;
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
-		hadoop_cluster_from_json(job->cluster, err);
+		hadoop_cluster_from_json(job->engine, job->stores, err);
 	if (!cluster ||
 	    (read_staged(cluster, &bytes, NULL) < 0 && read_kept(cluster, job, &bytes, err) < 0))
 		return -1;

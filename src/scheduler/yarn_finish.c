@@ -79,12 +79,13 @@ static char *find_page(const struct yarn_finish *finish)
 
 	if (page)
 		return page;
-	if (!finish->hdfs || cluster->http_fs || cluster->webhdfs.count == 0)
+	if (!finish->hdfs || cluster->hdfs.http_fs || cluster->hdfs.webhdfs.count == 0)
 		return mem_strdup("");
 	const char *address = yarn_journal_namenode(finish->yarn->journal);
 	char *path cleanup_free = history_path(job->submitted_ms, job->id);
-	return mem_printf("%s/explorer.html#%s/%s", address ? address : cluster->webhdfs.items[0],
-			  cluster->history_dir, path);
+	return mem_printf("%s/explorer.html#%s/%s",
+			  address ? address : cluster->hdfs.webhdfs.items[0], cluster->history_dir,
+			  path);
 }
 
 static void unregister(struct yarn_finish *finish, const struct scheduler_end *end)
@@ -136,7 +137,7 @@ static void publish(struct yarn_finish *finish, const char *history)
 static struct webhdfs_async *open_hdfs(struct yarn *yarn)
 {
 	struct err err cleanup_err = {0};
-	const struct webhdfs_options options = hadoop_cluster_webhdfs(yarn->cluster);
+	const struct webhdfs_options options = hdfs_access_webhdfs(&yarn->cluster->hdfs);
 	struct webhdfs_async *hdfs = webhdfs_async_create(yarn->base, &options, &err);
 
 	if (!hdfs)

@@ -20,7 +20,7 @@ int yarn_history_prepare(struct hadoop_cluster *cluster, const struct job *job, 
 			"tony.history.location: \"%s\" is not in the cluster's own file system, "
 			"and a job's AM can bring its history nowhere else; write /PATH or "
 			"%s/PATH",
-			location, cluster->fs);
+			location, cluster->hdfs.fs);
 	if (!location)
 		mem_replace(&cluster->history_dir, yarn_user_path(cluster, "history"));
 	return 0;
@@ -31,7 +31,7 @@ int yarn_history_prepare(struct hadoop_cluster *cluster, const struct job *job, 
 static const char *place_of(const struct hadoop_cluster *cluster, const struct job *job)
 {
 	const char *own =
-		job ? json_string_value(json_object_get(job->cluster, "history_dir")) : NULL;
+		job ? json_string_value(json_object_get(job->engine, "history_dir")) : NULL;
 
 	return own ? own : cluster->history_dir;
 }
@@ -39,8 +39,8 @@ static const char *place_of(const struct hadoop_cluster *cluster, const struct j
 struct history_store *yarn_history_open(const struct hadoop_cluster *cluster, const struct job *job,
 					struct err *err)
 {
-	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
-	char *url cleanup_free = mem_printf("%s%s", cluster->fs, place_of(cluster, job));
+	const struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
+	char *url cleanup_free = mem_printf("%s%s", cluster->hdfs.fs, place_of(cluster, job));
 
 	struct history_store *store = history_store_open(url, &options, err);
 	if (store && job_stores_trust(store, err) == 0)

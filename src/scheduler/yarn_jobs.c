@@ -217,7 +217,7 @@ struct hadoop_cluster *yarn_cluster_of(const char *id, struct err *err)
 	char *path cleanup_free = mirror ? fs_join(mirror, "job.json") : NULL;
 	struct job *job = path && fs_exists(path) ? job_read_file(path, NULL) : NULL;
 	struct hadoop_cluster *cluster =
-		job && job->cluster ? hadoop_cluster_from_json(job->cluster, NULL) : NULL;
+		job ? hadoop_cluster_from_json(job->engine, job->stores, NULL) : NULL;
 
 	job_destroy(job);
 	if (mirror && !cluster)

@@ -19,7 +19,7 @@ static void on_kept(void *data, int64_t sequence)
 void yarn_open_journal(struct yarn *yarn, const struct scheduler_place *place)
 {
 	struct err err cleanup_err = {0};
-	const struct webhdfs_options hdfs = hadoop_cluster_webhdfs(yarn->cluster);
+	const struct webhdfs_options hdfs = hdfs_access_webhdfs(&yarn->cluster->hdfs);
 	const struct yarn_journal_options options = {
 		.base = yarn->base,
 		.hdfs = &hdfs,

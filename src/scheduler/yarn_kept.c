@@ -115,8 +115,9 @@ int yarn_kept_description(struct webhdfs_client *client, const struct hadoop_clu
 	if (!job)
 		return -1;
 	if (!str_equal(job->user, cluster->user)) {
-		json_decref(job->cluster);
-		job->cluster = NULL;
+		json_decref(job->engine);
+		json_decref(job->stores);
+		job->engine = job->stores = NULL;
 	}
 	char *text cleanup_free = job_to_text(job);
 	job_destroy(job);

@@ -49,7 +49,7 @@ static int open_store(struct yarn_logs *logs, struct err *err)
 {
 	const struct hadoop_cluster *cluster = logs->cluster;
 	const char *place = cluster->log_dir;
-	size_t length = strlen(cluster->fs);
+	size_t length = strlen(cluster->hdfs.fs);
 
 	/* In directories of this machine a user may have put links to others' files. */
 	if (str_starts_with(place, "file:") && logs->aggregated_only)
@@ -60,13 +60,13 @@ static int open_store(struct yarn_logs *logs, struct err *err)
 		logs->store = log_store_local();
 		return 0;
 	}
-	bool is_of_cluster = strncmp(place, cluster->fs, length) == 0 &&
+	bool is_of_cluster = strncmp(place, cluster->hdfs.fs, length) == 0 &&
 			     (place[length] == '/' || place[length] == '\0');
 	if (strstr(place, "://") && !is_of_cluster)
 		return err_set(err, ERR_CONFIG,
 			       "yarn.nodemanager.remote-app-log-dir: %s is in another file system "
 			       "than %s; `yarn logs -applicationId %s` may reach it",
-			       place, cluster->fs, logs->application);
+			       place, cluster->hdfs.fs, logs->application);
 	struct webhdfs_client *client = yarn_webhdfs(cluster, err);
 	if (!client)
 		return -1;
@@ -146,8 +146,8 @@ static int secure(struct yarn_logs *logs, struct err *err)
 
 	if (logs->tls || web->count == 0 || !str_starts_with(web->items[0], "https:"))
 		return 0;
-	logs->tls =
-		tls_context_create_client(logs->cluster->authorities, WEBHDFS_TRUST_REMEDY, err);
+	logs->tls = tls_context_create_client(logs->cluster->hdfs.authorities, WEBHDFS_TRUST_REMEDY,
+					      err);
 	return logs->tls ? 0 : -1;
 }
 
@@ -372,8 +372,9 @@ static struct yarn_logs *create(struct hadoop_cluster *cluster, const char *appl
 
 struct job_logs *yarn_logs(const struct job_door *door, const struct job *job, struct err *err)
 {
-	struct hadoop_cluster *cluster = job->cluster ? hadoop_cluster_from_json(job->cluster, err)
-						      : yarn_cluster_find(job, err);
+	struct hadoop_cluster *cluster =
+		job->engine ? hadoop_cluster_from_json(job->engine, job->stores, err)
+			    : yarn_cluster_find(job, err);
 
 	if (!cluster)
 		return NULL;

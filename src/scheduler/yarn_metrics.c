@@ -85,7 +85,7 @@ static void on_directory(void *data, const struct webhdfs_result *result, const 
 
 static struct yarn_metrics *create(struct yarn *yarn)
 {
-	const struct webhdfs_options options = hadoop_cluster_webhdfs(yarn->cluster);
+	const struct webhdfs_options options = hdfs_access_webhdfs(&yarn->cluster->hdfs);
 	struct webhdfs_async *hdfs = webhdfs_async_create(yarn->base, &options, NULL);
 
 	if (!hdfs)

@@ -286,7 +286,7 @@ static int check_cluster(const char *mirror, const struct hadoop_cluster *cluste
 	char *path cleanup_free = fs_join(mirror, "job.json");
 	struct job *job = job_read_file(path, NULL);
 	struct hadoop_cluster *own cleanup_hadoop_cluster =
-		job && job->cluster ? hadoop_cluster_from_json(job->cluster, NULL) : NULL;
+		job ? hadoop_cluster_from_json(job->engine, job->stores, NULL) : NULL;
 
 	job_destroy(job);
 	for (size_t i = 0; own && i < own->rm.count; i++)

@@ -193,7 +193,7 @@ static void look(evutil_socket_t fd, short what, void *data)
 
 static int recover(struct recovery *recovery, struct err *err)
 {
-	struct webhdfs_options options = hadoop_cluster_webhdfs(recovery->cluster);
+	struct webhdfs_options options = hdfs_access_webhdfs(&recovery->cluster->hdfs);
 
 	options.max_wait_ms = -1; /* all of it is done again */
 	recovery->base = event_base_new();
@@ -220,7 +220,7 @@ int yarn_journal_recover(const struct job *job, const char *job_dir,
 	/* What is there is this AM's own. */
 	if (place->am_attempt <= 1 || fs_exists(place->journal))
 		return 0;
-	struct hadoop_cluster *cluster = hadoop_cluster_from_json(job->cluster, err);
+	struct hadoop_cluster *cluster = hadoop_cluster_from_json(job->engine, job->stores, err);
 	int fd cleanup_close =
 		cluster ? open(place->journal, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
 	char *metrics cleanup_free = fs_join(job_dir, HISTORY_METRICS);

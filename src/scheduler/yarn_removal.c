@@ -68,7 +68,7 @@ static int remove_path(const struct removing *removing, const char *path, struct
 	if (!removing->removal->is_dry && webhdfs_remove(removing->client, path, err) < 0)
 		return -1;
 	removing->removal->bytes += bytes;
-	str_list_add_format(&removing->removal->removed, "%s%s", removing->cluster->fs, path);
+	str_list_add_format(&removing->removal->removed, "%s%s", removing->cluster->hdfs.fs, path);
 	return 0;
 }
 
@@ -279,7 +279,7 @@ static bool is_elsewhere(const struct removing *removing)
 		return err.kind != ERR_NOT_FOUND;
 	struct job *job = job_from_text(str_text(&text), text.length, NULL);
 	struct hadoop_cluster *own cleanup_hadoop_cluster =
-		job && job->cluster ? hadoop_cluster_from_json(job->cluster, NULL) : NULL;
+		job ? hadoop_cluster_from_json(job->engine, job->stores, NULL) : NULL;
 	bool is_here = !own;
 	job_destroy(job);
 	for (size_t i = 0; own && i < own->rm.count; i++)

@@ -92,7 +92,7 @@ static void add_directory(void *data, const struct webhdfs_file *file)
 /* Of this user's jobs that have one; none when HDFS does not answer at once. */
 static void list_directories(const struct hadoop_cluster *cluster, struct str_list *ids)
 {
-	struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
+	struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
 	char *directory cleanup_free = yarn_user_path(cluster, "");
 
 	options.connect_timeout_ms = SWEEP_CONNECT_MS;

@@ -79,12 +79,12 @@ int yarn_fetch_results(const struct job *job, const char *target,
 		       const struct yarn_results_watch *watch, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
-		hadoop_cluster_from_json(job->cluster, err);
+		hadoop_cluster_from_json(job->engine, job->stores, err);
 	const char *path = cluster ? yarn_path_within(cluster, job->output_dir) : NULL;
 	struct webhdfs_client *client cleanup_webhdfs = path ? yarn_webhdfs(cluster, err) : NULL;
 
 	if (cluster && !path)
 		return err_set(err, ERR_INPUT, "%s is not in the cluster's file system, %s",
-			       job->output_dir, cluster->fs);
+			       job->output_dir, cluster->hdfs.fs);
 	return client ? fetch_patiently(client, path, target, watch, err) : -1;
 }

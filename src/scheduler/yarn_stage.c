@@ -40,7 +40,7 @@ static size_t add_file(struct stager *stager, const char *path, const struct web
 		       bool archive)
 {
 	struct hadoop_cluster *cluster = stager->cluster;
-	char *url cleanup_free = mem_printf("%s%s", cluster->fs, path);
+	char *url cleanup_free = mem_printf("%s%s", cluster->hdfs.fs, path);
 	char *key cleanup_free = mem_printf("%d%s", archive, url);
 	size_t number = (size_t)(uintptr_t)map_get(stager->urls, key);
 
@@ -283,7 +283,7 @@ static int stage_remote(struct stager *stager, const struct scheduler_file *file
 		return err_set(stager->err, ERR_CONFIG,
 			       "resource \"%s\" is not in the cluster's file system, %s; copy it "
 			       "there",
-			       file->source, stager->cluster->fs);
+			       file->source, stager->cluster->hdfs.fs);
 	if (webhdfs_stat(stager->client, path, &status, &missing) < 0) {
 		if (!file->optional || missing.kind != ERR_NOT_FOUND)
 			return err_set(stager->err, missing.kind, "resource \"%s\": %s",
@@ -335,20 +335,20 @@ static void choose_checkpoint_dir(const struct hadoop_cluster *cluster, struct j
 	if (job->checkpoint_dir)
 		return;
 	char *path cleanup_free = yarn_own_checkpoint_dir(cluster, job);
-	job->checkpoint_dir = mem_printf("%s%s", cluster->fs, path);
+	job->checkpoint_dir = mem_printf("%s%s", cluster->hdfs.fs, path);
 }
 
 static void choose_output_dir(const struct hadoop_cluster *cluster, struct job *job)
 {
 	char *path cleanup_free = yarn_output_dir(cluster, job);
 
-	job->output_dir = mem_printf("%s%s", cluster->fs, path);
+	job->output_dir = mem_printf("%s%s", cluster->hdfs.fs, path);
 }
 
 int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
-		hadoop_cluster_from_json(job->cluster, err);
+		hadoop_cluster_from_json(job->engine, job->stores, err);
 	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
 
 	if (!client)
@@ -369,8 +369,7 @@ int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct 
 	map_destroy(stager.urls);
 	str_list_finish(&stager.missing);
 	if (result == 0) {
-		json_decref(job->cluster);
-		job->cluster = hadoop_cluster_to_json(cluster);
+		yarn_cluster_note(cluster, job);
 	}
 	return result;
 }

@@ -93,7 +93,7 @@ static int fill_directory(struct webhdfs_client *client, const struct hadoop_clu
 			  const struct job *job, const struct job_door *door,
 			  const char *description, struct err *err)
 {
-	const struct webhdfs_options options = hadoop_cluster_webhdfs(cluster);
+	const struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
 	struct writes writes = {.directory = cluster->job_dir};
 
 	if (webhdfs_make_directories(client, cluster->job_dir, DIRECTORY_PERMISSION, err) < 0)
@@ -266,7 +266,7 @@ static void forgo_notices(const struct job *job, const char *mirror)
 int yarn_start(const struct job *job, struct job_door *door, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
-		hadoop_cluster_from_json(job->cluster, err);
+		hadoop_cluster_from_json(job->engine, job->stores, err);
 	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
 
 	if (client && submit(cluster, client, job, door, err) == 0)

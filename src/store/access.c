@@ -18,12 +18,3 @@ int store_access_from_json(const json_t *stores, struct store_access *access, st
 	access->has_hdfs = true;
 	return 0;
 }
-
-json_t *store_access_to_json(const struct store_access *access)
-{
-	if (!access->has_hdfs)
-		return NULL;
-	json_t *stores = json_object();
-	hdfs_access_write(&access->hdfs, stores);
-	return stores;
-}

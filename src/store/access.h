@@ -17,7 +17,4 @@ void store_access_finish(struct store_access *access);
  * (ERR_INPUT), and `access` is empty. */
 int store_access_from_json(const json_t *stores, struct store_access *access, struct err *err);
 
-/* NULL: there is none. */
-json_t *store_access_to_json(const struct store_access *access);
-
 #endif

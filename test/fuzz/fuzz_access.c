@@ -11,15 +11,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	struct store_access access cleanup_store_access = {0}, again cleanup_store_access = {0};
 	json_t *stores cleanup_json = json_parse((const char *)bytes, length, NULL);
 
-	if (!stores || store_access_from_json(stores, &access, NULL) < 0)
+	json_t *written cleanup_json = json_object(), *written_again cleanup_json = json_object();
+
+	if (!stores || store_access_from_json(stores, &access, NULL) < 0 || !access.has_hdfs)
 		return 0;
-	if (access.has_hdfs && access.hdfs.webhdfs.count == 0)
+	if (access.hdfs.webhdfs.count == 0)
 		abort();
-	json_t *written cleanup_json = store_access_to_json(&access);
+	hdfs_access_write(&access.hdfs, written);
 	if (store_access_from_json(written, &again, NULL) < 0)
 		abort();
-	json_t *written_again cleanup_json = store_access_to_json(&again);
-	if (written && !json_equal(written, written_again))
+	hdfs_access_write(&again.hdfs, written_again);
+	if (!json_equal(written, written_again))
 		abort();
 	return 0;
 }

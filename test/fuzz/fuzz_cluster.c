@@ -1,5 +1,5 @@
-/* Any JSON as job->cluster: what is taken is within all limits, and is written and read again to
- * the same bytes. */
+/* Any JSON as job->engine and job->stores: what is taken is within all limits, and is written and
+ * read again to the same bytes. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,21 +26,35 @@ static void check(const struct hadoop_cluster *cluster)
 		abort();
 }
 
+static struct hadoop_cluster *from_json(const json_t *job, struct err *err)
+{
+	return hadoop_cluster_from_json(json_object_get(job, "engine"),
+					json_object_get(job, "stores"), err);
+}
+
+static json_t *to_json(const struct hadoop_cluster *cluster)
+{
+	json_t *job = json_pack("{s:o, s:{}}", "engine", hadoop_cluster_to_json(cluster), "stores");
+
+	hdfs_access_write(&cluster->hdfs, json_object_get(job, "stores"));
+	return job;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	struct err err cleanup_err = {0};
 	json_t *object cleanup_json = json_parse((const char *)bytes, length, NULL);
-	struct hadoop_cluster *cluster = object ? hadoop_cluster_from_json(object, &err) : NULL;
+	struct hadoop_cluster *cluster = from_json(object, &err);
 
 	if (!cluster)
 		return 0;
 	check(cluster);
-	json_t *written cleanup_json = hadoop_cluster_to_json(cluster);
-	struct hadoop_cluster *again = hadoop_cluster_from_json(written, &err);
+	json_t *written cleanup_json = to_json(cluster);
+	struct hadoop_cluster *again = from_json(written, &err);
 	if (!again)
 		abort();
-	json_t *written_again cleanup_json = hadoop_cluster_to_json(again);
+	json_t *written_again cleanup_json = to_json(again);
 	if (!json_equal(written, written_again))
 		abort();
 	hadoop_cluster_destroy(again);

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		site ? hadoop_cluster_from_site(site, "alice", &none, &err) : NULL;
 	if (!cluster && err.kind == ERR_NONE)
 		abort();
-	if (cluster && (cluster->rm.count == 0 || cluster->webhdfs.count == 0))
+	if (cluster && (cluster->rm.count == 0 || cluster->hdfs.webhdfs.count == 0))
 		abort();
 	hadoop_cluster_destroy(cluster);
 	return 0;

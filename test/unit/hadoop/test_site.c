@@ -170,9 +170,9 @@ static void a_plain_cluster(void **state)
 	assert_list(&cluster->rm_scheduler, "rm:8030");
 	assert_list(&cluster->rm_web, "http://rm:8088");
 	assert_list(&cluster->web_proxies, "rm");
-	assert_string_equal(cluster->fs, "hdfs://master");
-	assert_list(&cluster->name_nodes, "master:8020");
-	assert_list(&cluster->webhdfs, "http://master:9870");
+	assert_string_equal(cluster->hdfs.fs, "hdfs://master");
+	assert_list(&cluster->hdfs.name_nodes, "master:8020");
+	assert_list(&cluster->hdfs.webhdfs, "http://master:9870");
 	assert_string_equal(cluster->home, "/user/alice");
 	assert_string_equal(cluster->log_dir, "/tmp/logs");
 	assert_int_equal(cluster->protections, SASL_AUTH);
@@ -203,9 +203,9 @@ static void pairs_are_resolved(void **state)
 	assert_string_equal(err_message(&err), "no error");
 	assert_list(&cluster->rm, "rma:8032 rmb:9032");
 	assert_list(&cluster->rm_scheduler, "rma:8030 rmb:8030");
-	assert_string_equal(cluster->fs, "hdfs://big");
-	assert_list(&cluster->name_nodes, "one:8021 two:8020");
-	assert_list(&cluster->webhdfs, "http://one:50070 http://two:9870");
+	assert_string_equal(cluster->hdfs.fs, "hdfs://big");
+	assert_list(&cluster->hdfs.name_nodes, "one:8021 two:8020");
+	assert_list(&cluster->hdfs.webhdfs, "http://one:50070 http://two:9870");
 	assert_int_equal(cluster->protections, SASL_INTEGRITY | SASL_PRIVACY);
 	assert_true(cluster->require_sasl);
 	hadoop_cluster_destroy(cluster);
@@ -278,11 +278,14 @@ static void every_member_survives(void **state)
 	struct err err cleanup_err = {0};
 	struct hadoop_cluster *cluster = sample(state);
 	json_t *written cleanup_json = hadoop_cluster_to_json(cluster);
-	struct hadoop_cluster *read = hadoop_cluster_from_json(written, &err);
+	json_t *stores cleanup_json = json_object();
+	hdfs_access_write(&cluster->hdfs, stores);
+	struct hadoop_cluster *read = hadoop_cluster_from_json(written, stores, &err);
 
 	assert_string_equal(err_message(&err), "no error");
 	json_t *again cleanup_json = hadoop_cluster_to_json(read);
 	assert_true(json_equal(written, again));
+	assert_string_equal(read->hdfs.fs, cluster->hdfs.fs);
 	assert_int_equal(read->types[0].amounts[0].value, 2);
 	assert_string_equal(read->types[0].links[0].name, "data/a");
 	hadoop_cluster_destroy(read);
@@ -304,8 +307,10 @@ static void a_hostile_description_is_refused(void **state)
 	};
 	struct hadoop_cluster *cluster = sample(state);
 	json_t *written cleanup_json = hadoop_cluster_to_json(cluster);
+	json_t *stores cleanup_json = json_object();
 	char *text cleanup_free = json_text(written);
 
+	hdfs_access_write(&cluster->hdfs, stores);
 	for (size_t i = 0; i < array_length(cases); i++) {
 		struct err err cleanup_err = {0};
 		const char *at = strstr(text, cases[i].from);
@@ -313,7 +318,7 @@ static void a_hostile_description_is_refused(void **state)
 		char *changed cleanup_free = mem_printf("%.*s%s%s", (int)(at - text), text,
 							cases[i].to, at + strlen(cases[i].from));
 		json_t *object cleanup_json = json_parse(changed, strlen(changed), &err);
-		assert_null(hadoop_cluster_from_json(object, &err));
+		assert_null(hadoop_cluster_from_json(object, stores, &err));
 		assert_int_equal(err.kind, ERR_INPUT);
 		if (!strstr(err_message(&err), cases[i].message))
 			fail_msg("%s", err_message(&err));

@@ -105,7 +105,7 @@ static struct hadoop_cluster *make_cluster(const char *webhdfs, const char *web)
 {
 	struct hadoop_cluster *cluster = mem_alloc(sizeof(*cluster));
 
-	str_list_add(&cluster->webhdfs, webhdfs);
+	str_list_add(&cluster->hdfs.webhdfs, webhdfs);
 	str_list_add(&cluster->rm_web, web);
 	return cluster;
 }
@@ -131,7 +131,7 @@ static int find(void **state, const char *webhdfs, const char *web, const char *
 	struct hadoop_cluster *cluster = make_cluster(webhdfs, web);
 	int result = hadoop_cluster_trust(cluster, site, ca_file, err);
 
-	*found = cluster->authorities != NULL;
+	*found = cluster->hdfs.authorities != NULL;
 	hadoop_cluster_destroy(cluster);
 	return result;
 }

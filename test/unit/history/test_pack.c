@@ -110,7 +110,7 @@ static char *pack_for(void **state, const char *permissions)
 
 	json_object_set_new(job->config, "tony.history.permissions",
 			    json_pack("{s:s}", "value", permissions));
-	job->cluster = json_pack("{s:[{s:[s]}]}", "types", "environment", "FROM=YARN=hidden");
+	job->engine = json_pack("{s:[{s:[s]}]}", "types", "environment", "FROM=YARN=hidden");
 	str_list_add(&job->types[0].environment, "API_KEY=TOPKEY123");
 	str_list_add(&job->types[0].environment, "COLOUR=hidden=too");
 	bed_journal(state, job, true);

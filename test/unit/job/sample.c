@@ -101,7 +101,8 @@ struct job *sample_job(void)
 		.tensorboard_log_dir = mem_strdup("/jobs/tb"),
 		.config = json_pack("{s{ssss}}", "tony.application.name", "value", "digits",
 				    "origin", "tony.xml:3"),
-		.cluster = json_pack("{ss}", "fs", "hdfs://nn:8020"),
+		.engine = json_pack("{ss}", "user", "ada"),
+		.stores = json_pack("{s{ss}}", "hdfs", "fs", "hdfs://nn:8020"),
 	};
 	job->types = mem_alloc_array(4, sizeof(*job->types));
 	str_list_add(&job->tags, "nightly");

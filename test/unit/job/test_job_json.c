@@ -55,7 +55,8 @@ static void the_members_hold_what_was_meant(void **state)
 	assert_true(read->group_timeouts[0].ignored);
 	assert_true(json_equal(read->config, job->config));
 	assert_string_equal(read->scheduler, "yarn");
-	assert_true(json_equal(read->cluster, job->cluster));
+	assert_true(json_equal(read->engine, job->engine));
+	assert_true(json_equal(read->stores, job->stores));
 	job_destroy(read);
 	job_destroy(job);
 }
@@ -80,8 +81,8 @@ static void optional_members_may_be_absent(void **state)
 {
 	static const char *const optional[] = {"queue",		 "tags",      "gpu_command",
 					       "checkpoint_dir", "config",    "tensorboard_log_dir",
-					       "group_timeouts", "scheduler", "cluster",
-					       "work_dir"};
+					       "group_timeouts", "scheduler", "engine",
+					       "stores",	 "work_dir"};
 	struct job *job = sample_job();
 	json_t *root cleanup_json = job_to_json(job);
 
@@ -171,7 +172,7 @@ static void every_flaw_is_named(void **state)
 		const char *path, *value, *message;
 	} flaws[] = {
 		{"format", "-", "job.json: format: is missing"},
-		{"format", "2", "job.json: format: 2 is not between 1 and 1"},
+		{"format", "3", "job.json: format: 3 is not between 1 and 2"},
 		{"id", "\"../etc\"", "job.json: id: is not of letters, digits, '.', '_' and '-'"},
 		{"id", "\"\"", "job.json: id: is empty"},
 		{"id", "\"a/b\"", "job.json: id: is not of letters, digits, '.', '_' and '-'"},
@@ -250,7 +251,8 @@ static void every_flaw_is_named(void **state)
 		 "job.json: group_timeouts[0]: timeout_ms: -1 is not between 0 and "
 		 "2305843009213693951"},
 		{"config", "[]", "job.json: config: is not an object"},
-		{"cluster", "[]", "job.json: cluster: is not an object"},
+		{"engine", "[]", "job.json: engine: is not an object"},
+		{"stores", "[]", "job.json: stores: is not an object"},
 		{"provenance", "3", "job.json: provenance: is not an object"},
 		{"config", "{\"tony.x\": {\"value\": \"1\"}}",
 		 "job.json: config: \"tony.x\" lacks a value or an origin"},

@@ -116,7 +116,7 @@ static void set_credentials(void **state)
 	setenv("NM_HOST", "h0", 1);
 }
 
-static json_t *describe_cluster(struct bed *bed)
+static void describe_cluster(struct bed *bed)
 {
 	struct hadoop_file agent = {.url = (char *)"hdfs://nn:8020/agent", .length = 1};
 	struct hadoop_cluster_type types[TYPES] = {0};
@@ -128,7 +128,7 @@ static json_t *describe_cluster(struct bed *bed)
 		.call_timeout_ms = AN_HOUR_MS,
 		.retry_interval_ms = 1,
 		.max_wait_ms = -1,
-		.fs = (char *)"hdfs://nn:8020",
+		.hdfs = {.user = (char *)"alice", .fs = (char *)"hdfs://nn:8020"},
 		.home = (char *)"/user/alice",
 		.job_dir = (char *)"/user/alice/.tony/j",
 		.history_dir = (char *)"/user/alice/.tony/history",
@@ -142,14 +142,15 @@ static json_t *describe_cluster(struct bed *bed)
 	types[PS].amount_count = bed->fpga.value > 0;
 	str_list_add(&cluster.rm, bed->rm.server.address);
 	str_list_add(&cluster.rm_scheduler, bed->rm.server.address);
-	str_list_add(&cluster.webhdfs, "http://127.0.0.1:1");
-	str_list_add(&cluster.name_nodes, "127.0.0.1:1");
-	json_t *object = hadoop_cluster_to_json(&cluster);
+	str_list_add(&cluster.hdfs.webhdfs, "http://127.0.0.1:1");
+	str_list_add(&cluster.hdfs.name_nodes, "127.0.0.1:1");
+	bed->job.engine = hadoop_cluster_to_json(&cluster);
+	bed->job.stores = json_object();
+	hdfs_access_write(&cluster.hdfs, bed->job.stores);
 	str_list_finish(&cluster.rm);
 	str_list_finish(&cluster.rm_scheduler);
-	str_list_finish(&cluster.webhdfs);
-	str_list_finish(&cluster.name_nodes);
-	return object;
+	str_list_finish(&cluster.hdfs.webhdfs);
+	str_list_finish(&cluster.hdfs.name_nodes);
 }
 
 static struct bed *open_bed(void **state, enum job_mode mode, int64_t fpgas)
@@ -173,7 +174,7 @@ static struct bed *open_bed(void **state, enum job_mode mode, int64_t fpgas)
 				.mode = mode,
 				.types = bed->types,
 				.type_count = TYPES};
-	bed->job.cluster = describe_cluster(bed);
+	describe_cluster(bed);
 	const struct scheduler_place place = {.journal = (char *)"/dev/null", .am_attempt = 1};
 	const struct scheduler_setup setup = {
 		.job = &bed->job,
@@ -195,7 +196,8 @@ static void close_bed(struct bed *bed)
 	yarn_scheduler.close(bed->scheduler);
 	rm_close(&bed->rm);
 	rm_close(&bed->node);
-	json_decref(bed->job.cluster);
+	json_decref(bed->job.engine);
+	json_decref(bed->job.stores);
 	cause_finish(&bed->cause);
 	str_finish(&bed->told);
 	event_base_free(bed->base);

@@ -2,6 +2,7 @@
 #include "../base/patience.h"
 #include "../base/scratch.h"
 #include "../hadoop/web_server.h"
+#include "../history/job_bed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,12 +56,13 @@ static struct hadoop_cluster *make_cluster(const char *url)
 	cluster->user = mem_strdup("alice");
 	str_list_add(&cluster->rm, "127.0.0.1:1");
 	str_list_add(&cluster->rm_scheduler, "127.0.0.1:1");
-	str_list_add(&cluster->webhdfs, url);
+	str_list_add(&cluster->hdfs.webhdfs, url);
 	cluster->queue = mem_strdup("default");
 	cluster->protections = 1;
 	cluster->connect_timeout_ms = cluster->call_timeout_ms = PATIENCE_MS;
 	cluster->retry_interval_ms = 10;
-	cluster->fs = mem_strdup("hdfs://nn:8020");
+	cluster->hdfs.user = mem_strdup("alice");
+	cluster->hdfs.fs = mem_strdup("hdfs://nn:8020");
 	cluster->home = mem_strdup("/user/alice");
 	cluster->job_dir = mem_strdup("/user/alice/.tony/application_1_0001");
 	cluster->history_dir = mem_strdup("/user/alice/.tony/history/application_1_0001");
@@ -92,10 +94,12 @@ static char *describe_job(const char *file)
 	cluster->files = mem_alloc(sizeof(*cluster->files));
 	cluster->file_count = 1;
 	cluster->files[0].url = mem_printf("hdfs://nn:8020/user/alice/.tony/cache/%s", file);
-	json_t *job cleanup_json = json_object();
-	json_object_set_new(job, "cluster", hadoop_cluster_to_json(cluster));
+	struct job *job = bed_job();
+	yarn_cluster_note(cluster, job);
 	hadoop_cluster_destroy(cluster);
-	return json_text(job);
+	char *text = job_to_text(job);
+	job_destroy(job);
+	return text;
 }
 
 /* The bytes of what was removed; -1: it failed. */
@@ -244,12 +248,13 @@ static void expect_failed_stage(void **state, const struct web_step *steps, size
 	scratch_write(state, "bin/tony-agent", "agent", 0700);
 	scratch_write(state, "model", "model", 0600);
 	open_bed(&bed, steps, count);
-	job.cluster = hadoop_cluster_to_json(bed.cluster);
+	yarn_cluster_note(bed.cluster, &job);
 	setenv("PATH", bin, true);
 	assert_int_equal(yarn_stage(&job, &staging, &err), -1);
 	setenv("PATH", path, true);
 	assert_int_equal(err.kind, kind);
-	json_decref(job.cluster);
+	json_decref(job.engine);
+	json_decref(job.stores);
 	free(job.checkpoint_dir);
 	free(job.output_dir);
 	close_bed(&bed);

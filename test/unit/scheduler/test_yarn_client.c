@@ -197,11 +197,12 @@ static struct hadoop_cluster *make_cluster(void)
 	cluster->user = mem_strdup("alice");
 	str_list_add(&cluster->rm, address);
 	str_list_add(&cluster->rm_scheduler, "127.0.0.1:1");
-	str_list_add(&cluster->webhdfs, "http://127.0.0.1:1");
+	str_list_add(&cluster->hdfs.webhdfs, "http://127.0.0.1:1");
 	cluster->protections = SASL_AUTH;
 	cluster->connect_timeout_ms = cluster->call_timeout_ms = PATIENCE_MS;
 	cluster->retry_interval_ms = 10;
-	cluster->fs = mem_strdup("hdfs://nn:8020");
+	cluster->hdfs.user = mem_strdup("alice");
+	cluster->hdfs.fs = mem_strdup("hdfs://nn:8020");
 	cluster->home = mem_strdup("/user/alice");
 	return cluster;
 }
@@ -280,7 +281,7 @@ static void a_job_gets_the_clusters_identity(void **state)
 	assert_success(yarn_preflight(cluster, job, &err), &err);
 	assert_string_equal(job->id, "application_1700000000000_0007");
 	assert_string_equal(job->user, "alice");
-	struct hadoop_cluster *read = hadoop_cluster_from_json(job->cluster, &err);
+	struct hadoop_cluster *read = hadoop_cluster_from_json(job->engine, job->stores, &err);
 	assert_non_null(read);
 	assert_string_equal(read->job_dir, "/user/alice/.tony/application_1700000000000_0007");
 	assert_string_equal(read->history_dir, "/user/alice/.tony/history");

@@ -45,9 +45,10 @@ static struct hadoop_cluster *make_cluster(const char *url)
 	struct hadoop_cluster *cluster = mem_alloc(sizeof(*cluster));
 
 	cluster->user = mem_strdup("alice");
-	str_list_add(&cluster->webhdfs, url);
+	str_list_add(&cluster->hdfs.webhdfs, url);
 	cluster->retry_interval_ms = 10;
-	cluster->fs = mem_strdup("hdfs://nn:8020");
+	cluster->hdfs.user = mem_strdup("alice");
+	cluster->hdfs.fs = mem_strdup("hdfs://nn:8020");
 	cluster->home = mem_strdup("/user/alice");
 	cluster->job_dir = mem_strdup("/j");
 	cluster->history_dir = mem_strdup("/history");
@@ -189,7 +190,8 @@ static struct content forged_description(void)
 {
 	struct job *job = bed_job();
 
-	job->cluster = json_pack("{s:[s]}", "rm", "127.0.0.1:1");
+	job->engine = json_pack("{s:[s]}", "rm", "127.0.0.1:1");
+	job->stores = json_pack("{s:{s:s}}", "hdfs", "fs", "hdfs://127.0.0.1:1");
 	char *text cleanup_free = job_to_text(job);
 	job_destroy(job);
 	return content_of(text);
@@ -232,7 +234,8 @@ static void another_users_job_says_nothing_of_how_the_cluster_is_reached(void **
 
 	assert_non_null(kept);
 	assert_string_equal(kept->user, "bob");
-	assert_null(kept->cluster);
+	assert_null(kept->engine);
+	assert_null(kept->stores);
 	job_destroy(kept);
 }
 

@@ -31,7 +31,7 @@ static int recover(void **state, const struct web_step *steps, size_t count, cha
 		.call_timeout_ms = PATIENCE_MS,
 		.retry_interval_ms = 1,
 		.max_wait_ms = -1,
-		.fs = (char *)"hdfs://nn:8020",
+		.hdfs = {.user = (char *)"alice", .fs = (char *)"hdfs://nn:8020"},
 		.home = (char *)"/",
 		.job_dir = (char *)"/j",
 		.history_dir = (char *)"/history",
@@ -46,19 +46,21 @@ static int recover(void **state, const struct web_step *steps, size_t count, cha
 	web_server_start(&server, steps, count);
 	str_list_add(&cluster.rm, "127.0.0.1:1");
 	str_list_add(&cluster.rm_scheduler, "127.0.0.1:1");
-	str_list_add(&cluster.webhdfs, server.url);
-	str_list_add(&cluster.name_nodes, "127.0.0.1:1");
-	struct job job = {.cluster = hadoop_cluster_to_json(&cluster)};
+	str_list_add(&cluster.hdfs.webhdfs, server.url);
+	str_list_add(&cluster.hdfs.name_nodes, "127.0.0.1:1");
+	struct job job = {.engine = hadoop_cluster_to_json(&cluster), .stores = json_object()};
+	hdfs_access_write(&cluster.hdfs, job.stores);
 	int result = yarn_journal_recover(&job, scratch_path(state, "."), &place, err);
 	web_server_stop(&server);
 	*found = result == 0 ? scratch_read(state, "found") : NULL;
 	assert_int_equal(fs_exists(place.journal), result == 0);
-	json_decref(job.cluster);
+	json_decref(job.engine);
+	json_decref(job.stores);
 	web_server_finish(&server);
 	str_list_finish(&cluster.rm);
 	str_list_finish(&cluster.rm_scheduler);
-	str_list_finish(&cluster.webhdfs);
-	str_list_finish(&cluster.name_nodes);
+	str_list_finish(&cluster.hdfs.webhdfs);
+	str_list_finish(&cluster.hdfs.name_nodes);
 	return result;
 }
 
