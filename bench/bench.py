@@ -161,13 +161,17 @@ def bare_fork_exec(tasks):
     return timed(run)
 
 
-def torchrun(place, processes):
+def torchrun_command(place, processes):
     """Debian's torchrun needs these flags with its own Python."""
+    return [PYTHON, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}",
+            "--redirects=2", "--tee=1", f"--log_dir={place.path}/torchrun"]
+
+
+def torchrun(place, processes):
     program = os.path.join(place.path, "noop.py")
     with open(program, "w", encoding="ascii") as file:
         file.write("")
-    command = [PYTHON, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}",
-               "--redirects=2", "--tee=1", f"--log_dir={place.path}/torchrun", program]
+    command = [*torchrun_command(place, processes), program]
     done = subprocess.run(command, env=place.env, capture_output=True, text=True, timeout=300)
     if done.returncode != 0:
         return None
@@ -370,16 +374,21 @@ def stripped_agent_mib(place):
     return os.path.getsize(path) / (1 << 20)
 
 
+def free_ports(count):
+    probes = [socket.socket() for _ in range(count)]
+    for probe in probes:
+        probe.bind(("127.0.0.1", 0))
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
+
+
 class Hosts:
     """Programs that serve commands (`tony-agent host`), as an MPI job's workers do."""
 
     def __init__(self, place, count):
-        probes = [socket.socket() for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        ports = [probe.getsockname()[1] for probe in probes]
-        for probe in probes:
-            probe.close()
+        ports = free_ports(count)
         self.env = {**place.env, "TONY_HOST": "127.0.0.1", "TONY_EPOCH": "1",
                     "TONY_TOKEN_FILE": os.path.join(place.path, "token"),
                     "TONY_CLUSTER_FILE": os.path.join(place.path, "cluster.json")}
