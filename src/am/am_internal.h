@@ -135,14 +135,6 @@ void am_on_checkpoint_trouble(void *data, size_t task, const char *text);
 /* For the event loop: syncs the journal. */
 void am_on_sync_timer(evutil_socket_t fd, short what, void *data);
 
-/* ---- am_restore.c ---- */
-
-/* Makes the machine, and what else was known to the AMs before this one. `view`: what the journal
- * tells of them; of the first AM, nothing. */
-void am_restore(struct am *am, const struct job_view *view);
-/* The same for the interface, which is open by then. */
-void am_restore_log_dirs(const struct am *am, const struct job_view *view);
-
 /* ---- am_history.c ---- */
 
 /* Goes on with the metrics of an AM before this one. From now on what would be kept of them is on

@@ -15,6 +15,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "base/random.h"
+#include "framework/framework.h"
 #include "history/layout.h"
 #include "job/record.h"
 #include "job/view.h"
@@ -260,16 +262,41 @@ static void trust_proxies(struct am *am)
 	api_trust_proxies(am->api, hosts, proves);
 }
 
+/* Makes the machine, and what else was known to the AMs before this one. `view`: what the journal
+ * tells of them; of the first AM, nothing. */
+static void restore(struct am *am, const struct job_view *view)
+{
+	if (am->place.am_attempt <= view->am_attempt)
+		am->place.am_attempt = view->am_attempt + 1;
+	am->waiting = mem_strdup(view->waiting);
+	am->has_notified = view->notices != NULL;
+	for (size_t i = 0; i < view->avoided.count; i++)
+		str_list_add(&am->suspects, view->avoided.items[i]);
+	am->machine =
+		machine_restore(am->job, random_u64(), view, clock_monotonic_ms(), clock_wall_ms());
+	machine_set_failures(am->machine, framework_failures(am->job));
+	if (am->scheduler_ops->traits->one_host)
+		machine_set_one_host(am->machine);
+}
+
+/* The same for the interface, which is open by then. */
+static void restore_log_dirs(const struct am *am, const struct job_view *view)
+{
+	for (size_t i = 0; i < view->task_count; i++)
+		if (view->tasks[i].log_dir)
+			api_set_log_dir(am->api, i, view->tasks[i].log_dir);
+}
+
 static int open_restored(struct am *am, const struct job_view *view, struct err *err)
 {
-	am_restore(am, view);
+	restore(am, view);
 	am->base = event_base_new();
 	if (!am->base)
 		return err_set_errno(err, "cannot make an event loop");
 	watch(am);
 	if (open_api(am, err) < 0)
 		return -1;
-	am_restore_log_dirs(am, view);
+	restore_log_dirs(am, view);
 	if (open_scheduler(am, err) < 0)
 		return -1;
 	am_history_begin(am);

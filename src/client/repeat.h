@@ -47,8 +47,6 @@ void repeat_warn_of_commit(const struct repeat *repeat, const struct job *job);
 /* For repeat_plan() alone (repeat_sources.c): puts the places of sources into `repeat`. */
 int repeat_place_sources(struct repeat *repeat, const struct job_options *options, struct err *err);
 
-/* ---- repeat_config.c */
-
 /* A value of repeat->config; NULL takes the key out. */
 void repeat_set_value(struct repeat *repeat, const char *key, const char *value);
 /* The same for a place where tony keeps what the user had named otherwise. */

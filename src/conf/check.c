@@ -268,7 +268,7 @@ void conf_add_default(struct conf *conf, const char *origin, const char *name, c
 		set_resolved(conf, &place, name, value);
 }
 
-/* ---- what tony had added to the configuration of an earlier job (recorded.c) ------------------
+/* ---- what tony had added to the configuration of an earlier job (conf.c) ----------------------
  */
 
 /* Why tony had added the row: its framework, or a key that is set. */

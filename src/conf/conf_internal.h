@@ -9,7 +9,7 @@ struct conf {
 	struct map *entries; /* name -> struct conf_entry, owned */
 	struct problems problems;
 	bool has_file;
-	struct str_list derived; /* origin, name, value; ... of recorded rows (recorded.c) */
+	struct str_list derived; /* origin, name, value; ... of recorded rows (conf.c) */
 	size_t expanded;	 /* bytes of all substituted values */
 };
 

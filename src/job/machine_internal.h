@@ -2,12 +2,12 @@
  * The state machine's own data and its parts, one file each:
  *   machine.c        the tables state x event, and what the outside may ask
  *   machine_task.c   what one event does to one task
- *   machine_form.c   asking for containers, the barrier, starting, re-forming
+ *   machine_form.c   asking for containers, the barrier, starting, re-forming, restarts in place
+ *                    that wait for the end of their back-off
  *   machine_elastic.c  types that may have fewer or more tasks
- *   machine_end.c    failures, the outcome, giving everything back
+ *   machine_end.c    failures, also those for which a program blames its peers; the outcome,
+ *                    giving everything back
  *   machine_clock.c  what happens because time passed
- *   machine_peer.c   failures for which a program blames its peers
- *   machine_pause.c  restarts in place that wait for the end of their back-off
  *   machine_restore.c  the machine of an AM that follows another
  */
 #ifndef TONY_JOB_MACHINE_INTERNAL_H
@@ -62,7 +62,7 @@ struct machine {
 	struct task *tasks;
 	struct type_tally *types;
 	size_t task_count;
-	struct pause *pauses; /* machine_pause.c */
+	struct pause *pauses; /* machine_form.c */
 	size_t pause_count, pause_capacity;
 	size_t in[TASK_STATE_COUNT];
 	size_t containers;
@@ -163,12 +163,11 @@ void machine_stop_task(struct machine *m, size_t task); /* for good, whatever it
 
 int64_t machine_finish_by(const struct machine *m); /* of a job that is FINISHING from now on */
 
-/* ---- machine_peer.c ---- */
 /* Its process failed, and blames a peer: is there one, so that it waits for word of them? */
 bool machine_asks_for_peers(struct machine *m, size_t task, const struct policy *policy);
 void machine_judge_blame(struct machine *m); /* of those that have waited long enough */
 
-/* ---- machine_pause.c ---- */
+/* ---- machine_form.c: restarts in place ---- */
 void machine_await_restart(struct machine *m, size_t task, int64_t when);
 void machine_forget_restart(struct machine *m, size_t task); /* if it waits for one */
 /* The next one that is due now. */

@@ -1,4 +1,4 @@
-"""Who may include whom: ARCHITECTURE.md's table of rooms is what the sources and the build do. layers.py BUILD.
+"""Sources and programs are as ARCHITECTURE.md's table of rooms says: layers.py BUILD.
 
 A room is a library of src/: a folder, or the part of it that only tony links. ARCHITECTURE.md's table says of each in which
 program it is and which rooms it includes. A room includes only rooms of rows above its own, and one that is in tony-agent
