@@ -19,8 +19,8 @@ static const char *const registration_texts[] = {
 static const char *const heartbeat_texts[] = {
 	"{\"epoch\":0,\"restart\":0,\"state\":\"waiting\",\"pids\":[],\"attempt\":1"
 	",\"seen\":0}",
-	"{\"epoch\":1,\"restart\":0,\"state\":\"running\",\"pids\":[4178],\"attemp"
-	"t\":1,\"seen\":1}",
+	"{\"epoch\":1,\"restart\":0,\"state\":\"running\",\"pids\":[4178],"
+	"\"attempt\":1,\"seen\":1}",
 	"{\"epoch\":3,\"restart\":4,\"state\":\"exited\",\"pids\":[17,18],\"ui_por"
 	"t\":6006,\"logs\":[7,9],\"metrics\":{\"sampled_ms\":1795538876039,\"rs"
 	"s_bytes\":6598656,\"pss_bytes\":621568,\"cpu_ms\":5,\"read_bytes\":0,"
