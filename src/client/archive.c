@@ -2,8 +2,6 @@
  * cannot follow a link, and what is refused is said in our words. */
 #include "client/archive.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -13,6 +11,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "client/archive_library.h"
 #include "client/archive_name.h"
 
 const struct archive_limits archive_default_limits = {
@@ -72,7 +71,7 @@ static int clear(struct unpack *unpack, int at, const char *leaf)
 
 static int count_bytes(struct unpack *unpack, uint64_t more)
 {
-	int64_t packed = archive_filter_bytes(unpack->archive, -1);
+	int64_t packed = libarchive.archive_filter_bytes(unpack->archive, -1);
 
 	unpack->bytes += more;
 	if (unpack->bytes > unpack->limits->bytes)
@@ -100,7 +99,7 @@ static int copy_content(struct unpack *unpack, int fd, bool *looks_like_program)
 	la_ssize_t got;
 	bool is_first = true;
 
-	while ((got = archive_read_data(unpack->archive, block, sizeof(block))) > 0) {
+	while ((got = libarchive.archive_read_data(unpack->archive, block, sizeof(block))) > 0) {
 		if (count_bytes(unpack, (uint64_t)got) < 0 ||
 		    fs_write_all(fd, block, (size_t)got, unpack->err) < 0)
 			return -1;
@@ -110,7 +109,7 @@ static int copy_content(struct unpack *unpack, int fd, bool *looks_like_program)
 	}
 	if (got < 0)
 		return err_set(unpack->err, ERR_INPUT, "is damaged: %s",
-			       archive_error_string(unpack->archive));
+			       libarchive.archive_error_string(unpack->archive));
 	return 0;
 }
 
@@ -158,14 +157,14 @@ static int unpack_file(struct unpack *unpack, struct archive_entry *entry, int a
 {
 	const char *leaf = name->items[name->count - 1];
 	bool looks_like_program = false;
-	mode_t mode = archive_entry_perm(entry);
+	mode_t mode = libarchive.archive_entry_perm(entry);
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
-					 {.tv_sec = archive_entry_mtime(entry)}};
+					 {.tv_sec = libarchive.archive_entry_mtime(entry)}};
 
 	if (mode & (S_ISUID | S_ISGID))
 		return refuse(unpack, "is a set-user-id or set-group-id file");
-	if (archive_entry_size_is_set(entry) &&
-	    (uint64_t)archive_entry_size(entry) > unpack->limits->bytes)
+	if (libarchive.archive_entry_size_is_set(entry) &&
+	    (uint64_t)libarchive.archive_entry_size(entry) > unpack->limits->bytes)
 		return refuse(unpack, "is larger than the limit for unpacked bytes");
 	if (clear(unpack, at, leaf) < 0)
 		return -1;
@@ -177,7 +176,7 @@ static int unpack_file(struct unpack *unpack, struct archive_entry *entry, int a
 		return -1;
 	note_executable(unpack, mode, looks_like_program, name);
 	if (fchmod(fd, mode & 0777) < 0 ||
-	    (archive_entry_mtime_is_set(entry) && futimens(fd, times) < 0))
+	    (libarchive.archive_entry_mtime_is_set(entry) && futimens(fd, times) < 0))
 		return fail(unpack);
 	return 0;
 }
@@ -190,13 +189,14 @@ static int unpack_directory(struct unpack *unpack, struct archive_entry *entry,
 
 	if (fd < 0)
 		return -1;
-	return fchmod(fd, (archive_entry_perm(entry) & 0777) | 0700) < 0 ? fail(unpack) : 0;
+	return fchmod(fd, (libarchive.archive_entry_perm(entry) & 0777) | 0700) < 0 ? fail(unpack)
+										    : 0;
 }
 
 static int unpack_symlink(struct unpack *unpack, struct archive_entry *entry, int at,
 			  const struct str_list *name)
 {
-	const char *target = archive_entry_symlink(entry);
+	const char *target = libarchive.archive_entry_symlink(entry);
 	const char *leaf = name->items[name->count - 1];
 
 	if (!target || !archive_link_stays(target, name->count - 1)) {
@@ -235,11 +235,11 @@ static int unpack_hard_link(struct unpack *unpack, const char *target, int at, c
 static int unpack_named(struct unpack *unpack, struct archive_entry *entry,
 			const struct str_list *name)
 {
-	const char *hard_link = archive_entry_hardlink(entry);
+	const char *hard_link = libarchive.archive_entry_hardlink(entry);
 
-	if (archive_entry_is_encrypted(entry))
+	if (libarchive.archive_entry_is_encrypted(entry))
 		return refuse(unpack, "is encrypted");
-	if (!hard_link && archive_entry_filetype(entry) == AE_IFDIR)
+	if (!hard_link && libarchive.archive_entry_filetype(entry) == AE_IFDIR)
 		return unpack_directory(unpack, entry, name);
 	if (name->count == 0)
 		return refuse(unpack, "has no name");
@@ -249,7 +249,7 @@ static int unpack_named(struct unpack *unpack, struct archive_entry *entry,
 		return -1;
 	if (hard_link)
 		return unpack_hard_link(unpack, hard_link, at, leaf);
-	switch (archive_entry_filetype(entry)) {
+	switch (libarchive.archive_entry_filetype(entry)) {
 	case AE_IFREG:
 		return unpack_file(unpack, entry, at, name);
 	case AE_IFLNK:
@@ -262,7 +262,7 @@ static int unpack_named(struct unpack *unpack, struct archive_entry *entry,
 static int unpack_entry(struct unpack *unpack, struct archive_entry *entry)
 {
 	struct str_list components cleanup_str_list = {0};
-	const char *name = archive_entry_pathname(entry);
+	const char *name = libarchive.archive_entry_pathname(entry);
 
 	if (++unpack->entries > unpack->limits->entries)
 		return err_set(unpack->err, ERR_INPUT, "more than %llu entries",
@@ -278,7 +278,7 @@ static int unpack_entry(struct unpack *unpack, struct archive_entry *entry)
 
 static int cannot_read(struct archive *archive, struct err *err)
 {
-	const char *why = archive_error_string(archive);
+	const char *why = libarchive.archive_error_string(archive);
 
 	return err_set(err, ERR_INPUT,
 		       "not a whole zip, tar, tar.gz, tar.zst, tar.xz or tar.bz2: %s",
@@ -290,7 +290,7 @@ static int unpack_all(struct unpack *unpack)
 	struct archive_entry *entry;
 	int got;
 
-	while ((got = archive_read_next_header(unpack->archive, &entry)) == ARCHIVE_OK ||
+	while ((got = libarchive.archive_read_next_header(unpack->archive, &entry)) == ARCHIVE_OK ||
 	       got == ARCHIVE_WARN)
 		if (unpack_entry(unpack, entry) < 0)
 			return -1;
@@ -301,16 +301,16 @@ static int unpack_all(struct unpack *unpack)
 
 static struct archive *new_reader(void)
 {
-	struct archive *archive = archive_read_new();
+	struct archive *archive = libarchive.archive_read_new();
 
 	if (!archive)
 		BUG("libarchive does not start");
-	archive_read_support_filter_gzip(archive);
-	archive_read_support_filter_bzip2(archive);
-	archive_read_support_filter_xz(archive);
-	archive_read_support_filter_zstd(archive);
-	archive_read_support_format_tar(archive);
-	archive_read_support_format_zip(archive);
+	libarchive.archive_read_support_filter_gzip(archive);
+	libarchive.archive_read_support_filter_bzip2(archive);
+	libarchive.archive_read_support_filter_xz(archive);
+	libarchive.archive_read_support_filter_zstd(archive);
+	libarchive.archive_read_support_format_tar(archive);
+	libarchive.archive_read_support_format_zip(archive);
 	return archive;
 }
 
@@ -357,11 +357,11 @@ static int unpack_fd(int fd, const char *target, const struct archive_limits *li
 	struct archive *archive = new_reader();
 	int result;
 
-	if (archive_read_open_fd(archive, fd, BLOCK) != ARCHIVE_OK)
+	if (libarchive.archive_read_open_fd(archive, fd, BLOCK) != ARCHIVE_OK)
 		result = cannot_read(archive, err);
 	else
 		result = unpack_into(archive, target, limits, err);
-	archive_read_free(archive);
+	libarchive.archive_read_free(archive);
 	return result;
 }
 
@@ -382,7 +382,7 @@ int archive_unpack(const char *path, const char *target, const struct archive_li
 {
 	int fd cleanup_close = open_file(path, err);
 
-	if (fd < 0)
+	if (fd < 0 || archive_library_load(err) < 0)
 		return -1;
 	if (unpack_fd(fd, target, limits, err) < 0)
 		return err_wrap(err, "archive %s", path);
@@ -392,14 +392,16 @@ int archive_unpack(const char *path, const char *target, const struct archive_li
 int archive_unpack_bytes(const void *bytes, size_t length, const char *target,
 			 const struct archive_limits *limits, struct err *err)
 {
-	struct archive *archive = new_reader();
 	int result;
 
-	if (archive_read_open_memory(archive, bytes, length) != ARCHIVE_OK)
+	if (archive_library_load(err) < 0)
+		return -1;
+	struct archive *archive = new_reader();
+	if (libarchive.archive_read_open_memory(archive, bytes, length) != ARCHIVE_OK)
 		result = cannot_read(archive, err);
 	else
 		result = unpack_into(archive, target, limits, err);
-	archive_read_free(archive);
+	libarchive.archive_read_free(archive);
 	return result;
 }
 
@@ -409,9 +411,9 @@ static int visit_all(struct archive *archive, bool (*visit)(void *data, const ch
 	struct archive_entry *entry;
 	int got;
 
-	while ((got = archive_read_next_header(archive, &entry)) == ARCHIVE_OK ||
+	while ((got = libarchive.archive_read_next_header(archive, &entry)) == ARCHIVE_OK ||
 	       got == ARCHIVE_WARN) {
-		const char *name = archive_entry_pathname(entry);
+		const char *name = libarchive.archive_entry_pathname(entry);
 		if (name && !visit(data, name))
 			return 0;
 	}
@@ -424,16 +426,16 @@ int archive_visit(const char *path, bool (*visit)(void *data, const char *name),
 	int fd cleanup_close = open_file(path, err);
 	int result;
 
-	if (fd < 0)
+	if (fd < 0 || archive_library_load(err) < 0)
 		return -1;
 	struct archive *archive = new_reader();
 	locale_t utf8, before = begin_names(&utf8);
-	if (archive_read_open_fd(archive, fd, BLOCK) != ARCHIVE_OK)
+	if (libarchive.archive_read_open_fd(archive, fd, BLOCK) != ARCHIVE_OK)
 		result = cannot_read(archive, err);
 	else
 		result = visit_all(archive, visit, data, err);
 	end_names(before, utf8);
-	archive_read_free(archive);
+	libarchive.archive_read_free(archive);
 	return result < 0 ? err_wrap(err, "archive %s", path) : 0;
 }
 

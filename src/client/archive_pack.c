@@ -1,7 +1,5 @@
 #include "client/archive_pack.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +7,7 @@
 #include "base/keeper.h"
 #include "base/mem.h"
 #include "client/archive.h"
+#include "client/archive_library.h"
 
 enum { BLOCK = 1 << 16, MODE_BITS = 0777 };
 
@@ -21,11 +20,11 @@ struct pack {
 
 static int fail(struct pack *pack, const char *what, struct archive *archive)
 {
-	const char *why = archive_error_string(archive);
+	const char *why = libarchive.archive_error_string(archive);
 
-	if (archive == pack->out && archive_errno(archive) > 0)
+	if (archive == pack->out && libarchive.archive_errno(archive) > 0)
 		return err_set(pack->err, ERR_IO, "cannot write the archive: %s",
-			       strerror(archive_errno(archive)));
+			       strerror(libarchive.archive_errno(archive)));
 	return err_set(pack->err, ERR_IO, "cannot pack %s: %s", what, why ? why : "it failed");
 }
 
@@ -34,16 +33,16 @@ static int copy_content(struct pack *pack, const char *path)
 	char *block cleanup_free = mem_alloc(BLOCK);
 	la_ssize_t got;
 
-	while ((got = archive_read_data(pack->disk, block, BLOCK)) > 0)
-		if (archive_write_data(pack->out, block, (size_t)got) != got)
+	while ((got = libarchive.archive_read_data(pack->disk, block, BLOCK)) > 0)
+		if (libarchive.archive_write_data(pack->out, block, (size_t)got) != got)
 			return fail(pack, path, pack->out);
 	return got < 0 ? fail(pack, path, pack->disk) : 0;
 }
 
 static int add_entry(struct pack *pack, struct archive_entry *entry)
 {
-	char *path cleanup_free = mem_strdup(archive_entry_pathname(entry));
-	mode_t type = archive_entry_filetype(entry);
+	char *path cleanup_free = mem_strdup(libarchive.archive_entry_pathname(entry));
+	mode_t type = libarchive.archive_entry_filetype(entry);
 
 	if (!path || strlen(path) <= pack->prefix)
 		return 0; /* the directory itself */
@@ -51,64 +50,64 @@ static int add_entry(struct pack *pack, struct archive_entry *entry)
 		return err_set(pack->err, ERR_INPUT,
 			       "cannot pack %s: it is neither a file, a directory nor a link",
 			       path);
-	archive_entry_set_pathname(entry, path + pack->prefix);
-	archive_entry_set_perm(entry, archive_entry_perm(entry) & MODE_BITS);
-	archive_entry_set_uid(entry, 0);
-	archive_entry_set_gid(entry, 0);
-	archive_entry_set_uname(entry, NULL);
-	archive_entry_set_gname(entry, NULL);
-	archive_entry_set_hardlink(entry, NULL);
-	archive_entry_xattr_clear(entry);
-	archive_entry_acl_clear(entry);
-	if (archive_write_header(pack->out, entry) < ARCHIVE_WARN)
+	libarchive.archive_entry_set_pathname(entry, path + pack->prefix);
+	libarchive.archive_entry_set_perm(entry, libarchive.archive_entry_perm(entry) & MODE_BITS);
+	libarchive.archive_entry_set_uid(entry, 0);
+	libarchive.archive_entry_set_gid(entry, 0);
+	libarchive.archive_entry_set_uname(entry, NULL);
+	libarchive.archive_entry_set_gname(entry, NULL);
+	libarchive.archive_entry_set_hardlink(entry, NULL);
+	libarchive.archive_entry_xattr_clear(entry);
+	libarchive.archive_entry_acl_clear(entry);
+	if (libarchive.archive_write_header(pack->out, entry) < ARCHIVE_WARN)
 		return fail(pack, path, pack->out);
 	return type == AE_IFREG ? copy_content(pack, path) : 0;
 }
 
 static int add_all(struct pack *pack)
 {
-	struct archive_entry *entry = archive_entry_new();
+	struct archive_entry *entry = libarchive.archive_entry_new();
 	int more, result = 0;
 
 	while (result == 0 &&
-	       (more = archive_read_next_header2(pack->disk, entry)) != ARCHIVE_EOF) {
+	       (more = libarchive.archive_read_next_header2(pack->disk, entry)) != ARCHIVE_EOF) {
 		if (more < ARCHIVE_WARN)
 			result = fail(pack, pack->source, pack->disk);
 		else
 			result = add_entry(pack, entry);
-		archive_read_disk_descend(pack->disk);
-		archive_entry_clear(entry);
+		libarchive.archive_read_disk_descend(pack->disk);
+		libarchive.archive_entry_clear(entry);
 	}
-	archive_entry_free(entry);
+	libarchive.archive_entry_free(entry);
 	return result;
 }
 
 static int pack_directory(const char *source, int fd, struct err *err)
 {
 	struct pack pack = {
-		.disk = archive_read_disk_new(),
-		.out = archive_write_new(),
+		.disk = libarchive.archive_read_disk_new(),
+		.out = libarchive.archive_write_new(),
 		.source = source,
 		.prefix = strlen(source) + 1,
 		.err = err,
 	};
 	int result;
 
-	archive_read_disk_set_symlink_physical(pack.disk);
-	archive_write_add_filter_gzip(pack.out);
+	libarchive.archive_read_disk_set_symlink_physical(pack.disk);
+	libarchive.archive_write_add_filter_gzip(pack.out);
 	/* A little larger than at its best, in a third of the time. */
-	archive_write_set_filter_option(pack.out, "gzip", "compression-level", "1");
-	archive_write_set_format_pax_restricted(pack.out);
-	if (archive_write_open_fd(pack.out, fd) != ARCHIVE_OK)
+	libarchive.archive_write_set_filter_option(pack.out, "gzip", "compression-level", "1");
+	libarchive.archive_write_set_format_pax_restricted(pack.out);
+	if (libarchive.archive_write_open_fd(pack.out, fd) != ARCHIVE_OK)
 		result = fail(&pack, source, pack.out);
-	else if (archive_read_disk_open(pack.disk, source) != ARCHIVE_OK)
+	else if (libarchive.archive_read_disk_open(pack.disk, source) != ARCHIVE_OK)
 		result = fail(&pack, source, pack.disk);
 	else
 		result = add_all(&pack);
-	if (archive_write_close(pack.out) != ARCHIVE_OK && result == 0)
+	if (libarchive.archive_write_close(pack.out) != ARCHIVE_OK && result == 0)
 		result = fail(&pack, source, pack.out);
-	archive_write_free(pack.out);
-	archive_read_free(pack.disk);
+	libarchive.archive_write_free(pack.out);
+	libarchive.archive_read_free(pack.disk);
 	return result;
 }
 
@@ -126,6 +125,8 @@ static int pack_again(const char *source, int fd, struct err *err)
 
 int archive_pack(const char *source, int fd, struct err *err)
 {
+	if (archive_library_load(err) < 0)
+		return -1;
 	if (!fs_is_directory(source))
 		return pack_again(source, fd, err);
 	char *path cleanup_free = mem_strdup(source);

@@ -246,6 +246,20 @@ def test_virtual_environment_without_modes_starts(tony, system, attributes):
     assert answer.returncode == 0, answer.stderr
 
 
+def test_libarchive_that_cannot_be_loaded_stops_only_what_needs_it(tony):
+    path, library = tony.directory / "some.zip", tony.directory / "lib" / "libarchive.so.13"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("part", "content")
+    library.parent.mkdir()
+    library.write_text("")
+    env = {"LD_LIBRARY_PATH": str(library.parent)}
+    answer, _ = tony.job({"tony.worker.instances": 1, "tony.worker.resources": f"{path}#archive"}, "--executes", "true",
+                         env=env)
+    assert answer.returncode != 0 and "libarchive, which cannot be loaded" in answer.stderr, answer.stderr
+    answer, _ = tony.job({"tony.worker.instances": 1}, "--executes", "true", env=env)
+    assert answer.returncode == 0, answer.stderr
+
+
 def test_setuid_bits_do_not_survive(tony):
     path = tony.directory / "suid.zip"
     with zipfile.ZipFile(path, "w") as archive:
