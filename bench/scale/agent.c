@@ -94,6 +94,19 @@ static int hold(const struct job *job, const char *job_dir, struct scheduler_hol
 	return 0;
 }
 
+static void clean(const struct job *job, const char *job_dir, struct scheduler_hold *hold)
+{
+}
+
+static void publish(const struct job *job, const char *job_dir)
+{
+}
+
+static bool is_here(void)
+{
+	return false;
+}
+
 static void request(struct scheduler *scheduler, const struct scheduler_request *requests,
 		    size_t count)
 {
@@ -162,8 +175,9 @@ static const struct scheduler_traits bench_traits = {.name = "bench", .one_host 
 
 static const struct scheduler_ops bench_scheduler = {
 	.traits = &bench_traits,
+	.guardian = {.hold = hold, .clean = clean, .publish = publish},
+	.container = {.is_here = is_here},
 	.find_place = find_place,
-	.hold = hold,
 	.open = open_bench,
 	.request = request,
 	.cancel = cancel,

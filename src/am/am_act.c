@@ -38,7 +38,7 @@ static void on_appended(struct am *am, int result, bool sync, struct err *err)
 		event_add(am->sync_timer, &soon);
 	if (am->api)
 		api_journal_appended(am->api, journal_sequence(am->journal));
-	if (am->scheduler && am->scheduler_ops->journal_appended)
+	if (am->scheduler && am->scheduler_ops->traits->remote_am)
 		am->scheduler_ops->journal_appended(am->scheduler, journal_sequence(am->journal));
 }
 
@@ -217,7 +217,8 @@ static void act(struct am *am, const struct action *action)
 		am->scheduler_ops->cancel(am->scheduler, action->task, action->attempt);
 		break;
 	case ACTION_LAUNCH:
-		launch(am, action);
+		if (!am->scheduler_ops->traits->starts_by_itself)
+			launch(am, action);
 		break;
 	case ACTION_ORDER:
 		api_order_changed(am->api, action->task);

@@ -77,11 +77,10 @@ static void conclude(struct am *am)
 	if (!am->place.may_return) {
 		write_last_line(am);
 		am_notify_alone(am);
-		if (am->scheduler_ops->publish)
-			am->scheduler_ops->publish(am->job, am->job_dir);
+		am->scheduler_ops->guardian.publish(am->job, am->job_dir);
 	}
-	if (am->scheduler_ops->clean)
-		am->scheduler_ops->clean(am->job, am->job_dir, &am->hold);
+	if (!am->scheduler_ops->traits->restarts_am)
+		am->scheduler_ops->guardian.clean(am->job, am->job_dir, &am->hold);
 }
 
 /* ---- while there is an AM ----------------------------------------------------------------- */
@@ -114,14 +113,14 @@ static int keep_running(struct am *am, struct err *err)
 	}
 }
 
-static int guard(struct am *am, const char *mark)
+static int guard(struct am *am, const char *job_dir)
 {
 	struct err err cleanup_err = {0};
-	int result = am_find_all(am, &err);
+	int result = am_find_all(am, job_dir, &err);
 	if (result == 0)
 		result = am_open_hold(am, &err);
 	if (result == 0)
-		result = guard_open(mark, &am->guard, &err);
+		result = guard_open(am->place.mark, &am->guard, &err);
 	/* The process that takes its guardian's place may have been at the end already. */
 	if (result == 0 && !record_ends_journal(am->place.journal))
 		result = keep_running(am, &err);
@@ -136,10 +135,9 @@ static int guard(struct am *am, const char *mark)
 	return am->guard.exit_code;
 }
 
-int am_run_guarded(struct am *am, const char *mark)
+int am_run_guarded(struct am *am, const char *job_dir)
 {
-	int code = guard(am, mark);
+	int code = guard(am, job_dir);
 	scheduler_place_finish(&am->place);
-	job_destroy(am->job);
 	return code;
 }

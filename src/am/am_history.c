@@ -32,7 +32,7 @@ static void on_metrics_written(void *data, const char *path)
 {
 	const struct am *am = data;
 
-	if (am->scheduler_ops->metrics_written)
+	if (am->scheduler_ops->traits->remote_am)
 		am->scheduler_ops->metrics_written(am->scheduler, path);
 }
 

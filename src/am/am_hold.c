@@ -33,7 +33,7 @@ static void take_hold(struct am *am, const char *text)
 int am_open_hold(struct am *am, struct err *err)
 {
 	const char *passed_on = getenv(HOLD_VARIABLE);
-	if (!am->scheduler_ops->hold)
+	if (am->scheduler_ops->traits->restarts_am)
 		return 0;
 	if (passed_on) {
 		take_hold(am, passed_on);
@@ -44,7 +44,7 @@ int am_open_hold(struct am *am, struct err *err)
 	if (listener < 0)
 		return -1;
 	am->listener = listener;
-	return am->scheduler_ops->hold(am->job, am->job_dir, &am->hold, err);
+	return am->scheduler_ops->guardian.hold(am->job, am->job_dir, &am->hold, err);
 }
 
 void am_become_guardian(const struct am *am)

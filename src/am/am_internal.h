@@ -16,10 +16,10 @@
 #include "scheduler/scheduler.h"
 
 struct am {
-	const char *job_dir;
-	bool in_container; /* of YARN: job.json is in its credentials, and not in job_dir */
 	struct scheduler_place place;
-	struct job *job;
+	/* Of the place: */
+	const char *job_dir;
+	const struct job *job;
 	struct machine *machine;
 	struct journal *journal;
 	struct event_base *base;
@@ -57,7 +57,7 @@ struct am {
 #define RENDEZVOUS_FILE "rendezvous.kv"
 
 /* The job, its scheduler, and what that one left here for the AM. */
-int am_find_all(struct am *am, struct err *err);
+int am_find_all(struct am *am, const char *job_dir, struct err *err);
 
 /* The space for the journal's last lines, so that they can be written. */
 void am_give_up_reserve(const char *job_dir);
@@ -96,9 +96,9 @@ void am_notify_alone(const struct am *am);
 
 /* ---- am_guard.c ---- */
 
-/* Runs the AM below a guardian, and another one when it is killed. Returns an exit code. `mark`: in
- * the environment of every process below. */
-int am_run_guarded(struct am *am, const char *mark);
+/* Runs the AM below a guardian, and another one when it is killed. Returns an exit code. `job_dir`:
+ * NULL: the scheduler of this container says it. */
+int am_run_guarded(struct am *am, const char *job_dir);
 
 /* ---- am_act.c ---- */
 

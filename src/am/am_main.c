@@ -1,10 +1,6 @@
 #include "am/am_main.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "am/am_internal.h"
-#include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/opt.h"
@@ -18,8 +14,8 @@ static const struct opt am_option_rows[] = {
 	 .kind = OPT_TEXT,
 	 .offset = offsetof(struct am_options, job_dir),
 	 .argument = "DIR",
-	 .help = "the job's directory, with job.json; else the working directory of a YARN "
-		 "container",
+	 .help = "the job's directory, with job.json; else the container that this process was "
+		 "started in says what to run",
 	 .completion = OPT_COMPLETE_DIRECTORY},
 };
 
@@ -31,24 +27,11 @@ static const struct opt_table table = {
 	.option_count = array_length(am_option_rows),
 };
 
-static int run_in(const char *job_dir)
-{
-	const char *container = getenv("CONTAINER_ID");
-	char *here cleanup_free = getcwd(NULL, 0);
-	if (!job_dir && (!container || !here)) {
-		log_error("usage: %s (without DIR: in a YARN container)", table.usage);
-		return 2;
-	}
-	struct am am = {.job_dir = job_dir ? job_dir : here, .in_container = !job_dir};
-	char *mark cleanup_free = job_dir ? mem_printf("TONY_JOB_ID=%s", fs_basename(job_dir))
-					  : mem_printf("CONTAINER_ID=%s", container);
-	return am_run_guarded(&am, mark);
-}
-
 int am_main(int argc, char **argv)
 {
 	struct err err cleanup_err = {0};
 	struct am_options chosen = {0};
+	struct am am = {0};
 	struct str_list operands cleanup_str_list = {0};
 	log_open("am", LOG_LEVEL_INFO);
 	int code = 2;
@@ -57,7 +40,7 @@ int am_main(int argc, char **argv)
 	else if (operands.count > 0)
 		log_error("usage: %s", table.usage);
 	else
-		code = run_in(chosen.job_dir);
+		code = am_run_guarded(&am, chosen.job_dir);
 	opt_finish(&table, &chosen);
 	return code;
 }

@@ -205,7 +205,8 @@ static int open_api(struct am *am, struct err *err)
 	/* An AM at another address is none that the ring's processes would ask. */
 	if (am->listener > 0)
 		am->ring_file = fs_join(am->job_dir, "ring.json");
-	char *kv_file cleanup_free = am->in_container ? NULL : fs_join(am->job_dir, KV_FILE);
+	char *kv_file cleanup_free =
+		am->scheduler_ops->traits->remote_am ? NULL : fs_join(am->job_dir, KV_FILE);
 	char *rendezvous_file cleanup_free =
 		am->listener > 0 ? fs_join(am->job_dir, RENDEZVOUS_FILE) : NULL;
 	struct api_options options = {.address = address,
@@ -255,7 +256,7 @@ static void trust_proxies(struct am *am)
 	const char *wanted = job_config(am->job, "tony.am.trust-proxy");
 	bool is_wanted = true, proves;
 
-	if (!am->scheduler_ops->web_proxies ||
+	if (!am->scheduler_ops->traits->has_proxy ||
 	    (wanted && str_parse_bool(wanted, &is_wanted) == 0 && !is_wanted))
 		return;
 	const struct str_list *hosts = am->scheduler_ops->web_proxies(am->scheduler, &proves);
@@ -306,7 +307,7 @@ static int open_restored(struct am *am, const struct job_view *view, struct err 
 
 static int open_all(struct am *am, struct err *err)
 {
-	if (am->scheduler_ops->recover &&
+	if (am->scheduler_ops->traits->remote_am &&
 	    am->scheduler_ops->recover(am->job, am->job_dir, &am->place, err) < 0)
 		return -1;
 	am->journal = journal_open(am->place.journal, err);
@@ -362,15 +363,17 @@ static void adopt(struct am *am)
 	struct scheduler_adoption *items = mem_alloc_array(task_count, sizeof(*items));
 	for (size_t i = 0; i < task_count; i++) {
 		const struct task *task = machine_task(am->machine, i);
-		if (task->has_container)
-			items[count++] =
-				(struct scheduler_adoption){.task = i,
-							    .attempt = task->attempt,
-							    .type = task->type,
-							    .index = task->index,
-							    .container = task->container,
-							    .host = task->host,
-							    .is_reachable = task->door > 0};
+		bool is_asked = am->scheduler_ops->traits->starts_by_itself &&
+				task->state == TASK_REQUESTED;
+		if (task->has_container || is_asked)
+			items[count++] = (struct scheduler_adoption){.task = i,
+								     .attempt = task->attempt,
+								     .type = task->type,
+								     .index = task->index,
+								     .container = task->container,
+								     .host = task->host,
+								     .is_reachable = task->door > 0,
+								     .is_asked = is_asked};
 	}
 	log_info("AM attempt %d goes on with the job, and with %zu container%s",
 		 am->place.am_attempt, count, str_plural(count));
@@ -405,7 +408,7 @@ static void begin(struct am *am)
 {
 	struct machine_status status;
 	machine_status(am->machine, &status);
-	if (am->place.am_attempt > 1 && am->scheduler_ops->adopt)
+	if (am->place.am_attempt > 1)
 		adopt(am);
 	if (am->waiting)
 		on_waiting(am, NULL); /* it will tell what is waited for now */
@@ -421,11 +424,12 @@ static int serve(struct am *am, struct err *err)
 	if (open_all(am, err) < 0)
 		return -1;
 	/* The job's own line follows at once, and is synced. */
-	const char *container = am->in_container ? getenv("CONTAINER_ID") : NULL;
-	am_record(am, record_am(am->place.am_attempt, getpid(), api_address(am->api), container),
+	am_record(am,
+		  record_am(am->place.am_attempt, getpid(), api_address(am->api),
+			    am->place.container),
 		  false);
 	/* Who finds this AM finds it in the journal, too. */
-	if (!am->in_container && announce(am, err) < 0)
+	if (!am->scheduler_ops->traits->remote_am && announce(am, err) < 0)
 		return -1;
 	begin(am);
 	/* A loop that is not running yet cannot be left. */
@@ -445,8 +449,8 @@ int am_run(struct am *am)
 	close_all(am);
 	guard_leave(&am->guard);
 	if (code < 0)
-		/* A NodeManager that ends a container, as for its memory, takes any other code for
-		 * the reason, instead of its own. */
+		/* As a shell says it: a scheduler that ends the container, as for its memory, would
+		 * take any other code for the reason, instead of its own. */
 		return am->signal ? 128 + am->signal : launch_exit_code(&err, 1);
 	return code;
 }

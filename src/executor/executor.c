@@ -30,13 +30,14 @@ static void take_back(const struct settings *settings)
 	copies_take_back(&settings->job->types[settings->type].files, settings->scratch_dir);
 }
 
-/* The worker was killed: what it would have done at its end is left to the guardian. A NodeManager
- * removes all that a container leaves. */
+/* The worker was killed: what it would have done at its end is left to the guardian, where the
+ * scheduler does not remove all that a container leaves. */
 static void clean_up(void)
 {
+	const struct scheduler_ops *here = scheduler_here();
 	struct settings settings = {0};
 
-	if (getenv("TONY_JOB_FILE") && settings_read(&settings, NULL) == 0)
+	if (here && here->traits->shares_files && settings_read(&settings, NULL) == 0)
 		take_back(&settings);
 	settings_finish(&settings);
 }

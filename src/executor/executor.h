@@ -11,7 +11,7 @@ enum executor_exit {
 	EXECUTOR_REFUSED = 3, /* the AM knows neither token nor task */
 	EXECUTOR_SILENCE = 4, /* the AM was silent for too long */
 	/* ... and those of scheduler/launch.h. */
-	/* By a signal, as a shell says it. A NodeManager that ends a container, as for its memory,
+	/* By a signal, as a shell says it. A scheduler that ends a container, as for its memory,
 	 * takes any other code for the reason, instead of its own. */
 	EXECUTOR_ENDED = 128 + 15,
 };

@@ -75,7 +75,7 @@ char *localize_find(const char *source, const char *work_dir, struct err *err)
 	if (check_name(name, err) < 0)
 		return NULL;
 	char *path = fs_join(work_dir, name);
-	char *real = realpath(path, NULL); /* YARN lays links */
+	char *real = realpath(path, NULL); /* the scheduler may lay links */
 	if (!real)
 		return path;
 	free(path);
@@ -104,7 +104,7 @@ static int localize_file(const struct job_file *file, const char *work_dir, stru
 	case JOB_FILE_LINK:
 		return lay_link(source, path, err);
 	case JOB_FILE_CONTENT:
-		/* NodeManagers leave nothing writable. */
+		/* A file that the scheduler fetched may not be writable. */
 		return copy_content(source, path, file->source[0] == '/' ? 0 : FS_CLONE_WRITABLE,
 				    err);
 	case JOB_FILE_ARCHIVE:

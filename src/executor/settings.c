@@ -7,7 +7,6 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
-#include "hadoop/container.h"
 
 static int need(const char *name, const char **value, struct err *err)
 {
@@ -18,56 +17,24 @@ static int need(const char *name, const char **value, struct err *err)
 	return 0;
 }
 
-/* ---- started by the local scheduler ------------------------------------------------------- */
-
-static int read_places(struct settings *settings, struct err *err)
+static int find_container(struct settings *settings, struct err *err)
 {
-	const char *directory, *token_file, *job_file;
+	const struct scheduler_ops *ops = scheduler_here();
 
-	if (need("TONY_CONTAINER_DIR", &directory, err) < 0 ||
-	    need("TONY_TOKEN_FILE", &token_file, err) < 0 ||
-	    need("TONY_JOB_FILE", &job_file, err) < 0)
-		return -1;
-	settings->container_dir = mem_strdup(directory);
-	settings->log_dir = mem_strdup(directory);
-	settings->token_file = mem_strdup(token_file);
-	settings->token = job_read_token(token_file, err);
-	settings->job = settings->token ? job_read_file(job_file, err) : NULL;
-	return settings->job ? 0 : -1;
+	if (!ops)
+		return err_set(err, ERR_USAGE,
+			       "this is no container: executors are started by a scheduler");
+	struct scheduler_container found = {0};
+	int result = ops->container.find(&found, err);
+	settings->scheduler = ops->traits;
+	settings->job = found.job;
+	settings->token = found.token;
+	settings->token_file = found.token_file;
+	settings->container_dir = found.dir;
+	settings->log_dir = found.log_dir;
+	settings->kill_notice_ms = found.kill_notice_ms;
+	return result;
 }
-
-/* ---- in a container of YARN --------------------------------------------------------------- */
-
-/* For the program, which finds the token in a file. */
-static int write_token(const struct settings *settings, struct err *err)
-{
-	if (fs_make_directories(settings->container_dir, 0700, err) < 0)
-		return -1;
-	return fs_write_volatile(settings->token_file, settings->token, strlen(settings->token),
-				 0600, err);
-}
-
-static int read_container(struct settings *settings, struct err *err)
-{
-	struct hadoop_container container = {0};
-
-	if (hadoop_container_read(&container, err) < 0)
-		return -1;
-	settings->container_dir = fs_join(container.work_dir, ".tony");
-	settings->log_dir = mem_steal(&container.log_dir);
-	settings->token_file = fs_join(settings->container_dir, "token");
-	/* YARN's own is a directory that is nobody's ("/home/"): pip and caches fail there. What
-	 * the job sets comes after this. */
-	setenv("HOME", container.work_dir, 1);
-	hadoop_container_finish(&container);
-	settings->token = hadoop_container_token(err);
-	if (!settings->token || write_token(settings, err) < 0)
-		return -1;
-	settings->job = hadoop_container_job(err);
-	return settings->job ? 0 : -1;
-}
-
-/* ------------------------------------------------------------------------------------------- */
 
 static void take_checkpoint_dir(struct settings *settings)
 {
@@ -138,14 +105,11 @@ static void take_lifeline(struct settings *settings)
 int settings_read(struct settings *settings, struct err *err)
 {
 	const char *watch = getenv("TONY_MEMORY_WATCH");
-	/* A local job may itself have been submitted in a container of YARN. */
-	bool is_local = getenv("TONY_JOB_FILE") || !hadoop_container_is_here();
 
 	if (need("TONY_AM_ADDRESS", &settings->am_address, err) < 0 ||
 	    need("TONY_HOST", &settings->host, err) < 0 ||
 	    need("TONY_CONTAINER", &settings->container, err) < 0 ||
-	    (is_local ? read_places(settings, err) : read_container(settings, err)) < 0 ||
-	    read_task(settings, err) < 0)
+	    find_container(settings, err) < 0 || read_task(settings, err) < 0)
 		return -1;
 	take_checkpoint_dir(settings);
 	if (take_output_dir(settings, err) < 0)
@@ -157,7 +121,6 @@ int settings_read(struct settings *settings, struct err *err)
 	take_lifeline(settings);
 	settings->cgroup = getenv("TONY_CGROUP");
 	settings->memory_watch = str_equal(watch, "1");
-	settings->am_moves = !is_local;
 	settings->agent = realpath("/proc/self/exe", NULL);
 	settings->scratch_dir = getcwd(NULL, 0);
 	if (!settings->scratch_dir)

@@ -1,9 +1,7 @@
 /*
  * What the scheduler tells an executor, all by environment. See tony-env(7).
  *
- * Locally it names job, token and directories. In a container of YARN these are where YARN puts
- * them: job.json and the token in the container's credentials, logs in the container's log
- * directory.
+ * Where job, token and directories are is the scheduler's own way (scheduler_container_ops).
  */
 #ifndef TONY_EXECUTOR_SETTINGS_H
 #define TONY_EXECUTOR_SETTINGS_H
@@ -13,6 +11,7 @@
 #include "base/err.h"
 #include "framework/environment.h"
 #include "job/job.h"
+#include "scheduler/scheduler.h"
 
 struct settings {
 	struct job *job;
@@ -41,8 +40,9 @@ struct settings {
 	const char *container;	/* the mark's value */
 	const char *cgroup;	/* the task's control group; NULL: none */
 	bool memory_watch;	/* nobody else enforces the memory limit */
-	int lifeline;  /* a descriptor that ends when the job's AM is gone for good; -1: none */
-	bool am_moves; /* an AM that follows has another address */
+	int lifeline; /* a descriptor that ends when the job's AM is gone for good; -1: none */
+	const struct scheduler_traits *scheduler; /* of the scheduler that started this executor */
+	int64_t kill_notice_ms;			  /* scheduler_container */
 };
 
 int settings_read(struct settings *settings, struct err *err);

@@ -30,8 +30,6 @@ enum {
 	EXIT_NUMBERS_BYTES = 512 << 10, /* all that is left, if that is possible */
 	LAST_REPORT_MS = 3000,		/* for an exit report, when ordered to leave */
 	LAST_LOGS_MS = 3000,		/* for the last bytes of logs that somebody follows */
-	LAST_WORDS_MS =
-		100, /* for a program's last lines: a NodeManager kills 250 ms after SIGTERM */
 	LAST_STORE_MS = 30000, /* for the last checkpoint and results, where they have to be stored
 				  elsewhere */
 };
@@ -82,6 +80,12 @@ static void tell_preempted(const struct supervisor *supervisor, const char *why)
 		log_warning("%s", err_message(&err));
 }
 
+/* For the program's last lines: then they must be told, before the scheduler kills all of it. */
+static int64_t last_words_ms(const struct supervisor *supervisor)
+{
+	return supervisor->settings->kill_notice_ms * 2 / 5;
+}
+
 /* What is reported of a task whose container is told to end, once. */
 static void tell_end(struct supervisor *supervisor)
 {
@@ -112,7 +116,7 @@ static void on_signal(evutil_socket_t signal, short what, void *data)
 		go(supervisor); /* twice: at once */
 	if (supervisor->phase == PHASE_OBEYING && supervisor->program) {
 		tell_preempted(supervisor, "its container is told to end (SIGTERM)");
-		timer_start(supervisor->words_timer, LAST_WORDS_MS);
+		timer_start(supervisor->words_timer, last_words_ms(supervisor));
 		leave_in(supervisor, PHASE_TOLD, EXECUTOR_ENDED);
 	} else {
 		leave(supervisor, EXECUTOR_ENDED);
@@ -638,9 +642,9 @@ static void open_door(struct supervisor *supervisor)
 		.data = supervisor,
 	};
 
-	if (settings->am_moves)
+	if (settings->scheduler->restarts_am)
 		supervisor->door = door_open(&options, &err);
-	if (settings->am_moves && !supervisor->door)
+	if (settings->scheduler->restarts_am && !supervisor->door)
 		log_warning("an AM that follows will not find this executor: %s",
 			    err_message(&err));
 }
@@ -652,9 +656,8 @@ static void localize(struct supervisor *supervisor)
 	const struct job_type *type = supervisor->type;
 	const char *scratch_dir = supervisor->settings->scratch_dir;
 
-	/* Where the AM may be on another machine, the client was on another one, too. */
 	if (localize_files(&type->files, scratch_dir, &supervisor->trouble) < 0 ||
-	    (supervisor->settings->am_moves &&
+	    (!supervisor->settings->scheduler->shares_files &&
 	     imports_check(supervisor->settings, &supervisor->trouble) < 0))
 		log_error("%s", err_message(&supervisor->trouble));
 	else if (type->command && !supervisor->settings->job->work_dir)

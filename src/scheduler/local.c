@@ -321,19 +321,6 @@ static char *log_path(struct scheduler *scheduler, size_t task, const char *name
 	return fs_is_directory(directory) ? fs_join(directory, name) : NULL;
 }
 
-static int find_place(const char *job_dir, struct scheduler_place *place, struct err *err)
-{
-	char *token cleanup_free = fs_join(job_dir, "token");
-
-	place->token = job_read_token(token, err);
-	if (!place->token)
-		return -1;
-	place->journal = fs_join(job_dir, "journal.jsonl");
-	place->host = mem_strdup(LOCAL_HOST);
-	place->am_attempt = 1;
-	return 0;
-}
-
 /* Whatever holds the history's place, the standard input does not wait for it. */
 static void publish(const struct job *job, const char *job_dir)
 {
@@ -343,8 +330,9 @@ static void publish(const struct job *job, const char *job_dir)
 
 const struct scheduler_ops local_scheduler = {
 	.traits = &local_traits,
-	.find_place = find_place,
-	.hold = local_hold,
+	.guardian = {.hold = local_hold, .clean = local_clean, .publish = publish},
+	.container = {.is_here = local_container_is_here, .find = local_container_find},
+	.find_place = local_find_place,
 	.open = open_local,
 	.adopt = local_adopt,
 	.request = request_containers,
@@ -354,6 +342,4 @@ const struct scheduler_ops local_scheduler = {
 	.log_path = log_path,
 	.finish = local_finish,
 	.close = close_local,
-	.clean = local_clean,
-	.publish = publish,
 };

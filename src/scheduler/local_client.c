@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/secret.h"
+#include "scheduler/agent.h"
 #include "scheduler/gang.h"
 #include "scheduler/job_stores.h"
 #include "scheduler/local.h"
@@ -90,7 +91,7 @@ static int preflight(struct job *job, struct err *err)
 {
 	struct capacity capacity cleanup_capacity = {0};
 
-	char *agent cleanup_free = local_find_agent(err);
+	char *agent cleanup_free = agent_find(err);
 
 	if (!agent || check_checkpoint_dir(job, err) < 0 || job_stores_prepare(job, err) < 0 ||
 	    capacity_find("", job->config, &capacity, err) < 0)

@@ -16,6 +16,9 @@
 /* Where tasks reach each other: all are on this machine. */
 #define LOCAL_HOST "127.0.0.1"
 
+/* An executor that is told to end has its job's grace; this is for its program's last lines. */
+enum { LOCAL_KILL_NOTICE_MS = 250 };
+
 enum container_state {
 	CONTAINER_ASKED,     /* in an ask */
 	CONTAINER_REFUSED,   /* to be told */
@@ -123,6 +126,11 @@ void container_adopt(struct container *container);
 /* ---- local_adopt.c ---- */
 
 void local_adopt(struct scheduler *scheduler, const struct scheduler_adoption *items, size_t count);
+
+/* ---- local_place.c ---- */
+int local_find_place(const char *job_dir, struct scheduler_place *place, struct err *err);
+bool local_container_is_here(void);
+int local_container_find(struct scheduler_container *container, struct err *err);
 
 /* ---- local_hold.c ---- */
 

@@ -19,6 +19,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "scheduler/agent.h"
 #include "scheduler/launch.h"
 #include "scheduler/local_job.h"
 
@@ -28,59 +29,6 @@ enum {
 	END_GRACE_MS = 3000,
 	EXIT_NO_EXEC = 127,
 };
-
-/* ---- which program ------------------------------------------------------------------------ */
-
-/* The path if it is an executable file; else NULL, and freed. Nobody wants another agent in place
- * of one that lacks a permission: then `err` says so. */
-static char *if_executable(char *path, struct err *err)
-{
-	if (!fs_is_directory(path) && access(path, X_OK) == 0)
-		return path;
-	if (!fs_is_directory(path) && fs_exists(path))
-		err_set(err, ERR_DENIED, "%s cannot be executed; chmod a+rx %s", path, path);
-	free(path);
-	return NULL;
-}
-
-static char *find_in_path(struct err *err)
-{
-	struct str_list directories cleanup_str_list = {0};
-	const char *path = getenv("PATH");
-
-	str_split(&directories, path ? path : "", ':');
-	for (size_t i = 0; i < directories.count && err->kind == ERR_NONE; i++) {
-		if (directories.items[i][0] != '/')
-			continue; /* the AM starts in another directory */
-		char *found = if_executable(fs_join(directories.items[i], "tony-agent"), err);
-		if (found)
-			return found;
-	}
-	return NULL;
-}
-
-char *local_find_agent(struct err *err)
-{
-	struct err denied cleanup_err = {0};
-	char self[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	self[length > 0 ? length : 0] = '\0';
-	char *directory cleanup_free = fs_dirname(self);
-	char *found = if_executable(fs_join(directory, "tony-agent"), &denied);
-	if (!found && denied.kind == ERR_NONE)
-		found = if_executable(fs_join(directory, "../libexec/tony/tony-agent"), &denied);
-	if (!found && denied.kind == ERR_NONE)
-		found = find_in_path(&denied);
-	if (!found && denied.kind != ERR_NONE)
-		err_copy(err, &denied);
-	else if (!found)
-		err_set(err, ERR_NOT_FOUND,
-			"tony-agent is neither in %s, nor in %s/../libexec/tony, nor in PATH; "
-			"install it beside tony",
-			directory, directory);
-	return found;
-}
 
 /* ---- the process -------------------------------------------------------------------------- */
 
@@ -195,7 +143,7 @@ static void end_am(const char *job_id)
 
 int local_start_am(const char *job_id, const char *job_dir, struct err *err)
 {
-	char *agent cleanup_free = local_find_agent(err);
+	char *agent cleanup_free = agent_find(err);
 	if (!agent)
 		return -1;
 	/* Before the start, so that nothing is missed. */
@@ -213,7 +161,7 @@ int local_start_am(const char *job_id, const char *job_dir, struct err *err)
 
 int local_start_last_duty(const char *job_id, const char *job_dir, struct err *err)
 {
-	char *agent cleanup_free = local_find_agent(err);
+	char *agent cleanup_free = agent_find(err);
 
 	return agent && start(agent, job_id, job_dir, err) > 0 ? 0 : -1;
 }

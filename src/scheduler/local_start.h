@@ -8,9 +8,6 @@
 
 #define LOCAL_AM_LOG "am.log"
 
-/* tony-agent: beside this program, in ../libexec/tony, or in PATH. The caller frees. */
-char *local_find_agent(struct err *err);
-
 /* Starts `tony-agent am --job-dir job_dir` and waits until it has written am.json. Its log is
  * LOCAL_AM_LOG in that directory. On failure all children of this process have been ended. A
  * pending SIGINT or SIGTERM, which the caller has blocked, is a failure while the AM has not begun.

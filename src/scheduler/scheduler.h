@@ -101,10 +101,14 @@ struct scheduler_listener {
 
 /* What an AM finds where its scheduler started it; owned. */
 struct scheduler_place {
-	char *token;	/* the job's bearer token */
-	char *journal;	/* path of the journal */
-	char *host;	/* name or numeric address by which others reach this machine */
-	int am_attempt; /* which AM of the job this is, from 1 */
+	struct job *job; /* whoever takes it leaves NULL */
+	char *job_dir;	 /* where the AM keeps the job's files */
+	char *mark;	 /* "NAME=VALUE", in the environment of every process of the AM's */
+	char *container; /* the scheduler's name for the AM's own; NULL: it has none */
+	char *token;	 /* the job's bearer token */
+	char *journal;	 /* path of the journal */
+	char *host;	 /* name or numeric address by which others reach this machine */
+	int am_attempt;	 /* which AM of the job this is, from 1 */
 	/* Another AM may follow this one: that its processes are told to end, or killed, is not the
 	 * job's end. */
 	bool may_return;
@@ -112,6 +116,18 @@ struct scheduler_place {
 	bool is_brought;
 };
 void scheduler_place_finish(struct scheduler_place *place);
+
+/* An executor finds this where its scheduler started it, beside the variables that all schedulers
+ * set (executor/settings.c). The caller frees all of it, also what a find() that failed left. */
+struct scheduler_container {
+	struct job *job;
+	char *token;	  /* the job's bearer token */
+	char *token_file; /* for the program, which finds it there */
+	char *dir;	  /* for cluster.json and secrets: its owner's only */
+	char *log_dir;	  /* for stdout and stderr */
+	/* When the scheduler itself ends the container, at least so long after SIGTERM. */
+	int64_t kill_notice_ms;
+};
 
 /* Descriptors that are open as long as any process of an AM lives: what would otherwise be given up
  * when one is killed and another follows it. What they are is the scheduler's own affair. */
@@ -127,7 +143,7 @@ struct scheduler_setup {
 	const char *job_dir; /* where the AM keeps the job's files */
 	const struct scheduler_place *place;
 	const char *am_address;		   /* HOST:PORT of its interface */
-	const struct scheduler_hold *hold; /* NULL: the scheduler has no hold() */
+	const struct scheduler_hold *hold; /* NULL with restarts_am */
 	struct event_base *base;
 	struct scheduler_listener listener;
 };
@@ -138,10 +154,13 @@ struct scheduler_adoption {
 	int attempt;
 	size_t type; /* of job->types */
 	int index;
-	const char *container; /* as `allocated` named it */
+	const char *container; /* as `allocated` named it; NULL: it has not, and does so now */
 	const char *host;      /* NULL: not known */
 	/* Its executor can be told where this AM is. */
 	bool is_reachable;
+	/* It was asked for, and whether it was allocated is not known: no `container`. Only where
+	 * containers start by themselves: the next request() for it finds it. */
+	bool is_asked;
 };
 
 /* How the job ended. */
@@ -158,26 +177,46 @@ struct scheduler {
 	const struct scheduler_ops *ops;
 };
 
-struct scheduler_ops {
-	const struct scheduler_traits *traits;
-	int (*find_place)(const char *job_dir, struct scheduler_place *place, struct err *err);
+/* For the guardian of an AM, which is there before the first AM and after the last. */
+struct scheduler_guardian_ops {
 	/* For a process that does in `job_dir` what the guardian of a job's last AM would have
-	 * done, had it not been killed: the journal has its last line. NULL: find_place() does. */
+	 * done, had it not been killed: the journal has its last line. With remote_am; else
+	 * find_place() does. */
 	int (*find_end)(const char *job_dir, struct scheduler_place *place, struct err *err);
-	/* For the AM's guardian, before there is an AM. NULL: the guardian starts no second one,
-	 * that is the scheduler's affair. */
+	/* Before there is an AM. Not with restarts_am, nor is clean(). */
 	int (*hold)(const struct job *job, const char *job_dir, struct scheduler_hold *hold,
 		    struct err *err);
+	/* Removes what a killed AM could not, once no process of the job is left, and gives up the
+	 * hold. */
+	void (*clean)(const struct job *job, const char *job_dir, struct scheduler_hold *hold);
+	/* The history of a job that has ended is brought to where it is kept, unless it is there;
+	 * the journal tells of a failure. */
+	void (*publish)(const struct job *job, const char *job_dir);
+};
+
+/* For the process in a container. */
+struct scheduler_container_ops {
+	bool (*is_here)(void); /* was this process started in a container of this scheduler? */
+	int (*find)(struct scheduler_container *container, struct err *err);
+};
+
+/* For the AM, and for the two others. */
+struct scheduler_ops {
+	const struct scheduler_traits *traits;
+	struct scheduler_guardian_ops guardian;
+	struct scheduler_container_ops container;
+	/* All but the job of one that `job_dir` tells. */
+	int (*find_place)(const char *job_dir, struct scheduler_place *place, struct err *err);
 	/* Before the AM opens its journal: brings what earlier AMs of this job wrote to
-	 * place->journal, if there were any, and their metrics (metrics.jsonl) to `job_dir`. NULL:
-	 * they are there. */
+	 * place->journal, if there were any, and their metrics (metrics.jsonl) to `job_dir`. With
+	 * remote_am, as are the next two and await_files(). */
 	int (*recover)(const struct job *job, const char *job_dir,
 		       const struct scheduler_place *place, struct err *err);
 	/* Lines up to this one are in the journal: they are brought to where recover() finds them,
-	 * which journal_kept tells. NULL: they are there. */
+	 * which journal_kept tells. */
 	void (*journal_appended)(struct scheduler *scheduler, int64_t sequence);
 	/* The metrics so far (metrics.jsonl) are in this file, which others will follow: they are
-	 * brought to where whoever finds the job dead looks for them. NULL: they are there. */
+	 * brought to where whoever finds the job dead looks for them. */
 	void (*metrics_written)(struct scheduler *scheduler, const char *path);
 	struct scheduler *(*open)(const struct scheduler_setup *setup, struct err *err);
 	/* For an AM that goes on with the job of an earlier one: called once, after open() and
@@ -185,8 +224,7 @@ struct scheduler_ops {
 	 * it had launched them: no `allocated` is told of them, release() ends them, and `ended` is
 	 * told, from the loop, of each that is gone or goes. One that was allocated and never
 	 * launched is launched, or told as ended. What the earlier AM had besides these is ended,
-	 * and what it had asked for is forgotten: the AM asks again. NULL: no AM follows another.
-	 */
+	 * and what it had asked for is forgotten: the AM asks again. */
 	void (*adopt)(struct scheduler *scheduler, const struct scheduler_adoption *items,
 		      size_t count);
 	/* Asks for all of these; with JOB_MODE_GANG none is allocated before all can be that are
@@ -194,7 +232,8 @@ struct scheduler_ops {
 	void (*request)(struct scheduler *scheduler, const struct scheduler_request *requests,
 			size_t count);
 	void (*cancel)(struct scheduler *scheduler, size_t task, int attempt);
-	/* Starts the executor. A failure is told through `ended` with CAUSE_LAUNCH_FAILED. */
+	/* Starts the executor. A failure is told through `ended` with CAUSE_LAUNCH_FAILED. Not with
+	 * starts_by_itself: there cancel() ends what was started. */
 	void (*launch)(struct scheduler *scheduler, const struct scheduler_launch *launch);
 	/* Ends the container: the executor gets `grace_ms` to leave by itself (it was told to),
 	 * then all of the container's processes are killed. Told through `ended`. */
@@ -205,12 +244,14 @@ struct scheduler_ops {
 	/* Path of a task's log file ("stdout", "stderr", ...) if this machine can read it, or NULL.
 	 * The caller frees. */
 	char *(*log_path)(struct scheduler *scheduler, size_t task, const char *name);
-	/* Hosts of the scheduler's own web proxy, through which people look at the job. *proves: it
-	 * knows who they are. NULL: it has none. */
+	/* With restarts_am: is this AM still the one of its job? An AM that was suspended may have
+	 * been replaced meanwhile; it asks before what cannot be undone. */
+	bool (*is_current)(const struct scheduler *scheduler);
+	/* With has_proxy: hosts of the scheduler's own web proxy, through which people look at the
+	 * job. *proves: it knows who they are. */
 	const struct str_list *(*web_proxies)(const struct scheduler *scheduler, bool *proves);
 	/* At the job's end: whether all that its history needs is in `job_dir`. False: something is
-	 * on its way, and `done` is called from the loop once that is there, or will not be. NULL:
-	 * all is there from the start. */
+	 * on its way, and `done` is called from the loop once that is there, or will not be. */
 	bool (*await_files)(struct scheduler *scheduler, void (*done)(void *data), void *data);
 	/* Brings the job's history to where it is kept, and tells who else asks the scheduler how
 	 * the job ended, once all containers have. Calls `done` from the loop, whether it could or
@@ -219,15 +260,15 @@ struct scheduler_ops {
 		       void (*done)(void *data), void *data);
 	/* Kills what is left and frees. Not from within a listener's call. */
 	void (*close)(struct scheduler *scheduler);
-	/* For the AM's guardian: removes what a killed AM could not, once no process of the job is
-	 * left, and gives up the hold. NULL: nothing. */
-	void (*clean)(const struct job *job, const char *job_dir, struct scheduler_hold *hold);
-	/* For the AM's guardian: the history of a job that has ended is brought to where it is
-	 * kept, unless it is there; the journal tells of a failure. NULL: others do it. */
-	void (*publish)(const struct job *job, const char *job_dir);
 };
 
 const struct scheduler_ops *scheduler_find(const char *name);
+/* In whose container this process was started; NULL: in nobody's. */
+const struct scheduler_ops *scheduler_here(void);
+/* The AM's place, and that of a process at a job's last duty. `job_dir`: NULL: as the scheduler of
+ * this container says. */
+const struct scheduler_ops *scheduler_find_place(const char *job_dir, struct scheduler_place *place,
+						 struct err *err);
 
 /* ---- the client's side -------------------------------------------------------------------- */
 

@@ -515,6 +515,11 @@ static char *log_path(struct scheduler *scheduler, size_t task, const char *name
 	return NULL;
 }
 
+static bool is_current(const struct scheduler *scheduler)
+{
+	return yarn_may_act((void *)scheduler);
+}
+
 static const struct str_list *web_proxies(const struct scheduler *scheduler, bool *proves)
 {
 	const struct yarn *yarn = (const struct yarn *)scheduler;
@@ -525,8 +530,9 @@ static const struct str_list *web_proxies(const struct scheduler *scheduler, boo
 
 const struct scheduler_ops yarn_scheduler = {
 	.traits = &yarn_traits,
+	.guardian = {.find_end = yarn_end_find, .publish = yarn_end_publish},
+	.container = {.is_here = hadoop_container_is_here, .find = yarn_container_find},
 	.find_place = yarn_find_place,
-	.find_end = yarn_end_find,
 	.recover = yarn_journal_recover,
 	.adopt = yarn_adopt,
 	.journal_appended = yarn_append_journal,
@@ -538,9 +544,9 @@ const struct scheduler_ops yarn_scheduler = {
 	.release = release,
 	.avoid = yarn_avoid,
 	.log_path = log_path,
+	.is_current = is_current,
 	.web_proxies = web_proxies,
 	.await_files = yarn_diff_await,
 	.finish = yarn_finish,
 	.close = close_yarn,
-	.publish = yarn_end_publish,
 };

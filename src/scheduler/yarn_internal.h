@@ -193,6 +193,7 @@ void yarn_avoid_fewer(struct yarn *yarn); /* as the cluster's size allows */
 
 /* ---- yarn_place.c ---- */
 int yarn_find_place(const char *job_dir, struct scheduler_place *place, struct err *err);
+int yarn_container_find(struct scheduler_container *container, struct err *err);
 
 /* ---- yarn_keep.c ---- */
 /* Of a `struct yarn`: no other AM can be at work on this job. Whatever is not the ResourceManager's

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "hadoop/webhdfs_client.h"
-#include "scheduler/local_start.h"
+#include "scheduler/agent.h"
 #include "scheduler/yarn_cache.h"
 #include "scheduler/yarn_client.h"
 
@@ -309,7 +309,7 @@ static int stage_file(struct stager *stager, const struct scheduler_file *file)
 
 static int stage_agent(struct stager *stager)
 {
-	char *agent cleanup_free = local_find_agent(stager->err);
+	char *agent cleanup_free = agent_find(stager->err);
 	const struct scheduler_file file = {.source = agent, .name = "tony-agent"};
 
 	return agent ? stage_local(stager, &file, &stager->cluster->agent) : -1;

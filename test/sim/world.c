@@ -286,6 +286,7 @@ static void adopt(struct sim *sim, size_t number)
 {
 	struct container *container = &sim->containers[number];
 
+	container->known = machine_task(sim->machine, container->task)->has_container;
 	if (container->state == CONTAINER_ASKED)
 		return;
 	if (!machine_task(sim->machine, container->task)->container)

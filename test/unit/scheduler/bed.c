@@ -132,7 +132,7 @@ struct bed *bed_open(void **state, const char *name, enum job_mode mode, const c
 	assert_success(fs_make_directories(bed->dir, 0700, &err), &err);
 	bed->cause = mem_alloc(sizeof(*bed->cause));
 	bed->base = event_base_new();
-	assert_success(ops->hold(&bed->job, bed->dir, &bed->hold, &err), &err);
+	assert_success(ops->guardian.hold(&bed->job, bed->dir, &bed->hold, &err), &err);
 	const struct scheduler_place place = {.am_attempt = 1};
 	const struct scheduler_setup setup = {
 		.job = &bed->job,
@@ -159,7 +159,7 @@ void bed_close_scheduler(struct bed *bed)
 	const struct scheduler_ops *ops = bed->scheduler->ops;
 
 	ops->close(bed->scheduler);
-	ops->clean(&bed->job, bed->dir, &bed->hold);
+	ops->guardian.clean(&bed->job, bed->dir, &bed->hold);
 	bed->scheduler = NULL;
 }
 
