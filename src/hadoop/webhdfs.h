@@ -146,6 +146,9 @@ int webhdfs_answer_attributes(const struct webhdfs_question *question, const cha
 			      size_t length,
 			      void (*visit)(void *data, const char *name, const char *value),
 			      void *data, struct err *err);
+/* Such a value as bytes (false: it is none), and bytes as such a value, which the caller frees. */
+bool webhdfs_attribute_decode(const char *value, struct str *bytes);
+char *webhdfs_attribute_encode(const void *bytes, size_t length);
 /* Of the NameNode's metrics (/jmx), its FSNamesystemState. -1: it does not tell. */
 struct webhdfs_room {
 	int64_t left, total; /* bytes */

@@ -1,5 +1,6 @@
 /* What NameNodes, DataNodes and gateways answer: org.apache.hadoop.hdfs.web.JsonUtil writes it. */
 #include <jansson.h>
+#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -264,6 +265,30 @@ int webhdfs_answer_attributes(const struct webhdfs_question *question, const cha
 		visit(data, name, value ? value : "0x");
 	}
 	return 0;
+}
+
+bool webhdfs_attribute_decode(const char *value, struct str *bytes)
+{
+	static const char digits[] = "0123456789abcdefABCDEF";
+	long length;
+
+	if (!str_starts_with(value, "0x") || strspn(value + 2, digits) != strlen(value + 2))
+		return false;
+	unsigned char *decoded = OPENSSL_hexstr2buf(value + 2, &length);
+	if (decoded)
+		str_append_bytes(bytes, (const char *)decoded, (size_t)length);
+	OPENSSL_free(decoded);
+	return decoded;
+}
+
+char *webhdfs_attribute_encode(const void *bytes, size_t length)
+{
+	size_t size = 2 * length + 1;
+	char *digits cleanup_free = mem_alloc(size);
+
+	if (!OPENSSL_buf2hexstr_ex(digits, size, NULL, bytes, (long)length, '\0'))
+		BUG("%zu bytes do not hold it", size);
+	return mem_printf("0x%s", digits);
 }
 
 int webhdfs_answer_boolean(const struct webhdfs_question *question, const char *body, size_t length,

@@ -38,16 +38,16 @@ enum step {
 struct call {
 	LIST_ENTRY(call) link;
 	struct history_upload *upload;
-	void (*take)(struct history_upload *upload, const struct webhdfs_result *result,
+	void (*take)(struct history_upload *upload, const struct store_answer *answer,
 		     const struct err *err);
 	int fd; /* of the file that is sent; -1: none */
 };
 
 struct history_upload {
-	struct webhdfs_async *hdfs;
+	struct store *store;
 	enum step step;
-	char *from, *side, *place;
-	char *location;
+	char *from;
+	char *side, *place; /* in the store */
 	struct history_access access;
 	unsigned day_permission;
 	struct str_list directories, files; /* relative to `from` and `side` */
@@ -85,37 +85,36 @@ void history_upload_destroy(struct history_upload *upload)
 	free(upload->from);
 	free(upload->side);
 	free(upload->place);
-	free(upload->location);
 	free(upload->taker);
 	free(upload);
 }
 
 /* ---- calls -------------------------------------------------------------------------------- */
 
-static void on_answer(void *data, const struct webhdfs_result *result, const struct err *err)
+static void on_answer(void *data, const struct store_answer *answer, const struct err *err)
 {
 	struct call *call = data;
 	struct history_upload *upload = call->upload;
 
-	call->take(upload, result, err);
+	call->take(upload, answer, err);
 	call_free(call);
 	go_on(upload);
 }
 
-static struct call *call_create(struct history_upload *upload,
-				void (*take)(struct history_upload *upload,
-					     const struct webhdfs_result *result,
-					     const struct err *err))
+static struct call *start(struct history_upload *upload, struct store_request request,
+			  void (*take)(struct history_upload *upload,
+				       const struct store_answer *answer, const struct err *err))
 {
 	struct call *call = mem_alloc(sizeof(*call));
 
 	*call = (struct call){.upload = upload, .take = take, .fd = -1};
 	LIST_INSERT_HEAD(&upload->calls, call, link);
 	upload->call_count++;
+	store_start(upload->store, request, on_answer, call);
 	return call;
 }
 
-static void take_failure(struct history_upload *upload, const struct webhdfs_result *result,
+static void take_failure(struct history_upload *upload, const struct store_answer *answer,
 			 const struct err *err)
 {
 	if (err && upload->err.kind == ERR_NONE)
@@ -123,51 +122,52 @@ static void take_failure(struct history_upload *upload, const struct webhdfs_res
 }
 
 /* Where nothing is yet, the directories are to be their owner's alone. */
-static void take_location(struct history_upload *upload, const struct webhdfs_result *result,
+static void take_location(struct history_upload *upload, const struct store_answer *answer,
 			  const struct err *err)
 {
-	if (result)
-		upload->day_permission = result->file->permission;
+	if (answer)
+		upload->day_permission = answer->item->permission;
 	else if (err->kind != ERR_NOT_FOUND)
-		take_failure(upload, result, err);
+		take_failure(upload, answer, err);
 }
 
-static void take_place(struct history_upload *upload, const struct webhdfs_result *result,
+static void take_place(struct history_upload *upload, const struct store_answer *answer,
 		       const struct err *err)
 {
-	if (result)
-		upload->taker = mem_strdup(result->file->owner);
+	if (answer)
+		upload->taker = mem_strdup(answer->item->owner);
 }
 
 static void refuse_place(struct history_upload *upload)
 {
 	err_set(&upload->err, ERR_DENIED,
-		"%s: is there already, belongs to %s and is not this job's history, which is not "
+		"%s/%s: is there already, belongs to %s and is not this job's history, which is "
+		"not "
 		"published; %s or the owner of %s can remove it",
-		upload->place, upload->taker, upload->taker, upload->location);
+		store_root(upload->store), upload->place, upload->taker, upload->taker,
+		store_root(upload->store));
 }
 
 /* A user's name in HDFS shows in what it makes, whichever way it has proved it. */
-static void take_owner(struct history_upload *upload, const struct webhdfs_result *result,
+static void take_owner(struct history_upload *upload, const struct store_answer *answer,
 		       const struct err *err)
 {
 	if (err)
-		take_failure(upload, result, err);
-	else if (!str_equal(result->file->owner, upload->taker))
+		take_failure(upload, answer, err);
+	else if (!str_equal(answer->item->owner, upload->taker))
 		refuse_place(upload);
 }
 
 /* The owner of the day can give an entry of this user's another job's name. */
-static void take_summary(struct history_upload *upload, const struct webhdfs_result *result,
+static void take_summary(struct history_upload *upload, const struct store_answer *answer,
 			 const struct err *err)
 {
-	if (err && err->kind != ERR_NOT_FOUND) {
-		take_failure(upload, result, err);
+	if (err && err->kind != ERR_NOT_FOUND && err->kind != ERR_INPUT) {
+		take_failure(upload, answer, err);
 		return;
 	}
-	json_t *summary cleanup_json = result && result->length <= HISTORY_SUMMARY_CAP
-					       ? json_parse(result->bytes, result->length, NULL)
-					       : NULL;
+	json_t *summary cleanup_json =
+		answer ? json_parse(answer->bytes, answer->length, NULL) : NULL;
 	upload->is_there = str_equal(json_string_value(json_object_get(summary, "id")),
 				     fs_basename(upload->place));
 	if (!upload->is_there)
@@ -175,15 +175,14 @@ static void take_summary(struct history_upload *upload, const struct webhdfs_res
 }
 
 /* What is left beside the place hurts nobody. */
-static void take_nothing(struct history_upload *upload, const struct webhdfs_result *result,
+static void take_nothing(struct history_upload *upload, const struct store_answer *answer,
 			 const struct err *err)
 {
 }
 
 static void make_directory(struct history_upload *upload, const char *path, unsigned permission)
 {
-	webhdfs_async_make_directories(upload->hdfs, path, permission, on_answer,
-				       call_create(upload, take_failure));
+	start(upload, store_make_directories(path, permission), take_failure);
 }
 
 /* ---- steps -------------------------------------------------------------------------------- */
@@ -213,13 +212,11 @@ static void read_summary(struct history_upload *upload)
 {
 	char *path cleanup_free = fs_join(upload->place, HISTORY_SUMMARY);
 
-	webhdfs_async_read(upload->hdfs, path, on_answer, call_create(upload, take_summary));
+	start(upload, store_read(path, HISTORY_SUMMARY_CAP), take_summary);
 }
 
 static int send_file(struct history_upload *upload, const char *name)
 {
-	const struct webhdfs_create create = {.permission = (unsigned)upload->access.file,
-					      .overwrite = true};
 	char *from cleanup_free = fs_join(upload->from, name);
 	char *to cleanup_free = fs_join(upload->side, name);
 	int fd cleanup_close = open(from, O_RDONLY | O_CLOEXEC);
@@ -227,10 +224,10 @@ static int send_file(struct history_upload *upload, const char *name)
 
 	if (fd < 0 || fstat(fd, &status) < 0)
 		return err_set_errno(&upload->err, "%s", from);
-	struct call *call = call_create(upload, take_failure);
+	struct call *call =
+		start(upload, store_upload(to, (unsigned)upload->access.file, fd, status.st_size),
+		      take_failure);
 	call->fd = mem_steal_fd(&fd);
-	webhdfs_async_upload(upload->hdfs, to, &create, call->fd, status.st_size, NULL, on_answer,
-			     call);
 	return 0;
 }
 
@@ -246,10 +243,8 @@ static void begin(struct history_upload *upload)
 {
 	switch (upload->step) {
 	case STEP_LOOK:
-		webhdfs_async_stat(upload->hdfs, upload->location, on_answer,
-				   call_create(upload, take_location));
-		webhdfs_async_stat(upload->hdfs, upload->place, on_answer,
-				   call_create(upload, take_place));
+		start(upload, store_stat(""), take_location);
+		start(upload, store_stat(upload->place), take_place);
 		return;
 	case STEP_YEAR:
 		make_above(upload, 3);
@@ -264,8 +259,7 @@ static void begin(struct history_upload *upload)
 		make_directories(upload);
 		return;
 	case STEP_OWNER:
-		webhdfs_async_stat(upload->hdfs, upload->side, on_answer,
-				   call_create(upload, take_owner));
+		start(upload, store_stat(upload->side), take_owner);
 		return;
 	case STEP_SUMMARY:
 		read_summary(upload);
@@ -274,12 +268,10 @@ static void begin(struct history_upload *upload)
 		send_files(upload);
 		return;
 	case STEP_RENAME:
-		webhdfs_async_rename(upload->hdfs, upload->side, upload->place, false, on_answer,
-				     call_create(upload, take_failure));
+		start(upload, store_rename_keeping(upload->side, upload->place), take_failure);
 		return;
 	case STEP_CLEAR:
-		webhdfs_async_remove(upload->hdfs, upload->side, on_answer,
-				     call_create(upload, take_nothing));
+		start(upload, store_remove(upload->side), take_nothing);
 		return;
 	case STEP_END:
 		return;
@@ -354,22 +346,18 @@ static int scan(struct history_upload *upload, const char *name, struct err *err
 	return 0;
 }
 
-struct history_upload *history_upload_start(struct webhdfs_async *hdfs, const char *directory,
+struct history_upload *history_upload_start(struct store *store, const char *directory,
 					    const struct history_target *target,
 					    void (*done)(void *data, const struct err *err),
 					    void *data, struct err *err)
 {
-	char *side cleanup_free =
-		history_side_path(target->submitted_ms, target->job_id, target->attempt);
-	char *place cleanup_free = history_path(target->submitted_ms, target->job_id);
 	struct history_upload *upload = mem_alloc(sizeof(*upload));
 
 	*upload = (struct history_upload){
-		.hdfs = hdfs,
+		.store = store,
 		.from = mem_strdup(directory),
-		.side = fs_join(target->location, side),
-		.place = fs_join(target->location, place),
-		.location = mem_strdup(target->location),
+		.side = history_side_path(target->submitted_ms, target->job_id, target->attempt),
+		.place = history_path(target->submitted_ms, target->job_id),
 		.access = target->access,
 		.day_permission = 0700,
 		.done = done,
@@ -387,9 +375,9 @@ struct history_upload *history_upload_start(struct webhdfs_async *hdfs, const ch
 /* ---- at once ------------------------------------------------------------------------------ */
 
 struct uploading {
-	struct event_base *base;
 	struct err *err;
 	int result;
+	bool is_done;
 };
 
 static void on_uploaded(void *data, const struct err *err)
@@ -397,22 +385,20 @@ static void on_uploaded(void *data, const struct err *err)
 	struct uploading *uploading = data;
 
 	uploading->result = err ? err_copy(uploading->err, err) : 0;
-	event_base_loopbreak(uploading->base);
+	uploading->is_done = true;
 }
 
-int history_upload(const struct webhdfs_options *options, const char *directory,
-		   const struct history_target *target, struct err *err)
+int history_upload(struct store *store, const char *directory, const struct history_target *target,
+		   struct err *err)
 {
-	struct uploading uploading = {.base = event_base_new(), .err = err, .result = -1};
-	struct webhdfs_async *hdfs = webhdfs_async_create(uploading.base, options, err);
+	struct uploading uploading = {.err = err};
 	struct history_upload *upload =
-		hdfs ? history_upload_start(hdfs, directory, target, on_uploaded, &uploading, err)
-		     : NULL;
+		history_upload_start(store, directory, target, on_uploaded, &uploading, err);
 
-	if (upload)
-		event_base_dispatch(uploading.base);
-	webhdfs_async_destroy(hdfs);
+	if (!upload)
+		return -1;
+	while (!uploading.is_done)
+		event_base_loop(store_loop(store), EVLOOP_ONCE);
 	history_upload_destroy(upload);
-	event_base_free(uploading.base);
 	return uploading.result;
 }

@@ -1,18 +1,19 @@
 /*
- * Brings a packed history (pack.h) into a store in HDFS, from within a container's event loop: all
- * files beside their place at once (a DataNode takes some 0.4 s for each), then one rename.
+ * Brings a packed history (pack.h) into a store, from within a container's event loop: all files
+ * beside their place at once (a DataNode of HDFS takes some 0.4 s for each), then one rename.
  */
 #ifndef TONY_HISTORY_UPLOAD_H
 #define TONY_HISTORY_UPLOAD_H
 
-#include "hadoop/webhdfs_async.h"
 #include "history/publish.h"
+#include "store/store.h"
 
 struct history_upload;
 
-/* As history_publish(), with target->location as a path of `hdfs`. `done` is called once, from the
- * loop; `err` is NULL when the history is there. NULL: `directory` cannot be read. */
-struct history_upload *history_upload_start(struct webhdfs_async *hdfs, const char *directory,
+/* As history_publish(), with the location of `store` in place of target->location. `done` is called
+ * once, from the loop; `err` is NULL when the history is there. NULL: `directory` cannot be read.
+ */
+struct history_upload *history_upload_start(struct store *store, const char *directory,
 					    const struct history_target *target,
 					    void (*done)(void *data, const struct err *err),
 					    void *data, struct err *err);
@@ -20,11 +21,11 @@ struct history_upload *history_upload_start(struct webhdfs_async *hdfs, const ch
  * history_upload_decide(); false: it never does, `done` is told `why`, and nothing is left. */
 void history_upload_hold(struct history_upload *upload);
 void history_upload_decide(struct history_upload *upload, bool appears, const char *why);
-/* Once `hdfs` is destroyed, or `done` was called. NULL is fine. */
+/* Once `store` is closed, or `done` was called. NULL is fine. */
 void history_upload_destroy(struct history_upload *upload);
 
-/* The same at once, for who has no loop. */
-int history_upload(const struct webhdfs_options *options, const char *directory,
-		   const struct history_target *target, struct err *err);
+/* The same for a process that waits, with a store without a loop. */
+int history_upload(struct store *store, const char *directory, const struct history_target *target,
+		   struct err *err);
 
 #endif

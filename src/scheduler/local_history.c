@@ -71,15 +71,18 @@ static int pack(const struct job *job, const char *job_dir, const char *director
 /* ---- HDFS --------------------------------------------------------------------------------- */
 
 /* How to reach it was found out by the client (local_client.c). */
-static int upload(const struct job *job, const char *directory, const struct history_target *target,
-		  struct err *err)
+static int upload(const struct job *job, const char *directory, const char *location,
+		  const struct history_target *target, struct err *err)
 {
 	struct hdfs_access hdfs cleanup_hdfs_access = {0};
 
 	if (hdfs_access_read(&hdfs, job->stores, err) < 0)
 		return err_wrap(err, "how HDFS is reached");
 	const struct webhdfs_options options = hdfs_access_webhdfs(&hdfs);
-	return history_upload(&options, directory, target, err);
+	struct store *store = store_open(location, &options, NULL, err);
+	int result = store ? history_upload(store, directory, target, err) : -1;
+	store_close(store);
+	return result;
 }
 
 /* ------------------------------------------------------------------------------------------- */
@@ -95,7 +98,7 @@ static struct history_target target_of(const struct job *job, const struct store
 	};
 }
 
-static int publish(const struct job *job, const char *job_dir, const char *packed,
+static int publish(const struct job *job, const char *job_dir, const char *packed, const char *text,
 		   const struct store_location *location, struct err *err)
 {
 	const struct history_target target = target_of(job, location);
@@ -106,7 +109,7 @@ static int publish(const struct job *job, const char *job_dir, const char *packe
 	if (!packed && pack(job, job_dir, own, err) < 0)
 		return fs_explain_room(job_dir, err);
 	const char *directory = packed ? packed : own;
-	int result = location->kind == STORE_HDFS ? upload(job, directory, &target, err)
+	int result = location->kind == STORE_HDFS ? upload(job, directory, text, &target, err)
 						  : history_publish(directory, &target, err);
 	fs_remove_tree(own, NULL);
 	return result;
@@ -124,7 +127,7 @@ int local_history_publish(const struct job *job, const char *job_dir, const char
 	struct store_location location cleanup_store_location = {0};
 
 	if (store_location_parse(text, &location, err) < 0 ||
-	    publish(job, job_dir, packed, &location, err) < 0)
+	    publish(job, job_dir, packed, text, &location, err) < 0)
 		return fail(job, text, err);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "scheduler/gang.h"
 #include "scheduler/yarn_end.h"
 #include "scheduler/yarn_internal.h"
+#include "store/store.h"
 
 /* How long a NodeManager that does not answer is tried for: the task is better off elsewhere. */
 #define NODE_GIVE_UP_MS	   30000
@@ -258,8 +259,9 @@ static void close_yarn(struct scheduler *scheduler)
 	size_t type_count = yarn->job->type_count;
 
 	yarn_finish_destroy(yarn->finish);
-	yarn_journal_destroy(yarn->journal);
-	yarn_metrics_destroy(yarn->metrics);
+	journal_copy_destroy(yarn->journal);
+	metrics_copy_destroy(yarn->metrics);
+	store_close(yarn->store);
 	yarn_diff_destroy(yarn->diff);
 	free_container_lists(yarn);
 	node_managers_destroy(yarn->nodes);
@@ -459,7 +461,7 @@ static struct scheduler *open_yarn(const struct scheduler_setup *setup, struct e
 		return NULL;
 	}
 	open_nodes(yarn);
-	yarn_open_journal(yarn, setup->place);
+	yarn_open_copies(yarn, setup->place);
 	yarn_diff_open(yarn);
 	return &yarn->scheduler;
 }
@@ -533,7 +535,7 @@ const struct scheduler_ops yarn_scheduler = {
 	.guardian = {.find_end = yarn_end_find, .publish = yarn_end_publish},
 	.container = {.is_here = hadoop_container_is_here, .find = yarn_container_find},
 	.find_place = yarn_find_place,
-	.recover = yarn_journal_recover,
+	.recover = yarn_recover,
 	.adopt = yarn_adopt,
 	.journal_appended = yarn_append_journal,
 	.metrics_written = yarn_metrics_written,

@@ -1,18 +1,18 @@
 #include "scheduler/yarn_end.h"
 
-#include <event2/event.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "hadoop/webhdfs_async.h"
 #include "history/layout.h"
 #include "history/pack.h"
 #include "history/upload.h"
 #include "job/journal.h"
 #include "job/record.h"
 #include "scheduler/state_dir.h"
+#include "scheduler/yarn_store.h"
+#include "store/store.h"
 
 /* ---- the process -------------------------------------------------------------------------- */
 
@@ -34,7 +34,6 @@ int yarn_end_find(const char *mirror, struct scheduler_place *place, struct err 
 int yarn_end_publish_at(const struct hadoop_cluster *cluster, const char *location,
 			const struct job *job, const char *mirror, struct err *err)
 {
-	const struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
 	char *journal cleanup_free = fs_join(mirror, "journal.jsonl");
 	char *packed cleanup_free = mem_printf("%s/history.%d", mirror, getpid());
 	char *metrics cleanup_free = fs_join(mirror, HISTORY_METRICS);
@@ -42,7 +41,6 @@ int yarn_end_publish_at(const struct hadoop_cluster *cluster, const char *locati
 	const struct history_pack pack = {
 		.job = job, .journal = journal, .metrics = metrics, .diff = diff};
 	const struct history_target target = {
-		.location = location,
 		.submitted_ms = job->submitted_ms,
 		.job_id = job->id,
 		.attempt = history_attempt(),
@@ -51,38 +49,20 @@ int yarn_end_publish_at(const struct hadoop_cluster *cluster, const char *locati
 
 	if (history_pack(&pack, packed, err) < 0)
 		return -1;
-	int result = history_upload(&options, packed, &target, err);
+	struct store *store = yarn_store_open(cluster, location, NULL, err);
+	int result = store ? history_upload(store, packed, &target, err) : -1;
+	store_close(store);
 	fs_remove_tree(packed, NULL);
 	return result;
 }
 
-struct removal_call {
-	struct event_base *base;
-	struct err *err;
-	int result;
-};
-
-static void on_removed(void *data, const struct webhdfs_result *result, const struct err *err)
-{
-	struct removal_call *call = data;
-
-	call->result = err ? err_copy(call->err, err) : 0;
-	event_base_loopbreak(call->base);
-}
-
 static int remove_job_dir(const struct hadoop_cluster *cluster, struct err *err)
 {
-	const struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
-	struct removal_call call = {.base = event_base_new(), .err = err, .result = -1};
-	struct webhdfs_async *hdfs = webhdfs_async_create(call.base, &options, err);
+	struct store *store = yarn_store_open(cluster, cluster->job_dir, NULL, err);
+	int result = store ? store_run(store, store_remove(""), err) : -1;
 
-	if (hdfs) {
-		webhdfs_async_remove(hdfs, cluster->job_dir, on_removed, &call);
-		event_base_dispatch(call.base);
-	}
-	webhdfs_async_destroy(hdfs);
-	event_base_free(call.base);
-	return call.result;
+	store_close(store);
+	return result;
 }
 
 /* A description that was fetched may name any directory. */

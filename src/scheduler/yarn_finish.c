@@ -3,10 +3,11 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "hadoop/webhdfs_async.h"
 #include "history/layout.h"
 #include "history/upload.h"
 #include "scheduler/yarn_internal.h"
+#include "scheduler/yarn_store.h"
+#include "store/store.h"
 
 enum { DIAGNOSTICS_CAP = 4000 }; /* bytes; the ResourceManager keeps them in memory */
 
@@ -21,7 +22,7 @@ enum { DIAGNOSTICS_CAP = 4000 }; /* bytes; the ResourceManager keeps them in mem
  */
 struct yarn_finish {
 	struct yarn *yarn;
-	struct webhdfs_async *hdfs; /* NULL: cannot be had */
+	struct store *history; /* NULL: nothing is published */
 	struct history_upload *upload;
 	int pending;	 /* of what is done at the same time */
 	bool is_refused; /* the end, by the ResourceManager */
@@ -29,7 +30,7 @@ struct yarn_finish {
 	void *data;
 };
 
-static void on_removed(void *data, const struct webhdfs_result *result, const struct err *err)
+static void on_removed(void *data, const struct store_answer *answer, const struct err *err)
 {
 	struct yarn_finish *finish = data;
 
@@ -42,9 +43,8 @@ static void part_done(struct yarn_finish *finish)
 {
 	if (--finish->pending > 0)
 		return;
-	if (finish->hdfs && !finish->is_refused)
-		webhdfs_async_remove(finish->hdfs, finish->yarn->cluster->job_dir, on_removed,
-				     finish);
+	if (finish->yarn->store && !finish->is_refused)
+		store_start(finish->yarn->store, store_remove(""), on_removed, finish);
 	else
 		finish->done(finish->data);
 }
@@ -79,13 +79,11 @@ static char *find_page(const struct yarn_finish *finish)
 
 	if (page)
 		return page;
-	if (!finish->hdfs || cluster->hdfs.http_fs || cluster->hdfs.webhdfs.count == 0)
+	if (!finish->yarn->store || cluster->hdfs.http_fs)
 		return mem_strdup("");
-	const char *address = yarn_journal_namenode(finish->yarn->journal);
 	char *path cleanup_free = history_path(job->submitted_ms, job->id);
-	return mem_printf("%s/explorer.html#%s/%s",
-			  address ? address : cluster->hdfs.webhdfs.items[0], cluster->history_dir,
-			  path);
+	return mem_printf("%s/explorer.html#%s/%s", store_server(finish->yarn->store),
+			  cluster->history_dir, path);
 }
 
 static void unregister(struct yarn_finish *finish, const struct scheduler_end *end)
@@ -114,9 +112,9 @@ static void on_published(void *data, const struct err *err)
 
 static void publish(struct yarn_finish *finish, const char *history)
 {
+	const struct hadoop_cluster *cluster = finish->yarn->cluster;
 	const struct job *job = finish->yarn->job;
 	const struct history_target target = {
-		.location = finish->yarn->cluster->history_dir,
 		.submitted_ms = job->submitted_ms,
 		.job_id = job->id,
 		.attempt = history_attempt(),
@@ -124,26 +122,16 @@ static void publish(struct yarn_finish *finish, const char *history)
 	};
 	struct err err cleanup_err = {0};
 
-	finish->upload =
-		history_upload_start(finish->hdfs, history, &target, on_published, finish, &err);
+	finish->history = yarn_store_open(cluster, cluster->history_dir, finish->yarn->base, &err);
+	if (finish->history)
+		finish->upload = history_upload_start(finish->history, history, &target,
+						      on_published, finish, &err);
 	if (finish->upload) {
 		history_upload_hold(finish->upload);
 		finish->pending++;
 	} else {
 		log_warning("the history is not published: %s", err_message(&err));
 	}
-}
-
-static struct webhdfs_async *open_hdfs(struct yarn *yarn)
-{
-	struct err err cleanup_err = {0};
-	const struct webhdfs_options options = hdfs_access_webhdfs(&yarn->cluster->hdfs);
-	struct webhdfs_async *hdfs = webhdfs_async_create(yarn->base, &options, &err);
-
-	if (!hdfs)
-		log_warning("the job's history cannot be published, nor its directory removed: %s",
-			    err_message(&err));
-	return hdfs;
 }
 
 void yarn_finish(struct scheduler *scheduler, const struct scheduler_end *end,
@@ -154,7 +142,6 @@ void yarn_finish(struct scheduler *scheduler, const struct scheduler_end *end,
 
 	*finish = (struct yarn_finish){
 		.yarn = yarn,
-		.hdfs = open_hdfs(yarn),
 		.done = done,
 		.data = data,
 	};
@@ -162,11 +149,11 @@ void yarn_finish(struct scheduler *scheduler, const struct scheduler_end *end,
 	unregister(finish, end);
 	if (yarn->journal) {
 		finish->pending++;
-		yarn_journal_finish(yarn->journal, on_written, finish);
+		journal_copy_finish(yarn->journal, on_written, finish);
 	}
-	if (!yarn_metrics_finish(yarn, on_written, finish))
+	if (yarn->metrics && !metrics_copy_finish(yarn->metrics, on_written, finish))
 		finish->pending++;
-	if (finish->hdfs && end->history)
+	if (end->history)
 		publish(finish, end->history);
 }
 
@@ -174,7 +161,7 @@ void yarn_finish_destroy(struct yarn_finish *finish)
 {
 	if (!finish)
 		return;
-	webhdfs_async_destroy(finish->hdfs);
+	store_close(finish->history);
 	history_upload_destroy(finish->upload);
 	free(finish);
 }

@@ -8,10 +8,8 @@
  *   yarn_adopt.c      containers of the AM before
  *   yarn_avoid.c      machines that no further container should be on
  *   yarn_place.c      what the AM finds in its own container
- *   yarn_journal.c    the journal, for an AM that follows
- *   yarn_keep.c       that of this AM, opened and appended to
- *   yarn_recover.c    the journal of the AM before
- *   yarn_metrics.c    the metrics so far, for who finds the job dead
+ *   yarn_keep.c       journal and metrics in HDFS (journal_copy.h), and those of the AM before
+ *   yarn_store.c      HDFS as a store
  *   yarn_diff.c       how the code differed from its commit
  *   yarn_finish.c     what is left of a job at its end
  *   yarn_end.c        the end of a job whose last AM could not tell it (yarn_end.h)
@@ -28,12 +26,12 @@
 #include "hadoop/credentials.h"
 #include "hadoop/node_manager.h"
 #include "net/backoff.h"
+#include "scheduler/journal_copy.h"
 #include "scheduler/scheduler.h"
-#include "scheduler/yarn_journal.h"
 
 struct yarn;
 struct yarn_gang;
-struct yarn_metrics;
+struct store;
 struct yarn_diff;
 
 enum yarn_state {
@@ -96,8 +94,9 @@ struct yarn {
 	Hadoop__PlacementConstraintProto **placements;
 	struct application_master *master;
 	struct node_managers *nodes;
-	struct yarn_journal *journal; /* NULL: nothing can be kept */
-	struct yarn_metrics *metrics; /* NULL: nothing was kept yet */
+	struct store *store;	      /* the job's directory in HDFS; NULL: it cannot be had */
+	struct journal_copy *journal; /* NULL: nothing can be kept */
+	struct metrics_copy *metrics; /* NULL: likewise */
 	struct yarn_diff *diff;	      /* NULL: there is none, or it cannot be had */
 	bool is_registered;
 	Hadoop__RegisterApplicationMasterResponseProto *limits; /* NULL: not known */
@@ -200,14 +199,11 @@ int yarn_container_find(struct scheduler_container *container, struct err *err);
  * to refuse, at NodeManagers and in HDFS, is done only then. */
 bool yarn_may_act(void *data);
 /* Without it the job runs on, and an AM that follows begins it anew. */
-void yarn_open_journal(struct yarn *yarn, const struct scheduler_place *place);
+void yarn_open_copies(struct yarn *yarn, const struct scheduler_place *place);
 void yarn_append_journal(struct scheduler *scheduler, int64_t sequence);
-
-/* ---- yarn_metrics.c ---- */
 void yarn_metrics_written(struct scheduler *scheduler, const char *path);
-/* Writes no more. False: a write is under way; `done` is called when it is over. */
-bool yarn_metrics_finish(struct yarn *yarn, void (*done)(void *data), void *data);
-void yarn_metrics_destroy(struct yarn_metrics *metrics); /* NULL is fine */
+int yarn_recover(const struct job *job, const char *job_dir, const struct scheduler_place *place,
+		 struct err *err);
 
 /* ---- yarn_diff.c ---- */
 /* Brings it to the AM's directory, as soon as the client has written it. */

@@ -1,6 +1,9 @@
-/* The journal of an AM, and what it is to its scheduler. */
+/* The copies in HDFS of an AM's journal and metrics, and what they are to its scheduler. */
+#include "base/fs.h"
 #include "base/log.h"
 #include "scheduler/yarn_internal.h"
+#include "scheduler/yarn_store.h"
+#include "store/store.h"
 
 bool yarn_may_act(void *data)
 {
@@ -16,22 +19,23 @@ static void on_kept(void *data, int64_t sequence)
 	yarn->listener.journal_kept(yarn->listener.data, sequence);
 }
 
-void yarn_open_journal(struct yarn *yarn, const struct scheduler_place *place)
+void yarn_open_copies(struct yarn *yarn, const struct scheduler_place *place)
 {
 	struct err err cleanup_err = {0};
-	const struct webhdfs_options hdfs = hdfs_access_webhdfs(&yarn->cluster->hdfs);
-	const struct yarn_journal_options options = {
+	const struct journal_writer writer = {yarn_may_act, yarn};
+
+	yarn->store = yarn_store_open(yarn->cluster, yarn->cluster->job_dir, yarn->base, &err);
+	const struct journal_copy_options options = {
 		.base = yarn->base,
-		.hdfs = &hdfs,
-		.directory = yarn->cluster->job_dir,
+		.store = yarn->store,
 		.journal = place->journal,
 		.am_attempt = place->am_attempt,
-		.may_write = yarn_may_act,
+		.writer = writer,
 		.kept = on_kept,
 		.data = yarn,
 	};
-
-	yarn->journal = yarn_journal_create(&options, &err);
+	yarn->journal = yarn->store ? journal_copy_create(&options, &err) : NULL;
+	yarn->metrics = yarn->store ? metrics_copy_create(yarn->store, &writer) : NULL;
 	if (!yarn->journal)
 		log_warning("the journal cannot be kept in HDFS: %s", err_message(&err));
 	on_kept(yarn, yarn->journal ? 0 : INT64_MAX);
@@ -42,5 +46,28 @@ void yarn_append_journal(struct scheduler *scheduler, int64_t sequence)
 	struct yarn *yarn = (struct yarn *)scheduler;
 
 	if (yarn->journal)
-		yarn_journal_appended(yarn->journal, sequence);
+		journal_copy_appended(yarn->journal, sequence);
+}
+
+void yarn_metrics_written(struct scheduler *scheduler, const char *path)
+{
+	struct yarn *yarn = (struct yarn *)scheduler;
+
+	if (yarn->metrics)
+		metrics_copy_written(yarn->metrics, path);
+}
+
+int yarn_recover(const struct job *job, const char *job_dir, const struct scheduler_place *place,
+		 struct err *err)
+{
+	/* What is there is this AM's own. */
+	if (place->am_attempt <= 1 || fs_exists(place->journal))
+		return 0;
+	struct hadoop_cluster *cluster = hadoop_cluster_from_json(job->engine, job->stores, err);
+	struct store *store = cluster ? yarn_store_open_once(cluster, cluster->job_dir, err) : NULL;
+	int result = store ? journal_recover(store, job_dir, place, err) : -1;
+
+	store_close(store);
+	hadoop_cluster_destroy(cluster);
+	return result;
 }

@@ -16,14 +16,16 @@
 #include "job/journal.h"
 #include "job/record.h"
 #include "net/http_client.h"
+#include "scheduler/journal_copy.h"
+#include "scheduler/journal_note.h"
 #include "scheduler/local_start.h"
 #include "scheduler/state_dir.h"
 #include "scheduler/yarn_client.h"
-#include "scheduler/yarn_journal.h"
-#include "scheduler/yarn_note.h"
+#include "scheduler/yarn_store.h"
+#include "store/store.h"
 
 #define PULL_TIMEOUT_MS 10000
-#define JOURNAL_CAP	((size_t)1 << 30)
+#define JOURNAL_CAP	((int64_t)1 << 30)
 #define ATTEMPT_CAP	32
 #define ADDRESS_CAP	512
 
@@ -299,41 +301,58 @@ static int check_cluster(const char *mirror, const struct hadoop_cluster *cluste
 			      fs_basename(mirror), own->rm.items[0]);
 }
 
-/* HDFS that refuses to tell attributes has none. */
-static int find_kept(struct webhdfs_client *client, const char *directory, struct yarn_found *found,
-		     struct err *err)
+/* A store that refuses to tell notes has none. */
+static int find_kept(struct store *store, struct journal_found *found, struct err *err)
 {
 	struct err missing cleanup_err = {0}, refusal cleanup_err = {0};
 
-	if (webhdfs_attributes(client, directory, yarn_found_attribute, found, &refusal) < 0 &&
+	if (store_run(store, store_notes("", journal_found_note, found), &refusal) < 0 &&
 	    refusal.kind == ERR_UNREACHABLE)
 		return err_copy(err, &refusal);
-	if (webhdfs_list(client, directory, yarn_found_file, found, &missing) < 0 &&
+	if (store_run(store, store_list("", NULL, journal_found_file, found), &missing) < 0 &&
 	    missing.kind != ERR_NOT_FOUND)
 		return err_copy(err, &missing);
 	return 0;
 }
 
-/* What the last of its AMs kept for the next one is more than what was followed here, if anything
- * was. Under the lock. */
-static int take_kept(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-		     const char *mirror, struct err *err)
+/* The whole journal that was found. */
+static int read_kept(struct store *store, const struct journal_found *found, struct str *bytes,
+		     struct err *err)
 {
-	struct yarn_found found cleanup_yarn_found = {.before = INT_MAX};
-	struct str bytes cleanup_str = {0};
+	char *name cleanup_free = journal_copy_name(found->attempt);
 	size_t length;
 
-	if (find_kept(client, cluster->job_dir, &found, err) < 0)
-		return -1;
-	if (found.attempt == 0 || found.attempt < yarn_mirror_attempt(mirror))
-		return 0;
-	char *path cleanup_free = yarn_journal_path(cluster->job_dir, found.attempt);
-	if ((found.length >= 0 && webhdfs_read_file(client, path, JOURNAL_CAP, &bytes, err) < 0) ||
-	    begin(mirror, found.attempt, err) < 0)
-		return -1;
-	const char *rest = yarn_found_rest(&found, (int64_t)bytes.length, &length);
-	str_append_bytes(&bytes, rest, length);
-	return append(mirror, str_text(&bytes), bytes.length, 1, err);
+	if (found->length >= 0) {
+		int fd cleanup_close = store_open_file(store, name, JOURNAL_CAP, NULL, err);
+		char *text cleanup_free =
+			fd < 0 ? NULL : fs_read_descriptor(fd, name, JOURNAL_CAP, &length, err);
+		if (!text)
+			return -1;
+		str_append_bytes(bytes, text, length);
+	}
+	const char *rest = journal_found_rest(found, (int64_t)bytes->length, &length);
+	str_append_bytes(bytes, rest, length);
+	return 0;
+}
+
+/* What the last of its AMs kept for the next one is more than what was followed here, if anything
+ * was. Under the lock. */
+static int take_kept(const struct hadoop_cluster *cluster, const char *mirror, struct err *err)
+{
+	struct journal_found found cleanup_journal_found = {.before = INT_MAX};
+	struct store *store = yarn_store_open(cluster, cluster->job_dir, NULL, err);
+	struct str bytes cleanup_str = {0};
+	int result = store ? find_kept(store, &found, err) : -1;
+	bool is_newer = found.attempt > 0 && found.attempt >= yarn_mirror_attempt(mirror);
+
+	if (result == 0 && is_newer)
+		result = read_kept(store, &found, &bytes, err);
+	store_close(store);
+	if (result < 0 || !is_newer)
+		return result;
+	return begin(mirror, found.attempt, err) < 0
+		       ? -1
+		       : append(mirror, str_text(&bytes), bytes.length, 1, err);
 }
 
 /* Of the job's directory. Its history can do without. */
@@ -354,7 +373,7 @@ static void fetch_file(struct webhdfs_client *client, const struct hadoop_cluste
 static void fetch_files(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
 			const char *mirror)
 {
-	fetch_file(client, cluster, mirror, HISTORY_METRICS, YARN_METRICS_CAP);
+	fetch_file(client, cluster, mirror, HISTORY_METRICS, METRICS_COPY_CAP);
 	fetch_file(client, cluster, mirror, HISTORY_DIFF, HISTORY_DIFF_CAP);
 }
 
@@ -432,7 +451,7 @@ static int take_end(struct webhdfs_client *client, const struct hadoop_cluster *
 			return 0;
 		if (!report && check_cluster(mirror, cluster, err) < 0)
 			return -1;
-		int taken = take_kept(client, cluster, mirror, &gone);
+		int taken = take_kept(cluster, mirror, &gone);
 		/* Who has published it in the meantime has removed what was kept. */
 		bytes = yarn_kept_journal(cluster, mirror, report, &length, NULL);
 		if (!bytes && taken < 0)

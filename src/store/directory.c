@@ -388,6 +388,9 @@ static int remove_below(int fd, const char *name, struct err *err)
 static int remove_path(struct store *store, const struct store_request *request, struct err *err)
 {
 	struct err missing cleanup_err = {0};
+
+	if (!*request->path)
+		return fs_remove_tree(store->root, err);
 	int fd cleanup_close = open_parent(store, request->path, &missing);
 
 	if (fd < 0)

@@ -1,5 +1,4 @@
 /* A store in HDFS. Notes are extended attributes, "user.tony.NAME". */
-#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +8,6 @@
 #include "store/store_internal.h"
 
 #define NOTE_PREFIX "user.tony."
-
-enum { NOTE_CAP = 16384 }; /* bytes: HDFS's own limit */
 
 static char *full_path(const struct store *store, const char *path)
 {
@@ -38,29 +35,14 @@ static void on_file(void *data, const struct webhdfs_file *file)
 		call->request.visit(call->request.data, &item);
 }
 
-/* `value` in hex, "0x6f6e65". */
 static void on_attribute(void *data, const char *name, const char *value)
 {
-	static const char digits[] = "0123456789abcdefABCDEF";
 	const struct store_call *call = data;
-	unsigned char bytes[NOTE_CAP];
-	size_t length = 0;
+	struct str bytes cleanup_str = {0};
 
-	if (str_starts_with(name, NOTE_PREFIX) && str_starts_with(value, "0x") &&
-	    strspn(value + 2, digits) == strlen(value + 2) &&
-	    OPENSSL_hexstr2buf_ex(bytes, sizeof(bytes), &length, value + 2, '\0'))
+	if (str_starts_with(name, NOTE_PREFIX) && webhdfs_attribute_decode(value, &bytes))
 		call->request.visit_note(call->request.data, name + strlen(NOTE_PREFIX),
-					 (const char *)bytes, length);
-}
-
-static char *to_hex(const void *bytes, size_t length)
-{
-	size_t size = 2 * length + 1;
-	char *digits cleanup_free = mem_alloc(size);
-
-	if (!OPENSSL_buf2hexstr_ex(digits, size, NULL, bytes, (long)length, '\0'))
-		BUG("%zu bytes do not hold it", size);
-	return mem_printf("0x%s", digits);
+					 str_text(&bytes), bytes.length);
 }
 
 static void on_done(void *data, const struct webhdfs_result *result, const struct err *err)
@@ -90,7 +72,8 @@ static void on_done(void *data, const struct webhdfs_result *result, const struc
 static struct webhdfs_call *set_note(struct store_call *call, const char *path)
 {
 	char *name cleanup_free = mem_printf(NOTE_PREFIX "%s", call->request.to);
-	char *value cleanup_free = to_hex(call->request.bytes, (size_t)call->request.length);
+	char *value cleanup_free =
+		webhdfs_attribute_encode(call->request.bytes, (size_t)call->request.length);
 
 	return webhdfs_async_set_attribute(call->store->hdfs, path, name, value, on_done, call);
 }

@@ -12,6 +12,15 @@
 
 /* ---- life --------------------------------------------------------------------------------- */
 
+struct event_base *store_loop(struct store *store)
+{
+	if (!store->base) {
+		store->base = event_base_new();
+		store->has_own_base = true;
+	}
+	return store->base;
+}
+
 static int open_hdfs(struct store *store, const struct webhdfs_options *hdfs, struct err *err)
 {
 	if (!hdfs)
@@ -19,11 +28,7 @@ static int open_hdfs(struct store *store, const struct webhdfs_options *hdfs, st
 			       "%s: no Hadoop configuration says how to reach it; set "
 			       "HADOOP_CONF_DIR",
 			       store->location);
-	if (!store->base) {
-		store->base = event_base_new();
-		store->has_own_base = true;
-	}
-	store->hdfs = webhdfs_async_create(store->base, hdfs, err);
+	store->hdfs = webhdfs_async_create(store_loop(store), hdfs, err);
 	return store->hdfs ? 0 : -1;
 }
 
@@ -127,7 +132,7 @@ struct store_call *store_start(struct store *store, struct store_request request
 	struct store_call *call = mem_alloc(sizeof(*call));
 
 	*call = (struct store_call){.store = store, .request = request, .done = done, .data = data};
-	event_assign(&call->timer, store->base, -1, 0, on_turn, call);
+	event_assign(&call->timer, store_loop(store), -1, 0, on_turn, call);
 	LIST_INSERT_HEAD(&store->calls, call, link);
 	if (store->ops->traits.is_at_once)
 		start_turn(call);

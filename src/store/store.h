@@ -45,6 +45,9 @@ const char *store_root(const struct store *store);
 /* The server that answered last; NULL: there are none. Borrowed. */
 const char *store_server(const struct store *store);
 
+/* The loop that it is for; its own if it was opened without one. */
+struct event_base *store_loop(struct store *store);
+
 /* ---- requests ----------------------------------------------------------------------------- */
 
 struct store_item {

@@ -5,7 +5,16 @@
 
 #include "base/mem.h"
 #include "hadoop/webhdfs.h"
-#include "scheduler/yarn_note.h"
+#include "scheduler/journal_note.h"
+
+static void on_attribute(void *found, const char *name, const char *value)
+{
+	struct str bytes cleanup_str = {0};
+
+	if (str_starts_with(name, "user.tony.") && webhdfs_attribute_decode(value, &bytes))
+		journal_found_note(found, name + strlen("user.tony."), str_text(&bytes),
+				   bytes.length);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,19 +51,28 @@ static void read_path(const char *path)
 }
 
 /* Of what an AM has noted. */
-static void check_rest(const struct yarn_found *found)
+static void check_rest(const struct journal_found *found)
 {
 	size_t length;
-	const char *rest = yarn_found_rest(found, found->offset, &length);
+	const char *rest = journal_found_rest(found, found->offset, &length);
 
 	if (length > 0 && memcmp(rest, found->bytes.text, length) != 0)
 		BUG("%zu bytes", length);
 }
 
+static void on_attribute(void *found, const char *name, const char *value)
+{
+	struct str bytes cleanup_str = {0};
+
+	if (str_starts_with(name, "user.tony.") && webhdfs_attribute_decode(value, &bytes))
+		journal_found_note(found, name + strlen("user.tony."), str_text(&bytes),
+				   bytes.length);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct webhdfs_file file cleanup_webhdfs_file = {0};
-	struct yarn_found found cleanup_yarn_found = {.before = 100};
+	struct journal_found found cleanup_journal_found = {.before = 100};
 	struct err err cleanup_err = {0};
 	struct webhdfs_room room;
 	bool value;
@@ -91,8 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		webhdfs_answer_room(text, size - 1, &room);
 		break;
 	default:
-		webhdfs_answer_attributes(&question, text, size - 1, yarn_found_attribute, &found,
-					  NULL);
+		webhdfs_answer_attributes(&question, text, size - 1, on_attribute, &found, NULL);
 		check_rest(&found);
 	}
 	return 0;

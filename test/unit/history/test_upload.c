@@ -1,5 +1,5 @@
-/* A history on its way into HDFS that is held until its job's end is accepted, against a NameNode
- * with a script. */
+/* A history on its way into a store in HDFS that is held until its job's end is accepted, against a
+ * NameNode with a script. */
 #include "../base/scratch.h"
 #include "../base/test.h"
 #include "../hadoop/web_server.h"
@@ -50,7 +50,7 @@
 struct bed {
 	struct event_base *base;
 	struct web_server server;
-	struct webhdfs_async *hdfs;
+	struct store *store;
 	struct history_upload *upload;
 	int ends;
 	struct err err; /* of the end */
@@ -68,7 +68,6 @@ static void on_done(void *data, const struct err *err)
 static void open_bed(struct bed *bed, void **state, const struct web_step *steps, size_t count)
 {
 	const struct history_target target = {
-		.location = "/history",
 		.submitted_ms = 1700000000000,
 		.job_id = "j",
 		.attempt = 1,
@@ -81,10 +80,10 @@ static void open_bed(struct bed *bed, void **state, const struct web_step *steps
 	*bed = (struct bed){.base = event_base_new()};
 	web_server_start(&bed->server, steps, count);
 	str_list_add(&options.addresses, bed->server.url);
-	bed->hdfs = webhdfs_async_create(bed->base, &options, &err);
+	bed->store = store_open("hdfs://nn/history", &options, bed->base, &err);
 	str_list_finish(&options.addresses);
 	scratch_write(state, "packed/summary.json", "{}", 0600);
-	bed->upload = history_upload_start(bed->hdfs, scratch_path(state, "packed"), &target,
+	bed->upload = history_upload_start(bed->store, scratch_path(state, "packed"), &target,
 					   on_done, bed, &err);
 	if (!bed->upload)
 		fail_msg("%s", err_message(&err));
@@ -99,7 +98,7 @@ static void close_bed(struct bed *bed)
 	web_server_stop(&bed->server);
 	web_server_finish(&bed->server);
 	assert_int_equal(bed->ends, 1);
-	webhdfs_async_destroy(bed->hdfs);
+	store_close(bed->store);
 	history_upload_destroy(bed->upload);
 	err_finish(&bed->err);
 	event_base_free(bed->base);

@@ -411,6 +411,8 @@ static void directory_tells_another_owner(void **state)
 	fail_with(&bed, store_list("", "somebody", on_item, &bed), ERR_DENIED);
 	fail_with(&bed, store_download("a", "somebody", fd, 0, 1), ERR_DENIED);
 	assert_message_has(&bed.err, "has taken its place");
+	succeed(&bed, store_remove("")); /* the location itself */
+	assert_false(fs_exists(scratch_path(state, "files")));
 	close_bed(&bed);
 }
 

@@ -1,15 +1,15 @@
 /*
- * Where an AM that follows this one finds the job's journal: in the job's directory in HDFS, a file
- * for each AM, written on while the job runs. The loop never waits for it: one write is under way
- * at most, and takes with it all that came meanwhile.
+ * Where an AM that follows this one finds the job's journal: in the job's directory in a store, a
+ * file for each AM, written on while the job runs. The loop never waits for it: one write is under
+ * way at most, and takes with it all that came meanwhile.
  *
  * The file appears by a rename once all lines so far are in it; later ones are appended. Of an
  * append that failed nobody knows how much was done, so the file is then made anew.
  *
- * A DataNode takes 0.4 s for each write, for which programs would wait. So what the file lacks is
- * noted beside it, in an attribute of the directory (yarn_note.h), if it is small enough for one.
+ * A DataNode of HDFS takes 0.4 s for each write, for which programs would wait. So what the file
+ * lacks is noted beside it (journal_note.h), where the store takes notes and it is small enough.
  */
-#include "scheduler/yarn_journal.h"
+#include "scheduler/journal_copy.h"
 
 #include <event2/event.h>
 #include <fcntl.h>
@@ -23,9 +23,9 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/timer.h"
-#include "hadoop/webhdfs_async.h"
 #include "net/backoff.h"
-#include "scheduler/yarn_note.h"
+#include "scheduler/journal_note.h"
+#include "store/store.h"
 
 enum {
 	DIRECTORY_MODE = 0700,
@@ -37,21 +37,20 @@ enum {
 	RETRY_CAP_MS = 30000,
 };
 
-struct yarn_journal {
-	struct yarn_journal_options options;
-	struct webhdfs_async *hdfs;
-	struct webhdfs_call *call; /* NULL: none is under way */
-	char *path, *part;	   /* in HDFS; the part is renamed to the path */
-	int fd;			   /* of the journal itself */
+struct journal_copy {
+	struct journal_copy_options options;
+	struct store_call *call; /* NULL: none is under way */
+	char *path, *part;	 /* in the store; the part is renamed to the path */
+	int fd;			 /* of the journal itself */
 	bool has_directory, is_whole;
 	int64_t length, sequence;      /* of what `call` is to keep */
 	int64_t kept_length, appended; /* bytes; the last line's number */
-	struct webhdfs_call *note;     /* NULL: none is under way */
+	struct store_call *note;       /* NULL: none is under way */
 	char *note_name;
 	int64_t note_length, note_sequence;   /* of what `note` is to keep */
 	int64_t noted_length, noted_sequence; /* of what was noted last */
 	bool cannot_be_noted;		      /* what the file lacks, until it has more */
-	bool has_no_notes;		      /* HDFS refused one */
+	bool has_no_notes;		      /* the store has none, or refused one */
 	struct event *retry, *patience;
 	int64_t patience_until;
 	struct backoff backoff;
@@ -61,22 +60,22 @@ struct yarn_journal {
 	void *finished_data;
 };
 
-static void go_on(struct yarn_journal *journal);
+static void go_on(struct journal_copy *journal);
 
 /* ---- outcomes ----------------------------------------------------------------------------- */
 
-static void tell(struct yarn_journal *journal, int64_t sequence)
+static void tell(struct journal_copy *journal, int64_t sequence)
 {
 	journal->options.kept(journal->options.data, sequence);
 }
 
-static void let_go(struct yarn_journal *journal)
+static void let_go(struct journal_copy *journal)
 {
 	journal->is_late = true;
 	tell(journal, INT64_MAX);
 }
 
-static void begin_patience(struct yarn_journal *journal)
+static void begin_patience(struct journal_copy *journal)
 {
 	journal->patience_until = clock_monotonic_ms() + PATIENCE_MS;
 	timer_start(journal->patience, PATIENCE_MS);
@@ -86,7 +85,7 @@ static void begin_patience(struct yarn_journal *journal)
  * lost otherwise. */
 static void on_patience_over(evutil_socket_t fd, short what, void *data)
 {
-	struct yarn_journal *journal = data;
+	struct journal_copy *journal = data;
 
 	if (clock_monotonic_ms() - journal->patience_until > STILL_MS)
 		begin_patience(journal);
@@ -99,7 +98,7 @@ static void on_retry(evutil_socket_t fd, short what, void *data)
 	go_on(data);
 }
 
-static void end(struct yarn_journal *journal)
+static void end(struct journal_copy *journal)
 {
 	void (*finished)(void *data) = journal->finished;
 
@@ -108,27 +107,26 @@ static void end(struct yarn_journal *journal)
 		finished(journal->finished_data);
 }
 
-static bool takes_notes(const struct yarn_journal *journal)
+static bool takes_notes(const struct journal_copy *journal)
 {
 	return journal->has_directory && !journal->cannot_be_noted && !journal->has_no_notes;
 }
 
-static void warn_of_trouble(struct yarn_journal *journal, const struct err *err)
+static void warn_of_trouble(struct journal_copy *journal, const struct err *err)
 {
 	if (!journal->is_troubled)
-		log_warning(
-			"the journal's file in HDFS, where another application master would look "
-			"for it, cannot be written for now; the job goes on: %s",
-			err_message(err));
+		log_warning("the journal's file in %s, where another application master would look "
+			    "for it, cannot be written for now; the job goes on: %s",
+			    store_location(journal->options.store), err_message(err));
 	journal->is_troubled = true;
 }
 
-static void plan_retry(struct yarn_journal *journal)
+static void plan_retry(struct journal_copy *journal)
 {
 	timer_start(journal->retry, backoff_next(&journal->backoff, random_u64()));
 }
 
-static void fail(struct yarn_journal *journal, const struct err *err)
+static void fail(struct journal_copy *journal, const struct err *err)
 {
 	journal->is_whole = false;
 	warn_of_trouble(journal, err);
@@ -141,10 +139,11 @@ static void fail(struct yarn_journal *journal, const struct err *err)
 	plan_retry(journal);
 }
 
-static void succeed(struct yarn_journal *journal)
+static void succeed(struct journal_copy *journal)
 {
 	if (journal->is_troubled)
-		log_info("the journal's file in HDFS is written again");
+		log_info("the journal's file in %s is written again",
+			 store_location(journal->options.store));
 	journal->is_troubled = journal->is_late = false;
 	backoff_reset(&journal->backoff);
 	evtimer_del(journal->patience);
@@ -158,13 +157,13 @@ static void succeed(struct yarn_journal *journal)
 		go_on(journal);
 }
 
-static bool may_write(const struct yarn_journal *journal)
+static bool may_write(const struct journal_copy *journal)
 {
-	return journal->options.may_write(journal->options.data);
+	return journal->options.writer.may_write(journal->options.writer.data);
 }
 
 /* In the midst of it, this AM may have become one of several. */
-static void put_off(struct yarn_journal *journal)
+static void put_off(struct journal_copy *journal)
 {
 	journal->call = NULL;
 	if (journal->finished)
@@ -175,9 +174,9 @@ static void put_off(struct yarn_journal *journal)
 
 /* ---- notes -------------------------------------------------------------------------------- */
 
-static void on_noted(void *data, const struct webhdfs_result *result, const struct err *err)
+static void on_noted(void *data, const struct store_answer *answer, const struct err *err)
 {
-	struct yarn_journal *journal = data;
+	struct journal_copy *journal = data;
 
 	journal->note = NULL;
 	if (err) {
@@ -197,9 +196,9 @@ static void on_noted(void *data, const struct webhdfs_result *result, const stru
 	go_on(journal);
 }
 
-/* The rest of the journal up to `end`, which the file in HDFS lacks, whole, or NULL. The caller
- * frees. */
-static char *read_rest(const struct yarn_journal *journal, int64_t end, struct err *err)
+/* The rest of the journal up to `end`, which the file in the store lacks, whole, or NULL. The
+ * caller frees. */
+static char *read_rest(const struct journal_copy *journal, int64_t end, struct err *err)
 {
 	size_t length = (size_t)(end - journal->kept_length);
 	char *bytes cleanup_free = mem_alloc(length);
@@ -210,35 +209,37 @@ static char *read_rest(const struct yarn_journal *journal, int64_t end, struct e
 	return mem_steal(&bytes);
 }
 
-static char *read_note(const struct yarn_journal *journal, int64_t end)
+static int read_note(const struct journal_copy *journal, int64_t end, struct str *value)
 {
 	struct err err cleanup_err = {0};
 	int64_t length = end - journal->kept_length;
 
-	if (length > YARN_NOTE_CAP)
-		return NULL;
+	if (length > JOURNAL_NOTE_CAP)
+		return -1;
 	char *bytes cleanup_free = read_rest(journal, end, &err);
-	return bytes ? yarn_note_encode(journal->kept_length, bytes, (size_t)length) : NULL;
+	return bytes ? journal_note_encode(journal->kept_length, bytes, (size_t)length, value) : -1;
 }
 
-static void note(struct yarn_journal *journal, int64_t end)
+static void note(struct journal_copy *journal, int64_t end)
 {
-	char *value cleanup_free = read_note(journal, end);
+	struct str value cleanup_str = {0};
 
-	journal->cannot_be_noted = !value;
-	if (!value)
+	journal->cannot_be_noted = read_note(journal, end, &value) < 0;
+	if (journal->cannot_be_noted)
 		return;
 	journal->note_length = end;
 	journal->note_sequence = journal->appended;
-	journal->note = webhdfs_async_set_attribute(journal->hdfs, journal->options.directory,
-						    journal->note_name, value, on_noted, journal);
+	journal->note =
+		store_start(journal->options.store,
+			    store_set_note("", journal->note_name, value.text, value.length),
+			    on_noted, journal);
 }
 
 /* ---- steps -------------------------------------------------------------------------------- */
 
-static void on_appended(void *data, const struct webhdfs_result *result, const struct err *err)
+static void on_appended(void *data, const struct store_answer *answer, const struct err *err)
 {
-	struct yarn_journal *journal = data;
+	struct journal_copy *journal = data;
 
 	journal->call = NULL;
 	if (err)
@@ -247,47 +248,48 @@ static void on_appended(void *data, const struct webhdfs_result *result, const s
 		succeed(journal);
 }
 
-static void on_renamed(void *data, const struct webhdfs_result *result, const struct err *err)
+static void on_renamed(void *data, const struct store_answer *answer, const struct err *err)
 {
-	struct yarn_journal *journal = data;
+	struct journal_copy *journal = data;
 
 	journal->is_whole = !err;
-	on_appended(data, result, err);
+	on_appended(data, answer, err);
 }
 
-static void on_created(void *data, const struct webhdfs_result *result, const struct err *err)
+static void on_created(void *data, const struct store_answer *answer, const struct err *err)
 {
-	struct yarn_journal *journal = data;
+	struct journal_copy *journal = data;
 
 	if (err)
-		on_appended(data, result, err);
+		on_appended(data, answer, err);
 	else if (!may_write(journal))
 		put_off(journal);
 	else
-		journal->call = webhdfs_async_rename(journal->hdfs, journal->part, journal->path,
-						     true, on_renamed, journal);
+		journal->call = store_start(journal->options.store,
+					    store_rename(journal->part, journal->path), on_renamed,
+					    journal);
 }
 
-static void on_directory(void *data, const struct webhdfs_result *result, const struct err *err)
+static void on_directory(void *data, const struct store_answer *answer, const struct err *err)
 {
-	const struct webhdfs_create create = {.permission = FILE_MODE, .overwrite = true};
-	struct yarn_journal *journal = data;
+	struct journal_copy *journal = data;
 
 	journal->has_directory = !err;
 	if (err)
-		on_appended(data, result, err);
+		on_appended(data, answer, err);
 	else if (!may_write(journal))
 		put_off(journal);
 	else {
-		journal->call =
-			webhdfs_async_upload(journal->hdfs, journal->part, &create, journal->fd,
-					     journal->length, NULL, on_created, journal);
+		journal->call = store_start(
+			journal->options.store,
+			store_upload(journal->part, FILE_MODE, journal->fd, journal->length),
+			on_created, journal);
 		go_on(journal);
 	}
 }
 
-/* When the journal cannot be read, nothing was sent: the file in HDFS is as it was. */
-static void append(struct yarn_journal *journal)
+/* When the journal cannot be read, nothing was sent: the file in the store is as it was. */
+static void append(struct journal_copy *journal)
 {
 	struct err err cleanup_err = {0};
 	char *bytes cleanup_free = read_rest(journal, journal->length, &err);
@@ -298,24 +300,25 @@ static void append(struct yarn_journal *journal)
 		plan_retry(journal);
 		return;
 	}
-	journal->call = webhdfs_async_append(journal->hdfs, journal->path, bytes,
-					     (size_t)(journal->length - journal->kept_length),
-					     on_appended, journal);
+	journal->call = store_start(journal->options.store,
+				    store_append(journal->path, bytes,
+						 (size_t)(journal->length - journal->kept_length)),
+				    on_appended, journal);
 }
 
-static void write_file(struct yarn_journal *journal, int64_t end)
+static void write_file(struct journal_copy *journal, int64_t end)
 {
 	journal->length = end;
 	journal->sequence = journal->appended;
 	if (!journal->is_whole)
-		journal->call =
-			webhdfs_async_make_directories(journal->hdfs, journal->options.directory,
-						       DIRECTORY_MODE, on_directory, journal);
+		journal->call = store_start(journal->options.store,
+					    store_make_directories("", DIRECTORY_MODE),
+					    on_directory, journal);
 	else
 		append(journal);
 }
 
-static void go_on(struct yarn_journal *journal)
+static void go_on(struct journal_copy *journal)
 {
 	struct stat status;
 
@@ -342,7 +345,7 @@ static void go_on(struct yarn_journal *journal)
 
 /* ---- life --------------------------------------------------------------------------------- */
 
-struct yarn_journal *yarn_journal_create(const struct yarn_journal_options *options,
+struct journal_copy *journal_copy_create(const struct journal_copy_options *options,
 					 struct err *err)
 {
 	int fd = open(options->journal, O_RDONLY | O_CLOEXEC);
@@ -351,52 +354,47 @@ struct yarn_journal *yarn_journal_create(const struct yarn_journal_options *opti
 		err_set_errno(err, "%s", options->journal);
 		return NULL;
 	}
-	struct yarn_journal *journal = mem_alloc(sizeof(*journal));
-	*journal = (struct yarn_journal){
+	struct journal_copy *journal = mem_alloc(sizeof(*journal));
+	*journal = (struct journal_copy){
 		.options = *options,
-		.hdfs = webhdfs_async_create(options->base, options->hdfs, err),
-		.path = yarn_journal_path(options->directory, options->am_attempt),
+		.path = journal_copy_name(options->am_attempt),
+		.has_no_notes = !store_traits(options->store)->has_notes,
 		.fd = fd,
 		.retry = evtimer_new(options->base, on_retry, journal),
 		.patience = evtimer_new(options->base, on_patience_over, journal),
 		.backoff = {.first_ms = FIRST_RETRY_MS, .cap_ms = RETRY_CAP_MS},
 	};
 	journal->part = mem_printf("%s.part", journal->path);
-	journal->note_name = yarn_note_name(options->am_attempt);
-	if (journal->hdfs)
-		return journal;
-	yarn_journal_destroy(journal);
-	return NULL;
+	journal->note_name = journal_note_name(options->am_attempt);
+	return journal;
 }
 
-void yarn_journal_appended(struct yarn_journal *journal, int64_t sequence)
+void journal_copy_appended(struct journal_copy *journal, int64_t sequence)
 {
 	journal->appended = sequence;
 	go_on(journal);
 }
 
-const char *yarn_journal_namenode(const struct yarn_journal *journal)
-{
-	return journal ? webhdfs_async_address(journal->hdfs) : NULL;
-}
-
-void yarn_journal_finish(struct yarn_journal *journal, void (*done)(void *data), void *data)
+void journal_copy_finish(struct journal_copy *journal, void (*done)(void *data), void *data)
 {
 	journal->finished = done;
 	journal->finished_data = data;
 	evtimer_del(journal->retry);
 	evtimer_del(journal->patience);
 	if (journal->note)
-		webhdfs_call_cancel(mem_steal(&journal->note));
+		store_cancel(mem_steal(&journal->note));
 	if (!journal->call)
 		end(journal);
 }
 
-void yarn_journal_destroy(struct yarn_journal *journal)
+void journal_copy_destroy(struct journal_copy *journal)
 {
 	if (!journal)
 		return;
-	webhdfs_async_destroy(journal->hdfs);
+	if (journal->call)
+		store_cancel(journal->call);
+	if (journal->note)
+		store_cancel(journal->note);
 	event_free(journal->retry);
 	event_free(journal->patience);
 	close(journal->fd);

@@ -1,5 +1,5 @@
-/* The journal of an AM on YARN, as the AM that follows finds it in HDFS, against a NameNode with a
- * script. */
+/* The journal of an AM, as the AM that follows finds it in HDFS, against a NameNode with a script.
+ */
 #include "../base/patience.h"
 #include "../base/scratch.h"
 #include "../hadoop/web_server.h"
@@ -12,55 +12,31 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "hadoop/cluster.h"
-#include "job/job.h"
+#include "scheduler/journal_copy.h"
+#include "scheduler/journal_note.h"
 #include "scheduler/scheduler.h"
-#include "scheduler/yarn_journal.h"
-#include "scheduler/yarn_note.h"
+#include "store/store.h"
 
 /* As AM 4 of the job. 0 and what it found, or -1 and the error. The caller frees. */
 static int recover(void **state, const struct web_step *steps, size_t count, char **found,
 		   struct err *err)
 {
-	struct hadoop_file agent = {.url = (char *)"hdfs://nn:8020/agent", .length = 1};
-	struct hadoop_cluster cluster = {
-		.user = (char *)"alice",
-		.queue = (char *)"ml",
-		.protections = 1,
-		.connect_timeout_ms = PATIENCE_MS,
-		.call_timeout_ms = PATIENCE_MS,
-		.retry_interval_ms = 1,
-		.max_wait_ms = -1,
-		.hdfs = {.user = (char *)"alice", .fs = (char *)"hdfs://nn:8020"},
-		.home = (char *)"/",
-		.job_dir = (char *)"/j",
-		.history_dir = (char *)"/history",
-		.files = &agent,
-		.file_count = 1,
-	};
+	struct webhdfs_options options = {.user = (char *)"alice", .max_wait_ms = -1};
 	const struct scheduler_place place = {.journal = (char *)scratch_path(state, "found"),
 					      .am_attempt = 4};
 	struct web_server server;
 
 	log_open("test", LOG_LEVEL_ERROR);
 	web_server_start(&server, steps, count);
-	str_list_add(&cluster.rm, "127.0.0.1:1");
-	str_list_add(&cluster.rm_scheduler, "127.0.0.1:1");
-	str_list_add(&cluster.hdfs.webhdfs, server.url);
-	str_list_add(&cluster.hdfs.name_nodes, "127.0.0.1:1");
-	struct job job = {.engine = hadoop_cluster_to_json(&cluster), .stores = json_object()};
-	hdfs_access_write(&cluster.hdfs, job.stores);
-	int result = yarn_journal_recover(&job, scratch_path(state, "."), &place, err);
+	str_list_add(&options.addresses, server.url);
+	struct store *store = store_open("hdfs://nn:8020/j", &options, NULL, err);
+	int result = journal_recover(store, scratch_path(state, "."), &place, err);
+	store_close(store);
 	web_server_stop(&server);
 	*found = result == 0 ? scratch_read(state, "found") : NULL;
 	assert_int_equal(fs_exists(place.journal), result == 0);
-	json_decref(job.engine);
-	json_decref(job.stores);
 	web_server_finish(&server);
-	str_list_finish(&cluster.rm);
-	str_list_finish(&cluster.rm_scheduler);
-	str_list_finish(&cluster.hdfs.webhdfs);
-	str_list_finish(&cluster.hdfs.name_nodes);
+	str_list_finish(&options.addresses);
 	return result;
 }
 
@@ -107,11 +83,19 @@ static void the_newest_journal_before_is_brought(void **state)
 	assert_found(state, "one\n", steps, array_length(steps));
 }
 
+static char *note_of(int64_t offset, const char *bytes)
+{
+	struct str value cleanup_str = {0};
+
+	assert_int_equal(journal_note_encode(offset, bytes, strlen(bytes), &value), 0);
+	return webhdfs_attribute_encode(value.text, value.length);
+}
+
 /* What the AMs before had noted; the last one's note is of bytes from `offset` on. */
 static char *notes_of(int64_t offset, const char *bytes)
 {
-	char *old cleanup_free = yarn_note_encode(0, "old\n", 4);
-	char *value cleanup_free = yarn_note_encode(offset, bytes, strlen(bytes));
+	char *old cleanup_free = note_of(0, "old\n");
+	char *value cleanup_free = note_of(offset, bytes);
 
 	return mem_printf(JSON("200", "{\"XAttrs\":["
 				      "{\"name\":\"user.tony.journal-3\",\"value\":\"%s\"},"
@@ -145,27 +129,32 @@ static void what_was_noted_is_enough_without_a_file(void **state)
 /* Of AM 4: its own, and what is none. "0x789c030000000001" is "", without an offset. */
 static void what_is_no_note_is_passed_over(void **state)
 {
-	char *value cleanup_free = yarn_note_encode(0, "one\n", 4);
-	char *negative cleanup_free = yarn_note_encode(-1, "one\n", 4);
+	char *value cleanup_free = note_of(0, "one\n");
+	char *negative cleanup_free = note_of(-1, "one\n");
 	char *torn cleanup_free = mem_strndup(value, strlen(value) - 2);
 	const struct {
 		const char *name, *value;
 	} rows[] = {
-		{"user.tony.journal-4", value},	   {"user.tony.journal-0", value},
-		{"user.tony.journal-x", value},	   {"user.tony.journal-", value},
-		{"trusted.journal-3", value},	   {"user.tony.journal-3", ""},
-		{"user.tony.journal-3", "0x"},	   {"user.tony.journal-3", "0x7"},
-		{"user.tony.journal-3", "0xzz"},   {"user.tony.journal-3", "\"one\""},
-		{"user.tony.journal-3", torn},	   {"user.tony.journal-3", value + 2},
-		{"user.tony.journal-3", negative}, {"user.tony.journal-3", "0x789c030000000001"},
+		{"journal-4", value},	      {"journal-0", value},
+		{"journal-x", value},	      {"journal-", value},
+		{"trusted.journal-3", value}, {"journal-3", ""},
+		{"journal-3", "0x"},	      {"journal-3", "0x7"},
+		{"journal-3", "0xzz"},	      {"journal-3", "\"one\""},
+		{"journal-3", torn},	      {"journal-3", value + 2},
+		{"journal-3", negative},      {"journal-3", "0x789c030000000001"},
 	};
-	struct yarn_found found cleanup_yarn_found = {.before = 4};
+	struct journal_found found cleanup_journal_found = {.before = 4};
+	struct str bytes cleanup_str = {0};
 
 	for (size_t i = 0; i < array_length(rows); i++) {
-		yarn_found_attribute(&found, rows[i].name, rows[i].value);
+		str_truncate(&bytes, 0);
+		if (webhdfs_attribute_decode(rows[i].value, &bytes))
+			journal_found_note(&found, rows[i].name, str_text(&bytes), bytes.length);
 		assert_int_equal(found.attempt, 0);
 	}
-	yarn_found_attribute(&found, "user.tony.journal-3", value);
+	str_truncate(&bytes, 0);
+	assert_true(webhdfs_attribute_decode(value, &bytes));
+	journal_found_note(&found, "journal-3", str_text(&bytes), bytes.length);
 	assert_int_equal(found.attempt, 3);
 }
 

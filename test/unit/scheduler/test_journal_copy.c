@@ -1,4 +1,5 @@
-/* The journal of an AM on YARN, as it is kept in HDFS, against a NameNode with a script. */
+/* The journal of an AM, as it is kept in a store: in HDFS, against a NameNode with a script, and in
+ * a directory. */
 #include "../base/scratch.h"
 #include "../base/test.h"
 #include "../hadoop/web_server.h"
@@ -14,9 +15,10 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "hadoop/webhdfs.h"
-#include "scheduler/yarn_journal.h"
-#include "scheduler/yarn_note.h"
+#include "scheduler/journal_copy.h"
+#include "scheduler/journal_note.h"
+#include "scheduler/scheduler.h"
+#include "store/store.h"
 
 #define TRUE	JSON("200", "{\"boolean\":true}")
 #define NOTHING JSON("200", "")
@@ -61,7 +63,8 @@ struct bed {
 	void **state;
 	struct event_base *base;
 	struct web_server server;
-	struct yarn_journal *journal;
+	struct store *store;
+	struct journal_copy *journal;
 	int64_t appended, kept;
 	int asked;  /* whether it may write */
 	int denied; /* from this time of asking on it may not; 0: never */
@@ -99,17 +102,17 @@ static void open_bed(struct bed *bed, void **state, const struct web_step *steps
 	web_server_start(&bed->server, steps, count);
 	str_list_add(&hdfs.addresses, bed->server.url);
 	scratch_write(state, "journal", "", 0600);
-	const struct yarn_journal_options options = {
+	bed->store = store_open("hdfs://nn/j", &hdfs, bed->base, &err);
+	const struct journal_copy_options options = {
 		.base = bed->base,
-		.hdfs = &hdfs,
-		.directory = "/j",
+		.store = bed->store,
 		.journal = scratch_path(state, "journal"),
 		.am_attempt = 2,
-		.may_write = may_write,
+		.writer = {may_write, bed},
 		.kept = on_kept,
 		.data = bed,
 	};
-	bed->journal = yarn_journal_create(&options, &err);
+	bed->journal = journal_copy_create(&options, &err);
 	str_list_finish(&hdfs.addresses);
 	if (!bed->journal)
 		fail_msg("%s", err_message(&err));
@@ -118,7 +121,8 @@ static void open_bed(struct bed *bed, void **state, const struct web_step *steps
 /* Every step of the script was taken, and in the end this had been sent. */
 static void close_bed(struct bed *bed, const char *bodies)
 {
-	yarn_journal_destroy(bed->journal);
+	journal_copy_destroy(bed->journal);
+	store_close(bed->store);
 	web_server_stop(&bed->server);
 	assert_string_equal(str_text(&bed->server.bodies), bodies);
 	web_server_finish(&bed->server);
@@ -132,7 +136,7 @@ static void close_bed(struct bed *bed, const char *bodies)
 static void append(struct bed *bed, const char *line)
 {
 	scratch_append(bed->state, "journal", line);
-	yarn_journal_appended(bed->journal, ++bed->appended);
+	journal_copy_appended(bed->journal, ++bed->appended);
 }
 
 static void wait_kept(struct bed *bed, int64_t sequence)
@@ -149,7 +153,7 @@ static void wait_asked(struct bed *bed, int times)
 
 static void finish(struct bed *bed)
 {
-	yarn_journal_finish(bed->journal, on_finished, bed);
+	journal_copy_finish(bed->journal, on_finished, bed);
 	while (!bed->is_finished)
 		event_base_loop(bed->base, EVLOOP_ONCE);
 }
@@ -235,7 +239,8 @@ static void a_journal_that_cannot_be_read_is_tried_again(void **state)
 /* What the last note says, by the AM that reads it, behind a file of so many bytes. */
 static void assert_noted(const struct bed *bed, int64_t length, const char *expected)
 {
-	struct yarn_found found cleanup_yarn_found = {.before = 3};
+	struct str bytes cleanup_str = {0};
+	struct journal_found found cleanup_journal_found = {.before = 3};
 	const char *value = strstr(str_text(&bed->server.heads), "xattr.value=");
 
 	for (const char *next = value; next; next = strstr(value + 1, "xattr.value="))
@@ -244,10 +249,11 @@ static void assert_noted(const struct bed *bed, int64_t length, const char *expe
 	value += strlen("xattr.value=");
 	char *text cleanup_free = mem_strndup(value, strcspn(value, "&"));
 	assert_non_null(strstr(value, "&flag=CREATE%2CREPLACE HTTP/1.1"));
-	yarn_found_attribute(&found, "user.tony.journal-2", text);
-	yarn_found_file(&found, &(struct webhdfs_file){.name = (char *)"journal-2.jsonl"});
+	assert_true(webhdfs_attribute_decode(text, &bytes));
+	journal_found_note(&found, "journal-2", str_text(&bytes), bytes.length);
+	journal_found_file(&found, &(struct store_item){.name = (char *)"journal-2.jsonl"});
 	size_t rest_length;
-	const char *rest = yarn_found_rest(&found, length, &rest_length);
+	const char *rest = journal_found_rest(&found, length, &rest_length);
 	char *shown cleanup_free = mem_strndup(rest, rest_length);
 	assert_string_equal(shown, expected);
 }
@@ -267,7 +273,8 @@ static void what_a_data_node_takes_long_for_is_noted(void **state)
 	append(&bed, "two\n");
 	append(&bed, "three\n");
 	wait_kept(&bed, 3);
-	yarn_journal_destroy(mem_steal(&bed.journal));
+	journal_copy_destroy(mem_steal(&bed.journal));
+	store_close(bed.store);
 	web_server_stop(&bed.server);
 	assert_noted(&bed, 0, "one\ntwo\nthree\n");
 	assert_noted(&bed, 4, "two\nthree\n");
@@ -292,7 +299,8 @@ static void what_is_too_long_for_a_note_waits_for_the_file(void **state)
 	append(&bed, "two\n");
 	wait_kept(&bed, 2);
 	finish(&bed);
-	yarn_journal_destroy(mem_steal(&bed.journal));
+	journal_copy_destroy(mem_steal(&bed.journal));
+	store_close(bed.store);
 	web_server_stop(&bed.server);
 	assert_noted(&bed, sizeof(line) - 1, "two\n");
 	web_server_finish(&bed.server);
@@ -408,7 +416,7 @@ static void the_end_waits_for_what_is_under_way(void **state)
 	OPEN(&bed, MAKES_DIRECTORY, MAKES_PART, RENAMES);
 	append(&bed, "one\n");
 	append(&bed, "two\n");
-	yarn_journal_finish(bed.journal, on_finished, &bed);
+	journal_copy_finish(bed.journal, on_finished, &bed);
 	assert_false(bed.is_finished);
 	while (!bed.is_finished)
 		event_base_loop(bed.base, EVLOOP_ONCE);
@@ -421,10 +429,45 @@ static void without_a_write_the_end_is_at_once(void **state)
 	struct bed bed;
 
 	open_bed(&bed, state, NULL, 0);
-	yarn_journal_finish(bed.journal, on_finished, &bed);
+	journal_copy_finish(bed.journal, on_finished, &bed);
 	assert_true(bed.is_finished);
 	append(&bed, "late\n");
 	close_bed(&bed, "");
+}
+
+/* ---- a directory -------------------------------------------------------------------------- */
+
+/* It has no notes, and needs none. */
+static void a_directory_keeps_it_for_the_next(void **state)
+{
+	struct bed bed = {.state = state, .base = event_base_new()};
+	struct err err cleanup_err = {0};
+	const struct scheduler_place next = {.journal = (char *)scratch_path(state, "next"),
+					     .am_attempt = 3};
+
+	scratch_write(state, "journal", "", 0600);
+	bed.store = store_open(scratch_path(state, "shared/job"), NULL, bed.base, &err);
+	const struct journal_copy_options options = {
+		.base = bed.base,
+		.store = bed.store,
+		.journal = scratch_path(state, "journal"),
+		.am_attempt = 2,
+		.writer = {may_write, &bed},
+		.kept = on_kept,
+		.data = &bed,
+	};
+	bed.journal = journal_copy_create(&options, &err);
+	append(&bed, "one\n");
+	wait_kept(&bed, 1);
+	append(&bed, "two\n");
+	append(&bed, "three\n");
+	wait_kept(&bed, 3);
+	assert_text_freed(scratch_read(state, "shared/job/journal-2.jsonl"), "one\ntwo\nthree\n");
+	assert_success(journal_recover(bed.store, scratch_path(state, "."), &next, &err), &err);
+	assert_text_freed(scratch_read(state, "next"), "one\ntwo\nthree\n");
+	journal_copy_destroy(bed.journal);
+	store_close(bed.store);
+	event_base_free(bed.base);
 }
 
 int main(void)
@@ -444,6 +487,7 @@ int main(void)
 		scratch_test(after_a_while_nobody_waits),
 		scratch_test(the_end_waits_for_what_is_under_way),
 		scratch_test(without_a_write_the_end_is_at_once),
+		scratch_test(a_directory_keeps_it_for_the_next),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
