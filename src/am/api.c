@@ -4,12 +4,9 @@
 #include <string.h>
 
 #include "am/api_internal.h"
-#include "am/api_ring.h"
-#include "am/gloo_store.h"
+#include "am/listen.h"
 #include "base/mem.h"
 #include "web/ui_door.h"
-
-enum { SERVICE_BYTES = 64 * 1024 }; /* a pickle of a host's addresses: some hundred bytes */
 
 #define EVERYBODY .needs = HTTP_ACCESS_NONE
 #define READERS	  .needs = HTTP_ACCESS_READ
@@ -50,15 +47,7 @@ static const struct http_route routes[] = {
 	{"PUT", "/v1/kv/{key*}", api_handle_kv_put},
 	{"GET", "/v1/kv/{key*}", api_handle_kv_get},
 	{"DELETE", "/v1/kv/{key*}", api_handle_kv_delete},
-	/* Of jobs with an api->ring_service only. */
-	{"GET", "/rank_and_size/{key}", api_handle_ring_place, EVERYBODY},
-	{"PUT", "/worker_addresses/{key}", api_handle_ring_service, EVERYBODY,
-	 .stranger_body = SERVICE_BYTES},
-	{"PUT", "/{scope}/{key}", api_handle_ring_put, EVERYBODY, .stranger_body = KV_VALUE_MAX},
-	{"GET", "/{scope}/{key}", api_handle_ring_get, EVERYBODY},
-	{"DELETE", "/{scope}/{key}", api_handle_ring_delete, EVERYBODY},
 };
-enum { RING_ROUTES = 5 };
 
 static enum http_access authorize(void *data, const struct http_request *request)
 {
@@ -68,15 +57,29 @@ static enum http_access authorize(void *data, const struct http_request *request
 	return viewer ? HTTP_ACCESS_READ : HTTP_ACCESS_NONE;
 }
 
+/* These, and those of the rendezvous. */
+static size_t list_routes(struct api *api)
+{
+	size_t own = array_length(routes), more;
+	const struct http_route *others = rendezvous_routes(api->rendezvous, &more);
+
+	api->routes = mem_alloc_array(own + more, sizeof(*api->routes));
+	memcpy(api->routes, routes, sizeof(routes));
+	for (size_t i = 0; i < more; i++)
+		api->routes[own + i] = others[i];
+	return own + more;
+}
+
 static struct http_server *open_server(struct api *api, const struct api_options *options,
 				       struct err *err)
 {
+	size_t route_count = list_routes(api);
 	struct http_server_config config = {
 		.address = options->address,
 		.listener = options->listener,
 		.token = options->token,
-		.routes = routes,
-		.route_count = array_length(routes) - (api->ring_service ? 0 : RING_ROUTES),
+		.routes = api->routes,
+		.route_count = route_count,
 		.data = api,
 		.authorize = authorize,
 		.host = api->name,
@@ -85,8 +88,8 @@ static struct http_server *open_server(struct api *api, const struct api_options
 
 	if (config.limits.connections == 0)
 		config.limits.connections = 4 * api->task_count + 1024;
-	if (api->ring_service) /* its processes are strangers, and what they send is kept next */
-		config.limits.stranger_bytes = gloo_store_total_max(api_ring_count_processes(api));
+	if (config.limits.stranger_bytes == 0)
+		config.limits.stranger_bytes = rendezvous_stranger_bytes(api->rendezvous);
 	return http_server_create(api->base, &config, err);
 }
 
@@ -105,21 +108,27 @@ struct api *api_create(struct event_base *base, const struct api_host *host,
 	event_assign(&api->fold, base, -1, 0, api_view_go_on, api);
 	event_assign(&api->linger, base, -1, 0, api_on_linger_over, api);
 	api->kv = kept_kv_open(KV_TOTAL_MAX, options->kv_file);
-	api->rendezvous_file = mem_strdup(options->rendezvous_file);
 	LIST_INIT(&api->event_followers);
 	LIST_INIT(&api->log_followers);
 	LIST_INIT(&api->waiters);
 	TAILQ_INIT(&api->lookers);
 	api->kept = INT64_MAX;
-	if (host->job->live_elastic)
-		api->ring_service = api_ring_create(api, options->ring_file);
+	api->rendezvous = rendezvous_create(&(struct rendezvous_options){
+		.base = base,
+		.job = host->job,
+		.machine = host->machine,
+		.host = options->host,
+		.file = options->rendezvous_file,
+		.ring_file = options->ring_file,
+	});
 	api->name = mem_strdup(options->host);
 	api->server = open_server(api, options, err);
 	if (!api->server) {
 		api_destroy(api);
 		return NULL;
 	}
-	api->address = api_advertise(api, http_server_address(api->server));
+	api->address = listen_advertise(api->name, http_server_address(api->server));
+	rendezvous_set_address(api->rendezvous, http_server_address(api->server), api->address);
 	return api;
 }
 
@@ -129,8 +138,8 @@ void api_destroy(struct api *api)
 		return;
 	ui_door_close(api->ui_door);
 	http_server_destroy(api->server);
-	api_rendezvous_close(api);
-	api_ring_destroy(api->ring_service);
+	rendezvous_destroy(api->rendezvous);
+	free(api->routes);
 	for (size_t i = 0; i < api->task_count; i++) {
 		if (api->tasks[i].api)
 			api_task_finish(&api->tasks[i]);
@@ -143,7 +152,6 @@ void api_destroy(struct api *api)
 	viewers_destroy(api->viewers);
 	job_view_destroy(api->view);
 	kept_kv_close(api->kv);
-	free(api->rendezvous_file);
 	json_decref(api->advice);
 	free(api->stragglers);
 	free(api->name);
@@ -180,6 +188,11 @@ void api_journal_kept(struct api *api, int64_t sequence)
 	api_answer_kept(api);
 }
 
+void api_tasks_changed(struct api *api)
+{
+	rendezvous_check(api->rendezvous);
+}
+
 void api_order_changed(struct api *api, size_t task)
 {
 	api->tasks[task].ordered = api->appended;
@@ -190,14 +203,13 @@ void api_order_changed(struct api *api, size_t task)
 int api_cluster_formed(struct api *api, struct err *err)
 {
 	api_cluster_changed(api);
-	return api_rendezvous_renew(api, err);
+	return rendezvous_renew(api->rendezvous, err);
 }
 
 void api_conclude(struct api *api)
 {
 	api->concluded = true;
-	api_rendezvous_close(api);
-	api_ring_conclude(api->ring_service);
+	rendezvous_conclude(api->rendezvous);
 	api_tasks_answer_all(api);
 	api_journal_appended(api, api->appended);
 	api_journal_kept(api, INT64_MAX);

@@ -4,14 +4,6 @@
 #include "am/api_internal.h"
 #include "base/mem.h"
 
-char *api_advertise(const struct api *api, const char *address)
-{
-	if (!api->name)
-		return mem_strdup(address);
-	return mem_printf(strchr(api->name, ':') ? "[%s]%s" : "%s%s", api->name,
-			  strrchr(address, ':'));
-}
-
 void api_answer_bad(struct http_request *request, const struct err *err)
 {
 	http_answer_error(request, 400, "bad-request", "%s", err_message(err));

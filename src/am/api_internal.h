@@ -7,7 +7,7 @@
 #include <sys/queue.h>
 
 #include "am/api.h"
-#include "am/gloo.h"
+#include "am/horovod/rendezvous.h"
 #include "am/kept_kv.h"
 #include "am/kv.h"
 #include "am/log_relay.h"
@@ -71,6 +71,7 @@ struct api {
 	struct api_host host;
 	struct event_base *base;
 	struct http_server *server;
+	struct http_route *routes; /* of that */
 	char *name; /* of this machine, for others; NULL: the address that is listened at */
 	char *address;
 	struct api_task *tasks;
@@ -82,10 +83,7 @@ struct api {
 	struct journal_reader *reader; /* feeds `view`; NULL: not needed yet */
 	struct event fold;	       /* pending: the journal may have more for `view` */
 	struct kept_kv *kv;
-	struct gloo *gloo;	       /* NULL: none is needed, or no ring has formed yet */
-	char *ring;		       /* which it serves; NULL: none */
-	char *rendezvous_file;	       /* of that; NULL: none */
-	struct api_ring *ring_service; /* NULL: the job's processes do not outlive their ring */
+	struct rendezvous *rendezvous; /* NULL: the job's framework asks for none */
 	LIST_HEAD(, api_event_follower) event_followers;
 	LIST_HEAD(, api_log_follower) log_followers;
 	TAILQ_HEAD(, api_looker) lookers; /* who wait for the view */
@@ -111,9 +109,6 @@ struct api {
 
 /* The task of the path, or NULL when there is none: then 404 is answered. */
 struct api_task *api_find_task(struct api *api, struct http_request *request);
-
-/* "0.0.0.0:4000" as others know it: "node-7:4000". The caller frees. */
-char *api_advertise(const struct api *api, const char *address);
 
 /* ---- api_view.c: the job as its journal tells it */
 
@@ -191,12 +186,6 @@ void api_tasks_answer_all(struct api *api);
 /* More of the journal is kept than the lines up to `before`. */
 void api_tasks_go_on(struct api *api, int64_t before);
 void api_task_finish(struct api_task *task);
-
-/* Serves the ring that the cluster forms now, if its framework wants one. */
-int api_rendezvous_renew(struct api *api, struct err *err);
-/* Tells where the rendezvous of the present ring is, if there is one. */
-void api_rendezvous_tell(const struct api *api, struct cluster *cluster);
-void api_rendezvous_close(struct api *api);
 
 /* Takes what its executor has measured of this process. */
 void api_task_measure(struct api_task *task, const struct program_identity *of,

@@ -22,7 +22,7 @@ static struct api_spec *find_spec(struct api *api)
 	if (api->spec)
 		return api->spec;
 	struct cluster *cluster = spec_build(api->host.job, api->host.machine);
-	api_rendezvous_tell(api, cluster);
+	rendezvous_tell(api->rendezvous, cluster);
 	json_t *json cleanup_json = cluster_to_json(cluster);
 	char *text cleanup_free = json_text(json);
 	cluster_destroy(cluster);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "am/api_internal.h"
+#include "am/listen.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "framework/address.h"
@@ -161,7 +162,7 @@ char *api_ui_address(struct api *api, struct err *err)
 {
 	if (is_origin_shared(api) || find_owner(api) < 0 || !open_door(api, err))
 		return NULL;
-	return api_advertise(api, ui_door_address(api->ui_door));
+	return listen_advertise(api->name, ui_door_address(api->ui_door));
 }
 
 static void lead(struct api *api, struct http_request *request)

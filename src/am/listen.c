@@ -1,6 +1,7 @@
 #include "am/listen.h"
 
 #include <event2/event.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -35,4 +36,11 @@ char *listen_address(const char *host)
 		event_base_free(lookup.base);
 	}
 	return lookup.address ? lookup.address : mem_strdup(listen_everywhere);
+}
+
+char *listen_advertise(const char *host, const char *address)
+{
+	if (!host)
+		return mem_strdup(address);
+	return mem_printf(strchr(host, ':') ? "[%s]%s" : "%s%s", host, strrchr(address, ':'));
 }

@@ -6,6 +6,10 @@
  * Every address when the name means none. The caller frees. */
 char *listen_address(const char *host);
 
+/* "0.0.0.0:4000" as others know it, who reach this machine as `host` (NULL: by the address itself):
+ * "node-7:4000". The caller frees. */
+char *listen_advertise(const char *host, const char *address);
+
 /* "0.0.0.0:0": every address. */
 extern const char listen_everywhere[];
 

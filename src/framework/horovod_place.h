@@ -1,7 +1,7 @@
 /*
  * The place of a process in an elastic ring of Horovod's. It asks the application master for it
- * (src/am/ring.h) by its name, which it has as its host (HOROVOD_HOSTNAME): first before it is
- * started, later through Horovod itself. A process that follows another has another name.
+ * (src/am/horovod/ring.h) by its name, which it has as its host (HOROVOD_HOSTNAME): first before it
+ * is started, later through Horovod itself. A process that follows another has another name.
  */
 #ifndef TONY_FRAMEWORK_HOROVOD_PLACE_H
 #define TONY_FRAMEWORK_HOROVOD_PLACE_H

@@ -73,7 +73,8 @@ static void dispatch(struct http_connection *connection)
 		http_answer_refusal(request, 503, "busy", "the job is ending");
 		return;
 	}
-	request->route->handle(server->config.data, request);
+	request->route->handle(request->route->data ? request->route->data : server->config.data,
+			       request);
 	if (connection->request && !connection->request->is_held)
 		BUG("%s was neither answered nor held", request->route->pattern);
 }

@@ -46,6 +46,7 @@ struct http_route {
 	bool raw;
 	/* Bytes of body that a stranger may send, a caller with HTTP_ACCESS_NONE. 0: none. */
 	size_t stranger_body;
+	void *data; /* for the handler; NULL: the server's */
 };
 
 /* A member that is 0 gets the default of docs/rest.md. */

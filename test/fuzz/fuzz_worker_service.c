@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "am/worker_service.h"
+#include "am/horovod/worker_service.h"
 #include "base/base64.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-#include "am/ring.h"
+#include "am/horovod/ring.h"
 
 #include <stdlib.h>
 

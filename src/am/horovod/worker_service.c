@@ -1,4 +1,4 @@
-#include "am/worker_service.h"
+#include "am/horovod/worker_service.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,14 +1,15 @@
-#include "am/api_ring.h"
+#include "am/horovod/elastic.h"
 
+#include <event2/event_struct.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "am/api_internal.h"
-#include "am/gloo_store.h"
-#include "am/ring.h"
-#include "am/ring_file.h"
+#include "am/horovod/gloo_store.h"
+#include "am/horovod/ring.h"
+#include "am/horovod/ring_file.h"
+#include "am/horovod/worker_call.h"
+#include "am/kv.h"
 #include "am/spec.h"
-#include "am/worker_call.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -19,18 +20,21 @@
 
 /* Horovod forgets what it is told while its ring forms. */
 enum { TELL_AGAIN_MS = 1000 };
+enum { SERVICE_BYTES = 64 * 1024 }; /* a pickle of a host's addresses: some hundred bytes */
 
 static const char local_prefix[] = "local_", process_set[] = "_process_set_hash_";
 
 struct asking {
-	struct api_ring *ring;
+	struct elastic_ring *ring;
 	char *name;
 	struct http_request *request;
 };
 
-struct api_ring {
-	struct api *api;
-	const char *file;
+struct elastic_ring {
+	const struct job *job;
+	const struct machine *machine;
+	char *file; /* NULL: none */
+	struct http_route routes[ELASTIC_ROUTES];
 	struct ring *ring;
 	struct gloo_store *store; /* of the ring that formed last */
 	struct map *asking;	  /* struct asking, by name */
@@ -69,23 +73,26 @@ static size_t add_task(const struct job *job, const struct task *task, struct ri
 	return (size_t)count;
 }
 
-size_t api_ring_count_processes(const struct api *api)
+static size_t count_processes(const struct elastic_ring *ring)
 {
-	const struct machine *machine = api->host.machine;
 	size_t count = 0;
 
-	for (size_t i = 0; i < machine_task_count(machine); i++)
-		count += (size_t)api->host.job->types[machine_task(machine, i)->type].processes;
+	for (size_t i = 0; i < machine_task_count(ring->machine); i++)
+		count += (size_t)ring->job->types[machine_task(ring->machine, i)->type].processes;
 	return count;
 }
 
-/* The processes of the tasks that run, in the order of rank.h. */
-static void expect(struct api_ring *ring)
+size_t elastic_ring_total_max(const struct elastic_ring *ring)
 {
-	const struct job *job = ring->api->host.job;
-	const struct machine *machine = ring->api->host.machine;
-	struct ring_process *processes =
-		mem_alloc_array(api_ring_count_processes(ring->api), sizeof(*processes));
+	return gloo_store_total_max(count_processes(ring));
+}
+
+/* The processes of the tasks that run, in the order of rank.h. */
+static void expect(struct elastic_ring *ring)
+{
+	const struct job *job = ring->job;
+	const struct machine *machine = ring->machine;
+	struct ring_process *processes = mem_alloc_array(count_processes(ring), sizeof(*processes));
 	struct cluster *cluster = spec_build(job, machine);
 	size_t type_count, *order cleanup_free = rank_order(job, cluster, &type_count);
 	size_t count = 0;
@@ -105,7 +112,7 @@ static void expect(struct api_ring *ring)
 
 static void drop(struct asking *asking)
 {
-	struct api_ring *ring = asking->ring;
+	struct elastic_ring *ring = asking->ring;
 	char *name cleanup_free = mem_steal(&asking->name);
 
 	map_remove(ring->asking, name);
@@ -128,7 +135,7 @@ static void answer(struct asking *asking, const struct slot *slot, size_t size)
 }
 
 /* Of processes that are no more. */
-static void forget_services(struct api_ring *ring)
+static void forget_services(struct elastic_ring *ring)
 {
 	const char *name;
 	void *value;
@@ -138,7 +145,7 @@ static void forget_services(struct api_ring *ring)
 			map_remove(ring->services, name);
 }
 
-static void save(const struct api_ring *ring)
+static void save(const struct elastic_ring *ring)
 {
 	struct err err cleanup_err = {0};
 
@@ -147,7 +154,7 @@ static void save(const struct api_ring *ring)
 			    err_message(&err));
 }
 
-static void begin(struct api_ring *ring)
+static void begin(struct elastic_ring *ring)
 {
 	const struct slots *slots = ring_slots(ring->ring);
 
@@ -161,7 +168,7 @@ static void begin(struct api_ring *ring)
 		answer(map_get(ring->asking, slots->items[i].name), &slots->items[i], slots->count);
 }
 
-static int64_t next_time(struct api_ring *ring)
+static int64_t next_time(struct elastic_ring *ring)
 {
 	int64_t now = clock_wall_ms();
 
@@ -169,7 +176,7 @@ static int64_t next_time(struct api_ring *ring)
 	return ring->told;
 }
 
-static void tell(struct api_ring *ring)
+static void tell(struct elastic_ring *ring)
 {
 	const struct ring_process *first = ring_to_tell(ring->ring, ring->asking);
 
@@ -181,7 +188,7 @@ static void tell(struct api_ring *ring)
 	timer_start(&ring->tell, TELL_AGAIN_MS);
 }
 
-static void settle(struct api_ring *ring)
+static void settle(struct elastic_ring *ring)
 {
 	if (ring_form(ring->ring, ring->asking))
 		begin(ring);
@@ -200,12 +207,7 @@ static void on_check(evutil_socket_t fd, short what, void *data)
 	settle(data);
 }
 
-void api_tasks_changed(struct api *api)
-{
-	api_ring_check(api->ring_service);
-}
-
-void api_ring_check(struct api_ring *ring)
+void elastic_ring_check(struct elastic_ring *ring)
 {
 	const struct timeval now = {0};
 
@@ -213,7 +215,7 @@ void api_ring_check(struct api_ring *ring)
 		event_add(&ring->check, &now);
 }
 
-void api_ring_conclude(struct api_ring *ring)
+void elastic_ring_conclude(struct elastic_ring *ring)
 {
 	const char *name;
 	void *value;
@@ -242,10 +244,9 @@ static void on_closed(void *data)
 }
 
 /* One that is not expected is held as well: it may be soon, or is about to be ended. */
-void api_handle_ring_place(void *data, struct http_request *request)
+static void handle_place(void *data, struct http_request *request)
 {
-	const struct api *api = data;
-	struct api_ring *ring = api->ring_service;
+	struct elastic_ring *ring = data;
 	char *name cleanup_free = name_asked(request);
 	struct asking *old = map_get(ring->asking, name);
 
@@ -257,14 +258,13 @@ void api_handle_ring_place(void *data, struct http_request *request)
 	*asking = (struct asking){ring, mem_strdup(name), request};
 	map_set(ring->asking, name, asking);
 	http_request_hold(request, on_closed, asking);
-	api_ring_check(ring);
+	elastic_ring_check(ring);
 }
 
 /* An answer other than this would end the program, which can do without being told. */
-void api_handle_ring_service(void *data, struct http_request *request)
+static void handle_service(void *data, struct http_request *request)
 {
-	const struct api *api = data;
-	struct api_ring *ring = api->ring_service;
+	struct elastic_ring *ring = data;
 	struct err err cleanup_err = {0};
 	char *name cleanup_free = name_asked(request);
 	struct worker_service *service = mem_alloc(sizeof(*service));
@@ -284,7 +284,7 @@ void api_handle_ring_service(void *data, struct http_request *request)
 
 /* Processes of one host meet under its name, not under their own: "local_NAME" is of its host. The
  * caller frees. */
-static char *scope_of(const struct api_ring *ring, const struct http_request *request)
+static char *scope_of(const struct elastic_ring *ring, const struct http_request *request)
 {
 	const char *scope = http_request_parameter(request, "scope");
 	const char *name = scope + strlen(local_prefix);
@@ -299,53 +299,73 @@ static char *scope_of(const struct api_ring *ring, const struct http_request *re
 	return mem_printf("%s%s%s", local_prefix, process ? process->host : own, end);
 }
 
-void api_handle_ring_put(void *data, struct http_request *request)
+static void handle_put(void *data, struct http_request *request)
 {
-	const struct api *api = data;
-	char *scope cleanup_free = scope_of(api->ring_service, request);
+	const struct elastic_ring *ring = data;
+	char *scope cleanup_free = scope_of(ring, request);
 
-	gloo_store_put(api->ring_service->store, request, scope);
+	gloo_store_put(ring->store, request, scope);
 }
 
-void api_handle_ring_get(void *data, struct http_request *request)
+static void handle_get(void *data, struct http_request *request)
 {
-	const struct api *api = data;
-	char *scope cleanup_free = scope_of(api->ring_service, request);
+	const struct elastic_ring *ring = data;
+	char *scope cleanup_free = scope_of(ring, request);
 
-	gloo_store_get(api->ring_service->store, request, scope);
+	gloo_store_get(ring->store, request, scope);
 }
 
-void api_handle_ring_delete(void *data, struct http_request *request)
+static void handle_delete(void *data, struct http_request *request)
 {
-	const struct api *api = data;
-	char *scope cleanup_free = scope_of(api->ring_service, request);
+	const struct elastic_ring *ring = data;
+	char *scope cleanup_free = scope_of(ring, request);
 
-	gloo_store_delete(api->ring_service->store, request, scope);
+	gloo_store_delete(ring->store, request, scope);
 }
 
 /* ------------------------------------------------------------------------------------------- */
 
-struct api_ring *api_ring_create(struct api *api, const char *file)
+static const struct http_route routes[ELASTIC_ROUTES] = {
+	{"GET", "/rank_and_size/{key}", handle_place, HTTP_ACCESS_NONE},
+	{"PUT", "/worker_addresses/{key}", handle_service, HTTP_ACCESS_NONE,
+	 .stranger_body = SERVICE_BYTES},
+	{"PUT", "/{scope}/{key}", handle_put, HTTP_ACCESS_NONE, .stranger_body = KV_VALUE_MAX},
+	{"GET", "/{scope}/{key}", handle_get, HTTP_ACCESS_NONE},
+	{"DELETE", "/{scope}/{key}", handle_delete, HTTP_ACCESS_NONE},
+};
+
+const struct http_route *elastic_ring_routes(const struct elastic_ring *ring)
 {
-	struct api_ring *ring = mem_alloc(sizeof(*ring));
+	return ring->routes;
+}
+
+struct elastic_ring *elastic_ring_create(struct event_base *base, const struct job *job,
+					 const struct machine *machine, const char *file)
+{
+	struct elastic_ring *ring = mem_alloc(sizeof(*ring));
 	struct err err cleanup_err = {0};
 
-	ring->api = api;
-	ring->file = file;
+	ring->job = job;
+	ring->machine = machine;
+	ring->file = mem_strdup(file);
+	for (size_t i = 0; i < ELASTIC_ROUTES; i++) {
+		ring->routes[i] = routes[i];
+		ring->routes[i].data = ring;
+	}
 	ring->ring = ring_create();
 	ring->asking = map_create(asking_destroy);
 	ring->services = map_create(free);
 	ring->store = gloo_store_create(&(struct slots){0}, "", NULL);
-	ring->call = worker_call_create(api->base);
-	event_assign(&ring->check, api->base, -1, 0, on_check, ring);
-	event_assign(&ring->tell, api->base, -1, 0, on_tell, ring);
+	ring->call = worker_call_create(base);
+	event_assign(&ring->check, base, -1, 0, on_check, ring);
+	event_assign(&ring->tell, base, -1, 0, on_tell, ring);
 	if (file && ring_file_read(file, ring->ring, ring->services, &err) < 0)
 		log_warning("the ring that formed before is not known: %s", err_message(&err));
 	expect(ring);
 	return ring;
 }
 
-void api_ring_destroy(struct api_ring *ring)
+void elastic_ring_destroy(struct elastic_ring *ring)
 {
 	if (!ring)
 		return;
@@ -356,5 +376,6 @@ void api_ring_destroy(struct api_ring *ring)
 	map_destroy(ring->services);
 	map_destroy(ring->asking);
 	ring_destroy(ring->ring);
+	free(ring->file);
 	free(ring);
 }

@@ -1,8 +1,8 @@
-#include "am/gloo.h"
+#include "am/horovod/gloo.h"
 
 #include <stdlib.h>
 
-#include "am/gloo_store.h"
+#include "am/horovod/gloo_store.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "net/http_server.h"

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/scratch.h"
-#include "am/ring.h"
-#include "am/ring_file.h"
+#include "../../base/scratch.h"
+#include "am/horovod/ring.h"
+#include "am/horovod/ring_file.h"
 #include "base/map.h"
 #include "base/mem.h"
 

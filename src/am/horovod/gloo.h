@@ -5,8 +5,8 @@
  *
  * It needs no token: Horovod's client cannot send one. See SECURITY.md.
  */
-#ifndef TONY_AM_GLOO_H
-#define TONY_AM_GLOO_H
+#ifndef TONY_AM_HOROVOD_GLOO_H
+#define TONY_AM_HOROVOD_GLOO_H
 
 #include "framework/slots.h"
 

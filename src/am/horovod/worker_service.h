@@ -4,8 +4,8 @@
  * for both. No pickle is executed here: one that holds more than plain data is refused, and the one
  * that is sent is always the same but for its time.
  */
-#ifndef TONY_AM_WORKER_SERVICE_H
-#define TONY_AM_WORKER_SERVICE_H
+#ifndef TONY_AM_HOROVOD_WORKER_SERVICE_H
+#define TONY_AM_HOROVOD_WORKER_SERVICE_H
 
 #include <stddef.h>
 #include <stdint.h>

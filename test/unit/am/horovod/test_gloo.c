@@ -12,11 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../net/peer.h"
-#include "am/gloo.h"
-#include "am/gloo_store.h"
+#include "../../net/peer.h"
+#include "../api_bed.h"
+#include "am/horovod/gloo.h"
+#include "am/horovod/gloo_store.h"
 #include "am/kv.h"
-#include "api_bed.h"
 #include "base/mem.h"
 
 /* Two processes on host a, one on host b. */

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "am/worker_service.h"
+#include "am/horovod/worker_service.h"
 #include "base/mem.h"
 #include "base/str.h"
 

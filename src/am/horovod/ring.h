@@ -7,8 +7,8 @@
  * before come first in their order of then, so that rank 0, from whose state all go on, is one that
  * has a state; only a ring of newcomers has another rank 0.
  */
-#ifndef TONY_AM_RING_H
-#define TONY_AM_RING_H
+#ifndef TONY_AM_HOROVOD_RING_H
+#define TONY_AM_HOROVOD_RING_H
 
 #include <stdbool.h>
 

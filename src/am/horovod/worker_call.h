@@ -1,9 +1,9 @@
 /* Tells a process of an elastic ring that the ring is to form anew (worker_service.h). Whether it
  * arrived is not told: who wants to be sure calls again until the process asks for its place. */
-#ifndef TONY_AM_WORKER_CALL_H
-#define TONY_AM_WORKER_CALL_H
+#ifndef TONY_AM_HOROVOD_WORKER_CALL_H
+#define TONY_AM_HOROVOD_WORKER_CALL_H
 
-#include "am/worker_service.h"
+#include "am/horovod/worker_service.h"
 
 struct event_base;
 struct worker_call;

@@ -6,8 +6,8 @@
  * needs the scope no more: a scope of the ring is emptied when all its members have said so, of any
  * other scope that key is removed.
  */
-#ifndef TONY_AM_GLOO_STORE_H
-#define TONY_AM_GLOO_STORE_H
+#ifndef TONY_AM_HOROVOD_GLOO_STORE_H
+#define TONY_AM_HOROVOD_GLOO_STORE_H
 
 #include "framework/slots.h"
 

@@ -1,4 +1,4 @@
-#include "am/ring_file.h"
+#include "am/horovod/ring_file.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "am/gloo_store.h"
+#include "am/horovod/gloo_store.h"
 
 #include <stdlib.h>
 #include <string.h>

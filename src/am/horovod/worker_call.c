@@ -1,4 +1,4 @@
-#include "am/worker_call.h"
+#include "am/horovod/worker_call.h"
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
