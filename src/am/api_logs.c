@@ -12,7 +12,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/timer.h"
-#include "job/log_frame.h"
+#include "logs/file.h"
+#include "logs/frame.h"
+#include "logs/names.h"
+#include "logs/question.h"
 
 enum {
 	POLL_MS = 100,
@@ -25,19 +28,14 @@ struct api_log_follower {
 	struct http_stream *stream;
 	struct event poll;
 	size_t task;
-	char *log;   /* "stdout" */
-	char *file;  /* that it is in */
-	int attempt; /* of this container only; 0: of one after the other */
-	int read;    /* the attempt whose executor was asked last, or that there was at first */
-	int whole;   /* the attempt whose log was delivered to its end; 0: none */
-	char from[LOG_POSITION_SIZE];
-	int64_t left;
-	bool follows, is_framed;
+	struct log_question question;
+	int read;	/* the attempt whose executor was asked last, or that there was at first */
+	int whole;	/* the attempt whose log was delivered to its end; 0: none */
 	bool knows_end; /* was told that there is nothing more for now */
 
 	/* Of a file here. */
 	char *path;
-	struct log_reader *reader; /* NULL: not this way */
+	struct log_source *reader; /* NULL: not this way */
 
 	/* Of an executor's. */
 	struct log_taker taker;
@@ -52,10 +50,9 @@ static void free_follower(struct api_log_follower *follower)
 	event_del(&follower->poll);
 	log_taker_leave(&follower->taker);
 	log_piece_release(follower->piece);
-	log_reader_destroy(follower->reader);
+	log_source_destroy(follower->reader);
+	log_question_finish(&follower->question);
 	free(follower->path);
-	free(follower->log);
-	free(follower->file);
 	free(follower);
 }
 
@@ -66,17 +63,9 @@ static const struct task *task_of(const struct api_log_follower *follower)
 
 /* ---- bytes -------------------------------------------------------------------------------- */
 
-static void send_span(struct api_log_follower *follower, struct log_span *span)
+static void send_span(struct api_log_follower *follower, const struct log_span *span)
 {
-	if ((int64_t)span->length > follower->left)
-		span->length = (size_t)follower->left;
-	if (follower->is_framed) {
-		struct str head cleanup_str = {0};
-		log_frame_append_head(&head, span);
-		http_stream_write(follower->stream, head.text, head.length);
-	}
-	http_stream_write(follower->stream, span->bytes, span->length);
-	follower->left -= (int64_t)span->length;
+	log_question_send(&follower->question, follower->stream, span);
 	follower->knows_end = false;
 }
 
@@ -85,8 +74,8 @@ static bool send_file(struct api_log_follower *follower)
 	struct log_span span;
 	size_t sent = 0;
 
-	while (sent < HTTP_STREAM_CHUNK && follower->left > 0 &&
-	       log_reader_next(follower->reader, HTTP_STREAM_CHUNK - sent, &span)) {
+	while (sent < HTTP_STREAM_CHUNK && follower->question.left > 0 &&
+	       log_source_next(follower->reader, HTTP_STREAM_CHUNK - sent, &span)) {
 		sent += span.length;
 		send_span(follower, &span);
 	}
@@ -96,16 +85,10 @@ static bool send_file(struct api_log_follower *follower)
 /* That there is nothing more for now, once. */
 static bool send_end(struct api_log_follower *follower)
 {
-	struct str head cleanup_str = {0};
-
 	if (follower->knows_end)
 		return false;
 	follower->knows_end = true;
-	if (!follower->is_framed)
-		return false;
-	log_frame_append_head(&head, NULL);
-	http_stream_write(follower->stream, head.text, head.length);
-	return true;
+	return log_question_send(&follower->question, follower->stream, NULL);
 }
 
 /* A piece is small: all of it. */
@@ -115,7 +98,7 @@ static bool send_piece(struct api_log_follower *follower)
 	struct log_span span;
 	bool sent = false;
 
-	while (follower->left > 0 &&
+	while (follower->question.left > 0 &&
 	       log_frame_next(&follower->rest, &follower->rest_length, &span) > 0) {
 		send_span(follower, &span);
 		sent = true;
@@ -124,8 +107,8 @@ static bool send_piece(struct api_log_follower *follower)
 		follower->whole = follower->read;
 	bool is_end = piece->at_end;
 	log_piece_release(mem_steal(&follower->piece));
-	if (is_end && !follower->follows)
-		follower->left = 0;
+	if (is_end && !follower->question.follows)
+		follower->question.left = 0;
 	if (is_end && send_end(follower))
 		sent = true;
 	return sent;
@@ -143,7 +126,7 @@ static void on_piece(void *data, struct log_piece *piece)
 	struct api_log_follower *follower = data;
 
 	follower->piece = piece;
-	snprintf(follower->from, sizeof(follower->from), "%s", piece->after);
+	snprintf(follower->question.from, sizeof(follower->question.from), "%s", piece->after);
 	follower->rest = piece->frames;
 	follower->rest_length = piece->length;
 	http_stream_wake(follower->stream);
@@ -154,7 +137,7 @@ static void on_relay_gone(void *data)
 {
 	struct api_log_follower *follower = data;
 
-	snprintf(follower->from, sizeof(follower->from), "oldest");
+	snprintf(follower->question.from, sizeof(follower->question.from), "oldest");
 	http_stream_wake(follower->stream);
 }
 
@@ -188,7 +171,7 @@ static bool has_file(const char *path)
 static char *path_of(const struct api_log_follower *follower)
 {
 	return follower->api->host.log_path(follower->api->host.data, follower->task,
-					    follower->file);
+					    follower->question.file);
 }
 
 /* Goes on with another file than before, or the first. */
@@ -196,11 +179,11 @@ static bool open_file(struct api_log_follower *follower, const char *path)
 {
 	if (!has_file(path) || (follower->reader && str_equal(path, follower->path)))
 		return false;
-	log_reader_destroy(follower->reader);
-	follower->reader = log_reader_create(path);
-	log_reader_seek(follower->reader, follower->from);
+	log_source_destroy(follower->reader);
+	follower->reader = log_file_open(path);
+	log_source_seek(follower->reader, follower->question.from);
 	/* That of the next container is read from its beginning. */
-	snprintf(follower->from, sizeof(follower->from), "oldest");
+	snprintf(follower->question.from, sizeof(follower->question.from), "oldest");
 	mem_replace(&follower->path, mem_strdup(path));
 	http_stream_wake(follower->stream);
 	return true;
@@ -219,14 +202,15 @@ static bool ask_executor(struct api_log_follower *follower)
 		task->relays = log_relays_create(present, on_relay_changed, task);
 	/* A position in the log of one container says nothing about that of the next. */
 	if (follower->read > 0 && follower->read != present)
-		snprintf(follower->from, sizeof(follower->from), "oldest");
+		snprintf(follower->question.from, sizeof(follower->question.from), "oldest");
 	if (!follower->taker.relay &&
-	    log_relays_join(task->relays, follower->log, &follower->taker) < 0)
+	    log_relays_join(task->relays, follower->question.log, &follower->taker) < 0)
 		return false;
 	follower->read = present;
 	if (!follower->taker.asks)
-		log_taker_ask(&follower->taker, follower->from,
-			      follower->follows && (follower->knows_end || !follower->is_framed));
+		log_taker_ask(&follower->taker, follower->question.from,
+			      follower->question.follows &&
+				      (follower->knows_end || !follower->question.is_framed));
 	return true;
 }
 
@@ -235,9 +219,10 @@ static bool has_ended(const struct api_log_follower *follower)
 {
 	const struct task *task = task_of(follower);
 
-	if (follower->attempt == 0 || task->attempt < follower->attempt)
+	if (follower->question.attempt == 0 || task->attempt < follower->question.attempt)
 		return false;
-	if (task->attempt > follower->attempt || follower->whole == follower->attempt)
+	if (task->attempt > follower->question.attempt ||
+	    follower->whole == follower->question.attempt)
 		return true;
 	bool is_over = task->state >= TASK_SUCCEEDED || !task->has_container;
 	return is_over && (follower->reader || !is_heard_of(follower));
@@ -254,7 +239,8 @@ static bool send_some(struct api_log_follower *follower)
 
 static bool is_its_turn(const struct api_log_follower *follower)
 {
-	return follower->attempt == 0 || follower->attempt == task_of(follower)->attempt;
+	return follower->question.attempt == 0 ||
+	       follower->question.attempt == task_of(follower)->attempt;
 }
 
 /* Nothing is at hand. */
@@ -266,7 +252,7 @@ enum outlook {
 
 static enum outlook look_for_more(struct api_log_follower *follower)
 {
-	if (follower->left == 0)
+	if (follower->question.left == 0)
 		return OUTLOOK_NONE;
 	char *path cleanup_free = is_its_turn(follower) ? path_of(follower) : NULL;
 	if (path && open_file(follower, path))
@@ -275,7 +261,7 @@ static enum outlook look_for_more(struct api_log_follower *follower)
 		return OUTLOOK_NONE;
 	if (!path && is_its_turn(follower) && !follower->reader && ask_executor(follower))
 		return OUTLOOK_MORE;
-	return follower->follows && !has_ended(follower) ? OUTLOOK_LATER : OUTLOOK_NONE;
+	return follower->question.follows && !has_ended(follower) ? OUTLOOK_LATER : OUTLOOK_NONE;
 }
 
 static void fill(void *data, struct http_stream *stream)
@@ -329,51 +315,8 @@ static void begin(struct api_log_follower *follower, struct http_request *reques
 	event_assign(&follower->poll, api->base, -1, 0, on_poll, follower);
 	LIST_INSERT_HEAD(&api->log_followers, follower, link);
 	follower->stream = http_answer_stream(
-		request,
-		follower->is_framed ? "application/x-tony-log" : "application/octet-stream",
+		request, log_question_type(&follower->question),
 		&(struct http_stream_source){.fill = fill, .closed = on_closed, .data = follower});
-}
-
-/* ---- the question ------------------------------------------------------------------------- */
-
-/* -1: refused and answered. */
-static int read_from(struct http_request *request, struct api_log_follower *follower)
-{
-	const char *from = http_request_query(request, "from");
-	int64_t offset = 0;
-
-	if (http_request_query_int(request, "offset", INT64_MIN, INT64_MAX, &offset) < 0)
-		return -1;
-	if (!from) {
-		snprintf(follower->from, sizeof(follower->from), "offset:%lld", (long long)offset);
-		return 0;
-	}
-	if (!log_position_is_valid(from)) {
-		http_answer_error(request, 400, "bad-request",
-				  "from: \"%s\" is none of oldest, offset:N, tail:N and "
-				  "at:PART:OFFSET",
-				  from);
-		return -1;
-	}
-	snprintf(follower->from, sizeof(follower->from), "%s", from);
-	return 0;
-}
-
-static int read_question(struct http_request *request, struct api_log_follower *follower)
-{
-	int64_t follows = 0, frames = 0, attempt = 0;
-
-	follower->left = INT64_MAX;
-	if (read_from(request, follower) < 0 ||
-	    http_request_query_int(request, "limit", 0, INT64_MAX, &follower->left) < 0 ||
-	    http_request_query_int(request, "follow", 0, 1, &follows) < 0 ||
-	    http_request_query_int(request, "frames", 0, 1, &frames) < 0 ||
-	    http_request_query_int(request, "attempt", 1, INT32_MAX, &attempt) < 0)
-		return -1;
-	follower->follows = follows;
-	follower->is_framed = frames;
-	follower->attempt = (int)attempt;
-	return 0;
 }
 
 /* Whether there can be an answer now. */
@@ -386,17 +329,17 @@ static bool is_there(struct api_log_follower *follower)
 }
 
 /* When an executor has exited, the AM can no longer read logs that are on its node. */
-static void answer_missing(struct http_request *request, const struct api_log_follower *question)
+static void answer_missing(struct http_request *request, const struct api_log_follower *asked)
 {
 	const char *task = http_request_parameter(request, "task");
-	const char *log = http_request_parameter(request, "log");
-	char *path cleanup_free = question->file ? path_of(question) : NULL;
+	const char *log = asked->question.log;
+	char *path cleanup_free = asked->question.file ? path_of(asked) : NULL;
 
-	if (question->file && !path && task_of(question)->state >= TASK_SUCCEEDED)
+	if (asked->question.file && !path && task_of(asked)->state >= TASK_SUCCEEDED)
 		http_answer_error(request, 404, "not-found",
 				  "%s has ended, and its node has its logs: see tony logs %s --%s "
 				  "%s",
-				  task, question->api->host.job->id,
+				  task, asked->api->host.job->id,
 				  str_equal(log, "executor") ? "executor" : "task", task);
 	else
 		http_answer_error(request, 404, "not-found", "%s has no log \"%s\"", task, log);
@@ -406,58 +349,41 @@ void api_handle_logs(void *data, struct http_request *request)
 {
 	struct api *api = data;
 	const struct api_task *task = api_find_task(api, request);
-	struct api_log_follower question = {.api = api};
+	struct api_log_follower asked = {.api = api};
 
-	if (!task || read_question(request, &question) < 0)
+	if (!task || log_question_read(request, &asked.question) < 0)
 		return;
-	question.task = task->number;
-	question.read = task_of(&question)->attempt;
-	const char *log = http_request_parameter(request, "log");
-	char *file cleanup_free = log_file_name(log);
-	question.file = file;
-	if (!file || (!question.follows && !is_there(&question))) {
-		answer_missing(request, &question);
+	asked.task = task->number;
+	asked.read = task_of(&asked)->attempt;
+	if (!asked.question.file || (!asked.question.follows && !is_there(&asked))) {
+		answer_missing(request, &asked);
+		log_question_finish(&asked.question);
 		return;
 	}
 	struct api_log_follower *follower = mem_alloc(sizeof(*follower));
-	*follower = question;
-	follower->log = mem_strdup(log);
-	follower->file = mem_steal(&file);
+	*follower = asked;
 	begin(follower, request);
 }
 
 /* ---- which there are ---------------------------------------------------------------------- */
 
-/* One that can be read now; -1: its length is only known where it is. */
-static void add_log(json_t *list, const struct task *task, const char *name, int64_t bytes)
-{
-	json_t *object = json_object();
-
-	json_set_text(object, "log", name);
-	if (bytes >= 0)
-		json_set_int(object, "bytes", bytes);
-	json_set_int(object, "attempt", task->attempt);
-	json_array_append_new(list, object);
-}
-
 static void add_log_if_there(json_t *list, struct api *api, size_t number, const char *name)
 {
 	const struct task *task = machine_task(api->host.machine, number);
 	char *file cleanup_free = log_file_name(name);
-	const struct api_log_follower question = {
-		.api = api, .task = number, .log = (char *)name, .file = file};
-	char *path cleanup_free = path_of(&question);
+	const struct api_log_follower asked = {.api = api, .task = number, .question.file = file};
+	char *path cleanup_free = path_of(&asked);
 	struct stat info;
 
 	if (path && stat(path, &info) == 0 && S_ISREG(info.st_mode))
-		add_log(list, task, name, info.st_size);
-	else if (!path && is_heard_of(&question))
-		add_log(list, task, name, -1);
+		log_list_add(list, name, task->attempt, info.st_size, 0);
+	else if (!path && is_heard_of(&asked))
+		log_list_add(list, name, task->attempt, -1, 0);
 }
 
 void api_handle_log_names(void *data, struct http_request *request)
 {
-	static const char *const streams[] = {"stdout", "stderr"};
+	struct str_list names cleanup_str_list = {0};
 	struct api *api = data;
 	const struct api_task *task = api_find_task(api, request);
 
@@ -465,14 +391,10 @@ void api_handle_log_names(void *data, struct http_request *request)
 		return;
 	size_t type = machine_task(api->host.machine, task->number)->type;
 	json_t *list = json_array();
-	for (size_t i = 0; i < array_length(streams); i++) {
-		add_log_if_there(list, api, task->number, streams[i]);
-		for (int k = 1; k < api->host.job->types[type].processes; k++) {
-			char *name cleanup_free = mem_printf("%s-%d", streams[i], k);
-			add_log_if_there(list, api, task->number, name);
-		}
-	}
-	add_log_if_there(list, api, task->number, "executor");
+	log_names_add(&names, NULL, api->host.job->types[type].processes);
+	str_list_add(&names, "executor");
+	for (size_t i = 0; i < names.count; i++)
+		add_log_if_there(list, api, task->number, names.items[i]);
 	http_answer_json(request, 200, list);
 }
 

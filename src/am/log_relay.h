@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "job/log_reader.h"
+#include "logs/position.h"
 #include "protocol/orders.h"
 
 enum {
@@ -24,7 +24,7 @@ enum {
 /* What came for an order. Shared by all who asked. */
 struct log_piece {
 	size_t holders;
-	char *frames; /* job/log_frame.h; checked */
+	char *frames; /* logs/frame.h; checked */
 	size_t length;
 	char after[LOG_POSITION_SIZE]; /* where it goes on */
 	bool at_end;		       /* there was no more at that time */

@@ -8,11 +8,11 @@
 #include "base/fs.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "client/kept_logs.h"
-#include "client/log_live.h"
-#include "client/log_merge.h"
-#include "job/log_reader.h"
-#include "scheduler/local_start.h"
+#include "client/log_places.h"
+#include "logs/job_logs.h"
+#include "logs/live.h"
+#include "logs/merge.h"
+#include "logs/names.h"
 #include "scheduler/state_dir.h"
 
 #define REST_MS 5000
@@ -31,12 +31,14 @@ struct job_output {
 	job_output_visit *visit;
 	void *data;
 	struct log_merge *merge;
-	struct map *paths; /* of files of this machine that are in it */
+	struct map *added; /* names of logs of this machine that are in it */
 	struct label **labels;
 	size_t label_count;
-	struct kept_logs *kept; /* NULL: they are files of this machine */
-	struct log_live *live;	/* NULL: not followed through the AM */
-	struct err missing;	/* the first log that is not to be had */
+	struct job_logs *logs;
+	struct log_places *places; /* NULL: not read (yet), or not needed: they are here */
+	struct log_live *live;	   /* NULL: not followed through the AM */
+	struct http_target am;	   /* as it was at the last turn */
+	struct err missing;	   /* the first log that is not to be had */
 	struct losses {
 		size_t logs;	     /* of which the end alone is left */
 		int64_t kept, bytes; /* of these logs */
@@ -81,7 +83,7 @@ static int check_tasks(const struct job_output *output, struct err *err)
 		if (opened_check_task(output->opened, tasks->items[i], err) < 0)
 			return -1;
 	/* Its node has it, and nobody tells when it grows. */
-	if (output->choice->am && output->follow && opened_logs(output->opened))
+	if (output->choice->am && output->follow && !output->logs->are_here)
 		return err_set(err, ERR_USAGE,
 			       "--am: the log of an application master on a cluster cannot be "
 			       "followed; leave out --follow");
@@ -163,139 +165,130 @@ static void add_source(struct job_output *output, struct log_source *source, str
 
 /* ---- logs --------------------------------------------------------------------------------- */
 
-/* The log of one attempt of a task. */
-struct log_place {
-	const char *directory; /* on this machine */
+/* Of a container. */
+struct container_logs {
+	struct log_place place;
 	size_t task;
-	const char *task_name;
-	int attempt;
+	const char *name; /* its */
 };
 
-/* A file of this machine, unless it was added before. */
-static void add_here(struct job_output *output, const char *path, const char *log, const char *task)
-{
-	if (!fs_exists(path)) {
-		char *name cleanup_free = name_log(log, task);
-		if (wants_own(output->choice) && output->missing.kind == ERR_NONE)
-			err_set(&output->missing, ERR_NOT_FOUND, "%s: there is no %s", name, path);
-	} else if (!map_get(output->paths, path)) {
-		map_set(output->paths, path, output);
-		add_source(output, log_source_create(path), label_create(output, log, task),
-			   output->tail);
-	}
-}
-
-static void note_cut(struct losses *losses, const struct job_log *log, const char *name)
+static void note_cut(struct losses *losses, struct log_source *log, const char *name)
 {
 	if (log->cut == 0)
 		return;
 	if (losses->logs++ == 0)
 		losses->first = mem_strdup(name);
-	for (size_t i = 0; i < log->count; i++)
-		losses->kept += log->parts[i].length;
+	losses->kept += log_source_length(log);
 	losses->bytes += log->cut;
 }
 
+/* Programs that have written nothing have no file here (yet), and none in a history. */
+static bool is_empty(const struct job_output *output, const struct err *problem)
+{
+	return problem->kind == ERR_NOT_FOUND && !wants_own(output->choice) &&
+	       (output->logs->are_here || output->logs->has_ends);
+}
+
 /* `opened` is taken; NULL: it is not to be had. */
-static void add_opened(struct job_output *output, struct job_log *opened, const char *log,
+static void add_opened(struct job_output *output, struct log_source *opened, const char *log,
 		       const char *task, const struct err *problem)
 {
 	char *name cleanup_free = name_log(log, task);
 
 	if (opened) {
 		note_cut(&output->losses, opened, name);
-		add_source(output, log_source_kept(opened), label_create(output, log, task),
-			   output->tail);
+		add_source(output, opened, label_create(output, log, task), output->tail);
+	} else if (is_empty(output, problem)) {
+		output->found++;
 	} else if (output->missing.kind == ERR_NONE || output->missing.kind == ERR_NOT_FOUND) {
 		err_finish(&output->missing);
 		err_set(&output->missing, problem->kind, "%s: %s", name, err_message(problem));
 	}
 }
 
-static void add_kept(struct job_output *output, const struct log_place *place, const char *log)
+/* A log that is here is opened once: reading it goes on. */
+static void add_once(struct job_output *output, const struct container_logs *of, const char *log)
 {
-	struct err problem cleanup_err = {0};
+	char *key cleanup_free = mem_printf("%s %d %s", of->name, of->place.attempt, log);
 	char *file cleanup_free = log_file_name(log);
+	struct err problem cleanup_err = {0};
 
-	add_opened(output,
-		   kept_logs_open(output->kept, place->task, place->attempt, file, &problem), log,
-		   place->task_name, &problem);
+	if (map_get(output->added, key))
+		return;
+	struct log_source *opened =
+		output->logs->ops->open(output->logs, &of->place, file, &problem);
+	if (opened && output->logs->are_here)
+		map_set(output->added, key, output);
+	add_opened(output, opened, log, of->name, &problem);
 }
 
 /* While a task runs its AM knows best. */
-static bool is_live(const struct job_output *output, const struct log_place *place)
+static bool is_live(const struct job_output *output, const struct container_logs *of)
 {
 	const struct opened *opened = output->opened;
 
-	return !opened->view->is_final &&
-	       place->attempt >= opened->view->tasks[place->task].attempt;
+	return !output->logs->are_here && !opened->view->is_final &&
+	       of->place.attempt >= opened->view->tasks[of->task].attempt;
 }
 
 /* Its executor exits within seconds; its node keeps what it wrote. */
-static bool has_ended(const struct job_output *output, const struct log_place *place)
+static bool has_ended(const struct job_output *output, const struct container_logs *of)
 {
-	return output->opened->view->tasks[place->task].state >= TASK_SUCCEEDED;
+	return output->opened->view->tasks[of->task].state >= TASK_SUCCEEDED;
 }
 
-static void add_live(struct job_output *output, const struct log_place *place, const char *log,
+static void add_live(struct job_output *output, const struct container_logs *of, const char *log,
 		     int64_t tail)
 {
 	struct log_source *source =
-		output->live ? log_live_follow(output->live, place->task_name, log)
-			     : log_live_present(&output->opened->door, place->task_name,
-						place->attempt, log);
+		output->live ? log_live_follow(output->live, of->name, log)
+			     : log_live_present(&output->am, of->name, of->place.attempt, log);
 
-	add_source(output, source, label_create(output, log, place->task_name), tail);
+	add_source(output, source, label_create(output, log, of->name), tail);
 }
 
-static void add_log(struct job_output *output, const struct log_place *place, const char *log)
+static void add_log(struct job_output *output, const struct container_logs *of, const char *log)
 {
-	char *file cleanup_free = log_file_name(log);
-	char *path cleanup_free = fs_join(place->directory, file);
+	bool runs = is_live(output, of);
 
-	if (output->kept && is_live(output, place) && !has_ended(output, place)) {
-		if (output->live || output->opened->door.address)
-			add_live(output, place, log, output->tail);
-		else
-			output->lacks_am = true;
-	} else if (output->kept) {
-		add_kept(output, place, log);
-		if (output->live && is_live(output, place)) /* it may run once more */
-			add_live(output, place, log, 0);
+	if (!runs || has_ended(output, of)) {
+		add_once(output, of, log);
+		if (runs && output->live) /* it may run once more */
+			add_live(output, of, log, 0);
+	} else if (output->live || output->opened->door.address) {
+		add_live(output, of, log, output->tail);
 	} else {
-		add_here(output, path, log, place->task_name);
+		output->lacks_am = true;
 	}
 }
 
-static void add_stream(struct job_output *output, const struct log_place *place, const char *stream,
-		       int processes)
+static void follow_directory(struct job_output *output, const struct log_place *place)
 {
-	const char *chosen = output->choice->stream;
+	char *directory cleanup_free = output->follow && output->logs->are_here
+					       ? output->logs->ops->directory(output->logs, place)
+					       : NULL;
 
-	if (chosen && !str_equal(chosen, "both") && !str_equal(chosen, stream))
-		return;
-	add_log(output, place, stream);
-	for (int process = 1; process < processes; process++) {
-		char *log cleanup_free = mem_printf("%s-%d", stream, process);
-		add_log(output, place, log);
-	}
+	if (directory)
+		follow_add(output->follow, directory);
 }
 
-static void add_attempt(struct job_output *output, const struct log_place *place, int processes)
+static void add_attempt(struct job_output *output, const struct container_logs *of, int processes)
 {
-	if (output->follow)
-		follow_add(output->follow, place->directory);
-	if (output->kept && kept_logs_has_ends(output->kept) &&
-	    place->attempt < output->opened->view->tasks[place->task].attempt) {
+	struct str_list names cleanup_str_list = {0};
+	const char *stream = output->choice->stream;
+
+	follow_directory(output, &of->place);
+	if (output->logs->has_ends &&
+	    of->place.attempt < output->opened->view->tasks[of->task].attempt) {
 		output->losses.containers++;
 		return;
 	}
-	if (wants_own(output->choice)) {
-		add_log(output, place, "executor");
-		return;
-	}
-	add_stream(output, place, "stdout", processes);
-	add_stream(output, place, "stderr", processes);
+	if (wants_own(output->choice))
+		str_list_add(&names, "executor");
+	else
+		log_names_add(&names, str_equal(stream, "both") ? NULL : stream, processes);
+	for (size_t i = 0; i < names.count; i++)
+		add_log(output, of, names.items[i]);
 }
 
 static void add_task(struct job_output *output, size_t number)
@@ -313,14 +306,13 @@ static void add_task(struct job_output *output, size_t number)
 		err_set(&output->missing, ERR_NOT_FOUND, "executor of %s: it never got a container",
 			name);
 	for (int attempt = 1; attempt <= last; attempt++) {
-		char *directory cleanup_free =
-			mem_printf("%s/containers/%s-%d-%d", output->opened->door.job_dir,
-				   type->name, task->index, attempt);
-		const struct log_place place = {.directory = directory,
-						.task = number,
-						.task_name = name,
-						.attempt = attempt};
-		add_attempt(output, &place, type->processes);
+		struct container_logs of = {
+			.place = {.type = type->name, .index = task->index, .attempt = attempt},
+			.task = number,
+			.name = name};
+		if (output->places)
+			log_places_find(output->places, (int64_t)number, &of.place);
+		add_attempt(output, &of, type->processes);
 	}
 }
 
@@ -328,18 +320,20 @@ static void add_task(struct job_output *output, size_t number)
 static void add_am(struct job_output *output)
 {
 	const struct opened *opened = output->opened;
-	char *path cleanup_free = fs_join(opened->door.job_dir, LOCAL_AM_LOG);
 	int last = opened->view->am_attempt > opened->door.am_attempt ? opened->view->am_attempt
 								      : opened->door.am_attempt;
 
-	if (!output->kept) {
-		add_here(output, path, NULL, "am");
-		return;
-	}
-	for (int attempt = 1; attempt <= (last > 0 ? last : 1); attempt++) {
+	if (last < 1 || output->logs->are_here)
+		last = 1;
+	for (int attempt = 1; attempt <= last && !map_get(output->added, "am"); attempt++) {
+		struct log_place place = {.attempt = attempt};
 		struct err problem cleanup_err = {0};
-		add_opened(output, kept_logs_open_am(output->kept, attempt, &problem), NULL, "am",
-			   &problem);
+		if (output->places)
+			log_places_find(output->places, -1, &place);
+		struct log_source *log = output->logs->ops->open_am(output->logs, &place, &problem);
+		if (log && output->logs->are_here)
+			map_set(output->added, "am", output);
+		add_opened(output, log, NULL, "am", &problem);
 	}
 }
 
@@ -347,10 +341,8 @@ static void add_am(struct job_output *output)
 static void add_files(struct job_output *output)
 {
 	const struct job_view *view = output->opened->view;
-	char *containers cleanup_free = fs_join(output->opened->door.job_dir, "containers");
 
-	if (output->follow)
-		follow_add(output->follow, containers);
+	follow_directory(output, NULL);
 	if (output->choice->am)
 		add_am(output);
 	for (size_t i = 0; i < view->task_count; i++)
@@ -419,6 +411,7 @@ static void visit_rest(struct job_output *output)
 		if (!log_live_wait(output->live, left))
 			break;
 	}
+	log_live_hurry(output->live);
 	visit_lines(output, true);
 }
 
@@ -440,8 +433,8 @@ static int check_missing(const struct job_output *output, struct err *err)
  * containers come and go. */
 static int find_remote(struct job_output *output, bool is_last, struct err *err)
 {
-	output->kept = kept_logs_create(output->opened, err);
-	if (!output->kept)
+	output->places = log_places_read(output->opened, err);
+	if (!output->places)
 		return -1;
 	if (!is_last)
 		output->live = log_live_create();
@@ -449,9 +442,11 @@ static int find_remote(struct job_output *output, bool is_last, struct err *err)
 }
 
 /* Its first AM has begun to write a journal by then. */
-static bool has_unread_journal(const struct opened *opened)
+static bool has_unread_journal(const struct job_output *output)
 {
-	return opened_logs(opened) && opened->view->sequence == 0 &&
+	const struct opened *opened = output->opened;
+
+	return !output->logs->are_here && opened->view->sequence == 0 &&
 	       (opened->door.am_attempt > 1 || opened->door.address);
 }
 
@@ -460,7 +455,9 @@ int job_output_turn(struct job_output *output, struct err *err)
 	const struct opened *opened = output->opened;
 	bool is_last = !output->follow || opened->view->is_final;
 
-	if (opened_logs(opened) && !output->kept) {
+	output->am =
+		(struct http_target){opened->door.address, opened->door.token, opened->door.owner};
+	if (!output->logs->are_here && !output->places) {
 		if (!is_last && !opened->door.address)
 			return 0;
 		if (find_remote(output, is_last, err) < 0)
@@ -468,7 +465,7 @@ int job_output_turn(struct job_output *output, struct err *err)
 	}
 	if (!output->live || !output->has_files)
 		add_files(output);
-	if (!output->follow && has_unread_journal(opened))
+	if (!output->follow && has_unread_journal(output))
 		output->lacks_am = true;
 	if (output->lacks_am)
 		return err_set(err, ERR_UNREACHABLE, "the job has no application master now");
@@ -479,7 +476,7 @@ int job_output_turn(struct job_output *output, struct err *err)
 	if (is_last)
 		return check_missing(output, err);
 	if (output->live)
-		log_live_ask(output->live, &opened->door);
+		log_live_ask(output->live, &output->am);
 	return 0;
 }
 
@@ -554,11 +551,12 @@ struct job_output *job_output_open(struct opened *opened, const struct job_outpu
 				      .visit = visit,
 				      .data = data,
 				      .merge = log_merge_create(),
-				      .paths = map_create(NULL),
+				      .added = map_create(NULL),
 				      .tail = choice->tail};
 	output->names_tasks = !is_one_task(output);
 	output->is_alone = is_one_program(output);
-	if (check_tasks(output, err) == 0) {
+	output->logs = opened_logs(opened, err);
+	if (output->logs && check_tasks(output, err) == 0) {
 		raise_file_limit();
 		return output;
 	}
@@ -572,11 +570,12 @@ void job_output_close(struct job_output *output)
 		return;
 	log_merge_destroy(output->merge);
 	log_live_destroy(output->live);
-	kept_logs_destroy(output->kept);
+	log_places_destroy(output->places);
+	job_logs_destroy(output->logs);
 	for (size_t i = 0; i < output->label_count; i++)
 		label_destroy(output->labels[i]);
 	free(output->labels);
-	map_destroy(output->paths);
+	map_destroy(output->added);
 	err_finish(&output->missing);
 	free(output->losses.first);
 	free(output);

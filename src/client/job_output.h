@@ -6,8 +6,8 @@
 #define TONY_CLIENT_JOB_OUTPUT_H
 
 #include "client/follow.h"
-#include "client/log_source.h"
 #include "client/opened.h"
+#include "logs/lines.h"
 
 struct job_output_choice {
 	struct str_list tasks;	   /* "worker:1", or "worker" for all of the type; empty: all */

@@ -242,22 +242,19 @@ char *opened_check_start(struct opened *opened)
 	return mem_printf("%s; the job is ended", reason);
 }
 
-static struct job_logs *open_stored(const struct job_door *door, const struct job *job,
-				    struct err *err)
+struct job_logs *opened_logs(const struct opened *opened, struct err *err)
 {
-	struct job_logs *logs = stored_jobs_client.logs(door, job, err);
+	const struct job_door *door = &opened->door;
 
+	if (!state_dir_is_cleared(door->job_dir, false))
+		return opened->ops->logs(door, opened->job, err);
+	struct job_logs *logs = stored_jobs_client.logs(door, opened->job, err);
 	if (!logs)
 		err_wrap(err,
 			 "the logs of %s were removed for their age (tony.jobs.max-age), and the "
 			 "history has no ends of them",
-			 job->id);
+			 opened->id);
 	return logs;
-}
-
-opened_open_logs *opened_logs(const struct opened *opened)
-{
-	return state_dir_is_cleared(opened->door.job_dir, false) ? open_stored : opened->ops->logs;
 }
 
 int opened_say_ended(const struct opened *opened, struct err *err)

@@ -53,11 +53,9 @@ int opened_look_for_am(struct opened *opened, struct err *err);
  * clients can see. NULL: there was no need; else what to tell the user. The caller frees. */
 char *opened_check_start(struct opened *opened);
 
-/* How logs are read that are no files below door.job_dir (see scheduler_client_ops); NULL: they
- * are. Of a job whose logs were removed for their age the history has the ends. */
-typedef struct job_logs *opened_open_logs(const struct job_door *door, const struct job *job,
-					  struct err *err);
-opened_open_logs *opened_logs(const struct opened *opened);
+/* The job's logs, which its engine knows; of a job whose logs were removed for their age the
+ * history has the ends. `opened` is to outlive them. NULL: `err`. */
+struct job_logs *opened_logs(const struct opened *opened, struct err *err);
 
 /* ERR_NOT_FOUND: there is nothing left to order about. Returns -1. */
 int opened_say_ended(const struct opened *opened, struct err *err);

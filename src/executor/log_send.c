@@ -10,7 +10,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/timer.h"
-#include "job/log_frame.h"
+#include "logs/file.h"
+#include "logs/frame.h"
+#include "logs/names.h"
 #include "net/http_client.h"
 
 enum {
@@ -31,7 +33,7 @@ struct wanted {
 	bool waits;
 	bool is_sent;
 	bool is_whole; /* sent to the end of a log that nobody writes any more */
-	struct log_reader *reader;
+	struct log_source *reader;
 };
 
 struct log_send {
@@ -51,7 +53,7 @@ static void wanted_finish(struct wanted *wanted)
 {
 	free(wanted->log);
 	free(wanted->from);
-	log_reader_destroy(wanted->reader);
+	log_source_destroy(wanted->reader);
 	*wanted = (struct wanted){0};
 }
 
@@ -64,11 +66,11 @@ static bool open_reader(struct log_send *sender, struct wanted *wanted)
 	if (!wanted->reader) {
 		char *file cleanup_free = log_file_name(wanted->log);
 		char *path cleanup_free = fs_join(sender->options.log_dir, file);
-		wanted->reader = log_reader_create(path);
+		wanted->reader = log_file_open(path);
 	} else {
-		log_reader_tell(wanted->reader, at);
+		log_file_tell(wanted->reader, at);
 	}
-	return str_equal(at, wanted->from) || log_reader_seek(wanted->reader, wanted->from) == 0;
+	return str_equal(at, wanted->from) || log_source_seek(wanted->reader, wanted->from) == 0;
 }
 
 /* Fills a piece. True: the log's present end was met. */
@@ -80,7 +82,7 @@ static bool read_piece(struct wanted *wanted, struct str *frames)
 	while (bytes < PIECE_BYTES && frames->length < PIECE_MAX - LOG_FRAME_HEAD_MAX) {
 		size_t room = PIECE_MAX - LOG_FRAME_HEAD_MAX - frames->length;
 		size_t most = PIECE_BYTES - bytes < room ? PIECE_BYTES - bytes : room;
-		if (!log_reader_next(wanted->reader, most, &span))
+		if (!log_source_next(wanted->reader, most, &span))
 			return true;
 		log_frame_append_head(frames, &span);
 		str_append_bytes(frames, span.bytes, span.length);
@@ -125,7 +127,7 @@ static void post(struct log_send *sender, const struct wanted *wanted, const str
 {
 	char after[LOG_POSITION_SIZE];
 
-	log_reader_tell(wanted->reader, after);
+	log_file_tell(wanted->reader, after);
 	char *path cleanup_free =
 		mem_printf("/v1/tasks/%s/logs/%s?attempt=%d&number=%" PRId64 "&after=%s&end=%d",
 			   sender->options.task, wanted->log, sender->options.attempt,

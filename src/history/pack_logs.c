@@ -1,11 +1,9 @@
 /* The ends of a job's logs. Files that a user's program may still write, or has replaced: what is
  * no regular file is passed over, and what changes meanwhile is kept as it was met. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -13,9 +11,8 @@
 #include "base/mem.h"
 #include "history/layout.h"
 #include "history/pack_internal.h"
-#include "job/log_reader.h"
-
-#define PARTS_CAP 1024 /* rotated files of a log */
+#include "logs/file.h"
+#include "logs/names.h"
 
 struct packing {
 	const struct history_pack *pack;
@@ -26,13 +23,12 @@ struct packing {
 	struct err *err;
 };
 
-/* One log: its files from the oldest that is needed, and how much of that. */
 struct log {
 	size_t task;
 	const char *name;
-	struct str_list parts; /* paths, the newest first */
-	int64_t bytes;	       /* of all of them */
-	int64_t keep;	       /* of these, the last ones */
+	struct log_source *source;
+	int64_t bytes; /* of all of it */
+	int64_t keep;  /* of these, the last ones */
 };
 
 int pack_create(const char *directory, const char *name, struct err *err)
@@ -43,84 +39,7 @@ int pack_create(const char *directory, const char *name, struct err *err)
 	return fd < 0 ? err_set_errno(err, "%s", path) : fd;
 }
 
-/* ---- finding ------------------------------------------------------------------------------ */
-
-static int open_log(const char *path, int64_t *length)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	struct stat status;
-
-	if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
-		*length = status.st_size;
-		return fd;
-	}
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
-static void find_parts(const struct packing *packing, struct log *log)
-{
-	char *file cleanup_free = log_file_name(log->name);
-	char *path cleanup_free = packing->pack->log_path(
-		packing->pack->data, log->task, packing->view->tasks[log->task].attempt, file);
-
-	for (int i = 0; path && i < PARTS_CAP; i++) {
-		char *part = i == 0 ? mem_strdup(path) : mem_printf("%s.%d", path, i);
-		int64_t length = 0;
-		int fd cleanup_close = open_log(part, &length);
-		if (fd < 0) {
-			free(part);
-			return;
-		}
-		str_list_take(&log->parts, part);
-		log->bytes += length;
-	}
-}
-
 /* ---- copying ------------------------------------------------------------------------------ */
-
-static int copy_range(int from, int64_t offset, int64_t length, int to, struct err *err)
-{
-	char buffer[65536];
-
-	while (length > 0) {
-		size_t want = length < (int64_t)sizeof(buffer) ? (size_t)length : sizeof(buffer);
-		ssize_t got = pread(from, buffer, want, offset);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return 0; /* it was truncated */
-		if (fs_write_all(to, buffer, (size_t)got, err) < 0)
-			return -1;
-		offset += got;
-		length -= got;
-	}
-	return 0;
-}
-
-/* The part's entries for bytes from `offset` on, which stand at `position` of the kept log. */
-static void copy_times(const char *part, int64_t offset, int64_t position, FILE *to)
-{
-	char *path cleanup_free = mem_printf("%s.times", part);
-	int64_t length;
-	int fd = open_log(path, &length);
-	FILE *from cleanup_file = fd < 0 ? NULL : fdopen(fd, "r");
-	long long before_ms = -1, time_ms, at;
-
-	while (from && fscanf(from, "%lld %lld", &time_ms, &at) == 2) {
-		if (at <= offset) {
-			before_ms = time_ms;
-			continue;
-		}
-		if (before_ms >= 0)
-			fprintf(to, "%lld %lld\n", before_ms, (long long)position);
-		before_ms = -1;
-		fprintf(to, "%lld %lld\n", time_ms, (long long)(position + at - offset));
-	}
-	if (before_ms >= 0)
-		fprintf(to, "%lld %lld\n", before_ms, (long long)position);
-}
 
 static int write_head(const struct packing *packing, const struct log *log, int to)
 {
@@ -138,23 +57,22 @@ static int write_head(const struct packing *packing, const struct log *log, int 
 	return fs_write_all(to, line, strlen(line), packing->err);
 }
 
-static int copy_parts(const struct packing *packing, const struct log *log, int to, FILE *times)
+/* Less than is wanted, if it was truncated. */
+static int copy_end(const struct packing *packing, const struct log *log, int to, FILE *times)
 {
-	int64_t skip = log->bytes - log->keep, position = 0, length;
+	const struct log_position last = {.kind = LOG_AT_LAST, .number = log->keep};
+	int64_t position = 0, time_ms = 0;
+	struct log_span span;
 
-	for (size_t i = log->parts.count; i-- > 0;) {
-		int fd cleanup_close = open_log(log->parts.items[i], &length);
-		if (fd < 0)
-			continue;
-		int64_t from = skip < length ? skip : length;
-		int64_t keep =
-			length - from < log->keep - position ? length - from : log->keep - position;
-		skip -= from;
-		if (keep > 0)
-			copy_times(log->parts.items[i], from, position, times);
-		if (copy_range(fd, from, keep, to, packing->err) < 0)
+	log_source_go(log->source, &last);
+	while (position < log->keep &&
+	       log_source_next(log->source, (size_t)(log->keep - position), &span)) {
+		if (span.time_ms != time_ms)
+			fprintf(times, "%lld %lld\n", (long long)span.time_ms, (long long)position);
+		time_ms = span.time_ms;
+		if (fs_write_all(to, span.bytes, span.length, packing->err) < 0)
 			return -1;
-		position += keep;
+		position += (int64_t)span.length;
 	}
 	return 0;
 }
@@ -179,7 +97,7 @@ static int write_log(const struct packing *packing, const struct log *log)
 	int to cleanup_close = pack_create(directory, log->name, packing->err);
 	int times = to < 0 ? -1 : pack_create(directory, index, packing->err);
 	FILE *stream cleanup_file = times < 0 ? NULL : fdopen(times, "w");
-	if (!stream || write_head(packing, log, to) < 0 || copy_parts(packing, log, to, stream) < 0)
+	if (!stream || write_head(packing, log, to) < 0 || copy_end(packing, log, to, stream) < 0)
 		return -1;
 	if (ftell(stream) == 0) { /* no time is known */
 		char *path cleanup_free = fs_join(directory, index);
@@ -201,6 +119,15 @@ static int64_t share_of(const struct packing *packing, bool failed)
 	return share < HISTORY_LOG_LEAST ? 0 : share;
 }
 
+static struct log_source *open_log(const struct packing *packing, size_t task, const char *name)
+{
+	char *file cleanup_free = log_file_name(name);
+	char *path cleanup_free = packing->pack->log_path(packing->pack->data, task,
+							  packing->view->tasks[task].attempt, file);
+
+	return path ? log_file_open(path) : NULL;
+}
+
 static int add_log(struct packing *packing, size_t task, const char *name, bool failed)
 {
 	struct log log = {.task = task, .name = name};
@@ -208,14 +135,15 @@ static int add_log(struct packing *packing, size_t task, const char *name, bool 
 	int result = 0;
 
 	packing->logs_left--;
-	if (share == 0)
+	log.source = share > 0 ? open_log(packing, task, name) : NULL;
+	if (!log.source)
 		return 0;
-	find_parts(packing, &log);
+	log.bytes = log_source_length(log.source);
 	log.keep = log.bytes < share ? log.bytes : share;
 	if (log.keep > 0)
 		result = write_log(packing, &log);
 	packing->left -= log.keep;
-	str_list_finish(&log.parts);
+	log_source_destroy(log.source);
 	return result;
 }
 
@@ -228,14 +156,8 @@ static bool has_failed(const struct task_view *task)
 static void name_logs(const struct packing *packing, size_t task, struct str_list *names)
 {
 	const struct task_view *view = &packing->view->tasks[task];
-	int processes = packing->pack->job->types[view->type].processes;
 
-	str_list_add(names, "stderr");
-	str_list_add(names, "stdout");
-	for (int process = 1; process < processes; process++) {
-		str_list_add_format(names, "stderr-%d", process);
-		str_list_add_format(names, "stdout-%d", process);
-	}
+	log_names_add(names, NULL, packing->pack->job->types[view->type].processes);
 	if (has_failed(view))
 		str_list_add(names, "executor");
 }

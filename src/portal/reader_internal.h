@@ -60,44 +60,10 @@ FILE *reader_open_metrics(struct reader *reader, struct http_request *request, b
 /* The next line that is a task's; `task` NULL: whichever. *line is getline()'s. */
 json_t *reader_next_metrics(FILE *file, const char *task, char **line, size_t *size);
 
-/* What is kept of a log. */
-struct kept_log {
-	char *bytes; /* the file's */
-	char *times; /* the index beside it; NULL: none */
-	const char *text;
-	size_t length;
-	int64_t cut; /* bytes that stood before these, and are not shown */
-	int attempt;
-};
-#define KEPT_CAP ((size_t)16 << 20) /* bytes of a kept log that is read */
-
-/* ---- reader_collected.c: what YARN has collected of the job's logs ------------------------- */
-
 /* The user that owns the job's entry in the history, who is the one by whom people are let in: what
- * is this user's may be read for them with the portal's rights. The caller frees. NULL: `err`. */
+ * is this user's may be read for them with the portal's rights. The caller frees. NULL: `err`;
+ * ERR_DENIED: it may be somebody else's. */
 char *reader_find_owner(struct reader *reader, struct err *err);
-
-/* Adds {log, bytes, attempt} for each log of the task's last container. */
-int reader_collected_list(struct reader *reader, size_t task, json_t *list, struct err *err);
-/* The end of a log, KEPT_CAP bytes at most; `attempt` 0: the last. It stays the reader's, until the
- * next one is read. NULL: `err`; ERR_DENIED: it may be somebody else's. */
-const struct kept_log *reader_collected_read(struct reader *reader, size_t task, int attempt,
-					     const char *name, struct err *err);
-
-/* ---- reader_here.c: logs that are whole in the job's folder --------------------------------- */
-
-/* A question about a log. */
-struct log_question {
-	const char *log, *from; /* from: a valid position; NULL: `offset` */
-	char *file;		/* that it is in */
-	int64_t offset, limit, frames, attempt;
-};
-
-/* The same as for collected ones. False: they are not here. */
-bool reader_here_list(struct reader *reader, size_t task, json_t *list);
-/* False: it is not here, and nothing is answered. */
-bool reader_here_answer(struct reader *reader, struct http_request *request, size_t task,
-			const struct log_question *question);
 
 /* Handlers, by file; `data` is the reader. Those of a job in a store: */
 void reader_handle_job(void *data, struct http_request *request);

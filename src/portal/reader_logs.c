@@ -1,247 +1,267 @@
-/* The ends of logs that a store keeps (history/pack.h), and of those that YARN has collected.
- * Positions count from where what is kept begins. Logs that are here are whole (reader_here.c). */
-#include <stdio.h>
+/*
+ * Logs of a job that has ended: as its engine shows them (scheduler_client_ops.logs_shown), whole
+ * as long as its folder is on this machine, or as its cluster has collected them; and the ends that
+ * a store keeps. Positions in a log of which the end is kept count from where that begins.
+ *
+ * They are read with the portal's rights, and anybody may have written what the history says: so
+ * nothing of it says whose logs are read, or where. The application is what the entry is called,
+ * and the user is who owns the entry (history/store.h).
+ */
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/json.h"
+#include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
-#include "history/pack.h"
-#include "job/log_frame.h"
+#include "history/stored_logs.h"
+#include "logs/names.h"
+#include "logs/parts.h"
+#include "logs/question.h"
 #include "portal/reader_internal.h"
 
-/* The directory of the task's logs; the caller frees. */
-static char *directory_of(const struct reader *reader, int64_t task)
+#define KEPT_CAP ((size_t)16 << 20) /* bytes of a collected log that are read */
+#define LOG_CAP	 ((int64_t)2 << 30) /* bytes of one whose end is looked for */
+#define FRESH_MS 30000		    /* for which what was read is not read again */
+
+/* The end of a log that the job's cluster has collected. */
+struct collected_log {
+	struct log_source *text;
+	size_t task;
+	char *name;
+	int64_t read_ms; /* monotonic */
+};
+
+/* ---- where they are ----------------------------------------------------------------------- */
+
+static const struct scheduler_client_ops *engine_of(const struct reader *reader)
+{
+	return scheduler_client_find(reader->job->scheduler);
+}
+
+/* A folder is there only for its own user, and says by itself whose it is. */
+static struct job_logs *open_engine(struct reader *reader, struct err *err)
+{
+	const struct scheduler_client_ops *engine = engine_of(reader);
+
+	if (!engine) {
+		err_set(err, ERR_NOT_FOUND, "the history has no more of it");
+		return NULL;
+	}
+	char *owner cleanup_free = engine->traits->shares_files
+					   ? history_store_owner(reader->store, reader->path, err)
+					   : reader_find_owner(reader, err);
+	return owner ? engine->logs_shown(reader->job, fs_basename(reader->path), owner, err)
+		     : NULL;
+}
+
+enum { PLACES = 2 };
+
+/* The place that is asked first, or second: an engine whose files are here has more than a store,
+ * one that has to ask its cluster takes longer. */
+static struct job_logs *open_place(struct reader *reader, int number, struct err *err)
+{
+	const struct scheduler_client_ops *engine = engine_of(reader);
+	bool is_engine = (number == 0) == (engine && engine->traits->shares_files);
+
+	return is_engine ? open_engine(reader, err)
+			 : history_logs(reader->store, reader->path, NULL, NULL);
+}
+
+/* `attempt` 0: the last one. A store has logs of one attempt alone, whichever that is. */
+static struct log_place find_place(const struct reader *reader, const struct job_logs *logs,
+				   size_t task, int attempt)
 {
 	const struct task_view *row = &reader->view->tasks[task];
-	char *name cleanup_free = history_task_name(reader->job->types[row->type].name, row->index);
+	const struct attempt_view *found = NULL;
+	int wanted = attempt == 0 && !logs->has_ends ? row->attempt : attempt;
 
-	return mem_printf(HISTORY_LOGS "/%s", name);
-}
-
-static int read_kept(const struct reader *reader, const char *directory, const char *log,
-		     struct kept_log *kept, struct err *err)
-{
-	char *path cleanup_free = mem_printf("%s/%s", directory, log);
-	struct history_log_head head = {0};
-	size_t length;
-
-	kept->bytes =
-		history_store_read_file(reader->store, reader->path, path, KEPT_CAP, &length, err);
-	if (!kept->bytes)
-		return -1;
-	size_t head_length = history_log_head_read(kept->bytes, length, &head);
-	if (head_length > 0)
-		kept->attempt = head.attempt;
-	kept->cut = head.from;
-	history_log_head_finish(&head);
-	kept->text = kept->bytes + head_length;
-	kept->length = length - head_length;
-	return 0;
-}
-
-static void free_kept(struct kept_log *kept)
-{
-	free(kept->bytes);
-	free(kept->times);
-}
-
-static void read_times(const struct reader *reader, const char *directory, const char *log,
-		       struct kept_log *kept)
-{
-	char *path cleanup_free = mem_printf("%s/%s.times", directory, log);
-
-	kept->times =
-		history_store_read_file(reader->store, reader->path, path, KEPT_CAP, NULL, NULL);
-}
-
-static bool is_on_yarn(const struct reader *reader)
-{
-	return str_equal(reader->job->scheduler, "yarn");
+	for (size_t i = 0; i < row->attempt_count; i++)
+		if (row->attempts[i].container && row->attempts[i].attempt == wanted)
+			found = &row->attempts[i];
+	return (struct log_place){.type = reader->job->types[row->type].name,
+				  .index = row->index,
+				  .attempt = wanted,
+				  .container = found ? found->container : NULL,
+				  .host = found ? found->host : NULL};
 }
 
 /* ---- which there are ---------------------------------------------------------------------- */
 
-static void add_log(const struct reader *reader, json_t *list, const char *directory,
-		    const struct history_entry *entry)
+static bool is_collected(const struct job_logs *logs)
 {
-	struct kept_log kept = {0};
-
-	if (entry->is_directory || str_ends_with(entry->name, ".times") ||
-	    read_kept(reader, directory, entry->name, &kept, NULL) < 0)
-		return;
-	/* "executor.log" is the log "executor". */
-	size_t length = strlen(entry->name) - (str_ends_with(entry->name, ".log") ? 4 : 0);
-	char *log cleanup_free = mem_strndup(entry->name, length);
-	json_t *object = json_pack("{s:s, s:I, s:i}", "log", log, "bytes", (json_int_t)kept.length,
-				   "attempt", kept.attempt);
-	if (kept.cut > 0)
-		json_set_int(object, "cut_bytes", kept.cut);
-	json_array_append_new(list, object);
-	free_kept(&kept);
+	return !logs->are_here && !logs->has_ends;
 }
 
+static void add_log(struct job_logs *logs, const struct log_place *place, const char *name,
+		    json_t *list)
+{
+	char *file cleanup_free = log_file_name(name);
+	struct log_source *log = file ? logs->ops->open(logs, place, file, NULL) : NULL;
+	int64_t length = log ? log_source_length(log) : 0;
+	int64_t shown =
+		is_collected(logs) && length > (int64_t)KEPT_CAP ? (int64_t)KEPT_CAP : length;
+
+	if (log && length <= LOG_CAP)
+		log_list_add(list, name, log->attempt, shown, log->cut + length - shown);
+	log_source_destroy(log);
+}
+
+/* 1: what this place has is all. */
+static int list_place(struct reader *reader, int number, size_t task, json_t *list, struct err *err)
+{
+	struct str_list names cleanup_str_list = {0};
+	struct job_logs *logs = open_place(reader, number, err);
+	int result = logs ? 0 : -1;
+
+	if (logs) {
+		const struct log_place place = find_place(reader, logs, task, 0);
+		const struct task_view *row = &reader->view->tasks[task];
+		if (logs->ops->list) {
+			result = logs->ops->list(logs, &place, &names, err);
+		} else {
+			log_names_add(&names, NULL, reader->job->types[row->type].processes);
+			str_list_add(&names, "executor");
+		}
+		for (size_t i = 0; i < names.count; i++)
+			add_log(logs, &place, names.items[i], list);
+		if (result == 0 && (logs->are_here || json_array_size(list) > 0))
+			result = 1;
+	}
+	job_logs_destroy(logs);
+	return result;
+}
+
+/* Why there are none is told when one is asked for; that a store cannot be read, at once. */
 void reader_handle_log_names(void *data, struct http_request *request)
 {
 	struct reader *reader = data;
-	struct history_entries entries cleanup_history_entries = {0};
 	struct err err cleanup_err = {0};
 	int64_t task = reader_open(reader, request) ? reader_find_task(reader, request) : -1;
 
 	if (task < 0)
 		return;
 	json_t *list = json_array();
-	if (reader_here_list(reader, (size_t)task, list)) {
+	for (int i = 0; i < PLACES; i++) {
+		struct err why cleanup_err = {0};
+		if (list_place(reader, i, (size_t)task, list, &why) > 0)
+			break;
+		if (why.kind != ERR_NONE && why.kind != ERR_NOT_FOUND && why.kind != ERR_DENIED)
+			err_copy(&err, &why);
+	}
+	if (json_array_size(list) > 0 || err.kind == ERR_NONE) {
 		http_answer_json(request, 200, list);
 		return;
 	}
-	char *directory cleanup_free = directory_of(reader, task);
-	if (history_store_list(reader->store, reader->path, directory, &entries, &err) < 0) {
-		json_decref(list);
-		reader_answer_failure(request, &err);
-		return;
-	}
-	for (size_t i = 0; i < entries.count; i++)
-		add_log(reader, list, directory, &entries.items[i]);
-	/* Why there are none is said when one is asked for. */
-	if (json_array_size(list) == 0 && is_on_yarn(reader))
-		reader_collected_list(reader, (size_t)task, list, NULL);
-	http_answer_json(request, 200, list);
+	json_decref(list);
+	reader_answer_failure(request, &err);
 }
 
 /* ---- one ---------------------------------------------------------------------------------- */
 
-/* Where `count` lines before the end begin. */
-static size_t tail_of(const struct kept_log *kept, int64_t count)
+static void forget(struct reader *reader)
 {
-	size_t at = kept->length;
+	struct collected_log *collected = mem_steal(&reader->collected);
 
-	if (at > 0 && kept->text[at - 1] == '\n')
-		at--;
-	for (; at > 0; at--)
-		if (kept->text[at - 1] == '\n' && --count <= 0)
-			return at;
-	return 0;
+	if (!collected)
+		return;
+	log_source_destroy(collected->text);
+	free(collected->name);
+	free(collected);
 }
 
-static size_t clamp(const struct kept_log *kept, int64_t offset)
+static struct log_source *find_fresh(const struct reader *reader, size_t task,
+				     const struct log_question *question)
 {
-	if (offset < 0)
-		offset += (int64_t)kept->length;
-	if (offset < 0)
-		return 0;
-	return (uint64_t)offset < kept->length ? (size_t)offset : kept->length;
+	const struct collected_log *collected = reader->collected;
+	int attempt = question->attempt > 0 ? question->attempt : reader->view->tasks[task].attempt;
+
+	return collected && collected->task == task && collected->text->attempt == attempt &&
+			       str_equal(collected->name, question->file) &&
+			       clock_monotonic_ms() - collected->read_ms < FRESH_MS
+		       ? log_text_share(collected->text)
+		       : NULL;
 }
 
-/* Of a position that is valid. */
-static size_t find_position(const struct kept_log *kept, const char *position)
+/* A log that is packed in a cluster's files is read once, however many pieces are asked for. */
+static struct log_source *keep(struct reader *reader, size_t task, const char *name,
+			       struct log_source *log, struct err *err)
 {
-	int64_t number = 0;
-
-	if (str_starts_with(position, "tail:")) {
-		str_parse_int(position + strlen("tail:"), 0, INT64_MAX, &number);
-		return number > 0 ? tail_of(kept, number) : kept->length;
+	if (log_source_length(log) > LOG_CAP) {
+		err_set(err, ERR_INPUT, "it is too long to be read here; `tony logs` reads it");
+		return NULL;
 	}
-	if (strchr(position, ':'))
-		str_parse_int(strrchr(position, ':') + 1, INT64_MIN, INT64_MAX, &number);
-	return clamp(kept, number);
+	struct log_source *text = log_keep_end(log, KEPT_CAP, err);
+	if (!text)
+		return NULL;
+	forget(reader);
+	reader->collected = mem_alloc(sizeof(*reader->collected));
+	*reader->collected = (struct collected_log){.text = text,
+						    .task = task,
+						    .name = mem_strdup(name),
+						    .read_ms = clock_monotonic_ms()};
+	return log_text_share(text);
 }
 
-/* The index of times beside a log (executor/log_times.h), a line after the other. */
-struct times {
-	const char *at;	       /* the rest of it */
-	int64_t time_ms;       /* of the bytes before `next`; 0: not known */
-	int64_t next_ms, next; /* of the bytes from there on */
+static struct log_source *open_log(struct reader *reader, int number, size_t task,
+				   const struct log_question *question, struct err *err)
+{
+	struct job_logs *logs = open_place(reader, number, err);
+
+	if (!logs)
+		return NULL;
+	const struct log_place place = find_place(reader, logs, task, question->attempt);
+	struct log_source *log = logs->ops->open(logs, &place, question->file, err);
+	if (log && is_collected(logs)) {
+		struct log_source *text = keep(reader, task, question->file, log, err);
+		log_source_destroy(log);
+		log = text;
+	}
+	job_logs_destroy(logs);
+	return log;
+}
+
+struct sending {
+	struct log_question question;
+	struct log_source *log;
 };
 
-static void read_next(struct times *times)
+static void finish(void *data)
 {
-	char *end;
-	long long time_ms = strtoll(times->at, &end, 10);
-	long long offset = end > times->at ? strtoll(end, &end, 10) : -1;
+	struct sending *sending = data;
 
-	times->next = INT64_MAX;
-	if (time_ms < 0 || offset < 0 || *end != '\n')
-		return;
-	times->at = end + 1;
-	times->next_ms = time_ms;
-	times->next = offset;
+	log_source_destroy(sending->log);
+	log_question_finish(&sending->question);
+	free(sending);
 }
 
-static void go_to(struct times *times, size_t offset)
+static void on_room(void *data, struct http_stream *stream)
 {
-	while (times->next <= (int64_t)offset) {
-		times->time_ms = times->next_ms;
-		read_next(times);
-	}
-}
+	struct sending *sending = data;
+	int64_t left = sending->question.left;
+	struct log_span span;
 
-static void append_frames(struct str *answer, const struct kept_log *kept, size_t from,
-			  size_t length)
-{
-	struct times times = {.at = kept->times ? kept->times : ""};
-
-	read_next(&times);
-	while (length > 0) {
-		go_to(&times, from);
-		size_t part = length < LOG_SPAN_MAX ? length : LOG_SPAN_MAX;
-		if ((int64_t)part > times.next - (int64_t)from)
-			part = (size_t)times.next - from;
-		const struct log_span span = {.bytes = kept->text + from,
-					      .length = part,
-					      .time_ms = times.time_ms,
-					      .offset = (int64_t)from};
-		log_frame_append_head(answer, &span);
-		str_append_bytes(answer, span.bytes, part);
-		from += part;
-		length -= part;
-	}
-	log_frame_append_head(answer, NULL);
-}
-
-static void answer_log(struct http_request *request, const struct kept_log *kept, size_t from,
-		       int64_t limit, bool is_framed)
-{
-	size_t length = kept->length - from;
-	struct str answer cleanup_str = {0};
-
-	if ((int64_t)length > limit)
-		length = (size_t)limit;
-	if (!is_framed) {
-		http_answer_bytes(request, 200, "application/octet-stream", kept->text + from,
-				  length);
+	if (left > 0 &&
+	    log_source_next(sending->log,
+			    left < HTTP_STREAM_CHUNK ? (size_t)left : HTTP_STREAM_CHUNK, &span)) {
+		log_question_send(&sending->question, stream, &span);
 		return;
 	}
-	append_frames(&answer, kept, from, length);
-	http_answer_bytes(request, 200, "application/x-tony-log", answer.text, answer.length);
+	log_question_send(&sending->question, stream, NULL);
+	finish(sending);
+	http_stream_end(stream);
 }
 
-static void answer_question(struct http_request *request, const struct log_question *question,
-			    const struct kept_log *kept)
+/* Takes both. */
+static void send_log(struct http_request *request, struct log_question *question,
+		     struct log_source *log)
 {
-	size_t from = question->from ? find_position(kept, question->from)
-				     : clamp(kept, question->offset);
+	struct sending *sending = mem_alloc(sizeof(*sending));
 
-	answer_log(request, kept, from, question->limit, question->frames);
-}
-
-static bool answer_stored(const struct reader *reader, struct http_request *request, int64_t task,
-			  const struct log_question *question, struct err *err)
-{
-	char *directory cleanup_free = directory_of(reader, task);
-	struct kept_log kept = {0};
-	bool is_there = read_kept(reader, directory, question->file, &kept, err) == 0;
-
-	if (is_there && question->attempt > 0 && question->attempt != kept.attempt) {
-		is_there = false;
-		err_set(err, ERR_NOT_FOUND, "attempt %d is kept", kept.attempt);
-	}
-	if (is_there && question->frames)
-		read_times(reader, directory, question->file, &kept);
-	if (is_there)
-		answer_question(request, question, &kept);
-	free_kept(&kept);
-	return is_there;
+	*sending = (struct sending){.question = *question, .log = log};
+	*question = (struct log_question){0};
+	log_source_seek(log, sending->question.from);
+	http_answer_stream(
+		request, log_question_type(&sending->question),
+		&(struct http_stream_source){.fill = on_room, .closed = finish, .data = sending});
 }
 
 static void answer_missing(struct http_request *request, const struct log_question *question,
@@ -254,49 +274,26 @@ static void answer_missing(struct http_request *request, const struct log_questi
 			  http_request_parameter(request, "task"), question->log, err_message(err));
 }
 
-static void answer_task(struct reader *reader, struct http_request *request, int64_t task,
-			const struct log_question *question)
-{
-	struct err stored cleanup_err = {0};
-	struct err collected cleanup_err = {0};
-
-	if (!question->file)
-		err_set(&stored, ERR_NOT_FOUND, "there is no log of that name");
-	else if (reader_here_answer(reader, request, (size_t)task, question) ||
-		 answer_stored(reader, request, task, question, &stored))
-		return;
-	const struct kept_log *kept =
-		question->file && is_on_yarn(reader)
-			? reader_collected_read(reader, (size_t)task, (int)question->attempt,
-						question->file, &collected)
-			: NULL;
-	if (kept)
-		answer_question(request, question, kept);
-	else
-		answer_missing(request, question,
-			       collected.kind != ERR_NONE ? &collected : &stored);
-}
-
 void reader_handle_log(void *data, struct http_request *request)
 {
 	struct reader *reader = data;
-	struct log_question question = {.log = http_request_parameter(request, "log"),
-					.from = http_request_query(request, "from"),
-					.limit = INT64_MAX};
+	struct log_question question cleanup_log_question = {0};
+	struct err err cleanup_err = {0};
 
-	if (http_request_query_int(request, "offset", INT64_MIN, INT64_MAX, &question.offset) < 0 ||
-	    http_request_query_int(request, "limit", 0, INT64_MAX, &question.limit) < 0 ||
-	    http_request_query_int(request, "frames", 0, 1, &question.frames) < 0 ||
-	    http_request_query_int(request, "attempt", 1, INT32_MAX, &question.attempt) < 0)
+	if (log_question_read(request, &question) < 0)
 		return;
-	if (question.from && !log_position_is_valid(question.from)) {
-		http_answer_error(request, 400, "bad-request", "from: is no position in a log");
-		return;
-	}
 	int64_t task = reader_open(reader, request) ? reader_find_task(reader, request) : -1;
 	if (task < 0)
 		return;
-	question.file = log_file_name(question.log);
-	answer_task(reader, request, task, &question);
-	free(question.file);
+	struct log_source *log = question.file ? find_fresh(reader, (size_t)task, &question) : NULL;
+	for (int i = 0; question.file && !log && i < PLACES; i++) {
+		err_finish(&err);
+		log = open_log(reader, i, (size_t)task, &question, &err);
+	}
+	if (!question.file)
+		err_set(&err, ERR_NOT_FOUND, "there is no log of that name");
+	if (log)
+		send_log(request, &question, log);
+	else
+		answer_missing(request, &question, &err);
 }

@@ -28,6 +28,31 @@ static int check_user(const struct reader *reader, struct err *err)
 		       user, reader->user);
 }
 
+/* Is the entry still the one by which people are let in? */
+static int check_entry(struct reader *reader, const char *owner, struct err *err)
+{
+	struct history_summary summary cleanup_history_summary = {0};
+
+	if (!str_equal(owner, reader->job->user) || !str_equal(owner, reader->user))
+		return err_set(err, ERR_DENIED,
+			       "this entry of the history was written by %s, and says that the job "
+			       "was %s's",
+			       owner, reader->job->user);
+	if (history_store_summary(reader->store, reader->path, &summary, err) < 0)
+		return -1;
+	if (!str_equal(summary.view_acl, reader->view_acl))
+		return err_set(err, ERR_DENIED,
+			       "who may look at it was changed; open the job again later");
+	return 0;
+}
+
+char *reader_find_owner(struct reader *reader, struct err *err)
+{
+	char *owner cleanup_free = history_store_owner(reader->store, reader->path, err);
+
+	return owner && check_entry(reader, owner, err) == 0 ? mem_steal(&owner) : NULL;
+}
+
 static int open_job(struct reader *reader, struct err *err)
 {
 	size_t length;

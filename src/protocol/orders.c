@@ -7,7 +7,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "job/log_reader.h"
+#include "logs/names.h"
+#include "logs/position.h"
 #include "protocol/message.h"
 
 static const char *const order_names[] = {[ORDER_WAIT] = "wait",

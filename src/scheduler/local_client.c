@@ -14,6 +14,7 @@
 #include "scheduler/local_history.h"
 #include "scheduler/local_job.h"
 #include "scheduler/local_jobs.h"
+#include "scheduler/local_logs.h"
 #include "scheduler/local_removal.h"
 #include "scheduler/local_start.h"
 #include "scheduler/shared_ledger.h"
@@ -220,6 +221,8 @@ const struct scheduler_client_ops local_scheduler_client = {
 	.upkeep = local_upkeep,
 	.find = local_jobs_find,
 	.list = local_jobs_list,
+	.logs = local_logs,
+	.logs_shown = local_logs_shown,
 	.history_trouble = local_history_trouble,
 	.kill = kill_job,
 	.remove = local_removal_remove,

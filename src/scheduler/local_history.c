@@ -35,6 +35,11 @@ char *local_history_location(const struct job *job, const char *job_dir)
 
 /* ---- packing ------------------------------------------------------------------------------ */
 
+char *local_container_directory(const char *job_dir, const char *type, int index, int attempt)
+{
+	return mem_printf("%s/containers/%s-%d-%d", job_dir, type, index, attempt);
+}
+
 struct place {
 	const struct job *job;
 	const char *job_dir;
@@ -48,8 +53,9 @@ static char *log_path(void *data, size_t task, int attempt, const char *name)
 
 	while (task >= (size_t)job_type_slots(&job->types[type]))
 		task -= (size_t)job_type_slots(&job->types[type++]);
-	return mem_printf("%s/containers/%s-%zu-%d/%s", place->job_dir, job->types[type].name, task,
-			  attempt, name);
+	char *directory cleanup_free = local_container_directory(
+		place->job_dir, job->types[type].name, (int)task, attempt);
+	return fs_join(directory, name);
 }
 
 static int pack(const struct job *job, const char *job_dir, const char *directory, struct err *err)

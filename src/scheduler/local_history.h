@@ -7,6 +7,9 @@
 /* Where it goes: what tony.history.location says, or <state>/history. The caller frees. */
 char *local_history_location(const struct job *job, const char *job_dir);
 
+/* The directory of a container of a local job. The caller frees. */
+char *local_container_directory(const char *job_dir, const char *type, int index, int attempt);
+
 /* Brings the history of a job that has ended to its place; what is there already stays. `packed`:
  * a directory that the AM has packed (history/pack.h); NULL: what job_dir tells is packed here.
  * Blocks. */

@@ -370,10 +370,15 @@ struct scheduler_client_ops {
 	 * written since, or will have within hold_ms. 1: there is no AM at that address (any more).
 	 */
 	int (*pull)(const struct job_door *door, int64_t hold_ms, struct err *err);
-	/* NULL: what containers have written is below door->job_dir. Else: where it is to be found,
-	 * while they run and after (job_logs.h). The caller destroys it. */
+	/* The logs of the job's containers, while they run and after (logs/job_logs.h). `door` is
+	 * to outlive it; the caller destroys it. */
 	struct job_logs *(*logs)(const struct job_door *door, const struct job *job,
 				 struct err *err);
+	/* The same of an ended job, for others whom its owner lets look at it: with this process's
+	 * rights, and found by nothing but the job's id and the user who owns its history. It
+	 * waits for nothing. NULL: ERR_NOT_FOUND, there is nothing (yet, or any more). */
+	struct job_logs *(*logs_shown)(const struct job *job, const char *id, const char *owner,
+				       struct err *err);
 	/* Where the job's page is behind the scheduler's own web proxy, or NULL; the caller frees.
 	 * NULL: it has none. */
 	char *(*page)(const struct job *job);

@@ -10,8 +10,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "history/pack.h"
-#include "scheduler/job_logs.h"
+#include "history/stored_logs.h"
 #include "scheduler/job_stores.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state_dir.h"
@@ -188,143 +187,25 @@ static int find(const char *id, struct job_door *door, char **full_id, struct er
 
 /* ---- logs --------------------------------------------------------------------------------- */
 
-struct stored_logs {
-	struct job_logs base;
-	struct job_stores stores;
-	struct history_store *store; /* that has the job */
-	char *path;
-};
-
-struct stored_log {
-	struct job_log base;
-	struct job_log_part part; /* the only one */
-	int fd, times;		  /* times: -1: none */
-	int64_t start;		  /* behind the head */
-};
-
-static ssize_t read_log(struct job_log *base, size_t part, bool times, int64_t offset, void *bytes,
-			size_t length, struct err *err)
+static void release_stores(void *data)
 {
-	const struct stored_log *log = (const struct stored_log *)base;
-	ssize_t got = times ? pread(log->times, bytes, length, offset)
-			    : pread(log->fd, bytes, length, offset + log->start);
-
-	return got < 0 ? err_set_errno(err, "a kept log") : got;
-}
-
-static void destroy_log(struct job_log *base)
-{
-	struct stored_log *log = (struct stored_log *)base;
-
-	mem_cleanup_close(&log->fd);
-	mem_cleanup_close(&log->times);
-	free(log);
-}
-
-/* "worker-0-2" is attempt 2 of worker:0; false: not the name of a local container. */
-static bool split_container(const char *container, char **task, int64_t *attempt)
-{
-	const char *dash = strrchr(container, '-');
-
-	if (!dash || str_parse_int(dash + 1, 1, INT32_MAX, attempt) < 0)
-		return false;
-	*task = mem_strndup(container, (size_t)(dash - container));
-	return true;
-}
-
-static int read_head(struct stored_log *log, int64_t attempt, const char *name, struct err *err)
-{
-	static const struct job_log_ops ops = {.read = read_log, .destroy = destroy_log};
-	struct history_log_head head;
-	char bytes[HISTORY_HEAD_CAP];
-	struct stat status;
-	ssize_t got = pread(log->fd, bytes, sizeof(bytes), 0);
-	size_t length = got > 0 ? history_log_head_read(bytes, (size_t)got, &head) : 0;
-
-	if (length == 0 || fstat(log->fd, &status) < 0)
-		return err_set(err, ERR_INPUT, "%s: the kept log has no head", name);
-	bool is_it = head.attempt == attempt;
-	int64_t cut = head.from;
-	history_log_head_finish(&head);
-	if (!is_it)
-		return err_set(err, ERR_NOT_FOUND, "%s: kept of another attempt only", name);
-	log->start = (int64_t)length;
-	log->part = (struct job_log_part){.length = status.st_size - log->start,
-					  .has_times = log->times >= 0};
-	log->base = (struct job_log){.ops = &ops, .parts = &log->part, .count = 1, .cut = cut};
-	return 0;
-}
-
-/* A history has no file of a program's stream without a byte. */
-static bool is_of_program(const char *name)
-{
-	return str_starts_with(name, "stdout") || str_starts_with(name, "stderr");
-}
-
-static struct job_log *open_log(struct job_logs *base, const char *container, const char *host,
-				const char *name, struct err *err)
-{
-	struct stored_logs *logs = (struct stored_logs *)base;
-	char *task cleanup_free = NULL;
-	int64_t attempt;
-
-	if (!split_container(container, &task, &attempt)) {
-		err_set(err, ERR_NOT_FOUND, "the history has no logs of %s", container);
-		return NULL;
-	}
-	/* In a history the log of an executor has the name by which it is asked for. */
-	const char *kept = str_equal(name, "executor.log") ? "executor" : name;
-	char *file cleanup_free = mem_printf(HISTORY_LOGS "/%s/%s", task, kept);
-	char *index cleanup_free = mem_printf("%s.times", file);
-	struct stored_log *log = mem_alloc(sizeof(*log));
-	log->times = -1;
-	struct err why cleanup_err = {0};
-	log->fd = history_store_open_file(logs->store, logs->path, file, HISTORY_FILE_CAP, &why);
-	if (why.kind == ERR_NOT_FOUND && is_of_program(name)) {
-		destroy_log(&log->base);
-		return job_log_of_text("");
-	}
-	if (why.kind != ERR_NONE)
-		err_copy(err, &why);
-	if (log->fd >= 0)
-		log->times = history_store_open_file(logs->store, logs->path, index,
-						     HISTORY_FILE_CAP, NULL);
-	if (log->fd >= 0 && read_head(log, attempt, name, err) == 0)
-		return &log->base;
-	destroy_log(&log->base);
-	return NULL;
-}
-
-static struct job_log *open_am(struct job_logs *base, int attempt, const char *container,
-			       const char *host, struct err *err)
-{
-	err_set(err, ERR_NOT_FOUND, "the history has no logs of application masters");
-	return NULL;
-}
-
-static void destroy_logs(struct job_logs *base)
-{
-	struct stored_logs *logs = (struct stored_logs *)base;
-
-	job_stores_close(&logs->stores);
-	free(logs->path);
-	free(logs);
+	job_stores_close(data);
+	free(data);
 }
 
 static struct job_logs *open_logs(const struct job_door *door, const struct job *job,
 				  struct err *err)
 {
-	static const struct job_logs_ops ops = {
-		.open = open_log, .open_am = open_am, .destroy = destroy_logs};
-	struct stored_logs *logs = mem_alloc(sizeof(*logs));
+	struct job_stores *stores = mem_alloc(sizeof(*stores));
+	struct history_store *store = NULL;
+	char *path cleanup_free =
+		job_stores_open(NULL, stores, err) == 0
+			? job_stores_find(stores, fs_basename(door->job_dir), &store, err)
+			: NULL;
 
-	logs->base = (struct job_logs){.ops = &ops, .has_ends = true};
-	if (job_stores_open(NULL, &logs->stores, err) == 0)
-		logs->path = job_stores_find(&logs->stores, fs_basename(door->job_dir),
-					     &logs->store, err);
-	if (logs->path)
-		return &logs->base;
-	destroy_logs(&logs->base);
+	if (path)
+		return history_logs(store, path, release_stores, stores);
+	release_stores(stores);
 	return NULL;
 }
 

@@ -58,6 +58,7 @@ const struct scheduler_client_ops yarn_scheduler_client = {
 	.list = yarn_list,
 	.pull = yarn_pull,
 	.logs = yarn_logs,
+	.logs_shown = yarn_logs_shown,
 	.page = page,
 	.kill = yarn_kill,
 	.remove = yarn_remove,

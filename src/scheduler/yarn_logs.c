@@ -10,6 +10,8 @@
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
 #include "hadoop/webhdfs_client.h"
+#include "logs/parts.h"
+#include "logs/yarn.h"
 #include "net/tls.h"
 #include "scheduler/yarn_client.h"
 #include "scheduler/yarn_diagnostics.h"
@@ -26,12 +28,12 @@ struct yarn_logs {
 	 */
 	struct aggregated **listings;
 	size_t count;
-	ProtobufCMessage *nodes; /* NULL: not asked for so far */
-	struct tls_context *tls; /* to NodeManagers; NULL: not needed (so far) */
-	bool aggregated_only;	 /* and in HDFS */
-	bool has_ended;		 /* the job has */
-	bool is_settled;	 /* nothing more will be uploaded, or it is not waited for */
-	int64_t deadline_ms;	 /* monotonic; 0: nothing was missing so far */
+	ProtobufCMessage *nodes;     /* NULL: not asked for so far */
+	struct tls_context *tls;     /* to NodeManagers; NULL: not needed (so far) */
+	const struct job_door *door; /* NULL: aggregated ones only, and in HDFS */
+	bool is_of_tony;	     /* TonY's executor wrote them */
+	bool is_settled;	     /* nothing more will be uploaded, or it is not waited for */
+	int64_t deadline_ms;	     /* monotonic; 0: nothing was missing so far */
 };
 
 /* ---- aggregated --------------------------------------------------------------------------- */
@@ -52,7 +54,7 @@ static int open_store(struct yarn_logs *logs, struct err *err)
 	size_t length = strlen(cluster->hdfs.fs);
 
 	/* In directories of this machine a user may have put links to others' files. */
-	if (str_starts_with(place, "file:") && logs->aggregated_only)
+	if (str_starts_with(place, "file:") && !logs->door)
 		return err_set(err, ERR_DENIED,
 			       "logs are aggregated in %s, not in HDFS; `tony logs %s` reads them",
 			       place, logs->application);
@@ -102,13 +104,13 @@ static int list(struct yarn_logs *logs, struct err *err)
 	return 0;
 }
 
-static struct job_log *open_kept(struct yarn_logs *logs, const char *container, const char *host,
-				 const char *name, struct err *err)
+static struct log_source *open_kept(struct yarn_logs *logs, const char *container, const char *host,
+				    const char *name, struct err *err)
 {
 	const struct aggregated_container *found =
 		aggregated_find(logs->listings[logs->count - 1], container, host, err);
 
-	return found ? yarn_log_kept(found, name, err) : NULL;
+	return found ? log_of_aggregated(found, name, err) : NULL;
 }
 
 /* ---- NodeManagers ------------------------------------------------------------------------- */
@@ -151,8 +153,8 @@ static int secure(struct yarn_logs *logs, struct err *err)
 	return logs->tls ? 0 : -1;
 }
 
-static struct job_log *open_at_node(struct yarn_logs *logs, const char *container, const char *host,
-				    const char *name, struct err *err)
+static struct log_source *open_at_node(struct yarn_logs *logs, const char *container,
+				       const char *host, const char *name, struct err *err)
 {
 	struct node_log_question question = {.container = container, .user = logs->cluster->user};
 
@@ -164,7 +166,7 @@ static struct job_log *open_at_node(struct yarn_logs *logs, const char *containe
 		return NULL;
 	question.tls = logs->tls;
 	question.address = node_address(logs, host, err);
-	return question.address ? yarn_log_of_node(&question, name, err) : NULL;
+	return question.address ? log_of_node(&question, name, err) : NULL;
 }
 
 /* ---- both --------------------------------------------------------------------------------- */
@@ -172,14 +174,14 @@ static struct job_log *open_at_node(struct yarn_logs *logs, const char *containe
 /* As long as the job goes on its nodes have all of it. After that, what is not aggregated is at the
  * NodeManager, which removes it once it has uploaded it: what is in neither place is looked for in
  * the first one once more. */
-static struct job_log *look(struct yarn_logs *logs, const char *container, const char *host,
-			    const char *name, struct err *err)
+static struct log_source *look(struct yarn_logs *logs, const char *container, const char *host,
+			       const char *name, struct err *err)
 {
 	struct err kept cleanup_err = {0};
 	struct err node cleanup_err = {0};
-	struct job_log *log = NULL;
+	struct log_source *log = NULL;
 
-	bool is_live = !logs->has_ended && !logs->aggregated_only;
+	bool is_live = logs->door && !logs->door->ended;
 
 	if (is_live)
 		log = open_at_node(logs, container, host, name, &node);
@@ -214,7 +216,7 @@ static bool is_under_way(const Hadoop__ApplicationReportProto *report)
 static bool is_uploading(const struct yarn_logs *logs)
 {
 	Hadoop__GetApplicationReportResponseProto *answer =
-		logs->has_ended ? yarn_report(logs->cluster, logs->application, NULL) : NULL;
+		logs->door->ended ? yarn_report(logs->cluster, logs->application, NULL) : NULL;
 
 	if (!answer)
 		return false;
@@ -239,15 +241,13 @@ static void settle(struct yarn_logs *logs)
 	list(logs, NULL);
 }
 
-static struct job_log *open_log(struct job_logs *base, const char *container, const char *host,
-				const char *name, struct err *err)
+static struct log_source *open_at(struct yarn_logs *logs, const char *container, const char *host,
+				  const char *name, struct err *err)
 {
-	struct yarn_logs *logs = (struct yarn_logs *)base;
-
 	for (;;) {
 		struct err problem cleanup_err = {0};
-		bool is_last = logs->is_settled || !logs->has_ended;
-		struct job_log *log = look(logs, container, host, name, &problem);
+		bool is_last = logs->is_settled || !logs->door->ended;
+		struct log_source *log = look(logs, container, host, name, &problem);
 		if (!log && problem.kind == ERR_NOT_FOUND && !is_last) {
 			settle(logs);
 			continue;
@@ -256,6 +256,36 @@ static struct job_log *open_log(struct job_logs *base, const char *container, co
 			err_copy(err, &problem);
 		return log;
 	}
+}
+
+/* TonY's executor of version 0.5 writes a program's output to files of another name. A job of
+ * tony's own always says how its cluster is reached. */
+static const char *name_of_tony(const char *name)
+{
+	return str_equal(name, "stdout")   ? "execution.out"
+	       : str_equal(name, "stderr") ? "execution.err"
+					   : NULL;
+}
+
+static struct log_source *open_log(struct job_logs *base, const struct log_place *place,
+				   const char *name, struct err *err)
+{
+	struct yarn_logs *logs = (struct yarn_logs *)base;
+	const char *of_tony = logs->is_of_tony ? name_of_tony(name) : NULL;
+	struct log_source *log = NULL;
+
+	if (!place->container) {
+		err_set(err, ERR_NOT_FOUND, "it never got a container in attempt %d",
+			place->attempt);
+		return NULL;
+	}
+	if (of_tony)
+		log = open_at(logs, place->container, place->host, of_tony, NULL);
+	if (!log)
+		log = open_at(logs, place->container, place->host, name, err);
+	if (log)
+		log->attempt = place->attempt;
+	return log;
 }
 
 /* ---- of an AM ----------------------------------------------------------------------------- */
@@ -321,19 +351,20 @@ static int find_am(const struct yarn_logs *logs, int attempt, struct am_place *p
 	return 0;
 }
 
-static struct job_log *open_am(struct job_logs *base, int attempt, const char *container,
-			       const char *host, struct err *err)
+static struct log_source *open_am(struct job_logs *base, const struct log_place *known,
+				  struct err *err)
 {
 	struct yarn_logs *logs = (struct yarn_logs *)base;
 	struct am_place place cleanup_am_place = {0};
 	struct err missing cleanup_err = {0};
 
-	if (!container && find_am(logs, attempt, &place, err) < 0)
+	if (!known->container && find_am(logs, known->attempt, &place, err) < 0)
 		return NULL;
-	struct job_log *log = open_log(base, container ? container : place.container,
-				       host ? host : place.host, YARN_AM_LOG, &missing);
+	struct log_source *log =
+		open_at(logs, known->container ? known->container : place.container,
+			known->host ? known->host : place.host, YARN_AM_LOG, &missing);
 	if (!log && missing.kind == ERR_NOT_FOUND && place.diagnostics)
-		return job_log_of_text(place.diagnostics);
+		return log_of_text(place.diagnostics);
 	if (!log)
 		err_copy(err, &missing);
 	return log;
@@ -379,18 +410,19 @@ struct job_logs *yarn_logs(const struct job_door *door, const struct job *job, s
 	if (!cluster)
 		return NULL;
 	struct yarn_logs *logs = create(cluster, job->id, job->user);
-	logs->has_ended = door->ended;
+	logs->door = door;
 	return &logs->base;
 }
 
-struct job_logs *yarn_logs_aggregated(const char *application, const char *owner, struct err *err)
+struct job_logs *yarn_logs_shown(const struct job *job, const char *application, const char *owner,
+				 struct err *err)
 {
 	struct hadoop_cluster *cluster = yarn_cluster_find(NULL, err);
 
 	if (!cluster)
 		return NULL;
 	struct yarn_logs *logs = create(cluster, application, owner);
-	logs->aggregated_only = true;
+	logs->is_of_tony = !job->engine;
 	logs->is_settled = true;
 	if (list(logs, err) == 0)
 		return &logs->base;

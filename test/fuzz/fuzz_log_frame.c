@@ -4,7 +4,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "job/log_frame.h"
+#include "logs/frame.h"
+#include "logs/names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,7 +23,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			BUG("bytes from elsewhere");
 	}
 	char *text cleanup_free = mem_strndup((const char *)data, size);
-	log_position_is_valid(text);
+	struct log_position position;
+	if (log_position_parse(text, &position) == 0) {
+		char again[LOG_POSITION_SIZE];
+		log_position_format(&position, again);
+	}
 	free(log_file_name(text));
 	return 0;
 }

@@ -22,7 +22,7 @@
 #include "base/mem.h"
 #include "executor/link.h"
 #include "executor/log_send.h"
-#include "job/log_frame.h"
+#include "logs/frame.h"
 
 #define LOGS "/v1/tasks/worker:1/logs/"
 

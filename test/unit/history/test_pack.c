@@ -221,7 +221,7 @@ static void a_log_goes_back_into_rotated_files(void **state)
 	scratch_write(state, "1-2/stderr.1.times", "1000 0\n2000 50\n3000 60\n", 0600);
 	scratch_write(state, "1-2/stderr", "the end\n", 0600);
 	scratch_write(state, "1-2/stderr.times", "4000 0\n", 0600);
-	scratch_write(state, "1-2/stderr.3", "of nobody's\n", 0600);
+	scratch_write(state, "1-2/stderr.4", "of nobody's\n", 0600);
 	pack_ended(state);
 	char *text cleanup_free = kept(state, "packed/logs/worker-1/stderr", &head);
 	assert_int_equal(strlen(text), HISTORY_LOG_CAP);

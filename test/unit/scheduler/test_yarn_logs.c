@@ -13,13 +13,14 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "logs/yarn.h"
 #include "scheduler/yarn_logs.h"
 
 #define APPLICATION "application_1795269657940_0001"
 #define CONTAINER   "container_1795269657940_0001_01_000004"
 
 /* All of one part, or of its index. */
-static char *read_part(struct job_log *log, size_t part, bool times)
+static char *read_part(struct log_parts *log, size_t part, bool times)
 {
 	struct err err cleanup_err = {0};
 	struct str text = {0};
@@ -33,7 +34,7 @@ static char *read_part(struct job_log *log, size_t part, bool times)
 	return str_steal(&text);
 }
 
-static char *read_at(struct job_log *log, size_t part, int64_t offset, size_t length)
+static char *read_at(struct log_parts *log, size_t part, int64_t offset, size_t length)
 {
 	char bytes[100];
 	ssize_t got = log->ops->read(log, part, false, offset, bytes, length, NULL);
@@ -67,22 +68,23 @@ static void parts_of_an_aggregated_log(void **state)
 	const struct aggregated_container *container =
 		aggregated_find(logs, CONTAINER, "127.0.0.2", &err);
 	assert_non_null(container);
-	struct job_log *log = yarn_log_kept(container, "stdout", &err);
+	struct log_source *source = log_of_aggregated(container, "stdout", &err);
+	struct log_parts *log = (struct log_parts *)source;
 	assert_non_null(log);
 	assert_int_equal(log->count, 2);
-	assert_int_equal(log->parts[0].length, 8);
-	assert_false(log->parts[0].has_times);
-	assert_true(log->parts[1].has_times);
+	assert_int_equal(log->items[0].length, 8);
+	assert_false(log->items[0].has_times);
+	assert_true(log->items[1].has_times);
 	assert_text_freed(read_part(log, 0, false), "rotated\n");
 	char *text cleanup_free = read_part(log, 1, false);
-	assert_int_equal(strlen(text), log->parts[1].length);
+	assert_int_equal(strlen(text), log->items[1].length);
 	assert_true(str_starts_with(text, "hello from " CONTAINER "\nline 1\n"));
 	assert_text_freed(read_part(log, 1, true), "1795241651123 0\n");
 	assert_text_freed(read_at(log, 1, 11, 9), "container");
 	assert_text_freed(read_at(log, 1, 0, 5), "hello");
 	assert_text_freed(read_at(log, 1, 5, 5), " from");
-	job_log_destroy(log);
-	assert_null(yarn_log_kept(container, "stdout-1", &err));
+	log_source_destroy(source);
+	assert_null(log_of_aggregated(container, "stdout-1", &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
 	aggregated_close(logs);
 	log_store_destroy(store);
@@ -111,7 +113,8 @@ static void what_is_aggregated_is_looked_at_once(void **state)
 			   server.address);
 	scratch_write(state, "yarn-site.xml", site, 0600);
 	setenv("HADOOP_CONF_DIR", scratch_path(state, "."), 1);
-	assert_null(yarn_logs_aggregated(APPLICATION, "alice", &err));
+	const struct job job = {0};
+	assert_null(yarn_logs_shown(&job, APPLICATION, "alice", &err));
 	unsetenv("HADOOP_CONF_DIR");
 	web_server_stop(&server);
 	web_server_finish(&server);
@@ -210,13 +213,14 @@ static void parts_of_a_node_managers_log(void **state)
 	node_start(&node);
 	const struct node_log_question question = {
 		.address = node.address, .container = CONTAINER, .user = "alice"};
-	struct job_log *log = yarn_log_of_node(&question, "stdout", &err);
+	struct log_source *source = log_of_node(&question, "stdout", &err);
+	struct log_parts *log = (struct log_parts *)source;
 	if (!log)
 		fail_msg("%s", err_message(&err));
-	assert_null(yarn_log_of_node(&question, "stderr", &err));
+	assert_null(log_of_node(&question, "stderr", &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
 	err_finish(&err);
-	assert_null(yarn_log_of_node(&question, "executor.log", &err));
+	assert_null(log_of_node(&question, "executor.log", &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
 	node_stop(&node);
 	assert_int_equal(log->count, 3);
@@ -224,9 +228,9 @@ static void parts_of_a_node_managers_log(void **state)
 	assert_text_freed(read_part(log, 1, false), "olde");
 	assert_text_freed(read_part(log, 1, true), "10 0\n");
 	assert_text_freed(read_part(log, 2, false), "new");
-	assert_false(log->parts[2].has_times);
-	assert_int_equal(log->parts[1].length, 4);
-	job_log_destroy(log);
+	assert_false(log->items[2].has_times);
+	assert_int_equal(log->items[1].length, 4);
+	log_source_destroy(source);
 }
 
 int main(void)

@@ -1,0 +1,14 @@
+/* The ends of a job's logs, as its history has them (pack.h). */
+#ifndef TONY_HISTORY_STORED_LOGS_H
+#define TONY_HISTORY_STORED_LOGS_H
+
+#include "history/store.h"
+#include "logs/job_logs.h"
+
+/* The job at `path` of the store, which is to outlive it. Positions count from where what is kept
+ * begins. place->attempt 0: of whichever attempt the log is. At its end it calls release(held);
+ * NULL: nothing. */
+struct job_logs *history_logs(struct history_store *store, const char *path,
+			      void (*release)(void *held), void *held);
+
+#endif

@@ -1,0 +1,373 @@
+#include "logs/file.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "logs/part.h"
+
+#define PARTS_MAX 1000 /* "stdout.999" is the oldest part looked for */
+#define TRIES_MAX 1000 /* more rotations do not happen meanwhile: a part cannot be opened */
+
+struct opened_part {
+	uint64_t id;
+	int fd, times; /* times: its index; -1: none */
+};
+
+struct log_file {
+	struct log_source base;
+	char *path;
+	struct log_position wanted;
+	bool is_wanted;		   /* it was not found yet */
+	struct opened_part opened; /* the part being read */
+	struct log_part part;	   /* its bytes */
+};
+
+/* ---- parts -------------------------------------------------------------------------------- */
+
+static char *part_path(const struct log_file *file, int number)
+{
+	return number == 0 ? mem_strdup(file->path) : mem_printf("%s.%d", file->path, number);
+}
+
+/* A number of the file alone may be given again to the next one, when an old part was deleted; so
+ * the time of its birth counts as well, where the file system tells. False: not a file. */
+static bool identify(int directory, const char *path, int flags, uint64_t *id)
+{
+	struct statx info;
+
+	if (statx(directory, path, flags, STATX_TYPE | STATX_INO | STATX_BTIME, &info) < 0)
+		return false;
+	uint64_t birth = 0;
+	if (info.stx_mask & STATX_BTIME)
+		birth = (uint64_t)info.stx_btime.tv_sec * 1000000000u + info.stx_btime.tv_nsec;
+	*id = (info.stx_ino ^ (birth * 0x9e3779b97f4a7c15u)) & INT64_MAX;
+	return true;
+}
+
+static bool part_id(const struct log_file *file, int number, uint64_t *id)
+{
+	char *path cleanup_free = part_path(file, number);
+
+	return identify(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, id);
+}
+
+static bool open_regular(const char *path, int *fd)
+{
+	struct stat info;
+
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	if (*fd >= 0 && (fstat(*fd, &info) < 0 || !S_ISREG(info.st_mode)))
+		mem_cleanup_close(fd);
+	return *fd >= 0;
+}
+
+static void close_part(struct opened_part *part)
+{
+	mem_cleanup_close(&part->fd);
+	mem_cleanup_close(&part->times);
+}
+
+/* The program may have put something else at the path: a FIFO there must block nobody, and a link
+ * would show another file as its log. */
+static bool open_part(const struct log_file *file, int number, struct opened_part *part)
+{
+	char *path cleanup_free = part_path(file, number);
+	char *times cleanup_free = mem_printf("%s.times", path);
+
+	*part = (struct opened_part){.fd = -1, .times = -1};
+	if (!open_regular(path, &part->fd))
+		return false;
+	if (!identify(part->fd, "", AT_EMPTY_PATH, &part->id)) {
+		close_part(part);
+		return false;
+	}
+	open_regular(times, &part->times);
+	return true;
+}
+
+static ssize_t read_bytes(void *data, int64_t offset, void *bytes, size_t length)
+{
+	return pread(((const struct opened_part *)data)->fd, bytes, length, offset);
+}
+
+static ssize_t read_times(void *data, int64_t offset, void *bytes, size_t length)
+{
+	return pread(((const struct opened_part *)data)->times, bytes, length, offset);
+}
+
+/* Goes on with this part (taken) from `offset` on. */
+static void take_part(struct log_file *file, const struct opened_part *part, int64_t offset)
+{
+	close_part(&file->opened);
+	file->opened = *part;
+	file->part.read_times = part->times >= 0 ? read_times : NULL;
+	log_part_begin(&file->part, part->id, offset);
+	file->is_wanted = false;
+}
+
+static bool is_newest(const struct log_file *file)
+{
+	uint64_t id;
+
+	return part_id(file, 0, &id) && id == file->opened.id;
+}
+
+/* The number that the part being read has now; -1: none is read, or it was deleted. `oldest` is the
+ * number of the oldest part (-1: there is none). In the middle of a rotation one number is
+ * nobody's.
+ */
+static int find_part(const struct log_file *file, int *oldest)
+{
+	int found = -1;
+	uint64_t id;
+
+	*oldest = -1;
+	for (int number = 0; number < PARTS_MAX && number <= *oldest + 2; number++) {
+		if (!part_id(file, number, &id))
+			continue;
+		*oldest = number;
+		if (file->opened.fd >= 0 && id == file->opened.id)
+			found = number;
+	}
+	return found;
+}
+
+/* The part begun after that with the number `present` (-1: the oldest); its number, -1: none. */
+static int open_after(const struct log_file *file, int present, int oldest,
+		      struct opened_part *part)
+{
+	int number = present < 0 ? oldest : present - 1;
+
+	while (number >= 0 && !open_part(file, number, part))
+		number--;
+	return number;
+}
+
+/* A rotation renames the oldest part first. So as long as a part keeps its number, and no part has
+ * come to stand between it and the one that was opened, no rotation has passed between them. */
+static bool is_still_next(const struct log_file *file, int present, int number)
+{
+	uint64_t id;
+	int oldest;
+	int last = present < 0 ? number + 2 : present - 1;
+
+	for (int between = number + 1; between <= last; between++) {
+		if (part_id(file, between, &id))
+			return false;
+	}
+	return find_part(file, &oldest) == present;
+}
+
+/* Goes on to the part that was begun after this one; false: there is none yet. */
+static bool go_to_next_part(struct log_file *file)
+{
+	struct opened_part next;
+	int oldest;
+
+	for (int tries = 0;; tries++) {
+		int present = find_part(file, &oldest);
+		int number = open_after(file, present, oldest, &next);
+		if (number < 0)
+			return false;
+		if (tries == TRIES_MAX || is_still_next(file, present, number)) {
+			take_part(file, &next, 0);
+			return true;
+		}
+		close_part(&next);
+	}
+}
+
+/* ---- positions ---------------------------------------------------------------------------- */
+
+static int64_t end_of(const struct opened_part *part)
+{
+	int64_t end = lseek(part->fd, 0, SEEK_END);
+
+	return end > 0 ? end : 0;
+}
+
+/* Where the last *count bytes of a part begin; *count is what is still missing before them. */
+static int64_t find_last(int64_t length, int64_t *count)
+{
+	int64_t found = *count < length ? *count : length;
+
+	*count -= found;
+	return length - found;
+}
+
+/* To the last `count` lines, or bytes. */
+static void seek_from_end(struct log_file *file, int64_t count, bool in_lines)
+{
+	int oldest;
+	struct opened_part part;
+
+	find_part(file, &oldest);
+	for (int number = 0; number <= oldest; number++) {
+		if (!open_part(file, number, &part))
+			continue;
+		int64_t offset = end_of(&part);
+		if (count > 0 && in_lines)
+			offset = log_find_tail(read_bytes, &part, offset, &count);
+		else if (count > 0)
+			offset = find_last(offset, &count);
+		take_part(file, &part, offset);
+		if (count <= 0)
+			return;
+	}
+}
+
+static void seek_offset(struct log_file *file, int64_t offset)
+{
+	struct opened_part part;
+
+	if (!open_part(file, 0, &part))
+		return;
+	int64_t end = end_of(&part);
+	if (offset < 0)
+		offset = end + offset > 0 ? end + offset : 0;
+	take_part(file, &part, offset < end ? offset : end);
+}
+
+static void seek_part(struct log_file *file, uint64_t id, int64_t offset)
+{
+	struct opened_part part;
+	int oldest;
+
+	find_part(file, &oldest);
+	/* A rotation meanwhile gives parts higher numbers: they are looked at in that order. */
+	for (int number = 0; number <= oldest + 1; number++) {
+		if (!open_part(file, number, &part))
+			continue;
+		if (part.id == id) {
+			take_part(file, &part, offset);
+			return;
+		}
+		close_part(&part);
+	}
+	go_to_next_part(file);
+}
+
+/* Tries to get to what is wanted. */
+static void find_wanted(struct log_file *file)
+{
+	const struct log_position *wanted = &file->wanted;
+
+	switch (wanted->kind) {
+	case LOG_AT_OLDEST:
+		go_to_next_part(file);
+		break;
+	case LOG_AT_OFFSET:
+		seek_offset(file, wanted->number);
+		break;
+	case LOG_AT_TAIL:
+	case LOG_AT_LAST:
+		seek_from_end(file, wanted->number, wanted->kind == LOG_AT_TAIL);
+		break;
+	case LOG_AT_PART:
+		seek_part(file, wanted->part, wanted->number);
+		break;
+	}
+}
+
+static void go(struct log_source *base, const struct log_position *position)
+{
+	struct log_file *file = (struct log_file *)base;
+
+	close_part(&file->opened);
+	file->part.start = file->part.end = 0;
+	file->wanted = *position;
+	file->is_wanted = true;
+	find_wanted(file);
+}
+
+void log_file_tell(const struct log_source *base, char *text)
+{
+	const struct log_file *file = (const struct log_file *)base;
+	const struct log_position at = {
+		.kind = LOG_AT_PART, .part = file->part.id, .number = file->part.offset};
+
+	log_position_format(file->is_wanted ? &file->wanted : &at, text);
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+/* Somebody truncated it: what is written from now on counts. */
+static void go_back_if_cut(struct log_file *file)
+{
+	if (end_of(&file->opened) < file->part.offset)
+		log_part_begin(&file->part, file->part.id, 0);
+}
+
+static bool fetch(struct log_file *file)
+{
+	if (file->is_wanted)
+		find_wanted(file);
+	if (file->opened.fd < 0)
+		return false;
+	while (!log_part_fill(&file->part)) {
+		if (is_newest(file)) {
+			go_back_if_cut(file);
+			return log_part_fill(&file->part);
+		}
+		/* It may have grown between the last read and its rotation. */
+		if (log_part_fill(&file->part))
+			break;
+		if (!go_to_next_part(file))
+			return false;
+	}
+	return true;
+}
+
+static bool next(struct log_source *base, size_t most, struct log_span *span)
+{
+	struct log_file *file = (struct log_file *)base;
+
+	return log_part_take(&file->part, most, span) ||
+	       (fetch(file) && log_part_take(&file->part, most, span));
+}
+
+static int64_t measure(struct log_source *base)
+{
+	const struct log_file *file = (const struct log_file *)base;
+	struct stat info;
+	int oldest;
+	int64_t length = 0;
+
+	find_part(file, &oldest);
+	for (int number = 0; number <= oldest; number++) {
+		char *path cleanup_free = part_path(file, number);
+		if (lstat(path, &info) == 0 && S_ISREG(info.st_mode))
+			length += info.st_size;
+	}
+	return length;
+}
+
+static void destroy(struct log_source *base)
+{
+	struct log_file *file = (struct log_file *)base;
+
+	close_part(&file->opened);
+	log_part_finish(&file->part);
+	free(file->path);
+	free(file);
+}
+
+struct log_source *log_file_open(const char *path)
+{
+	static const struct log_source_ops ops = {
+		.grows = true, .next = next, .go = go, .length = measure, .destroy = destroy};
+	struct log_file *file = mem_alloc(sizeof(*file));
+
+	file->base.ops = &ops;
+	file->path = mem_strdup(path);
+	file->opened = (struct opened_part){.fd = -1, .times = -1};
+	file->part.read = read_bytes;
+	file->part.data = &file->opened;
+	file->is_wanted = true; /* the oldest part */
+	return &file->base;
+}

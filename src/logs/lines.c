@@ -1,0 +1,114 @@
+#include "logs/lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct log_lines {
+	struct log_source *source;
+	struct log_span span; /* its bytes are taken from the front */
+	uint64_t part;	      /* of the line that was begun */
+	char *line;	      /* begun, not yet ended: of LOG_LINE_CAP bytes; NULL: none ever was */
+	size_t length;
+	int64_t time;  /* of its first byte */
+	bool was_told; /* the line was returned: it is over */
+};
+
+static void take_bytes(struct log_lines *lines, size_t length)
+{
+	lines->span.bytes += length;
+	lines->span.length -= length;
+}
+
+static bool tell_line(struct log_lines *lines, const char *text, size_t length, bool has_newline,
+		      struct log_line *line)
+{
+	*line = (struct log_line){text, length, has_newline, lines->time};
+	lines->was_told = true;
+	return true;
+}
+
+static bool tell_begun(struct log_lines *lines, bool has_newline, struct log_line *line)
+{
+	return tell_line(lines, lines->line, lines->length, has_newline, line);
+}
+
+/* Adds bytes to the line that was begun. */
+static void add_bytes(struct log_lines *lines, size_t length)
+{
+	if (!lines->line)
+		lines->line = mem_alloc(LOG_LINE_CAP);
+	memcpy(lines->line + lines->length, lines->span.bytes, length);
+	lines->length += length;
+	take_bytes(lines, length);
+}
+
+/* A line out of the span, or the end of the one that was begun. */
+static bool take_line(struct log_lines *lines, struct log_line *line)
+{
+	const char *text = lines->span.bytes;
+	size_t room = LOG_LINE_CAP - lines->length;
+	size_t there = lines->span.length < room ? lines->span.length : room;
+	const char *newline = memchr(text, '\n', there);
+	size_t length = newline ? (size_t)(newline - text) : there;
+
+	if (lines->length == 0) {
+		lines->time = lines->span.time_ms;
+		lines->part = lines->span.part;
+	}
+	if (lines->length == 0 && (newline || length == LOG_LINE_CAP)) {
+		take_bytes(lines, length + (newline != NULL));
+		return tell_line(lines, text, length, newline != NULL, line);
+	}
+	add_bytes(lines, length);
+	if (newline)
+		take_bytes(lines, 1);
+	return (newline || lines->length == LOG_LINE_CAP) &&
+	       tell_begun(lines, newline != NULL, line);
+}
+
+bool log_lines_next(struct log_lines *lines, bool to_the_end, struct log_line *line)
+{
+	struct log_source *source = lines->source;
+
+	if (lines->was_told)
+		lines->length = 0;
+	lines->was_told = false;
+	for (;;) {
+		if (lines->span.length == 0 &&
+		    !log_source_next(source, LOG_SPAN_MAX, &lines->span)) {
+			bool is_end = to_the_end || !source->ops->grows;
+			return is_end && lines->length > 0 && tell_begun(lines, false, line);
+		}
+		/* A part that gets no more, and did not end with a newline. */
+		if (lines->length > 0 && lines->span.part != lines->part)
+			return tell_begun(lines, false, line);
+		if (take_line(lines, line))
+			return true;
+	}
+}
+
+bool log_lines_begun(const struct log_lines *lines, struct log_line *line)
+{
+	*line = (struct log_line){
+		.text = lines->line, .length = lines->length, .time_ms = lines->time};
+	return lines->length > 0 && !lines->was_told;
+}
+
+struct log_lines *log_lines_create(struct log_source *source)
+{
+	struct log_lines *lines = mem_alloc(sizeof(*lines));
+
+	lines->source = source;
+	return lines;
+}
+
+void log_lines_destroy(struct log_lines *lines)
+{
+	if (!lines)
+		return;
+	log_source_destroy(lines->source);
+	free(lines->line);
+	free(lines);
+}

@@ -1,0 +1,28 @@
+/* A log line by line. */
+#ifndef TONY_LOGS_LINES_H
+#define TONY_LOGS_LINES_H
+
+#include "logs/source.h"
+
+#define LOG_LINE_CAP 65536 /* a longer line is told in pieces */
+
+struct log_line {
+	const char *text; /* without newline, not NUL-terminated; valid until the next call */
+	size_t length;
+	bool has_newline; /* false: a piece of a longer line, or the last one of a part */
+	int64_t time_ms;  /* of its first byte, as in struct log_span */
+};
+
+struct log_lines;
+struct log_lines *log_lines_create(struct log_source *source); /* takes it */
+void log_lines_destroy(struct log_lines *lines);	       /* NULL is fine */
+
+/* False: no (whole) line now. With `to_the_end`, or where the log does not grow, a last line
+ * without a newline counts too. */
+bool log_lines_next(struct log_lines *lines, bool to_the_end, struct log_line *line);
+
+/* The line that was begun and has no newline yet, after log_lines_next() has returned false; false:
+ * there is none. */
+bool log_lines_begun(const struct log_lines *lines, struct log_line *line);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * Logs of running tasks whose files this machine does not see: the AM sends them (docs/rest.md,
+ * "Logs"), with the times at which they were written.
+ */
+#ifndef TONY_LOGS_LIVE_H
+#define TONY_LOGS_LIVE_H
+
+#include "logs/source.h"
+#include "net/http_client.h"
+
+/* What a container has written so far; asked for as it is read. `attempt`: of the task. `am` is to
+ * outlive it. */
+struct log_source *log_live_present(const struct http_target *am, const char *task, int attempt,
+				    const char *log);
+
+/* Logs that are followed, all on one event loop. */
+struct log_live;
+struct log_live *log_live_create(void);
+/* Not before its sources. NULL is fine. */
+void log_live_destroy(struct log_live *live);
+
+/* A task's log, through all of its containers from the present one on. */
+struct log_source *log_live_follow(struct log_live *live, const char *task, const char *log);
+
+/* Asks the AM (without an address: nobody) for all logs that it is not asked for yet; those that
+ * broke off go on where they did. To be called once all that came is read. */
+void log_live_ask(struct log_live *live, const struct http_target *am);
+
+/* Waits until bytes come, or an answer ends or breaks off, at most so long. False, at once: all
+ * logs have ended. */
+bool log_live_wait(struct log_live *live, int64_t timeout_ms);
+/* From now on none of its logs is waited for while it is read. */
+void log_live_hurry(struct log_live *live);
+
+#endif

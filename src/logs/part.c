@@ -1,0 +1,130 @@
+#include "logs/part.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+/* ---- times -------------------------------------------------------------------------------- */
+
+/* "time_ms offset" */
+static void parse_entry(struct log_index *index, const char *line, size_t length)
+{
+	char *text cleanup_free = mem_strndup(line, length);
+	char *offset = strchr(text, ' ');
+	int64_t time_ms, next;
+
+	if (!offset)
+		return;
+	*offset++ = '\0';
+	if (str_parse_int(text, 0, INT64_MAX, &time_ms) < 0 ||
+	    str_parse_int(offset, 0, INT64_MAX - 1, &next) < 0)
+		return;
+	index->next_ms = time_ms;
+	index->next = next;
+}
+
+/* Bytes behind the last newline are the beginning of a line whose rest may come; a line that is too
+ * long is none of ours. */
+static bool read_index(struct log_part *part)
+{
+	struct log_index *index = &part->index;
+
+	if (index->length == sizeof(index->bytes))
+		index->length = 0;
+	ssize_t got = part->read_times(part->data, index->offset, index->bytes + index->length,
+				       sizeof(index->bytes) - index->length);
+	if (got <= 0)
+		return false;
+	index->length += (size_t)got;
+	index->offset += got;
+	return true;
+}
+
+/* Goes to the next whole entry. It is written before the bytes that it is about: there is no new
+ * one before more of the log is read. */
+static void read_entry(struct log_part *part)
+{
+	struct log_index *index = &part->index;
+
+	index->next = INT64_MAX;
+	do {
+		char *newline;
+		while (index->next == INT64_MAX &&
+		       (newline = memchr(index->bytes, '\n', index->length))) {
+			size_t length = (size_t)(newline + 1 - index->bytes);
+			parse_entry(index, index->bytes, length - 1);
+			memmove(index->bytes, newline + 1, index->length - length);
+			index->length -= length;
+		}
+	} while (index->next == INT64_MAX && read_index(part));
+	if (index->next == INT64_MAX)
+		index->may_grow = false;
+}
+
+static int64_t time_at(struct log_part *part, int64_t offset)
+{
+	struct log_index *index = &part->index;
+
+	if (!part->read_times)
+		return index->time;
+	if (index->next == INT64_MAX && index->may_grow)
+		read_entry(part);
+	while (index->next <= offset) {
+		index->time = index->next_ms;
+		read_entry(part);
+	}
+	return index->time;
+}
+
+/* ---- bytes -------------------------------------------------------------------------------- */
+
+void log_part_finish(struct log_part *part)
+{
+	free(part->buffer);
+	*part = (struct log_part){0};
+}
+
+void log_part_begin(struct log_part *part, uint64_t id, int64_t offset)
+{
+	part->id = id;
+	part->offset = offset;
+	part->start = part->end = 0;
+	part->index =
+		(struct log_index){.time = part->index.time, .next = INT64_MAX, .may_grow = true};
+}
+
+bool log_part_fill(struct log_part *part)
+{
+	if (!part->buffer)
+		part->buffer = mem_alloc(LOG_SPAN_MAX);
+	ssize_t got = part->read(part->data, part->offset, part->buffer, LOG_SPAN_MAX);
+	part->start = 0;
+	part->end = got > 0 ? (size_t)got : 0;
+	part->index.may_grow |= got > 0;
+	return got > 0;
+}
+
+bool log_part_take(struct log_part *part, size_t most, struct log_span *span)
+{
+	size_t length = part->end - part->start;
+
+	if (length == 0)
+		return false;
+	int64_t time = time_at(part, part->offset);
+	if (length > most)
+		length = most;
+	if ((int64_t)length > part->index.next - part->offset)
+		length = (size_t)(part->index.next - part->offset);
+	*span = (struct log_span){
+		.bytes = part->buffer + part->start,
+		.length = length,
+		.time_ms = time,
+		.part = part->id,
+		.offset = part->offset,
+	};
+	part->start += length;
+	part->offset += (int64_t)length;
+	return true;
+}

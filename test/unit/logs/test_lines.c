@@ -1,0 +1,462 @@
+/* Log files read through their rotated parts while they grow; several of them as one stream. */
+#include "../base/scratch.h"
+#include "../base/test.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "logs/file.h"
+#include "logs/lines.h"
+#include "logs/merge.h"
+
+/* All lines there are now, joined by "|", with their times where they are known. */
+static char *read_all(struct log_lines *lines, bool to_the_end)
+{
+	struct str text = {0};
+	struct log_line line;
+
+	while (log_lines_next(lines, to_the_end, &line)) {
+		if (text.length > 0)
+			str_append_char(&text, '|');
+		if (line.time_ms > 0)
+			str_append_format(&text, "%" PRId64 " ", line.time_ms);
+		str_append_bytes(&text, line.text, line.length);
+	}
+	return str_steal(&text);
+}
+
+static struct log_lines *open_lines(void **state)
+{
+	return log_lines_create(log_file_open(scratch_path(state, "stdout")));
+}
+
+static void lines_come_through_all_parts_oldest_first(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+
+	scratch_write(state, "stdout.2", "a\nb\n", 0600);
+	scratch_write(state, "stdout.1", "\nc\n", 0600);
+	scratch_write(state, "stdout", "d\ne", 0600);
+	assert_text_freed(read_all(lines, true), "a|b||c|d|e");
+	assert_text_freed(read_all(lines, true), "");
+	log_lines_destroy(lines);
+}
+
+static void a_file_may_come_later_and_grow(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+
+	assert_text_freed(read_all(lines, false), "");
+	scratch_append(state, "stdout", "one\ntw");
+	assert_text_freed(read_all(lines, false), "one");
+	scratch_append(state, "stdout", "o\nthree");
+	assert_text_freed(read_all(lines, false), "two");
+	assert_text_freed(read_all(lines, true), "three");
+	log_lines_destroy(lines);
+}
+
+static void rotation_while_reading_loses_nothing(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+
+	scratch_append(state, "stdout", "a\n");
+	assert_text_freed(read_all(lines, false), "a");
+	scratch_append(state, "stdout", "b\n");
+	scratch_rename(state, "stdout", "stdout.1");
+	/* In the middle of a rotation there is no file of that name. */
+	assert_text_freed(read_all(lines, false), "b");
+	scratch_append(state, "stdout", "c\n");
+	scratch_rename(state, "stdout.1", "stdout.2");
+	scratch_rename(state, "stdout", "stdout.1");
+	scratch_append(state, "stdout", "d\n");
+	assert_text_freed(read_all(lines, false), "c|d");
+	log_lines_destroy(lines);
+}
+
+static void a_rotation_that_broke_off_hides_no_part(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+
+	scratch_write(state, "stdout.3", "a\n", 0600);
+	scratch_write(state, "stdout.1", "b\n", 0600); /* .2 is missing */
+	scratch_write(state, "stdout", "c\n", 0600);
+	assert_text_freed(read_all(lines, false), "a|b|c");
+	log_lines_destroy(lines);
+}
+
+/* A socket cannot be opened, not even by root. */
+static void a_part_that_refuses_to_be_opened_does_not_stop_the_others(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+
+	assert_int_equal(mknod(scratch_path(state, "stdout.1"), S_IFSOCK | 0600, 0), 0);
+	scratch_write(state, "stdout", "c\n", 0600);
+	assert_text_freed(read_all(lines, false), "c");
+	log_lines_destroy(lines);
+}
+
+static void after_a_deleted_part_the_oldest_is_next(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+
+	scratch_append(state, "stdout", "a\n");
+	assert_text_freed(read_all(lines, false), "a");
+	assert_int_equal(unlink(scratch_path(state, "stdout")), 0);
+	scratch_write(state, "stdout.1", "b\n", 0600);
+	scratch_write(state, "stdout", "c\n", 0600);
+	assert_text_freed(read_all(lines, false), "b|c");
+	log_lines_destroy(lines);
+}
+
+/* ---- long lines --------------------------------------------------------------------------- */
+
+static void a_line_over_the_cap_comes_in_pieces(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+	char *text cleanup_free = mem_alloc(LOG_LINE_CAP + 11);
+	struct log_line line;
+
+	memset(text, 'x', LOG_LINE_CAP + 5);
+	memcpy(text + LOG_LINE_CAP + 5, "\nnext", 6);
+	scratch_write(state, "stdout", text, 0600);
+	assert_true(log_lines_next(lines, false, &line));
+	assert_int_equal(line.length, LOG_LINE_CAP);
+	assert_true(log_lines_next(lines, false, &line));
+	assert_int_equal(line.length, 5);
+	assert_text_freed(read_all(lines, true), "next");
+	log_lines_destroy(lines);
+}
+
+static void bytes_may_be_anything(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+	int fd = open(scratch_path(state, "stdout"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	struct log_line line;
+
+	assert_int_equal(write(fd, "a\0\xff\nb\n", 6), 6);
+	close(fd);
+	assert_true(log_lines_next(lines, false, &line));
+	assert_int_equal(line.length, 3);
+	assert_memory_equal(line.text, "a\0\xff", 3);
+	assert_text_freed(read_all(lines, false), "b");
+	log_lines_destroy(lines);
+}
+
+/* A big file costs no more memory than a small one. */
+static void memory_does_not_grow_with_the_file(void **state)
+{
+	enum { LINES = 400000 }; /* 40 MB */
+	FILE *file = fopen(scratch_path(state, "stdout"), "we");
+	struct log_lines *lines = open_lines(state);
+	struct rusage before, after;
+	struct log_line line;
+	int count = 0;
+
+	for (int i = 0; i < LINES; i++)
+		fprintf(file, "%0100d\n", i);
+	fclose(file);
+	getrusage(RUSAGE_SELF, &before);
+	while (log_lines_next(lines, false, &line))
+		count++;
+	getrusage(RUSAGE_SELF, &after);
+	assert_int_equal(count, LINES);
+	assert_true(after.ru_maxrss - before.ru_maxrss < 4096); /* KiB */
+	log_lines_destroy(lines);
+}
+
+/* ---- times -------------------------------------------------------------------------------- */
+
+static void lines_have_the_time_of_the_entry_before_them(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+
+	scratch_write(state, "stdout.1", "a\nb\n", 0600);
+	scratch_write(state, "stdout.1.times", "1000 0\n1200 2\n", 0600);
+	scratch_write(state, "stdout", "c\nlong\nd\n", 0600);
+	scratch_write(state, "stdout.times", "2000 0\n2100 4\n2200 7\n", 0600);
+	assert_text_freed(read_all(lines, false), "1000 a|1200 b|2000 c|2000 long|2200 d");
+	log_lines_destroy(lines);
+}
+
+static void times_grow_with_the_file(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+
+	scratch_append(state, "stdout.times", "1000 0\n");
+	scratch_append(state, "stdout", "a\n");
+	assert_text_freed(read_all(lines, false), "1000 a");
+	scratch_append(state, "stdout.times", "15"); /* torn: the rest is on its way */
+	scratch_append(state, "stdout", "b\n");
+	assert_text_freed(read_all(lines, false), "1000 b");
+	scratch_append(state, "stdout.times", "00 4\n");
+	scratch_append(state, "stdout", "c\n");
+	assert_text_freed(read_all(lines, false), "1500 c");
+	log_lines_destroy(lines);
+}
+
+static void a_spoilt_index_does_no_harm(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+
+	scratch_write(state, "stdout", "a\nb\nc\n", 0600);
+	scratch_write(state, "stdout.times",
+		      "rubbish\n"
+		      "1000 0\n"
+		      "\n"
+		      "99999999999999999999999999999999999999999999999999999999999999999999999 1\n"
+		      "1200 4\n"
+		      "13",
+		      0600);
+	char *text cleanup_free = read_all(lines, false);
+	assert_text_has(text, "1000 a|");
+	assert_text_has(text, "|1200 c");
+	log_lines_destroy(lines);
+}
+
+static void without_an_index_times_are_unknown(void **state)
+{
+	struct log_lines *lines = open_lines(state);
+
+	scratch_write(state, "stdout", "a\n", 0600);
+	assert_text_freed(read_all(lines, false), "a");
+	log_lines_destroy(lines);
+}
+
+/* ---- the tail ----------------------------------------------------------------------------- */
+
+static struct log_lines *open_tail(void **state, int64_t lines)
+{
+	const struct log_position tail = {.kind = LOG_AT_TAIL, .number = lines};
+	struct log_source *file = log_file_open(scratch_path(state, "stdout"));
+
+	log_source_go(file, &tail);
+	return log_lines_create(file);
+}
+
+static void assert_tail(void **state, int64_t count, const char *expected)
+{
+	struct log_lines *lines = open_tail(state, count);
+	char *text cleanup_free = read_all(lines, true);
+	assert_string_equal(text, expected);
+	log_lines_destroy(lines);
+}
+
+static void the_tail_reaches_into_older_parts(void **state)
+{
+	assert_tail(state, 3, "");
+	scratch_write(state, "stdout.2", "a\nb\n", 0600);
+	scratch_write(state, "stdout.1", "c\nd\n", 0600);
+	scratch_write(state, "stdout", "e\nf", 0600);
+	assert_tail(state, 0, "");
+	assert_tail(state, 1, "f");
+	assert_tail(state, 2, "e|f");
+	assert_tail(state, 3, "d|e|f");
+	assert_tail(state, 5, "b|c|d|e|f");
+	assert_tail(state, 6, "a|b|c|d|e|f");
+	assert_tail(state, 100, "a|b|c|d|e|f");
+}
+
+static void an_empty_file_has_no_line(void **state)
+{
+	scratch_write(state, "stdout.1", "a\nb\n", 0600);
+	scratch_write(state, "stdout", "", 0600);
+	assert_tail(state, 1, "b");
+	assert_tail(state, 2, "a|b");
+}
+
+static void the_tail_has_its_times(void **state)
+{
+	scratch_write(state, "stdout", "a\nb\nc\n", 0600);
+	scratch_write(state, "stdout.times", "1000 0\n2000 2\n3000 4\n", 0600);
+	assert_tail(state, 2, "2000 b|3000 c");
+}
+
+static void a_tail_far_from_the_end_is_found(void **state)
+{
+	FILE *file = fopen(scratch_path(state, "stdout"), "we");
+	struct log_line line;
+
+	for (int i = 0; i < 20000; i++)
+		fprintf(file, "line %d\n", i);
+	fclose(file);
+	struct log_lines *lines = open_tail(state, 15000);
+	assert_true(log_lines_next(lines, true, &line));
+	assert_int_equal(line.length, strlen("line 5000"));
+	assert_memory_equal(line.text, "line 5000", line.length);
+	log_lines_destroy(lines);
+}
+
+/* ---- a writer that rotates meanwhile ------------------------------------------------------ */
+
+enum { WRITTEN = 20000, PER_PART = 50, PARTS = WRITTEN / PER_PART };
+
+struct writer {
+	char *path;
+	bool done;
+};
+
+static void rotate(const struct writer *writer, int parts)
+{
+	for (int i = parts; i > 0; i--) {
+		char *to cleanup_free = mem_printf("%s.%d", writer->path, i);
+		char *from cleanup_free = i == 1 ? mem_strdup(writer->path)
+						 : mem_printf("%s.%d", writer->path, i - 1);
+		rename(from, to);
+	}
+}
+
+static void *write_and_rotate(void *data)
+{
+	struct writer *writer = data;
+
+	for (int part = 0; part < PARTS; part++) {
+		rotate(writer, part);
+		FILE *file = fopen(writer->path, "we");
+		for (int i = 0; i < PER_PART; i++)
+			fprintf(file, "%d\n", part * PER_PART + i);
+		fclose(file);
+	}
+	__atomic_store_n(&writer->done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void a_fast_writer_is_followed_line_by_line(void **state)
+{
+	struct writer writer = {.path = mem_strdup(scratch_path(state, "stdout"))};
+	struct log_lines *lines = open_lines(state);
+	struct log_line line;
+	pthread_t thread;
+	int expected = 0;
+
+	assert_int_equal(pthread_create(&thread, NULL, write_and_rotate, &writer), 0);
+	for (bool last = false; !last;) {
+		last = __atomic_load_n(&writer.done, __ATOMIC_ACQUIRE);
+		while (log_lines_next(lines, false, &line))
+			assert_int_equal(atoi(line.text), expected++);
+	}
+	pthread_join(thread, NULL);
+	assert_int_equal(expected, WRITTEN);
+	log_lines_destroy(lines);
+	free(writer.path);
+}
+
+/* ---- several files ------------------------------------------------------------------------ */
+
+static char *merge_all(struct log_merge *merge, bool to_the_end)
+{
+	struct str text = {0};
+	struct log_line line;
+	const void *label;
+
+	while (log_merge_next(merge, to_the_end, &line, &label)) {
+		str_append_format(&text, "%s%s", text.length > 0 ? "|" : "", (const char *)label);
+		str_append_bytes(&text, line.text, line.length);
+	}
+	return str_steal(&text);
+}
+
+static void files_are_merged_by_time(void **state)
+{
+	struct log_merge *merge = log_merge_create();
+
+	scratch_write(state, "a", "1\n3\n5\n", 0600);
+	scratch_write(state, "a.times", "100 0\n300 2\n500 4\n", 0600);
+	scratch_write(state, "b", "2\n4\n", 0600);
+	scratch_write(state, "b.times", "200 0\n400 2\n", 0600);
+	log_merge_add(merge, log_file_open(scratch_path(state, "a")), "a:", -1);
+	log_merge_add(merge, log_file_open(scratch_path(state, "b")), "b:", -1);
+	assert_text_freed(merge_all(merge, false), "a:1|b:2|a:3|b:4|a:5");
+	log_merge_destroy(merge);
+}
+
+static void at_the_same_time_files_keep_their_order(void **state)
+{
+	struct log_merge *merge = log_merge_create();
+
+	scratch_write(state, "a", "1\n2\n", 0600);
+	scratch_write(state, "b", "3\n4\n", 0600);
+	log_merge_add(merge, log_file_open(scratch_path(state, "a")), "", -1);
+	log_merge_add(merge, log_file_open(scratch_path(state, "b")), "", -1);
+	assert_text_freed(merge_all(merge, false), "1|2|3|4");
+	log_merge_destroy(merge);
+}
+
+static void the_line_that_was_begun_last_can_be_seen(void **state)
+{
+	struct log_merge *merge = log_merge_create();
+	struct log_line line;
+	const void *label;
+
+	scratch_write(state, "a", "1\n2", 0600);
+	scratch_write(state, "a.times", "100 0\n300 2\n", 0600);
+	scratch_write(state, "b", "0", 0600);
+	scratch_write(state, "b.times", "200 0\n", 0600);
+	log_merge_add(merge, log_file_open(scratch_path(state, "a")), "a:", -1);
+	log_merge_add(merge, log_file_open(scratch_path(state, "b")), "b:", -1);
+	assert_false(log_merge_begun(merge, &line, &label));
+	assert_text_freed(merge_all(merge, false), "a:1");
+	assert_true(log_merge_begun(merge, &line, &label));
+	assert_string_equal(label, "a:");
+	assert_int_equal(line.length, 1);
+	assert_int_equal(line.text[0], '2');
+	scratch_append(state, "a", "\n");
+	assert_text_freed(merge_all(merge, false), "a:2");
+	assert_true(log_merge_begun(merge, &line, &label));
+	assert_string_equal(label, "b:");
+	assert_text_freed(merge_all(merge, true), "b:0");
+	assert_false(log_merge_begun(merge, &line, &label));
+	log_merge_destroy(merge);
+}
+
+static void a_merge_goes_on_when_files_grow(void **state)
+{
+	struct log_merge *merge = log_merge_create();
+
+	scratch_write(state, "a", "1\n2", 0600);
+	log_merge_add(merge, log_file_open(scratch_path(state, "a")), "a:", -1);
+	assert_text_freed(merge_all(merge, false), "a:1");
+	scratch_write(state, "b", "x\ny\nz\n", 0600);
+	log_merge_add(merge, log_file_open(scratch_path(state, "b")), "b:", 1);
+	scratch_append(state, "a", "\n");
+	assert_text_freed(merge_all(merge, false), "a:2|b:z");
+	scratch_append(state, "b", "end");
+	assert_text_freed(merge_all(merge, true), "b:end");
+	log_merge_destroy(merge);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scratch_test(lines_come_through_all_parts_oldest_first),
+		scratch_test(a_file_may_come_later_and_grow),
+		scratch_test(rotation_while_reading_loses_nothing),
+		scratch_test(a_rotation_that_broke_off_hides_no_part),
+		scratch_test(a_part_that_refuses_to_be_opened_does_not_stop_the_others),
+		scratch_test(after_a_deleted_part_the_oldest_is_next),
+		scratch_test(a_line_over_the_cap_comes_in_pieces),
+		scratch_test(bytes_may_be_anything),
+		scratch_test(memory_does_not_grow_with_the_file),
+		scratch_test(lines_have_the_time_of_the_entry_before_them),
+		scratch_test(times_grow_with_the_file),
+		scratch_test(a_spoilt_index_does_no_harm),
+		scratch_test(without_an_index_times_are_unknown),
+		scratch_test(the_tail_reaches_into_older_parts),
+		scratch_test(an_empty_file_has_no_line),
+		scratch_test(the_tail_has_its_times),
+		scratch_test(a_tail_far_from_the_end_is_found),
+		scratch_test(a_fast_writer_is_followed_line_by_line),
+		scratch_test(files_are_merged_by_time),
+		scratch_test(at_the_same_time_files_keep_their_order),
+		scratch_test(a_merge_goes_on_when_files_grow),
+		scratch_test(the_line_that_was_begun_last_can_be_seen),
+	};
+
+	return cmocka_run_group_tests_name("log source", tests, NULL, NULL);
+}
