@@ -273,6 +273,7 @@ static void test_create_is_interrupted_while_it_is_stuck(void **state)
 	int fd cleanup_close = file_of(LARGE * 4);
 	struct bed bed = {0};
 
+	assert_true(listener >= 0);
 	web_server_start(&bed.server, steps, array_length(steps));
 	bed.client = connect_to((const char *[]){bed.server.url, NULL}, false, PATIENCE_MS);
 	assert_int_equal(
