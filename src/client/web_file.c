@@ -66,6 +66,7 @@ static int write_input(int fd, const char *url, struct err *err)
 
 static int start(struct curl *curl, const char *program, const char *schemes, struct err *err)
 {
+	const char *agent = "tony/" TONY_VERSION;
 	char *const arguments[] = {"curl",
 				   "--disable",
 				   "--silent",
@@ -88,7 +89,7 @@ static int start(struct curl *curl, const char *program, const char *schemes, st
 				   "120",
 				   "--compressed",
 				   "--user-agent",
-				   "tony/" TONY_VERSION,
+				   (char *)agent,
 				   "--write-out",
 				   "%{http_code}",
 				   "--config",
