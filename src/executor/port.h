@@ -6,7 +6,7 @@
  * - by a program of any user that sets SO_REUSEADDR, and may listen: while the port is shared.
  *
  * So a port that is not shared is out of other users' reach, and the first listener on a shared one
- * has to be looked at (ARCHITECTURE.md, "A port that is held").
+ * has to be looked at (ARCHITECTURE.md, "Ports").
  */
 #ifndef TONY_EXECUTOR_PORT_H
 #define TONY_EXECUTOR_PORT_H
