@@ -7,15 +7,6 @@
 #include "hadoop/webhdfs.h"
 #include "scheduler/journal_note.h"
 
-static void on_attribute(void *found, const char *name, const char *value)
-{
-	struct str bytes cleanup_str = {0};
-
-	if (str_starts_with(name, "user.tony.") && webhdfs_attribute_decode(value, &bytes))
-		journal_found_note(found, name + strlen("user.tony."), str_text(&bytes),
-				   bytes.length);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct webhdfs_question question = {WEBHDFS_OPEN, "https://nn:9871", "/a"};
