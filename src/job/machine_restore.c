@@ -43,10 +43,10 @@ static bool holds_container(enum task_state state)
 }
 
 /* In its present attempt. Of one that registered before the scheduler told of its container no name
- * is known, only its port. */
+ * is known, only its address. */
 static bool had_container(const struct task_view *row)
 {
-	return row->container || row->port > 0;
+	return row->container || (row->host && port(row->port) > 0);
 }
 
 /* What its state is taken for. A journal of ours holds no other states after an event; one that
