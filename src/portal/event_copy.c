@@ -13,11 +13,9 @@
 #include "base/keeper.h"
 #include "base/mem.h"
 #include "base/timer.h"
-#include "portal/event_source.h"
+#include "portal/event_files.h"
 #include "scheduler/child.h"
-#include "scheduler/yarn_client.h"
-
-#define HERE "file://" /* how the place of a directory of this machine begins */
+#include "scheduler/job_stores.h"
 
 /* How a look ends: the exit status of its process. */
 enum { LOOK_DONE, LOOK_FAILED, LOOK_DENIED };
@@ -49,41 +47,15 @@ static void close_others(int one, int other)
 
 /* ---- one look ----------------------------------------------------------------------------- */
 
-static int look_here(const struct event_copy *copy, char **left_out, struct err *err)
-{
-	const struct event_files files = {.source = &event_source_local,
-					  .path = copy->place + strlen(HERE),
-					  .owner = copy->owner,
-					  .cap = EVENT_FILES_CAP};
-
-	return event_files_copy(&files, copy->directory.path, left_out, err);
-}
-
-static int look_in_hdfs(const struct event_copy *copy, char **left_out, struct err *err)
-{
-	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
-	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
-
-	if (!client)
-		return -1;
-	const char *path =
-		*copy->place == '/' ? copy->place : yarn_path_within(cluster, copy->place);
-	if (!path)
-		return err_set(err, ERR_DENIED,
-			       "%s: is not in %s, the file system of this portal's site files",
-			       copy->place, cluster->hdfs.fs);
-	const struct event_files files = {.source = &event_source_hdfs,
-					  .client = client,
-					  .path = path,
-					  .owner = copy->owner,
-					  .cap = EVENT_FILES_CAP};
-	return event_files_copy(&files, copy->directory.path, left_out, err);
-}
-
 static int look(const struct event_copy *copy, char **left_out, struct err *err)
 {
-	return str_starts_with(copy->place, HERE) ? look_here(copy, left_out, err)
-						  : look_in_hdfs(copy, left_out, err);
+	struct store *store = job_stores_open_directory(copy->place, err);
+	const struct event_files files = {
+		.store = store, .owner = copy->owner, .cap = EVENT_FILES_CAP};
+	int result = store ? event_files_copy(&files, copy->directory.path, left_out, err) : -1;
+
+	store_close(store);
+	return result;
 }
 
 static _Noreturn void run_look(const struct event_copy *copy, int report, pid_t parent)

@@ -11,7 +11,6 @@
 #include "base/fs.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "portal/event_source.h"
 
 enum { FOUND_CAP = 100000 }; /* event files that are looked at */
 
@@ -37,7 +36,7 @@ struct copy {
 	int result;
 };
 
-static void add(struct items *items, char *name, int depth, const struct webhdfs_file *file)
+static void add(struct items *items, char *name, int depth, const struct store_item *file)
 {
 	items->items = mem_realloc_array(items->items, items->count + 1, sizeof(*items->items));
 	items->items[items->count++] = (struct item){.name = name,
@@ -53,13 +52,14 @@ static void finish(struct items *items)
 	free(items->items);
 }
 
-static int check_owner(const struct copy *copy, const char *name, const struct webhdfs_file *file)
+static int check_owner(const struct copy *copy, const char *name, const struct store_item *file)
 {
 	if (str_equal(file->owner, copy->files->owner))
 		return 0;
 	return err_set(copy->err, ERR_DENIED,
 		       "%s%s%s: is %s's; only what is %s's, whose job it is, is read here",
-		       copy->files->path, *name ? "/" : "", name, file->owner, copy->files->owner);
+		       store_root(copy->files->store), *name ? "/" : "", name, file->owner,
+		       copy->files->owner);
 }
 
 /* ---- what is there ------------------------------------------------------------------------ */
@@ -70,13 +70,13 @@ struct listing {
 	int depth;
 };
 
-static void visit(void *data, const struct webhdfs_file *file)
+static void visit(void *data, const struct store_item *file)
 {
 	const struct listing *listing = data;
 	struct copy *copy = listing->copy;
 
-	if (copy->result < 0 || !*file->name ||
-	    (!file->is_directory && !strstr(file->name, "tfevents")))
+	if (copy->result < 0 ||
+	    (!file->is_directory && (!file->is_file || !strstr(file->name, "tfevents"))))
 		return;
 	if (file->is_directory && (listing->depth == EVENT_FILES_DEPTH ||
 				   copy->directories.count == EVENT_FILES_DIRECTORIES_MAX)) {
@@ -88,26 +88,26 @@ static void visit(void *data, const struct webhdfs_file *file)
 	copy->result = check_owner(copy, name, file);
 	if (copy->result == 0 && copy->events.count == FOUND_CAP)
 		copy->result = err_set(copy->err, ERR_INPUT, "%s: has more than %d event files",
-				       copy->files->path, FOUND_CAP);
+				       store_root(copy->files->store), FOUND_CAP);
 	add(file->is_directory ? &copy->directories : &copy->events, name, listing->depth + 1,
 	    file);
 }
 
 static int find(struct copy *copy)
 {
-	struct webhdfs_file top cleanup_webhdfs_file = {0};
+	struct store *store = copy->files->store;
+	struct store_item top cleanup_store_item = {0};
 
-	if (copy->files->source->stat(copy->files, "", &top, copy->err) < 0 ||
-	    check_owner(copy, "", &top) < 0)
+	if (store_look(store, "", &top, copy->err) < 0 || check_owner(copy, "", &top) < 0)
 		return -1;
 	if (!top.is_directory)
-		return err_set(copy->err, ERR_NOT_FOUND, "%s: is no directory", copy->files->path);
+		return err_set(copy->err, ERR_NOT_FOUND, "%s: is no directory", store_root(store));
 	add(&copy->directories, mem_strdup(""), 0, &top);
 	for (size_t i = 0; i < copy->directories.count; i++) {
 		const struct item *item = &copy->directories.items[i];
 		struct listing listing = {copy, item->name, item->depth};
-		if (copy->files->source->list(copy->files, item->name, visit, &listing, copy->err) <
-			    0 ||
+		if (store_run(store, store_list(item->name, copy->files->owner, visit, &listing),
+			      copy->err) < 0 ||
 		    copy->result < 0)
 			return -1;
 	}
@@ -192,35 +192,22 @@ static int remove_others(const struct copy *copy)
 	return result;
 }
 
-struct sink {
-	int fd;
-	bool failed;
-	struct err *err;
-};
-
-static bool on_bytes(void *data, const char *bytes, size_t length)
-{
-	struct sink *sink = data;
-
-	sink->failed = fs_write_all(sink->fd, bytes, length, sink->err) < 0;
-	return !sink->failed;
-}
-
-/* Its owner is looked at once more: another file may have been put in its place since. */
+/* Not every store can tell the owner of what it opens. So its owner is looked at once more: another
+ * file may have been put in its place since. */
 static int read_rest(const struct copy *copy, const struct item *item, int fd, int64_t have)
 {
-	const struct event_source *source = copy->files->source;
-	struct webhdfs_file file cleanup_webhdfs_file = {0};
-	struct sink sink = {.fd = fd, .err = copy->err};
+	struct store *store = copy->files->store;
+	struct store_item file cleanup_store_item = {0};
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
 					 {.tv_sec = (time_t)(item->modified_ms / 1000),
 					  .tv_nsec = (long)(item->modified_ms % 1000) * 1000000}};
 
-	if (have < item->length && (source->read(copy->files, item->name, have, item->length - have,
-						 on_bytes, &sink, copy->err) < 0 ||
-				    sink.failed))
+	if (have < item->length &&
+	    store_run(store,
+		      store_download(item->name, copy->files->owner, fd, have, item->length - have),
+		      copy->err) < 0)
 		return -1;
-	if (source->stat(copy->files, item->name, &file, copy->err) < 0 ||
+	if (store_look(store, item->name, &file, copy->err) < 0 ||
 	    check_owner(copy, item->name, &file) < 0)
 		return -1;
 	return futimens(fd, times) < 0 ? err_set_errno(copy->err, "%s", item->name) : 0;
@@ -235,8 +222,7 @@ static int update(const struct copy *copy, const struct item *item)
 
 	if (fs_make_directories(parent, 0700, copy->err) < 0)
 		return -1;
-	int fd cleanup_close =
-		open(target, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd cleanup_close = open(target, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || fstat(fd, &about) < 0)
 		return err_set_errno(copy->err, "%s", target);
 	if (about.st_size == item->length && fs_modified_ms(&about) == item->modified_ms)

@@ -1,12 +1,12 @@
 /*
- * The event files (TensorBoard's: "tfevents" is in their names) in and below a directory of HDFS or
- * of this machine, and a copy of them. They are read with the portal's rights, and anybody may have
+ * The event files (TensorBoard's: "tfevents" is in their names) in and below the location of a
+ * store, and a copy of them. They are read with the portal's rights, and anybody may have
  * said which directory it is: so it, the directories in it and the files must be one user's, each.
  */
 #ifndef TONY_PORTAL_EVENT_FILES_H
 #define TONY_PORTAL_EVENT_FILES_H
 
-#include "hadoop/webhdfs_client.h"
+#include "store/store.h"
 
 enum {
 	EVENT_FILES_MAX = 1000,		    /* files that are copied */
@@ -15,14 +15,10 @@ enum {
 };
 #define EVENT_FILES_CAP ((int64_t)1 << 30) /* bytes of all files */
 
-struct event_source;
-
 struct event_files {
-	const struct event_source *source; /* event_source.h */
-	struct webhdfs_client *client;	   /* of HDFS */
-	const char *path;		   /* absolute */
-	const char *owner;		   /* whose all of it must be */
-	int64_t cap;			   /* bytes */
+	struct store *store; /* without a loop */
+	const char *owner;   /* whose all of it must be */
+	int64_t cap;	     /* bytes */
 };
 
 /* Brings `target`, a directory that nobody else writes to, to what is there now: of a file that has

@@ -13,7 +13,9 @@
 #include "hadoop/webhdfs_client.h"
 #include "scheduler/state_dir.h"
 #include "scheduler/yarn_client.h"
+#include "scheduler/yarn_store.h"
 #include "store/location.h"
+#include "store/store.h"
 
 void job_stores_close(struct job_stores *stores)
 {
@@ -290,6 +292,21 @@ int job_stores_check_reached(const struct job_stores *stores, const struct job *
 }
 
 /* ---- of one job --------------------------------------------------------------------------- */
+
+struct store *job_stores_open_directory(const char *place, struct err *err)
+{
+	if (str_starts_with(place, "file://"))
+		return store_open(place, NULL, NULL, err);
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
+	if (!cluster)
+		return NULL;
+	const char *path = *place == '/' ? place : yarn_path_within(cluster, place);
+	if (path)
+		return yarn_store_open(cluster, path, NULL, err);
+	err_set(err, ERR_DENIED, "%s: is not in %s, the file system of this machine's site files",
+		place, cluster->hdfs.fs);
+	return NULL;
+}
 
 static int note_hdfs(struct job *job, const char *authority, struct err *err)
 {

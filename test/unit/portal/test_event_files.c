@@ -12,7 +12,7 @@
 #include "../hadoop/web_server.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "portal/event_source.h"
+#include "portal/event_files.h"
 
 #define HEAD "200 X\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n"
 #define MEMBERS(n, o, t)                                                                           \
@@ -38,7 +38,6 @@
 
 struct bed {
 	struct web_server server;
-	struct webhdfs_client *client;
 	void *scratch;
 	const char *target;
 	char *left_out;
@@ -71,12 +70,11 @@ static int tear_down(void **state)
 static void copy(struct bed *bed, int64_t cap, const struct web_step *steps, size_t count)
 {
 	struct webhdfs_options options = {.user = (char *)"portal", .max_wait_ms = -1};
-	struct event_files files = {
-		.source = &event_source_hdfs, .path = "/logs", .owner = "alice", .cap = cap};
+	struct event_files files = {.owner = "alice", .cap = cap};
 
 	web_server_start(&bed->server, steps, count);
 	str_list_add(&options.addresses, bed->server.url);
-	files.client = webhdfs_client_create(&options, NULL);
+	files.store = store_open("hdfs://nn/logs", &options, NULL, NULL);
 	str_list_finish(&options.addresses);
 	mem_replace(&bed->left_out, NULL);
 	err_finish(&bed->err);
@@ -84,7 +82,7 @@ static void copy(struct bed *bed, int64_t cap, const struct web_step *steps, siz
 	bed->result = event_files_copy(&files, bed->target, &bed->left_out, &bed->err);
 	web_server_stop(&bed->server);
 	web_server_finish(&bed->server);
-	webhdfs_client_destroy(files.client);
+	store_close(files.store);
 }
 
 #define COPY(bed, cap, ...)                                                                        \
