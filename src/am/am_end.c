@@ -72,13 +72,6 @@ static void tell_end(struct am *am, enum job_state state, const char *message)
 		fs_remove_tree(history, NULL);
 }
 
-/* A notice cannot be taken back, and another AM may be at work by now. */
-static bool is_current(const struct am *am)
-{
-	return !am->scheduler_ops->traits->restarts_am ||
-	       am->scheduler_ops->is_current(am->scheduler);
-}
-
 enum job_state am_end(struct am *am)
 {
 	struct machine_status status;
@@ -94,8 +87,7 @@ enum job_state am_end(struct am *am)
 	/* Before the scheduler knows: its web proxy leads elsewhere then. */
 	api_linger(am->api, LINGER_MS, on_done, &lingered);
 	am_run_until(am, &lingered);
-	if (is_current(am))
-		am_notify(am);
+	am_notify(am);
 	tell_end(am, status.state, message);
 	api_drain(am->api, DRAIN_MS, on_done, &drained);
 	am_run_until(am, &drained);

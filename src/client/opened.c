@@ -245,10 +245,11 @@ char *opened_check_start(struct opened *opened)
 struct job_logs *opened_logs(const struct opened *opened, struct err *err)
 {
 	const struct job_door *door = &opened->door;
+	const struct job *job = opened->view->job; /* also of one that was just submitted */
 
 	if (!state_dir_is_cleared(door->job_dir, false))
-		return opened->ops->logs(door, opened->job, err);
-	struct job_logs *logs = stored_jobs_client.logs(door, opened->job, err);
+		return opened->ops->logs(door, job, err);
+	struct job_logs *logs = stored_jobs_client.logs(door, job, err);
 	if (!logs)
 		err_wrap(err,
 			 "the logs of %s were removed for their age (tony.jobs.max-age), and the "

@@ -1,9 +1,5 @@
 #include "scheduler/scheduler.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "job/scheduler_list.h"
@@ -30,53 +26,4 @@ const struct scheduler_ops *scheduler_here(void)
 			return schedulers[i];
 	}
 	return NULL;
-}
-
-static const struct scheduler_ops *find_of(const struct job *job, struct err *err)
-{
-	const char *name = job->scheduler ? job->scheduler : "local";
-	const struct scheduler_ops *ops = scheduler_find(name);
-
-	if (!ops)
-		err_set(err, ERR_INPUT, "job.json: scheduler: this program knows none named \"%s\"",
-			name);
-	return ops;
-}
-
-const struct scheduler_ops *scheduler_find_place(const char *job_dir, struct scheduler_place *place,
-						 struct err *err)
-{
-	const struct scheduler_ops *ops = job_dir ? NULL : scheduler_here();
-
-	if (!job_dir && (!ops || !ops->traits->remote_am)) {
-		err_set(err, ERR_USAGE, "this is no container that a scheduler started for an AM");
-		return NULL;
-	}
-	if (job_dir) {
-		char *path cleanup_free = fs_join(job_dir, "job.json");
-		place->job = job_read_file(path, err);
-		ops = place->job ? find_of(place->job, err) : NULL;
-		if (!ops)
-			return NULL;
-		place->job_dir = mem_strdup(job_dir);
-		place->mark = mem_printf("TONY_JOB_ID=%s", fs_basename(job_dir));
-	}
-	bool is_end = job_dir && ops->traits->remote_am;
-	int result = is_end ? ops->guardian.find_end(job_dir, place, err)
-			    : ops->find_place(job_dir, place, err);
-	return result < 0 ? NULL : ops;
-}
-
-void scheduler_place_finish(struct scheduler_place *place)
-{
-	job_destroy(place->job);
-	if (place->token)
-		explicit_bzero(place->token, strlen(place->token));
-	free(place->token);
-	free(place->job_dir);
-	free(place->mark);
-	free(place->container);
-	free(place->journal);
-	free(place->host);
-	*place = (struct scheduler_place){0};
 }

@@ -244,9 +244,6 @@ struct scheduler_ops {
 	/* Path of a task's log file ("stdout", "stderr", ...) if this machine can read it, or NULL.
 	 * The caller frees. */
 	char *(*log_path)(struct scheduler *scheduler, size_t task, const char *name);
-	/* With restarts_am: is this AM still the one of its job? An AM that was suspended may have
-	 * been replaced meanwhile; it asks before what cannot be undone. */
-	bool (*is_current)(const struct scheduler *scheduler);
 	/* With has_proxy: hosts of the scheduler's own web proxy, through which people look at the
 	 * job. *proves: it knows who they are. */
 	const struct str_list *(*web_proxies)(const struct scheduler *scheduler, bool *proves);

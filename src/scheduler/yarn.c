@@ -517,11 +517,6 @@ static char *log_path(struct scheduler *scheduler, size_t task, const char *name
 	return NULL;
 }
 
-static bool is_current(const struct scheduler *scheduler)
-{
-	return yarn_may_act((void *)scheduler);
-}
-
 static const struct str_list *web_proxies(const struct scheduler *scheduler, bool *proves)
 {
 	const struct yarn *yarn = (const struct yarn *)scheduler;
@@ -546,7 +541,6 @@ const struct scheduler_ops yarn_scheduler = {
 	.release = release,
 	.avoid = yarn_avoid,
 	.log_path = log_path,
-	.is_current = is_current,
 	.web_proxies = web_proxies,
 	.await_files = yarn_diff_await,
 	.finish = yarn_finish,

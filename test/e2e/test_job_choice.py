@@ -199,7 +199,7 @@ def test_rm_refuses_a_job_whose_history_is_in_an_hdfs_that_is_silent(tony, silen
     job.published()
     silent_cluster()
     place = job.directory / "job.json"
-    place.write_text(json.dumps({**json.loads(place.read_text()), "cluster": {}}))
+    place.write_text(json.dumps({**json.loads(place.read_text()), "stores": {"hdfs": {}}}))
     answer = tony.run("rm", "fox")
     assert answer.returncode == 5 and f"{job.id} stays: its history is in HDFS" in answer.stderr
     assert answer.stdout == "" and place.exists() and job.published()

@@ -138,7 +138,7 @@ def test_what_the_resource_manager_does_not_know_may_be_a_submission_or_another_
     fresh, old, foreign = (f"application_{int(time.time() * 1000)}_{number:04}" for number in (1, 2, 3))
     for name in (fresh, old, foreign):
         tony.cluster.hdfs("PUT", f"{base}/checkpoints/{name}", op="MKDIRS")
-    description["id"], description["cluster"]["rm"] = foreign, ["elsewhere:8032"]
+    description["id"], description["engine"]["rm"] = foreign, ["elsewhere:8032"]
     tony.cluster.put(f"{base}/{foreign}/job.json", json.dumps(description).encode())
     for path in (foreign, f"{foreign}/job.json", *(f"checkpoints/{name}" for name in (fresh, old, foreign))):
         tony.cluster.hdfs("PUT", f"{base}/{path}", op="SETOWNER", owner=tony.env["HADOOP_USER_NAME"])

@@ -77,7 +77,7 @@ def test_a_job_of_another_cluster_that_shares_the_file_system_is_left_alone(tony
     _, job = tony.job({"tony.worker.instances": 1}, "--executes", "true")
     text = wait_until(lambda: tony.cluster.get(f"{job.history}/job.json"), "the history to be published")
     description = json.loads(text) | {"id": "application_1_0077"}
-    description["cluster"]["rm"] = ["other.example:8032"]
+    description["engine"]["rm"] = ["other.example:8032"]
     place = f"/user/{tony.cluster.user}/.tony/application_1_0077"
     tony.cluster.put(f"{place}/job.json", json.dumps(description).encode())
     try:
