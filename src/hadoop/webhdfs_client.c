@@ -46,7 +46,6 @@ struct wait {
 	struct err *err;
 	struct webhdfs_file *file; /* NULL: not wanted */
 	void (*visit)(void *data, const struct webhdfs_file *file);
-	void (*visit_attribute)(void *data, const char *name, const char *value);
 	bool (*on_bytes)(void *data, const char *bytes, size_t length);
 	void *data;
 };
@@ -71,13 +70,6 @@ static void on_file(void *data, const struct webhdfs_file *file)
 	const struct wait *wait = data;
 
 	wait->visit(wait->data, file);
-}
-
-static void on_attribute(void *data, const char *name, const char *value)
-{
-	const struct wait *wait = data;
-
-	wait->visit_attribute(wait->data, name, value);
 }
 
 static bool on_bytes(void *data, const char *bytes, size_t length)
@@ -121,16 +113,6 @@ int webhdfs_list(struct webhdfs_client *client, const char *path,
 	struct wait wait = {.client = client, .err = err, .visit = visit, .data = data};
 
 	webhdfs_async_list(client->async, path, on_file, on_done, &wait);
-	return run(&wait);
-}
-
-int webhdfs_attributes(struct webhdfs_client *client, const char *path,
-		       void (*visit)(void *data, const char *name, const char *value), void *data,
-		       struct err *err)
-{
-	struct wait wait = {.client = client, .err = err, .visit_attribute = visit, .data = data};
-
-	webhdfs_async_attributes(client->async, path, on_attribute, on_done, &wait);
 	return run(&wait);
 }
 

@@ -26,11 +26,6 @@ int webhdfs_list(struct webhdfs_client *client, const char *path,
 		 void (*visit)(void *data, const struct webhdfs_file *file), void *data,
 		 struct err *err);
 
-/* The extended attributes of a file or directory; `value` is in hex, "0x6f6e65". */
-int webhdfs_attributes(struct webhdfs_client *client, const char *path,
-		       void (*visit)(void *data, const char *name, const char *value), void *data,
-		       struct err *err);
-
 /* Sends `length` bytes of `fd` from its start on; its position is not used. A file that turns out
  * to be shorter is an error. Missing parents are made. `progress` may be NULL. */
 int webhdfs_create(struct webhdfs_client *client, const char *path,

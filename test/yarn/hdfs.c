@@ -2,7 +2,7 @@
  * tony's two WebHDFS clients at a shell: hdfs [--agent] [--http-fs] URL[,URL...] VERB ARGUMENT...
  *
  *   put FILE PATH MODE [new]   get PATH FILE [OFFSET LENGTH]   stat PATH   ls PATH   mkdir PATH
- * MODE rm PATH   mv FROM TO [over]   chmod PATH MODE   touch PATH MS   notes PATH
+ * MODE rm PATH   mv FROM TO [over]   chmod PATH MODE   touch PATH MS
  *
  * --agent: the asynchronous one, which has put, get, stat, mkdir, rm, mv, notes, and note PATH NAME
  * HEX. Acts as $HADOOP_USER_NAME; repeats what could not be served for $HDFS_WAIT_MS (-1: not at
@@ -107,8 +107,6 @@ static int run_client(struct run *run, const char *verb, char **arguments, struc
 		return get(run, arguments, err);
 	if (strcmp(verb, "ls") == 0)
 		return webhdfs_list(run->client, arguments[0], show, run, err);
-	if (strcmp(verb, "notes") == 0)
-		return webhdfs_attributes(run->client, arguments[0], show_note, run, err);
 	if (strcmp(verb, "mkdir") == 0)
 		return webhdfs_make_directories(run->client, arguments[0], mode_of(arguments[1]),
 						err);

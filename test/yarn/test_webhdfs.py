@@ -292,14 +292,14 @@ def test_attributes(hdfs):
     path = f"{hdfs.root}/a b"
     agent = Hdfs(hdfs.cluster, hdfs.root.removeprefix("/tmp/"), *{*hdfs.flags, "--agent"})
     hdfs("mkdir", path, "700")
-    assert hdfs("notes", path) == ""
+    assert agent("notes", path) == ""
     for value in ("0x00", "0x" + "7f80" * 8000, "0x6f6e65"):
         agent("note", path, "user.tony.journal-1", value)
-        assert hdfs("notes", path) == f"user.tony.journal-1 {value}\n"
+        assert agent("notes", path) == f"user.tony.journal-1 {value}\n"
     agent("note", path, "user.tony.journal-2", "0x6f")
-    assert sorted(hdfs("notes", path).splitlines()) == ["user.tony.journal-1 0x6f6e65", "user.tony.journal-2 0x6f"]
+    assert sorted(agent("notes", path).splitlines()) == ["user.tony.journal-1 0x6f6e65", "user.tony.journal-2 0x6f"]
     assert agent.fails("note", path, "user.tony.journal-3", "0x" + "00" * 16384)[0] == FAILED
-    assert hdfs.fails("notes", f"{path}/c")[0] == NOT_FOUND
+    assert agent.fails("notes", f"{path}/c")[0] == NOT_FOUND
 
 
 def test_one_of_two_name_nodes_is_dead(client):
