@@ -99,7 +99,7 @@ static int remove_job(struct clearing *clearing, const struct scheduler_client_o
 	    (job_stores_check_reached(&clearing->stores, job, err) < 0 ||
 	     open_own_place(clearing, job, &own, err) < 0))
 		return -1;
-	if (ops && ops->remove && ops->remove(id, &clearing->removal, err) < 0)
+	if (ops && !ops->traits->is_history && ops->remove(id, &clearing->removal, err) < 0)
 		return -1;
 	if (!clearing->with_history)
 		return 0;
@@ -157,7 +157,7 @@ int clearing_age_cache(struct clearing *clearing, const struct scheduler_client_
 		       int64_t max_age_ms, struct err *err)
 {
 	struct removal cache cleanup_removal = {.is_dry = clearing->is_dry};
-	int result = ops->age_cache ? ops->age_cache(max_age_ms, &cache, err) : 0;
+	int result = ops->traits->staged ? ops->age_cache(max_age_ms, &cache, err) : 0;
 
 	clearing->cache_bytes += cache.bytes;
 	return result;

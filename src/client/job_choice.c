@@ -177,23 +177,14 @@ static int choose_tagged(const struct job_choice *choice, const struct job_list 
 
 /* ------------------------------------------------------------------------------------------- */
 
-/* Can the word be nothing but a whole id? Then no other job is looked at. */
-static bool is_whole_id(const char *word)
-{
-	const struct scheduler_client_ops *ops;
-
-	for (size_t i = 0; (ops = scheduler_client_at(i)); i++)
-		if (ops->is_id && ops->is_id(word))
-			return true;
-	return false;
-}
-
+/* For a word that can only be a whole id no other job is looked at. */
 static bool needs_list(const struct job_choice *choice)
 {
 	bool needed = choice->tags->count > 0;
 
 	for (size_t i = 0; choice->verb->jobs != OPT_JOBS_ALL && i < choice->operands->count; i++)
-		needed |= *choice->operands->items[i] && !is_whole_id(choice->operands->items[i]);
+		needed |= *choice->operands->items[i] &&
+			  !scheduler_client_of_id(choice->operands->items[i]);
 	return needed;
 }
 

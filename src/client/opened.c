@@ -38,7 +38,7 @@ static int read_first(struct opened *opened, struct err *err)
 	int64_t until = clock_monotonic_ms() + LEAVING_MS;
 
 	for (;;) {
-		bool had_am = opened->ops->pull && opened->door.address;
+		bool had_am = opened->ops->traits->remote_am && opened->door.address;
 		int more = opened_read(opened, NULL, NULL, err);
 		if (more < 0 || !had_am || opened->view->sequence > 0 ||
 		    clock_monotonic_ms() >= until)
@@ -85,12 +85,12 @@ static int pull(struct opened *opened, struct err *err)
 {
 	int result = 0;
 
-	if (opened->ops->pull && !opened->view->is_final)
+	if (opened->ops->traits->remote_am && !opened->view->is_final)
 		result = opened->ops->pull(&opened->door, opened->hold_ms, err);
 	opened->hold_ms = 0;
 	if (result > 0)
 		mem_replace(&opened->door.address, NULL); /* to be looked for soon */
-	else if (result == 0 && opened->ops->pull && opened->door.address)
+	else if (result == 0 && opened->ops->traits->remote_am && opened->door.address)
 		opened->heard_ms = clock_monotonic_ms(); /* it has answered, be it without news */
 	return result;
 }
@@ -116,7 +116,7 @@ int opened_read(struct opened *opened, journal_visit *on_line, void *data, struc
 
 int64_t opened_wait_ms(const struct opened *opened, int64_t timeout_ms)
 {
-	bool asks = opened->ops->pull != NULL;
+	bool asks = opened->ops->traits->remote_am;
 
 	return asks && (timeout_ms < 0 || timeout_ms > PULL_MS) ? PULL_MS : timeout_ms;
 }
@@ -125,7 +125,7 @@ int64_t opened_let_hold(struct opened *opened, int64_t timeout_ms)
 {
 	int64_t wait_ms = opened_wait_ms(opened, timeout_ms);
 
-	if (!opened->ops->pull || !opened->door.address)
+	if (!opened->ops->traits->remote_am || !opened->door.address)
 		return wait_ms;
 	opened->hold_ms = wait_ms;
 	return 0;
@@ -209,7 +209,8 @@ int opened_find_am(struct opened *opened, struct err *err)
 int opened_look_for_am(struct opened *opened, struct err *err)
 {
 	/* Before it has registered there is nobody to be silent. */
-	int64_t patience_ms = opened->ops->pull && !opened->door.address ? PULL_MS : SILENCE_MS;
+	int64_t patience_ms =
+		opened->ops->traits->remote_am && !opened->door.address ? PULL_MS : SILENCE_MS;
 
 	if (clock_monotonic_ms() - opened->heard_ms < patience_ms)
 		return 0;
@@ -217,7 +218,7 @@ int opened_look_for_am(struct opened *opened, struct err *err)
 	struct err failure cleanup_err = {0};
 	/* A scheduler that is being restarted will know the job again: nobody stops looking. */
 	if (opened_find_am(opened, &failure) == 0 ||
-	    (opened->ops->pull && failure.kind == ERR_UNREACHABLE))
+	    (opened->ops->traits->remote_am && failure.kind == ERR_UNREACHABLE))
 		return 0;
 	return err_copy(err, &failure);
 }
@@ -229,8 +230,9 @@ char *opened_check_start(struct opened *opened)
 	int64_t limit_ms = job_config_ms(view->job, "tony.am.startup-timeout", 1);
 	struct err err cleanup_err = {0};
 
-	if (!opened->ops->pull || limit_ms <= 0 || view->begun_ms > 0 || opened->gave_up ||
-	    opened->door.address || clock_wall_ms() - view->job->submitted_ms < limit_ms)
+	if (!opened->ops->traits->remote_am || limit_ms <= 0 || view->begun_ms > 0 ||
+	    opened->gave_up || opened->door.address ||
+	    clock_wall_ms() - view->job->submitted_ms < limit_ms)
 		return NULL;
 	opened->gave_up = true;
 	char *limit cleanup_free = str_format_duration(limit_ms);
@@ -268,7 +270,7 @@ void opened_look_at_history(struct opened *opened)
 {
 	struct job_view *view = opened->view;
 
-	if (view->is_final && !view->history_trouble && opened->ops->history_trouble)
+	if (view->is_final && !view->history_trouble && opened->ops->traits->tells_history_trouble)
 		view->history_trouble =
 			opened->ops->history_trouble(view->job, opened->door.job_dir);
 }

@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "scheduler/job_stores.h"
 
-static bool is_there(const struct scheduler_client_ops *ops)
+bool schedulers_has(const struct scheduler_client_ops *ops)
 {
-	return !ops->is_there || ops->is_there();
+	return !ops->traits->is_service || ops->is_there();
 }
 
 /* ---- find --------------------------------------------------------------------------------- */
@@ -44,17 +44,6 @@ static int find_on(const struct scheduler_client_ops *ops, const char *id, struc
 {
 	*finding = (struct finding){.ops = ops};
 	return ops->find(id, &finding->door, &finding->id, err);
-}
-
-/* An id in a scheduler's own form: NULL when it is in none's. */
-static const struct scheduler_client_ops *owner_of(const char *id)
-{
-	const struct scheduler_client_ops *ops;
-
-	for (size_t i = 0; (ops = scheduler_client_at(i)); i++)
-		if (ops->is_id && ops->is_id(id))
-			return ops;
-	return NULL;
 }
 
 /* Takes the one that is the newer; `newest` may be empty. */
@@ -93,7 +82,7 @@ static void look_for_live(const struct scheduler_client_ops *ops, const char *id
 	struct err why cleanup_err = {0};
 	struct finding one;
 
-	if ((!ops->answers || ops->answers(SCHEDULERS_PATIENCE_MS, &why) == 0) &&
+	if ((!ops->traits->is_service || ops->answers(SCHEDULERS_PATIENCE_MS, &why) == 0) &&
 	    find_on(ops, id, &one, &why) == 0)
 		take_better(finding, &one);
 	else if (why.kind != ERR_NOT_FOUND)
@@ -110,14 +99,14 @@ static bool is_by_id(const struct finding *finding, const char *id)
 
 static int find_scheduled(const char *id, struct finding *finding, struct err *err)
 {
-	const struct scheduler_client_ops *ops = owner_of(id);
+	const struct scheduler_client_ops *ops = scheduler_client_of_id(id);
 
 	if (ops)
 		return find_on(ops, id, finding, err);
 	for (size_t i = 0; (ops = scheduler_client_at(i)); i++) {
 		struct err why cleanup_err = {0};
 		struct finding one;
-		if (!is_there(ops))
+		if (!schedulers_has(ops))
 			continue;
 		if (finding->ops)
 			look_for_live(ops, id, finding);
@@ -157,7 +146,7 @@ static int find_newest(struct finding *newest, struct err *err)
 	for (size_t i = 0; (ops = scheduler_client_at(i)); i++) {
 		struct err why cleanup_err = {0};
 		struct finding one;
-		if (!is_there(ops))
+		if (!schedulers_has(ops))
 			continue;
 		if (find_on(ops, NULL, &one, &why) < 0) {
 			/* Its jobs may be newer. */
@@ -234,7 +223,7 @@ static void note_failure(const struct scheduler_client_ops *ops, struct err *why
 static int list_on(const struct scheduler_client_ops *ops, int64_t ended_since_ms,
 		   int64_t patience_ms, struct job_summary **jobs, size_t *count, struct err *err)
 {
-	if (patience_ms > 0 && ops->answers && ops->answers(patience_ms, err) < 0)
+	if (patience_ms > 0 && ops->traits->is_service && ops->answers(patience_ms, err) < 0)
 		return -1;
 	return ops->list(ended_since_ms, jobs, count, err);
 }
@@ -252,7 +241,7 @@ int schedulers_list_within(int64_t patience_ms, int64_t ended_since_ms, struct j
 		struct job_summary *more;
 		struct err why = {0};
 		size_t added;
-		if (!is_there(ops))
+		if (!schedulers_has(ops))
 			continue;
 		if (list_on(ops, ended_since_ms, patience_ms, &more, &added, &why) < 0) {
 			note_failure(ops, &why, &failed, &why_failed);

@@ -5,6 +5,9 @@
 
 #include "scheduler/scheduler.h"
 
+/* Has this user such a scheduler? */
+bool schedulers_has(const struct scheduler_client_ops *ops);
+
 /* As scheduler_client_ops.find(), of the scheduler whose job it is; NULL: `err`. An id of a
  * scheduler's own form is looked for there only. A name is that of the newest live job, on this
  * machine first, else of the one that ended last: beside one that has ended nobody waits for long

@@ -42,7 +42,8 @@ static void hold_signals(void)
 static int fill(const struct scheduler_client_ops *ops, const struct stage *stage,
 		const struct job *job, struct job_door *door, struct err *err)
 {
-	if (!ops->stage && stage_copy(stage, job, door->job_dir, watch_was_interrupted, err) < 0)
+	if (!ops->traits->staged &&
+	    stage_copy(stage, job, door->job_dir, watch_was_interrupted, err) < 0)
 		return -1;
 	if (watch_was_interrupted())
 		return err_set(err, ERR_FAILED, "interrupted before the job was started");
@@ -81,12 +82,12 @@ static int start(const struct scheduler_client_ops *ops, const struct stage *sta
 		 struct provenance *provenance, struct job *job, struct job_door *door,
 		 struct err *err)
 {
-	if (!ops->stage && stage_resolve(stage, job, err) < 0)
+	if (!ops->traits->staged && stage_resolve(stage, job, err) < 0)
 		return -1;
 	hold_signals();
-	if (ops->stage && stage_send(stage, job, ops, watch_was_interrupted, err) < 0)
+	if (ops->traits->staged && stage_send(stage, job, ops, watch_was_interrupted, err) < 0)
 		return -1;
-	bool copies = !ops->stage && stage_has_source(stage);
+	bool copies = !ops->traits->staged && stage_has_source(stage);
 	bool is_written =
 		provenance_take(provenance, job, copies ? GIT_SOON_MS : git_limit_ms(job)) ||
 		!copies;

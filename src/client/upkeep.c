@@ -60,8 +60,7 @@ static _Noreturn void run(const struct scheduler_client_ops *ops, const struct j
 	alarm(LIMIT_S);
 	if (age_ms > 0)
 		stage_cache_age(state, age_ms, &cache);
-	if (ops->upkeep)
-		ops->upkeep(job, age_ms);
+	ops->upkeep(job, age_ms);
 	_exit(0);
 }
 

@@ -71,7 +71,8 @@ static void check_files(struct preflight *preflight, const struct stage *stage)
 static void check_neighbours(struct preflight *preflight, const struct description *description)
 {
 	const struct scheduler_client_ops *ops = job_verb_scheduler(description);
-	char *neighbours cleanup_free = ops->neighbours ? ops->neighbours(description->job) : NULL;
+	char *neighbours cleanup_free =
+		ops->traits->tells_neighbours ? ops->neighbours(description->job) : NULL;
 
 	if (neighbours)
 		preflight_add(preflight, "other users", neighbours);

@@ -8,6 +8,7 @@
 #include "client/ended_jobs.h"
 #include "client/opened.h"
 #include "client/report.h"
+#include "client/schedulers.h"
 #include "client/verbs.h"
 #include "conf/conf.h"
 
@@ -91,7 +92,7 @@ static void clean_scheduled(struct clearing *clearing, const struct scheduler_cl
 	int64_t until_ms = clock_wall_ms() - age_ms;
 	struct err err cleanup_err = {0};
 
-	if (!ops->ended || (ops->is_there && !ops->is_there()))
+	if (!schedulers_has(ops))
 		return;
 	if (ops->ended(until_ms, &ids, &err) < 0) {
 		log_warning("jobs on %s stay: %s", ops->traits->name, err_message(&err));

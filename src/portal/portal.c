@@ -21,6 +21,7 @@
 #include "portal/link_socket.h"
 #include "portal/portal_internal.h"
 #include "scheduler/child.h"
+#include "scheduler/scheduler.h"
 #include "web/login.h"
 #include "web/serve.h"
 #include "web/ui_door.h"
@@ -56,9 +57,9 @@ static void handle_application(void *data, struct http_request *request)
 {
 	const struct portal *portal = data;
 	const char *id = http_request_parameter(request, "id");
+	const struct scheduler_client_ops *engine = scheduler_client_of_id(id);
 
-	if (!portal->options->applications || !history_is_name(id) ||
-	    !str_starts_with(id, "application_")) {
+	if (!portal->options->applications || !engine || !engine->traits->has_proxy) {
 		http_answer_error(request, 404, "not-found", "there is no such application");
 		return;
 	}

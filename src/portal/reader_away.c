@@ -24,7 +24,8 @@ static int open_journal(const char *path, struct err *err)
 /* What YARN has to say of it; NULL: nothing. The caller frees. */
 static char *tracking_words(const struct reader *reader)
 {
-	char *url cleanup_free = reader->ops->page ? reader->ops->page(reader->job) : NULL;
+	char *url cleanup_free =
+		reader->ops->traits->has_proxy ? reader->ops->page(reader->job) : NULL;
 
 	return url ? mem_printf("; %s tells more: %s", reader->ops->traits->name, url) : NULL;
 }

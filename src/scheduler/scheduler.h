@@ -46,6 +46,16 @@ struct scheduler_traits {
 	bool starts_by_itself;
 	/* People reach the job's page through a proxy of the engine's: web_proxies(), page(). */
 	bool has_proxy;
+	/* A service on the network knows the jobs: is_there() tells whether this user has one, and
+	 * answers() whether it can be reached. Not set: every user has the engine. */
+	bool is_service;
+	/* neighbours() tells before a submission what other users hold. Not set: the engine tells
+	 * it only of a job that waits. */
+	bool tells_neighbours;
+	/* history_trouble() tells why an ended job's history will not be published. */
+	bool tells_history_trouble;
+	/* No engine: it has the histories of ended jobs, and of its functions find() and logs(). */
+	bool is_history;
 };
 
 extern const struct scheduler_traits local_traits, yarn_traits;
@@ -325,47 +335,46 @@ struct scheduler_staging {
 
 struct scheduler_client_ops {
 	const struct scheduler_traits *traits;
-	/* Has this user such a scheduler? NULL: always. */
+	/* Has this user such a scheduler? With is_service. */
 	bool (*is_there)(void);
 	/* With it each id of a job here begins: any other text is a name. */
 	const char *id_beginning;
-	/* Can `id` be nothing but the whole id of a job here? NULL: nobody can tell. */
+	/* Can `id` be nothing but the whole id of a job here? */
 	bool (*is_id)(const char *id);
 	/* Can this job ever run here? The refusal names the numbers. A cluster gives the job an id
 	 * of its own, its user's name there, job->engine and
 	 * job->stores. */
 	int (*preflight)(struct job *job, struct err *err);
 	/* Tells the job's owner what other users hold now of what it asks for, or that their jobs
-	 * are not seen. Returns NULL when there is nothing to tell; the caller frees. The member
-	 * is NULL for schedulers that tell only when the job waits. */
+	 * are not seen. Returns NULL when there is nothing to tell; the caller frees. With
+	 * tells_neighbours. */
 	char *(*neighbours)(const struct job *job);
-	/* NULL: containers see the files of this machine, and job->types[].files say where
-	 * (client/stage.h). Else: brings files to where containers find them, each content once and
-	 * for all jobs of the user, and notes that in job->engine. */
+	/* With staged: brings files to where containers find them, each content once and for all
+	 * jobs of the user, and notes that in job->engine. Else job->types[].files say where they
+	 * are (client/stage.h). */
 	int (*stage)(struct job *job, const struct scheduler_staging *staging, struct err *err);
-	/* Makes the job's directory, with token and job.json; where there is no stage() the caller
-	 * then fills it (client/stage.h), and start()s. When it cannot be filled, the caller
+	/* Makes the job's directory, with token and job.json; unless the engine is staged, the
+	 * caller then fills it (client/stage.h), and start()s. When it cannot be filled, the caller
 	 * removes door->job_dir. */
 	int (*prepare)(const struct job *job, struct job_door *door, struct err *err);
 	/* Starts the AM. 0: it is up, or it could not start and the job's journal ends with a final
 	 * record that says why. -1: no process of the job runs, and door->job_dir is removed. */
 	int (*start)(const struct job *job, struct job_door *door, struct err *err);
 	/* After a submission, where nobody waits: removes some of what ended jobs have left, and
-	 * of what stage() has sent and no job has used for `max_age_ms` (0: none of that). NULL:
-	 * there is nothing. */
+	 * of what stage() has sent and no job has used for `max_age_ms` (0: none of that). */
 	void (*upkeep)(const struct job *job, int64_t max_age_ms);
 	/* By full id, unique prefix, name of the newest live job, else of the newest that has
 	 * ended, or NULL for the newest. */
 	int (*find)(const char *id, struct job_door *door, char **full_id, struct err *err);
 	/* 0: find() and list() need not be waited for. -1: the scheduler has not answered within
-	 * this time, and `err` says why. NULL: they never have to be waited for. */
+	 * this time, and `err` says why. With is_service; else nobody ever waits for them. */
 	int (*answers)(int64_t within_ms, struct err *err);
 	/* Newest first; what ended before `ended_since_ms` may be left out: it costs less. */
 	int (*list)(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
 		    struct err *err);
-	/* NULL: door->job_dir is the job's own. Else: appends to its journal what the AM has
-	 * written since, or will have within hold_ms. 1: there is no AM at that address (any more).
-	 */
+	/* With remote_am: appends to the journal in door->job_dir what the AM has written since, or
+	 * will have within hold_ms. 1: there is no AM at that address (any more). Else
+	 * door->job_dir is the job's own. */
 	int (*pull)(const struct job_door *door, int64_t hold_ms, struct err *err);
 	/* The logs of the job's containers, while they run and after (logs/job_logs.h). `door` is
 	 * to outlive it; the caller destroys it. */
@@ -376,11 +385,11 @@ struct scheduler_client_ops {
 	 * waits for nothing. NULL: ERR_NOT_FOUND, there is nothing (yet, or any more). */
 	struct job_logs *(*logs_shown)(const struct job *job, const char *id, const char *owner,
 				       struct err *err);
-	/* Where the job's page is behind the scheduler's own web proxy, or NULL; the caller frees.
-	 * NULL: it has none. */
+	/* With has_proxy: where the job's page is behind the scheduler's own web proxy, or NULL;
+	 * the caller frees. */
 	char *(*page)(const struct job *job);
-	/* Why no history of this ended job will be published, as far as that is seen at once; NULL:
-	 * nothing is seen. The caller frees. The member is NULL where nothing can be seen. */
+	/* With tells_history_trouble: why no history of this ended job will be published, as far as
+	 * that is seen at once; NULL: nothing is seen. The caller frees. */
 	char *(*history_trouble)(const struct job *job, const char *job_dir);
 	/* Ends a job whose AM does not answer, or is not there; `reason` (NULL: none) is the job's
 	 * last word where there is no other. */
@@ -391,9 +400,8 @@ struct scheduler_client_ops {
 	/* Adds the ids of this user's jobs of which there is something to remove, and that had
 	 * ended at `until_ms`. */
 	int (*ended)(int64_t until_ms, struct str_list *ids, struct err *err);
-	/* Removes what stage() has sent and no job has used for `max_age_ms`, a day at least, and
-	 * adds its bytes. ERR_USAGE: nothing, since a job is being submitted. NULL: stage() sends
-	 * nothing. */
+	/* With staged: removes what stage() has sent and no job has used for `max_age_ms`, a day at
+	 * least, and adds its bytes. ERR_USAGE: nothing, since a job is being submitted. */
 	int (*age_cache)(int64_t max_age_ms, struct removal *removal, struct err *err);
 };
 
@@ -403,5 +411,7 @@ int scheduler_err_several(const char *id, const struct str_list *ids, struct err
 /* In the order in which jobs are looked for; NULL behind the last. */
 const struct scheduler_client_ops *scheduler_client_at(size_t index);
 const struct scheduler_client_ops *scheduler_client_find(const char *name);
+/* The one of which `id` can only be the whole id of a job; NULL: of none. */
+const struct scheduler_client_ops *scheduler_client_of_id(const char *id);
 
 #endif

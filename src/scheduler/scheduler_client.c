@@ -21,3 +21,12 @@ const struct scheduler_client_ops *scheduler_client_at(size_t index)
 {
 	return index < array_length(schedulers) ? schedulers[index] : NULL;
 }
+
+const struct scheduler_client_ops *scheduler_client_of_id(const char *id)
+{
+	for (size_t i = 0; i < array_length(schedulers); i++) {
+		if (schedulers[i]->is_id(id))
+			return schedulers[i];
+	}
+	return NULL;
+}

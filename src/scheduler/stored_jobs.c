@@ -210,7 +210,7 @@ static struct job_logs *open_logs(const struct job_door *door, const struct job 
 }
 
 /* No engine: what a history has of jobs, for whoever looks at one. */
-static const struct scheduler_traits history_traits = {.name = "history"};
+static const struct scheduler_traits history_traits = {.name = "history", .is_history = true};
 
 const struct scheduler_client_ops stored_jobs_client = {
 	.traits = &history_traits,

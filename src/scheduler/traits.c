@@ -5,6 +5,8 @@ const struct scheduler_traits local_traits = {
 	.name = "local",
 	.one_host = true,
 	.shares_files = true,
+	.tells_neighbours = true,
+	.tells_history_trouble = true,
 };
 
 const struct scheduler_traits yarn_traits = {
@@ -14,4 +16,5 @@ const struct scheduler_traits yarn_traits = {
 	.remote_am = true,
 	.restarts_am = true,
 	.has_proxy = true,
+	.is_service = true,
 };
