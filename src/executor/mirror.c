@@ -14,6 +14,8 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "executor/mirror_look.h"
+#include "executor/mirror_store.h"
+#include "store/store.h"
 
 enum {
 	/* Of so many looks one takes every file for settled: some change all the time. */
@@ -25,9 +27,8 @@ enum {
 enum activity { ACTIVITY_NONE, ACTIVITY_FETCH, ACTIVITY_STORE };
 
 struct mirror {
-	struct event_base *base;
 	char *directory, *scratch;
-	struct mirror_store store;
+	struct mirror_store *store;
 	int64_t interval_ms;
 	struct event *timer;
 
@@ -172,7 +173,7 @@ static bool store_next(struct mirror *mirror)
 	/* It may have grown since the look: stored is what it is now. */
 	file->length = info.st_size;
 	file->modified = mirror_time(&info);
-	mirror->store.store(mirror->store.data, file, mirror->fd, on_stored, mirror);
+	mirror_store_put(mirror->store, file, mirror->fd, on_stored, mirror);
 	return false;
 }
 
@@ -192,7 +193,7 @@ static bool remove_next(struct mirror *mirror)
 {
 	const char *path = mirror->gone.items[mirror->next - mirror->todo.count].path;
 
-	mirror->store.remove(mirror->store.data, path, on_removed, mirror);
+	mirror_store_remove(mirror->store, path, on_removed, mirror);
 	return false;
 }
 
@@ -255,7 +256,7 @@ static bool fetch_next(struct mirror *mirror)
 	mirror->fd = open(mirror->scratch, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (mirror->fd < 0)
 		return end_with_errno(mirror, "cannot write", mirror->scratch);
-	mirror->store.fetch(mirror->store.data, file, mirror->fd, on_fetched, mirror);
+	mirror_store_fetch(mirror->store, file, mirror->fd, on_fetched, mirror);
 	return false;
 }
 
@@ -404,7 +405,7 @@ static void look(struct mirror *mirror)
 static void fetch_all(struct mirror *mirror)
 {
 	mirror->activity = ACTIVITY_FETCH;
-	mirror->store.list(mirror->store.data, &mirror->todo, on_listed, mirror);
+	mirror_store_list(mirror->store, &mirror->todo, on_listed, mirror);
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *data)
@@ -463,13 +464,12 @@ struct mirror *mirror_create(const struct mirror_options *options, struct err *e
 		return NULL;
 	struct mirror *mirror = mem_alloc(sizeof(*mirror));
 	*mirror = (struct mirror){
-		.base = options->base,
 		.directory = mem_strdup(options->directory),
 		.scratch = mem_strdup(options->scratch),
-		.store = options->store,
+		.store = mirror_store_open(options->store, options->path, options->writer),
 		.interval_ms = options->interval_ms,
 		.follow = options->follow,
-		.timer = evtimer_new(options->base, on_timer, mirror),
+		.timer = evtimer_new(store_loop(options->store), on_timer, mirror),
 		.stored = map_create(free_file),
 		.fd = -1,
 	};
@@ -480,7 +480,7 @@ void mirror_destroy(struct mirror *mirror)
 {
 	if (!mirror)
 		return;
-	mirror->store.close(mirror->store.data);
+	mirror_store_close(mirror->store);
 	drop_work(mirror);
 	mirror_files_finish(&mirror->seen);
 	map_destroy(mirror->stored);

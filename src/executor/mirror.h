@@ -1,5 +1,5 @@
 /*
- * A directory of this container that is kept where every container can get at it (in HDFS): it is
+ * A directory of this container that is kept in a store that every container can get at: it is
  * fetched before a program starts, and what the program writes is stored while it runs. Programs
  * see plain files, and need to know nothing.
  *
@@ -20,8 +20,8 @@
 
 #include "base/err.h"
 
-struct event_base;
 struct mirror;
+struct store;
 
 #define MIRROR_MAX_FILES 100000
 #define MIRROR_MAX_DEPTH 32
@@ -50,35 +50,18 @@ void mirror_files_finish(struct mirror_files *files);
 /* `err` is NULL after success. */
 typedef void mirror_done(void *data, const struct err *err);
 
-/* The other side. Each call runs alone, and calls `done` exactly once, from the loop and never from
- * within itself, unless the store is closed. */
-struct mirror_store {
-	void *data;
-	/* Adds all files. A directory that is not there holds none. */
-	void (*list)(void *data, struct mirror_files *files, mirror_done *done, void *done_data);
-	/* ERR_NOT_FOUND: there is none (any more). */
-	void (*fetch)(void *data, const struct mirror_file *file, int fd, mirror_done *done,
-		      void *done_data);
-	/* The file appears as a whole, or stays as it was. Its length bytes are read from `fd`,
-	 * and list() will tell its time as given, to the ms. ERR_STALE: it was written to
-	 * meanwhile, and left as it was. */
-	void (*store)(void *data, const struct mirror_file *file, int fd, mirror_done *done,
-		      void *done_data);
-	void (*remove)(void *data, const char *path, mirror_done *done, void *done_data);
-	/* No call is answered any more. */
-	void (*close)(void *data);
-};
-
-/* All copied. */
+/* All copied, but the store, which the mirror takes. */
 struct mirror_options {
-	struct event_base *base;
 	const char *directory; /* made when it is not there */
 	const char *scratch;   /* a path in the same file system, for a file being fetched */
-	struct mirror_store store;
+	struct store *store;
+	const char *path;    /* of the directory in the store; "": all of that */
+	const char *writer;  /* of all that write to the store at once, this one */
 	int64_t interval_ms; /* between two looks */
 	bool follow;	     /* while it is watched, what others have stored is fetched, too */
 };
 
+/* NULL: `err`, and the store is the caller's. */
 struct mirror *mirror_create(const struct mirror_options *options, struct err *err);
 /* Closes the store. NULL is fine. */
 void mirror_destroy(struct mirror *mirror);

@@ -4,8 +4,8 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
-#include "executor/hdfs_store.h"
 #include "store/access.h"
+#include "store/store.h"
 
 enum { LOOK_MS = 1000, MIRRORS_MAX = 2 };
 
@@ -85,8 +85,8 @@ char *mirrors_trouble(const struct mirrors *mirrors)
 /* ---- opening ------------------------------------------------------------------------------ */
 
 struct place {
-	const char *name, *url, *directory;
-	const char *parts; /* below it are files on their way */
+	const char *name, *directory;
+	const char *store, *path; /* the directory in the store */
 	bool follow;
 };
 
@@ -95,20 +95,24 @@ static int open_one(struct mirrors *mirrors, const struct settings *settings,
 		    struct event_base *base, struct err *err)
 {
 	char *scratch cleanup_free = mem_printf("%s.part", place->directory);
-	struct mirror_options options = {
-		.base = base,
+	const struct webhdfs_options hdfs = hdfs_access_webhdfs(&access->hdfs);
+
+	if (access->has_hdfs && !hdfs_access_path(&access->hdfs, place->store))
+		return err_set(err, ERR_CONFIG, "%s is not in this cluster's file system, %s",
+			       place->store, access->hdfs.fs);
+	const struct mirror_options options = {
 		.directory = place->directory,
 		.scratch = scratch,
+		.store = store_open(place->store, access->has_hdfs ? &hdfs : NULL, base, err),
+		.path = place->path,
+		.writer = settings->container,
 		.interval_ms = LOOK_MS,
 		.follow = place->follow,
 	};
+	struct mirror *mirror = options.store ? mirror_create(&options, err) : NULL;
 
-	if (hdfs_store_open(access, place->url, place->parts, settings->container, base,
-			    &options.store, err) < 0)
-		return -1;
-	struct mirror *mirror = mirror_create(&options, err);
 	if (!mirror) {
-		options.store.close(options.store.data);
+		store_close(options.store);
 		return -1;
 	}
 	mirrors->items[mirrors->count++] = (struct named_mirror){place->name, mirror};
@@ -120,16 +124,15 @@ static int open_all(struct mirrors *mirrors, const struct settings *settings,
 {
 	const struct job *job = settings->job;
 	const struct place checkpoints = {
-		"checkpoints", settings->checkpoint_url, job->checkpoint_dir,
-		settings->checkpoint_url,
+		"checkpoints", job->checkpoint_dir, settings->checkpoint_url, "",
 		/* Those whom nobody waits for read what others write: evaluators, TensorBoard. */
 		.follow = job->types[settings->type].role == JOB_ROLE_SIDECAR};
-	const struct place results = {"results", settings->output_url, job->output_dir,
-				      settings->output_base};
+	const struct place results = {"results", job->output_dir, settings->output_url,
+				      settings->output_name};
 
-	if (checkpoints.url && open_one(mirrors, settings, access, &checkpoints, base, err) < 0)
+	if (checkpoints.store && open_one(mirrors, settings, access, &checkpoints, base, err) < 0)
 		return err_wrap(err, "tony.application.checkpoint-dir");
-	return results.url ? open_one(mirrors, settings, access, &results, base, err) : 0;
+	return results.store ? open_one(mirrors, settings, access, &results, base, err) : 0;
 }
 
 int mirrors_open(const struct settings *settings, struct event_base *base, struct mirrors **mirrors,

@@ -1,6 +1,6 @@
-/* Directories of the task that are kept in HDFS (mirror.h): the job's checkpoints and the task's
+/* Directories of the task that are kept in a store (mirror.h): the job's checkpoints and the task's
  * results, which a program gets as TONY_CHECKPOINT_DIR and TONY_OUTPUT_DIR of its container and
- * needs to know nothing of HDFS. All are fetched, then stored, one after the other. */
+ * needs to know nothing of the store. All are fetched, then stored, one after the other. */
 #ifndef TONY_EXECUTOR_MIRRORS_H
 #define TONY_EXECUTOR_MIRRORS_H
 

@@ -54,13 +54,13 @@ static int take_output_dir(struct settings *settings, struct err *err)
 	if (!*directory)
 		return 0;
 	char *name cleanup_free = job_output_name(settings->job, settings->type, settings->index);
-	char *own = fs_join(*directory, name);
 	if (str_starts_with(*directory, "hdfs://")) {
-		settings->output_base = mem_steal(directory);
-		settings->output_url = own;
+		settings->output_url = mem_steal(directory);
+		settings->output_name = mem_steal(&name);
 		*directory = fs_join(settings->container_dir, "output");
 		return 0;
 	}
+	char *own = fs_join(*directory, name);
 	mem_replace(directory, own);
 	if (fs_make_directories(own, 0700, err) < 0)
 		return err_wrap(err, "the directory for the results");
@@ -147,7 +147,7 @@ void settings_finish(struct settings *settings)
 	free(settings->preempted_file);
 	free(settings->checkpoint_url);
 	free(settings->output_url);
-	free(settings->output_base);
+	free(settings->output_name);
 	*settings = (struct settings){0};
 }
 

@@ -31,8 +31,8 @@ struct settings {
 	/* Where the checkpoints are kept, "hdfs://..."; job->checkpoint_dir is then this
 	 * container's copy. NULL: job->checkpoint_dir is the place itself. */
 	char *checkpoint_url;
-	/* The same of the task's results, which are in a directory of the job's. */
-	char *output_url, *output_base;
+	/* The same of the job's results, and the task's directory there. */
+	char *output_url, *output_name;
 	/* Borrowed from the environment: */
 	const char *task;	/* "worker:0" */
 	const char *am_address; /* HOST:PORT, in the beginning */

@@ -10,7 +10,7 @@
 
 enum { TRIES = 5 };
 
-#define PARTS ".tony-part" /* files on their way: executor/hdfs_store.h */
+#define PARTS ".tony-part" /* files on their way: executor/mirror_store.h */
 
 struct fetching {
 	const struct yarn_results_watch *watch;

@@ -1,5 +1,5 @@
-/* The mirror against a store that is a second directory here: what the store has at any moment is
- * what a container that comes next would fetch. */
+/* The mirror over a store in a second directory: what the store has at any moment is what a
+ * container that comes next would fetch. */
 #include "executor/mirror.h"
 
 #include <setjmp.h>
@@ -20,6 +20,8 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "executor/mirror_look.h"
+#include "executor/mirror_store.h"
+#include "store/store.h"
 
 enum { INTERVAL_MS = 20 };
 
@@ -28,13 +30,8 @@ struct bed {
 	const char *here, *there;
 	struct event_base *base;
 	struct mirror *mirror;
-	/* The store. */
-	struct event *answer;
-	mirror_done *done;
-	void *done_data;
-	struct err fault; /* of the next call, once; ERR_NONE: none */
-	struct str_list log;
-	const char *replacement; /* of the file fetched next, once it is listed; NULL: none */
+	struct mirror_files seen_here, seen_there; /* by the last step */
+	struct str_list log;			   /* what the mirror has changed since */
 	bool follow;
 	/* What the mirror told last. */
 	bool told;
@@ -50,93 +47,59 @@ static void put(const char *directory, const char *name, const char *text)
 	assert_int_equal(fs_write_file(path, text, strlen(text), 0600, NULL), 0);
 }
 
-/* ---- the store ---------------------------------------------------------------------------- */
+/* ---- what the mirror changes -------------------------------------------------------------- */
 
-static void on_answer(evutil_socket_t fd, short what, void *data)
+static void look_at(const char *directory, struct mirror_files *files)
 {
-	struct bed *bed = data;
-	struct err err cleanup_err = bed->fault;
-
-	bed->fault = (struct err){0};
-	bed->done(bed->done_data, err.kind == ERR_NONE ? NULL : &err);
-}
-
-static void answer(struct bed *bed, mirror_done *done, void *done_data)
-{
-	bed->done = done;
-	bed->done_data = done_data;
-	event_active(bed->answer, EV_TIMEOUT, 0);
-}
-
-static void store_list(void *data, struct mirror_files *files, mirror_done *done, void *done_data)
-{
-	struct bed *bed = data;
 	struct err err cleanup_err = {0};
 
-	if (fs_exists(bed->there))
-		assert_int_equal(mirror_look(bed->there, files, &err), 0);
-	answer(bed, done, done_data);
+	mirror_files_finish(files);
+	if (fs_exists(directory))
+		assert_int_equal(mirror_look(directory, files, &err), 0);
 }
 
-static void copy(int from, int to)
+static const struct mirror_file *find(const struct mirror_files *files, const char *path)
 {
-	char bytes[4096];
-	ssize_t got;
-
-	while ((got = read(from, bytes, sizeof(bytes))) > 0)
-		assert_int_equal(write(to, bytes, (size_t)got), got);
+	for (size_t i = 0; i < files->count; i++)
+		if (str_equal(files->items[i].path, path))
+			return &files->items[i];
+	return NULL;
 }
 
-static void store_fetch(void *data, const struct mirror_file *file, int fd, mirror_done *done,
-			void *done_data)
+static void note(struct bed *bed, const char *directory, struct mirror_files *seen,
+		 const char *verb)
 {
-	struct bed *bed = data;
-	char *from cleanup_free = fs_join(bed->there, file->path);
+	struct mirror_files now cleanup_mirror_files = {0};
 
-	if (bed->replacement)
-		put(bed->there, file->path, bed->replacement);
-	bed->replacement = NULL;
-	int source cleanup_close = open(from, O_RDONLY);
-	str_list_add_format(&bed->log, "fetch %s", file->path);
-	copy(source, fd);
-	answer(bed, done, done_data);
-}
-
-static void store_store(void *data, const struct mirror_file *file, int fd, mirror_done *done,
-			void *done_data)
-{
-	struct bed *bed = data;
-	char *path cleanup_free = fs_join(bed->there, file->path);
-	char *parent cleanup_free = fs_dirname(path);
-	struct timespec time = {.tv_sec = file->modified / 1000000000,
-				.tv_nsec = file->modified % 1000000000 / 1000000 * 1000000};
-	const struct timespec times[] = {time, time};
-
-	str_list_add_format(&bed->log, "store %s", file->path);
-	if (bed->fault.kind == ERR_NONE) {
-		assert_int_equal(fs_make_directories(parent, 0700, NULL), 0);
-		int target cleanup_close = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-		copy(fd, target);
-		assert_int_equal(futimens(target, times), 0);
+	look_at(directory, &now);
+	for (size_t i = 0; i < now.count; i++) {
+		const struct mirror_file *before = find(seen, now.items[i].path);
+		if ((!before || !mirror_file_same(before, &now.items[i])) &&
+		    !str_starts_with(now.items[i].path, MIRROR_STORE_PARTS "/"))
+			str_list_add_format(&bed->log, "%s %s", verb, now.items[i].path);
 	}
-	answer(bed, done, done_data);
+	for (size_t i = 0; i < seen->count; i++)
+		if (seen == &bed->seen_there && !find(&now, seen->items[i].path) &&
+		    !str_starts_with(seen->items[i].path, MIRROR_STORE_PARTS "/"))
+			str_list_add_format(&bed->log, "remove %s", seen->items[i].path);
+	mirror_files_finish(seen);
+	*seen = now;
+	now = (struct mirror_files){0};
 }
 
-static void store_remove(void *data, const char *path, mirror_done *done, void *done_data)
+/* The test's own changes are not the mirror's. */
+static void forget_own(struct bed *bed)
 {
-	struct bed *bed = data;
-	char *there cleanup_free = fs_join(bed->there, path);
-
-	str_list_add_format(&bed->log, "remove %s", path);
-	unlink(there);
-	answer(bed, done, done_data);
+	look_at(bed->here, &bed->seen_here);
+	look_at(bed->there, &bed->seen_there);
 }
 
-static void store_close(void *data)
+/* One turn of the loop: of the store's calls one at most. */
+static void step(struct bed *bed)
 {
-	struct bed *bed = data;
-
-	event_del(bed->answer);
+	event_base_loop(bed->base, EVLOOP_ONCE);
+	note(bed, bed->here, &bed->seen_here, "fetch");
+	note(bed, bed->there, &bed->seen_there, "store");
 }
 
 /* ---- the bed ------------------------------------------------------------------------------ */
@@ -145,10 +108,11 @@ static void open_mirror(struct bed *bed)
 {
 	struct err err cleanup_err = {0};
 	const struct mirror_options options = {
-		.base = bed->base,
 		.directory = bed->here,
 		.scratch = scratch_path(&bed->scratch, "scratch"),
-		.store = {bed, store_list, store_fetch, store_store, store_remove, store_close},
+		.store = store_open(bed->there, NULL, bed->base, &err),
+		.path = "",
+		.writer = "job/container",
 		.interval_ms = INTERVAL_MS,
 		.follow = bed->follow,
 	};
@@ -165,7 +129,6 @@ static int set_up(void **state)
 	bed->here = scratch_path(&bed->scratch, "here");
 	bed->there = scratch_path(&bed->scratch, "there");
 	bed->base = event_base_new();
-	bed->answer = evtimer_new(bed->base, on_answer, bed);
 	open_mirror(bed);
 	*state = bed;
 	return 0;
@@ -176,9 +139,10 @@ static int tear_down(void **state)
 	struct bed *bed = *state;
 
 	mirror_destroy(bed->mirror);
-	event_free(bed->answer);
 	event_base_free(bed->base);
 	str_list_finish(&bed->log);
+	mirror_files_finish(&bed->seen_here);
+	mirror_files_finish(&bed->seen_there);
 	err_finish(&bed->told_err);
 	scratch_remove(&bed->scratch);
 	free(bed);
@@ -193,25 +157,26 @@ static void on_told(void *data, const struct err *err)
 	err_finish(&bed->told_err);
 	if (err)
 		err_set(&bed->told_err, err->kind, "%s", err_message(err));
-	event_base_loopbreak(bed->base);
 }
 
 static void fetch(struct bed *bed)
 {
 	bed->told = false;
+	forget_own(bed);
 	mirror_fetch(bed->mirror, on_told, bed);
 	assert_false(bed->told);
-	event_base_dispatch(bed->base);
-	assert_true(bed->told);
+	while (!bed->told)
+		step(bed);
 }
 
 static void flush(struct bed *bed)
 {
 	bed->told = false;
+	forget_own(bed);
 	mirror_flush(bed->mirror, on_told, bed);
 	assert_false(bed->told);
-	event_base_dispatch(bed->base);
-	assert_true(bed->told);
+	while (!bed->told)
+		step(bed);
 }
 
 static void set_time(const char *directory, const char *name, int64_t seconds)
@@ -237,12 +202,12 @@ static void drop(const char *directory, const char *name)
 	assert_int_equal(unlink(path), 0);
 }
 
-/* Runs the loop until the store has been asked `text`. */
+/* Runs the loop until the mirror has done `text`. */
 static void wait_log(struct bed *bed, const char *text)
 {
+	forget_own(bed);
 	while (!str_list_has(&bed->log, text))
-		event_base_loop(bed->base, EVLOOP_ONCE);
-	event_base_loop(bed->base, EVLOOP_NONBLOCK);
+		step(bed);
 }
 
 static void forget_log(struct bed *bed)
@@ -360,28 +325,38 @@ static void test_another_tasks_files_are_left_alone(void **state)
 	assert_true(has(bed->there, "mine", "m"));
 }
 
+/* A file stands where those on their way are to go. */
+static void block(const struct bed *bed)
+{
+	char *parts cleanup_free = fs_join(bed->there, MIRROR_STORE_PARTS);
+
+	fs_remove_tree(parts, NULL);
+	put(bed->there, MIRROR_STORE_PARTS, "");
+}
+
 static void test_a_failing_store(void **state)
 {
 	struct bed *bed = *state;
 
 	fetch(bed);
 	put(bed->here, "weights", "w");
-	err_set(&bed->fault, ERR_UNREACHABLE, "no such host");
+	block(bed);
 	flush(bed);
-	assert_int_equal(bed->told_err.kind, ERR_UNREACHABLE);
-	assert_string_equal(err_message(&bed->told_err), "no such host");
+	assert_int_equal(bed->told_err.kind, ERR_NOT_FOUND);
+	assert_non_null(strstr(err_message(&bed->told_err), bed->there));
+	drop(bed->there, MIRROR_STORE_PARTS);
 	flush(bed);
 	assert_int_equal(bed->told_err.kind, ERR_NONE);
 	assert_true(has(bed->there, "weights", "w"));
 
 	/* While it watches, it tries again by itself. */
-	forget_log(bed);
-	err_set(&bed->fault, ERR_UNREACHABLE, "no such host");
+	block(bed);
 	mirror_watch(bed->mirror);
 	put(bed->here, "more", "m");
 	while (!mirror_trouble(bed->mirror))
 		event_base_loop(bed->base, EVLOOP_ONCE);
-	assert_string_equal(mirror_trouble(bed->mirror), "no such host");
+	assert_non_null(strstr(mirror_trouble(bed->mirror), bed->there));
+	drop(bed->there, MIRROR_STORE_PARTS);
 	while (!has(bed->there, "more", "m") || mirror_trouble(bed->mirror))
 		event_base_loop(bed->base, EVLOOP_ONCE);
 }
@@ -394,14 +369,15 @@ static void test_a_file_that_is_written_to_while_it_is_stored(void **state)
 	put(bed->here, "log", "l");
 	put(bed->here, "weights", "w");
 	set_time(bed->here, "log", 1000);
-	err_set(&bed->fault, ERR_STALE, "it was written to");
 	mirror_watch(bed->mirror);
+	while (!has(bed->there, MIRROR_STORE_PARTS "/container", "l"))
+		step(bed);
+	set_time(bed->here, "log", 1001);
 	/* The others do not wait for it, and it has its turn again. */
-	while (!has(bed->there, "log", "l"))
-		event_base_loop(bed->base, EVLOOP_ONCE);
-	assert_true(has(bed->there, "weights", "w"));
-	assert_string_equal(bed->log.items[0], "store log");
-	assert_string_equal(bed->log.items[1], "store weights");
+	forget_log(bed);
+	wait_log(bed, "store log");
+	assert_string_equal(bed->log.items[0], "store weights");
+	assert_true(has(bed->there, "log", "l"));
 }
 
 static void test_a_list_that_leads_out_is_refused(void **state)
@@ -420,8 +396,11 @@ static void test_a_file_that_changes_while_it_is_fetched(void **state)
 	struct bed *bed = *state;
 
 	put(bed->there, "weights", "first");
-	bed->replacement = "second, and longer";
-	fetch(bed);
+	mirror_fetch(bed->mirror, on_told, bed);
+	step(bed); /* it is listed */
+	put(bed->there, "weights", "second, and longer");
+	while (!bed->told)
+		step(bed);
 	assert_int_equal(bed->told_err.kind, ERR_NONE);
 	assert_true(has(bed->here, "weights", "second, and longer"));
 }
