@@ -95,15 +95,10 @@ static int open_one(struct mirrors *mirrors, const struct settings *settings,
 		    struct event_base *base, struct err *err)
 {
 	char *scratch cleanup_free = mem_printf("%s.part", place->directory);
-	const struct webhdfs_options hdfs = hdfs_access_webhdfs(&access->hdfs);
-
-	if (access->has_hdfs && !hdfs_access_path(&access->hdfs, place->store))
-		return err_set(err, ERR_CONFIG, "%s is not in this cluster's file system, %s",
-			       place->store, access->hdfs.fs);
 	const struct mirror_options options = {
 		.directory = place->directory,
 		.scratch = scratch,
-		.store = store_open(place->store, access->has_hdfs ? &hdfs : NULL, base, err),
+		.store = store_open(place->store, access, 0, base, err),
 		.path = place->path,
 		.writer = settings->container,
 		.interval_ms = LOOK_MS,

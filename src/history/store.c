@@ -11,10 +11,10 @@
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-struct history_store *history_store_open(const char *location, const struct webhdfs_options *hdfs,
+struct history_store *history_store_open(const char *location, const struct store_access *access,
 					 struct err *err)
 {
-	struct store *files = store_open(location, hdfs, NULL, err);
+	struct store *files = store_open(location, access, 0, NULL, err);
 
 	if (!files)
 		return NULL;

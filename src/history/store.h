@@ -20,17 +20,17 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "hadoop/webhdfs.h"
 #include "history/layout.h"
 #include "history/summary.h"
 
 #define HISTORY_FILE_CAP ((int64_t)1 << 30) /* bytes of a file that is opened */
 
 struct history_store;
+struct store_access;
 
-/* `location`: an absolute path, "file:///path", or "hdfs://authority/path", which `hdfs` says how
+/* `location`: an absolute path, "file:///path", or "hdfs://authority/path", which `access` says how
  * to reach (NULL: ERR_CONFIG). A directory need not be there yet: it is empty then. */
-struct history_store *history_store_open(const char *location, const struct webhdfs_options *hdfs,
+struct history_store *history_store_open(const char *location, const struct store_access *access,
 					 struct err *err);
 void history_store_close(struct history_store *store); /* NULL is fine */
 

@@ -14,6 +14,7 @@
 #include "scheduler/state_dir.h"
 #include "scheduler/yarn_client.h"
 #include "scheduler/yarn_store.h"
+#include "store/access.h"
 #include "store/location.h"
 #include "store/store.h"
 
@@ -34,8 +35,8 @@ struct away {
 };
 
 /* Each once. `away` NULL: all of the trees of a store. */
-static int add(struct job_stores *stores, const char *location,
-	       const struct webhdfs_options *options, const struct away *away, struct err *err)
+static int add(struct job_stores *stores, const char *location, const struct store_access *access,
+	       const struct away *away, struct err *err)
 {
 	for (size_t i = 0; i < stores->count; i++) {
 		if (!str_equal(history_store_location(stores->items[i]), location))
@@ -44,7 +45,7 @@ static int add(struct job_stores *stores, const char *location,
 			history_store_add_tree(stores->items[i], away->tree, away->name);
 		return 0;
 	}
-	struct history_store *store = history_store_open(location, options, err);
+	struct history_store *store = history_store_open(location, access, err);
 	if (!store)
 		return -1;
 	if (away) {
@@ -78,10 +79,10 @@ static int add_hdfs(struct job_stores *stores, const char *authority, const char
 
 	if (!cluster || check_authority(cluster, authority, err) < 0)
 		return -1;
-	const struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
+	const struct store_access access = {true, cluster->hdfs};
 	char *own cleanup_free = yarn_user_path(cluster, "history");
 	char *url cleanup_free = mem_printf("%s%s", cluster->hdfs.fs, path ? path : own);
-	return add(stores, url, &options, away, err);
+	return add(stores, url, &access, away, err);
 }
 
 static void add_hdfs_if_there(struct job_stores *stores, const char *path, const struct away *away)
@@ -296,7 +297,7 @@ int job_stores_check_reached(const struct job_stores *stores, const struct job *
 struct store *job_stores_open_directory(const char *place, struct err *err)
 {
 	if (str_starts_with(place, "file://"))
-		return store_open(place, NULL, NULL, err);
+		return store_open(place, NULL, 0, NULL, err);
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
 	if (!cluster)
 		return NULL;

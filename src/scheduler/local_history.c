@@ -13,12 +13,12 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "hadoop/hdfs_access.h"
 #include "history/layout.h"
 #include "history/pack.h"
 #include "history/upload.h"
 #include "job/journal.h"
 #include "job/record.h"
+#include "store/access.h"
 #include "store/location.h"
 
 enum { LOOK_MS = 500 }; /* for the file system of a history to answer */
@@ -80,12 +80,11 @@ static int pack(const struct job *job, const char *job_dir, const char *director
 static int upload(const struct job *job, const char *directory, const char *location,
 		  const struct history_target *target, struct err *err)
 {
-	struct hdfs_access hdfs cleanup_hdfs_access = {0};
+	struct store_access access cleanup_store_access = {0};
 
-	if (hdfs_access_read(&hdfs, job->stores, err) < 0)
-		return err_wrap(err, "how HDFS is reached");
-	const struct webhdfs_options options = hdfs_access_webhdfs(&hdfs);
-	struct store *store = store_open(location, &options, NULL, err);
+	if (store_access_from_json(job->stores, &access, err) < 0)
+		return err_wrap(err, "how the store is reached");
+	struct store *store = store_open(location, &access, 0, NULL, err);
 	int result = store ? history_upload(store, directory, target, err) : -1;
 	store_close(store);
 	return result;

@@ -5,6 +5,7 @@
 #include "scheduler/job_stores.h"
 #include "scheduler/yarn_client.h"
 #include "scheduler/yarn_end.h"
+#include "store/access.h"
 #include "store/location.h"
 
 int yarn_history_prepare(struct hadoop_cluster *cluster, const struct job *job, struct err *err)
@@ -39,10 +40,10 @@ static const char *place_of(const struct hadoop_cluster *cluster, const struct j
 struct history_store *yarn_history_open(const struct hadoop_cluster *cluster, const struct job *job,
 					struct err *err)
 {
-	const struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
+	const struct store_access access = {true, cluster->hdfs};
 	char *url cleanup_free = mem_printf("%s%s", cluster->hdfs.fs, place_of(cluster, job));
 
-	struct history_store *store = history_store_open(url, &options, err);
+	struct history_store *store = history_store_open(url, &access, err);
 	if (store && job_stores_trust(store, err) == 0)
 		return store;
 	history_store_close(store);

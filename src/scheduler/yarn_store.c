@@ -2,30 +2,26 @@
 
 #include "base/mem.h"
 #include "hadoop/cluster.h"
+#include "store/access.h"
 #include "store/store.h"
 
 static struct store *open_store(const struct hadoop_cluster *cluster, const char *path,
-				const struct webhdfs_options *options, struct event_base *base,
-				struct err *err)
+				int64_t wait_ms, struct event_base *base, struct err *err)
 {
+	const struct store_access access = {true, cluster->hdfs};
 	char *location cleanup_free = mem_printf("%s%s", cluster->hdfs.fs, path);
 
-	return store_open(location, options, base, err);
+	return store_open(location, &access, wait_ms, base, err);
 }
 
 struct store *yarn_store_open(const struct hadoop_cluster *cluster, const char *path,
 			      struct event_base *base, struct err *err)
 {
-	const struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
-
-	return open_store(cluster, path, &options, base, err);
+	return open_store(cluster, path, 0, base, err);
 }
 
 struct store *yarn_store_open_once(const struct hadoop_cluster *cluster, const char *path,
 				   struct err *err)
 {
-	struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
-
-	options.max_wait_ms = -1;
-	return open_store(cluster, path, &options, NULL, err);
+	return open_store(cluster, path, -1, NULL, err);
 }

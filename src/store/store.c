@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "hadoop/webhdfs_async.h"
+#include "store/access.h"
 #include "store/location.h"
 #include "store/store_internal.h"
 
@@ -21,18 +22,24 @@ struct event_base *store_loop(struct store *store)
 	return store->base;
 }
 
-static int open_hdfs(struct store *store, const struct webhdfs_options *hdfs, struct err *err)
+static int open_hdfs(struct store *store, const struct store_access *access, int64_t wait_ms,
+		     struct err *err)
 {
-	if (!hdfs)
+	if (!access || !access->has_hdfs)
 		return err_set(err, ERR_CONFIG,
 			       "%s: no Hadoop configuration says how to reach it; set "
 			       "HADOOP_CONF_DIR",
 			       store->location);
-	store->hdfs = webhdfs_async_create(store_loop(store), hdfs, err);
+	if (!hdfs_access_path(&access->hdfs, store->location))
+		return err_set(err, ERR_CONFIG, "%s is not in this cluster's file system, %s",
+			       store->location, access->hdfs.fs);
+	struct webhdfs_options options = hdfs_access_webhdfs(&access->hdfs);
+	options.max_wait_ms = wait_ms;
+	store->hdfs = webhdfs_async_create(store_loop(store), &options, err);
 	return store->hdfs ? 0 : -1;
 }
 
-struct store *store_open(const char *location, const struct webhdfs_options *hdfs,
+struct store *store_open(const char *location, const struct store_access *access, int64_t wait_ms,
 			 struct event_base *base, struct err *err)
 {
 	struct store_location parsed cleanup_store_location = {0};
@@ -47,7 +54,7 @@ struct store *store_open(const char *location, const struct webhdfs_options *hdf
 		.base = base,
 	};
 	LIST_INIT(&store->calls);
-	if (parsed.kind != STORE_HDFS || open_hdfs(store, hdfs, err) == 0)
+	if (parsed.kind != STORE_HDFS || open_hdfs(store, access, wait_ms, err) == 0)
 		return store;
 	store_close(store);
 	return NULL;

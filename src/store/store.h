@@ -17,10 +17,10 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "hadoop/webhdfs.h"
 
 struct event_base;
 struct store;
+struct store_access;
 struct store_call;
 
 #define STORE_READ_CAP ((int64_t)64 << 20) /* bytes of a STORE_READ */
@@ -30,10 +30,11 @@ struct store_traits {
 	bool has_notes;	 /* STORE_SET_NOTE and STORE_NOTES */
 };
 
-/* `location`: "/path", "file:///path", or "hdfs://authority/path", which `hdfs` says how to reach
- * (NULL: ERR_CONFIG). A location need not be there yet. `base`: for store_start(); NULL: the store
- * is for store_run() alone. NULL: `err`. */
-struct store *store_open(const char *location, const struct webhdfs_options *hdfs,
+/* `location`: "/path", "file:///path", or "hdfs://authority/path", which `access` says how to
+ * reach (NULL: ERR_CONFIG). A location need not be there yet. `wait_ms`: for how long a call that
+ * could not be served is repeated; 0: a while; -1: not at all. `base`: for store_start(); NULL: the
+ * store is for store_run() alone. NULL: `err`. */
+struct store *store_open(const char *location, const struct store_access *access, int64_t wait_ms,
 			 struct event_base *base, struct err *err);
 /* Cancels all calls. NULL is fine. */
 void store_close(struct store *store);

@@ -110,7 +110,7 @@ static void open_mirror(struct bed *bed)
 	const struct mirror_options options = {
 		.directory = bed->here,
 		.scratch = scratch_path(&bed->scratch, "scratch"),
-		.store = store_open(bed->there, NULL, bed->base, &err),
+		.store = store_open(bed->there, NULL, 0, bed->base, &err),
 		.path = "",
 		.writer = "job/container",
 		.interval_ms = INTERVAL_MS,

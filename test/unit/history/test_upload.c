@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "history/upload.h"
+#include "store/access.h"
 
 #define JSON(status, body)                                                                         \
 	status " X\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n" body
@@ -73,15 +74,15 @@ static void open_bed(struct bed *bed, void **state, const struct web_step *steps
 		.attempt = 1,
 		.access = {.directory = 0700, .file = 0600},
 	};
-	struct webhdfs_options options = {.user = (char *)"alice"};
+	struct store_access access = {true, {.user = (char *)"alice", .fs = (char *)"hdfs://nn"}};
 	struct err err cleanup_err = {0};
 
 	log_open("test", LOG_LEVEL_ERROR);
 	*bed = (struct bed){.base = event_base_new()};
 	web_server_start(&bed->server, steps, count);
-	str_list_add(&options.addresses, bed->server.url);
-	bed->store = store_open("hdfs://nn/history", &options, bed->base, &err);
-	str_list_finish(&options.addresses);
+	str_list_add(&access.hdfs.webhdfs, bed->server.url);
+	bed->store = store_open("hdfs://nn/history", &access, 0, bed->base, &err);
+	str_list_finish(&access.hdfs.webhdfs);
 	scratch_write(state, "packed/summary.json", "{}", 0600);
 	bed->upload = history_upload_start(bed->store, scratch_path(state, "packed"), &target,
 					   on_done, bed, &err);

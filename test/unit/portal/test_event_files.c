@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "portal/event_files.h"
+#include "store/access.h"
 
 #define HEAD "200 X\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n"
 #define MEMBERS(n, o, t)                                                                           \
@@ -69,13 +70,13 @@ static int tear_down(void **state)
 
 static void copy(struct bed *bed, int64_t cap, const struct web_step *steps, size_t count)
 {
-	struct webhdfs_options options = {.user = (char *)"portal", .max_wait_ms = -1};
+	struct store_access access = {true, {.user = (char *)"portal", .fs = (char *)"hdfs://nn"}};
 	struct event_files files = {.owner = "alice", .cap = cap};
 
 	web_server_start(&bed->server, steps, count);
-	str_list_add(&options.addresses, bed->server.url);
-	files.store = store_open("hdfs://nn/logs", &options, NULL, NULL);
-	str_list_finish(&options.addresses);
+	str_list_add(&access.hdfs.webhdfs, bed->server.url);
+	files.store = store_open("hdfs://nn/logs", &access, -1, NULL, NULL);
+	str_list_finish(&access.hdfs.webhdfs);
 	mem_replace(&bed->left_out, NULL);
 	err_finish(&bed->err);
 	bed->err = (struct err){0};

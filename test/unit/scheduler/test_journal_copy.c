@@ -18,6 +18,7 @@
 #include "scheduler/journal_copy.h"
 #include "scheduler/journal_note.h"
 #include "scheduler/scheduler.h"
+#include "store/access.h"
 #include "store/store.h"
 
 #define TRUE	JSON("200", "{\"boolean\":true}")
@@ -94,15 +95,15 @@ static void on_finished(void *data)
 
 static void open_bed(struct bed *bed, void **state, const struct web_step *steps, size_t count)
 {
-	struct webhdfs_options hdfs = {.user = (char *)"alice", .max_wait_ms = -1};
+	struct store_access access = {true, {.user = (char *)"alice", .fs = (char *)"hdfs://nn"}};
 	struct err err cleanup_err = {0};
 
 	log_open("test", LOG_LEVEL_ERROR);
 	*bed = (struct bed){.state = state, .base = event_base_new()};
 	web_server_start(&bed->server, steps, count);
-	str_list_add(&hdfs.addresses, bed->server.url);
+	str_list_add(&access.hdfs.webhdfs, bed->server.url);
 	scratch_write(state, "journal", "", 0600);
-	bed->store = store_open("hdfs://nn/j", &hdfs, bed->base, &err);
+	bed->store = store_open("hdfs://nn/j", &access, -1, bed->base, &err);
 	const struct journal_copy_options options = {
 		.base = bed->base,
 		.store = bed->store,
@@ -113,7 +114,7 @@ static void open_bed(struct bed *bed, void **state, const struct web_step *steps
 		.data = bed,
 	};
 	bed->journal = journal_copy_create(&options, &err);
-	str_list_finish(&hdfs.addresses);
+	str_list_finish(&access.hdfs.webhdfs);
 	if (!bed->journal)
 		fail_msg("%s", err_message(&err));
 }
@@ -446,7 +447,7 @@ static void a_directory_keeps_it_for_the_next(void **state)
 					     .am_attempt = 3};
 
 	scratch_write(state, "journal", "", 0600);
-	bed.store = store_open(scratch_path(state, "shared/job"), NULL, bed.base, &err);
+	bed.store = store_open(scratch_path(state, "shared/job"), NULL, 0, bed.base, &err);
 	const struct journal_copy_options options = {
 		.base = bed.base,
 		.store = bed.store,

@@ -15,28 +15,30 @@
 #include "scheduler/journal_copy.h"
 #include "scheduler/journal_note.h"
 #include "scheduler/scheduler.h"
+#include "store/access.h"
 #include "store/store.h"
 
 /* As AM 4 of the job. 0 and what it found, or -1 and the error. The caller frees. */
 static int recover(void **state, const struct web_step *steps, size_t count, char **found,
 		   struct err *err)
 {
-	struct webhdfs_options options = {.user = (char *)"alice", .max_wait_ms = -1};
+	struct store_access access = {true,
+				      {.user = (char *)"alice", .fs = (char *)"hdfs://nn:8020"}};
 	const struct scheduler_place place = {.journal = (char *)scratch_path(state, "found"),
 					      .am_attempt = 4};
 	struct web_server server;
 
 	log_open("test", LOG_LEVEL_ERROR);
 	web_server_start(&server, steps, count);
-	str_list_add(&options.addresses, server.url);
-	struct store *store = store_open("hdfs://nn:8020/j", &options, NULL, err);
+	str_list_add(&access.hdfs.webhdfs, server.url);
+	struct store *store = store_open("hdfs://nn:8020/j", &access, -1, NULL, err);
 	int result = journal_recover(store, scratch_path(state, "."), &place, err);
 	store_close(store);
 	web_server_stop(&server);
 	*found = result == 0 ? scratch_read(state, "found") : NULL;
 	assert_int_equal(fs_exists(place.journal), result == 0);
 	web_server_finish(&server);
-	str_list_finish(&options.addresses);
+	str_list_finish(&access.hdfs.webhdfs);
 	return result;
 }
 

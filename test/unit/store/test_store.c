@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/user.h"
+#include "store/access.h"
 #include "store/location.h"
 #include "store/store.h"
 
@@ -283,19 +284,20 @@ static void directory_keeps_the_promises(void **state)
 		struct bed bed;
 		open_bed(&bed, state);
 		bed.user = me;
-		bed.store = store_open(scratch_path(state, tests[i].name), NULL, bed.base, NULL);
+		bed.store = store_open(scratch_path(state, tests[i].name), NULL, 0, bed.base, NULL);
 		assert_true(store_traits(bed.store)->is_at_once);
 		tests[i].body(&bed);
 		close_bed(&bed);
 	}
 }
 
-static struct webhdfs_options options_of(const struct web_server *server)
+static struct store_access access_of(const struct web_server *server)
 {
-	struct webhdfs_options options = {.user = (char *)"alice", .max_wait_ms = -1};
+	struct store_access access = {true,
+				      {.user = (char *)"alice", .fs = (char *)"hdfs://cluster"}};
 
-	str_list_add(&options.addresses, server->url);
-	return options;
+	str_list_add(&access.hdfs.webhdfs, server->url);
+	return access;
 }
 
 static void hdfs_keeps_the_promises(void **state)
@@ -305,9 +307,9 @@ static void hdfs_keeps_the_promises(void **state)
 		struct bed bed;
 		open_bed(&bed, state);
 		web_server_start(&server, tests[i].steps, tests[i].count);
-		struct webhdfs_options options = options_of(&server);
-		bed.store = store_open("hdfs://cluster/files", &options, bed.base, NULL);
-		str_list_finish(&options.addresses);
+		struct store_access access = access_of(&server);
+		bed.store = store_open("hdfs://cluster/files", &access, -1, bed.base, NULL);
+		str_list_finish(&access.hdfs.webhdfs);
 		tests[i].body(&bed);
 		close_bed(&bed);
 		web_server_stop(&server);
@@ -355,14 +357,14 @@ static void a_process_without_a_loop_waits(void **state)
 	};
 	char *me cleanup_free = user_name_of(geteuid());
 	struct web_server server;
-	struct store *store = store_open(scratch_path(state, "files"), NULL, NULL, NULL);
+	struct store *store = store_open(scratch_path(state, "files"), NULL, 0, NULL, NULL);
 
 	waits_for(store, me);
 	store_close(store);
 	web_server_start(&server, steps, array_length(steps));
-	struct webhdfs_options options = options_of(&server);
-	store = store_open("hdfs://cluster/files", &options, NULL, NULL);
-	str_list_finish(&options.addresses);
+	struct store_access access = access_of(&server);
+	store = store_open("hdfs://cluster/files", &access, -1, NULL, NULL);
+	str_list_finish(&access.hdfs.webhdfs);
 	waits_for(store, "alice");
 	store_close(store);
 	web_server_stop(&server);
@@ -383,7 +385,7 @@ static void directory_leads_nowhere_else(void **state)
 	assert_int_equal(symlink("../outside/secret", scratch_path(state, "files/file")), 0);
 	assert_int_equal(mkfifo(scratch_path(state, "files/fifo"), 0600), 0);
 	assert_int_equal(symlink("files", scratch_path(state, "entry")), 0);
-	bed.store = store_open(scratch_path(state, "entry"), NULL, bed.base, NULL);
+	bed.store = store_open(scratch_path(state, "entry"), NULL, 0, bed.base, NULL);
 	succeed(&bed, store_read("a", 1)); /* the location itself may be a link */
 	fail_with(&bed, store_read("link/secret", 1), ERR_NOT_FOUND);
 	fail_with(&bed, store_read("file", 1), ERR_NOT_FOUND);
@@ -407,7 +409,7 @@ static void directory_tells_another_owner(void **state)
 
 	open_bed(&bed, state);
 	scratch_write(state, "files/a", "x", 0600);
-	bed.store = store_open(scratch_path(state, "files"), NULL, bed.base, NULL);
+	bed.store = store_open(scratch_path(state, "files"), NULL, 0, bed.base, NULL);
 	fail_with(&bed, store_list("", "somebody", on_item, &bed), ERR_DENIED);
 	fail_with(&bed, store_download("a", "somebody", fd, 0, 1), ERR_DENIED);
 	assert_message_has(&bed.err, "has taken its place");
@@ -432,9 +434,9 @@ static void hdfs_keeps_notes(void **state)
 
 	open_bed(&bed, state);
 	web_server_start(&server, steps, array_length(steps));
-	struct webhdfs_options options = options_of(&server);
-	bed.store = store_open("hdfs://cluster/files", &options, bed.base, NULL);
-	str_list_finish(&options.addresses);
+	struct store_access access = access_of(&server);
+	bed.store = store_open("hdfs://cluster/files", &access, -1, bed.base, NULL);
+	str_list_finish(&access.hdfs.webhdfs);
 	assert_true(store_traits(bed.store)->has_notes);
 	succeed(&bed, store_set_note("d", "n", "one", 3));
 	succeed(&bed, store_notes("d", on_note, &bed));
@@ -450,12 +452,12 @@ static void location_is_one_of_three(void **state)
 	struct err err cleanup_err = {0};
 
 	for (size_t i = 0; i < array_length(flaws); i++) {
-		assert_null(store_open(flaws[i], NULL, NULL, &err));
+		assert_null(store_open(flaws[i], NULL, 0, NULL, &err));
 		assert_int_equal(err.kind, ERR_CONFIG);
 		err_finish(&err);
 		err = (struct err){0};
 	}
-	assert_null(store_open("hdfs://cluster/a", NULL, NULL, &err));
+	assert_null(store_open("hdfs://cluster/a", NULL, 0, NULL, &err));
 	assert_message_has(&err, "set HADOOP_CONF_DIR");
 }
 
