@@ -22,15 +22,16 @@ struct event_base *store_loop(struct store *store)
 	return store->base;
 }
 
-static int open_hdfs(struct store *store, const struct store_access *access, int64_t wait_ms,
-		     struct err *err)
+static int open_hdfs(struct store *store, const struct store_access *access, const char *authority,
+		     int64_t wait_ms, struct err *err)
 {
 	if (!access || !access->has_hdfs)
 		return err_set(err, ERR_CONFIG,
 			       "%s: no Hadoop configuration says how to reach it; set "
 			       "HADOOP_CONF_DIR",
 			       store->location);
-	if (!hdfs_access_path(&access->hdfs, store->location))
+	char *fs cleanup_free = mem_printf("hdfs://%s", authority);
+	if (*authority && !str_equal(fs, access->hdfs.fs))
 		return err_set(err, ERR_CONFIG, "%s is not in this cluster's file system, %s",
 			       store->location, access->hdfs.fs);
 	struct webhdfs_options options = hdfs_access_webhdfs(&access->hdfs);
@@ -54,7 +55,8 @@ struct store *store_open(const char *location, const struct store_access *access
 		.base = base,
 	};
 	LIST_INIT(&store->calls);
-	if (parsed.kind != STORE_HDFS || open_hdfs(store, access, wait_ms, err) == 0)
+	if (parsed.kind != STORE_HDFS ||
+	    open_hdfs(store, access, parsed.authority, wait_ms, err) == 0)
 		return store;
 	store_close(store);
 	return NULL;

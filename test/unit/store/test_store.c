@@ -446,6 +446,32 @@ static void hdfs_keeps_notes(void **state)
 	web_server_finish(&server);
 }
 
+/* Credentials and addresses are those of one cluster. */
+static void another_hdfs_than_the_jobs_is_refused(void **state)
+{
+	static const char *const own[] = {"hdfs://cluster", "hdfs:///a", "hdfs://cluster/a"};
+	static const char *const others[] = {"hdfs://cluster:8020/a", "hdfs://clust",
+					     "hdfs://other/a"};
+	struct store_access access = {true,
+				      {.user = (char *)"alice", .fs = (char *)"hdfs://cluster"}};
+	struct err err cleanup_err = {0};
+
+	str_list_add(&access.hdfs.webhdfs, "http://127.0.0.1:1");
+	for (size_t i = 0; i < array_length(own); i++) {
+		struct store *store = store_open(own[i], &access, -1, NULL, NULL);
+		assert_non_null(store);
+		store_close(store);
+	}
+	for (size_t i = 0; i < array_length(others); i++) {
+		assert_null(store_open(others[i], &access, -1, NULL, &err));
+		assert_int_equal(err.kind, ERR_CONFIG);
+		assert_message_has(&err, "is not in this cluster's file system, hdfs://cluster");
+		err_finish(&err);
+		err = (struct err){0};
+	}
+	str_list_finish(&access.hdfs.webhdfs);
+}
+
 static void location_is_one_of_three(void **state)
 {
 	static const char *const flaws[] = {"relative", "s3://bucket/a", "file://host", ""};
@@ -470,6 +496,7 @@ int main(void)
 		scratch_test(directory_leads_nowhere_else),
 		scratch_test(directory_tells_another_owner),
 		scratch_test(hdfs_keeps_notes),
+		scratch_test(another_hdfs_than_the_jobs_is_refused),
 		scratch_test(location_is_one_of_three),
 	};
 
