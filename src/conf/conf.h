@@ -23,7 +23,6 @@
 #include "conf/problems.h"
 
 #define CONF_FILE_CAP	  (16u << 20) /* bytes of a file, with all that it includes */
-#define CONF_INCLUDE_CAP  16	      /* files within files */
 #define CONF_VARIABLE_CAP 20	      /* variables within variables */
 #define CONF_VALUE_CAP	  (1u << 20)  /* bytes of a value after substitution */
 #define CONF_TOTAL_CAP	  (64u << 20) /* of all values */

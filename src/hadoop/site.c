@@ -1,8 +1,5 @@
 #include "hadoop/site.h"
 
-#include <libxml/parser.h>
-#include <libxml/xinclude.h>
-#include <libxml/xmlerror.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +7,10 @@
 #include "base/fs.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/xml_include.h"
 #include "hadoop/site_value.h"
 
 #define DEFAULT_DIRECTORY "/etc/hadoop/conf"
-#define DEPTH_CAP	  16 /* of <configuration> within <configuration>, as XInclude makes them */
 
 struct value {
 	char *raw;
@@ -65,11 +62,6 @@ static void value_free(void *data)
 	free(value);
 }
 
-static bool is_named(const xmlNode *node, const char *name)
-{
-	return node->type == XML_ELEMENT_NODE && str_equal((const char *)node->name, name);
-}
-
 static char *trim(const char *text, size_t length)
 {
 	static const char blanks[] = " \t\r\n";
@@ -96,11 +88,9 @@ static void set(struct hadoop_site *site, const char *name, const char *raw, boo
 }
 
 /* One of <name>, <value> and <final>, as an element or, since Hadoop 3, an attribute. */
-static void take_member(const char *member, const xmlNode *from, char **name, char **value,
+static void take_member(const char *member, const char *text, char **name, char **value,
 			bool *final)
 {
-	xmlChar *content = xmlNodeGetContent(from);
-	const char *text = content ? (const char *)content : "";
 	char *trimmed cleanup_free = trim(text, strlen(text));
 
 	if (str_equal(member, "name"))
@@ -109,113 +99,95 @@ static void take_member(const char *member, const xmlNode *from, char **name, ch
 		mem_replace(value, mem_strdup(text));
 	else if (str_equal(member, "final"))
 		*final = str_equal_nocase(trimmed, "true");
-	xmlFree(content);
 }
 
-static void read_property(struct hadoop_site *site, const xmlNode *property)
+static void read_property(struct hadoop_site *site, const struct xml_node *property)
 {
 	char *name cleanup_free = NULL, *value cleanup_free = NULL;
 	bool final = false;
 
-	for (const xmlAttr *a = property->properties; a; a = a->next)
-		take_member((const char *)a->name, (const xmlNode *)a, &name, &value, &final);
-	for (const xmlNode *node = property->children; node; node = node->next)
-		if (node->type == XML_ELEMENT_NODE)
-			take_member((const char *)node->name, node, &name, &value, &final);
+	for (char **pair = property->attributes; pair && *pair; pair += 2)
+		take_member(pair[0], pair[1], &name, &value, &final);
+	for (const struct xml_node *node = property->children; node; node = node->next) {
+		char *text cleanup_free = xml_text(node);
+		take_member(node->name, text, &name, &value, &final);
+	}
 	if (name && *name && value)
 		set(site, name, value, final);
 }
 
-static void read_configuration(struct hadoop_site *site, const xmlNode *root, int depth)
+static int read_document(struct hadoop_site *site, const struct xml_file *file, const char *bytes,
+			 size_t length, struct err *err);
+static int read_children(struct hadoop_site *site, const struct xml_file *file,
+			 const struct xml_node *parent, struct err *err);
+
+static int read_include(struct hadoop_site *site, const struct xml_file *file,
+			const struct xml_node *element, struct err *err)
 {
-	for (const xmlNode *node = root->children; node; node = node->next) {
-		if (is_named(node, "property"))
+	struct xml_included included cleanup_xml_included = {0};
+
+	if (xml_include(file, element, &included, err) < 0) {
+		if (err)
+			err->kind = ERR_CONFIG; /* also where the file is missing */
+		return -1;
+	}
+	return included.fallback
+		       ? read_children(site, file, included.fallback, err)
+		       : read_document(site, &included.file, included.bytes, included.length, err);
+}
+
+static int read_children(struct hadoop_site *site, const struct xml_file *file,
+			 const struct xml_node *parent, struct err *err)
+{
+	for (const struct xml_node *node = parent->children; node; node = node->next) {
+		if (str_equal(node->name, "property"))
 			read_property(site, node);
-		else if (is_named(node, "configuration") && depth < DEPTH_CAP)
-			read_configuration(site, node, depth + 1);
+		else if ((str_equal(node->name, "configuration") &&
+			  read_children(site, file, node, err) < 0) ||
+			 (str_equal(node->name, "include") &&
+			  read_include(site, file, node, err) < 0))
+			return -1;
 	}
+	return 0;
 }
 
-static void note_complaint(void *data, const xmlError *error)
-{
-	char **complaint = data;
-	const char *message = error->message ? error->message : "malformed XML";
-
-	if (!*complaint && error->level >= XML_ERR_ERROR)
-		*complaint = mem_printf("line %d: %.*s", error->line, (int)strcspn(message, "\n"),
-					message);
-}
-
-/* For XInclude: regular files of this machine, and no larger than the others. */
-static xmlParserInputPtr load_included(const char *url, const char *id, xmlParserCtxtPtr context)
-{
-	const char *path = url && str_starts_with(url, "file://") ? url + strlen("file://") : url;
-	size_t length;
-	char *bytes cleanup_free = path && !strstr(path, "://")
-					   ? fs_read_file(path, HADOOP_SITE_CAP, &length, NULL)
-					   : NULL;
-
-	if (!bytes)
-		return NULL;
-	xmlParserInputBufferPtr buffer =
-		xmlParserInputBufferCreateMem(bytes, (int)length, XML_CHAR_ENCODING_NONE);
-	xmlParserInputPtr input =
-		buffer ? xmlNewIOInputStream(context, buffer, XML_CHAR_ENCODING_NONE) : NULL;
-	if (input) /* what is included there starts from here */
-		input->filename = (const char *)xmlStrdup((const xmlChar *)url);
-	return input;
-}
-
-static xmlDocPtr parse(const char *path, const char *bytes, size_t length)
-{
-	const int options = XML_PARSE_NONET | XML_PARSE_XINCLUDE | XML_PARSE_NOBASEFIX;
-	xmlDocPtr document = xmlReadMemory(bytes, (int)length, path, NULL, options);
-
-	if (document && xmlXIncludeProcessFlags(document, options) < 0) {
-		xmlFreeDoc(document);
-		return NULL;
-	}
-	return document;
-}
-
-static int read_document(struct hadoop_site *site, const char *path, const char *bytes,
+static int read_document(struct hadoop_site *site, const struct xml_file *file, const char *bytes,
 			 size_t length, struct err *err)
 {
-	char *complaint cleanup_free = NULL;
+	struct xml_flaw flaw = {0};
+	struct xml_node *root = xml_parse(bytes, length, XML_DOCTYPE_PLAIN, &flaw);
 
-	xmlExternalEntityLoader usual = xmlGetExternalEntityLoader();
-
-	xmlSetExternalEntityLoader(load_included);
-	xmlSetStructuredErrorFunc(&complaint, (xmlStructuredErrorFunc)note_complaint);
-	xmlDocPtr document = parse(path, bytes, length);
-	xmlSetStructuredErrorFunc(NULL, NULL);
-	xmlSetExternalEntityLoader(usual);
-	if (!document)
-		return err_set(err, ERR_CONFIG, "%s: %s", path,
-			       complaint ? complaint : "is no XML");
-	const xmlNode *root = xmlDocGetRootElement(document);
-	bool is_configuration = root && is_named(root, "configuration");
-	if (is_configuration)
-		read_configuration(site, root, 0);
-	xmlFreeDoc(document);
-	return is_configuration ? 0
-				: err_set(err, ERR_CONFIG,
-					  "%s: is no Hadoop configuration: its "
-					  "first element is not <configuration>",
-					  path);
+	if (!root) {
+		char *text cleanup_free = flaw.text;
+		return err_set(err, ERR_CONFIG, "%s: line %d: %s", file->path, flaw.line, text);
+	}
+	int result = 0;
+	if (str_equal(root->name, "configuration"))
+		result = read_children(site, file, root, err);
+	else if (str_equal(root->name, "property") && file->outer)
+		read_property(site, root);
+	else
+		result = err_set(err, ERR_CONFIG,
+				 "%s: is no Hadoop configuration: its first element is not "
+				 "<configuration>",
+				 file->path);
+	xml_free(root);
+	return result;
 }
 
 static int read_file(struct hadoop_site *site, const char *path, struct err *err)
 {
-	size_t length;
+	size_t length, budget = HADOOP_SITE_CAP;
+	const struct xml_file file = {.path = path, .budget = &budget};
 
 	if (str_list_has(&site->paths, path))
 		return 0;
-	char *bytes cleanup_free = fs_read_file(path, HADOOP_SITE_CAP, &length, err);
+	char *bytes cleanup_free = fs_read_file(path, budget, &length, err);
 	if (!bytes)
 		return -1;
+	budget -= length;
 	str_list_add(&site->paths, path);
-	return read_document(site, path, bytes, length, err);
+	return read_document(site, &file, bytes, length, err);
 }
 
 static int read_if_there(struct hadoop_site *site, const char *directory, const char *name,

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-#define HADOOP_SITE_CAP (16u << 20) /* bytes of one file */
+#define HADOOP_SITE_CAP (16u << 20) /* bytes of a file and what it includes */
 
 struct hadoop_site;
 

@@ -291,7 +291,7 @@ static void test_wrong_xml(void **state)
 {
 	refuse_xml("", "tony.xml: is empty; write <configuration></configuration>");
 	refuse_xml("<configuration>\n<property>\n<name>a</nam></property></configuration>",
-		   "tony.xml:3: not XML: Opening and ending tag mismatch");
+		   "tony.xml:3: not XML: mismatched tag: <name> of line 3 is not closed");
 	refuse_xml("<configuration>", "tony.xml:1: not XML: ");
 	refuse_xml("<configuration>\xff</configuration>", "tony.xml:1: not XML: ");
 	refuse_xml("not xml", "tony.xml:1: not XML: ");
@@ -452,6 +452,9 @@ static void test_include_fallback(void **state)
 	check_name(XML("<include href='missing.xml'><fallback>" PROPERTY(
 			   NAME, "fallback") "</fallback></include>"),
 		   "fallback");
+	check_name(XML("<include href='http://127.0.0.1:1/a.xml'><fallback>" PROPERTY(
+			   NAME, "no URL") "</fallback></include>"),
+		   "no URL");
 }
 
 static void test_bytes_without_a_place_include_nothing(void **state)

@@ -104,6 +104,72 @@ static void attributes_and_included_files_are_read(void **state)
 	assert_string_equal(hadoop_site_get(site, "fallback"), "yes");
 }
 
+static void refuse(void **state, const char *xml, const char *words)
+{
+	const struct hadoop_site_files files = {.directory = scratch_path(state, ".")};
+	struct err err cleanup_err = {0};
+
+	scratch_write(state, "core-site.xml", xml, 0600);
+	assert_null(hadoop_site_load(&files, &err));
+	assert_int_equal(err.kind, ERR_CONFIG);
+	if (!strstr(err_message(&err), words))
+		fail_msg("\"%s\" has no \"%s\"", err_message(&err), words);
+}
+
+#define BARE(inner) "<configuration>" inner "</configuration>"
+
+static void a_doctype_is_accepted_but_no_entity(void **state)
+{
+	scratch_write(state, "secret", "secret", 0600);
+	scratch_write(state, "core-site.xml",
+		      "<!DOCTYPE configuration SYSTEM \"secret\">" BARE(P("a", "&lt;")), 0600);
+	struct hadoop_site *site cleanup_hadoop_site = load(state);
+
+	assert_string_equal(hadoop_site_get(site, "a"), "<");
+	refuse(state, "<!DOCTYPE c [\n<!ENTITY e SYSTEM \"secret\">]>" BARE(P("a", "&e;")),
+	       "core-site.xml: line 2: a declaration of an entity is not allowed");
+	refuse(state, "<!DOCTYPE c [<!ENTITY e \"e\">]>" BARE(P("a", "&e;")),
+	       "core-site.xml: line 1: a declaration of an entity is not allowed");
+	refuse(state, "<!DOCTYPE c SYSTEM \"secret\">\n" BARE(P("a", "&e;")),
+	       "core-site.xml: line 2: an entity that is not declared here");
+}
+
+#define INCLUDE(href, inner) "<include href=\"" href "\">" inner "</include>"
+
+static void included_files_are_local_and_end(void **state)
+{
+	scratch_write(
+		state, "core-site.xml",
+		BARE(INCLUDE("http://127.0.0.1:1/", "<fallback>" P("a", "fallback") "</fallback>")),
+		0600);
+	struct hadoop_site *site cleanup_hadoop_site = load(state);
+
+	assert_string_equal(hadoop_site_get(site, "a"), "fallback");
+	refuse(state, BARE(INCLUDE("http://127.0.0.1:1/", "")),
+	       "core-site.xml:1: <include> reads local files only");
+	refuse(state, BARE(INCLUDE("core-site.xml", "")),
+	       "core-site.xml:1: <include> goes in a circle");
+	refuse(state, BARE(INCLUDE("none.xml", "")), "core-site.xml:1: <include>: ");
+}
+
+static void the_text_of_a_value_is_all_of_it(void **state)
+{
+	scratch_write(state, "core-site.xml",
+		      CONFIGURATION(P("a", "1<!-- -->&amp;<b>2<c/>3</b>4<![CDATA[<5]]>")), 0600);
+	struct hadoop_site *site cleanup_hadoop_site = load(state);
+
+	assert_string_equal(hadoop_site_get(site, "a"), "1&234<5");
+}
+
+static void elements_too_deep_are_refused(void **state)
+{
+	struct str xml cleanup_str = {0};
+
+	for (int i = 0; i < 300; i++)
+		str_append(&xml, "<configuration>");
+	refuse(state, xml.text, "core-site.xml: line 1: elements stand too deep in each other");
+}
+
 static void what_is_no_configuration_is_named(void **state)
 {
 	const struct hadoop_site_files files = {.directory = scratch_path(state, ".")};
@@ -333,6 +399,10 @@ int main(void)
 		scratch_test(a_circle_of_variables_ends),
 		scratch_test(a_later_file_overrides_but_not_what_is_final),
 		scratch_test(attributes_and_included_files_are_read),
+		scratch_test(a_doctype_is_accepted_but_no_entity),
+		scratch_test(included_files_are_local_and_end),
+		scratch_test(the_text_of_a_value_is_all_of_it),
+		scratch_test(elements_too_deep_are_refused),
 		scratch_test(what_is_no_configuration_is_named),
 		scratch_test(a_yarn_site_is_looked_for_in_both_directories),
 		scratch_test(a_plain_cluster),
