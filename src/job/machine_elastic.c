@@ -227,18 +227,31 @@ void machine_settle_size(struct machine *m)
 
 /* ---- another number is wanted ------------------------------------------------------------- */
 
-/* Whether a member of the present epoch was among them. */
-static bool drop_from(struct machine *m, size_t i)
+/* Members of the present epoch, those with numbers from @from on. */
+static size_t count_members(const struct machine *m, size_t i, size_t from)
 {
 	const struct type_tally *type = &m->types[i];
-	bool any = false;
-	for (size_t k = type->wanted; k < type->count; k++) {
+	size_t members = 0;
+	for (size_t k = from; k < type->count; k++) {
 		const struct task *t = &m->tasks[type->first + k];
-		any = any || (machine_task_is_member(m, type->first + k) &&
-			      (t->state == TASK_RUNNING || t->state == TASK_REGISTERED));
-		drop(m, type->first + k);
+		members += machine_task_is_member(m, type->first + k) &&
+			   (t->state == TASK_RUNNING || t->state == TASK_REGISTERED);
 	}
-	return any;
+	return members;
+}
+
+static void drop_from(struct machine *m, size_t i)
+{
+	const struct type_tally *type = &m->types[i];
+	for (size_t k = type->wanted; k < type->count; k++)
+		drop(m, type->first + k);
+}
+
+/* Programs that live through changes go on, unless lower numbers have not come yet and fewer than
+ * the least would be left. */
+static bool needs_new_epoch(const struct machine *m, size_t i, size_t dropped)
+{
+	return dropped > 0 && (!m->job->live_elastic || count_members(m, i, 0) < minimum(m, i));
 }
 
 bool machine_scale(struct machine *m, const struct machine_event *event)
@@ -260,7 +273,9 @@ bool machine_scale(struct machine *m, const struct machine_event *event)
 	machine_formation_begins(m);
 	for (size_t k = before; k < count && type->active; k++)
 		machine_wake(m, type->first + k);
-	if (drop_from(m, event->type) && !m->job->live_elastic)
+	size_t dropped = count_members(m, event->type, count);
+	drop_from(m, event->type);
+	if (needs_new_epoch(m, event->type, dropped))
 		machine_form_anew(m);
 	else
 		machine_open_barrier(m);

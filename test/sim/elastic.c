@@ -133,12 +133,34 @@ static bool has_ended(const struct sim *sim, size_t task, int epoch)
 	       sim->tasks[task].state >= TASK_SUCCEEDED && sim->tasks[task].state != TASK_STOPPED;
 }
 
+static bool is_present(enum task_state state)
+{
+	return state == TASK_REGISTERED || state == TASK_RUNNING || state == TASK_STOPPING;
+}
+
+/* Of an elastic type, among those that are still wanted: members of the epoch that was. */
+static bool too_few_stay(const struct sim *sim)
+{
+	for (size_t i = 0; i < sim->job->type_count; i++) {
+		const struct job_type *type = &sim->job->types[i];
+		int members = 0;
+		for (int k = 0; k < machine_wanted(sim->machine, i); k++) {
+			const struct task *task =
+				machine_task(sim->machine, machine_task_number(sim->machine, i, k));
+			members += is_present(task->state) && task->epoch == sim->known_epoch;
+		}
+		if (job_type_is_elastic(type) && members < type->min_instances)
+			return true;
+	}
+	return false;
+}
+
 void elastic_check_anew(struct sim *sim, const struct machine_status *status)
 {
 	int charges = status->retries_used + status->infrastructure_retries_used;
 	int epochs = status->epoch - sim->known_epoch;
 
-	if (epochs > charges - sim->known_charges && sim->job->live_elastic)
+	if (epochs > charges - sim->known_charges && sim->job->live_elastic && !too_few_stay(sim))
 		sim_break(sim, "programs are stopped that could have lived on");
 	for (size_t i = 0;
 	     epochs > charges - sim->known_charges && i < machine_task_count(sim->machine); i++)
@@ -157,11 +179,6 @@ void elastic_check_request(struct sim *sim, size_t task)
 	if (job_type_is_elastic(type_of(sim, task)) &&
 	    t->index >= machine_wanted(sim->machine, t->type))
 		sim_break(sim, "a container is asked for that nobody wants");
-}
-
-static bool is_present(enum task_state state)
-{
-	return state == TASK_REGISTERED || state == TASK_RUNNING || state == TASK_STOPPING;
 }
 
 /* Enough are left, and none has ended: its loss must be for nothing. */

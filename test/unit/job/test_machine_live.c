@@ -73,6 +73,20 @@ static void test_live_scale_down_disturbs_nobody(void **state)
 	bed_destroy(bed);
 }
 
+/* worker:1 is away, and its number is not among those that are stopped. */
+static void test_live_scale_down_below_the_least_forms_anew(void **state)
+{
+	struct bed *bed = living("worker=3");
+	bed_type(bed, "worker")->min_instances = 2;
+	bed_lose(bed, "worker:1", CAUSE_NODE_LOST);
+	assert_epoch(bed, 1);
+	assert_true(bed_scale(bed, "worker", 2));
+	assert_epoch(bed, 2);
+	assert_task(bed, "worker:0", TASK_STOPPING);
+	assert_nothing_paid(bed);
+	bed_destroy(bed);
+}
+
 static void test_live_below_the_least_forms_anew(void **state)
 {
 	struct bed *bed = living("worker=2");
@@ -109,6 +123,7 @@ int main(void)
 		cmocka_unit_test(test_live_loss_disturbs_nobody),
 		cmocka_unit_test(test_live_arrivals_start_together),
 		cmocka_unit_test(test_live_scale_down_disturbs_nobody),
+		cmocka_unit_test(test_live_scale_down_below_the_least_forms_anew),
 		cmocka_unit_test(test_live_below_the_least_forms_anew),
 		cmocka_unit_test(test_dependents_of_nobody_wait),
 	};
