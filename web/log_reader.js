@@ -13,8 +13,13 @@ const POLL_MS = 1000;
 
 /** @typedef {import('./log_frames.js').LogLine} LogLine */
 
+/** There is no such log, not yet, or not any more: the message says which. */
+export function isMissing(error) {
+	return error instanceof ApiError && (error.status === 404 || error.status === 410);
+}
+
 function nothingYet(error) {
-	if (error instanceof ApiError && error.status === 404)
+	if (isMissing(error))
 		return [];
 	throw error;
 }

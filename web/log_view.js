@@ -5,7 +5,7 @@
 import {ApiError} from './api.js';
 import {h, setText} from './dom.js';
 import {formatBytes, formatPlural} from './format.js';
-import {LogReader} from './log_reader.js';
+import {LogReader, isMissing} from './log_reader.js';
 import {createMatcher, findLine} from './log_search.js';
 import {LogText} from './log_text.js';
 import {LINES_MAX, mergeByTime, positionAt} from './log_window.js';
@@ -170,7 +170,7 @@ export class LogView {
 		try {
 			return {lines: await reader.tail(TAIL_LINES / this.readers.length, signal)};
 		} catch (error) {
-			if (error.status !== 404)
+			if (!isMissing(error))
 				throw error;
 			return {lines: [], reason: error.message};
 		}
@@ -257,7 +257,7 @@ export class LogView {
 				await reader.follow(this.ends[i] ?? 'oldest', onLines, signal, this.mayStream(reader), this.jobHasEnded);
 			} catch (error) {
 				if (!signal.aborted)
-					this.say(error.status === 404 ? error.message : 'Connection lost, trying again\u2026');
+					this.say(isMissing(error) ? error.message : 'Connection lost, trying again\u2026');
 			}
 			await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
 		}

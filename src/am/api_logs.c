@@ -328,21 +328,34 @@ static bool is_there(struct api_log_follower *follower)
 	return path ? has_file(path) : is_heard_of(follower);
 }
 
-/* When an executor has exited, the AM can no longer read logs that are on its node. */
+/* When an executor has exited, the AM can no longer read logs that are on its node; and it reads
+ * those of a task's present container only. */
 static void answer_missing(struct http_request *request, const struct api_log_follower *asked)
 {
-	const char *task = http_request_parameter(request, "task");
-	const char *log = asked->question.log;
-	char *path cleanup_free = asked->question.file ? path_of(asked) : NULL;
+	const struct log_question *question = &asked->question;
+	const struct task *task = task_of(asked);
+	char *path cleanup_free = question->file ? path_of(asked) : NULL;
+	bool is_over = task->state >= TASK_SUCCEEDED;
+	enum log_answer answer = is_over || !question->file ? LOG_NO_SUCH : LOG_NOT_YET;
+	struct err why cleanup_err = {0};
 
-	if (asked->question.file && !path && task_of(asked)->state >= TASK_SUCCEEDED)
-		http_answer_error(request, 404, "not-found",
-				  "%s has ended, and its node has its logs: see tony logs %s --%s "
-				  "%s",
-				  task, asked->api->host.job->id,
-				  str_equal(log, "executor") ? "executor" : "task", task);
-	else
-		http_answer_error(request, 404, "not-found", "%s has no log \"%s\"", task, log);
+	if (!question->file) {
+		err_set(&why, ERR_NOT_FOUND, "no task has a log of that name");
+	} else if (question->attempt < task->attempt && !is_its_turn(asked)) {
+		answer = LOG_GONE;
+	} else if (is_over && !path) {
+		answer = LOG_GONE;
+	} else {
+		err_set(&why, ERR_NOT_FOUND, "nothing was written");
+	}
+	if (answer == LOG_GONE)
+		err_set(&why, ERR_NOT_FOUND,
+			"its container has ended, and its node has its logs: see tony logs %s "
+			"--%s %s",
+			asked->api->host.job->id,
+			str_equal(question->log, "executor") ? "executor" : "task",
+			http_request_parameter(request, "task"));
+	log_question_refuse(request, question, answer, &why);
 }
 
 void api_handle_logs(void *data, struct http_request *request)

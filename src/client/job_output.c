@@ -189,6 +189,16 @@ static bool is_empty(const struct job_output *output, const struct err *problem)
 	       (output->logs->are_here || output->logs->has_ends);
 }
 
+static void note_missing(struct job_output *output, const char *name, enum log_answer answer,
+			 const struct err *problem)
+{
+	if (output->missing.kind != ERR_NONE && output->missing.kind != ERR_NOT_FOUND)
+		return;
+	char *text cleanup_free = log_answer_text(answer, name, problem);
+	err_finish(&output->missing);
+	err_set(&output->missing, problem->kind, "%s", text);
+}
+
 /* `opened` is taken; NULL: it is not to be had. */
 static void add_opened(struct job_output *output, struct log_source *opened, const char *log,
 		       const char *task, const struct err *problem)
@@ -200,9 +210,8 @@ static void add_opened(struct job_output *output, struct log_source *opened, con
 		add_source(output, opened, label_create(output, log, task), output->tail);
 	} else if (is_empty(output, problem)) {
 		output->found++;
-	} else if (output->missing.kind == ERR_NONE || output->missing.kind == ERR_NOT_FOUND) {
-		err_finish(&output->missing);
-		err_set(&output->missing, problem->kind, "%s: %s", name, err_message(problem));
+	} else {
+		note_missing(output, name, output->logs->missing, problem);
 	}
 }
 
@@ -291,6 +300,18 @@ static void add_attempt(struct job_output *output, const struct container_logs *
 		add_log(output, of, names.items[i]);
 }
 
+/* Of a task without a container. */
+static void note_unstarted(struct job_output *output, const char *task)
+{
+	bool is_final = output->opened->view->is_final;
+	char *name cleanup_free = name_log("executor", task);
+	struct err why cleanup_err = {0};
+
+	err_set(&why, ERR_NOT_FOUND, "the task %s",
+		is_final ? "never got a container" : "has not started");
+	note_missing(output, name, is_final ? LOG_NO_SUCH : LOG_NOT_YET, &why);
+}
+
 static void add_task(struct job_output *output, size_t number)
 {
 	const struct job_view *view = output->opened->view;
@@ -302,9 +323,8 @@ static void add_task(struct job_output *output, size_t number)
 		return;
 	int last = output->live && task->attempt == 0 ? 1 /* its first one will come */
 						      : task->attempt;
-	if (last == 0 && wants_own(output->choice) && output->missing.kind == ERR_NONE)
-		err_set(&output->missing, ERR_NOT_FOUND, "executor of %s: it never got a container",
-			name);
+	if (last == 0 && wants_own(output->choice))
+		note_unstarted(output, name);
 	for (int attempt = 1; attempt <= last; attempt++) {
 		struct container_logs of = {
 			.place = {.type = type->name, .index = task->index, .attempt = attempt},

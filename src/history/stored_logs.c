@@ -61,7 +61,7 @@ static int read_head(struct stored_log *log, int attempt, const char *name, stru
 					    .has_times = log->times >= 0};
 	history_log_head_finish(&head);
 	if (attempt > 0 && log->base.base.attempt != attempt)
-		return err_set(err, ERR_NOT_FOUND, "%s: attempt %d alone is kept", name,
+		return err_set(err, ERR_NOT_FOUND, "attempt %d alone is kept",
 			       log->base.base.attempt);
 	return 0;
 }
@@ -95,6 +95,8 @@ static struct log_source *open_log(struct job_logs *base, const struct log_place
 						     HISTORY_FILE_CAP, NULL);
 	if (log->fd >= 0 && read_head(log, place->attempt, name, err) == 0)
 		return &log->base.base;
+	/* Of each task the last attempt alone is kept. */
+	base->missing = place->attempt < log->base.base.attempt ? LOG_GONE : LOG_NO_SUCH;
 	log_source_destroy(&log->base.base);
 	return NULL;
 }

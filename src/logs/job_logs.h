@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "logs/answer.h"
 #include "logs/source.h"
 
 /* The container that a task had. */
@@ -20,13 +21,14 @@ struct log_place {
 /* The first member of every engine's own struct. */
 struct job_logs {
 	const struct job_logs_ops *ops;
-	bool has_ends; /* nothing but ends, of the last container that each task had */
-	bool are_here; /* in files of this machine, which are followed by reading on */
+	bool has_ends;		 /* nothing but ends, of the last container that each task had */
+	bool are_here;		 /* in files of this machine, which are followed by reading on */
+	enum log_answer missing; /* of the last ERR_NOT_FOUND when one was opened */
 };
 
 struct job_logs_ops {
 	/* The log in the file `name` ("stdout", "executor.log") of a container. The job's logs are
-	 * to outlive it. NULL: `err`; ERR_NOT_FOUND: there is none (yet). */
+	 * to outlive it. NULL: `err`; ERR_NOT_FOUND: see `missing`. */
 	struct log_source *(*open)(struct job_logs *logs, const struct log_place *place,
 				   const char *name, struct err *err);
 	/* The log of the job's AM of this attempt (place->attempt). If the AM never ran, it is the

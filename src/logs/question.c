@@ -55,6 +55,26 @@ int log_question_read(struct http_request *request, struct log_question *questio
 	return 0;
 }
 
+void log_question_refuse(struct http_request *request, const struct log_question *question,
+			 enum log_answer answer, const struct err *problem)
+{
+	static const struct {
+		int status;
+		const char *code;
+	} refusals[] = {
+		[LOG_NO_SUCH] = {404, "not-found"},
+		[LOG_NOT_YET] = {404, "not-yet"},
+		[LOG_GONE] = {410, "gone"},
+	};
+	bool is_denied = problem->kind == ERR_DENIED;
+	char *name cleanup_free =
+		mem_printf("%s of %s", question->log, http_request_parameter(request, "task"));
+	char *text cleanup_free = log_answer_text(answer, name, problem);
+
+	http_answer_error(request, is_denied ? 403 : refusals[answer].status,
+			  is_denied ? "denied" : refusals[answer].code, "%s", text);
+}
+
 const char *log_question_type(const struct log_question *question)
 {
 	return question->is_framed ? "application/x-tony-log" : "application/octet-stream";

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "logs/answer.h"
 #include "logs/source.h"
 #include "net/http_server.h"
 
@@ -22,6 +23,10 @@ void log_question_finish(struct log_question *question);
 
 /* -1: it makes no sense, and that is answered. */
 int log_question_read(struct http_request *request, struct log_question *question);
+
+/* The answer when there is no log to send. */
+void log_question_refuse(struct http_request *request, const struct log_question *question,
+			 enum log_answer answer, const struct err *problem);
 
 /* The media type of the answer. */
 const char *log_question_type(const struct log_question *question);

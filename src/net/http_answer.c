@@ -23,6 +23,7 @@ const char *http_status_reason(int status)
 		{404, "Not Found"},
 		{405, "Method Not Allowed"},
 		{409, "Conflict"},
+		{410, "Gone"},
 		{413, "Content Too Large"},
 		{431, "Request Header Fields Too Large"},
 		{500, "Internal Server Error"},

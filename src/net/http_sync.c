@@ -130,6 +130,7 @@ static enum err_kind kind_of(int status, const char *code)
 	case 401:
 		return ERR_DENIED;
 	case 404:
+	case 410:
 		return ERR_NOT_FOUND;
 	case 409:
 		return str_equal(code, "stale") ? ERR_STALE : ERR_FAILED;

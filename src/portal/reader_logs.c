@@ -202,14 +202,17 @@ static struct log_source *keep(struct reader *reader, size_t task, const char *n
 }
 
 static struct log_source *open_log(struct reader *reader, int number, size_t task,
-				   const struct log_question *question, struct err *err)
+				   const struct log_question *question, enum log_answer *answer,
+				   struct err *err)
 {
 	struct job_logs *logs = open_place(reader, number, err);
 
+	*answer = LOG_NO_SUCH;
 	if (!logs)
 		return NULL;
 	const struct log_place place = find_place(reader, logs, task, question->attempt);
 	struct log_source *log = logs->ops->open(logs, &place, question->file, err);
+	*answer = logs->missing;
 	if (log && is_collected(logs)) {
 		struct log_source *text = keep(reader, task, question->file, log, err);
 		log_source_destroy(log);
@@ -264,20 +267,11 @@ static void send_log(struct http_request *request, struct log_question *question
 		&(struct http_stream_source){.fill = on_room, .closed = finish, .data = sending});
 }
 
-static void answer_missing(struct http_request *request, const struct log_question *question,
-			   const struct err *err)
-{
-	bool is_denied = err->kind == ERR_DENIED;
-
-	http_answer_error(request, is_denied ? 403 : 404, is_denied ? "denied" : "not-found",
-			  "of %s no log \"%s\" is shown: %s",
-			  http_request_parameter(request, "task"), question->log, err_message(err));
-}
-
 void reader_handle_log(void *data, struct http_request *request)
 {
 	struct reader *reader = data;
 	struct log_question question cleanup_log_question = {0};
+	enum log_answer answer = LOG_NO_SUCH;
 	struct err err cleanup_err = {0};
 
 	if (log_question_read(request, &question) < 0)
@@ -288,12 +282,12 @@ void reader_handle_log(void *data, struct http_request *request)
 	struct log_source *log = question.file ? find_fresh(reader, (size_t)task, &question) : NULL;
 	for (int i = 0; question.file && !log && i < PLACES; i++) {
 		err_finish(&err);
-		log = open_log(reader, i, (size_t)task, &question, &err);
+		log = open_log(reader, i, (size_t)task, &question, &answer, &err);
 	}
 	if (!question.file)
-		err_set(&err, ERR_NOT_FOUND, "there is no log of that name");
+		err_set(&err, ERR_NOT_FOUND, "no task has a log of that name");
 	if (log)
 		send_log(request, &question, log);
 	else
-		answer_missing(request, &question, &err);
+		log_question_refuse(request, &question, answer, &err);
 }

@@ -233,11 +233,13 @@ static void settle(struct yarn_logs *logs)
 {
 	if (logs->deadline_ms == 0)
 		logs->deadline_ms = clock_monotonic_ms() + UPLOAD_WAIT_MS;
-	if (is_uploading(logs) && clock_monotonic_ms() < logs->deadline_ms) {
+	bool uploads = is_uploading(logs);
+	if (uploads && clock_monotonic_ms() < logs->deadline_ms) {
 		poll(NULL, 0, UPLOAD_POLL_MS);
 		return;
 	}
 	logs->is_settled = true;
+	logs->base.missing = uploads ? LOG_NOT_YET : LOG_NO_SUCH;
 	list(logs, NULL);
 }
 

@@ -170,6 +170,8 @@ def test_a_log_is_whole_as_long_as_the_jobs_folder_is_there(tony, portal):
     assert len(kept) < len(text) and text.endswith(kept) and kept
     rows = {row["log"]: row for row in portal.get(base)}
     assert rows["stdout"]["cut_bytes"] == len(text) - len(kept) and "cut_bytes" not in rows["stderr"]
+    assert json.loads(portal.call(f"{base}/stdout?attempt=2")[1])["error"] == {
+        "code": "not-found", "message": f"stdout of {task} is not there: attempt 1 alone is kept"}
 
 
 def test_kept_logs_know_when_they_were_written(tony, portal):

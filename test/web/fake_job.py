@@ -135,6 +135,7 @@ class Job:
         self.advice, self.tensorboard_asked = [], False
         self.work = {"stragglers": {}}
         self.logs = {}
+        self.refusals = {}  # of logs, by task: status, code, message
         self.scheduler = "yarn"
         self.tags = [self.word("nightly", 1)]
         self.types = self.make_types(tasks)

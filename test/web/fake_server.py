@@ -259,6 +259,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def send_log(self, job, task, name):
         follows = self.query.get("follow") == "1"
         log = job.log(task, name)
+        if task in job.refusals:
+            raise Refused(*job.refusals[task])
         if log is None and not follows:
             raise not_found(f"log {name}")
         log = log or job.set_log(task, name, Log())

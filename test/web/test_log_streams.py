@@ -55,6 +55,16 @@ def test_log_of_an_ended_task_that_its_node_has(page, serve):
     page.wait_for_text("there is no log stdout", ".log-foot")
 
 
+def test_log_that_is_not_there_any_more(page, serve):
+    """The page tells the server's words, and no lost connection."""
+    page.expected_errors = ["410"]
+    job = Job(tasks=4).start()
+    job.end()
+    job.refusals["worker:0"] = (410, "gone", "stdout of worker:0 is not there any more: attempt 2 alone is kept")
+    page.open(serve(job), "#/tasks/worker:0")
+    page.wait_for_text("stdout of worker:0 is not there any more: attempt 2 alone is kept", ".log-foot")
+
+
 def test_log_that_yarn_has_not_collected(page, serve):
     page.expected_errors = ["404"]
     job = Job(tasks=4).start()

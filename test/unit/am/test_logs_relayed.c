@@ -118,6 +118,18 @@ static void disconnect_far(struct far *far)
 	link_destroy(far->link);
 }
 
+/* Its first one; the next is asked for. */
+static void lose_container(struct far *far)
+{
+	disconnect_far(far);
+	assert_true(bed_lose(far->bed->bed, "worker:1", CAUSE_NODE_LOST));
+	api_bed_apply(far->bed);
+	while (bed_look(far->bed->bed, "worker:1")->attempt == 1) {
+		bed_pass(far->bed->bed, 1000);
+		api_bed_apply(far->bed);
+	}
+}
+
 static void may_lose(struct bed *bed)
 {
 	bed->job->infrastructure_retry_count = 3;
@@ -360,13 +372,7 @@ static void the_next_container_is_followed_from_its_beginning(void **state)
 	ask_stream(far->bed, &first, LOGS "stdout?follow=1&attempt=1", NULL);
 	write_log(far, "stdout", "first ");
 	reply_wait_text(&reply, "first ");
-	disconnect_far(far);
-	assert_true(bed_lose(far->bed->bed, "worker:1", CAUSE_NODE_LOST));
-	api_bed_apply(far->bed);
-	while (bed_look(far->bed->bed, "worker:1")->attempt == 1) {
-		bed_pass(far->bed->bed, 1000);
-		api_bed_apply(far->bed);
-	}
+	lose_container(far);
 	reply_wait(&first);
 	char *path cleanup_free = fs_join(far->log_dir, "stdout");
 	assert_int_equal(unlink(path), 0);
@@ -378,7 +384,7 @@ static void the_next_container_is_followed_from_its_beginning(void **state)
 	reply_finish(&first);
 }
 
-/* ---- bad input ---------------------------------------------------------------------------- */
+/* ---- why there is none --------------------------------------------------------------------- */
 
 static void expect_status(struct far *far, int status, const char *path, const char *body)
 {
@@ -388,6 +394,34 @@ static void expect_status(struct far *far, int status, const char *path, const c
 	assert_int_equal(reply.status, status);
 	reply_finish(&reply);
 }
+
+static void expect_refusal(struct far *far, int status, const char *path, const char *words)
+{
+	struct reply reply;
+
+	ask(far->bed, &reply, "GET", path, NULL);
+	assert_int_equal(reply.status, status);
+	assert_non_null(strstr(str_text(&reply.text), words));
+	reply_finish(&reply);
+}
+
+static void a_log_that_is_missing_says_why(void **state)
+{
+	struct far *far = *state;
+
+	expect_refusal(far, 404, LOGS "stdout-x", "\"not-found\"");
+	expect_refusal(far, 404, LOGS "stdout?attempt=2", "\"not-yet\"");
+	expect_refusal(far, 404, LOGS "stdout?attempt=2",
+		       "\"stdout of worker:1 is not there yet: nothing was written\"");
+	lose_container(far);
+	expect_refusal(far, 410, LOGS "stdout?attempt=1", "\"gone\"");
+	expect_refusal(far, 410, LOGS "stdout?attempt=1",
+		       "stdout of worker:1 is not there any more: its container has ended");
+	api_bed_allocate(far->bed, "worker:1");
+	connect_far(far);
+}
+
+/* ---- bad input ---------------------------------------------------------------------------- */
 
 static void bad_questions_are_refused(void **state)
 {
@@ -434,6 +468,7 @@ int main(void)
 		on_far(without_followers_nothing_is_waited_for),
 		on_far(an_executor_that_connects_anew_goes_on),
 		on_far(the_next_container_is_followed_from_its_beginning),
+		on_far(a_log_that_is_missing_says_why),
 		on_far(bad_questions_are_refused),
 		on_far(pieces_that_nobody_wants_or_that_are_none_are_refused),
 	};

@@ -132,21 +132,27 @@ static void a_log_that_is_not_there_is_empty(void **state)
 	struct str text cleanup_str = {0};
 	struct server server = {
 		.replies = {"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+			    "HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n",
 			    "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"},
-		.count = 2};
+		.count = 3};
 
 	server_start(&server);
 	struct log_source *source = log_live_present(&server.door, "worker:1", 1, "stderr");
 	struct log_lines *lines = log_lines_create(source);
+	struct log_source *gone = log_live_present(&server.door, "worker:1", 1, "stderr");
+	struct log_lines *gone_lines = log_lines_create(gone);
 	struct log_source *denied = log_live_present(&server.door, "worker:1", 1, "stderr");
 	struct log_lines *denied_lines = log_lines_create(denied);
 	read_lines(lines, true, &text);
+	read_lines(gone_lines, true, &text);
 	read_lines(denied_lines, true, &text);
 	server_end(&server);
 	assert_int_equal(text.length, 0);
 	assert_null(source->problem);
+	assert_null(gone->problem);
 	assert_non_null(denied->problem);
 	log_lines_destroy(lines);
+	log_lines_destroy(gone_lines);
 	log_lines_destroy(denied_lines);
 }
 
