@@ -95,6 +95,10 @@ static struct log_source *open_log(struct job_logs *base, const struct log_place
 						     HISTORY_FILE_CAP, NULL);
 	if (log->fd >= 0 && read_head(log, place->attempt, name, err) == 0)
 		return &log->base.base;
+	if (log->fd < 0 && err && err->kind == ERR_NOT_FOUND) {
+		err_finish(err);
+		err_set(err, ERR_NOT_FOUND, "the history keeps none");
+	}
 	/* Of each task the last attempt alone is kept. */
 	base->missing = place->attempt < log->base.base.attempt ? LOG_GONE : LOG_NO_SUCH;
 	log_source_destroy(&log->base.base);

@@ -174,6 +174,24 @@ def test_a_log_is_whole_as_long_as_the_jobs_folder_is_there(tony, portal):
         "code": "not-found", "message": f"stdout of {task} is not there: attempt 1 alone is kept"}
 
 
+def test_the_log_of_an_earlier_container_is_gone(tony, portal):
+    """Of each task the history keeps the logs of the last container."""
+    go = tony.directory / "go"
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.max-restarts": 0, "tony.am.retry-delay": "10ms"},
+                      "--executes", f"echo here; exec ./exit_after.sh {go} 0")
+    os.kill(job.wait_task("worker:0")["executor_pid"], signal.SIGKILL)
+    job.wait_task("worker:0", attempt=2)
+    go.touch()
+    assert job.wait() == 0
+    portal.wait_kept(job, "succeeded")
+    wait_until(lambda: not job.processes(), "the AM to be gone")
+    job.directory.rename(tony.directory / "away")
+    status, text = portal.call(f"v1/jobs/{job.id}/tasks/worker:0/logs/stdout?attempt=1")[:2]
+    assert json.loads(text)["error"] == {
+        "code": "gone", "message": "stdout of worker:0 is not there any more: attempt 2 alone is kept"}
+    assert status == 410
+
+
 def test_kept_logs_know_when_they_were_written(tony, portal):
     """So that those of several tasks can be read by time."""
     job = tony.submit({}, "--executes", f"for i in 1 2 3; do echo $i; until [ -e {tony.directory}/$i ]; do sleep 0.05; done; "
