@@ -259,7 +259,7 @@ void rule_preempted(struct advising *advising)
 	advice_evidence(advice, "preempted: %zu times", count);
 	advice_remedy(advice,
 		      "%s is over its share of the cluster: ask for less there, use another one "
-		      "(tony.yarn.queue), or write checkpoints often.",
+		      "(tony.application.queue), or write checkpoints often.",
 		      queue);
 }
 

@@ -72,7 +72,7 @@ void rule_gang_wait(struct advising *advising)
 	advice_type(advice, advising, type);
 	advice_remedy(advice,
 		      "Ask for fewer or smaller containers of %s, or submit when there is more "
-		      "room in %s, or to another one (tony.yarn.queue).",
+		      "room in %s, or to another one (tony.application.queue).",
 		      advising->job->types[type].name, queue_of(advising->job));
 }
 

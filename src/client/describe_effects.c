@@ -5,6 +5,7 @@
 #include "client/describe_internal.h"
 #include "framework/framework.h"
 #include "framework/module.h"
+#include "scheduler/scheduler.h"
 
 /* tony.chief.gpus without tony.chief.instances: TonY's rule is that there is no chief. */
 static void check_type_key(const struct describer *describer, const struct conf_entry *entry)
@@ -31,14 +32,15 @@ static bool is_of_type(const struct key *key)
 	       str_starts_with(key->name, "tony.tensorboard.");
 }
 
-/* The application master of a local job is a plain process of this machine; on a cluster it has a
- * container, and runs nothing of the user's. */
+/* The application master runs nothing of the user's. On a machine of its own it has a container
+ * with memory and cores. */
 static void check_am_key(const struct describer *describer, const struct conf_entry *entry)
 {
 	static const char *const names[] = {"tony.am.gpus", "tony.am.resources", "tony.am.command",
 					    "tony.am.memory", "tony.am.vcores"};
-	const bool is_for_cluster = describe_is_for_cluster(describer->conf);
-	const size_t count = array_length(names) - (is_for_cluster ? 2 : 0);
+	const struct scheduler_traits *engine =
+		scheduler_client_find(describer->job->scheduler)->traits;
+	const size_t count = array_length(names) - (engine->remote_am ? 2 : 0);
 	char *where cleanup_free = conf_label(entry);
 
 	if (describer->single_node || entry->layer == CONF_LAYER_SITE ||
@@ -49,7 +51,7 @@ static void check_am_key(const struct describer *describer, const struct conf_en
 			problems_warning(describer->problems,
 					 "%s: has no effect: on the %s scheduler it is for jobs "
 					 "without task types",
-					 where, is_for_cluster ? "YARN" : "local");
+					 where, engine->name);
 }
 
 /* Of the two keys of the one task, that of a later layer wins, as it should; within one layer it is

@@ -204,7 +204,7 @@ static void add_hadoop(const struct describer *describer, struct resource_list *
 	const char *hash = location ? strrchr(location, '#') : NULL;
 	struct resource_spec spec = {.archive = true, .remote = true};
 
-	if (!location || !describe_is_for_cluster(describer->conf))
+	if (!location || !key_is_read(key_find(key, NULL), describer->job->scheduler))
 		return;
 	char *label cleanup_free = conf_locate(describer->conf, key);
 	const struct place where = {label, source_of(describer, key)};

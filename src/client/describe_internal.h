@@ -30,9 +30,6 @@ bool describe_is_set(const struct conf *conf, const char *key);
 /* The user has said it, be it in a file: it is no default. */
 bool describe_is_users(const struct conf *conf, const char *key);
 
-/* Do the job's containers come from a cluster, and not from this machine? */
-bool describe_is_for_cluster(const struct conf *conf);
-
 /* The task types that `conf` asks for, by .instances, in the order they are named. */
 void describe_find_types(const struct conf *conf, struct str_list *types);
 

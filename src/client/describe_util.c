@@ -33,11 +33,6 @@ bool describe_is_users(const struct conf *conf, const char *key)
 	return entry && entry->layer != CONF_LAYER_DEFAULT;
 }
 
-bool describe_is_for_cluster(const struct conf *conf)
-{
-	return !str_equal(conf_text(conf, "tony.application.scheduler"), "local");
-}
-
 enum job_mode describe_mode(const struct conf *conf)
 {
 	const char *mode = conf_text(conf, "tony.application.distributed-mode");

@@ -11,6 +11,7 @@
 #include "client/job_file.h"
 #include "conf/problems.h"
 #include "hadoop/site.h"
+#include "scheduler/scheduler.h"
 
 static bool is_job_file(const char *word)
 {
@@ -296,7 +297,7 @@ static void set_plain(const struct job_options *options, struct conf *conf)
 	set(conf, "--framework", "tony.application.framework", options->framework);
 	set(conf, "--scheduler", "tony.application.scheduler", options->scheduler);
 	set(conf, "--output", "tony.application.output-dir", options->output);
-	set(conf, "--queue", "tony.yarn.queue", options->queue);
+	set(conf, "--queue", "tony.application.queue", options->queue);
 	set_timeout(options->timeout, conf);
 	set(conf, "--retries", "tony.am.retry-count", options->retries);
 	set(conf, "--sidecar_tensorboard_log_dir", "tony.application.tensorboard-log-dir",
@@ -458,13 +459,16 @@ static int set_command(const struct job_options *options, const struct str_list 
 	return set_words(conf, command, err);
 }
 
-/* Who says where the site files are means a cluster. */
+/* A user who says where a cluster's site files are means the cluster. */
 static void choose_scheduler(struct conf *conf)
 {
 	static const char *const variables[] = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"};
+	const struct scheduler_client_ops *ops;
 
-	if (hadoop_site_has_yarn()) {
-		conf_set_default(conf, "tony.application.scheduler", "yarn");
+	for (size_t i = 0; (ops = scheduler_client_at(i)); i++) {
+		if (!ops->traits->is_service || !ops->is_there())
+			continue;
+		conf_set_default(conf, "tony.application.scheduler", ops->traits->name);
 		return;
 	}
 	for (size_t i = 0; i < array_length(variables); i++) {

@@ -174,26 +174,19 @@ static bool is_default(const struct conf_entry *entry)
 	return str_equal_nocase(entry->value, usual ? usual : "");
 }
 
-static bool is_for_cluster(const struct conf *conf)
-{
-	const char *scheduler = conf_text(conf, "tony.application.scheduler");
-
-	return scheduler && !str_equal(scheduler, "local");
-}
-
 static void check_status(struct conf *conf, const struct conf_entry *entry)
 {
 	const struct key *key = entry->key;
+	const char *scheduler = conf_text(conf, "tony.application.scheduler");
 
 	if (is_default(entry))
 		return;
 	switch (key->status) {
 	case KEY_HONOURED:
-		return;
-	case KEY_CLUSTER:
-		if (is_for_cluster(conf))
-			return;
-		entry_warning(conf, entry, "has no effect on the local scheduler: %s", key->note);
+		/* A site file is for the jobs of all schedulers. */
+		if (entry->layer != CONF_LAYER_SITE && !key_is_read(key, scheduler))
+			entry_warning(conf, entry, "has no effect on the %s scheduler: %s",
+				      scheduler, key->note);
 		return;
 	case KEY_SITE:
 	case KEY_SITE_IGNORED:

@@ -64,7 +64,7 @@ static char *place_text(const struct conf_place *place)
 
 struct conf_entry *conf_entry_of(const struct conf *conf, const char *name)
 {
-	return map_get(conf->entries, name);
+	return map_get(conf->entries, key_own_name(name));
 }
 
 bool conf_is_masked(const struct conf_entry *entry)
@@ -85,9 +85,9 @@ static struct conf_entry *create_entry(struct conf *conf, const char *name)
 {
 	struct conf_entry *entry = mem_alloc(sizeof(*entry));
 
-	entry->name = mem_strdup(name);
-	entry->key = str_starts_with(name, "tony.") ? key_find(name, NULL) : NULL;
-	map_set(conf->entries, name, entry);
+	entry->name = mem_strdup(key_own_name(name));
+	entry->key = str_starts_with(name, "tony.") ? key_find(entry->name, NULL) : NULL;
+	map_set(conf->entries, entry->name, entry);
 	return entry;
 }
 
@@ -286,7 +286,7 @@ void conf_load_pairs(struct conf *conf, const struct str_list *pairs)
  * is: its mask is an error that asks for it (check.c). */
 static bool is_for_job(const struct key *key)
 {
-	return !key->deprecated_by && (key->status == KEY_HONOURED || key->status == KEY_CLUSTER);
+	return !key->deprecated_by && (key->status == KEY_HONOURED);
 }
 
 /* "framework ray" and "tony.application.tensorboard-log-dir" name what made tony add the row. */

@@ -162,8 +162,37 @@ int key_check_task_type(const char *name, struct err *err)
 
 const char *key_status_name(enum key_status status)
 {
-	static const char *const names[] = {"honoured",	    "cluster", "site",	  "site-ignored",
-					    "site-refused", "rule",    "ignored", "refused"};
+	static const char *const names[] = {"honoured", "site",	   "site-ignored", "site-refused",
+					    "rule",	"ignored", "refused"};
 
 	return names[status];
+}
+
+const char *key_own_name(const char *name)
+{
+	for (size_t i = 0; i < key_alias_count; i++)
+		if (str_equal(key_aliases[i].name, name))
+			return key_aliases[i].alias_of;
+	return name;
+}
+
+void key_list_schedulers(const struct key *key, struct str_list *names)
+{
+#define NAME(scheduler) #scheduler,
+	static const char *const schedulers[] = {SCHEDULER_LIST(NAME, NAME)};
+
+	for (size_t i = 0; i < array_length(schedulers); i++)
+		if (key->schedulers & (1u << i))
+			str_list_add(names, schedulers[i]);
+}
+
+bool key_is_read(const struct key *key, const char *scheduler)
+{
+	struct str_list names cleanup_str_list = {0};
+
+	key_list_schedulers(key, &names);
+	for (size_t i = 0; i < names.count; i++)
+		if (str_equal_nocase(names.items[i], scheduler))
+			return true;
+	return names.count == 0;
 }

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "job/scheduler_list.h"
 
 enum key_type {
 	KEY_TEXT,
@@ -29,8 +30,7 @@ enum key_type {
 /* What this program does with a key that a user has set to something else than the default. */
 enum key_status {
 	KEY_HONOURED,
-	KEY_CLUSTER, /* has an effect on a cluster's scheduler; on the local one, a warning */
-	KEY_SITE,    /* read by the history portal: belongs in tony-site.xml, elsewhere a warning */
+	KEY_SITE, /* read by the history portal: belongs in tony-site.xml, elsewhere a warning */
 	/* Of TonY's portal. A site file is shared, so a job's verbs say nothing of one there. */
 	KEY_SITE_IGNORED, /* a warning; in tony-site.xml, of tony portal */
 	KEY_SITE_REFUSED, /* a warning; with one in tony-site.xml tony portal does not start */
@@ -38,6 +38,11 @@ enum key_status {
 	KEY_IGNORED,	  /* a warning that says why */
 	KEY_REFUSED,	  /* an error that says what to write instead */
 };
+
+/* A bit for each scheduler: those that read a key. */
+#define KEY_SCHEDULER_INDEX(scheduler) KEY_SCHEDULER_##scheduler,
+enum { SCHEDULER_LIST(KEY_SCHEDULER_INDEX, KEY_SCHEDULER_INDEX) };
+#define KEY_ON(scheduler) (1u << KEY_SCHEDULER_##scheduler)
 
 struct key {
 	const char *name; /* with <type>, <group> or <field> where a word of the user's stands */
@@ -52,8 +57,11 @@ struct key {
 	bool secret;		    /* never shown */
 	bool path; /* of this machine: "~" and "$HOME" at its start are the user's home */
 	enum key_status status;
-	const char *note; /* the status's reason or remedy, a phrase */
+	/* KEY_ON()s; on others the key has no effect, of which a warning tells. 0: all read it. */
+	unsigned schedulers;
+	const char *note; /* the reason or remedy of status or schedulers, a phrase */
 	const char *deprecated_by;
+	const char *alias_of; /* the key of which this is another name, as good as its own */
 	const char *since;
 	const char *doc; /* sentences */
 };
@@ -66,6 +74,8 @@ struct key_group {
 };
 extern const struct key_group key_groups[];
 extern const size_t key_group_count;
+extern const struct key key_aliases[]; /* one of the groups */
+extern const size_t key_alias_count;
 
 /* A word of the user's within a key's name; points into it. */
 struct key_word {
@@ -111,6 +121,12 @@ const char *key_find_choice(const struct key *key, const char *value);
 /* "duration in ms", "one of GANG, FCFS": what a manual says of the value. The caller frees. */
 char *key_describe_type(const struct key *key);
 const char *key_status_name(enum key_status status);
+/* Of a name that is an alias, the key's own; else the name. */
+const char *key_own_name(const char *name);
+/* Has the key an effect on this scheduler, in any case of letters? */
+bool key_is_read(const struct key *key, const char *scheduler);
+/* The schedulers that key->schedulers names. */
+void key_list_schedulers(const struct key *key, struct str_list *names);
 
 /* scdoc source of tony-conf(5). */
 void keys_write_man(struct str *out);

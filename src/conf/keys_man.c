@@ -60,12 +60,18 @@ char *key_describe_type(const struct key *key)
 /* What happens to a value other than the default, as a sentence; "" when it is honoured. */
 static char *describe_status(const struct key *key)
 {
+	struct str_list names cleanup_str_list = {0};
+
+	if (key->alias_of)
+		return mem_printf("Another name of %s.", key->alias_of);
 	if (key->deprecated_by)
 		return mem_printf("Deprecated: write %s.", key->deprecated_by);
+	key_list_schedulers(key, &names);
+	char *schedulers cleanup_free = str_list_join(&names, ", ");
+	if (names.count > 0 && key->status == KEY_HONOURED)
+		return mem_printf("Only on the scheduler %s; elsewhere it has no effect: %s.",
+				  schedulers, key->note);
 	switch (key->status) {
-	case KEY_CLUSTER:
-		return mem_printf("No effect, and a warning, on the local scheduler: %s.",
-				  key->note);
 	case KEY_SITE:
 		return mem_printf("No effect on a job: %s.", key->note);
 	case KEY_SITE_IGNORED:
@@ -226,6 +232,17 @@ void keys_write_table(const char *word, struct str *out)
 	}
 }
 
+static json_t *list_to_json(const struct key *key)
+{
+	struct str_list names cleanup_str_list = {0};
+	json_t *array = json_array();
+
+	key_list_schedulers(key, &names);
+	for (size_t i = 0; i < names.count; i++)
+		json_array_append_new(array, json_string(names.items[i]));
+	return array;
+}
+
 static json_t *key_to_json(const struct key *key)
 {
 	json_t *object = json_object();
@@ -235,7 +252,10 @@ static json_t *key_to_json(const struct key *key)
 	json_set_text(object, "type", type);
 	json_set_text(object, "default", key->default_value);
 	json_set_text(object, "status", key_status_name(key->status));
+	if (key->schedulers)
+		json_object_set_new(object, "schedulers", list_to_json(key));
 	json_set_text(object, "note", key->note);
+	json_set_text(object, "alias_of", key->alias_of);
 	json_set_text(object, "deprecated_by", key->deprecated_by);
 	json_set_bool(object, "multi_value", key->multi_value);
 	json_set_text(object, "since", key->since);

@@ -15,6 +15,7 @@
 #define NO_DOCKER    "only a cluster's container runtime starts images"
 #define NO_HADOOP    "a local job does not talk to Hadoop"
 #define NO_YARN	     "only YARN has it"
+#define NO_LOCAL     "its containers are on other machines"
 #define NO_CLASSPATH "there is no JVM here whose class path it could be"
 #define NO_DRIVER    "the application master serves Horovod's rendezvous itself"
 #define TEST_HOOK    "these programs have no hooks for tests"
@@ -25,6 +26,8 @@
 #define NO_KERBEROS                                                                                \
 	"this version does not log in to Kerberos; tony portal reads as the user that runs it"
 #define MAX_INSTANCES 100000
+#define LOCAL	      KEY_ON(local)
+#define YARN	      KEY_ON(yarn)
 #define MAX_COMMAND   131071 /* what Linux takes as one argument */
 
 static const char *const modes[] = {"GANG", "FCFS", NULL};
@@ -166,32 +169,31 @@ static const struct key application_keys[] = {
 	 .note = "make the step a task type of its own and name it in "
 		 "tony.application.prepare-stage",
 	 .doc = "In TonY, the application master ran the command before the training."},
-	{"tony.yarn.queue", KEY_TEXT, "default", .since = TONY_L, .status = KEY_CLUSTER,
+	{"tony.application.queue", KEY_TEXT, "default", .since = OURS, .schedulers = YARN,
 	 .note = "only a cluster has queues", .doc = "The queue the job is submitted to."},
-	{"tony.application.type", KEY_TEXT, "TONY", .max = 20, .since = TONY_L,
-	 .status = KEY_CLUSTER, .note = "only YARN has application types",
-	 .doc = "YARN's application type."},
-	{"tony.application.node-label", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
+	{"tony.application.type", KEY_TEXT, "TONY", .max = 20, .since = TONY_L, .schedulers = YARN,
+	 .note = "only YARN has application types", .doc = "YARN's application type."},
+	{"tony.application.node-label", KEY_TEXT, .since = TONY_L, .schedulers = YARN,
 	 .note = NO_LABELS,
 	 .doc = "The node label for all containers, the application master's included."},
-	{"tony.application.placement-spec", KEY_TEXT, .since = TONY_N, .status = KEY_CLUSTER,
+	{"tony.application.placement-spec", KEY_TEXT, .since = TONY_N, .schedulers = YARN,
 	 .note = NO_PLACEMENT, .doc = "YARN placement constraint of the application."},
 	{"tony.application.num-client-rm-connect-retries", KEY_INT, "3", .max = INT32_MAX,
-	 .since = TONY_L, .status = KEY_CLUSTER, .note = "only YARN has a resource manager",
+	 .since = TONY_L, .schedulers = YARN, .note = "only YARN has a resource manager",
 	 .doc = "For how many times yarn.resourcemanager.connect.retry-interval.ms the client "
 		"tries "
 		"to reach the ResourceManager."},
 	{"tony.application.hdfs-conf-path", KEY_TEXT, .path = true, .since = TONY_L,
-	 .status = KEY_CLUSTER, .note = NO_HADOOP,
+	 .schedulers = YARN, .note = NO_HADOOP,
 	 .doc = "An hdfs-site.xml that is read after those of HADOOP_CONF_DIR. Containers read "
 		"none: what they need travels with the job."},
 	{"tony.application.yarn-conf-path", KEY_TEXT, .path = true, .since = TONY_L,
-	 .status = KEY_CLUSTER, .note = NO_HADOOP, .doc = "A yarn-site.xml, likewise."},
+	 .schedulers = YARN, .note = NO_HADOOP, .doc = "A yarn-site.xml, likewise."},
 	{"tony.application.mapred-conf-path", KEY_TEXT, .since = TONY_L, .status = KEY_IGNORED,
 	 .note = NO_CLASSPATH,
 	 .doc = "In TonY, where the client looks for tony.application.hadoop.location and "
 		"tony.application.hadoop.classpath."},
-	{"tony.application.hadoop.location", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
+	{"tony.application.hadoop.location", KEY_TEXT, .since = TONY_L, .schedulers = YARN,
 	 .note = NO_HADOOP,
 	 .doc = "URI#NAME of a Hadoop archive in the cluster's file system, which every task finds "
 		"unpacked as NAME."},
@@ -201,29 +203,29 @@ static const struct key application_keys[] = {
 	 .note = "delegation tokens are for clusters with Kerberos, to which this version does not "
 		 "submit; without it programs reach those file systems as they are",
 	 .doc = "In TonY, further file systems to get delegation tokens for."},
-	{"tony.yarn.priority", KEY_INT, .max = INT32_MAX, .since = OURS, .status = KEY_CLUSTER,
+	{"tony.yarn.priority", KEY_INT, .max = INT32_MAX, .since = OURS, .schedulers = YARN,
 	 .note = NO_YARN,
 	 .doc = "The application's priority within its queue; larger ones go first. Unset: the "
 		"queue's default."},
-	{"tony.yarn.view-acl", KEY_TEXT, .since = OURS, .status = KEY_CLUSTER, .note = NO_YARN,
+	{"tony.yarn.view-acl", KEY_TEXT, .since = OURS, .schedulers = YARN, .note = NO_YARN,
 	 .doc = "Who, beside the owner and administrators, may see the application and its logs: "
 		"\"user1,user2 group1\", or * for everybody, which is what TonY has."},
-	{"tony.yarn.modify-acl", KEY_TEXT, .since = OURS, .status = KEY_CLUSTER, .note = NO_YARN,
+	{"tony.yarn.modify-acl", KEY_TEXT, .since = OURS, .schedulers = YARN, .note = NO_YARN,
 	 .doc = "Who may kill it, likewise."},
-	{"tony.yarn.log-include", KEY_TEXT, .since = OURS, .status = KEY_CLUSTER, .note = NO_YARN,
+	{"tony.yarn.log-include", KEY_TEXT, .since = OURS, .schedulers = YARN, .note = NO_YARN,
 	 .doc = "Regular expression (Java's) of the log files that YARN collects at the job's end. "
 		"Unset: all."},
-	{"tony.yarn.log-exclude", KEY_TEXT, .since = OURS, .status = KEY_CLUSTER, .note = NO_YARN,
+	{"tony.yarn.log-exclude", KEY_TEXT, .since = OURS, .schedulers = YARN, .note = NO_YARN,
 	 .doc = "Of those that it does not."},
-	{"tony.yarn.rolled-log-include", KEY_TEXT, .since = OURS, .status = KEY_CLUSTER,
+	{"tony.yarn.rolled-log-include", KEY_TEXT, .since = OURS, .schedulers = YARN,
 	 .note = NO_YARN, .doc = "Of those that it collects already while the job runs."},
-	{"tony.yarn.rolled-log-exclude", KEY_TEXT, .since = OURS, .status = KEY_CLUSTER,
+	{"tony.yarn.rolled-log-exclude", KEY_TEXT, .since = OURS, .schedulers = YARN,
 	 .note = NO_YARN, .doc = "Of those that it does not."},
-	{"tony.hdfs.httpfs", KEY_LIST, .since = OURS, .status = KEY_CLUSTER, .note = NO_HADOOP,
+	{"tony.hdfs.httpfs", KEY_LIST, .since = OURS, .schedulers = YARN, .note = NO_HADOOP,
 	 .doc = "URLs of HttpFS gateways (http://host:14000) through which files go in place of "
 		"the "
 		"NameNode's and DataNodes' own WebHDFS."},
-	{"tony.hdfs.ca-file", KEY_TEXT, .path = true, .since = OURS, .status = KEY_CLUSTER,
+	{"tony.hdfs.ca-file", KEY_TEXT, .path = true, .since = OURS, .schedulers = YARN,
 	 .note = NO_HADOOP,
 	 .doc = "File with the certificates of the authorities that sign those of the cluster's "
 		"https addresses: PEM, PKCS #12 without a password, or Java's JKS. It travels "
@@ -318,20 +320,19 @@ static const struct key type_keys[] = {
 		"come later join, and `tony scale` changes how many are wanted, up to "
 		"tony.<type>.max-instances (unset: tony.<type>.instances). Each change is a new "
 		"epoch, and costs no retry. Unset: the type has as many tasks as it asks for."},
-	{"tony.<type>.node-label", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
-	 .note = NO_LABELS,
+	{"tony.<type>.node-label", KEY_TEXT, .since = TONY_L, .schedulers = YARN, .note = NO_LABELS,
 	 .doc = "The node label expression for this type. Unset: tony.application.node-label."},
-	{"tony.<type>.placement-spec", KEY_TEXT, .since = TONY_N, .status = KEY_CLUSTER,
+	{"tony.<type>.placement-spec", KEY_TEXT, .since = TONY_N, .schedulers = YARN,
 	 .note = NO_PLACEMENT,
 	 .doc = "YARN placement constraint of this type. Unset: tony.containers.placement-spec."},
-	{"tony.<type>.allocation-tags", KEY_LIST, .since = TONY_N, .status = KEY_CLUSTER,
+	{"tony.<type>.allocation-tags", KEY_LIST, .since = TONY_N, .schedulers = YARN,
 	 .note = NO_PLACEMENT,
 	 .doc = "YARN allocation tags of this type. Unset: tony.containers.allocation-tags."},
 	{"tony.<type>.resource.<resource>", KEY_INT, .max = INT32_MAX, .since = OURS,
-	 .status = KEY_CLUSTER, .note = NO_YARN,
+	 .schedulers = YARN, .note = NO_YARN,
 	 .doc = "How much of another of YARN's resource types each task gets: "
 		"tony.worker.resource.yarn.io/fpga is 1."},
-	{"tony.docker.<type>.image", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
+	{"tony.docker.<type>.image", KEY_TEXT, .since = TONY_L, .schedulers = YARN,
 	 .note = NO_DOCKER, .doc = "Image of this type. Unset: tony.docker.containers.image."},
 };
 
@@ -348,9 +349,9 @@ static const struct key container_keys[] = {
 	{"tony.containers.envs", KEY_ENVIRONMENT, .multi_value = true, .since = TONY_L,
 	 .doc = "Environment of every container, and so of the programs in it; --container_env "
 		"adds to it. tony.execution.envs wins."},
-	{"tony.containers.placement-spec", KEY_TEXT, .since = TONY_N, .status = KEY_CLUSTER,
+	{"tony.containers.placement-spec", KEY_TEXT, .since = TONY_N, .schedulers = YARN,
 	 .note = NO_PLACEMENT, .doc = "YARN placement constraint of all types."},
-	{"tony.containers.allocation-tags", KEY_LIST, .since = TONY_N, .status = KEY_CLUSTER,
+	{"tony.containers.allocation-tags", KEY_LIST, .since = TONY_N, .schedulers = YARN,
 	 .note = NO_PLACEMENT, .doc = "YARN allocation tags of all types."},
 	{"tony.container.allocation.timeout", KEY_DURATION, "0", .min = -1, .bare_ms = 1,
 	 .since = TONY_N,
@@ -362,13 +363,13 @@ static const struct key container_keys[] = {
 	 .doc = "How long a container may take from its launch to its registration; 0 or -1: no "
 		"limit, as in TonY's tony-default.xml, where a container that dies on the way "
 		"holds the job up for ever."},
-	{"tony.docker.enabled", KEY_BOOL, "false", .since = TONY_L, .status = KEY_CLUSTER,
+	{"tony.docker.enabled", KEY_BOOL, "false", .since = TONY_L, .schedulers = YARN,
 	 .note = NO_DOCKER,
 	 .doc = "Whether containers run from images. Without an image the job is "
 		"refused (TonY ran it without Docker)."},
-	{"tony.docker.containers.image", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
+	{"tony.docker.containers.image", KEY_TEXT, .since = TONY_L, .schedulers = YARN,
 	 .note = NO_DOCKER, .doc = "Image of the types without one of their own."},
-	{"tony.docker.containers.mount", KEY_TEXT, .since = TONY_L, .status = KEY_CLUSTER,
+	{"tony.docker.containers.mount", KEY_TEXT, .since = TONY_L, .schedulers = YARN,
 	 .note = NO_DOCKER,
 	 .doc = "Directories that are mounted into the images: SOURCE:TARGET:MODE, between commas, "
 		"as YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS takes them."},
@@ -451,20 +452,20 @@ static const struct key am_keys[] = {
 	 .doc = "Files, likewise."},
 	{"tony.am.command", KEY_TEXT, .max = MAX_COMMAND, .since = TONY_L,
 	 .doc = "The command of a job without task types. Unset: tony.containers.command."},
-	{"tony.am.node-label", KEY_TEXT, .since = TONY_N, .status = KEY_CLUSTER, .note = NO_LABELS,
+	{"tony.am.node-label", KEY_TEXT, .since = TONY_N, .schedulers = YARN, .note = NO_LABELS,
 	 .doc = "Node label of the application master's container."},
-	{"tony.am.max-attempts", KEY_INT, "0", .max = 1000, .since = OURS, .status = KEY_CLUSTER,
+	{"tony.am.max-attempts", KEY_INT, "0", .max = 1000, .since = OURS, .schedulers = YARN,
 	 .note = "there is one application master, and its guardian",
 	 .doc = "How often YARN starts the application master in all; 0: as often as the cluster's "
 		"yarn.resourcemanager.am.max-attempts says, which is also the most."},
-	{"tony.am.trust-proxy", KEY_BOOL, "true", .since = OURS, .status = KEY_CLUSTER,
+	{"tony.am.trust-proxy", KEY_BOOL, "true", .since = OURS, .schedulers = YARN,
 	 .note = "there is no web proxy",
 	 .doc = "The job's page may be looked at through YARN's web proxy: by everybody whom "
 		"that lets in, and on a cluster with Kerberos by the owner and by whom "
 		"tony.yarn.view-acl names. It is known by its host, so whoever can make requests "
 		"from that host can, too."},
 	{"tony.am.startup-timeout", KEY_DURATION, "0", .bare_ms = 1, .since = TONY_N,
-	 .status = KEY_CLUSTER, .note = "the application master starts at once",
+	 .schedulers = YARN, .note = "the application master starts at once",
 	 .doc = "How long a client that follows the job (submit, wait, logs -f, events -f) waits "
 		"for "
 		"the application master to start before it kills the application; 0: no limit."},
@@ -494,18 +495,21 @@ static const struct key companion_keys[] = {
 	 .doc = "Whether tony.driver.command is the user's own driver of Horovod, which serves the "
 		"rendezvous and says which process gets which rank. Else the application master "
 		"does, and tony.driver.* is refused."},
-	{"tony.local.memory", KEY_SIZE, .min = 1, .since = OURS,
+	{"tony.local.memory", KEY_SIZE, .min = 1, .since = OURS, .schedulers = LOCAL,
+	 .note = NO_LOCAL,
 	 .doc = "How much memory the local scheduler gives out to all jobs of this user together. "
 		"The holdings of other users' jobs do not count. Unset: the machine's."},
-	{"tony.local.vcores", KEY_INT, .min = 1, .max = 100000, .since = OURS,
+	{"tony.local.vcores", KEY_INT, .min = 1, .max = 100000, .since = OURS, .schedulers = LOCAL,
+	 .note = NO_LOCAL,
 	 .doc = "How many cores, likewise. Unset: tasks share the machine's cores, however many "
 		"they "
 		"ask for together; one that asks for more cores than there are is refused."},
-	{"tony.local.gpus", KEY_INT, .max = 1024, .since = OURS,
+	{"tony.local.gpus", KEY_INT, .max = 1024, .since = OURS, .schedulers = LOCAL,
+	 .note = NO_LOCAL,
 	 .doc = "How many of the machine's GPUs the local scheduler gives out, the first ones. "
 		"Those that jobs of other users hold are not free. Unset: all."},
 	{"tony.local.max-gpus-per-user", KEY_INT, .min = 1, .max = 1024, .since = OURS,
-	 .status = KEY_RULE, .note = "it is the administrator's",
+	 .schedulers = LOCAL, .status = KEY_RULE, .note = "it is the administrator's",
 	 .doc = "How many GPUs of a machine the local jobs of one user may hold together. The "
 		"local scheduler does not count the GPUs that another user claims beyond that, "
 		"so lower it while no job runs. Unset: no limit."},
@@ -583,6 +587,12 @@ static const struct key site_keys[] = {
 	 .doc = "In TonY, what the portal signs sessions with."},
 };
 
+const struct key key_aliases[] = {
+	{"tony.yarn.queue", KEY_TEXT, .since = TONY_L, .alias_of = "tony.application.queue",
+	 .doc = "The queue the job is submitted to."},
+};
+const size_t key_alias_count = array_length(key_aliases);
+
 const struct key_group key_groups[] = {
 	{"APPLICATION", "The job as a whole.", application_keys, array_length(application_keys)},
 	{"TASK TYPES",
@@ -597,5 +607,7 @@ const struct key_group key_groups[] = {
 	{"TENSORBOARD, HOROVOD AND THE LOCAL SCHEDULER", "Companions of a job.", companion_keys,
 	 array_length(companion_keys)},
 	{"HISTORY AND PORTAL", "For tony-site.xml.", site_keys, array_length(site_keys)},
+	{"OTHER NAMES", "Of keys above, and as good as theirs.", key_aliases,
+	 array_length(key_aliases)},
 };
 const size_t key_group_count = array_length(key_groups);

@@ -130,7 +130,7 @@ static void fill(struct job *job, const struct conf *conf, const struct jhist_na
 		.user = mem_strdup(name->user),
 		.framework = lower(conf_text(conf, "tony.application.framework")),
 		.scheduler = mem_strdup("yarn"),
-		.queue = mem_strdup(conf_text(conf, "tony.yarn.queue")),
+		.queue = mem_strdup(conf_text(conf, "tony.application.queue")),
 		.submitted_ms = name->started_ms,
 		.heartbeat_interval_ms = 1000,
 		.max_missed_heartbeats = 1,

@@ -27,7 +27,7 @@ const struct job_field job_fields[] = {
 	{JOB(user), FIELD_TEXT, 256},
 	{JOB(framework), FIELD_TEXT, 64, .min = 1},
 	{JOB(scheduler), FIELD_OPTIONAL_TEXT, 64, "tony.application.scheduler"},
-	{JOB(queue), FIELD_OPTIONAL_TEXT, TEXT_CAP, "tony.yarn.queue"},
+	{JOB(queue), FIELD_OPTIONAL_TEXT, TEXT_CAP, "tony.application.queue"},
 	{JOB(rerun_of), FIELD_OPTIONAL_TEXT, 128},
 	{JOB(tags), FIELD_LIST, TEXT_CAP, "tony.application.tags"},
 	{JOB(mode), FIELD_CHOICE, .choices = modes, .key = "tony.application.distributed-mode"},

@@ -80,8 +80,9 @@ static int refuse_unknown(const char *name, const queue_info *root, struct err *
 	if (root)
 		name_leaves(root, 0, &names);
 	char *list cleanup_free = str_list_join(&names, ", ");
-	return err_set(err, ERR_CONFIG, "tony.yarn.queue: the cluster has no queue \"%s\"%s%s",
-		       name, names.count > 0 ? "; there is " : "", list);
+	return err_set(err, ERR_CONFIG,
+		       "tony.application.queue: the cluster has no queue \"%s\"%s%s", name,
+		       names.count > 0 ? "; there is " : "", list);
 }
 
 /* ---- labels ------------------------------------------------------------------------------- */
@@ -157,13 +158,14 @@ static int check_found(struct hadoop_cluster *cluster, const struct job *job,
 		struct str_list names cleanup_str_list = {0};
 		name_leaves(queue, 0, &names);
 		char *list cleanup_free = str_list_join(&names, ", ");
-		return err_set(err, ERR_CONFIG,
-			       "tony.yarn.queue: \"%s\" is no leaf: jobs go to queues below it: %s",
-			       job->queue, list);
+		return err_set(
+			err, ERR_CONFIG,
+			"tony.application.queue: \"%s\" is no leaf: jobs go to queues below it: %s",
+			job->queue, list);
 	}
 	if (queue->has_state && queue->state != HADOOP__QUEUE_STATE_PROTO__Q_RUNNING)
 		return err_set(err, ERR_CAPACITY,
-			       "tony.yarn.queue: the queue \"%s\" is %s: it takes no jobs",
+			       "tony.application.queue: the queue \"%s\" is %s: it takes no jobs",
 			       job->queue,
 			       queue->state == HADOOP__QUEUE_STATE_PROTO__Q_DRAINING ? "draining"
 										     : "stopped");

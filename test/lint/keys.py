@@ -24,7 +24,7 @@ PARTS = {
     "tony.tensorboard.vcores": '"tony.%s.vcores"',
     "tony.tensorboard.gpus": '"tony.%s.gpus"',
 }
-READ = {"honoured", "cluster", "site", "rule"}
+READ = {"honoured", "site", "rule"}
 
 
 def source():
@@ -36,7 +36,7 @@ def main(build):
     keys = json.loads(subprocess.run([f"{build}/tony", "config", "keys", "--json"], check=True, capture_output=True).stdout)
     text = source()
     tables = (ROOT / "src/job/job_fields.c").read_text()
-    unread = [key["name"] for key in keys if key["status"] in READ and "deprecated_by" not in key
+    unread = [key["name"] for key in keys if key["status"] in READ and not {"deprecated_by", "alias_of"} & set(key)
               and PARTS.get(key["name"], re.sub(r"<\w+>", "%s", key["name"])) not in text
               and f'"{key["name"]}"' not in tables]
     for name in unread:

@@ -639,6 +639,52 @@ static void test_older_names(void **state)
 		    "tony.task.gpu-command is set too");
 }
 
+/* A site file is for the jobs of all schedulers. */
+static void test_site_file_may_name_another_scheduler(void **state)
+{
+	fixture_write("site/tony-site.xml", XML(PROPERTY("tony.yarn.priority", "3") PROPERTY(
+						    "tony.application.scheduler", "local")));
+	fixture_write("tony.xml", XML(PROPERTY("tony.application.name", "any")));
+	struct conf *conf cleanup_conf = fixture_load();
+	conf_resolve(conf, false);
+	assert_no_lines(&conf_problems(conf)->warnings);
+
+	fixture_write("tony.xml", XML(PROPERTY("tony.yarn.priority", "3")));
+	struct conf *other cleanup_conf = fixture_load();
+	conf_resolve(other, false);
+	assert_int_equal(conf_problems(other)->warnings.count, 1);
+	assert_line_has(&conf_problems(other)->warnings,
+			"tony.yarn.priority: has no effect on the local scheduler");
+	assert_int_equal(unlink("site/tony-site.xml"), 0);
+}
+
+static void test_alias_counts_as_its_key(void **state)
+{
+	const struct conf_place typed = {CONF_LAYER_CONF, "--conf", 0};
+
+	fixture_write("tony.xml", XML(PROPERTY("tony.yarn.queue", "ml")
+					      PROPERTY("tony.application.scheduler", "yarn")));
+	struct conf *conf cleanup_conf = fixture_load();
+	conf_resolve(conf, false);
+	assert_string_equal(conf_text(conf, "tony.application.queue"), "ml");
+	assert_no_lines(&conf_problems(conf)->warnings);
+
+	struct conf *later cleanup_conf = fixture_load();
+	conf_set(later, &typed, "tony.application.queue", "typed");
+	conf_resolve(later, false);
+	assert_string_equal(conf_text(later, "tony.application.queue"), "typed");
+	assert_no_lines(&conf_problems(later)->warnings);
+
+	fixture_write("tony.xml", XML(PROPERTY("tony.application.queue", "ml")));
+	struct conf *local cleanup_conf = fixture_load();
+	conf_set(local, &typed, "tony.yarn.queue", "typed");
+	conf_resolve(local, false);
+	assert_string_equal(conf_text(local, "tony.application.queue"), "typed");
+	assert_int_equal(conf_problems(local)->warnings.count, 1);
+	assert_line_has(&conf_problems(local)->warnings,
+			"tony.application.queue: has no effect on the local scheduler");
+}
+
 static void test_a_flood_of_errors_is_cut_short(void **state)
 {
 	struct conf *conf cleanup_conf = fixture_load();
@@ -660,6 +706,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_layers),
+		TEST(test_site_file_may_name_another_scheduler),
+		TEST(test_alias_counts_as_its_key),
 		TEST(test_no_files),
 		TEST(test_conf_file_instead_of_tony_xml),
 		TEST(test_final),
