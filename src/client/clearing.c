@@ -166,11 +166,12 @@ int clearing_age_cache(struct clearing *clearing, const struct scheduler_client_
 /* Of a removal that was killed, or met something that could not be removed then. */
 static void sweep(const char *state)
 {
-	char *jobs cleanup_free = state_dir_jobs(state),
-		   *mirrors cleanup_free = fs_join(state, "yarn");
+	const struct scheduler_client_ops *ops;
 
-	removal_sweep(jobs);
-	removal_sweep(mirrors);
+	for (size_t i = 0; (ops = scheduler_client_at(i)); i++) {
+		char *jobs cleanup_free = fs_join(state, ops->traits->folder);
+		removal_sweep(jobs);
+	}
 }
 
 int clearing_end(struct clearing *clearing, int64_t max_age_ms, struct err *err)

@@ -115,15 +115,24 @@ static void note_sources(const char *job_dir, struct map *used)
 		map_set(used, hash, used);
 }
 
-/* Notes the files of jobs that have not ended, and the sources of all jobs but those that are being
- * removed. -1: a description cannot be read, so nothing may be removed. */
-static int note_jobs(const char *state, const struct stage_cache_removal *removal, struct map *used)
+/* Of an engine that starts AMs by itself, the journal alone tells that none will follow. */
+static bool is_over(const struct scheduler_traits *engine, const char *job_dir)
 {
-	char *jobs cleanup_free = state_dir_jobs(state);
+	return local_job_ended_before(job_dir, INT64_MAX) ||
+	       (!engine->restarts_am && local_job_life(job_dir, NULL) == LOCAL_GONE);
+}
+
+/* 0: the engine has had no job. -1: its folder or a description cannot be read. */
+static int note_jobs_of(const struct scheduler_traits *engine, const char *state,
+			const struct stage_cache_removal *removal, struct map *used)
+{
+	char *jobs cleanup_free = fs_join(state, engine->folder);
 	DIR *directory cleanup_dir = opendir(jobs);
 	const struct dirent *entry;
 
-	while (directory && (entry = readdir(directory))) {
+	if (!directory)
+		return errno == ENOENT ? 0 : -1;
+	while ((entry = readdir(directory))) {
 		char *job_dir cleanup_free = fs_join(jobs, entry->d_name);
 		char *description cleanup_free = fs_join(job_dir, "job.json");
 		if (!state_dir_is_job_id(entry->d_name) ||
@@ -131,8 +140,7 @@ static int note_jobs(const char *state, const struct stage_cache_removal *remova
 			continue;
 		local_sources_tidy(job_dir);
 		note_sources(job_dir, used);
-		if (!fs_exists(description) || local_job_ended_before(job_dir, INT64_MAX) ||
-		    local_job_life(job_dir, NULL) == LOCAL_GONE)
+		if (!fs_exists(description) || is_over(engine, job_dir))
 			continue;
 		struct job *job = job_read_file(description, NULL);
 		if (!job)
@@ -140,7 +148,23 @@ static int note_jobs(const char *state, const struct stage_cache_removal *remova
 		note_files(job, used);
 		job_destroy(job);
 	}
-	return directory ? 0 : -1;
+	return 1;
+}
+
+/* Notes the files of jobs that have not ended, and the sources of all jobs but those that are being
+ * removed. False: not all jobs are known, or none is, so nothing may be removed. */
+static bool note_jobs(const char *state, const struct stage_cache_removal *removal,
+		      struct map *used)
+{
+	const struct scheduler_client_ops *ops;
+	int known = 0;
+
+	for (size_t i = 0; known >= 0 && (ops = scheduler_client_at(i)); i++) {
+		int result =
+			ops->traits->staged ? 0 : note_jobs_of(ops->traits, state, removal, used);
+		known = result < 0 ? -1 : known + result;
+	}
+	return known > 0;
 }
 
 static bool is_old(const struct stat *lock, int64_t oldest_ms)
@@ -204,7 +228,7 @@ void stage_cache_age(const char *state, int64_t max_age_ms, struct stage_cache_r
 	char *cache cleanup_free = fs_join(state, "cache");
 	struct map *used = map_create(NULL);
 
-	if (note_jobs(state, removal, used) == 0)
+	if (note_jobs(state, removal, used))
 		remove_unused(cache, used, clock_wall_ms() - age_ms, removal);
 	map_destroy(used);
 }
@@ -223,7 +247,7 @@ static void drop(const char *cache, const struct str_list *hashes, const char *s
 		if (stat(lock_path, &locks[i]) < 0)
 			map_set(used, hashes->items[i], used);
 	}
-	if (note_jobs(state, removal, used) == 0)
+	if (note_jobs(state, removal, used))
 		for (size_t i = 0; i < hashes->count; i++) {
 			char *directory cleanup_free = fs_join(cache, hashes->items[i]);
 			char *lock_path cleanup_free = mem_printf("%s" LOCK, directory);

@@ -34,7 +34,7 @@ struct stage_cache_removal {
 };
 
 /* Removes what no job has asked for for `max_age_ms`, a day at least, and no live one has, but for
- * sources of jobs that are kept. `state`: the directory in which `cache` and `jobs` are. */
+ * sources of jobs that are kept. `state`: the state directory. */
 void stage_cache_age(const char *state, int64_t max_age_ms, struct stage_cache_removal *removal);
 
 /* Removes sources of jobs that were removed, whatever their age, unless others have the same.

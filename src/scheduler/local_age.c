@@ -140,22 +140,23 @@ static void remove_rest(const char *job_dir)
 		state_dir_remove_job(job_dir);
 }
 
-static void age_job(struct removal *removal, const char *job_dir, const struct local_ages *ages)
+static void age_job(const struct scheduler_traits *engine, struct removal *removal,
+		    const char *job_dir, const struct local_ages *ages)
 {
 	char *journal cleanup_free = journal_of(job_dir);
 
 	if (!local_job_is_there(job_dir))
 		remove_rest(job_dir);
 	else if (is_older(journal, ages->whole_ms))
-		local_removal_remove(fs_basename(job_dir), removal, NULL);
+		local_removal_remove(engine, fs_basename(job_dir), removal, NULL);
 	else if (is_older(journal, ages->logs_ms) && !state_dir_is_cleared(job_dir, true))
 		clear_if_ended(job_dir);
 }
 
-void local_age(const struct local_ages *ages)
+void local_age(const struct scheduler_traits *engine, const struct local_ages *ages)
 {
 	char *state cleanup_free = state_dir_find(NULL);
-	char *jobs cleanup_free = state ? state_dir_jobs(state) : NULL;
+	char *jobs cleanup_free = state ? fs_join(state, engine->folder) : NULL;
 	struct removal removal cleanup_removal = {0};
 	DIR *directory cleanup_dir = jobs ? opendir(jobs) : NULL;
 	const struct dirent *entry;
@@ -166,17 +167,17 @@ void local_age(const struct local_ages *ages)
 		char *job_dir cleanup_free = fs_join(jobs, entry->d_name);
 		removal_begin(&removal);
 		if (state_dir_is_job_id(entry->d_name))
-			age_job(&removal, job_dir, ages);
+			age_job(engine, &removal, job_dir, ages);
 	}
 }
 
-void local_upkeep(const struct job *job, int64_t max_age_ms)
+void local_upkeep(const struct scheduler_traits *engine, const struct job *job)
 {
 	const struct local_ages ages = {
 		.logs_ms = job_config_ms(job, "tony.jobs.max-age", 1000),
 		.whole_ms = job_config_ms(job, "tony.jobs.results-max-age", 1000)};
 
-	local_age(&ages);
+	local_age(engine, &ages);
 }
 
 static bool has_ended(const char *job_dir, int64_t until_ms)
@@ -201,7 +202,7 @@ static int settle_all(struct err *err)
 int local_ended(int64_t until_ms, struct str_list *ids, struct err *err)
 {
 	char *state cleanup_free = state_dir_find(err);
-	char *jobs cleanup_free = state ? state_dir_jobs(state) : NULL;
+	char *jobs cleanup_free = state ? fs_join(state, local_traits.folder) : NULL;
 	DIR *directory cleanup_dir = NULL;
 	const struct dirent *entry;
 

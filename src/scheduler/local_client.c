@@ -1,12 +1,9 @@
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/secret.h"
 #include "scheduler/agent.h"
 #include "scheduler/gang.h"
 #include "scheduler/job_stores.h"
@@ -105,60 +102,7 @@ static int preflight(struct job *job, struct err *err)
 	return check_shared_ledger(job, err);
 }
 
-/* ---- prepare ------------------------------------------------------------------------------ */
-
-static char *make_job_dir(const char *job_id, struct err *err)
-{
-	char *state cleanup_free = state_dir_find(err);
-	char *jobs cleanup_free = state ? state_dir_jobs(state) : NULL;
-
-	if (!jobs || state_dir_make(jobs, err) < 0)
-		return NULL;
-	char *job_dir = state_dir_job(state, job_id);
-	if (mkdir(job_dir, 0700) == 0)
-		return job_dir;
-	err_set_errno(err, "%s", job_dir);
-	free(job_dir);
-	return NULL;
-}
-
-/* job.json comes last: a directory that has one is a job. The token lets into a living AM only. */
-static int fill(const struct job *job, struct job_door *door, struct err *err)
-{
-	char *text cleanup_free = job_to_text(job);
-	char *description cleanup_free = fs_join(door->job_dir, "job.json");
-	char *token cleanup_free = fs_join(door->job_dir, "token");
-
-	door->claim = local_job_claim(door->job_dir, err);
-	if (door->claim < 0)
-		return -1;
-	door->owner = geteuid();
-	door->token = secret_create();
-	if (fs_write_volatile(token, door->token, strlen(door->token), 0600, err) < 0)
-		return -1;
-	local_job_write_name(door->job_dir, job->name);
-	return fs_write_file(description, text, strlen(text), 0600, err);
-}
-
-static int prepare(const struct job *job, struct job_door *door, struct err *err)
-{
-	struct job_door made = {0};
-
-	if (!state_dir_is_job_id(job->id))
-		return err_set(err, ERR_INPUT, "\"%s\" cannot be the name of a job's directory",
-			       job->id);
-	made.job_dir = make_job_dir(job->id, err);
-	if (!made.job_dir)
-		return -1;
-	if (fill(job, &made, err) < 0) {
-		fs_explain_room(made.job_dir, err);
-		state_dir_remove_job(made.job_dir);
-		job_door_finish(&made);
-		return -1;
-	}
-	*door = made;
-	return 0;
-}
+/* ---- start and kill ----------------------------------------------------------------------- */
 
 /* The job is kept, with the last lines of its AM, and says so wherever it is looked at. */
 static int fail_to_start(const char *job_dir, struct err *why, struct err *err)
@@ -210,6 +154,29 @@ static int kill_job(const struct job_door *door, const char *reason, struct err 
 	return local_job_kill(door->job_dir, message, err);
 }
 
+/* ---- the interface ------------------------------------------------------------------------ */
+
+static int prepare(const struct job *job, struct job_door *door, struct err *err)
+{
+	return local_job_prepare(&local_traits, job, door, err);
+}
+
+static void keep_up(const struct job *job, int64_t max_age_ms)
+{
+	local_upkeep(&local_traits, job);
+}
+
+static struct job_logs *logs_shown(const struct job *job, const char *id, const char *owner,
+				   struct err *err)
+{
+	return local_logs_shown(&local_traits, id, owner, err);
+}
+
+static int remove_job(const char *id, struct removal *removal, struct err *err)
+{
+	return local_removal_remove(&local_traits, id, removal, err);
+}
+
 const struct scheduler_client_ops local_scheduler_client = {
 	.traits = &local_traits,
 	.id_beginning = "tony-",
@@ -218,13 +185,13 @@ const struct scheduler_client_ops local_scheduler_client = {
 	.neighbours = tell_neighbours,
 	.prepare = prepare,
 	.start = start,
-	.upkeep = local_upkeep,
+	.upkeep = keep_up,
 	.find = local_jobs_find,
 	.list = local_jobs_list,
 	.logs = local_logs,
-	.logs_shown = local_logs_shown,
+	.logs_shown = logs_shown,
 	.history_trouble = local_history_trouble,
 	.kill = kill_job,
-	.remove = local_removal_remove,
+	.remove = remove_job,
 	.ended = local_ended,
 };

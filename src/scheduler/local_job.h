@@ -2,8 +2,8 @@
 #ifndef TONY_SCHEDULER_LOCAL_JOB_H
 #define TONY_SCHEDULER_LOCAL_JOB_H
 
-#include "job/job.h"
 #include "job/view.h"
+#include "scheduler/scheduler.h"
 
 enum local_life {
 	LOCAL_LIVE,	 /* its AM runs, or is killed and comes back at the same address */
@@ -15,6 +15,11 @@ enum local_life {
 /* Writes who submits the job, and holds that claim as long as the returned descriptor is open: a
  * job without an AM whose claim nobody holds was given up. -1: `err`. */
 int local_job_claim(const char *job_dir, struct err *err);
+
+/* See scheduler_client_ops: the job's directory in the engine's folder, claimed (door->claim). In
+ * local_prepare.c. */
+int local_job_prepare(const struct scheduler_traits *engine, const struct job *job,
+		      struct job_door *door, struct err *err);
 
 /* `address` (NULL: not wanted) gets that of a live AM, which the caller frees. */
 enum local_life local_job_life(const char *job_dir, char **address);

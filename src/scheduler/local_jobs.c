@@ -118,7 +118,7 @@ static void consider_all(struct places *places, DIR *directory, const char *jobs
 static int find_places(struct places *places, const char *id, bool trusts, struct err *err)
 {
 	char *state cleanup_free = state_dir_find(err);
-	char *jobs cleanup_free = state ? state_dir_jobs(state) : NULL;
+	char *jobs cleanup_free = state ? fs_join(state, local_traits.folder) : NULL;
 	if (!jobs)
 		return -1;
 	if (id)
@@ -155,27 +155,6 @@ static int read_settled(const char *job_dir, struct job **job, struct job_view *
 
 /* ---- list --------------------------------------------------------------------------------- */
 
-static void summarize(const struct job *job, const struct job_view *view,
-		      struct job_summary *summary)
-{
-	*summary = (struct job_summary){
-		.id = mem_strdup(job->id),
-		.name = mem_strdup(job->name),
-		.user = mem_strdup(job->user),
-		.framework = mem_strdup(job->framework),
-		.scheduler = mem_strdup("local"),
-		.queue = mem_strdup(job->queue),
-		.task_count = (int64_t)view->task_count,
-		.state = view->state,
-		.submitted_ms = job->submitted_ms,
-		.ended_ms = view->ended_ms,
-		.message = mem_strdup(view->message),
-		.waiting = view->is_final ? NULL : mem_strdup(view->waiting),
-	};
-	for (size_t i = 0; i < job->tags.count; i++)
-		str_list_add(&summary->tags, job->tags.items[i]);
-}
-
 /* False: there is no such job (any more), or it is passed over. */
 static bool read_job(const struct place *place, struct job_summary *summary)
 {
@@ -189,7 +168,7 @@ static bool read_job(const struct place *place, struct job_summary *summary)
 			log_warning("%s is passed over: %s", place->id, err_message(&flaw));
 		return false;
 	}
-	summarize(job, view, summary);
+	scheduler_summarize(&local_traits, job, view, summary);
 	job_view_destroy(view);
 	job_destroy(job);
 	return true;

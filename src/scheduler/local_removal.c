@@ -168,10 +168,11 @@ static int remove_ended(const char *id, const char *job_dir, const struct job *j
 	return removal_remove_folder(removal, job_dir, err);
 }
 
-int local_removal_remove(const char *id, struct removal *removal, struct err *err)
+int local_removal_remove(const struct scheduler_traits *engine, const char *id,
+			 struct removal *removal, struct err *err)
 {
 	char *state cleanup_free = state_dir_find(err);
-	char *job_dir cleanup_free = state ? state_dir_job(state, id) : NULL;
+	char *job_dir cleanup_free = state ? state_dir_job(state, engine->folder, id) : NULL;
 	struct job *job = NULL;
 
 	if (!job_dir || read_ended(job_dir, &job, err) < 0)

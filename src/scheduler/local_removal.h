@@ -1,12 +1,14 @@
-/* Removing ended jobs of this machine. */
+/* Removing ended jobs whose directories are on this machine. */
 #ifndef TONY_SCHEDULER_LOCAL_REMOVAL_H
 #define TONY_SCHEDULER_LOCAL_REMOVAL_H
 
 #include "job/job.h"
 #include "scheduler/removal.h"
+#include "scheduler/scheduler.h"
 
 /* See scheduler_client_ops. */
-int local_removal_remove(const char *id, struct removal *removal, struct err *err);
+int local_removal_remove(const struct scheduler_traits *engine, const char *id,
+			 struct removal *removal, struct err *err);
 
 /* ---- local_age.c -------------------------------------------------------------------------- */
 
@@ -15,11 +17,11 @@ struct local_ages {
 	int64_t logs_ms;  /* before sources and logs go, and what of tony's own goes with them */
 	int64_t whole_ms; /* before the folder goes, with checkpoints and files of programs */
 };
-void local_age(const struct local_ages *ages);
+void local_age(const struct scheduler_traits *engine, const struct local_ages *ages);
 
 /* See scheduler_client_ops; an upkeep goes by the keys tony.jobs.max-age and
  * tony.jobs.results-max-age. */
-void local_upkeep(const struct job *job, int64_t max_age_ms);
+void local_upkeep(const struct scheduler_traits *engine, const struct job *job);
 int local_ended(int64_t until_ms, struct str_list *ids, struct err *err);
 
 #endif

@@ -18,6 +18,7 @@
 
 struct event_base;
 struct job_logs;
+struct job_view;
 struct removal;
 
 /* ---- what an engine is -------------------------------------------------------------------- */
@@ -26,6 +27,9 @@ struct removal;
  * function. A function that a trait names is there when the trait is set, and only then. */
 struct scheduler_traits {
 	const char *name;
+	/* In <state>/FOLDER/ID this machine has the job's directory or, with remote_am, its copy.
+	 */
+	const char *folder;
 	/* All containers are on the AM's machine: there is none to avoid(). */
 	bool one_host;
 	/* Containers see the files of this machine under the paths that they have here. */
@@ -404,6 +408,10 @@ struct scheduler_client_ops {
 	 * least, and adds its bytes. ERR_USAGE: nothing, since a job is being submitted. */
 	int (*age_cache)(int64_t max_age_ms, struct removal *removal, struct err *err);
 };
+
+/* Fills `summary` by what a job's directory tells; the caller frees it, job_summary_finish(). */
+void scheduler_summarize(const struct scheduler_traits *engine, const struct job *job,
+			 const struct job_view *view, struct job_summary *summary);
 
 /* Sets `err` (ERR_USAGE): what a user calls `id` may be any of these jobs. Returns -1. */
 int scheduler_err_several(const char *id, const struct str_list *ids, struct err *err);

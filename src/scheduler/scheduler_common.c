@@ -1,7 +1,29 @@
-/* Words that all engines use. */
+/* Parts of the client that engines share. */
 #include "base/mem.h"
 #include "base/str.h"
+#include "job/view.h"
 #include "scheduler/scheduler.h"
+
+void scheduler_summarize(const struct scheduler_traits *engine, const struct job *job,
+			 const struct job_view *view, struct job_summary *summary)
+{
+	*summary = (struct job_summary){
+		.id = mem_strdup(job->id),
+		.name = mem_strdup(job->name),
+		.user = mem_strdup(job->user),
+		.framework = mem_strdup(job->framework),
+		.scheduler = mem_strdup(engine->name),
+		.queue = mem_strdup(job->queue),
+		.task_count = (int64_t)view->task_count,
+		.state = view->state,
+		.submitted_ms = job->submitted_ms,
+		.ended_ms = view->ended_ms,
+		.message = mem_strdup(view->message),
+		.waiting = view->is_final ? NULL : mem_strdup(view->waiting),
+	};
+	for (size_t i = 0; i < job->tags.count; i++)
+		str_list_add(&summary->tags, job->tags.items[i]);
+}
 
 int scheduler_err_several(const char *id, const struct str_list *ids, struct err *err)
 {

@@ -19,14 +19,9 @@ enum {
 	HOLD_PAUSE_US = 10000,
 };
 
-char *state_dir_jobs(const char *state)
+char *state_dir_job(const char *state, const char *folder, const char *job_id)
 {
-	return fs_join(state, "jobs");
-}
-
-char *state_dir_job(const char *state, const char *job_id)
-{
-	return mem_printf("%s/jobs/%s", state, job_id);
+	return mem_printf("%s/%s/%s", state, folder, job_id);
 }
 
 char *state_dir_cache(const char *job_dir)

@@ -24,9 +24,8 @@ char *state_dir_find(struct err *err);
  * state_dir_find() does. */
 int state_dir_make(const char *directory, struct err *err);
 
-/* The caller frees. */
-char *state_dir_jobs(const char *state);
-char *state_dir_job(const char *state, const char *job_id);
+/* The directory of a job in an engine's folder (struct scheduler_traits). The caller frees. */
+char *state_dir_job(const char *state, const char *folder, const char *job_id);
 
 /* Removes what there is of a job that was never started. Its description goes first: from then on
  * it is no job to others who look. */

@@ -3,6 +3,7 @@
 
 const struct scheduler_traits local_traits = {
 	.name = "local",
+	.folder = "jobs",
 	.one_host = true,
 	.shares_files = true,
 	.tells_neighbours = true,
@@ -11,6 +12,7 @@ const struct scheduler_traits local_traits = {
 
 const struct scheduler_traits yarn_traits = {
 	.name = "yarn",
+	.folder = "yarn",
 	.staged = true,
 	.own_ids = true,
 	.remote_am = true,
