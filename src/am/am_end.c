@@ -57,6 +57,18 @@ static void await_files(struct am *am)
 		am_run_until(am, &done);
 }
 
+/* Another AM of the job tells the end to those who ask to be told, if there is one. */
+static bool is_current(struct am *am)
+{
+	enum scheduler_standing standing = SCHEDULER_CURRENT;
+
+	if (am->scheduler_ops->traits->restarts_am)
+		while ((standing = am->scheduler_ops->standing(am->scheduler)) ==
+		       SCHEDULER_NOT_KNOWN)
+			event_base_loop(am->base, EVLOOP_ONCE);
+	return standing == SCHEDULER_CURRENT;
+}
+
 static void tell_end(struct am *am, enum job_state state, const char *message)
 {
 	await_files(am);
@@ -87,7 +99,8 @@ enum job_state am_end(struct am *am)
 	/* Before the scheduler knows: its web proxy leads elsewhere then. */
 	api_linger(am->api, LINGER_MS, on_done, &lingered);
 	am_run_until(am, &lingered);
-	am_notify(am);
+	if (is_current(am))
+		am_notify(am);
 	tell_end(am, status.state, message);
 	api_drain(am->api, DRAIN_MS, on_done, &drained);
 	am_run_until(am, &drained);

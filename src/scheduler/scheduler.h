@@ -177,6 +177,13 @@ struct scheduler_adoption {
 	bool is_asked;
 };
 
+/* Whether this AM is its job's, as the engine sees it. */
+enum scheduler_standing {
+	SCHEDULER_NOT_KNOWN, /* it has not answered (yet, or for a while): ask again when it has */
+	SCHEDULER_CURRENT,   /* it cannot have started another one */
+	SCHEDULER_DISMISSED, /* see scheduler_listener.dismissed */
+};
+
 /* How the job ended. */
 struct scheduler_end {
 	enum job_state state;
@@ -241,6 +248,9 @@ struct scheduler_ops {
 	 * and what it had asked for is forgotten: the AM asks again. */
 	void (*adopt)(struct scheduler *scheduler, const struct scheduler_adoption *items,
 		      size_t count);
+	/* Whether this AM may still do what only one AM of a job may. With restarts_am. An answer
+	 * of the engine's that changes it wakes the loop. */
+	enum scheduler_standing (*standing)(const struct scheduler *scheduler);
 	/* Asks for all of these; with JOB_MODE_GANG none is allocated before all can be that are
 	 * not optional. */
 	void (*request)(struct scheduler *scheduler, const struct scheduler_request *requests,

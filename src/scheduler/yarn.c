@@ -542,6 +542,7 @@ const struct scheduler_ops yarn_scheduler = {
 	.avoid = yarn_avoid,
 	.log_path = log_path,
 	.web_proxies = web_proxies,
+	.standing = yarn_standing,
 	.await_files = yarn_diff_await,
 	.finish = yarn_finish,
 	.close = close_yarn,

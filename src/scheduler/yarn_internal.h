@@ -198,6 +198,7 @@ int yarn_container_find(struct scheduler_container *container, struct err *err);
 /* Of a `struct yarn`: no other AM can be at work on this job. Whatever is not the ResourceManager's
  * to refuse, at NodeManagers and in HDFS, is done only then. */
 bool yarn_may_act(void *data);
+enum scheduler_standing yarn_standing(const struct scheduler *scheduler);
 /* Without it the job runs on, and an AM that follows begins it anew. */
 void yarn_open_copies(struct yarn *yarn, const struct scheduler_place *place);
 void yarn_append_journal(struct scheduler *scheduler, int64_t sequence);

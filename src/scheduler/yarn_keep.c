@@ -12,6 +12,16 @@ bool yarn_may_act(void *data)
 	return application_master_is_current(yarn->master);
 }
 
+enum scheduler_standing yarn_standing(const struct scheduler *scheduler)
+{
+	const struct yarn *yarn = (const struct yarn *)scheduler;
+
+	if (yarn->is_over)
+		return SCHEDULER_DISMISSED;
+	return application_master_is_current(yarn->master) ? SCHEDULER_CURRENT
+							   : SCHEDULER_NOT_KNOWN;
+}
+
 static void on_kept(void *data, int64_t sequence)
 {
 	const struct yarn *yarn = data;

@@ -10,6 +10,7 @@ import urllib.parse
 import pytest
 from patience import PATIENCE_S, let_pass, wait_until
 from program import is_alive
+from receiver import Receiver
 from test_am_restart import NAMES, am_processes, finish, identity, start, wait_am
 
 pytestmark = pytest.mark.fast
@@ -23,13 +24,13 @@ def tony(own_tony):
     return own_tony
 
 
-def daemon(job, name):
-    return int((job.tony.cluster.directory / "pid" / name).read_text().split()[0])
+def daemon(tony, name):
+    return int((tony.cluster.directory / "pid" / name).read_text().split()[0])
 
 
 def node_manager_of_am(job):
     host = job.application()["amHostHttpAddress"].split(":")[0]
-    return daemon(job, f"nm{int(host.rpartition('.')[2]) - 1}")
+    return daemon(job.tony, f"nm{int(host.rpartition('.')[2]) - 1}")
 
 
 def send(pids, number):
@@ -53,7 +54,7 @@ def state_at(url, token):
 
 def go_on_unanswered(job, am, url, connection):
     """For as long as a write to HDFS takes several times over, nobody tells it that it is one too many."""
-    resource_manager = daemon(job, "rm")
+    resource_manager = daemon(job.tony, "rm")
     send([resource_manager], signal.SIGSTOP)
     try:
         send(am, signal.SIGCONT)
@@ -91,3 +92,43 @@ def test_it_commands_nobody_writes_nothing_and_leaves(tony):
     assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1))
     assert [line["ev"] for line in lines].count("final") == 1 and lines[-1]["state"] == "succeeded"
     job.wait_final("SUCCEEDED")
+
+
+@pytest.fixture
+def receiver():
+    made = Receiver()
+    yield made
+    made.close()
+
+
+@pytest.mark.promise("R62")
+def test_it_tells_no_end_of_a_job_that_another_am_goes_on_with(tony, receiver):
+    """It hears the order to kill a job without containers while YARN cannot tell it that it is one too many."""
+    node_of_tasks = daemon(tony, "nm3")
+    send([node_of_tasks], signal.SIGSTOP)
+    job = tony.submit({"tony.worker.instances": 1, "tony.worker.node-label": "fast",
+                       "tony.application.on-end-webhook": receiver.url},
+                      "--executes", "true")
+    wait_am(job, 1)
+    am, node_manager = am_processes(job), node_manager_of_am(job)
+    url, token = job.status()["am_url"], job.token()
+    send([*am, node_manager], signal.SIGSTOP)
+    connection = order_kill(url, token)
+    resource_manager = daemon(tony, "rm")
+    try:
+        wait_am(job, 2)
+        send([resource_manager], signal.SIGSTOP)
+        send(am, signal.SIGCONT)
+        wait_until(lambda: state_at(url, token) == "killed", "the order to be heard")
+        let_pass(4)   # it lingers for two seconds before it tells the end
+        assert not receiver.requests
+        send([resource_manager], signal.SIGCONT)
+        wait_until(lambda: not any(map(is_alive, am)), "the AM that stood still to leave")
+        assert not receiver.requests
+    finally:
+        pids = [node_of_tasks, resource_manager, node_manager, *am]
+        send([pid for pid in pids if is_alive(pid)], signal.SIGCONT)
+        connection.close()
+    assert job.wait() == 0
+    receiver.wait_requests(1)
+    assert [body["job"]["state"] for _, _, body in receiver.requests] == ["succeeded"]
