@@ -94,7 +94,7 @@ void viewers_trust(struct viewers *viewers, const struct str_list *proxies, bool
 
 static bool may_look(const struct viewers *viewers, const char *user)
 {
-	const char *acl = job_config(viewers->job, "tony.yarn.view-acl");
+	const char *acl = job_view_acl(viewers->job);
 
 	if (!viewers->prove)
 		return true;

@@ -169,6 +169,10 @@ static const struct key application_keys[] = {
 	 .note = "make the step a task type of its own and name it in "
 		 "tony.application.prepare-stage",
 	 .doc = "In TonY, the application master ran the command before the training."},
+	{"tony.application.view-acl", KEY_TEXT, .since = OURS,
+	 .doc = "Users and groups that may look at the job and its logs, as its owner and "
+		"administrators may: in the portal, through the scheduler's own pages and with its "
+		"tools. \"user1,user2 group1\", or * for everybody, which is what TonY has."},
 	{"tony.application.queue", KEY_TEXT, "default", .since = OURS, .schedulers = YARN,
 	 .note = "only a cluster has queues", .doc = "The queue the job is submitted to."},
 	{"tony.application.type", KEY_TEXT, "TONY", .max = 20, .since = TONY_L, .schedulers = YARN,
@@ -207,9 +211,6 @@ static const struct key application_keys[] = {
 	 .note = NO_YARN,
 	 .doc = "The application's priority within its queue; larger ones go first. Unset: the "
 		"queue's default."},
-	{"tony.yarn.view-acl", KEY_TEXT, .since = OURS, .schedulers = YARN, .note = NO_YARN,
-	 .doc = "Who, beside the owner and administrators, may see the application and its logs: "
-		"\"user1,user2 group1\", or * for everybody, which is what TonY has."},
 	{"tony.yarn.modify-acl", KEY_TEXT, .since = OURS, .schedulers = YARN, .note = NO_YARN,
 	 .doc = "Who may kill it, likewise."},
 	{"tony.yarn.log-include", KEY_TEXT, .since = OURS, .schedulers = YARN, .note = NO_YARN,
@@ -462,7 +463,8 @@ static const struct key am_keys[] = {
 	 .note = "there is no web proxy",
 	 .doc = "The job's page may be looked at through YARN's web proxy: by everybody whom "
 		"that lets in, and on a cluster with Kerberos by the owner and by whom "
-		"tony.yarn.view-acl names. It is known by its host, so whoever can make requests "
+		"tony.application.view-acl names. It is known by its host, so whoever can make "
+		"requests "
 		"from that host can, too."},
 	{"tony.am.startup-timeout", KEY_DURATION, "0", .bare_ms = 1, .since = TONY_N,
 	 .schedulers = YARN, .note = "the application master starts at once",
@@ -590,6 +592,8 @@ static const struct key site_keys[] = {
 const struct key key_aliases[] = {
 	{"tony.yarn.queue", KEY_TEXT, .since = TONY_L, .alias_of = "tony.application.queue",
 	 .doc = "The queue the job is submitted to."},
+	{"tony.yarn.view-acl", KEY_TEXT, .since = OURS, .alias_of = "tony.application.view-acl",
+	 .doc = "Users and groups that may look at the job."},
 };
 const size_t key_alias_count = array_length(key_aliases);
 

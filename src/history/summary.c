@@ -113,7 +113,7 @@ void history_summary_of(const struct job_view *view, struct history_summary *sum
 		.am_attempt = view->am_attempt,
 		.message = mem_strdup(view->message),
 		.task_count = (int64_t)view->task_count,
-		.view_acl = mem_strdup(job_config(job, "tony.yarn.view-acl")),
+		.view_acl = mem_strdup(job_view_acl(job)),
 	};
 	for (size_t i = 0; i < job->tags.count; i++)
 		str_list_add(&summary->tags, job->tags.items[i]);

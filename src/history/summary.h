@@ -57,7 +57,7 @@ struct history_summary {
 	int64_t bytes; /* of the job's history, without the summary; 0: not known */
 	struct history_type *types;
 	size_t type_count;
-	char *view_acl; /* who else may look, in YARN's form "user,user group"; NULL: not said */
+	char *view_acl; /* job_view_acl() */
 };
 void history_summary_finish(struct history_summary *summary);
 #define cleanup_history_summary __attribute__((cleanup(history_summary_finish)))

@@ -122,6 +122,13 @@ int64_t job_config_ms(const struct job *job, const char *key, int64_t bare_ms)
 	return ms;
 }
 
+const char *job_view_acl(const struct job *job)
+{
+	const char *acl = job_config(job, "tony.application.view-acl");
+
+	return acl ? acl : job_config(job, "tony.yarn.view-acl");
+}
+
 char *job_portal_page(const struct job *job)
 {
 	const char *url = job_config(job, "tony.portal.url");

@@ -52,7 +52,7 @@ static void find_past(const struct reader *reader, struct past *past)
 	const struct job *job = reader->job;
 	const struct portal_runs runs = {.user = reader->user,
 					 .name = job->name,
-					 .view_acl = job_config(job, "tony.yarn.view-acl"),
+					 .view_acl = job_view_acl(job),
 					 .since_ms = job->submitted_ms - ADVISE_PAST_MS,
 					 .most = ADVISE_PAST_RUNS};
 	struct err err cleanup_err = {0};

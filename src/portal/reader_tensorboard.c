@@ -10,6 +10,7 @@
 #include "portal/event_copy.h"
 #include "portal/reader_internal.h"
 #include "portal/tensorboard.h"
+#include "scheduler/scheduler.h"
 #include "web/ui_proxy.h"
 
 /* NULL: `err`. */
@@ -27,8 +28,12 @@ static const char *find_log_dir(const struct job *job, struct err *err)
 /* A path is this machine's, if it is there, else the cluster's. */
 static bool is_in_hdfs(const struct job *job, const char *log_dir)
 {
+	const struct scheduler_client_ops *engine =
+		scheduler_client_find(job->scheduler ? job->scheduler : "local");
+	bool is_away = engine && !engine->traits->shares_files;
+
 	return str_starts_with(log_dir, "hdfs:/") ||
-	       (*log_dir == '/' && str_equal(job->scheduler, "yarn") && !fs_is_directory(log_dir));
+	       (*log_dir == '/' && is_away && !fs_is_directory(log_dir));
 }
 
 /* ---- what is copied ----------------------------------------------------------------------- */

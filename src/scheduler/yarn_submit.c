@@ -135,10 +135,11 @@ static void add_environment(struct submission *submission)
 
 static void add_acls(struct submission *submission)
 {
-	static const char *const keys[] = {"tony.yarn.view-acl", "tony.yarn.modify-acl"};
+	const struct job *job = submission->job;
+	const char *const acls[] = {job_view_acl(job), job_config(job, "tony.yarn.modify-acl")};
 
-	for (size_t i = 0; i < array_length(keys); i++) {
-		const char *acl = job_config(submission->job, keys[i]);
+	for (size_t i = 0; i < array_length(acls); i++) {
+		const char *acl = acls[i];
 		if (!acl)
 			continue; /* the owner and administrators */
 		size_t number = submission->launch.n_application_acls++;

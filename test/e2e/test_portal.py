@@ -352,7 +352,7 @@ def test_a_link_lets_one_browser_look(tony, portal):
 def test_behind_a_proxy_each_sees_what_the_acl_allows(tony):
     portal = Portal(tony, "--auth-header", "X-Forwarded-User", "--auth-from", "127.0.0.1")
     _, own = tony.job({}, "--executes", "true")
-    _, shared = tony.job({"tony.yarn.view-acl": "ada,bob"}, "--executes", "true")
+    _, shared = tony.job({"tony.application.view-acl": "ada,bob"}, "--executes", "true")
     owner = portal.wait_kept(own, "succeeded")["user"]
     portal.wait_kept(shared, "succeeded")
     for user, seen in (("ada", {shared.id}), ("eve", set()), (owner, {own.id, shared.id})):

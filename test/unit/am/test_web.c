@@ -294,7 +294,7 @@ static void test_a_schedulers_proxy_is_known_by_its_address(void **state)
 
 static void name_friends(struct bed *bed)
 {
-	bed->job->config = json_pack("{s:{s:s,s:s}}", "tony.yarn.view-acl", "value",
+	bed->job->config = json_pack("{s:{s:s,s:s}}", "tony.application.view-acl", "value",
 				     "bob,carol ops", "origin", "tony.xml");
 }
 
@@ -310,6 +310,21 @@ static void test_a_proxy_proves_who_looks(void **state)
 	expect_answer(bed, "GET /v1/job", "Cookie: proxy-user=dave\r\n", "401 ");
 	expect_answer(bed, "GET /v1/job", "Cookie: proxy-user=ops\r\n", "401 ");
 	expect_answer(bed, "POST /v1/job/kill", "Cookie: proxy-user=alice\r\n", "401 ");
+	api_bed_destroy(bed);
+}
+
+static void name_friends_as_before(struct bed *bed)
+{
+	bed->job->config = json_pack("{s:{s:s}}", "tony.yarn.view-acl", "value", "bob,carol ops");
+}
+
+static void test_a_description_may_have_the_older_name_of_the_acl(void **state)
+{
+	struct api_bed *bed = api_bed_create("worker=1", name_friends_as_before);
+
+	trust(bed, "127.0.0.1", true);
+	expect_answer(bed, "GET /v1/job", "Cookie: proxy-user=carol\r\n", "200 OK");
+	expect_answer(bed, "GET /v1/job", "Cookie: proxy-user=dave\r\n", "401 ");
 	api_bed_destroy(bed);
 }
 
@@ -339,9 +354,9 @@ static void test_what_the_job_was_told(void **state)
 {
 	struct api_bed *bed = api_bed_create("worker=2 ps=1:untracked", give_environment);
 
-	expect_json(
-		bed, "/v1/config",
-		"{\"tony.yarn.view-acl\":{\"value\":\"bob,carol ops\",\"origin\":\"tony.xml\"}}");
+	expect_json(bed, "/v1/config",
+		    "{\"tony.application.view-acl\":{\"value\":\"bob,carol "
+		    "ops\",\"origin\":\"tony.xml\"}}");
 	expect_json(bed, "/v1/environment?type=worker",
 		    "{\"DATA\":\"/data=1\",\"WANDB_API_KEY\":\"***\",\"db_password\":\"***\"}");
 	expect_json(bed, "/v1/environment?type=ps", "{}");
@@ -535,6 +550,7 @@ int main(void)
 		on_bed(test_strangers_are_told_the_kind_of_server_only),
 		on_bed(test_a_schedulers_proxy_is_known_by_its_address),
 		cmocka_unit_test(test_a_proxy_proves_who_looks),
+		cmocka_unit_test(test_a_description_may_have_the_older_name_of_the_acl),
 		cmocka_unit_test(test_what_the_job_was_told),
 		on_bed(test_logs_that_can_be_read),
 		on_bed(test_event_streams_say_that_they_are_there),

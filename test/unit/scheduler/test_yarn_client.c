@@ -566,7 +566,7 @@ static void what_the_user_asks_for_is_passed_on(void **state)
 
 	configure(job, "tony.application.type", "TENSORFLOW");
 	configure(job, "tony.yarn.priority", "5");
-	configure(job, "tony.yarn.view-acl", "*");
+	configure(job, "tony.application.view-acl", "*");
 	configure(job, "tony.yarn.rolled-log-include", "std.*");
 	configure(job, "tony.am.max-attempts", "3");
 	configure(job, "tony.am.memory", "1g");
