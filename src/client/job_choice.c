@@ -184,7 +184,7 @@ static bool needs_list(const struct job_choice *choice)
 
 	for (size_t i = 0; choice->verb->jobs != OPT_JOBS_ALL && i < choice->operands->count; i++)
 		needed |= *choice->operands->items[i] &&
-			  !scheduler_client_of_id(choice->operands->items[i]);
+			  !scheduler_client_of_id(choice->operands->items[i], NULL);
 	return needed;
 }
 

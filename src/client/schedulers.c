@@ -99,7 +99,7 @@ static bool is_by_id(const struct finding *finding, const char *id)
 
 static int find_scheduled(const char *id, struct finding *finding, struct err *err)
 {
-	const struct scheduler_client_ops *ops = scheduler_client_of_id(id);
+	const struct scheduler_client_ops *ops = scheduler_client_of_id(id, NULL);
 
 	if (ops)
 		return find_on(ops, id, finding, err);

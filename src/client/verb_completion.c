@@ -9,6 +9,7 @@
 #include "client/verbs.h"
 #include "conf/keys.h"
 #include "framework/framework.h"
+#include "scheduler/scheduler.h"
 
 const struct opt_table verb_completion_options = {
 	.verb = "completion",
@@ -323,7 +324,10 @@ static const char zsh_head[] =
 	"_tony_words() { _tony_add $@[-2,-1] }\n"
 	"# Of the first JOB that was typed: an id if there is one, else the first operand.\n"
 	"_tony_behind() {\n"
-	"\tlocal job=${${(M)words[2,CURRENT-1]:#(tony-|application_)*}[1]}\n"
+	"\tlocal job=${${(M)words[2,CURRENT-1]:#(";
+
+static const char zsh_behind_id[] =
+	")*}[1]}\n"
 	"\t_tony_add $@[-1] ${job:-${${words[2,CURRENT-1]:#-*}[1]}}\n"
 	"}\n"
 	"_tony_keys() { compadd -S '=' -- ${(f)\"$(tony config keys 2>/dev/null | awk '$1 ~ "
@@ -343,7 +347,12 @@ static const char zsh_middle[] = "\t)\n"
 
 static void print_zsh(void)
 {
+	const struct scheduler_client_ops *engine;
+
 	fputs(zsh_head, stdout);
+	for (size_t i = 0; (engine = scheduler_client_at(i)); i++)
+		printf("%s%s", i > 0 ? "|" : "", engine->id_beginning);
+	fputs(zsh_behind_id, stdout);
 	for (size_t i = 0; i < array_length(verbs); i++) {
 		printf("\t\t'%s:", verbs[i]->verb);
 		print_zsh_text(verbs[i]->summary);

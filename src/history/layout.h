@@ -49,8 +49,9 @@ char *history_side_path(int64_t submitted_ms, const char *job_id, int attempt);
 /* "worker-0": the directory of a task's logs. The caller frees. */
 char *history_task_name(const char *type, int index);
 
-/* The days of which a job with this id may be, as far as the id tells: at `first_ms` or later, and
- * at `last_ms` or before (INT64_MAX: not known). False: an id that tells nothing. */
-bool history_id_days(const char *job_id, int64_t *first_ms, int64_t *last_ms);
+/* When a job may have been submitted: at `first_ms` or later, and at `last_ms` or before. */
+struct history_days {
+	int64_t first_ms, last_ms; /* INT64_MAX: not known */
+};
 
 #endif

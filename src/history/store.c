@@ -136,15 +136,19 @@ static bool is_preferred(struct history_store *store, const char *path, const ch
 	return str_equal(owner, user);
 }
 
-char *history_store_find(struct history_store *store, const char *id, const char *user,
-			 struct err *err)
+static bool may_be_in(const struct history_folder *folder, const struct history_days *days)
+{
+	return !days || folder->day_ms == 0 ||
+	       (folder->end_ms > days->first_ms && folder->day_ms <= days->last_ms);
+}
+
+char *history_store_find(struct history_store *store, const char *id,
+			 const struct history_days *days, const char *user, struct err *err)
 {
 	char *me cleanup_free = user_name_of(geteuid());
 	char *another cleanup_free = NULL;
 	struct history_folders folders cleanup_history_folders = {0};
-	int64_t first_ms = 0, last_ms = INT64_MAX;
 
-	history_id_days(id, &first_ms, &last_ms);
 	if (!history_is_name(id)) {
 		err_set(err, ERR_NOT_FOUND, "\"%.256s\" cannot be a job's id", id);
 		return NULL;
@@ -154,9 +158,7 @@ char *history_store_find(struct history_store *store, const char *id, const char
 	for (size_t i = 0; i < folders.count; i++) {
 		const struct history_folder *folder = &folders.items[i];
 		char *path cleanup_free = mem_printf("%s/%s", folder->path, id);
-		bool may_be = folder->day_ms == 0 ||
-			      (folder->end_ms > first_ms && folder->day_ms <= last_ms);
-		if (!may_be || !is_directory(store, path))
+		if (!may_be_in(folder, days) || !is_directory(store, path))
 			continue;
 		if (is_preferred(store, path, user ? user : me))
 			return mem_steal(&path);

@@ -94,10 +94,11 @@ int history_store_folders(struct history_store *store, struct history_folders *f
 int history_store_jobs(struct history_store *store, const char *folder, struct history_jobs *jobs,
 		       struct err *err);
 
-/* Where the job with this whole id is, or NULL and `err` (ERR_NOT_FOUND). Of several entries that
+/* Where the job with this whole id is, or NULL and `err` (ERR_NOT_FOUND). `days`: as far as its id
+ * tells them, the only ones that are looked at; NULL: it tells nothing. Of several entries that
  * of `user` (NULL: this process's), or of a user who is believed, goes first. The caller frees. */
-char *history_store_find(struct history_store *store, const char *id, const char *user,
-			 struct err *err);
+char *history_store_find(struct history_store *store, const char *id,
+			 const struct history_days *days, const char *user, struct err *err);
 
 /* ---- one job ------------------------------------------------------------------------------ */
 

@@ -57,7 +57,7 @@ static void handle_application(void *data, struct http_request *request)
 {
 	const struct portal *portal = data;
 	const char *id = http_request_parameter(request, "id");
-	const struct scheduler_client_ops *engine = scheduler_client_of_id(id);
+	const struct scheduler_client_ops *engine = scheduler_client_of_id(id, NULL);
 
 	if (!portal->options->applications || !engine || !engine->traits->has_proxy) {
 		http_answer_error(request, 404, "not-found", "there is no such application");

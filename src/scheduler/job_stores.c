@@ -352,24 +352,6 @@ int job_stores_prepare(struct job *job, struct err *err)
 	return 0;
 }
 
-char *job_stores_find(const struct job_stores *stores, const char *id, struct history_store **store,
-		      struct err *err)
-{
-	struct err why cleanup_err = {0};
-
-	for (size_t i = 0; i < stores->count; i++) {
-		err_finish(&why);
-		char *path = history_store_find(stores->items[i], id, NULL, &why);
-		*store = stores->items[i];
-		if (path)
-			return path;
-		if (why.kind != ERR_NOT_FOUND)
-			log_warning("%s", err_message(&why));
-	}
-	err_set(err, ERR_NOT_FOUND, "no job \"%s\" in any history", id);
-	return NULL;
-}
-
 static int match_folder(struct history_store *store, const char *folder, const char *beginning,
 			struct str_list *ids, struct err *err)
 {

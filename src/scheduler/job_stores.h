@@ -32,6 +32,9 @@ int job_stores_check_reached(const struct job_stores *stores, const struct job *
 /* history_store_trust() with tony.history.publishers of tony-site.xml. */
 int job_stores_trust(struct history_store *store, struct err *err);
 
+/* history_store_find(), with what the id tells of the day. */
+char *stored_job_find(struct history_store *store, const char *id, const char *user,
+		      struct err *err);
 /* Where the job with this whole id is; NULL and `err`: in none of them. The caller frees. */
 char *job_stores_find(const struct job_stores *stores, const char *id, struct history_store **store,
 		      struct err *err);

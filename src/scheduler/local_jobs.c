@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "history/layout.h"
 #include "scheduler/job_index.h"
 #include "scheduler/local_job.h"
 #include "scheduler/state_dir.h"
@@ -293,9 +295,10 @@ int local_jobs_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *c
 
 /* ---- find --------------------------------------------------------------------------------- */
 
-bool local_jobs_is_id(const char *id)
+bool local_jobs_is_id(const char *id, struct history_days *days)
 {
 	static const char form[] = "tony-00000000-000000-xxxxxxxx";
+	struct tm tm = {0};
 	size_t i = 0;
 
 	for (; form[i] && id[i]; i++) {
@@ -305,7 +308,14 @@ bool local_jobs_is_id(const char *id)
 		if (!fits)
 			return false;
 	}
-	return form[i] == id[i];
+	if (form[i] != id[i])
+		return false;
+	*days = (struct history_days){.last_ms = INT64_MAX};
+	if (strptime(id, "tony-%Y%m%d-%H%M%S", &tm)) {
+		days->first_ms = (int64_t)timegm(&tm) * 1000;
+		days->last_ms = days->first_ms + HISTORY_DAY_MS;
+	}
+	return true;
 }
 
 static bool has_exact(const struct places *places, const char *id, size_t *found)

@@ -5,7 +5,7 @@
 #include "scheduler/scheduler.h"
 
 /* "tony-20261121-061400-1f3a09c4" */
-bool local_jobs_is_id(const char *id);
+bool local_jobs_is_id(const char *id, struct history_days *days);
 
 /* Both end what is left of jobs whose AM is gone, on the way. See scheduler_client_ops. */
 int local_jobs_find(const char *id, struct job_door *door, char **full_id, struct err *err);

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "history/layout.h"
 #include "job/job.h"
 #include "job/machine.h"
 
@@ -353,8 +354,9 @@ struct scheduler_client_ops {
 	bool (*is_there)(void);
 	/* With it each id of a job here begins: any other text is a name. */
 	const char *id_beginning;
-	/* Can `id` be nothing but the whole id of a job here? */
-	bool (*is_id)(const char *id);
+	/* Can `id` be nothing but the whole id of a job here? *days: when such a job can have been
+	 * submitted, as far as the id tells. */
+	bool (*is_id)(const char *id, struct history_days *days);
 	/* Can this job ever run here? The refusal names the numbers. A cluster gives the job an id
 	 * of its own, its user's name there, job->engine and
 	 * job->stores. */
@@ -429,7 +431,11 @@ int scheduler_err_several(const char *id, const struct str_list *ids, struct err
 /* In the order in which jobs are looked for; NULL behind the last. */
 const struct scheduler_client_ops *scheduler_client_at(size_t index);
 const struct scheduler_client_ops *scheduler_client_find(const char *name);
-/* The one of which `id` can only be the whole id of a job; NULL: of none. */
-const struct scheduler_client_ops *scheduler_client_of_id(const char *id);
+/* The one of which `id` can only be the whole id of a job; NULL: of none. `days`: as is_id() tells
+ * them; NULL: nobody asks. */
+const struct scheduler_client_ops *scheduler_client_of_id(const char *id,
+							  struct history_days *days);
+/* Whether ids of some engine's jobs begin so: any other text is a name. */
+bool scheduler_client_begins_id(const char *text);
 
 #endif

@@ -22,11 +22,22 @@ const struct scheduler_client_ops *scheduler_client_at(size_t index)
 	return index < array_length(schedulers) ? schedulers[index] : NULL;
 }
 
-const struct scheduler_client_ops *scheduler_client_of_id(const char *id)
+const struct scheduler_client_ops *scheduler_client_of_id(const char *id, struct history_days *days)
 {
+	struct history_days ignored;
+
 	for (size_t i = 0; i < array_length(schedulers); i++) {
-		if (schedulers[i]->is_id(id))
+		if (schedulers[i]->is_id(id, days ? days : &ignored))
 			return schedulers[i];
 	}
 	return NULL;
+}
+
+bool scheduler_client_begins_id(const char *text)
+{
+	for (size_t i = 0; i < array_length(schedulers); i++) {
+		if (str_starts_with(text, schedulers[i]->id_beginning))
+			return true;
+	}
+	return false;
 }

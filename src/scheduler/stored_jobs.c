@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "history/stored_logs.h"
 #include "scheduler/job_stores.h"
@@ -19,15 +20,31 @@
 
 /* ---- finding ------------------------------------------------------------------------------ */
 
-/* Everything else is the name of a job. */
-static bool may_begin_id(const char *text)
+char *stored_job_find(struct history_store *store, const char *id, const char *user,
+		      struct err *err)
 {
-	const struct scheduler_client_ops *ops;
+	struct history_days days;
+	bool is_known = scheduler_client_of_id(id, &days);
 
-	for (size_t i = 0; (ops = scheduler_client_at(i)); i++)
-		if (str_starts_with(text, ops->id_beginning))
-			return true;
-	return false;
+	return history_store_find(store, id, is_known ? &days : NULL, user, err);
+}
+
+char *job_stores_find(const struct job_stores *stores, const char *id, struct history_store **store,
+		      struct err *err)
+{
+	struct err why cleanup_err = {0};
+
+	for (size_t i = 0; i < stores->count; i++) {
+		err_finish(&why);
+		char *path = stored_job_find(stores->items[i], id, NULL, &why);
+		*store = stores->items[i];
+		if (path)
+			return path;
+		if (why.kind != ERR_NOT_FOUND)
+			log_warning("%s", err_message(&why));
+	}
+	err_set(err, ERR_NOT_FOUND, "no job \"%s\" in any history", id);
+	return NULL;
 }
 
 /* The whole id that is meant; the caller frees. */
@@ -35,7 +52,7 @@ static char *complete(const struct job_stores *stores, const char *id, struct er
 {
 	struct str_list found cleanup_str_list = {0};
 
-	if (may_begin_id(id) && job_stores_match(stores, id, &found, err) < 0)
+	if (scheduler_client_begins_id(id) && job_stores_match(stores, id, &found, err) < 0)
 		return NULL;
 	if (found.count == 1)
 		return mem_strdup(found.items[0]);
@@ -167,7 +184,7 @@ static int find(const char *id, struct job_door *door, char **full_id, struct er
 	if (job_stores_open(NULL, &stores, err) < 0)
 		return -1;
 	char *path cleanup_free =
-		may_begin_id(id) ? job_stores_find(&stores, id, &store, NULL) : NULL;
+		scheduler_client_begins_id(id) ? job_stores_find(&stores, id, &store, NULL) : NULL;
 	char *whole cleanup_free = path ? mem_strdup(id) : complete(&stores, id, err);
 	if (whole && !path)
 		path = job_stores_find(&stores, whole, &store, err);

@@ -67,7 +67,7 @@ static int remove_from(struct history_store *store, const char *id, struct remov
 {
 	struct err missing cleanup_err = {0};
 	char *own cleanup_free = own_name(store, err);
-	char *path cleanup_free = own ? history_store_find(store, id, own, &missing) : NULL;
+	char *path cleanup_free = own ? stored_job_find(store, id, own, &missing) : NULL;
 
 	if (path)
 		return remove_entry(store, path, removal, err);

@@ -26,6 +26,14 @@ void yarn_upkeep(const struct job *job, int64_t max_age_ms)
 	yarn_removal_age(job);
 }
 
+static bool is_id(const char *id, struct history_days *days)
+{
+	if (!yarn_is_id(id))
+		return false;
+	*days = yarn_id_days(id);
+	return true;
+}
+
 static int preflight(struct job *job, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(job, err);
@@ -47,7 +55,7 @@ const struct scheduler_client_ops yarn_scheduler_client = {
 	.traits = &yarn_traits,
 	.is_there = hadoop_site_has_yarn,
 	.id_beginning = "application_",
-	.is_id = yarn_is_id,
+	.is_id = is_id,
 	.preflight = preflight,
 	.stage = yarn_stage,
 	.prepare = yarn_prepare,

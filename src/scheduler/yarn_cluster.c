@@ -276,6 +276,14 @@ bool yarn_is_id(const char *id)
 	return hadoop_application_id_parse(id, &parsed, NULL) == 0;
 }
 
+struct history_days yarn_id_days(const char *id)
+{
+	Hadoop__ApplicationIdProto parsed = HADOOP__APPLICATION_ID_PROTO__INIT;
+
+	hadoop_application_id_parse(id, &parsed, NULL);
+	return (struct history_days){parsed.cluster_timestamp - HISTORY_DAY_MS, INT64_MAX};
+}
+
 const char *yarn_known_text(const char *text)
 {
 	return text && *text && !str_equal(text, "N/A") ? text : NULL;

@@ -5,6 +5,7 @@
 
 #include "hadoop/cluster.h"
 #include "hadoop/rpc.h"
+#include "history/layout.h"
 #include "job/job.h"
 #include "job/machine.h"
 #include "proto/yarn.pb-c.h"
@@ -73,6 +74,8 @@ char *yarn_resumed_dir(const struct hadoop_cluster *cluster, const struct job *j
 #define YARN_RESUMED "resumed"
 
 bool yarn_is_id(const char *id);
+/* Since the ResourceManager that counted the applications was started. */
+struct history_days yarn_id_days(const char *id);
 
 /* An AM that has told of the end itself may still be publishing, and clears up then. */
 bool yarn_has_am_still(const Hadoop__ApplicationReportProto *report);

@@ -20,7 +20,9 @@ static int read_kept(const struct hadoop_cluster *cluster, const struct job *job
 		     struct err *err)
 {
 	struct history_store *store = yarn_history_open(cluster, job, err);
-	char *path cleanup_free = store ? history_store_find(store, job->id, job->user, err) : NULL;
+	struct history_days days = yarn_id_days(job->id);
+	char *path cleanup_free =
+		store ? history_store_find(store, job->id, &days, job->user, err) : NULL;
 	size_t length = 0;
 	char *text cleanup_free = path ? history_store_read_file(store, path, HISTORY_DIFF,
 								 HISTORY_DIFF_CAP, &length, err)

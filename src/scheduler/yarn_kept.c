@@ -42,15 +42,16 @@ static char *find_history(struct history_store *store, const char *id,
 			  const Hadoop__ApplicationReportProto *report, struct err *err)
 {
 	int64_t started_ms = report ? report->starttime : 0;
+	struct history_days days = yarn_id_days(id);
 
-	for (int days = 0; started_ms > 0 && days < 2; days++) {
-		char *path cleanup_free = history_path(started_ms - days * HISTORY_DAY_MS, id);
+	for (int back = 0; started_ms > 0 && back < 2; back++) {
+		char *path cleanup_free = history_path(started_ms - back * HISTORY_DAY_MS, id);
 		int fd cleanup_close = history_store_open_file(store, path, HISTORY_SUMMARY,
 							       HISTORY_SUMMARY_CAP, NULL);
 		if (fd >= 0)
 			return mem_steal(&path);
 	}
-	return history_store_find(store, id, yarn_user_of(report), err);
+	return history_store_find(store, id, &days, yarn_user_of(report), err);
 }
 
 /* `user`: that of the job; NULL: the ResourceManager does not know it any more. */
@@ -149,7 +150,8 @@ char *yarn_kept_journal(const struct hadoop_cluster *cluster, const char *mirror
 		bytes = read_journal(store, path, job->user, length, &missing);
 	/* One of TonY's is elsewhere. */
 	if (missing.kind == ERR_NOT_FOUND && !yarn_has_am_still(report)) {
-		char *other cleanup_free = history_store_find(store, id, job->user, NULL);
+		struct history_days days = yarn_id_days(id);
+		char *other cleanup_free = history_store_find(store, id, &days, job->user, NULL);
 		if (other && !str_equal(other, path)) {
 			err_finish(&missing);
 			bytes = read_journal(store, other, job->user, length, &missing);

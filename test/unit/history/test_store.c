@@ -52,7 +52,7 @@ static void a_store_that_is_not_there_is_empty(void **state)
 	assert_int_equal(folders.count, 0);
 	assert_int_equal(history_store_jobs(store, "2026/11/21", &jobs, NULL), 0);
 	assert_int_equal(jobs.count, 0);
-	assert_null(history_store_find(store, "tony-20261121-061400-1f3a", NULL, &err));
+	assert_null(history_store_find(store, "tony-20261121-061400-1f3a", NULL, NULL, &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
 	history_store_close(store);
 }
@@ -112,15 +112,23 @@ static void a_job_is_found_by_its_id(void **state)
 	add_job(state, "2026/11/25", "application_1795241640000_0042");
 	add_job(state, "finished/2026/11/25", "application_1795241640000_0001");
 	char *local cleanup_free =
-		history_store_find(store, "tony-20261121-061400-1f3a", NULL, &err);
+		history_store_find(store, "tony-20261121-061400-1f3a", NULL, NULL, &err);
 	char *yarn cleanup_free =
-		history_store_find(store, "application_1795241640000_0042", NULL, &err);
+		history_store_find(store, "application_1795241640000_0042", NULL, NULL, &err);
 	char *java cleanup_free =
-		history_store_find(store, "application_1795241640000_0001", NULL, &err);
+		history_store_find(store, "application_1795241640000_0001", NULL, NULL, &err);
 	assert_string_equal(local, "2026/11/21/tony-20261121-061400-1f3a");
 	assert_string_equal(yarn, "2026/11/25/application_1795241640000_0042");
 	assert_string_equal(java, "finished/2026/11/25/application_1795241640000_0001");
-	assert_null(history_store_find(store, "../2026", NULL, &err));
+	const struct history_days day = {1795219200000, 1795219200000},
+				  later = {1795305600000, INT64_MAX};
+	char *then cleanup_free =
+		history_store_find(store, "tony-20261121-061400-1f3a", &day, NULL, &err);
+	assert_string_equal(then, local);
+	assert_null(history_store_find(store, "tony-20261121-061400-1f3a", &later, NULL, &err));
+	assert_int_equal(err.kind, ERR_NOT_FOUND);
+	err_finish(&err);
+	assert_null(history_store_find(store, "../2026", NULL, NULL, &err));
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
 	history_store_close(store);
 }

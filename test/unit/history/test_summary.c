@@ -150,20 +150,6 @@ static void paths_are_of_the_day_in_utc(void **state)
 	assert_string_equal(side, "2026/11/21/.tony-x.2");
 }
 
-static void ids_tell_the_days_to_look_at(void **state)
-{
-	int64_t first, last;
-
-	assert_true(history_id_days("tony-20261121-061400-1f3a", &first, &last));
-	assert_true(first <= 1795241640000 && last >= 1795241640000);
-	assert_true(last - first <= 2 * HISTORY_DAY_MS);
-	assert_true(history_id_days("application_1795241640000_0042", &first, &last));
-	assert_true(first <= 1795241640000 && last == INT64_MAX);
-	assert_false(history_id_days("application_x_0042", &first, &last));
-	assert_false(history_id_days("tony-yesterday", &first, &last));
-	assert_false(history_id_days("other", &first, &last));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,7 +158,6 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_is_refused_by_name),
 		cmocka_unit_test(another_format_is_named_as_such),
 		cmocka_unit_test(paths_are_of_the_day_in_utc),
-		cmocka_unit_test(ids_tell_the_days_to_look_at),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,6 +87,25 @@ static int tear_down(void **state)
 	proc_end_all(0, mark, NULL, 0, SIGKILL, 0);
 	return scratch_remove(state);
 }
+
+/* ---- ids ---------------------------------------------------------------------------------- */
+
+static void an_id_tells_the_days_to_look_at(void **state)
+{
+	struct history_days days;
+
+	assert_ptr_equal(scheduler_client_of_id("tony-20261121-061400-1f3a09c4", &days),
+			 scheduler_client_find("local"));
+	assert_true(days.first_ms <= 1795241640000 && days.last_ms >= 1795241640000);
+	assert_true(days.last_ms - days.first_ms <= 2 * HISTORY_DAY_MS);
+	assert_ptr_equal(scheduler_client_of_id("application_1795241640000_0042", &days),
+			 scheduler_client_find("yarn"));
+	assert_true(days.first_ms <= 1795241640000 && days.last_ms == INT64_MAX);
+	assert_null(scheduler_client_of_id("application_x_0042", &days));
+	assert_null(scheduler_client_of_id("tony-yesterday", &days));
+	assert_null(scheduler_client_of_id("other", NULL));
+}
+
 #define client_test(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 /* ---- jobs --------------------------------------------------------------------------------- */
@@ -668,6 +687,7 @@ static void a_deaf_am_is_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_id_tells_the_days_to_look_at),
 		client_test(the_state_directory_is_where_the_environment_says),
 		client_test(a_directory_that_appears_before_ours_is_made_is_checked),
 		client_test(a_job_id_is_safe_in_a_path),
