@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "client/input.h"
 #include "client/web_file.h"
-#include "scheduler/yarn_fetch.h"
+#include "scheduler/fetch.h"
 
 #define STDIN_TEXT "standard input"
 
@@ -59,7 +59,7 @@ static int load_hdfs(struct conf *conf, const char *uri, struct err *err)
 {
 	struct str bytes cleanup_str = {0};
 
-	if (yarn_fetch_text(uri, CONF_FILE_CAP, &bytes, err) < 0)
+	if (fetch_text(uri, CONF_FILE_CAP, &bytes, err) < 0)
 		return err_wrap(err, "--conf_file");
 	return conf_load_alone(conf, uri, false, str_text(&bytes), bytes.length, err);
 }

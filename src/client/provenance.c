@@ -16,7 +16,6 @@
 #include "client/program.h"
 #include "client/provenance_git.h"
 #include "history/layout.h"
-#include "scheduler/yarn_fetch.h"
 
 #define COMMAND_MAX 20	      /* files that are, of those that commands name */
 #define PIPE_BYTES  (1 << 20) /* so that the whole answer waits in the pipe */
@@ -213,8 +212,8 @@ static json_t *copy_provenance(const struct opened *earlier)
 	char *diff cleanup_free = fs_join(job_dir, HISTORY_DIFF);
 	json_t *copy = json_deep_copy(earlier->job->provenance);
 
-	if (str_equal(earlier->job->scheduler, "yarn"))
-		yarn_fetch_diff(earlier->job, job_dir, NULL);
+	if (earlier->ops->traits->staged)
+		earlier->ops->fetch_diff(earlier->job, job_dir, NULL);
 	if (!fs_exists(diff)) {
 		json_object_del(copy, "diff_bytes");
 		json_object_del(copy, "diff_cut");

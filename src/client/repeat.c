@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "client/provenance.h"
 #include "client/report.h"
-#include "scheduler/yarn_fetch.h"
+#include "scheduler/fetch.h"
 
 #define CHECKPOINT_KEY "tony.application.checkpoint-dir"
 #define WORK_DIR_KEY   "tony.application.work-dir"
@@ -90,8 +90,8 @@ static int check_checkpoints(const struct job *job, struct err *err)
 	if (!directory)
 		is_there = false;
 	else if (str_starts_with(directory, "hdfs:"))
-		is_there = yarn_fetch_keep(job, directory, &missing) == 0 ||
-			   missing.kind != ERR_NOT_FOUND;
+		is_there =
+			fetch_keep(job, directory, &missing) == 0 || missing.kind != ERR_NOT_FOUND;
 	else if (!strstr(directory, "://"))
 		is_there = fs_has_entries(directory);
 	return is_there ? 0

@@ -9,9 +9,9 @@
 #include "client/report.h"
 #include "client/stage_send.h"
 #include "hadoop/cluster.h"
+#include "scheduler/fetch.h"
 #include "scheduler/local_sources.h"
 #include "scheduler/state_dir.h"
-#include "scheduler/yarn_fetch.h"
 
 /* ---- the configuration of the job that repeats another ------------------------------------- */
 
@@ -113,7 +113,7 @@ static int place_sent_source(struct finder *finder, struct err *err)
 		sent = find_sent(finder, i, STAGE_SENT_SOURCE);
 	if (!sent)
 		return tell_gone(finder, "its description names no copy", err);
-	if (yarn_fetch_keep(finder->job, sent->url, &missing) < 0)
+	if (fetch_keep(finder->job, sent->url, &missing) < 0)
 		return missing.kind == ERR_NOT_FOUND ? tell_gone(finder, sent->url, err)
 						     : err_copy(err, &missing);
 	repeat_set_place(finder->repeat, SOURCE_KEY, sent->url);
@@ -170,7 +170,7 @@ static char *find_kept(const struct finder *finder, size_t type, const struct re
 		return mem_strdup(find_unpacked(finder, type, spec->name));
 	}
 	const struct hadoop_file *sent = find_sent(finder, type, spec->name);
-	if (!sent || yarn_fetch_keep(finder->job, sent->url, NULL) < 0)
+	if (!sent || fetch_keep(finder->job, sent->url, NULL) < 0)
 		return NULL;
 	*archive = sent->archive;
 	return mem_strdup(sent->url);

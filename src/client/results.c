@@ -15,7 +15,7 @@
 #include "client/exit_code.h"
 #include "client/report.h"
 #include "client/watch.h"
-#include "scheduler/yarn_fetch.h"
+#include "scheduler/fetch.h"
 
 enum {
 	TICK_MS = 1000,	    /* of the coarsest clock of a file system */
@@ -245,14 +245,14 @@ static int copy(const struct opened *opened, const char *part, const char *targe
 {
 	const struct job *job = job_of(opened);
 	struct copying copying = {.source = job->output_dir, .target = target, .id = opened->id};
-	const struct yarn_results_watch watch = {is_stored_brought, on_progress, &copying};
+	const struct fetch_results_watch watch = {is_stored_brought, on_progress, &copying};
 	bool is_stored = results_are_stored(job->output_dir);
 
 	if (!is_stored && !results_are_in(job->output_dir))
 		return 1;
 	bar_begin(&copying.bar, "fetching", watch_was_interrupted);
-	int result = is_stored ? yarn_fetch_results(job, part, &watch, err)
-			       : copy_here(&copying, part, err);
+	int result =
+		is_stored ? fetch_results(job, part, &watch, err) : copy_here(&copying, part, err);
 	bar_clear(&copying.bar);
 	return result;
 }

@@ -17,9 +17,9 @@
 #include "client/stage_clone.h"
 #include "client/stage_fetch.h"
 #include "conf/problems.h"
+#include "scheduler/fetch.h"
 #include "scheduler/local_sources.h"
 #include "scheduler/state_dir.h"
-#include "scheduler/yarn_fetch.h"
 
 struct planner {
 	const struct description *description;
@@ -373,7 +373,7 @@ static int fetch_source(const struct job *job, const char *uri, const char *file
 {
 	char *fetched cleanup_free = fs_join(files, "fetched");
 
-	if (yarn_fetch(job, uri, fetched, err) < 0)
+	if (fetch_tree(job, uri, fetched, err) < 0)
 		return -1;
 	if (fs_is_directory(fetched))
 		return rename(fetched, target) < 0 ? err_set_errno(err, "%s", target) : 0;

@@ -6,13 +6,13 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "client/stage_cache.h"
-#include "scheduler/yarn_fetch.h"
+#include "scheduler/fetch.h"
 
 /* Nobody else fetches it meanwhile; what a killed one has left goes with the cache. */
 static char *fetch(const struct job *job, const char *cache, const char *uri, const char *part,
 		   bool unpack, struct err *err)
 {
-	if (fs_remove_tree(part, err) < 0 || yarn_fetch(job, uri, part, err) < 0)
+	if (fs_remove_tree(part, err) < 0 || fetch_tree(job, uri, part, err) < 0)
 		return NULL;
 	char *path = unpack && !fs_is_directory(part) ? stage_cache_unpack(cache, part, err)
 						      : stage_cache_keep(cache, part, err);

@@ -266,6 +266,12 @@ static const char *reason(const struct err *why)
 	return behind ? behind + 2 : err_message(why);
 }
 
+static void err_interrupted(const struct webhdfs_call *call, struct err *err)
+{
+	err_set(err, ERR_FAILED, "%s: %s %s: interrupted", call->question.server,
+		webhdfs_op_name(call->question.op), call->path);
+}
+
 static void on_no_answer(struct webhdfs_call *call, enum http_reach reach, const struct err *why)
 {
 	const struct webhdfs_question *question = &call->question;
@@ -275,8 +281,7 @@ static void on_no_answer(struct webhdfs_call *call, enum http_reach reach, const
 	struct err err cleanup_err = {0};
 
 	if (call->is_stopped) {
-		err_set(&err, ERR_FAILED, "%s: %s %s: interrupted", question->server,
-			webhdfs_op_name(question->op), call->path);
+		err_interrupted(call, &err);
 	} else if (is_data_node && is_lost && reach != HTTP_REACH_SENT) {
 		webhdfs_err_data_node(question, &call->place, reason(why), &err);
 		verdict = reach == HTTP_REACH_NAME ? WEBHDFS_REFUSED : WEBHDFS_NOT_NOW;
@@ -423,6 +428,24 @@ static const char *method(const struct webhdfs_call *call)
 		       : "GET";
 }
 
+/* Of what was sent, or has come. */
+static bool on_sent(void *data, int64_t bytes)
+{
+	struct webhdfs_call *call = data;
+
+	call->sent = bytes;
+	call->is_stopped = !call->progress->tell(call->progress->data, bytes);
+	return !call->is_stopped;
+}
+
+static bool goes_on(struct webhdfs_call *call)
+{
+	if (!call->progress || on_sent(call, (int64_t)call->length - call->left))
+		return true;
+	err_interrupted(call, &call->flaw);
+	return false;
+}
+
 /* No more than was asked for, whatever comes. */
 static bool take_piece(void *data, const char *bytes, size_t length)
 {
@@ -432,19 +455,11 @@ static bool take_piece(void *data, const char *bytes, size_t length)
 		length = (size_t)call->left;
 	call->left -= (int64_t)length;
 	if (!call->on_bytes)
-		return fs_write_all(call->fd, bytes, length, &call->flaw) == 0 && call->left > 0;
+		return fs_write_all(call->fd, bytes, length, &call->flaw) == 0 && goes_on(call) &&
+		       call->left > 0;
 	call->has_progressed = true;
 	call->offset += (int64_t)length;
 	return call->on_bytes(call->data, bytes, length) && call->left > 0;
-}
-
-static bool on_sent(void *data, int64_t bytes)
-{
-	struct webhdfs_call *call = data;
-
-	call->sent = bytes;
-	call->is_stopped = !call->progress->tell(call->progress->data, bytes);
-	return !call->is_stopped;
 }
 
 static int rewind_file(struct webhdfs_call *call, bool empty, struct err *err)

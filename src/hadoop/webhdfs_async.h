@@ -89,8 +89,9 @@ struct webhdfs_call *webhdfs_async_upload(struct webhdfs_async *client, const ch
 					  int64_t length, const struct webhdfs_progress *progress,
 					  webhdfs_done *done, void *data);
 struct webhdfs_call *webhdfs_async_download(struct webhdfs_async *client, const char *path, int fd,
-					    int64_t offset, int64_t length, webhdfs_done *done,
-					    void *data);
+					    int64_t offset, int64_t length,
+					    const struct webhdfs_progress *progress,
+					    webhdfs_done *done, void *data);
 /* Bytes from `offset` on, `length` of them or fewer if the file ends before, in pieces as they
  * come; on_bytes() ends the call by false, which is a success. When a connection breaks in the
  * middle the rest is asked for. */

@@ -35,8 +35,8 @@ struct webhdfs_call {
 	struct str parameters, body;
 	int fd;					 /* of an upload or download; else -1 */
 	size_t length;				 /* of what is sent, or downloaded at most */
-	const struct webhdfs_progress *progress; /* of an upload; NULL: nobody wants to know */
-	int64_t sent;				 /* of this try */
+	const struct webhdfs_progress *progress; /* of a file; NULL: nobody wants to know */
+	int64_t sent;				 /* of this try, or come */
 	/* Of webhdfs_async_stream(); else NULL. */
 	bool (*on_bytes)(void *data, const char *bytes, size_t length);
 	/* Bytes still to come: of a stream, and of the present try of a download, whose `offset`
@@ -51,7 +51,7 @@ struct webhdfs_call {
 	void *data;
 
 	struct webhdfs_tries tries;
-	struct event timer; /* the pause before the next try; during an upload, asks `progress` */
+	struct event timer; /* the pause before the next try; during a file, asks `progress` */
 	enum stage stage;
 	struct net_url place;	  /* STAGE_CONTENT: where the content goes to or comes from */
 	struct http_client *http; /* the exchange in progress; NULL: none */

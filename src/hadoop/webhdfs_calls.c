@@ -82,14 +82,16 @@ struct webhdfs_call *webhdfs_async_read(struct webhdfs_async *client, const char
 }
 
 struct webhdfs_call *webhdfs_async_download(struct webhdfs_async *client, const char *path, int fd,
-					    int64_t offset, int64_t length, webhdfs_done *done,
-					    void *data)
+					    int64_t offset, int64_t length,
+					    const struct webhdfs_progress *progress,
+					    webhdfs_done *done, void *data)
 {
 	struct webhdfs_call *call = webhdfs_call_start(client, WEBHDFS_OPEN, path, done, data);
 
 	str_append_format(&call->parameters, "&offset=%lld&length=%lld", (long long)offset,
 			  (long long)length);
 	call->fd = fd;
+	call->progress = progress;
 	call->offset = offset;
 	call->length = (size_t)length;
 	return call;

@@ -49,7 +49,7 @@ static void close_others(int one, int other)
 
 static int look(const struct event_copy *copy, char **left_out, struct err *err)
 {
-	struct store *store = job_stores_open_directory(copy->place, err);
+	struct store *store = job_stores_open_place(NULL, copy->place, err);
 	const struct event_files files = {
 		.store = store, .owner = copy->owner, .cap = EVENT_FILES_CAP};
 	int result = store ? event_files_copy(&files, copy->directory.path, left_out, err) : -1;

@@ -17,7 +17,7 @@ struct event_copy;
  * for good, and the caller stops it. */
 typedef void event_copy_changed(void *data, const struct err *err);
 
-/* `place`: as for job_stores_open_directory(). */
+/* `place`: as for job_stores_open_place(). */
 struct event_copy *event_copy_start(struct event_base *base, const char *place, const char *owner,
 				    event_copy_changed *changed, void *data, struct err *err);
 /* The directory is gone then. NULL is fine; also from within `changed`. */

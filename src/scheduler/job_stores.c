@@ -294,18 +294,20 @@ int job_stores_check_reached(const struct job_stores *stores, const struct job *
 
 /* ---- of one job --------------------------------------------------------------------------- */
 
-struct store *job_stores_open_directory(const char *place, struct err *err)
+struct store *job_stores_open_place(const struct job *job, const char *place, struct err *err)
 {
 	if (str_starts_with(place, "file://"))
 		return store_open(place, NULL, 0, NULL, err);
-	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
-	if (!cluster)
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(job, err);
+	if (!cluster) {
+		err_wrap(err, "%s", place);
 		return NULL;
+	}
 	const char *path = *place == '/' ? place : yarn_path_within(cluster, place);
 	if (path)
 		return yarn_store_open(cluster, path, NULL, err);
-	err_set(err, ERR_DENIED, "%s: is not in %s, the file system of this machine's site files",
-		place, cluster->hdfs.fs);
+	err_set(err, ERR_CONFIG, "%s is not in the file system that the site files name, %s", place,
+		cluster->hdfs.fs);
 	return NULL;
 }
 

@@ -53,9 +53,10 @@ bool job_stores_is_own(const struct job_summary *job);
 /* The id of this user's newest job of that name; NULL: there is none. The caller frees. */
 char *job_stores_find_name(const struct job_stores *stores, const char *name);
 
-/* A directory that a job names: "file://" and a path of this machine, or another URI or a path of
- * the cluster that this machine's site files tell of. The caller closes; NULL: `err`. */
-struct store *job_stores_open_directory(const char *place, struct err *err);
+/* A file or directory: "file://" and a path of this machine, or another URI or a path of the
+ * cluster that this machine's site files and the keys of `job` tell of (NULL: those of
+ * tony-site.xml). The caller closes; NULL: `err`. */
+struct store *job_stores_open_place(const struct job *job, const char *place, struct err *err);
 
 /* For a local job that is to be submitted: checks where its history is to go and, when that is in
  * HDFS, notes in job->stores how it is reached. */

@@ -401,6 +401,9 @@ struct scheduler_client_ops {
 	 * waits for nothing. NULL: ERR_NOT_FOUND, there is nothing (yet, or any more). */
 	struct job_logs *(*logs_shown)(const struct job *job, const char *id, const char *owner,
 				       struct err *err);
+	/* With staged: brings how the code of `job` differed from its commit to `job_dir`, this
+	 * machine's copy of the job. 0 also where it is there already, or the job has none. */
+	int (*fetch_diff)(const struct job *job, const char *job_dir, struct err *err);
 	/* With has_proxy: where the job's page is behind the scheduler's own web proxy, or NULL;
 	 * the caller frees. */
 	char *(*page)(const struct job *job);

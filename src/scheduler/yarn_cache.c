@@ -15,41 +15,43 @@
 #define NOTE_EVERY_MS 3600000  /* a use is not noted again before */
 #define MIN_AGE_MS    86400000 /* longer than any submission takes */
 
-static int64_t last_use_ms(const struct webhdfs_file *file)
+static int64_t last_use_ms(const struct store_item *file)
 {
 	return file->accessed_ms > file->modified_ms ? file->accessed_ms : file->modified_ms;
 }
 
-int yarn_cache_use(struct webhdfs_client *client, const char *path, struct webhdfs_file *file,
-		   struct err *err)
+int yarn_cache_use(struct store *store, const char *path, struct store_item *file, struct err *err)
 {
 	struct err problem cleanup_err = {0};
 	int64_t now = clock_wall_ms();
 
-	if (webhdfs_stat(client, path, file, err) < 0)
+	if (store_look(store, path, file, err) < 0)
 		return -1;
 	if (now - last_use_ms(file) < NOTE_EVERY_MS ||
-	    webhdfs_set_times(client, path, -1, now, &problem) == 0 ||
+	    store_run(store, store_set_accessed(path, now), &problem) == 0 ||
 	    problem.kind != ERR_NOT_FOUND)
 		return 0; /* a NameNode may be told to keep no access times */
 	/* It was removed this moment. */
-	webhdfs_file_finish(file);
+	store_item_finish(file);
 	return err_set(err, ERR_NOT_FOUND, "%s", err_message(&problem));
+}
+
+char *yarn_cache_part(const char *name)
+{
+	return mem_printf(YARN_CACHE "/.%s.%016llx.part", name, (unsigned long long)random_u64());
 }
 
 /* ---- what lives --------------------------------------------------------------------------- */
 
 struct ageing {
-	struct webhdfs_client *client;
-	const struct hadoop_cluster *cluster;
-	char *cache;
+	struct store *own;
 	int64_t oldest_ms; /* what was used since then stays */
 	struct removal *removal;
 	struct str_list old, jobs;
 	struct map *used; /* names in the cache that live jobs have */
 };
 
-static void add_old(void *data, const struct webhdfs_file *file)
+static void add_old(void *data, const struct store_item *file)
 {
 	struct ageing *ageing = data;
 
@@ -57,7 +59,7 @@ static void add_old(void *data, const struct webhdfs_file *file)
 		str_list_add(&ageing->old, file->name);
 }
 
-static void add_job(void *data, const struct webhdfs_file *file)
+static void add_job(void *data, const struct store_item *file)
 {
 	if (file->is_directory && yarn_is_id(file->name))
 		str_list_add(data, file->name);
@@ -73,19 +75,19 @@ static void note_files(struct ageing *ageing, const struct hadoop_cluster *job)
  * moment, and one that has none any more has ended. */
 static int note_job(struct ageing *ageing, const char *id, struct err *err)
 {
-	char *directory cleanup_free = yarn_user_path(ageing->cluster, id);
-	char *path cleanup_free = fs_join(directory, "job.json");
+	char *path cleanup_free = fs_join(id, "job.json");
 	struct str text cleanup_str = {0};
 	struct err missing cleanup_err = {0};
 
-	if (webhdfs_read_file(ageing->client, path, JOB_JSON_CAP, &text, &missing) < 0)
+	if (store_read_bytes(ageing->own, path, JOB_JSON_CAP, &text, &missing) < 0)
 		return missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
 	struct job *job = job_from_text(str_text(&text), text.length, NULL);
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
 		job ? hadoop_cluster_from_json(job->engine, job->stores, NULL) : NULL;
 	job_destroy(job);
 	if (!cluster)
-		return err_set(err, ERR_USAGE, "%s does not say yet what its job uses", path);
+		return err_set(err, ERR_USAGE, "%s/%s does not say yet what its job uses",
+			       store_location(ageing->own), path);
 	note_files(ageing, cluster);
 	return 0;
 }
@@ -93,9 +95,7 @@ static int note_job(struct ageing *ageing, const char *id, struct err *err)
 /* Every job that has not ended has a directory of its own. */
 static int note_jobs(struct ageing *ageing, struct err *err)
 {
-	char *directory cleanup_free = yarn_user_path(ageing->cluster, "");
-
-	if (webhdfs_list(ageing->client, directory, add_job, &ageing->jobs, err) < 0)
+	if (store_run(ageing->own, store_list("", NULL, add_job, &ageing->jobs), err) < 0)
 		return -1;
 	for (size_t i = 0; i < ageing->jobs.count; i++)
 		if (note_job(ageing, ageing->jobs.items[i], err) < 0)
@@ -108,27 +108,27 @@ static int note_jobs(struct ageing *ageing, struct err *err)
 /* Under another name nobody begins to use it. Who did before, a moment ago, has noted that. */
 static void remove_unused(const struct ageing *ageing, const char *name)
 {
-	struct webhdfs_file file cleanup_webhdfs_file = {0};
+	struct store_item file cleanup_store_item = {0};
+	struct store *own = ageing->own;
 
-	char *path cleanup_free = fs_join(ageing->cache, name);
-	char *aside cleanup_free = mem_printf("%s/.%s.%016llx.part", ageing->cache, name,
-					      (unsigned long long)random_u64());
-	if (webhdfs_rename(ageing->client, path, aside, false, NULL) < 0)
+	char *path cleanup_free = fs_join(YARN_CACHE, name);
+	char *aside cleanup_free = yarn_cache_part(name);
+	if (store_run(own, store_rename_keeping(path, aside), NULL) < 0)
 		return;
-	bool is_unused = webhdfs_stat(ageing->client, aside, &file, NULL) == 0 &&
-			 last_use_ms(&file) < ageing->oldest_ms;
+	bool is_unused =
+		store_look(own, aside, &file, NULL) == 0 && last_use_ms(&file) < ageing->oldest_ms;
 	/* Where it was there may be another one by now: the content is the same. */
-	if ((is_unused || webhdfs_rename(ageing->client, aside, path, false, NULL) < 0) &&
-	    webhdfs_remove(ageing->client, aside, NULL) == 0)
+	if ((is_unused || store_run(own, store_rename_keeping(aside, path), NULL) < 0) &&
+	    store_run(own, store_remove(aside), NULL) == 0)
 		ageing->removal->bytes += file.length;
 }
 
 static void tell_unused(const struct ageing *ageing, const char *name)
 {
-	struct webhdfs_file file cleanup_webhdfs_file = {0};
-	char *path cleanup_free = fs_join(ageing->cache, name);
+	struct store_item file cleanup_store_item = {0};
+	char *path cleanup_free = fs_join(YARN_CACHE, name);
 
-	if (webhdfs_stat(ageing->client, path, &file, NULL) == 0)
+	if (store_look(ageing->own, path, &file, NULL) == 0)
 		ageing->removal->bytes += file.length;
 }
 
@@ -153,20 +153,17 @@ static int find_old(struct ageing *ageing, struct err *err)
 {
 	struct err missing cleanup_err = {0};
 
-	if (webhdfs_list(ageing->client, ageing->cache, add_old, ageing, &missing) == 0 ||
+	if (store_run(ageing->own, store_list(YARN_CACHE, NULL, add_old, ageing), &missing) == 0 ||
 	    missing.kind == ERR_NOT_FOUND)
 		return 0;
 	return err_copy(err, &missing);
 }
 
-int yarn_cache_age(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-		   int64_t max_age_ms, size_t most, struct removal *removal, struct err *err)
+int yarn_cache_age(struct store *own, int64_t max_age_ms, size_t most, struct removal *removal,
+		   struct err *err)
 {
 	int64_t age_ms = max_age_ms > MIN_AGE_MS ? max_age_ms : MIN_AGE_MS;
-	char *cache cleanup_free = yarn_user_path(cluster, "cache");
-	struct ageing ageing = {.client = client,
-				.cluster = cluster,
-				.cache = cache,
+	struct ageing ageing = {.own = own,
 				.oldest_ms = clock_wall_ms() - age_ms,
 				.removal = removal,
 				.used = map_create(NULL)};
@@ -185,7 +182,7 @@ int yarn_cache_age(struct webhdfs_client *client, const struct hadoop_cluster *c
 int yarn_age_cache(int64_t max_age_ms, struct removal *removal, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
-	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
+	struct store *own cleanup_yarn_store = cluster ? yarn_store_own(cluster, err) : NULL;
 
-	return client ? yarn_cache_age(client, cluster, max_age_ms, 0, removal, err) : -1;
+	return own ? yarn_cache_age(own, max_age_ms, 0, removal, err) : -1;
 }

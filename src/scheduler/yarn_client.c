@@ -12,17 +12,16 @@ void yarn_upkeep(const struct job *job, int64_t max_age_ms)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
 		hadoop_cluster_from_json(job->engine, job->stores, NULL);
-	struct webhdfs_client *client cleanup_webhdfs =
-		cluster ? yarn_webhdfs(cluster, NULL) : NULL;
+	struct store *own cleanup_yarn_store = cluster ? yarn_store_own(cluster, NULL) : NULL;
 	struct yarn_reports reports cleanup_yarn_reports = {0};
 	struct removal cache cleanup_removal = {0};
 
-	if (!client)
+	if (!own)
 		return;
 	if (yarn_reports_ask(cluster, &reports, NULL) == 0)
 		yarn_sweep(cluster, &reports);
 	if (max_age_ms > 0)
-		yarn_cache_age(client, cluster, max_age_ms, CACHE_AT_MOST, &cache, NULL);
+		yarn_cache_age(own, max_age_ms, CACHE_AT_MOST, &cache, NULL);
 	yarn_removal_age(job);
 }
 
@@ -67,6 +66,7 @@ const struct scheduler_client_ops yarn_scheduler_client = {
 	.pull = yarn_pull,
 	.logs = yarn_logs,
 	.logs_shown = yarn_logs_shown,
+	.fetch_diff = yarn_fetch_diff,
 	.page = page,
 	.kill = yarn_kill,
 	.remove = yarn_remove,

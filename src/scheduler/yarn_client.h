@@ -15,6 +15,7 @@
 
 #include "scheduler/scheduler.h"
 #include "scheduler/yarn_cluster.h"
+#include "scheduler/yarn_store.h"
 
 extern const struct scheduler_client_ops yarn_scheduler_client;
 
@@ -60,19 +61,22 @@ struct history_store *yarn_history_open(const struct hadoop_cluster *cluster, co
 /* In place of an AM that could not: what a mirror has of a job that has ended. */
 int yarn_history_publish(const struct hadoop_cluster *cluster, const char *mirror, struct err *err);
 
-/* ---- yarn_kept.c -------------------------------------------------------------------------- */
+/* ---- yarn_kept.c, yarn_diff_fetch.c
+ * -------------------------------------------------------------------------- */
 
 /* NULL: the ResourceManager does not say. */
 const char *yarn_user_of(const Hadoop__ApplicationReportProto *report);
 /* Brings job.json to the mirror, unless it is there: from the job's directory, or from where an
  * ended one was published. */
-int yarn_kept_description(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+int yarn_kept_description(struct store *job_dir, const struct hadoop_cluster *cluster,
 			  const char *mirror, const Hadoop__ApplicationReportProto *report,
 			  struct err *err);
 /* The journal that was published. ERR_NOT_FOUND: it was not, or not yet. The caller frees. */
 char *yarn_kept_journal(const struct hadoop_cluster *cluster, const char *mirror,
 			const Hadoop__ApplicationReportProto *report, size_t *length,
 			struct err *err);
+
+int yarn_fetch_diff(const struct job *job, const char *job_dir, struct err *err);
 
 /* ---- yarn_jobs.c, yarn_reports.c, yarn_mirror.c ------------------------------------------- */
 

@@ -15,6 +15,7 @@
 #include "hadoop/webhdfs_client.h"
 #include "scheduler/yarn_diagnostics.h"
 #include "scheduler/yarn_pages.h"
+#include "scheduler/yarn_store.h"
 #include "store/location.h"
 
 #define CONNECT_RETRIES	    3
@@ -201,31 +202,22 @@ char *yarn_history_path(const struct hadoop_cluster *cluster, const char *locati
 	return mem_steal(&parsed.path);
 }
 
-char *yarn_user_path(const struct hadoop_cluster *cluster, const char *name)
-{
-	return mem_printf("%s/.tony/%s", cluster->home, name);
-}
-
 const char *yarn_path_within(const struct hadoop_cluster *cluster, const char *uri)
 {
 	return hdfs_access_path(&cluster->hdfs, uri);
 }
 
-char *yarn_own_checkpoint_dir(const struct hadoop_cluster *cluster, const struct job *job)
+char *yarn_checkpoint_name(const char *id)
 {
-	char *name cleanup_free = mem_printf("checkpoints/%s", job->id);
-
-	return yarn_user_path(cluster, name);
+	return mem_printf("checkpoints/%s", id);
 }
 
-char *yarn_output_dir(const struct hadoop_cluster *cluster, const struct job *job)
+char *yarn_output_name(const char *id)
 {
-	char *name cleanup_free = mem_printf("output/%s", job->id);
-
-	return yarn_user_path(cluster, name);
+	return mem_printf("output/%s", id);
 }
 
-char *yarn_resumed_dir(const struct hadoop_cluster *cluster, const struct job *job)
+char *yarn_resumed_name(const struct hadoop_cluster *cluster, const struct job *job)
 {
 	const char *path =
 		job->checkpoint_dir ? yarn_path_within(cluster, job->checkpoint_dir) : NULL;
@@ -235,9 +227,9 @@ char *yarn_resumed_dir(const struct hadoop_cluster *cluster, const struct job *j
 		return NULL;
 	path += strlen(own);
 	char *first cleanup_free = mem_strndup(path, strcspn(path, "/"));
-	char *name cleanup_free = mem_printf(YARN_RESUMED "/%s.%s", job->id, first);
-	return yarn_is_id(first) && !str_equal(first, job->id) ? yarn_user_path(cluster, name)
-							       : NULL;
+	return yarn_is_id(first) && !str_equal(first, job->id)
+		       ? mem_printf(YARN_RESUMED "/%s.%s", job->id, first)
+		       : NULL;
 }
 
 /* ---- applications ------------------------------------------------------------------------- */

@@ -32,6 +32,7 @@ int yarn_call(const struct hadoop_cluster *cluster, const struct rpc_method *met
 void yarn_message_cleanup(ProtobufCMessage **message);
 #define cleanup_message __attribute__((cleanup(yarn_message_cleanup), unused))
 
+/* For aggregated logs. */
 struct webhdfs_client *yarn_webhdfs(const struct hadoop_cluster *cluster, struct err *err);
 void yarn_webhdfs_cleanup(struct webhdfs_client **client);
 #define cleanup_webhdfs __attribute__((cleanup(yarn_webhdfs_cleanup)))
@@ -54,23 +55,20 @@ char *yarn_diagnose(const Hadoop__ApplicationReportProto *report, bool has_begun
 /* "/data/x" of "hdfs:///data/x" and "hdfs://<the cluster's>/data/x"; NULL: another file system. */
 const char *yarn_path_within(const struct hadoop_cluster *cluster, const char *uri);
 
-/* "<home>/.tony/<name>". The caller frees. */
-char *yarn_user_path(const struct hadoop_cluster *cluster, const char *name);
-
 /* Is "hdfs://AUTHORITY" the cluster's file system? An empty one is whatever the cluster has. */
 bool yarn_history_is_own(const struct hadoop_cluster *cluster, const char *authority);
 /* Of what tony.history.location says: the path within the cluster's file system; NULL: it names
  * none. The caller frees. */
 char *yarn_history_path(const struct hadoop_cluster *cluster, const char *location);
 
-/* Where the results of its tasks are, a path in HDFS: the first executor that stores one makes it.
- * The caller frees. */
-char *yarn_output_dir(const struct hadoop_cluster *cluster, const struct job *job);
-/* Where a job that names no directory for its checkpoints has them; the caller frees. */
-char *yarn_own_checkpoint_dir(const struct hadoop_cluster *cluster, const struct job *job);
+/* Names in the user's own place (yarn_store.h), of a job with this id; the caller frees. */
+/* The results of its tasks: the first executor that stores one makes it. */
+char *yarn_output_name(const char *id);
+/* The checkpoints of a job that names no directory for them. */
+char *yarn_checkpoint_name(const char *id);
 /* A job that goes on with the checkpoints of an earlier one of this user's: a directory says so as
  * long as the job is there, YARN_RESUMED "/<its id>.<the earlier one's>". NULL: it does not. */
-char *yarn_resumed_dir(const struct hadoop_cluster *cluster, const struct job *job);
+char *yarn_resumed_name(const struct hadoop_cluster *cluster, const struct job *job);
 #define YARN_RESUMED "resumed"
 
 bool yarn_is_id(const char *id);

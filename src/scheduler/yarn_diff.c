@@ -1,6 +1,6 @@
 /*
  * How the code of a job differed from its commit, for this AM and the history: the client writes it
- * into the job's directory in HDFS, while YARN starts the AM. So it is looked for until it is
+ * into the job's directory in the store, while YARN starts the AM. So it is looked for until it is
  * there; at the end of the job only as long as a client may take that still writes.
  */
 #include <event2/event.h>
@@ -11,10 +11,10 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/timer.h"
-#include "hadoop/webhdfs_async.h"
 #include "history/layout.h"
 #include "net/backoff.h"
 #include "scheduler/yarn_internal.h"
+#include "scheduler/yarn_store.h"
 
 enum {
 	FIRST_RETRY_MS = 200,
@@ -24,11 +24,11 @@ enum {
 };
 
 struct yarn_diff {
-	struct webhdfs_async *hdfs;
+	struct store *store; /* the job's directory */
 	struct event *retry;
 	struct backoff backoff;
 	int64_t written_by; /* monotonic */
-	char *from, *path;
+	char *path;
 	bool is_over;		  /* it is there, or nobody looks for it any more */
 	void (*done)(void *data); /* NULL: nobody waits */
 	void *data;
@@ -49,15 +49,15 @@ static void try_again(struct yarn_diff *diff)
 	timer_start(diff->retry, backoff_next(&diff->backoff, random_u64()));
 }
 
-static void on_read(void *data, const struct webhdfs_result *result, const struct err *err)
+static void on_read(void *data, const struct store_answer *answer, const struct err *err)
 {
 	struct yarn_diff *diff = data;
 	struct err failure cleanup_err = {0};
 
-	if (result &&
-	    fs_write_file(diff->path, result->bytes, result->length, FILE_MODE, &failure) < 0)
+	if (answer &&
+	    fs_write_file(diff->path, answer->bytes, answer->length, FILE_MODE, &failure) < 0)
 		conclude(diff, &failure);
-	else if (result)
+	else if (answer)
 		conclude(diff, NULL);
 	else if (diff->done && clock_monotonic_ms() >= diff->written_by)
 		conclude(diff, err);
@@ -69,29 +69,28 @@ static void look(evutil_socket_t fd, short what, void *data)
 {
 	struct yarn_diff *diff = data;
 
-	webhdfs_async_read(diff->hdfs, diff->from, on_read, diff);
+	store_start(diff->store, store_read(HISTORY_DIFF, HISTORY_DIFF_CAP), on_read, diff);
 }
 
 void yarn_diff_open(struct yarn *yarn)
 {
-	const struct webhdfs_options options = hdfs_access_webhdfs(&yarn->cluster->hdfs);
 	struct err err cleanup_err = {0};
 
 	if (job_diff_bytes(yarn->job) == 0)
 		return;
-	struct webhdfs_async *hdfs = webhdfs_async_create(yarn->base, &options, &err);
-	if (!hdfs) {
+	struct store *store =
+		yarn_store_open(yarn->cluster, yarn->cluster->job_dir, yarn->base, &err);
+	if (!store) {
 		log_warning("how the code differs from its commit is not kept: %s",
 			    err_message(&err));
 		return;
 	}
 	struct yarn_diff *diff = mem_alloc(sizeof(*diff));
 	*diff = (struct yarn_diff){
-		.hdfs = hdfs,
+		.store = store,
 		.retry = evtimer_new(yarn->base, look, diff),
 		.backoff = {.first_ms = FIRST_RETRY_MS, .cap_ms = RETRY_CAP_MS},
 		.written_by = clock_monotonic_ms() + CLIENT_WRITES_MS,
-		.from = fs_join(yarn->cluster->job_dir, HISTORY_DIFF),
 		.path = fs_join(yarn->job_dir, HISTORY_DIFF),
 	};
 	yarn->diff = diff;
@@ -119,9 +118,8 @@ void yarn_diff_destroy(struct yarn_diff *diff)
 {
 	if (!diff)
 		return;
-	webhdfs_async_destroy(diff->hdfs);
+	store_close(diff->store);
 	event_free(diff->retry);
-	free(diff->from);
 	free(diff->path);
 	free(diff);
 }

@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
-#include "hadoop/webhdfs_client.h"
 #include "net/socket_owner.h"
 #include "scheduler/job_stores.h"
 #include "scheduler/yarn_reports.h"
@@ -121,14 +120,14 @@ static char *address_of(const report_proto *report)
 static char *read_token(const struct hadoop_cluster *cluster, const char *mirror)
 {
 	char *local cleanup_free = fs_join(mirror, "token");
-	char *path cleanup_free = fs_join(cluster->job_dir, "token");
 	struct str token cleanup_str = {0};
 	char *known = fs_exists(local) ? job_read_token(local, NULL) : NULL;
 
 	if (known)
 		return known;
-	struct webhdfs_client *client cleanup_webhdfs = yarn_webhdfs(cluster, NULL);
-	if (!client || webhdfs_read_file(client, path, TOKEN_CAP, &token, NULL) < 0 ||
+	struct store *job_dir cleanup_yarn_store =
+		yarn_store_open(cluster, cluster->job_dir, NULL, NULL);
+	if (!job_dir || store_read_bytes(job_dir, "token", TOKEN_CAP, &token, NULL) < 0 ||
 	    token.length == 0)
 		return NULL;
 	yarn_mirror_write(mirror, "token", token.text, NULL);
@@ -296,10 +295,9 @@ int yarn_kill(const struct job_door *door, const char *reason, struct err *err)
 		return 0;
 	}
 	/* One that was never submitted: nothing has happened that could be published. */
-	struct webhdfs_client *client cleanup_webhdfs =
-		failure.kind == ERR_NOT_FOUND ? yarn_webhdfs(cluster, NULL) : NULL;
-	char *directory cleanup_free = yarn_user_path(cluster, id);
-	if (client)
-		webhdfs_remove(client, directory, NULL);
+	struct store *own cleanup_yarn_store =
+		failure.kind == ERR_NOT_FOUND ? yarn_store_own(cluster, NULL) : NULL;
+	if (own)
+		store_run(own, store_remove(id), NULL);
 	return err_copy(err, &failure);
 }

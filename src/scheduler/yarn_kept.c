@@ -1,4 +1,4 @@
-/* Files in HDFS that tell of a job on YARN: in the job's directory while it lives, where histories
+/* Stored files that tell of a job on YARN: in the job's directory while it lives, where histories
  * are once it has ended. */
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,6 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "hadoop/webhdfs_client.h"
 #include "history/layout.h"
 #include "history/store.h"
 #include "job/record.h"
@@ -86,14 +85,13 @@ static struct job *fetch_kept(const struct hadoop_cluster *cluster, const char *
 }
 
 /* Of the job's directory, which is in its user's home. */
-static struct job *fetch_staged(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+static struct job *fetch_staged(struct store *job_dir, const struct hadoop_cluster *cluster,
 				const Hadoop__ApplicationReportProto *report)
 {
-	char *from cleanup_free = fs_join(cluster->job_dir, "job.json");
 	const char *user = yarn_user_of(report);
 	struct str bytes cleanup_str = {0};
 
-	if (webhdfs_read_file(client, from, JOB_JSON_CAP, &bytes, NULL) < 0)
+	if (store_read_bytes(job_dir, "job.json", JOB_JSON_CAP, &bytes, NULL) < 0)
 		return NULL;
 	struct job *job = job_from_text(str_text(&bytes), bytes.length, NULL);
 	if (job)
@@ -102,7 +100,7 @@ static struct job *fetch_staged(struct webhdfs_client *client, const struct hado
 }
 
 /* How the cluster is reached, and whom to trust there, is no other user's to say. */
-int yarn_kept_description(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+int yarn_kept_description(struct store *job_dir, const struct hadoop_cluster *cluster,
 			  const char *mirror, const Hadoop__ApplicationReportProto *report,
 			  struct err *err)
 {
@@ -110,7 +108,7 @@ int yarn_kept_description(struct webhdfs_client *client, const struct hadoop_clu
 
 	if (fs_exists(path))
 		return 0;
-	struct job *job = fetch_staged(client, cluster, report);
+	struct job *job = fetch_staged(job_dir, cluster, report);
 	if (!job)
 		job = fetch_kept(cluster, fs_basename(mirror), report, err);
 	if (!job)

@@ -11,7 +11,6 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "hadoop/webhdfs_client.h"
 #include "history/layout.h"
 #include "job/journal.h"
 #include "job/record.h"
@@ -355,88 +354,82 @@ static int take_kept(const struct hadoop_cluster *cluster, const char *mirror, s
 		       : append(mirror, str_text(&bytes), bytes.length, 1, err);
 }
 
-/* Of the job's directory. Its history can do without. */
-static void fetch_file(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-		       const char *mirror, const char *name, size_t cap)
+/* Its history can do without. */
+static void fetch_file(struct store *job_dir, const char *mirror, const char *name, int64_t cap)
 {
-	char *from cleanup_free = fs_join(cluster->job_dir, name);
 	char *path cleanup_free = fs_join(mirror, name);
 	struct str bytes cleanup_str = {0};
 	struct err err cleanup_err = {0};
 
-	if (webhdfs_read_file(client, from, cap, &bytes, &err) < 0 ||
+	if (store_read_bytes(job_dir, name, cap, &bytes, &err) < 0 ||
 	    fs_write_file(path, str_text(&bytes), bytes.length, 0600, &err) < 0)
 		log_debug("%s: %s", fs_basename(mirror), err_message(&err));
 }
 
 /* The metrics so far, and the difference of the code from its commit. */
-static void fetch_files(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-			const char *mirror)
+static void fetch_files(struct store *job_dir, const char *mirror)
 {
-	fetch_file(client, cluster, mirror, HISTORY_METRICS, METRICS_COPY_CAP);
-	fetch_file(client, cluster, mirror, HISTORY_DIFF, HISTORY_DIFF_CAP);
+	fetch_file(job_dir, mirror, HISTORY_METRICS, METRICS_COPY_CAP);
+	fetch_file(job_dir, mirror, HISTORY_DIFF, HISTORY_DIFF_CAP);
 }
 
-static void clear_up(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+static void clear_up(struct store *job_dir, const struct hadoop_cluster *cluster,
 		     const char *mirror)
 {
 	struct err err cleanup_err = {0};
 
-	fetch_files(client, cluster, mirror);
+	fetch_files(job_dir, mirror);
 	if (yarn_history_publish(cluster, mirror, &err) == 0)
-		webhdfs_remove(client, cluster->job_dir, NULL);
+		store_run(job_dir, store_remove(""), NULL);
 	else
 		log_debug("%s: %s", fs_basename(mirror), err_message(&err));
 }
 
 /* The job's directory is removed once all else is done: where it is gone, somebody has sent the
  * notices, or has removed the job. */
-static bool has_job_dir(struct webhdfs_client *client, const struct hadoop_cluster *cluster)
+static bool is_there(struct store *job_dir)
 {
-	struct webhdfs_file directory cleanup_webhdfs_file = {0};
+	struct store_item directory cleanup_store_item = {0};
 	struct err missing cleanup_err = {0};
 
-	return webhdfs_stat(client, cluster->job_dir, &directory, &missing) == 0 ||
-	       missing.kind != ERR_NOT_FOUND;
+	return store_look(job_dir, "", &directory, &missing) == 0 || missing.kind != ERR_NOT_FOUND;
 }
 
 /* Notices may take long: a process of their own sends them, and then publishes (yarn_end.h). */
-static void finish(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-		   const char *mirror)
+static void finish(struct store *job_dir, const struct hadoop_cluster *cluster, const char *mirror)
 {
 	struct err err cleanup_err = {0};
 
 	if (has_notices_due(mirror)) {
-		fetch_files(client, cluster, mirror);
+		fetch_files(job_dir, mirror);
 		if (local_start_last_duty(fs_basename(mirror), mirror, &err) == 0)
 			return;
 		log_warning("the notices of the job's end are not sent: %s", err_message(&err));
 	}
-	clear_up(client, cluster, mirror);
+	clear_up(job_dir, cluster, mirror);
 }
 
 /* In place of its AM, which may have come as far as the last line. */
-static int publish_end(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+static int publish_end(struct store *job_dir, const struct hadoop_cluster *cluster,
 		       const char *mirror, const Hadoop__ApplicationReportProto *report,
 		       struct err *err)
 {
 	const char *user = yarn_user_of(report);
 	/* Nobody believes an entry that this user publishes of another one's job. */
 	bool is_own = !user || str_equal(user, cluster->user), is_final;
-	bool tells = is_own && has_job_dir(client, cluster);
+	bool tells = is_own && is_there(job_dir);
 
 	last_sequence(mirror, &is_final);
 	if (!is_final && conclude(mirror, report, tells, err) < 0)
 		return -1;
 	if (is_own && (tells || !has_notices_due(mirror)))
-		finish(client, cluster, mirror);
+		finish(job_dir, cluster, mirror);
 	return 0;
 }
 
 /* Under the lock. */
-static int take_end(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-		    const char *mirror, const Hadoop__ApplicationReportProto *report,
-		    struct err *err)
+static int take_end(struct store *job_dir, const struct hadoop_cluster *cluster, const char *mirror,
+		    const Hadoop__ApplicationReportProto *report, struct err *err)
 {
 	struct err missing cleanup_err = {0}, gone cleanup_err = {0};
 	size_t length;
@@ -457,7 +450,7 @@ static int take_end(struct webhdfs_client *client, const struct hadoop_cluster *
 		if (!bytes && taken < 0)
 			return err_copy(err, &gone);
 		if (!bytes)
-			return publish_end(client, cluster, mirror, report, err);
+			return publish_end(job_dir, cluster, mirror, report, err);
 	}
 	if (append(mirror, bytes, length, 1, err) < 0)
 		return -1;
@@ -465,7 +458,7 @@ static int take_end(struct webhdfs_client *client, const struct hadoop_cluster *
 	return is_final ? 0 : conclude(mirror, report, false, err);
 }
 
-static int settle_journal(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
+static int settle_journal(struct store *job_dir, const struct hadoop_cluster *cluster,
 			  const char *mirror, const Hadoop__ApplicationReportProto *report,
 			  struct err *err)
 {
@@ -476,31 +469,33 @@ static int settle_journal(struct webhdfs_client *client, const struct hadoop_clu
 		return -1;
 	last_sequence(mirror, &is_final);
 	if (!is_final)
-		return take_end(client, cluster, mirror, report, err);
+		return take_end(job_dir, cluster, mirror, report, err);
 	/* An end that is known is one, whatever else becomes of it. */
 	if (has_notices_due(mirror) && !state_dir_is_held(mirror))
-		take_end(client, cluster, mirror, report, NULL);
+		take_end(job_dir, cluster, mirror, report, NULL);
 	return 0;
 }
 
 void yarn_mirror_clear_up(const char *mirror, const struct hadoop_cluster *cluster)
 {
-	struct webhdfs_client *client cleanup_webhdfs = yarn_webhdfs(cluster, NULL);
+	struct store *job_dir cleanup_yarn_store =
+		yarn_store_open(cluster, cluster->job_dir, NULL, NULL);
 
-	if (client && !has_notices_due(mirror))
-		clear_up(client, cluster, mirror);
+	if (job_dir && !has_notices_due(mirror))
+		clear_up(job_dir, cluster, mirror);
 }
 
 int yarn_mirror_settle(const char *mirror, const struct hadoop_cluster *cluster, const char *id,
 		       const Hadoop__ApplicationReportProto *report, struct err *err)
 {
-	struct webhdfs_client *client cleanup_webhdfs = yarn_webhdfs(cluster, err);
+	struct store *job_dir cleanup_yarn_store =
+		yarn_store_open(cluster, cluster->job_dir, NULL, err);
 
-	if (!client)
+	if (!job_dir)
 		return -1;
-	if (yarn_kept_description(client, cluster, mirror, report, err) < 0)
+	if (yarn_kept_description(job_dir, cluster, mirror, report, err) < 0)
 		return err_wrap(err, "%s has no description any more", id);
 	if (report && !job_state_is_final(yarn_job_state(report)))
 		return 0;
-	return settle_journal(client, cluster, mirror, report, err);
+	return settle_journal(job_dir, cluster, mirror, report, err);
 }

@@ -1,4 +1,4 @@
-/* Removing ended jobs on YARN: what is left of them in HDFS, and this machine's copy. */
+/* Removing ended jobs on YARN: what is left of them in the store, and this machine's copy. */
 #include <dirent.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "hadoop/id.h"
-#include "hadoop/webhdfs_client.h"
 #include "scheduler/removal.h"
 #include "scheduler/state_dir.h"
 #include "scheduler/yarn_reports.h"
@@ -20,11 +19,11 @@
 struct removing {
 	const char *id;
 	struct hadoop_cluster *cluster;
-	struct webhdfs_client *client;
+	struct store *own;
 	struct removal *removal;
 };
 
-/* ---- in HDFS ------------------------------------------------------------------------------ */
+/* ---- in the store ------------------------------------------------------------------------- */
 
 struct level {
 	const char *path;
@@ -32,7 +31,7 @@ struct level {
 	int64_t bytes;
 };
 
-static void on_file(void *data, const struct webhdfs_file *file)
+static void on_file(void *data, const struct store_item *file)
 {
 	struct level *level = data;
 
@@ -42,7 +41,7 @@ static void on_file(void *data, const struct webhdfs_file *file)
 		level->bytes += file->length;
 }
 
-static int64_t measure(struct webhdfs_client *client, const char *path)
+static int64_t measure(struct store *store, const char *path)
 {
 	struct str_list directories cleanup_str_list = {0};
 	int64_t bytes = 0;
@@ -51,30 +50,31 @@ static int64_t measure(struct webhdfs_client *client, const char *path)
 	for (size_t i = 0; i < directories.count; i++) {
 		char *directory cleanup_free = mem_strdup(directories.items[i]);
 		struct level level = {directory, &directories, 0};
-		webhdfs_list(client, directory, on_file, &level, NULL);
+		store_run(store, store_list(directory, NULL, on_file, &level), NULL);
 		bytes += level.bytes;
 	}
 	return bytes;
 }
 
-static int remove_path(const struct removing *removing, const char *path, struct err *err)
+/* Names are of the user's own place. */
+static int remove_name(const struct removing *removing, const char *name, struct err *err)
 {
-	struct webhdfs_file there cleanup_webhdfs_file = {0};
+	struct store_item there cleanup_store_item = {0};
 	struct err missing cleanup_err = {0};
 
-	if (webhdfs_stat(removing->client, path, &there, &missing) < 0)
+	if (store_look(removing->own, name, &there, &missing) < 0)
 		return missing.kind == ERR_NOT_FOUND ? 0 : err_copy(err, &missing);
-	int64_t bytes = measure(removing->client, path);
-	if (!removing->removal->is_dry && webhdfs_remove(removing->client, path, err) < 0)
+	int64_t bytes = measure(removing->own, name);
+	if (!removing->removal->is_dry && store_run(removing->own, store_remove(name), err) < 0)
 		return -1;
 	removing->removal->bytes += bytes;
-	str_list_add_format(&removing->removal->removed, "%s%s", removing->cluster->hdfs.fs, path);
+	str_list_take(&removing->removal->removed, yarn_user_url(removing->cluster, name));
 	return 0;
 }
 
 /* ---- what others use ---------------------------------------------------------------------- */
 
-static void add_job(void *data, const struct webhdfs_file *file)
+static void add_job(void *data, const struct store_item *file)
 {
 	if (file->is_directory && yarn_is_id(file->name))
 		str_list_add(data, file->name);
@@ -84,12 +84,11 @@ static void add_job(void *data, const struct webhdfs_file *file)
 static int check_user(const struct removing *removing, const char *user, const char *checkpoints,
 		      struct err *err)
 {
-	char *directory cleanup_free = yarn_user_path(removing->cluster, user);
-	char *path cleanup_free = fs_join(directory, "job.json");
+	char *path cleanup_free = fs_join(user, "job.json");
 	struct str text cleanup_str = {0};
 	int result = 0;
 
-	if (webhdfs_read_file(removing->client, path, JOB_JSON_CAP, &text, NULL) < 0)
+	if (store_read_bytes(removing->own, path, JOB_JSON_CAP, &text, NULL) < 0)
 		return 0; /* it has ended meanwhile, or begins now, with checkpoints of its own */
 	struct job *job = job_from_text(str_text(&text), text.length, NULL);
 	const char *used = job && job->checkpoint_dir
@@ -106,11 +105,10 @@ static int check_user(const struct removing *removing, const char *user, const c
 /* Each job that has not ended has a directory of its own. */
 static int check_unused(const struct removing *removing, const char *checkpoints, struct err *err)
 {
-	char *directory cleanup_free = yarn_user_path(removing->cluster, "");
 	struct str_list ids cleanup_str_list = {0};
 	struct err missing cleanup_err = {0};
 
-	if (webhdfs_list(removing->client, directory, add_job, &ids, &missing) < 0 &&
+	if (store_run(removing->own, store_list("", NULL, add_job, &ids), &missing) < 0 &&
 	    missing.kind != ERR_NOT_FOUND)
 		return err_copy(err, &missing);
 	for (size_t i = 0; i < ids.count; i++)
@@ -120,7 +118,7 @@ static int check_unused(const struct removing *removing, const char *checkpoints
 	return 0;
 }
 
-/* The name of a directory of yarn_resumed_dir(); false: it is none. */
+/* The name of a directory of yarn_resumed_name(); false: it is none. */
 static bool split_resumed(const char *name, char **later, char **first)
 {
 	const char *dot = strchr(name, '.');
@@ -130,15 +128,15 @@ static bool split_resumed(const char *name, char **later, char **first)
 	return dot && yarn_is_id(*later) && yarn_is_id(*first);
 }
 
-static void note_resumed(void *data, const struct webhdfs_file *file)
+static void note_resumed(void *data, const struct store_item *file)
 {
 	const struct removing *removing = data;
 	char *later cleanup_free = NULL, *first cleanup_free = NULL;
 
 	if (!split_resumed(file->name, &later, &first))
 		return;
-	const struct job job = {.id = first};
-	char *checkpoints cleanup_free = yarn_own_checkpoint_dir(removing->cluster, &job);
+	char *name cleanup_free = yarn_checkpoint_name(first);
+	char *checkpoints cleanup_free = yarn_user_path(removing->cluster, name);
 	removal_note_use(&removing->removal->kept_in_hdfs, later, checkpoints);
 }
 
@@ -147,13 +145,12 @@ static int check_not_resumed(const struct removing *removing, const char *checkp
 			     struct err *err)
 {
 	struct removal_use *use = &removing->removal->kept_in_hdfs;
-	char *directory cleanup_free = yarn_user_path(removing->cluster, YARN_RESUMED);
+	struct store_request resumed =
+		store_list(YARN_RESUMED, NULL, note_resumed, (void *)removing);
 	struct err missing cleanup_err = {0};
 
 	use->of_ended = true;
-	if (removal_use_begin(use) &&
-	    webhdfs_list(removing->client, directory, note_resumed, (void *)removing, &missing) <
-		    0 &&
+	if (removal_use_begin(use) && store_run(removing->own, resumed, &missing) < 0 &&
 	    missing.kind != ERR_NOT_FOUND) {
 		use->looked_ms = 0;
 		return err_copy(err, &missing);
@@ -170,8 +167,7 @@ static int remove_resumed(const struct removing *removing, struct err *err)
 			continue;
 		char *name cleanup_free = mem_printf(YARN_RESUMED "/%s.%s", removing->id,
 						     fs_basename(use->paths.items[i]));
-		char *resumed cleanup_free = yarn_user_path(removing->cluster, name);
-		if (remove_path(removing, resumed, err) < 0)
+		if (remove_name(removing, name, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -180,19 +176,18 @@ static int remove_resumed(const struct removing *removing, struct err *err)
 /* ------------------------------------------------------------------------------------------- */
 
 /* The job's own places: a directory that the user has named is not among them. */
-static int remove_in_hdfs(const struct removing *removing, struct err *err)
+static int remove_stored(const struct removing *removing, struct err *err)
 {
-	const struct job job = {.id = (char *)removing->id};
-	char *own cleanup_free = yarn_user_path(removing->cluster, removing->id);
-	char *checkpoints cleanup_free = yarn_own_checkpoint_dir(removing->cluster, &job);
-	char *output cleanup_free = yarn_output_dir(removing->cluster, &job);
+	char *name cleanup_free = yarn_checkpoint_name(removing->id);
+	char *checkpoints cleanup_free = yarn_user_path(removing->cluster, name);
+	char *output cleanup_free = yarn_output_name(removing->id);
 
 	if (check_unused(removing, checkpoints, err) < 0 ||
 	    check_not_resumed(removing, checkpoints, err) < 0 ||
-	    remove_path(removing, checkpoints, err) < 0 || remove_path(removing, output, err) < 0 ||
+	    remove_name(removing, name, err) < 0 || remove_name(removing, output, err) < 0 ||
 	    remove_resumed(removing, err) < 0)
 		return -1;
-	return remove_path(removing, own, err);
+	return remove_name(removing, removing->id, err);
 }
 
 /* ---- here --------------------------------------------------------------------------------- */
@@ -219,12 +214,12 @@ static bool is_being_told(const char *id)
 /* An AM that has told of the end removes the job's directory last. */
 static bool has_left(const struct removing *removing, const Hadoop__ApplicationReportProto *report)
 {
-	char *own cleanup_free = yarn_user_path(removing->cluster, removing->id);
-	struct webhdfs_file there cleanup_webhdfs_file = {0};
+	struct store_item there cleanup_store_item = {0};
 
 	if (is_being_told(removing->id))
 		return false;
-	return !yarn_has_am_still(report) || webhdfs_stat(removing->client, own, &there, NULL) < 0;
+	return !yarn_has_am_still(report) ||
+	       store_look(removing->own, removing->id, &there, NULL) < 0;
 }
 
 static int check_report(const struct removing *removing,
@@ -247,21 +242,19 @@ static int check_report(const struct removing *removing,
 
 /* ---- forgotten ---------------------------------------------------------------------------- */
 
-/* When something of the job was made or removed in HDFS last; 0: there is nothing. */
+/* When something of the job was made or removed in the store last; 0: there is nothing. */
 static int64_t touched_ms(const struct removing *removing)
 {
-	const struct job job = {.id = (char *)removing->id};
-	char *paths[] = {yarn_user_path(removing->cluster, removing->id),
-			 yarn_own_checkpoint_dir(removing->cluster, &job),
-			 yarn_output_dir(removing->cluster, &job)};
+	char *names[] = {mem_strdup(removing->id), yarn_checkpoint_name(removing->id),
+			 yarn_output_name(removing->id)};
 	int64_t newest = 0;
 
-	for (size_t i = 0; i < array_length(paths); i++) {
-		struct webhdfs_file file cleanup_webhdfs_file = {0};
-		if (webhdfs_stat(removing->client, paths[i], &file, NULL) == 0 &&
+	for (size_t i = 0; i < array_length(names); i++) {
+		struct store_item file cleanup_store_item = {0};
+		if (store_look(removing->own, names[i], &file, NULL) == 0 &&
 		    file.modified_ms > newest)
 			newest = file.modified_ms;
-		free(paths[i]);
+		free(names[i]);
 	}
 	return newest;
 }
@@ -270,12 +263,11 @@ static int64_t touched_ms(const struct removing *removing)
  * directory is there. */
 static bool is_elsewhere(const struct removing *removing)
 {
-	char *directory cleanup_free = yarn_user_path(removing->cluster, removing->id);
-	char *path cleanup_free = fs_join(directory, "job.json");
+	char *path cleanup_free = fs_join(removing->id, "job.json");
 	struct str text cleanup_str = {0};
 	struct err err cleanup_err = {0};
 
-	if (webhdfs_read_file(removing->client, path, JOB_JSON_CAP, &text, &err) < 0)
+	if (store_read_bytes(removing->own, path, JOB_JSON_CAP, &text, &err) < 0)
 		return err.kind != ERR_NOT_FOUND;
 	struct job *job = job_from_text(str_text(&text), text.length, NULL);
 	struct hadoop_cluster *own cleanup_hadoop_cluster =
@@ -324,10 +316,10 @@ static int check_ended(const struct removing *removing, struct err *err)
 int yarn_remove(const char *id, struct removal *removal, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_of(id, err);
-	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
-	const struct removing removing = {id, cluster, client, removal};
+	struct store *own cleanup_yarn_store = cluster ? yarn_store_own(cluster, err) : NULL;
+	const struct removing removing = {id, cluster, own, removal};
 
-	if (!client || check_ended(&removing, err) < 0 || remove_in_hdfs(&removing, err) < 0 ||
+	if (!own || check_ended(&removing, err) < 0 || remove_stored(&removing, err) < 0 ||
 	    remove_mirror(&removing, err) < 0)
 		return -1;
 	if (removal->is_whole && !removal->is_dry)
@@ -370,7 +362,7 @@ struct leaving {
 	struct str_list *ids;
 };
 
-static void add_left(void *data, const struct webhdfs_file *file)
+static void add_left(void *data, const struct store_item *file)
 {
 	const struct leaving *leaving = data;
 	char *later cleanup_free = NULL, *first cleanup_free = NULL;
@@ -385,21 +377,20 @@ static void add_left(void *data, const struct webhdfs_file *file)
 }
 
 /* Of jobs that the ResourceManager has forgotten, too; yarn_remove() sees which live. */
-static int add_left_in_hdfs(const struct hadoop_cluster *cluster, int64_t until_ms,
-			    struct str_list *ids, struct err *err)
+static int add_left_stored(const struct hadoop_cluster *cluster, int64_t until_ms,
+			   struct str_list *ids, struct err *err)
 {
 	static const char *const names[] = {"checkpoints", "output", YARN_RESUMED}; /* in order */
-	struct webhdfs_client *client cleanup_webhdfs = yarn_webhdfs(cluster, err);
+	struct store *own cleanup_yarn_store = yarn_store_own(cluster, err);
 	struct leaving leaving = {until_ms, ids};
 
-	for (size_t i = 0; client && i < array_length(names); i++) {
-		char *directory cleanup_free = yarn_user_path(cluster, names[i]);
+	for (size_t i = 0; own && i < array_length(names); i++) {
 		struct err missing cleanup_err = {0};
-		if (webhdfs_list(client, directory, add_left, &leaving, &missing) < 0 &&
+		if (store_run(own, store_list(names[i], NULL, add_left, &leaving), &missing) < 0 &&
 		    missing.kind != ERR_NOT_FOUND)
 			return err_copy(err, &missing);
 	}
-	return client ? 0 : -1;
+	return own ? 0 : -1;
 }
 
 /* A job that has written its checkpoints long ago may have ended since, or run on. */
@@ -422,7 +413,7 @@ int yarn_ended(int64_t until_ms, struct str_list *ids, struct err *err)
 	struct str_list found cleanup_str_list = {0};
 
 	if (!cluster || yarn_reports_ask(cluster, &reports, err) < 0 ||
-	    add_left_in_hdfs(cluster, until_ms, &found, err) < 0)
+	    add_left_stored(cluster, until_ms, &found, err) < 0)
 		return -1;
 	add_mirrors(until_ms, &found);
 	for (size_t i = 0; i < found.count; i++)

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "hadoop/id.h"
 #include "hadoop/methods.h"
-#include "hadoop/webhdfs_client.h"
 #include "scheduler/yarn_cache.h"
 
 #define SWEPT_AT_MOST	 5
@@ -83,23 +82,22 @@ void yarn_take_place(struct hadoop_cluster *cluster, const char *id, const repor
 
 /* ---- what jobs have left ------------------------------------------------------------------ */
 
-static void add_directory(void *data, const struct webhdfs_file *file)
+static void add_directory(void *data, const struct store_item *file)
 {
 	if (file->is_directory && yarn_is_id(file->name))
 		str_list_add(data, file->name);
 }
 
-/* Of this user's jobs that have one; none when HDFS does not answer at once. */
+/* Of this user's jobs that have one; none when the store does not answer at once. */
 static void list_directories(const struct hadoop_cluster *cluster, struct str_list *ids)
 {
-	struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
-	char *directory cleanup_free = yarn_user_path(cluster, "");
+	struct hadoop_cluster hasty = *cluster;
+	char *path cleanup_free = yarn_user_path(cluster, "");
 
-	options.connect_timeout_ms = SWEEP_CONNECT_MS;
-	options.max_wait_ms = -1;
-	struct webhdfs_client *client cleanup_webhdfs = webhdfs_client_create(&options, NULL);
-	if (client)
-		webhdfs_list(client, directory, add_directory, ids, NULL);
+	hasty.hdfs.connect_timeout_ms = SWEEP_CONNECT_MS;
+	struct store *own cleanup_yarn_store = yarn_store_open_once(&hasty, path, NULL);
+	if (own)
+		store_run(own, store_list("", NULL, add_directory, ids), NULL);
 }
 
 /* NULL: not among them. */

@@ -1,5 +1,5 @@
-/* Files for containers: in HDFS under the hash of their content, so that nothing is sent twice and
- * each node unpacks an archive once for all jobs of the user. */
+/* Files for containers: in the user's own place under the hash of their content, so that nothing is
+ * sent twice and each node unpacks an archive once for all jobs of the user. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,8 +12,6 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/random.h"
-#include "hadoop/webhdfs_client.h"
 #include "scheduler/agent.h"
 #include "scheduler/yarn_cache.h"
 #include "scheduler/yarn_client.h"
@@ -25,8 +23,7 @@ struct stager {
 	const struct scheduler_staging *staging;
 	struct job *job;
 	struct hadoop_cluster *cluster;
-	struct webhdfs_client *client;
-	char *cache;
+	struct store *own;
 	struct map *numbers;	 /* what was staged -> its number in cluster->files, from 1 */
 	struct map *urls;	 /* where it is -> the same number */
 	struct str_list missing; /* of what may be */
@@ -35,21 +32,22 @@ struct stager {
 
 /* ---- the cluster's files ------------------------------------------------------------------ */
 
-/* The number of what may be there already, under another name of the user's. */
-static size_t add_file(struct stager *stager, const char *path, const struct webhdfs_file *status,
+/* The number of what may be there already, under another name of the user's. Takes `url`. */
+static size_t add_file(struct stager *stager, char *url, const struct store_item *status,
 		       bool archive)
 {
 	struct hadoop_cluster *cluster = stager->cluster;
-	char *url cleanup_free = mem_printf("%s%s", cluster->hdfs.fs, path);
 	char *key cleanup_free = mem_printf("%d%s", archive, url);
 	size_t number = (size_t)(uintptr_t)map_get(stager->urls, key);
 
-	if (number > 0)
+	if (number > 0) {
+		free(url);
 		return number - 1;
+	}
 	cluster->files =
 		mem_realloc_array(cluster->files, cluster->file_count + 1, sizeof(*cluster->files));
 	cluster->files[cluster->file_count++] = (struct hadoop_file){
-		.url = mem_steal(&url),
+		.url = url,
 		.length = status->length,
 		.timestamp = status->modified_ms,
 		.archive = archive,
@@ -100,14 +98,14 @@ static bool on_progress(void *data, int64_t bytes)
 /* Whoever is first has made it: the content is the same. */
 static int publish(struct stager *stager, const char *part, const char *path)
 {
-	struct webhdfs_file there cleanup_webhdfs_file = {0};
+	struct store_item there cleanup_store_item = {0};
 
-	if (webhdfs_rename(stager->client, part, path, false, stager->err) == 0)
+	if (store_run(stager->own, store_rename_keeping(part, path), stager->err) == 0)
 		return 0;
-	if (webhdfs_stat(stager->client, path, &there, NULL) < 0)
+	if (store_look(stager->own, path, &there, NULL) < 0)
 		return -1;
 	err_finish(stager->err);
-	return webhdfs_remove(stager->client, part, stager->err);
+	return store_run(stager->own, store_remove(part), stager->err);
 }
 
 static int send(struct stager *stager, const char *name, int fd, const char *path)
@@ -116,17 +114,15 @@ static int send(struct stager *stager, const char *name, int fd, const char *pat
 
 	if (fstat(fd, &info) < 0)
 		return err_set_errno(stager->err, "%s", name);
-	char *part cleanup_free = mem_printf("%s/.%s.%016llx.part", stager->cache,
-					     fs_basename(path), (unsigned long long)random_u64());
+	char *part cleanup_free = yarn_cache_part(fs_basename(path));
 	struct sending sending = {stager->staging, name, info.st_size};
-	const struct webhdfs_progress progress = {on_progress, &sending};
-	const struct webhdfs_create create = {.permission = FILE_PERMISSION, .overwrite = true};
-	if (webhdfs_create(stager->client, part, &create, fd, info.st_size, &progress,
-			   stager->err) == 0 &&
-	    publish(stager, part, path) == 0)
+	const struct store_progress progress = {on_progress, &sending};
+	struct store_request upload = store_upload(part, FILE_PERMISSION, fd, info.st_size);
+	upload.progress = &progress;
+	if (store_run(stager->own, upload, stager->err) == 0 && publish(stager, part, path) == 0)
 		return 0;
 	/* Only this submission knows the part. A file that is complete is every job's. */
-	webhdfs_remove(stager->client, part, NULL);
+	store_run(stager->own, store_remove(part), NULL);
 	return err_wrap(stager->err, "cannot send %s", name);
 }
 
@@ -156,13 +152,15 @@ static const char *unpackable_suffix(const char *source)
 static int make_cache(struct stager *stager)
 {
 	const char *home = stager->cluster->home, *user = stager->cluster->user;
-	struct webhdfs_file file cleanup_webhdfs_file = {0};
+	struct store_item item cleanup_store_item = {0};
 	struct err refusal cleanup_err = {0}, missing cleanup_err = {0};
 
-	if (webhdfs_make_directories(stager->client, stager->cache, CACHE_PERMISSION, &refusal) ==
-	    0)
+	if (store_run(stager->own, store_make_directories(YARN_CACHE, CACHE_PERMISSION),
+		      &refusal) == 0)
 		return 0;
-	if (refusal.kind == ERR_DENIED && webhdfs_stat(stager->client, home, &file, &missing) < 0 &&
+	struct store *at_home cleanup_yarn_store =
+		yarn_store_open(stager->cluster, home, NULL, NULL);
+	if (at_home && refusal.kind == ERR_DENIED && store_look(at_home, "", &item, &missing) < 0 &&
 	    missing.kind == ERR_NOT_FOUND)
 		return err_set(stager->err, ERR_DENIED,
 			       "%s; %s has no home directory in HDFS: have an administrator type "
@@ -192,69 +190,69 @@ static int stage_local(struct stager *stager, const struct scheduler_file *file,
 {
 	const char *suffix = file->archive ? unpackable_suffix(file->source) : "";
 	bool packs = fs_is_directory(file->source) || !suffix;
-	struct webhdfs_file status cleanup_webhdfs_file = {0};
+	struct store_item status cleanup_store_item = {0};
 	struct err missing cleanup_err = {0};
 	char *hash cleanup_free = fs_hash_tree(file->source, stager->err);
 
 	if (!hash)
 		return -1;
-	char *path cleanup_free =
-		mem_printf("%s/%s%s", stager->cache, hash, packs ? ".tar.gz" : suffix);
-	if (yarn_cache_use(stager->client, path, &status, &missing) < 0) {
+	char *path cleanup_free = mem_printf(YARN_CACHE "/%s%s", hash, packs ? ".tar.gz" : suffix);
+	if (yarn_cache_use(stager->own, path, &status, &missing) < 0) {
 		if (missing.kind != ERR_NOT_FOUND)
 			return err_copy(stager->err, &missing);
 		if (send_source(stager, file, packs, path) < 0 ||
-		    webhdfs_stat(stager->client, path, &status, stager->err) < 0)
+		    store_look(stager->own, path, &status, stager->err) < 0)
 			return -1;
 	}
-	*number = add_file(stager, path, &status, packs || file->archive);
+	*number = add_file(stager, yarn_user_url(stager->cluster, path), &status,
+			   packs || file->archive);
 	return 0;
 }
 
 struct directory {
 	struct stager *stager;
-	const char *path;
+	const struct store *store;
 	size_t type;
 };
 
-static void add_of_directory(void *data, const struct webhdfs_file *file)
+static void add_of_directory(void *data, const struct store_item *file)
 {
 	const struct directory *directory = data;
 
-	if (file->is_directory)
+	if (!file->is_file)
 		return;
-	char *path cleanup_free = fs_join(directory->path, file->name);
 	add_link(directory->stager, directory->type, file->name,
-		 add_file(directory->stager, path, file, false));
+		 add_file(directory->stager, fs_join(store_location(directory->store), file->name),
+			  file, false));
 }
 
 /* What NodeManagers cannot unpack, or lies there as a directory, is fetched, and then sent as if it
  * had been here. */
-static int stage_fetched(struct stager *stager, const struct scheduler_file *file, const char *path,
-			 size_t *number)
+static int stage_fetched(struct stager *stager, const struct scheduler_file *file,
+			 struct store *from, size_t *number)
 {
 	struct sending sending = {.staging = stager->staging, .name = file->source};
-	const struct webhdfs_progress progress = {on_progress, &sending};
+	const struct store_progress progress = {on_progress, &sending};
 	struct keeper scratch cleanup_keeper = {0};
 
 	if (keeper_make_directory(&scratch, "tony-hdfs", stager->err) < 0)
 		return -1;
 	char *target cleanup_free = fs_join(scratch.path, "fetched");
 	const struct scheduler_file fetched = {.source = target, .archive = true};
-	if (webhdfs_fetch(stager->client, path, target, NULL, &progress, stager->err) < 0)
+	if (store_fetch(from, "", target, NULL, &progress, stager->err) < 0)
 		return -1;
 	return stage_local(stager, &fetched, number);
 }
 
-/* Several types may name it. `path`: where it is in HDFS; NULL: it is here. */
-static int stage_once(struct stager *stager, const struct scheduler_file *file, const char *path)
+/* Several types may name it. `from`: the store that it is in; NULL: it is here. */
+static int stage_once(struct stager *stager, const struct scheduler_file *file, struct store *from)
 {
-	bool is_tree = file->archive || (!path && fs_is_directory(file->source));
+	bool is_tree = file->archive || (!from && fs_is_directory(file->source));
 	char *key cleanup_free = mem_printf("%d%s", is_tree, file->source);
 	size_t number = (size_t)(uintptr_t)map_get(stager->numbers, key);
 
 	if (number == 0) {
-		if ((path ? stage_fetched(stager, file, path, &number)
+		if ((from ? stage_fetched(stager, file, from, &number)
 			  : stage_local(stager, file, &number)) < 0)
 			return -1;
 		map_set(stager->numbers, key, (void *)(uintptr_t)++number);
@@ -276,7 +274,9 @@ static void warn_of_missing(struct stager *stager, const char *source)
 static int stage_remote(struct stager *stager, const struct scheduler_file *file)
 {
 	const char *path = yarn_path_within(stager->cluster, file->source);
-	struct webhdfs_file status cleanup_webhdfs_file = {0};
+	struct store *store cleanup_yarn_store =
+		path ? yarn_store_open(stager->cluster, path, NULL, stager->err) : NULL;
+	struct store_item status cleanup_store_item = {0};
 	struct err missing cleanup_err = {0};
 
 	if (!path)
@@ -284,7 +284,9 @@ static int stage_remote(struct stager *stager, const struct scheduler_file *file
 			       "resource \"%s\" is not in the cluster's file system, %s; copy it "
 			       "there",
 			       file->source, stager->cluster->hdfs.fs);
-	if (webhdfs_stat(stager->client, path, &status, &missing) < 0) {
+	if (!store)
+		return -1;
+	if (store_look(store, "", &status, &missing) < 0) {
 		if (!file->optional || missing.kind != ERR_NOT_FOUND)
 			return err_set(stager->err, missing.kind, "resource \"%s\": %s",
 				       file->source, err_message(&missing));
@@ -292,14 +294,15 @@ static int stage_remote(struct stager *stager, const struct scheduler_file *file
 		return 0;
 	}
 	if (file->archive && (status.is_directory || !unpackable_suffix(path)))
-		return stage_once(stager, file, path);
+		return stage_once(stager, file, store);
 	if (!status.is_directory) {
 		add_link(stager, file->type, file->name,
-			 add_file(stager, path, &status, file->archive));
+			 add_file(stager, mem_strdup(store_location(store)), &status,
+				  file->archive));
 		return 0;
 	}
-	struct directory directory = {stager, path, file->type};
-	return webhdfs_list(stager->client, path, add_of_directory, &directory, stager->err);
+	struct directory directory = {stager, store, file->type};
+	return store_run(store, store_list("", NULL, add_of_directory, &directory), stager->err);
 }
 
 static int stage_file(struct stager *stager, const struct scheduler_file *file)
@@ -334,30 +337,28 @@ static void choose_checkpoint_dir(const struct hadoop_cluster *cluster, struct j
 {
 	if (job->checkpoint_dir)
 		return;
-	char *path cleanup_free = yarn_own_checkpoint_dir(cluster, job);
-	job->checkpoint_dir = mem_printf("%s%s", cluster->hdfs.fs, path);
+	char *name cleanup_free = yarn_checkpoint_name(job->id);
+	job->checkpoint_dir = yarn_user_url(cluster, name);
 }
 
 static void choose_output_dir(const struct hadoop_cluster *cluster, struct job *job)
 {
-	char *path cleanup_free = yarn_output_dir(cluster, job);
+	char *name cleanup_free = yarn_output_name(job->id);
 
-	job->output_dir = mem_printf("%s%s", cluster->hdfs.fs, path);
+	job->output_dir = yarn_user_url(cluster, name);
 }
 
 int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
 		hadoop_cluster_from_json(job->engine, job->stores, err);
-	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
+	struct store *own cleanup_yarn_store = cluster ? yarn_store_own(cluster, err) : NULL;
 
-	if (!client)
+	if (!own)
 		return -1;
-	char *cache cleanup_free = yarn_user_path(cluster, "cache");
 	struct stager stager = {.staging = staging,
 				.cluster = cluster,
-				.client = client,
-				.cache = cache,
+				.own = own,
 				.job = job,
 				.numbers = map_create(NULL),
 				.urls = map_create(NULL),
@@ -368,8 +369,7 @@ int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct 
 	map_destroy(stager.numbers);
 	map_destroy(stager.urls);
 	str_list_finish(&stager.missing);
-	if (result == 0) {
+	if (result == 0)
 		yarn_cluster_note(cluster, job);
-	}
 	return result;
 }

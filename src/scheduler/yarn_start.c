@@ -1,8 +1,11 @@
 /* From a described and staged job to an application that YARN has accepted. */
 #include <event2/event.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -10,8 +13,6 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "hadoop/container.h"
-#include "hadoop/webhdfs_async.h"
-#include "hadoop/webhdfs_client.h"
 #include "history/layout.h"
 #include "net/socket_owner.h"
 #include "scheduler/yarn_client.h"
@@ -26,84 +27,97 @@
 
 /* Files that are written side by side: a DataNode takes some 0.4 s for each. */
 struct writes {
-	struct event_base *base;
-	struct webhdfs_async *hdfs;
-	const char *directory;
-	size_t pending;
+	struct store *store; /* the job's directory */
+	int files[4];
+	size_t count, pending;
 	struct err err; /* the first failure */
 };
 
-static void on_written(void *data, const struct webhdfs_result *result, const struct err *err)
+static void on_written(void *data, const struct store_answer *answer, const struct err *err)
 {
 	struct writes *writes = data;
 
 	if (err && !writes->err.message)
 		err_copy(&writes->err, err);
 	if (--writes->pending == 0)
-		event_base_loopbreak(writes->base);
+		event_base_loopbreak(store_loop(writes->store));
 }
 
-static void write_bytes(struct writes *writes, const char *name, const char *bytes, size_t length)
+/* Takes the descriptor. */
+static int write_file(struct writes *writes, const char *name, int fd, struct err *err)
 {
-	const struct webhdfs_create create = {.permission = FILE_PERMISSION, .overwrite = true};
-	char *path cleanup_free = fs_join(writes->directory, name);
+	struct stat status;
 
+	if (fd < 0)
+		return err_set_errno(err, "%s", name);
+	writes->files[writes->count++] = fd;
+	if (fstat(fd, &status) < 0)
+		return err_set_errno(err, "%s", name);
 	writes->pending++;
-	webhdfs_async_write(writes->hdfs, path, &create, bytes, length, on_written, writes);
+	store_start(writes->store, store_upload(name, FILE_PERMISSION, fd, status.st_size),
+		    on_written, writes);
+	return 0;
 }
 
-static void write_file(struct writes *writes, const char *name, const char *text)
+static int open_in(const char *mirror, const char *name)
 {
-	write_bytes(writes, name, text, strlen(text));
-}
+	char *path cleanup_free = fs_join(mirror, name);
 
-/* Where it cannot be read here, its history will lack it. */
-static void write_diff(struct writes *writes, const struct job *job, const char *mirror)
-{
-	char *path cleanup_free = fs_join(mirror, HISTORY_DIFF);
-	size_t length;
-	char *bytes cleanup_free = job_diff_bytes(job) > 0
-					   ? fs_read_file(path, HISTORY_DIFF_CAP, &length, NULL)
-					   : NULL;
-
-	if (bytes)
-		write_bytes(writes, HISTORY_DIFF, bytes, length);
+	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 /* The merged configuration stands beside the description, for people. */
-static int write_files(struct writes *writes, const struct job *job, const struct job_door *door,
-		       const char *description, struct err *err)
+static int write_config(struct writes *writes, const struct job *job, struct err *err)
 {
 	char *config cleanup_free = json_text(job->config);
+	int fd cleanup_close = store_make_file(err);
 
-	write_file(writes, "job.json", description);
-	write_file(writes, "token", door->token);
-	write_file(writes, "config.json", config);
-	write_diff(writes, job, door->job_dir);
-	event_base_dispatch(writes->base);
-	if (!writes->err.message)
-		return 0;
-	err_copy(err, &writes->err);
+	if (fd < 0 || fs_write_all(fd, config, strlen(config), err) < 0)
+		return -1;
+	return write_file(writes, "config.json", mem_steal_fd(&fd), err);
+}
+
+/* A difference that cannot be read here will be missing in the history. */
+static int begin_writes(struct writes *writes, const struct job *job, const char *mirror,
+			struct err *err)
+{
+	int diff = job_diff_bytes(job) > 0 ? open_in(mirror, HISTORY_DIFF) : -1;
+
+	if (diff >= 0 && write_file(writes, HISTORY_DIFF, diff, err) < 0)
+		return -1;
+	if (write_file(writes, "job.json", open_in(mirror, "job.json"), err) < 0 ||
+	    write_file(writes, "token", open_in(mirror, "token"), err) < 0)
+		return -1;
+	return write_config(writes, job, err);
+}
+
+static int write_files(struct writes *writes, const struct job *job, const char *mirror,
+		       struct err *err)
+{
+	int result = begin_writes(writes, job, mirror, err);
+
+	if (result == 0)
+		event_base_dispatch(store_loop(writes->store));
+	if (result == 0 && writes->err.message)
+		result = err_copy(err, &writes->err);
 	err_finish(&writes->err);
-	return -1;
+	for (size_t i = 0; i < writes->count; i++)
+		close(writes->files[i]);
+	return result;
 }
 
 /* The owner's other machines find the job by this. */
-static int fill_directory(struct webhdfs_client *client, const struct hadoop_cluster *cluster,
-			  const struct job *job, const struct job_door *door,
-			  const char *description, struct err *err)
+static int fill_directory(struct store *own, const struct hadoop_cluster *cluster,
+			  const struct job *job, const char *mirror, struct err *err)
 {
-	const struct webhdfs_options options = hdfs_access_webhdfs(&cluster->hdfs);
-	struct writes writes = {.directory = cluster->job_dir};
+	struct store *store cleanup_yarn_store =
+		yarn_store_open(cluster, cluster->job_dir, NULL, err);
+	struct writes writes = {.store = store};
 
-	if (webhdfs_make_directories(client, cluster->job_dir, DIRECTORY_PERMISSION, err) < 0)
+	if (!store ||
+	    store_run(own, store_make_directories(job->id, DIRECTORY_PERMISSION), err) < 0)
 		return -1;
-	writes.base = event_base_new();
-	writes.hdfs = webhdfs_async_create(writes.base, &options, err);
-	int result = writes.hdfs ? write_files(&writes, job, door, description, err) : -1;
-	webhdfs_async_destroy(writes.hdfs);
-	event_base_free(writes.base);
-	return result;
+	return write_files(&writes, job, mirror, err);
 }
 
 static int fill_mirror(const char *mirror, const char *token, const char *description,
@@ -198,17 +212,19 @@ static bool has_ended(const struct hadoop_cluster *cluster, const char *id)
 	return response && job_state_is_final(yarn_job_state(response->application_report));
 }
 
-static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct webhdfs_client *client,
+static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct store *own,
 			       const struct job *job, struct err *err)
 {
 	const char *path = yarn_path_within(cluster, job->checkpoint_dir);
-	char *resumed cleanup_free = yarn_resumed_dir(cluster, job);
+	char *resumed cleanup_free = yarn_resumed_name(cluster, job);
 
 	if (!path) /* of each node's own, or a file system that only the programs know */
 		return 0;
-	if (resumed && webhdfs_make_directories(client, resumed, DIRECTORY_PERMISSION, err) < 0)
+	if (resumed &&
+	    store_run(own, store_make_directories(resumed, DIRECTORY_PERMISSION), err) < 0)
 		return -1;
-	return webhdfs_make_directories(client, path, DIRECTORY_PERMISSION, err);
+	struct store *store cleanup_yarn_store = yarn_store_open(cluster, path, NULL, err);
+	return store ? store_run(store, store_make_directories("", DIRECTORY_PERMISSION), err) : -1;
 }
 
 /* While files are written, which takes half a second, YARN starts the AM. An AM that has ended its
@@ -216,16 +232,16 @@ static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct webh
  * removes the files that it wrote after that, and files that it could not write are no loss. The
  * directory of a job whose AM was killed stays: the first client that looks publishes its journal.
  */
-static int submit(const struct hadoop_cluster *cluster, struct webhdfs_client *client,
-		  const struct job *job, const struct job_door *door, struct err *err)
+static int submit(const struct hadoop_cluster *cluster, struct store *own, const struct job *job,
+		  const struct job_door *door, struct err *err)
 {
 	char *description cleanup_free = job_to_text(job);
 	bool has_finished = false;
 
-	if (make_checkpoint_dir(cluster, client, job, err) < 0 ||
+	if (make_checkpoint_dir(cluster, own, job, err) < 0 ||
 	    yarn_submit(cluster, job, door->token, description, err) < 0)
 		return -1;
-	if (fill_directory(client, cluster, job, door, description, err) < 0) {
+	if (fill_directory(own, cluster, job, door->job_dir, err) < 0) {
 		if (!has_ended(cluster, job->id))
 			return -1;
 		err_finish(err);
@@ -233,24 +249,24 @@ static int submit(const struct hadoop_cluster *cluster, struct webhdfs_client *c
 	if (await_acceptance(cluster, job->id, &has_finished, err) < 0)
 		return -1;
 	if (has_finished)
-		webhdfs_remove(client, cluster->job_dir, NULL);
+		store_run(own, store_remove(job->id), NULL);
 	return 0;
 }
 
 /* Of a job that was not accepted nothing is left, but for files in the cache, which the next try
  * need not send again. */
-static void remove_submission(const struct hadoop_cluster *cluster, struct webhdfs_client *client,
+static void remove_submission(const struct hadoop_cluster *cluster, struct store *own,
 			      const struct job *job)
 {
-	char *checkpoints cleanup_free = yarn_own_checkpoint_dir(cluster, job);
-	char *output cleanup_free = yarn_output_dir(cluster, job);
-	char *resumed cleanup_free = yarn_resumed_dir(cluster, job);
+	char *checkpoints cleanup_free = yarn_checkpoint_name(job->id);
+	char *output cleanup_free = yarn_output_name(job->id);
+	char *resumed cleanup_free = yarn_resumed_name(cluster, job);
 
-	webhdfs_remove(client, checkpoints, NULL);
-	webhdfs_remove(client, output, NULL);
+	store_run(own, store_remove(checkpoints), NULL);
+	store_run(own, store_remove(output), NULL);
 	if (resumed)
-		webhdfs_remove(client, resumed, NULL);
-	webhdfs_remove(client, cluster->job_dir, NULL);
+		store_run(own, store_remove(resumed), NULL);
+	store_run(own, store_remove(job->id), NULL);
 }
 
 /* Its owner hears of the failure from the submission. */
@@ -267,14 +283,14 @@ int yarn_start(const struct job *job, struct job_door *door, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
 		hadoop_cluster_from_json(job->engine, job->stores, err);
-	struct webhdfs_client *client cleanup_webhdfs = cluster ? yarn_webhdfs(cluster, err) : NULL;
+	struct store *own cleanup_yarn_store = cluster ? yarn_store_own(cluster, err) : NULL;
 
-	if (client && submit(cluster, client, job, door, err) == 0)
+	if (own && submit(cluster, own, job, door, err) == 0)
 		return 0;
 	forgo_notices(job, door->job_dir);
 	yarn_kill(door, NULL, NULL);
-	if (client)
-		remove_submission(cluster, client, job);
+	if (own)
+		remove_submission(cluster, own, job);
 	fs_remove_tree(door->job_dir, NULL);
 	return -1;
 }

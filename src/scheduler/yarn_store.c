@@ -1,7 +1,6 @@
 #include "scheduler/yarn_store.h"
 
 #include "base/mem.h"
-#include "hadoop/cluster.h"
 #include "store/access.h"
 #include "store/store.h"
 
@@ -20,8 +19,30 @@ struct store *yarn_store_open(const struct hadoop_cluster *cluster, const char *
 	return open_store(cluster, path, 0, base, err);
 }
 
+struct store *yarn_store_own(const struct hadoop_cluster *cluster, struct err *err)
+{
+	char *path cleanup_free = yarn_user_path(cluster, "");
+
+	return open_store(cluster, path, 0, NULL, err);
+}
+
 struct store *yarn_store_open_once(const struct hadoop_cluster *cluster, const char *path,
 				   struct err *err)
 {
 	return open_store(cluster, path, -1, NULL, err);
+}
+
+void yarn_store_cleanup(struct store **store)
+{
+	store_close(*store);
+}
+
+char *yarn_user_path(const struct hadoop_cluster *cluster, const char *name)
+{
+	return mem_printf("%s/.tony/%s", cluster->home, name);
+}
+
+char *yarn_user_url(const struct hadoop_cluster *cluster, const char *name)
+{
+	return mem_printf("%s%s/.tony/%s", cluster->hdfs.fs, cluster->home, name);
 }

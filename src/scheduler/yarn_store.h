@@ -3,16 +3,25 @@
 #define TONY_SCHEDULER_YARN_STORE_H
 
 #include "base/err.h"
+#include "hadoop/cluster.h"
+#include "store/store.h"
 
 struct event_base;
-struct hadoop_cluster;
-struct store;
 
 /* `path`: of the location, in the cluster's file system. `base` as for store_open(). */
 struct store *yarn_store_open(const struct hadoop_cluster *cluster, const char *path,
 			      struct event_base *base, struct err *err);
+/* Of a process that waits: the user's own place, "<home>/.tony". */
+struct store *yarn_store_own(const struct hadoop_cluster *cluster, struct err *err);
 /* For a process that waits, and does again itself what could not be served. */
 struct store *yarn_store_open_once(const struct hadoop_cluster *cluster, const char *path,
 				   struct err *err);
+
+void yarn_store_cleanup(struct store **store);
+#define cleanup_yarn_store __attribute__((cleanup(yarn_store_cleanup)))
+
+/* "<home>/.tony/<name>", and its URL. The caller frees. */
+char *yarn_user_path(const struct hadoop_cluster *cluster, const char *name);
+char *yarn_user_url(const struct hadoop_cluster *cluster, const char *name);
 
 #endif

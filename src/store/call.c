@@ -79,8 +79,18 @@ struct store_request store_make_directories(const char *path, unsigned permissio
 
 struct store_request store_set_time(const char *path, int64_t modified_ms)
 {
-	return (struct store_request){
-		.verb = STORE_SET_TIME, .path = path, .modified_ms = modified_ms};
+	return (struct store_request){.verb = STORE_SET_TIME,
+				      .path = path,
+				      .modified_ms = modified_ms,
+				      .accessed_ms = -1};
+}
+
+struct store_request store_set_accessed(const char *path, int64_t accessed_ms)
+{
+	return (struct store_request){.verb = STORE_SET_TIME,
+				      .path = path,
+				      .modified_ms = -1,
+				      .accessed_ms = accessed_ms};
 }
 
 struct store_request store_notes(const char *path, store_visit_note *visit, void *data)

@@ -111,6 +111,11 @@ static int check_cap(const struct store *store, const char *path, const struct s
 
 /* ---- looking ------------------------------------------------------------------------------ */
 
+static int64_t ms_of(const struct timespec *time)
+{
+	return (int64_t)time->tv_sec * 1000 + time->tv_nsec / 1000000;
+}
+
 /* `item` gets `owner`. */
 static void describe(struct store_item *item, const char *name, const struct stat *status,
 		     char *owner)
@@ -121,6 +126,7 @@ static void describe(struct store_item *item, const char *name, const struct sta
 		.is_file = S_ISREG(status->st_mode),
 		.length = status->st_size,
 		.modified_ms = fs_modified_ms(status),
+		.accessed_ms = ms_of(&status->st_atim),
 		.permission = status->st_mode & 07777,
 		.owner = owner,
 	};
@@ -194,12 +200,20 @@ static int read_whole(struct store *store, const struct store_request *request, 
 	return 0;
 }
 
-/* Appends at most `length` bytes that `from` has from `offset` on to what is open. */
-static int64_t copy(int from, int64_t offset, int64_t length, int to, const char *name,
+static bool goes_on(const struct store_request *request, int64_t bytes)
+{
+	const struct store_progress *progress = request->progress;
+
+	return !progress || progress->tell(progress->data, bytes);
+}
+
+/* Appends what is asked for of `from`, from `offset` on, to what is open. How much it was. */
+static int64_t copy(const struct store_request *request, int from, int64_t offset, int to,
 		    struct err *err)
 {
 	char *block cleanup_free = mem_alloc(BLOCK);
-	int64_t left = length;
+	const char *name = request->path;
+	int64_t left = request->length;
 
 	while (left > 0) {
 		ssize_t got = pread(from, block, left < BLOCK ? (size_t)left : BLOCK, offset);
@@ -213,8 +227,10 @@ static int64_t copy(int from, int64_t offset, int64_t length, int to, const char
 			return err_wrap(err, "%s", name);
 		offset += got;
 		left -= got;
+		if (!goes_on(request, request->length - left))
+			return err_set(err, ERR_FAILED, "%s: interrupted", name);
 	}
-	return length - left;
+	return request->length - left;
 }
 
 static int download(struct store *store, const struct store_request *request, struct err *err)
@@ -227,8 +243,7 @@ static int download(struct store *store, const struct store_request *request, st
 	if (lseek(request->fd, request->offset, SEEK_SET) < 0 ||
 	    ftruncate(request->fd, request->offset) < 0)
 		return fail(store, request->path, err);
-	return copy(fd, request->offset, request->length, request->fd, request->path, err) < 0 ? -1
-											       : 0;
+	return copy(request, fd, request->offset, request->fd, err) < 0 ? -1 : 0;
 }
 
 /* Both descriptors are of one moment, whatever is renamed meanwhile. */
@@ -308,7 +323,7 @@ static int upload(struct store *store, const struct store_request *request, stru
 		return -1;
 	if (fchmod(fd, request->permission) < 0)
 		return fail(store, request->path, err);
-	int64_t copied = copy(request->fd, 0, request->length, fd, request->path, err);
+	int64_t copied = copy(request, request->fd, 0, fd, err);
 	if (copied < 0)
 		return -1;
 	if (copied < request->length)
@@ -345,11 +360,16 @@ static int rename_path(struct store *store, const struct store_request *request,
 			       : fail(store, request->path, err);
 }
 
+static struct timespec time_of(int64_t ms)
+{
+	return ms < 0 ? (struct timespec){.tv_nsec = UTIME_OMIT}
+		      : (struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+}
+
 static int set_time(struct store *store, const struct store_request *request, struct err *err)
 {
-	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
-					 {.tv_sec = request->modified_ms / 1000,
-					  .tv_nsec = request->modified_ms % 1000 * 1000000}};
+	const struct timespec times[] = {time_of(request->accessed_ms),
+					 time_of(request->modified_ms)};
 	int fd cleanup_close = open_below(store, request->path, err);
 
 	if (fd < 0)

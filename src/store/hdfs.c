@@ -22,6 +22,7 @@ static struct store_item item_of(const struct webhdfs_file *file)
 				   .is_file = !file->is_directory,
 				   .length = file->length,
 				   .modified_ms = file->modified_ms,
+				   .accessed_ms = file->accessed_ms,
 				   .permission = file->permission,
 				   .owner = file->owner};
 }
@@ -86,6 +87,16 @@ static struct webhdfs_call *rename_path(struct store_call *call, const char *pat
 				    call);
 }
 
+static const struct webhdfs_progress *progress_of(struct store_call *call)
+{
+	const struct store_progress *progress = call->request.progress;
+
+	if (!progress)
+		return NULL;
+	call->progress = (struct webhdfs_progress){progress->tell, progress->data};
+	return &call->progress;
+}
+
 static struct webhdfs_call *ask(struct store_call *call, const char *path)
 {
 	const struct store_request *request = &call->request;
@@ -101,10 +112,10 @@ static struct webhdfs_call *ask(struct store_call *call, const char *path)
 		return webhdfs_async_read(hdfs, path, on_done, call);
 	case STORE_DOWNLOAD:
 		return webhdfs_async_download(hdfs, path, request->fd, request->offset,
-					      request->length, on_done, call);
+					      request->length, progress_of(call), on_done, call);
 	case STORE_UPLOAD:
-		return webhdfs_async_upload(hdfs, path, &create, request->fd, request->length, NULL,
-					    on_done, call);
+		return webhdfs_async_upload(hdfs, path, &create, request->fd, request->length,
+					    progress_of(call), on_done, call);
 	case STORE_APPEND:
 		return webhdfs_async_append(hdfs, path, request->bytes, (size_t)request->length,
 					    on_done, call);
@@ -116,7 +127,8 @@ static struct webhdfs_call *ask(struct store_call *call, const char *path)
 		return webhdfs_async_make_directories(hdfs, path, request->permission, on_done,
 						      call);
 	case STORE_SET_TIME:
-		return webhdfs_async_set_times(hdfs, path, request->modified_ms, -1, on_done, call);
+		return webhdfs_async_set_times(hdfs, path, request->modified_ms,
+					       request->accessed_ms, on_done, call);
 	case STORE_NOTES:
 		return webhdfs_async_attributes(hdfs, path, on_attribute, on_done, call);
 	case STORE_SET_NOTE:

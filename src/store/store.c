@@ -155,6 +155,7 @@ struct store_call *store_start(struct store *store, struct store_request request
 struct waiting {
 	struct event_base *base;
 	struct store_item *item;
+	struct str *bytes;
 	struct err *err;
 	int result;
 };
@@ -169,17 +170,18 @@ static void on_waited(void *data, const struct store_answer *answer, const struc
 		waiting->item->name = mem_strdup(answer->item->name);
 		waiting->item->owner = mem_strdup(answer->item->owner);
 	}
+	if (answer && answer->bytes)
+		str_append_bytes(waiting->bytes, answer->bytes, answer->length);
 	event_base_loopbreak(waiting->base);
 }
 
 static int run(struct store *store, const struct store_request *request, struct store_item *item,
-	       struct err *err)
+	       struct str *bytes, struct err *err)
 {
-	struct waiting waiting = {store->base, item, err, 0};
-	struct str bytes cleanup_str = {0};
+	struct waiting waiting = {store->base, item, bytes, err, 0};
 
 	if (store->ops->traits.is_at_once)
-		return store->ops->run(store, request, item, &bytes, err);
+		return store->ops->run(store, request, item, bytes, err);
 	store_start(store, *request, on_waited, &waiting);
 	event_base_dispatch(store->base);
 	return waiting.result;
@@ -188,16 +190,28 @@ static int run(struct store *store, const struct store_request *request, struct 
 int store_run(struct store *store, struct store_request request, struct err *err)
 {
 	struct store_item item cleanup_store_item = {0};
+	struct str bytes cleanup_str = {0};
 
-	return run(store, &request, &item, err);
+	return run(store, &request, &item, &bytes, err);
 }
 
 int store_look(struct store *store, const char *path, struct store_item *item, struct err *err)
 {
 	struct store_request request = store_stat(path);
 
+	struct str bytes cleanup_str = {0};
+
 	*item = (struct store_item){0};
-	return run(store, &request, item, err);
+	return run(store, &request, item, &bytes, err);
+}
+
+int store_read_bytes(struct store *store, const char *path, int64_t cap, struct str *bytes,
+		     struct err *err)
+{
+	struct store_request request = store_read(path, cap);
+	struct store_item item cleanup_store_item = {0};
+
+	return run(store, &request, &item, bytes, err);
 }
 
 int store_make_file(struct err *err)

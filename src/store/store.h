@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/str.h"
 
 struct event_base;
 struct store;
@@ -56,8 +57,8 @@ struct store_item {
 	bool is_directory;
 	bool is_file; /* neither: a symbolic link, a FIFO ... */
 	int64_t length;
-	int64_t modified_ms;
-	unsigned permission; /* 0755; the sticky bit included */
+	int64_t modified_ms, accessed_ms; /* the latter as far as the store notes it; 0: never */
+	unsigned permission;		  /* 0755; the sticky bit included */
 	char *owner;
 };
 void store_item_finish(struct store_item *item);
@@ -79,6 +80,14 @@ enum store_verb {
 };
 
 typedef void store_visit(void *data, const struct store_item *item);
+/* Told how many bytes of a file have moved (fewer than before when a try is repeated), and by a
+ * store that has to be waited for once a second while nothing moves. False ends the call:
+ * ERR_FAILED, "interrupted". */
+struct store_progress {
+	bool (*tell)(void *data, int64_t bytes);
+	void *data;
+};
+
 typedef void store_visit_note(void *data, const char *name, const char *bytes, size_t length);
 
 /* Made by the functions below. Texts, bytes and descriptors are borrowed: texts and bytes until the
@@ -92,7 +101,9 @@ struct store_request {
 	int64_t offset, length;
 	const void *bytes;
 	unsigned permission;
-	int64_t modified_ms;
+	int64_t modified_ms, accessed_ms; /* -1: it stays */
+	/* Of an upload or download, until its end; the caller may set it. NULL: nobody is told. */
+	const struct store_progress *progress;
 	store_visit *visit;
 	store_visit_note *visit_note;
 	void *data; /* of both */
@@ -124,6 +135,8 @@ struct store_request store_remove(const char *path);
 /* Those that are there keep their permission. */
 struct store_request store_make_directories(const char *path, unsigned permission);
 struct store_request store_set_time(const char *path, int64_t modified_ms);
+/* The same of the time of the last access. ERR_FAILED or ERR_DENIED: the store keeps none. */
+struct store_request store_set_accessed(const char *path, int64_t accessed_ms);
 /* Notes are small and quick, and belong to a file or directory. A note of the same name is
  * replaced. */
 struct store_request store_notes(const char *path, store_visit_note *visit, void *data);
@@ -157,12 +170,32 @@ int store_run(struct store *store, struct store_request request, struct err *err
 /* The caller finishes `item` after success. */
 int store_look(struct store *store, const char *path, struct store_item *item, struct err *err);
 
+/* As store_read(), appended to `bytes`. */
+int store_read_bytes(struct store *store, const char *path, int64_t cap, struct str *bytes,
+		     struct err *err);
+
 /* A regular file of at most `cap` bytes (more: ERR_INPUT), to read from and seek in: the caller
  * closes the descriptor. A file that is not of this machine is fetched into one that has no name.
  * *keeper, unless `keeper` is NULL: the owner of the directory which the file was opened in, or
  * NULL where a store cannot tell both at once; the caller frees. */
 int store_open_file(struct store *store, const char *path, int64_t cap, char **keeper,
 		    struct err *err);
+
+/* The parts of a tree that a fetch brings. */
+struct store_choice {
+	/* Asked of everything before the first byte comes; `name` is below what is fetched. Nothing
+	 * comes of a directory that is not wanted. */
+	bool (*is_wanted)(void *data, const char *name, const struct store_item *item);
+	void *data;
+};
+
+/* Brings a file or a tree to this machine, as `target`, which must not be there: content, times of
+ * files, and permissions as far as they leave everything to its owner. `choice` and `progress` may
+ * be NULL; the latter is told the bytes of all files so far. A failed fetch leaves what has come.
+ */
+int store_fetch(struct store *store, const char *path, const char *target,
+		const struct store_choice *choice, const struct store_progress *progress,
+		struct err *err);
 
 /* A file of this process's alone, without a name. -1: `err`. */
 int store_make_file(struct err *err);

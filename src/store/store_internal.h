@@ -5,7 +5,7 @@
 #include <event2/event_struct.h>
 #include <sys/queue.h>
 
-#include "base/str.h"
+#include "hadoop/webhdfs.h"
 #include "store/store.h"
 
 struct webhdfs_async;
@@ -31,6 +31,7 @@ struct store_call {
 	struct str bytes;
 	struct event timer; /* of a store that is at once */
 	struct webhdfs_call *hdfs;
+	struct webhdfs_progress progress; /* of `hdfs` */
 	store_done *done;
 	void *data;
 };

@@ -275,4 +275,5 @@ def test_an_entry_of_somebody_else_has_no_tensorboard(tony, shared, board, event
 
 def test_a_job_names_no_other_cluster(tony, shared, board):
     job, base = job_with_events(tony, shared, board, "hdfs://elsewhere.example:8020/logs")
-    assert "hdfs://elsewhere.example:8020/logs: is not in hdfs://" in refused_board(board, base)
+    refusal = "hdfs://elsewhere.example:8020/logs is not in the file system that the site files name, "
+    assert refusal in refused_board(board, base)

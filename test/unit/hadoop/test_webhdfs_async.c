@@ -284,17 +284,17 @@ static void test_file_comes_down_whole_whatever_happens(void **state)
 	     {"GET /webhdfs/v1/a?op=OPEN", LOCATION}, {"GET /data?op=X ", JSON("200", "all of it")},
 	     {"GET /webhdfs/v1/a?op=OPEN&user.name=alice&offset=4&length=3", LOCATION},
 	     {"GET /data?op=X ", JSON("200", "newest")}, {"GET /webhdfs/v1/a?op=OPEN", NOT_FOUND});
-	wait_for(&bed, webhdfs_async_download(bed.client, "/a", fd, 0, 9, on_done, &bed));
+	wait_for(&bed, webhdfs_async_download(bed.client, "/a", fd, 0, 9, NULL, on_done, &bed));
 	assert_null(bed.err.message);
 	assert_int_equal(pread(fd, got, sizeof(got) - 1, 0), 9);
 	assert_string_equal(got, "all of it");
 	/* From an offset on, and no more than was asked for. */
-	wait_for(&bed, webhdfs_async_download(bed.client, "/a", fd, 4, 3, on_done, &bed));
+	wait_for(&bed, webhdfs_async_download(bed.client, "/a", fd, 4, 3, NULL, on_done, &bed));
 	assert_null(bed.err.message);
 	memset(got, 0, sizeof(got));
 	assert_int_equal(pread(fd, got, sizeof(got) - 1, 0), 7);
 	assert_string_equal(got, "all new");
-	wait_for(&bed, webhdfs_async_download(bed.client, "/a", fd, 0, 9, on_done, &bed));
+	wait_for(&bed, webhdfs_async_download(bed.client, "/a", fd, 0, 9, NULL, on_done, &bed));
 	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
 	close(fd);
 	close_bed(&bed);
@@ -307,7 +307,7 @@ static void test_file_that_cannot_be_written(void **state)
 
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW), 0);
 	OPEN(&bed, true, {"GET /webhdfs/v1/a?op=OPEN", JSON("200", "all of it")});
-	wait_for(&bed, webhdfs_async_download(bed.client, "/a", fd, 0, 9, on_done, &bed));
+	wait_for(&bed, webhdfs_async_download(bed.client, "/a", fd, 0, 9, NULL, on_done, &bed));
 	assert_non_null(bed.err.message);
 	close(fd);
 	close_bed(&bed);

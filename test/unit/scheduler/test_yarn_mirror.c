@@ -179,8 +179,7 @@ static void the_end_of_a_job_is_not_read_from_another_users_entry(void **state)
 
 /* The steps of a description that is nowhere but in the history. */
 #define PUBLISHED_BY(owner, content)                                                               \
-	{"/j/job.json?op=GETFILESTATUS", MISSING},                                                 \
-		{"/summary.json?op=GETFILESTATUS", (content).status},                              \
+	{"/j/job.json?op=OPEN", MISSING}, {"/summary.json?op=GETFILESTATUS", (content).status},    \
 		{"/summary.json?op=OPEN", LOCATION}, {"/data", (content).bytes},                   \
 		{"/job.json?op=GETFILESTATUS", (content).status}, {"/job.json?op=OPEN", LOCATION}, \
 		{"/data", (content).bytes}, ENTRY_OF(owner)

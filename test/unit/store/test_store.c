@@ -33,7 +33,7 @@
 #define STATUS(name, type, length)                                                                 \
 	"{\"group\":\"g\",\"owner\":\"alice\",\"pathSuffix\":\"" name                              \
 	"\",\"permission\":\"640\",\"type\":\"" type "\",\"length\":" length                       \
-	",\"modificationTime\":1700000000000}"
+	",\"modificationTime\":1700000000000,\"accessTime\":1600000000000}"
 #define FILE_OF(length) JSON("200", "{\"FileStatus\":" STATUS("", "FILE", length) "}")
 #define PATH(path)	"/webhdfs/v1/files/" path
 
@@ -204,7 +204,11 @@ static const struct web_step changes_steps[] = {
 	PUT("a", "12"),
 	{"POST " PATH("a") "?op=APPEND", LOCATION},
 	{"POST /data?op=X", JSON("200", "")},
-	{"PUT " PATH("a") "?op=SETTIMES&user.name=alice&modificationtime=1700000000000",
+	{"PUT " PATH("a") "?op=SETTIMES&user.name=alice&modificationtime=1700000000000"
+			  "&accesstime=-1 ",
+	 JSON("200", "")},
+	{"PUT " PATH("a") "?op=SETTIMES&user.name=alice&modificationtime=-1"
+			  "&accesstime=1600000000000 ",
 	 JSON("200", "")},
 	PUT("b", "x"),
 	{"PUT " PATH("a") "?op=RENAME&user.name=alice&destination=%2Ffiles%2Fb&renameoptions=NONE",
@@ -224,12 +228,14 @@ static void changes_what_is_there(struct bed *bed)
 	put(bed, "a", "12");
 	succeed(bed, store_append("a", "34", 2));
 	succeed(bed, store_set_time("a", 1700000000000));
+	succeed(bed, store_set_accessed("a", 1600000000000));
 	put(bed, "b", "x");
 	fail_with(bed, store_rename_keeping("a", "b"), ERR_FAILED);
 	succeed(bed, store_rename("a", "b"));
 	succeed(bed, store_stat("b"));
 	assert_int_equal(bed->item.length, 4);
 	assert_int_equal(bed->item.modified_ms, 1700000000000);
+	assert_int_equal(bed->item.accessed_ms, 1600000000000);
 	succeed(bed, store_remove("b"));
 	succeed(bed, store_remove("b"));
 	fail_with(bed, store_append("b", "5", 1), ERR_NOT_FOUND);
@@ -324,6 +330,7 @@ static void waits_for(struct store *store, const char *user)
 	struct store_item item cleanup_store_item = {0};
 	struct err err cleanup_err = {0};
 	char *keeper cleanup_free = NULL;
+	struct str bytes cleanup_str = {0};
 	char got[8] = "";
 	int source cleanup_close = file_of("12345");
 
@@ -342,6 +349,13 @@ static void waits_for(struct store *store, const char *user)
 	err = (struct err){0};
 	assert_int_equal(store_open_file(store, "b", 4, NULL, &err), -1);
 	assert_int_equal(err.kind, ERR_NOT_FOUND);
+	err_finish(&err);
+	err = (struct err){0};
+	str_append(&bytes, "0");
+	assert_success(store_read_bytes(store, "a", 5, &bytes, &err), &err);
+	assert_string_equal(str_text(&bytes), "012345");
+	assert_int_equal(store_read_bytes(store, "a", 4, &bytes, &err), -1);
+	assert_int_equal(err.kind, ERR_INPUT);
 }
 
 static void a_process_without_a_loop_waits(void **state)
@@ -354,6 +368,10 @@ static void a_process_without_a_loop_waits(void **state)
 		CONTENT("12345"),
 		{"op=GETFILESTATUS", FILE_OF("5")},
 		{"op=GETFILESTATUS", NOT_FOUND},
+		{"GET " PATH("a") "?op=OPEN", LOCATION},
+		CONTENT("12345"),
+		{"GET " PATH("a") "?op=OPEN", LOCATION},
+		CONTENT("12345"),
 	};
 	char *me cleanup_free = user_name_of(geteuid());
 	struct web_server server;
@@ -366,6 +384,91 @@ static void a_process_without_a_loop_waits(void **state)
 	store = store_open("hdfs://cluster/files", &access, -1, NULL, NULL);
 	str_list_finish(&access.hdfs.webhdfs);
 	waits_for(store, "alice");
+	store_close(store);
+	web_server_stop(&server);
+	web_server_finish(&server);
+}
+
+static bool is_no_skip(void *data, const char *name, const struct store_item *item)
+{
+	assert_true(item->is_directory == str_equal(name, "d"));
+	return !str_equal(name, "skip");
+}
+
+struct told {
+	int64_t bytes, stop_at;
+};
+
+static bool tell(void *data, int64_t bytes)
+{
+	struct told *told = data;
+
+	told->bytes = bytes;
+	return bytes < told->stop_at;
+}
+
+static void fetches(struct store *store, void **state, const char *to)
+{
+	struct told told = {.stop_at = INT64_MAX};
+	const struct store_choice choice = {is_no_skip, NULL};
+	const struct store_progress progress = {tell, &told};
+	char *tree cleanup_free = mem_printf("%s/tree", to), *file cleanup_free = NULL;
+	char *a cleanup_free = mem_strdup(scratch_path(state, tree));
+	struct err err cleanup_err = {0};
+	struct stat status;
+
+	assert_int_equal(mkdir(scratch_path(state, to), 0700), 0);
+	assert_success(store_fetch(store, "t", a, &choice, &progress, &err), &err);
+	assert_int_equal(told.bytes, 6);
+	file = fs_join(a, "a");
+	assert_text_freed(fs_read_file(file, 9, &(size_t){0}, NULL), "12345");
+	assert_int_equal(stat(file, &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0640);
+	assert_int_equal(fs_modified_ms(&status), 1700000000000);
+	mem_replace(&file, fs_join(a, "d/b"));
+	assert_text_freed(fs_read_file(file, 9, &(size_t){0}, NULL), "x");
+	mem_replace(&file, fs_join(a, "skip"));
+	assert_false(fs_exists(file));
+	/* One file, and nobody who wants it any more. */
+	told.stop_at = 1;
+	assert_int_equal(store_fetch(store, "t/a", file, NULL, &progress, &err), -1);
+	assert_int_equal(err.kind, ERR_FAILED);
+	assert_message_has(&err, "interrupted");
+}
+
+static void trees_are_fetched(void **state)
+{
+#define LIST_OF(entries) JSON("200", "{\"FileStatuses\":{\"FileStatus\":[" entries "]}}")
+	static const struct web_step steps[] = {
+		{"GET " PATH("t") "?op=GETFILESTATUS",
+		 JSON("200", "{\"FileStatus\":" STATUS("", "DIRECTORY", "0") "}")},
+		{"GET " PATH("t") "?op=LISTSTATUS",
+		 LIST_OF(STATUS("a", "FILE", "5") "," STATUS("d", "DIRECTORY",
+							     "0") "," STATUS("skip", "FILE", "7"))},
+		{"GET " PATH("t/d") "?op=LISTSTATUS", LIST_OF(STATUS("b", "FILE", "1"))},
+		{"GET " PATH("t/a") "?op=OPEN&user.name=alice&offset=0&length=5", LOCATION},
+		CONTENT("12345"),
+		{"GET " PATH("t/d/b") "?op=OPEN&user.name=alice&offset=0&length=1", LOCATION},
+		CONTENT("x"),
+		{"GET " PATH("t/a") "?op=GETFILESTATUS", FILE_OF("5")},
+		{"GET " PATH("t/a") "?op=OPEN", LOCATION},
+		CONTENT("12345"),
+	};
+	struct web_server server;
+	struct store *store = store_open(scratch_path(state, "files"), NULL, 0, NULL, NULL);
+
+	scratch_write(state, "files/t/a", "12345", 0640);
+	scratch_write(state, "files/t/d/b", "x", 0600);
+	scratch_write(state, "files/t/skip", "longer.", 0600);
+	assert_int_equal(symlink("a", scratch_path(state, "files/t/link")), 0);
+	assert_int_equal(store_run(store, store_set_time("t/a", 1700000000000), NULL), 0);
+	fetches(store, state, "directory");
+	store_close(store);
+	web_server_start(&server, steps, array_length(steps));
+	struct store_access access = access_of(&server);
+	store = store_open("hdfs://cluster/files", &access, -1, NULL, NULL);
+	str_list_finish(&access.hdfs.webhdfs);
+	fetches(store, state, "hdfs");
 	store_close(store);
 	web_server_stop(&server);
 	web_server_finish(&server);
@@ -493,6 +596,7 @@ int main(void)
 		scratch_test(directory_keeps_the_promises),
 		scratch_test(hdfs_keeps_the_promises),
 		scratch_test(a_process_without_a_loop_waits),
+		scratch_test(trees_are_fetched),
 		scratch_test(directory_leads_nowhere_else),
 		scratch_test(directory_tells_another_owner),
 		scratch_test(hdfs_keeps_notes),

@@ -1,18 +1,16 @@
 /* How a job's code differed from its commit, for a machine that has not submitted it. */
 #include "base/fs.h"
 #include "base/mem.h"
-#include "hadoop/webhdfs_client.h"
 #include "history/layout.h"
 #include "history/store.h"
 #include "scheduler/yarn_client.h"
-#include "scheduler/yarn_fetch.h"
 
 static int read_staged(const struct hadoop_cluster *cluster, struct str *bytes, struct err *err)
 {
-	struct webhdfs_client *client cleanup_webhdfs = yarn_webhdfs(cluster, err);
-	char *path cleanup_free = fs_join(cluster->job_dir, HISTORY_DIFF);
+	struct store *job_dir cleanup_yarn_store =
+		yarn_store_open(cluster, cluster->job_dir, NULL, err);
 
-	return client ? webhdfs_read_file(client, path, HISTORY_DIFF_CAP, bytes, err) : -1;
+	return job_dir ? store_read_bytes(job_dir, HISTORY_DIFF, HISTORY_DIFF_CAP, bytes, err) : -1;
 }
 
 /* Of an entry that is the job's own user's, or that of somebody who may speak for that user. */

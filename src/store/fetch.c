@@ -1,4 +1,4 @@
-/* Trees out of HDFS: listed whole first, so that it is known how much is to come. */
+/* Trees out of a store: listed whole first, so that it is known how much is to come. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -6,9 +6,10 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
-#include "hadoop/webhdfs_client.h"
+#include "store/store.h"
 
 #define DEPTH_CAP 100
+#define PIECE	  ((int64_t)256 << 20) /* bytes that come again when a connection breaks */
 
 struct item {
 	char *name; /* below what is fetched; "" is that itself */
@@ -18,20 +19,18 @@ struct item {
 };
 
 struct fetch {
-	struct webhdfs_client *client;
+	struct store *store;
 	const char *path, *target;
-	const struct webhdfs_choice *choice;
-	const struct webhdfs_progress *progress;
+	const struct store_choice *choice;
+	const struct store_progress *progress;
 	struct item *items; /* a directory before what is in it */
 	size_t count;
-	int64_t got;
-	int fd; /* of the present file */
-	bool is_stopped;
+	int64_t got; /* of the items so far, and of the present one's pieces */
 	struct err *err;
 };
 
 /* The owner can read and write what has come. */
-static mode_t mode_of(const struct webhdfs_file *file)
+static mode_t mode_of(const struct store_item *file)
 {
 	return (file->permission & 0777) | (file->is_directory ? 0700 : 0600);
 }
@@ -43,7 +42,7 @@ struct listing {
 	const char *parent;
 };
 
-static void add(struct fetch *fetch, char *name, const struct webhdfs_file *file)
+static void add(struct fetch *fetch, char *name, const struct store_item *file)
 {
 	fetch->items = mem_realloc_array(fetch->items, fetch->count + 1, sizeof(*fetch->items));
 	fetch->items[fetch->count++] = (struct item){
@@ -55,14 +54,16 @@ static void add(struct fetch *fetch, char *name, const struct webhdfs_file *file
 	};
 }
 
-static void visit(void *data, const struct webhdfs_file *file)
+/* Symbolic links and the like are nobody's files. */
+static void visit(void *data, const struct store_item *file)
 {
 	const struct listing *listing = data;
-	const struct webhdfs_choice *choice = listing->fetch->choice;
+	const struct store_choice *choice = listing->fetch->choice;
 	const char *parent = listing->parent;
 	char *name = *parent ? fs_join(parent, file->name) : mem_strdup(file->name);
 
-	if (choice && !choice->is_wanted(choice->data, name, file))
+	if ((!file->is_file && !file->is_directory) ||
+	    (choice && !choice->is_wanted(choice->data, name, file)))
 		free(name);
 	else
 		add(listing->fetch, name, file);
@@ -82,7 +83,7 @@ static int list(struct fetch *fetch, const char *name, int depth)
 	if (depth > DEPTH_CAP)
 		return err_set(fetch->err, ERR_INPUT, "%s: directories are more than %d deep",
 			       fetch->path, DEPTH_CAP);
-	if (webhdfs_list(fetch->client, path, visit, &listing, fetch->err) < 0)
+	if (store_run(fetch->store, store_list(path, NULL, visit, &listing), fetch->err) < 0)
 		return -1;
 	for (size_t i = start, end = fetch->count; i < end; i++)
 		if (fetch->items[i].is_directory &&
@@ -93,42 +94,46 @@ static int list(struct fetch *fetch, const char *name, int depth)
 
 /* ---- bringing it -------------------------------------------------------------------------- */
 
-static bool on_bytes(void *data, const char *bytes, size_t length)
+static bool on_progress(void *data, int64_t bytes)
 {
-	struct fetch *fetch = data;
-	const struct webhdfs_progress *progress = fetch->progress;
+	const struct fetch *fetch = data;
 
-	fetch->got += (int64_t)length;
-	fetch->is_stopped = fs_write_all(fetch->fd, bytes, length, fetch->err) < 0;
-	if (!fetch->is_stopped && progress && !progress->tell(progress->data, fetch->got)) {
-		fetch->is_stopped = true;
-		err_set(fetch->err, ERR_FAILED, "interrupted");
-	}
-	return !fetch->is_stopped;
+	return fetch->progress->tell(fetch->progress->data, fetch->got + bytes);
 }
 
-static int set_time(const struct fetch *fetch, const struct item *item, const char *target)
+static int set_time(const struct fetch *fetch, const struct item *item, int fd, const char *target)
 {
 	const struct timespec time = {.tv_sec = item->modified_ms / 1000,
 				      .tv_nsec = item->modified_ms % 1000 * 1000000};
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, time};
 
-	return futimens(fetch->fd, times) < 0 ? err_set_errno(fetch->err, "%s", target) : 0;
+	return futimens(fd, times) < 0 ? err_set_errno(fetch->err, "%s", target) : 0;
+}
+
+static int fetch_content(struct fetch *fetch, const struct item *item, int fd)
+{
+	const struct store_progress progress = {on_progress, fetch};
+	char *path cleanup_free = below(fetch->path, item->name);
+
+	for (int64_t offset = 0; offset < item->length; offset += PIECE) {
+		int64_t left = item->length - offset, length = left < PIECE ? left : PIECE;
+		struct store_request request = store_download(path, NULL, fd, offset, length);
+		request.progress = fetch->progress ? &progress : NULL;
+		if (store_run(fetch->store, request, fetch->err) < 0)
+			return -1;
+		fetch->got += length;
+	}
+	return 0;
 }
 
 static int fetch_file(struct fetch *fetch, const struct item *item, const char *target)
 {
-	char *path cleanup_free = below(fetch->path, item->name);
 	int fd cleanup_close =
 		open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, item->mode);
 
 	if (fd < 0)
 		return err_set_errno(fetch->err, "%s", target);
-	fetch->fd = fd;
-	if (item->length > 0 &&
-	    webhdfs_read(fetch->client, path, 0, item->length, on_bytes, fetch, fetch->err) < 0)
-		return -1;
-	return fetch->is_stopped ? -1 : set_time(fetch, item, target);
+	return fetch_content(fetch, item, fd) < 0 ? -1 : set_time(fetch, item, fd, target);
 }
 
 static int fetch_item(struct fetch *fetch, const struct item *item)
@@ -142,10 +147,13 @@ static int fetch_item(struct fetch *fetch, const struct item *item)
 
 static int run(struct fetch *fetch)
 {
-	struct webhdfs_file file cleanup_webhdfs_file = {0};
+	struct store_item file cleanup_store_item = {0};
 
-	if (webhdfs_stat(fetch->client, fetch->path, &file, fetch->err) < 0)
+	if (store_look(fetch->store, fetch->path, &file, fetch->err) < 0)
 		return -1;
+	if (!file.is_file && !file.is_directory)
+		return err_set(fetch->err, ERR_NOT_FOUND, "%s/%s: is not a file",
+			       store_root(fetch->store), fetch->path);
 	add(fetch, mem_strdup(""), &file);
 	if (file.is_directory && list(fetch, "", 0) < 0)
 		return -1;
@@ -155,11 +163,11 @@ static int run(struct fetch *fetch)
 	return 0;
 }
 
-int webhdfs_fetch(struct webhdfs_client *client, const char *path, const char *target,
-		  const struct webhdfs_choice *choice, const struct webhdfs_progress *progress,
-		  struct err *err)
+int store_fetch(struct store *store, const char *path, const char *target,
+		const struct store_choice *choice, const struct store_progress *progress,
+		struct err *err)
 {
-	struct fetch fetch = {.client = client,
+	struct fetch fetch = {.store = store,
 			      .path = path,
 			      .target = target,
 			      .choice = choice,

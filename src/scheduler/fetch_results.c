@@ -1,0 +1,90 @@
+/* Files that tasks have stored of TONY_OUTPUT_DIR, out of their store. While they run files come
+ * and go: what is gone between the list and the reading is looked for again. */
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "job/job.h"
+#include "scheduler/fetch.h"
+#include "store/access.h"
+#include "store/store.h"
+
+enum { TRIES = 5 };
+
+#define PARTS ".tony-part" /* files on their way: executor/mirror_store.h */
+
+struct fetching {
+	const struct fetch_results_watch *watch;
+	size_t tasks;	/* that have a directory there */
+	int64_t length; /* of the files that are to come */
+};
+
+static bool is_wanted(void *data, const char *name, const struct store_item *file)
+{
+	struct fetching *fetching = data;
+	const struct fetch_results_watch *watch = fetching->watch;
+
+	if (!strchr(name, '/')) {
+		bool is_task = file->is_directory && !str_equal(name, PARTS);
+		fetching->tasks += is_task;
+		return is_task;
+	}
+	if (file->is_directory)
+		return true;
+	if (watch->is_there(watch->data, name, file->length, file->modified_ms))
+		return false;
+	fetching->length += file->length;
+	return true;
+}
+
+static bool on_progress(void *data, int64_t bytes)
+{
+	const struct fetching *fetching = data;
+	const struct fetch_results_watch *watch = fetching->watch;
+
+	return watch->progress(watch->data, bytes, fetching->length);
+}
+
+/* 1: there is none. */
+static int fetch_tasks(struct store *store, const char *target,
+		       const struct fetch_results_watch *watch, struct err *err)
+{
+	struct fetching fetching = {.watch = watch};
+	const struct store_choice choice = {is_wanted, &fetching};
+	const struct store_progress progress = {on_progress, &fetching};
+	struct store_item root cleanup_store_item = {0};
+	struct err missing cleanup_err = {0};
+
+	if (store_look(store, "", &root, &missing) < 0)
+		return missing.kind == ERR_NOT_FOUND ? 1 : err_copy(err, &missing);
+	if (store_fetch(store, "", target, &choice, &progress, err) < 0)
+		return -1;
+	return fetching.tasks == 0;
+}
+
+static int fetch_patiently(struct store *store, const char *target,
+			   const struct fetch_results_watch *watch, struct err *err)
+{
+	struct err failure cleanup_err = {0};
+	int result = fetch_tasks(store, target, watch, &failure);
+
+	for (int i = 1; i < TRIES && result < 0 && failure.kind == ERR_NOT_FOUND; i++) {
+		err_finish(&failure);
+		fs_remove_tree(target, NULL);
+		result = fetch_tasks(store, target, watch, &failure);
+	}
+	return result < 0 ? err_copy(err, &failure) : result;
+}
+
+int fetch_results(const struct job *job, const char *target,
+		  const struct fetch_results_watch *watch, struct err *err)
+{
+	struct store_access access cleanup_store_access = {0};
+	struct store *store = NULL;
+
+	if (store_access_from_json(job->stores, &access, err) == 0)
+		store = store_open(job->output_dir, &access, 0, NULL, err);
+	int result = store ? fetch_patiently(store, target, watch, err) : -1;
+	store_close(store);
+	return result;
+}
