@@ -237,9 +237,8 @@ static void take_answer(struct webhdfs_call *call, const struct http_response *r
 	else if (call->question.op == WEBHDFS_OPEN)
 		succeed(call, &(struct webhdfs_result){.bytes = response->body,
 						       .length = response->length});
-	else if (is_content(call) || call->question.op == WEBHDFS_SETPERMISSION ||
-		 call->question.op == WEBHDFS_SETTIMES || call->question.op == WEBHDFS_SETXATTR ||
-		 (call->to && !http_fs))
+	else if (is_content(call) || call->question.op == WEBHDFS_SETTIMES ||
+		 call->question.op == WEBHDFS_SETXATTR || (call->to && !http_fs))
 		succeed(call, &(struct webhdfs_result){0});
 	else
 		take_boolean(call, response->body, response->length);

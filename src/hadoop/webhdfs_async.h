@@ -63,9 +63,6 @@ struct webhdfs_call *webhdfs_async_remove(struct webhdfs_async *client, const ch
 struct webhdfs_call *webhdfs_async_list(struct webhdfs_async *client, const char *path,
 					void (*visit)(void *data, const struct webhdfs_file *file),
 					webhdfs_done *done, void *data);
-struct webhdfs_call *webhdfs_async_set_permission(struct webhdfs_async *client, const char *path,
-						  unsigned permission, webhdfs_done *done,
-						  void *data);
 /* -1: the time stays as it is. */
 struct webhdfs_call *webhdfs_async_set_times(struct webhdfs_async *client, const char *path,
 					     int64_t modified_ms, int64_t accessed_ms,

@@ -121,17 +121,6 @@ struct webhdfs_call *webhdfs_async_list(struct webhdfs_async *client, const char
 	return call;
 }
 
-struct webhdfs_call *webhdfs_async_set_permission(struct webhdfs_async *client, const char *path,
-						  unsigned permission, webhdfs_done *done,
-						  void *data)
-{
-	struct webhdfs_call *call =
-		webhdfs_call_start(client, WEBHDFS_SETPERMISSION, path, done, data);
-
-	str_append_format(&call->parameters, "&permission=%o", permission);
-	return call;
-}
-
 struct webhdfs_call *webhdfs_async_set_times(struct webhdfs_async *client, const char *path,
 					     int64_t modified_ms, int64_t accessed_ms,
 					     webhdfs_done *done, void *data)

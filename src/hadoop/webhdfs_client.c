@@ -88,15 +88,6 @@ static int run(struct wait *wait)
 
 /* ---- metadata ----------------------------------------------------------------------------- */
 
-int webhdfs_make_directories(struct webhdfs_client *client, const char *path, unsigned permission,
-			     struct err *err)
-{
-	struct wait wait = {.client = client, .err = err};
-
-	webhdfs_async_make_directories(client->async, path, permission, on_done, &wait);
-	return run(&wait);
-}
-
 int webhdfs_stat(struct webhdfs_client *client, const char *path, struct webhdfs_file *file,
 		 struct err *err)
 {
@@ -116,62 +107,7 @@ int webhdfs_list(struct webhdfs_client *client, const char *path,
 	return run(&wait);
 }
 
-int webhdfs_remove(struct webhdfs_client *client, const char *path, struct err *err)
-{
-	struct wait wait = {.client = client, .err = err};
-
-	webhdfs_async_remove(client->async, path, on_done, &wait);
-	return run(&wait);
-}
-
-int webhdfs_rename(struct webhdfs_client *client, const char *from, const char *to, bool overwrite,
-		   struct err *err)
-{
-	struct wait wait = {.client = client, .err = err};
-
-	webhdfs_async_rename(client->async, from, to, overwrite, on_done, &wait);
-	return run(&wait);
-}
-
-int webhdfs_set_permission(struct webhdfs_client *client, const char *path, unsigned permission,
-			   struct err *err)
-{
-	struct wait wait = {.client = client, .err = err};
-
-	webhdfs_async_set_permission(client->async, path, permission, on_done, &wait);
-	return run(&wait);
-}
-
-int webhdfs_set_times(struct webhdfs_client *client, const char *path, int64_t modified_ms,
-		      int64_t accessed_ms, struct err *err)
-{
-	struct wait wait = {.client = client, .err = err};
-
-	webhdfs_async_set_times(client->async, path, modified_ms, accessed_ms, on_done, &wait);
-	return run(&wait);
-}
-
 /* ---- content ------------------------------------------------------------------------------ */
-
-int webhdfs_create(struct webhdfs_client *client, const char *path,
-		   const struct webhdfs_create *create, int fd, int64_t length,
-		   const struct webhdfs_progress *progress, struct err *err)
-{
-	struct wait wait = {.client = client, .err = err};
-
-	webhdfs_async_upload(client->async, path, create, fd, length, progress, on_done, &wait);
-	return run(&wait);
-}
-
-int webhdfs_write(struct webhdfs_client *client, const char *path,
-		  const struct webhdfs_create *create, const void *bytes, size_t length,
-		  struct err *err)
-{
-	struct wait wait = {.client = client, .err = err};
-
-	webhdfs_async_write(client->async, path, create, bytes, length, on_done, &wait);
-	return run(&wait);
-}
 
 int webhdfs_read(struct webhdfs_client *client, const char *path, int64_t offset, int64_t length,
 		 bool (*on_piece)(void *data, const char *bytes, size_t length), void *data,
@@ -179,43 +115,6 @@ int webhdfs_read(struct webhdfs_client *client, const char *path, int64_t offset
 {
 	struct wait wait = {.client = client, .err = err, .on_bytes = on_piece, .data = data};
 
-	if (length < 0) {
-		struct webhdfs_file file cleanup_webhdfs_file = {0};
-		if (webhdfs_stat(client, path, &file, err) < 0)
-			return -1;
-		if (offset > file.length)
-			return err_set(err, ERR_INPUT, "%s: has %lld bytes, none from %lld on",
-				       path, (long long)file.length, (long long)offset);
-		length = file.length - offset;
-	}
 	webhdfs_async_stream(client->async, path, offset, length, on_bytes, on_done, &wait);
 	return run(&wait);
-}
-
-struct gathering {
-	struct str *bytes;
-	size_t cap, got;
-};
-
-static bool gather(void *data, const char *bytes, size_t length)
-{
-	struct gathering *gathering = data;
-
-	gathering->got += length;
-	if (gathering->got > gathering->cap)
-		return false;
-	str_append_bytes(gathering->bytes, bytes, length);
-	return true;
-}
-
-int webhdfs_read_file(struct webhdfs_client *client, const char *path, size_t cap,
-		      struct str *bytes, struct err *err)
-{
-	struct gathering gathering = {.bytes = bytes, .cap = cap};
-
-	if (webhdfs_read(client, path, 0, -1, gather, &gathering, err) < 0)
-		return -1;
-	if (gathering.got > cap)
-		return err_set(err, ERR_INPUT, "%s: is larger than %zu bytes", path, cap);
-	return 0;
 }

@@ -1,12 +1,10 @@
 /*
- * tony's two WebHDFS clients at a shell: hdfs [--agent] [--http-fs] URL[,URL...] VERB ARGUMENT...
+ * tony's WebHDFS client at a shell: hdfs [--http-fs] URL[,URL...] VERB ARGUMENT...
  *
- *   put FILE PATH MODE [new]   get PATH FILE [OFFSET LENGTH]   stat PATH   ls PATH   mkdir PATH
- * MODE rm PATH   mv FROM TO [over]   chmod PATH MODE   touch PATH MS
+ *   put FILE PATH MODE [new]   get PATH FILE [OFFSET LENGTH]   stat PATH   ls PATH
+ *   mkdir PATH MODE   rm PATH   mv FROM TO [over]   touch PATH MS   notes PATH   note PATH NAME HEX
  *
- * --agent: the asynchronous one, which has put, get, stat, mkdir, rm, mv, notes, and note PATH NAME
- * HEX. Acts as $HADOOP_USER_NAME; repeats what could not be served for $HDFS_WAIT_MS (-1: not at
- * all).
+ * Acts as $HADOOP_USER_NAME; repeats what could not be served for $HDFS_WAIT_MS (-1: not at all).
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -20,14 +18,11 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "hadoop/webhdfs_async.h"
-#include "hadoop/webhdfs_client.h"
 
 struct run {
-	struct webhdfs_client *client;
-	struct webhdfs_async *agent;
+	struct webhdfs_async *hdfs;
 	struct event_base *base;
-	const char *file; /* of get */
-	int fd;
+	int fd; /* of put and get */
 	int result;
 	int64_t told;
 	struct err *err;
@@ -50,7 +45,18 @@ static void show_note(void *data, const char *name, const char *value)
 	printf("%s %s\n", name, value);
 }
 
-/* ---- the client --------------------------------------------------------------------------- */
+/* ---- verbs -------------------------------------------------------------------------------- */
+
+static void on_done(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct run *run = data;
+
+	event_base_loopbreak(run->base);
+	if (err)
+		run->result = err_set(run->err, err->kind, "%s", err_message(err));
+	else if (result->file)
+		show(run, result->file);
+}
 
 static bool tell(void *data, int64_t bytes)
 {
@@ -64,17 +70,17 @@ static int put(struct run *run, char **arguments, struct err *err)
 {
 	const struct webhdfs_create create = {mode_of(arguments[2]), !arguments[3]};
 	const struct webhdfs_progress progress = {tell, run};
-	int fd cleanup_close = open(arguments[0], O_RDONLY | O_CLOEXEC);
 	struct stat status;
 
-	if (fd < 0 || fstat(fd, &status) < 0)
+	run->fd = open(arguments[0], O_RDONLY | O_CLOEXEC);
+	if (run->fd < 0 || fstat(run->fd, &status) < 0)
 		return err_set_errno(err, "%s", arguments[0]);
-	if (webhdfs_create(run->client, arguments[1], &create, fd, status.st_size, &progress, err) <
-	    0)
-		return -1;
-	if (run->told != status.st_size)
+	webhdfs_async_upload(run->hdfs, arguments[1], &create, run->fd, status.st_size, &progress,
+			     on_done, run);
+	event_base_dispatch(run->base);
+	if (run->result == 0 && run->told != status.st_size)
 		return err_set(err, ERR_FAILED, "told of %lld bytes only", (long long)run->told);
-	return 0;
+	return run->result;
 }
 
 static bool take(void *data, const char *bytes, size_t length)
@@ -86,114 +92,48 @@ static bool take(void *data, const char *bytes, size_t length)
 
 static int get(struct run *run, char **arguments, struct err *err)
 {
-	int fd cleanup_close = open(arguments[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	int64_t offset = arguments[2] ? strtoll(arguments[2], NULL, 10) : 0;
-	int64_t length = arguments[2] && arguments[3] ? strtoll(arguments[3], NULL, 10) : -1;
+	int64_t length = arguments[2] && arguments[3] ? strtoll(arguments[3], NULL, 10) : INT64_MAX;
 
-	if (fd < 0)
+	run->fd = open(arguments[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (run->fd < 0)
 		return err_set_errno(err, "%s", arguments[1]);
-	run->fd = fd;
-	run->err = err;
-	return webhdfs_read(run->client, arguments[0], offset, length, take, run, err);
+	webhdfs_async_stream(run->hdfs, arguments[0], offset, length, take, on_done, run);
+	event_base_dispatch(run->base);
+	return run->result;
 }
 
-static int run_client(struct run *run, const char *verb, char **arguments, struct err *err)
+static int run_verb(struct run *run, const char *verb, char **arguments, struct err *err)
 {
-	struct webhdfs_file file cleanup_webhdfs_file = {0};
+	const char *path = arguments[0];
 
 	if (strcmp(verb, "put") == 0)
 		return put(run, arguments, err);
 	if (strcmp(verb, "get") == 0)
 		return get(run, arguments, err);
-	if (strcmp(verb, "ls") == 0)
-		return webhdfs_list(run->client, arguments[0], show, run, err);
-	if (strcmp(verb, "mkdir") == 0)
-		return webhdfs_make_directories(run->client, arguments[0], mode_of(arguments[1]),
-						err);
-	if (strcmp(verb, "rm") == 0)
-		return webhdfs_remove(run->client, arguments[0], err);
-	if (strcmp(verb, "mv") == 0)
-		return webhdfs_rename(run->client, arguments[0], arguments[1], arguments[2], err);
-	if (strcmp(verb, "chmod") == 0)
-		return webhdfs_set_permission(run->client, arguments[0], mode_of(arguments[1]),
-					      err);
-	if (strcmp(verb, "touch") == 0)
-		return webhdfs_set_times(run->client, arguments[0], strtoll(arguments[1], NULL, 10),
-					 -1, err);
-	if (strcmp(verb, "stat") != 0)
-		return err_set(err, ERR_USAGE, "%s: no such verb", verb);
-	if (webhdfs_stat(run->client, arguments[0], &file, err) < 0)
-		return -1;
-	show(run, &file);
-	return 0;
-}
-
-/* ---- the agent ---------------------------------------------------------------------------- */
-
-static void on_done(void *data, const struct webhdfs_result *result, const struct err *err)
-{
-	struct run *run = data;
-
-	event_base_loopbreak(run->base);
-	if (err)
-		run->result = err_set(run->err, err->kind, "%s", err_message(err));
-	else if (result->file)
-		show(run, result->file);
-	else if (result->bytes)
-		run->result =
-			fs_write_file(run->file, result->bytes, result->length, 0600, run->err);
-}
-
-static int agent_put(struct run *run, char **arguments, struct err *err)
-{
-	const struct webhdfs_create create = {mode_of(arguments[2]), !arguments[3]};
-	size_t length;
-	char *bytes cleanup_free = fs_read_file(arguments[0], WEBHDFS_BODY_CAP, &length, err);
-
-	if (bytes)
-		webhdfs_async_write(run->agent, arguments[1], &create, bytes, length, on_done, run);
-	return bytes ? 0 : -1;
-}
-
-static int run_agent(struct run *run, const char *verb, char **arguments, struct err *err)
-{
-	run->err = err;
-	run->file = arguments[1];
-	if (strcmp(verb, "put") == 0 && agent_put(run, arguments, err) < 0)
-		return -1;
-	if (strcmp(verb, "get") == 0)
-		webhdfs_async_read(run->agent, arguments[0], on_done, run);
-	else if (strcmp(verb, "stat") == 0)
-		webhdfs_async_stat(run->agent, arguments[0], on_done, run);
+	if (strcmp(verb, "stat") == 0)
+		webhdfs_async_stat(run->hdfs, path, on_done, run);
+	else if (strcmp(verb, "ls") == 0)
+		webhdfs_async_list(run->hdfs, path, show, on_done, run);
 	else if (strcmp(verb, "notes") == 0)
-		webhdfs_async_attributes(run->agent, arguments[0], show_note, on_done, run);
+		webhdfs_async_attributes(run->hdfs, path, show_note, on_done, run);
 	else if (strcmp(verb, "note") == 0)
-		webhdfs_async_set_attribute(run->agent, arguments[0], arguments[1], arguments[2],
-					    on_done, run);
+		webhdfs_async_set_attribute(run->hdfs, path, arguments[1], arguments[2], on_done,
+					    run);
 	else if (strcmp(verb, "mkdir") == 0)
-		webhdfs_async_make_directories(run->agent, arguments[0], mode_of(arguments[1]),
-					       on_done, run);
+		webhdfs_async_make_directories(run->hdfs, path, mode_of(arguments[1]), on_done,
+					       run);
 	else if (strcmp(verb, "rm") == 0)
-		webhdfs_async_remove(run->agent, arguments[0], on_done, run);
+		webhdfs_async_remove(run->hdfs, path, on_done, run);
 	else if (strcmp(verb, "mv") == 0)
-		webhdfs_async_rename(run->agent, arguments[0], arguments[1], arguments[2], on_done,
-				     run);
-	else if (strcmp(verb, "put") != 0)
+		webhdfs_async_rename(run->hdfs, path, arguments[1], arguments[2], on_done, run);
+	else if (strcmp(verb, "touch") == 0)
+		webhdfs_async_set_times(run->hdfs, path, strtoll(arguments[1], NULL, 10), -1,
+					on_done, run);
+	else
 		return err_set(err, ERR_USAGE, "%s: no such verb", verb);
 	event_base_dispatch(run->base);
 	return run->result;
-}
-
-static int start(struct run *run, const struct webhdfs_options *options, bool is_agent,
-		 char **words, struct err *err)
-{
-	if (is_agent) {
-		run->base = event_base_new();
-		run->agent = webhdfs_async_create(run->base, options, err);
-		return run->agent ? run_agent(run, words[0], words + 1, err) : -1;
-	}
-	run->client = webhdfs_client_create(options, err);
-	return run->client ? run_client(run, words[0], words + 1, err) : -1;
 }
 
 /* By name: numbers change with the list. */
@@ -214,28 +154,27 @@ int main(int argc, char **argv)
 	const char *ca_file = getenv("HDFS_CA_FILE");
 	const char *wait = getenv("HDFS_WAIT_MS");
 	struct err err cleanup_err = {0};
-	struct run run = {0};
-	bool is_agent = false;
+	struct run run = {.fd = -1, .err = &err};
 
-	for (argv++; *argv && str_starts_with(*argv, "--"); argv++) {
-		is_agent = is_agent || strcmp(*argv, "--agent") == 0;
+	for (argv++; *argv && str_starts_with(*argv, "--"); argv++)
 		options.http_fs = options.http_fs || strcmp(*argv, "--http-fs") == 0;
-	}
 	if (!argv[0] || !argv[1] || !argv[2]) {
-		fprintf(stderr, "usage: hdfs [--agent] [--http-fs] URL VERB ARGUMENT...\n");
+		fprintf(stderr, "usage: hdfs [--http-fs] URL VERB ARGUMENT...\n");
 		return 2;
 	}
 	if (ca_file)
 		options.authorities = fs_read_file(ca_file, 1 << 20, &(size_t){0}, NULL);
 	options.max_wait_ms = wait ? strtoll(wait, NULL, 10) : 0;
 	str_split(&options.addresses, argv[0], ',');
-	int result = start(&run, &options, is_agent, argv + 1, &err);
+	run.base = event_base_new();
+	run.hdfs = webhdfs_async_create(run.base, &options, &err);
+	int result = run.hdfs ? run_verb(&run, argv[1], argv + 2, &err) : -1;
 	if (result < 0)
 		fprintf(stderr, "%s: %s\n", kind_name(err.kind), err_message(&err));
-	webhdfs_client_destroy(run.client);
-	webhdfs_async_destroy(run.agent);
-	if (run.base)
-		event_base_free(run.base);
+	webhdfs_async_destroy(run.hdfs);
+	event_base_free(run.base);
+	if (run.fd >= 0)
+		close(run.fd);
 	str_list_finish(&options.addresses);
 	free(options.authorities);
 	return result < 0;

@@ -1,5 +1,4 @@
-"""tony's WebHDFS, as the program waits for it and as the agent does on its event loop, against a real
-HDFS."""
+"""tony's WebHDFS against a real HDFS."""
 
 import hashlib
 import http.server
@@ -64,8 +63,8 @@ def client(request, cluster, tmp_path):
     return make(request, cluster, tmp_path)
 
 
-@pytest.fixture(params=[(), ("--agent",)] + [("--http-fs",), ("--agent", "--http-fs")] * kit.HAS_HTTPFS,
-                ids=lambda flags: "".join(flags).replace("--", "-").strip("-") or "client")
+@pytest.fixture(params=[()] + [("--http-fs",)] * kit.HAS_HTTPFS,
+                ids=lambda flags: "http-fs" if flags else "name-node")
 def hdfs(request, cluster, tmp_path):
     return make(request, cluster, tmp_path, *request.param)
 
@@ -157,8 +156,7 @@ def test_permissions(hdfs, tmp_path):
 
 @pytest.mark.short
 def test_mode_and_time(client):
-    client("mkdir", f"{client.root}/d", "755")
-    client("chmod", f"{client.root}/d", "1777")
+    client("mkdir", f"{client.root}/d", "1777")
     client("touch", f"{client.root}/d", 1700000000123)
     assert client.stat(f"{client.root}/d") == ("d", "1777", 0, 1700000000123, client.user)
 
@@ -235,21 +233,20 @@ def test_https(tmp_path, monkeypatch):
 
 
 def test_name_node_down(own_cluster, tmp_path):
-    for flags in ((), ("--agent",)):
-        hdfs = Hdfs(own_cluster, tmp_path.name, *flags)
-        hdfs("mkdir", hdfs.root, "755")
-        own_cluster.kill("nn")
-        hdfs.wait_ms = -1
-        kind, text = hdfs.fails("stat", hdfs.root)
-        assert kind == UNREACHABLE and hdfs.url.removeprefix("http://") in text
-        # One that comes back in time is waited for.
-        restart = threading.Thread(target=own_cluster.restart, args=("nn",))
-        restart.start()
-        hdfs.wait_ms = 240000
-        try:
-            assert hdfs.stat(hdfs.root)[0] == "d"
-        finally:
-            restart.join()
+    hdfs = Hdfs(own_cluster, tmp_path.name)
+    hdfs("mkdir", hdfs.root, "755")
+    own_cluster.kill("nn")
+    hdfs.wait_ms = -1
+    kind, text = hdfs.fails("stat", hdfs.root)
+    assert kind == UNREACHABLE and hdfs.url.removeprefix("http://") in text
+    # One that comes back in time is waited for.
+    restart = threading.Thread(target=own_cluster.restart, args=("nn",))
+    restart.start()
+    hdfs.wait_ms = 240000
+    try:
+        assert hdfs.stat(hdfs.root)[0] == "d"
+    finally:
+        restart.join()
 
 
 def goes_on(job, before):
@@ -290,16 +287,15 @@ def test_what_happens_while_no_data_node_writes_is_known_to_the_next_am(own_clus
 def test_attributes(hdfs):
     """Such as an AM makes, up to the largest."""
     path = f"{hdfs.root}/a b"
-    agent = Hdfs(hdfs.cluster, hdfs.root.removeprefix("/tmp/"), *{*hdfs.flags, "--agent"})
     hdfs("mkdir", path, "700")
-    assert agent("notes", path) == ""
+    assert hdfs("notes", path) == ""
     for value in ("0x00", "0x" + "7f80" * 8000, "0x6f6e65"):
-        agent("note", path, "user.tony.journal-1", value)
-        assert agent("notes", path) == f"user.tony.journal-1 {value}\n"
-    agent("note", path, "user.tony.journal-2", "0x6f")
-    assert sorted(agent("notes", path).splitlines()) == ["user.tony.journal-1 0x6f6e65", "user.tony.journal-2 0x6f"]
-    assert agent.fails("note", path, "user.tony.journal-3", "0x" + "00" * 16384)[0] == FAILED
-    assert agent.fails("notes", f"{path}/c")[0] == NOT_FOUND
+        hdfs("note", path, "user.tony.journal-1", value)
+        assert hdfs("notes", path) == f"user.tony.journal-1 {value}\n"
+    hdfs("note", path, "user.tony.journal-2", "0x6f")
+    assert sorted(hdfs("notes", path).splitlines()) == ["user.tony.journal-1 0x6f6e65", "user.tony.journal-2 0x6f"]
+    assert hdfs.fails("note", path, "user.tony.journal-3", "0x" + "00" * 16384)[0] == FAILED
+    assert hdfs.fails("notes", f"{path}/c")[0] == NOT_FOUND
 
 
 def test_one_of_two_name_nodes_is_dead(client):

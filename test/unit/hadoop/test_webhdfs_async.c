@@ -371,13 +371,13 @@ static void test_connection_is_kept(void **state)
 	struct bed bed;
 
 	OPEN(&bed, false, {"op=MKDIRS", KEPT("200", "{\"boolean\":true}", "16"), true},
-	     {"op=CREATE", KEPT("404", "", "0"), true}, {"op=SETPERMISSION", KEPT("200", "", "0")},
+	     {"op=CREATE", KEPT("404", "", "0"), true}, {"op=SETTIMES", KEPT("200", "", "0")},
 	     {"op=MKDIRS", KEPT("200", "{\"boolean\":true}", "16"), true}, {"op=MKDIRS", NULL},
 	     {"op=MKDIRS", TRUE});
 	wait_for(&bed, webhdfs_async_make_directories(bed.client, "/a", 0700, on_done, &bed));
 	wait_for(&bed, webhdfs_async_write(bed.client, "/a", &replace, "x", 1, on_done, &bed));
 	assert_non_null(bed.err.message);
-	wait_for(&bed, webhdfs_async_set_permission(bed.client, "/a", 0700, on_done, &bed));
+	wait_for(&bed, webhdfs_async_set_times(bed.client, "/a", 5, -1, on_done, &bed));
 	assert_null(bed.err.message);
 	for (int i = 0; i < 2; i++) {
 		wait_for(&bed,

@@ -1,12 +1,15 @@
-/* What is promised by webhdfs_client.h, with servers that answer as Hadoop 3.4.2 does. */
+/* The promises of webhdfs_async.h about files and names, and those of webhdfs_client.h, with
+ * servers that answer as Hadoop 3.4.2 does. */
 #include "../base/patience.h"
 
+#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "hadoop/webhdfs_async.h"
 #include "hadoop/webhdfs_client.h"
 #include "web_server.h"
 
@@ -31,38 +34,73 @@
 
 struct bed {
 	struct web_server server;
+	struct event_base *base;
+	struct webhdfs_async *async;
 	struct webhdfs_client *client;
+	struct str bytes;
 	struct err err;
 };
 
-static struct webhdfs_client *connect_to(const char *const *urls, bool http_fs, int64_t max_wait_ms)
+static void connect_to(struct bed *bed, const char *const *urls, bool http_fs, int64_t max_wait_ms)
 {
 	struct webhdfs_options options = {
 		.user = (char *)"alice", .http_fs = http_fs, .max_wait_ms = max_wait_ms};
 
 	for (; *urls; urls++)
 		str_list_add(&options.addresses, *urls);
-	struct webhdfs_client *client = webhdfs_client_create(&options, NULL);
-	assert_non_null(client);
+	bed->base = event_base_new();
+	bed->async = webhdfs_async_create(bed->base, &options, NULL);
+	bed->client = webhdfs_client_create(&options, NULL);
+	assert_true(bed->async && bed->client);
 	str_list_finish(&options.addresses);
-	return client;
 }
+
+static void on_done(void *data, const struct webhdfs_result *result, const struct err *err)
+{
+	struct bed *bed = data;
+
+	if (err)
+		err_copy(&bed->err, err);
+	if (result && result->bytes)
+		str_append_bytes(&bed->bytes, result->bytes, result->length);
+	event_base_loopbreak(bed->base);
+}
+
+/* Of a call that was started. */
+static int wait_for(struct bed *bed)
+{
+	str_truncate(&bed->bytes, 0);
+	bed->err = (struct err){0};
+	event_base_dispatch(bed->base);
+	return bed->err.kind == ERR_NONE ? 0 : -1;
+}
+
+#define CALL(bed, name, ...)                                                                       \
+	(webhdfs_async_##name((bed)->async, __VA_ARGS__, on_done, bed), wait_for(bed))
 
 #define OPEN(bed, ...)                                                                             \
 	do {                                                                                       \
 		static const struct web_step steps_[] = {__VA_ARGS__};                             \
+		memset(bed, 0, sizeof(*(bed)));                                                    \
 		web_server_start(&(bed)->server, steps_, array_length(steps_));                    \
-		(bed)->client =                                                                    \
-			connect_to((const char *[]){(bed)->server.url, NULL}, false, PATIENCE_MS); \
-		(bed)->err = (struct err){0};                                                      \
+		connect_to(bed, (const char *[]){(bed)->server.url, NULL}, false, PATIENCE_MS);    \
 	} while (0)
+
+static void disconnect(struct bed *bed)
+{
+	webhdfs_client_destroy(bed->client);
+	webhdfs_async_destroy(bed->async);
+	event_base_loop(bed->base, EVLOOP_NONBLOCK);
+	event_base_free(bed->base);
+	str_finish(&bed->bytes);
+	err_finish(&bed->err);
+}
 
 static void close_bed(struct bed *bed)
 {
 	web_server_stop(&bed->server);
 	web_server_finish(&bed->server);
-	webhdfs_client_destroy(bed->client);
-	err_finish(&bed->err);
+	disconnect(bed);
 }
 
 static const struct webhdfs_create replace = {.permission = 0600, .overwrite = true};
@@ -74,22 +112,19 @@ static void test_metadata(void **state)
 
 	OPEN(&bed, {"PUT /webhdfs/v1/a%20b?op=MKDIRS&user.name=alice&permission=700 ", TRUE},
 	     {"GET /webhdfs/v1/a?op=GETFILESTATUS&user.name=alice ", STATUS("7")},
-	     {"PUT /webhdfs/v1/a?op=SETPERMISSION&user.name=alice&permission=755 ",
-	      JSON("200", "")},
 	     {"op=SETTIMES&user.name=alice&modificationtime=5&accesstime=-1 ", JSON("200", "")},
 	     {"DELETE /webhdfs/v1/a?op=DELETE&user.name=alice&recursive=true ", TRUE},
 	     {"DELETE /webhdfs/v1/a?op=DELETE", FALSE}, {"op=DELETE", NOT_FOUND},
 	     {"op=GETFILESTATUS", NOT_FOUND});
-	assert_int_equal(webhdfs_make_directories(bed.client, "/a b", 0700, &bed.err), 0);
+	assert_int_equal(CALL(&bed, make_directories, "/a b", 0700), 0);
 	assert_int_equal(webhdfs_stat(bed.client, "/a", &file, &bed.err), 0);
 	assert_int_equal(file.length, 7);
 	assert_int_equal(file.modified_ms, 5);
 	webhdfs_file_finish(&file);
-	assert_int_equal(webhdfs_set_permission(bed.client, "/a", 0755, &bed.err), 0);
-	assert_int_equal(webhdfs_set_times(bed.client, "/a", 5, -1, &bed.err), 0);
+	assert_int_equal(CALL(&bed, set_times, "/a", 5, -1), 0);
 	/* There, gone, and gone as a gateway says it. */
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(webhdfs_remove(bed.client, "/a", &bed.err), 0);
+		assert_int_equal(CALL(&bed, remove, "/a"), 0);
 	assert_int_equal(webhdfs_stat(bed.client, "/a", &file, &bed.err), -1);
 	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
 	assert_non_null(strstr(err_message(&bed.err), bed.server.url));
@@ -113,7 +148,7 @@ static void test_full_is_told_with_what_is_free(void **state)
 				     "Failed to find datanode, suggest to check cluster health. "
 				     "excludeDatanodes=null")},
 	     {JMX, BEAN("0", "3")});
-	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "1", 1, &bed.err), -1);
+	assert_int_equal(CALL(&bed, write, "/a", &replace, "1", 1), -1);
 	assert_int_equal(bed.err.kind, ERR_STORE_FULL);
 	assert_non_null(strstr(err_message(&bed.err), "CREATE /a: IOException: Failed to find"));
 	assert_non_null(strstr(err_message(&bed.err),
@@ -127,13 +162,13 @@ static void test_a_quota_keeps_its_words(void **state)
 
 	OPEN(&bed, {"op=MKDIRS", EXCEPTION("403", "NSQuotaExceededException", "quota: 5")},
 	     {"op=MKDIRS", NOT_FOUND});
-	assert_int_equal(webhdfs_make_directories(bed.client, "/a", 0700, &bed.err), -1);
+	assert_int_equal(CALL(&bed, make_directories, "/a", 0700), -1);
 	assert_int_equal(bed.err.kind, ERR_STORE_FULL);
 	assert_non_null(
 		strstr(err_message(&bed.err), "NSQuotaExceededException: quota: 5; remove"));
 	err_finish(&bed.err);
 	/* Other failures ask nothing. */
-	assert_int_equal(webhdfs_make_directories(bed.client, "/a", 0700, &bed.err), -1);
+	assert_int_equal(CALL(&bed, make_directories, "/a", 0700), -1);
 	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
 	close_bed(&bed);
 }
@@ -152,9 +187,9 @@ static void test_create_in_two_steps(void **state)
 	      "307 X\r\n" CLOSE "Location: http://@/there?x=y\r\nContent-Length: 0\r\n\r\n"},
 	     {"PUT /there?x=y ", JSON("201", "")}, {"op=CREATE", LOCATION},
 	     {"PUT /data", JSON("201", "")});
-	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "hello", 5, &bed.err), 0);
-	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, " you", 4, &bed.err), 0);
-	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, NULL, 0, &bed.err), 0);
+	assert_int_equal(CALL(&bed, write, "/a", &replace, "hello", 5), 0);
+	assert_int_equal(CALL(&bed, write, "/a", &replace, " you", 4), 0);
+	assert_int_equal(CALL(&bed, write, "/a", &replace, NULL, 0), 0);
 	close_bed(&bed);
 }
 
@@ -193,15 +228,14 @@ static void test_create_from_a_file_is_repeated_from_its_start(void **state)
 	OPEN(&bed, {"op=CREATE", LOCATION}, {"PUT /data", NULL},
 	     {"op=CREATE", EXCEPTION("403", "RetriableException", "later")},
 	     {"op=CREATE", LOCATION}, {"PUT /data", JSON("201", "")});
-	assert_int_equal(webhdfs_create(bed.client, "/a", &replace, fd, LARGE, &progress, &bed.err),
-			 0);
+	assert_int_equal(CALL(&bed, upload, "/a", &replace, fd, LARGE, &progress), 0);
 	assert_int_equal(told.bytes, LARGE);
 	web_server_stop(&bed.server);
 	assert_int_equal(bed.server.bodies.length, 2 * LARGE);
 	assert_memory_equal(bed.server.bodies.text, bed.server.bodies.text + LARGE, LARGE);
 	assert_int_equal(bed.server.bodies.text[LARGE - 1], 'a' + (LARGE - 1) % 26);
 	web_server_finish(&bed.server);
-	webhdfs_client_destroy(bed.client);
+	disconnect(&bed);
 }
 
 static void test_create_that_may_not_replace_is_not_repeated(void **state)
@@ -210,7 +244,7 @@ static void test_create_that_may_not_replace_is_not_repeated(void **state)
 	struct bed bed;
 
 	OPEN(&bed, {"overwrite=false&permission=644", LOCATION}, {"PUT /data", NULL});
-	assert_int_equal(webhdfs_write(bed.client, "/a", &keep, "x", 1, &bed.err), -1);
+	assert_int_equal(CALL(&bed, write, "/a", &keep, "x", 1), -1);
 	assert_int_equal(bed.err.kind, ERR_UNREACHABLE);
 	assert_non_null(strstr(err_message(&bed.err), "DataNode"));
 	close_bed(&bed);
@@ -225,11 +259,11 @@ static void test_create_is_refused(void **state)
 				     "Permission denied: user=alice, access=WRITE\\n\\tat org.x")},
 	     {"op=CREATE", LOCATION},
 	     {"PUT /data", EXCEPTION("403", "DSQuotaExceededException", "The quota is exceeded")});
-	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "x", 1, &bed.err), -1);
+	assert_int_equal(CALL(&bed, write, "/a", &replace, "x", 1), -1);
 	assert_int_equal(bed.err.kind, ERR_DENIED);
 	assert_true(str_ends_with(err_message(&bed.err), "user=alice, access=WRITE"));
 	err_finish(&bed.err);
-	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "x", 1, &bed.err), -1);
+	assert_int_equal(CALL(&bed, write, "/a", &replace, "x", 1), -1);
 	assert_true(str_ends_with(err_message(&bed.err),
 				  "CREATE /a: DSQuotaExceededException: The quota is exceeded; "
 				  "remove files in HDFS, or ask for more room"));
@@ -245,9 +279,24 @@ static void test_create_is_interrupted(void **state)
 
 	/* The DataNode's request is never whole, so it is no step. */
 	OPEN(&bed, {"op=CREATE", LOCATION});
-	assert_int_equal(webhdfs_create(bed.client, "/a", &replace, fd, LARGE, &progress, &bed.err),
-			 -1);
+	assert_int_equal(CALL(&bed, upload, "/a", &replace, fd, LARGE, &progress), -1);
 	assert_non_null(strstr(err_message(&bed.err), "interrupted"));
+	close_bed(&bed);
+}
+
+static void test_download_is_watched_and_interrupted(void **state)
+{
+	struct told told = {.stop_at = 6};
+	const struct webhdfs_progress progress = {tell, &told};
+	int fd cleanup_close = file_of(0);
+	struct bed bed;
+
+	OPEN(&bed, {"op=OPEN", LOCATION}, {"GET /data", JSON("200", "12345")},
+	     {"op=OPEN", LOCATION}, {"GET /data", JSON("200", "123456")});
+	assert_int_equal(CALL(&bed, download, "/a", fd, 0, 5, &progress), 0);
+	assert_int_equal(told.bytes, 5);
+	assert_int_equal(CALL(&bed, download, "/a", fd, 0, 7, &progress), -1);
+	assert_true(str_ends_with(err_message(&bed.err), ": OPEN /a: interrupted"));
 	close_bed(&bed);
 }
 
@@ -275,9 +324,8 @@ static void test_create_is_interrupted_while_it_is_stuck(void **state)
 
 	assert_true(listener >= 0);
 	web_server_start(&bed.server, steps, array_length(steps));
-	bed.client = connect_to((const char *[]){bed.server.url, NULL}, false, PATIENCE_MS);
-	assert_int_equal(
-		webhdfs_create(bed.client, "/a", &replace, fd, LARGE * 4, &progress, &bed.err), -1);
+	connect_to(&bed, (const char *[]){bed.server.url, NULL}, false, PATIENCE_MS);
+	assert_int_equal(CALL(&bed, upload, "/a", &replace, fd, LARGE * 4, &progress), -1);
 	assert_true(str_ends_with(err_message(&bed.err), ": CREATE /a: interrupted"));
 	close_bed(&bed);
 }
@@ -288,7 +336,7 @@ static void test_file_that_becomes_shorter(void **state)
 	struct bed bed;
 
 	OPEN(&bed, {"op=CREATE", LOCATION});
-	assert_int_equal(webhdfs_create(bed.client, "/a", &replace, fd, 200, NULL, &bed.err), -1);
+	assert_int_equal(CALL(&bed, upload, "/a", &replace, fd, 200, NULL), -1);
 	assert_int_equal(bed.err.kind, ERR_IO);
 	assert_non_null(strstr(err_message(&bed.err), "became shorter"));
 	close_bed(&bed);
@@ -315,26 +363,21 @@ static void test_read(void **state)
 	     {"GET /webhdfs/v1/a?op=OPEN&user.name=alice&offset=3&length=4&noredirect=true ",
 	      LOCATION},
 	     {"GET /data", JSON("200", "3456 and more than was asked for")},
-	     {"op=GETFILESTATUS", STATUS("6")}, {"offset=0&length=6&noredirect=true", LOCATION},
+	     {"offset=0&length=6&noredirect=true", LOCATION},
 	     {"GET /data", "200 X\r\nContent-Length: 6\r\n\r\nab"}, {"offset=2&length=4", LOCATION},
-	     {"GET /data", JSON("200", "cdef")}, {"op=GETFILESTATUS", STATUS("0")},
-	     {"op=OPEN", LOCATION}, {"GET /data", JSON("200", "xyz")},
-	     {"op=GETFILESTATUS", STATUS("9")}, {"op=OPEN", LOCATION},
-	     {"GET /data", JSON("200", "123456789")}, {"op=OPEN", NOT_FOUND});
+	     {"GET /data", JSON("200", "cdef")}, {"op=OPEN", LOCATION},
+	     {"GET /data", JSON("200", "xyz")}, {"op=OPEN", NOT_FOUND});
 	assert_int_equal(webhdfs_read(bed.client, "/a", 3, 4, take, &got, &bed.err), 0);
 	assert_string_equal(got.text, "3456");
 	str_truncate(&got, 0);
 	/* Broken in the middle. */
-	assert_int_equal(webhdfs_read_file(bed.client, "/a", 6, &got, &bed.err), 0);
+	assert_int_equal(webhdfs_read(bed.client, "/a", 0, 6, take, &got, &bed.err), 0);
 	assert_string_equal(got.text, "abcdef");
 	str_truncate(&got, 0);
-	assert_int_equal(webhdfs_read_file(bed.client, "/a", 6, &got, &bed.err), 0);
+	assert_int_equal(webhdfs_read(bed.client, "/a", 0, 0, take, &got, &bed.err), 0);
 	assert_int_equal(got.length, 0);
 	assert_int_equal(webhdfs_read(bed.client, "/a", 0, 3, take_once, &got, &bed.err), 0);
 	assert_int_equal(got.length, 3);
-	assert_int_equal(webhdfs_read_file(bed.client, "/a", 8, &got, &bed.err), -1);
-	assert_int_equal(bed.err.kind, ERR_INPUT);
-	err_finish(&bed.err);
 	assert_int_equal(webhdfs_read(bed.client, "/a", 0, 3, take, &got, &bed.err), -1);
 	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
 	close_bed(&bed);
@@ -354,13 +397,13 @@ static void test_rename(void **state)
 	     /* Lost after it was done; lost before. */
 	     {"op=RENAME", NULL}, {"op=RENAME", NOT_FOUND}, {"/b?op=GETFILESTATUS", STATUS("1")},
 	     {"op=RENAME", NULL}, {"op=RENAME", JSON("200", "")});
-	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b c", false, &bed.err), 0);
-	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", true, &bed.err), 0);
-	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", false, &bed.err), -1);
+	assert_int_equal(CALL(&bed, rename, "/a", "/b c", false), 0);
+	assert_int_equal(CALL(&bed, rename, "/a", "/b", true), 0);
+	assert_int_equal(CALL(&bed, rename, "/a", "/b", false), -1);
 	assert_int_equal(bed.err.kind, ERR_FAILED);
 	err_finish(&bed.err);
-	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", false, &bed.err), 0);
-	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", false, &bed.err), 0);
+	assert_int_equal(CALL(&bed, rename, "/a", "/b", false), 0);
+	assert_int_equal(CALL(&bed, rename, "/a", "/b", false), 0);
 	close_bed(&bed);
 }
 
@@ -390,44 +433,44 @@ static void test_gateway(void **state)
 
 	web_server_start(&bed.server, steps, array_length(steps));
 	char *url cleanup_free = mem_printf("%s/gate/", bed.server.url);
-	bed.client = connect_to((const char *[]){url, NULL}, true, PATIENCE_MS);
-	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "hello", 5, &bed.err), 0);
+	connect_to(&bed, (const char *[]){url, NULL}, true, PATIENCE_MS);
+	assert_int_equal(CALL(&bed, write, "/a", &replace, "hello", 5), 0);
 	assert_int_equal(webhdfs_read(bed.client, "/a", 0, 5, take, &got, &bed.err), 0);
 	assert_string_equal(got.text, "hello");
-	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", true, &bed.err), 0);
-	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", false, &bed.err), -1);
+	assert_int_equal(CALL(&bed, rename, "/a", "/b", true), 0);
+	assert_int_equal(CALL(&bed, rename, "/a", "/b", false), -1);
 	assert_non_null(strstr(err_message(&bed.err), "/b exists"));
 	err_finish(&bed.err);
-	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", true, &bed.err), -1);
+	assert_int_equal(CALL(&bed, rename, "/a", "/b", true), -1);
 	assert_int_equal(bed.err.kind, ERR_NOT_FOUND);
-	assert_int_equal(webhdfs_rename(bed.client, "/a", "/b", true, &bed.err), 0);
+	assert_int_equal(CALL(&bed, rename, "/a", "/b", true), 0);
 	assert_int_equal(webhdfs_read(bed.client, "/a", 0, 5, take, &got, &bed.err), 0);
 	web_server_stop(&bed.server);
 	assert_non_null(strstr(bed.server.heads.text, "Content-Type: application/octet-stream"));
 	assert_string_equal(bed.server.bodies.text, "hello");
 	web_server_finish(&bed.server);
-	webhdfs_client_destroy(bed.client);
-	err_finish(&bed.err);
+	disconnect(&bed);
 }
 
 static void test_pair_of_name_nodes(void **state)
 {
 	static const struct web_step standby_steps[] = {{"MKDIRS", STANDBY}, {"MKDIRS", TRUE}};
 	static const struct web_step active_steps[] = {
-		{"MKDIRS", TRUE}, {"SETPERMISSION", JSON("200", "")}, {"MKDIRS", STANDBY}};
+		{"MKDIRS", TRUE}, {"SETTIMES", JSON("200", "")}, {"MKDIRS", STANDBY}};
 	struct web_server standby, active;
+	struct bed bed = {0};
 	char *dead cleanup_free = web_nobody();
 	char *dead_url cleanup_free = mem_printf("http://%s", dead);
 
 	web_server_start(&standby, standby_steps, array_length(standby_steps));
 	web_server_start(&active, active_steps, array_length(active_steps));
-	struct webhdfs_client *client = connect_to(
-		(const char *[]){dead_url, standby.url, active.url, NULL}, false, PATIENCE_MS);
-	assert_int_equal(webhdfs_make_directories(client, "/a", 0755, NULL), 0);
+	connect_to(&bed, (const char *[]){dead_url, standby.url, active.url, NULL}, false,
+		   PATIENCE_MS);
+	assert_int_equal(CALL(&bed, make_directories, "/a", 0755), 0);
 	/* Stays with the active one, until that is not active any more. */
-	assert_int_equal(webhdfs_set_permission(client, "/a", 0755, NULL), 0);
-	assert_int_equal(webhdfs_make_directories(client, "/a", 0755, NULL), 0);
-	webhdfs_client_destroy(client);
+	assert_int_equal(CALL(&bed, set_times, "/a", 5, -1), 0);
+	assert_int_equal(CALL(&bed, make_directories, "/a", 0755), 0);
+	disconnect(&bed);
 	web_server_stop(&standby);
 	web_server_stop(&active);
 	web_server_finish(&standby);
@@ -437,21 +480,20 @@ static void test_pair_of_name_nodes(void **state)
 static void test_nobody_serves(void **state)
 {
 	static const struct web_step steps[] = {{"MKDIRS", STANDBY}};
-	struct err err cleanup_err = {0};
 	struct web_server standby;
+	struct bed bed = {0};
 	char *dead cleanup_free = web_nobody();
 	char *dead_url cleanup_free = mem_printf("http://%s", dead);
 
 	web_server_start(&standby, steps, array_length(steps));
-	struct webhdfs_client *client =
-		connect_to((const char *[]){dead_url, standby.url, NULL}, false, -1);
-	assert_int_equal(webhdfs_make_directories(client, "/a", 0755, &err), -1);
-	assert_int_equal(err.kind, ERR_UNREACHABLE);
+	connect_to(&bed, (const char *[]){dead_url, standby.url, NULL}, false, -1);
+	assert_int_equal(CALL(&bed, make_directories, "/a", 0755), -1);
+	assert_int_equal(bed.err.kind, ERR_UNREACHABLE);
 	/* Both say what was wrong with them. */
-	assert_non_null(strstr(err_message(&err), dead_url));
-	assert_non_null(strstr(err_message(&err), "onnect"));
-	assert_non_null(strstr(err_message(&err), "StandbyException"));
-	webhdfs_client_destroy(client);
+	assert_non_null(strstr(err_message(&bed.err), dead_url));
+	assert_non_null(strstr(err_message(&bed.err), "onnect"));
+	assert_non_null(strstr(err_message(&bed.err), "StandbyException"));
+	disconnect(&bed);
 	web_server_stop(&standby);
 	web_server_finish(&standby);
 }
@@ -463,13 +505,13 @@ static void test_data_node_without_a_name(void **state)
 	OPEN(&bed, {"op=CREATE", JSON("200", "{\"Location\":\"http://dn.invalid:9864/x\"}")},
 	     {"op=CREATE", JSON("200", "{\"Location\":\"ftp://dn/x\"}")},
 	     {"op=CREATE", JSON("200", "<html>")});
-	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "x", 1, &bed.err), -1);
+	assert_int_equal(CALL(&bed, write, "/a", &replace, "x", 1), -1);
 	assert_int_equal(bed.err.kind, ERR_UNREACHABLE);
 	assert_non_null(strstr(err_message(&bed.err), "DataNode dn.invalid:9864"));
 	assert_non_null(strstr(err_message(&bed.err), "HttpFS"));
 	err_finish(&bed.err);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "x", 1, &bed.err), -1);
+		assert_int_equal(CALL(&bed, write, "/a", &replace, "x", 1), -1);
 		assert_int_equal(bed.err.kind, ERR_INPUT);
 		err_finish(&bed.err);
 	}
@@ -486,8 +528,8 @@ static void test_data_node_that_is_down_is_replaced(void **state)
 	struct bed bed = {0};
 
 	web_server_start(&bed.server, steps, array_length(steps));
-	bed.client = connect_to((const char *[]){bed.server.url, NULL}, false, PATIENCE_MS);
-	assert_int_equal(webhdfs_write(bed.client, "/a", &replace, "x", 1, &bed.err), 0);
+	connect_to(&bed, (const char *[]){bed.server.url, NULL}, false, PATIENCE_MS);
+	assert_int_equal(CALL(&bed, write, "/a", &replace, "x", 1), 0);
 	close_bed(&bed);
 }
 
@@ -497,7 +539,7 @@ static void test_trouble_that_passes(void **state)
 
 	OPEN(&bed, {"MKDIRS", EXCEPTION("403", "SafeModeException", "Name node is in safe mode")},
 	     {"MKDIRS", NULL}, {"MKDIRS", "503 X\r\n" CLOSE "\r\n"}, {"MKDIRS", TRUE});
-	assert_int_equal(webhdfs_make_directories(bed.client, "/a", 0755, &bed.err), 0);
+	assert_int_equal(CALL(&bed, make_directories, "/a", 0755), 0);
 	close_bed(&bed);
 }
 
@@ -524,6 +566,7 @@ int main(void)
 		cmocka_unit_test(test_create_is_refused),
 		cmocka_unit_test(test_create_is_interrupted),
 		cmocka_unit_test(test_create_is_interrupted_while_it_is_stuck),
+		cmocka_unit_test(test_download_is_watched_and_interrupted),
 		cmocka_unit_test(test_file_that_becomes_shorter),
 		cmocka_unit_test(test_read),
 		cmocka_unit_test(test_rename),
