@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "logs/file.h"
+#include "logs/filter.h"
 #include "logs/frame.h"
 #include "logs/names.h"
 #include "logs/question.h"
@@ -80,6 +81,15 @@ static bool send_file(struct api_log_follower *follower)
 		send_span(follower, &span);
 	}
 	return sent > 0;
+}
+
+/* A filter keeps a line back until its newline: where nothing follows, it is a line as it is. */
+static bool send_begun(struct api_log_follower *follower)
+{
+	if (!follower->reader || follower->reader->takes_begun)
+		return false;
+	follower->reader->takes_begun = true;
+	return send_file(follower);
 }
 
 /* That there is nothing more for now, once. */
@@ -179,8 +189,9 @@ static bool open_file(struct api_log_follower *follower, const char *path)
 {
 	if (!has_file(path) || (follower->reader && str_equal(path, follower->path)))
 		return false;
+	send_begun(follower);
 	log_source_destroy(follower->reader);
-	follower->reader = log_file_open(path);
+	follower->reader = log_filter_open(log_file_open(path), &follower->question.search);
 	log_source_seek(follower->reader, follower->question.from);
 	/* That of the next container is read from its beginning. */
 	snprintf(follower->question.from, sizeof(follower->question.from), "oldest");
@@ -204,7 +215,8 @@ static bool ask_executor(struct api_log_follower *follower)
 	if (follower->read > 0 && follower->read != present)
 		snprintf(follower->question.from, sizeof(follower->question.from), "oldest");
 	if (!follower->taker.relay &&
-	    log_relays_join(task->relays, follower->question.log, &follower->taker) < 0)
+	    log_relays_join(task->relays, follower->question.log, &follower->question.search,
+			    &follower->taker) < 0)
 		return false;
 	follower->read = present;
 	if (!follower->taker.asks)
@@ -270,6 +282,10 @@ static void fill(void *data, struct http_stream *stream)
 
 	if (send_some(follower))
 		return;
+	if (follower->question.left > 0 && follower->reader && follower->reader->is_busy) {
+		http_stream_yield(stream);
+		return;
+	}
 	switch (look_for_more(follower)) {
 	case OUTLOOK_LATER:
 		if (send_end(follower))
@@ -280,6 +296,7 @@ static void fill(void *data, struct http_stream *stream)
 		timer_start(&follower->poll, POLL_MS);
 		break;
 	case OUTLOOK_NONE:
+		send_begun(follower);
 		free_follower(follower);
 		http_stream_end(stream);
 	}

@@ -15,6 +15,7 @@ struct log_relay {
 	TAILQ_ENTRY(log_relay) link;
 	struct log_relays *relays;
 	char *log;
+	struct log_search search;
 	struct log_takers takers; /* who asked last is last */
 	/* The order; number 0: none yet. */
 	int64_t number;
@@ -104,7 +105,8 @@ size_t log_relays_orders(const struct log_relays *relays, struct log_order *orde
 		orders[count++] = (struct log_order){.log = relay->log,
 						     .from = relay->from,
 						     .number = relay->number,
-						     .waits = relay->waits};
+						     .waits = relay->waits,
+						     .search = relay->search};
 	}
 	return count;
 }
@@ -129,25 +131,41 @@ bool log_relays_agree(const struct log_relays *relays, const int64_t *numbers, s
 
 /* ---- takers ------------------------------------------------------------------------------- */
 
-static struct log_relay *find(const struct log_relays *relays, const char *log)
+static struct log_relay *find(const struct log_relays *relays, const char *log,
+			      const struct log_search *search)
 {
 	struct log_relay *relay;
 
 	TAILQ_FOREACH(relay, &relays->items, link)
 	{
-		if (str_equal(relay->log, log))
+		if (str_equal(relay->log, log) && log_search_is_same(&relay->search, search))
 			return relay;
 	}
 	return NULL;
 }
 
-static struct log_relay *add(struct log_relays *relays, const char *log)
+static struct log_relay *find_ordered(const struct log_relays *relays, const char *log,
+				      int64_t number)
+{
+	struct log_relay *relay;
+
+	TAILQ_FOREACH(relay, &relays->items, link)
+	{
+		if (relay->number == number && str_equal(relay->log, log) && !relay->is_met)
+			return relay;
+	}
+	return NULL;
+}
+
+static struct log_relay *add(struct log_relays *relays, const char *log,
+			     const struct log_search *search)
 {
 	if (relays->count == LOG_ORDERS_MAX)
 		return NULL;
 	struct log_relay *relay = mem_alloc(sizeof(*relay));
 	relay->relays = relays;
 	relay->log = mem_strdup(log);
+	relay->search = log_search_copy(search);
 	TAILQ_INIT(&relay->takers);
 	TAILQ_INSERT_TAIL(&relays->items, relay, link);
 	relays->count++;
@@ -159,15 +177,17 @@ static void drop(struct log_relay *relay)
 	TAILQ_REMOVE(&relay->relays->items, relay, link);
 	relay->relays->count--;
 	free(relay->log);
+	log_search_finish(&relay->search);
 	free(relay);
 }
 
-int log_relays_join(struct log_relays *relays, const char *log, struct log_taker *taker)
+int log_relays_join(struct log_relays *relays, const char *log, const struct log_search *search,
+		    struct log_taker *taker)
 {
-	struct log_relay *relay = find(relays, log);
+	struct log_relay *relay = find(relays, log, search);
 
 	if (!relay)
-		relay = add(relays, log);
+		relay = add(relays, log, search);
 	if (!relay)
 		return -1;
 	taker->relay = relay;
@@ -207,12 +227,12 @@ void log_taker_leave(struct log_taker *taker)
 bool log_relays_give(struct log_relays *relays, const char *log, int64_t number,
 		     struct log_piece *piece)
 {
-	struct log_relay *relay = relays ? find(relays, log) : NULL;
+	struct log_relay *relay = relays ? find_ordered(relays, log, number) : NULL;
 	struct log_taker *taker;
 	size_t count = 0;
 
 	piece->holders = 1;
-	if (relay && relay->number == number && !relay->is_met) {
+	if (relay) {
 		relay->is_met = true;
 		TAILQ_FOREACH(taker, &relay->takers, link)
 		{

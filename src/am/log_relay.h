@@ -15,6 +15,7 @@
 #include <sys/queue.h>
 
 #include "logs/position.h"
+#include "logs/search.h"
 #include "protocol/orders.h"
 
 enum {
@@ -56,8 +57,9 @@ struct log_relays *log_relays_create(int attempt, void (*changed)(void *data), v
 void log_relays_destroy(struct log_relays *relays); /* NULL is fine */
 int log_relays_attempt(const struct log_relays *relays);
 
-/* -1: too many logs of this container are followed. */
-int log_relays_join(struct log_relays *relays, const char *log, struct log_taker *taker);
+/* -1: too many logs of this container are followed. A log and what was found in it are two. */
+int log_relays_join(struct log_relays *relays, const char *log, const struct log_search *search,
+		    struct log_taker *taker);
 void log_taker_ask(struct log_taker *taker, const char *from, bool waits);
 void log_taker_leave(struct log_taker *taker); /* fine when it takes no part */
 

@@ -249,9 +249,11 @@ static bool has_ended(const struct job_output *output, const struct container_lo
 static void add_live(struct job_output *output, const struct container_logs *of, const char *log,
 		     int64_t tail)
 {
+	const struct log_search *search = &output->choice->search;
 	struct log_source *source =
-		output->live ? log_live_follow(output->live, of->name, log)
-			     : log_live_present(&output->am, of->name, of->place.attempt, log);
+		output->live
+			? log_live_follow(output->live, of->name, log, search)
+			: log_live_present(&output->am, of->name, of->place.attempt, log, search);
 
 	add_source(output, source, label_create(output, log, of->name), tail);
 }

@@ -8,12 +8,14 @@
 #include "client/follow.h"
 #include "client/opened.h"
 #include "logs/lines.h"
+#include "logs/search.h"
 
 struct job_output_choice {
 	struct str_list tasks;	   /* "worker:1", or "worker" for all of the type; empty: all */
 	struct str_list executors; /* the logs of these tasks' executors instead, named likewise */
 	bool am;		   /* the log of the application master instead */
 	char *stream;		   /* "stdout" or "stderr"; NULL, "both": both */
+	struct log_search search;  /* lines that it does not find may be left out */
 	int64_t tail;		   /* begin with so many lines of each log; negative: all */
 };
 

@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <poll.h>
 #include <regex.h>
 #include <stdio.h>
@@ -5,12 +6,14 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "client/exit_code.h"
 #include "client/job_output.h"
 #include "client/live.h"
 #include "client/moment.h"
 #include "client/other_tools.h"
 #include "client/report.h"
 #include "client/verbs.h"
+#include "logs/regex.h"
 
 #define AWAY_MS	      60000 /* for an AM that does not answer to be followed, or its end to be known */
 #define LOOK_AGAIN_MS 250
@@ -20,6 +23,7 @@ struct logs_options {
 	bool follow;
 	char *since;
 	char *grep;
+	bool ignore_case, count;
 };
 
 static const char *const stream_choices[] = {"stdout", "stderr", "both", NULL};
@@ -62,6 +66,16 @@ static const struct opt options[] = {
 	 .offset = offsetof(struct logs_options, grep),
 	 .argument = "REGEX",
 	 .help = "only lines that match this extended regular expression"},
+	{.name = "ignore-case",
+	 .letter = 'i',
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct logs_options, ignore_case),
+	 .help = "with --grep: in upper and lower case"},
+	{.name = "count",
+	 .letter = 'c',
+	 .kind = OPT_FLAG,
+	 .offset = offsetof(struct logs_options, count),
+	 .help = "with --grep: print how many lines match, and not the lines"},
 	{.name = "tail",
 	 .kind = OPT_NUMBER,
 	 .offset = offsetof(struct logs_options, output.tail),
@@ -88,8 +102,8 @@ const struct opt_table verb_logs_options = {
 /* ---- what is asked for -------------------------------------------------------------------- */
 
 struct logs {
-	const struct logs_options *chosen;
-	bool has_printed;
+	struct logs_options *chosen;
+	int64_t found; /* lines that are wanted */
 	struct opened *opened;
 	regex_t grep;
 	bool greps;
@@ -99,14 +113,18 @@ struct logs {
 
 static int compile_grep(struct logs *logs, struct err *err)
 {
-	int bad = regcomp(&logs->grep, logs->chosen->grep, REG_EXTENDED);
+	struct logs_options *chosen = logs->chosen;
+	int bad = regcomp(&logs->grep, chosen->grep,
+			  REG_EXTENDED | (chosen->ignore_case ? REG_ICASE : 0));
 
 	if (bad) {
 		char why[128];
 		regerror(bad, &logs->grep, why, sizeof(why));
-		return err_set(err, ERR_USAGE, "--grep: \"%s\": %s", logs->chosen->grep, why);
+		return err_set(err, ERR_USAGE, "--grep: \"%s\": %s", chosen->grep, why);
 	}
 	logs->greps = true;
+	chosen->output.search = (struct log_search){.text = log_regex_texts(chosen->grep),
+						    .any_case = chosen->ignore_case};
 	return 0;
 }
 
@@ -118,7 +136,12 @@ static int check_options(struct logs *logs, struct err *err)
 		return -1;
 	if (chosen->since && moment_parse("--since", chosen->since, &logs->since_ms, err) < 0)
 		return -1;
-	return chosen->grep ? compile_grep(logs, err) : 0;
+	if (chosen->grep)
+		return compile_grep(logs, err);
+	if (chosen->ignore_case || chosen->count)
+		return err_set(err, ERR_USAGE, "--%s: write --grep REGEX, too",
+			       chosen->count ? "count" : "ignore-case");
+	return 0;
 }
 
 /* ---- lines -------------------------------------------------------------------------------- */
@@ -139,7 +162,9 @@ static void print_line(void *data, const struct job_output_line *line)
 	logs->has_visited = true;
 	if (!is_wanted(logs, line))
 		return;
-	logs->has_printed = true;
+	logs->found++;
+	if (logs->chosen->count)
+		return;
 	fputs(line->label, stdout);
 	fwrite(line->text, 1, line->length, stdout);
 	putchar('\n');
@@ -201,7 +226,8 @@ static void tell_nothing(const struct logs *logs)
 	const bool is_part = chosen->grep || chosen->since || output->stream || output->am ||
 			     output->tasks.count > 0 || output->executors.count > 0;
 
-	if (logs->has_printed || output->tail == 0 || (tell_losses(logs->opened->view) && !is_part))
+	if (logs->found > 0 || chosen->count || output->tail == 0 ||
+	    (tell_losses(logs->opened->view) && !is_part))
 		return;
 	fprintf(stderr, "tony: %s has written nothing%s%s\n", logs->opened->id,
 		logs->opened->view->is_final ? "" : " so far",
@@ -259,6 +285,8 @@ static int print_output(struct logs *logs, struct follow *changes, struct err *e
 		if (look_again(logs->opened, err) < 0)
 			return -1;
 	}
+	if (result == 0 && logs->chosen->count)
+		printf("%" PRId64 "\n", logs->found);
 	if (result == 0)
 		tell_nothing(logs);
 	return result == 0 ? 0 : -1;
@@ -316,8 +344,11 @@ int verb_logs(int argc, char **argv)
 		struct logs logs = {.chosen = &chosen, .opened = &opened};
 		if (print_logs(&logs, &operands, &err) < 0)
 			code = report_error(&err);
+		else if (chosen.grep && logs.found == 0)
+			code = EXIT_CODE_JOB_FAILED; /* as grep does */
 		if (logs.greps)
 			regfree(&logs.grep);
+		log_search_finish(&chosen.output.search);
 	}
 	opt_finish(&verb_logs_options, &chosen);
 	return code;

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "base/timer.h"
 #include "logs/file.h"
+#include "logs/filter.h"
 #include "logs/frame.h"
 #include "logs/names.h"
 #include "net/http_client.h"
@@ -29,8 +30,10 @@ enum piece_end { END_OPEN, END_NOW, END_FOR_GOOD };
 /* One order. */
 struct wanted {
 	char *log, *from;
+	struct log_search search;
 	int64_t number;
 	bool waits;
+	bool is_placed; /* `reader` stands at `from`, or reads on from there */
 	bool is_sent;
 	bool is_whole; /* sent to the end of a log that nobody writes any more */
 	struct log_source *reader;
@@ -53,6 +56,7 @@ static void wanted_finish(struct wanted *wanted)
 {
 	free(wanted->log);
 	free(wanted->from);
+	log_search_finish(&wanted->search);
 	log_source_destroy(wanted->reader);
 	*wanted = (struct wanted){0};
 }
@@ -63,14 +67,18 @@ static bool open_reader(struct log_send *sender, struct wanted *wanted)
 {
 	char at[LOG_POSITION_SIZE] = "";
 
+	if (wanted->is_placed)
+		return true;
 	if (!wanted->reader) {
 		char *file cleanup_free = log_file_name(wanted->log);
 		char *path cleanup_free = fs_join(sender->options.log_dir, file);
-		wanted->reader = log_file_open(path);
+		wanted->reader = log_filter_open(log_file_open(path), &wanted->search);
 	} else {
-		log_file_tell(wanted->reader, at);
+		log_source_tell(wanted->reader, at);
 	}
-	return str_equal(at, wanted->from) || log_source_seek(wanted->reader, wanted->from) == 0;
+	wanted->is_placed =
+		str_equal(at, wanted->from) || log_source_seek(wanted->reader, wanted->from) == 0;
+	return wanted->is_placed;
 }
 
 /* Fills a piece. True: the log's present end was met. */
@@ -108,6 +116,8 @@ static void on_answer(void *data, const struct http_response *response, const st
 	struct wanted *wanted = find_number(sender, sender->number);
 
 	sender->call = NULL;
+	if (wanted)
+		wanted->is_placed = false;
 	if (!response || response->status >= 500) {
 		timer_start(sender->timer, RETRY_MS); /* it stands as not sent */
 		return;
@@ -127,7 +137,7 @@ static void post(struct log_send *sender, const struct wanted *wanted, const str
 {
 	char after[LOG_POSITION_SIZE];
 
-	log_file_tell(wanted->reader, after);
+	log_source_tell(wanted->reader, after);
 	char *path cleanup_free =
 		mem_printf("/v1/tasks/%s/logs/%s?attempt=%d&number=%" PRId64 "&after=%s&end=%d",
 			   sender->options.task, wanted->log, sender->options.attempt,
@@ -153,8 +163,10 @@ static bool try_to_send(struct log_send *sender, struct wanted *wanted)
 
 	if (!open_reader(sender, wanted))
 		return false;
-	bool met_end = read_piece(wanted, &frames);
-	if (frames.length == 0 && wanted->waits && !sender->is_ending)
+	wanted->reader->takes_begun = wanted->search.takes_begun || sender->is_ending;
+	bool met_end = read_piece(wanted, &frames) && !wanted->reader->is_busy;
+	if (frames.length == 0 &&
+	    (wanted->reader->is_busy || (wanted->waits && !sender->is_ending)))
 		return false;
 	post(sender, wanted, &frames,
 	     !met_end		 ? END_OPEN
@@ -165,14 +177,17 @@ static bool try_to_send(struct log_send *sender, struct wanted *wanted)
 
 static void send_next(struct log_send *sender)
 {
-	bool waits = false;
+	bool waits = false, is_busy = false;
 
 	for (size_t i = 0; i < sender->count && !sender->call; i++) {
-		if (!sender->items[i].is_sent && !try_to_send(sender, &sender->items[i]))
-			waits = true;
+		struct wanted *wanted = &sender->items[i];
+		if (wanted->is_sent || try_to_send(sender, wanted))
+			continue;
+		waits = true;
+		is_busy = is_busy || (wanted->reader && wanted->reader->is_busy);
 	}
 	if (waits && !sender->call)
-		timer_start(sender->timer, LOOK_MS);
+		timer_start(sender->timer, is_busy ? 0 : LOOK_MS);
 	if (log_send_is_done(sender))
 		sender->options.done(sender->options.data);
 }
@@ -192,10 +207,13 @@ static void inherit(struct log_send *sender, struct wanted *wanted)
 {
 	for (size_t i = 0; i < sender->count; i++) {
 		struct wanted *old = &sender->items[i];
-		if (!str_equal(old->log, wanted->log))
+		if (!str_equal(old->log, wanted->log) ||
+		    !log_search_is_same(&old->search, &wanted->search))
 			continue;
 		wanted->reader = mem_steal(&old->reader);
-		wanted->is_sent = old->is_sent && old->number == wanted->number;
+		const bool is_same = old->number == wanted->number;
+		wanted->is_placed = old->is_placed && is_same;
+		wanted->is_sent = old->is_sent && is_same;
 		wanted->is_whole = old->is_whole && wanted->is_sent;
 	}
 }
@@ -218,6 +236,7 @@ bool log_send_order(struct log_send *sender, const struct log_order *orders, siz
 	for (size_t i = 0; i < count; i++) {
 		items[i] = (struct wanted){.log = mem_strdup(orders[i].log),
 					   .from = mem_strdup(orders[i].from),
+					   .search = log_search_copy(&orders[i].search),
 					   .number = orders[i].number,
 					   .waits = orders[i].waits};
 		inherit(sender, &items[i]);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "net/http_client.h"
+#include "net/http_url.h"
 
 #define LIST_TIMEOUT_MS 20000
 #define NAME_CAP	4096
@@ -127,23 +128,12 @@ void node_log_frame_finish(struct node_log_frame *frame)
 
 /* ---- asking ------------------------------------------------------------------------------- */
 
-static void append_encoded(struct str *target, const char *text)
-{
-	for (; *text; text++) {
-		if ((*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
-		    (*text >= '0' && *text <= '9') || strchr("-._~", *text))
-			str_append_char(target, *text);
-		else
-			str_append_format(target, "%%%02X", (unsigned char)*text);
-	}
-}
-
 static void append_user(struct str *target, const struct node_log_question *question)
 {
 	if (!question->user)
 		return;
 	str_append(target, "?user.name=");
-	append_encoded(target, question->user);
+	http_url_encode(target, question->user, "");
 }
 
 static bool gather(void *data, const char *bytes, size_t length)
@@ -160,7 +150,7 @@ int node_log_list(const struct node_log_question *question, struct str_list *nam
 	struct str body cleanup_str = {0};
 
 	str_append(&target, "/ws/v1/node/containers/");
-	append_encoded(&target, question->container);
+	http_url_encode(&target, question->container, "");
 	str_append(&target, "/logs");
 	append_user(&target, question);
 	if (http_stream(question->address, question->tls, str_text(&target), LIST_TIMEOUT_MS,
@@ -206,9 +196,9 @@ int node_log_fetch(const struct node_log_question *question, const char *name, i
 	struct fetch fetch = {.fd = fd};
 
 	str_append(&target, "/ws/v1/node/containerlogs/");
-	append_encoded(&target, question->container);
+	http_url_encode(&target, question->container, "");
 	str_append_char(&target, '/');
-	append_encoded(&target, name);
+	http_url_encode(&target, name, "");
 	append_user(&target, question);
 	int result = fetch_to(&fetch, question, str_text(&target), err);
 	node_log_frame_finish(&fetch.frame);

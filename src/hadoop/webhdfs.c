@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "net/http_url.h"
 
 static const struct {
 	const char *name, *method;
@@ -126,25 +127,10 @@ int webhdfs_path_check(const char *path, struct err *err)
 	return 0;
 }
 
-/* All but what RFC 3986 calls unreserved: a blank, '+', '%', ';', '?' and '#' have meanings of
- * their own to the web servers in front of HDFS. */
-static void append_encoded(struct str *target, const char *text, const char *also)
-{
-	static const char unreserved[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-					 "0123456789-._~";
-
-	for (; *text; text++) {
-		if (strchr(unreserved, *text) || strchr(also, *text))
-			str_append_char(target, *text);
-		else
-			str_append_format(target, "%%%02X", (unsigned char)*text);
-	}
-}
-
 void webhdfs_target_add(struct str *target, const char *name, const char *value)
 {
 	str_append_format(target, "&%s=", name);
-	append_encoded(target, value, "");
+	http_url_encode(target, value, "");
 }
 
 void webhdfs_target(struct str *target, const struct webhdfs_options *options,
@@ -157,7 +143,7 @@ void webhdfs_target(struct str *target, const struct webhdfs_options *options,
 		length--;
 	str_append_bytes(target, prefix, length);
 	str_append(target, "/webhdfs/v1");
-	append_encoded(target, question->path, "/");
+	http_url_encode(target, question->path, "/");
 	str_append_format(target, "?op=%s", webhdfs_op_name(question->op));
 	if (options->delegation)
 		webhdfs_target_add(target, "delegation", options->delegation);

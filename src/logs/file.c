@@ -285,7 +285,7 @@ static void go(struct log_source *base, const struct log_position *position)
 	find_wanted(file);
 }
 
-void log_file_tell(const struct log_source *base, char *text)
+static void tell(const struct log_source *base, char *text)
 {
 	const struct log_file *file = (const struct log_file *)base;
 	const struct log_position at = {
@@ -359,8 +359,12 @@ static void destroy(struct log_source *base)
 
 struct log_source *log_file_open(const char *path)
 {
-	static const struct log_source_ops ops = {
-		.grows = true, .next = next, .go = go, .length = measure, .destroy = destroy};
+	static const struct log_source_ops ops = {.grows = true,
+						  .next = next,
+						  .go = go,
+						  .tell = tell,
+						  .length = measure,
+						  .destroy = destroy};
 	struct log_file *file = mem_alloc(sizeof(*file));
 
 	file->base.ops = &ops;

@@ -10,7 +10,4 @@
 /* The file need not be there yet. */
 struct log_source *log_file_open(const char *path);
 
-/* Where reading such a log goes on, in a buffer of LOG_POSITION_SIZE. */
-void log_file_tell(const struct log_source *file, char *position);
-
 #endif

@@ -8,23 +8,28 @@
 struct log_lines {
 	struct log_source *source;
 	struct log_span span; /* its bytes are taken from the front */
-	uint64_t part;	      /* of the line that was begun */
 	char *line;	      /* begun, not yet ended: of LOG_LINE_CAP bytes; NULL: none ever was */
 	size_t length;
-	int64_t time;  /* of its first byte */
-	bool was_told; /* the line was returned: it is over */
+	struct log_span first; /* without bytes: the span of its first byte, from there on */
+	bool was_told;	       /* the line was returned: it is over */
 };
 
 static void take_bytes(struct log_lines *lines, size_t length)
 {
 	lines->span.bytes += length;
 	lines->span.length -= length;
+	lines->span.offset += (int64_t)length;
 }
 
 static bool tell_line(struct log_lines *lines, const char *text, size_t length, bool has_newline,
 		      struct log_line *line)
 {
-	*line = (struct log_line){text, length, has_newline, lines->time};
+	*line = (struct log_line){.text = text,
+				  .length = length,
+				  .has_newline = has_newline,
+				  .time_ms = lines->first.time_ms,
+				  .part = lines->first.part,
+				  .offset = lines->first.offset};
 	lines->was_told = true;
 	return true;
 }
@@ -53,17 +58,17 @@ static bool take_line(struct log_lines *lines, struct log_line *line)
 	const char *newline = memchr(text, '\n', there);
 	size_t length = newline ? (size_t)(newline - text) : there;
 
-	if (lines->length == 0) {
-		lines->time = lines->span.time_ms;
-		lines->part = lines->span.part;
-	}
+	if (lines->length == 0)
+		lines->first = lines->span;
 	if (lines->length == 0 && (newline || length == LOG_LINE_CAP)) {
 		take_bytes(lines, length + (newline != NULL));
 		return tell_line(lines, text, length, newline != NULL, line);
 	}
 	add_bytes(lines, length);
-	if (newline)
+	if (newline) {
+		lines->line[lines->length] = '\n';
 		take_bytes(lines, 1);
+	}
 	return (newline || lines->length == LOG_LINE_CAP) &&
 	       tell_begun(lines, newline != NULL, line);
 }
@@ -82,7 +87,7 @@ bool log_lines_next(struct log_lines *lines, bool to_the_end, struct log_line *l
 			return is_end && lines->length > 0 && tell_begun(lines, false, line);
 		}
 		/* A part that gets no more, and did not end with a newline. */
-		if (lines->length > 0 && lines->span.part != lines->part)
+		if (lines->length > 0 && lines->span.part != lines->first.part)
 			return tell_begun(lines, false, line);
 		if (take_line(lines, line))
 			return true;
@@ -92,8 +97,27 @@ bool log_lines_next(struct log_lines *lines, bool to_the_end, struct log_line *l
 bool log_lines_begun(const struct log_lines *lines, struct log_line *line)
 {
 	*line = (struct log_line){
-		.text = lines->line, .length = lines->length, .time_ms = lines->time};
+		.text = lines->line, .length = lines->length, .time_ms = lines->first.time_ms};
 	return lines->length > 0 && !lines->was_told;
+}
+
+void log_lines_tell(const struct log_lines *lines, char *position)
+{
+	const bool has_begun = lines->length > 0 && !lines->was_told;
+	const struct log_span *next = has_begun ? &lines->first : &lines->span;
+	const struct log_position at = {
+		.kind = LOG_AT_PART, .part = next->part, .number = next->offset};
+
+	if (has_begun || next->length > 0)
+		log_position_format(&at, position);
+	else
+		log_source_tell(lines->source, position);
+}
+
+void log_lines_go(struct log_lines *lines, const struct log_position *position)
+{
+	lines->length = lines->span.length = 0;
+	log_source_go(lines->source, position);
 }
 
 struct log_lines *log_lines_create(struct log_source *source)

@@ -7,10 +7,14 @@
 #define LOG_LINE_CAP 65536 /* a longer line is told in pieces */
 
 struct log_line {
-	const char *text; /* without newline, not NUL-terminated; valid until the next call */
+	/* Without newline, which stands behind it if there is one; not NUL-terminated; valid until
+	 * the next call. */
+	const char *text;
 	size_t length;
 	bool has_newline; /* false: a piece of a longer line, or the last one of a part */
-	int64_t time_ms;  /* of its first byte, as in struct log_span */
+	int64_t time_ms;  /* of its first byte, as in struct log_span, and so are these: */
+	uint64_t part;
+	int64_t offset;
 };
 
 struct log_lines;
@@ -24,5 +28,10 @@ bool log_lines_next(struct log_lines *lines, bool to_the_end, struct log_line *l
 /* The line that was begun and has no newline yet, after log_lines_next() has returned false; false:
  * there is none. */
 bool log_lines_begun(const struct log_lines *lines, struct log_line *line);
+
+/* The position behind the last line that was told, in a buffer of LOG_POSITION_SIZE. */
+void log_lines_tell(const struct log_lines *lines, char *position);
+/* Goes on elsewhere, without the line that was begun. */
+void log_lines_go(struct log_lines *lines, const struct log_position *position);
 
 #endif

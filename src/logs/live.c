@@ -8,15 +8,18 @@
 #include "base/mem.h"
 #include "base/timer.h"
 #include "logs/frame.h"
+#include "net/http_url.h"
 
 #define BUFFERED	   (64 << 10)  /* bytes of a followed log that wait to be read */
 #define PIECE_LIMIT	   (256 << 10) /* bytes of one answer about what is there now */
 #define PRESENT_TIMEOUT_MS 30000
+#define SEARCH_TIMEOUT_MS  600000 /* of a search, which may have to read a log of many GB */
 #define PATIENCE_MS	   1000 /* with a followed log that says nothing: others are not held up */
 
 struct live_source {
 	struct log_source base;
 	char *task, *log;
+	struct log_search search;
 	int attempt;		      /* 0: whichever runs */
 	const struct http_target *am; /* what there is now is asked for; NULL: it is followed */
 	struct log_live *live;	      /* likewise */
@@ -52,6 +55,12 @@ static char *make_path(const struct live_source *source)
 			  from);
 	if (source->attempt > 0)
 		str_append_format(&path, "&attempt=%d", source->attempt);
+	if (source->search.text) {
+		str_append(&path, "&match=");
+		http_url_encode(&path, source->search.text, "");
+	}
+	if (source->search.any_case)
+		str_append(&path, "&ignore_case=1");
 	if (source->live)
 		str_append(&path, "&follow=1");
 	else
@@ -76,8 +85,9 @@ static void ask_present(struct live_source *source)
 
 	str_truncate(&source->frames, 0);
 	source->used = 0;
-	if (http_call(source->am, "GET", path, NULL, PRESENT_TIMEOUT_MS, &status, &source->frames,
-		      &err) < 0 ||
+	if (http_call(source->am, "GET", path, NULL,
+		      source->search.text ? SEARCH_TIMEOUT_MS : PRESENT_TIMEOUT_MS, &status,
+		      &source->frames, &err) < 0 ||
 	    http_response_check(status, str_text(&source->frames), source->frames.length, &err) <
 		    0) {
 		str_truncate(&source->frames, 0);
@@ -210,10 +220,12 @@ static void destroy(struct log_source *base)
 	str_finish(&source->come);
 	free(source->task);
 	free(source->log);
+	log_search_finish(&source->search);
 	free(source);
 }
 
-static struct live_source *create(const char *task, const char *log)
+static struct live_source *create(const char *task, const char *log,
+				  const struct log_search *search)
 {
 	static const struct log_source_ops ops = {
 		.grows = true, .next = next, .go = go, .destroy = destroy};
@@ -222,13 +234,14 @@ static struct live_source *create(const char *task, const char *log)
 	source->base.ops = &ops;
 	source->task = mem_strdup(task);
 	source->log = mem_strdup(log);
+	source->search = log_search_copy(search);
 	return source;
 }
 
 struct log_source *log_live_present(const struct http_target *am, const char *task, int attempt,
-				    const char *log)
+				    const char *log, const struct log_search *search)
 {
-	struct live_source *source = create(task, log);
+	struct live_source *source = create(task, log, search);
 
 	source->am = am;
 	source->attempt = attempt;
@@ -331,9 +344,10 @@ void log_live_hurry(struct log_live *live)
 	live->is_hurried = true;
 }
 
-struct log_source *log_live_follow(struct log_live *live, const char *task, const char *log)
+struct log_source *log_live_follow(struct log_live *live, const char *task, const char *log,
+				   const struct log_search *search)
 {
-	struct live_source *source = create(task, log);
+	struct live_source *source = create(task, log, search);
 
 	source->live = live;
 	source->next = live->sources;

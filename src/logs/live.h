@@ -5,13 +5,15 @@
 #ifndef TONY_LOGS_LIVE_H
 #define TONY_LOGS_LIVE_H
 
+#include "logs/search.h"
 #include "logs/source.h"
 #include "net/http_client.h"
 
 /* What a container has written so far; asked for as it is read. `attempt`: of the task. `am` is to
- * outlive it. */
+ * outlive it. `search`, which is copied: the AM need not send lines that it does not find; an AM of
+ * an earlier version sends them all the same. */
 struct log_source *log_live_present(const struct http_target *am, const char *task, int attempt,
-				    const char *log);
+				    const char *log, const struct log_search *search);
 
 /* Logs that are followed, all on one event loop. */
 struct log_live;
@@ -20,7 +22,8 @@ struct log_live *log_live_create(void);
 void log_live_destroy(struct log_live *live);
 
 /* A task's log, through all of its containers from the present one on. */
-struct log_source *log_live_follow(struct log_live *live, const char *task, const char *log);
+struct log_source *log_live_follow(struct log_live *live, const char *task, const char *log,
+				   const struct log_search *search);
 
 /* Asks the AM (without an address: nobody) for all logs that it is not asked for yet; those that
  * broke off go on where they did. To be called once all that came is read. */

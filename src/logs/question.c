@@ -13,6 +13,7 @@ void log_question_finish(struct log_question *question)
 {
 	free(question->log);
 	free(question->file);
+	log_search_finish(&question->search);
 }
 
 static int read_from(struct http_request *request, struct log_question *question)
@@ -36,6 +37,27 @@ static int read_from(struct http_request *request, struct log_question *question
 	return 0;
 }
 
+static int read_search(struct http_request *request, struct log_question *question)
+{
+	const char *match = http_request_query(request, "match");
+	int64_t any_case = 0;
+
+	if (http_request_query_int(request, "ignore_case", 0, 1, &any_case) < 0)
+		return -1;
+	if (match && !log_search_is_valid(match)) {
+		http_answer_error(request, 400, "bad-request",
+				  "match: not a text, or several in lines of their own, none of "
+				  "them empty, of at most %d bytes",
+				  LOG_SEARCH_MAX);
+		return -1;
+	}
+	if (match)
+		question->search = (struct log_search){.text = mem_strdup(match),
+						       .any_case = any_case,
+						       .takes_begun = !question->follows};
+	return 0;
+}
+
 int log_question_read(struct http_request *request, struct log_question *question)
 {
 	int64_t follows = 0, frames = 0, attempt = 0;
@@ -48,6 +70,8 @@ int log_question_read(struct http_request *request, struct log_question *questio
 	    http_request_query_int(request, "attempt", 1, INT32_MAX, &attempt) < 0)
 		return -1;
 	question->follows = follows;
+	if (read_search(request, question) < 0)
+		return -1;
 	question->is_framed = frames;
 	question->attempt = (int)attempt;
 	question->log = mem_strdup(http_request_parameter(request, "log"));

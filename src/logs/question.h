@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "logs/answer.h"
+#include "logs/search.h"
 #include "logs/source.h"
 #include "net/http_server.h"
 
@@ -17,6 +18,7 @@ struct log_question {
 	int64_t left;		      /* bytes that may still be sent */
 	int attempt;		      /* of this container only; 0: whichever */
 	bool follows, is_framed;
+	struct log_search search; /* only lines that it finds are sent */
 };
 void log_question_finish(struct log_question *question);
 #define cleanup_log_question __attribute__((cleanup(log_question_finish)))

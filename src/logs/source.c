@@ -30,6 +30,11 @@ int log_source_seek(struct log_source *source, const char *text)
 	return 0;
 }
 
+void log_source_tell(const struct log_source *source, char *position)
+{
+	source->ops->tell(source, position);
+}
+
 int64_t log_source_length(struct log_source *source)
 {
 	return source->ops->length ? source->ops->length(source) : -1;

@@ -31,6 +31,9 @@ struct log_source {
 	int64_t cut;   /* bytes that stood before these, and were not kept */
 	char *problem; /* why it could not be read on; NULL: none. Owned */
 	bool is_away;  /* since the AM that has the log does not answer */
+	/* Of a filter (logs/filter.h), whose reader sets the first and looks at the second. */
+	bool takes_begun; /* a line without a newline at the present end counts as one */
+	bool is_busy;	  /* nothing came, but there may be more now: it has read enough at once */
 };
 
 struct log_source_ops {
@@ -38,6 +41,8 @@ struct log_source_ops {
 	/* As log_source_next() and log_source_go(). */
 	bool (*next)(struct log_source *source, size_t most, struct log_span *span);
 	void (*go)(struct log_source *source, const struct log_position *position);
+	/* NULL: nobody asks. */
+	void (*tell)(const struct log_source *source, char *position);
 	/* NULL: it is known elsewhere only. */
 	int64_t (*length)(struct log_source *source);
 	void (*destroy)(struct log_source *source); /* frees the struct */
@@ -53,6 +58,8 @@ bool log_source_next(struct log_source *source, size_t most, struct log_span *sp
 void log_source_go(struct log_source *source, const struct log_position *position);
 /* -1: no such position. */
 int log_source_seek(struct log_source *source, const char *position);
+/* Where reading goes on, in a buffer of LOG_POSITION_SIZE: of a file, and of a filter of one. */
+void log_source_tell(const struct log_source *source, char *position);
 
 /* Bytes of all parts that are there now; -1: it is not known here. */
 int64_t log_source_length(struct log_source *source);

@@ -202,6 +202,11 @@ void http_stream_wake(struct http_stream *stream)
 	http_connection_wake(stream->connection);
 }
 
+void http_stream_yield(struct http_stream *stream)
+{
+	http_connection_yield(stream->connection);
+}
+
 void http_stream_end(struct http_stream *stream)
 {
 	struct http_connection *connection = stream->connection;

@@ -30,7 +30,7 @@ void http_connection_wake(struct http_connection *connection)
 
 /* Goes on when others have had their turn. (An event that makes itself active comes again before
  * the kernel is asked what else there is.) */
-static void yield(struct http_connection *connection)
+void http_connection_yield(struct http_connection *connection)
 {
 	const struct timeval now = {0};
 
@@ -217,7 +217,7 @@ static bool pump(struct http_connection *connection)
 		if (!connection->stream_wrote)
 			return false;
 	}
-	yield(connection);
+	http_connection_yield(connection);
 	return false;
 }
 

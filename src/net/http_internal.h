@@ -91,6 +91,7 @@ void http_connection_close_idle(struct http_connection *connection);
 void http_connection_answered(struct http_connection *connection);
 /* Runs the connection again from the loop. */
 void http_connection_wake(struct http_connection *connection);
+void http_connection_yield(struct http_connection *connection);
 /* Its handler takes it over. */
 void http_connection_begin_raw(struct http_connection *connection);
 void http_connection_set_deadline(struct http_connection *connection, int64_t ms); /* -1: none */

@@ -35,6 +35,19 @@ void http_pairs_finish(struct http_pairs *pairs)
 	pairs->count = 0;
 }
 
+void http_url_encode(struct str *url, const char *text, const char *also)
+{
+	static const char unreserved[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+					 "0123456789-._~";
+
+	for (; *text; text++) {
+		if (strchr(unreserved, *text) || strchr(also, *text))
+			str_append_char(url, *text);
+		else
+			str_append_format(url, "%%%02X", (unsigned char)*text);
+	}
+}
+
 int http_hex_digit(char c)
 {
 	static const char digits[] = "0123456789abcdef";

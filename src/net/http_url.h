@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/str.h"
+
 struct http_pair {
 	char *name, *value; /* owned */
 };
@@ -20,6 +22,11 @@ void http_pairs_finish(struct http_pairs *pairs);
 /* Percent-decodes ('+' is a blank when `plus`). NULL: malformed, or it holds a NUL. The caller
  * frees. */
 char *http_url_decode(const char *text, size_t length, bool plus);
+
+/* Appends a text, percent-encoded: all bytes but letters, digits, -._~ and those of `also`. A
+ * blank,
+ * '+', '%', ';', '?' and '#' have meanings of their own to some servers. */
+void http_url_encode(struct str *url, const char *text, const char *also);
 
 int http_hex_digit(char c); /* -1: none */
 

@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "history/stored_logs.h"
+#include "logs/filter.h"
 #include "logs/names.h"
 #include "logs/parts.h"
 #include "logs/question.h"
@@ -248,6 +249,10 @@ static void on_room(void *data, struct http_stream *stream)
 		log_question_send(&sending->question, stream, &span);
 		return;
 	}
+	if (left > 0 && sending->log->is_busy) {
+		http_stream_yield(stream);
+		return;
+	}
 	log_question_send(&sending->question, stream, NULL);
 	finish(sending);
 	http_stream_end(stream);
@@ -259,9 +264,10 @@ static void send_log(struct http_request *request, struct log_question *question
 {
 	struct sending *sending = mem_alloc(sizeof(*sending));
 
-	*sending = (struct sending){.question = *question, .log = log};
+	*sending = (struct sending){.question = *question,
+				    .log = log_filter_open(log, &question->search)};
 	*question = (struct log_question){0};
-	log_source_seek(log, sending->question.from);
+	log_source_seek(sending->log, sending->question.from);
 	http_answer_stream(
 		request, log_question_type(&sending->question),
 		&(struct http_stream_source){.fill = on_room, .closed = finish, .data = sending});

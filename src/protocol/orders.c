@@ -31,6 +31,9 @@ static const struct job_field log_fields[] = {
 	MESSAGE_FIELD(log_order, "number", number, FIELD_INT64, INT64_MAX, .min = 1),
 	MESSAGE_FIELD(log_order, "from", from, FIELD_TEXT, INT_MAX),
 	MESSAGE_FIELD(log_order, "wait", waits, FIELD_BOOL, 0),
+	MESSAGE_FIELD(log_order, "match", search.text, FIELD_OPTIONAL_TEXT, LOG_SEARCH_MAX),
+	MESSAGE_FIELD(log_order, "ignore_case", search.any_case, FIELD_OPTIONAL_BOOL, 0),
+	MESSAGE_FIELD(log_order, "begun", search.takes_begun, FIELD_OPTIONAL_BOOL, 0),
 };
 
 static void append_logs(const struct orders *orders, struct str *text)
@@ -70,7 +73,8 @@ static void read_log(const json_t *object, struct orders *orders)
 		job_fields_read(log_fields, array_length(log_fields), object, log, NULL) == 0;
 	char *file cleanup_free = is_good ? log_file_name(log->log) : NULL;
 
-	if (file && log_position_is_valid(log->from)) {
+	if (file && log_position_is_valid(log->from) &&
+	    (!log->search.text || log_search_is_valid(log->search.text))) {
 		orders->log_count++;
 		return;
 	}

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "job/machine.h"
+#include "logs/search.h"
 
 enum { LOG_ORDERS_MAX = 64 }; /* logs of one container at a time */
 
@@ -16,6 +17,7 @@ struct log_order {
 	char *log, *from;
 	int64_t number; /* from 1 on */
 	bool waits;
+	struct log_search search; /* only lines that it finds */
 };
 
 struct orders {

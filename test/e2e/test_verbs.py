@@ -111,6 +111,23 @@ def test_logs(tony, running):
     assert "hello from 0" in tony.run("logs", running.id).stdout, "also after the end"
 
 
+def test_logs_are_searched_while_the_job_runs_and_after_its_end(tony, running):
+    running.wait_log("worker:0", "hello from 0")
+    follower = tony.start("logs", "-f", "--grep", "from 0$", running.id)
+    for moment in ("live", "ended"):
+        found = tony.run("logs", "-i", "--grep", "HELLO.*[0]$", running.id)
+        assert (found.returncode, found.stdout) == (0, "worker:0| hello from 0\n"), moment
+        assert tony.run("logs", "--count", "--grep", "hello|none", running.id).stdout == "2\n", moment
+        none = tony.run("logs", "--grep", "HELLO", running.id)
+        assert (none.returncode, none.stdout) == (1, ""), moment
+        if moment == "live":
+            assert running.rest("GET", "/v1/tasks/worker:0/logs/stdout?match=HELLO&ignore_case=1")[1] == b"hello from 0\n"
+            assert running.rest("GET", "/v1/tasks/worker:0/logs/stdout?match=HELLO")[1] == b""
+            finish(tony, running)
+    output, _ = follower.communicate(timeout=PATIENCE_S)
+    assert (follower.returncode, output) == (0, "worker:0| hello from 0\n")
+
+
 def test_logs_follow_ends_with_the_job(tony, running):
     follower = tony.start("logs", "-f", running.id, "--task", "worker:0")
     finish(tony, running)

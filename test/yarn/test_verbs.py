@@ -32,7 +32,14 @@ def test_logs_of_a_running_job_and_of_an_ended_one(tony, running):
     running.wait_log("worker:0", "hello from 0")
     running.wait_log("worker:1", "hello from 1")
     running.wait_log("worker:1", "trouble", "stderr")
-    assert finish(tony, running) == 0
+    for moment in ("live", "collected"):
+        assert tony.run("logs", "--grep", "from [1]", running.id).stdout == "worker:1| hello from 1\n", moment
+        assert tony.run("logs", "--grep", "from 2", running.id).returncode == 1, moment
+        if moment == "live":
+            follower = tony.start("logs", "-f", "--grep", "llo from 1", running.id)
+            assert follower.stdout.readline() == "worker:1| hello from 1\n"
+            assert finish(tony, running) == 0
+    assert follower.communicate(timeout=PATIENCE_S)[0] == "" and follower.returncode == 0
     assert running.logs("worker:1") == "hello from 1\n"
     assert running.logs("worker:1", "stderr") == "trouble\n"
     merged = tony.run("logs", running.id).stdout

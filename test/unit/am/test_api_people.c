@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "api_bed.h"
 #include "base/fs.h"
@@ -290,6 +291,53 @@ static void test_logs(void **state)
 	expect_status(bed, 404, "GET", "/v1/tasks/worker:0/logs/..%2Fstdout", NULL);
 	expect_status(bed, 404, "GET", "/v1/tasks/worker:1/logs/stdout", NULL);
 	expect_status(bed, 400, "GET", "/v1/tasks/worker:0/logs/stdout?limit=-1", NULL);
+}
+
+static void test_lines_of_a_log_that_have_a_text(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply reply;
+
+	api_bed_log(bed, "stdout", "loss 1\nstep\nLoss 2\nerror\nloss");
+	expect_text(bed, "/v1/tasks/worker:0/logs/stdout?match=loss", "loss 1\nloss");
+	expect_text(bed, "/v1/tasks/worker:0/logs/stdout?match=loss&ignore_case=1",
+		    "loss 1\nLoss 2\nloss");
+	expect_text(bed, "/v1/tasks/worker:0/logs/stdout?match=error%0Astep", "step\nerror\n");
+	expect_text(bed, "/v1/tasks/worker:0/logs/stdout?match=loss&limit=4", "loss");
+	expect_text(bed, "/v1/tasks/worker:0/logs/stdout?match=loss&offset=-9", "loss");
+	expect_text(bed, "/v1/tasks/worker:0/logs/stdout?match=none&frames=1", "0 0 0 0\n");
+	expect_status(bed, 400, "GET", "/v1/tasks/worker:0/logs/stdout?match=", NULL);
+	expect_status(bed, 400, "GET", "/v1/tasks/worker:0/logs/stdout?match=a%0A%0Ab", NULL);
+	expect_status(bed, 400, "GET", "/v1/tasks/worker:0/logs/stdout?match=%C3", NULL);
+	expect_status(bed, 400, "GET", "/v1/tasks/worker:0/logs/stdout?match=a&ignore_case=2",
+		      NULL);
+	/* A line is looked at once it is whole, and the last one when the job has ended. */
+	ask_stream(bed, &reply, "/v1/tasks/worker:0/logs/stdout?match=loss&follow=1", NULL);
+	reply_wait_text(&reply, "loss 1\n");
+	api_bed_log(bed, "stdout", " 3\nloss 4");
+	reply_wait_text(&reply, "loss 1\nloss 3\n");
+	api_conclude(bed->api);
+	api_drain(bed->api, 60 * 1000, on_drained, NULL);
+	reply_wait(&reply);
+	assert_string_equal(reply.text.text, "loss 1\nloss 3\nloss 4");
+	reply_finish(&reply);
+}
+
+/* A search may have to read much: the AM answers others meanwhile. */
+static void test_a_search_holds_up_nobody(void **state)
+{
+	struct api_bed *bed = *state;
+	struct reply reply;
+
+	api_bed_log(bed, "stdout", "");
+	assert_int_equal(truncate(api_bed_path(bed, "stdout"), 256 << 20), 0);
+	api_bed_log(bed, "stdout", "\nneedle\n");
+	ask_stream(bed, &reply, "/v1/tasks/worker:0/logs/stdout?match=needle", NULL);
+	expect_status(bed, 200, "GET", "/v1/job", NULL);
+	assert_false(reply.done);
+	reply_wait(&reply);
+	assert_string_equal(reply.text.text, "needle\n");
+	reply_finish(&reply);
 }
 
 static void test_what_is_no_log_is_not_read(void **state)
@@ -654,6 +702,8 @@ int main(void)
 		on_bed(test_events_are_followed),
 		on_bed(test_events_are_waited_for),
 		on_bed(test_logs),
+		on_bed(test_lines_of_a_log_that_have_a_text),
+		on_bed(test_a_search_holds_up_nobody),
 		on_bed(test_what_is_no_log_is_not_read),
 		on_bed(test_logs_are_followed),
 		on_bed(test_follower_goes_away),

@@ -19,6 +19,8 @@ enum { TAKERS = 4, ROUNDS = 20 };
 #define BEGINNING "oldest"
 #define END	  "at:1:6" /* behind all that was written so far */
 
+static const struct log_search everything = {0};
+
 struct bed {
 	struct log_relays *relays;
 	struct log_taker takers[TAKERS];
@@ -49,7 +51,8 @@ static void open_bed(struct bed *bed)
 		bed->takers[i].given = on_given;
 		bed->takers[i].gone = on_gone;
 		bed->takers[i].data = &bed->given[i];
-		assert_int_equal(log_relays_join(bed->relays, "stdout", &bed->takers[i]), 0);
+		assert_int_equal(
+			log_relays_join(bed->relays, "stdout", &everything, &bed->takers[i]), 0);
 	}
 }
 

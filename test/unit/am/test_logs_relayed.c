@@ -266,6 +266,42 @@ static void frames_tell_times_and_ends(void **state)
 	reply_finish(&reply);
 }
 
+static void only_lines_that_have_the_text_are_sent(void **state)
+{
+	struct far *far = *state;
+	struct reply all, found, late;
+
+	ask_stream(far->bed, &all, LOGS "stdout?follow=1", NULL);
+	ask_stream(far->bed, &found, LOGS "stdout?follow=1&match=loss", NULL);
+	ask_stream(far->bed, &late, LOGS "stderr?follow=1&match=x", NULL);
+	write_log(far, "stdout", "loss 1\nstep\nloss");
+	reply_wait_text(&all, "loss 1\nstep\nloss");
+	reply_wait_text(&found, "loss 1\n");
+	expect_text(far, LOGS "stdout?match=LOSS&ignore_case=1", "loss 1\nloss");
+	write_log(far, "stdout", " 2\nend of loss");
+	write_log(far, "stderr", "y\nx");
+	reply_wait_text(&found, "loss 1\nloss 2\n");
+	log_send_end(far->sender);
+	reply_wait_text(&found, "loss 1\nloss 2\nend of loss");
+	reply_wait_text(&late, "x");
+	reply_finish(&all);
+	reply_finish(&found);
+	reply_finish(&late);
+}
+
+/* The lines between two that are found are read once, and do not travel. */
+static void a_large_log_is_searched_where_it_is(void **state)
+{
+	struct far *far = *state;
+	struct str text cleanup_str = {0};
+
+	for (int i = 0; i < 200000; i++)
+		str_append_format(&text, "line %d\n", i);
+	write_log(far, "stdout", text.text);
+	expect_text(far, LOGS "stdout?match=e%20199999%0Ae%2077777", "line 77777\nline 199999\n");
+	assert_true(far->pieces <= 2);
+}
+
 /* ---- many, and slow ones ------------------------------------------------------------------ */
 
 static void followers_of_one_log_share_what_is_sent(void **state)
@@ -461,6 +497,8 @@ int main(void)
 		on_far(they_are_read_where_they_are),
 		on_far(they_are_followed_over_rotation_and_truncation),
 		on_far(what_is_larger_than_a_piece_comes_whole),
+		on_far(only_lines_that_have_the_text_are_sent),
+		on_far(a_large_log_is_searched_where_it_is),
 		on_far(frames_tell_times_and_ends),
 		on_far(followers_of_one_log_share_what_is_sent),
 		on_far(who_does_not_read_is_not_sent_more),

@@ -13,13 +13,24 @@
 
 static const char id[] = "tony-20261121-061400-1f3a";
 
-static void assert_logs(void **state, const char *line, const char *expected)
+static void assert_exit(void **state, const char *line, int expected_code, const char *expected)
 {
 	int code = bed_run(state, line);
 
-	if (code != 0)
+	if (code != expected_code)
 		fail_msg("%s: exit %d: %s", line, code, bed_err());
 	assert_string_equal(bed_out(), expected);
+}
+
+static void assert_logs(void **state, const char *line, const char *expected)
+{
+	assert_exit(state, line, 0, expected);
+}
+
+/* As grep tells it. */
+static void assert_none_found(void **state, const char *line)
+{
+	assert_exit(state, line, 1, "");
 }
 
 static void open_job(struct bed_job *bed)
@@ -60,7 +71,7 @@ static void a_progress_bar_shows_its_last_state(void **state)
 	bed_job_write(&bed, "worker-0-1/stdout", "a\r 50%\r100%\nof DOS\r\n\r\n");
 	bed_job_write(&bed, "worker-0-1/stderr", "10%\r20%\r");
 	assert_logs(state, "logs -t worker:0", "100%\nof DOS\n\nstderr| 20%\n");
-	assert_logs(state, "logs -t worker:0 --grep 50", "");
+	assert_none_found(state, "logs -t worker:0 --grep 50");
 	bed_job_close(&bed);
 }
 
@@ -89,7 +100,13 @@ static void lines_are_chosen_by_expression(void **state)
 	assert_logs(state, "logs --grep ^loss..", "chief:0| loss 0.5\nchief:0| loss 12\n");
 	assert_logs(state, "logs --grep (5|y.1)$", "chief:0| loss 0.5\nchief:0| accuracy 1\n");
 	/* An expression ends with its line. */
-	assert_logs(state, "logs --grep loss.0.5.loss", "");
+	assert_none_found(state, "logs --grep loss.0.5.loss");
+	assert_none_found(state, "logs --grep ^LOSS..");
+	assert_logs(state, "logs -i --grep ^LOSS..", "chief:0| loss 0.5\nchief:0| loss 12\n");
+	assert_logs(state, "logs --grep ^loss.. --count", "2\n");
+	assert_exit(state, "logs --grep none -c", 1, "0\n");
+	assert_exit(state, "logs -c", 2, "");
+	assert_exit(state, "logs -i", 2, "");
 	bed_job_close(&bed);
 }
 
@@ -159,7 +176,7 @@ static void lost_output_is_not_told_as_none(void **state)
 	assert_logs(state, "logs", "");
 	assert_text_has(bed_err(), "tony: warning: worker:0: 3 lines of its output were lost");
 	assert_null(strstr(bed_err(), "has written nothing"));
-	assert_logs(state, "logs --grep x", "");
+	assert_none_found(state, "logs --grep x");
 	assert_text_has(bed_err(), "has written nothing so far of what is asked for");
 	bed_job_close(&bed);
 }

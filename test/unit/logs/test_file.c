@@ -83,11 +83,11 @@ static void another_reader_goes_on_where_one_was(void **state)
 	char position[LOG_POSITION_SIZE];
 	struct log_span span;
 
-	log_file_tell(reader, position);
+	log_source_tell(reader, position);
 	assert_string_equal(position, "oldest");
 	scratch_append(state, "stdout", "0123456789");
 	assert_true(log_source_next(reader, 4, &span));
-	log_file_tell(reader, position);
+	log_source_tell(reader, position);
 	log_source_destroy(reader);
 	assert_read(state, position, "456789");
 	/* Also when that part is not the newest any more. */

@@ -14,6 +14,8 @@
 #include "logs/live.h"
 #include "logs/merge.h"
 
+static const struct log_search everything = {0};
+
 /* An AM whose only task is worker:0, which has a container. */
 struct far {
 	pid_t pid;
@@ -116,7 +118,7 @@ static void await_numbers(struct far *far, struct log_lines *lines, int count)
 static void a_log_is_followed_until_the_job_ends(void **state)
 {
 	struct far *far = *state;
-	struct log_source *source = log_live_follow(far->live, "worker:0", "stdout");
+	struct log_source *source = log_live_follow(far->live, "worker:0", "stdout", &everything);
 	struct log_lines *lines = log_lines_create(source);
 	struct log_line line;
 
@@ -156,9 +158,9 @@ static void a_log_that_is_read_slowly_is_sent_slowly(void **state)
 	char *path cleanup_free = fs_join(far->directory, "stdout");
 	FILE *file = fopen(path, "we");
 	struct log_lines *lines =
-		log_lines_create(log_live_follow(far->live, "worker:0", "stdout"));
+		log_lines_create(log_live_follow(far->live, "worker:0", "stdout", &everything));
 	struct log_lines *other =
-		log_lines_create(log_live_follow(far->live, "worker:0", "stderr"));
+		log_lines_create(log_live_follow(far->live, "worker:0", "stderr", &everything));
 
 	for (int i = 0; i < LINES; i++)
 		fprintf(file, "%0100d\n", i);
@@ -200,7 +202,9 @@ static void what_is_there_is_merged_by_time(void **state)
 		}
 		append(far, index, times.text);
 		append(far, names[which], text.text);
-		log_merge_add(merge, log_live_follow(far->live, "worker:0", names[which]), "", -1);
+		log_merge_add(merge,
+			      log_live_follow(far->live, "worker:0", names[which], &everything), "",
+			      -1);
 	}
 	log_live_ask(far->live, &far->door);
 	while (count < 2 * LINES) {

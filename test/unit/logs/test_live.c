@@ -14,6 +14,8 @@
 #define REPLIES_MAX 4
 #define STREAM	    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
+static const struct log_search everything = {0};
+
 /* Gives one answer to each connection, then ends it. */
 struct server {
 	int fd;
@@ -96,7 +98,8 @@ static void what_there_is_now_is_asked_for_in_pieces(void **state)
 	struct server server = {.replies = {first, second}, .count = 2};
 
 	server_start(&server);
-	struct log_source *source = log_live_present(&server.door, "worker:1", 3, "stdout");
+	struct log_source *source =
+		log_live_present(&server.door, "worker:1", 3, "stdout", &everything);
 	struct log_lines *lines = log_lines_create(source);
 	read_lines(lines, true, &text);
 	server_end(&server);
@@ -117,7 +120,8 @@ static void the_last_lines_are_asked_for(void **state)
 	struct server server = {.replies = {reply}, .count = 1};
 
 	server_start(&server);
-	struct log_source *source = log_live_present(&server.door, "worker:1", 1, "stderr");
+	struct log_source *source =
+		log_live_present(&server.door, "worker:1", 1, "stderr", &everything);
 	struct log_lines *lines = log_lines_create(source);
 	assert_int_equal(log_source_seek(source, "tail:2"), 0);
 	read_lines(lines, true, &text);
@@ -137,11 +141,14 @@ static void a_log_that_is_not_there_is_empty(void **state)
 		.count = 3};
 
 	server_start(&server);
-	struct log_source *source = log_live_present(&server.door, "worker:1", 1, "stderr");
+	struct log_source *source =
+		log_live_present(&server.door, "worker:1", 1, "stderr", &everything);
 	struct log_lines *lines = log_lines_create(source);
-	struct log_source *gone = log_live_present(&server.door, "worker:1", 1, "stderr");
+	struct log_source *gone =
+		log_live_present(&server.door, "worker:1", 1, "stderr", &everything);
 	struct log_lines *gone_lines = log_lines_create(gone);
-	struct log_source *denied = log_live_present(&server.door, "worker:1", 1, "stderr");
+	struct log_source *denied =
+		log_live_present(&server.door, "worker:1", 1, "stderr", &everything);
 	struct log_lines *denied_lines = log_lines_create(denied);
 	read_lines(lines, true, &text);
 	read_lines(gone_lines, true, &text);
@@ -178,7 +185,7 @@ static void a_broken_answer_goes_on_where_it_was(void **state)
 
 	server_start(&server);
 	struct log_live *live = log_live_create();
-	struct log_source *source = log_live_follow(live, "worker:0", "stdout");
+	struct log_source *source = log_live_follow(live, "worker:0", "stdout", &everything);
 	struct log_lines *lines = log_lines_create(source);
 	wait_until(str_equal(follow(live, &server, lines, &text), "10 a|10 b|20 c|20 d|20 e|20 f"));
 	while (log_live_wait(live, PATIENCE_MS))
@@ -203,7 +210,7 @@ static void nonsense_ends_the_log(void **state)
 
 	server_start(&server);
 	struct log_live *live = log_live_create();
-	struct log_source *source = log_live_follow(live, "worker:0", "stdout");
+	struct log_source *source = log_live_follow(live, "worker:0", "stdout", &everything);
 	struct log_lines *lines = log_lines_create(source);
 	log_live_ask(live, &server.door);
 	while (log_live_wait(live, PATIENCE_MS))

@@ -114,7 +114,9 @@ static const struct {
 	 "{\"epoch\":1,\"types\":{\"worker\":[\"127.0.0.1:4001\"]}}", "}"},
 	{"{\"am_attempt\":3,\"order\":\"quit\",\"epoch\":1,\"restart\":0", "",
 	 ",\"logs\":[{\"log\":\"stdout\",\"number\":17,\"from\":\"tail:10\",\"wait\":true},"
-	 "{\"log\":\"executor\",\"number\":18,\"from\":\"oldest\",\"wait\":false}],"
+	 "{\"log\":\"executor\",\"number\":18,\"from\":\"oldest\",\"wait\":false},"
+	 "{\"log\":\"stderr\",\"number\":19,\"from\":\"oldest\",\"wait\":false,"
+	 "\"match\":\"error\\nloss\",\"ignore_case\":true,\"begun\":true}],"
 	 "\"preempted\":true,\"numbers\":5}"},
 };
 

@@ -1,0 +1,107 @@
+#include "logs/filter.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "logs/lines.h"
+
+struct filter {
+	struct log_source base;
+	struct log_search search;
+	struct log_lines *lines;
+	size_t searched;      /* bytes, in this turn */
+	struct log_span rest; /* of a line that was found */
+};
+
+static void take_line(struct filter *filter, const struct log_line *line)
+{
+	filter->rest = (struct log_span){.bytes = line->text,
+					 .length = line->length + line->has_newline,
+					 .time_ms = line->time_ms,
+					 .part = line->part,
+					 .offset = line->offset};
+}
+
+static bool find_line(struct filter *filter)
+{
+	struct log_source *base = &filter->base;
+	struct log_line line;
+
+	base->is_busy = false;
+	while (log_lines_next(filter->lines, base->takes_begun, &line)) {
+		filter->searched += line.length + 1;
+		if (log_search_finds(&filter->search, line.text, line.length)) {
+			take_line(filter, &line);
+			return true;
+		}
+		if (filter->searched >= LOG_TURN) {
+			filter->searched = 0;
+			base->is_busy = true;
+			return false;
+		}
+	}
+	return false;
+}
+
+static bool next(struct log_source *base, size_t most, struct log_span *span)
+{
+	struct filter *filter = (struct filter *)base;
+	struct log_span *rest = &filter->rest;
+
+	if (rest->length == 0 && !find_line(filter))
+		return false;
+	*span = *rest;
+	if (span->length > most)
+		span->length = most;
+	rest->bytes += span->length;
+	rest->length -= span->length;
+	rest->offset += (int64_t)span->length;
+	return true;
+}
+
+static void go(struct log_source *base, const struct log_position *position)
+{
+	struct filter *filter = (struct filter *)base;
+
+	filter->rest.length = 0;
+	log_lines_go(filter->lines, position);
+}
+
+static void tell(const struct log_source *base, char *position)
+{
+	const struct filter *filter = (const struct filter *)base;
+	const struct log_position at = {
+		.kind = LOG_AT_PART, .part = filter->rest.part, .number = filter->rest.offset};
+
+	if (filter->rest.length > 0)
+		log_position_format(&at, position);
+	else
+		log_lines_tell(filter->lines, position);
+}
+
+static void destroy(struct log_source *base)
+{
+	struct filter *filter = (struct filter *)base;
+
+	log_lines_destroy(filter->lines);
+	log_search_finish(&filter->search);
+	free(filter);
+}
+
+struct log_source *log_filter_open(struct log_source *source, const struct log_search *search)
+{
+	static const struct log_source_ops ops = {
+		.grows = true, .next = next, .go = go, .tell = tell, .destroy = destroy};
+	struct filter *filter;
+
+	if (!search->text)
+		return source;
+	filter = mem_alloc(sizeof(*filter));
+	filter->base = (struct log_source){.ops = &ops,
+					   .attempt = source->attempt,
+					   .cut = source->cut,
+					   .takes_begun = search->takes_begun};
+	filter->search = log_search_copy(search);
+	filter->lines = log_lines_create(source);
+	return &filter->base;
+}

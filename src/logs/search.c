@@ -1,0 +1,66 @@
+#include "logs/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "logs/lines.h"
+
+struct log_search log_search_copy(const struct log_search *search)
+{
+	struct log_search copy = *search;
+
+	copy.text = search->text ? mem_strdup(search->text) : NULL;
+	return copy;
+}
+
+void log_search_finish(struct log_search *search)
+{
+	free(search->text);
+	*search = (struct log_search){0};
+}
+
+bool log_search_is_valid(const char *text)
+{
+	size_t length = strlen(text);
+
+	return length > 0 && length <= LOG_SEARCH_MAX && text[0] != '\n' &&
+	       text[length - 1] != '\n' && !strstr(text, "\n\n") && str_is_utf8(text, length);
+}
+
+bool log_search_is_same(const struct log_search *left, const struct log_search *right)
+{
+	return str_equal(left->text, right->text) && left->any_case == right->any_case &&
+	       left->takes_begun == right->takes_begun;
+}
+
+static void fold(const char *text, size_t length, char *folded)
+{
+	for (size_t i = 0; i < length; i++)
+		folded[i] = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] | 0x20) : text[i];
+}
+
+bool log_search_finds(const struct log_search *search, const char *line, size_t length)
+{
+	char folded_line[LOG_LINE_CAP], folded_text[LOG_SEARCH_MAX];
+	const char *text = search->text;
+	size_t left = strlen(text);
+
+	if (search->any_case) {
+		fold(line, length, folded_line);
+		fold(text, left, folded_text);
+		line = folded_line;
+		text = folded_text;
+	}
+	for (;;) {
+		const char *end = memchr(text, '\n', left);
+		size_t count = end ? (size_t)(end - text) : left;
+		if (memmem(line, length, text, count))
+			return true;
+		if (!end)
+			return false;
+		text += count + 1;
+		left -= count + 1;
+	}
+}

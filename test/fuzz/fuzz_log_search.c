@@ -1,0 +1,48 @@
+/* A user's expression: no line that matches it is without one of its texts. The first line of the
+ * input is the expression, the rest the line. */
+#include <regex.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "logs/lines.h"
+#include "logs/regex.h"
+#include "logs/search.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The expressions for which the C library takes long are not the issue here. */
+static bool is_quick(const char *regex)
+{
+	return strlen(regex) <= 24 && strcspn(regex, "{") > strlen(regex) - 6 &&
+	       !strpbrk(regex, "123456789");
+}
+
+static void check(const char *regex, const char *line, bool any_case)
+{
+	struct log_search search = {.text = log_regex_texts(regex), .any_case = any_case};
+	regex_t compiled;
+
+	if (search.text && is_quick(regex) &&
+	    regcomp(&compiled, regex, REG_EXTENDED | REG_NOSUB | (any_case ? REG_ICASE : 0)) == 0) {
+		if (regexec(&compiled, line, 0, NULL, 0) == 0 &&
+		    !log_search_finds(&search, line, strlen(line)))
+			BUG("a line that matches is not found");
+		regfree(&compiled);
+	}
+	log_search_finish(&search);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *regex cleanup_free = mem_strndup((const char *)data, size < 400 ? size : 400);
+	char *line = strchr(regex, '\n');
+
+	if (line)
+		*line++ = '\0';
+	check(regex, line ? line : "", false);
+	check(regex, line ? line : "", true);
+	return 0;
+}
