@@ -78,8 +78,8 @@ static void tell_end(struct am *am, enum job_state state, const char *message)
 					  .journal = am->place.journal,
 					  .history = history};
 	bool done = false;
-	am->scheduler_ops->finish(am->scheduler, &end, on_done, &done);
-	am_run_until(am, &done);
+	if (!am->scheduler_ops->finish(am->scheduler, &end, on_done, &done))
+		am_run_until(am, &done);
 	if (history)
 		fs_remove_tree(history, NULL);
 }
@@ -104,6 +104,6 @@ enum job_state am_end(struct am *am)
 	tell_end(am, status.state, message);
 	api_drain(am->api, DRAIN_MS, on_done, &drained);
 	am_run_until(am, &drained);
-	am_withdraw(am->job_dir); /* the guardian does so, too, unless it was killed */
+	am_withdraw(am->job_dir, true); /* the guardian does so, too, unless it was killed */
 	return status.state;
 }

@@ -70,11 +70,20 @@ static void write_last_line(const struct am *am)
 	cause_finish(&cause);
 }
 
+/* Whether the job's history is this guardian's to bring away: with remote_am the AM does that, or
+ * the next one. */
+static bool has_last_duty(const struct am *am)
+{
+	return !am->place.may_return ||
+	       (!am->scheduler_ops->traits->remote_am && record_ends_journal(am->place.journal));
+}
+
 static void conclude(struct am *am)
 {
-	am_withdraw(am->job_dir);
+	bool is_last = has_last_duty(am);
+	am_withdraw(am->job_dir, is_last);
 	am_give_up_reserve(am->job_dir);
-	if (!am->place.may_return) {
+	if (is_last) {
 		write_last_line(am);
 		am_notify_alone(am);
 		am->scheduler_ops->guardian.publish(am->job, am->job_dir);

@@ -61,8 +61,8 @@ int am_find_all(struct am *am, const char *job_dir, struct err *err);
 
 /* The space for the journal's last lines, so that they can be written. */
 void am_give_up_reserve(const char *job_dir);
-/* Nobody on this machine is to find an AM there any more, nor is another one to follow. */
-void am_withdraw(const char *job_dir);
+/* Nobody on this machine is to find this AM there any more. `is_last`: nor will another follow. */
+void am_withdraw(const char *job_dir, bool is_last);
 
 /* ---- am_hold.c ---- */
 

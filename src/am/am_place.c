@@ -19,12 +19,14 @@ void am_give_up_reserve(const char *job_dir)
 	unlink(path);
 }
 
-void am_withdraw(const char *job_dir)
+void am_withdraw(const char *job_dir, bool is_last)
 {
 	char *path cleanup_free = fs_join(job_dir, "am.json");
 	char *kv_file cleanup_free = fs_join(job_dir, KV_FILE);
 	char *rendezvous_file cleanup_free = fs_join(job_dir, RENDEZVOUS_FILE);
 	unlink(path);
+	if (!is_last)
+		return;
 	unlink(kv_file);
 	unlink(rendezvous_file);
 }

@@ -366,14 +366,15 @@ static void adopt(struct am *am)
 		bool is_asked = am->scheduler_ops->traits->starts_by_itself &&
 				task->state == TASK_REQUESTED;
 		if (task->has_container || is_asked)
-			items[count++] = (struct scheduler_adoption){.task = i,
-								     .attempt = task->attempt,
-								     .type = task->type,
-								     .index = task->index,
-								     .container = task->container,
-								     .host = task->host,
-								     .is_reachable = task->door > 0,
-								     .is_asked = is_asked};
+			items[count++] =
+				(struct scheduler_adoption){.request = {.task = i,
+									.attempt = task->attempt,
+									.type = task->type,
+									.index = task->index},
+							    .container = task->container,
+							    .host = task->host,
+							    .is_reachable = task->door > 0,
+							    .is_asked = is_asked};
 	}
 	log_info("AM attempt %d goes on with the job, and with %zu container%s",
 		 am->place.am_attempt, count, str_plural(count));

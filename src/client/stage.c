@@ -19,6 +19,7 @@
 #include "conf/problems.h"
 #include "scheduler/fetch.h"
 #include "scheduler/local_sources.h"
+#include "scheduler/scheduler.h"
 #include "scheduler/state_dir.h"
 
 struct planner {
@@ -321,14 +322,14 @@ static int resolve_types(struct resolver *resolver, const struct stage *stage, s
 	return 0;
 }
 
-int stage_resolve(const struct stage *stage, const struct scheduler_traits *engine, struct job *job,
-		  struct err *err)
+int stage_resolve(const struct stage *stage, struct job *job, struct err *err)
 {
 	char *state cleanup_free = state_dir_find(err);
 
 	if (!state)
 		return -1;
-	char *job_dir cleanup_free = state_dir_job(state, engine->folder, job->id);
+	char *job_dir cleanup_free =
+		state_dir_job(state, scheduler_traits_of(job)->folder, job->id);
 	if (!job->checkpoint_dir)
 		job->checkpoint_dir = fs_join(job_dir, "checkpoint");
 	job->output_dir =

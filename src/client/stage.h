@@ -14,7 +14,6 @@
 #define TONY_CLIENT_STAGE_H
 
 #include "client/describe.h"
-#include "scheduler/scheduler.h"
 
 enum stage_kind {
 	STAGE_LINK,	      /* a symbolic link to the source */
@@ -52,8 +51,7 @@ void stage_finish(struct stage *stage);
 #define cleanup_stage __attribute__((cleanup(stage_finish)))
 
 /* Gives the job its checkpoint directory too, where the user chose none. */
-int stage_resolve(const struct stage *stage, const struct scheduler_traits *engine, struct job *job,
-		  struct err *err);
+int stage_resolve(const struct stage *stage, struct job *job, struct err *err);
 
 /* Into the directory that the scheduler has made; reads standard input, if it was planned. Makes
  * the checkpoint directory too. `interrupted`: as stage_clone() has it. */

@@ -119,7 +119,7 @@ static void note_sources(const char *job_dir, struct map *used)
 static bool is_over(const struct scheduler_traits *engine, const char *job_dir)
 {
 	return local_job_ended_before(job_dir, INT64_MAX) ||
-	       (!engine->restarts_am && local_job_life(job_dir, NULL) == LOCAL_GONE);
+	       (!engine->restarts_am && local_job_life(&local_engine, job_dir, NULL) == LOCAL_GONE);
 }
 
 /* 0: the engine has had no job. -1: its folder or a description cannot be read. */

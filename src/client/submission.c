@@ -82,7 +82,7 @@ static int start(const struct scheduler_client_ops *ops, const struct stage *sta
 		 struct provenance *provenance, struct job *job, struct job_door *door,
 		 struct err *err)
 {
-	if (!ops->traits->staged && stage_resolve(stage, ops->traits, job, err) < 0)
+	if (!ops->traits->staged && stage_resolve(stage, job, err) < 0)
 		return -1;
 	hold_signals();
 	if (ops->traits->staged && stage_send(stage, job, ops, watch_was_interrupted, err) < 0)

@@ -26,7 +26,10 @@ static int find_container(struct settings *settings, struct err *err)
 			       "this is no container: executors are started by a scheduler");
 	struct scheduler_container found = {0};
 	int result = ops->container.find(&found, err);
-	settings->scheduler = ops->traits;
+	/* A container that is a directory of this machine does not say whose it is. */
+	const struct scheduler_traits *own =
+		found.job && ops->traits->shares_files ? scheduler_traits_of(found.job) : NULL;
+	settings->scheduler = own ? own : ops->traits;
 	settings->job = found.job;
 	settings->token = found.token;
 	settings->token_file = found.token_file;

@@ -98,12 +98,9 @@ void local_adopt(struct scheduler *scheduler, const struct scheduler_adoption *i
 	struct container *container;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct scheduler_request request = {.task = items[i].task,
-							  .attempt = items[i].attempt,
-							  .type = items[i].type,
-							  .index = items[i].index};
-		container = local_container_add(local, &request);
-		mem_replace(&local->tasks[request.task].last_name, mem_strdup(container->name));
+		container = local_container_add(local, &items[i].request);
+		mem_replace(&local->tasks[items[i].request.task].last_name,
+			    mem_strdup(container->name));
 		container_adopt(container);
 	}
 	end_strangers(local);

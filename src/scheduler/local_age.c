@@ -171,13 +171,13 @@ void local_age(const struct scheduler_traits *engine, const struct local_ages *a
 	}
 }
 
-void local_upkeep(const struct scheduler_traits *engine, const struct job *job)
+void local_upkeep(const struct job *job, int64_t max_age_ms)
 {
 	const struct local_ages ages = {
 		.logs_ms = job_config_ms(job, "tony.jobs.max-age", 1000),
 		.whole_ms = job_config_ms(job, "tony.jobs.results-max-age", 1000)};
 
-	local_age(engine, &ages);
+	local_age(scheduler_traits_of(job), &ages);
 }
 
 static bool has_ended(const char *job_dir, int64_t until_ms)
@@ -188,25 +188,26 @@ static bool has_ended(const char *job_dir, int64_t until_ms)
 }
 
 /* Jobs that have lost their AM for good get their end by being listed. */
-static int settle_all(struct err *err)
+static int settle_all(const struct local_engine *engine, struct err *err)
 {
 	struct job_summary *live;
 	size_t count;
 
-	if (local_jobs_list(INT64_MAX, &live, &count, err) < 0)
+	if (local_jobs_list(engine, INT64_MAX, &live, &count, err) < 0)
 		return -1;
 	job_summaries_free(live, count);
 	return 0;
 }
 
-int local_ended(int64_t until_ms, struct str_list *ids, struct err *err)
+int local_ended(const struct local_engine *engine, int64_t until_ms, struct str_list *ids,
+		struct err *err)
 {
 	char *state cleanup_free = state_dir_find(err);
-	char *jobs cleanup_free = state ? fs_join(state, local_traits.folder) : NULL;
+	char *jobs cleanup_free = state ? fs_join(state, engine->traits->folder) : NULL;
 	DIR *directory cleanup_dir = NULL;
 	const struct dirent *entry;
 
-	if (!jobs || settle_all(err) < 0)
+	if (!jobs || settle_all(engine, err) < 0)
 		return -1;
 	directory = opendir(jobs);
 	while (directory && (entry = readdir(directory))) {

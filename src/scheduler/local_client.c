@@ -135,7 +135,7 @@ static int start(const struct job *job, struct job_door *door, struct err *err)
 			return err_set(err, ERR_FAILED, "%s failed to start: %s", job->id,
 				       err_message(&why));
 	}
-	local_job_life(door->job_dir, &door->address);
+	local_job_life(&local_engine, door->job_dir, &door->address);
 	if (door->claim > 0)
 		close(door->claim);
 	door->claim = 0;
@@ -146,7 +146,7 @@ static int kill_job(const struct job_door *door, const char *reason, struct err 
 {
 	char *host cleanup_free = local_job_host(door->job_dir);
 
-	if (local_job_life(door->job_dir, NULL) == LOCAL_ELSEWHERE)
+	if (local_job_life(&local_engine, door->job_dir, NULL) == LOCAL_ELSEWHERE)
 		return err_set(err, ERR_UNREACHABLE, "%s runs on %s: kill it there",
 			       fs_basename(door->job_dir), host);
 	char *message cleanup_free =
@@ -156,25 +156,24 @@ static int kill_job(const struct job_door *door, const char *reason, struct err 
 
 /* ---- the interface ------------------------------------------------------------------------ */
 
-static int prepare(const struct job *job, struct job_door *door, struct err *err)
+static int find(const char *id, struct job_door *door, char **full_id, struct err *err)
 {
-	return local_job_prepare(&local_traits, job, door, err);
+	return local_jobs_find(&local_engine, id, door, full_id, err);
 }
 
-static void keep_up(const struct job *job, int64_t max_age_ms)
+static int list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count, struct err *err)
 {
-	local_upkeep(&local_traits, job);
-}
-
-static struct job_logs *logs_shown(const struct job *job, const char *id, const char *owner,
-				   struct err *err)
-{
-	return local_logs_shown(&local_traits, id, owner, err);
+	return local_jobs_list(&local_engine, ended_since_ms, jobs, count, err);
 }
 
 static int remove_job(const char *id, struct removal *removal, struct err *err)
 {
 	return local_removal_remove(&local_traits, id, removal, err);
+}
+
+static int list_ended(int64_t until_ms, struct str_list *ids, struct err *err)
+{
+	return local_ended(&local_engine, until_ms, ids, err);
 }
 
 const struct scheduler_client_ops local_scheduler_client = {
@@ -183,15 +182,15 @@ const struct scheduler_client_ops local_scheduler_client = {
 	.is_id = local_jobs_is_id,
 	.preflight = preflight,
 	.neighbours = tell_neighbours,
-	.prepare = prepare,
+	.prepare = local_job_prepare,
 	.start = start,
-	.upkeep = keep_up,
-	.find = local_jobs_find,
-	.list = local_jobs_list,
+	.upkeep = local_upkeep,
+	.find = find,
+	.list = list,
 	.logs = local_logs,
-	.logs_shown = logs_shown,
+	.logs_shown = local_logs_shown,
 	.history_trouble = local_history_trouble,
 	.kill = kill_job,
 	.remove = remove_job,
-	.ended = local_ended,
+	.ended = list_ended,
 };

@@ -33,9 +33,7 @@ static void on_limit(evutil_socket_t fd, short what, void *data)
 {
 	struct local_finish *finish = data;
 
-	if (finish->child.pid > 0)
-		log_warning("the history is not published after %d minutes: given up",
-			    PUBLISH_MS / 60000);
+	log_warning("the history is not published after %d minutes: given up", PUBLISH_MS / 60000);
 	child_kill(&finish->child);
 	finish->done(finish->data);
 }
@@ -69,7 +67,7 @@ static bool start(struct local *local, const char *history)
 	return false;
 }
 
-void local_finish(struct scheduler *scheduler, const struct scheduler_end *end,
+bool local_finish(struct scheduler *scheduler, const struct scheduler_end *end,
 		  void (*done)(void *data), void *data)
 {
 	struct local *local = (struct local *)scheduler;
@@ -81,7 +79,10 @@ void local_finish(struct scheduler *scheduler, const struct scheduler_end *end,
 		BUG("no timer");
 	local->finish = finish;
 	local_end_stdin(local->job_dir);
-	timer_start(finish->limit, start(local, end->history) ? PUBLISH_MS : 0);
+	if (!start(local, end->history))
+		return true;
+	timer_start(finish->limit, PUBLISH_MS);
+	return false;
 }
 
 void local_finish_destroy(struct local_finish *finish)

@@ -159,7 +159,7 @@ void local_queue_settle(struct local *local);
 
 /* ---- local_finish.c ---- */
 
-void local_finish(struct scheduler *scheduler, const struct scheduler_end *end,
+bool local_finish(struct scheduler *scheduler, const struct scheduler_end *end,
 		  void (*done)(void *data), void *data);
 void local_finish_destroy(struct local_finish *finish); /* NULL is fine */
 

@@ -124,7 +124,10 @@ static enum local_life judge_origin(const char *job_dir)
 	return str_equal(origin.items[1], here.items[1]) ? LOCAL_LIVE : LOCAL_GONE;
 }
 
-enum local_life local_job_life(const char *job_dir, char **address)
+const struct local_engine local_engine = {&local_traits, state_dir_is_held};
+
+enum local_life local_job_life(const struct local_engine *engine, const char *job_dir,
+			       char **address)
 {
 	enum local_life life = judge_origin(job_dir);
 	char *found cleanup_free = NULL;
@@ -132,13 +135,15 @@ enum local_life local_job_life(const char *job_dir, char **address)
 	if (life != LOCAL_LIVE)
 		return life;
 	if (read_am(job_dir, &found)) {
-		if (!state_dir_is_held(job_dir))
+		if (!engine->is_held(job_dir))
 			return LOCAL_GONE;
 		if (address)
 			*address = mem_steal(&found);
 		return LOCAL_LIVE;
 	}
-	return is_claimed(job_dir) || has_processes(job_dir) ? LOCAL_STARTING : LOCAL_GONE;
+	return is_claimed(job_dir) || engine->is_held(job_dir) || has_processes(job_dir)
+		       ? LOCAL_STARTING
+		       : LOCAL_GONE;
 }
 
 bool local_job_is_idle(const char *job_dir)

@@ -5,6 +5,14 @@
 #include "job/view.h"
 #include "scheduler/scheduler.h"
 
+/* An engine whose jobs are directories of this machine. */
+struct local_engine {
+	const struct scheduler_traits *traits;
+	/* False: none of the job's AMs runs, and none will follow. */
+	bool (*is_held)(const char *job_dir);
+};
+extern const struct local_engine local_engine;
+
 enum local_life {
 	LOCAL_LIVE,	 /* its AM runs, or is killed and comes back at the same address */
 	LOCAL_STARTING,	 /* it is being submitted, or its AM comes up */
@@ -16,13 +24,12 @@ enum local_life {
  * job without an AM whose claim nobody holds was given up. -1: `err`. */
 int local_job_claim(const char *job_dir, struct err *err);
 
-/* See scheduler_client_ops: the job's directory in the engine's folder, claimed (door->claim). In
- * local_prepare.c. */
-int local_job_prepare(const struct scheduler_traits *engine, const struct job *job,
-		      struct job_door *door, struct err *err);
+/* See scheduler_client_ops: the job's directory, claimed (door->claim). In local_prepare.c. */
+int local_job_prepare(const struct job *job, struct job_door *door, struct err *err);
 
 /* `address` (NULL: not wanted) gets that of a live AM, which the caller frees. */
-enum local_life local_job_life(const char *job_dir, char **address);
+enum local_life local_job_life(const struct local_engine *engine, const char *job_dir,
+			       char **address);
 
 /* "TONY_JOB_ID=...", in the environment of all its processes. The caller frees. */
 char *local_job_mark(const char *job_dir);
@@ -61,6 +68,7 @@ int local_job_fail(const char *job_dir, const struct cause *cause, struct err *e
 
 /* The same for a job that is LOCAL_GONE and not final: it failed, if it ever had an AM. True when
  * its journal has grown. A job that was removed meanwhile is nobody's trouble. */
-bool local_job_settle(const char *job_dir, const struct job_view *view);
+bool local_job_settle(const struct local_engine *engine, const char *job_dir,
+		      const struct job_view *view);
 
 #endif

@@ -127,11 +127,13 @@ static int fail_unbegun(const char *job_dir, const char *log, struct err *err)
 	return result;
 }
 
-bool local_job_settle(const char *job_dir, const struct job_view *view)
+bool local_job_settle(const struct local_engine *engine, const char *job_dir,
+		      const struct job_view *view)
 {
 	struct err err cleanup_err = {0};
 
-	if ((view->is_final && !view->notices_due) || local_job_life(job_dir, NULL) != LOCAL_GONE)
+	if ((view->is_final && !view->notices_due) ||
+	    local_job_life(engine, job_dir, NULL) != LOCAL_GONE)
 		return false;
 	const struct ending ending = {
 		.state = view->am_pid ? JOB_FAILED : JOB_KILLED,

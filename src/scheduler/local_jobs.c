@@ -21,9 +21,6 @@
 
 /* ---- all jobs, newest first --------------------------------------------------------------- */
 
-#define INDEX_PLACE "jobs"	/* of what is known of those that have ended */
-#define LIVE_PLACE  "live jobs" /* of those that live */
-
 /* A file system's clock ticks: what was written so lately may be followed by more of that time. */
 enum { TICK_US = 100000 };
 
@@ -35,6 +32,7 @@ struct place {
 };
 
 struct places {
+	const struct local_engine *engine;
 	struct place *items;
 	size_t count;
 	struct job_index index;
@@ -103,7 +101,7 @@ static void consider_all(struct places *places, DIR *directory, const char *jobs
 {
 	const struct dirent *entry;
 
-	job_index_read(INDEX_PLACE, &places->index);
+	job_index_read(places->engine->traits->folder, &places->index);
 	struct map *known = known_jobs(&places->index);
 	while ((entry = readdir(directory))) {
 		struct job_index_entry *job = map_get(known, entry->d_name);
@@ -120,7 +118,7 @@ static void consider_all(struct places *places, DIR *directory, const char *jobs
 static int find_places(struct places *places, const char *id, bool trusts, struct err *err)
 {
 	char *state cleanup_free = state_dir_find(err);
-	char *jobs cleanup_free = state ? fs_join(state, local_traits.folder) : NULL;
+	char *jobs cleanup_free = state ? fs_join(state, places->engine->traits->folder) : NULL;
 	if (!jobs)
 		return -1;
 	if (id)
@@ -143,12 +141,12 @@ static bool is_there(const struct place *place)
 }
 
 /* Reads a job; one whose AM is gone has ended by then. */
-static int read_settled(const char *job_dir, struct job **job, struct job_view **view,
-			struct err *err)
+static int read_settled(const struct local_engine *engine, const char *job_dir, struct job **job,
+			struct job_view **view, struct err *err)
 {
 	if (local_job_read(job_dir, job, view, err) < 0)
 		return -1;
-	if (!local_job_settle(job_dir, *view))
+	if (!local_job_settle(engine, job_dir, *view))
 		return 0;
 	job_view_destroy(*view);
 	job_destroy(*job);
@@ -158,19 +156,20 @@ static int read_settled(const char *job_dir, struct job **job, struct job_view *
 /* ---- list --------------------------------------------------------------------------------- */
 
 /* False: there is no such job (any more), or it is passed over. */
-static bool read_job(const struct place *place, struct job_summary *summary)
+static bool read_job(const struct local_engine *engine, const struct place *place,
+		     struct job_summary *summary)
 {
 	struct err flaw cleanup_err = {0};
 	struct job_view *view;
 	struct job *job;
 
 	if (local_job_read_end(place->dir, &job, &view) < 0 &&
-	    read_settled(place->dir, &job, &view, &flaw) < 0) {
+	    read_settled(engine, place->dir, &job, &view, &flaw) < 0) {
 		if (local_job_is_there(place->dir))
 			log_warning("%s is passed over: %s", place->id, err_message(&flaw));
 		return false;
 	}
-	scheduler_summarize(&local_traits, job, view, summary);
+	scheduler_summarize(engine->traits, job, view, summary);
 	job_view_destroy(view);
 	job_destroy(job);
 	return true;
@@ -197,6 +196,7 @@ static void keep_index(const char *place, const char *name, const struct job_sum
 /* All of them: what the index does not know is read. */
 static void list_all(const struct places *places, struct job_summary *jobs, size_t *count)
 {
+	const char *folder = places->engine->traits->folder;
 	int64_t *stamps cleanup_free = mem_alloc_array(places->count + 1, sizeof(*stamps));
 	size_t read_anew = 0;
 
@@ -207,7 +207,7 @@ static void list_all(const struct places *places, struct job_summary *jobs, size
 		if (place->known) {
 			*job = place->known->job;
 			place->known->job = (struct job_summary){0};
-		} else if (read_job(place, job)) {
+		} else if (read_job(places->engine, place, job)) {
 			read_anew += job_state_is_final(job->state);
 		} else {
 			continue;
@@ -215,7 +215,7 @@ static void list_all(const struct places *places, struct job_summary *jobs, size
 		++*count;
 	}
 	if (job_index_is_stale(*count, read_anew))
-		keep_index(INDEX_PLACE, INDEX_PLACE, jobs, stamps, *count);
+		keep_index(folder, folder, jobs, stamps, *count);
 }
 
 static bool ended_before(const struct place *place, int64_t time_ms)
@@ -249,10 +249,11 @@ static size_t read_live(const struct places *places, const struct map *known,
 		struct job_summary *job = &jobs[*count];
 		int64_t stamp = stamps[*count] = journal_stamp(place->dir);
 		/* Whose AM is gone has to be settled. */
-		if (entry && entry->stamp == stamp && state_dir_is_held(place->dir)) {
+		if (entry && entry->stamp == stamp && places->engine->is_held(place->dir)) {
 			*job = entry->job;
 			entry->job = (struct job_summary){0};
-		} else if (ended_before(place, ended_since_ms) || !read_job(place, job)) {
+		} else if (ended_before(place, ended_since_ms) ||
+			   !read_job(places->engine, place, job)) {
 			continue;
 		} else {
 			read_anew++;
@@ -267,19 +268,20 @@ static void list_live(const struct places *places, int64_t ended_since_ms, struc
 {
 	int64_t *stamps cleanup_free = mem_alloc_array(places->count + 1, sizeof(*stamps));
 	struct job_index index cleanup_job_index = {0};
+	char *name cleanup_free = mem_printf("live %s", places->engine->traits->folder);
 
-	job_index_read(LIVE_PLACE, &index);
+	job_index_read(name, &index);
 	struct map *known = known_jobs(&index);
 	size_t read_anew = read_live(places, known, ended_since_ms, jobs, stamps, count);
 	map_destroy(known);
 	if (job_index_is_stale(*count, read_anew))
-		keep_index(LIVE_PLACE, JOB_INDEX_LIVE, jobs, stamps, *count);
+		keep_index(name, JOB_INDEX_LIVE, jobs, stamps, *count);
 }
 
-int local_jobs_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *count,
-		    struct err *err)
+int local_jobs_list(const struct local_engine *engine, int64_t ended_since_ms,
+		    struct job_summary **jobs, size_t *count, struct err *err)
 {
-	struct places places cleanup_places = {0};
+	struct places places cleanup_places = {.engine = engine};
 	bool wants_all = ended_since_ms <= 0;
 
 	if (find_places(&places, NULL, !wants_all, err) < 0)
@@ -337,10 +339,11 @@ static bool has_name(const struct place *place, const char *name)
 }
 
 /* An AM that has told of its job's end stays for a moment. */
-static bool is_live(const char *job_dir)
+static bool is_live(const struct local_engine *engine, const char *job_dir)
 {
-	enum local_life life =
-		local_job_is_idle(job_dir) ? LOCAL_GONE : local_job_life(job_dir, NULL);
+	enum local_life life = local_job_is_idle(job_dir) && !engine->is_held(job_dir)
+				       ? LOCAL_GONE
+				       : local_job_life(engine, job_dir, NULL);
 
 	return (life == LOCAL_LIVE || life == LOCAL_STARTING) &&
 	       !local_job_ended_before(job_dir, INT64_MAX);
@@ -384,7 +387,7 @@ static bool match_name(const struct places *places, const char *name, size_t *fo
 			continue;
 		newest = newest < i ? newest : i;
 		*found = i;
-		if (!places->items[i].known && is_live(places->items[i].dir))
+		if (!places->items[i].known && is_live(places->engine, places->items[i].dir))
 			return true;
 	}
 	*found = newest;
@@ -405,7 +408,8 @@ static int choose(const struct places *places, const char *id, size_t *found, st
 				   "no job \"%s\"; `tony list --all` shows those there are", id);
 }
 
-static int open_door(const struct place *place, struct job_door *door, struct err *err)
+static int open_door(const struct local_engine *engine, const struct place *place,
+		     struct job_door *door, struct err *err)
 {
 	char *token cleanup_free = fs_join(place->dir, "token");
 	struct job_door found = {0};
@@ -413,7 +417,7 @@ static int open_door(const struct place *place, struct job_door *door, struct er
 	struct job_view *view;
 	struct job *job;
 
-	if (read_settled(place->dir, &job, &view, err) < 0)
+	if (read_settled(engine, place->dir, &job, &view, err) < 0)
 		return -1;
 	found.ended = view->is_final;
 	job_view_destroy(view);
@@ -426,18 +430,19 @@ static int open_door(const struct place *place, struct job_door *door, struct er
 	found.owner = status.st_uid;
 	found.job_dir = mem_strdup(place->dir);
 	if (!found.ended)
-		local_job_life(place->dir, &found.address);
+		local_job_life(engine, place->dir, &found.address);
 	*door = found;
 	return 0;
 }
 
-int local_jobs_find(const char *id, struct job_door *door, char **full_id, struct err *err)
+int local_jobs_find(const struct local_engine *engine, const char *id, struct job_door *door,
+		    char **full_id, struct err *err)
 {
-	struct places places cleanup_places = {0};
+	struct places places cleanup_places = {.engine = engine};
 	size_t found = 0;
 
 	if (find_places(&places, id, true, err) < 0 || choose(&places, id, &found, err) < 0 ||
-	    open_door(&places.items[found], door, err) < 0)
+	    open_door(engine, &places.items[found], door, err) < 0)
 		return -1;
 	if (full_id)
 		*full_id = mem_strdup(places.items[found].id);

@@ -113,13 +113,15 @@ struct job_logs *local_logs(const struct job_door *door, const struct job *job, 
 	return create_logs(door->job_dir);
 }
 
-struct job_logs *local_logs_shown(const struct scheduler_traits *engine, const char *id,
-				  const char *owner, struct err *err)
+struct job_logs *local_logs_shown(const struct job *job, const char *id, const char *owner,
+				  struct err *err)
 {
 	char *own cleanup_free = user_name_of(geteuid());
 	char *state cleanup_free = str_equal(owner, own) ? state_dir_find(NULL) : NULL;
 	char *job_dir cleanup_free =
-		state && state_dir_is_job_id(id) ? state_dir_job(state, engine->folder, id) : NULL;
+		state && state_dir_is_job_id(id)
+			? state_dir_job(state, scheduler_traits_of(job)->folder, id)
+			: NULL;
 
 	if (job_dir && local_job_is_there(job_dir) && !state_dir_is_cleared(job_dir, false))
 		return create_logs(job_dir);

@@ -9,7 +9,7 @@ struct job_logs *local_logs(const struct job_door *door, const struct job *job, 
 
 /* Those of an ended job for whom its owner lets look at it: while its folder is there, which is
  * read for jobs of this process's user alone. */
-struct job_logs *local_logs_shown(const struct scheduler_traits *engine, const char *id,
-				  const char *owner, struct err *err);
+struct job_logs *local_logs_shown(const struct job *job, const char *id, const char *owner,
+				  struct err *err);
 
 #endif

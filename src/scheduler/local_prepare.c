@@ -43,15 +43,14 @@ static int fill(const struct job *job, struct job_door *door, struct err *err)
 	return fs_write_file(description, text, strlen(text), 0600, err);
 }
 
-int local_job_prepare(const struct scheduler_traits *engine, const struct job *job,
-		      struct job_door *door, struct err *err)
+int local_job_prepare(const struct job *job, struct job_door *door, struct err *err)
 {
 	struct job_door made = {0};
 
 	if (!state_dir_is_job_id(job->id))
 		return err_set(err, ERR_INPUT, "\"%s\" cannot be the name of a job's directory",
 			       job->id);
-	made.job_dir = make_job_dir(engine->folder, job->id, err);
+	made.job_dir = make_job_dir(scheduler_traits_of(job)->folder, job->id, err);
 	if (!made.job_dir)
 		return -1;
 	if (fill(job, &made, err) < 0) {

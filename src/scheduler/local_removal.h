@@ -3,8 +3,8 @@
 #define TONY_SCHEDULER_LOCAL_REMOVAL_H
 
 #include "job/job.h"
+#include "scheduler/local_job.h"
 #include "scheduler/removal.h"
-#include "scheduler/scheduler.h"
 
 /* See scheduler_client_ops. */
 int local_removal_remove(const struct scheduler_traits *engine, const char *id,
@@ -21,7 +21,8 @@ void local_age(const struct scheduler_traits *engine, const struct local_ages *a
 
 /* See scheduler_client_ops; an upkeep goes by the keys tony.jobs.max-age and
  * tony.jobs.results-max-age. */
-void local_upkeep(const struct scheduler_traits *engine, const struct job *job);
-int local_ended(int64_t until_ms, struct str_list *ids, struct err *err);
+void local_upkeep(const struct job *job, int64_t max_age_ms);
+int local_ended(const struct local_engine *engine, int64_t until_ms, struct str_list *ids,
+		struct err *err);
 
 #endif

@@ -35,6 +35,7 @@ const struct scheduler_ops *scheduler_find_place(const char *job_dir, struct sch
 		place->mark = mem_printf("TONY_JOB_ID=%s", fs_basename(job_dir));
 	}
 	bool is_end = job_dir && ops->traits->remote_am;
+	place->may_return = ops->traits->restarts_am && !is_end;
 	int result = is_end ? ops->guardian.find_end(job_dir, place, err)
 			    : ops->find_place(job_dir, place, err);
 	return result < 0 ? NULL : ops;

@@ -64,6 +64,8 @@ struct scheduler_traits {
 };
 
 extern const struct scheduler_traits local_traits, yarn_traits;
+/* Of the job's engine; NULL: this program knows none of that name. */
+const struct scheduler_traits *scheduler_traits_of(const struct job *job);
 
 /* ---- the AM's side ------------------------------------------------------------------------ */
 
@@ -165,16 +167,14 @@ struct scheduler_setup {
 
 /* A container that an earlier AM of this job had, as its journal tells. Borrowed. */
 struct scheduler_adoption {
-	size_t task;
-	int attempt;
-	size_t type; /* of job->types */
-	int index;
+	struct scheduler_request request;
 	const char *container; /* as `allocated` named it; NULL: it has not, and does so now */
 	const char *host;      /* NULL: not known */
 	/* Its executor can be told where this AM is. */
 	bool is_reachable;
 	/* It was asked for, and whether it was allocated is not known: no `container`. Only where
-	 * containers start by themselves: the next request() for it finds it. */
+	 * containers start by themselves: the next request() for it finds it. Its executor, if it
+	 * has one, knows the AM before this one alone: another one is started in its place. */
 	bool is_asked;
 };
 
@@ -212,7 +212,7 @@ struct scheduler_guardian_ops {
 	 * hold. */
 	void (*clean)(const struct job *job, const char *job_dir, struct scheduler_hold *hold);
 	/* The history of a job that has ended is brought to where it is kept, unless it is there;
-	 * the journal tells of a failure. */
+	 * the journal tells of a failure. With restarts_am no other AM is to follow. */
 	void (*publish)(const struct job *job, const char *job_dir);
 };
 
@@ -276,9 +276,9 @@ struct scheduler_ops {
 	 * on its way, and `done` is called from the loop once that is there, or will not be. */
 	bool (*await_files)(struct scheduler *scheduler, void (*done)(void *data), void *data);
 	/* Brings the job's history to where it is kept, and tells who else asks the scheduler how
-	 * the job ended, once all containers have. Calls `done` from the loop, whether it could or
-	 * not. */
-	void (*finish)(struct scheduler *scheduler, const struct scheduler_end *end,
+	 * the job ended, once all containers have. False: that takes a while, and `done` is called
+	 * from the loop, whether it could be done or not. */
+	bool (*finish)(struct scheduler *scheduler, const struct scheduler_end *end,
 		       void (*done)(void *data), void *data);
 	/* Kills what is left and frees. Not from within a listener's call. */
 	void (*close)(struct scheduler *scheduler);

@@ -1,4 +1,7 @@
 /* The engines side by side: what each is. */
+#include "base/mem.h"
+#include "base/str.h"
+#include "job/scheduler_list.h"
 #include "scheduler/scheduler.h"
 
 const struct scheduler_traits local_traits = {
@@ -20,3 +23,17 @@ const struct scheduler_traits yarn_traits = {
 	.has_proxy = true,
 	.is_service = true,
 };
+
+#define DECLARATION(engine) extern const struct scheduler_traits engine##_traits;
+#define POINTER(engine)	    &engine##_traits,
+SCHEDULER_LIST(DECLARATION, DECLARATION)
+
+const struct scheduler_traits *scheduler_traits_of(const struct job *job)
+{
+	static const struct scheduler_traits *const all[] = {SCHEDULER_LIST(POINTER, POINTER)};
+
+	for (size_t i = 0; i < array_length(all); i++)
+		if (str_equal(all[i]->name, job->scheduler ? job->scheduler : all[0]->name))
+			return all[i];
+	return NULL;
+}

@@ -39,11 +39,7 @@ void yarn_adopt(struct scheduler *scheduler, const struct scheduler_adoption *it
 	struct yarn *yarn = (struct yarn *)scheduler;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct scheduler_request request = {.task = items[i].task,
-							  .attempt = items[i].attempt,
-							  .type = items[i].type,
-							  .index = items[i].index};
-		struct yarn_container *container = yarn_container_create(yarn, &request);
+		struct yarn_container *container = yarn_container_create(yarn, &items[i].request);
 		container->state = YARN_LAUNCHED;
 		container->told = container->is_awaited = true;
 		container->is_reachable = items[i].is_reachable;

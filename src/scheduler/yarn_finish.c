@@ -134,7 +134,7 @@ static void publish(struct yarn_finish *finish, const char *history)
 	}
 }
 
-void yarn_finish(struct scheduler *scheduler, const struct scheduler_end *end,
+bool yarn_finish(struct scheduler *scheduler, const struct scheduler_end *end,
 		 void (*done)(void *data), void *data)
 {
 	struct yarn *yarn = (struct yarn *)scheduler;
@@ -155,6 +155,7 @@ void yarn_finish(struct scheduler *scheduler, const struct scheduler_end *end,
 		finish->pending++;
 	if (end->history)
 		publish(finish, end->history);
+	return false;
 }
 
 void yarn_finish_destroy(struct yarn_finish *finish)

@@ -213,7 +213,7 @@ bool yarn_diff_await(struct scheduler *scheduler, void (*done)(void *data), void
 void yarn_diff_destroy(struct yarn_diff *diff); /* NULL is fine */
 
 /* ---- yarn_finish.c ---- */
-void yarn_finish(struct scheduler *scheduler, const struct scheduler_end *end,
+bool yarn_finish(struct scheduler *scheduler, const struct scheduler_end *end,
 		 void (*done)(void *data), void *data);
 void yarn_finish_destroy(struct yarn_finish *finish);
 

@@ -25,7 +25,6 @@ int yarn_find_place(const char *job_dir, struct scheduler_place *place, struct e
 	place->mark = mem_printf("CONTAINER_ID=%s", container.id);
 	place->container = mem_steal(&container.id);
 	place->am_attempt = container.am_attempt;
-	place->may_return = true;
 	hadoop_container_finish(&container);
 	place->token = hadoop_container_token(err);
 	return place->token ? 0 : -1;

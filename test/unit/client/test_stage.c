@@ -120,9 +120,8 @@ static void files_are_linked_and_the_source_is_copied(void **state)
 	add_resource(scene, 0, named);
 	scene->description.src_dir = in(scene, "code");
 	plan(scene);
-	assert_success(
-		stage_resolve(&scene->stage, &local_traits, scene->description.job, &scene->err),
-		&scene->err);
+	assert_success(stage_resolve(&scene->stage, scene->description.job, &scene->err),
+		       &scene->err);
 	assert_int_equal(scene->description.job->types[0].files.count, 2);
 	assert_int_equal(scene->description.job->types[1].files.count, 1);
 	assert_int_equal(resolved(scene, 0, 0)->kind, JOB_FILE_CONTENT);
@@ -153,9 +152,8 @@ static void an_archive_is_unpacked_once_for_all(void **state)
 	add_resource(scene, 1, as_resource);
 	plan(scene);
 	assert_int_equal(scene->stage.types[1].items[1].kind, STAGE_UNPACK);
-	assert_success(
-		stage_resolve(&scene->stage, &local_traits, scene->description.job, &scene->err),
-		&scene->err);
+	assert_success(stage_resolve(&scene->stage, scene->description.job, &scene->err),
+		       &scene->err);
 	assert_string_equal(resolved(scene, 0, 0)->name, "venv");
 	assert_string_equal(resolved(scene, 1, 1)->name, "lib");
 	assert_string_equal(resolved(scene, 0, 0)->source, resolved(scene, 1, 1)->source);
@@ -172,9 +170,8 @@ static void a_source_may_be_an_archive(void **state)
 	write_file(scene, "code/train.py", "print(1)");
 	scene->description.src_dir = pack(scene, "code");
 	plan(scene);
-	assert_success(
-		stage_resolve(&scene->stage, &local_traits, scene->description.job, &scene->err),
-		&scene->err);
+	assert_success(stage_resolve(&scene->stage, scene->description.job, &scene->err),
+		       &scene->err);
 	assert_success(fs_make_directories(job_dir, 0700, &scene->err), &scene->err);
 	assert_success(
 		stage_copy(&scene->stage, scene->description.job, job_dir, never, &scene->err),
@@ -190,9 +187,8 @@ static void a_source_may_be_elsewhere(void **state)
 	plan(scene);
 	assert_int_equal(scene->stage.types[1].items[0].kind, STAGE_SOURCE_REMOTE);
 	assert_true(stage_is_source(&scene->stage.types[1].items[0]));
-	assert_success(
-		stage_resolve(&scene->stage, &local_traits, scene->description.job, &scene->err),
-		&scene->err);
+	assert_success(stage_resolve(&scene->stage, scene->description.job, &scene->err),
+		       &scene->err);
 	assert_int_equal(resolved(scene, 0, 0)->kind, JOB_FILE_CONTENT);
 	assert_true(str_ends_with(resolved(scene, 0, 0)->source, "/files/src"));
 }
@@ -240,9 +236,8 @@ static void nothing_is_written_before_the_job_is_there(void **state)
 	scene->description.src_dir = pack(scene, "code");
 	plan(scene);
 	assert_false(fs_exists(cache));
-	assert_success(
-		stage_resolve(&scene->stage, &local_traits, scene->description.job, &scene->err),
-		&scene->err);
+	assert_success(stage_resolve(&scene->stage, scene->description.job, &scene->err),
+		       &scene->err);
 	assert_false(fs_exists(jobs));
 }
 
@@ -267,9 +262,8 @@ static int copy_from(struct scene *scene, char *source, bool (*interrupted)(void
 
 	scene->description.src_dir = source;
 	plan(scene);
-	assert_success(
-		stage_resolve(&scene->stage, &local_traits, scene->description.job, &scene->err),
-		&scene->err);
+	assert_success(stage_resolve(&scene->stage, scene->description.job, &scene->err),
+		       &scene->err);
 	assert_success(fs_make_directories(job_dir, 0700, &scene->err), &scene->err);
 	return stage_copy(&scene->stage, scene->description.job, job_dir, interrupted, &scene->err);
 }
@@ -307,9 +301,7 @@ static void flaws_of_the_users_files_are_the_users_to_mend(void **state)
 	scene->description.python_venv = in(scene, "cut.tar.gz");
 	write_file(scene, "cut.tar.gz", "\x1f\x8b\x08");
 	plan(scene);
-	assert_int_equal(
-		stage_resolve(&scene->stage, &local_traits, scene->description.job, &scene->err),
-		-1);
+	assert_int_equal(stage_resolve(&scene->stage, scene->description.job, &scene->err), -1);
 	assert_int_equal(scene->err.kind, ERR_CONFIG);
 	assert_message_has(&scene->err, "cut.tar.gz");
 	err_finish(&scene->err);

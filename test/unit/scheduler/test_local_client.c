@@ -630,7 +630,7 @@ static void a_job_whose_submission_was_broken_off_is_nobodys_trouble(void **stat
 	state_dir_remove_job(door.job_dir);
 	assert_false(local_job_is_there(door.job_dir));
 	assert_true(dup2(fileno(said), STDERR_FILENO) >= 0);
-	bool has_ended_it = local_job_settle(door.job_dir, view);
+	bool has_ended_it = local_job_settle(&local_engine, door.job_dir, view);
 	dup2(stderr_before, STDERR_FILENO);
 	close(stderr_before);
 	assert_false(has_ended_it);

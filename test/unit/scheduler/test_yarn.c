@@ -272,12 +272,10 @@ static void adopt(struct bed *bed)
 	for (int i = 0; i < WORKERS; i++) {
 		Hadoop__ContainerIdProto *id = rm_container_id(2 + i);
 		char *name = hadoop_container_id_text(id);
-		const struct scheduler_adoption item = {.task = (size_t)i,
-							.attempt = 1,
-							.type = WORKER,
-							.index = i,
-							.container = name,
-							.is_reachable = i < 2};
+		const struct scheduler_adoption item = {
+			.request = {.task = (size_t)i, .attempt = 1, .type = WORKER, .index = i},
+			.container = name,
+			.is_reachable = i < 2};
 		yarn_scheduler.adopt(bed->scheduler, &item, 1);
 		message_free(id);
 		free(name);
