@@ -24,6 +24,7 @@ struct job_logs {
 	bool has_ends;		 /* nothing but ends, of the last container that each task had */
 	bool are_here;		 /* in files of this machine, which are followed by reading on */
 	enum log_answer missing; /* of the last ERR_NOT_FOUND when one was opened */
+	int64_t patience_ms;	 /* how long logs that are on their way are waited for in all */
 };
 
 struct job_logs_ops {

@@ -232,7 +232,7 @@ static bool is_uploading(const struct yarn_logs *logs)
 static void settle(struct yarn_logs *logs)
 {
 	if (logs->deadline_ms == 0)
-		logs->deadline_ms = clock_monotonic_ms() + UPLOAD_WAIT_MS;
+		logs->deadline_ms = clock_monotonic_ms() + logs->base.patience_ms;
 	bool uploads = is_uploading(logs);
 	if (uploads && clock_monotonic_ms() < logs->deadline_ms) {
 		poll(NULL, 0, UPLOAD_POLL_MS);
@@ -397,6 +397,7 @@ static struct yarn_logs *create(struct hadoop_cluster *cluster, const char *appl
 	struct yarn_logs *logs = mem_alloc(sizeof(*logs));
 
 	logs->base.ops = &ops;
+	logs->base.patience_ms = UPLOAD_WAIT_MS;
 	logs->cluster = cluster;
 	logs->application = mem_strdup(application);
 	logs->owner = mem_strdup(owner);

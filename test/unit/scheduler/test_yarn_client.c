@@ -16,6 +16,7 @@
 #include "hadoop/credentials.h"
 #include "hadoop/sasl.h"
 #include "scheduler/yarn_client.h"
+#include "scheduler/yarn_logs.h"
 
 #define NODE_MEMORY 8192
 #define RUNNING	    HADOOP__QUEUE_STATE_PROTO__Q_RUNNING
@@ -135,6 +136,29 @@ static void answer_labels(struct fake_connection *connection, const struct fake_
 	fake_answer_message(connection, call, &response.base);
 }
 
+/* It has ended; of application 7 the nodes still bring the logs together. */
+static void answer_report(struct fake_connection *connection, const struct fake_call *call)
+{
+	Hadoop__GetApplicationReportResponseProto response =
+		HADOOP__GET_APPLICATION_REPORT_RESPONSE_PROTO__INIT;
+	Hadoop__ApplicationReportProto report = HADOOP__APPLICATION_REPORT_PROTO__INIT;
+	Hadoop__GetApplicationReportRequestProto *request =
+		hadoop__get_application_report_request_proto__unpack(NULL, call->length,
+								     call->request);
+
+	report.has_yarn_application_state = report.has_final_application_status = true;
+	report.yarn_application_state = HADOOP__YARN_APPLICATION_STATE_PROTO__FINISHED;
+	report.final_application_status = HADOOP__FINAL_APPLICATION_STATUS_PROTO__APP_SUCCEEDED;
+	report.has_log_aggregation_status = true;
+	report.log_aggregation_status =
+		request->application_id->id == 7
+			? HADOOP__LOG_AGGREGATION_STATUS_PROTO__LOG_RUNNING
+			: HADOOP__LOG_AGGREGATION_STATUS_PROTO__LOG_SUCCEEDED;
+	response.application_report = &report;
+	fake_answer_message(connection, call, &response.base);
+	hadoop__get_application_report_request_proto__free_unpacked(request, NULL);
+}
+
 static void on_call(struct fake_connection *connection, const struct fake_call *call)
 {
 	Hadoop__SubmitApplicationResponseProto submitted =
@@ -148,6 +172,8 @@ static void on_call(struct fake_connection *connection, const struct fake_call *
 		answer_nodes(connection, call);
 	else if (str_equal(call->method, "getClusterNodeLabels"))
 		answer_labels(connection, call);
+	else if (str_equal(call->method, "getApplicationReport"))
+		answer_report(connection, call);
 	else if (str_equal(call->method, "submitApplication") &&
 		 fs_write_file(submission_path, call->request, call->length, 0600, NULL) == 0)
 		fake_answer_message(connection, call, &submitted.base);
@@ -290,6 +316,34 @@ static void a_job_gets_the_clusters_identity(void **state)
 	hadoop_cluster_destroy(read);
 	hadoop_cluster_destroy(cluster);
 	job_destroy(job);
+}
+
+static void logs_that_are_not_collected_yet_are_told_so(void **state)
+{
+	static const enum log_answer answers[] = {LOG_NOT_YET, LOG_NO_SUCH};
+	const struct log_place place = {.type = "worker",
+					.attempt = 1,
+					.container = "container_1700000000000_0007_01_000002",
+					.host = "gone"};
+
+	for (size_t i = 0; i < array_length(answers); i++) {
+		struct hadoop_cluster *cluster = make_cluster();
+		struct job *job = make_job();
+		struct job_door door = {.ended = true};
+		struct err err cleanup_err = {0};
+		cluster->log_dir = mem_printf("file:%s", scratch_path(state, "collected"));
+		assert_success(yarn_preflight(cluster, job, &err), &err);
+		mem_replace(&job->id, mem_printf("application_1700000000000_%04zu", 7 + i));
+		struct job_logs *logs = yarn_logs(&door, job, &err);
+		assert_non_null(logs);
+		logs->patience_ms = 0;
+		assert_null(logs->ops->open(logs, &place, "stdout", &err));
+		assert_int_equal(err.kind, ERR_NOT_FOUND);
+		assert_int_equal(logs->missing, answers[i]);
+		job_logs_destroy(logs);
+		hadoop_cluster_destroy(cluster);
+		job_destroy(job);
+	}
 }
 
 static void set_memory(struct job *job)
@@ -654,6 +708,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_history_goes_where_the_am_can_bring_it),
 		TEST(a_job_gets_the_clusters_identity),
+		TEST(logs_that_are_not_collected_yet_are_told_so),
 		TEST(what_can_never_run_is_refused_with_the_numbers),
 		TEST(a_plain_submission_says_what_yarn_needs),
 		TEST(what_is_the_jobs_own_travels_in_the_credentials),
