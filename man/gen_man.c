@@ -18,7 +18,7 @@
 enum { FILE_CAP = 1 << 20 };
 
 static const struct opt_table *const verbs[] = {
-#define VERB_TABLE(name) &verb_##name##_options,
+#define VERB_TABLE(name) &verb_##name.options,
 	VERBS(VERB_TABLE)
 #undef VERB_TABLE
 };

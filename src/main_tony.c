@@ -14,14 +14,8 @@
 
 enum { SUMMARY_COLUMN = 14 };
 
-struct verb {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const struct opt_table *options;
-};
-
-#define VERB_ROW(name) {#name, verb_##name, &verb_##name##_options},
-static const struct verb verbs[] = {VERBS(VERB_ROW)};
+#define VERB_ROW(name) &verb_##name,
+static const struct verb *const verbs[] = {VERBS(VERB_ROW)};
 
 static void print_help(FILE *stream)
 {
@@ -31,8 +25,8 @@ static void print_help(FILE *stream)
 	opt_help_text("tony - run distributed machine-learning jobs", width, &text);
 	str_append(&text, "\nUsage: tony VERB [OPTIONS] [ARGUMENTS]\n\n");
 	for (size_t i = 0; i < array_length(verbs); i++) {
-		char *head cleanup_free = mem_printf("  %s", verbs[i].name);
-		opt_help_line(head, verbs[i].options->summary, SUMMARY_COLUMN, width, &text);
+		char *head cleanup_free = mem_printf("  %s", verbs[i]->options.verb);
+		opt_help_line(head, verbs[i]->options.summary, SUMMARY_COLUMN, width, &text);
 	}
 	str_append_char(&text, '\n');
 	opt_help_text(
@@ -46,8 +40,8 @@ static void print_help(FILE *stream)
 static const struct verb *find_verb(const char *name)
 {
 	for (size_t i = 0; i < array_length(verbs); i++)
-		if (strcmp(verbs[i].name, name) == 0)
-			return &verbs[i];
+		if (strcmp(verbs[i]->options.verb, name) == 0)
+			return verbs[i];
 	return NULL;
 }
 
@@ -56,7 +50,7 @@ static int unknown_verb(const char *name)
 	const char *names[array_length(verbs)];
 
 	for (size_t i = 0; i < array_length(verbs); i++)
-		names[i] = verbs[i].name;
+		names[i] = verbs[i]->options.verb;
 	const char *meant = other_tools_verb(name);
 	const char *nearest = meant ? meant : str_nearest(name, names, array_length(names));
 	if (nearest)
@@ -74,7 +68,7 @@ static int help(int argc, char **argv)
 	char *help_argv[] = {argc > 1 ? argv[1] : NULL, "--help", NULL};
 
 	if (argc > 1)
-		return verb ? verb->run(2, help_argv) : unknown_verb(argv[1]);
+		return verb ? verb_run(verb, 2, help_argv) : unknown_verb(argv[1]);
 	print_help(stdout);
 	return EXIT_CODE_OK;
 }
@@ -90,12 +84,12 @@ static int run(int argc, char **argv)
 	if (opt_is_help(first) || strcmp(first, "help") == 0)
 		return help(argc - 1, argv + 1);
 	if (strcmp(first, "--version") == 0)
-		return verb_version(1, argv);
+		return verb_run(&verb_version, 1, argv);
 	/* As TonY is called: options, and no verb. argv[0] stands where the verb would. */
 	if (first[0] == '-')
-		return verb_submit(argc, argv);
+		return verb_run(&verb_submit, argc, argv);
 	const struct verb *verb = find_verb(first);
-	return verb ? verb->run(argc - 1, argv + 1) : unknown_verb(first);
+	return verb ? verb_run(verb, argc - 1, argv + 1) : unknown_verb(first);
 }
 
 /* Else a file of ours would become standard output, and what is printed would go there. Reading

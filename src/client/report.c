@@ -55,32 +55,6 @@ void report_json(json_t *value)
 	json_decref(value);
 }
 
-bool report_parse_command(const struct opt_table *table, int argc, char **argv, void *options,
-			  struct str_list *operands, size_t *dashdash, int *code)
-{
-	struct err err cleanup_err = {0};
-
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (!opt_is_help(argv[i]))
-			continue;
-		struct str help cleanup_str = {0};
-		opt_help(table, report_width(stdout), &help);
-		fputs(str_text(&help), stdout);
-		*code = 0;
-		return false;
-	}
-	if (opt_parse(table, argc, argv, options, operands, dashdash, &err) == 0)
-		return true;
-	*code = report_error(&err);
-	return false;
-}
-
-bool report_parse(const struct opt_table *table, int argc, char **argv, void *options,
-		  struct str_list *operands, int *code)
-{
-	return report_parse_command(table, argc, argv, options, operands, NULL, code);
-}
-
 int report_one_operand(const struct opt_table *table, const struct str_list *operands,
 		       const char **operand, struct err *err)
 {

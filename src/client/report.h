@@ -58,14 +58,6 @@ int report_error(const struct err *err);
 
 void report_json(json_t *value); /* indented, on standard output; takes `value` */
 
-/* What all verbs do first: parses the command line; prints help or the error. Returns true when the
- * verb is to go on, else *code is its exit code. */
-bool report_parse(const struct opt_table *table, int argc, char **argv, void *options,
-		  struct str_list *operands, int *code);
-/* The same for verbs that take a command behind "--": see opt_parse() for `dashdash`. */
-bool report_parse_command(const struct opt_table *table, int argc, char **argv, void *options,
-			  struct str_list *operands, size_t *dashdash, int *code);
-
 /* The single optional operand, as in `tony status [JOB]`. */
 int report_one_operand(const struct opt_table *table, const struct str_list *operands,
 		       const char **operand, struct err *err);

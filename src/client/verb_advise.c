@@ -23,14 +23,6 @@ static const struct opt options[] = {
 	 .help = "only the settings to change, as a tony.xml"},
 };
 
-const struct opt_table verb_advise_options = {
-	.verb = "advise",
-	.usage = "tony advise [OPTIONS] [JOB]",
-	.summary = "tell what a job's settings cost it, and what to set instead",
-	.options = options,
-	.option_count = array_length(options),
-};
-
 static const char *text_of(const json_t *object, const char *name)
 {
 	const char *text = json_string_value(json_object_get(object, name));
@@ -132,18 +124,19 @@ static void print_xml(const json_t *list)
 
 /* ------------------------------------------------------------------------------------------- */
 
-static int run(const struct advise_options *chosen, const struct str_list *operands,
-	       struct err *err)
+static int check(const void *data, struct err *err)
 {
-	struct opened opened cleanup_opened = {0};
-	const char *id;
+	const struct advise_options *chosen = data;
 
-	if (chosen->json && chosen->xml)
-		return err_set(err, ERR_USAGE, "--json or --xml: not both");
-	if (report_one_operand(&verb_advise_options, operands, &id, err) < 0 ||
-	    opened_find(&opened, id, err) < 0)
-		return -1;
-	json_t *answer = advice_get(&opened, err);
+	return chosen->json && chosen->xml ? err_set(err, ERR_USAGE, "--json or --xml: not both")
+					   : 0;
+}
+
+static int run(void *data, const struct verb_call *call, struct err *err)
+{
+	const struct advise_options *chosen = data;
+
+	json_t *answer = advice_get(call->opened, err);
 	if (!answer)
 		return -1;
 	const json_t *list = json_object_get(answer, "advice");
@@ -159,15 +152,17 @@ static int run(const struct advise_options *chosen, const struct str_list *opera
 	return 0;
 }
 
-int verb_advise(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct advise_options chosen = {0};
-	struct str_list operands cleanup_str_list = {0};
-	int code = EXIT_CODE_OK;
-
-	if (report_parse(&verb_advise_options, argc, argv, &chosen, &operands, &code) &&
-	    run(&chosen, &operands, &err) < 0)
-		code = report_error(&err);
-	return code;
-}
+const struct verb verb_advise = {
+	.options =
+		{
+			.verb = "advise",
+			.usage = "tony advise [OPTIONS] [JOB]",
+			.summary = "tell what a job's settings cost it, and what to set instead",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct advise_options),
+	.operands = VERB_JOB,
+	.check = check,
+	.run = run,
+};

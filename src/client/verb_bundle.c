@@ -47,21 +47,15 @@ static const struct opt options[] = {
 	 .help = "print path, bytes and what is missing as JSON (docs/json.md)"},
 };
 
-const struct opt_table verb_bundle_options = {
-	.verb = "bundle",
-	.usage = "tony bundle [OPTIONS] [JOB]",
-	.summary = "put all that is known of a job into one archive, for a ticket",
-	.options = options,
-	.option_count = array_length(options),
-};
-
 static bool is_to_stdout(const struct bundle_choice *chosen)
 {
 	return str_equal(chosen->output, "-");
 }
 
-static int check_options(const struct bundle_choice *chosen, struct err *err)
+static int check_options(const void *data, struct err *err)
 {
+	const struct bundle_choice *chosen = data;
+
 	if (chosen->whole_logs && chosen->tail >= 0)
 		return err_set(err, ERR_USAGE, "--tail or --whole-logs: not both");
 	if (!is_to_stdout(chosen))
@@ -150,32 +144,28 @@ static void tell_missing(const struct str_list *missing)
 		fprintf(stderr, "tony: left out: %s\n", missing->items[i]);
 }
 
-static int run(const struct bundle_choice *chosen, const struct str_list *operands, struct err *err)
+static int run(void *data, const struct verb_call *call, struct err *err)
 {
+	const struct bundle_choice *chosen = data;
 	struct bundle_options how = {.fd = STDOUT_FILENO, .tail = chosen->tail};
-	struct opened opened cleanup_opened = {0};
 	struct str_list missing cleanup_str_list = {0};
-	const char *id;
 
 	if (chosen->tail < 0 && !chosen->whole_logs)
 		how.tail = TAIL;
-	if (report_one_operand(&verb_bundle_options, operands, &id, err) < 0 ||
-	    check_options(chosen, err) < 0 || opened_find(&opened, id, err) < 0)
-		return -1;
 	if (is_to_stdout(chosen)) {
-		int result = bundle_write(&opened, &how, &missing, err);
+		int result = bundle_write(call->opened, &how, &missing, err);
 		tell_missing(&missing);
 		return result;
 	}
-	char *path cleanup_free = find_place(chosen, opened.id);
+	char *path cleanup_free = find_place(chosen, call->opened->id);
 	struct stat status;
 	if (chosen->json && stat(path, &status) == 0 && !S_ISREG(status.st_mode))
 		return err_set(err, ERR_USAGE, "--json tells a file's size, and %s is no file",
 			       path);
-	if (write_file(&opened, &how, path, &missing, err) < 0)
+	if (write_file(call->opened, &how, path, &missing, err) < 0)
 		return -1;
 	if (chosen->json) {
-		print_json(opened.id, path, &missing);
+		print_json(call->opened->id, path, &missing);
 		return 0;
 	}
 	tell_missing(&missing);
@@ -186,16 +176,18 @@ static int run(const struct bundle_choice *chosen, const struct str_list *operan
 	return 0;
 }
 
-int verb_bundle(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct bundle_choice chosen = {.tail = -1};
-	struct str_list operands cleanup_str_list = {0};
-	int code = EXIT_CODE_OK;
-
-	if (report_parse(&verb_bundle_options, argc, argv, &chosen, &operands, &code) &&
-	    run(&chosen, &operands, &err) < 0)
-		code = report_error(&err);
-	opt_finish(&verb_bundle_options, &chosen);
-	return code;
-}
+const struct verb verb_bundle = {
+	.options =
+		{
+			.verb = "bundle",
+			.usage = "tony bundle [OPTIONS] [JOB]",
+			.summary = "put all that is known of a job into one archive, for a ticket",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct bundle_choice),
+	.defaults = &(const struct bundle_choice){.tail = -1},
+	.operands = VERB_JOB,
+	.check = check_options,
+	.run = run,
+};

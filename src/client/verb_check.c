@@ -25,19 +25,6 @@ static const struct opt options[] = {
 	JOB_OPTIONS(struct check_options, job),
 };
 
-const struct opt_table verb_check_options = {
-	.verb = "check",
-	.usage = "tony check [OPTIONS] [-- COMMAND ARG...]",
-	.summary = "see whether a job could run, without starting anything",
-	.description = "Takes the options of submit. Checks the configuration, the files, the "
-		       "programs that the commands name, whether the scheduler can ever give "
-		       "what the job asks for, and whether the state directory is the user's "
-		       "own and has room.",
-	.options = options,
-	.option_count = array_length(options),
-	.elsewhere = other_tools_job_options,
-};
-
 /* "the content of src", "data.csv", each once, however many types get it. */
 static void name_files(const struct stage *stage, struct str_list *names)
 {
@@ -79,13 +66,14 @@ static void check_neighbours(struct preflight *preflight, const struct descripti
 }
 
 static void check_job(struct preflight *preflight, const struct check_options *chosen,
-		      const struct str_list *operands, size_t dashdash)
+		      const struct verb_call *call)
 {
 	struct description description cleanup_description = {0};
 	struct stage stage cleanup_stage = {0};
 	struct err err cleanup_err = {0};
 
-	if (job_verb_describe(&chosen->job, operands, dashdash, &description, &stage, &err) < 0) {
+	if (job_verb_describe(&chosen->job, call->operands, call->dashdash, &description, &stage,
+			      &err) < 0) {
 		preflight_add_problem(preflight, "configuration", &err);
 		return;
 	}
@@ -137,20 +125,33 @@ static int report(const struct preflight *preflight, bool as_json)
 	return ok ? EXIT_CODE_OK : exit_code_of(err.kind);
 }
 
-int verb_check(int argc, char **argv)
+static int run(void *data, const struct verb_call *call, struct err *err)
 {
-	struct check_options chosen = {0};
-	struct str_list operands cleanup_str_list = {0};
+	const struct check_options *chosen = data;
 	struct preflight preflight cleanup_preflight = {.patience_ms = MODULE_PATIENCE_MS};
-	size_t dashdash = 0;
-	int code;
 
-	if (report_parse_command(&verb_check_options, argc, argv, &chosen, &operands, &dashdash,
-				 &code)) {
-		check_job(&preflight, &chosen, &operands, dashdash);
-		preflight_state(&preflight);
-		code = report(&preflight, chosen.json);
-	}
-	opt_finish(&verb_check_options, &chosen);
-	return code;
+	check_job(&preflight, chosen, call);
+	preflight_state(&preflight);
+	return report(&preflight, chosen->json);
 }
+
+const struct verb verb_check = {
+	.options =
+		{
+			.verb = "check",
+			.usage = "tony check [OPTIONS] [-- COMMAND ARG...]",
+			.summary = "see whether a job could run, without starting anything",
+			.description = "Takes the options of submit. Checks the configuration, the "
+				       "files, the "
+				       "programs that the commands name, whether the scheduler can "
+				       "ever give "
+				       "what the job asks for, and whether the state directory is "
+				       "the user's "
+				       "own and has room.",
+			.options = options,
+			.option_count = array_length(options),
+			.elsewhere = other_tools_job_options,
+		},
+	.size = sizeof(struct check_options),
+	.run = run,
+};

@@ -39,14 +39,6 @@ static const struct opt options[] = {
 	 .help = "as JSON (docs/json.md)"},
 };
 
-const struct opt_table verb_clean_options = {
-	.verb = "clean",
-	.usage = "tony clean [OPTIONS]",
-	.summary = "remove what jobs of long ago have left",
-	.options = options,
-	.option_count = array_length(options),
-};
-
 static int find_age(const char *older_than, int64_t *age_ms, struct err *err)
 {
 	struct conf *site cleanup_conf = conf_create();
@@ -132,17 +124,16 @@ static void tell_none(const struct clearing *clearing, int64_t age_ms)
 		fprintf(stderr, "No job ended longer than %s ago; see --older-than.\n", age);
 }
 
-static int clean(const struct clean_options *chosen, const struct str_list *operands,
-		 struct err *err)
+static int clean(void *data, const struct verb_call *call, struct err *err)
 {
+	const struct clean_options *chosen = data;
 	struct clearing clearing cleanup_clearing = {.is_dry = chosen->dry_run,
 						     .as_json = chosen->json,
 						     .with_history = chosen->history};
 	const struct scheduler_client_ops *ops;
 	int64_t age_ms = 0;
 
-	if (report_no_operand(&verb_clean_options, operands, err) < 0 ||
-	    find_age(chosen->older_than, &age_ms, err) < 0 || clearing_begin(&clearing, err) < 0)
+	if (find_age(chosen->older_than, &age_ms, err) < 0 || clearing_begin(&clearing, err) < 0)
 		return -1;
 	for (size_t i = 0; (ops = scheduler_client_at(i)); i++)
 		clean_scheduled(&clearing, ops, age_ms);
@@ -155,16 +146,16 @@ static int clean(const struct clean_options *chosen, const struct str_list *oper
 					      clearing.failed);
 }
 
-int verb_clean(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct clean_options chosen = {0};
-	struct str_list operands cleanup_str_list = {0};
-	int code = 0;
-
-	if (report_parse(&verb_clean_options, argc, argv, &chosen, &operands, &code) &&
-	    clean(&chosen, &operands, &err) < 0)
-		code = report_error(&err);
-	opt_finish(&verb_clean_options, &chosen);
-	return code;
-}
+const struct verb verb_clean = {
+	.options =
+		{
+			.verb = "clean",
+			.usage = "tony clean [OPTIONS]",
+			.summary = "remove what jobs of long ago have left",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct clean_options),
+	.operands = VERB_NONE,
+	.run = clean,
+};

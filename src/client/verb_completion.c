@@ -11,17 +11,8 @@
 #include "framework/framework.h"
 #include "scheduler/scheduler.h"
 
-const struct opt_table verb_completion_options = {
-	.verb = "completion",
-	.usage = "tony completion bash|zsh|fish",
-	.summary = "print a script that completes tony's command line",
-	.description = "For bash: source <(tony completion bash). For zsh: put the output of "
-		       "`tony completion zsh` into a file named _tony on $fpath. For fish: "
-		       "tony completion fish | source.",
-};
-
 static const struct opt_table *const verbs[] = {
-#define VERB_TABLE(name) &verb_##name##_options,
+#define VERB_TABLE(name) &verb_##name.options,
 	VERBS(VERB_TABLE)
 #undef VERB_TABLE
 };
@@ -542,14 +533,15 @@ static void print_fish(void)
 
 /* ------------------------------------------------------------------------------------------- */
 
-static int print_for(const struct str_list *operands, struct err *err)
+static int print_for(void *data, const struct verb_call *call, struct err *err)
 {
-	const char *shell = operands->count == 1 ? operands->items[0] : NULL;
-	const char *of = operands->count == 2 ? operands->items[1] : NULL;
+	const char *shell = call->operands->count == 1 ? call->operands->items[0] : NULL;
+	const char *of = call->operands->count == 2 ? call->operands->items[1] : NULL;
 	struct err none cleanup_err = {0};
 
 	/* A script has nobody to tell of a failure. */
-	if ((operands->count == 1 || of) && completion_words(operands->items[0], of, &none))
+	if ((call->operands->count == 1 || of) &&
+	    completion_words(call->operands->items[0], of, &none))
 		return 0;
 	if (str_equal(shell, "bash"))
 		print_bash();
@@ -558,18 +550,21 @@ static int print_for(const struct str_list *operands, struct err *err)
 	else if (str_equal(shell, "fish"))
 		print_fish();
 	else
-		return err_set(err, ERR_USAGE, "usage: %s", verb_completion_options.usage);
+		return err_set(err, ERR_USAGE, "usage: %s", verb_completion.options.usage);
 	return 0;
 }
 
-int verb_completion(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct str_list operands cleanup_str_list = {0};
-	int code = 0;
-
-	if (report_parse(&verb_completion_options, argc, argv, NULL, &operands, &code) &&
-	    print_for(&operands, &err) < 0)
-		code = report_error(&err);
-	return code;
-}
+const struct verb verb_completion = {
+	.options =
+		{
+			.verb = "completion",
+			.usage = "tony completion bash|zsh|fish",
+			.summary = "print a script that completes tony's command line",
+			.description = "For bash: source <(tony completion bash). For zsh: put the "
+				       "output of "
+				       "`tony completion zsh` into a file named _tony on $fpath. "
+				       "For fish: "
+				       "tony completion fish | source.",
+		},
+	.run = print_for,
+};

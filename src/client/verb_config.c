@@ -20,17 +20,6 @@ static const struct opt options[] = {
 	JOB_OPTIONS(struct config_options, job),
 };
 
-const struct opt_table verb_config_options = {
-	.verb = "config",
-	.usage = "tony config show|keys [OPTIONS] [WORD] [-- COMMAND...]",
-	.summary = "show the configuration in effect, or all keys there are",
-	.description = "show: every key in effect for a job that would be submitted with the same "
-		       "options, its value, and where the value comes from.\n"
-		       "keys: every key that tony knows, with its default and meaning.",
-	.options = options,
-	.option_count = array_length(options),
-};
-
 static void print_config(json_t *config)
 {
 	const char *key;
@@ -76,35 +65,38 @@ static int print_keys(const char *word, bool as_json, struct err *err)
 }
 
 /* operands: what to do, then what stood behind "--". */
-static int run(const struct config_options *config, struct str_list *operands, size_t dashdash,
-	       struct err *err)
+static int run(void *data, const struct verb_call *call, struct err *err)
 {
+	const struct config_options *config = data;
 	struct str_list command cleanup_str_list = {0};
-	const char *what = dashdash > 0 ? operands->items[0] : NULL;
+	const char *what = call->dashdash > 0 ? call->operands->items[0] : NULL;
 
-	if (str_equal(what, "keys") && dashdash <= 2)
-		return print_keys(dashdash == 2 ? operands->items[1] : NULL, config->json, err);
-	if (!str_equal(what, "show") || dashdash != 1)
+	if (str_equal(what, "keys") && call->dashdash <= 2)
+		return print_keys(call->dashdash == 2 ? call->operands->items[1] : NULL,
+				  config->json, err);
+	if (!str_equal(what, "show") || call->dashdash != 1)
 		return err_set(
 			err, ERR_USAGE,
 			"config: say what to do: tony config show, or tony config keys [WORD]");
-	for (size_t i = dashdash; i < operands->count; i++)
-		str_list_add(&command, operands->items[i]);
+	for (size_t i = call->dashdash; i < call->operands->count; i++)
+		str_list_add(&command, call->operands->items[i]);
 	return show(config, &command, err);
 }
 
-int verb_config(int argc, char **argv)
-{
-	struct config_options config = {0};
-	struct str_list operands cleanup_str_list = {0};
-	struct err err cleanup_err = {0};
-	size_t dashdash = 0;
-	int code = EXIT_CODE_OK;
-
-	if (report_parse_command(&verb_config_options, argc, argv, &config, &operands, &dashdash,
-				 &code) &&
-	    run(&config, &operands, dashdash, &err) < 0)
-		code = report_error(&err);
-	opt_finish(&verb_config_options, &config);
-	return code;
-}
+const struct verb verb_config = {
+	.options =
+		{
+			.verb = "config",
+			.usage = "tony config show|keys [OPTIONS] [WORD] [-- COMMAND...]",
+			.summary = "show the configuration in effect, or all keys there are",
+			.description =
+				"show: every key in effect for a job that would be submitted with "
+				"the same "
+				"options, its value, and where the value comes from.\n"
+				"keys: every key that tony knows, with its default and meaning.",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct config_options),
+	.run = run,
+};

@@ -33,14 +33,6 @@ static const struct opt options[] = {
 	 .help = "the journal's own lines, one JSON object each (docs/json.md)"},
 };
 
-const struct opt_table verb_events_options = {
-	.verb = "events",
-	.usage = "tony events [OPTIONS] [JOB]",
-	.summary = "print what happened to a job, in order",
-	.options = options,
-	.option_count = array_length(options),
-};
-
 static void print_for_people(const struct journal_line *line, const json_t *record)
 {
 	char *text cleanup_free = event_text(line->time_ms, record);
@@ -65,29 +57,28 @@ static int on_line(void *data, const struct journal_line *line, struct err *err)
 	return 0;
 }
 
-static int print_events(struct events_options *chosen, const struct str_list *operands,
-			struct err *err)
+static int print_events(void *data, const struct verb_call *call, struct err *err)
 {
-	struct opened opened cleanup_opened = {0};
-	const char *id;
+	struct events_options *chosen = data;
 
-	if (report_one_operand(&verb_events_options, operands, &id, err) < 0 ||
-	    opened_find(&opened, id, err) < 0 || opened_rewind(&opened, chosen->since, err) < 0)
+	if (opened_rewind(call->opened, chosen->since, err) < 0)
 		return -1;
 	if (chosen->follow)
-		return opened_follow(&opened, -1, on_line, chosen, err) < 0 ? -1 : 0;
-	return opened_read(&opened, on_line, chosen, err);
+		return opened_follow(call->opened, -1, on_line, chosen, err) < 0 ? -1 : 0;
+	return opened_read(call->opened, on_line, chosen, err);
 }
 
-int verb_events(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct events_options chosen = {.since = 1};
-	struct str_list operands cleanup_str_list = {0};
-	int code = 0;
-
-	if (report_parse(&verb_events_options, argc, argv, &chosen, &operands, &code) &&
-	    print_events(&chosen, &operands, &err) < 0)
-		code = report_error(&err);
-	return code;
-}
+const struct verb verb_events = {
+	.options =
+		{
+			.verb = "events",
+			.usage = "tony events [OPTIONS] [JOB]",
+			.summary = "print what happened to a job, in order",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct events_options),
+	.defaults = &(const struct events_options){.since = 1},
+	.operands = VERB_JOB,
+	.run = print_events,
+};

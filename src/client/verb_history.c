@@ -75,14 +75,6 @@ static const struct opt options[] = {
 	 .help = "as JSON (docs/json.md), with the cause in full"},
 };
 
-const struct opt_table verb_history_options = {
-	.verb = "history",
-	.usage = "tony history [OPTIONS]",
-	.summary = "list the jobs that have ended, and why",
-	.options = options,
-	.option_count = array_length(options),
-};
-
 static void print_json(const struct ended_jobs *jobs)
 {
 	json_t *list = json_array();
@@ -167,11 +159,9 @@ static int list(const struct history_options *chosen, struct err *err)
 	return 0;
 }
 
-static int run(const struct history_options *chosen, const struct str_list *operands,
-	       struct err *err)
+static int run(void *data, const struct verb_call *call, struct err *err)
 {
-	if (report_no_operand(&verb_history_options, operands, err) < 0)
-		return -1;
+	const struct history_options *chosen = data;
 	if (chosen->prunes)
 		return prune(chosen->location, chosen->older_than, chosen->max_size, chosen->json,
 			     err);
@@ -182,16 +172,17 @@ static int run(const struct history_options *chosen, const struct str_list *oper
 	return list(chosen, err);
 }
 
-int verb_history(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct history_options chosen = {.last = 20};
-	struct str_list operands cleanup_str_list = {0};
-	int code = 0;
-
-	if (report_parse(&verb_history_options, argc, argv, &chosen, &operands, &code) &&
-	    run(&chosen, &operands, &err) < 0)
-		code = report_error(&err);
-	opt_finish(&verb_history_options, &chosen);
-	return code;
-}
+const struct verb verb_history = {
+	.options =
+		{
+			.verb = "history",
+			.usage = "tony history [OPTIONS]",
+			.summary = "list the jobs that have ended, and why",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct history_options),
+	.defaults = &(const struct history_options){.last = 20},
+	.operands = VERB_NONE,
+	.run = run,
+};

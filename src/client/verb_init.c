@@ -25,17 +25,6 @@ static const struct opt options[] = {
 	 .help = "print what there is, with a line about each"},
 };
 
-const struct opt_table verb_init_options = {
-	.verb = "init",
-	.usage = "tony init [EXAMPLE [DIRECTORY]]",
-	.summary = "write a job file and a small training program to start from",
-	.description = "Writes them into DIRECTORY, which is made unless it is there and empty, or "
-		       "into the current directory. There is an example for each framework; "
-		       "without EXAMPLE they are listed.",
-	.options = options,
-	.option_count = array_length(options),
-};
-
 static void print_list(void)
 {
 	static const char *const headings[] = {"EXAMPLE", "WHAT IT SHOWS"};
@@ -135,18 +124,19 @@ static void print_commands(const struct example *example, const char *directory)
 		printf("    %.*s\n", (int)strcspn(line, "\n"), line);
 }
 
-static int run(const struct init_options *chosen, const struct str_list *operands, struct err *err)
+static int run(void *data, const struct verb_call *call, struct err *err)
 {
+	const struct init_options *chosen = data;
 	struct str_list written cleanup_str_list = {0};
 
-	if (operands->count > 2 || (chosen->list && operands->count > 0))
-		return err_set(err, ERR_USAGE, "usage: %s", verb_init_options.usage);
-	if (operands->count == 0) {
+	if (call->operands->count > 2 || (chosen->list && call->operands->count > 0))
+		return err_set(err, ERR_USAGE, "usage: %s", verb_init.options.usage);
+	if (call->operands->count == 0) {
 		print_list();
 		return 0;
 	}
-	const struct example *example = find_example(operands->items[0], err);
-	const char *directory = operands->count > 1 ? operands->items[1] : ".";
+	const struct example *example = find_example(call->operands->items[0], err);
+	const char *directory = call->operands->count > 1 ? call->operands->items[1] : ".";
 	if (!example || check_empty(example, directory, err) < 0 ||
 	    write_files(example, directory, &written, err) < 0)
 		return -1;
@@ -156,15 +146,20 @@ static int run(const struct init_options *chosen, const struct str_list *operand
 	return 0;
 }
 
-int verb_init(int argc, char **argv)
-{
-	struct init_options chosen = {0};
-	struct str_list operands cleanup_str_list = {0};
-	struct err err cleanup_err = {0};
-	int code = 0;
-
-	if (report_parse(&verb_init_options, argc, argv, &chosen, &operands, &code) &&
-	    run(&chosen, &operands, &err) < 0)
-		code = report_error(&err);
-	return code;
-}
+const struct verb verb_init = {
+	.options =
+		{
+			.verb = "init",
+			.usage = "tony init [EXAMPLE [DIRECTORY]]",
+			.summary = "write a job file and a small training program to start from",
+			.description = "Writes them into DIRECTORY, which is made unless it is "
+				       "there and empty, or "
+				       "into the current directory. There is an example for each "
+				       "framework; "
+				       "without EXAMPLE they are listed.",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct init_options),
+	.run = run,
+};

@@ -38,17 +38,6 @@ static const struct opt options[] = {
 	 .may_be_empty = true},
 };
 
-const struct opt_table verb_kill_options = {
-	.verb = "kill",
-	.usage = "tony kill [OPTIONS] JOB...",
-	.jobs = OPT_JOBS_LIVE,
-	.summary = "end jobs",
-	.description = "The jobs' programs get SIGTERM, and SIGKILL when their grace "
-		       "(tony.<type>.stop-grace) is over. Returns when the jobs have ended.",
-	.options = options,
-	.option_count = array_length(options),
-};
-
 static int ask_am(struct opened *opened, const char *reason, struct err *err)
 {
 	json_t *body cleanup_json = json_object();
@@ -168,16 +157,17 @@ static int await_one(void *data, const char *job, struct err *err)
 	return await_end(&ending->opened, ending->stopping, err);
 }
 
-static int kill_jobs(const struct kill_options *chosen, const struct str_list *operands,
-		     struct err *err)
+static int kill_jobs(void *data, const struct verb_call *call, struct err *err)
 {
-	const struct job_choice choice = {&verb_kill_options, operands, &chosen->tags, chosen->all};
+	const struct kill_options *chosen = data;
+	const struct job_choice choice = {&verb_kill.options, call->operands, &chosen->tags,
+					  chosen->all};
 	struct str_list jobs cleanup_str_list = {0}, begun cleanup_str_list = {0};
 	struct endings endings __attribute__((cleanup(endings_finish))) = {chosen};
 
-	if (operands->count == 0 && chosen->tags.count == 0)
+	if (call->operands->count == 0 && chosen->tags.count == 0)
 		return err_set(err, ERR_USAGE, "which job? usage: %s; see tony list",
-			       verb_kill_options.usage);
+			       verb_kill.options.usage);
 	if (job_choice_find(&choice, &jobs, err) < 0)
 		return -1;
 	endings.items = mem_alloc_array(jobs.count, sizeof(*endings.items));
@@ -188,17 +178,20 @@ static int kill_jobs(const struct kill_options *chosen, const struct str_list *o
 	return code > end ? code : end;
 }
 
-int verb_kill(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct kill_options chosen = {0};
-	struct str_list operands cleanup_str_list = {0};
-	int code;
-
-	if (report_parse(&verb_kill_options, argc, argv, &chosen, &operands, &code)) {
-		code = kill_jobs(&chosen, &operands, &err);
-		code = code < 0 ? report_error(&err) : code;
-	}
-	opt_finish(&verb_kill_options, &chosen);
-	return code;
-}
+const struct verb verb_kill = {
+	.options =
+		{
+			.verb = "kill",
+			.usage = "tony kill [OPTIONS] JOB...",
+			.jobs = OPT_JOBS_LIVE,
+			.summary = "end jobs",
+			.description =
+				"The jobs' programs get SIGTERM, and SIGKILL when their grace "
+				"(tony.<type>.stop-grace) is over. Returns when the jobs have "
+				"ended.",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct kill_options),
+	.run = kill_jobs,
+};

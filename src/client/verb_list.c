@@ -61,14 +61,6 @@ static const struct opt options[] = {
 	 .help = "as JSON (docs/json.md)"},
 };
 
-const struct opt_table verb_list_options = {
-	.verb = "list",
-	.usage = "tony list [OPTIONS] [JOB...]",
-	.summary = "list the jobs that run",
-	.options = options,
-	.option_count = array_length(options),
-};
-
 struct listing {
 	const struct list_options *chosen;
 	struct job_list_filter filter;
@@ -182,22 +174,22 @@ static int check_options(const struct list_options *chosen, const struct str_lis
 	return 0;
 }
 
-static int list_jobs(const struct list_options *chosen, const struct str_list *operands,
-		     struct err *err)
+static int list_jobs(void *data, const struct verb_call *call, struct err *err)
 {
+	const struct list_options *chosen = data;
 	struct listing listing = {
 		.chosen = chosen,
-		.filter = {.live_only = !wants_ended(chosen, operands),
+		.filter = {.live_only = !wants_ended(chosen, call->operands),
 			   .ended_since_ms = chosen->watch ? clock_wall_ms() : 0,
 			   .patience_ms = chosen->watch ? SCHEDULERS_PATIENCE_MS : 0,
 			   .user = chosen->user,
 			   .states = &chosen->states,
 			   .tags = &chosen->tags,
-			   .words = operands},
+			   .words = call->operands},
 	};
 	struct job_list list cleanup_job_list = {0};
 
-	if (check_options(chosen, operands, err) < 0)
+	if (check_options(chosen, call->operands, err) < 0)
 		return -1;
 	if (chosen->watch)
 		return list_watch(find_jobs, &listing, is_output(chosen, "wide"), err);
@@ -205,20 +197,18 @@ static int list_jobs(const struct list_options *chosen, const struct str_list *o
 		return -1;
 	print_jobs(&listing, &list);
 	fflush(stdout);
-	return tell_missing(&list, operands) > 0 ? EXIT_CODE_NOT_FOUND : EXIT_CODE_OK;
+	return tell_missing(&list, call->operands) > 0 ? EXIT_CODE_NOT_FOUND : EXIT_CODE_OK;
 }
 
-int verb_list(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct list_options chosen = {0};
-	struct str_list operands cleanup_str_list = {0};
-	int code;
-
-	if (report_parse(&verb_list_options, argc, argv, &chosen, &operands, &code)) {
-		code = list_jobs(&chosen, &operands, &err);
-		code = code < 0 ? report_error(&err) : code;
-	}
-	opt_finish(&verb_list_options, &chosen);
-	return code;
-}
+const struct verb verb_list = {
+	.options =
+		{
+			.verb = "list",
+			.usage = "tony list [OPTIONS] [JOB...]",
+			.summary = "list the jobs that run",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct list_options),
+	.run = list_jobs,
+};

@@ -85,20 +85,6 @@ static const struct opt options[] = {
 	 .max = INT64_MAX},
 };
 
-const struct opt_table verb_logs_options = {
-	.verb = "logs",
-	.usage = "tony logs [OPTIONS] [JOB]",
-	.summary = "print what the tasks of a job have written",
-	.description =
-		"Lines are merged by time. Each stands behind the name of its task, if the job has "
-		"several and not only one of them is asked for, and behind \"stderr\" where it "
-		"was written there. --am and --executor print what tony's own programs wrote, for "
-		"when a job or a task did not even start.",
-	.options = options,
-	.option_count = array_length(options),
-	.elsewhere = other_tools_logs_options,
-};
-
 /* ---- what is asked for -------------------------------------------------------------------- */
 
 struct logs {
@@ -310,7 +296,7 @@ static int find_job(struct logs *logs, const struct str_list *operands, struct e
 {
 	const char *id;
 
-	if (report_one_operand(&verb_logs_options, operands, &id, err) < 0)
+	if (report_one_operand(&verb_logs.options, operands, &id, err) < 0)
 		return tell_task(operands->items[1], err);
 	if (check_options(logs, err) < 0)
 		return -1;
@@ -332,24 +318,38 @@ static int print_logs(struct logs *logs, const struct str_list *operands, struct
 	return result;
 }
 
-int verb_logs(int argc, char **argv)
+static int run(void *data, const struct verb_call *call, struct err *err)
 {
-	struct err err cleanup_err = {0};
-	struct logs_options chosen = {.output.tail = -1};
-	struct str_list operands cleanup_str_list = {0};
+	struct logs_options *chosen = data;
 	struct opened opened cleanup_opened = {0};
-	int code = 0;
+	struct logs logs = {.chosen = chosen, .opened = &opened};
+	int result = print_logs(&logs, call->operands, err);
 
-	if (report_parse(&verb_logs_options, argc, argv, &chosen, &operands, &code)) {
-		struct logs logs = {.chosen = &chosen, .opened = &opened};
-		if (print_logs(&logs, &operands, &err) < 0)
-			code = report_error(&err);
-		else if (chosen.grep && logs.found == 0)
-			code = EXIT_CODE_JOB_FAILED; /* as grep does */
-		if (logs.greps)
-			regfree(&logs.grep);
-		log_search_finish(&chosen.output.search);
-	}
-	opt_finish(&verb_logs_options, &chosen);
-	return code;
+	if (logs.greps)
+		regfree(&logs.grep);
+	log_search_finish(&chosen->output.search);
+	/* As grep does. */
+	return result == 0 && chosen->grep && logs.found == 0 ? EXIT_CODE_JOB_FAILED : result;
 }
+
+const struct verb verb_logs = {
+	.options =
+		{
+			.verb = "logs",
+			.usage = "tony logs [OPTIONS] [JOB]",
+			.summary = "print what the tasks of a job have written",
+			.description = "Lines are merged by time. Each stands behind the name of "
+				       "its task, if the job has "
+				       "several and not only one of them is asked for, and behind "
+				       "\"stderr\" where it "
+				       "was written there. --am and --executor print what tony's "
+				       "own programs wrote, for "
+				       "when a job or a task did not even start.",
+			.options = options,
+			.option_count = array_length(options),
+			.elsewhere = other_tools_logs_options,
+		},
+	.size = sizeof(struct logs_options),
+	.defaults = &(const struct logs_options){.output.tail = -1},
+	.run = run,
+};

@@ -39,20 +39,6 @@ static const struct opt options[] = {
 	 .max = 65534},
 };
 
-const struct opt_table verb_open_options = {
-	.verb = "open",
-	.usage = "tony open [OPTIONS] [JOB] [tensorboard|notebook|TASK]",
-	.jobs = OPT_JOBS_LIVE,
-	.summary = "print a link that opens a job's page in a browser",
-	.description =
-		"The link is good once, within a minute; behind it the job can be looked at, "
-		"and not changed, for 12 hours. With tensorboard, notebook or a TASK it leads "
-		"to the web interface that is served there: of the newest job, unless a JOB stands "
-		"before it.",
-	.options = options,
-	.option_count = array_length(options),
-};
-
 /* "ui/tensorboard/" for what is to be seen; NULL: the job's page. The caller frees. */
 static int find_path(const struct opened *opened, const char *what, char **path, struct err *err)
 {
@@ -238,16 +224,16 @@ static int find_job(struct opened *opened, const struct str_list *operands, cons
 	return opened_find(opened, NULL, err);
 }
 
-static int open_job(const struct open_options *chosen, const struct str_list *operands,
-		    struct err *err)
+static int open_job(void *data, const struct verb_call *call, struct err *err)
 {
+	const struct open_options *chosen = data;
 	struct opened opened cleanup_opened = {0};
 	char *to cleanup_free = NULL;
 	const char *what;
 
-	if (operands->count > 2)
-		return err_set(err, ERR_USAGE, "usage: %s", verb_open_options.usage);
-	if (find_job(&opened, operands, &what, err) < 0 ||
+	if (call->operands->count > 2)
+		return err_set(err, ERR_USAGE, "usage: %s", verb_open.options.usage);
+	if (find_job(&opened, call->operands, &what, err) < 0 ||
 	    (what && find_path(&opened, what, &to, err) < 0))
 		return -1;
 	if (opened.view->is_final)
@@ -260,16 +246,23 @@ static int open_job(const struct open_options *chosen, const struct str_list *op
 	return show(chosen, opened.door.address, link.path, NULL, to, err);
 }
 
-int verb_open(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct open_options chosen = {0};
-	struct str_list operands cleanup_str_list = {0};
-	int code = 0;
-
-	if (report_parse(&verb_open_options, argc, argv, &chosen, &operands, &code) &&
-	    open_job(&chosen, &operands, &err) < 0)
-		code = report_error(&err);
-	opt_finish(&verb_open_options, &chosen);
-	return code;
-}
+const struct verb verb_open = {
+	.options =
+		{
+			.verb = "open",
+			.usage = "tony open [OPTIONS] [JOB] [tensorboard|notebook|TASK]",
+			.jobs = OPT_JOBS_LIVE,
+			.summary = "print a link that opens a job's page in a browser",
+			.description = "The link is good once, within a minute; behind it the job "
+				       "can be looked at, "
+				       "and not changed, for 12 hours. With tensorboard, notebook "
+				       "or a TASK it leads "
+				       "to the web interface that is served there: of the newest "
+				       "job, unless a JOB stands "
+				       "before it.",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct open_options),
+	.run = open_job,
+};

@@ -82,14 +82,6 @@ static const struct opt options[] = {
 	 .choices = ui_origins},
 };
 
-const struct opt_table verb_portal_options = {
-	.verb = "portal",
-	.usage = "tony portal [OPTIONS]",
-	.summary = "serve all jobs, those that go on and those that have ended, to browsers",
-	.options = options,
-	.option_count = array_length(options),
-};
-
 /* ---- what it is given --------------------------------------------------------------------- */
 
 /* <state>/portal; the caller frees. */
@@ -244,26 +236,27 @@ static int print_link(const struct portal_verb *chosen, const struct portal_site
 	return 0;
 }
 
-static int run(const struct portal_verb *chosen, const struct str_list *operands, struct err *err)
+static int run(void *data, const struct verb_call *call, struct err *err)
 {
+	const struct portal_verb *chosen = data;
 	struct portal_site site cleanup_portal_site = {0};
 
-	if (report_no_operand(&verb_portal_options, operands, err) < 0 || check(chosen, err) < 0 ||
-	    portal_site_read(chosen->listen, &site, err) < 0)
+	if (check(chosen, err) < 0 || portal_site_read(chosen->listen, &site, err) < 0)
 		return -1;
 	return chosen->link ? print_link(chosen, &site, err) : serve(chosen, &site, err);
 }
 
-int verb_portal(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct portal_verb chosen = {0};
-	struct str_list operands cleanup_str_list = {0};
-	int code = 0;
-
-	if (report_parse(&verb_portal_options, argc, argv, &chosen, &operands, &code) &&
-	    run(&chosen, &operands, &err) < 0)
-		code = report_error(&err);
-	opt_finish(&verb_portal_options, &chosen);
-	return code;
-}
+const struct verb verb_portal = {
+	.options =
+		{
+			.verb = "portal",
+			.usage = "tony portal [OPTIONS]",
+			.summary = "serve all jobs, those that go on and those that have ended, to "
+				   "browsers",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct portal_verb),
+	.operands = VERB_NONE,
+	.run = run,
+};

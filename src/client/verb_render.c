@@ -31,18 +31,6 @@ static const struct opt options[] = {
 	JOB_OPTIONS(struct render_options, job),
 };
 
-const struct opt_table verb_render_options = {
-	.verb = "render",
-	.usage = "tony render [OPTIONS] [-- COMMAND ARG...]",
-	.summary = "print what each task of a job would get, without starting anything",
-	.description = "Takes the options of submit. Shows the command, environment, files and "
-		       "resources of every process. Addresses and ports are examples: the real "
-		       "ones are known only when the cluster forms.",
-	.options = options,
-	.option_count = array_length(options),
-	.elsewhere = other_tools_job_options,
-};
-
 static json_t *environment_json(const struct environment *environment)
 {
 	json_t *object = json_object();
@@ -170,14 +158,15 @@ static int render_tasks(const struct job *job, const struct stage *stage, const 
 	return result;
 }
 
-static int render(const struct render_options *chosen, const struct str_list *operands,
-		  size_t dashdash, struct err *err)
+static int render(void *data, const struct verb_call *call, struct err *err)
 {
+	const struct render_options *chosen = data;
 	struct description description cleanup_description = {0};
 	struct stage stage cleanup_stage = {0};
 	json_t *list cleanup_json = chosen->json ? json_array() : NULL;
 
-	if (job_verb_describe(&chosen->job, operands, dashdash, &description, &stage, err) < 0)
+	if (job_verb_describe(&chosen->job, call->operands, call->dashdash, &description, &stage,
+			      err) < 0)
 		return -1;
 	/* The real directories bear the job's id, which is new each time. */
 	if (!description.job->checkpoint_dir)
@@ -193,18 +182,22 @@ static int render(const struct render_options *chosen, const struct str_list *op
 	return 0;
 }
 
-int verb_render(int argc, char **argv)
-{
-	struct render_options chosen = {0};
-	struct str_list operands cleanup_str_list = {0};
-	struct err err cleanup_err = {0};
-	size_t dashdash = 0;
-	int code = EXIT_CODE_OK;
-
-	if (report_parse_command(&verb_render_options, argc, argv, &chosen, &operands, &dashdash,
-				 &code) &&
-	    render(&chosen, &operands, dashdash, &err) < 0)
-		code = report_error(&err);
-	opt_finish(&verb_render_options, &chosen);
-	return code;
-}
+const struct verb verb_render = {
+	.options =
+		{
+			.verb = "render",
+			.usage = "tony render [OPTIONS] [-- COMMAND ARG...]",
+			.summary = "print what each task of a job would get, without starting "
+				   "anything",
+			.description = "Takes the options of submit. Shows the command, "
+				       "environment, files and "
+				       "resources of every process. Addresses and ports are "
+				       "examples: the real "
+				       "ones are known only when the cluster forms.",
+			.options = options,
+			.option_count = array_length(options),
+			.elsewhere = other_tools_job_options,
+		},
+	.size = sizeof(struct render_options),
+	.run = render,
+};

@@ -20,17 +20,6 @@ static const struct opt options[] = {
 	SUBMISSION_OPTIONS(struct rerun_options, how),
 };
 
-const struct opt_table verb_rerun_options = {
-	.verb = "rerun",
-	.usage = "tony rerun [OPTIONS] JOB [-- COMMAND ARG...]",
-	.summary = "submit a job again, with the configuration and the sources that it had",
-	.description = "Options win over what JOB had, as those of tony submit win over files. The "
-		       "exit code is the new job's: see tony-exit(7).",
-	.options = options,
-	.option_count = array_length(options),
-	.elsewhere = other_tools_job_options,
-};
-
 /* `operands` without JOB, which is the first of them. */
 static int run(struct rerun_options *chosen, const struct opened *opened,
 	       const struct str_list *operands, size_t dashdash, struct err *err)
@@ -49,33 +38,34 @@ static int run(struct rerun_options *chosen, const struct opened *opened,
 	return result;
 }
 
-static int rerun(struct rerun_options *chosen, const struct str_list *operands, size_t dashdash,
-		 struct err *err)
+static int rerun(void *data, const struct verb_call *call, struct err *err)
 {
+	struct rerun_options *chosen = data;
 	struct opened opened cleanup_opened = {0};
 
-	if (dashdash != 1)
+	if (call->dashdash != 1)
 		return err_set(err, ERR_USAGE, "%s; usage: %s",
-			       dashdash == 0 ? "which job?" : "one job at a time",
-			       verb_rerun_options.usage);
-	if (opened_find(&opened, operands->items[0], err) < 0)
+			       call->dashdash == 0 ? "which job?" : "one job at a time",
+			       verb_rerun.options.usage);
+	if (opened_find(&opened, call->operands->items[0], err) < 0)
 		return -1;
-	return run(chosen, &opened, operands, dashdash, err);
+	return run(chosen, &opened, call->operands, call->dashdash, err);
 }
 
-int verb_rerun(int argc, char **argv)
-{
-	struct rerun_options chosen = {0};
-	struct str_list operands cleanup_str_list = {0};
-	struct err err cleanup_err = {0};
-	size_t dashdash = 0;
-	int code;
-
-	if (report_parse_command(&verb_rerun_options, argc, argv, &chosen, &operands, &dashdash,
-				 &code)) {
-		code = rerun(&chosen, &operands, dashdash, &err);
-		code = code < 0 ? report_error(&err) : code;
-	}
-	opt_finish(&verb_rerun_options, &chosen);
-	return code;
-}
+const struct verb verb_rerun = {
+	.options =
+		{
+			.verb = "rerun",
+			.usage = "tony rerun [OPTIONS] JOB [-- COMMAND ARG...]",
+			.summary = "submit a job again, with the configuration and the sources "
+				   "that it had",
+			.description = "Options win over what JOB had, as those of tony submit win "
+				       "over files. The "
+				       "exit code is the new job's: see tony-exit(7).",
+			.options = options,
+			.option_count = array_length(options),
+			.elsewhere = other_tools_job_options,
+		},
+	.size = sizeof(struct rerun_options),
+	.run = rerun,
+};

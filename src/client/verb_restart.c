@@ -7,23 +7,14 @@
 #include "client/report.h"
 #include "client/verbs.h"
 
-const struct opt_table verb_restart_options = {
-	.verb = "restart",
-	.usage = "tony restart JOB TASK",
-	.jobs = OPT_JOBS_LIVE,
-	.summary = "restart the program of one task in its container",
-	.description = "The program is ended (SIGTERM, grace, SIGKILL) and started again on the "
-		       "same port. Costs none of the task's restarts.",
-};
-
-static int restart_task(const struct str_list *operands, struct err *err)
+static int restart_task(void *data, const struct verb_call *call, struct err *err)
 {
 	struct opened opened cleanup_opened = {0};
 
-	if (operands->count != 2)
-		return err_set(err, ERR_USAGE, "usage: %s", verb_restart_options.usage);
-	const char *task = operands->items[1];
-	if (opened_find(&opened, operands->items[0], err) < 0 ||
+	if (call->operands->count != 2)
+		return err_set(err, ERR_USAGE, "usage: %s", verb_restart.options.usage);
+	const char *task = call->operands->items[1];
+	if (opened_find(&opened, call->operands->items[0], err) < 0 ||
 	    opened_check_task(&opened, task, err) < 0)
 		return -1;
 	if (!strchr(task, ':'))
@@ -36,14 +27,16 @@ static int restart_task(const struct str_list *operands, struct err *err)
 	return 0;
 }
 
-int verb_restart(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct str_list operands cleanup_str_list = {0};
-	int code = 0;
-
-	if (report_parse(&verb_restart_options, argc, argv, NULL, &operands, &code) &&
-	    restart_task(&operands, &err) < 0)
-		code = report_error(&err);
-	return code;
-}
+const struct verb verb_restart = {
+	.options =
+		{
+			.verb = "restart",
+			.usage = "tony restart JOB TASK",
+			.jobs = OPT_JOBS_LIVE,
+			.summary = "restart the program of one task in its container",
+			.description = "The program is ended (SIGTERM, grace, SIGKILL) and started "
+				       "again on the "
+				       "same port. Costs none of the task's restarts.",
+		},
+	.run = restart_task,
+};

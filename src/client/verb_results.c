@@ -20,14 +20,6 @@ static const struct opt options[] = {
 	 .completion = OPT_COMPLETE_DIRECTORY},
 };
 
-const struct opt_table verb_results_options = {
-	.verb = "results",
-	.usage = "tony results [OPTIONS] [JOB]",
-	.summary = "tell where a job's results are, or bring them",
-	.options = options,
-	.option_count = array_length(options),
-};
-
 static int tell_place(const struct opened *opened, struct err *err)
 {
 	char *place cleanup_free = results_place(opened);
@@ -51,28 +43,24 @@ static int bring(const struct opened *opened, const char *output, struct err *er
 	return result;
 }
 
-static int run(const struct results_options *chosen, const struct str_list *operands,
-	       struct err *err)
+static int run(void *data, const struct verb_call *call, struct err *err)
 {
-	struct opened opened cleanup_opened = {0};
-	const char *id;
+	const struct results_options *chosen = data;
 
-	if (report_one_operand(&verb_results_options, operands, &id, err) < 0 ||
-	    opened_find(&opened, id, err) < 0)
-		return -1;
-	return chosen->output ? bring(&opened, chosen->output, err) : tell_place(&opened, err);
+	return chosen->output ? bring(call->opened, chosen->output, err)
+			      : tell_place(call->opened, err);
 }
 
-int verb_results(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct results_options chosen = {0};
-	struct str_list operands cleanup_str_list = {0};
-	int code = 0;
-
-	if (report_parse(&verb_results_options, argc, argv, &chosen, &operands, &code) &&
-	    run(&chosen, &operands, &err) < 0)
-		code = report_error(&err);
-	opt_finish(&verb_results_options, &chosen);
-	return code;
-}
+const struct verb verb_results = {
+	.options =
+		{
+			.verb = "results",
+			.usage = "tony results [OPTIONS] [JOB]",
+			.summary = "tell where a job's results are, or bring them",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct results_options),
+	.operands = VERB_JOB,
+	.run = run,
+};

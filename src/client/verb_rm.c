@@ -25,15 +25,6 @@ static const struct opt options[] = {
 	 .help = "as JSON (docs/json.md)"},
 };
 
-const struct opt_table verb_rm_options = {
-	.verb = "rm",
-	.usage = "tony rm [OPTIONS] JOB...",
-	.jobs = OPT_JOBS_ENDED,
-	.summary = "remove jobs that have ended, with all that they left",
-	.options = options,
-	.option_count = array_length(options),
-};
-
 static int remove_opened(struct clearing *clearing, const char *name, struct err *err)
 {
 	struct opened opened cleanup_opened = {0};
@@ -54,23 +45,23 @@ static int remove_one(void *data, const char *name, struct err *err)
 	return result;
 }
 
-static int remove_all(const struct rm_options *chosen, const struct str_list *operands,
-		      struct err *err)
+static int remove_all(void *data, const struct verb_call *call, struct err *err)
 {
+	const struct rm_options *chosen = data;
 	struct str_list jobs cleanup_str_list = {0};
 	struct clearing clearing cleanup_clearing = {.is_dry = chosen->dry_run,
 						     .as_json = chosen->json,
 						     .with_history = true,
 						     .removal = {.wait_ms = LEAVE_MS}};
-	const struct job_choice choice = {.verb = &verb_rm_options,
-					  .operands = operands,
+	const struct job_choice choice = {.verb = &verb_rm.options,
+					  .operands = call->operands,
 					  .tags = &chosen->tags,
 					  .all = chosen->all,
 					  .stores = &clearing.stores};
 
-	if (operands->count == 0 && chosen->tags.count == 0)
+	if (call->operands->count == 0 && chosen->tags.count == 0)
 		return err_set(err, ERR_USAGE, "which job? usage: %s; see tony list --all",
-			       verb_rm_options.usage);
+			       verb_rm.options.usage);
 	if (clearing_begin(&clearing, err) < 0 || job_choice_find(&choice, &jobs, err) < 0)
 		return -1;
 	clearing_choose(&clearing, &jobs);
@@ -78,17 +69,16 @@ static int remove_all(const struct rm_options *chosen, const struct str_list *op
 	return clearing_end(&clearing, -1, err) < 0 ? -1 : code;
 }
 
-int verb_rm(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct rm_options chosen = {0};
-	struct str_list operands cleanup_str_list = {0};
-	int code;
-
-	if (report_parse(&verb_rm_options, argc, argv, &chosen, &operands, &code)) {
-		code = remove_all(&chosen, &operands, &err);
-		code = code < 0 ? report_error(&err) : code;
-	}
-	opt_finish(&verb_rm_options, &chosen);
-	return code;
-}
+const struct verb verb_rm = {
+	.options =
+		{
+			.verb = "rm",
+			.usage = "tony rm [OPTIONS] JOB...",
+			.jobs = OPT_JOBS_ENDED,
+			.summary = "remove jobs that have ended, with all that they left",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct rm_options),
+	.run = remove_all,
+};

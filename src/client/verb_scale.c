@@ -13,15 +13,6 @@
 #define FIND_TIMEOUT_MS 5000 /* for an AM that is being started */
 #define FIND_STEP_MS	100
 
-const struct opt_table verb_scale_options = {
-	.verb = "scale",
-	.usage = "tony scale JOB TYPE=N [TYPE=N...]",
-	.jobs = OPT_JOBS_LIVE,
-	.summary = "change how many tasks of a type a running job wants",
-	.description = "For elastic types, which have tony.<type>.min-instances: N is a number "
-		       "from that to tony.<type>.max-instances. Returns when the job knows it.",
-};
-
 /* {"worker": 8} from the operands after the job. */
 static json_t *read_counts(const struct str_list *operands, struct err *err)
 {
@@ -95,16 +86,16 @@ static void say(const struct opened *opened, const char *name, int64_t wanted)
 		printf(", as before\n");
 }
 
-static int scale(const struct str_list *operands, struct err *err)
+static int scale(void *data, const struct verb_call *call, struct err *err)
 {
 	struct opened opened cleanup_opened = {0};
 	const char *name;
 	json_t *value;
 
-	if (operands->count < 2)
-		return err_set(err, ERR_USAGE, "usage: %s", verb_scale_options.usage);
-	json_t *counts cleanup_json = read_counts(operands, err);
-	if (!counts || opened_find(&opened, operands->items[0], err) < 0 ||
+	if (call->operands->count < 2)
+		return err_set(err, ERR_USAGE, "usage: %s", verb_scale.options.usage);
+	json_t *counts cleanup_json = read_counts(call->operands, err);
+	if (!counts || opened_find(&opened, call->operands->items[0], err) < 0 ||
 	    check_types(&opened, counts, err) < 0)
 		return -1;
 	json_t *answer cleanup_json = ask_am(&opened, counts, err);
@@ -117,14 +108,17 @@ static int scale(const struct str_list *operands, struct err *err)
 	return 0;
 }
 
-int verb_scale(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct str_list operands cleanup_str_list = {0};
-	int code = 0;
-
-	if (report_parse(&verb_scale_options, argc, argv, NULL, &operands, &code) &&
-	    scale(&operands, &err) < 0)
-		code = report_error(&err);
-	return code;
-}
+const struct verb verb_scale = {
+	.options =
+		{
+			.verb = "scale",
+			.usage = "tony scale JOB TYPE=N [TYPE=N...]",
+			.jobs = OPT_JOBS_LIVE,
+			.summary = "change how many tasks of a type a running job wants",
+			.description = "For elastic types, which have tony.<type>.min-instances: N "
+				       "is a number "
+				       "from that to tony.<type>.max-instances. Returns when the "
+				       "job knows it.",
+		},
+	.run = scale,
+};

@@ -41,14 +41,6 @@ static const struct opt options[] = {
 		 "table"},
 };
 
-const struct opt_table verb_status_options = {
-	.verb = "status",
-	.usage = "tony status [OPTIONS] [JOB...]",
-	.summary = "show the state of jobs and of their tasks",
-	.options = options,
-	.option_count = array_length(options),
-};
-
 /* ---- for people --------------------------------------------------------------------------- */
 
 static char *age_of(int64_t from_ms, int64_t to_ms)
@@ -331,10 +323,11 @@ static int check_options(const struct status_options *chosen, const struct job_c
 	return 0;
 }
 
-static int show_jobs(const struct status_options *chosen, const struct str_list *operands,
-		     struct err *err)
+static int show_jobs(void *data, const struct verb_call *call, struct err *err)
 {
-	const struct job_choice choice = {&verb_status_options, operands, &chosen->tags, false};
+	const struct status_options *chosen = data;
+	const struct job_choice choice = {&verb_status.options, call->operands, &chosen->tags,
+					  false};
 	struct showing showing = {.chosen = chosen};
 	struct str_list jobs cleanup_str_list = {0};
 
@@ -348,17 +341,15 @@ static int show_jobs(const struct status_options *chosen, const struct str_list 
 	return code;
 }
 
-int verb_status(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct status_options chosen = {0};
-	struct str_list operands cleanup_str_list = {0};
-	int code;
-
-	if (report_parse(&verb_status_options, argc, argv, &chosen, &operands, &code)) {
-		code = show_jobs(&chosen, &operands, &err);
-		code = code < 0 ? report_error(&err) : code;
-	}
-	opt_finish(&verb_status_options, &chosen);
-	return code;
-}
+const struct verb verb_status = {
+	.options =
+		{
+			.verb = "status",
+			.usage = "tony status [OPTIONS] [JOB...]",
+			.summary = "show the state of jobs and of their tasks",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct status_options),
+	.run = show_jobs,
+};

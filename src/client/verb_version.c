@@ -16,26 +16,11 @@ static const struct opt options[] = {
 	 .help = "as JSON (docs/json.md)"},
 };
 
-const struct opt_table verb_version_options = {
-	.verb = "version",
-	.usage = "tony version [--json]",
-	.summary = "print the version",
-	.options = options,
-	.option_count = array_length(options),
-};
-
-int verb_version(int argc, char **argv)
+static int run(void *data, const struct verb_call *call, struct err *err)
 {
-	struct err err cleanup_err = {0};
-	struct version_options chosen = {0};
-	struct str_list operands cleanup_str_list = {0};
-	int code;
+	const struct version_options *chosen = data;
 
-	if (!report_parse(&verb_version_options, argc, argv, &chosen, &operands, &code))
-		return code;
-	if (report_no_operand(&verb_version_options, &operands, &err) < 0)
-		return report_error(&err);
-	if (!chosen.json) {
+	if (!chosen->json) {
 		puts("tony " TONY_VERSION);
 		return 0;
 	}
@@ -44,3 +29,17 @@ int verb_version(int argc, char **argv)
 	report_json(object);
 	return 0;
 }
+
+const struct verb verb_version = {
+	.options =
+		{
+			.verb = "version",
+			.usage = "tony version [--json]",
+			.summary = "print the version",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct version_options),
+	.operands = VERB_NONE,
+	.run = run,
+};

@@ -32,14 +32,6 @@ static const struct opt options[] = {
 	 .help = "print the ended jobs as JSON (docs/json.md)"},
 };
 
-const struct opt_table verb_wait_options = {
-	.verb = "wait",
-	.usage = "tony wait [OPTIONS] [JOB...]",
-	.summary = "wait until jobs have ended; exit as they did",
-	.options = options,
-	.option_count = array_length(options),
-};
-
 /* In a terminal the user sees the table meanwhile. */
 static int await_end(struct opened *opened, int64_t timeout_ms, struct err *err)
 {
@@ -100,10 +92,10 @@ static int wait_for(void *data, const char *job, struct err *err)
 	return waiting->chosen->json ? code : results_conclude(&opened, code);
 }
 
-static int wait_for_all(const struct wait_options *chosen, const struct str_list *operands,
-			struct err *err)
+static int wait_for_all(void *data, const struct verb_call *call, struct err *err)
 {
-	const struct job_choice choice = {&verb_wait_options, operands, &chosen->tags, false};
+	const struct wait_options *chosen = data;
+	const struct job_choice choice = {&verb_wait.options, call->operands, &chosen->tags, false};
 	struct waiting waiting = {.chosen = chosen, .timeout_ms = -1};
 	struct str_list jobs cleanup_str_list = {0};
 
@@ -122,17 +114,15 @@ static int wait_for_all(const struct wait_options *chosen, const struct str_list
 	return code;
 }
 
-int verb_wait(int argc, char **argv)
-{
-	struct err err cleanup_err = {0};
-	struct wait_options chosen = {0};
-	struct str_list operands cleanup_str_list = {0};
-	int code;
-
-	if (report_parse(&verb_wait_options, argc, argv, &chosen, &operands, &code)) {
-		code = wait_for_all(&chosen, &operands, &err);
-		code = code < 0 ? report_error(&err) : code;
-	}
-	opt_finish(&verb_wait_options, &chosen);
-	return code;
-}
+const struct verb verb_wait = {
+	.options =
+		{
+			.verb = "wait",
+			.usage = "tony wait [OPTIONS] [JOB...]",
+			.summary = "wait until jobs have ended; exit as they did",
+			.options = options,
+			.option_count = array_length(options),
+		},
+	.size = sizeof(struct wait_options),
+	.run = wait_for_all,
+};

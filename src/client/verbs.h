@@ -1,11 +1,38 @@
 /*
- * The verbs of `tony`: each is one function in verb_<name>.c with its option table. argv[0] is the
- * verb itself; the result is the exit code (exit_code.h).
+ * The verbs of `tony`: each is a row in verb_<name>.c, which verb_run() runs.
  */
 #ifndef TONY_CLIENT_VERBS_H
 #define TONY_CLIENT_VERBS_H
 
 #include "base/opt.h"
+
+struct opened;
+
+/* A command line, parsed. */
+struct verb_call {
+	const struct str_list *operands;
+	size_t dashdash;       /* of the operands stand before "--", or all */
+	struct opened *opened; /* of VERB_JOB */
+};
+
+struct verb {
+	struct opt_table options;
+	size_t size;	      /* of the struct that the options fill; 0: there are none */
+	const void *defaults; /* such a struct; NULL: zeroes */
+	enum {
+		VERB_OPERANDS, /* the verb looks at them itself */
+		VERB_NONE,
+		VERB_JOB, /* one job, or none for the newest: it is opened */
+	} operands;
+	int (*check)(const void *chosen,
+		     struct err *err); /* before the job is opened; NULL: none */
+	/* The exit code (exit_code.h), or -1: `err` is reported, and tells it. `chosen`: the struct
+	 * of the options. */
+	int (*run)(void *chosen, const struct verb_call *call, struct err *err);
+};
+
+/* argv[0] is the verb itself. Prints help where it is asked for. Returns the exit code. */
+int verb_run(const struct verb *verb, int argc, char **argv);
 
 #define VERBS(row)                                                                                 \
 	row(init) row(submit) row(rerun) row(list) row(status) row(wait) row(attach) row(logs)     \
@@ -13,9 +40,7 @@
 			row(check) row(render) row(history) row(rm) row(clean) row(advise)         \
 				row(bundle) row(portal) row(version) row(completion)
 
-#define VERB_DECLARE(name)                                                                         \
-	int verb_##name(int argc, char **argv);                                                    \
-	extern const struct opt_table verb_##name##_options;
+#define VERB_DECLARE(name) extern const struct verb verb_##name;
 VERBS(VERB_DECLARE)
 #undef VERB_DECLARE
 
