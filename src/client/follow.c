@@ -8,6 +8,7 @@
 #include "base/mem.h"
 
 #define WAIT_MAX_MS 1000
+#define UNTOLD_MS   50 /* without inotify: a user's instances are few */
 
 struct follow {
 	int fd; /* -1: no watches */
@@ -49,9 +50,16 @@ void follow_drain(struct follow *follow)
 		continue;
 }
 
+int follow_limit_ms(const struct follow *follow, int64_t wait_ms)
+{
+	int64_t most = follow->fd < 0 ? UNTOLD_MS : WAIT_MAX_MS;
+
+	return (int)(wait_ms < most ? wait_ms : most);
+}
+
 void follow_wait(struct follow *follow, int64_t timeout_ms)
 {
 	struct pollfd wait = {.fd = follow->fd, .events = POLLIN};
 
-	poll(&wait, 1, timeout_ms < WAIT_MAX_MS ? (int)timeout_ms : WAIT_MAX_MS);
+	poll(&wait, 1, follow_limit_ms(follow, timeout_ms));
 }

@@ -19,6 +19,9 @@ int follow_fd(const struct follow *follow);
 /* Forgets the changes seen so far. Call before looking at the files. */
 void follow_drain(struct follow *follow);
 
+/* For how long such a loop may wait of `wait_ms` before it looks at the files by itself. */
+int follow_limit_ms(const struct follow *follow, int64_t wait_ms);
+
 /* Waits for a change since the last drain, for at most timeout_ms and never longer than a second:
  * not every file system tells of changes. */
 void follow_wait(struct follow *follow, int64_t timeout_ms);

@@ -177,7 +177,8 @@ static void wait_for_news(struct watch *watch, int64_t timeout_ms)
 	timeout_ms = timeout_ms < left_ms ? timeout_ms : left_ms;
 	timeout_ms = timeout_ms > 0 ? timeout_ms : 0;
 	if (!watch_output_wait(watch->output, opened_wait_ms(watch->opened, timeout_ms)))
-		poll(fds, array_length(fds), (int)opened_let_hold(watch->opened, timeout_ms));
+		poll(fds, array_length(fds),
+		     follow_limit_ms(watch->follow, opened_let_hold(watch->opened, timeout_ms)));
 }
 
 static bool is_over(const struct watch *watch)

@@ -25,7 +25,9 @@
 
 enum {
 	START_LIMIT_MS = 60000,
-	LOOK_AGAIN_MS = 1000, /* where inotify is not to be had */
+	LOOK_AGAIN_MS = 1000,
+	LOOK_UNTOLD_MS =
+		5, /* without inotify: a user's instances are few, and each waiting job has one */
 	END_GRACE_MS = 3000,
 	EXIT_NO_EXEC = 127,
 };
@@ -126,7 +128,7 @@ static int wait_for_am(pid_t pid, int watch, const char *job_dir, struct err *er
 			return err_set(err, ERR_UNREACHABLE,
 				       "the application master (process %d) is not up after %d s",
 				       (int)pid, START_LIMIT_MS / 1000);
-		poll(fds, array_length(fds), LOOK_AGAIN_MS);
+		poll(fds, array_length(fds), watch < 0 ? LOOK_UNTOLD_MS : LOOK_AGAIN_MS);
 		drain(watch);
 	}
 	return 0;
