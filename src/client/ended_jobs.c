@@ -95,20 +95,18 @@ static int search_store(struct search *search, struct history_store *store, stru
 
 static int search_stores(struct search *search, struct err *err)
 {
-	const struct job_stores *stores = search->filter->stores;
-	struct job_stores opened cleanup_job_stores = {0};
+	struct job_stores stores cleanup_job_stores = {0};
 
-	if (!stores && job_stores_open(search->filter->location, &opened, err) < 0)
+	if (job_stores_open(search->filter->location, &stores, err) < 0)
 		return -1;
-	stores = stores ? stores : &opened;
-	for (size_t i = 0; i < stores->count; i++) {
+	for (size_t i = 0; i < stores.count; i++) {
 		struct err why cleanup_err = {0};
-		if (search_store(search, stores->items[i], &why) == 0)
+		if (search_store(search, stores.items[i], &why) == 0)
 			continue;
 		if (search->filter->location)
 			return err_copy(err, &why);
-		log_warning("jobs in %s are not shown: %s",
-			    history_store_location(stores->items[i]), err_message(&why));
+		log_warning("jobs in %s are not shown: %s", history_store_location(stores.items[i]),
+			    err_message(&why));
 	}
 	return 0;
 }

@@ -9,8 +9,7 @@
 
 /* Which are wanted; NULL and 0: all. */
 struct ended_filter {
-	const char *location;		 /* this store alone */
-	const struct job_stores *stores; /* opened for all jobs, in place of a location */
+	const char *location; /* this store alone */
 	const char *user;
 	const char *name; /* a pattern: "mnist*" */
 	const char *state;

@@ -32,27 +32,27 @@ static int add_stored(const struct job_list_filter *filter, struct job_list *lis
 {
 	struct job_stores opened cleanup_job_stores = {0};
 	const struct job_stores *stores = filter->stores ? filter->stores : &opened;
+	const struct stored_filter wanted = {.own_only = filter->own_only};
 	struct job_summary *stored;
 	size_t count;
 
 	if (!filter->stores &&
 	    job_stores_open_within(NULL, SCHEDULERS_PATIENCE_MS, &opened, err) < 0)
 		return -1;
-	job_stores_list(stores, &stored, &count);
+	job_stores_list(stores, &wanted, &stored, &count);
 	struct map *known = map_create(NULL);
 	for (size_t i = 0; i < list->count; i++)
 		map_set(known, list->items[i].id, known);
 	list->items = mem_realloc_array(list->items, list->count + count + 1, sizeof(*list->items));
 	for (size_t i = 0; i < count; i++) {
-		if (map_get(known, stored[i].id) ||
-		    (filter->own_only && !job_stores_is_own(&stored[i])))
+		if (map_get(known, stored[i].id))
 			continue;
 		list->items[list->count++] = stored[i];
 		stored[i] = (struct job_summary){0};
 	}
 	map_destroy(known);
 	job_summaries_free(stored, count);
-	schedulers_sort(list->items, list->count);
+	job_summaries_sort(list->items, list->count);
 	return 0;
 }
 

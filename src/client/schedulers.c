@@ -192,21 +192,6 @@ const struct scheduler_client_ops *schedulers_find(const char *id, struct job_do
 
 /* ---- list --------------------------------------------------------------------------------- */
 
-static int newest_first(const void *left, const void *right)
-{
-	const struct job_summary *a = left, *b = right;
-
-	if (a->submitted_ms != b->submitted_ms)
-		return a->submitted_ms < b->submitted_ms ? 1 : -1;
-	return strcmp(b->id, a->id);
-}
-
-void schedulers_sort(struct job_summary *jobs, size_t count)
-{
-	if (count > 1)
-		qsort(jobs, count, sizeof(*jobs), newest_first);
-}
-
 /* The first failure is the error when nobody answers, so it is told at the end. */
 static void note_failure(const struct scheduler_client_ops *ops, struct err *why,
 			 const struct scheduler_client_ops **first, struct err *first_why)
@@ -260,7 +245,7 @@ int schedulers_list_within(int64_t patience_ms, int64_t ended_since_ms, struct j
 	if (failed)
 		log_warning("jobs on %s are not shown: %s", failed->traits->name,
 			    err_message(&why_failed));
-	schedulers_sort(*jobs, *count);
+	job_summaries_sort(*jobs, *count);
 	return failed ? 1 : 0;
 }
 

@@ -25,7 +25,5 @@ int schedulers_list(int64_t ended_since_ms, struct job_summary **jobs, size_t *c
  * did not answer, so jobs may be missing. */
 int schedulers_list_within(int64_t patience_ms, int64_t ended_since_ms, struct job_summary **jobs,
 			   size_t *count, struct err *err);
-/* The newest first. */
-void schedulers_sort(struct job_summary *jobs, size_t count);
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "client/age.h"
 #include "client/clearing.h"
-#include "client/ended_jobs.h"
 #include "client/opened.h"
 #include "client/report.h"
 #include "client/schedulers.h"
@@ -101,19 +100,18 @@ static void clean_scheduled(struct clearing *clearing, const struct scheduler_cl
 }
 
 /* Jobs of which nothing else is left. */
-static int clean_stored(struct clearing *clearing, int64_t until_ms, struct err *err)
+static void clean_stored(struct clearing *clearing, int64_t until_ms)
 {
-	struct ended_jobs jobs cleanup_ended_jobs = {0};
-	const struct ended_filter filter = {.stores = &clearing->stores};
+	struct job_summary *jobs;
+	size_t count;
 
 	if (!clearing->with_history)
-		return 0;
-	if (ended_jobs_stored(&filter, &jobs, err) < 0)
-		return -1;
-	for (size_t i = 0; i < jobs.count; i++)
-		if (jobs.items[i].ended_ms <= until_ms)
-			clean_job(clearing, NULL, jobs.items[i].id);
-	return 0;
+		return;
+	job_stores_list(&clearing->stores, NULL, &jobs, &count);
+	for (size_t i = 0; i < count; i++)
+		if (job_state_is_final(jobs[i].state) && jobs[i].ended_ms <= until_ms)
+			clean_job(clearing, NULL, jobs[i].id);
+	job_summaries_free(jobs, count);
 }
 
 static void tell_none(const struct clearing *clearing, int64_t age_ms)
@@ -137,8 +135,8 @@ static int clean(void *data, const struct verb_call *call, struct err *err)
 		return -1;
 	for (size_t i = 0; (ops = scheduler_client_at(i)); i++)
 		clean_scheduled(&clearing, ops, age_ms);
-	if (clean_stored(&clearing, clock_wall_ms() - age_ms, err) < 0 ||
-	    clearing_end(&clearing, age_ms, err) < 0)
+	clean_stored(&clearing, clock_wall_ms() - age_ms);
+	if (clearing_end(&clearing, age_ms, err) < 0)
 		return -1;
 	tell_none(&clearing, age_ms);
 	return clearing.failed == 0 ? 0

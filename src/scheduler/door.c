@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -59,4 +60,19 @@ void job_summaries_free(struct job_summary *jobs, size_t count)
 	for (size_t i = 0; i < count; i++)
 		job_summary_finish(&jobs[i]);
 	free(jobs);
+}
+
+static int newest_first(const void *left, const void *right)
+{
+	const struct job_summary *a = left, *b = right;
+
+	if (a->submitted_ms != b->submitted_ms)
+		return a->submitted_ms < b->submitted_ms ? 1 : -1;
+	return strcmp(b->id, a->id);
+}
+
+void job_summaries_sort(struct job_summary *jobs, size_t count)
+{
+	if (count > 1)
+		qsort(jobs, count, sizeof(*jobs), newest_first);
 }

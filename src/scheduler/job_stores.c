@@ -353,32 +353,3 @@ int job_stores_prepare(struct job *job, struct err *err)
 		return err_wrap(err, "tony.history.location");
 	return 0;
 }
-
-static int match_folder(struct history_store *store, const char *folder, const char *beginning,
-			struct str_list *ids, struct err *err)
-{
-	struct history_jobs jobs cleanup_history_jobs = {0};
-
-	if (history_store_jobs(store, folder, &jobs, err) < 0)
-		return -1;
-	for (size_t i = 0; i < jobs.count; i++)
-		if (str_starts_with(jobs.items[i].id, beginning) &&
-		    !str_list_has(ids, jobs.items[i].id))
-			str_list_add(ids, jobs.items[i].id);
-	return 0;
-}
-
-int job_stores_match(const struct job_stores *stores, const char *beginning, struct str_list *ids,
-		     struct err *err)
-{
-	for (size_t i = 0; i < stores->count; i++) {
-		struct history_folders folders cleanup_history_folders = {0};
-		if (history_store_folders(stores->items[i], &folders, err) < 0)
-			return -1;
-		for (size_t k = 0; k < folders.count; k++)
-			if (match_folder(stores->items[i], folders.items[k].path, beginning, ids,
-					 err) < 0)
-				return -1;
-	}
-	return 0;
-}

@@ -39,19 +39,23 @@ char *stored_job_find(struct history_store *store, const char *id, const char *u
 char *job_stores_find(const struct job_stores *stores, const char *id, struct history_store **store,
 		      struct err *err);
 
-/* The ids of jobs that begin so, each once; the newest first. */
-int job_stores_match(const struct job_stores *stores, const char *beginning, struct str_list *ids,
-		     struct err *err);
-
-/* The jobs in them that have ended, each of a user's once, in no order. From the second time on
- * only what has come since is read (job_index.h). A store that cannot be looked at is warned of and
- * left out. The caller frees with job_summaries_free(). Implemented in stored_list.c, like the
- * next. */
-void job_stores_list(const struct job_stores *stores, struct job_summary **jobs, size_t *count);
+/* Which jobs are looked for. */
+struct stored_filter {
+	const char *beginning; /* of their ids; NULL: any */
+	const char *name;      /* of those that have ended; NULL: any */
+	bool own_only;	       /* job_stores_is_own() */
+};
+/* The jobs in them that fit (NULL: all), each of a user's once, the newest first. From the second
+ * time on only what has come since is read (job_index.h). A store that cannot be looked at is
+ * warned of and left out. The caller frees with job_summaries_free(). Implemented in stored_list.c,
+ * like the next. */
+void job_stores_list(const struct job_stores *stores, const struct stored_filter *filter,
+		     struct job_summary **jobs, size_t *count);
+/* Their ids, each once. */
+void job_stores_ids(const struct job_stores *stores, const struct stored_filter *filter,
+		    struct str_list *ids);
 /* By a name that this user has here or on a cluster. */
 bool job_stores_is_own(const struct job_summary *job);
-/* The id of this user's newest job of that name; NULL: there is none. The caller frees. */
-char *job_stores_find_name(const struct job_stores *stores, const char *name);
 
 /* A file or directory: "file://" and a path of this machine, or another URI or a path of the
  * cluster that this machine's site files and the keys of `job` tell of (NULL: those of

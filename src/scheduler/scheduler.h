@@ -328,6 +328,7 @@ struct job_summary {
 void job_summary_finish(struct job_summary *job);
 void job_summary_copy(const struct job_summary *from, struct job_summary *to);
 void job_summaries_free(struct job_summary *jobs, size_t count);
+void job_summaries_sort(struct job_summary *jobs, size_t count); /* the newest first */
 
 /* Something that the tasks of a type are to find in their working directory. */
 struct scheduler_file {

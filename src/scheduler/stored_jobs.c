@@ -50,20 +50,22 @@ char *job_stores_find(const struct job_stores *stores, const char *id, struct hi
 /* The whole id that is meant; the caller frees. */
 static char *complete(const struct job_stores *stores, const char *id, struct err *err)
 {
+	const struct stored_filter begun = {.beginning = id};
+	const struct stored_filter named = {.name = id, .own_only = true};
 	struct str_list found cleanup_str_list = {0};
 
-	if (scheduler_client_begins_id(id) && job_stores_match(stores, id, &found, err) < 0)
-		return NULL;
-	if (found.count == 1)
-		return mem_strdup(found.items[0]);
+	if (scheduler_client_begins_id(id))
+		job_stores_ids(stores, &begun, &found);
 	if (found.count > 1) {
 		scheduler_err_several(id, &found, err);
 		return NULL;
 	}
-	char *named = job_stores_find_name(stores, id);
-	if (!named)
-		err_set(err, ERR_NOT_FOUND, "no job \"%s\" in any history", id);
-	return named;
+	if (found.count == 0)
+		job_stores_ids(stores, &named, &found);
+	if (found.count > 0)
+		return mem_strdup(found.items[0]);
+	err_set(err, ERR_NOT_FOUND, "no job \"%s\" in any history", id);
+	return NULL;
 }
 
 /* ---- the copy ----------------------------------------------------------------------------- */

@@ -150,17 +150,36 @@ static void look_at_any(struct look *look, struct history_store *store)
 	job_index_finish(&look->known);
 }
 
+bool job_stores_is_own(const struct job_summary *job)
+{
+	char *me cleanup_free = user_name();
+	char *owner cleanup_free = user_name_of(geteuid());
+	char *there cleanup_free = hadoop_cluster_user();
+
+	return str_equal(job->user, me) || str_equal(job->user, owner) ||
+	       str_equal(job->user, there);
+}
+
 struct taking {
+	const struct stored_filter *filter;
 	struct job_summary *jobs;
 	size_t count;
 	struct map *known; /* "ID USER": any user may have published any id */
 };
 
+static bool fits(const struct stored_filter *filter, const struct job_summary *job)
+{
+	return !filter || ((!filter->beginning || str_starts_with(job->id, filter->beginning)) &&
+			   (!filter->name || (str_equal(job->name, filter->name) &&
+					      job_state_is_final(job->state))) &&
+			   (!filter->own_only || job_stores_is_own(job)));
+}
+
 static void take(struct taking *taking, struct job_summary *job)
 {
 	char *key cleanup_free = mem_printf("%s %s", job->id, job->user ? job->user : "");
 
-	if (map_get(taking->known, key))
+	if (!fits(taking->filter, job) || map_get(taking->known, key))
 		return;
 	map_set(taking->known, key, taking);
 	taking->jobs[taking->count++] = *job;
@@ -180,9 +199,10 @@ static void take_all(struct taking *taking, struct look *look)
 		take(taking, &look->live.items[i].job);
 }
 
-void job_stores_list(const struct job_stores *stores, struct job_summary **jobs, size_t *count)
+void job_stores_list(const struct job_stores *stores, const struct stored_filter *filter,
+		     struct job_summary **jobs, size_t *count)
 {
-	struct taking taking = {.known = map_create(NULL)};
+	struct taking taking = {.filter = filter, .known = map_create(NULL)};
 
 	for (size_t i = 0; i < stores->count; i++) {
 		struct look look;
@@ -191,50 +211,20 @@ void job_stores_list(const struct job_stores *stores, struct job_summary **jobs,
 		look_finish(&look);
 	}
 	map_destroy(taking.known);
+	job_summaries_sort(taking.jobs, taking.count);
 	*jobs = taking.jobs;
 	*count = taking.count;
 }
 
-bool job_stores_is_own(const struct job_summary *job)
+void job_stores_ids(const struct job_stores *stores, const struct stored_filter *filter,
+		    struct str_list *ids)
 {
-	char *me cleanup_free = user_name();
-	char *owner cleanup_free = user_name_of(geteuid());
-	char *there cleanup_free = hadoop_cluster_user();
+	struct job_summary *jobs;
+	size_t count;
 
-	return str_equal(job->user, me) || str_equal(job->user, owner) ||
-	       str_equal(job->user, there);
-}
-
-static const struct job_summary *newest_of(const struct job_index *index, const char *name)
-{
-	const struct job_summary *newest = NULL;
-
-	for (size_t i = 0; i < index->count; i++) {
-		const struct job_index_section *section = &index->sections[i];
-		for (size_t k = 0; k < section->count; k++) {
-			const struct job_summary *job = &section->items[k].job;
-			if (str_equal(job->name, name) && job_stores_is_own(job) &&
-			    (!newest || job->submitted_ms > newest->submitted_ms))
-				newest = job;
-		}
-	}
-	return newest;
-}
-
-char *job_stores_find_name(const struct job_stores *stores, const char *name)
-{
-	int64_t newest_ms = INT64_MIN;
-	char *id = NULL;
-
-	for (size_t i = 0; i < stores->count; i++) {
-		struct look look;
-		look_at_any(&look, stores->items[i]);
-		const struct job_summary *job = newest_of(&look.fresh, name);
-		if (job && job->submitted_ms > newest_ms) {
-			newest_ms = job->submitted_ms;
-			mem_replace(&id, mem_strdup(job->id));
-		}
-		look_finish(&look);
-	}
-	return id;
+	job_stores_list(stores, filter, &jobs, &count);
+	for (size_t i = 0; i < count; i++)
+		if (!str_list_has(ids, jobs[i].id))
+			str_list_add(ids, jobs[i].id);
+	job_summaries_free(jobs, count);
 }

@@ -68,12 +68,13 @@ static size_t match_name(const struct yarn_reports *reports, const char *name, c
 static size_t match_history(struct hadoop_cluster *cluster, const char *id, char **found,
 			    struct err *err)
 {
+	const struct stored_filter begun = {.beginning = id};
 	struct str_list ids cleanup_str_list = {0};
 
 	yarn_take_place(cluster, id, NULL);
 	struct history_store *store = yarn_history_open(cluster, NULL, NULL);
 	if (store)
-		job_stores_match(&(struct job_stores){&store, 1}, id, &ids, NULL);
+		job_stores_ids(&(struct job_stores){&store, 1}, &begun, &ids);
 	history_store_close(store);
 	tell_matches(id, &ids, found, err);
 	return ids.count;
