@@ -43,6 +43,7 @@ void repeat_set_place(struct repeat *repeat, const char *key, const char *value)
 #define SOURCE_KEY    "tony.application.src-dir"
 #define RESOURCES_KEY "tony.containers.resources"
 #define CONTAINER     "container:"
+#define FILE_SCHEME   "file://"
 
 struct finder {
 	struct repeat *repeat;
@@ -116,7 +117,10 @@ static int place_sent_source(struct finder *finder, struct err *err)
 	if (fetch_keep(finder->job, sent->url, &missing) < 0)
 		return missing.kind == ERR_NOT_FOUND ? tell_gone(finder, sent->url, err)
 						     : err_copy(err, &missing);
-	repeat_set_place(finder->repeat, SOURCE_KEY, sent->url);
+	/* One in a directory that all nodes see is one of this machine. */
+	bool is_here = str_starts_with(sent->url, FILE_SCHEME);
+	repeat_set_place(finder->repeat, SOURCE_KEY,
+			 sent->url + (is_here ? strlen(FILE_SCHEME) : 0));
 	return 0;
 }
 

@@ -222,6 +222,11 @@ static const struct key application_keys[] = {
 	 .note = NO_YARN, .doc = "Of those that it collects already while the job runs."},
 	{"tony.yarn.rolled-log-exclude", KEY_TEXT, .since = OURS, .schedulers = YARN,
 	 .note = NO_YARN, .doc = "Of those that it does not."},
+	{"tony.yarn.staging-location", KEY_TEXT, .path = true, .since = OURS, .schedulers = YARN,
+	 .note = NO_YARN,
+	 .doc = "file:///PATH: a directory that this machine and all nodes see (NFS, Lustre ...), "
+		"for the files of jobs in place of HDFS: each user's are in PATH/USER. Unset: the "
+		"user's home in the cluster's HDFS."},
 	{"tony.hdfs.httpfs", KEY_LIST, .since = OURS, .schedulers = YARN, .note = NO_HADOOP,
 	 .doc = "URLs of HttpFS gateways (http://host:14000) through which files go in place of "
 		"the "

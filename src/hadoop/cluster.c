@@ -13,28 +13,33 @@
 #define MEMBER(member) #member, offsetof(struct hadoop_cluster, member)
 
 static const struct hadoop_field fields[] = {
-	{MEMBER(user), HADOOP_TEXT},
-	{MEMBER(rm), HADOOP_LIST},
-	{MEMBER(rm_scheduler), HADOOP_LIST},
-	{MEMBER(rm_web), HADOOP_LIST},
-	{MEMBER(web_proxies), HADOOP_LIST},
-	{MEMBER(nodes), HADOOP_LIST},
-	{MEMBER(racks), HADOOP_LIST},
-	{MEMBER(queue), HADOOP_OPTIONAL},
-	{MEMBER(node_label), HADOOP_OPTIONAL},
-	{MEMBER(placement), HADOOP_OPTIONAL},
-	{MEMBER(require_sasl), HADOOP_BOOL},
-	{MEMBER(connect_timeout_ms), HADOOP_MS},
-	{MEMBER(call_timeout_ms), HADOOP_MS},
-	{MEMBER(retry_interval_ms), HADOOP_MS},
-	{MEMBER(max_wait_ms), HADOOP_MS},
-	{MEMBER(client_wait_ms), HADOOP_MS},
-	{MEMBER(home), HADOOP_TEXT},
-	{MEMBER(log_dir), HADOOP_OPTIONAL},
-	{MEMBER(log_suffix), HADOOP_OPTIONAL},
-	{MEMBER(job_dir), HADOOP_OPTIONAL},
-	{MEMBER(history_dir), HADOOP_OPTIONAL},
+	{MEMBER(user), HADOOP_TEXT},	       {MEMBER(rm), HADOOP_LIST},
+	{MEMBER(rm_scheduler), HADOOP_LIST},   {MEMBER(rm_web), HADOOP_LIST},
+	{MEMBER(web_proxies), HADOOP_LIST},    {MEMBER(nodes), HADOOP_LIST},
+	{MEMBER(racks), HADOOP_LIST},	       {MEMBER(queue), HADOOP_OPTIONAL},
+	{MEMBER(node_label), HADOOP_OPTIONAL}, {MEMBER(placement), HADOOP_OPTIONAL},
+	{MEMBER(require_sasl), HADOOP_BOOL},   {MEMBER(connect_timeout_ms), HADOOP_MS},
+	{MEMBER(call_timeout_ms), HADOOP_MS},  {MEMBER(retry_interval_ms), HADOOP_MS},
+	{MEMBER(max_wait_ms), HADOOP_MS},      {MEMBER(client_wait_ms), HADOOP_MS},
+	{MEMBER(fs), HADOOP_OPTIONAL},	       {MEMBER(home), HADOOP_TEXT},
+	{MEMBER(log_dir), HADOOP_OPTIONAL},    {MEMBER(log_suffix), HADOOP_OPTIONAL},
+	{MEMBER(job_dir), HADOOP_OPTIONAL},    {MEMBER(history_dir), HADOOP_OPTIONAL},
 };
+
+/* Else it is HDFS's. */
+static const struct hadoop_field without_hdfs[] = {
+	{"authorities", offsetof(struct hadoop_cluster, hdfs.authorities), HADOOP_PEM},
+};
+
+bool hadoop_cluster_has_hdfs(const struct hadoop_cluster *cluster)
+{
+	return cluster->hdfs.fs;
+}
+
+const char *hadoop_cluster_fs(const struct hadoop_cluster *cluster)
+{
+	return cluster->fs ? cluster->fs : cluster->hdfs.fs;
+}
 
 /* ---- destroy ------------------------------------------------------------------------------ */
 
@@ -105,6 +110,8 @@ json_t *hadoop_cluster_to_json(const struct hadoop_cluster *cluster)
 	json_t *object = json_object(), *files = json_array(), *types = json_array();
 
 	hadoop_fields_write(fields, array_length(fields), cluster, object);
+	if (!hadoop_cluster_has_hdfs(cluster))
+		hadoop_fields_write(without_hdfs, array_length(without_hdfs), cluster, object);
 	json_set_int(object, "protections", cluster->protections);
 	for (size_t i = 0; i < cluster->file_count; i++)
 		json_array_append_new(files, file_to_json(&cluster->files[i]));
@@ -275,7 +282,19 @@ static int read_cluster(struct hadoop_cluster *cluster, const json_t *object, st
 	cluster->protections = (unsigned)protections;
 	if (cluster->rm.count == 0 || cluster->rm_scheduler.count == 0)
 		return err_set(err, ERR_INPUT, "rm or rm_scheduler has no address");
+	if (cluster->fs && !str_equal(cluster->fs, HADOOP_FILE_FS))
+		return err_set(err, ERR_INPUT, "fs: \"%.128s\" is not " HADOOP_FILE_FS,
+			       cluster->fs);
 	return read_files(cluster, object, err) < 0 ? -1 : read_types(cluster, object, err);
+}
+
+static int read_access(struct hadoop_cluster *cluster, const json_t *engine, const json_t *stores,
+		       struct err *err)
+{
+	return cluster->fs && !json_object_get(stores, "hdfs")
+		       ? hadoop_fields_read(without_hdfs, array_length(without_hdfs), engine,
+					    cluster, err)
+		       : hdfs_access_read(&cluster->hdfs, stores, err);
 }
 
 struct hadoop_cluster *hadoop_cluster_from_json(const json_t *engine, const json_t *stores,
@@ -285,7 +304,7 @@ struct hadoop_cluster *hadoop_cluster_from_json(const json_t *engine, const json
 
 	if (read_cluster(cluster, engine, err) < 0)
 		err_wrap(err, "engine");
-	else if (hdfs_access_read(&cluster->hdfs, stores, err) == 0)
+	else if (read_access(cluster, engine, stores, err) == 0)
 		return cluster;
 	hadoop_cluster_destroy(cluster);
 	return NULL;

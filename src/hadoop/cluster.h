@@ -15,9 +15,10 @@
 #include "base/str.h"
 #include "hadoop/hdfs_access.h"
 
+#define HADOOP_FILE_FS	 "file://"
 #define HADOOP_MAX_FILES 100000 /* of one job */
 
-/* A file of the distributed file system that NodeManagers localise. YARN compares `timestamp` with
+/* A file of a file system that NodeManagers localise. YARN compares `timestamp` with
  * the file's, and refuses the container when they differ. */
 struct hadoop_file {
 	char *url;	   /* "hdfs://nameservice/user/alice/.tony/cache/ab12...tar.gz" */
@@ -73,15 +74,16 @@ struct hadoop_cluster {
 	int64_t retry_interval_ms, max_wait_ms; /* yarn.resourcemanager.connect.*; -1: for ever */
 	int64_t client_wait_ms; /* the same for the client, which a person waits for */
 
-	/* The file system, and what of it is this user's. */
-	struct hdfs_access hdfs; /* of job->stores */
+	/* The file system that jobs' files are in, and what of it is this user's. */
+	char *fs;		 /* "file://": directories that all nodes see; NULL: `hdfs` */
+	struct hdfs_access hdfs; /* of job->stores; without `fs` of its own there is none */
 	char *home;		 /* "/user/alice" */
 
 	/* Where aggregated logs go; NULL: the cluster keeps none. */
 	char *log_dir;	  /* "/app-logs" */
 	char *log_suffix; /* "logs" */
 
-	/* This job's: paths within `hdfs`. */
+	/* This job's: paths within the file system. */
 	char *job_dir; /* "/user/alice/.tony/application_1_0001": removed by the AM at its end */
 	char *history_dir; /* "/user/alice/.tony/history": the store of ended jobs */
 
@@ -93,6 +95,10 @@ struct hadoop_cluster {
 };
 
 void hadoop_cluster_destroy(struct hadoop_cluster *cluster); /* NULL is fine */
+
+bool hadoop_cluster_has_hdfs(const struct hadoop_cluster *cluster);
+/* "file://", or "hdfs://nameservice": a path behind it is a URL. */
+const char *hadoop_cluster_fs(const struct hadoop_cluster *cluster);
 
 /* The part that is job->engine. */
 json_t *hadoop_cluster_to_json(const struct hadoop_cluster *cluster);

@@ -224,7 +224,7 @@ static int read_rpc(const struct reader *reader)
 	return read_protections(reader);
 }
 
-/* ---- HDFS --------------------------------------------------------------------------------- */
+/* ---- files -------------------------------------------------------------------------------- */
 
 static bool uses_https(struct hadoop_site *site)
 {
@@ -297,28 +297,21 @@ static int read_name_nodes(const struct reader *reader, const char *authority)
 	return add_name_node(reader, reached, rpc ? suffix : "");
 }
 
-static int read_file_system(const struct reader *reader, const struct str_list *http_fs)
-{
-	static const char scheme[] = "hdfs://";
-	struct hadoop_cluster *cluster = reader->cluster;
-	const char *fs = hadoop_site_get(reader->site, "fs.defaultFS");
+#define HDFS_SCHEME "hdfs://"
 
-	if (!str_starts_with(fs, scheme))
-		return err_set(reader->err, ERR_CONFIG,
-			       "fs.defaultFS: \"%s\": the job's files go through HDFS; it must be "
-			       "hdfs://NAMESERVICE or hdfs://HOST:PORT (in %s)",
-			       fs, hadoop_site_origin(reader->site));
-	const char *start = fs + strlen(scheme);
+static int read_hdfs(const struct reader *reader, const char *fs, const struct str_list *http_fs)
+{
+	struct hadoop_cluster *cluster = reader->cluster;
+	const char *start = fs + strlen(HDFS_SCHEME);
 	char *authority cleanup_free = mem_strndup(start, strcspn(start, "/"));
+
 	if (!*authority || strpbrk(authority, "${} \t"))
 		return err_set(reader->err, ERR_CONFIG,
 			       "fs.defaultFS: \"%s\" names no NameNode (in %s)", fs,
 			       hadoop_site_origin(reader->site));
-	cluster->hdfs.fs = mem_printf("%s%s", scheme, authority);
+	cluster->hdfs.fs = mem_printf(HDFS_SCHEME "%s", authority);
 	if (read_name_nodes(reader, authority) < 0)
 		return -1;
-	cluster->home = mem_printf(
-		"%s/%s", hadoop_site_get(reader->site, "dfs.user.home.dir.prefix"), cluster->user);
 	if (http_fs->count > 0) {
 		str_list_finish(&cluster->hdfs.webhdfs);
 		for (size_t i = 0; i < http_fs->count; i++)
@@ -334,10 +327,31 @@ static int read_file_system(const struct reader *reader, const struct str_list *
 		       hadoop_site_origin(reader->site));
 }
 
+static int read_file_system(const struct reader *reader, const struct str_list *http_fs,
+			    const char *staging)
+{
+	const char *prefix =
+		staging ? staging : hadoop_site_get(reader->site, "dfs.user.home.dir.prefix");
+	const char *fs = hadoop_site_get(reader->site, "fs.defaultFS");
+	bool is_hdfs = str_starts_with(fs, HDFS_SCHEME);
+
+	if (!is_hdfs && !staging)
+		return err_set(reader->err, ERR_CONFIG,
+			       "fs.defaultFS: \"%s\" is not HDFS, hdfs://NAMESERVICE or "
+			       "hdfs://HOST:PORT (in %s); without HDFS the job's files need a "
+			       "directory that all nodes see: set tony.yarn.staging-location",
+			       fs, hadoop_site_origin(reader->site));
+	if (staging)
+		reader->cluster->fs = mem_strdup(HADOOP_FILE_FS);
+	reader->cluster->home = mem_printf("%s/%s", prefix, reader->cluster->user);
+	return is_hdfs ? read_hdfs(reader, fs, http_fs) : 0;
+}
+
 /* ---- the whole ---------------------------------------------------------------------------- */
 
 struct hadoop_cluster *hadoop_cluster_from_site(struct hadoop_site *site, const char *user,
-						const struct str_list *http_fs, struct err *err)
+						const struct str_list *http_fs, const char *staging,
+						struct err *err)
 {
 	struct hadoop_cluster *cluster = mem_alloc(sizeof(*cluster));
 	const struct reader reader = {site, cluster, err};
@@ -345,7 +359,7 @@ struct hadoop_cluster *hadoop_cluster_from_site(struct hadoop_site *site, const 
 	cluster->user = mem_strdup(user);
 	cluster->hdfs.user = mem_strdup(user);
 	if (read_yarn(&reader) == 0 && read_rpc(&reader) == 0 &&
-	    read_file_system(&reader, http_fs) == 0)
+	    read_file_system(&reader, http_fs, staging) == 0)
 		return cluster;
 	hadoop_cluster_destroy(cluster);
 	return NULL;

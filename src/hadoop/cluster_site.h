@@ -7,10 +7,12 @@
 
 /* The cluster that the site files describe, for `user`; what belongs to one job (queue, job_dir,
  * files ...) is left empty. `http_fs`: "http://host:port", ... of HttpFS gateways, which then take
- * the NameNodes' place for files; empty: none. ERR_CONFIG names the key, its value and the files.
- */
+ * the NameNodes' place for files; empty: none. `staging`: a directory that all nodes see, in which
+ * jobs' files are, NULL: they are in HDFS, which must be there then. ERR_CONFIG names the key, its
+ * value and the files. */
 struct hadoop_cluster *hadoop_cluster_from_site(struct hadoop_site *site, const char *user,
-						const struct str_list *http_fs, struct err *err);
+						const struct str_list *http_fs, const char *staging,
+						struct err *err);
 
 /* HADOOP_USER_NAME, as Hadoop's own clients take it, or the user of this machine. The caller
  * frees. */

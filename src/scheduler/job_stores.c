@@ -68,29 +68,33 @@ static int check_authority(const struct hadoop_cluster *cluster, const char *aut
 		return 0;
 	return err_set(err, ERR_CONFIG,
 		       "hdfs://%s is not the file system of the Hadoop configuration, %s",
-		       authority, cluster->hdfs.fs);
+		       authority, hadoop_cluster_fs(cluster));
 }
 
-/* `path` NULL: the user's own place. */
-static int add_hdfs(struct job_stores *stores, const char *authority, const char *path,
-		    const struct away *away, struct err *err)
+/* `authority` NULL: the file system that the cluster's jobs are in. `path` NULL: the user's own
+ * place. */
+static int add_of_cluster(struct job_stores *stores, const char *authority, const char *path,
+			  const struct away *away, struct err *err)
 {
 	struct hadoop_cluster *cluster cleanup_hadoop_cluster = yarn_cluster_find(NULL, err);
 
-	if (!cluster || check_authority(cluster, authority, err) < 0)
+	if (!cluster || (authority && check_authority(cluster, authority, err) < 0))
 		return -1;
-	const struct store_access access = {true, cluster->hdfs};
+	const struct store_access access = {hadoop_cluster_has_hdfs(cluster), cluster->hdfs};
+	const char *fs = authority ? cluster->hdfs.fs : hadoop_cluster_fs(cluster);
 	char *own cleanup_free = yarn_user_path(cluster, "history");
-	char *url cleanup_free = mem_printf("%s%s", cluster->hdfs.fs, path ? path : own);
-	return add(stores, url, &access, away, err);
+	char *url cleanup_free = mem_printf("%s%s", fs, path ? path : own);
+	/* A path in directories that all nodes see is one of this machine: it is there already. */
+	return path && !authority && cluster->fs ? 0 : add(stores, url, &access, away, err);
 }
 
-static void add_hdfs_if_there(struct job_stores *stores, const char *path, const struct away *away)
+static void add_cluster_if_there(struct job_stores *stores, const char *path,
+				 const struct away *away)
 {
 	struct err err cleanup_err = {0};
 
-	if (hadoop_site_has_yarn() && add_hdfs(stores, "", path, away, &err) < 0)
-		log_warning("jobs in HDFS are not looked at: %s", err_message(&err));
+	if (hadoop_site_has_yarn() && add_of_cluster(stores, NULL, path, away, &err) < 0)
+		log_warning("jobs of the cluster are not looked at: %s", err_message(&err));
 }
 
 /* ---- all of them -------------------------------------------------------------------------- */
@@ -138,11 +142,11 @@ static int add_place(struct job_stores *stores, const struct store_location *pla
 		     const char *path, const struct away *away, struct err *err)
 {
 	if (place->kind == STORE_HDFS)
-		return add_hdfs(stores, place->authority, path, away, err);
+		return add_of_cluster(stores, place->authority, path, away, err);
 	if (add(stores, path, NULL, away, err) < 0)
 		return -1;
 	if (place->kind == STORE_PATH)
-		add_hdfs_if_there(stores, path, away);
+		add_cluster_if_there(stores, path, away);
 	return 0;
 }
 
@@ -177,7 +181,7 @@ static int add_all(struct job_stores *stores, const struct conf *site, struct er
 	if ((location && add_site(stores, location, err) < 0) || add_own(stores, err) < 0)
 		return -1;
 	if (!location)
-		add_hdfs_if_there(stores, NULL, NULL);
+		add_cluster_if_there(stores, NULL, NULL);
 	if (add_away(stores, site, "tony.history.finished", HISTORY_FINISHED, err) < 0)
 		return -1;
 	return add_away(stores, site, "tony.history.intermediate", HISTORY_INTERMEDIATE, err);
@@ -204,7 +208,7 @@ static int add_one(struct job_stores *stores, const char *text, struct err *err)
 	if (store_location_parse(text, &location, err) < 0)
 		return -1;
 	return location.kind == STORE_HDFS
-		       ? add_hdfs(stores, location.authority, location.path, NULL, err)
+		       ? add_of_cluster(stores, location.authority, location.path, NULL, err)
 		       : add_directory(stores, location.path, err);
 }
 
@@ -303,11 +307,13 @@ struct store *job_stores_open_place(const struct job *job, const char *place, st
 		err_wrap(err, "%s", place);
 		return NULL;
 	}
-	const char *path = *place == '/' ? place : yarn_path_within(cluster, place);
-	if (path)
-		return yarn_store_open(cluster, path, NULL, err);
+	char *url cleanup_free = *place == '/'
+					 ? mem_printf("%s%s", hadoop_cluster_fs(cluster), place)
+					 : yarn_url_within(cluster, place);
+	if (url)
+		return yarn_store_at(cluster, url, NULL, err);
 	err_set(err, ERR_CONFIG, "%s is not in the file system that the site files name, %s", place,
-		cluster->hdfs.fs);
+		hadoop_cluster_fs(cluster));
 	return NULL;
 }
 

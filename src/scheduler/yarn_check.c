@@ -193,13 +193,14 @@ static int resolve_checkpoint_dir(const struct hadoop_cluster *cluster, struct j
 {
 	if (!job->checkpoint_dir || !str_starts_with(job->checkpoint_dir, "hdfs:"))
 		return 0;
-	const char *path = yarn_path_within(cluster, job->checkpoint_dir);
-	if (!path)
+	char *url = yarn_url_within(cluster, job->checkpoint_dir);
+	if (!url)
 		return err_set(err, ERR_CONFIG,
 			       "tony.application.checkpoint-dir: %s is not in the cluster's file "
-			       "system; write %s/PATH or hdfs:///PATH",
-			       job->checkpoint_dir, cluster->hdfs.fs);
-	mem_replace(&job->checkpoint_dir, mem_printf("%s%s", cluster->hdfs.fs, path));
+			       "system; write %s/PATH%s",
+			       job->checkpoint_dir, hadoop_cluster_fs(cluster),
+			       hadoop_cluster_has_hdfs(cluster) ? " or hdfs:///PATH" : "");
+	mem_replace(&job->checkpoint_dir, url);
 	return 0;
 }
 
@@ -281,7 +282,7 @@ int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *
 	ProtobufCMessage *response cleanup_message = NULL;
 
 	if (check_tags(job, err) < 0 || check_placements(job, err) < 0 ||
-	    resolve_checkpoint_dir(cluster, job, err) < 0 ||
+	    yarn_check_staging(cluster, err) < 0 || resolve_checkpoint_dir(cluster, job, err) < 0 ||
 	    yarn_history_prepare(cluster, job, err) < 0 || describe(cluster, job, err) < 0 ||
 	    yarn_call(cluster, &RM_GET_NEW_APPLICATION, &request.base, &response, NULL, err) < 0)
 		return -1;

@@ -2,6 +2,8 @@
  * The client's side of YARN: submits a job as an application of type TONY with the tag "tony", and
  * finds it again.
  *
+ *   <home>                                  /user/<name> in HDFS, or <name> in the directory that
+ *                                           tony.yarn.staging-location names
  *   <home>/.tony/cache/<sha256>[.tar.gz]    files of the user's, by content, for all jobs
  *   <home>/.tony/<application id>/          job.json, token and source.diff for the AM and the
  *                                           owner's other machines, from the submission to the end
@@ -23,10 +25,14 @@ extern const struct scheduler_client_ops yarn_scheduler_client;
 #define YARN_TAG	   "tony"
 #define YARN_FRAMEWORK_TAG "tony-" /* the framework's name behind it */
 
-/* ---- yarn_check.c, yarn_queue.c, yarn_total.c, yarn_stage.c, yarn_submit.c
+/* ---- yarn_check.c, yarn_queue.c, yarn_total.c, yarn_staging.c, yarn_stage.c, yarn_submit.c
  * ------------------------------ */
 
 int yarn_preflight(struct hadoop_cluster *cluster, struct job *job, struct err *err);
+
+/* Where jobs' files go to a directory that all nodes see: is it fit for that? Makes the user's own
+ * part of it. */
+int yarn_check_staging(const struct hadoop_cluster *cluster, struct err *err);
 
 /* Is the queue there, open, allowed to use the labels, and large enough? `largest`: the cluster's
  * largest container. Notes the cluster's nodes. */

@@ -20,6 +20,7 @@
 
 #define CONNECT_RETRIES	    3
 #define MAX_CONNECT_RETRIES 100
+#define STAGING_KEY	    "tony.yarn.staging-location"
 #define AM_LEAVES_MS	    60000 /* after it has told of the end */
 #define AM_MEMORY	    512	  /* MiB, unless tony.am.memory says otherwise */
 
@@ -75,6 +76,26 @@ static int find_authorities(struct hadoop_cluster *cluster, struct hadoop_site *
 					      err);
 }
 
+/* *path NULL: in HDFS. */
+static int find_staging(const struct settings *settings, char **path, struct err *err)
+{
+	const char *text = setting(settings, STAGING_KEY);
+	struct store_location location cleanup_store_location = {0};
+
+	if (!text)
+		return 0;
+	if (store_location_parse(text, &location, err) < 0)
+		return err_wrap(err, STAGING_KEY);
+	if (location.kind == STORE_HDFS)
+		return err_set(err, ERR_CONFIG,
+			       STAGING_KEY ": \"%s\" is no directory of the nodes; write "
+					   "file:///PATH, or leave the key out: files then go to "
+					   "the cluster's HDFS",
+			       text);
+	*path = mem_steal(&location.path);
+	return 0;
+}
+
 static struct hadoop_cluster *find_cluster(const struct settings *settings, struct err *err)
 {
 	const struct hadoop_site_files files = {
@@ -84,18 +105,21 @@ static struct hadoop_cluster *find_cluster(const struct settings *settings, stru
 	const char *gateways = setting(settings, "tony.hdfs.httpfs");
 	struct str_list http_fs cleanup_str_list = {0};
 	char *user cleanup_free = hadoop_cluster_user();
+	char *staging cleanup_free = NULL;
 	struct hadoop_site *site cleanup_hadoop_site = hadoop_site_load(&files, err);
 
-	if (!site)
+	if (!site || find_staging(settings, &staging, err) < 0)
 		return NULL;
 	str_split(&http_fs, gateways ? gateways : "", ',');
-	struct hadoop_cluster *cluster = hadoop_cluster_from_site(site, user, &http_fs, err);
+	struct hadoop_cluster *cluster =
+		hadoop_cluster_from_site(site, user, &http_fs, staging, err);
 	if (!cluster)
 		return NULL;
 	cluster->client_wait_ms = client_wait(cluster, settings);
 	cluster->history_dir =
 		yarn_history_path(cluster, setting(settings, "tony.history.location"));
-	if (find_authorities(cluster, site, settings, err) == 0)
+	if (yarn_check_own_place(cluster, err) == 0 &&
+	    find_authorities(cluster, site, settings, err) == 0)
 		return cluster;
 	hadoop_cluster_destroy(cluster);
 	return NULL;
@@ -137,6 +161,8 @@ void yarn_cluster_note(const struct hadoop_cluster *cluster, struct job *job)
 {
 	json_decref(job->engine);
 	job->engine = hadoop_cluster_to_json(cluster);
+	if (!hadoop_cluster_has_hdfs(cluster))
+		return;
 	if (!job->stores)
 		job->stores = json_object();
 	hdfs_access_write(&cluster->hdfs, job->stores);
@@ -188,7 +214,7 @@ bool yarn_history_is_own(const struct hadoop_cluster *cluster, const char *autho
 {
 	char *fs cleanup_free = mem_printf("hdfs://%s", authority);
 
-	return !*authority || str_equal(fs, cluster->hdfs.fs);
+	return hadoop_cluster_has_hdfs(cluster) && (!*authority || str_equal(fs, cluster->hdfs.fs));
 }
 
 char *yarn_history_path(const struct hadoop_cluster *cluster, const char *location)
@@ -196,7 +222,7 @@ char *yarn_history_path(const struct hadoop_cluster *cluster, const char *locati
 	struct store_location parsed cleanup_store_location = {0};
 
 	if (!location || store_location_parse(location, &parsed, NULL) < 0 ||
-	    parsed.kind == STORE_FILE ||
+	    parsed.kind == (cluster->fs ? STORE_HDFS : STORE_FILE) ||
 	    (parsed.kind == STORE_HDFS && !yarn_history_is_own(cluster, parsed.authority)))
 		return NULL;
 	return mem_steal(&parsed.path);
@@ -204,7 +230,23 @@ char *yarn_history_path(const struct hadoop_cluster *cluster, const char *locati
 
 const char *yarn_path_within(const struct hadoop_cluster *cluster, const char *uri)
 {
-	return hdfs_access_path(&cluster->hdfs, uri);
+	if (!cluster->fs)
+		return hdfs_access_path(&cluster->hdfs, uri);
+	if (str_starts_with(uri, "file:///"))
+		return uri + strlen("file://");
+	return *uri == '/' ? uri : NULL;
+}
+
+char *yarn_url_within(const struct hadoop_cluster *cluster, const char *uri)
+{
+	const char *own = yarn_path_within(cluster, uri);
+	const char *path = !own && hadoop_cluster_has_hdfs(cluster)
+				   ? hdfs_access_path(&cluster->hdfs, uri)
+				   : NULL;
+
+	if (own)
+		return mem_printf("%s%s", hadoop_cluster_fs(cluster), own);
+	return path ? mem_printf("%s%s", cluster->hdfs.fs, path) : NULL;
 }
 
 char *yarn_checkpoint_name(const char *id)

@@ -22,6 +22,8 @@ struct hadoop_cluster *yarn_cluster_find(const struct job *job, struct err *err)
 void yarn_cluster_adopt(struct hadoop_cluster *cluster, const char *job_dir);
 /* Notes it in the job's description: job->engine, and its part of job->stores. */
 void yarn_cluster_note(const struct hadoop_cluster *cluster, struct job *job);
+/* -1: jobs' files are in a directory in which somebody else has made this user's part. */
+int yarn_check_own_place(const struct hadoop_cluster *cluster, struct err *err);
 void yarn_cluster_cleanup(struct hadoop_cluster **cluster);
 #define cleanup_hadoop_cluster __attribute__((cleanup(yarn_cluster_cleanup)))
 
@@ -52,8 +54,12 @@ int yarn_am_attempt(const Hadoop__ApplicationReportProto *report);
 char *yarn_diagnose(const Hadoop__ApplicationReportProto *report, bool has_begun,
 		    struct cause *cause);
 
-/* "/data/x" of "hdfs:///data/x" and "hdfs://<the cluster's>/data/x"; NULL: another file system. */
+/* "/data/x" of "hdfs:///data/x" and "hdfs://<the cluster's>/data/x" or, where jobs' files are in
+ * directories, of "file:///data/x" and itself; NULL: another file system. */
 const char *yarn_path_within(const struct hadoop_cluster *cluster, const char *uri);
+/* The URL of such a file or directory, or of one in the cluster's HDFS: it has one beside the
+ * directories perhaps. NULL: it is in neither. The caller frees. */
+char *yarn_url_within(const struct hadoop_cluster *cluster, const char *uri);
 
 /* Is "hdfs://AUTHORITY" the cluster's file system? An empty one is whatever the cluster has. */
 bool yarn_history_is_own(const struct hadoop_cluster *cluster, const char *authority);

@@ -21,7 +21,7 @@ int yarn_history_prepare(struct hadoop_cluster *cluster, const struct job *job, 
 			"tony.history.location: \"%s\" is not in the cluster's own file system, "
 			"and a job's AM can bring its history nowhere else; write /PATH or "
 			"%s/PATH",
-			location, cluster->hdfs.fs);
+			location, hadoop_cluster_fs(cluster));
 	if (!location)
 		mem_replace(&cluster->history_dir, yarn_user_path(cluster, "history"));
 	return 0;
@@ -40,8 +40,9 @@ static const char *place_of(const struct hadoop_cluster *cluster, const struct j
 struct history_store *yarn_history_open(const struct hadoop_cluster *cluster, const struct job *job,
 					struct err *err)
 {
-	const struct store_access access = {true, cluster->hdfs};
-	char *url cleanup_free = mem_printf("%s%s", cluster->hdfs.fs, place_of(cluster, job));
+	const struct store_access access = {hadoop_cluster_has_hdfs(cluster), cluster->hdfs};
+	char *url cleanup_free =
+		mem_printf("%s%s", hadoop_cluster_fs(cluster), place_of(cluster, job));
 
 	struct history_store *store = history_store_open(url, &access, err);
 	if (store && job_stores_trust(store, err) == 0)

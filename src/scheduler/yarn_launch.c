@@ -16,7 +16,7 @@
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* "hdfs://host:8020/path" */
+/* "hdfs://host:8020/path", "file:///path" */
 static int fill_url(Hadoop__URLProto *url, const char *text, struct err *err)
 {
 	const char *scheme_end = strstr(text, "://");
@@ -28,7 +28,8 @@ static int fill_url(Hadoop__URLProto *url, const char *text, struct err *err)
 		return err_set(err, ERR_INPUT, "\"%s\" is no URL of a file", text);
 	const char *colon = memrchr(host, ':', (size_t)(path - host));
 	url->scheme = mem_strndup(text, (size_t)(scheme_end - text));
-	url->host = mem_strndup(host, (size_t)((colon ? colon : path) - host));
+	if (path > host) /* a file of the node's has none */
+		url->host = mem_strndup(host, (size_t)((colon ? colon : path) - host));
 	url->file = mem_strdup(path);
 	if (!colon)
 		return 0;

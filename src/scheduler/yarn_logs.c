@@ -51,24 +51,26 @@ static int open_store(struct yarn_logs *logs, struct err *err)
 {
 	const struct hadoop_cluster *cluster = logs->cluster;
 	const char *place = cluster->log_dir;
-	size_t length = strlen(cluster->hdfs.fs);
+	const char *hdfs = hadoop_cluster_has_hdfs(cluster) ? cluster->hdfs.fs : "";
+	size_t length = strlen(hdfs);
+	bool is_local = str_starts_with(place, "file:") || (!*hdfs && *place == '/');
 
 	/* In directories of this machine a user may have put links to others' files. */
-	if (str_starts_with(place, "file:") && !logs->door)
+	if (is_local && !logs->door)
 		return err_set(err, ERR_DENIED,
 			       "logs are aggregated in %s, not in HDFS; `tony logs %s` reads them",
 			       place, logs->application);
-	if (str_starts_with(place, "file:")) {
+	if (is_local) {
 		logs->store = log_store_local();
 		return 0;
 	}
-	bool is_of_cluster = strncmp(place, cluster->hdfs.fs, length) == 0 &&
+	bool is_of_cluster = *hdfs && strncmp(place, hdfs, length) == 0 &&
 			     (place[length] == '/' || place[length] == '\0');
-	if (strstr(place, "://") && !is_of_cluster)
+	if (!*hdfs || (strstr(place, "://") && !is_of_cluster))
 		return err_set(err, ERR_CONFIG,
 			       "yarn.nodemanager.remote-app-log-dir: %s is in another file system "
 			       "than %s; `yarn logs -applicationId %s` may reach it",
-			       place, cluster->hdfs.fs, logs->application);
+			       place, hadoop_cluster_fs(cluster), logs->application);
 	struct webhdfs_client *client = yarn_webhdfs(cluster, err);
 	if (!client)
 		return -1;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/keeper.h"
 #include "base/log.h"
@@ -108,6 +109,16 @@ static int publish(struct stager *stager, const char *part, const char *path)
 	return store_run(stager->own, store_remove(part), stager->err);
 }
 
+/* NodeManagers compare it; some versions of Java know only the seconds of a file. */
+static int round_time(struct stager *stager, const char *part)
+{
+	int64_t now_s = clock_wall_ms() / 1000;
+
+	return stager->cluster->fs
+		       ? store_run(stager->own, store_set_time(part, now_s * 1000), stager->err)
+		       : 0;
+}
+
 static int send(struct stager *stager, const char *name, int fd, const char *path)
 {
 	struct stat info;
@@ -119,7 +130,8 @@ static int send(struct stager *stager, const char *name, int fd, const char *pat
 	const struct store_progress progress = {on_progress, &sending};
 	struct store_request upload = store_upload(part, FILE_PERMISSION, fd, info.st_size);
 	upload.progress = &progress;
-	if (store_run(stager->own, upload, stager->err) == 0 && publish(stager, part, path) == 0)
+	if (store_run(stager->own, upload, stager->err) == 0 && round_time(stager, part) == 0 &&
+	    publish(stager, part, path) == 0)
 		return 0;
 	/* Only this submission knows the part. A file that is complete is every job's. */
 	store_run(stager->own, store_remove(part), NULL);
@@ -160,8 +172,8 @@ static int make_cache(struct stager *stager)
 		return 0;
 	struct store *at_home cleanup_yarn_store =
 		yarn_store_open(stager->cluster, home, NULL, NULL);
-	if (at_home && refusal.kind == ERR_DENIED && store_look(at_home, "", &item, &missing) < 0 &&
-	    missing.kind == ERR_NOT_FOUND)
+	if (!stager->cluster->fs && at_home && refusal.kind == ERR_DENIED &&
+	    store_look(at_home, "", &item, &missing) < 0 && missing.kind == ERR_NOT_FOUND)
 		return err_set(stager->err, ERR_DENIED,
 			       "%s; %s has no home directory in HDFS: have an administrator type "
 			       "\"hdfs dfs -mkdir %s && hdfs dfs -chown %s %s\"",
@@ -186,17 +198,27 @@ static int send_source(struct stager *stager, const struct scheduler_file *file,
 
 /* ---- one file ----------------------------------------------------------------------------- */
 
+/* A file that an earlier job has sent into a directory of this machine is there. NULL: `err`. */
+static char *cache_name(struct stager *stager, const char *source, const char *suffix)
+{
+	char *cache cleanup_free = yarn_user_path(stager->cluster, YARN_CACHE);
+
+	if (stager->cluster->fs && fs_is_below(source, cache))
+		return mem_printf(YARN_CACHE "/%s", fs_basename(source));
+	char *hash cleanup_free = fs_hash_tree(source, stager->err);
+	return hash ? mem_printf(YARN_CACHE "/%s%s", hash, suffix) : NULL;
+}
+
 static int stage_local(struct stager *stager, const struct scheduler_file *file, size_t *number)
 {
 	const char *suffix = file->archive ? unpackable_suffix(file->source) : "";
 	bool packs = fs_is_directory(file->source) || !suffix;
 	struct store_item status cleanup_store_item = {0};
 	struct err missing cleanup_err = {0};
-	char *hash cleanup_free = fs_hash_tree(file->source, stager->err);
+	char *path cleanup_free = cache_name(stager, file->source, packs ? ".tar.gz" : suffix);
 
-	if (!hash)
+	if (!path)
 		return -1;
-	char *path cleanup_free = mem_printf(YARN_CACHE "/%s%s", hash, packs ? ".tar.gz" : suffix);
 	if (yarn_cache_use(stager->own, path, &status, &missing) < 0) {
 		if (missing.kind != ERR_NOT_FOUND)
 			return err_copy(stager->err, &missing);
@@ -273,17 +295,17 @@ static void warn_of_missing(struct stager *stager, const char *source)
 /* Used in place. Of a directory the files right in it come, each under its own name, as in TonY. */
 static int stage_remote(struct stager *stager, const struct scheduler_file *file)
 {
-	const char *path = yarn_path_within(stager->cluster, file->source);
+	char *url cleanup_free = yarn_url_within(stager->cluster, file->source);
 	struct store *store cleanup_yarn_store =
-		path ? yarn_store_open(stager->cluster, path, NULL, stager->err) : NULL;
+		url ? yarn_store_at(stager->cluster, url, NULL, stager->err) : NULL;
 	struct store_item status cleanup_store_item = {0};
 	struct err missing cleanup_err = {0};
 
-	if (!path)
+	if (!url)
 		return err_set(stager->err, ERR_CONFIG,
 			       "resource \"%s\" is not in the cluster's file system, %s; copy it "
 			       "there",
-			       file->source, stager->cluster->hdfs.fs);
+			       file->source, hadoop_cluster_fs(stager->cluster));
 	if (!store)
 		return -1;
 	if (store_look(store, "", &status, &missing) < 0) {
@@ -293,7 +315,7 @@ static int stage_remote(struct stager *stager, const struct scheduler_file *file
 		warn_of_missing(stager, file->source);
 		return 0;
 	}
-	if (file->archive && (status.is_directory || !unpackable_suffix(path)))
+	if (file->archive && (status.is_directory || !unpackable_suffix(url)))
 		return stage_once(stager, file, store);
 	if (!status.is_directory) {
 		add_link(stager, file->type, file->name,
@@ -332,20 +354,26 @@ static int stage_all(struct stager *stager)
 	return 0;
 }
 
+/* A directory that all nodes see is used in place: tasks find it, and this machine. */
+static char *place_of(const struct hadoop_cluster *cluster, const char *name)
+{
+	return cluster->fs ? yarn_user_path(cluster, name) : yarn_user_url(cluster, name);
+}
+
 /* Where the user chose none: in the user's directory, for as long as the user wants. */
 static void choose_checkpoint_dir(const struct hadoop_cluster *cluster, struct job *job)
 {
 	if (job->checkpoint_dir)
 		return;
 	char *name cleanup_free = yarn_checkpoint_name(job->id);
-	job->checkpoint_dir = yarn_user_url(cluster, name);
+	job->checkpoint_dir = place_of(cluster, name);
 }
 
 static void choose_output_dir(const struct hadoop_cluster *cluster, struct job *job)
 {
 	char *name cleanup_free = yarn_output_name(job->id);
 
-	job->output_dir = yarn_user_url(cluster, name);
+	job->output_dir = place_of(cluster, name);
 }
 
 int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct err *err)

@@ -215,15 +215,15 @@ static bool has_ended(const struct hadoop_cluster *cluster, const char *id)
 static int make_checkpoint_dir(const struct hadoop_cluster *cluster, struct store *own,
 			       const struct job *job, struct err *err)
 {
-	const char *path = yarn_path_within(cluster, job->checkpoint_dir);
+	char *url cleanup_free = yarn_url_within(cluster, job->checkpoint_dir);
 	char *resumed cleanup_free = yarn_resumed_name(cluster, job);
 
-	if (!path) /* of each node's own, or a file system that only the programs know */
+	if (!url) /* of each node's own, or a file system that only the programs know */
 		return 0;
 	if (resumed &&
 	    store_run(own, store_make_directories(resumed, DIRECTORY_PERMISSION), err) < 0)
 		return -1;
-	struct store *store cleanup_yarn_store = yarn_store_open(cluster, path, NULL, err);
+	struct store *store cleanup_yarn_store = yarn_store_at(cluster, url, NULL, err);
 	return store ? store_run(store, store_make_directories("", DIRECTORY_PERMISSION), err) : -1;
 }
 

@@ -4,13 +4,26 @@
 #include "store/access.h"
 #include "store/store.h"
 
+static struct store *open_url(const struct hadoop_cluster *cluster, const char *url,
+			      int64_t wait_ms, struct event_base *base, struct err *err)
+{
+	const struct store_access access = {hadoop_cluster_has_hdfs(cluster), cluster->hdfs};
+
+	return store_open(url, &access, wait_ms, base, err);
+}
+
 static struct store *open_store(const struct hadoop_cluster *cluster, const char *path,
 				int64_t wait_ms, struct event_base *base, struct err *err)
 {
-	const struct store_access access = {true, cluster->hdfs};
-	char *location cleanup_free = mem_printf("%s%s", cluster->hdfs.fs, path);
+	char *url cleanup_free = mem_printf("%s%s", hadoop_cluster_fs(cluster), path);
 
-	return store_open(location, &access, wait_ms, base, err);
+	return open_url(cluster, url, wait_ms, base, err);
+}
+
+struct store *yarn_store_at(const struct hadoop_cluster *cluster, const char *url,
+			    struct event_base *base, struct err *err)
+{
+	return open_url(cluster, url, 0, base, err);
 }
 
 struct store *yarn_store_open(const struct hadoop_cluster *cluster, const char *path,
@@ -44,5 +57,5 @@ char *yarn_user_path(const struct hadoop_cluster *cluster, const char *name)
 
 char *yarn_user_url(const struct hadoop_cluster *cluster, const char *name)
 {
-	return mem_printf("%s%s/.tony/%s", cluster->hdfs.fs, cluster->home, name);
+	return mem_printf("%s%s/.tony/%s", hadoop_cluster_fs(cluster), cluster->home, name);
 }

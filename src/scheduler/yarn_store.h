@@ -1,4 +1,4 @@
-/* A cluster's HDFS as a store (store.h). */
+/* The file system that the jobs' files of a cluster are in, as a store (store.h). */
 #ifndef TONY_SCHEDULER_YARN_STORE_H
 #define TONY_SCHEDULER_YARN_STORE_H
 
@@ -8,7 +8,10 @@
 
 struct event_base;
 
-/* `path`: of the location, in the cluster's file system. `base` as for store_open(). */
+/* Any location that is reached as the cluster's are. `base` as for store_open(). */
+struct store *yarn_store_at(const struct hadoop_cluster *cluster, const char *url,
+			    struct event_base *base, struct err *err);
+/* `path`: of the location, in the cluster's file system. */
 struct store *yarn_store_open(const struct hadoop_cluster *cluster, const char *path,
 			      struct event_base *base, struct err *err);
 /* Of a process that waits: the user's own place, "<home>/.tony". */

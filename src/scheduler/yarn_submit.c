@@ -44,7 +44,8 @@ struct submission {
 	struct str credentials;
 };
 
-/* "hdfs://host:port/path" in its parts, as the NodeManager puts them together again. */
+/* "hdfs://host:port/path" or "file:///path" in its parts, as the NodeManager puts them together
+ * again. */
 static int fill_url(struct submission *submission, const char *text, Hadoop__URLProto *url,
 		    struct err *err)
 {
@@ -60,8 +61,10 @@ static int fill_url(struct submission *submission, const char *text, Hadoop__URL
 	const char *host_end = colon ? colon : path;
 	str_list_take(parts, mem_strndup(text, (size_t)(scheme_end - text)));
 	url->scheme = parts->items[parts->count - 1];
-	str_list_take(parts, mem_strndup(host, (size_t)(host_end - host)));
-	url->host = parts->items[parts->count - 1];
+	if (path > host) { /* a file of the node's has none */
+		str_list_take(parts, mem_strndup(host, (size_t)(host_end - host)));
+		url->host = parts->items[parts->count - 1];
+	}
 	str_list_add(parts, path);
 	url->file = parts->items[parts->count - 1];
 	if (colon) {

@@ -34,10 +34,13 @@ static int refuse(const struct store *store, const char *path, struct err *err)
 
 static int open_below(const struct store *store, const char *path, struct err *err)
 {
-	int root cleanup_close = open(store->root, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+	int flags = *path ? O_DIRECTORY : O_NONBLOCK | O_NOCTTY; /* it may be a file itself */
+	int root cleanup_close = open(store->root, O_RDONLY | O_CLOEXEC | flags);
 
 	if (root < 0)
 		return fail(store, "", err);
+	if (!*path)
+		return mem_steal_fd(&root);
 	int fd = fs_open_below(root, path);
 	return fd < 0 ? refuse(store, path, err) : fd;
 }

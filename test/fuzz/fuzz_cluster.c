@@ -36,7 +36,8 @@ static json_t *to_json(const struct hadoop_cluster *cluster)
 {
 	json_t *job = json_pack("{s:o, s:{}}", "engine", hadoop_cluster_to_json(cluster), "stores");
 
-	hdfs_access_write(&cluster->hdfs, json_object_get(job, "stores"));
+	if (hadoop_cluster_has_hdfs(cluster))
+		hdfs_access_write(&cluster->hdfs, json_object_get(job, "stores"));
 	return job;
 }
 

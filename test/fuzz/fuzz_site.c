@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	const struct hadoop_site_files files = {.directory = "/nowhere", .yarn_site = path};
 	struct hadoop_site *site cleanup_hadoop_site = hadoop_site_load(&files, &err);
 	struct hadoop_cluster *cluster =
-		site ? hadoop_cluster_from_site(site, "alice", &none, &err) : NULL;
+		site ? hadoop_cluster_from_site(site, "alice", &none, NULL, &err) : NULL;
 	if (!cluster && err.kind == ERR_NONE)
 		abort();
 	if (cluster && (cluster->rm.count == 0 || cluster->hdfs.webhdfs.count == 0))

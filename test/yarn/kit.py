@@ -82,6 +82,10 @@ class Cluster:
     def activate(self, daemon, number):
         self.kit("activate", daemon, number)
 
+    @property
+    def has_hdfs(self):
+        return "WEBHDFS_URL" in self.env
+
     def masters(self, service):
         """Of "rm" or "nn", the base URL of each of a pair, or of the only one."""
         return self.env[{"rm": "YARN_RM_WEB", "nn": "WEBHDFS_URL"}[service]].split(",")

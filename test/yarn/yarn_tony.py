@@ -122,7 +122,7 @@ class YarnTony(Tony):
     def staged(self):
         """Directories of jobs that ended by themselves and are still in HDFS. An AM that is killed hard
         deletes nothing."""
-        there = set(self.cluster.list(f"/user/{self.cluster.user}/.tony"))
+        there = set(self.cluster.list(f"/user/{self.cluster.user}/.tony")) if self.cluster.has_hdfs else ()
         return [job.id for job in self.seen.values()
                 if job.id in there and job.application()["state"] == "FINISHED"]
 

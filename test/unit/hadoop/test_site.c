@@ -204,15 +204,21 @@ static void a_yarn_site_is_looked_for_in_both_directories(void **state)
 
 /* ---- the cluster -------------------------------------------------------------------------- */
 
-static struct hadoop_cluster *cluster_of(void **state, const char *core, const char *yarn,
-					 struct err *err)
+static struct hadoop_cluster *staged_cluster_of(void **state, const char *core, const char *yarn,
+						const char *staging, struct err *err)
 {
 	const struct str_list none = {0};
 
 	scratch_write(state, "core-site.xml", core, 0600);
 	scratch_write(state, "yarn-site.xml", yarn, 0600);
 	struct hadoop_site *site cleanup_hadoop_site = load(state);
-	return hadoop_cluster_from_site(site, "alice", &none, err);
+	return hadoop_cluster_from_site(site, "alice", &none, staging, err);
+}
+
+static struct hadoop_cluster *cluster_of(void **state, const char *core, const char *yarn,
+					 struct err *err)
+{
+	return staged_cluster_of(state, core, yarn, NULL, err);
 }
 
 static void assert_list(const struct str_list *list, const char *expected)
@@ -282,7 +288,7 @@ static void what_is_wrong_is_named(void **state)
 	static const struct {
 		const char *core, *yarn, *message;
 	} cases[] = {
-		{CONFIGURATION(""), CONFIGURATION(""), "fs.defaultFS: \"file:///\""},
+		{CONFIGURATION(""), CONFIGURATION(""), "see: set tony.yarn.staging-location"},
 		{CONFIGURATION(P("fs.defaultFS", "s3a://bucket")), CONFIGURATION(""),
 		 "fs.defaultFS: \"s3a://bucket\""},
 		{CONFIGURATION(P("fs.defaultFS", "hdfs://nn")),
@@ -358,6 +364,39 @@ static void every_member_survives(void **state)
 	hadoop_cluster_destroy(cluster);
 }
 
+/* With HDFS beside it, and without. */
+static void a_cluster_with_a_directory_for_jobs(void **state)
+{
+	static const char *const cores[] = {CONFIGURATION(P("fs.defaultFS", "hdfs://nn")),
+					    CONFIGURATION("")};
+
+	for (size_t i = 0; i < array_length(cores); i++) {
+		struct err err cleanup_err = {0};
+		struct hadoop_cluster *cluster = staged_cluster_of(
+			state, cores[i], CONFIGURATION(P("yarn.resourcemanager.hostname", "rm")),
+			"/nfs/tony", &err);
+		assert_string_equal(err_message(&err), "no error");
+		assert_string_equal(cluster->home, "/nfs/tony/alice");
+		cluster->hdfs.authorities = mem_strdup("PEM");
+		json_t *written cleanup_json = hadoop_cluster_to_json(cluster);
+		json_t *stores cleanup_json = i == 0 ? json_object() : NULL;
+		if (stores)
+			hdfs_access_write(&cluster->hdfs, stores);
+		struct hadoop_cluster *read = hadoop_cluster_from_json(written, stores, &err);
+		assert_string_equal(err_message(&err), "no error");
+		assert_string_equal(hadoop_cluster_fs(read), "file://");
+		assert_true(hadoop_cluster_has_hdfs(read) == (i == 0));
+		assert_string_equal(read->hdfs.authorities, "PEM");
+		hadoop_cluster_destroy(read);
+		/* Without the member it is in HDFS, which must be there. */
+		json_object_del(written, "fs");
+		read = hadoop_cluster_from_json(written, stores, NULL);
+		assert_true((read != NULL) == (i == 0));
+		hadoop_cluster_destroy(read);
+		hadoop_cluster_destroy(cluster);
+	}
+}
+
 static void a_hostile_description_is_refused(void **state)
 {
 	static const struct {
@@ -370,6 +409,7 @@ static void a_hostile_description_is_refused(void **state)
 		{"\"yarn.io/gpu\":2", "\"yarn.io/gpu\":-2", "is no amount"},
 		{"\"rm\":[\"rm:8032\"]", "\"rm\":[]", "has no address"},
 		{"\"protections\":1", "\"protections\":9", "protections"},
+		{"\"protections\":1", "\"fs\":\"ftp://\"", "is not file://"},
 	};
 	struct hadoop_cluster *cluster = sample(state);
 	json_t *written cleanup_json = hadoop_cluster_to_json(cluster);
@@ -409,6 +449,7 @@ int main(void)
 		scratch_test(pairs_are_resolved),
 		scratch_test(what_is_wrong_is_named),
 		scratch_test(every_member_survives),
+		scratch_test(a_cluster_with_a_directory_for_jobs),
 		scratch_test(a_hostile_description_is_refused),
 	};
 

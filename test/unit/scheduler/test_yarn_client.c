@@ -297,6 +297,31 @@ static void the_history_goes_where_the_am_can_bring_it(void **state)
 	}
 }
 
+/* HDFS may be there beside them. */
+static void jobs_in_directories_name_places_there(void **state)
+{
+	static const struct {
+		const char *name, *path, *url, *history;
+	} cases[] = {
+		{"/nfs/a", "/nfs/a", "file:///nfs/a", "/nfs/a"},
+		{"file:///nfs/a", "/nfs/a", "file:///nfs/a", "/nfs/a"},
+		{"hdfs:///a", NULL, "hdfs://nn:8020/a", NULL},
+		{"hdfs://elsewhere/a", NULL, NULL, NULL},
+	};
+	struct hadoop_cluster *cluster = make_cluster();
+
+	cluster->fs = mem_strdup(HADOOP_FILE_FS);
+	for (size_t i = 0; i < array_length(cases); i++) {
+		const char *path = yarn_path_within(cluster, cases[i].name);
+		char *url cleanup_free = yarn_url_within(cluster, cases[i].name);
+		char *history cleanup_free = yarn_history_path(cluster, cases[i].name);
+		assert_true(path ? str_equal(path, cases[i].path) : !cases[i].path);
+		assert_true(url ? str_equal(url, cases[i].url) : !cases[i].url);
+		assert_true(history ? str_equal(history, cases[i].history) : !cases[i].history);
+	}
+	hadoop_cluster_destroy(cluster);
+}
+
 static void a_job_gets_the_clusters_identity(void **state)
 {
 	struct hadoop_cluster *cluster = make_cluster();
@@ -712,6 +737,7 @@ int main(void)
 		TEST(what_can_never_run_is_refused_with_the_numbers),
 		TEST(a_plain_submission_says_what_yarn_needs),
 		TEST(what_is_the_jobs_own_travels_in_the_credentials),
+		cmocka_unit_test(jobs_in_directories_name_places_there),
 		scratch_test(a_description_that_yarn_cannot_keep_is_refused),
 		TEST(what_the_user_asks_for_is_passed_on),
 		scratch_test(a_copy_without_a_journal_is_not_final),

@@ -464,6 +464,12 @@ static void trees_are_fetched(void **state)
 	assert_int_equal(store_run(store, store_set_time("t/a", 1700000000000), NULL), 0);
 	fetches(store, state, "directory");
 	store_close(store);
+	/* A location may be a file. */
+	store = store_open(scratch_path(state, "files/t/a"), NULL, 0, NULL, NULL);
+	assert_int_equal(store_fetch(store, "", scratch_path(state, "one"), NULL, NULL, NULL), 0);
+	assert_text_freed(scratch_read(state, "one"), "12345");
+	assert_int_equal(store_run(store, store_list("", NULL, on_item, NULL), NULL), -1);
+	store_close(store);
 	web_server_start(&server, steps, array_length(steps));
 	struct store_access access = access_of(&server);
 	store = store_open("hdfs://cluster/files", &access, -1, NULL, NULL);
