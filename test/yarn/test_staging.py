@@ -99,6 +99,7 @@ def test_an_am_that_follows_reads_the_journal_there(tony, staging):
     check_the_next_am(tony, staging)
 
 
+@pytest.mark.promise("S61")
 def test_a_place_that_is_not_fit(tony, staging):
     def refused(*words):
         answer = tony.run(*tony.arguments({"tony.worker.instances": 1}), "--executes", "true")
@@ -115,6 +116,9 @@ def test_a_place_that_is_not_fit(tony, staging):
     (staging / tony.cluster.user).rmdir()
     (staging / tony.cluster.user).symlink_to(tony.directory)   # of somebody who knows where jobs will be looked for
     refused("no directory of yours")
+    for words in (["list"], ["status", "application_1_0001"]):
+        answer = tony.run(*words)
+        assert "no directory of yours" in answer.stderr, (words, answer)
     (staging / tony.cluster.user).unlink()
     staging.rmdir()
     refused(str(staging), "No such file or directory")
