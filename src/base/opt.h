@@ -45,6 +45,19 @@ struct opt {
 	bool may_be_empty; /* else an empty value, as of an unset shell variable, is refused */
 };
 
+/* The row of an option for `member` of a verb's options struct, whose type tells the kind. Further
+ * members of the row may follow. */
+#define OPT_ROW(long_name, type, member, text, ...)                                                  \
+	{                                                                                            \
+		.name = long_name, .help = text, .offset = offsetof(type, member),                 \
+		.kind = _Generic(((type *)NULL)->member,                                           \
+				 bool: OPT_FLAG,                                                   \
+				 char *: OPT_TEXT,                                                 \
+				 struct str_list: OPT_LIST,                                        \
+				 int64_t: OPT_NUMBER),                                             \
+		##__VA_ARGS__ \
+	}
+
 /* A word that does not exist here, and what those who type it mean: {"lines", "--tail"}. */
 struct opt_word {
 	const char *word; /* NULL ends a list of them */

@@ -38,16 +38,9 @@ int job_choice_each(const struct str_list *jobs, job_choice_act *act, void *data
 
 /* The rows of a verb's options; `type` has `struct str_list tags` and `bool all`. */
 #define JOB_CHOICE_TAG(type)                                                                       \
-	{                                                                                          \
-		.name = "tag", .kind = OPT_LIST, .offset = offsetof(type, tags),                   \
-		.argument = "TAG", .completion = OPT_COMPLETE_TAG,                                 \
-		.help = "the jobs that have this tag (tony.application.tags); repeated: all of "   \
-			"them"                                                                     \
-	}
-#define JOB_CHOICE_ALL(type)                                                                       \
-	{                                                                                          \
-		.name = "all", .kind = OPT_FLAG, .offset = offsetof(type, all),                    \
-		.help = "every job that has the name or tag"                                       \
-	}
+	OPT_ROW("tag", type, tags,                                                                 \
+		"the jobs that have this tag (tony.application.tags); repeated: all of them",      \
+		.argument = "TAG", .completion = OPT_COMPLETE_TAG)
+#define JOB_CHOICE_ALL(type) OPT_ROW("all", type, all, "every job that has the name or tag")
 
 #endif

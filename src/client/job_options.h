@@ -47,182 +47,91 @@ struct job_options {
 };
 
 #define JOB_OPTIONS(owner, member)                                                                 \
-	{.name = "executes",                                                                       \
-	 .kind = OPT_TEXT,                                                                         \
-	 .offset = offsetof(owner, member.executes),                                               \
-	 .argument = "COMMAND",                                                                    \
-	 .help = "shell command of every task without one of its own"},                            \
-		{.name = "task_params",                                                            \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.task_params),                                    \
-		 .argument = "TEXT",                                                               \
-		 .help = "text put behind the command of --executes",                              \
-		 .may_be_empty = true},                                                            \
-		{.name = "src_dir",                                                                \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.src_dir),                                        \
-		 .argument = "DIR",                                                                \
-		 .help = "directory (or archive), here or in HDFS, whose content appears in "      \
-			 "every "                                                                  \
-			 "task's working directory",                                               \
-		 .completion = OPT_COMPLETE_FILE},                                                 \
-		{.name = "output",                                                                 \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.output),                                         \
-		 .argument = "DIR",                                                                \
-		 .help = "bring what programs write to $TONY_OUTPUT_DIR to DIR/JOB/TYPE-INDEX",    \
-		 .completion = OPT_COMPLETE_DIRECTORY},                                            \
-		{.name = "python_venv",                                                            \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.python_venv),                                    \
-		 .argument = "FILE",                                                               \
-		 .help = "archive (or directory) that appears as ./venv",                          \
-		 .completion = OPT_COMPLETE_FILE},                                                 \
-		{.name = "python_binary_path",                                                     \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.python_binary_path),                             \
-		 .argument = "PATH",                                                               \
-		 .help = "interpreter put before --executes; relative: within ./venv",             \
-		 .completion = OPT_COMPLETE_FILE},                                                 \
-		{.name = "shell_env",                                                              \
-		 .kind = OPT_LIST,                                                                 \
-		 .offset = offsetof(owner, member.shell_env),                                      \
-		 .argument = "KEY=VALUE",                                                          \
-		 .help = "environment of the programs (the same as --env)"},                       \
-		{.name = "container_env",                                                          \
-		 .kind = OPT_LIST,                                                                 \
-		 .offset = offsetof(owner, member.container_env),                                  \
-		 .argument = "KEY=VALUE",                                                          \
-		 .help = "environment of the containers and the programs in them"},                \
-		{.name = "hdfs_classpath",                                                         \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.hdfs_classpath),                                 \
-		 .argument = "LIST",                                                               \
-		 .help = "files for every task, with commas; missing ones are left out"},          \
-		{.name = "conf",                                                                   \
-		 .kind = OPT_LIST,                                                                 \
-		 .offset = offsetof(owner, member.conf),                                           \
-		 .argument = "KEY=VALUE",                                                          \
-		 .help = "sets a key; see tony-conf(5)",                                           \
-		 .completion = OPT_COMPLETE_KEY},                                                  \
-		{.name = "conf_file",                                                              \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.conf_file),                                      \
-		 .argument = "FILE",                                                               \
-		 .help = "job file instead of ./tony.xml: a path, - for standard input, or a URL " \
-			 "of hdfs, http or https",                                                 \
-		 .completion = OPT_COMPLETE_FILE},                                                 \
-		{.name = "sidecar_tensorboard_log_dir",                                            \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.sidecar_tensorboard_log_dir),                    \
-		 .argument = "DIR",                                                                \
-		 .help = "runs TensorBoard on this directory beside the job",                      \
-		 .completion = OPT_COMPLETE_DIRECTORY},                                            \
-		{.name = "debug",                                                                  \
-		 .kind = OPT_FLAG,                                                                 \
-		 .offset = offsetof(owner, member.debug),                                          \
-		 .help = "accepted for TonY's sake; there are no temporary files to keep"},        \
-		{.name = "name",                                                                   \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.name),                                           \
-		 .argument = "NAME",                                                               \
-		 .help = "the job's name"},                                                        \
-		{.name = "tag",                                                                    \
-		 .kind = OPT_LIST,                                                                 \
-		 .offset = offsetof(owner, member.tags),                                           \
-		 .argument = "TAG",                                                                \
-		 .completion = OPT_COMPLETE_TAG,                                                   \
-		 .help = "a word by which tony list, kill and others find the job; may be "        \
-			 "repeated"},                                                              \
-		{.name = "framework",                                                              \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.framework),                                      \
-		 .completion = OPT_COMPLETE_FRAMEWORK,                                             \
-		 .argument = "NAME",                                                               \
-		 .help = "what the programs are written for: pytorch, tensorflow, ..."},           \
-		{.name = "scheduler",                                                              \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.scheduler),                                      \
-		 .completion = OPT_COMPLETE_SCHEDULER,                                             \
-		 .argument = "NAME",                                                               \
-		 .help = "where containers come from: " SCHEDULER_LIST(FIRST_SCHEDULER,            \
-								       OR_SCHEDULER)},             \
-		{.name = "queue",                                                                  \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.queue),                                          \
-		 .argument = "NAME",                                                               \
-		 .help = "queue of the cluster"},                                                  \
-		{.name = "workers",                                                                \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.workers),                                        \
-		 .argument = "N",                                                                  \
-		 .help = "tasks of the type worker"},                                              \
-		{.name = "ps",                                                                     \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.ps),                                             \
-		 .argument = "N",                                                                  \
-		 .help = "tasks of the type ps (parameter servers)"},                              \
-		{.name = "type",                                                                   \
-		 .kind = OPT_LIST,                                                                 \
-		 .offset = offsetof(owner, member.type),                                           \
-		 .argument = "NAME=N",                                                             \
-		 .help = "tasks of any other type"},                                               \
-		{.name = "gpus",                                                                   \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.gpus),                                           \
-		 .argument = "N",                                                                  \
-		 .help = "GPUs of each worker (or task of a --type, or of the only task)"},        \
-		{.name = "memory",                                                                 \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.memory),                                         \
-		 .argument = "SIZE",                                                               \
-		 .help = "memory of each, likewise: 2g, 512m"},                                    \
-		{.name = "vcores",                                                                 \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.vcores),                                         \
-		 .argument = "N",                                                                  \
-		 .help = "cores of each, likewise"},                                               \
-		{.name = "processes",                                                              \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.processes),                                      \
-		 .argument = "N",                                                                  \
-		 .help = "processes in each, likewise"},                                           \
-		{.name = "max-restarts",                                                           \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.max_restarts),                                   \
-		 .argument = "N",                                                                  \
-		 .help = "restarts of each in its place, likewise"},                               \
-		{.name = "env",                                                                    \
-		 .letter = 'e',                                                                    \
-		 .kind = OPT_LIST,                                                                 \
-		 .offset = offsetof(owner, member.env),                                            \
-		 .argument = "NAME[=VALUE]",                                                       \
-		 .help = "environment of the programs; NAME= takes it out; NAME alone: as it is "  \
-			 "in tony's own "                                                          \
-			 "environment, which hides the value from other users of the machine"},    \
-		{.name = "env-file",                                                               \
-		 .kind = OPT_LIST,                                                                 \
-		 .offset = offsetof(owner, member.env_file),                                       \
-		 .argument = "FILE",                                                               \
-		 .completion = OPT_COMPLETE_FILE,                                                  \
-		 .help = "lines NAME=VALUE, likewise, quotes around VALUE left out; --env wins "   \
-			 "over it"},                                                               \
-		{.name = "timeout",                                                                \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.timeout),                                        \
-		 .argument = "TIME",                                                               \
-		 .help = "the longest that the job may take (90s, 10m, 1h30m; a bare number is "   \
-			 "seconds)"},                                                              \
-		{.name = "retries",                                                                \
-		 .kind = OPT_TEXT,                                                                 \
-		 .offset = offsetof(owner, member.retries),                                        \
-		 .argument = "N",                                                                  \
-		 .help = "how often the cluster is formed anew after a failure"},                  \
-	{                                                                                          \
-		.name = "allow-unknown-keys", .kind = OPT_FLAG,                                    \
-		.offset = offsetof(owner, member.allow_unknown_keys),                              \
-		.help = "warn about unknown keys instead of refusing them"                         \
-	}
+	OPT_ROW("executes", owner, member.executes,                                                \
+		"shell command of every task without one of its own", .argument = "COMMAND"),      \
+		OPT_ROW("task_params", owner, member.task_params,                                  \
+			"text put behind the command of --executes", .argument = "TEXT",           \
+			.may_be_empty = true),                                                     \
+		OPT_ROW("src_dir", owner, member.src_dir,                                          \
+			"directory (or archive), here or in HDFS, whose content appears in every " \
+			"task's working directory",                                                \
+			.argument = "DIR", .completion = OPT_COMPLETE_FILE),                       \
+		OPT_ROW("output", owner, member.output,                                            \
+			"bring what programs write to $TONY_OUTPUT_DIR to DIR/JOB/TYPE-INDEX",     \
+			.argument = "DIR", .completion = OPT_COMPLETE_DIRECTORY),                  \
+		OPT_ROW("python_venv", owner, member.python_venv,                                  \
+			"archive (or directory) that appears as ./venv", .argument = "FILE",       \
+			.completion = OPT_COMPLETE_FILE),                                          \
+		OPT_ROW("python_binary_path", owner, member.python_binary_path,                    \
+			"interpreter put before --executes; relative: within ./venv",              \
+			.argument = "PATH", .completion = OPT_COMPLETE_FILE),                      \
+		OPT_ROW("shell_env", owner, member.shell_env,                                      \
+			"environment of the programs (the same as --env)",                         \
+			.argument = "KEY=VALUE"),                                                  \
+		OPT_ROW("container_env", owner, member.container_env,                              \
+			"environment of the containers and the programs in them",                  \
+			.argument = "KEY=VALUE"),                                                  \
+		OPT_ROW("hdfs_classpath", owner, member.hdfs_classpath,                            \
+			"files for every task, with commas; missing ones are left out",            \
+			.argument = "LIST"),                                                       \
+		OPT_ROW("conf", owner, member.conf, "sets a key; see tony-conf(5)",                \
+			.argument = "KEY=VALUE", .completion = OPT_COMPLETE_KEY),                  \
+		OPT_ROW("conf_file", owner, member.conf_file,                                      \
+			"job file instead of ./tony.xml: a path, - for standard input, or a URL "  \
+			"of hdfs, http or https",                                                  \
+			.argument = "FILE", .completion = OPT_COMPLETE_FILE),                      \
+		OPT_ROW("sidecar_tensorboard_log_dir", owner, member.sidecar_tensorboard_log_dir,  \
+			"runs TensorBoard on this directory beside the job", .argument = "DIR",    \
+			.completion = OPT_COMPLETE_DIRECTORY),                                     \
+		OPT_ROW("debug", owner, member.debug,                                              \
+			"accepted for TonY's sake; there are no temporary files to keep"),         \
+		OPT_ROW("name", owner, member.name, "the job's name", .argument = "NAME"),         \
+		OPT_ROW("tag", owner, member.tags,                                                 \
+			"a word by which tony list, kill and others find the job; may be "         \
+			"repeated",                                                                \
+			.argument = "TAG", .completion = OPT_COMPLETE_TAG),                        \
+		OPT_ROW("framework", owner, member.framework,                                      \
+			"what the programs are written for: pytorch, tensorflow, ...",             \
+			.completion = OPT_COMPLETE_FRAMEWORK, .argument = "NAME"),                 \
+		OPT_ROW("scheduler", owner, member.scheduler,                                      \
+			"where containers come from: " SCHEDULER_LIST(FIRST_SCHEDULER,             \
+								      OR_SCHEDULER),               \
+			.completion = OPT_COMPLETE_SCHEDULER, .argument = "NAME"),                 \
+		OPT_ROW("queue", owner, member.queue, "queue of the cluster", .argument = "NAME"), \
+		OPT_ROW("workers", owner, member.workers, "tasks of the type worker",              \
+			.argument = "N"),                                                          \
+		OPT_ROW("ps", owner, member.ps, "tasks of the type ps (parameter servers)",        \
+			.argument = "N"),                                                          \
+		OPT_ROW("type", owner, member.type, "tasks of any other type",                     \
+			.argument = "NAME=N"),                                                     \
+		OPT_ROW("gpus", owner, member.gpus,                                                \
+			"GPUs of each worker (or task of a --type, or of the only task)",          \
+			.argument = "N"),                                                          \
+		OPT_ROW("memory", owner, member.memory, "memory of each, likewise: 2g, 512m",      \
+			.argument = "SIZE"),                                                       \
+		OPT_ROW("vcores", owner, member.vcores, "cores of each, likewise",                 \
+			.argument = "N"),                                                          \
+		OPT_ROW("processes", owner, member.processes, "processes in each, likewise",       \
+			.argument = "N"),                                                          \
+		OPT_ROW("max-restarts", owner, member.max_restarts,                                \
+			"restarts of each in its place, likewise", .argument = "N"),               \
+		OPT_ROW("env", owner, member.env,                                                  \
+			"environment of the programs; NAME= takes it out; NAME alone: as it is "   \
+			"in tony's own environment, which hides the value from other users of "    \
+			"the machine",                                                             \
+			.letter = 'e', .argument = "NAME[=VALUE]"),                                \
+		OPT_ROW("env-file", owner, member.env_file,                                        \
+			"lines NAME=VALUE, likewise, quotes around VALUE left out; --env wins "    \
+			"over it",                                                                 \
+			.argument = "FILE", .completion = OPT_COMPLETE_FILE),                      \
+		OPT_ROW("timeout", owner, member.timeout,                                          \
+			"the longest that the job may take (90s, 10m, 1h30m; a bare number is "    \
+			"seconds)",                                                                \
+			.argument = "TIME"),                                                       \
+		OPT_ROW("retries", owner, member.retries,                                          \
+			"how often the cluster is formed anew after a failure", .argument = "N"),  \
+		OPT_ROW("allow-unknown-keys", owner, member.allow_unknown_keys,                    \
+			"warn about unknown keys instead of refusing them")
 
 /* Where conf_entry.origin says that the words after "--" come from. */
 #define JOB_OPTIONS_COMMAND_LINE "command line"

@@ -21,23 +21,15 @@ struct submission_options {
 
 /* The rows of a verb's options; `owner` has a struct submission_options `member`. */
 #define SUBMISSION_OPTIONS(owner, member)                                                          \
-	{.name = "detach",                                                                         \
-	 .letter = 'd',                                                                            \
-	 .kind = OPT_FLAG,                                                                         \
-	 .offset = offsetof(owner, member.detach),                                                 \
-	 .help = "print the job's id and return; see tony wait, status, logs"},                    \
+	OPT_ROW("detach", owner, member.detach,                                                    \
+		"print the job's id and return; see tony wait, status, logs", .letter = 'd'),      \
 		WATCH_OPTIONS(owner, member.watch),                                                \
-		{.name = "json",                                                                   \
-		 .kind = OPT_FLAG,                                                                 \
-		 .offset = offsetof(owner, member.json),                                           \
-		 .help = "print the ended job as JSON (docs/json.md), and what goes on before to " \
-			 "standard error"},                                                        \
-		{.name = "stdin",                                                                  \
-		 .kind = OPT_FLAG,                                                                 \
-		 .offset = offsetof(owner, member.with_stdin),                                     \
-		 .help = "read standard input to its end (1 GiB at most), and give it to each "    \
-			 "run of a job "                                                           \
-			 "of one task"},                                                           \
+		OPT_ROW("json", owner, member.json,                                                \
+			"print the ended job as JSON (docs/json.md), and what goes on before to "  \
+			"standard error"),                                                         \
+		OPT_ROW("stdin", owner, member.with_stdin,                                         \
+			"read standard input to its end (1 GiB at most), and give it to each run " \
+			"of a job of one task"),                                                   \
 		JOB_OPTIONS(owner, member.job)
 
 /* `operands` (those that say what to run) and `dashdash` as opt_parse() gives them. Returns an exit

@@ -13,14 +13,8 @@ struct advise_options {
 };
 
 static const struct opt options[] = {
-	{.name = "json",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct advise_options, json),
-	 .help = "as JSON (docs/json.md)"},
-	{.name = "xml",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct advise_options, xml),
-	 .help = "only the settings to change, as a tony.xml"},
+	OPT_ROW("json", struct advise_options, json, "as JSON (docs/json.md)"),
+	OPT_ROW("xml", struct advise_options, xml, "only the settings to change, as a tony.xml"),
 };
 
 static const char *text_of(const json_t *object, const char *name)

@@ -14,13 +14,9 @@ struct attach_options {
 
 static const struct opt options[] = {
 	WATCH_OPTIONS(struct attach_options, watch),
-	{.name = "tail",
-	 .kind = OPT_NUMBER,
-	 .offset = offsetof(struct attach_options, tail),
-	 .argument = "N",
-	 .help = "begin with the last N lines of each log; default 10",
-	 .min = 0,
-	 .max = INT64_MAX},
+	OPT_ROW("tail", struct attach_options, tail,
+		"begin with the last N lines of each log; default 10", .argument = "N", .min = 0,
+		.max = INT64_MAX),
 };
 
 static int check(const void *data, struct err *err)

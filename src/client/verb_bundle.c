@@ -22,29 +22,15 @@ struct bundle_choice {
 };
 
 static const struct opt options[] = {
-	{.name = "output",
-	 .letter = 'o',
-	 .kind = OPT_TEXT,
-	 .offset = offsetof(struct bundle_choice, output),
-	 .argument = "FILE",
-	 .help = "write the archive there (JOB.tar.gz in the current directory); -: to standard "
-		 "output",
-	 .completion = OPT_COMPLETE_FILE},
-	{.name = "tail",
-	 .kind = OPT_NUMBER,
-	 .offset = offsetof(struct bundle_choice, tail),
-	 .argument = "N",
-	 .help = "the last N lines of each log (10000)",
-	 .min = 0,
-	 .max = 1000000000},
-	{.name = "whole-logs",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct bundle_choice, whole_logs),
-	 .help = "all lines of each log"},
-	{.name = "json",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct bundle_choice, json),
-	 .help = "print path, bytes and what is missing as JSON (docs/json.md)"},
+	OPT_ROW("output", struct bundle_choice, output,
+		"write the archive there (JOB.tar.gz in the current directory); -: to standard "
+		"output",
+		.letter = 'o', .argument = "FILE", .completion = OPT_COMPLETE_FILE),
+	OPT_ROW("tail", struct bundle_choice, tail, "the last N lines of each log (10000)",
+		.argument = "N", .min = 0, .max = 1000000000),
+	OPT_ROW("whole-logs", struct bundle_choice, whole_logs, "all lines of each log"),
+	OPT_ROW("json", struct bundle_choice, json,
+		"print path, bytes and what is missing as JSON (docs/json.md)"),
 };
 
 static bool is_to_stdout(const struct bundle_choice *chosen)

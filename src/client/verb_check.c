@@ -18,10 +18,7 @@ struct check_options {
 };
 
 static const struct opt options[] = {
-	{.name = "json",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct check_options, json),
-	 .help = "as JSON (docs/json.md)"},
+	OPT_ROW("json", struct check_options, json, "as JSON (docs/json.md)"),
 	JOB_OPTIONS(struct check_options, job),
 };
 

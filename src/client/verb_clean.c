@@ -19,23 +19,14 @@ struct clean_options {
 };
 
 static const struct opt options[] = {
-	{.name = "older-than",
-	 .kind = OPT_TEXT,
-	 .offset = offsetof(struct clean_options, older_than),
-	 .argument = "AGE",
-	 .help = "jobs that ended so long ago, such as 7d, or 0s for all (" AGE_KEY ")"},
-	{.name = "history",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct clean_options, history),
-	 .help = "remove the user's own entries of these jobs in the history, too"},
-	{.name = "dry-run",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct clean_options, dry_run),
-	 .help = "tell what would be removed, and remove nothing"},
-	{.name = "json",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct clean_options, json),
-	 .help = "as JSON (docs/json.md)"},
+	OPT_ROW("older-than", struct clean_options, older_than,
+		"jobs that ended so long ago, such as 7d, or 0s for all (" AGE_KEY ")",
+		.argument = "AGE"),
+	OPT_ROW("history", struct clean_options, history,
+		"remove the user's own entries of these jobs in the history, too"),
+	OPT_ROW("dry-run", struct clean_options, dry_run,
+		"tell what would be removed, and remove nothing"),
+	OPT_ROW("json", struct clean_options, json, "as JSON (docs/json.md)"),
 };
 
 static int find_age(const char *older_than, int64_t *age_ms, struct err *err)

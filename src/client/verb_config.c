@@ -13,10 +13,7 @@ struct config_options {
 };
 
 static const struct opt options[] = {
-	{.name = "json",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct config_options, json),
-	 .help = "as JSON (docs/json.md)"},
+	OPT_ROW("json", struct config_options, json, "as JSON (docs/json.md)"),
 	JOB_OPTIONS(struct config_options, job),
 };
 

@@ -15,22 +15,11 @@ struct events_options {
 };
 
 static const struct opt options[] = {
-	{.name = "follow",
-	 .letter = 'f',
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct events_options, follow),
-	 .help = "go on until the job ends"},
-	{.name = "since",
-	 .kind = OPT_NUMBER,
-	 .offset = offsetof(struct events_options, since),
-	 .argument = "N",
-	 .help = "begin with sequence number N",
-	 .min = 1,
-	 .max = INT64_MAX},
-	{.name = "json",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct events_options, json),
-	 .help = "the journal's own lines, one JSON object each (docs/json.md)"},
+	OPT_ROW("follow", struct events_options, follow, "go on until the job ends", .letter = 'f'),
+	OPT_ROW("since", struct events_options, since, "begin with sequence number N",
+		.argument = "N", .min = 1, .max = INT64_MAX),
+	OPT_ROW("json", struct events_options, json,
+		"the journal's own lines, one JSON object each (docs/json.md)"),
 };
 
 static void print_for_people(const struct journal_line *line, const json_t *record)

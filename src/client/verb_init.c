@@ -18,11 +18,8 @@ struct init_options {
 };
 
 static const struct opt options[] = {
-	{.name = "list",
-	 .letter = 'l',
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct init_options, list),
-	 .help = "print what there is, with a line about each"},
+	OPT_ROW("list", struct init_options, list, "print what there is, with a line about each",
+		.letter = 'l'),
 };
 
 static void print_list(void)

@@ -26,16 +26,10 @@ struct kill_options {
 static const struct opt options[] = {
 	JOB_CHOICE_TAG(struct kill_options),
 	JOB_CHOICE_ALL(struct kill_options),
-	{.name = "force",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct kill_options, force),
-	 .help = "end its processes with SIGKILL, without asking the application master"},
-	{.name = "reason",
-	 .kind = OPT_TEXT,
-	 .offset = offsetof(struct kill_options, reason),
-	 .argument = "TEXT",
-	 .help = "kept in the job's history",
-	 .may_be_empty = true},
+	OPT_ROW("force", struct kill_options, force,
+		"end its processes with SIGKILL, without asking the application master"),
+	OPT_ROW("reason", struct kill_options, reason, "kept in the job's history",
+		.argument = "TEXT", .may_be_empty = true),
 };
 
 static int ask_am(struct opened *opened, const char *reason, struct err *err)

@@ -21,22 +21,13 @@ struct open_options {
 };
 
 static const struct opt options[] = {
-	{.name = "browser",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct open_options, browser),
-	 .help = "open it in this machine's browser (xdg-open)"},
-	{.name = "tunnel",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct open_options, tunnel),
-	 .help = "lead there through two ports of this machine, one for the job's page and one for "
-		 "what its tasks serve, until interrupted"},
-	{.name = "port",
-	 .kind = OPT_NUMBER,
-	 .offset = offsetof(struct open_options, port),
-	 .argument = "N",
-	 .help = "those ports: N and N + 1; else any",
-	 .min = 1,
-	 .max = 65534},
+	OPT_ROW("browser", struct open_options, browser,
+		"open it in this machine's browser (xdg-open)"),
+	OPT_ROW("tunnel", struct open_options, tunnel,
+		"lead there through two ports of this machine, one for the job's page and one for "
+		"what its tasks serve, until interrupted"),
+	OPT_ROW("port", struct open_options, port, "those ports: N and N + 1; else any",
+		.argument = "N", .min = 1, .max = 65534),
 };
 
 /* "ui/tensorboard/" for what is to be seen; NULL: the job's page. The caller frees. */

@@ -19,15 +19,10 @@ struct render_options {
 };
 
 static const struct opt options[] = {
-	{.name = "task",
-	 .kind = OPT_TEXT,
-	 .offset = offsetof(struct render_options, task),
-	 .argument = "TASK",
-	 .help = "only this task (worker:1), or only the tasks of this type (worker)"},
-	{.name = "json",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct render_options, json),
-	 .help = "as JSON (docs/json.md)"},
+	OPT_ROW("task", struct render_options, task,
+		"only this task (worker:1), or only the tasks of this type (worker)",
+		.argument = "TASK"),
+	OPT_ROW("json", struct render_options, json, "as JSON (docs/json.md)"),
 	JOB_OPTIONS(struct render_options, job),
 };
 

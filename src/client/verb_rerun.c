@@ -13,10 +13,8 @@ struct rerun_options {
 };
 
 static const struct opt options[] = {
-	{.name = "resume",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct rerun_options, resume),
-	 .help = "go on from the checkpoints of JOB, in its TONY_CHECKPOINT_DIR"},
+	OPT_ROW("resume", struct rerun_options, resume,
+		"go on from the checkpoints of JOB, in its TONY_CHECKPOINT_DIR"),
 	SUBMISSION_OPTIONS(struct rerun_options, how),
 };
 

@@ -12,12 +12,8 @@ struct results_options {
 };
 
 static const struct opt options[] = {
-	{.name = "output",
-	 .kind = OPT_TEXT,
-	 .offset = offsetof(struct results_options, output),
-	 .argument = "DIR",
-	 .help = "bring them to DIR/JOB/TYPE-INDEX",
-	 .completion = OPT_COMPLETE_DIRECTORY},
+	OPT_ROW("output", struct results_options, output, "bring them to DIR/JOB/TYPE-INDEX",
+		.argument = "DIR", .completion = OPT_COMPLETE_DIRECTORY),
 };
 
 static int tell_place(const struct opened *opened, struct err *err)

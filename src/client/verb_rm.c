@@ -15,14 +15,9 @@ struct rm_options {
 static const struct opt options[] = {
 	JOB_CHOICE_TAG(struct rm_options),
 	JOB_CHOICE_ALL(struct rm_options),
-	{.name = "dry-run",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct rm_options, dry_run),
-	 .help = "tell what would be removed, and remove nothing"},
-	{.name = "json",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct rm_options, json),
-	 .help = "as JSON (docs/json.md)"},
+	OPT_ROW("dry-run", struct rm_options, dry_run,
+		"tell what would be removed, and remove nothing"),
+	OPT_ROW("json", struct rm_options, json, "as JSON (docs/json.md)"),
 };
 
 static int remove_opened(struct clearing *clearing, const char *name, struct err *err)

@@ -29,16 +29,11 @@ struct status_options {
 
 static const struct opt options[] = {
 	JOB_CHOICE_TAG(struct status_options),
-	{.name = "watch",
-	 .letter = 'w',
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct status_options, watch),
-	 .help = "go on until the job ends: a table that is drawn anew in a terminal, else lines"},
-	{.name = "json",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct status_options, json),
-	 .help = "as JSON (docs/json.md), with what the application master knows beyond the "
-		 "table"},
+	OPT_ROW("watch", struct status_options, watch,
+		"go on until the job ends: a table that is drawn anew in a terminal, else lines",
+		.letter = 'w'),
+	OPT_ROW("json", struct status_options, json,
+		"as JSON (docs/json.md), with what the application master knows beyond the table"),
 };
 
 /* ---- for people --------------------------------------------------------------------------- */

@@ -10,10 +10,7 @@ struct version_options {
 };
 
 static const struct opt options[] = {
-	{.name = "json",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct version_options, json),
-	 .help = "as JSON (docs/json.md)"},
+	OPT_ROW("json", struct version_options, json, "as JSON (docs/json.md)"),
 };
 
 static int run(void *data, const struct verb_call *call, struct err *err)

@@ -21,15 +21,10 @@ struct wait_options {
 
 static const struct opt options[] = {
 	JOB_CHOICE_TAG(struct wait_options),
-	{.name = "timeout",
-	 .kind = OPT_TEXT,
-	 .offset = offsetof(struct wait_options, timeout),
-	 .argument = "TIME",
-	 .help = "give up after this long (10s, 5m, 2h; a bare number is seconds)"},
-	{.name = "json",
-	 .kind = OPT_FLAG,
-	 .offset = offsetof(struct wait_options, json),
-	 .help = "print the ended jobs as JSON (docs/json.md)"},
+	OPT_ROW("timeout", struct wait_options, timeout,
+		"give up after this long (10s, 5m, 2h; a bare number is seconds)",
+		.argument = "TIME"),
+	OPT_ROW("json", struct wait_options, json, "print the ended jobs as JSON (docs/json.md)"),
 };
 
 /* In a terminal the user sees the table meanwhile. */

@@ -40,17 +40,12 @@ struct watch_choice {
 };
 
 #define WATCH_OPTIONS(owner, member)                                                               \
-	{.name = "follow",                                                                         \
-	 .letter = 'f',                                                                            \
-	 .kind = OPT_FLAG,                                                                         \
-	 .offset = offsetof(owner, member.follow),                                                 \
-	 .help = "show what the programs write, as a job of one task is shown in a terminal "      \
-		 "anyway; tony's own words then go to standard error"},                            \
-	{                                                                                          \
-		.name = "no-follow", .kind = OPT_FLAG,                                             \
-		.offset = offsetof(owner, member.no_follow),                                       \
-		.help = "show the table of the tasks, whatever the job"                            \
-	}
+	OPT_ROW("follow", owner, member.follow,                                                    \
+		"show what the programs write, as a job of one task is shown in a terminal "       \
+		"anyway; tony's own words then go to standard error",                              \
+		.letter = 'f'),                                                                    \
+		OPT_ROW("no-follow", owner, member.no_follow,                                      \
+			"show the table of the tasks, whatever the job")
 
 /* ERR_USAGE for both. */
 int watch_choice_check(const struct watch_choice *choice, struct err *err);
