@@ -305,7 +305,8 @@ static int find_kept(struct store *store, struct journal_found *found, struct er
 {
 	struct err missing cleanup_err = {0}, refusal cleanup_err = {0};
 
-	if (store_run(store, store_notes("", journal_found_note, found), &refusal) < 0 &&
+	if (store_traits(store)->has_notes &&
+	    store_run(store, store_notes("", journal_found_note, found), &refusal) < 0 &&
 	    refusal.kind == ERR_UNREACHABLE)
 		return err_copy(err, &refusal);
 	if (store_run(store, store_list("", NULL, journal_found_file, found), &missing) < 0 &&

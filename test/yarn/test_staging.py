@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import stat
 
 import pytest
@@ -97,6 +98,23 @@ def check_the_next_am(tony, staging):
 
 def test_an_am_that_follows_reads_the_journal_there(tony, staging):
     check_the_next_am(tony, staging)
+
+
+def test_a_client_publishes_what_a_killed_am_has_left(tony, staging):
+    """Also of a job that has files in HDFS, which are used in place."""
+    path = f"/tmp/{tony.directory.name}"
+    tony.cluster.hdfs("PUT", path, b"in HDFS\n", op="CREATE", overwrite="true")
+    job = tony.submit({"tony.worker.instances": 1, "tony.am.max-attempts": 1,
+                       "tony.containers.resources": f"hdfs://{path}::data"}, "--executes", "cat data; sleep 1000")
+    job.wait_task("worker:0")
+    wait_until(lambda: job.logs("worker:0") == "in HDFS\n", "the file")
+    os.kill(job.status()["am_pid"], signal.SIGKILL)
+    assert job.wait() == 1
+    place = own(tony, staging)
+    wait_until(lambda: {"job.json", "events.jsonl", "summary.json"} <=
+               {file.name for file in place.glob(f"history/*/*/*/{job.id}/*")}, "the history to be published")
+    wait_until(lambda: not (place / job.id).exists(), "the job's directory to be removed")
+    tony.cluster.hdfs("DELETE", path, op="DELETE")
 
 
 @pytest.mark.promise("S61")
