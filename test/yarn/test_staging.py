@@ -77,6 +77,7 @@ def check_a_job(tony, staging):
     assert not any(job.id in str(path) for path in place.rglob("*"))
 
 
+@pytest.mark.short
 def test_a_job_without_a_file_in_hdfs(tony, staging):
     check_a_job(tony, staging)
 
