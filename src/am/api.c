@@ -103,15 +103,13 @@ struct api *api_create(struct event_base *base, const struct api_host *host,
 	api->task_count = machine_task_count(host->machine);
 	api->tasks = mem_alloc_array(api->task_count, sizeof(*api->tasks));
 	api->viewers = viewers_create(base, host->job);
-	api->view = job_view_create(host->job);
 	api->numbers_budget = user_budget_of(api->task_count);
-	event_assign(&api->fold, base, -1, 0, api_view_go_on, api);
-	event_assign(&api->linger, base, -1, 0, api_on_linger_over, api);
+	api_view_init(api);
+	api_linger_init(api);
 	api->kv = kept_kv_open(KV_TOTAL_MAX, options->kv_file);
 	LIST_INIT(&api->event_followers);
 	LIST_INIT(&api->log_followers);
 	LIST_INIT(&api->waiters);
-	TAILQ_INIT(&api->lookers);
 	api->kept = INT64_MAX;
 	api->rendezvous = rendezvous_create(&(struct rendezvous_options){
 		.base = base,
@@ -136,7 +134,7 @@ void api_destroy(struct api *api)
 {
 	if (!api)
 		return;
-	ui_door_close(api->ui_door);
+	ui_door_close(api->ui.door);
 	http_server_destroy(api->server);
 	rendezvous_destroy(api->rendezvous);
 	free(api->routes);
@@ -146,14 +144,12 @@ void api_destroy(struct api *api)
 	}
 	free(api->tasks);
 	api_cluster_changed(api);
-	event_del(&api->fold);
-	event_del(&api->linger);
-	journal_reader_close(api->reader);
+	api_view_finish(&api->view);
+	api_linger_finish(&api->linger);
 	viewers_destroy(api->viewers);
-	job_view_destroy(api->view);
 	kept_kv_close(api->kv);
-	json_decref(api->advice);
-	free(api->stragglers);
+	json_decref(api->advice.told);
+	free(api->work.stragglers);
 	free(api->name);
 	free(api->address);
 	free(api);

@@ -54,7 +54,7 @@ static void add_uses(struct advise_uses *uses, const struct api *api)
 static json_t *make(const struct api *api)
 {
 	struct advice_list list cleanup_advice_list = {0};
-	struct advise_input input = {.view = api->view, .now_ms = clock_wall_ms()};
+	struct advise_input input = {.view = api->view.job, .now_ms = clock_wall_ms()};
 
 	add_uses(&input.uses, api);
 	advise(&input, &list);
@@ -64,12 +64,12 @@ static json_t *make(const struct api *api)
 
 static void answer_advice(struct api *api, struct http_request *request)
 {
-	if (!api->advice || clock_monotonic_ms() - api->advised_at >= FRESH_MS) {
-		json_decref(api->advice);
-		api->advice = make(api);
-		api->advised_at = clock_monotonic_ms();
+	if (!api->advice.told || clock_monotonic_ms() - api->advice.told_at >= FRESH_MS) {
+		json_decref(api->advice.told);
+		api->advice.told = make(api);
+		api->advice.told_at = clock_monotonic_ms();
 	}
-	http_answer_json(request, 200, json_incref(api->advice));
+	http_answer_json(request, 200, json_incref(api->advice.told));
 }
 
 void api_handle_advice(void *data, struct http_request *request)

@@ -67,6 +67,47 @@ struct api_log_follower; /* api_logs.c */
 struct api_waiter;	 /* api_kept.c */
 struct api_looker;	 /* api_view.c */
 
+/* api_view.c: the job as its journal tells it. */
+struct api_view {
+	struct job_view *job;
+	struct journal_reader *reader;	  /* feeds `job`; NULL: not needed yet */
+	struct event fold;		  /* pending: the journal may have more for `job` */
+	TAILQ_HEAD(, api_looker) lookers; /* who wait for the view */
+};
+
+/* api_linger.c: browsers that come back for the journal's last line. */
+struct api_linger {
+	size_t expected;     /* are about to ask for the events */
+	int64_t expected_at; /* monotonic, ms: when the last of them was seen */
+	struct event over;   /* pending: for them */
+	void (*done)(void *data);
+	void *data;
+};
+
+/* api_tasks.c: when an executor was heard of, of any task; and after nobody was for long. */
+struct api_beats {
+	int64_t last_at, resumed_at; /* monotonic, ms */
+};
+
+/* api_work.c: which tasks are far behind their siblings. */
+struct api_work {
+	struct straggler *stragglers; /* of all tasks, as found last; NULL: nobody has asked */
+	int64_t found_at;	      /* monotonic, ms */
+};
+
+/* api_advice.c */
+struct api_advice {
+	json_t *told;	 /* NULL: nobody has asked */
+	int64_t told_at; /* monotonic, ms */
+};
+
+/* api_ui.c: the web interfaces of tasks. */
+struct api_ui {
+	size_t requests;      /* on their way to a task */
+	struct ui_door *door; /* NULL: nobody has asked for one */
+};
+
+/* The members above the blank line are set once, for all. Below it each has one owner. */
 struct api {
 	struct api_host host;
 	struct event_base *base;
@@ -76,35 +117,23 @@ struct api {
 	char *address;
 	struct api_task *tasks;
 	size_t task_count;
-	struct api_spec *spec; /* the cluster's; NULL: to be built anew */
 	struct viewers *viewers;
 	struct user_budget numbers_budget;
-	struct job_view *view;
-	struct journal_reader *reader; /* feeds `view`; NULL: not needed yet */
-	struct event fold;	       /* pending: the journal may have more for `view` */
 	struct kept_kv *kv;
 	struct rendezvous *rendezvous; /* NULL: the job's framework asks for none */
+
+	int64_t appended, kept; /* lines of the journal */
+	bool concluded;		/* the journal has its last line */
+	struct api_spec *spec;	/* the cluster's; NULL: to be built anew */
+	struct api_view view;
+	struct api_linger linger;
+	struct api_beats beats;
+	struct api_work work;
+	struct api_advice advice;
+	struct api_ui ui;
 	LIST_HEAD(, api_event_follower) event_followers;
 	LIST_HEAD(, api_log_follower) log_followers;
-	TAILQ_HEAD(, api_looker) lookers; /* who wait for the view */
-	LIST_HEAD(, api_waiter) waiters;  /* who is answered when something is kept */
-	int64_t appended, kept;		  /* lines of the journal */
-	/* Browsers that are about to ask for the events; when the last of them was seen (monotonic,
-	 * ms). */
-	size_t viewers_expected;
-	int64_t viewer_expected_at;
-	struct event linger; /* pending: for them */
-	void (*lingered)(void *data);
-	void *lingered_data;
-	size_t ui_requests;	 /* on their way to a task */
-	struct ui_door *ui_door; /* to its web interface; NULL: nobody has asked for it */
-	json_t *advice;		 /* as it was told last; NULL: nobody has asked */
-	int64_t advised_at;	 /* monotonic, ms */
-	/* Of all tasks, as it was found last; NULL: nobody has asked. */
-	struct straggler *stragglers;
-	int64_t stragglers_at;	     /* monotonic, ms */
-	int64_t beat_at, resumed_at; /* of any task; after nobody was heard of for long */
-	bool concluded;		     /* the journal has its last line */
+	LIST_HEAD(, api_waiter) waiters; /* who is answered when something is kept */
 };
 
 /* The task of the path, or NULL when there is none: then 404 is answered. */
@@ -112,12 +141,13 @@ struct api_task *api_find_task(struct api *api, struct http_request *request);
 
 /* ---- api_view.c: the job as its journal tells it */
 
+void api_view_init(struct api *api);
+void api_view_finish(struct api_view *view);
 /* Answers a GET once the view holds all that the journal says by now; 500 when it cannot be read.
  */
 void api_view_look(struct api *api, struct http_request *request,
 		   void (*answer)(struct api *api, struct http_request *request));
 void api_view_fold(struct api *api); /* the journal may have more for it */
-void api_view_go_on(evutil_socket_t fd, short what, void *data);
 
 /* ---- api_spec.c: the cluster spec, made once and shared by all answers that hold it */
 
@@ -152,10 +182,11 @@ void api_answer_stale(struct http_request *request); /* 409: it is not of the pr
 
 /* ---- api_linger.c: browsers that come back for the journal's last line */
 
+void api_linger_init(struct api *api);
+void api_linger_finish(struct api_linger *linger);
 /* One is about to ask for the events, for the first time or again. */
 void api_expect_viewer(struct api *api);
 void api_viewer_came(struct api *api); /* it has asked */
-void api_on_linger_over(evutil_socket_t fd, short what, void *data);
 
 /* Answers 200 and `answer`, which is taken, once what was written in the journal so far is kept. */
 void api_answer_when_kept(struct api *api, struct http_request *request, json_t *answer);
@@ -207,9 +238,9 @@ char *api_task_name(const struct api *api, size_t number); /* the caller frees *
 
 int64_t api_recent_ms(const struct api *api); /* over which it is looked at what they do */
 double api_done(const struct api *api);	      /* 0 to 1; NAN: no program tells */
-/* Makes api->stragglers what it is now, or was some seconds ago. */
+/* Makes api->work.stragglers what it is now, or was some seconds ago. */
 void api_find_stragglers(struct api *api);
-/* As docs/rest.md has it, out of api->stragglers; NULL: it is none. */
+/* As docs/rest.md has it, out of api->work.stragglers; NULL: it is none. */
 json_t *api_straggler_to_json(const struct api *api, size_t number);
 
 /* [{"name": "tensorboard", "task": "worker:0", "path": "ui/tensorboard/"}]: what is served now. */

@@ -8,7 +8,7 @@
 
 static void answer_job(struct api *api, struct http_request *request)
 {
-	json_t *answer = job_view_to_json(api->view);
+	json_t *answer = job_view_to_json(api->view.job);
 
 	json_object_set_new(answer, "links", api_ui_links(api));
 	http_answer_json(request, 200, answer);
@@ -40,7 +40,7 @@ static json_t *pids_to_json(const struct api_task *task)
 
 static json_t *task_to_json(const struct api *api, size_t number)
 {
-	const struct job_view *view = api->view;
+	const struct job_view *view = api->view.job;
 	const struct api_task *task = &api->tasks[number];
 	json_t *object = task_view_to_json(view, number);
 
@@ -102,7 +102,7 @@ static void answer_attempts(struct api *api, struct http_request *request)
 
 	if (task)
 		http_answer_json(request, 200,
-				 task_view_attempts_to_json(&api->view->tasks[task->number]));
+				 task_view_attempts_to_json(&api->view.job->tasks[task->number]));
 }
 
 void api_handle_attempts(void *data, struct http_request *request)

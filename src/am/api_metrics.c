@@ -215,7 +215,8 @@ static void append_straggler(const struct api *api, size_t task, struct str *tex
 		return;
 	char *name cleanup_free = api_task_name(api, task);
 	str_append_format(text, "tony_task_straggler{job=\"%s\",task=\"%s\"} %d\n",
-			  api->host.job->id, name, api->stragglers[task].kind != STRAGGLER_NONE);
+			  api->host.job->id, name,
+			  api->work.stragglers[task].kind != STRAGGLER_NONE);
 }
 
 /* A family after the other, each of all tasks. */

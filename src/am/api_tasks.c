@@ -44,12 +44,12 @@ static void note_silence(struct api_task *task, int attempt)
 	struct api *api = task->api;
 	int64_t now = clock_monotonic_ms(), interval_ms = api->host.job->heartbeat_interval_ms;
 
-	if (now - api->beat_at > 2 * interval_ms)
-		api->resumed_at = now;
+	if (now - api->beats.last_at > 2 * interval_ms)
+		api->beats.resumed_at = now;
 	if (task->usage && task->beat_attempt == attempt && task->beat_at > 0 &&
-	    task->beat_at >= api->resumed_at)
+	    task->beat_at >= api->beats.resumed_at)
 		usage_add_silence(task->usage, now - task->beat_at, interval_ms);
-	task->beat_at = api->beat_at = now;
+	task->beat_at = api->beats.last_at = now;
 	task->beat_attempt = attempt;
 }
 

@@ -120,7 +120,7 @@ static void pass(void *data, struct http_request *request)
 
 	if (!task)
 		return;
-	if (api->ui_requests == UI_REQUESTS_MAX) {
+	if (api->ui.requests == UI_REQUESTS_MAX) {
 		http_answer_error(request, 503, "busy", "too many requests to web interfaces");
 		return;
 	}
@@ -134,7 +134,7 @@ static void pass(void *data, struct http_request *request)
 		.listener_uids = &api->host.job->types[task->type].listener_uids,
 		.keep_path =
 			str_equal(job_config(api->host.job, "tony.application.ui-path"), "keep")};
-	ui_proxy_start(api->base, request, &place, &api->ui_requests);
+	ui_proxy_start(api->base, request, &place, &api->ui.requests);
 }
 
 /* ---- the dashboard's origin, and that of the interface ------------------------------------- */
@@ -153,16 +153,16 @@ static struct ui_door *open_door(struct api *api, struct err *err)
 					    .pass = pass,
 					    .data = api};
 
-	if (!api->ui_door)
-		api->ui_door = ui_door_open(api->base, &setup, err);
-	return api->ui_door;
+	if (!api->ui.door)
+		api->ui.door = ui_door_open(api->base, &setup, err);
+	return api->ui.door;
 }
 
 char *api_ui_address(struct api *api, struct err *err)
 {
 	if (is_origin_shared(api) || find_owner(api) < 0 || !open_door(api, err))
 		return NULL;
-	return listen_advertise(api->name, ui_door_address(api->ui_door));
+	return listen_advertise(api->name, ui_door_address(api->ui.door));
 }
 
 static void lead(struct api *api, struct http_request *request)
@@ -172,7 +172,7 @@ static void lead(struct api *api, struct http_request *request)
 	if (!find_served(api, request))
 		return;
 	if (open_door(api, &err))
-		ui_door_lead(api->ui_door, request, viewers_sessions(api->viewers));
+		ui_door_lead(api->ui.door, request, viewers_sessions(api->viewers));
 	else
 		http_answer_error(request, 500, "failed", "%s", err_message(&err));
 }

@@ -27,13 +27,13 @@ static int fold_some(struct api *api, struct err *err)
 	struct journal_line line;
 	int got = 1;
 
-	if (!api->reader)
-		api->reader = journal_reader_open(api->host.journal_path, 0, err);
-	if (!api->reader)
+	if (!api->view.reader)
+		api->view.reader = journal_reader_open(api->host.journal_path, 0, err);
+	if (!api->view.reader)
 		return -1;
 	for (int i = 0; i < LINES_AT_ONCE && got > 0; i++) {
-		got = journal_reader_next(api->reader, &line, err);
-		if (got > 0 && job_view_add(api->view, &line, err) < 0)
+		got = journal_reader_next(api->view.reader, &line, err);
+		if (got > 0 && job_view_add(api->view.job, &line, err) < 0)
 			return -1;
 	}
 	return got;
@@ -50,9 +50,9 @@ static void answer_lookers(struct api *api, int got, const struct err *err)
 {
 	struct api_looker *looker;
 
-	while ((looker = TAILQ_FIRST(&api->lookers)) &&
-	       (got <= 0 || api->view->sequence >= looker->sequence)) {
-		TAILQ_REMOVE(&api->lookers, looker, link);
+	while ((looker = TAILQ_FIRST(&api->view.lookers)) &&
+	       (got <= 0 || api->view.job->sequence >= looker->sequence)) {
+		TAILQ_REMOVE(&api->view.lookers, looker, link);
 		if (got < 0)
 			refuse(looker->request, err);
 		else
@@ -65,11 +65,11 @@ static void on_closed(void *data)
 {
 	struct api_looker *looker = data;
 
-	TAILQ_REMOVE(&looker->api->lookers, looker, link);
+	TAILQ_REMOVE(&looker->api->view.lookers, looker, link);
 	free(looker);
 }
 
-void api_view_go_on(evutil_socket_t fd, short what, void *data)
+static void go_on(evutil_socket_t fd, short what, void *data)
 {
 	struct api *api = data;
 	struct err err cleanup_err = {0};
@@ -84,17 +84,17 @@ void api_view_fold(struct api *api)
 {
 	const struct timeval now = {0}, later = clock_timeval(PAUSE_MS);
 
-	if (!TAILQ_EMPTY(&api->lookers))
-		event_add(&api->fold, &now);
-	else if (!event_pending(&api->fold, EV_TIMEOUT, NULL))
-		event_add(&api->fold, &later);
+	if (!TAILQ_EMPTY(&api->view.lookers))
+		event_add(&api->view.fold, &now);
+	else if (!event_pending(&api->view.fold, EV_TIMEOUT, NULL))
+		event_add(&api->view.fold, &later);
 }
 
 void api_view_look(struct api *api, struct http_request *request,
 		   void (*answer)(struct api *api, struct http_request *request))
 {
 	struct err err cleanup_err = {0};
-	int got = TAILQ_EMPTY(&api->lookers) ? fold_some(api, &err) : 1;
+	int got = TAILQ_EMPTY(&api->view.lookers) ? fold_some(api, &err) : 1;
 
 	if (got < 0) {
 		refuse(request, &err);
@@ -107,7 +107,21 @@ void api_view_look(struct api *api, struct http_request *request,
 					      .sequence = api->appended,
 					      .answer = answer};
 		http_request_hold(request, on_closed, looker);
-		TAILQ_INSERT_TAIL(&api->lookers, looker, link);
+		TAILQ_INSERT_TAIL(&api->view.lookers, looker, link);
 		api_view_fold(api);
 	}
+}
+
+void api_view_init(struct api *api)
+{
+	api->view.job = job_view_create(api->host.job);
+	event_assign(&api->view.fold, api->base, -1, 0, go_on, api);
+	TAILQ_INIT(&api->view.lookers);
+}
+
+void api_view_finish(struct api_view *view)
+{
+	event_del(&view->fold);
+	journal_reader_close(view->reader);
+	job_view_destroy(view->job);
 }

@@ -145,7 +145,7 @@ static void look(struct api *api)
 		signs[i] = signs_of(api, i);
 	for (size_t begin = 0, end; begin < api->task_count; begin = end) {
 		end = end_of_type(api, begin);
-		straggler_look(&signs[begin], end - begin, &api->stragglers[begin]);
+		straggler_look(&signs[begin], end - begin, &api->work.stragglers[begin]);
 	}
 }
 
@@ -154,17 +154,18 @@ void api_find_stragglers(struct api *api)
 	const int64_t now = clock_monotonic_ms(), interval_ms = api->host.job->metrics_interval_ms;
 	const int64_t fresh_ms = interval_ms < FRESH_MS ? interval_ms : FRESH_MS;
 
-	if (api->stragglers && now - api->stragglers_at < fresh_ms)
+	if (api->work.stragglers && now - api->work.found_at < fresh_ms)
 		return;
-	if (!api->stragglers)
-		api->stragglers = mem_alloc_array(api->task_count, sizeof(*api->stragglers));
+	if (!api->work.stragglers)
+		api->work.stragglers =
+			mem_alloc_array(api->task_count, sizeof(*api->work.stragglers));
 	look(api);
-	api->stragglers_at = now;
+	api->work.found_at = now;
 }
 
 json_t *api_straggler_to_json(const struct api *api, size_t number)
 {
-	const struct straggler *straggler = &api->stragglers[number];
+	const struct straggler *straggler = &api->work.stragglers[number];
 
 	/* It may have ended since. */
 	if (straggler->kind == STRAGGLER_NONE ||
