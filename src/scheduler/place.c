@@ -16,6 +16,15 @@ static const struct scheduler_ops *find_of(const struct job *job, struct err *er
 	return ops;
 }
 
+/* Containers outlive an AM that its engine starts anew: they are not to be ended with it. */
+static char *make_mark(const struct scheduler_ops *ops, const char *job_dir)
+{
+	const char *own = ops->traits->restarts_am ? getenv("TONY_AM") : NULL;
+
+	return own ? mem_printf("TONY_AM=%s", own)
+		   : mem_printf("TONY_JOB_ID=%s", fs_basename(job_dir));
+}
+
 const struct scheduler_ops *scheduler_find_place(const char *job_dir, struct scheduler_place *place,
 						 struct err *err)
 {
@@ -32,7 +41,7 @@ const struct scheduler_ops *scheduler_find_place(const char *job_dir, struct sch
 		if (!ops)
 			return NULL;
 		place->job_dir = mem_strdup(job_dir);
-		place->mark = mem_printf("TONY_JOB_ID=%s", fs_basename(job_dir));
+		place->mark = make_mark(ops, job_dir);
 	}
 	bool is_end = job_dir && ops->traits->remote_am;
 	place->may_return = ops->traits->restarts_am && !is_end;

@@ -120,7 +120,9 @@ struct scheduler_listener {
 struct scheduler_place {
 	struct job *job; /* whoever takes it leaves NULL */
 	char *job_dir;	 /* where the AM keeps the job's files */
-	char *mark;	 /* "NAME=VALUE", in the environment of every process of the AM's */
+	/* "NAME=VALUE", in the environment of every process of the AM's: what is ended with it. An
+	 * engine that starts AMs in the job's directory gives each one a TONY_AM of its own. */
+	char *mark;
 	char *container; /* the scheduler's name for the AM's own; NULL: it has none */
 	char *token;	 /* the job's bearer token */
 	char *journal;	 /* path of the journal */
