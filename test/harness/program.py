@@ -120,7 +120,7 @@ class Job:
 
     def __init__(self, tony, job_id):
         self.tony, self.id = tony, job_id
-        self.directory = tony.state / "jobs" / job_id
+        self.directory = tony.state / tony.folder / job_id
 
     def status(self, env=None):
         answer = self.tony.run("status", "--json", self.id, env=env)
@@ -246,7 +246,7 @@ class Tony:
         self.children = []
 
     def run(self, *arguments, timeout=PATIENCE_S, env=None, cwd=None, stdin=subprocess.DEVNULL):
-        return subprocess.run([*self.enter, BUILD / "tony", *map(str, arguments)], capture_output=True,
+        return subprocess.run([*self.enter, self.build / "tony", *map(str, arguments)], capture_output=True,
                               text=True, timeout=timeout, env={**self.env, **(env or {})},
                               cwd=cwd or self.directory, stdin=stdin)
 
@@ -255,7 +255,7 @@ class Tony:
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True,
                    "stdin": subprocess.DEVNULL, **options,
                    "preexec_fn": hear_signals}
-        child = subprocess.Popen([*self.enter, BUILD / "tony", *map(str, arguments)],
+        child = subprocess.Popen([*self.enter, self.build / "tony", *map(str, arguments)],
                                  cwd=cwd or self.directory, env={**self.env, **(env or {})}, **options)
         self.children.append(child)
         return child
@@ -274,6 +274,8 @@ class Tony:
 
     id_pattern = r"tony-\d{8}-\d{6}-[0-9a-f]+"
     job_class = Job
+    build = BUILD  # where the two programs are
+    folder = "jobs"  # of the state directory, with the jobs' directories
     one_host = True
     one_am = {}  # keys with which no other AM follows one that was killed
 
@@ -316,8 +318,8 @@ class Tony:
         return job
 
     def ids(self):
-        jobs = self.state / "jobs"
-        return sorted(path.name for path in jobs.iterdir()) if jobs.is_dir() else []
+        jobs = self.state / self.folder
+        return sorted(path.name for path in jobs.glob("[!.]*")) if jobs.is_dir() else []
 
     def processes(self):
         marks = [f"TONY_STATE_DIR={self.state}"] + [f"TONY_JOB_ID={job}" for job in self.ids()]
@@ -338,7 +340,8 @@ class Tony:
         print(*map(describe, self.processes()), sep="\n")
         for job in self.ids():
             print(self.run("events", job).stdout)
-            logs = (self.state / "jobs" / job).glob("am.log"), (self.state / "jobs" / job / "containers").glob("*/*")
+            directory = self.state / self.folder / job
+            logs = directory.glob("am.log"), (directory / "containers").glob("*/*")
             for path in sorted(path for paths in logs for path in paths):
                 if path.name.startswith(("stderr", "executor", "am.")) and path.suffix != ".times":
                     print(f"== {path.parent.name}/{path.name}", path.read_text(errors="replace")[-3000:], sep="\n")

@@ -18,7 +18,7 @@ import sys
 from tree import read, report, tracked
 
 HELPERS = "test/harness/patience.py", "test/unit/base/patience.h"
-NO_TESTS = "test/e2e/programs/", "test/fault/program.py", "test/lanes/", "test/mutants/"
+NO_TESTS = "test/e2e/programs/", "test/fault/program.py", "test/null/engine.py", "test/lanes/", "test/mutants/"
 BY_SCHEDULE = "test/fault/"
 EXCUSE = re.compile(r"(#|/\*) patience: \w")
 
