@@ -104,8 +104,7 @@ def test_an_executor_registers_before_its_container_is_known(tony):
 def test_the_next_am_has_what_programs_gave_the_one_before(tony):
     job, _ = start(tony)
     assert job.rest("PUT", "/v1/kv/key", {"value": "kept"})[0] == 200
-    kill_both(job)
-    wait_am(job, 2)
+    job.kill_am()  # its guardian clears up
     status, body = wait_until(lambda: (answer := job.rest("GET", "/v1/kv/key"))[0] == 200 and answer, "the value")
     assert "kept" in body.decode()
     assert finish(job) == 0
