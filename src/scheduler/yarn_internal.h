@@ -9,7 +9,8 @@
  *   yarn_avoid.c      machines that no further container should be on
  *   yarn_place.c      what the AM finds in its own container
  *   yarn_keep.c       journal and metrics in HDFS (journal_copy.h), and those of the AM before
- *   yarn_store.c      HDFS as a store
+ *   yarn_resource.c   files as NodeManagers are told of them
+ *   yarn_store.c      the file system of jobs' files as a store
  *   yarn_diff.c       how the code differed from its commit
  *   yarn_finish.c     what is left of a job at its end
  *   yarn_end.c        the end of a job whose last AM could not tell it (yarn_end.h)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "hadoop/message.h"
 #include "scheduler/yarn_internal.h"
+#include "scheduler/yarn_resource.h"
 
 /* Constant: what a user writes never gets into the launch script. NodeManagers put the directory of
  * the container's logs in place of <LOG_DIR>. The shell makes way (exec): it carries the mark of
@@ -16,47 +17,6 @@
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* "hdfs://host:8020/path", "file:///path" */
-static int fill_url(Hadoop__URLProto *url, const char *text, struct err *err)
-{
-	const char *scheme_end = strstr(text, "://");
-	const char *host = scheme_end ? scheme_end + strlen("://") : NULL;
-	const char *path = host ? strchr(host, '/') : NULL;
-	int64_t port;
-
-	if (!path)
-		return err_set(err, ERR_INPUT, "\"%s\" is no URL of a file", text);
-	const char *colon = memrchr(host, ':', (size_t)(path - host));
-	url->scheme = mem_strndup(text, (size_t)(scheme_end - text));
-	if (path > host) /* a file of the node's has none */
-		url->host = mem_strndup(host, (size_t)((colon ? colon : path) - host));
-	url->file = mem_strdup(path);
-	if (!colon)
-		return 0;
-	char *number cleanup_free = mem_strndup(colon + 1, (size_t)(path - colon - 1));
-	if (str_parse_int(number, 1, 65535, &port) < 0)
-		return err_set(err, ERR_INPUT, "\"%s\": \"%s\" is no port", text, number);
-	url->has_port = true;
-	url->port = (int32_t)port;
-	return 0;
-}
-
-static int fill_file(Hadoop__LocalResourceProto *resource, const struct hadoop_file *file,
-		     struct err *err)
-{
-	resource->has_size = resource->has_timestamp = true;
-	resource->size = file->length;
-	resource->timestamp = file->timestamp;
-	resource->has_type = resource->has_visibility = true;
-	resource->type = file->archive ? HADOOP__LOCAL_RESOURCE_TYPE_PROTO__ARCHIVE
-				       : HADOOP__LOCAL_RESOURCE_TYPE_PROTO__FILE;
-	resource->visibility = file->shared ? HADOOP__LOCAL_RESOURCE_VISIBILITY_PROTO__PUBLIC
-					    : HADOOP__LOCAL_RESOURCE_VISIBILITY_PROTO__PRIVATE;
-	resource->resource = mem_alloc(sizeof(*resource->resource));
-	hadoop__urlproto__init(resource->resource);
-	return fill_url(resource->resource, file->url, err);
-}
-
 static int add_file(Hadoop__ContainerLaunchContextProto *context, const char *name,
 		    const struct hadoop_file *file, struct err *err)
 {
@@ -64,10 +24,9 @@ static int add_file(Hadoop__ContainerLaunchContextProto *context, const char *na
 
 	hadoop__string_local_resource_map_proto__init(entry);
 	entry->key = mem_strdup(name);
-	entry->value = mem_alloc(sizeof(*entry->value));
-	hadoop__local_resource_proto__init(entry->value);
 	context->localresources[context->n_localresources++] = entry;
-	return fill_file(entry->value, file, err);
+	entry->value = yarn_resource(file, err);
+	return entry->value ? 0 : -1;
 }
 
 static int add_files(Hadoop__ContainerLaunchContextProto *context,

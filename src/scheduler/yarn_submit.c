@@ -6,9 +6,11 @@
 #include "hadoop/container.h"
 #include "hadoop/credentials.h"
 #include "hadoop/id.h"
+#include "hadoop/message.h"
 #include "hadoop/methods.h"
 #include "scheduler/yarn_client.h"
 #include "scheduler/yarn_diagnostics.h"
+#include "scheduler/yarn_resource.h"
 
 #define LIFETIME_MARGIN_S 60
 #define AM_PRIORITY	  0
@@ -33,71 +35,30 @@ struct submission {
 	Hadoop__LogAggregationContextProto logs;
 	Hadoop__ApplicationTimeoutMapProto timeout, *timeouts[1];
 	Hadoop__ApplicationACLMapProto acls[2], *acl_list[2];
-	Hadoop__URLProto url; /* of the agent, the one file that the AM needs */
-	Hadoop__LocalResourceProto agent;
+	Hadoop__LocalResourceProto *agent; /* the one file that the AM needs */
 	Hadoop__StringLocalResourceMapProto entry, *entries[1];
 	Hadoop__StringStringMapProto *variables, **variable_list;
 	struct str_list names, values; /* of the variables */
-	struct str_list url_parts;
 	struct str_list tags;
 	char *command[1];
 	struct str credentials;
 };
 
-/* "hdfs://host:port/path" or "file:///path" in its parts, as the NodeManager puts them together
- * again. */
-static int fill_url(struct submission *submission, const char *text, Hadoop__URLProto *url,
-		    struct err *err)
-{
-	struct str_list *parts = &submission->url_parts;
-	const char *scheme_end = strstr(text, "://");
-	const char *host = scheme_end ? scheme_end + strlen("://") : NULL;
-	const char *path = host ? strchr(host, '/') : NULL;
-	int64_t port;
-
-	if (!path)
-		return err_set(err, ERR_INPUT, "\"%s\" is no URL of a file", text);
-	const char *colon = memrchr(host, ':', (size_t)(path - host));
-	const char *host_end = colon ? colon : path;
-	str_list_take(parts, mem_strndup(text, (size_t)(scheme_end - text)));
-	url->scheme = parts->items[parts->count - 1];
-	if (path > host) { /* a file of the node's has none */
-		str_list_take(parts, mem_strndup(host, (size_t)(host_end - host)));
-		url->host = parts->items[parts->count - 1];
-	}
-	str_list_add(parts, path);
-	url->file = parts->items[parts->count - 1];
-	if (colon) {
-		char *number cleanup_free = mem_strndup(colon + 1, (size_t)(path - colon - 1));
-		if (str_parse_int(number, 1, 65535, &port) < 0)
-			return err_set(err, ERR_INPUT, "\"%s\" has no port", text);
-		url->has_port = true;
-		url->port = (int32_t)port;
-	}
-	return 0;
-}
-
 static int add_agent(struct submission *submission, struct err *err)
 {
 	const struct hadoop_cluster *cluster = submission->cluster;
-	Hadoop__LocalResourceProto *resource = &submission->agent;
 
 	if (cluster->agent >= cluster->file_count)
 		return err_set(err, ERR_INPUT, "the job's files are not staged");
-	const struct hadoop_file *file = &cluster->files[cluster->agent];
-	resource->resource = &submission->url;
-	resource->has_size = resource->has_timestamp = true;
-	resource->size = file->length;
-	resource->timestamp = file->timestamp;
-	resource->has_type = resource->has_visibility = true;
-	resource->type = HADOOP__LOCAL_RESOURCE_TYPE_PROTO__FILE;
-	resource->visibility = HADOOP__LOCAL_RESOURCE_VISIBILITY_PROTO__PRIVATE;
+	submission->agent = yarn_resource(&cluster->files[cluster->agent], err);
+	if (!submission->agent)
+		return -1;
 	submission->entry.key = "tony-agent";
-	submission->entry.value = resource;
+	submission->entry.value = submission->agent;
 	submission->entries[0] = &submission->entry;
 	submission->launch.n_localresources = 1;
 	submission->launch.localresources = submission->entries;
-	return fill_url(submission, file->url, resource->resource, err);
+	return 0;
 }
 
 /* ---- the AM's container ------------------------------------------------------------------- */
@@ -300,8 +261,6 @@ static void submission_init(struct submission *submission)
 	hadoop__application_id_proto__init(&submission->id);
 	hadoop__application_submission_context_proto__init(&submission->context);
 	hadoop__container_launch_context_proto__init(&submission->launch);
-	hadoop__urlproto__init(&submission->url);
-	hadoop__local_resource_proto__init(&submission->agent);
 	hadoop__string_local_resource_map_proto__init(&submission->entry);
 	hadoop__resource_proto__init(&submission->resource);
 	hadoop__priority_proto__init(&submission->priority);
@@ -317,7 +276,7 @@ static void submission_finish(struct submission *submission)
 	free(submission->variable_list);
 	str_list_finish(&submission->names);
 	str_list_finish(&submission->values);
-	str_list_finish(&submission->url_parts);
+	message_free(submission->agent);
 	str_list_finish(&submission->tags);
 	if (submission->credentials.text)
 		explicit_bzero(submission->credentials.text, submission->credentials.length);
