@@ -7,7 +7,7 @@ import {badge, copyButton, definitions, h, replace, setText} from './dom.js';
 import {codeWords, formatCount, formatMebibytes, workWords} from './format.js';
 import {buildCause} from './page_cause.js';
 import {diffLink} from './page_config.js';
-import {applicationPath, jobHash} from './router.js';
+import {enginePath, jobHash} from './router.js';
 import {jobHasEnded, stateClass, TASK_STATES} from './states.js';
 import {TaskTable} from './task_table.js';
 
@@ -156,7 +156,7 @@ export class JobPage {
 
 	showLinks() {
 		const links = this.store.model.job.links ?? [];
-		const application = applicationPath(this.server, this.route.job);
+		const application = enginePath(this.server, this.route.job);
 		const seen = JSON.stringify([links, this.store.model.isFinal]);
 		if (seen === this.linksSeen)
 			return;

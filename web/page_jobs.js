@@ -4,7 +4,7 @@
 import {getJson, queryText} from './api.js';
 import {h, replace, setText} from './dom.js';
 import {formatAgo, formatCount, formatElapsed, formatTime} from './format.js';
-import {applicationPath, jobHash, withQuery} from './router.js';
+import {enginePath, jobHash, withQuery} from './router.js';
 import {jobHasEnded, JOB_STATES, stateClass} from './states.js';
 import {DataGrid, drawBadge, drawLink, drawTitled} from './table.js';
 import {select} from './task_table.js';
@@ -39,7 +39,7 @@ export function jobLasted(job, now) {
 }
 
 /** @param {HTMLElement} cell @param {string|null} path */
-function drawApplication(cell, path) {
+function drawEngine(cell, path) {
 	const seen = cell.firstChild?.getAttribute('href') ?? null;
 	if (seen !== path)
 		cell.replaceChildren(...path ? [h('a', {href: path, target: '_blank', rel: 'noopener', tabindex: '-1',
@@ -128,8 +128,8 @@ export class JobsPage {
 				text: (job) => formatElapsed(jobLasted(job, Date.now()) ?? 0)},
 			{key: 'message', title: 'Message', width: 'minmax(10rem, 3fr)', least: 16, priority: 9,
 				draw: (cell, job) => drawTitled(cell, job.message ?? job.cause?.text ?? '')},
-			...this.server.yarn ? [{key: 'yarn', title: 'YARN', width: '4rem', least: 4, priority: 6,
-				draw: (cell, {id}) => drawApplication(cell, applicationPath(this.server, id))}] : [],
+			...this.server.engines?.length ? [{key: 'engine', title: this.server.engines.map(({name}) => name.toUpperCase()).join(', '), width: '4rem', least: 4, priority: 6,
+				draw: (cell, {id}) => drawEngine(cell, enginePath(this.server, id))}] : [],
 		];
 	}
 

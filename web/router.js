@@ -65,12 +65,13 @@ export function jobHash(job, ...parts) {
 }
 
 /**
- * Leads to the ResourceManager's page of an application; null: the job is none, or the server knows of no cluster.
- * @param {{yarn?: boolean}} server
+ * Leads to the page that the job's scheduler has of it; null: it has none that the server knows of.
+ * @param {{engines?: {name: string, id_beginning: string}[]}} server
  * @param {string|null} job
  */
-export function applicationPath(server, job) {
-	return server.yarn && job?.startsWith('application_') ? `yarn/${encodeURIComponent(job)}` : null;
+export function enginePath(server, job) {
+	const isOwn = server.engines?.some((engine) => job?.startsWith(engine.id_beginning));
+	return isOwn ? `engine/${encodeURIComponent(job)}` : null;
 }
 
 /** The path and the query of `hash`, with members of `changes` set or (null, "") taken away. */

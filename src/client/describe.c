@@ -13,8 +13,8 @@
 #include "base/user.h"
 #include "client/describe_internal.h"
 #include "framework/framework.h"
-#include "hadoop/trust_store.h"
 #include "job/job_fields.h"
+#include "net/trust_store.h"
 #include "net/url.h"
 
 #define MAX_GIVE_UP_MS ((int64_t)365 * 86400 * 1000)

@@ -196,8 +196,8 @@ static void warn_of_environments(const struct describer *describer)
 	}
 }
 
-/* "hdfs:///hadoop.tar.gz#mr-framework", as mapreduce.application.framework.path has it. */
-static void add_hadoop(const struct describer *describer, struct resource_list *list)
+/* "URI#NAME", as mapreduce.application.framework.path has it. */
+static void add_distribution(const struct describer *describer, struct resource_list *list)
 {
 	static const char key[] = "tony.application.hadoop.location";
 	const char *location = conf_text(describer->conf, key);
@@ -234,7 +234,7 @@ void describe_resources(struct describer *describer)
 			describe_type_key(describer, job->types[i].name, "resources");
 		add_resources(describer, own, &out->resources[i]);
 		add_resources(describer, "tony.containers.resources", &out->resources[i]);
-		add_hadoop(describer, &out->resources[i]);
+		add_distribution(describer, &out->resources[i]);
 	}
 	out->src_dir = find_source(describer);
 	out->work_dir = find_work_dir(describer);

@@ -33,7 +33,7 @@ int job_list_find(const struct job_list_filter *filter, struct job_list *list, s
 
 /* As struct job_list_filter has it. */
 bool job_list_has_word(const struct job_summary *job, const char *word);
-/* YARN has tags in small letters, so these are the same in any case. */
+/* A scheduler may keep tags in small letters, so these are the same in any case. */
 bool job_list_has_tags(const struct job_summary *job, const struct str_list *tags);
 
 #endif

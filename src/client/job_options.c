@@ -10,7 +10,6 @@
 #include "client/env_file.h"
 #include "client/job_file.h"
 #include "conf/problems.h"
-#include "hadoop/site.h"
 #include "scheduler/scheduler.h"
 
 static bool is_job_file(const char *word)
@@ -84,6 +83,16 @@ static void set_type(struct conf *conf, const char *option, const char *type, co
 	set(conf, option, key, value);
 }
 
+static bool has_cluster(void)
+{
+	const struct scheduler_client_ops *ops;
+
+	for (size_t i = 0; (ops = scheduler_client_at(i)); i++)
+		if (ops->traits->is_service && ops->is_there())
+			return true;
+	return false;
+}
+
 /* TonY drops what is not there, with a warning (#495). */
 static void add_classpath(const struct job_options *options, struct conf *conf)
 {
@@ -93,7 +102,7 @@ static void add_classpath(const struct job_options *options, struct conf *conf)
 	str_split(&items, options->hdfs_classpath ? options->hdfs_classpath : "", ',');
 	for (size_t i = 0; i < items.count; i++) {
 		const char *item = items.items[i];
-		bool is_here = fs_exists(item), is_there = !is_here && hadoop_site_has_yarn();
+		bool is_here = fs_exists(item), is_there = !is_here && has_cluster();
 		char *uri cleanup_free = mem_printf("hdfs://%s", item);
 		if (is_here || (is_there && strstr(item, "://")))
 			conf_append(conf, &place, "tony.containers.resources", item);
@@ -104,7 +113,8 @@ static void add_classpath(const struct job_options *options, struct conf *conf)
 					 "--hdfs_classpath: \"%s\" is not on this machine and is "
 					 "left out%s",
 					 item,
-					 is_there ? "" : ": no HADOOP_CONF_DIR says where HDFS is");
+					 is_there ? ""
+						  : ": no cluster is configured that may have it");
 	}
 }
 
@@ -462,7 +472,6 @@ static int set_command(const struct job_options *options, const struct str_list 
 /* A user who says where a cluster's site files are means the cluster. */
 static void choose_scheduler(struct conf *conf)
 {
-	static const char *const variables[] = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"};
 	const struct scheduler_client_ops *ops;
 
 	for (size_t i = 0; (ops = scheduler_client_at(i)); i++) {
@@ -471,13 +480,11 @@ static void choose_scheduler(struct conf *conf)
 		conf_set_default(conf, "tony.application.scheduler", ops->traits->name);
 		return;
 	}
-	for (size_t i = 0; i < array_length(variables); i++) {
-		const char *directory = getenv(variables[i]);
-		if (directory && *directory && !conf_find(conf, "tony.application.scheduler"))
-			problems_warning(conf_problems(conf),
-					 "%s: there is no yarn-site.xml in \"%s\": the job runs on "
-					 "this machine",
-					 variables[i], directory);
+	for (size_t i = 0; (ops = scheduler_client_at(i)); i++) {
+		char *text cleanup_free = ops->traits->is_service ? ops->absence() : NULL;
+		if (text && !conf_find(conf, "tony.application.scheduler"))
+			problems_warning(conf_problems(conf), "%s: the job runs on this machine",
+					 text);
 	}
 }
 

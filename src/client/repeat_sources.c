@@ -8,7 +8,6 @@
 #include "client/repeat.h"
 #include "client/report.h"
 #include "client/stage_send.h"
-#include "hadoop/cluster.h"
 #include "scheduler/fetch.h"
 #include "scheduler/local_sources.h"
 #include "scheduler/state_dir.h"
@@ -42,42 +41,24 @@ void repeat_set_place(struct repeat *repeat, const char *key, const char *value)
 
 #define SOURCE_KEY    "tony.application.src-dir"
 #define RESOURCES_KEY "tony.containers.resources"
-#define CONTAINER     "container:"
 #define FILE_SCHEME   "file://"
 
 struct finder {
 	struct repeat *repeat;
 	const struct job *job;
-	struct hadoop_cluster *cluster; /* of a job on YARN; NULL: it ran on this machine */
-	char *cache;			/* of this machine */
+	char *cache; /* of this machine */
 	const struct job_options *options;
 };
 
-/* ---- files in HDFS ------------------------------------------------------------------------ */
-
-/* A file that a type had under two names has one link. */
-static const char *first_name(const struct job_type *type, const char *name)
+static bool is_staged(const struct finder *finder)
 {
-	for (size_t i = 0; i < type->files.count; i++) {
-		const struct job_file *file = &type->files.items[i];
-		if (str_equal(file->name, name) && str_starts_with(file->source, CONTAINER))
-			return file->source + strlen(CONTAINER);
-	}
-	return name;
+	return finder->repeat->opened->ops->traits->staged;
 }
 
-static const struct hadoop_file *find_sent(const struct finder *finder, size_t type,
-					   const char *name)
+static int find_sent(const struct finder *finder, size_t type, const char *name,
+		     struct scheduler_sent *sent, struct err *err)
 {
-	const struct hadoop_cluster *cluster = finder->cluster;
-	const char *linked = first_name(&finder->job->types[type], name);
-
-	for (size_t i = 0; type < cluster->type_count && i < cluster->types[type].link_count; i++) {
-		const struct hadoop_link *link = &cluster->types[type].links[i];
-		if (str_equal(link->name, linked) && link->file < cluster->file_count)
-			return &cluster->files[link->file];
-	}
-	return NULL;
+	return finder->repeat->opened->ops->find_sent(finder->job, type, name, sent, err);
 }
 
 /* ---- src_dir ------------------------------------------------------------------------------ */
@@ -107,20 +88,21 @@ static int place_local_source(struct finder *finder, struct err *err)
 
 static int place_sent_source(struct finder *finder, struct err *err)
 {
-	const struct hadoop_file *sent = NULL;
+	struct scheduler_sent sent = {0};
 	struct err missing cleanup_err = {0};
+	int found = 1;
 
-	for (size_t i = 0; i < finder->job->type_count && !sent; i++)
-		sent = find_sent(finder, i, STAGE_SENT_SOURCE);
-	if (!sent)
-		return tell_gone(finder, "its description names no copy", err);
-	if (fetch_keep(finder->job, sent->url, &missing) < 0)
-		return missing.kind == ERR_NOT_FOUND ? tell_gone(finder, sent->url, err)
+	for (size_t i = 0; i < finder->job->type_count && found > 0; i++)
+		found = find_sent(finder, i, STAGE_SENT_SOURCE, &sent, err);
+	if (found != 0)
+		return found < 0 ? -1 : tell_gone(finder, "its description names no copy", err);
+	char *url cleanup_free = sent.url;
+	if (fetch_keep(finder->job, url, &missing) < 0)
+		return missing.kind == ERR_NOT_FOUND ? tell_gone(finder, url, err)
 						     : err_copy(err, &missing);
 	/* One in a directory that all nodes see is one of this machine. */
-	bool is_here = str_starts_with(sent->url, FILE_SCHEME);
-	repeat_set_place(finder->repeat, SOURCE_KEY,
-			 sent->url + (is_here ? strlen(FILE_SCHEME) : 0));
+	bool is_here = str_starts_with(url, FILE_SCHEME);
+	repeat_set_place(finder->repeat, SOURCE_KEY, url + (is_here ? strlen(FILE_SCHEME) : 0));
 	return 0;
 }
 
@@ -146,7 +128,7 @@ static int place_source(struct finder *finder, struct err *err)
 {
 	if (is_overridden(finder->options) || !has_source(finder))
 		return 0;
-	return finder->cluster ? place_sent_source(finder, err) : place_local_source(finder, err);
+	return is_staged(finder) ? place_sent_source(finder, err) : place_local_source(finder, err);
 }
 
 /* ---- resources ---------------------------------------------------------------------------- */
@@ -169,21 +151,24 @@ static const char *find_unpacked(const struct finder *finder, size_t type, const
 static char *find_kept(const struct finder *finder, size_t type, const struct resource_spec *spec,
 		       bool *archive)
 {
-	if (!finder->cluster) {
+	struct scheduler_sent sent = {0};
+
+	if (!is_staged(finder)) {
 		*archive = true;
 		return mem_strdup(find_unpacked(finder, type, spec->name));
 	}
-	const struct hadoop_file *sent = find_sent(finder, type, spec->name);
-	if (!sent || fetch_keep(finder->job, sent->url, NULL) < 0)
+	if (find_sent(finder, type, spec->name, &sent, NULL) != 0)
 		return NULL;
-	*archive = sent->archive;
-	return mem_strdup(sent->url);
+	char *url cleanup_free = sent.url;
+	*archive = sent.archive;
+	return fetch_keep(finder->job, url, NULL) < 0 ? NULL : mem_steal(&url);
 }
 
 /* A file of this machine that a job linked was read in place: it is no copy that can be gone. */
 static void warn_of_present(const struct finder *finder, const struct resource_spec *spec)
 {
-	if (!spec->remote && (finder->cluster || (spec->archive && !fs_is_directory(spec->source))))
+	if (!spec->remote &&
+	    (is_staged(finder) || (spec->archive && !fs_is_directory(spec->source))))
 		report_note("warning: %s is taken as it is now: the copy that %s had is gone",
 			    spec->source, finder->job->id);
 }
@@ -245,15 +230,8 @@ int repeat_place_sources(struct repeat *repeat, const struct job_options *option
 {
 	struct finder finder = {.repeat = repeat, .job = repeat->opened->job, .options = options};
 
-	if (str_equal(finder.job->scheduler, "yarn")) {
-		finder.cluster =
-			hadoop_cluster_from_json(finder.job->engine, finder.job->stores, err);
-		if (!finder.cluster)
-			return -1;
-	}
 	finder.cache = state_dir_cache(repeat->opened->door.job_dir);
 	int result = place_all(&finder, err);
 	free(finder.cache);
-	hadoop_cluster_destroy(finder.cluster);
 	return result;
 }

@@ -15,7 +15,6 @@
 #include "portal/link_socket.h"
 #include "portal/portal.h"
 #include "scheduler/state_dir.h"
-#include "scheduler/yarn_pages.h"
 
 #define LISTEN "127.0.0.1:19886"
 
@@ -169,14 +168,12 @@ static int serve(const struct portal_verb *chosen, const struct portal_site *sit
 	char *folder cleanup_free = token ? portal_folder(err) : NULL;
 	char *index cleanup_free = folder ? index_path(chosen->history, err) : NULL;
 	char *user cleanup_free = user_name();
-	char *applications cleanup_free = yarn_applications_url();
 	struct portal_options portal = {
 		.listen = choose_listen(chosen, site),
 		.token = token,
 		.folder = folder,
 		.user = user,
 		.names = &chosen->names,
-		.applications = applications,
 		.shares_origin = str_equal(chosen->ui_origin, "shared-origin"),
 		.auth_header = chosen->auth_header,
 		.proxies = &chosen->auth_from,

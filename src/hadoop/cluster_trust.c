@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "hadoop/trust_store.h"
+#include "net/trust_store.h"
 
 static bool uses_tls(const struct str_list *urls)
 {

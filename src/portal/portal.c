@@ -52,20 +52,38 @@ static void handle_address_of_tonys(void *data, struct http_request *request)
 	web_answer_text(request, 303, "", 0);
 }
 
-/* The ResourceManager's page of an application. Links lead here: a page holds none to elsewhere. */
-static void handle_application(void *data, struct http_request *request)
+/* The engine's own page of a job. Links lead here: a page holds none to elsewhere. */
+static void handle_engine_page(void *data, struct http_request *request)
 {
-	const struct portal *portal = data;
 	const char *id = http_request_parameter(request, "id");
 	const struct scheduler_client_ops *engine = scheduler_client_of_id(id, NULL);
+	char *pages cleanup_free = engine && engine->traits->has_proxy ? engine->pages() : NULL;
 
-	if (!portal->options->applications || !engine || !engine->traits->has_proxy) {
-		http_answer_error(request, 404, "not-found", "there is no such application");
+	if (!pages) {
+		http_answer_error(request, 404, "not-found", "no scheduler has a page of this job");
 		return;
 	}
-	char *location cleanup_free = mem_printf("%s%s", portal->options->applications, id);
+	char *location cleanup_free = mem_printf("%s%s", pages, id);
 	http_answer_header(request, "Location", location);
 	web_answer_text(request, 303, "", 0);
+}
+
+/* Those whose pages handle_engine_page() leads to. */
+static json_t *list_engines(void)
+{
+	const struct scheduler_client_ops *engine;
+	json_t *list = json_array();
+
+	for (size_t i = 0; (engine = scheduler_client_at(i)); i++) {
+		char *pages cleanup_free = engine->traits->has_proxy ? engine->pages() : NULL;
+		if (!pages)
+			continue;
+		json_t *row = json_object();
+		json_set_text(row, "name", engine->traits->name);
+		json_set_text(row, "id_beginning", engine->id_beginning);
+		json_array_append_new(list, row);
+	}
+	return list;
 }
 
 static void handle_server(void *data, struct http_request *request)
@@ -79,7 +97,7 @@ static void handle_server(void *data, struct http_request *request)
 		json_set_text(answer, "version", TONY_VERSION);
 		json_set_text(answer, "viewer", viewer ? viewer : portal->options->user);
 		json_object_set_new(answer, "actions", json_array());
-		json_set_bool(answer, "yarn", portal->options->applications != NULL);
+		json_object_set_new(answer, "engines", list_engines());
 	}
 	http_answer_json(request, 200, answer);
 }
@@ -225,7 +243,7 @@ static const struct http_route routes[] = {
 	{"GET", "/jobs/{id}", handle_address_of_tonys, EVERYBODY},
 	{"GET", "/logs/{id}", handle_address_of_tonys, EVERYBODY},
 	{"GET", "/config/{id}", handle_address_of_tonys, EVERYBODY},
-	{"GET", "/yarn/{id}", handle_application, READERS},
+	{"GET", "/engine/{id}", handle_engine_page, READERS},
 	{"GET", "/login", handle_login, EVERYBODY},
 	{"GET", "/v1/server", handle_server, EVERYBODY},
 	{"POST", "/v1/links", handle_links},

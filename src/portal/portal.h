@@ -19,8 +19,6 @@ struct portal_options {
 	/* By which browsers may call it, beside numeric addresses and the machine's own name. A
 	 * proxy may pass on any name. */
 	const struct str_list *names;
-	/* Where the ResourceManager shows an application, whose id follows; NULL: nowhere. */
-	const char *applications;
 	bool shares_origin; /* with the pages of jobs' programs */
 	/* The header in which a proxy at one of `proxies` (numeric addresses) names its user; NULL:
 	 * none does. */

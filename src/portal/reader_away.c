@@ -1,5 +1,6 @@
-/* A job that goes on and whose AM is not there, as when YARN starts another one: what its files on
- * this machine say. They are read anew for each question, since it may be back any moment. */
+/* A job that goes on and whose AM is not there, as when the scheduler starts another one: what its
+ * files on this machine say. They are read anew for each question, since it may be back any moment.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static int open_journal(const char *path, struct err *err)
 	return fd < 0 ? err_set_errno(err, "%s", path) : fd;
 }
 
-/* What YARN has to say of it; NULL: nothing. The caller frees. */
+/* Where the scheduler has more to say of it; NULL: nowhere. The caller frees. */
 static char *tracking_words(const struct reader *reader)
 {
 	char *url cleanup_free =

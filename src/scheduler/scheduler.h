@@ -351,10 +351,19 @@ struct scheduler_staging {
 	void *data;
 };
 
+/* A file that stage() has sent for a job. */
+struct scheduler_sent {
+	char *url; /* the caller frees */
+	bool archive;
+};
+
 struct scheduler_client_ops {
 	const struct scheduler_traits *traits;
 	/* Has this user such a scheduler? With is_service. */
 	bool (*is_there)(void);
+	/* With is_service: why this user has none although the environment names one ("NAME: ...");
+	 * NULL: it names none. The caller frees. */
+	char *(*absence)(void);
 	/* With it each id of a job here begins: any other text is a name. */
 	const char *id_beginning;
 	/* Can `id` be nothing but the whole id of a job here? *days: when such a job can have been
@@ -410,6 +419,13 @@ struct scheduler_client_ops {
 	/* With has_proxy: where the job's page is behind the scheduler's own web proxy, or NULL;
 	 * the caller frees. */
 	char *(*page)(const struct job *job);
+	/* With has_proxy: the beginning of the address of the engine's own page of a job, whose id
+	 * follows; NULL: no such engine is configured. The caller frees. */
+	char *(*pages)(void);
+	/* With staged: where the file that the tasks of a type found as `name` is kept. 1: it is
+	 * not known. */
+	int (*find_sent)(const struct job *job, size_t type, const char *name,
+			 struct scheduler_sent *sent, struct err *err);
 	/* With tells_history_trouble: why no history of this ended job will be published, as far as
 	 * that is seen at once; NULL: nothing is seen. The caller frees. */
 	char *(*history_trouble)(const struct job *job, const char *job_dir);

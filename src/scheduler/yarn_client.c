@@ -1,5 +1,7 @@
 #include "scheduler/yarn_client.h"
 
+#include <stdlib.h>
+
 #include "base/mem.h"
 #include "hadoop/cluster_site.h"
 #include "scheduler/yarn_cache.h"
@@ -50,9 +52,33 @@ static char *page(const struct job *job)
 	return mem_printf("%s/proxy/%s/", cluster->rm_web.items[0], job->id);
 }
 
+static char *pages(void)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
+		hadoop_site_has_yarn() ? yarn_cluster_find(NULL, NULL) : NULL;
+
+	if (!cluster || cluster->rm_web.count == 0)
+		return NULL;
+	return mem_printf("%s/cluster/app/", cluster->rm_web.items[0]);
+}
+
+static char *absence(void)
+{
+	static const char *const variables[] = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"};
+
+	for (size_t i = 0; i < array_length(variables) && !hadoop_site_has_yarn(); i++) {
+		const char *directory = getenv(variables[i]);
+		if (directory && *directory)
+			return mem_printf("%s: there is no yarn-site.xml in \"%s\"", variables[i],
+					  directory);
+	}
+	return NULL;
+}
+
 const struct scheduler_client_ops yarn_scheduler_client = {
 	.traits = &yarn_traits,
 	.is_there = hadoop_site_has_yarn,
+	.absence = absence,
 	.id_beginning = "application_",
 	.is_id = is_id,
 	.preflight = preflight,
@@ -68,6 +94,8 @@ const struct scheduler_client_ops yarn_scheduler_client = {
 	.logs_shown = yarn_logs_shown,
 	.fetch_diff = yarn_fetch_diff,
 	.page = page,
+	.pages = pages,
+	.find_sent = yarn_find_sent,
 	.kill = yarn_kill,
 	.remove = yarn_remove,
 	.ended = yarn_ended,

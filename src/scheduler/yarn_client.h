@@ -49,6 +49,8 @@ int yarn_check_total(struct hadoop_cluster *cluster, const struct job *job,
 		     struct err *err);
 
 int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct err *err);
+int yarn_find_sent(const struct job *job, size_t type, const char *name,
+		   struct scheduler_sent *sent, struct err *err);
 int yarn_prepare(const struct job *job, struct job_door *door, struct err *err);
 int yarn_start(const struct job *job, struct job_door *door, struct err *err);
 

@@ -14,7 +14,6 @@
 #include "hadoop/methods.h"
 #include "hadoop/webhdfs_client.h"
 #include "scheduler/yarn_diagnostics.h"
-#include "scheduler/yarn_pages.h"
 #include "scheduler/yarn_store.h"
 #include "store/location.h"
 
@@ -370,16 +369,6 @@ char *yarn_diagnose(const Hadoop__ApplicationReportProto *report, bool has_begun
 	}
 	text = reason ? reason + strlen(mark) : text;
 	return str_printable(text, strcspn(text, "\n"));
-}
-
-char *yarn_applications_url(void)
-{
-	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
-		hadoop_site_has_yarn() ? yarn_cluster_find(NULL, NULL) : NULL;
-
-	if (!cluster || cluster->rm_web.count == 0)
-		return NULL;
-	return mem_printf("%s/cluster/app/", cluster->rm_web.items[0]);
 }
 
 bool yarn_has_am_still(const Hadoop__ApplicationReportProto *report)

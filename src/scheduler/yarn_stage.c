@@ -401,3 +401,38 @@ int yarn_stage(struct job *job, const struct scheduler_staging *staging, struct 
 		yarn_cluster_note(cluster, job);
 	return result;
 }
+
+/* ---- what was staged ---------------------------------------------------------------------- */
+
+/* A file that a type had under two names has one link. */
+static const char *linked_name(const struct job_type *type, const char *name)
+{
+	static const char container[] = "container:";
+
+	for (size_t i = 0; i < type->files.count; i++) {
+		const struct job_file *file = &type->files.items[i];
+		if (str_equal(file->name, name) && str_starts_with(file->source, container))
+			return file->source + strlen(container);
+	}
+	return name;
+}
+
+int yarn_find_sent(const struct job *job, size_t type, const char *name,
+		   struct scheduler_sent *sent, struct err *err)
+{
+	struct hadoop_cluster *cluster cleanup_hadoop_cluster =
+		hadoop_cluster_from_json(job->engine, job->stores, err);
+	const char *linked = linked_name(&job->types[type], name);
+
+	if (!cluster)
+		return -1;
+	for (size_t i = 0; type < cluster->type_count && i < cluster->types[type].link_count; i++) {
+		const struct hadoop_link *link = &cluster->types[type].links[i];
+		if (!str_equal(link->name, linked) || link->file >= cluster->file_count)
+			continue;
+		const struct hadoop_file *file = &cluster->files[link->file];
+		*sent = (struct scheduler_sent){mem_strdup(file->url), file->archive};
+		return 0;
+	}
+	return 1;
+}

@@ -229,17 +229,17 @@ def test_jobs_of_tonys_that_have_not_ended_are_listed(tony):
 def test_the_resource_managers_page(tony, portal):
     """Of the cluster that the portal's own site files name; without one there is none."""
     job = "application_1541469337545_0031"
-    assert portal.get("v1/server")["yarn"] is False and portal.call(f"yarn/{job}")[0] == 404
+    assert portal.get("v1/server")["engines"] == [] and portal.call(f"engine/{job}")[0] == 404
     (tony.directory / "hadoop").mkdir()
     write_xml(tony.directory / "hadoop/core-site.xml", {"fs.defaultFS": "hdfs://127.0.0.1:9"})
     write_xml(tony.directory / "hadoop/yarn-site.xml", {"yarn.resourcemanager.hostname": "127.0.0.1",
                                                         "yarn.resourcemanager.webapp.address": "127.0.0.1:8"})
     tony.env["HADOOP_CONF_DIR"] = str(tony.directory / "hadoop")
     other = Portal(tony, "--history", tony.directory)
-    assert other.get("v1/server")["yarn"] is True
-    status, _, answer = other.call(f"yarn/{job}")
+    assert other.get("v1/server")["engines"] == [{"name": "yarn", "id_beginning": "application_"}]
+    status, _, answer = other.call(f"engine/{job}")
     assert (status, answer["Location"]) == (303, f"http://127.0.0.1:8/cluster/app/{job}")
-    assert other.call(f"yarn/{job}", headers={})[0] == 401 and other.call("yarn/tony-1")[0] == 404
+    assert other.call(f"engine/{job}", headers={})[0] == 401 and other.call("engine/tony-1")[0] == 404
     other.stop()
 
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "hadoop/trust_store.h"
 #include "net/tls.h"
+#include "net/trust_store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)

@@ -313,7 +313,7 @@ class Server(http.server.ThreadingHTTPServer):
     def describe(self):
         if self.denies:
             return {"kind": "portal" if self.is_portal else "am"}
-        kind = {"kind": "portal", "yarn": True} if self.is_portal else {"kind": "am", "job": next(iter(self.jobs))}
+        kind = {"kind": "portal", "engines": [{"name": "yarn", "id_beginning": "application_"}]} if self.is_portal else {"kind": "am", "job": next(iter(self.jobs))}
         return {**kind, "version": "0.1.0", "viewer": "ada", "actions": []}
 
     def streaming(self, connection):

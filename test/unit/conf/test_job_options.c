@@ -247,8 +247,9 @@ static void test_hdfs_classpath_drops_what_is_not_there(void **state)
 	bed_describe(bed);
 	assert_int_equal(bed->description.resources[0].count, 1);
 	assert_string_equal(bed->description.resources[0].items[0].source, "yarn/lib");
-	assert_line(bed_warnings(bed), "--hdfs_classpath: \"random/path\" is not on this machine "
-				       "and is left out: no HADOOP_CONF_DIR says where HDFS is");
+	assert_line(bed_warnings(bed),
+		    "--hdfs_classpath: \"random/path\" is not on this machine "
+		    "and is left out: no cluster is configured that may have it");
 }
 
 static void test_contradictions(void **state)

@@ -8,7 +8,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "hadoop/cluster_trust.h"
-#include "hadoop/trust_store.h"
+#include "net/trust_store.h"
 
 #define STORES "trust/"
 

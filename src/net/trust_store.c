@@ -1,4 +1,4 @@
-#include "hadoop/trust_store.h"
+#include "net/trust_store.h"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>

@@ -1,9 +1,9 @@
 /*
- * The certificates of trusted authorities, out of the files in which Hadoop's administrators keep
+ * The certificates of trusted authorities, out of the files in which administrators keep
  * them: PEM; PKCS #12; Java's own JKS and JCEKS.
  */
-#ifndef TONY_HADOOP_TRUST_STORE_H
-#define TONY_HADOOP_TRUST_STORE_H
+#ifndef TONY_NET_TRUST_STORE_H
+#define TONY_NET_TRUST_STORE_H
 
 #include <stddef.h>
 
