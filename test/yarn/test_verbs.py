@@ -315,7 +315,7 @@ def test_a_job_that_the_resource_manager_has_forgotten_is_found_by_a_part_of_its
     files = {name: tony.cluster.get(f"{job.history}/{name}") for name in tony.cluster.list(job.history)}
     for forgotten in ("application_1_0041", "application_1_0042"):
         for name, content in files.items():
-            tony.cluster.put(f"{place}/{forgotten}/{name}", content)
+            tony.cluster.put(f"{place}/{forgotten}/{name}", content.replace(job.id.encode(), forgotten.encode()))
     try:
         assert tony.run("wait", "application_1_0042").returncode == 1
         assert "fits 2 jobs" in tony.run("wait", "application_1_").stderr
