@@ -128,9 +128,15 @@ export class JobsPage {
 				text: (job) => formatElapsed(jobLasted(job, Date.now()) ?? 0)},
 			{key: 'message', title: 'Message', width: 'minmax(10rem, 3fr)', least: 16, priority: 9,
 				draw: (cell, job) => drawTitled(cell, job.message ?? job.cause?.text ?? '')},
-			...this.server.engines?.length ? [{key: 'engine', title: this.server.engines.map(({name}) => name.toUpperCase()).join(', '), width: '4rem', least: 4, priority: 6,
-				draw: (cell, {id}) => drawEngine(cell, enginePath(this.server, id))}] : [],
+			...this.engineColumn(),
 		];
+	}
+
+	/* Where a scheduler has a page of its own of each job. */
+	engineColumn() {
+		const engines = this.server.engines ?? [];
+		return engines.length === 0 ? [] : [{key: 'engine', title: engines.map(({name}) => name.toUpperCase()).join(', '),
+			width: '4rem', least: 4, priority: 6, draw: (cell, {id}) => drawEngine(cell, enginePath(this.server, id))}];
 	}
 
 	drawChoice(cell, job) {
